@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+
+noinst_LIBRARIES += lib/libkdp.a
+
+lib_libkdp_a_SOURCES = \
+	lib/dpif-netlink-kdp-forward.c \
+	lib/dpif-netlink-kdp-private.h \
+	lib/dpif-netlink-kdp.c \
+	lib/dpif-netlink-kdp.h \
+	lib/kdp-datapath.c \
+	lib/kdp-version.c \
+	lib/kdp-version.h \
+	lib/netdev-linux-kdp.c \
+	lib/netdev-linux-kdp.h \
+	lib/nl/nl-conn.c \
+	lib/nl/nl-conn.h \
+	lib/nl/ovs-genl.c \
+	lib/nl/ovs-genl.h \
+	lib/unixctl-override.c \
+	lib/unixctl-override.h \
+	lib/upcall/upcall-channel.c \
+	lib/upcall/upcall-channel.h \
+	lib/upcall/upcall-fd-limit.c \
+	lib/upcall/upcall-fd-limit.h \
+	lib/upcall/upcall-fifo.h \
+	lib/upcall/upcall-handler.c \
+	lib/upcall/upcall-handler.h \
+	lib/upcall/upcall-msg.c \
+	lib/upcall/upcall-msg.h \
+	lib/upcall/upcall-poll.c \
+	lib/upcall/upcall-poll.h \
+	lib/upcall/upcall-show.c \
+	lib/upcall/upcall-show.h \
+	lib/upcall/upcall-table.c \
+	lib/upcall/upcall-table.h
+
+# The headers of Open vSwitch, some of which are generated.
+$(lib_libkdp_a_OBJECTS): $(EXTRA_OVS_DEPS)

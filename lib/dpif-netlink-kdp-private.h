@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_DPIF_NETLINK_KDP_PRIVATE_H
+#define KDP_DPIF_NETLINK_KDP_PRIVATE_H 1
+
+/* What the files of the dpif provider share: dpif-netlink-kdp.c is the class
+ * and the upcalls, kdp-datapath.c what all dpifs of a datapath share, and
+ * dpif-netlink-kdp-forward.c the functions that only pass on. */
+
+#include <stdbool.h>
+
+#include "dpif-provider.h"
+#include "nl/ovs-genl.h"
+#include "openvswitch/list.h"
+#include "ovs-thread.h"
+#include "upcall/upcall-table.h"
+
+struct netdev;
+
+/* A datapath of the kernel as this process uses it. */
+struct kdp_datapath {
+    struct ovs_list list_node;      /* In the list of all datapaths. */
+    int refcount;                   /* Number of dpifs; under that list's
+                                     * lock. */
+    struct dpif *inner;             /* Of the stock class. */
+    char *name;                     /* "system@NAME", for messages. */
+    int ifindex;                    /* Of the local port; tells a datapath
+                                     * from an earlier one of the same name. */
+    struct upcall_table *upcalls;
+
+    struct ovs_mutex mutex;
+    struct ovs_genl genl OVS_GUARDED;       /* For requests. */
+    struct nl_mcast *mcast OVS_GUARDED;     /* Group "ovs_datapath". */
+    uint32_t user_features OVS_GUARDED;     /* OVS_DP_F_* that we want. */
+    bool per_cpu_known OVS_GUARDED; /* Kernel can dispatch by CPU. */
+    bool recv OVS_GUARDED;          /* Upcalls are on. */
+    bool refresh OVS_GUARDED;       /* Compare channels and vports. */
+    long long int refresh_at OVS_GUARDED;   /* Not before this time. */
+    uint64_t n_restored OVS_GUARDED; /* Times that the features had to be
+                                      * restored. */
+};
+
+/* Opens datapath 'name', or creates it if 'create' is true.  Returns 0 and a
+ * reference, or a positive errno value. */
+int kdp_datapath_open(const char *name, bool create, struct kdp_datapath **);
+
+/* Drops a reference.  The last one turns upcalls off. */
+void kdp_datapath_close(struct kdp_datapath *);
+
+/* Calls 'cb' for every datapath. */
+void kdp_datapath_for_each(void (*cb)(struct kdp_datapath *, void *aux),
+                           void *aux);
+
+int kdp_datapath_recv_set(struct kdp_datapath *, bool enable);
+int kdp_datapath_handlers_set(struct kdp_datapath *, uint32_t n_handlers);
+int kdp_datapath_set_features(struct kdp_datapath *, uint32_t features);
+int kdp_datapath_port_add(struct kdp_datapath *, struct netdev *,
+                          odp_port_t *port_no);
+int kdp_datapath_port_del(struct kdp_datapath *, odp_port_t port_no);
+
+/* Asks for the channels to be compared with the vports at the next run. */
+void kdp_datapath_refresh(struct kdp_datapath *);
+
+void kdp_datapath_run(struct kdp_datapath *);
+void kdp_datapath_wait(struct kdp_datapath *);
+
+/* A dpif of the class. */
+struct dpif_kdp {
+    struct dpif dpif;
+    struct kdp_datapath *dp;
+    struct nl_mcast *port_mcast;    /* Group "ovs_vport", for port_poll. */
+};
+
+extern const struct dpif_class dpif_netlink_kdp_class;
+
+static inline struct dpif_kdp *
+dpif_kdp_cast(const struct dpif *dpif)
+{
+    dpif_assert_class(dpif, &dpif_netlink_kdp_class);
+    return CONTAINER_OF(dpif, struct dpif_kdp, dpif);
+}
+
+/* The inner dpif of 'dpif'. */
+static inline struct dpif *
+dpif_kdp_inner(const struct dpif *dpif)
+{
+    return dpif_kdp_cast(dpif)->dp->inner;
+}
+
+/* dpif-netlink-kdp-forward.c: each calls the function of the same name of the
+ * inner dpif. */
+#define FORWARD_DECLARE(NAME) \
+    extern __typeof__(*((struct dpif_class *) 0)->NAME) dpif_kdp_##NAME
+
+FORWARD_DECLARE(get_stats);
+FORWARD_DECLARE(destroy);
+FORWARD_DECLARE(port_query_by_number);
+FORWARD_DECLARE(port_query_by_name);
+FORWARD_DECLARE(port_dump_start);
+FORWARD_DECLARE(port_dump_next);
+FORWARD_DECLARE(port_dump_done);
+FORWARD_DECLARE(flow_flush);
+FORWARD_DECLARE(flow_dump_create);
+FORWARD_DECLARE(operate);
+FORWARD_DECLARE(queue_to_priority);
+FORWARD_DECLARE(get_datapath_version);
+FORWARD_DECLARE(ct_dump_start);
+FORWARD_DECLARE(ct_dump_next);
+FORWARD_DECLARE(ct_dump_done);
+FORWARD_DECLARE(ct_flush);
+FORWARD_DECLARE(ct_set_limits);
+FORWARD_DECLARE(ct_get_limits);
+FORWARD_DECLARE(ct_del_limits);
+FORWARD_DECLARE(ct_set_timeout_policy);
+FORWARD_DECLARE(ct_get_timeout_policy);
+FORWARD_DECLARE(ct_del_timeout_policy);
+FORWARD_DECLARE(ct_timeout_policy_dump_start);
+FORWARD_DECLARE(ct_timeout_policy_dump_next);
+FORWARD_DECLARE(ct_timeout_policy_dump_done);
+FORWARD_DECLARE(ct_get_timeout_policy_name);
+FORWARD_DECLARE(ct_get_features);
+FORWARD_DECLARE(meter_get_features);
+FORWARD_DECLARE(meter_set);
+FORWARD_DECLARE(meter_get);
+FORWARD_DECLARE(meter_del);
+FORWARD_DECLARE(cache_get_supported_levels);
+FORWARD_DECLARE(cache_get_name);
+FORWARD_DECLARE(cache_get_size);
+FORWARD_DECLARE(cache_set_size);
+
+#endif /* lib/dpif-netlink-kdp-private.h */

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpif-netlink-kdp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpif-netlink-kdp-private.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "odp-util.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "packets.h"
+#include "unixctl-override.h"
+#include "upcall/upcall-show.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(dpif_netlink_kdp);
+
+/* Opening and closing. */
+
+static int
+dpif_kdp_enumerate(struct sset *all_dps, const struct dpif_class *class)
+{
+    return dpif_netlink_class.enumerate(all_dps, class);
+}
+
+static int
+dpif_kdp_open(const struct dpif_class *class, const char *name, bool create,
+              struct dpif **dpifp)
+{
+    struct kdp_datapath *dp;
+    struct dpif_kdp *dpif;
+    int error;
+
+    error = kdp_datapath_open(name, create, &dp);
+    if (error) {
+        return error;
+    }
+    dpif = xzalloc(sizeof *dpif);
+    dpif_init(&dpif->dpif, class, name, dp->ifindex, dp->ifindex);
+    dpif->dp = dp;
+    *dpifp = &dpif->dpif;
+    return 0;
+}
+
+static void
+dpif_kdp_close(struct dpif *dpif_)
+{
+    struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+
+    nl_mcast_close(dpif->port_mcast);
+    kdp_datapath_close(dpif->dp);
+    free(dpif);
+}
+
+static bool
+dpif_kdp_run(struct dpif *dpif)
+{
+    kdp_datapath_run(dpif_kdp_cast(dpif)->dp);
+    return false;
+}
+
+static void
+dpif_kdp_wait(struct dpif *dpif)
+{
+    kdp_datapath_wait(dpif_kdp_cast(dpif)->dp);
+}
+
+static int
+dpif_kdp_set_features(struct dpif *dpif, uint32_t user_features)
+{
+    return kdp_datapath_set_features(dpif_kdp_cast(dpif)->dp, user_features);
+}
+
+/* Ports. */
+
+static int
+dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
+                  odp_port_t *port_no)
+{
+    return kdp_datapath_port_add(dpif_kdp_cast(dpif)->dp, netdev, port_no);
+}
+
+static int
+dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no)
+{
+    return kdp_datapath_port_del(dpif_kdp_cast(dpif)->dp, port_no);
+}
+
+static uint32_t
+dpif_kdp_port_get_pid(const struct dpif *dpif_, odp_port_t port_no)
+{
+    const struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+    uint32_t pid = upcall_table_get_pid(dpif->dp->upcalls,
+                                        odp_to_u32(port_no));
+
+    /* The channel that belongs to no port also serves those who ask for a port
+     * that is not there (any more), ODPP_NONE among them. */
+    return pid ? pid : upcall_table_get_pid(dpif->dp->upcalls,
+                                            UPCALL_PORT_NONE);
+}
+
+struct port_change {
+    struct kdp_datapath *dp;
+    char *devname;              /* Of the port that changed, or NULL. */
+};
+
+static int
+port_change_cb(const struct nlmsghdr *nlh, void *change_)
+{
+    struct port_change *change = change_;
+    struct ovs_vport vport;
+
+    if (ovs_vport_parse(nlh, &vport)
+        || vport.dp_ifindex != change->dp->ifindex
+        || (vport.cmd != OVS_VPORT_CMD_NEW && vport.cmd != OVS_VPORT_CMD_DEL
+            && vport.cmd != OVS_VPORT_CMD_SET)) {
+        return 0;
+    }
+    VLOG_DBG("port_changed: dpif:%s vport:%s cmd:%"PRIu8, change->dp->name,
+             vport.name, vport.cmd);
+    if (vport.cmd == OVS_VPORT_CMD_DEL) {
+        /* Perhaps not our doing.  The number may belong to another port by
+         * now, so the kernel has to be asked. */
+        kdp_datapath_refresh(change->dp);
+    }
+    free(change->devname);
+    change->devname = xstrdup(vport.name);
+    return 0;
+}
+
+static int
+dpif_kdp_port_poll(const struct dpif *dpif_, char **devnamep)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+    struct port_change change = { .dp = dpif->dp };
+
+    if (!dpif->port_mcast) {
+        struct ovs_genl *genl = &dpif->dp->genl;
+        int error;
+
+        error = nl_mcast_open(NETLINK_GENERIC, genl->vport.mcgroup,
+                              &dpif->port_mcast);
+
+        /* Nothing is known of what changed before. */
+        return error ? error : ENOBUFS;
+    }
+
+    for (;;) {
+        int error = nl_mcast_recv(dpif->port_mcast, port_change_cb, &change);
+
+        if (change.devname) {
+            *devnamep = change.devname;
+            return 0;
+        } else if (error == EAGAIN) {
+            return EAGAIN;
+        } else if (error) {
+            VLOG_WARN_RL(&rl, "%s: changes of ports were missed (%s); looking "
+                         "at all ports", dpif->dp->name, ovs_strerror(error));
+            kdp_datapath_refresh(dpif->dp);
+            return ENOBUFS;
+        }
+    }
+}
+
+static void
+dpif_kdp_port_poll_wait(const struct dpif *dpif_)
+{
+    const struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+
+    if (dpif->port_mcast) {
+        poll_fd_wait(nl_mcast_fd(dpif->port_mcast), POLLIN);
+    } else {
+        poll_immediate_wake();
+    }
+}
+
+/* Upcalls. */
+
+static int
+dpif_kdp_recv_set(struct dpif *dpif, bool enable)
+{
+    return kdp_datapath_recv_set(dpif_kdp_cast(dpif)->dp, enable);
+}
+
+static int
+dpif_kdp_handlers_set(struct dpif *dpif, uint32_t n_handlers)
+{
+    return kdp_datapath_handlers_set(dpif_kdp_cast(dpif)->dp, n_handlers);
+}
+
+static bool
+dpif_kdp_number_handlers_required(struct dpif *dpif OVS_UNUSED,
+                                  uint32_t *n_handlers OVS_UNUSED)
+{
+    return false;
+}
+
+/* Type of the packet in 'view': Ethernet, or what its flow key says. */
+static ovs_be32
+upcall_packet_type(const struct upcall_view *view)
+{
+    const struct nlattr *ethertype;
+
+    if (nl_attr_find__(view->key, view->key_len, OVS_KEY_ATTR_ETHERNET)) {
+        return htonl(PT_ETH);
+    }
+    ethertype = nl_attr_find__(view->key, view->key_len,
+                               OVS_KEY_ATTR_ETHERTYPE);
+    return PACKET_TYPE_BE(OFPHTN_ETHERTYPE,
+                          (ethertype
+                           && nl_attr_get_size(ethertype) == sizeof(ovs_be16)
+                           ? ntohs(nl_attr_get_be16(ethertype)) : 0));
+}
+
+static void
+upcall_view_to_dpif(const struct upcall_view *view, struct dpif_upcall *upcall)
+{
+    struct dp_packet *packet = &upcall->packet;
+
+    upcall->type = view->type == UPCALL_MISS ? DPIF_UC_MISS : DPIF_UC_ACTION;
+    upcall->key = view->key;
+    upcall->key_len = view->key_len;
+    odp_flow_key_hash(upcall->key, upcall->key_len, &upcall->ufid);
+    upcall->userdata = view->userdata;
+    upcall->out_tun_key = view->egress_tun_key;
+    upcall->actions = view->actions;
+    upcall->mru = view->mru;
+    upcall->hash = view->hash;
+
+    /* The packet stays where it was received, until its batch is over. */
+    dp_packet_use_stub(packet, (char *) view->packet - view->headroom,
+                       view->headroom + view->packet_len);
+    dp_packet_set_data(packet, view->packet);
+    dp_packet_set_size(packet, view->packet_len);
+    packet->packet_type = upcall_packet_type(view);
+    if (packet->packet_type != htonl(PT_ETH)) {
+        dp_packet_set_l3(packet, dp_packet_data(packet));
+    }
+}
+
+static int
+dpif_kdp_recv(struct dpif *dpif, uint32_t handler_id,
+              struct dpif_upcall *upcall, struct ofpbuf *buf OVS_UNUSED)
+{
+    struct upcall_view view;
+    int error;
+
+    error = upcall_table_recv(dpif_kdp_cast(dpif)->dp->upcalls, handler_id,
+                              &view);
+    if (!error) {
+        upcall_view_to_dpif(&view, upcall);
+    }
+    return error;
+}
+
+static void
+dpif_kdp_recv_wait(struct dpif *dpif, uint32_t handler_id)
+{
+    upcall_table_recv_wait(dpif_kdp_cast(dpif)->dp->upcalls, handler_id);
+}
+
+static void
+dpif_kdp_recv_purge(struct dpif *dpif)
+{
+    upcall_table_purge(dpif_kdp_cast(dpif)->dp->upcalls);
+}
+
+/* upcall/show. */
+
+static void
+show_text_cb(struct kdp_datapath *dp, void *s_)
+{
+    struct upcall_table_info info;
+    struct ds *s = s_;
+
+    upcall_table_get_info(dp->upcalls, &info);
+    upcall_show_text(&info, s);
+    upcall_table_info_uninit(&info);
+
+    ovs_mutex_lock(&dp->mutex);
+    ds_put_format(s, "  dispatch mode restored after other processes: "
+                  "%"PRIu64"\n", dp->n_restored);
+    ovs_mutex_unlock(&dp->mutex);
+}
+
+static void
+show_json_cb(struct kdp_datapath *dp, void *array_)
+{
+    struct upcall_table_info info;
+    struct json *array = array_;
+    struct json *json;
+
+    upcall_table_get_info(dp->upcalls, &info);
+    json = upcall_show_json(&info);
+    upcall_table_info_uninit(&info);
+
+    ovs_mutex_lock(&dp->mutex);
+    json_object_put(json, "dispatch_restored",
+                    json_integer_create(dp->n_restored));
+    ovs_mutex_unlock(&dp->mutex);
+    json_array_add(array, json);
+}
+
+static void
+upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
+            void *aux OVS_UNUSED)
+{
+    bool json = false;
+
+    if (argc > 1) {
+        const char *format = argc > 2 ? argv[2] : "";
+
+        if (strcmp(argv[1], "--format")
+            || (strcmp(format, "json") && strcmp(format, "text"))) {
+            char *error = xasprintf("%s %s: expected \"--format text\" or "
+                                    "\"--format json\"", argv[1], format);
+
+            unixctl_command_reply_error(conn, error);
+            free(error);
+            return;
+        }
+        json = !strcmp(format, "json");
+    }
+
+    if (json) {
+        struct json *array = json_array_create_empty();
+        char *s;
+
+        kdp_datapath_for_each(show_json_cb, array);
+        s = json_to_string(array, JSSF_PRETTY | JSSF_SORT);
+        unixctl_command_reply(conn, s);
+        free(s);
+        json_destroy(array);
+    } else {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        unixctl_override_call_stock("upcall/show", conn, &s);
+        kdp_datapath_for_each(show_text_cb, &s);
+        unixctl_command_reply(conn, ds_cstr(&s));
+        ds_destroy(&s);
+    }
+}
+
+int
+dpif_netlink_kdp_register(void)
+{
+    int error;
+
+    unixctl_override("upcall/show", "[--format text|json]", 0, 2, upcall_show,
+                     NULL);
+    error = dp_unregister_provider("system");
+    return error ? error : dp_register_provider(&dpif_netlink_kdp_class);
+}
+
+/* Functions that are not here are null in the stock class too. */
+const struct dpif_class dpif_netlink_kdp_class = {
+    .type = "system",
+    .enumerate = dpif_kdp_enumerate,
+    .open = dpif_kdp_open,
+    .close = dpif_kdp_close,
+    .destroy = dpif_kdp_destroy,
+    .run = dpif_kdp_run,
+    .wait = dpif_kdp_wait,
+    .get_stats = dpif_kdp_get_stats,
+    .set_features = dpif_kdp_set_features,
+    .port_add = dpif_kdp_port_add,
+    .port_del = dpif_kdp_port_del,
+    .port_query_by_number = dpif_kdp_port_query_by_number,
+    .port_query_by_name = dpif_kdp_port_query_by_name,
+    .port_get_pid = dpif_kdp_port_get_pid,
+    .port_dump_start = dpif_kdp_port_dump_start,
+    .port_dump_next = dpif_kdp_port_dump_next,
+    .port_dump_done = dpif_kdp_port_dump_done,
+    .port_poll = dpif_kdp_port_poll,
+    .port_poll_wait = dpif_kdp_port_poll_wait,
+    .flow_flush = dpif_kdp_flow_flush,
+    .flow_dump_create = dpif_kdp_flow_dump_create,
+    .operate = dpif_kdp_operate,
+    .recv_set = dpif_kdp_recv_set,
+    .handlers_set = dpif_kdp_handlers_set,
+    .number_handlers_required = dpif_kdp_number_handlers_required,
+    .queue_to_priority = dpif_kdp_queue_to_priority,
+    .recv = dpif_kdp_recv,
+    .recv_wait = dpif_kdp_recv_wait,
+    .recv_purge = dpif_kdp_recv_purge,
+    .get_datapath_version = dpif_kdp_get_datapath_version,
+    .ct_dump_start = dpif_kdp_ct_dump_start,
+    .ct_dump_next = dpif_kdp_ct_dump_next,
+    .ct_dump_done = dpif_kdp_ct_dump_done,
+    .ct_flush = dpif_kdp_ct_flush,
+    .ct_set_limits = dpif_kdp_ct_set_limits,
+    .ct_get_limits = dpif_kdp_ct_get_limits,
+    .ct_del_limits = dpif_kdp_ct_del_limits,
+    .ct_set_timeout_policy = dpif_kdp_ct_set_timeout_policy,
+    .ct_get_timeout_policy = dpif_kdp_ct_get_timeout_policy,
+    .ct_del_timeout_policy = dpif_kdp_ct_del_timeout_policy,
+    .ct_timeout_policy_dump_start = dpif_kdp_ct_timeout_policy_dump_start,
+    .ct_timeout_policy_dump_next = dpif_kdp_ct_timeout_policy_dump_next,
+    .ct_timeout_policy_dump_done = dpif_kdp_ct_timeout_policy_dump_done,
+    .ct_get_timeout_policy_name = dpif_kdp_ct_get_timeout_policy_name,
+    .ct_get_features = dpif_kdp_ct_get_features,
+    .meter_get_features = dpif_kdp_meter_get_features,
+    .meter_set = dpif_kdp_meter_set,
+    .meter_get = dpif_kdp_meter_get,
+    .meter_del = dpif_kdp_meter_del,
+    .cache_get_supported_levels = dpif_kdp_cache_get_supported_levels,
+    .cache_get_name = dpif_kdp_cache_get_name,
+    .cache_get_size = dpif_kdp_cache_get_size,
+    .cache_set_size = dpif_kdp_cache_set_size,
+};

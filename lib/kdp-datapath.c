@@ -1,0 +1,815 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpif-netlink-kdp-private.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dpif-netlink-rtnl.h"
+#include "dpif-netlink.h"
+#include "netdev-linux.h"
+#include "netdev-vport.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "odp-util.h"
+#include "openvswitch/ofpbuf.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "ovs-numa.h"
+#include "timeval.h"
+#include "upcall/upcall-fd-limit.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_datapath);
+
+/* Milliseconds before a comparison of channels and vports that failed is tried
+ * again.  What made it fail (no file descriptors, no memory) goes away by the
+ * doing of people, not at once. */
+#define KDP_REFRESH_RETRY_MS 1000
+
+/* The most notifications of the datapath group that one turn of the main loop
+ * takes. */
+#define KDP_MCAST_MAX 64
+
+/* Name under which the channel that belongs to no port is shown. */
+#define KDP_ANY_CPU_NAME "(any CPU)"
+
+/* ethtool's flag for large receive offload, under the name of its time. */
+#ifndef ETH_FLAG_LRO
+#define ETH_FLAG_LRO (1 << 15)
+#endif
+
+/* All datapaths that are open in this process. */
+static struct ovs_mutex datapaths_mutex = OVS_MUTEX_INITIALIZER;
+static struct ovs_list datapaths OVS_GUARDED_BY(datapaths_mutex)
+    = OVS_LIST_INITIALIZER(&datapaths);
+
+/* User features that say where upcalls go. */
+#define KDP_DISPATCH_FEATURES (OVS_DP_F_VPORT_PIDS \
+                               | OVS_DP_F_DISPATCH_UPCALL_PER_CPU)
+
+static int kdp_datapath_recv_set__(struct kdp_datapath *dp, bool enable)
+    OVS_REQUIRES(dp->mutex);
+
+/* Opening and closing. */
+
+/* Opens the inner dpif, which creates the datapath in the kernel if 'create'
+ * is true, and sets up what goes with it. */
+static int
+kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
+{
+    struct kdp_datapath *dp = xzalloc(sizeof *dp);
+    struct ovs_datapath kernel;
+    int error;
+
+    *dpp = NULL;
+    error = dpif_netlink_class.open(&dpif_netlink_class, name, create,
+                                    &dp->inner);
+    if (error) {
+        goto error_free;
+    }
+    error = ovs_genl_open(&dp->genl);
+    if (error) {
+        goto error_inner;
+    }
+    error = ovs_datapath_get(&dp->genl, name, &kernel);
+    if (error) {
+        goto error_genl;
+    }
+
+    dp->refcount = 1;
+    dp->name = xasprintf("system@%s", name);
+    dp->ifindex = kernel.ifindex;
+    dp->upcalls = upcall_table_create(dp->name, dp->ifindex,
+                                      dp->genl.packet.id);
+    ovs_mutex_init(&dp->mutex);
+
+    /* The stock class asks for dispatch by CPU and gets it where the kernel
+     * has it. */
+    dp->per_cpu_known = kernel.user_features & OVS_DP_F_DISPATCH_UPCALL_PER_CPU;
+    dp->user_features = ((kernel.user_features
+                          & ~OVS_DP_F_DISPATCH_UPCALL_PER_CPU)
+                         | OVS_DP_F_VPORT_PIDS);
+    *dpp = dp;
+    return 0;
+
+error_genl:
+    ovs_genl_close(&dp->genl);
+error_inner:
+    dpif_uninit(dp->inner, true);
+error_free:
+    free(dp);
+    return error;
+}
+
+static void
+kdp_datapath_destroy(struct kdp_datapath *dp)
+{
+    ovs_mutex_lock(&dp->mutex);
+    kdp_datapath_recv_set__(dp, false);
+    ovs_genl_close(&dp->genl);
+    ovs_mutex_unlock(&dp->mutex);
+    upcall_table_destroy(dp->upcalls);
+    ovs_mutex_destroy(&dp->mutex);
+    dpif_uninit(dp->inner, true);
+    free(dp->name);
+    free(dp);
+}
+
+/* Finds an open datapath that the kernel still has under that name. */
+static struct kdp_datapath *
+kdp_datapath_find(const char *name)
+    OVS_REQUIRES(datapaths_mutex)
+{
+    struct kdp_datapath *dp;
+
+    LIST_FOR_EACH (dp, list_node, &datapaths) {
+        struct ovs_datapath kernel;
+        bool same;
+
+        if (strcmp(dp->inner->base_name, name)) {
+            continue;
+        }
+        ovs_mutex_lock(&dp->mutex);
+        same = (!ovs_datapath_get(&dp->genl, name, &kernel)
+                && kernel.ifindex == dp->ifindex);
+        ovs_mutex_unlock(&dp->mutex);
+        if (same) {
+            return dp;
+        }
+    }
+    return NULL;
+}
+
+int
+kdp_datapath_open(const char *name, bool create, struct kdp_datapath **dpp)
+{
+    struct kdp_datapath *dp = NULL;
+    int error = 0;
+
+    ovs_mutex_lock(&datapaths_mutex);
+    if (!create) {
+        dp = kdp_datapath_find(name);
+    }
+    if (dp) {
+        dp->refcount++;
+    } else {
+        error = kdp_datapath_create(name, create, &dp);
+        if (!error) {
+            ovs_list_push_back(&datapaths, &dp->list_node);
+        }
+    }
+    ovs_mutex_unlock(&datapaths_mutex);
+    *dpp = dp;
+    return error;
+}
+
+void
+kdp_datapath_close(struct kdp_datapath *dp)
+{
+    bool last;
+
+    ovs_mutex_lock(&datapaths_mutex);
+    last = !--dp->refcount;
+    if (last) {
+        ovs_list_remove(&dp->list_node);
+    }
+    ovs_mutex_unlock(&datapaths_mutex);
+    if (last) {
+        kdp_datapath_destroy(dp);
+    }
+}
+
+void
+kdp_datapath_for_each(void (*cb)(struct kdp_datapath *, void *aux), void *aux)
+{
+    struct kdp_datapath *dp;
+
+    ovs_mutex_lock(&datapaths_mutex);
+    LIST_FOR_EACH (dp, list_node, &datapaths) {
+        cb(dp, aux);
+    }
+    ovs_mutex_unlock(&datapaths_mutex);
+}
+
+/* User features. */
+
+/* Gives the kernel the channel without a port as the socket of every CPU, for
+ * the time that another process makes it dispatch by CPU. */
+static int
+kdp_datapath_set_cpu_pids(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    size_t n_cpus = MAX(1, sysconf(_SC_NPROCESSORS_CONF));
+    int largest = ovs_numa_get_largest_core_id();
+    uint32_t *pids;
+    int error;
+
+    if (largest != OVS_NUMA_UNSPEC) {
+        n_cpus = MAX(n_cpus, largest + 1);
+    }
+    pids = xmalloc(n_cpus * sizeof *pids);
+    for (size_t i = 0; i < n_cpus; i++) {
+        pids[i] = upcall_table_get_pid(dp->upcalls, UPCALL_PORT_NONE);
+    }
+
+    /* The kernel takes the ids only together with the feature. */
+    uint32_t features = ((dp->user_features & ~OVS_DP_F_VPORT_PIDS)
+                         | OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
+    error = ovs_datapath_set_features(&dp->genl, dp->ifindex, features, pids,
+                                      n_cpus, NULL);
+    free(pids);
+    return error;
+}
+
+/* Makes the kernel dispatch by vport. */
+static int
+kdp_datapath_set_dispatch(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    int error;
+
+    if (dp->per_cpu_known) {
+        error = kdp_datapath_set_cpu_pids(dp);
+        if (error) {
+            VLOG_WARN("%s: setting the sockets of CPUs failed (%s); upcalls "
+                      "may be lost while another process has the datapath "
+                      "open", dp->name, ovs_strerror(error));
+        }
+    }
+    error = ovs_datapath_set_features(&dp->genl, dp->ifindex,
+                                      dp->user_features, NULL, 0, NULL);
+    if (error) {
+        VLOG_ERR("%s: setting the datapath to dispatch upcalls by port failed "
+                 "(%s)", dp->name, ovs_strerror(error));
+    }
+    return error;
+}
+
+int
+kdp_datapath_set_features(struct kdp_datapath *dp, uint32_t features)
+{
+    struct ovs_datapath kernel;
+    int error;
+
+    ovs_mutex_lock(&dp->mutex);
+    error = ovs_datapath_set_features(&dp->genl, dp->ifindex,
+                                      dp->user_features | features, NULL, 0,
+                                      &kernel);
+    if (!error) {
+        dp->user_features = kernel.user_features;
+        if (!(kernel.user_features & features)) {
+            error = EOPNOTSUPP;
+        }
+    }
+    ovs_mutex_unlock(&dp->mutex);
+    return error;
+}
+
+/* Channels of vports. */
+
+struct vport_array {
+    struct ovs_vport *vports;
+    size_t n, allocated;
+};
+
+static int
+vport_array_add(const struct ovs_vport *vport, void *array_)
+{
+    struct vport_array *array = array_;
+
+    if (array->n >= array->allocated) {
+        array->vports = x2nrealloc(array->vports, &array->allocated,
+                                   sizeof *array->vports);
+    }
+    array->vports[array->n++] = *vport;
+    return 0;
+}
+
+/* Gives vport 'vport' a channel if it has none, and the kernel the channel's
+ * port id. */
+static int
+kdp_datapath_refresh_vport(struct kdp_datapath *dp,
+                           const struct ovs_vport *vport)
+    OVS_REQUIRES(dp->mutex)
+{
+    uint32_t pid = upcall_table_get_pid(dp->upcalls, vport->port_no);
+    int error;
+
+    if (!pid) {
+        struct upcall_channel *channel;
+
+        error = upcall_channel_create(&channel);
+        if (error) {
+            return error;
+        }
+        pid = channel->pid;
+        error = upcall_table_add(dp->upcalls, vport->port_no, vport->name,
+                                 channel);
+        if (error) {
+            upcall_channel_unref(channel);
+            return error;
+        }
+    }
+    if (vport->n_pids == 1 && vport->pid == pid) {
+        return 0;
+    }
+    error = ovs_vport_set_pid(&dp->genl, dp->ifindex, vport->port_no, pid);
+    if (error) {
+        upcall_table_del(dp->upcalls, vport->port_no);
+    }
+    return error == ENODEV ? 0 : error; /* The port went meanwhile. */
+}
+
+static int
+compare_vports(const void *a_, const void *b_)
+{
+    const struct ovs_vport *a = a_;
+    const struct ovs_vport *b = b_;
+
+    return a->port_no < b->port_no ? -1 : a->port_no > b->port_no;
+}
+
+/* Removes the channels of ports that are not in 'array'. */
+static void
+kdp_datapath_sweep(struct kdp_datapath *dp, struct vport_array *array)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct upcall_table_info info;
+
+    if (array->n) {
+        qsort(array->vports, array->n, sizeof *array->vports, compare_vports);
+    }
+    upcall_table_get_info(dp->upcalls, &info);
+    for (size_t i = 0; i < info.n_ports; i++) {
+        struct ovs_vport key = { .port_no = info.ports[i].port_no };
+
+        if (key.port_no != UPCALL_PORT_NONE
+            && (!array->n
+                || !bsearch(&key, array->vports, array->n,
+                            sizeof *array->vports, compare_vports))) {
+            upcall_table_del(dp->upcalls, key.port_no);
+        }
+    }
+    upcall_table_info_uninit(&info);
+}
+
+/* Makes the channels those of the vports that the kernel has.  A port that
+ * cannot have a channel gets no upcalls; the others do, and the attempt is
+ * repeated. */
+static int
+kdp_datapath_refresh__(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    struct vport_array array = { .vports = NULL };
+    int error;
+
+    dp->refresh = false;
+    error = ovs_vport_dump(&dp->genl, dp->ifindex, vport_array_add, &array);
+    if (error && error != ENODEV && error != ENOENT) {
+        VLOG_WARN_RL(&rl, "%s: listing the vports failed (%s); trying again "
+                     "in %d ms", dp->name, ovs_strerror(error),
+                     KDP_REFRESH_RETRY_MS);
+        dp->refresh = true;
+        dp->refresh_at = time_msec() + KDP_REFRESH_RETRY_MS;
+        free(array.vports);
+        return error;
+    }
+
+    error = 0;
+    upcall_fd_limit_ensure(dp->name, array.n + 1,
+                           upcall_table_n_handlers(dp->upcalls));
+    kdp_datapath_sweep(dp, &array);
+    for (size_t i = 0; i < array.n; i++) {
+        const struct ovs_vport *vport = &array.vports[i];
+        int retval = kdp_datapath_refresh_vport(dp, vport);
+
+        if (retval) {
+            VLOG_ERR_RL(&rl, "%s: port %s gets no upcalls: no channel for it "
+                        "(%s); trying again in %d ms", dp->name, vport->name,
+                        ovs_strerror(retval), KDP_REFRESH_RETRY_MS);
+            error = retval;
+            dp->refresh = true;
+            dp->refresh_at = time_msec() + KDP_REFRESH_RETRY_MS;
+        }
+    }
+    free(array.vports);
+    return error;
+}
+
+void
+kdp_datapath_refresh(struct kdp_datapath *dp)
+{
+    ovs_mutex_lock(&dp->mutex);
+    dp->refresh = true;
+    dp->refresh_at = LLONG_MIN;
+    ovs_mutex_unlock(&dp->mutex);
+}
+
+/* Turning upcalls on and off. */
+
+static int
+kdp_datapath_add_any_cpu_channel(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct upcall_channel *channel;
+    int error;
+
+    error = upcall_channel_create(&channel);
+    if (!error) {
+        error = upcall_table_add(dp->upcalls, UPCALL_PORT_NONE,
+                                 KDP_ANY_CPU_NAME, channel);
+        if (error) {
+            upcall_channel_unref(channel);
+        }
+    }
+    return error;
+}
+
+static int
+kdp_datapath_recv_enable(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    int error = kdp_datapath_add_any_cpu_channel(dp);
+
+    if (!error) {
+        error = nl_mcast_open(NETLINK_GENERIC, dp->genl.datapath.mcgroup,
+                              &dp->mcast);
+    }
+    if (!error && !upcall_table_n_handlers(dp->upcalls)) {
+        error = upcall_table_set_handlers(dp->upcalls, 1);
+    }
+    if (!error) {
+        error = kdp_datapath_set_dispatch(dp);
+    }
+    if (error) {
+        return error;
+    }
+    VLOG_INFO("%s: upcalls are dispatched by port, one socket for each",
+              dp->name);
+
+    /* Ports that get no channel are reported, and tried again. */
+    dp->recv = true;
+    kdp_datapath_refresh__(dp);
+    return 0;
+}
+
+static void
+kdp_datapath_recv_disable(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct upcall_table_info info;
+
+    dp->recv = dp->refresh = false;
+    upcall_table_get_info(dp->upcalls, &info);
+    for (size_t i = 0; i < info.n_ports; i++) {
+        if (info.ports[i].port_no != UPCALL_PORT_NONE) {
+            ovs_vport_set_pid(&dp->genl, dp->ifindex, info.ports[i].port_no,
+                              0);
+        }
+    }
+    upcall_table_info_uninit(&info);
+
+    upcall_table_del_all(dp->upcalls);
+    upcall_table_set_handlers(dp->upcalls, 0);
+    nl_mcast_close(dp->mcast);
+    dp->mcast = NULL;
+}
+
+static int
+kdp_datapath_recv_set__(struct kdp_datapath *dp, bool enable)
+{
+    int error = 0;
+
+    if (enable && !dp->recv) {
+        error = kdp_datapath_recv_enable(dp);
+        if (error) {
+            VLOG_ERR("%s: turning upcalls on failed (%s)", dp->name,
+                     ovs_strerror(error));
+            kdp_datapath_recv_disable(dp);
+        }
+    } else if (!enable && dp->recv) {
+        kdp_datapath_recv_disable(dp);
+    }
+    return error;
+}
+
+int
+kdp_datapath_recv_set(struct kdp_datapath *dp, bool enable)
+{
+    int error;
+
+    ovs_mutex_lock(&dp->mutex);
+    error = kdp_datapath_recv_set__(dp, enable);
+    ovs_mutex_unlock(&dp->mutex);
+    return error;
+}
+
+int
+kdp_datapath_handlers_set(struct kdp_datapath *dp, uint32_t n_handlers)
+{
+    int error = 0;
+
+    ovs_mutex_lock(&dp->mutex);
+    if (dp->recv) {
+        upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls),
+                               n_handlers);
+        error = upcall_table_set_handlers(dp->upcalls, n_handlers);
+    }
+    ovs_mutex_unlock(&dp->mutex);
+    return error;
+}
+
+/* Adding and deleting ports. */
+
+/* Creates a vport with channel 'channel' (NULL while upcalls are off).  The
+ * kernel learns the port id of the channel in the request that creates the
+ * vport, so that the first packet already has somewhere to go. */
+static int
+kdp_datapath_vport_new(struct kdp_datapath *dp, const char *name,
+                       enum ovs_vport_type type, const struct ofpbuf *options,
+                       struct upcall_channel *channel, odp_port_t *port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct ovs_vport vport = {
+        .dp_ifindex = dp->ifindex,
+        .port_no = odp_to_u32(*port_no),
+        .type = type,
+        .pid = channel ? channel->pid : 0,
+    };
+    int error;
+
+    if (strlen(name) >= sizeof vport.name) {
+        return ENAMETOOLONG;
+    }
+    ovs_strlcpy(vport.name, name, sizeof vport.name);
+    error = ovs_vport_new(&dp->genl, &vport, options ? options->data : NULL,
+                          options ? options->size : 0);
+    if (error) {
+        if (error == EBUSY && *port_no != ODPP_NONE) {
+            VLOG_INFO("%s: requested port %"PRIu32" is in use", dp->name,
+                      *port_no);
+        }
+        return error;
+    }
+
+    if (channel) {
+        error = upcall_table_add(dp->upcalls, vport.port_no, name, channel);
+        if (error) {
+            VLOG_WARN("%s: could not add channel for port %s (%s)", dp->name,
+                      name, ovs_strerror(error));
+            ovs_vport_del(&dp->genl, dp->ifindex, vport.port_no);
+            return error;
+        }
+    }
+    *port_no = u32_to_odp(vport.port_no);
+    return 0;
+}
+
+/* Adds tunnel 'netdev' as a device made with rtnetlink.  EOPNOTSUPP if it is
+ * not a tunnel, or the kernel cannot make that tunnel as a device. */
+static int
+kdp_datapath_port_add_rtnl(struct kdp_datapath *dp, struct netdev *netdev,
+                           struct upcall_channel *channel, odp_port_t *port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
+    char namebuf[NETDEV_VPORT_NAME_BUFSIZE];
+    const char *name;
+    int error;
+
+    error = dpif_netlink_rtnl_port_create(netdev);
+    if (error) {
+        if (error != EOPNOTSUPP) {
+            VLOG_WARN_RL(&rl, "Failed to create %s with rtnetlink: %s",
+                         netdev_get_name(netdev), ovs_strerror(error));
+        }
+        return error;
+    }
+
+    name = netdev_vport_get_dpif_port(netdev, namebuf, sizeof namebuf);
+    error = kdp_datapath_vport_new(dp, name, OVS_VPORT_TYPE_NETDEV, NULL,
+                                   channel, port_no);
+    if (error) {
+        dpif_netlink_rtnl_port_destroy(name, netdev_get_type(netdev));
+    }
+    return error;
+}
+
+/* Appends the options that a tunnel made by the openvswitch module itself
+ * takes. */
+static void
+put_tunnel_options(const struct netdev_tunnel_config *config,
+                   struct ofpbuf *options)
+{
+    if (config->dst_port) {
+        nl_msg_put_u16(options, OVS_TUNNEL_ATTR_DST_PORT,
+                       ntohs(config->dst_port));
+    }
+    if (config->exts) {
+        size_t start = nl_msg_start_nested(options, OVS_TUNNEL_ATTR_EXTENSION);
+
+        for (int i = 0; i < 32; i++) {
+            if (config->exts & UINT32_C(1) << i) {
+                nl_msg_put_flag(options, i);
+            }
+        }
+        nl_msg_end_nested(options, start);
+    }
+}
+
+/* Adds 'netdev' as a vport of its own type. */
+static int
+kdp_datapath_port_add_vport(struct kdp_datapath *dp, struct netdev *netdev,
+                            struct upcall_channel *channel,
+                            odp_port_t *port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
+    const struct netdev_tunnel_config *config;
+    const char *type = netdev_get_type(netdev);
+    enum ovs_vport_type vport_type = netdev_to_ovs_vport_type(type);
+    char namebuf[NETDEV_VPORT_NAME_BUFSIZE];
+    uint64_t options_stub[64 / 8];
+    struct ofpbuf options;
+    const char *name;
+    int error;
+
+    name = netdev_vport_get_dpif_port(netdev, namebuf, sizeof namebuf);
+    if (vport_type == OVS_VPORT_TYPE_UNSPEC) {
+        VLOG_WARN_RL(&rl, "%s: cannot create port `%s' because it has "
+                     "unsupported type `%s'", dp->name, name, type);
+        return EINVAL;
+    }
+    if (vport_type == OVS_VPORT_TYPE_NETDEV) {
+        /* Packets merged on reception could not be forwarded. */
+        netdev_linux_ethtool_set_flag(netdev, ETH_FLAG_LRO, "LRO", false);
+    }
+
+    ofpbuf_use_stub(&options, options_stub, sizeof options_stub);
+    config = netdev_get_tunnel_config(netdev);
+    if (config) {
+        put_tunnel_options(config, &options);
+    }
+    error = kdp_datapath_vport_new(dp, name, vport_type, &options, channel,
+                                   port_no);
+    ofpbuf_uninit(&options);
+    return error;
+}
+
+/* True if tunnels are made by the openvswitch module rather than as devices of
+ * their own, as the module of the Open vSwitch project once did. */
+static bool
+tunnels_out_of_tree(void)
+{
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    static bool out_of_tree;
+
+    if (ovsthread_once_start(&once)) {
+        out_of_tree = dpif_netlink_rtnl_probe_oot_tunnels();
+        ovsthread_once_done(&once);
+    }
+    return out_of_tree;
+}
+
+static int
+kdp_datapath_port_add__(struct kdp_datapath *dp, struct netdev *netdev,
+                        odp_port_t *port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    struct upcall_channel *channel = NULL;
+    int error;
+
+    if (dp->recv) {
+        upcall_fd_limit_ensure(dp->name,
+                               upcall_table_n_channels(dp->upcalls) + 1,
+                               upcall_table_n_handlers(dp->upcalls));
+        error = upcall_channel_create(&channel);
+        if (error) {
+            VLOG_WARN_RL(&rl, "%s: port %s is not added: no socket for its "
+                         "upcalls (%s)", dp->name, netdev_get_name(netdev),
+                         ovs_strerror(error));
+            return error;
+        }
+    }
+
+    error = (tunnels_out_of_tree()
+             ? EOPNOTSUPP
+             : kdp_datapath_port_add_rtnl(dp, netdev, channel, port_no));
+    if (error) {
+        error = kdp_datapath_port_add_vport(dp, netdev, channel, port_no);
+    }
+    if (error) {
+        upcall_channel_unref(channel);
+    }
+    return error;
+}
+
+int
+kdp_datapath_port_add(struct kdp_datapath *dp, struct netdev *netdev,
+                      odp_port_t *port_no)
+{
+    int error;
+
+    ovs_mutex_lock(&dp->mutex);
+    error = kdp_datapath_port_add__(dp, netdev, port_no);
+    ovs_mutex_unlock(&dp->mutex);
+    return error;
+}
+
+int
+kdp_datapath_port_del(struct kdp_datapath *dp, odp_port_t port_no)
+{
+    int error;
+
+    error = dp->inner->dpif_class->port_del(dp->inner, port_no);
+    upcall_table_del(dp->upcalls, odp_to_u32(port_no));
+    return error;
+}
+
+/* The main loop. */
+
+struct features_check {
+    int ifindex;
+    uint32_t user_features;     /* Last ones announced. */
+    bool seen;
+};
+
+static int
+features_check_cb(const struct nlmsghdr *nlh, void *check_)
+{
+    struct features_check *check = check_;
+    struct ovs_datapath kernel;
+
+    if (!ovs_datapath_parse(nlh, &kernel) && kernel.ifindex == check->ifindex) {
+        check->user_features = kernel.user_features;
+        check->seen = true;
+    }
+    return 0;
+}
+
+/* Restores the dispatch mode if another process changed it. */
+static void
+kdp_datapath_check_features(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    struct features_check check = { .ifindex = dp->ifindex };
+    int error = 0;
+
+    for (int i = 0; i < KDP_MCAST_MAX && error != EAGAIN; i++) {
+        error = nl_mcast_recv(dp->mcast, features_check_cb, &check);
+        if (error && error != EAGAIN) {
+            struct ovs_datapath kernel;
+
+            /* Announcements were lost. */
+            if (!ovs_datapath_get(&dp->genl, dp->inner->base_name, &kernel)
+                && kernel.ifindex == dp->ifindex) {
+                check.user_features = kernel.user_features;
+                check.seen = true;
+            }
+        }
+    }
+    if (!check.seen || !((check.user_features ^ dp->user_features)
+                         & KDP_DISPATCH_FEATURES)) {
+        return;
+    }
+
+    dp->n_restored++;
+    VLOG_INFO_RL(&rl, "%s: another process changed the user features of the "
+                 "datapath to 0x%"PRIx32"; setting them back to 0x%"PRIx32,
+                 dp->name, check.user_features, dp->user_features);
+    kdp_datapath_set_dispatch(dp);
+}
+
+void
+kdp_datapath_run(struct kdp_datapath *dp)
+{
+    ovs_mutex_lock(&dp->mutex);
+    if (dp->recv) {
+        kdp_datapath_check_features(dp);
+        if (dp->refresh && time_msec() >= dp->refresh_at) {
+            kdp_datapath_refresh__(dp);
+        }
+    }
+    ovs_mutex_unlock(&dp->mutex);
+}
+
+void
+kdp_datapath_wait(struct kdp_datapath *dp)
+{
+    ovs_mutex_lock(&dp->mutex);
+    if (dp->recv) {
+        poll_fd_wait(nl_mcast_fd(dp->mcast), POLLIN);
+        if (dp->refresh) {
+            poll_timer_wait_until(dp->refresh_at);
+        }
+    }
+    ovs_mutex_unlock(&dp->mutex);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_VERSION_H
+#define KDP_VERSION_H 1
+
+/* Version of ovs-kdp, such as "0.1.0". */
+const char *kdp_version(void);
+
+/* Version of the Open vSwitch that it was built upon, such as "3.1.0". */
+const char *kdp_ovs_version(void);
+
+#endif /* lib/kdp-version.h */

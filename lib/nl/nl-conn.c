@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "nl/nl-conn.h"
+
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "util.h"
+
+/* Replies of the kernel to a dump come in datagrams of at most 32 kB (the
+ * kernel sizes them by the reader's buffer up to that), single replies are at
+ * most a page or what MSG_PEEK|MSG_TRUNC announces. */
+#define NL_REPLY_SIZE 32768
+
+/* Length of the explanation that is kept of an error. */
+#define NL_EXT_ERROR_SIZE 128
+
+struct nl_conn {
+    struct mnl_socket *sock;
+    uint32_t next_seq;
+    char ext_error[NL_EXT_ERROR_SIZE];
+    void *buf;                  /* NL_REPLY_SIZE bytes. */
+};
+
+struct nl_mcast {
+    struct mnl_socket *sock;
+    void *buf;                  /* NL_REPLY_SIZE bytes. */
+};
+
+static int
+nl_socket_open(int protocol, int flags, uint32_t groups,
+               struct mnl_socket **sockp)
+{
+    struct mnl_socket *sock = mnl_socket_open2(protocol,
+                                               SOCK_CLOEXEC | flags);
+    if (!sock) {
+        return errno;
+    }
+    if (mnl_socket_bind(sock, groups, MNL_SOCKET_AUTOPID) < 0) {
+        int error = errno;
+
+        mnl_socket_close(sock);
+        return error;
+    }
+    *sockp = sock;
+    return 0;
+}
+
+int
+nl_conn_open(int protocol, struct nl_conn **connp)
+{
+    struct mnl_socket *sock;
+    int error = nl_socket_open(protocol, 0, 0, &sock);
+
+    *connp = NULL;
+    if (error) {
+        return error;
+    }
+
+    /* Explanations of errors and a strict check of dump requests are worth
+     * having, but a kernel without them serves as well. */
+    int on = 1;
+    mnl_socket_setsockopt(sock, NETLINK_EXT_ACK, &on, sizeof on);
+
+    struct nl_conn *conn = xzalloc(sizeof *conn);
+    conn->sock = sock;
+    conn->buf = xmalloc(NL_REPLY_SIZE);
+    conn->next_seq = 1;
+    *connp = conn;
+    return 0;
+}
+
+void
+nl_conn_close(struct nl_conn *conn)
+{
+    if (conn) {
+        mnl_socket_close(conn->sock);
+        free(conn->buf);
+        free(conn);
+    }
+}
+
+const char *
+nl_conn_ext_error(const struct nl_conn *conn)
+{
+    return conn->ext_error;
+}
+
+/* Keeps the explanation in error message 'nlh', if there is one. */
+static void
+nl_conn_take_ext_error(struct nl_conn *conn, const struct nlmsghdr *nlh)
+{
+    const struct nlmsgerr *err = mnl_nlmsg_get_payload(nlh);
+    size_t offset = sizeof *err;
+
+    if (!(nlh->nlmsg_flags & NLM_F_ACK_TLVS)) {
+        return;
+    }
+    if (!(nlh->nlmsg_flags & NLM_F_CAPPED)) {
+        if (err->msg.nlmsg_len < sizeof err->msg) {
+            return;
+        }
+        offset += MNL_ALIGN(err->msg.nlmsg_len - sizeof err->msg);
+    }
+    if (offset >= mnl_nlmsg_get_payload_len(nlh)) {
+        return;
+    }
+
+    static const struct nl_attr_policy policy[] = {
+        [NLMSGERR_ATTR_MSG] = { .type = MNL_TYPE_NUL_STRING },
+    };
+    const struct nlattr *attrs[ARRAY_SIZE(policy)];
+    if (!nl_attrs_parse((const char *) err + offset,
+                        mnl_nlmsg_get_payload_len(nlh) - offset,
+                        policy, attrs, ARRAY_SIZE(policy))
+        && attrs[NLMSGERR_ATTR_MSG]) {
+        ovs_strlcpy(conn->ext_error,
+                    mnl_attr_get_str(attrs[NLMSGERR_ATTR_MSG]),
+                    sizeof conn->ext_error);
+    }
+}
+
+/* Takes the 'n' bytes of one datagram of the answer to request 'seq'.  Sets
+ * '*done' when it was the last one of the answer. */
+static int
+nl_conn_take(struct nl_conn *conn, size_t n, uint32_t seq, bool dump,
+             nl_reply_func *reply, void *aux, int *reply_error, bool *done)
+{
+    const struct nlmsghdr *nlh = conn->buf;
+    int left = n;
+
+    for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
+        if (nlh->nlmsg_seq != seq) {
+            continue;
+        }
+        if (nlh->nlmsg_flags & NLM_F_DUMP_INTR && !*reply_error) {
+            *reply_error = EINTR;
+        }
+        if (nlh->nlmsg_type == NLMSG_ERROR) {
+            const struct nlmsgerr *err = mnl_nlmsg_get_payload(nlh);
+
+            if (mnl_nlmsg_get_payload_len(nlh) < sizeof *err) {
+                return EBADMSG;
+            }
+            nl_conn_take_ext_error(conn, nlh);
+            *done = true;
+            return err->error ? -err->error : *reply_error;
+        } else if (nlh->nlmsg_type == NLMSG_DONE) {
+            const int *status = mnl_nlmsg_get_payload(nlh);
+
+            *done = true;
+            if (mnl_nlmsg_get_payload_len(nlh) >= sizeof *status
+                && *status < 0) {
+                return -*status;
+            }
+            return *reply_error;
+        } else if (nlh->nlmsg_type >= NLMSG_MIN_TYPE) {
+            if (reply && !*reply_error) {
+                *reply_error = reply(nlh, aux);
+            }
+        }
+    }
+    return dump || left == 0 ? 0 : EBADMSG;
+}
+
+int
+nl_conn_transact(struct nl_conn *conn, struct nlmsghdr *request,
+                 nl_reply_func *reply, void *aux)
+{
+    bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+    uint32_t seq = conn->next_seq++;
+    int reply_error = 0;
+    bool done = false;
+    int error = 0;
+
+    conn->ext_error[0] = '\0';
+    request->nlmsg_seq = seq;
+    if (!dump) {
+        /* The acknowledgement marks the end of the answer. */
+        request->nlmsg_flags |= NLM_F_ACK;
+    }
+    if (mnl_socket_sendto(conn->sock, request, request->nlmsg_len) < 0) {
+        return errno;
+    }
+
+    while (!done && !error) {
+        ssize_t n;
+
+        do {
+            n = mnl_socket_recvfrom(conn->sock, conn->buf, NL_REPLY_SIZE);
+        } while (n < 0 && errno == EINTR);
+        if (n < 0) {
+            return errno == ENOSPC ? EMSGSIZE : errno;
+        }
+        error = nl_conn_take(conn, n, seq, dump, reply, aux,
+                             &reply_error, &done);
+    }
+    return error;
+}
+
+int
+nl_attrs_parse(const void *payload, size_t len,
+               const struct nl_attr_policy policy[],
+               const struct nlattr *attrs[], size_t n)
+{
+    const struct nlattr *nla = payload;
+    size_t left = len;
+
+    memset(attrs, 0, n * sizeof *attrs);
+    while (left >= sizeof *nla) {
+        if (nla->nla_len < sizeof *nla || nla->nla_len > left) {
+            return EINVAL;
+        }
+
+        uint16_t type = mnl_attr_get_type(nla);
+        if (type < n && type > 0) {
+            const struct nl_attr_policy *p = &policy[type];
+
+            if (mnl_attr_get_payload_len(nla) < p->min_len
+                || (p->type != MNL_TYPE_UNSPEC
+                    && mnl_attr_validate(nla, p->type) < 0)) {
+                return EINVAL;
+            }
+            attrs[type] = nla;
+        }
+
+        size_t step = MNL_ALIGN(nla->nla_len);
+        if (step >= left) {
+            left = 0;
+            break;
+        }
+        left -= step;
+        nla = (const struct nlattr *) ((const char *) nla + step);
+    }
+    if (left) {
+        return EINVAL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (policy[i].required && !attrs[i]) {
+            return EINVAL;
+        }
+    }
+    return 0;
+}
+
+struct nlmsghdr *
+genl_msg_init(void *buf, uint16_t family, uint8_t cmd, uint8_t version,
+              uint16_t flags)
+{
+    struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+    struct genlmsghdr *genl;
+
+    nlh->nlmsg_type = family;
+    nlh->nlmsg_flags = NLM_F_REQUEST | flags;
+    genl = mnl_nlmsg_put_extra_header(nlh, sizeof *genl);
+    genl->cmd = cmd;
+    genl->version = version;
+    return nlh;
+}
+
+struct genl_lookup {
+    const char *mcgroup;
+    struct genl_family *family;
+};
+
+static void
+genl_lookup_mcgroup(const struct nlattr *groups, struct genl_lookup *lookup)
+{
+    static const struct nl_attr_policy policy[] = {
+        [CTRL_ATTR_MCAST_GRP_NAME] = { .type = MNL_TYPE_NUL_STRING,
+                                       .required = true },
+        [CTRL_ATTR_MCAST_GRP_ID] = { .type = MNL_TYPE_U32,
+                                     .required = true },
+    };
+    const struct nlattr *group;
+
+    mnl_attr_for_each_nested(group, groups) {
+        const struct nlattr *attrs[ARRAY_SIZE(policy)];
+
+        if (!nl_attrs_parse(mnl_attr_get_payload(group),
+                            mnl_attr_get_payload_len(group),
+                            policy, attrs, ARRAY_SIZE(policy))
+            && !strcmp(mnl_attr_get_str(attrs[CTRL_ATTR_MCAST_GRP_NAME]),
+                       lookup->mcgroup)) {
+            lookup->family->mcgroup
+                = mnl_attr_get_u32(attrs[CTRL_ATTR_MCAST_GRP_ID]);
+        }
+    }
+}
+
+static int
+genl_lookup_reply(const struct nlmsghdr *nlh, void *lookup_)
+{
+    static const struct nl_attr_policy policy[] = {
+        [CTRL_ATTR_FAMILY_ID] = { .type = MNL_TYPE_U16, .required = true },
+        [CTRL_ATTR_MCAST_GROUPS] = { .type = MNL_TYPE_NESTED },
+    };
+    const struct nlattr *attrs[ARRAY_SIZE(policy)];
+    struct genl_lookup *lookup = lookup_;
+
+    if (mnl_nlmsg_get_payload_len(nlh) < sizeof(struct genlmsghdr)
+        || nl_attrs_parse(mnl_nlmsg_get_payload_offset(
+                              nlh, sizeof(struct genlmsghdr)),
+                          mnl_nlmsg_get_payload_len(nlh)
+                          - sizeof(struct genlmsghdr),
+                          policy, attrs, ARRAY_SIZE(policy))) {
+        return EBADMSG;
+    }
+    lookup->family->id = mnl_attr_get_u16(attrs[CTRL_ATTR_FAMILY_ID]);
+    if (lookup->mcgroup && attrs[CTRL_ATTR_MCAST_GROUPS]) {
+        genl_lookup_mcgroup(attrs[CTRL_ATTR_MCAST_GROUPS], lookup);
+    }
+    return 0;
+}
+
+int
+genl_family_lookup(struct nl_conn *conn, const char *name,
+                   const char *mcgroup, struct genl_family *family)
+{
+    struct genl_lookup lookup = { .mcgroup = mcgroup, .family = family };
+    char buf[256] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct nlmsghdr *nlh;
+
+    memset(family, 0, sizeof *family);
+    nlh = genl_msg_init(buf, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1, NLM_F_ACK);
+    mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, name);
+
+    int error = nl_conn_transact(conn, nlh, genl_lookup_reply, &lookup);
+    if (!error && (!family->id || (mcgroup && !family->mcgroup))) {
+        error = ENOENT;
+    }
+    return error;
+}
+
+int
+nl_mcast_open(int protocol, uint32_t group, struct nl_mcast **mcastp)
+{
+    struct mnl_socket *sock;
+    int error;
+
+    *mcastp = NULL;
+    error = nl_socket_open(protocol, SOCK_NONBLOCK, 0, &sock);
+    if (error) {
+        return error;
+    }
+    if (mnl_socket_setsockopt(sock, NETLINK_ADD_MEMBERSHIP, &group,
+                              sizeof group) < 0) {
+        error = errno;
+        mnl_socket_close(sock);
+        return error;
+    }
+
+    struct nl_mcast *mcast = xmalloc(sizeof *mcast);
+    mcast->sock = sock;
+    mcast->buf = xmalloc(NL_REPLY_SIZE);
+    *mcastp = mcast;
+    return 0;
+}
+
+void
+nl_mcast_close(struct nl_mcast *mcast)
+{
+    if (mcast) {
+        mnl_socket_close(mcast->sock);
+        free(mcast->buf);
+        free(mcast);
+    }
+}
+
+int
+nl_mcast_fd(const struct nl_mcast *mcast)
+{
+    return mnl_socket_get_fd(mcast->sock);
+}
+
+int
+nl_mcast_recv(struct nl_mcast *mcast, nl_reply_func *cb, void *aux)
+{
+    const struct nlmsghdr *nlh;
+    ssize_t n;
+    int left;
+
+    do {
+        n = mnl_socket_recvfrom(mcast->sock, mcast->buf, NL_REPLY_SIZE);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        return errno == ENOSPC ? EMSGSIZE : errno;
+    }
+
+    left = n;
+    for (nlh = mcast->buf; mnl_nlmsg_ok(nlh, left);
+         nlh = mnl_nlmsg_next(nlh, &left)) {
+        if (nlh->nlmsg_type >= NLMSG_MIN_TYPE) {
+            int error = cb(nlh, aux);
+
+            if (error) {
+                return error;
+            }
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_OVS_GENL_H
+#define KDP_OVS_GENL_H 1
+
+/* Requests to the openvswitch kernel module
+ * =========================================
+ *
+ * The part of the module's generic netlink interface that decides where
+ * upcalls go: the user features of a datapath and the netlink port ids of its
+ * vports.  The kernel sends an upcall
+ *
+ *   - to the netlink port id of the vport that received the packet, if the
+ *     datapath has OVS_DP_F_VPORT_PIDS and not the following feature;
+ *   - to the id that OVS_DP_ATTR_PER_CPU_PIDS gives for the CPU that received
+ *     the packet, if it has OVS_DP_F_DISPATCH_UPCALL_PER_CPU (Linux 5.15);
+ *   - nowhere, counting the packet as lost, if that id is 0 or nobody's.
+ *
+ * A datapath keeps the ids for the CPUs that it was told even while it
+ * dispatches by vport.  Every OVS_DP_CMD_SET that carries user features
+ * replaces all of them, whoever sends it.
+ *
+ * Thread safety: a "struct ovs_genl" belongs to one thread at a time (see
+ * nl-conn.h).  Functions block until the kernel has answered. */
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nl/nl-conn.h"
+
+struct ovs_genl {
+    struct nl_conn *conn;
+    struct genl_family datapath;    /* With multicast group "ovs_datapath". */
+    struct genl_family vport;       /* With multicast group "ovs_vport". */
+    struct genl_family packet;
+};
+
+/* Opens a connection and looks the families up.  Returns 0, ENOENT if the
+ * openvswitch module is not loaded, or another positive errno value.  On
+ * failure there is nothing to close. */
+int ovs_genl_open(struct ovs_genl *);
+void ovs_genl_close(struct ovs_genl *);
+
+/* Datapaths. */
+struct ovs_datapath {
+    int ifindex;                    /* Of the datapath's local port. */
+    char name[IFNAMSIZ];
+    uint32_t user_features;         /* OVS_DP_F_*. */
+};
+
+/* Parses 'nlh', a message of the datapath family.  Returns 0 or EINVAL. */
+int ovs_datapath_parse(const struct nlmsghdr *nlh, struct ovs_datapath *);
+
+/* Asks for the datapath called 'name'.  ENODEV if there is none. */
+int ovs_datapath_get(struct ovs_genl *, const char *name,
+                     struct ovs_datapath *);
+
+/* Replaces the user features of datapath 'ifindex' by 'user_features' and, if
+ * 'n_pids' is not 0, tells it the netlink port ids 'pids[0..n_pids - 1]' of
+ * the CPUs with those numbers, which the kernel takes only together with
+ * OVS_DP_F_DISPATCH_UPCALL_PER_CPU.  Stores the outcome in '*dp' if that is
+ * not NULL.  EOPNOTSUPP if the kernel does not know one of the features. */
+int ovs_datapath_set_features(struct ovs_genl *, int ifindex,
+                              uint32_t user_features, const uint32_t pids[],
+                              size_t n_pids, struct ovs_datapath *dp);
+
+/* Vports. */
+struct ovs_vport {
+    uint8_t cmd;                    /* OVS_VPORT_CMD_*. */
+    int dp_ifindex;
+    uint32_t port_no;
+    uint32_t type;                  /* OVS_VPORT_TYPE_*. */
+    char name[IFNAMSIZ];
+    uint32_t n_pids;                /* Number of netlink port ids. */
+    uint32_t pid;                   /* First of them. */
+};
+
+/* Parses 'nlh', a message of the vport family.  Returns 0 or EINVAL. */
+int ovs_vport_parse(const struct nlmsghdr *nlh, struct ovs_vport *);
+
+/* Creates the vport that '*vport' describes by 'dp_ifindex', 'type', 'name',
+ * 'pid' and 'port_no' (UINT32_MAX lets the kernel choose) with the type's
+ * options in 'options', 'options_len' bytes of attributes.  On success
+ * '*vport' says what the kernel made.  EBUSY if 'port_no' is taken. */
+int ovs_vport_new(struct ovs_genl *, struct ovs_vport *vport,
+                  const void *options, size_t options_len);
+
+/* Sends the upcalls of port 'port_no' to netlink port id 'pid', 0 for
+ * nowhere.  ENODEV if there is no such port. */
+int ovs_vport_set_pid(struct ovs_genl *, int dp_ifindex, uint32_t port_no,
+                      uint32_t pid);
+
+/* Deletes port 'port_no'. */
+int ovs_vport_del(struct ovs_genl *, int dp_ifindex, uint32_t port_no);
+
+/* Calls 'cb' with every vport of datapath 'dp_ifindex' until it returns
+ * something other than 0, which is then returned.  Repeats no interrupted
+ * dump: the module's vport dumps are not versioned, and its multicast group
+ * tells of what changed meanwhile. */
+typedef int ovs_vport_func(const struct ovs_vport *, void *aux);
+int ovs_vport_dump(struct ovs_genl *, int dp_ifindex, ovs_vport_func *cb,
+                   void *aux);
+
+#endif /* lib/nl/ovs-genl.h */

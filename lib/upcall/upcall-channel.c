@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "upcall/upcall-channel.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/sock_diag.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "openvswitch/vlog.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(upcall_channel);
+
+/* Receive buffer of a channel in bytes.  It has to hold what arrives at one
+ * port while every handler is busy: with about 1 kB of kernel memory for the
+ * upcall of a small packet, this is a thousand of them, some tens of
+ * milliseconds of work for a handler.  More would make the packets of a port
+ * that sends too many wait longer without saving them.  It is what stock Open
+ * vSwitch gives its netlink sockets. */
+#define UPCALL_RCVBUF (1024 * 1024)
+
+/* The most messages that one drain takes, so that a port that is flooded all
+ * the while cannot hold the caller.  The receive buffer holds fewer. */
+#define UPCALL_DRAIN_MAX 8192
+
+static atomic_uint32_t next_serial = 1;
+
+/* Enlarges the receive buffer beyond net.core.rmem_max where the process may,
+ * as far as that sysctl goes elsewhere. */
+static void
+upcall_channel_set_rcvbuf(int fd)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 1);
+    int size = UPCALL_RCVBUF;
+
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size)
+        && setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size)) {
+        VLOG_WARN_RL(&rl, "setting a receive buffer of %d bytes failed (%s); "
+                     "going on with the system's default", size,
+                     ovs_strerror(errno));
+    }
+}
+
+int
+upcall_channel_create(struct upcall_channel **channelp)
+{
+    struct mnl_socket *sock;
+    int error;
+
+    *channelp = NULL;
+    sock = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (!sock) {
+        return errno;
+    }
+    if (mnl_socket_bind(sock, 0, MNL_SOCKET_AUTOPID) < 0) {
+        error = errno;
+        mnl_socket_close(sock);
+        return error;
+    }
+    upcall_channel_set_rcvbuf(mnl_socket_get_fd(sock));
+
+    struct upcall_channel *channel = xzalloc(sizeof *channel);
+    channel->sock = sock;
+    channel->pid = mnl_socket_get_portid(sock);
+    channel->port_no = UPCALL_PORT_NONE;
+    atomic_add_relaxed(&next_serial, 1, &channel->serial);
+    ovs_refcount_init(&channel->refcount);
+    atomic_init(&channel->dead, false);
+    atomic_init(&channel->owner, 0);
+    ovs_list_poison(&channel->list_node);
+    atomic_init(&channel->received, 0);
+    atomic_init(&channel->malformed, 0);
+    atomic_init(&channel->overruns, 0);
+    *channelp = channel;
+    return 0;
+}
+
+void
+upcall_channel_ref(struct upcall_channel *channel)
+{
+    ovs_refcount_ref(&channel->refcount);
+}
+
+void
+upcall_channel_unref(struct upcall_channel *channel)
+{
+    if (channel && ovs_refcount_unref(&channel->refcount) == 1) {
+        mnl_socket_close(channel->sock);
+        free(channel->name);
+        free(channel);
+    }
+}
+
+int
+upcall_channel_fd(const struct upcall_channel *channel)
+{
+    return mnl_socket_get_fd(channel->sock);
+}
+
+/* Number of the generation in an owner token. */
+static inline uint32_t
+token_generation(uint32_t token)
+{
+    return (token & ~UPCALL_OWNER_AGAIN) >> UPCALL_TOKEN_HANDLER_BITS;
+}
+
+bool
+upcall_channel_take(struct upcall_channel *channel, uint32_t token,
+                    bool current)
+{
+    uint32_t owner;
+
+    atomic_read_explicit(&channel->owner, &owner, memory_order_acquire);
+    for (;;) {
+        bool take = (!owner
+                     || (current
+                         && token_generation(owner)
+                            != token_generation(token)));
+        uint32_t next = take ? token : owner | UPCALL_OWNER_AGAIN;
+
+        if (next == owner) {
+            return false;
+        }
+
+        /* On success this acquires what the previous owner released, and
+         * where it leaves the mark, it pairs with the failing exchange in
+         * upcall_channel_release(). */
+        if (atomic_compare_exchange_weak_explicit(&channel->owner, &owner,
+                                                  next, memory_order_acq_rel,
+                                                  memory_order_acquire)) {
+            return take;
+        }
+    }
+}
+
+bool
+upcall_channel_release(struct upcall_channel *channel, uint32_t token)
+{
+    uint32_t owner = token;
+
+    if (atomic_compare_exchange_strong_explicit(&channel->owner, &owner, 0,
+                                                memory_order_release,
+                                                memory_order_acquire)) {
+        return true;
+    }
+    if (owner != (token | UPCALL_OWNER_AGAIN)) {
+        /* Taken over by a handler of a later generation. */
+        return true;
+    }
+
+    /* The edge behind the mark is the caller's now.  A mark that comes after
+     * this exchange stays for the next release.  A failure means that the
+     * channel was taken over. */
+    return !atomic_compare_exchange_strong_explicit(&channel->owner, &owner,
+                                                    token,
+                                                    memory_order_acq_rel,
+                                                    memory_order_relaxed);
+}
+
+void
+upcall_channel_drain(struct upcall_channel *channel)
+{
+    int fd = upcall_channel_fd(channel);
+
+    for (int i = 0; i < UPCALL_DRAIN_MAX; i++) {
+        char c;
+
+        if (recv(fd, &c, sizeof c, MSG_DONTWAIT) < 0 && errno != ENOBUFS) {
+            break;
+        }
+    }
+}
+
+void
+upcall_channel_get_stats(const struct upcall_channel *channel,
+                         struct upcall_channel_stats *stats)
+{
+    uint32_t meminfo[SK_MEMINFO_VARS] = { 0 };
+    socklen_t len = sizeof meminfo;
+
+    stats->received = upcall_counter_read(&channel->received);
+    stats->malformed = upcall_counter_read(&channel->malformed);
+    stats->overruns = upcall_counter_read(&channel->overruns);
+
+    /* The kernel counts each upcall that it dropped because the receive buffer
+     * was full.  (ENOBUFS only tells that there were some.)  Linux before 4.12
+     * lacks the option and 'lost' stays 0 there. */
+    stats->lost = 0;
+    stats->backlog = 0;
+    if (!getsockopt(upcall_channel_fd(channel), SOL_SOCKET, SO_MEMINFO,
+                    meminfo, &len)) {
+        stats->lost = meminfo[SK_MEMINFO_DROPS];
+        stats->backlog = meminfo[SK_MEMINFO_RMEM_ALLOC];
+    }
+}

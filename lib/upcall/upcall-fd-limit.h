@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_FD_LIMIT_H
+#define KDP_UPCALL_FD_LIMIT_H 1
+
+/* File descriptors for channels.
+ *
+ * Each port takes a socket and each handler an epoll instance, so a hypervisor
+ * with thousands of ports needs more file descriptors than the usual soft
+ * limit of 1,024.  The soft limit is there to be raised by who needs more; the
+ * hard limit is the administrator's, and when it is too low a message says so
+ * before the descriptors run out.
+ *
+ * Thread safety: any thread. */
+
+#include <stddef.h>
+
+/* Makes sure that the soft limit on open files admits 'n_channels' channels
+ * and 'n_handlers' handlers besides all else that the process has open,
+ * raising it as far as the hard limit allows.  'name' is the datapath, for
+ * messages.  Returns 0, or EMFILE if the hard limit is too low. */
+int upcall_fd_limit_ensure(const char *name, size_t n_channels,
+                           size_t n_handlers);
+
+#endif /* lib/upcall/upcall-fd-limit.h */

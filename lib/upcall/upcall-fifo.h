@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_FIFO_H
+#define KDP_UPCALL_FIFO_H 1
+
+/* First-in first-out list of channels.
+ *
+ * Private to lib/upcall and to one thread.  A ring that grows, because a link
+ * inside the channel would be shared by a retired handler, which still has the
+ * channel on its list, and the one that took the channel over. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "util.h"
+
+struct upcall_channel;
+
+struct upcall_fifo {
+    struct upcall_channel **ring;
+    size_t head;                /* Index of the first one. */
+    size_t n;                   /* Number in the list. */
+    size_t allocated;           /* Slots of 'ring', 0 or a power of 2. */
+};
+
+static inline void
+upcall_fifo_init(struct upcall_fifo *fifo)
+{
+    *fifo = (struct upcall_fifo) { .ring = NULL };
+}
+
+static inline void
+upcall_fifo_uninit(struct upcall_fifo *fifo)
+{
+    free(fifo->ring);
+}
+
+static inline bool
+upcall_fifo_is_empty(const struct upcall_fifo *fifo)
+{
+    return !fifo->n;
+}
+
+static inline void
+upcall_fifo_push(struct upcall_fifo *fifo, struct upcall_channel *channel)
+{
+    if (fifo->n == fifo->allocated) {
+        size_t allocated = MAX(16, fifo->allocated * 2);
+        struct upcall_channel **ring = xmalloc(allocated * sizeof *ring);
+
+        for (size_t i = 0; i < fifo->n; i++) {
+            ring[i] = fifo->ring[(fifo->head + i) & (fifo->allocated - 1)];
+        }
+        free(fifo->ring);
+        fifo->ring = ring;
+        fifo->head = 0;
+        fifo->allocated = allocated;
+    }
+    fifo->ring[(fifo->head + fifo->n++) & (fifo->allocated - 1)] = channel;
+}
+
+/* Returns the first channel, or NULL. */
+static inline struct upcall_channel *
+upcall_fifo_pop(struct upcall_fifo *fifo)
+{
+    struct upcall_channel *channel;
+
+    if (!fifo->n) {
+        return NULL;
+    }
+    channel = fifo->ring[fifo->head];
+    fifo->head = (fifo->head + 1) & (fifo->allocated - 1);
+    fifo->n--;
+    return channel;
+}
+
+#endif /* lib/upcall/upcall-fifo.h */

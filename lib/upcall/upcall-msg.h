@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_MSG_H
+#define KDP_UPCALL_MSG_H 1
+
+/* Upcall messages
+ * ===============
+ *
+ * When no flow of the kernel datapath matches a packet, or a flow's action
+ * says so, the kernel sends the packet to user space in a message of the
+ * generic netlink family "ovs_packet": a struct ovs_header, which names the
+ * datapath, and attributes, of which the packet and the flow key extracted
+ * from it are always there.
+ *
+ * upcall_msg_parse() checks such a message and gives a view of it that points
+ * into the message.  It copies nothing and allocates nothing.  The bytes of a
+ * message are not trusted: whatever they hold, the view stays within them.
+ *
+ * Thread safety: none of this has state. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct nlattr;
+
+enum upcall_type {
+    UPCALL_MISS,                /* No flow matched. */
+    UPCALL_ACTION,              /* A "userspace" action. */
+};
+
+/* View of an upcall.  Pointers to attributes that the message does not have
+ * are NULL. */
+struct upcall_view {
+    enum upcall_type type;
+    int dp_ifindex;             /* Datapath that sent it. */
+
+    void *packet;               /* First byte of the frame. */
+    size_t packet_len;          /* In bytes, at least UPCALL_PACKET_MIN. */
+    size_t headroom;            /* Writable bytes before 'packet', which the
+                                 * message no longer needs. */
+
+    struct nlattr *key;         /* OVS_KEY_ATTR_* attributes. */
+    size_t key_len;             /* In bytes. */
+
+    struct nlattr *userdata;    /* Whole attributes, with their headers. */
+    struct nlattr *egress_tun_key;
+    struct nlattr *actions;
+    struct nlattr *mru;         /* 16 bits of payload. */
+    struct nlattr *hash;        /* 64 bits of payload. */
+};
+
+/* A frame has an Ethernet header, or stands without one behind a tunnel that
+ * carries layer-3 packets; neither is shorter than this. */
+#define UPCALL_PACKET_MIN 14
+
+/* Parses the 'len' bytes at 'msg', which must be aligned for a struct nlmsghdr
+ * and start with one, as a message of generic netlink family 'packet_family'.
+ * Returns 0 and fills '*view', or returns EINVAL, in which case the content of
+ * '*view' is unspecified. */
+int upcall_msg_parse(void *msg, size_t len, uint16_t packet_family,
+                     struct upcall_view *view);
+
+#endif /* lib/upcall/upcall-msg.h */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_SHOW_H
+#define KDP_UPCALL_SHOW_H 1
+
+/* Snapshots of upcall tables as text and as JSON.
+ *
+ * The text is for people and may change; the JSON is for programs.  Its keys
+ * are the names of the members of struct upcall_table_info and of what that
+ * holds.  Both come from one snapshot.
+ *
+ * Thread safety: any thread. */
+
+#include "upcall/upcall-table.h"
+
+struct ds;
+struct json;
+
+/* Appends 'info' to 's'. */
+void upcall_show_text(const struct upcall_table_info *info, struct ds *s);
+
+/* Returns 'info' as a JSON object, which the caller owns. */
+struct json *upcall_show_json(const struct upcall_table_info *info);
+
+#endif /* lib/upcall/upcall-show.h */

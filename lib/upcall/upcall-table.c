@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "upcall/upcall-table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/thread.h"
+#include "openvswitch/vlog.h"
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
+#include "upcall/upcall-handler.h"
+#include "upcall/upcall-poll.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(upcall_table);
+
+/* Handlers that work together.  Never changed once it can be seen by others
+ * than its maker. */
+struct upcall_set {
+    uint32_t generation;
+    struct upcall_wake *wake;   /* Rung once the set is retired. */
+    uint32_t n;
+    struct upcall_handler *handlers[];
+};
+
+/* Slots: one for each possible port, one for the channel without a port. */
+#define UPCALL_N_SLOTS (UPCALL_MAX_PORTS + 1)
+
+typedef OVSRCU_TYPE(struct upcall_channel *) upcall_slot;
+
+struct upcall_table {
+    char *name;
+    int dp_ifindex;
+    uint16_t packet_family;
+
+    /* Held by those who change the table. */
+    struct ovs_mutex mutex;
+    size_t n_channels OVS_GUARDED;
+    uint32_t last_slot OVS_GUARDED; /* No higher port number was ever used. */
+
+    OVSRCU_TYPE(struct upcall_set *) set;
+    atomic_uint32_t generation; /* Of 'set', or of none if there is none. */
+    upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
+
+    uint64_t abandoned OVS_GUARDED;
+    atomic_count foreign;
+};
+
+static uint32_t
+port_to_slot(uint32_t port_no)
+{
+    return port_no == UPCALL_PORT_NONE ? UPCALL_MAX_PORTS : port_no;
+}
+
+static struct upcall_channel *
+slot_get_protected(const struct upcall_table *table, uint32_t slot)
+{
+    return ovsrcu_get_protected(struct upcall_channel *, &table->slots[slot]);
+}
+
+static struct upcall_set *
+set_get_protected(const struct upcall_table *table)
+{
+    return ovsrcu_get_protected(struct upcall_set *, &table->set);
+}
+
+/* Runs 'STATEMENT' for each channel of TABLE, whose mutex is held. */
+#define UPCALL_TABLE_FOR_EACH(CHANNEL, SLOT, TABLE)                       \
+    for ((SLOT) = 0; (SLOT) < UPCALL_N_SLOTS;                             \
+         (SLOT) = upcall_table_next_slot(TABLE, SLOT))                    \
+        if (((CHANNEL) = slot_get_protected(TABLE, SLOT)) != NULL)
+
+/* The slots above the highest port number in use need not be looked at. */
+static uint32_t
+upcall_table_next_slot(const struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
+{
+    return slot == table->last_slot ? UPCALL_MAX_PORTS
+           : slot < table->last_slot ? slot + 1 : UPCALL_N_SLOTS;
+}
+
+struct upcall_table *
+upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
+{
+    struct upcall_table *table = xzalloc(sizeof *table);
+
+    table->name = xstrdup(name);
+    table->dp_ifindex = dp_ifindex;
+    table->packet_family = packet_family;
+    ovs_mutex_init(&table->mutex);
+    ovsrcu_init(&table->set, NULL);
+    atomic_init(&table->generation, 0);
+    table->slots = xcalloc(UPCALL_N_SLOTS, sizeof *table->slots);
+    atomic_count_init(&table->foreign, 0);
+    return table;
+}
+
+/* Frees 'set', which no thread receives for any more; one may still sleep in
+ * one of its handlers. */
+static void
+upcall_set_destroy(struct upcall_set *set)
+{
+    if (set) {
+        for (uint32_t i = 0; i < set->n; i++) {
+            upcall_handler_unref(set->handlers[i]);
+        }
+        upcall_wake_unref(set->wake);
+        free(set);
+    }
+}
+
+void
+upcall_table_destroy(struct upcall_table *table)
+{
+    if (table) {
+        upcall_table_set_handlers(table, 0);
+        upcall_table_del_all(table);
+        ovs_mutex_destroy(&table->mutex);
+        free(table->slots);
+        free(table->name);
+        free(table);
+    }
+}
+
+struct upcall_channel *
+upcall_table_lookup__(const struct upcall_table *table, uint32_t port_no)
+{
+    uint32_t slot = port_to_slot(port_no);
+
+    return (slot < UPCALL_N_SLOTS
+            ? ovsrcu_get(struct upcall_channel *, &table->slots[slot])
+            : NULL);
+}
+
+bool
+upcall_table_is_current__(const struct upcall_table *table,
+                          uint32_t generation)
+{
+    uint32_t current;
+
+    /* Pairs with the store in upcall_table_publish(). */
+    atomic_read_explicit(CONST_CAST(atomic_uint32_t *, &table->generation),
+                         &current, memory_order_acquire);
+    return current == generation;
+}
+
+void
+upcall_table_count_foreign__(struct upcall_table *table)
+{
+    atomic_count_inc(&table->foreign);
+}
+
+/* Makes a set of 'n' handlers that hold every channel of 'table'. */
+static int
+upcall_set_create(struct upcall_table *table, uint32_t n, uint32_t generation,
+                  struct upcall_set **setp)
+    OVS_REQUIRES(table->mutex)
+{
+    struct upcall_set *set = xzalloc(sizeof *set + n * sizeof *set->handlers);
+    struct upcall_channel *channel;
+    uint32_t slot;
+    int error;
+
+    *setp = NULL;
+    set->generation = generation;
+    error = upcall_wake_create(&set->wake);
+    if (error) {
+        VLOG_WARN("%s: creating upcall handlers failed (%s)", table->name,
+                  ovs_strerror(error));
+        free(set);
+        return error;
+    }
+
+    for (; set->n < n; set->n++) {
+        struct upcall_handler **handler = &set->handlers[set->n];
+
+        error = upcall_handler_create(table, set->n, generation, set->wake,
+                                      handler);
+        if (error) {
+            VLOG_WARN("%s: creating upcall handler %"PRIu32" failed (%s)",
+                      table->name, set->n, ovs_strerror(error));
+            goto error;
+        }
+        UPCALL_TABLE_FOR_EACH (channel, slot, table) {
+            error = upcall_handler_add(*handler, channel);
+            if (error) {
+                VLOG_WARN("%s: adding the channel of port %s to upcall "
+                          "handler %"PRIu32" failed (%s)", table->name,
+                          channel->name, set->n, ovs_strerror(error));
+                set->n++;
+                goto error;
+            }
+        }
+    }
+    *setp = set;
+    return 0;
+
+error:
+    upcall_set_destroy(set);
+    return error;
+}
+
+/* Counts what the handlers of 'set' took and did not hand out. */
+static void
+upcall_set_retire(struct upcall_table *table, struct upcall_set *set)
+    OVS_REQUIRES(table->mutex)
+{
+    unsigned int n_pending = 0;
+
+    for (uint32_t i = 0; i < set->n; i++) {
+        n_pending += upcall_handler_n_pending(set->handlers[i]);
+    }
+    if (n_pending) {
+        table->abandoned += n_pending;
+        VLOG_WARN("%s: upcall handlers were changed within a batch, "
+                  "%u upcalls lost", table->name, n_pending);
+    }
+
+    /* Whoever sleeps in one of them looks for its handler anew. */
+    upcall_wake_ring(set->wake);
+    ovsrcu_postpone(upcall_set_destroy, set);
+}
+
+static void
+upcall_table_publish(struct upcall_table *table, struct upcall_set *set)
+    OVS_REQUIRES(table->mutex)
+{
+    struct upcall_set *old = set_get_protected(table);
+
+    /* From here on handlers of the old set take no channel from others (see
+     * upcall_channel_take()). */
+    if (set) {
+        atomic_store_explicit(&table->generation, set->generation,
+                              memory_order_release);
+    }
+    ovsrcu_set(&table->set, set);
+    if (old) {
+        upcall_set_retire(table, old);
+    }
+}
+
+int
+upcall_table_set_handlers(struct upcall_table *table, uint32_t n)
+{
+    struct upcall_set *old, *set = NULL;
+    int error = 0;
+
+    if (n > UPCALL_MAX_HANDLERS) {
+        VLOG_WARN("%s: %"PRIu32" upcall handlers asked for, at most %u "
+                  "are possible", table->name, n, UPCALL_MAX_HANDLERS);
+        return EINVAL;
+    }
+
+    ovs_mutex_lock(&table->mutex);
+    old = set_get_protected(table);
+    if (n != (old ? old->n : 0)) {
+        if (n) {
+            uint32_t generation;
+
+            /* 0 would make the token of a handler that of no generation. */
+            atomic_read_relaxed(&table->generation, &generation);
+            generation = (generation + 1) % UPCALL_MAX_GENERATION;
+            error = upcall_set_create(table, n, MAX(generation, 1), &set);
+        }
+        if (!error) {
+            upcall_table_publish(table, set);
+        }
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return error;
+}
+
+uint32_t
+upcall_table_n_handlers(const struct upcall_table *table)
+{
+    const struct upcall_set *set = ovsrcu_get(struct upcall_set *,
+                                              &table->set);
+
+    return set ? set->n : 0;
+}
+
+/* Removes 'channel' from the first 'n' handlers. */
+static void
+upcall_set_del(const struct upcall_set *set, uint32_t n,
+               const struct upcall_channel *channel)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        upcall_handler_del(set->handlers[i], channel);
+    }
+}
+
+static void
+upcall_table_del__(struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
+{
+    struct upcall_channel *channel = slot_get_protected(table, slot);
+    struct upcall_set *set = set_get_protected(table);
+
+    if (!channel) {
+        return;
+    }
+    ovsrcu_set(&table->slots[slot], NULL);
+    atomic_store_relaxed(&channel->dead, true);
+    if (set) {
+        upcall_set_del(set, set->n, channel);
+    }
+    table->n_channels--;
+
+    /* A handler may have found it in the slot and not taken its reference
+     * yet. */
+    ovsrcu_postpone(upcall_channel_unref, channel);
+}
+
+int
+upcall_table_add(struct upcall_table *table, uint32_t port_no,
+                 const char *name, struct upcall_channel *channel)
+{
+    uint32_t slot = port_to_slot(port_no);
+    struct upcall_set *set;
+    int error = 0;
+
+    if (slot >= UPCALL_N_SLOTS) {
+        VLOG_WARN("%s: port %s has number %"PRIu32", beyond the %u that the "
+                  "kernel datapath has", table->name, name, port_no,
+                  UPCALL_MAX_PORTS);
+        return EINVAL;
+    }
+
+    ovs_mutex_lock(&table->mutex);
+    upcall_table_del__(table, slot);
+
+    channel->port_no = port_no;
+    free(channel->name);
+    channel->name = xstrdup(name);
+
+    /* An event must find the channel in its slot, so the slot comes first. */
+    ovsrcu_set(&table->slots[slot], channel);
+    table->n_channels++;
+    if (slot < UPCALL_MAX_PORTS && slot > table->last_slot) {
+        table->last_slot = slot;
+    }
+
+    set = set_get_protected(table);
+    for (uint32_t i = 0; set && i < set->n; i++) {
+        error = upcall_handler_add(set->handlers[i], channel);
+        if (error) {
+            VLOG_WARN("%s: adding the channel of port %s to upcall handler "
+                      "%"PRIu32" failed (%s)", table->name, name, i,
+                      ovs_strerror(error));
+
+            /* The caller keeps its reference; the table's goes as that of any
+             * other channel does, after those who may be looking at it. */
+            upcall_channel_ref(channel);
+            upcall_table_del__(table, slot);
+            break;
+        }
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return error;
+}
+
+void
+upcall_table_del(struct upcall_table *table, uint32_t port_no)
+{
+    uint32_t slot = port_to_slot(port_no);
+
+    if (slot < UPCALL_N_SLOTS) {
+        ovs_mutex_lock(&table->mutex);
+        upcall_table_del__(table, slot);
+        ovs_mutex_unlock(&table->mutex);
+    }
+}
+
+void
+upcall_table_del_all(struct upcall_table *table)
+{
+    struct upcall_channel *channel;
+    uint32_t slot;
+
+    ovs_mutex_lock(&table->mutex);
+    UPCALL_TABLE_FOR_EACH (channel, slot, table) {
+        upcall_table_del__(table, slot);
+    }
+    ovs_mutex_unlock(&table->mutex);
+}
+
+uint32_t
+upcall_table_get_pid(const struct upcall_table *table, uint32_t port_no)
+{
+    const struct upcall_channel *channel = upcall_table_lookup__(table,
+                                                                 port_no);
+
+    return channel ? channel->pid : 0;
+}
+
+size_t
+upcall_table_n_channels(const struct upcall_table *table)
+{
+    size_t n;
+
+    ovs_mutex_lock(&table->mutex);
+    n = table->n_channels;
+    ovs_mutex_unlock(&table->mutex);
+    return n;
+}
+
+static struct upcall_handler *
+upcall_table_get_handler(const struct upcall_table *table, uint32_t handler_id)
+{
+    const struct upcall_set *set = ovsrcu_get(struct upcall_set *,
+                                              &table->set);
+
+    return set && handler_id < set->n ? set->handlers[handler_id] : NULL;
+}
+
+int
+upcall_table_recv(struct upcall_table *table, uint32_t handler_id,
+                  struct upcall_view *view)
+{
+    struct upcall_handler *handler = upcall_table_get_handler(table,
+                                                              handler_id);
+
+    return (handler
+            ? upcall_handler_recv(handler, table->packet_family,
+                                  table->dp_ifindex, table->name, view)
+            : EAGAIN);
+}
+
+void
+upcall_table_recv_wait(struct upcall_table *table, uint32_t handler_id)
+{
+    struct upcall_handler *handler = upcall_table_get_handler(table,
+                                                              handler_id);
+
+    if (!handler) {
+        /* A thread whose handler is gone has nothing to wait for here. */
+        return;
+    } else if (upcall_handler_is_ready(handler)) {
+        poll_immediate_wake();
+    } else {
+        poll_fd_wait(upcall_handler_epoll_fd(handler), POLLIN);
+        upcall_poll_arm(handler);
+    }
+}
+
+void
+upcall_table_purge(struct upcall_table *table)
+{
+    struct upcall_channel *channel;
+    uint32_t slot;
+
+    ovs_mutex_lock(&table->mutex);
+    UPCALL_TABLE_FOR_EACH (channel, slot, table) {
+        upcall_channel_drain(channel);
+    }
+    ovs_mutex_unlock(&table->mutex);
+}
+
+void
+upcall_table_get_info(const struct upcall_table *table,
+                      struct upcall_table_info *info)
+{
+    const struct upcall_set *set;
+    struct upcall_channel *channel;
+    uint32_t slot;
+
+    memset(info, 0, sizeof *info);
+    ovs_mutex_lock(&table->mutex);
+    info->name = xstrdup(table->name);
+    info->foreign = atomic_count_get(CONST_CAST(atomic_count *,
+                                                &table->foreign));
+    info->abandoned = table->abandoned;
+
+    info->ports = xcalloc(table->n_channels, sizeof *info->ports);
+    UPCALL_TABLE_FOR_EACH (channel, slot, table) {
+        struct upcall_port_info *port = &info->ports[info->n_ports++];
+
+        port->port_no = channel->port_no;
+        port->name = xstrdup(channel->name);
+        port->pid = channel->pid;
+        upcall_channel_get_stats(channel, &port->stats);
+    }
+
+    set = set_get_protected(table);
+    info->n_handlers = set ? set->n : 0;
+    info->handlers = xcalloc(info->n_handlers, sizeof *info->handlers);
+    for (size_t i = 0; i < info->n_handlers; i++) {
+        upcall_handler_get_stats(set->handlers[i], &info->handlers[i]);
+    }
+    ovs_mutex_unlock(&table->mutex);
+}
+
+void
+upcall_table_info_uninit(struct upcall_table_info *info)
+{
+    for (size_t i = 0; i < info->n_ports; i++) {
+        free(CONST_CAST(char *, info->ports[i].name));
+    }
+    free(info->ports);
+    free(info->handlers);
+    free(CONST_CAST(char *, info->name));
+}

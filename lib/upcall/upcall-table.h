@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_TABLE_H
+#define KDP_UPCALL_TABLE_H 1
+
+/* Upcall table
+ * ============
+ *
+ * The channels of one datapath, indexed by port number, and the handlers that
+ * share them.  There is one socket for each port, whatever the number of
+ * handlers, and one more channel that belongs to no port (UPCALL_PORT_NONE).
+ *
+ *      kernel --> socket of port 1 --\            /-- epoll of handler 0
+ *      kernel --> socket of port 2 ----- each ----    epoll of handler 1
+ *      kernel --> socket of port 3 --/            \-- epoll of handler 2
+ *
+ * Every handler's epoll instance holds every socket, with EPOLLEXCLUSIVE, so
+ * that the kernel wakes one waiting handler for an upcall; an owner word in
+ * the channel (upcall-channel.h) keeps the upcalls of a port in order.
+ *
+ * Module map: upcall-channel is a socket and its owner word; upcall-handler
+ * takes channels from epoll and upcalls from channels, in batches; upcall-msg
+ * parses; upcall-poll makes a sleeping handler wait inside epoll_wait(); this
+ * file keeps the sets.
+ *
+ *
+ * Batches
+ * -------
+ *
+ * The user takes upcalls with upcall_table_recv() until it returns EAGAIN, and
+ * then processes what it took.  That EAGAIN, and nothing else, ends a batch:
+ * until the handler's next call the upcalls that it took stay valid and their
+ * channels stay its own, so that no other handler overtakes it.  A batch has
+ * at most UPCALL_BATCH upcalls.
+ *
+ *
+ * Thread safety
+ * -------------
+ *
+ *      function                    thread
+ *      ------------------------    -------------------------------------
+ *      recv, recv_wait             one thread for each handler
+ *      get_pid                     any
+ *      all others                  any; they take the table's mutex and
+ *                                  make only short system calls
+ *
+ * The receiving side takes no lock.  It reads the set of handlers and the
+ * array of ports under RCU and holds references to what it keeps over a
+ * quiescent state.  All threads are Open vSwitch threads (ovs-rcu.h).
+ *
+ * Changing the handlers while some of them work is safe but should be done
+ * between batches: upcalls that a retired handler took from a socket and did
+ * not hand out are lost (and counted).
+ *
+ *
+ * Loss and failure
+ * ----------------
+ *
+ * When a socket's buffer is full the kernel drops the upcall, counts it, and
+ * reports ENOBUFS once: the loss is the port's own, the counters are in the
+ * channel, and reading goes on.  A function that fails leaves the table as it
+ * was. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-msg.h"
+
+struct upcall_table;
+
+/* The most upcalls of a batch.  Open vSwitch's handlers process what they
+ * have after 64 upcalls without asking for more; one fewer, and the batch
+ * always ends with the EAGAIN that marks its end. */
+#define UPCALL_BATCH 63
+
+/* Creates a table for datapath 'name' with interface index 'dp_ifindex', whose
+ * upcalls are messages of generic netlink family 'packet_family'.  It has no
+ * channels and no handlers. */
+struct upcall_table *upcall_table_create(const char *name, int dp_ifindex,
+                                         uint16_t packet_family);
+
+/* Destroys 'table', which may be NULL.  No thread may be in, or come to, any
+ * other function with it. */
+void upcall_table_destroy(struct upcall_table *table);
+
+/* Makes 'n' handlers, numbered from 0, in place of those that the table has.
+ * 'n' is 0 to UPCALL_MAX_HANDLERS.  Nothing happens if there are 'n' already.
+ * Channels and their port ids stay, and so do the upcalls that wait on them.
+ * Returns 0, EINVAL if 'n' is out of range, or the error that kept an epoll
+ * instance from being made or filled; then the old handlers stay. */
+int upcall_table_set_handlers(struct upcall_table *, uint32_t n);
+
+uint32_t upcall_table_n_handlers(const struct upcall_table *);
+
+/* Makes 'channel' the channel of port 'port_no' (below UPCALL_MAX_PORTS, or
+ * UPCALL_PORT_NONE), called 'name', in place of one that it may have.  On
+ * success takes over the caller's reference.  Upcalls that came to the channel
+ * before are not lost. */
+int upcall_table_add(struct upcall_table *, uint32_t port_no,
+                     const char *name, struct upcall_channel *channel);
+
+/* Removes the channel of port 'port_no', if it has one; its socket is closed
+ * when no handler uses it any more. */
+void upcall_table_del(struct upcall_table *, uint32_t port_no);
+
+/* Removes all channels. */
+void upcall_table_del_all(struct upcall_table *);
+
+/* Netlink port id of the channel of port 'port_no', or 0. */
+uint32_t upcall_table_get_pid(const struct upcall_table *, uint32_t port_no);
+
+/* Number of channels, the one that belongs to no port included. */
+size_t upcall_table_n_channels(const struct upcall_table *);
+
+/* Takes the next upcall for handler 'handler_id' into '*view'.  Returns 0, or
+ * EAGAIN if there is none, the batch is full, or there is no such handler.
+ * Never blocks. */
+int upcall_table_recv(struct upcall_table *, uint32_t handler_id,
+                      struct upcall_view *view);
+
+/* Arranges for the calling thread's poll_block() to wake up when
+ * upcall_table_recv() may have an upcall, or the handlers are changed. */
+void upcall_table_recv_wait(struct upcall_table *, uint32_t handler_id);
+
+/* Throws away the upcalls that wait on all channels. */
+void upcall_table_purge(struct upcall_table *);
+
+/* What people want to know. */
+struct upcall_port_info {
+    uint32_t port_no;           /* Or UPCALL_PORT_NONE. */
+    const char *name;
+    uint32_t pid;
+    struct upcall_channel_stats stats;
+};
+
+struct upcall_handler_stats {
+    uint64_t wakeups;           /* Times that it slept and was woken. */
+    uint64_t empty_wakeups;     /* Of these, found no upcall. */
+    uint64_t batches;           /* Batches with an upcall. */
+    uint64_t upcalls;           /* Upcalls handed out. */
+    uint64_t receives;          /* Receive calls on sockets. */
+};
+
+struct upcall_table_info {
+    const char *name;
+    uint64_t foreign;           /* Messages of another datapath, dropped. */
+    uint64_t abandoned;         /* Lost with a retired handler. */
+    size_t n_ports;
+    struct upcall_port_info *ports;         /* By port number. */
+    size_t n_handlers;
+    struct upcall_handler_stats *handlers;  /* By number. */
+};
+
+/* Takes a snapshot of 'table' into '*info', which upcall_table_info_uninit()
+ * frees.  'info->name' and the port names live as long as the snapshot. */
+void upcall_table_get_info(const struct upcall_table *table,
+                           struct upcall_table_info *info);
+void upcall_table_info_uninit(struct upcall_table_info *);
+
+#endif /* lib/upcall/upcall-table.h */

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# Beside the stock daemon's own directory, so that both can be installed.
+kdplibdir = $(libdir)/openvswitch-switch-kdp
+kdplib_PROGRAMS = vswitchd/ovs-vswitchd
+
+vswitchd_ovs_vswitchd_SOURCES = vswitchd/ovs-vswitchd.c
+vswitchd_ovs_vswitchd_LDFLAGS = $(AM_LDFLAGS) $(WRAP_FLAGS)
+vswitchd_ovs_vswitchd_LDADD = \
+	lib/libkdp.a \
+	$(OVS_OBJECTS) \
+	$(OVS_ARCHIVES) \
+	$(LIBMNL_LIBS)
+$(vswitchd_ovs_vswitchd_OBJECTS): $(EXTRA_OVS_DEPS)

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The daemon: Open vSwitch's bridge on the providers of this project.
+ *
+ * Options, exit codes, files and control commands are those of the stock
+ * ovs-vswitchd, because scripts and other daemons rely on them. */
+
+#include <config.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "bridge.h"
+#include "command-line.h"
+#include "daemon.h"
+#include "dirs.h"
+#include "dns-resolve.h"
+#include "dpif-netlink-kdp.h"
+#include "dpif.h"
+#include "dummy.h"
+#include "fatal-signal.h"
+#include "kdp-version.h"
+#include "memory.h"
+#include "netdev-linux-kdp.h"
+#include "netdev.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "ovs-numa.h"
+#include "ovs-rcu.h"
+#include "ovs-router.h"
+#include "ovs-thread.h"
+#include "simap.h"
+#include "stream-ssl.h"
+#include "stream.h"
+#include "unixctl.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(vswitchd);
+
+/* What the command line says. */
+struct vswitchd_options {
+    char *database;             /* OVSDB remote; owned. */
+    const char *unixctl_path;   /* NULL for the default. */
+    bool mlockall;
+    bool disable_system;
+    bool enable_dummy;
+    const char *dummy_level;    /* NULL for the default. */
+    bool stock_providers;
+};
+
+/* What the "exit" command says. */
+struct vswitchd_exit {
+    bool exiting;
+    bool cleanup;
+};
+
+OVS_NO_RETURN static void
+usage(void)
+{
+    printf("%s: Open vSwitch daemon of ovs-kdp\n"
+           "usage: %s [OPTIONS] [DATABASE]\n"
+           "where DATABASE is a socket on which ovsdb-server is listening\n"
+           "      (default: \"unix:%s/db.sock\").\n",
+           program_name, program_name, ovs_rundir());
+    stream_usage("DATABASE", true, false, true);
+    daemon_usage();
+    vlog_usage();
+    printf("\nOther options:\n"
+           "  --stock-providers         run on Open vSwitch's own providers\n"
+           "                            instead of those of ovs-kdp\n"
+           "  --mlockall                lock all memory into RAM\n"
+           "  --disable-system          do not use the kernel datapath\n"
+           "  --disable-system-route    do not read the system's routes\n"
+           "  --unixctl=SOCKET          override default control socket name\n"
+           "  -h, --help                display this help message\n"
+           "  -V, --version             display version information\n");
+    exit(EXIT_SUCCESS);
+}
+
+OVS_NO_RETURN static void
+print_version(void)
+{
+    printf("%s (ovs-kdp) %s\n"
+           "Open vSwitch %s\n", program_name, kdp_version(),
+           kdp_ovs_version());
+    exit(EXIT_SUCCESS);
+}
+
+enum {
+    OPT_PEER_CA_CERT = UCHAR_MAX + 1,
+    OPT_MLOCKALL,
+    OPT_UNIXCTL,
+    VLOG_OPTION_ENUMS,
+    OPT_BOOTSTRAP_CA_CERT,
+    OPT_ENABLE_DUMMY,
+    OPT_DISABLE_SYSTEM,
+    OPT_DISABLE_SYSTEM_ROUTE,
+    DAEMON_OPTION_ENUMS,
+    OPT_DPDK,
+    SSL_OPTION_ENUMS,
+    OPT_DUMMY_NUMA,
+    OPT_STOCK_PROVIDERS,
+};
+
+static const struct option long_options[] = {
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {"mlockall", no_argument, NULL, OPT_MLOCKALL},
+    {"unixctl", required_argument, NULL, OPT_UNIXCTL},
+    DAEMON_LONG_OPTIONS,
+    VLOG_LONG_OPTIONS,
+    STREAM_SSL_LONG_OPTIONS,
+    {"peer-ca-cert", required_argument, NULL, OPT_PEER_CA_CERT},
+    {"bootstrap-ca-cert", required_argument, NULL, OPT_BOOTSTRAP_CA_CERT},
+    {"enable-dummy", optional_argument, NULL, OPT_ENABLE_DUMMY},
+    {"disable-system", no_argument, NULL, OPT_DISABLE_SYSTEM},
+    {"disable-system-route", no_argument, NULL, OPT_DISABLE_SYSTEM_ROUTE},
+    {"dpdk", optional_argument, NULL, OPT_DPDK},
+    {"dummy-numa", required_argument, NULL, OPT_DUMMY_NUMA},
+    {"stock-providers", no_argument, NULL, OPT_STOCK_PROVIDERS},
+    {NULL, 0, NULL, 0},
+};
+
+/* Carries out option 'c' as returned by getopt_long(). */
+static void
+parse_option(int c, struct vswitchd_options *options)
+{
+    switch (c) {
+    case 'h':
+        usage();
+    case 'V':
+        print_version();
+
+    case OPT_MLOCKALL:
+        options->mlockall = true;
+        break;
+    case OPT_UNIXCTL:
+        options->unixctl_path = optarg;
+        break;
+    case OPT_STOCK_PROVIDERS:
+        options->stock_providers = true;
+        break;
+
+    VLOG_OPTION_HANDLERS
+    DAEMON_OPTION_HANDLERS
+    STREAM_SSL_OPTION_HANDLERS
+
+    case OPT_PEER_CA_CERT:
+        stream_ssl_set_peer_ca_cert_file(optarg);
+        break;
+    case OPT_BOOTSTRAP_CA_CERT:
+        stream_ssl_set_ca_cert_file(optarg, true);
+        break;
+    case OPT_ENABLE_DUMMY:
+        options->enable_dummy = true;
+        options->dummy_level = optarg;
+        break;
+    case OPT_DISABLE_SYSTEM:
+        options->disable_system = true;
+        break;
+    case OPT_DISABLE_SYSTEM_ROUTE:
+        ovs_router_disable_system_routing_table();
+        break;
+    case OPT_DUMMY_NUMA:
+        ovs_numa_set_dummy(optarg);
+        break;
+    case OPT_DPDK:
+        ovs_fatal(0, "--dpdk is no option of this daemon; DPDK is "
+                  "configured through the database");
+    case '?':
+        exit(EXIT_FAILURE);
+    default:
+        OVS_NOT_REACHED();
+    }
+}
+
+static void
+parse_options(int argc, char *argv[], struct vswitchd_options *options)
+{
+    char *short_options = ovs_cmdl_long_options_to_short_options(long_options);
+    int c;
+
+    memset(options, 0, sizeof *options);
+    while ((c = getopt_long(argc, argv, short_options, long_options,
+                            NULL)) != -1) {
+        parse_option(c, options);
+    }
+    free(short_options);
+
+    if (argc - optind > 1) {
+        VLOG_FATAL("at most one non-option argument accepted; "
+                   "use --help for usage");
+    }
+    options->database = (optind < argc ? xstrdup(argv[optind])
+                         : xasprintf("unix:%s/db.sock", ovs_rundir()));
+}
+
+/* Puts the providers in place.  Nothing may have asked Open vSwitch for a
+ * network device or a datapath before. */
+static void
+init_providers(const struct vswitchd_options *options)
+{
+    int error;
+
+    netdev_linux_kdp_init(options->stock_providers);
+    if (options->disable_system) {
+        dp_disallow_provider("system");
+    }
+    if (options->enable_dummy) {
+        dummy_enable(options->dummy_level);
+    }
+    if (options->stock_providers) {
+        VLOG_INFO("ovs-kdp %s: running on the stock providers of Open vSwitch",
+                  kdp_version());
+    } else if (!options->disable_system) {
+        error = dpif_netlink_kdp_register();
+        if (error) {
+            VLOG_FATAL("registering the provider of kernel datapaths failed "
+                       "(%s)", ovs_strerror(error));
+        }
+    }
+}
+
+static void
+lock_memory(void)
+{
+    if (mlockall(MCL_CURRENT | MCL_FUTURE)) {
+        VLOG_ERR("mlockall failed: %s", ovs_strerror(errno));
+    } else {
+        set_memory_locked();
+    }
+}
+
+static void
+vswitchd_exit(struct unixctl_conn *conn, int argc, const char *argv[],
+              void *request_)
+{
+    struct vswitchd_exit *request = request_;
+
+    request->exiting = true;
+    request->cleanup = argc == 2 && !strcmp(argv[1], "--cleanup");
+    unixctl_command_reply(conn, NULL);
+}
+
+static void
+report_memory(void)
+{
+    struct simap usage;
+
+    memory_run();
+    if (memory_should_report()) {
+        simap_init(&usage);
+        bridge_get_memory_usage(&usage);
+        memory_report(&usage);
+        simap_destroy(&usage);
+    }
+}
+
+int
+main(int argc, char *argv[])
+{
+    struct vswitchd_exit request = { .exiting = false };
+    struct vswitchd_options options;
+    struct unixctl_server *unixctl;
+
+    set_program_name(argv[0]);
+    ovsthread_id_init();
+    dns_resolve_init(true);
+    ovs_cmdl_proctitle_init(argc, argv);
+    service_start(&argc, &argv);
+    parse_options(argc, argv, &options);
+    fatal_ignore_sigpipe();
+
+    daemonize_start(true);
+    if (options.mlockall) {
+        lock_memory();
+    }
+    if (unixctl_server_create(options.unixctl_path, &unixctl)) {
+        exit(EXIT_FAILURE);
+    }
+    unixctl_command_register("exit", "[--cleanup]", 0, 1, vswitchd_exit,
+                             &request);
+    init_providers(&options);
+    bridge_init(options.database);
+    free(options.database);
+
+    while (!request.exiting) {
+        report_memory();
+        bridge_run();
+        unixctl_server_run(unixctl);
+        netdev_run();
+
+        memory_wait();
+        bridge_wait();
+        unixctl_server_wait(unixctl);
+        netdev_wait();
+        if (request.exiting) {
+            poll_immediate_wake();
+        }
+        poll_block();
+        if (should_service_stop()) {
+            request.exiting = true;
+        }
+    }
+
+    bridge_exit(request.cleanup);
+    unixctl_server_destroy(unixctl);
+    service_stop();
+    vlog_disable_async();
+    ovsrcu_exit();
+    dns_resolve_destroy();
+    return 0;
+}
