@@ -1,1 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
+EXTRA_DIST += \
+	utilities/guest \
+	utilities/guest.d/init
