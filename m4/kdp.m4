@@ -27,16 +27,40 @@ AC_DEFUN([KDP_ARG_WERROR],
   [], [enable_werror=no])
 ])
 
+# KDP_CHECK_SANITIZERS
+# --------------------
+# Stops if the compiler cannot link with the sanitizers asked for.  Also if
+# link-time optimization is on: symbols of Open vSwitch are replaced in its
+# object files, which then have none.
+AC_DEFUN([KDP_CHECK_SANITIZERS],
+[AS_IF([test -n "$SANITIZER_CFLAGS"],
+  [AC_MSG_CHECKING([whether $CC links with -fsanitize=$enable_sanitizers])
+   kdp_save_CFLAGS=$CFLAGS
+   CFLAGS="$CFLAGS $SANITIZER_CFLAGS"
+   AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+     [AC_MSG_RESULT([yes])],
+     [AC_MSG_RESULT([no])
+      AC_MSG_ERROR([$CC has no libraries for -fsanitize=$enable_sanitizers])])
+   CFLAGS=$kdp_save_CFLAGS])
+AS_CASE([" $CFLAGS "],
+  [*" -fno-lto "*], [],
+  [*" -flto"*],
+    [AC_MSG_ERROR([-flto is in CFLAGS ("$CFLAGS"), and does not work with the symbols of Open vSwitch that are replaced; add -fno-lto])])
+])
+
 # KDP_CHECK_FLAGS
 # ---------------
-# Sets KDP_CFLAGS to the warning flags that the compiler knows.
+# Sets KDP_CFLAGS to the flags that the compiler knows.  Open vSwitch is built
+# with -fno-strict-aliasing, and the functions in its headers need it too.
+# -Wthread-safety is what its lock annotations are for; only Clang has it.
 AC_DEFUN([KDP_CHECK_FLAGS],
 [KDP_CFLAGS=
  kdp_save_CFLAGS=$CFLAGS
  for kdp_flag in -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
      -Wno-missing-field-initializers -Wno-unused-function -Wshadow \
      -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
-     -Wpointer-arith -Wformat=2 -Wno-format-nonliteral; do
+     -Wpointer-arith -Wformat=2 -Wno-format-nonliteral -Wthread-safety \
+     -fno-strict-aliasing; do
    CFLAGS="$kdp_save_CFLAGS -Werror $kdp_flag"
    AC_MSG_CHECKING([whether $CC accepts $kdp_flag])
    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])],
