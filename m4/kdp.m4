@@ -135,3 +135,48 @@ AC_MSG_RESULT([$OVS_SOURCE, version $OVS_VERSION])
 AC_SUBST([OVS_SOURCE])
 AC_SUBST([OVS_VERSION])
 ])
+
+# KDP_OVS_FEATURES
+# ----------------
+# Optional parts of Open vSwitch.  The daemon takes the place of the
+# distribution's, so what that one offers must not be missing because a
+# package was: each is required unless it is disabled.  Sets
+# OVS_CONFIGURE_FLAGS, for Open vSwitch's configure, and KDP_FEATURE_FLAGS,
+# what was disabled, for ours.
+AC_DEFUN([KDP_OVS_FEATURES],
+[OVS_CONFIGURE_FLAGS=
+KDP_FEATURE_FLAGS=
+kdp_save_LIBS=$LIBS
+KDP_OVS_FEATURE([ssl], [OpenFlow and OVSDB connections over SSL],
+  [ssl], [SSL_CTX_new], [libssl-dev],
+  [--enable-ssl], [--disable-ssl])
+KDP_OVS_FEATURE([libcapng], [the option --user],
+  [cap-ng], [capng_clear], [libcap-ng-dev],
+  [--enable-libcapng], [--disable-libcapng])
+dnl Open vSwitch has no option for this one, only a check.
+KDP_OVS_FEATURE([unbound], [host names in connection methods],
+  [unbound], [ub_ctx_create], [libunbound-dev],
+  [ac_cv_lib_unbound_ub_ctx_create=yes], [ac_cv_lib_unbound_ub_ctx_create=no])
+LIBS=$kdp_save_LIBS
+dnl AF_XDP is for the userspace datapath; Debian's package has no libunwind.
+OVS_CONFIGURE_FLAGS="$OVS_CONFIGURE_FLAGS --disable-afxdp ac_cv_lib_unwind_unw_backtrace=no"
+AC_SUBST([OVS_CONFIGURE_FLAGS])
+AC_SUBST([KDP_FEATURE_FLAGS])
+])
+
+# KDP_OVS_FEATURE(NAME, WHAT, LIBRARY, FUNCTION, PACKAGE, FLAG-ON, FLAG-OFF)
+# --------------------------------------------------------------------------
+AC_DEFUN([KDP_OVS_FEATURE],
+[AC_ARG_ENABLE([$1],
+  [AS_HELP_STRING([--disable-$1], [build Open vSwitch without $2])],
+  [], [enable_$1=yes])
+AS_CASE([$enable_$1],
+  [yes],
+    [AC_CHECK_LIB([$3], [$4], [],
+       [AC_MSG_ERROR([lib$3 is needed for $2 (apt-get install $5). To build without, use --disable-$1.])])
+     OVS_CONFIGURE_FLAGS="$OVS_CONFIGURE_FLAGS $6"],
+  [no],
+    [OVS_CONFIGURE_FLAGS="$OVS_CONFIGURE_FLAGS $7"
+     KDP_FEATURE_FLAGS="$KDP_FEATURE_FLAGS --disable-$1"],
+  [AC_MSG_ERROR([--enable-$1=$enable_$1: expected "yes" or "no"])])
+])

@@ -9,7 +9,7 @@ EXTRA_DIST += \
 DAEMON = kdp
 SUITE = kmod
 GUESTS = 1
-check-ovs: all
+check-ovs: all ovs-build-full
 	$(srcdir)/tests/ovs/check-ovs --builddir '$(abs_builddir)' \
 	    --daemon '$(DAEMON)' --suite '$(SUITE)' --guests '$(GUESTS)' \
 	    $(TESTSUITEFLAGS)
