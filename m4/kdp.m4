@@ -71,19 +71,43 @@ AS_CASE([$with_ovs_source],
   [OVS_SOURCE=$with_ovs_source
    AS_IF([test ! -e "$OVS_SOURCE"],
      [AC_MSG_ERROR([--with-ovs-source=$OVS_SOURCE: no such file or directory. $kdp_ovs_advice])])])
+
+# The whole archive is read, so that one cut short is noticed here and not
+# when it is unpacked.
+kdp_ovs_top=
 AS_IF([test -d "$OVS_SOURCE"],
   [OVS_SOURCE=`cd "$OVS_SOURCE" && pwd`
-   AS_IF([test -f "$OVS_SOURCE/configure.ac"],
-     [kdp_ac_init=`grep ['^A[C]_INIT(openvswitch'] "$OVS_SOURCE/configure.ac"`],
-     [AC_MSG_ERROR([$OVS_SOURCE is no Open vSwitch source tree: it has no configure.ac. $kdp_ovs_advice])])],
-  [AS_CASE([$OVS_SOURCE], [/*], [],
-     [OVS_SOURCE=`pwd`/$OVS_SOURCE])
-   kdp_ac_init=`tar -xOf "$OVS_SOURCE" --wildcards --no-wildcards-match-slash '*/configure.ac' 2>&AS_MESSAGE_LOG_FD | grep ['^A[C]_INIT(openvswitch']`])
-OVS_VERSION=`printf '%s\n' "$kdp_ac_init" | $SED -n ['s/^A[C]_INIT(openvswitch, *\([0-9][0-9.]*\).*/\1/p']`
+   kdp_pwd=`pwd`
+   AS_CASE([$kdp_pwd/], ["$OVS_SOURCE"/*],
+     [AC_MSG_ERROR([$OVS_SOURCE contains the build directory $kdp_pwd, and would be copied into itself. Build somewhere else.])])
+   kdp_ovs_missing() { test ! -f "$OVS_SOURCE/$[1]"; }
+   kdp_ovs_cat() { cat "$OVS_SOURCE/$[1]"; }],
+  [AS_CASE([$OVS_SOURCE], [/*], [], [OVS_SOURCE=`pwd`/$OVS_SOURCE])
+   AS_IF([tar -tf "$OVS_SOURCE" >conftest.ovs 2>&AS_MESSAGE_LOG_FD], [],
+     [rm -f conftest.ovs
+      AC_MSG_ERROR([$OVS_SOURCE is no tar file, or is damaged: tar cannot read it to its end. $kdp_ovs_advice])])
+   kdp_ovs_top=`$SED -n ['s,^\(\(\./\)*[^/]*/\)configure\.ac$,\1,p'] conftest.ovs | $SED 1q`
+   kdp_ovs_list=`cat conftest.ovs`
+   rm -f conftest.ovs
+   kdp_ovs_missing() {
+     AS_CASE(["$as_nl$kdp_ovs_list$as_nl"],
+       [*"$as_nl$kdp_ovs_top$[1]$as_nl"*], [false], [:])
+   }
+   kdp_ovs_cat() { tar -xOf "$OVS_SOURCE" "$kdp_ovs_top$[1]"; }])
+AS_IF([kdp_ovs_missing configure.ac],
+  [AC_MSG_ERROR([$OVS_SOURCE is no Open vSwitch source: it has no configure.ac. $kdp_ovs_advice])])
+OVS_VERSION=`kdp_ovs_cat configure.ac 2>&AS_MESSAGE_LOG_FD |
+  $SED -n ['s/^A[C]_INIT(openvswitch, *\([0-9][0-9.]*\).*/\1/p']`
 AS_CASE([$OVS_VERSION],
-  [3.1.*], [AC_MSG_RESULT([$OVS_SOURCE, version $OVS_VERSION])],
-  [''], [AC_MSG_ERROR([$OVS_SOURCE is no Open vSwitch source: no version found in its configure.ac (broken or incomplete?). $kdp_ovs_advice])],
+  [3.1.*], [],
+  [''], [AC_MSG_ERROR([$OVS_SOURCE is no Open vSwitch source: its configure.ac names no version of openvswitch. $kdp_ovs_advice])],
   [AC_MSG_ERROR([$OVS_SOURCE is Open vSwitch $OVS_VERSION, which is not supported. $kdp_ovs_advice])])
+for kdp_file in boot.sh lib/netdev-linux.c ofproto/ofproto.c \
+    vswitchd/bridge.c; do
+  AS_IF([kdp_ovs_missing $kdp_file],
+    [AC_MSG_ERROR([$OVS_SOURCE is an incomplete source of Open vSwitch $OVS_VERSION: it has no $kdp_file. $kdp_ovs_advice])])
+done
+AC_MSG_RESULT([$OVS_SOURCE, version $OVS_VERSION])
 AC_SUBST([OVS_SOURCE])
 AC_SUBST([OVS_VERSION])
 ])
