@@ -50,6 +50,7 @@ static int packet_socket(const char *ifname, uint16_t protocol)
 struct sender {
 	pthread_t thread;
 	uint32_t port;
+	uint32_t burst;			/* Packets between two pauses, or 0. */
 	int fd;
 	int error;
 };
@@ -67,13 +68,16 @@ static void *sender_main(void *sender_)
 			.seq = seq,
 		};
 
-		/* A source address of its own makes each packet a miss. */
-		packet.eth.h_source[0] = 2;
+		/* A source address of its own, also among those of the other
+		 * variant, makes each packet a miss. */
+		packet.eth.h_source[0] = sender->burst ? 6 : 2;
 		packet.eth.h_source[1] = sender->port;
 		memcpy(&packet.eth.h_source[2], &seq, 4);
 		if (send(sender->fd, &packet, sizeof(packet), 0) < 0 &&
 		    errno != ENOBUFS)
 			sender->error = errno;
+		if (sender->burst && seq % sender->burst == 0)
+			usleep(300 + 100 * sender->port);
 	}
 	return NULL;
 }
@@ -93,6 +97,21 @@ static long account(const char *key)
 
 FIXTURE(order) {
 	int out;
+};
+
+FIXTURE_VARIANT(order) {
+	uint32_t burst;
+};
+
+/* All handlers have a backlog all the time. */
+FIXTURE_VARIANT_ADD(order, flood) {
+	.burst = 0,
+};
+
+/* Handlers empty channels and go to sleep while others are at work, so that a
+ * port's next packets come while its last ones are being processed. */
+FIXTURE_VARIANT_ADD(order, bursts) {
+	.burst = 3,
 };
 
 FIXTURE_SETUP(order)
@@ -129,6 +148,7 @@ TEST_F_TIMEOUT(order, upcalls_of_a_port_keep_their_order, 3 * KS_PATIENCE)
 
 		snprintf(name, sizeof(name), "ks-far%d", i);
 		senders[i].port = i;
+		senders[i].burst = variant->burst;
 		senders[i].fd = packet_socket(name, 0);
 		ASSERT_LE(0, senders[i].fd);
 		last[i] = -1;
