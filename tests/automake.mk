@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
+include tests/unit/automake.mk
 include tests/ovs/automake.mk
 include tests/kselftest/automake.mk
