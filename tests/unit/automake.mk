@@ -7,10 +7,12 @@
 #   tests_unit_test_X_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=epoll_ctl
 unit_tests = \
 	tests/unit/test-build-info \
-	tests/unit/test-netdev-classes
+	tests/unit/test-netdev-classes \
+	tests/unit/test-upcall-stress
 
 tests_unit_test_build_info_SOURCES = tests/unit/test-build-info.c
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
+tests_unit_test_upcall_stress_SOURCES = tests/unit/test-upcall-stress.c
 
 # Programs that have no LDADD of their own.  The archives depend on each other
 # in a circle: Open vSwitch calls our poll().
