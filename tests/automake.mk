@@ -1,1 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
+
+include tests/unit/automake.mk
+include tests/fuzz/automake.mk
