@@ -1,0 +1,300 @@
+#!/bin/bash
+# Copyright (c) 2026 The ovs-kdp Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at:
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Tests utilities/guest, which the tests of the datapath rely on to fail when
+# something is wrong: a runner that passes too easily would hide everything.
+# Prints TAP.  Each guest takes 5 to 10 s.
+
+cd "$(dirname "$0")/../.." || exit 1
+guest=$PWD/utilities/guest
+
+# All temporary folders and, through their paths, all processes of the guests
+# can be told from others by this one.
+TMPDIR=$(mktemp -d /tmp/test-guest.XXXXXX)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+# Temporary folders of the guests go to a folder of their own.
+out=$TMPDIR/out
+mkdir "$out"
+logs=$out/logs
+
+n=0
+failures=0
+start=0
+
+# Reports test $1, passed if $2 (a status) is 0.
+result () {
+    local now=$SECONDS
+    n=$((n + 1))
+    if [ "$2" -eq 0 ]; then
+        echo "ok $n - $1 # $((now - start)) s"
+    else
+        failures=$((failures + 1))
+        echo "not ok $n - $1"
+        # What the guest and the command said helps to see why.
+        sed 's/^/# stdout: /' "$out/stdout"
+        sed 's/^/# stderr: /' "$out/stderr"
+    fi
+    start=$now
+}
+
+# Runs the guest runner.  Leaves its status in $status.
+run () {
+    "$guest" "$@" > "$out/stdout" 2> "$out/stderr" < /dev/null
+    status=$?
+}
+
+said () {
+    grep -qF -e "$1" "$out/stderr"
+}
+
+# Succeeds when no process and no folder of a guest is left.
+nothing_left () {
+    ! pgrep -f "$TMPDIR/guest" > /dev/null && ! compgen -G "$TMPDIR/guest*"
+}
+
+wait_until () {
+    local limit=$((SECONDS + 60))
+    until "$@"; do
+        [ $SECONDS -lt $limit ] || return 1
+        sleep 0.2
+    done
+}
+
+test_pass () {
+    run -- uname -a
+    [ "$status" -eq 0 ] && grep -q '^Linux guest 6\.' "$out/stdout" \
+        && [ ! -s "$out/stderr" ] && nothing_left
+}
+
+test_arguments () {
+    # shellcheck disable=SC2016 # Nobody is to expand these.
+    local words=("a  b" "it's" '"$HOME" * `x`' '' $'new\nline' '--' NAME=v=)
+    # shellcheck disable=SC2016 # The guest's shell expands these.
+    run --env 'KDP_X=1 "2'\' -- sh -c '
+        printf "%s|" "$PWD" "$@"; echo "$KDP_X" >&2; exit 7' sh "${words[@]}"
+    [ "$status" -eq 7 ] && said '1 "2'\' \
+        && printf '%s|' "$PWD" "${words[@]}" | cmp -s - "$out/stdout"
+}
+
+test_logs () {
+    # The background process holds the output open: the guest must end anyway.
+    # shellcheck disable=SC2016
+    run --logs "$logs" -- sh -c '
+        sleep 1000 &
+        echo to-stdout; echo to-stderr >&2
+        echo report > "$GUEST_LOGS/report"
+        echo written > '"$PWD"'/guest-wrote-this
+        cat '"$PWD"'/guest-wrote-this'
+    [ "$status" -eq 0 ] && [ "$(cat "$logs/report")" = report ] \
+        && grep -q to-stdout "$logs/output.log" \
+        && grep -q to-stderr "$logs/output.log" \
+        && [ "$(cat "$out/stdout")" = $'to-stdout\nwritten' ] \
+        && [ "$(cat "$out/stderr")" = to-stderr ] \
+        && grep -q 'Linux version' "$logs/kernel.log" \
+        && [ -e "$logs/console.log" ] \
+        && [ ! -e guest-wrote-this ] && nothing_left
+}
+
+test_environment () {
+    # shellcheck disable=SC2016
+    run -- sh -ec '
+        test -c /dev/net/tun
+        test "$(cat /sys/class/net/lo/operstate)" = unknown
+        ping -c 1 -W 5 127.0.0.1 > /dev/null
+        for dir in /run/openvswitch /var/run/openvswitch /etc/openvswitch \
+                   /var/log/openvswitch /tmp /usr/bin; do
+            test -z "$(find $dir -name "*.pid" -o -name conf.db)"
+            touch $dir/probe
+        done
+        test "$(nproc)" = 2
+        modprobe openvswitch
+        ip netns add a
+        ip netns exec a ip link show lo > /dev/null
+        test "$(ps -C systemd-udevd -o pid=)" = ""'
+    [ "$status" -eq 0 ]
+}
+
+test_time_limit () {
+    local before=$SECONDS
+    run --time-limit 15 --logs "$logs" -- sleep 1000
+    [ "$status" -eq 124 ] && said 'time limit of 15 s' \
+        && [ $((SECONDS - before)) -lt 30 ] && [ -s "$logs/console.log" ] \
+        && nothing_left
+}
+
+# One line for each kind of report, as Linux 6.1 writes them.
+kernel_lines='BUG: kernel NULL pointer dereference, address: 0000000000000000
+BUG: sleeping function called from invalid context at mm/slab.h:1
+BUG: KASAN: use-after-free in f+0x1/0x2
+WARNING: CPU: 0 PID: 1 at net/core/dev.c:1 f+0x1/0x2 [openvswitch]
+WARNING: possible circular locking dependency detected
+WARNING: possible recursive locking detected
+WARNING: suspicious RCU usage
+Oops: 0002 [#1] PREEMPT SMP PTI
+general protection fault, probably for non-canonical address 0x1: 0000 [#1]
+kernel BUG at net/core/skbuff.c:1!
+UBSAN: shift-out-of-bounds in net/x.c:1:1
+unregister_netdevice: waiting for veth0 to become free. Usage count = 2
+kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)
+rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+rcu: INFO: rcu_preempt self-detected stall on CPU
+watchdog: BUG: soft lockup - CPU#0 stuck for 26s! [a:1]
+INFO: task ovs-vswitchd:1 blocked for more than 120 seconds.'
+
+test_kernel_reports () {
+    local line missed=0
+    # shellcheck disable=SC2016
+    run --logs "$logs" --env LINES_="$kernel_lines" \
+        --allow-dmesg 'allowed [0-9]+' -- sh -c '
+        echo "$LINES_" | while read -r line; do
+            echo "$line" > /dev/kmsg
+        done
+        echo "WARNING: allowed 12" > /dev/kmsg
+        exit 3'
+    while read -r line; do
+        if ! said "$line"; then
+            echo "# missed: $line"
+            missed=1
+        fi
+    done <<< "$kernel_lines"
+    [ "$status" -eq 126 ] && [ $missed -eq 0 ] && ! said 'allowed 12' \
+        && said "command's status was 3"
+}
+
+test_allowed_report () {
+    run --allow-dmesg 'CPU: 0 PID: 1' -- sh -c '
+        echo "WARNING: CPU: 0 PID: 1 at x" > /dev/kmsg; exit 3'
+    [ "$status" -eq 3 ] && ! said 'kernel reports'
+}
+
+test_crash () {
+    run --logs "$logs" -- sh -c 'echo c > /proc/sysrq-trigger; sleep 100'
+    [ "$status" -eq 125 ] && said 'guest died before the command ended' \
+        && said "$logs/console.log" && said 'Kernel panic' && nothing_left
+}
+
+test_killed_command () {
+    # shellcheck disable=SC2016
+    run -- sh -c 'kill -9 $$'
+    [ "$status" -eq 137 ]
+}
+
+# $1 is the signal, $2 the status expected of it.
+interrupted () {
+    local pid rc
+    # An interactive shell's background jobs get SIGINT, those of a script do
+    # not; env undoes that.
+    env --default-signal=INT "$guest" --logs "$logs" -- sh -c \
+        'echo running; sleep 1000' > "$out/stdout" 2> "$out/stderr" &
+    pid=$!
+    wait_until grep -q running "$out/stdout" || return 1
+    kill "-$1" $pid
+    wait $pid 2> /dev/null
+    rc=$?
+    [ $rc -eq "$2" ]
+}
+
+test_interrupt () {
+    interrupted INT 130 && said 'interrupted by SIGINT' && nothing_left
+}
+
+test_terminate () {
+    interrupted TERM 143 && nothing_left
+}
+
+no_process_left () {
+    ! pgrep -f "$TMPDIR/guest" > /dev/null
+}
+
+test_sudden_death () {
+    # Nobody removes the folders then.
+    interrupted KILL 137 && wait_until no_process_left
+    local rc=$?
+    rm -rf "$TMPDIR"/guest*
+    return $rc
+}
+
+test_shell () {
+    printf 'echo answer-$((6 * 7)); exit 5\n' \
+        | "$guest" --shell > "$out/stdout" 2> "$out/stderr"
+    [ $? -eq 5 ] && grep -q answer-42 "$out/stdout" && nothing_left
+}
+
+test_command_then_shell () {
+    printf 'cat /tmp/x; exit 5\n' \
+        | "$guest" --shell -- sh -c 'echo from-command > /tmp/x; exit 4' \
+        > "$out/stdout" 2> "$out/stderr"
+    [ $? -eq 4 ] && grep -q from-command "$out/stdout"
+}
+
+test_virtual_time () {
+    local before=$SECONDS
+    # shellcheck disable=SC2016
+    run --icount --time-limit 100 -- sh -c '
+        test "$(nproc)" = 1 || exit 1
+        cut -d. -f1 /proc/uptime; date +%s; sleep 200
+        cut -d. -f1 /proc/uptime; date +%s'
+    [ "$status" -eq 0 ] && [ $((SECONDS - before)) -lt 100 ] \
+        && awk '{ t[NR] = $1 }
+                END { exit !(t[3] - t[1] >= 200 && t[4] - t[2] >= 200) }' \
+               "$out/stdout"
+}
+
+test_usage () {
+    local args
+    for args in "" "--cpus 0 -- true" "--bogus" "--icount --cpus 2 -- true" \
+                "--kernel /etc/passwd -- true" \
+                "--kernel /nonexistent -- true"; do
+        # shellcheck disable=SC2086 # Several words.
+        run $args
+        if [ "$status" -ne 125 ] || [ ! -s "$out/stderr" ]; then
+            echo "# arguments: $args"
+            return 1
+        fi
+    done
+    nothing_left
+}
+
+test_missing_packages () {
+    mkdir "$out/bin"
+    # The first python3 of $PATH may be a script that needs other programs.
+    ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$out/bin/python3"
+    PATH=$out/bin run -- true
+    [ "$status" -eq 125 ] && said 'apt-get install qemu-system-x86 file' \
+        && nothing_left
+}
+
+test_dead_qemu () {
+    mkdir "$out/bin2"
+    printf '#!/bin/sh\necho out of luck >&2\nexit 1\n' \
+        > "$out/bin2/qemu-system-x86_64"
+    chmod +x "$out/bin2/qemu-system-x86_64"
+    PATH=$out/bin2:$PATH run --logs "$logs" -- true
+    [ "$status" -eq 125 ] && said 'out of luck'
+}
+
+tests='pass arguments logs environment time_limit kernel_reports allowed_report
+       crash killed_command interrupt terminate sudden_death shell
+       command_then_shell virtual_time usage missing_packages dead_qemu'
+
+# shellcheck disable=SC2086 # Several words.
+set -- ${*:-$tests}
+echo "1..$#"
+for name; do
+    "test_$name"
+    result "guest: ${name//_/ }" $?
+done
+[ $failures -eq 0 ]
