@@ -8,6 +8,7 @@
 unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-netdev-classes \
+	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-msg
 
 # What the tests share.
@@ -17,6 +18,8 @@ unit_common = \
 
 tests_unit_test_build_info_SOURCES = tests/unit/test-build-info.c
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
+tests_unit_test_upcall_channel_SOURCES = \
+	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_msg_SOURCES = \
 	tests/unit/test-upcall-msg.c $(unit_common)
 
