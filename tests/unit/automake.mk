@@ -8,10 +8,21 @@
 unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-netdev-classes \
+	tests/unit/test-upcall-channel \
+	tests/unit/test-upcall-msg \
 	tests/unit/test-upcall-stress
+
+# What the tests share.
+unit_common = \
+	tests/unit/unit-upcall.c \
+	tests/unit/unit-upcall.h
 
 tests_unit_test_build_info_SOURCES = tests/unit/test-build-info.c
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
+tests_unit_test_upcall_channel_SOURCES = \
+	tests/unit/test-upcall-channel.c $(unit_common)
+tests_unit_test_upcall_msg_SOURCES = \
+	tests/unit/test-upcall-msg.c $(unit_common)
 tests_unit_test_upcall_stress_SOURCES = tests/unit/test-upcall-stress.c
 
 # Programs that have no LDADD of their own.  The archives depend on each other
@@ -20,7 +31,9 @@ LDADD = \
 	$(GROUP_BEGIN) lib/libkdp.a $(OVS_ARCHIVES) $(OVS_LIBS) $(GROUP_END) \
 	$(LIBMNL_LIBS) $(CMOCKA_LIBS)
 
-unit_test_objects = $(unit_tests:=.$(OBJEXT))
+unit_test_objects = \
+	$(unit_tests:=.$(OBJEXT)) \
+	tests/unit/unit-upcall.$(OBJEXT)
 $(unit_test_objects): $(EXTRA_OVS_DEPS)
 
 # Without this, what the undefined behaviour sanitizer reports does not make a
