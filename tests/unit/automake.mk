@@ -9,6 +9,7 @@ unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-netdev-classes \
 	tests/unit/test-upcall-channel \
+	tests/unit/test-upcall-fault \
 	tests/unit/test-upcall-msg \
 	tests/unit/test-upcall-stress
 
@@ -21,6 +22,13 @@ tests_unit_test_build_info_SOURCES = tests/unit/test-build-info.c
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
 tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
+tests_unit_test_upcall_fault_SOURCES = \
+	tests/unit/test-upcall-fault.c $(unit_common)
+tests_unit_test_upcall_fault_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=mnl_socket_open2 -Wl,--wrap=mnl_socket_bind \
+	-Wl,--wrap=epoll_create1 -Wl,--wrap=epoll_ctl -Wl,--wrap=eventfd \
+	-Wl,--wrap=mmap -Wl,--wrap=recvmmsg \
+	-Wl,--wrap=getrlimit -Wl,--wrap=setrlimit
 tests_unit_test_upcall_msg_SOURCES = \
 	tests/unit/test-upcall-msg.c $(unit_common)
 tests_unit_test_upcall_stress_SOURCES = tests/unit/test-upcall-stress.c
