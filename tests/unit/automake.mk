@@ -9,7 +9,8 @@ unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-netdev-classes \
 	tests/unit/test-upcall-channel \
-	tests/unit/test-upcall-msg
+	tests/unit/test-upcall-msg \
+	tests/unit/test-upcall-table
 
 # What the tests share.
 unit_common = \
@@ -22,6 +23,8 @@ tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_msg_SOURCES = \
 	tests/unit/test-upcall-msg.c $(unit_common)
+tests_unit_test_upcall_table_SOURCES = \
+	tests/unit/test-upcall-table.c $(unit_common)
 
 # Programs that have no LDADD of their own.  The archives depend on each other
 # in a circle: Open vSwitch calls our poll().
