@@ -10,12 +10,17 @@ unit_tests = \
 	tests/unit/test-netdev-classes \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-msg \
-	tests/unit/test-upcall-table
+	tests/unit/test-upcall-stress \
+	tests/unit/test-upcall-table \
+	tests/unit/test-upcall-threads
 
 # What the tests share.
 unit_common = \
 	tests/unit/unit-upcall.c \
 	tests/unit/unit-upcall.h
+unit_handlers = \
+	tests/unit/unit-handlers.c \
+	tests/unit/unit-handlers.h
 
 tests_unit_test_build_info_SOURCES = tests/unit/test-build-info.c
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
@@ -23,8 +28,12 @@ tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_msg_SOURCES = \
 	tests/unit/test-upcall-msg.c $(unit_common)
+tests_unit_test_upcall_stress_SOURCES = \
+	tests/unit/test-upcall-stress.c $(unit_handlers) $(unit_common)
 tests_unit_test_upcall_table_SOURCES = \
 	tests/unit/test-upcall-table.c $(unit_common)
+tests_unit_test_upcall_threads_SOURCES = \
+	tests/unit/test-upcall-threads.c $(unit_handlers) $(unit_common)
 
 # Programs that have no LDADD of their own.  The archives depend on each other
 # in a circle: Open vSwitch calls our poll().
@@ -34,6 +43,7 @@ LDADD = \
 
 unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
+	tests/unit/unit-handlers.$(OBJEXT) \
 	tests/unit/unit-upcall.$(OBJEXT)
 $(unit_test_objects): $(EXTRA_OVS_DEPS)
 
