@@ -5,9 +5,13 @@
 # A test that makes functions fail adds, for example,
 #
 #   tests_unit_test_X_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=epoll_ctl
+#
+# (see test-fault.c).
 unit_tests = \
 	tests/unit/test-build-info \
+	tests/unit/test-fault \
 	tests/unit/test-netdev-classes \
+	tests/unit/test-nl-conn \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-msg \
 	tests/unit/test-upcall-stress \
@@ -23,7 +27,22 @@ unit_handlers = \
 	tests/unit/unit-handlers.h
 
 tests_unit_test_build_info_SOURCES = tests/unit/test-build-info.c
+tests_unit_test_fault_SOURCES = tests/unit/test-fault.c $(unit_common)
+tests_unit_test_fault_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=epoll_create1 \
+	-Wl,--wrap=epoll_ctl \
+	-Wl,--wrap=eventfd \
+	-Wl,--wrap=getrlimit \
+	-Wl,--wrap=mmap \
+	-Wl,--wrap=mnl_socket_bind \
+	-Wl,--wrap=mnl_socket_open2 \
+	-Wl,--wrap=mnl_socket_setsockopt \
+	-Wl,--wrap=recvmmsg \
+	-Wl,--wrap=setrlimit \
+	-Wl,--wrap=setsockopt
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
+tests_unit_test_nl_conn_SOURCES = tests/unit/test-nl-conn.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_msg_SOURCES = \
