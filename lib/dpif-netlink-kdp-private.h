@@ -26,6 +26,7 @@ struct kdp_datapath {
     char *name;                     /* "system@NAME", for messages. */
     int ifindex;                    /* Of the local port; tells a datapath
                                      * from an earlier one of the same name. */
+    uint32_t vport_mcgroup;         /* Multicast group "ovs_vport". */
     struct upcall_table *upcalls;
 
     struct ovs_mutex mutex;

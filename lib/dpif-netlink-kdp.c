@@ -143,11 +143,8 @@ dpif_kdp_port_poll(const struct dpif *dpif_, char **devnamep)
     struct port_change change = { .dp = dpif->dp };
 
     if (!dpif->port_mcast) {
-        struct ovs_genl *genl = &dpif->dp->genl;
-        int error;
-
-        error = nl_mcast_open(NETLINK_GENERIC, genl->vport.mcgroup,
-                              &dpif->port_mcast);
+        int error = nl_mcast_open(NETLINK_GENERIC, dpif->dp->vport_mcgroup,
+                                  &dpif->port_mcast);
 
         /* Nothing is known of what changed before. */
         return error ? error : ENOBUFS;

@@ -84,6 +84,7 @@ kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
     dp->refcount = 1;
     dp->name = xasprintf("system@%s", name);
     dp->ifindex = kernel.ifindex;
+    dp->vport_mcgroup = dp->genl.vport.mcgroup;
     dp->upcalls = upcall_table_create(dp->name, dp->ifindex,
                                       dp->genl.packet.id);
     ovs_mutex_init(&dp->mutex);

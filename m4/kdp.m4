@@ -27,16 +27,40 @@ AC_DEFUN([KDP_ARG_WERROR],
   [], [enable_werror=no])
 ])
 
+# KDP_CHECK_SANITIZERS
+# --------------------
+# Stops if the compiler cannot link with the sanitizers asked for.  Also if
+# link-time optimization is on: symbols of Open vSwitch are replaced in its
+# object files, which then have none.
+AC_DEFUN([KDP_CHECK_SANITIZERS],
+[AS_IF([test -n "$SANITIZER_CFLAGS"],
+  [AC_MSG_CHECKING([whether $CC links with -fsanitize=$enable_sanitizers])
+   kdp_save_CFLAGS=$CFLAGS
+   CFLAGS="$CFLAGS $SANITIZER_CFLAGS"
+   AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+     [AC_MSG_RESULT([yes])],
+     [AC_MSG_RESULT([no])
+      AC_MSG_ERROR([$CC has no libraries for -fsanitize=$enable_sanitizers])])
+   CFLAGS=$kdp_save_CFLAGS])
+AS_CASE([" $CFLAGS "],
+  [*" -fno-lto "*], [],
+  [*" -flto"*],
+    [AC_MSG_ERROR([-flto is in CFLAGS ("$CFLAGS"), and does not work with the symbols of Open vSwitch that are replaced; add -fno-lto])])
+])
+
 # KDP_CHECK_FLAGS
 # ---------------
-# Sets KDP_CFLAGS to the warning flags that the compiler knows.
+# Sets KDP_CFLAGS to the flags that the compiler knows.  Open vSwitch is built
+# with -fno-strict-aliasing, and the functions in its headers need it too.
+# -Wthread-safety is what its lock annotations are for; only Clang has it.
 AC_DEFUN([KDP_CHECK_FLAGS],
 [KDP_CFLAGS=
  kdp_save_CFLAGS=$CFLAGS
  for kdp_flag in -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
      -Wno-missing-field-initializers -Wno-unused-function -Wshadow \
      -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
-     -Wpointer-arith -Wformat=2 -Wno-format-nonliteral; do
+     -Wpointer-arith -Wformat=2 -Wno-format-nonliteral -Wthread-safety \
+     -fno-strict-aliasing; do
    CFLAGS="$kdp_save_CFLAGS -Werror $kdp_flag"
    AC_MSG_CHECKING([whether $CC accepts $kdp_flag])
    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])],
@@ -46,6 +70,10 @@ AC_DEFUN([KDP_CHECK_FLAGS],
  done
  CFLAGS=$kdp_save_CFLAGS
  AS_IF([test "$enable_werror" = yes], [KDP_CFLAGS="$KDP_CFLAGS -Werror"])
+ # The compiler warns of fences, which the thread sanitizer does not model and
+ # Open vSwitch's reference counts use.
+ AS_IF([test "$enable_sanitizers" = thread],
+       [KDP_CFLAGS="$KDP_CFLAGS -Wno-tsan"])
  AC_SUBST([KDP_CFLAGS])
 ])
 
@@ -71,19 +99,88 @@ AS_CASE([$with_ovs_source],
   [OVS_SOURCE=$with_ovs_source
    AS_IF([test ! -e "$OVS_SOURCE"],
      [AC_MSG_ERROR([--with-ovs-source=$OVS_SOURCE: no such file or directory. $kdp_ovs_advice])])])
+
+# The whole archive is read, so that one cut short is noticed here and not
+# when it is unpacked.
+kdp_ovs_top=
 AS_IF([test -d "$OVS_SOURCE"],
   [OVS_SOURCE=`cd "$OVS_SOURCE" && pwd`
-   AS_IF([test -f "$OVS_SOURCE/configure.ac"],
-     [kdp_ac_init=`grep ['^A[C]_INIT(openvswitch'] "$OVS_SOURCE/configure.ac"`],
-     [AC_MSG_ERROR([$OVS_SOURCE is no Open vSwitch source tree: it has no configure.ac. $kdp_ovs_advice])])],
-  [AS_CASE([$OVS_SOURCE], [/*], [],
-     [OVS_SOURCE=`pwd`/$OVS_SOURCE])
-   kdp_ac_init=`tar -xOf "$OVS_SOURCE" --wildcards --no-wildcards-match-slash '*/configure.ac' 2>&AS_MESSAGE_LOG_FD | grep ['^A[C]_INIT(openvswitch']`])
-OVS_VERSION=`printf '%s\n' "$kdp_ac_init" | $SED -n ['s/^A[C]_INIT(openvswitch, *\([0-9][0-9.]*\).*/\1/p']`
+   kdp_pwd=`pwd`
+   AS_CASE([$kdp_pwd/], ["$OVS_SOURCE"/*],
+     [AC_MSG_ERROR([$OVS_SOURCE contains the build directory $kdp_pwd, and would be copied into itself. Build somewhere else.])])
+   kdp_ovs_missing() { test ! -f "$OVS_SOURCE/$[1]"; }
+   kdp_ovs_cat() { cat "$OVS_SOURCE/$[1]"; }],
+  [AS_CASE([$OVS_SOURCE], [/*], [], [OVS_SOURCE=`pwd`/$OVS_SOURCE])
+   AS_IF([tar -tf "$OVS_SOURCE" >conftest.ovs 2>&AS_MESSAGE_LOG_FD], [],
+     [rm -f conftest.ovs
+      AC_MSG_ERROR([$OVS_SOURCE is no tar file, or is damaged: tar cannot read it to its end. $kdp_ovs_advice])])
+   kdp_ovs_top=`$SED -n ['s,^\(\(\./\)*[^/]*/\)configure\.ac$,\1,p'] conftest.ovs | $SED 1q`
+   kdp_ovs_list=`cat conftest.ovs`
+   rm -f conftest.ovs
+   kdp_ovs_missing() {
+     AS_CASE(["$as_nl$kdp_ovs_list$as_nl"],
+       [*"$as_nl$kdp_ovs_top$[1]$as_nl"*], [false], [:])
+   }
+   kdp_ovs_cat() { tar -xOf "$OVS_SOURCE" "$kdp_ovs_top$[1]"; }])
+AS_IF([kdp_ovs_missing configure.ac],
+  [AC_MSG_ERROR([$OVS_SOURCE is no Open vSwitch source: it has no configure.ac. $kdp_ovs_advice])])
+OVS_VERSION=`kdp_ovs_cat configure.ac 2>&AS_MESSAGE_LOG_FD |
+  $SED -n ['s/^A[C]_INIT(openvswitch, *\([0-9][0-9.]*\).*/\1/p']`
 AS_CASE([$OVS_VERSION],
-  [3.1.*], [AC_MSG_RESULT([$OVS_SOURCE, version $OVS_VERSION])],
-  [''], [AC_MSG_ERROR([$OVS_SOURCE is no Open vSwitch source: no version found in its configure.ac (broken or incomplete?). $kdp_ovs_advice])],
+  [3.1.*], [],
+  [''], [AC_MSG_ERROR([$OVS_SOURCE is no Open vSwitch source: its configure.ac names no version of openvswitch. $kdp_ovs_advice])],
   [AC_MSG_ERROR([$OVS_SOURCE is Open vSwitch $OVS_VERSION, which is not supported. $kdp_ovs_advice])])
+for kdp_file in boot.sh lib/netdev-linux.c ofproto/ofproto.c \
+    vswitchd/bridge.c; do
+  AS_IF([kdp_ovs_missing $kdp_file],
+    [AC_MSG_ERROR([$OVS_SOURCE is an incomplete source of Open vSwitch $OVS_VERSION: it has no $kdp_file. $kdp_ovs_advice])])
+done
+AC_MSG_RESULT([$OVS_SOURCE, version $OVS_VERSION])
 AC_SUBST([OVS_SOURCE])
 AC_SUBST([OVS_VERSION])
+])
+
+# KDP_OVS_FEATURES
+# ----------------
+# Optional parts of Open vSwitch.  The daemon takes the place of the
+# distribution's, so what that one offers must not be missing because a
+# package was: each is required unless it is disabled.  Sets
+# OVS_CONFIGURE_FLAGS, for Open vSwitch's configure, and KDP_FEATURE_FLAGS,
+# what was disabled, for ours.
+AC_DEFUN([KDP_OVS_FEATURES],
+[OVS_CONFIGURE_FLAGS=
+KDP_FEATURE_FLAGS=
+kdp_save_LIBS=$LIBS
+KDP_OVS_FEATURE([ssl], [OpenFlow and OVSDB connections over SSL],
+  [ssl], [SSL_CTX_new], [libssl-dev],
+  [--enable-ssl], [--disable-ssl])
+KDP_OVS_FEATURE([libcapng], [the option --user],
+  [cap-ng], [capng_clear], [libcap-ng-dev],
+  [--enable-libcapng], [--disable-libcapng])
+dnl Open vSwitch has no option for this one, only a check.
+KDP_OVS_FEATURE([unbound], [host names in connection methods],
+  [unbound], [ub_ctx_create], [libunbound-dev],
+  [ac_cv_lib_unbound_ub_ctx_create=yes], [ac_cv_lib_unbound_ub_ctx_create=no])
+LIBS=$kdp_save_LIBS
+dnl AF_XDP is for the userspace datapath; Debian's package has no libunwind.
+OVS_CONFIGURE_FLAGS="$OVS_CONFIGURE_FLAGS --disable-afxdp ac_cv_lib_unwind_unw_backtrace=no"
+AC_SUBST([OVS_CONFIGURE_FLAGS])
+AC_SUBST([KDP_FEATURE_FLAGS])
+])
+
+# KDP_OVS_FEATURE(NAME, WHAT, LIBRARY, FUNCTION, PACKAGE, FLAG-ON, FLAG-OFF)
+# --------------------------------------------------------------------------
+AC_DEFUN([KDP_OVS_FEATURE],
+[AC_ARG_ENABLE([$1],
+  [AS_HELP_STRING([--disable-$1], [build Open vSwitch without $2])],
+  [], [enable_$1=yes])
+AS_CASE([$enable_$1],
+  [yes],
+    [AC_CHECK_LIB([$3], [$4], [],
+       [AC_MSG_ERROR([lib$3 is needed for $2 (apt-get install $5). To build without, use --disable-$1.])])
+     OVS_CONFIGURE_FLAGS="$OVS_CONFIGURE_FLAGS $6"],
+  [no],
+    [OVS_CONFIGURE_FLAGS="$OVS_CONFIGURE_FLAGS $7"
+     KDP_FEATURE_FLAGS="$KDP_FEATURE_FLAGS --disable-$1"],
+  [AC_MSG_ERROR([--enable-$1=$enable_$1: expected "yes" or "no"])])
 ])

@@ -1,1 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+
+include tests/unit/automake.mk
+include tests/fuzz/automake.mk
+include tests/ovs/automake.mk
+include tests/kselftest/automake.mk

@@ -5,7 +5,6 @@ kdplibdir = $(libdir)/openvswitch-switch-kdp
 kdplib_PROGRAMS = vswitchd/ovs-vswitchd
 
 vswitchd_ovs_vswitchd_SOURCES = vswitchd/ovs-vswitchd.c
-vswitchd_ovs_vswitchd_LDFLAGS = $(AM_LDFLAGS) $(WRAP_FLAGS)
 vswitchd_ovs_vswitchd_LDADD = \
 	lib/libkdp.a \
 	$(OVS_OBJECTS) \

@@ -298,9 +298,9 @@ upcall_handler_take_events(struct upcall_handler *handler)
         uint64_t data = handler->events[i].data.u64;
         struct upcall_channel *channel;
 
-        channel = upcall_table_lookup__(handler->table, (uint32_t) data);
-        if (!channel || channel->serial != data >> 32
-            || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
+        channel = upcall_table_lookup__(handler->table, (uint32_t) data,
+                                        data >> 32);
+        if (!channel || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
             /* The event outlived its channel. */
             continue;
         }

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+
+EXTRA_DIST += \
+	tests/kselftest/check-kselftest \
+	tests/kselftest/epoll-exclusive.c \
+	tests/kselftest/ks-util.h \
+	tests/kselftest/netlink-overrun.c \
+	tests/kselftest/run-in-guest \
+	tests/kselftest/upcall-order.c \
+	tests/kselftest/vport-pids.c
+
+# Programs on the kernel's own test harness, in a guest.
+check-kselftest: all
+	$(srcdir)/tests/kselftest/check-kselftest '$(srcdir)' '$(abs_builddir)' \
+	    '$(CC)'
+.PHONY: check-kselftest
+
+clean-local:
+	rm -rf tests/kselftest kselftest-logs check-ovs-logs

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# Native unit tests on cmocka: neither root nor a guest is needed.  To add one,
+# name tests/unit/test-X here and list its sources in tests_unit_test_X_SOURCES.
+# A test that makes functions fail adds, for example,
+#
+#   tests_unit_test_X_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=epoll_ctl
+unit_tests = \
+	tests/unit/test-build-info \
+	tests/unit/test-netdev-classes \
+	tests/unit/test-upcall-channel \
+	tests/unit/test-upcall-fault \
+	tests/unit/test-upcall-msg \
+	tests/unit/test-upcall-stress
+
+# What the tests share.
+unit_common = \
+	tests/unit/unit-upcall.c \
+	tests/unit/unit-upcall.h
+
+tests_unit_test_build_info_SOURCES = tests/unit/test-build-info.c
+tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
+tests_unit_test_upcall_channel_SOURCES = \
+	tests/unit/test-upcall-channel.c $(unit_common)
+tests_unit_test_upcall_fault_SOURCES = \
+	tests/unit/test-upcall-fault.c $(unit_common)
+tests_unit_test_upcall_fault_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=mnl_socket_open2 -Wl,--wrap=mnl_socket_bind \
+	-Wl,--wrap=epoll_create1 -Wl,--wrap=epoll_ctl -Wl,--wrap=eventfd \
+	-Wl,--wrap=mmap -Wl,--wrap=recvmmsg \
+	-Wl,--wrap=getrlimit -Wl,--wrap=setrlimit
+tests_unit_test_upcall_msg_SOURCES = \
+	tests/unit/test-upcall-msg.c $(unit_common)
+tests_unit_test_upcall_stress_SOURCES = tests/unit/test-upcall-stress.c
+
+# Programs that have no LDADD of their own.  The archives depend on each other
+# in a circle: Open vSwitch calls our poll().
+LDADD = \
+	$(GROUP_BEGIN) lib/libkdp.a $(OVS_ARCHIVES) $(OVS_LIBS) $(GROUP_END) \
+	$(LIBMNL_LIBS) $(CMOCKA_LIBS)
+
+unit_test_objects = \
+	$(unit_tests:=.$(OBJEXT)) \
+	tests/unit/unit-upcall.$(OBJEXT)
+$(unit_test_objects): $(EXTRA_OVS_DEPS)
+
+# Without this, what the undefined behaviour sanitizer reports does not make a
+# test fail.
+AM_TESTS_ENVIRONMENT = \
+	UBSAN_OPTIONS=$${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}; \
+	export UBSAN_OPTIONS;
+
+if HAVE_CMOCKA
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+else
+EXTRA_PROGRAMS = $(unit_tests)
+check-local:
+	@echo 'make check: the unit tests need cmocka, which configure did' \
+	    'not find (apt-get install libcmocka-dev)' >&2; exit 1
+endif
