@@ -15,6 +15,7 @@
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
 #include "upcall/upcall-fifo.h"
+#include "upcall/upcall-refcount.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_handler);
@@ -105,7 +106,7 @@ upcall_wake_ring(struct upcall_wake *wake)
 void
 upcall_wake_unref(struct upcall_wake *wake)
 {
-    if (wake && ovs_refcount_unref(&wake->refcount) == 1) {
+    if (wake && upcall_refcount_unref(&wake->refcount)) {
         close(wake->fd);
         free(wake);
     }
@@ -215,7 +216,7 @@ upcall_handler_destroy(struct upcall_handler *handler)
 void
 upcall_handler_unref(struct upcall_handler *handler)
 {
-    if (handler && ovs_refcount_unref(&handler->refcount) == 1) {
+    if (handler && upcall_refcount_unref(&handler->refcount)) {
         upcall_handler_destroy(handler);
     }
 }
@@ -298,9 +299,9 @@ upcall_handler_take_events(struct upcall_handler *handler)
         uint64_t data = handler->events[i].data.u64;
         struct upcall_channel *channel;
 
-        channel = upcall_table_lookup__(handler->table, (uint32_t) data);
-        if (!channel || channel->serial != data >> 32
-            || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
+        channel = upcall_table_lookup__(handler->table, (uint32_t) data,
+                                        data >> 32);
+        if (!channel || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
             /* The event outlived its channel. */
             continue;
         }

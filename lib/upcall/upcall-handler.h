@@ -46,9 +46,11 @@ int upcall_wake_create(struct upcall_wake **);
 void upcall_wake_ring(struct upcall_wake *);
 void upcall_wake_unref(struct upcall_wake *);
 
-/* Finds the channel of an event.  Called with RCU protection. */
+/* Finds the channel of an event: that of port 'port_no' whose serial number is
+ * 'serial', or NULL if it is gone.  Valid until the next quiescent state. */
 struct upcall_channel *upcall_table_lookup__(const struct upcall_table *,
-                                             uint32_t port_no);
+                                             uint32_t port_no,
+                                             uint32_t serial);
 
 /* Tells whether 'generation' is the table's current one. */
 bool upcall_table_is_current__(const struct upcall_table *,
