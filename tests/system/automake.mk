@@ -15,8 +15,7 @@ EXTRA_DIST += \
 
 # A tool of the tests, of which nothing else knows, so it has none of the flags
 # of the daemon.
-EXTRA_PROGRAMS += tests/system/traffic
-CLEANFILES += tests/system/traffic
+check_PROGRAMS += tests/system/traffic
 tests_system_traffic_SOURCES = tests/system/traffic.c
 tests_system_traffic_CPPFLAGS =
 tests_system_traffic_CFLAGS = -std=gnu11 $(KDP_CFLAGS)
