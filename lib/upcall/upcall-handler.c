@@ -64,6 +64,7 @@ struct upcall_handler {
     unsigned int n_handed;      /* Upcalls handed out. */
     unsigned int n_msgs;        /* Messages received. */
     unsigned int next_msg;      /* First one not looked at. */
+    atomic_uint32_t n_pending;  /* 'n_msgs' - 'next_msg', for others. */
     char *buffer;               /* UPCALL_BATCH times UPCALL_MSG_SIZE. */
     struct mmsghdr msgs[UPCALL_BATCH];
     struct iovec iovs[UPCALL_BATCH];
@@ -173,6 +174,7 @@ upcall_handler_create(struct upcall_table *table, uint32_t index,
         handler->msgs[i].msg_hdr.msg_iov = &handler->iovs[i];
         handler->msgs[i].msg_hdr.msg_iovlen = 1;
     }
+    atomic_init(&handler->n_pending, 0);
     atomic_init(&handler->wakeups, 0);
     atomic_init(&handler->empty_wakeups, 0);
     atomic_init(&handler->batches, 0);
@@ -224,7 +226,11 @@ upcall_handler_unref(struct upcall_handler *handler)
 unsigned int
 upcall_handler_n_pending(const struct upcall_handler *handler)
 {
-    return handler->n_msgs - handler->next_msg;
+    uint32_t n;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &handler->n_pending),
+                        &n);
+    return n;
 }
 
 int
@@ -406,6 +412,8 @@ upcall_handler_read(struct upcall_handler *handler,
         handler->channels[handler->n_msgs + i] = channel;
     }
     handler->n_msgs += n;
+    atomic_store_relaxed(&handler->n_pending,
+                         handler->n_msgs - handler->next_msg);
     upcall_count(&channel->received, n);
     return n;
 }
@@ -481,6 +489,8 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
     struct upcall_channel *channel = handler->channels[i];
     const struct mmsghdr *msg = &handler->msgs[i];
 
+    atomic_store_relaxed(&handler->n_pending,
+                         handler->n_msgs - handler->next_msg);
     if (msg->msg_hdr.msg_flags & MSG_TRUNC
         || upcall_msg_parse(handler->iovs[i].iov_base, msg->msg_len,
                             packet_family, view)) {

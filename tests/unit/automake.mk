@@ -12,8 +12,10 @@ unit_tests = \
 	tests/unit/test-fault \
 	tests/unit/test-netdev-classes \
 	tests/unit/test-nl-conn \
+	tests/unit/test-unixctl-override \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-msg \
+	tests/unit/test-upcall-show \
 	tests/unit/test-upcall-stress \
 	tests/unit/test-upcall-table \
 	tests/unit/test-upcall-threads
@@ -43,10 +45,14 @@ tests_unit_test_fault_LDFLAGS = \
 	-Wl,--wrap=setsockopt
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
 tests_unit_test_nl_conn_SOURCES = tests/unit/test-nl-conn.c $(unit_common)
+tests_unit_test_unixctl_override_SOURCES = \
+	tests/unit/test-unixctl-override.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_msg_SOURCES = \
 	tests/unit/test-upcall-msg.c $(unit_common)
+tests_unit_test_upcall_show_SOURCES = \
+	tests/unit/test-upcall-show.c $(unit_common)
 tests_unit_test_upcall_stress_SOURCES = \
 	tests/unit/test-upcall-stress.c $(unit_handlers) $(unit_common)
 tests_unit_test_upcall_table_SOURCES = \
