@@ -74,7 +74,8 @@ monitor() {
     connect br0 n1 10.0.0.1/24
     connect br0 n2 10.0.0.2/24
     ping_works n1 10.0.0.2
-    allow_log '(daemon_unix|backtrace)\(monitor\)\|(WARN|ERR|EMER)\|'
+    allow_log '(daemon_unix|backtrace)\(monitor\)\|(WARN|ERR|EMER)\|' \
+        'terminating with signal 11'
     kill -SEGV "$DAEMON_PID"
     wait_until $PATIENCE pid_file_changed "$old"
     DAEMON_PID=$(cat "$OVS_RUNDIR/ovs-vswitchd.pid")
@@ -89,18 +90,12 @@ pid_file_changed() {
 
 add_test ovs_ctl "the distribution's scripts start, report and stop the daemon"
 ovs_ctl() {
-    local scripts=/usr/share/openvswitch/scripts ctl
-    # The scripts look for the daemon where the distribution has it.  The guest's
-    # changes of files are its own.
-    mv /usr/sbin/ovs-vswitchd "$KDP_WORK/stock-daemon"
     printf '#!/bin/sh\nexec %s "$@" %s\n' "$KDP_DAEMON" "$KDP_DAEMON_ARGS" \
-        >/usr/sbin/ovs-vswitchd
-    chmod +x /usr/sbin/ovs-vswitchd
-    trap 'mv "$KDP_WORK/stock-daemon" /usr/sbin/ovs-vswitchd' EXIT
+        >"$KDP_WORK/wrapper"
+    chmod +x "$KDP_WORK/wrapper"
     unset OVS_RUNDIR OVS_LOGDIR
-    ctl="$scripts/ovs-ctl --system-id=random"
-    $ctl start
-    matches "$($ctl status)" 'ovs-vswitchd is running with pid'
+    ctl --system-id=random start
+    matches "$(ctl status)" 'ovs-vswitchd is running with pid'
     DAEMON_PID=$(cat /var/run/openvswitch/ovs-vswitchd.pid)
     equal "$(readlink "/proc/$DAEMON_PID/exe")" "$(readlink -f "$KDP_DAEMON")" \
         'the running daemon'
@@ -108,10 +103,20 @@ ovs_ctl() {
     connect br0 n1 10.0.0.1/24
     connect br0 n2 10.0.0.2/24
     ping_works n1 10.0.0.2
-    $ctl --no-ovsdb-server restart
+    ctl --no-ovsdb-server --system-id=random restart
     ping_works n1 10.0.0.2
-    $ctl stop
-    exits_with 1 $ctl status
-    OVS_LOGDIR=/var/log/openvswitch
+    ctl stop
+    exits_with 1 ctl status
     unset DAEMON_PID
+    OVS_LOGDIR=/var/log/openvswitch
+}
+
+# The script looks for the daemon where the distribution has it.
+ctl() {
+    # shellcheck disable=SC2016
+    unshare --mount sh -ec '
+        if test "$KDP_DAEMON" != /usr/sbin/ovs-vswitchd; then
+            mount --bind "$KDP_WORK/wrapper" /usr/sbin/ovs-vswitchd
+        fi
+        exec /usr/share/openvswitch/scripts/ovs-ctl "$@"' sh "$@"
 }

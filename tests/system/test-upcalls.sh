@@ -88,7 +88,10 @@ flow_limit() {
     start_receiver receiver n2 --timeout $PATIENCE
     send_frames n1 -n 1000 -r 500
     received_all receiver
-    matches "$(cat "$KDP_WORK/receiver")" 'reordered 0$'
+    # Dispatch by CPU changes their order when the sender changes its CPU.
+    if test "$KDP_PROVIDERS" = kdp; then
+        matches "$(cat "$KDP_WORK/receiver")" 'reordered 0$'
+    fi
     equal "$(upcalls_lost)" 0 'upcalls lost'
 }
 
