@@ -11,7 +11,7 @@ EXTRA_DIST += \
 	utilities/quickstart-steps
 
 # What the tests themselves rely on.
-check-utilities:
+check-guest:
 	$(srcdir)/tests/utilities/test-quickstart.sh
 	$(srcdir)/tests/utilities/test-guest.sh
-.PHONY: check-utilities
+.PHONY: check-guest

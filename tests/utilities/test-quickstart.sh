@@ -33,7 +33,7 @@ EOF
     echo ':global-test-result: PASS' > "$tree/unit.trs"
     printf '1..3\nok 1 - a\nok 2 - b\nok 3 - c\n' > "$tree/tap"
     # The commands of the targets; a test replaces those it is about.
-    for target in all kselftest system ovs utilities; do
+    for target in all guest kselftest system ovs; do
         echo "cat ../tap" > "$tree/run-$target"
     done
     cat > "$tree/makefile" << 'EOF'
