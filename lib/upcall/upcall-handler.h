@@ -77,8 +77,7 @@ int upcall_handler_recv(struct upcall_handler *, uint16_t packet_family,
                         int dp_ifindex, const char *dp_name,
                         struct upcall_view *);
 
-/* Number of upcalls taken from sockets and not handed out.  Only while the
- * handler's thread is not in upcall_handler_recv(). */
+/* Number of upcalls taken from sockets and not handed out. */
 unsigned int upcall_handler_n_pending(const struct upcall_handler *);
 
 /* True if upcall_handler_recv() should be called without waiting. */

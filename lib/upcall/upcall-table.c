@@ -51,10 +51,12 @@ struct upcall_table {
     atomic_count foreign;
 };
 
+/* Returns UPCALL_N_SLOTS for a number that no port can have. */
 static uint32_t
 port_to_slot(uint32_t port_no)
 {
-    return port_no == UPCALL_PORT_NONE ? UPCALL_MAX_PORTS : port_no;
+    return (port_no == UPCALL_PORT_NONE ? UPCALL_MAX_PORTS
+            : port_no < UPCALL_MAX_PORTS ? port_no : UPCALL_N_SLOTS);
 }
 
 static struct upcall_channel *
@@ -350,7 +352,10 @@ upcall_table_add(struct upcall_table *table, uint32_t port_no,
 
     ovs_mutex_lock(&table->mutex);
     channel->port_no = port_no;
-    free(channel->name);
+    if (channel->name) {
+        /* Refused before; a handler may be about to mention it. */
+        ovsrcu_postpone(free, channel->name);
+    }
     channel->name = xstrdup(name);
 
     /* From the first event on handlers must find the channel; and a channel
@@ -364,7 +369,6 @@ upcall_table_add(struct upcall_table *table, uint32_t port_no,
                       "%"PRIu32" failed (%s)", table->name, name, i,
                       ovs_strerror(error));
             upcall_set_del(set, i, channel);
-            atomic_store_relaxed(&channel->dead, true);
 
             /* The caller keeps its reference; a handler that found the channel
              * may be about to take one of its own. */

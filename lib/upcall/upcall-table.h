@@ -101,7 +101,7 @@ uint32_t upcall_table_n_handlers(const struct upcall_table *);
  *
  * Returns 0, EINVAL if 'port_no' is out of range, or the error that kept the
  * socket from being added to an epoll instance; then the port keeps the channel
- * that it had, and 'channel' is of no more use than to be dropped. */
+ * that it had. */
 int upcall_table_add(struct upcall_table *, uint32_t port_no,
                      const char *name, struct upcall_channel *channel);
 

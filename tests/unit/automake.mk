@@ -5,33 +5,60 @@
 # A test that makes functions fail adds, for example,
 #
 #   tests_unit_test_X_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=epoll_ctl
+#
+# (see test-fault.c).
 unit_tests = \
 	tests/unit/test-build-info \
+	tests/unit/test-fault \
 	tests/unit/test-netdev-classes \
+	tests/unit/test-nl-conn \
+	tests/unit/test-unixctl-override \
 	tests/unit/test-upcall-channel \
-	tests/unit/test-upcall-fault \
 	tests/unit/test-upcall-msg \
-	tests/unit/test-upcall-stress
+	tests/unit/test-upcall-show \
+	tests/unit/test-upcall-stress \
+	tests/unit/test-upcall-table \
+	tests/unit/test-upcall-threads
 
 # What the tests share.
 unit_common = \
 	tests/unit/unit-upcall.c \
 	tests/unit/unit-upcall.h
+unit_handlers = \
+	tests/unit/unit-handlers.c \
+	tests/unit/unit-handlers.h
 
 tests_unit_test_build_info_SOURCES = tests/unit/test-build-info.c
+tests_unit_test_fault_SOURCES = tests/unit/test-fault.c $(unit_common)
+tests_unit_test_fault_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=epoll_create1 \
+	-Wl,--wrap=epoll_ctl \
+	-Wl,--wrap=eventfd \
+	-Wl,--wrap=getrlimit \
+	-Wl,--wrap=mmap \
+	-Wl,--wrap=mnl_socket_bind \
+	-Wl,--wrap=mnl_socket_open2 \
+	-Wl,--wrap=mnl_socket_setsockopt \
+	-Wl,--wrap=recvmmsg \
+	-Wl,--wrap=setrlimit \
+	-Wl,--wrap=setsockopt
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
+tests_unit_test_nl_conn_SOURCES = tests/unit/test-nl-conn.c $(unit_common)
+tests_unit_test_unixctl_override_SOURCES = \
+	tests/unit/test-unixctl-override.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
-tests_unit_test_upcall_fault_SOURCES = \
-	tests/unit/test-upcall-fault.c $(unit_common)
-tests_unit_test_upcall_fault_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=mnl_socket_open2 -Wl,--wrap=mnl_socket_bind \
-	-Wl,--wrap=epoll_create1 -Wl,--wrap=epoll_ctl -Wl,--wrap=eventfd \
-	-Wl,--wrap=mmap -Wl,--wrap=recvmmsg \
-	-Wl,--wrap=getrlimit -Wl,--wrap=setrlimit
 tests_unit_test_upcall_msg_SOURCES = \
 	tests/unit/test-upcall-msg.c $(unit_common)
-tests_unit_test_upcall_stress_SOURCES = tests/unit/test-upcall-stress.c
+tests_unit_test_upcall_show_SOURCES = \
+	tests/unit/test-upcall-show.c $(unit_common)
+tests_unit_test_upcall_stress_SOURCES = \
+	tests/unit/test-upcall-stress.c $(unit_handlers) $(unit_common)
+tests_unit_test_upcall_table_SOURCES = \
+	tests/unit/test-upcall-table.c $(unit_common)
+tests_unit_test_upcall_threads_SOURCES = \
+	tests/unit/test-upcall-threads.c $(unit_handlers) $(unit_common)
 
 # Programs that have no LDADD of their own.  The archives depend on each other
 # in a circle: Open vSwitch calls our poll().
@@ -41,6 +68,7 @@ LDADD = \
 
 unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
+	tests/unit/unit-handlers.$(OBJEXT) \
 	tests/unit/unit-upcall.$(OBJEXT)
 $(unit_test_objects): $(EXTRA_OVS_DEPS)
 
@@ -48,7 +76,10 @@ $(unit_test_objects): $(EXTRA_OVS_DEPS)
 # test fail.
 AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS=$${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}; \
-	export UBSAN_OPTIONS;
+	export UBSAN_OPTIONS; \
+	TSAN_OPTIONS=$${TSAN_OPTIONS-suppressions=$(abs_srcdir)/tests/unit/tsan-suppressions.txt}; \
+	export TSAN_OPTIONS;
+EXTRA_DIST += tests/unit/tsan-suppressions.txt
 
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)

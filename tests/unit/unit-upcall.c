@@ -101,11 +101,18 @@ unit_msg_upcall(struct unit_msg *msg, uint64_t seq, size_t packet_len)
     char *packet = xzalloc(packet_len);
 
     unit_check(packet_len >= UNIT_PACKET_MIN);
-    memcpy(packet + UNIT_SEQ_OFFSET, &seq, sizeof seq);
     unit_msg_init(msg, UNIT_FAMILY, OVS_PACKET_CMD_MISS, UNIT_DP_IFINDEX);
     unit_msg_put(msg, OVS_PACKET_ATTR_KEY, key, sizeof key);
+    msg->packet_ofs = msg->len + MNL_ATTR_HDRLEN;
     unit_msg_put(msg, OVS_PACKET_ATTR_PACKET, packet, packet_len);
     free(packet);
+    unit_msg_set_seq(msg, seq);
+}
+
+void
+unit_msg_set_seq(struct unit_msg *msg, uint64_t seq)
+{
+    memcpy(msg->buf + msg->packet_ofs + UNIT_SEQ_OFFSET, &seq, sizeof seq);
 }
 
 uint64_t
@@ -183,16 +190,23 @@ size_t
 unit_count_fds(void)
 {
     DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
     size_t n = 0;
 
     unit_check(dir != NULL);
-    while (readdir(dir)) {
-        n++;
+    while ((entry = readdir(dir)) != NULL) {
+        static const char socket[] = "socket:", anon[] = "anon_inode:";
+        char target[64];
+        ssize_t len = readlinkat(dirfd(dir), entry->d_name, target,
+                                 sizeof target);
+
+        n += (len >= (ssize_t) sizeof socket
+              && !memcmp(target, socket, sizeof socket - 1));
+        n += (len >= (ssize_t) sizeof anon
+              && !memcmp(target, anon, sizeof anon - 1));
     }
     closedir(dir);
-
-    /* "." and ".." and the one that reads the directory. */
-    return n - 3;
+    return n;
 }
 
 void

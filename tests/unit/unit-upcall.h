@@ -45,6 +45,7 @@ struct unit_msg {
     size_t len;
     size_t size;
     char *buf;                  /* Aligned for a struct nlmsghdr. */
+    size_t packet_ofs;          /* Of an upcall's packet in 'buf'. */
 };
 
 void unit_msg_init(struct unit_msg *, uint16_t family, uint8_t cmd,
@@ -57,6 +58,7 @@ void unit_msg_uninit(struct unit_msg *);
  * UNIT_PACKET_MIN. */
 #define UNIT_PACKET_MIN 32
 void unit_msg_upcall(struct unit_msg *, uint64_t seq, size_t packet_len);
+void unit_msg_set_seq(struct unit_msg *, uint64_t seq);
 uint64_t unit_view_seq(const struct upcall_view *);
 
 /* Sockets that stand in for the kernel. */
@@ -72,7 +74,8 @@ void unit_send_upcall(int sender, uint32_t pid, uint64_t seq);
 /* Makes a multicast to 'group', from 1 to 32, reach 'channel'. */
 void unit_channel_join(const struct upcall_channel *, unsigned int group);
 
-/* Number of open file descriptors of the process. */
+/* Number of open sockets, epoll instances and the like of the process.  The
+ * pipes, which Open vSwitch makes for its threads and keeps, do not count. */
 size_t unit_count_fds(void);
 
 /* Waits until everything that was postponed with RCU is done. */

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Handlers that sleep, and what wakes them. */
+
+#include <config.h>
+#include "upcall/upcall-table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ovs-thread.h"
+#include "unit-handlers.h"
+#include "unit-upcall.h"
+#include "util.h"
+
+#define N_THREADS 4
+
+struct fixture {
+    struct upcall_table *table;
+    struct unit_handlers handlers;
+    int sender;
+    atomic_count n_processed;
+    atomic_count last_handler;  /* That processed something. */
+
+    /* The handler that gets upcall BLOCK waits here. */
+    struct latch go;
+    atomic_count n_blocked;
+};
+
+/* Sequence number of an upcall that takes long to process. */
+#define BLOCK 999999
+
+static void
+process(uint32_t handler, const struct upcall_view views[], size_t n, void *f_)
+{
+    struct fixture *f = f_;
+
+    for (size_t i = 0; i < n; i++) {
+        if (unit_view_seq(&views[i]) == BLOCK) {
+            atomic_count_inc(&f->n_blocked);
+            unit_wait_until(latch_is_set(&f->go));
+        }
+    }
+    atomic_count_set(&f->last_handler, handler);
+    for (size_t i = 0; i < n; i++) {
+        atomic_count_inc(&f->n_processed);
+    }
+}
+
+static int
+setup(void **state)
+{
+    struct fixture *f = xzalloc(sizeof *f);
+
+    f->table = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
+    f->sender = unit_sender_open();
+    atomic_count_init(&f->n_processed, 0);
+    atomic_count_init(&f->last_handler, 0);
+    atomic_count_init(&f->n_blocked, 0);
+    latch_init(&f->go);
+    *state = f;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    upcall_table_destroy(f->table);
+    close(f->sender);
+    latch_destroy(&f->go);
+    unit_rcu_barrier();
+    free(f);
+    return 0;
+}
+
+static void
+add_port(struct fixture *f, uint32_t port_no)
+{
+    struct upcall_channel *channel;
+
+    assert_int_equal(upcall_channel_create(&channel), 0);
+    assert_int_equal(upcall_table_add(f->table, port_no, "port", channel), 0);
+}
+
+static void
+send_to(struct fixture *f, uint32_t port_no, uint64_t seq)
+{
+    unit_send_upcall(f->sender, upcall_table_get_pid(f->table, port_no), seq);
+}
+
+static void
+start(struct fixture *f, uint32_t n)
+{
+    assert_int_equal(upcall_table_set_handlers(f->table, n), 0);
+    unit_handlers_start(&f->handlers, f->table, n, process, f);
+}
+
+static void
+wait_asleep(struct fixture *f)
+{
+    unit_wait_until(unit_handlers_are_in_epoll_wait(&f->handlers));
+}
+
+static void
+wait_processed(struct fixture *f, unsigned int n)
+{
+    unit_wait_until(atomic_count_get(&f->n_processed) == n);
+}
+
+static struct upcall_handler_stats
+sum_stats(struct fixture *f)
+{
+    struct upcall_handler_stats sum = { .wakeups = 0 };
+    struct upcall_table_info info;
+
+    upcall_table_get_info(f->table, &info);
+    for (size_t i = 0; i < info.n_handlers; i++) {
+        sum.wakeups += info.handlers[i].wakeups;
+        sum.empty_wakeups += info.handlers[i].empty_wakeups;
+        sum.batches += info.handlers[i].batches;
+        sum.upcalls += info.handlers[i].upcalls;
+    }
+    upcall_table_info_uninit(&info);
+    return sum;
+}
+
+static void
+sleeping_handler_is_woken_by_an_upcall(void **state)
+{
+    struct fixture *f = *state;
+
+    add_port(f, 1);
+    start(f, 1);
+    for (unsigned int i = 0; i < 20; i++) {
+        wait_asleep(f);
+        send_to(f, 1, i);
+        wait_processed(f, i + 1);
+    }
+    unit_handlers_stop(&f->handlers);
+    assert_int_equal(sum_stats(f).wakeups, 20);
+    assert_int_equal(sum_stats(f).upcalls, 20);
+}
+
+static void
+sleeping_handler_is_woken_by_the_latch_that_ends_it(void **state)
+{
+    struct fixture *f = *state;
+
+    add_port(f, 1);
+    start(f, N_THREADS);
+    wait_asleep(f);
+    unit_handlers_stop(&f->handlers);
+    assert_int_equal(sum_stats(f).wakeups, 0);
+}
+
+static void
+one_upcall_wakes_one_of_the_sleeping_handlers(void **state)
+{
+    struct fixture *f = *state;
+    enum { N_ROUNDS = 100 };
+
+    /* More than one port, as the herd would be of all handlers for any. */
+    add_port(f, 1);
+    add_port(f, 2);
+    start(f, N_THREADS);
+    for (unsigned int i = 0; i < N_ROUNDS; i++) {
+        wait_asleep(f);
+        send_to(f, 1 + i % 2, i);
+        wait_processed(f, i + 1);
+    }
+    wait_asleep(f);
+    assert_int_equal(sum_stats(f).wakeups, N_ROUNDS);
+    assert_int_equal(sum_stats(f).empty_wakeups, 0);
+    assert_int_equal(sum_stats(f).batches, N_ROUNDS);
+    unit_handlers_stop(&f->handlers);
+}
+
+static void
+port_added_while_handlers_sleep_wakes_them_if_it_has_upcalls(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_channel *channel;
+
+    start(f, N_THREADS);
+    wait_asleep(f);
+    assert_int_equal(upcall_channel_create(&channel), 0);
+    unit_send_upcall(f->sender, channel->pid, 1);
+    assert_int_equal(upcall_table_add(f->table, 1, "port", channel), 0);
+    wait_processed(f, 1);
+
+    /* And for those that come later. */
+    wait_asleep(f);
+    send_to(f, 1, 2);
+    wait_processed(f, 2);
+    unit_handlers_stop(&f->handlers);
+}
+
+static void
+busy_handler_keeps_its_port_and_no_other(void **state)
+{
+    struct fixture *f = *state;
+
+    add_port(f, 1);
+    add_port(f, 2);
+    start(f, 2);
+    wait_asleep(f);
+    send_to(f, 1, BLOCK);
+    unit_wait_until(atomic_count_get(&f->n_blocked) == 1);
+
+    /* The other handler serves the other port, */
+    send_to(f, 2, 1);
+    wait_processed(f, 1);
+    uint32_t other = atomic_count_get(&f->last_handler);
+
+    /* but does not touch what the busy one owns. */
+    unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, other));
+    send_to(f, 1, 2);
+    send_to(f, 2, 3);
+    wait_processed(f, 2);
+    unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, other));
+    assert_int_equal(atomic_count_get(&f->n_processed), 2);
+
+    /* It does that itself, unwoken. */
+    latch_set(&f->go);
+    wait_processed(f, 4);
+    assert_int_equal(atomic_count_get(&f->last_handler), !other);
+    unit_handlers_stop(&f->handlers);
+}
+
+static void
+sleeping_handlers_notice_that_they_were_replaced(void **state)
+{
+    struct fixture *f = *state;
+    size_t n_fds;
+
+    add_port(f, 1);
+    start(f, N_THREADS);
+    wait_asleep(f);
+    n_fds = unit_count_fds();
+
+    /* The old epoll instances go when the last sleeper has left them. */
+    assert_int_equal(upcall_table_set_handlers(f->table, 2), 0);
+    unit_wait_until(unit_count_fds() == n_fds - N_THREADS + 2);
+
+    for (unsigned int i = 0; i < 10; i++) {
+        unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, 0)
+                        && unit_handler_is_in_epoll_wait(&f->handlers, 1));
+        send_to(f, 1, i);
+        wait_processed(f, i + 1);
+    }
+    assert_int_equal(sum_stats(f).upcalls, 10);
+
+    /* With no handler left the threads still heed their latch. */
+    assert_int_equal(upcall_table_set_handlers(f->table, 0), 0);
+    unit_wait_until(unit_count_fds() == n_fds - N_THREADS - 1);
+    send_to(f, 1, 11);
+    unit_handlers_stop(&f->handlers);
+    assert_int_equal(atomic_count_get(&f->n_processed), 10);
+
+    /* And the upcall waits for the next ones. */
+    start(f, 1);
+    wait_processed(f, 11);
+    unit_handlers_stop(&f->handlers);
+}
+
+static void
+deleted_port_is_let_go_by_the_handler_that_served_it(void **state)
+{
+    struct fixture *f = *state;
+    size_t n_fds;
+
+    start(f, N_THREADS);
+    wait_asleep(f);
+    n_fds = unit_count_fds();
+    for (unsigned int i = 0; i < 20; i++) {
+        add_port(f, 1);
+        send_to(f, 1, i);
+        wait_processed(f, i + 1);
+        upcall_table_del(f->table, 1);
+        unit_wait_until(unit_count_fds() == n_fds);
+    }
+    unit_handlers_stop(&f->handlers);
+}
+
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(sleeping_handler_is_woken_by_an_upcall),
+        TEST(sleeping_handler_is_woken_by_the_latch_that_ends_it),
+        TEST(one_upcall_wakes_one_of_the_sleeping_handlers),
+        TEST(port_added_while_handlers_sleep_wakes_them_if_it_has_upcalls),
+        TEST(busy_handler_keeps_its_port_and_no_other),
+        TEST(sleeping_handlers_notice_that_they_were_replaced),
+        TEST(deleted_port_is_let_go_by_the_handler_that_served_it),
+    };
+
+    unit_init("test-upcall-threads");
+    return cmocka_run_group_tests_name("upcall-threads", tests, NULL, NULL);
+}
