@@ -198,18 +198,22 @@ add_ns() {
     done
 }
 
-# Makes device v-$1, whose peer is eth0 of namespace $1, with address $2 if
-# given.
+# Makes device v-$1, whose peer is eth0 of namespace $1, with address $2.  With
+# no address, nothing comes from the namespace but what the test sends.
 add_veth() {
     local ns=$1 address=${2:-}
     ip link add "v-$ns" type veth peer name eth0 netns "$ns"
     ip link set "v-$ns" up
-    ip -n "$ns" link set eth0 up
-    test -z "$address" || ip -n "$ns" address add "$address" dev eth0
+    if test -n "$address"; then
+        ip -n "$ns" link set eth0 up
+        ip -n "$ns" address add "$address" dev eth0
+    else
+        ip -n "$ns" link set eth0 addrgenmode none up
+    fi
 }
 
-# Puts namespace $2, made new, with address $3, behind a port of bridge $1.
-# What follows is for ovs-vsctl.
+# Puts namespace $2, made new, with address $3 or '', behind a port of bridge
+# $1.  What follows is for ovs-vsctl.
 connect() {
     local bridge=$1 ns=$2 address=$3
     shift 3

@@ -57,6 +57,7 @@ add_test signals 'the daemon ends on SIGTERM and removes its files'
 signals() {
     start_ovs
     ovs-vsctl add-br br0
+    allow_log 'fatal_signal.*\|WARN\|terminating with signal 15'
     kill -TERM "$DAEMON_PID"
     wait_until $PATIENCE daemon_is_gone
     test ! -e "$OVS_RUNDIR/ovs-vswitchd.pid" || fail 'the pid file is still there'
@@ -73,7 +74,7 @@ monitor() {
     connect br0 n1 10.0.0.1/24
     connect br0 n2 10.0.0.2/24
     ping_works n1 10.0.0.2
-    allow_log 'daemon_unix.*\|(WARN|ERR)\|' 'EMER'
+    allow_log '(daemon_unix|backtrace)\(monitor\)\|(WARN|ERR|EMER)\|'
     kill -SEGV "$DAEMON_PID"
     wait_until $PATIENCE pid_file_changed "$old"
     DAEMON_PID=$(cat "$OVS_RUNDIR/ovs-vswitchd.pid")

@@ -64,7 +64,7 @@ restart_after_cleanup() {
 add_test restart_of_ovsdb 'traffic flows while ovsdb-server restarts'
 restart_of_ovsdb() {
     running_traffic
-    allow_log 'reconnect\|WARN\|unix:' 'stream_unix\|(WARN|ERR)'
+    allow_log 'reconnect\|WARN\|unix:' 'jsonrpc\|WARN\|unix:'
     ovs-appctl -t ovsdb-server exit
     wait_until $PATIENCE test ! -e "$OVS_RUNDIR/ovsdb-server.pid"
     traffic_recovers
