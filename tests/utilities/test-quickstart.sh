@@ -12,8 +12,8 @@ trap 'rm -rf "$dir"' EXIT
 tree=$dir/tree
 out=$dir/out
 
-# Makes a tree in which all is well: 2 unit tests in each of the three builds, 3
-# tests in each of the four other stages.
+# Makes a tree in which all is well: 2 unit tests in each of the three builds,
+# 3 tests in each of the four other stages.
 make_tree () {
     rm -rf "$tree"
     mkdir -p "$tree/utilities"
@@ -52,8 +52,8 @@ run () {
     status=$?
 }
 
-# Succeeds if the last run ended with the summary $1 and status $2, and had only
-# that one summary line.
+# Succeeds if the last run ended with the summary $1 and status $2, and had
+# only that one summary line.
 ended () {
     [ "$(tail -n 1 "$out")" = "$1" ] && [ "$status" -eq "$2" ] \
         && [ "$(grep -cE '^[0-9]+ passed, [0-9]+ failed$' "$out")" -eq 1 ]
