@@ -73,10 +73,13 @@ unit_test_objects = \
 $(unit_test_objects): $(EXTRA_OVS_DEPS)
 
 # Without this, what the undefined behaviour sanitizer reports does not make a
-# test fail.
+# test fail, and the thread sanitizer reports what is not ours.
+tsan_suppressions = tests/unit/tsan-suppressions.txt
+EXTRA_DIST += $(tsan_suppressions)
 AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS=$${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}; \
-	export UBSAN_OPTIONS;
+	TSAN_OPTIONS=$${TSAN_OPTIONS-suppressions=$(abs_srcdir)/$(tsan_suppressions)}; \
+	export UBSAN_OPTIONS TSAN_OPTIONS;
 
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)

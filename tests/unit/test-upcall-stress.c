@@ -316,5 +316,6 @@ main(void)
     };
 
     unit_init("test-upcall-stress");
+    unit_start_threads();
     return cmocka_run_group_tests_name("upcall-stress", tests, NULL, NULL);
 }

@@ -301,5 +301,6 @@ main(void)
     };
 
     unit_init("test-upcall-threads");
+    unit_start_threads();
     return cmocka_run_group_tests_name("upcall-threads", tests, NULL, NULL);
 }
