@@ -8,9 +8,9 @@
  *
  * One harness for each parser of bytes that the process does not trust.  It
  * defines the function that libFuzzer calls and a generator of seeds, from
- * which a fuzzer finds its way to the deeper parts of the parser.  The same
- * object links with libFuzzer ("make fuzz") and with fuzz-replay.c, which needs
- * no special compiler ("make check"). */
+ * which a fuzzer finds its way to the deeper parts of the parser.  It links
+ * with libFuzzer ("make fuzz") and with fuzz-replay.c, which needs no special
+ * compiler ("make check"). */
 
 #include <stddef.h>
 #include <stdint.h>

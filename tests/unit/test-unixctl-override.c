@@ -99,10 +99,12 @@ run(const char *command, const char *arg)
     struct stream *stream;
     struct jsonrpc *client;
     char *name, *s;
+    int error;
 
     name = xasprintf("unix:%s", socket_name);
-    assert_int_equal(stream_open_block(stream_open(name, &stream, DSCP_DEFAULT),
-                                       UNIT_PATIENCE, &stream), 0);
+    error = stream_open_block(stream_open(name, &stream, DSCP_DEFAULT),
+                              UNIT_PATIENCE, &stream);
+    assert_int_equal(error, 0);
     free(name);
     client = jsonrpc_open(stream);
 
@@ -114,8 +116,6 @@ run(const char *command, const char *arg)
                                   jsonrpc_create_request(command, params,
                                                          NULL)), 0);
     do {
-        int error;
-
         assert_true(unit_now() < deadline);
         unixctl_server_run(server);
         jsonrpc_run(client);
