@@ -29,6 +29,7 @@ lib_libkdp_a_SOURCES = \
 	lib/upcall/upcall-msg.h \
 	lib/upcall/upcall-poll.c \
 	lib/upcall/upcall-poll.h \
+	lib/upcall/upcall-refcount.h \
 	lib/upcall/upcall-show.c \
 	lib/upcall/upcall-show.h \
 	lib/upcall/upcall-table.c \

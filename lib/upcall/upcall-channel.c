@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "openvswitch/vlog.h"
+#include "upcall/upcall-refcount.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_channel);
@@ -89,7 +90,7 @@ upcall_channel_ref(struct upcall_channel *channel)
 void
 upcall_channel_unref(struct upcall_channel *channel)
 {
-    if (channel && ovs_refcount_unref(&channel->refcount) == 1) {
+    if (channel && upcall_refcount_unref(&channel->refcount)) {
         mnl_socket_close(channel->sock);
         free(channel->name);
         free(channel);

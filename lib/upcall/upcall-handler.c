@@ -15,6 +15,7 @@
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
 #include "upcall/upcall-fifo.h"
+#include "upcall/upcall-refcount.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_handler);
@@ -63,6 +64,7 @@ struct upcall_handler {
     unsigned int n_handed;      /* Upcalls handed out. */
     unsigned int n_msgs;        /* Messages received. */
     unsigned int next_msg;      /* First one not looked at. */
+    atomic_uint32_t n_pending;  /* 'n_msgs' - 'next_msg', for others. */
     char *buffer;               /* UPCALL_BATCH times UPCALL_MSG_SIZE. */
     struct mmsghdr msgs[UPCALL_BATCH];
     struct iovec iovs[UPCALL_BATCH];
@@ -105,7 +107,7 @@ upcall_wake_ring(struct upcall_wake *wake)
 void
 upcall_wake_unref(struct upcall_wake *wake)
 {
-    if (wake && ovs_refcount_unref(&wake->refcount) == 1) {
+    if (wake && upcall_refcount_unref(&wake->refcount)) {
         close(wake->fd);
         free(wake);
     }
@@ -172,6 +174,7 @@ upcall_handler_create(struct upcall_table *table, uint32_t index,
         handler->msgs[i].msg_hdr.msg_iov = &handler->iovs[i];
         handler->msgs[i].msg_hdr.msg_iovlen = 1;
     }
+    atomic_init(&handler->n_pending, 0);
     atomic_init(&handler->wakeups, 0);
     atomic_init(&handler->empty_wakeups, 0);
     atomic_init(&handler->batches, 0);
@@ -215,7 +218,7 @@ upcall_handler_destroy(struct upcall_handler *handler)
 void
 upcall_handler_unref(struct upcall_handler *handler)
 {
-    if (handler && ovs_refcount_unref(&handler->refcount) == 1) {
+    if (handler && upcall_refcount_unref(&handler->refcount)) {
         upcall_handler_destroy(handler);
     }
 }
@@ -223,7 +226,11 @@ upcall_handler_unref(struct upcall_handler *handler)
 unsigned int
 upcall_handler_n_pending(const struct upcall_handler *handler)
 {
-    return handler->n_msgs - handler->next_msg;
+    uint32_t n;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &handler->n_pending),
+                        &n);
+    return n;
 }
 
 int
@@ -298,9 +305,9 @@ upcall_handler_take_events(struct upcall_handler *handler)
         uint64_t data = handler->events[i].data.u64;
         struct upcall_channel *channel;
 
-        channel = upcall_table_lookup__(handler->table, (uint32_t) data);
-        if (!channel || channel->serial != data >> 32
-            || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
+        channel = upcall_table_lookup__(handler->table, (uint32_t) data,
+                                        data >> 32);
+        if (!channel || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
             /* The event outlived its channel. */
             continue;
         }
@@ -405,6 +412,8 @@ upcall_handler_read(struct upcall_handler *handler,
         handler->channels[handler->n_msgs + i] = channel;
     }
     handler->n_msgs += n;
+    atomic_store_relaxed(&handler->n_pending,
+                         handler->n_msgs - handler->next_msg);
     upcall_count(&channel->received, n);
     return n;
 }
@@ -480,6 +489,8 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
     struct upcall_channel *channel = handler->channels[i];
     const struct mmsghdr *msg = &handler->msgs[i];
 
+    atomic_store_relaxed(&handler->n_pending,
+                         handler->n_msgs - handler->next_msg);
     if (msg->msg_hdr.msg_flags & MSG_TRUNC
         || upcall_msg_parse(handler->iovs[i].iov_base, msg->msg_len,
                             packet_family, view)) {

@@ -46,9 +46,11 @@ int upcall_wake_create(struct upcall_wake **);
 void upcall_wake_ring(struct upcall_wake *);
 void upcall_wake_unref(struct upcall_wake *);
 
-/* Finds the channel of an event.  Called with RCU protection. */
+/* Finds the channel of an event: that of port 'port_no' whose serial number is
+ * 'serial', or NULL if it is gone.  Valid until the next quiescent state. */
 struct upcall_channel *upcall_table_lookup__(const struct upcall_table *,
-                                             uint32_t port_no);
+                                             uint32_t port_no,
+                                             uint32_t serial);
 
 /* Tells whether 'generation' is the table's current one. */
 bool upcall_table_is_current__(const struct upcall_table *,
@@ -75,8 +77,7 @@ int upcall_handler_recv(struct upcall_handler *, uint16_t packet_family,
                         int dp_ifindex, const char *dp_name,
                         struct upcall_view *);
 
-/* Number of upcalls taken from sockets and not handed out.  Only while the
- * handler's thread is not in upcall_handler_recv(). */
+/* Number of upcalls taken from sockets and not handed out. */
 unsigned int upcall_handler_n_pending(const struct upcall_handler *);
 
 /* True if upcall_handler_recv() should be called without waiting. */

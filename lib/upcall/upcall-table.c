@@ -45,15 +45,18 @@ struct upcall_table {
     OVSRCU_TYPE(struct upcall_set *) set;
     atomic_uint32_t generation; /* Of 'set', or of none if there is none. */
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
+    upcall_slot adding;         /* Channel on its way into its slot. */
 
     uint64_t abandoned OVS_GUARDED;
     atomic_count foreign;
 };
 
+/* Returns UPCALL_N_SLOTS for a number that no port can have. */
 static uint32_t
 port_to_slot(uint32_t port_no)
 {
-    return port_no == UPCALL_PORT_NONE ? UPCALL_MAX_PORTS : port_no;
+    return (port_no == UPCALL_PORT_NONE ? UPCALL_MAX_PORTS
+            : port_no < UPCALL_MAX_PORTS ? port_no : UPCALL_N_SLOTS);
 }
 
 static struct upcall_channel *
@@ -94,6 +97,7 @@ upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
     ovs_mutex_init(&table->mutex);
     ovsrcu_init(&table->set, NULL);
     atomic_init(&table->generation, 0);
+    ovsrcu_init(&table->adding, NULL);
     table->slots = xcalloc(UPCALL_N_SLOTS, sizeof *table->slots);
     atomic_count_init(&table->foreign, 0);
     return table;
@@ -126,14 +130,30 @@ upcall_table_destroy(struct upcall_table *table)
     }
 }
 
-struct upcall_channel *
-upcall_table_lookup__(const struct upcall_table *table, uint32_t port_no)
+/* Finds the channel in the slot of 'port_no'. */
+static struct upcall_channel *
+upcall_table_get(const struct upcall_table *table, uint32_t port_no)
 {
     uint32_t slot = port_to_slot(port_no);
 
     return (slot < UPCALL_N_SLOTS
             ? ovsrcu_get(struct upcall_channel *, &table->slots[slot])
             : NULL);
+}
+
+struct upcall_channel *
+upcall_table_lookup__(const struct upcall_table *table, uint32_t port_no,
+                      uint32_t serial)
+{
+    struct upcall_channel *channel;
+
+    /* In this order, because a channel is put into its slot before it stops
+     * being the one that is added. */
+    channel = ovsrcu_get(struct upcall_channel *, &table->adding);
+    if (!channel || channel->serial != serial) {
+        channel = upcall_table_get(table, port_no);
+    }
+    return channel && channel->serial == serial ? channel : NULL;
 }
 
 bool
@@ -331,19 +351,16 @@ upcall_table_add(struct upcall_table *table, uint32_t port_no,
     }
 
     ovs_mutex_lock(&table->mutex);
-    upcall_table_del__(table, slot);
-
     channel->port_no = port_no;
-    free(channel->name);
+    if (channel->name) {
+        /* Refused before; a handler may be about to mention it. */
+        ovsrcu_postpone(free, channel->name);
+    }
     channel->name = xstrdup(name);
 
-    /* An event must find the channel in its slot, so the slot comes first. */
-    ovsrcu_set(&table->slots[slot], channel);
-    table->n_channels++;
-    if (slot < UPCALL_MAX_PORTS && slot > table->last_slot) {
-        table->last_slot = slot;
-    }
-
+    /* From the first event on handlers must find the channel; and a channel
+     * that the port has already must stay if this fails. */
+    ovsrcu_set(&table->adding, channel);
     set = set_get_protected(table);
     for (uint32_t i = 0; set && i < set->n; i++) {
         error = upcall_handler_add(set->handlers[i], channel);
@@ -351,14 +368,24 @@ upcall_table_add(struct upcall_table *table, uint32_t port_no,
             VLOG_WARN("%s: adding the channel of port %s to upcall handler "
                       "%"PRIu32" failed (%s)", table->name, name, i,
                       ovs_strerror(error));
+            upcall_set_del(set, i, channel);
 
-            /* The caller keeps its reference; the table's goes as that of any
-             * other channel does, after those who may be looking at it. */
+            /* The caller keeps its reference; a handler that found the channel
+             * may be about to take one of its own. */
             upcall_channel_ref(channel);
-            upcall_table_del__(table, slot);
+            ovsrcu_postpone(upcall_channel_unref, channel);
             break;
         }
     }
+    if (!error) {
+        upcall_table_del__(table, slot);
+        ovsrcu_set(&table->slots[slot], channel);
+        table->n_channels++;
+        if (slot < UPCALL_MAX_PORTS && slot > table->last_slot) {
+            table->last_slot = slot;
+        }
+    }
+    ovsrcu_set(&table->adding, NULL);
     ovs_mutex_unlock(&table->mutex);
     return error;
 }
@@ -391,8 +418,7 @@ upcall_table_del_all(struct upcall_table *table)
 uint32_t
 upcall_table_get_pid(const struct upcall_table *table, uint32_t port_no)
 {
-    const struct upcall_channel *channel = upcall_table_lookup__(table,
-                                                                 port_no);
+    const struct upcall_channel *channel = upcall_table_get(table, port_no);
 
     return channel ? channel->pid : 0;
 }

@@ -97,7 +97,11 @@ uint32_t upcall_table_n_handlers(const struct upcall_table *);
 /* Makes 'channel' the channel of port 'port_no' (below UPCALL_MAX_PORTS, or
  * UPCALL_PORT_NONE), called 'name', in place of one that it may have.  On
  * success takes over the caller's reference.  Upcalls that came to the channel
- * before are not lost. */
+ * before are not lost.
+ *
+ * Returns 0, EINVAL if 'port_no' is out of range, or the error that kept the
+ * socket from being added to an epoll instance; then the port keeps the channel
+ * that it had. */
 int upcall_table_add(struct upcall_table *, uint32_t port_no,
                      const char *name, struct upcall_channel *channel);
 

@@ -1,18 +1,6 @@
 #!/bin/bash
-# Copyright (c) 2026 The ovs-kdp Authors.
+# SPDX-License-Identifier: Apache-2.0
 #
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at:
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
-
 # Tests utilities/guest, which the tests of the datapath rely on to fail when
 # something is wrong: a runner that passes too easily would hide everything.
 # Prints TAP.  Each guest takes 5 to 10 s.
@@ -255,7 +243,7 @@ test_virtual_time () {
 
 test_usage () {
     local args
-    for args in "" "--cpus 0 -- true" "--bogus" "--icount --cpus 2 -- true" \
+    for args in "" "--cpus 0 -- true" "--bogus" "--env 1=2 -- true" "--icount --cpus 2 -- true" \
                 "--kernel /etc/passwd -- true" \
                 "--kernel /nonexistent -- true"; do
         # shellcheck disable=SC2086 # Several words.
@@ -266,6 +254,14 @@ test_usage () {
         fi
     done
     nothing_left
+}
+
+test_reader_that_stops () {
+    local rc
+    "$guest" -- sh -c 'seq 100000; exit 6' 2> "$out/stderr" | head -n 1 \
+        > "$out/stdout"
+    rc=${PIPESTATUS[0]}
+    [ "$rc" -eq 6 ] && [ "$(cat "$out/stdout")" = 1 ] && [ ! -s "$out/stderr" ]
 }
 
 test_missing_packages () {
@@ -288,7 +284,7 @@ test_dead_qemu () {
 
 tests='pass arguments logs environment time_limit kernel_reports allowed_report
        crash killed_command interrupt terminate sudden_death shell
-       command_then_shell virtual_time usage missing_packages dead_qemu'
+       command_then_shell reader_that_stops virtual_time usage missing_packages dead_qemu'
 
 # shellcheck disable=SC2086 # Several words.
 set -- ${*:-$tests}

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+
+EXTRA_DIST += \
+	tests/system/check-system \
+	tests/system/harness.sh \
+	tests/system/run \
+	tests/system/test-basics.sh \
+	tests/system/test-commands.sh \
+	tests/system/test-limits.sh \
+	tests/system/test-openflow.sh \
+	tests/system/test-ports.sh \
+	tests/system/test-restart.sh \
+	tests/system/test-tunnels.sh \
+	tests/system/test-upcalls.sh
+
+# A tool of the tests, of which nothing else knows, so it has none of the flags
+# of the daemon.
+EXTRA_PROGRAMS += tests/system/traffic
+CLEANFILES += tests/system/traffic
+tests_system_traffic_SOURCES = tests/system/traffic.c
+tests_system_traffic_CPPFLAGS =
+tests_system_traffic_CFLAGS = -std=gnu11 $(KDP_CFLAGS)
+tests_system_traffic_LDFLAGS =
+tests_system_traffic_LDADD =
+
+# The whole daemon, in a guest: DAEMON is kdp, kdp-stock or stock, SYSTEMTESTS
+# are shell patterns of test names.
+check-system: all tests/system/traffic
+	$(srcdir)/tests/system/check-system --builddir '$(abs_builddir)' \
+	    --daemon '$(DAEMON)' $(SYSTEMTESTS)
+.PHONY: check-system

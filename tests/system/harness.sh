@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Functions for tests that run a whole Open vSwitch: ovsdb-server, the daemon,
+# and network namespaces behind its ports.  For bash.
+#
+# A test is a function that runs with "set -eE" in a process of its own: any
+# command that fails ends it, and the trap set by run_test says where.  Nothing
+# here waits for a fixed time: what takes time is waited for with a bound.
+#
+# Environment:
+#   KDP_DAEMON       the daemon
+#   KDP_DAEMON_ARGS  further arguments of it, for each start
+#   KDP_TRAFFIC      the program of traffic.c
+#   KDP_WORK         folder of the test, for everything that it leaves
+
+# Seconds that something quick may take in an emulated guest on a busy machine.
+PATIENCE=30
+
+# Patterns of warnings that a slow machine causes, not the daemon.
+LOG_ALLOWED=('timeval\|WARN\|' 'ovs_rcu.*\|WARN\|blocked [0-9]* ms waiting')
+
+export OVS_CTL_TIMEOUT=60
+
+# Reporting.
+
+note() {
+    printf '# %s\n' "$*"
+}
+
+# Ends the test.
+fail() {
+    trap - ERR
+    printf 'FAILED: %s\n' "$*"
+    exit 1
+}
+
+# Checks that $1 equals $2; $3 says what it is.
+equal() {
+    test "$1" = "$2" || fail "$3: got \"$1\", expected \"$2\""
+}
+
+# Checks that extended regular expression $2 is found in string $1.
+matches() {
+    [[ $1 =~ $2 ]] || fail "\"$2\" not found in: $1"
+}
+
+# Checks that command $2... ends with exit status $1.
+exits_with() {
+    local expected=$1 status=0
+    shift
+    "$@" || status=$?
+    equal "$status" "$expected" "exit status of \"$*\""
+}
+
+# Waits until command $2... succeeds, at most $1 seconds.
+wait_until() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        test $SECONDS -lt $end || fail "in vain waited for: $*"
+        sleep 0.1
+    done
+}
+
+# Warnings and errors in the daemon's log that match extended regular expression
+# $1 are part of the test.
+allow_log() {
+    LOG_ALLOWED+=("$@")
+}
+
+# Open vSwitch.
+
+# Starts ovsdb-server with an empty database.
+start_ovsdb() {
+    ovsdb-tool create "$KDP_WORK/conf.db" \
+        /usr/share/openvswitch/vswitch.ovsschema
+    ovsdb-server "$KDP_WORK/conf.db" --detach --no-chdir --pidfile \
+        --log-file --remote="punix:$OVS_RUNDIR/db.sock" 2>/dev/null
+    ovs-vsctl --no-wait init
+}
+
+# Starts the daemon, with arguments $@.
+start_daemon() {
+    # shellcheck disable=SC2086
+    "$KDP_DAEMON" $KDP_DAEMON_ARGS --detach --no-chdir --pidfile --log-file \
+        "$@" 2>>"$KDP_WORK/daemon.stderr"
+    DAEMON_PID=$(cat "$OVS_RUNDIR/ovs-vswitchd.pid")
+}
+
+start_ovs() {
+    start_ovsdb
+    start_daemon "$@"
+}
+
+daemon_is_alive() {
+    kill -0 "$DAEMON_PID" 2>/dev/null
+}
+
+daemon_is_gone() {
+    ! daemon_is_alive
+}
+
+# Ends the daemon; $1 may be --cleanup.
+stop_daemon() {
+    ovs-appctl exit "$@"
+    wait_until $PATIENCE daemon_is_gone
+}
+
+# Ends the daemon as a crash would.
+kill_daemon() {
+    kill -KILL "$DAEMON_PID"
+    wait_until $PATIENCE daemon_is_gone
+}
+
+# What has to be true at the end of each test.
+finish_test() {
+    if test -n "${DAEMON_PID:-}"; then
+        daemon_is_alive || fail "the daemon has died"
+        stop_daemon --cleanup
+    fi
+    check_daemon_logs
+    check_sanitizer_logs
+}
+
+check_daemon_logs() {
+    local IFS='|' found
+    test -f "$OVS_LOGDIR/ovs-vswitchd.log" || return 0
+    found=$(grep -E '\|(WARN|ERR|EMER)\|' "$OVS_LOGDIR/ovs-vswitchd.log" |
+        grep -vE "${LOG_ALLOWED[*]}" || :)
+    test -z "$found" || fail "unexpected in the daemon's log: $found"
+}
+
+check_sanitizer_logs() {
+    local log
+    for log in "$KDP_WORK"/sanitizer.*; do
+        test ! -e "$log" || fail "a sanitizer reports: $(cat "$log")"
+    done
+}
+
+# Waits until text $1 has been logged, $2 (default 1) times.
+logged() {
+    test "$(grep -cE -e "$1" "$OVS_LOGDIR/ovs-vswitchd.log")" -ge "${2:-1}"
+}
+
+# True if interface $1 has an OpenFlow port number.
+port_is_up() {
+    local ofport
+    ofport=$(ovs-vsctl --if-exists get Interface "$1" ofport)
+    [[ $ofport =~ ^[0-9]+$ ]]
+}
+
+# Prints column $2 of interface $1, without quotation marks.
+interface_get() {
+    ovs-vsctl get Interface "$1" "$2" | tr -d '"'
+}
+
+# Prints the kernel's count $1 (hit, missed, lost) of datapath ovs-system.
+datapath_count() {
+    ovs-appctl dpctl/show system@ovs-system |
+        sed -n "s/^ *lookups:.* $1:\([0-9]*\).*/\1/p"
+}
+
+# Prints what jq says to expression $1 about the table of upcall channels.
+upcall_json() {
+    ovs-appctl upcall/show --format json | jq -r ".[0] | $1"
+}
+
+# Prints the number of packets that were lost on the way to the daemon: in the
+# kernel, and on its sockets.
+upcalls_lost() {
+    local lost
+    lost=$(datapath_count lost)
+    if test "$KDP_PROVIDERS" = kdp; then
+        lost=$((lost + $(upcall_json '[.ports[].lost, .abandoned, .foreign]
+                                      | add')))
+    fi
+    echo "$lost"
+}
+
+daemon_fds() {
+    # The folder's own descriptor is not the daemon's.
+    find "/proc/$DAEMON_PID/fd" -mindepth 1 | wc -l
+}
+
+daemon_netlink_sockets() {
+    find "/proc/$DAEMON_PID/fd" -mindepth 1 -printf '%l\n' |
+        sed -n 's/^socket:\[\([0-9]*\)\]$/\1/p' |
+        grep -cxFf - <(awk 'NR > 1 { print $10 }' /proc/net/netlink)
+}
+
+# Namespaces.
+
+add_ns() {
+    local ns
+    for ns; do
+        ip netns add "$ns"
+        ip -n "$ns" link set lo up
+    done
+}
+
+# Makes device v-$1, whose peer is eth0 of namespace $1, with address $2.  With
+# no address, nothing comes from the namespace but what the test sends.
+add_veth() {
+    local ns=$1 address=${2:-}
+    ip link add "v-$ns" type veth peer name eth0 netns "$ns"
+    ip link set "v-$ns" up
+    if test -n "$address"; then
+        ip -n "$ns" link set eth0 up
+        ip -n "$ns" address add "$address" dev eth0
+    else
+        ip -n "$ns" link set eth0 addrgenmode none up
+    fi
+}
+
+# Puts namespace $2, made new, with address $3 or '', behind a port of bridge
+# $1.  What follows is for ovs-vsctl.
+connect() {
+    local bridge=$1 ns=$2 address=$3
+    shift 3
+    add_ns "$ns"
+    add_veth "$ns" "$address"
+    ovs-vsctl add-port "$bridge" "v-$ns" "$@"
+}
+
+# Runs command $2... in namespace $1.
+in_ns() {
+    local ns=$1
+    shift
+    ip netns exec "$ns" "$@"
+}
+
+# Runs command $2... in namespace $1 in the background, with its output in file
+# $KDP_WORK/NAME, where $1 is NAME@NAMESPACE; its process is ${BACKGROUND[NAME]}.
+declare -A BACKGROUND
+in_ns_background() {
+    local name=${1%@*} ns=${1#*@}
+    shift
+    ip netns exec "$ns" "$@" >"$KDP_WORK/$name" 2>&1 &
+    BACKGROUND[$name]=$!
+}
+
+# Waits for background command $1 to end; its status is the caller's.
+wait_background() {
+    local pid=${BACKGROUND[$1]}
+    unset "BACKGROUND[$1]"
+    wait "$pid"
+}
+
+# True if a ping from namespace $1 to address $2 is answered.
+reaches() {
+    in_ns "$1" ping -q -c 1 -W 1 "$2" >/dev/null
+}
+
+# Checks that namespace $1 reaches address $2: soon, and then always.
+ping_works() {
+    local result
+    wait_until $PATIENCE reaches "$1" "$2"
+    result=$(in_ns "$1" ping -q -c 5 -i 0.1 -W 5 "$2" || :)
+    matches "$result" ' 0% packet loss'
+}
+
+# Checks that namespace $1 does not reach address $2.
+ping_fails() {
+    local result
+    result=$(in_ns "$1" ping -q -c 3 -i 0.2 -W 1 "$2" || :)
+    matches "$result" ' 100% packet loss'
+}
+
+is_listening() {
+    test -n "$(in_ns "$1" ss -Hltn "sport = :$2")"
+}
+
+# Sends $3 (default 200000) bytes by TCP from namespace $1 to the one of address
+# $2@NAMESPACE and checks that they arrive.
+tcp_works() {
+    local from=$1 address=${2%@*} to=${2#*@} bytes=${3:-200000}
+    head -c "$bytes" /dev/urandom >"$KDP_WORK/sent"
+    in_ns_background "received@$to" timeout $PATIENCE nc -l 5000
+    wait_until $PATIENCE is_listening "$to" 5000
+    in_ns "$from" timeout $PATIENCE nc -N "$address" 5000 <"$KDP_WORK/sent" ||
+        fail "no TCP connection from namespace $from to $address"
+    wait_background received
+    cmp "$KDP_WORK/sent" "$KDP_WORK/received"
+}
+
+# Frames that can be counted.
+
+# Starts receiver $1 in namespace $2, with options $3... of "traffic recv".
+start_receiver() {
+    local name=$1 ns=$2
+    shift 2
+    in_ns_background "$name@$ns" "$KDP_TRAFFIC" recv "$@" eth0
+    wait_until $PATIENCE grep -q ready "$KDP_WORK/$name"
+}
+
+# Sends from namespace $1, with options $2... of "traffic send".
+send_frames() {
+    local ns=$1
+    shift
+    in_ns "$ns" "$KDP_TRAFFIC" send "$@" eth0 >/dev/null
+}
+
+# Starts sender $1 in namespace $2, with options $3... of "traffic send".
+start_sender() {
+    local name=$1 ns=$2
+    shift 2
+    in_ns_background "$name@$ns" "$KDP_TRAFFIC" send "$@" eth0
+}
+
+# Ends background command $1 and waits for it.
+stop_background() {
+    kill -TERM "${BACKGROUND[$1]}"
+    wait_background "$1"
+}
+
+# Waits for receiver $1; nothing may have been lost or come twice.
+received_all() {
+    wait_background "$1" || fail "frames are missing: $(cat "$KDP_WORK/$1")"
+}
+
+# Makes every source address of frames from port $2 to port $3 of bridge $1 a
+# flow of its own in the datapath, so that every frame of "traffic send" is an
+# upcall: a rule that looks at the address, whatever it is, keeps the datapath's
+# flow from covering other addresses.
+every_frame_an_upcall() {
+    local bridge=$1 from=$2 to=$3
+    ovs-ofctl add-flow "$bridge" \
+        "priority=20,dl_src=02:ff:ff:ff:ff:ff,actions=drop"
+    ovs-ofctl add-flow "$bridge" \
+        "priority=10,in_port=$from,actions=output:$to"
+}

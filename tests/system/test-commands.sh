@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Options, exit codes and files, as the scripts of an operator rely on them.
+
+add_test version 'the version names ovs-kdp and Open vSwitch' kdp
+version() {
+    matches "$("$KDP_DAEMON" --version)" \
+        '^ovs-vswitchd \(ovs-kdp\) [0-9.]+[[:cntrl:]]Open vSwitch 3\.1\.'
+    matches "$("$KDP_DAEMON" -V)" 'ovs-kdp'
+}
+
+add_test options 'options and exit codes are those of the stock daemon'
+options() {
+    local daemon status stock args
+    matches "$("$KDP_DAEMON" --help)" 'usage: ovs-vswitchd '
+    matches "$("$KDP_DAEMON" -h)" '--detach'
+    for args in --help --version --nonsense --unixctl '--pidfile=/nowhere/x' \
+        '--unixctl=/nowhere/x' 'one two' '--verbose=nonsense'; do
+        # shellcheck disable=SC2086
+        status=0
+        timeout 20 "$KDP_DAEMON" $args >/dev/null 2>&1 || status=$?
+        stock=0
+        timeout 20 /usr/sbin/ovs-vswitchd $args >/dev/null 2>&1 || stock=$?
+        equal "$status" "$stock" "exit status for \"$args\""
+    done
+}
+
+add_test files 'pid file, log file, control socket and exit status'
+files() {
+    start_ovsdb
+    # In the foreground, for its exit status.
+    # shellcheck disable=SC2086
+    "$KDP_DAEMON" $KDP_DAEMON_ARGS --pidfile="$KDP_WORK/my.pid" \
+        --log-file="$KDP_WORK/my.log" --unixctl="$KDP_WORK/my.ctl" \
+        "unix:$OVS_RUNDIR/db.sock" 2>"$KDP_WORK/stderr" &
+    wait_until $PATIENCE test -s "$KDP_WORK/my.pid"
+    equal "$(cat "$KDP_WORK/my.pid")" $! 'pid file'
+    wait_until $PATIENCE test -S "$KDP_WORK/my.ctl"
+    ovs-vsctl add-br br0
+    matches "$(ovs-appctl -t "$KDP_WORK/my.ctl" version)" 'ovs-vswitchd'
+    matches "$(ovs-appctl -t "$KDP_WORK/my.ctl" list-commands)" 'upcall/show'
+    exits_with 2 ovs-appctl -t "$KDP_WORK/my.ctl" nonsense 2>/dev/null
+    # A second one must not start.
+    # shellcheck disable=SC2086
+    exits_with 1 "$KDP_DAEMON" $KDP_DAEMON_ARGS --pidfile="$KDP_WORK/my.pid" \
+        --unixctl="$KDP_WORK/other.ctl" --detach 2>/dev/null
+    mv "$KDP_WORK/my.log" "$KDP_WORK/old.log"
+    ovs-appctl -t "$KDP_WORK/my.ctl" vlog/reopen
+    test -s "$KDP_WORK/my.log" || fail 'the log was not opened again'
+    ovs-appctl -t "$KDP_WORK/my.ctl" exit
+    wait $!
+    test ! -e "$KDP_WORK/my.pid" || fail 'the pid file is still there'
+    test ! -e "$KDP_WORK/my.ctl" || fail 'the control socket is still there'
+}
+
+add_test signals 'the daemon ends on SIGTERM and removes its files'
+signals() {
+    start_ovs
+    ovs-vsctl add-br br0
+    allow_log 'fatal_signal.*\|WARN\|terminating with signal 15'
+    kill -TERM "$DAEMON_PID"
+    wait_until $PATIENCE daemon_is_gone
+    test ! -e "$OVS_RUNDIR/ovs-vswitchd.pid" || fail 'the pid file is still there'
+    start_daemon
+}
+
+add_test monitor 'a monitored daemon is started again after a crash'
+monitor() {
+    local old
+    start_ovsdb
+    start_daemon --monitor
+    old=$DAEMON_PID
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    connect br0 n2 10.0.0.2/24
+    ping_works n1 10.0.0.2
+    allow_log '(daemon_unix|backtrace)\(monitor\)\|(WARN|ERR|EMER)\|'
+    kill -SEGV "$DAEMON_PID"
+    wait_until $PATIENCE pid_file_changed "$old"
+    DAEMON_PID=$(cat "$OVS_RUNDIR/ovs-vswitchd.pid")
+    ping_works n1 10.0.0.2
+}
+
+pid_file_changed() {
+    local pid
+    pid=$(cat "$OVS_RUNDIR/ovs-vswitchd.pid" 2>/dev/null) &&
+        test -n "$pid" && test "$pid" != "$1"
+}
+
+add_test ovs_ctl "the distribution's scripts start, report and stop the daemon"
+ovs_ctl() {
+    local scripts=/usr/share/openvswitch/scripts ctl
+    # The scripts look for the daemon where the distribution has it.  The guest's
+    # changes of files are its own.
+    mv /usr/sbin/ovs-vswitchd "$KDP_WORK/stock-daemon"
+    printf '#!/bin/sh\nexec %s "$@" %s\n' "$KDP_DAEMON" "$KDP_DAEMON_ARGS" \
+        >/usr/sbin/ovs-vswitchd
+    chmod +x /usr/sbin/ovs-vswitchd
+    trap 'mv "$KDP_WORK/stock-daemon" /usr/sbin/ovs-vswitchd' EXIT
+    unset OVS_RUNDIR OVS_LOGDIR
+    ctl="$scripts/ovs-ctl --system-id=random"
+    $ctl start
+    matches "$($ctl status)" 'ovs-vswitchd is running with pid'
+    DAEMON_PID=$(cat /var/run/openvswitch/ovs-vswitchd.pid)
+    equal "$(readlink "/proc/$DAEMON_PID/exe")" "$(readlink -f "$KDP_DAEMON")" \
+        'the running daemon'
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    connect br0 n2 10.0.0.2/24
+    ping_works n1 10.0.0.2
+    $ctl --no-ovsdb-server restart
+    ping_works n1 10.0.0.2
+    $ctl stop
+    exits_with 1 $ctl status
+    OVS_LOGDIR=/var/log/openvswitch
+    unset DAEMON_PID
+}

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Packets that the kernel sends up are not lost, whatever goes on around them.
+
+add_test first_packet 'the first packet of a new port is not lost'
+first_packet() {
+    local i n=20
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 rx '' -- set Interface v-rx ofport_request=100
+    ovs-ofctl del-flows br0
+    ovs-ofctl add-flow br0 'dl_type=0x88b5,actions=output:100'
+    start_receiver receiver rx --streams $n --timeout $PATIENCE
+    for i in $(seq 0 $((n - 1))); do
+        add_ns "n$i"
+        add_veth "n$i"
+        ovs-vsctl add-port br0 "v-n$i"
+        send_frames "n$i" -s "$i"
+    done
+    received_all receiver
+    equal "$(upcalls_lost)" 0 'upcalls lost'
+}
+
+add_test first_packet_in_flood 'no upcall is lost while a port with traffic is added'
+first_packet_in_flood() {
+    local i
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 '' -- set Interface v-n1 ofport_request=1
+    connect br0 n2 '' -- set Interface v-n2 ofport_request=2
+    every_frame_an_upcall br0 1 2
+    start_sender sender n1 -n 0 -r 200
+    for i in 1 2 3 4 5; do
+        ovs-vsctl del-port br0 v-n1
+        # Upcalls of the deleted port may have gone with its socket.
+        local before
+        before=$(datapath_count lost)
+        ovs-vsctl add-port br0 v-n1 -- set Interface v-n1 ofport_request=1
+        equal "$(datapath_count lost)" "$before" 'upcalls lost'
+    done
+    stop_background sender
+}
+
+n_handlers_are() {
+    test "$(upcall_json '.handlers | length')" = "$1"
+}
+
+add_test handlers_change 'no packet is lost when the number of handlers changes'
+handlers_change() {
+    local n
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 '' -- set Interface v-n1 ofport_request=1
+    connect br0 n2 '' -- set Interface v-n2 ofport_request=2
+    every_frame_an_upcall br0 1 2
+    start_receiver receiver n2 --timeout $PATIENCE
+    start_sender sender n1 -n 0 -r 100
+    for n in 1 4 2 1 3; do
+        ovs-vsctl set Open_vSwitch . "other_config:n-handler-threads=$n"
+        if test "$KDP_PROVIDERS" = kdp; then
+            wait_until $PATIENCE n_handlers_are "$n"
+        fi
+        wait_for_misses 100
+    done
+    stop_background sender
+    received_all receiver
+    equal "$(upcalls_lost)" 0 'upcalls lost'
+}
+
+# Waits until $1 more packets have missed the datapath's flows.
+wait_for_misses() {
+    wait_until $PATIENCE missed_are $(($(datapath_count missed) + $1))
+}
+
+missed_are() {
+    test "$(datapath_count missed)" -ge "$1"
+}
+
+add_test flow_limit 'packets over the flow limit are forwarded too'
+flow_limit() {
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 '' -- set Interface v-n1 ofport_request=1
+    connect br0 n2 '' -- set Interface v-n2 ofport_request=2
+    every_frame_an_upcall br0 1 2
+    allow_log 'twice as high as current dynamic flow limit'
+    ovs-appctl upcall/set-flow-limit 1
+    start_receiver receiver n2 --timeout $PATIENCE
+    send_frames n1 -n 1000 -r 500
+    received_all receiver
+    matches "$(cat "$KDP_WORK/receiver")" 'reordered 0$'
+    equal "$(upcalls_lost)" 0 'upcalls lost'
+}
+
+add_test stock_dpctl 'no packet is lost when stock tools open the datapath'
+stock_dpctl() {
+    local i restored
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 '' -- set Interface v-n1 ofport_request=1
+    connect br0 n2 '' -- set Interface v-n2 ofport_request=2
+    every_frame_an_upcall br0 1 2
+    start_receiver receiver n2 --timeout $PATIENCE
+    start_sender sender n1 -n 0 -r 200
+    wait_for_misses 50
+    for i in $(seq 10); do
+        ovs-dpctl show >/dev/null
+        ovs-dpctl dump-flows >/dev/null
+    done
+    wait_for_misses 50
+    if test "$KDP_PROVIDERS" = kdp; then
+        matches "$(ovs-appctl dpif-netlink/dispatch-mode)" 'per-vport'
+    fi
+    stop_background sender
+    received_all receiver
+    equal "$(upcalls_lost)" 0 'upcalls lost'
+}
+
+add_test loss_is_counted 'loss is counted at the port that sends too much' kdp
+loss_is_counted() {
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 '' -- set Interface v-n1 ofport_request=1
+    connect br0 n2 '' -- set Interface v-n2 ofport_request=2
+    connect br0 n3 '' -- set Interface v-n3 ofport_request=3
+    every_frame_an_upcall br0 1 2
+    every_frame_an_upcall br0 3 2
+    allow_log 'v-n1.*(lost|overrun|dropped)'
+    # The handler stands still, so the socket fills.
+    start_receiver receiver n2 --streams 1
+    kill -STOP "$DAEMON_PID"
+    send_frames n1 -n 5000 -s 1
+    send_frames n3 -n 20 -s 0
+    kill -CONT "$DAEMON_PID"
+    received_all receiver
+    wait_until $PATIENCE everything_is_accounted_for 5000
+    equal "$(port_json v-n3 .lost)" 0 'upcalls lost at the quiet port'
+    equal "$(port_json v-n3 .received)" 20 'upcalls of the quiet port'
+    test "$(port_json v-n1 .overruns)" -gt 0 || fail 'no overrun was counted'
+}
+
+port_json() {
+    upcall_json ".ports[] | select(.name == \"$1\") | $2"
+}
+
+# True if port v-n1 received or lost $1 upcalls.
+everything_is_accounted_for() {
+    local received lost
+    received=$(port_json v-n1 .received)
+    lost=$(port_json v-n1 .lost)
+    note "received $received lost $lost"
+    test "$lost" -gt 0 && test $((received + lost)) -eq "$1"
+}
+
+add_test upcall_show '"upcall/show" tells in text and JSON what happens' kdp
+upcall_show() {
+    local text json
+    start_ovs
+    ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=4
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    connect br0 n2 10.0.0.2/24
+    ping_works n1 10.0.0.2
+
+    text=$(ovs-appctl upcall/show)
+    matches "$text" 'system@ovs-system: upcall channels'
+    matches "$text" 'ports 4, sockets 5, handlers 4'
+    # What the stock command shows is there too.
+    matches "$text" 'flows +: \(current '
+    json=$(ovs-appctl upcall/show --format json)
+    jq -e 'length == 1' <<<"$json"
+    jq -e '.[0] | .name == "system@ovs-system" and .n_ports == 4
+           and .n_sockets == 5 and .n_handlers == 4
+           and (.handlers | length) == 4' <<<"$json"
+    # Each port has a socket of its own.
+    jq -e '[.[0].ports[].pid] | (all(. > 0)) and (unique | length) == 5' \
+        <<<"$json"
+    jq -e '.[0].ports[] | select(.name == "v-n1")
+           | .received > 0 and .lost == 0 and .malformed == 0' <<<"$json"
+    # What was taken from the sockets was handed out.
+    jq -e '.[0] | ([.ports[].received] | add)
+                  == ([.handlers[].upcalls] | add)' <<<"$json"
+    matches "$(ovs-appctl upcall/show --format text)" 'upcall channels'
+    exits_with 2 ovs-appctl upcall/show --format xml 2>/dev/null
+    exits_with 2 ovs-appctl upcall/show nonsense 2>/dev/null
+    matches "$(ovs-appctl dpif-netlink/dispatch-mode)" \
+        'ovs-system: per-vport dispatch mode'
+}
+
+add_test idle_wakeups 'one handler is woken for a packet, not all' kdp
+idle_wakeups() {
+    local before after
+    start_ovs
+    ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=4
+    ovs-vsctl add-br br0
+    connect br0 n1 '' -- set Interface v-n1 ofport_request=1
+    connect br0 n2 '' -- set Interface v-n2 ofport_request=2
+    every_frame_an_upcall br0 1 2
+    wait_until $PATIENCE n_handlers_are 4
+    before=$(upcall_json '[.handlers[].empty_wakeups] | add')
+    start_receiver receiver n2
+    send_frames n1 -n 200 -r 50
+    received_all receiver
+    after=$(upcall_json '[.handlers[].empty_wakeups] | add')
+    note "$((after - before)) empty wake-ups for 200 packets"
+    # If all were woken for each packet it would be 600.
+    test $((after - before)) -le 40 || fail 'handlers wake up for nothing'
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Sends and receives numbered Ethernet frames.
+ *
+ * Tests need to know exactly which packets arrived and in what order, which
+ * ping does not tell, and packets of which each one misses the flows of the
+ * datapath, so that each one is an upcall.  A frame carries the number of its
+ * stream, its number in the stream, and whether it is the last one; its source
+ * address is made from both numbers (or, with --same, from the stream's
+ * alone). */
+
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* IEEE 802 local experimental Ethertype 1. */
+#define TRAFFIC_ETHERTYPE 0x88b5
+
+#define TRAFFIC_MAGIC 0x6b647074
+
+/* Streams that one receiver can tell apart. */
+#define MAX_STREAMS 64
+
+/* A receiver must not lose what the switch delivered: it says so if the kernel
+ * dropped frames at its socket, and this makes that unlikely. */
+#define RECEIVE_BUFFER (64 * 1024 * 1024)
+
+struct frame {
+    uint8_t dst[6];
+    uint8_t src[6];
+    uint16_t ethertype;
+    uint32_t magic;
+    uint32_t stream;
+    uint32_t number;
+    uint8_t last;
+    uint8_t pad[33];
+} __attribute__((packed));
+
+static volatile sig_atomic_t stopped;
+
+static void
+stop(int signum)
+{
+    (void) signum;
+    stopped = 1;
+}
+
+static void __attribute__((noreturn, format(printf, 1, 2)))
+fatal(const char *format, ...)
+{
+    int error = errno;
+    va_list args;
+
+    fprintf(stderr, "traffic: ");
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    if (error) {
+        fprintf(stderr, " (%s)", strerror(error));
+    }
+    fputc('\n', stderr);
+    exit(2);
+}
+
+static void __attribute__((noreturn))
+usage(int status)
+{
+    fputs("usage: traffic send [OPTION]... IFACE\n"
+          "       traffic recv [OPTION]... IFACE\n"
+          "send:\n"
+          "  -s, --stream=N    number of the stream (default 0)\n"
+          "  -n, --count=N     frames to send (default 1; 0: until SIGTERM\n"
+          "                    and then one more)\n"
+          "  -r, --rate=N      frames a second (default: as many as possible)\n"
+          "  -d, --dst=MAC     destination address (default: broadcast)\n"
+          "  --same            one source address for the whole stream\n"
+          "  Prints the number of frames sent.\n"
+          "recv:\n"
+          "  -s, --streams=N   streams 0 to N-1 are expected (default 1)\n"
+          "  -t, --timeout=S   seconds without a frame before it gives up\n"
+          "                    (default 10)\n"
+          "  Ends when it has all frames of all streams, or was idle too\n"
+          "  long.  Prints \"ready\", and at the end a line for each stream:\n"
+          "  stream N received N lost N duplicated N reordered N\n"
+          "  Exit status 0 if nothing was lost or duplicated, 1 otherwise.\n",
+          status ? stderr : stdout);
+    exit(status);
+}
+
+static uint32_t
+parse_number(const char *s)
+{
+    char *end;
+    unsigned long value;
+
+    errno = 0;
+    value = strtoul(s, &end, 10);
+    if (errno || *s == '\0' || *end != '\0' || value > UINT32_MAX) {
+        errno = 0;
+        fatal("\"%s\" is not a number", s);
+    }
+    return value;
+}
+
+static int
+open_socket(const char *iface, uint16_t ethertype)
+{
+    struct sockaddr_ll address = {
+        .sll_family = AF_PACKET,
+        .sll_protocol = htons(ethertype),
+        .sll_ifindex = if_nametoindex(iface),
+    };
+    int fd;
+
+    if (!address.sll_ifindex) {
+        fatal("%s: no such device", iface);
+    }
+    /* Protocol 0 until bound, or frames of other devices would come in. */
+    fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *) &address, sizeof address)) {
+        fatal("%s: cannot open a packet socket", iface);
+    }
+    return fd;
+}
+
+static int64_t
+now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+/* Sleeps until 'when' or until a signal comes. */
+static void
+sleep_until(int64_t when)
+{
+    struct timespec ts = {
+        .tv_sec = when / 1000000000,
+        .tv_nsec = when % 1000000000,
+    };
+
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+static void
+send_frame(int fd, const struct frame *frame)
+{
+    while (send(fd, frame, sizeof *frame, 0) < 0) {
+        if (errno == ENOBUFS || errno == EAGAIN) {
+            /* The device's queue is full. */
+            struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+            poll(&pfd, 1, 1);
+        } else if (errno != EINTR) {
+            fatal("send");
+        }
+    }
+}
+
+static int
+do_send(int argc, char *argv[])
+{
+    static const struct option options[] = {
+        { "stream", required_argument, NULL, 's' },
+        { "count", required_argument, NULL, 'n' },
+        { "rate", required_argument, NULL, 'r' },
+        { "dst", required_argument, NULL, 'd' },
+        { "same", no_argument, NULL, 'S' },
+        { NULL, 0, NULL, 0 },
+    };
+    struct sigaction action = { .sa_handler = stop };
+    struct frame frame = {
+        .dst = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+        .ethertype = htons(TRAFFIC_ETHERTYPE),
+        .magic = htonl(TRAFFIC_MAGIC),
+    };
+    uint32_t count = 1, rate = 0, stream = 0, number = 0;
+    bool same = false;
+    int64_t start;
+    int c, fd;
+
+    while ((c = getopt_long(argc, argv, "s:n:r:d:", options, NULL)) != -1) {
+        switch (c) {
+        case 's': stream = parse_number(optarg); break;
+        case 'n': count = parse_number(optarg); break;
+        case 'r': rate = parse_number(optarg); break;
+        case 'S': same = true; break;
+        case 'd':
+            if (sscanf(optarg, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx",
+                       &frame.dst[0], &frame.dst[1], &frame.dst[2],
+                       &frame.dst[3], &frame.dst[4], &frame.dst[5]) != 6) {
+                errno = 0;
+                fatal("\"%s\" is not an Ethernet address", optarg);
+            }
+            break;
+        default: usage(2);
+        }
+    }
+    if (optind + 1 != argc) {
+        usage(2);
+    }
+
+    fd = open_socket(argv[optind], 0);
+    sigaction(SIGTERM, &action, NULL);
+    frame.stream = htonl(stream);
+    frame.src[0] = 0x02;
+    frame.src[1] = stream;
+    start = now_ns();
+    do {
+        frame.number = htonl(number);
+        if (!same) {
+            memcpy(&frame.src[2], &frame.number, sizeof frame.number);
+        }
+        if (rate) {
+            sleep_until(start + number * INT64_C(1000000000) / rate);
+        }
+        frame.last = stopped || number + 1 == count;
+        send_frame(fd, &frame);
+        number++;
+    } while (!frame.last);
+    printf("%"PRIu32"\n", number);
+    return 0;
+}
+
+/* What a receiver knows of a stream. */
+struct stream {
+    uint8_t *seen;              /* A byte for each number. */
+    size_t allocated;
+    uint32_t n;                 /* Different numbers seen. */
+    uint32_t end;               /* One more than the highest number seen. */
+    bool ended;                 /* The frame marked as the last one was seen. */
+    uint32_t duplicated;
+    uint32_t reordered;         /* Came after a higher number. */
+};
+
+static void
+stream_add(struct stream *stream, uint32_t number)
+{
+    if (number >= stream->allocated) {
+        size_t allocated = (number + 1) * (size_t) 2;
+
+        stream->seen = realloc(stream->seen, allocated);
+        if (!stream->seen) {
+            fatal("no memory for number %"PRIu32, number);
+        }
+        memset(stream->seen + stream->allocated, 0,
+               allocated - stream->allocated);
+        stream->allocated = allocated;
+    }
+    if (stream->seen[number]) {
+        stream->duplicated++;
+        return;
+    }
+    stream->seen[number] = 1;
+    stream->n++;
+    if (number < stream->end) {
+        stream->reordered++;
+    } else {
+        stream->end = number + 1;
+    }
+}
+
+static bool
+complete(const struct stream streams[], uint32_t n_streams)
+{
+    for (uint32_t i = 0; i < n_streams; i++) {
+        if (!streams[i].ended || streams[i].n < streams[i].end) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Ends the program if the receiver's own socket lost frames: the test would
+ * blame the switch. */
+static void
+check_own_loss(int fd)
+{
+    struct tpacket_stats stats;
+    socklen_t len = sizeof stats;
+
+    if (getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len)) {
+        fatal("PACKET_STATISTICS");
+    }
+    if (stats.tp_drops) {
+        errno = 0;
+        fatal("the receiver's socket dropped %u frames", stats.tp_drops);
+    }
+}
+
+static int
+report(const struct stream streams[], uint32_t n_streams)
+{
+    int status = 0;
+
+    for (uint32_t i = 0; i < n_streams; i++) {
+        const struct stream *s = &streams[i];
+        /* Without the last frame, at least that one is lost. */
+        uint32_t lost = s->end - s->n + !s->ended;
+
+        printf("stream %"PRIu32" received %"PRIu32" lost %"PRIu32
+               " duplicated %"PRIu32" reordered %"PRIu32"\n",
+               i, s->n, lost, s->duplicated, s->reordered);
+        if (lost || s->duplicated) {
+            status = 1;
+        }
+    }
+    return status;
+}
+
+static int
+do_recv(int argc, char *argv[])
+{
+    static const struct option options[] = {
+        { "streams", required_argument, NULL, 's' },
+        { "timeout", required_argument, NULL, 't' },
+        { NULL, 0, NULL, 0 },
+    };
+    static struct stream streams[MAX_STREAMS];
+    uint32_t n_streams = 1, timeout = 10;
+    int buffer = RECEIVE_BUFFER;
+    int c, fd;
+
+    while ((c = getopt_long(argc, argv, "s:t:", options, NULL)) != -1) {
+        switch (c) {
+        case 's': n_streams = parse_number(optarg); break;
+        case 't': timeout = parse_number(optarg); break;
+        default: usage(2);
+        }
+    }
+    if (optind + 1 != argc || n_streams > MAX_STREAMS) {
+        usage(2);
+    }
+
+    fd = open_socket(argv[optind], TRAFFIC_ETHERTYPE);
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof buffer)) {
+        fatal("SO_RCVBUFFORCE");
+    }
+    printf("ready\n");
+    fflush(stdout);
+
+    while (!complete(streams, n_streams)) {
+        struct pollfd pfd = { .fd = fd, .events = POLLIN };
+        struct frame frame;
+        int n = poll(&pfd, 1, timeout * 1000);
+
+        if (n < 0) {
+            fatal("poll");
+        } else if (!n) {
+            break;
+        }
+        while (recv(fd, &frame, sizeof frame, MSG_DONTWAIT)
+               == sizeof frame) {
+            uint32_t stream = ntohl(frame.stream);
+
+            if (ntohl(frame.magic) == TRAFFIC_MAGIC && stream < n_streams) {
+                stream_add(&streams[stream], ntohl(frame.number));
+                streams[stream].ended |= frame.last;
+            }
+        }
+    }
+    check_own_loss(fd);
+    return report(streams, n_streams);
+}
+
+int
+main(int argc, char *argv[])
+{
+    if (argc > 1 && !strcmp(argv[1], "send")) {
+        return do_send(argc - 1, argv + 1);
+    } else if (argc > 1 && !strcmp(argv[1], "recv")) {
+        return do_recv(argc - 1, argv + 1);
+    }
+    usage(argc > 1 && !strcmp(argv[1], "--help") ? 0 : 2);
+}
