@@ -1,1 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
+
+# One harness for each parser of untrusted bytes.  "make check" replays their
+# seeds; "make fuzz" lets libFuzzer, which needs clang, look for more.
+fuzz_harnesses = \
+	tests/fuzz/fuzz-nl-attrs \
+	tests/fuzz/fuzz-upcall-msg
+
+fuzz_common = \
+	tests/fuzz/fuzz-replay.c \
+	tests/fuzz/fuzz.c \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_nl_attrs_SOURCES = \
+	tests/fuzz/fuzz-nl-attrs.c $(fuzz_common)
+tests_fuzz_fuzz_upcall_msg_SOURCES = \
+	tests/fuzz/fuzz-upcall-msg.c $(fuzz_common)
+
+check_PROGRAMS += $(fuzz_harnesses)
+TESTS += $(fuzz_harnesses)
+
+fuzz_objects = \
+	$(fuzz_harnesses:=.$(OBJEXT)) \
+	tests/fuzz/fuzz-replay.$(OBJEXT) \
+	tests/fuzz/fuzz.$(OBJEXT)
+$(fuzz_objects): $(EXTRA_OVS_DEPS)
+
+# The parsers are compiled again, as libFuzzer has to see where they branch.
+# In a build with sanitizers of its own, Open vSwitch would bring those along.
+CLANG = clang
+FUZZ_SECONDS = 60
+FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined \
+	-fno-sanitize-recover=undefined
+fuzz_parsers = \
+	$(srcdir)/lib/nl/nl-conn.c \
+	$(srcdir)/lib/upcall/upcall-msg.c
+fuzz: $(fuzz_harnesses)
+	@if test -n '$(SANITIZER_CFLAGS)'; then \
+	    echo 'make fuzz: needs a build without --enable-sanitizers' >&2; \
+	    exit 1; \
+	fi
+	@if ! command -v $(CLANG) >/dev/null; then \
+	    echo 'make fuzz: $(CLANG) not found' \
+		'(apt-get install clang libclang-rt-14-dev)' >&2; \
+	    exit 1; \
+	fi
+	@set -e; for harness in $(fuzz_harnesses); do \
+	    echo "  FUZZ     $$harness, $(FUZZ_SECONDS) seconds"; \
+	    $(CLANG) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -std=gnu11 \
+		$(FUZZ_CFLAGS) $(LIBMNL_CFLAGS) $(srcdir)/$$harness.c \
+		$(srcdir)/tests/fuzz/fuzz.c $(fuzz_parsers) $(OVS_ARCHIVES) \
+		$(OVS_LIBS) $(LIBMNL_LIBS) $(LIBS) -o $$harness-libfuzzer; \
+	    $$harness --seeds $$harness-corpus; \
+	    $$harness-libfuzzer -max_total_time=$(FUZZ_SECONDS) \
+		-artifact_prefix=$$harness-failed- -print_final_stats=1 \
+		$$harness-corpus; \
+	done
+.PHONY: fuzz
+
+CLEANFILES += $(fuzz_harnesses:=-libfuzzer)
+mostlyclean-local:
+	rm -rf $(fuzz_harnesses:=-corpus)

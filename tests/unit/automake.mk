@@ -11,10 +11,12 @@ unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-fault \
 	tests/unit/test-netdev-classes \
+	tests/unit/test-nl-answer \
 	tests/unit/test-nl-conn \
 	tests/unit/test-unixctl-override \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-msg \
+	tests/unit/test-upcall-poll \
 	tests/unit/test-upcall-show \
 	tests/unit/test-upcall-stress \
 	tests/unit/test-upcall-table \
@@ -44,6 +46,11 @@ tests_unit_test_fault_LDFLAGS = \
 	-Wl,--wrap=setrlimit \
 	-Wl,--wrap=setsockopt
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
+tests_unit_test_nl_answer_SOURCES = tests/unit/test-nl-answer.c $(unit_common)
+tests_unit_test_nl_answer_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=mnl_socket_sendto
 tests_unit_test_nl_conn_SOURCES = tests/unit/test-nl-conn.c $(unit_common)
 tests_unit_test_unixctl_override_SOURCES = \
 	tests/unit/test-unixctl-override.c $(unit_common)
@@ -51,6 +58,8 @@ tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_msg_SOURCES = \
 	tests/unit/test-upcall-msg.c $(unit_common)
+tests_unit_test_upcall_poll_SOURCES = \
+	tests/unit/test-upcall-poll.c $(unit_common)
 tests_unit_test_upcall_show_SOURCES = \
 	tests/unit/test-upcall-show.c $(unit_common)
 tests_unit_test_upcall_stress_SOURCES = \
@@ -73,13 +82,13 @@ unit_test_objects = \
 $(unit_test_objects): $(EXTRA_OVS_DEPS)
 
 # Without this, what the undefined behaviour sanitizer reports does not make a
-# test fail.
+# test fail, and the thread sanitizer reports what is not ours.
+tsan_suppressions = tests/unit/tsan-suppressions.txt
+EXTRA_DIST += $(tsan_suppressions)
 AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS=$${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}; \
-	export UBSAN_OPTIONS; \
-	TSAN_OPTIONS=$${TSAN_OPTIONS-suppressions=$(abs_srcdir)/tests/unit/tsan-suppressions.txt}; \
-	export TSAN_OPTIONS;
-EXTRA_DIST += tests/unit/tsan-suppressions.txt
+	TSAN_OPTIONS=$${TSAN_OPTIONS-suppressions=$(abs_srcdir)/$(tsan_suppressions)}; \
+	export UBSAN_OPTIONS TSAN_OPTIONS;
 
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)

@@ -13,8 +13,8 @@
 #include "jsonrpc.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
-#include "openvswitch/poll-loop.h"
-#include "ovs-thread.h"
+#include "socket-util.h"
+#include "stream.h"
 #include "unit-upcall.h"
 #include "util.h"
 
@@ -88,58 +88,48 @@ teardown(void **state OVS_UNUSED)
     return 0;
 }
 
-/* The client blocks, so it has a thread. */
-struct call {
-    const char *command;
-    char *arg;
-    char *result;
-    char *error;
-    atomic_bool done;
-};
-
-static void *
-client_main(void *call_)
-{
-    struct call *call = call_;
-    struct jsonrpc *client;
-
-    unit_check(!unixctl_client_create(socket_name, &client));
-    unit_check(!unixctl_client_transact(client, call->command, !!call->arg,
-                                        &call->arg, &call->result,
-                                        &call->error));
-    jsonrpc_close(client);
-    atomic_store(&call->done, true);
-    return NULL;
-}
-
 /* Has the server carry out 'command'.  Returns its reply, or the error with
  * "error: " in front, for the caller to free. */
 static char *
 run(const char *command, const char *arg)
 {
-    struct call call = { .command = command,
-                         .arg = CONST_CAST(char *, arg) };
     long long int deadline = unit_now() + UNIT_PATIENCE;
-    pthread_t thread;
-    bool done;
+    struct jsonrpc_msg *reply = NULL;
+    struct json *params;
+    struct stream *stream;
+    struct jsonrpc *client;
+    char *name, *s;
+    int error;
 
-    atomic_init(&call.done, false);
-    thread = ovs_thread_create("client", client_main, &call);
+    name = xasprintf("unix:%s", socket_name);
+    error = stream_open_block(stream_open(name, &stream, DSCP_DEFAULT),
+                              UNIT_PATIENCE, &stream);
+    assert_int_equal(error, 0);
+    free(name);
+    client = jsonrpc_open(stream);
+
+    params = json_array_create_empty();
+    if (arg) {
+        json_array_add(params, json_string_create(arg));
+    }
+    assert_int_equal(jsonrpc_send(client,
+                                  jsonrpc_create_request(command, params,
+                                                         NULL)), 0);
     do {
         assert_true(unit_now() < deadline);
         unixctl_server_run(server);
-        unit_pause();
-        atomic_read(&call.done, &done);
-    } while (!done);
-    xpthread_join(thread, NULL);
-    if (call.error) {
-        char *s = xasprintf("error: %s", call.error);
-
-        free(call.error);
-        free(call.result);
-        return s;
+        jsonrpc_run(client);
+        error = jsonrpc_recv(client, &reply);
+        assert_true(!error || error == EAGAIN);
+    } while (!reply);
+    if (reply->error) {
+        s = xasprintf("error: %s", json_string(reply->error));
+    } else {
+        s = xstrdup(json_string(reply->result));
     }
-    return call.result;
+    jsonrpc_msg_destroy(reply);
+    jsonrpc_close(client);
+    return s;
 }
 
 static void
@@ -215,7 +205,7 @@ main(void)
         cmocka_unit_test(command_exists_only_once_the_stock_one_does),
     };
 
-    ovs_set_program_name("test-unixctl-override", "test");
+    unit_init("test-unixctl-override");
     return cmocka_run_group_tests_name("unixctl-override", tests, setup,
                                        teardown);
 }

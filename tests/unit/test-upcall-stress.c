@@ -64,6 +64,9 @@ struct stress {
     atomic_uint32_t current[N_PORTS];   /* Target of each port. */
     atomic_bool stop;
     atomic_count n_batches;
+
+    /* Held for reading by senders, for writing to keep them from sending. */
+    struct ovs_rwlock pause;
 };
 
 static void
@@ -137,9 +140,11 @@ sender_main(void *sender_)
                             + random_range(N_PORTS / N_SENDERS) * N_SENDERS);
         uint32_t n = 1 + random_range(1 << random_range(8));
 
+        ovs_rwlock_rdlock(&stress->pause);
         for (uint32_t i = 0; i < n; i++) {
             send_one(stress, fd, &msg, port_no);
         }
+        ovs_rwlock_unlock(&stress->pause);
         if (random_range(4) == 0) {
             struct timespec pause = { .tv_nsec = random_range(1000000) };
 
@@ -177,23 +182,28 @@ add_port(struct stress *stress, uint32_t port_no)
                           memory_order_release);
 }
 
-/* Lets the handlers work until nothing waits and returns the snapshot. */
-static void
-drain(struct stress *stress, struct upcall_table_info *info)
+static bool
+is_drained(struct stress *stress)
 {
-    for (;;) {
-        uint64_t backlog = 0;
+    struct upcall_table_info info;
+    uint64_t backlog = 0;
 
-        upcall_table_get_info(stress->table, info);
-        for (size_t i = 0; i < info->n_ports; i++) {
-            backlog += info->ports[i].stats.backlog;
-        }
-        if (!backlog) {
-            return;
-        }
-        upcall_table_info_uninit(info);
-        unit_pause();
+    upcall_table_get_info(stress->table, &info);
+    for (size_t i = 0; i < info.n_ports; i++) {
+        backlog += info.ports[i].stats.backlog;
     }
+    upcall_table_info_uninit(&info);
+    return !backlog;
+}
+
+/* Waits until nothing waits, while nothing is sent that would tell a handler
+ * again of what it missed. */
+static void
+drain(struct stress *stress)
+{
+    ovs_rwlock_wrlock(&stress->pause);
+    unit_wait_until(is_drained(stress));
+    ovs_rwlock_unlock(&stress->pause);
 }
 
 static void
@@ -242,6 +252,7 @@ upcalls_stay_in_order_and_complete_whatever_changes(void **state OVS_UNUSED)
      * that taken, the port ids of channels do not come back. */
     int first = unit_sender_open();
 
+    ovs_rwlock_init(&stress->pause);
     atomic_init(&stress->stop, false);
     atomic_count_init(&stress->n_batches, 0);
     stress->table = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
@@ -259,6 +270,8 @@ upcalls_stay_in_order_and_complete_whatever_changes(void **state OVS_UNUSED)
     long long int end = unit_now() + DURATION_MS;
     while (unit_now() < end) {
         if (random_range(4) == 0) {
+            drain(stress);
+        } else if (random_range(3) == 0) {
             unit_handlers_stop(&handlers);
             n_handlers = 1 + random_range(MAX_HANDLERS);
             assert_int_equal(upcall_table_set_handlers(stress->table,
@@ -285,9 +298,8 @@ upcalls_stay_in_order_and_complete_whatever_changes(void **state OVS_UNUSED)
     for (uint32_t i = 0; i < N_SENDERS; i++) {
         xpthread_join(senders[i].thread, NULL);
     }
-    drain(stress, &info);
+    drain(stress);
     unit_handlers_stop(&handlers);
-    upcall_table_info_uninit(&info);
     upcall_table_get_info(stress->table, &info);
     assert_int_equal(info.n_ports, N_PORTS);
     assert_int_equal(info.foreign, 0);
@@ -305,6 +317,7 @@ upcalls_stay_in_order_and_complete_whatever_changes(void **state OVS_UNUSED)
     for (size_t i = 0; i < stress->n_targets; i++) {
         free(stress->targets[i]);
     }
+    ovs_rwlock_destroy(&stress->pause);
     free(stress);
 }
 
@@ -316,5 +329,6 @@ main(void)
     };
 
     unit_init("test-upcall-stress");
+    unit_start_threads();
     return cmocka_run_group_tests_name("upcall-stress", tests, NULL, NULL);
 }

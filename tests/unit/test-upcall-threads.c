@@ -23,13 +23,13 @@ struct fixture {
     atomic_count n_processed;
     atomic_count last_handler;  /* That processed something. */
 
-    /* The handler that gets upcall BLOCK waits here. */
-    struct latch go;
+    /* The handlers that get upcalls BLOCK(0) and BLOCK(1) wait here. */
+    struct latch go[2];
     atomic_count n_blocked;
 };
 
-/* Sequence number of an upcall that takes long to process. */
-#define BLOCK 999999
+/* Sequence numbers of upcalls that take long to process. */
+#define BLOCK(I) (999999 + (I))
 
 static void
 process(uint32_t handler, const struct upcall_view views[], size_t n, void *f_)
@@ -37,9 +37,11 @@ process(uint32_t handler, const struct upcall_view views[], size_t n, void *f_)
     struct fixture *f = f_;
 
     for (size_t i = 0; i < n; i++) {
-        if (unit_view_seq(&views[i]) == BLOCK) {
+        uint64_t seq = unit_view_seq(&views[i]);
+
+        if (seq >= BLOCK(0)) {
             atomic_count_inc(&f->n_blocked);
-            unit_wait_until(latch_is_set(&f->go));
+            unit_wait_until(latch_is_set(&f->go[seq - BLOCK(0)]));
         }
     }
     atomic_count_set(&f->last_handler, handler);
@@ -58,7 +60,8 @@ setup(void **state)
     atomic_count_init(&f->n_processed, 0);
     atomic_count_init(&f->last_handler, 0);
     atomic_count_init(&f->n_blocked, 0);
-    latch_init(&f->go);
+    latch_init(&f->go[0]);
+    latch_init(&f->go[1]);
     *state = f;
     return 0;
 }
@@ -70,7 +73,8 @@ teardown(void **state)
 
     upcall_table_destroy(f->table);
     close(f->sender);
-    latch_destroy(&f->go);
+    latch_destroy(&f->go[0]);
+    latch_destroy(&f->go[1]);
     unit_rcu_barrier();
     free(f);
     return 0;
@@ -166,12 +170,25 @@ one_upcall_wakes_one_of_the_sleeping_handlers(void **state)
     add_port(f, 1);
     add_port(f, 2);
     start(f, N_THREADS);
+    wait_asleep(f);
     for (unsigned int i = 0; i < N_ROUNDS; i++) {
-        wait_asleep(f);
+        uint64_t n_sleeps[N_THREADS];
+        unsigned int n_woken = 0;
+
+        for (uint32_t j = 0; j < N_THREADS; j++) {
+            n_sleeps[j] = unit_handler_n_sleeps(&f->handlers, j);
+        }
         send_to(f, 1 + i % 2, i);
         wait_processed(f, i + 1);
+        wait_asleep(f);
+
+        /* Nor did the kernel wake a thread and put it to sleep again because
+         * it found nothing. */
+        for (uint32_t j = 0; j < N_THREADS; j++) {
+            n_woken += unit_handler_n_sleeps(&f->handlers, j) != n_sleeps[j];
+        }
+        assert_int_equal(n_woken, 1);
     }
-    wait_asleep(f);
     assert_int_equal(sum_stats(f).wakeups, N_ROUNDS);
     assert_int_equal(sum_stats(f).empty_wakeups, 0);
     assert_int_equal(sum_stats(f).batches, N_ROUNDS);
@@ -207,7 +224,7 @@ busy_handler_keeps_its_port_and_no_other(void **state)
     add_port(f, 2);
     start(f, 2);
     wait_asleep(f);
-    send_to(f, 1, BLOCK);
+    send_to(f, 1, BLOCK(0));
     unit_wait_until(atomic_count_get(&f->n_blocked) == 1);
 
     /* The other handler serves the other port, */
@@ -224,9 +241,41 @@ busy_handler_keeps_its_port_and_no_other(void **state)
     assert_int_equal(atomic_count_get(&f->n_processed), 2);
 
     /* It does that itself, unwoken. */
-    latch_set(&f->go);
+    latch_set(&f->go[0]);
     wait_processed(f, 4);
     assert_int_equal(atomic_count_get(&f->last_handler), !other);
+    unit_handlers_stop(&f->handlers);
+}
+
+static void
+edge_that_another_handler_took_is_not_lost(void **state)
+{
+    struct fixture *f = *state;
+
+    /* The kernel tells the first handler that sleeps, in the order in which
+     * they were made.  Make the second one busy with port 1, */
+    for (uint32_t port = 1; port <= 2; port++) {
+        add_port(f, port);
+    }
+    start(f, 2);
+    wait_asleep(f);
+    send_to(f, 2, BLOCK(0));
+    unit_wait_until(atomic_count_get(&f->n_blocked) == 1);
+    send_to(f, 1, BLOCK(1));
+    unit_wait_until(atomic_count_get(&f->n_blocked) == 2);
+    latch_set(&f->go[0]);
+    wait_processed(f, 1);
+    uint32_t idle = atomic_count_get(&f->last_handler);
+    unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, idle));
+
+    /* and let the first one have the edge. */
+    uint64_t n_sleeps = unit_handler_n_sleeps(&f->handlers, idle);
+    send_to(f, 1, 1);
+    unit_wait_until(unit_handler_n_sleeps(&f->handlers, idle) > n_sleeps);
+    assert_int_equal(atomic_count_get(&f->n_processed), 1);
+    latch_set(&f->go[1]);
+    wait_processed(f, 3);
+    assert_int_equal(atomic_count_get(&f->last_handler), !idle);
     unit_handlers_stop(&f->handlers);
 }
 
@@ -296,10 +345,12 @@ main(void)
         TEST(one_upcall_wakes_one_of_the_sleeping_handlers),
         TEST(port_added_while_handlers_sleep_wakes_them_if_it_has_upcalls),
         TEST(busy_handler_keeps_its_port_and_no_other),
+        TEST(edge_that_another_handler_took_is_not_lost),
         TEST(sleeping_handlers_notice_that_they_were_replaced),
         TEST(deleted_port_is_let_go_by_the_handler_that_served_it),
     };
 
     unit_init("test-upcall-threads");
+    unit_start_threads();
     return cmocka_run_group_tests_name("upcall-threads", tests, NULL, NULL);
 }

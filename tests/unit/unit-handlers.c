@@ -87,20 +87,28 @@ unit_handlers_stop(struct unit_handlers *all)
     all->n = 0;
 }
 
-bool
-unit_handler_is_in_epoll_wait(const struct unit_handlers *all, uint32_t i)
+/* Opens file 'name' of what the kernel tells of thread 'i'.  Returns NULL if
+ * the thread does not run yet. */
+static FILE *
+open_proc_file(const struct unit_handlers *all, uint32_t i, const char *name)
 {
     unsigned int tid
         = atomic_count_get(CONST_CAST(atomic_count *, &all->handlers[i].tid));
     char path[64];
+
+    snprintf(path, sizeof path, "/proc/self/task/%u/%s", tid, name);
+    return tid ? fopen(path, "r") : NULL;
+}
+
+bool
+unit_handler_is_in_epoll_wait(const struct unit_handlers *all, uint32_t i)
+{
+    FILE *file = open_proc_file(all, i, "syscall");
     long int number;
-    FILE *file;
     bool is;
 
     /* The file holds the number of the system call in which the thread is
      * blocked, or "running". */
-    snprintf(path, sizeof path, "/proc/self/task/%u/syscall", tid);
-    file = tid ? fopen(path, "r") : NULL;
     if (!file) {
         return false;
     }
@@ -111,6 +119,23 @@ unit_handler_is_in_epoll_wait(const struct unit_handlers *all, uint32_t i)
                                                );
     fclose(file);
     return is;
+}
+
+uint64_t
+unit_handler_n_sleeps(const struct unit_handlers *all, uint32_t i)
+{
+    FILE *file = open_proc_file(all, i, "status");
+    unsigned long long int n = 0;
+    bool found = false;
+    char line[256];
+
+    unit_check(file != NULL);
+    while (!found && fgets(line, sizeof line, file)) {
+        found = sscanf(line, "voluntary_ctxt_switches: %llu", &n) == 1;
+    }
+    fclose(file);
+    unit_check(found);
+    return n;
 }
 
 bool

@@ -54,7 +54,10 @@ void unit_handlers_stop(struct unit_handlers *);
 bool unit_handler_is_in_epoll_wait(const struct unit_handlers *,
                                    uint32_t handler);
 
-/* True if that holds for all of them. */
+/* How often thread 'handler' has gone to sleep so far. */
+uint64_t unit_handler_n_sleeps(const struct unit_handlers *, uint32_t handler);
+
+/* True if all of them are blocked inside epoll_wait(). */
 bool unit_handlers_are_in_epoll_wait(const struct unit_handlers *);
 
 #endif /* tests/unit/unit-handlers.h */

@@ -19,6 +19,7 @@
 #include "odp-netlink.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
+#include "ovs-thread.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-msg.h"
 #include "util.h"
@@ -51,6 +52,19 @@ unit_init(const char *program)
 
     /* Most tests provoke warnings. */
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+}
+
+static void *
+unit_thread_main(void *aux OVS_UNUSED)
+{
+    return NULL;
+}
+
+void
+unit_start_threads(void)
+{
+    xpthread_join(ovs_thread_create("first", unit_thread_main, NULL), NULL);
+    ovsrcu_quiesce();
 }
 
 void

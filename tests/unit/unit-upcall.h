@@ -40,6 +40,12 @@ struct upcall_view;
  * main(). */
 void unit_init(const char *program);
 
+/* Makes the process one with several threads as far as Open vSwitch is
+ * concerned, with the one that runs what was postponed with RCU.  Left alone,
+ * whichever thread quiesces first does that, racing with others (harmlessly,
+ * but a thread sanitizer cannot know). */
+void unit_start_threads(void);
+
 /* A message under construction. */
 struct unit_msg {
     size_t len;
