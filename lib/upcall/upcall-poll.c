@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 
 #include "ovs-thread.h"
+#include "timeval.h"
 #include "upcall/upcall-handler.h"
 #include "util.h"
 
@@ -90,27 +91,38 @@ static int
 upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
                     nfds_t n, struct pollfd *self, int timeout)
 {
-    int others[UPCALL_POLL_MAX_OTHERS];
-    size_t n_others;
-    int n_events;
-    int n_ready;
+    long long int deadline = timeout > 0 ? time_msec() + timeout : 0;
+    int left = timeout;
 
     for (nfds_t i = 0; i < n; i++) {
         fds[i].revents = 0;
     }
-    n_events = upcall_handler_epoll_wait(handler, timeout, others,
-                                         ARRAY_SIZE(others), &n_others);
-    if (n_events < 0) {
-        errno = -n_events;
-        return -1;
-    }
+    for (;;) {
+        int others[UPCALL_POLL_MAX_OTHERS];
+        size_t n_others;
+        int n_events;
+        int n_ready;
 
-    n_ready = upcall_poll_set_others(self->fd, fds, n, others, n_others);
-    if (n_events > n_others) {
-        self->revents = POLLIN;
-        n_ready++;
+        n_events = upcall_handler_epoll_wait(handler, left, others,
+                                             ARRAY_SIZE(others), &n_others);
+        if (n_events < 0) {
+            errno = -n_events;
+            return -1;
+        }
+        n_ready = upcall_poll_set_others(self->fd, fds, n, others, n_others);
+        if (n_events > n_others) {
+            self->revents = POLLIN;
+            n_ready++;
+        }
+        if (n_ready || !n_events || !left) {
+            return n_ready;
+        }
+
+        /* Only descriptors that are polled no more. */
+        if (timeout > 0) {
+            left = MAX(0, deadline - time_msec());
+        }
     }
-    return n_ready;
 }
 
 int
