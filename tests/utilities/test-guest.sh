@@ -183,6 +183,8 @@ test_killed_command () {
 
 # $1 is the signal, $2 the status expected of it.
 interrupted () {
+    # What an earlier test left there must not be taken for this one's.
+    : > "$out/stdout"
     local pid rc
     # An interactive shell's background jobs get SIGINT, those of a script do
     # not; env undoes that.
