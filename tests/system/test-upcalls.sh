@@ -152,7 +152,10 @@ everything_is_accounted_for() {
     local received lost
     received=$(port_json v-n1 .received)
     lost=$(port_json v-n1 .lost)
-    note "received $received lost $lost"
+    if test "$received $lost" != "${last_account:-}"; then
+        last_account="$received $lost"
+        note "received $received lost $lost"
+    fi
     test "$lost" -gt 0 && test $((received + lost)) -eq "$1"
 }
 
