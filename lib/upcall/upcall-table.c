@@ -12,8 +12,10 @@
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-handler.h"
 #include "upcall/upcall-poll.h"
+#include "upcall/upcall-sched.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_table);
@@ -22,7 +24,7 @@ VLOG_DEFINE_THIS_MODULE(upcall_table);
  * than its maker. */
 struct upcall_set {
     uint32_t generation;
-    struct upcall_wake *wake;   /* Rung once the set is retired. */
+    struct upcall_sched *sched;
     uint32_t n;
     struct upcall_handler *handlers[];
 };
@@ -42,6 +44,7 @@ struct upcall_table {
     size_t n_channels OVS_GUARDED;
     uint32_t last_slot OVS_GUARDED; /* No higher port number was ever used. */
 
+    const struct upcall_engine_class *engine OVS_GUARDED;
     OVSRCU_TYPE(struct upcall_set *) set;
     atomic_uint32_t generation; /* Of 'set', or of none if there is none. */
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
@@ -95,6 +98,7 @@ upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
     table->dp_ifindex = dp_ifindex;
     table->packet_family = packet_family;
     ovs_mutex_init(&table->mutex);
+    table->engine = &upcall_engine_epoll;
     ovsrcu_init(&table->set, NULL);
     atomic_init(&table->generation, 0);
     ovsrcu_init(&table->adding, NULL);
@@ -112,7 +116,7 @@ upcall_set_destroy(struct upcall_set *set)
         for (uint32_t i = 0; i < set->n; i++) {
             upcall_handler_unref(set->handlers[i]);
         }
-        upcall_wake_unref(set->wake);
+        upcall_sched_unref(set->sched);
         free(set);
     }
 }
@@ -174,47 +178,56 @@ upcall_table_count_foreign__(struct upcall_table *table)
     atomic_count_inc(&table->foreign);
 }
 
-/* Makes a set of 'n' handlers that hold every channel of 'table'. */
+/* Registers every channel of 'table' with 'sched'. */
+static int
+upcall_table_add_all(struct upcall_table *table, struct upcall_sched *sched)
+    OVS_REQUIRES(table->mutex)
+{
+    struct upcall_channel *channel;
+    uint32_t slot;
+
+    UPCALL_TABLE_FOR_EACH (channel, slot, table) {
+        int error = upcall_sched_add(sched, channel);
+        if (error) {
+            VLOG_WARN("%s: adding the channel of port %s to the upcall "
+                      "handlers failed (%s)", table->name, channel->name,
+                      ovs_strerror(error));
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* Makes a set of 'n' handlers that serve every channel of 'table'. */
 static int
 upcall_set_create(struct upcall_table *table, uint32_t n, uint32_t generation,
                   struct upcall_set **setp)
     OVS_REQUIRES(table->mutex)
 {
     struct upcall_set *set = xzalloc(sizeof *set + n * sizeof *set->handlers);
-    struct upcall_channel *channel;
-    uint32_t slot;
     int error;
 
     *setp = NULL;
     set->generation = generation;
-    error = upcall_wake_create(&set->wake);
+    error = upcall_sched_create(generation, &set->sched);
     if (error) {
         VLOG_WARN("%s: creating upcall handlers failed (%s)", table->name,
                   ovs_strerror(error));
-        free(set);
-        return error;
+        goto error;
     }
-
     for (; set->n < n; set->n++) {
-        struct upcall_handler **handler = &set->handlers[set->n];
-
-        error = upcall_handler_create(table, set->n, generation, set->wake,
-                                      handler);
+        error = upcall_handler_create(table, set->n, generation, set->sched,
+                                      table->engine,
+                                      &set->handlers[set->n]);
         if (error) {
             VLOG_WARN("%s: creating upcall handler %"PRIu32" failed (%s)",
                       table->name, set->n, ovs_strerror(error));
             goto error;
         }
-        UPCALL_TABLE_FOR_EACH (channel, slot, table) {
-            error = upcall_handler_add(*handler, channel);
-            if (error) {
-                VLOG_WARN("%s: adding the channel of port %s to upcall "
-                          "handler %"PRIu32" failed (%s)", table->name,
-                          channel->name, set->n, ovs_strerror(error));
-                set->n++;
-                goto error;
-            }
-        }
+    }
+    error = upcall_table_add_all(table, set->sched);
+    if (error) {
+        goto error;
     }
     *setp = set;
     return 0;
@@ -241,7 +254,7 @@ upcall_set_retire(struct upcall_table *table, struct upcall_set *set)
     }
 
     /* Whoever sleeps in one of them looks for its handler anew. */
-    upcall_wake_ring(set->wake);
+    upcall_sched_retire(set->sched);
     ovsrcu_postpone(upcall_set_destroy, set);
 }
 
@@ -303,16 +316,6 @@ upcall_table_n_handlers(const struct upcall_table *table)
     return set ? set->n : 0;
 }
 
-/* Removes 'channel' from the first 'n' handlers. */
-static void
-upcall_set_del(const struct upcall_set *set, uint32_t n,
-               const struct upcall_channel *channel)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        upcall_handler_del(set->handlers[i], channel);
-    }
-}
-
 static void
 upcall_table_del__(struct upcall_table *table, uint32_t slot)
     OVS_REQUIRES(table->mutex)
@@ -326,7 +329,7 @@ upcall_table_del__(struct upcall_table *table, uint32_t slot)
     ovsrcu_set(&table->slots[slot], NULL);
     atomic_store_relaxed(&channel->dead, true);
     if (set) {
-        upcall_set_del(set, set->n, channel);
+        upcall_sched_del(set->sched, channel);
     }
     table->n_channels--;
 
@@ -362,20 +365,10 @@ upcall_table_add(struct upcall_table *table, uint32_t port_no,
      * that the port has already must stay if this fails. */
     ovsrcu_set(&table->adding, channel);
     set = set_get_protected(table);
-    for (uint32_t i = 0; set && i < set->n; i++) {
-        error = upcall_handler_add(set->handlers[i], channel);
-        if (error) {
-            VLOG_WARN("%s: adding the channel of port %s to upcall handler "
-                      "%"PRIu32" failed (%s)", table->name, name, i,
-                      ovs_strerror(error));
-            upcall_set_del(set, i, channel);
-
-            /* The caller keeps its reference; a handler that found the channel
-             * may be about to take one of its own. */
-            upcall_channel_ref(channel);
-            ovsrcu_postpone(upcall_channel_unref, channel);
-            break;
-        }
+    error = set ? upcall_sched_add(set->sched, channel) : 0;
+    if (error) {
+        VLOG_WARN("%s: adding the channel of port %s to the upcall handlers "
+                  "failed (%s)", table->name, name, ovs_strerror(error));
     }
     if (!error) {
         upcall_table_del__(table, slot);
@@ -468,7 +461,8 @@ upcall_table_recv_wait(struct upcall_table *table, uint32_t handler_id)
     } else if (upcall_handler_is_ready(handler)) {
         poll_immediate_wake();
     } else {
-        poll_fd_wait(upcall_handler_epoll_fd(handler), POLLIN);
+        poll_fd_wait(upcall_sched_epoll_fd(upcall_handler_sched(handler)),
+                     POLLIN);
         upcall_poll_arm(handler);
     }
 }

@@ -144,7 +144,9 @@ struct upcall_handler_stats {
     uint64_t empty_wakeups;     /* Of these, found no upcall. */
     uint64_t batches;           /* Batches with an upcall. */
     uint64_t upcalls;           /* Upcalls handed out. */
-    uint64_t receives;          /* Receive calls on sockets. */
+    uint64_t receives;          /* Receive system calls. */
+    uint64_t steals;            /* Turns of channels that another handler had
+                                 * served before. */
 };
 
 struct upcall_table_info {
