@@ -109,47 +109,23 @@ upcall_channel_fd(const struct upcall_channel *channel)
     return mnl_socket_get_fd(channel->sock);
 }
 
-/* Number of the generation in an owner word. */
-static inline uint32_t
-token_generation(uint32_t token)
+bool
+upcall_channel_take(struct upcall_channel *channel, uint32_t token)
 {
-    return token >> UPCALL_TOKEN_HANDLER_BITS;
+    uint32_t owner = 0;
+
+    return atomic_compare_exchange_strong(&channel->owner, &owner, token);
 }
 
-bool
-upcall_channel_take(struct upcall_channel *channel, uint32_t token,
-                    bool current)
-{
-    uint32_t owner;
-
-    atomic_read_relaxed(&channel->owner, &owner);
-    for (;;) {
-        if (owner
-            && (!current
-                || token_generation(owner) == token_generation(token))) {
-            return false;
-        }
-
-        /* Pairs with the exchange in upcall_channel_pass() by which the
-         * previous owner let go. */
-        if (atomic_compare_exchange_weak_explicit(&channel->owner, &owner,
-                                                  token, memory_order_acquire,
-                                                  memory_order_relaxed)) {
-            return true;
-        }
-    }
-}
-
-bool
+void
 upcall_channel_pass(struct upcall_channel *channel, uint32_t from,
                     uint32_t to)
 {
-    /* Releases what 'from' wrote to whoever takes the channel from 'to'; where
-     * 'from' is the run queue, acquires what the handler wrote that put the
-     * channel there. */
-    return atomic_compare_exchange_strong_explicit(&channel->owner, &from, to,
-                                                   memory_order_acq_rel,
-                                                   memory_order_relaxed);
+    uint32_t owner = from;
+    bool passed;
+
+    passed = atomic_compare_exchange_strong(&channel->owner, &owner, to);
+    ovs_assert(passed);
 }
 
 bool

@@ -32,10 +32,9 @@
  *
  * A handler keeps a channel until the upcalls that it took were processed.
  *
- * The generation is that of the set of handlers.  A handler takes over what is
- * left from an earlier generation (whose threads are gone or about to see that
- * their handlers are retired), so that replacing the handlers needs no walk
- * over the channels and no waiting.
+ * The generation is that of the set of handlers.  When a set is replaced, its
+ * handlers let go of what they have once their batch is over (see
+ * upcall-table.h); nobody takes it from them.
  *
  *
  * Thread safety
@@ -51,11 +50,9 @@
  *          writer.  Draining takes messages away from the owner, whose order
  *          it does not disturb.
  *
- * Taking and passing are acquire and release operations on the word, and carry
- * what the owner wrote from one owner to the next.  What the owner writes is
- * atomic all the same, because a retired handler may still be at it when
- * another one takes the channel over; the counters can then miss a message, at
- * a change of the number of handlers.
+ * Taking and passing are sequentially consistent: they carry what the owner
+ * wrote from one owner to the next, and a handler that lets go of a channel
+ * while its set is replaced either sees that or is seen (upcall-handler.c).
  *
  *
  * Life cycle
@@ -124,7 +121,7 @@ struct upcall_channel {
 
 /* An owner word: the generation, then the handler's index plus one.  A
  * generation comes back after 2^20 changes of the set of handlers, long after
- * the last channel that its handlers may have left was taken over. */
+ * its handlers have let go of their last channel. */
 #define UPCALL_TOKEN_HANDLER_BITS 12
 #define UPCALL_MAX_HANDLERS ((1u << UPCALL_TOKEN_HANDLER_BITS) - 1)
 #define UPCALL_MAX_GENERATION (1u << (32 - UPCALL_TOKEN_HANDLER_BITS))
@@ -155,15 +152,12 @@ void upcall_channel_unref(struct upcall_channel *channel);
 
 int upcall_channel_fd(const struct upcall_channel *);
 
-/* Makes 'token' the owner of 'channel' if nobody is or, if 'current' says that
- * the token's generation is the current one, if the owner is of another
- * generation.  Returns true if it was done. */
-bool upcall_channel_take(struct upcall_channel *, uint32_t token,
-                         bool current);
+/* Makes 'token' the owner of 'channel' if nobody is.  Returns true if it was
+ * done. */
+bool upcall_channel_take(struct upcall_channel *, uint32_t token);
 
-/* Makes 'to' the owner of 'channel', whose owner is 'from'.  Returns false if
- * it no longer is, because the channel was taken over. */
-bool upcall_channel_pass(struct upcall_channel *, uint32_t from, uint32_t to);
+/* Makes 'to' the owner of 'channel', whose owner is 'from'. */
+void upcall_channel_pass(struct upcall_channel *, uint32_t from, uint32_t to);
 
 bool upcall_channel_is_dead(const struct upcall_channel *);
 

@@ -35,6 +35,7 @@ struct upcall_handler {
     struct upcall_table *table;
     struct upcall_sched *sched;
     struct upcall_engine *engine;
+    struct upcall_handler *predecessor; /* To be brought to its end, or NULL. */
     struct ovs_refcount refcount;
     uint32_t index;
     uint32_t generation;
@@ -56,7 +57,6 @@ struct upcall_handler {
     unsigned int n_msgs;        /* Messages received. */
     unsigned int next_msg;      /* First one not looked at. */
     unsigned int n_turns;       /* Turns used up, for sampling. */
-    atomic_uint32_t n_pending;  /* 'n_msgs' - 'next_msg', for others. */
     struct upcall_rx rx[UPCALL_BATCH];
     struct upcall_channel *channels[UPCALL_BATCH]; /* Of each message; a
                                                     * reference is in one of
@@ -108,7 +108,6 @@ upcall_handler_create(struct upcall_table *table, uint32_t index,
     upcall_fifo_init(&handler->sparse);
     upcall_fifo_init(&handler->served);
     upcall_fifo_init(&handler->spent);
-    atomic_init(&handler->n_pending, 0);
     atomic_init(&handler->wakeups, 0);
     atomic_init(&handler->empty_wakeups, 0);
     atomic_init(&handler->batches, 0);
@@ -143,27 +142,11 @@ upcall_handler_unref(struct upcall_handler *handler)
         fifo_destroy(&handler->sparse);
         fifo_destroy(&handler->served);
         fifo_destroy(&handler->spent);
+        upcall_handler_unref(handler->predecessor);
         handler->engine->class->destroy(handler->engine);
         upcall_sched_unref(handler->sched);
         free(handler);
     }
-}
-
-unsigned int
-upcall_handler_n_pending(const struct upcall_handler *handler)
-{
-    uint32_t n;
-
-    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &handler->n_pending),
-                        &n);
-    return n;
-}
-
-static void
-upcall_handler_set_pending(struct upcall_handler *handler)
-{
-    atomic_store_relaxed(&handler->n_pending,
-                         handler->n_msgs - handler->next_msg);
 }
 
 struct upcall_sched *
@@ -188,6 +171,38 @@ upcall_handler_wait(struct upcall_handler *handler, int timeout, bool *ready,
     return error;
 }
 
+/* Lets go of 'channel', whose next upcall is an event again. */
+static void
+upcall_handler_let_go(struct upcall_handler *handler,
+                      struct upcall_channel *channel)
+{
+    if (!upcall_channel_is_dead(channel)) {
+        upcall_channel_pass(channel, handler->token, 0);
+        upcall_sched_arm(handler->sched, channel);
+
+        /* A new set of handlers has the channel armed from its beginning on,
+         * but one of them may have seen the event before the channel was let
+         * go, and left it.  Reading the generation after the owner word was
+         * written pairs with writing the generation before handlers of the new
+         * set read the word: one of the two sees the other. */
+        if (!upcall_table_is_current__(handler->table, handler->generation)) {
+            upcall_table_arm__(handler->table, channel);
+        }
+    }
+    upcall_channel_unref(channel);
+}
+
+/* Puts 'channel' at the end of the run queue. */
+static void
+upcall_handler_enqueue(struct upcall_handler *handler,
+                       struct upcall_channel *channel)
+{
+    if (upcall_channel_is_dead(channel)
+        || !upcall_sched_push(handler->sched, channel, handler->token)) {
+        upcall_handler_let_go(handler, channel);
+    }
+}
+
 /* Lets go of the channels that the last batch has served. */
 static void
 upcall_handler_release(struct upcall_handler *handler)
@@ -195,24 +210,62 @@ upcall_handler_release(struct upcall_handler *handler)
     struct upcall_channel *channel;
 
     while ((channel = upcall_fifo_pop(&handler->served)) != NULL) {
-        if (!upcall_channel_is_dead(channel)
-            && upcall_channel_pass(channel, handler->token, 0)) {
-            upcall_sched_arm(handler->sched, channel);
-        }
-        upcall_channel_unref(channel);
+        upcall_handler_let_go(handler, channel);
     }
 
     uint64_t now = upcall_fifo_is_empty(&handler->spent) ? 0 : now_usec();
     while ((channel = upcall_fifo_pop(&handler->spent)) != NULL) {
         atomic_store_relaxed(&channel->ready_at, now);
-        if (!upcall_channel_is_dead(channel)
-            && upcall_channel_pass(channel, handler->token,
-                                   upcall_token_queue(handler->generation))) {
-            upcall_sched_push(handler->sched, channel);
-        } else {
-            upcall_channel_unref(channel);
-        }
+        upcall_handler_enqueue(handler, channel);
     }
+}
+
+void
+upcall_handler_set_predecessor(struct upcall_handler *handler,
+                               struct upcall_handler *predecessor)
+{
+    handler->predecessor = predecessor;
+}
+
+unsigned int
+upcall_handler_abandon(struct upcall_handler *handler)
+{
+    unsigned int n_lost = handler->n_msgs - handler->next_msg;
+    struct upcall_channel *channel;
+
+    if (handler->predecessor) {
+        n_lost += upcall_handler_abandon(handler->predecessor);
+        upcall_handler_unref(handler->predecessor);
+        handler->predecessor = NULL;
+    }
+    while ((channel = upcall_fifo_pop(&handler->sparse))
+           || (channel = upcall_fifo_pop(&handler->served))
+           || (channel = upcall_fifo_pop(&handler->spent))) {
+        upcall_handler_let_go(handler, channel);
+    }
+    handler->n_msgs = handler->next_msg = 0;
+    handler->in_batch = false;
+    return n_lost;
+}
+
+/* Finds the handler whose batch is to be brought to its end: 'handler' or one
+ * that it replaced, the earliest first.  Returns NULL if none is in a batch;
+ * then those that 'handler' replaced are done. */
+static struct upcall_handler *
+upcall_handler_in_batch(struct upcall_handler *handler)
+{
+    if (handler->predecessor) {
+        struct upcall_handler *earlier;
+
+        earlier = upcall_handler_in_batch(handler->predecessor);
+        if (earlier) {
+            return earlier;
+        }
+        upcall_handler_abandon(handler->predecessor);
+        upcall_handler_unref(handler->predecessor);
+        handler->predecessor = NULL;
+    }
+    return handler->in_batch ? handler : NULL;
 }
 
 /* Puts 'channel', which became readable and now belongs to the handler, where
@@ -226,11 +279,8 @@ upcall_handler_activate(struct upcall_handler *handler,
     if (upcall_turn_activate(&channel->turn, upcall_sched_pushed(sched),
                              upcall_sched_popped(sched))) {
         upcall_fifo_push(&handler->sparse, channel);
-    } else if (upcall_channel_pass(channel, handler->token,
-                                   upcall_token_queue(handler->generation))) {
-        upcall_sched_push(sched, channel);
     } else {
-        upcall_channel_unref(channel);
+        upcall_handler_enqueue(handler, channel);
     }
 }
 
@@ -239,8 +289,6 @@ static void
 upcall_handler_take(struct upcall_handler *handler,
                     struct upcall_events *events)
 {
-    bool current = upcall_table_is_current__(handler->table,
-                                             handler->generation);
     uint64_t now = events->n_channels ? now_usec() : 0;
 
     for (size_t i = 0; i < events->n_channels; i++) {
@@ -254,7 +302,7 @@ upcall_handler_take(struct upcall_handler *handler,
             /* The event outlived its channel. */
             continue;
         }
-        if (upcall_channel_take(channel, handler->token, current)) {
+        if (upcall_channel_take(channel, handler->token)) {
             atomic_store_relaxed(&channel->ready_at, now);
             upcall_handler_activate(handler, channel);
         } else {
@@ -456,7 +504,6 @@ upcall_handler_serve(struct upcall_handler *handler, const char *dp_name)
     for (size_t i = 0; i < n; i++) {
         upcall_handler_account(handler, channels[i], &reads[i], dp_name);
     }
-    upcall_handler_set_pending(handler);
     return true;
 }
 
@@ -473,7 +520,6 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
     const struct upcall_rx *rx = &handler->rx[i];
     uint64_t ready_at;
 
-    upcall_handler_set_pending(handler);
     if (rx->truncated
         || upcall_msg_parse(rx->data, rx->len, packet_family, view)) {
         upcall_count(&channel->malformed, 1);
@@ -497,7 +543,11 @@ upcall_handler_recv(struct upcall_handler *handler, uint16_t packet_family,
                     int dp_ifindex, const char *dp_name,
                     struct upcall_view *view)
 {
-    if (!handler->in_batch) {
+    struct upcall_handler *in_batch = upcall_handler_in_batch(handler);
+
+    if (in_batch) {
+        handler = in_batch;
+    } else {
         upcall_handler_begin_batch(handler);
     }
     for (;;) {
@@ -520,7 +570,8 @@ bool
 upcall_handler_is_ready(const struct upcall_handler *handler)
 {
     /* What was served has to be let go of before the handler sleeps. */
-    return (handler->in_batch || handler->events.n_channels
+    return (handler->in_batch || handler->predecessor
+            || handler->events.n_channels
             || !upcall_fifo_is_empty(&handler->sparse)
             || !upcall_fifo_is_empty(&handler->served)
             || !upcall_fifo_is_empty(&handler->spent)

@@ -25,7 +25,10 @@
  *      the run queue.
  *
  * A handler belongs to a set (upcall-table.c) with a generation number.  A set
- * is never changed, only replaced.
+ * is never changed, only replaced.  The handler that takes the place of another
+ * one of the same index has it as its predecessor: the thread first brings the
+ * predecessor's batch to its end and lets go of its channels, and so loses and
+ * reorders nothing.
  *
  * Thread safety: create and destroy belong to the control thread, under the
  * table's mutex; stats may be read by any thread; the rest belongs to the
@@ -47,29 +50,40 @@ struct upcall_channel *upcall_table_lookup__(const struct upcall_table *,
                                              uint32_t port_no,
                                              uint32_t serial);
 
-/* Tells whether 'generation' is the table's current one. */
+/* Tells whether 'generation' is the table's current one.  Sequentially
+ * consistent. */
 bool upcall_table_is_current__(const struct upcall_table *,
                                uint32_t generation);
+
+/* Arms 'channel' with the handlers that the table has now. */
+void upcall_table_arm__(struct upcall_table *, const struct upcall_channel *);
 
 /* Counts messages that another datapath sent. */
 void upcall_table_count_foreign__(struct upcall_table *);
 
 /* Creates handler 'index' of generation 'generation', which takes channels from
- * 'sched' and upcalls from them with an engine of class 'engine'.  Returns 0 or
- * a positive errno value. */
+ * 'sched' and upcalls from them with an engine of class 'engine'.
+ * Returns 0 or a positive errno value. */
 int upcall_handler_create(struct upcall_table *, uint32_t index,
                           uint32_t generation, struct upcall_sched *sched,
                           const struct upcall_engine_class *engine,
                           struct upcall_handler **);
+/* Makes 'predecessor', whose reference it takes over, what 'handler' has to
+ * bring to an end first.  Before others can see 'handler'. */
+void upcall_handler_set_predecessor(struct upcall_handler *handler,
+                                    struct upcall_handler *predecessor);
+
+/* Lets go of all channels.  For the handler's thread between batches, or for
+ * anybody once no thread uses the handler any more.  Returns the number of
+ * upcalls that were taken and not handed out, and are lost. */
+unsigned int upcall_handler_abandon(struct upcall_handler *);
+
 void upcall_handler_ref(struct upcall_handler *);
 void upcall_handler_unref(struct upcall_handler *);
 
 int upcall_handler_recv(struct upcall_handler *, uint16_t packet_family,
                         int dp_ifindex, const char *dp_name,
                         struct upcall_view *);
-
-/* Number of upcalls taken from sockets and not handed out. */
-unsigned int upcall_handler_n_pending(const struct upcall_handler *);
 
 /* True if upcall_handler_recv() should be called without waiting. */
 bool upcall_handler_is_ready(const struct upcall_handler *);

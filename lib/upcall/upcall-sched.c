@@ -40,6 +40,7 @@ struct upcall_sched {
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         struct ovs_mutex mutex;
         struct upcall_fifo queue OVS_GUARDED;
+        bool retired OVS_GUARDED;
         struct upcall_watch watches[UPCALL_WATCHES] OVS_GUARDED;
         atomic_uint64_t pushed; /* These are written with the mutex held. */
         atomic_uint64_t popped;
@@ -186,8 +187,24 @@ ring(int fd)
 }
 
 void
-upcall_sched_retire(struct upcall_sched *sched)
+upcall_sched_retire(struct upcall_sched *sched,
+                    void (*let_go)(struct upcall_channel *, void *aux),
+                    void *aux)
 {
+    struct upcall_channel *channel;
+    struct upcall_fifo queue;
+
+    ovs_mutex_lock(&sched->mutex);
+    sched->retired = true;
+    queue = sched->queue;
+    upcall_fifo_init(&sched->queue);
+    atomic_store(&sched->n_queued, 0);
+    ovs_mutex_unlock(&sched->mutex);
+
+    while ((channel = upcall_fifo_pop(&queue)) != NULL) {
+        let_go(channel, aux);
+    }
+    upcall_fifo_uninit(&queue);
     ring(sched->retire_fd);
 }
 
@@ -342,41 +359,46 @@ counter_inc(atomic_uint64_t *counter)
     atomic_store_relaxed(counter, value + 1);
 }
 
-void
-upcall_sched_push(struct upcall_sched *sched, struct upcall_channel *channel)
+bool
+upcall_sched_push(struct upcall_sched *sched, struct upcall_channel *channel,
+                  uint32_t token)
 {
+    bool retired;
+
     ovs_mutex_lock(&sched->mutex);
-    upcall_fifo_push(&sched->queue, channel);
-    counter_inc(&sched->pushed);
-    atomic_store(&sched->n_queued, sched->queue.n);
+    retired = sched->retired;
+    if (!retired) {
+        upcall_channel_pass(channel, token,
+                            upcall_token_queue(sched->generation));
+        upcall_fifo_push(&sched->queue, channel);
+        counter_inc(&sched->pushed);
+        atomic_store(&sched->n_queued, sched->queue.n);
+    }
     ovs_mutex_unlock(&sched->mutex);
+    return !retired;
 }
 
 struct upcall_channel *
 upcall_sched_pop(struct upcall_sched *sched, uint32_t token)
 {
-    for (;;) {
-        struct upcall_channel *channel;
+    struct upcall_channel *channel;
 
-        if (!upcall_sched_n_queued(sched)) {
-            return NULL;
-        }
-        ovs_mutex_lock(&sched->mutex);
-        channel = upcall_fifo_pop(&sched->queue);
-        if (channel) {
-            counter_inc(&sched->popped);
-            atomic_store(&sched->n_queued, sched->queue.n);
-        }
-        ovs_mutex_unlock(&sched->mutex);
-
-        if (!channel
-            || upcall_channel_pass(channel,
-                                   upcall_token_queue(sched->generation),
-                                   token)) {
-            return channel;
-        }
-        upcall_channel_unref(channel);
+    if (!upcall_sched_n_queued(sched)) {
+        return NULL;
     }
+    ovs_mutex_lock(&sched->mutex);
+    channel = upcall_fifo_pop(&sched->queue);
+    if (channel) {
+        counter_inc(&sched->popped);
+        atomic_store(&sched->n_queued, sched->queue.n);
+    }
+    ovs_mutex_unlock(&sched->mutex);
+
+    if (channel) {
+        upcall_channel_pass(channel, upcall_token_queue(sched->generation),
+                            token);
+    }
+    return channel;
 }
 
 static uint32_t

@@ -72,8 +72,12 @@ int upcall_sched_epoll_fd(const struct upcall_sched *);
 int upcall_sched_add(struct upcall_sched *, const struct upcall_channel *);
 void upcall_sched_del(struct upcall_sched *, const struct upcall_channel *);
 
-/* Wakes the handlers that sleep, and from now on each that is about to. */
-void upcall_sched_retire(struct upcall_sched *);
+/* Wakes the handlers that sleep, and from now on each that is about to; takes
+ * no more channels into the run queue, and gives those in it to 'let_go', whose
+ * owner is still the run queue, with their references. */
+void upcall_sched_retire(struct upcall_sched *,
+                         void (*let_go)(struct upcall_channel *, void *aux),
+                         void *aux);
 
 /* Arms 'channel', which its owner has let go, unless it was unregistered. */
 void upcall_sched_arm(struct upcall_sched *, const struct upcall_channel *);
@@ -122,9 +126,11 @@ void upcall_sched_unwanted(struct upcall_sched *, uint32_t bits);
 bool upcall_sched_sleep_begin(struct upcall_sched *);
 void upcall_sched_sleep_end(struct upcall_sched *);
 
-/* Puts 'channel', whose owner the run queue has been made, at the end of it.
- * Takes over the caller's reference. */
-void upcall_sched_push(struct upcall_sched *, struct upcall_channel *);
+/* Makes the run queue the owner of 'channel' in place of 'token' and puts it at
+ * the end.  Takes over the caller's reference.  Returns false, with nothing
+ * done, if the handlers are retired. */
+bool upcall_sched_push(struct upcall_sched *, struct upcall_channel *,
+                       uint32_t token);
 
 /* Takes the first channel from the run queue, with its reference.  Makes
  * 'token' its owner.  Returns NULL if the queue is empty. */

@@ -15,6 +15,7 @@
 #include "upcall/upcall-engine.h"
 #include "upcall/upcall-handler.h"
 #include "upcall/upcall-poll.h"
+#include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
 #include "util.h"
 
@@ -35,6 +36,7 @@ struct upcall_set {
 typedef OVSRCU_TYPE(struct upcall_channel *) upcall_slot;
 
 struct upcall_table {
+    struct ovs_refcount refcount;   /* The user, and orphaned handlers. */
     char *name;
     int dp_ifindex;
     uint16_t packet_family;
@@ -94,6 +96,7 @@ upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
 {
     struct upcall_table *table = xzalloc(sizeof *table);
 
+    ovs_refcount_init(&table->refcount);
     table->name = xstrdup(name);
     table->dp_ifindex = dp_ifindex;
     table->packet_family = packet_family;
@@ -121,16 +124,24 @@ upcall_set_destroy(struct upcall_set *set)
     }
 }
 
+static void
+upcall_table_unref(struct upcall_table *table)
+{
+    if (upcall_refcount_unref(&table->refcount)) {
+        ovs_mutex_destroy(&table->mutex);
+        free(table->slots);
+        free(table->name);
+        free(table);
+    }
+}
+
 void
 upcall_table_destroy(struct upcall_table *table)
 {
     if (table) {
         upcall_table_set_handlers(table, 0);
         upcall_table_del_all(table);
-        ovs_mutex_destroy(&table->mutex);
-        free(table->slots);
-        free(table->name);
-        free(table);
+        upcall_table_unref(table);
     }
 }
 
@@ -167,9 +178,22 @@ upcall_table_is_current__(const struct upcall_table *table,
     uint32_t current;
 
     /* Pairs with the store in upcall_table_publish(). */
-    atomic_read_explicit(CONST_CAST(atomic_uint32_t *, &table->generation),
-                         &current, memory_order_acquire);
+    atomic_read(CONST_CAST(atomic_uint32_t *, &table->generation), &current);
     return current == generation;
+}
+
+void
+upcall_table_arm__(struct upcall_table *table,
+                   const struct upcall_channel *channel)
+{
+    struct upcall_set *set;
+
+    ovs_mutex_lock(&table->mutex);
+    set = set_get_protected(table);
+    if (set) {
+        upcall_sched_arm(set->sched, channel);
+    }
+    ovs_mutex_unlock(&table->mutex);
 }
 
 void
@@ -237,25 +261,69 @@ error:
     return error;
 }
 
-/* Counts what the handlers of 'set' took and did not hand out. */
+/* A handler that no other one of the same index took the place of. */
+struct upcall_orphan {
+    struct upcall_table *table;
+    struct upcall_handler *handler;
+};
+
+/* Runs when no thread receives for the handler any more. */
 static void
-upcall_set_retire(struct upcall_table *table, struct upcall_set *set)
+upcall_orphan_destroy(struct upcall_orphan *orphan)
+{
+    struct upcall_table *table = orphan->table;
+    unsigned int n_lost = upcall_handler_abandon(orphan->handler);
+
+    if (n_lost) {
+        ovs_mutex_lock(&table->mutex);
+        table->abandoned += n_lost;
+        ovs_mutex_unlock(&table->mutex);
+        VLOG_WARN("%s: an upcall handler was removed within a batch, "
+                  "%u upcalls lost", table->name, n_lost);
+    }
+    upcall_handler_unref(orphan->handler);
+    upcall_table_unref(table);
+    free(orphan);
+}
+
+/* Arms 'channel', which was in the run queue of handlers that are retired, with
+ * those of now. */
+static void
+upcall_table_let_go(struct upcall_channel *channel, void *table_)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct upcall_table *table = table_;
+    struct upcall_set *set = set_get_protected(table);
+    uint32_t owner;
+
+    atomic_read(&channel->owner, &owner);
+    upcall_channel_pass(channel, owner, 0);
+    if (set && !upcall_channel_is_dead(channel)) {
+        upcall_sched_arm(set->sched, channel);
+    }
+    upcall_channel_unref(channel);
+}
+
+/* Retires 'old', whose place another set may have taken. */
+static void
+upcall_set_retire(struct upcall_table *table, struct upcall_set *old)
     OVS_REQUIRES(table->mutex)
 {
-    unsigned int n_pending = 0;
+    const struct upcall_set *set = set_get_protected(table);
 
-    for (uint32_t i = 0; i < set->n; i++) {
-        n_pending += upcall_handler_n_pending(set->handlers[i]);
-    }
-    if (n_pending) {
-        table->abandoned += n_pending;
-        VLOG_WARN("%s: upcall handlers were changed within a batch, "
-                  "%u upcalls lost", table->name, n_pending);
+    for (uint32_t i = set ? MIN(set->n, old->n) : 0; i < old->n; i++) {
+        struct upcall_orphan *orphan = xmalloc(sizeof *orphan);
+
+        ovs_refcount_ref(&table->refcount);
+        orphan->table = table;
+        upcall_handler_ref(old->handlers[i]);
+        orphan->handler = old->handlers[i];
+        ovsrcu_postpone(upcall_orphan_destroy, orphan);
     }
 
     /* Whoever sleeps in one of them looks for its handler anew. */
-    upcall_sched_retire(set->sched);
-    ovsrcu_postpone(upcall_set_destroy, set);
+    upcall_sched_retire(old->sched, upcall_table_let_go, table);
+    ovsrcu_postpone(upcall_set_destroy, old);
 }
 
 static void
@@ -264,11 +332,15 @@ upcall_table_publish(struct upcall_table *table, struct upcall_set *set)
 {
     struct upcall_set *old = set_get_protected(table);
 
-    /* From here on handlers of the old set take no channel from others (see
-     * upcall_channel_take()). */
+    for (uint32_t i = 0; set && old && i < MIN(set->n, old->n); i++) {
+        upcall_handler_ref(old->handlers[i]);
+        upcall_handler_set_predecessor(set->handlers[i], old->handlers[i]);
+    }
+
+    /* Before any handler of the new set takes a channel: see
+     * upcall_handler_let_go(). */
     if (set) {
-        atomic_store_explicit(&table->generation, set->generation,
-                              memory_order_release);
+        atomic_store(&table->generation, set->generation);
     }
     ovsrcu_set(&table->set, set);
     if (old) {
@@ -276,10 +348,33 @@ upcall_table_publish(struct upcall_table *table, struct upcall_set *set)
     }
 }
 
+/* Replaces the handlers by 'n' new ones. */
+static int
+upcall_table_replace(struct upcall_table *table, uint32_t n)
+    OVS_REQUIRES(table->mutex)
+{
+    struct upcall_set *set = NULL;
+
+    if (n) {
+        uint32_t generation;
+        int error;
+
+        /* 0 would make the token of the run queue that of nobody. */
+        atomic_read_relaxed(&table->generation, &generation);
+        generation = (generation + 1) % UPCALL_MAX_GENERATION;
+        error = upcall_set_create(table, n, MAX(generation, 1), &set);
+        if (error) {
+            return error;
+        }
+    }
+    upcall_table_publish(table, set);
+    return 0;
+}
+
 int
 upcall_table_set_handlers(struct upcall_table *table, uint32_t n)
 {
-    struct upcall_set *old, *set = NULL;
+    const struct upcall_set *old;
     int error = 0;
 
     if (n > UPCALL_MAX_HANDLERS) {
@@ -291,20 +386,45 @@ upcall_table_set_handlers(struct upcall_table *table, uint32_t n)
     ovs_mutex_lock(&table->mutex);
     old = set_get_protected(table);
     if (n != (old ? old->n : 0)) {
-        if (n) {
-            uint32_t generation;
+        error = upcall_table_replace(table, n);
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return error;
+}
 
-            /* 0 would make the token of a handler that of no generation. */
-            atomic_read_relaxed(&table->generation, &generation);
-            generation = (generation + 1) % UPCALL_MAX_GENERATION;
-            error = upcall_set_create(table, n, MAX(generation, 1), &set);
+int
+upcall_table_set_engine(struct upcall_table *table,
+                        const struct upcall_engine_class *engine)
+{
+    const struct upcall_engine_class *old_engine;
+    const struct upcall_set *old;
+    int error = 0;
+
+    ovs_mutex_lock(&table->mutex);
+    old_engine = table->engine;
+    old = set_get_protected(table);
+    if (engine != old_engine) {
+        table->engine = engine;
+        if (old) {
+            error = upcall_table_replace(table, old->n);
         }
-        if (!error) {
-            upcall_table_publish(table, set);
+        if (error) {
+            table->engine = old_engine;
         }
     }
     ovs_mutex_unlock(&table->mutex);
     return error;
+}
+
+const char *
+upcall_table_engine_name(const struct upcall_table *table)
+{
+    const char *name;
+
+    ovs_mutex_lock(&table->mutex);
+    name = table->engine->name;
+    ovs_mutex_unlock(&table->mutex);
+    return name;
 }
 
 uint32_t
