@@ -23,6 +23,7 @@ lib_libkdp_a_SOURCES = \
 	lib/upcall/upcall-channel.c \
 	lib/upcall/upcall-channel.h \
 	lib/upcall/upcall-engine-epoll.c \
+	lib/upcall/upcall-engine-uring.c \
 	lib/upcall/upcall-engine.c \
 	lib/upcall/upcall-engine.h \
 	lib/upcall/upcall-fd-limit.c \

@@ -3,9 +3,25 @@
 #include <config.h>
 #include "upcall/upcall-engine.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #include "util.h"
+
+const struct upcall_engine_class *
+upcall_engine_lookup(const char *name)
+{
+    static const struct upcall_engine_class *const classes[] = {
+        &upcall_engine_epoll, &upcall_engine_uring,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+        if (!strcmp(classes[i]->name, name)) {
+            return classes[i];
+        }
+    }
+    return NULL;
+}
 
 /* Nearly all of the buffers is never touched, because most upcalls are small.
  * Under --mlockall the kernel would back all of it with memory, 5 MB for each

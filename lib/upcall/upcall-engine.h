@@ -15,6 +15,7 @@
  *      engine      how
  *      --------    -----------------------------------------------------
  *      epoll       one recvmmsg() for each channel
+ *      io_uring    one io_uring_enter() for all channels of a read() call
  *
  * A batch: begin() makes all buffers free, then several read() calls fill them
  * in turn.  A read leaves nothing under way: when it returns, no message is on
@@ -55,6 +56,10 @@ struct upcall_rx {
 struct upcall_engine_class {
     const char *name;
 
+    /* Checks that the kernel has what the engine needs.  Returns 0 or a
+     * positive errno value.  Null if nothing can be missing. */
+    int (*probe)(void);
+
     /* Makes an engine with buffers for 'n_msgs' messages.  Returns 0 or a
      * positive errno value. */
     int (*create)(unsigned int n_msgs, struct upcall_engine **);
@@ -76,6 +81,10 @@ struct upcall_engine {
 };
 
 extern const struct upcall_engine_class upcall_engine_epoll;
+extern const struct upcall_engine_class upcall_engine_uring;
+
+/* Finds the class called 'name', or returns NULL. */
+const struct upcall_engine_class *upcall_engine_lookup(const char *name);
 
 /* Maps buffers for 'n_msgs' messages of 'msg_size' bytes, or returns NULL with
  * errno set. */

@@ -15,6 +15,7 @@ unit_tests = \
 	tests/unit/test-nl-conn \
 	tests/unit/test-unixctl-override \
 	tests/unit/test-upcall-channel \
+	tests/unit/test-upcall-engine \
 	tests/unit/test-upcall-msg \
 	tests/unit/test-upcall-poll \
 	tests/unit/test-upcall-show \
@@ -56,6 +57,8 @@ tests_unit_test_unixctl_override_SOURCES = \
 	tests/unit/test-unixctl-override.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
+tests_unit_test_upcall_engine_SOURCES = \
+	tests/unit/test-upcall-engine.c $(unit_common)
 tests_unit_test_upcall_msg_SOURCES = \
 	tests/unit/test-upcall-msg.c $(unit_common)
 tests_unit_test_upcall_poll_SOURCES = \
@@ -73,7 +76,7 @@ tests_unit_test_upcall_threads_SOURCES = \
 # in a circle: Open vSwitch calls our poll().
 LDADD = \
 	$(GROUP_BEGIN) lib/libkdp.a $(OVS_ARCHIVES) $(OVS_LIBS) $(GROUP_END) \
-	$(LIBMNL_LIBS) $(CMOCKA_LIBS)
+	$(LIBMNL_LIBS) $(LIBURING_LIBS) $(CMOCKA_LIBS)
 
 unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
