@@ -7,7 +7,10 @@ lib_libkdp_a_SOURCES = \
 	lib/dpif-netlink-kdp-private.h \
 	lib/dpif-netlink-kdp.c \
 	lib/dpif-netlink-kdp.h \
+	lib/kdp-config.c \
 	lib/kdp-datapath.c \
+	lib/kdp-dispatch.c \
+	lib/kdp-show.c \
 	lib/kdp-version.c \
 	lib/kdp-version.h \
 	lib/netdev-linux-kdp.c \

@@ -113,18 +113,35 @@ struct upcall_channel {
     atomic_uint64_t lost_base;
 };
 
-/* The channel that belongs to no port. */
-#define UPCALL_PORT_NONE UINT32_MAX
-
-/* Largest port number of the kernel datapath plus one (DP_MAX_PORTS). */
-#define UPCALL_MAX_PORTS 65536
-
 /* An owner word: the generation, then the handler's index plus one.  A
  * generation comes back after 2^20 changes of the set of handlers, long after
  * its handlers have let go of their last channel. */
 #define UPCALL_TOKEN_HANDLER_BITS 12
 #define UPCALL_MAX_HANDLERS ((1u << UPCALL_TOKEN_HANDLER_BITS) - 1)
 #define UPCALL_MAX_GENERATION (1u << (32 - UPCALL_TOKEN_HANDLER_BITS))
+
+/* Largest port number of the kernel datapath plus one (DP_MAX_PORTS). */
+#define UPCALL_MAX_PORTS 65536
+
+/* In place of a port number: the channel that belongs to no port, and the
+ * channel of those CPUs that send their upcalls to handler I, which is below
+ * UPCALL_MAX_HANDLERS. */
+#define UPCALL_PORT_NONE UINT32_MAX
+#define UPCALL_PORT_CPU(I) (UPCALL_PORT_CPU_BASE + (I))
+#define UPCALL_PORT_CPU_BASE (UPCALL_PORT_NONE - UPCALL_MAX_HANDLERS)
+
+/* True if 'port_no' is the number of a port. */
+static inline bool
+upcall_port_is_real(uint32_t port_no)
+{
+    return port_no < UPCALL_MAX_PORTS;
+}
+
+static inline bool
+upcall_port_is_cpu(uint32_t port_no)
+{
+    return port_no >= UPCALL_PORT_CPU_BASE && port_no != UPCALL_PORT_NONE;
+}
 
 /* Owner word of handler 'index' and of the run queue, in generation
  * 'generation'. */

@@ -30,8 +30,9 @@ struct upcall_set {
     struct upcall_handler *handlers[];
 };
 
-/* Slots: one for each possible port, one for the channel without a port. */
-#define UPCALL_N_SLOTS (UPCALL_MAX_PORTS + 1)
+/* Slots: one for each possible port, one for the channel without a port, one
+ * for the CPUs of each handler. */
+#define UPCALL_N_SLOTS (UPCALL_MAX_PORTS + 1 + UPCALL_MAX_HANDLERS)
 
 typedef OVSRCU_TYPE(struct upcall_channel *) upcall_slot;
 
@@ -60,8 +61,11 @@ struct upcall_table {
 static uint32_t
 port_to_slot(uint32_t port_no)
 {
-    return (port_no == UPCALL_PORT_NONE ? UPCALL_MAX_PORTS
-            : port_no < UPCALL_MAX_PORTS ? port_no : UPCALL_N_SLOTS);
+    return (upcall_port_is_real(port_no) ? port_no
+            : port_no == UPCALL_PORT_NONE ? UPCALL_MAX_PORTS
+            : upcall_port_is_cpu(port_no)
+            ? UPCALL_MAX_PORTS + 1 + (port_no - UPCALL_PORT_CPU_BASE)
+            : UPCALL_N_SLOTS);
 }
 
 static struct upcall_channel *
@@ -76,7 +80,7 @@ set_get_protected(const struct upcall_table *table)
     return ovsrcu_get_protected(struct upcall_set *, &table->set);
 }
 
-/* Runs 'STATEMENT' for each channel of TABLE, whose mutex is held. */
+/* Iterates over the channels of TABLE, whose mutex is held. */
 #define UPCALL_TABLE_FOR_EACH(CHANNEL, SLOT, TABLE)                       \
     for ((SLOT) = 0; (SLOT) < UPCALL_N_SLOTS;                             \
          (SLOT) = upcall_table_next_slot(TABLE, SLOT))                    \
@@ -88,7 +92,7 @@ upcall_table_next_slot(const struct upcall_table *table, uint32_t slot)
     OVS_REQUIRES(table->mutex)
 {
     return slot == table->last_slot ? UPCALL_MAX_PORTS
-           : slot < table->last_slot ? slot + 1 : UPCALL_N_SLOTS;
+           : slot + 1;
 }
 
 struct upcall_table *
@@ -601,6 +605,26 @@ upcall_table_purge(struct upcall_table *table)
 }
 
 void
+upcall_table_reset_stats(struct upcall_table *table)
+{
+    const struct upcall_set *set;
+    struct upcall_channel *channel;
+    uint32_t slot;
+
+    ovs_mutex_lock(&table->mutex);
+    UPCALL_TABLE_FOR_EACH (channel, slot, table) {
+        upcall_channel_reset_stats(channel);
+    }
+    set = set_get_protected(table);
+    for (size_t i = 0; set && i < set->n; i++) {
+        upcall_handler_reset_stats(set->handlers[i]);
+    }
+    table->abandoned = 0;
+    atomic_count_set(&table->foreign, 0);
+    ovs_mutex_unlock(&table->mutex);
+}
+
+void
 upcall_table_get_info(const struct upcall_table *table,
                       struct upcall_table_info *info)
 {
@@ -611,6 +635,7 @@ upcall_table_get_info(const struct upcall_table *table,
     memset(info, 0, sizeof *info);
     ovs_mutex_lock(&table->mutex);
     info->name = xstrdup(table->name);
+    info->engine = table->engine->name;
     info->foreign = atomic_count_get(CONST_CAST(atomic_count *,
                                                 &table->foreign));
     info->abandoned = table->abandoned;

@@ -162,6 +162,7 @@ struct upcall_handler_stats {
 
 struct upcall_table_info {
     const char *name;
+    const char *engine;
     uint64_t foreign;           /* Messages of another datapath, dropped. */
     uint64_t abandoned;         /* Lost with a retired handler. */
     size_t n_ports;
@@ -169,6 +170,9 @@ struct upcall_table_info {
     size_t n_handlers;
     struct upcall_handler_stats *handlers;  /* By number. */
 };
+
+/* Starts counting from 0 again. */
+void upcall_table_reset_stats(struct upcall_table *);
 
 /* Takes a snapshot of 'table' into '*info', which upcall_table_info_uninit()
  * frees.  'info->name' and the port names live as long as the snapshot. */
