@@ -533,6 +533,9 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
         upcall_table_count_foreign__(handler->table);
         return false;
     }
+    if (!upcall_port_is_real(channel->port_no)) {
+        upcall_table_count_shared__(handler->table, view);
+    }
     atomic_read_relaxed(&channel->ready_at, &ready_at);
     latency_hist_record(&channel->latency, now_usec() - ready_at);
     return true;
