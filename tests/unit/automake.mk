@@ -14,6 +14,7 @@ unit_tests = \
 	tests/unit/test-nl-answer \
 	tests/unit/test-nl-conn \
 	tests/unit/test-unixctl-override \
+	tests/unit/test-latency-hist \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-engine \
 	tests/unit/test-upcall-msg \
@@ -55,6 +56,8 @@ tests_unit_test_nl_answer_LDFLAGS = \
 tests_unit_test_nl_conn_SOURCES = tests/unit/test-nl-conn.c $(unit_common)
 tests_unit_test_unixctl_override_SOURCES = \
 	tests/unit/test-unixctl-override.c $(unit_common)
+tests_unit_test_latency_hist_SOURCES = \
+	tests/unit/test-latency-hist.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_engine_SOURCES = \
