@@ -7,7 +7,11 @@ lib_libkdp_a_SOURCES = \
 	lib/dpif-netlink-kdp-private.h \
 	lib/dpif-netlink-kdp.c \
 	lib/dpif-netlink-kdp.h \
+	lib/kdp-config.c \
 	lib/kdp-datapath.c \
+	lib/kdp-dispatch.c \
+	lib/kdp-share.c \
+	lib/kdp-show.c \
 	lib/kdp-version.c \
 	lib/kdp-version.h \
 	lib/netdev-linux-kdp.c \
@@ -16,10 +20,16 @@ lib_libkdp_a_SOURCES = \
 	lib/nl/nl-conn.h \
 	lib/nl/ovs-genl.c \
 	lib/nl/ovs-genl.h \
+	lib/stats/latency-hist.c \
+	lib/stats/latency-hist.h \
 	lib/unixctl-override.c \
 	lib/unixctl-override.h \
 	lib/upcall/upcall-channel.c \
 	lib/upcall/upcall-channel.h \
+	lib/upcall/upcall-engine-epoll.c \
+	lib/upcall/upcall-engine-uring.c \
+	lib/upcall/upcall-engine.c \
+	lib/upcall/upcall-engine.h \
 	lib/upcall/upcall-fd-limit.c \
 	lib/upcall/upcall-fd-limit.h \
 	lib/upcall/upcall-fifo.h \
@@ -30,10 +40,13 @@ lib_libkdp_a_SOURCES = \
 	lib/upcall/upcall-poll.c \
 	lib/upcall/upcall-poll.h \
 	lib/upcall/upcall-refcount.h \
+	lib/upcall/upcall-sched.c \
+	lib/upcall/upcall-sched.h \
 	lib/upcall/upcall-show.c \
 	lib/upcall/upcall-show.h \
 	lib/upcall/upcall-table.c \
-	lib/upcall/upcall-table.h
+	lib/upcall/upcall-table.h \
+	lib/upcall/upcall-turn.h
 
 # The headers of Open vSwitch, some of which are generated.
 $(lib_libkdp_a_OBJECTS): $(EXTRA_OVS_DEPS)

@@ -4,7 +4,9 @@
 #define KDP_DPIF_NETLINK_KDP_PRIVATE_H 1
 
 /* What the files of the dpif provider share: dpif-netlink-kdp.c is the class
- * and the upcalls, kdp-datapath.c what all dpifs of a datapath share, and
+ * and the upcalls, kdp-datapath.c what all dpifs of a datapath share,
+ * kdp-dispatch.c where the kernel sends upcalls to, kdp-config.c what the
+ * database says about that, kdp-show.c the commands, and
  * dpif-netlink-kdp-forward.c the functions that only pass on. */
 
 #include <stdbool.h>
@@ -16,6 +18,17 @@
 #include "upcall/upcall-table.h"
 
 struct netdev;
+struct smap;
+
+/* Which socket the kernel sends an upcall to. */
+enum kdp_dispatch {
+    KDP_PER_PORT,               /* That of the port. */
+    KDP_PER_CPU,                /* That of the CPU's handler. */
+};
+
+/* User features that say where upcalls go. */
+#define KDP_DISPATCH_FEATURES (OVS_DP_F_VPORT_PIDS \
+                               | OVS_DP_F_DISPATCH_UPCALL_PER_CPU)
 
 /* A datapath of the kernel as this process uses it. */
 struct kdp_datapath {
@@ -32,7 +45,21 @@ struct kdp_datapath {
     struct ovs_mutex mutex;
     struct ovs_genl genl OVS_GUARDED;       /* For requests. */
     struct nl_mcast *mcast OVS_GUARDED;     /* Group "ovs_datapath". */
-    uint32_t user_features OVS_GUARDED;     /* OVS_DP_F_* that we want. */
+    uint32_t user_features OVS_GUARDED;     /* OVS_DP_F_* that we want, but
+                                             * KDP_DISPATCH_FEATURES. */
+    enum kdp_dispatch dispatch OVS_GUARDED; /* As the kernel was told. */
+    enum kdp_dispatch wanted_dispatch OVS_GUARDED;
+    size_t max_sockets OVS_GUARDED; /* Budget, or 0 for no limit. */
+    bool share_noted OVS_GUARDED;   /* That it is used up was logged. */
+    uint64_t *share_last OVS_GUARDED; /* By port number: upcalls at the last
+                                       * comparison.  NULL before that. */
+    long long int balance_at OVS_GUARDED;   /* Next comparison. */
+    char *config_max_sockets OVS_GUARDED;
+    char *config_dispatch OVS_GUARDED;      /* Settings looked at last, or */
+    char *config_engine OVS_GUARDED;        /* NULL. */
+    bool linger OVS_GUARDED;        /* Channels of another dispatch mode, or
+                                     * of fewer handlers, wait to be empty. */
+    long long int linger_at OVS_GUARDED;    /* Not before this time. */
     bool per_cpu_known OVS_GUARDED; /* Kernel can dispatch by CPU. */
     bool recv OVS_GUARDED;          /* Upcalls are on. */
     bool refresh OVS_GUARDED;       /* Compare channels and vports. */
@@ -59,11 +86,74 @@ int kdp_datapath_port_add(struct kdp_datapath *, struct netdev *,
                           odp_port_t *port_no);
 int kdp_datapath_port_del(struct kdp_datapath *, odp_port_t port_no);
 
+/* kdp-config.c.  Takes over what 'other_config' of table Open_vSwitch says.  Values that it
+ * must not have are logged and change nothing. */
+void kdp_datapath_set_config(struct kdp_datapath *, const struct smap *);
+
+/* Makes the channels those of the vports that the kernel has.  A port that
+ * cannot have a channel gets no upcalls; the others do, and the attempt is
+ * repeated. */
+int kdp_datapath_refresh__(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* kdp-dispatch.c, all with the datapath's mutex held. */
+uint32_t kdp_dispatch_features(const struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+const char *kdp_dispatch_name(enum kdp_dispatch);
+bool kdp_dispatch_from_name(const char *name, enum kdp_dispatch *);
+int kdp_dispatch_add_channel(struct kdp_datapath *dp, uint32_t port_no)
+    OVS_REQUIRES(dp->mutex);
+
+/* Dispatches as wanted, now that upcalls are on.  Returns 0 or the error that
+ * kept the kernel from dispatching at all. */
+int kdp_dispatch_start(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* Changes the dispatch mode to the one that is wanted. */
+void kdp_dispatch_change(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+void kdp_dispatch_handlers_changed(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+void kdp_dispatch_run(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+void kdp_dispatch_wait(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* kdp-share.c, all with the datapath's mutex held. */
+
+/* The most ports that may have a channel of their own. */
+size_t kdp_share_max_own(const struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+bool kdp_share_has_room(const struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+void kdp_share_note(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+void kdp_share_run(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+void kdp_share_wait(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* Makes port 'port_no' share, or gives it a channel of its own.  Both tell the
+ * kernel; the latter returns 0 or a positive errno value. */
+void kdp_datapath_share_port(struct kdp_datapath *dp, uint32_t port_no,
+                             const char *name)
+    OVS_REQUIRES(dp->mutex);
+int kdp_datapath_own_port(struct kdp_datapath *dp, uint32_t port_no,
+                          const char *name)
+    OVS_REQUIRES(dp->mutex);
+
+/* Makes channels that are no longer used go when they are empty. */
+void kdp_dispatch_linger(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
 /* Asks for the channels to be compared with the vports at the next run. */
 void kdp_datapath_refresh(struct kdp_datapath *);
 
 void kdp_datapath_run(struct kdp_datapath *);
 void kdp_datapath_wait(struct kdp_datapath *);
+
+/* kdp-show.c: registers the commands. */
+void kdp_show_register(void);
 
 /* A dpif of the class. */
 struct dpif_kdp {

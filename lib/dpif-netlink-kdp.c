@@ -73,6 +73,13 @@ dpif_kdp_wait(struct dpif *dpif)
 }
 
 static int
+dpif_kdp_set_config(struct dpif *dpif, const struct smap *other_config)
+{
+    kdp_datapath_set_config(dpif_kdp_cast(dpif)->dp, other_config);
+    return 0;
+}
+
+static int
 dpif_kdp_set_features(struct dpif *dpif, uint32_t user_features)
 {
     return kdp_datapath_set_features(dpif_kdp_cast(dpif)->dp, user_features);
@@ -270,89 +277,12 @@ dpif_kdp_recv_purge(struct dpif *dpif)
     upcall_table_purge(dpif_kdp_cast(dpif)->dp->upcalls);
 }
 
-/* upcall/show. */
-
-static void
-show_text_cb(struct kdp_datapath *dp, void *s_)
-{
-    struct upcall_table_info info;
-    struct ds *s = s_;
-
-    upcall_table_get_info(dp->upcalls, &info);
-    upcall_show_text(&info, s);
-    upcall_table_info_uninit(&info);
-
-    ovs_mutex_lock(&dp->mutex);
-    ds_put_format(s, "  dispatch mode restored after other processes: "
-                  "%"PRIu64"\n", dp->n_restored);
-    ovs_mutex_unlock(&dp->mutex);
-}
-
-static void
-show_json_cb(struct kdp_datapath *dp, void *array_)
-{
-    struct upcall_table_info info;
-    struct json *array = array_;
-    struct json *json;
-
-    upcall_table_get_info(dp->upcalls, &info);
-    json = upcall_show_json(&info);
-    upcall_table_info_uninit(&info);
-
-    ovs_mutex_lock(&dp->mutex);
-    json_object_put(json, "dispatch_restored",
-                    json_integer_create(dp->n_restored));
-    ovs_mutex_unlock(&dp->mutex);
-    json_array_add(array, json);
-}
-
-static void
-upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
-            void *aux OVS_UNUSED)
-{
-    bool json = false;
-
-    if (argc > 1) {
-        const char *format = argc > 2 ? argv[2] : "";
-
-        if (strcmp(argv[1], "--format")
-            || (strcmp(format, "json") && strcmp(format, "text"))) {
-            char *error = xasprintf("%s %s: expected \"--format text\" or "
-                                    "\"--format json\"", argv[1], format);
-
-            unixctl_command_reply_error(conn, error);
-            free(error);
-            return;
-        }
-        json = !strcmp(format, "json");
-    }
-
-    if (json) {
-        struct json *array = json_array_create_empty();
-        char *s;
-
-        kdp_datapath_for_each(show_json_cb, array);
-        s = json_to_string(array, JSSF_PRETTY | JSSF_SORT);
-        unixctl_command_reply(conn, s);
-        free(s);
-        json_destroy(array);
-    } else {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        unixctl_override_call_stock("upcall/show", conn, &s);
-        kdp_datapath_for_each(show_text_cb, &s);
-        unixctl_command_reply(conn, ds_cstr(&s));
-        ds_destroy(&s);
-    }
-}
-
 int
 dpif_netlink_kdp_register(void)
 {
     int error;
 
-    unixctl_override("upcall/show", "[--format text|json]", 0, 2, upcall_show,
-                     NULL);
+    kdp_show_register();
     error = dp_unregister_provider("system");
     return error ? error : dp_register_provider(&dpif_netlink_kdp_class);
 }
@@ -368,6 +298,7 @@ const struct dpif_class dpif_netlink_kdp_class = {
     .wait = dpif_kdp_wait,
     .get_stats = dpif_kdp_get_stats,
     .set_features = dpif_kdp_set_features,
+    .set_config = dpif_kdp_set_config,
     .port_add = dpif_kdp_port_add,
     .port_del = dpif_kdp_port_del,
     .port_query_by_number = dpif_kdp_port_query_by_number,

@@ -7,7 +7,6 @@
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "dpif-netlink-rtnl.h"
 #include "dpif-netlink.h"
@@ -19,7 +18,6 @@
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
-#include "ovs-numa.h"
 #include "timeval.h"
 #include "upcall/upcall-fd-limit.h"
 #include "util.h"
@@ -31,13 +29,6 @@ VLOG_DEFINE_THIS_MODULE(kdp_datapath);
  * doing of people, not at once. */
 #define KDP_REFRESH_RETRY_MS 1000
 
-/* The most notifications of the datapath group that one turn of the main loop
- * takes. */
-#define KDP_MCAST_MAX 64
-
-/* Name under which the channel that belongs to no port is shown. */
-#define KDP_ANY_CPU_NAME "(any CPU)"
-
 /* ethtool's flag for large receive offload, under the name of its time. */
 #ifndef ETH_FLAG_LRO
 #define ETH_FLAG_LRO (1 << 15)
@@ -47,10 +38,6 @@ VLOG_DEFINE_THIS_MODULE(kdp_datapath);
 static struct ovs_mutex datapaths_mutex = OVS_MUTEX_INITIALIZER;
 static struct ovs_list datapaths OVS_GUARDED_BY(datapaths_mutex)
     = OVS_LIST_INITIALIZER(&datapaths);
-
-/* User features that say where upcalls go. */
-#define KDP_DISPATCH_FEATURES (OVS_DP_F_VPORT_PIDS \
-                               | OVS_DP_F_DISPATCH_UPCALL_PER_CPU)
 
 static int kdp_datapath_recv_set__(struct kdp_datapath *dp, bool enable)
     OVS_REQUIRES(dp->mutex);
@@ -92,9 +79,8 @@ kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
     /* The stock class asks for dispatch by CPU and gets it where the kernel
      * has it. */
     dp->per_cpu_known = kernel.user_features & OVS_DP_F_DISPATCH_UPCALL_PER_CPU;
-    dp->user_features = ((kernel.user_features
-                          & ~OVS_DP_F_DISPATCH_UPCALL_PER_CPU)
-                         | OVS_DP_F_VPORT_PIDS);
+    dp->user_features = kernel.user_features & ~KDP_DISPATCH_FEATURES;
+    dp->dispatch = dp->wanted_dispatch = KDP_PER_PORT;
     *dpp = dp;
     return 0;
 
@@ -117,6 +103,10 @@ kdp_datapath_destroy(struct kdp_datapath *dp)
     upcall_table_destroy(dp->upcalls);
     ovs_mutex_destroy(&dp->mutex);
     dpif_uninit(dp->inner, true);
+    free(dp->share_last);
+    free(dp->config_max_sockets);
+    free(dp->config_dispatch);
+    free(dp->config_engine);
     free(dp->name);
     free(dp);
 }
@@ -199,58 +189,6 @@ kdp_datapath_for_each(void (*cb)(struct kdp_datapath *, void *aux), void *aux)
 
 /* User features. */
 
-/* Gives the kernel the channel without a port as the socket of every CPU, for
- * the time that another process makes it dispatch by CPU. */
-static int
-kdp_datapath_set_cpu_pids(struct kdp_datapath *dp)
-    OVS_REQUIRES(dp->mutex)
-{
-    size_t n_cpus = MAX(1, sysconf(_SC_NPROCESSORS_CONF));
-    int largest = ovs_numa_get_largest_core_id();
-    uint32_t *pids;
-    int error;
-
-    if (largest != OVS_NUMA_UNSPEC) {
-        n_cpus = MAX(n_cpus, largest + 1);
-    }
-    pids = xmalloc(n_cpus * sizeof *pids);
-    for (size_t i = 0; i < n_cpus; i++) {
-        pids[i] = upcall_table_get_pid(dp->upcalls, UPCALL_PORT_NONE);
-    }
-
-    /* The kernel takes the ids only together with the feature. */
-    uint32_t features = ((dp->user_features & ~OVS_DP_F_VPORT_PIDS)
-                         | OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
-    error = ovs_datapath_set_features(&dp->genl, dp->ifindex, features, pids,
-                                      n_cpus, NULL);
-    free(pids);
-    return error;
-}
-
-/* Makes the kernel dispatch by vport. */
-static int
-kdp_datapath_set_dispatch(struct kdp_datapath *dp)
-    OVS_REQUIRES(dp->mutex)
-{
-    int error;
-
-    if (dp->per_cpu_known) {
-        error = kdp_datapath_set_cpu_pids(dp);
-        if (error) {
-            VLOG_WARN("%s: setting the sockets of CPUs failed (%s); upcalls "
-                      "may be lost while another process has the datapath "
-                      "open", dp->name, ovs_strerror(error));
-        }
-    }
-    error = ovs_datapath_set_features(&dp->genl, dp->ifindex,
-                                      dp->user_features, NULL, 0, NULL);
-    if (error) {
-        VLOG_ERR("%s: setting the datapath to dispatch upcalls by port failed "
-                 "(%s)", dp->name, ovs_strerror(error));
-    }
-    return error;
-}
-
 int
 kdp_datapath_set_features(struct kdp_datapath *dp, uint32_t features)
 {
@@ -259,10 +197,11 @@ kdp_datapath_set_features(struct kdp_datapath *dp, uint32_t features)
 
     ovs_mutex_lock(&dp->mutex);
     error = ovs_datapath_set_features(&dp->genl, dp->ifindex,
-                                      dp->user_features | features, NULL, 0,
+                                      dp->user_features | features
+                                      | kdp_dispatch_features(dp), NULL, 0,
                                       &kernel);
     if (!error) {
-        dp->user_features = kernel.user_features;
+        dp->user_features = kernel.user_features & ~KDP_DISPATCH_FEATURES;
         if (!(kernel.user_features & features)) {
             error = EOPNOTSUPP;
         }
@@ -291,37 +230,95 @@ vport_array_add(const struct ovs_vport *vport, void *array_)
     return 0;
 }
 
-/* Gives vport 'vport' a channel if it has none, and the kernel the channel's
- * port id. */
+/* Removes all that belongs to port 'port_no', which the kernel no longer has. */
+static void
+kdp_datapath_forget_port(struct kdp_datapath *dp, uint32_t port_no)
+{
+    upcall_table_unshare(dp->upcalls, port_no);
+    upcall_table_del(dp->upcalls, port_no);
+}
+
+/* Gives port 'port_no', called 'name', a channel if it has none. */
+static int
+kdp_datapath_add_channel(struct kdp_datapath *dp, uint32_t port_no,
+                         const char *name)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct upcall_channel *channel;
+    int error;
+
+    if (upcall_table_has_channel(dp->upcalls, port_no)) {
+        return 0;
+    }
+    error = upcall_channel_create(&channel);
+    if (!error) {
+        error = upcall_table_add(dp->upcalls, port_no, name, channel);
+        if (error) {
+            upcall_channel_unref(channel);
+        }
+    }
+    return error;
+}
+
+void
+kdp_datapath_share_port(struct kdp_datapath *dp, uint32_t port_no,
+                        const char *name)
+{
+    upcall_table_share(dp->upcalls, port_no, name);
+    ovs_vport_set_pid(&dp->genl, dp->ifindex, port_no,
+                      upcall_table_get_pid(dp->upcalls, port_no));
+    if (upcall_table_has_channel(dp->upcalls, port_no)) {
+        kdp_dispatch_linger(dp);
+    }
+}
+
+int
+kdp_datapath_own_port(struct kdp_datapath *dp, uint32_t port_no,
+                      const char *name)
+{
+    int error = kdp_datapath_add_channel(dp, port_no, name);
+
+    if (!error) {
+        upcall_table_unshare(dp->upcalls, port_no);
+        error = ovs_vport_set_pid(&dp->genl, dp->ifindex, port_no,
+                                  upcall_table_get_pid(dp->upcalls, port_no));
+    }
+    return error;
+}
+
+/* Gives vport 'vport' a channel, or has it share one, and tells the kernel. */
 static int
 kdp_datapath_refresh_vport(struct kdp_datapath *dp,
                            const struct ovs_vport *vport)
     OVS_REQUIRES(dp->mutex)
 {
-    uint32_t pid = upcall_table_get_pid(dp->upcalls, vport->port_no);
+    uint32_t port_no = vport->port_no;
+    bool shared = upcall_table_is_shared(dp->upcalls, port_no);
+    bool own = (dp->dispatch == KDP_PER_PORT
+                && ((!shared && upcall_table_has_channel(dp->upcalls, port_no))
+                    || kdp_share_has_room(dp)));
+    uint32_t pid;
     int error;
 
-    if (!pid) {
-        struct upcall_channel *channel;
-
-        error = upcall_channel_create(&channel);
+    if (own) {
+        error = kdp_datapath_add_channel(dp, port_no, vport->name);
         if (error) {
             return error;
         }
-        pid = channel->pid;
-        error = upcall_table_add(dp->upcalls, vport->port_no, vport->name,
-                                 channel);
-        if (error) {
-            upcall_channel_unref(channel);
-            return error;
+        upcall_table_unshare(dp->upcalls, port_no);
+    } else {
+        upcall_table_share(dp->upcalls, port_no, vport->name);
+        if (dp->dispatch == KDP_PER_PORT) {
+            kdp_share_note(dp);
         }
     }
+    pid = upcall_table_get_pid(dp->upcalls, port_no);
     if (vport->n_pids == 1 && vport->pid == pid) {
         return 0;
     }
-    error = ovs_vport_set_pid(&dp->genl, dp->ifindex, vport->port_no, pid);
+    error = ovs_vport_set_pid(&dp->genl, dp->ifindex, port_no, pid);
     if (error) {
-        upcall_table_del(dp->upcalls, vport->port_no);
+        kdp_datapath_forget_port(dp, port_no);
     }
     return error == ENODEV ? 0 : error; /* The port went meanwhile. */
 }
@@ -349,22 +346,18 @@ kdp_datapath_sweep(struct kdp_datapath *dp, struct vport_array *array)
     for (size_t i = 0; i < info.n_ports; i++) {
         struct ovs_vport key = { .port_no = info.ports[i].port_no };
 
-        if (key.port_no != UPCALL_PORT_NONE
+        if (upcall_port_is_real(key.port_no)
             && (!array->n
                 || !bsearch(&key, array->vports, array->n,
                             sizeof *array->vports, compare_vports))) {
-            upcall_table_del(dp->upcalls, key.port_no);
+            kdp_datapath_forget_port(dp, key.port_no);
         }
     }
     upcall_table_info_uninit(&info);
 }
 
-/* Makes the channels those of the vports that the kernel has.  A port that
- * cannot have a channel gets no upcalls; the others do, and the attempt is
- * repeated. */
-static int
+int
 kdp_datapath_refresh__(struct kdp_datapath *dp)
-    OVS_REQUIRES(dp->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
     struct vport_array array = { .vports = NULL };
@@ -383,7 +376,7 @@ kdp_datapath_refresh__(struct kdp_datapath *dp)
     }
 
     error = 0;
-    upcall_fd_limit_ensure(dp->name, array.n + 1,
+    upcall_fd_limit_ensure(dp->name, MIN(array.n, kdp_share_max_own(dp)) + 1,
                            upcall_table_n_handlers(dp->upcalls));
     kdp_datapath_sweep(dp, &array);
     for (size_t i = 0; i < array.n; i++) {
@@ -415,28 +408,10 @@ kdp_datapath_refresh(struct kdp_datapath *dp)
 /* Turning upcalls on and off. */
 
 static int
-kdp_datapath_add_any_cpu_channel(struct kdp_datapath *dp)
-    OVS_REQUIRES(dp->mutex)
-{
-    struct upcall_channel *channel;
-    int error;
-
-    error = upcall_channel_create(&channel);
-    if (!error) {
-        error = upcall_table_add(dp->upcalls, UPCALL_PORT_NONE,
-                                 KDP_ANY_CPU_NAME, channel);
-        if (error) {
-            upcall_channel_unref(channel);
-        }
-    }
-    return error;
-}
-
-static int
 kdp_datapath_recv_enable(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    int error = kdp_datapath_add_any_cpu_channel(dp);
+    int error = kdp_dispatch_add_channel(dp, UPCALL_PORT_NONE);
 
     if (!error) {
         error = nl_mcast_open(NETLINK_GENERIC, dp->genl.datapath.mcgroup,
@@ -445,36 +420,28 @@ kdp_datapath_recv_enable(struct kdp_datapath *dp)
     if (!error && !upcall_table_n_handlers(dp->upcalls)) {
         error = upcall_table_set_handlers(dp->upcalls, 1);
     }
-    if (!error) {
-        error = kdp_datapath_set_dispatch(dp);
-    }
     if (error) {
         return error;
     }
-    VLOG_INFO("%s: upcalls are dispatched by port, one socket for each",
-              dp->name);
-
-    /* Ports that get no channel are reported, and tried again. */
     dp->recv = true;
-    kdp_datapath_refresh__(dp);
-    return 0;
+    return kdp_dispatch_start(dp);
 }
 
 static void
 kdp_datapath_recv_disable(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    struct upcall_table_info info;
+    struct vport_array array = { .vports = NULL };
 
-    dp->recv = dp->refresh = false;
-    upcall_table_get_info(dp->upcalls, &info);
-    for (size_t i = 0; i < info.n_ports; i++) {
-        if (info.ports[i].port_no != UPCALL_PORT_NONE) {
-            ovs_vport_set_pid(&dp->genl, dp->ifindex, info.ports[i].port_no,
+    dp->recv = dp->refresh = dp->linger = false;
+    ovs_vport_dump(&dp->genl, dp->ifindex, vport_array_add, &array);
+    for (size_t i = 0; i < array.n; i++) {
+        if (array.vports[i].pid) {
+            ovs_vport_set_pid(&dp->genl, dp->ifindex, array.vports[i].port_no,
                               0);
         }
     }
-    upcall_table_info_uninit(&info);
+    free(array.vports);
 
     upcall_table_del_all(dp->upcalls);
     upcall_table_set_handlers(dp->upcalls, 0);
@@ -521,6 +488,9 @@ kdp_datapath_handlers_set(struct kdp_datapath *dp, uint32_t n_handlers)
         upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls),
                                n_handlers);
         error = upcall_table_set_handlers(dp->upcalls, n_handlers);
+        if (!error) {
+            kdp_dispatch_handlers_changed(dp);
+        }
     }
     ovs_mutex_unlock(&dp->mutex);
     return error;
@@ -528,9 +498,10 @@ kdp_datapath_handlers_set(struct kdp_datapath *dp, uint32_t n_handlers)
 
 /* Adding and deleting ports. */
 
-/* Creates a vport with channel 'channel' (NULL while upcalls are off).  The
- * kernel learns the port id of the channel in the request that creates the
- * vport, so that the first packet already has somewhere to go. */
+/* Creates a vport with channel 'channel' (NULL while upcalls are off, or not
+ * dispatched by port).  The kernel learns the port id of the channel in the
+ * request that creates the vport, so that the first packet already has
+ * somewhere to go. */
 static int
 kdp_datapath_vport_new(struct kdp_datapath *dp, const char *name,
                        enum ovs_vport_type type, const struct ofpbuf *options,
@@ -541,7 +512,8 @@ kdp_datapath_vport_new(struct kdp_datapath *dp, const char *name,
         .dp_ifindex = dp->ifindex,
         .port_no = odp_to_u32(*port_no),
         .type = type,
-        .pid = channel ? channel->pid : 0,
+        .pid = (channel ? channel->pid
+                : upcall_table_get_pid(dp->upcalls, UPCALL_PORT_NONE)),
     };
     int error;
 
@@ -566,6 +538,11 @@ kdp_datapath_vport_new(struct kdp_datapath *dp, const char *name,
                       name, ovs_strerror(error));
             ovs_vport_del(&dp->genl, dp->ifindex, vport.port_no);
             return error;
+        }
+    } else if (dp->recv) {
+        upcall_table_share(dp->upcalls, vport.port_no, name);
+        if (dp->dispatch == KDP_PER_PORT) {
+            kdp_share_note(dp);
         }
     }
     *port_no = u32_to_odp(vport.port_no);
@@ -687,7 +664,7 @@ kdp_datapath_port_add__(struct kdp_datapath *dp, struct netdev *netdev,
     struct upcall_channel *channel = NULL;
     int error;
 
-    if (dp->recv) {
+    if (dp->recv && dp->dispatch == KDP_PER_PORT && kdp_share_has_room(dp)) {
         upcall_fd_limit_ensure(dp->name,
                                upcall_table_n_channels(dp->upcalls) + 1,
                                upcall_table_n_handlers(dp->upcalls));
@@ -730,71 +707,18 @@ kdp_datapath_port_del(struct kdp_datapath *dp, odp_port_t port_no)
     int error;
 
     error = dp->inner->dpif_class->port_del(dp->inner, port_no);
-    upcall_table_del(dp->upcalls, odp_to_u32(port_no));
+    kdp_datapath_forget_port(dp, odp_to_u32(port_no));
     return error;
 }
 
 /* The main loop. */
-
-struct features_check {
-    int ifindex;
-    uint32_t user_features;     /* Last ones announced. */
-    bool seen;
-};
-
-static int
-features_check_cb(const struct nlmsghdr *nlh, void *check_)
-{
-    struct features_check *check = check_;
-    struct ovs_datapath kernel;
-
-    if (!ovs_datapath_parse(nlh, &kernel) && kernel.ifindex == check->ifindex) {
-        check->user_features = kernel.user_features;
-        check->seen = true;
-    }
-    return 0;
-}
-
-/* Restores the dispatch mode if another process changed it. */
-static void
-kdp_datapath_check_features(struct kdp_datapath *dp)
-    OVS_REQUIRES(dp->mutex)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
-    struct features_check check = { .ifindex = dp->ifindex };
-    int error = 0;
-
-    for (int i = 0; i < KDP_MCAST_MAX && error != EAGAIN; i++) {
-        error = nl_mcast_recv(dp->mcast, features_check_cb, &check);
-        if (error && error != EAGAIN) {
-            struct ovs_datapath kernel;
-
-            /* Announcements were lost. */
-            if (!ovs_datapath_get(&dp->genl, dp->inner->base_name, &kernel)
-                && kernel.ifindex == dp->ifindex) {
-                check.user_features = kernel.user_features;
-                check.seen = true;
-            }
-        }
-    }
-    if (!check.seen || !((check.user_features ^ dp->user_features)
-                         & KDP_DISPATCH_FEATURES)) {
-        return;
-    }
-
-    dp->n_restored++;
-    VLOG_INFO_RL(&rl, "%s: another process changed the user features of the "
-                 "datapath to 0x%"PRIx32"; setting them back to 0x%"PRIx32,
-                 dp->name, check.user_features, dp->user_features);
-    kdp_datapath_set_dispatch(dp);
-}
 
 void
 kdp_datapath_run(struct kdp_datapath *dp)
 {
     ovs_mutex_lock(&dp->mutex);
     if (dp->recv) {
-        kdp_datapath_check_features(dp);
+        kdp_dispatch_run(dp);
         if (dp->refresh && time_msec() >= dp->refresh_at) {
             kdp_datapath_refresh__(dp);
         }
@@ -807,7 +731,7 @@ kdp_datapath_wait(struct kdp_datapath *dp)
 {
     ovs_mutex_lock(&dp->mutex);
     if (dp->recv) {
-        poll_fd_wait(nl_mcast_fd(dp->mcast), POLLIN);
+        kdp_dispatch_wait(dp);
         if (dp->refresh) {
             poll_timer_wait_until(dp->refresh_at);
         }

@@ -9,5 +9,5 @@ vswitchd_ovs_vswitchd_LDADD = \
 	lib/libkdp.a \
 	$(OVS_OBJECTS) \
 	$(OVS_ARCHIVES) \
-	$(LIBMNL_LIBS)
+	$(LIBMNL_LIBS) $(LIBURING_LIBS)
 $(vswitchd_ovs_vswitchd_OBJECTS): $(EXTRA_OVS_DEPS)

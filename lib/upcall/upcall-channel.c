@@ -7,6 +7,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/sock_diag.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -73,10 +74,17 @@ upcall_channel_create(struct upcall_channel **channelp)
     ovs_refcount_init(&channel->refcount);
     atomic_init(&channel->dead, false);
     atomic_init(&channel->owner, 0);
-    ovs_list_poison(&channel->list_node);
+    upcall_turn_init(&channel->turn);
+    atomic_init(&channel->ready_at, 0);
+    atomic_init(&channel->home, 0);
     atomic_init(&channel->received, 0);
     atomic_init(&channel->malformed, 0);
     atomic_init(&channel->overruns, 0);
+    atomic_init(&channel->backlog_max, 0);
+    latency_hist_init(&channel->latency);
+    atomic_init(&channel->lost_base, 0);
+    atomic_init(&channel->carried_received, 0);
+    atomic_init(&channel->carried_lost, 0);
     *channelp = channel;
     return 0;
 }
@@ -103,64 +111,32 @@ upcall_channel_fd(const struct upcall_channel *channel)
     return mnl_socket_get_fd(channel->sock);
 }
 
-/* Number of the generation in an owner token. */
-static inline uint32_t
-token_generation(uint32_t token)
+bool
+upcall_channel_take(struct upcall_channel *channel, uint32_t token)
 {
-    return (token & ~UPCALL_OWNER_AGAIN) >> UPCALL_TOKEN_HANDLER_BITS;
+    uint32_t owner = 0;
+
+    return atomic_compare_exchange_strong(&channel->owner, &owner, token);
+}
+
+void
+upcall_channel_pass(struct upcall_channel *channel, uint32_t from,
+                    uint32_t to)
+{
+    uint32_t owner = from;
+    bool passed;
+
+    passed = atomic_compare_exchange_strong(&channel->owner, &owner, to);
+    ovs_assert(passed);
 }
 
 bool
-upcall_channel_take(struct upcall_channel *channel, uint32_t token,
-                    bool current)
+upcall_channel_is_dead(const struct upcall_channel *channel)
 {
-    uint32_t owner;
+    bool dead;
 
-    atomic_read_explicit(&channel->owner, &owner, memory_order_acquire);
-    for (;;) {
-        bool take = (!owner
-                     || (current
-                         && token_generation(owner)
-                            != token_generation(token)));
-        uint32_t next = take ? token : owner | UPCALL_OWNER_AGAIN;
-
-        if (next == owner) {
-            return false;
-        }
-
-        /* On success this acquires what the previous owner released, and
-         * where it leaves the mark, it pairs with the failing exchange in
-         * upcall_channel_release(). */
-        if (atomic_compare_exchange_weak_explicit(&channel->owner, &owner,
-                                                  next, memory_order_acq_rel,
-                                                  memory_order_acquire)) {
-            return take;
-        }
-    }
-}
-
-bool
-upcall_channel_release(struct upcall_channel *channel, uint32_t token)
-{
-    uint32_t owner = token;
-
-    if (atomic_compare_exchange_strong_explicit(&channel->owner, &owner, 0,
-                                                memory_order_release,
-                                                memory_order_acquire)) {
-        return true;
-    }
-    if (owner != (token | UPCALL_OWNER_AGAIN)) {
-        /* Taken over by a handler of a later generation. */
-        return true;
-    }
-
-    /* The edge behind the mark is the caller's now.  A mark that comes after
-     * this exchange stays for the next release.  A failure means that the
-     * channel was taken over. */
-    return !atomic_compare_exchange_strong_explicit(&channel->owner, &owner,
-                                                    token,
-                                                    memory_order_acq_rel,
-                                                    memory_order_relaxed);
+    atomic_read_relaxed(CONST_CAST(atomic_bool *, &channel->dead), &dead);
+    return dead;
 }
 
 void
@@ -177,25 +153,70 @@ upcall_channel_drain(struct upcall_channel *channel)
     }
 }
 
-void
-upcall_channel_get_stats(const struct upcall_channel *channel,
-                         struct upcall_channel_stats *stats)
+/* Gets what the kernel knows about the socket. */
+static void
+upcall_channel_get_meminfo(const struct upcall_channel *channel,
+                           uint32_t *drops, uint32_t *backlog)
 {
     uint32_t meminfo[SK_MEMINFO_VARS] = { 0 };
     socklen_t len = sizeof meminfo;
 
-    stats->received = upcall_counter_read(&channel->received);
-    stats->malformed = upcall_counter_read(&channel->malformed);
-    stats->overruns = upcall_counter_read(&channel->overruns);
-
     /* The kernel counts each upcall that it dropped because the receive buffer
      * was full.  (ENOBUFS only tells that there were some.)  Linux before 4.12
-     * lacks the option and 'lost' stays 0 there. */
-    stats->lost = 0;
-    stats->backlog = 0;
-    if (!getsockopt(upcall_channel_fd(channel), SOL_SOCKET, SO_MEMINFO,
-                    meminfo, &len)) {
-        stats->lost = meminfo[SK_MEMINFO_DROPS];
-        stats->backlog = meminfo[SK_MEMINFO_RMEM_ALLOC];
+     * lacks the option, and both numbers stay 0 there. */
+    if (getsockopt(upcall_channel_fd(channel), SOL_SOCKET, SO_MEMINFO,
+                   meminfo, &len)) {
+        memset(meminfo, 0, sizeof meminfo);
     }
+    *drops = meminfo[SK_MEMINFO_DROPS];
+    *backlog = meminfo[SK_MEMINFO_RMEM_ALLOC];
+}
+
+void
+upcall_channel_sample_backlog(struct upcall_channel *channel)
+{
+    uint32_t drops, backlog, max;
+
+    upcall_channel_get_meminfo(channel, &drops, &backlog);
+    atomic_read_relaxed(&channel->backlog_max, &max);
+    if (backlog > max) {
+        atomic_store_relaxed(&channel->backlog_max, backlog);
+    }
+}
+
+void
+upcall_channel_get_stats(const struct upcall_channel *channel_,
+                         struct upcall_channel_stats *stats)
+{
+    struct upcall_channel *channel = CONST_CAST(struct upcall_channel *,
+                                                channel_);
+    uint32_t drops;
+
+    stats->received = (upcall_counter_read(&channel->received)
+                       + upcall_counter_read(&channel->carried_received));
+    stats->malformed = upcall_counter_read(&channel->malformed);
+    stats->overruns = upcall_counter_read(&channel->overruns);
+    upcall_channel_get_meminfo(channel, &drops, &stats->backlog);
+    stats->lost = (uint32_t) (drops
+                              - upcall_counter_read(&channel->lost_base));
+    stats->lost += upcall_counter_read(&channel->carried_lost);
+    atomic_read_relaxed(&channel->backlog_max, &stats->backlog_max);
+    stats->backlog_max = MAX(stats->backlog_max, stats->backlog);
+    latency_hist_summarize(&channel->latency, &stats->latency);
+}
+
+void
+upcall_channel_reset_stats(struct upcall_channel *channel)
+{
+    uint32_t drops, backlog;
+
+    upcall_channel_get_meminfo(channel, &drops, &backlog);
+    atomic_store_relaxed(&channel->lost_base, drops);
+    atomic_store_relaxed(&channel->carried_received, 0);
+    atomic_store_relaxed(&channel->carried_lost, 0);
+    atomic_store_relaxed(&channel->received, 0);
+    atomic_store_relaxed(&channel->malformed, 0);
+    atomic_store_relaxed(&channel->overruns, 0);
+    atomic_store_relaxed(&channel->backlog_max, 0);
+    latency_hist_reset(&channel->latency);
 }

@@ -7,74 +7,83 @@
  * ===============
  *
  * A channel is the netlink socket on which the upcalls of one port arrive.
- * All handlers share it: each has it in its epoll instance, registered with
- * EPOLLEXCLUSIVE and edge-triggered.
+ * All handlers share it through their scheduler (upcall-sched.h).
  *
  *
  * Ownership
  * ---------
  *
  * Two handlers that read one socket would hand its upcalls out in any order.
- * So a channel has an owner, a word that says which handler may read it:
+ * So a channel has an owner, a word that says who may read it:
  *
- *      word                    meaning
- *      --------------------    -----------------------------------------
- *      0                       nobody; whoever sees an edge may take it
- *      token                   the handler with that token reads it
- *      token | AGAIN           same, and another handler saw an edge
+ *      word                     meaning
+ *      ---------------------    ----------------------------------------
+ *      0                        nobody; the next event gives it an owner
+ *      generation | 0           it waits in the scheduler's run queue
+ *      generation | handler     that handler reads it
  *
- * An edge is an obligation: the handler that epoll gave it to either takes the
- * channel or leaves the AGAIN mark for the owner, who must then read once more
- * before it lets go.  Letting go is a compare-and-exchange that fails when the
- * mark is there, so that no edge falls between the two.
+ * The word changes by compare-and-exchange, which nobody waits for:
  *
- * A token holds the generation of the set of handlers.  A handler takes over
- * what a handler of an earlier generation left behind (its thread is gone or
- * about to see that its handler is retired), so that replacing the handlers
- * needs no walk over the channels and no waiting.
+ *               event              turn used up
+ *        0 ----------> handler ------------------> run queue
+ *        ^                | ^                          |
+ *        |   socket empty | |        its turn          |
+ *        +----------------+ +--------------------------+
+ *
+ * A handler keeps a channel until the upcalls that it took were processed.
+ *
+ * The generation is that of the set of handlers.  When a set is replaced, its
+ * handlers let go of what they have once their batch is over (see
+ * upcall-table.h); nobody takes it from them.
  *
  *
  * Thread safety
  * -------------
  *
  *                           owner   other handler   control thread
- *      take, mark             -          yes              no
- *      read, count           yes         no               no
- *      release               yes         no               no
- *      lost, drain            no         no              yes (*)
+ *      take, pass             -          yes              no
+ *      read, count, turn     yes         no               no
+ *      stats, drain           no         no              yes (*)
  *      ref, unref            yes         yes             yes
  *
  *      (*) Reading the counters is safe at any time: they are atomics with one
  *          writer.  Draining takes messages away from the owner, whose order
  *          it does not disturb.
  *
- * The take and the release are acquire and release operations on the word, and
- * carry the owner's counters from one owner to the next.
+ * Taking and passing are sequentially consistent: they carry what the owner
+ * wrote from one owner to the next, and a handler that lets go of a channel
+ * while its set is replaced either sees that or is seen (upcall-handler.c).
  *
  *
  * Life cycle
  * ----------
  *
- * The table holds a reference and so does each handler that has the channel on
- * one of its lists.  The last one closes the socket.  A port that goes is
- * marked dead first; its owner drops it when it next looks at it. */
+ * The table holds a reference and so does each list of a handler or scheduler
+ * that has the channel.  The last one closes the socket.  A port that goes is
+ * marked dead first; whoever has the channel drops it when next looking. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "openvswitch/list.h"
 #include "openvswitch/types.h"
 #include "ovs-atomic.h"
+#include "stats/latency-hist.h"
+#include "upcall/upcall-turn.h"
 
 struct mnl_socket;
 
-/* Counters of a channel.  Written by the owner alone. */
+/* Counters of a channel. */
 struct upcall_channel_stats {
     uint64_t received;          /* Upcalls taken from the socket. */
     uint64_t malformed;         /* Of these, dropped as unparsable. */
     uint64_t overruns;          /* Times that the socket said ENOBUFS. */
     uint64_t lost;              /* Upcalls that the kernel could not queue. */
     uint32_t backlog;           /* Bytes that wait on the socket now. */
+    uint32_t backlog_max;       /* Most bytes seen waiting. */
+
+    /* Microseconds from the moment at which a handler, or the run queue, had
+     * the channel as readable to the hand-out of an upcall. */
+    struct latency_summary latency;
 };
 
 struct upcall_channel {
@@ -89,26 +98,67 @@ struct upcall_channel {
 
     atomic_uint32_t owner;      /* See above. */
 
-    /* Owned by the owner. */
-    struct ovs_list list_node;  /* In one of the handler's lists. */
+    /* Written by the owner alone. */
+    struct upcall_turn turn;
+    atomic_uint64_t ready_at;   /* When it was put where it waits for its
+                                 * turn; microseconds, monotonic. */
+    atomic_uint32_t home;       /* Handler that had it last, plus 1. */
     atomic_uint64_t received;
     atomic_uint64_t malformed;
     atomic_uint64_t overruns;
+    atomic_uint32_t backlog_max;
+    struct latency_hist latency;
+
+    /* Written by the control thread: what upcall/reset made zero, and what the
+     * port received and lost while it had no channel of its own. */
+    atomic_uint64_t lost_base;
+    atomic_uint64_t carried_received;
+    atomic_uint64_t carried_lost;
 };
 
-/* The channel that belongs to no port. */
-#define UPCALL_PORT_NONE UINT32_MAX
+/* An owner word: the generation, then the handler's index plus one.  A
+ * generation comes back after 2^20 changes of the set of handlers, long after
+ * its handlers have let go of their last channel. */
+#define UPCALL_TOKEN_HANDLER_BITS 12
+#define UPCALL_MAX_HANDLERS ((1u << UPCALL_TOKEN_HANDLER_BITS) - 1)
+#define UPCALL_MAX_GENERATION (1u << (32 - UPCALL_TOKEN_HANDLER_BITS))
 
 /* Largest port number of the kernel datapath plus one (DP_MAX_PORTS). */
 #define UPCALL_MAX_PORTS 65536
 
-/* An owner word: the mark, the generation, the handler's index plus one.  A
- * generation comes back after 2^19 changes of the set of handlers, long after
- * the last channel that its handlers may have left was taken over. */
-#define UPCALL_OWNER_AGAIN UINT32_C(0x80000000)
-#define UPCALL_TOKEN_HANDLER_BITS 12
-#define UPCALL_MAX_HANDLERS ((1u << UPCALL_TOKEN_HANDLER_BITS) - 1)
-#define UPCALL_MAX_GENERATION (UPCALL_OWNER_AGAIN >> UPCALL_TOKEN_HANDLER_BITS)
+/* In place of a port number: the channel that belongs to no port, and the
+ * channel of those CPUs that send their upcalls to handler I, which is below
+ * UPCALL_MAX_HANDLERS. */
+#define UPCALL_PORT_NONE UINT32_MAX
+#define UPCALL_PORT_CPU(I) (UPCALL_PORT_CPU_BASE + (I))
+#define UPCALL_PORT_CPU_BASE (UPCALL_PORT_NONE - UPCALL_MAX_HANDLERS)
+
+/* True if 'port_no' is the number of a port. */
+static inline bool
+upcall_port_is_real(uint32_t port_no)
+{
+    return port_no < UPCALL_MAX_PORTS;
+}
+
+static inline bool
+upcall_port_is_cpu(uint32_t port_no)
+{
+    return port_no >= UPCALL_PORT_CPU_BASE && port_no != UPCALL_PORT_NONE;
+}
+
+/* Owner word of handler 'index' and of the run queue, in generation
+ * 'generation'. */
+static inline uint32_t
+upcall_token(uint32_t generation, uint32_t index)
+{
+    return generation << UPCALL_TOKEN_HANDLER_BITS | (index + 1);
+}
+
+static inline uint32_t
+upcall_token_queue(uint32_t generation)
+{
+    return generation << UPCALL_TOKEN_HANDLER_BITS;
+}
 
 /* Opens a socket and makes it a channel, for any port until
  * upcall_table_add() says which.  Returns 0 or a positive errno value; EMFILE
@@ -122,23 +172,27 @@ void upcall_channel_unref(struct upcall_channel *channel);
 
 int upcall_channel_fd(const struct upcall_channel *);
 
-/* Tries to make the handler with token 'token' the owner of 'channel' because
- * of an edge.  'current' says that the handler's generation is the current
- * one.  Returns true if the handler did not own the channel before and does
- * now. */
-bool upcall_channel_take(struct upcall_channel *, uint32_t token,
-                         bool current);
+/* Makes 'token' the owner of 'channel' if nobody is.  Returns true if it was
+ * done. */
+bool upcall_channel_take(struct upcall_channel *, uint32_t token);
 
-/* Ends the ownership of the handler with token 'token'.  Returns true if the
- * channel is free or somebody else's now, false if an edge came meanwhile: the
- * caller is still the owner and has to read the socket again. */
-bool upcall_channel_release(struct upcall_channel *, uint32_t token);
+/* Makes 'to' the owner of 'channel', whose owner is 'from'. */
+void upcall_channel_pass(struct upcall_channel *, uint32_t from, uint32_t to);
+
+bool upcall_channel_is_dead(const struct upcall_channel *);
 
 /* Takes and throws away what waits on the socket. */
 void upcall_channel_drain(struct upcall_channel *);
 
+/* Notes how many bytes wait on the socket.  A system call.  By the owner. */
+void upcall_channel_sample_backlog(struct upcall_channel *);
+
 void upcall_channel_get_stats(const struct upcall_channel *,
                               struct upcall_channel_stats *);
+
+/* Starts counting from 0 again.  By the control thread; an upcall that is
+ * counted at the same time may be missed. */
+void upcall_channel_reset_stats(struct upcall_channel *);
 
 /* Adds 'n' to counter 'counter', whose only writer is the caller. */
 static inline void

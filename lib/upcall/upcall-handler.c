@@ -6,16 +6,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "coverage.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-fifo.h"
 #include "upcall/upcall-refcount.h"
+#include "upcall/upcall-sched.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_handler);
@@ -23,51 +22,42 @@ VLOG_DEFINE_THIS_MODULE(upcall_handler);
 COVERAGE_DEFINE(upcall_empty_wakeup);
 COVERAGE_DEFINE(upcall_overrun);
 
-/* The most upcalls that a channel gives before the next one with a backlog
- * has its turn.  A quarter of a batch: four busy ports share a batch, and one
- * system call serves up to 16 upcalls. */
-#define UPCALL_QUANTUM 16
+/* The most channels that the engine is asked to read at once: what a full batch
+ * needs when each uses its turn up, and one more for the rest of an earlier
+ * turn. */
+#define UPCALL_READS (DIV_ROUND_UP(UPCALL_BATCH, UPCALL_QUANTUM) + 1)
 
-/* The most events that one epoll_wait() takes.  What is left stays with epoll,
- * where other handlers find it: a handler that took an event for each of a
- * thousand ports would keep them all waiting for itself. */
-#define UPCALL_EVENTS 16
-
-/* The most overruns that one turn of a channel reports.  A flood can overrun
- * the socket again between two reads; the others have to have their turn. */
-#define UPCALL_OVERRUNS 4
-
-/* Space for one message: a frame of 64 kB, the flow key, user data and actions
- * (the kernel's limit for actions is 32 kB, but only the short ones of a
- * "userspace" action are ever sent up). */
-#define UPCALL_MSG_SIZE (80 * 1024)
+/* A channel with a standing backlog has its backlog measured in one of this
+ * many turns, so that it costs few system calls. */
+#define UPCALL_SAMPLE_TURNS 16
 
 struct upcall_handler {
     struct upcall_table *table;
-    struct upcall_wake *wake;
+    struct upcall_sched *sched;
+    struct upcall_engine *engine;
+    struct upcall_handler *predecessor; /* To be brought to its end, or NULL. */
     struct ovs_refcount refcount;
+    uint32_t index;
     uint32_t generation;
     uint32_t token;             /* Owner word, see upcall-channel.h. */
-    int epoll_fd;
 
-    /* Edges that epoll gave and the handler has not looked at. */
-    struct epoll_event events[UPCALL_EVENTS];
-    int n_events;
+    /* What a sleep ended with and the handler has not looked at. */
+    struct upcall_events events;
 
     /* Channels that the handler owns.  Each entry is a reference. */
-    struct upcall_fifo backlog; /* To be read. */
+    struct upcall_fifo sparse;  /* Readable, with credit. */
     struct upcall_fifo served;  /* Empty; kept until the batch is over. */
+    struct upcall_fifo spent;   /* Readable, without credit; likewise. */
 
     /* The batch. */
     bool in_batch;
     bool woken;                 /* It follows a wake-up. */
+    size_t share;               /* Channels to take from the run queue yet. */
     unsigned int n_handed;      /* Upcalls handed out. */
     unsigned int n_msgs;        /* Messages received. */
     unsigned int next_msg;      /* First one not looked at. */
-    atomic_uint32_t n_pending;  /* 'n_msgs' - 'next_msg', for others. */
-    char *buffer;               /* UPCALL_BATCH times UPCALL_MSG_SIZE. */
-    struct mmsghdr msgs[UPCALL_BATCH];
-    struct iovec iovs[UPCALL_BATCH];
+    unsigned int n_turns;       /* Turns used up, for sampling. */
+    struct upcall_rx rx[UPCALL_BATCH];
     struct upcall_channel *channels[UPCALL_BATCH]; /* Of each message; a
                                                     * reference is in one of
                                                     * the lists. */
@@ -78,118 +68,54 @@ struct upcall_handler {
     atomic_uint64_t batches;
     atomic_uint64_t upcalls;
     atomic_uint64_t receives;
+    atomic_uint64_t steals;
 };
 
-int
-upcall_wake_create(struct upcall_wake **wakep)
+static uint64_t
+now_usec(void)
 {
-    struct upcall_wake *wake;
-    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct timespec ts;
 
-    *wakep = NULL;
-    if (fd < 0) {
-        return errno;
-    }
-    *wakep = wake = xmalloc(sizeof *wake);
-    wake->fd = fd;
-    ovs_refcount_init(&wake->refcount);
-    return 0;
-}
-
-void
-upcall_wake_ring(struct upcall_wake *wake)
-{
-    static const uint64_t one = 1;
-
-    ignore(write(wake->fd, &one, sizeof one));
-}
-
-void
-upcall_wake_unref(struct upcall_wake *wake)
-{
-    if (wake && upcall_refcount_unref(&wake->refcount)) {
-        close(wake->fd);
-        free(wake);
-    }
-}
-
-/* Maps the buffer of a batch.  Nearly all of it is never touched, because most
- * upcalls are small.  Under --mlockall the kernel would back all of it with
- * memory, 5 MB for each handler, so that lock is taken off again; a page that
- * was used once is then as good as any other. */
-static char *
-upcall_buffer_map(void)
-{
-    size_t size = UPCALL_BATCH * UPCALL_MSG_SIZE;
-    void *buffer = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    if (buffer == MAP_FAILED) {
-        return NULL;
-    }
-    if (memory_locked()) {
-        munlock(buffer, size);
-        madvise(buffer, size, MADV_DONTNEED);
-    }
-    return buffer;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * UINT64_C(1000000) + ts.tv_nsec / 1000;
 }
 
 int
 upcall_handler_create(struct upcall_table *table, uint32_t index,
-                      uint32_t generation, struct upcall_wake *wake,
+                      uint32_t generation, struct upcall_sched *sched,
+                      const struct upcall_engine_class *class,
                       struct upcall_handler **handlerp)
 {
-    struct upcall_handler *handler = xzalloc(sizeof *handler);
-    struct epoll_event event = { .events = EPOLLIN,
-                                 .data.u64 = UPCALL_EVENT_WAKE };
+    struct upcall_handler *handler;
+    struct upcall_engine *engine;
     int error;
 
     *handlerp = NULL;
-    handler->buffer = upcall_buffer_map();
-    if (!handler->buffer) {
-        error = errno;
-        goto error_free;
-    }
-    handler->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (handler->epoll_fd < 0) {
-        error = errno;
-        goto error_unmap;
-    }
-    if (epoll_ctl(handler->epoll_fd, EPOLL_CTL_ADD, wake->fd, &event)) {
-        error = errno;
-        goto error_close;
+    error = class->create(UPCALL_BATCH, &engine);
+    if (error) {
+        return error;
     }
 
+    handler = xzalloc(sizeof *handler);
     handler->table = table;
-    ovs_refcount_ref(&wake->refcount);
-    handler->wake = wake;
+    upcall_sched_ref(sched);
+    handler->sched = sched;
+    handler->engine = engine;
     ovs_refcount_init(&handler->refcount);
+    handler->index = index;
     handler->generation = generation;
-    handler->token = generation << UPCALL_TOKEN_HANDLER_BITS | (index + 1);
-    upcall_fifo_init(&handler->backlog);
+    handler->token = upcall_token(generation, index);
+    upcall_fifo_init(&handler->sparse);
     upcall_fifo_init(&handler->served);
-    for (size_t i = 0; i < UPCALL_BATCH; i++) {
-        handler->iovs[i].iov_base = handler->buffer + i * UPCALL_MSG_SIZE;
-        handler->iovs[i].iov_len = UPCALL_MSG_SIZE;
-        handler->msgs[i].msg_hdr.msg_iov = &handler->iovs[i];
-        handler->msgs[i].msg_hdr.msg_iovlen = 1;
-    }
-    atomic_init(&handler->n_pending, 0);
+    upcall_fifo_init(&handler->spent);
     atomic_init(&handler->wakeups, 0);
     atomic_init(&handler->empty_wakeups, 0);
     atomic_init(&handler->batches, 0);
     atomic_init(&handler->upcalls, 0);
     atomic_init(&handler->receives, 0);
+    atomic_init(&handler->steals, 0);
     *handlerp = handler;
     return 0;
-
-error_close:
-    close(handler->epoll_fd);
-error_unmap:
-    munmap(handler->buffer, UPCALL_BATCH * UPCALL_MSG_SIZE);
-error_free:
-    free(handler);
-    return error;
 }
 
 void
@@ -199,165 +125,287 @@ upcall_handler_ref(struct upcall_handler *handler)
 }
 
 static void
-upcall_handler_destroy(struct upcall_handler *handler)
+fifo_destroy(struct upcall_fifo *fifo)
 {
     struct upcall_channel *channel;
 
-    while ((channel = upcall_fifo_pop(&handler->backlog))
-           || (channel = upcall_fifo_pop(&handler->served))) {
+    while ((channel = upcall_fifo_pop(fifo)) != NULL) {
         upcall_channel_unref(channel);
     }
-    upcall_fifo_uninit(&handler->backlog);
-    upcall_fifo_uninit(&handler->served);
-    close(handler->epoll_fd);
-    upcall_wake_unref(handler->wake);
-    munmap(handler->buffer, UPCALL_BATCH * UPCALL_MSG_SIZE);
-    free(handler);
+    upcall_fifo_uninit(fifo);
 }
 
 void
 upcall_handler_unref(struct upcall_handler *handler)
 {
     if (handler && upcall_refcount_unref(&handler->refcount)) {
-        upcall_handler_destroy(handler);
+        fifo_destroy(&handler->sparse);
+        fifo_destroy(&handler->served);
+        fifo_destroy(&handler->spent);
+        upcall_handler_unref(handler->predecessor);
+        handler->engine->class->destroy(handler->engine);
+        upcall_sched_unref(handler->sched);
+        free(handler);
     }
 }
 
-unsigned int
-upcall_handler_n_pending(const struct upcall_handler *handler)
+struct upcall_sched *
+upcall_handler_sched(const struct upcall_handler *handler)
 {
-    uint32_t n;
-
-    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &handler->n_pending),
-                        &n);
-    return n;
+    return handler->sched;
 }
 
 int
-upcall_handler_add(struct upcall_handler *handler,
-                   const struct upcall_channel *channel)
+upcall_handler_wait(struct upcall_handler *handler, int timeout, bool *ready,
+                    uint32_t *watches)
 {
-    struct epoll_event event = {
-        .events = EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
-        .data.u64 = (uint64_t) channel->serial << 32 | channel->port_no,
-    };
+    struct upcall_events *events = &handler->events;
+    int error = upcall_sched_wait(handler->sched, timeout, events);
 
-    return (epoll_ctl(handler->epoll_fd, EPOLL_CTL_ADD,
-                      upcall_channel_fd(channel), &event) ? errno : 0);
-}
-
-void
-upcall_handler_del(struct upcall_handler *handler,
-                   const struct upcall_channel *channel)
-{
-    epoll_ctl(handler->epoll_fd, EPOLL_CTL_DEL, upcall_channel_fd(channel),
-              NULL);
-}
-
-int
-upcall_handler_epoll_fd(const struct upcall_handler *handler)
-{
-    return handler->epoll_fd;
-}
-
-int
-upcall_handler_epoll_wait(struct upcall_handler *handler, int timeout,
-                          int others[], size_t max_others, size_t *n_others)
-{
-    int n_channels = 0;
-    int n;
-
-    *n_others = 0;
-    n = epoll_wait(handler->epoll_fd, handler->events, UPCALL_EVENTS, timeout);
-    if (n < 0) {
-        handler->n_events = 0;
-        return -errno;
-    }
-
-    for (int i = 0; i < n; i++) {
-        const struct epoll_event *event = &handler->events[i];
-        uint64_t mark = event->data.u64 & UPCALL_EVENT_MASK;
-
-        if (mark == UPCALL_EVENT_OTHER) {
-            if (*n_others < max_others) {
-                others[(*n_others)++] = (int) event->data.u64;
-            }
-        } else if (mark != UPCALL_EVENT_WAKE) {
-            handler->events[n_channels++] = *event;
-        }
-    }
-    handler->n_events = n_channels;
-    if (n_channels && timeout) {
+    *ready = events->n_channels || events->kicked;
+    *watches = events->watches;
+    if (*ready && timeout) {
         upcall_count(&handler->wakeups, 1);
         handler->woken = true;
     }
-    return n;
+    return error;
 }
 
-/* Takes the channels that the kept events name. */
+/* Lets go of 'channel', whose next upcall is an event again. */
 static void
-upcall_handler_take_events(struct upcall_handler *handler)
+upcall_handler_let_go(struct upcall_handler *handler,
+                      struct upcall_channel *channel)
 {
-    bool current = upcall_table_is_current__(handler->table,
-                                             handler->generation);
+    if (!upcall_channel_is_dead(channel)) {
+        upcall_channel_pass(channel, handler->token, 0);
+        upcall_sched_arm(handler->sched, channel);
 
-    for (int i = 0; i < handler->n_events; i++) {
-        uint64_t data = handler->events[i].data.u64;
+        /* A new set of handlers has the channel armed from its beginning on,
+         * but one of them may have seen the event before the channel was let
+         * go, and left it.  Reading the generation after the owner word was
+         * written pairs with writing the generation before handlers of the new
+         * set read the word: one of the two sees the other. */
+        if (!upcall_table_is_current__(handler->table, handler->generation)) {
+            upcall_table_arm__(handler->table, channel);
+        }
+    }
+    upcall_channel_unref(channel);
+}
+
+/* Puts 'channel' at the end of the run queue. */
+static void
+upcall_handler_enqueue(struct upcall_handler *handler,
+                       struct upcall_channel *channel)
+{
+    if (upcall_channel_is_dead(channel)
+        || !upcall_sched_push(handler->sched, channel, handler->token)) {
+        upcall_handler_let_go(handler, channel);
+    }
+}
+
+/* Lets go of the channels that the last batch has served. */
+static void
+upcall_handler_release(struct upcall_handler *handler)
+{
+    struct upcall_channel *channel;
+
+    while ((channel = upcall_fifo_pop(&handler->served)) != NULL) {
+        upcall_handler_let_go(handler, channel);
+    }
+
+    uint64_t now = upcall_fifo_is_empty(&handler->spent) ? 0 : now_usec();
+    while ((channel = upcall_fifo_pop(&handler->spent)) != NULL) {
+        atomic_store_relaxed(&channel->ready_at, now);
+        upcall_handler_enqueue(handler, channel);
+    }
+}
+
+void
+upcall_handler_set_predecessor(struct upcall_handler *handler,
+                               struct upcall_handler *predecessor)
+{
+    handler->predecessor = predecessor;
+}
+
+unsigned int
+upcall_handler_abandon(struct upcall_handler *handler)
+{
+    unsigned int n_lost = handler->n_msgs - handler->next_msg;
+    struct upcall_channel *channel;
+
+    if (handler->predecessor) {
+        n_lost += upcall_handler_abandon(handler->predecessor);
+        upcall_handler_unref(handler->predecessor);
+        handler->predecessor = NULL;
+    }
+    while ((channel = upcall_fifo_pop(&handler->sparse))
+           || (channel = upcall_fifo_pop(&handler->served))
+           || (channel = upcall_fifo_pop(&handler->spent))) {
+        upcall_handler_let_go(handler, channel);
+    }
+    handler->n_msgs = handler->next_msg = 0;
+    handler->in_batch = false;
+    return n_lost;
+}
+
+/* Finds the handler whose batch is to be brought to its end: 'handler' or one
+ * that it replaced, the earliest first.  Returns NULL if none is in a batch;
+ * then those that 'handler' replaced are done. */
+static struct upcall_handler *
+upcall_handler_in_batch(struct upcall_handler *handler)
+{
+    if (handler->predecessor) {
+        struct upcall_handler *earlier;
+
+        earlier = upcall_handler_in_batch(handler->predecessor);
+        if (earlier) {
+            return earlier;
+        }
+        upcall_handler_abandon(handler->predecessor);
+        upcall_handler_unref(handler->predecessor);
+        handler->predecessor = NULL;
+    }
+    return handler->in_batch ? handler : NULL;
+}
+
+/* Puts 'channel', which became readable and now belongs to the handler, where
+ * its credit says. */
+static void
+upcall_handler_activate(struct upcall_handler *handler,
+                        struct upcall_channel *channel)
+{
+    struct upcall_sched *sched = handler->sched;
+
+    if (upcall_turn_activate(&channel->turn, upcall_sched_pushed(sched),
+                             upcall_sched_popped(sched))) {
+        upcall_fifo_push(&handler->sparse, channel);
+    } else {
+        upcall_handler_enqueue(handler, channel);
+    }
+}
+
+/* Takes the channels that 'events' name. */
+static void
+upcall_handler_take(struct upcall_handler *handler,
+                    struct upcall_events *events)
+{
+    uint64_t now = events->n_channels ? now_usec() : 0;
+
+    for (size_t i = 0; i < events->n_channels; i++) {
+        uint64_t data = events->channels[i];
         struct upcall_channel *channel;
 
-        channel = upcall_table_lookup__(handler->table, (uint32_t) data,
-                                        data >> 32);
+        channel = upcall_table_lookup__(handler->table,
+                                        upcall_event_port_no(data),
+                                        upcall_event_serial(data));
         if (!channel || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
             /* The event outlived its channel. */
             continue;
         }
-        if (upcall_channel_take(channel, handler->token, current)) {
-            upcall_fifo_push(&handler->backlog, channel);
+        if (upcall_channel_take(channel, handler->token)) {
+            atomic_store_relaxed(&channel->ready_at, now);
+            upcall_handler_activate(handler, channel);
         } else {
             upcall_channel_unref(channel);
         }
     }
-    handler->n_events = 0;
+    memset(events, 0, sizeof *events);
 }
 
 static void
-upcall_handler_poll_events(struct upcall_handler *handler)
+upcall_handler_begin_batch(struct upcall_handler *handler)
 {
-    size_t n_others;
+    handler->in_batch = true;
+    handler->n_handed = 0;
+    handler->n_msgs = handler->next_msg = 0;
+    handler->engine->class->begin(handler->engine);
 
-    if (!handler->n_events) {
-        upcall_handler_epoll_wait(handler, 0, NULL, 0, &n_others);
+    upcall_handler_release(handler);
+    if (!handler->events.n_channels) {
+        upcall_sched_poll(handler->sched, &handler->events);
     }
-    upcall_handler_take_events(handler);
+    upcall_handler_take(handler, &handler->events);
+    handler->share = upcall_sched_share(handler->sched);
 }
 
-/* Lets go of the channels that the last batch served. */
 static void
-upcall_handler_release_served(struct upcall_handler *handler)
+upcall_handler_end_batch(struct upcall_handler *handler)
 {
-    struct upcall_channel *channel;
+    upcall_sched_kick(handler->sched);
+    if (handler->n_handed) {
+        upcall_count(&handler->batches, 1);
+    } else if (handler->woken) {
+        COVERAGE_INC(upcall_empty_wakeup);
+        upcall_count(&handler->empty_wakeups, 1);
+    }
+    handler->woken = false;
+    handler->in_batch = false;
+}
 
-    while ((channel = upcall_fifo_pop(&handler->served))) {
-        bool dead;
+/* Takes the first channel of the run queue that can pay, and begins its turn.
+ * Channels that still owe for large packets go to the end of the queue. */
+static struct upcall_channel *
+upcall_handler_pop(struct upcall_handler *handler)
+{
+    struct upcall_sched *sched = handler->sched;
 
-        atomic_read_relaxed(&channel->dead, &dead);
-        if (dead || upcall_channel_release(channel, handler->token)) {
-            upcall_channel_unref(channel);
-        } else {
-            upcall_fifo_push(&handler->backlog, channel);
+    while (handler->share) {
+        struct upcall_channel *channel;
+
+        handler->share--;
+        channel = upcall_sched_pop(sched, handler->token);
+        if (!channel
+            || upcall_channel_is_dead(channel)
+            || upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched))) {
+            return channel;
+        }
+        upcall_fifo_push(&handler->spent, channel);
+    }
+    return NULL;
+}
+
+/* Chooses the channel to read next, of which at most '*max' upcalls are wanted,
+ * and makes '*max' how many to ask for.  Returns NULL if there is nothing to
+ * read.  'own' lets channels have one turn after another. */
+static struct upcall_channel *
+upcall_handler_next(struct upcall_handler *handler, bool own,
+                    unsigned int *max)
+{
+    bool crowded = upcall_sched_n_queued(handler->sched) > 0;
+    struct upcall_channel *channel = NULL;
+
+    if (!crowded || !handler->share
+        || handler->n_msgs < UPCALL_BATCH - UPCALL_QUANTUM) {
+        channel = upcall_fifo_pop(&handler->sparse);
+    }
+    if (!channel) {
+        channel = upcall_handler_pop(handler);
+    }
+    if (!channel) {
+        channel = upcall_fifo_pop(&handler->sparse);
+    }
+    if (!channel && own && !crowded) {
+        channel = upcall_fifo_pop(&handler->spent);
+        if (channel) {
+            upcall_turn_begin(&channel->turn,
+                              upcall_sched_pushed(handler->sched));
         }
     }
+    if (channel) {
+        *max = MIN(*max, upcall_turn_allowance(&channel->turn));
+    }
+    return channel;
 }
 
 static void
 upcall_handler_report_overrun(struct upcall_channel *channel,
-                              const char *dp_name)
+                              const char *dp_name, unsigned int n)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
     struct upcall_channel_stats stats;
 
-    COVERAGE_INC(upcall_overrun);
-    upcall_count(&channel->overruns, 1);
+    COVERAGE_ADD(upcall_overrun, n);
+    upcall_count(&channel->overruns, n);
     if (!VLOG_DROP_WARN(&rl)) {
         upcall_channel_get_stats(channel, &stats);
         VLOG_WARN("%s: lost packet on port channel %"PRIu32" (%s): its "
@@ -367,114 +415,96 @@ upcall_handler_report_overrun(struct upcall_channel *channel,
     }
 }
 
-/* Receives at most 'max' messages from 'channel' into the free part of the
- * batch.  Sets '*empty' if the socket is empty now. */
-static unsigned int
-upcall_handler_read(struct upcall_handler *handler,
-                    struct upcall_channel *channel, unsigned int max,
-                    const char *dp_name, bool *empty)
+/* Accounts for what 'read' took from 'channel', whose messages begin at
+ * 'n_msgs', and puts the channel on the list where it belongs now. */
+static void
+upcall_handler_account(struct upcall_handler *handler,
+                       struct upcall_channel *channel,
+                       const struct upcall_read *read, const char *dp_name)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
-    unsigned int overruns = 0;
-    int n;
+    uint32_t home = handler->index + 1;
+    size_t n_bytes = 0;
+    uint32_t last;
 
-    for (;;) {
-        upcall_count(&handler->receives, 1);
-        n = recvmmsg(upcall_channel_fd(channel),
-                     &handler->msgs[handler->n_msgs], max, MSG_DONTWAIT,
-                     NULL);
-        if (n >= 0) {
-            break;
-        } else if (errno == EAGAIN) {
-            *empty = true;
-            return 0;
-        } else if (errno == ENOBUFS) {
-            upcall_handler_report_overrun(channel, dp_name);
-            if (++overruns >= UPCALL_OVERRUNS) {
-                *empty = false;
-                return 0;
-            }
-        } else if (errno != EINTR) {
-            VLOG_WARN_RL(&rl, "%s: receiving upcalls of port %s failed (%s); "
-                         "trying again when more arrive", dp_name,
-                         channel->name ? channel->name : "(none)",
-                         ovs_strerror(errno));
-            *empty = true;
-            return 0;
+    for (unsigned int i = 0; i < read->n; i++) {
+        n_bytes += handler->rx[handler->n_msgs].len;
+        handler->channels[handler->n_msgs++] = channel;
+    }
+    upcall_count(&channel->received, read->n);
+    upcall_turn_spend(&channel->turn, read->n, n_bytes);
+
+    atomic_read_relaxed(&channel->home, &last);
+    if (last != home) {
+        atomic_store_relaxed(&channel->home, home);
+        if (last) {
+            upcall_count(&handler->steals, 1);
         }
     }
-
-    /* Fewer messages than asked for means that the next read would have failed
-     * with EAGAIN or with an error that came up meanwhile.  Either way a new
-     * edge follows what comes next. */
-    *empty = n < max;
-    for (int i = 0; i < n; i++) {
-        handler->channels[handler->n_msgs + i] = channel;
+    if (read->overruns) {
+        upcall_handler_report_overrun(channel, dp_name, read->overruns);
     }
-    handler->n_msgs += n;
-    atomic_store_relaxed(&handler->n_pending,
-                         handler->n_msgs - handler->next_msg);
-    upcall_count(&channel->received, n);
-    return n;
+    if (read->error) {
+        VLOG_WARN_RL(&rl, "%s: receiving upcalls of port %s failed (%s); "
+                     "trying again when more arrive", dp_name,
+                     channel->name ? channel->name : "(none)",
+                     ovs_strerror(read->error));
+    }
+
+    if (read->empty || read->error) {
+        upcall_fifo_push(&handler->served, channel);
+    } else if (upcall_turn_has_credit(&channel->turn)) {
+        upcall_fifo_push(&handler->sparse, channel);
+    } else {
+        if (handler->n_turns++ % UPCALL_SAMPLE_TURNS == 0) {
+            upcall_channel_sample_backlog(channel);
+        }
+        upcall_fifo_push(&handler->spent, channel);
+    }
 }
 
-/* Serves one channel.  Returns false if there is none to serve or no room. */
+/* Reads from the channels whose turn it is.  Returns false if there is none, or
+ * no room. */
 static bool
 upcall_handler_serve(struct upcall_handler *handler, const char *dp_name)
 {
     unsigned int room = UPCALL_BATCH - handler->n_msgs;
-    struct upcall_channel *channel;
-    bool empty, dead;
+    struct upcall_channel *channels[UPCALL_READS];
+    struct upcall_read reads[UPCALL_READS];
+    bool seen_dead = false;
+    size_t n = 0;
 
-    if (!room) {
-        return false;
-    }
-    channel = upcall_fifo_pop(&handler->backlog);
-    if (!channel) {
-        upcall_handler_poll_events(handler);
-        channel = upcall_fifo_pop(&handler->backlog);
+    while (n < UPCALL_READS && room) {
+        unsigned int max = room;
+        struct upcall_channel *channel = upcall_handler_next(handler, !n,
+                                                             &max);
+
         if (!channel) {
-            return false;
+            break;
+        } else if (upcall_channel_is_dead(channel)) {
+            /* Dropped at the start of the next batch: messages of this one may
+             * still refer to it. */
+            upcall_fifo_push(&handler->served, channel);
+            seen_dead = true;
+            continue;
         }
+        channels[n] = channel;
+        reads[n++] = (struct upcall_read) {
+            .fd = upcall_channel_fd(channel), .max = max,
+        };
+        room -= max;
+    }
+    if (!n) {
+        return seen_dead;
     }
 
-    atomic_read_relaxed(&channel->dead, &dead);
-    if (dead) {
-        /* Dropped at the start of the next batch: messages of this one may
-         * still refer to it. */
-        upcall_fifo_push(&handler->served, channel);
-        return true;
+    upcall_count(&handler->receives,
+                 handler->engine->class->read(handler->engine, reads, n,
+                                              &handler->rx[handler->n_msgs]));
+    for (size_t i = 0; i < n; i++) {
+        upcall_handler_account(handler, channels[i], &reads[i], dp_name);
     }
-    upcall_handler_read(handler, channel, MIN(room, UPCALL_QUANTUM), dp_name,
-                        &empty);
-    upcall_fifo_push(empty ? &handler->served : &handler->backlog, channel);
     return true;
-}
-
-static void
-upcall_handler_begin_batch(struct upcall_handler *handler)
-{
-    handler->in_batch = true;
-    handler->n_handed = 0;
-    handler->n_msgs = handler->next_msg = 0;
-
-    /* Channels that had a backlog before come after the ones that the events
-     * name only in the order of the list: first come, first served. */
-    upcall_handler_release_served(handler);
-    upcall_handler_poll_events(handler);
-}
-
-static void
-upcall_handler_end_batch(struct upcall_handler *handler)
-{
-    if (handler->n_handed) {
-        upcall_count(&handler->batches, 1);
-    } else if (handler->woken) {
-        COVERAGE_INC(upcall_empty_wakeup);
-        upcall_count(&handler->empty_wakeups, 1);
-    }
-    handler->woken = false;
-    handler->in_batch = false;
 }
 
 /* Parses the next message.  Returns false if it is not an upcall of the
@@ -487,17 +517,15 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     unsigned int i = handler->next_msg++;
     struct upcall_channel *channel = handler->channels[i];
-    const struct mmsghdr *msg = &handler->msgs[i];
+    const struct upcall_rx *rx = &handler->rx[i];
+    uint64_t ready_at;
 
-    atomic_store_relaxed(&handler->n_pending,
-                         handler->n_msgs - handler->next_msg);
-    if (msg->msg_hdr.msg_flags & MSG_TRUNC
-        || upcall_msg_parse(handler->iovs[i].iov_base, msg->msg_len,
-                            packet_family, view)) {
+    if (rx->truncated
+        || upcall_msg_parse(rx->data, rx->len, packet_family, view)) {
         upcall_count(&channel->malformed, 1);
-        VLOG_WARN_RL(&rl, "%s: dropping malformed upcall of %u bytes%s on "
-                     "the channel of port %s", dp_name, msg->msg_len,
-                     msg->msg_hdr.msg_flags & MSG_TRUNC ? " (truncated)" : "",
+        VLOG_WARN_RL(&rl, "%s: dropping malformed upcall of %"PRIuSIZE" "
+                     "bytes%s on the channel of port %s", dp_name, rx->len,
+                     rx->truncated ? " (truncated)" : "",
                      channel->name ? channel->name : "(none)");
         return false;
     }
@@ -505,6 +533,11 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
         upcall_table_count_foreign__(handler->table);
         return false;
     }
+    if (!upcall_port_is_real(channel->port_no)) {
+        upcall_table_count_shared__(handler->table, view);
+    }
+    atomic_read_relaxed(&channel->ready_at, &ready_at);
+    latency_hist_record(&channel->latency, now_usec() - ready_at);
     return true;
 }
 
@@ -513,7 +546,11 @@ upcall_handler_recv(struct upcall_handler *handler, uint16_t packet_family,
                     int dp_ifindex, const char *dp_name,
                     struct upcall_view *view)
 {
-    if (!handler->in_batch) {
+    struct upcall_handler *in_batch = upcall_handler_in_batch(handler);
+
+    if (in_batch) {
+        handler = in_batch;
+    } else {
         upcall_handler_begin_batch(handler);
     }
     for (;;) {
@@ -535,11 +572,13 @@ upcall_handler_recv(struct upcall_handler *handler, uint16_t packet_family,
 bool
 upcall_handler_is_ready(const struct upcall_handler *handler)
 {
-    /* Channels in the list of served ones may have got an edge that was marked
-     * for this handler, which only their release finds out. */
-    return (handler->in_batch || handler->n_events
-            || !upcall_fifo_is_empty(&handler->backlog)
-            || !upcall_fifo_is_empty(&handler->served));
+    /* What was served has to be let go of before the handler sleeps. */
+    return (handler->in_batch || handler->predecessor
+            || handler->events.n_channels
+            || !upcall_fifo_is_empty(&handler->sparse)
+            || !upcall_fifo_is_empty(&handler->served)
+            || !upcall_fifo_is_empty(&handler->spent)
+            || upcall_sched_n_queued(handler->sched));
 }
 
 void
@@ -551,4 +590,16 @@ upcall_handler_get_stats(const struct upcall_handler *handler,
     stats->batches = upcall_counter_read(&handler->batches);
     stats->upcalls = upcall_counter_read(&handler->upcalls);
     stats->receives = upcall_counter_read(&handler->receives);
+    stats->steals = upcall_counter_read(&handler->steals);
+}
+
+void
+upcall_handler_reset_stats(struct upcall_handler *handler)
+{
+    atomic_store_relaxed(&handler->wakeups, 0);
+    atomic_store_relaxed(&handler->empty_wakeups, 0);
+    atomic_store_relaxed(&handler->batches, 0);
+    atomic_store_relaxed(&handler->upcalls, 0);
+    atomic_store_relaxed(&handler->receives, 0);
+    atomic_store_relaxed(&handler->steals, 0);
 }

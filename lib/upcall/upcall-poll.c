@@ -5,16 +5,12 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <sys/epoll.h>
 
 #include "ovs-thread.h"
 #include "timeval.h"
 #include "upcall/upcall-handler.h"
+#include "upcall/upcall-sched.h"
 #include "util.h"
-
-/* The most descriptors beside the epoll instance that a handler's poll() is
- * carried out for this way.  Open vSwitch polls one, its exit latch. */
-#define UPCALL_POLL_MAX_OTHERS 8
 
 /* The handler that the next poll() of this thread waits for, a reference. */
 static __thread struct upcall_handler *armed;
@@ -30,97 +26,90 @@ upcall_poll_arm(struct upcall_handler *handler)
     armed = handler;
 }
 
-/* Adds to the epoll instance what 'fds' has besides it.  It usually is there
- * from the last time, but asking is the only way to know: a descriptor may
- * have been closed, which removes it, and its number be used again.
- *
- * Returns false if one of them cannot be waited for inside epoll. */
-static bool
-upcall_poll_add_others(int epoll_fd, const struct pollfd *fds, nfds_t n)
+/* Does poll() itself, on the epoll instance as on any descriptor: right for any
+ * set of descriptors, but an event wakes all handlers that wait this way. */
+static int
+upcall_poll_plain(struct upcall_handler *handler, struct pollfd *fds,
+                  nfds_t n, int timeout)
 {
-    if (n > UPCALL_POLL_MAX_OTHERS + 1) {
+    struct upcall_sched *sched = upcall_handler_sched(handler);
+    int retval, error;
+
+    if (!upcall_sched_sleep_begin(sched)) {
+        timeout = 0;
+    }
+    retval = __real_poll(fds, n, timeout);
+    error = errno;
+    upcall_sched_sleep_end(sched);
+    errno = error;
+    return retval;
+}
+
+/* Has 'sched' watch all of 'fds' but its own epoll instance, 'self'.  Stores
+ * the bits of each in 'bits', and all of them in '*all'.  Returns false if it
+ * cannot be done. */
+static bool
+upcall_poll_watch(struct upcall_sched *sched, const struct pollfd *fds,
+                  nfds_t n, const struct pollfd *self, uint32_t bits[],
+                  uint32_t *all)
+{
+    *all = 0;
+    if (n > UPCALL_WATCHES + 1 || self->events != POLLIN) {
         return false;
     }
     for (nfds_t i = 0; i < n; i++) {
-        struct epoll_event event = {
-            .events = EPOLLIN,
-            .data.u64 = UPCALL_EVENT_OTHER | (uint32_t) fds[i].fd,
-        };
-
-        if (fds[i].fd == epoll_fd) {
+        bits[i] = 0;
+        if (&fds[i] == self) {
             continue;
         }
-        if (fds[i].events != POLLIN
-            || (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fds[i].fd, &event)
-                && errno != EEXIST)) {
+        if (fds[i].events == POLLIN) {
+            bits[i] = upcall_sched_watch_begin(sched, fds[i].fd);
+        }
+        if (!bits[i] || *all & bits[i]) {
+            /* Twice the same descriptor counts twice in the watch. */
+            upcall_sched_watch_end(sched, bits[i]);
             return false;
         }
+        *all |= bits[i];
     }
     return true;
 }
 
-/* Stores what epoll said of descriptors other than channels in 'fds'.  Returns
- * the number of descriptors that are ready. */
-static int
-upcall_poll_set_others(int epoll_fd, struct pollfd *fds, nfds_t n,
-                       const int others[], size_t n_others)
-{
-    int n_ready = 0;
-
-    for (size_t i = 0; i < n_others; i++) {
-        bool wanted = false;
-
-        for (nfds_t j = 0; j < n; j++) {
-            if (fds[j].fd == others[i] && !fds[j].revents) {
-                fds[j].revents = POLLIN;
-                wanted = true;
-                n_ready++;
-            }
-        }
-        if (!wanted) {
-            /* Left behind by an earlier poll(). */
-            epoll_ctl(epoll_fd, EPOLL_CTL_DEL, others[i], NULL);
-        }
-    }
-    return n_ready;
-}
-
-/* Carries poll() out on 'handler'.  'self' is the element of 'fds' that is the
- * handler's epoll instance. */
+/* Carries poll() out as a wait for 'handler'.  'bits' are the watches of each
+ * of 'fds', 'self' is the one of the scheduler's epoll instance. */
 static int
 upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
-                    nfds_t n, struct pollfd *self, int timeout)
+                    nfds_t n, struct pollfd *self, const uint32_t bits[],
+                    uint32_t all, int timeout)
 {
     long long int deadline = timeout > 0 ? time_msec() + timeout : 0;
-    int left = timeout;
 
-    for (nfds_t i = 0; i < n; i++) {
-        fds[i].revents = 0;
-    }
     for (;;) {
-        int others[UPCALL_POLL_MAX_OTHERS];
-        size_t n_others;
-        int n_events;
-        int n_ready;
+        uint32_t watches;
+        int n_ready = 0;
+        bool ready;
+        int error;
 
-        n_events = upcall_handler_epoll_wait(handler, left, others,
-                                             ARRAY_SIZE(others), &n_others);
-        if (n_events < 0) {
-            errno = -n_events;
+        error = upcall_handler_wait(handler, timeout, &ready, &watches);
+        if (error) {
+            errno = error;
             return -1;
         }
-        n_ready = upcall_poll_set_others(self->fd, fds, n, others, n_others);
-        if (n_events > n_others) {
-            self->revents = POLLIN;
-            n_ready++;
+        for (nfds_t i = 0; i < n; i++) {
+            bool is_ready = &fds[i] == self ? ready : watches & bits[i];
+
+            fds[i].revents = is_ready ? POLLIN : 0;
+            n_ready += is_ready;
         }
-        if (n_ready || !n_events || !left) {
+        if (watches & ~all) {
+            upcall_sched_unwanted(upcall_handler_sched(handler),
+                                  watches & ~all);
+        }
+        if (n_ready || !timeout || !(watches & ~all)) {
             return n_ready;
         }
-
-        /* Only descriptors that are polled no more. */
         if (timeout > 0) {
-            left = MAX(0, deadline - time_msec());
+            timeout = MAX(0, deadline - time_msec());
         }
     }
 }
@@ -129,27 +118,32 @@ int
 upcall_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
     struct upcall_handler *handler = armed;
+    uint32_t bits[UPCALL_WATCHES + 1], all;
     struct pollfd *self = NULL;
-    int retval;
+    struct upcall_sched *sched;
+    int retval, error;
 
     if (OVS_LIKELY(!handler)) {
         return __real_poll(fds, n, timeout);
     }
     armed = NULL;
 
-    int epoll_fd = upcall_handler_epoll_fd(handler);
+    sched = upcall_handler_sched(handler);
     for (nfds_t i = 0; i < n; i++) {
-        if (fds[i].fd == epoll_fd && fds[i].events == POLLIN) {
+        if (fds[i].fd == upcall_sched_epoll_fd(sched)) {
             self = &fds[i];
         }
     }
-    if (self && upcall_poll_add_others(epoll_fd, fds, n)) {
-        retval = upcall_poll_handler(handler, fds, n, self, timeout);
+    all = 0;
+    if (self && upcall_poll_watch(sched, fds, n, self, bits, &all)) {
+        retval = upcall_poll_handler(handler, fds, n, self, bits, all,
+                                     timeout);
     } else {
-        retval = __real_poll(fds, n, timeout);
+        retval = upcall_poll_plain(handler, fds, n, timeout);
     }
 
-    int error = errno;
+    error = errno;
+    upcall_sched_watch_end(sched, all);
     upcall_handler_unref(handler);
     errno = error;
     return retval;

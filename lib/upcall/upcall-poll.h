@@ -6,21 +6,22 @@
 /* Sleeping inside epoll_wait()
  * ============================
  *
- * EPOLLEXCLUSIVE spares the other waiters only where they wait inside
+ * The kernel wakes one waiter for an event only where the waiters wait inside
  * epoll_wait().  A thread that calls poll() on the epoll instance's file
  * descriptor, as poll_block() does for any file descriptor, is not a waiter of
- * that kind: the kernel cannot tell which of the instances that are polled
- * this way will look, so it wakes them all.  With n handlers, every upcall
- * that finds them idle then wakes n threads for the work of one.
+ * that kind: the kernel cannot tell which of those that poll will look, so it
+ * wakes them all.  With n handlers, every upcall that finds them idle then
+ * wakes n threads for the work of one.
  *
  * So the program's poll() is replaced (it links with --wrap=poll, which sends
  * the calls of all objects linked into it here and leaves those of shared
  * libraries alone).  A thread that said upcall_poll_arm() has its next poll()
- * carried out as epoll_wait() on the handler's epoll instance; the other
- * descriptors that it polls for POLLIN, such as the latch that ends the
- * thread, are added to that instance.  Everything that poll_block() does
- * around its poll() (RCU, time-outs, the watch over long intervals) stays in
- * force.  A thread that did not arm gets the C library's poll().
+ * carried out as epoll_wait() on the scheduler's epoll instance.  That instance
+ * also watches the descriptor that the handlers poll besides: the latch that
+ * ends them, which is one for all.  Everything that poll_block() does around
+ * its poll() (RCU, time-outs, the watch over long intervals) stays in force.  A
+ * thread that polls something else is served by the C library's poll(), and so
+ * is one that did not arm.
  *
  * Thread safety: the state is the calling thread's own.  The handler is held
  * by a reference while its thread sleeps in it. */

@@ -16,45 +16,68 @@ count_ports(const struct upcall_table_info *info)
     size_t n = 0;
 
     for (size_t i = 0; i < info->n_ports; i++) {
-        n += info->ports[i].port_no != UPCALL_PORT_NONE;
+        n += upcall_port_is_real(info->ports[i].port_no);
+    }
+    return n;
+}
+
+static size_t
+count_shared(const struct upcall_table_info *info)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < info->n_ports; i++) {
+        n += info->ports[i].shared;
     }
     return n;
 }
 
 static void
+show_port_no(const struct upcall_port_info *port, struct ds *s)
+{
+    if (upcall_port_is_real(port->port_no)) {
+        ds_put_format(s, "%5"PRIu32, port->port_no);
+    } else {
+        ds_put_format(s, "%5s", "-");
+    }
+}
+
+static void
 show_ports_text(const struct upcall_table_info *info, struct ds *s)
 {
-    ds_put_format(s, "  %5s %-16s %10s %12s %10s %8s %9s %9s\n", "port",
-                  "name", "pid", "received", "lost", "overruns", "malformed",
-                  "backlog");
+    ds_put_format(s, "  %5s %-16s %10s %12s %10s %8s %9s %9s %9s %9s %9s "
+                  "%9s\n", "port", "name", "pid", "received", "lost",
+                  "overruns", "malformed", "backlog", "most", "p50", "p99",
+                  "max");
     for (size_t i = 0; i < info->n_ports; i++) {
         const struct upcall_port_info *port = &info->ports[i];
         const struct upcall_channel_stats *stats = &port->stats;
 
-        if (port->port_no == UPCALL_PORT_NONE) {
-            ds_put_format(s, "  %5s", "-");
-        } else {
-            ds_put_format(s, "  %5"PRIu32, port->port_no);
-        }
-        ds_put_format(s, " %-16s %10"PRIu32" %12"PRIu64" %10"PRIu64
-                      " %8"PRIu64" %9"PRIu64" %9"PRIu32"\n", port->name,
-                      port->pid, stats->received, stats->lost,
-                      stats->overruns, stats->malformed, stats->backlog);
+        ds_put_cstr(s, "  ");
+        show_port_no(port, s);
+        ds_put_format(s, " %-16s %10"PRIu32"%c%12"PRIu64" %10"PRIu64
+                      " %8"PRIu64" %9"PRIu64" %9"PRIu32" %9"PRIu32
+                      " %9"PRIu32" %9"PRIu32" %9"PRIu32"\n", port->name,
+                      port->pid, port->shared ? '*' : ' ', stats->received,
+                      stats->lost, stats->overruns, stats->malformed,
+                      stats->backlog, stats->backlog_max, stats->latency.p50,
+                      stats->latency.p99, stats->latency.max);
     }
 }
 
 static void
 show_handlers_text(const struct upcall_table_info *info, struct ds *s)
 {
-    ds_put_format(s, "  %7s %12s %12s %12s %12s %12s\n", "handler", "wakeups",
-                  "empty", "batches", "upcalls", "receives");
+    ds_put_format(s, "  %7s %12s %12s %12s %12s %12s %12s\n", "handler",
+                  "wakeups", "empty", "batches", "upcalls", "receives",
+                  "steals");
     for (size_t i = 0; i < info->n_handlers; i++) {
         const struct upcall_handler_stats *stats = &info->handlers[i];
 
         ds_put_format(s, "  %7"PRIuSIZE" %12"PRIu64" %12"PRIu64" %12"PRIu64
-                      " %12"PRIu64" %12"PRIu64"\n", i, stats->wakeups,
-                      stats->empty_wakeups, stats->batches, stats->upcalls,
-                      stats->receives);
+                      " %12"PRIu64" %12"PRIu64" %12"PRIu64"\n", i,
+                      stats->wakeups, stats->empty_wakeups, stats->batches,
+                      stats->upcalls, stats->receives, stats->steals);
     }
 }
 
@@ -63,15 +86,60 @@ upcall_show_text(const struct upcall_table_info *info, struct ds *s)
 {
     ds_put_format(s, "%s: upcall channels\n", info->name);
     ds_put_format(s, "  ports %"PRIuSIZE", sockets %"PRIuSIZE", "
-                  "handlers %"PRIuSIZE"\n", count_ports(info), info->n_ports,
-                  info->n_handlers);
+                  "handlers %"PRIuSIZE", engine %s\n", count_ports(info),
+                  info->n_sockets, info->n_handlers, info->engine);
     if (info->foreign || info->abandoned) {
         ds_put_format(s, "  dropped: %"PRIu64" of another datapath, %"PRIu64
                       " when handlers were changed\n", info->foreign,
                       info->abandoned);
     }
     show_ports_text(info, s);
+    if (count_shared(info)) {
+        ds_put_cstr(s, "  *: on a socket shared with other ports\n");
+    }
     show_handlers_text(info, s);
+}
+
+const struct upcall_port_info *
+upcall_show_find(const struct upcall_table_info *info, const char *port)
+{
+    unsigned int port_no;
+    bool is_number = str_to_uint(port, 10, &port_no);
+
+    for (size_t i = 0; i < info->n_ports; i++) {
+        const struct upcall_port_info *p = &info->ports[i];
+
+        if (!strcmp(p->name, port) || (is_number && p->port_no == port_no)) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+void
+upcall_show_port_text(const struct upcall_table_info *info,
+                      const struct upcall_port_info *port, struct ds *s)
+{
+    const struct upcall_channel_stats *stats = &port->stats;
+
+    ds_put_format(s, "%s: port ", info->name);
+    if (upcall_port_is_real(port->port_no)) {
+        ds_put_format(s, "%"PRIu32" ", port->port_no);
+    }
+    ds_put_format(s, "%s, netlink port id %"PRIu32"%s\n", port->name,
+                  port->pid,
+                  port->shared ? ", shared with other ports" : "");
+    ds_put_format(s, "  upcalls received   %"PRIu64"\n", stats->received);
+    ds_put_format(s, "  upcalls lost       %"PRIu64" in %"PRIu64
+                  " overruns of the receive buffer\n", stats->lost,
+                  stats->overruns);
+    ds_put_format(s, "  upcalls malformed  %"PRIu64"\n", stats->malformed);
+    ds_put_format(s, "  backlog            %"PRIu32" bytes of kernel memory, "
+                  "at most %"PRIu32"\n", stats->backlog, stats->backlog_max);
+    ds_put_format(s, "  latency            p50 %"PRIu32" us, p99 %"PRIu32
+                  " us, max %"PRIu32" us, of %"PRIu64" upcalls\n",
+                  stats->latency.p50, stats->latency.p99, stats->latency.max,
+                  stats->latency.n);
 }
 
 static void
@@ -81,22 +149,37 @@ put_integer(struct json *object, const char *name, uint64_t value)
 }
 
 static struct json *
-port_to_json(const struct upcall_port_info *port)
+latency_to_json(const struct latency_summary *latency)
 {
     struct json *json = json_object_create();
 
-    if (port->port_no == UPCALL_PORT_NONE) {
-        json_object_put(json, "port_no", json_null_create());
-    } else {
+    put_integer(json, "n", latency->n);
+    put_integer(json, "p50", latency->p50);
+    put_integer(json, "p99", latency->p99);
+    put_integer(json, "max", latency->max);
+    return json;
+}
+
+struct json *
+upcall_show_port_json(const struct upcall_port_info *port)
+{
+    struct json *json = json_object_create();
+
+    if (upcall_port_is_real(port->port_no)) {
         put_integer(json, "port_no", port->port_no);
+    } else {
+        json_object_put(json, "port_no", json_null_create());
     }
     json_object_put_string(json, "name", port->name);
     put_integer(json, "pid", port->pid);
+    json_object_put(json, "shared", json_boolean_create(port->shared));
     put_integer(json, "received", port->stats.received);
     put_integer(json, "lost", port->stats.lost);
     put_integer(json, "overruns", port->stats.overruns);
     put_integer(json, "malformed", port->stats.malformed);
     put_integer(json, "backlog", port->stats.backlog);
+    put_integer(json, "backlog_max", port->stats.backlog_max);
+    json_object_put(json, "latency_us", latency_to_json(&port->stats.latency));
     return json;
 }
 
@@ -110,6 +193,7 @@ handler_to_json(const struct upcall_handler_stats *stats)
     put_integer(json, "batches", stats->batches);
     put_integer(json, "upcalls", stats->upcalls);
     put_integer(json, "receives", stats->receives);
+    put_integer(json, "steals", stats->steals);
     return json;
 }
 
@@ -121,14 +205,15 @@ upcall_show_json(const struct upcall_table_info *info)
     struct json *handlers = json_array_create_empty();
 
     for (size_t i = 0; i < info->n_ports; i++) {
-        json_array_add(ports, port_to_json(&info->ports[i]));
+        json_array_add(ports, upcall_show_port_json(&info->ports[i]));
     }
     for (size_t i = 0; i < info->n_handlers; i++) {
         json_array_add(handlers, handler_to_json(&info->handlers[i]));
     }
     json_object_put_string(json, "name", info->name);
+    json_object_put_string(json, "engine", info->engine);
     put_integer(json, "n_ports", count_ports(info));
-    put_integer(json, "n_sockets", info->n_ports);
+    put_integer(json, "n_sockets", info->n_sockets);
     put_integer(json, "n_handlers", info->n_handlers);
     put_integer(json, "foreign", info->foreign);
     put_integer(json, "abandoned", info->abandoned);

@@ -22,4 +22,13 @@ void upcall_show_text(const struct upcall_table_info *info, struct ds *s);
 /* Returns 'info' as a JSON object, which the caller owns. */
 struct json *upcall_show_json(const struct upcall_table_info *info);
 
+/* Finds the port of that name or number, or returns NULL. */
+const struct upcall_port_info *
+upcall_show_find(const struct upcall_table_info *, const char *port);
+
+/* The same as above for one port of the snapshot. */
+void upcall_show_port_text(const struct upcall_table_info *,
+                           const struct upcall_port_info *, struct ds *);
+struct json *upcall_show_port_json(const struct upcall_port_info *);
+
 #endif /* lib/upcall/upcall-show.h */

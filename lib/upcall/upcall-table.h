@@ -10,18 +10,19 @@
  * share them.  There is one socket for each port, whatever the number of
  * handlers, and one more channel that belongs to no port (UPCALL_PORT_NONE).
  *
- *      kernel --> socket of port 1 --\            /-- epoll of handler 0
- *      kernel --> socket of port 2 ----- each ----    epoll of handler 1
- *      kernel --> socket of port 3 --/            \-- epoll of handler 2
+ *      kernel --> socket of port 1 --\                     /-- handler 0
+ *      kernel --> socket of port 2 ---- epoll, run queue ----- handler 1
+ *      kernel --> socket of port 3 --/                     \-- handler 2
  *
- * Every handler's epoll instance holds every socket, with EPOLLEXCLUSIVE, so
- * that the kernel wakes one waiting handler for an upcall; an owner word in
- * the channel (upcall-channel.h) keeps the upcalls of a port in order.
+ * The kernel wakes one waiting handler for an upcall; an owner word in the
+ * channel keeps the upcalls of a port in order; deficit round robin keeps ports
+ * from harming each other.
  *
- * Module map: upcall-channel is a socket and its owner word; upcall-handler
- * takes channels from epoll and upcalls from channels, in batches; upcall-msg
- * parses; upcall-poll makes a sleeping handler wait inside epoll_wait(); this
- * file keeps the sets.
+ * Module map: upcall-channel is a socket and its owner word; upcall-sched gives
+ * channels to handlers, upcall-turn says how much of each; upcall-handler makes
+ * batches of upcalls; upcall-engine reads from sockets; upcall-msg parses;
+ * upcall-poll makes a sleeping handler wait inside epoll_wait(); this file keeps
+ * the sets.
  *
  *
  * Batches
@@ -48,9 +49,11 @@
  * array of ports under RCU and holds references to what it keeps over a
  * quiescent state.  All threads are Open vSwitch threads (ovs-rcu.h).
  *
- * Changing the handlers while some of them work is safe but should be done
- * between batches: upcalls that a retired handler took from a socket and did
- * not hand out are lost (and counted).
+ * Handlers and engines may be changed while threads receive.  A thread whose
+ * handler is replaced by one of the same number first gets the rest of the
+ * batch that it is in.  Only if a handler goes for good must its thread have
+ * brought its batch to an end: upcalls that it took from a socket and did not
+ * hand out are lost (and counted).
  *
  *
  * Loss and failure
@@ -89,8 +92,16 @@ void upcall_table_destroy(struct upcall_table *table);
  * 'n' is 0 to UPCALL_MAX_HANDLERS.  Nothing happens if there are 'n' already.
  * Channels and their port ids stay, and so do the upcalls that wait on them.
  * Returns 0, EINVAL if 'n' is out of range, or the error that kept an epoll
- * instance from being made or filled; then the old handlers stay. */
+ * instance or an engine from being made; then the old handlers stay. */
 int upcall_table_set_handlers(struct upcall_table *, uint32_t n);
+
+/* Makes the handlers receive with engines of class 'engine' (upcall-engine.h),
+ * at first the one called "epoll".  Returns 0 or the error that kept one from
+ * being made; then nothing has changed. */
+struct upcall_engine_class;
+int upcall_table_set_engine(struct upcall_table *,
+                            const struct upcall_engine_class *engine);
+const char *upcall_table_engine_name(const struct upcall_table *);
 
 uint32_t upcall_table_n_handlers(const struct upcall_table *);
 
@@ -112,8 +123,29 @@ void upcall_table_del(struct upcall_table *, uint32_t port_no);
 /* Removes all channels. */
 void upcall_table_del_all(struct upcall_table *);
 
-/* Netlink port id of the channel of port 'port_no', or 0. */
+/* Sharing: a port without a channel of its own sends its upcalls to channels
+ * that belong to no port, and is known to the table so that they are counted
+ * for it.
+ *
+ * share() makes port 'port_no', called 'name', share.  If it has a channel, that
+ * stays until upcall_table_del(), to be emptied; what it counted is counted on.
+ * unshare() ends it; a channel that the port has then counts on.  Both do
+ * nothing if there is nothing to do. */
+void upcall_table_share(struct upcall_table *, uint32_t port_no,
+                        const char *name);
+void upcall_table_unshare(struct upcall_table *, uint32_t port_no);
+bool upcall_table_is_shared(const struct upcall_table *, uint32_t port_no);
+size_t upcall_table_n_shared(const struct upcall_table *);
+
+/* Netlink port id of the channel of port 'port_no', or of the channel that
+ * belongs to no port if it shares, or 0. */
 uint32_t upcall_table_get_pid(const struct upcall_table *, uint32_t port_no);
+
+/* True if port 'port_no' has a channel of its own. */
+bool upcall_table_has_channel(const struct upcall_table *, uint32_t port_no);
+
+/* Number of channels that belong to ports. */
+size_t upcall_table_n_port_channels(const struct upcall_table *);
 
 /* Number of channels, the one that belongs to no port included. */
 size_t upcall_table_n_channels(const struct upcall_table *);
@@ -133,7 +165,9 @@ void upcall_table_purge(struct upcall_table *);
 
 /* What people want to know. */
 struct upcall_port_info {
-    uint32_t port_no;           /* Or UPCALL_PORT_NONE. */
+    uint32_t port_no;           /* Or UPCALL_PORT_*. */
+    bool shared;                /* Its upcalls come on shared channels. */
+    bool has_channel;           /* It has a channel of its own. */
     const char *name;
     uint32_t pid;
     struct upcall_channel_stats stats;
@@ -144,18 +178,25 @@ struct upcall_handler_stats {
     uint64_t empty_wakeups;     /* Of these, found no upcall. */
     uint64_t batches;           /* Batches with an upcall. */
     uint64_t upcalls;           /* Upcalls handed out. */
-    uint64_t receives;          /* Receive calls on sockets. */
+    uint64_t receives;          /* Receive system calls. */
+    uint64_t steals;            /* Turns of channels that another handler had
+                                 * served before. */
 };
 
 struct upcall_table_info {
     const char *name;
+    const char *engine;
     uint64_t foreign;           /* Messages of another datapath, dropped. */
     uint64_t abandoned;         /* Lost with a retired handler. */
+    size_t n_sockets;           /* Number of channels. */
     size_t n_ports;
     struct upcall_port_info *ports;         /* By port number. */
     size_t n_handlers;
     struct upcall_handler_stats *handlers;  /* By number. */
 };
+
+/* Starts counting from 0 again. */
+void upcall_table_reset_stats(struct upcall_table *);
 
 /* Takes a snapshot of 'table' into '*info', which upcall_table_info_uninit()
  * frees.  'info->name' and the port names live as long as the snapshot. */

@@ -213,3 +213,120 @@ idle_wakeups() {
     # If all were woken for each packet it would be 600.
     test $((after - before)) -le 40 || fail 'handlers wake up for nothing'
 }
+
+# Waits until "upcall/show" says that member $1 is $2.
+upcalls_say() {
+    test "$(upcall_json ".$1")" = "$2"
+}
+
+# Two ports of which each frame is an upcall, and a sender that goes on.
+start_upcalls() {
+    start_ovs
+    ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=4
+    ovs-vsctl add-br br0
+    connect br0 n1 '' -- set Interface v-n1 ofport_request=1
+    connect br0 n2 '' -- set Interface v-n2 ofport_request=2
+    every_frame_an_upcall br0 1 2
+    start_receiver receiver n2 --timeout $PATIENCE
+    start_sender sender n1 -n 0 -r 500
+    wait_for_misses 50
+}
+
+# Ends the sender and checks that nothing was lost or, if $1 is "ordered",
+# overtaken on the way.
+finish_upcalls() {
+    wait_for_misses 50
+    stop_background sender
+    received_all receiver
+    if test "${1:-}" = ordered; then
+        matches "$(cat "$KDP_WORK/receiver")" 'reordered 0$'
+    fi
+    equal "$(upcalls_lost)" 0 'upcalls lost'
+    equal "$(upcall_json .abandoned)" 0 'upcalls lost with a handler'
+}
+
+add_test upcall_engines 'no upcall is lost or overtaken when the engine changes' \
+    kdp
+upcall_engines() {
+    local engine
+    start_upcalls
+    upcalls_say engine epoll
+    for engine in io_uring epoll io_uring epoll io_uring; do
+        ovs-vsctl set Open_vSwitch . other_config:upcall-engine=$engine
+        wait_until $PATIENCE upcalls_say engine $engine
+        wait_for_misses 50
+    done
+    # One system call serves the handler's ports; all of them are counted.
+    test "$(upcall_json '[.handlers[].receives] | add')" -gt 0
+    ovs-vsctl remove Open_vSwitch . other_config upcall-engine
+    wait_until $PATIENCE upcalls_say engine epoll
+    finish_upcalls ordered
+}
+
+add_test upcall_dispatch 'no upcall is lost when the dispatch mode changes' kdp
+upcall_dispatch() {
+    local mode
+    start_upcalls
+    upcalls_say dispatch per-port
+    for mode in per-cpu per-port per-cpu; do
+        ovs-vsctl set Open_vSwitch . other_config:upcall-dispatch=$mode
+        wait_until $PATIENCE upcalls_say dispatch $mode
+        wait_for_misses 50
+    done
+    matches "$(ovs-appctl dpif-netlink/dispatch-mode)" \
+        'ovs-system: per-cpu dispatch mode'
+    # The ports' sockets go when they are empty, one for each handler stays,
+    # and one for the times in which another process changes the mode.
+    wait_until $PATIENCE upcalls_say n_sockets 5
+    equal "$(upcall_json '[.ports[] | select(.shared)] | length')" 4 \
+        'ports that share the sockets'
+    ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=2
+    wait_until $PATIENCE upcalls_say n_handlers 2
+    wait_until $PATIENCE upcalls_say n_sockets 3
+    wait_for_misses 50
+    # A port that is added meanwhile works, and does after the way back.
+    connect br0 n3 10.0.0.3/24
+    ovs-vsctl set Open_vSwitch . other_config:upcall-dispatch=per-port
+    wait_until $PATIENCE upcalls_say dispatch per-port
+    wait_until $PATIENCE upcalls_say n_sockets 6
+    matches "$(ovs-appctl dpif-netlink/dispatch-mode)" \
+        'ovs-system: per-vport dispatch mode'
+    finish_upcalls
+}
+
+add_test upcall_bad_settings 'a wrong setting is named and changes nothing' kdp
+upcall_bad_settings() {
+    start_ovs
+    ovs-vsctl add-br br0
+    allow_log 'other_config:upcall-(engine|dispatch) is'
+    ovs-vsctl set Open_vSwitch . other_config:upcall-engine=fast \
+        other_config:upcall-dispatch=per-moon
+    wait_until $PATIENCE logged \
+        'upcall-engine is "fast", expected "epoll" or "io_uring"'
+    wait_until $PATIENCE logged \
+        'upcall-dispatch is "per-moon", expected "per-port" or "per-cpu"'
+    equal "$(upcall_json .engine)" epoll engine
+    equal "$(upcall_json .dispatch)" per-port dispatch
+}
+
+add_test upcall_port '"upcall/show PORT" and "upcall/reset"' kdp
+upcall_port() {
+    local text
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    connect br0 n2 10.0.0.2/24
+    ping_works n1 10.0.0.2
+    text=$(ovs-appctl upcall/show v-n1)
+    matches "$text" 'port [0-9]+ v-n1, netlink port id [0-9]+'
+    matches "$text" 'upcalls received   [1-9]'
+    matches "$text" 'p50 [0-9]+ us, p99 [0-9]+ us, max [1-9][0-9]* us'
+    equal "$(ovs-appctl upcall/show 0 --format json | jq -r '.[0].name')" \
+        ovs-system 'name of port 0'
+    exits_with 2 ovs-appctl upcall/show v-n9 2>/dev/null
+    exits_with 2 ovs-appctl upcall/show v-n1 v-n2 2>/dev/null
+    ip link set v-n1 down
+    ovs-appctl upcall/reset
+    equal "$(port_json v-n1 '"\(.received) \(.lost) \(.latency_us.n)"')" \
+        '0 0 0' 'counters after the reset'
+}

@@ -14,7 +14,9 @@ unit_tests = \
 	tests/unit/test-nl-answer \
 	tests/unit/test-nl-conn \
 	tests/unit/test-unixctl-override \
+	tests/unit/test-latency-hist \
 	tests/unit/test-upcall-channel \
+	tests/unit/test-upcall-engine \
 	tests/unit/test-upcall-msg \
 	tests/unit/test-upcall-poll \
 	tests/unit/test-upcall-show \
@@ -54,8 +56,12 @@ tests_unit_test_nl_answer_LDFLAGS = \
 tests_unit_test_nl_conn_SOURCES = tests/unit/test-nl-conn.c $(unit_common)
 tests_unit_test_unixctl_override_SOURCES = \
 	tests/unit/test-unixctl-override.c $(unit_common)
+tests_unit_test_latency_hist_SOURCES = \
+	tests/unit/test-latency-hist.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
+tests_unit_test_upcall_engine_SOURCES = \
+	tests/unit/test-upcall-engine.c $(unit_common)
 tests_unit_test_upcall_msg_SOURCES = \
 	tests/unit/test-upcall-msg.c $(unit_common)
 tests_unit_test_upcall_poll_SOURCES = \
@@ -73,7 +79,7 @@ tests_unit_test_upcall_threads_SOURCES = \
 # in a circle: Open vSwitch calls our poll().
 LDADD = \
 	$(GROUP_BEGIN) lib/libkdp.a $(OVS_ARCHIVES) $(OVS_LIBS) $(GROUP_END) \
-	$(LIBMNL_LIBS) $(CMOCKA_LIBS)
+	$(LIBMNL_LIBS) $(LIBURING_LIBS) $(CMOCKA_LIBS)
 
 unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \

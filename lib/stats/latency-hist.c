@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "stats/latency-hist.h"
+
+#include <string.h>
+
+#include "util.h"
+
+void
+latency_hist_init(struct latency_hist *hist)
+{
+    for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
+        atomic_init(&hist->buckets[i], 0);
+    }
+    atomic_init(&hist->max, 0);
+}
+
+unsigned int
+latency_hist_bucket(uint32_t usec)
+{
+    unsigned int shift;
+
+    /* The first durations have a bucket each. */
+    if (usec < LATENCY_SUB_BUCKETS) {
+        return usec;
+    }
+    shift = log_2_floor(usec) - LATENCY_SUB_BITS;
+    return (shift + 1) * LATENCY_SUB_BUCKETS
+           + ((usec >> shift) & (LATENCY_SUB_BUCKETS - 1));
+}
+
+uint32_t
+latency_hist_bucket_end(unsigned int bucket)
+{
+    unsigned int shift;
+    uint64_t first;
+
+    if (bucket < LATENCY_SUB_BUCKETS) {
+        return bucket;
+    }
+    shift = bucket / LATENCY_SUB_BUCKETS - 1;
+    first = LATENCY_SUB_BUCKETS + bucket % LATENCY_SUB_BUCKETS;
+    return ((first + 1) << shift) - 1;
+}
+
+void
+latency_hist_record(struct latency_hist *hist, uint64_t usec_)
+{
+    uint32_t usec = MIN(usec_, UINT32_MAX);
+    atomic_uint32_t *bucket = &hist->buckets[latency_hist_bucket(usec)];
+    uint32_t n, max;
+
+    atomic_read_relaxed(bucket, &n);
+    atomic_store_relaxed(bucket, n + 1);
+    atomic_read_relaxed(&hist->max, &max);
+    if (usec > max) {
+        atomic_store_relaxed(&hist->max, usec);
+    }
+}
+
+void
+latency_hist_reset(struct latency_hist *hist)
+{
+    for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
+        atomic_store_relaxed(&hist->buckets[i], 0);
+    }
+    atomic_store_relaxed(&hist->max, 0);
+}
+
+/* The duration that at least 'percent' % of the 'n' counted in 'buckets' do
+ * not exceed. */
+static uint32_t
+percentile(const uint32_t buckets[], uint64_t n, unsigned int percent)
+{
+    uint64_t rank = DIV_ROUND_UP(n * percent, 100);
+    uint64_t seen = 0;
+
+    for (unsigned int i = 0; i < LATENCY_BUCKETS; i++) {
+        seen += buckets[i];
+        if (seen && seen >= rank) {
+            return latency_hist_bucket_end(i);
+        }
+    }
+    return 0;
+}
+
+void
+latency_hist_summarize(const struct latency_hist *hist_,
+                       struct latency_summary *summary)
+{
+    struct latency_hist *hist = CONST_CAST(struct latency_hist *, hist_);
+    uint32_t buckets[LATENCY_BUCKETS];
+
+    memset(summary, 0, sizeof *summary);
+    for (unsigned int i = 0; i < LATENCY_BUCKETS; i++) {
+        atomic_read_relaxed(&hist->buckets[i], &buckets[i]);
+        summary->n += buckets[i];
+    }
+    atomic_read_relaxed(&hist->max, &summary->max);
+    summary->p50 = MIN(percentile(buckets, summary->n, 50), summary->max);
+    summary->p99 = MIN(percentile(buckets, summary->n, 99), summary->max);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_LATENCY_HIST_H
+#define KDP_LATENCY_HIST_H 1
+
+/* Latency histograms
+ * ==================
+ *
+ * Counts durations in buckets whose width grows with the duration: each power
+ * of two is divided into LATENCY_SUB_BUCKETS equal parts, so that a percentile
+ * is exact to 12.5 %, from a microsecond to more than an hour, in 1 kB.
+ *
+ * Why not a library: HdrHistogram's C version counts in plain integers, which
+ * another thread cannot read while they are written; its ways around that cost
+ * locked instructions for each record or several histograms for each port.
+ *
+ * Thread safety: one writer at a time; any number of readers at any time.
+ * What a reader sees may lack the latest records. */
+
+#include <stdint.h>
+
+#include "ovs-atomic.h"
+
+#define LATENCY_SUB_BITS 3
+#define LATENCY_SUB_BUCKETS (1u << LATENCY_SUB_BITS)
+
+/* Durations from 2^LATENCY_MAX_BITS microseconds (72 minutes) on are counted
+ * in the last bucket. */
+#define LATENCY_MAX_BITS 32
+#define LATENCY_BUCKETS \
+    ((LATENCY_MAX_BITS - LATENCY_SUB_BITS + 1) * LATENCY_SUB_BUCKETS)
+
+struct latency_hist {
+    atomic_uint32_t buckets[LATENCY_BUCKETS];
+    atomic_uint32_t max;        /* Microseconds. */
+};
+
+struct latency_summary {
+    uint64_t n;                 /* Number of durations. */
+    uint32_t p50;               /* Percentiles in microseconds: the upper end */
+    uint32_t p99;               /* of their buckets, but at most 'max'. */
+    uint32_t max;               /* Exact, in microseconds. */
+};
+
+void latency_hist_init(struct latency_hist *);
+
+/* Counts a duration of 'usec' microseconds. */
+void latency_hist_record(struct latency_hist *, uint64_t usec);
+
+/* Forgets everything.  By the writer, or by a thread that accepts that a
+ * record made at the same time may be lost or stay. */
+void latency_hist_reset(struct latency_hist *);
+
+void latency_hist_summarize(const struct latency_hist *,
+                            struct latency_summary *);
+
+/* For tests: bucket of 'usec', and largest duration that a bucket counts. */
+unsigned int latency_hist_bucket(uint32_t usec);
+uint32_t latency_hist_bucket_end(unsigned int bucket);
+
+#endif /* lib/stats/latency-hist.h */

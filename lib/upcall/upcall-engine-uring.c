@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "upcall/upcall-engine.h"
+
+#include <errno.h>
+#include <liburing.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "util.h"
+
+/* The engine that reads several channels with one system call.
+ *
+ * A read is one "multishot" recvmsg request, which the kernel carries on until
+ * the socket is empty or the buffers provided for it are used up.  Each read of
+ * a call has a group of buffers of its own, in which just as many are provided
+ * as messages are wanted, so that a busy channel takes no more than its turn.
+ * Requests are marked MSG_DONTWAIT, so that the kernel ends a request where it
+ * would otherwise wait for more: a request that outlived the call would go on
+ * taking messages that are another handler's by then.
+ *
+ * A group is a ring of GROUP_SIZE buffers which the kernel uses in order.  The
+ * entries of the ring never change; what is provided is said by its tail alone.
+ * "head" follows the kernel's count of used buffers, by the flag that each
+ * completion carries.  A batch takes fewer messages than a group has buffers,
+ * so none is used twice in a batch.
+ *
+ * ENOBUFS has two meanings here: the buffers are used up, or the socket has
+ * overrun.  It is the former if as many messages came as buffers were provided;
+ * if both are true, the socket tells again at the next read.
+ *
+ * The engine needs Linux 6.0. */
+
+#define GROUP_SIZE 64           /* A power of 2; more than a batch. */
+
+/* The most reads of one call. */
+#define N_GROUPS 8
+
+#define BUFFER_SIZE (UPCALL_MSG_SIZE + sizeof(struct io_uring_recvmsg_out))
+
+/* Entries of the completion queue: every buffer and every end of a request may
+ * report, a few times in case of overruns. */
+#define CQ_ENTRIES 1024
+
+struct group {
+    struct io_uring_buf_ring *ring;
+    char *buffers;              /* GROUP_SIZE times BUFFER_SIZE. */
+    uint16_t head;              /* Buffers used so far. */
+};
+
+struct engine_uring {
+    struct upcall_engine up;
+    struct io_uring ring;
+    struct msghdr msg;          /* Says: no address, no control data. */
+    struct group groups[N_GROUPS];
+    size_t n_groups;            /* Of these, set up. */
+};
+
+static struct engine_uring *
+engine_uring_cast(struct upcall_engine *engine)
+{
+    return CONTAINER_OF(engine, struct engine_uring, up);
+}
+
+static size_t
+group_ring_size(void)
+{
+    return GROUP_SIZE * sizeof(struct io_uring_buf);
+}
+
+static int
+group_init(struct engine_uring *engine, unsigned int id)
+{
+    struct group *group = &engine->groups[id];
+    struct io_uring_buf_reg reg;
+    int error;
+
+    group->buffers = upcall_buffers_map(GROUP_SIZE, BUFFER_SIZE);
+    if (!group->buffers) {
+        return errno;
+    }
+    group->ring = xmalloc_pagealign(group_ring_size());
+    memset(group->ring, 0, group_ring_size());
+    memset(&reg, 0, sizeof reg);
+    reg.ring_addr = (uintptr_t) group->ring;
+    reg.ring_entries = GROUP_SIZE;
+    reg.bgid = id;
+    error = -io_uring_register_buf_ring(&engine->ring, &reg, 0);
+    if (error) {
+        free_pagealign(group->ring);
+        upcall_buffers_unmap(group->buffers, GROUP_SIZE, BUFFER_SIZE);
+        return error;
+    }
+    for (unsigned int i = 0; i < GROUP_SIZE; i++) {
+        io_uring_buf_ring_add(group->ring, group->buffers + i * BUFFER_SIZE,
+                              BUFFER_SIZE, i,
+                              io_uring_buf_ring_mask(GROUP_SIZE), i);
+    }
+    group->head = 0;
+    return 0;
+}
+
+static void
+group_uninit(struct engine_uring *engine, unsigned int id)
+{
+    struct group *group = &engine->groups[id];
+
+    io_uring_unregister_buf_ring(&engine->ring, id);
+    free_pagealign(group->ring);
+    upcall_buffers_unmap(group->buffers, GROUP_SIZE, BUFFER_SIZE);
+}
+
+/* Provides 'n' buffers, no more and no less. */
+static void
+group_provide(struct group *group, unsigned int n)
+{
+    /* No request is under way, so the kernel does not look at the tail now,
+     * and moving it back is as good as moving it on. */
+    io_uring_buf_ring_advance(group->ring,
+                              (uint16_t) (group->head + n)
+                              - group->ring->tail);
+}
+
+static void
+engine_uring_destroy(struct upcall_engine *engine_)
+{
+    struct engine_uring *engine = engine_uring_cast(engine_);
+
+    for (size_t i = 0; i < engine->n_groups; i++) {
+        group_uninit(engine, i);
+    }
+    io_uring_queue_exit(&engine->ring);
+    free(engine);
+}
+
+static int
+engine_uring_create__(struct upcall_engine **enginep)
+{
+    struct io_uring_params params = {
+        .flags = IORING_SETUP_CQSIZE, .cq_entries = CQ_ENTRIES,
+    };
+    struct engine_uring *engine = xzalloc(sizeof *engine);
+    int error;
+
+    *enginep = NULL;
+    engine->up.class = &upcall_engine_uring;
+    error = -io_uring_queue_init_params(N_GROUPS, &engine->ring, &params);
+    if (error) {
+        free(engine);
+        return error;
+    }
+    for (; engine->n_groups < N_GROUPS; engine->n_groups++) {
+        error = group_init(engine, engine->n_groups);
+        if (error) {
+            engine_uring_destroy(&engine->up);
+            return error;
+        }
+    }
+    *enginep = &engine->up;
+    return 0;
+}
+
+static void
+engine_uring_begin(struct upcall_engine *engine OVS_UNUSED)
+{
+    /* Buffers are used in turn; those of the last batch are free by now. */
+}
+
+/* A read under way. */
+struct request {
+    struct upcall_read *read;
+    struct upcall_rx *rx;       /* For its first message. */
+    unsigned int n_provided;    /* Buffers that this request was given. */
+    unsigned int n_used;        /* Of these, how many it used. */
+    unsigned int n_taken;       /* Messages that it took. */
+    bool done;
+};
+
+static void
+engine_uring_submit(struct engine_uring *engine, struct request *request,
+                    unsigned int id)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&engine->ring);
+
+    request->n_provided = request->read->max - request->read->n;
+    request->n_used = request->n_taken = 0;
+    group_provide(&engine->groups[id], request->n_provided);
+    io_uring_prep_recvmsg_multishot(sqe, request->read->fd, &engine->msg,
+                                    MSG_DONTWAIT);
+    sqe->flags |= IOSQE_BUFFER_SELECT;
+    sqe->buf_group = id;
+    io_uring_sqe_set_data64(sqe, id);
+}
+
+/* Takes a message that has come. */
+static void
+request_take(struct engine_uring *engine, struct request *request,
+             struct group *group, const struct io_uring_cqe *cqe)
+{
+    unsigned int buffer = cqe->flags >> IORING_CQE_BUFFER_SHIFT;
+    char *data = group->buffers + buffer % GROUP_SIZE * BUFFER_SIZE;
+    struct upcall_rx *rx = &request->rx[request->read->n++];
+    struct io_uring_recvmsg_out *out;
+
+    request->n_taken++;
+    out = io_uring_recvmsg_validate(data, cqe->res, &engine->msg);
+    rx->data = data + sizeof *out;
+    rx->truncated = !out || out->flags & MSG_TRUNC;
+    rx->len = out ? io_uring_recvmsg_payload_length(out, cqe->res,
+                                                    &engine->msg) : 0;
+}
+
+/* Takes note that a request has ended with 'error'. */
+static void
+request_end(struct engine_uring *engine, struct request *request,
+            unsigned int id, int error)
+{
+    struct upcall_read *read = request->read;
+
+    request->done = true;
+    if (error == ENOBUFS && request->n_taken == request->n_provided) {
+        read->empty = false;
+    } else if (error == ENOBUFS) {
+        if (++read->overruns < UPCALL_OVERRUNS) {
+            request->done = false;
+            engine_uring_submit(engine, request, id);
+        } else {
+            read->empty = false;
+        }
+    } else if (error == EINTR || (!error && read->n < read->max)) {
+        request->done = false;
+        engine_uring_submit(engine, request, id);
+    } else if (!error) {
+        read->empty = false;
+    } else if (error != EAGAIN) {
+        read->error = error;
+    }
+}
+
+static void
+engine_uring_complete(struct engine_uring *engine, struct request *requests,
+                      const struct io_uring_cqe *cqe)
+{
+    unsigned int id = io_uring_cqe_get_data64(cqe);
+    struct request *request = &requests[id];
+    struct group *group = &engine->groups[id];
+
+    if (cqe->flags & IORING_CQE_F_BUFFER) {
+        group->head++;
+        request->n_used++;
+    }
+    if (cqe->res >= 0 && cqe->flags & IORING_CQE_F_BUFFER) {
+        request_take(engine, request, group, cqe);
+    }
+    if (!(cqe->flags & IORING_CQE_F_MORE)) {
+        request_end(engine, request, id, cqe->res < 0 ? -cqe->res : 0);
+    }
+}
+
+static bool
+all_done(const struct request *requests, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!requests[i].done) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Ends all requests because the kernel does not take them at all. */
+static void
+fail_all(struct request *requests, size_t n, int error)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!requests[i].done) {
+            requests[i].read->error = error;
+            requests[i].done = true;
+        }
+    }
+}
+
+static unsigned int
+engine_uring_read(struct upcall_engine *engine_, struct upcall_read *reads,
+                  size_t n_reads, struct upcall_rx *rx)
+{
+    struct engine_uring *engine = engine_uring_cast(engine_);
+    struct request requests[N_GROUPS];
+    struct upcall_rx *next = rx;
+    unsigned int n_calls = 0;
+
+    ovs_assert(n_reads <= N_GROUPS);
+    for (size_t i = 0; i < n_reads; i++) {
+        reads[i].n = reads[i].overruns = 0;
+        reads[i].error = 0;
+        reads[i].empty = true;
+        requests[i] = (struct request) { .read = &reads[i], .rx = next };
+        next += reads[i].max;
+        engine_uring_submit(engine, &requests[i], i);
+    }
+
+    while (!all_done(requests, n_reads)) {
+        struct io_uring_cqe *cqe;
+        unsigned int head, n = 0;
+        int retval;
+
+        n_calls++;
+        retval = io_uring_submit_and_wait(&engine->ring, 1);
+        if (retval < 0 && retval != -EINTR && retval != -EAGAIN
+            && retval != -EBUSY) {
+            fail_all(requests, n_reads, -retval);
+        }
+        io_uring_for_each_cqe (&engine->ring, head, cqe) {
+            engine_uring_complete(engine, requests, cqe);
+            n++;
+        }
+        io_uring_cq_advance(&engine->ring, n);
+    }
+
+    /* Close the gaps between what was asked for and what came. */
+    next = rx;
+    for (size_t i = 0; i < n_reads; i++) {
+        memmove(next, requests[i].rx, reads[i].n * sizeof *next);
+        next += reads[i].n;
+    }
+    return n_calls;
+}
+
+/* Checks on a pair of sockets that the kernel does what the engine needs. */
+static int
+engine_uring_probe(void)
+{
+    struct upcall_engine *engine;
+    struct upcall_rx rx[3];
+    struct upcall_read read;
+    int fds[2];
+    int error;
+
+    error = engine_uring_create__(&engine);
+    if (error) {
+        return error;
+    }
+    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                   fds)) {
+        error = errno;
+        engine->class->destroy(engine);
+        return error;
+    }
+    for (int i = 0; i < 3; i++) {
+        char c = i;
+
+        ignore(send(fds[0], &c, sizeof c, 0));
+    }
+    read = (struct upcall_read) { .fd = fds[1], .max = 2 };
+    engine->class->read(engine, &read, 1, rx);
+    error = read.error;
+    if (!error && (read.n != 2 || read.empty || rx[1].len != 1
+                   || *(char *) rx[1].data != 1)) {
+        error = EOPNOTSUPP;
+    }
+    if (!error) {
+        read = (struct upcall_read) { .fd = fds[1], .max = 2 };
+        engine->class->read(engine, &read, 1, rx);
+        if (read.n != 1 || !read.empty) {
+            error = EOPNOTSUPP;
+        }
+    }
+    close(fds[0]);
+    close(fds[1]);
+    engine->class->destroy(engine);
+    return error;
+}
+
+static int
+engine_uring_create(unsigned int n_msgs, struct upcall_engine **enginep)
+{
+    *enginep = NULL;
+    if (n_msgs > GROUP_SIZE) {
+        return EINVAL;
+    }
+    return engine_uring_create__(enginep);
+}
+
+const struct upcall_engine_class upcall_engine_uring = {
+    .name = "io_uring",
+    .probe = engine_uring_probe,
+    .create = engine_uring_create,
+    .destroy = engine_uring_destroy,
+    .begin = engine_uring_begin,
+    .read = engine_uring_read,
+};

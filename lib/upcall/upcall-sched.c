@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "upcall/upcall-sched.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "ovs-thread.h"
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-fifo.h"
+#include "upcall/upcall-refcount.h"
+#include "util.h"
+
+/* Event data of what is not a channel: serial numbers never are this large. */
+#define EVENT_RETIRE (UINT64_C(0xffffffff) << 32)
+#define EVENT_KICK (EVENT_RETIRE | 1)
+#define EVENT_WATCH (EVENT_RETIRE | 2) /* Plus the index of the watch. */
+#define EVENT_MASK (UINT64_C(0xffffffff) << 32)
+
+struct upcall_watch {
+    int fd;                     /* Or -1. */
+    unsigned int n;             /* Handlers that wait for it now. */
+};
+
+struct upcall_sched {
+    struct ovs_refcount refcount;
+    uint32_t generation;
+    int epoll_fd;
+    int retire_fd;              /* eventfd, readable for good once retired. */
+    int kick_fd;                /* eventfd, edge-triggered, never read. */
+
+    /* On cache lines of their own: written by everybody. */
+    PADDED_MEMBERS(CACHE_LINE_SIZE,
+        atomic_uint32_t n_sleepers;
+    );
+    PADDED_MEMBERS(CACHE_LINE_SIZE,
+        struct ovs_mutex mutex;
+        struct upcall_fifo queue OVS_GUARDED;
+        bool retired OVS_GUARDED;
+        struct upcall_watch watches[UPCALL_WATCHES] OVS_GUARDED;
+        atomic_uint64_t pushed; /* These are written with the mutex held. */
+        atomic_uint64_t popped;
+        atomic_uint32_t n_queued;
+    );
+};
+
+static int
+upcall_sched_add_fd(struct upcall_sched *sched, int fd, uint32_t events,
+                    uint64_t data)
+{
+    struct epoll_event event = { .events = events, .data.u64 = data };
+
+    return epoll_ctl(sched->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? errno : 0;
+}
+
+int
+upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
+{
+    struct upcall_sched *sched;
+    int error;
+
+    *schedp = NULL;
+    sched = xzalloc_cacheline(sizeof *sched);
+    sched->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    sched->retire_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    sched->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (sched->epoll_fd < 0 || sched->retire_fd < 0 || sched->kick_fd < 0) {
+        error = errno;
+        goto error;
+    }
+    error = upcall_sched_add_fd(sched, sched->retire_fd, EPOLLIN,
+                                EVENT_RETIRE);
+    if (!error) {
+        error = upcall_sched_add_fd(sched, sched->kick_fd, EPOLLIN | EPOLLET,
+                                    EVENT_KICK);
+    }
+    if (error) {
+        goto error;
+    }
+
+    sched->generation = generation;
+    ovs_refcount_init(&sched->refcount);
+    for (size_t i = 0; i < UPCALL_WATCHES; i++) {
+        sched->watches[i].fd = -1;
+    }
+    atomic_init(&sched->n_sleepers, 0);
+    ovs_mutex_init(&sched->mutex);
+    upcall_fifo_init(&sched->queue);
+    atomic_init(&sched->pushed, 0);
+    atomic_init(&sched->popped, 0);
+    atomic_init(&sched->n_queued, 0);
+    *schedp = sched;
+    return 0;
+
+error:
+    if (sched->kick_fd >= 0) {
+        close(sched->kick_fd);
+    }
+    if (sched->retire_fd >= 0) {
+        close(sched->retire_fd);
+    }
+    if (sched->epoll_fd >= 0) {
+        close(sched->epoll_fd);
+    }
+    free_cacheline(sched);
+    return error;
+}
+
+void
+upcall_sched_ref(struct upcall_sched *sched)
+{
+    ovs_refcount_ref(&sched->refcount);
+}
+
+void
+upcall_sched_unref(struct upcall_sched *sched)
+{
+    struct upcall_channel *channel;
+
+    if (!sched || !upcall_refcount_unref(&sched->refcount)) {
+        return;
+    }
+    while ((channel = upcall_fifo_pop(&sched->queue)) != NULL) {
+        upcall_channel_unref(channel);
+    }
+    upcall_fifo_uninit(&sched->queue);
+    ovs_mutex_destroy(&sched->mutex);
+    close(sched->kick_fd);
+    close(sched->retire_fd);
+    close(sched->epoll_fd);
+    free_cacheline(sched);
+}
+
+int
+upcall_sched_epoll_fd(const struct upcall_sched *sched)
+{
+    return sched->epoll_fd;
+}
+
+uint64_t
+upcall_event_data(const struct upcall_channel *channel)
+{
+    return (uint64_t) channel->serial << 32 | channel->port_no;
+}
+
+int
+upcall_sched_add(struct upcall_sched *sched,
+                 const struct upcall_channel *channel)
+{
+    return upcall_sched_add_fd(sched, upcall_channel_fd(channel),
+                               EPOLLIN | EPOLLONESHOT,
+                               upcall_event_data(channel));
+}
+
+void
+upcall_sched_del(struct upcall_sched *sched,
+                 const struct upcall_channel *channel)
+{
+    epoll_ctl(sched->epoll_fd, EPOLL_CTL_DEL, upcall_channel_fd(channel),
+              NULL);
+}
+
+void
+upcall_sched_arm(struct upcall_sched *sched,
+                 const struct upcall_channel *channel)
+{
+    struct epoll_event event = {
+        .events = EPOLLIN | EPOLLONESHOT,
+        .data.u64 = upcall_event_data(channel),
+    };
+
+    /* Fails if the port has gone meanwhile, which is as well. */
+    epoll_ctl(sched->epoll_fd, EPOLL_CTL_MOD, upcall_channel_fd(channel),
+              &event);
+}
+
+static void
+ring(int fd)
+{
+    static const uint64_t one = 1;
+
+    ignore(write(fd, &one, sizeof one));
+}
+
+void
+upcall_sched_retire(struct upcall_sched *sched,
+                    void (*let_go)(struct upcall_channel *, void *aux),
+                    void *aux)
+{
+    struct upcall_channel *channel;
+    struct upcall_fifo queue;
+
+    ovs_mutex_lock(&sched->mutex);
+    sched->retired = true;
+    queue = sched->queue;
+    upcall_fifo_init(&sched->queue);
+    atomic_store(&sched->n_queued, 0);
+    ovs_mutex_unlock(&sched->mutex);
+
+    while ((channel = upcall_fifo_pop(&queue)) != NULL) {
+        let_go(channel, aux);
+    }
+    upcall_fifo_uninit(&queue);
+    ring(sched->retire_fd);
+}
+
+/* Finds the watch of 'fd', or a free one. */
+static struct upcall_watch *
+upcall_sched_find_watch(struct upcall_sched *sched, int fd)
+    OVS_REQUIRES(sched->mutex)
+{
+    struct upcall_watch *free_watch = NULL;
+
+    for (size_t i = 0; i < UPCALL_WATCHES; i++) {
+        struct upcall_watch *watch = &sched->watches[i];
+
+        if (watch->fd == fd) {
+            return watch;
+        } else if (watch->fd < 0 && !free_watch) {
+            free_watch = watch;
+        }
+    }
+    return free_watch;
+}
+
+uint32_t
+upcall_sched_watch_begin(struct upcall_sched *sched, int fd)
+{
+    struct upcall_watch *watch;
+    uint32_t bit = 0;
+
+    ovs_mutex_lock(&sched->mutex);
+    watch = upcall_sched_find_watch(sched, fd);
+    if (watch) {
+        size_t i = watch - sched->watches;
+        int error;
+
+        /* It usually is there from the last time, but asking is the only way
+         * to know: it may have been closed, which removes it, and its number
+         * be used again. */
+        error = upcall_sched_add_fd(sched, fd, EPOLLIN, EVENT_WATCH + i);
+        if (!error || (error == EEXIST && watch->fd == fd)) {
+            watch->fd = fd;
+            watch->n++;
+            bit = UINT32_C(1) << i;
+        }
+    }
+    ovs_mutex_unlock(&sched->mutex);
+    return bit;
+}
+
+void
+upcall_sched_watch_end(struct upcall_sched *sched, uint32_t bits)
+{
+    if (bits) {
+        ovs_mutex_lock(&sched->mutex);
+        for (size_t i = 0; i < UPCALL_WATCHES; i++) {
+            if (bits & (UINT32_C(1) << i)) {
+                sched->watches[i].n--;
+            }
+        }
+        ovs_mutex_unlock(&sched->mutex);
+    }
+}
+
+void
+upcall_sched_unwanted(struct upcall_sched *sched, uint32_t bits)
+{
+    ovs_mutex_lock(&sched->mutex);
+    for (size_t i = 0; i < UPCALL_WATCHES; i++) {
+        struct upcall_watch *watch = &sched->watches[i];
+
+        if (bits & (UINT32_C(1) << i) && !watch->n && watch->fd >= 0) {
+            epoll_ctl(sched->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+            watch->fd = -1;
+        }
+    }
+    ovs_mutex_unlock(&sched->mutex);
+}
+
+bool
+upcall_sched_sleep_begin(struct upcall_sched *sched)
+{
+    uint32_t orig, n_queued;
+
+    /* Both sequentially consistent: pairs with upcall_sched_kick(). */
+    atomic_add(&sched->n_sleepers, 1, &orig);
+    atomic_read(&sched->n_queued, &n_queued);
+    return !n_queued;
+}
+
+void
+upcall_sched_sleep_end(struct upcall_sched *sched)
+{
+    uint32_t orig;
+
+    atomic_sub(&sched->n_sleepers, 1, &orig);
+}
+
+static void
+upcall_sched_get_events(struct upcall_sched *sched,
+                        const struct epoll_event *epoll_events, size_t n,
+                        struct upcall_events *events)
+{
+    memset(events, 0, sizeof *events);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t data = epoll_events[i].data.u64;
+
+        if (data >= EVENT_WATCH) {
+            events->watches |= UINT32_C(1) << (data - EVENT_WATCH);
+        } else if ((data & EVENT_MASK) == EVENT_MASK) {
+            events->kicked = true;
+        } else {
+            events->channels[events->n_channels++] = data;
+        }
+    }
+}
+
+int
+upcall_sched_wait(struct upcall_sched *sched, int timeout,
+                  struct upcall_events *events)
+{
+    struct epoll_event epoll_events[UPCALL_EVENTS];
+    int n = 0;
+
+    if (upcall_sched_sleep_begin(sched)) {
+        n = epoll_wait(sched->epoll_fd, epoll_events, UPCALL_EVENTS, timeout);
+    }
+    upcall_sched_sleep_end(sched);
+    upcall_sched_get_events(sched, epoll_events, MAX(n, 0), events);
+    if (upcall_sched_n_queued(sched)) {
+        events->kicked = true;
+    }
+    return n < 0 ? errno : 0;
+}
+
+void
+upcall_sched_poll(struct upcall_sched *sched, struct upcall_events *events)
+{
+    struct epoll_event epoll_events[UPCALL_EVENTS];
+    int n = epoll_wait(sched->epoll_fd, epoll_events, UPCALL_EVENTS, 0);
+
+    upcall_sched_get_events(sched, epoll_events, MAX(n, 0), events);
+    if (events->watches) {
+        upcall_sched_unwanted(sched, events->watches);
+    }
+}
+
+static void
+counter_inc(atomic_uint64_t *counter)
+{
+    uint64_t value;
+
+    atomic_read_relaxed(counter, &value);
+    atomic_store_relaxed(counter, value + 1);
+}
+
+bool
+upcall_sched_push(struct upcall_sched *sched, struct upcall_channel *channel,
+                  uint32_t token)
+{
+    bool retired;
+
+    ovs_mutex_lock(&sched->mutex);
+    retired = sched->retired;
+    if (!retired) {
+        upcall_channel_pass(channel, token,
+                            upcall_token_queue(sched->generation));
+        upcall_fifo_push(&sched->queue, channel);
+        counter_inc(&sched->pushed);
+        atomic_store(&sched->n_queued, sched->queue.n);
+    }
+    ovs_mutex_unlock(&sched->mutex);
+    return !retired;
+}
+
+struct upcall_channel *
+upcall_sched_pop(struct upcall_sched *sched, uint32_t token)
+{
+    struct upcall_channel *channel;
+
+    if (!upcall_sched_n_queued(sched)) {
+        return NULL;
+    }
+    ovs_mutex_lock(&sched->mutex);
+    channel = upcall_fifo_pop(&sched->queue);
+    if (channel) {
+        counter_inc(&sched->popped);
+        atomic_store(&sched->n_queued, sched->queue.n);
+    }
+    ovs_mutex_unlock(&sched->mutex);
+
+    if (channel) {
+        upcall_channel_pass(channel, upcall_token_queue(sched->generation),
+                            token);
+    }
+    return channel;
+}
+
+static uint32_t
+upcall_sched_n_sleepers(const struct upcall_sched *sched)
+{
+    uint32_t n;
+
+    atomic_read(CONST_CAST(atomic_uint32_t *, &sched->n_sleepers), &n);
+    return n;
+}
+
+void
+upcall_sched_kick(struct upcall_sched *sched)
+{
+    uint32_t n_queued;
+
+    /* Both sequentially consistent: pairs with upcall_sched_sleep_begin(). */
+    atomic_read(&sched->n_queued, &n_queued);
+    if (n_queued && upcall_sched_n_sleepers(sched)) {
+        ring(sched->kick_fd);
+    }
+}
+
+size_t
+upcall_sched_n_queued(const struct upcall_sched *sched)
+{
+    uint32_t n;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &sched->n_queued), &n);
+    return n;
+}
+
+size_t
+upcall_sched_share(const struct upcall_sched *sched)
+{
+    return DIV_ROUND_UP(upcall_sched_n_queued(sched),
+                        upcall_sched_n_sleepers(sched) + 1);
+}
+
+uint64_t
+upcall_sched_pushed(const struct upcall_sched *sched)
+{
+    return upcall_counter_read(&sched->pushed);
+}
+
+uint64_t
+upcall_sched_popped(const struct upcall_sched *sched)
+{
+    return upcall_counter_read(&sched->popped);
+}

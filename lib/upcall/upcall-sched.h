@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_SCHED_H
+#define KDP_UPCALL_SCHED_H 1
+
+/* Upcall scheduler
+ * ================
+ *
+ * Private to lib/upcall.  Gives the channels that have something to read to
+ * the handlers of a set:
+ *
+ *      channel empty              readable                  handler
+ *      -------------              --------                  -------
+ *      armed in epoll  --event--> ready list of epoll  --->  reads
+ *           ^                                                | |
+ *           +----------------- socket empty -----------------+ |
+ *                                                              |
+ *                   +--- run queue <---- turn used up ---------+
+ *                   +----------------------------------------> reads
+ *
+ * All handlers of the set wait in the same epoll instance.  The kernel wakes
+ * one of them for an event, the one that went to sleep last, whose caches are
+ * warm.  Channels are registered with EPOLLONESHOT: a channel that a handler
+ * has is disarmed, so that its further upcalls wake nobody, and the handler
+ * arms it again when it lets go; if there is something to read by then, that
+ * is an event at once.  So no edge can be missed and no wake-up is for nothing.
+ *
+ * This takes the place of an epoll instance for each handler with
+ * EPOLLEXCLUSIVE registrations.  There, a channel that a busy handler has wakes
+ * another one for each further upcall, in vain, because EPOLLEXCLUSIVE cannot
+ * be combined with EPOLLONESHOT or be disarmed without unregistering; each
+ * upcall walks the wait-queue entries of all handlers; and a port costs as many
+ * registrations as there are handlers.
+ *
+ * Channels with a standing backlog do not go back to epoll, which would serve
+ * them in front of others, but to the run queue, which all handlers share: the
+ * round robin is one over all ports, not one for each handler.
+ *
+ * Sleep and kick: a handler that leaves channels in the run queue kicks a
+ * sleeping one, through an eventfd in the epoll instance, when it ends its
+ * batch.  It looks at the number of sleepers after it wrote the length of the
+ * queue; a handler looks at the length after it counted itself a sleeper.  Both
+ * are sequentially consistent, so one of them sees the other.
+ *
+ *
+ * Thread safety
+ * -------------
+ *
+ *      add, del, retire                the control thread
+ *      wait, poll, arm, push, pop      the handlers, all at once
+ *
+ * The run queue is guarded by a mutex that is held for a few instructions; a
+ * channel passes it once in a quantum of upcalls. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+
+struct upcall_channel;
+struct upcall_sched;
+
+/* Creates a scheduler for handlers of generation 'generation'.  Returns 0 or a
+ * positive errno value. */
+int upcall_sched_create(uint32_t generation, struct upcall_sched **);
+void upcall_sched_ref(struct upcall_sched *);
+void upcall_sched_unref(struct upcall_sched *);
+
+int upcall_sched_epoll_fd(const struct upcall_sched *);
+
+/* Registers 'channel', armed.  Returns 0 or a positive errno value. */
+int upcall_sched_add(struct upcall_sched *, const struct upcall_channel *);
+void upcall_sched_del(struct upcall_sched *, const struct upcall_channel *);
+
+/* Wakes the handlers that sleep, and from now on each that is about to; takes
+ * no more channels into the run queue, and gives those in it to 'let_go', whose
+ * owner is still the run queue, with their references. */
+void upcall_sched_retire(struct upcall_sched *,
+                         void (*let_go)(struct upcall_channel *, void *aux),
+                         void *aux);
+
+/* Arms 'channel', which its owner has let go, unless it was unregistered. */
+void upcall_sched_arm(struct upcall_sched *, const struct upcall_channel *);
+
+/* The most events that one call takes.  What is left stays with epoll, which
+ * wakes another handler for it: a handler that took an event for each of a
+ * thousand ports would keep them all waiting for itself. */
+#define UPCALL_EVENTS 8
+
+struct upcall_events {
+    size_t n_channels;          /* Channels that are readable. */
+    uint64_t channels[UPCALL_EVENTS]; /* As upcall_event_data() has them. */
+    uint32_t watches;           /* Bit for each watched descriptor that is
+                                 * readable. */
+    bool kicked;                /* There may be something in the run queue, or
+                                 * the handlers are retired. */
+};
+
+/* Takes events.  Waits at most 'timeout' milliseconds for one, -1 for ever.
+ * Returns 0, or a positive errno value (then '*events' has none). */
+int upcall_sched_wait(struct upcall_sched *, int timeout,
+                      struct upcall_events *events);
+
+/* Takes the events that are there. */
+void upcall_sched_poll(struct upcall_sched *, struct upcall_events *events);
+
+/* Watching other descriptors along with the channels: what all handlers poll
+ * for POLLIN besides their channels, such as the latch that ends them.
+ *
+ * watch_begin() is to be called before each wait.  It returns the bit of 'fd'
+ * in 'events.watches', or 0 if it cannot be watched, for want of room or
+ * because epoll does not take it.  watch_end() takes the 'bits' of the wait
+ * back.
+ *
+ * The kernel may give the event of a descriptor to a handler that does not
+ * watch it.  That one is to call unwanted(), which has it watched no more if
+ * nobody does, and wait again; otherwise epoll, which still has the event,
+ * wakes others in turn until somebody sees it who does. */
+#define UPCALL_WATCHES 4
+uint32_t upcall_sched_watch_begin(struct upcall_sched *, int fd);
+void upcall_sched_watch_end(struct upcall_sched *, uint32_t bits);
+void upcall_sched_unwanted(struct upcall_sched *, uint32_t bits);
+
+/* Counts those who wait for an event in another way than by
+ * upcall_sched_wait().  begin returns false if there is no need to wait. */
+bool upcall_sched_sleep_begin(struct upcall_sched *);
+void upcall_sched_sleep_end(struct upcall_sched *);
+
+/* Makes the run queue the owner of 'channel' in place of 'token' and puts it at
+ * the end.  Takes over the caller's reference.  Returns false, with nothing
+ * done, if the handlers are retired. */
+bool upcall_sched_push(struct upcall_sched *, struct upcall_channel *,
+                       uint32_t token);
+
+/* Takes the first channel from the run queue, with its reference.  Makes
+ * 'token' its owner.  Returns NULL if the queue is empty. */
+struct upcall_channel *upcall_sched_pop(struct upcall_sched *,
+                                        uint32_t token);
+
+/* Wakes a sleeping handler if there is one and something in the run queue. */
+void upcall_sched_kick(struct upcall_sched *);
+
+/* Number of channels in the run queue, and of those that one handler should
+ * take from it now, so that those that sleep get their share. */
+size_t upcall_sched_n_queued(const struct upcall_sched *);
+size_t upcall_sched_share(const struct upcall_sched *);
+
+/* Channels ever put into and taken out of the run queue, see upcall-turn.h. */
+uint64_t upcall_sched_pushed(const struct upcall_sched *);
+uint64_t upcall_sched_popped(const struct upcall_sched *);
+
+/* What an event of a channel carries, and what it says. */
+uint64_t upcall_event_data(const struct upcall_channel *);
+static inline uint32_t
+upcall_event_port_no(uint64_t data)
+{
+    return (uint32_t) data;
+}
+
+static inline uint32_t
+upcall_event_serial(uint64_t data)
+{
+    return data >> 32;
+}
+
+#endif /* lib/upcall/upcall-sched.h */

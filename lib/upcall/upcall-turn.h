@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_TURN_H
+#define KDP_UPCALL_TURN_H 1
+
+/* Turns: deficit round robin with priority for quiet channels
+ * ============================================================
+ *
+ * Private to lib/upcall.  Channels that have more to read than their turn
+ * allows wait in a run queue and are served in its order, a quantum at a time
+ * (deficit round robin: M. Shreedhar and G. Varghese, 1995).  A channel that
+ * becomes readable after it was empty is served before the run queue, as new
+ * queues are in FQ-CoDel (RFC 8290), so that a quiet port does not wait behind
+ * noisy ones.
+ *
+ * RFC 8290 keeps queues from becoming "new" again and again by sending them
+ * through the list of old ones.  Here the limit is the credit itself: a channel
+ * gets one quantum for each round of the run queue, and what it does not use
+ * stays usable, with priority, until the round is over.  A round is over when
+ * everything that was in the run queue at its begin has had its turn.  So a
+ * port that sends less than its fair share never waits for noisy ones, however
+ * it spreads its packets, and a port that sends more gets no more than a
+ * quantum per round by going empty in between.
+ *
+ * Rounds are told by the run queue's count of channels put in ("pushed") and
+ * taken out ("popped") so far: a round that begins now ends when "popped"
+ * reaches the present "pushed".
+ *
+ * Credit is counted in upcalls, which is what the work of a handler grows
+ * with, and in bytes, so that large packets do not get a multiple of the
+ * copying.  The last upcalls of a turn may overdraw the bytes; the next turns
+ * then pay for it.
+ *
+ * Thread safety: a turn belongs to the channel's owner.  Its members are
+ * atomic for the reason that upcall-channel.h gives. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ovs-atomic.h"
+#include "util.h"
+
+/* Quantum in upcalls: a third of a batch.  One system call reads it, so that
+ * with a backlog everywhere a batch takes three receive calls and one look for
+ * events; three noisy ports share a batch, and a quiet port that becomes
+ * readable waits for one batch at most. */
+#define UPCALL_QUANTUM 21
+
+/* Quantum in bytes: that many upcalls with packets of usual size (1,500 bytes
+ * and a few hundred of flow key), so that it limits jumbo frames only. */
+#define UPCALL_QUANTUM_BYTES (UPCALL_QUANTUM * 2048)
+
+struct upcall_turn {
+    atomic_int32_t upcalls;     /* Credit; never above the quantum. */
+    atomic_int32_t bytes;       /* Likewise; below 0 if overdrawn. */
+    atomic_uint32_t mean_bytes; /* Size of an upcall in the last read. */
+    atomic_uint64_t round_end;  /* Value of "popped" that ends the round. */
+};
+
+static inline void
+upcall_turn_init(struct upcall_turn *turn)
+{
+    atomic_init(&turn->upcalls, 0);
+    atomic_init(&turn->bytes, 0);
+    atomic_init(&turn->mean_bytes, 0);
+    atomic_init(&turn->round_end, 0);
+}
+
+static inline bool
+upcall_turn_has_credit(const struct upcall_turn *turn_)
+{
+    struct upcall_turn *turn = CONST_CAST(struct upcall_turn *, turn_);
+    int32_t upcalls, bytes;
+
+    atomic_read_relaxed(&turn->upcalls, &upcalls);
+    atomic_read_relaxed(&turn->bytes, &bytes);
+    return upcalls > 0 && bytes > 0;
+}
+
+/* Begins a round at 'pushed': adds a quantum to what an overdrawn turn owes,
+ * or to nothing.  Returns true if there is credit now. */
+static inline bool
+upcall_turn_begin(struct upcall_turn *turn, uint64_t pushed)
+{
+    int32_t bytes;
+
+    atomic_read_relaxed(&turn->bytes, &bytes);
+    atomic_store_relaxed(&turn->upcalls, UPCALL_QUANTUM);
+    atomic_store_relaxed(&turn->bytes, MIN(bytes, 0) + UPCALL_QUANTUM_BYTES);
+    atomic_store_relaxed(&turn->round_end, pushed);
+    return upcall_turn_has_credit(turn);
+}
+
+/* To be called when an empty channel becomes readable.  Returns true if it may
+ * be served before the run queue. */
+static inline bool
+upcall_turn_activate(struct upcall_turn *turn, uint64_t pushed,
+                     uint64_t popped)
+{
+    uint64_t round_end;
+
+    atomic_read_relaxed(&turn->round_end, &round_end);
+
+    /* A difference, because another set of handlers counts anew. */
+    return (popped - round_end < UINT64_MAX / 2 || round_end > pushed
+            ? upcall_turn_begin(turn, pushed)
+            : upcall_turn_has_credit(turn));
+}
+
+/* The most upcalls to read now; at least 1. */
+static inline unsigned int
+upcall_turn_allowance(const struct upcall_turn *turn_)
+{
+    struct upcall_turn *turn = CONST_CAST(struct upcall_turn *, turn_);
+    int32_t upcalls, bytes;
+    uint32_t mean_bytes;
+
+    atomic_read_relaxed(&turn->upcalls, &upcalls);
+    atomic_read_relaxed(&turn->bytes, &bytes);
+    atomic_read_relaxed(&turn->mean_bytes, &mean_bytes);
+    if (mean_bytes) {
+        upcalls = MIN(upcalls, bytes / (int32_t) mean_bytes);
+    }
+    return MAX(upcalls, 1);
+}
+
+/* Pays for 'n' upcalls of 'n_bytes' bytes in all. */
+static inline void
+upcall_turn_spend(struct upcall_turn *turn, unsigned int n, size_t n_bytes)
+{
+    int32_t upcalls, bytes;
+
+    if (n) {
+        atomic_read_relaxed(&turn->upcalls, &upcalls);
+        atomic_read_relaxed(&turn->bytes, &bytes);
+        atomic_store_relaxed(&turn->upcalls, upcalls - (int32_t) n);
+        atomic_store_relaxed(&turn->bytes, bytes - (int32_t) n_bytes);
+        atomic_store_relaxed(&turn->mean_bytes, n_bytes / n);
+    }
+}
+
+#endif /* lib/upcall/upcall-turn.h */
