@@ -13,6 +13,7 @@
 #include "ovs-thread.h"
 #include "upcall/upcall-engine.h"
 #include "upcall/upcall-fifo.h"
+#include "upcall/upcall-probes.h"
 #include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
 #include "util.h"
@@ -404,14 +405,18 @@ upcall_handler_report_overrun(struct upcall_channel *channel,
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
     struct upcall_channel_stats stats;
 
+    UPCALL_PROBE_LOSS(channel->port_no, n);
     COVERAGE_ADD(upcall_overrun, n);
     upcall_count(&channel->overruns, n);
     if (!VLOG_DROP_WARN(&rl)) {
         upcall_channel_get_stats(channel, &stats);
-        VLOG_WARN("%s: lost packet on port channel %"PRIu32" (%s): its "
-                  "receive buffer overran, %"PRIu64" upcalls of this port "
-                  "lost so far", dp_name, channel->port_no,
-                  channel->name ? channel->name : "no port", stats.lost);
+        VLOG_WARN("%s: lost packet on port channel %"PRIu32" (%s): more new "
+                  "flows than can be set up, %"PRIu64" upcalls of this port "
+                  "lost so far; find out what sends them (ovs-appctl "
+                  "upcall/show %s), or raise other_config:n-handler-threads",
+                  dp_name, channel->port_no,
+                  channel->name ? channel->name : "no port", stats.lost,
+                  channel->name ? channel->name : "");
     }
 }
 
@@ -431,6 +436,7 @@ upcall_handler_account(struct upcall_handler *handler,
         n_bytes += handler->rx[handler->n_msgs].len;
         handler->channels[handler->n_msgs++] = channel;
     }
+    UPCALL_PROBE_RECEIVE(channel->port_no, read->n, n_bytes, read->empty);
     upcall_count(&channel->received, read->n);
     upcall_turn_spend(&channel->turn, read->n, n_bytes);
 
@@ -518,7 +524,7 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
     unsigned int i = handler->next_msg++;
     struct upcall_channel *channel = handler->channels[i];
     const struct upcall_rx *rx = &handler->rx[i];
-    uint64_t ready_at;
+    uint64_t ready_at, latency;
 
     if (rx->truncated
         || upcall_msg_parse(rx->data, rx->len, packet_family, view)) {
@@ -537,7 +543,9 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
         upcall_table_count_shared__(handler->table, view);
     }
     atomic_read_relaxed(&channel->ready_at, &ready_at);
-    latency_hist_record(&channel->latency, now_usec() - ready_at);
+    latency = now_usec() - ready_at;
+    UPCALL_PROBE_HANDOUT(channel->port_no, handler->index, latency);
+    latency_hist_record(&channel->latency, latency);
     return true;
 }
 

@@ -98,9 +98,10 @@ AM_TESTS_ENVIRONMENT = \
 
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)
-TESTS += $(unit_tests)
+TESTS += $(unit_tests) tests/unit/test-probes.sh
+EXTRA_DIST += tests/unit/test-probes.sh
 else
-EXTRA_PROGRAMS = $(unit_tests)
+EXTRA_PROGRAMS += $(unit_tests)
 check-local:
 	@echo 'make check: the unit tests need cmocka, which configure did' \
 	    'not find (apt-get install libcmocka-dev)' >&2; exit 1
