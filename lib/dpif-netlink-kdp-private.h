@@ -86,8 +86,8 @@ int kdp_datapath_port_add(struct kdp_datapath *, struct netdev *,
                           odp_port_t *port_no);
 int kdp_datapath_port_del(struct kdp_datapath *, odp_port_t port_no);
 
-/* kdp-config.c.  Takes over what 'other_config' of table Open_vSwitch says.  Values that it
- * must not have are logged and change nothing. */
+/* kdp-config.c.  Takes over what column 'other_config' of table Open_vSwitch
+ * says.  Values that it must not have are logged and change nothing. */
 void kdp_datapath_set_config(struct kdp_datapath *, const struct smap *);
 
 /* Makes the channels those of the vports that the kernel has.  A port that

@@ -365,9 +365,9 @@ upcall_handler_pop(struct upcall_handler *handler)
     return NULL;
 }
 
-/* Chooses the channel to read next, of which at most '*max' upcalls are wanted,
- * and makes '*max' how many to ask for.  Returns NULL if there is nothing to
- * read.  'own' lets channels have one turn after another. */
+/* Chooses the channel to read next, with room for '*max' upcalls, and makes
+ * '*max' how many to ask for.  Returns NULL if there is nothing to read.
+ * 'own' lets channels have one turn after another. */
 static struct upcall_channel *
 upcall_handler_next(struct upcall_handler *handler, bool own,
                     unsigned int *max)
@@ -375,8 +375,7 @@ upcall_handler_next(struct upcall_handler *handler, bool own,
     bool crowded = upcall_sched_n_queued(handler->sched) > 0;
     struct upcall_channel *channel = NULL;
 
-    if (!crowded || !handler->share
-        || handler->n_msgs < UPCALL_BATCH - UPCALL_QUANTUM) {
+    if (!crowded || !handler->share || *max > UPCALL_QUANTUM) {
         channel = upcall_fifo_pop(&handler->sparse);
     }
     if (!channel) {

@@ -1004,16 +1004,18 @@ flooded_ports_get_equal_shares(void **state)
             send_to(f, port, port * 10000 + i);
         }
     }
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < 300; i++) {
         struct upcall_view views[UPCALL_BATCH];
         size_t n_batch = recv_batch(f, i % 3 == 0, views);
 
         assert_int_equal(n_batch, UPCALL_BATCH);
         for (size_t j = 0; j < n_batch; j++) {
             uint64_t seq = unit_view_seq(&views[j]);
+            uint64_t port = seq / 10000;
 
-            assert_int_equal(seq % 10000, n[seq / 10000]);
-            n[seq / 10000]++;
+            assert_int_equal(seq % 10000, n[port]);
+            n[port]++;
+            send_to(f, port, seq + N_MSGS);
         }
     }
     assert_true(jain(n, N_PORTS) > 0.98);
@@ -1118,6 +1120,39 @@ crowd_of_quiet_ports_does_not_starve_a_flooded_one(void **state)
         }
     }
     assert_true(n_flooded >= 5 * (UPCALL_QUANTUM - UPCALL_EVENTS));
+}
+
+static void
+quiet_ports_that_use_their_quantum_do_not_starve_a_flooded_one(void **state)
+{
+    enum { FLOODED = 999 };
+    struct fixture *f = *state;
+    struct upcall_view views[UPCALL_BATCH];
+    uint32_t port = 0;
+
+    set_handlers(f, 1);
+    add_port(f, FLOODED);
+    for (uint64_t i = 0; i < 500; i++) {
+        send_to(f, FLOODED, i);
+    }
+    recv_batch(f, 0, views);
+    for (int i = 0; i < 5; i++) {
+        unsigned int n_flooded = 0;
+        size_t n;
+
+        /* Enough for a whole batch. */
+        for (int j = 0; j < 3; j++, port++) {
+            add_port(f, port);
+            for (int k = 0; k < UPCALL_QUANTUM; k++) {
+                send_to(f, port, 1000000);
+            }
+        }
+        n = recv_batch(f, 0, views);
+        for (size_t j = 0; j < n; j++) {
+            n_flooded += unit_view_seq(&views[j]) < 1000000;
+        }
+        assert_int_equal(n_flooded, UPCALL_QUANTUM);
+    }
 }
 
 static void
@@ -1337,6 +1372,7 @@ main(void)
         TEST(quiet_port_is_in_the_next_batch_of_flooded_ones),
         TEST(port_that_goes_empty_in_between_gets_no_more_than_its_share),
         TEST(crowd_of_quiet_ports_does_not_starve_a_flooded_one),
+        TEST(quiet_ports_that_use_their_quantum_do_not_starve_a_flooded_one),
         TEST(large_packets_get_an_equal_share_of_bytes),
         TEST(port_deleted_in_the_run_queue_is_dropped),
         TEST(sharing_port_is_counted),
