@@ -366,17 +366,26 @@ upcall_handler_pop(struct upcall_handler *handler)
 }
 
 /* Chooses the channel to read next, with room for '*max' upcalls, and makes
- * '*max' how many to ask for.  Returns NULL if there is nothing to read.
- * 'own' lets channels have one turn after another. */
+ * '*max' how many to ask for.  Returns NULL if there is nothing to read, or if
+ * that depends on how much the reads chosen before take; 'first' says that
+ * there are none. */
 static struct upcall_channel *
-upcall_handler_next(struct upcall_handler *handler, bool own,
+upcall_handler_next(struct upcall_handler *handler, bool first,
                     unsigned int *max)
 {
     bool crowded = upcall_sched_n_queued(handler->sched) > 0;
     struct upcall_channel *channel = NULL;
 
-    if (!crowded || !handler->share || *max > UPCALL_QUANTUM) {
-        channel = upcall_fifo_pop(&handler->sparse);
+    if (!upcall_fifo_is_empty(&handler->sparse)) {
+        /* What sparse channels leave to the run queue. */
+        unsigned int left = crowded && handler->share ? UPCALL_QUANTUM : 0;
+
+        if (*max > left) {
+            *max -= left;
+            channel = upcall_fifo_pop(&handler->sparse);
+        } else if (!first && UPCALL_BATCH - handler->n_msgs > left) {
+            return NULL;
+        }
     }
     if (!channel) {
         channel = upcall_handler_pop(handler);
@@ -384,7 +393,7 @@ upcall_handler_next(struct upcall_handler *handler, bool own,
     if (!channel) {
         channel = upcall_fifo_pop(&handler->sparse);
     }
-    if (!channel && own && !crowded) {
+    if (!channel && first && !crowded) {
         channel = upcall_fifo_pop(&handler->spent);
         if (channel) {
             upcall_turn_begin(&channel->turn,

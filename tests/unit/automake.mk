@@ -17,12 +17,15 @@ unit_tests = \
 	tests/unit/test-latency-hist \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-engine \
+	tests/unit/test-upcall-fair \
 	tests/unit/test-upcall-msg \
 	tests/unit/test-upcall-poll \
+	tests/unit/test-upcall-sched \
 	tests/unit/test-upcall-show \
 	tests/unit/test-upcall-stress \
 	tests/unit/test-upcall-table \
-	tests/unit/test-upcall-threads
+	tests/unit/test-upcall-threads \
+	tests/unit/test-upcall-turn
 
 # What the tests share.
 unit_common = \
@@ -62,6 +65,12 @@ tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_engine_SOURCES = \
 	tests/unit/test-upcall-engine.c $(unit_common)
+tests_unit_test_upcall_fair_SOURCES = \
+	tests/unit/test-upcall-fair.c $(unit_common)
+tests_unit_test_upcall_sched_SOURCES = \
+	tests/unit/test-upcall-sched.c $(unit_common)
+tests_unit_test_upcall_turn_SOURCES = \
+	tests/unit/test-upcall-turn.c $(unit_common)
 tests_unit_test_upcall_msg_SOURCES = \
 	tests/unit/test-upcall-msg.c $(unit_common)
 tests_unit_test_upcall_poll_SOURCES = \
