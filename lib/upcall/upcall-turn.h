@@ -50,6 +50,11 @@
  * and a few hundred of flow key), so that it limits jumbo frames only. */
 #define UPCALL_QUANTUM_BYTES (UPCALL_QUANTUM * 2048)
 
+/* The most bytes that a turn can owe: turns of a channel that nobody competes
+ * with follow each other whatever it owes, and what it owes then must not keep it
+ * waiting for long when others come. */
+#define UPCALL_DEBT_BYTES (8 * UPCALL_QUANTUM_BYTES)
+
 struct upcall_turn {
     atomic_int32_t upcalls;     /* Credit; never above the quantum. */
     atomic_int32_t bytes;       /* Likewise; below 0 if overdrawn. */
@@ -134,7 +139,8 @@ upcall_turn_spend(struct upcall_turn *turn, unsigned int n, size_t n_bytes)
         atomic_read_relaxed(&turn->upcalls, &upcalls);
         atomic_read_relaxed(&turn->bytes, &bytes);
         atomic_store_relaxed(&turn->upcalls, upcalls - (int32_t) n);
-        atomic_store_relaxed(&turn->bytes, bytes - (int32_t) n_bytes);
+        atomic_store_relaxed(&turn->bytes, MAX(bytes - (int32_t) n_bytes,
+                                               -UPCALL_DEBT_BYTES));
         atomic_store_relaxed(&turn->mean_bytes, n_bytes / n);
     }
 }

@@ -136,15 +136,32 @@ overdrawn_bytes_are_paid_for(void **state OVS_UNUSED)
 
     upcall_turn_init(&turn);
     assert_true(upcall_turn_begin(&turn, 0));
-    upcall_turn_spend(&turn, 10, 10 * UPCALL_QUANTUM_BYTES);
+    upcall_turn_spend(&turn, 6, 6 * UPCALL_QUANTUM_BYTES);
     assert_false(upcall_turn_has_credit(&turn));
     do {
         n_turns++;
     } while (!upcall_turn_begin(&turn, n_turns));
-    assert_int_equal(n_turns, 10);
+    assert_int_equal(n_turns, 6);
 
     /* It now knows how large they are. */
     assert_int_equal(upcall_turn_allowance(&turn), 1);
+}
+
+static void
+debt_is_bounded(void **state OVS_UNUSED)
+{
+    struct upcall_turn turn;
+    unsigned int n_turns = 0;
+
+    upcall_turn_init(&turn);
+    for (int i = 0; i < 100000; i++) {
+        upcall_turn_begin(&turn, i);
+        upcall_turn_spend(&turn, 1, 65000);
+    }
+    do {
+        n_turns++;
+    } while (!upcall_turn_begin(&turn, n_turns));
+    assert_int_equal(n_turns, UPCALL_DEBT_BYTES / UPCALL_QUANTUM_BYTES + 1);
 }
 
 static void
@@ -170,6 +187,7 @@ main(void)
         cmocka_unit_test(histogram_can_be_read_while_it_is_written),
         cmocka_unit_test(round_gives_one_quantum),
         cmocka_unit_test(overdrawn_bytes_are_paid_for),
+        cmocka_unit_test(debt_is_bounded),
         cmocka_unit_test(another_count_of_rounds_begins_a_round),
     };
 
