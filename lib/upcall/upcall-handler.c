@@ -313,6 +313,12 @@ upcall_handler_take(struct upcall_handler *handler,
     memset(events, 0, sizeof *events);
 }
 
+bool
+upcall_handler_is_in_batch(struct upcall_handler *handler)
+{
+    return upcall_handler_in_batch(handler) != NULL;
+}
+
 static void
 upcall_handler_begin_batch(struct upcall_handler *handler)
 {

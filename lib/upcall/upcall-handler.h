@@ -89,6 +89,10 @@ int upcall_handler_recv(struct upcall_handler *, uint16_t packet_family,
                         int dp_ifindex, const char *dp_name,
                         struct upcall_view *);
 
+/* True if the next call of upcall_handler_recv() goes on with a batch, of this
+ * handler or of one that it replaced.  For the handler's thread. */
+bool upcall_handler_is_in_batch(struct upcall_handler *);
+
 /* True if upcall_handler_recv() should be called without waiting. */
 bool upcall_handler_is_ready(const struct upcall_handler *);
 

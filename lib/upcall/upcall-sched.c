@@ -151,9 +151,21 @@ int
 upcall_sched_add(struct upcall_sched *sched,
                  const struct upcall_channel *channel)
 {
-    return upcall_sched_add_fd(sched, upcall_channel_fd(channel),
-                               EPOLLIN | EPOLLONESHOT,
-                               upcall_event_data(channel));
+    int fd = upcall_channel_fd(channel);
+    int error;
+
+    ovs_mutex_lock(&sched->mutex);
+    error = upcall_sched_add_fd(sched, fd, EPOLLIN | EPOLLONESHOT,
+                                upcall_event_data(channel));
+    for (size_t i = 0; i < UPCALL_WATCHES; i++) {
+        if (sched->watches[i].fd == fd) {
+            /* What was watched was closed, which removed it; that the watch is
+             * not wanted any more must not remove the channel. */
+            sched->watches[i].fd = -1;
+        }
+    }
+    ovs_mutex_unlock(&sched->mutex);
+    return error;
 }
 
 void

@@ -45,6 +45,13 @@ struct upcall_sharer {
 
 typedef OVSRCU_TYPE(struct upcall_sharer *) upcall_sharer_slot;
 
+/* What the thread that receives for a handler is in the middle of, whichever
+ * handlers have had the number meanwhile.  On a cache line of its own. */
+union upcall_seat {
+    bool in_batch;              /* It got an upcall and no EAGAIN since. */
+    uint8_t pad[CACHE_LINE_SIZE];
+};
+
 struct upcall_table {
     struct ovs_refcount refcount;   /* The user, and orphaned handlers. */
     char *name;
@@ -64,6 +71,8 @@ struct upcall_table {
     upcall_slot adding;         /* Channel on its way into its slot. */
     upcall_sharer_slot *sharers;    /* UPCALL_MAX_PORTS, likewise. */
     size_t n_shared OVS_GUARDED;
+    union upcall_seat *seats;   /* UPCALL_MAX_HANDLERS, mostly untouched, each
+                                 * for the thread of that handler. */
 
     uint64_t abandoned OVS_GUARDED;
     atomic_count foreign;
@@ -123,6 +132,7 @@ upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
     ovsrcu_init(&table->adding, NULL);
     table->slots = xcalloc(UPCALL_N_SLOTS, sizeof *table->slots);
     table->sharers = xcalloc(UPCALL_MAX_PORTS, sizeof *table->sharers);
+    table->seats = xcalloc(UPCALL_MAX_HANDLERS, sizeof *table->seats);
     atomic_count_init(&table->foreign, 0);
     return table;
 }
@@ -148,6 +158,7 @@ upcall_table_unref(struct upcall_table *table)
         ovs_mutex_destroy(&table->mutex);
         free(table->slots);
         free(table->sharers);
+        free(table->seats);
         free(table->name);
         free(table);
     }
@@ -731,13 +742,28 @@ int
 upcall_table_recv(struct upcall_table *table, uint32_t handler_id,
                   struct upcall_view *view)
 {
-    struct upcall_handler *handler = upcall_table_get_handler(table,
-                                                              handler_id);
+    struct upcall_handler *handler;
+    union upcall_seat *seat;
+    int error = EAGAIN;
 
-    return (handler
-            ? upcall_handler_recv(handler, table->packet_family,
-                                  table->dp_ifindex, table->name, view)
-            : EAGAIN);
+    if (handler_id >= UPCALL_MAX_HANDLERS) {
+        return EAGAIN;
+    }
+    seat = &table->seats[handler_id];
+    handler = upcall_table_get_handler(table, handler_id);
+
+    /* If the handler of the thread's batch went and another one came that is
+     * not its successor, the batch is over.  (Its channels stay with the old
+     * handler until the thread is quiescent.) */
+    if (handler
+        && (!seat->in_batch || upcall_handler_is_in_batch(handler))) {
+        error = upcall_handler_recv(handler, table->packet_family,
+                                    table->dp_ifindex, table->name, view);
+    }
+    if (seat->in_batch == (error != 0)) {
+        seat->in_batch = !error;
+    }
+    return error;
 }
 
 void

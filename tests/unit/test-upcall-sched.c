@@ -487,6 +487,33 @@ descriptor_that_nobody_wants_is_watched_no_more(void **state)
 }
 
 static void
+channel_keeps_the_number_of_what_was_watched(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_events events;
+    int fds[2], number;
+    uint32_t bit;
+
+    assert_int_equal(pipe(fds), 0);
+    number = fds[0];
+    bit = upcall_sched_watch_begin(f->sched, number);
+    assert_true(bit);
+    upcall_sched_watch_end(f->sched, bit);
+
+    /* A channel's socket takes the lowest free number, while some handler
+     * still is to say that the watch is not wanted. */
+    close(number);
+    create_channels(f, 1);
+    assert_int_equal(upcall_channel_fd(f->channels[0]), number);
+    assert_int_equal(upcall_sched_add(f->sched, f->channels[0]), 0);
+    upcall_sched_unwanted(f->sched, bit);
+    unit_send_upcall(f->sender, f->channels[0]->pid, 1);
+    events = poll_events(f);
+    assert_int_equal(events.n_channels, 1);
+    close(fds[1]);
+}
+
+static void
 channel_cannot_be_watched_along(void **state)
 {
     struct fixture *f = *state;
@@ -521,6 +548,7 @@ main(void)
         TEST(push_and_kick_never_miss_one_who_goes_to_sleep),
         TEST(watches_have_bits_of_their_own_and_are_few),
         TEST(descriptor_that_nobody_wants_is_watched_no_more),
+        TEST(channel_keeps_the_number_of_what_was_watched),
         TEST(channel_cannot_be_watched_along),
     };
 

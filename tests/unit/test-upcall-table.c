@@ -977,6 +977,45 @@ batch_goes_on_when_its_handler_is_replaced(void **state)
     upcall_table_info_uninit(&info);
 }
 
+static void
+batch_stays_bounded_when_its_handler_goes_and_comes_back(void **state)
+{
+    enum { N_BEFORE = 10 };
+    struct fixture *f = *state;
+    struct upcall_view view;
+
+    set_handlers(f, 2);
+    add_port(f, 1);
+    add_port(f, 2);
+    for (uint64_t seq = 0; seq < N_BEFORE; seq++) {
+        send_to(f, 1, seq);
+    }
+    for (uint64_t seq = 0; seq < N_BEFORE; seq++) {
+        assert_int_equal(upcall_table_recv(f->table, 1, &view), 0);
+        assert_int_equal(unit_view_seq(&view), seq);
+    }
+
+    /* The new handler does not go on with the batch of the old one, nor does
+     * it begin one of its own before what the thread has is processed. */
+    set_handlers(f, 1);
+    set_handlers(f, 2);
+    for (uint64_t seq = 0; seq < UPCALL_BATCH; seq++) {
+        send_to(f, 2, seq);
+    }
+    assert_int_equal(upcall_table_recv(f->table, 1, &view), EAGAIN);
+    expect_batch(f, 1, 0, UPCALL_BATCH);
+
+    /* Likewise if the thread finds that it has none. */
+    send_to(f, 2, UPCALL_BATCH);
+    assert_int_equal(upcall_table_recv(f->table, 1, &view), 0);
+    set_handlers(f, 1);
+    assert_int_equal(upcall_table_recv(f->table, 1, &view), EAGAIN);
+    set_handlers(f, 2);
+    unit_rcu_barrier();
+    send_to(f, 2, UPCALL_BATCH + 1);
+    expect_batch(f, 1, UPCALL_BATCH + 1, 1);
+}
+
 static double
 jain(const uint64_t n[], size_t n_ports)
 {
@@ -1368,6 +1407,7 @@ main(void)
         TEST(no_upcall_is_lost_when_handlers_change),
         TEST(upcalls_lost_with_an_unfinished_batch_are_counted),
         TEST(batch_goes_on_when_its_handler_is_replaced),
+        TEST(batch_stays_bounded_when_its_handler_goes_and_comes_back),
         TEST(flooded_ports_get_equal_shares),
         TEST(quiet_port_is_in_the_next_batch_of_flooded_ones),
         TEST(port_that_goes_empty_in_between_gets_no_more_than_its_share),
