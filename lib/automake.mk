@@ -38,6 +38,7 @@ lib_libkdp_a_SOURCES = \
 	lib/upcall/upcall-msg.h \
 	lib/upcall/upcall-poll.c \
 	lib/upcall/upcall-poll.h \
+	lib/upcall/upcall-probes.h \
 	lib/upcall/upcall-refcount.h \
 	lib/upcall/upcall-sched.c \
 	lib/upcall/upcall-sched.h \

@@ -13,6 +13,7 @@
 #include "ovs-thread.h"
 #include "upcall/upcall-engine.h"
 #include "upcall/upcall-fifo.h"
+#include "upcall/upcall-probes.h"
 #include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
 #include "util.h"
@@ -406,6 +407,7 @@ upcall_handler_report_overrun(struct upcall_channel *channel,
 
     COVERAGE_ADD(upcall_overrun, n);
     upcall_count(&channel->overruns, n);
+    UPCALL_PROBE_LOSS(channel->port_no, n);
     if (!VLOG_DROP_WARN(&rl)) {
         upcall_channel_get_stats(channel, &stats);
         VLOG_WARN("%s: lost packet on port channel %"PRIu32" (%s): its "
@@ -433,6 +435,7 @@ upcall_handler_account(struct upcall_handler *handler,
     }
     upcall_count(&channel->received, read->n);
     upcall_turn_spend(&channel->turn, read->n, n_bytes);
+    UPCALL_PROBE_RECEIVE(channel->port_no, read->n, n_bytes, read->empty);
 
     atomic_read_relaxed(&channel->home, &last);
     if (last != home) {
@@ -518,7 +521,7 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
     unsigned int i = handler->next_msg++;
     struct upcall_channel *channel = handler->channels[i];
     const struct upcall_rx *rx = &handler->rx[i];
-    uint64_t ready_at;
+    uint64_t ready_at, waited;
 
     if (rx->truncated
         || upcall_msg_parse(rx->data, rx->len, packet_family, view)) {
@@ -534,7 +537,9 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
         return false;
     }
     atomic_read_relaxed(&channel->ready_at, &ready_at);
-    latency_hist_record(&channel->latency, now_usec() - ready_at);
+    waited = now_usec() - ready_at;
+    latency_hist_record(&channel->latency, waited);
+    UPCALL_PROBE_HANDOUT(channel->port_no, handler->index, waited);
     return true;
 }
 

@@ -93,6 +93,10 @@ AM_TESTS_ENVIRONMENT = \
 	TSAN_OPTIONS=$${TSAN_OPTIONS-suppressions=$(abs_srcdir)/$(tsan_suppressions)}; \
 	export UBSAN_OPTIONS TSAN_OPTIONS;
 
+# What the built daemon has for tracers.
+TESTS += tests/unit/test-upcall-probes.sh
+EXTRA_DIST += tests/unit/test-upcall-probes.sh
+
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_PROBES_H
+#define KDP_UPCALL_PROBES_H 1
+
+/* Probes
+ * ======
+ *
+ * Private to lib/upcall.  Places at which tracers (bpftrace, perf, SystemTap)
+ * can look into a running daemon, as user statically-defined tracing has them:
+ * each is a "nop" in the program and a note in the ELF section
+ * ".note.stapsdt", which says where the arguments are to be found.  A tracer
+ * puts a breakpoint in place of the nop; without one the nop is all that a
+ * probe costs.  So an argument has to be a value that is at hand anyway.
+ *
+ * The provider is "ovs_kdp".  Names and arguments, in their order:
+ *
+ *      upcall_receive      after a read from a channel
+ *          port number, messages taken, their bytes, 1 if the socket is empty
+ *          or 0 if there may be more to read
+ *      upcall_handout      when a handler is given an upcall
+ *          port number, index of the handler, microseconds waited (those of
+ *          the latencies in upcall-channel.h)
+ *      upcall_loss         when a channel reports that upcalls were lost
+ *          port number, times that the socket said ENOBUFS since the last
+ *          report
+ *
+ * Port numbers are those of the datapath, and of channels that belong to no
+ * port those of upcall-channel.h (UPCALL_PORT_NONE, UPCALL_PORT_CPU).
+ *
+ * Thread safety: a probe has no state.  Each is in the thread of the handler
+ * that has the channel. */
+
+#include <sys/sdt.h>
+
+#define UPCALL_PROBE_RECEIVE(PORT_NO, N_MSGS, N_BYTES, EMPTY)           \
+    DTRACE_PROBE4(ovs_kdp, upcall_receive, PORT_NO, N_MSGS, N_BYTES, EMPTY)
+
+#define UPCALL_PROBE_HANDOUT(PORT_NO, HANDLER, USEC)                    \
+    DTRACE_PROBE3(ovs_kdp, upcall_handout, PORT_NO, HANDLER, USEC)
+
+#define UPCALL_PROBE_LOSS(PORT_NO, N_OVERRUNS)                          \
+    DTRACE_PROBE2(ovs_kdp, upcall_loss, PORT_NO, N_OVERRUNS)
+
+#endif /* lib/upcall/upcall-probes.h */
