@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "coverage.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
 #include "upcall/upcall-engine.h"
@@ -398,6 +399,32 @@ upcall_handler_next(struct upcall_handler *handler, bool own,
     return channel;
 }
 
+/* Says in 's' which channel it is, what it lost and what can be done.  The rate
+ * limit works in front of the datapath, a meter only on packets that match a
+ * flow; only another dispatch mode keeps the ports of a CPU apart. */
+static void
+upcall_handler_format_loss(const struct upcall_channel *channel,
+                           uint64_t n_lost, struct ds *s)
+{
+    bool is_port = upcall_port_is_real(channel->port_no);
+
+    ds_put_cstr(s, "lost packet on port channel ");
+    if (is_port) {
+        ds_put_format(s, "%"PRIu32" ", channel->port_no);
+    }
+    ds_put_format(s, "(%s): it dropped %"PRIu64" upcalls so far, which came "
+                  "faster than handlers take them; limit what %s "
+                  "(Interface column ingress_policing_kpkts_rate; meters, if "
+                  "flows send to the controller) or raise "
+                  "other_config:n-handler-threads",
+                  channel->name ? channel->name : "no port", n_lost,
+                  is_port ? "the port sends" : "ports send");
+    if (upcall_port_is_cpu(channel->port_no)) {
+        ds_put_cstr(s, ", or keep ports apart by "
+                    "other_config:upcall-dispatch=per-port");
+    }
+}
+
 static void
 upcall_handler_report_overrun(struct upcall_channel *channel,
                               const char *dp_name, unsigned int n)
@@ -409,11 +436,12 @@ upcall_handler_report_overrun(struct upcall_channel *channel,
     upcall_count(&channel->overruns, n);
     UPCALL_PROBE_LOSS(channel->port_no, n);
     if (!VLOG_DROP_WARN(&rl)) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
         upcall_channel_get_stats(channel, &stats);
-        VLOG_WARN("%s: lost packet on port channel %"PRIu32" (%s): its "
-                  "receive buffer overran, %"PRIu64" upcalls of this port "
-                  "lost so far", dp_name, channel->port_no,
-                  channel->name ? channel->name : "no port", stats.lost);
+        upcall_handler_format_loss(channel, stats.lost, &s);
+        VLOG_WARN("%s: %s", dp_name, ds_cstr(&s));
+        ds_destroy(&s);
     }
 }
 
