@@ -6,6 +6,12 @@ EXTRA_DIST += \
 	Documentation/conf.py \
 	Documentation/index.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
+	Documentation/performance/upcalls-latency.svg \
+	Documentation/performance/upcalls-loss.svg \
+	Documentation/performance/upcalls-syscalls.svg \
+	Documentation/performance/upcalls-throughput.svg \
+	Documentation/performance/upcalls.csv \
+	Documentation/performance/upcalls.rst \
 	Documentation/testing.rst \
 	Documentation/upcall-channels.rst
 

@@ -10,6 +10,7 @@ lib_libkdp_a_SOURCES = \
 	lib/kdp-config.c \
 	lib/kdp-datapath.c \
 	lib/kdp-dispatch.c \
+	lib/kdp-share.c \
 	lib/kdp-show.c \
 	lib/kdp-version.c \
 	lib/kdp-version.h \

@@ -49,6 +49,12 @@ struct kdp_datapath {
                                              * KDP_DISPATCH_FEATURES. */
     enum kdp_dispatch dispatch OVS_GUARDED; /* As the kernel was told. */
     enum kdp_dispatch wanted_dispatch OVS_GUARDED;
+    size_t max_sockets OVS_GUARDED; /* Budget, or 0 for no limit. */
+    bool share_noted OVS_GUARDED;   /* That it is used up was logged. */
+    uint64_t *share_last OVS_GUARDED; /* By port number: upcalls at the last
+                                       * comparison.  NULL before that. */
+    long long int balance_at OVS_GUARDED;   /* Next comparison. */
+    char *config_max_sockets OVS_GUARDED;
     char *config_dispatch OVS_GUARDED;      /* Settings looked at last, or */
     char *config_engine OVS_GUARDED;        /* NULL. */
     bool linger OVS_GUARDED;        /* Channels of another dispatch mode, or
@@ -80,8 +86,8 @@ int kdp_datapath_port_add(struct kdp_datapath *, struct netdev *,
                           odp_port_t *port_no);
 int kdp_datapath_port_del(struct kdp_datapath *, odp_port_t port_no);
 
-/* kdp-config.c.  Takes over what 'other_config' of table Open_vSwitch says.  Values that it
- * must not have are logged and change nothing. */
+/* kdp-config.c.  Takes over what column 'other_config' of table Open_vSwitch
+ * says.  Values that it must not have are logged and change nothing. */
 void kdp_datapath_set_config(struct kdp_datapath *, const struct smap *);
 
 /* Makes the channels those of the vports that the kernel has.  A port that
@@ -111,6 +117,33 @@ void kdp_dispatch_handlers_changed(struct kdp_datapath *dp)
 void kdp_dispatch_run(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 void kdp_dispatch_wait(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* kdp-share.c, all with the datapath's mutex held. */
+
+/* The most ports that may have a channel of their own. */
+size_t kdp_share_max_own(const struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+bool kdp_share_has_room(const struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+void kdp_share_note(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+void kdp_share_run(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+void kdp_share_wait(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* Makes port 'port_no' share, or gives it a channel of its own.  Both tell the
+ * kernel; the latter returns 0 or a positive errno value. */
+void kdp_datapath_share_port(struct kdp_datapath *dp, uint32_t port_no,
+                             const char *name)
+    OVS_REQUIRES(dp->mutex);
+int kdp_datapath_own_port(struct kdp_datapath *dp, uint32_t port_no,
+                          const char *name)
+    OVS_REQUIRES(dp->mutex);
+
+/* Makes channels that are no longer used go when they are empty. */
+void kdp_dispatch_linger(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
 /* Asks for the channels to be compared with the vports at the next run. */

@@ -18,6 +18,13 @@ VLOG_DEFINE_THIS_MODULE(kdp_config);
 
 #define KEY_DISPATCH "upcall-dispatch"
 #define KEY_ENGINE "upcall-engine"
+#define KEY_MAX_SOCKETS "upcall-max-sockets"
+
+/* Range of KEY_MAX_SOCKETS: one for the channel that belongs to no port, one
+ * for a port and one for a port on its way, to more than a datapath can have
+ * ports. */
+#define MAX_SOCKETS_MIN 3
+#define MAX_SOCKETS_MAX 1000000
 
 /* True if 'value' of 'key' differs from the one in '*last' that was looked at
  * before.  A value is looked at once, so that a wrong one is reported once. */
@@ -86,6 +93,28 @@ config_engine(struct kdp_datapath *dp)
               class->name);
 }
 
+static void
+config_max_sockets(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    unsigned int n;
+
+    if (!str_to_uint(dp->config_max_sockets, 10, &n)
+        || (n && n < MAX_SOCKETS_MIN) || n > MAX_SOCKETS_MAX) {
+        VLOG_WARN("%s: other_config:"KEY_MAX_SOCKETS" is \"%s\", expected 0 "
+                  "(no limit) or %d to %d; going on with %"PRIuSIZE, dp->name,
+                  dp->config_max_sockets, MAX_SOCKETS_MIN, MAX_SOCKETS_MAX,
+                  dp->max_sockets);
+        return;
+    }
+    if (n != dp->max_sockets) {
+        dp->max_sockets = n;
+        dp->share_noted = false;
+        dp->refresh = dp->recv;
+        dp->refresh_at = LLONG_MIN;
+    }
+}
+
 void
 kdp_datapath_set_config(struct kdp_datapath *dp, const struct smap *config)
 {
@@ -93,6 +122,10 @@ kdp_datapath_set_config(struct kdp_datapath *dp, const struct smap *config)
     if (config_changed(&dp->config_dispatch, config, KEY_DISPATCH,
                        kdp_dispatch_name(KDP_PER_PORT))) {
         config_dispatch(dp);
+    }
+    if (config_changed(&dp->config_max_sockets, config, KEY_MAX_SOCKETS,
+                       "0")) {
+        config_max_sockets(dp);
     }
     if (config_changed(&dp->config_engine, config, KEY_ENGINE,
                        upcall_engine_epoll.name)) {

@@ -103,6 +103,8 @@ kdp_datapath_destroy(struct kdp_datapath *dp)
     upcall_table_destroy(dp->upcalls);
     ovs_mutex_destroy(&dp->mutex);
     dpif_uninit(dp->inner, true);
+    free(dp->share_last);
+    free(dp->config_max_sockets);
     free(dp->config_dispatch);
     free(dp->config_engine);
     free(dp->name);
@@ -228,37 +230,95 @@ vport_array_add(const struct ovs_vport *vport, void *array_)
     return 0;
 }
 
-/* Gives vport 'vport' a channel if it has none, and the kernel the channel's
- * port id. */
+/* Removes all that belongs to port 'port_no', which the kernel no longer has. */
+static void
+kdp_datapath_forget_port(struct kdp_datapath *dp, uint32_t port_no)
+{
+    upcall_table_unshare(dp->upcalls, port_no);
+    upcall_table_del(dp->upcalls, port_no);
+}
+
+/* Gives port 'port_no', called 'name', a channel if it has none. */
+static int
+kdp_datapath_add_channel(struct kdp_datapath *dp, uint32_t port_no,
+                         const char *name)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct upcall_channel *channel;
+    int error;
+
+    if (upcall_table_has_channel(dp->upcalls, port_no)) {
+        return 0;
+    }
+    error = upcall_channel_create(&channel);
+    if (!error) {
+        error = upcall_table_add(dp->upcalls, port_no, name, channel);
+        if (error) {
+            upcall_channel_unref(channel);
+        }
+    }
+    return error;
+}
+
+void
+kdp_datapath_share_port(struct kdp_datapath *dp, uint32_t port_no,
+                        const char *name)
+{
+    upcall_table_share(dp->upcalls, port_no, name);
+    ovs_vport_set_pid(&dp->genl, dp->ifindex, port_no,
+                      upcall_table_get_pid(dp->upcalls, port_no));
+    if (upcall_table_has_channel(dp->upcalls, port_no)) {
+        kdp_dispatch_linger(dp);
+    }
+}
+
+int
+kdp_datapath_own_port(struct kdp_datapath *dp, uint32_t port_no,
+                      const char *name)
+{
+    int error = kdp_datapath_add_channel(dp, port_no, name);
+
+    if (!error) {
+        upcall_table_unshare(dp->upcalls, port_no);
+        error = ovs_vport_set_pid(&dp->genl, dp->ifindex, port_no,
+                                  upcall_table_get_pid(dp->upcalls, port_no));
+    }
+    return error;
+}
+
+/* Gives vport 'vport' a channel, or has it share one, and tells the kernel. */
 static int
 kdp_datapath_refresh_vport(struct kdp_datapath *dp,
                            const struct ovs_vport *vport)
     OVS_REQUIRES(dp->mutex)
 {
-    uint32_t pid = upcall_table_get_pid(dp->upcalls, vport->port_no);
+    uint32_t port_no = vport->port_no;
+    bool shared = upcall_table_is_shared(dp->upcalls, port_no);
+    bool own = (dp->dispatch == KDP_PER_PORT
+                && ((!shared && upcall_table_has_channel(dp->upcalls, port_no))
+                    || kdp_share_has_room(dp)));
+    uint32_t pid;
     int error;
 
-    if (!pid) {
-        struct upcall_channel *channel;
-
-        error = upcall_channel_create(&channel);
+    if (own) {
+        error = kdp_datapath_add_channel(dp, port_no, vport->name);
         if (error) {
             return error;
         }
-        pid = channel->pid;
-        error = upcall_table_add(dp->upcalls, vport->port_no, vport->name,
-                                 channel);
-        if (error) {
-            upcall_channel_unref(channel);
-            return error;
+        upcall_table_unshare(dp->upcalls, port_no);
+    } else {
+        upcall_table_share(dp->upcalls, port_no, vport->name);
+        if (dp->dispatch == KDP_PER_PORT) {
+            kdp_share_note(dp);
         }
     }
+    pid = upcall_table_get_pid(dp->upcalls, port_no);
     if (vport->n_pids == 1 && vport->pid == pid) {
         return 0;
     }
-    error = ovs_vport_set_pid(&dp->genl, dp->ifindex, vport->port_no, pid);
+    error = ovs_vport_set_pid(&dp->genl, dp->ifindex, port_no, pid);
     if (error) {
-        upcall_table_del(dp->upcalls, vport->port_no);
+        kdp_datapath_forget_port(dp, port_no);
     }
     return error == ENODEV ? 0 : error; /* The port went meanwhile. */
 }
@@ -290,7 +350,7 @@ kdp_datapath_sweep(struct kdp_datapath *dp, struct vport_array *array)
             && (!array->n
                 || !bsearch(&key, array->vports, array->n,
                             sizeof *array->vports, compare_vports))) {
-            upcall_table_del(dp->upcalls, key.port_no);
+            kdp_datapath_forget_port(dp, key.port_no);
         }
     }
     upcall_table_info_uninit(&info);
@@ -316,13 +376,9 @@ kdp_datapath_refresh__(struct kdp_datapath *dp)
     }
 
     error = 0;
-    kdp_datapath_sweep(dp, &array);
-    if (dp->dispatch != KDP_PER_PORT) {
-        free(array.vports);
-        return 0;
-    }
-    upcall_fd_limit_ensure(dp->name, array.n + 1,
+    upcall_fd_limit_ensure(dp->name, MIN(array.n, kdp_share_max_own(dp)) + 1,
                            upcall_table_n_handlers(dp->upcalls));
+    kdp_datapath_sweep(dp, &array);
     for (size_t i = 0; i < array.n; i++) {
         const struct ovs_vport *vport = &array.vports[i];
         int retval = kdp_datapath_refresh_vport(dp, vport);
@@ -483,6 +539,11 @@ kdp_datapath_vport_new(struct kdp_datapath *dp, const char *name,
             ovs_vport_del(&dp->genl, dp->ifindex, vport.port_no);
             return error;
         }
+    } else if (dp->recv) {
+        upcall_table_share(dp->upcalls, vport.port_no, name);
+        if (dp->dispatch == KDP_PER_PORT) {
+            kdp_share_note(dp);
+        }
     }
     *port_no = u32_to_odp(vport.port_no);
     return 0;
@@ -603,7 +664,7 @@ kdp_datapath_port_add__(struct kdp_datapath *dp, struct netdev *netdev,
     struct upcall_channel *channel = NULL;
     int error;
 
-    if (dp->recv && dp->dispatch == KDP_PER_PORT) {
+    if (dp->recv && dp->dispatch == KDP_PER_PORT && kdp_share_has_room(dp)) {
         upcall_fd_limit_ensure(dp->name,
                                upcall_table_n_channels(dp->upcalls) + 1,
                                upcall_table_n_handlers(dp->upcalls));
@@ -646,7 +707,7 @@ kdp_datapath_port_del(struct kdp_datapath *dp, odp_port_t port_no)
     int error;
 
     error = dp->inner->dpif_class->port_del(dp->inner, port_no);
-    upcall_table_del(dp->upcalls, odp_to_u32(port_no));
+    kdp_datapath_forget_port(dp, odp_to_u32(port_no));
     return error;
 }
 

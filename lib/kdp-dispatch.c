@@ -18,9 +18,11 @@
  * mode has been queued; it is a matter of an RCU grace period, so channels are
  * not looked at before KDP_LINGER_MS.
  *
- * One more channel belongs to no port.  The kernel is told that it is the
- * socket of every CPU while upcalls are dispatched by port, and the other way
- * round, for the moments in which another process has changed the mode. */
+ * One more channel belongs to no port.  Ports without a channel of their own
+ * share it.  Besides, the kernel is told that it is the socket of every CPU
+ * while upcalls are dispatched by port, and that of every port while they are
+ * dispatched by CPU, for the moments in which another process has changed the
+ * mode. */
 
 #include <config.h>
 #include "dpif-netlink-kdp-private.h"
@@ -95,7 +97,7 @@ kdp_dispatch_add_channel(struct kdp_datapath *dp, uint32_t port_no)
         return error;
     }
     name = (port_no == UPCALL_PORT_NONE
-            ? xstrdup("(any CPU)")
+            ? xstrdup("(shared)")
             : xasprintf("(handler %"PRIu32")",
                         port_no - UPCALL_PORT_CPU_BASE));
     error = upcall_table_add(dp->upcalls, port_no, name, channel);
@@ -188,9 +190,8 @@ kdp_dispatch_add_cpu_channels(struct kdp_datapath *dp)
     return 0;
 }
 
-static void
+void
 kdp_dispatch_linger(struct kdp_datapath *dp)
-    OVS_REQUIRES(dp->mutex)
 {
     dp->linger = true;
     dp->linger_at = time_msec() + KDP_LINGER_MS;
@@ -239,6 +240,7 @@ kdp_dispatch_to_cpu(struct kdp_datapath *dp)
     VLOG_INFO("%s: upcalls are dispatched by CPU, one socket for each of %"
               PRIu32" handlers", dp->name,
               upcall_table_n_handlers(dp->upcalls));
+    kdp_datapath_refresh__(dp);
     return 0;
 }
 
@@ -291,7 +293,8 @@ kdp_dispatch_uses(const struct kdp_datapath *dp, uint32_t port_no)
     if (port_no == UPCALL_PORT_NONE) {
         return true;
     } else if (dp->dispatch == KDP_PER_PORT) {
-        return upcall_port_is_real(port_no);
+        return (upcall_port_is_real(port_no)
+                && !upcall_table_is_shared(dp->upcalls, port_no));
     } else {
         return (upcall_port_is_cpu(port_no)
                 && port_no - UPCALL_PORT_CPU_BASE
@@ -311,16 +314,11 @@ kdp_dispatch_linger_run(struct kdp_datapath *dp)
     for (size_t i = 0; i < info.n_ports; i++) {
         const struct upcall_port_info *port = &info.ports[i];
 
-        if (kdp_dispatch_uses(dp, port->port_no)) {
+        if (!port->has_channel || kdp_dispatch_uses(dp, port->port_no)) {
             continue;
         } else if (port->stats.backlog) {
             linger = true;
             continue;
-        }
-        if (upcall_port_is_real(port->port_no)) {
-            ovs_vport_set_pid(&dp->genl, dp->ifindex, port->port_no,
-                              upcall_table_get_pid(dp->upcalls,
-                                                   UPCALL_PORT_NONE));
         }
         upcall_table_del(dp->upcalls, port->port_no);
     }
@@ -389,6 +387,7 @@ void
 kdp_dispatch_run(struct kdp_datapath *dp)
 {
     kdp_dispatch_check_features(dp);
+    kdp_share_run(dp);
     if (dp->linger && time_msec() >= dp->linger_at) {
         kdp_dispatch_linger_run(dp);
     }
@@ -398,6 +397,7 @@ void
 kdp_dispatch_wait(struct kdp_datapath *dp)
 {
     poll_fd_wait(nl_mcast_fd(dp->mcast), POLLIN);
+    kdp_share_wait(dp);
     if (dp->linger) {
         poll_timer_wait_until(dp->linger_at);
     }

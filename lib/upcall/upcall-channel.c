@@ -83,6 +83,8 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_init(&channel->backlog_max, 0);
     latency_hist_init(&channel->latency);
     atomic_init(&channel->lost_base, 0);
+    atomic_init(&channel->carried_received, 0);
+    atomic_init(&channel->carried_lost, 0);
     *channelp = channel;
     return 0;
 }
@@ -190,12 +192,14 @@ upcall_channel_get_stats(const struct upcall_channel *channel_,
                                                 channel_);
     uint32_t drops;
 
-    stats->received = upcall_counter_read(&channel->received);
+    stats->received = (upcall_counter_read(&channel->received)
+                       + upcall_counter_read(&channel->carried_received));
     stats->malformed = upcall_counter_read(&channel->malformed);
     stats->overruns = upcall_counter_read(&channel->overruns);
     upcall_channel_get_meminfo(channel, &drops, &stats->backlog);
     stats->lost = (uint32_t) (drops
                               - upcall_counter_read(&channel->lost_base));
+    stats->lost += upcall_counter_read(&channel->carried_lost);
     atomic_read_relaxed(&channel->backlog_max, &stats->backlog_max);
     stats->backlog_max = MAX(stats->backlog_max, stats->backlog);
     latency_hist_summarize(&channel->latency, &stats->latency);
@@ -208,6 +212,8 @@ upcall_channel_reset_stats(struct upcall_channel *channel)
 
     upcall_channel_get_meminfo(channel, &drops, &backlog);
     atomic_store_relaxed(&channel->lost_base, drops);
+    atomic_store_relaxed(&channel->carried_received, 0);
+    atomic_store_relaxed(&channel->carried_lost, 0);
     atomic_store_relaxed(&channel->received, 0);
     atomic_store_relaxed(&channel->malformed, 0);
     atomic_store_relaxed(&channel->overruns, 0);

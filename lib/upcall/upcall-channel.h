@@ -109,8 +109,11 @@ struct upcall_channel {
     atomic_uint32_t backlog_max;
     struct latency_hist latency;
 
-    /* What upcall/reset made zero. */
+    /* Written by the control thread: what upcall/reset made zero, and what the
+     * port received and lost while it had no channel of its own. */
     atomic_uint64_t lost_base;
+    atomic_uint64_t carried_received;
+    atomic_uint64_t carried_lost;
 };
 
 /* An owner word: the generation, then the handler's index plus one.  A

@@ -58,3 +58,15 @@ upcall_fd_limit_ensure(const char *name, size_t n_channels, size_t n_handlers)
     }
     return 0;
 }
+
+size_t
+upcall_fd_limit_max_channels(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max == RLIM_INFINITY) {
+        return SIZE_MAX;
+    }
+    return limit.rlim_max > FD_LIMIT_OTHERS
+           ? limit.rlim_max - FD_LIMIT_OTHERS : 0;
+}

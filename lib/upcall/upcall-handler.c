@@ -366,19 +366,27 @@ upcall_handler_pop(struct upcall_handler *handler)
     return NULL;
 }
 
-/* Chooses the channel to read next, of which at most '*max' upcalls are wanted,
- * and makes '*max' how many to ask for.  Returns NULL if there is nothing to
- * read.  'own' lets channels have one turn after another. */
+/* Chooses the channel to read next, with room for '*max' upcalls, and makes
+ * '*max' how many to ask for.  Returns NULL if there is nothing to read, or if
+ * that depends on how much the reads chosen before take; 'first' says that
+ * there are none. */
 static struct upcall_channel *
-upcall_handler_next(struct upcall_handler *handler, bool own,
+upcall_handler_next(struct upcall_handler *handler, bool first,
                     unsigned int *max)
 {
     bool crowded = upcall_sched_n_queued(handler->sched) > 0;
     struct upcall_channel *channel = NULL;
 
-    if (!crowded || !handler->share
-        || handler->n_msgs < UPCALL_BATCH - UPCALL_QUANTUM) {
-        channel = upcall_fifo_pop(&handler->sparse);
+    if (!upcall_fifo_is_empty(&handler->sparse)) {
+        /* What sparse channels leave to the run queue. */
+        unsigned int left = crowded && handler->share ? UPCALL_QUANTUM : 0;
+
+        if (*max > left) {
+            *max -= left;
+            channel = upcall_fifo_pop(&handler->sparse);
+        } else if (!first && UPCALL_BATCH - handler->n_msgs > left) {
+            return NULL;
+        }
     }
     if (!channel) {
         channel = upcall_handler_pop(handler);
@@ -386,7 +394,7 @@ upcall_handler_next(struct upcall_handler *handler, bool own,
     if (!channel) {
         channel = upcall_fifo_pop(&handler->sparse);
     }
-    if (!channel && own && !crowded) {
+    if (!channel && first && !crowded) {
         channel = upcall_fifo_pop(&handler->spent);
         if (channel) {
             upcall_turn_begin(&channel->turn,
@@ -563,6 +571,9 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
     if (view->dp_ifindex != dp_ifindex) {
         upcall_table_count_foreign__(handler->table);
         return false;
+    }
+    if (!upcall_port_is_real(channel->port_no)) {
+        upcall_table_count_shared__(handler->table, view);
     }
     atomic_read_relaxed(&channel->ready_at, &ready_at);
     waited = now_usec() - ready_at;

@@ -58,6 +58,10 @@ bool upcall_table_is_current__(const struct upcall_table *,
 /* Arms 'channel' with the handlers that the table has now. */
 void upcall_table_arm__(struct upcall_table *, const struct upcall_channel *);
 
+/* Counts an upcall that came on a channel which is not one port's own. */
+void upcall_table_count_shared__(struct upcall_table *,
+                                 const struct upcall_view *);
+
 /* Counts messages that another datapath sent. */
 void upcall_table_count_foreign__(struct upcall_table *);
 

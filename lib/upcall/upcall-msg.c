@@ -83,3 +83,18 @@ upcall_msg_parse(void *msg, size_t len, uint16_t packet_family,
     view->hash = upcall_attr(attrs, OVS_PACKET_ATTR_HASH);
     return 0;
 }
+
+bool
+upcall_view_in_port(const struct upcall_view *view, uint32_t *port_no)
+{
+    const struct nlattr *attr;
+
+    mnl_attr_for_each_payload (view->key, view->key_len) {
+        if (mnl_attr_get_type(attr) == OVS_KEY_ATTR_IN_PORT
+            && !mnl_attr_validate(attr, MNL_TYPE_U32)) {
+            *port_no = mnl_attr_get_u32(attr);
+            return true;
+        }
+    }
+    return false;
+}

@@ -18,6 +18,7 @@
  *
  * Thread safety: none of this has state. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,5 +60,9 @@ struct upcall_view {
  * '*view' is unspecified. */
 int upcall_msg_parse(void *msg, size_t len, uint16_t packet_family,
                      struct upcall_view *view);
+
+/* Finds the port that the packet of 'view' came in by.  Returns false if the
+ * flow key does not say. */
+bool upcall_view_in_port(const struct upcall_view *view, uint32_t *port_no);
 
 #endif /* lib/upcall/upcall-msg.h */

@@ -25,8 +25,12 @@
  *          port number, times that the socket said ENOBUFS since the last
  *          report
  *
- * Port numbers are those of the datapath, and of channels that belong to no
- * port those of upcall-channel.h (UPCALL_PORT_NONE, UPCALL_PORT_CPU).
+ * A port number is the datapath's; one that is not below 65536 is that of a
+ * channel which is no port's own (UPCALL_PORT_NONE, UPCALL_PORT_CPU).  For
+ * example, the latencies of each port:
+ *
+ *      bpftrace -p $(pidof ovs-vswitchd) \
+ *          -e 'usdt:*:ovs_kdp:upcall_handout { @[arg0] = hist(arg2); }'
  *
  * Thread safety: a probe has no state.  Each is in the thread of the handler
  * that has the channel. */

@@ -21,6 +21,17 @@ count_ports(const struct upcall_table_info *info)
     return n;
 }
 
+static size_t
+count_shared(const struct upcall_table_info *info)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < info->n_ports; i++) {
+        n += info->ports[i].shared;
+    }
+    return n;
+}
+
 static void
 show_port_no(const struct upcall_port_info *port, struct ds *s)
 {
@@ -44,12 +55,12 @@ show_ports_text(const struct upcall_table_info *info, struct ds *s)
 
         ds_put_cstr(s, "  ");
         show_port_no(port, s);
-        ds_put_format(s, " %-16s %10"PRIu32" %12"PRIu64" %10"PRIu64
+        ds_put_format(s, " %-16s %10"PRIu32"%c%12"PRIu64" %10"PRIu64
                       " %8"PRIu64" %9"PRIu64" %9"PRIu32" %9"PRIu32
                       " %9"PRIu32" %9"PRIu32" %9"PRIu32"\n", port->name,
-                      port->pid, stats->received, stats->lost,
-                      stats->overruns, stats->malformed, stats->backlog,
-                      stats->backlog_max, stats->latency.p50,
+                      port->pid, port->shared ? '*' : ' ', stats->received,
+                      stats->lost, stats->overruns, stats->malformed,
+                      stats->backlog, stats->backlog_max, stats->latency.p50,
                       stats->latency.p99, stats->latency.max);
     }
 }
@@ -76,13 +87,16 @@ upcall_show_text(const struct upcall_table_info *info, struct ds *s)
     ds_put_format(s, "%s: upcall channels\n", info->name);
     ds_put_format(s, "  ports %"PRIuSIZE", sockets %"PRIuSIZE", "
                   "handlers %"PRIuSIZE", engine %s\n", count_ports(info),
-                  info->n_ports, info->n_handlers, info->engine);
+                  info->n_sockets, info->n_handlers, info->engine);
     if (info->foreign || info->abandoned) {
         ds_put_format(s, "  dropped: %"PRIu64" of another datapath, %"PRIu64
                       " when handlers were changed\n", info->foreign,
                       info->abandoned);
     }
     show_ports_text(info, s);
+    if (count_shared(info)) {
+        ds_put_cstr(s, "  *: on a socket shared with other ports\n");
+    }
     show_handlers_text(info, s);
 }
 
@@ -112,8 +126,9 @@ upcall_show_port_text(const struct upcall_table_info *info,
     if (upcall_port_is_real(port->port_no)) {
         ds_put_format(s, "%"PRIu32" ", port->port_no);
     }
-    ds_put_format(s, "%s, netlink port id %"PRIu32"\n", port->name,
-                  port->pid);
+    ds_put_format(s, "%s, netlink port id %"PRIu32"%s\n", port->name,
+                  port->pid,
+                  port->shared ? ", shared with other ports" : "");
     ds_put_format(s, "  upcalls received   %"PRIu64"\n", stats->received);
     ds_put_format(s, "  upcalls lost       %"PRIu64" in %"PRIu64
                   " overruns of the receive buffer\n", stats->lost,
@@ -157,6 +172,7 @@ upcall_show_port_json(const struct upcall_port_info *port)
     }
     json_object_put_string(json, "name", port->name);
     put_integer(json, "pid", port->pid);
+    json_object_put(json, "shared", json_boolean_create(port->shared));
     put_integer(json, "received", port->stats.received);
     put_integer(json, "lost", port->stats.lost);
     put_integer(json, "overruns", port->stats.overruns);
@@ -197,7 +213,7 @@ upcall_show_json(const struct upcall_table_info *info)
     json_object_put_string(json, "name", info->name);
     json_object_put_string(json, "engine", info->engine);
     put_integer(json, "n_ports", count_ports(info));
-    put_integer(json, "n_sockets", info->n_ports);
+    put_integer(json, "n_sockets", info->n_sockets);
     put_integer(json, "n_handlers", info->n_handlers);
     put_integer(json, "foreign", info->foreign);
     put_integer(json, "abandoned", info->abandoned);

@@ -36,6 +36,15 @@ struct upcall_set {
 
 typedef OVSRCU_TYPE(struct upcall_channel *) upcall_slot;
 
+/* A port that shares channels with others.  Several handlers may count. */
+struct upcall_sharer {
+    char *name;
+    atomic_uint64_t received;
+    atomic_uint64_t lost;       /* While it had a channel. */
+};
+
+typedef OVSRCU_TYPE(struct upcall_sharer *) upcall_sharer_slot;
+
 struct upcall_table {
     struct ovs_refcount refcount;   /* The user, and orphaned handlers. */
     char *name;
@@ -45,6 +54,7 @@ struct upcall_table {
     /* Held by those who change the table. */
     struct ovs_mutex mutex;
     size_t n_channels OVS_GUARDED;
+    size_t n_port_channels OVS_GUARDED; /* Of these, of ports. */
     uint32_t last_slot OVS_GUARDED; /* No higher port number was ever used. */
 
     const struct upcall_engine_class *engine OVS_GUARDED;
@@ -52,6 +62,8 @@ struct upcall_table {
     atomic_uint32_t generation; /* Of 'set', or of none if there is none. */
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
     upcall_slot adding;         /* Channel on its way into its slot. */
+    upcall_sharer_slot *sharers;    /* UPCALL_MAX_PORTS, likewise. */
+    size_t n_shared OVS_GUARDED;
 
     uint64_t abandoned OVS_GUARDED;
     atomic_count foreign;
@@ -110,6 +122,7 @@ upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
     atomic_init(&table->generation, 0);
     ovsrcu_init(&table->adding, NULL);
     table->slots = xcalloc(UPCALL_N_SLOTS, sizeof *table->slots);
+    table->sharers = xcalloc(UPCALL_MAX_PORTS, sizeof *table->sharers);
     atomic_count_init(&table->foreign, 0);
     return table;
 }
@@ -134,6 +147,7 @@ upcall_table_unref(struct upcall_table *table)
     if (upcall_refcount_unref(&table->refcount)) {
         ovs_mutex_destroy(&table->mutex);
         free(table->slots);
+        free(table->sharers);
         free(table->name);
         free(table);
     }
@@ -440,6 +454,128 @@ upcall_table_n_handlers(const struct upcall_table *table)
     return set ? set->n : 0;
 }
 
+static struct upcall_sharer *
+sharer_get_protected(const struct upcall_table *table, uint32_t slot)
+{
+    return (slot < UPCALL_MAX_PORTS
+            ? ovsrcu_get_protected(struct upcall_sharer *,
+                                   &table->sharers[slot])
+            : NULL);
+}
+
+static void
+counter_add(atomic_uint64_t *counter, uint64_t n)
+{
+    uint64_t orig;
+
+    atomic_add_relaxed(counter, n, &orig);
+}
+
+/* Adds what 'channel', which goes, has counted. */
+static void
+sharer_count_on(struct upcall_sharer *sharer,
+                const struct upcall_channel *channel)
+{
+    struct upcall_channel_stats stats;
+
+    upcall_channel_get_stats(channel, &stats);
+    counter_add(&sharer->received, stats.received);
+    counter_add(&sharer->lost, stats.lost);
+}
+
+static void
+sharer_destroy(struct upcall_sharer *sharer)
+{
+    free(sharer->name);
+    free(sharer);
+}
+
+void
+upcall_table_share(struct upcall_table *table, uint32_t port_no,
+                   const char *name)
+{
+    if (!upcall_port_is_real(port_no)) {
+        return;
+    }
+    ovs_mutex_lock(&table->mutex);
+    if (!sharer_get_protected(table, port_no)) {
+        struct upcall_sharer *sharer = xzalloc(sizeof *sharer);
+
+        sharer->name = xstrdup(name);
+        atomic_init(&sharer->received, 0);
+        atomic_init(&sharer->lost, 0);
+        ovsrcu_set(&table->sharers[port_no], sharer);
+        table->n_shared++;
+        table->last_slot = MAX(table->last_slot, port_no);
+    }
+    ovs_mutex_unlock(&table->mutex);
+}
+
+static void
+upcall_table_unshare__(struct upcall_table *table, uint32_t port_no)
+    OVS_REQUIRES(table->mutex)
+{
+    struct upcall_sharer *sharer = sharer_get_protected(table, port_no);
+    struct upcall_channel *channel;
+
+    if (!sharer) {
+        return;
+    }
+    channel = slot_get_protected(table, port_no);
+    if (channel) {
+        counter_add(&channel->carried_received,
+                    upcall_counter_read(&sharer->received));
+        counter_add(&channel->carried_lost,
+                    upcall_counter_read(&sharer->lost));
+    }
+    ovsrcu_set(&table->sharers[port_no], NULL);
+    table->n_shared--;
+    ovsrcu_postpone(sharer_destroy, sharer);
+}
+
+void
+upcall_table_unshare(struct upcall_table *table, uint32_t port_no)
+{
+    if (upcall_port_is_real(port_no)) {
+        ovs_mutex_lock(&table->mutex);
+        upcall_table_unshare__(table, port_no);
+        ovs_mutex_unlock(&table->mutex);
+    }
+}
+
+bool
+upcall_table_is_shared(const struct upcall_table *table, uint32_t port_no)
+{
+    return (upcall_port_is_real(port_no)
+            && ovsrcu_get(struct upcall_sharer *, &table->sharers[port_no]));
+}
+
+size_t
+upcall_table_n_shared(const struct upcall_table *table)
+{
+    size_t n;
+
+    ovs_mutex_lock(&table->mutex);
+    n = table->n_shared;
+    ovs_mutex_unlock(&table->mutex);
+    return n;
+}
+
+void
+upcall_table_count_shared__(struct upcall_table *table,
+                            const struct upcall_view *view)
+{
+    struct upcall_sharer *sharer;
+    uint32_t port_no;
+
+    if (upcall_view_in_port(view, &port_no) && upcall_port_is_real(port_no)) {
+        sharer = ovsrcu_get(struct upcall_sharer *, &table->sharers[port_no]);
+        if (sharer) {
+            counter_add(&sharer->received, 1);
+        }
+    }
+}
+
 static void
 upcall_table_del__(struct upcall_table *table, uint32_t slot)
     OVS_REQUIRES(table->mutex)
@@ -447,8 +583,13 @@ upcall_table_del__(struct upcall_table *table, uint32_t slot)
     struct upcall_channel *channel = slot_get_protected(table, slot);
     struct upcall_set *set = set_get_protected(table);
 
+    struct upcall_sharer *sharer = sharer_get_protected(table, slot);
+
     if (!channel) {
         return;
+    }
+    if (sharer) {
+        sharer_count_on(sharer, channel);
     }
     ovsrcu_set(&table->slots[slot], NULL);
     atomic_store_relaxed(&channel->dead, true);
@@ -456,6 +597,7 @@ upcall_table_del__(struct upcall_table *table, uint32_t slot)
         upcall_sched_del(set->sched, channel);
     }
     table->n_channels--;
+    table->n_port_channels -= slot < UPCALL_MAX_PORTS;
 
     /* A handler may have found it in the slot and not taken its reference
      * yet. */
@@ -498,6 +640,7 @@ upcall_table_add(struct upcall_table *table, uint32_t port_no,
         upcall_table_del__(table, slot);
         ovsrcu_set(&table->slots[slot], channel);
         table->n_channels++;
+        table->n_port_channels += slot < UPCALL_MAX_PORTS;
         if (slot < UPCALL_MAX_PORTS && slot > table->last_slot) {
             table->last_slot = slot;
         }
@@ -529,15 +672,39 @@ upcall_table_del_all(struct upcall_table *table)
     UPCALL_TABLE_FOR_EACH (channel, slot, table) {
         upcall_table_del__(table, slot);
     }
+    for (slot = 0; slot <= table->last_slot; slot++) {
+        upcall_table_unshare__(table, slot);
+    }
     ovs_mutex_unlock(&table->mutex);
 }
 
 uint32_t
 upcall_table_get_pid(const struct upcall_table *table, uint32_t port_no)
 {
-    const struct upcall_channel *channel = upcall_table_get(table, port_no);
+    const struct upcall_channel *channel;
 
+    if (upcall_table_is_shared(table, port_no)) {
+        port_no = UPCALL_PORT_NONE;
+    }
+    channel = upcall_table_get(table, port_no);
     return channel ? channel->pid : 0;
+}
+
+bool
+upcall_table_has_channel(const struct upcall_table *table, uint32_t port_no)
+{
+    return upcall_table_get(table, port_no) != NULL;
+}
+
+size_t
+upcall_table_n_port_channels(const struct upcall_table *table)
+{
+    size_t n;
+
+    ovs_mutex_lock(&table->mutex);
+    n = table->n_port_channels;
+    ovs_mutex_unlock(&table->mutex);
+    return n;
 }
 
 size_t
@@ -604,6 +771,28 @@ upcall_table_purge(struct upcall_table *table)
     ovs_mutex_unlock(&table->mutex);
 }
 
+static void
+get_port_info(const struct upcall_table *table, uint32_t slot,
+              const struct upcall_channel *channel,
+              const struct upcall_sharer *sharer,
+              struct upcall_port_info *port)
+{
+    if (channel) {
+        port->port_no = channel->port_no;
+        port->has_channel = true;
+        upcall_channel_get_stats(channel, &port->stats);
+    } else {
+        port->port_no = slot;
+    }
+    port->name = xstrdup(channel ? channel->name : sharer->name);
+    port->pid = upcall_table_get_pid(table, port->port_no);
+    if (sharer) {
+        port->shared = true;
+        port->stats.received += upcall_counter_read(&sharer->received);
+        port->stats.lost += upcall_counter_read(&sharer->lost);
+    }
+}
+
 void
 upcall_table_reset_stats(struct upcall_table *table)
 {
@@ -614,6 +803,14 @@ upcall_table_reset_stats(struct upcall_table *table)
     ovs_mutex_lock(&table->mutex);
     UPCALL_TABLE_FOR_EACH (channel, slot, table) {
         upcall_channel_reset_stats(channel);
+    }
+    for (slot = 0; slot <= table->last_slot; slot++) {
+        struct upcall_sharer *sharer = sharer_get_protected(table, slot);
+
+        if (sharer) {
+            atomic_store_relaxed(&sharer->received, 0);
+            atomic_store_relaxed(&sharer->lost, 0);
+        }
     }
     set = set_get_protected(table);
     for (size_t i = 0; set && i < set->n; i++) {
@@ -640,14 +837,18 @@ upcall_table_get_info(const struct upcall_table *table,
                                                 &table->foreign));
     info->abandoned = table->abandoned;
 
-    info->ports = xcalloc(table->n_channels, sizeof *info->ports);
-    UPCALL_TABLE_FOR_EACH (channel, slot, table) {
-        struct upcall_port_info *port = &info->ports[info->n_ports++];
+    info->n_sockets = table->n_channels;
+    info->ports = xcalloc(table->n_channels + table->n_shared,
+                          sizeof *info->ports);
+    for (slot = 0; slot < UPCALL_N_SLOTS;
+         slot = upcall_table_next_slot(table, slot)) {
+        struct upcall_sharer *sharer = sharer_get_protected(table, slot);
 
-        port->port_no = channel->port_no;
-        port->name = xstrdup(channel->name);
-        port->pid = channel->pid;
-        upcall_channel_get_stats(channel, &port->stats);
+        channel = slot_get_protected(table, slot);
+        if (channel || sharer) {
+            get_port_info(table, slot, channel, sharer,
+                          &info->ports[info->n_ports++]);
+        }
     }
 
     set = set_get_protected(table);

@@ -123,8 +123,29 @@ void upcall_table_del(struct upcall_table *, uint32_t port_no);
 /* Removes all channels. */
 void upcall_table_del_all(struct upcall_table *);
 
-/* Netlink port id of the channel of port 'port_no', or 0. */
+/* Sharing: a port without a channel of its own sends its upcalls to channels
+ * that belong to no port, and is known to the table so that they are counted
+ * for it.
+ *
+ * share() makes port 'port_no', called 'name', share.  If it has a channel, that
+ * stays until upcall_table_del(), to be emptied; what it counted is counted on.
+ * unshare() ends it; a channel that the port has then counts on.  Both do
+ * nothing if there is nothing to do. */
+void upcall_table_share(struct upcall_table *, uint32_t port_no,
+                        const char *name);
+void upcall_table_unshare(struct upcall_table *, uint32_t port_no);
+bool upcall_table_is_shared(const struct upcall_table *, uint32_t port_no);
+size_t upcall_table_n_shared(const struct upcall_table *);
+
+/* Netlink port id of the channel of port 'port_no', or of the channel that
+ * belongs to no port if it shares, or 0. */
 uint32_t upcall_table_get_pid(const struct upcall_table *, uint32_t port_no);
+
+/* True if port 'port_no' has a channel of its own. */
+bool upcall_table_has_channel(const struct upcall_table *, uint32_t port_no);
+
+/* Number of channels that belong to ports. */
+size_t upcall_table_n_port_channels(const struct upcall_table *);
 
 /* Number of channels, the one that belongs to no port included. */
 size_t upcall_table_n_channels(const struct upcall_table *);
@@ -144,7 +165,9 @@ void upcall_table_purge(struct upcall_table *);
 
 /* What people want to know. */
 struct upcall_port_info {
-    uint32_t port_no;           /* Or UPCALL_PORT_NONE. */
+    uint32_t port_no;           /* Or UPCALL_PORT_*. */
+    bool shared;                /* Its upcalls come on shared channels. */
+    bool has_channel;           /* It has a channel of its own. */
     const char *name;
     uint32_t pid;
     struct upcall_channel_stats stats;
@@ -165,6 +188,7 @@ struct upcall_table_info {
     const char *engine;
     uint64_t foreign;           /* Messages of another datapath, dropped. */
     uint64_t abandoned;         /* Lost with a retired handler. */
+    size_t n_sockets;           /* Number of channels. */
     size_t n_ports;
     struct upcall_port_info *ports;         /* By port number. */
     size_t n_handlers;

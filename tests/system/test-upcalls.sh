@@ -282,7 +282,8 @@ upcall_dispatch() {
     # The ports' sockets go when they are empty, one for each handler stays,
     # and one for the times in which another process changes the mode.
     wait_until $PATIENCE upcalls_say n_sockets 5
-    equal "$(upcall_json .n_ports)" 0 'ports with a socket'
+    equal "$(upcall_json '[.ports[] | select(.shared)] | length')" 4 \
+        'ports that share the sockets'
     ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=2
     wait_until $PATIENCE upcalls_say n_handlers 2
     wait_until $PATIENCE upcalls_say n_sockets 3

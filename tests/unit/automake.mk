@@ -14,14 +14,18 @@ unit_tests = \
 	tests/unit/test-nl-answer \
 	tests/unit/test-nl-conn \
 	tests/unit/test-unixctl-override \
+	tests/unit/test-latency-hist \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-engine \
+	tests/unit/test-upcall-fair \
 	tests/unit/test-upcall-msg \
 	tests/unit/test-upcall-poll \
+	tests/unit/test-upcall-sched \
 	tests/unit/test-upcall-show \
 	tests/unit/test-upcall-stress \
 	tests/unit/test-upcall-table \
-	tests/unit/test-upcall-threads
+	tests/unit/test-upcall-threads \
+	tests/unit/test-upcall-turn
 
 # What the tests share.
 unit_common = \
@@ -55,10 +59,18 @@ tests_unit_test_nl_answer_LDFLAGS = \
 tests_unit_test_nl_conn_SOURCES = tests/unit/test-nl-conn.c $(unit_common)
 tests_unit_test_unixctl_override_SOURCES = \
 	tests/unit/test-unixctl-override.c $(unit_common)
+tests_unit_test_latency_hist_SOURCES = \
+	tests/unit/test-latency-hist.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_engine_SOURCES = \
 	tests/unit/test-upcall-engine.c $(unit_common)
+tests_unit_test_upcall_fair_SOURCES = \
+	tests/unit/test-upcall-fair.c $(unit_common)
+tests_unit_test_upcall_sched_SOURCES = \
+	tests/unit/test-upcall-sched.c $(unit_common)
+tests_unit_test_upcall_turn_SOURCES = \
+	tests/unit/test-upcall-turn.c $(unit_common)
 tests_unit_test_upcall_msg_SOURCES = \
 	tests/unit/test-upcall-msg.c $(unit_common)
 tests_unit_test_upcall_poll_SOURCES = \
@@ -101,7 +113,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 else
-EXTRA_PROGRAMS = $(unit_tests)
+EXTRA_PROGRAMS += $(unit_tests)
 check-local:
 	@echo 'make check: the unit tests need cmocka, which configure did' \
 	    'not find (apt-get install libcmocka-dev)' >&2; exit 1

@@ -14,10 +14,6 @@
 #include "unit-upcall.h"
 #include "util.h"
 
-/* Owner tokens, by generation and number of the handler. */
-#define TOKEN(GENERATION, HANDLER) \
-    ((uint32_t) (GENERATION) << UPCALL_TOKEN_HANDLER_BITS | ((HANDLER) + 1))
-
 #define GROUP 16
 
 static struct upcall_channel *
@@ -45,150 +41,94 @@ free_channel_is_taken_once(void **state OVS_UNUSED)
     struct upcall_channel *channel = create_channel();
 
     assert_int_equal(owner_of(channel), 0);
-    assert_true(upcall_channel_take(channel, TOKEN(1, 0), true));
-    assert_int_equal(owner_of(channel), TOKEN(1, 0));
-    assert_false(upcall_channel_take(channel, TOKEN(1, 1), true));
-    assert_int_equal(owner_of(channel), TOKEN(1, 0) | UPCALL_OWNER_AGAIN);
+    assert_true(upcall_channel_take(channel, upcall_token(1, 0)));
+    assert_int_equal(owner_of(channel), upcall_token(1, 0));
+    assert_false(upcall_channel_take(channel, upcall_token(1, 1)));
+    assert_false(upcall_channel_take(channel, upcall_token(1, 0)));
+    assert_int_equal(owner_of(channel), upcall_token(1, 0));
     upcall_channel_unref(channel);
 }
 
 static void
-release_of_an_undisturbed_channel_frees_it(void **state OVS_UNUSED)
+channel_that_was_let_go_can_be_taken(void **state OVS_UNUSED)
 {
     struct upcall_channel *channel = create_channel();
 
-    assert_true(upcall_channel_take(channel, TOKEN(1, 0), true));
-    assert_true(upcall_channel_release(channel, TOKEN(1, 0)));
+    assert_true(upcall_channel_take(channel, upcall_token(1, 0)));
+    upcall_channel_pass(channel, upcall_token(1, 0), 0);
     assert_int_equal(owner_of(channel), 0);
-    assert_true(upcall_channel_take(channel, TOKEN(1, 1), true));
+    assert_true(upcall_channel_take(channel, upcall_token(1, 1)));
     upcall_channel_unref(channel);
 }
 
 static void
-edge_of_another_handler_makes_the_owner_read_again(void **state OVS_UNUSED)
+channel_in_the_run_queue_is_nobody_elses(void **state OVS_UNUSED)
 {
     struct upcall_channel *channel = create_channel();
 
-    assert_true(upcall_channel_take(channel, TOKEN(1, 0), true));
-    assert_false(upcall_channel_take(channel, TOKEN(1, 1), true));
-    assert_false(upcall_channel_take(channel, TOKEN(1, 2), true));
-    assert_false(upcall_channel_release(channel, TOKEN(1, 0)));
-    assert_int_equal(owner_of(channel), TOKEN(1, 0));
-    assert_true(upcall_channel_release(channel, TOKEN(1, 0)));
-    assert_int_equal(owner_of(channel), 0);
+    assert_true(upcall_channel_take(channel, upcall_token(1, 0)));
+    upcall_channel_pass(channel, upcall_token(1, 0), upcall_token_queue(1));
+    assert_false(upcall_channel_take(channel, upcall_token(1, 1)));
+    upcall_channel_pass(channel, upcall_token_queue(1), upcall_token(1, 1));
+    assert_int_equal(owner_of(channel), upcall_token(1, 1));
     upcall_channel_unref(channel);
 }
 
 static void
-edge_of_the_owner_itself_makes_it_read_again(void **state OVS_UNUSED)
+later_generation_does_not_take_over(void **state OVS_UNUSED)
 {
     struct upcall_channel *channel = create_channel();
 
-    assert_true(upcall_channel_take(channel, TOKEN(1, 0), true));
-    assert_false(upcall_channel_take(channel, TOKEN(1, 0), true));
-    assert_false(upcall_channel_release(channel, TOKEN(1, 0)));
-    assert_true(upcall_channel_release(channel, TOKEN(1, 0)));
+    assert_true(upcall_channel_take(channel, upcall_token(1, 0)));
+    assert_false(upcall_channel_take(channel, upcall_token(2, 0)));
+    assert_int_equal(owner_of(channel), upcall_token(1, 0));
     upcall_channel_unref(channel);
 }
 
 static void
-each_edge_between_two_releases_is_kept(void **state OVS_UNUSED)
+owner_words_are_all_different(void **state OVS_UNUSED)
 {
-    struct upcall_channel *channel = create_channel();
+    uint32_t last = upcall_token(UPCALL_MAX_GENERATION - 1,
+                                 UPCALL_MAX_HANDLERS - 1);
 
-    assert_true(upcall_channel_take(channel, TOKEN(1, 0), true));
-    for (int i = 0; i < 3; i++) {
-        assert_false(upcall_channel_take(channel, TOKEN(1, 1), true));
-        assert_false(upcall_channel_release(channel, TOKEN(1, 0)));
-    }
-    assert_true(upcall_channel_release(channel, TOKEN(1, 0)));
-    upcall_channel_unref(channel);
+    assert_int_equal(last, UINT32_MAX);
+    assert_int_not_equal(upcall_token_queue(1), 0);
+    assert_int_not_equal(upcall_token_queue(1), upcall_token(1, 0));
+    assert_int_equal(upcall_token(1, UPCALL_MAX_HANDLERS - 1) + 1,
+                     upcall_token_queue(2));
 }
 
 static void
-later_generation_takes_over(void **state OVS_UNUSED)
+numbers_of_channels_without_a_port_are_no_ports(void **state OVS_UNUSED)
 {
-    struct upcall_channel *channel = create_channel();
+    uint32_t last = UPCALL_PORT_CPU(UPCALL_MAX_HANDLERS - 1);
 
-    assert_true(upcall_channel_take(channel, TOKEN(1, 0), true));
-    assert_true(upcall_channel_take(channel, TOKEN(2, 0), true));
-    assert_int_equal(owner_of(channel), TOKEN(2, 0));
-    upcall_channel_unref(channel);
+    assert_true(upcall_port_is_real(0));
+    assert_true(upcall_port_is_real(UPCALL_MAX_PORTS - 1));
+    assert_false(upcall_port_is_real(UPCALL_MAX_PORTS));
+    assert_false(upcall_port_is_real(UPCALL_PORT_NONE));
+    assert_false(upcall_port_is_real(UPCALL_PORT_CPU(0)));
+    assert_true(upcall_port_is_cpu(UPCALL_PORT_CPU(0)));
+    assert_true(upcall_port_is_cpu(last));
+    assert_int_equal(last + 1, UPCALL_PORT_NONE);
+    assert_false(upcall_port_is_cpu(UPCALL_PORT_NONE));
+    assert_false(upcall_port_is_cpu(0));
 }
 
-static void
-later_generation_takes_over_a_marked_channel(void **state OVS_UNUSED)
-{
-    struct upcall_channel *channel = create_channel();
-
-    assert_true(upcall_channel_take(channel, TOKEN(1, 0), true));
-    assert_false(upcall_channel_take(channel, TOKEN(1, 1), true));
-    assert_true(upcall_channel_take(channel, TOKEN(2, 0), true));
-    assert_int_equal(owner_of(channel), TOKEN(2, 0));
-    upcall_channel_unref(channel);
-}
-
-static void
-retired_generation_does_not_take_over(void **state OVS_UNUSED)
-{
-    struct upcall_channel *channel = create_channel();
-
-    assert_true(upcall_channel_take(channel, TOKEN(2, 0), true));
-    assert_false(upcall_channel_take(channel, TOKEN(1, 3), false));
-    assert_int_equal(owner_of(channel), TOKEN(2, 0) | UPCALL_OWNER_AGAIN);
-    assert_false(upcall_channel_release(channel, TOKEN(2, 0)));
-    assert_true(upcall_channel_release(channel, TOKEN(2, 0)));
-    upcall_channel_unref(channel);
-}
-
-static void
-release_after_a_take_over_changes_nothing(void **state OVS_UNUSED)
-{
-    struct upcall_channel *channel = create_channel();
-
-    assert_true(upcall_channel_take(channel, TOKEN(1, 0), true));
-    assert_true(upcall_channel_take(channel, TOKEN(2, 0), true));
-    assert_true(upcall_channel_release(channel, TOKEN(1, 0)));
-    assert_int_equal(owner_of(channel), TOKEN(2, 0));
-
-    /* Nor does it take the mark of the new owner away. */
-    assert_false(upcall_channel_take(channel, TOKEN(2, 1), true));
-    assert_true(upcall_channel_release(channel, TOKEN(1, 0)));
-    assert_int_equal(owner_of(channel), TOKEN(2, 0) | UPCALL_OWNER_AGAIN);
-    upcall_channel_unref(channel);
-}
-
-static void
-generation_that_wraps_around_takes_over(void **state OVS_UNUSED)
-{
-    struct upcall_channel *channel = create_channel();
-    uint32_t last = TOKEN(UPCALL_MAX_GENERATION - 1,
-                          UPCALL_MAX_HANDLERS - 1);
-
-    assert_false(last & UPCALL_OWNER_AGAIN);
-    assert_true(upcall_channel_take(channel, last, true));
-    assert_false(upcall_channel_take(channel, last - 1, true));
-    assert_true(upcall_channel_take(channel, TOKEN(1, 0), true));
-    assert_int_equal(owner_of(channel), TOKEN(1, 0));
-    upcall_channel_unref(channel);
-}
-
-/* Handlers that compete for a channel.  'edges' counts the obligations that
- * they were given, 'inside' how many are the owner. */
+/* Handlers that compete for a channel. */
 struct contest {
     struct upcall_channel *channel;
-    atomic_count inside;
-    atomic_count edges;
-    uint64_t unguarded;         /* Touched by the owner alone. */
-    uint64_t turns;
+    atomic_count inside;        /* How many are the owner. */
+    uint64_t turns;             /* Touched by the owner alone. */
 };
 
 #define CONTEST_THREADS 4
-#define CONTEST_EDGES 20000
+#define CONTEST_TURNS 20000
 
 struct contestant {
     struct contest *contest;
     uint32_t token;
+    uint64_t turns;
 };
 
 static void *
@@ -197,47 +137,66 @@ compete(void *contestant_)
     struct contestant *contestant = contestant_;
     struct contest *contest = contestant->contest;
 
-    for (int i = 0; i < CONTEST_EDGES; i++) {
-        atomic_count_inc(&contest->edges);
-        if (!upcall_channel_take(contest->channel, contestant->token, true)) {
-            continue;
-        }
-        do {
+    for (int i = 0; i < CONTEST_TURNS; i++) {
+        if (upcall_channel_take(contest->channel, contestant->token)) {
             unit_check(atomic_count_inc(&contest->inside) == 0);
-            contest->unguarded = atomic_count_get(&contest->edges);
             contest->turns++;
+            contestant->turns++;
             unit_check(atomic_count_dec(&contest->inside) == 1);
-        } while (!upcall_channel_release(contest->channel,
-                                         contestant->token));
+            upcall_channel_pass(contest->channel, contestant->token, 0);
+        }
     }
     return NULL;
 }
 
 static void
-channel_has_one_owner_and_no_edge_is_lost(void **state OVS_UNUSED)
+channel_has_one_owner_at_a_time(void **state OVS_UNUSED)
 {
     struct contest contest = { .channel = create_channel() };
     struct contestant contestants[CONTEST_THREADS];
     pthread_t threads[CONTEST_THREADS];
+    uint64_t turns = 0;
 
     atomic_count_init(&contest.inside, 0);
-    atomic_count_init(&contest.edges, 0);
     for (int i = 0; i < CONTEST_THREADS; i++) {
-        contestants[i].contest = &contest;
-        contestants[i].token = TOKEN(1, i);
+        contestants[i] = (struct contestant) { &contest, upcall_token(1, i),
+                                               0 };
         assert_int_equal(pthread_create(&threads[i], NULL, compete,
                                         &contestants[i]), 0);
     }
     for (int i = 0; i < CONTEST_THREADS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
+        turns += contestants[i].turns;
     }
-
-    /* The last edge was looked at after it had come, by one owner or another,
-     * and nobody was left the owner. */
-    assert_int_equal(contest.unguarded, CONTEST_THREADS * CONTEST_EDGES);
-    assert_true(contest.turns <= CONTEST_THREADS * CONTEST_EDGES);
+    assert_true(turns > 0);
+    assert_int_equal(contest.turns, turns);
     assert_int_equal(owner_of(contest.channel), 0);
     upcall_channel_unref(contest.channel);
+}
+
+static void
+reset_starts_counting_from_zero(void **state OVS_UNUSED)
+{
+    struct upcall_channel *channel = create_channel();
+    struct upcall_channel_stats stats;
+
+    upcall_count(&channel->received, 5);
+    upcall_count(&channel->malformed, 4);
+    upcall_count(&channel->overruns, 3);
+    latency_hist_record(&channel->latency, 1000);
+    upcall_channel_get_stats(channel, &stats);
+    assert_int_equal(stats.received, 5);
+    assert_int_equal(stats.latency.max, 1000);
+
+    upcall_channel_reset_stats(channel);
+    upcall_channel_get_stats(channel, &stats);
+    assert_int_equal(stats.received, 0);
+    assert_int_equal(stats.malformed, 0);
+    assert_int_equal(stats.overruns, 0);
+    assert_int_equal(stats.lost, 0);
+    assert_int_equal(stats.latency.n, 0);
+    assert_int_equal(stats.latency.max, 0);
+    upcall_channel_unref(channel);
 }
 
 static void
@@ -444,16 +403,13 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_channel_is_taken_once),
-        cmocka_unit_test(release_of_an_undisturbed_channel_frees_it),
-        cmocka_unit_test(edge_of_another_handler_makes_the_owner_read_again),
-        cmocka_unit_test(edge_of_the_owner_itself_makes_it_read_again),
-        cmocka_unit_test(each_edge_between_two_releases_is_kept),
-        cmocka_unit_test(later_generation_takes_over),
-        cmocka_unit_test(later_generation_takes_over_a_marked_channel),
-        cmocka_unit_test(retired_generation_does_not_take_over),
-        cmocka_unit_test(release_after_a_take_over_changes_nothing),
-        cmocka_unit_test(generation_that_wraps_around_takes_over),
-        cmocka_unit_test(channel_has_one_owner_and_no_edge_is_lost),
+        cmocka_unit_test(channel_that_was_let_go_can_be_taken),
+        cmocka_unit_test(channel_in_the_run_queue_is_nobody_elses),
+        cmocka_unit_test(later_generation_does_not_take_over),
+        cmocka_unit_test(owner_words_are_all_different),
+        cmocka_unit_test(numbers_of_channels_without_a_port_are_no_ports),
+        cmocka_unit_test(channel_has_one_owner_at_a_time),
+        cmocka_unit_test(reset_starts_counting_from_zero),
         cmocka_unit_test(last_reference_closes_the_socket),
         cmocka_unit_test(channels_have_port_ids_and_serials_of_their_own),
         cmocka_unit_test(channel_never_blocks_its_reader),

@@ -17,29 +17,34 @@
 static struct upcall_port_info ports[] = {
     { .port_no = 0, .name = "br0", .pid = 4200000001u,
       .stats = { .received = 10000000001, .malformed = 102, .overruns = 103,
-                 .lost = 104, .backlog = 105 } },
-    { .port_no = 17, .name = "odd \"name\"\n\\", .pid = 4242,
+                 .lost = 104, .backlog = 105, .backlog_max = 106,
+                 .latency = { .n = 107, .p50 = 108, .p99 = 109, .max = 110 } } },
+    { .port_no = 17, .shared = true, .name = "odd \"name\"\n\\", .pid = 4242,
       .stats = { .received = 201, .malformed = 202, .overruns = 203,
-                 .lost = 204, .backlog = 205 } },
+                 .lost = 204, .backlog = 205, .backlog_max = 206,
+                 .latency = { .n = 207, .p50 = 208, .p99 = 209, .max = 210 } } },
     { .port_no = UPCALL_PORT_NONE, .name = "none", .pid = 4343,
       .stats = { .received = 301, .malformed = 302, .overruns = 303,
-                 .lost = 304, .backlog = 305 } },
+                 .lost = 304, .backlog = 305, .backlog_max = 306,
+                 .latency = { .n = 307, .p50 = 308, .p99 = 309, .max = 310 } } },
 };
 
 static struct upcall_handler_stats handlers[] = {
     { .wakeups = 401, .empty_wakeups = 402, .batches = 403, .upcalls = 404,
-      .receives = 405 },
+      .receives = 405, .steals = 406 },
     { .wakeups = 501, .empty_wakeups = 502, .batches = 503, .upcalls = 504,
-      .receives = 505 },
+      .receives = 505, .steals = 506 },
 };
 
 static const struct upcall_table_info info = {
-    .name = "system@dp", .foreign = 601, .abandoned = 602,
+    .name = "system@dp", .engine = "e", .n_sockets = 3, .foreign = 601, .abandoned = 602,
     .n_ports = ARRAY_SIZE(ports), .ports = ports,
     .n_handlers = ARRAY_SIZE(handlers), .handlers = handlers,
 };
 
-static const struct upcall_table_info empty = { .name = "system@dp" };
+static const struct upcall_table_info empty = {
+    .name = "system@dp", .engine = "e",
+};
 
 static long long int
 integer(const struct json *object, const char *name)
@@ -103,7 +108,8 @@ json_tells_of_the_table(void **state OVS_UNUSED)
     assert_int_equal(integer(json, "n_handlers"), 2);
     assert_int_equal(integer(json, "foreign"), 601);
     assert_int_equal(integer(json, "abandoned"), 602);
-    assert_int_equal(shash_count(json_object(json)), 8);
+    assert_string_equal(string(json, "engine"), "e");
+    assert_int_equal(shash_count(json_object(json)), 9);
     json_destroy(json);
 }
 
@@ -125,7 +131,20 @@ json_tells_of_every_port(void **state OVS_UNUSED)
         assert_int_equal(integer(port, "overruns"), stats->overruns);
         assert_int_equal(integer(port, "lost"), stats->lost);
         assert_int_equal(integer(port, "backlog"), stats->backlog);
-        assert_int_equal(shash_count(json_object(port)), 8);
+        assert_int_equal(integer(port, "backlog_max"), stats->backlog_max);
+        assert_int_equal(shash_count(json_object(port)), 11);
+
+        const struct json *shared = shash_find_data(json_object(port),
+                                                    "shared");
+        const struct json *latency = shash_find_data(json_object(port),
+                                                     "latency_us");
+
+        assert_int_equal(shared->type, ports[i].shared ? JSON_TRUE
+                                                       : JSON_FALSE);
+        assert_int_equal(integer(latency, "n"), stats->latency.n);
+        assert_int_equal(integer(latency, "p50"), stats->latency.p50);
+        assert_int_equal(integer(latency, "p99"), stats->latency.p99);
+        assert_int_equal(integer(latency, "max"), stats->latency.max);
     }
     json_destroy(json);
 }
@@ -162,7 +181,8 @@ json_tells_of_every_handler(void **state OVS_UNUSED)
         assert_int_equal(integer(handler, "batches"), stats->batches);
         assert_int_equal(integer(handler, "upcalls"), stats->upcalls);
         assert_int_equal(integer(handler, "receives"), stats->receives);
-        assert_int_equal(shash_count(json_object(handler)), 5);
+        assert_int_equal(integer(handler, "steals"), stats->steals);
+        assert_int_equal(shash_count(json_object(handler)), 6);
     }
     json_destroy(json);
 }
@@ -226,16 +246,43 @@ text_tells_the_same(void **state OVS_UNUSED)
 
     upcall_show_text(&info, &s);
     check_line(&s, "system@dp:", "system@dp: upcall channels");
-    check_line(&s, "ports", "ports 2, sockets 3, handlers 2");
+    check_line(&s, "ports", "ports 2, sockets 3, handlers 2, engine e");
     check_line(&s, "dropped:", "dropped: 601 of another datapath, "
                "602 when handlers were changed");
     check_line(&s, "port",
-               "port name pid received lost overruns malformed backlog");
-    check_line(&s, "0", "0 br0 4200000001 10000000001 104 103 102 105");
-    check_line(&s, "-", "- none 4343 301 304 303 302 305");
+               "port name pid received lost overruns malformed backlog "
+               "most p50 p99 max");
+    check_line(&s, "0", "0 br0 4200000001 10000000001 104 103 102 105 "
+               "106 108 109 110");
+    check_line(&s, "-", "- none 4343 301 304 303 302 305 306 308 309 310");
     check_line(&s, "handler",
-               "handler wakeups empty batches upcalls receives");
-    check_line(&s, "1", "1 501 502 503 504 505");
+               "handler wakeups empty batches upcalls receives steals");
+    check_line(&s, "1", "1 501 502 503 504 505 506");
+    check_line(&s, "*:", "*: on a socket shared with other ports");
+    assert_non_null(strstr(ds_cstr(&s), " 4242*"));
+    ds_destroy(&s);
+}
+
+static void
+one_port_is_found_by_name_or_number(void **state OVS_UNUSED)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    assert_ptr_equal(upcall_show_find(&info, "br0"), &ports[0]);
+    assert_ptr_equal(upcall_show_find(&info, "0"), &ports[0]);
+    assert_ptr_equal(upcall_show_find(&info, "17"), &ports[1]);
+    assert_ptr_equal(upcall_show_find(&info, "none"), &ports[2]);
+    assert_null(upcall_show_find(&info, "1"));
+    assert_null(upcall_show_find(&info, ""));
+    assert_null(upcall_show_find(&info, "br"));
+    assert_null(upcall_show_find(&empty, "br0"));
+
+    upcall_show_port_text(&info, &ports[0], &s);
+    assert_non_null(strstr(ds_cstr(&s), "port 0 br0, netlink port id "
+                                        "4200000001\n"));
+    check_line(&s, "upcalls", "upcalls received 10000000001");
+    check_line(&s, "latency", "latency p50 108 us, p99 109 us, max 110 us, "
+               "of 107 upcalls");
     ds_destroy(&s);
 }
 
@@ -245,7 +292,7 @@ text_of_an_untroubled_table_mentions_no_drops(void **state OVS_UNUSED)
     struct ds s = DS_EMPTY_INITIALIZER;
 
     upcall_show_text(&empty, &s);
-    check_line(&s, "ports", "ports 0, sockets 0, handlers 0");
+    check_line(&s, "ports", "ports 0, sockets 0, handlers 0, engine e");
     assert_null(strstr(ds_cstr(&s), "dropped"));
     ds_destroy(&s);
 }
@@ -271,6 +318,7 @@ main(void)
         cmocka_unit_test(json_tells_of_every_handler),
         cmocka_unit_test(json_of_an_empty_table_has_empty_arrays),
         cmocka_unit_test(text_tells_the_same),
+        cmocka_unit_test(one_port_is_found_by_name_or_number),
         cmocka_unit_test(text_of_an_untroubled_table_mentions_no_drops),
         cmocka_unit_test(text_is_appended),
     };

@@ -321,11 +321,152 @@ upcalls_stay_in_order_and_complete_whatever_changes(void **state OVS_UNUSED)
     free(stress);
 }
 
+/* Handlers that are replaced while they work, and what is true even then. */
+
+#define CHURN_MS 1500
+#define CHURN_PORTS 12
+
+struct churn {
+    struct upcall_table *table;
+    atomic_uint32_t pids[CHURN_PORTS];
+    atomic_bool stop;
+    atomic_count n_processed;
+};
+
+static void
+churn_process(uint32_t handler OVS_UNUSED,
+              const struct upcall_view views[] OVS_UNUSED, size_t n,
+              void *churn_)
+{
+    struct churn *churn = churn_;
+
+    for (size_t i = 0; i < n; i++) {
+        atomic_count_inc(&churn->n_processed);
+    }
+}
+
+static void *
+churn_sender_main(void *churn_)
+{
+    struct churn *churn = churn_;
+    int fd = unit_sender_open();
+    struct unit_msg msg;
+    bool stop;
+
+    unit_msg_upcall(&msg, 0, 500);
+    do {
+        uint32_t pid;
+
+        atomic_read(&churn->pids[random_range(CHURN_PORTS)], &pid);
+        for (uint32_t i = random_range(100); i > 0; i--) {
+            /* The port may just have gone. */
+            if (unit_send(fd, pid, msg.buf, msg.len)) {
+                break;
+            }
+        }
+        ovsrcu_quiesce();
+        atomic_read(&churn->stop, &stop);
+    } while (!stop);
+    unit_msg_uninit(&msg);
+    close(fd);
+    return NULL;
+}
+
+static void
+churn_add_port(struct churn *churn, uint32_t port_no)
+{
+    struct upcall_channel *channel;
+    uint32_t pid;
+
+    unit_check(!upcall_channel_create(&channel));
+    pid = channel->pid;
+    unit_check(!upcall_table_add(churn->table, port_no, "port", channel));
+    atomic_store(&churn->pids[port_no], pid);
+}
+
+static uint64_t
+churn_backlog(const struct churn *churn)
+{
+    struct upcall_table_info info;
+    uint64_t backlog = 0;
+
+    upcall_table_get_info(churn->table, &info);
+    for (size_t i = 0; i < info.n_ports; i++) {
+        backlog += info.ports[i].stats.backlog;
+    }
+    upcall_table_info_uninit(&info);
+    return backlog;
+}
+
+static void
+no_port_is_forgotten_when_busy_handlers_are_replaced(void **state OVS_UNUSED)
+{
+    struct churn churn;
+    struct unit_handlers handlers;
+    pthread_t sender;
+    long long int end;
+    size_t n_fds;
+
+    unit_rcu_barrier();
+    n_fds = unit_count_fds();
+    churn.table = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
+    atomic_init(&churn.stop, false);
+    atomic_count_init(&churn.n_processed, 0);
+    for (uint32_t port_no = 0; port_no < CHURN_PORTS; port_no++) {
+        churn_add_port(&churn, port_no);
+    }
+    assert_int_equal(upcall_table_set_handlers(churn.table, MAX_HANDLERS), 0);
+    unit_handlers_start(&handlers, churn.table, MAX_HANDLERS, churn_process,
+                        &churn);
+    sender = ovs_thread_create("sender", churn_sender_main, &churn);
+
+    end = unit_now() + CHURN_MS;
+    while (unit_now() < end) {
+        if (random_range(2)) {
+            uint32_t n = random_range(MAX_HANDLERS + 1);
+
+            assert_int_equal(upcall_table_set_handlers(churn.table, n), 0);
+        } else {
+            churn_add_port(&churn, random_range(CHURN_PORTS));
+        }
+        for (uint32_t i = random_range(4); i > 0; i--) {
+            unit_pause();
+        }
+    }
+    atomic_store(&churn.stop, true);
+    xpthread_join(sender, NULL);
+
+    /* A thread without a handler sleeps until its latch, so that it takes all
+     * of them. */
+    unit_handlers_stop(&handlers);
+    assert_int_equal(upcall_table_set_handlers(churn.table, 0), 0);
+    assert_int_equal(upcall_table_set_handlers(churn.table, MAX_HANDLERS), 0);
+    unit_handlers_start(&handlers, churn.table, MAX_HANDLERS, churn_process,
+                        &churn);
+    unit_wait_until(!churn_backlog(&churn));
+
+    /* All ports are still heard of. */
+    unit_wait_until(unit_handlers_are_in_epoll_wait(&handlers));
+    int fd = unit_sender_open();
+    for (uint32_t port_no = 0; port_no < CHURN_PORTS; port_no++) {
+        unsigned int n = atomic_count_get(&churn.n_processed);
+
+        unit_send_upcall(fd, upcall_table_get_pid(churn.table, port_no), 1);
+        unit_wait_until(atomic_count_get(&churn.n_processed) == n + 1);
+    }
+    close(fd);
+    unit_handlers_stop(&handlers);
+    upcall_table_destroy(churn.table);
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), n_fds);
+}
+
 int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(upcalls_stay_in_order_and_complete_whatever_changes),
+        cmocka_unit_test(no_port_is_forgotten_when_busy_handlers_are_replaced),
     };
 
     unit_init("test-upcall-stress");

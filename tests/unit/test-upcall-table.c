@@ -4,7 +4,10 @@
  * interleaving is the one that the test asks for. */
 
 #include <config.h>
+#include "upcall/upcall-engine.h"
+#include "upcall/upcall-sched.h"
 #include "upcall/upcall-table.h"
+#include "upcall/upcall-turn.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -187,7 +190,7 @@ port_number_beyond_the_kernels_is_refused(void **state)
 {
     struct fixture *f = *state;
     static const uint32_t ports[] = { UPCALL_MAX_PORTS, UPCALL_MAX_PORTS + 1,
-                                      UPCALL_PORT_NONE - 1 };
+                                      UPCALL_PORT_CPU(0) - 1 };
     uint32_t none = add_port(f, UPCALL_PORT_NONE)->pid;
 
     for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
@@ -304,7 +307,7 @@ removal_of_all_ports_keeps_the_handlers(void **state)
 }
 
 static void
-descriptors_are_ports_plus_handlers_plus_a_constant(void **state)
+descriptors_are_ports_plus_a_constant(void **state)
 {
     struct fixture *f = *state;
     size_t n_fds = unit_count_fds();
@@ -315,8 +318,17 @@ descriptors_are_ports_plus_handlers_plus_a_constant(void **state)
     assert_int_equal(unit_count_fds(), n_fds + 100);
     set_handlers(f, 10);
 
-    /* An epoll instance for each handler, an eventfd for all. */
-    assert_int_equal(unit_count_fds(), n_fds + 100 + 10 + 1);
+    /* An epoll instance and two eventfds for all handlers. */
+    assert_int_equal(unit_count_fds(), n_fds + 100 + 3);
+    set_handlers(f, 20);
+    for (uint32_t i = 0; i < 20; i++) {
+        struct upcall_view view;
+
+        /* Each handler lets the one that it replaced go. */
+        assert_int_equal(upcall_table_recv(f->table, i, &view), EAGAIN);
+    }
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), n_fds + 100 + 3);
     set_handlers(f, 0);
     unit_rcu_barrier();
     assert_int_equal(unit_count_fds(), n_fds + 100);
@@ -840,6 +852,7 @@ no_upcall_is_lost_when_handlers_change(void **state)
     struct fixture *f = *state;
     uint64_t n_sent[N_PORTS] = { 0 }, n_received[N_PORTS] = { 0 };
     uint32_t pids[N_PORTS];
+    int again = 2;
 
     for (uint32_t port = 0; port < N_PORTS; port++) {
         pids[port] = add_port(f, port)->pid;
@@ -887,9 +900,13 @@ no_upcall_is_lost_when_handlers_change(void **state)
             }
             n += n_batch;
         }
-        if (!n) {
+        if (!n && !again--) {
             break;
         }
+
+        /* Handlers that went for good let go of their channels when nobody can
+         * be using them any more. */
+        unit_rcu_barrier();
     }
     for (uint32_t port = 0; port < N_PORTS; port++) {
         assert_int_equal(n_received[port], n_sent[port]);
@@ -905,20 +922,348 @@ upcalls_lost_with_an_unfinished_batch_are_counted(void **state)
     struct upcall_table_info info;
     struct upcall_view view;
 
-    set_handlers(f, 1);
+    set_handlers(f, 2);
     add_port(f, 1);
     for (uint64_t seq = 0; seq < 5; seq++) {
         send_to(f, 1, seq);
     }
-    assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
-    set_handlers(f, 2);
+    assert_int_equal(upcall_table_recv(f->table, 1, &view), 0);
+    set_handlers(f, 1);
+    unit_rcu_barrier();
     upcall_table_get_info(f->table, &info);
     assert_int_equal(info.abandoned, 4);
     upcall_table_info_uninit(&info);
 
     /* The port is not. */
     send_to(f, 1, 5);
-    expect_batch(f, 1, 5, 1);
+    expect_batch(f, 0, 5, 1);
+}
+
+static void
+batch_goes_on_when_its_handler_is_replaced(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_table_info info;
+    struct upcall_view view;
+
+    set_handlers(f, 2);
+    add_port(f, 1);
+    for (uint64_t seq = 0; seq < 5; seq++) {
+        send_to(f, 1, seq);
+    }
+    assert_int_equal(upcall_table_recv(f->table, 1, &view), 0);
+    assert_int_equal(unit_view_seq(&view), 0);
+
+    /* Twice, and with the other engine. */
+    set_handlers(f, 3);
+    assert_int_equal(upcall_table_set_engine(f->table, &upcall_engine_uring),
+                     0);
+    send_to(f, 1, 5);
+
+    /* Nobody else gets what follows before the batch is over and processed. */
+    assert_int_equal(upcall_table_recv(f->table, 0, &view), EAGAIN);
+    for (uint64_t seq = 1; seq < 5; seq++) {
+        assert_int_equal(upcall_table_recv(f->table, 1, &view), 0);
+        assert_int_equal(unit_view_seq(&view), seq);
+    }
+    assert_int_equal(upcall_table_recv(f->table, 1, &view), EAGAIN);
+    assert_int_equal(upcall_table_recv(f->table, 0, &view), EAGAIN);
+    assert_int_equal(upcall_table_recv(f->table, 2, &view), EAGAIN);
+    assert_int_equal(upcall_table_recv(f->table, 1, &view), 0);
+    assert_int_equal(unit_view_seq(&view), 5);
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.abandoned, 0);
+    assert_string_equal(info.engine, "io_uring");
+    upcall_table_info_uninit(&info);
+}
+
+static double
+jain(const uint64_t n[], size_t n_ports)
+{
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < n_ports; i++) {
+        sum += n[i];
+        squares += (double) n[i] * n[i];
+    }
+    return sum * sum / (n_ports * squares);
+}
+
+static void
+flooded_ports_get_equal_shares(void **state)
+{
+    enum { N_PORTS = 10, N_MSGS = 400 };
+    struct fixture *f = *state;
+    uint64_t n[N_PORTS] = { 0 };
+
+    /* Two handlers, of which one works twice as often. */
+    set_handlers(f, 2);
+    for (uint32_t port = 0; port < N_PORTS; port++) {
+        add_port(f, port);
+        for (uint64_t i = 0; i < N_MSGS; i++) {
+            send_to(f, port, port * 10000 + i);
+        }
+    }
+    for (int i = 0; i < 300; i++) {
+        struct upcall_view views[UPCALL_BATCH];
+        size_t n_batch = recv_batch(f, i % 3 == 0, views);
+
+        assert_int_equal(n_batch, UPCALL_BATCH);
+        for (size_t j = 0; j < n_batch; j++) {
+            uint64_t seq = unit_view_seq(&views[j]);
+            uint64_t port = seq / 10000;
+
+            assert_int_equal(seq % 10000, n[port]);
+            n[port]++;
+            send_to(f, port, seq + N_MSGS);
+        }
+    }
+    assert_true(jain(n, N_PORTS) > 0.98);
+}
+
+static void
+quiet_port_is_in_the_next_batch_of_flooded_ones(void **state)
+{
+    enum { N_PORTS = 20, N_MSGS = 200, QUIET = 99 };
+    struct fixture *f = *state;
+    struct upcall_view views[UPCALL_BATCH];
+
+    set_handlers(f, 1);
+    for (uint32_t port = 0; port < N_PORTS; port++) {
+        add_port(f, port);
+        for (uint64_t i = 0; i < N_MSGS; i++) {
+            send_to(f, port, i);
+        }
+    }
+    add_port(f, QUIET);
+    for (int i = 0; i < 10; i++) {
+        recv_batch(f, 0, views);
+    }
+    for (uint64_t i = 0; i < 5; i++) {
+        bool found = false;
+        size_t n;
+
+        send_to(f, QUIET, 1000000 + i);
+        n = recv_batch(f, 0, views);
+        for (size_t j = 0; j < n; j++) {
+            found |= unit_view_seq(&views[j]) == 1000000 + i;
+        }
+        assert_true(found);
+    }
+}
+
+static void
+port_that_goes_empty_in_between_gets_no_more_than_its_share(void **state)
+{
+    enum { N_PORTS = 10, N_MSGS = 300, SLY = 99 };
+    struct fixture *f = *state;
+    struct upcall_view views[UPCALL_BATCH];
+    unsigned int n_sly = 0, n_others = 0;
+    uint64_t sly = 0;
+
+    set_handlers(f, 1);
+    add_port(f, SLY);
+    for (uint32_t port = 0; port < N_PORTS; port++) {
+        add_port(f, port);
+        for (uint64_t i = 0; i < N_MSGS; i++) {
+            send_to(f, port, i);
+        }
+    }
+
+    /* Each time just what it may have without a backlog. */
+    for (int i = 0; i < 30; i++) {
+        size_t n;
+
+        while (sly < n_sly + UPCALL_QUANTUM) {
+            send_to(f, SLY, 1000000 + sly++);
+        }
+        n = recv_batch(f, 0, views);
+        for (size_t j = 0; j < n; j++) {
+            if (unit_view_seq(&views[j]) >= 1000000) {
+                n_sly++;
+            } else {
+                n_others++;
+            }
+        }
+    }
+
+    /* A fair share is a tenth of what the others get; it starts with credit. */
+    assert_true(n_sly <= n_others / N_PORTS + 3 * UPCALL_QUANTUM);
+}
+
+static void
+crowd_of_quiet_ports_does_not_starve_a_flooded_one(void **state)
+{
+    enum { N_QUIET = 200, FLOODED = 999 };
+    struct fixture *f = *state;
+    struct upcall_view views[UPCALL_BATCH];
+    unsigned int n_flooded = 0;
+
+    set_handlers(f, 1);
+    add_port(f, FLOODED);
+    for (uint32_t port = 0; port < N_QUIET; port++) {
+        add_port(f, port);
+    }
+    for (uint64_t i = 0; i < 500; i++) {
+        send_to(f, FLOODED, i);
+    }
+    recv_batch(f, 0, views);
+    for (int i = 0; i < 5; i++) {
+        size_t n;
+
+        for (uint32_t port = 0; port < N_QUIET; port++) {
+            send_to(f, port, 1000000);
+        }
+        n = recv_batch(f, 0, views);
+        for (size_t j = 0; j < n; j++) {
+            n_flooded += unit_view_seq(&views[j]) < 1000000;
+        }
+    }
+    assert_true(n_flooded >= 5 * (UPCALL_QUANTUM - UPCALL_EVENTS));
+}
+
+static void
+quiet_ports_that_use_their_quantum_do_not_starve_a_flooded_one(void **state)
+{
+    enum { FLOODED = 999 };
+    struct fixture *f = *state;
+    struct upcall_view views[UPCALL_BATCH];
+    uint32_t port = 0;
+
+    set_handlers(f, 1);
+    add_port(f, FLOODED);
+    for (uint64_t i = 0; i < 500; i++) {
+        send_to(f, FLOODED, i);
+    }
+    recv_batch(f, 0, views);
+    for (int i = 0; i < 5; i++) {
+        unsigned int n_flooded = 0;
+        size_t n;
+
+        /* Enough for a whole batch. */
+        for (int j = 0; j < 3; j++, port++) {
+            add_port(f, port);
+            for (int k = 0; k < UPCALL_QUANTUM; k++) {
+                send_to(f, port, 1000000);
+            }
+        }
+        n = recv_batch(f, 0, views);
+        for (size_t j = 0; j < n; j++) {
+            n_flooded += unit_view_seq(&views[j]) < 1000000;
+        }
+        assert_int_equal(n_flooded, UPCALL_QUANTUM);
+    }
+}
+
+static void
+large_packets_get_an_equal_share_of_bytes(void **state)
+{
+    enum { N_MSGS = 150, LARGE = 8000, SMALL = 1000 };
+    struct fixture *f = *state;
+    struct unit_msg large, small;
+    uint64_t bytes[2] = { 0 };
+
+    set_handlers(f, 1);
+    add_port(f, 0);
+    add_port(f, 1);
+    unit_msg_upcall(&large, 0, LARGE);
+    unit_msg_upcall(&small, 1, SMALL);
+    for (int i = 0; i < N_MSGS; i++) {
+        assert_int_equal(unit_send(f->sender,
+                                   upcall_table_get_pid(f->table, 0),
+                                   large.buf, large.len), 0);
+    }
+    for (int i = 0; i < 4 * N_MSGS; i++) {
+        assert_int_equal(unit_send(f->sender,
+                                   upcall_table_get_pid(f->table, 1),
+                                   small.buf, small.len), 0);
+    }
+    for (int i = 0; i < 6; i++) {
+        struct upcall_view views[UPCALL_BATCH];
+        size_t n = recv_batch(f, 0, views);
+
+        for (size_t j = 0; j < n; j++) {
+            bytes[unit_view_seq(&views[j])] += views[j].packet_len;
+        }
+    }
+    unit_msg_uninit(&large);
+    unit_msg_uninit(&small);
+
+    /* Both have a quantum of 43 kB; the small ones use half of theirs, being
+     * limited by number. */
+    assert_true(bytes[0] <= 3 * bytes[1]);
+    assert_true(bytes[1] > 0);
+}
+
+static void
+port_deleted_in_the_run_queue_is_dropped(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_view views[UPCALL_BATCH];
+    size_t n_fds;
+
+    set_handlers(f, 1);
+    add_port(f, 1);
+    n_fds = unit_count_fds();
+    add_port(f, 2);
+    for (uint64_t i = 0; i < 300; i++) {
+        send_to(f, 1, i);
+        send_to(f, 2, 1000 + i);
+    }
+    recv_batch(f, 0, views);
+    recv_batch(f, 0, views);
+    upcall_table_del(f->table, 2);
+    for (size_t n; (n = recv_batch(f, 0, views)); ) {
+        for (size_t i = 0; i < n; i++) {
+            assert_true(unit_view_seq(&views[i]) < 1000);
+        }
+    }
+    recv_batch(f, 0, views);
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), n_fds);
+}
+
+static void
+sharing_port_is_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_table_info info;
+
+    set_handlers(f, 1);
+    add_port(f, UPCALL_PORT_NONE);
+    add_port(f, 5);
+    send_to(f, 5, 0);
+    expect_batch(f, 0, 0, 1);
+
+    /* It has the pid of the channel without a port as long as it shares. */
+    upcall_table_share(f->table, 5, "p5");
+    upcall_table_share(f->table, 5, "p5");
+    upcall_table_share(f->table, 6, "p6");
+    assert_true(upcall_table_is_shared(f->table, 5));
+    assert_int_equal(upcall_table_n_shared(f->table), 2);
+    assert_int_equal(upcall_table_get_pid(f->table, 5),
+                     upcall_table_get_pid(f->table, UPCALL_PORT_NONE));
+    assert_true(upcall_table_has_channel(f->table, 5));
+    upcall_table_del(f->table, 5);
+    assert_false(upcall_table_has_channel(f->table, 5));
+
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.n_ports, 3);
+    assert_int_equal(info.n_sockets, 1);
+    assert_int_equal(info.ports[0].port_no, 5);
+    assert_true(info.ports[0].shared);
+    assert_int_equal(info.ports[0].stats.received, 1);
+    assert_string_equal(info.ports[1].name, "p6");
+    upcall_table_info_uninit(&info);
+
+    /* What it had before is counted on by a channel of its own. */
+    add_port(f, 5);
+    upcall_table_unshare(f->table, 5);
+    upcall_table_unshare(f->table, 5);
+    assert_false(upcall_table_is_shared(f->table, 5));
+    assert_int_equal(stats_of(f, 5).received, 1);
+    upcall_table_reset_stats(f->table);
+    assert_int_equal(stats_of(f, 5).received, 0);
 }
 
 static void
@@ -996,7 +1341,7 @@ main(void)
         TEST(port_that_comes_and_goes_leaks_no_socket),
         TEST(replaced_channel_is_closed_and_the_new_one_works),
         TEST(removal_of_all_ports_keeps_the_handlers),
-        TEST(descriptors_are_ports_plus_handlers_plus_a_constant),
+        TEST(descriptors_are_ports_plus_a_constant),
         TEST(upcalls_of_a_port_come_in_order_and_in_bounded_batches),
         TEST(upcalls_from_before_the_port_was_added_are_received),
         TEST(upcalls_from_before_there_were_handlers_are_received),
@@ -1022,6 +1367,15 @@ main(void)
         TEST(same_number_of_handlers_changes_nothing),
         TEST(no_upcall_is_lost_when_handlers_change),
         TEST(upcalls_lost_with_an_unfinished_batch_are_counted),
+        TEST(batch_goes_on_when_its_handler_is_replaced),
+        TEST(flooded_ports_get_equal_shares),
+        TEST(quiet_port_is_in_the_next_batch_of_flooded_ones),
+        TEST(port_that_goes_empty_in_between_gets_no_more_than_its_share),
+        TEST(crowd_of_quiet_ports_does_not_starve_a_flooded_one),
+        TEST(quiet_ports_that_use_their_quantum_do_not_starve_a_flooded_one),
+        TEST(large_packets_get_an_equal_share_of_bytes),
+        TEST(port_deleted_in_the_run_queue_is_dropped),
+        TEST(sharing_port_is_counted),
         TEST(snapshot_tells_of_ports_and_handlers),
         TEST(table_goes_with_upcalls_waiting_and_a_batch_open),
     };

@@ -240,43 +240,92 @@ busy_handler_keeps_its_port_and_no_other(void **state)
     unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, other));
     assert_int_equal(atomic_count_get(&f->n_processed), 2);
 
-    /* It does that itself, unwoken. */
+    /* Whoever is free does that when it lets go. */
     latch_set(&f->go[0]);
     wait_processed(f, 4);
-    assert_int_equal(atomic_count_get(&f->last_handler), !other);
     unit_handlers_stop(&f->handlers);
 }
 
 static void
-edge_that_another_handler_took_is_not_lost(void **state)
+upcall_of_a_busy_port_wakes_nobody(void **state)
 {
     struct fixture *f = *state;
+    uint64_t n_sleeps;
+    uint32_t idle;
 
-    /* The kernel tells the first handler that sleeps, in the order in which
-     * they were made.  Make the second one busy with port 1, */
-    for (uint32_t port = 1; port <= 2; port++) {
-        add_port(f, port);
-    }
+    add_port(f, 1);
+    add_port(f, 2);
     start(f, 2);
     wait_asleep(f);
-    send_to(f, 2, BLOCK(0));
+    send_to(f, 1, BLOCK(0));
     unit_wait_until(atomic_count_get(&f->n_blocked) == 1);
-    send_to(f, 1, BLOCK(1));
-    unit_wait_until(atomic_count_get(&f->n_blocked) == 2);
-    latch_set(&f->go[0]);
+    send_to(f, 2, 1);
     wait_processed(f, 1);
-    uint32_t idle = atomic_count_get(&f->last_handler);
+    idle = atomic_count_get(&f->last_handler);
     unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, idle));
 
-    /* and let the first one have the edge. */
-    uint64_t n_sleeps = unit_handler_n_sleeps(&f->handlers, idle);
-    send_to(f, 1, 1);
-    unit_wait_until(unit_handler_n_sleeps(&f->handlers, idle) > n_sleeps);
-    assert_int_equal(atomic_count_get(&f->n_processed), 1);
-    latch_set(&f->go[1]);
-    wait_processed(f, 3);
-    assert_int_equal(atomic_count_get(&f->last_handler), !idle);
+    n_sleeps = unit_handler_n_sleeps(&f->handlers, idle);
+    for (unsigned int i = 0; i < 50; i++) {
+        send_to(f, 1, 2 + i);
+    }
+
+    /* Had they woken it, it would have slept again by the time that it has
+     * served another port, and been seen asleep more than once. */
+    send_to(f, 2, 100);
+    wait_processed(f, 2);
+    unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, idle));
+    assert_int_equal(unit_handler_n_sleeps(&f->handlers, idle), n_sleeps + 1);
+
+    latch_set(&f->go[0]);
+    wait_processed(f, 53);
+    assert_int_equal(sum_stats(f).empty_wakeups, 0);
     unit_handlers_stop(&f->handlers);
+}
+
+/* Takes a batch for handler 'handler', in the thread of the test. */
+static size_t
+take_batch(struct fixture *f, uint32_t handler)
+{
+    struct upcall_view view;
+    size_t n = 0;
+
+    while (!upcall_table_recv(f->table, handler, &view)) {
+        n++;
+    }
+    return n;
+}
+
+/* A handler with more than it can do at once gets help. */
+static void
+sleeping_handler_is_kicked_for_the_run_queue(void **state)
+{
+    enum { N_MSGS = 200 };
+    struct fixture *f = *state;
+
+    /* The test is handler 1, and takes both ports while there is no other. */
+    for (uint32_t port = 1; port <= 2; port++) {
+        add_port(f, port);
+        for (unsigned int i = 0; i < N_MSGS; i++) {
+            send_to(f, port, i);
+        }
+    }
+    assert_int_equal(upcall_table_set_handlers(f->table, 2), 0);
+    assert_int_equal(take_batch(f, 1), UPCALL_BATCH);
+    unit_handlers_start(&f->handlers, f->table, 1, process, f);
+    wait_asleep(f);
+    assert_int_equal(atomic_count_get(&f->n_processed), 0);
+
+    /* Now there is: it takes one port and leaves the other, for which it wakes
+     * the sleeper. */
+    size_t n = take_batch(f, 1);
+    assert_true(n > 0);
+    unit_wait_until(atomic_count_get(&f->n_processed) > 0);
+    while (UPCALL_BATCH + n + atomic_count_get(&f->n_processed)
+           < 2 * N_MSGS) {
+        n += take_batch(f, 1);
+    }
+    unit_handlers_stop(&f->handlers);
+    assert_int_equal(sum_stats(f).upcalls, 2 * N_MSGS);
 }
 
 static void
@@ -290,9 +339,10 @@ sleeping_handlers_notice_that_they_were_replaced(void **state)
     wait_asleep(f);
     n_fds = unit_count_fds();
 
-    /* The old epoll instances go when the last sleeper has left them. */
+    /* The old epoll instance goes when the last sleeper has left it and the
+     * handlers that stay have looked. */
     assert_int_equal(upcall_table_set_handlers(f->table, 2), 0);
-    unit_wait_until(unit_count_fds() == n_fds - N_THREADS + 2);
+    unit_wait_until(unit_count_fds() == n_fds);
 
     for (unsigned int i = 0; i < 10; i++) {
         unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, 0)
@@ -304,7 +354,7 @@ sleeping_handlers_notice_that_they_were_replaced(void **state)
 
     /* With no handler left the threads still heed their latch. */
     assert_int_equal(upcall_table_set_handlers(f->table, 0), 0);
-    unit_wait_until(unit_count_fds() == n_fds - N_THREADS - 1);
+    unit_wait_until(unit_count_fds() == n_fds - 3);
     send_to(f, 1, 11);
     unit_handlers_stop(&f->handlers);
     assert_int_equal(atomic_count_get(&f->n_processed), 10);
@@ -345,7 +395,8 @@ main(void)
         TEST(one_upcall_wakes_one_of_the_sleeping_handlers),
         TEST(port_added_while_handlers_sleep_wakes_them_if_it_has_upcalls),
         TEST(busy_handler_keeps_its_port_and_no_other),
-        TEST(edge_that_another_handler_took_is_not_lost),
+        TEST(upcall_of_a_busy_port_wakes_nobody),
+        TEST(sleeping_handler_is_kicked_for_the_run_queue),
         TEST(sleeping_handlers_notice_that_they_were_replaced),
         TEST(deleted_port_is_let_go_by_the_handler_that_served_it),
     };
