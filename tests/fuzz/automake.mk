@@ -16,7 +16,12 @@ tests_fuzz_fuzz_upcall_msg_SOURCES = \
 	tests/fuzz/fuzz-upcall-msg.c $(fuzz_common)
 
 check_PROGRAMS += $(fuzz_harnesses)
-TESTS += $(fuzz_harnesses)
+TESTS += $(fuzz_harnesses) tests/fuzz/test-corpus.sh
+EXTRA_DIST += \
+	tests/fuzz/corpus \
+	tests/fuzz/record-frames.py \
+	tests/fuzz/record-in-guest \
+	tests/fuzz/test-corpus.sh
 
 fuzz_objects = \
 	$(fuzz_harnesses:=.$(OBJEXT)) \
@@ -52,10 +57,31 @@ fuzz: $(fuzz_harnesses)
 	    $$harness --seeds $$harness-corpus; \
 	    $$harness-libfuzzer -max_total_time=$(FUZZ_SECONDS) \
 		-artifact_prefix=$$harness-failed- -print_final_stats=1 \
-		$$harness-corpus; \
+		$$harness-corpus \
+		`ls -d $(srcdir)/tests/fuzz/corpus/$${harness##*/} 2>/dev/null`; \
 	done
 .PHONY: fuzz
 
-CLEANFILES += $(fuzz_harnesses:=-libfuzzer)
+# Upcalls as a kernel sends them, recorded in a guest.  They replace those that
+# are there.
+EXTRA_PROGRAMS += tests/fuzz/record-upcalls
+tests_fuzz_record_upcalls_SOURCES = tests/fuzz/record-upcalls.c
+tests_fuzz_record_upcalls_CPPFLAGS = -D_GNU_SOURCE
+tests_fuzz_record_upcalls_CFLAGS = -std=gnu11 $(KDP_CFLAGS) $(LIBMNL_CFLAGS)
+tests_fuzz_record_upcalls_LDFLAGS =
+tests_fuzz_record_upcalls_LDADD = $(LIBMNL_LIBS)
+upcall_corpus = $(srcdir)/tests/fuzz/corpus/fuzz-upcall-msg
+record-upcalls: all tests/fuzz/record-upcalls
+	$(srcdir)/utilities/guest --logs record-upcalls-logs -- \
+	    $(abs_srcdir)/tests/fuzz/record-in-guest \
+	    $(abs_builddir)/vswitchd/ovs-vswitchd \
+	    $(abs_builddir)/tests/fuzz/record-upcalls \
+	    $(abs_srcdir)/tests/fuzz/record-frames.py
+	rm -rf $(upcall_corpus)
+	$(MKDIR_P) $(upcall_corpus)
+	cp record-upcalls-logs/upcalls/* $(upcall_corpus)
+.PHONY: record-upcalls
+
+CLEANFILES += $(fuzz_harnesses:=-libfuzzer) tests/fuzz/record-upcalls
 mostlyclean-local:
-	rm -rf $(fuzz_harnesses:=-corpus)
+	rm -rf $(fuzz_harnesses:=-corpus) record-upcalls-logs

@@ -84,6 +84,18 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
+bool
+fuzz_accepts(const uint8_t *data, size_t size)
+{
+    const struct nlattr *attrs[ARRAY_SIZE(policy)];
+    void *payload = fuzz_copy(data, size);
+    int error = nl_attrs_parse(payload, size, policy, attrs,
+                               ARRAY_SIZE(policy));
+
+    free(payload);
+    return !error;
+}
+
 void
 fuzz_seeds(fuzz_emit_func *emit, void *aux)
 {

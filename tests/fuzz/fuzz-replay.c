@@ -5,10 +5,13 @@
  *     fuzz-X                 the seeds, every beginning of each, and each with
  *                            every byte changed in several ways
  *     fuzz-X --seeds DIR     write the seeds to files in DIR
+ *     fuzz-X --corpus DIR    the files in DIR in the same way as seeds; the
+ *                            parser has to accept each as it is
  *     fuzz-X FILE...         the inputs in the files, as a fuzzer left them */
 
 #include <config.h>
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,10 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+
+/* Bytes of a seed that are changed.  What comes after so many is the rest of a
+ * packet, at which no parser here looks. */
+#define CHANGED_MAX 1024
 
 /* What single bytes are replaced by: the ends of the range, small lengths and
  * neighbours of the original. */
@@ -26,7 +33,7 @@ replay_with_changed_bytes(const void *seed, size_t size)
                                       128, 254, 255 };
     uint8_t *data = fuzz_copy(seed, size);
 
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size && i < CHANGED_MAX; i++) {
         uint8_t original = data[i];
 
         for (size_t j = 0; j < sizeof values; j++) {
@@ -79,8 +86,9 @@ write_seed(const char *name, const void *data, size_t size, void *dir_)
     }
 }
 
-static void
-replay_file(const char *path)
+/* Reads the file called 'path' into memory, which the caller frees. */
+static uint8_t *
+read_file(const char *path, size_t *sizep)
 {
     FILE *file = fopen(path, "rb");
     uint8_t *data = NULL;
@@ -99,9 +107,54 @@ replay_file(const char *path)
         size += n;
     } while (n);
     fclose(file);
+    *sizep = size;
+    return data;
+}
+
+static void
+replay_file(const char *path)
+{
+    size_t size;
+    uint8_t *data = read_file(path, &size);
+
     printf("%s, %zu bytes\n", path, size);
     LLVMFuzzerTestOneInput(data, size);
     free(data);
+}
+
+static int
+is_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static void
+replay_corpus(const char *dir)
+{
+    struct dirent **entries;
+    int n = scandir(dir, &entries, is_visible, alphasort);
+    size_t n_seeds = 0;
+
+    if (n < 0) {
+        fail("reading the directory of the seeds", dir);
+    }
+    for (int i = 0; i < n; i++) {
+        char path[4096];
+        uint8_t *data;
+        size_t size;
+
+        snprintf(path, sizeof path, "%s/%s", dir, entries[i]->d_name);
+        data = read_file(path, &size);
+        if (!fuzz_accepts(data, size)) {
+            fprintf(stderr, "%s is not accepted\n", path);
+            exit(EXIT_FAILURE);
+        }
+        replay_seed(entries[i]->d_name, data, size, &n_seeds);
+        free(data);
+        free(entries[i]);
+    }
+    free(entries);
+    fuzz_check(n_seeds > 0);
 }
 
 int
@@ -112,6 +165,8 @@ main(int argc, char *argv[])
             fail("making the directory for the seeds", argv[2]);
         }
         fuzz_seeds(write_seed, argv[2]);
+    } else if (argc == 3 && !strcmp(argv[1], "--corpus")) {
+        replay_corpus(argv[2]);
     } else if (argc > 1) {
         for (int i = 1; i < argc; i++) {
             replay_file(argv[i]);

@@ -16,6 +16,7 @@
 #include "odp-netlink.h"
 #include "upcall/upcall-msg.h"
 
+/* As UPCALL_FAMILY in record-upcalls.c. */
 #define FAMILY 0x1d
 
 static void
@@ -65,6 +66,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     free(buf);
     return 0;
+}
+
+bool
+fuzz_accepts(const uint8_t *data, size_t size)
+{
+    struct upcall_view view;
+    void *buf = fuzz_copy(data, size);
+    int error = upcall_msg_parse(buf, size, FAMILY, &view);
+
+    free(buf);
+    return !error;
 }
 
 static struct nlmsghdr *

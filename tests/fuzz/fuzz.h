@@ -10,8 +10,12 @@
  * defines the function that libFuzzer calls and a generator of seeds, from
  * which a fuzzer finds its way to the deeper parts of the parser.  It links
  * with libFuzzer ("make fuzz") and with fuzz-replay.c, which needs no special
- * compiler ("make check"). */
+ * compiler ("make check").
+ *
+ * Folder corpus/ has more seeds for some of the harnesses: what a real kernel
+ * sent, which the parser has to accept. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 typedef void fuzz_emit_func(const char *name, const void *data, size_t size,
                             void *aux);
 void fuzz_seeds(fuzz_emit_func *emit, void *aux);
+
+/* Tells whether the parser accepts 'data'. */
+bool fuzz_accepts(const uint8_t *data, size_t size);
 
 /* Copy of 'data' in a block of memory of exactly that size, aligned for
  * netlink, so that an address sanitizer sees the first byte too many.  The
