@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "coverage.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
 #include "upcall/upcall-engine.h"
@@ -412,6 +413,32 @@ upcall_handler_next(struct upcall_handler *handler, bool first,
     return channel;
 }
 
+/* Says in 's' which channel it is, what it lost and what can be done.  The rate
+ * limit works in front of the datapath, a meter only on packets that match a
+ * flow; only another dispatch mode keeps the ports of a CPU apart. */
+static void
+upcall_handler_format_loss(const struct upcall_channel *channel,
+                           uint64_t n_lost, struct ds *s)
+{
+    bool is_port = upcall_port_is_real(channel->port_no);
+
+    ds_put_cstr(s, "lost packet on port channel ");
+    if (is_port) {
+        ds_put_format(s, "%"PRIu32" ", channel->port_no);
+    }
+    ds_put_format(s, "(%s): it dropped %"PRIu64" upcalls so far, which came "
+                  "faster than handlers take them; limit what %s "
+                  "(Interface column ingress_policing_kpkts_rate; meters, if "
+                  "flows send to the controller) or raise "
+                  "other_config:n-handler-threads",
+                  channel->name ? channel->name : "no port", n_lost,
+                  is_port ? "the port sends" : "ports send");
+    if (upcall_port_is_cpu(channel->port_no)) {
+        ds_put_cstr(s, ", or keep ports apart by "
+                    "other_config:upcall-dispatch=per-port");
+    }
+}
+
 static void
 upcall_handler_report_overrun(struct upcall_channel *channel,
                               const char *dp_name, unsigned int n)
@@ -419,18 +446,16 @@ upcall_handler_report_overrun(struct upcall_channel *channel,
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
     struct upcall_channel_stats stats;
 
-    UPCALL_PROBE_LOSS(channel->port_no, n);
     COVERAGE_ADD(upcall_overrun, n);
     upcall_count(&channel->overruns, n);
+    UPCALL_PROBE_LOSS(channel->port_no, n);
     if (!VLOG_DROP_WARN(&rl)) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
         upcall_channel_get_stats(channel, &stats);
-        VLOG_WARN("%s: lost packet on port channel %"PRIu32" (%s): more new "
-                  "flows than can be set up, %"PRIu64" upcalls of this port "
-                  "lost so far; find out what sends them (ovs-appctl "
-                  "upcall/show %s), or raise other_config:n-handler-threads",
-                  dp_name, channel->port_no,
-                  channel->name ? channel->name : "no port", stats.lost,
-                  channel->name ? channel->name : "");
+        upcall_handler_format_loss(channel, stats.lost, &s);
+        VLOG_WARN("%s: %s", dp_name, ds_cstr(&s));
+        ds_destroy(&s);
     }
 }
 
@@ -450,9 +475,9 @@ upcall_handler_account(struct upcall_handler *handler,
         n_bytes += handler->rx[handler->n_msgs].len;
         handler->channels[handler->n_msgs++] = channel;
     }
-    UPCALL_PROBE_RECEIVE(channel->port_no, read->n, n_bytes, read->empty);
     upcall_count(&channel->received, read->n);
     upcall_turn_spend(&channel->turn, read->n, n_bytes);
+    UPCALL_PROBE_RECEIVE(channel->port_no, read->n, n_bytes, read->empty);
 
     atomic_read_relaxed(&channel->home, &last);
     if (last != home) {
@@ -538,7 +563,7 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
     unsigned int i = handler->next_msg++;
     struct upcall_channel *channel = handler->channels[i];
     const struct upcall_rx *rx = &handler->rx[i];
-    uint64_t ready_at, latency;
+    uint64_t ready_at, waited;
 
     if (rx->truncated
         || upcall_msg_parse(rx->data, rx->len, packet_family, view)) {
@@ -557,9 +582,9 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
         upcall_table_count_shared__(handler->table, view);
     }
     atomic_read_relaxed(&channel->ready_at, &ready_at);
-    latency = now_usec() - ready_at;
-    UPCALL_PROBE_HANDOUT(channel->port_no, handler->index, latency);
-    latency_hist_record(&channel->latency, latency);
+    waited = now_usec() - ready_at;
+    latency_hist_record(&channel->latency, waited);
+    UPCALL_PROBE_HANDOUT(channel->port_no, handler->index, waited);
     return true;
 }
 

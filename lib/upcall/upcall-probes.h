@@ -3,31 +3,47 @@
 #ifndef KDP_UPCALL_PROBES_H
 #define KDP_UPCALL_PROBES_H 1
 
-/* Static probes of the way of an upcall
- * =====================================
+/* Probes
+ * ======
  *
- * Private to lib/upcall.  User-level statically defined tracing, provider
- * "ovs_kdp": a "nop" in the code and a note in the program, by which bpftrace,
- * perf and others find it.  Arguments are values that are at hand anyway.
+ * Private to lib/upcall.  Places at which tracers (bpftrace, perf, SystemTap)
+ * can look into a running daemon, as user statically-defined tracing has them:
+ * each is a "nop" in the program and a note in the ELF section
+ * ".note.stapsdt", which says where the arguments are to be found.  A tracer
+ * puts a breakpoint in place of the nop; without one the nop is all that a
+ * probe costs.  So an argument has to be a value that is at hand anyway.
  *
- *      upcall_receive   port number, upcalls, bytes, 1 if the socket is empty
- *      upcall_handout   port number, handler, latency in microseconds
- *      upcall_loss      port number, overruns of the socket
+ * The provider is "ovs_kdp".  Names and arguments, in their order:
  *
- * A port number that is not below 65536 is a channel that is no port's own.
- * For example, the latency of each port:
+ *      upcall_receive      after a read from a channel
+ *          port number, messages taken, their bytes, 1 if the socket is empty
+ *          or 0 if there may be more to read
+ *      upcall_handout      when a handler is given an upcall
+ *          port number, index of the handler, microseconds waited (those of
+ *          the latencies in upcall-channel.h)
+ *      upcall_loss         when a channel reports that upcalls were lost
+ *          port number, times that the socket said ENOBUFS since the last
+ *          report
  *
- *      bpftrace -e 'usdt:/usr/lib/openvswitch-switch-kdp/ovs-vswitchd:
- *                   ovs_kdp:upcall_handout { @[arg0] = hist(arg2); }'
- */
+ * A port number is the datapath's; one that is not below 65536 is that of a
+ * channel which is no port's own (UPCALL_PORT_NONE, UPCALL_PORT_CPU).  For
+ * example, the latencies of each port:
+ *
+ *      bpftrace -p $(pidof ovs-vswitchd) \
+ *          -e 'usdt:*:ovs_kdp:upcall_handout { @[arg0] = hist(arg2); }'
+ *
+ * Thread safety: a probe has no state.  Each is in the thread of the handler
+ * that has the channel. */
 
 #include <sys/sdt.h>
 
-#define UPCALL_PROBE_RECEIVE(PORT_NO, N, BYTES, EMPTY) \
-    DTRACE_PROBE4(ovs_kdp, upcall_receive, PORT_NO, N, BYTES, EMPTY)
-#define UPCALL_PROBE_HANDOUT(PORT_NO, HANDLER, LATENCY) \
-    DTRACE_PROBE3(ovs_kdp, upcall_handout, PORT_NO, HANDLER, LATENCY)
-#define UPCALL_PROBE_LOSS(PORT_NO, OVERRUNS) \
-    DTRACE_PROBE2(ovs_kdp, upcall_loss, PORT_NO, OVERRUNS)
+#define UPCALL_PROBE_RECEIVE(PORT_NO, N_MSGS, N_BYTES, EMPTY)           \
+    DTRACE_PROBE4(ovs_kdp, upcall_receive, PORT_NO, N_MSGS, N_BYTES, EMPTY)
+
+#define UPCALL_PROBE_HANDOUT(PORT_NO, HANDLER, USEC)                    \
+    DTRACE_PROBE3(ovs_kdp, upcall_handout, PORT_NO, HANDLER, USEC)
+
+#define UPCALL_PROBE_LOSS(PORT_NO, N_OVERRUNS)                          \
+    DTRACE_PROBE2(ovs_kdp, upcall_loss, PORT_NO, N_OVERRUNS)
 
 #endif /* lib/upcall/upcall-probes.h */

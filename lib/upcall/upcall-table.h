@@ -179,8 +179,8 @@ struct upcall_handler_stats {
     uint64_t batches;           /* Batches with an upcall. */
     uint64_t upcalls;           /* Upcalls handed out. */
     uint64_t receives;          /* Receive system calls. */
-    uint64_t steals;            /* Turns of channels that another handler had
-                                 * served before. */
+    uint64_t steals;            /* Reads from channels that another handler
+                                 * had read from before. */
 };
 
 struct upcall_table_info {

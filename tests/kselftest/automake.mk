@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	tests/kselftest/epoll-exclusive.c \
 	tests/kselftest/epoll-oneshot.c \
 	tests/kselftest/ks-util.h \
+	tests/kselftest/ks-waiter.h \
 	tests/kselftest/netlink-overrun.c \
 	tests/kselftest/run-in-guest \
 	tests/kselftest/upcall-order.c \

@@ -1,272 +1,350 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-/* What the receiving side of ovs-kdp relies on in epoll: all handlers wait in
- * one instance, where sockets are registered with EPOLLONESHOT. */
+/* What the scheduler of ovs-kdp (lib/upcall/upcall-sched.h) relies on in epoll:
+ * all handlers wait in one instance, which holds the netlink sockets with
+ * EPOLLONESHOT, an edge-triggered eventfd to kick one handler, and
+ * level-triggered descriptors that all handlers are to see. */
 
 #include "ks-util.h"
-
-#include <pthread.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
+#include "ks-waiter.h"
 
 #include "kselftest_harness.h"
 
-#define N_WAITERS 4
+#define ARMED (EPOLLIN | EPOLLONESHOT)
 
-struct waiter {
-	pthread_t thread;
-	pid_t tid;		/* 0: not begun, -1: woken. */
+FIXTURE(oneshot) {
+	int rx, tx;
+	uint32_t rx_pid, tx_pid;
 	int epoll_fd;
-	long n_sleeps;
+	int event_fd;
+	struct ks_waiter waiters[KS_N_WAITERS];
 };
 
-static void *waiter_main(void *waiter_)
+FIXTURE_SETUP(oneshot)
 {
-	struct waiter *waiter = waiter_;
-	struct epoll_event event;
-
-	__atomic_store_n(&waiter->tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
-	epoll_wait(waiter->epoll_fd, &event, 1, KS_PATIENCE * 1000);
-	__atomic_store_n(&waiter->tid, -1, __ATOMIC_RELEASE);
-	return NULL;
-}
-
-static pid_t waiter_tid(const struct waiter *waiter)
-{
-	return __atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE);
-}
-
-static bool waiter_is_asleep(const struct waiter *waiter)
-{
-	pid_t tid = waiter_tid(waiter);
-
-	return tid > 0 && ks_asleep_in(tid, SYS_epoll_wait);
-}
-
-FIXTURE(epoll) {
-	int rx[2], tx;
-	uint32_t rx_pid[2], tx_pid;
-	int epoll_fd, kick;
-	int n_waiters;
-	struct waiter waiters[N_WAITERS];
-};
-
-static int control(int epoll_fd, int op, int fd, uint32_t events)
-{
-	struct epoll_event event = { .events = events, .data.fd = fd };
-
-	return epoll_ctl(epoll_fd, op, fd, &event) ? errno : 0;
-}
-
-FIXTURE_SETUP(epoll)
-{
-	int i;
-
+	self->rx = ks_netlink(&self->rx_pid);
 	self->tx = ks_netlink(&self->tx_pid);
 	self->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	self->kick = eventfd(0, EFD_NONBLOCK);
+	self->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ASSERT_LE(0, self->rx);
 	ASSERT_LE(0, self->tx);
 	ASSERT_LE(0, self->epoll_fd);
-	ASSERT_LE(0, self->kick);
-	for (i = 0; i < 2; i++) {
-		self->rx[i] = ks_netlink(&self->rx_pid[i]);
-		ASSERT_LE(0, self->rx[i]);
-		ASSERT_EQ(0, control(self->epoll_fd, EPOLL_CTL_ADD,
-				     self->rx[i], EPOLLIN | EPOLLONESHOT));
-	}
-	ASSERT_EQ(0, control(self->epoll_fd, EPOLL_CTL_ADD, self->kick,
-			     EPOLLIN | EPOLLET));
+	ASSERT_LE(0, self->event_fd);
 }
 
-FIXTURE_TEARDOWN(epoll)
+FIXTURE_TEARDOWN(oneshot)
 {
-	static const uint64_t one = 1;
-	int i;
-
-	/* Whoever still waits is woken, by one ring after the other. */
-	for (i = 0; i < self->n_waiters; i++) {
-		while (waiter_tid(&self->waiters[i]) != -1) {
-			if (write(self->kick, &one, sizeof one) < 0)
-				break;
-			ks_pause();
-		}
-		pthread_join(self->waiters[i].thread, NULL);
-	}
-	for (i = 0; i < 2; i++)
-		close(self->rx[i]);
-	close(self->tx);
-	close(self->kick);
+	ks_waiters_finish(self->waiters, KS_N_WAITERS);
+	close(self->event_fd);
 	close(self->epoll_fd);
+	close(self->rx);
+	close(self->tx);
 }
 
-static int n_events(FIXTURE_DATA(epoll) *self)
-{
-	struct epoll_event events[4];
-
-	return epoll_wait(self->epoll_fd, events, 4, 0);
-}
-
-/* Puts one more waiter to sleep. */
-static bool start_waiter(FIXTURE_DATA(epoll) *self)
-{
-	struct waiter *waiter = &self->waiters[self->n_waiters];
-
-	waiter->epoll_fd = self->epoll_fd;
-	waiter->tid = 0;
-	if (pthread_create(&waiter->thread, NULL, waiter_main, waiter))
-		return false;
-	self->n_waiters++;
-	if (!KS_EVENTUALLY(waiter_is_asleep(waiter)))
-		return false;
-	waiter->n_sleeps = ks_n_sleeps(waiter_tid(waiter));
-	return true;
-}
-
-static bool start_waiters(FIXTURE_DATA(epoll) *self)
-{
-	int i;
-
-	for (i = 0; i < N_WAITERS; i++) {
-		if (!start_waiter(self))
-			return false;
-	}
-	return true;
-}
-
-static int n_woken(FIXTURE_DATA(epoll) *self)
+/* Starts all waiters, the last one last.  Returns the number that sleeps. */
+static int start_waiters(FIXTURE_DATA(oneshot) *self, bool use_poll)
 {
 	int n = 0;
 	int i;
 
-	for (i = 0; i < self->n_waiters; i++)
-		n += waiter_tid(&self->waiters[i]) == -1;
+	for (i = 0; i < KS_N_WAITERS; i++)
+		n += ks_waiter_start(&self->waiters[i], self->epoll_fd,
+				     use_poll);
 	return n;
 }
 
-/* Number of waiters that have slept without a break since they began. */
-static int n_undisturbed(FIXTURE_DATA(epoll) *self)
+static int n_returned(FIXTURE_DATA(oneshot) *self)
 {
-	int n = 0;
-	int i;
-
-	for (i = 0; i < self->n_waiters; i++) {
-		struct waiter *waiter = &self->waiters[i];
-
-		n += waiter_is_asleep(waiter) &&
-		     ks_n_sleeps(waiter_tid(waiter)) == waiter->n_sleeps;
-	}
-	return n;
+	return ks_n_returned(self->waiters, KS_N_WAITERS);
 }
 
-TEST_F(epoll, the_waiter_that_slept_last_is_woken_alone)
+static int n_undisturbed(FIXTURE_DATA(oneshot) *self)
 {
-	int i;
-
-	ASSERT_TRUE(start_waiters(self));
-	for (i = N_WAITERS - 1; i >= 0; i--) {
-		ks_send(self->tx, self->rx_pid[0], 64, 0);
-		ASSERT_TRUE(KS_EVENTUALLY(waiter_tid(&self->waiters[i])
-					  == -1));
-		ASSERT_EQ(i, n_undisturbed(self));
-		ASSERT_EQ(0, control(self->epoll_fd, EPOLL_CTL_MOD,
-				     self->rx[0], 0));
-		while (!ks_recv(self->rx[0], NULL))
-			;
-		ASSERT_EQ(0, control(self->epoll_fd, EPOLL_CTL_MOD,
-				     self->rx[0], EPOLLIN | EPOLLONESHOT));
-	}
+	return ks_n_undisturbed(self->waiters, KS_N_WAITERS);
 }
 
-TEST_F(epoll, a_disarmed_socket_wakes_nobody)
+static int send_one(FIXTURE_DATA(oneshot) *self)
 {
-	ks_send(self->tx, self->rx_pid[0], 64, 0);
-	ASSERT_EQ(1, n_events(self));
-	ASSERT_TRUE(start_waiters(self));
-	for (int i = 0; i < 100; i++)
-		ks_send(self->tx, self->rx_pid[0], 64, 0);
-
-	/* What another socket does shows that the kernel got this far. */
-	ks_send(self->tx, self->rx_pid[1], 64, 0);
-	ASSERT_TRUE(KS_EVENTUALLY(n_woken(self) == 1));
-	ASSERT_EQ(N_WAITERS - 1, n_undisturbed(self));
+	/* What it wakes is awake when it returns. */
+	return ks_send(self->tx, self->rx_pid, 64, 0);
 }
 
-TEST_F(epoll, arming_a_readable_socket_is_an_event)
-{
-	ks_send(self->tx, self->rx_pid[0], 64, 0);
-	ASSERT_EQ(1, n_events(self));
-	ASSERT_EQ(0, n_events(self));
-	ASSERT_EQ(0, control(self->epoll_fd, EPOLL_CTL_MOD, self->rx[0],
-			     EPOLLIN | EPOLLONESHOT));
-	ASSERT_EQ(1, n_events(self));
-	ASSERT_EQ(0, n_events(self));
-}
-
-TEST_F(epoll, arming_a_readable_socket_wakes_one_waiter)
-{
-	ks_send(self->tx, self->rx_pid[0], 64, 0);
-	ASSERT_EQ(1, n_events(self));
-	ASSERT_TRUE(start_waiters(self));
-	ASSERT_EQ(0, control(self->epoll_fd, EPOLL_CTL_MOD, self->rx[0],
-			     EPOLLIN | EPOLLONESHOT));
-	ASSERT_TRUE(KS_EVENTUALLY(n_woken(self) == 1));
-	ASSERT_EQ(N_WAITERS - 1, n_undisturbed(self));
-}
-
-TEST_F(epoll, arming_an_empty_socket_is_no_event)
-{
-	ks_send(self->tx, self->rx_pid[0], 64, 0);
-	ASSERT_EQ(1, n_events(self));
-	while (!ks_recv(self->rx[0], NULL))
-		;
-	ASSERT_EQ(0, control(self->epoll_fd, EPOLL_CTL_MOD, self->rx[0],
-			     EPOLLIN | EPOLLONESHOT));
-	ASSERT_EQ(0, n_events(self));
-	ks_send(self->tx, self->rx_pid[0], 64, 0);
-	ASSERT_EQ(1, n_events(self));
-}
-
-TEST_F(epoll, an_event_that_nobody_took_is_gone_when_the_socket_is_empty)
-{
-	ks_send(self->tx, self->rx_pid[0], 64, 0);
-	while (!ks_recv(self->rx[0], NULL))
-		;
-	ASSERT_EQ(0, n_events(self));
-	ks_send(self->tx, self->rx_pid[0], 64, 0);
-	ASSERT_EQ(1, n_events(self));
-}
-
-TEST_F(epoll, each_ring_of_an_edge_triggered_eventfd_wakes_one)
+static void ring(int event_fd)
 {
 	static const uint64_t one = 1;
+
+	if (write(event_fd, &one, sizeof(one)) != sizeof(one))
+		abort();
+}
+
+/* Has the socket registered and its event taken. */
+static bool disarm(FIXTURE_DATA(oneshot) *self)
+{
+	return !ks_epoll_add(self->epoll_fd, self->rx, ARMED) &&
+	       !send_one(self) && ks_epoll_take(self->epoll_fd, NULL) == 1;
+}
+
+TEST_F_TIMEOUT(oneshot, the_waiter_that_slept_last_is_woken_alone,
+	       5 * KS_PATIENCE)
+{
 	int i;
 
-	ASSERT_TRUE(start_waiters(self));
-	for (i = 1; i <= N_WAITERS; i++) {
-		ASSERT_EQ(sizeof one, write(self->kick, &one, sizeof one));
-		ASSERT_TRUE(KS_EVENTUALLY(n_woken(self) == i));
-		ASSERT_EQ(N_WAITERS - i, n_undisturbed(self));
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->rx, ARMED));
+	ASSERT_EQ(KS_N_WAITERS, start_waiters(self, false));
+	for (i = KS_N_WAITERS - 1; i >= 0; i--) {
+		ASSERT_EQ(0, send_one(self));
+		ASSERT_TRUE(KS_EVENTUALLY(n_returned(self) ==
+					  KS_N_WAITERS - i));
+		EXPECT_EQ(i, n_undisturbed(self));
+		EXPECT_TRUE(ks_waiter_has_returned(&self->waiters[i]));
+		EXPECT_EQ(1, self->waiters[i].n_events);
+		EXPECT_EQ(self->rx, self->waiters[i].event.data.fd);
+		EXPECT_EQ(EPOLLIN, self->waiters[i].event.events);
+		ASSERT_EQ(0, ks_recv(self->rx, NULL));
+		ASSERT_EQ(0, ks_epoll_mod(self->epoll_fd, self->rx, ARMED));
 	}
 }
 
-TEST_F(epoll, a_level_triggered_descriptor_wakes_all_in_turn)
+/* Why the poll() of a handler thread is carried out as epoll_wait(). */
+TEST_F_TIMEOUT(oneshot, every_waiter_in_poll_is_woken, 3 * KS_PATIENCE)
 {
-	static const uint64_t one = 1;
-	int fd = eventfd(0, EFD_NONBLOCK);
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->rx, ARMED));
+	ASSERT_EQ(KS_N_WAITERS, start_waiters(self, true));
+	ASSERT_EQ(0, send_one(self));
+	EXPECT_TRUE(KS_EVENTUALLY(n_returned(self) == KS_N_WAITERS));
+}
 
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, control(self->epoll_fd, EPOLL_CTL_ADD, fd, EPOLLIN));
-	ASSERT_TRUE(start_waiters(self));
-	ASSERT_EQ(sizeof one, write(fd, &one, sizeof one));
-	ASSERT_TRUE(KS_EVENTUALLY(n_woken(self) == N_WAITERS));
+TEST_F_TIMEOUT(oneshot, a_disarmed_socket_wakes_nobody, 3 * KS_PATIENCE)
+{
+	int i;
+
+	ASSERT_TRUE(disarm(self));
+	ASSERT_EQ(KS_N_WAITERS, start_waiters(self, false));
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, send_one(self));
+	EXPECT_EQ(KS_N_WAITERS, n_undisturbed(self));
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+}
+
+TEST_F(oneshot, a_disarmed_socket_has_no_event_of_an_overrun)
+{
+	int size = 2048;
+
+	ASSERT_EQ(0, setsockopt(self->rx, SOL_SOCKET, SO_RCVBUF, &size,
+				sizeof(size)));
+	ASSERT_TRUE(disarm(self));
+	ASSERT_TRUE(ks_overrun(self->rx));
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+}
+
+TEST_F(oneshot, arming_a_readable_socket_is_an_event)
+{
+	ASSERT_TRUE(disarm(self));
+	ASSERT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+	ASSERT_EQ(0, ks_epoll_mod(self->epoll_fd, self->rx, ARMED));
+	EXPECT_EQ(1, ks_epoll_take(self->epoll_fd, NULL));
+
+	/* One, and it is disarmed again. */
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+	ASSERT_EQ(0, send_one(self));
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+}
+
+TEST_F_TIMEOUT(oneshot, arming_a_readable_socket_wakes_one_waiter,
+	       3 * KS_PATIENCE)
+{
+	ASSERT_TRUE(disarm(self));
+	ASSERT_EQ(KS_N_WAITERS, start_waiters(self, false));
+	ASSERT_EQ(0, ks_epoll_mod(self->epoll_fd, self->rx, ARMED));
+	EXPECT_TRUE(KS_EVENTUALLY(n_returned(self)));
+	EXPECT_EQ(1, n_returned(self));
+	EXPECT_EQ(KS_N_WAITERS - 1, n_undisturbed(self));
+}
+
+TEST_F_TIMEOUT(oneshot, arming_an_empty_socket_is_no_event, 3 * KS_PATIENCE)
+{
+	ASSERT_TRUE(disarm(self));
+	ASSERT_EQ(0, ks_recv(self->rx, NULL));
+	ASSERT_EQ(KS_N_WAITERS, start_waiters(self, false));
+	ASSERT_EQ(0, ks_epoll_mod(self->epoll_fd, self->rx, ARMED));
+	EXPECT_EQ(KS_N_WAITERS, n_undisturbed(self));
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+
+	/* The next message is one. */
+	ASSERT_EQ(0, send_one(self));
+	EXPECT_TRUE(KS_EVENTUALLY(n_returned(self)));
+	EXPECT_EQ(1, n_returned(self));
+}
+
+TEST_F(oneshot, an_event_of_a_drained_socket_is_not_reported)
+{
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->rx, ARMED));
+	ASSERT_EQ(0, send_one(self));
+	ASSERT_EQ(0, ks_recv(self->rx, NULL));
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+
+	/* It is still armed. */
+	ASSERT_EQ(0, send_one(self));
+	EXPECT_EQ(1, ks_epoll_take(self->epoll_fd, NULL));
+}
+
+TEST_F(oneshot, what_one_waiter_leaves_is_there_for_the_next)
+{
+	struct epoll_event events[2];
+
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->rx, ARMED));
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->tx, ARMED));
+	ASSERT_EQ(0, send_one(self));
+	ASSERT_EQ(0, ks_send(self->rx, self->tx_pid, 64, 0));
+	EXPECT_EQ(1, epoll_wait(self->epoll_fd, &events[0], 1, 0));
+	EXPECT_EQ(1, epoll_wait(self->epoll_fd, &events[1], 1, 0));
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+	EXPECT_EQ(self->rx, events[0].data.fd);
+	EXPECT_EQ(self->tx, events[1].data.fd);
+}
+
+/* An empty socket does not overrun, so one that is armed for messages has its
+ * event before.  This one is armed for errors alone, which are always
+ * reported. */
+TEST_F_TIMEOUT(oneshot, an_overrun_of_an_armed_socket_is_an_event,
+	       3 * KS_PATIENCE)
+{
+	uint32_t events;
+	int size = 2048;
+
+	ASSERT_EQ(0, setsockopt(self->rx, SOL_SOCKET, SO_RCVBUF, &size,
+				sizeof(size)));
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->rx, EPOLLONESHOT));
+	ASSERT_EQ(0, ks_request(self->rx, 0));
+	ASSERT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+	ASSERT_TRUE(ks_waiter_start(&self->waiters[0], self->epoll_fd,
+				    false));
+	ASSERT_TRUE(ks_overrun(self->rx));
+	ASSERT_TRUE(KS_EVENTUALLY(n_returned(self) == 1));
+	events = self->waiters[0].event.events;
+	EXPECT_EQ(EPOLLERR, events);
+	EXPECT_EQ(ENOBUFS, ks_recv(self->rx, NULL));
+}
+
+TEST_F(oneshot, arming_after_an_overrun_is_an_event)
+{
+	uint32_t events;
+	int size = 2048;
+
+	ASSERT_EQ(0, setsockopt(self->rx, SOL_SOCKET, SO_RCVBUF, &size,
+				sizeof(size)));
+	ASSERT_TRUE(disarm(self));
+	ASSERT_TRUE(ks_overrun(self->rx));
+
+	/* The error alone would do. */
+	ASSERT_EQ(0, ks_epoll_mod(self->epoll_fd, self->rx, EPOLLONESHOT));
+	EXPECT_EQ(1, ks_epoll_take(self->epoll_fd, &events));
+	EXPECT_EQ(EPOLLERR, events);
+	ASSERT_EQ(0, ks_epoll_mod(self->epoll_fd, self->rx, ARMED));
+	EXPECT_EQ(1, ks_epoll_take(self->epoll_fd, &events));
+	EXPECT_EQ(EPOLLIN | EPOLLERR, events);
+	EXPECT_EQ(ENOBUFS, ks_recv(self->rx, NULL));
+
+	/* Told once; the messages that were queued are still there. */
+	ASSERT_EQ(0, ks_epoll_mod(self->epoll_fd, self->rx, ARMED));
+	EXPECT_EQ(1, ks_epoll_take(self->epoll_fd, &events));
+	EXPECT_EQ(EPOLLIN, events);
+}
+
+/* The kick.  Nobody reads the eventfd. */
+TEST_F_TIMEOUT(oneshot, each_write_to_an_edge_triggered_eventfd_wakes_one,
+	       5 * KS_PATIENCE)
+{
+	int i;
+
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->event_fd,
+				  EPOLLIN | EPOLLET));
+	ASSERT_EQ(KS_N_WAITERS, start_waiters(self, false));
+	for (i = 1; i <= KS_N_WAITERS; i++) {
+		ring(self->event_fd);
+		ASSERT_TRUE(KS_EVENTUALLY(n_returned(self) == i));
+		EXPECT_EQ(KS_N_WAITERS - i, n_undisturbed(self));
+	}
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+}
+
+TEST_F(oneshot, writes_while_nobody_waits_are_one_event)
+{
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->event_fd,
+				  EPOLLIN | EPOLLET));
+	ring(self->event_fd);
+	ring(self->event_fd);
+	EXPECT_EQ(1, ks_epoll_take(self->epoll_fd, NULL));
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+}
+
+/* The end of a set of handlers, and what is watched along. */
+TEST_F_TIMEOUT(oneshot, a_level_triggered_descriptor_wakes_all_in_turn,
+	       3 * KS_PATIENCE)
+{
+	int i;
+
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->event_fd, EPOLLIN));
+	ASSERT_EQ(KS_N_WAITERS, start_waiters(self, false));
+	ring(self->event_fd);
+	EXPECT_TRUE(KS_EVENTUALLY(n_returned(self) == KS_N_WAITERS));
+	for (i = 0; i < KS_N_WAITERS; i++) {
+		EXPECT_EQ(1, self->waiters[i].n_events);
+		EXPECT_EQ(self->event_fd, self->waiters[i].event.data.fd);
+	}
+
+	/* It stays an event, for those who come later. */
+	EXPECT_EQ(1, ks_epoll_take(self->epoll_fd, NULL));
+}
+
+TEST_F(oneshot, a_deleted_descriptor_has_no_event)
+{
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->rx, ARMED));
+	ASSERT_EQ(0, send_one(self));
+	ASSERT_EQ(0, ks_epoll_del(self->epoll_fd, self->rx));
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+
+	/* Its owner may arm it after that. */
+	EXPECT_EQ(ENOENT, ks_epoll_mod(self->epoll_fd, self->rx, ARMED));
+	EXPECT_EQ(ENOENT, ks_epoll_del(self->epoll_fd, self->rx));
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
+}
+
+TEST_F(oneshot, adding_a_readable_socket_is_an_event)
+{
+	ASSERT_EQ(0, send_one(self));
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->rx, ARMED));
+	EXPECT_EQ(EEXIST, ks_epoll_add(self->epoll_fd, self->rx, ARMED));
+	EXPECT_EQ(1, ks_epoll_take(self->epoll_fd, NULL));
+}
+
+TEST_F(oneshot, a_socket_may_be_in_two_instances)
+{
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+
+	/* The one of the handlers before, and that of those who come. */
+	ASSERT_LE(0, epoll_fd);
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->rx, ARMED));
+	ASSERT_EQ(0, ks_epoll_add(epoll_fd, self->rx, ARMED));
+	ASSERT_EQ(0, send_one(self));
+	EXPECT_EQ(1, ks_epoll_take(self->epoll_fd, NULL));
+	EXPECT_EQ(1, ks_epoll_take(epoll_fd, NULL));
+	close(epoll_fd);
+}
+
+TEST_F(oneshot, closing_the_descriptor_removes_it)
+{
+	int fd = self->rx;
+
+	ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, fd, ARMED));
+	ASSERT_EQ(0, send_one(self));
 	close(fd);
-}
+	EXPECT_EQ(0, ks_epoll_take(self->epoll_fd, NULL));
 
-TEST_F(epoll, arming_a_socket_that_was_removed_fails)
-{
-	ASSERT_EQ(0, control(self->epoll_fd, EPOLL_CTL_DEL, self->rx[0], 0));
-	ASSERT_EQ(ENOENT, control(self->epoll_fd, EPOLL_CTL_MOD, self->rx[0],
-				  EPOLLIN | EPOLLONESHOT));
+	/* Its number can be registered again. */
+	self->rx = ks_netlink(&self->rx_pid);
+	ASSERT_EQ(fd, self->rx);
+	EXPECT_EQ(0, ks_epoll_add(self->epoll_fd, self->rx, ARMED));
 }
 
 TEST_HARNESS_MAIN

@@ -122,6 +122,7 @@ stock_dpctl() {
 
 add_test loss_is_counted 'loss is counted at the port that sends too much' kdp
 loss_is_counted() {
+    local warning='lost packet on port channel [0-9]+ \(v-n1\): '
     start_ovs
     ovs-vsctl add-br br0
     connect br0 n1 '' -- set Interface v-n1 ofport_request=1
@@ -129,7 +130,7 @@ loss_is_counted() {
     connect br0 n3 '' -- set Interface v-n3 ofport_request=3
     every_frame_an_upcall br0 1 2
     every_frame_an_upcall br0 3 2
-    allow_log 'v-n1.*(lost|overrun|dropped)'
+    allow_log "$warning"
     # The handler stands still, so the socket fills.
     start_receiver receiver n2 --streams 1
     kill -STOP "$DAEMON_PID"
@@ -141,6 +142,9 @@ loss_is_counted() {
     equal "$(port_json v-n3 .lost)" 0 'upcalls lost at the quiet port'
     equal "$(port_json v-n3 .received)" 20 'upcalls of the quiet port'
     test "$(port_json v-n1 .overruns)" -gt 0 || fail 'no overrun was counted'
+    # The operator is told what to do.
+    logged "$warning.*ingress_policing_kpkts_rate.*n-handler-threads" ||
+        fail 'the warning names no remedy'
 }
 
 port_json() {

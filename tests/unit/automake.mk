@@ -105,10 +105,13 @@ AM_TESTS_ENVIRONMENT = \
 	TSAN_OPTIONS=$${TSAN_OPTIONS-suppressions=$(abs_srcdir)/$(tsan_suppressions)}; \
 	export UBSAN_OPTIONS TSAN_OPTIONS;
 
+# What the built daemon has for tracers.
+TESTS += tests/unit/test-upcall-probes.sh
+EXTRA_DIST += tests/unit/test-upcall-probes.sh
+
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)
-TESTS += $(unit_tests) tests/unit/test-probes.sh
-EXTRA_DIST += tests/unit/test-probes.sh
+TESTS += $(unit_tests)
 else
 EXTRA_PROGRAMS += $(unit_tests)
 check-local:
