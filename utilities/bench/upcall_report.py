@@ -53,6 +53,8 @@ def flood_figures(name, test):
         f"{name}_cpu_us_per_upcall":
             test["cpu_s"] * 1e6 / test["received"] if test["received"]
             else None,
+        f"{name}_sender_cpu": test["send_cpu_s"] / seconds,
+        f"{name}_not_sent": test["not_sent"] / seconds,
         f"{name}_sleeps_per_upcall":
             ratio(test["handler_sleeps"], test["received"]),
     }
@@ -75,7 +77,8 @@ def run_figures(run):
     """Returns the figures of one configuration in one round, by name."""
     figures = {"sockets": run["sockets"]["netlink"],
                "descriptors": run["sockets"]["descriptors"],
-               "handlers": run["sockets"]["handlers"]}
+               "handlers": run["sockets"]["handlers"],
+               "datapath_ports": run["sockets"]["ports"]}
     for name, test in run.get("tests", {}).items():
         if name.startswith("trace_"):
             figures.update(trace_figures(name, test))
@@ -124,11 +127,11 @@ def summarize(results):
     return summary
 
 
-# Targets: name, what it is about, the value from (median, ratio, parameters),
-# the limit, and whether the value has to stay below it.  A value of None was
+# Targets: name, what it is about, the value from medians and ratios, the
+# limit, and whether the value has to stay below it.  A value of None was
 # not measured.
-def socket_limit(p, median):
-    return p["ports"] + median["handlers"] + 8
+def socket_limit(median):
+    return median["datapath_ports"] + median["handlers"] + 8
 
 
 TARGETS = [
@@ -168,7 +171,7 @@ def targets(results):
         for key, what, value_of, limit, sense in TARGETS:
             value = value_of(entry["median"], entry["to_stock"])
             if callable(limit):
-                limit = limit(results["parameters"], entry["median"])
+                limit = limit(entry["median"])
             if value is None:
                 continue
             holds = value <= limit if sense == "<=" else value >= limit
@@ -193,6 +196,7 @@ ROWS = [
     ("flooded: p50 ms", "flooded_p50_us", 1000, 2),
     ("flooded: p99 ms", "flooded_p99_us", 1000, 2),
     ("flooded: offered/s", "flooded_offered_per_s", 1, 0),
+    ("flooded: CPU share of sender %", "flooded_sender_cpu", .01, 0),
     ("flooded: served/s", "flooded_served_per_s", 1, 0),
     ("flooded: all lost %", "flooded_lost", .01, 1),
     ("flooded: Jain index", "flooded_jain", 1, 3),

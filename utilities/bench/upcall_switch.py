@@ -153,7 +153,7 @@ class Switch:
                 self.vsctl("remove", "Open_vSwitch", ".", "other_config", key)
         self.log = os.path.join(os.environ["GUEST_LOGS"],
                                 f"daemon-{configuration['name']}.log")
-        environment = configuration.get("environment", {})
+        environment = configuration["environment"]
         run("env", *(f"{k}={v}" for k, v in environment.items()),
             configuration["program"], "--detach", "--no-chdir", "--pidfile",
             "-vconsole:off", f"--log-file={self.log}")
@@ -269,8 +269,10 @@ class Switch:
                 inodes.add(match[1])
         with open("/proc/net/netlink") as f:
             netlink = sum(line.split()[9] in inodes for line in f)
+        # The datapath has ports besides ours: its own device and the bridge.
         return {"netlink": netlink, "descriptors": len(fds),
-                "ports": self.p["ports"], "handlers": len(self.handlers())}
+                "ports": self.datapath()["ports"],
+                "handlers": len(self.handlers())}
 
     def traffic(self, *args):
         p = self.p
