@@ -7,6 +7,10 @@ import statistics
 
 STOCK = "stock"
 
+# A daemon that serves a larger share than this of what was offered while it
+# was offered could have served more.
+SATURATED = 0.95
+
 
 def median(values):
     values = [v for v in values if v is not None]
@@ -96,10 +100,23 @@ def run_figures(run):
     return figures
 
 
+def curves(runs):
+    """Returns the percentiles 0 to 100 of the probes' latencies in each test,
+    each one the median over 'runs'."""
+    tests = {}
+    for run in runs:
+        for name, test in run.get("tests", {}).items():
+            if "percentiles" in test["probe"]:
+                tests.setdefault(name, []).append(test["probe"]["percentiles"])
+    return {name: [round(statistics.median(column), 1)
+                   for column in zip(*rows)]
+            for name, rows in tests.items() if not name.startswith("trace_")}
+
+
 def summarize(results):
     """Returns, for each configuration, whether it was available, the medians
-    of its figures, and the medians of their ratios to those of stock in the
-    same round."""
+    of its figures, the medians of their ratios to those of stock in the same
+    round, and curves of latencies."""
     by_round = {}
     summary = {}
     for run in results["runs"]:
@@ -113,6 +130,8 @@ def summarize(results):
         rounds = {r: f for (r, c), f in by_round.items() if c == name}
         keys = {k for f in rounds.values() for k in f}
         entry["rounds"] = len(rounds)
+        entry["curves"] = curves(run for run in results["runs"]
+                                 if run["configuration"] == name)
         entry["median"] = {}
         entry["to_stock"] = {}
         for key in sorted(keys):
@@ -160,6 +179,15 @@ TARGETS = [
     ("empty_light", "light load: share of empty wake-ups",
      lambda m, r: m.get("trace_light_empty_share"), 0.05, "<="),
 ]
+
+
+def saturated(results):
+    """Returns whether the flood was more than the stock daemon could serve,
+    None if that was not measured."""
+    stock = results["summary"].get(STOCK, {}).get("median", {})
+    share = ratio(stock.get("flooded_served_per_s"),
+                  stock.get("flooded_offered_per_s"))
+    return None if share is None else share < SATURATED
 
 
 def targets(results):
@@ -242,7 +270,11 @@ def text(results):
             lines.append(f"{name}: not available: {entry['reason']}")
         elif not entry["median"].get("all_missed", True):
             lines.append(f"{name}: not every frame was an upcall")
-    lines += ["", "Targets:"]
+    if saturated(results) is False:
+        lines.append("The flood was not more than the stock daemon serves: "
+                     "raise --flood.")
+    if results["targets"]:
+        lines += ["", "Targets:"]
     for t in results["targets"]:
         lines.append(f"  {'holds ' if t['holds'] else 'MISSED'}  "
                      f"{t['configuration']:<22} {t['what']:<48} "
