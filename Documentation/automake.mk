@@ -6,6 +6,16 @@ EXTRA_DIST += \
 	Documentation/conf.py \
 	Documentation/index.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
+	Documentation/performance/index.rst \
+	Documentation/performance/upcalls-2cpu-latency.svg \
+	Documentation/performance/upcalls-2cpu-load.svg \
+	Documentation/performance/upcalls-2cpu.inc \
+	Documentation/performance/upcalls-2cpu.json \
+	Documentation/performance/upcalls-icount-latency.svg \
+	Documentation/performance/upcalls-icount-load.svg \
+	Documentation/performance/upcalls-icount.inc \
+	Documentation/performance/upcalls-icount.json \
+	Documentation/performance/upcalls.rst \
 	Documentation/testing.rst \
 	Documentation/upcall-channels.rst
 

@@ -2,10 +2,12 @@
 
 EXTRA_DIST += \
 	quickstart \
+	tests/utilities/test-bench.sh \
 	tests/utilities/test-guest.sh \
 	tests/utilities/test-quickstart.sh \
 	utilities/bench-upcall \
 	utilities/bench/per-vport.c \
+	utilities/bench/plot-upcall \
 	utilities/bench/upcall-in-guest \
 	utilities/bench/upcall_report.py \
 	utilities/bench/upcall_switch.py \
@@ -47,3 +49,8 @@ bench-upcall: all utilities/bench/upcall-traffic utilities/bench/per-vport.so
 	$(srcdir)/utilities/bench-upcall --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 .PHONY: bench-upcall
+
+# That the benchmark measures what it says.
+check-bench: all utilities/bench/upcall-traffic utilities/bench/per-vport.so
+	$(srcdir)/tests/utilities/test-bench.sh '$(abs_builddir)'
+.PHONY: check-bench
