@@ -6,11 +6,11 @@ EXTRA_DIST += \
 	Documentation/conf.py \
 	Documentation/index.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
-	Documentation/performance/upcalls-latency.svg \
-	Documentation/performance/upcalls-loss.svg \
-	Documentation/performance/upcalls-syscalls.svg \
-	Documentation/performance/upcalls-throughput.svg \
-	Documentation/performance/upcalls.csv \
+	Documentation/performance/index.rst \
+	Documentation/performance/upcalls-icount-latency.svg \
+	Documentation/performance/upcalls-icount-load.svg \
+	Documentation/performance/upcalls-icount.inc \
+	Documentation/performance/upcalls-icount.json \
 	Documentation/performance/upcalls.rst \
 	Documentation/testing.rst \
 	Documentation/upcall-channels.rst

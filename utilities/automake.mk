@@ -2,8 +2,16 @@
 
 EXTRA_DIST += \
 	quickstart \
+	tests/utilities/test-bench.sh \
 	tests/utilities/test-guest.sh \
 	tests/utilities/test-quickstart.sh \
+	utilities/bench-upcall \
+	utilities/bench/per-vport.c \
+	utilities/bench/plot-upcall \
+	utilities/bench/upcall-in-guest \
+	utilities/bench/upcall_report.py \
+	utilities/bench/upcall_switch.py \
+	utilities/bench/upcall_trace.py \
 	utilities/guest \
 	utilities/guest.d/init \
 	utilities/packages \
@@ -16,18 +24,34 @@ check-guest:
 	$(srcdir)/tests/utilities/test-guest.sh
 .PHONY: check-guest
 
-# Benchmarks.  BENCHFLAGS are options of the program; see its --help.
-EXTRA_DIST += utilities/bench-upcall utilities/bench/plot-upcall
-EXTRA_PROGRAMS += utilities/bench/upcall-traffic
-utilities_bench_upcall_traffic_SOURCES = utilities/bench/upcall-traffic.c
-utilities_bench_upcall_traffic_CFLAGS = -std=gnu11 $(KDP_CFLAGS)
+# Sends and measures in the benchmark below.  As for the tools of the tests, it
+# has none of the flags of the daemon.
+check_PROGRAMS += utilities/bench/upcall-traffic
+utilities_bench_upcall_traffic_SOURCES = \
+	utilities/bench/upcall-receive.c \
+	utilities/bench/upcall-send.c \
+	utilities/bench/upcall-traffic.c \
+	utilities/bench/upcall-traffic.h
 utilities_bench_upcall_traffic_CPPFLAGS =
+utilities_bench_upcall_traffic_CFLAGS = -std=gnu11 $(KDP_CFLAGS)
 utilities_bench_upcall_traffic_LDFLAGS =
-utilities_bench_upcall_traffic_LDADD = -lm -lpthread
-CLEANFILES += utilities/bench/upcall-traffic$(EXEEXT)
+utilities_bench_upcall_traffic_LDADD = -lm
 
-bench-upcall: all utilities/bench/upcall-traffic
+# A library, which the stock daemon is started with, of one file.
+utilities/bench/per-vport.so: utilities/bench/per-vport.c
+	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) -std=gnu11 $(KDP_CFLAGS) $(CFLAGS) \
+	    -shared -fPIC -o $@ $(srcdir)/utilities/bench/per-vport.c
+CLEANFILES += utilities/bench/per-vport.so
+
+# How upcalls are served, next to the stock daemon, in a guest.  BENCHFLAGS are
+# options of utilities/bench-upcall.
+bench-upcall: all utilities/bench/upcall-traffic utilities/bench/per-vport.so
 	$(srcdir)/utilities/bench-upcall --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 bench: bench-upcall
 .PHONY: bench bench-upcall
+
+# That the benchmark measures what it says.
+check-bench: all utilities/bench/upcall-traffic utilities/bench/per-vport.so
+	$(srcdir)/tests/utilities/test-bench.sh '$(abs_builddir)'
+.PHONY: check-bench

@@ -18,4 +18,4 @@ check-kselftest: all
 .PHONY: check-kselftest
 
 clean-local:
-	rm -rf tests/kselftest kselftest-logs check-ovs-logs
+	rm -rf kselftest-build kselftest-logs check-ovs-logs

@@ -1,0 +1,185 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Tests utilities/bench-upcall: that it refuses what makes no sense, and that a
+# short run in a guest measures what it says it measures.  How fast anything is
+# plays no part.  Prints TAP.
+#
+# usage: test-bench.sh BUILDDIR
+
+cd "$(dirname "$0")/../.." || exit 1
+bench=$PWD/utilities/bench-upcall
+plot=$PWD/utilities/bench/plot-upcall
+traffic=$1/utilities/bench/upcall-traffic
+builddir=$1
+
+TMPDIR=$(mktemp -d /tmp/test-bench.XXXXXX)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+out=$TMPDIR/out
+mkdir "$out"
+results=$out/upcall.json
+
+n=0
+failures=0
+
+# Reports test $1, passed if $2 (a status) is 0.
+result () {
+    n=$((n + 1))
+    if [ "$2" -eq 0 ]; then
+        echo "ok $n - $1"
+    else
+        failures=$((failures + 1))
+        echo "not ok $n - $1"
+        sed 's/^/# stdout: /' "$out/stdout"
+        sed 's/^/# stderr: /' "$out/stderr"
+    fi
+}
+
+# Runs command $@.  Leaves its status in $status.
+run () {
+    "$@" > "$out/stdout" 2> "$out/stderr" < /dev/null
+    status=$?
+}
+
+# Succeeds if all of $@ are in what the last command wrote to standard error.
+said () {
+    local text
+    for text; do
+        grep -qF -e "$text" "$out/stderr" || return 1
+    done
+}
+
+test_help () {
+    run "$bench" --help
+    [ "$status" -eq 0 ] && grep -q -e --sockets-only "$out/stdout"
+}
+
+# Arguments that are refused, with the texts of which the error has to consist.
+# Each error names the value and what would have been accepted.
+test_wrong_arguments () {
+    local option value texts
+    while IFS='|' read -r option value texts; do
+        run "$bench" --builddir "$builddir" "$option" "$value"
+        if [ "$status" -ne 2 ] || ! said "$option" "$value" expected "$texts"
+        then
+            echo "# arguments: $option $value"
+            return 1
+        fi
+    done << END
+--ports|1|2 to 4000
+--ports|many|2 to 4000
+--handlers|0|1 to 256
+--cpus|65|1 to 64
+--flood|-5|100 to 10000000
+--interval|9|10 to 1000000
+--rounds||1 to 100
+--config|stok|stock, per-handler, kdp-per-port-epoll
+--open-files|255|256 to 1048576
+--memory|3000|such as 3G
+--send-cpu|2|0 to 1
+--kdp|/nonexistent|an executable file
+END
+    run "$bench" --builddir /nonexistent
+    [ "$status" -eq 2 ] && said /nonexistent folder
+}
+
+test_traffic_arguments () {
+    local args
+    for args in --ports=0 --run=256 --count=0 --probe=1 --flood=x extra \
+                "--spare --flood=1"; do
+        # shellcheck disable=SC2086 # Several words.
+        run "$traffic" $args
+        if [ "$status" -ne 2 ] || [ ! -s "$out/stderr" ]; then
+            echo "# arguments: $args"
+            return 1
+        fi
+    done
+}
+
+# Checks with jq that expression $1 is true of the results.
+holds () {
+    jq -e "$1" "$results" > /dev/null || { echo "# not so: $1"; return 1; }
+}
+
+test_quick_run () {
+    run "$bench" --quick --builddir "$builddir" --config stock \
+        --config kdp-per-port-epoll --output "$results" --logs "$out/logs"
+    [ "$status" -eq 0 ] && [ -s "$results" ] \
+        && grep -q '^Targets:' "$out/stdout"
+}
+
+test_every_frame_missed () {
+    holds '[.runs[].tests[]] | length == 12
+           and all(.missed_equals_sent and .sent == .datapath.missed)'
+}
+
+test_every_frame_accounted_for () {
+    holds '[.runs[].tests[]] | all(.unaccounted == 0 and .duplicates == 0)'
+}
+
+test_all_members () {
+    holds '.runs | all(.found.mode and .sockets.netlink > 0
+                       and .sockets.handlers > 0 and .available)' \
+        && holds '[.runs[].tests | keys] | all(. == ["alone", "each",
+                  "flooded", "idle", "trace_flood", "trace_light"])' \
+        && holds '[.runs[].tests[]] | all(.probe.us.p50 > 0
+                  and (.probe.percentiles | length) == 101
+                  and (.ports | length) == 20 and .cpu_s >= 0)' \
+        && holds '[.runs[].tests | .trace_flood, .trace_light]
+                  | all(.trace.calls_per_upcall > 0)' \
+        && holds '[.runs[] | select(.configuration != "stock").tests[]]
+                  | all(.upcall_show.received > 0)' \
+        && holds '.summary.stock.to_stock.idle_p50_us == 1
+                  and (.targets | length) > 8'
+}
+
+test_idle_port_is_spared () {
+    holds '[.runs[].tests.idle] | all(.ports[0][0] == .probe.sent
+           and .ports[1][0] > 0)'
+}
+
+# The one of this name exists only if the daemon says that it does.
+test_unavailable () {
+    run "$bench" --quick --builddir "$builddir" --sockets-only \
+        --kdp /usr/sbin/ovs-vswitchd --config kdp-per-port-epoll \
+        --config per-handler --output "$out/other.json" --logs "$out/logs"
+    [ "$status" -eq 0 ] \
+        && grep -q '^kdp-per-port-epoll: not available' "$out/stdout" \
+        && jq -e '.summary["per-handler"] | .available
+                  and (.found.mode | contains("per-vport"))' \
+              "$out/other.json" > /dev/null
+}
+
+# Without a daemon there is nothing to measure, which is an error.
+test_dead_daemon () {
+    run "$bench" --quick --builddir "$builddir" --stock /bin/false \
+        --config stock --output "$out/dead.json" --logs "$out/logs"
+    [ "$status" -eq 1 ] && said /bin/false \
+        && jq -e .error "$out/dead.json" > /dev/null
+}
+
+test_plots () {
+    run "$plot" --directory "$out" --name plot "$results"
+    [ "$status" -eq 0 ] && grep -q '</svg>' "$out/plot-latency.svg" \
+        && grep -q '</svg>' "$out/plot-load.svg" \
+        && grep -q 'idle: p50 ms' "$out/plot.inc" || return 1
+    # A summary makes the same plots.
+    cp "$out/plot-latency.svg" "$out/before.svg"
+    run "$plot" --directory "$out" --name plot "$out/plot.json"
+    [ "$status" -eq 0 ] && cmp -s "$out/before.svg" "$out/plot-latency.svg"
+}
+
+tests='help wrong_arguments traffic_arguments quick_run every_frame_missed
+       every_frame_accounted_for all_members idle_port_is_spared unavailable
+       dead_daemon plots'
+
+shift
+# shellcheck disable=SC2086 # Several words.
+[ $# -gt 0 ] || set -- $tests
+echo "1..$#"
+for name; do
+    "test_$name"
+    result "bench: ${name//_/ }" $?
+done
+[ $failures -eq 0 ]

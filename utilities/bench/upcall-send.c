@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "upcall-traffic.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The flood is sent in portions, one each so many nanoseconds. */
+#define TICK_NS INT64_C(1000000)
+
+/* What the flood is behind with (the machine did not run this program) is
+ * made up for, up to so many portions; more would be a load that nobody asked
+ * for.  The rest is reported as not sent. */
+#define MAX_CATCH_UP 20
+
+/* Frames in one system call. */
+#define SEND_BATCH 32
+
+static int64_t
+now_ns(clockid_t clock)
+{
+    struct timespec ts;
+
+    clock_gettime(clock, &ts);
+    return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+static void
+sleep_until(int64_t when)
+{
+    struct timespec ts = {
+        .tv_sec = when / 1000000000,
+        .tv_nsec = when % 1000000000,
+    };
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL)
+           == EINTR) {
+        continue;
+    }
+}
+
+void
+open_sender(struct bench *b)
+{
+    char path[PATH_MAX];
+    int on = 1;
+    int fd;
+
+    snprintf(path, sizeof path, "/run/netns/%s", b->netns);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || setns(fd, CLONE_NEWNET)) {
+        fatal("namespace %s: cannot enter", b->netns);
+    }
+    close(fd);
+
+    b->tx = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (b->tx < 0 || setsockopt(b->tx, SOL_PACKET, PACKET_QDISC_BYPASS, &on,
+                                sizeof on)) {
+        fatal("namespace %s: cannot open a packet socket", b->netns);
+    }
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        char name[IFNAMSIZ];
+
+        snprintf(name, sizeof name, "%s%"PRIu32, b->prefix, i);
+        b->ports[i].ifindex = if_nametoindex(name);
+        if (!b->ports[i].ifindex) {
+            fatal("%s: no such device in namespace %s", name, b->netns);
+        }
+    }
+}
+
+/* Binds this thread to the CPU and lets it run whenever it wants to, without
+ * waiting for its own pages. */
+static void
+get_priority(const struct bench *b)
+{
+    struct sched_param param = { .sched_priority = 1 };
+    cpu_set_t cpus;
+
+    CPU_ZERO(&cpus);
+    CPU_SET(b->cpu, &cpus);
+    if (sched_setaffinity(0, sizeof cpus, &cpus)) {
+        fatal("cannot run on CPU %d", b->cpu);
+    }
+    if (mlockall(MCL_CURRENT | MCL_FUTURE)
+        || sched_setscheduler(0, SCHED_FIFO, &param)) {
+        fatal("cannot get a real-time priority");
+    }
+}
+
+static void
+drop_priority(void)
+{
+    struct sched_param param = { .sched_priority = 0 };
+
+    sched_setscheduler(0, SCHED_OTHER, &param);
+}
+
+/* Fills in 'frame' as the next one to 'port'. */
+static void
+make_frame(struct bench *b, enum kind kind, uint32_t port, int64_t now,
+           struct frame *frame)
+{
+    uint32_t number = htonl(b->number);
+
+    *frame = b->frame;
+    memcpy(&frame->src[2], &number, sizeof number);
+    frame->number = number;
+    frame->port = htonl(port);
+    frame->kind = kind;
+    frame->sent = now;
+    b->number++;
+    b->ports[port].sent++;
+    b->kinds[kind].sent++;
+}
+
+static void
+send_frames(struct bench *b, struct frame frames[], unsigned int n)
+{
+    struct mmsghdr msgs[SEND_BATCH];
+    struct sockaddr_ll to[SEND_BATCH];
+    struct iovec iov[SEND_BATCH];
+    unsigned int done = 0;
+
+    for (unsigned int i = 0; i < n; i++) {
+        to[i] = (struct sockaddr_ll) {
+            .sll_family = AF_PACKET,
+            .sll_ifindex = b->ports[ntohl(frames[i].port)].ifindex,
+            .sll_halen = 6,
+        };
+        iov[i] = (struct iovec) { &frames[i], sizeof frames[i] };
+        msgs[i].msg_hdr = (struct msghdr) {
+            .msg_name = &to[i],
+            .msg_namelen = sizeof to[i],
+            .msg_iov = &iov[i],
+            .msg_iovlen = 1,
+        };
+    }
+    while (done < n) {
+        int sent = sendmmsg(b->tx, msgs + done, n - done, 0);
+
+        if (sent < 0 && errno != EINTR) {
+            fatal("cannot send");
+        }
+        done += sent > 0 ? sent : 0;
+    }
+}
+
+static void
+send_probe(struct bench *b, uint32_t index)
+{
+    struct frame frame;
+    uint32_t port = b->probe_port == EACH_PORT ? index / b->per_port
+                                               : b->probe_port;
+
+    make_frame(b, PROBE, port, now_ns(CLOCK_REALTIME), &frame);
+    send_frames(b, &frame, 1);
+}
+
+static void
+send_flood(struct bench *b, uint64_t n)
+{
+    struct frame frames[SEND_BATCH];
+
+    while (n) {
+        unsigned int batch = n < SEND_BATCH ? n : SEND_BATCH;
+        int64_t now = now_ns(CLOCK_REALTIME);
+
+        for (unsigned int i = 0; i < batch; i++) {
+            if (b->spare && b->flood_next == b->probe_port) {
+                b->flood_next = (b->flood_next + 1) % b->n_ports;
+            }
+            make_frame(b, FLOOD, b->flood_next, now, &frames[i]);
+            b->flood_next = (b->flood_next + 1) % b->n_ports;
+        }
+        send_frames(b, frames, batch);
+        n -= batch;
+    }
+}
+
+/* Sends each frame at its time.  Probes are sent in the middle between two
+ * portions of the flood. */
+static void
+send_schedule(struct bench *b)
+{
+    int64_t start = now_ns(CLOCK_MONOTONIC) + 10 * TICK_NS;
+    int64_t length = b->probe_count * b->interval_ns;
+    int64_t n_ticks = b->flood_rate ? length / TICK_NS : 0;
+    uint64_t flooded = 0, limit;
+    uint32_t probe = 0;
+    int64_t tick = 0;
+
+    limit = (uint64_t) b->flood_rate * TICK_NS / 1000000000 * MAX_CATCH_UP
+            + SEND_BATCH;
+    sleep_until(start);
+    b->begin = now_ns(CLOCK_REALTIME);
+    while (probe < b->probe_count || tick < n_ticks) {
+        int64_t next_probe = probe < b->probe_count
+                             ? start + probe * b->interval_ns + TICK_NS / 2
+                             : INT64_MAX;
+        int64_t next_tick = tick < n_ticks ? start + tick * TICK_NS
+                                           : INT64_MAX;
+        int64_t now;
+
+        sleep_until(next_probe < next_tick ? next_probe : next_tick);
+        now = now_ns(CLOCK_MONOTONIC);
+        if (next_probe < next_tick) {
+            if (now - next_probe > b->max_late) {
+                b->max_late = now - next_probe;
+            }
+            send_probe(b, probe++);
+        } else {
+            uint64_t due;
+
+            /* Late ones are done with all at once. */
+            tick = (now - start) / TICK_NS + 1;
+            if (tick > n_ticks) {
+                tick = n_ticks;
+            }
+            due = (uint64_t) tick * TICK_NS * b->flood_rate / 1000000000
+                  - flooded;
+            if (due > limit) {
+                b->not_sent += due - limit;
+                flooded += due - limit;
+                due = limit;
+            }
+            send_flood(b, due);
+            flooded += due;
+        }
+    }
+    sleep_until(start + length);
+    b->end = now_ns(CLOCK_REALTIME);
+}
+
+static double
+cpu_seconds(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
+           + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* Sends everything. */
+void
+send_all(struct bench *b)
+{
+    double before;
+
+    get_priority(b);
+    before = cpu_seconds();
+    send_schedule(b);
+    b->cpu_s = cpu_seconds() - before;
+    drop_priority();
+}

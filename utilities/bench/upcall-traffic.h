@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Sends frames of which each one is an upcall, and measures how long they take
+ * and how many are lost.
+ *
+ * The devices PREFIX0, PREFIX1, ... in a network namespace are the far ends of
+ * a bridge's ports.  A frame sent into one of them enters the bridge, misses
+ * the datapath's flows because its source address is new, goes to the daemon,
+ * and is sent by it to the bridge's local port, where this program receives
+ * it.  Its latency is the time from just before the system call that sent it
+ * to the time stamp that the kernel gave it at the local port.  Both are times
+ * of the same clock in the same kernel.
+ *
+ * One thread sends everything.  There are two kinds of frames: probes, sent at
+ * a fixed interval to one port (or to each port in turn), which measure, and a
+ * flood, sent at a given rate to all ports in turn, which disturbs.  As one
+ * thread sends both, both enter the datapath on the same CPU.  It runs at a
+ * real-time priority, as traffic from a network card would not wait for the
+ * daemon either.
+ *
+ * Nothing is received while frames are being sent: the socket's buffer is made
+ * large enough for all of them, so the measurement does not take CPU time from
+ * what it measures. */
+
+#ifndef UPCALL_TRAFFIC_H
+#define UPCALL_TRAFFIC_H 1
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* IEEE 802 local experimental Ethertype 1. */
+#define BENCH_ETHERTYPE 0x88b5
+
+#define BENCH_MAGIC 0x6b647062
+
+/* More ports than this do not fit into a datapath (DP_MAX_PORTS). */
+#define MAX_PORTS 65535
+
+/* The port of the probes that stands for each one in turn. */
+#define EACH_PORT UINT32_MAX
+
+enum kind { PROBE, FLOOD, N_KINDS };
+
+struct frame {
+    uint8_t dst[6];
+    uint8_t src[6];
+    uint16_t ethertype;
+    uint32_t magic;
+    uint32_t run;
+    uint32_t number;            /* Of all frames of this run. */
+    uint32_t port;
+    uint8_t kind;               /* enum kind. */
+    int64_t sent;               /* CLOCK_REALTIME, ns. */
+    uint8_t pad[21];
+} __attribute__((packed));
+
+struct port {
+    int ifindex;
+    uint32_t sent;
+    uint32_t received;
+    uint32_t in_window;         /* Received while frames were being sent. */
+    uint32_t probes;            /* Probes received... */
+    double probe_sum;           /* ...and the sum of their latencies, us. */
+};
+
+/* Latencies in microseconds of the frames of one kind. */
+struct samples {
+    double *us;
+    size_t n, allocated;
+    uint32_t sent;
+};
+
+struct bench {
+    /* Options. */
+    const char *local, *netns, *prefix;
+    uint32_t n_ports, run, probe_port, probe_count, per_port, flood_rate;
+    uint32_t settle_ms;
+    int64_t interval_ns;
+    int cpu;
+    bool spare;                 /* The flood spares the probe's port. */
+
+    int rx, tx;
+    struct port *ports;
+    struct samples kinds[N_KINDS];
+    struct frame frame;         /* Template. */
+    uint32_t number;            /* Of the next frame. */
+    uint32_t flood_next;        /* Port of the flood's next frame. */
+    uint8_t *seen;              /* For each number, whether it was received. */
+    uint32_t duplicates;
+    int64_t begin, end;         /* Of sending, CLOCK_REALTIME. */
+    uint64_t not_sent;
+    int64_t max_late;           /* Longest delay of a probe, ns. */
+    double cpu_s;               /* CPU time that sending took. */
+};
+
+/* upcall-traffic.c */
+void fatal(const char *format, ...)
+    __attribute__((noreturn, format(printf, 1, 2)));
+void *allocate(size_t n, size_t size);
+
+/* upcall-send.c */
+void open_sender(struct bench *);
+void send_all(struct bench *);
+
+/* upcall-receive.c */
+void open_receiver(struct bench *);
+void receive_all(struct bench *);
+
+#endif /* upcall-traffic.h */

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the results of bench-upcall come to: medians over the rounds, ratios to
+the stock daemon in the same round, and which targets hold."""
+
+import statistics
+
+STOCK = "stock"
+
+# A daemon that serves a larger share than this of what was offered while it
+# was offered could have served more.
+SATURATED = 0.95
+
+
+def median(values):
+    values = [v for v in values if v is not None]
+    return statistics.median(values) if values else None
+
+
+def ratio(a, b):
+    return a / b if a is not None and b else None
+
+
+def jain(values):
+    """Returns Jain's index of fairness: 1 where all values are the same, 1/n
+    where all but one of them are zero."""
+    square = sum(v * v for v in values)
+    return sum(values) ** 2 / (len(values) * square) if square else None
+
+
+def port_means(test):
+    means = test["port_means_us"]
+    return ((statistics.mean(means), statistics.pstdev(means)) if means
+            else (None, None))
+
+
+def probe_figures(name, test):
+    probe = test["probe"]
+    us = probe.get("us", {})
+    return {f"{name}_loss": 1 - probe["received"] / probe["sent"],
+            **{f"{name}_{k}_us": us.get(k)
+               for k in ("min", "mean", "mdev", "p50", "p99", "max")}}
+
+
+def flood_figures(name, test):
+    """Returns what became of all frames of a flood.  Those that were served
+    later were in a queue when it ended.
+
+    Port 0, which gets the probes, is offered more or less than the others,
+    and so has no part in the index of fairness."""
+    seconds = test["seconds"]
+    served = sum(p[2] for p in test["ports"])
+    others = test["ports"][1:]
+    return {
+        f"{name}_offered_per_s": test["sent"] / seconds,
+        f"{name}_served_per_s": served / seconds,
+        f"{name}_lost": 1 - test["received"] / test["sent"],
+        f"{name}_jain": jain([p[2] for p in others]),
+        f"{name}_jain_all": jain([p[1] for p in others]),
+        f"{name}_cpu_us_per_upcall":
+            test["cpu_s"] * 1e6 / test["received"] if test["received"]
+            else None,
+        f"{name}_sender_cpu": test["send_cpu_s"] / seconds,
+        f"{name}_not_sent": test["not_sent"] / seconds,
+        f"{name}_sleeps_per_upcall":
+            ratio(test["handler_sleeps"], test["received"]),
+    }
+
+
+def trace_figures(name, test):
+    trace = test["trace"]
+    figures = {f"{name}_calls_per_upcall": trace["calls_per_upcall"],
+               f"{name}_wakeups": trace["wakeups"],
+               f"{name}_empty_share": trace["empty_share"]}
+    handlers = test.get("upcall_show", {}).get("handlers", [])
+    wakeups = sum(h.get("wakeups", 0) for h in handlers)
+    if wakeups:
+        figures[f"{name}_own_empty_share"] = sum(
+            h.get("empty_wakeups", 0) for h in handlers) / wakeups
+    return figures
+
+
+def run_figures(run):
+    """Returns the figures of one configuration in one round, by name."""
+    figures = {"sockets": run["sockets"]["netlink"],
+               "descriptors": run["sockets"]["descriptors"],
+               "handlers": run["sockets"]["handlers"],
+               "datapath_ports": run["sockets"]["ports"]}
+    for name, test in run.get("tests", {}).items():
+        if name.startswith("trace_"):
+            figures.update(trace_figures(name, test))
+            continue
+        figures.update(probe_figures(name, test))
+        if name == "each":
+            figures["each_means_us"], figures["each_deviation_us"] = \
+                port_means(test)
+        if name in ("flooded", "idle"):
+            figures.update(flood_figures(name, test))
+    tests = run.get("tests", {}).values()
+    if tests:
+        figures["all_missed"] = all(t["missed_equals_sent"] for t in tests)
+        figures["unaccounted"] = sum(t["unaccounted"] for t in tests)
+    return figures
+
+
+def curves(runs):
+    """Returns the percentiles 0 to 100 of the probes' latencies in each test,
+    each one the median over 'runs'."""
+    tests = {}
+    for run in runs:
+        for name, test in run.get("tests", {}).items():
+            if "percentiles" in test["probe"]:
+                tests.setdefault(name, []).append(test["probe"]["percentiles"])
+    return {name: [round(statistics.median(column), 1)
+                   for column in zip(*rows)]
+            for name, rows in tests.items() if not name.startswith("trace_")}
+
+
+def summarize(results):
+    """Returns, for each configuration, whether it was available, the medians
+    of its figures, the medians of their ratios to those of stock in the same
+    round, and curves of latencies."""
+    by_round = {}
+    summary = {}
+    for run in results["runs"]:
+        entry = summary.setdefault(run["configuration"], {
+            "available": run["available"], "found": run["found"]})
+        if run["available"]:
+            by_round[run["round"], run["configuration"]] = run_figures(run)
+        else:
+            entry["reason"] = run["reason"]
+    for name, entry in summary.items():
+        rounds = {r: f for (r, c), f in by_round.items() if c == name}
+        keys = {k for f in rounds.values() for k in f}
+        entry["rounds"] = len(rounds)
+        entry["curves"] = curves(run for run in results["runs"]
+                                 if run["configuration"] == name)
+        entry["median"] = {}
+        entry["to_stock"] = {}
+        for key in sorted(keys):
+            values = [f.get(key) for f in rounds.values()]
+            if key == "all_missed":
+                entry["median"][key] = all(v is not False for v in values)
+                continue
+            entry["median"][key] = median(values)
+            entry["to_stock"][key] = median(
+                ratio(f.get(key), by_round.get((r, STOCK), {}).get(key))
+                for r, f in rounds.items())
+    return summary
+
+
+# Targets: name, what it is about, the value from medians and ratios, the
+# limit, and whether the value has to stay below it.  A value of None was
+# not measured.
+def socket_limit(median):
+    return median["datapath_ports"] + median["handlers"] + 8
+
+
+TARGETS = [
+    ("sockets", "netlink sockets", lambda m, r: m.get("sockets"),
+     socket_limit, "<="),
+    ("alone_mean", "alone: mean latency, to stock",
+     lambda m, r: r.get("alone_mean_us"), 1.05, "<="),
+    ("each_deviation", "each: deviation of the ports' means, to stock",
+     lambda m, r: r.get("each_deviation_us"), 1.0, "<="),
+    ("idle_loss", "idle: probes lost", lambda m, r: m.get("idle_loss"),
+     0.0, "<="),
+    ("idle_p50", "idle: median latency, to stock",
+     lambda m, r: r.get("idle_p50_us"), 0.05, "<="),
+    ("idle_p99", "idle: 99th percentile, to stock",
+     lambda m, r: r.get("idle_p99_us"), 0.05, "<="),
+    ("flooded_jain", "flooded: Jain index of received per port",
+     lambda m, r: m.get("flooded_jain"), 0.95, ">="),
+    ("flooded_served", "flooded: upcalls served, to stock",
+     lambda m, r: r.get("flooded_served_per_s"), 1.0, ">="),
+    ("saturation_served", "flooded: upcalls served a second, to stock",
+     lambda m, r: r.get("flooded_served_per_s"), 1.2, ">="),
+    ("calls_per_upcall", "flooded: receiving system calls for an upcall",
+     lambda m, r: m.get("trace_flood_calls_per_upcall"), 0.15, "<="),
+    ("empty_flood", "flooded: share of empty wake-ups",
+     lambda m, r: m.get("trace_flood_empty_share"), 0.05, "<="),
+    ("empty_light", "light load: share of empty wake-ups",
+     lambda m, r: m.get("trace_light_empty_share"), 0.05, "<="),
+]
+
+
+def not_saturated(results):
+    """Returns the configurations that could have served more than the flood:
+    how much more they serve than others was not measured."""
+    names = []
+    for name, entry in results["summary"].items():
+        share = ratio(entry["median"].get("flooded_served_per_s"),
+                      entry["median"].get("flooded_offered_per_s"))
+        if share is not None and share > SATURATED:
+            names.append(name)
+    return names
+
+
+def targets(results):
+    """Returns for each configuration of ours which targets hold."""
+    found = []
+    for name, entry in results["summary"].items():
+        if not name.startswith("kdp-") or not entry["available"]:
+            continue
+        for key, what, value_of, limit, sense in TARGETS:
+            value = value_of(entry["median"], entry["to_stock"])
+            if callable(limit):
+                limit = limit(entry["median"])
+            if value is None:
+                continue
+            holds = value <= limit if sense == "<=" else value >= limit
+            found.append({"configuration": name, "target": key, "what": what,
+                          "value": value, "sense": sense, "limit": limit,
+                          "holds": holds})
+    return found
+
+
+# Rows of the table: text, name of the figure, divisor, decimals.
+ROWS = [
+    ("rounds", None, 1, 0),
+    ("netlink sockets", "sockets", 1, 0),
+    ("handler threads", "handlers", 1, 0),
+    ("alone: min us", "alone_min_us", 1, 0),
+    ("alone: mean us", "alone_mean_us", 1, 0),
+    ("alone: p50 us", "alone_p50_us", 1, 0),
+    ("alone: p99 us", "alone_p99_us", 1, 0),
+    ("each: mean of means us", "each_means_us", 1, 0),
+    ("each: deviation of means us", "each_deviation_us", 1, 1),
+    ("flooded: probes lost %", "flooded_loss", .01, 1),
+    ("flooded: p50 ms", "flooded_p50_us", 1000, 2),
+    ("flooded: p99 ms", "flooded_p99_us", 1000, 2),
+    ("flooded: offered/s", "flooded_offered_per_s", 1, 0),
+    ("flooded: CPU share of sender %", "flooded_sender_cpu", .01, 0),
+    ("flooded: served/s", "flooded_served_per_s", 1, 0),
+    ("flooded: all lost %", "flooded_lost", .01, 1),
+    ("flooded: Jain index", "flooded_jain", 1, 3),
+    ("flooded: CPU us/upcall", "flooded_cpu_us_per_upcall", 1, 0),
+    ("flooded: sleeps/upcall", "flooded_sleeps_per_upcall", 1, 3),
+    ("idle: probes lost %", "idle_loss", .01, 1),
+    ("idle: p50 ms", "idle_p50_us", 1000, 2),
+    ("idle: p99 ms", "idle_p99_us", 1000, 2),
+    ("idle: served/s", "idle_served_per_s", 1, 0),
+    ("flood: receive calls/upcall", "trace_flood_calls_per_upcall", 1, 3),
+    ("flood: empty wake-ups %", "trace_flood_empty_share", .01, 1),
+    ("light: receive calls/upcall", "trace_light_calls_per_upcall", 1, 3),
+    ("light: empty wake-ups %", "trace_light_empty_share", .01, 1),
+    ("sent, not received or lost", "unaccounted", 1, 0),
+]
+
+
+def cell(entry, key, divisor, decimals):
+    value = entry["rounds"] if key is None else entry["median"].get(key)
+    return "-" if value is None else f"{value / divisor:,.{decimals}f}"
+
+
+def table(results):
+    """Returns the rows of the table, the first one being the head."""
+    available = {name: entry for name, entry in results["summary"].items()
+                 if entry["available"]}
+    rows = [["", *available]]
+    for text, key, divisor, decimals in ROWS:
+        cells = [cell(e, key, divisor, decimals) for e in available.values()]
+        if any(c != "-" for c in cells):
+            rows.append([text, *cells])
+    return rows
+
+
+def text(results):
+    """Returns the table and the targets for a terminal."""
+    rows = table(results)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [f"{row[0]:<{widths[0]}}  " + "  ".join(
+        f"{c:>{w}}" for c, w in zip(row[1:], widths[1:])) for row in rows]
+    for name, entry in results["summary"].items():
+        if not entry["available"]:
+            lines.append(f"{name}: not available: {entry['reason']}")
+        elif not entry["median"].get("all_missed", True):
+            lines.append(f"{name}: not every frame was an upcall")
+    for name in not_saturated(results):
+        lines.append(f"{name}: the flood was not more than it serves, --flood "
+                     "was too low")
+    if results["targets"]:
+        lines += ["", "Targets:"]
+    for t in results["targets"]:
+        lines.append(f"  {'holds ' if t['holds'] else 'MISSED'}  "
+                     f"{t['configuration']:<22} {t['what']:<48} "
+                     f"{t['value']:9.3f} {t['sense']} {t['limit']:g}")
+    return "\n".join(lines)

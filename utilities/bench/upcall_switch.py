@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Open vSwitch in the guest: the devices, the database, and one daemon after
+the other.
+
+Ports are veths p0, p1, ... of bridge br0, whose far ends f0, f1, ... are in
+one namespace.  They are made once, and are in the database before a daemon
+starts, so every daemon finds the same ports.
+"""
+
+import glob
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+
+BRIDGE = "br0"
+NAMESPACE = "gen"
+RUN_DIR = "/run/openvswitch"
+DB = "/etc/openvswitch/bench.db"
+
+# Stock Open vSwitch 3.1 finds no processors, and starts no handlers, while the
+# machine is up for less than 10 s.
+MIN_UPTIME = 11
+
+# Ports that are added to the database in one transaction: the command line of
+# one for all of them would become too long.
+PORTS_PER_TRANSACTION = 500
+
+# A daemon is idle that takes at most this share of a CPU for so many seconds.
+# All of ports it asks the kernel every five seconds.
+IDLE_SHARE, IDLE_SECONDS = 0.05, 3
+
+# <linux/socket.h>; Python does not know it.
+SO_TIMESTAMPNS = 35
+
+
+class BenchError(Exception):
+    """Why nothing could be measured."""
+
+
+def say(text):
+    print(f"bench-upcall: {text}", file=sys.stderr, flush=True)
+
+
+def run(*argv, stdin=None, check=True, timeout=600):
+    """Runs a command and returns what it wrote."""
+    try:
+        result = subprocess.run(
+            argv, input=stdin, text=True, timeout=timeout,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=None if stdin is not None else subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"{' '.join(argv[:6])}: no end within {timeout} s")
+    except OSError as e:
+        raise BenchError(f"{argv[0]}: {e.strerror}")
+    if result.returncode:
+        if check:
+            raise BenchError(f"{' '.join(argv[:6])}: status "
+                             f"{result.returncode}: {result.stderr.strip()}")
+        return None
+    return result.stdout
+
+
+def appctl(*argv, check=True):
+    return run("ovs-appctl", "--timeout=300", *argv, check=check)
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+class Network:
+    """The devices, without anything that would send by itself."""
+
+    def __init__(self, p):
+        self.n = p["ports"]
+        self.stamps = None
+
+    def make(self):
+        started = time.monotonic()
+        for module in "openvswitch", "veth":
+            run("modprobe", module)
+        run("ip", "netns", "add", NAMESPACE)
+        for prefix in [], ["ip", "netns", "exec", NAMESPACE]:
+            run(*prefix, "sysctl", "-q", "-w",
+                "net.ipv6.conf.all.disable_ipv6=1",
+                "net.ipv6.conf.default.disable_ipv6=1")
+        ports = range(self.n)
+        run("ip", "-batch", "-", stdin="".join(
+            f"link add p{i} type veth peer name f{i} netns {NAMESPACE}\n"
+            for i in ports))
+        say(f"{self.n} pairs of devices in {time.monotonic() - started:.0f} s")
+        run("ip", "-batch", "-",
+            stdin="".join(f"link set p{i} up\n" for i in ports))
+        run("ip", "-n", NAMESPACE, "-batch", "-",
+            stdin="".join(f"link set f{i} up\n" for i in ports))
+        say(f"they are up after {time.monotonic() - started:.0f} s")
+        # The kernel begins to stamp packets some time after the first socket
+        # asked for it; this one asks all the time.
+        self.stamps = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.stamps.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+
+    def close(self):
+        self.stamps.close()
+
+
+class Switch:
+    def __init__(self, p):
+        self.p = p
+        self.pid = None
+        self.log = None
+
+    # Starting and stopping.
+
+    def start_database(self):
+        while float(read("/proc/uptime").split()[0]) < MIN_UPTIME:
+            time.sleep(0.5)
+        started = time.monotonic()
+        run("ovsdb-tool", "create", DB,
+            "/usr/share/openvswitch/vswitch.ovsschema")
+        run("ovsdb-server", DB, "--detach", "--no-chdir", "--pidfile",
+            "-vconsole:off", "--log-file",
+            f"--remote=punix:{RUN_DIR}/db.sock")
+        # One flow in the datapath, which stays: see every_frame_an_upcall().
+        self.vsctl("init", "--", "set", "Open_vSwitch", ".",
+                   "other_config:flow-limit=1",
+                   "other_config:max-idle=100000000",
+                   f"other_config:n-handler-threads={self.p['handlers']}")
+        self.vsctl("add-br", BRIDGE, "--", "set", "Bridge", BRIDGE,
+                   "fail-mode=secure", "other_config:disable-in-band=true")
+        for first in range(0, self.p["ports"], PORTS_PER_TRANSACTION):
+            argv = []
+            for i in range(first, min(self.p["ports"],
+                                      first + PORTS_PER_TRANSACTION)):
+                argv += ["--", "add-port", BRIDGE, f"p{i}"]
+            self.vsctl(*argv[1:])
+        say(f"ports in the database in {time.monotonic() - started:.0f} s")
+
+    @staticmethod
+    def vsctl(*argv):
+        return run("ovs-vsctl", "--no-wait", *argv)
+
+    def start(self, configuration):
+        """Starts the daemon of 'configuration' and waits until all ports are
+        there."""
+        for key in "upcall-dispatch", "upcall-engine":
+            value = configuration["other_config"].get(key)
+            if value:
+                self.vsctl("set", "Open_vSwitch", ".",
+                           f"other_config:{key}={value}")
+            else:
+                self.vsctl("remove", "Open_vSwitch", ".", "other_config", key)
+        self.log = os.path.join(os.environ["GUEST_LOGS"],
+                                f"daemon-{configuration['name']}.log")
+        environment = configuration["environment"]
+        limit = self.p["open_files"]
+        run(*(["prlimit", f"--nofile={limit}:{limit}"] if limit else []),
+            "env", *(f"{k}={v}" for k, v in environment.items()),
+            configuration["program"], "--detach", "--no-chdir", "--pidfile",
+            "-vconsole:off", f"--log-file={self.log}")
+        self.pid = int(read(f"{RUN_DIR}/ovs-vswitchd.pid"))
+        self.wait_until(self.all_ports, "the ports of the datapath")
+        run("ip", "link", "set", BRIDGE, "up")
+        self.wait_until_idle()
+
+    def wait_until_idle(self):
+        """Waits until the daemon has done what new ports make it do."""
+        end = time.monotonic() + 300
+        used = self.cpu_seconds()
+        while True:
+            time.sleep(IDLE_SECONDS)
+            before, used = used, self.cpu_seconds()
+            if used - before <= IDLE_SHARE * IDLE_SECONDS:
+                return
+            if time.monotonic() > end:
+                raise BenchError("in vain waited 300 s for an idle daemon")
+
+    def all_ports(self):
+        # Besides the ports, the datapath's own device and the bridge.
+        return self.datapath()["ports"] == self.p["ports"] + 2
+
+    def stop(self):
+        """Ends the daemon and removes its datapath."""
+        if not self.pid:
+            return
+        if self.alive():
+            appctl("exit", "--cleanup")
+            self.wait_until(lambda: not self.alive(), "the daemon's end")
+        self.pid = None
+
+    def alive(self):
+        return os.path.exists(f"/proc/{self.pid}")
+
+    def wait_until(self, condition, what, patience=300):
+        end = time.monotonic() + patience
+        while not condition():
+            if time.monotonic() > end:
+                raise BenchError(f"in vain waited {patience} s for {what}")
+            time.sleep(0.1)
+
+    # What the daemon is.
+
+    def identify(self, configuration):
+        """Returns which dispatch mode and engine are in use, and whether
+        these are those of 'configuration'."""
+        mode = appctl("dpif-netlink/dispatch-mode", check=False) or ""
+        mode = mode.strip()
+        show = self.upcall_show() or [{}]
+        found = {"mode": mode, "dispatch": show[0].get("dispatch"),
+                 "engine": show[0].get("engine")}
+        expected = configuration["expected"]
+        reason = None
+        if expected["mode"] not in mode:
+            reason = f"dispatch mode is \"{mode}\""
+        for key in "dispatch", "engine":
+            # A daemon that does not say has the only one there was before
+            # there was a choice.
+            value = found[key] or configuration["unsaid"][key]
+            if expected[key] != value and reason is None:
+                reason = f"{key} is \"{value}\""
+        return {"found": found, "available": reason is None,
+                **({"reason": reason} if reason else {})}
+
+    def every_frame_an_upcall(self):
+        """Makes a frame from a new source address an upcall that adds no
+        flow, once the datapath has one flow."""
+        run("ovs-ofctl", "--timeout=60", "add-flow", BRIDGE, "actions=LOCAL")
+        appctl("upcall/disable-megaflows")
+        appctl("upcall/set-flow-limit", "1")
+
+    # Counters.
+
+    def datapath(self):
+        """Returns counters of the datapath.  ovs-dpctl would change its
+        dispatch mode."""
+        text = appctl("dpctl/show", "system@ovs-system", check=False) or ""
+        lookups = re.search(r"lookups: hit:(\d+) missed:(\d+) lost:(\d+)",
+                            text)
+        flows = re.search(r"flows: (\d+)", text)
+        if not lookups or not flows:
+            if not self.alive():
+                raise BenchError(f"the daemon died, see {self.log}")
+            return {"ports": 0, "flows": 0}
+        return {"hit": int(lookups[1]), "missed": int(lookups[2]),
+                "lost": int(lookups[3]), "flows": int(flows[1]),
+                "ports": len(re.findall(r"^\s*port \d+:", text, re.M))}
+
+    def upcall_show(self):
+        """Returns what our daemon says of its channels, None for stock."""
+        text = appctl("upcall/show", "--format", "json", check=False)
+        try:
+            return json.loads(text) if text else None
+        except ValueError:
+            return None
+
+    def cpu_seconds(self):
+        # The name, in parentheses, may contain spaces.
+        fields = read(f"/proc/{self.pid}/stat").rpartition(")")[2].split()
+        return ((int(fields[11]) + int(fields[12]))
+                / os.sysconf("SC_CLK_TCK"))
+
+    def handlers(self):
+        """Returns the thread ids of the handlers."""
+        return [int(path.split("/")[4])
+                for path in glob.glob(f"/proc/{self.pid}/task/*/comm")
+                if read(path).startswith("handler")]
+
+    def handler_sleeps(self):
+        return sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)",
+                                 read(f"/proc/{self.pid}/task/{tid}/status"),
+                                 re.M)[1]) for tid in self.handlers())
+
+    def sockets(self):
+        inodes = set()
+        fds = os.listdir(f"/proc/{self.pid}/fd")
+        for fd in fds:
+            try:
+                link = os.readlink(f"/proc/{self.pid}/fd/{fd}")
+            except FileNotFoundError:
+                continue
+            match = re.fullmatch(r"socket:\[(\d+)\]", link)
+            if match:
+                inodes.add(match[1])
+        with open("/proc/net/netlink") as f:
+            netlink = sum(line.split()[9] in inodes for line in f)
+        # The datapath has ports besides ours: its own device and the bridge.
+        return {"netlink": netlink, "descriptors": len(fds),
+                "ports": self.datapath()["ports"],
+                "handlers": len(self.handlers())}
+
+    def traffic(self, *args):
+        p = self.p
+        text = run(p["traffic"], f"--local={BRIDGE}", f"--netns={NAMESPACE}",
+                   f"--ports={p['ports']}", f"--cpu={p['send_cpu']}",
+                   f"--settle={p['settle_ms']}", *args)
+        return json.loads(text)
