@@ -29,6 +29,11 @@ COVERAGE_DEFINE(upcall_overrun);
  * turn. */
 #define UPCALL_READS (DIV_ROUND_UP(UPCALL_BATCH, UPCALL_QUANTUM) + 1)
 
+/* How often a handler asks for events at the begin of a batch as long as all
+ * that it gets are of channels for the run queue.  A bound, so that a crowd of
+ * them keeps none from its work for long. */
+#define UPCALL_LOOKS 8
+
 /* A channel with a standing backlog has its backlog measured in one of this
  * many turns, so that it costs few system calls. */
 #define UPCALL_SAMPLE_TURNS 16
@@ -48,6 +53,8 @@ struct upcall_handler {
 
     /* Channels that the handler owns.  Each entry is a reference. */
     struct upcall_fifo sparse;  /* Readable, with credit. */
+    struct upcall_fifo rest;    /* Likewise, but they have had a part of their
+                                 * turn: the batch was full. */
     struct upcall_fifo served;  /* Empty; kept until the batch is over. */
     struct upcall_fifo spent;   /* Readable, without credit; likewise. */
 
@@ -57,6 +64,8 @@ struct upcall_handler {
     size_t share;               /* Channels to take from the run queue yet. */
     unsigned int n_handed;      /* Upcalls handed out. */
     unsigned int n_msgs;        /* Messages received. */
+    unsigned int n_sparse;      /* Of these, from sparse channels that had no
+                                 * more. */
     unsigned int next_msg;      /* First one not looked at. */
     unsigned int n_turns;       /* Turns used up, for sampling. */
     struct upcall_rx rx[UPCALL_BATCH];
@@ -108,6 +117,7 @@ upcall_handler_create(struct upcall_table *table, uint32_t index,
     handler->generation = generation;
     handler->token = upcall_token(generation, index);
     upcall_fifo_init(&handler->sparse);
+    upcall_fifo_init(&handler->rest);
     upcall_fifo_init(&handler->served);
     upcall_fifo_init(&handler->spent);
     atomic_init(&handler->wakeups, 0);
@@ -142,6 +152,7 @@ upcall_handler_unref(struct upcall_handler *handler)
 {
     if (handler && upcall_refcount_unref(&handler->refcount)) {
         fifo_destroy(&handler->sparse);
+        fifo_destroy(&handler->rest);
         fifo_destroy(&handler->served);
         fifo_destroy(&handler->spent);
         upcall_handler_unref(handler->predecessor);
@@ -241,6 +252,7 @@ upcall_handler_abandon(struct upcall_handler *handler)
         handler->predecessor = NULL;
     }
     while ((channel = upcall_fifo_pop(&handler->sparse))
+           || (channel = upcall_fifo_pop(&handler->rest))
            || (channel = upcall_fifo_pop(&handler->served))
            || (channel = upcall_fifo_pop(&handler->spent))) {
         upcall_handler_let_go(handler, channel);
@@ -279,7 +291,8 @@ upcall_handler_activate(struct upcall_handler *handler,
     struct upcall_sched *sched = handler->sched;
 
     if (upcall_turn_activate(&channel->turn, upcall_sched_pushed(sched),
-                             upcall_sched_popped(sched))) {
+                             upcall_sched_popped(sched),
+                             upcall_sched_lulls(sched))) {
         upcall_fifo_push(&handler->sparse, channel);
     } else {
         upcall_handler_enqueue(handler, channel);
@@ -325,14 +338,22 @@ upcall_handler_begin_batch(struct upcall_handler *handler)
 {
     handler->in_batch = true;
     handler->n_handed = 0;
-    handler->n_msgs = handler->next_msg = 0;
+    handler->n_msgs = handler->next_msg = handler->n_sparse = 0;
     handler->engine->class->begin(handler->engine);
 
     upcall_handler_release(handler);
-    if (!handler->events.n_channels) {
-        upcall_sched_poll(handler->sched, &handler->events);
+    for (int i = 0; i < UPCALL_LOOKS; i++) {
+        bool more;
+
+        if (!handler->events.n_channels) {
+            upcall_sched_poll(handler->sched, &handler->events);
+        }
+        more = handler->events.n_channels == UPCALL_EVENTS;
+        upcall_handler_take(handler, &handler->events);
+        if (!more || !upcall_fifo_is_empty(&handler->sparse)) {
+            break;
+        }
     }
-    upcall_handler_take(handler, &handler->events);
     handler->share = upcall_sched_share(handler->sched);
 }
 
@@ -372,45 +393,82 @@ upcall_handler_pop(struct upcall_handler *handler)
     return NULL;
 }
 
-/* Chooses the channel to read next, with room for '*max' upcalls, and makes
- * '*max' how many to ask for.  Returns NULL if there is nothing to read, or if
- * that depends on how much the reads chosen before take; 'first' says that
- * there are none. */
-static struct upcall_channel *
-upcall_handler_next(struct upcall_handler *handler, bool first,
-                    unsigned int *max)
+/* A read to be made. */
+struct choice {
+    struct upcall_channel *channel;
+    bool sparse;                /* It is one of the sparse ones. */
+    unsigned int max;           /* Upcalls to ask for. */
+};
+
+/* Room for upcalls of channels that are not sparse, when 'n_asked' are asked
+ * for already.  What sparse ones sent does not wait for a full batch of others:
+ * all of a batch are processed together. */
+static unsigned int
+upcall_handler_room(const struct upcall_handler *handler, bool crowded,
+                    unsigned int n_asked)
+{
+    unsigned int limit = UPCALL_BATCH;
+
+    if (crowded && handler->n_sparse) {
+        limit = MIN(limit, handler->n_sparse + UPCALL_QUANTUM);
+    }
+    return limit - MIN(limit, handler->n_msgs + n_asked);
+}
+
+/* Chooses the channel to read next, when 'n_asked' upcalls are asked for
+ * already, by '*last' and others before it (a null pointer if there are none).
+ * Returns false if there is nothing to read, or if that depends on how much
+ * the reads chosen before take. */
+static bool
+upcall_handler_next(struct upcall_handler *handler, unsigned int n_asked,
+                    const struct choice *last, struct choice *choice)
 {
     bool crowded = upcall_sched_n_queued(handler->sched) > 0;
+    bool others = ((crowded && handler->share)
+                   || !upcall_fifo_is_empty(&handler->rest));
+    unsigned int free = UPCALL_BATCH - handler->n_msgs;
+    unsigned int room = upcall_handler_room(handler, crowded, n_asked);
     struct upcall_channel *channel = NULL;
 
+    choice->sparse = false;
     if (!upcall_fifo_is_empty(&handler->sparse)) {
-        /* What sparse channels leave to the run queue. */
-        unsigned int left = crowded && handler->share ? UPCALL_QUANTUM : 0;
+        /* What sparse channels leave to others. */
+        unsigned int left = others ? UPCALL_QUANTUM : 0;
 
-        if (*max > left) {
-            *max -= left;
+        if (free > n_asked + left) {
+            room = free - n_asked - left;
+            choice->sparse = true;
             channel = upcall_fifo_pop(&handler->sparse);
-        } else if (!first && UPCALL_BATCH - handler->n_msgs > left) {
-            return NULL;
+        } else if (last && free > left) {
+            return false;
         }
     }
-    if (!channel) {
-        channel = upcall_handler_pop(handler);
+    if (!channel && last && last->sparse && crowded) {
+        return false;
     }
-    if (!channel) {
-        channel = upcall_fifo_pop(&handler->sparse);
-    }
-    if (!channel && first && !crowded) {
-        channel = upcall_fifo_pop(&handler->spent);
-        if (channel) {
-            upcall_turn_begin(&channel->turn,
-                              upcall_sched_pushed(handler->sched));
+    if (!channel && room) {
+        channel = upcall_fifo_pop(&handler->rest);
+        if (!channel) {
+            channel = upcall_handler_pop(handler);
+        }
+        if (!channel) {
+            choice->sparse = true;
+            channel = upcall_fifo_pop(&handler->sparse);
+        }
+        if (!channel && !last && !crowded) {
+            choice->sparse = false;
+            channel = upcall_fifo_pop(&handler->spent);
+            if (channel) {
+                upcall_turn_begin(&channel->turn,
+                                  upcall_sched_pushed(handler->sched));
+            }
         }
     }
+    choice->channel = channel;
     if (channel) {
-        *max = MIN(*max, upcall_turn_allowance(&channel->turn));
+        choice->max = MIN(room, upcall_turn_allowance(&channel->turn));
     }
-    return channel;
+    return channel != NULL;
 }
 
 /* Says in 's' which channel it is, what it lost and what can be done.  The rate
@@ -459,14 +517,15 @@ upcall_handler_report_overrun(struct upcall_channel *channel,
     }
 }
 
-/* Accounts for what 'read' took from 'channel', whose messages begin at
- * 'n_msgs', and puts the channel on the list where it belongs now. */
+/* Accounts for what 'read' took as chosen, messages that begin at 'n_msgs', and
+ * puts the channel on the list where it belongs now. */
 static void
 upcall_handler_account(struct upcall_handler *handler,
-                       struct upcall_channel *channel,
+                       const struct choice *choice,
                        const struct upcall_read *read, const char *dp_name)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    struct upcall_channel *channel = choice->channel;
     uint32_t home = handler->index + 1;
     size_t n_bytes = 0;
     uint32_t last;
@@ -475,6 +534,7 @@ upcall_handler_account(struct upcall_handler *handler,
         n_bytes += handler->rx[handler->n_msgs].len;
         handler->channels[handler->n_msgs++] = channel;
     }
+    handler->n_sparse += choice->sparse && read->empty ? read->n : 0;
     upcall_count(&channel->received, read->n);
     upcall_turn_spend(&channel->turn, read->n, n_bytes);
     UPCALL_PROBE_RECEIVE(channel->port_no, read->n, n_bytes, read->empty);
@@ -499,7 +559,7 @@ upcall_handler_account(struct upcall_handler *handler,
     if (read->empty || read->error) {
         upcall_fifo_push(&handler->served, channel);
     } else if (upcall_turn_has_credit(&channel->turn)) {
-        upcall_fifo_push(&handler->sparse, channel);
+        upcall_fifo_push(&handler->rest, channel);
     } else {
         if (handler->n_turns++ % UPCALL_SAMPLE_TURNS == 0) {
             upcall_channel_sample_backlog(channel);
@@ -513,31 +573,29 @@ upcall_handler_account(struct upcall_handler *handler,
 static bool
 upcall_handler_serve(struct upcall_handler *handler, const char *dp_name)
 {
-    unsigned int room = UPCALL_BATCH - handler->n_msgs;
-    struct upcall_channel *channels[UPCALL_READS];
+    struct choice choices[UPCALL_READS];
     struct upcall_read reads[UPCALL_READS];
+    unsigned int n_asked = 0;
     bool seen_dead = false;
     size_t n = 0;
 
-    while (n < UPCALL_READS && room) {
-        unsigned int max = room;
-        struct upcall_channel *channel = upcall_handler_next(handler, !n,
-                                                             &max);
+    while (n < UPCALL_READS && handler->n_msgs + n_asked < UPCALL_BATCH) {
+        struct choice *choice = &choices[n];
 
-        if (!channel) {
+        if (!upcall_handler_next(handler, n_asked, n ? &choices[n - 1] : NULL,
+                                 choice)) {
             break;
-        } else if (upcall_channel_is_dead(channel)) {
+        } else if (upcall_channel_is_dead(choice->channel)) {
             /* Dropped at the start of the next batch: messages of this one may
              * still refer to it. */
-            upcall_fifo_push(&handler->served, channel);
+            upcall_fifo_push(&handler->served, choice->channel);
             seen_dead = true;
             continue;
         }
-        channels[n] = channel;
         reads[n++] = (struct upcall_read) {
-            .fd = upcall_channel_fd(channel), .max = max,
+            .fd = upcall_channel_fd(choice->channel), .max = choice->max,
         };
-        room -= max;
+        n_asked += choice->max;
     }
     if (!n) {
         return seen_dead;
@@ -547,7 +605,7 @@ upcall_handler_serve(struct upcall_handler *handler, const char *dp_name)
                  handler->engine->class->read(handler->engine, reads, n,
                                               &handler->rx[handler->n_msgs]));
     for (size_t i = 0; i < n; i++) {
-        upcall_handler_account(handler, channels[i], &reads[i], dp_name);
+        upcall_handler_account(handler, &choices[i], &reads[i], dp_name);
     }
     return true;
 }
@@ -623,6 +681,7 @@ upcall_handler_is_ready(const struct upcall_handler *handler)
     return (handler->in_batch || handler->predecessor
             || handler->events.n_channels
             || !upcall_fifo_is_empty(&handler->sparse)
+            || !upcall_fifo_is_empty(&handler->rest)
             || !upcall_fifo_is_empty(&handler->served)
             || !upcall_fifo_is_empty(&handler->spent)
             || upcall_sched_n_queued(handler->sched));

@@ -36,6 +36,7 @@ struct upcall_sched {
     /* On cache lines of their own: written by everybody. */
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         atomic_uint32_t n_sleepers;
+        atomic_uint32_t lulls;
     );
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         struct ovs_mutex mutex;
@@ -88,6 +89,7 @@ upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
         sched->watches[i].fd = -1;
     }
     atomic_init(&sched->n_sleepers, 0);
+    atomic_init(&sched->lulls, 1);
     ovs_mutex_init(&sched->mutex);
     upcall_fifo_init(&sched->queue);
     atomic_init(&sched->pushed, 0);
@@ -330,6 +332,11 @@ upcall_sched_get_events(struct upcall_sched *sched,
             events->channels[events->n_channels++] = data;
         }
     }
+    if (n < UPCALL_EVENTS) {
+        uint32_t orig;
+
+        atomic_add_relaxed(&sched->lulls, 1, &orig);
+    }
 }
 
 int
@@ -448,6 +455,15 @@ upcall_sched_share(const struct upcall_sched *sched)
 {
     return DIV_ROUND_UP(upcall_sched_n_queued(sched),
                         upcall_sched_n_sleepers(sched) + 1);
+}
+
+uint32_t
+upcall_sched_lulls(const struct upcall_sched *sched)
+{
+    uint32_t lulls;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &sched->lulls), &lulls);
+    return lulls;
 }
 
 uint64_t

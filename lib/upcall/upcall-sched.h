@@ -149,6 +149,9 @@ size_t upcall_sched_share(const struct upcall_sched *);
 uint64_t upcall_sched_pushed(const struct upcall_sched *);
 uint64_t upcall_sched_popped(const struct upcall_sched *);
 
+/* Times that a handler found that it had all events there were, plus 1. */
+uint32_t upcall_sched_lulls(const struct upcall_sched *);
+
 /* What an event of a channel carries, and what it says. */
 uint64_t upcall_event_data(const struct upcall_channel *);
 static inline uint32_t

@@ -22,6 +22,13 @@
  * it spreads its packets, and a port that sends more gets no more than a
  * quantum per round by going empty in between.
  *
+ * When so many channels become readable that the handlers do not get round to
+ * all of them, each is quiet in this sense, with a few upcalls, and the really
+ * quiet ones among them wait behind the rest.  So a channel is served before
+ * the run queue once until there is a lull, a moment in which no channel waits
+ * to be looked at; after that it goes to the run queue until the next lull, as
+ * RFC 8290 keeps a queue among the old ones.
+ *
  * Rounds are told by the run queue's count of channels put in ("pushed") and
  * taken out ("popped") so far: a round that begins now ends when "popped"
  * reaches the present "pushed".
@@ -60,6 +67,7 @@ struct upcall_turn {
     atomic_int32_t bytes;       /* Likewise; below 0 if overdrawn. */
     atomic_uint32_t mean_bytes; /* Size of an upcall in the last read. */
     atomic_uint64_t round_end;  /* Value of "popped" that ends the round. */
+    atomic_uint32_t lull;       /* Lulls before it became readable. */
 };
 
 static inline void
@@ -69,6 +77,7 @@ upcall_turn_init(struct upcall_turn *turn)
     atomic_init(&turn->bytes, 0);
     atomic_init(&turn->mean_bytes, 0);
     atomic_init(&turn->round_end, 0);
+    atomic_init(&turn->lull, 0);
 }
 
 static inline bool
@@ -96,20 +105,25 @@ upcall_turn_begin(struct upcall_turn *turn, uint64_t pushed)
     return upcall_turn_has_credit(turn);
 }
 
-/* To be called when an empty channel becomes readable.  Returns true if it may
- * be served before the run queue. */
+/* To be called when an empty channel becomes readable, after 'lull' lulls, at
+ * least 1.  Returns true if it may be served before the run queue. */
 static inline bool
 upcall_turn_activate(struct upcall_turn *turn, uint64_t pushed,
-                     uint64_t popped)
+                     uint64_t popped, uint32_t lull)
 {
     uint64_t round_end;
+    uint32_t last;
+    bool credit;
 
     atomic_read_relaxed(&turn->round_end, &round_end);
+    atomic_read_relaxed(&turn->lull, &last);
+    atomic_store_relaxed(&turn->lull, lull);
 
     /* A difference, because another set of handlers counts anew. */
-    return (popped - round_end < UINT64_MAX / 2 || round_end > pushed
-            ? upcall_turn_begin(turn, pushed)
-            : upcall_turn_has_credit(turn));
+    credit = (popped - round_end < UINT64_MAX / 2 || round_end > pushed
+              ? upcall_turn_begin(turn, pushed)
+              : upcall_turn_has_credit(turn));
+    return credit && last != lull;
 }
 
 /* The most upcalls to read now; at least 1. */

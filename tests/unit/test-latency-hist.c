@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Latency histograms, and the credit of turns. */
+/* Latency histograms. */
 
 #include <config.h>
 #include "stats/latency-hist.h"
@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "unit-upcall.h"
-#include "upcall/upcall-turn.h"
 #include "util.h"
 
 static void
@@ -104,79 +103,6 @@ histogram_can_be_read_while_it_is_written(void **state OVS_UNUSED)
     assert_int_equal(summary.n, N_RECORDS);
 }
 
-static void
-round_gives_one_quantum(void **state OVS_UNUSED)
-{
-    struct upcall_turn turn;
-
-    upcall_turn_init(&turn);
-    assert_false(upcall_turn_has_credit(&turn));
-
-    /* 10 channels are queued: the round lasts until they were served. */
-    assert_true(upcall_turn_activate(&turn, 10, 0));
-    assert_int_equal(upcall_turn_allowance(&turn), UPCALL_QUANTUM);
-    upcall_turn_spend(&turn, 1, 100);
-    assert_true(upcall_turn_activate(&turn, 15, 5));
-    assert_int_equal(upcall_turn_allowance(&turn), UPCALL_QUANTUM - 1);
-    upcall_turn_spend(&turn, UPCALL_QUANTUM - 1, 100);
-    assert_false(upcall_turn_activate(&turn, 19, 9));
-    assert_true(upcall_turn_activate(&turn, 20, 10));
-    assert_int_equal(upcall_turn_allowance(&turn), UPCALL_QUANTUM);
-
-    /* What is left over does not add up. */
-    assert_true(upcall_turn_activate(&turn, 40, 30));
-    assert_int_equal(upcall_turn_allowance(&turn), UPCALL_QUANTUM);
-}
-
-static void
-overdrawn_bytes_are_paid_for(void **state OVS_UNUSED)
-{
-    struct upcall_turn turn;
-    unsigned int n_turns = 0;
-
-    upcall_turn_init(&turn);
-    assert_true(upcall_turn_begin(&turn, 0));
-    upcall_turn_spend(&turn, 6, 6 * UPCALL_QUANTUM_BYTES);
-    assert_false(upcall_turn_has_credit(&turn));
-    do {
-        n_turns++;
-    } while (!upcall_turn_begin(&turn, n_turns));
-    assert_int_equal(n_turns, 6);
-
-    /* It now knows how large they are. */
-    assert_int_equal(upcall_turn_allowance(&turn), 1);
-}
-
-static void
-debt_is_bounded(void **state OVS_UNUSED)
-{
-    struct upcall_turn turn;
-    unsigned int n_turns = 0;
-
-    upcall_turn_init(&turn);
-    for (int i = 0; i < 100000; i++) {
-        upcall_turn_begin(&turn, i);
-        upcall_turn_spend(&turn, 1, 65000);
-    }
-    do {
-        n_turns++;
-    } while (!upcall_turn_begin(&turn, n_turns));
-    assert_int_equal(n_turns, UPCALL_DEBT_BYTES / UPCALL_QUANTUM_BYTES + 1);
-}
-
-static void
-another_count_of_rounds_begins_a_round(void **state OVS_UNUSED)
-{
-    struct upcall_turn turn;
-
-    /* The run queue of other handlers starts from 0. */
-    upcall_turn_init(&turn);
-    assert_true(upcall_turn_activate(&turn, 1000, 900));
-    upcall_turn_spend(&turn, UPCALL_QUANTUM, 100);
-    assert_false(upcall_turn_activate(&turn, 1000, 999));
-    assert_true(upcall_turn_activate(&turn, 3, 0));
-}
-
 int
 main(void)
 {
@@ -185,10 +111,6 @@ main(void)
         cmocka_unit_test(buckets_are_exact_to_an_eighth),
         cmocka_unit_test(percentiles_are_those_of_what_was_recorded),
         cmocka_unit_test(histogram_can_be_read_while_it_is_written),
-        cmocka_unit_test(round_gives_one_quantum),
-        cmocka_unit_test(overdrawn_bytes_are_paid_for),
-        cmocka_unit_test(debt_is_bounded),
-        cmocka_unit_test(another_count_of_rounds_begins_a_round),
     };
 
     return cmocka_run_group_tests_name("latency-hist", tests, NULL, NULL);

@@ -28,6 +28,15 @@ bytes_of(struct upcall_turn *turn)
     return bytes;
 }
 
+/* Makes the channel readable after a lull. */
+static bool
+activate(struct upcall_turn *turn, uint64_t pushed, uint64_t popped)
+{
+    static uint32_t lull;
+
+    return upcall_turn_activate(turn, pushed, popped, ++lull);
+}
+
 static void
 new_turn_has_no_credit_until_its_channel_is_readable(void **state OVS_UNUSED)
 {
@@ -35,14 +44,14 @@ new_turn_has_no_credit_until_its_channel_is_readable(void **state OVS_UNUSED)
 
     upcall_turn_init(&turn);
     assert_false(upcall_turn_has_credit(&turn));
-    assert_true(upcall_turn_activate(&turn, 0, 0));
+    assert_true(activate(&turn, 0, 0));
     assert_int_equal(upcalls_of(&turn), UPCALL_QUANTUM);
     assert_int_equal(bytes_of(&turn), UPCALL_QUANTUM_BYTES);
     assert_int_equal(upcall_turn_allowance(&turn), UPCALL_QUANTUM);
 
     /* Also where the run queue is busy. */
     upcall_turn_init(&turn);
-    assert_true(upcall_turn_activate(&turn, 1000, 990));
+    assert_true(activate(&turn, 1000, 990));
 }
 
 static void
@@ -211,25 +220,25 @@ credit_comes_back_when_the_round_is_over(void **state OVS_UNUSED)
 
     /* A round that begins with five channels in the run queue. */
     upcall_turn_init(&turn);
-    assert_true(upcall_turn_activate(&turn, 105, 100));
+    assert_true(activate(&turn, 105, 100));
     upcall_turn_spend(&turn, 20, 2000);
 
     /* Until they had their turn there is what is left, and no more, however
      * many have come after them. */
     for (uint64_t popped = 100; popped < 105; popped++) {
-        assert_true(upcall_turn_activate(&turn, 200, popped));
+        assert_true(activate(&turn, 200, popped));
         assert_int_equal(upcalls_of(&turn), 1);
     }
     upcall_turn_spend(&turn, 1, 100);
-    assert_false(upcall_turn_activate(&turn, 200, 104));
-    assert_true(upcall_turn_activate(&turn, 200, 105));
+    assert_false(activate(&turn, 200, 104));
+    assert_true(activate(&turn, 200, 105));
     assert_int_equal(upcalls_of(&turn), UPCALL_QUANTUM);
 
     /* The next one ends with all of those that have come. */
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 2000);
-    assert_false(upcall_turn_activate(&turn, 300, 106));
-    assert_false(upcall_turn_activate(&turn, 300, 199));
-    assert_true(upcall_turn_activate(&turn, 300, 200));
+    assert_false(activate(&turn, 300, 106));
+    assert_false(activate(&turn, 300, 199));
+    assert_true(activate(&turn, 300, 200));
 }
 
 static void
@@ -239,7 +248,7 @@ round_without_anybody_in_the_run_queue_is_over_at_once(void **state OVS_UNUSED)
 
     upcall_turn_init(&turn);
     for (int i = 0; i < 3; i++) {
-        assert_true(upcall_turn_activate(&turn, 50, 50));
+        assert_true(activate(&turn, 50, 50));
         assert_int_equal(upcalls_of(&turn), UPCALL_QUANTUM);
         upcall_turn_spend(&turn, UPCALL_QUANTUM, 2000);
     }
@@ -251,11 +260,11 @@ debt_outlasts_the_round(void **state OVS_UNUSED)
     struct upcall_turn turn;
 
     upcall_turn_init(&turn);
-    assert_true(upcall_turn_activate(&turn, 10, 10));
+    assert_true(activate(&turn, 10, 10));
     upcall_turn_spend(&turn, 21, 3 * UPCALL_QUANTUM_BYTES);
-    assert_false(upcall_turn_activate(&turn, 10, 10));
-    assert_false(upcall_turn_activate(&turn, 10, 10));
-    assert_true(upcall_turn_activate(&turn, 10, 10));
+    assert_false(activate(&turn, 10, 10));
+    assert_false(activate(&turn, 10, 10));
+    assert_true(activate(&turn, 10, 10));
 }
 
 static void
@@ -267,13 +276,13 @@ rounds_of_another_set_of_handlers_are_over(void **state OVS_UNUSED)
     upcall_turn_init(&turn);
     upcall_turn_begin(&turn, 1000);
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 2000);
-    assert_true(upcall_turn_activate(&turn, 999, 0));
+    assert_true(activate(&turn, 999, 0));
 
     /* It has: at worst the round ends when it reaches that number. */
     upcall_turn_begin(&turn, 1000);
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 2000);
-    assert_false(upcall_turn_activate(&turn, 1005, 990));
-    assert_true(upcall_turn_activate(&turn, 1005, 1000));
+    assert_false(activate(&turn, 1005, 990));
+    assert_true(activate(&turn, 1005, 1000));
 }
 
 static void
@@ -284,14 +293,50 @@ counts_that_wrap_around_end_the_round(void **state OVS_UNUSED)
     upcall_turn_init(&turn);
     upcall_turn_begin(&turn, UINT64_MAX);
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 2000);
-    assert_false(upcall_turn_activate(&turn, UINT64_MAX, UINT64_MAX - 1));
-    assert_true(upcall_turn_activate(&turn, 3, 0));
+    assert_false(activate(&turn, UINT64_MAX, UINT64_MAX - 1));
+    assert_true(activate(&turn, 3, 0));
 
     upcall_turn_begin(&turn, 2);
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 2000);
-    assert_false(upcall_turn_activate(&turn, 3, UINT64_MAX));
-    assert_false(upcall_turn_activate(&turn, 3, 1));
-    assert_true(upcall_turn_activate(&turn, 3, 2));
+    assert_false(activate(&turn, 3, UINT64_MAX));
+    assert_false(activate(&turn, 3, 1));
+    assert_true(activate(&turn, 3, 2));
+}
+
+static void
+debt_is_bounded(void **state OVS_UNUSED)
+{
+    struct upcall_turn turn;
+    unsigned int n_turns = 0;
+
+    upcall_turn_init(&turn);
+    for (int i = 0; i < 100000; i++) {
+        upcall_turn_begin(&turn, i);
+        upcall_turn_spend(&turn, 1, 65000);
+    }
+    do {
+        n_turns++;
+    } while (!upcall_turn_begin(&turn, n_turns));
+    assert_int_equal(n_turns, UPCALL_DEBT_BYTES / UPCALL_QUANTUM_BYTES + 1);
+}
+
+static void
+nobody_goes_first_twice_between_two_lulls(void **state OVS_UNUSED)
+{
+    struct upcall_turn turn;
+
+    upcall_turn_init(&turn);
+    assert_true(upcall_turn_activate(&turn, 0, 0, 1));
+    upcall_turn_spend(&turn, 1, 100);
+    for (int i = 0; i < 3; i++) {
+        assert_false(upcall_turn_activate(&turn, 0, 0, 1));
+        assert_true(upcall_turn_has_credit(&turn));
+    }
+    assert_true(upcall_turn_activate(&turn, 0, 0, 2));
+
+    /* Without credit a lull is of no use. */
+    upcall_turn_spend(&turn, UPCALL_QUANTUM, 100);
+    assert_false(upcall_turn_activate(&turn, 10, UINT64_MAX, 3));
 }
 
 int
@@ -313,6 +358,8 @@ main(void)
         cmocka_unit_test(debt_outlasts_the_round),
         cmocka_unit_test(rounds_of_another_set_of_handlers_are_over),
         cmocka_unit_test(counts_that_wrap_around_end_the_round),
+        cmocka_unit_test(debt_is_bounded),
+        cmocka_unit_test(nobody_goes_first_twice_between_two_lulls),
     };
 
     return cmocka_run_group_tests_name("upcall-turn", tests, NULL, NULL);
