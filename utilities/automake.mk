@@ -37,6 +37,14 @@ utilities_bench_upcall_traffic_CFLAGS = -std=gnu11 $(KDP_CFLAGS)
 utilities_bench_upcall_traffic_LDFLAGS =
 utilities_bench_upcall_traffic_LDADD = -lm
 
+# Opens a socket for each port and handler.
+check_PROGRAMS += utilities/bench/per-handler
+utilities_bench_per_handler_SOURCES = utilities/bench/per-handler.c
+utilities_bench_per_handler_CPPFLAGS =
+utilities_bench_per_handler_CFLAGS = -std=gnu11 $(KDP_CFLAGS) $(LIBMNL_CFLAGS)
+utilities_bench_per_handler_LDFLAGS =
+utilities_bench_per_handler_LDADD = $(LIBMNL_LIBS)
+
 # A library, which the stock daemon is started with, of one file.
 utilities/bench/per-vport.so: utilities/bench/per-vport.c
 	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) -std=gnu11 $(KDP_CFLAGS) $(CFLAGS) \
@@ -45,13 +53,15 @@ CLEANFILES += utilities/bench/per-vport.so
 
 # How upcalls are served, next to the stock daemon, in a guest.  BENCHFLAGS are
 # options of utilities/bench-upcall.
-bench-upcall: all utilities/bench/upcall-traffic utilities/bench/per-vport.so
+bench-upcall: all utilities/bench/upcall-traffic utilities/bench/per-handler \
+    utilities/bench/per-vport.so
 	$(srcdir)/utilities/bench-upcall --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 bench: bench-upcall
 .PHONY: bench bench-upcall
 
 # That the benchmark measures what it says.
-check-bench: all utilities/bench/upcall-traffic utilities/bench/per-vport.so
+check-bench: all utilities/bench/upcall-traffic utilities/bench/per-handler \
+    utilities/bench/per-vport.so
 	$(srcdir)/tests/utilities/test-bench.sh '$(abs_builddir)'
 .PHONY: check-bench

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Order and completeness under load: handlers that come and go, ports that
- * come and go, and senders that overrun some of the ports.
+/* Order and completeness under load: handlers that come and go, engines that
+ * change, ports that come and go, and senders that overrun some of the ports.
  *
  * What is checked is that upcalls are processed in the order in which they
  * were sent, not only received: an upcall is checked after its batch has ended
@@ -23,6 +23,7 @@
 #include "random.h"
 #include "unit-handlers.h"
 #include "unit-upcall.h"
+#include "upcall/upcall-engine.h"
 #include "util.h"
 
 #define DURATION_MS 4000
@@ -239,6 +240,15 @@ check_completeness(struct stress *stress, const struct upcall_table_info *info)
 }
 
 static void
+change_engine(struct upcall_table *table, bool has_uring)
+{
+    bool uring = has_uring && random_range(2);
+
+    unit_check(!upcall_table_set_engine(table, uring ? &upcall_engine_uring
+                                               : &upcall_engine_epoll));
+}
+
+static void
 upcalls_stay_in_order_and_complete_whatever_changes(void **state OVS_UNUSED)
 {
     struct stress *stress = xzalloc(sizeof *stress);
@@ -246,6 +256,7 @@ upcalls_stay_in_order_and_complete_whatever_changes(void **state OVS_UNUSED)
     struct sender senders[N_SENDERS];
     struct upcall_table_info info;
     uint32_t n_handlers = MAX_HANDLERS;
+    bool has_uring = !upcall_engine_uring.probe();
     unsigned int n_changes = 0;
     size_t n_fds;
 
@@ -283,6 +294,9 @@ upcalls_stay_in_order_and_complete_whatever_changes(void **state OVS_UNUSED)
             unit_handlers_start(&handlers, stress->table, n_handlers, process,
                                 stress);
             n_changes++;
+        } else if (random_range(3) == 0) {
+            /* Handlers are replaced at whatever they are. */
+            change_engine(stress->table, has_uring);
         } else if (stress->n_targets < MAX_TARGETS) {
             uint32_t port_no = (FIRST_UNSTEADY
                                 + random_range(N_PORTS - FIRST_UNSTEADY));
@@ -405,6 +419,7 @@ churn_backlog(const struct churn *churn)
 static void
 no_port_is_forgotten_when_busy_handlers_are_replaced(void **state OVS_UNUSED)
 {
+    bool has_uring = !upcall_engine_uring.probe();
     struct churn churn;
     struct unit_handlers handlers;
     pthread_t sender;
@@ -430,6 +445,8 @@ no_port_is_forgotten_when_busy_handlers_are_replaced(void **state OVS_UNUSED)
             uint32_t n = random_range(MAX_HANDLERS + 1);
 
             assert_int_equal(upcall_table_set_handlers(churn.table, n), 0);
+        } else if (random_range(2)) {
+            change_engine(churn.table, has_uring);
         } else {
             churn_add_port(&churn, random_range(CHURN_PORTS));
         }

@@ -293,6 +293,16 @@ class Switch:
                 "ports": self.datapath()["ports"],
                 "handlers": len(self.handlers())}
 
+    def sockets_per_handler(self):
+        """Counts the sockets of a program that opens one for each port and
+        handler, and tells the datapath of them."""
+        handlers = self.p["handlers"]
+        count = json.loads(run(self.p["per_handler"], "ovs-system",
+                               str(handlers)))
+        return {"netlink": count["sockets"],
+                "descriptors": count["descriptors"],
+                "ports": count["ports"], "handlers": handlers}
+
     def traffic(self, *args):
         p = self.p
         text = run(p["traffic"], f"--local={BRIDGE}", f"--netns={NAMESPACE}",
