@@ -298,6 +298,47 @@ upcall_dispatch() {
     finish_upcalls
 }
 
+# Prints the CPU that process $1 ran on last.
+cpu_of() {
+    awk '{ sub(/.*\) /, ""); print $37 }' "/proc/$1/stat"
+}
+
+sender_is_on() {
+    test "$(cpu_of "${BACKGROUND[sender]}")" -eq "$1"
+}
+
+add_test upcall_cpus 'upcalls by CPU survive CPUs that come and go' kdp
+upcall_cpus() {
+    local cpu1=/sys/devices/system/cpu/cpu1/online
+    start_upcalls
+    ovs-vsctl set Open_vSwitch . other_config:upcall-dispatch=per-cpu
+    wait_until $PATIENCE upcalls_say dispatch per-cpu
+    wait_for_misses 50
+
+    # The machine loses a CPU, and the daemon starts handlers without it.
+    echo 0 >$cpu1
+    ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=3
+    wait_until $PATIENCE upcalls_say n_handlers 3
+    wait_for_misses 50
+
+    # It comes back, and packets come in on it.
+    echo 1 >$cpu1
+    taskset -p 2 "${BACKGROUND[sender]}" >/dev/null
+    wait_until $PATIENCE sender_is_on 1
+    wait_for_misses 50
+
+    # The daemon may use one CPU, the other one, both.
+    taskset -a -p 1 "$DAEMON_PID" >/dev/null
+    wait_for_misses 50
+    taskset -a -p 2 "$DAEMON_PID" >/dev/null
+    taskset -p 1 "${BACKGROUND[sender]}" >/dev/null
+    wait_until $PATIENCE sender_is_on 0
+    wait_for_misses 50
+    taskset -a -p 3 "$DAEMON_PID" >/dev/null
+    wait_for_misses 50
+    finish_upcalls
+}
+
 add_test upcall_bad_settings 'a wrong setting is named and changes nothing' kdp
 upcall_bad_settings() {
     start_ovs
