@@ -316,8 +316,7 @@ upcall_sched_sleep_end(struct upcall_sched *sched)
 }
 
 static void
-upcall_sched_get_events(struct upcall_sched *sched,
-                        const struct epoll_event *epoll_events, size_t n,
+upcall_sched_get_events(const struct epoll_event *epoll_events, size_t n,
                         struct upcall_events *events)
 {
     memset(events, 0, sizeof *events);
@@ -332,11 +331,21 @@ upcall_sched_get_events(struct upcall_sched *sched,
             events->channels[events->n_channels++] = data;
         }
     }
-    if (n < UPCALL_EVENTS) {
+}
+
+/* Asks for events.  Returns their number or -1 with errno set. */
+static int
+upcall_sched_ask(struct upcall_sched *sched,
+                 struct epoll_event epoll_events[UPCALL_EVENTS], int timeout)
+{
+    int n = epoll_wait(sched->epoll_fd, epoll_events, UPCALL_EVENTS, timeout);
+
+    if (n >= 0 && n < UPCALL_EVENTS) {
         uint32_t orig;
 
         atomic_add_relaxed(&sched->lulls, 1, &orig);
     }
+    return n;
 }
 
 int
@@ -347,10 +356,10 @@ upcall_sched_wait(struct upcall_sched *sched, int timeout,
     int n = 0;
 
     if (upcall_sched_sleep_begin(sched)) {
-        n = epoll_wait(sched->epoll_fd, epoll_events, UPCALL_EVENTS, timeout);
+        n = upcall_sched_ask(sched, epoll_events, timeout);
     }
     upcall_sched_sleep_end(sched);
-    upcall_sched_get_events(sched, epoll_events, MAX(n, 0), events);
+    upcall_sched_get_events(epoll_events, MAX(n, 0), events);
     if (upcall_sched_n_queued(sched)) {
         events->kicked = true;
     }
@@ -361,9 +370,9 @@ void
 upcall_sched_poll(struct upcall_sched *sched, struct upcall_events *events)
 {
     struct epoll_event epoll_events[UPCALL_EVENTS];
-    int n = epoll_wait(sched->epoll_fd, epoll_events, UPCALL_EVENTS, 0);
+    int n = upcall_sched_ask(sched, epoll_events, 0);
 
-    upcall_sched_get_events(sched, epoll_events, MAX(n, 0), events);
+    upcall_sched_get_events(epoll_events, MAX(n, 0), events);
     if (events->watches) {
         upcall_sched_unwanted(sched, events->watches);
     }

@@ -135,6 +135,26 @@ event_names_its_channel(void **state)
 }
 
 static void
+lull_is_when_no_event_is_left(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t lulls = upcall_sched_lulls(f->sched);
+
+    assert_true(lulls > 0);
+    create_channels(f, UPCALL_EVENTS + 1);
+    for (size_t i = 0; i < f->n_channels; i++) {
+        assert_int_equal(upcall_sched_add(f->sched, f->channels[i]), 0);
+        unit_send_upcall(f->sender, f->channels[i]->pid, 1);
+    }
+    assert_int_equal(poll_events(f).n_channels, UPCALL_EVENTS);
+    assert_int_equal(upcall_sched_lulls(f->sched), lulls);
+    assert_int_equal(poll_events(f).n_channels, 1);
+    assert_int_equal(upcall_sched_lulls(f->sched), lulls + 1);
+    assert_int_equal(poll_events(f).n_channels, 0);
+    assert_int_equal(upcall_sched_lulls(f->sched), lulls + 2);
+}
+
+static void
 event_comes_once_for_each_arming(void **state)
 {
     struct fixture *f = *state;
@@ -534,6 +554,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(event_names_its_channel),
+        TEST(lull_is_when_no_event_is_left),
         TEST(event_comes_once_for_each_arming),
         TEST(channel_that_was_removed_has_no_event_armed_or_not),
         TEST(one_call_leaves_events_to_others),
