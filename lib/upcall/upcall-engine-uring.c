@@ -22,11 +22,13 @@
  * would otherwise wait for more: a request that outlived the call would go on
  * taking messages that are another handler's by then.
  *
- * A group is a ring of GROUP_SIZE buffers which the kernel uses in order.  The
- * entries of the ring never change; what is provided is said by its tail alone.
- * "head" follows the kernel's count of used buffers, by the flag that each
- * completion carries.  A batch takes fewer messages than a group has buffers,
- * so none is used twice in a batch.
+ * The buffers are those of the engine, one for each message of a batch.  A group
+ * is a ring in which they are lent to the kernel for the time of a read, and
+ * which the kernel uses in order.  Each completion says by a flag whether it has
+ * used a buffer, and "head" follows the kernel by that.  A completion may use a
+ * buffer up and bring no message: with some kernels, Linux 6.1 among them, the
+ * one that says that the socket is empty does.  Such a buffer is free at once,
+ * as are those that the kernel did not use.
  *
  * ENOBUFS has two meanings here: the buffers are used up, or the socket has
  * overrun.  It is the former if as many messages came as buffers were provided;
@@ -34,7 +36,7 @@
  *
  * The engine needs Linux 6.0. */
 
-#define GROUP_SIZE 64           /* A power of 2; more than a batch. */
+#define GROUP_SIZE 64           /* A power of 2, no less than a batch. */
 
 /* The most reads of one call. */
 #define N_GROUPS 8
@@ -46,9 +48,14 @@
 #define CQ_ENTRIES 1024
 
 struct group {
-    struct io_uring_buf_ring *ring;
-    char *buffers;              /* GROUP_SIZE times BUFFER_SIZE. */
+    struct io_uring_buf_ring *ring; /* What is lent: from 'head' to the tail. */
     uint16_t head;              /* Buffers used so far. */
+};
+
+/* Buffers, by number. */
+struct buffer_list {
+    unsigned int n;
+    uint16_t buffers[GROUP_SIZE];
 };
 
 struct engine_uring {
@@ -57,7 +64,26 @@ struct engine_uring {
     struct msghdr msg;          /* Says: no address, no control data. */
     struct group groups[N_GROUPS];
     size_t n_groups;            /* Of these, set up. */
+
+    /* Each buffer is in one of the lists or lent. */
+    char *buffers;              /* 'n_buffers' times BUFFER_SIZE. */
+    unsigned int n_buffers;
+    struct buffer_list free;
+    struct buffer_list taken;   /* Have a message of this batch. */
 };
+
+static void
+buffer_list_push(struct buffer_list *list, uint16_t buffer)
+{
+    list->buffers[list->n++] = buffer;
+}
+
+static uint16_t
+buffer_list_pop(struct buffer_list *list)
+{
+    ovs_assert(list->n > 0);
+    return list->buffers[--list->n];
+}
 
 static struct engine_uring *
 engine_uring_cast(struct upcall_engine *engine)
@@ -78,10 +104,6 @@ group_init(struct engine_uring *engine, unsigned int id)
     struct io_uring_buf_reg reg;
     int error;
 
-    group->buffers = upcall_buffers_map(GROUP_SIZE, BUFFER_SIZE);
-    if (!group->buffers) {
-        return errno;
-    }
     group->ring = xmalloc_pagealign(group_ring_size());
     memset(group->ring, 0, group_ring_size());
     memset(&reg, 0, sizeof reg);
@@ -91,13 +113,7 @@ group_init(struct engine_uring *engine, unsigned int id)
     error = -io_uring_register_buf_ring(&engine->ring, &reg, 0);
     if (error) {
         free_pagealign(group->ring);
-        upcall_buffers_unmap(group->buffers, GROUP_SIZE, BUFFER_SIZE);
         return error;
-    }
-    for (unsigned int i = 0; i < GROUP_SIZE; i++) {
-        io_uring_buf_ring_add(group->ring, group->buffers + i * BUFFER_SIZE,
-                              BUFFER_SIZE, i,
-                              io_uring_buf_ring_mask(GROUP_SIZE), i);
     }
     group->head = 0;
     return 0;
@@ -106,22 +122,44 @@ group_init(struct engine_uring *engine, unsigned int id)
 static void
 group_uninit(struct engine_uring *engine, unsigned int id)
 {
-    struct group *group = &engine->groups[id];
-
     io_uring_unregister_buf_ring(&engine->ring, id);
-    free_pagealign(group->ring);
-    upcall_buffers_unmap(group->buffers, GROUP_SIZE, BUFFER_SIZE);
+    free_pagealign(engine->groups[id].ring);
 }
 
-/* Provides 'n' buffers, no more and no less. */
-static void
-group_provide(struct group *group, unsigned int n)
+static char *
+buffer_data(const struct engine_uring *engine, uint16_t buffer)
 {
-    /* No request is under way, so the kernel does not look at the tail now,
-     * and moving it back is as good as moving it on. */
-    io_uring_buf_ring_advance(group->ring,
-                              (uint16_t) (group->head + n)
-                              - group->ring->tail);
+    return engine->buffers + buffer * BUFFER_SIZE;
+}
+
+/* Lends 'n' buffers for a request that is not submitted yet. */
+static void
+group_lend(struct engine_uring *engine, struct group *group, unsigned int n)
+{
+    for (unsigned int i = 0; i < n; i++) {
+        uint16_t buffer = buffer_list_pop(&engine->free);
+
+        io_uring_buf_ring_add(group->ring, buffer_data(engine, buffer),
+                              BUFFER_SIZE, buffer,
+                              io_uring_buf_ring_mask(GROUP_SIZE), i);
+    }
+    io_uring_buf_ring_advance(group->ring, n);
+}
+
+/* Takes back what a request, which has ended, did not use. */
+static void
+group_take_back(struct engine_uring *engine, struct group *group)
+{
+    uint16_t n = group->ring->tail - group->head;
+
+    for (uint16_t i = 0; i < n; i++) {
+        uint16_t slot = (group->head + i) % GROUP_SIZE;
+
+        buffer_list_push(&engine->free, group->ring->bufs[slot].bid);
+    }
+
+    /* No request is under way, so the kernel does not look at the tail now. */
+    io_uring_buf_ring_advance(group->ring, -n);
 }
 
 static void
@@ -133,11 +171,14 @@ engine_uring_destroy(struct upcall_engine *engine_)
         group_uninit(engine, i);
     }
     io_uring_queue_exit(&engine->ring);
+    if (engine->buffers) {
+        upcall_buffers_unmap(engine->buffers, engine->n_buffers, BUFFER_SIZE);
+    }
     free(engine);
 }
 
 static int
-engine_uring_create__(struct upcall_engine **enginep)
+engine_uring_create__(unsigned int n_msgs, struct upcall_engine **enginep)
 {
     struct io_uring_params params = {
         .flags = IORING_SETUP_CQSIZE, .cq_entries = CQ_ENTRIES,
@@ -152,6 +193,16 @@ engine_uring_create__(struct upcall_engine **enginep)
         free(engine);
         return error;
     }
+    engine->n_buffers = n_msgs;
+    engine->buffers = upcall_buffers_map(n_msgs, BUFFER_SIZE);
+    if (!engine->buffers) {
+        error = errno;
+        engine_uring_destroy(&engine->up);
+        return error;
+    }
+    for (unsigned int i = 0; i < n_msgs; i++) {
+        buffer_list_push(&engine->free, i);
+    }
     for (; engine->n_groups < N_GROUPS; engine->n_groups++) {
         error = group_init(engine, engine->n_groups);
         if (error) {
@@ -164,9 +215,13 @@ engine_uring_create__(struct upcall_engine **enginep)
 }
 
 static void
-engine_uring_begin(struct upcall_engine *engine OVS_UNUSED)
+engine_uring_begin(struct upcall_engine *engine_)
 {
-    /* Buffers are used in turn; those of the last batch are free by now. */
+    struct engine_uring *engine = engine_uring_cast(engine_);
+
+    while (engine->taken.n) {
+        buffer_list_push(&engine->free, buffer_list_pop(&engine->taken));
+    }
 }
 
 /* A read under way. */
@@ -174,7 +229,6 @@ struct request {
     struct upcall_read *read;
     struct upcall_rx *rx;       /* For its first message. */
     unsigned int n_provided;    /* Buffers that this request was given. */
-    unsigned int n_used;        /* Of these, how many it used. */
     unsigned int n_taken;       /* Messages that it took. */
     bool done;
 };
@@ -186,8 +240,8 @@ engine_uring_submit(struct engine_uring *engine, struct request *request,
     struct io_uring_sqe *sqe = io_uring_get_sqe(&engine->ring);
 
     request->n_provided = request->read->max - request->read->n;
-    request->n_used = request->n_taken = 0;
-    group_provide(&engine->groups[id], request->n_provided);
+    request->n_taken = 0;
+    group_lend(engine, &engine->groups[id], request->n_provided);
     io_uring_prep_recvmsg_multishot(sqe, request->read->fd, &engine->msg,
                                     MSG_DONTWAIT);
     sqe->flags |= IOSQE_BUFFER_SELECT;
@@ -195,13 +249,12 @@ engine_uring_submit(struct engine_uring *engine, struct request *request,
     io_uring_sqe_set_data64(sqe, id);
 }
 
-/* Takes a message that has come. */
+/* Takes the message that has come in 'buffer'. */
 static void
 request_take(struct engine_uring *engine, struct request *request,
-             struct group *group, const struct io_uring_cqe *cqe)
+             uint16_t buffer, const struct io_uring_cqe *cqe)
 {
-    unsigned int buffer = cqe->flags >> IORING_CQE_BUFFER_SHIFT;
-    char *data = group->buffers + buffer % GROUP_SIZE * BUFFER_SIZE;
+    char *data = buffer_data(engine, buffer);
     struct upcall_rx *rx = &request->rx[request->read->n++];
     struct io_uring_recvmsg_out *out;
 
@@ -221,6 +274,7 @@ request_end(struct engine_uring *engine, struct request *request,
     struct upcall_read *read = request->read;
 
     request->done = true;
+    group_take_back(engine, &engine->groups[id]);
     if (error == ENOBUFS && request->n_taken == request->n_provided) {
         read->empty = false;
     } else if (error == ENOBUFS) {
@@ -249,11 +303,15 @@ engine_uring_complete(struct engine_uring *engine, struct request *requests,
     struct group *group = &engine->groups[id];
 
     if (cqe->flags & IORING_CQE_F_BUFFER) {
+        uint16_t buffer = cqe->flags >> IORING_CQE_BUFFER_SHIFT;
+
         group->head++;
-        request->n_used++;
-    }
-    if (cqe->res >= 0 && cqe->flags & IORING_CQE_F_BUFFER) {
-        request_take(engine, request, group, cqe);
+        if (cqe->res >= 0) {
+            buffer_list_push(&engine->taken, buffer);
+            request_take(engine, request, buffer, cqe);
+        } else {
+            buffer_list_push(&engine->free, buffer);
+        }
     }
     if (!(cqe->flags & IORING_CQE_F_MORE)) {
         request_end(engine, request, id, cqe->res < 0 ? -cqe->res : 0);
@@ -273,10 +331,12 @@ all_done(const struct request *requests, size_t n)
 
 /* Ends all requests because the kernel does not take them at all. */
 static void
-fail_all(struct request *requests, size_t n, int error)
+fail_all(struct engine_uring *engine, struct request *requests, size_t n,
+         int error)
 {
     for (size_t i = 0; i < n; i++) {
         if (!requests[i].done) {
+            group_take_back(engine, &engine->groups[i]);
             requests[i].read->error = error;
             requests[i].done = true;
         }
@@ -311,7 +371,7 @@ engine_uring_read(struct upcall_engine *engine_, struct upcall_read *reads,
         retval = io_uring_submit_and_wait(&engine->ring, 1);
         if (retval < 0 && retval != -EINTR && retval != -EAGAIN
             && retval != -EBUSY) {
-            fail_all(requests, n_reads, -retval);
+            fail_all(engine, requests, n_reads, -retval);
         }
         io_uring_for_each_cqe (&engine->ring, head, cqe) {
             engine_uring_complete(engine, requests, cqe);
@@ -334,12 +394,12 @@ static int
 engine_uring_probe(void)
 {
     struct upcall_engine *engine;
-    struct upcall_rx rx[3];
+    struct upcall_rx rx[4];
     struct upcall_read read;
     int fds[2];
     int error;
 
-    error = engine_uring_create__(&engine);
+    error = engine_uring_create__(ARRAY_SIZE(rx), &engine);
     if (error) {
         return error;
     }
@@ -381,7 +441,7 @@ engine_uring_create(unsigned int n_msgs, struct upcall_engine **enginep)
     if (n_msgs > GROUP_SIZE) {
         return EINVAL;
     }
-    return engine_uring_create__(enginep);
+    return engine_uring_create__(n_msgs, enginep);
 }
 
 const struct upcall_engine_class upcall_engine_uring = {

@@ -219,6 +219,37 @@ messages_of_a_batch_stay_valid(void **state)
 }
 
 static void
+messages_of_many_reads_stay_valid(void **state)
+{
+    struct fixture *f = *state;
+
+    /* Each read finds its socket empty after one message.  Several batches, so
+     * that buffers come back. */
+    for (uint64_t batch = 0; batch < 5; batch++) {
+        unsigned int n = 0;
+
+        f->class->begin(f->engine);
+        while (n < UPCALL_BATCH) {
+            unsigned int room = UPCALL_BATCH - n;
+            size_t channel = n % N_CHANNELS;
+            struct upcall_read reads[2] = {
+                read_of(f, channel, room - room / 2),
+                read_of(f, (channel + 1) % N_CHANNELS, room / 2),
+            };
+
+            send_n(f, channel, batch * 1000 + n, 1);
+            f->class->read(f->engine, reads, reads[1].max ? 2 : 1, &f->rx[n]);
+            assert_int_equal(reads[0].n, 1);
+            assert_int_equal(reads[1].n, 0);
+            n++;
+        }
+        for (unsigned int i = 0; i < n; i++) {
+            assert_int_equal(seq_of(&f->rx[i]), batch * 1000 + i);
+        }
+    }
+}
+
+static void
 long_message_is_truncated_and_says_so(void **state)
 {
     struct fixture *f = *state;
@@ -348,6 +379,7 @@ main(void)
         TEST(no_more_is_read_than_asked_for),
         TEST(several_sockets_are_read_at_once),
         TEST(messages_of_a_batch_stay_valid),
+        TEST(messages_of_many_reads_stay_valid),
         TEST(long_message_is_truncated_and_says_so),
         TEST(overrun_is_told_and_what_was_queued_is_read),
         TEST(error_of_a_socket_harms_no_other),
