@@ -24,7 +24,7 @@ tests_system_traffic_LDADD =
 
 # The whole daemon, in a guest: DAEMON is kdp, kdp-stock or stock, SYSTEMTESTS
 # are shell patterns of test names.
-check-system: all tests/system/traffic
+check-system: all tests/system/traffic $(unit_tests)
 	$(srcdir)/tests/system/check-system --builddir '$(abs_builddir)' \
 	    --daemon '$(DAEMON)' $(SYSTEMTESTS)
 .PHONY: check-system

@@ -249,6 +249,19 @@ finish_upcalls() {
     equal "$(upcall_json .abandoned)" 0 'upcalls lost with a handler'
 }
 
+# What io_uring and epoll do differs from kernel to kernel.
+add_test upcall_units 'the unit tests of receiving pass on this kernel' kdp
+upcall_units() {
+    local name unit=${KDP_TRAFFIC%/*}/../unit
+    start_ovs
+    for name in engine fair poll sched table; do
+        "$unit/test-upcall-$name" >"$KDP_WORK/unit" 2>&1 || {
+            cat "$KDP_WORK/unit"
+            fail "test-upcall-$name"
+        }
+    done
+}
+
 add_test upcall_engines 'no upcall is lost or overtaken when the engine changes' \
     kdp
 upcall_engines() {

@@ -154,6 +154,23 @@ test_unavailable () {
               "$out/other.json" > /dev/null
 }
 
+# More ports than open files: they share sockets, and nothing of a port without
+# much traffic is lost.
+test_few_open_files () {
+    run "$bench" --icount --builddir "$builddir" --ports 4000 \
+        --open-files 1024 --memory 4G --config kdp-per-port-epoll \
+        --probes 100 --each 1 --idle-probes 50 --flood 10000 --no-trace \
+        --rounds 1 --output "$out/many.json" --logs "$out/logs"
+    [ "$status" -eq 0 ] \
+        && jq -e '.runs[0] | .sockets.descriptors <= 1024
+                  and .sockets.ports == 4002 and .sockets.netlink > 700
+                  and ([.tests[]] | all(.missed_equals_sent
+                                        and .unaccounted == 0))
+                  and ([.tests.alone, .tests.each, .tests.idle]
+                       | all(.probe.received == .probe.sent))' \
+              "$out/many.json" > /dev/null
+}
+
 # Without a daemon there is nothing to measure, which is an error.
 test_dead_daemon () {
     run "$bench" --quick --builddir "$builddir" --stock /bin/false \
@@ -175,7 +192,7 @@ test_plots () {
 
 tests='help wrong_arguments traffic_arguments quick_run every_frame_missed
        every_frame_accounted_for all_members idle_port_is_spared unavailable
-       dead_daemon plots'
+       few_open_files dead_daemon plots'
 
 shift
 # shellcheck disable=SC2086 # Several words.
