@@ -56,7 +56,7 @@ struct upcall_handler {
     struct upcall_fifo rest;    /* Likewise, but they have had a part of their
                                  * turn: the batch was full. */
     struct upcall_fifo served;  /* Empty; kept until the batch is over. */
-    struct upcall_fifo spent;   /* Readable, without credit; likewise. */
+    struct upcall_fifo spent;   /* For the run queue; likewise. */
 
     /* The batch. */
     bool in_batch;
@@ -556,7 +556,10 @@ upcall_handler_account(struct upcall_handler *handler,
                      ovs_strerror(read->error));
     }
 
-    if (read->empty || read->error) {
+    if (read->empty && read->n && !choice->sparse
+        && upcall_sched_is_saturated(handler->sched)) {
+        upcall_fifo_push(&handler->spent, channel);
+    } else if (read->empty || read->error) {
         upcall_fifo_push(&handler->served, channel);
     } else if (upcall_turn_has_credit(&channel->turn)) {
         upcall_fifo_push(&handler->rest, channel);

@@ -466,6 +466,12 @@ upcall_sched_share(const struct upcall_sched *sched)
                         upcall_sched_n_sleepers(sched) + 1);
 }
 
+bool
+upcall_sched_is_saturated(const struct upcall_sched *sched)
+{
+    return upcall_sched_n_queued(sched) && !upcall_sched_n_sleepers(sched);
+}
+
 uint32_t
 upcall_sched_lulls(const struct upcall_sched *sched)
 {

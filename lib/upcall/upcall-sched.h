@@ -36,6 +36,11 @@
  * them in front of others, but to the run queue, which all handlers share: the
  * round robin is one over all ports, not one for each handler.
  *
+ * While all handlers are at work and there is a run queue, a channel of it that
+ * has become empty stays in it, and goes back to epoll if it still is empty at
+ * its next turn.  More will have come by then, as a rule, and is taken at once,
+ * in place of an event, an arming and a read for each upcall or two.
+ *
  * Sleep and kick: a handler that leaves channels in the run queue kicks a
  * sleeping one, through an eventfd in the epoll instance, when it ends its
  * batch.  It looks at the number of sleepers after it wrote the length of the
@@ -144,6 +149,9 @@ void upcall_sched_kick(struct upcall_sched *);
  * take from it now, so that those that sleep get their share. */
 size_t upcall_sched_n_queued(const struct upcall_sched *);
 size_t upcall_sched_share(const struct upcall_sched *);
+
+/* True if no handler sleeps and there is something in the run queue. */
+bool upcall_sched_is_saturated(const struct upcall_sched *);
 
 /* Channels ever put into and taken out of the run queue, see upcall-turn.h. */
 uint64_t upcall_sched_pushed(const struct upcall_sched *);
