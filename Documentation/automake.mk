@@ -7,10 +7,18 @@ EXTRA_DIST += \
 	Documentation/index.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
 	Documentation/performance/index.rst \
+	Documentation/performance/upcalls-2cpu-latency.svg \
+	Documentation/performance/upcalls-2cpu-load.svg \
+	Documentation/performance/upcalls-2cpu.inc \
+	Documentation/performance/upcalls-2cpu.json \
+	Documentation/performance/upcalls-4000.inc \
+	Documentation/performance/upcalls-4000.json \
 	Documentation/performance/upcalls-icount-latency.svg \
 	Documentation/performance/upcalls-icount-load.svg \
 	Documentation/performance/upcalls-icount.inc \
 	Documentation/performance/upcalls-icount.json \
+	Documentation/performance/upcalls-public.inc \
+	Documentation/performance/upcalls-public.json \
 	Documentation/performance/upcalls.rst \
 	Documentation/testing.rst \
 	Documentation/upcall-channels.rst

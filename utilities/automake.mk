@@ -5,9 +5,14 @@ EXTRA_DIST += \
 	tests/utilities/test-bench.sh \
 	tests/utilities/test-guest.sh \
 	tests/utilities/test-quickstart.sh \
+	utilities/bench-rtnl \
 	utilities/bench-upcall \
 	utilities/bench/per-vport.c \
 	utilities/bench/plot-upcall \
+	utilities/bench/rtnl-in-guest \
+	utilities/bench/rtnl-watch/Kbuild \
+	utilities/bench/rtnl-watch/rtnl_watch.c \
+	utilities/bench/rtnl_report.py \
 	utilities/bench/upcall-in-guest \
 	utilities/bench/upcall_report.py \
 	utilities/bench/upcall_switch.py \
@@ -57,8 +62,13 @@ bench-upcall: all utilities/bench/upcall-traffic utilities/bench/per-handler \
     utilities/bench/per-vport.so
 	$(srcdir)/utilities/bench-upcall --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
-bench: bench-upcall
-.PHONY: bench bench-upcall
+
+# How the daemon depends on the kernel's RTNL lock, likewise.
+bench-rtnl: all
+	$(srcdir)/utilities/bench-rtnl --builddir '$(abs_builddir)' $(BENCHFLAGS)
+
+bench: bench-upcall bench-rtnl
+.PHONY: bench bench-rtnl bench-upcall
 
 # That the benchmark measures what it says.
 check-bench: all utilities/bench/upcall-traffic utilities/bench/per-handler \

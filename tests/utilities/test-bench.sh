@@ -103,7 +103,7 @@ holds () {
 }
 
 test_quick_run () {
-    run "$bench" --quick --builddir "$builddir" --config stock \
+    run "$bench" --quick --icount --builddir "$builddir" --config stock \
         --config kdp-per-port-epoll --output "$results" --logs "$out/logs"
     [ "$status" -eq 0 ] && [ -s "$results" ] \
         && grep -q '^Targets:' "$out/stdout"
@@ -190,9 +190,44 @@ test_plots () {
     [ "$status" -eq 0 ] && cmp -s "$out/before.svg" "$out/plot-latency.svg"
 }
 
+test_rtnl_arguments () {
+    local option value text
+    while IFS='|' read -r option value text; do
+        run "${bench%upcall}rtnl" --builddir "$builddir" "$option" "$value"
+        if [ "$status" -ne 2 ] || ! said "$option" "$value" "$text"; then
+            echo "# arguments: $option $value"
+            return 1
+        fi
+    done << END
+--ports|0,1|1 to 4000
+--delays|x|0 to 1000000
+--rounds|1,2|1 to 100
+--daemon|other|stock
+--kdp|/nonexistent|an executable file
+END
+}
+
+test_rtnl () {
+    run "${bench%upcall}rtnl" --quick --builddir "$builddir" \
+        --output "$out/rtnl.json" --logs "$out/rtnl-logs"
+    # One for the statistics of each port every five seconds, and some hundred
+    # for a port that comes anew, is what the stock daemon needs.
+    [ "$status" -eq 0 ] && grep -q '^Targets:' "$out/stdout" \
+        && jq -e '[.runs[] | select(.daemon == "stock")]
+                  | (length == 5)
+                    and (map(select(.test == "steady"))
+                         | all(.acquisitions >= 4 and .acquisitions < 100))
+                    and (map(select(.test != "steady"))
+                         | all(.acquisitions > 400
+                               and (.requests | add) > 400
+                               and .longest_turn_ms > 0))' \
+              "$out/rtnl.json" > /dev/null
+}
+
 tests='help wrong_arguments traffic_arguments quick_run every_frame_missed
        every_frame_accounted_for all_members idle_port_is_spared unavailable
-       few_open_files dead_daemon plots'
+       few_open_files dead_daemon plots rtnl_arguments
+       rtnl'
 
 shift
 # shellcheck disable=SC2086 # Several words.

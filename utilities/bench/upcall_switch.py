@@ -42,8 +42,12 @@ class BenchError(Exception):
     """Why nothing could be measured."""
 
 
+# Who says something.
+program = "bench-upcall"
+
+
 def say(text):
-    print(f"bench-upcall: {text}", file=sys.stderr, flush=True)
+    print(f"{program}: {text}", file=sys.stderr, flush=True)
 
 
 def run(*argv, stdin=None, check=True, timeout=600):

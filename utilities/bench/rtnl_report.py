@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the results of bench-rtnl come to: medians over the rounds, and which
+targets hold."""
+
+import statistics
+
+STOCK = "stock"
+OURS = "kdp"
+
+FIGURES = ("seconds", "acquisitions_per_port", "requests_per_port",
+           "longest_turn_ms", "acquisitions_per_s")
+
+
+def figures(run):
+    requests = sum(run["requests"].values())
+    return {"seconds": run["seconds"],
+            "acquisitions_per_port": run["acquisitions"] / run["ports"],
+            "requests_per_port": requests / run["ports"],
+            "longest_turn_ms": run["longest_turn_ms"],
+            "acquisitions_per_s": run["acquisitions"] / run["seconds"]}
+
+
+def summarize(results):
+    """Returns a list of the medians for each test, number of ports, delay and
+    daemon."""
+    groups = {}
+    for run in results["runs"]:
+        key = (run["test"], run["ports"], run["delay_us"], run["daemon"])
+        groups.setdefault(key, []).append(figures(run))
+    return [{"test": test, "ports": ports, "delay_us": delay_us,
+             "daemon": daemon, "rounds": len(rows),
+             **{f: statistics.median(row[f] for row in rows)
+                for f in FIGURES}}
+            for (test, ports, delay_us, daemon), rows in groups.items()]
+
+
+def find(results, **wanted):
+    for row in results["summary"]:
+        if all(row[k] == v for k, v in wanted.items()):
+            return row
+    return None
+
+
+def ratio(a, b):
+    return a / b if b else None
+
+
+# Targets: what it is about; the test; the figure; whether it is a ratio to
+# stock; the limit.  Of the most ports and the longest delay.
+TARGETS = [
+    ("steady: acquisitions a second", "steady", "acquisitions_per_s", False,
+     0),
+    ("each: acquisitions for a port", "each", "acquisitions_per_port", False,
+     10),
+    ("each: requests for a port", "each", "requests_per_port", False, 30),
+    ("each: time, to stock", "each", "seconds", True, 1 / 15),
+    ("all: time, to stock", "all", "seconds", True, 0.5),
+    ("each: longest turn of the main loop, to stock", "each",
+     "longest_turn_ms", True, 0.05),
+]
+
+
+def targets(results):
+    found = []
+    ports = max(results["parameters"]["ports"])
+    for what, test, figure, to_stock, limit in TARGETS:
+        delay_us = (0 if test == "steady"
+                    else max(results["parameters"]["delays_us"]))
+        wanted = {"test": test, "ports": ports, "delay_us": delay_us}
+        ours = find(results, daemon=OURS, **wanted)
+        stock = find(results, daemon=STOCK, **wanted)
+        if not ours or (to_stock and not stock):
+            continue
+        value = ratio(ours[figure], stock[figure]) if to_stock \
+            else ours[figure]
+        if value is not None:
+            found.append({"what": what, "value": value, "limit": limit,
+                          "holds": value <= limit})
+    return found
+
+
+COLUMNS = [("test", "test", "{}"), ("ports", "ports", "{}"),
+           ("delay_us", "delay us", "{}"), ("daemon", "daemon", "{}"),
+           ("seconds", "seconds", "{:.2f}"),
+           ("acquisitions_per_port", "RTNL/port", "{:.1f}"),
+           ("acquisitions_per_s", "RTNL/s", "{:.1f}"),
+           ("requests_per_port", "requests/port", "{:.1f}"),
+           ("longest_turn_ms", "longest turn ms", "{:.1f}")]
+
+
+def table(results):
+    """Returns the rows of the table, the first one being the head."""
+    return [[title for _, title, _ in COLUMNS]] + [
+        [form.format(row[key]) for key, _, form in COLUMNS]
+        for row in sorted(results["summary"], key=lambda row: (
+            row["test"], row["ports"], row["delay_us"], row["daemon"]))]
+
+
+def text(results):
+    rows = table(results)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths))
+             for row in rows]
+    if results["targets"]:
+        lines += ["", "Targets:"]
+    for t in results["targets"]:
+        lines.append(f"  {'holds ' if t['holds'] else 'MISSED'}  "
+                     f"{t['what']:<48} {t['value']:9.3f} <= {t['limit']:.3f}")
+    return "\n".join(lines)
