@@ -16,6 +16,8 @@ lib_libkdp_a_SOURCES = \
 	lib/kdp-version.h \
 	lib/netdev-linux-kdp.c \
 	lib/netdev-linux-kdp.h \
+	lib/link/link-msg.c \
+	lib/link/link-msg.h \
 	lib/nl/nl-conn.c \
 	lib/nl/nl-conn.h \
 	lib/nl/ovs-genl.c \

@@ -3,6 +3,7 @@
 # One harness for each parser of untrusted bytes.  "make check" replays their
 # seeds; "make fuzz" lets libFuzzer, which needs clang, look for more.
 fuzz_harnesses = \
+	tests/fuzz/fuzz-link-msg \
 	tests/fuzz/fuzz-nl-attrs \
 	tests/fuzz/fuzz-upcall-msg
 
@@ -10,6 +11,8 @@ fuzz_common = \
 	tests/fuzz/fuzz-replay.c \
 	tests/fuzz/fuzz.c \
 	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_link_msg_SOURCES = \
+	tests/fuzz/fuzz-link-msg.c $(fuzz_common)
 tests_fuzz_fuzz_nl_attrs_SOURCES = \
 	tests/fuzz/fuzz-nl-attrs.c $(fuzz_common)
 tests_fuzz_fuzz_upcall_msg_SOURCES = \
@@ -36,6 +39,7 @@ FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=undefined
 fuzz_parsers = \
+	$(srcdir)/lib/link/link-msg.c \
 	$(srcdir)/lib/nl/nl-conn.c \
 	$(srcdir)/lib/upcall/upcall-msg.c
 fuzz: $(fuzz_harnesses)

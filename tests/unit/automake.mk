@@ -10,6 +10,7 @@
 unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-fault \
+	tests/unit/test-link-msg \
 	tests/unit/test-netdev-classes \
 	tests/unit/test-nl-answer \
 	tests/unit/test-nl-conn \
@@ -50,6 +51,7 @@ tests_unit_test_fault_LDFLAGS = \
 	-Wl,--wrap=recvmmsg \
 	-Wl,--wrap=setrlimit \
 	-Wl,--wrap=setsockopt
+tests_unit_test_link_msg_SOURCES = tests/unit/test-link-msg.c $(unit_common)
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
 tests_unit_test_nl_answer_SOURCES = tests/unit/test-nl-answer.c $(unit_common)
 tests_unit_test_nl_answer_LDFLAGS = \

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_LINK_MSG_H
+#define KDP_LINK_MSG_H 1
+
+/* Messages about links
+ * ====================
+ *
+ * The kernel describes network devices ("links"), their addresses and the ids
+ * that namespaces have for each other in rtnetlink messages, as events and as
+ * answers to requests.  link_msg_parse() checks such a message against a
+ * policy and gives a view of it that points into the message.  It copies
+ * nothing and allocates nothing.
+ *
+ * Three kinds of RTM_NEWLINK are not what they seem:
+ *
+ *   - A bridge sends RTM_NEWLINK and RTM_DELLINK of family AF_BRIDGE when
+ *     something becomes its port or ceases to be.  The device lives on.  Such
+ *     a message does not describe a link ('family' of the view is not
+ *     AF_UNSPEC).
+ *
+ *   - Wireless drivers send RTM_NEWLINK that has the flags and the name and
+ *     nothing else ('partial').
+ *
+ *   - An answer about a device of another namespace carries the id of that
+ *     namespace ('target_nsid'); from a kernel that does not know what it was
+ *     asked for it describes a device of our own and lacks the id.
+ *
+ * Loss: a message is one datagram; one that was truncated is EINVAL here and
+ * its reader's to notice.  A malformed message gives EINVAL; the caller counts
+ * it and goes on.
+ *
+ * Life cycle and thread safety: none of this has state; a view lives as long
+ * as its message.  See rtnetlink(7) and, for what is newer, linux/if_link.h
+ * and linux/net_namespace.h. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct nlattr;
+
+/* Namespaces.  The kernel's ids, which start at 0, and INT32_MIN and what
+ * follows for what has none. */
+#define LINK_NSID_NONE (-1)             /* No id. */
+#define LINK_NSID_LOCAL INT32_MIN       /* Our own namespace. */
+#define LINK_NSID_SAME (INT32_MIN + 1)  /* The same as that of the link. */
+#define LINK_NSID_OTHER (INT32_MIN + 2) /* Another; we cannot tell which. */
+#define LINK_NSID_ALL (INT32_MIN + 3)   /* In filters: every namespace. */
+
+/* Room for names, with the null byte. */
+#define LINK_NAME_SIZE 16       /* IFNAMSIZ */
+#define LINK_ALT_NAME_SIZE 128  /* ALTIFNAMSIZ */
+#define LINK_KIND_SIZE 64       /* MODULE_NAME_LEN and then some. */
+#define LINK_HWADDR_MAX 32      /* MAX_ADDR_LEN */
+
+/* Attributes of a link whose absence says nothing about it. */
+#define LINK_HAS_OPERSTATE     (1u << 0)
+#define LINK_HAS_CARRIER       (1u << 1)
+#define LINK_HAS_CARRIER_COUNT (1u << 2)
+#define LINK_HAS_MTU           (1u << 3)
+#define LINK_HAS_HWADDR        (1u << 4)
+
+struct link_view {
+    uint8_t family;             /* AF_UNSPEC if it describes a link. */
+    bool partial;               /* Only 'flags' and 'name' are valid. */
+    uint16_t has;               /* LINK_HAS_*: which are valid of: */
+    uint8_t operstate;          /* IF_OPER_*. */
+    bool carrier;
+    uint32_t carrier_up;        /* Times that the carrier came... */
+    uint32_t carrier_down;      /* ...and went. */
+    uint32_t mtu;               /* Bytes. */
+    const uint8_t *hwaddr;
+    size_t hwaddr_len;          /* At most LINK_HWADDR_MAX. */
+
+    /* Always valid. */
+    uint16_t arp_type;          /* ARPHRD_*. */
+    uint32_t flags;             /* IFF_*. */
+    int ifindex;                /* Above 0. */
+    const char *name;           /* Shorter than LINK_NAME_SIZE. */
+    const char *kind;           /* Or NULL.  Shorter than LINK_KIND_SIZE. */
+    int master;                 /* Interface index or 0. */
+    int lower;                  /* IFLA_LINK: interface index or 0... */
+    int32_t lower_nsid;         /* ...in that namespace, by the ids of the
+                                 * namespace that sent the message, or
+                                 * LINK_NSID_SAME or LINK_NSID_OTHER. */
+    int32_t target_nsid;        /* Answers: namespace, or LINK_NSID_NONE. */
+    int32_t new_nsid;           /* RTM_DELLINK: namespace to which the device
+                                 * moves, or LINK_NSID_NONE. */
+    const struct nlattr *alt_names;     /* See link_view_next_alt_name(). */
+};
+
+/* An address of a link. */
+struct link_addr_view {
+    uint8_t family;             /* AF_INET, AF_INET6 or one unheard of. */
+    uint8_t prefix_len;
+    int ifindex;                /* Above 0. */
+    const void *address;        /* IFA_LOCAL, or else IFA_ADDRESS, or NULL. */
+    size_t address_len;
+};
+
+enum link_msg_type {
+    LINK_MSG_NEWLINK,
+    LINK_MSG_DELLINK,
+    LINK_MSG_NEWADDR,
+    LINK_MSG_DELADDR,
+    LINK_MSG_NEWNSID,
+    LINK_MSG_DELNSID,
+    LINK_N_MSGS
+};
+
+struct link_msg {
+    enum link_msg_type type;
+    union {
+        struct link_view link;          /* NEWLINK, DELLINK. */
+        struct link_addr_view addr;     /* NEWADDR, DELADDR. */
+        int32_t nsid;                   /* NEWNSID, DELNSID; LINK_NSID_NONE
+                                         * says that there is none. */
+    };
+};
+
+/* "RTM_NEWLINK" and so on. */
+const char *link_msg_type_name(enum link_msg_type);
+
+/* Parses the message in the 'len' bytes at 'msg', which must be aligned for a
+ * struct nlmsghdr.  Returns 0 and fills '*out', EINVAL if the message is
+ * malformed, or ENOMSG if it is of another type.  After an error the content
+ * of '*out' is unspecified. */
+int link_msg_parse(const void *msg, size_t len, struct link_msg *out);
+
+/* Returns the alternative name of 'view' that follows 'name', or the first one
+ * if 'name' is NULL, or NULL after the last.  Each is shorter than
+ * LINK_ALT_NAME_SIZE. */
+const char *link_view_next_alt_name(const struct link_view *view,
+                                    const char *name);
+
+#endif /* lib/link/link-msg.h */

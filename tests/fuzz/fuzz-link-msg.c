@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Parser of messages about links: whatever the bytes are, the view stays within
+ * them and keeps its promises. */
+
+#include <config.h>
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/net_namespace.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "link/link-msg.h"
+
+static void
+check_inside(const void *p, size_t n, const char *buf, size_t size)
+{
+    const char *start = p;
+
+    fuzz_check(start >= buf && n <= size && start + n <= buf + size);
+    fuzz_touch(start, n);
+}
+
+static void
+check_string(const char *s, size_t max, const char *buf, size_t size)
+{
+    size_t n;
+
+    check_inside(s, 1, buf, size);
+    n = strnlen(s, buf + size - s);
+    fuzz_check(n < max);
+    check_inside(s, n + 1, buf, size);
+}
+
+static void
+check_link(const struct link_view *view, const char *buf, size_t size)
+{
+    const char *name = NULL;
+
+    check_string(view->name, LINK_NAME_SIZE, buf, size);
+    fuzz_check(view->name[0] != '\0');
+    fuzz_check(view->ifindex > 0 && view->master >= 0 && view->lower >= 0);
+    fuzz_check(view->target_nsid >= LINK_NSID_NONE);
+    fuzz_check(view->new_nsid >= LINK_NSID_NONE);
+    fuzz_check(view->lower_nsid >= 0 || view->lower_nsid == LINK_NSID_SAME
+               || view->lower_nsid == LINK_NSID_OTHER);
+    if (view->kind) {
+        check_string(view->kind, LINK_KIND_SIZE, buf, size);
+    }
+    if (view->has & LINK_HAS_HWADDR) {
+        fuzz_check(view->hwaddr_len <= LINK_HWADDR_MAX);
+        check_inside(view->hwaddr, view->hwaddr_len, buf, size);
+    }
+    while ((name = link_view_next_alt_name(view, name)) != NULL) {
+        check_string(name, LINK_ALT_NAME_SIZE, buf, size);
+    }
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *buf = fuzz_copy(data, size);
+    struct link_msg msg;
+    int error = link_msg_parse(buf, size, &msg);
+
+    if (error) {
+        fuzz_check(error == EINVAL || error == ENOMSG);
+    } else if (msg.type <= LINK_MSG_DELLINK) {
+        check_link(&msg.link, buf, size);
+    } else if (msg.type <= LINK_MSG_DELADDR) {
+        fuzz_check(msg.addr.ifindex > 0);
+        if (msg.addr.address) {
+            check_inside(msg.addr.address, msg.addr.address_len, buf, size);
+        }
+    } else {
+        fuzz_check(msg.type < LINK_N_MSGS);
+        fuzz_check(msg.nsid >= LINK_NSID_NONE);
+    }
+    free(buf);
+    return 0;
+}
+
+bool
+fuzz_accepts(const uint8_t *data, size_t size)
+{
+    struct link_msg msg;
+    void *buf = fuzz_copy(data, size);
+    int error = link_msg_parse(buf, size, &msg);
+
+    free(buf);
+    return !error;
+}
+
+static struct nlmsghdr *
+put_headers(void *buf, uint16_t type, size_t header)
+{
+    struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+
+    nlh->nlmsg_type = type;
+    mnl_nlmsg_put_extra_header(nlh, header);
+    return nlh;
+}
+
+static struct nlmsghdr *
+put_link(void *buf, uint16_t type, const char *name)
+{
+    struct nlmsghdr *nlh = put_headers(buf, type, sizeof(struct ifinfomsg));
+    struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+
+    ifi->ifi_index = 3;
+    mnl_attr_put_strz(nlh, IFLA_IFNAME, name);
+    return nlh;
+}
+
+void
+fuzz_seeds(fuzz_emit_func *emit, void *aux)
+{
+    char buf[1024] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct nlmsghdr *nlh;
+    struct nlattr *nest;
+
+    nlh = put_link(buf, RTM_NEWLINK, "eth0");
+    mnl_attr_put(nlh, IFLA_ADDRESS, 6, "\2\0\0\0\0\1");
+    mnl_attr_put_u32(nlh, IFLA_MTU, 1500);
+    mnl_attr_put_u32(nlh, IFLA_LINK, 4);
+    mnl_attr_put_u32(nlh, IFLA_LINK_NETNSID, 1);
+    mnl_attr_put_u32(nlh, IFLA_MASTER, 5);
+    mnl_attr_put_u8(nlh, IFLA_OPERSTATE, 6);
+    mnl_attr_put_u8(nlh, IFLA_CARRIER, 1);
+    mnl_attr_put_u32(nlh, IFLA_CARRIER_UP_COUNT, 1);
+    mnl_attr_put_u32(nlh, IFLA_CARRIER_DOWN_COUNT, 2);
+    nest = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
+    mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "veth");
+    mnl_attr_nest_end(nlh, nest);
+    nest = mnl_attr_nest_start(nlh, IFLA_PROP_LIST);
+    mnl_attr_put_strz(nlh, IFLA_ALT_IFNAME, "alternative");
+    mnl_attr_put_strz(nlh, IFLA_ALT_IFNAME, "name");
+    mnl_attr_nest_end(nlh, nest);
+    emit("newlink", buf, nlh->nlmsg_len, aux);
+
+    nlh = put_link(buf, RTM_DELLINK, "mover");
+    mnl_attr_put_u32(nlh, IFLA_NEW_NETNSID, 1);
+    mnl_attr_put_u32(nlh, IFLA_TARGET_NETNSID, 2);
+    emit("dellink", buf, nlh->nlmsg_len, aux);
+
+    nlh = put_link(buf, RTM_NEWLINK, "wlan0");
+    mnl_attr_put(nlh, IFLA_WIRELESS, 8, "12345678");
+    emit("wireless", buf, nlh->nlmsg_len, aux);
+
+    nlh = put_headers(buf, RTM_NEWADDR, sizeof(struct ifaddrmsg));
+    struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
+    ifa->ifa_family = AF_INET;
+    ifa->ifa_index = 3;
+    mnl_attr_put_u32(nlh, IFA_ADDRESS, 0x0100007f);
+    mnl_attr_put_u32(nlh, IFA_LOCAL, 0x0100007f);
+    emit("newaddr", buf, nlh->nlmsg_len, aux);
+
+    nlh = put_headers(buf, RTM_NEWNSID, sizeof(struct rtgenmsg));
+    mnl_attr_put_u32(nlh, NETNSA_NSID, 1);
+    emit("newnsid", buf, nlh->nlmsg_len, aux);
+
+    nlh = put_headers(buf, RTM_NEWROUTE, sizeof(struct rtmsg));
+    emit("another-type", buf, nlh->nlmsg_len, aux);
+}
