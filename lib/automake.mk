@@ -16,8 +16,14 @@ lib_libkdp_a_SOURCES = \
 	lib/kdp-version.h \
 	lib/netdev-linux-kdp.c \
 	lib/netdev-linux-kdp.h \
+	lib/link/link-index.c \
 	lib/link/link-msg.c \
 	lib/link/link-msg.h \
+	lib/link/link-notify.c \
+	lib/link/link-read.c \
+	lib/link/link-table-private.h \
+	lib/link/link-table.c \
+	lib/link/link-table.h \
 	lib/nl/nl-conn.c \
 	lib/nl/nl-conn.h \
 	lib/nl/ovs-genl.c \

@@ -11,6 +11,7 @@ unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-fault \
 	tests/unit/test-link-msg \
+	tests/unit/test-link-table \
 	tests/unit/test-netdev-classes \
 	tests/unit/test-nl-answer \
 	tests/unit/test-nl-conn \
@@ -52,6 +53,9 @@ tests_unit_test_fault_LDFLAGS = \
 	-Wl,--wrap=setrlimit \
 	-Wl,--wrap=setsockopt
 tests_unit_test_link_msg_SOURCES = tests/unit/test-link-msg.c $(unit_common)
+tests_unit_test_link_table_SOURCES = \
+	tests/unit/test-link-table.c $(unit_common)
+tests_unit_test_link_table_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
 tests_unit_test_nl_answer_SOURCES = tests/unit/test-nl-answer.c $(unit_common)
 tests_unit_test_nl_answer_LDFLAGS = \
