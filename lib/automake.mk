@@ -16,7 +16,11 @@ lib_libkdp_a_SOURCES = \
 	lib/kdp-version.h \
 	lib/netdev-linux-kdp.c \
 	lib/netdev-linux-kdp.h \
+	lib/link/link-dump.c \
 	lib/link/link-index.c \
+	lib/link/link-listener-private.h \
+	lib/link/link-listener.c \
+	lib/link/link-listener.h \
 	lib/link/link-msg.c \
 	lib/link/link-msg.h \
 	lib/link/link-notify.c \

@@ -10,6 +10,7 @@
 unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-fault \
+	tests/unit/test-link-listener \
 	tests/unit/test-link-msg \
 	tests/unit/test-link-table \
 	tests/unit/test-netdev-classes \
@@ -33,6 +34,9 @@ unit_tests = \
 unit_common = \
 	tests/unit/unit-upcall.c \
 	tests/unit/unit-upcall.h
+unit_link = \
+	tests/unit/unit-link.c \
+	tests/unit/unit-link.h
 unit_handlers = \
 	tests/unit/unit-handlers.c \
 	tests/unit/unit-handlers.h
@@ -52,6 +56,8 @@ tests_unit_test_fault_LDFLAGS = \
 	-Wl,--wrap=recvmmsg \
 	-Wl,--wrap=setrlimit \
 	-Wl,--wrap=setsockopt
+tests_unit_test_link_listener_SOURCES = \
+	tests/unit/test-link-listener.c $(unit_link) $(unit_common)
 tests_unit_test_link_msg_SOURCES = tests/unit/test-link-msg.c $(unit_common)
 tests_unit_test_link_table_SOURCES = \
 	tests/unit/test-link-table.c $(unit_common)
@@ -99,6 +105,7 @@ LDADD = \
 unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
 	tests/unit/unit-handlers.$(OBJEXT) \
+	tests/unit/unit-link.$(OBJEXT) \
 	tests/unit/unit-upcall.$(OBJEXT)
 $(unit_test_objects): $(EXTRA_OVS_DEPS)
 

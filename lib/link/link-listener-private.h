@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_LINK_LISTENER_PRIVATE_H
+#define KDP_LINK_LISTENER_PRIVATE_H 1
+
+/* What the files of the listener share: link-listener.c receives events and
+ * says when all is taken anew, link-dump.c asks the kernel. */
+
+#include "link/link-listener.h"
+
+struct nl_conn;
+struct mnl_socket;
+
+struct link_listener {
+    struct link_table *table;
+    struct mnl_socket *sock;    /* Of events. */
+    struct nl_conn *conn;       /* For requests. */
+    bool all_nsid;              /* Events of other namespaces come. */
+    int rcvbuf;                 /* Bytes, as the kernel counts them. */
+    char *buf;
+    size_t buf_size;
+
+    int32_t self_nsid;          /* Or LINK_NSID_NONE. */
+    bool lossy;                 /* The socket is to be drained. */
+    bool idle;                  /* The socket was seen empty, at the end of the
+                                 * last run. */
+    bool enumerate;             /* The ids are to be asked for. */
+    unsigned int n_interrupted; /* Dumps in a row. */
+    long long int retry_at;     /* When to dump again; milliseconds. */
+
+    bool resyncing;             /* From a loss until nothing is pending. */
+    enum link_reason reason;    /* Why. */
+    long long int resync_start; /* Microseconds. */
+
+    struct link_listener_stats stats;
+};
+
+/* Asks for the id that our namespace has for itself and notes it. */
+void link_ask_self_nsid(struct link_listener *);
+
+/* Returns true if namespace id 'nsid' is in use. */
+bool link_ask_nsid_exists(struct link_listener *, int32_t nsid);
+
+/* Asks for all ids and makes the table's namespaces those.  Returns 0 or a
+ * positive errno value. */
+int link_dump_nsids(struct link_listener *, enum link_reason);
+
+/* Asks for the links of 'nsid' and makes the table's those.  Returns 0, EINTR
+ * if a change interrupted it, EOPNOTSUPP if the kernel cannot, or another
+ * positive errno value. */
+int link_dump_links(struct link_listener *, int32_t nsid, enum link_reason);
+
+#endif /* lib/link/link-listener-private.h */
