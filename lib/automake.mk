@@ -25,6 +25,8 @@ lib_libkdp_a_SOURCES = \
 	lib/link/link-msg.h \
 	lib/link/link-notify.c \
 	lib/link/link-read.c \
+	lib/link/link-show.c \
+	lib/link/link-show.h \
 	lib/link/link-table-private.h \
 	lib/link/link-table.c \
 	lib/link/link-table.h \

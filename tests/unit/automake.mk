@@ -12,6 +12,7 @@ unit_tests = \
 	tests/unit/test-fault \
 	tests/unit/test-link-listener \
 	tests/unit/test-link-msg \
+	tests/unit/test-link-show \
 	tests/unit/test-link-table \
 	tests/unit/test-netdev-classes \
 	tests/unit/test-nl-answer \
@@ -59,6 +60,8 @@ tests_unit_test_fault_LDFLAGS = \
 tests_unit_test_link_listener_SOURCES = \
 	tests/unit/test-link-listener.c $(unit_link) $(unit_common)
 tests_unit_test_link_msg_SOURCES = tests/unit/test-link-msg.c $(unit_common)
+tests_unit_test_link_show_SOURCES = \
+	tests/unit/test-link-show.c $(unit_link) $(unit_common)
 tests_unit_test_link_table_SOURCES = \
 	tests/unit/test-link-table.c $(unit_common)
 tests_unit_test_link_table_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
