@@ -66,7 +66,7 @@ link_ask_nsid(struct link_listener *listener, int32_t nsid, int32_t *answer)
     return nl_conn_transact(listener->conn, nlh, link_nsid_reply, answer);
 }
 
-void
+int
 link_ask_self_nsid(struct link_listener *listener)
 {
     int32_t nsid;
@@ -76,11 +76,17 @@ link_ask_self_nsid(struct link_listener *listener)
         static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
         VLOG_WARN_RL(&rl, "asking for the id of our own network namespace "
-                     "failed (%s); it is taken to have none until another "
-                     "namespace appears", ovs_strerror(error));
-    } else if (nsid != LINK_NSID_NONE) {
-        listener->self_nsid = nsid;
+                     "failed (%s); it is taken to have none until it is "
+                     "asked for again", ovs_strerror(error));
+        return error;
     }
+    listener->self_nsid = nsid;
+    if (nsid != LINK_NSID_NONE && link_table_has_ns(listener->table, nsid)) {
+        /* Events of ours may have been taken for those of another. */
+        link_table_drop_ns(listener->table, nsid);
+        link_table_set_pending(listener->table, LINK_NSID_LOCAL);
+    }
+    return 0;
 }
 
 bool
@@ -114,6 +120,15 @@ link_dump_nsids(struct link_listener *listener, enum link_reason reason)
 {
     char buf[LINK_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
     struct nlmsghdr *nlh = link_nsid_request(buf, NLM_F_DUMP);
+
+    /* Our own is among them. */
+    if (listener->self_nsid == LINK_NSID_NONE) {
+        int error = link_ask_self_nsid(listener);
+
+        if (error) {
+            return error;
+        }
+    }
 
     listener->stats.rtnl[reason]++;
     link_table_mark_namespaces(listener->table);

@@ -35,8 +35,9 @@ struct link_listener {
     struct link_listener_stats stats;
 };
 
-/* Asks for the id that our namespace has for itself and notes it. */
-void link_ask_self_nsid(struct link_listener *);
+/* Asks for the id that our namespace has for itself and notes it.  A namespace
+ * of that id in the table was ours.  Returns 0 or a positive errno value. */
+int link_ask_self_nsid(struct link_listener *);
 
 /* Returns true if namespace id 'nsid' is in use. */
 bool link_ask_nsid_exists(struct link_listener *, int32_t nsid);

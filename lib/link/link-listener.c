@@ -185,18 +185,12 @@ link_listener_self_nsid(const struct link_listener *listener)
 
 /* Namespaces. */
 
-/* Asks for our own id if it is not known.  If it is 'nsid', which has just
- * turned up, events of ours may have been taken for those of another. */
+/* Asks for our own id, if it is not known: one has turned up. */
 static void
-link_listener_check_self(struct link_listener *listener, int32_t nsid)
+link_listener_check_self(struct link_listener *listener)
 {
     if (listener->self_nsid == LINK_NSID_NONE) {
         link_ask_self_nsid(listener);
-        if (listener->self_nsid == nsid
-            && link_table_has_ns(listener->table, nsid)) {
-            link_table_drop_ns(listener->table, nsid);
-            link_table_set_pending(listener->table, LINK_NSID_LOCAL);
-        }
     }
 }
 
@@ -208,7 +202,7 @@ link_listener_namespace(struct link_listener *listener, int32_t tag)
         return LINK_NSID_LOCAL;
     }
     if (!link_table_has_ns(listener->table, tag)) {
-        link_listener_check_self(listener, tag);
+        link_listener_check_self(listener);
         if (tag == listener->self_nsid) {
             return LINK_NSID_LOCAL;
         }
@@ -226,7 +220,7 @@ link_listener_take_nsid(struct link_listener *listener,
         return;
     }
     if (type == LINK_MSG_NEWNSID) {
-        link_listener_check_self(listener, nsid);
+        link_listener_check_self(listener);
         if (nsid != listener->self_nsid
             && !link_table_add_ns(listener->table, nsid)) {
             link_table_set_pending(listener->table, nsid);
@@ -237,7 +231,7 @@ link_listener_take_nsid(struct link_listener *listener,
         /* The kernel frees an id before it says so: another namespace may have
          * got it, and this may be the later of the two messages. */
         if (link_ask_nsid_exists(listener, nsid)) {
-            link_listener_check_self(listener, nsid);
+            link_listener_check_self(listener);
             if (nsid != listener->self_nsid) {
                 link_table_add_ns(listener->table, nsid);
             }

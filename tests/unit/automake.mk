@@ -10,6 +10,7 @@
 unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-fault \
+	tests/unit/test-link-fault \
 	tests/unit/test-link-listener \
 	tests/unit/test-link-msg \
 	tests/unit/test-link-show \
@@ -56,6 +57,18 @@ tests_unit_test_fault_LDFLAGS = \
 	-Wl,--wrap=mnl_socket_setsockopt \
 	-Wl,--wrap=recvmmsg \
 	-Wl,--wrap=setrlimit \
+	-Wl,--wrap=setsockopt
+tests_unit_test_link_fault_SOURCES = \
+	tests/unit/test-link-fault.c $(unit_link) $(unit_common)
+tests_unit_test_link_fault_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=getsockopt \
+	-Wl,--wrap=mnl_socket_bind \
+	-Wl,--wrap=mnl_socket_open2 \
+	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=mnl_socket_sendto \
+	-Wl,--wrap=mnl_socket_setsockopt \
+	-Wl,--wrap=recvmsg \
 	-Wl,--wrap=setsockopt
 tests_unit_test_link_listener_SOURCES = \
 	tests/unit/test-link-listener.c $(unit_link) $(unit_common)
