@@ -13,6 +13,7 @@ unit_tests = \
 	tests/unit/test-link-fault \
 	tests/unit/test-link-listener \
 	tests/unit/test-link-msg \
+	tests/unit/test-link-random \
 	tests/unit/test-link-show \
 	tests/unit/test-link-table \
 	tests/unit/test-netdev-classes \
@@ -73,6 +74,9 @@ tests_unit_test_link_fault_LDFLAGS = \
 tests_unit_test_link_listener_SOURCES = \
 	tests/unit/test-link-listener.c $(unit_link) $(unit_common)
 tests_unit_test_link_msg_SOURCES = tests/unit/test-link-msg.c $(unit_common)
+tests_unit_test_link_random_SOURCES = \
+	tests/unit/test-link-random.c $(unit_link) $(unit_common)
+tests_unit_test_link_random_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=recvmsg
 tests_unit_test_link_show_SOURCES = \
 	tests/unit/test-link-show.c $(unit_link) $(unit_common)
 tests_unit_test_link_table_SOURCES = \
