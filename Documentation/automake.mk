@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	Documentation/building.rst \
 	Documentation/conf.py \
 	Documentation/index.rst \
+	Documentation/link-tables.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
 	Documentation/performance/index.rst \
 	Documentation/performance/upcalls-2cpu-latency.svg \

@@ -221,9 +221,10 @@ link_listener_take_nsid(struct link_listener *listener,
     }
     if (type == LINK_MSG_NEWNSID) {
         link_listener_check_self(listener);
-        if (nsid != listener->self_nsid
-            && !link_table_add_ns(listener->table, nsid)) {
-            link_table_set_pending(listener->table, nsid);
+        if (nsid != listener->self_nsid) {
+            /* If it is there, a tag was faster, or the end of the namespace
+             * that had the id before is yet to come. */
+            link_table_add_ns(listener->table, nsid);
         }
     } else if (nsid != listener->self_nsid) {
         link_table_drop_ns(listener->table, nsid);
