@@ -12,10 +12,12 @@
 
 #include "util.h"
 
-/* Replies of the kernel to a dump come in datagrams of at most 32 kB (the
- * kernel sizes them by the reader's buffer up to that), single replies are at
- * most a page or what MSG_PEEK|MSG_TRUNC announces. */
-#define NL_REPLY_SIZE 32768
+/* Bytes of a reply at most.  The kernel sizes the datagrams of a dump by the
+ * reader's buffer up to 32 kB, but makes them as large as the largest message
+ * needs: one about a link with many alternative names has 64 kB of them, as
+ * much as an attribute holds.  This is room for several such attributes.  What
+ * is not used takes no memory. */
+#define NL_REPLY_SIZE (256 * 1024)
 
 /* Length of the explanation that is kept of an error. */
 #define NL_EXT_ERROR_SIZE 128

@@ -16,6 +16,7 @@
 
 #include "link/link-table.h"
 #include "openvswitch/poll-loop.h"
+#include "sset.h"
 #include "timeval.h"
 #include "unit-link.h"
 #include "util.h"
@@ -251,6 +252,37 @@ own_changes_are_seen_at_once(void **state)
     assert_int_equal(total_rtnl(f), 2);
     assert_int_equal(stats_of(f).malformed, 0);
     assert_int_equal(stats_of(f).events_other, 0);
+}
+
+/* A message about a link may be longer than the usual part of a dump.  Only a
+ * dump with IFLA_EXT_MASK has such a link at all. */
+static void
+a_link_may_have_very_many_names(void **state)
+{
+    struct fixture *f = *state;
+    char name[LINK_ALT_NAME_SIZE];
+
+    OK(unit_link_add(f->own, "bridge", INDEX, "br"));
+    OK(unit_link_set_up(f->own, INDEX, true));
+    for (int i = 0; i < 450; i++) {
+        snprintf(name, sizeof name, "%0*d", LINK_ALT_NAME_SIZE - 1, i);
+        OK(unit_link_add_alt_name(f->own, INDEX, name));
+    }
+    open_listener(f, NULL);
+
+    struct sset names = SSET_INITIALIZER(&names);
+    link_table_get_alt_names(f->table, LINK_NSID_LOCAL, INDEX, &names);
+    assert_int_equal(sset_count(&names), 450);
+    sset_destroy(&names);
+
+    /* Neither does its event fit, at first. */
+    for (int mtu = 1300; mtu < 1303; mtu++) {
+        OK(unit_link_set_mtu(f->own, INDEX, mtu));
+        assert_true(link_listener_catch_up(f->listener));
+        assert_int_equal(get(f, LINK_NSID_LOCAL, INDEX).mtu, mtu);
+    }
+    assert_int_equal(stats_of(f).truncated, 1);
+    assert_int_equal(stats_of(f).failed, 0);
 }
 
 static void
@@ -683,6 +715,7 @@ main(int argc OVS_UNUSED, char *argv[])
     cmocka_unit_test_setup_teardown(NAME, setup_both, teardown)
         TEST(the_first_run_fills_the_table),
         TEST(own_changes_are_seen_at_once),
+        TEST(a_link_may_have_very_many_names),
         TEST(addresses_are_noticed),
         TEST_BOTH(nothing_is_asked_in_steady_state),
         TEST_BOTH(other_namespaces_do_not_touch_ours),
