@@ -153,24 +153,29 @@ link_parse_alt_names(const struct nlattr *list, struct link_view *view)
 const char *
 link_view_next_alt_name(const struct link_view *view, const char *name)
 {
-    bool found = !name;
     const struct nlattr *attr;
 
     if (!view->alt_names) {
         return NULL;
     }
-    mnl_attr_for_each_nested (attr, view->alt_names) {
+
+    /* A name is the payload of its attribute. */
+    attr = (name
+            ? mnl_attr_next((const void *) (name - MNL_ATTR_HDRLEN))
+            : mnl_attr_get_payload(view->alt_names));
+    const char *end = ((const char *) mnl_attr_get_payload(view->alt_names)
+                       + mnl_attr_get_payload_len(view->alt_names));
+    for (; mnl_attr_ok(attr, end - (const char *) attr);
+         attr = mnl_attr_next(attr)) {
         if (mnl_attr_get_type(attr) == IFLA_ALT_IFNAME) {
-            if (found) {
-                return mnl_attr_get_str(attr);
-            }
-            found = mnl_attr_get_str(attr) == name;
+            return mnl_attr_get_str(attr);
         }
     }
     return NULL;
 }
 
-/* Takes the attributes whose absence says nothing. */
+/* Takes the attributes whose absence says nothing, and the hardware address,
+ * whose absence says that there is none. */
 static int
 link_parse_optional(const struct nlattr *attrs[], struct link_view *view)
 {
@@ -193,7 +198,6 @@ link_parse_optional(const struct nlattr *attrs[], struct link_view *view)
         view->mtu = mnl_attr_get_u32(attrs[IFLA_MTU]);
     }
     if (attrs[IFLA_ADDRESS]) {
-        view->has |= LINK_HAS_HWADDR;
         view->hwaddr = mnl_attr_get_payload(attrs[IFLA_ADDRESS]);
         view->hwaddr_len = mnl_attr_get_payload_len(attrs[IFLA_ADDRESS]);
         if (view->hwaddr_len > LINK_HWADDR_MAX) {

@@ -59,7 +59,6 @@ struct nlattr;
 #define LINK_HAS_CARRIER       (1u << 1)
 #define LINK_HAS_CARRIER_COUNT (1u << 2)
 #define LINK_HAS_MTU           (1u << 3)
-#define LINK_HAS_HWADDR        (1u << 4)
 
 struct link_view {
     uint8_t family;             /* AF_UNSPEC if it describes a link. */
@@ -70,10 +69,11 @@ struct link_view {
     uint32_t carrier_up;        /* Times that the carrier came... */
     uint32_t carrier_down;      /* ...and went. */
     uint32_t mtu;               /* Bytes. */
-    const uint8_t *hwaddr;
-    size_t hwaddr_len;          /* At most LINK_HWADDR_MAX. */
 
     /* Always valid. */
+    const uint8_t *hwaddr;
+    size_t hwaddr_len;          /* At most LINK_HWADDR_MAX.  0 if the link has
+                                 * none, of which the kernel says nothing. */
     uint16_t arp_type;          /* ARPHRD_*. */
     uint32_t flags;             /* IFF_*. */
     int ifindex;                /* Above 0. */

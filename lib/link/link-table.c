@@ -373,15 +373,24 @@ link_take_optional(struct link_info *info, const struct link_view *view)
     if (view->has & LINK_HAS_MTU) {
         what |= LINK_SET(info->mtu, view->mtu, LINK_CHANGE_MTU);
     }
-    if (view->has & LINK_HAS_HWADDR
-        && (info->hwaddr_len != view->hwaddr_len
-            || memcmp(info->hwaddr, view->hwaddr, view->hwaddr_len))) {
-        memset(info->hwaddr, 0, sizeof info->hwaddr);
-        memcpy(info->hwaddr, view->hwaddr, view->hwaddr_len);
-        info->hwaddr_len = view->hwaddr_len;
-        what |= LINK_CHANGE_HWADDR;
-    }
     return what;
+}
+
+static uint32_t
+link_take_hwaddr(struct link_info *info, const struct link_view *view)
+{
+    size_t n = view->hwaddr_len;
+
+    if (info->hwaddr_len == n
+        && (!n || !memcmp(info->hwaddr, view->hwaddr, n))) {
+        return 0;
+    }
+    memset(info->hwaddr, 0, sizeof info->hwaddr);
+    if (n) {
+        memcpy(info->hwaddr, view->hwaddr, n);
+    }
+    info->hwaddr_len = n;
+    return LINK_CHANGE_HWADDR;
 }
 
 /* Takes what 'view' says.  Returns what has changed. */
@@ -410,6 +419,7 @@ link_take(struct link *link, const struct link_view *view)
     what |= LINK_SET(info->lower, view->lower, LINK_CHANGE_LOWER);
     what |= LINK_SET(info->lower_nsid, view->lower_nsid, LINK_CHANGE_LOWER);
     what |= link_take_optional(info, view);
+    what |= link_take_hwaddr(info, view);
     if (!link_alt_names_equal(link, view)) {
         link_set_alt_names(link, view);
         what |= LINK_CHANGE_ALT_NAMES;

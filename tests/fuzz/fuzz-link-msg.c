@@ -52,7 +52,7 @@ check_link(const struct link_view *view, const char *buf, size_t size)
     if (view->kind) {
         check_string(view->kind, LINK_KIND_SIZE, buf, size);
     }
-    if (view->has & LINK_HAS_HWADDR) {
+    if (view->hwaddr_len) {
         fuzz_check(view->hwaddr_len <= LINK_HWADDR_MAX);
         check_inside(view->hwaddr, view->hwaddr_len, buf, size);
     }

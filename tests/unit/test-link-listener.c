@@ -6,11 +6,16 @@
 #include "link/link-listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/if.h>
+#include <linux/if_arp.h>
+#include <linux/if_tun.h>
 #include <linux/rtnetlink.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -252,6 +257,32 @@ own_changes_are_seen_at_once(void **state)
     assert_int_equal(total_rtnl(f), 2);
     assert_int_equal(stats_of(f).malformed, 0);
     assert_int_equal(stats_of(f).events_other, 0);
+}
+
+/* A tap device that becomes one of another type has no hardware address any
+ * more, and the message about it has no such attribute. */
+static void
+a_hardware_address_may_go(void **state)
+{
+    struct fixture *f = *state;
+    struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI };
+    int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+
+    if (fd < 0) {
+        print_message("skipped: /dev/net/tun: %s\n", ovs_strerror(errno));
+        skip();
+    }
+    open_listener(f, NULL);
+    ovs_strlcpy(ifr.ifr_name, "tap", sizeof ifr.ifr_name);
+    OK(ioctl(fd, TUNSETIFF, &ifr));
+    assert_seen(f);
+
+    int ifindex = unit_link_index(f->own, "tap");
+    assert_int_equal(get(f, LINK_NSID_LOCAL, ifindex).hwaddr_len, 6);
+    OK(ioctl(fd, TUNSETLINK, ARPHRD_NONE));
+    assert_seen(f);
+    assert_int_equal(get(f, LINK_NSID_LOCAL, ifindex).hwaddr_len, 0);
+    close(fd);
 }
 
 /* A message about a link may be longer than the usual part of a dump.  Only a
@@ -715,6 +746,7 @@ main(int argc OVS_UNUSED, char *argv[])
     cmocka_unit_test_setup_teardown(NAME, setup_both, teardown)
         TEST(the_first_run_fills_the_table),
         TEST(own_changes_are_seen_at_once),
+        TEST(a_hardware_address_may_go),
         TEST(a_link_may_have_very_many_names),
         TEST(addresses_are_noticed),
         TEST_BOTH(nothing_is_asked_in_steady_state),

@@ -217,7 +217,6 @@ every_change_is_told(void **state)
     view.has = LINK_HAS_MTU;
     view.mtu = 1400;
     assert_told(f, &view, LINK_CHANGE_MTU);
-    view.has = LINK_HAS_HWADDR;
     view.hwaddr = (const uint8_t *) "\2\0\0\0\0\1";
     view.hwaddr_len = 6;
     assert_told(f, &view, LINK_CHANGE_HWADDR);
@@ -244,7 +243,7 @@ every_change_is_told(void **state)
     view.flags = 0;
     assert_told(f, &view, LINK_CHANGE_MTU | LINK_CHANGE_FLAGS);
 
-    /* What is absent keeps its value. */
+    /* What is absent keeps its value, but for the hardware address. */
     struct link_info info = get(f, 3, 7);
     assert_int_equal(info.operstate, 6);
     assert_true(info.carrier);
@@ -253,6 +252,10 @@ every_change_is_told(void **state)
     assert_int_equal(info.hwaddr_len, 4);
     assert_string_equal(info.kind, "veth");
     assert_int_equal(info.change_seqno, link_table_seqno(f->table));
+    view.hwaddr_len = 0;
+    view.hwaddr = NULL;
+    assert_told(f, &view, LINK_CHANGE_HWADDR);
+    assert_int_equal(get(f, 3, 7).hwaddr_len, 0);
 
     assert_true(link_table_remove(f->table, 3, 7));
     assert_int_equal(f->what, LINK_CHANGE_GONE);
