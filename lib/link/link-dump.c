@@ -89,14 +89,15 @@ link_ask_self_nsid(struct link_listener *listener)
     return 0;
 }
 
-bool
+int
 link_ask_nsid_exists(struct link_listener *listener, int32_t nsid)
 {
     int32_t answer;
+    int error = link_ask_nsid(listener, nsid, &answer);
 
-    /* Kernels before 5.0 cannot answer; then an id is taken to be gone when an
-     * event said so. */
-    return !link_ask_nsid(listener, nsid, &answer);
+    /* Kernels before 5.0 do not know the question; then an id is taken to be
+     * gone when an event said so. */
+    return error == EINVAL || error == EOPNOTSUPP ? ENOENT : error;
 }
 
 static int

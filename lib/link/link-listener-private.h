@@ -26,7 +26,8 @@ struct link_listener {
                                  * last run. */
     bool enumerate;             /* The ids are to be asked for. */
     unsigned int n_interrupted; /* Dumps in a row. */
-    long long int retry_at;     /* When to dump again; milliseconds. */
+    long long int own_retry_at; /* When to ask for our own links again... */
+    long long int retry_at;     /* ...and for the rest; milliseconds. */
 
     bool resyncing;             /* From a loss until nothing is pending. */
     enum link_reason reason;    /* Why. */
@@ -39,8 +40,9 @@ struct link_listener {
  * of that id in the table was ours.  Returns 0 or a positive errno value. */
 int link_ask_self_nsid(struct link_listener *);
 
-/* Returns true if namespace id 'nsid' is in use. */
-bool link_ask_nsid_exists(struct link_listener *, int32_t nsid);
+/* Returns 0 if namespace id 'nsid' is in use, ENOENT if it is not, or another
+ * positive errno value if that is not known. */
+int link_ask_nsid_exists(struct link_listener *, int32_t nsid);
 
 /* Asks for all ids and makes the table's namespaces those.  Returns 0 or a
  * positive errno value. */

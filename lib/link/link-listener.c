@@ -4,6 +4,7 @@
 #include "link/link-listener-private.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
@@ -70,7 +71,7 @@ link_listener_start(struct link_listener *listener, enum link_reason reason)
         listener->reason = reason;
     }
     listener->enumerate = listener->all_nsid;
-    listener->retry_at = 0;
+    listener->own_retry_at = listener->retry_at = 0;
     link_table_add_ns(listener->table, LINK_NSID_LOCAL);
     link_table_set_all_pending(listener->table);
 }
@@ -230,8 +231,9 @@ link_listener_take_nsid(struct link_listener *listener,
         link_table_drop_ns(listener->table, nsid);
 
         /* The kernel frees an id before it says so: another namespace may have
-         * got it, and this may be the later of the two messages. */
-        if (link_ask_nsid_exists(listener, nsid)) {
+         * got it, and this may be the later of the two messages.  Without an
+         * answer that will turn out when its links are asked for. */
+        if (link_ask_nsid_exists(listener, nsid) != ENOENT) {
             link_listener_check_self(listener);
             if (nsid != listener->self_nsid) {
                 link_table_add_ns(listener->table, nsid);
@@ -442,14 +444,16 @@ link_listener_finish(struct link_listener *listener)
     stats->resync_max = MAX(stats->resync_max, duration);
 }
 
+/* Takes note of the failure of a request about 'nsid', which is to be repeated
+ * at '*retry_at'. */
 static void
 link_listener_retry(struct link_listener *listener, int error,
-                    int32_t nsid)
+                    int32_t nsid, long long int *retry_at)
 {
     if (error == EINTR) {
         listener->stats.interrupted++;
         if (++listener->n_interrupted > LINK_INTERRUPTED_MAX) {
-            listener->retry_at = time_msec() + LINK_INTERRUPTED_MS;
+            *retry_at = time_msec() + LINK_INTERRUPTED_MS;
         }
     } else {
         char *name = link_nsid_to_string(nsid);
@@ -459,11 +463,7 @@ link_listener_retry(struct link_listener *listener, int error,
                      ovs_strerror(error), LINK_RETRY_MS);
         free(name);
         listener->stats.failed++;
-        if (nsid != LINK_NSID_LOCAL) {
-            /* Others first. */
-            link_table_set_pending(listener->table, nsid);
-        }
-        listener->retry_at = time_msec() + LINK_RETRY_MS;
+        *retry_at = time_msec() + LINK_RETRY_MS;
     }
 }
 
@@ -490,18 +490,41 @@ link_listener_dumped_foreign(struct link_listener *listener, int32_t nsid,
     case EINVAL:
     case ENOENT:
         /* There is no such namespace any more, or the kernel is too old. */
-        if (link_ask_nsid_exists(listener, nsid)) {
+        switch (link_ask_nsid_exists(listener, nsid)) {
+        case 0:
             listener->stats.refused++;
             link_table_set_stale(listener->table, nsid, error);
-        } else {
+            break;
+        case ENOENT:
             link_table_drop_ns(listener->table, nsid);
+            break;
+        default:
+            link_listener_retry(listener, error, nsid, &listener->retry_at);
+            break;
         }
         break;
 
     default:
-        link_listener_retry(listener, error, nsid);
+        /* Others first. */
+        link_table_set_pending(listener->table, nsid);
+        link_listener_retry(listener, error, nsid, &listener->retry_at);
         break;
     }
+}
+
+/* Returns when the next request is to be made, in milliseconds, 0 if at once
+ * and LLONG_MAX if there is none.  Stores the first pending namespace in
+ * '*nsid', or LINK_NSID_NONE. */
+static long long int
+link_listener_next(const struct link_listener *listener, int32_t *nsid)
+{
+    *nsid = LINK_NSID_NONE;
+    if (!link_table_next_pending(listener->table, nsid)
+        && !listener->enumerate) {
+        return LLONG_MAX;
+    }
+    return (*nsid == LINK_NSID_LOCAL ? listener->own_retry_at
+            : listener->retry_at);
 }
 
 /* Makes one request, if there is one to be made.  Returns true if so. */
@@ -510,33 +533,35 @@ link_listener_dump(struct link_listener *listener)
 {
     enum link_reason reason = (listener->resyncing ? listener->reason
                                : LINK_REASON_NAMESPACE);
-    int32_t nsid = LINK_NSID_NONE;
+    int32_t nsid;
     int error;
 
-    if ((!link_table_next_pending(listener->table, &nsid)
-         && !listener->enumerate)
-        || time_msec() < listener->retry_at) {
+    if (time_msec() < link_listener_next(listener, &nsid)) {
         return false;
     }
-    listener->retry_at = 0;
 
     COVERAGE_INC(link_dump);
     if (nsid == LINK_NSID_LOCAL) {
+        listener->own_retry_at = 0;
         error = link_dump_links(listener, nsid, reason);
         if (!error) {
             link_table_set_current(listener->table, nsid);
             link_table_addrs_changed(listener->table, nsid, 0);
         } else {
-            link_listener_retry(listener, error, nsid);
+            link_listener_retry(listener, error, nsid,
+                                &listener->own_retry_at);
         }
     } else if (listener->enumerate) {
+        listener->retry_at = 0;
         error = link_dump_nsids(listener, reason);
         if (!error) {
             listener->enumerate = false;
         } else {
-            link_listener_retry(listener, error, LINK_NSID_LOCAL);
+            link_listener_retry(listener, error, LINK_NSID_LOCAL,
+                                &listener->retry_at);
         }
     } else {
+        listener->retry_at = 0;
         error = link_dump_links(listener, nsid, reason);
         link_listener_dumped_foreign(listener, nsid, error);
     }
@@ -588,13 +613,15 @@ link_listener_run(struct link_listener *listener)
 void
 link_listener_wait(struct link_listener *listener)
 {
-    if (!listener->idle || listener->lossy
-        || (!link_listener_is_current(listener) && !listener->retry_at)) {
+    int32_t nsid;
+    long long int next = link_listener_next(listener, &nsid);
+
+    if (!listener->idle || listener->lossy || !next) {
         poll_immediate_wake();
         return;
     }
-    if (!link_listener_is_current(listener)) {
-        poll_timer_wait_until(listener->retry_at);
+    if (next != LLONG_MAX) {
+        poll_timer_wait_until(next);
     }
     poll_fd_wait(mnl_socket_get_fd(listener->sock), POLLIN);
 }
@@ -613,7 +640,7 @@ link_listener_catch_up(struct link_listener *listener)
                    && !link_table_is_pending(listener->table,
                                              LINK_NSID_LOCAL));
     } while (n_runs-- && (!listener->idle
-                          || (!current && !listener->retry_at)));
+                          || (!current && !listener->own_retry_at)));
     return current;
 }
 

@@ -91,6 +91,7 @@ WRAP(int, getsockopt, (int fd, int level, int name, void *value,
 static struct {
     bool old_kernel;            /* Which knows no IFLA_TARGET_NETNSID. */
     unsigned int interrupt;     /* So many answers are interrupted dumps. */
+    int32_t interrupt_nsid;     /* Dumps of it all are. */
     bool swallow_nsid;          /* Events about ids do not arrive. */
     bool from_kernel;           /* Whoever sent it. */
     unsigned int truncate;      /* So many events are cut short. */
@@ -133,6 +134,13 @@ __wrap_mnl_socket_sendto(const struct mnl_socket *nl, const void *request,
     struct nlmsghdr *nlh = CONST_CAST(struct nlmsghdr *,
                                       (const struct nlmsghdr *) request);
     size_t without = MNL_NLMSG_HDRLEN + sizeof(struct ifinfomsg) + 8;
+    if (mangle.interrupt_nsid && nlh->nlmsg_type == RTM_GETLINK
+        && len == without + 8) {
+        int32_t nsid;
+
+        memcpy(&nsid, (const char *) request + len - sizeof nsid, sizeof nsid);
+        mangle.interrupt += nsid == mangle.interrupt_nsid;
+    }
     if (mangle.old_kernel && nlh->nlmsg_type == RTM_GETLINK
         && len == without + 8) {
         nlh->nlmsg_len = without;
@@ -501,6 +509,32 @@ dumps_do_not_follow_each_other_for_ever(void **state)
     assert_equal(f, LINK_NSID_LOCAL, f->own);
 }
 
+/* Namespaces in which links come and go all the time do not keep others from
+ * their turn. */
+static void
+interrupted_dumps_let_others_pass(void **state)
+{
+    struct fixture *f = *state;
+    struct unit_ns *third = unit_ns_create();
+    int error;
+
+    assert_int_equal(unit_ns_set_nsid(f->own, third, NSID + 1), 0);
+    open_listener(f);
+    link_listener_run(f->listener);
+    mangle.interrupt_nsid = NSID;
+    link_table_set_pending(f->table, NSID);
+    link_table_set_pending(f->table, NSID + 1);
+    for (int i = 0; i < 3; i++) {
+        link_listener_run(f->listener);
+    }
+    assert_int_equal(state_of(f, NSID, &error), LINK_NS_PENDING);
+    assert_int_equal(state_of(f, NSID + 1, &error), LINK_NS_CURRENT);
+    mangle.interrupt_nsid = 0;
+    finish(f);
+    assert_int_equal(state_of(f, NSID, &error), LINK_NS_CURRENT);
+    unit_ns_destroy(third);
+}
+
 static void
 a_malformed_event_is_skipped(void **state)
 {
@@ -679,6 +713,52 @@ an_id_may_be_in_use_again_when_it_goes(void **state)
 }
 
 static void
+without_an_answer_an_id_is_asked_for_again(void **state)
+{
+    struct fixture *f = *state;
+    int sender = sender_open();
+
+    open_listener(f);
+    mangle.from_kernel = true;
+
+    /* Its old namespace went, and we cannot find out whether another has it
+     * already. */
+    send_nsid(sender, RTM_DELNSID, NSID);
+    plan_failures(CALL_SENDTO, 1, 1, ENOBUFS);
+    link_listener_run(f->listener);
+    assert_int_equal(plan.n_failed, 1);
+    finish(f);
+    assert_true(link_table_has_ns(f->table, NSID));
+    assert_equal(f, NSID, f->other);
+
+    /* It went before it was asked for its links, and the like. */
+    link_table_add_ns(f->table, NSID + 1);
+    plan_failures(CALL_SENDTO, 2, 1, ENOBUFS);
+    finish(f);
+    assert_int_equal(plan.n_failed, 1);
+    assert_false(link_table_has_ns(f->table, NSID + 1));
+    assert_int_equal(stats_of(f).refused, 0);
+    close(sender);
+}
+
+/* What another namespace waits for is not what ours waits for. */
+static void
+our_links_are_asked_for_at_once(void **state)
+{
+    struct fixture *f = *state;
+
+    open_listener(f);
+    link_listener_run(f->listener);
+    link_table_set_pending(f->table, NSID);
+    plan_failures(CALL_SENDTO, 1, 1, ENOMEM);
+    link_listener_run(f->listener);
+    assert_int_equal(stats_of(f).failed, 1);
+    link_table_set_pending(f->table, LINK_NSID_LOCAL);
+    assert_true(link_listener_catch_up(f->listener));
+    finish(f);
+}
+
+static void
 a_namespace_that_is_gone_is_dropped_when_asked_for(void **state)
 {
     struct fixture *f = *state;
@@ -742,6 +822,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_failed_dump_is_repeated_later),
         TEST(an_interrupted_dump_removes_nothing),
         TEST(dumps_do_not_follow_each_other_for_ever),
+        TEST(interrupted_dumps_let_others_pass),
         TEST(a_malformed_event_is_skipped),
         TEST(only_the_kernel_is_believed),
         TEST(a_message_cut_short_is_a_loss),
@@ -749,6 +830,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_tag_may_come_before_its_id),
         TEST(our_id_may_have_been_anothers),
         TEST(an_id_may_be_in_use_again_when_it_goes),
+        TEST(without_an_answer_an_id_is_asked_for_again),
+        TEST(our_links_are_asked_for_at_once),
         TEST(a_namespace_that_is_gone_is_dropped_when_asked_for),
         TEST(an_old_kernel_answers_for_ours),
         TEST(without_an_answer_our_id_is_asked_for_again),
