@@ -6,18 +6,32 @@
 #include "link/link-listener-private.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <libmnl/libmnl.h>
 #include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "coverage.h"
 #include "link/link-table.h"
 #include "nl/nl-conn.h"
 #include "openvswitch/vlog.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(link_dump);
+
+COVERAGE_DEFINE(link_dump);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+
+/* Milliseconds until a dump that failed is repeated, and until one is that
+ * was interrupted more than a few times in a row.  Changes come so fast then
+ * that the next would be interrupted too, and it would take the RTNL lock. */
+#define LINK_RETRY_MS 1000
+#define LINK_INTERRUPTED_MS 100
 
 /* A request has a header and at most two attributes. */
 #define LINK_REQUEST_SIZE 128
@@ -73,8 +87,6 @@ link_ask_self_nsid(struct link_listener *listener)
     int error = link_ask_nsid(listener, LINK_NSID_NONE, &nsid);
 
     if (error) {
-        static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-
         VLOG_WARN_RL(&rl, "asking for the id of our own network namespace "
                      "failed (%s); it is taken to have none until it is "
                      "asked for again", ovs_strerror(error));
@@ -116,7 +128,9 @@ link_nsids_reply(const struct nlmsghdr *nlh, void *listener_)
     return 0;
 }
 
-int
+/* Asks for all ids and makes the table's namespaces those.  Returns 0 or a
+ * positive errno value. */
+static int
 link_dump_nsids(struct link_listener *listener, enum link_reason reason)
 {
     char buf[LINK_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
@@ -173,7 +187,10 @@ link_dump_reply(const struct nlmsghdr *nlh, void *dump_)
     return 0;
 }
 
-int
+/* Asks for the links of 'nsid' and makes the table's those.  Returns 0, EINTR
+ * if a change interrupted it, EOPNOTSUPP if the kernel cannot, or another
+ * positive errno value. */
+static int
 link_dump_links(struct link_listener *listener, int32_t nsid,
                 enum link_reason reason)
 {
@@ -196,4 +213,129 @@ link_dump_links(struct link_listener *listener, int32_t nsid,
         link_table_sweep(listener->table, nsid);
     }
     return error;
+}
+
+/* What is to be asked next. */
+
+/* Takes note of the failure of a request about 'nsid', which is to be repeated
+ * at '*retry_at'. */
+static void
+link_dump_retry(struct link_listener *listener, int error,
+                    int32_t nsid, long long int *retry_at)
+{
+    if (error == EINTR) {
+        listener->stats.interrupted++;
+        if (++listener->n_interrupted > LINK_INTERRUPTED_MAX) {
+            *retry_at = time_msec() + LINK_INTERRUPTED_MS;
+        }
+    } else {
+        char *name = link_nsid_to_string(nsid);
+
+        VLOG_WARN_RL(&rl, "network namespace %s: asking for its links failed "
+                     "(%s); asking again in %d ms", name,
+                     ovs_strerror(error), LINK_RETRY_MS);
+        free(name);
+        listener->stats.failed++;
+        *retry_at = time_msec() + LINK_RETRY_MS;
+    }
+}
+
+/* Takes note of how the dump of another namespace's links ended. */
+static void
+link_dumped_foreign(struct link_listener *listener, int32_t nsid,
+                             int error)
+{
+    switch (error) {
+    case 0:
+        link_table_set_current(listener->table, nsid);
+        break;
+
+    case EPERM:
+    case EACCES:
+    case EOPNOTSUPP:
+        VLOG_WARN_RL(&rl, "network namespace %"PRId32": its links cannot be "
+                     "asked for (%s); they are known by events alone",
+                     nsid, ovs_strerror(error));
+        listener->stats.refused++;
+        link_table_set_stale(listener->table, nsid, error);
+        break;
+
+    case EINVAL:
+    case ENOENT:
+        /* There is no such namespace any more, or the kernel is too old. */
+        switch (link_ask_nsid_exists(listener, nsid)) {
+        case 0:
+            listener->stats.refused++;
+            link_table_set_stale(listener->table, nsid, error);
+            break;
+        case ENOENT:
+            link_table_drop_ns(listener->table, nsid);
+            break;
+        default:
+            link_dump_retry(listener, error, nsid, &listener->retry_at);
+            break;
+        }
+        break;
+
+    default:
+        /* Others first. */
+        link_table_set_pending(listener->table, nsid);
+        link_dump_retry(listener, error, nsid, &listener->retry_at);
+        break;
+    }
+}
+
+long long int
+link_dump_next(const struct link_listener *listener, int32_t *nsid)
+{
+    *nsid = LINK_NSID_NONE;
+    if (!link_table_next_pending(listener->table, nsid)
+        && !listener->enumerate) {
+        return LLONG_MAX;
+    }
+    return (*nsid == LINK_NSID_LOCAL ? listener->own_retry_at
+            : listener->retry_at);
+}
+
+bool
+link_dump(struct link_listener *listener)
+{
+    enum link_reason reason = (listener->resyncing ? listener->reason
+                               : LINK_REASON_NAMESPACE);
+    int32_t nsid;
+    int error;
+
+    if (time_msec() < link_dump_next(listener, &nsid)) {
+        return false;
+    }
+
+    COVERAGE_INC(link_dump);
+    if (nsid == LINK_NSID_LOCAL) {
+        listener->own_retry_at = 0;
+        error = link_dump_links(listener, nsid, reason);
+        if (!error) {
+            link_table_set_current(listener->table, nsid);
+            link_table_addrs_changed(listener->table, nsid, 0);
+        } else {
+            link_dump_retry(listener, error, nsid,
+                                &listener->own_retry_at);
+        }
+    } else if (listener->enumerate) {
+        listener->retry_at = 0;
+        error = link_dump_nsids(listener, reason);
+        if (!error) {
+            listener->enumerate = false;
+        } else {
+            link_dump_retry(listener, error, LINK_NSID_LOCAL,
+                                &listener->retry_at);
+        }
+    } else {
+        listener->retry_at = 0;
+        error = link_dump_links(listener, nsid, reason);
+        link_dumped_foreign(listener, nsid, error);
+    }
+    if (error != EINTR) {
+        listener->n_interrupted = 0;
+    }
+    return true;
 }

@@ -11,6 +11,9 @@
 struct nl_conn;
 struct mnl_socket;
 
+/* Dumps that may be interrupted in a row before the next one waits. */
+#define LINK_INTERRUPTED_MAX 4
+
 struct link_listener {
     struct link_table *table;
     struct mnl_socket *sock;    /* Of events. */
@@ -44,13 +47,12 @@ int link_ask_self_nsid(struct link_listener *);
  * positive errno value if that is not known. */
 int link_ask_nsid_exists(struct link_listener *, int32_t nsid);
 
-/* Asks for all ids and makes the table's namespaces those.  Returns 0 or a
- * positive errno value. */
-int link_dump_nsids(struct link_listener *, enum link_reason);
+/* Returns when the next request is to be made, in milliseconds, 0 if at once
+ * and LLONG_MAX if there is none.  Stores the first pending namespace in
+ * '*nsid', or LINK_NSID_NONE. */
+long long int link_dump_next(const struct link_listener *, int32_t *nsid);
 
-/* Asks for the links of 'nsid' and makes the table's those.  Returns 0, EINTR
- * if a change interrupted it, EOPNOTSUPP if the kernel cannot, or another
- * positive errno value. */
-int link_dump_links(struct link_listener *, int32_t nsid, enum link_reason);
+/* Makes one request, if there is one to be made.  Returns true if so. */
+bool link_dump(struct link_listener *);
 
 #endif /* lib/link/link-listener-private.h */

@@ -4,7 +4,6 @@
 #include "link/link-listener-private.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
@@ -25,7 +24,6 @@ VLOG_DEFINE_THIS_MODULE(link_listener);
 COVERAGE_DEFINE(link_event);
 COVERAGE_DEFINE(link_event_malformed);
 COVERAGE_DEFINE(link_overrun);
-COVERAGE_DEFINE(link_dump);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
@@ -37,13 +35,6 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 /* Kernel memory that the smallest of messages takes, or less: with that a
  * receive buffer's size bounds the number of messages in it. */
 #define LINK_TRUESIZE_MIN 512
-
-/* Milliseconds until a dump that failed is repeated, and until one is that
- * was interrupted more than a few times in a row.  Changes come so fast then
- * that the next would be interrupted too, and it would take the RTNL lock. */
-#define LINK_RETRY_MS 1000
-#define LINK_INTERRUPTED_MAX 4
-#define LINK_INTERRUPTED_MS 100
 
 const char *
 link_reason_name(enum link_reason reason)
@@ -444,133 +435,6 @@ link_listener_finish(struct link_listener *listener)
     stats->resync_max = MAX(stats->resync_max, duration);
 }
 
-/* Takes note of the failure of a request about 'nsid', which is to be repeated
- * at '*retry_at'. */
-static void
-link_listener_retry(struct link_listener *listener, int error,
-                    int32_t nsid, long long int *retry_at)
-{
-    if (error == EINTR) {
-        listener->stats.interrupted++;
-        if (++listener->n_interrupted > LINK_INTERRUPTED_MAX) {
-            *retry_at = time_msec() + LINK_INTERRUPTED_MS;
-        }
-    } else {
-        char *name = link_nsid_to_string(nsid);
-
-        VLOG_WARN_RL(&rl, "network namespace %s: asking for its links failed "
-                     "(%s); asking again in %d ms", name,
-                     ovs_strerror(error), LINK_RETRY_MS);
-        free(name);
-        listener->stats.failed++;
-        *retry_at = time_msec() + LINK_RETRY_MS;
-    }
-}
-
-/* Takes note of how the dump of another namespace's links ended. */
-static void
-link_listener_dumped_foreign(struct link_listener *listener, int32_t nsid,
-                             int error)
-{
-    switch (error) {
-    case 0:
-        link_table_set_current(listener->table, nsid);
-        break;
-
-    case EPERM:
-    case EACCES:
-    case EOPNOTSUPP:
-        VLOG_WARN_RL(&rl, "network namespace %"PRId32": its links cannot be "
-                     "asked for (%s); they are known by events alone",
-                     nsid, ovs_strerror(error));
-        listener->stats.refused++;
-        link_table_set_stale(listener->table, nsid, error);
-        break;
-
-    case EINVAL:
-    case ENOENT:
-        /* There is no such namespace any more, or the kernel is too old. */
-        switch (link_ask_nsid_exists(listener, nsid)) {
-        case 0:
-            listener->stats.refused++;
-            link_table_set_stale(listener->table, nsid, error);
-            break;
-        case ENOENT:
-            link_table_drop_ns(listener->table, nsid);
-            break;
-        default:
-            link_listener_retry(listener, error, nsid, &listener->retry_at);
-            break;
-        }
-        break;
-
-    default:
-        /* Others first. */
-        link_table_set_pending(listener->table, nsid);
-        link_listener_retry(listener, error, nsid, &listener->retry_at);
-        break;
-    }
-}
-
-/* Returns when the next request is to be made, in milliseconds, 0 if at once
- * and LLONG_MAX if there is none.  Stores the first pending namespace in
- * '*nsid', or LINK_NSID_NONE. */
-static long long int
-link_listener_next(const struct link_listener *listener, int32_t *nsid)
-{
-    *nsid = LINK_NSID_NONE;
-    if (!link_table_next_pending(listener->table, nsid)
-        && !listener->enumerate) {
-        return LLONG_MAX;
-    }
-    return (*nsid == LINK_NSID_LOCAL ? listener->own_retry_at
-            : listener->retry_at);
-}
-
-/* Makes one request, if there is one to be made.  Returns true if so. */
-static bool
-link_listener_dump(struct link_listener *listener)
-{
-    enum link_reason reason = (listener->resyncing ? listener->reason
-                               : LINK_REASON_NAMESPACE);
-    int32_t nsid;
-    int error;
-
-    if (time_msec() < link_listener_next(listener, &nsid)) {
-        return false;
-    }
-
-    COVERAGE_INC(link_dump);
-    if (nsid == LINK_NSID_LOCAL) {
-        listener->own_retry_at = 0;
-        error = link_dump_links(listener, nsid, reason);
-        if (!error) {
-            link_table_set_current(listener->table, nsid);
-            link_table_addrs_changed(listener->table, nsid, 0);
-        } else {
-            link_listener_retry(listener, error, nsid,
-                                &listener->own_retry_at);
-        }
-    } else if (listener->enumerate) {
-        listener->retry_at = 0;
-        error = link_dump_nsids(listener, reason);
-        if (!error) {
-            listener->enumerate = false;
-        } else {
-            link_listener_retry(listener, error, LINK_NSID_LOCAL,
-                                &listener->retry_at);
-        }
-    } else {
-        listener->retry_at = 0;
-        error = link_dump_links(listener, nsid, reason);
-        link_listener_dumped_foreign(listener, nsid, error);
-    }
-    if (error != EINTR) {
-        listener->n_interrupted = 0;
-    }
-    return true;
-}
-
 /* Running. */
 
 /* Takes events, '*budget' datagrams at most, until there are none. */
@@ -602,7 +466,7 @@ link_listener_run(struct link_listener *listener)
     if (listener->lossy && !link_listener_drain(listener, &budget)) {
         return;
     }
-    if (link_listener_dump(listener)) {
+    if (link_dump(listener)) {
         link_listener_receive_some(listener, &budget);
     }
     if (listener->resyncing && link_listener_is_current(listener)) {
@@ -614,7 +478,7 @@ void
 link_listener_wait(struct link_listener *listener)
 {
     int32_t nsid;
-    long long int next = link_listener_next(listener, &nsid);
+    long long int next = link_dump_next(listener, &nsid);
 
     if (!listener->idle || listener->lossy || !next) {
         poll_immediate_wake();
