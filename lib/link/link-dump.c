@@ -220,8 +220,8 @@ link_dump_links(struct link_listener *listener, int32_t nsid,
 /* Takes note of the failure of a request about 'nsid', which is to be repeated
  * at '*retry_at'. */
 static void
-link_dump_retry(struct link_listener *listener, int error,
-                    int32_t nsid, long long int *retry_at)
+link_dump_retry(struct link_listener *listener, int error, int32_t nsid,
+                long long int *retry_at)
 {
     if (error == EINTR) {
         listener->stats.interrupted++;
@@ -242,8 +242,7 @@ link_dump_retry(struct link_listener *listener, int error,
 
 /* Takes note of how the dump of another namespace's links ended. */
 static void
-link_dumped_foreign(struct link_listener *listener, int32_t nsid,
-                             int error)
+link_dumped_foreign(struct link_listener *listener, int32_t nsid, int error)
 {
     switch (error) {
     case 0:
@@ -317,8 +316,7 @@ link_dump(struct link_listener *listener)
             link_table_set_current(listener->table, nsid);
             link_table_addrs_changed(listener->table, nsid, 0);
         } else {
-            link_dump_retry(listener, error, nsid,
-                                &listener->own_retry_at);
+            link_dump_retry(listener, error, nsid, &listener->own_retry_at);
         }
     } else if (listener->enumerate) {
         listener->retry_at = 0;
@@ -327,7 +325,7 @@ link_dump(struct link_listener *listener)
             listener->enumerate = false;
         } else {
             link_dump_retry(listener, error, LINK_NSID_LOCAL,
-                                &listener->retry_at);
+                            &listener->retry_at);
         }
     } else {
         listener->retry_at = 0;

@@ -83,19 +83,51 @@ link_hmap_insert(const struct link_index *index, struct hmap *hmap,
     }
 }
 
+static struct link_name *
+link_index_find_name__(const struct link_index *index, int32_t nsid,
+                       const char *name, uint32_t hash)
+{
+    struct link_name *node;
+
+    HMAP_FOR_EACH_WITH_HASH (node, node, hash, &index->by_name) {
+        if (node->link->ns->nsid == nsid && !strcmp(node->name, name)) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
 void
 link_index_insert_name(struct link_index *index, struct link_name *name)
 {
-    /* In front of others of the same name, which the kernel has renamed or
-     * removed and we have yet to hear of. */
-    link_hmap_insert(index, &index->by_name, &name->node,
-                     link_name_hash(name->link->ns->nsid, name->name));
+    int32_t nsid = name->link->ns->nsid;
+    uint32_t hash = link_name_hash(nsid, name->name);
+    struct link_name *other = link_index_find_name__(index, nsid, name->name,
+                                                     hash);
+
+    if (other) {
+        link_index_remove_name(index, other);
+        other->lost = true;
+    }
+    name->lost = false;
+    link_hmap_insert(index, &index->by_name, &name->node, hash);
 }
 
 void
 link_index_remove_name(struct link_index *index, struct link_name *name)
 {
-    hmap_remove(&index->by_name, &name->node);
+    if (!name->lost) {
+        hmap_remove(&index->by_name, &name->node);
+    }
+}
+
+/* Inserts 'name' unless it is lost. */
+static void
+link_index_reinsert_name(struct link_index *index, struct link_name *name)
+{
+    if (!name->lost) {
+        link_index_insert_name(index, name);
+    }
 }
 
 void
@@ -103,9 +135,9 @@ link_index_insert(struct link_index *index, struct link *link)
 {
     link_hmap_insert(index, &index->by_ifindex, &link->index_node,
                      link_hash(link->ns->nsid, link->info.ifindex));
-    link_index_insert_name(index, &link->name);
+    link_index_reinsert_name(index, &link->name);
     for (size_t i = 0; i < link->n_alt_names; i++) {
-        link_index_insert_name(index, &link->alt_names[i]);
+        link_index_reinsert_name(index, &link->alt_names[i]);
     }
 }
 
@@ -139,13 +171,9 @@ link_index_find_name(const struct link_index *index, int32_t nsid,
 {
     struct link_name *node;
 
-    HMAP_FOR_EACH_WITH_HASH (node, node, link_name_hash(nsid, name),
-                             &index->by_name) {
-        if (node->link->ns->nsid == nsid && !strcmp(node->name, name)) {
-            return node->link;
-        }
-    }
-    return NULL;
+    node = link_index_find_name__(index, nsid, name,
+                                  link_name_hash(nsid, name));
+    return node ? node->link : NULL;
 }
 
 uint32_t

@@ -20,9 +20,11 @@ struct link_index {
 };
 
 struct link_name {
-    struct hmap_node node;      /* In 'by_name'. */
+    struct hmap_node node;      /* In 'by_name', unless 'lost'. */
     struct link *link;
     char *name;
+    bool lost;                  /* Another link of the namespace was told to
+                                 * have it later. */
 };
 
 struct link {
@@ -78,6 +80,9 @@ struct link_index *link_index_create(uint32_t n);
 void link_index_uninit(struct link_index *);
 void link_index_insert(struct link_index *, struct link *);
 void link_index_remove(struct link_index *, struct link *);
+
+/* Makes 'name', which is not in the index, mean its link, and no other any
+ * more: the kernel has renamed or removed that, and we have yet to hear. */
 void link_index_insert_name(struct link_index *, struct link_name *);
 void link_index_remove_name(struct link_index *, struct link_name *);
 struct link *link_index_find(const struct link_index *, int32_t nsid,

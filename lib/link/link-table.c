@@ -299,7 +299,8 @@ link_alt_names_equal(const struct link *link, const struct link_view *view)
 
     for (size_t i = 0; i < link->n_alt_names; i++) {
         name = link_view_next_alt_name(view, name);
-        if (!name || strcmp(name, link->alt_names[i].name)) {
+        if (!name || strcmp(name, link->alt_names[i].name)
+            || link->alt_names[i].lost) {
             return false;
         }
     }
@@ -400,7 +401,7 @@ link_take(struct link *link, const struct link_view *view)
     struct link_info *info = &link->info;
     uint32_t what = 0;
 
-    if (strcmp(link->name.name, view->name)) {
+    if (strcmp(link->name.name, view->name) || link->name.lost) {
         link_set_name(link, view->name);
         what |= LINK_CHANGE_NAME;
     }

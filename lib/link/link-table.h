@@ -16,7 +16,8 @@
  *
  * Names and interface indexes repeat between namespaces, so a namespace is
  * part of every key.  Our own is LINK_NSID_LOCAL, whatever id it may have for
- * itself.
+ * itself.  Within a namespace a name means the link that was last told to have
+ * it.
  *
  *
  * Buckets
@@ -117,7 +118,7 @@ struct link_info {
 /* What has changed. */
 #define LINK_CHANGE_NEW       (1u << 0)     /* There is such a link now. */
 #define LINK_CHANGE_GONE      (1u << 1)     /* There is none any more. */
-#define LINK_CHANGE_NAME      (1u << 2)
+#define LINK_CHANGE_NAME      (1u << 2)     /* Or what the name means. */
 #define LINK_CHANGE_ALT_NAMES (1u << 3)
 #define LINK_CHANGE_FLAGS     (1u << 4)
 #define LINK_CHANGE_OPERSTATE (1u << 5)

@@ -330,6 +330,29 @@ a_name_means_the_link_that_had_it_last(void **state)
     add(f, 1, 3, "eth0");
     assert_int_equal(index_of(f, 1, "eth0"), 3);
     assert_int_equal(index_of(f, 1, "eth1"), 0);
+
+    /* Whatever becomes of the index meanwhile. */
+    for (int i = 0; i < 1000; i++) {
+        char name[LINK_NAME_SIZE];
+
+        snprintf(name, sizeof name, "x%d", i);
+        add(f, 1, 1000 + i, name);
+        assert_int_equal(index_of(f, 1, "eth0"), 3);
+    }
+    for (uint32_t n = 1; n <= 64; n *= 2) {
+        link_table_set_buckets(f->table, n);
+        assert_int_equal(index_of(f, 1, "eth0"), 3);
+    }
+    link_table_set_buckets(f->table, 0);
+    assert_int_equal(index_of(f, 1, "eth0"), 3);
+
+    /* When the one that has it goes, nobody has it, unless told so. */
+    assert_true(link_table_remove(f->table, 1, 3));
+    assert_int_equal(index_of(f, 1, "eth0"), 0);
+    add(f, 1, 2, "eth0");
+    assert_int_equal(index_of(f, 1, "eth0"), 2);
+    add(f, 1, 3, "eth0");
+    assert_int_equal(index_of(f, 1, "eth0"), 3);
     add(f, 1, 2, "eth1");
     assert_int_equal(index_of(f, 1, "eth0"), 3);
     assert_int_equal(index_of(f, 1, "eth1"), 2);
