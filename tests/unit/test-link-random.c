@@ -267,7 +267,7 @@ static void
 run_seed(uint32_t seed)
 {
     /* Room for one event, for some, and for all. */
-    static const int rcvbufs[] = { 0, 1, 8192, 32768 };
+    static const int rcvbufs[] = { 0, 1, 8192, 16384 };
     struct link_listener_options options = {
         .rcvbuf = rcvbufs[seed % ARRAY_SIZE(rcvbufs)],
     };
