@@ -5,8 +5,10 @@ EXTRA_DIST += \
 	tests/utilities/test-bench.sh \
 	tests/utilities/test-guest.sh \
 	tests/utilities/test-quickstart.sh \
+	utilities/bench-link \
 	utilities/bench-rtnl \
 	utilities/bench-upcall \
+	utilities/bench/link_report.py \
 	utilities/bench/per-vport.c \
 	utilities/bench/plot-upcall \
 	utilities/bench/rtnl-in-guest \
@@ -50,6 +52,16 @@ utilities_bench_per_handler_CFLAGS = -std=gnu11 $(KDP_CFLAGS) $(LIBMNL_CFLAGS)
 utilities_bench_per_handler_LDFLAGS =
 utilities_bench_per_handler_LDADD = $(LIBMNL_LIBS)
 
+# These are of the daemon's own code.
+link_bench = \
+	utilities/bench/dump-links \
+	utilities/bench/link-lookup
+check_PROGRAMS += $(link_bench)
+utilities_bench_dump_links_SOURCES = utilities/bench/dump-links.c
+utilities_bench_link_lookup_SOURCES = utilities/bench/link-lookup.c
+link_bench_objects = $(link_bench:=.$(OBJEXT))
+$(link_bench_objects): $(EXTRA_OVS_DEPS)
+
 # A library, which the stock daemon is started with, of one file.
 utilities/bench/per-vport.so: utilities/bench/per-vport.c
 	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) -std=gnu11 $(KDP_CFLAGS) $(CFLAGS) \
@@ -67,8 +79,12 @@ bench-upcall: all utilities/bench/upcall-traffic utilities/bench/per-handler \
 bench-rtnl: all
 	$(srcdir)/utilities/bench-rtnl --builddir '$(abs_builddir)' $(BENCHFLAGS)
 
-bench: bench-upcall bench-rtnl
-.PHONY: bench bench-rtnl bench-upcall
+# What it takes to find and to ask for links, natively but for --dump.
+bench-link: all $(link_bench)
+	$(srcdir)/utilities/bench-link --builddir '$(abs_builddir)' $(BENCHFLAGS)
+
+bench: bench-upcall bench-rtnl bench-link
+.PHONY: bench bench-link bench-rtnl bench-upcall
 
 # That the benchmark measures what it says.
 check-bench: all utilities/bench/upcall-traffic utilities/bench/per-handler \

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Measures what it takes to find a link of one namespace while another has
+ * very many: see utilities/bench-link.
+ *
+ * usage: link-lookup BUCKETS CHAIN OTHER LOOKUPS ROUNDS
+ *
+ * CHAIN * BUCKETS links in all, OTHER of which are those looked up. */
+
+#include <config.h>
+#include "link/link-table-private.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "random.h"
+#include "util.h"
+
+/* Namespaces. */
+#define BIG 1
+#define OTHER 2
+
+/* Indexes that no link has. */
+#define NO_INDEX 1000000000
+
+/* What all namespaces have in common, if anything. */
+enum kind {
+    FIXED,                      /* An index that does not grow. */
+    GROWING,                    /* An index that does. */
+    SPLIT,                      /* Nothing. */
+    N_KINDS
+};
+static const char *const kind_names[] = { "fixed", "growing", "split" };
+
+enum lookup { BY_INDEX, BY_NAME, MISSING, N_LOOKUPS };
+static const char *const lookup_names[] = { "index", "name", "missing" };
+
+struct bench {
+    uint32_t n_buckets, n_links, n_other, n_lookups, n_rounds;
+    uint32_t *sequence;         /* Ordinals of links of OTHER. */
+    struct link_table *tables[N_KINDS];
+};
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec ts;
+
+    ignore(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts));
+    return ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec;
+}
+
+static void
+format_name(char name[LINK_NAME_SIZE], uint32_t ordinal)
+{
+    snprintf(name, LINK_NAME_SIZE, "veth%"PRIu32, ordinal);
+}
+
+static void
+add_link(struct link_table *table, int32_t nsid, uint32_t ordinal)
+{
+    char name[LINK_NAME_SIZE];
+    struct link_view view = {
+        .ifindex = ordinal + 1, .name = name, .lower_nsid = LINK_NSID_SAME,
+        .target_nsid = LINK_NSID_NONE, .new_nsid = LINK_NSID_NONE,
+    };
+
+    format_name(name, ordinal);
+    link_table_update(table, nsid, &view);
+}
+
+/* Makes a table in which the links of OTHER lie evenly among those of BIG. */
+static struct link_table *
+make_table(const struct bench *b, enum kind kind)
+{
+    struct link_table *table = link_table_create();
+    uint32_t n_other = 0;
+
+    if (kind == SPLIT) {
+        link_table_set_buckets(table, b->n_buckets);
+    } else if (kind == FIXED) {
+        struct link_index *index = link_index_create(b->n_buckets);
+
+        if (!index) {
+            ovs_fatal(0, "no memory for %"PRIu32" buckets", b->n_buckets);
+        }
+        link_index_uninit(&table->shared);
+        table->shared = *index;
+        free(index);
+    }
+    for (uint32_t i = 0; i < b->n_links; i++) {
+        bool other = n_other < (uint64_t) (i + 1) * b->n_other / b->n_links;
+
+        add_link(table, other ? OTHER : BIG, other ? n_other++ : i);
+    }
+    return table;
+}
+
+/* Returns the CPU time of a lookup in nanoseconds. */
+static double
+measure(const struct bench *b, struct link_table *table, enum lookup lookup)
+{
+    char (*names)[LINK_NAME_SIZE] = xcalloc(b->n_other, sizeof *names);
+    struct link_info info;
+    uint64_t start, end;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < b->n_other; i++) {
+        format_name(names[i], i);
+    }
+    start = now_ns();
+    for (uint32_t i = 0; i < b->n_lookups; i++) {
+        uint32_t ordinal = b->sequence[i];
+
+        switch (lookup) {
+        case BY_INDEX:
+            n += link_table_find(table, OTHER, ordinal + 1, &info);
+            break;
+        case BY_NAME:
+            n += link_table_find_name(table, OTHER, names[ordinal], &info);
+            break;
+        case MISSING:
+            n += !link_table_find(table, OTHER, NO_INDEX + ordinal, &info);
+            break;
+        case N_LOOKUPS:
+            OVS_NOT_REACHED();
+        }
+    }
+    end = now_ns();
+    if (n != b->n_lookups) {
+        ovs_fatal(0, "%"PRIu32" of %"PRIu32" lookups gave what they should",
+                  n, b->n_lookups);
+    }
+    free(names);
+    return (double) (end - start) / b->n_lookups;
+}
+
+/* Measures how long it takes until all links of BIG are gone. */
+static double
+measure_drop(struct link_table *table)
+{
+    uint64_t start = now_ns();
+
+    link_table_drop_ns(table, BIG);
+    return (now_ns() - start) / 1e6;
+}
+
+static void
+run(struct bench *b)
+{
+    double times[N_KINDS][N_LOOKUPS];
+
+    printf("[\n");
+    for (uint32_t round = 0; round < b->n_rounds; round++) {
+        /* They take turns, every other round the other way around. */
+        for (int i = 0; i < N_KINDS; i++) {
+            int kind = round % 2 ? N_KINDS - 1 - i : i;
+
+            for (int lookup = 0; lookup < N_LOOKUPS; lookup++) {
+                times[kind][lookup] = measure(b, b->tables[kind], lookup);
+            }
+        }
+        for (int kind = 0; kind < N_KINDS; kind++) {
+            printf(" {\"table\": \"%s\", \"round\": %"PRIu32, kind_names[kind],
+                   round);
+            for (int lookup = 0; lookup < N_LOOKUPS; lookup++) {
+                printf(", \"%s_ns\": %.1f", lookup_names[lookup],
+                       times[kind][lookup]);
+            }
+            printf("},\n");
+        }
+    }
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        size_t n;
+        struct link_ns_info *infos
+            = link_table_get_namespaces(b->tables[kind], &n);
+
+        /* The one that is not dropped. */
+        printf(" {\"table\": \"%s\", \"buckets\": %"PRId64, kind_names[kind],
+               infos[n - 1].buckets);
+        free(infos);
+        printf(", \"drop_ms\": %.2f}%s\n", measure_drop(b->tables[kind]),
+               kind < N_KINDS - 1 ? "," : "");
+    }
+    printf("]\n");
+}
+
+static uint32_t
+argument(char *argv[], int i, unsigned int low, unsigned int high)
+{
+    unsigned int value;
+
+    if (!str_to_uint(argv[i], 10, &value) || value < low || value > high) {
+        ovs_fatal(0, "\"%s\": expected a number from %u to %u", argv[i], low,
+                  high);
+    }
+    return value;
+}
+
+int
+main(int argc, char *argv[])
+{
+    struct bench b;
+
+    set_program_name(argv[0]);
+    if (argc != 6) {
+        ovs_fatal(0, "usage: link-lookup BUCKETS CHAIN OTHER LOOKUPS ROUNDS");
+    }
+    b.n_buckets = ROUND_UP_POW2(argument(argv, 1, 2, 1 << 20));
+    b.n_links = b.n_buckets * argument(argv, 2, 1, 1024);
+    b.n_other = argument(argv, 3, 1, b.n_links - 1);
+    b.n_lookups = argument(argv, 4, 1, INT_MAX);
+    b.n_rounds = argument(argv, 5, 1, 1000);
+
+    random_set_seed(1);
+    b.sequence = xcalloc(b.n_lookups, sizeof *b.sequence);
+    for (uint32_t i = 0; i < b.n_lookups; i++) {
+        b.sequence[i] = random_range(b.n_other);
+    }
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        b.tables[kind] = make_table(&b, kind);
+    }
+    run(&b);
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        link_table_destroy(b.tables[kind]);
+    }
+    free(b.sequence);
+    return 0;
+}
