@@ -16,7 +16,11 @@ lib_libkdp_a_SOURCES = \
 	lib/kdp-version.h \
 	lib/netdev-linux-kdp.c \
 	lib/netdev-linux-kdp.h \
+	lib/link/link-addr.c \
+	lib/link/link-addr.h \
+	lib/link/link-dump-local.c \
 	lib/link/link-dump.c \
+	lib/link/link-filter.c \
 	lib/link/link-index.c \
 	lib/link/link-listener-private.h \
 	lib/link/link-listener.c \
@@ -24,7 +28,11 @@ lib_libkdp_a_SOURCES = \
 	lib/link/link-msg.c \
 	lib/link/link-msg.h \
 	lib/link/link-notify.c \
+	lib/link/link-qdisc.c \
+	lib/link/link-qdisc.h \
 	lib/link/link-read.c \
+	lib/link/link-route.c \
+	lib/link/link-route.h \
 	lib/link/link-show.c \
 	lib/link/link-show.h \
 	lib/link/link-table-private.h \

@@ -190,7 +190,7 @@ link_dump_reply(const struct nlmsghdr *nlh, void *dump_)
 /* Asks for the links of 'nsid' and makes the table's those.  Returns 0, EINTR
  * if a change interrupted it, EOPNOTSUPP if the kernel cannot, or another
  * positive errno value. */
-static int
+int
 link_dump_links(struct link_listener *listener, int32_t nsid,
                 enum link_reason reason)
 {
@@ -217,9 +217,7 @@ link_dump_links(struct link_listener *listener, int32_t nsid,
 
 /* What is to be asked next. */
 
-/* Takes note of the failure of a request about 'nsid', which is to be repeated
- * at '*retry_at'. */
-static void
+void
 link_dump_retry(struct link_listener *listener, int error, int32_t nsid,
                 long long int *retry_at)
 {
@@ -311,7 +309,7 @@ link_dump(struct link_listener *listener)
     COVERAGE_INC(link_dump);
     if (nsid == LINK_NSID_LOCAL) {
         listener->own_retry_at = 0;
-        error = link_dump_links(listener, nsid, reason);
+        error = link_dump_local(listener, reason);
         if (!error) {
             link_table_set_current(listener->table, nsid);
             link_table_addrs_changed(listener->table, nsid, 0);

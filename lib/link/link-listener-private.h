@@ -16,6 +16,8 @@ struct mnl_socket;
 
 struct link_listener {
     struct link_table *table;
+    struct link_listener_options options;
+    struct link_subscription *subscription;     /* To 'table'. */
     struct mnl_socket *sock;    /* Of events. */
     struct nl_conn *conn;       /* For requests. */
     bool all_nsid;              /* Events of other namespaces come. */
@@ -54,5 +56,32 @@ long long int link_dump_next(const struct link_listener *, int32_t *nsid);
 
 /* Makes one request, if there is one to be made.  Returns true if so. */
 bool link_dump(struct link_listener *);
+
+/* Asks for the links of 'nsid' and makes the table's those.  Returns 0, EINTR
+ * if a change interrupted it, EOPNOTSUPP if the kernel cannot, or another
+ * positive errno value. */
+int link_dump_links(struct link_listener *, int32_t nsid, enum link_reason);
+
+/* Takes note of the failure of a request about 'nsid', which is to be repeated
+ * at '*retry_at'. */
+void link_dump_retry(struct link_listener *, int error, int32_t nsid,
+                     long long int *retry_at);
+
+/* link-dump-local.c. */
+
+/* Asks for all that is kept of our own namespace, links included.  Returns as
+ * link_dump_links() does. */
+int link_dump_local(struct link_listener *, enum link_reason);
+
+/* Asks for the routes if some may have gone without an event. */
+void link_dump_stale_routes(struct link_listener *);
+
+/* Returns when that is due, as link_dump_next() does. */
+long long int link_dump_routes_next(const struct link_listener *);
+
+/* link-filter.c: makes the kernel drop messages of types that are not asked
+ * for before they take room in the socket's buffer.  Returns 0 or a positive
+ * errno value. */
+int link_filter_attach(int fd);
 
 #endif /* lib/link/link-listener-private.h */

@@ -7,11 +7,15 @@
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "coverage.h"
+#include "link/link-addr.h"
+#include "link/link-qdisc.h"
+#include "link/link-route.h"
 #include "link/link-table.h"
 #include "nl/nl-conn.h"
 #include "openvswitch/poll-loop.h"
@@ -44,6 +48,7 @@ link_reason_name(enum link_reason reason)
     case LINK_REASON_LOSS: return "loss";
     case LINK_REASON_NAMESPACE: return "namespace";
     case LINK_REASON_ASKED: return "asked";
+    case LINK_REASON_ROUTES: return "routes";
     case LINK_N_REASONS: break;
     }
     OVS_NOT_REACHED();
@@ -84,13 +89,17 @@ link_listener_set_rcvbuf(struct link_listener *listener, int size)
 }
 
 static int
-link_listener_open_socket(struct link_listener *listener,
-                          const struct link_listener_options *options)
+link_listener_open_socket(struct link_listener *listener)
 {
-    static const unsigned int groups[] = {
+    const struct link_listener_options *options = &listener->options;
+    const unsigned int groups[] = {
         RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_NSID,
+        options->routes ? RTNLGRP_IPV4_ROUTE : RTNLGRP_NONE,
+        options->routes ? RTNLGRP_IPV6_ROUTE : RTNLGRP_NONE,
+        options->qdiscs ? RTNLGRP_TC : RTNLGRP_NONE,
     };
     int on = 1;
+    int error;
 
     listener->sock = mnl_socket_open2(NETLINK_ROUTE,
                                       SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -109,15 +118,37 @@ link_listener_open_socket(struct link_listener *listener,
                       ovs_strerror(errno));
         }
     }
-    for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+    error = link_filter_attach(mnl_socket_get_fd(listener->sock));
+    for (size_t i = 0; i < ARRAY_SIZE(groups) && !error; i++) {
         unsigned int group = groups[i];
 
-        if (mnl_socket_setsockopt(listener->sock, NETLINK_ADD_MEMBERSHIP,
-                                  &group, sizeof group) < 0) {
-            return errno;
+        if (group != RTNLGRP_NONE
+            && mnl_socket_setsockopt(listener->sock, NETLINK_ADD_MEMBERSHIP,
+                                     &group, sizeof group) < 0) {
+            error = errno;
         }
     }
-    return 0;
+    return error;
+}
+
+/* What goes with a link of ours. */
+static void
+link_listener_changed(const struct link_change *change, void *listener_)
+{
+    struct link_listener *listener = listener_;
+    const struct link_listener_options *options = &listener->options;
+    bool gone = (change->what & LINK_CHANGE_GONE) != 0;
+    int ifindex = change->link->ifindex;
+
+    if (gone && options->addrs) {
+        link_addrs_remove_link(options->addrs, ifindex);
+    }
+    if (gone && options->qdiscs) {
+        link_qdiscs_remove_link(options->qdiscs, ifindex);
+    }
+    if (options->routes && (gone || !(change->link->flags & IFF_UP))) {
+        link_routes_link_down(options->routes, ifindex);
+    }
 }
 
 int
@@ -125,17 +156,21 @@ link_listener_open(struct link_table *table,
                    const struct link_listener_options *options,
                    struct link_listener **listenerp)
 {
-    static const struct link_listener_options defaults;
     struct link_listener *listener = xzalloc(sizeof *listener);
     int error;
 
     *listenerp = NULL;
     listener->table = table;
+    if (options) {
+        listener->options = *options;
+    }
+    listener->subscription = link_table_subscribe(
+        table, LINK_NSID_LOCAL, LINK_CHANGE_GONE | LINK_CHANGE_FLAGS,
+        link_listener_changed, listener);
     listener->self_nsid = LINK_NSID_NONE;
     listener->buf_size = LINK_BUF_SIZE;
     listener->buf = xmalloc(listener->buf_size);
-    error = link_listener_open_socket(listener,
-                                      options ? options : &defaults);
+    error = link_listener_open_socket(listener);
     if (!error) {
         error = nl_conn_open(NETLINK_ROUTE, &listener->conn);
     }
@@ -158,6 +193,7 @@ link_listener_close(struct link_listener *listener)
             mnl_socket_close(listener->sock);
         }
         nl_conn_close(listener->conn);
+        link_table_unsubscribe(listener->subscription);
         free(listener->buf);
         free(listener);
     }
@@ -257,6 +293,52 @@ link_listener_take_link(struct link_listener *listener, int32_t nsid,
     link_table_update(listener->table, nsid, view);
 }
 
+/* Takes an event of our own namespace that is not about a link itself. */
+static void
+link_listener_take_other(struct link_listener *listener,
+                         const struct link_msg *msg)
+{
+    const struct link_listener_options *options = &listener->options;
+
+    switch (msg->type) {
+    case LINK_MSG_NEWADDR:
+    case LINK_MSG_DELADDR:
+        if (options->addrs) {
+            link_addrs_update(options->addrs, &msg->addr,
+                              msg->type == LINK_MSG_DELADDR);
+        }
+        if (options->routes && msg->type == LINK_MSG_DELADDR
+            && msg->addr.family == AF_INET) {
+            link_routes_addr_gone(options->routes);
+        }
+        link_table_addrs_changed(listener->table, LINK_NSID_LOCAL,
+                                 msg->addr.ifindex);
+        break;
+    case LINK_MSG_NEWROUTE:
+    case LINK_MSG_DELROUTE:
+        if (options->routes) {
+            link_routes_update(options->routes, &msg->route,
+                               msg->type == LINK_MSG_DELROUTE);
+        }
+        break;
+    case LINK_MSG_NEWQDISC:
+    case LINK_MSG_DELQDISC:
+        if (options->qdiscs) {
+            link_qdiscs_update(options->qdiscs, &msg->qdisc,
+                               msg->type == LINK_MSG_DELQDISC);
+        }
+        break;
+    case LINK_MSG_NEWNSID:
+    case LINK_MSG_DELNSID:
+        link_listener_take_nsid(listener, msg->type, msg->nsid);
+        break;
+    case LINK_MSG_NEWLINK:
+    case LINK_MSG_DELLINK:
+    case LINK_N_MSGS:
+        OVS_NOT_REACHED();
+    }
+}
+
 /* Takes one event, tagged with namespace id 'tag'. */
 static void
 link_listener_take(struct link_listener *listener, const struct nlmsghdr *nlh,
@@ -280,29 +362,12 @@ link_listener_take(struct link_listener *listener, const struct nlmsghdr *nlh,
     COVERAGE_INC(link_event);
     listener->stats.events[msg.type]++;
     int32_t nsid = link_listener_namespace(listener, tag);
-    switch (msg.type) {
-    case LINK_MSG_NEWLINK:
-    case LINK_MSG_DELLINK:
+    if (msg.type == LINK_MSG_NEWLINK || msg.type == LINK_MSG_DELLINK) {
         link_listener_take_link(listener, nsid, &msg);
-        break;
-    case LINK_MSG_NEWADDR:
-    case LINK_MSG_DELADDR:
-        if (nsid == LINK_NSID_LOCAL) {
-            link_table_addrs_changed(listener->table, nsid, msg.addr.ifindex);
-        } else {
-            listener->stats.ignored_foreign++;
-        }
-        break;
-    case LINK_MSG_NEWNSID:
-    case LINK_MSG_DELNSID:
-        if (nsid == LINK_NSID_LOCAL) {
-            link_listener_take_nsid(listener, msg.type, msg.nsid);
-        } else {
-            listener->stats.ignored_foreign++;
-        }
-        break;
-    case LINK_N_MSGS:
-        OVS_NOT_REACHED();
+    } else if (nsid == LINK_NSID_LOCAL) {
+        link_listener_take_other(listener, &msg);
+    } else {
+        listener->stats.ignored_foreign++;
     }
 }
 
@@ -469,6 +534,7 @@ link_listener_run(struct link_listener *listener)
     if (link_dump(listener)) {
         link_listener_receive_some(listener, &budget);
     }
+    link_dump_stale_routes(listener);
     if (listener->resyncing && link_listener_is_current(listener)) {
         link_listener_finish(listener);
     }
@@ -478,7 +544,8 @@ void
 link_listener_wait(struct link_listener *listener)
 {
     int32_t nsid;
-    long long int next = link_dump_next(listener, &nsid);
+    long long int next = MIN(link_dump_next(listener, &nsid),
+                             link_dump_routes_next(listener));
 
     if (!listener->idle || listener->lossy || !next) {
         poll_immediate_wake();
@@ -517,10 +584,18 @@ link_listener_resync(struct link_listener *listener)
 bool
 link_listener_is_current(const struct link_listener *listener)
 {
+    const struct link_routes *routes = listener->options.routes;
     int32_t nsid;
 
     return (!listener->lossy && !listener->enumerate
-            && !link_table_next_pending(listener->table, &nsid));
+            && !link_table_next_pending(listener->table, &nsid)
+            && (!routes || !link_routes_is_stale(routes)));
+}
+
+bool
+link_listener_is_idle(const struct link_listener *listener)
+{
+    return listener->idle;
 }
 
 void

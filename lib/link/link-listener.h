@@ -9,7 +9,9 @@
  * Keeps a link table (link-table.h) equal to the kernel.  One rtnetlink socket
  * receives what happens to links, addresses and namespace ids, in our own
  * network namespace and, as far as the kernel permits, in those that have an
- * id in it.
+ * id in it.  It may also keep the addresses (link-addr.h), routes
+ * (link-route.h) and queueing disciplines (link-qdisc.h) of our own namespace.
+ * A filter in the kernel drops messages of types that are not asked for.
  *
  *      kernel --> socket ---- events ----> link table --> subscribers
  *      kernel <-> connection - dumps ----^
@@ -57,8 +59,8 @@
  * An event of another namespace is tagged with its id; one of ours is not,
  * unless our namespace was given an id for itself.  That id is asked for when
  * the listener opens, when an id appears, and when a tag is unknown.  Link
- * events of other namespaces go to their own part of the table; of their
- * addresses, and of the ids that they have for namespaces, nothing is kept.
+ * events of other namespaces go to their own part of the table; of all else
+ * that happens there nothing is kept.
  *
  *
  * The RTNL lock
@@ -82,13 +84,22 @@
 
 #include "link/link-msg.h"
 
+struct link_addrs;
 struct link_listener;
+struct link_qdiscs;
+struct link_routes;
 struct link_table;
 
 struct link_listener_options {
     bool own_namespace_only;    /* Do not listen to other namespaces. */
     int rcvbuf;                 /* Bytes of receive buffer, or 0 for
                                  * LINK_RCVBUF. */
+
+    /* What else to keep of our own namespace.  The caller keeps them until
+     * after link_listener_close(); each may be NULL. */
+    struct link_addrs *addrs;
+    struct link_routes *routes;
+    struct link_qdiscs *qdiscs;
 };
 
 /* Receive buffer.  An event of a link takes 4 kB of it, one of a link with
@@ -131,6 +142,9 @@ void link_listener_resync(struct link_listener *);
  * the kernel has told. */
 bool link_listener_is_current(const struct link_listener *);
 
+/* True if the last run took all events that there were. */
+bool link_listener_is_idle(const struct link_listener *);
+
 /* Id that our namespace has for itself, or LINK_NSID_NONE. */
 int32_t link_listener_self_nsid(const struct link_listener *);
 
@@ -140,6 +154,7 @@ enum link_reason {
     LINK_REASON_LOSS,           /* Events were lost. */
     LINK_REASON_NAMESPACE,      /* A namespace was given an id. */
     LINK_REASON_ASKED,          /* link_listener_resync(). */
+    LINK_REASON_ROUTES,         /* Routes went without an event. */
     LINK_N_REASONS
 };
 const char *link_reason_name(enum link_reason);
@@ -148,7 +163,7 @@ struct link_listener_stats {
     uint64_t events[LINK_N_MSGS];       /* By enum link_msg_type. */
     uint64_t events_other;      /* Of a type that nobody asked for. */
     uint64_t malformed;         /* Dropped as unparsable. */
-    uint64_t ignored_foreign;   /* Of other namespaces: addresses, ids. */
+    uint64_t ignored_foreign;   /* Of other namespaces, and not of links. */
     uint64_t ignored_port;      /* About ports of bridges, not devices. */
     uint64_t ignored_sender;    /* Not sent by the kernel. */
 

@@ -45,6 +45,21 @@ static const struct nl_attr_policy nsid_policy[] = {
     [NETNSA_NSID] = { .type = MNL_TYPE_U32, .required = true },
 };
 
+static const struct nl_attr_policy route_policy[] = {
+    [RTA_DST] = { .type = MNL_TYPE_UNSPEC },
+    [RTA_OIF] = { .type = MNL_TYPE_U32 },
+    [RTA_GATEWAY] = { .type = MNL_TYPE_UNSPEC },
+    [RTA_PRIORITY] = { .type = MNL_TYPE_U32 },
+    [RTA_MULTIPATH] = { .type = MNL_TYPE_UNSPEC },
+    [RTA_TABLE] = { .type = MNL_TYPE_U32 },
+    [RTA_MARK] = { .type = MNL_TYPE_U32 },
+    [RTA_NH_ID] = { .type = MNL_TYPE_U32 },
+};
+
+static const struct nl_attr_policy qdisc_policy[] = {
+    [TCA_KIND] = { .type = MNL_TYPE_NUL_STRING, .required = true },
+};
+
 const char *
 link_msg_type_name(enum link_msg_type type)
 {
@@ -55,6 +70,10 @@ link_msg_type_name(enum link_msg_type type)
     case LINK_MSG_DELADDR: return "RTM_DELADDR";
     case LINK_MSG_NEWNSID: return "RTM_NEWNSID";
     case LINK_MSG_DELNSID: return "RTM_DELNSID";
+    case LINK_MSG_NEWROUTE: return "RTM_NEWROUTE";
+    case LINK_MSG_DELROUTE: return "RTM_DELROUTE";
+    case LINK_MSG_NEWQDISC: return "RTM_NEWQDISC";
+    case LINK_MSG_DELQDISC: return "RTM_DELQDISC";
     case LINK_N_MSGS: break;
     }
     OVS_NOT_REACHED();
@@ -283,6 +302,78 @@ link_parse_nsid(const struct nlmsghdr *nlh, int32_t *nsid)
     return 0;
 }
 
+static uint32_t
+link_attr_u32(const struct nlattr *attr, uint32_t otherwise)
+{
+    return attr ? mnl_attr_get_u32(attr) : otherwise;
+}
+
+/* Stores in '*address' what 'attr', which may be NULL, holds.  Returns false if
+ * that is no address of 'family'. */
+static bool
+link_attr_address(const struct nlattr *attr, uint8_t family,
+                  const void **address)
+{
+    *address = attr ? mnl_attr_get_payload(attr) : NULL;
+    return (!attr
+            || (family == AF_INET && mnl_attr_get_payload_len(attr) == 4)
+            || (family == AF_INET6 && mnl_attr_get_payload_len(attr) == 16));
+}
+
+static int
+link_parse_route(const struct nlmsghdr *nlh, struct link_route_view *view)
+{
+    const struct nlattr *attrs[ARRAY_SIZE(route_policy)];
+    const struct rtmsg *rtm = mnl_nlmsg_get_payload(nlh);
+
+    memset(view, 0, sizeof *view);
+    if (link_msg_attrs(nlh, sizeof *rtm, route_policy, attrs,
+                       ARRAY_SIZE(attrs))) {
+        return EINVAL;
+    }
+    view->family = rtm->rtm_family;
+    if (view->family != AF_INET && view->family != AF_INET6) {
+        return 0;
+    }
+    view->type = rtm->rtm_type;
+    view->scope = rtm->rtm_scope;
+    view->protocol = rtm->rtm_protocol;
+    view->tos = rtm->rtm_tos;
+    view->dst_len = rtm->rtm_dst_len;
+    view->table = link_attr_u32(attrs[RTA_TABLE], rtm->rtm_table);
+    view->priority = link_attr_u32(attrs[RTA_PRIORITY], 0);
+    view->mark = link_attr_u32(attrs[RTA_MARK], 0);
+    view->several = attrs[RTA_MULTIPATH] || attrs[RTA_NH_ID];
+    view->cloned = (rtm->rtm_flags & RTM_F_CLONED) != 0;
+    view->replace = (nlh->nlmsg_flags & NLM_F_REPLACE) != 0;
+    link_attr_s32(attrs[RTA_OIF], 0, &view->oif);
+
+    return (view->oif < 0
+            || view->dst_len > (view->family == AF_INET ? 32 : 128)
+            || (view->dst_len && !attrs[RTA_DST])
+            || !link_attr_address(attrs[RTA_DST], view->family, &view->dst)
+            || !link_attr_address(attrs[RTA_GATEWAY], view->family,
+                                  &view->gateway)
+            ? EINVAL : 0);
+}
+
+static int
+link_parse_qdisc(const struct nlmsghdr *nlh, struct link_qdisc_view *view)
+{
+    const struct nlattr *attrs[ARRAY_SIZE(qdisc_policy)];
+    const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
+
+    if (link_msg_attrs(nlh, sizeof *tcm, qdisc_policy, attrs,
+                       ARRAY_SIZE(attrs))) {
+        return EINVAL;
+    }
+    view->ifindex = tcm->tcm_ifindex;
+    view->handle = tcm->tcm_handle;
+    view->parent = tcm->tcm_parent;
+    view->kind = mnl_attr_get_str(attrs[TCA_KIND]);
+    return view->ifindex <= 0 ? EINVAL : 0;
+}
+
 int
 link_msg_parse(const void *msg, size_t len, struct link_msg *out)
 {
@@ -311,6 +402,18 @@ link_msg_parse(const void *msg, size_t len, struct link_msg *out)
         out->type = (nlh->nlmsg_type == RTM_NEWNSID ? LINK_MSG_NEWNSID
                      : LINK_MSG_DELNSID);
         return link_parse_nsid(nlh, &out->nsid);
+
+    case RTM_NEWROUTE:
+    case RTM_DELROUTE:
+        out->type = (nlh->nlmsg_type == RTM_NEWROUTE ? LINK_MSG_NEWROUTE
+                     : LINK_MSG_DELROUTE);
+        return link_parse_route(nlh, &out->route);
+
+    case RTM_NEWQDISC:
+    case RTM_DELQDISC:
+        out->type = (nlh->nlmsg_type == RTM_NEWQDISC ? LINK_MSG_NEWQDISC
+                     : LINK_MSG_DELQDISC);
+        return link_parse_qdisc(nlh, &out->qdisc);
 
     default:
         return ENOMSG;

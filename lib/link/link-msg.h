@@ -6,9 +6,9 @@
 /* Messages about links
  * ====================
  *
- * The kernel describes network devices ("links"), their addresses and the ids
- * that namespaces have for each other in rtnetlink messages, as events and as
- * answers to requests.  link_msg_parse() checks such a message against a
+ * The kernel describes network devices ("links"), their addresses and queueing
+ * disciplines, routes, and the ids that namespaces have for each other in
+ * rtnetlink messages, as events and as answers to requests.  link_msg_parse() checks such a message against a
  * policy and gives a view of it that points into the message.  It copies
  * nothing and allocates nothing.
  *
@@ -99,6 +99,36 @@ struct link_addr_view {
     size_t address_len;
 };
 
+/* A route. */
+struct link_route_view {
+    uint8_t family;             /* AF_INET, AF_INET6 or another. */
+    uint8_t type;               /* RTN_*. */
+    uint8_t scope;              /* RT_SCOPE_*. */
+    uint8_t protocol;           /* RTPROT_*. */
+    uint8_t tos;
+    uint8_t dst_len;            /* Bits. */
+    uint32_t table;             /* RT_TABLE_*. */
+    uint32_t priority;          /* Metric. */
+    uint32_t mark;
+    int oif;                    /* Interface index, or 0 if there is none or
+                                 * there are several. */
+    const void *dst;            /* Or NULL for the default route... */
+    const void *gateway;        /* ...and NULL without one.  4 bytes for
+                                 * AF_INET, 16 for AF_INET6. */
+    bool several;               /* Has several next hops, or one that is an
+                                 * object of its own. */
+    bool cloned;                /* An entry of a cache. */
+    bool replace;               /* Took the place of another. */
+};
+
+/* A queueing discipline. */
+struct link_qdisc_view {
+    int ifindex;                /* Above 0. */
+    uint32_t handle;
+    uint32_t parent;            /* TC_H_*. */
+    const char *kind;
+};
+
 enum link_msg_type {
     LINK_MSG_NEWLINK,
     LINK_MSG_DELLINK,
@@ -106,6 +136,10 @@ enum link_msg_type {
     LINK_MSG_DELADDR,
     LINK_MSG_NEWNSID,
     LINK_MSG_DELNSID,
+    LINK_MSG_NEWROUTE,
+    LINK_MSG_DELROUTE,
+    LINK_MSG_NEWQDISC,
+    LINK_MSG_DELQDISC,
     LINK_N_MSGS
 };
 
@@ -116,6 +150,8 @@ struct link_msg {
         struct link_addr_view addr;     /* NEWADDR, DELADDR. */
         int32_t nsid;                   /* NEWNSID, DELNSID; LINK_NSID_NONE
                                          * says that there is none. */
+        struct link_route_view route;   /* NEWROUTE, DELROUTE. */
+        struct link_qdisc_view qdisc;   /* NEWQDISC, DELQDISC. */
     };
 };
 

@@ -551,15 +551,31 @@ a_malformed_event_is_skipped(void **state)
     assert_int_equal(stats_of(f).malformed, 3);
     assert_int_equal(link_table_seqno(f->table), seqno);
 
-    /* A datagram that ends too early, or has a type that nobody asked for. */
+    /* One that ends too early. */
     char buf[64] __attribute__((aligned(NLMSG_ALIGNTO))) = "";
     struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
     nlh->nlmsg_type = RTM_NEWROUTE;
     assert_int_equal(unit_send_group(sender, RTNLGRP_LINK, buf, 16), 0);
     link_listener_run(f->listener);
-    assert_int_equal(stats_of(f).malformed, 3);
-    assert_int_equal(stats_of(f).events_other, 1);
+    assert_int_equal(stats_of(f).malformed, 4);
+    assert_int_equal(stats_of(f).events_other, 0);
     assert_int_equal(link_table_seqno(f->table), seqno);
+
+    /* One of a type that nobody asked for does not even arrive, unless it comes
+     * behind one that was asked for. */
+    nlh->nlmsg_type = RTM_NEWTFILTER;
+    assert_int_equal(unit_send_group(sender, RTNLGRP_LINK, buf, 16), 0);
+    link_listener_run(f->listener);
+    assert_int_equal(stats_of(f).events_other, 0);
+    char two[32] __attribute__((aligned(NLMSG_ALIGNTO)));
+    nlh->nlmsg_type = RTM_NEWROUTE;
+    memcpy(two, buf, 16);
+    nlh->nlmsg_type = RTM_NEWTFILTER;
+    memcpy(two + 16, buf, 16);
+    assert_int_equal(unit_send_group(sender, RTNLGRP_LINK, two, 32), 0);
+    link_listener_run(f->listener);
+    assert_int_equal(stats_of(f).malformed, 5);
+    assert_int_equal(stats_of(f).events_other, 1);
     close(sender);
 }
 

@@ -387,7 +387,7 @@ static void
 other_messages_are_told_apart(void **state OVS_UNUSED)
 {
     static const uint16_t types[] = {
-        NLMSG_DONE, RTM_GETLINK, RTM_NEWROUTE, RTM_NEWQDISC, RTM_SETLINK,
+        NLMSG_DONE, RTM_GETLINK, RTM_NEWNEIGH, RTM_NEWTFILTER, RTM_SETLINK,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the listener asks of our own namespace. */
+
+#include <config.h>
+#include "link/link-listener-private.h"
+
+#include <libmnl/libmnl.h>
+#include <limits.h>
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+
+#include "link/link-addr.h"
+#include "link/link-qdisc.h"
+#include "link/link-route.h"
+#include "link/link-table.h"
+#include "nl/nl-conn.h"
+#include "timeval.h"
+#include "util.h"
+
+/* A request is a header alone. */
+#define LINK_LOCAL_REQUEST_SIZE 64
+
+struct local_dump {
+    struct link_listener *listener;
+    bool incomplete;            /* Something in it could not be parsed. */
+};
+
+static int
+link_dump_other_reply(const struct nlmsghdr *nlh, void *dump_)
+{
+    struct local_dump *dump = dump_;
+    const struct link_listener_options *options = &dump->listener->options;
+    struct link_msg msg;
+
+    if (link_msg_parse(nlh, nlh->nlmsg_len, &msg)) {
+        dump->listener->stats.malformed++;
+        dump->incomplete = true;
+    } else if (msg.type == LINK_MSG_NEWADDR) {
+        link_addrs_update(options->addrs, &msg.addr, false);
+    } else if (msg.type == LINK_MSG_NEWROUTE) {
+        link_routes_update(options->routes, &msg.route, false);
+    } else if (msg.type == LINK_MSG_NEWQDISC) {
+        link_qdiscs_update(options->qdiscs, &msg.qdisc, false);
+    }
+    return 0;
+}
+
+/* Makes a request of 'type', in whose header the address family comes first.
+ * Stores in '*completep' whether all of the answer was understood. */
+static int
+link_dump_other(struct link_listener *listener, uint16_t type, size_t hdrlen,
+                enum link_reason reason, bool *completep)
+{
+    char buf[LINK_LOCAL_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct local_dump dump = { .listener = listener };
+    struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+
+    nlh->nlmsg_type = type;
+    nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    mnl_nlmsg_put_extra_header(nlh, hdrlen);
+
+    listener->stats.rtnl[reason]++;
+    int error = nl_conn_transact(listener->conn, nlh, link_dump_other_reply,
+                                 &dump);
+    *completep = !error && !dump.incomplete;
+    return error;
+}
+
+static int
+link_dump_addrs(struct link_listener *listener, enum link_reason reason)
+{
+    struct link_addrs *addrs = listener->options.addrs;
+    bool complete;
+
+    link_addrs_mark(addrs);
+    int error = link_dump_other(listener, RTM_GETADDR,
+                                sizeof(struct ifaddrmsg), reason, &complete);
+    if (complete) {
+        link_addrs_sweep(addrs);
+    }
+    return error;
+}
+
+static int
+link_dump_routes(struct link_listener *listener, enum link_reason reason)
+{
+    struct link_routes *routes = listener->options.routes;
+    bool complete;
+
+    link_routes_mark(routes);
+    int error = link_dump_other(listener, RTM_GETROUTE, sizeof(struct rtmsg),
+                                reason, &complete);
+    if (!error) {
+        /* What could not be understood will not be the next time, either. */
+        link_routes_sweep(routes);
+    }
+    return error;
+}
+
+static int
+link_dump_qdiscs(struct link_listener *listener, enum link_reason reason)
+{
+    struct link_qdiscs *qdiscs = listener->options.qdiscs;
+    bool complete;
+
+    link_qdiscs_mark(qdiscs);
+    int error = link_dump_other(listener, RTM_GETQDISC, sizeof(struct tcmsg),
+                                reason, &complete);
+    if (complete) {
+        link_qdiscs_sweep(qdiscs);
+    }
+    return error;
+}
+
+int
+link_dump_local(struct link_listener *listener, enum link_reason reason)
+{
+    const struct link_listener_options *options = &listener->options;
+    int error = link_dump_links(listener, LINK_NSID_LOCAL, reason);
+
+    if (!error && options->addrs) {
+        error = link_dump_addrs(listener, reason);
+    }
+    if (!error && options->routes) {
+        error = link_dump_routes(listener, reason);
+    }
+    if (!error && options->qdiscs) {
+        error = link_dump_qdiscs(listener, reason);
+    }
+    return error;
+}
+
+long long int
+link_dump_routes_next(const struct link_listener *listener)
+{
+    const struct link_routes *routes = listener->options.routes;
+
+    if (!routes || listener->lossy
+        || link_table_is_pending(listener->table, LINK_NSID_LOCAL)
+        || !link_routes_is_stale(routes)) {
+        return LLONG_MAX;
+    }
+    return listener->own_retry_at;
+}
+
+void
+link_dump_stale_routes(struct link_listener *listener)
+{
+    struct link_routes *routes = listener->options.routes;
+    int error;
+
+    if (routes && listener->idle) {
+        link_routes_settle(routes);
+    }
+    if (time_msec() < link_dump_routes_next(listener)) {
+        return;
+    }
+    listener->own_retry_at = 0;
+    error = link_dump_routes(listener, LINK_REASON_ROUTES);
+    if (error) {
+        link_dump_retry(listener, error, LINK_NSID_LOCAL,
+                        &listener->own_retry_at);
+    } else {
+        listener->n_interrupted = 0;
+    }
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_LINK_QDISC_H
+#define KDP_LINK_QDISC_H 1
+
+/* Queueing disciplines of links
+ * =============================
+ *
+ * Which links of our own network namespace have a root queueing discipline that
+ * somebody configured, and which have an ingress one.  That answers, without
+ * asking the kernel, whether there is anything to remove from a link that is
+ * to have none.  A writer, usually a listener (link-listener.h), enters what
+ * the kernel says.
+ *
+ * What the kernel itself gives a device (noqueue, mq, its default) has handle
+ * 0, cannot be removed, and is not in the table.
+ *
+ * Life cycle: as of addresses (link-addr.h).
+ *
+ * Thread safety: any thread may read; all else belongs to the thread that
+ * writes.
+ *
+ * Loss: the table does not know what its writer missed. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "link/link-msg.h"
+
+struct link_qdiscs;
+
+struct link_qdiscs *link_qdiscs_create(void);
+void link_qdiscs_destroy(struct link_qdiscs *);
+
+/* Enters, or removes if 'gone', the queueing discipline that 'view' describes.
+ * Others than those at root and ingress are ignored. */
+void link_qdiscs_update(struct link_qdiscs *,
+                        const struct link_qdisc_view *view, bool gone);
+
+/* Removes those of link 'ifindex'. */
+void link_qdiscs_remove_link(struct link_qdiscs *, int ifindex);
+
+void link_qdiscs_mark(struct link_qdiscs *);
+void link_qdiscs_sweep(struct link_qdiscs *);
+
+/* True if link 'ifindex' has a configured root discipline, or one at ingress
+ * (of whatever kind). */
+bool link_qdiscs_has_root(const struct link_qdiscs *, int ifindex);
+bool link_qdiscs_has_ingress(const struct link_qdiscs *, int ifindex);
+
+size_t link_qdiscs_count(const struct link_qdiscs *);
+
+#endif /* lib/link/link-qdisc.h */

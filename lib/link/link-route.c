@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "link/link-route.h"
+
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "hash.h"
+#include "hmapx.h"
+#include "openvswitch/hmap.h"
+#include "ovs-thread.h"
+#include "packets.h"
+#include "util.h"
+
+/* What tells routes of the kernel apart. */
+struct route_key {
+    struct in6_addr dst;
+    struct in6_addr gateway;
+    uint32_t table;
+    uint32_t priority;
+    int ifindex;
+    uint8_t family;
+    uint8_t type;
+    uint8_t dst_len;            /* By the family. */
+    uint8_t tos;
+};
+
+struct route {
+    struct hmap_node node;      /* In 'routes', by 'key'. */
+    struct hmap_node link_node; /* In 'by_link', by interface index. */
+    struct route_key key;
+    uint32_t mark;
+    uint8_t protocol;           /* RTPROT_*. */
+    uint64_t generation;        /* At the last update. */
+};
+
+/* A link that went down. */
+struct route_link {
+    struct hmap_node node;      /* In 'down', by interface index. */
+    int ifindex;
+};
+
+struct link_routes {
+    struct ovs_mutex mutex;
+    struct hmap routes;         /* Of struct route. */
+    struct hmap by_link;
+    struct hmap down;           /* Of struct route_link: since the last
+                                 * link_routes_settle(). */
+    size_t n_others;            /* IPv4 routes that did not come with an
+                                 * address. */
+    bool stale;
+    uint64_t generation;
+    uint64_t seqno;
+};
+
+struct link_routes *
+link_routes_create(void)
+{
+    struct link_routes *routes = xzalloc(sizeof *routes);
+
+    ovs_mutex_init(&routes->mutex);
+    hmap_init(&routes->routes);
+    hmap_init(&routes->by_link);
+    hmap_init(&routes->down);
+    return routes;
+}
+
+static bool
+route_is_other(const struct route *route)
+{
+    return (route->key.family == AF_INET
+            && route->protocol != RTPROT_KERNEL);
+}
+
+static void
+route_remove(struct link_routes *routes, struct route *route)
+    OVS_REQUIRES(routes->mutex)
+{
+    hmap_remove(&routes->routes, &route->node);
+    hmap_remove(&routes->by_link, &route->link_node);
+    routes->n_others -= route_is_other(route);
+    routes->seqno++;
+    free(route);
+}
+
+static void
+routes_clear_down(struct link_routes *routes)
+    OVS_REQUIRES(routes->mutex)
+{
+    struct route_link *link;
+
+    HMAP_FOR_EACH_SAFE (link, node, &routes->down) {
+        hmap_remove(&routes->down, &link->node);
+        free(link);
+    }
+}
+
+void
+link_routes_destroy(struct link_routes *routes)
+{
+    struct route *route;
+
+    if (routes) {
+        ovs_mutex_lock(&routes->mutex);
+        HMAP_FOR_EACH_SAFE (route, node, &routes->routes) {
+            route_remove(routes, route);
+        }
+        routes_clear_down(routes);
+        ovs_mutex_unlock(&routes->mutex);
+        hmap_destroy(&routes->routes);
+        hmap_destroy(&routes->by_link);
+        hmap_destroy(&routes->down);
+        ovs_mutex_destroy(&routes->mutex);
+        free(routes);
+    }
+}
+
+/* Stores in '*ip6' the address of 'family' at 'address', or zeros if that is
+ * NULL. */
+static void
+route_take_address(struct in6_addr *ip6, uint8_t family, const void *address)
+{
+    memset(ip6, 0, sizeof *ip6);
+    if (address && family == AF_INET) {
+        ovs_be32 ip;
+
+        memcpy(&ip, address, sizeof ip);
+        in6_addr_set_mapped_ipv4(ip6, ip);
+    } else if (address) {
+        memcpy(ip6, address, sizeof *ip6);
+    }
+}
+
+static void
+route_key_from_view(struct route_key *key, const struct link_route_view *view)
+{
+    static const ovs_be32 any;
+
+    memset(key, 0, sizeof *key);
+    route_take_address(&key->dst, view->family,
+                       (view->dst || view->family == AF_INET6 ? view->dst
+                        : &any));
+    route_take_address(&key->gateway, view->family, view->gateway);
+    key->table = view->table;
+    key->priority = view->priority;
+    key->ifindex = view->oif;
+    key->family = view->family;
+    key->type = view->type;
+    key->dst_len = view->dst_len;
+    key->tos = view->tos;
+}
+
+static bool
+route_key_equals(const struct route_key *a, const struct route_key *b)
+{
+    return (ipv6_addr_equals(&a->dst, &b->dst)
+            && ipv6_addr_equals(&a->gateway, &b->gateway)
+            && a->table == b->table && a->priority == b->priority
+            && a->ifindex == b->ifindex && a->family == b->family
+            && a->type == b->type && a->dst_len == b->dst_len
+            && a->tos == b->tos);
+}
+
+static uint32_t
+route_key_hash(const struct route_key *key)
+{
+    uint32_t hash = hash_bytes(&key->dst, sizeof key->dst, key->table);
+
+    return hash_finish(hash_add(hash, key->ifindex), key->dst_len);
+}
+
+static struct route *
+route_find(struct link_routes *routes, const struct route_key *key)
+    OVS_REQUIRES(routes->mutex)
+{
+    struct route *route;
+
+    HMAP_FOR_EACH_WITH_HASH (route, node, route_key_hash(key),
+                             &routes->routes) {
+        if (route_key_equals(&route->key, key)) {
+            return route;
+        }
+    }
+    return NULL;
+}
+
+/* True if link 'ifindex' has routes. */
+static bool
+route_link_has_any(const struct link_routes *routes, int ifindex)
+    OVS_REQUIRES(routes->mutex)
+{
+    const struct route *route;
+
+    HMAP_FOR_EACH_WITH_HASH (route, link_node, hash_int(ifindex, 0),
+                             &routes->by_link) {
+        if (route->key.ifindex == ifindex) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+route_enter(struct link_routes *routes, const struct link_route_view *view,
+            const struct route_key *key)
+    OVS_REQUIRES(routes->mutex)
+{
+    struct route *route = route_find(routes, key);
+
+    if (!route) {
+        route = xzalloc(sizeof *route);
+        route->key = *key;
+        route->mark = view->mark;
+        route->protocol = view->protocol;
+        hmap_insert(&routes->routes, &route->node, route_key_hash(key));
+        hmap_insert(&routes->by_link, &route->link_node,
+                    hash_int(key->ifindex, 0));
+        routes->n_others += route_is_other(route);
+        routes->seqno++;
+    } else if (route->mark != view->mark) {
+        route->mark = view->mark;
+        routes->seqno++;
+    }
+    route->generation = routes->generation;
+}
+
+void
+link_routes_update(struct link_routes *routes,
+                   const struct link_route_view *view, bool gone)
+{
+    bool relevant = ((view->type == RTN_UNICAST || view->type == RTN_LOCAL)
+                     && view->scope != RT_SCOPE_NOWHERE);
+    struct route_key key;
+
+    if ((view->family != AF_INET && view->family != AF_INET6)
+        || view->cloned) {
+        return;
+    }
+
+    ovs_mutex_lock(&routes->mutex);
+    if (view->several || view->replace) {
+        /* Of others than this one something is left or not. */
+        routes->stale = true;
+    }
+    if (relevant && !view->several && view->oif) {
+        route_key_from_view(&key, view);
+        if (!gone) {
+            route_enter(routes, view, &key);
+        } else {
+            struct route *route = route_find(routes, &key);
+
+            if (route) {
+                route_remove(routes, route);
+            } else {
+                routes->stale = true;
+            }
+        }
+    }
+    ovs_mutex_unlock(&routes->mutex);
+}
+
+void
+link_routes_link_down(struct link_routes *routes, int ifindex)
+{
+    ovs_mutex_lock(&routes->mutex);
+    if (route_link_has_any(routes, ifindex)) {
+        struct route_link *link = xmalloc(sizeof *link);
+
+        link->ifindex = ifindex;
+        hmap_insert(&routes->down, &link->node, hash_int(ifindex, 0));
+    }
+    ovs_mutex_unlock(&routes->mutex);
+}
+
+void
+link_routes_addr_gone(struct link_routes *routes)
+{
+    ovs_mutex_lock(&routes->mutex);
+    if (routes->n_others) {
+        routes->stale = true;
+    }
+    ovs_mutex_unlock(&routes->mutex);
+}
+
+void
+link_routes_settle(struct link_routes *routes)
+{
+    struct route_link *link;
+
+    ovs_mutex_lock(&routes->mutex);
+    HMAP_FOR_EACH (link, node, &routes->down) {
+        if (route_link_has_any(routes, link->ifindex)) {
+            routes->stale = true;
+        }
+    }
+    routes_clear_down(routes);
+    ovs_mutex_unlock(&routes->mutex);
+}
+
+bool
+link_routes_is_stale(const struct link_routes *routes_)
+{
+    struct link_routes *routes = CONST_CAST(struct link_routes *, routes_);
+
+    ovs_mutex_lock(&routes->mutex);
+    bool stale = routes->stale;
+    ovs_mutex_unlock(&routes->mutex);
+    return stale;
+}
+
+void
+link_routes_mark(struct link_routes *routes)
+{
+    ovs_mutex_lock(&routes->mutex);
+    routes->generation++;
+    ovs_mutex_unlock(&routes->mutex);
+}
+
+void
+link_routes_sweep(struct link_routes *routes)
+{
+    struct route *route;
+
+    ovs_mutex_lock(&routes->mutex);
+    HMAP_FOR_EACH_SAFE (route, node, &routes->routes) {
+        if (route->generation != routes->generation) {
+            route_remove(routes, route);
+        }
+    }
+    routes_clear_down(routes);
+    routes->stale = false;
+    ovs_mutex_unlock(&routes->mutex);
+}
+
+struct link_route *
+link_routes_get(const struct link_routes *routes_, size_t *n)
+{
+    struct link_routes *routes = CONST_CAST(struct link_routes *, routes_);
+    struct link_route *all;
+    const struct route *route;
+
+    *n = 0;
+    ovs_mutex_lock(&routes->mutex);
+    all = xmalloc((hmap_count(&routes->routes) + 1) * sizeof *all);
+    HMAP_FOR_EACH (route, node, &routes->routes) {
+        const struct route_key *key = &route->key;
+
+        all[(*n)++] = (struct link_route) {
+            .dst = key->dst,
+            .dst_len = key->dst_len + (key->family == AF_INET ? 96 : 0),
+            .gateway = key->gateway,
+            .ifindex = key->ifindex,
+            .mark = route->mark,
+            .table = key->table,
+            .priority = key->priority,
+            .local = key->type == RTN_LOCAL,
+        };
+    }
+    ovs_mutex_unlock(&routes->mutex);
+    return all;
+}
+
+size_t
+link_routes_count(const struct link_routes *routes_)
+{
+    struct link_routes *routes = CONST_CAST(struct link_routes *, routes_);
+
+    ovs_mutex_lock(&routes->mutex);
+    size_t n = hmap_count(&routes->routes);
+    ovs_mutex_unlock(&routes->mutex);
+    return n;
+}
+
+uint64_t
+link_routes_seqno(const struct link_routes *routes_)
+{
+    struct link_routes *routes = CONST_CAST(struct link_routes *, routes_);
+
+    ovs_mutex_lock(&routes->mutex);
+    uint64_t seqno = routes->seqno;
+    ovs_mutex_unlock(&routes->mutex);
+    return seqno;
+}

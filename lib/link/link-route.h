@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_LINK_ROUTE_H
+#define KDP_LINK_ROUTE_H 1
+
+/* Routes
+ * ======
+ *
+ * The unicast and local routes of our own network namespace, of all tables of
+ * the kernel, that have one next hop.  A writer, usually a listener
+ * (link-listener.h), enters what the kernel says; readers get copies.
+ *
+ * What events do not tell: when a device goes down or away, or an address goes,
+ * the kernel removes IPv4 routes without saying so, and IPv6 routes if
+ * net.ipv6.conf.all.skip_notify_on_dev_down is set.  When one of several next
+ * hops goes, it does not say what is left.  In such a case, and when it speaks
+ * of a route that ought to be here and is not, the table becomes stale: its
+ * writer has to take all anew.  A device without routes makes nothing stale.
+ *
+ * Life cycle: as of addresses (link-addr.h).
+ *
+ * Thread safety: any thread may read; all else belongs to the thread that
+ * writes.
+ *
+ * Loss: the table does not know what its writer missed. */
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "link/link-msg.h"
+
+struct link_routes;
+
+struct link_route {
+    struct in6_addr dst;        /* IPv4 addresses are mapped to IPv6... */
+    uint8_t dst_len;            /* ...and their prefix lengths, too. */
+    struct in6_addr gateway;    /* All zeros without one. */
+    int ifindex;                /* Above 0. */
+    uint32_t mark;
+    uint32_t table;             /* RT_TABLE_*. */
+    uint32_t priority;          /* Metric: the lowest is preferred. */
+    bool local;                 /* The destination is the host itself. */
+};
+
+struct link_routes *link_routes_create(void);
+void link_routes_destroy(struct link_routes *);
+
+/* Enters, or removes if 'gone', the route that 'view' describes. */
+void link_routes_update(struct link_routes *,
+                        const struct link_route_view *view, bool gone);
+
+/* Says that link 'ifindex' went down or away, or that an IPv4 address went. */
+void link_routes_link_down(struct link_routes *, int ifindex);
+void link_routes_addr_gone(struct link_routes *);
+
+/* Says that all events up to now were told.  If routes are left of a link that
+ * went down, the table is stale from here on. */
+void link_routes_settle(struct link_routes *);
+
+bool link_routes_is_stale(const struct link_routes *);
+
+/* Between the two, link_routes_update() for each route that there is; then the
+ * others are removed and the table is not stale any more. */
+void link_routes_mark(struct link_routes *);
+void link_routes_sweep(struct link_routes *);
+
+/* Returns all routes, in no particular order, and their number in '*n'.  The
+ * caller frees the array. */
+struct link_route *link_routes_get(const struct link_routes *, size_t *n);
+
+size_t link_routes_count(const struct link_routes *);
+
+/* Changes with every change. */
+uint64_t link_routes_seqno(const struct link_routes *);
+
+#endif /* lib/link/link-route.h */
