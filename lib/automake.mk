@@ -42,8 +42,12 @@ lib_libkdp_a_SOURCES = \
 	lib/nl/nl-conn.h \
 	lib/nl/ovs-genl.c \
 	lib/nl/ovs-genl.h \
+	lib/nl/ovs-stats.c \
+	lib/nl/ovs-stats.h \
 	lib/stats/latency-hist.c \
 	lib/stats/latency-hist.h \
+	lib/stats/proc-net-dev.c \
+	lib/stats/proc-net-dev.h \
 	lib/unixctl-override.c \
 	lib/unixctl-override.h \
 	lib/upcall/upcall-channel.c \

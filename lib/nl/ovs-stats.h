@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_OVS_STATS_H
+#define KDP_OVS_STATS_H 1
+
+/* Statistics of vports
+ * ====================
+ *
+ * What the openvswitch kernel module counts for each vport, asked for by name
+ * or, of a whole datapath, in one request.  Neither takes the RTNL lock.
+ *
+ * Thread safety: as of the connection (ovs-genl.h). */
+
+#include <net/if.h>
+
+#include "nl/ovs-genl.h"
+#include "odp-netlink.h"
+
+struct ovs_vport_counters {
+    int dp_ifindex;             /* Of the vport's datapath. */
+    char name[IFNAMSIZ];
+    struct ovs_vport_stats stats;
+};
+
+/* Parses 'nlh', a message of the vport family.  Returns 0, EINVAL if it is
+ * malformed, or ENODATA if it has no statistics. */
+int ovs_vport_counters_parse(const struct nlmsghdr *nlh,
+                             struct ovs_vport_counters *);
+
+/* Asks for those of the vport called 'name', of whatever datapath.  Returns 0,
+ * ENODEV if there is none, or another positive errno value. */
+int ovs_vport_counters_get(struct ovs_genl *, const char *name,
+                           struct ovs_vport_counters *);
+
+/* Calls 'cb' with those of every vport of datapath 'dp_ifindex'.  Returns 0,
+ * ENODEV if there is no such datapath, or another positive errno value. */
+typedef void ovs_vport_counters_func(const struct ovs_vport_counters *,
+                                     void *aux);
+int ovs_vport_counters_dump(struct ovs_genl *, int dp_ifindex,
+                            ovs_vport_counters_func *cb, void *aux);
+
+#endif /* lib/nl/ovs-stats.h */

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "stats/proc-net-dev.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+
+/* A number of a sysfs file, or a hardware address of the longest kind. */
+#define SYSFS_VALUE_SIZE 128
+
+bool
+proc_net_dev_parse(const char *line, struct proc_net_dev *dev)
+{
+    /* The receiving and the sending side's columns, two of which count
+     * compressed packets. */
+    uint64_t *const columns[] = {
+        &dev->rx_bytes, &dev->rx_packets, &dev->rx_errors, &dev->rx_drop,
+        &dev->rx_fifo, &dev->rx_frame, NULL, &dev->multicast,
+        &dev->tx_bytes, &dev->tx_packets, &dev->tx_errors, &dev->tx_drop,
+        &dev->tx_fifo, &dev->collisions, &dev->tx_carrier, NULL,
+    };
+    const char *name = line + strspn(line, " ");
+    const char *colon = strrchr(name, ':');
+
+    memset(dev, 0, sizeof *dev);
+    if (!colon || colon == name || colon - name >= sizeof dev->name) {
+        return false;
+    }
+    memcpy(dev->name, name, colon - name);
+
+    const char *p = colon + 1;
+    for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+        p += strspn(p, " ");
+        if (*p < '0' || *p > '9') {
+            return false;
+        }
+
+        char *end;
+        errno = 0;
+        unsigned long long int value = strtoull(p, &end, 10);
+        if (errno) {
+            return false;
+        }
+        if (columns[i]) {
+            *columns[i] = value;
+        }
+        p = end;
+    }
+    return true;
+}
+
+int
+proc_net_dev_read(const char *path, proc_net_dev_func *cb, void *aux)
+{
+    FILE *stream = fopen(path, "re");
+    struct ds line = DS_EMPTY_INITIALIZER;
+    struct proc_net_dev dev;
+    int error;
+
+    if (!stream) {
+        return errno;
+    }
+    errno = 0;
+    while (!ds_get_line(&line, stream)) {
+        if (proc_net_dev_parse(ds_cstr(&line), &dev)) {
+            cb(&dev, aux);
+        }
+    }
+    error = ferror(stream) ? (errno ? errno : EIO) : 0;
+    fclose(stream);
+    ds_destroy(&line);
+    return error;
+}
+
+/* Reads the small file 'name' in 'dirfd' into 'buf', 'size' bytes, as a string
+ * without the newline at its end. */
+static int
+sysfs_read(int dirfd, const char *name, char *buf, size_t size)
+{
+    int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+
+    if (fd < 0) {
+        return errno;
+    }
+    do {
+        n = read(fd, buf, size - 1);
+    } while (n < 0 && errno == EINTR);
+    int error = n < 0 ? errno : 0;
+    close(fd);
+    if (!error) {
+        buf[n] = '\0';
+        buf[strcspn(buf, "\n")] = '\0';
+    }
+    return error;
+}
+
+int
+sysfs_net_read(int dirfd, const char *counter, uint64_t *value)
+{
+    char buf[SYSFS_VALUE_SIZE], *end;
+    int error = sysfs_read(dirfd, counter, buf, sizeof buf);
+
+    if (error) {
+        return error;
+    }
+    errno = 0;
+    *value = strtoull(buf, &end, 10);
+    return errno ? errno : end == buf || *end ? EINVAL : 0;
+}
+
+/* True if the directory 'dirfd' is that of the device meant. */
+static bool
+sysfs_net_is(int dirfd, int ifindex, const uint8_t *hwaddr, size_t hwaddr_len)
+{
+    char buf[SYSFS_VALUE_SIZE];
+    uint64_t value;
+
+    if (sysfs_net_read(dirfd, "ifindex", &value) || value != ifindex
+        || sysfs_read(dirfd, "address", buf, sizeof buf)) {
+        return false;
+    }
+
+    const char *p = buf;
+    for (size_t i = 0; i < hwaddr_len; i++) {
+        unsigned int byte;
+
+        if (sscanf(p, "%2x", &byte) != 1 || byte != hwaddr[i]) {
+            return false;
+        }
+        p += p[2] ? 3 : 2;
+    }
+    return true;
+}
+
+int
+sysfs_net_open(const char *root, const char *name, int ifindex,
+               const uint8_t *hwaddr, size_t hwaddr_len)
+{
+    char *path = xasprintf("%s/%s", root, name);
+    int dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = -ENODEV;
+
+    free(path);
+    if (dirfd < 0) {
+        return -errno;
+    }
+    if (sysfs_net_is(dirfd, ifindex, hwaddr, hwaddr_len)) {
+        fd = openat(dirfd, "statistics", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0) {
+            fd = -errno;
+        }
+    }
+    close(dirfd);
+    return fd;
+}
