@@ -7,13 +7,21 @@ lib_libkdp_a_SOURCES = \
 	lib/dpif-netlink-kdp-private.h \
 	lib/dpif-netlink-kdp.c \
 	lib/dpif-netlink-kdp.h \
+	lib/if-notifier-kdp.c \
+	lib/if-notifier-kdp.h \
 	lib/kdp-config.c \
 	lib/kdp-datapath.c \
 	lib/kdp-dispatch.c \
+	lib/kdp-links.c \
+	lib/kdp-links.h \
 	lib/kdp-share.c \
 	lib/kdp-show.c \
 	lib/kdp-version.c \
 	lib/kdp-version.h \
+	lib/netdev-linux-kdp-lag.c \
+	lib/netdev-linux-kdp-mii.c \
+	lib/netdev-linux-kdp-private.h \
+	lib/netdev-linux-kdp-stats.c \
 	lib/netdev-linux-kdp.c \
 	lib/netdev-linux-kdp.h \
 	lib/link/link-addr.c \
@@ -44,6 +52,8 @@ lib_libkdp_a_SOURCES = \
 	lib/nl/ovs-genl.h \
 	lib/nl/ovs-stats.c \
 	lib/nl/ovs-stats.h \
+	lib/route-table-kdp.c \
+	lib/route-table-kdp.h \
 	lib/stats/latency-hist.c \
 	lib/stats/latency-hist.h \
 	lib/stats/proc-net-dev.c \

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kdp-links.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
 #include "upcall/upcall-engine.h"
@@ -118,6 +119,7 @@ config_max_sockets(struct kdp_datapath *dp)
 void
 kdp_datapath_set_config(struct kdp_datapath *dp, const struct smap *config)
 {
+    kdp_links_set_config(config);
     ovs_mutex_lock(&dp->mutex);
     if (config_changed(&dp->config_dispatch, config, KEY_DISPATCH,
                        kdp_dispatch_name(KDP_PER_PORT))) {

@@ -23,6 +23,7 @@
 #include "dpif.h"
 #include "dummy.h"
 #include "fatal-signal.h"
+#include "kdp-links.h"
 #include "kdp-version.h"
 #include "memory.h"
 #include "netdev-linux-kdp.h"
@@ -33,6 +34,7 @@
 #include "ovs-rcu.h"
 #include "ovs-router.h"
 #include "ovs-thread.h"
+#include "route-table-kdp.h"
 #include "simap.h"
 #include "stream-ssl.h"
 #include "stream.h"
@@ -206,7 +208,17 @@ init_providers(const struct vswitchd_options *options)
 {
     int error;
 
+    if (!options->stock_providers && !options->disable_system) {
+        error = kdp_links_init();
+        if (error) {
+            VLOG_WARN("listening to events of links failed (%s); the kernel "
+                      "is asked for the state of devices each time",
+                      ovs_strerror(error));
+        }
+    }
+    kdp_links_show_register();
     netdev_linux_kdp_init(options->stock_providers);
+    route_table_kdp_register();
     if (options->disable_system) {
         dp_disallow_provider("system");
     }
