@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	utilities/bench/rtnl-in-guest \
 	utilities/bench/rtnl-watch/Kbuild \
 	utilities/bench/rtnl-watch/rtnl_watch.c \
+	utilities/bench/rtnl_controller.py \
 	utilities/bench/rtnl_report.py \
 	utilities/bench/upcall-in-guest \
 	utilities/bench/upcall_report.py \
