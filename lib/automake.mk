@@ -14,6 +14,7 @@ lib_libkdp_a_SOURCES = \
 	lib/kdp-dispatch.c \
 	lib/kdp-links.c \
 	lib/kdp-links.h \
+	lib/kdp-ports.c \
 	lib/kdp-share.c \
 	lib/kdp-show.c \
 	lib/kdp-version.c \
@@ -83,7 +84,12 @@ lib_libkdp_a_SOURCES = \
 	lib/upcall/upcall-show.h \
 	lib/upcall/upcall-table.c \
 	lib/upcall/upcall-table.h \
-	lib/upcall/upcall-turn.h
+	lib/upcall/upcall-turn.h \
+	lib/vport/vport-store.c \
+	lib/vport/vport-sync.c \
+	lib/vport/vport-table-private.h \
+	lib/vport/vport-table.c \
+	lib/vport/vport-table.h
 
 # The headers of Open vSwitch, some of which are generated.
 $(lib_libkdp_a_OBJECTS): $(EXTRA_OVS_DEPS)

@@ -25,39 +25,6 @@ dpif_kdp_destroy(struct dpif *dpif)
 }
 
 int
-dpif_kdp_port_query_by_number(const struct dpif *dpif, odp_port_t port_no,
-                              struct dpif_port *port)
-{
-    return INNER_CALL(port_query_by_number, dpif, port_no, port);
-}
-
-int
-dpif_kdp_port_query_by_name(const struct dpif *dpif, const char *devname,
-                            struct dpif_port *port)
-{
-    return INNER_CALL(port_query_by_name, dpif, devname, port);
-}
-
-int
-dpif_kdp_port_dump_start(const struct dpif *dpif, void **statep)
-{
-    return INNER_CALL(port_dump_start, dpif, statep);
-}
-
-int
-dpif_kdp_port_dump_next(const struct dpif *dpif, void *state,
-                        struct dpif_port *port)
-{
-    return INNER_CALL(port_dump_next, dpif, state, port);
-}
-
-int
-dpif_kdp_port_dump_done(const struct dpif *dpif, void *state)
-{
-    return INNER_CALL(port_dump_done, dpif, state);
-}
-
-int
 dpif_kdp_flow_flush(struct dpif *dpif)
 {
     return INNER_CALL(flow_flush, dpif);

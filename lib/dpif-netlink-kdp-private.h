@@ -4,9 +4,9 @@
 #define KDP_DPIF_NETLINK_KDP_PRIVATE_H 1
 
 /* What the files of the dpif provider share: dpif-netlink-kdp.c is the class
- * and the upcalls, kdp-datapath.c what all dpifs of a datapath share,
- * kdp-dispatch.c where the kernel sends upcalls to, kdp-config.c what the
- * database says about that, kdp-show.c the commands, and
+ * and the upcalls, kdp-ports.c the ports, kdp-datapath.c what all dpifs of a
+ * datapath share, kdp-dispatch.c where the kernel sends upcalls to,
+ * kdp-config.c what the database says about that, kdp-show.c the commands, and
  * dpif-netlink-kdp-forward.c the functions that only pass on. */
 
 #include <stdbool.h>
@@ -16,6 +16,7 @@
 #include "openvswitch/list.h"
 #include "ovs-thread.h"
 #include "upcall/upcall-table.h"
+#include "vport/vport-table.h"
 
 struct netdev;
 struct smap;
@@ -39,8 +40,8 @@ struct kdp_datapath {
     char *name;                     /* "system@NAME", for messages. */
     int ifindex;                    /* Of the local port; tells a datapath
                                      * from an earlier one of the same name. */
-    uint32_t vport_mcgroup;         /* Multicast group "ovs_vport". */
     struct upcall_table *upcalls;
+    struct vport_table *vports;
 
     struct ovs_mutex mutex;
     struct ovs_genl genl OVS_GUARDED;       /* For requests. */
@@ -82,9 +83,9 @@ void kdp_datapath_for_each(void (*cb)(struct kdp_datapath *, void *aux),
 int kdp_datapath_recv_set(struct kdp_datapath *, bool enable);
 int kdp_datapath_handlers_set(struct kdp_datapath *, uint32_t n_handlers);
 int kdp_datapath_set_features(struct kdp_datapath *, uint32_t features);
-int kdp_datapath_port_add(struct kdp_datapath *, struct netdev *,
-                          odp_port_t *port_no);
-int kdp_datapath_port_del(struct kdp_datapath *, odp_port_t port_no);
+
+/* Removes all that belongs to port 'port_no', which the kernel no longer has. */
+void kdp_datapath_forget_port(struct kdp_datapath *, uint32_t port_no);
 
 /* kdp-config.c.  Takes over what column 'other_config' of table Open_vSwitch
  * says.  Values that it must not have are logged and change nothing. */
@@ -146,9 +147,6 @@ int kdp_datapath_own_port(struct kdp_datapath *dp, uint32_t port_no,
 void kdp_dispatch_linger(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
-/* Asks for the channels to be compared with the vports at the next run. */
-void kdp_datapath_refresh(struct kdp_datapath *);
-
 void kdp_datapath_run(struct kdp_datapath *);
 void kdp_datapath_wait(struct kdp_datapath *);
 
@@ -159,7 +157,7 @@ void kdp_show_register(void);
 struct dpif_kdp {
     struct dpif dpif;
     struct kdp_datapath *dp;
-    struct nl_mcast *port_mcast;    /* Group "ovs_vport", for port_poll. */
+    struct vport_poller *poller;    /* For port_poll; NULL before that. */
 };
 
 extern const struct dpif_class dpif_netlink_kdp_class;
@@ -178,45 +176,56 @@ dpif_kdp_inner(const struct dpif *dpif)
     return dpif_kdp_cast(dpif)->dp->inner;
 }
 
-/* dpif-netlink-kdp-forward.c: each calls the function of the same name of the
- * inner dpif. */
-#define FORWARD_DECLARE(NAME) \
+#define DPIF_KDP_DECLARE(NAME) \
     extern __typeof__(*((struct dpif_class *) 0)->NAME) dpif_kdp_##NAME
 
-FORWARD_DECLARE(get_stats);
-FORWARD_DECLARE(destroy);
-FORWARD_DECLARE(port_query_by_number);
-FORWARD_DECLARE(port_query_by_name);
-FORWARD_DECLARE(port_dump_start);
-FORWARD_DECLARE(port_dump_next);
-FORWARD_DECLARE(port_dump_done);
-FORWARD_DECLARE(flow_flush);
-FORWARD_DECLARE(flow_dump_create);
-FORWARD_DECLARE(operate);
-FORWARD_DECLARE(queue_to_priority);
-FORWARD_DECLARE(get_datapath_version);
-FORWARD_DECLARE(ct_dump_start);
-FORWARD_DECLARE(ct_dump_next);
-FORWARD_DECLARE(ct_dump_done);
-FORWARD_DECLARE(ct_flush);
-FORWARD_DECLARE(ct_set_limits);
-FORWARD_DECLARE(ct_get_limits);
-FORWARD_DECLARE(ct_del_limits);
-FORWARD_DECLARE(ct_set_timeout_policy);
-FORWARD_DECLARE(ct_get_timeout_policy);
-FORWARD_DECLARE(ct_del_timeout_policy);
-FORWARD_DECLARE(ct_timeout_policy_dump_start);
-FORWARD_DECLARE(ct_timeout_policy_dump_next);
-FORWARD_DECLARE(ct_timeout_policy_dump_done);
-FORWARD_DECLARE(ct_get_timeout_policy_name);
-FORWARD_DECLARE(ct_get_features);
-FORWARD_DECLARE(meter_get_features);
-FORWARD_DECLARE(meter_set);
-FORWARD_DECLARE(meter_get);
-FORWARD_DECLARE(meter_del);
-FORWARD_DECLARE(cache_get_supported_levels);
-FORWARD_DECLARE(cache_get_name);
-FORWARD_DECLARE(cache_get_size);
-FORWARD_DECLARE(cache_set_size);
+/* kdp-ports.c: functions of the class about ports. */
+DPIF_KDP_DECLARE(port_add);
+DPIF_KDP_DECLARE(port_del);
+DPIF_KDP_DECLARE(port_get_pid);
+DPIF_KDP_DECLARE(port_query_by_number);
+DPIF_KDP_DECLARE(port_query_by_name);
+DPIF_KDP_DECLARE(port_dump_start);
+DPIF_KDP_DECLARE(port_dump_next);
+DPIF_KDP_DECLARE(port_dump_done);
+DPIF_KDP_DECLARE(port_poll);
+DPIF_KDP_DECLARE(port_poll_wait);
+
+/* Name of the netdev type of port 'vport', as stock Open vSwitch gives it. */
+const char *kdp_vport_type_name(const struct ovs_vport *vport);
+
+/* dpif-netlink-kdp-forward.c: each calls the function of the same name of the
+ * inner dpif. */
+
+DPIF_KDP_DECLARE(get_stats);
+DPIF_KDP_DECLARE(destroy);
+DPIF_KDP_DECLARE(flow_flush);
+DPIF_KDP_DECLARE(flow_dump_create);
+DPIF_KDP_DECLARE(operate);
+DPIF_KDP_DECLARE(queue_to_priority);
+DPIF_KDP_DECLARE(get_datapath_version);
+DPIF_KDP_DECLARE(ct_dump_start);
+DPIF_KDP_DECLARE(ct_dump_next);
+DPIF_KDP_DECLARE(ct_dump_done);
+DPIF_KDP_DECLARE(ct_flush);
+DPIF_KDP_DECLARE(ct_set_limits);
+DPIF_KDP_DECLARE(ct_get_limits);
+DPIF_KDP_DECLARE(ct_del_limits);
+DPIF_KDP_DECLARE(ct_set_timeout_policy);
+DPIF_KDP_DECLARE(ct_get_timeout_policy);
+DPIF_KDP_DECLARE(ct_del_timeout_policy);
+DPIF_KDP_DECLARE(ct_timeout_policy_dump_start);
+DPIF_KDP_DECLARE(ct_timeout_policy_dump_next);
+DPIF_KDP_DECLARE(ct_timeout_policy_dump_done);
+DPIF_KDP_DECLARE(ct_get_timeout_policy_name);
+DPIF_KDP_DECLARE(ct_get_features);
+DPIF_KDP_DECLARE(meter_get_features);
+DPIF_KDP_DECLARE(meter_set);
+DPIF_KDP_DECLARE(meter_get);
+DPIF_KDP_DECLARE(meter_del);
+DPIF_KDP_DECLARE(cache_get_supported_levels);
+DPIF_KDP_DECLARE(cache_get_name);
+DPIF_KDP_DECLARE(cache_get_size);
+DPIF_KDP_DECLARE(cache_set_size);
 
 #endif /* lib/dpif-netlink-kdp-private.h */

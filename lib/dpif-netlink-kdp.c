@@ -54,7 +54,7 @@ dpif_kdp_close(struct dpif *dpif_)
 {
     struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
 
-    nl_mcast_close(dpif->port_mcast);
+    vport_poller_destroy(dpif->poller);
     kdp_datapath_close(dpif->dp);
     free(dpif);
 }
@@ -83,107 +83,6 @@ static int
 dpif_kdp_set_features(struct dpif *dpif, uint32_t user_features)
 {
     return kdp_datapath_set_features(dpif_kdp_cast(dpif)->dp, user_features);
-}
-
-/* Ports. */
-
-static int
-dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
-                  odp_port_t *port_no)
-{
-    return kdp_datapath_port_add(dpif_kdp_cast(dpif)->dp, netdev, port_no);
-}
-
-static int
-dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no)
-{
-    return kdp_datapath_port_del(dpif_kdp_cast(dpif)->dp, port_no);
-}
-
-static uint32_t
-dpif_kdp_port_get_pid(const struct dpif *dpif_, odp_port_t port_no)
-{
-    const struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
-    uint32_t pid = upcall_table_get_pid(dpif->dp->upcalls,
-                                        odp_to_u32(port_no));
-
-    /* The channel that belongs to no port also serves those who ask for a port
-     * that is not there (any more), ODPP_NONE among them. */
-    return pid ? pid : upcall_table_get_pid(dpif->dp->upcalls,
-                                            UPCALL_PORT_NONE);
-}
-
-struct port_change {
-    struct kdp_datapath *dp;
-    char *devname;              /* Of the port that changed, or NULL. */
-};
-
-static int
-port_change_cb(const struct nlmsghdr *nlh, void *change_)
-{
-    struct port_change *change = change_;
-    struct ovs_vport vport;
-
-    if (ovs_vport_parse(nlh, &vport)
-        || vport.dp_ifindex != change->dp->ifindex
-        || (vport.cmd != OVS_VPORT_CMD_NEW && vport.cmd != OVS_VPORT_CMD_DEL
-            && vport.cmd != OVS_VPORT_CMD_SET)) {
-        return 0;
-    }
-    VLOG_DBG("port_changed: dpif:%s vport:%s cmd:%"PRIu8, change->dp->name,
-             vport.name, vport.cmd);
-    if (vport.cmd == OVS_VPORT_CMD_DEL) {
-        /* Perhaps not our doing.  The number may belong to another port by
-         * now, so the kernel has to be asked. */
-        kdp_datapath_refresh(change->dp);
-    }
-    free(change->devname);
-    change->devname = xstrdup(vport.name);
-    return 0;
-}
-
-static int
-dpif_kdp_port_poll(const struct dpif *dpif_, char **devnamep)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
-    struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
-    struct port_change change = { .dp = dpif->dp };
-
-    if (!dpif->port_mcast) {
-        int error = nl_mcast_open(NETLINK_GENERIC, dpif->dp->vport_mcgroup,
-                                  &dpif->port_mcast);
-
-        /* Nothing is known of what changed before. */
-        return error ? error : ENOBUFS;
-    }
-
-    for (;;) {
-        int error = nl_mcast_recv(dpif->port_mcast, port_change_cb, &change);
-
-        if (change.devname) {
-            *devnamep = change.devname;
-            return 0;
-        } else if (error == EAGAIN) {
-            return EAGAIN;
-        } else if (error) {
-            VLOG_WARN_RL(&rl, "%s: changes of ports were missed (%s); looking "
-                         "at all ports", dpif->dp->name, ovs_strerror(error));
-            kdp_datapath_refresh(dpif->dp);
-            return ENOBUFS;
-        }
-    }
-}
-
-static void
-dpif_kdp_port_poll_wait(const struct dpif *dpif_)
-{
-    const struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
-
-    if (dpif->port_mcast) {
-        poll_fd_wait(nl_mcast_fd(dpif->port_mcast), POLLIN);
-    } else {
-        poll_immediate_wake();
-    }
 }
 
 /* Upcalls. */

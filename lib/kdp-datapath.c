@@ -8,14 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dpif-netlink-rtnl.h"
 #include "dpif-netlink.h"
-#include "netdev-linux.h"
-#include "netdev-vport.h"
-#include "netlink.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
-#include "openvswitch/ofpbuf.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "timeval.h"
@@ -28,11 +23,6 @@ VLOG_DEFINE_THIS_MODULE(kdp_datapath);
  * again.  What made it fail (no file descriptors, no memory) goes away by the
  * doing of people, not at once. */
 #define KDP_REFRESH_RETRY_MS 1000
-
-/* ethtool's flag for large receive offload, under the name of its time. */
-#ifndef ETH_FLAG_LRO
-#define ETH_FLAG_LRO (1 << 15)
-#endif
 
 /* All datapaths that are open in this process. */
 static struct ovs_mutex datapaths_mutex = OVS_MUTEX_INITIALIZER;
@@ -71,9 +61,9 @@ kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
     dp->refcount = 1;
     dp->name = xasprintf("system@%s", name);
     dp->ifindex = kernel.ifindex;
-    dp->vport_mcgroup = dp->genl.vport.mcgroup;
     dp->upcalls = upcall_table_create(dp->name, dp->ifindex,
                                       dp->genl.packet.id);
+    dp->vports = vport_table_create(dp->name, dp->ifindex, &dp->genl.vport);
     ovs_mutex_init(&dp->mutex);
 
     /* The stock class asks for dispatch by CPU and gets it where the kernel
@@ -101,6 +91,7 @@ kdp_datapath_destroy(struct kdp_datapath *dp)
     ovs_genl_close(&dp->genl);
     ovs_mutex_unlock(&dp->mutex);
     upcall_table_destroy(dp->upcalls);
+    vport_table_destroy(dp->vports);
     ovs_mutex_destroy(&dp->mutex);
     dpif_uninit(dp->inner, true);
     free(dp->share_last);
@@ -155,6 +146,10 @@ kdp_datapath_open(const char *name, bool create, struct kdp_datapath **dpp)
         }
     }
     ovs_mutex_unlock(&datapaths_mutex);
+    if (dp) {
+        /* Who opens it may know of a change that we do not. */
+        vport_table_expire(dp->vports);
+    }
     *dpp = dp;
     return error;
 }
@@ -212,26 +207,7 @@ kdp_datapath_set_features(struct kdp_datapath *dp, uint32_t features)
 
 /* Channels of vports. */
 
-struct vport_array {
-    struct ovs_vport *vports;
-    size_t n, allocated;
-};
-
-static int
-vport_array_add(const struct ovs_vport *vport, void *array_)
-{
-    struct vport_array *array = array_;
-
-    if (array->n >= array->allocated) {
-        array->vports = x2nrealloc(array->vports, &array->allocated,
-                                   sizeof *array->vports);
-    }
-    array->vports[array->n++] = *vport;
-    return 0;
-}
-
-/* Removes all that belongs to port 'port_no', which the kernel no longer has. */
-static void
+void
 kdp_datapath_forget_port(struct kdp_datapath *dp, uint32_t port_no)
 {
     upcall_table_unshare(dp->upcalls, port_no);
@@ -332,77 +308,110 @@ compare_vports(const void *a_, const void *b_)
     return a->port_no < b->port_no ? -1 : a->port_no > b->port_no;
 }
 
-/* Removes the channels of ports that are not in 'array'. */
+/* Removes the channels of ports that are not among the 'n' in 'vports'. */
 static void
-kdp_datapath_sweep(struct kdp_datapath *dp, struct vport_array *array)
+kdp_datapath_sweep(struct kdp_datapath *dp, const struct ovs_vport *vports,
+                   size_t n)
     OVS_REQUIRES(dp->mutex)
 {
     struct upcall_table_info info;
 
-    if (array->n) {
-        qsort(array->vports, array->n, sizeof *array->vports, compare_vports);
-    }
     upcall_table_get_info(dp->upcalls, &info);
     for (size_t i = 0; i < info.n_ports; i++) {
         struct ovs_vport key = { .port_no = info.ports[i].port_no };
 
         if (upcall_port_is_real(key.port_no)
-            && (!array->n
-                || !bsearch(&key, array->vports, array->n,
-                            sizeof *array->vports, compare_vports))) {
+            && (!n || !bsearch(&key, vports, n, sizeof *vports,
+                               compare_vports))) {
             kdp_datapath_forget_port(dp, key.port_no);
         }
     }
     upcall_table_info_uninit(&info);
 }
 
+/* Has channels and vports compared again after a while. */
+static void
+kdp_datapath_retry(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    dp->refresh = true;
+    dp->refresh_at = time_msec() + KDP_REFRESH_RETRY_MS;
+}
+
+/* Does what kdp_datapath_refresh_vport() does, and logs failure. */
+static int
+kdp_datapath_try_vport(struct kdp_datapath *dp, const struct ovs_vport *vport)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    int error = kdp_datapath_refresh_vport(dp, vport);
+
+    if (error) {
+        VLOG_ERR_RL(&rl, "%s: port %s gets no upcalls: no channel for it "
+                    "(%s); trying again in %d ms", dp->name, vport->name,
+                    ovs_strerror(error), KDP_REFRESH_RETRY_MS);
+        kdp_datapath_retry(dp);
+    }
+    return error;
+}
+
 int
 kdp_datapath_refresh__(struct kdp_datapath *dp)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-    struct vport_array array = { .vports = NULL };
+    struct ovs_vport *vports;
+    size_t n;
     int error;
 
     dp->refresh = false;
-    error = ovs_vport_dump(&dp->genl, dp->ifindex, vport_array_add, &array);
+    error = vport_table_list(dp->vports, &vports, &n);
     if (error && error != ENODEV && error != ENOENT) {
         VLOG_WARN_RL(&rl, "%s: listing the vports failed (%s); trying again "
                      "in %d ms", dp->name, ovs_strerror(error),
                      KDP_REFRESH_RETRY_MS);
-        dp->refresh = true;
-        dp->refresh_at = time_msec() + KDP_REFRESH_RETRY_MS;
-        free(array.vports);
+        kdp_datapath_retry(dp);
         return error;
     }
 
     error = 0;
-    upcall_fd_limit_ensure(dp->name, MIN(array.n, kdp_share_max_own(dp)) + 1,
+    upcall_fd_limit_ensure(dp->name, MIN(n, kdp_share_max_own(dp)) + 1,
                            upcall_table_n_handlers(dp->upcalls));
-    kdp_datapath_sweep(dp, &array);
-    for (size_t i = 0; i < array.n; i++) {
-        const struct ovs_vport *vport = &array.vports[i];
-        int retval = kdp_datapath_refresh_vport(dp, vport);
+    kdp_datapath_sweep(dp, vports, n);
+    for (size_t i = 0; i < n; i++) {
+        int retval = kdp_datapath_try_vport(dp, &vports[i]);
 
-        if (retval) {
-            VLOG_ERR_RL(&rl, "%s: port %s gets no upcalls: no channel for it "
-                        "(%s); trying again in %d ms", dp->name, vport->name,
-                        ovs_strerror(retval), KDP_REFRESH_RETRY_MS);
-            error = retval;
-            dp->refresh = true;
-            dp->refresh_at = time_msec() + KDP_REFRESH_RETRY_MS;
-        }
+        error = retval ? retval : error;
     }
-    free(array.vports);
+    free(vports);
     return error;
 }
 
-void
-kdp_datapath_refresh(struct kdp_datapath *dp)
+/* Looks at the ports that went since the last time: their channels go, unless
+ * their numbers belong to others by now. */
+static void
+kdp_datapath_ports_gone(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
 {
-    ovs_mutex_lock(&dp->mutex);
-    dp->refresh = true;
-    dp->refresh_at = LLONG_MIN;
-    ovs_mutex_unlock(&dp->mutex);
+    uint32_t port_no;
+
+    while (vport_table_next_gone(dp->vports, &port_no)) {
+        struct ovs_vport vport;
+        int error;
+
+        if (port_no == VPORT_ALL) {
+            dp->refresh = true;
+            dp->refresh_at = LLONG_MIN;
+            continue;
+        }
+        error = vport_table_get_by_number(dp->vports, port_no, &vport);
+        if (!error) {
+            kdp_datapath_try_vport(dp, &vport);
+        } else if (error == ENODEV) {
+            kdp_datapath_forget_port(dp, port_no);
+        } else {
+            kdp_datapath_retry(dp);
+        }
+    }
 }
 
 /* Turning upcalls on and off. */
@@ -431,17 +440,18 @@ static void
 kdp_datapath_recv_disable(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    struct vport_array array = { .vports = NULL };
+    struct ovs_vport *vports;
+    size_t n;
 
     dp->recv = dp->refresh = dp->linger = false;
-    ovs_vport_dump(&dp->genl, dp->ifindex, vport_array_add, &array);
-    for (size_t i = 0; i < array.n; i++) {
-        if (array.vports[i].pid) {
-            ovs_vport_set_pid(&dp->genl, dp->ifindex, array.vports[i].port_no,
-                              0);
+    vport_table_expire(dp->vports);
+    vport_table_list(dp->vports, &vports, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (vports[i].pid) {
+            ovs_vport_set_pid(&dp->genl, dp->ifindex, vports[i].port_no, 0);
         }
     }
-    free(array.vports);
+    free(vports);
 
     upcall_table_del_all(dp->upcalls);
     upcall_table_set_handlers(dp->upcalls, 0);
@@ -496,229 +506,16 @@ kdp_datapath_handlers_set(struct kdp_datapath *dp, uint32_t n_handlers)
     return error;
 }
 
-/* Adding and deleting ports. */
-
-/* Creates a vport with channel 'channel' (NULL while upcalls are off, or not
- * dispatched by port).  The kernel learns the port id of the channel in the
- * request that creates the vport, so that the first packet already has
- * somewhere to go. */
-static int
-kdp_datapath_vport_new(struct kdp_datapath *dp, const char *name,
-                       enum ovs_vport_type type, const struct ofpbuf *options,
-                       struct upcall_channel *channel, odp_port_t *port_no)
-    OVS_REQUIRES(dp->mutex)
-{
-    struct ovs_vport vport = {
-        .dp_ifindex = dp->ifindex,
-        .port_no = odp_to_u32(*port_no),
-        .type = type,
-        .pid = (channel ? channel->pid
-                : upcall_table_get_pid(dp->upcalls, UPCALL_PORT_NONE)),
-    };
-    int error;
-
-    if (strlen(name) >= sizeof vport.name) {
-        return ENAMETOOLONG;
-    }
-    ovs_strlcpy(vport.name, name, sizeof vport.name);
-    error = ovs_vport_new(&dp->genl, &vport, options ? options->data : NULL,
-                          options ? options->size : 0);
-    if (error) {
-        if (error == EBUSY && *port_no != ODPP_NONE) {
-            VLOG_INFO("%s: requested port %"PRIu32" is in use", dp->name,
-                      *port_no);
-        }
-        return error;
-    }
-
-    if (channel) {
-        error = upcall_table_add(dp->upcalls, vport.port_no, name, channel);
-        if (error) {
-            VLOG_WARN("%s: could not add channel for port %s (%s)", dp->name,
-                      name, ovs_strerror(error));
-            ovs_vport_del(&dp->genl, dp->ifindex, vport.port_no);
-            return error;
-        }
-    } else if (dp->recv) {
-        upcall_table_share(dp->upcalls, vport.port_no, name);
-        if (dp->dispatch == KDP_PER_PORT) {
-            kdp_share_note(dp);
-        }
-    }
-    *port_no = u32_to_odp(vport.port_no);
-    return 0;
-}
-
-/* Adds tunnel 'netdev' as a device made with rtnetlink.  EOPNOTSUPP if it is
- * not a tunnel, or the kernel cannot make that tunnel as a device. */
-static int
-kdp_datapath_port_add_rtnl(struct kdp_datapath *dp, struct netdev *netdev,
-                           struct upcall_channel *channel, odp_port_t *port_no)
-    OVS_REQUIRES(dp->mutex)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
-    char namebuf[NETDEV_VPORT_NAME_BUFSIZE];
-    const char *name;
-    int error;
-
-    error = dpif_netlink_rtnl_port_create(netdev);
-    if (error) {
-        if (error != EOPNOTSUPP) {
-            VLOG_WARN_RL(&rl, "Failed to create %s with rtnetlink: %s",
-                         netdev_get_name(netdev), ovs_strerror(error));
-        }
-        return error;
-    }
-
-    name = netdev_vport_get_dpif_port(netdev, namebuf, sizeof namebuf);
-    error = kdp_datapath_vport_new(dp, name, OVS_VPORT_TYPE_NETDEV, NULL,
-                                   channel, port_no);
-    if (error) {
-        dpif_netlink_rtnl_port_destroy(name, netdev_get_type(netdev));
-    }
-    return error;
-}
-
-/* Appends the options that a tunnel made by the openvswitch module itself
- * takes. */
-static void
-put_tunnel_options(const struct netdev_tunnel_config *config,
-                   struct ofpbuf *options)
-{
-    if (config->dst_port) {
-        nl_msg_put_u16(options, OVS_TUNNEL_ATTR_DST_PORT,
-                       ntohs(config->dst_port));
-    }
-    if (config->exts) {
-        size_t start = nl_msg_start_nested(options, OVS_TUNNEL_ATTR_EXTENSION);
-
-        for (int i = 0; i < 32; i++) {
-            if (config->exts & UINT32_C(1) << i) {
-                nl_msg_put_flag(options, i);
-            }
-        }
-        nl_msg_end_nested(options, start);
-    }
-}
-
-/* Adds 'netdev' as a vport of its own type. */
-static int
-kdp_datapath_port_add_vport(struct kdp_datapath *dp, struct netdev *netdev,
-                            struct upcall_channel *channel,
-                            odp_port_t *port_no)
-    OVS_REQUIRES(dp->mutex)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
-    const struct netdev_tunnel_config *config;
-    const char *type = netdev_get_type(netdev);
-    enum ovs_vport_type vport_type = netdev_to_ovs_vport_type(type);
-    char namebuf[NETDEV_VPORT_NAME_BUFSIZE];
-    uint64_t options_stub[64 / 8];
-    struct ofpbuf options;
-    const char *name;
-    int error;
-
-    name = netdev_vport_get_dpif_port(netdev, namebuf, sizeof namebuf);
-    if (vport_type == OVS_VPORT_TYPE_UNSPEC) {
-        VLOG_WARN_RL(&rl, "%s: cannot create port `%s' because it has "
-                     "unsupported type `%s'", dp->name, name, type);
-        return EINVAL;
-    }
-    if (vport_type == OVS_VPORT_TYPE_NETDEV) {
-        /* Packets merged on reception could not be forwarded. */
-        netdev_linux_ethtool_set_flag(netdev, ETH_FLAG_LRO, "LRO", false);
-    }
-
-    ofpbuf_use_stub(&options, options_stub, sizeof options_stub);
-    config = netdev_get_tunnel_config(netdev);
-    if (config) {
-        put_tunnel_options(config, &options);
-    }
-    error = kdp_datapath_vport_new(dp, name, vport_type, &options, channel,
-                                   port_no);
-    ofpbuf_uninit(&options);
-    return error;
-}
-
-/* True if tunnels are made by the openvswitch module rather than as devices of
- * their own, as the module of the Open vSwitch project once did. */
-static bool
-tunnels_out_of_tree(void)
-{
-    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
-    static bool out_of_tree;
-
-    if (ovsthread_once_start(&once)) {
-        out_of_tree = dpif_netlink_rtnl_probe_oot_tunnels();
-        ovsthread_once_done(&once);
-    }
-    return out_of_tree;
-}
-
-static int
-kdp_datapath_port_add__(struct kdp_datapath *dp, struct netdev *netdev,
-                        odp_port_t *port_no)
-    OVS_REQUIRES(dp->mutex)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-    struct upcall_channel *channel = NULL;
-    int error;
-
-    if (dp->recv && dp->dispatch == KDP_PER_PORT && kdp_share_has_room(dp)) {
-        upcall_fd_limit_ensure(dp->name,
-                               upcall_table_n_channels(dp->upcalls) + 1,
-                               upcall_table_n_handlers(dp->upcalls));
-        error = upcall_channel_create(&channel);
-        if (error) {
-            VLOG_WARN_RL(&rl, "%s: port %s is not added: no socket for its "
-                         "upcalls (%s)", dp->name, netdev_get_name(netdev),
-                         ovs_strerror(error));
-            return error;
-        }
-    }
-
-    error = (tunnels_out_of_tree()
-             ? EOPNOTSUPP
-             : kdp_datapath_port_add_rtnl(dp, netdev, channel, port_no));
-    if (error) {
-        error = kdp_datapath_port_add_vport(dp, netdev, channel, port_no);
-    }
-    if (error) {
-        upcall_channel_unref(channel);
-    }
-    return error;
-}
-
-int
-kdp_datapath_port_add(struct kdp_datapath *dp, struct netdev *netdev,
-                      odp_port_t *port_no)
-{
-    int error;
-
-    ovs_mutex_lock(&dp->mutex);
-    error = kdp_datapath_port_add__(dp, netdev, port_no);
-    ovs_mutex_unlock(&dp->mutex);
-    return error;
-}
-
-int
-kdp_datapath_port_del(struct kdp_datapath *dp, odp_port_t port_no)
-{
-    int error;
-
-    error = dp->inner->dpif_class->port_del(dp->inner, port_no);
-    kdp_datapath_forget_port(dp, odp_to_u32(port_no));
-    return error;
-}
-
 /* The main loop. */
 
 void
 kdp_datapath_run(struct kdp_datapath *dp)
 {
+    vport_table_expire(dp->vports);
     ovs_mutex_lock(&dp->mutex);
     if (dp->recv) {
         kdp_dispatch_run(dp);
+        kdp_datapath_ports_gone(dp);
         if (dp->refresh && time_msec() >= dp->refresh_at) {
             kdp_datapath_refresh__(dp);
         }

@@ -31,6 +31,8 @@ struct nl_conn {
 
 struct nl_mcast {
     struct mnl_socket *sock;
+    bool all_nsid;              /* Datagrams tell their namespace. */
+    int32_t nsid;               /* That of the last one. */
     void *buf;                  /* NL_REPLY_SIZE bytes. */
 };
 
@@ -350,18 +352,54 @@ nl_mcast_open(int protocol, uint32_t group, struct nl_mcast **mcastp)
     if (error) {
         return error;
     }
-    if (mnl_socket_setsockopt(sock, NETLINK_ADD_MEMBERSHIP, &group,
-                              sizeof group) < 0) {
-        error = errno;
-        mnl_socket_close(sock);
+
+    struct nl_mcast *mcast = xzalloc(sizeof *mcast);
+    mcast->sock = sock;
+    mcast->nsid = NL_NSID_NONE;
+    mcast->buf = xmalloc(NL_REPLY_SIZE);
+    error = nl_mcast_join(mcast, group);
+    if (error) {
+        nl_mcast_close(mcast);
         return error;
     }
-
-    struct nl_mcast *mcast = xmalloc(sizeof *mcast);
-    mcast->sock = sock;
-    mcast->buf = xmalloc(NL_REPLY_SIZE);
     *mcastp = mcast;
     return 0;
+}
+
+int
+nl_mcast_join(struct nl_mcast *mcast, uint32_t group)
+{
+    return (mnl_socket_setsockopt(mcast->sock, NETLINK_ADD_MEMBERSHIP, &group,
+                                  sizeof group) < 0 ? errno : 0);
+}
+
+int
+nl_mcast_listen_all_nsid(struct nl_mcast *mcast)
+{
+    int on = 1;
+
+    if (mnl_socket_setsockopt(mcast->sock, NETLINK_LISTEN_ALL_NSID, &on,
+                              sizeof on) < 0) {
+        return errno;
+    }
+    mcast->all_nsid = true;
+    return 0;
+}
+
+void
+nl_mcast_set_buffer(struct nl_mcast *mcast, int size)
+{
+    int fd = nl_mcast_fd(mcast);
+
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size)) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    }
+}
+
+int32_t
+nl_mcast_nsid(const struct nl_mcast *mcast)
+{
+    return mcast->nsid;
 }
 
 void
@@ -380,6 +418,39 @@ nl_mcast_fd(const struct nl_mcast *mcast)
     return mnl_socket_get_fd(mcast->sock);
 }
 
+/* Receives one datagram and what is said of its namespace. */
+static ssize_t
+nl_mcast_recv_nsid(struct nl_mcast *mcast)
+{
+    char control[CMSG_SPACE(sizeof(int)) * 2]
+        __attribute__((aligned(__alignof__(struct cmsghdr))));
+    struct iovec iov = { .iov_base = mcast->buf, .iov_len = NL_REPLY_SIZE };
+    struct msghdr msg = {
+        .msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = control,
+        .msg_controllen = sizeof control,
+    };
+    struct cmsghdr *cmsg;
+    ssize_t n;
+
+    mcast->nsid = NL_NSID_NONE;
+    n = recvmsg(nl_mcast_fd(mcast), &msg, 0);
+    if (n < 0) {
+        return n;
+    } else if (msg.msg_flags & MSG_TRUNC) {
+        errno = ENOSPC;
+        return -1;
+    }
+    for (cmsg = CMSG_FIRSTHDR(&msg); cmsg; cmsg = CMSG_NXTHDR(&msg, cmsg)) {
+        if (cmsg->cmsg_level == SOL_NETLINK
+            && cmsg->cmsg_type == NETLINK_LISTEN_ALL_NSID) {
+            memcpy(&mcast->nsid, CMSG_DATA(cmsg), sizeof mcast->nsid);
+        }
+    }
+    return n;
+}
+
 int
 nl_mcast_recv(struct nl_mcast *mcast, nl_reply_func *cb, void *aux)
 {
@@ -388,7 +459,9 @@ nl_mcast_recv(struct nl_mcast *mcast, nl_reply_func *cb, void *aux)
     int left;
 
     do {
-        n = mnl_socket_recvfrom(mcast->sock, mcast->buf, NL_REPLY_SIZE);
+        n = (mcast->all_nsid
+             ? nl_mcast_recv_nsid(mcast)
+             : mnl_socket_recvfrom(mcast->sock, mcast->buf, NL_REPLY_SIZE));
     } while (n < 0 && errno == EINTR);
     if (n < 0) {
         return errno == ENOSPC ? EMSGSIZE : errno;

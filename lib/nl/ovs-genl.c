@@ -161,6 +161,8 @@ ovs_vport_parse(const struct nlmsghdr *nlh, struct ovs_vport *vport)
         [OVS_VPORT_ATTR_NAME] = { .type = MNL_TYPE_NUL_STRING,
                                   .required = true },
         [OVS_VPORT_ATTR_UPCALL_PID] = { .type = MNL_TYPE_UNSPEC },
+        [OVS_VPORT_ATTR_IFINDEX] = { .type = MNL_TYPE_U32 },
+        [OVS_VPORT_ATTR_NETNSID] = { .type = MNL_TYPE_U32 },
     };
     const struct nlattr *attrs[ARRAY_SIZE(policy)];
     const struct nlattr *pids;
@@ -176,6 +178,13 @@ ovs_vport_parse(const struct nlmsghdr *nlh, struct ovs_vport *vport)
     vport->type = mnl_attr_get_u32(attrs[OVS_VPORT_ATTR_TYPE]);
     ovs_strlcpy(vport->name, mnl_attr_get_str(attrs[OVS_VPORT_ATTR_NAME]),
                 sizeof vport->name);
+    if (attrs[OVS_VPORT_ATTR_IFINDEX]) {
+        vport->ifindex = mnl_attr_get_u32(attrs[OVS_VPORT_ATTR_IFINDEX]);
+    }
+    vport->nsid = (attrs[OVS_VPORT_ATTR_NETNSID]
+                   ? MAX((int32_t) mnl_attr_get_u32(
+                             attrs[OVS_VPORT_ATTR_NETNSID]), NL_NSID_NONE)
+                   : OVS_VPORT_LOCAL);
 
     pids = attrs[OVS_VPORT_ATTR_UPCALL_PID];
     if (pids) {
@@ -226,6 +235,48 @@ ovs_vport_new(struct ovs_genl *genl, struct ovs_vport *vport,
     }
     free(buf);
     return error;
+}
+
+static int
+ovs_vport_get__(struct ovs_genl *genl, struct nlmsghdr *nlh,
+                struct ovs_vport *vport)
+{
+    int error;
+
+    vport->cmd = OVS_VPORT_CMD_UNSPEC;
+    error = nl_conn_transact(genl->conn, nlh, ovs_vport_reply, vport);
+
+    /* An acknowledgement alone says nothing. */
+    return !error && vport->cmd == OVS_VPORT_CMD_UNSPEC ? EPROTO : error;
+}
+
+int
+ovs_vport_get_by_number(struct ovs_genl *genl, int dp_ifindex,
+                        uint32_t port_no, struct ovs_vport *vport)
+{
+    char buf[OVS_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct nlmsghdr *nlh = ovs_msg_init(buf, &genl->vport, OVS_VPORT_CMD_GET,
+                                        OVS_VPORT_VERSION, NLM_F_ACK,
+                                        dp_ifindex);
+
+    mnl_attr_put_u32(nlh, OVS_VPORT_ATTR_PORT_NO, port_no);
+    return ovs_vport_get__(genl, nlh, vport);
+}
+
+int
+ovs_vport_get_by_name(struct ovs_genl *genl, int dp_ifindex, const char *name,
+                      struct ovs_vport *vport)
+{
+    char buf[OVS_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct nlmsghdr *nlh = ovs_msg_init(buf, &genl->vport, OVS_VPORT_CMD_GET,
+                                        OVS_VPORT_VERSION, NLM_F_ACK,
+                                        dp_ifindex);
+
+    /* Stock Open vSwitch lets the kernel refuse a name that is too long. */
+    if (!mnl_attr_put_strz_check(nlh, sizeof buf, OVS_VPORT_ATTR_NAME, name)) {
+        return ERANGE;
+    }
+    return ovs_vport_get__(genl, nlh, vport);
 }
 
 int

@@ -74,7 +74,17 @@ struct ovs_vport {
     char name[IFNAMSIZ];
     uint32_t n_pids;                /* Number of netlink port ids. */
     uint32_t pid;                   /* First of them. */
+    int ifindex;                    /* Of the device, or 0 if not told. */
+    int32_t nsid;                   /* Id of the device's namespace, or
+                                     * OVS_VPORT_LOCAL or NL_NSID_NONE. */
 };
+
+/* In struct ovs_vport: the device is in the datapath's own namespace.  An id of
+ * NL_NSID_NONE says that it is in another one to which the kernel gave none. */
+#define OVS_VPORT_LOCAL INT32_MIN
+
+/* Port numbers from this one on the kernel does not take. */
+#define OVS_VPORT_MAX_PORTS 65535
 
 /* Parses 'nlh', a message of the vport family.  Returns 0 or EINVAL. */
 int ovs_vport_parse(const struct nlmsghdr *nlh, struct ovs_vport *);
@@ -85,6 +95,14 @@ int ovs_vport_parse(const struct nlmsghdr *nlh, struct ovs_vport *);
  * '*vport' says what the kernel made.  EBUSY if 'port_no' is taken. */
 int ovs_vport_new(struct ovs_genl *, struct ovs_vport *vport,
                   const void *options, size_t options_len);
+
+/* Asks for port 'port_no' of datapath 'dp_ifindex', or for the one whose device
+ * is called 'name'.  ENODEV if there is none.  A device that was renamed after
+ * it became a port is found by its number only. */
+int ovs_vport_get_by_number(struct ovs_genl *, int dp_ifindex,
+                            uint32_t port_no, struct ovs_vport *);
+int ovs_vport_get_by_name(struct ovs_genl *, int dp_ifindex, const char *name,
+                          struct ovs_vport *);
 
 /* Sends the upcalls of port 'port_no' to netlink port id 'pid', 0 for
  * nowhere.  ENODEV if there is no such port. */

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "vport/vport-table-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "util.h"
+
+void
+vport_store_init(struct vport_table *table)
+{
+    hmap_init(&table->by_number);
+    hmap_init(&table->by_name);
+    hmap_init(&table->by_ifindex);
+    hmap_init(&table->doubts);
+    ovs_list_init(&table->pollers);
+    table->gone = bitmap_allocate(OVS_VPORT_MAX_PORTS);
+}
+
+void
+vport_store_uninit(struct vport_table *table)
+{
+    struct vport_entry *entry;
+
+    HMAP_FOR_EACH_POP (entry, number_node, &table->by_number) {
+        free(entry);
+    }
+    vport_doubt_clear(table);
+    hmap_destroy(&table->by_number);
+    hmap_destroy(&table->by_name);
+    hmap_destroy(&table->by_ifindex);
+    hmap_destroy(&table->doubts);
+    bitmap_free(table->gone);
+    free(table->links);
+}
+
+/* Ports. */
+
+bool
+vport_is_untracked(const struct vport_table *table,
+                   const struct ovs_vport *vport)
+{
+    return (!vport->ifindex
+            || vport->nsid == NL_NSID_NONE
+            || (vport->nsid != OVS_VPORT_LOCAL && !table->all_namespaces));
+}
+
+struct vport_entry *
+vport_store_find(const struct vport_table *table, uint32_t port_no)
+{
+    struct vport_entry *entry;
+
+    HMAP_FOR_EACH_WITH_HASH (entry, number_node, hash_int(port_no, 0),
+                             &table->by_number) {
+        if (entry->vport.port_no == port_no) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+size_t
+vport_store_find_name(const struct vport_table *table, const char *name,
+                      struct vport_entry **entryp)
+{
+    struct vport_entry *entry;
+    size_t n = 0;
+
+    *entryp = NULL;
+    HMAP_FOR_EACH_WITH_HASH (entry, name_node, hash_string(name, 0),
+                             &table->by_name) {
+        if (!strcmp(entry->vport.name, name)) {
+            if (!n++) {
+                *entryp = entry;
+            }
+        }
+    }
+    return n;
+}
+
+/* Notes that what used port 'port_no' uses it no more. */
+static void
+vport_note_gone(struct vport_table *table, uint32_t port_no)
+    OVS_REQUIRES(table->mutex)
+{
+    if (port_no < OVS_VPORT_MAX_PORTS && !bitmap_is_set(table->gone, port_no)) {
+        bitmap_set1(table->gone, port_no);
+        table->n_gone++;
+    }
+}
+
+static void
+vport_store_insert__(struct vport_table *table, struct vport_entry *entry)
+    OVS_REQUIRES(table->mutex)
+{
+    const struct ovs_vport *vport = &entry->vport;
+
+    hmap_insert(&table->by_number, &entry->number_node,
+                hash_int(vport->port_no, 0));
+    hmap_insert(&table->by_name, &entry->name_node,
+                hash_string(vport->name, 0));
+    hmap_insert(&table->by_ifindex, &entry->ifindex_node,
+                hash_int(vport->ifindex, 0));
+    table->n_untracked += vport_is_untracked(table, vport);
+}
+
+static void
+vport_store_remove__(struct vport_table *table, struct vport_entry *entry)
+    OVS_REQUIRES(table->mutex)
+{
+    hmap_remove(&table->by_number, &entry->number_node);
+    hmap_remove(&table->by_name, &entry->name_node);
+    hmap_remove(&table->by_ifindex, &entry->ifindex_node);
+    table->n_untracked -= vport_is_untracked(table, &entry->vport);
+}
+
+struct vport_entry *
+vport_store_put(struct vport_table *table, const struct ovs_vport *vport,
+                enum vport_found found)
+{
+    struct vport_entry *entry = vport_store_find(table, vport->port_no);
+
+    if (!entry) {
+        entry = xzalloc(sizeof *entry);
+        entry->found = found;
+    } else {
+        bool same_name = !strcmp(entry->vport.name, vport->name);
+        bool same_device = (entry->vport.type == vport->type
+                            && entry->vport.ifindex == vport->ifindex
+                            && entry->vport.nsid == vport->nsid);
+
+        vport_store_remove__(table, entry);
+        if (!same_name) {
+            table->stats.renamed++;
+            vport_notify(table, entry->vport.name);
+        }
+        if (!same_device) {
+            vport_note_gone(table, vport->port_no);
+        }
+        if (!same_name || !same_device || found == VPORT_FOUND_YES) {
+            entry->found = found;
+        }
+    }
+    entry->vport = *vport;
+    vport_store_insert__(table, entry);
+    return entry;
+}
+
+void
+vport_store_remove(struct vport_table *table, struct vport_entry *entry)
+{
+    vport_store_remove__(table, entry);
+    vport_notify(table, entry->vport.name);
+    vport_note_gone(table, entry->vport.port_no);
+    free(entry);
+}
+
+/* Doubts. */
+
+struct vport_doubt *
+vport_doubt_find(const struct vport_table *table, uint32_t port_no)
+{
+    struct vport_doubt *doubt;
+
+    HMAP_FOR_EACH_WITH_HASH (doubt, node, hash_int(port_no, 0),
+                             &table->doubts) {
+        if (doubt->port_no == port_no) {
+            return doubt;
+        }
+    }
+    return NULL;
+}
+
+void
+vport_doubt_add(struct vport_table *table, uint32_t port_no,
+                enum vport_ask reason, bool again)
+{
+    struct vport_doubt *doubt = vport_doubt_find(table, port_no);
+
+    if (!doubt) {
+        doubt = xzalloc(sizeof *doubt);
+        doubt->port_no = port_no;
+        hmap_insert(&table->doubts, &doubt->node, hash_int(port_no, 0));
+    }
+    if (!doubt->ask) {
+        doubt->ask = true;
+        doubt->reason = reason;
+    }
+    doubt->again |= again;
+}
+
+void
+vport_doubt_remove(struct vport_table *table, struct vport_doubt *doubt)
+{
+    hmap_remove(&table->doubts, &doubt->node);
+    free(doubt);
+}
+
+void
+vport_doubt_clear(struct vport_table *table)
+{
+    struct vport_doubt *doubt;
+
+    HMAP_FOR_EACH_POP (doubt, node, &table->doubts) {
+        free(doubt);
+    }
+}
+
+/* Who is to hear of changes. */
+
+void
+vport_notify(struct vport_table *table, const char *name)
+{
+    struct vport_poller *poller;
+
+    LIST_FOR_EACH (poller, node, &table->pollers) {
+        if (!poller->all) {
+            sset_add(&poller->names, name);
+            poller->all = sset_count(&poller->names) > VPORT_POLLER_MAX;
+        }
+    }
+}
+
+void
+vport_notify_all(struct vport_table *table)
+{
+    struct vport_poller *poller;
+
+    LIST_FOR_EACH (poller, node, &table->pollers) {
+        poller->all = true;
+    }
+    table->all_gone = true;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Keeping a vport table in sync with the kernel. */
+
+#include <config.h>
+#include "vport/vport-table-private.h"
+
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "odp-netlink.h"
+#include "openvswitch/vlog.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(vport_sync);
+
+/* Receive buffers.  An announcement of a port takes about 1 kB of kernel memory,
+ * one of a device up to 4 kB: room for a thousand of each while the main loop
+ * is busy. */
+#define VPORT_BUFFER (1024 * 1024)
+#define LINK_BUFFER (4 * 1024 * 1024)
+
+/* The most datagrams to take from a socket before it counts as lost.  More than
+ * its buffer holds: only a kernel that announces faster than we read gets
+ * there. */
+#define VPORT_MAX_DATAGRAMS 16384
+
+/* Times that a dump is repeated because the ports changed meanwhile. */
+#define VPORT_DUMP_TRIES 3
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+
+void
+vport_sync_lost(struct vport_table *table, enum vport_ask reason)
+{
+    if (table->in_sync) {
+        table->in_sync = false;
+        table->dump_reason = reason;
+    }
+}
+
+/* Sockets. */
+
+static int
+vport_open_links(struct vport_table *table)
+    OVS_REQUIRES(table->mutex)
+{
+    int error = nl_mcast_open(NETLINK_ROUTE, RTNLGRP_LINK,
+                              &table->link_mcast);
+
+    if (error) {
+        return error;
+    }
+    nl_mcast_set_buffer(table->link_mcast, LINK_BUFFER);
+    table->all_namespaces = !nl_mcast_listen_all_nsid(table->link_mcast);
+    return 0;
+}
+
+int
+vport_sync_open(struct vport_table *table)
+{
+    int error;
+
+    if (table->genl.conn) {
+        return 0;
+    }
+
+    error = nl_mcast_open(NETLINK_GENERIC, table->mcgroup,
+                          &table->vport_mcast);
+    if (!error) {
+        nl_mcast_set_buffer(table->vport_mcast, VPORT_BUFFER);
+        error = vport_open_links(table);
+    }
+    if (!error) {
+        error = nl_conn_open(NETLINK_GENERIC, &table->genl.conn);
+    }
+    if (error) {
+        VLOG_WARN_RL(&rl, "%s: cannot listen to changes of ports (%s)",
+                     table->name, ovs_strerror(error));
+        vport_sync_close(table);
+    }
+    return error;
+}
+
+void
+vport_sync_close(struct vport_table *table)
+{
+    nl_mcast_close(table->vport_mcast);
+    nl_mcast_close(table->link_mcast);
+    nl_conn_close(table->genl.conn);
+    table->vport_mcast = table->link_mcast = NULL;
+    table->genl.conn = NULL;
+}
+
+/* Passes everything that waits on 'mcast' to 'cb'.  Returns false if there is no
+ * end to it: the socket was not seen empty. */
+static bool
+vport_receive(struct vport_table *table, struct nl_mcast *mcast,
+              nl_reply_func *cb, const char *what, uint64_t *overruns)
+    OVS_REQUIRES(table->mutex)
+{
+    for (int i = 0; i < VPORT_MAX_DATAGRAMS; i++) {
+        int error = nl_mcast_recv(mcast, cb, table);
+
+        if (error == EAGAIN) {
+            return true;
+        } else if (error) {
+            VLOG_WARN_RL(&rl, "%s: changes of %s were missed (%s); looking at "
+                         "all ports", table->name, what, ovs_strerror(error));
+            ++*(error == ENOBUFS ? overruns : &table->stats.malformed);
+            vport_sync_lost(table, VPORT_ASK_LOSS);
+        }
+    }
+    vport_sync_lost(table, VPORT_ASK_LOSS);
+    return false;
+}
+
+/* Announcements of ports. */
+
+/* True if 'vport', which went, is likely to be the one that we know as
+ * 'entry'.  A device that went to another namespace may have another index and
+ * name there. */
+static bool
+vport_may_be(const struct vport_entry *entry, const struct ovs_vport *vport)
+{
+    return (entry->vport.type == vport->type
+            && (entry->vport.ifindex == vport->ifindex
+                || !strcmp(entry->vport.name, vport->name)));
+}
+
+static void
+vport_take(struct vport_table *table, const struct ovs_vport *vport)
+    OVS_REQUIRES(table->mutex)
+{
+    struct vport_entry *entry = vport_store_find(table, vport->port_no);
+    struct vport_doubt *doubt = vport_doubt_find(table, vport->port_no);
+    bool contradiction = (vport->cmd == OVS_VPORT_CMD_NEW ? entry != NULL
+                          : vport->cmd == OVS_VPORT_CMD_SET ? entry == NULL
+                          : !entry || !vport_may_be(entry, vport));
+
+    vport_notify(table, vport->name);
+    if (contradiction || doubt) {
+        if (doubt) {
+            doubt->again = false;
+        }
+        vport_doubt_add(table, vport->port_no, VPORT_ASK_ORDER,
+                        contradiction);
+    } else if (vport->cmd == OVS_VPORT_CMD_DEL) {
+        vport_store_remove(table, entry);
+    } else {
+        vport_store_put(table, vport, (vport->cmd == OVS_VPORT_CMD_NEW
+                                       ? VPORT_FOUND_YES
+                                       : VPORT_FOUND_UNKNOWN));
+    }
+}
+
+static int
+vport_take_cb(const struct nlmsghdr *nlh, void *table_)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct vport_table *table = table_;
+    struct vport_table_stats *stats = &table->stats;
+    struct ovs_vport vport;
+
+    if (ovs_vport_parse(nlh, &vport)) {
+        VLOG_WARN_RL(&rl, "%s: malformed announcement of a port; looking at "
+                     "all ports", table->name);
+        stats->malformed++;
+        vport_sync_lost(table, VPORT_ASK_LOSS);
+        return 0;
+    }
+    if (vport.dp_ifindex != table->dp_ifindex) {
+        stats->foreign++;
+        return 0;
+    }
+    switch (vport.cmd) {
+    case OVS_VPORT_CMD_NEW: stats->new++; break;
+    case OVS_VPORT_CMD_DEL: stats->deleted++; break;
+    case OVS_VPORT_CMD_SET: stats->changed++; break;
+    default: return 0;
+    }
+    VLOG_DBG("port_changed: dpif:%s vport:%s cmd:%"PRIu8, table->name,
+             vport.name, vport.cmd);
+    vport_take(table, &vport);
+    return 0;
+}
+
+/* Announcements of devices. */
+
+static int
+vport_link_cb(const struct nlmsghdr *nlh, void *table_)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    static const struct nl_attr_policy policy[] = {
+        [IFLA_IFNAME] = { .type = MNL_TYPE_NUL_STRING, .required = true },
+    };
+    const size_t header = MNL_ALIGN(sizeof(struct ifinfomsg));
+    const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+    const struct nlattr *attrs[ARRAY_SIZE(policy)];
+    struct vport_table *table = table_;
+    struct vport_link *link;
+
+    if (nlh->nlmsg_type != RTM_NEWLINK && nlh->nlmsg_type != RTM_DELLINK) {
+        return 0;
+    }
+    table->stats.links++;
+    if (mnl_nlmsg_get_payload_len(nlh) < header
+        || nl_attrs_parse(mnl_nlmsg_get_payload_offset(nlh, header),
+                          mnl_nlmsg_get_payload_len(nlh) - header,
+                          policy, attrs, ARRAY_SIZE(policy))) {
+        VLOG_WARN_RL(&rl, "%s: malformed announcement of a device; looking at "
+                     "all ports", table->name);
+        table->stats.malformed++;
+        vport_sync_lost(table, VPORT_ASK_LOSS);
+        return 0;
+    }
+    if (ifi->ifi_family != AF_UNSPEC) {
+        return 0;               /* Of a port of a bridge of Linux. */
+    }
+
+    if (table->n_links >= table->allocated_links) {
+        table->links = x2nrealloc(table->links, &table->allocated_links,
+                                  sizeof *table->links);
+    }
+    link = &table->links[table->n_links++];
+    link->ifindex = ifi->ifi_index;
+    link->nsid = nl_mcast_nsid(table->link_mcast);
+    link->deleted = nlh->nlmsg_type == RTM_DELLINK;
+    ovs_strlcpy(link->name, mnl_attr_get_str(attrs[IFLA_IFNAME]),
+                sizeof link->name);
+    return 0;
+}
+
+/* True if 'link' is about the device of port 'vport'. */
+static bool
+vport_link_is_of(const struct vport_link *link, const struct ovs_vport *vport)
+{
+    char name[IFNAMSIZ];
+
+    if (link->ifindex != vport->ifindex) {
+        return false;
+    } else if (vport->nsid != OVS_VPORT_LOCAL) {
+        return link->nsid == vport->nsid;
+    } else if (link->nsid == NL_NSID_NONE) {
+        return true;
+    }
+
+    /* Our own namespace may have an id for itself, with which some kernels tag
+     * what comes from it.  If not, our device of that index has kept its
+     * name. */
+    return (!if_indextoname(link->ifindex, name)
+            || strcmp(name, vport->name));
+}
+
+/* Looks at what rtnetlink said. */
+static void
+vport_take_links(struct vport_table *table)
+    OVS_REQUIRES(table->mutex)
+{
+    for (size_t i = 0; i < table->n_links; i++) {
+        const struct vport_link *link = &table->links[i];
+        const struct vport_entry *entry;
+
+        HMAP_FOR_EACH_WITH_HASH (entry, ifindex_node,
+                                 hash_int(link->ifindex, 0),
+                                 &table->by_ifindex) {
+            const struct ovs_vport *vport = &entry->vport;
+
+            /* The kernel announces itself that a port went with its device;
+             * an internal one does not go with a device that moves. */
+            if ((link->deleted
+                 ? vport->type == OVS_VPORT_TYPE_INTERNAL
+                 : strcmp(link->name, vport->name))
+                && vport_link_is_of(link, vport)) {
+                vport_doubt_add(table, vport->port_no, VPORT_ASK_DEVICE,
+                                false);
+            }
+        }
+    }
+    table->n_links = 0;
+}
+
+/* Doubts. */
+
+static void
+vport_ask(struct vport_table *table, uint32_t port_no, enum vport_ask reason)
+    OVS_REQUIRES(table->mutex)
+{
+    struct vport_entry *entry;
+    struct ovs_vport vport;
+    int error;
+
+    table->stats.asked[reason]++;
+    error = ovs_vport_get_by_number(&table->genl, table->dp_ifindex, port_no,
+                                    &vport);
+    entry = vport_store_find(table, port_no);
+    if (!error) {
+        vport_store_put(table, &vport, VPORT_FOUND_UNKNOWN);
+    } else if (error == ENODEV && port_no != OVSP_LOCAL) {
+        if (entry) {
+            vport_store_remove(table, entry);
+        }
+    } else {
+        /* Without its local port there is no datapath. */
+        vport_sync_lost(table, VPORT_ASK_LOSS);
+    }
+}
+
+static void
+vport_resolve_doubts(struct vport_table *table)
+    OVS_REQUIRES(table->mutex)
+{
+    struct vport_doubt *doubt, *next;
+    size_t n = 0;
+
+    HMAP_FOR_EACH (doubt, node, &table->doubts) {
+        n += doubt->ask;
+    }
+    if (n > VPORT_MAX_ASKS) {
+        vport_sync_lost(table, VPORT_ASK_ORDER);
+    }
+    HMAP_FOR_EACH_SAFE (doubt, next, node, &table->doubts) {
+        if (!table->in_sync) {
+            return;
+        }
+        if (doubt->ask) {
+            vport_ask(table, doubt->port_no, doubt->reason);
+            doubt->ask = false;
+        }
+        if (!doubt->again) {
+            vport_doubt_remove(table, doubt);
+        }
+    }
+}
+
+/* Dumps. */
+
+static int
+vport_dump_cb(const struct ovs_vport *vport, void *table_)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct vport_table *table = table_;
+
+    vport_store_put(table, vport, VPORT_FOUND_UNKNOWN)->marked = true;
+    return 0;
+}
+
+static void
+vport_dump(struct vport_table *table)
+    OVS_REQUIRES(table->mutex)
+{
+    struct vport_entry *entry, *next;
+    int error = EINTR;
+
+    table->tried = true;
+    for (int i = 0; i < VPORT_DUMP_TRIES && error == EINTR; i++) {
+        HMAP_FOR_EACH (entry, number_node, &table->by_number) {
+            entry->marked = false;
+        }
+        table->stats.asked[table->dump_reason]++;
+        error = ovs_vport_dump(&table->genl, table->dp_ifindex, vport_dump_cb,
+                               table);
+    }
+    if (error) {
+        /* The datapath being gone is for those to report who use it. */
+        VLOG_RL(&rl, error == ENODEV ? VLL_DBG : VLL_WARN,
+                "%s: listing the ports failed (%s); asking the kernel about "
+                "each", table->name, ovs_strerror(error));
+        return;
+    }
+
+    HMAP_FOR_EACH_SAFE (entry, next, number_node, &table->by_number) {
+        if (!entry->marked) {
+            vport_store_remove(table, entry);
+        }
+    }
+    vport_doubt_clear(table);
+    if (table->dump_reason != VPORT_ASK_START) {
+        table->stats.resyncs++;
+        vport_notify_all(table);
+    }
+    table->in_sync = true;
+}
+
+void
+vport_sync_catch_up(struct vport_table *table)
+{
+    bool drained;
+
+    if (vport_sync_open(table)) {
+        return;
+    }
+
+    /* What is said of devices is taken first and looked at last.  So if a
+     * device becomes a port and is then renamed, and we have the latter, we
+     * have the former too, and look at the name of a port that we know. */
+    drained = vport_receive(table, table->link_mcast, vport_link_cb,
+                            "devices", &table->stats.link_overruns);
+    drained &= vport_receive(table, table->vport_mcast, vport_take_cb,
+                             "ports", &table->stats.vport_overruns);
+    vport_take_links(table);
+    vport_resolve_doubts(table);
+
+    /* A socket that overran gets nothing more until it was seen empty, so a
+     * dump before that would miss what comes after it. */
+    if (!table->in_sync && drained && !table->tried) {
+        vport_dump(table);
+    }
+    table->fresh = true;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_VPORT_TABLE_PRIVATE_H
+#define KDP_VPORT_TABLE_PRIVATE_H 1
+
+/* What the files of the vport table share: vport-table.c answers, vport-store.c
+ * keeps the ports and who is to hear of changes, vport-sync.c takes what the
+ * kernel says.  All functions want the table's mutex held. */
+
+#include "bitmap.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
+#include "ovs-thread.h"
+#include "sset.h"
+#include "vport/vport-table.h"
+
+/* Whether the kernel finds a port under the name of its device. */
+enum vport_found {
+    VPORT_FOUND_UNKNOWN,
+    VPORT_FOUND_YES,
+    VPORT_FOUND_NO
+};
+
+/* A port. */
+struct vport_entry {
+    struct hmap_node number_node;
+    struct hmap_node name_node;
+    struct hmap_node ifindex_node;
+    struct ovs_vport vport;
+    enum vport_found found;
+    bool marked;                /* Seen by the dump under way. */
+};
+
+/* A port number to ask the kernel about. */
+struct vport_doubt {
+    struct hmap_node node;
+    uint32_t port_no;
+    enum vport_ask reason;
+    bool ask;                   /* Not asked yet. */
+    bool again;                 /* Also after the next announcement. */
+};
+
+/* What rtnetlink said of a device. */
+struct vport_link {
+    int ifindex;
+    int32_t nsid;               /* NL_NSID_NONE if it had no tag. */
+    bool deleted;
+    char name[IFNAMSIZ];
+};
+
+struct vport_table {
+    char *name;
+    int dp_ifindex;
+    uint32_t mcgroup;
+
+    struct ovs_mutex mutex;
+    struct ovs_genl genl OVS_GUARDED;       /* 'conn' is NULL until opened. */
+    struct nl_mcast *vport_mcast OVS_GUARDED;
+    struct nl_mcast *link_mcast OVS_GUARDED;
+    bool all_namespaces OVS_GUARDED;
+
+    bool in_sync OVS_GUARDED;   /* The ports are those of the kernel. */
+    bool fresh OVS_GUARDED;     /* Caught up since it expired. */
+    bool tried OVS_GUARDED;     /* To dump, since it expired. */
+    enum vport_ask dump_reason OVS_GUARDED; /* Why it is not in sync. */
+
+    struct hmap by_number OVS_GUARDED;      /* struct vport_entry. */
+    struct hmap by_name OVS_GUARDED;
+    struct hmap by_ifindex OVS_GUARDED;
+    size_t n_untracked OVS_GUARDED; /* Ports of whose names we hear nothing. */
+
+    struct hmap doubts OVS_GUARDED; /* struct vport_doubt. */
+    struct vport_link *links OVS_GUARDED;   /* To be looked at. */
+    size_t n_links OVS_GUARDED, allocated_links OVS_GUARDED;
+
+    struct ovs_list pollers OVS_GUARDED;    /* struct vport_poller. */
+    unsigned long *gone OVS_GUARDED;        /* Bitmap of port numbers. */
+    size_t n_gone OVS_GUARDED;
+    bool all_gone OVS_GUARDED;
+
+    struct vport_table_stats stats OVS_GUARDED;
+};
+
+/* Names that a poller has not been told yet.  A poller that nobody asks any
+ * more would collect names without end. */
+#define VPORT_POLLER_MAX 65536
+
+struct vport_poller {
+    struct ovs_list node;
+    struct vport_table *table;
+    struct sset names;
+    bool all;                   /* Any port may have changed. */
+};
+
+/* vport-store.c */
+void vport_store_init(struct vport_table *table)
+    OVS_REQUIRES(table->mutex);
+void vport_store_uninit(struct vport_table *table)
+    OVS_REQUIRES(table->mutex);
+struct vport_entry *vport_store_find(const struct vport_table *table,
+                                     uint32_t port_no)
+    OVS_REQUIRES(table->mutex);
+
+/* Number of ports whose device is called 'name'; the first is stored in
+ * '*entryp'. */
+size_t vport_store_find_name(const struct vport_table *table,
+                             const char *name, struct vport_entry **entryp)
+    OVS_REQUIRES(table->mutex);
+
+/* Makes 'vport' the port of its number.  'found' is for one that is new, or has
+ * a new name. */
+struct vport_entry *vport_store_put(struct vport_table *table,
+                                    const struct ovs_vport *vport,
+                                    enum vport_found found)
+    OVS_REQUIRES(table->mutex);
+void vport_store_remove(struct vport_table *table, struct vport_entry *entry)
+    OVS_REQUIRES(table->mutex);
+
+/* True if nobody tells us when the port's device changes its name. */
+bool vport_is_untracked(const struct vport_table *table,
+                        const struct ovs_vport *vport)
+    OVS_REQUIRES(table->mutex);
+
+void vport_doubt_add(struct vport_table *table, uint32_t port_no,
+                     enum vport_ask reason, bool again)
+    OVS_REQUIRES(table->mutex);
+struct vport_doubt *vport_doubt_find(const struct vport_table *table,
+                                     uint32_t port_no)
+    OVS_REQUIRES(table->mutex);
+void vport_doubt_remove(struct vport_table *table, struct vport_doubt *doubt)
+    OVS_REQUIRES(table->mutex);
+void vport_doubt_clear(struct vport_table *table)
+    OVS_REQUIRES(table->mutex);
+
+/* Tells pollers that something happened to 'name', or to any port. */
+void vport_notify(struct vport_table *table, const char *name)
+    OVS_REQUIRES(table->mutex);
+void vport_notify_all(struct vport_table *table)
+    OVS_REQUIRES(table->mutex);
+
+/* vport-sync.c */
+
+/* Opens the sockets, if they are not.  Returns 0 or a positive errno value. */
+int vport_sync_open(struct vport_table *table)
+    OVS_REQUIRES(table->mutex);
+void vport_sync_close(struct vport_table *table)
+    OVS_REQUIRES(table->mutex);
+
+/* Notes that the table is no longer in sync. */
+void vport_sync_lost(struct vport_table *table, enum vport_ask reason)
+    OVS_REQUIRES(table->mutex);
+
+/* Takes everything that the kernel has said.  'table->in_sync' then tells
+ * whether the table can be trusted. */
+void vport_sync_catch_up(struct vport_table *table)
+    OVS_REQUIRES(table->mutex);
+
+#endif /* lib/vport/vport-table-private.h */

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_VPORT_TABLE_H
+#define KDP_VPORT_TABLE_H 1
+
+/* Vport table
+ * ===========
+ *
+ * The ports of one datapath as the kernel has them, by number and by name, so
+ * that who asks about a port need not ask the kernel.  Open vSwitch asks for
+ * every port by its name whenever it goes through the ports of a bridge.
+ *
+ *      kernel --> "ovs_vport" socket --- ports that come, go, change --\
+ *      kernel --> rtnetlink socket ----- devices that are renamed or ---> table
+ *                                        change their namespace        /
+ *      kernel <-> connection ----------- dumps, and what is in doubt -/
+ *
+ *
+ * Life cycle
+ * ----------
+ *
+ * The sockets are opened, and the ports dumped, when something is asked first.
+ * From then on the table catches up before it answers: it takes everything that
+ * waits on both sockets.  The kernel puts an announcement on the sockets before
+ * it answers the request that caused it, so what this process did is in the
+ * table by then.
+ *
+ * A port that the table has is answered without a system call if it has caught
+ * up since the last vport_table_expire(), which the main loop calls in each
+ * round and whoever changes a port after the change.  A port that the table
+ * does not have is answered only after catching up.
+ *
+ *
+ * What is in doubt
+ * ----------------
+ *
+ * Where announcements do not tell the truth for certain, the kernel is asked.
+ * Requests (all are OVS_VPORT_CMD_GET) are counted by their reasons:
+ *
+ *   - VPORT_ASK_START, VPORT_ASK_LOSS: A dump, at first and after a loss.
+ *
+ *   - VPORT_ASK_ORDER: The kernel announces after it has released its lock, so
+ *     the announcements of two processes may come in the wrong order.  One that
+ *     contradicts the table (a port comes that is there, one goes that is not)
+ *     leads to a request for that number, and so does the next one about it.
+ *
+ *   - VPORT_ASK_DEVICE: "ovs_vport" does not tell that a device was renamed, or
+ *     that an internal one went to another namespace.  Rtnetlink does, and
+ *     leads to a request for the port's number.
+ *
+ *   - VPORT_ASK_NAME: The kernel looks a port up by name under the name that it
+ *     was made with, so a device that was renamed is not found.  The table
+ *     answers as the kernel does: it asks once about a name that it did not see
+ *     a port come with.
+ *
+ *   - VPORT_ASK_NAMESPACE: The device is in a namespace of which rtnetlink
+ *     tells us nothing.
+ *
+ *   - VPORT_ASK_UNSYNCED: The table is not in sync, see below.
+ *
+ *   - VPORT_ASK_UNUSUAL: The name is too long, or the number too high.  The
+ *     kernel has its own errors for these.
+ *
+ *
+ * Loss
+ * ----
+ *
+ * When a socket's buffer was full (ENOBUFS), or a message was cut short or
+ * malformed, the ports are dumped anew, after everything that waited on the
+ * sockets was taken; what arrives meanwhile is taken after the dump and, where
+ * it tells what the dump has told already, is in doubt.  The same happens when
+ * more than VPORT_MAX_ASKS ports are in doubt.  If the dump fails, for one
+ * because the datapath is gone, every question goes to the kernel, until a dump
+ * succeeds.  It is tried once in each round of the main loop.
+ *
+ *
+ * Thread safety
+ * -------------
+ *
+ *      function                    thread
+ *      ------------------------    --------------------------------------
+ *      vport_poller_*              any, one at a time for each poller
+ *      create, destroy             no other thread uses the table
+ *      all others                  any; they take the table's mutex, and
+ *                                  may wait for an answer of the kernel
+ *
+ * No function calls back. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nl/ovs-genl.h"
+
+struct vport_table;
+struct vport_poller;
+
+/* More ports in doubt than this, and a dump is the cheaper answer. */
+#define VPORT_MAX_ASKS 16
+
+/* Creates a table for datapath 'name', whose local port has interface index
+ * 'dp_ifindex'.  'vport_family' is the family "ovs_vport" and its group.  Opens
+ * nothing yet. */
+struct vport_table *vport_table_create(const char *name, int dp_ifindex,
+                                       const struct genl_family *vport_family);
+
+/* Destroys 'table', which may be NULL.  It has no pollers any more. */
+void vport_table_destroy(struct vport_table *table);
+
+/* Says that the kernel's ports may have changed in a way that the next answer
+ * must show. */
+void vport_table_expire(struct vport_table *);
+
+/* Stores the port of that number, or the one that the kernel finds under that
+ * name, in '*vport'.  Returns 0, ENODEV if there is none, or the positive errno
+ * value of a request. */
+int vport_table_get_by_number(struct vport_table *, uint32_t port_no,
+                              struct ovs_vport *vport);
+int vport_table_get_by_name(struct vport_table *, const char *name,
+                            struct ovs_vport *vport);
+
+/* Stores all ports, in the order of their numbers, in an array that the caller
+ * frees, '*vports', and their number in '*n'.  Returns 0 or the positive errno
+ * value of a request; then '*vports' is NULL. */
+int vport_table_list(struct vport_table *, struct ovs_vport **vports,
+                     size_t *n);
+
+/* Stores in '*port_no' the number of a port that went, or VPORT_ALL if any may
+ * have gone, and returns true; or returns false.  Each is told once, to one
+ * caller.  The number may belong to another port by now. */
+#define VPORT_ALL UINT32_MAX
+bool vport_table_next_gone(struct vport_table *, uint32_t *port_no);
+
+/* Tells about changes to one user. */
+struct vport_poller *vport_poller_create(struct vport_table *);
+void vport_poller_destroy(struct vport_poller *);
+
+/* Returns 0 and stores in '*namep' the name, which the caller frees, of a port
+ * that came, went or changed, or that lost that name; or ENOBUFS if any port
+ * may have changed, as it does the first time; or EAGAIN if nothing happened;
+ * or the error that keeps the sockets from being opened. */
+int vport_poller_next(struct vport_poller *, char **namep);
+
+/* Makes poll_block() wake up when vport_poller_next() may say something other
+ * than EAGAIN. */
+void vport_poller_wait(struct vport_poller *);
+
+/* Statistics. */
+enum vport_ask {
+    VPORT_ASK_START,
+    VPORT_ASK_LOSS,
+    VPORT_ASK_ORDER,
+    VPORT_ASK_DEVICE,
+    VPORT_ASK_NAME,
+    VPORT_ASK_NAMESPACE,
+    VPORT_ASK_UNSYNCED,
+    VPORT_ASK_UNUSUAL,
+    VPORT_N_ASKS
+};
+
+struct vport_table_stats {
+    /* Questions that were put to the table. */
+    uint64_t by_number;
+    uint64_t by_name;
+    uint64_t lists;
+
+    uint64_t asked[VPORT_N_ASKS];   /* Requests. */
+
+    /* What was received. */
+    uint64_t new;               /* Ports that came, */
+    uint64_t deleted;           /* went, */
+    uint64_t changed;           /* or changed. */
+    uint64_t foreign;           /* The same of other datapaths. */
+    uint64_t links;             /* Messages about devices. */
+    uint64_t malformed;
+    uint64_t vport_overruns;    /* Losses that either socket told of. */
+    uint64_t link_overruns;
+
+    /* What became of it. */
+    uint64_t renamed;           /* Names that changed. */
+    uint64_t resyncs;           /* Dumps after the first that succeeded. */
+};
+
+struct vport_table_info {
+    char *name;
+    bool open;                  /* The sockets are. */
+    bool in_sync;
+    bool all_namespaces;        /* Devices of others can be followed. */
+    struct vport_table_stats stats;
+    struct ovs_vport *vports;
+    size_t n_vports;
+};
+
+/* Takes a snapshot.  Asks the kernel nothing and takes nothing from the
+ * sockets. */
+void vport_table_get_info(struct vport_table *, struct vport_table_info *);
+void vport_table_info_uninit(struct vport_table_info *);
+
+/* Short names for reasons, as in "order". */
+const char *vport_ask_name(enum vport_ask);
+
+#endif /* lib/vport/vport-table.h */
