@@ -85,6 +85,8 @@ lib_libkdp_a_SOURCES = \
 	lib/upcall/upcall-table.c \
 	lib/upcall/upcall-table.h \
 	lib/upcall/upcall-turn.h \
+	lib/vport/vport-show.c \
+	lib/vport/vport-show.h \
 	lib/vport/vport-store.c \
 	lib/vport/vport-sync.c \
 	lib/vport/vport-table-private.h \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Commands about upcalls. */
+/* Commands about upcalls and ports. */
 
 #include <config.h>
 #include "dpif-netlink-kdp-private.h"
@@ -14,6 +14,7 @@
 #include "unixctl.h"
 #include "upcall/upcall-show.h"
 #include "util.h"
+#include "vport/vport-show.h"
 
 /* What upcall/show is asked for, and what it has found. */
 struct show {
@@ -73,12 +74,13 @@ show_port(struct kdp_datapath *dp, void *show_)
 }
 
 /* Takes options and arguments apart.  Returns NULL, or an error message that
- * the caller frees. */
+ * the caller frees.  'what' names the only argument, stored in '*arg'. */
 static char *
-parse_args(int argc, const char *argv[], bool *json, const char **port)
+parse_args(int argc, const char *argv[], const char *what, bool *json,
+           const char **arg)
 {
     *json = false;
-    *port = NULL;
+    *arg = NULL;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--format")) {
             const char *format = i + 1 < argc ? argv[++i] : "";
@@ -88,11 +90,11 @@ parse_args(int argc, const char *argv[], bool *json, const char **port)
                                  "\"--format json\"", format);
             }
             *json = !strcmp(format, "json");
-        } else if (argv[i][0] == '-' || *port) {
-            return xasprintf("%s: expected [--format text|json] [PORT]",
-                             argv[i]);
+        } else if (argv[i][0] == '-' || *arg) {
+            return xasprintf("%s: expected [--format text|json] [%s]",
+                             argv[i], what);
         } else {
-            *port = argv[i];
+            *arg = argv[i];
         }
     }
     return NULL;
@@ -107,7 +109,7 @@ upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
     bool json;
     char *error;
 
-    error = parse_args(argc, argv, &json, &show.port);
+    error = parse_args(argc, argv, "PORT", &json, &show.port);
     if (error) {
         unixctl_command_reply_error(conn, error);
         free(error);
@@ -155,10 +157,79 @@ upcall_reset(struct unixctl_conn *conn, int argc OVS_UNUSED,
     unixctl_command_reply(conn, NULL);
 }
 
+/* What vport-table/show is asked for, and what it has found. */
+struct show_vports {
+    const char *datapath;       /* Name, or NULL for all. */
+    bool found;
+    struct ds *text;            /* Either this or 'json' is not NULL. */
+    struct json *json;          /* Array of datapaths. */
+};
+
+static void
+show_vports(struct kdp_datapath *dp, void *show_)
+{
+    struct show_vports *show = show_;
+    struct vport_table_info info;
+
+    if (show->datapath && strcmp(show->datapath, dp->name)
+        && strcmp(show->datapath, dp->inner->base_name)) {
+        return;
+    }
+    show->found = true;
+    vport_table_get_info(dp->vports, &info);
+    if (show->text) {
+        vport_show_text(&info, show->text);
+    } else {
+        json_array_add(show->json, vport_show_json(&info));
+    }
+    vport_table_info_uninit(&info);
+}
+
+static void
+vport_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
+                 void *aux OVS_UNUSED)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct show_vports show = { .datapath = NULL };
+    bool json;
+    char *error;
+
+    error = parse_args(argc, argv, "DP", &json, &show.datapath);
+    if (error) {
+        unixctl_command_reply_error(conn, error);
+        free(error);
+        return;
+    }
+
+    if (json) {
+        show.json = json_array_create_empty();
+    } else {
+        show.text = &s;
+    }
+    kdp_datapath_for_each(show_vports, &show);
+    if (json) {
+        char *string = json_to_string(show.json, JSSF_PRETTY | JSSF_SORT);
+
+        ds_put_cstr(&s, string);
+        free(string);
+        json_destroy(show.json);
+    }
+    if (show.datapath && !show.found) {
+        ds_clear(&s);
+        ds_put_format(&s, "%s: no such datapath is open", show.datapath);
+        unixctl_command_reply_error(conn, ds_cstr(&s));
+    } else {
+        unixctl_command_reply(conn, ds_cstr(&s));
+    }
+    ds_destroy(&s);
+}
+
 void
 kdp_show_register(void)
 {
     unixctl_override("upcall/show", "[--format text|json] [PORT]", 0, 3,
                      upcall_show, NULL);
     unixctl_command_register("upcall/reset", "", 0, 0, upcall_reset, NULL);
+    unixctl_command_register("vport-table/show", "[--format text|json] [DP]",
+                             0, 3, vport_table_show, NULL);
 }

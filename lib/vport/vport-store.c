@@ -135,7 +135,12 @@ vport_store_put(struct vport_table *table, const struct ovs_vport *vport,
         vport_store_remove__(table, entry);
         if (!same_name) {
             table->stats.renamed++;
-            vport_notify(table, entry->vport.name);
+            if (vport->nsid == OVS_VPORT_LOCAL) {
+                /* Rtnetlink may have told others earlier than us, who then
+                 * asked and got the answer from before.  In other namespaces
+                 * nobody looks, and a port there works on without its name. */
+                vport_notify(table, entry->vport.name);
+            }
         }
         if (!same_device) {
             vport_note_gone(table, vport->port_no);

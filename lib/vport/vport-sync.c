@@ -357,7 +357,6 @@ vport_dump(struct vport_table *table)
     struct vport_entry *entry, *next;
     int error = EINTR;
 
-    table->tried = true;
     for (int i = 0; i < VPORT_DUMP_TRIES && error == EINTR; i++) {
         HMAP_FOR_EACH (entry, number_node, &table->by_number) {
             entry->marked = false;
@@ -367,6 +366,8 @@ vport_dump(struct vport_table *table)
                                table);
     }
     if (error) {
+        table->tried = true;
+
         /* The datapath being gone is for those to report who use it. */
         VLOG_RL(&rl, error == ENODEV ? VLL_DBG : VLL_WARN,
                 "%s: listing the ports failed (%s); asking the kernel about "

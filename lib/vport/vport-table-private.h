@@ -61,7 +61,7 @@ struct vport_table {
 
     bool in_sync OVS_GUARDED;   /* The ports are those of the kernel. */
     bool fresh OVS_GUARDED;     /* Caught up since it expired. */
-    bool tried OVS_GUARDED;     /* To dump, since it expired. */
+    bool tried OVS_GUARDED;     /* A dump has failed since it expired. */
     enum vport_ask dump_reason OVS_GUARDED; /* Why it is not in sync. */
 
     struct hmap by_number OVS_GUARDED;      /* struct vport_entry. */

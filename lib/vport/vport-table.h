@@ -136,7 +136,8 @@ struct vport_poller *vport_poller_create(struct vport_table *);
 void vport_poller_destroy(struct vport_poller *);
 
 /* Returns 0 and stores in '*namep' the name, which the caller frees, of a port
- * that came, went or changed, or that lost that name; or ENOBUFS if any port
+ * that came, went or changed, or whose device lost that name in our namespace;
+ * or ENOBUFS if any port
  * may have changed, as it does the first time; or EAGAIN if nothing happened;
  * or the error that keeps the sockets from being opened. */
 int vport_poller_next(struct vport_poller *, char **namep);

@@ -31,7 +31,9 @@ unit_tests = \
 	tests/unit/test-upcall-stress \
 	tests/unit/test-upcall-table \
 	tests/unit/test-upcall-threads \
-	tests/unit/test-upcall-turn
+	tests/unit/test-upcall-turn \
+	tests/unit/test-vport-sync \
+	tests/unit/test-vport-table
 
 # What the tests share.
 unit_common = \
@@ -43,6 +45,13 @@ unit_link = \
 unit_handlers = \
 	tests/unit/unit-handlers.c \
 	tests/unit/unit-handlers.h
+
+unit_vport = \
+	tests/unit/unit-vport.c \
+	tests/unit/unit-vport.h
+unit_vport_wrap = \
+	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=mnl_socket_sendto
 
 tests_unit_test_build_info_SOURCES = tests/unit/test-build-info.c
 tests_unit_test_fault_SOURCES = tests/unit/test-fault.c $(unit_common)
@@ -115,6 +124,16 @@ tests_unit_test_upcall_table_SOURCES = \
 	tests/unit/test-upcall-table.c $(unit_common)
 tests_unit_test_upcall_threads_SOURCES = \
 	tests/unit/test-upcall-threads.c $(unit_handlers) $(unit_common)
+tests_unit_test_vport_sync_SOURCES = \
+	tests/unit/test-vport-sync.c $(unit_vport) $(unit_common)
+tests_unit_test_vport_sync_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_vport_wrap) \
+	-Wl,--wrap=mnl_socket_bind \
+	-Wl,--wrap=mnl_socket_open2 \
+	-Wl,--wrap=mnl_socket_setsockopt
+tests_unit_test_vport_table_SOURCES = \
+	tests/unit/test-vport-table.c $(unit_vport) $(unit_common)
+tests_unit_test_vport_table_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
 
 # Programs that have no LDADD of their own.  The archives depend on each other
 # in a circle: Open vSwitch calls our poll().
@@ -126,7 +145,8 @@ unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
 	tests/unit/unit-handlers.$(OBJEXT) \
 	tests/unit/unit-link.$(OBJEXT) \
-	tests/unit/unit-upcall.$(OBJEXT)
+	tests/unit/unit-upcall.$(OBJEXT) \
+	tests/unit/unit-vport.$(OBJEXT)
 $(unit_test_objects): $(EXTRA_OVS_DEPS)
 
 # Without this, what the undefined behaviour sanitizer reports does not make a

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_VPORT_SHOW_H
+#define KDP_VPORT_SHOW_H 1
+
+/* Snapshots of vport tables as text and as JSON.
+ *
+ * The text is for people and may change; the JSON is for programs.  Counters
+ * have the names of the members of struct vport_table_stats in both, in groups.
+ *
+ * Thread safety: any thread. */
+
+#include "vport/vport-table.h"
+
+struct ds;
+struct json;
+
+/* Appends 'info' to 's'. */
+void vport_show_text(const struct vport_table_info *info, struct ds *s);
+
+/* Returns 'info' as a JSON object, which the caller owns. */
+struct json *vport_show_json(const struct vport_table_info *info);
+
+#endif /* lib/vport/vport-show.h */
