@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "timeval.h"
 #include "util.h"
 
 void
@@ -34,7 +35,6 @@ vport_store_uninit(struct vport_table *table)
     hmap_destroy(&table->by_ifindex);
     hmap_destroy(&table->doubts);
     bitmap_free(table->gone);
-    free(table->links);
 }
 
 /* Ports. */
@@ -145,7 +145,10 @@ vport_store_put(struct vport_table *table, const struct ovs_vport *vport,
         if (!same_device) {
             vport_note_gone(table, vport->port_no);
         }
-        if (!same_name || !same_device || found == VPORT_FOUND_YES) {
+        if (!same_name || !same_device || found == VPORT_FOUND_YES
+            || entry->found == VPORT_FOUND_NO) {
+            /* The same device may have become a port anew, under the name that
+             * it has. */
             entry->found = found;
         }
     }
@@ -179,22 +182,24 @@ vport_doubt_find(const struct vport_table *table, uint32_t port_no)
     return NULL;
 }
 
-void
+struct vport_doubt *
 vport_doubt_add(struct vport_table *table, uint32_t port_no,
-                enum vport_ask reason, bool again)
+                enum vport_ask reason)
 {
     struct vport_doubt *doubt = vport_doubt_find(table, port_no);
 
     if (!doubt) {
         doubt = xzalloc(sizeof *doubt);
         doubt->port_no = port_no;
+        doubt->announced = vport_store_find(table, port_no) != NULL;
+        doubt->since = time_msec();
+        doubt->reason = reason;
         hmap_insert(&table->doubts, &doubt->node, hash_int(port_no, 0));
-    }
-    if (!doubt->ask) {
-        doubt->ask = true;
+    } else if (reason == VPORT_ASK_ORDER) {
         doubt->reason = reason;
     }
-    doubt->again |= again;
+    doubt->ask = true;
+    return doubt;
 }
 
 void

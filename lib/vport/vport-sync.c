@@ -15,6 +15,7 @@
 #include "hash.h"
 #include "odp-netlink.h"
 #include "openvswitch/vlog.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(vport_sync);
@@ -133,6 +134,54 @@ vport_may_be(const struct vport_entry *entry, const struct ovs_vport *vport)
                 || !strcmp(entry->vport.name, vport->name)));
 }
 
+/* True if the device of 'a' is that of 'b', and has the same name. */
+static bool
+vport_device_equals(const struct ovs_vport *a, const struct ovs_vport *b)
+{
+    return (a->type == b->type && a->ifindex == b->ifindex
+            && a->nsid == b->nsid && !strcmp(a->name, b->name));
+}
+
+/* True if device 'ifindex' of our namespace is called 'name'. */
+static bool
+vport_has_name(int ifindex, const char *name)
+{
+    char buf[IFNAMSIZ];
+
+    return if_indextoname(ifindex, buf) && !strcmp(buf, name);
+}
+
+/* Takes an announcement that agrees with the table. */
+static void
+vport_apply(struct vport_table *table, struct vport_entry *entry,
+            const struct ovs_vport *vport)
+    OVS_REQUIRES(table->mutex)
+{
+    if (vport->cmd == OVS_VPORT_CMD_DEL) {
+        struct vport_doubt *doubt = vport_doubt_find(table, vport->port_no);
+
+        vport_store_remove(table, entry);
+        if (doubt) {
+            /* Of its device, which is of no interest any more. */
+            vport_doubt_remove(table, doubt);
+        }
+    } else if (vport->cmd == OVS_VPORT_CMD_NEW) {
+        vport_store_put(table, vport, VPORT_FOUND_YES);
+
+        /* Rtnetlink may have told already that the device was renamed since
+         * the announcement was made, when we did not know it as a port. */
+        if (vport->nsid != OVS_VPORT_LOCAL
+            || !vport_has_name(vport->ifindex, vport->name)) {
+            vport_doubt_add(table, vport->port_no, VPORT_ASK_DEVICE);
+        }
+    } else if (vport_device_equals(&entry->vport, vport)) {
+        vport_store_put(table, vport, VPORT_FOUND_UNKNOWN);
+    } else {
+        /* Rtnetlink will tell, or has told, the same or something newer. */
+        vport_doubt_add(table, vport->port_no, VPORT_ASK_DEVICE);
+    }
+}
+
 static void
 vport_take(struct vport_table *table, const struct ovs_vport *vport)
     OVS_REQUIRES(table->mutex)
@@ -142,20 +191,20 @@ vport_take(struct vport_table *table, const struct ovs_vport *vport)
     bool contradiction = (vport->cmd == OVS_VPORT_CMD_NEW ? entry != NULL
                           : vport->cmd == OVS_VPORT_CMD_SET ? entry == NULL
                           : !entry || !vport_may_be(entry, vport));
+    bool in_doubt = (contradiction
+                     || (doubt && doubt->reason == VPORT_ASK_ORDER)
+                     || time_msec() < table->settled_at);
 
     vport_notify(table, vport->name);
-    if (contradiction || doubt) {
-        if (doubt) {
-            doubt->again = false;
-        }
-        vport_doubt_add(table, vport->port_no, VPORT_ASK_ORDER,
-                        contradiction);
-    } else if (vport->cmd == OVS_VPORT_CMD_DEL) {
-        vport_store_remove(table, entry);
-    } else {
-        vport_store_put(table, vport, (vport->cmd == OVS_VPORT_CMD_NEW
-                                       ? VPORT_FOUND_YES
-                                       : VPORT_FOUND_UNKNOWN));
+    if (in_doubt) {
+        doubt = vport_doubt_add(table, vport->port_no, VPORT_ASK_ORDER);
+    }
+    if (doubt) {
+        doubt->announced += (vport->cmd == OVS_VPORT_CMD_NEW ? 1
+                             : vport->cmd == OVS_VPORT_CMD_DEL ? -1 : 0);
+    }
+    if (!in_doubt) {
+        vport_apply(table, entry, vport);
     }
 }
 
@@ -192,6 +241,47 @@ vport_take_cb(const struct nlmsghdr *nlh, void *table_)
 
 /* Announcements of devices. */
 
+/* True if what was said of device 'ifindex' of the namespace with tag 'nsid' is
+ * about the device of port 'vport'. */
+static bool
+vport_has_device(const struct ovs_vport *vport, int ifindex, int32_t nsid)
+{
+    if (ifindex != vport->ifindex) {
+        return false;
+    } else if (vport->nsid != OVS_VPORT_LOCAL) {
+        return nsid == vport->nsid;
+    } else if (nsid == NL_NSID_NONE) {
+        return true;
+    }
+
+    /* Our own namespace may have an id for itself, with which some kernels tag
+     * what comes from it.  If not, our device of that index has kept its
+     * name. */
+    return !vport_has_name(ifindex, vport->name);
+}
+
+static void
+vport_take_link(struct vport_table *table, int ifindex, int32_t nsid,
+                bool deleted, const char *name)
+    OVS_REQUIRES(table->mutex)
+{
+    const struct vport_entry *entry;
+
+    HMAP_FOR_EACH_WITH_HASH (entry, ifindex_node, hash_int(ifindex, 0),
+                             &table->by_ifindex) {
+        const struct ovs_vport *vport = &entry->vport;
+
+        /* The kernel announces itself that a port went with its device; an
+         * internal one does not go with a device that moves. */
+        if ((deleted
+             ? vport->type == OVS_VPORT_TYPE_INTERNAL
+             : strcmp(name, vport->name))
+            && vport_has_device(vport, ifindex, nsid)) {
+            vport_doubt_add(table, vport->port_no, VPORT_ASK_DEVICE);
+        }
+    }
+}
+
 static int
 vport_link_cb(const struct nlmsghdr *nlh, void *table_)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -203,7 +293,6 @@ vport_link_cb(const struct nlmsghdr *nlh, void *table_)
     const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
     const struct nlattr *attrs[ARRAY_SIZE(policy)];
     struct vport_table *table = table_;
-    struct vport_link *link;
 
     if (nlh->nlmsg_type != RTM_NEWLINK && nlh->nlmsg_type != RTM_DELLINK) {
         return 0;
@@ -217,72 +306,14 @@ vport_link_cb(const struct nlmsghdr *nlh, void *table_)
                      "all ports", table->name);
         table->stats.malformed++;
         vport_sync_lost(table, VPORT_ASK_LOSS);
-        return 0;
+    } else if (ifi->ifi_family == AF_UNSPEC) {
+        /* Those of other families are of ports of Linux bridges. */
+        vport_take_link(table, ifi->ifi_index,
+                        nl_mcast_nsid(table->link_mcast),
+                        nlh->nlmsg_type == RTM_DELLINK,
+                        mnl_attr_get_str(attrs[IFLA_IFNAME]));
     }
-    if (ifi->ifi_family != AF_UNSPEC) {
-        return 0;               /* Of a port of a bridge of Linux. */
-    }
-
-    if (table->n_links >= table->allocated_links) {
-        table->links = x2nrealloc(table->links, &table->allocated_links,
-                                  sizeof *table->links);
-    }
-    link = &table->links[table->n_links++];
-    link->ifindex = ifi->ifi_index;
-    link->nsid = nl_mcast_nsid(table->link_mcast);
-    link->deleted = nlh->nlmsg_type == RTM_DELLINK;
-    ovs_strlcpy(link->name, mnl_attr_get_str(attrs[IFLA_IFNAME]),
-                sizeof link->name);
     return 0;
-}
-
-/* True if 'link' is about the device of port 'vport'. */
-static bool
-vport_link_is_of(const struct vport_link *link, const struct ovs_vport *vport)
-{
-    char name[IFNAMSIZ];
-
-    if (link->ifindex != vport->ifindex) {
-        return false;
-    } else if (vport->nsid != OVS_VPORT_LOCAL) {
-        return link->nsid == vport->nsid;
-    } else if (link->nsid == NL_NSID_NONE) {
-        return true;
-    }
-
-    /* Our own namespace may have an id for itself, with which some kernels tag
-     * what comes from it.  If not, our device of that index has kept its
-     * name. */
-    return (!if_indextoname(link->ifindex, name)
-            || strcmp(name, vport->name));
-}
-
-/* Looks at what rtnetlink said. */
-static void
-vport_take_links(struct vport_table *table)
-    OVS_REQUIRES(table->mutex)
-{
-    for (size_t i = 0; i < table->n_links; i++) {
-        const struct vport_link *link = &table->links[i];
-        const struct vport_entry *entry;
-
-        HMAP_FOR_EACH_WITH_HASH (entry, ifindex_node,
-                                 hash_int(link->ifindex, 0),
-                                 &table->by_ifindex) {
-            const struct ovs_vport *vport = &entry->vport;
-
-            /* The kernel announces itself that a port went with its device;
-             * an internal one does not go with a device that moves. */
-            if ((link->deleted
-                 ? vport->type == OVS_VPORT_TYPE_INTERNAL
-                 : strcmp(link->name, vport->name))
-                && vport_link_is_of(link, vport)) {
-                vport_doubt_add(table, vport->port_no, VPORT_ASK_DEVICE,
-                                false);
-            }
-        }
-    }
-    table->n_links = 0;
 }
 
 /* Doubts. */
@@ -331,8 +362,10 @@ vport_resolve_doubts(struct vport_table *table)
         if (doubt->ask) {
             vport_ask(table, doubt->port_no, doubt->reason);
             doubt->ask = false;
+            doubt->reason = VPORT_ASK_ORDER;
         }
-        if (!doubt->again) {
+        if (doubt->announced == !!vport_store_find(table, doubt->port_no)
+            || time_msec() > doubt->since + VPORT_LATE_MS) {
             vport_doubt_remove(table, doubt);
         }
     }
@@ -383,6 +416,7 @@ vport_dump(struct vport_table *table)
     vport_doubt_clear(table);
     if (table->dump_reason != VPORT_ASK_START) {
         table->stats.resyncs++;
+        table->settled_at = time_msec() + VPORT_LATE_MS;
         vport_notify_all(table);
     }
     table->in_sync = true;
@@ -397,14 +431,13 @@ vport_sync_catch_up(struct vport_table *table)
         return;
     }
 
-    /* What is said of devices is taken first and looked at last.  So if a
-     * device becomes a port and is then renamed, and we have the latter, we
-     * have the former too, and look at the name of a port that we know. */
+    /* What is said of devices is of use only for ports that we know.  A new
+     * port has its name looked at when it comes; what changes later is said
+     * later. */
     drained = vport_receive(table, table->link_mcast, vport_link_cb,
                             "devices", &table->stats.link_overruns);
     drained &= vport_receive(table, table->vport_mcast, vport_take_cb,
                              "ports", &table->stats.vport_overruns);
-    vport_take_links(table);
     vport_resolve_doubts(table);
 
     /* A socket that overran gets nothing more until it was seen empty, so a

@@ -37,16 +37,17 @@ struct vport_doubt {
     uint32_t port_no;
     enum vport_ask reason;
     bool ask;                   /* Not asked yet. */
-    bool again;                 /* Also after the next announcement. */
+
+    /* The ports with this number that came, less those that went, by what was
+     * announced.  If the kernel says otherwise, announcements are yet to come
+     * and all that do are in doubt, but not for longer than VPORT_LATE_MS. */
+    int announced;
+    long long int since;        /* When it began, in ms. */
 };
 
-/* What rtnetlink said of a device. */
-struct vport_link {
-    int ifindex;
-    int32_t nsid;               /* NL_NSID_NONE if it had no tag. */
-    bool deleted;
-    char name[IFNAMSIZ];
-};
+/* Announcements follow what they announce within microseconds, unless a process
+ * is stopped between the two: then within milliseconds. */
+#define VPORT_LATE_MS 1000
 
 struct vport_table {
     char *name;
@@ -63,6 +64,8 @@ struct vport_table {
     bool fresh OVS_GUARDED;     /* Caught up since it expired. */
     bool tried OVS_GUARDED;     /* A dump has failed since it expired. */
     enum vport_ask dump_reason OVS_GUARDED; /* Why it is not in sync. */
+    long long int settled_at OVS_GUARDED;   /* Announcements before this time
+                                             * may be older than the dump. */
 
     struct hmap by_number OVS_GUARDED;      /* struct vport_entry. */
     struct hmap by_name OVS_GUARDED;
@@ -70,8 +73,6 @@ struct vport_table {
     size_t n_untracked OVS_GUARDED; /* Ports of whose names we hear nothing. */
 
     struct hmap doubts OVS_GUARDED; /* struct vport_doubt. */
-    struct vport_link *links OVS_GUARDED;   /* To be looked at. */
-    size_t n_links OVS_GUARDED, allocated_links OVS_GUARDED;
 
     struct ovs_list pollers OVS_GUARDED;    /* struct vport_poller. */
     unsigned long *gone OVS_GUARDED;        /* Bitmap of port numbers. */
@@ -121,8 +122,8 @@ bool vport_is_untracked(const struct vport_table *table,
                         const struct ovs_vport *vport)
     OVS_REQUIRES(table->mutex);
 
-void vport_doubt_add(struct vport_table *table, uint32_t port_no,
-                     enum vport_ask reason, bool again)
+struct vport_doubt *vport_doubt_add(struct vport_table *table,
+                                    uint32_t port_no, enum vport_ask reason)
     OVS_REQUIRES(table->mutex);
 struct vport_doubt *vport_doubt_find(const struct vport_table *table,
                                      uint32_t port_no)

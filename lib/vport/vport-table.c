@@ -135,8 +135,8 @@ vport_find_out(struct vport_table *table, struct vport_entry *entry,
         entry->found = VPORT_FOUND_NO;
     } else if (!error) {
         /* Something is to come that we have not been told. */
-        vport_doubt_add(table, vport->port_no, VPORT_ASK_ORDER, false);
-        vport_doubt_add(table, entry->vport.port_no, VPORT_ASK_ORDER, false);
+        vport_doubt_add(table, vport->port_no, VPORT_ASK_ORDER);
+        vport_doubt_add(table, entry->vport.port_no, VPORT_ASK_ORDER);
     }
     return error;
 }

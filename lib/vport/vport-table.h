@@ -42,7 +42,9 @@
  *   - VPORT_ASK_ORDER: The kernel announces after it has released its lock, so
  *     the announcements of two processes may come in the wrong order.  One that
  *     contradicts the table (a port comes that is there, one goes that is not)
- *     leads to a request for that number, and so does the next one about it.
+ *     leads to a request for that number, and so do the next ones about it
+ *     until as many ports have come and gone as the kernel says, and all of the
+ *     first second after a dump that followed a loss.
  *
  *   - VPORT_ASK_DEVICE: "ovs_vport" does not tell that a device was renamed, or
  *     that an internal one went to another namespace.  Rtnetlink does, and

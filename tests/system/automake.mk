@@ -11,7 +11,8 @@ EXTRA_DIST += \
 	tests/system/test-ports.sh \
 	tests/system/test-restart.sh \
 	tests/system/test-tunnels.sh \
-	tests/system/test-upcalls.sh
+	tests/system/test-upcalls.sh \
+	tests/system/test-vports.sh
 
 # A tool of the tests, of which nothing else knows, so it has none of the flags
 # of the daemon.

@@ -32,6 +32,8 @@ unit_tests = \
 	tests/unit/test-upcall-table \
 	tests/unit/test-upcall-threads \
 	tests/unit/test-upcall-turn \
+	tests/unit/test-vport-random \
+	tests/unit/test-vport-show \
 	tests/unit/test-vport-sync \
 	tests/unit/test-vport-table
 
@@ -50,6 +52,7 @@ unit_vport = \
 	tests/unit/unit-vport.c \
 	tests/unit/unit-vport.h
 unit_vport_wrap = \
+	-Wl,--wrap=if_indextoname \
 	-Wl,--wrap=mnl_socket_recvfrom \
 	-Wl,--wrap=mnl_socket_sendto
 
@@ -124,6 +127,12 @@ tests_unit_test_upcall_table_SOURCES = \
 	tests/unit/test-upcall-table.c $(unit_common)
 tests_unit_test_upcall_threads_SOURCES = \
 	tests/unit/test-upcall-threads.c $(unit_handlers) $(unit_common)
+tests_unit_test_vport_random_SOURCES = \
+	tests/unit/test-vport-random.c $(unit_vport) $(unit_common)
+tests_unit_test_vport_random_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_vport_wrap) -Wl,--wrap=time_msec
+tests_unit_test_vport_show_SOURCES = \
+	tests/unit/test-vport-show.c $(unit_common)
 tests_unit_test_vport_sync_SOURCES = \
 	tests/unit/test-vport-sync.c $(unit_vport) $(unit_common)
 tests_unit_test_vport_sync_LDFLAGS = \

@@ -240,6 +240,22 @@ __wrap_mnl_socket_recvfrom(const struct mnl_socket *sock, void *buf,
     return answer->len;
 }
 
+/* Names of devices are those of the ports. */
+char *__wrap_if_indextoname(unsigned int, char *);
+char *
+__wrap_if_indextoname(unsigned int ifindex, char *name)
+{
+    for (size_t i = 0; i < UNIT_VPORT_MAX; i++) {
+        const struct ovs_vport *vport = &unit_dp.ports[i].vport;
+
+        if (vport->dp_ifindex && vport->ifindex == (int) ifindex
+            && vport->nsid == OVS_VPORT_LOCAL) {
+            return strcpy(name, vport->name);
+        }
+    }
+    return NULL;
+}
+
 /* The datapath. */
 
 static int

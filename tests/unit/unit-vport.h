@@ -10,7 +10,8 @@
  * them, and announces changes on real sockets.  Requests come here because the
  * linker sends libmnl's send and receive functions here (--wrap); announcements
  * of ports are multicasts of a generic netlink socket, those of devices of an
- * rtnetlink socket, in the namespace of the test or in another one.
+ * rtnetlink socket, in the namespace of the test or in another one.  The names
+ * of devices (if_indextoname()) are those of the ports.
  *
  * A port is changed and announced apart, because the kernel announces after it
  * has released its lock, so that announcements may be late or change places. */
