@@ -13,6 +13,7 @@
 
 #include "dpif-netlink-rtnl.h"
 #include "dpif-netlink.h"
+#include "kdp-links.h"
 #include "netdev-linux.h"
 #include "netdev-vport.h"
 #include "netlink.h"
@@ -235,6 +236,10 @@ dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
     error = kdp_datapath_port_add__(dp, netdev, port_no);
     ovs_mutex_unlock(&dp->mutex);
     vport_table_expire(dp->vports);
+
+    /* A device may have come with it, or changed. */
+    kdp_rtnl_count(KDP_RTNL_PORT_ADD);
+    kdp_links_catch_up();
     return error;
 }
 
@@ -254,6 +259,8 @@ dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no_)
         error = ovs_vport_del(&dp->genl, dp->ifindex, port_no);
         ovs_mutex_unlock(&dp->mutex);
         vport_table_expire(dp->vports);
+        kdp_rtnl_count(KDP_RTNL_PORT_DEL);
+        kdp_links_catch_up();
     }
     kdp_datapath_forget_port(dp, port_no);
     if (!error && !tunnels_out_of_tree()) {
