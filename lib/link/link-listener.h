@@ -68,8 +68,9 @@
  *
  * Receiving takes no lock of the kernel.  Dumps take the RTNL lock (before
  * Linux 6.9 for the whole of each part of a dump), and are counted by reason.
- * They carry RTEXT_FILTER_SKIP_STATS, so that the kernel does not sum up the
- * statistics of each CPU.  Asking for single namespace ids does not take it.
+ * They carry RTEXT_FILTER_SKIP_STATS, so that the kernel does not sum up IPv6's
+ * statistics of each CPU.  (It does sum up those of the link: no filter leaves
+ * them out.)  Asking for single namespace ids does not take the lock.
  *
  *
  * Thread safety

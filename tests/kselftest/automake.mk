@@ -4,9 +4,13 @@ EXTRA_DIST += \
 	tests/kselftest/check-kselftest \
 	tests/kselftest/epoll-exclusive.c \
 	tests/kselftest/epoll-oneshot.c \
+	tests/kselftest/ks-rtnl.h \
 	tests/kselftest/ks-util.h \
 	tests/kselftest/ks-waiter.h \
 	tests/kselftest/netlink-overrun.c \
+	tests/kselftest/rtnl-dump.c \
+	tests/kselftest/rtnl-events.c \
+	tests/kselftest/rtnl-nsid.c \
 	tests/kselftest/run-in-guest \
 	tests/kselftest/upcall-order.c \
 	tests/kselftest/vport-pids.c
