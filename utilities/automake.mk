@@ -8,8 +8,10 @@ EXTRA_DIST += \
 	utilities/bench-link \
 	utilities/bench-rtnl \
 	utilities/bench-upcall \
+	utilities/bench/bench_plot.py \
 	utilities/bench/link_report.py \
 	utilities/bench/per-vport.c \
+	utilities/bench/plot-link \
 	utilities/bench/plot-upcall \
 	utilities/bench/rtnl-in-guest \
 	utilities/bench/rtnl-watch/Kbuild \

@@ -12,7 +12,7 @@ VARIANTS = ("stats", "skip", "resync")
 def summarize_lookups(runs):
     """Returns a list of the medians for each chain and table."""
     rows = []
-    for chain in dict.fromkeys(run["chain"] for run in runs):
+    for chain in sorted({run["chain"] for run in runs}):
         for table in TABLES:
             mine = [run for run in runs
                     if run["chain"] == chain and run["table"] == table]
@@ -20,9 +20,11 @@ def summarize_lookups(runs):
             for figure in LOOKUPS:
                 row[figure] = statistics.median(
                     run[figure] for run in mine if figure in run)
-            # Said once, after the rounds.
-            row.update((key, run[key]) for run in mine
-                       for key in ("buckets", "drop_ms") if key in run)
+            # Said after the rounds of each pass.
+            ends = [run for run in mine if "drop_ms" in run]
+            row["buckets"] = ends[0]["buckets"]
+            row["drop_ms"] = statistics.median(
+                run["drop_ms"] for run in ends)
             rows.append(row)
     return rows
 
