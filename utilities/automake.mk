@@ -91,6 +91,6 @@ bench: bench-upcall bench-rtnl bench-link
 
 # That the benchmark measures what it says.
 check-bench: all utilities/bench/upcall-traffic utilities/bench/per-handler \
-    utilities/bench/per-vport.so
+    utilities/bench/per-vport.so $(link_bench)
 	$(srcdir)/tests/utilities/test-bench.sh '$(abs_builddir)'
 .PHONY: check-bench

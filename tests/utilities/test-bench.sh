@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests utilities/bench-upcall: that it refuses what makes no sense, and that a
-# short run in a guest measures what it says it measures.  How fast anything is
-# plays no part.  Prints TAP.
+# Tests utilities/bench-upcall, -rtnl and -link: that they refuse what makes no
+# sense, and that a short run measures what it says it measures.  How fast
+# anything is plays no part.  Prints TAP.
 #
 # usage: test-bench.sh BUILDDIR
 
@@ -224,10 +224,68 @@ test_rtnl () {
               "$out/rtnl.json" > /dev/null
 }
 
+test_link_arguments () {
+    local option value text
+    while IFS='|' read -r option value text; do
+        run "${bench%upcall}link" --builddir "$builddir" "$option" "$value"
+        if [ "$status" -ne 2 ] || ! said "$option" "$value" "$text"; then
+            echo "# arguments: $option $value"
+            return 1
+        fi
+    done << END
+--chains|0,1|1 to 1024
+--chains|1;2|separated by commas
+--buckets|1|2 to 65536
+--other|1024|fewer than the 1024 links
+--links|3|an even number
+--possible-cpus|0|1 to 4096
+END
+    run "${bench%upcall}link" --builddir "$builddir" --no-lookup
+    [ "$status" -eq 2 ] && said --no-lookup --dump || return 1
+    run "${bench%upcall}link" --builddir /tmp --quick --output "$out/none.json"
+    [ "$status" -eq 1 ] && said link-lookup
+}
+
+# A chain of 64 is felt by who shares a table that does not grow, and by nobody
+# else, by a margin that does not depend on the machine.
+test_link_lookups () {
+    run "${bench%upcall}link" --builddir "$builddir" --quick --chains 1,64 \
+        --output "$out/link.json"
+    [ "$status" -eq 0 ] && jq -e '
+        [.summary.lookups[] | select(.chain == 64)]
+        | (map({(.table): .}) | add)
+        | .fixed.index_ns > 2 * .split.index_ns
+          and .fixed.missing_ns > 2 * .growing.missing_ns
+          and .fixed.buckets == -1024 and .split.buckets == 1024
+          and .growing.buckets <= -32768
+          and all(.[]; .drop_ms > 0)' "$out/link.json" > /dev/null
+}
+
+# The filter leaves out no link, and some bytes of each.
+test_link_dumps () {
+    run "${bench%upcall}link" --builddir "$builddir" --quick --no-lookup \
+        --dump --possible-cpus 1,3 --output "$out/dump.json" \
+        --logs "$out/link-logs"
+    [ "$status" -eq 0 ] && jq -e '
+        (.dumps | length == 12 and all(.links == 41 and .ms > 0))
+        and (.summary.dumps | map(.possible_cpus) == [1, 3]
+             and all(.skip_bytes < .stats_bytes and .skip_ms < .stats_ms))
+        and (.kernel | test("^[0-9]"))' "$out/dump.json" > /dev/null
+}
+
+test_link_plots () {
+    run "${plot%upcall}link" --directory "$out" "$out/link.json"
+    [ "$status" -eq 0 ] && grep -q '</svg>' "$out/links-lookup.svg" \
+        && [ ! -e "$out/links-dump.svg" ] \
+        && grep -q 'Nanoseconds' "$out/links.inc" || return 1
+    run "${plot%upcall}link" --directory "$out" "$out/dump.json"
+    [ "$status" -eq 0 ] && grep -q '</svg>' "$out/links-dump.svg"
+}
+
 tests='help wrong_arguments traffic_arguments quick_run every_frame_missed
        every_frame_accounted_for all_members idle_port_is_spared unavailable
        few_open_files dead_daemon plots rtnl_arguments
-       rtnl'
+       rtnl link_arguments link_lookups link_dumps link_plots'
 
 shift
 # shellcheck disable=SC2086 # Several words.
