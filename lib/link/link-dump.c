@@ -160,8 +160,28 @@ link_dump_nsids(struct link_listener *listener, enum link_reason reason)
 struct link_dump {
     struct link_listener *listener;
     int32_t nsid;
-    bool incomplete;            /* Something in it could not be parsed. */
 };
+
+/* Takes note of a message that could not be understood.  If it is about a link,
+ * what is known of that stays.  Returns 0, or EBADMSG if that is not known. */
+static int
+link_dump_malformed(struct link_dump *dump, const struct nlmsghdr *nlh)
+{
+    const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+
+    dump->listener->stats.malformed++;
+    if (nlh->nlmsg_type != RTM_NEWLINK
+        || mnl_nlmsg_get_payload_len(nlh) < sizeof *ifi) {
+        return EBADMSG;
+    }
+
+    char *name = link_nsid_to_string(dump->nsid);
+    VLOG_WARN_RL(&rl, "network namespace %s: malformed answer about link %d; "
+                 "what is known of it stays", name, ifi->ifi_index);
+    free(name);
+    link_table_keep(dump->listener->table, dump->nsid, ifi->ifi_index);
+    return 0;
+}
 
 static int
 link_dump_reply(const struct nlmsghdr *nlh, void *dump_)
@@ -172,9 +192,7 @@ link_dump_reply(const struct nlmsghdr *nlh, void *dump_)
 
     if (link_msg_parse(nlh, nlh->nlmsg_len, &msg)
         || msg.type != LINK_MSG_NEWLINK) {
-        dump->listener->stats.malformed++;
-        dump->incomplete = true;
-        return 0;
+        return link_dump_malformed(dump, nlh);
     }
     if (foreign && msg.link.target_nsid != dump->nsid) {
         return EOPNOTSUPP;
@@ -209,7 +227,7 @@ link_dump_links(struct link_listener *listener, int32_t nsid,
     listener->stats.rtnl[reason]++;
     link_table_mark(listener->table, nsid);
     int error = nl_conn_transact(listener->conn, nlh, link_dump_reply, &dump);
-    if (!error && !dump.incomplete) {
+    if (!error) {
         link_table_sweep(listener->table, nsid);
     }
     return error;

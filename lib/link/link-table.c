@@ -552,6 +552,18 @@ link_table_mark(struct link_table *table, int32_t nsid)
     ovs_mutex_unlock(&table->mutex);
 }
 
+void
+link_table_keep(struct link_table *table, int32_t nsid, int ifindex)
+{
+    ovs_mutex_lock(&table->mutex);
+    struct link_ns *ns = link_ns_find(table, nsid);
+    struct link *link = ns ? link_index_find(ns->index, nsid, ifindex) : NULL;
+    if (link) {
+        link->generation = ns->generation;
+    }
+    ovs_mutex_unlock(&table->mutex);
+}
+
 size_t
 link_table_sweep(struct link_table *table, int32_t nsid)
 {

@@ -66,8 +66,8 @@
  *      seqno, seq
  *      all others                            the one that writes
  *
- * A mutex guards the table, which nobody holds for longer than it takes to copy
- * a link, or, in get_links() and get_namespaces(), all that are asked for.
+ * A mutex guards the table.  It is held for as long as it takes to find and to
+ * copy a link, or where a function is about all links or namespaces, all.
  *
  *
  * Loss
@@ -198,7 +198,9 @@ bool link_table_remove(struct link_table *, int32_t nsid, int ifindex);
  * 'ifindex' is 0, may have changed. */
 void link_table_addrs_changed(struct link_table *, int32_t nsid, int ifindex);
 
-/* See "Life cycle". */
+/* See "Life cycle".  link_table_keep() is for a link that there is, of which
+ * nothing is told. */
+void link_table_keep(struct link_table *, int32_t nsid, int ifindex);
 void link_table_mark(struct link_table *, int32_t nsid);
 size_t link_table_sweep(struct link_table *, int32_t nsid);
 

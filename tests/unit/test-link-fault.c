@@ -92,6 +92,7 @@ static struct {
     bool old_kernel;            /* Which knows no IFLA_TARGET_NETNSID. */
     unsigned int interrupt;     /* So many answers are interrupted dumps. */
     int32_t interrupt_nsid;     /* Dumps of it all are. */
+    int garble_index;           /* Answers about that link make no sense. */
     bool swallow_nsid;          /* Events about ids do not arrive. */
     bool from_kernel;           /* Whoever sent it. */
     unsigned int truncate;      /* So many events are cut short. */
@@ -162,6 +163,15 @@ __wrap_mnl_socket_recvfrom(const struct mnl_socket *nl, void *buf, size_t size)
         if (mangle.interrupt && nlh->nlmsg_type == NLMSG_DONE) {
             mangle.interrupt--;
             nlh->nlmsg_flags |= NLM_F_DUMP_INTR;
+        }
+
+        struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+        if (mangle.garble_index && nlh->nlmsg_type == RTM_NEWLINK
+            && ifi->ifi_index == mangle.garble_index) {
+            struct nlattr *attr = mnl_nlmsg_get_payload_offset(nlh,
+                                                               sizeof *ifi);
+
+            attr->nla_len = 1;
         }
     }
     return n;
@@ -476,6 +486,32 @@ an_interrupted_dump_removes_nothing(void **state)
     finish(f);
     assert_int_equal(stats_of(f).interrupted, 4);
     assert_equal(f, NSID, f->other);
+    close(sender);
+}
+
+/* What cannot be understood of one link stays; the others are as told. */
+static void
+a_malformed_answer_is_skipped(void **state)
+{
+    struct fixture *f = *state;
+    int sender = sender_open();
+
+    open_listener(f);
+    assert_int_equal(unit_link_add(f->own, "ifb", INDEX, "odd"), 0);
+    mangle.from_kernel = true;
+    send_link(sender, INDEX + 1, "ghost");
+    assert_true(link_listener_catch_up(f->listener));
+    assert_true(has(f, LINK_NSID_LOCAL, INDEX));
+    assert_true(has(f, LINK_NSID_LOCAL, INDEX + 1));
+
+    mangle.garble_index = INDEX;
+    link_listener_resync(f->listener);
+    finish(f);
+    mangle.garble_index = 0;
+    assert_int_equal(stats_of(f).malformed, 1);
+    assert_true(has(f, LINK_NSID_LOCAL, INDEX));
+    assert_false(has(f, LINK_NSID_LOCAL, INDEX + 1));
+    assert_equal(f, LINK_NSID_LOCAL, f->own);
     close(sender);
 }
 
@@ -837,6 +873,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_small_receive_buffer_will_do),
         TEST(a_failed_dump_is_repeated_later),
         TEST(an_interrupted_dump_removes_nothing),
+        TEST(a_malformed_answer_is_skipped),
         TEST(dumps_do_not_follow_each_other_for_ever),
         TEST(interrupted_dumps_let_others_pass),
         TEST(a_malformed_event_is_skipped),
