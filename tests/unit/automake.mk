@@ -10,15 +10,22 @@
 unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-fault \
+	tests/unit/test-link-addr \
 	tests/unit/test-link-fault \
+	tests/unit/test-link-filter \
 	tests/unit/test-link-listener \
 	tests/unit/test-link-msg \
+	tests/unit/test-link-msg-route \
+	tests/unit/test-link-qdisc \
 	tests/unit/test-link-random \
+	tests/unit/test-link-route \
 	tests/unit/test-link-show \
 	tests/unit/test-link-table \
 	tests/unit/test-netdev-classes \
 	tests/unit/test-nl-answer \
 	tests/unit/test-nl-conn \
+	tests/unit/test-ovs-stats \
+	tests/unit/test-proc-net-dev \
 	tests/unit/test-unixctl-override \
 	tests/unit/test-latency-hist \
 	tests/unit/test-upcall-channel \
@@ -71,6 +78,7 @@ tests_unit_test_fault_LDFLAGS = \
 	-Wl,--wrap=recvmmsg \
 	-Wl,--wrap=setrlimit \
 	-Wl,--wrap=setsockopt
+tests_unit_test_link_addr_SOURCES = tests/unit/test-link-addr.c $(unit_common)
 tests_unit_test_link_fault_SOURCES = \
 	tests/unit/test-link-fault.c $(unit_link) $(unit_common)
 tests_unit_test_link_fault_LDFLAGS = \
@@ -83,12 +91,20 @@ tests_unit_test_link_fault_LDFLAGS = \
 	-Wl,--wrap=mnl_socket_setsockopt \
 	-Wl,--wrap=recvmsg \
 	-Wl,--wrap=setsockopt
+tests_unit_test_link_filter_SOURCES = \
+	tests/unit/test-link-filter.c $(unit_common)
 tests_unit_test_link_listener_SOURCES = \
 	tests/unit/test-link-listener.c $(unit_link) $(unit_common)
 tests_unit_test_link_msg_SOURCES = tests/unit/test-link-msg.c $(unit_common)
+tests_unit_test_link_msg_route_SOURCES = \
+	tests/unit/test-link-msg-route.c $(unit_common)
+tests_unit_test_link_qdisc_SOURCES = \
+	tests/unit/test-link-qdisc.c $(unit_common)
 tests_unit_test_link_random_SOURCES = \
 	tests/unit/test-link-random.c $(unit_link) $(unit_common)
 tests_unit_test_link_random_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=recvmsg
+tests_unit_test_link_route_SOURCES = \
+	tests/unit/test-link-route.c $(unit_common)
 tests_unit_test_link_show_SOURCES = \
 	tests/unit/test-link-show.c $(unit_link) $(unit_common)
 tests_unit_test_link_table_SOURCES = \
@@ -101,6 +117,9 @@ tests_unit_test_nl_answer_LDFLAGS = \
 	-Wl,--wrap=mnl_socket_recvfrom \
 	-Wl,--wrap=mnl_socket_sendto
 tests_unit_test_nl_conn_SOURCES = tests/unit/test-nl-conn.c $(unit_common)
+tests_unit_test_ovs_stats_SOURCES = tests/unit/test-ovs-stats.c $(unit_common)
+tests_unit_test_proc_net_dev_SOURCES = \
+	tests/unit/test-proc-net-dev.c $(unit_common)
 tests_unit_test_unixctl_override_SOURCES = \
 	tests/unit/test-unixctl-override.c $(unit_common)
 tests_unit_test_latency_hist_SOURCES = \
