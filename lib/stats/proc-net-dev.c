@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ proc_net_dev_parse(const char *line, struct proc_net_dev *dev)
         char *end;
         errno = 0;
         unsigned long long int value = strtoull(p, &end, 10);
-        if (errno) {
+        if (errno || (*end && !strchr(" \n", *end))) {
             return false;
         }
         if (columns[i]) {
@@ -122,23 +123,21 @@ static bool
 sysfs_net_is(int dirfd, int ifindex, const uint8_t *hwaddr, size_t hwaddr_len)
 {
     char buf[SYSFS_VALUE_SIZE];
+    struct ds address = DS_EMPTY_INITIALIZER;
     uint64_t value;
+    bool same;
 
-    if (sysfs_net_read(dirfd, "ifindex", &value) || value != ifindex
+    if (ifindex <= 0 || sysfs_net_read(dirfd, "ifindex", &value)
+        || value != (unsigned int) ifindex
         || sysfs_read(dirfd, "address", buf, sizeof buf)) {
         return false;
     }
-
-    const char *p = buf;
     for (size_t i = 0; i < hwaddr_len; i++) {
-        unsigned int byte;
-
-        if (sscanf(p, "%2x", &byte) != 1 || byte != hwaddr[i]) {
-            return false;
-        }
-        p += p[2] ? 3 : 2;
+        ds_put_format(&address, "%s%02"PRIx8, i ? ":" : "", hwaddr[i]);
     }
-    return true;
+    same = !strcmp(buf, ds_cstr(&address));
+    ds_destroy(&address);
+    return same;
 }
 
 int

@@ -147,6 +147,8 @@ malformed_lines_are_refused(void **state OVS_UNUSED)
         "eth0: 1 2 3 4 5 6 7 8 nine 10 11 12 13 14 15 16",
         "eth0: 1 2 3 4 5 6 7 8 9x 10 11 12 13 14 15 16",
         "eth0: 1 2 3 4 5 6 7 8 9\n10 11 12 13 14 15 16",
+        "eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16x",
+        "eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16.5",
     };
     struct proc_net_dev dev;
 
@@ -265,6 +267,27 @@ the_device_meant_is_opened_and_no_other(void **state)
 }
 
 static void
+hardware_addresses_of_other_lengths_are_others(void **state)
+{
+    static const uint8_t longer[8] = { 2, 0, 0, 0xab, 0, 9, 0, 0 };
+    struct fixture *f = *state;
+
+    put_device(f, "7\n", "02:00:00:ab:00:09\n");
+    assert_int_equal(open_device(f, 7, longer, 8), ENODEV);
+    assert_int_equal(open_device(f, 7, longer, 5), ENODEV);
+    assert_int_equal(open_device(f, 7, NULL, 0), ENODEV);
+    put_device(f, "7\n", "\n");
+    assert_int_equal(open_device(f, 7, mac, 6), ENODEV);
+    assert_int_equal(open_device(f, 7, NULL, 0), 0);
+    put_device(f, "7\n", "");
+    assert_int_equal(open_device(f, 7, NULL, 0), 0);
+    put_device(f, "7\n", "2");
+    assert_int_equal(open_device(f, 7, mac, 6), ENODEV);
+    put_device(f, "7\n", "02:00:00:ab:00:0\n");
+    assert_int_equal(open_device(f, 7, mac, 6), ENODEV);
+}
+
+static void
 malformed_sysfs_is_another_device(void **state)
 {
     static const char *const numbers[] = { "", "\n", "x\n", "7x\n", "7 8\n" };
@@ -354,6 +377,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(files_that_cannot_be_read_are_told),
         cmocka_unit_test(the_kernels_file_is_understood),
         TEST(the_device_meant_is_opened_and_no_other),
+        TEST(hardware_addresses_of_other_lengths_are_others),
         TEST(malformed_sysfs_is_another_device),
         TEST(a_device_without_statistics_is_told),
         TEST(counters_are_read),
