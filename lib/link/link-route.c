@@ -33,7 +33,11 @@ struct route {
     struct hmap_node link_node; /* In 'by_link', by interface index. */
     struct route_key key;
     uint32_t mark;
-    uint8_t protocol;           /* RTPROT_*. */
+    bool other;                 /* IPv4, and did not come with an address. */
+    bool repeated;              /* Was told more than once in this generation:
+                                 * the kernel may have several that differ in
+                                 * what is not kept, like the preferred
+                                 * source. */
     uint64_t generation;        /* At the last update. */
 };
 
@@ -68,20 +72,13 @@ link_routes_create(void)
     return routes;
 }
 
-static bool
-route_is_other(const struct route *route)
-{
-    return (route->key.family == AF_INET
-            && route->protocol != RTPROT_KERNEL);
-}
-
 static void
 route_remove(struct link_routes *routes, struct route *route)
     OVS_REQUIRES(routes->mutex)
 {
     hmap_remove(&routes->routes, &route->node);
     hmap_remove(&routes->by_link, &route->link_node);
-    routes->n_others -= route_is_other(route);
+    routes->n_others -= route->other;
     routes->seqno++;
     free(route);
 }
@@ -208,22 +205,28 @@ route_enter(struct link_routes *routes, const struct link_route_view *view,
             const struct route_key *key)
     OVS_REQUIRES(routes->mutex)
 {
+    bool other = (view->family == AF_INET
+                  && view->protocol != RTPROT_KERNEL);
     struct route *route = route_find(routes, key);
 
     if (!route) {
         route = xzalloc(sizeof *route);
         route->key = *key;
         route->mark = view->mark;
-        route->protocol = view->protocol;
         hmap_insert(&routes->routes, &route->node, route_key_hash(key));
         hmap_insert(&routes->by_link, &route->link_node,
                     hash_int(key->ifindex, 0));
-        routes->n_others += route_is_other(route);
         routes->seqno++;
-    } else if (route->mark != view->mark) {
-        route->mark = view->mark;
-        routes->seqno++;
+    } else {
+        route->repeated = route->generation == routes->generation;
+        other |= route->repeated && route->other;
+        if (route->mark != view->mark) {
+            route->mark = view->mark;
+            routes->seqno++;
+        }
     }
+    routes->n_others += other - route->other;
+    route->other = other;
     route->generation = routes->generation;
 }
 
@@ -252,10 +255,11 @@ link_routes_update(struct link_routes *routes,
         } else {
             struct route *route = route_find(routes, &key);
 
+            if (!route || route->repeated) {
+                routes->stale = true;
+            }
             if (route) {
                 route_remove(routes, route);
-            } else {
-                routes->stale = true;
             }
         }
     }

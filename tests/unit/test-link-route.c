@@ -393,6 +393,42 @@ the_end_of_an_unknown_route_makes_stale(void **state)
     assert_stale(*state);
 }
 
+static void
+the_protocol_may_change_with_the_route(void **state)
+{
+    add_simple(*state, "10.1.0.0/16", LINK, RTPROT_KERNEL);
+    add_simple(*state, "10.1.0.0/16", LINK, RTPROT_STATIC);
+    assert_int_equal(link_routes_count(*state), 1);
+    link_routes_addr_gone(*state);
+    assert_stale(*state);
+    link_routes_addr_gone(*state);
+    assert_false(link_routes_is_stale(*state));
+}
+
+/* The kernel may have several that differ in what the table does not keep. */
+static void
+one_of_several_like_routes_that_goes_makes_stale(void **state)
+{
+    struct route route;
+
+    route_init(&route, "10.1.0.0/16", "10.0.0.1");
+    add(*state, &route);
+    add(*state, &route);
+    assert_int_equal(link_routes_count(*state), 1);
+    del(*state, &route);
+    assert_stale(*state);
+
+    /* Told again in a dump, it is the one that was there. */
+    add(*state, &route);
+    add(*state, &route);
+    link_routes_mark(*state);
+    add(*state, &route);
+    link_routes_sweep(*state);
+    del(*state, &route);
+    assert_int_equal(link_routes_count(*state), 0);
+    assert_false(link_routes_is_stale(*state));
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -411,6 +447,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(several_next_hops_make_stale_and_are_not_entered),
         TEST(a_replacement_makes_stale),
         TEST(the_end_of_an_unknown_route_makes_stale),
+        TEST(the_protocol_may_change_with_the_route),
+        TEST(one_of_several_like_routes_that_goes_makes_stale),
     };
 
     unit_init(argv[0]);
