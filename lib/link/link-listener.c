@@ -307,9 +307,11 @@ link_listener_take_other(struct link_listener *listener,
             link_addrs_update(options->addrs, &msg->addr,
                               msg->type == LINK_MSG_DELADDR);
         }
-        if (options->routes && msg->type == LINK_MSG_DELADDR
-            && msg->addr.family == AF_INET) {
-            link_routes_addr_gone(options->routes);
+        if (options->routes && msg->type == LINK_MSG_DELADDR) {
+            link_routes_addr_gone(options->routes, &msg->addr,
+                                  !options->addrs
+                                  || !link_addrs_has_ipv4(options->addrs,
+                                                          msg->addr.ifindex));
         }
         link_table_addrs_changed(listener->table, LINK_NSID_LOCAL,
                                  msg->addr.ifindex);

@@ -50,6 +50,7 @@ static const struct nl_attr_policy route_policy[] = {
     [RTA_OIF] = { .type = MNL_TYPE_U32 },
     [RTA_GATEWAY] = { .type = MNL_TYPE_UNSPEC },
     [RTA_PRIORITY] = { .type = MNL_TYPE_U32 },
+    [RTA_PREFSRC] = { .type = MNL_TYPE_UNSPEC },
     [RTA_MULTIPATH] = { .type = MNL_TYPE_UNSPEC },
     [RTA_TABLE] = { .type = MNL_TYPE_U32 },
     [RTA_MARK] = { .type = MNL_TYPE_U32 },
@@ -354,6 +355,8 @@ link_parse_route(const struct nlmsghdr *nlh, struct link_route_view *view)
             || !link_attr_address(attrs[RTA_DST], view->family, &view->dst)
             || !link_attr_address(attrs[RTA_GATEWAY], view->family,
                                   &view->gateway)
+            || !link_attr_address(attrs[RTA_PREFSRC], view->family,
+                                  &view->source)
             ? EINVAL : 0);
 }
 

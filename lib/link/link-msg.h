@@ -113,8 +113,9 @@ struct link_route_view {
     int oif;                    /* Interface index, or 0 if there is none or
                                  * there are several. */
     const void *dst;            /* Or NULL for the default route... */
-    const void *gateway;        /* ...and NULL without one.  4 bytes for
-                                 * AF_INET, 16 for AF_INET6. */
+    const void *gateway;        /* ...and NULL without one... */
+    const void *source;         /* ...or without a preferred source.  4 bytes
+                                 * for AF_INET, 16 for AF_INET6. */
     bool several;               /* Has several next hops, or one that is an
                                  * object of its own. */
     bool cloned;                /* An entry of a cache. */

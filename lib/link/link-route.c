@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 
 #include "hash.h"
-#include "hmapx.h"
 #include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
 #include "ovs-thread.h"
 #include "packets.h"
 #include "util.h"
@@ -19,6 +19,7 @@
 struct route_key {
     struct in6_addr dst;
     struct in6_addr gateway;
+    struct in6_addr source;
     uint32_t table;
     uint32_t priority;
     int ifindex;
@@ -31,30 +32,30 @@ struct route_key {
 struct route {
     struct hmap_node node;      /* In 'routes', by 'key'. */
     struct hmap_node link_node; /* In 'by_link', by interface index. */
+    struct hmap_node source_node;       /* In 'by_source'. */
     struct route_key key;
     uint32_t mark;
-    bool other;                 /* IPv4, and did not come with an address. */
     bool repeated;              /* Was told more than once in this generation:
                                  * the kernel may have several that differ in
-                                 * what is not kept, like the preferred
-                                 * source. */
+                                 * what is not kept, like their metrics. */
     uint64_t generation;        /* At the last update. */
 };
 
-/* A link that went down. */
-struct route_link {
-    struct hmap_node node;      /* In 'down', by interface index. */
-    int ifindex;
+/* Something with which the kernel may have removed routes. */
+struct route_cause {
+    struct ovs_list node;       /* In 'causes'. */
+    int ifindex;                /* The link that went down, or lost its last
+                                 * IPv4 address, or 0. */
+    bool addr;                  /* An IPv4 address went, namely: */
+    struct in6_addr source;
 };
 
 struct link_routes {
     struct ovs_mutex mutex;
     struct hmap routes;         /* Of struct route. */
     struct hmap by_link;
-    struct hmap down;           /* Of struct route_link: since the last
-                                 * link_routes_settle(). */
-    size_t n_others;            /* IPv4 routes that did not come with an
-                                 * address. */
+    struct hmap by_source;
+    struct ovs_list causes;     /* Since the last link_routes_settle(). */
     bool stale;
     uint64_t generation;
     uint64_t seqno;
@@ -68,7 +69,8 @@ link_routes_create(void)
     ovs_mutex_init(&routes->mutex);
     hmap_init(&routes->routes);
     hmap_init(&routes->by_link);
-    hmap_init(&routes->down);
+    hmap_init(&routes->by_source);
+    ovs_list_init(&routes->causes);
     return routes;
 }
 
@@ -78,20 +80,19 @@ route_remove(struct link_routes *routes, struct route *route)
 {
     hmap_remove(&routes->routes, &route->node);
     hmap_remove(&routes->by_link, &route->link_node);
-    routes->n_others -= route->other;
+    hmap_remove(&routes->by_source, &route->source_node);
     routes->seqno++;
     free(route);
 }
 
 static void
-routes_clear_down(struct link_routes *routes)
+routes_clear_causes(struct link_routes *routes)
     OVS_REQUIRES(routes->mutex)
 {
-    struct route_link *link;
+    struct route_cause *cause;
 
-    HMAP_FOR_EACH_SAFE (link, node, &routes->down) {
-        hmap_remove(&routes->down, &link->node);
-        free(link);
+    LIST_FOR_EACH_POP (cause, node, &routes->causes) {
+        free(cause);
     }
 }
 
@@ -105,11 +106,11 @@ link_routes_destroy(struct link_routes *routes)
         HMAP_FOR_EACH_SAFE (route, node, &routes->routes) {
             route_remove(routes, route);
         }
-        routes_clear_down(routes);
+        routes_clear_causes(routes);
         ovs_mutex_unlock(&routes->mutex);
         hmap_destroy(&routes->routes);
         hmap_destroy(&routes->by_link);
-        hmap_destroy(&routes->down);
+        hmap_destroy(&routes->by_source);
         ovs_mutex_destroy(&routes->mutex);
         free(routes);
     }
@@ -141,6 +142,7 @@ route_key_from_view(struct route_key *key, const struct link_route_view *view)
                        (view->dst || view->family == AF_INET6 ? view->dst
                         : &any));
     route_take_address(&key->gateway, view->family, view->gateway);
+    route_take_address(&key->source, view->family, view->source);
     key->table = view->table;
     key->priority = view->priority;
     key->ifindex = view->oif;
@@ -155,6 +157,7 @@ route_key_equals(const struct route_key *a, const struct route_key *b)
 {
     return (ipv6_addr_equals(&a->dst, &b->dst)
             && ipv6_addr_equals(&a->gateway, &b->gateway)
+            && ipv6_addr_equals(&a->source, &b->source)
             && a->table == b->table && a->priority == b->priority
             && a->ifindex == b->ifindex && a->family == b->family
             && a->type == b->type && a->dst_len == b->dst_len
@@ -184,20 +187,54 @@ route_find(struct link_routes *routes, const struct route_key *key)
     return NULL;
 }
 
-/* True if link 'ifindex' has routes. */
+static uint32_t
+route_source_hash(const struct in6_addr *source)
+{
+    return hash_bytes(source, sizeof *source, 0);
+}
+
+/* True if link 'ifindex' has routes, or with 'ipv4' those of IPv4. */
 static bool
-route_link_has_any(const struct link_routes *routes, int ifindex)
+route_link_has_any(const struct link_routes *routes, int ifindex, bool ipv4)
     OVS_REQUIRES(routes->mutex)
 {
     const struct route *route;
 
     HMAP_FOR_EACH_WITH_HASH (route, link_node, hash_int(ifindex, 0),
                              &routes->by_link) {
-        if (route->key.ifindex == ifindex) {
+        if (route->key.ifindex == ifindex
+            && (!ipv4 || route->key.family == AF_INET)) {
             return true;
         }
     }
     return false;
+}
+
+/* True if routes prefer 'source'. */
+static bool
+route_source_has_any(const struct link_routes *routes,
+                     const struct in6_addr *source)
+    OVS_REQUIRES(routes->mutex)
+{
+    const struct route *route;
+
+    HMAP_FOR_EACH_WITH_HASH (route, source_node, route_source_hash(source),
+                             &routes->by_source) {
+        if (ipv6_addr_equals(&route->key.source, source)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if there are routes that may have gone with 'cause'. */
+static bool
+route_cause_has_any(const struct link_routes *routes,
+                    const struct route_cause *cause)
+    OVS_REQUIRES(routes->mutex)
+{
+    return (route_link_has_any(routes, cause->ifindex, cause->addr)
+            || (cause->addr && route_source_has_any(routes, &cause->source)));
 }
 
 static void
@@ -205,8 +242,6 @@ route_enter(struct link_routes *routes, const struct link_route_view *view,
             const struct route_key *key)
     OVS_REQUIRES(routes->mutex)
 {
-    bool other = (view->family == AF_INET
-                  && view->protocol != RTPROT_KERNEL);
     struct route *route = route_find(routes, key);
 
     if (!route) {
@@ -216,17 +251,16 @@ route_enter(struct link_routes *routes, const struct link_route_view *view,
         hmap_insert(&routes->routes, &route->node, route_key_hash(key));
         hmap_insert(&routes->by_link, &route->link_node,
                     hash_int(key->ifindex, 0));
+        hmap_insert(&routes->by_source, &route->source_node,
+                    route_source_hash(&key->source));
         routes->seqno++;
     } else {
         route->repeated = route->generation == routes->generation;
-        other |= route->repeated && route->other;
         if (route->mark != view->mark) {
             route->mark = view->mark;
             routes->seqno++;
         }
     }
-    routes->n_others += other - route->other;
-    route->other = other;
     route->generation = routes->generation;
 }
 
@@ -266,41 +300,55 @@ link_routes_update(struct link_routes *routes,
     ovs_mutex_unlock(&routes->mutex);
 }
 
-void
-link_routes_link_down(struct link_routes *routes, int ifindex)
+/* Enters 'cause' if there are routes that may go with it. */
+static void
+link_routes_add_cause(struct link_routes *routes,
+                      const struct route_cause *cause)
 {
     ovs_mutex_lock(&routes->mutex);
-    if (route_link_has_any(routes, ifindex)) {
-        struct route_link *link = xmalloc(sizeof *link);
+    if (route_cause_has_any(routes, cause)) {
+        struct route_cause *copy = xmemdup(cause, sizeof *cause);
 
-        link->ifindex = ifindex;
-        hmap_insert(&routes->down, &link->node, hash_int(ifindex, 0));
+        ovs_list_push_back(&routes->causes, &copy->node);
     }
     ovs_mutex_unlock(&routes->mutex);
 }
 
 void
-link_routes_addr_gone(struct link_routes *routes)
+link_routes_link_down(struct link_routes *routes, int ifindex)
 {
-    ovs_mutex_lock(&routes->mutex);
-    if (routes->n_others) {
-        routes->stale = true;
+    const struct route_cause cause = { .ifindex = ifindex };
+
+    link_routes_add_cause(routes, &cause);
+}
+
+void
+link_routes_addr_gone(struct link_routes *routes,
+                      const struct link_addr_view *addr, bool last)
+{
+    struct route_cause cause = {
+        .ifindex = last ? addr->ifindex : 0,
+        .addr = true,
+    };
+
+    if (addr->family == AF_INET && addr->address) {
+        route_take_address(&cause.source, AF_INET, addr->address);
+        link_routes_add_cause(routes, &cause);
     }
-    ovs_mutex_unlock(&routes->mutex);
 }
 
 void
 link_routes_settle(struct link_routes *routes)
 {
-    struct route_link *link;
+    const struct route_cause *cause;
 
     ovs_mutex_lock(&routes->mutex);
-    HMAP_FOR_EACH (link, node, &routes->down) {
-        if (route_link_has_any(routes, link->ifindex)) {
+    LIST_FOR_EACH (cause, node, &routes->causes) {
+        if (route_cause_has_any(routes, cause)) {
             routes->stale = true;
         }
     }
-    routes_clear_down(routes);
+    routes_clear_causes(routes);
     ovs_mutex_unlock(&routes->mutex);
 }
 
@@ -334,7 +382,7 @@ link_routes_sweep(struct link_routes *routes)
             route_remove(routes, route);
         }
     }
-    routes_clear_down(routes);
+    routes_clear_causes(routes);
     routes->stale = false;
     ovs_mutex_unlock(&routes->mutex);
 }

@@ -52,12 +52,15 @@ void link_routes_destroy(struct link_routes *);
 void link_routes_update(struct link_routes *,
                         const struct link_route_view *view, bool gone);
 
-/* Says that link 'ifindex' went down or away, or that an IPv4 address went. */
+/* Says that link 'ifindex' went down or away, or that an address went, which
+ * may have been the 'last' IPv4 address of its link. */
 void link_routes_link_down(struct link_routes *, int ifindex);
-void link_routes_addr_gone(struct link_routes *);
+void link_routes_addr_gone(struct link_routes *, const struct link_addr_view *,
+                           bool last);
 
 /* Says that all events up to now were told.  If routes are left of a link that
- * went down, the table is stale from here on. */
+ * went down, IPv4 routes of one that lost its last IPv4 address, or such that
+ * prefer one that went as their source, the table is stale from here on. */
 void link_routes_settle(struct link_routes *);
 
 bool link_routes_is_stale(const struct link_routes *);

@@ -92,6 +92,7 @@ an_ipv4_route_is_told_in_full(void **state OVS_UNUSED)
     mnl_attr_put(nlh, RTA_DST, sizeof ip4, ip4);
     mnl_attr_put_u32(nlh, RTA_OIF, 7);
     mnl_attr_put(nlh, RTA_GATEWAY, sizeof gw4, gw4);
+    mnl_attr_put(nlh, RTA_PREFSRC, sizeof ip4, ip4);
     mnl_attr_put_u32(nlh, RTA_PRIORITY, 100);
     mnl_attr_put_u32(nlh, RTA_MARK, 0xabc);
     assert_int_equal(parse(&msg), 0);
@@ -108,6 +109,7 @@ an_ipv4_route_is_told_in_full(void **state OVS_UNUSED)
     assert_int_equal(msg.route.oif, 7);
     assert_memory_equal(msg.route.dst, ip4, sizeof ip4);
     assert_memory_equal(msg.route.gateway, gw4, sizeof gw4);
+    assert_memory_equal(msg.route.source, ip4, sizeof ip4);
     assert_false(msg.route.several);
     assert_false(msg.route.cloned);
     assert_false(msg.route.replace);
@@ -146,6 +148,7 @@ a_default_route_has_no_destination(void **state OVS_UNUSED)
         struct link_route_view view = parse_route();
         assert_null(view.dst);
         assert_null(view.gateway);
+        assert_null(view.source);
         assert_int_equal(view.dst_len, 0);
         assert_int_equal(view.oif, 7);
     }
@@ -225,7 +228,7 @@ lengths_of_prefixes_have_a_limit(void **state OVS_UNUSED)
 static void
 addresses_have_the_length_of_their_family(void **state OVS_UNUSED)
 {
-    static const uint16_t types[] = { RTA_DST, RTA_GATEWAY };
+    static const uint16_t types[] = { RTA_DST, RTA_GATEWAY, RTA_PREFSRC };
     static const size_t lengths[] = { 0, 3, 4, 5, 8, 15, 16, 17 };
 
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {

@@ -191,6 +191,7 @@ what_the_kernel_tells_apart_is_told_apart(void **state)
     DIFFERENT(route.view.type = RTN_LOCAL);
     DIFFERENT(route.gateway.s6_addr[3] = 2);
     DIFFERENT(route.view.gateway = NULL);
+    DIFFERENT(route.view.source = "\n\0\0\1");
     DIFFERENT(route.dst.s6_addr[1] = 2);
     assert_false(link_routes_is_stale(*state));
 }
@@ -316,26 +317,75 @@ a_sweep_forgets_links_that_went_down_before(void **state)
     link_routes_destroy(NULL);
 }
 
+/* Says that address 'string' of link 'ifindex' went, which was the 'last' IPv4
+ * one or not, and that all was told. */
+static void
+lose_address(struct link_routes *routes, int ifindex, const char *string,
+             bool last)
+{
+    struct in6_addr ip;
+    struct link_addr_view view = {
+        .family = strchr(string, ':') ? AF_INET6 : AF_INET,
+        .ifindex = ifindex, .address = &ip,
+    };
+
+    assert_int_equal(inet_pton(view.family, string, &ip), 1);
+    view.address_len = view.family == AF_INET ? 4 : 16;
+    link_routes_addr_gone(routes, &view, last);
+    link_routes_settle(routes);
+}
+
+/* The kernel removes the IPv4 routes of a link with its last address. */
+static void
+the_last_address_that_goes_makes_stale_if_its_link_has_routes(void **state)
+{
+    add_simple(*state, "10.1.0.0/16", LINK, RTPROT_KERNEL);
+    add_simple(*state, "fd00::/64", OTHER, RTPROT_STATIC);
+    lose_address(*state, LINK, "fd00::1", true);
+    lose_address(*state, OTHER, "10.1.0.1", true);
+    lose_address(*state, LINK, "10.1.0.1", false);
+    assert_false(link_routes_is_stale(*state));
+    lose_address(*state, LINK, "10.1.0.1", true);
+    assert_stale(*state);
+}
+
 /* The kernel removes the routes that prefer an address as their source. */
 static void
-an_address_that_goes_makes_stale_if_other_routes_are_left(void **state)
+an_address_that_goes_makes_stale_if_routes_prefer_it(void **state)
 {
+    struct in6_addr source;
     struct route route;
 
-    add_simple(*state, "10.1.0.0/16", LINK, RTPROT_KERNEL);
-    add_simple(*state, "fd00::/64", LINK, RTPROT_STATIC);
-    link_routes_addr_gone(*state);
-    assert_false(link_routes_is_stale(*state));
-
-    route_init(&route, "10.2.0.0/16", "10.1.0.1");
+    assert_int_equal(inet_pton(AF_INET, "10.0.0.1", &source), 1);
+    route_init(&route, "10.1.0.0/16", NULL);
+    route.view.source = &source;
     add(*state, &route);
-    link_routes_addr_gone(*state);
+    lose_address(*state, OTHER, "10.0.0.2", false);
+    assert_false(link_routes_is_stale(*state));
+    lose_address(*state, OTHER, "10.0.0.1", false);
     assert_stale(*state);
+}
 
+static void
+an_address_whose_routes_were_all_told_makes_nothing_stale(void **state)
+{
+    struct in6_addr source = IN6ADDR_ANY_INIT;
+    struct link_addr_view view = {
+        .family = AF_INET, .ifindex = LINK, .address = &source,
+        .address_len = 4,
+    };
+    struct route route;
+
+    route_init(&route, "10.1.0.0/16", NULL);
+    route.view.source = &source;
     add(*state, &route);
+    link_routes_addr_gone(*state, &view, true);
     del(*state, &route);
-    link_routes_addr_gone(*state);
+    link_routes_settle(*state);
     assert_false(link_routes_is_stale(*state));
+
+    view.address = NULL;
+    link_routes_addr_gone(*state, &view, true);
 }
 
 static void
@@ -393,18 +443,6 @@ the_end_of_an_unknown_route_makes_stale(void **state)
     assert_stale(*state);
 }
 
-static void
-the_protocol_may_change_with_the_route(void **state)
-{
-    add_simple(*state, "10.1.0.0/16", LINK, RTPROT_KERNEL);
-    add_simple(*state, "10.1.0.0/16", LINK, RTPROT_STATIC);
-    assert_int_equal(link_routes_count(*state), 1);
-    link_routes_addr_gone(*state);
-    assert_stale(*state);
-    link_routes_addr_gone(*state);
-    assert_false(link_routes_is_stale(*state));
-}
-
 /* The kernel may have several that differ in what the table does not keep. */
 static void
 one_of_several_like_routes_that_goes_makes_stale(void **state)
@@ -443,11 +481,12 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_link_whose_routes_were_all_told_makes_nothing_stale),
         TEST(a_link_without_routes_makes_nothing_stale),
         TEST(a_sweep_forgets_links_that_went_down_before),
-        TEST(an_address_that_goes_makes_stale_if_other_routes_are_left),
+        TEST(the_last_address_that_goes_makes_stale_if_its_link_has_routes),
+        TEST(an_address_that_goes_makes_stale_if_routes_prefer_it),
+        TEST(an_address_whose_routes_were_all_told_makes_nothing_stale),
         TEST(several_next_hops_make_stale_and_are_not_entered),
         TEST(a_replacement_makes_stale),
         TEST(the_end_of_an_unknown_route_makes_stale),
-        TEST(the_protocol_may_change_with_the_route),
         TEST(one_of_several_like_routes_that_goes_makes_stale),
     };
 
