@@ -14,6 +14,8 @@ unit_tests = \
 	tests/unit/test-link-fault \
 	tests/unit/test-link-filter \
 	tests/unit/test-link-listener \
+	tests/unit/test-link-local \
+	tests/unit/test-link-local-random \
 	tests/unit/test-link-msg \
 	tests/unit/test-link-msg-route \
 	tests/unit/test-link-qdisc \
@@ -51,6 +53,9 @@ unit_common = \
 unit_link = \
 	tests/unit/unit-link.c \
 	tests/unit/unit-link.h
+unit_route = \
+	tests/unit/unit-route.c \
+	tests/unit/unit-route.h
 unit_handlers = \
 	tests/unit/unit-handlers.c \
 	tests/unit/unit-handlers.h
@@ -95,6 +100,11 @@ tests_unit_test_link_filter_SOURCES = \
 	tests/unit/test-link-filter.c $(unit_common)
 tests_unit_test_link_listener_SOURCES = \
 	tests/unit/test-link-listener.c $(unit_link) $(unit_common)
+tests_unit_test_link_local_SOURCES = \
+	tests/unit/test-link-local.c $(unit_route) $(unit_link) $(unit_common)
+tests_unit_test_link_local_random_SOURCES = \
+	tests/unit/test-link-local-random.c \
+	$(unit_route) $(unit_link) $(unit_common)
 tests_unit_test_link_msg_SOURCES = tests/unit/test-link-msg.c $(unit_common)
 tests_unit_test_link_msg_route_SOURCES = \
 	tests/unit/test-link-msg-route.c $(unit_common)
@@ -173,6 +183,7 @@ unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
 	tests/unit/unit-handlers.$(OBJEXT) \
 	tests/unit/unit-link.$(OBJEXT) \
+	tests/unit/unit-route.$(OBJEXT) \
 	tests/unit/unit-upcall.$(OBJEXT) \
 	tests/unit/unit-vport.$(OBJEXT)
 $(unit_test_objects): $(EXTRA_OVS_DEPS)
