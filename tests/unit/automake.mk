@@ -30,6 +30,7 @@ unit_tests = \
 	tests/unit/test-proc-net-dev \
 	tests/unit/test-unixctl-override \
 	tests/unit/test-latency-hist \
+	tests/unit/test-mpsc-queue \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-engine \
 	tests/unit/test-upcall-fair \
@@ -134,6 +135,8 @@ tests_unit_test_unixctl_override_SOURCES = \
 	tests/unit/test-unixctl-override.c $(unit_common)
 tests_unit_test_latency_hist_SOURCES = \
 	tests/unit/test-latency-hist.c $(unit_common)
+tests_unit_test_mpsc_queue_SOURCES = \
+	tests/unit/test-mpsc-queue.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_engine_SOURCES = \

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_MPSC_QUEUE_H
+#define KDP_MPSC_QUEUE_H 1
+
+/* Queue from many producers to one consumer that may sleep
+ * =========================================================
+ *
+ * Carries requests from the threads that make them to the thread that serves
+ * them.  It is
+ *
+ *   - unbounded and intrusive: a node is part of the caller's object, so that
+ *     nothing is allocated and a push cannot fail;
+ *
+ *   - first in, first out over all producers: nodes come out in the order in
+ *     which the pushes exchanged the tail, so also in the order of each
+ *     producer;
+ *
+ *   - spared by the consumer: it changes what producers change only when it
+ *     has come to the end of the chain, or to take all nodes at once;
+ *
+ *   - slept upon: the consumer can wait, and a producer pays a system call
+ *     only if it is the one whose node ends the consumer's sleep.
+ *
+ * How it works
+ * ------------
+ *
+ * A chain of nodes hangs from a dummy, 'front'.  'tail' points to the last
+ * node, or to the dummy if there is none:
+ *
+ *     front -> A -> B -> C <- tail
+ *
+ * A push has two steps: (1) exchange 'tail' for the new node; (2) write the
+ * new node into the 'next' of the one that was last.  Between them the push is
+ * half-finished: the node has its place, but cannot be reached yet.
+ *
+ * The consumer goes along the chain, and looks at nothing but the nodes as
+ * long as they are linked.  At the end it cuts the chain off: it exchanges
+ * 'tail' for a dummy whose 'next' is NULL.  The exchange returns the node that
+ * is last now; those that came meanwhile are taken without looking further.
+ * To splice is to do this at once.
+ *
+ * Nobody but the consumer touches a node before the one it has come to, nor
+ * the last one of a chain that was cut off.  So a node may be freed or pushed
+ * again as soon as it was taken out.
+ *
+ * There are two dummies.  To sleep, the consumer replaces the dummy 'awake' by
+ * the dummy 'asleep' as tail, with a compare-and-exchange that fails if
+ * anything was pushed.  The producer whose exchange returns 'asleep' knows
+ * that it has to wake the consumer; all others see another node there and have
+ * nothing to do with sleep.  Falling asleep and each push change the same
+ * variable, so one of them comes first and no wake-up gets lost between them;
+ * no further barrier and no further variable are needed on the way of a push.
+ *
+ * The exchange of the tail goes back to D. Vyukov's intrusive MPSC queue and
+ * to liburcu's wfcqueue, which also takes chains whole ("splice").
+ *
+ * Life cycle
+ * ----------
+ *
+ * kdp_mpsc_queue_init(); pushes; kdp_mpsc_queue_destroy() when no call on the
+ * queue is under way or will follow.  That a node came out does not mean that
+ * its push has returned: it may still have to wake the consumer.  Nodes that
+ * are left in the queue stay the caller's.
+ *
+ * Synchronization table
+ * ---------------------
+ *
+ * "-" means that the two may run at the same time, "X" that the caller has to
+ * prevent it: usually by calling the operations of the consumer from one
+ * thread only, otherwise by a lock.
+ *
+ *                          push  kick  poll  pop  splice  wait  init, destroy
+ *     push                  -     -     -     -     -      -         X
+ *     kick                  -     -     -     -     -      -         X
+ *     poll, is_empty        -     -     X     X     X      X         X
+ *     pop                   -     -     X     X     X      X         X
+ *     splice                -     -     X     X     X      X         X
+ *     wait                  -     -     X     X     X      X         X
+ *
+ * A batch that was spliced belongs to the thread that polls it, which may be
+ * another one than the queue's consumer if the caller hands it over properly.
+ *
+ * Linearization points
+ * --------------------
+ *
+ *     push                      exchange of 'tail'
+ *     poll, pop: a node         the consumer's step to what is behind it
+ *     poll, pop: empty          reading from 'tail' that it is the dummy
+ *     poll: busy                none: it tells that a push is half-finished
+ *     splice                    exchange of 'tail'
+ *     falling asleep            compare-and-exchange of 'tail' that succeeds
+ *
+ * Progress
+ * --------
+ *
+ *     push, kick       wait-free (where the CPU has an atomic exchange)
+ *     poll, splice     wait-free
+ *     pop              blocks while the node that is next is half-finished:
+ *                      two instructions, or as long as a producer is preempted
+ *                      between them.  It then yields the CPU.
+ *     wait             blocks; that is what it is for
+ *
+ * A producer that is preempted half-way hides the nodes behind its own until
+ * it runs again.  A thread must not be cancelled inside a push.
+ *
+ * Barrier pairs
+ * -------------
+ *
+ *     [A] release in step 2 of a push    - acquire of 'next' by the consumer:
+ *         what the producer wrote into its object is seen by the consumer.
+ *     [B] release in exchanges of 'tail' - acquire in step 1 of a push: the
+ *         NULL in a node's 'next' precedes the link that replaces it.
+ *     [C] release of 'wakeups'           - acquire of 'wakeups' in wait: what
+ *         was done before a kick is seen by who was woken by it. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "openvswitch/compiler.h"
+#include "ovs-atomic.h"
+#include "util.h"
+
+struct kdp_mpsc_node {
+    ATOMIC(struct kdp_mpsc_node *) next;
+};
+
+/* A chain of nodes that was cut off the queue.  All zeros is an empty one. */
+struct kdp_mpsc_batch {
+    struct kdp_mpsc_node *first;    /* NULL if empty. */
+    struct kdp_mpsc_node *last;     /* Valid if not empty. */
+};
+
+/* What a look for a node finds. */
+enum kdp_mpsc_result {
+    KDP_MPSC_EMPTY,             /* No push has begun. */
+    KDP_MPSC_NODE,              /* A node. */
+    KDP_MPSC_BUSY,              /* Next is a push that is half-finished. */
+};
+
+struct kdp_mpsc_queue {
+    /* Written by producers.  The dummies are here because the 'next' of the
+     * one in use is what a push to an empty queue writes after the tail, and
+     * what the consumer of an empty queue looks at before it. */
+    OVS_ALIGNED_VAR(CACHE_LINE_SIZE) ATOMIC(struct kdp_mpsc_node *) tail;
+    struct kdp_mpsc_node awake;
+    struct kdp_mpsc_node asleep;
+    atomic_uint32_t wakeups;    /* Futex: number of wake-ups so far. */
+
+    /* The consumer's own. */
+    OVS_ALIGNED_VAR(CACHE_LINE_SIZE) struct kdp_mpsc_batch batch;
+                                /* Nodes, if any, to take out first.  Without
+                                 * 'last' it was not cut off: the queue hangs
+                                 * from 'first'. */
+    struct kdp_mpsc_node *front;    /* Dummy that it hangs from otherwise. */
+    uint32_t seen;              /* Value of 'wakeups' that was responded to. */
+};
+
+void kdp_mpsc_queue_init(struct kdp_mpsc_queue *);
+
+/* The nodes that are left, if any, stay the caller's.  NULL does nothing. */
+void kdp_mpsc_queue_destroy(struct kdp_mpsc_queue *);
+
+/* Any thread. */
+static inline void kdp_mpsc_queue_push(struct kdp_mpsc_queue *,
+                                       struct kdp_mpsc_node *);
+void kdp_mpsc_queue_kick(struct kdp_mpsc_queue *);
+
+/* The consumer. */
+static inline enum kdp_mpsc_result kdp_mpsc_queue_poll(
+    struct kdp_mpsc_queue *, struct kdp_mpsc_node **);
+static inline struct kdp_mpsc_node *kdp_mpsc_queue_pop(
+    struct kdp_mpsc_queue *);
+static inline enum kdp_mpsc_result kdp_mpsc_queue_splice(
+    struct kdp_mpsc_queue *, struct kdp_mpsc_batch *);
+static inline bool kdp_mpsc_queue_is_empty(const struct kdp_mpsc_queue *);
+bool kdp_mpsc_queue_wait(struct kdp_mpsc_queue *, long long int deadline);
+
+/* Who has the batch. */
+static inline enum kdp_mpsc_result kdp_mpsc_batch_poll(
+    struct kdp_mpsc_batch *, struct kdp_mpsc_node **);
+static inline struct kdp_mpsc_node *kdp_mpsc_batch_pop(
+    struct kdp_mpsc_batch *);
+
+void kdp_mpsc_queue_wake__(struct kdp_mpsc_queue *);
+void kdp_mpsc_backoff__(unsigned int attempt);
+
+/* The two steps of a push, which tests run apart. */
+
+static inline struct kdp_mpsc_node *
+kdp_mpsc_queue_push_begin__(struct kdp_mpsc_queue *queue,
+                            struct kdp_mpsc_node *node)
+{
+    atomic_store_relaxed(&node->next, NULL);
+
+    /* Release: the NULL, for who gets 'node' from 'tail' [B].  Acquire: the
+     * NULL in what is returned here [B]. */
+    return atomic_exchange_explicit(&queue->tail, node, memory_order_acq_rel);
+}
+
+static inline void
+kdp_mpsc_queue_push_end__(struct kdp_mpsc_queue *queue,
+                          struct kdp_mpsc_node *prev,
+                          struct kdp_mpsc_node *node)
+{
+    /* Release: the caller's object [A].  From here on 'node' and, unless it is
+     * a dummy, 'prev' may be gone. */
+    atomic_store_explicit(&prev->next, node, memory_order_release);
+    if (OVS_UNLIKELY(prev == &queue->asleep)) {
+        kdp_mpsc_queue_wake__(queue);
+    }
+}
+
+/* Puts 'node' into 'queue', which has it until the consumer takes it out. */
+static inline void
+kdp_mpsc_queue_push(struct kdp_mpsc_queue *queue, struct kdp_mpsc_node *node)
+{
+    kdp_mpsc_queue_push_end__(queue, kdp_mpsc_queue_push_begin__(queue, node),
+                              node);
+}
+
+/* Takes the first node of 'batch', stores it in '*node' and returns
+ * KDP_MPSC_NODE.  Returns KDP_MPSC_EMPTY if the batch has no more nodes.
+ * Returns KDP_MPSC_BUSY if it has, but what comes after the first is not
+ * linked to it yet; then nothing is taken. */
+static inline enum kdp_mpsc_result
+kdp_mpsc_batch_poll(struct kdp_mpsc_batch *batch, struct kdp_mpsc_node **node)
+{
+    struct kdp_mpsc_node *first = batch->first;
+    struct kdp_mpsc_node *next;
+
+    if (!first) {
+        return KDP_MPSC_EMPTY;
+    }
+    if (first == batch->last) {
+        batch->first = NULL;
+        *node = first;
+        return KDP_MPSC_NODE;
+    }
+
+    /* Acquire: the object that 'next' is part of [A]. */
+    atomic_read_explicit(&first->next, &next, memory_order_acquire);
+    if (OVS_UNLIKELY(!next)) {
+        return KDP_MPSC_BUSY;
+    }
+
+    /* It comes from another CPU's cache while the caller works on 'first'. */
+    OVS_PREFETCH(next);
+    batch->first = next;
+    *node = first;
+    return KDP_MPSC_NODE;
+}
+
+/* If the consumer has no node yet, makes it have the first one, from which the
+ * chain hangs then.  Returns KDP_MPSC_NODE if it has one, otherwise
+ * KDP_MPSC_EMPTY, or KDP_MPSC_BUSY if the first push is half-finished. */
+static inline enum kdp_mpsc_result
+kdp_mpsc_queue_start__(struct kdp_mpsc_queue *queue)
+{
+    struct kdp_mpsc_node *first, *tail;
+
+    if (queue->batch.first) {
+        return KDP_MPSC_NODE;
+    }
+
+    /* Acquire: the object that 'first' is part of [A]. */
+    atomic_read_explicit(&queue->front->next, &first, memory_order_acquire);
+    if (!first) {
+        /* Nothing is read through 'tail', so there is nothing to order. */
+        atomic_read_relaxed(&queue->tail, &tail);
+        return tail == queue->front ? KDP_MPSC_EMPTY : KDP_MPSC_BUSY;
+    }
+    queue->batch.first = first;
+    queue->batch.last = NULL;
+    return KDP_MPSC_NODE;
+}
+
+/* Cuts the chain that hangs from the consumer's first node off the queue,
+ * which is empty then. */
+static inline void
+kdp_mpsc_queue_cut__(struct kdp_mpsc_queue *queue)
+{
+    /* The link of 'front', even if that is the same dummy, was the last thing
+     * to be written to it: nobody can be about to. */
+    atomic_store_relaxed(&queue->awake.next, NULL);
+
+    /* Release: the NULL [B].  What the last node is part of is reached through
+     * links, which have their own acquire. */
+    queue->batch.last = atomic_exchange_explicit(&queue->tail, &queue->awake,
+                                                 memory_order_release);
+    queue->front = &queue->awake;
+}
+
+/* Takes the next node out of 'queue', stores it in '*node' and returns
+ * KDP_MPSC_NODE.  Returns KDP_MPSC_EMPTY if there is none, or KDP_MPSC_BUSY if
+ * its push, or the one behind it, is half-finished. */
+static inline enum kdp_mpsc_result
+kdp_mpsc_queue_poll(struct kdp_mpsc_queue *queue, struct kdp_mpsc_node **node)
+{
+    enum kdp_mpsc_result result = kdp_mpsc_queue_start__(queue);
+
+    if (result != KDP_MPSC_NODE) {
+        return result;
+    }
+    if (!queue->batch.last) {
+        struct kdp_mpsc_node *first = queue->batch.first;
+        struct kdp_mpsc_node *next;
+
+        /* Acquire: the object that 'next' is part of [A]. */
+        atomic_read_explicit(&first->next, &next, memory_order_acquire);
+        if (next) {
+            /* It comes from another CPU's cache while the caller works on
+             * 'first'. */
+            OVS_PREFETCH(next);
+            queue->batch.first = next;
+            *node = first;
+            return KDP_MPSC_NODE;
+        }
+        kdp_mpsc_queue_cut__(queue);
+    }
+    return kdp_mpsc_batch_poll(&queue->batch, node);
+}
+
+/* Likewise, but waits for half-finished pushes.  Returns NULL if 'queue' is
+ * empty. */
+static inline struct kdp_mpsc_node *
+kdp_mpsc_queue_pop(struct kdp_mpsc_queue *queue)
+{
+    struct kdp_mpsc_node *node = NULL;
+
+    for (unsigned int i = 0;
+         kdp_mpsc_queue_poll(queue, &node) == KDP_MPSC_BUSY; i++) {
+        kdp_mpsc_backoff__(i);
+    }
+    return node;
+}
+
+static inline struct kdp_mpsc_node *
+kdp_mpsc_batch_pop(struct kdp_mpsc_batch *batch)
+{
+    struct kdp_mpsc_node *node = NULL;
+
+    for (unsigned int i = 0;
+         kdp_mpsc_batch_poll(batch, &node) == KDP_MPSC_BUSY; i++) {
+        kdp_mpsc_backoff__(i);
+    }
+    return node;
+}
+
+/* Takes all nodes out of 'queue' and stores them in '*batch', in constant time
+ * however many they are.  Returns KDP_MPSC_NODE if there are any, otherwise
+ * KDP_MPSC_EMPTY or KDP_MPSC_BUSY as kdp_mpsc_queue_poll() does. */
+static inline enum kdp_mpsc_result
+kdp_mpsc_queue_splice(struct kdp_mpsc_queue *queue,
+                      struct kdp_mpsc_batch *batch)
+{
+    enum kdp_mpsc_result result = kdp_mpsc_queue_start__(queue);
+
+    *batch = (struct kdp_mpsc_batch) { .first = NULL };
+    if (result != KDP_MPSC_NODE) {
+        return result;
+    }
+    if (queue->batch.last) {
+        /* The rest of a chain that was cut off before. */
+        *batch = queue->batch;
+        queue->batch.first = NULL;
+        if (kdp_mpsc_queue_start__(queue) != KDP_MPSC_NODE) {
+            return KDP_MPSC_NODE;
+        }
+
+        /* No push got this node from 'tail', so its 'next' is ours. */
+        atomic_store_relaxed(&batch->last->next, queue->batch.first);
+    } else {
+        batch->first = queue->batch.first;
+    }
+    kdp_mpsc_queue_cut__(queue);
+    batch->last = queue->batch.last;
+    queue->batch.first = NULL;
+    return KDP_MPSC_NODE;
+}
+
+/* Returns true if nothing is in 'queue', not even half-way. */
+static inline bool
+kdp_mpsc_queue_is_empty(const struct kdp_mpsc_queue *queue_)
+{
+    struct kdp_mpsc_queue *queue = CONST_CAST(struct kdp_mpsc_queue *, queue_);
+    struct kdp_mpsc_node *tail;
+
+    atomic_read_relaxed(&queue->tail, &tail);
+    return !queue->batch.first && tail == queue->front;
+}
+
+#endif /* lib/offload/kdp-mpsc-queue.h */
