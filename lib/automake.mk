@@ -53,6 +53,8 @@ lib_libkdp_a_SOURCES = \
 	lib/nl/ovs-genl.h \
 	lib/nl/ovs-stats.c \
 	lib/nl/ovs-stats.h \
+	lib/offload/kdp-id-fpool.c \
+	lib/offload/kdp-id-fpool.h \
 	lib/offload/kdp-mpsc-queue.c \
 	lib/offload/kdp-mpsc-queue.h \
 	lib/route-table-kdp.c \

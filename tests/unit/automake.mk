@@ -29,6 +29,7 @@ unit_tests = \
 	tests/unit/test-ovs-stats \
 	tests/unit/test-proc-net-dev \
 	tests/unit/test-unixctl-override \
+	tests/unit/test-id-fpool \
 	tests/unit/test-latency-hist \
 	tests/unit/test-mpsc-queue \
 	tests/unit/test-upcall-channel \
@@ -133,6 +134,8 @@ tests_unit_test_proc_net_dev_SOURCES = \
 	tests/unit/test-proc-net-dev.c $(unit_common)
 tests_unit_test_unixctl_override_SOURCES = \
 	tests/unit/test-unixctl-override.c $(unit_common)
+tests_unit_test_id_fpool_SOURCES = \
+	tests/unit/test-id-fpool.c $(unit_common)
 tests_unit_test_latency_hist_SOURCES = \
 	tests/unit/test-latency-hist.c $(unit_common)
 tests_unit_test_mpsc_queue_SOURCES = \
