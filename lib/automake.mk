@@ -61,8 +61,12 @@ lib_libkdp_a_SOURCES = \
 	lib/route-table-kdp.h \
 	lib/stats/latency-hist.c \
 	lib/stats/latency-hist.h \
+	lib/stats/moving-average.c \
+	lib/stats/moving-average.h \
 	lib/stats/proc-net-dev.c \
 	lib/stats/proc-net-dev.h \
+	lib/stats/thread-counters.c \
+	lib/stats/thread-counters.h \
 	lib/unixctl-override.c \
 	lib/unixctl-override.h \
 	lib/upcall/upcall-channel.c \

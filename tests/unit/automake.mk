@@ -31,7 +31,9 @@ unit_tests = \
 	tests/unit/test-unixctl-override \
 	tests/unit/test-id-fpool \
 	tests/unit/test-latency-hist \
+	tests/unit/test-moving-average \
 	tests/unit/test-mpsc-queue \
+	tests/unit/test-thread-counters \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-engine \
 	tests/unit/test-upcall-fair \
@@ -138,8 +140,12 @@ tests_unit_test_id_fpool_SOURCES = \
 	tests/unit/test-id-fpool.c $(unit_common)
 tests_unit_test_latency_hist_SOURCES = \
 	tests/unit/test-latency-hist.c $(unit_common)
+tests_unit_test_moving_average_SOURCES = \
+	tests/unit/test-moving-average.c $(unit_common)
 tests_unit_test_mpsc_queue_SOURCES = \
 	tests/unit/test-mpsc-queue.c $(unit_common)
+tests_unit_test_thread_counters_SOURCES = \
+	tests/unit/test-thread-counters.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_engine_SOURCES = \

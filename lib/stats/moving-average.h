@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_MOVING_AVERAGE_H
+#define KDP_MOVING_AVERAGE_H 1
+
+/* Moving averages
+ * ===============
+ *
+ * Mean and standard deviation of samples that come one after another, such as
+ * latencies, without keeping them.  There are two kinds:
+ *
+ *   - cumulative: all samples since the start count alike;
+ *
+ *   - exponential: each sample counts by a fixed factor less than the one that
+ *     follows it, so that the average tells about the recent ones.
+ *
+ * The textbook way, sums of the samples and of their squares, subtracts two
+ * large and nearly equal numbers when the deviation is small beside the mean,
+ * and then returns noise, or the root of a negative number.  Here the mean and
+ * the squares of the distances from it are carried on: B. P. Welford, "Note on
+ * a method for calculating corrected sums of squares and products" (1962), and
+ * for the exponential kind T. Finch, "Incremental calculation of weighted mean
+ * and variance" (2009).
+ *
+ * Averages of several threads are merged from their summaries, weighted by the
+ * number of samples; the deviation takes into account how far the means are
+ * apart (T. F. Chan, G. H. Golub and R. J. LeVeque, 1979).  For the cumulative
+ * kind that is exactly what one average of all samples would say.
+ *
+ * How readers see whole samples
+ * -----------------------------
+ *
+ * There are two copies of the state.  The writer changes the one that is not
+ * current and then makes it current by increasing 'seq'.  A reader starts
+ * again if 'seq' has changed meanwhile, so only when the writer has got on; a
+ * writer that is preempted holds nobody up.
+ *
+ *     [A] release of 'seq'      - acquire of 'seq' by a reader: the copy that
+ *         'seq' makes current is complete.
+ *     [B] release in the copies - acquire in the copies by a reader: one who
+ *         sees anything of a later sample sees that 'seq' has changed.
+ *
+ * Thread safety
+ * -------------
+ *
+ *     moving_average_record, _reset      one writer at a time
+ *     moving_average_read                any thread, any time; wait-free
+ *                                        unless samples keep coming, else
+ *     lock-free average_summary_*                  the caller's own data */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ovs-atomic.h"
+
+struct moving_average_copy {
+    atomic_uint64_t n;          /* Number of samples. */
+    atomic_uint64_t mean;       /* Bits of a double. */
+    atomic_uint64_t spread;     /* Likewise.  Cumulative: sum of the squares of
+                                 * distances from the mean; exponential:
+                                 * variance. */
+};
+
+struct moving_average {
+    atomic_uint64_t seq;        /* Lowest bit: which copy is current. */
+    struct moving_average_copy copies[2];
+    double weight;              /* Of a new sample; 0 if cumulative. */
+};
+
+/* A moving average at one time, or several merged. */
+struct average_summary {
+    uint64_t n;                 /* Number of samples. */
+    double mean;                /* 0 if there are none. */
+    double variance;            /* Of the population.  Not negative. */
+};
+
+void moving_average_init_cumulative(struct moving_average *);
+void moving_average_init_exponential(struct moving_average *, double weight);
+void moving_average_record(struct moving_average *, double sample);
+void moving_average_reset(struct moving_average *);
+void moving_average_read(const struct moving_average *,
+                         struct average_summary *);
+
+void average_summary_merge(struct average_summary *,
+                           const struct average_summary *);
+double average_summary_deviation(const struct average_summary *);
+
+#endif /* lib/stats/moving-average.h */

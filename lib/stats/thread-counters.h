@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_THREAD_COUNTERS_H
+#define KDP_THREAD_COUNTERS_H 1
+
+/* Counters that each thread has for itself
+ * ========================================
+ *
+ * A set has a number of items to count.  Each thread counts in a block of its
+ * own, all items one after another, on cache lines that no other thread writes
+ * to, so that counting is a load and a store and never waits for another CPU.
+ * Who wants to know adds the blocks up.
+ *
+ * That walks each block once, all items together.  To add up one item over all
+ * threads, then the next item, would take the same cache lines, which come
+ * from the CPUs of their writers, once for each item: with many threads they
+ * do not stay in the cache until the next item's turn.  (The kernel's per-CPU
+ * network statistics were changed in the same way in 2015.)
+ *
+ * Life cycle
+ * ----------
+ *
+ * thread_counters_create().  A thread gets its block at its first
+ * thread_counters_self(); when it ends, what it counted is kept and the block
+ * freed.  Who counts on behalf of something that is not a thread creates and
+ * destroys blocks itself.  thread_counters_destroy() frees the blocks that are
+ * left, when no thread uses the set any more.
+ *
+ * What a fold sees
+ * ----------------
+ *
+ * Each item is read whole.  Items are read at different times, so that one
+ * that is counted after another one may be ahead of it in a fold.  From one
+ * fold to the next, no item decreases.  What a thread counted before it ended,
+ * or before anything that the caller waited for, is included.
+ *
+ * Thread safety
+ * -------------
+ *
+ *     thread_counters_create, _destroy       no other call on the set
+ *     thread_counters_self, _fold            any thread, any time
+ *     thread_counters_block_create           any thread, any time
+ *     thread_counters_block_destroy, _add    who has the block; one at a time
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ovs-atomic.h"
+
+struct thread_counters;
+
+/* A block.  The set knows how many items it has. */
+struct thread_counters_block {
+    atomic_uint64_t items[1];
+};
+
+struct thread_counters *thread_counters_create(size_t n_items);
+void thread_counters_destroy(struct thread_counters *);
+struct thread_counters_block *thread_counters_self(struct thread_counters *);
+void thread_counters_fold(struct thread_counters *, uint64_t totals[]);
+
+struct thread_counters_block *thread_counters_block_create(
+    struct thread_counters *);
+void thread_counters_block_destroy(struct thread_counters *,
+                                   struct thread_counters_block *);
+
+/* Counts 'n' more of 'item', which must be below the set's number of items, in
+ * the caller's 'block'.  Relaxed: counters order nothing. */
+static inline void
+thread_counters_add(struct thread_counters_block *block, size_t item,
+                    uint64_t n)
+{
+    uint64_t value;
+
+    atomic_read_relaxed(&block->items[item], &value);
+    atomic_store_relaxed(&block->items[item], value + n);
+}
+
+#endif /* lib/stats/thread-counters.h */
