@@ -94,3 +94,33 @@ check-bench: all utilities/bench/upcall-traffic utilities/bench/per-handler \
     utilities/bench/per-vport.so $(link_bench)
 	$(srcdir)/tests/utilities/test-bench.sh '$(abs_builddir)'
 .PHONY: check-bench
+
+# Building blocks beside others of their kind; no guest.
+EXTRA_DIST += utilities/bench-modules utilities/bench/plot-modules
+EXTRA_PROGRAMS += utilities/bench/bench-modules
+utilities_bench_bench_modules_SOURCES = \
+	utilities/bench/modules/modules-fold.c \
+	utilities/bench/modules/modules-ids.c \
+	utilities/bench/modules/modules-queue-kdp.c \
+	utilities/bench/modules/modules-queue-ovs.c \
+	utilities/bench/modules/modules-queue.c \
+	utilities/bench/modules/modules-queue.h \
+	utilities/bench/modules/modules.c \
+	utilities/bench/modules/modules.h
+utilities_bench_bench_modules_CPPFLAGS = $(AM_CPPFLAGS)
+utilities_bench_bench_modules_LDADD = $(LDADD)
+if HAVE_URCU
+utilities_bench_bench_modules_SOURCES += \
+	utilities/bench/modules/modules-queue-urcu-splice.c \
+	utilities/bench/modules/modules-queue-urcu.c
+utilities_bench_bench_modules_CPPFLAGS += -DHAVE_URCU $(URCU_CFLAGS)
+utilities_bench_bench_modules_LDADD += $(URCU_LIBS)
+endif
+$(utilities_bench_bench_modules_OBJECTS): $(EXTRA_OVS_DEPS)
+CLEANFILES += utilities/bench/bench-modules$(EXEEXT)
+
+bench-modules: utilities/bench/bench-modules
+	$(srcdir)/utilities/bench-modules --builddir '$(abs_builddir)' \
+	    $(BENCHFLAGS)
+bench: bench-modules
+.PHONY: bench-modules
