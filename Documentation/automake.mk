@@ -8,6 +8,16 @@ EXTRA_DIST += \
 	Documentation/link-tables.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
 	Documentation/performance/index.rst \
+	Documentation/performance/modules-fold.csv \
+	Documentation/performance/modules-fold.svg \
+	Documentation/performance/modules-ids.csv \
+	Documentation/performance/modules-ids.svg \
+	Documentation/performance/modules-latency.svg \
+	Documentation/performance/modules-queue.csv \
+	Documentation/performance/modules-targets.csv \
+	Documentation/performance/modules-throughput.svg \
+	Documentation/performance/modules.json \
+	Documentation/performance/modules.rst \
 	Documentation/performance/upcalls-2cpu-latency.svg \
 	Documentation/performance/upcalls-2cpu-load.svg \
 	Documentation/performance/upcalls-2cpu.inc \

@@ -35,10 +35,11 @@
  * half-finished: the node has its place, but cannot be reached yet.
  *
  * The consumer goes along the chain, and looks at nothing but the nodes as
- * long as they are linked.  At the end it cuts the chain off: it exchanges
- * 'tail' for a dummy whose 'next' is NULL.  The exchange returns the node that
- * is last now; those that came meanwhile are taken without looking further.
- * To splice is to do this at once.
+ * long as they are linked.  To take the last one, it replaces it as tail by a
+ * dummy whose 'next' is NULL, with a compare-and-exchange that fails if there
+ * has been another push; then the link to that is on its way.  To splice is to
+ * exchange 'tail' for the dummy whatever it is: the exchange returns the node
+ * that is last, at which the chain is cut off.
  *
  * Nobody but the consumer touches a node before the one it has come to, nor
  * the last one of a chain that was cut off.  So a node may be freed or pushed
@@ -85,9 +86,11 @@
  * --------------------
  *
  *     push                      exchange of 'tail'
- *     poll, pop: a node         the consumer's step to what is behind it
+ *     poll, pop: a node         the consumer's step to what is behind it, or
+ *                               compare-and-exchange of 'tail' that succeeds
  *     poll, pop: empty          reading from 'tail' that it is the dummy
- *     poll: busy                none: it tells that a push is half-finished
+ *     poll: busy                none: it tells that a push is half-finished,
+ *                               or was just now
  *     splice                    exchange of 'tail'
  *     falling asleep            compare-and-exchange of 'tail' that succeeds
  *
@@ -244,9 +247,6 @@ kdp_mpsc_batch_poll(struct kdp_mpsc_batch *batch, struct kdp_mpsc_node **node)
     if (OVS_UNLIKELY(!next)) {
         return KDP_MPSC_BUSY;
     }
-
-    /* It comes from another CPU's cache while the caller works on 'first'. */
-    OVS_PREFETCH(next);
     batch->first = next;
     *node = first;
     return KDP_MPSC_NODE;
@@ -292,9 +292,31 @@ kdp_mpsc_queue_cut__(struct kdp_mpsc_queue *queue)
     queue->front = &queue->awake;
 }
 
+/* Ends the chain after the consumer's first node, so that it can be taken.
+ * Returns false, having done nothing, if there has been another push. */
+static inline bool
+kdp_mpsc_queue_end__(struct kdp_mpsc_queue *queue)
+{
+    struct kdp_mpsc_node *tail = queue->batch.first;
+
+    /* The link of 'front', even if that is the same dummy, was the last thing
+     * to be written to it: nobody can be about to. */
+    atomic_store_relaxed(&queue->awake.next, NULL);
+
+    /* Release: the NULL [B]. */
+    if (!atomic_compare_exchange_strong_explicit(
+            &queue->tail, &tail, &queue->awake, memory_order_release,
+            memory_order_relaxed)) {
+        return false;
+    }
+    queue->batch.last = queue->batch.first;
+    queue->front = &queue->awake;
+    return true;
+}
+
 /* Takes the next node out of 'queue', stores it in '*node' and returns
  * KDP_MPSC_NODE.  Returns KDP_MPSC_EMPTY if there is none, or KDP_MPSC_BUSY if
- * its push, or the one behind it, is half-finished. */
+ * its push, or the one behind it, is half-finished or was so just now. */
 static inline enum kdp_mpsc_result
 kdp_mpsc_queue_poll(struct kdp_mpsc_queue *queue, struct kdp_mpsc_node **node)
 {
@@ -310,14 +332,13 @@ kdp_mpsc_queue_poll(struct kdp_mpsc_queue *queue, struct kdp_mpsc_node **node)
         /* Acquire: the object that 'next' is part of [A]. */
         atomic_read_explicit(&first->next, &next, memory_order_acquire);
         if (next) {
-            /* It comes from another CPU's cache while the caller works on
-             * 'first'. */
-            OVS_PREFETCH(next);
             queue->batch.first = next;
             *node = first;
             return KDP_MPSC_NODE;
         }
-        kdp_mpsc_queue_cut__(queue);
+        if (!kdp_mpsc_queue_end__(queue)) {
+            return KDP_MPSC_BUSY;
+        }
     }
     return kdp_mpsc_batch_poll(&queue->batch, node);
 }

@@ -44,9 +44,9 @@
  * -------------
  *
  *     moving_average_record, _reset      one writer at a time
- *     moving_average_read                any thread, any time; wait-free
- *                                        unless samples keep coming, else
- *     lock-free average_summary_*                  the caller's own data */
+ *     moving_average_read                any thread, any time; lock-free:
+ *                                        starts again when samples come
+ *     average_summary_*                  the caller's own data */
 
 #include <stdbool.h>
 #include <stdint.h>

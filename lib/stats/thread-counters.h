@@ -15,7 +15,8 @@
  * threads, then the next item, would take the same cache lines, which come
  * from the CPUs of their writers, once for each item: with many threads they
  * do not stay in the cache until the next item's turn.  (The kernel's per-CPU
- * network statistics were changed in the same way in 2015.)
+ * network statistics were changed in the same way in 2015.)  The next blocks'
+ * lines are asked for while one is added up.
  *
  * Life cycle
  * ----------

@@ -104,7 +104,28 @@ proctype kicker()
     od
 }
 
-/* Cuts the chain off the queue. */
+/* Ends the chain after the first node, if it is the last one. */
+inline end()
+{
+    next[AWAKE] = NONE;
+#ifdef BREAK_END
+    /* A look and a store, where one compare-and-exchange belongs. */
+    tmp = tail;
+    if
+    :: tmp == first -> tail = AWAKE; front = AWAKE; last = first
+    :: else
+    fi
+#else
+    atomic {
+        if
+        :: tail == first -> tail = AWAKE; front = AWAKE; last = first
+        :: else
+        fi
+    }
+#endif
+}
+
+/* Cuts the chain off the queue, as a splice does. */
 inline cut()
 {
 #ifndef BREAK_DUMMY
@@ -114,7 +135,8 @@ inline cut()
     front = AWAKE
 }
 
-/* Takes one node, if that is possible. */
+/* Takes one node, if that is possible.  With SPLICE, all that there are when
+ * the end of the chain is reached become a batch first. */
 inline poll()
 {
     taken = NONE;
@@ -129,15 +151,21 @@ inline poll()
         :: last == NONE ->
             tmp = next[first];
             if
-            :: tmp == NONE -> cut()
+            :: tmp == NONE ->
+#ifdef SPLICE
+                cut()
+#else
+                end()
+#endif
             :: else -> taken = first; first = tmp
             fi
         :: else
         fi;
         if
         :: taken != NONE
-        :: taken == NONE && first == last -> taken = first; first = NONE
-        :: taken == NONE && first != last ->
+        :: taken == NONE && last == NONE    /* Busy. */
+        :: taken == NONE && last == first -> taken = first; first = NONE
+        :: taken == NONE && last != NONE && last != first ->
             tmp = next[first];
             if
             :: tmp == NONE      /* Busy. */

@@ -87,8 +87,8 @@ main(int argc, char *argv[])
     struct settings settings = {
         .rounds = 11,
         .n_ids = 1000000,
-        .n_nodes = 1 << 18,
-        .n_pings = 20000,
+        .n_nodes = 8192,
+        .n_pings = 400,
         .n_folds = 500,
     };
     static const struct option options[] = {
