@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Rules that are in tc when a port comes: those of a previous run. */
+
+#include <config.h>
+#include "offload/offload-private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "openvswitch/vlog.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(offload_adopt);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+
+struct found {
+    ovs_u128 ufid;
+    struct offload_desc *desc;  /* Or NULL. */
+    struct offload_stats stats;
+};
+
+struct dump {
+    struct found *found;
+    size_t n, allocated;
+};
+
+static void
+collect(void *dump_, const ovs_u128 *ufid, struct offload_desc *desc,
+        const struct offload_stats *stats)
+{
+    struct dump *dump = dump_;
+
+    if (dump->n == dump->allocated) {
+        dump->found = x2nrealloc(dump->found, &dump->allocated,
+                                 sizeof *dump->found);
+    }
+    dump->found[dump->n++] = (struct found) {
+        .ufid = *ufid, .desc = desc, .stats = *stats,
+    };
+}
+
+static bool
+is_deleting(struct offload_stripe *stripe, const ovs_u128 *ufid)
+    OVS_REQUIRES(stripe->mutex)
+{
+    struct offload_flow *flow;
+
+    HMAP_FOR_EACH (flow, hmap_node, &stripe->deleting) {
+        if (ovs_u128_equals(flow->ufid, *ufid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Makes a flow of a rule that nobody knows.  Whether it is in the kernel too,
+ * because the last run ended in the middle of a move, is asked for by the
+ * caller, who has claimed it. */
+static struct offload_flow *
+adopt(struct offload *offload, struct offload_stripe *stripe,
+      struct found *found, unsigned int thread)
+    OVS_REQUIRES(stripe->mutex)
+{
+    struct offload_flow *flow;
+
+    flow = offload_flow_create(stripe, found->desc);
+    found->desc = NULL;
+    flow->tc_desc = offload_desc_ref(flow->desc);
+    flow->tc_seen = found->stats;
+    flow->target = OFFLOAD_TO_TC;
+    flow->thread = thread;
+    flow->busy = true;
+    flow->kernel_claimed = true;
+    flow->n_refs++;
+    offload_flow_moved(offload, flow);
+    offload_chains_add(offload, flow->tc_desc);
+    return flow;
+}
+
+/* Asks the kernel for 'flow', which was adopted, and settles it. */
+static void
+settle(struct offload_thread *thread, struct offload_flow *flow)
+{
+    struct offload *offload = thread->offload;
+    struct offload_desc *tc_desc = offload_desc_ref(flow->tc_desc);
+    struct offload_copy_op op = {
+        .type = OFFLOAD_COPY_GET, .ufid = flow->ufid, .desc = tc_desc,
+    };
+
+    offload->kernel.operate(offload->kernel.aux,
+                            (struct offload_copy_op *[]) { &op }, 1);
+    ovs_mutex_lock(&flow->stripe->mutex);
+    flow->kernel_claimed = false;
+    flow->in_kernel = !op.error;
+    offload_flow_moved(offload, flow);
+    ovs_mutex_unlock(&flow->stripe->mutex);
+
+    offload_count(offload, thread->id, OFFLOAD_ADOPTED);
+    offload_step_flows(thread, &flow, 1);
+    offload_chains_wake(offload, tc_desc);
+    offload_desc_unref(tc_desc);
+}
+
+/* Deletes a rule that is not ours any more. */
+static void
+delete_stale(struct offload_thread *thread, const struct found *found)
+{
+    struct offload *offload = thread->offload;
+    struct offload_copy_op op = {
+        .type = OFFLOAD_COPY_DEL, .ufid = found->ufid, .desc = found->desc,
+    };
+
+    offload->backend.operate(offload->backend.aux,
+                             (struct offload_copy_op *[]) { &op }, 1);
+    offload_count(offload, thread->id, OFFLOAD_STALE);
+}
+
+static void
+reconcile(struct offload_thread *thread, struct found *found)
+{
+    struct offload *offload = thread->offload;
+    struct offload_stripe *stripe = offload_stripe(offload, &found->ufid);
+    struct offload_flow *flow, *adopted = NULL;
+    bool stale = false;
+
+    ovs_mutex_lock(&stripe->mutex);
+    flow = offload_flow_find(stripe, &found->ufid);
+    if (!flow && found->desc && !is_deleting(stripe, &found->ufid)) {
+        adopted = adopt(offload, stripe, found, thread->id);
+    } else {
+        /* Of a flow that is known and has a rule, or of one that is on its way
+         * out, this is the rule. */
+        stale = (flow ? !flow->tc_desc && !flow->busy
+                 : !is_deleting(stripe, &found->ufid));
+    }
+    ovs_mutex_unlock(&stripe->mutex);
+
+    /* A flow that was offered meanwhile waits in the queue of this thread. */
+    if (adopted) {
+        settle(thread, adopted);
+    } else if (stale) {
+        delete_stale(thread, found);
+    }
+    offload_desc_unref(found->desc);
+}
+
+/* Compares the rules that are on 'port' with the table. */
+void
+offload_adopt_port(struct offload_thread *thread, uint32_t port)
+{
+    struct offload *offload = thread->offload;
+    struct offload_desc any = { .in_port = port };
+    struct dump dump = { .n = 0 };
+    uint64_t port_seq;
+    bool enabled;
+    int error;
+
+    atomic_read_relaxed(&offload->enabled, &enabled);
+    if (!enabled
+        || offload_port_admit(offload, &any, &port_seq)
+           == OFFLOAD_REASON_NO_PORT) {
+        offload->backend.flush(offload->backend.aux, port);
+        return;
+    }
+    error = offload->backend.dump(offload->backend.aux, port, collect, &dump);
+    if (error) {
+        VLOG_INFO_RL(&rl, "rules on port %"PRIu32" cannot be listed: %s; what "
+                     "is left of them by a previous run is not known", port,
+                     ovs_strerror(error));
+    }
+    for (size_t i = 0; i < dump.n; i++) {
+        reconcile(thread, &dump.found[i]);
+    }
+    free(dump.found);
+}

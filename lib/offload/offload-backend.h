@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef OFFLOAD_BACKEND_H
+#define OFFLOAD_BACKEND_H 1
+
+/* What the offload engine needs of others
+ * =======================================
+ *
+ * A flow may have a copy in the kernel datapath and one in tc.  The engine
+ * (offload.h) decides which copies there are; to make, read and delete them is
+ * up to two interfaces, so that it can be tested without a kernel, and without
+ * knowledge of dpif and netdev:
+ *
+ *   - struct offload_kernel, the kernel datapath.  Called by the threads of
+ *     the users (handlers, revalidators, main) and by offload threads;
+ *
+ *   - struct offload_backend, tc.  Changed by offload threads only; read by
+ *     users, too.
+ *
+ * Both take operations in batches and do them in the order of the array.  They
+ * may be called by several threads at the same time.  The engine never has two
+ * operations on one flow under way on the same side at the same time, but for
+ * OFFLOAD_COPY_GET, which may meet any other operation.
+ *
+ * Descriptions
+ * ------------
+ *
+ * What a flow is: match and actions as netlink attributes, which the engine
+ * does not look into, and the little that it has to know.  A description is
+ * constant and counted: who keeps one takes a reference.  Two descriptions of
+ * the same flow are the same version of it only if they are the same object.
+ *
+ * Statistics
+ * ----------
+ *
+ * A copy counts from when it was made.  What OFFLOAD_COPY_DEL reports is
+ * final: no packet meets the copy after that. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "openvswitch/types.h"
+#include "ovs-atomic.h"
+
+/* All zeros is that of a flow that nothing ever met. */
+struct offload_stats {
+    uint64_t n_packets;
+    uint64_t n_bytes;
+    long long int used;         /* As time_msec() tells it; 0 if never. */
+    uint16_t tcp_flags;
+};
+
+void offload_stats_add(struct offload_stats *, const struct offload_stats *);
+
+struct offload_desc {
+    struct ovs_refcount ref_cnt;
+    ovs_u128 ufid;
+    uint32_t in_port;           /* Datapath port that its packets come from. */
+    uint32_t recirc_id;         /* Chain that it is part of; 0 is the first. */
+    uint32_t kind;              /* Flows of the same kind match on the same
+                                 * fields and have actions of the same types,
+                                 * so that a device rejects them all alike.  0
+                                 * if unknown. */
+    const uint32_t *children;   /* Chains that its actions recirculate to. */
+    size_t n_children;
+    const void *key;            /* Netlink attributes. */
+    size_t key_len;
+    const void *mask;
+    size_t mask_len;
+    const void *actions;
+    size_t actions_len;
+};
+
+/* What a description is made of; all of it is copied. */
+struct offload_desc *offload_desc_create(const struct offload_desc *);
+struct offload_desc *offload_desc_ref(const struct offload_desc *);
+void offload_desc_unref(struct offload_desc *);
+
+enum offload_copy_type {
+    OFFLOAD_COPY_PUT,
+    OFFLOAD_COPY_DEL,
+    OFFLOAD_COPY_GET,
+};
+
+/* For OFFLOAD_COPY_PUT in the kernel.  Tc has one only if there is none. */
+#define OFFLOAD_PUT_CREATE (1u << 0)        /* It may be new. */
+#define OFFLOAD_PUT_MODIFY (1u << 1)        /* It may exist. */
+#define OFFLOAD_PUT_ZERO_STATS (1u << 2)    /* Its statistics start again. */
+
+/* An operation on one copy of a flow. */
+struct offload_copy_op {
+    enum offload_copy_type type;
+    unsigned int flags;         /* OFFLOAD_PUT_*. */
+    ovs_u128 ufid;
+    const struct offload_desc *desc;    /* Not NULL for OFFLOAD_COPY_PUT; for
+                                         * others only if it is known. */
+    void *cookie;               /* Of the user's operation that this is a part
+                                 * of, or NULL.  Kernel only. */
+
+    /* Results. */
+    int error;                  /* 0 or a positive errno value: ENOENT if there
+                                 * is no such copy. */
+    struct offload_stats stats; /* DEL, GET: those of the copy. */
+};
+
+/* The kernel datapath. */
+struct offload_kernel {
+    void (*operate)(void *aux, struct offload_copy_op *ops[], size_t n);
+
+    /* Deletes all flows.  Returns 0 or a positive errno value. */
+    int (*flush)(void *aux);
+
+    void *aux;
+};
+
+/* Called by the backend for each rule that it finds.  'desc', with a reference
+ * for the callee, says what the rule does; NULL if that cannot be told. */
+typedef void offload_dump_cb(void *cb_aux, const ovs_u128 *ufid,
+                             struct offload_desc *desc,
+                             const struct offload_stats *);
+
+/* tc.  The stock translation is a backend, an encoder of our own may be one.
+ *
+ * Errors of OFFLOAD_COPY_PUT, all of which leave tc as it was:
+ *
+ *     EOPNOTSUPP  the device does not know a match or an action
+ *     ENOSPC      the device's tables are full
+ *     ENODEV      the device is gone
+ *     EEXIST      a rule of somebody else is in the way
+ *     others      something else; may go away by itself */
+struct offload_backend {
+    void (*operate)(void *aux, struct offload_copy_op *ops[], size_t n);
+
+    /* Calls 'cb' for each rule of ours with input port 'port'. */
+    int (*dump)(void *aux, uint32_t port, offload_dump_cb *cb, void *cb_aux);
+
+    /* Deletes all rules of ours with input port 'port'. */
+    int (*flush)(void *aux, uint32_t port);
+
+    void *aux;
+};
+
+#endif /* lib/offload/offload-backend.h */

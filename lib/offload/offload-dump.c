@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Reading flows, one by one and all.
+ *
+ * A dump goes through what the kernel has, then through what tc has, and at
+ * last through the engine's own table.  Each flow is marked when it is shown,
+ * so that one that moves meanwhile is shown once; the last pass finds those
+ * that moved away each time.  What the kernel and tc said of a flow that has
+ * moved since the start is outdated, and it is read again. */
+
+#include <config.h>
+#include "offload/offload-private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "util.h"
+
+/* Somebody else has deleted the only copy of 'flow', in the kernel. */
+static void
+forget(struct offload *offload, struct offload_flow *flow)
+{
+    flow->in_kernel = false;
+    offload_flow_moved(offload, flow);
+    if (flow->in_table) {
+        offload_flow_remove(flow);
+        offload_flow_drop_request(offload, flow);
+        offload_flow_gone(flow);
+    }
+}
+
+/* Stores the statistics of 'flow' in '*stats' and whether it is in tc in
+ * '*in_tc'.  Returns false if it turns out that it does not exist.
+ *
+ * The caller has the lock of the flow's stripe, which is released meanwhile,
+ * and a reference. */
+bool
+offload_flow_read(struct offload *offload, struct offload_flow *flow,
+                  struct offload_stats *stats, bool *in_tc)
+{
+    struct ovs_mutex *mutex = &flow->stripe->mutex;
+
+    for (;;) {
+        struct offload_desc *desc = offload_desc_ref(flow->desc);
+        struct offload_desc *tc_desc = (flow->tc_desc
+                                        ? offload_desc_ref(flow->tc_desc)
+                                        : NULL);
+        struct offload_copy_op kernel = {
+            .type = OFFLOAD_COPY_GET, .ufid = flow->ufid, .desc = desc,
+        };
+        struct offload_copy_op tc = {
+            .type = OFFLOAD_COPY_GET, .ufid = flow->ufid, .desc = tc_desc,
+        };
+        bool in_kernel = flow->in_kernel;
+        uint64_t moved = flow->moved;
+        bool missing;
+
+        ovs_mutex_unlock(mutex);
+        if (in_kernel) {
+            offload->kernel.operate(offload->kernel.aux,
+                                    (struct offload_copy_op *[]) { &kernel },
+                                    1);
+        }
+        if (tc_desc) {
+            offload->backend.operate(offload->backend.aux,
+                                     (struct offload_copy_op *[]) { &tc }, 1);
+        }
+        offload_desc_unref(desc);
+        offload_desc_unref(tc_desc);
+        ovs_mutex_lock(mutex);
+
+        if (flow->moved != moved) {
+            continue;
+        }
+        missing = kernel.error == ENOENT || tc.error == ENOENT;
+        if (missing && (flow->busy || flow->kernel_claimed)) {
+            /* Somebody knows more about it and will tell. */
+            ovs_mutex_cond_wait(&flow->stripe->cond, mutex);
+            continue;
+        }
+        if (in_kernel && !kernel.error) {
+            flow->kernel_seen = kernel.stats;
+        }
+        if (tc_desc && !tc.error) {
+            flow->tc_seen = tc.stats;
+        }
+        if (tc.error == ENOENT) {
+            offload_flow_vanished(offload, flow);
+        }
+        if (kernel.error == ENOENT && !flow->tc_desc) {
+            forget(offload, flow);
+            return false;
+        }
+        *stats = flow->base;
+        if (flow->in_kernel) {
+            offload_stats_add(stats, &flow->kernel_seen);
+        }
+        *in_tc = flow->tc_desc != NULL;
+        if (*in_tc && !flow->discard_tc) {
+            offload_stats_add(stats, &flow->tc_seen);
+        }
+        return true;
+    }
+}
+
+/* Starts a dump.  Returns 0 or, if OFFLOAD_MAX_DUMPS are under way, EBUSY.
+ * Several threads may share it: all that are at it call
+ * offload_dump_kernel() for each flow that the kernel has, then
+ * offload_dump_tc() for each that tc has, then offload_dump_next() until it
+ * returns false; either of the first two may be left out, at the price of a
+ * request for each flow there. */
+int
+offload_dump_start(struct offload *offload, struct offload_dump *dump)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    *dump = (struct offload_dump) { .offload = offload };
+    ovs_mutex_lock(&offload->dumps_mutex);
+    for (unsigned int i = 0; i < OFFLOAD_MAX_DUMPS && !dump->id; i++) {
+        if (!offload->dump_ids[i]) {
+            do {
+                dump->id = ++offload->last_dump;
+            } while (!dump->id);
+            offload->dump_ids[i] = dump->id;
+            dump->slot = i;
+        }
+    }
+    ovs_mutex_unlock(&offload->dumps_mutex);
+    if (!dump->id) {
+        return EBUSY;
+    }
+    atomic_read_relaxed(&offload->move_clock, &dump->start);
+    ovs_mutex_init(&dump->mutex);
+    return 0;
+}
+
+/* Ends a dump that was started successfully. */
+void
+offload_dump_done(struct offload_dump *dump)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct offload *offload = dump->offload;
+
+    while (dump->n_flows) {
+        struct offload_flow *flow = dump->flows[--dump->n_flows];
+        struct ovs_mutex *mutex = &flow->stripe->mutex;
+
+        ovs_mutex_lock(mutex);
+        offload_flow_unref(flow);
+        ovs_mutex_unlock(mutex);
+    }
+    free(dump->flows);
+    ovs_mutex_destroy(&dump->mutex);
+    ovs_mutex_lock(&offload->dumps_mutex);
+    offload->dump_ids[dump->slot] = 0;
+    ovs_mutex_unlock(&offload->dumps_mutex);
+}
+
+/* Marks 'flow' as shown.  Returns false if it was already. */
+static bool
+mark(const struct offload_dump *dump, struct offload_flow *flow)
+{
+    if (flow->shown[dump->slot] == dump->id) {
+        return false;
+    }
+    flow->shown[dump->slot] = dump->id;
+    return true;
+}
+
+/* Has nobody changed 'flow' since the start, so that statistics that were read
+ * since then are those of its copy? */
+static bool
+is_quiet(const struct offload_dump *dump, const struct offload_flow *flow)
+{
+    return (flow->moved <= dump->start && !flow->busy
+            && !flow->kernel_claimed);
+}
+
+/* Shows 'flow', whose only copy has 'stats' unless it has moved. */
+static bool
+show(struct offload_dump *dump, struct offload_flow *flow,
+     const struct offload_stats *stats, bool in_tc,
+     struct offload_dumped *dumped)
+{
+    bool exists = true;
+
+    if (!(flow->in_kernel + (flow->tc_desc != NULL)) || !mark(dump, flow)) {
+        return false;
+    }
+    flow->n_refs++;
+    if (stats && is_quiet(dump, flow) && flow->in_kernel == !in_tc
+        && (flow->tc_desc != NULL) == in_tc && !flow->discard_tc) {
+        *(in_tc ? &flow->tc_seen : &flow->kernel_seen) = *stats;
+        dumped->stats = flow->base;
+        offload_stats_add(&dumped->stats, stats);
+        dumped->in_tc = in_tc;
+    } else {
+        exists = offload_flow_read(dump->offload, flow, &dumped->stats,
+                                   &dumped->in_tc);
+    }
+    if (exists) {
+        dumped->desc = offload_desc_ref(flow->desc);
+    }
+    offload_flow_offer(dump->offload, flow);
+    offload_flow_unref(flow);
+    return exists;
+}
+
+static bool
+dump_one(struct offload_dump *dump, const ovs_u128 *ufid,
+         const struct offload_stats *stats, bool in_tc,
+         struct offload_dumped *dumped)
+{
+    struct offload_stripe *stripe = offload_stripe(dump->offload, ufid);
+    struct offload_flow *flow;
+    bool shown = false;
+
+    *dumped = (struct offload_dumped) { .stats = *stats };
+    ovs_mutex_lock(&stripe->mutex);
+    flow = offload_flow_find(stripe, ufid);
+    if (flow) {
+        shown = show(dump, flow, stats, in_tc, dumped);
+    } else {
+        /* A rule of a flow that is being deleted, or of another run.  Flows
+         * that the kernel has are shown whoever made them. */
+        shown = !in_tc;
+    }
+    ovs_mutex_unlock(&stripe->mutex);
+    return shown;
+}
+
+/* Decides about a flow that the kernel has, with statistics that it reported
+ * since the start of the dump.  Returns true if it has to be shown, with what
+ * is stored in '*dumped'.  Flows that are in the kernel only and may be in tc
+ * are offered. */
+bool
+offload_dump_kernel(struct offload_dump *dump, const ovs_u128 *ufid,
+                    const struct offload_stats *stats,
+                    struct offload_dumped *dumped)
+{
+    return dump_one(dump, ufid, stats, false, dumped);
+}
+
+/* Likewise, for a rule in tc. */
+bool
+offload_dump_tc(struct offload_dump *dump, const ovs_u128 *ufid,
+                const struct offload_stats *stats,
+                struct offload_dumped *dumped)
+{
+    return dump_one(dump, ufid, stats, true, dumped);
+}
+
+/* Collects flows of the next stripe that were not shown.  Returns false if
+ * there are no more stripes. */
+static bool
+collect(struct offload_dump *dump)
+    OVS_REQUIRES(dump->mutex)
+{
+    struct offload_stripe *stripe;
+    struct offload_flow *flow;
+
+    if (dump->next_stripe >= OFFLOAD_STRIPES) {
+        return false;
+    }
+    stripe = &dump->offload->stripes[dump->next_stripe++];
+    ovs_mutex_lock(&stripe->mutex);
+    HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
+        if (flow->shown[dump->slot] != dump->id) {
+            if (dump->n_flows == dump->allocated_flows) {
+                dump->flows = x2nrealloc(dump->flows, &dump->allocated_flows,
+                                         sizeof *dump->flows);
+            }
+            flow->n_refs++;
+            dump->flows[dump->n_flows++] = flow;
+        }
+    }
+    ovs_mutex_unlock(&stripe->mutex);
+    return true;
+}
+
+/* Stores a flow that was not shown yet in '*dumped' and returns true, or
+ * returns false if there is none. */
+bool
+offload_dump_next(struct offload_dump *dump, struct offload_dumped *dumped)
+{
+    for (;;) {
+        struct offload_flow *flow = NULL;
+        struct ovs_mutex *mutex;
+        bool more = true, shown;
+
+        ovs_mutex_lock(&dump->mutex);
+        if (dump->n_flows) {
+            flow = dump->flows[--dump->n_flows];
+        } else {
+            more = collect(dump);
+        }
+        ovs_mutex_unlock(&dump->mutex);
+        if (!more) {
+            return false;
+        }
+        if (!flow) {
+            continue;
+        }
+
+        *dumped = (struct offload_dumped) { .desc = NULL };
+        mutex = &flow->stripe->mutex;
+        ovs_mutex_lock(mutex);
+        shown = flow->in_table && show(dump, flow, NULL, false, dumped);
+        offload_flow_unref(flow);
+        ovs_mutex_unlock(mutex);
+        if (shown) {
+            return true;
+        }
+    }
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "offload/offload-fake.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "hash.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/thread.h"
+#include "ovs-thread.h"
+#include "random.h"
+#include "timeval.h"
+#include "util.h"
+
+/* One side. */
+struct side {
+    struct offload_fake *fake;
+    bool tc;
+    struct hmap copies;         /* Guarded by fake->mutex. */
+};
+
+struct copy {
+    struct hmap_node node;
+    struct offload_desc *desc;
+    struct offload_stats stats;
+};
+
+struct offload_fake {
+    struct ovs_mutex mutex;
+    struct side kernel;
+    struct side tc;
+    uint64_t n_ops OVS_GUARDED; /* In tc. */
+    uint64_t n_calls OVS_GUARDED;
+
+    offload_fake_fail_cb *fail OVS_GUARDED;
+    void *fail_aux OVS_GUARDED;
+    unsigned int min_delay OVS_GUARDED;
+    unsigned int max_delay OVS_GUARDED;
+
+    bool hold OVS_GUARDED;
+    unsigned int n_held OVS_GUARDED;
+    pthread_cond_t cond;        /* 'hold' or 'n_held' has changed. */
+};
+
+static void
+init_side(struct side *side, struct offload_fake *fake, bool tc)
+{
+    side->fake = fake;
+    side->tc = tc;
+    hmap_init(&side->copies);
+}
+
+struct offload_fake *
+offload_fake_create(void)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct offload_fake *fake = xzalloc(sizeof *fake);
+
+    ovs_mutex_init(&fake->mutex);
+    xpthread_cond_init(&fake->cond, NULL);
+    init_side(&fake->kernel, fake, false);
+    init_side(&fake->tc, fake, true);
+    return fake;
+}
+
+static void
+copy_destroy(struct side *side, struct copy *copy)
+{
+    hmap_remove(&side->copies, &copy->node);
+    offload_desc_unref(copy->desc);
+    free(copy);
+}
+
+static void
+destroy_side(struct side *side)
+{
+    struct copy *copy;
+
+    HMAP_FOR_EACH_SAFE (copy, node, &side->copies) {
+        copy_destroy(side, copy);
+    }
+    hmap_destroy(&side->copies);
+}
+
+void
+offload_fake_destroy(struct offload_fake *fake)
+{
+    if (fake) {
+        destroy_side(&fake->kernel);
+        destroy_side(&fake->tc);
+        xpthread_cond_destroy(&fake->cond);
+        ovs_mutex_destroy(&fake->mutex);
+        free(fake);
+    }
+}
+
+static struct side *
+side_of(struct offload_fake *fake, bool tc)
+{
+    return tc ? &fake->tc : &fake->kernel;
+}
+
+static uint32_t
+ufid_hash(const ovs_u128 *ufid)
+{
+    return hash_bytes(ufid, sizeof *ufid, 0);
+}
+
+static struct copy *
+copy_find(struct side *side, const ovs_u128 *ufid)
+{
+    struct copy *copy;
+
+    HMAP_FOR_EACH_WITH_HASH (copy, node, ufid_hash(ufid), &side->copies) {
+        if (ovs_u128_equals(copy->desc->ufid, *ufid)) {
+            return copy;
+        }
+    }
+    return NULL;
+}
+
+static void
+copy_create(struct side *side, const struct offload_desc *desc)
+{
+    struct copy *copy = xzalloc(sizeof *copy);
+
+    copy->desc = offload_desc_ref(desc);
+    hmap_insert(&side->copies, &copy->node, ufid_hash(&desc->ufid));
+}
+
+static int
+put(struct side *side, const struct offload_copy_op *op)
+{
+    struct copy *copy = copy_find(side, &op->ufid);
+
+    if (!copy) {
+        if (!(op->flags & OFFLOAD_PUT_CREATE)) {
+            return ENOENT;
+        }
+        copy_create(side, op->desc);
+        return 0;
+    }
+    if (side->tc || !(op->flags & OFFLOAD_PUT_MODIFY)) {
+        return EEXIST;
+    }
+    offload_desc_unref(copy->desc);
+    copy->desc = offload_desc_ref(op->desc);
+    if (op->flags & OFFLOAD_PUT_ZERO_STATS) {
+        copy->stats = (struct offload_stats) { .n_packets = 0 };
+    }
+    return 0;
+}
+
+static void
+operate_one(struct side *side, struct offload_copy_op *op)
+    OVS_REQUIRES(side->fake->mutex)
+{
+    struct offload_fake *fake = side->fake;
+    struct copy *copy;
+
+    op->error = fake->fail ? fake->fail(fake->fail_aux, side->tc, op) : 0;
+    if (op->error) {
+        return;
+    }
+    if (op->type == OFFLOAD_COPY_PUT) {
+        op->error = put(side, op);
+        return;
+    }
+    copy = copy_find(side, &op->ufid);
+    if (!copy) {
+        op->error = ENOENT;
+        return;
+    }
+    op->stats = copy->stats;
+    if (op->type == OFFLOAD_COPY_DEL) {
+        copy_destroy(side, copy);
+    }
+}
+
+/* Waits as long as a change of tc has to. */
+static void
+hold_up(struct offload_fake *fake)
+    OVS_REQUIRES(fake->mutex)
+{
+    unsigned int delay = fake->min_delay;
+
+    while (fake->hold) {
+        fake->n_held++;
+        xpthread_cond_broadcast(&fake->cond);
+        ovs_mutex_cond_wait(&fake->cond, &fake->mutex);
+        fake->n_held--;
+    }
+    if (fake->max_delay > fake->min_delay) {
+        delay += random_range(fake->max_delay - fake->min_delay + 1);
+    }
+    if (delay) {
+        struct timespec ts = { .tv_sec = delay / 1000000,
+                               .tv_nsec = delay % 1000000 * 1000 };
+
+        ovs_mutex_unlock(&fake->mutex);
+        nanosleep(&ts, NULL);
+        ovs_mutex_lock(&fake->mutex);
+    }
+}
+
+static void
+fake_operate(void *side_, struct offload_copy_op *ops[], size_t n)
+{
+    struct side *side = side_;
+    struct offload_fake *fake = side->fake;
+
+    ovs_mutex_lock(&fake->mutex);
+    if (side->tc) {
+        fake->n_calls++;
+        fake->n_ops += n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (side->tc && ops[i]->type != OFFLOAD_COPY_GET) {
+            hold_up(fake);
+        }
+        operate_one(side, ops[i]);
+    }
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+static int
+fake_flush_kernel(void *side_)
+{
+    struct side *side = side_;
+    struct copy *copy;
+
+    ovs_mutex_lock(&side->fake->mutex);
+    HMAP_FOR_EACH_SAFE (copy, node, &side->copies) {
+        copy_destroy(side, copy);
+    }
+    ovs_mutex_unlock(&side->fake->mutex);
+    return 0;
+}
+
+static int
+fake_flush_port(void *side_, uint32_t port)
+{
+    struct side *side = side_;
+    struct copy *copy;
+
+    ovs_mutex_lock(&side->fake->mutex);
+    HMAP_FOR_EACH_SAFE (copy, node, &side->copies) {
+        if (copy->desc->in_port == port) {
+            copy_destroy(side, copy);
+        }
+    }
+    ovs_mutex_unlock(&side->fake->mutex);
+    return 0;
+}
+
+/* Calls 'cb' for copies on 'port', or on all ports if it is UINT32_MAX. */
+static void
+dump(struct side *side, uint32_t port, offload_dump_cb *cb, void *cb_aux)
+{
+    struct copy *copies, *copy;
+    size_t n = 0;
+
+    ovs_mutex_lock(&side->fake->mutex);
+    copies = xcalloc(hmap_count(&side->copies) + 1, sizeof *copies);
+    HMAP_FOR_EACH (copy, node, &side->copies) {
+        if (port == UINT32_MAX || copy->desc->in_port == port) {
+            copies[n].desc = offload_desc_ref(copy->desc);
+            copies[n++].stats = copy->stats;
+        }
+    }
+    ovs_mutex_unlock(&side->fake->mutex);
+
+    for (size_t i = 0; i < n; i++) {
+        cb(cb_aux, &copies[i].desc->ufid, copies[i].desc, &copies[i].stats);
+    }
+    free(copies);
+}
+
+static int
+fake_dump_port(void *side_, uint32_t port, offload_dump_cb *cb, void *cb_aux)
+{
+    dump(side_, port, cb, cb_aux);
+    return 0;
+}
+
+struct offload_kernel
+offload_fake_kernel(struct offload_fake *fake)
+{
+    return (struct offload_kernel) {
+        .operate = fake_operate,
+        .flush = fake_flush_kernel,
+        .aux = &fake->kernel,
+    };
+}
+
+struct offload_backend
+offload_fake_backend(struct offload_fake *fake)
+{
+    return (struct offload_backend) {
+        .operate = fake_operate,
+        .dump = fake_dump_port,
+        .flush = fake_flush_port,
+        .aux = &fake->tc,
+    };
+}
+
+void
+offload_fake_set_delay(struct offload_fake *fake, unsigned int min,
+                       unsigned int max)
+{
+    ovs_mutex_lock(&fake->mutex);
+    fake->min_delay = min;
+    fake->max_delay = max;
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
+offload_fake_set_fail(struct offload_fake *fake, offload_fake_fail_cb *fail,
+                      void *aux)
+{
+    ovs_mutex_lock(&fake->mutex);
+    fake->fail = fail;
+    fake->fail_aux = aux;
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
+offload_fake_hold(struct offload_fake *fake)
+{
+    ovs_mutex_lock(&fake->mutex);
+    fake->hold = true;
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
+offload_fake_release(struct offload_fake *fake)
+{
+    ovs_mutex_lock(&fake->mutex);
+    fake->hold = false;
+    xpthread_cond_broadcast(&fake->cond);
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
+offload_fake_wait_held(struct offload_fake *fake, unsigned int n)
+{
+    ovs_mutex_lock(&fake->mutex);
+    while (fake->n_held < n) {
+        ovs_mutex_cond_wait(&fake->cond, &fake->mutex);
+    }
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+unsigned int
+offload_fake_packet(struct offload_fake *fake, const ovs_u128 *ufid,
+                    unsigned int n_bytes)
+{
+    struct copy *copy;
+    unsigned int where;
+
+    ovs_mutex_lock(&fake->mutex);
+    where = OFFLOAD_FAKE_TC;
+    copy = copy_find(&fake->tc, ufid);
+    if (!copy) {
+        where = OFFLOAD_FAKE_KERNEL;
+        copy = copy_find(&fake->kernel, ufid);
+    }
+    if (copy) {
+        copy->stats.n_packets++;
+        copy->stats.n_bytes += n_bytes;
+        copy->stats.used = time_msec();
+    }
+    ovs_mutex_unlock(&fake->mutex);
+    return copy ? where : 0;
+}
+
+unsigned int
+offload_fake_where(struct offload_fake *fake, const ovs_u128 *ufid)
+{
+    unsigned int where;
+
+    ovs_mutex_lock(&fake->mutex);
+    where = ((copy_find(&fake->tc, ufid) ? OFFLOAD_FAKE_TC : 0)
+             | (copy_find(&fake->kernel, ufid) ? OFFLOAD_FAKE_KERNEL : 0));
+    ovs_mutex_unlock(&fake->mutex);
+    return where;
+}
+
+struct offload_desc *
+offload_fake_rule(struct offload_fake *fake, const ovs_u128 *ufid)
+{
+    struct offload_desc *desc;
+    struct copy *copy;
+
+    ovs_mutex_lock(&fake->mutex);
+    copy = copy_find(&fake->tc, ufid);
+    desc = copy ? offload_desc_ref(copy->desc) : NULL;
+    ovs_mutex_unlock(&fake->mutex);
+    return desc;
+}
+
+size_t
+offload_fake_count(struct offload_fake *fake, bool tc)
+{
+    size_t n;
+
+    ovs_mutex_lock(&fake->mutex);
+    n = hmap_count(&side_of(fake, tc)->copies);
+    ovs_mutex_unlock(&fake->mutex);
+    return n;
+}
+
+void
+offload_fake_add(struct offload_fake *fake, bool tc,
+                 const struct offload_desc *desc)
+{
+    ovs_mutex_lock(&fake->mutex);
+    copy_create(side_of(fake, tc), desc);
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
+offload_fake_remove(struct offload_fake *fake, bool tc, const ovs_u128 *ufid)
+{
+    struct side *side = side_of(fake, tc);
+    struct copy *copy;
+
+    ovs_mutex_lock(&fake->mutex);
+    copy = copy_find(side, ufid);
+    if (copy) {
+        copy_destroy(side, copy);
+    }
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
+offload_fake_dump(struct offload_fake *fake, bool tc, offload_dump_cb *cb,
+                  void *cb_aux)
+{
+    dump(side_of(fake, tc), UINT32_MAX, cb, cb_aux);
+}
+
+void
+offload_fake_get_load(struct offload_fake *fake, uint64_t *n_ops,
+                      uint64_t *n_calls)
+{
+    ovs_mutex_lock(&fake->mutex);
+    *n_ops = fake->n_ops;
+    *n_calls = fake->n_calls;
+    ovs_mutex_unlock(&fake->mutex);
+}

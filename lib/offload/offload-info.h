@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef OFFLOAD_INFO_H
+#define OFFLOAD_INFO_H 1
+
+/* What the offload engine tells about itself.
+ *
+ * Counters are those of offload threads.  Each request is counted as enqueued
+ * and ends in exactly one of the outcomes, so that once nothing is under way
+ *
+ *     enqueued = inserted + modified + deleted + returned + rejected
+ *                + superseded
+ *
+ * Latency is the time from the request to its insertion into tc, or for a flow
+ * that was parked from the arrival of its parent. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "openvswitch/types.h"
+#include "stats/latency-hist.h"
+#include "stats/moving-average.h"
+
+struct ds;
+struct json;
+struct offload;
+
+/* See offload.h. */
+enum offload_state {
+    OFFLOAD_STATE_KERNEL,
+    OFFLOAD_STATE_QUEUED,
+    OFFLOAD_STATE_PARKED,       /* Queued, but waits for its parent. */
+    OFFLOAD_STATE_IN_TC,
+    OFFLOAD_STATE_MOVING_BACK,
+    OFFLOAD_STATE_REJECTED,
+    OFFLOAD_STATE_DELETING,
+    OFFLOAD_N_STATES
+};
+
+const char *offload_state_to_string(enum offload_state);
+
+/* Why a flow is not in tc. */
+enum offload_reason {
+    OFFLOAD_REASON_NONE,
+    /* The flow was not offered. */
+    OFFLOAD_REASON_DISABLED,    /* Offload is off. */
+    OFFLOAD_REASON_NO_PORT,     /* No such port. */
+    OFFLOAD_REASON_YOUNG,       /* Younger than the delay. */
+    OFFLOAD_REASON_FULL,        /* The queue was full. */
+    OFFLOAD_REASON_BACKOFF,     /* The device is full and backs off. */
+    OFFLOAD_REASON_KIND,        /* The device rejected others of its kind. */
+    /* It was, and tc did not take it. */
+    OFFLOAD_REASON_UNSUPPORTED, /* EOPNOTSUPP. */
+    OFFLOAD_REASON_NO_SPACE,    /* ENOSPC. */
+    OFFLOAD_REASON_NO_DEVICE,   /* ENODEV. */
+    OFFLOAD_REASON_EXISTS,      /* EEXIST. */
+    OFFLOAD_REASON_ERROR,       /* Another error. */
+    /* It was in tc. */
+    OFFLOAD_REASON_VANISHED,    /* Somebody else removed the rule. */
+    OFFLOAD_N_REASONS
+};
+
+const char *offload_reason_to_string(enum offload_reason);
+bool offload_reason_is_rejection(enum offload_reason);
+
+enum offload_counter {
+    OFFLOAD_ENQUEUED,           /* Requests. */
+    OFFLOAD_INSERTED,           /* Put into tc. */
+    OFFLOAD_MODIFIED,           /* Changed in tc. */
+    OFFLOAD_DELETED,            /* Deleted from tc. */
+    OFFLOAD_RETURNED,           /* Moved back to the kernel. */
+    OFFLOAD_REJECTED,           /* Not taken by tc. */
+    OFFLOAD_SUPERSEDED,         /* Replaced by a later request. */
+    OFFLOAD_PARKED,             /* Times that a flow waited for its parent. */
+    OFFLOAD_ADOPTED,            /* Rules found on a port that became flows. */
+    OFFLOAD_STALE,              /* Rules found on a port and deleted. */
+    OFFLOAD_VANISHED,           /* Rules that somebody else removed. */
+    OFFLOAD_LEAKED,             /* Rules that could not be deleted. */
+    OFFLOAD_LOST,               /* Flows that the kernel did not take back. */
+    OFFLOAD_N_COUNTERS
+};
+
+struct offload_thread_info {
+    unsigned int id;
+    bool running;
+    uint64_t counters[OFFLOAD_N_COUNTERS];
+    uint32_t n_queued;          /* Now, and */
+    uint32_t most_queued;       /* at most so far. */
+    struct average_summary cumulative;      /* Latency in microseconds. */
+    struct average_summary exponential;
+    struct latency_summary latency;
+};
+
+struct offload_reason_info {
+    uint64_t n;
+    ovs_u128 ufid;              /* The latest example. */
+    uint32_t port;
+    int error;                  /* Its errno value, or 0. */
+};
+
+struct offload_info {
+    size_t n_threads;           /* Of those that ran at any time. */
+    struct offload_thread_info threads[10];
+    struct offload_thread_info total;   /* Without the percentiles. */
+    uint64_t n_flows[OFFLOAD_N_STATES];
+    struct offload_reason_info reasons[OFFLOAD_N_REASONS];
+    uint32_t n_backoffs;        /* Ports that back off now. */
+};
+
+void offload_get_info(struct offload *, struct offload_info *);
+
+/* A flow. */
+struct offload_flow_info {
+    enum offload_state state;
+    enum offload_reason reason;
+    int error;                  /* That tc reported, or 0. */
+    uint32_t port;
+    uint32_t recirc_id;
+    long long int retry;        /* ms until it may be offered again, or 0. */
+};
+
+int offload_get_flow_info(struct offload *, const ovs_u128 *ufid,
+                          struct offload_flow_info *);
+
+/* Output.  Pure functions of their arguments. */
+void offload_show_text(const struct offload_info *, struct ds *);
+struct json *offload_show_json(const struct offload_info *);
+void offload_why_text(const ovs_u128 *ufid, const struct offload_flow_info *,
+                      struct ds *);
+struct json *offload_why_json(const ovs_u128 *ufid,
+                              const struct offload_flow_info *);
+
+/* The figures of the command dpctl/offload-stats-show: first those of all
+ * threads, then those of each. */
+struct offload_figure {
+    char name[64];
+    uint64_t value;
+};
+
+size_t offload_figures(const struct offload_info *,
+                       struct offload_figure **figures);
+
+#endif /* lib/offload/offload-info.h */

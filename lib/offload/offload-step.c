@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What an offload thread does with the flows that it took out of its queue.
+ *
+ * In turns, all that need a step in tc take it, in one call of the backend,
+ * then all that need one in the kernel.  The claims of kernel copies are held
+ * only for the latter.  The order within a turn is that of the queue. */
+
+#include <config.h>
+#include "offload/offload-private.h"
+
+#include <errno.h>
+
+#include "openvswitch/vlog.h"
+#include "timeval.h"
+#include "util.h"
+#include "uuid.h"
+
+VLOG_DEFINE_THIS_MODULE(offload_step);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+
+/* Tries to delete a copy: the kernel may be short of memory for a moment, but
+ * the thread must not get stuck. */
+#define MAX_FAILURES 3
+
+enum step { NONE, TC_PUT, TC_DEL, KERNEL_PUT, KERNEL_DEL };
+
+/* A flow that the thread is at. */
+struct work {
+    struct offload_flow *flow;  /* NULL when it is settled. */
+    struct offload_desc *desc;  /* Of the operation; a reference. */
+    struct offload_copy_op op;
+};
+
+/* The table in offload.h. */
+static enum step
+next_step(const struct offload_flow *flow)
+{
+    bool in_tc = flow->tc_desc != NULL;
+
+    switch (flow->target) {
+    case OFFLOAD_TO_TC:
+        if (!in_tc || flow->tc_desc != flow->desc) {
+            return !flow->in_kernel ? KERNEL_PUT : in_tc ? TC_DEL : TC_PUT;
+        }
+        return flow->in_kernel && !flow->keep_kernel ? KERNEL_DEL : NONE;
+
+    case OFFLOAD_TO_KERNEL:
+        return !flow->in_kernel ? KERNEL_PUT : in_tc ? TC_DEL : NONE;
+
+    case OFFLOAD_TO_NOWHERE:
+    default:
+        return in_tc ? TC_DEL : NONE;
+    }
+}
+
+static bool
+is_tc_step(enum step step)
+{
+    return step == TC_PUT || step == TC_DEL;
+}
+
+/* Accounts for the request on 'flow', which has come to an end. */
+static void
+account(struct offload *offload, struct offload_flow *flow)
+{
+    enum offload_counter counter
+        = (flow->target == OFFLOAD_TO_NOWHERE ? OFFLOAD_DELETED
+           : flow->target == OFFLOAD_TO_KERNEL ? OFFLOAD_RETURNED
+           : flow->request == OFFLOAD_MODIFY ? OFFLOAD_MODIFIED
+           : OFFLOAD_INSERTED);
+
+    if (flow->request) {
+        offload_count(offload, flow->thread, counter);
+        flow->request = OFFLOAD_NO_REQUEST;
+    }
+}
+
+/* Leaves 'flow', which has no next step or waits for its parent. */
+static void
+leave(struct offload *offload, struct offload_flow *flow)
+{
+    flow->busy = false;
+    if (!flow->parked) {
+        account(offload, flow);
+        if (flow->target == OFFLOAD_TO_NOWHERE) {
+            offload_flow_gone(flow);
+        }
+    }
+    xpthread_cond_broadcast(&flow->stripe->cond);
+    offload_flow_unref(flow);
+}
+
+/* Prepares the next step of 'work', if it is one in tc or in the kernel
+ * according to 'tc'.  Returns true if there is something to do. */
+static bool
+prepare(struct offload *offload, struct work *work, bool tc)
+{
+    struct offload_flow *flow = work->flow;
+    struct ovs_mutex *mutex = &flow->stripe->mutex;
+    enum step step;
+
+    ovs_mutex_lock(mutex);
+    for (;;) {
+        step = next_step(flow);
+        if (step == NONE
+            || (step == TC_PUT && offload_flow_park(offload, flow))) {
+            work->flow = NULL;
+            leave(offload, flow);
+            ovs_mutex_unlock(mutex);
+            return false;
+        }
+        if (is_tc_step(step) != tc) {
+            ovs_mutex_unlock(mutex);
+            return false;
+        }
+        if (tc || !flow->kernel_claimed) {
+            break;
+        }
+        /* Somebody changes the kernel copy, who waits for nothing. */
+        ovs_mutex_cond_wait(&flow->stripe->cond, mutex);
+    }
+    flow->kernel_claimed = !tc;
+    work->desc = offload_desc_ref(step == TC_DEL ? flow->tc_desc : flow->desc);
+    work->op = (struct offload_copy_op) {
+        .type = (step == TC_DEL || step == KERNEL_DEL
+                 ? OFFLOAD_COPY_DEL : OFFLOAD_COPY_PUT),
+        .flags = OFFLOAD_PUT_CREATE | OFFLOAD_PUT_MODIFY,
+        .ufid = flow->ufid,
+        .desc = work->desc,
+    };
+    ovs_mutex_unlock(mutex);
+    return true;
+}
+
+static void
+put_into_tc(struct offload_thread *thread, struct work *work)
+{
+    struct offload *offload = thread->offload;
+    struct offload_flow *flow = work->flow;
+    long long int latency;
+
+    if (work->op.error) {
+        /* Another version of it may fare better. */
+        if (flow->target == OFFLOAD_TO_TC && flow->desc == work->desc) {
+            offload_flow_reject(offload, flow, work->op.error);
+        }
+        return;
+    }
+    flow->tc_desc = offload_desc_ref(work->desc);
+    flow->tc_seen = (struct offload_stats) { .n_packets = 0 };
+    flow->retry_msec = 0;
+    offload_flow_moved(offload, flow);
+    offload_chains_add(offload, work->desc);
+    offload_port_succeeded(offload, work->desc->in_port);
+    if (flow->target == OFFLOAD_TO_TC && flow->desc == work->desc) {
+        latency = MAX(time_usec() - flow->requested, 0);
+        moving_average_record(&thread->cumulative, latency);
+        moving_average_record(&thread->exponential, latency);
+        latency_hist_record(&thread->latency, latency);
+    }
+}
+
+static void
+delete_from_tc(struct offload *offload, struct work *work)
+{
+    struct offload_flow *flow = work->flow;
+    int error = work->op.error;
+
+    if (error && error != ENOENT && error != ENODEV) {
+        if (++flow->n_failures < MAX_FAILURES) {
+            return;
+        }
+        offload_count(offload, flow->thread, OFFLOAD_LEAKED);
+        VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" could not be "
+                     "deleted from tc: %s; its rule stays until the port is "
+                     "removed",
+                     UUID_ARGS((const struct uuid *) &flow->ufid),
+                     work->desc->in_port, ovs_strerror(error));
+    }
+    flow->n_failures = 0;
+    if (!flow->discard_tc) {
+        offload_stats_add(&flow->base,
+                          error ? &flow->tc_seen : &work->op.stats);
+    }
+    flow->discard_tc = false;
+    offload_chains_remove(offload, flow->tc_desc);
+    offload_desc_unref(flow->tc_desc);
+    flow->tc_desc = NULL;
+    offload_flow_moved(offload, flow);
+}
+
+static void
+put_into_kernel(struct offload *offload, struct work *work)
+{
+    struct offload_flow *flow = work->flow;
+
+    if (!work->op.error) {
+        flow->in_kernel = true;
+        flow->kernel_seen = (struct offload_stats) { .n_packets = 0 };
+        offload_flow_moved(offload, flow);
+    } else if (flow->in_table) {
+        /* It cannot stay in tc either.  Its next packet makes a new one. */
+        offload_count(offload, flow->thread, OFFLOAD_LOST);
+        VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" is lost: the "
+                     "kernel datapath does not take it: %s",
+                     UUID_ARGS((const struct uuid *) &flow->ufid),
+                     flow->desc->in_port, ovs_strerror(work->op.error));
+        offload_flow_remove(flow);
+    }
+}
+
+static void
+delete_from_kernel(struct offload *offload, struct work *work)
+{
+    struct offload_flow *flow = work->flow;
+    int error = work->op.error;
+
+    if (error && error != ENOENT) {
+        if (++flow->n_failures >= MAX_FAILURES) {
+            /* Then it has both, which does no harm. */
+            flow->n_failures = 0;
+            flow->keep_kernel = true;
+        }
+        return;
+    }
+    flow->n_failures = 0;
+    flow->in_kernel = false;
+    offload_stats_add(&flow->base,
+                      error ? &flow->kernel_seen : &work->op.stats);
+    offload_flow_moved(offload, flow);
+}
+
+/* Takes note of what 'work->op' did. */
+static void
+commit(struct offload_thread *thread, struct work *work, bool tc)
+{
+    struct offload *offload = thread->offload;
+    struct ovs_mutex *mutex = &work->flow->stripe->mutex;
+    bool put = work->op.type == OFFLOAD_COPY_PUT;
+
+    ovs_mutex_lock(mutex);
+    if (!tc) {
+        work->flow->kernel_claimed = false;
+        xpthread_cond_broadcast(&work->flow->stripe->cond);
+    }
+    if (tc && put) {
+        put_into_tc(thread, work);
+    } else if (tc) {
+        delete_from_tc(offload, work);
+    } else if (put) {
+        put_into_kernel(offload, work);
+    } else {
+        delete_from_kernel(offload, work);
+    }
+    ovs_mutex_unlock(mutex);
+
+    if (tc && put && !work->op.error) {
+        offload_chains_wake(offload, work->desc);
+    }
+    offload_desc_unref(work->desc);
+    work->desc = NULL;
+}
+
+/* Takes one step of each flow, in tc or in the kernel. */
+static void
+turn(struct offload_thread *thread, struct work works[], size_t n, bool tc)
+{
+    struct offload *offload = thread->offload;
+    struct offload_copy_op *ops[OFFLOAD_BATCH];
+    struct work *todo[OFFLOAD_BATCH];
+    size_t n_ops = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (works[i].flow && prepare(offload, &works[i], tc)) {
+            ops[n_ops] = &works[i].op;
+            todo[n_ops++] = &works[i];
+        }
+    }
+    if (!n_ops) {
+        return;
+    }
+    if (tc) {
+        offload->backend.operate(offload->backend.aux, ops, n_ops);
+    } else {
+        offload->kernel.operate(offload->kernel.aux, ops, n_ops);
+    }
+    for (size_t i = 0; i < n_ops; i++) {
+        commit(thread, todo[i], tc);
+    }
+}
+
+static size_t
+compact(struct work works[], size_t n)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (works[i].flow) {
+            works[left++] = works[i];
+        }
+    }
+    return left;
+}
+
+/* Settles 'n' flows, at most OFFLOAD_BATCH, which 'thread' took out of its
+ * queue, 'busy' set and with the reference of the queue. */
+void
+offload_step_flows(struct offload_thread *thread, struct offload_flow *flows[],
+                   size_t n)
+{
+    struct work works[OFFLOAD_BATCH];
+
+    for (size_t i = 0; i < n; i++) {
+        works[i] = (struct work) { .flow = flows[i] };
+    }
+    while (n) {
+        turn(thread, works, n, true);
+        turn(thread, works, n, false);
+        n = compact(works, n);
+    }
+}

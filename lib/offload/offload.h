@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef OFFLOAD_H
+#define OFFLOAD_H 1
+
+/* Offload engine
+ * ==============
+ *
+ * Moves flows from the kernel datapath to tc and back, in threads of its own,
+ * so that nobody who adds a flow waits for tc.
+ *
+ *      handlers, revalidators               offload threads
+ *        offload_operate() --- the flow ---> queue ---> struct offload_backend
+ *              |                                  \
+ *        struct offload_kernel                     `--> struct offload_kernel
+ *
+ * A flow is put into the kernel datapath by the thread that adds it, and then
+ * offered: the flow itself waits in the queue of an offload thread, at most
+ * once.  What has to be done with it is not a message but a property of the
+ * flow, its target; a later request changes the target and so supersedes the
+ * one that is waiting.  The thread compares target and copies, takes one step
+ * after the other until they agree, and looks again after each:
+ *
+ *      target    copies                        step
+ *      ------    --------------------------    -------------------------------
+ *      tc        kernel only                   put into tc
+ *                tc (current), kernel          delete from the kernel (unless
+ *                                              the flow is part of a chain)
+ *                tc (outdated), kernel         delete from tc
+ *                tc (outdated) only, or none   put into the kernel
+ *                tc (current) only             none: settled
+ *      kernel    tc only, or none              put into the kernel
+ *                tc, kernel                    delete from tc
+ *                kernel only                   none: settled
+ *      gone      tc                            delete from tc
+ *                none                          none: settled, freed
+ *
+ * No step takes the last copy away unless the flow is to go.
+ *
+ * States
+ * ------
+ *
+ * offload_state() derives the state of a flow from that:
+ *
+ *      state        target   copies         meaning
+ *      ----------   ------   ------------   ----------------------------------
+ *      kernel       kernel   kernel         not offered (too young, queue was
+ *                                           full, device backs off)
+ *      queued       tc       kernel         offered, or waits for its parent
+ *      in tc        tc       tc             kernel copy kept in chains
+ *      moving back  kernel   tc             or "tc" and the copy is outdated
+ *      rejected     kernel   kernel         tc or its device did not take it
+ *      deleting     gone     tc             not in the table any more
+ *
+ * and these are the transitions ("-": stays; "(k)", "(t)": the side where it
+ * is done; the user waits for tc only where there is a "*"):
+ *
+ *      event          kernel     queued     in tc      moving b.  rejected
+ *      ------------   --------   --------   --------   --------   ------------
+ *      create         EEXIST     EEXIST     EEXIST     EEXIST     EEXIST
+ *      modify         queued     queued     moving b.  moving b.  queued (k)
+ *                     (k)        (k)        (k)        (k)
+ *      delete         freed      freed      deleting   deleting   freed (k)
+ *                     (k)        (k)        (k, t*)    (k, t*)
+ *      get, dump      - (k)      - (k)      - (t)      - (k, t)   - (k)
+ *      dump: again    queued     -          -          -          queued if the
+ *                                                                 reason went
+ *      flush          freed      deleting   deleting   deleting   freed
+ *                     (k)        (k, t*)    (k, t*)    (k, t*)    (k)
+ *      port removed   -          kernel     moving b.  -          -
+ *      tc took it                in tc
+ *      EOPNOTSUPP                rejected   the kind of flow is remembered for
+ *                                           the device
+ *      ENOSPC                    rejected   the device backs off
+ *      ENODEV                    rejected   until the port changes
+ *      EEXIST                    rejected   until flow or port changes
+ *      others                    rejected   for a second, and longer each time
+ *      rule vanished             (kernel)   moving b.  (kernel)
+ *      removed from tc                      deleted    kernel, queued
+ *
+ * "create" of a flow that is not there makes one in state kernel and offers it
+ * at once, which makes it queued, rejected or neither.  A flow that is being
+ * deleted is not in the table: to create it again makes another one, whose
+ * requests come behind those of the old one in the same queue.
+ *
+ * A rule that vanishes from tc (its module was unloaded, somebody removed it)
+ * is noticed when it is read; the flow then goes back to the kernel.  When the
+ * daemon starts, or a port comes, the rules that the backend finds on the port
+ * become flows in state "in tc", for the revalidators to judge, and those that
+ * it cannot tell are deleted (offload_port_add()).
+ *
+ * Recirculation
+ * -------------
+ *
+ * A flow of a chain is of use in tc only if a flow that recirculates to the
+ * chain is there.  Until then it is parked, in state "queued" but in no queue,
+ * and is offered again when that happens.  Packets may also come to the chain
+ * from a parent that is in the kernel still, or again.  These would miss if
+ * the flow were in tc alone.  So it keeps its kernel copy; it is "in tc" all
+ * the same, and its statistics are the sum of both.
+ *
+ * Invariants
+ * ----------
+ *
+ *   O1 Make before break.  Between the return of a put and the call of delete,
+ *      flush or the like, at least one copy exists: see "step" above.
+ *   O2 Statistics are exact: those of a copy that goes are added to 'base'
+ *      in the moment in which the copy stops to count as one (under the
+ *      flow's lock), and readers start again when that changes under them.
+ *   O3 Requests on one flow apply in order: one thread at a time works on it,
+ *      and always towards the latest target.
+ *   O4 offload_operate() waits for tc only for deletes, and reads tc only for
+ *      gets, and for puts that ask for statistics.
+ *   O5 After offload_flush(), _port_del(), _set_enabled(false) no rule of ours
+ *      remains on the ports concerned.
+ *   O6 Each request ends in exactly one of inserted, modified, deleted,
+ *      returned (to the kernel), rejected or superseded.
+ *
+ * Synchronization
+ * ---------------
+ *
+ *      function                           thread    may wait for
+ *      --------------------------------   -------   --------------------------
+ *      offload_create, _destroy           one       offload threads
+ *      offload_operate                    any       kernel; tc: see O4
+ *      offload_dump_*                     any       kernel and tc (reading)
+ *      offload_port_add, _port_changed    any       nothing
+ *      offload_port_del, _flush,          any       tc, by a barrier in each
+ *        _barrier, _set_enabled                     offload thread
+ *      offload_configure                  any       the step that threads which
+ *                                                   go are in
+ *      offload_get_*, _state, _explain    any       nothing
+ *
+ * Flows are spread over stripes by ufid; each stripe has a lock, which guards
+ * its table and the flows in it, and a condition.  The lock is never held
+ * during an operation on a copy.  Instead, who changes the kernel copy claims
+ * it ('kernel_claimed'); others who want to wait for the condition, and hold no
+ * claim meanwhile unless they are an offload thread, so that there is no
+ * cycle.  The tc copy is changed by the flow's offload thread only, which is
+ * the same from when the flow is queued until it is settled.
+ *
+ *      lock                    taken inside of
+ *      --------------------    -----------------------------------------------
+ *      config_mutex            nothing
+ *      gate (rwlock)           config_mutex
+ *      stripe                  gate
+ *      ports, chains, reasons  stripe; not each other
+ *
+ * Bounds
+ * ------
+ *
+ * An offer that finds max_queued flows in the thread's queue is not taken; the
+ * flow stays in the kernel, which is counted, and is offered again when it is
+ * dumped.  Changes and deletes of what is in tc are always taken.  A thread
+ * takes OFFLOAD_BATCH flows at a time. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "offload/offload-backend.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/thread.h"
+
+struct offload;
+struct offload_flow;
+
+/* As in Open vSwitch. */
+#define OFFLOAD_MAX_THREADS 10
+
+/* Flows that a thread takes out of its queue at a time: enough for a backend
+ * that sends many rules in one message, few enough that a barrier does not
+ * have to wait long. */
+#define OFFLOAD_BATCH 64
+
+/* Dumps under way at the same time: the revalidators have one, the main thread
+ * has one or two. */
+#define OFFLOAD_MAX_DUMPS 4
+
+struct offload_config {
+    unsigned int n_threads;     /* 1 to OFFLOAD_MAX_THREADS. */
+    unsigned int max_queued;    /* Offers waiting in each thread's queue. */
+    unsigned int delay;         /* Age in ms at which a flow is offered. */
+    unsigned int backoff;       /* First pause after ENOSPC, in ms; doubled up
+                                 * to OFFLOAD_BACKOFF_FACTOR times. */
+};
+
+/* A pause after ENOSPC grows up to 64 times the first one: a device that is
+ * full for long is asked about once a minute. */
+#define OFFLOAD_BACKOFF_FACTOR 64
+
+#define OFFLOAD_CONFIG_DEFAULT \
+    { .n_threads = 1, .max_queued = 65536, .delay = 0, .backoff = 1000 }
+
+struct offload *offload_create(const struct offload_kernel *,
+                               const struct offload_backend *,
+                               const struct offload_config *);
+void offload_destroy(struct offload *);
+void offload_configure(struct offload *, const struct offload_config *);
+void offload_set_enabled(struct offload *, bool enabled);
+void offload_barrier(struct offload *);
+int offload_flush(struct offload *);
+
+/* Ports. */
+void offload_port_add(struct offload *, uint32_t port);
+void offload_port_del(struct offload *, uint32_t port);
+void offload_port_changed(struct offload *, uint32_t port);
+
+/* Flow operations. */
+enum offload_op_type { OFFLOAD_PUT, OFFLOAD_DEL, OFFLOAD_GET };
+
+struct offload_op {
+    enum offload_op_type type;
+    unsigned int flags;         /* PUT: OFFLOAD_PUT_*. */
+    struct offload_desc *desc;  /* PUT: the caller keeps its reference. */
+    ovs_u128 ufid;              /* DEL, GET. */
+    bool want_stats;            /* PUT, DEL, GET. */
+    void *cookie;               /* For struct offload_copy_op. */
+
+    /* Results. */
+    int error;                  /* 0 or a positive errno value. */
+    bool tracked;               /* Did the engine know the flow, or does now?
+                                 * If not, the kernel operation was passed on
+                                 * as it was. */
+    bool in_tc;                 /* GET: where is it? */
+    struct offload_stats stats; /* With 'want_stats'. */
+    struct offload_desc *result;    /* GET, if 'tracked': what it is, with a
+                                     * reference for the caller. */
+};
+
+void offload_operate(struct offload *, struct offload_op *ops[], size_t n);
+
+/* Dumps. */
+struct offload_dump {
+    struct offload *offload;
+    unsigned int slot;
+    uint32_t id;
+    uint64_t start;             /* Move clock at the start. */
+    struct ovs_mutex mutex;     /* Guards what follows. */
+    unsigned int next_stripe;
+    struct offload_flow **flows;    /* With references. */
+    size_t n_flows, allocated_flows;
+};
+
+/* A flow in a dump. */
+struct offload_dumped {
+    struct offload_desc *desc;  /* A reference for the caller; NULL if the flow
+                                 * is not the engine's. */
+    bool in_tc;
+    struct offload_stats stats;
+};
+
+int offload_dump_start(struct offload *, struct offload_dump *);
+bool offload_dump_kernel(struct offload_dump *, const ovs_u128 *ufid,
+                         const struct offload_stats *,
+                         struct offload_dumped *);
+bool offload_dump_tc(struct offload_dump *, const ovs_u128 *ufid,
+                     const struct offload_stats *, struct offload_dumped *);
+bool offload_dump_next(struct offload_dump *, struct offload_dumped *);
+void offload_dump_done(struct offload_dump *);
+
+#endif /* lib/offload/offload.h */
