@@ -37,9 +37,8 @@ forget(struct offload *offload, struct offload_flow *flow)
 bool
 offload_flow_read(struct offload *offload, struct offload_flow *flow,
                   struct offload_stats *stats, bool *in_tc)
+    OVS_REQUIRES(flow->stripe->mutex)
 {
-    struct ovs_mutex *mutex = &flow->stripe->mutex;
-
     for (;;) {
         struct offload_desc *desc = offload_desc_ref(flow->desc);
         struct offload_desc *tc_desc = (flow->tc_desc
@@ -55,7 +54,7 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
         uint64_t moved = flow->moved;
         bool missing;
 
-        ovs_mutex_unlock(mutex);
+        ovs_mutex_unlock(&flow->stripe->mutex);
         if (in_kernel) {
             offload->kernel.operate(offload->kernel.aux,
                                     (struct offload_copy_op *[]) { &kernel },
@@ -67,7 +66,7 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
         }
         offload_desc_unref(desc);
         offload_desc_unref(tc_desc);
-        ovs_mutex_lock(mutex);
+        ovs_mutex_lock(&flow->stripe->mutex);
 
         if (flow->moved != moved) {
             continue;
@@ -75,7 +74,8 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
         missing = kernel.error == ENOENT || tc.error == ENOENT;
         if (missing && (flow->busy || flow->kernel_claimed)) {
             /* Somebody knows more about it and will tell. */
-            ovs_mutex_cond_wait(&flow->stripe->cond, mutex);
+            ovs_mutex_cond_wait(&flow->stripe->cond,
+                                &flow->stripe->mutex);
             continue;
         }
         if (in_kernel && !kernel.error) {

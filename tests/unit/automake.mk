@@ -33,6 +33,7 @@ unit_tests = \
 	tests/unit/test-latency-hist \
 	tests/unit/test-moving-average \
 	tests/unit/test-mpsc-queue \
+	tests/unit/test-offload \
 	tests/unit/test-thread-counters \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-engine \
@@ -63,6 +64,9 @@ unit_route = \
 unit_handlers = \
 	tests/unit/unit-handlers.c \
 	tests/unit/unit-handlers.h
+unit_offload = \
+	tests/unit/unit-offload.c \
+	tests/unit/unit-offload.h
 
 unit_vport = \
 	tests/unit/unit-vport.c \
@@ -144,6 +148,8 @@ tests_unit_test_moving_average_SOURCES = \
 	tests/unit/test-moving-average.c $(unit_common)
 tests_unit_test_mpsc_queue_SOURCES = \
 	tests/unit/test-mpsc-queue.c $(unit_common)
+tests_unit_test_offload_SOURCES = \
+	tests/unit/test-offload.c $(unit_offload) $(unit_common)
 tests_unit_test_thread_counters_SOURCES = \
 	tests/unit/test-thread-counters.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
@@ -195,6 +201,7 @@ unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
 	tests/unit/unit-handlers.$(OBJEXT) \
 	tests/unit/unit-link.$(OBJEXT) \
+	tests/unit/unit-offload.$(OBJEXT) \
 	tests/unit/unit-route.$(OBJEXT) \
 	tests/unit/unit-upcall.$(OBJEXT) \
 	tests/unit/unit-vport.$(OBJEXT)
