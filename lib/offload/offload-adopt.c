@@ -130,14 +130,13 @@ reconcile(struct offload_thread *thread, struct found *found)
     if (!flow && found->desc && !is_deleting(stripe, &found->ufid)) {
         adopted = adopt(offload, stripe, found, thread->id);
     } else {
-        /* Of a flow that is known and has a rule, or of one that is on its way
-         * out, this is the rule. */
-        stale = (flow ? !flow->tc_desc && !flow->busy
+        /* A flow that has a rule, or is on its way out, was adopted, and this
+         * is its rule once more. */
+        stale = (flow ? !flow->tc_desc
                  : !is_deleting(stripe, &found->ufid));
     }
     ovs_mutex_unlock(&stripe->mutex);
 
-    /* A flow that was offered meanwhile waits in the queue of this thread. */
     if (adopted) {
         settle(thread, adopted);
     } else if (stale) {
@@ -146,7 +145,8 @@ reconcile(struct offload_thread *thread, struct found *found)
     offload_desc_unref(found->desc);
 }
 
-/* Compares the rules that are on 'port' with the table. */
+/* Compares the rules that are on 'port' with the table.  Until this is done no
+ * flow of the port is offered, so nobody else changes the rules. */
 void
 offload_adopt_port(struct offload_thread *thread, uint32_t port)
 {
@@ -158,10 +158,14 @@ offload_adopt_port(struct offload_thread *thread, uint32_t port)
     int error;
 
     atomic_read_relaxed(&offload->enabled, &enabled);
-    if (!enabled
-        || offload_port_admit(offload, &any, &port_seq)
-           == OFFLOAD_REASON_NO_PORT) {
+    if (offload_port_admit(offload, &any, &port_seq)
+        == OFFLOAD_REASON_NO_PORT) {
+        /* It has gone again, which deletes the rules. */
+        return;
+    }
+    if (!enabled) {
         offload->backend.flush(offload->backend.aux, port);
+        offload_port_ready(offload, port);
         return;
     }
     error = offload->backend.dump(offload->backend.aux, port, collect, &dump);
@@ -174,4 +178,5 @@ offload_adopt_port(struct offload_thread *thread, uint32_t port)
         reconcile(thread, &dump.found[i]);
     }
     free(dump.found);
+    offload_port_ready(offload, port);
 }

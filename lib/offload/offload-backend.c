@@ -31,7 +31,7 @@ append(uint8_t **pos, const void *src, size_t n)
 }
 
 /* Returns a new description with one reference, for the caller, that says what
- * 'proto' says.  'proto->ref_cnt' does not matter. */
+ * 'proto' says.  'proto->n_refs' does not matter. */
 struct offload_desc *
 offload_desc_create(const struct offload_desc *proto)
 {
@@ -44,7 +44,7 @@ offload_desc_create(const struct offload_desc *proto)
                    + ROUND_UP(proto->mask_len, 8)
                    + ROUND_UP(proto->actions_len, 8));
     *desc = *proto;
-    ovs_refcount_init(&desc->ref_cnt);
+    atomic_init(&desc->n_refs, 1);
     pos = (uint8_t *) desc + ROUND_UP(sizeof *desc, 8);
     desc->children = append(&pos, proto->children, children_len);
     desc->key = append(&pos, proto->key, proto->key_len);
@@ -58,8 +58,9 @@ struct offload_desc *
 offload_desc_ref(const struct offload_desc *desc_)
 {
     struct offload_desc *desc = CONST_CAST(struct offload_desc *, desc_);
+    unsigned int orig;
 
-    ovs_refcount_ref(&desc->ref_cnt);
+    atomic_add_relaxed(&desc->n_refs, 1, &orig);
     return desc;
 }
 
@@ -67,7 +68,14 @@ offload_desc_ref(const struct offload_desc *desc_)
 void
 offload_desc_unref(struct offload_desc *desc)
 {
-    if (desc && ovs_refcount_unref(&desc->ref_cnt) == 1) {
-        free(desc);
+    unsigned int orig;
+
+    if (desc) {
+        /* Release: what was read from it.  Acquire: what others read.  (Not
+         * struct ovs_refcount, whose fence a thread sanitizer cannot see.) */
+        atomic_sub_explicit(&desc->n_refs, 1, &orig, memory_order_acq_rel);
+        if (orig == 1) {
+            free(desc);
+        }
     }
 }

@@ -54,7 +54,7 @@ struct offload_stats {
 void offload_stats_add(struct offload_stats *, const struct offload_stats *);
 
 struct offload_desc {
-    struct ovs_refcount ref_cnt;
+    atomic_uint n_refs;
     ovs_u128 ufid;
     uint32_t in_port;           /* Datapath port that its packets come from. */
     uint32_t recirc_id;         /* Chain that it is part of; 0 is the first. */

@@ -48,9 +48,11 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
             .type = OFFLOAD_COPY_GET, .ufid = flow->ufid, .desc = desc,
         };
         struct offload_copy_op tc = {
-            .type = OFFLOAD_COPY_GET, .ufid = flow->ufid, .desc = tc_desc,
+            .type = OFFLOAD_COPY_GET, .ufid = flow->ufid,
+            .desc = tc_desc ? tc_desc : desc,
         };
         bool in_kernel = flow->in_kernel;
+        bool in_tc_or_soon = tc_desc || flow->putting;
         uint64_t moved = flow->moved;
         bool missing;
 
@@ -60,7 +62,7 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
                                     (struct offload_copy_op *[]) { &kernel },
                                     1);
         }
-        if (tc_desc) {
+        if (in_tc_or_soon) {
             offload->backend.operate(offload->backend.aux,
                                      (struct offload_copy_op *[]) { &tc }, 1);
         }
@@ -71,7 +73,8 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
         if (flow->moved != moved) {
             continue;
         }
-        missing = kernel.error == ENOENT || tc.error == ENOENT;
+        missing = (kernel.error == ENOENT
+                   || (tc_desc && tc.error == ENOENT));
         if (missing && (flow->busy || flow->kernel_claimed)) {
             /* Somebody knows more about it and will tell. */
             ovs_mutex_cond_wait(&flow->stripe->cond,
@@ -84,7 +87,7 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
         if (tc_desc && !tc.error) {
             flow->tc_seen = tc.stats;
         }
-        if (tc.error == ENOENT) {
+        if (tc_desc && tc.error == ENOENT) {
             offload_flow_vanished(offload, flow);
         }
         if (kernel.error == ENOENT && !flow->tc_desc) {
@@ -98,6 +101,9 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
         *in_tc = flow->tc_desc != NULL;
         if (*in_tc && !flow->discard_tc) {
             offload_stats_add(stats, &flow->tc_seen);
+        } else if (!*in_tc && in_tc_or_soon && !tc_desc && !tc.error) {
+            /* Tc counts already, what put the rule there has not returned. */
+            offload_stats_add(stats, &tc.stats);
         }
         return true;
     }

@@ -34,6 +34,7 @@ offload_reason_to_string(enum offload_reason reason)
     case OFFLOAD_REASON_NONE: return "none";
     case OFFLOAD_REASON_DISABLED: return "offload is disabled";
     case OFFLOAD_REASON_NO_PORT: return "no such port";
+    case OFFLOAD_REASON_RECONCILING: return "old rules are looked at first";
     case OFFLOAD_REASON_YOUNG: return "younger than the delay";
     case OFFLOAD_REASON_FULL: return "queue full";
     case OFFLOAD_REASON_BACKOFF: return "device backs off";

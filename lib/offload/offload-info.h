@@ -46,6 +46,7 @@ enum offload_reason {
     /* The flow was not offered. */
     OFFLOAD_REASON_DISABLED,    /* Offload is off. */
     OFFLOAD_REASON_NO_PORT,     /* No such port. */
+    OFFLOAD_REASON_RECONCILING, /* The port's old rules are looked at. */
     OFFLOAD_REASON_YOUNG,       /* Younger than the delay. */
     OFFLOAD_REASON_FULL,        /* The queue was full. */
     OFFLOAD_REASON_BACKOFF,     /* The device is full and backs off. */

@@ -22,6 +22,7 @@ struct port {
     struct hmap_node node;      /* In offload->ports. */
     uint32_t port_no;
     uint64_t seq;               /* Changes when the port does. */
+    bool ready;                 /* The rules that were there are known. */
     struct hmap kinds;          /* Rejected. */
     unsigned int backoff;       /* Pause after ENOSPC in ms, 0 if none. */
     long long int backoff_until;
@@ -111,8 +112,8 @@ port_reset(struct offload *offload, struct port *port)
 /* Says that datapath port 'port_no' is there, so that its flows may be
  * offered.  Rules that a previous run left on it become flows, or are deleted
  * if they are about flows that the engine knows better; an offload thread does
- * that, before anything that is offered from now on.  If the port is there
- * already, does what offload_port_changed() does. */
+ * that, and then offers what came meanwhile.  If the port is there already,
+ * does what offload_port_changed() does. */
 void
 offload_port_add(struct offload *offload, uint32_t port_no)
 {
@@ -198,6 +199,34 @@ offload_port_del(struct offload *offload, uint32_t port_no)
     offload_waiter_wait(&waiter);
 }
 
+/* Says that the rules that were on 'port_no' when it came are known, and
+ * offers the flows that waited for that. */
+void
+offload_port_ready(struct offload *offload, uint32_t port_no)
+{
+    struct port *port;
+
+    ovs_mutex_lock(&offload->ports_mutex);
+    port = port_find(offload, port_no);
+    if (port) {
+        port->ready = true;
+    }
+    ovs_mutex_unlock(&offload->ports_mutex);
+
+    for (size_t i = 0; port && i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &offload->stripes[i];
+        struct offload_flow *flow;
+
+        ovs_mutex_lock(&stripe->mutex);
+        HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
+            if (flow->desc->in_port == port_no) {
+                offload_flow_offer(offload, flow);
+            }
+        }
+        ovs_mutex_unlock(&stripe->mutex);
+    }
+}
+
 /* Stores the numbers of all ports in '*ports', which the caller must free, and
  * returns how many they are. */
 size_t
@@ -236,7 +265,8 @@ offload_port_admit(struct offload *offload, const struct offload_desc *desc,
     port = port_find(offload, desc->in_port);
     *seq = port ? port->seq : 0;
     if (port) {
-        reason = (desc->kind && kind_find(port, desc->kind)
+        reason = (!port->ready ? OFFLOAD_REASON_RECONCILING
+                  : desc->kind && kind_find(port, desc->kind)
                   ? OFFLOAD_REASON_KIND
                   : port->backoff && time_msec() < port->backoff_until
                   ? OFFLOAD_REASON_BACKOFF : OFFLOAD_REASON_NONE);

@@ -97,6 +97,7 @@ struct offload_flow {
     /* Copies. */
     bool in_kernel;
     struct offload_desc *tc_desc;   /* What it is in tc, or NULL. */
+    bool putting;               /* May be in tc already, unknown to us. */
     bool kernel_claimed;        /* Somebody changes the kernel copy. */
     bool keep_kernel;           /* Also if it is in tc. */
     uint64_t moved;             /* Move clock at the latest change of copies,
@@ -238,6 +239,7 @@ enum offload_reason offload_port_admit(struct offload *,
 void offload_port_failed(struct offload *, const struct offload_desc *,
                          int error);
 void offload_port_succeeded(struct offload *, uint32_t port);
+void offload_port_ready(struct offload *, uint32_t port);
 size_t offload_port_list(struct offload *, uint32_t **ports);
 uint32_t offload_ports_backing_off(struct offload *);
 void offload_chains_add(struct offload *, const struct offload_desc *);

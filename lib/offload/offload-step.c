@@ -121,7 +121,10 @@ prepare(struct offload *offload, struct work *work, bool tc)
         /* Somebody changes the kernel copy, who waits for nothing. */
         ovs_mutex_cond_wait(&flow->stripe->cond, mutex);
     }
-    flow->kernel_claimed = !tc;
+    if (!tc) {
+        flow->kernel_claimed = true;
+    }
+    flow->putting = step == TC_PUT;
     work->desc = offload_desc_ref(step == TC_DEL ? flow->tc_desc : flow->desc);
     work->op = (struct offload_copy_op) {
         .type = (step == TC_DEL || step == KERNEL_DEL
@@ -141,6 +144,7 @@ put_into_tc(struct offload_thread *thread, struct work *work)
     struct offload_flow *flow = work->flow;
     long long int latency;
 
+    flow->putting = false;
     if (work->op.error) {
         /* Another version of it may fare better. */
         if (flow->target == OFFLOAD_TO_TC && flow->desc == work->desc) {

@@ -212,10 +212,11 @@ run_some(struct offload_thread *thread)
         offload_step_flows(thread, flows, n);
         return true;
     }
-    item = pop_item(thread);
+    item = thread->next;
     if (!item) {
         return false;
     }
+    thread->next = NULL;
     run_control(thread, CONTAINER_OF(item, struct offload_control, item));
     return true;
 }

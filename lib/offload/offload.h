@@ -124,8 +124,10 @@
  *      offload_create, _destroy           one       offload threads
  *      offload_operate                    any       kernel; tc: see O4
  *      offload_dump_*                     any       kernel and tc (reading)
- *      offload_port_add, _port_changed    any       nothing
- *      offload_port_del, _flush,          any       tc, by a barrier in each
+ *      offload_port_add, _port_changed    one       nothing
+ *      offload_port_del                   one       tc, by a barrier in each
+ *                                                   offload thread
+ *      offload_flush,                     any       tc, by a barrier in each
  *        _barrier, _set_enabled                     offload thread
  *      offload_configure                  any       the step that threads which
  *                                                   go are in

@@ -485,7 +485,7 @@ port_removal_leaves_no_rule(void **state OVS_UNUSED)
     assert_int_equal(n, 5);
 
     offload_port_add(unit.offload, 1);
-    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
     offload_barrier(unit.offload);
     assert_int_equal(offload_fake_count(unit.fake, true), 21);
     unit_offload_uninit(&unit);
@@ -543,7 +543,6 @@ rules_of_a_previous_run_are_reconciled(void **state OVS_UNUSED)
     struct unit_offload unit = { .fake = offload_fake_create() };
     struct offload_kernel kernel = offload_fake_kernel(unit.fake);
     struct offload_backend backend = offload_fake_backend(unit.fake);
-    unsigned int seen[4] = { 0 };
     uint64_t n;
 
     /* 1: in tc.  2: in both, in the middle of a move.  3: was deleted from the
@@ -560,14 +559,21 @@ rules_of_a_previous_run_are_reconciled(void **state OVS_UNUSED)
     }
     unit.offload = offload_create(&kernel, &backend, &config);
     unit_put(&unit, unit_desc(3, 1), CREATE);
+    offload_fake_hold(unit.fake);
     offload_port_add(unit.offload, 1);
+    offload_fake_wait_held(unit.fake, 1);
+    unit_put(&unit, unit_desc(4, 1), CREATE);
+    assert_int_equal(unit_reason(&unit, 4), OFFLOAD_REASON_RECONCILING);
+    offload_fake_release(unit.fake);
     offload_barrier(unit.offload);
     assert_int_equal(unit_where(&unit, 1), TC);
     assert_int_equal(unit_where(&unit, 2), TC);
-    assert_int_equal(unit_where(&unit, 3), KERNEL);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 3), TC);
     assert_int_equal(unit_counter(&unit, OFFLOAD_ADOPTED), 2);
     assert_int_equal(unit_counter(&unit, OFFLOAD_STALE), 1);
-    assert_int_equal(unit_dump(&unit, seen, 4), 3);
+    assert_int_equal(unit_where(&unit, 4), TC);
+    assert_int_equal(unit_dump(&unit, NULL, 0), 4);
     assert_int_equal(unit_del(&unit, 2, &n), 0);
     assert_int_equal(n, 7);
     unit_offload_uninit(&unit);

@@ -26,6 +26,9 @@ unit_offload_init(struct unit_offload *unit,
     for (uint32_t i = 1; i <= n_ports; i++) {
         offload_port_add(unit->offload, i);
     }
+
+    /* Until old rules have been looked for, nothing is offered. */
+    offload_barrier(unit->offload);
 }
 
 /* O6. */
