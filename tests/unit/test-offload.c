@@ -193,6 +193,39 @@ delete_waits_for_an_insertion_that_is_under_way(void **state OVS_UNUSED)
 }
 
 static void
+new_flow_comes_after_the_old_one_has_gone(void **state OVS_UNUSED)
+{
+    struct failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 2,
+    };
+    struct unit_offload unit;
+    struct helper helper = { .unit = &unit };
+    pthread_t thread;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+    unit_packets(&unit, 1, 4);
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc(2, 1), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+
+    /* Both wait in the queue, and the deletion takes several attempts. */
+    offload_fake_set_fail(unit.fake, fail_some, &failure);
+    thread = ovs_thread_create("delete", delete_flow, &helper);
+    unit_wait_until(unit_get(&unit, 1, NULL, NULL) == ENOENT);
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), CREATE), 0);
+    offload_fake_release(unit.fake);
+    xpthread_join(thread, NULL);
+    assert_int_equal(helper.error, 0);
+    assert_int_equal(helper.n, 4);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_REJECTED), 0);
+    unit_offload_uninit(&unit);
+}
+
+static void
 batch_of_deletes_is_sent_together(void **state OVS_UNUSED)
 {
     enum { N = 60 };
@@ -310,6 +343,27 @@ rejection_has_a_reason_and_is_remembered(void **state OVS_UNUSED)
         }
         unit_offload_uninit(&unit);
     }
+}
+
+static void
+rejection_is_of_the_version_that_was_tried(void **state OVS_UNUSED)
+{
+    struct failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
+    };
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_set_fail(unit.fake, fail_some, &failure);
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc_full(1, 1, 0, 0, 77), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    unit_put(&unit, unit_desc_full(1, 1, 0, 0, 78), MODIFY);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_REJECTED), 0);
+    unit_offload_uninit(&unit);
 }
 
 static void
@@ -841,6 +895,18 @@ dump_shows_a_flow_once_while_it_moves(void **state OVS_UNUSED)
     offload_desc_unref(dumped.desc);
     offload_dump_done(&dump);
 
+    /* Here again, but with what it had before in 'base'. */
+    assert_int_equal(offload_dump_start(unit.offload, &dump), 0);
+    offload_port_del(unit.offload, 1);
+    offload_port_add(unit.offload, 1);
+    offload_set_enabled(unit.offload, false);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
+    assert_int_equal(dumped.stats.n_packets, 7);
+    assert_false(dumped.in_tc);
+    offload_desc_unref(dumped.desc);
+    offload_dump_done(&dump);
+
     /* Found by neither. */
     assert_int_equal(offload_dump_start(unit.offload, &dump), 0);
     assert_true(offload_dump_next(&dump, &dumped));
@@ -885,9 +951,11 @@ main(void)
         cmocka_unit_test(change_takes_effect_without_a_gap),
         cmocka_unit_test(requests_collapse),
         cmocka_unit_test(delete_waits_for_an_insertion_that_is_under_way),
+        cmocka_unit_test(new_flow_comes_after_the_old_one_has_gone),
         cmocka_unit_test(batch_of_deletes_is_sent_together),
         cmocka_unit_test(same_flow_in_a_batch),
         cmocka_unit_test(rejection_has_a_reason_and_is_remembered),
+        cmocka_unit_test(rejection_is_of_the_version_that_was_tried),
         cmocka_unit_test(device_rejects_a_kind_once),
         cmocka_unit_test(full_device_backs_off),
         cmocka_unit_test(full_queue_leaves_flows_in_the_kernel),
