@@ -69,6 +69,7 @@ lib_libkdp_a_SOURCES = \
 	lib/offload/offload-operate.c \
 	lib/offload/offload-port.c \
 	lib/offload/offload-private.h \
+	lib/offload/offload-show.c \
 	lib/offload/offload-step.c \
 	lib/offload/offload-thread.c \
 	lib/offload/offload.c \

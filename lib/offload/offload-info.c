@@ -81,6 +81,7 @@ add_to_total(struct offload_thread_info *total,
         total->counters[i] += info->counters[i];
     }
     total->n_queued += info->n_queued;
+    total->n_rules += info->n_rules;
     total->most_queued = MAX(total->most_queued, info->most_queued);
     average_summary_merge(&total->cumulative, &info->cumulative);
     average_summary_merge(&total->exponential, &info->exponential);
@@ -98,8 +99,8 @@ offload_get_info(struct offload *offload, struct offload_info *info)
     for (size_t i = 0; i < OFFLOAD_MAX_THREADS; i++) {
         if (offload->threads[i].ever_ran) {
             info->n_threads = i + 1;
+            info->n_running += offload->threads[i].running;
             get_thread_info(&offload->threads[i], &info->threads[i]);
-            add_to_total(&info->total, &info->threads[i]);
         }
     }
     ovs_mutex_unlock(&offload->config_mutex);
@@ -111,9 +112,17 @@ offload_get_info(struct offload *offload, struct offload_info *info)
         ovs_mutex_lock(&stripe->mutex);
         HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
             info->n_flows[offload_flow_state(flow)]++;
+            if (flow->tc_desc) {
+                info->threads[offload_choose_thread(
+                    offload, flow->desc->in_port)].n_rules++;
+            }
         }
         info->n_flows[OFFLOAD_STATE_DELETING] += hmap_count(&stripe->deleting);
         ovs_mutex_unlock(&stripe->mutex);
+    }
+
+    for (size_t i = 0; i < info->n_threads; i++) {
+        add_to_total(&info->total, &info->threads[i]);
     }
 
     ovs_mutex_lock(&offload->reasons_mutex);

@@ -88,6 +88,7 @@ struct offload_thread_info {
     uint64_t counters[OFFLOAD_N_COUNTERS];
     uint32_t n_queued;          /* Now, and */
     uint32_t most_queued;       /* at most so far. */
+    uint64_t n_rules;           /* In tc, with input ports of this thread. */
     struct average_summary cumulative;      /* Latency in microseconds. */
     struct average_summary exponential;
     struct latency_summary latency;
@@ -102,6 +103,7 @@ struct offload_reason_info {
 
 struct offload_info {
     size_t n_threads;           /* Of those that ran at any time. */
+    size_t n_running;           /* The first so many run. */
     struct offload_thread_info threads[10];
     struct offload_thread_info total;   /* Without the percentiles. */
     uint64_t n_flows[OFFLOAD_N_STATES];
@@ -133,7 +135,11 @@ struct json *offload_why_json(const ovs_u128 *ufid,
                               const struct offload_flow_info *);
 
 /* The figures of the command dpctl/offload-stats-show: first those of all
- * threads, then those of each. */
+ * threads, then those of each that runs.  As in the userspace datapath
+ * "enqueued" is what waits and "inserted" what is in tc now.  The averages of
+ * all threads are those of all insertions, not averages of averages. */
+#define OFFLOAD_FIGURES 6       /* For each. */
+
 struct offload_figure {
     char name[64];
     uint64_t value;

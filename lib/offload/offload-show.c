@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Output of the commands about offload. */
+
+#include <config.h>
+#include "offload/offload-info.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/uuid.h"
+#include "util.h"
+#include "uuid.h"
+
+static const char *const counter_names[OFFLOAD_N_COUNTERS] = {
+    [OFFLOAD_ENQUEUED] = "enqueued",
+    [OFFLOAD_INSERTED] = "inserted",
+    [OFFLOAD_MODIFIED] = "modified",
+    [OFFLOAD_DELETED] = "deleted",
+    [OFFLOAD_RETURNED] = "returned",
+    [OFFLOAD_REJECTED] = "rejected",
+    [OFFLOAD_SUPERSEDED] = "superseded",
+    [OFFLOAD_PARKED] = "parked",
+    [OFFLOAD_ADOPTED] = "adopted",
+    [OFFLOAD_STALE] = "stale",
+    [OFFLOAD_VANISHED] = "vanished",
+    [OFFLOAD_LEAKED] = "leaked",
+    [OFFLOAD_LOST] = "lost",
+};
+
+/* Counters with a column for each thread; the others are rare. */
+#define N_COLUMNS (OFFLOAD_SUPERSEDED + 1)
+
+static void
+put_name(const struct offload_thread_info *thread, bool total, struct ds *s)
+{
+    if (total) {
+        ds_put_format(s, "  %7s", "total");
+    } else {
+        ds_put_format(s, "  %7u", thread->id);
+    }
+}
+
+static void
+show_counters(const struct offload_thread_info *thread, bool total,
+              struct ds *s)
+{
+    put_name(thread, total, s);
+    ds_put_format(s, " %8"PRIu32" %8"PRIu32" %8"PRIu64, thread->n_queued,
+                  thread->most_queued, thread->n_rules);
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        ds_put_format(s, " %10"PRIu64, thread->counters[i]);
+    }
+    ds_put_cstr(s, total || thread->running ? "\n" : " (ended)\n");
+}
+
+static void
+show_latency(const struct offload_thread_info *thread, bool total,
+             struct ds *s)
+{
+    put_name(thread, total, s);
+    ds_put_format(s, " %10.0f %10.0f %10.0f %10.0f",
+                  thread->cumulative.mean,
+                  average_summary_deviation(&thread->cumulative),
+                  thread->exponential.mean,
+                  average_summary_deviation(&thread->exponential));
+    if (total) {
+        ds_put_format(s, " %10s %10s", "-", "-");
+    } else {
+        ds_put_format(s, " %10"PRIu32" %10"PRIu32, thread->latency.p50,
+                      thread->latency.p99);
+    }
+    ds_put_format(s, " %10"PRIu32"\n", thread->latency.max);
+}
+
+static void
+show_threads(const struct offload_info *info, struct ds *s)
+{
+    ds_put_format(s, "  %7s %8s %8s %8s", "thread", "queued", "most",
+                  "in tc");
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        ds_put_format(s, " %10s", counter_names[i]);
+    }
+    ds_put_char(s, '\n');
+    for (size_t i = 0; i < info->n_threads; i++) {
+        show_counters(&info->threads[i], false, s);
+    }
+    show_counters(&info->total, true, s);
+
+    ds_put_cstr(s, "  from request to insertion, in microseconds\n");
+    ds_put_format(s, "  %7s %10s %10s %10s %10s %10s %10s %10s\n", "thread",
+                  "mean", "deviation", "lately", "deviation", "p50", "p99",
+                  "max");
+    for (size_t i = 0; i < info->n_threads; i++) {
+        show_latency(&info->threads[i], false, s);
+    }
+    show_latency(&info->total, true, s);
+}
+
+static void
+show_rare(const struct offload_info *info, struct ds *s)
+{
+    const char *separator = "  also:";
+
+    for (size_t i = N_COLUMNS; i < OFFLOAD_N_COUNTERS; i++) {
+        if (info->total.counters[i]) {
+            ds_put_format(s, "%s %s %"PRIu64, separator, counter_names[i],
+                          info->total.counters[i]);
+            separator = ",";
+        }
+    }
+    if (info->n_backoffs) {
+        ds_put_format(s, "%s ports backing off %"PRIu32, separator,
+                      info->n_backoffs);
+        separator = ",";
+    }
+    if (*separator == ',') {
+        ds_put_char(s, '\n');
+    }
+}
+
+static void
+show_reasons(const struct offload_info *info, struct ds *s)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < OFFLOAD_N_REASONS; i++) {
+        const struct offload_reason_info *reason = &info->reasons[i];
+
+        if (!reason->n) {
+            continue;
+        }
+        if (!any) {
+            ds_put_format(s, "  %-36s %10s %6s  latest example\n",
+                          "why not in tc", "times", "port");
+            any = true;
+        }
+        ds_put_format(s, "  %-36s %10"PRIu64" %6"PRIu32"  ufid:"UUID_FMT,
+                      offload_reason_to_string(i), reason->n, reason->port,
+                      UUID_ARGS((const struct uuid *) &reason->ufid));
+        if (reason->error) {
+            ds_put_format(s, " (%s)", ovs_strerror(reason->error));
+        }
+        ds_put_char(s, '\n');
+    }
+}
+
+void
+offload_show_text(const struct offload_info *info, struct ds *s)
+{
+    ds_put_format(s, "offload: %"PRIuSIZE" threads\n", info->n_running);
+    ds_put_cstr(s, "  flows:");
+    for (size_t i = 0; i < OFFLOAD_N_STATES; i++) {
+        ds_put_format(s, "%s %s %"PRIu64, i ? "," : "",
+                      offload_state_to_string(i), info->n_flows[i]);
+    }
+    ds_put_char(s, '\n');
+    show_threads(info, s);
+    show_rare(info, s);
+    show_reasons(info, s);
+}
+
+static void
+put_integer(struct json *object, const char *name, uint64_t value)
+{
+    json_object_put(object, name, json_integer_create(value));
+}
+
+static struct json *
+average_to_json(const struct average_summary *average)
+{
+    struct json *json = json_object_create();
+
+    put_integer(json, "n", average->n);
+    json_object_put(json, "mean", json_real_create(average->mean));
+    json_object_put(json, "deviation", json_real_create(
+        average_summary_deviation(average)));
+    return json;
+}
+
+static struct json *
+thread_to_json(const struct offload_thread_info *thread, bool total)
+{
+    struct json *json = json_object_create();
+    struct json *latency = json_object_create();
+
+    if (!total) {
+        put_integer(json, "thread", thread->id);
+        json_object_put(json, "running", json_boolean_create(thread->running));
+        put_integer(latency, "p50", thread->latency.p50);
+        put_integer(latency, "p99", thread->latency.p99);
+    }
+    put_integer(json, "queued", thread->n_queued);
+    put_integer(json, "most_queued", thread->most_queued);
+    put_integer(json, "in_tc", thread->n_rules);
+    for (size_t i = 0; i < OFFLOAD_N_COUNTERS; i++) {
+        put_integer(json, counter_names[i], thread->counters[i]);
+    }
+    put_integer(latency, "max", thread->latency.max);
+    json_object_put(latency, "cumulative",
+                    average_to_json(&thread->cumulative));
+    json_object_put(latency, "exponential",
+                    average_to_json(&thread->exponential));
+    json_object_put(json, "latency_us", latency);
+    return json;
+}
+
+static void
+put_ufid(struct json *object, const ovs_u128 *ufid)
+{
+    json_object_put(object, "ufid", json_string_create_nocopy(
+        xasprintf(UUID_FMT, UUID_ARGS((const struct uuid *) ufid))));
+}
+
+static struct json *
+reason_to_json(enum offload_reason reason,
+               const struct offload_reason_info *info)
+{
+    struct json *json = json_object_create();
+
+    json_object_put_string(json, "reason", offload_reason_to_string(reason));
+    put_integer(json, "n", info->n);
+    put_integer(json, "port", info->port);
+    put_ufid(json, &info->ufid);
+    put_integer(json, "errno", info->error);
+    return json;
+}
+
+struct json *
+offload_show_json(const struct offload_info *info)
+{
+    struct json *json = json_object_create();
+    struct json *threads = json_array_create_empty();
+    struct json *reasons = json_array_create_empty();
+    struct json *flows = json_object_create();
+
+    for (size_t i = 0; i < OFFLOAD_N_STATES; i++) {
+        put_integer(flows, offload_state_to_string(i), info->n_flows[i]);
+    }
+    for (size_t i = 0; i < info->n_threads; i++) {
+        json_array_add(threads, thread_to_json(&info->threads[i], false));
+    }
+    for (size_t i = 0; i < OFFLOAD_N_REASONS; i++) {
+        if (info->reasons[i].n) {
+            json_array_add(reasons, reason_to_json(i, &info->reasons[i]));
+        }
+    }
+    json_object_put(json, "flows", flows);
+    json_object_put(json, "threads", threads);
+    json_object_put(json, "total", thread_to_json(&info->total, true));
+    json_object_put(json, "reasons", reasons);
+    put_integer(json, "ports_backing_off", info->n_backoffs);
+    return json;
+}
+
+void
+offload_why_text(const ovs_u128 *ufid, const struct offload_flow_info *info,
+                 struct ds *s)
+{
+    ds_put_format(s, "ufid:"UUID_FMT": %s",
+                  UUID_ARGS((const struct uuid *) ufid),
+                  offload_state_to_string(info->state));
+    if (info->state == OFFLOAD_STATE_PARKED) {
+        ds_put_format(s, ": no flow in tc recirculates to %#"PRIx32,
+                      info->recirc_id);
+    } else if (info->reason) {
+        ds_put_format(s, ": %s", offload_reason_to_string(info->reason));
+    }
+    if (info->error) {
+        ds_put_format(s, " (%s)", ovs_strerror(info->error));
+    }
+    ds_put_format(s, ", port %"PRIu32, info->port);
+    if (info->retry) {
+        ds_put_format(s, ", may be offered again in %lld ms", info->retry);
+    }
+    ds_put_char(s, '\n');
+}
+
+struct json *
+offload_why_json(const ovs_u128 *ufid, const struct offload_flow_info *info)
+{
+    struct json *json = json_object_create();
+
+    put_ufid(json, ufid);
+    json_object_put_string(json, "state",
+                           offload_state_to_string(info->state));
+    json_object_put_string(json, "reason",
+                           offload_reason_to_string(info->reason));
+    put_integer(json, "errno", info->error);
+    put_integer(json, "port", info->port);
+    put_integer(json, "recirc_id", info->recirc_id);
+    put_integer(json, "retry_ms", info->retry);
+    return json;
+}
+
+static void
+thread_figures(const struct offload_thread_info *thread, const char *prefix,
+               struct offload_figure *figure)
+{
+    const struct {
+        const char *name;
+        double value;
+    } figures[] = {
+        { "                Enqueued offloads", thread->n_queued },
+        { "                Inserted offloads", thread->n_rules },
+        { "  Cumulative Average latency (us)", thread->cumulative.mean },
+        { "   Cumulative Latency stddev (us)",
+          average_summary_deviation(&thread->cumulative) },
+        { " Exponential Average latency (us)", thread->exponential.mean },
+        { "  Exponential Latency stddev (us)",
+          average_summary_deviation(&thread->exponential) },
+    };
+
+    BUILD_ASSERT_DECL(ARRAY_SIZE(figures) == OFFLOAD_FIGURES);
+    for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
+        snprintf(figure[i].name, sizeof figure[i].name, "%s%s", prefix,
+                 figures[i].name);
+        figure[i].value = figures[i].value;
+    }
+}
+
+/* Stores the figures in '*figures', which the caller must free, and returns
+ * their number.  Their names are those of the command for the userspace
+ * datapath. */
+size_t
+offload_figures(const struct offload_info *info,
+                struct offload_figure **figures)
+{
+    size_t n = (1 + info->n_running) * OFFLOAD_FIGURES;
+
+    *figures = xcalloc(n, sizeof **figures);
+    thread_figures(&info->total, "  Total ", *figures);
+    for (size_t i = 0; i < info->n_running; i++) {
+        char prefix[32];
+
+        snprintf(prefix, sizeof prefix, "  [%3"PRIuSIZE"] ", i);
+        thread_figures(&info->threads[i], prefix,
+                       *figures + (1 + i) * OFFLOAD_FIGURES);
+    }
+    return n;
+}
