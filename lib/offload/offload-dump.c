@@ -29,6 +29,19 @@ forget(struct offload *offload, struct offload_flow *flow)
     }
 }
 
+/* Does the operations, as far as they are not NULL. */
+static void
+read_copies(struct offload *offload, struct offload_copy_op *kernel,
+            struct offload_copy_op *tc)
+{
+    if (kernel) {
+        offload->kernel.operate(offload->kernel.aux, &kernel, 1);
+    }
+    if (tc) {
+        offload->backend.operate(offload->backend.aux, &tc, 1);
+    }
+}
+
 /* Stores the statistics of 'flow' in '*stats' and whether it is in tc in
  * '*in_tc'.  Returns false if it turns out that it does not exist.
  *
@@ -57,15 +70,8 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
         bool missing;
 
         ovs_mutex_unlock(&flow->stripe->mutex);
-        if (in_kernel) {
-            offload->kernel.operate(offload->kernel.aux,
-                                    (struct offload_copy_op *[]) { &kernel },
-                                    1);
-        }
-        if (in_tc_or_soon) {
-            offload->backend.operate(offload->backend.aux,
-                                     (struct offload_copy_op *[]) { &tc }, 1);
-        }
+        read_copies(offload, in_kernel ? &kernel : NULL,
+                    in_tc_or_soon ? &tc : NULL);
         offload_desc_unref(desc);
         offload_desc_unref(tc_desc);
         ovs_mutex_lock(&flow->stripe->mutex);
@@ -77,8 +83,7 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
                    || (tc_desc && tc.error == ENOENT));
         if (missing && (flow->busy || flow->kernel_claimed)) {
             /* Somebody knows more about it and will tell. */
-            ovs_mutex_cond_wait(&flow->stripe->cond,
-                                &flow->stripe->mutex);
+            ovs_mutex_cond_wait(&flow->stripe->cond, &flow->stripe->mutex);
             continue;
         }
         if (in_kernel && !kernel.error) {
@@ -186,6 +191,7 @@ static bool
 show(struct offload_dump *dump, struct offload_flow *flow,
      const struct offload_stats *stats, bool in_tc,
      struct offload_dumped *dumped)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     bool exists = true;
 

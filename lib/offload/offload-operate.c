@@ -355,6 +355,6 @@ offload_operate(struct offload *offload, struct offload_op *ops[], size_t n)
         }
     }
     ovs_rwlock_unlock(&offload->gate);
-    offload_waiter_wait(&waiter);
+    offload_waiter_wait(&waiter, false);
     free(pending);
 }

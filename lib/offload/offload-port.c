@@ -196,7 +196,7 @@ offload_port_del(struct offload *offload, uint32_t port_no)
     offload_send(offload, offload_choose_thread(offload, port_no),
                  OFFLOAD_ITEM_FLUSH_PORT, port_no, &waiter);
     ovs_rwlock_unlock(&offload->gate);
-    offload_waiter_wait(&waiter);
+    offload_waiter_wait(&waiter, true);
 }
 
 /* Says that the rules that were on 'port_no' when it came are known, and

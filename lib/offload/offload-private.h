@@ -72,7 +72,7 @@ struct offload_waiter {
 void offload_waiter_init(struct offload_waiter *);
 void offload_waiter_add(struct offload_waiter *);
 void offload_waiter_done(struct offload_waiter *);
-void offload_waiter_wait(struct offload_waiter *);  /* Also destroys it. */
+void offload_waiter_wait(struct offload_waiter *, bool quiesce);
 
 /* A message to a thread that is not a flow.  The thread frees it. */
 struct offload_control {

@@ -3,9 +3,9 @@
 /* Offload threads.
  *
  * A port belongs to the thread that its number's hash says.  When the number
- * of threads changes, flows that no thread has go to the new one the next time
- * that they are queued; a thread that is to go hands what is in its queue over,
- * in order, so that requests on one flow stay in order. */
+ * of threads changes, flows that no thread has go to the new one the next
+ * time that they are queued; a thread that is to go hands over what is in its
+ * queue, in order, so that requests on one flow stay in order. */
 
 #include <config.h>
 #include "offload/offload-private.h"
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "hash.h"
+#include "ovs-rcu.h"
 #include "util.h"
 
 void
@@ -44,14 +45,22 @@ offload_waiter_done(struct offload_waiter *waiter)
     ovs_mutex_unlock(&waiter->mutex);
 }
 
+/* Waits, and destroys 'waiter'.  The thread is quiescent meanwhile if
+ * 'quiesce' says so. */
 void
-offload_waiter_wait(struct offload_waiter *waiter)
+offload_waiter_wait(struct offload_waiter *waiter, bool quiesce)
 {
+    if (quiesce) {
+        ovsrcu_quiesce_start();
+    }
     ovs_mutex_lock(&waiter->mutex);
     while (waiter->n) {
         ovs_mutex_cond_wait(&waiter->cond, &waiter->mutex);
     }
     ovs_mutex_unlock(&waiter->mutex);
+    if (quiesce) {
+        ovsrcu_quiesce_end();
+    }
     xpthread_cond_destroy(&waiter->cond);
     ovs_mutex_destroy(&waiter->mutex);
 }
@@ -99,7 +108,7 @@ offload_barrier(struct offload *offload)
         offload_send(offload, i, OFFLOAD_ITEM_BARRIER, 0, &waiter);
     }
     ovs_rwlock_unlock(&offload->gate);
-    offload_waiter_wait(&waiter);
+    offload_waiter_wait(&waiter, true);
 }
 
 static void
@@ -261,6 +270,8 @@ offload_thread_main(void *thread_)
         atomic_read_explicit(&thread->stop, &stop, memory_order_acquire);
         if (stop == OFFLOAD_THREAD_HAND_OVER
             ? hand_over_one(thread) : run_some(thread)) {
+            /* There may be no sleep for long. */
+            ovsrcu_quiesce();
             continue;
         }
         if (stop != OFFLOAD_THREAD_RUN) {

@@ -163,7 +163,7 @@ offload_set_enabled(struct offload *offload, bool enabled)
                      OFFLOAD_ITEM_FLUSH_PORT, ports[i], &waiter);
     }
     ovs_rwlock_unlock(&offload->gate);
-    offload_waiter_wait(&waiter);
+    offload_waiter_wait(&waiter, true);
     free(ports);
 }
 

@@ -63,8 +63,8 @@
  *      delete         freed      freed      deleting   deleting   freed (k)
  *                     (k)        (k)        (k, t*)    (k, t*)
  *      get, dump      - (k)      - (k)      - (t)      - (k, t)   - (k)
- *      dump: again    queued     -          -          -          queued if the
- *                                                                 reason went
+ *      dump: again    queued     -          -          -          queued if
+ *                                                                 it may be
  *      flush          freed      deleting   deleting   deleting   freed
  *                     (k)        (k, t*)    (k, t*)    (k, t*)    (k)
  *      port removed   -          kernel     moving b.  -          -
@@ -87,7 +87,8 @@
  * is noticed when it is read; the flow then goes back to the kernel.  When the
  * daemon starts, or a port comes, the rules that the backend finds on the port
  * become flows in state "in tc", for the revalidators to judge, and those that
- * it cannot tell are deleted (offload_port_add()).
+ * it cannot tell are deleted (offload_port_add()).  No flow of the port is
+ * offered before that is done.
  *
  * Recirculation
  * -------------
@@ -97,7 +98,8 @@
  * and is offered again when that happens.  Packets may also come to the chain
  * from a parent that is in the kernel still, or again.  These would miss if
  * the flow were in tc alone.  So it keeps its kernel copy; it is "in tc" all
- * the same, and its statistics are the sum of both.
+ * the same, and its statistics are the sum of both.  When the last parent
+ * leaves tc it may stay: no packet comes to it there.
  *
  * Invariants
  * ----------
@@ -106,7 +108,9 @@
  *      flush or the like, at least one copy exists: see "step" above.
  *   O2 Statistics are exact: those of a copy that goes are added to 'base'
  *      in the moment in which the copy stops to count as one (under the
- *      flow's lock), and readers start again when that changes under them.
+ *      flow's lock); readers start again when that changes under them, and
+ *      look into tc as soon as a rule may be there.  A flow is marked by each
+ *      dump that shows it.
  *   O3 Requests on one flow apply in order: one thread at a time works on it,
  *      and always towards the latest target.
  *   O4 offload_operate() waits for tc only for deletes, and reads tc only for
@@ -129,15 +133,18 @@
  *                                                   offload thread
  *      offload_flush,                     any       tc, by a barrier in each
  *        _barrier, _set_enabled                     offload thread
- *      offload_configure                  any       the step that threads which
- *                                                   go are in
- *      offload_get_*, _state, _explain    any       nothing
+ *      offload_configure                  any       the batch that threads
+ *                                                   which go are at
+ *      offload_get_info, _get_flow_info   any       nothing
+ *
+ * Those that wait in an offload thread for a barrier are quiescent (ovs-rcu.h)
+ * meanwhile; the others are not, so that their callers' pointers stay valid.
  *
  * Flows are spread over stripes by ufid; each stripe has a lock, which guards
  * its table and the flows in it, and a condition.  The lock is never held
  * during an operation on a copy.  Instead, who changes the kernel copy claims
- * it ('kernel_claimed'); others who want to wait for the condition, and hold no
- * claim meanwhile unless they are an offload thread, so that there is no
+ * it ('kernel_claimed'); others who want to wait for the condition, and hold
+ * no claim meanwhile unless they are an offload thread, so that there is no
  * cycle.  The tc copy is changed by the flow's offload thread only, which is
  * the same from when the flow is queued until it is settled.
  *

@@ -3,8 +3,8 @@
 #ifndef UNIT_OFFLOAD_H
 #define UNIT_OFFLOAD_H 1
 
-/* What the tests of the offload engine share: an engine on top of the fake, and
- * flows that are numbers. */
+/* What the tests of the offload engine share: an engine on top of the fake,
+ * and flows that are numbers. */
 
 #include "offload/offload-fake.h"
 #include "offload/offload-info.h"
