@@ -195,7 +195,7 @@ show(struct offload_dump *dump, struct offload_flow *flow,
 {
     bool exists = true;
 
-    if (!(flow->in_kernel + (flow->tc_desc != NULL)) || !mark(dump, flow)) {
+    if ((!flow->in_kernel && !flow->tc_desc) || !mark(dump, flow)) {
         return false;
     }
     flow->n_refs++;

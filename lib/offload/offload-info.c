@@ -111,7 +111,9 @@ offload_get_info(struct offload *offload, struct offload_info *info)
 
         ovs_mutex_lock(&stripe->mutex);
         HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-            info->n_flows[offload_flow_state(flow)]++;
+            if (offload_flow_exists(flow)) {
+                info->n_flows[offload_flow_state(flow)]++;
+            }
             if (flow->tc_desc) {
                 info->threads[offload_choose_thread(
                     offload, flow->desc->in_port)].n_rules++;
@@ -144,6 +146,9 @@ offload_get_flow_info(struct offload *offload, const ovs_u128 *ufid,
 
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, ufid);
+    if (flow && !offload_flow_exists(flow)) {
+        flow = NULL;
+    }
     if (flow) {
         *info = (struct offload_flow_info) {
             .state = offload_flow_state(flow),

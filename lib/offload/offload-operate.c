@@ -91,6 +91,16 @@ start_put(struct pending *pending, bool wait)
     return PENDING;
 }
 
+/* Makes a flow that has no copies and no content, only to be claimed. */
+static struct offload_flow *
+create_placeholder(struct offload_stripe *stripe, const ovs_u128 *ufid)
+    OVS_REQUIRES(stripe->mutex)
+{
+    struct offload_desc proto = { .ufid = *ufid, .in_port = UINT32_MAX };
+
+    return offload_flow_create(stripe, offload_desc_create(&proto));
+}
+
 /* Deletes 'flow', which has no kernel copy any more, from tc. */
 static void
 delete_rest(struct offload *offload, struct offload_flow *flow,
@@ -124,15 +134,18 @@ start_del(struct offload *offload, struct pending *pending, bool wait,
         delete_rest(offload, flow, op, waiter);
         return DONE;
     }
-    if (flow) {
-        claim(pending, flow);
-    }
     pending->copy_op = (struct offload_copy_op) {
         .type = OFFLOAD_COPY_DEL,
         .ufid = op->ufid,
         .desc = flow ? flow->desc : NULL,
         .cookie = op->cookie,
     };
+    if (!flow) {
+        /* So that nobody puts it there meanwhile. */
+        flow = create_placeholder(pending->stripe, &op->ufid);
+        pending->new = true;
+    }
+    claim(pending, flow);
     return PENDING;
 }
 
@@ -146,7 +159,7 @@ start_get(struct offload *offload, struct pending *pending, bool wait)
     if (!find_unclaimed(pending, &op->ufid, wait, &flow)) {
         return WOULD_WAIT;
     }
-    if (flow && flow->in_kernel + (flow->tc_desc != NULL)) {
+    if (flow && (flow->in_kernel || flow->tc_desc)) {
         flow->n_refs++;
         if (offload_flow_read(offload, flow, &op->stats, &op->in_tc)) {
             op->tracked = true;
@@ -272,9 +285,11 @@ finish_del(struct offload *offload, struct pending *pending,
     struct offload_flow *flow = pending->flow;
     struct offload_op *op = pending->op;
 
-    if (!flow) {
+    if (pending->new) {
         op->error = copy_op->error;
         op->stats = copy_op->stats;
+        offload_flow_remove(flow);
+        offload_flow_gone(flow);
         return;
     }
     if (copy_op->error && copy_op->error != ENOENT) {

@@ -191,6 +191,13 @@ struct offload {
     uint32_t last_dump OVS_GUARDED;
 };
 
+/* Is 'flow' more than one that is being made, or has just been? */
+static inline bool
+offload_flow_exists(const struct offload_flow *flow)
+{
+    return flow->in_kernel || flow->tc_desc || flow->request;
+}
+
 /* offload-flow.c */
 struct offload_stripe *offload_stripe(struct offload *, const ovs_u128 *ufid);
 struct offload_flow *offload_flow_create(struct offload_stripe *stripe,

@@ -35,6 +35,7 @@ unit_tests = \
 	tests/unit/test-mpsc-queue \
 	tests/unit/test-offload \
 	tests/unit/test-offload-model \
+	tests/unit/test-offload-race \
 	tests/unit/test-offload-show \
 	tests/unit/test-thread-counters \
 	tests/unit/test-upcall-channel \
@@ -152,6 +153,8 @@ tests_unit_test_mpsc_queue_SOURCES = \
 	tests/unit/test-mpsc-queue.c $(unit_common)
 tests_unit_test_offload_model_SOURCES = \
 	tests/unit/test-offload-model.c $(unit_offload) $(unit_common)
+tests_unit_test_offload_race_SOURCES = \
+	tests/unit/test-offload-race.c $(unit_offload) $(unit_common)
 tests_unit_test_offload_show_SOURCES = \
 	tests/unit/test-offload-show.c $(unit_common)
 tests_unit_test_offload_SOURCES = \
