@@ -49,7 +49,14 @@ void
 if_notifier_kdp_changed(const char *name, const struct link_change *change,
                         bool open)
 {
-    if (!(change->what & CHANGES)) {
+    uint32_t what = change->what & CHANGES;
+
+    if (change->link->master) {
+        /* A port that was added has the datapath for its master.  A device
+         * that is let go may be what the bridge could not get. */
+        what &= ~LINK_CHANGE_MASTER;
+    }
+    if (!what) {
         return;
     }
     ovs_mutex_lock(&mutex);

@@ -10,8 +10,8 @@
  * which the bridge configures everything anew.  Here, in its place, it is told
  * of links that the bridge has asked for, whether it got them or not, and of
  * changes that its configuration depends on: that a link came or went, its
- * name, MTU, hardware address, kind and master.  Flags, carrier and addresses
- * reach the bridge through the devices.
+ * name, MTU, hardware address and kind, or that its master let go of it.
+ * Flags, carrier and addresses reach the bridge through the devices.
  *
  * Coalescing: the bridge is told when the listener has no more events, and then
  * not again for IF_NOTIFIER_INTERVAL.  So a burst causes one configuration, or

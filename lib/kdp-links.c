@@ -102,12 +102,10 @@ kdp_links_are_idle(void)
     return !listener || link_listener_is_idle(listener);
 }
 
-void
+bool
 kdp_links_catch_up(void)
 {
-    if (kdp_links_is_main()) {
-        link_listener_catch_up(listener);
-    }
+    return kdp_links_is_main() && link_listener_catch_up(listener);
 }
 
 struct link_table *

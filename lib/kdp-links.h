@@ -57,8 +57,10 @@ void kdp_links_wait(void);
 bool kdp_links_are_idle(void);
 
 /* Takes all that the kernel has announced, in the main thread.  To be called,
- * without any lock, after a change of our own, so that it can be read. */
-void kdp_links_catch_up(void);
+ * without any lock, after a change of our own, so that it can be read.  Returns
+ * true if the tables of our namespace are as the kernel's then, which they are
+ * not always in other threads and after a loss. */
+bool kdp_links_catch_up(void);
 
 /* The tables; NULL before kdp_links_init() and if it failed. */
 struct link_table *kdp_links_table(void);

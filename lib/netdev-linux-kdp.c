@@ -283,23 +283,44 @@ netdev_kdp_refresh(struct netdev_kdp *dev)
     }
 }
 
+/* Finds out about a device that was not in the table when it was opened.
+ * Called without its lock. */
+static void
+netdev_kdp_look_again(struct netdev_kdp *dev)
+    OVS_EXCLUDED(dev->up.mutex)
+{
+    bool current = kdp_links_catch_up();
+
+    ovs_mutex_lock(&dev->up.mutex);
+    netdev_kdp_refresh(dev);
+    if (dev->behind && current) {
+        /* There is none, or it is in another namespace. */
+        dev->behind = false;
+        netdev_kdp_lose(dev);
+        netdev_kdp_locate(dev);
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+}
+
 void
 netdev_kdp_settle(const struct netdev *netdev)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    bool behind, unknown;
 
     ovs_mutex_lock(&dev->up.mutex);
-    if (dev->behind && kdp_links_is_main()) {
-        dev->behind = false;
-        ovs_mutex_unlock(&dev->up.mutex);
-        kdp_links_catch_up();
-        ovs_mutex_lock(&dev->up.mutex);
-        netdev_kdp_refresh(dev);
+    behind = dev->behind;
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (behind && kdp_links_is_main()) {
+        netdev_kdp_look_again(dev);
     }
-    if (!(dev->up.cache_valid & VALID_IFINDEX)) {
+
+    ovs_mutex_lock(&dev->up.mutex);
+    unknown = !(dev->up.cache_valid & VALID_IFINDEX);
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (unknown) {
         kdp_rtnl_count(KDP_RTNL_UNKNOWN);
     }
-    ovs_mutex_unlock(&dev->up.mutex);
 }
 
 /* Brings the device that is open as 'name' up to date.  Returns false if there
