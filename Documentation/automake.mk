@@ -18,6 +18,11 @@ EXTRA_DIST += \
 	Documentation/performance/modules-throughput.svg \
 	Documentation/performance/modules.json \
 	Documentation/performance/modules.rst \
+	Documentation/performance/rtnl-counts.svg \
+	Documentation/performance/rtnl-time.svg \
+	Documentation/performance/rtnl.inc \
+	Documentation/performance/rtnl.json \
+	Documentation/performance/rtnl.rst \
 	Documentation/performance/upcalls-2cpu-latency.svg \
 	Documentation/performance/upcalls-2cpu-load.svg \
 	Documentation/performance/upcalls-2cpu.inc \

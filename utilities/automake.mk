@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	utilities/bench/link_report.py \
 	utilities/bench/per-vport.c \
 	utilities/bench/plot-link \
+	utilities/bench/plot-rtnl \
 	utilities/bench/plot-upcall \
 	utilities/bench/rtnl-in-guest \
 	utilities/bench/rtnl-watch/Kbuild \
