@@ -501,6 +501,10 @@ other_namespaces_do_not_touch_ours(void **state)
     struct unit_ns *other = unit_ns_create();
     uint64_t addrs, routes;
 
+    /* IPv6 gives links that are up addresses some time later. */
+    OK(unit_link_set_up(f->own, A, false));
+    OK(unit_link_set_up(f->own, B, false));
+    OK(unit_link_set_up(f->own, 1, false));
     OK(unit_ns_set_nsid(f->own, other, 4000));
     OK(unit_link_add_veth(other, A, "a", other, B, "b"));
     assert_equal(f);
