@@ -39,7 +39,7 @@ ovs_vport_counters_parse(const struct nlmsghdr *nlh,
         return EINVAL;
     }
     name = mnl_attr_get_str(attrs[OVS_VPORT_ATTR_NAME]);
-    if (strlen(name) >= sizeof counters->name) {
+    if (!name[0] || strlen(name) >= sizeof counters->name) {
         return EINVAL;
     }
     if (!attrs[OVS_VPORT_ATTR_STATS]) {

@@ -148,6 +148,10 @@ names_that_do_not_fit_are_refused(void **state OVS_UNUSED)
     put_stats(&msg, sizeof counters.stats);
     assert_int_equal(parse(&msg, &counters), EINVAL);
     begin(&msg, NULL);
+    unit_msg_put(&msg, OVS_VPORT_ATTR_NAME, "\0eth0", 6);
+    put_stats(&msg, sizeof counters.stats);
+    assert_int_equal(parse(&msg, &counters), EINVAL);
+    begin(&msg, NULL);
     unit_msg_put(&msg, OVS_VPORT_ATTR_NAME, "eth0", 4);
     put_stats(&msg, sizeof counters.stats);
     assert_int_equal(parse(&msg, &counters), EINVAL);

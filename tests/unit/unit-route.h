@@ -58,8 +58,8 @@ int unit_qdisc_del(struct unit_ns *, int ifindex, uint32_t parent,
 /* Adds a class to the "htb" at the root. */
 int unit_htb_class_add(struct unit_ns *, int ifindex, uint32_t handle);
 
-/* Describes the difference between a table and what the kernel says of 'ns', or
- * returns NULL if there is none.  The caller frees the result. */
+/* Describes the difference between a table and what the kernel says of 'ns',
+ * or returns NULL if there is none.  The caller frees the result. */
 char *unit_addrs_diff(const struct link_addrs *, struct unit_ns *ns);
 char *unit_routes_diff(const struct link_routes *, struct unit_ns *ns);
 char *unit_qdiscs_diff(const struct link_qdiscs *, struct unit_ns *ns);
