@@ -8,9 +8,9 @@
  *
  * The kernel describes network devices ("links"), their addresses and queueing
  * disciplines, routes, and the ids that namespaces have for each other in
- * rtnetlink messages, as events and as answers to requests.  link_msg_parse() checks such a message against a
- * policy and gives a view of it that points into the message.  It copies
- * nothing and allocates nothing.
+ * rtnetlink messages, as events and as answers to requests.  link_msg_parse()
+ * checks such a message against a policy and gives a view of it that points
+ * into the message.  It copies nothing and allocates nothing.
  *
  * Three kinds of RTM_NEWLINK are not what they seem:
  *

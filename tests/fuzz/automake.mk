@@ -5,6 +5,8 @@
 fuzz_harnesses = \
 	tests/fuzz/fuzz-link-msg \
 	tests/fuzz/fuzz-nl-attrs \
+	tests/fuzz/fuzz-ovs-stats \
+	tests/fuzz/fuzz-proc-net-dev \
 	tests/fuzz/fuzz-upcall-msg
 
 fuzz_common = \
@@ -15,6 +17,10 @@ tests_fuzz_fuzz_link_msg_SOURCES = \
 	tests/fuzz/fuzz-link-msg.c $(fuzz_common)
 tests_fuzz_fuzz_nl_attrs_SOURCES = \
 	tests/fuzz/fuzz-nl-attrs.c $(fuzz_common)
+tests_fuzz_fuzz_ovs_stats_SOURCES = \
+	tests/fuzz/fuzz-ovs-stats.c $(fuzz_common)
+tests_fuzz_fuzz_proc_net_dev_SOURCES = \
+	tests/fuzz/fuzz-proc-net-dev.c $(fuzz_common)
 tests_fuzz_fuzz_upcall_msg_SOURCES = \
 	tests/fuzz/fuzz-upcall-msg.c $(fuzz_common)
 
@@ -41,6 +47,8 @@ FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined \
 fuzz_parsers = \
 	$(srcdir)/lib/link/link-msg.c \
 	$(srcdir)/lib/nl/nl-conn.c \
+	$(srcdir)/lib/nl/ovs-stats.c \
+	$(srcdir)/lib/stats/proc-net-dev.c \
 	$(srcdir)/lib/upcall/upcall-msg.c
 fuzz: $(fuzz_harnesses)
 	@if test -n '$(SANITIZER_CFLAGS)'; then \

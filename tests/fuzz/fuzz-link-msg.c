@@ -9,6 +9,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -61,6 +62,30 @@ check_link(const struct link_view *view, const char *buf, size_t size)
     }
 }
 
+static void
+check_address(const void *address, size_t n, const char *buf, size_t size)
+{
+    if (address) {
+        check_inside(address, n, buf, size);
+    }
+}
+
+static void
+check_route(const struct link_route_view *view, const char *buf, size_t size)
+{
+    size_t n = view->family == AF_INET ? 4 : 16;
+
+    if (view->family != AF_INET && view->family != AF_INET6) {
+        n = 0;
+        fuzz_check(!view->dst && !view->gateway && !view->source);
+    }
+    fuzz_check(view->oif >= 0 && view->dst_len <= n * 8);
+    fuzz_check(view->dst || !view->dst_len);
+    check_address(view->dst, n, buf, size);
+    check_address(view->gateway, n, buf, size);
+    check_address(view->source, n, buf, size);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -77,9 +102,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (msg.addr.address) {
             check_inside(msg.addr.address, msg.addr.address_len, buf, size);
         }
+    } else if (msg.type <= LINK_MSG_DELNSID) {
+        fuzz_check(msg.nsid >= LINK_NSID_NONE);
+    } else if (msg.type <= LINK_MSG_DELROUTE) {
+        check_route(&msg.route, buf, size);
     } else {
         fuzz_check(msg.type < LINK_N_MSGS);
-        fuzz_check(msg.nsid >= LINK_NSID_NONE);
+        fuzz_check(msg.qdisc.ifindex > 0);
+        check_string(msg.qdisc.kind, SIZE_MAX, buf, size);
     }
     free(buf);
     return 0;
@@ -115,6 +145,56 @@ put_link(void *buf, uint16_t type, const char *name)
     ifi->ifi_index = 3;
     mnl_attr_put_strz(nlh, IFLA_IFNAME, name);
     return nlh;
+}
+
+static void
+emit_routes(fuzz_emit_func *emit, void *aux)
+{
+    char buf[1024] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct rtnexthop hop = { .rtnh_len = sizeof hop, .rtnh_ifindex = 3 };
+    struct nlmsghdr *nlh;
+    struct rtmsg *rtm;
+
+    nlh = put_headers(buf, RTM_NEWROUTE, sizeof *rtm);
+    rtm = mnl_nlmsg_get_payload(nlh);
+    rtm->rtm_family = AF_INET;
+    rtm->rtm_dst_len = 24;
+    rtm->rtm_type = RTN_UNICAST;
+    mnl_attr_put_u32(nlh, RTA_TABLE, RT_TABLE_MAIN);
+    mnl_attr_put_u32(nlh, RTA_DST, 0x0a);
+    mnl_attr_put_u32(nlh, RTA_GATEWAY, 0x0100000a);
+    mnl_attr_put_u32(nlh, RTA_PREFSRC, 0x0200000a);
+    mnl_attr_put_u32(nlh, RTA_OIF, 3);
+    mnl_attr_put_u32(nlh, RTA_PRIORITY, 100);
+    mnl_attr_put_u32(nlh, RTA_MARK, 1);
+    emit("route", buf, nlh->nlmsg_len, aux);
+
+    nlh = put_headers(buf, RTM_DELROUTE, sizeof *rtm);
+    rtm = mnl_nlmsg_get_payload(nlh);
+    rtm->rtm_family = AF_INET6;
+    rtm->rtm_dst_len = 128;
+    mnl_attr_put(nlh, RTA_DST, 16, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1");
+    mnl_attr_put(nlh, RTA_MULTIPATH, sizeof hop, &hop);
+    mnl_attr_put_u32(nlh, RTA_NH_ID, 1);
+    emit("route6", buf, nlh->nlmsg_len, aux);
+
+    nlh = put_headers(buf, RTM_NEWROUTE, sizeof *rtm);
+    emit("route-of-no-family", buf, nlh->nlmsg_len, aux);
+}
+
+static void
+emit_qdisc(fuzz_emit_func *emit, void *aux)
+{
+    char buf[256] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct nlmsghdr *nlh = put_headers(buf, RTM_NEWQDISC,
+                                       sizeof(struct tcmsg));
+    struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
+
+    tcm->tcm_ifindex = 3;
+    tcm->tcm_handle = 0xffff0000;
+    tcm->tcm_parent = 0xfffffff1;
+    mnl_attr_put_strz(nlh, TCA_KIND, "ingress");
+    emit("qdisc", buf, nlh->nlmsg_len, aux);
 }
 
 void
@@ -164,6 +244,8 @@ fuzz_seeds(fuzz_emit_func *emit, void *aux)
     mnl_attr_put_u32(nlh, NETNSA_NSID, 1);
     emit("newnsid", buf, nlh->nlmsg_len, aux);
 
-    nlh = put_headers(buf, RTM_NEWROUTE, sizeof(struct rtmsg));
+    nlh = put_headers(buf, RTM_NEWNEIGH, sizeof(struct ndmsg));
     emit("another-type", buf, nlh->nlmsg_len, aux);
+    emit_routes(emit, aux);
+    emit_qdisc(emit, aux);
 }
