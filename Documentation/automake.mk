@@ -37,7 +37,8 @@ EXTRA_DIST += \
 	Documentation/performance/upcalls-public.json \
 	Documentation/performance/upcalls.rst \
 	Documentation/testing.rst \
-	Documentation/upcall-channels.rst
+	Documentation/upcall-channels.rst \
+	Documentation/vport-table.rst
 
 if HAVE_RST2MAN
 nodist_man_MANS += Documentation/ovs-vswitchd-kdp.8

@@ -7,6 +7,7 @@ fuzz_harnesses = \
 	tests/fuzz/fuzz-nl-attrs \
 	tests/fuzz/fuzz-ovs-stats \
 	tests/fuzz/fuzz-proc-net-dev \
+	tests/fuzz/fuzz-ovs-vport \
 	tests/fuzz/fuzz-upcall-msg
 
 fuzz_common = \
@@ -21,6 +22,8 @@ tests_fuzz_fuzz_ovs_stats_SOURCES = \
 	tests/fuzz/fuzz-ovs-stats.c $(fuzz_common)
 tests_fuzz_fuzz_proc_net_dev_SOURCES = \
 	tests/fuzz/fuzz-proc-net-dev.c $(fuzz_common)
+tests_fuzz_fuzz_ovs_vport_SOURCES = \
+	tests/fuzz/fuzz-ovs-vport.c $(fuzz_common)
 tests_fuzz_fuzz_upcall_msg_SOURCES = \
 	tests/fuzz/fuzz-upcall-msg.c $(fuzz_common)
 
@@ -49,6 +52,7 @@ fuzz_parsers = \
 	$(srcdir)/lib/nl/nl-conn.c \
 	$(srcdir)/lib/nl/ovs-stats.c \
 	$(srcdir)/lib/stats/proc-net-dev.c \
+	$(srcdir)/lib/nl/ovs-genl.c \
 	$(srcdir)/lib/upcall/upcall-msg.c
 fuzz: $(fuzz_harnesses)
 	@if test -n '$(SANITIZER_CFLAGS)'; then \

@@ -52,7 +52,8 @@ unit_tests = \
 	tests/unit/test-vport-random \
 	tests/unit/test-vport-show \
 	tests/unit/test-vport-sync \
-	tests/unit/test-vport-table
+	tests/unit/test-vport-table \
+	tests/unit/test-vport-threads
 
 # What the tests share.
 unit_common = \
@@ -199,6 +200,9 @@ tests_unit_test_vport_sync_LDFLAGS = \
 tests_unit_test_vport_table_SOURCES = \
 	tests/unit/test-vport-table.c $(unit_vport) $(unit_common)
 tests_unit_test_vport_table_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
+tests_unit_test_vport_threads_SOURCES = \
+	tests/unit/test-vport-threads.c $(unit_vport) $(unit_common)
+tests_unit_test_vport_threads_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
 
 # Programs that have no LDADD of their own.  The archives depend on each other
 # in a circle: Open vSwitch calls our poll().

@@ -23,6 +23,9 @@
 
 struct unit_datapath unit_dp;
 
+/* Guards the ports, which one thread changes while others ask. */
+static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
+
 /* Answers that wait to be received.  There is one connection at a time. */
 #define UNIT_ANSWER_SIZE 1024
 
@@ -98,6 +101,7 @@ answer_vport(const struct ovs_vport *vport_, uint32_t seq, uint16_t flags)
 
 static void
 answer_dump(uint32_t seq, int dp_ifindex)
+    OVS_REQUIRES(mutex)
 {
     uint16_t flags = NLM_F_MULTI;
     int error = unit_dp.dump_error;
@@ -119,7 +123,9 @@ answer_dump(uint32_t seq, int dp_ifindex)
             void (*cb)(void *) = unit_dp.during_dump;
 
             unit_dp.during_dump = NULL;
+            ovs_mutex_unlock(&mutex);
             cb(unit_dp.aux);
+            ovs_mutex_lock(&mutex);
         }
         if (unit_dp.ports[i].vport.dp_ifindex) {
             answer_vport(&unit_dp.ports[i].vport, seq, flags);
@@ -139,6 +145,7 @@ answer_dump(uint32_t seq, int dp_ifindex)
  * with, if it has that name (still or again). */
 static const struct ovs_vport *
 lookup(const struct nlattr *attrs[], int dp_ifindex)
+    OVS_REQUIRES(mutex)
 {
     if (dp_ifindex != unit_dp.dp_ifindex) {
         return NULL;
@@ -169,6 +176,7 @@ lookup(const struct nlattr *attrs[], int dp_ifindex)
 
 static void
 answer_request(const struct nlmsghdr *nlh)
+    OVS_REQUIRES(mutex)
 {
     static const struct nl_attr_policy policy[] = {
         [OVS_VPORT_ATTR_PORT_NO] = { .type = MNL_TYPE_U32 },
@@ -213,7 +221,9 @@ __wrap_mnl_socket_sendto(const struct mnl_socket *sock, const void *buf,
     }
     unit_check(nlh->nlmsg_len == len);
     asker = sock;
+    ovs_mutex_lock(&mutex);
     answer_request(nlh);
+    ovs_mutex_unlock(&mutex);
     return len;
 }
 
@@ -245,15 +255,19 @@ char *__wrap_if_indextoname(unsigned int, char *);
 char *
 __wrap_if_indextoname(unsigned int ifindex, char *name)
 {
-    for (size_t i = 0; i < UNIT_VPORT_MAX; i++) {
+    char *found = NULL;
+
+    ovs_mutex_lock(&mutex);
+    for (size_t i = 0; i < UNIT_VPORT_MAX && !found; i++) {
         const struct ovs_vport *vport = &unit_dp.ports[i].vport;
 
         if (vport->dp_ifindex && vport->ifindex == (int) ifindex
             && vport->nsid == OVS_VPORT_LOCAL) {
-            return strcpy(name, vport->name);
+            found = strcpy(name, vport->name);
         }
     }
-    return NULL;
+    ovs_mutex_unlock(&mutex);
+    return found;
 }
 
 /* The datapath. */
@@ -352,7 +366,9 @@ struct ovs_vport
 unit_port_add(uint32_t port_no, uint32_t type, const char *name, int ifindex)
 {
     struct unit_vport *port = &unit_dp.ports[port_no];
+    struct ovs_vport vport;
 
+    ovs_mutex_lock(&mutex);
     unit_check(port_no < UNIT_VPORT_MAX && !port->vport.dp_ifindex);
     port->vport = (struct ovs_vport) {
         .cmd = OVS_VPORT_CMD_NEW,
@@ -365,16 +381,21 @@ unit_port_add(uint32_t port_no, uint32_t type, const char *name, int ifindex)
     };
     ovs_strlcpy(port->vport.name, name, sizeof port->vport.name);
     ovs_strlcpy(port->made_name, name, sizeof port->made_name);
-    return port->vport;
+    vport = port->vport;
+    ovs_mutex_unlock(&mutex);
+    return vport;
 }
 
 struct ovs_vport
 unit_port_del(uint32_t port_no)
 {
-    struct ovs_vport vport = unit_dp.ports[port_no].vport;
+    struct ovs_vport vport;
 
+    ovs_mutex_lock(&mutex);
+    vport = unit_dp.ports[port_no].vport;
     unit_check(vport.dp_ifindex);
     unit_dp.ports[port_no].vport.dp_ifindex = 0;
+    ovs_mutex_unlock(&mutex);
     vport.cmd = OVS_VPORT_CMD_DEL;
     return vport;
 }
@@ -384,9 +405,11 @@ unit_port_set(uint32_t port_no, uint32_t pid)
 {
     struct ovs_vport vport;
 
+    ovs_mutex_lock(&mutex);
     unit_check(unit_dp.ports[port_no].vport.dp_ifindex);
     unit_dp.ports[port_no].vport.pid = pid;
     vport = unit_dp.ports[port_no].vport;
+    ovs_mutex_unlock(&mutex);
     vport.cmd = OVS_VPORT_CMD_SET;
     return vport;
 }
@@ -396,7 +419,9 @@ unit_port_rename(uint32_t port_no, const char *name)
 {
     struct ovs_vport *vport = &unit_dp.ports[port_no].vport;
 
+    ovs_mutex_lock(&mutex);
     ovs_strlcpy(vport->name, name, sizeof vport->name);
+    ovs_mutex_unlock(&mutex);
 }
 
 int

@@ -14,7 +14,10 @@
  * of devices (if_indextoname()) are those of the ports.
  *
  * A port is changed and announced apart, because the kernel announces after it
- * has released its lock, so that announcements may be late or change places. */
+ * has released its lock, so that announcements may be late or change places.
+ *
+ * Thread safety: the functions that change ports belong to one thread; any may
+ * use the table meanwhile. */
 
 #include <stdbool.h>
 #include <stddef.h>
