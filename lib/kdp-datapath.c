@@ -68,7 +68,8 @@ kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
 
     /* The stock class asks for dispatch by CPU and gets it where the kernel
      * has it. */
-    dp->per_cpu_known = kernel.user_features & OVS_DP_F_DISPATCH_UPCALL_PER_CPU;
+    dp->per_cpu_known = (kernel.user_features
+                         & OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
     dp->user_features = kernel.user_features & ~KDP_DISPATCH_FEATURES;
     dp->dispatch = dp->wanted_dispatch = KDP_PER_PORT;
     *dpp = dp;

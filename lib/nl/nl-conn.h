@@ -117,9 +117,10 @@ int nl_mcast_listen_all_nsid(struct nl_mcast *mcast);
  * process may not exceed it. */
 void nl_mcast_set_buffer(struct nl_mcast *mcast, int size);
 
-/* Id of the namespace that the datagram received last came from, or NL_NSID_NONE
- * if it had none: it came from our own namespace, or 'mcast' does not listen to
- * others.  An id may be one that our own namespace has for itself. */
+/* Id of the namespace that the datagram received last came from, or
+ * NL_NSID_NONE if it had none: it came from our own namespace, or 'mcast' does
+ * not listen to others.  An id may be one that our own namespace has for
+ * itself. */
 #define NL_NSID_NONE (-1)
 int32_t nl_mcast_nsid(const struct nl_mcast *mcast);
 

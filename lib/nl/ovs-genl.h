@@ -79,8 +79,9 @@ struct ovs_vport {
                                      * OVS_VPORT_LOCAL or NL_NSID_NONE. */
 };
 
-/* In struct ovs_vport: the device is in the datapath's own namespace.  An id of
- * NL_NSID_NONE says that it is in another one to which the kernel gave none. */
+/* In struct ovs_vport: the device is in the datapath's own namespace.  An id
+ * of NL_NSID_NONE says that it is in another one to which the kernel gave
+ * none. */
 #define OVS_VPORT_LOCAL INT32_MIN
 
 /* Port numbers from this one on the kernel does not take. */
@@ -96,9 +97,9 @@ int ovs_vport_parse(const struct nlmsghdr *nlh, struct ovs_vport *);
 int ovs_vport_new(struct ovs_genl *, struct ovs_vport *vport,
                   const void *options, size_t options_len);
 
-/* Asks for port 'port_no' of datapath 'dp_ifindex', or for the one whose device
- * is called 'name'.  ENODEV if there is none.  A device that was renamed after
- * it became a port is found by its number only. */
+/* Asks for port 'port_no' of datapath 'dp_ifindex', or for the one whose
+ * device is called 'name'.  ENODEV if there is none.  A device that was
+ * renamed after it became a port is found by its number only. */
 int ovs_vport_get_by_number(struct ovs_genl *, int dp_ifindex,
                             uint32_t port_no, struct ovs_vport *);
 int ovs_vport_get_by_name(struct ovs_genl *, int dp_ifindex, const char *name,

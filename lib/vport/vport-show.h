@@ -6,7 +6,8 @@
 /* Snapshots of vport tables as text and as JSON.
  *
  * The text is for people and may change; the JSON is for programs.  Counters
- * have the names of the members of struct vport_table_stats in both, in groups.
+ * have the names of the members of struct vport_table_stats in both, in
+ * groups.
  *
  * Thread safety: any thread. */
 

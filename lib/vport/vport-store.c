@@ -86,7 +86,8 @@ static void
 vport_note_gone(struct vport_table *table, uint32_t port_no)
     OVS_REQUIRES(table->mutex)
 {
-    if (port_no < OVS_VPORT_MAX_PORTS && !bitmap_is_set(table->gone, port_no)) {
+    if (port_no < OVS_VPORT_MAX_PORTS
+        && !bitmap_is_set(table->gone, port_no)) {
         bitmap_set1(table->gone, port_no);
         table->n_gone++;
     }

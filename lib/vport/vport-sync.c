@@ -20,14 +20,14 @@
 
 VLOG_DEFINE_THIS_MODULE(vport_sync);
 
-/* Receive buffers.  An announcement of a port takes about 1 kB of kernel memory,
- * one of a device up to 4 kB: room for a thousand of each while the main loop
- * is busy. */
+/* Receive buffers.  An announcement of a port takes about 1 kB of kernel
+ * memory, one of a device up to 4 kB: room for a thousand of each while the
+ * main loop is busy. */
 #define VPORT_BUFFER (1024 * 1024)
 #define LINK_BUFFER (4 * 1024 * 1024)
 
-/* The most datagrams to take from a socket before it counts as lost.  More than
- * its buffer holds: only a kernel that announces faster than we read gets
+/* The most datagrams to take from a socket before it counts as lost.  More
+ * than its buffer holds: only a kernel that announces faster than we read gets
  * there. */
 #define VPORT_MAX_DATAGRAMS 16384
 
@@ -98,8 +98,8 @@ vport_sync_close(struct vport_table *table)
     table->genl.conn = NULL;
 }
 
-/* Passes everything that waits on 'mcast' to 'cb'.  Returns false if there is no
- * end to it: the socket was not seen empty. */
+/* Passes everything that waits on 'mcast' to 'cb'.  Returns false if there is
+ * no end to it: the socket was not seen empty. */
 static bool
 vport_receive(struct vport_table *table, struct nl_mcast *mcast,
               nl_reply_func *cb, const char *what, uint64_t *overruns)
@@ -241,8 +241,8 @@ vport_take_cb(const struct nlmsghdr *nlh, void *table_)
 
 /* Announcements of devices. */
 
-/* True if what was said of device 'ifindex' of the namespace with tag 'nsid' is
- * about the device of port 'vport'. */
+/* True if what was said of device 'ifindex' of the namespace with tag 'nsid'
+ * is about the device of port 'vport'. */
 static bool
 vport_has_device(const struct ovs_vport *vport, int ifindex, int32_t nsid)
 {

@@ -3,9 +3,9 @@
 #ifndef KDP_VPORT_TABLE_PRIVATE_H
 #define KDP_VPORT_TABLE_PRIVATE_H 1
 
-/* What the files of the vport table share: vport-table.c answers, vport-store.c
- * keeps the ports and who is to hear of changes, vport-sync.c takes what the
- * kernel says.  All functions want the table's mutex held. */
+/* What the files of the vport table share: vport-table.c answers,
+ * vport-store.c keeps the ports and who is to hear of changes, vport-sync.c
+ * takes what the kernel says.  All functions want the table's mutex held. */
 
 #include "bitmap.h"
 #include "openvswitch/hmap.h"
@@ -45,8 +45,8 @@ struct vport_doubt {
     long long int since;        /* When it began, in ms. */
 };
 
-/* Announcements follow what they announce within microseconds, unless a process
- * is stopped between the two: then within milliseconds. */
+/* Announcements follow what they announce within microseconds, unless a
+ * process is stopped between the two: then within milliseconds. */
 #define VPORT_LATE_MS 1000
 
 struct vport_table {
@@ -108,8 +108,8 @@ size_t vport_store_find_name(const struct vport_table *table,
                              const char *name, struct vport_entry **entryp)
     OVS_REQUIRES(table->mutex);
 
-/* Makes 'vport' the port of its number.  'found' is for one that is new, or has
- * a new name. */
+/* Makes 'vport' the port of its number.  'found' is for one that is new, or
+ * has a new name. */
 struct vport_entry *vport_store_put(struct vport_table *table,
                                     const struct ovs_vport *vport,
                                     enum vport_found found)

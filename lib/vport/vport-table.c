@@ -120,7 +120,8 @@ vport_table_get_by_number(struct vport_table *table, uint32_t port_no,
     return error;
 }
 
-/* Asks the kernel whether it finds 'entry' by its name, and keeps the answer. */
+/* Asks the kernel whether it finds 'entry' by its name, and keeps the answer.
+ * */
 static int
 vport_find_out(struct vport_table *table, struct vport_entry *entry,
                struct ovs_vport *vport)

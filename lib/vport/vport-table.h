@@ -10,20 +10,20 @@
  * that who asks about a port need not ask the kernel.  Open vSwitch asks for
  * every port by its name whenever it goes through the ports of a bridge.
  *
- *      kernel --> "ovs_vport" socket --- ports that come, go, change --\
- *      kernel --> rtnetlink socket ----- devices that are renamed or ---> table
- *                                        change their namespace        /
- *      kernel <-> connection ----------- dumps, and what is in doubt -/
+ *      kernel --> "ovs_vport" socket -- ports that come, go, change --\
+ *      kernel --> rtnetlink socket ---- devices that are renamed or ---> table
+ *                                       change their namespace       /
+ *      kernel <-> connection ---------- dumps, and what is in doubt -/
  *
  *
  * Life cycle
  * ----------
  *
  * The sockets are opened, and the ports dumped, when something is asked first.
- * From then on the table catches up before it answers: it takes everything that
- * waits on both sockets.  The kernel puts an announcement on the sockets before
- * it answers the request that caused it, so what this process did is in the
- * table by then.
+ * From then on the table catches up before it answers: it takes everything
+ * that waits on both sockets.  The kernel puts an announcement on the sockets
+ * before it answers the request that caused it, so what this process did is in
+ * the table by then.
  *
  * A port that the table has is answered without a system call if it has caught
  * up since the last vport_table_expire(), which the main loop calls in each
@@ -40,20 +40,21 @@
  *   - VPORT_ASK_START, VPORT_ASK_LOSS: A dump, at first and after a loss.
  *
  *   - VPORT_ASK_ORDER: The kernel announces after it has released its lock, so
- *     the announcements of two processes may come in the wrong order.  One that
- *     contradicts the table (a port comes that is there, one goes that is not)
- *     leads to a request for that number, and so do the next ones about it
- *     until as many ports have come and gone as the kernel says, and all of the
- *     first second after a dump that followed a loss.
+ *     the announcements of two processes may come in the wrong order.  One
+ *     that contradicts the table (a port comes that is there, one goes that is
+ *     not) leads to a request for that number, and so do the next ones about
+ *     it until as many ports have come and gone as the kernel says, for at
+ *     most a second, and all of the first second after a dump that followed a
+ *     loss.
  *
- *   - VPORT_ASK_DEVICE: "ovs_vport" does not tell that a device was renamed, or
- *     that an internal one went to another namespace.  Rtnetlink does, and
+ *   - VPORT_ASK_DEVICE: "ovs_vport" does not tell that a device was renamed,
+ *     or that an internal one went to another namespace.  Rtnetlink does, and
  *     leads to a request for the port's number.
  *
- *   - VPORT_ASK_NAME: The kernel looks a port up by name under the name that it
- *     was made with, so a device that was renamed is not found.  The table
- *     answers as the kernel does: it asks once about a name that it did not see
- *     a port come with.
+ *   - VPORT_ASK_NAME: The kernel looks a port up by name under the name that
+ *     it was made with, so a device that was renamed is not found.  The table
+ *     answers as the kernel does: it asks once about a name that it did not
+ *     see a port come with.
  *
  *   - VPORT_ASK_NAMESPACE: The device is in a namespace of which rtnetlink
  *     tells us nothing.
@@ -72,8 +73,8 @@
  * sockets was taken; what arrives meanwhile is taken after the dump and, where
  * it tells what the dump has told already, is in doubt.  The same happens when
  * more than VPORT_MAX_ASKS ports are in doubt.  If the dump fails, for one
- * because the datapath is gone, every question goes to the kernel, until a dump
- * succeeds.  It is tried once in each round of the main loop.
+ * because the datapath is gone, every question goes to the kernel, until a
+ * dump succeeds.  It is tried once in each round of the main loop.
  *
  *
  * Thread safety
@@ -101,8 +102,8 @@ struct vport_poller;
 #define VPORT_MAX_ASKS 16
 
 /* Creates a table for datapath 'name', whose local port has interface index
- * 'dp_ifindex'.  'vport_family' is the family "ovs_vport" and its group.  Opens
- * nothing yet. */
+ * 'dp_ifindex'.  'vport_family' is the family "ovs_vport" and its group.
+ * Opens nothing yet. */
 struct vport_table *vport_table_create(const char *name, int dp_ifindex,
                                        const struct genl_family *vport_family);
 
@@ -114,8 +115,8 @@ void vport_table_destroy(struct vport_table *table);
 void vport_table_expire(struct vport_table *);
 
 /* Stores the port of that number, or the one that the kernel finds under that
- * name, in '*vport'.  Returns 0, ENODEV if there is none, or the positive errno
- * value of a request. */
+ * name, in '*vport'.  Returns 0, ENODEV if there is none, or the positive
+ * errno value of a request. */
 int vport_table_get_by_number(struct vport_table *, uint32_t port_no,
                               struct ovs_vport *vport);
 int vport_table_get_by_name(struct vport_table *, const char *name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Parser of messages about ports: what it accepts has a name that ends, and what
- * the message does not tell is as documented. */
+/* Parser of messages about ports: what it accepts has a name that ends, and
+ * what the message does not tell is as documented. */
 
 #include <config.h>
 

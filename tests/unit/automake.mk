@@ -49,6 +49,7 @@ unit_tests = \
 	tests/unit/test-upcall-table \
 	tests/unit/test-upcall-threads \
 	tests/unit/test-upcall-turn \
+	tests/unit/test-vport-poll \
 	tests/unit/test-vport-random \
 	tests/unit/test-vport-show \
 	tests/unit/test-vport-sync \
@@ -184,6 +185,9 @@ tests_unit_test_upcall_table_SOURCES = \
 	tests/unit/test-upcall-table.c $(unit_common)
 tests_unit_test_upcall_threads_SOURCES = \
 	tests/unit/test-upcall-threads.c $(unit_handlers) $(unit_common)
+tests_unit_test_vport_poll_SOURCES = \
+	tests/unit/test-vport-poll.c $(unit_vport) $(unit_common)
+tests_unit_test_vport_poll_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
 tests_unit_test_vport_random_SOURCES = \
 	tests/unit/test-vport-random.c $(unit_vport) $(unit_common)
 tests_unit_test_vport_random_LDFLAGS = \

@@ -183,17 +183,6 @@ check_equal(struct vport_table *table)
     }
 }
 
-static void
-lose_announcements(void)
-{
-    struct ovs_vport vport = unit_dp.ports[0].vport;
-
-    vport.cmd = OVS_VPORT_CMD_SET;
-    for (int i = 0; i < 6000; i++) {
-        unit_announce(&vport);
-    }
-}
-
 /* What Open vSwitch believes, which asks again about a name when it is told of
  * it, and about all when it is told that any may have changed. */
 struct believer {
@@ -255,7 +244,7 @@ run_history(bool loses)
     for (int i = 0; i < N_STEPS; i++) {
         step(table);
         if (loses && i == N_STEPS / 2) {
-            lose_announcements();
+            unit_overrun(false);
         }
         if (!choose(20)) {
             believe(&believer, table);

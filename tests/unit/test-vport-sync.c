@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* How a vport table comes back in sync when something was lost, what it does
- * when it cannot, and whom it tells of changes. */
+ * when it cannot. */
 
 #include <config.h>
 #include "vport/vport-table.h"
@@ -14,8 +14,6 @@
 #include <sys/socket.h>
 
 #include "odp-netlink.h"
-#include "openvswitch/poll-loop.h"
-#include "sset.h"
 #include "unit-vport.h"
 #include "util.h"
 
@@ -70,22 +68,6 @@ teardown(void **state)
     return 0;
 }
 
-static int
-by_name(struct vport_table *table, const char *name)
-{
-    struct ovs_vport vport;
-
-    return vport_table_get_by_name(table, name, &vport);
-}
-
-static int
-by_number(struct vport_table *table, uint32_t port_no)
-{
-    struct ovs_vport vport;
-
-    return vport_table_get_by_number(table, port_no, &vport);
-}
-
 static struct vport_table_stats
 get_stats(struct vport_table *table)
 {
@@ -109,26 +91,9 @@ in_sync(struct vport_table *table)
 static void
 start(struct vport_table *table)
 {
-    assert_int_equal(by_number(table, 0), 0);
+    assert_int_equal(unit_by_number(table, 0), 0);
     assert_true(in_sync(table));
     unit_dp.n_dumps = unit_dp.n_gets_by_name = unit_dp.n_gets_by_number = 0;
-}
-
-/* Makes one of the sockets of the table overrun. */
-static void
-overrun(int sender, bool links)
-{
-    struct ovs_vport vport = unit_dp.ports[0].vport;
-
-    vport.cmd = OVS_VPORT_CMD_SET;
-    for (int i = 0; i < 100000; i++) {
-        int error = (links
-                     ? unit_announce_link(sender, false, 9999, "x")
-                     : unit_announce(&vport));
-
-        /* The sender need not learn that a receiver's buffer is full. */
-        assert_true(!error || error == ENOBUFS);
-    }
 }
 
 static void
@@ -140,14 +105,14 @@ ports_are_taken_anew_after_a_loss(void **state)
     start(table);
     unit_add(1, "a");
     unit_add(2, "b");
-    assert_int_equal(by_name(table, "b"), 0);
-    overrun(unit_dp.sender, false);
+    assert_int_equal(unit_by_name(table, "b"), 0);
+    unit_overrun(false);
     unit_del(1);
     unit_add(3, "c");
     vport_table_expire(table);
-    assert_int_equal(by_number(table, 1), ENODEV);
-    assert_int_equal(by_number(table, 2), 0);
-    assert_int_equal(by_number(table, 3), 0);
+    assert_int_equal(unit_by_number(table, 1), ENODEV);
+    assert_int_equal(unit_by_number(table, 2), 0);
+    assert_int_equal(unit_by_number(table, 3), 0);
     stats = get_stats(table);
     assert_int_equal(stats.vport_overruns, 1);
     assert_int_equal(stats.link_overruns, 0);
@@ -159,7 +124,7 @@ ports_are_taken_anew_after_a_loss(void **state)
      * the dump. */
     unit_add(4, "d");
     vport_table_expire(table);
-    assert_int_equal(by_number(table, 4), 0);
+    assert_int_equal(unit_by_number(table, 4), 0);
     assert_int_equal(get_stats(table).asked[VPORT_ASK_ORDER], 1);
     assert_int_equal(unit_n_requests(), 2);
 }
@@ -172,12 +137,12 @@ names_are_taken_anew_after_a_loss(void **state)
 
     start(table);
     unit_add(1, "a");
-    assert_int_equal(by_name(table, "a"), 0);
-    overrun(unit_dp.links, true);
+    assert_int_equal(unit_by_name(table, "a"), 0);
+    unit_overrun(true);
     unit_port_rename(1, "b");
     assert_int_equal(unit_announce_link(unit_dp.links, false, 101, "b"), 0);
     vport_table_expire(table);
-    assert_int_equal(by_name(table, "a"), ENODEV);
+    assert_int_equal(unit_by_name(table, "a"), ENODEV);
     stats = get_stats(table);
     assert_int_equal(stats.link_overruns, 1);
     assert_int_equal(stats.resyncs, 1);
@@ -197,14 +162,14 @@ malformed_announcement_is_a_loss(void **state)
     assert_int_equal(unit_send_group(unit_dp.sender, UNIT_VPORT_GROUP,
                                      msg.buf, msg.len), 0);
     unit_msg_uninit(&msg);
-    assert_int_equal(by_number(table, 1), 0);
+    assert_int_equal(unit_by_number(table, 1), 0);
     assert_int_equal(get_stats(table).malformed, 1);
     assert_int_equal(get_stats(table).resyncs, 1);
 
     /* Of a device: without a name. */
     unit_announce_link(unit_dp.links, false, 101, NULL);
     vport_table_expire(table);
-    assert_int_equal(by_number(table, 1), 0);
+    assert_int_equal(unit_by_number(table, 1), 0);
     assert_int_equal(get_stats(table).malformed, 2);
     assert_int_equal(get_stats(table).resyncs, 2);
 }
@@ -225,7 +190,7 @@ truncated_announcement_is_a_loss(void **state)
     unit_msg_uninit(&msg);
     free(large);
     vport_table_expire(table);
-    assert_int_equal(by_number(table, 0), 0);
+    assert_int_equal(unit_by_number(table, 0), 0);
     assert_int_equal(get_stats(table).malformed, 1);
     assert_int_equal(get_stats(table).resyncs, 1);
 }
@@ -250,10 +215,10 @@ changes_during_a_dump_are_not_missed(void **state)
     unit_dp.during_dump = change_during;
     start(table);
     vport_table_expire(table);
-    assert_int_equal(by_number(table, 1), 0);
-    assert_int_equal(by_number(table, 2), ENODEV);
-    assert_int_equal(by_number(table, UNIT_VPORT_MAX - 1), 0);
-    assert_int_equal(by_number(table, UNIT_VPORT_MAX - 2), ENODEV);
+    assert_int_equal(unit_by_number(table, 1), 0);
+    assert_int_equal(unit_by_number(table, 2), ENODEV);
+    assert_int_equal(unit_by_number(table, UNIT_VPORT_MAX - 1), 0);
+    assert_int_equal(unit_by_number(table, UNIT_VPORT_MAX - 2), ENODEV);
     assert_int_equal(get_stats(table).asked[VPORT_ASK_ORDER], 2);
     assert_int_equal(unit_n_requests(), 2);
 }
@@ -264,16 +229,16 @@ interrupted_dump_is_repeated(void **state)
     struct vport_table *table = *state;
 
     unit_dp.n_interrupted = 2;
-    assert_int_equal(by_number(table, 0), 0);
+    assert_int_equal(unit_by_number(table, 0), 0);
     assert_int_equal(unit_dp.n_dumps, 3);
     assert_true(in_sync(table));
 
     /* But not for ever. */
-    overrun(unit_dp.sender, false);
+    unit_overrun(false);
     unit_dp.n_interrupted = 1000;
     unit_dp.n_dumps = 0;
     vport_table_expire(table);
-    assert_int_equal(by_number(table, 0), 0);
+    assert_int_equal(unit_by_number(table, 0), 0);
     assert_int_equal(unit_dp.n_dumps, 3);
     assert_int_equal(unit_dp.n_gets_by_number, 1);
     assert_false(in_sync(table));
@@ -291,10 +256,10 @@ kernel_is_asked_while_dumps_fail(void **state)
     unit_dp.dump_error = ENOMEM;
     for (int i = 1; i <= 3; i++) {
         vport_table_expire(table);
-        assert_int_equal(by_name(table, "a"), 0);
-        assert_int_equal(by_number(table, 1), 0);
-        assert_int_equal(by_name(table, "b"), ENODEV);
-        assert_int_equal(by_number(table, 2), ENODEV);
+        assert_int_equal(unit_by_name(table, "a"), 0);
+        assert_int_equal(unit_by_number(table, 1), 0);
+        assert_int_equal(unit_by_name(table, "b"), ENODEV);
+        assert_int_equal(unit_by_number(table, 2), ENODEV);
 
         /* A dump is tried once in a while. */
         assert_int_equal(unit_dp.n_dumps, i);
@@ -305,15 +270,15 @@ kernel_is_asked_while_dumps_fail(void **state)
 
     unit_dp.dump_error = 0;
     vport_table_expire(table);
-    assert_int_equal(by_number(table, 1), 0);
+    assert_int_equal(unit_by_number(table, 1), 0);
     assert_true(in_sync(table));
 
     /* Errors of the kernel are passed on. */
     unit_dp.dump_error = unit_dp.get_error = EIO;
-    overrun(unit_dp.sender, false);
+    unit_overrun(false);
     vport_table_expire(table);
-    assert_int_equal(by_number(table, 1), EIO);
-    assert_int_equal(by_name(table, "a"), EIO);
+    assert_int_equal(unit_by_number(table, 1), EIO);
+    assert_int_equal(unit_by_name(table, "a"), EIO);
 }
 
 static void
@@ -327,7 +292,7 @@ error_of_a_request_in_doubt_is_a_loss(void **state)
     vport = unit_dp.ports[1].vport;
     assert_int_equal(unit_announce(&vport), 0);
     unit_dp.get_error = ENOMEM;
-    assert_int_equal(by_number(table, 1), 0);
+    assert_int_equal(unit_by_number(table, 1), 0);
     assert_int_equal(get_stats(table).resyncs, 1);
     assert_int_equal(get_stats(table).asked[VPORT_ASK_ORDER], 1);
 }
@@ -343,14 +308,14 @@ datapath_that_is_gone_has_no_ports(void **state)
 
     start(table);
     unit_add(1, "a");
-    assert_int_equal(by_name(table, "a"), 0);
+    assert_int_equal(unit_by_name(table, "a"), 0);
     assert_int_equal(vport_poller_next(poller, &name), ENOBUFS);
     unit_dp.dp_ifindex++;
     unit_announce_link(unit_dp.links, true, UNIT_DP_IFINDEX, "dp");
     vport_table_expire(table);
-    assert_int_equal(by_name(table, "a"), ENODEV);
-    assert_int_equal(by_number(table, 1), ENODEV);
-    assert_int_equal(by_number(table, 0), ENODEV);
+    assert_int_equal(unit_by_name(table, "a"), ENODEV);
+    assert_int_equal(unit_by_number(table, 1), ENODEV);
+    assert_int_equal(unit_by_number(table, 0), ENODEV);
     assert_int_equal(vport_table_list(table, &vports, &n), ENODEV);
     assert_false(in_sync(table));
 
@@ -361,8 +326,8 @@ datapath_that_is_gone_has_no_ports(void **state)
     unit_dp.dp_ifindex--;
     unit_port_del(1);
     vport_table_expire(table);
-    assert_int_equal(by_number(table, 0), 0);
-    assert_int_equal(by_number(table, 1), ENODEV);
+    assert_int_equal(unit_by_number(table, 0), 0);
+    assert_int_equal(unit_by_number(table, 1), ENODEV);
     assert_true(in_sync(table));
     assert_int_equal(vport_poller_next(poller, &name), ENOBUFS);
     vport_poller_destroy(poller);
@@ -414,7 +379,7 @@ sockets_that_cannot_be_opened_are_opened_later(void **state)
     plan.which = CALL_OPEN;
     plan.nth = 1;
     plan.n_calls = 0;
-    assert_int_equal(by_number(table, 0), 0);
+    assert_int_equal(unit_by_number(table, 0), 0);
 }
 
 static void
@@ -430,7 +395,7 @@ without_other_namespaces_their_ports_are_asked_for(void **state)
         plan.which = CALL_SETSOCKOPT;
         plan.nth = nth;
         plan.n_calls = 0;
-        by_number(table, 0);
+        unit_by_number(table, 0);
         plan.nth = 0;
         vport_table_get_info(table, &info);
         vport_table_info_uninit(&info);
@@ -443,178 +408,10 @@ without_other_namespaces_their_ports_are_asked_for(void **state)
     unit_dp.ports[1].vport.nsid = UNIT_NSID;
     assert_int_equal(unit_announce(&unit_dp.ports[1].vport), 0);
     vport_table_expire(table);
-    assert_int_equal(by_name(table, "a"), 0);
-    assert_int_equal(by_number(table, 1), 0);
+    assert_int_equal(unit_by_name(table, "a"), 0);
+    assert_int_equal(unit_by_number(table, 1), 0);
     assert_int_equal(get_stats(table).asked[VPORT_ASK_NAMESPACE], 2);
     *state = table;
-}
-
-/* Who is told. */
-
-/* Checks that 'poller' tells of the 'n' names in 'names', in any order. */
-static void
-check_told(struct vport_poller *poller, const char *const names[], size_t n)
-{
-    struct sset expected = SSET_INITIALIZER(&expected);
-    char *name;
-
-    for (size_t i = 0; i < n; i++) {
-        sset_add(&expected, names[i]);
-    }
-    while (!vport_poller_next(poller, &name)) {
-        if (!sset_find_and_delete(&expected, name)) {
-            fail_msg("told of %s", name);
-        }
-        free(name);
-    }
-    assert_true(sset_is_empty(&expected));
-    sset_destroy(&expected);
-}
-#define TOLD(POLLER, ...)                                               \
-    check_told(POLLER, (const char *const[]) { __VA_ARGS__ },           \
-               ARRAY_SIZE(((const char *const[]) { __VA_ARGS__ })))
-
-static void
-pollers_are_told_of_every_change(void **state)
-{
-    struct vport_table *table = *state;
-    struct vport_poller *early = vport_poller_create(table);
-    struct vport_poller *late;
-    struct ovs_vport vport;
-    char *name;
-
-    assert_int_equal(vport_poller_next(early, &name), ENOBUFS);
-    assert_int_equal(vport_poller_next(early, &name), EAGAIN);
-    unit_add(1, "a");
-    TOLD(early, "a");
-    late = vport_poller_create(table);
-    unit_add(2, "b");
-    assert_int_equal(vport_poller_next(late, &name), ENOBUFS);
-    assert_int_equal(vport_poller_next(late, &name), EAGAIN);
-    TOLD(early, "b");
-    vport = unit_port_set(1, 3);
-    assert_int_equal(unit_announce(&vport), 0);
-    unit_del(2);
-    unit_add(3, "c");
-    TOLD(early, "a", "b", "c");
-    assert_int_equal(by_name(table, "b"), ENODEV);
-    TOLD(late, "a", "b", "c");
-
-    /* Whoever asks first, the others are told. */
-    unit_del(3);
-    vport_table_expire(table);
-    assert_int_equal(by_name(table, "c"), ENODEV);
-    TOLD(late, "c");
-    vport_poller_destroy(late);
-    TOLD(early, "c");
-    vport_poller_destroy(early);
-    vport_poller_destroy(NULL);
-}
-
-static void
-pollers_are_told_of_names_that_are_lost(void **state)
-{
-    struct vport_table *table = *state;
-    struct vport_poller *poller = vport_poller_create(table);
-    char *name;
-
-    assert_int_equal(vport_poller_next(poller, &name), ENOBUFS);
-    unit_add(1, "a");
-    TOLD(poller, "a");
-    unit_port_rename(1, "b");
-    unit_announce_link(unit_dp.links, false, 101, "b");
-    TOLD(poller, "a");
-    assert_int_equal(by_name(table, "a"), ENODEV);
-
-    /* In another namespace nobody cares. */
-    unit_dp.ports[1].vport.nsid = UNIT_NSID;
-    unit_port_rename(1, "c");
-    assert_int_equal(unit_announce_link(unit_dp.links, false, 101, "c"), 0);
-    assert_int_equal(vport_poller_next(poller, &name), EAGAIN);
-    assert_int_equal(by_name(table, "b"), ENODEV);
-    vport_poller_destroy(poller);
-}
-
-static void
-pollers_look_at_everything_after_a_loss(void **state)
-{
-    struct vport_table *table = *state;
-    struct vport_poller *poller = vport_poller_create(table);
-    char *name;
-
-    assert_int_equal(vport_poller_next(poller, &name), ENOBUFS);
-    unit_add(1, "a");
-    overrun(unit_dp.sender, false);
-    assert_int_equal(vport_poller_next(poller, &name), ENOBUFS);
-    assert_int_equal(vport_poller_next(poller, &name), EAGAIN);
-    assert_int_equal(by_name(table, "a"), 0);
-    vport_poller_destroy(poller);
-}
-
-/* True if the main loop would not sleep. */
-static bool
-wakes(struct vport_poller *poller)
-{
-    long long int start_time = unit_now();
-
-    vport_poller_wait(poller);
-    poll_timer_wait(200);
-    poll_block();
-    return unit_now() - start_time < 100;
-}
-
-static void
-pollers_wake_the_main_loop(void **state)
-{
-    struct vport_table *table = *state;
-    struct vport_poller *poller = vport_poller_create(table);
-    char *name;
-
-    assert_true(wakes(poller));
-    assert_int_equal(vport_poller_next(poller, &name), ENOBUFS);
-    assert_false(wakes(poller));
-    unit_add(1, "a");
-    assert_true(wakes(poller));
-    assert_int_equal(by_name(table, "a"), 0);
-    assert_true(wakes(poller));
-    TOLD(poller, "a");
-    assert_false(wakes(poller));
-    unit_announce_link(unit_dp.links, false, 101, "a");
-    assert_true(wakes(poller));
-    assert_int_equal(vport_poller_next(poller, &name), EAGAIN);
-    assert_false(wakes(poller));
-    vport_poller_destroy(poller);
-}
-
-static void
-numbers_of_ports_that_went_are_told_once(void **state)
-{
-    struct vport_table *table = *state;
-    uint32_t port_no;
-
-    start(table);
-    unit_add(1, "a");
-    unit_add(2, "b");
-    unit_add(3, "c");
-    assert_int_equal(by_name(table, "c"), 0);
-    assert_false(vport_table_next_gone(table, &port_no));
-    unit_del(3);
-    unit_del(1);
-    unit_add(1, "d");
-    assert_int_equal(by_name(table, "d"), 0);
-    assert_true(vport_table_next_gone(table, &port_no));
-    assert_int_equal(port_no, 1);
-    assert_true(vport_table_next_gone(table, &port_no));
-    assert_int_equal(port_no, 3);
-    assert_false(vport_table_next_gone(table, &port_no));
-
-    overrun(unit_dp.sender, false);
-    unit_del(2);
-    vport_table_expire(table);
-    assert_int_equal(by_number(table, 2), ENODEV);
-    assert_true(vport_table_next_gone(table, &port_no));
-    assert_int_equal(port_no, VPORT_ALL);
-    assert_false(vport_table_next_gone(table, &port_no));
 }
 
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
@@ -634,11 +431,6 @@ main(void)
         TEST(datapath_that_is_gone_has_no_ports),
         TEST(sockets_that_cannot_be_opened_are_opened_later),
         TEST(without_other_namespaces_their_ports_are_asked_for),
-        TEST(pollers_are_told_of_every_change),
-        TEST(pollers_are_told_of_names_that_are_lost),
-        TEST(pollers_look_at_everything_after_a_loss),
-        TEST(pollers_wake_the_main_loop),
-        TEST(numbers_of_ports_that_went_are_told_once),
     };
 
     unit_init("test-vport-sync");

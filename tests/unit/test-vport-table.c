@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A table of the ports of a made-up datapath: what it answers, and what it asks
- * for that. */
+/* A table of the ports of a made-up datapath: what it answers, and what it
+ * asks for that. */
 
 #include <config.h>
 #include "vport/vport-table.h"

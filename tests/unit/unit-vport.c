@@ -141,8 +141,8 @@ answer_dump(uint32_t seq, int dp_ifindex)
     answer->len = nlh->nlmsg_len;
 }
 
-/* As lookup_vport() of the kernel: by name under the one that the port was made
- * with, if it has that name (still or again). */
+/* As lookup_vport() of the kernel: by name under the one that the port was
+ * made with, if it has that name (still or again). */
 static const struct ovs_vport *
 lookup(const struct nlattr *attrs[], int dp_ifindex)
     OVS_REQUIRES(mutex)
@@ -464,4 +464,36 @@ unit_del(uint32_t port_no)
     struct ovs_vport vport = unit_port_del(port_no);
 
     unit_check(!unit_announce(&vport));
+}
+
+int
+unit_by_name(struct vport_table *table, const char *name)
+{
+    struct ovs_vport vport;
+
+    return vport_table_get_by_name(table, name, &vport);
+}
+
+int
+unit_by_number(struct vport_table *table, uint32_t port_no)
+{
+    struct ovs_vport vport;
+
+    return vport_table_get_by_number(table, port_no, &vport);
+}
+
+void
+unit_overrun(bool links)
+{
+    struct ovs_vport vport = unit_dp.ports[0].vport;
+
+    vport.cmd = OVS_VPORT_CMD_SET;
+    for (int i = 0; i < (links ? 20000 : 6000); i++) {
+        int error = (links
+                     ? unit_announce_link(unit_dp.links, false, 9999, "x")
+                     : unit_announce(&vport));
+
+        /* The sender need not learn that a receiver's buffer is full. */
+        unit_check(!error || error == ENOBUFS);
+    }
 }

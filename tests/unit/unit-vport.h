@@ -8,10 +8,10 @@
  *
  * Stands in for the openvswitch module: it has ports, answers requests for
  * them, and announces changes on real sockets.  Requests come here because the
- * linker sends libmnl's send and receive functions here (--wrap); announcements
- * of ports are multicasts of a generic netlink socket, those of devices of an
- * rtnetlink socket, in the namespace of the test or in another one.  The names
- * of devices (if_indextoname()) are those of the ports.
+ * linker sends libmnl's send and receive functions here (--wrap);
+ * announcements of ports are multicasts of a generic netlink socket, those of
+ * devices of an rtnetlink socket, in the namespace of the test or in another
+ * one.  The names of devices (if_indextoname()) are those of the ports.
  *
  * A port is changed and announced apart, because the kernel announces after it
  * has released its lock, so that announcements may be late or change places.
@@ -32,6 +32,8 @@
 
 /* Id of the other namespace. */
 #define UNIT_NSID 5
+
+struct vport_table;
 
 struct unit_vport {
     struct ovs_vport vport;         /* dp_ifindex 0 if there is none. */
@@ -89,5 +91,13 @@ void unit_del(uint32_t port_no);
 /* Fills 'buf' with what announces or answers 'vport'.  Returns its length. */
 size_t unit_vport_put(char *buf, size_t size, const struct ovs_vport *vport,
                       uint32_t seq, uint16_t flags);
+
+/* Questions.  Return what the table does. */
+int unit_by_name(struct vport_table *, const char *name);
+int unit_by_number(struct vport_table *, uint32_t port_no);
+
+/* Makes one of the sockets of the table overrun: that for devices or that for
+ * ports. */
+void unit_overrun(bool links);
 
 #endif /* tests/unit/unit-vport.h */
