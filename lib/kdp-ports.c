@@ -254,6 +254,9 @@ dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no_)
     int error;
 
     error = vport_table_get_by_number(dp->vports, port_no, &vport);
+    if (error && error != ENODEV) {
+        return error;           /* It may be there, and needs its channel. */
+    }
     if (!error) {
         ovs_mutex_lock(&dp->mutex);
         error = ovs_vport_del(&dp->genl, dp->ifindex, port_no);
