@@ -8,11 +8,14 @@ EXTRA_DIST += \
 	Documentation/link-tables.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
 	Documentation/performance/index.rst \
+	Documentation/performance/modules-engine.csv \
 	Documentation/performance/modules-fold.csv \
 	Documentation/performance/modules-fold.svg \
 	Documentation/performance/modules-ids.csv \
 	Documentation/performance/modules-ids.svg \
+	Documentation/performance/modules-insertions.svg \
 	Documentation/performance/modules-latency.svg \
+	Documentation/performance/modules-put.svg \
 	Documentation/performance/modules-queue.csv \
 	Documentation/performance/modules-targets.csv \
 	Documentation/performance/modules-throughput.svg \

@@ -100,6 +100,7 @@ check-bench: all utilities/bench/upcall-traffic utilities/bench/per-handler \
 EXTRA_DIST += utilities/bench-modules utilities/bench/plot-modules
 EXTRA_PROGRAMS += utilities/bench/bench-modules
 utilities_bench_bench_modules_SOURCES = \
+	utilities/bench/modules/modules-engine.c \
 	utilities/bench/modules/modules-fold.c \
 	utilities/bench/modules/modules-ids.c \
 	utilities/bench/modules/modules-queue-kdp.c \

@@ -90,6 +90,7 @@ main(int argc, char *argv[])
         .n_nodes = 8192,
         .n_pings = 400,
         .n_folds = 500,
+        .n_flows = 5000,
     };
     static const struct option options[] = {
         { "rounds", required_argument, NULL, 'r' },
@@ -97,6 +98,7 @@ main(int argc, char *argv[])
         { "nodes", required_argument, NULL, 'n' },
         { "pings", required_argument, NULL, 'p' },
         { "folds", required_argument, NULL, 'f' },
+        { "flows", required_argument, NULL, 'F' },
         { "only", required_argument, NULL, 'o' },
         { NULL, 0, NULL, 0 },
     };
@@ -111,6 +113,7 @@ main(int argc, char *argv[])
         case 'n': settings.n_nodes = number(optarg, "nodes"); break;
         case 'p': settings.n_pings = number(optarg, "pings"); break;
         case 'f': settings.n_folds = number(optarg, "folds"); break;
+        case 'F': settings.n_flows = number(optarg, "flows"); break;
         case 'o': only = optarg; break;
         default: exit(EXIT_FAILURE);
         }
@@ -126,6 +129,9 @@ main(int argc, char *argv[])
     }
     if (!only || !strcmp(only, "fold")) {
         bench_fold(&settings);
+    }
+    if (!only || !strcmp(only, "engine")) {
+        bench_engine(&settings);
     }
     return EXIT_SUCCESS;
 }

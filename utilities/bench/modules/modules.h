@@ -18,6 +18,7 @@ struct settings {
     unsigned int n_nodes;       /* Pushed in a run of the queue. */
     unsigned int n_pings;       /* Latencies measured in a run. */
     unsigned int n_folds;       /* Folds in a run. */
+    unsigned int n_flows;       /* Put in a run of the engine. */
 };
 
 /* Nanoseconds of the monotonic clock. */
@@ -38,6 +39,7 @@ void report(const char *test, const char *pattern, const char *module,
 void bench_ids(const struct settings *);
 void bench_queues(const struct settings *);
 void bench_fold(const struct settings *);
+void bench_engine(const struct settings *);
 
 /* A queue that is measured.  Each function runs once and reports. */
 struct queue_bench {
