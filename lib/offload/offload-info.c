@@ -62,7 +62,7 @@ get_thread_info(struct offload_thread *thread,
                 struct offload_thread_info *info)
 {
     info->id = thread->id;
-    info->running = thread->running;
+    atomic_read_relaxed(&thread->running, &info->running);
     for (size_t i = 0; i < OFFLOAD_N_COUNTERS; i++) {
         atomic_read_relaxed(&thread->counters[i], &info->counters[i]);
     }
@@ -95,15 +95,16 @@ offload_get_info(struct offload *offload, struct offload_info *info)
 {
     *info = (struct offload_info) { .n_threads = 0 };
 
-    ovs_mutex_lock(&offload->config_mutex);
     for (size_t i = 0; i < OFFLOAD_MAX_THREADS; i++) {
-        if (offload->threads[i].ever_ran) {
+        bool ever_ran;
+
+        atomic_read_relaxed(&offload->threads[i].ever_ran, &ever_ran);
+        if (ever_ran) {
             info->n_threads = i + 1;
-            info->n_running += offload->threads[i].running;
             get_thread_info(&offload->threads[i], &info->threads[i]);
+            info->n_running += info->threads[i].running;
         }
     }
-    ovs_mutex_unlock(&offload->config_mutex);
 
     for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
         struct offload_stripe *stripe = &offload->stripes[i];

@@ -160,7 +160,6 @@ offload_port_changed(struct offload *offload, uint32_t port_no)
 void
 offload_port_del(struct offload *offload, uint32_t port_no)
 {
-    struct offload_waiter waiter;
     struct port *port;
 
     ovs_mutex_lock(&offload->ports_mutex);
@@ -174,7 +173,7 @@ offload_port_del(struct offload *offload, uint32_t port_no)
     ovs_mutex_unlock(&offload->ports_mutex);
 
     /* What is found on new ports is known after this. */
-    offload_barrier(offload);
+    offload_urgent_barrier(offload);
     for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
         struct offload_stripe *stripe = &offload->stripes[i];
         struct offload_flow *flow;
@@ -188,15 +187,10 @@ offload_port_del(struct offload *offload, uint32_t port_no)
         }
         ovs_mutex_unlock(&stripe->mutex);
     }
-    offload_barrier(offload);
+    offload_urgent_barrier(offload);
 
     /* What could not be deleted one by one. */
-    offload_waiter_init(&waiter);
-    ovs_rwlock_rdlock(&offload->gate);
-    offload_send(offload, offload_choose_thread(offload, port_no),
-                 OFFLOAD_ITEM_FLUSH_PORT, port_no, &waiter);
-    ovs_rwlock_unlock(&offload->gate);
-    offload_waiter_wait(&waiter, true);
+    offload_flush_ports(offload, &port_no, 1);
 }
 
 /* Says that the rules that were on 'port_no' when it came are known, and

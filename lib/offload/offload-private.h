@@ -52,13 +52,15 @@ enum offload_request {
 /* What is in the queue of a thread. */
 enum offload_item_type {
     OFFLOAD_ITEM_FLOW,
-    OFFLOAD_ITEM_BARRIER,
+    OFFLOAD_ITEM_BARRIER,       /* Everything before it has been done. */
+    OFFLOAD_ITEM_URGENT_BARRIER,        /* What is urgent has been. */
     OFFLOAD_ITEM_ADOPT,
     OFFLOAD_ITEM_FLUSH_PORT,
 };
 
 struct offload_item {
-    struct kdp_mpsc_node node;
+    struct kdp_mpsc_node node;  /* In the queue. */
+    struct ovs_list list_node;  /* In one of the thread's lists after that. */
     enum offload_item_type type;
 };
 
@@ -147,10 +149,14 @@ struct offload_thread {
     struct offload *offload;
     unsigned int id;
     pthread_t thread;           /* Valid if 'running'. */
-    bool running;               /* Guarded by config_mutex. */
-    bool ever_ran;              /* Likewise. */
+    atomic_bool running;        /* Changed with config_mutex. */
+    atomic_bool ever_ran;       /* Likewise. */
     atomic_uint stop;           /* enum offload_thread_stop. */
-    struct offload_item *next;  /* Taken out of the queue, to be next. */
+
+    /* The thread's own: what it took out of the queue. */
+    struct ovs_list urgent;
+    struct ovs_list backlog;
+
 
     atomic_uint32_t n_queued;   /* Offers. */
     atomic_uint32_t most_queued;
@@ -233,6 +239,8 @@ void offload_step_flows(struct offload_thread *, struct offload_flow *flows[],
 unsigned int offload_choose_thread(struct offload *, uint32_t port);
 void offload_threads_set(struct offload *, unsigned int n);
 void offload_threads_stop(struct offload *);
+void offload_urgent_barrier(struct offload *);
+void offload_flush_ports(struct offload *, const uint32_t ports[], size_t n);
 void offload_send(struct offload *, unsigned int thread,
                   enum offload_item_type, uint32_t port,
                   struct offload_waiter *);

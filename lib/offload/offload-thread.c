@@ -5,7 +5,14 @@
  * A port belongs to the thread that its number's hash says.  When the number
  * of threads changes, flows that no thread has go to the new one the next
  * time that they are queued; a thread that is to go hands over what is in its
- * queue, in order, so that requests on one flow stay in order. */
+ * queue, in order, so that requests on one flow stay in order.
+ *
+ * A thread sorts what comes out of its queue into two lists and does what is
+ * urgent first: flows that are in tc, to be deleted or changed, and ports.
+ * This does not change the order of requests on one flow.  Each flow is in at
+ * most one list; one in the backlog is not in tc, so that a delete does not
+ * need the thread; and one that comes while another one of the same ufid is
+ * being deleted from tc is not urgent. */
 
 #include <config.h>
 #include "offload/offload-private.h"
@@ -16,6 +23,10 @@
 #include "hash.h"
 #include "ovs-rcu.h"
 #include "util.h"
+
+/* Items sorted at a time: enough that what is urgent soon overtakes a queue of
+ * any length, few enough that the flows at hand do not wait for it. */
+#define MAX_SORTED 1024
 
 void
 offload_waiter_init(struct offload_waiter *waiter)
@@ -94,21 +105,53 @@ offload_send(struct offload *offload, unsigned int thread,
     kdp_mpsc_queue_push(&offload->threads[thread].queue, &control->item.node);
 }
 
-/* Waits until all that was asked for before has been done. */
-void
-offload_barrier(struct offload *offload)
+/* Sends a message to all threads and waits until they have acted upon it.  The
+ * threads stay the same meanwhile. */
+static void
+send_to_all(struct offload *offload, enum offload_item_type type)
 {
     struct offload_waiter waiter;
     unsigned int n;
 
     offload_waiter_init(&waiter);
-    ovs_rwlock_rdlock(&offload->gate);
+    ovs_mutex_lock(&offload->config_mutex);
     atomic_read_relaxed(&offload->n_threads, &n);
     for (unsigned int i = 0; i < n; i++) {
-        offload_send(offload, i, OFFLOAD_ITEM_BARRIER, 0, &waiter);
+        offload_send(offload, i, type, 0, &waiter);
     }
-    ovs_rwlock_unlock(&offload->gate);
     offload_waiter_wait(&waiter, true);
+    ovs_mutex_unlock(&offload->config_mutex);
+}
+
+/* Waits until all that was asked for before has been done, offers included. */
+void
+offload_barrier(struct offload *offload)
+{
+    send_to_all(offload, OFFLOAD_ITEM_BARRIER);
+}
+
+/* Waits until all that was asked for before has been done, as far as it is
+ * about flows that are in tc, or were on their way there, and about ports. */
+void
+offload_urgent_barrier(struct offload *offload)
+{
+    send_to_all(offload, OFFLOAD_ITEM_URGENT_BARRIER);
+}
+
+/* Deletes all rules of ours on the 'n' 'ports' from tc. */
+void
+offload_flush_ports(struct offload *offload, const uint32_t ports[], size_t n)
+{
+    struct offload_waiter waiter;
+
+    offload_waiter_init(&waiter);
+    ovs_mutex_lock(&offload->config_mutex);
+    for (size_t i = 0; i < n; i++) {
+        offload_send(offload, offload_choose_thread(offload, ports[i]),
+                     OFFLOAD_ITEM_FLUSH_PORT, ports[i], &waiter);
+    }
+    offload_waiter_wait(&waiter, true);
+    ovs_mutex_unlock(&offload->config_mutex);
 }
 
 static void
@@ -124,6 +167,7 @@ run_control(struct offload_thread *thread, struct offload_control *control)
         offload->backend.flush(offload->backend.aux, control->port);
         break;
     case OFFLOAD_ITEM_BARRIER:
+    case OFFLOAD_ITEM_URGENT_BARRIER:
     case OFFLOAD_ITEM_FLOW:
     default:
         break;
@@ -132,21 +176,6 @@ run_control(struct offload_thread *thread, struct offload_control *control)
         offload_waiter_done(control->waiter);
     }
     free(control);
-}
-
-/* Returns what is next in the queue of 'thread', or NULL. */
-static struct offload_item *
-pop_item(struct offload_thread *thread)
-{
-    struct offload_item *item = thread->next;
-    struct kdp_mpsc_node *node;
-
-    if (item) {
-        thread->next = NULL;
-        return item;
-    }
-    node = kdp_mpsc_queue_pop(&thread->queue);
-    return node ? CONTAINER_OF(node, struct offload_item, node) : NULL;
 }
 
 static struct offload_flow *
@@ -180,69 +209,122 @@ take(struct offload_thread *thread, struct offload_flow *flow, bool busy)
     atomic_sub_relaxed(&thread->n_queued, 1, &orig);
 }
 
-/* Takes flows out of the queue, up to the first that is not one, or that has
+/* Should 'item' come before offers that wait?  A rule that is to go, or is
+ * outdated, should not be in force longer than need be, and somebody may wait
+ * for it. */
+static bool
+is_urgent(struct offload_item *item)
+{
+    struct offload_flow *flow;
+    bool in_tc;
+
+    if (item->type != OFFLOAD_ITEM_FLOW) {
+        return item->type != OFFLOAD_ITEM_BARRIER;
+    }
+    flow = flow_from_item(item);
+    ovs_mutex_lock(&flow->stripe->mutex);
+    in_tc = flow->tc_desc != NULL;
+    ovs_mutex_unlock(&flow->stripe->mutex);
+    return in_tc;
+}
+
+static struct offload_item *
+pop_item(struct offload_thread *thread)
+{
+    struct kdp_mpsc_node *node = kdp_mpsc_queue_pop(&thread->queue);
+
+    return node ? CONTAINER_OF(node, struct offload_item, node) : NULL;
+}
+
+/* Moves what is in the queue to the thread's lists, a bounded number. */
+static void
+sort_queue(struct offload_thread *thread)
+{
+    for (int i = 0; i < MAX_SORTED; i++) {
+        struct offload_item *item = pop_item(thread);
+
+        if (!item) {
+            break;
+        }
+        ovs_list_push_back((is_urgent(item) ? &thread->urgent
+                            : &thread->backlog), &item->list_node);
+    }
+}
+
+static struct offload_item *
+pop_list(struct ovs_list *list)
+{
+    return CONTAINER_OF(ovs_list_pop_front(list), struct offload_item,
+                        list_node);
+}
+
+/* Takes flows out of 'list', up to the first item that is not one, or that has
  * the ufid of another one: what is done with these has to be done in turn. */
 static size_t
-take_batch(struct offload_thread *thread, struct offload_flow *flows[])
+take_batch(struct offload_thread *thread, struct ovs_list *list,
+           struct offload_flow *flows[])
 {
-    struct offload_item *item = NULL;
     size_t n = 0;
 
-    while (n < OFFLOAD_BATCH) {
-        struct offload_flow *flow;
+    while (n < OFFLOAD_BATCH && !ovs_list_is_empty(list)) {
+        struct offload_item *item = CONTAINER_OF(
+            ovs_list_front(list), struct offload_item, list_node);
+        struct offload_flow *flow = flow_from_item(item);
 
-        item = pop_item(thread);
-        if (!item || item->type != OFFLOAD_ITEM_FLOW) {
+        if (item->type != OFFLOAD_ITEM_FLOW
+            || contains(flows, n, &flow->ufid)) {
             break;
         }
-        flow = flow_from_item(item);
-        if (contains(flows, n, &flow->ufid)) {
-            break;
-        }
+        ovs_list_remove(&item->list_node);
         take(thread, flow, true);
         flows[n++] = flow;
-        item = NULL;
     }
-    thread->next = item;
     return n;
 }
 
-/* Does what is in the queue, a bounded part of it.  Returns false if it is
- * empty. */
+/* Does what there is to do, a bounded part of it.  Returns false if there is
+ * nothing. */
 static bool
 run_some(struct offload_thread *thread)
 {
     struct offload_flow *flows[OFFLOAD_BATCH];
-    struct offload_item *item;
+    struct ovs_list *list;
     size_t n;
 
-    n = take_batch(thread, flows);
-    if (n) {
-        offload_step_flows(thread, flows, n);
-        return true;
-    }
-    item = thread->next;
-    if (!item) {
+    sort_queue(thread);
+    list = (ovs_list_is_empty(&thread->urgent) ? &thread->backlog
+            : &thread->urgent);
+    if (ovs_list_is_empty(list)) {
         return false;
     }
-    thread->next = NULL;
-    run_control(thread, CONTAINER_OF(item, struct offload_control, item));
+    n = take_batch(thread, list, flows);
+    if (n) {
+        offload_step_flows(thread, flows, n);
+    } else {
+        run_control(thread, CONTAINER_OF(pop_list(list),
+                                         struct offload_control, item));
+    }
     return true;
 }
 
-/* Gives what is in the queue to the threads that are left, in order. */
+/* Gives the first of what there is to do to the threads that are left.
+ * Returns false if there is nothing. */
 static bool
 hand_over_one(struct offload_thread *thread)
 {
     struct offload *offload = thread->offload;
-    struct offload_item *item = pop_item(thread);
     struct offload_flow *flow;
+    struct offload_item *item;
     uint32_t orig;
 
+    item = (!ovs_list_is_empty(&thread->urgent) ? pop_list(&thread->urgent)
+            : !ovs_list_is_empty(&thread->backlog) ? pop_list(&thread->backlog)
+            : pop_item(thread));
     if (!item) {
         return false;
     }
     if (item->type != OFFLOAD_ITEM_FLOW) {
+        /* Not a barrier: who waits for one has config_mutex. */
         run_control(thread, CONTAINER_OF(item, struct offload_control, item));
         return true;
     }
@@ -285,8 +367,8 @@ static void
 start_thread(struct offload_thread *thread)
 {
     atomic_store_relaxed(&thread->stop, OFFLOAD_THREAD_RUN);
-    thread->running = true;
-    thread->ever_ran = true;
+    atomic_store_relaxed(&thread->running, true);
+    atomic_store_relaxed(&thread->ever_ran, true);
     thread->thread = ovs_thread_create("offload", offload_thread_main, thread);
 }
 
@@ -298,7 +380,7 @@ stop_thread(struct offload_thread *thread, enum offload_thread_stop how)
     atomic_store_explicit(&thread->stop, how, memory_order_release);
     kdp_mpsc_queue_kick(&thread->queue);
     xpthread_join(thread->thread, NULL);
-    thread->running = false;
+    atomic_store_relaxed(&thread->running, false);
 }
 
 /* Makes 'n' threads run, with config_mutex.  Waits for those that go to finish

@@ -15,6 +15,10 @@ init_thread(struct offload *offload, unsigned int i)
     struct offload_thread *thread = &offload->threads[i];
 
     kdp_mpsc_queue_init(&thread->queue);
+    ovs_list_init(&thread->urgent);
+    ovs_list_init(&thread->backlog);
+    atomic_init(&thread->running, false);
+    atomic_init(&thread->ever_ran, false);
     thread->offload = offload;
     thread->id = i;
     atomic_init(&thread->stop, OFFLOAD_THREAD_RUN);
@@ -130,7 +134,6 @@ offload_configure(struct offload *offload, const struct offload_config *config)
 void
 offload_set_enabled(struct offload *offload, bool enabled)
 {
-    struct offload_waiter waiter;
     uint32_t *ports;
     size_t n_ports;
 
@@ -140,7 +143,7 @@ offload_set_enabled(struct offload *offload, bool enabled)
     }
 
     /* What is found on new ports is known after this. */
-    offload_barrier(offload);
+    offload_urgent_barrier(offload);
     for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
         struct offload_stripe *stripe = &offload->stripes[i];
         struct offload_flow *flow;
@@ -153,17 +156,10 @@ offload_set_enabled(struct offload *offload, bool enabled)
         }
         ovs_mutex_unlock(&stripe->mutex);
     }
-    offload_barrier(offload);
+    offload_urgent_barrier(offload);
 
     n_ports = offload_port_list(offload, &ports);
-    offload_waiter_init(&waiter);
-    ovs_rwlock_rdlock(&offload->gate);
-    for (size_t i = 0; i < n_ports; i++) {
-        offload_send(offload, offload_choose_thread(offload, ports[i]),
-                     OFFLOAD_ITEM_FLUSH_PORT, ports[i], &waiter);
-    }
-    ovs_rwlock_unlock(&offload->gate);
-    offload_waiter_wait(&waiter, true);
+    offload_flush_ports(offload, ports, n_ports);
     free(ports);
 }
 
@@ -205,7 +201,7 @@ offload_flush(struct offload *offload)
     int error;
 
     /* What is found on new ports is known after this. */
-    offload_barrier(offload);
+    offload_urgent_barrier(offload);
 
     ovs_rwlock_wrlock(&offload->gate);
     for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
@@ -213,6 +209,6 @@ offload_flush(struct offload *offload)
     }
     error = offload->kernel.flush(offload->kernel.aux);
     ovs_rwlock_unlock(&offload->gate);
-    offload_barrier(offload);
+    offload_urgent_barrier(offload);
     return error;
 }

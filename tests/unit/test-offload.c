@@ -225,13 +225,44 @@ new_flow_comes_after_the_old_one_has_gone(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+struct deletion {
+    struct unit_offload *unit;
+    struct offload_op ops[60];
+};
+
+static void *
+delete_flows(void *deletion_)
+{
+    struct deletion *deletion = deletion_;
+    struct offload_op *ops[ARRAY_SIZE(deletion->ops)];
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++) {
+        deletion->ops[i] = (struct offload_op) {
+            .type = OFFLOAD_DEL, .ufid = unit_ufid(i),
+        };
+        ops[i] = &deletion->ops[i];
+    }
+    offload_operate(deletion->unit->offload, ops, ARRAY_SIZE(ops));
+    return NULL;
+}
+
+static uint32_t
+n_queued(struct unit_offload *unit)
+{
+    struct offload_info info;
+
+    offload_get_info(unit->offload, &info);
+    return info.total.n_queued;
+}
+
 static void
 batch_of_deletes_is_sent_together(void **state OVS_UNUSED)
 {
-    enum { N = 60 };
     struct unit_offload unit;
-    struct offload_op ops_[N], *ops[N];
+    struct deletion deletion = { .unit = &unit };
+    enum { N = ARRAY_SIZE(deletion.ops) };
     uint64_t n_ops, n_calls, n_calls2;
+    pthread_t thread;
 
     unit_offload_init(&unit, NULL, 1);
     for (uint32_t i = 0; i < N; i++) {
@@ -240,23 +271,23 @@ batch_of_deletes_is_sent_together(void **state OVS_UNUSED)
     offload_barrier(unit.offload);
     for (uint32_t i = 0; i < N; i++) {
         unit_packets(&unit, i, i);
-        ops_[i] = (struct offload_op) { .type = OFFLOAD_DEL,
-                                        .ufid = unit_ufid(i) };
-        ops[i] = &ops_[i];
     }
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc(100, 1), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    thread = ovs_thread_create("delete", delete_flows, &deletion);
+    unit_wait_until(n_queued(&unit) == N);
     offload_fake_get_load(unit.fake, &n_ops, &n_calls);
-    offload_operate(unit.offload, ops, N);
+    offload_fake_release(unit.fake);
+    xpthread_join(thread, NULL);
     offload_fake_get_load(unit.fake, &n_ops, &n_calls2);
-    assert_int_equal(n_ops, 2 * N);
-
-    /* At most one for what the thread found when it woke up, one for the rest,
-     * or a few if the CPU was taken from us. */
-    assert_true(n_calls2 - n_calls < N);
+    assert_int_equal(n_ops, 2 * N + 1);
+    assert_int_equal(n_calls2 - n_calls, 1);
     for (uint32_t i = 0; i < N; i++) {
-        assert_int_equal(ops[i]->error, 0);
-        assert_int_equal(ops[i]->stats.n_packets, i);
+        assert_int_equal(deletion.ops[i].error, 0);
+        assert_int_equal(deletion.ops[i].stats.n_packets, i);
     }
-    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+    assert_int_equal(offload_fake_count(unit.fake, true), 1);
     unit_offload_uninit(&unit);
 }
 
@@ -512,6 +543,49 @@ child_waits_for_its_parent(void **state OVS_UNUSED)
     assert_int_equal(n, 10);
     assert_int_equal(unit_where(&unit, 1), KERNEL);
     assert_int_equal(unit_state(&unit, 4), OFFLOAD_STATE_KERNEL);
+    unit_offload_uninit(&unit);
+}
+
+static void
+deletes_and_changes_overtake_offers(void **state OVS_UNUSED)
+{
+    enum { N = 1000 };
+    struct unit_offload unit;
+    ovs_u128 ufid = unit_ufid(2);
+    struct offload_info info;
+    uint64_t n_ops, n_calls;
+    struct offload_desc *desc, *rule;
+
+    unit_offload_init(&unit, NULL, 2);
+    for (uint32_t i = 1; i <= 3; i++) {
+        unit_put(&unit, unit_desc(i, i == 3 ? 2 : 1), CREATE);
+    }
+    offload_barrier(unit.offload);
+    offload_fake_hold(unit.fake);
+    for (uint32_t i = 0; i < N; i++) {
+        unit_put(&unit, unit_desc(100 + i, 1), CREATE);
+    }
+    offload_fake_wait_held(unit.fake, 1);
+    offload_fake_set_delay(unit.fake, 500, 500);
+    desc = unit_desc(2, 1);
+    unit_put(&unit, offload_desc_ref(desc), MODIFY);
+    offload_fake_release(unit.fake);
+
+    /* The thread is at one batch whenever it is asked for something: for the
+     * deletion, and for three barriers.  One more, which may have been first,
+     * and one to spare. */
+    assert_int_equal(unit_del(&unit, 1, NULL), 0);
+    offload_port_del(unit.offload, 2);
+    assert_int_equal(unit_where(&unit, 3), KERNEL);
+    rule = offload_fake_rule(unit.fake, &ufid);
+    assert_ptr_equal(rule, desc);
+    offload_fake_get_load(unit.fake, &n_ops, &n_calls);
+    assert_true(n_ops < 3 + 5 + 6 * OFFLOAD_BATCH);
+    offload_get_info(unit.offload, &info);
+    assert_true(info.total.n_queued > N / 4);
+    offload_fake_set_delay(unit.fake, 0, 0);
+    offload_desc_unref(rule);
+    offload_desc_unref(desc);
     unit_offload_uninit(&unit);
 }
 
@@ -961,6 +1035,7 @@ main(void)
         cmocka_unit_test(full_queue_leaves_flows_in_the_kernel),
         cmocka_unit_test(young_flows_are_not_offered),
         cmocka_unit_test(child_waits_for_its_parent),
+        cmocka_unit_test(deletes_and_changes_overtake_offers),
         cmocka_unit_test(port_removal_leaves_no_rule),
         cmocka_unit_test(flush_deletes_everything),
         cmocka_unit_test(disabling_moves_everything_back),
