@@ -201,6 +201,7 @@ test_rtnl_arguments () {
     done << END
 --ports|0,1|1 to 4000
 --delays|x|0 to 1000000
+--grow|20|21 to 4000
 --rounds|1,2|1 to 100
 --daemon|other|stock
 --kdp|/nonexistent|an executable file
@@ -214,7 +215,7 @@ test_rtnl () {
     # hundred for a port that comes anew, is what the stock daemon needs; ours
     # needs a handful for a port and none in steady state.
     [ "$status" -eq 0 ] && grep -q '^Targets:' "$out/stdout" \
-        && jq -e '(.runs | length == 10)
+        && jq -e '(.runs | length == 12)
                   and ([.runs[] | select(.daemon == "stock")]
                        | (map(select(.test == "steady"))
                           | all(.acquisitions >= 4 and .acquisitions < 100))
@@ -227,8 +228,9 @@ test_rtnl () {
                           | all(.acquisitions == 0))
                          and (map(select(.test != "steady"))
                               | all(.acquisitions > 0
-                                    and .acquisitions <= 10 * .ports
-                                    and (.requests | add) <= 30 * .ports)))' \
+                                    and .acquisitions <= 10 * .changed
+                                    and (.requests | add)
+                                        <= 30 * .changed)))' \
               "$out/rtnl.json" > /dev/null \
         || { jq '.summary' "$out/rtnl.json" | sed 's/^/# /'; return 1; }
     run "${plot%upcall}rtnl" --directory "$out" --name rtnl-plot \

@@ -13,10 +13,11 @@ FIGURES = ("seconds", "acquisitions_per_port", "requests_per_port",
 
 
 def figures(run):
+    """'changed' is the number of ports that were changed."""
     requests = sum(run["requests"].values())
     return {"seconds": run["seconds"],
-            "acquisitions_per_port": run["acquisitions"] / run["ports"],
-            "requests_per_port": requests / run["ports"],
+            "acquisitions_per_port": run["acquisitions"] / run["changed"],
+            "requests_per_port": requests / run["changed"],
             "longest_turn_ms": run["longest_turn_ms"],
             "acquisitions_per_s": run["acquisitions"] / run["seconds"]}
 
@@ -61,6 +62,24 @@ TARGETS = [
 ]
 
 
+# Adding one of many ports takes no longer than this, to one of few.
+GROW_LIMIT = 1.5
+
+
+def grow_target(results):
+    numbers = results["parameters"]["grow"]
+    if len(numbers) < 2:
+        return []
+    few, many = (find(results, test="add", daemon=OURS, ports=f(numbers))
+                 for f in (min, max))
+    if not few or not many:
+        return []
+    value = ratio(many["seconds"], few["seconds"])
+    return [{"what": f"add: time of port {max(numbers)}, to port "
+             f"{min(numbers)}", "value": value, "limit": GROW_LIMIT,
+             "holds": value <= GROW_LIMIT}]
+
+
 def targets(results):
     found = []
     ports = max(results["parameters"]["ports"])
@@ -77,7 +96,7 @@ def targets(results):
         if value is not None:
             found.append({"what": what, "value": value, "limit": limit,
                           "holds": value <= limit})
-    return found
+    return found + grow_target(results)
 
 
 COLUMNS = [("test", "test", "{}"), ("ports", "ports", "{}"),
