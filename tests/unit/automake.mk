@@ -34,7 +34,9 @@ unit_tests = \
 	tests/unit/test-moving-average \
 	tests/unit/test-mpsc-queue \
 	tests/unit/test-offload \
+	tests/unit/test-offload-failure \
 	tests/unit/test-offload-model \
+	tests/unit/test-offload-queue \
 	tests/unit/test-offload-race \
 	tests/unit/test-offload-show \
 	tests/unit/test-thread-counters \
@@ -153,6 +155,10 @@ tests_unit_test_moving_average_SOURCES = \
 	tests/unit/test-moving-average.c $(unit_common)
 tests_unit_test_mpsc_queue_SOURCES = \
 	tests/unit/test-mpsc-queue.c $(unit_common)
+tests_unit_test_offload_failure_SOURCES = \
+	tests/unit/test-offload-failure.c $(unit_offload) $(unit_common)
+tests_unit_test_offload_queue_SOURCES = \
+	tests/unit/test-offload-queue.c $(unit_offload) $(unit_common)
 tests_unit_test_offload_model_SOURCES = \
 	tests/unit/test-offload-model.c $(unit_offload) $(unit_common)
 tests_unit_test_offload_race_SOURCES = \
