@@ -149,33 +149,10 @@ start_del(struct offload *offload, struct pending *pending, bool wait,
     return PENDING;
 }
 
-static enum started
-start_get(struct offload *offload, struct pending *pending, bool wait)
-    OVS_REQUIRES(pending->stripe->mutex)
+static const ovs_u128 *
+ufid_of(const struct offload_op *op)
 {
-    struct offload_op *op = pending->op;
-    struct offload_flow *flow;
-
-    if (!find_unclaimed(pending, &op->ufid, wait, &flow)) {
-        return WOULD_WAIT;
-    }
-    if (flow && (flow->in_kernel || flow->tc_desc)) {
-        flow->n_refs++;
-        if (offload_flow_read(offload, flow, &op->stats, &op->in_tc)) {
-            op->tracked = true;
-            op->result = offload_desc_ref(flow->desc);
-        } else {
-            op->error = ENOENT;
-        }
-        offload_flow_unref(flow);
-        return DONE;
-    }
-    pending->copy_op = (struct offload_copy_op) {
-        .type = OFFLOAD_COPY_GET,
-        .ufid = op->ufid,
-        .cookie = op->cookie,
-    };
-    return PENDING;
+    return op->type == OFFLOAD_PUT ? &op->desc->ufid : &op->ufid;
 }
 
 /* Starts 'op'.  If it has to wait for somebody who changes the kernel copy, it
@@ -184,23 +161,14 @@ static enum started
 start(struct offload *offload, struct pending *pending, struct offload_op *op,
       bool wait, struct offload_waiter *waiter)
 {
-    const ovs_u128 *ufid = (op->type == OFFLOAD_PUT ? &op->desc->ufid
-                            : &op->ufid);
     enum started started;
 
     *pending = (struct pending) { .op = op };
-    pending->stripe = offload_stripe(offload, ufid);
-    op->error = 0;
-    op->tracked = false;
-    op->in_tc = false;
-    op->stats = (struct offload_stats) { .n_packets = 0 };
-    op->result = NULL;
+    pending->stripe = offload_stripe(offload, ufid_of(op));
 
     ovs_mutex_lock(&pending->stripe->mutex);
     started = (op->type == OFFLOAD_PUT ? start_put(pending, wait)
-               : op->type == OFFLOAD_DEL ? start_del(offload, pending, wait,
-                                                     waiter)
-               : start_get(offload, pending, wait));
+               : start_del(offload, pending, wait, waiter));
     ovs_mutex_unlock(&pending->stripe->mutex);
     return started;
 }
@@ -271,9 +239,6 @@ finish_put(struct offload *offload, struct pending *pending)
     flow->retry_msec = 0;
     offload_flow_moved(offload, flow);
     flow_changed(offload, flow);
-    if (op->want_stats) {
-        offload_flow_read(offload, flow, &op->stats, &op->in_tc);
-    }
 }
 
 static void
@@ -320,16 +285,89 @@ finish(struct offload *offload, struct pending *pending,
     }
     if (op->type == OFFLOAD_PUT) {
         finish_put(offload, pending);
-    } else if (op->type == OFFLOAD_DEL) {
-        finish_del(offload, pending, waiter);
     } else {
-        op->error = pending->copy_op.error;
-        op->stats = pending->copy_op.stats;
+        finish_del(offload, pending, waiter);
     }
     if (pending->flow) {
         offload_flow_unref(pending->flow);
     }
     ovs_mutex_unlock(&pending->stripe->mutex);
+}
+
+/* Reads the flow of 'op', which is not under way.  Takes its time: nothing
+ * waits for the caller. */
+static void
+read_flow(struct offload *offload, struct offload_op *op)
+{
+    struct pending pending = {
+        .op = op,
+        .stripe = offload_stripe(offload, ufid_of(op)),
+    };
+    struct offload_flow *flow;
+    bool found = false;
+
+    ovs_mutex_lock(&pending.stripe->mutex);
+    find_unclaimed(&pending, ufid_of(op), true, &flow);
+    if (flow && (flow->in_kernel || flow->tc_desc)) {
+        flow->n_refs++;
+        found = offload_flow_read(offload, flow, &op->stats, &op->in_tc);
+        if (found && op->type == OFFLOAD_GET) {
+            op->result = offload_desc_ref(flow->desc);
+        }
+        offload_flow_unref(flow);
+    }
+    ovs_mutex_unlock(&pending.stripe->mutex);
+
+    if (op->type == OFFLOAD_GET) {
+        op->tracked = found;
+    }
+    if (!found && op->type == OFFLOAD_GET) {
+        struct offload_copy_op copy_op = {
+            .type = OFFLOAD_COPY_GET,
+            .ufid = op->ufid,
+            .cookie = op->cookie,
+        };
+
+        offload->kernel.operate(offload->kernel.aux,
+                                (struct offload_copy_op *[]) { &copy_op }, 1);
+        op->error = copy_op.error;
+        op->stats = copy_op.stats;
+    }
+}
+
+/* Does puts and deletes from the start of the 'n' operations 'ops', up to the
+ * first that has to wait for one of them or is a get.  Returns how many. */
+static size_t
+change_some(struct offload *offload, struct offload_op *ops[], size_t n,
+            struct pending pending[MAX_PENDING], struct offload_waiter *waiter)
+{
+    struct offload_copy_op *copy_ops[MAX_PENDING];
+    size_t n_pending = 0, i;
+
+    /* Nobody waits who has a claim. */
+    for (i = 0; i < n && n_pending < MAX_PENDING; i++) {
+        enum started started;
+
+        if (ops[i]->type == OFFLOAD_GET) {
+            break;
+        }
+        started = start(offload, &pending[n_pending], ops[i], !n_pending,
+                        waiter);
+        if (started == WOULD_WAIT) {
+            break;
+        }
+        if (started == PENDING) {
+            copy_ops[n_pending] = &pending[n_pending].copy_op;
+            n_pending++;
+        }
+    }
+    if (n_pending) {
+        offload->kernel.operate(offload->kernel.aux, copy_ops, n_pending);
+    }
+    for (size_t j = 0; j < n_pending; j++) {
+        finish(offload, &pending[j], waiter);
+    }
+    return i;
 }
 
 /* Does the 'n' operations 'ops', in order as far as they are on the same flow.
@@ -339,37 +377,32 @@ void
 offload_operate(struct offload *offload, struct offload_op *ops[], size_t n)
 {
     struct pending *pending = xmalloc(MIN(n, MAX_PENDING) * sizeof *pending);
-    struct offload_copy_op *copy_ops[MAX_PENDING];
     struct offload_waiter waiter;
-    size_t i = 0;
 
     offload_waiter_init(&waiter);
-    ovs_rwlock_rdlock(&offload->gate);
-    while (i < n) {
-        size_t n_pending = 0;
-
-        /* Nobody waits who has a claim. */
-        for (; i < n && n_pending < MAX_PENDING; i++) {
-            enum started started;
-
-            started = start(offload, &pending[n_pending], ops[i], !n_pending,
-                            &waiter);
-            if (started == WOULD_WAIT) {
-                break;
-            }
-            if (started == PENDING) {
-                copy_ops[n_pending] = &pending[n_pending].copy_op;
-                n_pending++;
-            }
-        }
-        if (n_pending) {
-            offload->kernel.operate(offload->kernel.aux, copy_ops, n_pending);
-        }
-        for (size_t j = 0; j < n_pending; j++) {
-            finish(offload, &pending[j], &waiter);
+    for (size_t i = 0; i < n; i++) {
+        ops[i]->error = 0;
+        ops[i]->tracked = false;
+        ops[i]->in_tc = false;
+        ops[i]->stats = (struct offload_stats) { .n_packets = 0 };
+        ops[i]->result = NULL;
+    }
+    for (size_t i = 0; i < n; ) {
+        if (ops[i]->type == OFFLOAD_GET) {
+            read_flow(offload, ops[i++]);
+        } else {
+            /* Nobody waits for tc who has the gate. */
+            ovs_rwlock_rdlock(&offload->gate);
+            i += change_some(offload, &ops[i], n - i, pending, &waiter);
+            ovs_rwlock_unlock(&offload->gate);
         }
     }
-    ovs_rwlock_unlock(&offload->gate);
     offload_waiter_wait(&waiter, false);
+    for (size_t i = 0; i < n; i++) {
+        if (ops[i]->type == OFFLOAD_PUT && ops[i]->want_stats
+            && !ops[i]->error) {
+            read_flow(offload, ops[i]);
+        }
+    }
     free(pending);
 }

@@ -224,7 +224,7 @@ struct offload_op {
     unsigned int flags;         /* PUT: OFFLOAD_PUT_*. */
     struct offload_desc *desc;  /* PUT: the caller keeps its reference. */
     ovs_u128 ufid;              /* DEL, GET. */
-    bool want_stats;            /* PUT, DEL, GET. */
+    bool want_stats;            /* PUT: DEL and GET always have them. */
     void *cookie;               /* For struct offload_copy_op. */
 
     /* Results. */
@@ -233,7 +233,7 @@ struct offload_op {
                                  * If not, the kernel operation was passed on
                                  * as it was. */
     bool in_tc;                 /* GET: where is it? */
-    struct offload_stats stats; /* With 'want_stats'. */
+    struct offload_stats stats; /* PUT: after it, with 'want_stats'. */
     struct offload_desc *result;    /* GET, if 'tracked': what it is, with a
                                      * reference for the caller. */
 };

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "ovs-thread.h"
 #include "unit-upcall.h"
 #include "util.h"
 
@@ -195,6 +196,47 @@ flush_deletes_everything(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+static void *
+flush_main(void *unit_)
+{
+    struct unit_offload *unit = unit_;
+
+    offload_flush(unit->offload);
+    return NULL;
+}
+
+static void *
+delete_main(void *unit)
+{
+    unit_del(unit, 1, NULL);
+    return NULL;
+}
+
+static void
+adding_waits_for_nobody_who_waits_for_tc(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    pthread_t flusher, deleter;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc(2, 1), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    deleter = ovs_thread_create("delete", delete_main, &unit);
+    flusher = ovs_thread_create("flush", flush_main, &unit);
+
+    /* At whatever point they are. */
+    for (uint32_t i = 100; i < 200; i++) {
+        assert_int_equal(unit_put(&unit, unit_desc(i, 1), CREATE), 0);
+    }
+    offload_fake_release(unit.fake);
+    xpthread_join(flusher, NULL);
+    xpthread_join(deleter, NULL);
+    unit_offload_uninit(&unit);
+}
+
 static void
 disabling_moves_everything_back(void **state OVS_UNUSED)
 {
@@ -354,6 +396,7 @@ main(void)
         cmocka_unit_test(deletes_and_changes_overtake_offers),
         cmocka_unit_test(port_removal_leaves_no_rule),
         cmocka_unit_test(flush_deletes_everything),
+        cmocka_unit_test(adding_waits_for_nobody_who_waits_for_tc),
         cmocka_unit_test(disabling_moves_everything_back),
         cmocka_unit_test(rules_of_a_previous_run_are_reconciled),
         cmocka_unit_test(threads_come_and_go),
