@@ -8,6 +8,11 @@ EXTRA_DIST += \
 	Documentation/link-tables.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
 	Documentation/performance/index.rst \
+	Documentation/performance/links-dump.svg \
+	Documentation/performance/links-lookup.svg \
+	Documentation/performance/links.inc \
+	Documentation/performance/links.json \
+	Documentation/performance/links.rst \
 	Documentation/performance/modules-engine.csv \
 	Documentation/performance/modules-fold.csv \
 	Documentation/performance/modules-fold.svg \
