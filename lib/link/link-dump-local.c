@@ -21,21 +21,15 @@
 /* A request is a header alone. */
 #define LINK_LOCAL_REQUEST_SIZE 64
 
-struct local_dump {
-    struct link_listener *listener;
-    bool incomplete;            /* Something in it could not be parsed. */
-};
-
 static int
-link_dump_other_reply(const struct nlmsghdr *nlh, void *dump_)
+link_dump_other_reply(const struct nlmsghdr *nlh, void *listener_)
 {
-    struct local_dump *dump = dump_;
-    const struct link_listener_options *options = &dump->listener->options;
+    struct link_listener *listener = listener_;
+    const struct link_listener_options *options = &listener->options;
     struct link_msg msg;
 
     if (link_msg_parse(nlh, nlh->nlmsg_len, &msg)) {
-        dump->listener->stats.malformed++;
-        dump->incomplete = true;
+        listener->stats.malformed++;
     } else if (msg.type == LINK_MSG_NEWADDR) {
         link_addrs_update(options->addrs, &msg.addr, false);
     } else if (msg.type == LINK_MSG_NEWROUTE) {
@@ -47,13 +41,13 @@ link_dump_other_reply(const struct nlmsghdr *nlh, void *dump_)
 }
 
 /* Makes a request of 'type', in whose header the address family comes first.
- * Stores in '*completep' whether all of the answer was understood. */
+ * What of the answer could not be understood is taken not to be there: it would
+ * not be understood the next time, either. */
 static int
 link_dump_other(struct link_listener *listener, uint16_t type, size_t hdrlen,
-                enum link_reason reason, bool *completep)
+                enum link_reason reason)
 {
     char buf[LINK_LOCAL_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
-    struct local_dump dump = { .listener = listener };
     struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 
     nlh->nlmsg_type = type;
@@ -61,22 +55,19 @@ link_dump_other(struct link_listener *listener, uint16_t type, size_t hdrlen,
     mnl_nlmsg_put_extra_header(nlh, hdrlen);
 
     listener->stats.rtnl[reason]++;
-    int error = nl_conn_transact(listener->conn, nlh, link_dump_other_reply,
-                                 &dump);
-    *completep = !error && !dump.incomplete;
-    return error;
+    return nl_conn_transact(listener->conn, nlh, link_dump_other_reply,
+                            listener);
 }
 
 static int
 link_dump_addrs(struct link_listener *listener, enum link_reason reason)
 {
     struct link_addrs *addrs = listener->options.addrs;
-    bool complete;
 
     link_addrs_mark(addrs);
     int error = link_dump_other(listener, RTM_GETADDR,
-                                sizeof(struct ifaddrmsg), reason, &complete);
-    if (complete) {
+                                sizeof(struct ifaddrmsg), reason);
+    if (!error) {
         link_addrs_sweep(addrs);
     }
     return error;
@@ -86,13 +77,11 @@ static int
 link_dump_routes(struct link_listener *listener, enum link_reason reason)
 {
     struct link_routes *routes = listener->options.routes;
-    bool complete;
 
     link_routes_mark(routes);
     int error = link_dump_other(listener, RTM_GETROUTE, sizeof(struct rtmsg),
-                                reason, &complete);
+                                reason);
     if (!error) {
-        /* What could not be understood will not be the next time, either. */
         link_routes_sweep(routes);
     }
     return error;
@@ -102,12 +91,11 @@ static int
 link_dump_qdiscs(struct link_listener *listener, enum link_reason reason)
 {
     struct link_qdiscs *qdiscs = listener->options.qdiscs;
-    bool complete;
 
     link_qdiscs_mark(qdiscs);
     int error = link_dump_other(listener, RTM_GETQDISC, sizeof(struct tcmsg),
-                                reason, &complete);
-    if (complete) {
+                                reason);
+    if (!error) {
         link_qdiscs_sweep(qdiscs);
     }
     return error;
