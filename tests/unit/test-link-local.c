@@ -499,7 +499,6 @@ other_namespaces_do_not_touch_ours(void **state)
 {
     struct fixture *f = *state;
     struct unit_ns *other = unit_ns_create();
-    uint64_t addrs, routes;
 
     /* IPv6 gives links that are up addresses some time later. */
     OK(unit_link_set_up(f->own, A, false));
@@ -508,8 +507,6 @@ other_namespaces_do_not_touch_ours(void **state)
     OK(unit_ns_set_nsid(f->own, other, 4000));
     OK(unit_link_add_veth(other, A, "a", other, B, "b"));
     assert_equal(f);
-    addrs = link_addrs_seqno(f->options.addrs);
-    routes = link_routes_seqno(f->options.routes);
     OK(unit_link_set_up(other, A, true));
     OK(unit_ip_add(other, A, "10.7.0.1/24"));
     OK(unit_route_add(other, &(struct unit_route) {
@@ -517,8 +514,6 @@ other_namespaces_do_not_touch_ours(void **state)
     OK(unit_qdisc_add(other, A, TC_H_INGRESS, 0xffff0000, "ingress"));
     WITHOUT_ASKING(OK(unit_link_set_up(other, A, false)));
     WITHOUT_ASKING(OK(unit_link_del(other, A)));
-    assert_int_equal(link_addrs_seqno(f->options.addrs), addrs);
-    assert_int_equal(link_routes_seqno(f->options.routes), routes);
     assert_true(stats_of(f).ignored_foreign > 0);
     unit_ns_destroy(other);
 }
