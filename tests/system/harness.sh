@@ -12,17 +12,19 @@
 #   KDP_DAEMON_ARGS  further arguments of it, for each start
 #   KDP_TRAFFIC      the program of traffic.c
 #   KDP_WORK         folder of the test, for everything that it leaves
+#   KDP_PATIENCE     factor of time limits (default 1)
 
 # Seconds that something quick may take in an emulated guest on a busy machine.
-PATIENCE=30
+PATIENCE=$((30 * ${KDP_PATIENCE:-1}))
 
 # Patterns of warnings that a slow machine causes, not the daemon.  Open vSwitch
 # frees the recirculation ids of a bridge's flows in a thread that the deletion
 # of the bridge does not wait for.
-LOG_ALLOWED=('timeval\|WARN\|' 'ovs_rcu.*\|WARN\|blocked [0-9]* ms waiting'
+LOG_ALLOWED=('timeval(\([a-z0-9]*\))?\|WARN\|'
+             'ovs_rcu.*\|WARN\|blocked [0-9]* ms waiting'
              'recirc_id [0-9]* left allocated when ofproto')
 
-export OVS_CTL_TIMEOUT=60
+export OVS_CTL_TIMEOUT=$((2 * PATIENCE))
 
 # Reporting.
 
