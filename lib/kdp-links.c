@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "if-notifier-kdp.h"
 #include "link/link-addr.h"
 #include "link/link-listener.h"
 #include "link/link-qdisc.h"
@@ -190,6 +191,7 @@ rtnl_get_count(enum kdp_rtnl_call call)
 static void
 show_text(int32_t nsid, struct ds *s)
 {
+    unsigned long long int notices, foreign;
     bool any = false;
 
     link_show_text(listener, nsid, s);
@@ -200,6 +202,9 @@ show_text(int32_t nsid, struct ds *s)
                   ", queueing disciplines %"PRIuSIZE"\n",
                   link_addrs_count(addrs), link_routes_count(routes),
                   link_qdiscs_count(qdiscs));
+    if_notifier_kdp_get_counts(&notices, &foreign);
+    ds_put_format(s, "  bridge: told of changes %llu, not told of %llu\n",
+                  notices, foreign);
     ds_put_cstr(s, "  calls under RTNL:");
     for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
         if (rtnl_get_count(i)) {
@@ -215,9 +220,14 @@ static struct json *
 show_json(int32_t nsid)
 {
     struct json *json = link_show_json(listener, nsid);
+    unsigned long long int notices, foreign;
     struct json *calls;
 
     if (nsid == LINK_NSID_ALL) {
+        if_notifier_kdp_get_counts(&notices, &foreign);
+        json_object_put(json, "bridge_told", json_integer_create(notices));
+        json_object_put(json, "bridge_not_told",
+                        json_integer_create(foreign));
         json_object_put(json, "addresses",
                         json_integer_create(link_addrs_count(addrs)));
         json_object_put(json, "routes",
