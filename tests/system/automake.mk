@@ -7,6 +7,8 @@ EXTRA_DIST += \
 	tests/system/test-basics.sh \
 	tests/system/test-commands.sh \
 	tests/system/test-limits.sh \
+	tests/system/test-links.sh \
+	tests/system/test-netdevs.sh \
 	tests/system/test-openflow.sh \
 	tests/system/test-ports.sh \
 	tests/system/test-restart.sh \

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What happens to devices behind the daemon's back reaches OVSDB.
+
+# True if column $2 of interface $1 has value $3.
+interface_is() {
+    test "$(interface_get "$1" "$2")" = "$3"
+}
+
+# Waits until columns of interface $1 have the values $2..., COLUMN=VALUE.
+interface_becomes() {
+    local iface=$1 arg
+    shift
+    for arg; do
+        wait_until $PATIENCE interface_is "$iface" "${arg%%=*}" "${arg#*=}"
+    done
+}
+
+ifindex_of() {
+    cat "/sys/class/net/$1/ifindex"
+}
+
+# Prints what jq says to expression $1 about links.
+link_json() {
+    ovs-appctl link-table/show --format json | jq -r "$1"
+}
+
+# Number of times that the bridge was configured anew.
+n_configured() {
+    ovs-appctl coverage/read-counter bridge_reconfigure
+}
+
+add_test link_state 'flags and carrier changed by others reach OVSDB'
+link_state() {
+    local resets
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    interface_becomes v-n1 admin_state=up link_state=up
+    resets=$(interface_get v-n1 link_resets)
+    ip link set v-n1 down
+    interface_becomes v-n1 admin_state=down link_state=down
+    ip link set v-n1 up
+    interface_becomes v-n1 admin_state=up link_state=up
+    ip -n n1 link set eth0 down
+    interface_becomes v-n1 link_state=down admin_state=up
+    ip -n n1 link set eth0 up
+    interface_becomes v-n1 link_state=up
+    # Each loss and each return of the carrier, and more if the kernel announces
+    # some in several steps.
+    wait_until $PATIENCE link_resets_are v-n1 $((resets + 4))
+    equal "$(interface_get v-n1 error)" '[]' 'error'
+}
+
+# True if interface $1 has at least $2 link resets.
+link_resets_are() {
+    test "$(interface_get "$1" link_resets)" -ge "$2"
+}
+
+add_test link_changed 'MTU, hardware address and index reach OVSDB'
+link_changed() {
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    interface_becomes v-n1 mtu=1500 "ifindex=$(ifindex_of v-n1)"
+    ip link set v-n1 mtu 1400
+    interface_becomes v-n1 mtu=1400
+    ip link set v-n1 mtu 9000
+    interface_becomes v-n1 mtu=9000
+    ip link set v-n1 address 02:00:00:00:12:34
+    interface_becomes v-n1 mac_in_use=02:00:00:00:12:34
+    ip link set v-n1 down
+    ip link set v-n1 address 02:00:00:00:12:35 mtu 1300
+    interface_becomes v-n1 mac_in_use=02:00:00:00:12:35 mtu=1300
+    equal "$(interface_get v-n1 error)" '[]' 'error'
+}
+
+add_test link_recreated 'a device deleted and made again is another one'
+link_recreated() {
+    local old
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    interface_becomes v-n1 link_state=up
+    old=$(ifindex_of v-n1)
+    allow_log 'v-n1' 'cannot get R?STP status on nonexistent port'
+    ip link delete v-n1
+    wait_until $PATIENCE interface_has_error v-n1
+    matches "$(interface_get v-n1 error)" 'could not open network device v-n1'
+    equal "$(interface_get v-n1 ofport)" -1 'OpenFlow port number'
+    add_veth n1 10.0.0.1/24
+    test "$(ifindex_of v-n1)" != "$old" || fail 'the index is the same'
+    interface_becomes v-n1 error='[]' link_state=up \
+        "ifindex=$(ifindex_of v-n1)" \
+        "mac_in_use=$(cat /sys/class/net/v-n1/address)"
+    # At once, so that it may never be seen missing, with another MTU.
+    ip link delete v-n1
+    ip link add v-n1 mtu 1280 type veth peer name eth0 netns n1
+    ip link set v-n1 up
+    interface_becomes v-n1 error='[]' mtu=1280 "ifindex=$(ifindex_of v-n1)" \
+        "mac_in_use=$(cat /sys/class/net/v-n1/address)"
+}
+
+add_test link_renamed 'a device renamed and renamed back is a port again'
+link_renamed() {
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    connect br0 n2 10.0.0.2/24
+    ping_works n1 10.0.0.2
+    allow_log 'v-n2|away' 'cannot get R?STP status on nonexistent port'
+    ip link set v-n2 down
+    ip link set v-n2 name away
+    wait_until $PATIENCE interface_has_error v-n2
+    ip link set away name v-n2
+    ip link set v-n2 up
+    interface_becomes v-n2 error='[]' link_state=up \
+        "ifindex=$(ifindex_of v-n2)"
+    ping_works n1 10.0.0.2
+}
+
+add_test link_moved 'a device moved to a namespace and back is a port again'
+link_moved() {
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    add_ns elsewhere
+    interface_becomes v-n1 link_state=up
+    allow_log 'v-n1' 'cannot get R?STP status on nonexistent port'
+    ip link set v-n1 netns elsewhere
+    wait_until $PATIENCE interface_has_error v-n1
+    ip -n elsewhere link set v-n1 address 02:00:00:00:12:34
+    ip -n elsewhere link set v-n1 netns 1
+    ip link set v-n1 up
+    interface_becomes v-n1 error='[]' link_state=up \
+        "ifindex=$(ifindex_of v-n1)" mac_in_use=02:00:00:00:12:34
+}
+
+add_test link_own_writes 'what the daemon changes itself is read back'
+link_own_writes() {
+    start_ovs
+    ovs-vsctl add-br br0 -- add-port br0 int0 \
+        -- set Interface int0 type=internal mtu_request=1400
+    connect br0 n1 10.0.0.1/24 -- set Interface v-n1 mtu_request=1350
+    interface_becomes int0 mtu=1400
+    interface_becomes v-n1 mtu=1350
+    equal "$(cat /sys/class/net/int0/mtu)" 1400 'MTU of the internal device'
+    equal "$(cat /sys/class/net/v-n1/mtu)" 1350 'MTU of the device'
+    ovs-vsctl set Interface int0 'mac="02:00:00:00:56:78"'
+    interface_becomes int0 mac_in_use=02:00:00:00:56:78
+    equal "$(cat /sys/class/net/int0/address)" 02:00:00:00:56:78 'address'
+    # What others change is changed back.
+    ip link set v-n1 mtu 1500
+    wait_until $PATIENCE grep -qx 1350 /sys/class/net/v-n1/mtu
+    interface_becomes v-n1 mtu=1350
+}
+
+# Makes $1 devices, changes and deletes them, with options $2... of ip(8).
+device_burst() {
+    local n=$1 i
+    shift
+    for i in $(seq "$n"); do
+        echo "link add burst$i type ifb"
+        echo "link set burst$i mtu 1400"
+        echo "link set burst$i up"
+        echo "link delete burst$i"
+    done >"$KDP_WORK/burst"
+    ip "$@" -batch "$KDP_WORK/burst"
+}
+
+# Waits until nothing that was announced before is left to be done: a change of
+# device v-n1, announced later, has arrived.
+events_are_done() {
+    local mtu
+    mtu=$(($(cat /sys/class/net/v-n1/mtu) - 1))
+    ip link set v-n1 mtu $mtu
+    interface_becomes v-n1 mtu=$mtu
+}
+
+add_test link_burst_foreign 'a burst of foreign devices configures nothing' kdp
+link_burst_foreign() {
+    local before told
+    modprobe ifb numifbs=0
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    add_ns elsewhere
+    events_are_done
+    before=$(n_configured)
+    told=$(link_json .bridge_told)
+    device_burst 100
+    device_burst 30 -n elsewhere
+    events_are_done
+    equal "$(link_json .bridge_told)" $((told + 1)) 'notices to the bridge'
+    test "$(n_configured)" -le $((before + 1)) || fail 'configured anew'
+    test "$(link_json .bridge_not_told)" -ge 300 ||
+        fail "too few: $(link_json .bridge_not_told)"
+    matches "$(ovs-appctl link-table/show)" 'bridge: told of changes [0-9]+, '
+}
+
+add_test link_burst_own 'a burst on ports configures a bounded number of times' kdp
+link_burst_own() {
+    local before i n
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    connect br0 n2 10.0.0.2/24
+    for i in $(seq 150); do
+        echo "link set v-n1 mtu $((1300 + i))"
+        echo "link set v-n2 mtu $((1300 + i))"
+    done >"$KDP_WORK/burst"
+    interface_becomes v-n1 link_state=up
+    before=$(n_configured)
+    ip -batch "$KDP_WORK/burst"
+    interface_becomes v-n1 mtu=1450
+    interface_becomes v-n2 mtu=1450
+    n=$(($(n_configured) - before))
+    note "$n configurations"
+    test $n -le 60 || fail "$n configurations upon 300 changes"
+    # Flags and carrier are no reason.
+    before=$(n_configured)
+    for i in $(seq 20); do
+        ip link set v-n2 down
+        ip link set v-n2 up
+    done
+    interface_becomes v-n2 link_state=up
+    equal "$(n_configured)" "$before" 'configurations upon changes of flags'
+}
+
+# Calls and requests under the RTNL lock.
+rtnl_counts() {
+    link_json '[.rtnl, .rtnl_calls] | tojson'
+}
+
+add_test link_steady 'in steady state nothing takes the RTNL lock' kdp 150
+link_steady() {
+    local i before='' after end
+    start_ovs
+    ovs-vsctl add-br br0
+    for i in $(seq 10); do
+        connect br0 "n$i" "10.0.0.$i/24"
+    done
+    # Until all is settled.
+    end=$((SECONDS + 60))
+    after=$(rtnl_counts)
+    until test "$before" = "$after"; do
+        test $SECONDS -lt $end || fail "it does not settle: $after"
+        before=$after
+        sleep 6
+        after=$(rtnl_counts)
+    done
+    sleep 20
+    equal "$(rtnl_counts)" "$before" 'calls under RTNL'
+    # Statistics were updated meanwhile, and of ports of all kinds.
+    in_ns n1 ping -q -c 3 -i 0.2 10.0.0.2 >/dev/null
+    wait_until $PATIENCE statistics_have_arrived v-n1
+    equal "$(rtnl_counts)" "$before" 'calls under RTNL'
+}
+
+statistics_have_arrived() {
+    test "$(ovs-vsctl get Interface "$1" statistics:rx_packets)" -ge 3
+}
+
+add_test link_table_show 'link-table/show, its options and its errors' kdp
+link_table_show() {
+    local text
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    text=$(ovs-appctl link-table/show)
+    matches "$text" 'local: addresses [0-9]+, routes [0-9]+, queueing'
+    matches "$text" 'requests under RTNL: start [1-9]'
+    equal "$(ovs-appctl link-table/show --format text | head -1)" \
+        "$(head -1 <<<"$text")" 'text'
+    matches "$(ovs-appctl link-table/show local)" 'v-n1 +veth'
+    matches "$(ovs-appctl link-table/show --format text local)" 'v-n1 +veth'
+    equal "$(ovs-appctl link-table/show local --format json |
+        jq -r '.namespaces[0].links[] | select(.name == "v-n1").ifindex')" \
+        "$(ifindex_of v-n1)" 'index in JSON'
+    equal "$(link_json '.namespaces[0].namespace')" local 'first namespace'
+    equal "$(link_json '.rtnl_calls["create tap device"]')" 0 'taps'
+    test "$(link_json .addresses)" -ge 1 || fail 'no addresses'
+    test "$(link_json .routes)" -ge 1 || fail 'no routes'
+
+    show_fails '--format xml: expected' --format xml
+    show_fails '--format : expected' --format
+    show_fails '--nonsense: expected' --nonsense
+    show_fails 'local: expected' local local
+    show_fails '4711: no network namespace' 4711
+    show_fails 'nonsense: no network namespace' nonsense
+    show_fails 'takes at most 3 arguments' --format json local local
+}
+
+# Checks that link-table/show with arguments $2... fails with $1.
+show_fails() {
+    local message=$1 output
+    shift
+    output=$(ovs-appctl link-table/show "$@" 2>&1 && echo 'It succeeds.') || :
+    matches "$output" "$message"
+}
+
+add_test link_buckets 'other_config:link-table-netns-entries is looked at' kdp
+link_buckets() {
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    test "$(link_json '.namespaces[0].buckets')" -lt 0 || fail 'not shared'
+    set_buckets 1000
+    wait_until $PATIENCE buckets_are 1024
+    allow_log 'other_config:link-table-netns-entries is'
+    set_buckets many
+    wait_until $PATIENCE logged \
+        'WARN\|other_config:link-table-netns-entries is "many", expected 0 \(namespaces share a table\) to 16777216; going on with 1000$'
+    buckets_are 1024
+    set_buckets 16777217
+    wait_until $PATIENCE logged 'is "16777217", expected'
+    set_buckets -1
+    wait_until $PATIENCE logged 'is "-1", expected'
+    # Once for each value.
+    ovs-vsctl set Bridge br0 other_config:x=y
+    equal "$(grep -c 'link-table-netns-entries' \
+        "$OVS_LOGDIR/ovs-vswitchd.log")" 3 'warnings'
+    buckets_are 1024
+    ovs-vsctl remove Open_vSwitch . other_config link-table-netns-entries
+    wait_until $PATIENCE buckets_are_shared
+    ping_works n1 10.0.0.1
+}
+
+set_buckets() {
+    ovs-vsctl set Open_vSwitch . "other_config:link-table-netns-entries=$1"
+}
+
+buckets_are() {
+    test "$(link_json '.namespaces[0].buckets')" = "$1"
+}
+
+buckets_are_shared() {
+    test "$(link_json '.namespaces[0].buckets')" -lt 0
+}
+
+add_test link_stock 'with stock providers link-table/show says why not' kdp
+link_stock() {
+    start_ovs --stock-providers
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    show_fails 'links are not kept: the daemon runs on stock providers'
+    set_buckets nonsense
+    ip link set v-n1 mtu 1400
+    interface_becomes v-n1 mtu=1400
+}
