@@ -60,7 +60,8 @@ if_notifier_kdp_changed(const char *name, const struct link_change *change,
         return;
     }
     ovs_mutex_lock(&mutex);
-    if (open || sset_contains(&wanted, name)) {
+    if (open || (change->link->nsid == LINK_NSID_LOCAL
+                 && sset_contains(&wanted, name))) {
         changed = true;
     } else {
         n_foreign++;

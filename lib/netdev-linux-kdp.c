@@ -323,22 +323,27 @@ netdev_kdp_settle(const struct netdev *netdev)
     }
 }
 
-/* Brings the device that is open as 'name' up to date.  Returns false if there
- * is none. */
+/* Brings the device that is open as 'name' up to date after a change of 'link',
+ * which it 'was' before or not.  Returns true if it is a device that the change
+ * is about: one of a foreign namespace may have the name by chance. */
 static bool
-netdev_kdp_changed(const char *name)
+netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
 {
     struct netdev *netdev = netdev_from_name(name);
+    bool concerned = (netdev
+                      && (was || link->nsid == LINK_NSID_LOCAL));
 
     if (netdev && netdev_is_kdp(netdev)) {
         struct netdev_kdp *dev = netdev_kdp_cast(netdev);
 
         ovs_mutex_lock(&dev->up.mutex);
         netdev_kdp_refresh(dev);
+        concerned |= (dev->present && dev->link.nsid == link->nsid
+                      && dev->link.ifindex == link->ifindex);
         ovs_mutex_unlock(&dev->up.mutex);
     }
     netdev_close(netdev);
-    return netdev != NULL;
+    return concerned;
 }
 
 /* Subscriber of the link table. */
@@ -346,20 +351,26 @@ static void
 netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
 {
     const struct link_info *link = change->link;
+    struct sset before = SSET_INITIALIZER(&before);
     struct sset names = SSET_INITIALIZER(&names);
     const char *name;
 
     /* The names that it had when it was last looked at, and those that it has
      * now. */
-    netdev_kdp_get_names(link->nsid, link->ifindex, &names);
+    netdev_kdp_get_names(link->nsid, link->ifindex, &before);
+    sset_clone(&names, &before);
     sset_add(&names, link->name);
     if (change->what & (LINK_CHANGE_NEW | LINK_CHANGE_ALT_NAMES)) {
         link_table_get_alt_names(kdp_links_table(), link->nsid, link->ifindex,
                                  &names);
     }
     SSET_FOR_EACH (name, &names) {
-        if_notifier_kdp_changed(name, change, netdev_kdp_changed(name));
+        bool was = sset_contains(&before, name);
+
+        if_notifier_kdp_changed(name, change,
+                                netdev_kdp_changed(name, link, was));
     }
+    sset_destroy(&before);
     sset_destroy(&names);
     if (link->nsid == LINK_NSID_LOCAL) {
         netdev_kdp_lag_update(change);

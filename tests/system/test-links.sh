@@ -190,6 +190,10 @@ link_burst_foreign() {
     told=$(link_json .bridge_told)
     device_burst 100
     device_burst 30 -n elsewhere
+    # Also if they have the name of a port.
+    ip -n elsewhere link add v-n1 type ifb
+    ip -n elsewhere link set v-n1 mtu 1300
+    ip -n elsewhere link delete v-n1
     events_are_done
     equal "$(link_json .bridge_told)" $((told + 1)) 'notices to the bridge'
     test "$(n_configured)" -le $((before + 1)) || fail 'configured anew'
