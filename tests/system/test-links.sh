@@ -136,6 +136,31 @@ link_moved() {
         "ifindex=$(ifindex_of v-n1)" mac_in_use=02:00:00:00:12:34
 }
 
+# A device of class internal stays a port in another namespace.
+add_test link_internal_moved 'an internal port elsewhere is known, also later'
+link_internal_moved() {
+    start_ovs
+    ovs-vsctl add-br br0 -- add-port br0 int0 \
+        -- set Interface int0 type=internal
+    add_ns elsewhere
+    ip link set int0 up
+    interface_becomes int0 admin_state=up link_state=up
+    ip link set int0 netns elsewhere
+    interface_becomes int0 admin_state=down link_state=down error='[]'
+    ip -n elsewhere link set int0 up
+    interface_becomes int0 admin_state=up link_state=up
+    ip -n elsewhere link set int0 mtu 1400
+    interface_becomes int0 mtu=1400
+    # A daemon that finds it there.
+    stop_daemon
+    start_daemon
+    interface_becomes int0 admin_state=up link_state=up error='[]' mtu=1400
+    ip -n elsewhere link set int0 down
+    interface_becomes int0 admin_state=down link_state=down
+    ip -n elsewhere link set int0 up
+    interface_becomes int0 admin_state=up link_state=up
+}
+
 add_test link_own_writes 'what the daemon changes itself is read back'
 link_own_writes() {
     start_ovs
