@@ -700,11 +700,13 @@ netdev_kdp_set_policing(struct netdev *netdev, uint32_t kbits_rate,
     int error;
 
     netdev_kdp_settle(netdev);
-    if (!kbits_rate && !kpkts_rate && !netdev_is_flow_api_enabled()) {
+    if (!netdev_is_flow_api_enabled()) {
         ovs_mutex_lock(&up->mutex);
-        if (!(up->cache_valid & VALID_POLICING)
-            && netdev_kdp_lacks_qdisc(dev, link_qdiscs_has_ingress)) {
-            /* There is none, as if it had been removed. */
+        if (netdev_kdp_lacks_qdisc(dev, link_qdiscs_has_ingress)
+            && (!(up->cache_valid & VALID_POLICING)
+                || up->kbits_rate || up->kpkts_rate)) {
+            /* There is none, as if it had been removed, or as it was: what
+             * others have removed is to be set again. */
             up->kbits_rate = up->kbits_burst = 0;
             up->kpkts_rate = up->kpkts_burst = 0;
             up->netdev_policing_error = 0;
@@ -712,7 +714,8 @@ netdev_kdp_set_policing(struct netdev *netdev, uint32_t kbits_rate,
         }
         nothing = ((up->cache_valid & VALID_POLICING)
                    && !up->netdev_policing_error
-                   && !up->kbits_rate && !up->kpkts_rate);
+                   && !up->kbits_rate && !up->kpkts_rate
+                   && !kbits_rate && !kpkts_rate);
         ovs_mutex_unlock(&up->mutex);
     }
     if (nothing) {

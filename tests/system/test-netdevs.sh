@@ -94,6 +94,21 @@ policing() {
     wait_until $PATIENCE tc_lacks qdisc v-n1 ingress
 }
 
+# Others' changes come with the next configuration, as the stock daemon has it.
+add_test policing_restored 'policing that others removed is set again'
+policing_restored() {
+    modprobe -a sch_ingress act_police cls_basic cls_matchall
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    ovs-vsctl set Interface v-n1 ingress_policing_rate=10000
+    wait_until $PATIENCE tc_has filter v-n1 'rate 10Mbit' ingress
+    tc qdisc del dev v-n1 ingress
+    ip link set v-n1 mtu 1400
+    ovs-vsctl set Bridge br0 other_config:x=y
+    wait_until $PATIENCE tc_has filter v-n1 'rate 10Mbit' ingress
+}
+
 add_test qos 'quality of service is set and removed, and leaves nothing'
 qos() {
     modprobe -a sch_htb
