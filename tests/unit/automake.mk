@@ -24,6 +24,7 @@ unit_tests = \
 	tests/unit/test-link-show \
 	tests/unit/test-link-table \
 	tests/unit/test-netdev-classes \
+	tests/unit/test-netdev-links \
 	tests/unit/test-nl-answer \
 	tests/unit/test-nl-conn \
 	tests/unit/test-ovs-stats \
@@ -136,6 +137,8 @@ tests_unit_test_link_table_SOURCES = \
 	tests/unit/test-link-table.c $(unit_common)
 tests_unit_test_link_table_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
+tests_unit_test_netdev_links_SOURCES = \
+	tests/unit/test-netdev-links.c $(unit_route) $(unit_link) $(unit_common)
 tests_unit_test_nl_answer_SOURCES = tests/unit/test-nl-answer.c $(unit_common)
 tests_unit_test_nl_answer_LDFLAGS = \
 	$(AM_LDFLAGS) \

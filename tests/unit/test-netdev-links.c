@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Network devices as Open vSwitch sees them, on the links of a namespace of the
+ * test's own. */
+
+#include <config.h>
+#include "netdev-linux-kdp.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/pkt_sched.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dpif.h"
+#include "if-notifier-kdp.h"
+#include "if-notifier.h"
+#include "kdp-links.h"
+#include "link/link-listener.h"
+#include "link/link-qdisc.h"
+#include "netdev-provider.h"
+#include "netdev.h"
+#include "ovs-atomic.h"
+#include "ovs-router.h"
+#include "ovs-thread.h"
+#include "packets.h"
+#include "route-table-kdp.h"
+#include "route-table.h"
+#include "sset.h"
+#include "unit-link.h"
+#include "unit-route.h"
+#include "util.h"
+
+/* A veth, not to be mistaken for what the kernel chooses. */
+#define A 1000
+#define B 1001
+#define NSID 4000
+
+#define OK(CALL) assert_int_equal(CALL, 0)
+
+static struct unit_ns *own;
+
+static int
+setup(void **state)
+{
+    struct netdev *netdev;
+
+    OK(unit_link_add_veth(own, A, "a", own, B, "b"));
+    OK(unit_link_set_up(own, A, true));
+    OK(unit_link_set_up(own, B, true));
+    netdev_run();
+    OK(netdev_open("a", "system", &netdev));
+    *state = netdev;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    netdev_close(*state);
+    unit_link_del(own, A);
+    netdev_run();
+
+    /* Nothing else holds it. */
+    assert_null(netdev_from_name("a"));
+    return 0;
+}
+
+static bool
+carrier_is(struct netdev *netdev, bool expected)
+{
+    netdev_run();
+    return netdev_get_carrier(netdev) == expected;
+}
+
+static enum netdev_flags
+flags_of(struct netdev *netdev)
+{
+    enum netdev_flags flags;
+
+    OK(netdev_get_flags(netdev, &flags));
+    return flags;
+}
+
+static int
+mtu_of(struct netdev *netdev)
+{
+    int mtu;
+
+    OK(netdev_get_mtu(netdev, &mtu));
+    return mtu;
+}
+
+static const struct eth_addr mac = ETH_ADDR_C(02,00,00,00,12,34);
+
+static bool
+has_mac(struct netdev *netdev, struct eth_addr expected)
+{
+    struct eth_addr got;
+
+    OK(netdev_get_etheraddr(netdev, &got));
+    return eth_addr_equals(got, expected);
+}
+
+static void
+changes_of_others_arrive(void **state)
+{
+    struct netdev *netdev = *state;
+    uint64_t seq;
+
+    assert_int_equal(netdev_get_ifindex(netdev), A);
+    assert_int_equal(mtu_of(netdev), 1500);
+    assert_true(flags_of(netdev) & NETDEV_UP);
+    unit_wait_until(carrier_is(netdev, true));
+
+    seq = netdev_get_change_seq(netdev);
+    OK(unit_link_set_mtu(own, A, 1300));
+    OK(unit_link_set_hwaddr(own, A, mac.ea));
+    netdev_run();
+    assert_true(netdev_get_change_seq(netdev) != seq);
+    assert_int_equal(mtu_of(netdev), 1300);
+    assert_true(has_mac(netdev, mac));
+
+    OK(unit_link_set_up(own, B, false));
+    unit_wait_until(carrier_is(netdev, false));
+    assert_true(flags_of(netdev) & NETDEV_UP);
+    OK(unit_link_set_up(own, A, false));
+    netdev_run();
+    assert_false(flags_of(netdev) & NETDEV_UP);
+}
+
+static void
+own_writes_are_read_back(void **state)
+{
+    struct netdev *netdev = *state;
+
+    OK(netdev_set_mtu(netdev, 1400));
+    assert_int_equal(mtu_of(netdev), 1400);
+    OK(netdev_set_etheraddr(netdev, mac));
+    assert_true(has_mac(netdev, mac));
+    OK(netdev_turn_flags_off(netdev, NETDEV_UP, NULL));
+    assert_false(flags_of(netdev) & NETDEV_UP);
+    OK(netdev_turn_flags_on(netdev, NETDEV_UP | NETDEV_PROMISC, NULL));
+    assert_true(flags_of(netdev) & NETDEV_UP);
+    assert_true(flags_of(netdev) & NETDEV_PROMISC);
+
+    /* What others changed before, and nobody has seen yet, is no excuse. */
+    OK(unit_link_set_mtu(own, A, 1300));
+    OK(netdev_set_mtu(netdev, 1350));
+    assert_int_equal(mtu_of(netdev), 1350);
+}
+
+static void
+a_link_that_is_made_anew_is_another_one(void **state)
+{
+    struct netdev *netdev = *state;
+    struct eth_addr got;
+    int mtu;
+
+    OK(unit_link_del(own, A));
+    netdev_run();
+    assert_int_equal(netdev_get_ifindex(netdev), -ENODEV);
+    assert_int_equal(netdev_get_mtu(netdev, &mtu), ENODEV);
+    assert_int_equal(netdev_get_etheraddr(netdev, &got), ENODEV);
+    assert_false(netdev_get_carrier(netdev));
+
+    OK(unit_link_add_veth(own, A + 10, "a", own, B, "b"));
+    OK(unit_link_set_mtu(own, A + 10, 1280));
+    netdev_run();
+    assert_int_equal(netdev_get_ifindex(netdev), A + 10);
+    assert_int_equal(mtu_of(netdev), 1280);
+    OK(unit_link_del(own, A + 10));
+}
+
+static void
+a_name_may_come_to_mean_another_link(void **state)
+{
+    struct netdev *netdev = *state, *b;
+
+    OK(netdev_open("b", "system", &b));
+    OK(unit_link_set_up(own, A, false));
+    OK(unit_link_set_up(own, B, false));
+    OK(unit_link_set_name(own, A, "c"));
+    OK(unit_link_set_name(own, B, "a"));
+    OK(unit_link_set_name(own, A, "b"));
+    netdev_run();
+    assert_int_equal(netdev_get_ifindex(netdev), B);
+    assert_int_equal(netdev_get_ifindex(b), A);
+    netdev_close(b);
+}
+
+static void
+a_device_has_its_alternative_names(void **state OVS_UNUSED)
+{
+    struct netdev *netdev;
+
+    OK(unit_link_add_alt_name(own, A, "another"));
+    netdev_run();
+    OK(netdev_open("another", "system", &netdev));
+    assert_int_equal(netdev_get_ifindex(netdev), A);
+    OK(unit_link_set_mtu(own, A, 1300));
+    netdev_run();
+    assert_int_equal(mtu_of(netdev), 1300);
+    OK(unit_link_del_alt_name(own, A, "another"));
+    netdev_run();
+    assert_int_equal(netdev_get_ifindex(netdev), -ENODEV);
+    netdev_close(netdev);
+}
+
+/* One that was made a moment ago, whose event nobody has taken. */
+static void
+a_new_link_can_be_opened_at_once(void **state OVS_UNUSED)
+{
+    struct netdev *netdev;
+
+    OK(unit_link_add(own, "ifb", B + 1, "new"));
+    OK(netdev_open("new", "system", &netdev));
+    assert_int_equal(netdev_get_ifindex(netdev), B + 1);
+    netdev_close(netdev);
+    OK(unit_link_del(own, B + 1));
+    netdev_run();
+    assert_int_equal(netdev_open("new", "system", &netdev), ENODEV);
+}
+
+static void
+addresses_are_those_of_the_link(void **state)
+{
+    struct in6_addr *addrs = NULL, *masks = NULL;
+    struct netdev *netdev = *state;
+    int n;
+
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    netdev_run();
+    OK(netdev_get_addr_list(netdev, &addrs, &masks, &n));
+    assert_true(n >= 1);
+    assert_true(in6_addr_get_mapped_ipv4(&addrs[0]) == htonl(0x0a000001));
+    free(addrs);
+    free(masks);
+    OK(unit_ip_del(own, A, "10.0.0.1/24"));
+    OK(unit_link_set_up(own, A, false));
+    netdev_run();
+    assert_int_equal(netdev_get_addr_list(netdev, &addrs, &masks, &n),
+                     EADDRNOTAVAIL);
+}
+
+static unsigned int n_notices;
+
+static void
+notice(void *aux OVS_UNUSED)
+{
+    n_notices++;
+}
+
+/* Takes all events and tells the bridge, if it is to be told. */
+static unsigned int
+count_notices(void)
+{
+    unsigned int before = n_notices;
+
+    for (int i = 0; i < 20; i++) {
+        netdev_run();
+        if_notifier_run();
+        usleep(IF_NOTIFIER_INTERVAL * 1000 / 10);
+    }
+    return n_notices - before;
+}
+
+static void
+the_bridge_is_told_of_its_own_devices_alone(void **state OVS_UNUSED)
+{
+    struct unit_ns *other = unit_ns_create();
+    struct if_notifier *notifier = if_notifier_create(notice, NULL);
+    struct netdev *netdev;
+
+    OK(unit_ns_set_nsid(own, other, NSID));
+    count_notices();
+    OK(unit_link_set_mtu(own, A, 1300));
+    OK(unit_link_set_mtu(own, A, 1301));
+    assert_int_equal(count_notices(), 1);
+    OK(unit_link_set_up(own, A, false));
+    assert_int_equal(count_notices(), 0);
+
+    /* Foreign ones, of the same name, and of the same index. */
+    OK(unit_link_add(own, "ifb", B + 1, "foreign"));
+    OK(unit_link_del(own, B + 1));
+    OK(unit_link_add(other, "ifb", A, "x"));
+    OK(unit_link_set_name(other, A, "a"));
+    OK(unit_link_set_mtu(other, A, 1300));
+    OK(unit_link_del(other, A));
+    assert_int_equal(count_notices(), 0);
+
+    /* One that is missed. */
+    assert_int_equal(netdev_open("missed", "system", &netdev), ENODEV);
+    OK(unit_link_add(other, "ifb", A, "missed"));
+    assert_int_equal(count_notices(), 0);
+    OK(unit_link_add(own, "ifb", B + 1, "missed"));
+    assert_int_equal(count_notices(), 1);
+    OK(unit_link_del(own, B + 1));
+    count_notices();
+
+    if_notifier_destroy(notifier);
+    unit_ns_destroy(other);
+}
+
+/* Device through which 10.9.9.9 is reached, or an empty string. */
+static bool
+routed_to(const char *expected)
+{
+    struct in6_addr dst, gateway;
+    char name[IFNAMSIZ] = "";
+
+    netdev_run();
+    route_table_run();
+    in6_addr_set_mapped_ipv4(&dst, htonl(0x0a090909));
+    ovs_router_lookup(0, &dst, name, NULL, &gateway);
+    return !strcmp(name, expected);
+}
+
+static void
+tunnels_follow_their_routes(void **state OVS_UNUSED)
+{
+    static const struct unit_route via_a = { .dst = "10.9.0.0/16",
+                                             .gateway = "10.0.0.9" };
+    static const struct unit_route via_b = { .dst = "10.9.0.0/16",
+                                             .gateway = "10.1.0.9" };
+    uint64_t seq;
+
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    OK(unit_ip_add(own, B, "10.1.0.1/24"));
+    unit_wait_until(routed_to(""));
+    seq = route_table_get_change_seq();
+    OK(unit_route_add(own, &via_a, NLM_F_EXCL));
+    unit_wait_until(routed_to("a"));
+    assert_true(route_table_get_change_seq() != seq);
+    OK(unit_route_add(own, &via_b, NLM_F_REPLACE));
+    unit_wait_until(routed_to("b"));
+    OK(unit_link_set_up(own, B, false));
+    unit_wait_until(routed_to(""));
+    OK(unit_link_set_up(own, B, true));
+    OK(unit_route_add(own, &via_b, NLM_F_EXCL));
+    unit_wait_until(routed_to("b"));
+
+    /* Since Linux 6.7 a link may have another name while it is up. */
+    if (!unit_link_set_name(own, B, "bb")) {
+        unit_wait_until(routed_to("bb"));
+    }
+    OK(unit_link_del(own, B));
+    unit_wait_until(routed_to(""));
+}
+
+static bool
+has_ingress(void)
+{
+    netdev_run();
+    return link_qdiscs_has_ingress(kdp_links_qdiscs(), A);
+}
+
+static void
+a_foreign_ingress_discipline_is_removed(void **state)
+{
+    struct netdev *netdev = *state;
+
+    OK(netdev_set_policing(netdev, 0, 0, 0, 0));
+    OK(unit_qdisc_add(own, A, TC_H_INGRESS, 0xffff0000, "ingress"));
+    assert_true(has_ingress());
+    netdev_close(netdev);
+    OK(netdev_open("a", "system", &netdev));
+    *state = netdev;
+    OK(netdev_set_policing(netdev, 0, 0, 0, 0));
+    assert_false(has_ingress());
+}
+
+/* Threads that read, open and close devices. */
+static atomic_bool stop;
+
+static void *
+reader(void *name)
+{
+    bool stopping;
+
+    do {
+        struct in6_addr *addrs, *masks;
+        struct netdev_stats stats;
+        enum netdev_flags flags;
+        struct netdev *netdev;
+        struct eth_addr ea;
+        int mtu, n;
+
+        if (!netdev_open(name, "system", &netdev)) {
+            netdev_get_ifindex(netdev);
+            netdev_get_mtu(netdev, &mtu);
+            netdev_get_etheraddr(netdev, &ea);
+            netdev_get_flags(netdev, &flags);
+            netdev_get_carrier(netdev);
+            netdev_get_carrier_resets(netdev);
+            netdev_get_change_seq(netdev);
+            netdev_get_stats(netdev, &stats);
+            if (!netdev_get_addr_list(netdev, &addrs, &masks, &n)) {
+                free(addrs);
+                free(masks);
+            }
+            netdev_close(netdev);
+        }
+        atomic_read(&stop, &stopping);
+    } while (!stopping);
+    return NULL;
+}
+
+static void
+other_threads_may_read_while_links_change(void **state)
+{
+    static char *const names[] = { "a", "b", "c", "a" };
+    pthread_t threads[ARRAY_SIZE(names)];
+    struct netdev *netdev = *state;
+
+    atomic_store(&stop, false);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        threads[i] = ovs_thread_create("reader", reader, names[i]);
+    }
+    for (int i = 0; i < 40; i++) {
+        unit_link_del(own, A);
+        unit_link_add_veth(own, A, "a", own, B, i % 2 ? "b" : "c");
+        unit_link_set_mtu(own, A, 1300 + i);
+        netdev_run();
+        unit_link_set_up(own, A, true);
+        unit_link_set_up(own, B, true);
+        unit_ip_add(own, A, "10.0.0.1/24");
+        netdev_run();
+        assert_int_equal(mtu_of(netdev), 1300 + i);
+    }
+    atomic_store(&stop, true);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        xpthread_join(threads[i], NULL);
+    }
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    static const struct CMUnitTest tests[] = {
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+        TEST(changes_of_others_arrive),
+        TEST(own_writes_are_read_back),
+        TEST(a_link_that_is_made_anew_is_another_one),
+        TEST(a_name_may_come_to_mean_another_link),
+        TEST(a_device_has_its_alternative_names),
+        TEST(a_new_link_can_be_opened_at_once),
+        TEST(addresses_are_those_of_the_link),
+        TEST(the_bridge_is_told_of_its_own_devices_alone),
+        TEST(tunnels_follow_their_routes),
+        TEST(a_foreign_ingress_discipline_is_removed),
+        TEST(other_threads_may_read_while_links_change),
+    };
+
+    struct sset types = SSET_INITIALIZER(&types);
+
+    unit_init(argv[0]);
+    unit_start_threads();
+    own = unit_ns_own();
+    if (kdp_links_init()) {
+        unit_die("listening to links failed");
+    }
+    netdev_linux_kdp_init(false);
+    route_table_kdp_register();
+
+    /* This initializes what routes are used for. */
+    dp_enumerate_types(&types);
+    sset_destroy(&types);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
