@@ -35,7 +35,7 @@ struct link_change;
  * thousands of ports takes about as long. */
 #define IF_NOTIFIER_INTERVAL 50
 
-/* Says that somebody wants a device called 'name'. */
+/* Says that the bridge wants a device called 'name'. */
 void if_notifier_kdp_wanted(const char *name);
 
 /* Says that a link called 'name' has changed, which is open as a device or

@@ -324,14 +324,14 @@ netdev_kdp_settle(const struct netdev *netdev)
 }
 
 /* Brings the device that is open as 'name' up to date after a change of 'link',
- * which it 'was' before or not.  Returns true if it is a device that the change
- * is about: one of a foreign namespace may have the name by chance. */
+ * which it 'was' before or not.  Returns true if it is a device of the bridge
+ * that the change is about: one of a foreign namespace may have the name by
+ * chance, and the router of tunnels opens any device, without a type. */
 static bool
 netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
 {
     struct netdev *netdev = netdev_from_name(name);
-    bool concerned = (netdev
-                      && (was || link->nsid == LINK_NSID_LOCAL));
+    bool concerned = was || link->nsid == LINK_NSID_LOCAL;
 
     if (netdev && netdev_is_kdp(netdev)) {
         struct netdev_kdp *dev = netdev_kdp_cast(netdev);
@@ -342,6 +342,7 @@ netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
                       && dev->link.ifindex == link->ifindex);
         ovs_mutex_unlock(&dev->up.mutex);
     }
+    concerned = netdev && concerned && !netdev->auto_classified;
     netdev_close(netdev);
     return concerned;
 }
@@ -405,7 +406,9 @@ netdev_kdp_construct(struct netdev *netdev)
     struct link_info link;
     int error;
 
-    if_notifier_kdp_wanted(netdev_get_name(netdev));
+    if (!netdev->auto_classified) {
+        if_notifier_kdp_wanted(netdev_get_name(netdev));
+    }
     if (tap) {
         kdp_rtnl_count(KDP_RTNL_TAP);
         error = kdp_stock_netdev_tap_class.construct(netdev);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Network devices as Open vSwitch sees them, on the links of a namespace of the
- * test's own. */
+/* Network devices as Open vSwitch sees them, on the links of a namespace of
+ * the test's own. */
 
 #include <config.h>
 #include "netdev-linux-kdp.h"
@@ -289,6 +289,17 @@ the_bridge_is_told_of_its_own_devices_alone(void **state OVS_UNUSED)
     OK(unit_link_set_name(other, A, "a"));
     OK(unit_link_set_mtu(other, A, 1300));
     OK(unit_link_del(other, A));
+    assert_int_equal(count_notices(), 0);
+
+    /* One that something else than the bridge has opened, such as the router
+     * of tunnels. */
+    OK(unit_link_add(own, "ifb", B + 1, "routed"));
+    netdev_run();
+    OK(netdev_open("routed", NULL, &netdev));
+    OK(unit_link_set_mtu(own, B + 1, 1300));
+    assert_int_equal(count_notices(), 0);
+    netdev_close(netdev);
+    OK(unit_link_del(own, B + 1));
     assert_int_equal(count_notices(), 0);
 
     /* One that is missed. */
