@@ -240,10 +240,11 @@ netdev_kdp_find(struct netdev_kdp *dev, struct link_info *link)
 }
 
 /* Asks the datapath whether the device lives on in another namespace.  That
- * takes no RTNL. */
+ * takes no RTNL.  The caller holds no lock: the first request to a datapath
+ * opens network devices. */
 static void
 netdev_kdp_locate(struct netdev_kdp *dev)
-    OVS_REQUIRES(dev->up.mutex)
+    OVS_EXCLUDED(dev->up.mutex)
 {
     struct dpif_netlink_vport vport;
     struct link_info link;
@@ -252,7 +253,8 @@ netdev_kdp_locate(struct netdev_kdp *dev)
     if (dpif_netlink_vport_get(netdev_get_name(&dev->up.up), &vport, &buf)) {
         return;
     }
-    if (netnsid_is_remote(vport.netnsid)) {
+    ovs_mutex_lock(&dev->up.mutex);
+    if (!dev->present && netnsid_is_remote(vport.netnsid)) {
         dev->nsid = vport.netnsid;
         if (netdev_kdp_find(dev, &link)) {
             netdev_kdp_take(dev, &link);
@@ -262,44 +264,48 @@ netdev_kdp_locate(struct netdev_kdp *dev)
             dev->up.cache_valid = 0;
         }
     }
+    ovs_mutex_unlock(&dev->up.mutex);
     ofpbuf_delete(buf);
 }
 
-static void
+/* Takes over what the table says.  Returns true if the device has gone from our
+ * namespace, in which case it is to be located. */
+static bool
 netdev_kdp_refresh(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
 {
     struct link_info link;
+    bool lost = false;
 
     if (netdev_kdp_find(dev, &link)) {
         netdev_kdp_take(dev, &link);
     } else if (dev->present) {
-        bool local = dev->link.nsid == LINK_NSID_LOCAL;
-
+        lost = dev->link.nsid == LINK_NSID_LOCAL;
         netdev_kdp_lose(dev);
-        if (local) {
-            netdev_kdp_locate(dev);
-        }
     }
+    return lost;
 }
 
-/* Finds out about a device that was not in the table when it was opened.
- * Called without its lock. */
+/* Finds out about a device that was not in the table when it was opened. */
 static void
 netdev_kdp_look_again(struct netdev_kdp *dev)
     OVS_EXCLUDED(dev->up.mutex)
 {
     bool current = kdp_links_catch_up();
+    bool lost;
 
     ovs_mutex_lock(&dev->up.mutex);
-    netdev_kdp_refresh(dev);
+    lost = netdev_kdp_refresh(dev);
     if (dev->behind && current) {
-        /* There is none, or it is in another namespace. */
+        /* There is none.  An internal one may be elsewhere, for long. */
         dev->behind = false;
         netdev_kdp_lose(dev);
-        netdev_kdp_locate(dev);
+        lost = dev->up.up.netdev_class == &kdp_internal_class;
     }
     ovs_mutex_unlock(&dev->up.mutex);
+    if (lost) {
+        netdev_kdp_locate(dev);
+    }
 }
 
 void
@@ -337,7 +343,12 @@ netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
         struct netdev_kdp *dev = netdev_kdp_cast(netdev);
 
         ovs_mutex_lock(&dev->up.mutex);
-        netdev_kdp_refresh(dev);
+        bool lost = netdev_kdp_refresh(dev);
+        ovs_mutex_unlock(&dev->up.mutex);
+        if (lost) {
+            netdev_kdp_locate(dev);
+        }
+        ovs_mutex_lock(&dev->up.mutex);
         concerned |= (dev->present && dev->link.nsid == link->nsid
                       && dev->link.ifindex == link->ifindex);
         ovs_mutex_unlock(&dev->up.mutex);
