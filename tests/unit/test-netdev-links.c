@@ -224,6 +224,54 @@ a_new_link_can_be_opened_at_once(void **state OVS_UNUSED)
     assert_int_equal(netdev_open("new", "system", &netdev), ENODEV);
 }
 
+/* A port of a bridge is opened before the datapath has made it. */
+static void
+an_internal_device_may_come_later(void **state OVS_UNUSED)
+{
+    struct netdev *netdev;
+
+    OK(netdev_open("later", "internal", &netdev));
+    assert_true(netdev_get_ifindex(netdev) < 0);
+    OK(unit_link_add(own, "ifb", B + 1, "later"));
+    OK(unit_link_set_mtu(own, B + 1, 1300));
+    netdev_run();
+    assert_int_equal(netdev_get_ifindex(netdev), B + 1);
+    assert_int_equal(mtu_of(netdev), 1300);
+    OK(netdev_turn_flags_on(netdev, NETDEV_UP, NULL));
+    assert_true(flags_of(netdev) & NETDEV_UP);
+    OK(unit_link_del(own, B + 1));
+    netdev_run();
+    assert_true(netdev_get_ifindex(netdev) < 0);
+    netdev_close(netdev);
+}
+
+static void
+a_tap_device_is_there_as_long_as_it_is_open(void **state OVS_UNUSED)
+{
+    struct netdev_stats stats;
+    struct netdev *netdev;
+
+    if (access("/dev/net/tun", R_OK | W_OK)
+        || netdev_open("tap0", "tap", &netdev)) {
+        print_message("no tap devices here\n");
+        skip();
+    }
+    assert_true(netdev_get_ifindex(netdev) > 0);
+    assert_int_equal(netdev_get_ifindex(netdev),
+                     unit_link_index(own, "tap0"));
+    OK(netdev_set_mtu(netdev, 1400));
+    assert_int_equal(mtu_of(netdev), 1400);
+    OK(netdev_set_etheraddr(netdev, mac));
+    assert_true(has_mac(netdev, mac));
+    OK(netdev_turn_flags_on(netdev, NETDEV_UP, NULL));
+    assert_true(flags_of(netdev) & NETDEV_UP);
+    OK(netdev_get_stats(netdev, &stats));
+    assert_int_equal(stats.tx_packets, 0);
+    netdev_close(netdev);
+    netdev_run();
+    assert_int_equal(unit_link_index(own, "tap0"), 0);
+}
+
 static void
 addresses_are_those_of_the_link(void **state)
 {
@@ -458,6 +506,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_name_may_come_to_mean_another_link),
         TEST(a_device_has_its_alternative_names),
         TEST(a_new_link_can_be_opened_at_once),
+        TEST(an_internal_device_may_come_later),
+        TEST(a_tap_device_is_there_as_long_as_it_is_open),
         TEST(addresses_are_those_of_the_link),
         TEST(the_bridge_is_told_of_its_own_devices_alone),
         TEST(tunnels_follow_their_routes),
