@@ -31,14 +31,23 @@ struct route_key {
 
 struct route {
     struct hmap_node node;      /* In 'routes', by 'key'. */
-    struct hmap_node link_node; /* In 'by_link', by interface index. */
-    struct hmap_node source_node;       /* In 'by_source'. */
     struct route_key key;
     uint32_t mark;
     bool repeated;              /* Was told more than once in this generation:
                                  * the kernel may have several that differ in
                                  * what is not kept, like their metrics. */
     uint64_t generation;        /* At the last update. */
+};
+
+/* Something that routes depend on: a link, or an address that they prefer as
+ * their source.  Only counts are kept, as very many routes may depend on one
+ * link. */
+struct route_base {
+    struct hmap_node node;      /* In 'bases'. */
+    int ifindex;                /* The link, or 0... */
+    struct in6_addr source;     /* ...if it is this address. */
+    size_t n;                   /* Routes. */
+    size_t n_ipv4;              /* Those of IPv4. */
 };
 
 /* Something with which the kernel may have removed routes. */
@@ -53,8 +62,7 @@ struct route_cause {
 struct link_routes {
     struct ovs_mutex mutex;
     struct hmap routes;         /* Of struct route. */
-    struct hmap by_link;
-    struct hmap by_source;
+    struct hmap bases;          /* Of struct route_base. */
     struct ovs_list causes;     /* Since the last link_routes_settle(). */
     bool stale;
     uint64_t generation;
@@ -68,10 +76,69 @@ link_routes_create(void)
 
     ovs_mutex_init(&routes->mutex);
     hmap_init(&routes->routes);
-    hmap_init(&routes->by_link);
-    hmap_init(&routes->by_source);
+    hmap_init(&routes->bases);
     ovs_list_init(&routes->causes);
     return routes;
+}
+
+static uint32_t
+route_base_hash(int ifindex, const struct in6_addr *source)
+{
+    return hash_bytes(source, sizeof *source, ifindex);
+}
+
+/* Finds what is counted of link 'ifindex', with 'source' all zeros, or of
+ * 'source', with 'ifindex' 0.  Returns NULL if no route depends on it. */
+static struct route_base *
+route_base_find(const struct link_routes *routes, int ifindex,
+                const struct in6_addr *source)
+    OVS_REQUIRES(routes->mutex)
+{
+    struct route_base *base;
+
+    HMAP_FOR_EACH_WITH_HASH (base, node, route_base_hash(ifindex, source),
+                             &routes->bases) {
+        if (base->ifindex == ifindex
+            && ipv6_addr_equals(&base->source, source)) {
+            return base;
+        }
+    }
+    return NULL;
+}
+
+/* Counts a route that came or, with 'gone', went. */
+static void
+route_base_count(struct link_routes *routes, int ifindex,
+                 const struct in6_addr *source, bool ipv4, bool gone)
+    OVS_REQUIRES(routes->mutex)
+{
+    struct route_base *base = route_base_find(routes, ifindex, source);
+
+    if (!base) {
+        base = xzalloc(sizeof *base);
+        base->ifindex = ifindex;
+        base->source = *source;
+        hmap_insert(&routes->bases, &base->node,
+                    route_base_hash(ifindex, source));
+    }
+    base->n += gone ? -1 : 1;
+    base->n_ipv4 += !ipv4 ? 0 : gone ? -1 : 1;
+    if (!base->n) {
+        hmap_remove(&routes->bases, &base->node);
+        free(base);
+    }
+}
+
+static void
+route_count(struct link_routes *routes, const struct route_key *key, bool gone)
+    OVS_REQUIRES(routes->mutex)
+{
+    bool ipv4 = key->family == AF_INET;
+
+    route_base_count(routes, key->ifindex, &in6addr_any, ipv4, gone);
+    if (ipv6_addr_is_set(&key->source)) {
+        route_base_count(routes, 0, &key->source, ipv4, gone);
+    }
 }
 
 static void
@@ -79,8 +146,7 @@ route_remove(struct link_routes *routes, struct route *route)
     OVS_REQUIRES(routes->mutex)
 {
     hmap_remove(&routes->routes, &route->node);
-    hmap_remove(&routes->by_link, &route->link_node);
-    hmap_remove(&routes->by_source, &route->source_node);
+    route_count(routes, &route->key, true);
     routes->seqno++;
     free(route);
 }
@@ -109,8 +175,7 @@ link_routes_destroy(struct link_routes *routes)
         routes_clear_causes(routes);
         ovs_mutex_unlock(&routes->mutex);
         hmap_destroy(&routes->routes);
-        hmap_destroy(&routes->by_link);
-        hmap_destroy(&routes->by_source);
+        hmap_destroy(&routes->bases);
         ovs_mutex_destroy(&routes->mutex);
         free(routes);
     }
@@ -187,54 +252,19 @@ route_find(struct link_routes *routes, const struct route_key *key)
     return NULL;
 }
 
-static uint32_t
-route_source_hash(const struct in6_addr *source)
-{
-    return hash_bytes(source, sizeof *source, 0);
-}
-
-/* True if link 'ifindex' has routes, or with 'ipv4' those of IPv4. */
-static bool
-route_link_has_any(const struct link_routes *routes, int ifindex, bool ipv4)
-    OVS_REQUIRES(routes->mutex)
-{
-    const struct route *route;
-
-    HMAP_FOR_EACH_WITH_HASH (route, link_node, hash_int(ifindex, 0),
-                             &routes->by_link) {
-        if (route->key.ifindex == ifindex
-            && (!ipv4 || route->key.family == AF_INET)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* True if routes prefer 'source'. */
-static bool
-route_source_has_any(const struct link_routes *routes,
-                     const struct in6_addr *source)
-    OVS_REQUIRES(routes->mutex)
-{
-    const struct route *route;
-
-    HMAP_FOR_EACH_WITH_HASH (route, source_node, route_source_hash(source),
-                             &routes->by_source) {
-        if (ipv6_addr_equals(&route->key.source, source)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* True if there are routes that may have gone with 'cause'. */
 static bool
 route_cause_has_any(const struct link_routes *routes,
                     const struct route_cause *cause)
     OVS_REQUIRES(routes->mutex)
 {
-    return (route_link_has_any(routes, cause->ifindex, cause->addr)
-            || (cause->addr && route_source_has_any(routes, &cause->source)));
+    const struct route_base *base;
+
+    base = route_base_find(routes, cause->ifindex, &in6addr_any);
+    if (base && (!cause->addr || base->n_ipv4)) {
+        return true;
+    }
+    return cause->addr && route_base_find(routes, 0, &cause->source);
 }
 
 static void
@@ -249,10 +279,7 @@ route_enter(struct link_routes *routes, const struct link_route_view *view,
         route->key = *key;
         route->mark = view->mark;
         hmap_insert(&routes->routes, &route->node, route_key_hash(key));
-        hmap_insert(&routes->by_link, &route->link_node,
-                    hash_int(key->ifindex, 0));
-        hmap_insert(&routes->by_source, &route->source_node,
-                    route_source_hash(&key->source));
+        route_count(routes, key, false);
         routes->seqno++;
     } else {
         route->repeated = route->generation == routes->generation;

@@ -467,6 +467,32 @@ one_of_several_like_routes_that_goes_makes_stale(void **state)
     assert_false(link_routes_is_stale(*state));
 }
 
+/* A router may have the whole Internet behind one link. */
+static void
+very_many_routes_of_a_link_come_and_go_in_time(void **state)
+{
+    const int n = 60000;
+    long long int start = unit_now();
+    struct route route;
+
+    route_init(&route, "10.0.0.0/32", "10.0.0.1");
+    for (int i = 0; i < n; i++) {
+        memcpy(&route.dst, &i, sizeof i);
+        add(*state, &route);
+    }
+    for (int i = 0; i < n; i += 2) {
+        memcpy(&route.dst, &i, sizeof i);
+        del(*state, &route);
+    }
+    assert_int_equal(link_routes_count(*state), n / 2);
+    link_routes_mark(*state);
+    link_routes_sweep(*state);
+    assert_int_equal(link_routes_count(*state), 0);
+
+    /* It takes a hundredth of that. */
+    assert_true(unit_now() - start < 5000);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -488,6 +514,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_replacement_makes_stale),
         TEST(the_end_of_an_unknown_route_makes_stale),
         TEST(one_of_several_like_routes_that_goes_makes_stale),
+        TEST(very_many_routes_of_a_link_come_and_go_in_time),
     };
 
     unit_init(argv[0]);
