@@ -22,6 +22,7 @@ lib_libkdp_a_SOURCES = \
 	lib/netdev-linux-kdp-lag.c \
 	lib/netdev-linux-kdp-mii.c \
 	lib/netdev-linux-kdp-private.h \
+	lib/netdev-linux-kdp-state.c \
 	lib/netdev-linux-kdp-stats.c \
 	lib/netdev-linux-kdp.c \
 	lib/netdev-linux-kdp.h \

@@ -55,6 +55,18 @@ netdev_kdp_cast(const struct netdev *netdev)
     return CONTAINER_OF(netdev_linux_cast(netdev), struct netdev_kdp, up);
 }
 
+/* True if 'netdev' is of one of our classes. */
+bool netdev_is_kdp(const struct netdev *);
+
+/* State of devices: netdev-linux-kdp-state.c. */
+
+/* Main thread, once: follows the link table from then on. */
+void netdev_kdp_state_init(void);
+
+/* To be called when 'dev' was constructed and when it is destructed. */
+void netdev_kdp_appear(struct netdev_kdp *dev);
+void netdev_kdp_disappear(struct netdev_kdp *dev);
+
 /* Brings 'netdev' up to date if what is known of it is not.  The caller holds
  * no lock. */
 void netdev_kdp_settle(const struct netdev *);
