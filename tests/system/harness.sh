@@ -19,10 +19,12 @@ PATIENCE=$((30 * ${KDP_PATIENCE:-1}))
 
 # Patterns of warnings that a slow machine causes, not the daemon.  Open vSwitch
 # frees the recirculation ids of a bridge's flows in a thread that the deletion
-# of the bridge does not wait for.
+# of the bridge does not wait for, and translates upcalls of a port that it is
+# just deleting.
 LOG_ALLOWED=('timeval(\([a-z0-9]*\))?\|WARN\|'
              'ovs_rcu.*\|WARN\|blocked [0-9]* ms waiting'
-             'recirc_id [0-9]* left allocated when ofproto')
+             'recirc_id [0-9]* left allocated when ofproto'
+             'received packet on unknown port [0-9]* on bridge')
 
 export OVS_CTL_TIMEOUT=$((2 * PATIENCE))
 
