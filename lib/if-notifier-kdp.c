@@ -60,8 +60,8 @@ if_notifier_kdp_changed(const char *name, const struct link_change *change,
         return;
     }
     ovs_mutex_lock(&mutex);
-    if (open || (change->link->nsid == LINK_NSID_LOCAL
-                 && sset_contains(&wanted, name))) {
+    if (change->link->nsid == LINK_NSID_LOCAL
+        && (open || sset_contains(&wanted, name))) {
         changed = true;
     } else {
         n_foreign++;
@@ -114,8 +114,14 @@ if_notifier_run(void)
 {
     if (!kdp_links_enabled()) {
         kdp_stock_if_notifier_run();
-    } else if (changed && notify_cb && kdp_links_are_idle()
-               && time_msec() >= not_before) {
+        return;
+    }
+
+    /* Before the bridge looks at its ports, so that it does not find one gone
+     * of whose device it is not told. */
+    kdp_links_run();
+    if (changed && notify_cb && kdp_links_are_idle()
+        && time_msec() >= not_before) {
         changed = false;
         not_before = time_msec() + IF_NOTIFIER_INTERVAL;
         n_notices++;

@@ -11,7 +11,9 @@
  * of links that the bridge has asked for, whether it got them or not, and of
  * changes that its configuration depends on: that a link came or went, its
  * name, MTU, hardware address and kind, or that its master let go of it.
- * Flags, carrier and addresses reach the bridge through the devices.
+ * Flags, carrier and addresses reach the bridge through the devices.  Of what
+ * happens to its devices in other namespaces it is not told, as it is not by
+ * Open vSwitch.
  *
  * Coalescing: the bridge is told when the listener has no more events, and then
  * not again for IF_NOTIFIER_INTERVAL.  So a burst causes one configuration, or

@@ -227,6 +227,21 @@ netdev_kdp_locate(struct netdev_kdp *dev)
     ofpbuf_delete(buf);
 }
 
+/* True if the device is in another namespace and has another name there.  It
+ * stays the port that it was, of which nothing new is known: Open vSwitch, and
+ * the datapath with it, look ports up by name, and would not find it. */
+static bool
+netdev_kdp_is_renamed_elsewhere(const struct netdev_kdp *dev)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    struct link_info link;
+
+    return (dev->present && dev->link.nsid != LINK_NSID_LOCAL
+            && link_table_find(kdp_links_table(), dev->link.nsid,
+                               dev->link.ifindex, &link)
+            && strcmp(link.name, dev->link.name));
+}
+
 /* Takes over what the table says.  Returns true if the device has gone from our
  * namespace, in which case it is to be located. */
 static bool
@@ -236,6 +251,9 @@ netdev_kdp_refresh(struct netdev_kdp *dev)
     struct link_info link;
     bool lost = false;
 
+    if (netdev_kdp_is_renamed_elsewhere(dev)) {
+        return false;
+    }
     if (netdev_kdp_find(dev, &link)) {
         netdev_kdp_take(dev, &link);
     } else if (dev->present) {
