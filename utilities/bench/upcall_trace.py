@@ -16,7 +16,7 @@ import json
 import signal
 import subprocess
 
-from upcall_switch import BenchError
+from upcall_switch import COMMAND_SECONDS, BenchError
 
 # System call numbers of x86-64.
 WAITS = {7: "poll", 271: "ppoll", 232: "epoll_wait", 281: "epoll_pwait",
@@ -103,7 +103,8 @@ class Tracer:
         """Returns what was counted while 'upcalls' upcalls were served."""
         self.process.send_signal(signal.SIGINT)
         try:
-            out, err = self.process.communicate(timeout=300)
+            out, err = self.process.communicate(
+                timeout=COMMAND_SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise BenchError("bpftrace does not end")
