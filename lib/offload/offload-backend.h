@@ -47,7 +47,10 @@
 struct offload_stats {
     uint64_t n_packets;
     uint64_t n_bytes;
-    long long int used;         /* As time_msec() tells it; 0 if never. */
+    long long int used;         /* As time_msec() tells it; 0 if never.  From
+                                 * tc also 0 if it does not tell: the engine
+                                 * then takes the time at which it finds that
+                                 * there were more packets. */
     uint16_t tcp_flags;
 };
 
@@ -102,6 +105,7 @@ struct offload_copy_op {
     int error;                  /* 0 or a positive errno value: ENOENT if there
                                  * is no such copy. */
     struct offload_stats stats; /* DEL, GET: those of the copy. */
+    bool in_hw;                 /* GET, tc: the device does it. */
 };
 
 /* The kernel datapath. */

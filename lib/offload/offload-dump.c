@@ -43,13 +43,14 @@ read_copies(struct offload *offload, struct offload_copy_op *kernel,
 }
 
 /* Stores the statistics of 'flow' in '*stats' and whether it is in tc in
- * '*in_tc'.  Returns false if it turns out that it does not exist.
+ * '*in_tc', and whether the device does it in '*in_hw'.  Returns false if it
+ * turns out that it does not exist.
  *
  * The caller has the lock of the flow's stripe, which is released meanwhile,
  * and a reference. */
 bool
 offload_flow_read(struct offload *offload, struct offload_flow *flow,
-                  struct offload_stats *stats, bool *in_tc)
+                  struct offload_stats *stats, bool *in_tc, bool *in_hw)
     OVS_REQUIRES(flow->stripe->mutex)
 {
     for (;;) {
@@ -90,7 +91,7 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
             flow->kernel_seen = kernel.stats;
         }
         if (tc_desc && !tc.error) {
-            flow->tc_seen = tc.stats;
+            offload_flow_saw_tc(flow, &tc.stats, tc.in_hw);
         }
         if (tc_desc && tc.error == ENOENT) {
             offload_flow_vanished(offload, flow);
@@ -104,6 +105,7 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
             offload_stats_add(stats, &flow->kernel_seen);
         }
         *in_tc = flow->tc_desc != NULL;
+        *in_hw = *in_tc && flow->in_hw;
         if (*in_tc && !flow->discard_tc) {
             offload_stats_add(stats, &flow->tc_seen);
         } else if (!*in_tc && in_tc_or_soon && !tc_desc && !tc.error) {
@@ -114,17 +116,18 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
     }
 }
 
-/* Starts a dump.  Returns 0 or, if OFFLOAD_MAX_DUMPS are under way, EBUSY.
- * Several threads may share it: all that are at it call
+/* Starts a dump of the flows of 'type'.  Returns 0 or, if OFFLOAD_MAX_DUMPS
+ * are under way, EBUSY.  Several threads may share it: all that are at it call
  * offload_dump_kernel() for each flow that the kernel has, then
  * offload_dump_tc() for each that tc has, then offload_dump_next() until it
  * returns false; either of the first two may be left out, at the price of a
  * request for each flow there. */
 int
-offload_dump_start(struct offload *offload, struct offload_dump *dump)
+offload_dump_start(struct offload *offload, enum offload_dump_type type,
+                   struct offload_dump *dump)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
-    *dump = (struct offload_dump) { .offload = offload };
+    *dump = (struct offload_dump) { .offload = offload, .type = type };
     ovs_mutex_lock(&offload->dumps_mutex);
     for (unsigned int i = 0; i < OFFLOAD_MAX_DUMPS && !dump->id; i++) {
         if (!offload->dump_ids[i]) {
@@ -186,28 +189,42 @@ is_quiet(const struct offload_dump *dump, const struct offload_flow *flow)
             && !flow->kernel_claimed);
 }
 
+/* Is 'flow' where 'dump' looks? */
+static bool
+is_of_type(const struct offload_dump *dump, const struct offload_flow *flow)
+{
+    return (flow->tc_desc ? dump->type & OFFLOAD_DUMP_TC
+            : flow->in_kernel && dump->type & OFFLOAD_DUMP_KERNEL);
+}
+
 /* Shows 'flow', whose only copy has 'stats' unless it has moved. */
 static bool
 show(struct offload_dump *dump, struct offload_flow *flow,
-     const struct offload_stats *stats, bool in_tc,
+     const struct offload_stats *stats, bool in_tc, bool in_hw,
      struct offload_dumped *dumped)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     bool exists = true;
 
-    if ((!flow->in_kernel && !flow->tc_desc) || !mark(dump, flow)) {
+    if (!is_of_type(dump, flow) || !mark(dump, flow)) {
         return false;
     }
     flow->n_refs++;
     if (stats && is_quiet(dump, flow) && flow->in_kernel == !in_tc
         && (flow->tc_desc != NULL) == in_tc && !flow->discard_tc) {
-        *(in_tc ? &flow->tc_seen : &flow->kernel_seen) = *stats;
+        if (in_tc) {
+            offload_flow_saw_tc(flow, stats, in_hw);
+        } else {
+            flow->kernel_seen = *stats;
+        }
         dumped->stats = flow->base;
-        offload_stats_add(&dumped->stats, stats);
+        offload_stats_add(&dumped->stats,
+                          in_tc ? &flow->tc_seen : &flow->kernel_seen);
         dumped->in_tc = in_tc;
+        dumped->in_hw = in_tc && in_hw;
     } else {
         exists = offload_flow_read(dump->offload, flow, &dumped->stats,
-                                   &dumped->in_tc);
+                                   &dumped->in_tc, &dumped->in_hw);
     }
     if (exists) {
         dumped->desc = offload_desc_ref(flow->desc);
@@ -219,7 +236,7 @@ show(struct offload_dump *dump, struct offload_flow *flow,
 
 static bool
 dump_one(struct offload_dump *dump, const ovs_u128 *ufid,
-         const struct offload_stats *stats, bool in_tc,
+         const struct offload_stats *stats, bool in_tc, bool in_hw,
          struct offload_dumped *dumped)
 {
     struct offload_stripe *stripe = offload_stripe(dump->offload, ufid);
@@ -230,7 +247,7 @@ dump_one(struct offload_dump *dump, const ovs_u128 *ufid,
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, ufid);
     if (flow) {
-        shown = show(dump, flow, stats, in_tc, dumped);
+        shown = show(dump, flow, stats, in_tc, in_hw, dumped);
     } else {
         /* A rule of a flow that is being deleted, or of another run.  Flows
          * that the kernel has are shown whoever made them. */
@@ -249,16 +266,16 @@ offload_dump_kernel(struct offload_dump *dump, const ovs_u128 *ufid,
                     const struct offload_stats *stats,
                     struct offload_dumped *dumped)
 {
-    return dump_one(dump, ufid, stats, false, dumped);
+    return dump_one(dump, ufid, stats, false, false, dumped);
 }
 
-/* Likewise, for a rule in tc. */
+/* Likewise, for a rule in tc, which the device does if 'in_hw'. */
 bool
 offload_dump_tc(struct offload_dump *dump, const ovs_u128 *ufid,
-                const struct offload_stats *stats,
+                const struct offload_stats *stats, bool in_hw,
                 struct offload_dumped *dumped)
 {
-    return dump_one(dump, ufid, stats, true, dumped);
+    return dump_one(dump, ufid, stats, true, in_hw, dumped);
 }
 
 /* Collects flows of the next stripe that were not shown.  Returns false if
@@ -276,7 +293,7 @@ collect(struct offload_dump *dump)
     stripe = &dump->offload->stripes[dump->next_stripe++];
     ovs_mutex_lock(&stripe->mutex);
     HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-        if (flow->shown[dump->slot] != dump->id) {
+        if (flow->shown[dump->slot] != dump->id && is_of_type(dump, flow)) {
             if (dump->n_flows == dump->allocated_flows) {
                 dump->flows = x2nrealloc(dump->flows, &dump->allocated_flows,
                                          sizeof *dump->flows);
@@ -316,7 +333,8 @@ offload_dump_next(struct offload_dump *dump, struct offload_dumped *dumped)
         *dumped = (struct offload_dumped) { .desc = NULL };
         mutex = &flow->stripe->mutex;
         ovs_mutex_lock(mutex);
-        shown = flow->in_table && show(dump, flow, NULL, false, dumped);
+        shown = (flow->in_table
+                 && show(dump, flow, NULL, false, false, dumped));
         offload_flow_unref(flow);
         ovs_mutex_unlock(mutex);
         if (shown) {

@@ -329,7 +329,7 @@ offload_flow_vanished(struct offload *offload, struct offload_flow *flow)
     unsigned int thread = offload_choose_thread(offload, flow->desc->in_port);
 
     offload_count(offload, thread, OFFLOAD_VANISHED);
-    offload_chains_remove(offload, flow->tc_desc);
+    offload_rule_removed(offload, flow->tc_desc);
     offload_desc_unref(flow->tc_desc);
     flow->tc_desc = NULL;
     if (!flow->discard_tc) {
@@ -348,6 +348,21 @@ offload_flow_vanished(struct offload *offload, struct offload_flow *flow)
         if (!flow->in_kernel) {
             offload_flow_request(offload, flow, OFFLOAD_RETURN);
         }
+    }
+}
+
+/* Takes note of what tc said of the copy of 'flow' there. */
+void
+offload_flow_saw_tc(struct offload_flow *flow,
+                    const struct offload_stats *stats, bool in_hw)
+{
+    const struct offload_stats last = flow->tc_seen;
+
+    flow->tc_seen = *stats;
+    flow->in_hw = in_hw;
+    if (!stats->used) {
+        flow->tc_seen.used = (stats->n_packets != last.n_packets
+                              ? time_msec() : last.used);
     }
 }
 

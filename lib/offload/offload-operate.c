@@ -310,7 +310,8 @@ read_flow(struct offload *offload, struct offload_op *op)
     find_unclaimed(&pending, ufid_of(op), true, &flow);
     if (flow && (flow->in_kernel || flow->tc_desc)) {
         flow->n_refs++;
-        found = offload_flow_read(offload, flow, &op->stats, &op->in_tc);
+        found = offload_flow_read(offload, flow, &op->stats, &op->in_tc,
+                                  &op->in_hw);
         if (found && op->type == OFFLOAD_GET) {
             op->result = offload_desc_ref(flow->desc);
         }
@@ -383,7 +384,7 @@ offload_operate(struct offload *offload, struct offload_op *ops[], size_t n)
     for (size_t i = 0; i < n; i++) {
         ops[i]->error = 0;
         ops[i]->tracked = false;
-        ops[i]->in_tc = false;
+        ops[i]->in_tc = ops[i]->in_hw = false;
         ops[i]->stats = (struct offload_stats) { .n_packets = 0 };
         ops[i]->result = NULL;
     }

@@ -26,6 +26,7 @@ struct port {
     struct hmap kinds;          /* Rejected. */
     unsigned int backoff;       /* Pause after ENOSPC in ms, 0 if none. */
     long long int backoff_until;
+    uint64_t n_rules;           /* In tc, with this input port. */
 };
 
 struct kind {
@@ -367,10 +368,41 @@ chain_release(struct offload *offload, struct chain *chain)
     }
 }
 
+/* Adds 'n' to the number of rules of port 'port_no', if there is such a port.
+ * Those of one that goes are gone when offload_port_del() returns. */
+static void
+count_rules(struct offload *offload, uint32_t port_no, int n)
+{
+    struct port *port;
+
+    ovs_mutex_lock(&offload->ports_mutex);
+    port = port_find(offload, port_no);
+    if (port) {
+        port->n_rules += n;
+    }
+    ovs_mutex_unlock(&offload->ports_mutex);
+}
+
+/* Tells whether rules with input port 'port_no' are in tc, as far as the
+ * engine knows. */
+bool
+offload_port_has_rules(struct offload *offload, uint32_t port_no)
+{
+    const struct port *port;
+    bool has_rules;
+
+    ovs_mutex_lock(&offload->ports_mutex);
+    port = port_find(offload, port_no);
+    has_rules = port && port->n_rules;
+    ovs_mutex_unlock(&offload->ports_mutex);
+    return has_rules;
+}
+
 /* Takes note that a rule made of 'desc' is in tc. */
 void
-offload_chains_add(struct offload *offload, const struct offload_desc *desc)
+offload_rule_added(struct offload *offload, const struct offload_desc *desc)
 {
+    count_rules(offload, desc->in_port, 1);
     if (desc->n_children) {
         ovs_mutex_lock(&offload->chains_mutex);
         for (size_t i = 0; i < desc->n_children; i++) {
@@ -382,8 +414,9 @@ offload_chains_add(struct offload *offload, const struct offload_desc *desc)
 
 /* Takes note that it is no longer. */
 void
-offload_chains_remove(struct offload *offload, const struct offload_desc *desc)
+offload_rule_removed(struct offload *offload, const struct offload_desc *desc)
 {
+    count_rules(offload, desc->in_port, -1);
     if (desc->n_children) {
         ovs_mutex_lock(&offload->chains_mutex);
         for (size_t i = 0; i < desc->n_children; i++) {

@@ -111,6 +111,7 @@ struct offload_flow {
     struct offload_stats kernel_seen;   /* should these vanish. */
     bool discard_tc;            /* Those of the present copy in tc do not
                                  * count. */
+    bool in_hw;                 /* The copy in tc was seen in the device. */
 
     /* What is wanted. */
     enum offload_target target;
@@ -223,6 +224,8 @@ void offload_flow_drop_request(struct offload *, struct offload_flow *);
 void offload_flow_return(struct offload *, struct offload_flow *,
                          enum offload_reason);
 void offload_flow_vanished(struct offload *, struct offload_flow *);
+void offload_flow_saw_tc(struct offload_flow *, const struct offload_stats *,
+                         bool in_hw);
 void offload_flow_reject(struct offload *, struct offload_flow *, int error);
 enum offload_state offload_flow_state(const struct offload_flow *);
 void offload_flow_push(struct offload *, struct offload_flow *);
@@ -257,8 +260,8 @@ void offload_port_succeeded(struct offload *, uint32_t port);
 void offload_port_ready(struct offload *, uint32_t port);
 size_t offload_port_list(struct offload *, uint32_t **ports);
 uint32_t offload_ports_backing_off(struct offload *);
-void offload_chains_add(struct offload *, const struct offload_desc *);
-void offload_chains_remove(struct offload *, const struct offload_desc *);
+void offload_rule_added(struct offload *, const struct offload_desc *);
+void offload_rule_removed(struct offload *, const struct offload_desc *);
 void offload_chains_wake(struct offload *, const struct offload_desc *);
 bool offload_flow_park(struct offload *, struct offload_flow *);
 void offload_flow_unpark(struct offload *, struct offload_flow *);
@@ -268,6 +271,6 @@ void offload_adopt_port(struct offload_thread *, uint32_t port);
 
 /* offload-dump.c */
 bool offload_flow_read(struct offload *, struct offload_flow *,
-                       struct offload_stats *, bool *in_tc);
+                       struct offload_stats *, bool *in_tc, bool *in_hw);
 
 #endif /* lib/offload/offload-private.h */

@@ -154,9 +154,10 @@ put_into_tc(struct offload_thread *thread, struct work *work)
     }
     flow->tc_desc = offload_desc_ref(work->desc);
     flow->tc_seen = (struct offload_stats) { .n_packets = 0 };
+    flow->in_hw = false;
     flow->retry_msec = 0;
     offload_flow_moved(offload, flow);
-    offload_chains_add(offload, work->desc);
+    offload_rule_added(offload, work->desc);
     offload_port_succeeded(offload, work->desc->in_port);
     if (flow->target == OFFLOAD_TO_TC && flow->desc == work->desc) {
         latency = MAX(time_usec() - flow->requested, 0);
@@ -184,12 +185,14 @@ delete_from_tc(struct offload *offload, struct work *work)
                      work->desc->in_port, ovs_strerror(error));
     }
     flow->n_failures = 0;
+    if (!error) {
+        offload_flow_saw_tc(flow, &work->op.stats, false);
+    }
     if (!flow->discard_tc) {
-        offload_stats_add(&flow->base,
-                          error ? &flow->tc_seen : &work->op.stats);
+        offload_stats_add(&flow->base, &flow->tc_seen);
     }
     flow->discard_tc = false;
-    offload_chains_remove(offload, flow->tc_desc);
+    offload_rule_removed(offload, flow->tc_desc);
     offload_desc_unref(flow->tc_desc);
     flow->tc_desc = NULL;
     offload_flow_moved(offload, flow);

@@ -135,7 +135,8 @@
  *        _barrier, _set_enabled                     offload thread
  *      offload_configure                  any       the batch that threads
  *                                                   which go are at
- *      offload_get_info, _get_flow_info   any       nothing
+ *      offload_get_info, _get_flow_info,  any       nothing
+ *        offload_port_has_rules
  *
  * Those that wait in an offload thread for a barrier are quiescent (ovs-rcu.h)
  * meanwhile; the others are not, so that their callers' pointers stay valid.
@@ -215,6 +216,7 @@ int offload_flush(struct offload *);
 void offload_port_add(struct offload *, uint32_t port);
 void offload_port_del(struct offload *, uint32_t port);
 void offload_port_changed(struct offload *, uint32_t port);
+bool offload_port_has_rules(struct offload *, uint32_t port);
 
 /* Flow operations. */
 enum offload_op_type { OFFLOAD_PUT, OFFLOAD_DEL, OFFLOAD_GET };
@@ -233,6 +235,7 @@ struct offload_op {
                                  * If not, the kernel operation was passed on
                                  * as it was. */
     bool in_tc;                 /* GET: where is it? */
+    bool in_hw;                 /* GET: 'in_tc', and the device does it. */
     struct offload_stats stats; /* PUT: after it, with 'want_stats'. */
     struct offload_desc *result;    /* GET, if 'tracked': what it is, with a
                                      * reference for the caller. */
@@ -241,8 +244,15 @@ struct offload_op {
 void offload_operate(struct offload *, struct offload_op *ops[], size_t n);
 
 /* Dumps. */
+enum offload_dump_type {
+    OFFLOAD_DUMP_KERNEL = 1 << 0,       /* Flows that are not in tc. */
+    OFFLOAD_DUMP_TC = 1 << 1,           /* Flows that are. */
+    OFFLOAD_DUMP_ALL = OFFLOAD_DUMP_KERNEL | OFFLOAD_DUMP_TC,
+};
+
 struct offload_dump {
     struct offload *offload;
+    enum offload_dump_type type;
     unsigned int slot;
     uint32_t id;
     uint64_t start;             /* Move clock at the start. */
@@ -257,15 +267,18 @@ struct offload_dumped {
     struct offload_desc *desc;  /* A reference for the caller; NULL if the flow
                                  * is not the engine's. */
     bool in_tc;
+    bool in_hw;                 /* 'in_tc', and the device does it. */
     struct offload_stats stats;
 };
 
-int offload_dump_start(struct offload *, struct offload_dump *);
+int offload_dump_start(struct offload *, enum offload_dump_type,
+                       struct offload_dump *);
 bool offload_dump_kernel(struct offload_dump *, const ovs_u128 *ufid,
                          const struct offload_stats *,
                          struct offload_dumped *);
 bool offload_dump_tc(struct offload_dump *, const ovs_u128 *ufid,
-                     const struct offload_stats *, struct offload_dumped *);
+                     const struct offload_stats *, bool in_hw,
+                     struct offload_dumped *);
 bool offload_dump_next(struct offload_dump *, struct offload_dumped *);
 void offload_dump_done(struct offload_dump *);
 

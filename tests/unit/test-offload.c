@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "ovs-thread.h"
+#include "timeval.h"
 #include "unit-upcall.h"
 #include "util.h"
 
@@ -317,6 +318,12 @@ statistics_start_again_when_asked(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+static int
+start_dump(struct unit_offload *unit, struct offload_dump *dump)
+{
+    return offload_dump_start(unit->offload, OFFLOAD_DUMP_ALL, dump);
+}
+
 static void
 dump_shows_a_flow_once_while_it_moves(void **state OVS_UNUSED)
 {
@@ -333,19 +340,19 @@ dump_shows_a_flow_once_while_it_moves(void **state OVS_UNUSED)
     offload_fake_wait_held(unit.fake, 1);
 
     /* Shown where it was. */
-    assert_int_equal(offload_dump_start(unit.offload, &dump), 0);
+    assert_int_equal(start_dump(&unit, &dump), 0);
     assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
     assert_int_equal(dumped.stats.n_packets, 3);
     assert_false(dumped.in_tc);
     offload_desc_unref(dumped.desc);
     offload_fake_release(unit.fake);
     offload_barrier(unit.offload);
-    assert_false(offload_dump_tc(&dump, &ufid, &stats, &dumped));
+    assert_false(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
     assert_false(offload_dump_next(&dump, &dumped));
     offload_dump_done(&dump);
 
     /* It has moved since the kernel said so. */
-    assert_int_equal(offload_dump_start(unit.offload, &dump), 0);
+    assert_int_equal(start_dump(&unit, &dump), 0);
     unit_packets(&unit, 1, 4);
     assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
     assert_int_equal(dumped.stats.n_packets, 7);
@@ -354,7 +361,7 @@ dump_shows_a_flow_once_while_it_moves(void **state OVS_UNUSED)
     offload_dump_done(&dump);
 
     /* Here again, but with what it had before in 'base'. */
-    assert_int_equal(offload_dump_start(unit.offload, &dump), 0);
+    assert_int_equal(start_dump(&unit, &dump), 0);
     offload_port_del(unit.offload, 1);
     offload_port_add(unit.offload, 1);
     offload_set_enabled(unit.offload, false);
@@ -366,7 +373,7 @@ dump_shows_a_flow_once_while_it_moves(void **state OVS_UNUSED)
     offload_dump_done(&dump);
 
     /* Found by neither. */
-    assert_int_equal(offload_dump_start(unit.offload, &dump), 0);
+    assert_int_equal(start_dump(&unit, &dump), 0);
     assert_true(offload_dump_next(&dump, &dumped));
     assert_int_equal(dumped.stats.n_packets, 7);
     offload_desc_unref(dumped.desc);
@@ -374,11 +381,11 @@ dump_shows_a_flow_once_while_it_moves(void **state OVS_UNUSED)
     offload_dump_done(&dump);
 
     /* Unknown to the engine. */
-    assert_int_equal(offload_dump_start(unit.offload, &dump), 0);
+    assert_int_equal(start_dump(&unit, &dump), 0);
     ufid = unit_ufid(99);
     assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
     assert_null(dumped.desc);
-    assert_false(offload_dump_tc(&dump, &ufid, &stats, &dumped));
+    assert_false(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
     offload_dump_done(&dump);
     unit_offload_uninit(&unit);
 }
@@ -391,13 +398,93 @@ dumps_are_limited(void **state OVS_UNUSED)
 
     unit_offload_init(&unit, NULL, 1);
     for (size_t i = 0; i < OFFLOAD_MAX_DUMPS; i++) {
-        assert_int_equal(offload_dump_start(unit.offload, &dumps[i]), 0);
+        assert_int_equal(start_dump(&unit, &dumps[i]), 0);
     }
-    assert_int_equal(offload_dump_start(unit.offload, &dump), EBUSY);
+    assert_int_equal(start_dump(&unit, &dump), EBUSY);
     for (size_t i = 0; i < OFFLOAD_MAX_DUMPS; i++) {
         offload_dump_done(&dumps[i]);
     }
     assert_int_equal(unit_dump(&unit, NULL, 0), 0);
+    unit_offload_uninit(&unit);
+}
+
+/* Tc's short answers do not say when a rule was used. */
+static void
+use_is_noticed_by_more_packets(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    struct offload_dump dump;
+    struct offload_dumped dumped;
+    struct offload_stats stats = { .n_packets = 3 };
+    ovs_u128 ufid = unit_ufid(1);
+    long long int first;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+
+    start_dump(&unit, &dump);
+    assert_true(offload_dump_tc(&dump, &ufid, &stats, true, &dumped));
+    assert_true(dumped.in_tc && dumped.in_hw);
+    first = dumped.stats.used;
+    assert_true(first && first <= time_msec());
+    offload_desc_unref(dumped.desc);
+    offload_dump_done(&dump);
+
+    /* No packet more: not used since. */
+    while (time_msec() == first) {
+        continue;
+    }
+    start_dump(&unit, &dump);
+    assert_true(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
+    assert_false(dumped.in_hw);
+    assert_int_equal(dumped.stats.used, first);
+    offload_desc_unref(dumped.desc);
+    offload_dump_done(&dump);
+
+    stats.n_packets++;
+    start_dump(&unit, &dump);
+    assert_true(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
+    assert_true(dumped.stats.used > first);
+    offload_desc_unref(dumped.desc);
+    offload_dump_done(&dump);
+    unit_offload_uninit(&unit);
+}
+
+static void
+dump_of_a_type_shows_those_flows(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    struct offload_dump dump;
+    struct offload_dumped dumped;
+    ovs_u128 in_tc = unit_ufid(1), in_kernel = unit_ufid(2);
+    struct offload_stats stats = { .n_packets = 0 };
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    unit_put(&unit, unit_desc(2, 7), CREATE);   /* No such port. */
+    offload_barrier(unit.offload);
+    assert_true(offload_port_has_rules(unit.offload, 1));
+    assert_false(offload_port_has_rules(unit.offload, 7));
+
+    offload_dump_start(unit.offload, OFFLOAD_DUMP_TC, &dump);
+    assert_false(offload_dump_kernel(&dump, &in_kernel, &stats, &dumped));
+    assert_true(offload_dump_next(&dump, &dumped));
+    assert_true(ovs_u128_equals(dumped.desc->ufid, in_tc));
+    offload_desc_unref(dumped.desc);
+    assert_false(offload_dump_next(&dump, &dumped));
+    offload_dump_done(&dump);
+
+    offload_dump_start(unit.offload, OFFLOAD_DUMP_KERNEL, &dump);
+    assert_false(offload_dump_tc(&dump, &in_tc, &stats, false, &dumped));
+    assert_true(offload_dump_next(&dump, &dumped));
+    assert_true(ovs_u128_equals(dumped.desc->ufid, in_kernel));
+    offload_desc_unref(dumped.desc);
+    assert_false(offload_dump_next(&dump, &dumped));
+    offload_dump_done(&dump);
+
+    unit_del(&unit, 1, NULL);
+    assert_false(offload_port_has_rules(unit.offload, 1));
     unit_offload_uninit(&unit);
 }
 
@@ -414,6 +501,8 @@ main(void)
         cmocka_unit_test(same_flow_in_a_batch),
         cmocka_unit_test(statistics_start_again_when_asked),
         cmocka_unit_test(dump_shows_a_flow_once_while_it_moves),
+        cmocka_unit_test(dump_of_a_type_shows_those_flows),
+        cmocka_unit_test(use_is_noticed_by_more_packets),
         cmocka_unit_test(dumps_are_limited),
     };
 

@@ -196,7 +196,8 @@ walk_copy(void *walk_, const ovs_u128 *ufid, struct offload_desc *desc,
     struct walk *walk = walk_;
     struct offload_dumped dumped;
 
-    if (walk->tc ? offload_dump_tc(&walk->dump, ufid, stats, &dumped)
+    if (walk->tc ? offload_dump_tc(&walk->dump, ufid, stats, false,
+                                   &dumped)
         : offload_dump_kernel(&walk->dump, ufid, stats, &dumped)) {
         note(walk, ufid, &dumped);
     }
@@ -209,7 +210,7 @@ unit_dump(struct unit_offload *unit, unsigned int seen[], size_t n)
     struct walk walk = { .seen = seen, .n_seen = n };
     struct offload_dumped dumped;
 
-    if (offload_dump_start(unit->offload, &walk.dump)) {
+    if (offload_dump_start(unit->offload, OFFLOAD_DUMP_ALL, &walk.dump)) {
         unit_die("too many dumps");
     }
     offload_fake_dump(unit->fake, false, walk_copy, &walk);
