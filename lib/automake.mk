@@ -14,6 +14,15 @@ lib_libkdp_a_SOURCES = \
 	lib/kdp-dispatch.c \
 	lib/kdp-links.c \
 	lib/kdp-links.h \
+	lib/kdp-offload-api.c \
+	lib/kdp-offload-desc.c \
+	lib/kdp-offload-dump.c \
+	lib/kdp-offload-ops.c \
+	lib/kdp-offload-private.h \
+	lib/kdp-offload-show.c \
+	lib/kdp-offload-tc.c \
+	lib/kdp-offload.c \
+	lib/kdp-offload.h \
 	lib/kdp-ports.c \
 	lib/kdp-share.c \
 	lib/kdp-show.c \
@@ -77,6 +86,8 @@ lib_libkdp_a_SOURCES = \
 	lib/offload/offload.h \
 	lib/route-table-kdp.c \
 	lib/route-table-kdp.h \
+	lib/show-args.c \
+	lib/show-args.h \
 	lib/stats/latency-hist.c \
 	lib/stats/latency-hist.h \
 	lib/stats/moving-average.c \

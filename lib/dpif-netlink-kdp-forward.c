@@ -4,9 +4,7 @@
 #include "dpif-netlink-kdp-private.h"
 
 /* The functions of the provider that change nothing: each calls the stock
- * function on the inner dpif.  A flow dump remembers the dpif that made it,
- * the inner one, so that all of it but its creation goes to the stock class
- * without passing here. */
+ * function on the inner dpif. */
 
 #define INNER_CLASS(DPIF) (dpif_kdp_inner(DPIF)->dpif_class)
 #define INNER_CALL(NAME, DPIF, ...) \
@@ -16,32 +14,6 @@ int
 dpif_kdp_get_stats(const struct dpif *dpif, struct dpif_dp_stats *stats)
 {
     return INNER_CALL(get_stats, dpif, stats);
-}
-
-int
-dpif_kdp_destroy(struct dpif *dpif)
-{
-    return INNER_CALL(destroy, dpif);
-}
-
-int
-dpif_kdp_flow_flush(struct dpif *dpif)
-{
-    return INNER_CALL(flow_flush, dpif);
-}
-
-struct dpif_flow_dump *
-dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
-                          struct dpif_flow_dump_types *types)
-{
-    return INNER_CALL(flow_dump_create, dpif, terse, types);
-}
-
-void
-dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops, size_t n_ops,
-                 enum dpif_offload_type offload_type)
-{
-    INNER_CALL(operate, dpif, ops, n_ops, offload_type);
 }
 
 int

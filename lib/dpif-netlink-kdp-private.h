@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "dpif-provider.h"
+#include "kdp-offload.h"
 #include "nl/ovs-genl.h"
 #include "openvswitch/list.h"
 #include "ovs-thread.h"
@@ -42,6 +43,8 @@ struct kdp_datapath {
                                      * from an earlier one of the same name. */
     struct upcall_table *upcalls;
     struct vport_table *vports;
+    ATOMIC(struct kdp_offload *) offload;       /* NULL until it is used. */
+    struct kdp_offload_config offload_config;   /* Main thread. */
 
     struct ovs_mutex mutex;
     struct ovs_genl genl OVS_GUARDED;       /* For requests. */
@@ -198,10 +201,6 @@ const char *kdp_vport_type_name(const struct ovs_vport *vport);
  * inner dpif. */
 
 DPIF_KDP_DECLARE(get_stats);
-DPIF_KDP_DECLARE(destroy);
-DPIF_KDP_DECLARE(flow_flush);
-DPIF_KDP_DECLARE(flow_dump_create);
-DPIF_KDP_DECLARE(operate);
 DPIF_KDP_DECLARE(queue_to_priority);
 DPIF_KDP_DECLARE(get_datapath_version);
 DPIF_KDP_DECLARE(ct_dump_start);

@@ -62,21 +62,96 @@ dpif_kdp_close(struct dpif *dpif_)
 static bool
 dpif_kdp_run(struct dpif *dpif)
 {
-    kdp_datapath_run(dpif_kdp_cast(dpif)->dp);
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+
+    kdp_datapath_run(dp);
+    kdp_offload_run(dp);
     return false;
 }
 
 static void
 dpif_kdp_wait(struct dpif *dpif)
 {
-    kdp_datapath_wait(dpif_kdp_cast(dpif)->dp);
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+
+    kdp_datapath_wait(dp);
+    kdp_offload_wait(dp);
 }
 
 static int
 dpif_kdp_set_config(struct dpif *dpif, const struct smap *other_config)
 {
-    kdp_datapath_set_config(dpif_kdp_cast(dpif)->dp, other_config);
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+
+    kdp_datapath_set_config(dp, other_config);
+    kdp_offload_set_config(dp, other_config);
     return 0;
+}
+
+/* Flows: with offload, its engine knows where they are; without, the inner
+ * dpif has them all. */
+
+static int
+dpif_kdp_destroy(struct dpif *dpif)
+{
+    struct dpif *inner = dpif_kdp_inner(dpif);
+
+    kdp_offload_clean_up(dpif_kdp_cast(dpif)->dp);
+    return inner->dpif_class->destroy(inner);
+}
+
+static int
+dpif_kdp_flow_flush(struct dpif *dpif)
+{
+    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+    struct dpif *inner = dpif_kdp_inner(dpif);
+
+    return (offload ? kdp_offload_flush(offload)
+            : inner->dpif_class->flow_flush(inner));
+}
+
+/* A flow dump remembers the dpif that made it.  One of the inner dpif goes on
+ * without passing here. */
+static struct dpif_flow_dump *
+dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
+                          struct dpif_flow_dump_types *types)
+{
+    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+    struct dpif *inner = dpif_kdp_inner(dpif);
+
+    return (offload
+            ? kdp_offload_dump_create(offload, dpif, terse, types)
+            : inner->dpif_class->flow_dump_create(inner, terse, types));
+}
+
+/* What Open vSwitch calls offload types is about devices that are full, which
+ * the engine deals with by itself: those that ask for tc at once are told that
+ * there is no such thing. */
+static void
+dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops, size_t n_ops,
+                 enum dpif_offload_type offload_type)
+{
+    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+    struct dpif *inner = dpif_kdp_inner(dpif);
+
+    if (offload_type == DPIF_OFFLOAD_ALWAYS) {
+        for (size_t i = 0; i < n_ops; i++) {
+            ops[i]->error = EOPNOTSUPP;
+        }
+    } else if (offload) {
+        kdp_offload_operate(offload, ops, n_ops);
+    } else {
+        inner->dpif_class->operate(inner, ops, n_ops, DPIF_OFFLOAD_NEVER);
+    }
+}
+
+static int
+dpif_kdp_offload_stats_get(struct dpif *dpif,
+                           struct netdev_custom_stats *stats)
+{
+    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+
+    return offload ? kdp_offload_stats_get(offload, stats) : EOPNOTSUPP;
 }
 
 static int
@@ -182,6 +257,7 @@ dpif_netlink_kdp_register(void)
     int error;
 
     kdp_show_register();
+    kdp_offload_register();
     error = dp_unregister_provider("system");
     return error ? error : dp_register_provider(&dpif_netlink_kdp_class);
 }
@@ -210,7 +286,12 @@ const struct dpif_class dpif_netlink_kdp_class = {
     .port_poll_wait = dpif_kdp_port_poll_wait,
     .flow_flush = dpif_kdp_flow_flush,
     .flow_dump_create = dpif_kdp_flow_dump_create,
+    .flow_dump_destroy = kdp_offload_dump_destroy,
+    .flow_dump_thread_create = kdp_offload_dump_thread_create,
+    .flow_dump_thread_destroy = kdp_offload_dump_thread_destroy,
+    .flow_dump_next = kdp_offload_dump_next,
     .operate = dpif_kdp_operate,
+    .offload_stats_get = dpif_kdp_offload_stats_get,
     .recv_set = dpif_kdp_recv_set,
     .handlers_set = dpif_kdp_handlers_set,
     .number_handlers_required = dpif_kdp_number_handlers_required,

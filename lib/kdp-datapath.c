@@ -64,6 +64,9 @@ kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
     dp->upcalls = upcall_table_create(dp->name, dp->ifindex,
                                       dp->genl.packet.id);
     dp->vports = vport_table_create(dp->name, dp->ifindex, &dp->genl.vport);
+    atomic_init(&dp->offload, NULL);
+    dp->offload_config.engine
+        = (struct offload_config) OFFLOAD_CONFIG_DEFAULT;
     ovs_mutex_init(&dp->mutex);
 
     /* The stock class asks for dispatch by CPU and gets it where the kernel
@@ -87,6 +90,8 @@ error_free:
 static void
 kdp_datapath_destroy(struct kdp_datapath *dp)
 {
+    kdp_offload_destroy(dp);
+    kdp_offload_config_uninit(&dp->offload_config);
     ovs_mutex_lock(&dp->mutex);
     kdp_datapath_recv_set__(dp, false);
     ovs_genl_close(&dp->genl);

@@ -20,6 +20,7 @@
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "smap.h"
+#include "show-args.h"
 #include "unixctl.h"
 #include "util.h"
 
@@ -244,46 +245,13 @@ show_json(int32_t nsid)
     return json;
 }
 
-/* Takes options and arguments apart.  Returns NULL, or an error message that
- * the caller frees. */
-static char *
-parse_args(int argc, const char *argv[], bool *json, int32_t *nsid)
-{
-    bool any = false;
-
-    *json = false;
-    *nsid = LINK_NSID_ALL;
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--format")) {
-            const char *format = i + 1 < argc ? argv[++i] : "";
-
-            if (strcmp(format, "json") && strcmp(format, "text")) {
-                return xasprintf("--format %s: expected \"--format text\" or "
-                                 "\"--format json\"", format);
-            }
-            *json = !strcmp(format, "json");
-        } else if (argv[i][0] == '-' || any) {
-            return xasprintf("%s: expected [--format text|json] [NETNS]",
-                             argv[i]);
-        } else {
-            if (!link_show_parse_nsid(listener, argv[i], nsid)) {
-                return xasprintf("%s: no network namespace of that id is "
-                                 "known; expected \"local\" or one of the "
-                                 "numbers that \"link-table/show\" lists",
-                                 argv[i]);
-            }
-            any = true;
-        }
-    }
-    return NULL;
-}
-
 static void
 link_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
                 void *aux OVS_UNUSED)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
-    int32_t nsid;
+    int32_t nsid = LINK_NSID_ALL;
+    const char *netns;
     bool json;
     char *error;
 
@@ -293,19 +261,19 @@ link_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
                                     "to their events failed");
         return;
     }
-    error = parse_args(argc, argv, &json, &nsid);
+    error = show_args_parse(argc, argv, "NETNS", &json, &netns);
+    if (!error && netns && !link_show_parse_nsid(listener, netns, &nsid)) {
+        error = xasprintf("%s: no network namespace of that id is known; "
+                          "expected \"local\" or one of the numbers that "
+                          "\"link-table/show\" lists", netns);
+    }
     if (error) {
         unixctl_command_reply_error(conn, error);
         free(error);
         return;
     }
     if (json) {
-        struct json *object = show_json(nsid);
-        char *string = json_to_string(object, JSSF_PRETTY | JSSF_SORT);
-
-        ds_put_cstr(&s, string);
-        free(string);
-        json_destroy(object);
+        show_args_put_json(&s, show_json(nsid));
     } else {
         show_text(nsid, &s);
     }

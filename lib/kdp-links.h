@@ -91,6 +91,8 @@ void kdp_links_show_register(void);
     KDP_RTNL_CALL(STATS, "statistics of a device that sysfs lacks")       \
     KDP_RTNL_CALL(PORT_ADD, "add port to datapath")                       \
     KDP_RTNL_CALL(PORT_DEL, "delete port from datapath")                  \
+    KDP_RTNL_CALL(TC_QDISC, "prepare port for offload")                   \
+    KDP_RTNL_CALL(TC_DUMP, "list rules in tc")                            \
     KDP_RTNL_CALL(UNKNOWN, "device not in table")
 
 enum kdp_rtnl_call {

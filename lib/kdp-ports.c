@@ -240,6 +240,7 @@ dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
     /* A device may have come with it, or changed. */
     kdp_rtnl_count(KDP_RTNL_PORT_ADD);
     kdp_links_catch_up();
+    kdp_offload_ports_changed(dp);
     return error;
 }
 
@@ -257,6 +258,7 @@ dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no_)
     if (error && error != ENODEV) {
         return error;           /* It may be there, and needs its channel. */
     }
+    kdp_offload_port_del(dp, port_no);
     if (!error) {
         ovs_mutex_lock(&dp->mutex);
         error = ovs_vport_del(&dp->genl, dp->ifindex, port_no);

@@ -10,6 +10,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "show-args.h"
 #include "unixctl-override.h"
 #include "unixctl.h"
 #include "upcall/upcall-show.h"
@@ -73,33 +74,6 @@ show_port(struct kdp_datapath *dp, void *show_)
     upcall_table_info_uninit(&info);
 }
 
-/* Takes options and arguments apart.  Returns NULL, or an error message that
- * the caller frees.  'what' names the only argument, stored in '*arg'. */
-static char *
-parse_args(int argc, const char *argv[], const char *what, bool *json,
-           const char **arg)
-{
-    *json = false;
-    *arg = NULL;
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--format")) {
-            const char *format = i + 1 < argc ? argv[++i] : "";
-
-            if (strcmp(format, "json") && strcmp(format, "text")) {
-                return xasprintf("--format %s: expected \"--format text\" or "
-                                 "\"--format json\"", format);
-            }
-            *json = !strcmp(format, "json");
-        } else if (argv[i][0] == '-' || *arg) {
-            return xasprintf("%s: expected [--format text|json] [%s]",
-                             argv[i], what);
-        } else {
-            *arg = argv[i];
-        }
-    }
-    return NULL;
-}
-
 static void
 upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
             void *aux OVS_UNUSED)
@@ -109,7 +83,7 @@ upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
     bool json;
     char *error;
 
-    error = parse_args(argc, argv, "PORT", &json, &show.port);
+    error = show_args_parse(argc, argv, "PORT", &json, &show.port);
     if (error) {
         unixctl_command_reply_error(conn, error);
         free(error);
@@ -126,11 +100,7 @@ upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
     }
     kdp_datapath_for_each(show.port ? show_port : show_datapath, &show);
     if (show.json) {
-        char *string = json_to_string(show.json, JSSF_PRETTY | JSSF_SORT);
-
-        ds_put_cstr(&s, string);
-        free(string);
-        json_destroy(show.json);
+        show_args_put_json(&s, show.json);
     }
     if (show.port && !show.found) {
         ds_clear(&s);
@@ -194,7 +164,7 @@ vport_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
     bool json;
     char *error;
 
-    error = parse_args(argc, argv, "DP", &json, &show.datapath);
+    error = show_args_parse(argc, argv, "DP", &json, &show.datapath);
     if (error) {
         unixctl_command_reply_error(conn, error);
         free(error);
@@ -208,11 +178,7 @@ vport_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
     }
     kdp_datapath_for_each(show_vports, &show);
     if (json) {
-        char *string = json_to_string(show.json, JSSF_PRETTY | JSSF_SORT);
-
-        ds_put_cstr(&s, string);
-        free(string);
-        json_destroy(show.json);
+        show_args_put_json(&s, show.json);
     }
     if (show.datapath && !show.found) {
         ds_clear(&s);

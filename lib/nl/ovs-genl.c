@@ -39,6 +39,10 @@ ovs_genl_open(struct ovs_genl *genl)
         error = genl_family_lookup(genl->conn, OVS_PACKET_FAMILY, NULL,
                                    &genl->packet);
     }
+    if (!error) {
+        error = genl_family_lookup(genl->conn, OVS_FLOW_FAMILY, NULL,
+                                   &genl->flow);
+    }
     if (error) {
         ovs_genl_close(genl);
     }
@@ -150,6 +154,16 @@ ovs_datapath_set_features(struct ovs_genl *genl, int ifindex,
                                  dp ? dp : &dummy);
     free(buf);
     return error;
+}
+
+int
+ovs_flow_flush(struct ovs_genl *genl, int ifindex)
+{
+    char buf[OVS_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct nlmsghdr *nlh = ovs_msg_init(buf, &genl->flow, OVS_FLOW_CMD_DEL,
+                                        OVS_FLOW_VERSION, NLM_F_ACK, ifindex);
+
+    return nl_conn_transact(genl->conn, nlh, NULL, NULL);
 }
 
 int

@@ -8,7 +8,7 @@
  *
  * The part of the module's generic netlink interface that decides where
  * upcalls go: the user features of a datapath and the netlink port ids of its
- * vports.  The kernel sends an upcall
+ * vports; besides, the flush of all flows.  The kernel sends an upcall
  *
  *   - to the netlink port id of the vport that received the packet, if the
  *     datapath has OVS_DP_F_VPORT_PIDS and not the following feature;
@@ -34,6 +34,7 @@ struct ovs_genl {
     struct genl_family datapath;    /* With multicast group "ovs_datapath". */
     struct genl_family vport;       /* With multicast group "ovs_vport". */
     struct genl_family packet;
+    struct genl_family flow;
 };
 
 /* Opens a connection and looks the families up.  Returns 0, ENOENT if the
@@ -64,6 +65,10 @@ int ovs_datapath_get(struct ovs_genl *, const char *name,
 int ovs_datapath_set_features(struct ovs_genl *, int ifindex,
                               uint32_t user_features, const uint32_t pids[],
                               size_t n_pids, struct ovs_datapath *dp);
+
+/* Deletes all flows of datapath 'ifindex'.  ENODEV if there is no such
+ * datapath. */
+int ovs_flow_flush(struct ovs_genl *, int ifindex);
 
 /* Vports. */
 struct ovs_vport {

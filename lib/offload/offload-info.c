@@ -91,9 +91,9 @@ add_to_total(struct offload_thread_info *total,
 
 /* Stores what there is to tell in '*info'. */
 void
-offload_get_info(struct offload *offload, struct offload_info *info)
+offload_get_info(struct offload *offload, struct offload_engine_info *info)
 {
-    *info = (struct offload_info) { .n_threads = 0 };
+    *info = (struct offload_engine_info) { .n_threads = 0 };
 
     for (size_t i = 0; i < OFFLOAD_MAX_THREADS; i++) {
         bool ever_ran;
@@ -136,6 +136,19 @@ offload_get_info(struct offload *offload, struct offload_info *info)
     info->n_backoffs = offload_ports_backing_off(offload);
 }
 
+static void
+get_flow_info(const struct offload_flow *flow, struct offload_flow_info *info)
+{
+    *info = (struct offload_flow_info) {
+        .state = offload_flow_state(flow),
+        .reason = flow->reason,
+        .error = flow->error,
+        .port = flow->desc->in_port,
+        .recirc_id = flow->desc->recirc_id,
+        .retry = flow->retry ? MAX(flow->retry - time_msec(), 0) : 0,
+    };
+}
+
 /* Stores what there is to tell about the flow of 'ufid' in '*info' and returns
  * 0, or ENOENT if the engine does not know it. */
 int
@@ -151,15 +164,28 @@ offload_get_flow_info(struct offload *offload, const ovs_u128 *ufid,
         flow = NULL;
     }
     if (flow) {
-        *info = (struct offload_flow_info) {
-            .state = offload_flow_state(flow),
-            .reason = flow->reason,
-            .error = flow->error,
-            .port = flow->desc->in_port,
-            .recirc_id = flow->desc->recirc_id,
-            .retry = flow->retry ? MAX(flow->retry - time_msec(), 0) : 0,
-        };
+        get_flow_info(flow, info);
     }
     ovs_mutex_unlock(&stripe->mutex);
     return flow ? 0 : ENOENT;
+}
+
+void
+offload_for_each_flow(struct offload *offload, offload_flow_cb *cb, void *aux)
+{
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &offload->stripes[i];
+        struct offload_flow *flow;
+
+        ovs_mutex_lock(&stripe->mutex);
+        HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
+            if (offload_flow_exists(flow)) {
+                struct offload_flow_info info;
+
+                get_flow_info(flow, &info);
+                cb(aux, flow->desc, &info);
+            }
+        }
+        ovs_mutex_unlock(&stripe->mutex);
+    }
 }

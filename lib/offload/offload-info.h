@@ -25,6 +25,7 @@
 struct ds;
 struct json;
 struct offload;
+struct offload_desc;
 
 /* See offload.h. */
 enum offload_state {
@@ -101,7 +102,7 @@ struct offload_reason_info {
     int error;                  /* Its errno value, or 0. */
 };
 
-struct offload_info {
+struct offload_engine_info {
     size_t n_threads;           /* Of those that ran at any time. */
     size_t n_running;           /* The first so many run. */
     struct offload_thread_info threads[10];
@@ -111,7 +112,7 @@ struct offload_info {
     uint32_t n_backoffs;        /* Ports that back off now. */
 };
 
-void offload_get_info(struct offload *, struct offload_info *);
+void offload_get_info(struct offload *, struct offload_engine_info *);
 
 /* A flow. */
 struct offload_flow_info {
@@ -126,9 +127,14 @@ struct offload_flow_info {
 int offload_get_flow_info(struct offload *, const ovs_u128 *ufid,
                           struct offload_flow_info *);
 
+/* Calls 'cb', which must not call the engine, for each flow. */
+typedef void offload_flow_cb(void *aux, const struct offload_desc *,
+                             const struct offload_flow_info *);
+void offload_for_each_flow(struct offload *, offload_flow_cb *, void *aux);
+
 /* Output.  Pure functions of their arguments. */
-void offload_show_text(const struct offload_info *, struct ds *);
-struct json *offload_show_json(const struct offload_info *);
+void offload_show_text(const struct offload_engine_info *, struct ds *);
+struct json *offload_show_json(const struct offload_engine_info *);
 void offload_why_text(const ovs_u128 *ufid, const struct offload_flow_info *,
                       struct ds *);
 struct json *offload_why_json(const ovs_u128 *ufid,
@@ -145,7 +151,7 @@ struct offload_figure {
     uint64_t value;
 };
 
-size_t offload_figures(const struct offload_info *,
+size_t offload_figures(const struct offload_engine_info *,
                        struct offload_figure **figures);
 
 #endif /* lib/offload/offload-info.h */

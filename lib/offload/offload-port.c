@@ -222,10 +222,10 @@ offload_port_ready(struct offload *offload, uint32_t port_no)
     }
 }
 
-/* Stores the numbers of all ports in '*ports', which the caller must free, and
- * returns how many they are. */
-size_t
-offload_port_list(struct offload *offload, uint32_t **ports)
+/* Stores the numbers of all ports that have 'min_rules' in '*ports', which the
+ * caller must free, and returns how many they are. */
+static size_t
+list_ports(struct offload *offload, uint64_t min_rules, uint32_t **ports)
 {
     struct port *port;
     size_t n = 0;
@@ -233,10 +233,28 @@ offload_port_list(struct offload *offload, uint32_t **ports)
     ovs_mutex_lock(&offload->ports_mutex);
     *ports = xcalloc(hmap_count(&offload->ports) + 1, sizeof **ports);
     HMAP_FOR_EACH (port, node, &offload->ports) {
-        (*ports)[n++] = port->port_no;
+        if (port->n_rules >= min_rules) {
+            (*ports)[n++] = port->port_no;
+        }
     }
     ovs_mutex_unlock(&offload->ports_mutex);
     return n;
+}
+
+/* Stores the numbers of all ports in '*ports', which the caller must free, and
+ * returns how many they are. */
+size_t
+offload_port_list(struct offload *offload, uint32_t **ports)
+{
+    return list_ports(offload, 0, ports);
+}
+
+/* Likewise, of those ports that have rules in tc, as far as the engine knows:
+ * the others need not be asked for theirs. */
+size_t
+offload_ports_with_rules(struct offload *offload, uint32_t **ports)
+{
+    return list_ports(offload, 1, ports);
 }
 
 static struct kind *
@@ -381,21 +399,6 @@ count_rules(struct offload *offload, uint32_t port_no, int n)
         port->n_rules += n;
     }
     ovs_mutex_unlock(&offload->ports_mutex);
-}
-
-/* Tells whether rules with input port 'port_no' are in tc, as far as the
- * engine knows. */
-bool
-offload_port_has_rules(struct offload *offload, uint32_t port_no)
-{
-    const struct port *port;
-    bool has_rules;
-
-    ovs_mutex_lock(&offload->ports_mutex);
-    port = port_find(offload, port_no);
-    has_rules = port && port->n_rules;
-    ovs_mutex_unlock(&offload->ports_mutex);
-    return has_rules;
 }
 
 /* Takes note that a rule made of 'desc' is in tc. */

@@ -76,7 +76,7 @@ show_latency(const struct offload_thread_info *thread, bool total,
 }
 
 static void
-show_threads(const struct offload_info *info, struct ds *s)
+show_threads(const struct offload_engine_info *info, struct ds *s)
 {
     ds_put_format(s, "  %7s %8s %8s %8s", "thread", "queued", "most",
                   "in tc");
@@ -100,7 +100,7 @@ show_threads(const struct offload_info *info, struct ds *s)
 }
 
 static void
-show_rare(const struct offload_info *info, struct ds *s)
+show_rare(const struct offload_engine_info *info, struct ds *s)
 {
     const char *separator = "  also:";
 
@@ -122,7 +122,7 @@ show_rare(const struct offload_info *info, struct ds *s)
 }
 
 static void
-show_reasons(const struct offload_info *info, struct ds *s)
+show_reasons(const struct offload_engine_info *info, struct ds *s)
 {
     bool any = false;
 
@@ -148,7 +148,7 @@ show_reasons(const struct offload_info *info, struct ds *s)
 }
 
 void
-offload_show_text(const struct offload_info *info, struct ds *s)
+offload_show_text(const struct offload_engine_info *info, struct ds *s)
 {
     ds_put_format(s, "offload: %"PRIuSIZE" threads\n", info->n_running);
     ds_put_cstr(s, "  flows:");
@@ -229,7 +229,7 @@ reason_to_json(enum offload_reason reason,
 }
 
 struct json *
-offload_show_json(const struct offload_info *info)
+offload_show_json(const struct offload_engine_info *info)
 {
     struct json *json = json_object_create();
     struct json *threads = json_array_create_empty();
@@ -325,7 +325,7 @@ thread_figures(const struct offload_thread_info *thread, const char *prefix,
  * their number.  Their names are those of the command for the userspace
  * datapath. */
 size_t
-offload_figures(const struct offload_info *info,
+offload_figures(const struct offload_engine_info *info,
                 struct offload_figure **figures)
 {
     size_t n = (1 + info->n_running) * OFFLOAD_FIGURES;

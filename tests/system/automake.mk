@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	tests/system/test-limits.sh \
 	tests/system/test-links.sh \
 	tests/system/test-netdevs.sh \
+	tests/system/test-offload.sh \
 	tests/system/test-openflow.sh \
 	tests/system/test-ports.sh \
 	tests/system/test-restart.sh \

@@ -37,7 +37,7 @@ rejection_has_a_reason_and_is_remembered(void **state OVS_UNUSED)
             .tc = true, .type = OFFLOAD_COPY_PUT, .error = cases[i].error,
             .n = 1,
         };
-        struct offload_info info;
+        struct offload_engine_info info;
         struct unit_offload unit;
 
         config.backoff = cases[i].retried ? 20 : 3600000;
@@ -173,7 +173,7 @@ full_device_backs_off(void **state OVS_UNUSED)
         .tc = true, .type = OFFLOAD_COPY_PUT, .error = ENOSPC, .n = 1,
     };
     struct unit_offload unit;
-    struct offload_info info;
+    struct offload_engine_info info;
 
     config.backoff = 3600000;
     unit_offload_init(&unit, &config, 1);

@@ -22,7 +22,7 @@ full_queue_leaves_flows_in_the_kernel(void **state OVS_UNUSED)
 {
     struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
     struct unit_offload unit;
-    struct offload_info info;
+    struct offload_engine_info info;
 
     config.max_queued = 3;
     unit_offload_init(&unit, &config, 1);
@@ -110,7 +110,7 @@ deletes_and_changes_overtake_offers(void **state OVS_UNUSED)
     enum { N = 1000 };
     struct unit_offload unit;
     ovs_u128 ufid = unit_ufid(2);
-    struct offload_info info;
+    struct offload_engine_info info;
     uint64_t n_ops, n_calls;
     struct offload_desc *desc, *rule;
 
@@ -311,7 +311,7 @@ threads_come_and_go(void **state OVS_UNUSED)
 {
     struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
     struct unit_offload unit;
-    struct offload_info info;
+    struct offload_engine_info info;
 
     config.n_threads = 10;
     unit_offload_init(&unit, &config, 50);
@@ -336,7 +336,7 @@ thread_that_goes_hands_over(void **state OVS_UNUSED)
 {
     struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
     struct unit_offload unit;
-    struct offload_info info;
+    struct offload_engine_info info;
     uint32_t port;
 
     config.n_threads = 2;

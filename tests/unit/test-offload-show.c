@@ -18,10 +18,10 @@ static const ovs_u128 ufid = { .u32 = { 0x11223344, 0x55667788, 0x99aabbcc,
                                         0xddeeff00 } };
 
 /* Two threads, the first of which has inserted three times as much. */
-static struct offload_info
+static struct offload_engine_info
 make_info(void)
 {
-    struct offload_info info = {
+    struct offload_engine_info info = {
         .n_threads = 2,
         .n_running = 2,
         .n_flows = { [OFFLOAD_STATE_KERNEL] = 4, [OFFLOAD_STATE_IN_TC] = 40 },
@@ -65,7 +65,7 @@ make_info(void)
 static void
 text_has_threads_states_and_reasons(void **state OVS_UNUSED)
 {
-    struct offload_info info = make_info();
+    struct offload_engine_info info = make_info();
     struct ds s = DS_EMPTY_INITIALIZER;
 
     offload_show_text(&info, &s);
@@ -98,7 +98,7 @@ member(const struct json *json, const char *name)
 static void
 json_has_the_same(void **state OVS_UNUSED)
 {
-    struct offload_info info = make_info();
+    struct offload_engine_info info = make_info();
     struct json *json = offload_show_json(&info);
     const struct json *total = member(json, "total");
     const struct json *thread, *reason;
@@ -160,7 +160,7 @@ why_tells_the_reason(void **state OVS_UNUSED)
 static void
 figures_of_all_threads_are_weighted(void **state OVS_UNUSED)
 {
-    struct offload_info info = make_info();
+    struct offload_engine_info info = make_info();
     struct offload_figure *figures;
     size_t n = offload_figures(&info, &figures);
 

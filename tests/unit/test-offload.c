@@ -229,7 +229,7 @@ delete_flows(void *deletion_)
 static uint32_t
 n_queued(struct unit_offload *unit)
 {
-    struct offload_info info;
+    struct offload_engine_info info;
 
     offload_get_info(unit->offload, &info);
     return info.total.n_queued;
@@ -459,13 +459,15 @@ dump_of_a_type_shows_those_flows(void **state OVS_UNUSED)
     struct offload_dumped dumped;
     ovs_u128 in_tc = unit_ufid(1), in_kernel = unit_ufid(2);
     struct offload_stats stats = { .n_packets = 0 };
+    uint32_t *ports;
 
-    unit_offload_init(&unit, NULL, 1);
+    unit_offload_init(&unit, NULL, 2);
     unit_put(&unit, unit_desc(1, 1), CREATE);
     unit_put(&unit, unit_desc(2, 7), CREATE);   /* No such port. */
     offload_barrier(unit.offload);
-    assert_true(offload_port_has_rules(unit.offload, 1));
-    assert_false(offload_port_has_rules(unit.offload, 7));
+    assert_int_equal(offload_ports_with_rules(unit.offload, &ports), 1);
+    assert_int_equal(ports[0], 1);
+    free(ports);
 
     offload_dump_start(unit.offload, OFFLOAD_DUMP_TC, &dump);
     assert_false(offload_dump_kernel(&dump, &in_kernel, &stats, &dumped));
@@ -484,7 +486,8 @@ dump_of_a_type_shows_those_flows(void **state OVS_UNUSED)
     offload_dump_done(&dump);
 
     unit_del(&unit, 1, NULL);
-    assert_false(offload_port_has_rules(unit.offload, 1));
+    assert_int_equal(offload_ports_with_rules(unit.offload, &ports), 0);
+    free(ports);
     unit_offload_uninit(&unit);
 }
 

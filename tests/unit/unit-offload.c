@@ -35,7 +35,7 @@ unit_offload_init(struct unit_offload *unit,
 static void
 check_outcomes(struct unit_offload *unit)
 {
-    struct offload_info info;
+    struct offload_engine_info info;
     uint64_t *n, done, open;
 
     offload_get_info(unit->offload, &info);
@@ -249,7 +249,7 @@ unit_packets(struct unit_offload *unit, uint32_t flow, size_t n)
 uint64_t
 unit_counter(struct unit_offload *unit, enum offload_counter counter)
 {
-    struct offload_info info;
+    struct offload_engine_info info;
 
     offload_get_info(unit->offload, &info);
     return info.total.counters[counter];

@@ -174,7 +174,7 @@ bench_insertions(unsigned int n, unsigned int usec, unsigned int n_threads)
 static void
 bench_idle(unsigned int n)
 {
-    struct offload_info info;
+    struct offload_engine_info info;
     struct bench bench;
 
     bench_init(&bench, n, 1);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Preparing devices for tc.
+ *
+ * Open vSwitch's flow API "linux_tc" removes all rules, of whomever, from a
+ * device that it is given, by taking the queueing discipline away that holds
+ * them.  Ours is the same but for that: it adds the queueing discipline where
+ * it is missing, and leaves what is there to those who know whose it is (see
+ * offload_port_add()).
+ *
+ * Before that it lets the stock code find out what the kernel can do, on a
+ * device where nobody else has rules: the local port of the datapath, which
+ * Open vSwitch made. */
+
+#include <config.h>
+#include "kdp-offload-private.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "dpif-netlink-kdp-private.h"
+#include "kdp-links.h"
+#include "netdev-offload-provider.h"
+#include "netdev-offload.h"
+#include "netdev-provider.h"
+#include "netdev-vport.h"
+#include "netlink.h"
+#include "openvswitch/ofpbuf.h"
+#include "openvswitch/vlog.h"
+#include "ovs-thread.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_offload_api);
+
+/* Has the stock flow API probe the kernel on the local port of 'dp'. */
+static void
+probe_on(struct kdp_datapath *dp, void *done_)
+{
+    bool *done = done_;
+    struct netdev *netdev;
+
+    if (*done || netdev_open(dp->inner->base_name, "internal", &netdev)) {
+        return;
+    }
+    netdev_set_dpif_type(netdev, dpif_normalize_type(
+                             dpif_netlink_kdp_class.type));
+    *done = !netdev_offload_tc.init_flow_api(netdev);
+    netdev_close(netdev);
+}
+
+/* Has the stock flow API probe the kernel, once.  Returns true if that has
+ * prepared 'netdev' as a side effect. */
+static bool
+probe_once(struct netdev *netdev)
+{
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    bool done = false;
+
+    if (!ovsthread_once_start(&once)) {
+        return false;
+    }
+    kdp_datapath_for_each(probe_on, &done);
+    if (!done) {
+        VLOG_INFO("no local port of a datapath to find out on what tc can do; "
+                  "taking %s, whose rules in tc go",
+                  netdev_get_name(netdev));
+        done = !netdev_offload_tc.init_flow_api(netdev);
+    } else {
+        done = false;
+    }
+    ovsthread_once_done(&once);
+    return done;
+}
+
+/* Is the queueing discipline at the ingress of device 'ifindex' of the kind
+ * that has a place for rules on outgoing packets, too? */
+static bool
+has_clsact(int ifindex)
+{
+    struct ofpbuf request, *reply;
+    const struct nlattr *kind;
+    struct tcmsg *tcmsg;
+    bool clsact = false;
+
+    tcmsg = tc_make_request(ifindex, RTM_GETQDISC, NLM_F_ECHO, &request);
+    tcmsg->tcm_parent = TC_H_CLSACT;
+    if (!tc_transact(&request, &reply)) {
+        kind = nl_attr_find(reply, NLMSG_HDRLEN + sizeof *tcmsg, TCA_KIND);
+        clsact = (kind && nl_attr_get_size(kind) == sizeof "clsact"
+                  && !memcmp(nl_attr_get(kind), "clsact", sizeof "clsact"));
+        ofpbuf_delete(reply);
+    }
+    return clsact;
+}
+
+/* Adds the place for rules of 'netdev', a device whose index is 'ifindex', if
+ * it is missing. */
+static int
+add_qdisc(struct netdev *netdev, int ifindex)
+{
+    struct tcf_id id = kdp_tc_id(netdev, ifindex);
+    int error;
+
+    kdp_rtnl_count(KDP_RTNL_TC_QDISC);
+    error = tc_add_del_qdisc(ifindex, true, id.block_id, id.hook);
+    if (error == EEXIST && id.hook == TC_EGRESS && !has_clsact(ifindex)) {
+        tc_add_del_qdisc(ifindex, false, 0, TC_INGRESS);
+        error = tc_add_del_qdisc(ifindex, true, 0, id.hook);
+    }
+    return error == EEXIST ? 0 : error;
+}
+
+/* As in Open vSwitch, returns 0 if 'netdev' can use the flow API. */
+static int
+kdp_api_init(struct netdev *netdev)
+{
+    int ifindex, error;
+
+    if (netdev_vport_is_vport_class(netdev->netdev_class)
+        && strcmp(netdev_get_dpif_type(netdev), "system")) {
+        return EOPNOTSUPP;
+    }
+    ifindex = netdev_get_ifindex(netdev);
+    if (ifindex < 0) {
+        VLOG_INFO("%s: not prepared for offload, it has no index (%s)",
+                  netdev_get_name(netdev), ovs_strerror(-ifindex));
+        return -ifindex;
+    }
+    if (probe_once(netdev)) {
+        return 0;
+    }
+    if (netdev_get_block_id(netdev)) {
+        /* Members of a bond share their rules, which takes a queueing
+         * discipline made for that. */
+        return netdev_offload_tc.init_flow_api(netdev);
+    }
+    error = add_qdisc(netdev, ifindex);
+    if (error) {
+        VLOG_INFO("%s: not prepared for offload, its queueing discipline "
+                  "cannot be added (%s)", netdev_get_name(netdev),
+                  ovs_strerror(error));
+    }
+    return error;
+}
+
+void
+kdp_offload_api_register(void)
+{
+    static struct netdev_flow_api api;
+    int error;
+
+    api = netdev_offload_tc;
+    api.init_flow_api = kdp_api_init;
+    error = netdev_unregister_flow_api_provider(api.type);
+    if (!error) {
+        error = netdev_register_flow_api_provider(&api);
+    }
+    if (error) {
+        VLOG_WARN("registering flow API %s failed (%s); rules in tc of others "
+                  "may go when a port is added", api.type,
+                  ovs_strerror(error));
+    }
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Life cycle, settings and ports of offload. */
+
+#include <config.h>
+#include "kdp-offload-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpif-netlink-kdp-private.h"
+#include "hash.h"
+#include "netdev-offload.h"
+#include "netdev-provider.h"
+#include "odp-netlink.h"
+#include "offload/offload-info.h"
+#include "openvswitch/netdev.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "smap.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_offload);
+
+#define KEY_HW_OFFLOAD "hw-offload"
+#define KEY_THREADS "n-offload-threads"
+#define KEY_DELAY "offload-delay"
+#define KEY_REBALANCE "offload-rebalance"
+
+/* Longest KEY_DELAY, in ms: flows that live longer than an hour without being
+ * offered are not short. */
+#define MAX_DELAY 3600000
+
+/* A port that the engine has. */
+struct kdp_offload_port {
+    struct hmap_node node;      /* In kdp_offload->ports. */
+    uint32_t port_no;
+    uint64_t change_seq;        /* Of the netdev, when it was looked at. */
+    bool seen;
+};
+
+void
+kdp_offload_register(void)
+{
+    kdp_offload_api_register();
+    kdp_offload_show_register();
+}
+
+/* Life cycle. */
+
+static struct kdp_offload *
+kdp_offload_create(struct kdp_datapath *dp,
+                   const struct offload_config *config)
+{
+    struct kdp_offload *offload = xzalloc(sizeof *offload);
+    struct ovs_datapath kernel;
+    struct offload_kernel kernel_side;
+    struct offload_backend backend;
+    bool sharing;
+
+    ovs_mutex_lock(&dp->mutex);
+    sharing = (!ovs_datapath_get(&dp->genl, dp->inner->base_name, &kernel)
+               && kernel.user_features & OVS_DP_F_TC_RECIRC_SHARING);
+    ovs_mutex_unlock(&dp->mutex);
+
+    offload->dp = dp;
+    kdp_tc_init(&offload->tc, sharing);
+    hmap_init(&offload->ports);
+    atomic_init(&offload->ports_dirty, true);
+    offload->enabled = true;
+    kernel_side = kdp_offload_kernel(offload);
+    backend = kdp_tc_backend(&offload->tc);
+    offload->engine = offload_create(&kernel_side, &backend, config);
+    VLOG_INFO("%s: flows are offloaded to tc by %u thread%s%s", dp->name,
+              config->n_threads, config->n_threads == 1 ? "" : "s",
+              sharing ? "" : "; those of recirculation chains stay in the "
+              "kernel datapath, which cannot share their ids with tc");
+    return offload;
+}
+
+/* The offload of 'dp', or NULL. */
+struct kdp_offload *
+kdp_offload_get(const struct kdp_datapath *dp)
+{
+    struct kdp_offload *offload;
+
+    /* Consume: what was initialized before kdp_offload_set_config() stored
+     * it. */
+    atomic_read_explicit(&CONST_CAST(struct kdp_datapath *, dp)->offload,
+                         &offload, memory_order_consume);
+    return offload;
+}
+
+void
+kdp_offload_destroy(struct kdp_datapath *dp)
+{
+    struct kdp_offload *offload = kdp_offload_get(dp);
+    struct kdp_offload_port *port;
+
+    if (!offload) {
+        return;
+    }
+    atomic_store_relaxed(&dp->offload, NULL);
+    offload_destroy(offload->engine);
+    kdp_tc_destroy(&offload->tc);
+    HMAP_FOR_EACH_POP (port, node, &offload->ports) {
+        free(port);
+    }
+    hmap_destroy(&offload->ports);
+    free(offload);
+}
+
+void
+kdp_offload_clean_up(struct kdp_datapath *dp)
+{
+    struct kdp_offload *offload = kdp_offload_get(dp);
+
+    if (offload) {
+        offload_flush(offload->engine);
+        offload_set_enabled(offload->engine, false);
+    }
+}
+
+/* Settings. */
+
+/* Stores the whole number 'key' of 'config', from 'min' to 'max', in
+ * '*value'.  One that is not is logged, unless it was last time, and leaves
+ * it. */
+static void
+config_number(const struct kdp_datapath *dp, const struct smap *config,
+              const char *key, unsigned int min, unsigned int max,
+              unsigned int deflt, char **last, unsigned int *value)
+{
+    const char *string = smap_get(config, key);
+    unsigned int n;
+
+    if (!string) {
+        *value = deflt;
+    } else if (str_to_uint(string, 10, &n) && n >= min && n <= max) {
+        *value = n;
+    } else if (!*last || strcmp(*last, string)) {
+        VLOG_WARN("%s: other_config:%s is \"%s\", expected a number from %u "
+                  "to %u; going on with %u", dp->name, key, string, min, max,
+                  *value);
+    }
+    free(*last);
+    *last = nullable_xstrdup(string);
+}
+
+static void
+config_engine(struct kdp_datapath *dp, const struct smap *config)
+{
+    struct kdp_offload_config *last = &dp->offload_config;
+    struct offload_config engine_config = last->engine;
+
+    config_number(dp, config, KEY_THREADS, 1, OFFLOAD_MAX_THREADS, 1,
+                  &last->threads, &last->engine.n_threads);
+    config_number(dp, config, KEY_DELAY, 0, MAX_DELAY, 0, &last->delay,
+                  &last->engine.delay);
+    if (kdp_offload_get(dp)
+        && memcmp(&engine_config, &last->engine, sizeof engine_config)) {
+        offload_configure(kdp_offload_get(dp)->engine, &last->engine);
+    }
+}
+
+void
+kdp_offload_set_config(struct kdp_datapath *dp, const struct smap *config)
+{
+    struct kdp_offload *offload = kdp_offload_get(dp);
+    bool enable = smap_get_bool(config, KEY_HW_OFFLOAD, false);
+
+    config_engine(dp, config);
+    if (enable && !offload) {
+        if (smap_get_bool(config, KEY_REBALANCE, false)) {
+            VLOG_WARN("%s: other_config:"KEY_REBALANCE" has no effect: flows "
+                      "that a full device does not take are offered again "
+                      "after a pause", dp->name);
+        }
+        offload = kdp_offload_create(dp, &dp->offload_config.engine);
+        /* Release: see kdp_offload_get(). */
+        atomic_store_explicit(&dp->offload, offload, memory_order_release);
+    } else if (offload && enable != offload->enabled) {
+        VLOG_INFO("%s: offload to tc is turned %s%s", dp->name,
+                  enable ? "on" : "off",
+                  enable ? "" : "; flows move back to the kernel datapath");
+        offload->enabled = enable;
+        offload_set_enabled(offload->engine, enable);
+    }
+}
+
+void
+kdp_offload_config_uninit(struct kdp_offload_config *config)
+{
+    free(config->threads);
+    free(config->delay);
+}
+
+/* Ports. */
+
+static struct kdp_offload_port *
+port_find(const struct kdp_offload *offload, uint32_t port_no)
+{
+    struct kdp_offload_port *port;
+
+    HMAP_FOR_EACH_WITH_HASH (port, node, hash_int(port_no, 0),
+                             &offload->ports) {
+        if (port->port_no == port_no) {
+            return port;
+        }
+    }
+    return NULL;
+}
+
+/* A port that Open vSwitch has. */
+struct listed {
+    uint32_t port_no;
+    uint64_t change_seq;
+};
+
+struct listing {
+    struct listed *ports;
+    size_t n, allocated;
+};
+
+static bool
+list_port(struct netdev *netdev, odp_port_t port_no, void *listing_)
+{
+    struct listing *listing = listing_;
+
+    if (ovsrcu_get(const struct netdev_flow_api *, &netdev->flow_api)) {
+        if (listing->n == listing->allocated) {
+            listing->ports = x2nrealloc(listing->ports, &listing->allocated,
+                                        sizeof *listing->ports);
+        }
+        listing->ports[listing->n++] = (struct listed) {
+            .port_no = odp_to_u32(port_no),
+            .change_seq = netdev_get_change_seq(netdev),
+        };
+    }
+    return false;
+}
+
+static void
+update_port(struct kdp_offload *offload, const struct listed *listed)
+{
+    struct kdp_offload_port *port = port_find(offload, listed->port_no);
+
+    if (!port) {
+        port = xzalloc(sizeof *port);
+        port->port_no = listed->port_no;
+        hmap_insert(&offload->ports, &port->node,
+                    hash_int(port->port_no, 0));
+        offload_port_add(offload->engine, port->port_no);
+    } else if (port->change_seq != listed->change_seq) {
+        offload_port_changed(offload->engine, port->port_no);
+    }
+    port->change_seq = listed->change_seq;
+    port->seen = true;
+}
+
+static void
+remove_port(struct kdp_offload *offload, struct kdp_offload_port *port)
+{
+    hmap_remove(&offload->ports, &port->node);
+    offload_port_del(offload->engine, port->port_no);
+    free(port);
+}
+
+/* Makes the ports of the engine those that Open vSwitch has. */
+static void
+update_ports(struct kdp_offload *offload)
+{
+    struct listing listing = { .n = 0 };
+    struct kdp_offload_port *port;
+
+    netdev_ports_traverse(offload->tc.dpif_type, list_port, &listing);
+    for (size_t i = 0; i < listing.n; i++) {
+        struct ovs_vport vport;
+
+        /* Other datapaths have their ports in the same table. */
+        if (!vport_table_get_by_number(offload->dp->vports,
+                                       listing.ports[i].port_no, &vport)) {
+            update_port(offload, &listing.ports[i]);
+        }
+    }
+    free(listing.ports);
+    HMAP_FOR_EACH_SAFE (port, node, &offload->ports) {
+        if (!port->seen) {
+            remove_port(offload, port);
+        } else {
+            port->seen = false;
+        }
+    }
+}
+
+void
+kdp_offload_ports_changed(struct kdp_datapath *dp)
+{
+    struct kdp_offload *offload = kdp_offload_get(dp);
+
+    if (offload) {
+        atomic_store_relaxed(&offload->ports_dirty, true);
+    }
+}
+
+void
+kdp_offload_port_del(struct kdp_datapath *dp, uint32_t port_no)
+{
+    struct kdp_offload *offload = kdp_offload_get(dp);
+    struct kdp_offload_port *port = (offload ? port_find(offload, port_no)
+                                     : NULL);
+
+    if (port) {
+        remove_port(offload, port);
+    }
+}
+
+void
+kdp_offload_run(struct kdp_datapath *dp)
+{
+    struct kdp_offload *offload = kdp_offload_get(dp);
+    bool dirty;
+
+    if (offload) {
+        atomic_read_relaxed(&offload->ports_dirty, &dirty);
+        if (dirty) {
+            atomic_store_relaxed(&offload->ports_dirty, false);
+            update_ports(offload);
+        }
+    }
+}
+
+void
+kdp_offload_wait(struct kdp_datapath *dp)
+{
+    struct kdp_offload *offload = kdp_offload_get(dp);
+    bool dirty;
+
+    if (offload) {
+        atomic_read_relaxed(&offload->ports_dirty, &dirty);
+        if (dirty) {
+            poll_immediate_wake();
+        }
+    }
+}
+
+/* Statistics. */
+
+int
+kdp_offload_stats_get(struct kdp_offload *offload,
+                      struct netdev_custom_stats *stats)
+{
+    struct offload_engine_info *info = xmalloc(sizeof *info);
+    struct offload_figure *figures;
+    size_t n;
+
+    offload_get_info(offload->engine, info);
+    n = offload_figures(info, &figures);
+    stats->size = n;
+    stats->counters = xcalloc(n, sizeof *stats->counters);
+    for (size_t i = 0; i < n; i++) {
+        ovs_strlcpy(stats->counters[i].name, figures[i].name,
+                    sizeof stats->counters[i].name);
+        stats->counters[i].value = figures[i].value;
+    }
+    free(figures);
+    free(info);
+    return 0;
+}

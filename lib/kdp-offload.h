@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_KDP_OFFLOAD_H
+#define KDP_KDP_OFFLOAD_H 1
+
+/* Offload of a datapath's flows to tc
+ * ===================================
+ *
+ * Connects the offload engine (offload/offload.h), which knows neither dpifs
+ * nor netdevs, to them:
+ *
+ *      dpif functions --> offload engine --> kernel side: the inner dpif
+ *                                        `-> tc side: the netdevs' flow API
+ *
+ *      file                    what it does
+ *      ----------------------  --------------------------------------------
+ *      kdp-offload.c           life cycle, settings, ports
+ *      kdp-offload-ops.c       operations on flows, and the kernel side
+ *      kdp-offload-dump.c      dumps of flows
+ *      kdp-offload-desc.c      descriptions of flows
+ *      kdp-offload-tc.c        the tc side
+ *      kdp-offload-api.c       preparing devices for tc
+ *      kdp-offload-show.c      commands
+ *
+ * Life cycle
+ * ----------
+ *
+ * A datapath has an engine from the first time that other_config:hw-offload is
+ * true, until it is closed.  Without one all operations go to the inner dpif
+ * as they are.  When hw-offload becomes false, all flows move back to the
+ * kernel and none is offered until it is true again.
+ *
+ * A port is known to the engine while Open vSwitch has it in its table of
+ * ports (netdev-offload.h) with a flow API assigned: the main loop compares
+ * the two after something has changed.  A port that is deleted from the
+ * datapath is removed from the engine first.
+ *
+ * Thread safety
+ * -------------
+ *
+ * kdp_offload_operate(), _dump_*(), _flush() and those that show something may
+ * be called by any thread.  The others belong to the main thread. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dpif.h"
+#include "offload/offload.h"
+
+struct dpif_flow_dump;
+struct dpif_flow_dump_thread;
+struct kdp_datapath;
+struct kdp_offload;
+struct netdev_custom_stats;
+struct offload;
+struct smap;
+
+/* Settings, kept while there is no engine, too. */
+struct kdp_offload_config {
+    struct offload_config engine;
+    char *threads;              /* Values looked at last, or NULL. */
+    char *delay;
+};
+
+void kdp_offload_config_uninit(struct kdp_offload_config *);
+
+/* The offload of a datapath, or NULL if it has none. */
+struct kdp_offload *kdp_offload_get(const struct kdp_datapath *);
+
+/* Registers the commands, and the flow API for devices in place of Open
+ * vSwitch's. */
+void kdp_offload_register(void);
+
+/* Takes over the settings in 'other_config'.  Values that they must not have
+ * are logged and change nothing. */
+void kdp_offload_set_config(struct kdp_datapath *,
+                            const struct smap *other_config);
+
+/* Ends offload on a datapath that is closed (rules stay), or deleted (none
+ * does). */
+void kdp_offload_destroy(struct kdp_datapath *);
+void kdp_offload_clean_up(struct kdp_datapath *);
+
+/* To be called in each turn of the main loop. */
+void kdp_offload_run(struct kdp_datapath *);
+void kdp_offload_wait(struct kdp_datapath *);
+
+/* Says that ports may have come, gone or changed. */
+void kdp_offload_ports_changed(struct kdp_datapath *);
+
+/* Says that port 'port_no' is about to be deleted from the datapath.  Waits
+ * until none of its flows is in tc. */
+void kdp_offload_port_del(struct kdp_datapath *, uint32_t port_no);
+
+/* As the dpif functions of those names, for a datapath that has an engine. */
+void kdp_offload_operate(struct kdp_offload *, struct dpif_op **, size_t n);
+int kdp_offload_flush(struct kdp_offload *);
+struct dpif_flow_dump *kdp_offload_dump_create(
+    struct kdp_offload *, const struct dpif *, bool terse,
+    const struct dpif_flow_dump_types *);
+int kdp_offload_dump_destroy(struct dpif_flow_dump *);
+struct dpif_flow_dump_thread *kdp_offload_dump_thread_create(
+    struct dpif_flow_dump *);
+void kdp_offload_dump_thread_destroy(struct dpif_flow_dump_thread *);
+int kdp_offload_dump_next(struct dpif_flow_dump_thread *, struct dpif_flow *,
+                          int max_flows);
+int kdp_offload_stats_get(struct kdp_offload *, struct netdev_custom_stats *);
+
+#endif /* lib/kdp-offload.h */
