@@ -29,6 +29,7 @@
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
+#include "sset.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_offload_api);
@@ -148,7 +149,13 @@ void
 kdp_offload_api_register(void)
 {
     static struct netdev_flow_api api;
+    struct sset types = SSET_INITIALIZER(&types);
     int error;
+
+    /* The stock one is registered the first time that somebody asks for
+     * anything about netdevs. */
+    netdev_enumerate_types(&types);
+    sset_destroy(&types);
 
     api = netdev_offload_tc;
     api.init_flow_api = kdp_api_init;

@@ -177,6 +177,9 @@ tc_put(struct kdp_tc *tc, const struct offload_desc *desc)
     struct match match;
     int error;
 
+    if (!tc->recirc_sharing && (desc->recirc_id || desc->n_children)) {
+        return EOPNOTSUPP;
+    }
     if (parse_key_and_mask_to_match(desc->key, desc->key_len, desc->mask,
                                     desc->mask_len, &match)) {
         return EOPNOTSUPP;
