@@ -100,7 +100,7 @@ has_clsact(int ifindex)
 static int
 add_qdisc(struct netdev *netdev, int ifindex)
 {
-    struct tcf_id id = kdp_tc_id(netdev, ifindex);
+    struct tcf_id id = kdp_tc_place(netdev, ifindex);
     int error;
 
     kdp_rtnl_count(KDP_RTNL_TC_QDISC);
@@ -145,6 +145,34 @@ kdp_api_init(struct netdev *netdev)
     return error;
 }
 
+/* Adds the number of rules on a device. */
+struct n_flows {
+    int ifindex;
+    uint64_t n;
+};
+
+static void
+add_n_flows(struct kdp_datapath *dp, void *n_flows_)
+{
+    struct kdp_offload *offload = kdp_offload_get(dp);
+    struct n_flows *n_flows = n_flows_;
+
+    if (offload) {
+        n_flows->n += kdp_tc_count(&offload->tc, n_flows->ifindex);
+    }
+}
+
+/* The stock flow API knows none of our rules.  Ours are not told by thread. */
+static int
+kdp_api_get_n_flows(struct netdev *netdev, uint64_t *n_flows)
+{
+    struct n_flows sum = { .ifindex = netdev_get_ifindex(netdev) };
+
+    kdp_datapath_for_each(add_n_flows, &sum);
+    n_flows[0] = sum.n;
+    return 0;
+}
+
 void
 kdp_offload_api_register(void)
 {
@@ -159,6 +187,7 @@ kdp_offload_api_register(void)
 
     api = netdev_offload_tc;
     api.init_flow_api = kdp_api_init;
+    api.flow_get_n_flows = kdp_api_get_n_flows;
     error = netdev_unregister_flow_api_provider(api.type);
     if (!error) {
         error = netdev_register_flow_api_provider(&api);

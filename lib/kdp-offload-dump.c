@@ -4,8 +4,11 @@
  *
  * As the engine wants it (offload/offload.h), all threads of a dump go through
  * the flows of the kernel, by a dump of the inner dpif that they share, then
- * through the rules in tc, a port at a time, each port by one thread, and then
- * through what the engine has besides. */
+ * through the rules in tc, and then through what the engine has besides.
+ *
+ * Rules are asked for by name, many in a message, not by a dump of tc's: that
+ * would take the RTNL lock for each part of it, and leaves the time out when a
+ * rule was used. */
 
 #include <config.h>
 #include "kdp-offload-private.h"
@@ -15,11 +18,7 @@
 #include <string.h>
 
 #include "dpif-netlink-kdp-private.h"
-#include "openvswitch/ofpbuf.h"
-#include "openvswitch/vlog.h"
 #include "util.h"
-
-VLOG_DEFINE_THIS_MODULE(kdp_offload_dump);
 
 /* Flows shown at a time, as in Open vSwitch. */
 #define MAX_BATCH 50
@@ -32,9 +31,9 @@ struct kdp_dump {
     bool started;               /* 'engine' is under way. */
     atomic_int error;           /* Of a part of it, or 0. */
 
-    uint32_t *ports;            /* Those that have rules. */
-    size_t n_ports;
-    atomic_count next_port;
+    struct kdp_tc_listed *rules;        /* Those in tc at the start. */
+    size_t n_rules;
+    atomic_count next_chunk;    /* MAX_BATCH of them. */
 };
 
 enum phase { PHASE_KERNEL, PHASE_TC, PHASE_REST, PHASE_DONE };
@@ -45,12 +44,10 @@ struct kdp_dump_thread {
     enum phase phase;
     struct dpif_flow_dump_thread *inner;
 
-    /* PHASE_TC. */
-    struct kdp_tc_dump tc;
-    struct ofpbuf buffer;
-    bool tc_open;
-
-    /* Descriptions that flows shown last point into. */
+    /* Flows to show, from 'next' to 'n', and the descriptions that those
+     * before point into, too. */
+    struct dpif_flow flows[MAX_BATCH];
+    int next, n;
     struct offload_desc *descs[MAX_BATCH];
     size_t n_descs;
 };
@@ -84,7 +81,7 @@ kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
     dpif_flow_dump_init(&dump->up, dpif);
     dump->up.terse = terse;
     dump->offload = offload;
-    atomic_count_init(&dump->next_port, 0);
+    atomic_count_init(&dump->next_chunk, 0);
     error = offload_dump_start(offload->engine, type, &dump->engine);
     atomic_init(&dump->error, error);
     dump->started = !error;
@@ -93,8 +90,7 @@ kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
                                                           &kernel_only);
     }
     if (type & OFFLOAD_DUMP_TC) {
-        dump->n_ports = offload_ports_with_rules(offload->engine,
-                                                 &dump->ports);
+        dump->n_rules = kdp_tc_list(&offload->tc, &dump->rules);
     }
     return &dump->up;
 }
@@ -115,7 +111,7 @@ kdp_offload_dump_destroy(struct dpif_flow_dump *dump_)
     if (dump->started) {
         offload_dump_done(&dump->engine);
     }
-    free(dump->ports);
+    free(dump->rules);
     free(dump);
     return error;
 }
@@ -136,7 +132,6 @@ kdp_offload_dump_thread_create(struct dpif_flow_dump *dump_)
         thread->inner = inner->dpif_class->flow_dump_thread_create(
             dump->inner);
     }
-    ofpbuf_init(&thread->buffer, dump->n_ports ? NL_DUMP_BUFSIZE : 0);
     return &thread->up;
 }
 
@@ -148,36 +143,17 @@ release_descs(struct kdp_dump_thread *thread)
     }
 }
 
-/* Ends the dump of a port's rules. */
-static void
-close_tc(struct kdp_dump_thread *thread)
-{
-    if (thread->tc_open) {
-        static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-        int error = kdp_tc_dump_done(&thread->tc);
-
-        /* Flows that it did not show are read one by one. */
-        if (error && error != ENODEV) {
-            VLOG_INFO_RL(&rl, "listing rules in tc failed (%s)",
-                         ovs_strerror(error));
-        }
-        thread->tc_open = false;
-    }
-}
-
 void
 kdp_offload_dump_thread_destroy(struct dpif_flow_dump_thread *thread_)
 {
     struct kdp_dump_thread *thread = kdp_dump_thread_cast(thread_);
 
-    close_tc(thread);
     release_descs(thread);
     if (thread->inner) {
         struct dpif *inner = thread->inner->dpif;
 
         inner->dpif_class->flow_dump_thread_destroy(thread->inner);
     }
-    ofpbuf_uninit(&thread->buffer);
     free(thread);
 }
 
@@ -207,17 +183,17 @@ show_dumped(struct kdp_dump_thread *thread,
     kdp_stats_to_dpif(&dumped->stats, &flow->stats);
 }
 
-/* Gets the next of the kernel's flows.  Returns 0 only if there are no more. */
+/* Stores the next of the kernel's flows in 'flows'.  Returns 0 only if there
+ * are no more. */
 static int
-next_from_kernel(struct kdp_dump_thread *thread, struct dpif_flow *flows,
-                 int max_flows)
+next_from_kernel(struct kdp_dump_thread *thread, struct dpif_flow *flows)
 {
     struct dpif *inner = thread->inner->dpif;
     int n_in, n;
 
     do {
         n_in = inner->dpif_class->flow_dump_next(thread->inner, flows,
-                                                 max_flows);
+                                                 MAX_BATCH);
         n = 0;
         for (int i = 0; i < n_in; i++) {
             struct offload_dumped dumped;
@@ -238,58 +214,99 @@ next_from_kernel(struct kdp_dump_thread *thread, struct dpif_flow *flows,
     return n;
 }
 
-/* Starts with the rules of the next port.  Returns false if there are none
- * left. */
-static bool
-open_tc(struct kdp_dump_thread *thread)
+/* Reads the rules of a chunk of the list, from 'first'. */
+static int
+read_rules(struct kdp_dump_thread *thread, size_t first,
+           struct dpif_flow *flows)
 {
     struct kdp_dump *dump = thread->dump;
+    size_t n = MIN(dump->n_rules - first, MAX_BATCH);
+    struct kdp_tc_request *requests = xmalloc(n * sizeof *requests);
+    struct kdp_tc_request *sent[MAX_BATCH];
+    int n_flows = 0;
 
-    while (!thread->tc_open) {
-        unsigned int i = atomic_count_inc(&dump->next_port);
-
-        if (i >= dump->n_ports) {
-            return false;
-        }
-        thread->tc_open = !kdp_tc_dump_start(&dump->offload->tc,
-                                             dump->ports[i], true,
-                                             &thread->tc);
+    for (size_t i = 0; i < n; i++) {
+        requests[i].type = KDP_TC_GET;
+        requests[i].id = dump->rules[first + i].id;
+        sent[i] = &requests[i];
     }
-    return true;
+    kdp_tc_transact(sent, n);
+    for (size_t i = 0; i < n; i++) {
+        const ovs_u128 *ufid = &dump->rules[first + i].ufid;
+        const struct kdp_tc_rule *rule = &requests[i].reply;
+        struct offload_stats stats
+            = kdp_tc_stats(rule, dump->rules[first + i].overhead);
+        struct offload_dumped dumped;
+
+        /* The name may be another rule's by now. */
+        if (!requests[i].error && rule->has_ufid
+            && ovs_u128_equals(rule->ufid, *ufid)
+            && offload_dump_tc(&dump->engine, ufid, &stats, rule->in_hw,
+                               &dumped)) {
+            show_dumped(thread, &dumped, &flows[n_flows++]);
+        }
+    }
+    free(requests);
+    return n_flows;
 }
 
+/* Gets the next flows in tc, MAX_BATCH at most.  Returns 0 only if there are
+ * no more. */
 static int
-next_from_tc(struct kdp_dump_thread *thread, struct dpif_flow *flows,
-             int max_flows)
+next_from_tc(struct kdp_dump_thread *thread, struct dpif_flow *flows)
 {
+    struct kdp_dump *dump = thread->dump;
     int n = 0;
 
-    while (n < max_flows && open_tc(thread)) {
-        struct offload_dumped dumped;
-        struct kdp_tc_rule rule;
+    while (!n) {
+        size_t first = (size_t) atomic_count_inc(&dump->next_chunk)
+                       * MAX_BATCH;
 
-        if (!kdp_tc_dump_next(&thread->tc, &thread->buffer, &rule)) {
-            close_tc(thread);
-        } else if (offload_dump_tc(&thread->dump->engine, &rule.ufid,
-                                   &rule.stats, rule.in_hw, &dumped)) {
-            show_dumped(thread, &dumped, &flows[n++]);
+        if (first >= dump->n_rules) {
+            break;
         }
+        n = read_rules(thread, first, flows);
     }
     return n;
 }
 
 static int
-next_of_rest(struct kdp_dump_thread *thread, struct dpif_flow *flows,
-             int max_flows)
+next_of_rest(struct kdp_dump_thread *thread, struct dpif_flow *flows)
 {
     struct offload_dumped dumped;
     int n = 0;
 
-    while (n < max_flows
+    while (n < MAX_BATCH
            && offload_dump_next(&thread->dump->engine, &dumped)) {
         show_dumped(thread, &dumped, &flows[n++]);
     }
     return n;
+}
+
+/* Gets flows to show. */
+static void
+fill(struct kdp_dump_thread *thread)
+{
+    int n = 0;
+
+    release_descs(thread);
+    for (; !n && thread->phase != PHASE_DONE; thread->phase += !n) {
+        switch (thread->phase) {
+        case PHASE_KERNEL:
+            n = next_from_kernel(thread, thread->flows);
+            break;
+        case PHASE_TC:
+            n = next_from_tc(thread, thread->flows);
+            break;
+        case PHASE_REST:
+        case PHASE_DONE:
+        default:
+            n = next_of_rest(thread, thread->flows);
+            break;
+        }
+    }
+    thread->next = 0;
+    thread->n = n;
 }
 
 int
@@ -297,24 +314,13 @@ kdp_offload_dump_next(struct dpif_flow_dump_thread *thread_,
                       struct dpif_flow *flows, int max_flows)
 {
     struct kdp_dump_thread *thread = kdp_dump_thread_cast(thread_);
-    int n = 0;
+    int n;
 
-    max_flows = MIN(max_flows, MAX_BATCH);
-    release_descs(thread);
-    for (; !n && thread->phase != PHASE_DONE; thread->phase += !n) {
-        switch (thread->phase) {
-        case PHASE_KERNEL:
-            n = next_from_kernel(thread, flows, max_flows);
-            break;
-        case PHASE_TC:
-            n = next_from_tc(thread, flows, max_flows);
-            break;
-        case PHASE_REST:
-        case PHASE_DONE:
-        default:
-            n = next_of_rest(thread, flows, max_flows);
-            break;
-        }
+    if (thread->next == thread->n) {
+        fill(thread);
     }
+    n = MIN(max_flows, thread->n - thread->next);
+    memcpy(flows, &thread->flows[thread->next], n * sizeof *flows);
+    thread->next += n;
     return n;
 }

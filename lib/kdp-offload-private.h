@@ -16,11 +16,68 @@
 struct netdev;
 struct ofpbuf;
 
-/* The tc side of a datapath: kdp-offload-tc.c.
- *
- * Rules are made and deleted by the flow API of Open vSwitch, which remembers
- * them by ufid.  Those that a previous run left it does not know; they are
- * read and deleted by what tc calls them.
+/* What tc calls a rule. */
+struct kdp_tc_id {
+    int ifindex;                /* Of the device, or "a block". */
+    uint32_t parent;            /* Hook, or number of the block. */
+    uint32_t info;              /* Priority and protocol. */
+    uint32_t handle;
+    uint32_t chain;
+};
+
+/* A rule as tc tells it. */
+struct kdp_tc_rule {
+    struct kdp_tc_id id;
+    ovs_u128 ufid;              /* Its cookie, if 'has_ufid'. */
+    bool has_ufid;
+    struct offload_stats stats;
+    uint64_t n_sw_packets;      /* Of 'stats', those not met by the device. */
+    bool in_hw;
+};
+
+/* kdp-offload-request.c: requests to tc.  Any thread. */
+
+/* Requests that are sent together, at most. */
+#define KDP_TC_BATCH OFFLOAD_BATCH
+
+enum kdp_tc_request_type { KDP_TC_ADD, KDP_TC_DEL, KDP_TC_GET };
+
+struct kdp_tc_request {
+    enum kdp_tc_request_type type;
+    struct kdp_tc_id id;        /* ADD: but 'handle' made by
+                                 * kdp_tc_translate(). */
+    struct ofpbuf *rule;        /* ADD: made by kdp_tc_translate(). */
+
+    /* Results. */
+    int error;                  /* 0 or a positive errno value: ENOENT for one
+                                 * that tc does not have. */
+    struct kdp_tc_rule reply;   /* DEL, GET: what it was, or is. */
+};
+
+/* Sends the 'n' requests, in order, and waits for all answers. */
+void kdp_tc_transact(struct kdp_tc_request *requests[], size_t n);
+
+/* Has the flow API of 'netdev' translate a flow into a request to add a rule,
+ * which is stored in '*rule', for the caller to free, and its name but for the
+ * handle in '*id'.  Returns 0 or a positive errno value. */
+int kdp_tc_translate(struct netdev *netdev, const struct offload_desc *,
+                     bool recirc_sharing, struct ofpbuf **rule,
+                     struct kdp_tc_id *id);
+
+/* Goes through the rules of a device that have a ufid. */
+struct kdp_tc_dump {
+    struct nl_dump nl_dump;
+    struct ofpbuf buffer;
+};
+
+int kdp_tc_dump_start(struct netdev *, struct kdp_tc_dump *);
+bool kdp_tc_dump_next(struct kdp_tc_dump *, struct kdp_tc_rule *);
+int kdp_tc_dump_done(struct kdp_tc_dump *);
+
+/* Where rules of 'netdev', a device whose index is 'ifindex', are. */
+struct tcf_id kdp_tc_place(struct netdev *netdev, int ifindex);
+
+/* kdp-offload-tc.c: the tc side of a datapath.
  *
  * Thread safety: any thread, see struct offload_backend. */
 struct kdp_tc {
@@ -29,39 +86,32 @@ struct kdp_tc {
 
     struct ovs_mutex mutex;
     struct hmap rules OVS_GUARDED;      /* By ufid. */
+    struct hmap counts OVS_GUARDED;     /* Numbers of rules, by ifindex. */
 };
 
 void kdp_tc_init(struct kdp_tc *, bool recirc_sharing);
 void kdp_tc_destroy(struct kdp_tc *);
 struct offload_backend kdp_tc_backend(struct kdp_tc *);
 
-/* Goes through the rules of ours on a port. */
-struct kdp_tc_dump {
-    struct nl_dump nl_dump;
-    struct tcf_id id;
-    bool terse;
-};
+/* Number of rules on device 'ifindex'. */
+uint64_t kdp_tc_count(struct kdp_tc *, int ifindex);
 
-struct kdp_tc_rule {
+/* A rule that was there when the list was made. */
+struct kdp_tc_listed {
     ovs_u128 ufid;
-    struct tcf_id id;
-    struct offload_stats stats;
-    bool in_hw;
+    struct kdp_tc_id id;
+    uint16_t overhead;          /* For kdp_tc_stats(). */
 };
 
-/* Starts going through the rules of port 'port_no'.  A 'terse' dump has no
- * times of use.  Returns 0 or a positive errno value. */
-int kdp_tc_dump_start(struct kdp_tc *, uint32_t port_no, bool terse,
-                      struct kdp_tc_dump *);
+/* Returns the statistics of 'rule' as the kernel datapath would count them.
+ * Tc counts a packet without the Ethernet header at ingress, and without a
+ * VLAN tag that the device took off: 'overhead' bytes less. */
+struct offload_stats kdp_tc_stats(const struct kdp_tc_rule *rule,
+                                  uint16_t overhead);
 
-/* Returns false if there are no more.  'buffer', of NL_DUMP_BUFSIZE bytes,
- * belongs to one thread for one dump. */
-bool kdp_tc_dump_next(struct kdp_tc_dump *, struct ofpbuf *buffer,
-                      struct kdp_tc_rule *);
-int kdp_tc_dump_done(struct kdp_tc_dump *);
-
-/* Name of rules of 'netdev', a device whose index is 'ifindex'. */
-struct tcf_id kdp_tc_id(struct netdev *netdev, int ifindex);
+/* Stores a list of all rules in '*list', which the caller must free, and
+ * returns how many they are. */
+size_t kdp_tc_list(struct kdp_tc *, struct kdp_tc_listed **list);
 
 /* Offload of a datapath. */
 struct kdp_offload {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The tc side of offload: rules by Open vSwitch's flow API of devices. */
+/* The tc side of offload: which rules there are, and what the engine asks to be
+ * done with them. */
 
 #include <config.h>
 #include "kdp-offload-private.h"
@@ -11,30 +12,87 @@
 
 #include "dpif-netlink-kdp-private.h"
 #include "hash.h"
-#include "kdp-links.h"
-#include "netdev-offload-provider.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
+#include "netlink.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
+#include "offload/kdp-id-fpool.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
-#include "openvswitch/vlog.h"
-#include "unaligned.h"
+#include "ovs-thread.h"
+#include "packets.h"
+#include "random.h"
 #include "util.h"
 
-VLOG_DEFINE_THIS_MODULE(kdp_offload_tc);
+/* Handles that we choose: one of several ranges, away from the small numbers
+ * that the kernel and people choose, with as many as a datapath can have flows.
+ * The range is chosen by chance, so that the handles of rules that a previous
+ * run left are hardly ever among them. */
+#define HANDLE_FIRST 0x10000000
+#define HANDLE_N (1u << 24)
+#define HANDLE_RANGES 224
 
 /* A rule of ours. */
 struct rule {
     struct hmap_node node;      /* In kdp_tc->rules, by ufid. */
     ovs_u128 ufid;
     uint32_t port_no;           /* Input port. */
-    struct netdev *netdev;      /* Whose flow API has it. */
-    bool adopted;               /* Left by a previous run: the flow API does
-                                 * not know it, but */
-    struct tcf_id id;           /* tc calls it so. */
+    bool own_handle;            /* From the pool of handles. */
+    uint16_t overhead;          /* For kdp_tc_stats(). */
+    struct kdp_tc_id id;
 };
+
+/* Number of rules on a device. */
+struct count {
+    struct hmap_node node;      /* In kdp_tc->counts, by ifindex. */
+    int ifindex;
+    uint64_t n;
+};
+
+/* Handles. */
+
+static struct kdp_id_fpool *handles;
+static uint32_t handles_floor;
+static ovsthread_key_t handles_key;     /* struct kdp_id_user. */
+
+static void
+return_handles(void *user)
+{
+    kdp_id_fpool_user_destroy(user);
+}
+
+/* The calling thread's user of the pool. */
+static struct kdp_id_user *
+handles_user(void)
+{
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    struct kdp_id_user *user;
+
+    if (ovsthread_once_start(&once)) {
+        handles_floor = (HANDLE_FIRST
+                         + random_range(HANDLE_RANGES) * HANDLE_N);
+        handles = kdp_id_fpool_create(handles_floor, HANDLE_N, 0);
+        ovsthread_key_create(&handles_key, return_handles);
+        ovsthread_once_done(&once);
+    }
+    user = ovsthread_getspecific(handles_key);
+    if (!user) {
+        user = kdp_id_fpool_user_create(handles);
+        ovsthread_setspecific(handles_key, user);
+    }
+    return user;
+}
+
+/* May the pool give out 'handle'? */
+static bool
+is_own_handle(uint32_t handle)
+{
+    handles_user();
+    return handle - handles_floor < HANDLE_N;
+}
+
+/* Rules. */
 
 void
 kdp_tc_init(struct kdp_tc *tc, bool recirc_sharing)
@@ -44,15 +102,7 @@ kdp_tc_init(struct kdp_tc *tc, bool recirc_sharing)
     tc->recirc_sharing = recirc_sharing;
     ovs_mutex_init(&tc->mutex);
     hmap_init(&tc->rules);
-}
-
-static void
-rule_free(struct rule *rule)
-{
-    if (rule) {
-        netdev_close(rule->netdev);
-        free(rule);
-    }
+    hmap_init(&tc->counts);
 }
 
 /* Forgets all rules, which stay where they are. */
@@ -60,22 +110,25 @@ void
 kdp_tc_destroy(struct kdp_tc *tc)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
+    struct count *count;
     struct rule *rule;
 
     HMAP_FOR_EACH_POP (rule, node, &tc->rules) {
-        rule_free(rule);
+        free(rule);
     }
     hmap_destroy(&tc->rules);
+    HMAP_FOR_EACH_POP (count, node, &tc->counts) {
+        free(count);
+    }
+    hmap_destroy(&tc->counts);
     ovs_mutex_destroy(&tc->mutex);
 }
 
-static struct netdev *
-port_netdev(const struct kdp_tc *tc, uint32_t port_no)
+static uint32_t
+ufid_hash(const ovs_u128 *ufid)
 {
-    return netdev_ports_get(u32_to_odp(port_no), tc->dpif_type);
+    return hash_bytes(ufid, sizeof *ufid, 0);
 }
-
-/* Rules. */
 
 static struct rule *
 rule_find(struct kdp_tc *tc, const ovs_u128 *ufid)
@@ -83,8 +136,7 @@ rule_find(struct kdp_tc *tc, const ovs_u128 *ufid)
 {
     struct rule *rule;
 
-    HMAP_FOR_EACH_WITH_HASH (rule, node, hash_bytes(ufid, sizeof *ufid, 0),
-                             &tc->rules) {
+    HMAP_FOR_EACH_WITH_HASH (rule, node, ufid_hash(ufid), &tc->rules) {
         if (ovs_u128_equals(rule->ufid, *ufid)) {
             return rule;
         }
@@ -92,21 +144,108 @@ rule_find(struct kdp_tc *tc, const ovs_u128 *ufid)
     return NULL;
 }
 
-/* Stores the rule of 'ufid' in '*copy', with a reference to its netdev for the
- * caller.  Returns false if there is none. */
-static bool
-rule_get(struct kdp_tc *tc, const ovs_u128 *ufid, struct rule *copy)
+static struct count *
+count_find(struct kdp_tc *tc, int ifindex)
+    OVS_REQUIRES(tc->mutex)
 {
-    struct rule *rule;
+    struct count *count;
+
+    HMAP_FOR_EACH_WITH_HASH (count, node, hash_int(ifindex, 0), &tc->counts) {
+        if (count->ifindex == ifindex) {
+            return count;
+        }
+    }
+    return NULL;
+}
+
+static void
+count_add(struct kdp_tc *tc, int ifindex, int n)
+    OVS_REQUIRES(tc->mutex)
+{
+    struct count *count = count_find(tc, ifindex);
+
+    if (!count) {
+        count = xzalloc(sizeof *count);
+        count->ifindex = ifindex;
+        hmap_insert(&tc->counts, &count->node, hash_int(ifindex, 0));
+    }
+    count->n += n;
+    if (!count->n) {
+        hmap_remove(&tc->counts, &count->node);
+        free(count);
+    }
+}
+
+uint64_t
+kdp_tc_count(struct kdp_tc *tc, int ifindex)
+{
+    const struct count *count;
+    uint64_t n;
 
     ovs_mutex_lock(&tc->mutex);
-    rule = rule_find(tc, ufid);
-    if (rule) {
-        *copy = *rule;
-        netdev_ref(copy->netdev);
-    }
+    count = count_find(tc, ifindex);
+    n = count ? count->n : 0;
     ovs_mutex_unlock(&tc->mutex);
-    return rule != NULL;
+    return n;
+}
+
+/* Bytes of packets of 'desc' that tc does not count where 'id' is. */
+static uint16_t
+count_overhead(const struct offload_desc *desc, const struct kdp_tc_id *id)
+{
+    const struct nlattr *vlan = nl_attr_find__(desc->key, desc->key_len,
+                                               OVS_KEY_ATTR_VLAN);
+    uint16_t overhead = 0;
+
+    if (id->parent != TC_EGRESS_PARENT
+        && nl_attr_find__(desc->key, desc->key_len, OVS_KEY_ATTR_ETHERNET)) {
+        overhead += ETH_HEADER_LEN;
+    }
+    if (vlan && nl_attr_get_size(vlan) == sizeof(ovs_be16)
+        && nl_attr_get_be16(vlan) & htons(VLAN_CFI)) {
+        overhead += VLAN_HEADER_LEN;
+    }
+    return overhead;
+}
+
+struct offload_stats
+kdp_tc_stats(const struct kdp_tc_rule *rule, uint16_t overhead)
+{
+    struct offload_stats stats = rule->stats;
+
+    stats.n_bytes += rule->n_sw_packets * overhead;
+    return stats;
+}
+
+/* 'desc' may be NULL if it is not known. */
+static void
+rule_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
+            const struct kdp_tc_id *id, const struct offload_desc *desc,
+            bool own_handle)
+{
+    struct rule *rule = xzalloc(sizeof *rule);
+
+    rule->ufid = *ufid;
+    rule->port_no = port_no;
+    rule->own_handle = own_handle;
+    rule->overhead = desc ? count_overhead(desc, id) : 0;
+    rule->id = *id;
+    ovs_mutex_lock(&tc->mutex);
+    hmap_insert(&tc->rules, &rule->node, ufid_hash(ufid));
+    count_add(tc, id->ifindex, 1);
+    ovs_mutex_unlock(&tc->mutex);
+}
+
+static void
+rule_remove__(struct kdp_tc *tc, struct rule *rule)
+    OVS_REQUIRES(tc->mutex)
+{
+    hmap_remove(&tc->rules, &rule->node);
+    count_add(tc, rule->id.ifindex, -1);
+    if (rule->own_handle) {
+        kdp_id_fpool_free_id(handles_user(), rule->id.handle);
+    }
+    free(rule);
 }
 
 static void
@@ -117,31 +256,42 @@ rule_remove(struct kdp_tc *tc, const ovs_u128 *ufid)
     ovs_mutex_lock(&tc->mutex);
     rule = rule_find(tc, ufid);
     if (rule) {
-        hmap_remove(&tc->rules, &rule->node);
+        rule_remove__(tc, rule);
     }
     ovs_mutex_unlock(&tc->mutex);
-    rule_free(rule);
 }
 
-/* Takes over the caller's reference to 'netdev'.  'id' is that of an adopted
- * rule, or NULL. */
-static void
-rule_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
-            struct netdev *netdev, const struct tcf_id *id)
+/* Stores what is known of the rule of 'ufid' in '*copy'.  Returns false if
+ * there is none. */
+static bool
+rule_get(struct kdp_tc *tc, const ovs_u128 *ufid, struct rule *copy)
 {
-    struct rule *rule = xzalloc(sizeof *rule);
+    const struct rule *rule;
 
-    rule->ufid = *ufid;
-    rule->port_no = port_no;
-    rule->netdev = netdev;
-    if (id) {
-        rule->adopted = true;
-        rule->id = *id;
-    }
-    rule_remove(tc, ufid);
     ovs_mutex_lock(&tc->mutex);
-    hmap_insert(&tc->rules, &rule->node, hash_bytes(ufid, sizeof *ufid, 0));
+    rule = rule_find(tc, ufid);
+    if (rule) {
+        *copy = *rule;
+    }
     ovs_mutex_unlock(&tc->mutex);
+    return rule != NULL;
+}
+
+size_t
+kdp_tc_list(struct kdp_tc *tc, struct kdp_tc_listed **list)
+{
+    struct rule *rule;
+    size_t n = 0;
+
+    ovs_mutex_lock(&tc->mutex);
+    *list = xmalloc(hmap_count(&tc->rules) * sizeof **list);
+    HMAP_FOR_EACH (rule, node, &tc->rules) {
+        (*list)[n++] = (struct kdp_tc_listed) {
+            rule->ufid, rule->id, rule->overhead
+        };
+    }
+    ovs_mutex_unlock(&tc->mutex);
+    return n;
 }
 
 /* Operations. */
@@ -156,7 +306,8 @@ outputs_are_known(const struct kdp_tc *tc, const struct nlattr *actions,
 
     NL_ATTR_FOR_EACH (a, left, actions, len) {
         if (nl_attr_type(a) == OVS_ACTION_ATTR_OUTPUT) {
-            struct netdev *netdev = port_netdev(tc, nl_attr_get_u32(a));
+            struct netdev *netdev = netdev_ports_get(nl_attr_get_odp_port(a),
+                                                     tc->dpif_type);
 
             if (!netdev) {
                 return false;
@@ -167,222 +318,129 @@ outputs_are_known(const struct kdp_tc *tc, const struct nlattr *actions,
     return true;
 }
 
+/* Translates 'desc' into '*request'. */
 static int
-tc_put(struct kdp_tc *tc, const struct offload_desc *desc)
+prepare_add(const struct kdp_tc *tc, const struct offload_desc *desc,
+            struct kdp_tc_request *request)
 {
-    struct offload_info info = {
-        .recirc_id_shared_with_tc = tc->recirc_sharing,
-    };
     struct netdev *netdev;
-    struct match match;
     int error;
 
-    if (!tc->recirc_sharing && (desc->recirc_id || desc->n_children)) {
+    if ((!tc->recirc_sharing && (desc->recirc_id || desc->n_children))
+        || !outputs_are_known(tc, desc->actions, desc->actions_len)) {
         return EOPNOTSUPP;
     }
-    if (parse_key_and_mask_to_match(desc->key, desc->key_len, desc->mask,
-                                    desc->mask_len, &match)) {
-        return EOPNOTSUPP;
-    }
-    netdev = port_netdev(tc, desc->in_port);
+    netdev = netdev_ports_get(u32_to_odp(desc->in_port), tc->dpif_type);
     if (!netdev) {
         return ENODEV;
     }
-    error = (outputs_are_known(tc, desc->actions, desc->actions_len)
-             ? netdev_flow_put(netdev, &match,
-                               CONST_CAST(struct nlattr *, desc->actions),
-                               desc->actions_len, &desc->ufid, &info, NULL)
-             : EOPNOTSUPP);
-    if (error) {
-        netdev_close(netdev);
-    } else {
-        rule_insert(tc, &desc->ufid, desc->in_port, netdev, NULL);
+    error = kdp_tc_translate(netdev, desc, tc->recirc_sharing, &request->rule,
+                             &request->id);
+    netdev_close(netdev);
+    if (!error && !kdp_id_fpool_new_id(handles_user(), &request->id.handle)) {
+        ofpbuf_delete(request->rule);
+        error = ENOSPC;
     }
     return error;
 }
 
-static void
-stats_from_flower(const struct tc_flower *flower, struct offload_stats *stats)
-{
-    *stats = (struct offload_stats) {
-        .n_packets = (get_32aligned_u64(&flower->stats_sw.n_packets)
-                      + get_32aligned_u64(&flower->stats_hw.n_packets)),
-        .n_bytes = (get_32aligned_u64(&flower->stats_sw.n_bytes)
-                    + get_32aligned_u64(&flower->stats_hw.n_bytes)),
-        .used = flower->lastused,
-    };
-}
+/* An operation under way. */
+struct pending {
+    struct offload_copy_op *op;
+    struct kdp_tc_request request;
+    uint16_t overhead;          /* DEL, GET. */
+};
 
+/* Makes the request of 'pending->op'.  Returns false if the outcome is known
+ * already. */
 static bool
-is_in_hw(const struct tc_flower *flower)
+prepare(struct kdp_tc *tc, struct pending *pending)
 {
-    return (flower->offloaded_state == TC_OFFLOADED_STATE_IN_HW
-            || flower->offloaded_state == TC_OFFLOADED_STATE_UNDEFINED);
-}
-
-static int
-tc_get(struct kdp_tc *tc, const ovs_u128 *ufid, struct offload_stats *stats,
-       bool *in_hw)
-{
+    struct kdp_tc_request *request = &pending->request;
+    struct offload_copy_op *op = pending->op;
     struct rule rule;
-    int error;
 
-    if (!rule_get(tc, ufid, &rule)) {
-        return ENOENT;
-    }
-    if (rule.adopted) {
-        struct tc_flower *flower = xmalloc(sizeof *flower);
-
-        error = tc_get_flower(&rule.id, flower);
-        if (!error) {
-            stats_from_flower(flower, stats);
-            *in_hw = is_in_hw(flower);
-        }
-        free(flower);
+    op->stats = (struct offload_stats) { .n_packets = 0 };
+    op->in_hw = false;
+    if (op->type == OFFLOAD_COPY_PUT) {
+        request->type = KDP_TC_ADD;
+        op->error = prepare_add(tc, op->desc, request);
     } else {
-        uint64_t stub[1024 / 8];
-        struct dpif_flow_stats dpif_stats;
-        struct dpif_flow_attrs attrs;
-        struct nlattr *actions;
-        struct ofpbuf buf;
-        struct match match;
-
-        ofpbuf_use_stub(&buf, stub, sizeof stub);
-        error = netdev_flow_get(rule.netdev, &match, &actions, ufid,
-                                &dpif_stats, &attrs, &buf);
-        ofpbuf_uninit(&buf);
-        if (!error) {
-            kdp_stats_from_dpif(&dpif_stats, stats);
-            *in_hw = attrs.offloaded;
+        request->type = (op->type == OFFLOAD_COPY_DEL ? KDP_TC_DEL
+                         : KDP_TC_GET);
+        op->error = ENOENT;
+        if (rule_get(tc, &op->ufid, &rule)) {
+            request->id = rule.id;
+            pending->overhead = rule.overhead;
+            op->error = 0;
         }
     }
-    netdev_close(rule.netdev);
-    return error;
-}
-
-static int
-tc_del(struct kdp_tc *tc, const ovs_u128 *ufid, struct offload_stats *stats)
-{
-    struct rule rule;
-    int error;
-
-    if (!rule_get(tc, ufid, &rule)) {
-        return ENOENT;
-    }
-    if (rule.adopted) {
-        struct tc_flower *flower = xmalloc(sizeof *flower);
-
-        if (!tc_get_flower(&rule.id, flower)) {
-            stats_from_flower(flower, stats);
-        }
-        free(flower);
-        error = tc_del_flower_filter(&rule.id);
-    } else {
-        struct dpif_flow_stats dpif_stats;
-
-        error = netdev_flow_del(rule.netdev, ufid, &dpif_stats);
-        if (!error) {
-            kdp_stats_from_dpif(&dpif_stats, stats);
-        }
-    }
-    netdev_close(rule.netdev);
-    if (!error || error == ENOENT || error == ENODEV) {
-        rule_remove(tc, ufid);
-    }
-    return error;
+    return !op->error;
 }
 
 static void
-tc_operate(void *tc_, struct offload_copy_op *ops[], size_t n)
+commit(struct kdp_tc *tc, const struct pending *pending)
 {
-    struct kdp_tc *tc = tc_;
+    const struct kdp_tc_request *request = &pending->request;
+    struct offload_copy_op *op = pending->op;
+
+    op->error = request->error;
+    switch (op->type) {
+    case OFFLOAD_COPY_PUT:
+        if (op->error) {
+            kdp_id_fpool_free_id(handles_user(), request->id.handle);
+        } else {
+            rule_insert(tc, &op->ufid, op->desc->in_port, &request->id,
+                        op->desc, true);
+        }
+        ofpbuf_delete(request->rule);
+        break;
+    case OFFLOAD_COPY_DEL:
+        op->stats = kdp_tc_stats(&request->reply, pending->overhead);
+        if (!op->error || op->error == ENOENT || op->error == ENODEV) {
+            rule_remove(tc, &op->ufid);
+        }
+        break;
+    case OFFLOAD_COPY_GET:
+    default:
+        op->stats = kdp_tc_stats(&request->reply, pending->overhead);
+        op->in_hw = request->reply.in_hw;
+        break;
+    }
+}
+
+/* Does at most KDP_TC_BATCH operations. */
+static void
+operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
+{
+    struct pending *pending = xmalloc(n * sizeof *pending);
+    struct kdp_tc_request *requests[KDP_TC_BATCH];
+    size_t n_pending = 0;
 
     for (size_t i = 0; i < n; i++) {
-        struct offload_copy_op *op = ops[i];
-
-        op->stats = (struct offload_stats) { .n_packets = 0 };
-        op->in_hw = false;
-        switch (op->type) {
-        case OFFLOAD_COPY_PUT:
-            op->error = tc_put(tc, op->desc);
-            break;
-        case OFFLOAD_COPY_DEL:
-            op->error = tc_del(tc, &op->ufid, &op->stats);
-            break;
-        case OFFLOAD_COPY_GET:
-        default:
-            op->error = tc_get(tc, &op->ufid, &op->stats, &op->in_hw);
-            break;
+        pending[n_pending].op = ops[i];
+        if (prepare(tc, &pending[n_pending])) {
+            requests[n_pending] = &pending[n_pending].request;
+            n_pending++;
         }
     }
-}
-
-/* Dumps. */
-
-struct tcf_id
-kdp_tc_id(struct netdev *netdev, int ifindex)
-{
-    enum tc_qdisc_hook hook = (strcmp(netdev_get_type(netdev), "internal")
-                               ? TC_INGRESS : TC_EGRESS);
-
-    return tc_make_tcf_id(ifindex, netdev_get_block_id(netdev), 0, hook);
-}
-
-int
-kdp_tc_dump_start(struct kdp_tc *tc, uint32_t port_no, bool terse,
-                  struct kdp_tc_dump *dump)
-{
-    struct netdev *netdev = port_netdev(tc, port_no);
-    int error = 0;
-    int ifindex;
-
-    if (!netdev) {
-        return ENODEV;
+    kdp_tc_transact(requests, n_pending);
+    for (size_t i = 0; i < n_pending; i++) {
+        commit(tc, &pending[i]);
     }
-    ifindex = netdev_get_ifindex(netdev);
-    if (ifindex < 0) {
-        error = -ifindex;
-    } else {
-        dump->id = kdp_tc_id(netdev, ifindex);
-        dump->terse = terse;
-        kdp_rtnl_count(KDP_RTNL_TC_DUMP);
-        tc_dump_flower_start(&dump->id, &dump->nl_dump, terse);
-    }
-    netdev_close(netdev);
-    return error;
+    free(pending);
 }
 
-bool
-kdp_tc_dump_next(struct kdp_tc_dump *dump, struct ofpbuf *buffer,
-                 struct kdp_tc_rule *rule)
+static void
+tc_operate(void *tc, struct offload_copy_op *ops[], size_t n)
 {
-    struct ofpbuf msg;
+    while (n) {
+        size_t chunk = MIN(n, KDP_TC_BATCH);
 
-    while (nl_dump_next(&dump->nl_dump, &msg, buffer)) {
-        struct tc_flower flower;
-
-        rule->id = dump->id;
-        if (parse_netlink_to_tc_flower(&msg, &rule->id, &flower, dump->terse)
-            || rule->id.prio == TC_RESERVED_PRIORITY_POLICE
-            || flower.act_cookie.len != sizeof rule->ufid) {
-            /* Not ours: all of ours have the ufid as cookie. */
-            continue;
-        }
-        memcpy(&rule->ufid, flower.act_cookie.data, sizeof rule->ufid);
-        stats_from_flower(&flower, &rule->stats);
-        rule->in_hw = is_in_hw(&flower);
-        return true;
+        operate_batch(tc, ops, chunk);
+        ops += chunk;
+        n -= chunk;
     }
-    return false;
-}
-
-int
-kdp_tc_dump_done(struct kdp_tc_dump *dump)
-{
-    int error = nl_dump_done(&dump->nl_dump);
-
-    /* A device without a place for rules has none. */
-    return error == EINVAL || error == ENOENT ? 0 : error;
 }
 
 /* Rules that a previous run left on a port. */
@@ -390,24 +448,41 @@ kdp_tc_dump_done(struct kdp_tc_dump *dump)
 struct found {
     struct hmap_node node;      /* By ufid. */
     struct kdp_tc_rule rule;
-    bool seen;                  /* By the flow API, too. */
+    bool adopted;
 };
 
-static void
-find_rules(struct kdp_tc_dump *dump, struct hmap *found)
+/* Stores the rules of 'netdev' that may be ours in 'found'.  Returns 0 or a
+ * positive errno value. */
+static int
+find_rules(struct netdev *netdev, struct hmap *found)
 {
-    struct ofpbuf buffer;
+    struct kdp_tc_dump dump;
     struct kdp_tc_rule rule;
+    int error;
 
-    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
-    while (kdp_tc_dump_next(dump, &buffer, &rule)) {
+    error = kdp_tc_dump_start(netdev, &dump);
+    if (error) {
+        return error;
+    }
+    while (kdp_tc_dump_next(&dump, &rule)) {
         struct found *f = xzalloc(sizeof *f);
 
         f->rule = rule;
-        hmap_insert(found, &f->node,
-                    hash_bytes(&rule.ufid, sizeof rule.ufid, 0));
+        hmap_insert(found, &f->node, ufid_hash(&rule.ufid));
     }
-    ofpbuf_uninit(&buffer);
+    return kdp_tc_dump_done(&dump);
+}
+
+/* Deletes the rule of 'f', of which nothing else knows. */
+static int
+delete_found(const struct found *f)
+{
+    struct kdp_tc_request request = {
+        .type = KDP_TC_DEL, .id = f->rule.id,
+    };
+
+    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
+    return request.error == ENOENT ? 0 : request.error;
 }
 
 static struct found *
@@ -415,9 +490,8 @@ found_lookup(const struct hmap *found, const ovs_u128 *ufid)
 {
     struct found *f;
 
-    HMAP_FOR_EACH_WITH_HASH (f, node, hash_bytes(ufid, sizeof *ufid, 0),
-                             found) {
-        if (!f->seen && ovs_u128_equals(f->rule.ufid, *ufid)) {
+    HMAP_FOR_EACH_WITH_HASH (f, node, ufid_hash(ufid), found) {
+        if (!f->adopted && ovs_u128_equals(f->rule.ufid, *ufid)) {
             return f;
         }
     }
@@ -456,8 +530,8 @@ desc_from_match(const ovs_u128 *ufid, const struct match *match,
 /* Has the flow API translate the rules of 'netdev' back to flows, and adopts
  * those that are among 'found'. */
 static void
-translate_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
-                struct hmap *found, offload_dump_cb *cb, void *cb_aux)
+adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
+            struct hmap *found, offload_dump_cb *cb, void *cb_aux)
 {
     struct netdev_flow_dump *dump;
     struct odputil_keybuf actions_stub;
@@ -482,11 +556,15 @@ translate_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
             break;
         }
         f = found_lookup(found, &ufid);
-        if (f) {
-            f->seen = true;
-            rule_insert(tc, &ufid, port_no, netdev_ref(netdev), &f->rule.id);
-            cb(cb_aux, &ufid, desc_from_match(&ufid, &match, actions),
-               &f->rule.stats);
+        if (f && !is_own_handle(f->rule.id.handle)) {
+            struct offload_desc *desc = desc_from_match(&ufid, &match,
+                                                        actions);
+            struct offload_stats seen
+                = kdp_tc_stats(&f->rule, count_overhead(desc, &f->rule.id));
+
+            f->adopted = true;
+            rule_insert(tc, &ufid, port_no, &f->rule.id, desc, false);
+            cb(cb_aux, &ufid, desc, &seen);
         }
     }
     ofpbuf_uninit(&buffer);
@@ -497,28 +575,24 @@ static int
 tc_dump(void *tc_, uint32_t port_no, offload_dump_cb *cb, void *cb_aux)
 {
     struct kdp_tc *tc = tc_;
-    struct netdev *netdev;
-    struct kdp_tc_dump dump;
+    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
+                                             tc->dpif_type);
     struct hmap found;
     struct found *f;
     int error;
 
-    error = kdp_tc_dump_start(tc, port_no, false, &dump);
-    if (error) {
-        return error;
+    if (!netdev) {
+        return ENODEV;
     }
     hmap_init(&found);
-    find_rules(&dump, &found);
-    error = kdp_tc_dump_done(&dump);
-    netdev = port_netdev(tc, port_no);
-    if (netdev && !hmap_is_empty(&found)) {
-        translate_rules(tc, port_no, netdev, &found, cb, cb_aux);
+    error = find_rules(netdev, &found);
+    if (!hmap_is_empty(&found)) {
+        adopt_rules(tc, port_no, netdev, &found, cb, cb_aux);
     }
     HMAP_FOR_EACH_POP (f, node, &found) {
-        if (!f->seen && netdev) {
-            /* Nobody can tell what it does: it is to be deleted. */
-            rule_insert(tc, &f->rule.ufid, port_no, netdev_ref(netdev),
-                        &f->rule.id);
+        if (!f->adopted) {
+            /* Nobody can tell what it does, or we need its handle. */
+            rule_insert(tc, &f->rule.ufid, port_no, &f->rule.id, NULL, false);
             cb(cb_aux, &f->rule.ufid, NULL, &f->rule.stats);
         }
         free(f);
@@ -537,8 +611,7 @@ forget_rules(struct kdp_tc *tc, uint32_t port_no)
     ovs_mutex_lock(&tc->mutex);
     HMAP_FOR_EACH_SAFE (rule, node, &tc->rules) {
         if (rule->port_no == port_no) {
-            hmap_remove(&tc->rules, &rule->node);
-            rule_free(rule);
+            rule_remove__(tc, rule);
         }
     }
     ovs_mutex_unlock(&tc->mutex);
@@ -548,31 +621,26 @@ static int
 tc_flush(void *tc_, uint32_t port_no)
 {
     struct kdp_tc *tc = tc_;
-    struct netdev *netdev = port_netdev(tc, port_no);
-    struct kdp_tc_dump dump;
+    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
+                                             tc->dpif_type);
     struct hmap found;
     struct found *f;
     int error = 0;
 
     if (netdev) {
-        netdev_flow_flush(netdev);
+        hmap_init(&found);
+        error = find_rules(netdev, &found);
+        HMAP_FOR_EACH_POP (f, node, &found) {
+            int retval = delete_found(f);
+
+            error = retval ? retval : error;
+            free(f);
+        }
+        hmap_destroy(&found);
         netdev_close(netdev);
     }
     forget_rules(tc, port_no);
-    if (!netdev || kdp_tc_dump_start(tc, port_no, true, &dump)) {
-        return 0;               /* Its rules went with it. */
-    }
-    hmap_init(&found);
-    find_rules(&dump, &found);
-    error = kdp_tc_dump_done(&dump);
-    HMAP_FOR_EACH_POP (f, node, &found) {
-        int retval = tc_del_flower_filter(&f->rule.id);
-
-        error = retval ? retval : error;
-        free(f);
-    }
-    hmap_destroy(&found);
-    return error;
+    return error == ENODEV ? 0 : error; /* They went with the device. */
 }
 
 struct offload_backend

@@ -18,7 +18,8 @@
  *      kdp-offload-ops.c       operations on flows, and the kernel side
  *      kdp-offload-dump.c      dumps of flows
  *      kdp-offload-desc.c      descriptions of flows
- *      kdp-offload-tc.c        the tc side
+ *      kdp-offload-tc.c        the tc side: which rules there are
+ *      kdp-offload-request.c   requests to tc
  *      kdp-offload-api.c       preparing devices for tc
  *      kdp-offload-show.c      commands
  *

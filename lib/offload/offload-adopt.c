@@ -75,7 +75,7 @@ adopt(struct offload *offload, struct offload_stripe *stripe,
     flow->kernel_claimed = true;
     flow->n_refs++;
     offload_flow_moved(offload, flow);
-    offload_rule_added(offload, flow->tc_desc);
+    offload_chains_add(offload, flow->tc_desc);
     return flow;
 }
 

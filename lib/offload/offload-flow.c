@@ -329,7 +329,7 @@ offload_flow_vanished(struct offload *offload, struct offload_flow *flow)
     unsigned int thread = offload_choose_thread(offload, flow->desc->in_port);
 
     offload_count(offload, thread, OFFLOAD_VANISHED);
-    offload_rule_removed(offload, flow->tc_desc);
+    offload_chains_remove(offload, flow->tc_desc);
     offload_desc_unref(flow->tc_desc);
     flow->tc_desc = NULL;
     if (!flow->discard_tc) {

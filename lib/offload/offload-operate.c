@@ -73,8 +73,12 @@ start_put(struct pending *pending, bool wait)
         return DONE;
     }
     if (flow) {
-        /* It may be in tc only. */
-        flags |= OFFLOAD_PUT_CREATE;
+        /* It may be in tc only.  The kernel is stricter about the key of one
+         * that it might have to create. */
+        flags |= OFFLOAD_PUT_CREATE | OFFLOAD_PUT_MODIFY;
+        if (flow->in_kernel) {
+            flags &= ~OFFLOAD_PUT_CREATE;
+        }
     } else {
         flow = offload_flow_create(pending->stripe,
                                    offload_desc_ref(op->desc));

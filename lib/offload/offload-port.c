@@ -26,7 +26,6 @@ struct port {
     struct hmap kinds;          /* Rejected. */
     unsigned int backoff;       /* Pause after ENOSPC in ms, 0 if none. */
     long long int backoff_until;
-    uint64_t n_rules;           /* In tc, with this input port. */
 };
 
 struct kind {
@@ -222,10 +221,10 @@ offload_port_ready(struct offload *offload, uint32_t port_no)
     }
 }
 
-/* Stores the numbers of all ports that have 'min_rules' in '*ports', which the
- * caller must free, and returns how many they are. */
-static size_t
-list_ports(struct offload *offload, uint64_t min_rules, uint32_t **ports)
+/* Stores the numbers of all ports in '*ports', which the caller must free, and
+ * returns how many they are. */
+size_t
+offload_port_list(struct offload *offload, uint32_t **ports)
 {
     struct port *port;
     size_t n = 0;
@@ -233,28 +232,10 @@ list_ports(struct offload *offload, uint64_t min_rules, uint32_t **ports)
     ovs_mutex_lock(&offload->ports_mutex);
     *ports = xcalloc(hmap_count(&offload->ports) + 1, sizeof **ports);
     HMAP_FOR_EACH (port, node, &offload->ports) {
-        if (port->n_rules >= min_rules) {
-            (*ports)[n++] = port->port_no;
-        }
+        (*ports)[n++] = port->port_no;
     }
     ovs_mutex_unlock(&offload->ports_mutex);
     return n;
-}
-
-/* Stores the numbers of all ports in '*ports', which the caller must free, and
- * returns how many they are. */
-size_t
-offload_port_list(struct offload *offload, uint32_t **ports)
-{
-    return list_ports(offload, 0, ports);
-}
-
-/* Likewise, of those ports that have rules in tc, as far as the engine knows:
- * the others need not be asked for theirs. */
-size_t
-offload_ports_with_rules(struct offload *offload, uint32_t **ports)
-{
-    return list_ports(offload, 1, ports);
 }
 
 static struct kind *
@@ -386,26 +367,10 @@ chain_release(struct offload *offload, struct chain *chain)
     }
 }
 
-/* Adds 'n' to the number of rules of port 'port_no', if there is such a port.
- * Those of one that goes are gone when offload_port_del() returns. */
-static void
-count_rules(struct offload *offload, uint32_t port_no, int n)
-{
-    struct port *port;
-
-    ovs_mutex_lock(&offload->ports_mutex);
-    port = port_find(offload, port_no);
-    if (port) {
-        port->n_rules += n;
-    }
-    ovs_mutex_unlock(&offload->ports_mutex);
-}
-
 /* Takes note that a rule made of 'desc' is in tc. */
 void
-offload_rule_added(struct offload *offload, const struct offload_desc *desc)
+offload_chains_add(struct offload *offload, const struct offload_desc *desc)
 {
-    count_rules(offload, desc->in_port, 1);
     if (desc->n_children) {
         ovs_mutex_lock(&offload->chains_mutex);
         for (size_t i = 0; i < desc->n_children; i++) {
@@ -417,9 +382,8 @@ offload_rule_added(struct offload *offload, const struct offload_desc *desc)
 
 /* Takes note that it is no longer. */
 void
-offload_rule_removed(struct offload *offload, const struct offload_desc *desc)
+offload_chains_remove(struct offload *offload, const struct offload_desc *desc)
 {
-    count_rules(offload, desc->in_port, -1);
     if (desc->n_children) {
         ovs_mutex_lock(&offload->chains_mutex);
         for (size_t i = 0; i < desc->n_children; i++) {

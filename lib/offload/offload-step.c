@@ -157,7 +157,7 @@ put_into_tc(struct offload_thread *thread, struct work *work)
     flow->in_hw = false;
     flow->retry_msec = 0;
     offload_flow_moved(offload, flow);
-    offload_rule_added(offload, work->desc);
+    offload_chains_add(offload, work->desc);
     offload_port_succeeded(offload, work->desc->in_port);
     if (flow->target == OFFLOAD_TO_TC && flow->desc == work->desc) {
         latency = MAX(time_usec() - flow->requested, 0);
@@ -192,7 +192,7 @@ delete_from_tc(struct offload *offload, struct work *work)
         offload_stats_add(&flow->base, &flow->tc_seen);
     }
     flow->discard_tc = false;
-    offload_rule_removed(offload, flow->tc_desc);
+    offload_chains_remove(offload, flow->tc_desc);
     offload_desc_unref(flow->tc_desc);
     flow->tc_desc = NULL;
     offload_flow_moved(offload, flow);

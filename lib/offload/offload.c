@@ -91,7 +91,7 @@ offload_destroy(struct offload *offload)
         HMAP_FOR_EACH_SAFE (flow, hmap_node, &stripe->flows) {
             offload_flow_unpark(offload, flow);
             if (flow->tc_desc) {
-                offload_rule_removed(offload, flow->tc_desc);
+                offload_chains_remove(offload, flow->tc_desc);
             }
             hmap_remove(&stripe->flows, &flow->hmap_node);
             offload_flow_unref(flow);

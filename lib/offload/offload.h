@@ -136,7 +136,7 @@
  *      offload_configure                  any       the batch that threads
  *                                                   which go are at
  *      offload_get_info, _get_flow_info,  any       nothing
- *        offload_ports_with_rules
+ *        offload_for_each_flow
  *
  * Those that wait in an offload thread for a barrier are quiescent (ovs-rcu.h)
  * meanwhile; the others are not, so that their callers' pointers stay valid.
@@ -216,7 +216,6 @@ int offload_flush(struct offload *);
 void offload_port_add(struct offload *, uint32_t port);
 void offload_port_del(struct offload *, uint32_t port);
 void offload_port_changed(struct offload *, uint32_t port);
-size_t offload_ports_with_rules(struct offload *, uint32_t **ports);
 
 /* Flow operations. */
 enum offload_op_type { OFFLOAD_PUT, OFFLOAD_DEL, OFFLOAD_GET };
