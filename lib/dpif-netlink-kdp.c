@@ -111,17 +111,21 @@ dpif_kdp_flow_flush(struct dpif *dpif)
 }
 
 /* A flow dump remembers the dpif that made it.  One of the inner dpif goes on
- * without passing here. */
+ * without passing here.  It must not look into tc: what it found there it could
+ * not change. */
 static struct dpif_flow_dump *
 dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
                           struct dpif_flow_dump_types *types)
 {
     struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+    struct dpif_flow_dump_types kernel = {
+        .ovs_flows = !types || types->ovs_flows,
+    };
     struct dpif *inner = dpif_kdp_inner(dpif);
 
     return (offload
             ? kdp_offload_dump_create(offload, dpif, terse, types)
-            : inner->dpif_class->flow_dump_create(inner, terse, types));
+            : inner->dpif_class->flow_dump_create(inner, terse, &kernel));
 }
 
 /* What Open vSwitch calls offload types is about devices that are full, which

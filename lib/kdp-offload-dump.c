@@ -29,6 +29,7 @@ struct kdp_dump {
     struct dpif_flow_dump *inner;       /* Or NULL: not of the kernel. */
     struct offload_dump engine;
     bool started;               /* 'engine' is under way. */
+    bool learn;                 /* Take over flows that it does not know. */
     atomic_int error;           /* Of a part of it, or 0. */
 
     struct kdp_tc_listed *rules;        /* Those in tc at the start. */
@@ -85,6 +86,7 @@ kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
     error = offload_dump_start(offload->engine, type, &dump->engine);
     atomic_init(&dump->error, error);
     dump->started = !error;
+    atomic_read_relaxed(&offload->enabled, &dump->learn);
     if (type & OFFLOAD_DUMP_KERNEL) {
         dump->inner = inner->dpif_class->flow_dump_create(inner, terse,
                                                           &kernel_only);
@@ -207,6 +209,9 @@ next_from_kernel(struct kdp_dump_thread *thread, struct dpif_flow *flows)
             if (dumped.desc) {
                 show_dumped(thread, &dumped, &flows[n++]);
             } else {
+                if (flows[i].ufid_present && thread->dump->learn) {
+                    kdp_offload_learn(thread->dump->offload, &flows[i].ufid);
+                }
                 flows[n++] = flows[i];
             }
         }
@@ -239,7 +244,7 @@ read_rules(struct kdp_dump_thread *thread, size_t first,
         struct offload_dumped dumped;
 
         /* The name may be another rule's by now. */
-        if (!requests[i].error && rule->has_ufid
+        if (!requests[i].error
             && ovs_u128_equals(rule->ufid, *ufid)
             && offload_dump_tc(&dump->engine, ufid, &stats, rule->in_hw,
                                &dumped)) {

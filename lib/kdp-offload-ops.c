@@ -332,6 +332,44 @@ kdp_offload_operate(struct kdp_offload *offload, struct dpif_op **dpif_ops,
     free(ops);
 }
 
+/* Asks the kernel what flow 'ufid' is. */
+static struct offload_desc *
+get_from_kernel(void *offload_, const ovs_u128 *ufid)
+{
+    struct kdp_offload *offload = offload_;
+    struct dpif *inner = offload->dp->inner;
+    struct offload_desc *desc = NULL;
+    struct dpif_flow flow;
+    struct ofpbuf buffer;
+    struct dpif_op op = {
+        .type = DPIF_OP_FLOW_GET,
+        .flow_get = {
+            .ufid = ufid,
+            .pmd_id = PMD_ID_NULL,
+            .buffer = &buffer,
+            .flow = &flow,
+        },
+    };
+
+    ofpbuf_init(&buffer, DPIF_FLOW_BUFSIZE);
+    inner->dpif_class->operate(inner, (struct dpif_op *[]) { &op }, 1,
+                               DPIF_OFFLOAD_NEVER);
+    if (!op.error) {
+        desc = kdp_offload_desc(ufid, flow.key, flow.key_len, flow.mask,
+                                flow.mask_len, flow.actions,
+                                flow.actions_len);
+    }
+    ofpbuf_uninit(&buffer);
+    return desc;
+}
+
+/* Has the engine take over flow 'ufid', which the kernel has. */
+void
+kdp_offload_learn(struct kdp_offload *offload, const ovs_u128 *ufid)
+{
+    offload_learn(offload->engine, ufid, get_from_kernel, offload);
+}
+
 int
 kdp_offload_flush(struct kdp_offload *offload)
 {

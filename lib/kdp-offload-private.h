@@ -28,8 +28,7 @@ struct kdp_tc_id {
 /* A rule as tc tells it. */
 struct kdp_tc_rule {
     struct kdp_tc_id id;
-    ovs_u128 ufid;              /* Its cookie, if 'has_ufid'. */
-    bool has_ufid;
+    ovs_u128 ufid;              /* Its cookie. */
     struct offload_stats stats;
     uint64_t n_sw_packets;      /* Of 'stats', those not met by the device. */
     bool in_hw;
@@ -119,10 +118,10 @@ struct kdp_offload {
     struct offload *engine;
     struct kdp_tc tc;
     atomic_bool ports_dirty;    /* Compare the ports. */
+    atomic_bool enabled;
 
     /* Main thread. */
     struct hmap ports;          /* Those that the engine has. */
-    bool enabled;
 };
 
 /* Description of a flow, with a reference for the caller.  The attributes are
@@ -131,6 +130,10 @@ struct offload_desc *kdp_offload_desc(
     const ovs_u128 *ufid, const struct nlattr *key, size_t key_len,
     const struct nlattr *mask, size_t mask_len, const struct nlattr *actions,
     size_t actions_len);
+
+/* Has the engine take over flow 'ufid', which the kernel has and the engine
+ * does not know. */
+void kdp_offload_learn(struct kdp_offload *, const ovs_u128 *ufid);
 
 /* The kernel side, whose 'aux' is a struct kdp_offload. */
 struct offload_kernel kdp_offload_kernel(struct kdp_offload *);

@@ -142,6 +142,34 @@ put_request(const struct kdp_tc_request *request, struct ofpbuf *buf)
     }
 }
 
+/* Stores the cookie of the rule in 'msg' in '*ufid' if it may be the ufid of a
+ * flow.  Otherwise returns false: then it is none of our rules, and not for
+ * Open vSwitch's parser, which complains about what it does not know. */
+static bool
+ufid_from_msg(const struct ofpbuf *msg, ovs_u128 *ufid)
+{
+    const struct nlattr *kind, *options, *actions, *action, *cookie;
+    const size_t headers = NLMSG_HDRLEN + sizeof(struct tcmsg);
+
+    if (msg->size < headers) {
+        return false;
+    }
+    kind = nl_attr_find(msg, headers, TCA_KIND);
+    if (!kind || nl_attr_get_size(kind) != sizeof "flower"
+        || memcmp(nl_attr_get(kind), "flower", sizeof "flower")) {
+        return false;
+    }
+    options = nl_attr_find(msg, headers, TCA_OPTIONS);
+    actions = options ? nl_attr_find_nested(options, TCA_FLOWER_ACT) : NULL;
+    action = actions ? nl_attr_find_nested(actions, 1) : NULL;
+    cookie = action ? nl_attr_find_nested(action, TCA_ACT_COOKIE) : NULL;
+    if (!cookie || nl_attr_get_size(cookie) != sizeof *ufid) {
+        return false;
+    }
+    memcpy(ufid, nl_attr_get(cookie), sizeof *ufid);
+    return true;
+}
+
 /* Parses 'msg', a rule.  Returns false if it is none of ours. */
 static bool
 rule_from_msg(struct ofpbuf *msg, struct kdp_tc_rule *rule)
@@ -149,16 +177,12 @@ rule_from_msg(struct ofpbuf *msg, struct kdp_tc_rule *rule)
     struct tc_flower flower;
     struct tcf_id id;
 
-    if (msg->size < NLMSG_HDRLEN + sizeof(struct tcmsg)
+    if (!ufid_from_msg(msg, &rule->ufid)
         || parse_netlink_to_tc_flower(msg, &id, &flower, false)
         || id.prio == TC_RESERVED_PRIORITY_POLICE) {
         return false;
     }
     id_from_msg(msg, &rule->id);
-    rule->has_ufid = flower.act_cookie.len == sizeof rule->ufid;
-    if (rule->has_ufid) {
-        memcpy(&rule->ufid, flower.act_cookie.data, sizeof rule->ufid);
-    }
     rule->n_sw_packets = get_32aligned_u64(&flower.stats_sw.n_packets);
     rule->stats = (struct offload_stats) {
         .n_packets = (rule->n_sw_packets
@@ -279,7 +303,7 @@ kdp_tc_dump_next(struct kdp_tc_dump *dump, struct kdp_tc_rule *rule)
     struct ofpbuf msg;
 
     while (nl_dump_next(&dump->nl_dump, &msg, &dump->buffer)) {
-        if (rule_from_msg(&msg, rule) && rule->has_ufid) {
+        if (rule_from_msg(&msg, rule)) {
             return true;
         }
     }

@@ -45,18 +45,20 @@ show_engine(const struct kdp_datapath *dp, struct kdp_offload *offload,
             struct show *show)
 {
     struct offload_engine_info *info = xmalloc(sizeof *info);
+    bool enabled;
 
+    atomic_read_relaxed(&offload->enabled, &enabled);
     offload_get_info(offload->engine, info);
     if (show->text) {
         ds_put_format(show->text, "%s: %s\n", dp->name,
-                      offload->enabled ? "on" : "off");
+                      enabled ? "on" : "off");
         offload_show_text(info, show->text);
     } else {
         struct json *json = offload_show_json(info);
 
         json_object_put_string(json, "datapath", dp->name);
         json_object_put(json, "enabled",
-                        json_boolean_create(offload->enabled));
+                        json_boolean_create(enabled));
         json_array_add(show->json, json);
     }
     free(info);

@@ -67,7 +67,7 @@ kdp_offload_create(struct kdp_datapath *dp,
     kdp_tc_init(&offload->tc, sharing);
     hmap_init(&offload->ports);
     atomic_init(&offload->ports_dirty, true);
-    offload->enabled = true;
+    atomic_init(&offload->enabled, true);
     kernel_side = kdp_offload_kernel(offload);
     backend = kdp_tc_backend(&offload->tc);
     offload->engine = offload_create(&kernel_side, &backend, config);
@@ -168,8 +168,12 @@ kdp_offload_set_config(struct kdp_datapath *dp, const struct smap *config)
 {
     struct kdp_offload *offload = kdp_offload_get(dp);
     bool enable = smap_get_bool(config, KEY_HW_OFFLOAD, false);
+    bool enabled = false;
 
     config_engine(dp, config);
+    if (offload) {
+        atomic_read_relaxed(&offload->enabled, &enabled);
+    }
     if (enable && !offload) {
         if (smap_get_bool(config, KEY_REBALANCE, false)) {
             VLOG_WARN("%s: other_config:"KEY_REBALANCE" has no effect: flows "
@@ -179,11 +183,11 @@ kdp_offload_set_config(struct kdp_datapath *dp, const struct smap *config)
         offload = kdp_offload_create(dp, &dp->offload_config.engine);
         /* Release: see kdp_offload_get(). */
         atomic_store_explicit(&dp->offload, offload, memory_order_release);
-    } else if (offload && enable != offload->enabled) {
+    } else if (offload && enable != enabled) {
         VLOG_INFO("%s: offload to tc is turned %s%s", dp->name,
                   enable ? "on" : "off",
                   enable ? "" : "; flows move back to the kernel datapath");
-        offload->enabled = enable;
+        atomic_store_relaxed(&offload->enabled, enable);
         offload_set_enabled(offload->engine, enable);
     }
 }

@@ -41,20 +41,6 @@ collect(void *dump_, const ovs_u128 *ufid, struct offload_desc *desc,
     };
 }
 
-static bool
-is_deleting(struct offload_stripe *stripe, const ovs_u128 *ufid)
-    OVS_REQUIRES(stripe->mutex)
-{
-    struct offload_flow *flow;
-
-    HMAP_FOR_EACH (flow, hmap_node, &stripe->deleting) {
-        if (ovs_u128_equals(flow->ufid, *ufid)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Makes a flow of a rule that nobody knows.  Whether it is in the kernel too,
  * because the last run ended in the middle of a move, is asked for by the
  * caller, who has claimed it. */
@@ -127,13 +113,13 @@ reconcile(struct offload_thread *thread, struct found *found)
 
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, &found->ufid);
-    if (!flow && found->desc && !is_deleting(stripe, &found->ufid)) {
+    if (!flow && found->desc && !offload_flow_is_deleting(stripe, &found->ufid)) {
         adopted = adopt(offload, stripe, found, thread->id);
     } else {
         /* A flow that has a rule, or is on its way out, was adopted, and this
          * is its rule once more. */
         stale = (flow ? !flow->tc_desc
-                 : !is_deleting(stripe, &found->ufid));
+                 : !offload_flow_is_deleting(stripe, &found->ufid));
     }
     ovs_mutex_unlock(&stripe->mutex);
 

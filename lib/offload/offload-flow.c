@@ -53,7 +53,7 @@ offload_flow_create(struct offload_stripe *stripe, struct offload_desc *desc)
 }
 
 static struct offload_flow *
-find(struct hmap *hmap, const ovs_u128 *ufid)
+find(const struct hmap *hmap, const ovs_u128 *ufid)
 {
     struct offload_flow *flow;
 
@@ -69,6 +69,14 @@ struct offload_flow *
 offload_flow_find(struct offload_stripe *stripe, const ovs_u128 *ufid)
 {
     return find(&stripe->flows, ufid);
+}
+
+/* Is a flow of 'ufid' on its way out of tc? */
+bool
+offload_flow_is_deleting(const struct offload_stripe *stripe,
+                         const ovs_u128 *ufid)
+{
+    return find(&stripe->deleting, ufid) != NULL;
 }
 
 void

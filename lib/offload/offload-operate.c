@@ -411,3 +411,51 @@ offload_operate(struct offload *offload, struct offload_op *ops[], size_t n)
     }
     free(pending);
 }
+
+/* Takes a flow over that the kernel has and the engine does not know: it was
+ * there before the engine.  'cb' is called with 'aux' to find out what it is,
+ * while nobody else can change it.  Returns true if the flow was taken over,
+ * false if it is known already, or being deleted, or gone. */
+bool
+offload_learn(struct offload *offload, const ovs_u128 *ufid,
+              offload_learn_cb *cb, void *aux)
+{
+    struct offload_stripe *stripe = offload_stripe(offload, ufid);
+    struct offload_flow *flow;
+    struct offload_desc *desc;
+
+    /* A flush must find all claims. */
+    ovs_rwlock_rdlock(&offload->gate);
+    ovs_mutex_lock(&stripe->mutex);
+    if (offload_flow_find(stripe, ufid)
+        || offload_flow_is_deleting(stripe, ufid)) {
+        ovs_mutex_unlock(&stripe->mutex);
+        ovs_rwlock_unlock(&offload->gate);
+        return false;
+    }
+    flow = create_placeholder(stripe, ufid);
+    flow->kernel_claimed = true;
+    flow->n_refs++;
+    ovs_mutex_unlock(&stripe->mutex);
+
+    desc = cb(aux, ufid);
+
+    ovs_mutex_lock(&stripe->mutex);
+    flow->kernel_claimed = false;
+    if (desc) {
+        offload_desc_unref(flow->desc);
+        flow->desc = desc;
+        flow->keep_kernel = desc->recirc_id != 0;
+        flow->in_kernel = true;
+        offload_flow_moved(offload, flow);
+        offload_flow_offer(offload, flow);
+    } else {
+        offload_flow_remove(flow);
+        offload_flow_gone(flow);
+        xpthread_cond_broadcast(&stripe->cond);
+    }
+    offload_flow_unref(flow);
+    ovs_mutex_unlock(&stripe->mutex);
+    ovs_rwlock_unlock(&offload->gate);
+    return desc != NULL;
+}

@@ -213,6 +213,9 @@ struct offload_flow *offload_flow_create(struct offload_stripe *stripe,
 struct offload_flow *offload_flow_find(struct offload_stripe *stripe,
                                        const ovs_u128 *ufid)
     OVS_REQUIRES(stripe->mutex);
+bool offload_flow_is_deleting(const struct offload_stripe *stripe,
+                              const ovs_u128 *ufid)
+    OVS_REQUIRES(stripe->mutex);
 void offload_flow_unref(struct offload_flow *);
 void offload_flow_remove(struct offload_flow *);
 void offload_flow_gone(struct offload_flow *);

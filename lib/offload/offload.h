@@ -127,6 +127,7 @@
  *      --------------------------------   -------   --------------------------
  *      offload_create, _destroy           one       offload threads
  *      offload_operate                    any       kernel; tc: see O4
+ *      offload_learn                      any       kernel
  *      offload_dump_*                     any       kernel and tc (reading)
  *      offload_port_add, _port_changed    one       nothing
  *      offload_port_del                   one       tc, by a barrier in each
@@ -241,6 +242,13 @@ struct offload_op {
 };
 
 void offload_operate(struct offload *, struct offload_op *ops[], size_t n);
+
+/* Returns what flow 'ufid' is in the kernel, with a reference for the caller,
+ * or NULL if it is not there. */
+typedef struct offload_desc *offload_learn_cb(void *aux, const ovs_u128 *ufid);
+
+bool offload_learn(struct offload *, const ovs_u128 *ufid,
+                   offload_learn_cb *, void *aux);
 
 /* Dumps. */
 enum offload_dump_type {
