@@ -110,6 +110,7 @@ lib_libkdp_a_SOURCES = \
 	lib/upcall/upcall-fifo.h \
 	lib/upcall/upcall-handler.c \
 	lib/upcall/upcall-handler.h \
+	lib/upcall/upcall-info.c \
 	lib/upcall/upcall-msg.c \
 	lib/upcall/upcall-msg.h \
 	lib/upcall/upcall-poll.c \
@@ -118,8 +119,11 @@ lib_libkdp_a_SOURCES = \
 	lib/upcall/upcall-refcount.h \
 	lib/upcall/upcall-sched.c \
 	lib/upcall/upcall-sched.h \
+	lib/upcall/upcall-set.c \
+	lib/upcall/upcall-share.c \
 	lib/upcall/upcall-show.c \
 	lib/upcall/upcall-show.h \
+	lib/upcall/upcall-table-private.h \
 	lib/upcall/upcall-table.c \
 	lib/upcall/upcall-table.h \
 	lib/upcall/upcall-turn.h \

@@ -24,7 +24,7 @@
  *   5. When the batch ends, a sleeping handler is kicked for what is left in
  *      the run queue.
  *
- * A handler belongs to a set (upcall-table.c) with a generation number.  A set
+ * A handler belongs to a set (upcall-set.c) with a generation number.  A set
  * is never changed, only replaced.  The handler that takes the place of another
  * one of the same index has it as its predecessor: the thread first brings the
  * predecessor's batch to its end and lets go of its channels, and so loses and

@@ -15,14 +15,15 @@
  *      kernel --> socket of port 3 --/                     \-- handler 2
  *
  * The kernel wakes one waiting handler for an upcall; an owner word in the
- * channel keeps the upcalls of a port in order; deficit round robin keeps ports
- * from harming each other.
+ * channel keeps the upcalls of a port in order; deficit round robin keeps
+ * ports from harming each other.
  *
- * Module map: upcall-channel is a socket and its owner word; upcall-sched gives
- * channels to handlers, upcall-turn says how much of each; upcall-handler makes
- * batches of upcalls; upcall-engine reads from sockets; upcall-msg parses;
- * upcall-poll makes a sleeping handler wait inside epoll_wait(); this file keeps
- * the sets.
+ * Module map: upcall-channel is a socket and its owner word; upcall-sched
+ * gives channels to handlers, upcall-turn says how much of each;
+ * upcall-handler makes batches of upcalls; upcall-engine reads from sockets;
+ * upcall-msg parses; upcall-poll makes a sleeping handler wait inside
+ * epoll_wait(); upcall-table keeps the channels, upcall-set the handlers and
+ * upcall-share the ports that share channels.
  *
  *
  * Batches
