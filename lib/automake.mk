@@ -108,6 +108,7 @@ lib_libkdp_a_SOURCES = \
 	lib/upcall/upcall-fd-limit.c \
 	lib/upcall/upcall-fd-limit.h \
 	lib/upcall/upcall-fifo.h \
+	lib/upcall/upcall-handler-private.h \
 	lib/upcall/upcall-handler.c \
 	lib/upcall/upcall-handler.h \
 	lib/upcall/upcall-info.c \
@@ -119,6 +120,7 @@ lib_libkdp_a_SOURCES = \
 	lib/upcall/upcall-refcount.h \
 	lib/upcall/upcall-sched.c \
 	lib/upcall/upcall-sched.h \
+	lib/upcall/upcall-serve.c \
 	lib/upcall/upcall-set.c \
 	lib/upcall/upcall-share.c \
 	lib/upcall/upcall-show.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "upcall/upcall-handler.h"
+#include "upcall/upcall-handler-private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,9 +9,7 @@
 #include <time.h>
 
 #include "coverage.h"
-#include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
-#include "ovs-thread.h"
 #include "upcall/upcall-engine.h"
 #include "upcall/upcall-fifo.h"
 #include "upcall/upcall-probes.h"
@@ -22,65 +20,11 @@
 VLOG_DEFINE_THIS_MODULE(upcall_handler);
 
 COVERAGE_DEFINE(upcall_empty_wakeup);
-COVERAGE_DEFINE(upcall_overrun);
-
-/* The most channels that the engine is asked to read at once: what a full batch
- * needs when each uses its turn up, and one more for the rest of an earlier
- * turn. */
-#define UPCALL_READS (DIV_ROUND_UP(UPCALL_BATCH, UPCALL_QUANTUM) + 1)
 
 /* How often a handler asks for events at the begin of a batch as long as all
  * that it gets are of channels for the run queue.  A bound, so that a crowd of
  * them keeps none from its work for long. */
 #define UPCALL_LOOKS 8
-
-/* A channel with a standing backlog has its backlog measured in one of this
- * many turns, so that it costs few system calls. */
-#define UPCALL_SAMPLE_TURNS 16
-
-struct upcall_handler {
-    struct upcall_table *table;
-    struct upcall_sched *sched;
-    struct upcall_engine *engine;
-    struct upcall_handler *predecessor; /* To be brought to its end, or NULL. */
-    struct ovs_refcount refcount;
-    uint32_t index;
-    uint32_t generation;
-    uint32_t token;             /* Owner word, see upcall-channel.h. */
-
-    /* What a sleep ended with and the handler has not looked at. */
-    struct upcall_events events;
-
-    /* Channels that the handler owns.  Each entry is a reference. */
-    struct upcall_fifo sparse;  /* Readable, with credit. */
-    struct upcall_fifo rest;    /* Likewise, but they have had a part of their
-                                 * turn: the batch was full. */
-    struct upcall_fifo served;  /* Empty; kept until the batch is over. */
-    struct upcall_fifo spent;   /* For the run queue; likewise. */
-
-    /* The batch. */
-    bool in_batch;
-    bool woken;                 /* It follows a wake-up. */
-    size_t share;               /* Channels to take from the run queue yet. */
-    unsigned int n_handed;      /* Upcalls handed out. */
-    unsigned int n_msgs;        /* Messages received. */
-    unsigned int n_sparse;      /* Of these, from sparse channels that had no
-                                 * more. */
-    unsigned int next_msg;      /* First one not looked at. */
-    unsigned int n_turns;       /* Turns used up, for sampling. */
-    struct upcall_rx rx[UPCALL_BATCH];
-    struct upcall_channel *channels[UPCALL_BATCH]; /* Of each message; a
-                                                    * reference is in one of
-                                                    * the lists. */
-
-    /* Written by the handler's thread alone. */
-    atomic_uint64_t wakeups;
-    atomic_uint64_t empty_wakeups;
-    atomic_uint64_t batches;
-    atomic_uint64_t upcalls;
-    atomic_uint64_t receives;
-    atomic_uint64_t steals;
-};
 
 static uint64_t
 now_usec(void)
@@ -371,248 +315,6 @@ upcall_handler_end_batch(struct upcall_handler *handler)
     handler->in_batch = false;
 }
 
-/* Takes the first channel of the run queue that can pay, and begins its turn.
- * Channels that still owe for large packets go to the end of the queue. */
-static struct upcall_channel *
-upcall_handler_pop(struct upcall_handler *handler)
-{
-    struct upcall_sched *sched = handler->sched;
-
-    while (handler->share) {
-        struct upcall_channel *channel;
-
-        handler->share--;
-        channel = upcall_sched_pop(sched, handler->token);
-        if (!channel
-            || upcall_channel_is_dead(channel)
-            || upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched))) {
-            return channel;
-        }
-        upcall_fifo_push(&handler->spent, channel);
-    }
-    return NULL;
-}
-
-/* A read to be made. */
-struct choice {
-    struct upcall_channel *channel;
-    bool sparse;                /* It is one of the sparse ones. */
-    unsigned int max;           /* Upcalls to ask for. */
-};
-
-/* Room for upcalls of channels that are not sparse, when 'n_asked' are asked
- * for already.  What sparse ones sent does not wait for a full batch of others:
- * all of a batch are processed together. */
-static unsigned int
-upcall_handler_room(const struct upcall_handler *handler, bool crowded,
-                    unsigned int n_asked)
-{
-    unsigned int limit = UPCALL_BATCH;
-
-    if (crowded && handler->n_sparse) {
-        limit = MIN(limit, handler->n_sparse + UPCALL_QUANTUM);
-    }
-    return limit - MIN(limit, handler->n_msgs + n_asked);
-}
-
-/* Chooses the channel to read next, when 'n_asked' upcalls are asked for
- * already, by '*last' and others before it (a null pointer if there are none).
- * Returns false if there is nothing to read, or if that depends on how much
- * the reads chosen before take. */
-static bool
-upcall_handler_next(struct upcall_handler *handler, unsigned int n_asked,
-                    const struct choice *last, struct choice *choice)
-{
-    bool crowded = upcall_sched_n_queued(handler->sched) > 0;
-    bool others = ((crowded && handler->share)
-                   || !upcall_fifo_is_empty(&handler->rest));
-    unsigned int free = UPCALL_BATCH - handler->n_msgs;
-    unsigned int room = upcall_handler_room(handler, crowded, n_asked);
-    struct upcall_channel *channel = NULL;
-
-    choice->sparse = false;
-    if (!upcall_fifo_is_empty(&handler->sparse)) {
-        /* What sparse channels leave to others. */
-        unsigned int left = others ? UPCALL_QUANTUM : 0;
-
-        if (free > n_asked + left) {
-            room = free - n_asked - left;
-            choice->sparse = true;
-            channel = upcall_fifo_pop(&handler->sparse);
-        } else if (last && free > left) {
-            return false;
-        }
-    }
-    if (!channel && last && last->sparse && crowded) {
-        return false;
-    }
-    if (!channel && room) {
-        channel = upcall_fifo_pop(&handler->rest);
-        if (!channel) {
-            channel = upcall_handler_pop(handler);
-        }
-        if (!channel) {
-            choice->sparse = true;
-            channel = upcall_fifo_pop(&handler->sparse);
-        }
-        if (!channel && !last && !crowded) {
-            choice->sparse = false;
-            channel = upcall_fifo_pop(&handler->spent);
-            if (channel) {
-                upcall_turn_begin(&channel->turn,
-                                  upcall_sched_pushed(handler->sched));
-            }
-        }
-    }
-    choice->channel = channel;
-    if (channel) {
-        choice->max = MIN(room, upcall_turn_allowance(&channel->turn));
-    }
-    return channel != NULL;
-}
-
-/* Says in 's' which channel it is, what it lost and what can be done.  The rate
- * limit works in front of the datapath, a meter only on packets that match a
- * flow; only another dispatch mode keeps the ports of a CPU apart. */
-static void
-upcall_handler_format_loss(const struct upcall_channel *channel,
-                           uint64_t n_lost, struct ds *s)
-{
-    bool is_port = upcall_port_is_real(channel->port_no);
-
-    ds_put_cstr(s, "lost packet on port channel ");
-    if (is_port) {
-        ds_put_format(s, "%"PRIu32" ", channel->port_no);
-    }
-    ds_put_format(s, "(%s): it dropped %"PRIu64" upcalls so far, which came "
-                  "faster than handlers take them; limit what %s "
-                  "(Interface column ingress_policing_kpkts_rate; meters, if "
-                  "flows send to the controller) or raise "
-                  "other_config:n-handler-threads",
-                  channel->name ? channel->name : "no port", n_lost,
-                  is_port ? "the port sends" : "ports send");
-    if (upcall_port_is_cpu(channel->port_no)) {
-        ds_put_cstr(s, ", or keep ports apart by "
-                    "other_config:upcall-dispatch=per-port");
-    }
-}
-
-static void
-upcall_handler_report_overrun(struct upcall_channel *channel,
-                              const char *dp_name, unsigned int n)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-    struct upcall_channel_stats stats;
-
-    COVERAGE_ADD(upcall_overrun, n);
-    upcall_count(&channel->overruns, n);
-    UPCALL_PROBE_LOSS(channel->port_no, n);
-    if (!VLOG_DROP_WARN(&rl)) {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        upcall_channel_get_stats(channel, &stats);
-        upcall_handler_format_loss(channel, stats.lost, &s);
-        VLOG_WARN("%s: %s", dp_name, ds_cstr(&s));
-        ds_destroy(&s);
-    }
-}
-
-/* Accounts for what 'read' took as chosen, messages that begin at 'n_msgs', and
- * puts the channel on the list where it belongs now. */
-static void
-upcall_handler_account(struct upcall_handler *handler,
-                       const struct choice *choice,
-                       const struct upcall_read *read, const char *dp_name)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
-    struct upcall_channel *channel = choice->channel;
-    uint32_t home = handler->index + 1;
-    size_t n_bytes = 0;
-    uint32_t last;
-
-    for (unsigned int i = 0; i < read->n; i++) {
-        n_bytes += handler->rx[handler->n_msgs].len;
-        handler->channels[handler->n_msgs++] = channel;
-    }
-    handler->n_sparse += choice->sparse && read->empty ? read->n : 0;
-    upcall_count(&channel->received, read->n);
-    upcall_turn_spend(&channel->turn, read->n, n_bytes);
-    UPCALL_PROBE_RECEIVE(channel->port_no, read->n, n_bytes, read->empty);
-
-    atomic_read_relaxed(&channel->home, &last);
-    if (last != home) {
-        atomic_store_relaxed(&channel->home, home);
-        if (last) {
-            upcall_count(&handler->steals, 1);
-        }
-    }
-    if (read->overruns) {
-        upcall_handler_report_overrun(channel, dp_name, read->overruns);
-    }
-    if (read->error) {
-        VLOG_WARN_RL(&rl, "%s: receiving upcalls of port %s failed (%s); "
-                     "trying again when more arrive", dp_name,
-                     channel->name ? channel->name : "(none)",
-                     ovs_strerror(read->error));
-    }
-
-    if (read->empty && read->n && !choice->sparse
-        && upcall_sched_is_saturated(handler->sched)) {
-        upcall_fifo_push(&handler->spent, channel);
-    } else if (read->empty || read->error) {
-        upcall_fifo_push(&handler->served, channel);
-    } else if (upcall_turn_has_credit(&channel->turn)) {
-        upcall_fifo_push(&handler->rest, channel);
-    } else {
-        if (handler->n_turns++ % UPCALL_SAMPLE_TURNS == 0) {
-            upcall_channel_sample_backlog(channel);
-        }
-        upcall_fifo_push(&handler->spent, channel);
-    }
-}
-
-/* Reads from the channels whose turn it is.  Returns false if there is none, or
- * no room. */
-static bool
-upcall_handler_serve(struct upcall_handler *handler, const char *dp_name)
-{
-    struct choice choices[UPCALL_READS];
-    struct upcall_read reads[UPCALL_READS];
-    unsigned int n_asked = 0;
-    bool seen_dead = false;
-    size_t n = 0;
-
-    while (n < UPCALL_READS && handler->n_msgs + n_asked < UPCALL_BATCH) {
-        struct choice *choice = &choices[n];
-
-        if (!upcall_handler_next(handler, n_asked, n ? &choices[n - 1] : NULL,
-                                 choice)) {
-            break;
-        } else if (upcall_channel_is_dead(choice->channel)) {
-            /* Dropped at the start of the next batch: messages of this one may
-             * still refer to it. */
-            upcall_fifo_push(&handler->served, choice->channel);
-            seen_dead = true;
-            continue;
-        }
-        reads[n++] = (struct upcall_read) {
-            .fd = upcall_channel_fd(choice->channel), .max = choice->max,
-        };
-        n_asked += choice->max;
-    }
-    if (!n) {
-        return seen_dead;
-    }
-
-    upcall_count(&handler->receives,
-                 handler->engine->class->read(handler->engine, reads, n,
-                                              &handler->rx[handler->n_msgs]));
-    for (size_t i = 0; i < n; i++) {
-        upcall_handler_account(handler, &choices[i], &reads[i], dp_name);
-    }
-    return true;
-}
-
 /* Parses the next message.  Returns false if it is not an upcall of the
  * datapath. */
 static bool
@@ -670,7 +372,7 @@ upcall_handler_recv(struct upcall_handler *handler, uint16_t packet_family,
                 return 0;
             }
         }
-        if (!upcall_handler_serve(handler, dp_name)) {
+        if (!upcall_handler_serve__(handler, dp_name)) {
             upcall_handler_end_batch(handler);
             return EAGAIN;
         }
