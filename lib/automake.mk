@@ -72,8 +72,6 @@ lib_libkdp_a_SOURCES = \
 	lib/offload/offload-backend.c \
 	lib/offload/offload-backend.h \
 	lib/offload/offload-dump.c \
-	lib/offload/offload-fake.c \
-	lib/offload/offload-fake.h \
 	lib/offload/offload-flow.c \
 	lib/offload/offload-info.c \
 	lib/offload/offload-info.h \

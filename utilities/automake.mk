@@ -100,6 +100,8 @@ check-bench: all utilities/bench/upcall-traffic utilities/bench/per-handler \
 EXTRA_DIST += utilities/bench-modules utilities/bench/plot-modules
 EXTRA_PROGRAMS += utilities/bench/bench-modules
 utilities_bench_bench_modules_SOURCES = \
+	tests/fake/offload-fake.c \
+	tests/fake/offload-fake.h \
 	utilities/bench/modules/modules-engine.c \
 	utilities/bench/modules/modules-fold.c \
 	utilities/bench/modules/modules-ids.c \

@@ -73,6 +73,8 @@ unit_handlers = \
 	tests/unit/unit-handlers.c \
 	tests/unit/unit-handlers.h
 unit_offload = \
+	tests/fake/offload-fake.c \
+	tests/fake/offload-fake.h \
 	tests/unit/unit-offload.c \
 	tests/unit/unit-offload.h
 
@@ -225,6 +227,7 @@ LDADD = \
 
 unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
+	tests/fake/offload-fake.$(OBJEXT) \
 	tests/unit/unit-handlers.$(OBJEXT) \
 	tests/unit/unit-link.$(OBJEXT) \
 	tests/unit/unit-offload.$(OBJEXT) \

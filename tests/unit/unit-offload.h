@@ -6,7 +6,7 @@
 /* What the tests of the offload engine share: an engine on top of the fake,
  * and flows that are numbers. */
 
-#include "offload/offload-fake.h"
+#include "fake/offload-fake.h"
 #include "offload/offload-info.h"
 #include "offload/offload.h"
 

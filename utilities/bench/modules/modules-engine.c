@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "offload/offload-fake.h"
+#include "fake/offload-fake.h"
 #include "offload/offload-info.h"
 #include "offload/offload.h"
 #include "util.h"

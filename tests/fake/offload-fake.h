@@ -81,4 +81,4 @@ void offload_fake_dump(struct offload_fake *, bool tc, offload_dump_cb *,
 void offload_fake_get_load(struct offload_fake *, uint64_t *n_ops,
                            uint64_t *n_calls);
 
-#endif /* lib/offload/offload-fake.h */
+#endif /* tests/fake/offload-fake.h */

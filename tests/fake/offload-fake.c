@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "offload/offload-fake.h"
+#include "fake/offload-fake.h"
 
 #include <errno.h>
 #include <stdlib.h>
