@@ -87,7 +87,8 @@ int kdp_datapath_recv_set(struct kdp_datapath *, bool enable);
 int kdp_datapath_handlers_set(struct kdp_datapath *, uint32_t n_handlers);
 int kdp_datapath_set_features(struct kdp_datapath *, uint32_t features);
 
-/* Removes all that belongs to port 'port_no', which the kernel no longer has. */
+/* Removes all that belongs to port 'port_no', which the kernel no longer
+ * has. */
 void kdp_datapath_forget_port(struct kdp_datapath *, uint32_t port_no);
 
 /* kdp-config.c.  Takes over what column 'other_config' of table Open_vSwitch

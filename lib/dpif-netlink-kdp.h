@@ -8,9 +8,9 @@
  *
  * A dpif provider of type "system" that stands in front of Open vSwitch's own
  * and takes the reception of upcalls and the ports away from it.  It is a
- * composition: each of its dpifs has an inner dpif of the stock class, to which
- * it forwards what it does not change.  The inner dpif never learns that there
- * are upcalls.
+ * composition: each of its dpifs has an inner dpif of the stock class, to
+ * which it forwards what it does not change.  The inner dpif never learns that
+ * there are upcalls.
  *
  * All dpifs of one datapath in this process share one "struct kdp_datapath":
  * the inner dpif, the upcall table, the vport table and what was negotiated

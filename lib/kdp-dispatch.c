@@ -12,11 +12,11 @@
  * Every CPU that the machine can have is mapped, so neither hot-plug nor a
  * change of the CPUs that the process may use needs anything done.
  *
- * A change first makes the channels of the new mode, then tells the kernel, and
- * leaves the channels of the old mode until they are empty ("linger").  The
- * kernel tells nobody when the last packet that was on its way under the old
- * mode has been queued; it is a matter of an RCU grace period, so channels are
- * not looked at before KDP_LINGER_MS.
+ * A change first makes the channels of the new mode, then tells the kernel,
+ * and leaves the channels of the old mode until they are empty ("linger").
+ * The kernel tells nobody when the last packet that was on its way under the
+ * old mode has been queued; it is a matter of an RCU grace period, so channels
+ * are not looked at before KDP_LINGER_MS.
  *
  * One more channel belongs to no port.  Ports without a channel of their own
  * share it.  Besides, the kernel is told that it is the socket of every CPU
@@ -233,8 +233,8 @@ kdp_dispatch_to_cpu(struct kdp_datapath *dp)
     kdp_dispatch_linger(dp);
     if (error) {
         dp->dispatch = old;
-        VLOG_WARN("%s: the kernel does not dispatch upcalls by CPU (%s); going "
-                  "on by port", dp->name, ovs_strerror(error));
+        VLOG_WARN("%s: the kernel does not dispatch upcalls by CPU (%s); "
+                  "going on by port", dp->name, ovs_strerror(error));
         return error;
     }
     VLOG_INFO("%s: upcalls are dispatched by CPU, one socket for each of %"
@@ -341,7 +341,8 @@ features_check_cb(const struct nlmsghdr *nlh, void *check_)
     struct features_check *check = check_;
     struct ovs_datapath kernel;
 
-    if (!ovs_datapath_parse(nlh, &kernel) && kernel.ifindex == check->ifindex) {
+    if (!ovs_datapath_parse(nlh, &kernel)
+        && kernel.ifindex == check->ifindex) {
         check->user_features = kernel.user_features;
         check->seen = true;
     }

@@ -3,8 +3,9 @@
 /* The budget of sockets for upcalls.
  *
  * By default each port has a socket of its own.  With more ports than the
- * budget (other_config:upcall-max-sockets, or what the hard limit on open files
- * leaves) has room for, the rest share the socket that belongs to no port.
+ * budget (other_config:upcall-max-sockets, or what the hard limit on open
+ * files leaves) has room for, the rest share the socket that belongs to no
+ * port.
  *
  * Which ports these are follows their traffic: every KDP_BALANCE_MS the ports
  * that share and had the most upcalls are compared with the ports that have a
@@ -34,7 +35,8 @@ VLOG_DEFINE_THIS_MODULE(kdp_share);
 #define KDP_BALANCE_MS 1000
 
 /* The most ports that change places at a time; so many sockets of the budget
- * (but at most an eighth, and at least one) are kept for those on their way. */
+ * (but at most an eighth, and at least one) are kept for those on their
+ * way. */
 #define KDP_BALANCE_PORTS 16
 
 /* A port that shares gets the socket of another one if it had more than this

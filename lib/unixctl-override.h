@@ -27,8 +27,8 @@ void unixctl_override(const char *name, const char *usage, int min_args,
                       int max_args, unixctl_cb_func *cb, void *aux);
 
 /* Runs the stock function of command 'name' without arguments and appends its
- * reply to 's'.  The stock function must not reply with an error: that would end
- * the command. */
+ * reply to 's'.  The stock function must not reply with an error: that would
+ * end the command. */
 void unixctl_override_call_stock(const char *name, struct unixctl_conn *,
                                  struct ds *s);
 

@@ -37,8 +37,11 @@ struct latency_hist {
 
 struct latency_summary {
     uint64_t n;                 /* Number of durations. */
-    uint32_t p50;               /* Percentiles in microseconds: the upper end */
-    uint32_t p99;               /* of their buckets, but at most 'max'. */
+
+    /* Percentiles in microseconds: the upper end of their buckets, but at most
+     * 'max'. */
+    uint32_t p50;
+    uint32_t p99;
     uint32_t max;               /* Exact, in microseconds. */
 };
 

@@ -17,13 +17,13 @@
 
 VLOG_DEFINE_THIS_MODULE(upcall_channel);
 
-/* Receive buffer of a channel in bytes, of which the kernel makes twice as much
- * for its own overhead.  It has to hold what arrives at one port while every
- * handler is busy: with about 1 kB of kernel memory for the upcall of a small
- * packet, this is two thousand of them, some tens of milliseconds of work for a
- * handler.  More would make the packets of a port that sends too many wait
- * longer without saving them.  It is what stock Open vSwitch gives its netlink
- * sockets. */
+/* Receive buffer of a channel in bytes, of which the kernel makes twice as
+ * much for its own overhead.  It has to hold what arrives at one port while
+ * every handler is busy: with about 1 kB of kernel memory for the upcall of a
+ * small packet, this is two thousand of them, some tens of milliseconds of
+ * work for a handler.  More would make the packets of a port that sends too
+ * many wait longer without saving them.  It is what stock Open vSwitch gives
+ * its netlink sockets. */
 #define UPCALL_RCVBUF (1024 * 1024)
 
 /* The most messages that one drain takes, so that a port that is flooded all

@@ -15,24 +15,24 @@
 /* The engine that reads several channels with one system call.
  *
  * A read is one "multishot" recvmsg request, which the kernel carries on until
- * the socket is empty or the buffers provided for it are used up.  Each read of
- * a call has a group of buffers of its own, in which just as many are provided
- * as messages are wanted, so that a busy channel takes no more than its turn.
- * Requests are marked MSG_DONTWAIT, so that the kernel ends a request where it
- * would otherwise wait for more: a request that outlived the call would go on
- * taking messages that are another handler's by then.
+ * the socket is empty or the buffers provided for it are used up.  Each read
+ * of a call has a group of buffers of its own, in which just as many are
+ * provided as messages are wanted, so that a busy channel takes no more than
+ * its turn.  Requests are marked MSG_DONTWAIT, so that the kernel ends a
+ * request where it would otherwise wait for more: a request that outlived the
+ * call would go on taking messages that are another handler's by then.
  *
- * The buffers are those of the engine, one for each message of a batch.  A group
- * is a ring in which they are lent to the kernel for the time of a read, and
- * which the kernel uses in order.  Each completion says by a flag whether it has
- * used a buffer, and "head" follows the kernel by that.  A completion may use a
- * buffer up and bring no message: with some kernels, Linux 6.1 among them, the
- * one that says that the socket is empty does.  Such a buffer is free at once,
- * as are those that the kernel did not use.
+ * The buffers are those of the engine, one for each message of a batch.  A
+ * group is a ring in which they are lent to the kernel for the time of a read,
+ * and which the kernel uses in order.  Each completion says by a flag whether
+ * it has used a buffer, and "head" follows the kernel by that.  A completion
+ * may use a buffer up and bring no message: with some kernels, Linux 6.1 among
+ * them, the one that says that the socket is empty does.  Such a buffer is
+ * free at once, as are those that the kernel did not use.
  *
  * ENOBUFS has two meanings here: the buffers are used up, or the socket has
- * overrun.  It is the former if as many messages came as buffers were provided;
- * if both are true, the socket tells again at the next read.
+ * overrun.  It is the former if as many messages came as buffers were
+ * provided; if both are true, the socket tells again at the next read.
  *
  * The engine needs Linux 6.0. */
 
@@ -48,7 +48,7 @@
 #define CQ_ENTRIES 1024
 
 struct group {
-    struct io_uring_buf_ring *ring; /* What is lent: from 'head' to the tail. */
+    struct io_uring_buf_ring *ring; /* Lent: from 'head' to the tail. */
     uint16_t head;              /* Buffers used so far. */
 };
 

@@ -7,10 +7,10 @@
  * ===============
  *
  * Private to lib/upcall.  An engine takes messages from the sockets of several
- * channels into the buffers of a batch.  Which channels, in which order and how
- * many messages of each, is the handler's business; so is the order of what
- * was taken, because a handler has one engine and a channel one handler at a
- * time.
+ * channels into the buffers of a batch.  Which channels, in which order and
+ * how many messages of each, is the handler's business; so is the order of
+ * what was taken, because a handler has one engine and a channel one handler
+ * at a time.
  *
  *      engine      how
  *      --------    -----------------------------------------------------

@@ -15,8 +15,8 @@
  *      are armed again, those that used their turn up ("spent") go to the run
  *      queue.
  *   2. The scheduler's events name channels that became readable.  The handler
- *      becomes their owner.  Those with credit (upcall-turn.h) are "sparse" and
- *      served first, the others go to the run queue.
+ *      becomes their owner.  Those with credit (upcall-turn.h) are "sparse"
+ *      and served first, the others go to the run queue.
  *   3. The rest of the batch is filled from the run queue.  While something
  *      waits there, sparse channels leave a quantum of each batch to it, so
  *      that even a crowd of them cannot starve it.
@@ -25,10 +25,10 @@
  *      the run queue.
  *
  * A handler belongs to a set (upcall-set.c) with a generation number.  A set
- * is never changed, only replaced.  The handler that takes the place of another
- * one of the same index has it as its predecessor: the thread first brings the
- * predecessor's batch to its end and lets go of its channels, and so loses and
- * reorders nothing.
+ * is never changed, only replaced.  The handler that takes the place of
+ * another one of the same index has it as its predecessor: the thread first
+ * brings the predecessor's batch to its end and lets go of its channels, and
+ * so loses and reorders nothing.
  *
  * Thread safety: create and destroy belong to the control thread, under the
  * table's mutex; stats may be read by any thread; the rest belongs to the
@@ -65,8 +65,8 @@ void upcall_table_count_shared__(struct upcall_table *,
 /* Counts messages that another datapath sent. */
 void upcall_table_count_foreign__(struct upcall_table *);
 
-/* Creates handler 'index' of generation 'generation', which takes channels from
- * 'sched' and upcalls from them with an engine of class 'engine'.
+/* Creates handler 'index' of generation 'generation', which takes channels
+ * from 'sched' and upcalls from them with an engine of class 'engine'.
  * Returns 0 or a positive errno value. */
 int upcall_handler_create(struct upcall_table *, uint32_t index,
                           uint32_t generation, struct upcall_sched *sched,

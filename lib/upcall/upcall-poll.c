@@ -26,8 +26,9 @@ upcall_poll_arm(struct upcall_handler *handler)
     armed = handler;
 }
 
-/* Does poll() itself, on the epoll instance as on any descriptor: right for any
- * set of descriptors, but an event wakes all handlers that wait this way. */
+/* Does poll() itself, on the epoll instance as on any descriptor: right for
+ * any set of descriptors, but an event wakes all handlers that wait this
+ * way. */
 static int
 upcall_poll_plain(struct upcall_handler *handler, struct pollfd *fds,
                   nfds_t n, int timeout)

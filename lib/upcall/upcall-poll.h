@@ -16,12 +16,12 @@
  * So the program's poll() is replaced (it links with --wrap=poll, which sends
  * the calls of all objects linked into it here and leaves those of shared
  * libraries alone).  A thread that said upcall_poll_arm() has its next poll()
- * carried out as epoll_wait() on the scheduler's epoll instance.  That instance
- * also watches the descriptor that the handlers poll besides: the latch that
- * ends them, which is one for all.  Everything that poll_block() does around
- * its poll() (RCU, time-outs, the watch over long intervals) stays in force.  A
- * thread that polls something else is served by the C library's poll(), and so
- * is one that did not arm.
+ * carried out as epoll_wait() on the scheduler's epoll instance.  That
+ * instance also watches the descriptor that the handlers poll besides: the
+ * latch that ends them, which is one for all.  Everything that poll_block()
+ * does around its poll() (RCU, time-outs, the watch over long intervals) stays
+ * in force.  A thread that polls something else is served by the C library's
+ * poll(), and so is one that did not arm.
  *
  * Thread safety: the state is the calling thread's own.  The handler is held
  * by a reference while its thread sleeps in it. */

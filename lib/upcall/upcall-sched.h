@@ -23,29 +23,31 @@
  * warm.  Channels are registered with EPOLLONESHOT: a channel that a handler
  * has is disarmed, so that its further upcalls wake nobody, and the handler
  * arms it again when it lets go; if there is something to read by then, that
- * is an event at once.  So no edge can be missed and no wake-up is for nothing.
+ * is an event at once.  So no edge can be missed and no wake-up is for
+ * nothing.
  *
  * This takes the place of an epoll instance for each handler with
- * EPOLLEXCLUSIVE registrations.  There, a channel that a busy handler has wakes
- * another one for each further upcall, in vain, because EPOLLEXCLUSIVE cannot
- * be combined with EPOLLONESHOT or be disarmed without unregistering; each
- * upcall walks the wait-queue entries of all handlers; and a port costs as many
- * registrations as there are handlers.
+ * EPOLLEXCLUSIVE registrations.  There, a channel that a busy handler has
+ * wakes another one for each further upcall, in vain, because EPOLLEXCLUSIVE
+ * cannot be combined with EPOLLONESHOT or be disarmed without unregistering;
+ * each upcall walks the wait-queue entries of all handlers; and a port costs
+ * as many registrations as there are handlers.
  *
  * Channels with a standing backlog do not go back to epoll, which would serve
  * them in front of others, but to the run queue, which all handlers share: the
  * round robin is one over all ports, not one for each handler.
  *
- * While all handlers are at work and there is a run queue, a channel of it that
- * has become empty stays in it, and goes back to epoll if it still is empty at
- * its next turn.  More will have come by then, as a rule, and is taken at once,
- * in place of an event, an arming and a read for each upcall or two.
+ * While all handlers are at work and there is a run queue, a channel of it
+ * that has become empty stays in it, and goes back to epoll if it still is
+ * empty at its next turn.  More will have come by then, as a rule, and is
+ * taken at once, in place of an event, an arming and a read for each upcall or
+ * two.
  *
  * Sleep and kick: a handler that leaves channels in the run queue kicks a
  * sleeping one, through an eventfd in the epoll instance, when it ends its
  * batch.  It looks at the number of sleepers after it wrote the length of the
- * queue; a handler looks at the length after it counted itself a sleeper.  Both
- * are sequentially consistent, so one of them sees the other.
+ * queue; a handler looks at the length after it counted itself a sleeper.
+ * Both are sequentially consistent, so one of them sees the other.
  *
  *
  * Thread safety
@@ -78,8 +80,8 @@ int upcall_sched_add(struct upcall_sched *, const struct upcall_channel *);
 void upcall_sched_del(struct upcall_sched *, const struct upcall_channel *);
 
 /* Wakes the handlers that sleep, and from now on each that is about to; takes
- * no more channels into the run queue, and gives those in it to 'let_go', whose
- * owner is still the run queue, with their references. */
+ * no more channels into the run queue, and gives those in it to 'let_go',
+ * whose owner is still the run queue, with their references. */
 void upcall_sched_retire(struct upcall_sched *,
                          void (*let_go)(struct upcall_channel *, void *aux),
                          void *aux);
@@ -131,8 +133,8 @@ void upcall_sched_unwanted(struct upcall_sched *, uint32_t bits);
 bool upcall_sched_sleep_begin(struct upcall_sched *);
 void upcall_sched_sleep_end(struct upcall_sched *);
 
-/* Makes the run queue the owner of 'channel' in place of 'token' and puts it at
- * the end.  Takes over the caller's reference.  Returns false, with nothing
+/* Makes the run queue the owner of 'channel' in place of 'token' and puts it
+ * at the end.  Takes over the caller's reference.  Returns false, with nothing
  * done, if the handlers are retired. */
 bool upcall_sched_push(struct upcall_sched *, struct upcall_channel *,
                        uint32_t token);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How a handler chooses the channels that it reads, and accounts for what came:
- * see upcall-handler.h and upcall-turn.h. */
+/* How a handler chooses the channels that it reads, and accounts for what
+ * came: see upcall-handler.h and upcall-turn.h. */
 
 #include <config.h>
 #include "upcall/upcall-handler-private.h"
@@ -21,9 +21,9 @@ VLOG_DEFINE_THIS_MODULE(upcall_serve);
 
 COVERAGE_DEFINE(upcall_overrun);
 
-/* The most channels that the engine is asked to read at once: what a full batch
- * needs when each uses its turn up, and one more for the rest of an earlier
- * turn. */
+/* The most channels that the engine is asked to read at once: what a full
+ * batch needs when each uses its turn up, and one more for the rest of an
+ * earlier turn. */
 #define UPCALL_READS (DIV_ROUND_UP(UPCALL_BATCH, UPCALL_QUANTUM) + 1)
 
 /* A channel with a standing backlog has its backlog measured in one of this
@@ -60,8 +60,8 @@ struct choice {
 };
 
 /* Room for upcalls of channels that are not sparse, when 'n_asked' are asked
- * for already.  What sparse ones sent does not wait for a full batch of others:
- * all of a batch are processed together. */
+ * for already.  What sparse ones sent does not wait for a full batch of
+ * others: all of a batch are processed together. */
 static unsigned int
 upcall_handler_room(const struct upcall_handler *handler, bool crowded,
                     unsigned int n_asked)
@@ -130,9 +130,9 @@ upcall_handler_next(struct upcall_handler *handler, unsigned int n_asked,
     return channel != NULL;
 }
 
-/* Says in 's' which channel it is, what it lost and what can be done.  The rate
- * limit works in front of the datapath, a meter only on packets that match a
- * flow; only another dispatch mode keeps the ports of a CPU apart. */
+/* Says in 's' which channel it is, what it lost and what can be done.  The
+ * rate limit works in front of the datapath, a meter only on packets that
+ * match a flow; only another dispatch mode keeps the ports of a CPU apart. */
 static void
 upcall_handler_format_loss(const struct upcall_channel *channel,
                            uint64_t n_lost, struct ds *s)
@@ -176,8 +176,8 @@ upcall_handler_report_overrun(struct upcall_channel *channel,
     }
 }
 
-/* Accounts for what 'read' took as chosen, messages that begin at 'n_msgs', and
- * puts the channel on the list where it belongs now. */
+/* Accounts for what 'read' took as chosen, messages that begin at 'n_msgs',
+ * and puts the channel on the list where it belongs now. */
 static void
 upcall_handler_account(struct upcall_handler *handler,
                        const struct choice *choice,

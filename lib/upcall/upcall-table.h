@@ -112,8 +112,8 @@ uint32_t upcall_table_n_handlers(const struct upcall_table *);
  * before are not lost.
  *
  * Returns 0, EINVAL if 'port_no' is out of range, or the error that kept the
- * socket from being added to an epoll instance; then the port keeps the channel
- * that it had. */
+ * socket from being added to an epoll instance; then the port keeps the
+ * channel that it had. */
 int upcall_table_add(struct upcall_table *, uint32_t port_no,
                      const char *name, struct upcall_channel *channel);
 
@@ -128,10 +128,10 @@ void upcall_table_del_all(struct upcall_table *);
  * that belong to no port, and is known to the table so that they are counted
  * for it.
  *
- * share() makes port 'port_no', called 'name', share.  If it has a channel, that
- * stays until upcall_table_del(), to be emptied; what it counted is counted on.
- * unshare() ends it; a channel that the port has then counts on.  Both do
- * nothing if there is nothing to do. */
+ * share() makes port 'port_no', called 'name', share.  If it has a channel,
+ * that stays until upcall_table_del(), to be emptied; what it counted is
+ * counted on.  unshare() ends it; a channel that the port has then counts on.
+ * Both do nothing if there is nothing to do. */
 void upcall_table_share(struct upcall_table *, uint32_t port_no,
                         const char *name);
 void upcall_table_unshare(struct upcall_table *, uint32_t port_no);

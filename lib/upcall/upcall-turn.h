@@ -14,13 +14,13 @@
  * noisy ones.
  *
  * RFC 8290 keeps queues from becoming "new" again and again by sending them
- * through the list of old ones.  Here the limit is the credit itself: a channel
- * gets one quantum for each round of the run queue, and what it does not use
- * stays usable, with priority, until the round is over.  A round is over when
- * everything that was in the run queue at its begin has had its turn.  So a
- * port that sends less than its fair share never waits for noisy ones, however
- * it spreads its packets, and a port that sends more gets no more than a
- * quantum per round by going empty in between.
+ * through the list of old ones.  Here the limit is the credit itself: a
+ * channel gets one quantum for each round of the run queue, and what it does
+ * not use stays usable, with priority, until the round is over.  A round is
+ * over when everything that was in the run queue at its begin has had its
+ * turn.  So a port that sends less than its fair share never waits for noisy
+ * ones, however it spreads its packets, and a port that sends more gets no
+ * more than a quantum per round by going empty in between.
  *
  * When so many channels become readable that the handlers do not get round to
  * all of them, each is quiet in this sense, with a few upcalls, and the really
@@ -58,8 +58,8 @@
 #define UPCALL_QUANTUM_BYTES (UPCALL_QUANTUM * 2048)
 
 /* The most bytes that a turn can owe: turns of a channel that nobody competes
- * with follow each other whatever it owes, and what it owes then must not keep it
- * waiting for long when others come. */
+ * with follow each other whatever it owes, and what it owes then must not keep
+ * it waiting for long when others come. */
 #define UPCALL_DEBT_BYTES (8 * UPCALL_QUANTUM_BYTES)
 
 struct upcall_turn {
