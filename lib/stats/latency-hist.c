@@ -52,7 +52,9 @@ latency_hist_record(struct latency_hist *hist, uint64_t usec_)
     uint32_t n, max;
 
     atomic_read_relaxed(bucket, &n);
-    atomic_store_relaxed(bucket, n + 1);
+    if (n < UINT32_MAX) {
+        atomic_store_relaxed(bucket, n + 1);
+    }
     atomic_read_relaxed(&hist->max, &max);
     if (usec > max) {
         atomic_store_relaxed(&hist->max, usec);

@@ -10,6 +10,11 @@
  * of two is divided into LATENCY_SUB_BUCKETS equal parts, so that a percentile
  * is exact to 12.5 %, from a microsecond to more than an hour, in 1 kB.
  *
+ * A bucket that has counted 2^32 - 1 durations, half a day of 100,000 upcalls
+ * a second, stays there.  Percentiles then lean towards the other buckets until
+ * the histogram is reset; if the bucket started over they would be wrong at
+ * once.
+ *
  * Why not a library: HdrHistogram's C version counts in plain integers, which
  * another thread cannot read while they are written; its ways around that cost
  * locked instructions for each record or several histograms for each port.
@@ -31,12 +36,12 @@
     ((LATENCY_MAX_BITS - LATENCY_SUB_BITS + 1) * LATENCY_SUB_BUCKETS)
 
 struct latency_hist {
-    atomic_uint32_t buckets[LATENCY_BUCKETS];
+    atomic_uint32_t buckets[LATENCY_BUCKETS];   /* At most UINT32_MAX. */
     atomic_uint32_t max;        /* Microseconds. */
 };
 
 struct latency_summary {
-    uint64_t n;                 /* Number of durations. */
+    uint64_t n;                 /* Number of durations, as far as counted. */
 
     /* Percentiles in microseconds: the upper end of their buckets, but at most
      * 'max'. */

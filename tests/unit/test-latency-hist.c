@@ -71,6 +71,36 @@ percentiles_are_those_of_what_was_recorded(void **state OVS_UNUSED)
     assert_int_equal(summary.max, 7);
 }
 
+static void
+full_bucket_stays_full(void **state OVS_UNUSED)
+{
+    struct latency_summary summary;
+    struct latency_hist hist;
+
+    latency_hist_init(&hist);
+    atomic_store_relaxed(&hist.buckets[latency_hist_bucket(1000)],
+                         UINT32_MAX - 1);
+    for (int i = 0; i < 3; i++) {
+        latency_hist_record(&hist, 1000);
+    }
+    latency_hist_record(&hist, 1);
+    latency_hist_summarize(&hist, &summary);
+    assert_int_equal(summary.n, UINT64_C(1) + UINT32_MAX);
+    assert_int_equal(summary.p50, 1000);
+    assert_int_equal(summary.p99, 1000);
+    assert_int_equal(summary.max, 1000);
+
+    /* Any number of full ones add up. */
+    for (unsigned int i = 0; i < LATENCY_BUCKETS; i++) {
+        atomic_store_relaxed(&hist.buckets[i], UINT32_MAX);
+    }
+    latency_hist_record(&hist, UINT32_MAX);
+    latency_hist_summarize(&hist, &summary);
+    assert_int_equal(summary.n, (uint64_t) UINT32_MAX * LATENCY_BUCKETS);
+    assert_int_equal(summary.p50,
+                     latency_hist_bucket_end(LATENCY_BUCKETS / 2 - 1));
+}
+
 #define N_RECORDS 200000
 
 static void *
@@ -110,6 +140,7 @@ main(void)
         cmocka_unit_test(buckets_follow_each_other_without_gaps),
         cmocka_unit_test(buckets_are_exact_to_an_eighth),
         cmocka_unit_test(percentiles_are_those_of_what_was_recorded),
+        cmocka_unit_test(full_bucket_stays_full),
         cmocka_unit_test(histogram_can_be_read_while_it_is_written),
     };
 
