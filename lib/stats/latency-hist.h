@@ -11,9 +11,9 @@
  * is exact to 12.5 %, from a microsecond to more than an hour, in 1 kB.
  *
  * A bucket that has counted 2^32 - 1 durations, half a day of 100,000 upcalls
- * a second, stays there.  Percentiles then lean towards the other buckets until
- * the histogram is reset; if the bucket started over they would be wrong at
- * once.
+ * a second, stays there.  Percentiles then lean towards the other buckets
+ * until the histogram is reset; if the bucket started over they would be wrong
+ * at once.
  *
  * Why not a library: HdrHistogram's C version counts in plain integers, which
  * another thread cannot read while they are written; its ways around that cost

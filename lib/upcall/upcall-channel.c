@@ -80,6 +80,7 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_init(&channel->received, 0);
     atomic_init(&channel->malformed, 0);
     atomic_init(&channel->overruns, 0);
+    atomic_init(&channel->errors, 0);
     atomic_init(&channel->backlog_max, 0);
     latency_hist_init(&channel->latency);
     atomic_init(&channel->lost_base, 0);
@@ -196,6 +197,7 @@ upcall_channel_get_stats(const struct upcall_channel *channel_,
                        + upcall_counter_read(&channel->carried_received));
     stats->malformed = upcall_counter_read(&channel->malformed);
     stats->overruns = upcall_counter_read(&channel->overruns);
+    stats->errors = upcall_counter_read(&channel->errors);
     upcall_channel_get_meminfo(channel, &drops, &stats->backlog);
     stats->lost = (uint32_t) (drops
                               - upcall_counter_read(&channel->lost_base));
@@ -217,6 +219,7 @@ upcall_channel_reset_stats(struct upcall_channel *channel)
     atomic_store_relaxed(&channel->received, 0);
     atomic_store_relaxed(&channel->malformed, 0);
     atomic_store_relaxed(&channel->overruns, 0);
+    atomic_store_relaxed(&channel->errors, 0);
     atomic_store_relaxed(&channel->backlog_max, 0);
     latency_hist_reset(&channel->latency);
 }

@@ -77,6 +77,7 @@ struct upcall_channel_stats {
     uint64_t received;          /* Upcalls taken from the socket. */
     uint64_t malformed;         /* Of these, dropped as unparsable. */
     uint64_t overruns;          /* Times that the socket said ENOBUFS. */
+    uint64_t errors;            /* Reads that failed with any other error. */
     uint64_t lost;              /* Upcalls that the kernel could not queue. */
     uint32_t backlog;           /* Bytes that wait on the socket now. */
     uint32_t backlog_max;       /* Most bytes seen waiting. */
@@ -100,12 +101,15 @@ struct upcall_channel {
 
     /* Written by the owner alone. */
     struct upcall_turn turn;
+    unsigned int n_failures;    /* Reads that failed since one did not. */
+    long long int retry_at;     /* When to read it again after that, in ms. */
     atomic_uint64_t ready_at;   /* When it was put where it waits for its
                                  * turn; microseconds, monotonic. */
     atomic_uint32_t home;       /* Handler that had it last, plus 1. */
     atomic_uint64_t received;
     atomic_uint64_t malformed;
     atomic_uint64_t overruns;
+    atomic_uint64_t errors;
     atomic_uint32_t backlog_max;
     struct latency_hist latency;
 

@@ -35,6 +35,9 @@ struct upcall_handler {
                                  * turn: the batch was full. */
     struct upcall_fifo served;  /* Empty; kept until the batch is over. */
     struct upcall_fifo spent;   /* For the run queue; likewise. */
+    struct upcall_fifo failed;  /* Could not be read, and pause. */
+    long long int retry_at;     /* The earliest end of a pause of those, in ms,
+                                 * or LLONG_MAX. */
 
     /* The batch. */
     bool in_batch;

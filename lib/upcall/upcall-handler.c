@@ -4,12 +4,14 @@
 #include "upcall/upcall-handler-private.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "coverage.h"
 #include "openvswitch/vlog.h"
+#include "timeval.h"
 #include "upcall/upcall-engine.h"
 #include "upcall/upcall-fifo.h"
 #include "upcall/upcall-probes.h"
@@ -64,6 +66,8 @@ upcall_handler_create(struct upcall_table *table, uint32_t index,
     upcall_fifo_init(&handler->rest);
     upcall_fifo_init(&handler->served);
     upcall_fifo_init(&handler->spent);
+    upcall_fifo_init(&handler->failed);
+    handler->retry_at = LLONG_MAX;
     atomic_init(&handler->wakeups, 0);
     atomic_init(&handler->empty_wakeups, 0);
     atomic_init(&handler->batches, 0);
@@ -99,6 +103,7 @@ upcall_handler_unref(struct upcall_handler *handler)
         fifo_destroy(&handler->rest);
         fifo_destroy(&handler->served);
         fifo_destroy(&handler->spent);
+        fifo_destroy(&handler->failed);
         upcall_handler_unref(handler->predecessor);
         handler->engine->class->destroy(handler->engine);
         upcall_sched_unref(handler->sched);
@@ -160,6 +165,33 @@ upcall_handler_enqueue(struct upcall_handler *handler,
     }
 }
 
+/* Lets go of the channels whose pause is over. */
+static void
+upcall_handler_resume(struct upcall_handler *handler)
+{
+    size_t n = handler->failed.n;
+    long long int now;
+
+    if (!n) {
+        return;
+    }
+    now = time_msec();
+    if (now < handler->retry_at) {
+        return;
+    }
+    handler->retry_at = LLONG_MAX;
+    for (size_t i = 0; i < n; i++) {
+        struct upcall_channel *channel = upcall_fifo_pop(&handler->failed);
+
+        if (channel->retry_at <= now || upcall_channel_is_dead(channel)) {
+            upcall_handler_let_go(handler, channel);
+        } else {
+            handler->retry_at = MIN(handler->retry_at, channel->retry_at);
+            upcall_fifo_push(&handler->failed, channel);
+        }
+    }
+}
+
 /* Lets go of the channels that the last batch has served. */
 static void
 upcall_handler_release(struct upcall_handler *handler)
@@ -175,6 +207,7 @@ upcall_handler_release(struct upcall_handler *handler)
         atomic_store_relaxed(&channel->ready_at, now);
         upcall_handler_enqueue(handler, channel);
     }
+    upcall_handler_resume(handler);
 }
 
 void
@@ -198,9 +231,11 @@ upcall_handler_abandon(struct upcall_handler *handler)
     while ((channel = upcall_fifo_pop(&handler->sparse))
            || (channel = upcall_fifo_pop(&handler->rest))
            || (channel = upcall_fifo_pop(&handler->served))
-           || (channel = upcall_fifo_pop(&handler->spent))) {
+           || (channel = upcall_fifo_pop(&handler->spent))
+           || (channel = upcall_fifo_pop(&handler->failed))) {
         upcall_handler_let_go(handler, channel);
     }
+    handler->retry_at = LLONG_MAX;
     handler->n_msgs = handler->next_msg = 0;
     handler->in_batch = false;
     return n_lost;
@@ -390,6 +425,12 @@ upcall_handler_is_ready(const struct upcall_handler *handler)
             || !upcall_fifo_is_empty(&handler->served)
             || !upcall_fifo_is_empty(&handler->spent)
             || upcall_sched_n_queued(handler->sched));
+}
+
+long long int
+upcall_handler_retry_at(const struct upcall_handler *handler)
+{
+    return handler->retry_at;
 }
 
 void

@@ -24,6 +24,11 @@
  *   5. When the batch ends, a sleeping handler is kicked for what is left in
  *      the run queue.
  *
+ * A channel that cannot be read, other than for an overrun, is readable still,
+ * and would be an event again as soon as it is armed.  So the handler keeps it
+ * for a pause, and lets go of it at the first batch after that.  Nothing of it
+ * is lost but what the socket has no room for.
+ *
  * A handler belongs to a set (upcall-set.c) with a generation number.  A set
  * is never changed, only replaced.  The handler that takes the place of
  * another one of the same index has it as its predecessor: the thread first
@@ -95,6 +100,10 @@ bool upcall_handler_is_in_batch(struct upcall_handler *);
 
 /* True if upcall_handler_recv() should be called without waiting. */
 bool upcall_handler_is_ready(const struct upcall_handler *);
+
+/* When upcall_handler_recv() should be called even if nothing happens, in ms,
+ * or LLONG_MAX.  For the handler's thread. */
+long long int upcall_handler_retry_at(const struct upcall_handler *);
 
 struct upcall_sched *upcall_handler_sched(const struct upcall_handler *);
 

@@ -11,6 +11,7 @@
 #include "coverage.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
+#include "timeval.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
 #include "upcall/upcall-probes.h"
@@ -20,6 +21,7 @@
 VLOG_DEFINE_THIS_MODULE(upcall_serve);
 
 COVERAGE_DEFINE(upcall_overrun);
+COVERAGE_DEFINE(upcall_receive_error);
 
 /* The most channels that the engine is asked to read at once: what a full
  * batch needs when each uses its turn up, and one more for the rest of an
@@ -29,6 +31,12 @@ COVERAGE_DEFINE(upcall_overrun);
 /* A channel with a standing backlog has its backlog measured in one of this
  * many turns, so that it costs few system calls. */
 #define UPCALL_SAMPLE_TURNS 16
+
+/* A channel that cannot be read is tried again at once, which is enough if the
+ * kernel was short of something for a moment, and after that with pauses that
+ * double from 1 ms to 2^10 ms: then it costs nothing to speak of, and is back
+ * within a second once what was wrong is over. */
+#define UPCALL_PAUSE_SHIFT 10
 
 /* Takes the first channel of the run queue that can pay, and begins its turn.
  * Channels that still owe for large packets go to the end of the queue. */
@@ -176,6 +184,34 @@ upcall_handler_report_overrun(struct upcall_channel *channel,
     }
 }
 
+/* Accounts for a read of 'channel' that failed with 'error', and puts the
+ * channel on the list where it belongs now. */
+static void
+upcall_handler_fail(struct upcall_handler *handler,
+                    struct upcall_channel *channel, const char *dp_name,
+                    int error)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    long long int pause = 0;
+
+    COVERAGE_INC(upcall_receive_error);
+    upcall_count(&channel->errors, 1);
+    if (channel->n_failures++) {
+        pause = 1 << MIN(channel->n_failures - 2, UPCALL_PAUSE_SHIFT);
+    }
+    VLOG_WARN_RL(&rl, "%s: receiving upcalls of port %s failed (%s); trying "
+                 "again in %lld ms", dp_name,
+                 channel->name ? channel->name : "(none)",
+                 ovs_strerror(error), pause);
+    if (pause) {
+        channel->retry_at = time_msec() + pause;
+        handler->retry_at = MIN(handler->retry_at, channel->retry_at);
+        upcall_fifo_push(&handler->failed, channel);
+    } else {
+        upcall_fifo_push(&handler->served, channel);
+    }
+}
+
 /* Accounts for what 'read' took as chosen, messages that begin at 'n_msgs',
  * and puts the channel on the list where it belongs now. */
 static void
@@ -183,7 +219,6 @@ upcall_handler_account(struct upcall_handler *handler,
                        const struct choice *choice,
                        const struct upcall_read *read, const char *dp_name)
 {
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     struct upcall_channel *channel = choice->channel;
     uint32_t home = handler->index + 1;
     size_t n_bytes = 0;
@@ -208,17 +243,16 @@ upcall_handler_account(struct upcall_handler *handler,
     if (read->overruns) {
         upcall_handler_report_overrun(channel, dp_name, read->overruns);
     }
-    if (read->error) {
-        VLOG_WARN_RL(&rl, "%s: receiving upcalls of port %s failed (%s); "
-                     "trying again when more arrive", dp_name,
-                     channel->name ? channel->name : "(none)",
-                     ovs_strerror(read->error));
+    if (!read->error || read->n) {
+        channel->n_failures = 0;
     }
 
-    if (read->empty && read->n && !choice->sparse
+    if (read->error) {
+        upcall_handler_fail(handler, channel, dp_name, read->error);
+    } else if (read->empty && read->n && !choice->sparse
         && upcall_sched_is_saturated(handler->sched)) {
         upcall_fifo_push(&handler->spent, channel);
-    } else if (read->empty || read->error) {
+    } else if (read->empty) {
         upcall_fifo_push(&handler->served, channel);
     } else if (upcall_turn_has_credit(&channel->turn)) {
         upcall_fifo_push(&handler->rest, channel);

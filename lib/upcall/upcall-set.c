@@ -358,6 +358,7 @@ upcall_table_recv_wait(struct upcall_table *table, uint32_t handler_id)
     } else {
         poll_fd_wait(upcall_sched_epoll_fd(upcall_handler_sched(handler)),
                      POLLIN);
+        poll_timer_wait_until(upcall_handler_retry_at(handler));
         upcall_poll_arm(handler);
     }
 }

@@ -46,9 +46,9 @@ static void
 show_ports_text(const struct upcall_table_info *info, struct ds *s)
 {
     ds_put_format(s, "  %5s %-16s %10s %12s %10s %8s %9s %9s %9s %9s %9s "
-                  "%9s\n", "port", "name", "pid", "received", "lost",
-                  "overruns", "malformed", "backlog", "most", "p50", "p99",
-                  "max");
+                  "%9s %9s\n", "port", "name", "pid", "received", "lost",
+                  "overruns", "malformed", "errors", "backlog", "most", "p50",
+                  "p99", "max");
     for (size_t i = 0; i < info->n_ports; i++) {
         const struct upcall_port_info *port = &info->ports[i];
         const struct upcall_channel_stats *stats = &port->stats;
@@ -56,12 +56,13 @@ show_ports_text(const struct upcall_table_info *info, struct ds *s)
         ds_put_cstr(s, "  ");
         show_port_no(port, s);
         ds_put_format(s, " %-16s %10"PRIu32"%c%12"PRIu64" %10"PRIu64
-                      " %8"PRIu64" %9"PRIu64" %9"PRIu32" %9"PRIu32
+                      " %8"PRIu64" %9"PRIu64" %9"PRIu64" %9"PRIu32" %9"PRIu32
                       " %9"PRIu32" %9"PRIu32" %9"PRIu32"\n", port->name,
                       port->pid, port->shared ? '*' : ' ', stats->received,
                       stats->lost, stats->overruns, stats->malformed,
-                      stats->backlog, stats->backlog_max, stats->latency.p50,
-                      stats->latency.p99, stats->latency.max);
+                      stats->errors, stats->backlog, stats->backlog_max,
+                      stats->latency.p50, stats->latency.p99,
+                      stats->latency.max);
     }
 }
 
@@ -134,6 +135,7 @@ upcall_show_port_text(const struct upcall_table_info *info,
                   " overruns of the receive buffer\n", stats->lost,
                   stats->overruns);
     ds_put_format(s, "  upcalls malformed  %"PRIu64"\n", stats->malformed);
+    ds_put_format(s, "  receive errors     %"PRIu64"\n", stats->errors);
     ds_put_format(s, "  backlog            %"PRIu32" bytes of kernel memory, "
                   "at most %"PRIu32"\n", stats->backlog, stats->backlog_max);
     ds_put_format(s, "  latency            p50 %"PRIu32" us, p99 %"PRIu32
@@ -177,6 +179,7 @@ upcall_show_port_json(const struct upcall_port_info *port)
     put_integer(json, "lost", port->stats.lost);
     put_integer(json, "overruns", port->stats.overruns);
     put_integer(json, "malformed", port->stats.malformed);
+    put_integer(json, "errors", port->stats.errors);
     put_integer(json, "backlog", port->stats.backlog);
     put_integer(json, "backlog_max", port->stats.backlog_max);
     json_object_put(json, "latency_us", latency_to_json(&port->stats.latency));

@@ -43,6 +43,7 @@ unit_tests = \
 	tests/unit/test-thread-counters \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-engine \
+	tests/unit/test-upcall-errors \
 	tests/unit/test-upcall-fair \
 	tests/unit/test-upcall-msg \
 	tests/unit/test-upcall-poll \
@@ -178,6 +179,12 @@ tests_unit_test_upcall_channel_SOURCES = \
 	tests/unit/test-upcall-channel.c $(unit_common)
 tests_unit_test_upcall_engine_SOURCES = \
 	tests/unit/test-upcall-engine.c $(unit_common)
+tests_unit_test_upcall_errors_SOURCES = \
+	tests/unit/test-upcall-errors.c $(unit_common)
+tests_unit_test_upcall_errors_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=recvmmsg \
+	-Wl,--wrap=time_msec
 tests_unit_test_upcall_fair_SOURCES = \
 	tests/unit/test-upcall-fair.c $(unit_common)
 tests_unit_test_upcall_sched_SOURCES = \

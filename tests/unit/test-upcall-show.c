@@ -17,16 +17,22 @@
 static struct upcall_port_info ports[] = {
     { .port_no = 0, .name = "br0", .pid = 4200000001u,
       .stats = { .received = 10000000001, .malformed = 102, .overruns = 103,
-                 .lost = 104, .backlog = 105, .backlog_max = 106,
-                 .latency = { .n = 107, .p50 = 108, .p99 = 109, .max = 110 } } },
+                 .errors = 111, .lost = 104, .backlog = 105,
+                 .backlog_max = 106,
+                 .latency = { .n = 107, .p50 = 108, .p99 = 109,
+                              .max = 110 } } },
     { .port_no = 17, .shared = true, .name = "odd \"name\"\n\\", .pid = 4242,
       .stats = { .received = 201, .malformed = 202, .overruns = 203,
-                 .lost = 204, .backlog = 205, .backlog_max = 206,
-                 .latency = { .n = 207, .p50 = 208, .p99 = 209, .max = 210 } } },
+                 .errors = 211, .lost = 204, .backlog = 205,
+                 .backlog_max = 206,
+                 .latency = { .n = 207, .p50 = 208, .p99 = 209,
+                              .max = 210 } } },
     { .port_no = UPCALL_PORT_NONE, .name = "none", .pid = 4343,
       .stats = { .received = 301, .malformed = 302, .overruns = 303,
-                 .lost = 304, .backlog = 305, .backlog_max = 306,
-                 .latency = { .n = 307, .p50 = 308, .p99 = 309, .max = 310 } } },
+                 .errors = 311, .lost = 304, .backlog = 305,
+                 .backlog_max = 306,
+                 .latency = { .n = 307, .p50 = 308, .p99 = 309,
+                              .max = 310 } } },
 };
 
 static struct upcall_handler_stats handlers[] = {
@@ -37,7 +43,8 @@ static struct upcall_handler_stats handlers[] = {
 };
 
 static const struct upcall_table_info info = {
-    .name = "system@dp", .engine = "e", .n_sockets = 3, .foreign = 601, .abandoned = 602,
+    .name = "system@dp", .engine = "e", .n_sockets = 3, .foreign = 601,
+    .abandoned = 602,
     .n_ports = ARRAY_SIZE(ports), .ports = ports,
     .n_handlers = ARRAY_SIZE(handlers), .handlers = handlers,
 };
@@ -129,10 +136,11 @@ json_tells_of_every_port(void **state OVS_UNUSED)
         assert_int_equal(integer(port, "received"), stats->received);
         assert_int_equal(integer(port, "malformed"), stats->malformed);
         assert_int_equal(integer(port, "overruns"), stats->overruns);
+        assert_int_equal(integer(port, "errors"), stats->errors);
         assert_int_equal(integer(port, "lost"), stats->lost);
         assert_int_equal(integer(port, "backlog"), stats->backlog);
         assert_int_equal(integer(port, "backlog_max"), stats->backlog_max);
-        assert_int_equal(shash_count(json_object(port)), 11);
+        assert_int_equal(shash_count(json_object(port)), 12);
 
         const struct json *shared = shash_find_data(json_object(port),
                                                     "shared");
@@ -250,11 +258,12 @@ text_tells_the_same(void **state OVS_UNUSED)
     check_line(&s, "dropped:", "dropped: 601 of another datapath, "
                "602 when handlers were changed");
     check_line(&s, "port",
-               "port name pid received lost overruns malformed backlog "
-               "most p50 p99 max");
-    check_line(&s, "0", "0 br0 4200000001 10000000001 104 103 102 105 "
-               "106 108 109 110");
-    check_line(&s, "-", "- none 4343 301 304 303 302 305 306 308 309 310");
+               "port name pid received lost overruns malformed errors "
+               "backlog most p50 p99 max");
+    check_line(&s, "0", "0 br0 4200000001 10000000001 104 103 102 111 "
+               "105 106 108 109 110");
+    check_line(&s, "-", "- none 4343 301 304 303 302 311 305 306 308 309 "
+               "310");
     check_line(&s, "handler",
                "handler wakeups empty batches upcalls receives steals");
     check_line(&s, "1", "1 501 502 503 504 505 506");
