@@ -10,6 +10,7 @@
 unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-fault \
+	tests/unit/test-kdp-fallback \
 	tests/unit/test-link-addr \
 	tests/unit/test-link-fault \
 	tests/unit/test-link-filter \
@@ -102,6 +103,19 @@ tests_unit_test_fault_LDFLAGS = \
 	-Wl,--wrap=recvmmsg \
 	-Wl,--wrap=setrlimit \
 	-Wl,--wrap=setsockopt
+tests_unit_test_kdp_fallback_SOURCES = \
+	tests/unit/test-kdp-fallback.c $(unit_common)
+tests_unit_test_kdp_fallback_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=io_uring_queue_init_params \
+	-Wl,--wrap=io_uring_register_buf_ring \
+	-Wl,--wrap=io_uring_submit_and_wait \
+	-Wl,--wrap=nl_mcast_recv \
+	-Wl,--wrap=ovs_datapath_set_features \
+	-Wl,--wrap=ovs_vport_set_pid \
+	-Wl,--wrap=socketpair \
+	-Wl,--wrap=time_msec \
+	-Wl,--wrap=vport_table_list
 tests_unit_test_link_addr_SOURCES = tests/unit/test-link-addr.c $(unit_common)
 tests_unit_test_link_fault_SOURCES = \
 	tests/unit/test-link-fault.c $(unit_link) $(unit_common)
