@@ -34,6 +34,10 @@
  * overrun.  It is the former if as many messages came as buffers were
  * provided; if both are true, the socket tells again at the next read.
  *
+ * If the kernel takes no requests at all, which it did when the engine was
+ * probed, all reads of the batch fail and the next batch begins with a new
+ * ring: the old one has requests that were never taken.
+ *
  * The engine needs Linux 6.0. */
 
 #define GROUP_SIZE 64           /* A power of 2, no less than a batch. */
@@ -46,6 +50,11 @@
 /* Entries of the completion queue: every buffer and every end of a request may
  * report, a few times in case of overruns. */
 #define CQ_ENTRIES 1024
+
+/* How often a submission is repeated that the kernel refused for a reason
+ * which passes: a signal, or want of memory or of room for completions, which
+ * the engine empties after each try. */
+#define MAX_TRIES 16
 
 struct group {
     struct io_uring_buf_ring *ring; /* Lent: from 'head' to the tail. */
@@ -61,6 +70,8 @@ struct buffer_list {
 struct engine_uring {
     struct upcall_engine up;
     struct io_uring ring;
+    bool is_open;               /* There is a ring. */
+    int error;                  /* Why it is not to be used, or 0. */
     struct msghdr msg;          /* Says: no address, no control data. */
     struct group groups[N_GROUPS];
     size_t n_groups;            /* Of these, set up. */
@@ -162,53 +173,79 @@ group_take_back(struct engine_uring *engine, struct group *group)
     io_uring_buf_ring_advance(group->ring, -n);
 }
 
+/* Closes the ring, if there is one.  What it was lent is free. */
+static void
+ring_close(struct engine_uring *engine)
+{
+    if (engine->is_open) {
+        while (engine->n_groups) {
+            group_uninit(engine, --engine->n_groups);
+        }
+        io_uring_queue_exit(&engine->ring);
+        engine->is_open = false;
+    }
+    engine->free.n = engine->taken.n = 0;
+    for (unsigned int i = 0; i < engine->n_buffers; i++) {
+        buffer_list_push(&engine->free, i);
+    }
+}
+
+/* Opens a ring.  Returns 0 or a positive errno value; then there is none. */
+static int
+ring_open(struct engine_uring *engine)
+{
+    struct io_uring_params params = {
+        .flags = IORING_SETUP_CQSIZE, .cq_entries = CQ_ENTRIES,
+    };
+    int error;
+
+    error = -io_uring_queue_init_params(N_GROUPS, &engine->ring, &params);
+    if (error) {
+        return error;
+    }
+    engine->is_open = true;
+    for (; engine->n_groups < N_GROUPS; engine->n_groups++) {
+        error = group_init(engine, engine->n_groups);
+        if (error) {
+            ring_close(engine);
+            return error;
+        }
+    }
+    return 0;
+}
+
 static void
 engine_uring_destroy(struct upcall_engine *engine_)
 {
     struct engine_uring *engine = engine_uring_cast(engine_);
 
-    for (size_t i = 0; i < engine->n_groups; i++) {
-        group_uninit(engine, i);
-    }
-    io_uring_queue_exit(&engine->ring);
-    if (engine->buffers) {
-        upcall_buffers_unmap(engine->buffers, engine->n_buffers, BUFFER_SIZE);
-    }
+    ring_close(engine);
+    upcall_buffers_unmap(engine->buffers, engine->n_buffers, BUFFER_SIZE);
     free(engine);
 }
 
 static int
 engine_uring_create__(unsigned int n_msgs, struct upcall_engine **enginep)
 {
-    struct io_uring_params params = {
-        .flags = IORING_SETUP_CQSIZE, .cq_entries = CQ_ENTRIES,
-    };
-    struct engine_uring *engine = xzalloc(sizeof *engine);
+    char *buffers = upcall_buffers_map(n_msgs, BUFFER_SIZE);
+    struct engine_uring *engine;
     int error;
 
     *enginep = NULL;
+    if (!buffers) {
+        return errno;
+    }
+    engine = xzalloc(sizeof *engine);
     engine->up.class = &upcall_engine_uring;
-    error = -io_uring_queue_init_params(N_GROUPS, &engine->ring, &params);
-    if (error) {
-        free(engine);
-        return error;
-    }
+    engine->buffers = buffers;
     engine->n_buffers = n_msgs;
-    engine->buffers = upcall_buffers_map(n_msgs, BUFFER_SIZE);
-    if (!engine->buffers) {
-        error = errno;
-        engine_uring_destroy(&engine->up);
-        return error;
-    }
     for (unsigned int i = 0; i < n_msgs; i++) {
         buffer_list_push(&engine->free, i);
     }
-    for (; engine->n_groups < N_GROUPS; engine->n_groups++) {
-        error = group_init(engine, engine->n_groups);
-        if (error) {
-            engine_uring_destroy(&engine->up);
-            return error;
-        }
+    error = ring_open(engine);
+    if (error) {
+        engine_uring_destroy(&engine->up);
+        return error;
     }
     *enginep = &engine->up;
     return 0;
@@ -221,6 +258,10 @@ engine_uring_begin(struct upcall_engine *engine_)
 
     while (engine->taken.n) {
         buffer_list_push(&engine->free, buffer_list_pop(&engine->taken));
+    }
+    if (engine->error) {
+        ring_close(engine);
+        engine->error = ring_open(engine);
     }
 }
 
@@ -334,13 +375,45 @@ static void
 fail_all(struct engine_uring *engine, struct request *requests, size_t n,
          int error)
 {
+    engine->error = error;
     for (size_t i = 0; i < n; i++) {
         if (!requests[i].done) {
-            group_take_back(engine, &engine->groups[i]);
             requests[i].read->error = error;
             requests[i].done = true;
         }
     }
+}
+
+/* Submits what is to be submitted and waits for completions until all requests
+ * are done.  Returns the number of system calls. */
+static unsigned int
+engine_uring_carry_out(struct engine_uring *engine, struct request *requests,
+                       size_t n_requests)
+{
+    unsigned int n_calls = 0, n_tries = 0;
+
+    while (!all_done(requests, n_requests)) {
+        struct io_uring_cqe *cqe;
+        unsigned int head, n = 0;
+        int retval;
+
+        n_calls++;
+        retval = io_uring_submit_and_wait(&engine->ring, 1);
+        io_uring_for_each_cqe (&engine->ring, head, cqe) {
+            engine_uring_complete(engine, requests, cqe);
+            n++;
+        }
+        io_uring_cq_advance(&engine->ring, n);
+
+        if (retval >= 0) {
+            n_tries = 0;
+        } else if (++n_tries >= MAX_TRIES
+                   || (retval != -EINTR && retval != -EAGAIN
+                       && retval != -EBUSY)) {
+            fail_all(engine, requests, n_requests, -retval);
+        }
+    }
+    return n_calls;
 }
 
 static unsigned int
@@ -350,35 +423,23 @@ engine_uring_read(struct upcall_engine *engine_, struct upcall_read *reads,
     struct engine_uring *engine = engine_uring_cast(engine_);
     struct request requests[N_GROUPS];
     struct upcall_rx *next = rx;
-    unsigned int n_calls = 0;
+    unsigned int n_calls;
 
     ovs_assert(n_reads <= N_GROUPS);
     for (size_t i = 0; i < n_reads; i++) {
         reads[i].n = reads[i].overruns = 0;
-        reads[i].error = 0;
+        reads[i].error = engine->error;
         reads[i].empty = true;
         requests[i] = (struct request) { .read = &reads[i], .rx = next };
         next += reads[i].max;
+    }
+    if (engine->error) {
+        return 0;
+    }
+    for (size_t i = 0; i < n_reads; i++) {
         engine_uring_submit(engine, &requests[i], i);
     }
-
-    while (!all_done(requests, n_reads)) {
-        struct io_uring_cqe *cqe;
-        unsigned int head, n = 0;
-        int retval;
-
-        n_calls++;
-        retval = io_uring_submit_and_wait(&engine->ring, 1);
-        if (retval < 0 && retval != -EINTR && retval != -EAGAIN
-            && retval != -EBUSY) {
-            fail_all(engine, requests, n_reads, -retval);
-        }
-        io_uring_for_each_cqe (&engine->ring, head, cqe) {
-            engine_uring_complete(engine, requests, cqe);
-            n++;
-        }
-        io_uring_cq_advance(&engine->ring, n);
-    }
+    n_calls = engine_uring_carry_out(engine, requests, n_reads);
 
     /* Close the gaps between what was asked for and what came. */
     next = rx;

@@ -197,6 +197,7 @@ tests_unit_test_upcall_errors_SOURCES = \
 	tests/unit/test-upcall-errors.c $(unit_common)
 tests_unit_test_upcall_errors_LDFLAGS = \
 	$(AM_LDFLAGS) \
+	-Wl,--wrap=io_uring_submit_and_wait \
 	-Wl,--wrap=recvmmsg \
 	-Wl,--wrap=time_msec
 tests_unit_test_upcall_fair_SOURCES = \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Kernels that lack what a setting of the dpif provider asks for: upcalls go on
- * to be received as before, and the log says so.
+/* Kernels that lack what a setting of the dpif provider asks for: upcalls go
+ * on to be received as before, and the log says so.
  *
  * The linker sends the calls that look for io_uring here (--wrap), and those
  * that tell the kernel where to send upcalls, behind which there is a datapath

@@ -7,6 +7,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <liburing.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "timeval.h"
 #include "unit-upcall.h"
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-table.h"
 #include "util.h"
 
@@ -39,6 +41,20 @@ __wrap_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
         }
     }
     return __real_recvmmsg(fd, msgs, n, flags, timeout);
+}
+
+/* Submissions to io_uring fail with 'uring_error'. */
+static int uring_error;
+static unsigned int n_submissions;
+
+int __wrap_io_uring_submit_and_wait(struct io_uring *, unsigned int);
+int __real_io_uring_submit_and_wait(struct io_uring *, unsigned int);
+int
+__wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned int n)
+{
+    n_submissions++;
+    return (uring_error ? -uring_error
+            : __real_io_uring_submit_and_wait(ring, n));
 }
 
 /* A clock that the test moves, unless it is 0. */
@@ -283,6 +299,41 @@ pausing_channel_of_a_deleted_port_is_closed(void **state)
     assert_int_equal(unit_count_fds(), n_fds - 1);
 }
 
+/* Errors of the ring concern all channels that are read together. */
+static void
+ring_that_fails_is_made_anew(void **state)
+{
+    static const int errors[] = { EPERM, EINVAL, EBADF, EAGAIN, EBUSY };
+    struct fixture *f = *state;
+    uint64_t seq = 0;
+
+    bad_fd = -1;
+    assert_int_equal(upcall_engine_uring.probe(), 0);
+    assert_int_equal(upcall_table_set_engine(f->table, &upcall_engine_uring),
+                     0);
+    assert_int_equal(receive_all(f, &seq), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+        uint64_t n_errors = count_errors(f);
+
+        unit_send_upcall(f->sender, f->pid, 2 * i);
+        unit_send_upcall(f->sender, f->pid, 2 * i + 1);
+        uring_error = errors[i];
+        n_submissions = 0;
+        for (int j = 0; j < 20; j++) {
+            assert_int_equal(receive_all(f, &seq), 0);
+            virtual_now += 1024;
+        }
+        assert_true(count_errors(f) >= n_errors + 20);
+
+        /* Neither without end. */
+        assert_true(n_submissions < 20 * 100);
+
+        uring_error = 0;
+        assert_int_equal(receive_all(f, &seq), 2);
+        assert_int_equal(seq, 2 * i + 1);
+    }
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -294,6 +345,7 @@ main(void)
         TEST(sleeper_wakes_up_for_the_next_try),
         TEST(pausing_channel_is_handed_to_new_handlers),
         TEST(pausing_channel_of_a_deleted_port_is_closed),
+        TEST(ring_that_fails_is_made_anew),
     };
 
     unit_init("test-upcall-errors");
