@@ -79,7 +79,13 @@ unit_offload = \
 	tests/fake/offload-fake.h \
 	tests/unit/unit-offload.c \
 	tests/unit/unit-offload.h
-
+unit_uring = \
+	tests/unit/unit-uring.c \
+	tests/unit/unit-uring.h
+unit_uring_wrap = \
+	-Wl,--wrap=io_uring_queue_init_params \
+	-Wl,--wrap=io_uring_register_buf_ring \
+	-Wl,--wrap=io_uring_submit_and_wait
 unit_vport = \
 	tests/unit/unit-vport.c \
 	tests/unit/unit-vport.h
@@ -104,12 +110,9 @@ tests_unit_test_fault_LDFLAGS = \
 	-Wl,--wrap=setrlimit \
 	-Wl,--wrap=setsockopt
 tests_unit_test_kdp_fallback_SOURCES = \
-	tests/unit/test-kdp-fallback.c $(unit_common)
+	tests/unit/test-kdp-fallback.c $(unit_uring) $(unit_common)
 tests_unit_test_kdp_fallback_LDFLAGS = \
-	$(AM_LDFLAGS) \
-	-Wl,--wrap=io_uring_queue_init_params \
-	-Wl,--wrap=io_uring_register_buf_ring \
-	-Wl,--wrap=io_uring_submit_and_wait \
+	$(AM_LDFLAGS) $(unit_uring_wrap) \
 	-Wl,--wrap=nl_mcast_recv \
 	-Wl,--wrap=ovs_datapath_set_features \
 	-Wl,--wrap=ovs_vport_set_pid \
@@ -194,10 +197,9 @@ tests_unit_test_upcall_channel_SOURCES = \
 tests_unit_test_upcall_engine_SOURCES = \
 	tests/unit/test-upcall-engine.c $(unit_common)
 tests_unit_test_upcall_errors_SOURCES = \
-	tests/unit/test-upcall-errors.c $(unit_common)
+	tests/unit/test-upcall-errors.c $(unit_uring) $(unit_common)
 tests_unit_test_upcall_errors_LDFLAGS = \
-	$(AM_LDFLAGS) \
-	-Wl,--wrap=io_uring_submit_and_wait \
+	$(AM_LDFLAGS) $(unit_uring_wrap) \
 	-Wl,--wrap=recvmmsg \
 	-Wl,--wrap=time_msec
 tests_unit_test_upcall_fair_SOURCES = \
@@ -255,6 +257,7 @@ unit_test_objects = \
 	tests/unit/unit-offload.$(OBJEXT) \
 	tests/unit/unit-route.$(OBJEXT) \
 	tests/unit/unit-upcall.$(OBJEXT) \
+	tests/unit/unit-uring.$(OBJEXT) \
 	tests/unit/unit-vport.$(OBJEXT)
 $(unit_test_objects): $(EXTRA_OVS_DEPS)
 

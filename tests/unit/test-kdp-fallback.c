@@ -11,7 +11,6 @@
 #include "dpif-netlink-kdp-private.h"
 
 #include <errno.h>
-#include <liburing.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
@@ -27,78 +26,24 @@
 #include "openvswitch/vlog.h"
 #include "smap.h"
 #include "unit-upcall.h"
+#include "unit-uring.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
 #include "util.h"
 
 #define PORT 1
 
-/* What fails: of the calls of 'call', number 'nth' from 1, with 'error'. */
-enum call {
-    CALL_NONE, CALL_URING_SETUP, CALL_URING_REGISTER, CALL_URING_REQUEST,
-    CALL_SOCKETPAIR, CALL_SET_FEATURES
-};
-
-static struct {
-    enum call call;
-    unsigned int nth;
-    int error;
-} plan;
+/* Errors that the next such call fails with, or 0. */
+static int socketpair_error;
+static int set_features_error;
 
 static int
-failure(enum call call)
+take_error(int *error)
 {
-    return plan.call == call && !--plan.nth ? plan.error : 0;
-}
+    int taken = *error;
 
-static void
-plan_failure(enum call call, unsigned int nth, int error)
-{
-    plan.call = call;
-    plan.nth = nth;
-    plan.error = error;
-}
-
-int __wrap_io_uring_queue_init_params(unsigned int, struct io_uring *,
-                                      struct io_uring_params *);
-int __real_io_uring_queue_init_params(unsigned int, struct io_uring *,
-                                      struct io_uring_params *);
-int
-__wrap_io_uring_queue_init_params(unsigned int n, struct io_uring *ring,
-                                  struct io_uring_params *params)
-{
-    int error = failure(CALL_URING_SETUP);
-
-    return error ? -error : __real_io_uring_queue_init_params(n, ring, params);
-}
-
-int __wrap_io_uring_register_buf_ring(struct io_uring *,
-                                      struct io_uring_buf_reg *, unsigned int);
-int __real_io_uring_register_buf_ring(struct io_uring *,
-                                      struct io_uring_buf_reg *, unsigned int);
-int
-__wrap_io_uring_register_buf_ring(struct io_uring *ring,
-                                  struct io_uring_buf_reg *reg,
-                                  unsigned int flags)
-{
-    int error = failure(CALL_URING_REGISTER);
-
-    return error ? -error : __real_io_uring_register_buf_ring(ring, reg,
-                                                              flags);
-}
-
-/* A kernel that does not know a request says so in its completion. */
-int __wrap_io_uring_submit_and_wait(struct io_uring *, unsigned int);
-int __real_io_uring_submit_and_wait(struct io_uring *, unsigned int);
-int
-__wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned int n)
-{
-    if (failure(CALL_URING_REQUEST)) {
-        for (unsigned int i = ring->sq.sqe_head; i != ring->sq.sqe_tail; i++) {
-            ring->sq.sqes[i & *ring->sq.kring_mask].opcode = UINT8_MAX;
-        }
-    }
-    return __real_io_uring_submit_and_wait(ring, n);
+    *error = 0;
+    return taken;
 }
 
 int __wrap_socketpair(int, int, int, int[2]);
@@ -106,7 +51,7 @@ int __real_socketpair(int, int, int, int[2]);
 int
 __wrap_socketpair(int domain, int type, int protocol, int fds[2])
 {
-    int error = failure(CALL_SOCKETPAIR);
+    int error = take_error(&socketpair_error);
 
     if (error) {
         errno = error;
@@ -132,7 +77,7 @@ __wrap_ovs_datapath_set_features(struct ovs_genl *genl OVS_UNUSED,
                                  const uint32_t pids[], size_t n_pids,
                                  struct ovs_datapath *reply)
 {
-    int error = failure(CALL_SET_FEATURES);
+    int error = take_error(&set_features_error);
 
     assert_int_equal(ifindex, UNIT_DP_IFINDEX);
     assert_null(reply);
@@ -237,7 +182,8 @@ setup(void **state)
     struct kdp_datapath *dp = &f->dp;
 
     now = 1000000;
-    plan_failure(CALL_NONE, 0, 0);
+    unit_uring_fail(UNIT_URING_SETUP, 0, 0, 0);
+    socketpair_error = set_features_error = 0;
     memset(&kernel, 0, sizeof kernel);
     kernel.vport.port_no = PORT;
     strcpy(kernel.vport.name, "port");
@@ -359,20 +305,48 @@ check_engine(struct fixture *f, const char *name)
     check_upcalls_come(f, kernel.vport.pid);
 }
 
+/* Asks for io_uring, which the kernel lacks because of 'error'. */
+static void
+check_no_io_uring(struct fixture *f, int error)
+{
+    char *message, *log;
+    size_t n_fds;
+
+    unit_rcu_barrier();
+    n_fds = unit_count_fds();
+    set_config(f, "upcall-engine", "io_uring");
+    message = xasprintf("system@dp: the kernel lacks what upcall engine "
+                        "\"io_uring\" needs (%s); using \"epoll\"\n",
+                        ovs_strerror(error));
+    check_log(message);
+    free(message);
+    check_engine(f, "epoll");
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), n_fds);
+
+    /* A setting is looked at once. */
+    set_config(f, "upcall-engine", "io_uring");
+    check_engine(f, "epoll");
+    set_config(f, "upcall-engine", "epoll");
+    log = read_log();
+    assert_string_equal(log, "");
+    free(log);
+}
+
 static void
 kernel_without_io_uring_leaves_epoll(void **state)
 {
     static const struct {
-        enum call call;
+        enum unit_uring_call call;
         unsigned int nth;
         int error;
     } lacks[] = {
-        { CALL_URING_SETUP, 1, ENOSYS },    /* Linux before 5.1. */
-        { CALL_URING_SETUP, 1, EPERM },     /* Forbidden. */
-        { CALL_URING_REGISTER, 1, EINVAL }, /* Linux before 5.19. */
-        { CALL_URING_REGISTER, 5, ENOMEM },
-        { CALL_URING_REQUEST, 1, EINVAL },  /* Linux before 6.0. */
-        { CALL_SOCKETPAIR, 1, EMFILE },
+        { UNIT_URING_SETUP, 1, ENOSYS },    /* Linux before 5.1. */
+        { UNIT_URING_SETUP, 1, EPERM },     /* Forbidden. */
+        { UNIT_URING_REGISTER, 1, EINVAL }, /* Linux before 5.19. */
+        { UNIT_URING_REGISTER, 5, ENOMEM },
+        { UNIT_URING_REQUEST, 1, EINVAL },  /* Linux before 6.0. */
+        { UNIT_URING_SUBMIT, 1, EPERM },
     };
     struct fixture *f = *state;
 
@@ -380,29 +354,12 @@ kernel_without_io_uring_leaves_epoll(void **state)
     check_engine(f, "epoll");
     free(read_log());
     for (size_t i = 0; i < ARRAY_SIZE(lacks); i++) {
-        size_t n_fds = unit_count_fds();
-        char *message;
-
-        plan_failure(lacks[i].call, lacks[i].nth, lacks[i].error);
-        set_config(f, "upcall-engine", "io_uring");
-        assert_int_equal(plan.nth, 0);
-        message = xasprintf("system@dp: the kernel lacks what upcall engine "
-                            "\"io_uring\" needs (%s); using \"epoll\"\n",
-                            ovs_strerror(lacks[i].error));
-        check_log(message);
-        free(message);
-        check_engine(f, "epoll");
-        unit_rcu_barrier();
-        assert_int_equal(unit_count_fds(), n_fds);
-
-        /* A setting is looked at once. */
-        set_config(f, "upcall-engine", "io_uring");
-        check_engine(f, "epoll");
-        set_config(f, "upcall-engine", "epoll");
-        char *log = read_log();
-        assert_string_equal(log, "");
-        free(log);
+        unit_uring_fail(lacks[i].call, lacks[i].nth, 1, lacks[i].error);
+        check_no_io_uring(f, lacks[i].error);
+        assert_int_equal(unit_uring_n_failed(), 1);
     }
+    socketpair_error = EMFILE;
+    check_no_io_uring(f, EMFILE);
 
     set_config(f, "upcall-engine", "io_uring");
     check_log("system@dp: upcalls are received with engine \"io_uring\"\n");
@@ -417,9 +374,9 @@ engine_in_use_stays_when_the_next_cannot_start(void **state)
     /* The first ring is the probe's; then there is one for each handler. */
     start(f);
     free(read_log());
-    plan_failure(CALL_URING_SETUP, 3, ENOMEM);
+    unit_uring_fail(UNIT_URING_SETUP, 3, 1, ENOMEM);
     set_config(f, "upcall-engine", "io_uring");
-    assert_int_equal(plan.nth, 0);
+    assert_int_equal(unit_uring_n_failed(), 1);
     char *log = read_log();
     assert_non_null(strstr(log, "system@dp: starting upcall engine "
                            "\"io_uring\" failed (Cannot allocate memory); "
@@ -522,7 +479,7 @@ kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port(void **state)
     check_per_port(f);
     for (int i = 0; i < 2; i++) {
         free(read_log());
-        plan_failure(CALL_SET_FEATURES, 1, i ? ENOMEM : EOPNOTSUPP);
+        set_features_error = i ? ENOMEM : EOPNOTSUPP;
         set_config(f, "upcall-dispatch", "per-cpu");
         check_log(i ? "by CPU (Cannot allocate memory); going on by port\n"
                   : "by CPU (Operation not supported); going on by port\n");

@@ -7,7 +7,7 @@
 #include <config.h>
 
 #include <errno.h>
-#include <liburing.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@
 #include "openvswitch/poll-loop.h"
 #include "timeval.h"
 #include "unit-upcall.h"
+#include "unit-uring.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
 #include "upcall/upcall-table.h"
@@ -41,20 +42,6 @@ __wrap_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
         }
     }
     return __real_recvmmsg(fd, msgs, n, flags, timeout);
-}
-
-/* Submissions to io_uring fail with 'uring_error'. */
-static int uring_error;
-static unsigned int n_submissions;
-
-int __wrap_io_uring_submit_and_wait(struct io_uring *, unsigned int);
-int __real_io_uring_submit_and_wait(struct io_uring *, unsigned int);
-int
-__wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned int n)
-{
-    n_submissions++;
-    return (uring_error ? -uring_error
-            : __real_io_uring_submit_and_wait(ring, n));
 }
 
 /* A clock that the test moves, unless it is 0. */
@@ -317,8 +304,7 @@ ring_that_fails_is_made_anew(void **state)
 
         unit_send_upcall(f->sender, f->pid, 2 * i);
         unit_send_upcall(f->sender, f->pid, 2 * i + 1);
-        uring_error = errors[i];
-        n_submissions = 0;
+        unit_uring_fail(UNIT_URING_SUBMIT, 1, UINT_MAX, errors[i]);
         for (int j = 0; j < 20; j++) {
             assert_int_equal(receive_all(f, &seq), 0);
             virtual_now += 1024;
@@ -326,9 +312,9 @@ ring_that_fails_is_made_anew(void **state)
         assert_true(count_errors(f) >= n_errors + 20);
 
         /* Neither without end. */
-        assert_true(n_submissions < 20 * 100);
+        assert_true(unit_uring_n_failed() < 20 * 100);
 
-        uring_error = 0;
+        unit_uring_fail(UNIT_URING_SUBMIT, 0, 0, 0);
         assert_int_equal(receive_all(f, &seq), 2);
         assert_int_equal(seq, 2 * i + 1);
     }
