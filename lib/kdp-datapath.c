@@ -38,6 +38,7 @@ static int kdp_datapath_recv_set__(struct kdp_datapath *dp, bool enable)
  * is true, and sets up what goes with it. */
 static int
 kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct kdp_datapath *dp = xzalloc(sizeof *dp);
     struct ovs_datapath kernel;
@@ -89,6 +90,7 @@ error_free:
 
 static void
 kdp_datapath_destroy(struct kdp_datapath *dp)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     kdp_offload_destroy(dp);
     kdp_offload_config_uninit(&dp->offload_config);

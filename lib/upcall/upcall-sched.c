@@ -60,6 +60,7 @@ upcall_sched_add_fd(struct upcall_sched *sched, int fd, uint32_t events,
 
 int
 upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct upcall_sched *sched;
     int error;

@@ -31,6 +31,7 @@ port_to_slot(uint32_t port_no)
 
 struct upcall_table *
 upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct upcall_table *table = xzalloc(sizeof *table);
 

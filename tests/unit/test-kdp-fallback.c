@@ -177,6 +177,7 @@ struct fixture {
 
 static int
 setup(void **state)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct fixture *f = xzalloc(sizeof *f);
     struct kdp_datapath *dp = &f->dp;
@@ -205,6 +206,7 @@ setup(void **state)
 
 static int
 teardown(void **state)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct fixture *f = *state;
     struct kdp_datapath *dp = &f->dp;
@@ -221,6 +223,15 @@ teardown(void **state)
     assert_int_equal(unit_count_fds(), f->n_fds);
     free(f);
     return 0;
+}
+
+/* Makes the kernel one before Linux 5.15. */
+static void
+forget_per_cpu(struct fixture *f)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    f->dp.per_cpu_known = false;
+    ovs_mutex_unlock(&f->dp.mutex);
 }
 
 /* Turns upcalls on. */
@@ -279,11 +290,22 @@ check_upcalls_come(struct fixture *f, uint32_t pid)
     assert_int_equal(n, 1);
 }
 
+static const char *
+dispatch_of(struct fixture *f)
+{
+    const char *name;
+
+    ovs_mutex_lock(&f->dp.mutex);
+    name = kdp_dispatch_name(f->dp.dispatch);
+    ovs_mutex_unlock(&f->dp.mutex);
+    return name;
+}
+
 /* Checks that the kernel dispatches by port, to sockets that are read. */
 static void
 check_per_port(struct fixture *f)
 {
-    assert_string_equal(kdp_dispatch_name(f->dp.dispatch), "per-port");
+    assert_string_equal(dispatch_of(f), "per-port");
     assert_int_equal(kernel.features,
                      OVS_DP_F_UNALIGNED | OVS_DP_F_VPORT_PIDS);
     assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
@@ -437,7 +459,7 @@ kernel_that_cannot_dispatch_by_cpu_goes_on_by_port(void **state)
     struct fixture *f = *state;
     unsigned int n_requests;
 
-    f->dp.per_cpu_known = false;
+    forget_per_cpu(f);
     start(f);
     check_per_port(f);
     free(read_log());
@@ -459,7 +481,7 @@ kernel_that_cannot_dispatch_by_cpu_starts_by_port(void **state)
     struct fixture *f = *state;
 
     /* The database is read before upcalls are turned on. */
-    f->dp.per_cpu_known = false;
+    forget_per_cpu(f);
     set_config(f, "upcall-dispatch", "per-cpu");
     start(f);
     check_log("system@dp: the kernel does not dispatch upcalls by CPU "
@@ -494,7 +516,7 @@ kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port(void **state)
     /* It was not for good. */
     set_config(f, "upcall-dispatch", "per-cpu");
     settle(f);
-    assert_string_equal(kdp_dispatch_name(f->dp.dispatch), "per-cpu");
+    assert_string_equal(dispatch_of(f), "per-cpu");
     assert_int_equal(kernel.features,
                      OVS_DP_F_UNALIGNED | OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
     assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 3);
