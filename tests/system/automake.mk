@@ -3,9 +3,11 @@
 EXTRA_DIST += \
 	tests/system/check-system \
 	tests/system/harness.sh \
+	tests/system/no-io-uring.c \
 	tests/system/run \
 	tests/system/test-basics.sh \
 	tests/system/test-commands.sh \
+	tests/system/test-fallback.sh \
 	tests/system/test-limits.sh \
 	tests/system/test-links.sh \
 	tests/system/test-netdevs.sh \
@@ -26,9 +28,17 @@ tests_system_traffic_CFLAGS = -std=gnu11 $(KDP_CFLAGS)
 tests_system_traffic_LDFLAGS =
 tests_system_traffic_LDADD =
 
+# A library, which the daemon is started with, of one file; as
+# utilities/bench/per-vport.so is.
+tests/system/no-io-uring.so: tests/system/no-io-uring.c
+	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) -std=gnu11 $(KDP_CFLAGS) $(CFLAGS) \
+	    -shared -fPIC -o $@ $(srcdir)/tests/system/no-io-uring.c
+CLEANFILES += tests/system/no-io-uring.so
+
 # The whole daemon, in a guest: DAEMON is kdp, kdp-stock or stock, SYSTEMTESTS
 # are shell patterns of test names.
-check-system: all tests/system/traffic $(unit_tests)
+check-system: all tests/system/traffic tests/system/no-io-uring.so \
+    utilities/bench/per-vport.so $(unit_tests)
 	$(srcdir)/tests/system/check-system --builddir '$(abs_builddir)' \
 	    --daemon '$(DAEMON)' $(SYSTEMTESTS)
 .PHONY: check-system

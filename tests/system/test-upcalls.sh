@@ -270,7 +270,7 @@ add_test upcall_units 'the unit tests of receiving pass on this kernel' kdp
 upcall_units() {
     local name unit=${KDP_TRAFFIC%/*}/../unit
     start_ovs
-    for name in engine fair poll sched table; do
+    for name in engine errors fair poll sched table; do
         "$unit/test-upcall-$name" >"$KDP_WORK/unit" 2>&1 || {
             cat "$KDP_WORK/unit"
             fail "test-upcall-$name"
