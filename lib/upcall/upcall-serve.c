@@ -250,7 +250,7 @@ upcall_handler_account(struct upcall_handler *handler,
     if (read->error) {
         upcall_handler_fail(handler, channel, dp_name, read->error);
     } else if (read->empty && read->n && !choice->sparse
-        && upcall_sched_is_saturated(handler->sched)) {
+               && upcall_sched_is_saturated(handler->sched)) {
         upcall_fifo_push(&handler->spent, channel);
     } else if (read->empty) {
         upcall_fifo_push(&handler->served, channel);
