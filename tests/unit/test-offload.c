@@ -408,6 +408,94 @@ dumps_are_limited(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* What the kernel would say of flow 1. */
+static struct offload_desc *
+learn_known(void *n_calls_, const ovs_u128 *ufid)
+{
+    int *n_calls = n_calls_;
+
+    ++*n_calls;
+    assert_true(ovs_u128_equals(*ufid, unit_ufid(1)));
+    return unit_desc(1, 1);
+}
+
+static struct offload_desc *
+learn_nothing(void *n_calls, const ovs_u128 *ufid OVS_UNUSED)
+{
+    ++*(int *) n_calls;
+    return NULL;
+}
+
+static void
+flow_of_before_is_taken_over(void **state OVS_UNUSED)
+{
+    struct offload_desc *desc = unit_desc(1, 1);
+    ovs_u128 ufid = unit_ufid(1);
+    struct unit_offload unit;
+    uint64_t n_packets;
+    int n_calls = 0;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_add(unit.fake, false, desc);
+    unit_packets(&unit, 1, 2);
+
+    /* It has gone by now. */
+    assert_false(offload_learn(unit.offload, &ufid, learn_nothing, &n_calls));
+    assert_int_equal(n_calls, 1);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+
+    assert_true(offload_learn(unit.offload, &ufid, learn_known, &n_calls));
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    unit_packets(&unit, 1, 3);
+    unit_get(&unit, 1, &n_packets, NULL);
+    assert_int_equal(n_packets, 5);
+
+    /* Known: nobody is asked. */
+    assert_false(offload_learn(unit.offload, &ufid, learn_known, &n_calls));
+    assert_int_equal(n_calls, 2);
+
+    unit_del(&unit, 1, &n_packets);
+    assert_int_equal(n_packets, 5);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    offload_desc_unref(desc);
+    unit_offload_uninit(&unit);
+}
+
+/* A delete that comes while a flow is being taken over is not lost. */
+struct delete_during {
+    struct helper helper;
+    pthread_t thread;
+};
+
+static struct offload_desc *
+learn_during_delete(void *during_, const ovs_u128 *ufid OVS_UNUSED)
+{
+    struct delete_during *during = during_;
+
+    during->thread = ovs_thread_create("delete", delete_flow,
+                                       &during->helper);
+    return unit_desc(1, 1);
+}
+
+static void
+flow_that_is_taken_over_can_be_deleted(void **state OVS_UNUSED)
+{
+    struct offload_desc *desc = unit_desc(1, 1);
+    ovs_u128 ufid = unit_ufid(1);
+    struct unit_offload unit;
+    struct delete_during during = { .helper = { .unit = &unit } };
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_add(unit.fake, false, desc);
+    offload_learn(unit.offload, &ufid, learn_during_delete, &during);
+    xpthread_join(during.thread, NULL);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    offload_desc_unref(desc);
+    unit_offload_uninit(&unit);
+}
+
 /* Tc's short answers do not say when a rule was used. */
 static void
 use_is_noticed_by_more_packets(void **state OVS_UNUSED)
@@ -499,6 +587,8 @@ main(void)
         cmocka_unit_test(dump_shows_a_flow_once_while_it_moves),
         cmocka_unit_test(dump_of_a_type_shows_those_flows),
         cmocka_unit_test(use_is_noticed_by_more_packets),
+        cmocka_unit_test(flow_of_before_is_taken_over),
+        cmocka_unit_test(flow_that_is_taken_over_can_be_deleted),
         cmocka_unit_test(dumps_are_limited),
     };
 
