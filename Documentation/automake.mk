@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	Documentation/conf.py \
 	Documentation/index.rst \
 	Documentation/link-tables.rst \
+	Documentation/offload.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
 	Documentation/performance/index.rst \
 	Documentation/performance/links-dump.svg \

@@ -111,8 +111,8 @@ dpif_kdp_flow_flush(struct dpif *dpif)
 }
 
 /* A flow dump remembers the dpif that made it.  One of the inner dpif goes on
- * without passing here.  It must not look into tc: what it found there it could
- * not change. */
+ * without passing here.  It must not look into tc: what it found there it
+ * could not change. */
 static struct dpif_flow_dump *
 dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
                           struct dpif_flow_dump_types *types)

@@ -33,8 +33,8 @@ add_hash(struct gathered *gathered, uint32_t value)
 }
 
 /* Adds what a device may object to in the key 'attrs': which fields there are
- * and whether they are zero, and of which protocols.  The mask says how much of
- * them counts. */
+ * and whether they are zero, and of which protocols.  The mask says how much
+ * of them counts. */
 static void
 gather_key(struct gathered *gathered, const struct nlattr *attrs, size_t len,
            int depth)

@@ -10,8 +10,8 @@
  * beforehand.
  *
  * Adding, deleting and reading of a rule do without the RTNL lock, as the kind
- * of classifier and the priority are named.  (Not on devices whose drivers want
- * it.)  Dumps take it. */
+ * of classifier and the priority are named.  (Not on devices whose drivers
+ * want it.)  Dumps take it. */
 
 #include <config.h>
 #include "kdp-offload-private.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The tc side of offload: which rules there are, and what the engine asks to be
- * done with them. */
+/* The tc side of offload: which rules there are, and what the engine asks to
+ * be done with them. */
 
 #include <config.h>
 #include "kdp-offload-private.h"
@@ -26,8 +26,8 @@
 #include "util.h"
 
 /* Handles that we choose: one of several ranges, away from the small numbers
- * that the kernel and people choose, with as many as a datapath can have flows.
- * The range is chosen by chance, so that the handles of rules that a previous
+ * that the kernel and people choose, with as many as a datapath can have
+ * flows.  The range is chosen by chance, so that the handles of rules that a previous
  * run left are hardly ever among them. */
 #define HANDLE_FIRST 0x10000000
 #define HANDLE_N (1u << 24)

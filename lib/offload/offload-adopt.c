@@ -113,7 +113,8 @@ reconcile(struct offload_thread *thread, struct found *found)
 
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, &found->ufid);
-    if (!flow && found->desc && !offload_flow_is_deleting(stripe, &found->ufid)) {
+    if (!flow && found->desc
+        && !offload_flow_is_deleting(stripe, &found->ufid)) {
         adopted = adopt(offload, stripe, found, thread->id);
     } else {
         /* A flow that has a rule, or is on its way out, was adopted, and this
