@@ -15,6 +15,7 @@ lib_libkdp_a_SOURCES = \
 	lib/kdp-links.c \
 	lib/kdp-links.h \
 	lib/kdp-offload-api.c \
+	lib/kdp-offload-clean.c \
 	lib/kdp-offload-desc.c \
 	lib/kdp-offload-dump.c \
 	lib/kdp-offload-ops.c \

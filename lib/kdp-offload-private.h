@@ -95,6 +95,10 @@ struct offload_backend kdp_tc_backend(struct kdp_tc *);
 /* Number of rules on device 'ifindex'. */
 uint64_t kdp_tc_count(struct kdp_tc *, int ifindex);
 
+/* Deletes the rules that another run of ours left on 'netdev', while no engine
+ * makes any.  Returns how many. */
+size_t kdp_tc_delete_left(struct netdev *);
+
 /* A rule that was there when the list was made. */
 struct kdp_tc_listed {
     ovs_u128 ufid;
@@ -142,6 +146,10 @@ void kdp_stats_from_dpif(const struct dpif_flow_stats *,
                          struct offload_stats *);
 void kdp_stats_to_dpif(const struct offload_stats *,
                        struct dpif_flow_stats *);
+
+/* kdp-offload-clean.c */
+struct kdp_offload_cleaner *kdp_offload_cleaner_start(const char *dpif_type);
+void kdp_offload_cleaner_join(struct kdp_offload_cleaner *);
 
 /* kdp-offload-api.c */
 void kdp_offload_api_register(void);

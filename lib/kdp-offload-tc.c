@@ -498,6 +498,23 @@ found_lookup(const struct hmap *found, const ovs_u128 *ufid)
     return NULL;
 }
 
+size_t
+kdp_tc_delete_left(struct netdev *netdev)
+{
+    struct hmap found = HMAP_INITIALIZER(&found);
+    struct found *f;
+    size_t n = 0;
+
+    find_rules(netdev, &found);
+    HMAP_FOR_EACH_POP (f, node, &found) {
+        n += (f->rule.id.handle - HANDLE_FIRST < HANDLE_RANGES * HANDLE_N
+              && !delete_found(f));
+        free(f);
+    }
+    hmap_destroy(&found);
+    return n;
+}
+
 /* Describes the flow that 'match' and 'actions' tell. */
 static struct offload_desc *
 desc_from_match(const ovs_u128 *ufid, const struct match *match,

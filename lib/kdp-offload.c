@@ -174,7 +174,14 @@ kdp_offload_set_config(struct kdp_datapath *dp, const struct smap *config)
     if (offload) {
         atomic_read_relaxed(&offload->enabled, &enabled);
     }
+    if (!enable && !dp->offload_config.looked) {
+        dp->offload_config.cleaner = kdp_offload_cleaner_start(
+            dpif_normalize_type(dpif_netlink_kdp_class.type));
+    }
+    dp->offload_config.looked = true;
     if (enable && !offload) {
+        kdp_offload_cleaner_join(dp->offload_config.cleaner);
+        dp->offload_config.cleaner = NULL;
         if (smap_get_bool(config, KEY_REBALANCE, false)) {
             VLOG_WARN("%s: other_config:"KEY_REBALANCE" has no effect: flows "
                       "that a full device does not take are offered again "
@@ -195,6 +202,7 @@ kdp_offload_set_config(struct kdp_datapath *dp, const struct smap *config)
 void
 kdp_offload_config_uninit(struct kdp_offload_config *config)
 {
+    kdp_offload_cleaner_join(config->cleaner);
     free(config->threads);
     free(config->delay);
 }

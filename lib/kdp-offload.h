@@ -21,6 +21,7 @@
  *      kdp-offload-tc.c        the tc side: which rules there are
  *      kdp-offload-request.c   requests to tc
  *      kdp-offload-api.c       preparing devices for tc
+ *      kdp-offload-clean.c     rules left by a previous run, without offload
  *      kdp-offload-show.c      commands
  *
  * Life cycle
@@ -52,6 +53,7 @@ struct dpif_flow_dump;
 struct dpif_flow_dump_thread;
 struct kdp_datapath;
 struct kdp_offload;
+struct kdp_offload_cleaner;
 struct netdev_custom_stats;
 struct offload;
 struct smap;
@@ -61,6 +63,8 @@ struct kdp_offload_config {
     struct offload_config engine;
     char *threads;              /* Values looked at last, or NULL. */
     char *delay;
+    bool looked;                /* Was there a first look? */
+    struct kdp_offload_cleaner *cleaner;        /* Or NULL. */
 };
 
 void kdp_offload_config_uninit(struct kdp_offload_config *);
