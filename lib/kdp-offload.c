@@ -71,6 +71,7 @@ kdp_offload_create(struct kdp_datapath *dp,
     kernel_side = kdp_offload_kernel(offload);
     backend = kdp_tc_backend(&offload->tc);
     offload->engine = offload_create(&kernel_side, &backend, config);
+    offload_set_chains(offload->engine, sharing);
     VLOG_INFO("%s: flows are offloaded to tc by %u thread%s%s", dp->name,
               config->n_threads, config->n_threads == 1 ? "" : "s",
               sharing ? "" : "; those of recirculation chains stay in the "

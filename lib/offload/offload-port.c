@@ -402,8 +402,10 @@ bool
 offload_flow_park(struct offload *offload, struct offload_flow *flow)
 {
     struct chain *chain;
+    bool chains;
 
-    if (!flow->desc->recirc_id) {
+    atomic_read_relaxed(&offload->chains_work, &chains);
+    if (!flow->desc->recirc_id || !chains) {
         return false;
     }
     ovs_mutex_lock(&offload->chains_mutex);

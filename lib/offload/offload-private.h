@@ -181,6 +181,7 @@ struct offload {
     atomic_uint delay;
     atomic_uint backoff;
     atomic_bool enabled;
+    atomic_bool chains_work;    /* The backend can do chains. */
     atomic_uint64_t move_clock; /* Increases when copies change. */
 
     struct ovs_mutex ports_mutex;

@@ -64,6 +64,7 @@ offload_create(const struct offload_kernel *kernel,
     atomic_init(&offload->delay, config->delay);
     atomic_init(&offload->backoff, config->backoff);
     atomic_init(&offload->enabled, true);
+    atomic_init(&offload->chains_work, true);
     atomic_init(&offload->move_clock, 0);
     offload_ports_init(offload);
     ovs_mutex_init(&offload->reasons_mutex);
@@ -161,6 +162,14 @@ offload_set_enabled(struct offload *offload, bool enabled)
     n_ports = offload_port_list(offload, &ports);
     offload_flush_ports(offload, ports, n_ports);
     free(ports);
+}
+
+/* Says whether the backend can do recirculation chains, as is assumed until it
+ * is called.  Flows that are parked already stay so. */
+void
+offload_set_chains(struct offload *offload, bool chains)
+{
+    atomic_store_relaxed(&offload->chains_work, chains);
 }
 
 /* Takes all flows of 'stripe' out of the table.  Those that are in tc, or on

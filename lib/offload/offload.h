@@ -101,6 +101,9 @@
  * the same, and its statistics are the sum of both.  When the last parent
  * leaves tc it may stay: no packet comes to it there.
  *
+ * Where the backend cannot do chains at all (offload_set_chains()) none is
+ * waited for, so that the backend says so.
+ *
  * Invariants
  * ----------
  *
@@ -136,6 +139,7 @@
  *        _barrier, _set_enabled                     offload thread
  *      offload_configure                  any       the batch that threads
  *                                                   which go are at
+ *      offload_set_chains                 any       nothing
  *      offload_get_info, _get_flow_info,  any       nothing
  *        offload_for_each_flow
  *
@@ -210,6 +214,7 @@ struct offload *offload_create(const struct offload_kernel *,
 void offload_destroy(struct offload *);
 void offload_configure(struct offload *, const struct offload_config *);
 void offload_set_enabled(struct offload *, bool enabled);
+void offload_set_chains(struct offload *, bool chains);
 void offload_barrier(struct offload *);
 int offload_flush(struct offload *);
 

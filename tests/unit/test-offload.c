@@ -408,6 +408,25 @@ dumps_are_limited(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* Where tc cannot do chains, it is the one to say so. */
+static void
+flow_of_a_chain_is_rejected_where_there_are_none(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
+    };
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_set_chains(unit.offload, false);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    unit_put(&unit, unit_desc_full(1, 1, 7, 0, 0), CREATE);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_REJECTED);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_PARKED), 0);
+    unit_offload_uninit(&unit);
+}
+
 /* What the kernel would say of flow 1. */
 static struct offload_desc *
 learn_known(void *n_calls_, const ovs_u128 *ufid)
@@ -587,6 +606,7 @@ main(void)
         cmocka_unit_test(dump_shows_a_flow_once_while_it_moves),
         cmocka_unit_test(dump_of_a_type_shows_those_flows),
         cmocka_unit_test(use_is_noticed_by_more_packets),
+        cmocka_unit_test(flow_of_a_chain_is_rejected_where_there_are_none),
         cmocka_unit_test(flow_of_before_is_taken_over),
         cmocka_unit_test(flow_that_is_taken_over_can_be_deleted),
         cmocka_unit_test(dumps_are_limited),
