@@ -24,7 +24,9 @@ static const struct nl_attr_policy link_policy[] = {
     [IFLA_OPERSTATE] = { .type = MNL_TYPE_U8 },
     [IFLA_LINKINFO] = { .type = MNL_TYPE_NESTED },
     [IFLA_CARRIER] = { .type = MNL_TYPE_U8 },
+    [IFLA_PHYS_SWITCH_ID] = { .type = MNL_TYPE_UNSPEC },
     [IFLA_LINK_NETNSID] = { .type = MNL_TYPE_U32 },
+    [IFLA_PHYS_PORT_NAME] = { .type = MNL_TYPE_NUL_STRING },
     [IFLA_NEW_NETNSID] = { .type = MNL_TYPE_U32 },
     [IFLA_TARGET_NETNSID] = { .type = MNL_TYPE_U32 },
     [IFLA_CARRIER_UP_COUNT] = { .type = MNL_TYPE_U32 },
@@ -227,6 +229,29 @@ link_parse_optional(const struct nlattr *attrs[], struct link_view *view)
     return 0;
 }
 
+/* Takes what a port of a switch in hardware has, a representor for one. */
+static int
+link_parse_switch_port(const struct nlattr *attrs[], struct link_view *view)
+{
+    const struct nlattr *name = attrs[IFLA_PHYS_PORT_NAME];
+    const struct nlattr *id = attrs[IFLA_PHYS_SWITCH_ID];
+
+    if (name) {
+        view->port_name = mnl_attr_get_str(name);
+        if (strlen(view->port_name) >= LINK_NAME_SIZE) {
+            return EINVAL;
+        }
+    }
+    if (id) {
+        view->switch_id = mnl_attr_get_payload(id);
+        view->switch_id_len = mnl_attr_get_payload_len(id);
+        if (view->switch_id_len > LINK_SWITCH_ID_MAX) {
+            return EINVAL;
+        }
+    }
+    return 0;
+}
+
 static int
 link_parse_link(const struct nlmsghdr *nlh, struct link_view *view)
 {
@@ -259,7 +284,8 @@ link_parse_link(const struct nlmsghdr *nlh, struct link_view *view)
         || !view->name[0] || strlen(view->name) >= LINK_NAME_SIZE
         || link_parse_kind(attrs[IFLA_LINKINFO], view)
         || link_parse_alt_names(attrs[IFLA_PROP_LIST], view)
-        || link_parse_optional(attrs, view)) {
+        || link_parse_optional(attrs, view)
+        || link_parse_switch_port(attrs, view)) {
         return EINVAL;
     }
     return 0;

@@ -53,6 +53,7 @@ struct nlattr;
 #define LINK_ALT_NAME_SIZE 128  /* ALTIFNAMSIZ */
 #define LINK_KIND_SIZE 64       /* MODULE_NAME_LEN and then some. */
 #define LINK_HWADDR_MAX 32      /* MAX_ADDR_LEN */
+#define LINK_SWITCH_ID_MAX 32   /* MAX_PHYS_ITEM_ID_LEN */
 
 /* Attributes of a link whose absence says nothing about it. */
 #define LINK_HAS_OPERSTATE     (1u << 0)
@@ -87,6 +88,15 @@ struct link_view {
     int32_t target_nsid;        /* Answers: namespace, or LINK_NSID_NONE. */
     int32_t new_nsid;           /* RTM_DELLINK: namespace to which the device
                                  * moves, or LINK_NSID_NONE. */
+
+    /* Of a port of a switch in hardware, among them the representors of
+     * virtual functions.  The kernel says nothing of these if the link is no
+     * such port. */
+    const char *port_name;      /* "p0", "pf0vf1" or the like, or NULL.
+                                 * Shorter than LINK_NAME_SIZE. */
+    const uint8_t *switch_id;   /* Ports of a switch have it in common. */
+    size_t switch_id_len;       /* At most LINK_SWITCH_ID_MAX.  0 if none. */
+
     const struct nlattr *alt_names;     /* See link_view_next_alt_name(). */
 };
 

@@ -44,16 +44,30 @@ link_ns_state_name(enum link_ns_state state)
     OVS_NOT_REACHED();
 }
 
-/* Hardware address in the form "02:00:00:00:00:01".  The caller frees it. */
+/* The 'n' bytes in the form "02:00:00:00:00:01", with ":" for 'separator'.
+ * The caller frees it. */
 static char *
-link_hwaddr_to_string(const struct link_info *link)
+link_bytes_to_string(const uint8_t *bytes, size_t n, const char *separator)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
 
-    for (size_t i = 0; i < link->hwaddr_len; i++) {
-        ds_put_format(&s, "%s%02"PRIx8, i ? ":" : "", link->hwaddr[i]);
+    for (size_t i = 0; i < n; i++) {
+        ds_put_format(&s, "%s%02"PRIx8, i ? separator : "", bytes[i]);
     }
     return ds_steal_cstr(&s);
+}
+
+static char *
+link_hwaddr_to_string(const struct link_info *link)
+{
+    return link_bytes_to_string(link->hwaddr, link->hwaddr_len, ":");
+}
+
+/* In the form that ip(8) and devlink(8) have for it. */
+static char *
+link_switch_id_to_string(const struct link_info *link)
+{
+    return link_bytes_to_string(link->switch_id, link->switch_id_len, "");
 }
 
 /* "newlink" for LINK_MSG_NEWLINK and so on.  The caller frees it. */
@@ -123,6 +137,21 @@ link_show_ns_text(const struct link_listener *listener,
     free(name);
 }
 
+/* What only a port of a switch in hardware has, in the words of ip(8). */
+static void
+link_show_switch_port_text(const struct link_info *link, struct ds *s)
+{
+    if (link->port_name[0]) {
+        ds_put_format(s, " portname %s", link->port_name);
+    }
+    if (link->switch_id_len) {
+        char *id = link_switch_id_to_string(link);
+
+        ds_put_format(s, " switchid %s", id);
+        free(id);
+    }
+}
+
 static void
 link_show_links_text(const struct link_table *table, int32_t nsid,
                      struct ds *s)
@@ -138,11 +167,13 @@ link_show_links_text(const struct link_table *table, int32_t nsid,
         char *hwaddr = link_hwaddr_to_string(link);
 
         ds_put_format(s, "  %9d %-15s %-10s %6"PRIu32" %-5s %-7s %6d %9"PRIu32
-                      " %9"PRIu32" %s\n", link->ifindex, link->name,
+                      " %9"PRIu32" %s", link->ifindex, link->name,
                       link->kind[0] ? link->kind : "-", link->mtu,
                       link->flags & IFF_UP ? "up" : "down",
                       link->carrier ? "yes" : "no", link->master,
                       link->carrier_up, link->carrier_down, hwaddr);
+        link_show_switch_port_text(link, s);
+        ds_put_char(s, '\n');
         free(hwaddr);
     }
     free(links);
@@ -247,6 +278,20 @@ link_show_alt_names_json(const struct link_table *table,
     return json;
 }
 
+static void
+link_show_switch_port_json(const struct link_info *link, struct json *json)
+{
+    if (link->port_name[0]) {
+        json_object_put_string(json, "phys_port_name", link->port_name);
+    }
+    if (link->switch_id_len) {
+        char *id = link_switch_id_to_string(link);
+
+        json_object_put_string(json, "phys_switch_id", id);
+        free(id);
+    }
+}
+
 static struct json *
 link_show_link_json(const struct link_table *table,
                     const struct link_info *link)
@@ -275,6 +320,7 @@ link_show_link_json(const struct link_table *table,
     } else {
         put_integer(json, "lower_nsid", link->lower_nsid);
     }
+    link_show_switch_port_json(link, json);
     put_integer(json, "change_seqno", link->change_seqno);
     put_integer(json, "addr_seqno", link->addr_seqno);
     free(hwaddr);

@@ -377,21 +377,59 @@ link_take_optional(struct link_info *info, const struct link_view *view)
     return what;
 }
 
-static uint32_t
-link_take_hwaddr(struct link_info *info, const struct link_view *view)
+/* Stores the 'n' bytes at 'src' in '*dst', which has room for 'size', followed
+ * by zeros, and their number in '*lenp'.  Returns true if that is a change. */
+static bool
+link_set_bytes(uint8_t *dst, size_t size, uint8_t *lenp,
+               const uint8_t *src, size_t n)
 {
-    size_t n = view->hwaddr_len;
-
-    if (info->hwaddr_len == n
-        && (!n || !memcmp(info->hwaddr, view->hwaddr, n))) {
-        return 0;
+    if (*lenp == n && (!n || !memcmp(dst, src, n))) {
+        return false;
     }
-    memset(info->hwaddr, 0, sizeof info->hwaddr);
+    memset(dst, 0, size);
     if (n) {
-        memcpy(info->hwaddr, view->hwaddr, n);
+        memcpy(dst, src, n);
     }
-    info->hwaddr_len = n;
-    return LINK_CHANGE_HWADDR;
+    *lenp = n;
+    return true;
+}
+
+/* Stores 'src', or an empty string if that is NULL, in 'dst', which has room
+ * for it.  Returns true if that is a change. */
+static bool
+link_set_string(char *dst, size_t size, const char *src)
+{
+    src = src ? src : "";
+    if (!strcmp(dst, src)) {
+        return false;
+    }
+    ovs_strlcpy(dst, src, size);
+    return true;
+}
+
+/* Takes strings and addresses, whose absence says that there are none. */
+static uint32_t
+link_take_bytes(struct link_info *info, const struct link_view *view)
+{
+    uint32_t what = 0;
+
+    if (link_set_string(info->kind, sizeof info->kind, view->kind)) {
+        what |= LINK_CHANGE_KIND;
+    }
+    if (link_set_bytes(info->hwaddr, sizeof info->hwaddr, &info->hwaddr_len,
+                       view->hwaddr, view->hwaddr_len)) {
+        what |= LINK_CHANGE_HWADDR;
+    }
+    if (link_set_string(info->port_name, sizeof info->port_name,
+                        view->port_name)) {
+        what |= LINK_CHANGE_SWITCH;
+    }
+    if (link_set_bytes(info->switch_id, sizeof info->switch_id,
+                       &info->switch_id_len, view->switch_id,
+                       view->switch_id_len)) {
+        what |= LINK_CHANGE_SWITCH;
+    }
+    return what;
 }
 
 /* Takes what 'view' says.  Returns what has changed. */
@@ -410,17 +448,12 @@ link_take(struct link *link, const struct link_view *view)
         return what;
     }
 
-    const char *kind = view->kind ? view->kind : "";
-    if (strcmp(info->kind, kind)) {
-        ovs_strlcpy(info->kind, kind, sizeof info->kind);
-        what |= LINK_CHANGE_KIND;
-    }
     what |= LINK_SET(info->arp_type, view->arp_type, LINK_CHANGE_KIND);
     what |= LINK_SET(info->master, view->master, LINK_CHANGE_MASTER);
     what |= LINK_SET(info->lower, view->lower, LINK_CHANGE_LOWER);
     what |= LINK_SET(info->lower_nsid, view->lower_nsid, LINK_CHANGE_LOWER);
     what |= link_take_optional(info, view);
-    what |= link_take_hwaddr(info, view);
+    what |= link_take_bytes(info, view);
     if (!link_alt_names_equal(link, view)) {
         link_set_alt_names(link, view);
         what |= LINK_CHANGE_ALT_NAMES;

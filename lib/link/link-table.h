@@ -111,6 +111,13 @@ struct link_info {
     int32_t lower_nsid;         /* ...in that namespace, LINK_NSID_SAME, or
                                  * LINK_NSID_OTHER. */
 
+    /* Of a port of a switch in hardware, such as the representor of a virtual
+     * function: its name there, or an empty string, and what all ports of the
+     * switch have in common. */
+    char port_name[LINK_NAME_SIZE];
+    uint8_t switch_id[LINK_SWITCH_ID_MAX];
+    uint8_t switch_id_len;      /* 0 if there is none. */
+
     uint64_t change_seqno;      /* Of the last change. */
     uint64_t addr_seqno;        /* Of the last change of IP addresses. */
 };
@@ -130,7 +137,9 @@ struct link_info {
 #define LINK_CHANGE_KIND      (1u << 11)    /* Kind or type. */
 #define LINK_CHANGE_ADDRS     (1u << 12)    /* IP addresses, which are not in
                                              * the table. */
-#define LINK_CHANGE_ALL       ((1u << 13) - 1)
+#define LINK_CHANGE_SWITCH    (1u << 13)    /* Name of the port, or id of the
+                                             * switch that it is of. */
+#define LINK_CHANGE_ALL       ((1u << 14) - 1)
 
 /* Most buckets of a namespace's own index: 128 MiB for each index. */
 #define LINK_BUCKETS_MAX (1u << 24)

@@ -57,6 +57,13 @@ check_link(const struct link_view *view, const char *buf, size_t size)
         fuzz_check(view->hwaddr_len <= LINK_HWADDR_MAX);
         check_inside(view->hwaddr, view->hwaddr_len, buf, size);
     }
+    if (view->port_name) {
+        check_string(view->port_name, LINK_NAME_SIZE, buf, size);
+    }
+    if (view->switch_id_len) {
+        fuzz_check(view->switch_id_len <= LINK_SWITCH_ID_MAX);
+        check_inside(view->switch_id, view->switch_id_len, buf, size);
+    }
     while ((name = link_view_next_alt_name(view, name)) != NULL) {
         check_string(name, LINK_ALT_NAME_SIZE, buf, size);
     }
@@ -222,6 +229,11 @@ fuzz_seeds(fuzz_emit_func *emit, void *aux)
     mnl_attr_put_strz(nlh, IFLA_ALT_IFNAME, "name");
     mnl_attr_nest_end(nlh, nest);
     emit("newlink", buf, nlh->nlmsg_len, aux);
+
+    nlh = put_link(buf, RTM_NEWLINK, "representor");
+    mnl_attr_put_strz(nlh, IFLA_PHYS_PORT_NAME, "pf0vf1");
+    mnl_attr_put(nlh, IFLA_PHYS_SWITCH_ID, 8, "\1\2\3\4\5\6\7\x08");
+    emit("switch-port", buf, nlh->nlmsg_len, aux);
 
     nlh = put_link(buf, RTM_DELLINK, "mover");
     mnl_attr_put_u32(nlh, IFLA_NEW_NETNSID, 1);

@@ -128,6 +128,8 @@ what_is_absent_is_not_made_up(void **state OVS_UNUSED)
     assert_int_equal(view.has, 0);
     assert_int_equal(view.hwaddr_len, 0);
     assert_null(view.kind);
+    assert_null(view.port_name);
+    assert_int_equal(view.switch_id_len, 0);
     assert_int_equal(view.master, 0);
     assert_int_equal(view.lower, 0);
     assert_int_equal(view.lower_nsid, LINK_NSID_SAME);
@@ -262,6 +264,48 @@ names_that_do_not_fit_are_refused(void **state OVS_UNUSED)
     assert_int_equal(parse_link().hwaddr_len, LINK_HWADDR_MAX);
     begin_link(RTM_NEWLINK, 5, "x");
     mnl_attr_put(nlh, IFLA_ADDRESS, sizeof hwaddr, hwaddr);
+    assert_malformed();
+}
+
+static void
+ports_of_switches_are_told(void **state OVS_UNUSED)
+{
+    static const uint8_t id[LINK_SWITCH_ID_MAX + 1] = { 0xab, 0, 0xcd };
+
+    begin_link(RTM_NEWLINK, 5, "x");
+    mnl_attr_put_strz(nlh, IFLA_PHYS_PORT_NAME, "pf0vf1");
+    mnl_attr_put(nlh, IFLA_PHYS_SWITCH_ID, 8, id);
+    mnl_attr_put(nlh, IFLA_PHYS_PORT_ID, 8, id);        /* Not of interest. */
+    struct link_view view = parse_link();
+    assert_string_equal(view.port_name, "pf0vf1");
+    assert_int_equal(view.switch_id_len, 8);
+    assert_memory_equal(view.switch_id, id, 8);
+
+    /* Either may come alone. */
+    begin_link(RTM_NEWLINK, 5, "x");
+    mnl_attr_put_strz(nlh, IFLA_PHYS_PORT_NAME, "p0");
+    view = parse_link();
+    assert_string_equal(view.port_name, "p0");
+    assert_int_equal(view.switch_id_len, 0);
+    begin_link(RTM_NEWLINK, 5, "x");
+    mnl_attr_put(nlh, IFLA_PHYS_SWITCH_ID, sizeof id - 1, id);
+    view = parse_link();
+    assert_null(view.port_name);
+    assert_int_equal(view.switch_id_len, LINK_SWITCH_ID_MAX);
+    assert_memory_equal(view.switch_id, id, LINK_SWITCH_ID_MAX);
+
+    /* Too long, or without a null byte. */
+    begin_link(RTM_NEWLINK, 5, "x");
+    mnl_attr_put(nlh, IFLA_PHYS_SWITCH_ID, sizeof id, id);
+    assert_malformed();
+    begin_link(RTM_NEWLINK, 5, "x");
+    mnl_attr_put_strz(nlh, IFLA_PHYS_PORT_NAME, "sixteen--letters");
+    assert_malformed();
+    begin_link(RTM_NEWLINK, 5, "x");
+    mnl_attr_put(nlh, IFLA_PHYS_PORT_NAME, 2, "p0");
+    assert_malformed();
+    begin_link(RTM_NEWLINK, 5, "x");
+    mnl_attr_put(nlh, IFLA_PHYS_PORT_NAME, 0, "");
     assert_malformed();
 }
 
@@ -443,6 +487,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(alternative_names_come_in_order),
         cmocka_unit_test(malformed_alternative_names_are_refused),
         cmocka_unit_test(names_that_do_not_fit_are_refused),
+        cmocka_unit_test(ports_of_switches_are_told),
         cmocka_unit_test(indexes_out_of_range_are_refused),
         cmocka_unit_test(wrong_lengths_are_refused),
         cmocka_unit_test(addresses_are_told),

@@ -262,6 +262,58 @@ json_tells_of_the_links_of_one(void **state)
     json_destroy(json);
 }
 
+/* Makes the link of the other namespace a port of a switch, as far as the
+ * table knows. */
+static void
+make_switch_port(struct fixture *f, const char *port_name)
+{
+    static const uint8_t id[] = { 0x02, 0xab, 0x00, 0x9f };
+    const struct link_view view = {
+        .ifindex = INDEX,
+        .name = "representor",
+        .lower_nsid = LINK_NSID_SAME,
+        .hwaddr = (const uint8_t *) "\2\0\0\0\0\1",
+        .hwaddr_len = 6,
+        .port_name = port_name,
+        .switch_id = id,
+        .switch_id_len = sizeof id,
+    };
+
+    link_table_update(f->table, NSID, &view);
+}
+
+static void
+ports_of_switches_are_shown_as_such(void **state)
+{
+    struct fixture *f = *state;
+    const struct json *link;
+    struct json *json;
+    char *text;
+
+    json = show_json(f, NSID);
+    link = array(array(json, "namespaces")->elems[0], "links")->elems[1];
+    assert_null(shash_find(json_object(link), "phys_port_name"));
+    assert_null(shash_find(json_object(link), "phys_switch_id"));
+    json_destroy(json);
+
+    make_switch_port(f, "pf0vf1");
+    text = show_text(f, NSID);
+    assert_line(text, "1000 representor - 1300 down yes 0 0 0 "
+                "02:00:00:00:00:01 portname pf0vf1 switchid 02ab009f");
+    free(text);
+    json = show_json(f, NSID);
+    link = array(array(json, "namespaces")->elems[0], "links")->elems[1];
+    assert_string_equal(string(link, "phys_port_name"), "pf0vf1");
+    assert_string_equal(string(link, "phys_switch_id"), "02ab009f");
+    json_destroy(json);
+
+    make_switch_port(f, NULL);
+    text = show_text(f, NSID);
+    assert_line(text, "1000 representor - 1300 down yes 0 0 0 "
+                "02:00:00:00:00:01 switchid 02ab009f");
+    free(text);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -272,6 +324,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(text_tells_of_the_links_of_one),
         TEST(json_tells_all),
         TEST(json_tells_of_the_links_of_one),
+        TEST(ports_of_switches_are_shown_as_such),
     };
 
     unit_init(argv[0]);

@@ -232,6 +232,15 @@ every_change_is_told(void **state)
     assert_told(f, &view, LINK_CHANGE_KIND);
     view.arp_type = 1;
     assert_told(f, &view, LINK_CHANGE_KIND);
+    view.port_name = "pf0vf0";
+    assert_told(f, &view, LINK_CHANGE_SWITCH);
+    view.port_name = "pf0vf1";
+    assert_told(f, &view, LINK_CHANGE_SWITCH);
+    view.switch_id = (const uint8_t *) "\1\2\3\4";
+    view.switch_id_len = 4;
+    assert_told(f, &view, LINK_CHANGE_SWITCH);
+    view.switch_id = (const uint8_t *) "\1\2\3\5";
+    assert_told(f, &view, LINK_CHANGE_SWITCH);
     set_alt_names(&view, "a", "b", NULL);
     assert_told(f, &view, LINK_CHANGE_ALT_NAMES);
     set_alt_names(&view, "a", NULL);
@@ -243,7 +252,8 @@ every_change_is_told(void **state)
     view.flags = 0;
     assert_told(f, &view, LINK_CHANGE_MTU | LINK_CHANGE_FLAGS);
 
-    /* What is absent keeps its value, but for the hardware address. */
+    /* What is absent keeps its value, but for the hardware address and what a
+     * port of a switch has. */
     struct link_info info = get(f, 3, 7);
     assert_int_equal(info.operstate, 6);
     assert_true(info.carrier);
@@ -256,6 +266,16 @@ every_change_is_told(void **state)
     view.hwaddr = NULL;
     assert_told(f, &view, LINK_CHANGE_HWADDR);
     assert_int_equal(get(f, 3, 7).hwaddr_len, 0);
+    info = get(f, 3, 7);
+    assert_string_equal(info.port_name, "pf0vf1");
+    assert_int_equal(info.switch_id_len, 4);
+    assert_memory_equal(info.switch_id, "\1\2\3\5", 5);
+    view.port_name = NULL;
+    view.switch_id_len = 0;
+    assert_told(f, &view, LINK_CHANGE_SWITCH);
+    info = get(f, 3, 7);
+    assert_string_equal(info.port_name, "");
+    assert_int_equal(info.switch_id_len, 0);
 
     assert_true(link_table_remove(f->table, 3, 7));
     assert_int_equal(f->what, LINK_CHANGE_GONE);
@@ -276,12 +296,16 @@ a_partial_view_changes_little(void **state)
 
     view.partial = false;
     view.master = 5;
-    assert_told(f, &view, LINK_CHANGE_NEW | LINK_CHANGE_MASTER);
+    view.port_name = "p0";
+    assert_told(f, &view, (LINK_CHANGE_NEW | LINK_CHANGE_MASTER
+                           | LINK_CHANGE_SWITCH));
     view.partial = true;
     view.master = 0;
+    view.port_name = NULL;
     view.flags = 1;
     assert_told(f, &view, LINK_CHANGE_FLAGS);
     assert_int_equal(get(f, 3, 7).master, 5);
+    assert_string_equal(get(f, 3, 7).port_name, "p0");
 }
 
 static void

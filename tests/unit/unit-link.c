@@ -327,6 +327,15 @@ take_attr(struct kernel_link *link, const struct nlattr *attr)
     case IFLA_MASTER:
         info->master = mnl_attr_get_u32(attr);
         break;
+    case IFLA_PHYS_PORT_NAME:
+        ovs_strlcpy(info->port_name, mnl_attr_get_str(attr),
+                    sizeof info->port_name);
+        break;
+    case IFLA_PHYS_SWITCH_ID:
+        info->switch_id_len = mnl_attr_get_payload_len(attr);
+        memcpy(info->switch_id, mnl_attr_get_payload(attr),
+               info->switch_id_len);
+        break;
     case IFLA_OPERSTATE:
         info->operstate = mnl_attr_get_u8(attr);
         break;
@@ -488,6 +497,12 @@ diff_link(const struct link_info *table, struct link_info *kernel,
     DIFF_NUMBER(hwaddr_len);
     if (memcmp(table->hwaddr, kernel->hwaddr, sizeof table->hwaddr)) {
         return xasprintf("%d (%s): hardware address differs", kernel->ifindex,
+                         kernel->name);
+    }
+    DIFF_STRING(port_name);
+    DIFF_NUMBER(switch_id_len);
+    if (memcmp(table->switch_id, kernel->switch_id, sizeof table->switch_id)) {
+        return xasprintf("%d (%s): id of the switch differs", kernel->ifindex,
                          kernel->name);
     }
     if (!announced || strcmp(kernel->kind, "veth")) {
