@@ -77,6 +77,7 @@ static int
 link_dump_routes(struct link_listener *listener, enum link_reason reason)
 {
     struct link_routes *routes = listener->options.routes;
+    long long int start = time_msec();
 
     link_routes_mark(routes);
     int error = link_dump_other(listener, RTM_GETROUTE, sizeof(struct rtmsg),
@@ -84,6 +85,10 @@ link_dump_routes(struct link_listener *listener, enum link_reason reason)
     if (!error) {
         link_routes_sweep(routes);
     }
+
+    long long int end = time_msec();
+    listener->routes_at = end + MAX(LINK_ROUTES_MS,
+                                    (end - start) * LINK_ROUTES_REST);
     return error;
 }
 
@@ -124,12 +129,14 @@ link_dump_routes_next(const struct link_listener *listener)
 {
     const struct link_routes *routes = listener->options.routes;
 
-    if (!routes || listener->lossy
+    /* As long as there are events, the routes are likely to be stale again
+     * right after they were asked for. */
+    if (!routes || listener->lossy || !listener->idle
         || link_table_is_pending(listener->table, LINK_NSID_LOCAL)
         || !link_routes_is_stale(routes)) {
         return LLONG_MAX;
     }
-    return listener->own_retry_at;
+    return MAX(listener->own_retry_at, listener->routes_at);
 }
 
 void

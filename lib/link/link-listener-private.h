@@ -33,6 +33,7 @@ struct link_listener {
     unsigned int n_interrupted; /* Dumps in a row. */
     long long int own_retry_at; /* When to ask for our own links again... */
     long long int retry_at;     /* ...and for the rest; milliseconds. */
+    long long int routes_at;    /* Not to ask for routes again before. */
 
     bool resyncing;             /* From a loss until nothing is pending. */
     enum link_reason reason;    /* Why. */
@@ -73,7 +74,8 @@ void link_dump_retry(struct link_listener *, int error, int32_t nsid,
  * link_dump_links() does. */
 int link_dump_local(struct link_listener *, enum link_reason);
 
-/* Asks for the routes if some may have gone without an event. */
+/* Asks for the routes if some may have gone without an event, all events were
+ * taken, and it is time. */
 void link_dump_stale_routes(struct link_listener *);
 
 /* Returns when that is due, as link_dump_next() does. */

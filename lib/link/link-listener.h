@@ -111,6 +111,15 @@ struct link_listener_options {
  * main loop from its other work.  One takes some microseconds. */
 #define LINK_RUN_DATAGRAMS 256
 
+/* Least time between two dumps of routes, in milliseconds, and between them at
+ * least LINK_ROUTES_REST times what the last one took.  Where routes have
+ * several next hops, or are replaced, every change calls for a dump; a
+ * routing daemon makes thousands in a row, and the dump of a large table takes
+ * seconds.  So dumps take a fifth of the time at most, and a single change waits for
+ * nothing.  Tunnels live with an old route for that long. */
+#define LINK_ROUTES_MS 200
+#define LINK_ROUTES_REST 4
+
 /* Opens a listener that keeps 'table', which the caller keeps until after
  * link_listener_close().  'options' may be NULL.  Returns 0 and stores the
  * listener, which the caller owns, in '*listenerp', or returns a positive errno

@@ -138,6 +138,8 @@ tests_unit_test_link_listener_SOURCES = \
 	tests/unit/test-link-listener.c $(unit_link) $(unit_common)
 tests_unit_test_link_local_SOURCES = \
 	tests/unit/test-link-local.c $(unit_route) $(unit_link) $(unit_common)
+tests_unit_test_link_local_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=mnl_socket_sendto -Wl,--wrap=time_msec
 tests_unit_test_link_local_random_SOURCES = \
 	tests/unit/test-link-local-random.c \
 	$(unit_route) $(unit_link) $(unit_common)

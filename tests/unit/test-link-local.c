@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libmnl/libmnl.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <sched.h>
@@ -19,6 +20,8 @@
 #include "link/link-qdisc.h"
 #include "link/link-route.h"
 #include "link/link-table.h"
+#include "openvswitch/poll-loop.h"
+#include "timeval.h"
 #include "unit-link.h"
 #include "unit-route.h"
 #include "util.h"
@@ -26,6 +29,34 @@
 /* Two ends of a veth, not to be mistaken for what the kernel chooses. */
 #define A 1000
 #define B 1001
+
+/* The time, if it stands still, and how long a dump of routes takes then. */
+static long long int frozen;
+static long long int dump_duration;
+
+long long int __wrap_time_msec(void);
+long long int __real_time_msec(void);
+long long int
+__wrap_time_msec(void)
+{
+    return frozen ? frozen : __real_time_msec();
+}
+
+ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *, const void *,
+                                 size_t);
+ssize_t __real_mnl_socket_sendto(const struct mnl_socket *, const void *,
+                                 size_t);
+ssize_t
+__wrap_mnl_socket_sendto(const struct mnl_socket *nl, const void *request,
+                         size_t len)
+{
+    const struct nlmsghdr *nlh = request;
+
+    if (frozen && nlh->nlmsg_type == RTM_GETROUTE) {
+        frozen += dump_duration;
+    }
+    return __real_mnl_socket_sendto(nl, request, len);
+}
 
 struct fixture {
     struct unit_ns *own;        /* Private to the test. */
@@ -131,6 +162,7 @@ teardown(void **state)
 {
     struct fixture *f = *state;
 
+    frozen = dump_duration = 0;
     link_listener_close(f->listener);
     link_table_destroy(f->table);
     link_addrs_destroy(f->options.addrs);
@@ -298,6 +330,126 @@ several_next_hops_become_one_and_one_becomes_several(void **state)
     assert_equal(f);
     OK(unit_route_del(f->own, &both4));
     assert_equal(f);
+}
+
+/* Replaces a route 'n' times, each time another, and lets the listener run
+ * after each. */
+static void
+replace_routes(struct fixture *f, int n)
+{
+    for (int i = 0; i < n; i++) {
+        OK(unit_route_add(f->own, &(struct unit_route) {
+            .dst = "10.1.0.0/16", .ifindex = i % 2 ? A : B,
+            .priority = 100 }, NLM_F_REPLACE));
+        link_listener_run(f->listener);
+    }
+}
+
+static bool
+routes_are_right(struct fixture *f)
+{
+    char *d = unit_routes_diff(f->options.routes, f->own);
+    bool right = !d;
+
+    free(d);
+    return right;
+}
+
+static void
+dumps_of_routes_keep_their_distance(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t before = n_stale(f);
+
+    /* The first change waits for nothing, the next ones for the time. */
+    frozen = time_msec() + 1000000;
+    replace_routes(f, 2);
+    assert_int_equal(n_stale(f), before + 1);
+    assert_true(routes_are_right(f));
+    replace_routes(f, 50);
+    frozen += LINK_ROUTES_MS - 1;
+    replace_routes(f, 50);
+    assert_int_equal(n_stale(f), before + 1);
+    assert_false(link_listener_is_current(f->listener));
+    assert_false(routes_are_right(f));
+    frozen++;
+    link_listener_run(f->listener);
+    assert_int_equal(n_stale(f), before + 2);
+    assert_true(link_listener_is_current(f->listener));
+    assert_true(routes_are_right(f));
+
+    /* Then there is peace. */
+    frozen += 100 * LINK_ROUTES_MS;
+    link_listener_run(f->listener);
+    assert_int_equal(n_stale(f), before + 2);
+
+    /* Dumps that take long keep more of it. */
+    dump_duration = 10 * LINK_ROUTES_MS;
+    replace_routes(f, 1);
+    assert_int_equal(n_stale(f), before + 3);
+    frozen += LINK_ROUTES_REST * dump_duration - 1;
+    replace_routes(f, 50);
+    assert_int_equal(n_stale(f), before + 3);
+    frozen++;
+    link_listener_run(f->listener);
+    assert_int_equal(n_stale(f), before + 4);
+    assert_true(routes_are_right(f));
+
+    /* A loss does not wait. */
+    dump_duration = 0;
+    replace_routes(f, 2);
+    assert_false(routes_are_right(f));
+    link_listener_resync(f->listener);
+    assert_true(link_listener_catch_up(f->listener));
+    assert_int_equal(n_stale(f), before + 4);
+    assert_true(routes_are_right(f));
+}
+
+/* However many it is of, as long as events are left none is asked for. */
+static void
+a_burst_of_changes_ends_in_one_dump_of_routes(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t before = n_stale(f);
+
+    frozen = time_msec() + 1000000;
+    for (int i = 0; i < 3 * LINK_RUN_DATAGRAMS; i++) {
+        OK(unit_route_add(f->own, &(struct unit_route) {
+            .dst = "10.1.0.0/16", .ifindex = i % 2 ? A : B,
+            .ifindex2 = i % 2 ? B : A }, i ? NLM_F_REPLACE : NLM_F_EXCL));
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(n_stale(f), before);
+        frozen += 10 * LINK_ROUTES_MS;
+        link_listener_run(f->listener);
+    }
+    for (int i = 0; i < 3; i++) {
+        frozen += 10 * LINK_ROUTES_MS;
+        link_listener_run(f->listener);
+        assert_int_equal(n_stale(f), before + 1);
+    }
+    assert_true(routes_are_right(f));
+}
+
+/* The main loop wakes up when it is time for the next dump. */
+static void
+the_next_dump_of_routes_is_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    long long int start;
+
+    do {
+        replace_routes(f, 2);
+    } while (link_listener_is_current(f->listener));
+    start = unit_now();
+    while (!link_listener_is_current(f->listener)) {
+        link_listener_wait(f->listener);
+        poll_timer_wait(UNIT_PATIENCE);
+        poll_block();
+        link_listener_run(f->listener);
+    }
+    assert_true(unit_now() - start < UNIT_PATIENCE / 2);
+    assert_true(routes_are_right(f));
 }
 
 static void
@@ -565,6 +717,9 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(routes_come_and_go),
         TEST(replaced_routes_are_gone),
         TEST(several_next_hops_become_one_and_one_becomes_several),
+        TEST(dumps_of_routes_keep_their_distance),
+        TEST(a_burst_of_changes_ends_in_one_dump_of_routes),
+        TEST(the_next_dump_of_routes_is_waited_for),
         TEST(next_hops_may_be_objects),
         TEST(routes_may_differ_in_their_source_alone),
         TEST(routes_go_with_the_address_that_they_prefer),
