@@ -529,49 +529,38 @@ link_table_remove(struct link_table *table, int32_t nsid, int ifindex)
     return link_table_bury(table, &gone);
 }
 
-/* Links whose addresses have changed, as the subscribers are told. */
-struct link_infos {
-    struct link_info *infos;
-    size_t n, allocated;
-};
-
 static void
-link_addrs_changed(struct link_table *table, struct link *link,
-                   struct link_infos *changed)
+link_addrs_changed(struct link_table *table, struct link *link)
 {
+    struct link_info info;
+
+    ovs_mutex_lock(&table->mutex);
     link_change(table, &link->info);
     link->info.addr_seqno = link->info.change_seqno;
-    if (changed->n == changed->allocated) {
-        changed->infos = x2nrealloc(changed->infos, &changed->allocated,
-                                    sizeof *changed->infos);
-    }
-    changed->infos[changed->n++] = link->info;
+    info = link->info;
+    ovs_mutex_unlock(&table->mutex);
+    link_notify(table, &info, LINK_CHANGE_ADDRS);
 }
 
+/* This thread alone adds and removes links and namespaces, so that they stay
+ * where they are while no mutex is held. */
 void
 link_table_addrs_changed(struct link_table *table, int32_t nsid, int ifindex)
 {
-    struct link_infos changed = { .n = 0 };
     struct link *link;
 
     ovs_mutex_lock(&table->mutex);
     struct link_ns *ns = link_ns_find(table, nsid);
-    if (ns && ifindex) {
-        link = link_index_find(ns->index, nsid, ifindex);
-        if (link) {
-            link_addrs_changed(table, link, &changed);
-        }
-    } else if (ns) {
-        LIST_FOR_EACH (link, node, &ns->links) {
-            link_addrs_changed(table, link, &changed);
-        }
-    }
+    link = ns && ifindex ? link_index_find(ns->index, nsid, ifindex) : NULL;
     ovs_mutex_unlock(&table->mutex);
 
-    for (size_t i = 0; i < changed.n; i++) {
-        link_notify(table, &changed.infos[i], LINK_CHANGE_ADDRS);
+    if (link) {
+        link_addrs_changed(table, link);
+    } else if (ns && !ifindex) {
+        LIST_FOR_EACH (link, node, &ns->links) {
+            link_addrs_changed(table, link);
+        }
     }
-    free(changed.infos);
 }
 
 void

@@ -67,7 +67,8 @@
  *      all others                            the one that writes
  *
  * A mutex guards the table.  It is held for as long as it takes to find and to
- * copy a link, or where a function is about all links or namespaces, all.
+ * copy a link, or where a function is about all links or namespaces, all (but
+ * not in link_table_addrs_changed(), which takes one after the other).
  *
  *
  * Loss
