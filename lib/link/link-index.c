@@ -12,10 +12,11 @@
 #include "util.h"
 
 void
-link_index_init(struct link_index *index)
+link_index_init(struct link_index *index, uint32_t basis)
 {
     hmap_init(&index->by_ifindex);
     hmap_init(&index->by_name);
+    index->basis = basis;
     index->fixed = false;
 }
 
@@ -38,11 +39,11 @@ link_hmap_reserve(struct hmap *hmap, uint32_t n)
 }
 
 struct link_index *
-link_index_create(uint32_t n)
+link_index_create(uint32_t n, uint32_t basis)
 {
     struct link_index *index = xmalloc(sizeof *index);
 
-    link_index_init(index);
+    link_index_init(index, basis);
     index->fixed = true;
     if (!link_hmap_reserve(&index->by_ifindex, n)
         || !link_hmap_reserve(&index->by_name, n)) {
@@ -61,15 +62,15 @@ link_index_uninit(struct link_index *index)
 }
 
 static uint32_t
-link_hash(int32_t nsid, int ifindex)
+link_hash(const struct link_index *index, int32_t nsid, int ifindex)
 {
-    return hash_2words(nsid, ifindex);
+    return hash_3words(index->basis, nsid, ifindex);
 }
 
 static uint32_t
-link_name_hash(int32_t nsid, const char *name)
+link_name_hash(const struct link_index *index, int32_t nsid, const char *name)
 {
-    return hash_string(name, nsid);
+    return hash_string(name, hash_2words(index->basis, nsid));
 }
 
 static void
@@ -101,7 +102,7 @@ void
 link_index_insert_name(struct link_index *index, struct link_name *name)
 {
     int32_t nsid = name->link->ns->nsid;
-    uint32_t hash = link_name_hash(nsid, name->name);
+    uint32_t hash = link_name_hash(index, nsid, name->name);
     struct link_name *other = link_index_find_name__(index, nsid, name->name,
                                                      hash);
 
@@ -134,7 +135,7 @@ void
 link_index_insert(struct link_index *index, struct link *link)
 {
     link_hmap_insert(index, &index->by_ifindex, &link->index_node,
-                     link_hash(link->ns->nsid, link->info.ifindex));
+                     link_hash(index, link->ns->nsid, link->info.ifindex));
     link_index_reinsert_name(index, &link->name);
     for (size_t i = 0; i < link->n_alt_names; i++) {
         link_index_reinsert_name(index, &link->alt_names[i]);
@@ -156,7 +157,8 @@ link_index_find(const struct link_index *index, int32_t nsid, int ifindex)
 {
     struct link *link;
 
-    HMAP_FOR_EACH_WITH_HASH (link, index_node, link_hash(nsid, ifindex),
+    HMAP_FOR_EACH_WITH_HASH (link, index_node,
+                             link_hash(index, nsid, ifindex),
                              &index->by_ifindex) {
         if (link->info.ifindex == ifindex && link->ns->nsid == nsid) {
             return link;
@@ -172,7 +174,7 @@ link_index_find_name(const struct link_index *index, int32_t nsid,
     struct link_name *node;
 
     node = link_index_find_name__(index, nsid, name,
-                                  link_name_hash(nsid, name));
+                                  link_name_hash(index, nsid, name));
     return node ? node->link : NULL;
 }
 

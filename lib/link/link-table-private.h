@@ -16,6 +16,7 @@
 struct link_index {
     struct hmap by_ifindex;     /* Of struct link, node 'index_node'. */
     struct hmap by_name;        /* Of struct link_name, node 'node'. */
+    uint32_t basis;             /* Of the hashes: that of the table. */
     bool fixed;                 /* Does not grow. */
 };
 
@@ -60,6 +61,9 @@ struct link_table {
     uint64_t generation;        /* Of the namespaces. */
     struct link_index shared;
     uint32_t n_buckets;         /* Of new namespaces, or 0. */
+    uint32_t basis;             /* Random, so that those who choose names and
+                                 * interface indexes in their namespaces cannot
+                                 * choose such that share a bucket. */
     uint64_t seqno;
     struct seq *seq;
 
@@ -72,11 +76,11 @@ struct link_table {
 struct link_ns *link_ns_find(const struct link_table *, int32_t nsid);
 
 /* Makes 'index' grow with what is in it.  Cannot fail. */
-void link_index_init(struct link_index *);
+void link_index_init(struct link_index *, uint32_t basis);
 
 /* Makes an index with 'n' buckets, a power of two.  Returns NULL if there is
  * not enough memory. */
-struct link_index *link_index_create(uint32_t n);
+struct link_index *link_index_create(uint32_t n, uint32_t basis);
 void link_index_uninit(struct link_index *);
 void link_index_insert(struct link_index *, struct link *);
 void link_index_remove(struct link_index *, struct link *);

@@ -9,6 +9,7 @@
 
 #include "hash.h"
 #include "openvswitch/vlog.h"
+#include "random.h"
 #include "seq.h"
 #include "util.h"
 
@@ -30,7 +31,8 @@ link_table_create(void)
     hmap_init(&table->namespaces);
     ovs_list_init(&table->pending);
     ovs_list_init(&table->subscriptions);
-    link_index_init(&table->shared);
+    table->basis = random_uint32();
+    link_index_init(&table->shared, table->basis);
     table->seq = seq_create();
     return table;
 }
@@ -59,7 +61,8 @@ link_ns_make_index(struct link_table *table, int32_t nsid)
         return &table->shared;
     }
 
-    struct link_index *index = link_index_create(table->n_buckets);
+    struct link_index *index = link_index_create(table->n_buckets,
+                                                 table->basis);
     if (!index) {
         static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 

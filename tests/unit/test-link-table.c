@@ -3,7 +3,7 @@
 /* The link table, written to by hand. */
 
 #include <config.h>
-#include "link/link-table.h"
+#include "link/link-table-private.h"
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -653,6 +653,79 @@ a_namespace_without_memory_shares(void **state)
     assert_true(has(f, 3, 1));
 }
 
+/* Length of the longest chain of 'hmap', and the bucket that has it. */
+static size_t
+longest_chain(const struct hmap *hmap, size_t *bucket)
+{
+    size_t longest = 0;
+
+    *bucket = 0;
+    for (size_t i = 0; i <= hmap->mask; i++) {
+        size_t n = 0;
+
+        for (const struct hmap_node *node = hmap->buckets[i]; node;
+             node = node->next) {
+            n++;
+        }
+        if (n > longest) {
+            longest = n;
+            *bucket = i;
+        }
+    }
+    return longest;
+}
+
+/* Who chooses the names and interface indexes of links does not choose the
+ * chains that they make. */
+static void
+chains_of_one_table_are_none_in_another(void **state)
+{
+    const size_t n_buckets = 64, n_links = 64 * 200;
+    struct fixture *f = *state;
+    struct link_table *names = link_table_create();
+    struct link_table *indexes = link_table_create();
+    size_t bucket, ignored;
+
+    link_table_set_buckets(f->table, n_buckets);
+    link_table_set_buckets(names, n_buckets);
+    link_table_set_buckets(indexes, n_buckets);
+    for (size_t i = 1; i <= n_links; i++) {
+        char name[LINK_NAME_SIZE];
+
+        snprintf(name, sizeof name, "eth%"PRIuSIZE, i);
+        add(f, 1, i, name);
+    }
+
+    const struct link_index *index = link_ns_find(f->table, 1)->index;
+    const struct link_index *by_name, *by_ifindex;
+
+    /* Those of the longest chains, about 200 each. */
+    assert_true(longest_chain(&index->by_name, &bucket) > 150);
+    for (struct hmap_node *node = index->by_name.buckets[bucket]; node;
+         node = node->next) {
+        struct link_view view = view_of(
+            CONTAINER_OF(node, struct link_name, node)->link->info.ifindex,
+            CONTAINER_OF(node, struct link_name, node)->name);
+
+        link_table_update(names, 1, &view);
+    }
+    assert_true(longest_chain(&index->by_ifindex, &bucket) > 150);
+    for (struct hmap_node *node = index->by_ifindex.buckets[bucket]; node;
+         node = node->next) {
+        const struct link *link = CONTAINER_OF(node, struct link, index_node);
+        struct link_view view = view_of(link->info.ifindex, link->info.name);
+
+        link_table_update(indexes, 1, &view);
+    }
+    by_name = link_ns_find(names, 1)->index;
+    by_ifindex = link_ns_find(indexes, 1)->index;
+    assert_true(longest_chain(&by_name->by_name, &ignored) < 30);
+    assert_true(longest_chain(&by_ifindex->by_ifindex, &ignored) < 30);
+
+    link_table_destroy(names);
+    link_table_destroy(indexes);
+}
+
 static void
 addresses_change_without_the_link(void **state)
 {
@@ -881,6 +954,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(buckets_are_a_power_of_two),
         TEST(links_survive_a_change_of_buckets),
         TEST(a_namespace_without_memory_shares),
+        TEST(chains_of_one_table_are_none_in_another),
         TEST(addresses_change_without_the_link),
         TEST(the_sequence_wakes_who_waits),
         TEST(subscribers_get_what_they_asked_for),

@@ -83,7 +83,8 @@ make_table(const struct bench *b, enum kind kind)
     if (kind == SPLIT) {
         link_table_set_buckets(table, b->n_buckets);
     } else if (kind == FIXED) {
-        struct link_index *index = link_index_create(b->n_buckets);
+        struct link_index *index = link_index_create(b->n_buckets,
+                                                     table->basis);
 
         if (!index) {
             ovs_fatal(0, "no memory for %"PRIu32" buckets", b->n_buckets);
