@@ -63,8 +63,13 @@ bool netdev_is_kdp(const struct netdev *);
 /* Main thread, once: follows the link table from then on. */
 void netdev_kdp_state_init(void);
 
-/* To be called when 'dev' was constructed and when it is destructed. */
-void netdev_kdp_appear(struct netdev_kdp *dev);
+/* Finds the link that is to be opened as 'name' in our namespace.  Returns
+ * false if it is not in the table, or not any more. */
+bool netdev_kdp_find_to_open(const char *name, struct link_info *link);
+
+/* To be called when 'dev' was constructed, with what was found then, or NULL,
+ * and when it is destructed. */
+void netdev_kdp_appear(struct netdev_kdp *dev, const struct link_info *link);
 void netdev_kdp_disappear(struct netdev_kdp *dev);
 
 /* Brings 'netdev' up to date if what is known of it is not.  The caller holds

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/if_arp.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "dpif-netlink.h"
 #include "hash.h"
@@ -19,6 +20,7 @@
 #include "openvswitch/hmap.h"
 #include "openvswitch/ofpbuf.h"
 #include "packets.h"
+#include "socket-util.h"
 #include "sset.h"
 #include "util.h"
 
@@ -368,16 +370,42 @@ netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
 
 /* Life cycle. */
 
-void
-netdev_kdp_appear(struct netdev_kdp *dev)
+/* True if the kernel knows the link by 'name'.  The request for the index
+ * takes no RTNL. */
+static bool
+link_is_called(const struct link_info *link, const char *name)
 {
-    struct link_info link;
+    struct ifreq ifr;
 
+    if (strlen(name) >= sizeof ifr.ifr_name) {
+        /* An alternative name, which does not fit in the request. */
+        return true;
+    }
+    memset(&ifr, 0, sizeof ifr);
+    ovs_strzcpy(ifr.ifr_name, name, sizeof ifr.ifr_name);
+    return (!af_inet_ioctl(SIOCGIFINDEX, &ifr)
+            && ifr.ifr_ifindex == link->ifindex);
+}
+
+/* The name may mean another link by now, or none, of which the events wait to
+ * be taken.  A device that is open is told of that; who opens one has seen what
+ * there is. */
+bool
+netdev_kdp_find_to_open(const char *name, struct link_info *link)
+{
+    return (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, name,
+                                 link)
+            && link_is_called(link, name));
+}
+
+void
+netdev_kdp_appear(struct netdev_kdp *dev, const struct link_info *link)
+{
     ovs_mutex_lock(&dev->up.mutex);
     dev->nsid = LINK_NSID_LOCAL;
-    if (netdev_kdp_find(dev, &link)) {
-        dev->up.ifi_flags = link.flags;
-        netdev_kdp_take(dev, &link);
+    if (link) {
+        dev->up.ifi_flags = link->flags;
+        netdev_kdp_take(dev, link);
     } else {
         /* The library's lock is held, so that events cannot be taken here. */
         dev->behind = true;

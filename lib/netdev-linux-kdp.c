@@ -79,18 +79,21 @@ static int
 netdev_kdp_construct(struct netdev *netdev)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    const char *name = netdev_get_name(netdev);
     bool tap = netdev->netdev_class == &kdp_tap_class;
     struct link_info link;
+    bool found;
     int error;
 
     if (!netdev->auto_classified) {
-        if_notifier_kdp_wanted(netdev_get_name(netdev));
+        if_notifier_kdp_wanted(name);
     }
+    found = !tap && netdev_kdp_find_to_open(name, &link);
     if (tap) {
+        /* It makes a device that the table cannot have. */
         kdp_rtnl_count(KDP_RTNL_TAP);
         error = kdp_stock_netdev_tap_class.construct(netdev);
-    } else if (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL,
-                                    netdev_get_name(netdev), &link)) {
+    } else if (found) {
         error = netdev_kdp_construct_known(netdev);
     } else {
         /* It asks, not under RTNL, whether there is such a device. */
@@ -100,7 +103,7 @@ netdev_kdp_construct(struct netdev *netdev)
         return error;
     }
 
-    netdev_kdp_appear(dev);
+    netdev_kdp_appear(dev, found ? &link : NULL);
     return 0;
 }
 

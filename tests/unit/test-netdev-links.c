@@ -224,6 +224,69 @@ a_new_link_can_be_opened_at_once(void **state OVS_UNUSED)
     assert_int_equal(netdev_open("new", "system", &netdev), ENODEV);
 }
 
+/* What a thread finds that opens device "a". */
+struct finding {
+    int error, ifindex, mtu;
+};
+
+static void *
+find_a(void *finding_)
+{
+    struct finding *finding = finding_;
+    struct netdev *netdev;
+
+    finding->error = netdev_open("a", "system", &netdev);
+    if (!finding->error) {
+        finding->ifindex = netdev_get_ifindex(netdev);
+        unit_check(!netdev_get_mtu(netdev, &finding->mtu));
+        netdev_close(netdev);
+    }
+    return NULL;
+}
+
+static struct finding
+find_a_elsewhere(void)
+{
+    struct finding finding;
+
+    xpthread_join(ovs_thread_create("finder", find_a, &finding), NULL);
+    return finding;
+}
+
+/* The events that tell so wait, and nobody takes them meanwhile. */
+static void
+a_device_is_not_opened_as_what_had_its_name(void **state)
+{
+    struct finding finding;
+    struct netdev *netdev;
+
+    netdev_close(*state);
+    *state = NULL;
+    OK(unit_link_del(own, A));
+    assert_int_equal(netdev_open("a", "system", &netdev), ENODEV);
+    assert_int_equal(find_a_elsewhere().error, ENODEV);
+
+    OK(unit_link_add_veth(own, A + 10, "a", own, B, "b"));
+    OK(unit_link_set_mtu(own, A + 10, 1280));
+    finding = find_a_elsewhere();
+    OK(finding.error);
+    assert_int_equal(finding.ifindex, A + 10);
+    assert_int_equal(finding.mtu, 1280);
+    OK(netdev_open("a", "system", &netdev));
+    assert_int_equal(netdev_get_ifindex(netdev), A + 10);
+    assert_int_equal(mtu_of(netdev), 1280);
+    netdev_close(netdev);
+
+    /* Renamed. */
+    OK(unit_link_set_name(own, A + 10, "c"));
+    assert_int_equal(netdev_open("a", "system", &netdev), ENODEV);
+    OK(unit_link_set_name(own, B, "a"));
+    OK(netdev_open("a", "system", &netdev));
+    assert_int_equal(netdev_get_ifindex(netdev), B);
+    netdev_close(netdev);
+    OK(unit_link_del(own, B));
+}
+
 /* A port of a bridge is opened before the datapath has made it. */
 static void
 an_internal_device_may_come_later(void **state OVS_UNUSED)
@@ -267,6 +330,15 @@ a_tap_device_is_there_as_long_as_it_is_open(void **state OVS_UNUSED)
     assert_true(flags_of(netdev) & NETDEV_UP);
     OK(netdev_get_stats(netdev, &stats));
     assert_int_equal(stats.tx_packets, 0);
+
+    /* Another one of the same name, made before anybody has heard that the
+     * first has gone. */
+    int ifindex = netdev_get_ifindex(netdev);
+    netdev_close(netdev);
+    assert_int_equal(unit_link_index(own, "tap0"), 0);
+    OK(netdev_open("tap0", "tap", &netdev));
+    assert_true(netdev_get_ifindex(netdev) > ifindex);
+    assert_int_equal(mtu_of(netdev), 1500);
     netdev_close(netdev);
     netdev_run();
     assert_int_equal(unit_link_index(own, "tap0"), 0);
@@ -506,6 +578,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_name_may_come_to_mean_another_link),
         TEST(a_device_has_its_alternative_names),
         TEST(a_new_link_can_be_opened_at_once),
+        TEST(a_device_is_not_opened_as_what_had_its_name),
         TEST(an_internal_device_may_come_later),
         TEST(a_tap_device_is_there_as_long_as_it_is_open),
         TEST(addresses_are_those_of_the_link),
