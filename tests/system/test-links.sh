@@ -281,6 +281,116 @@ link_burst_own() {
     equal "$(n_configured)" "$before" 'configurations upon changes of flags'
 }
 
+# Prints the number of events that the kernel did not queue for the link
+# listener, which is in more groups than that of links.
+link_drops() {
+    find "/proc/$DAEMON_PID/fd" -mindepth 1 -printf '%l\n' |
+        sed -n 's/^socket:\[\([0-9]*\)\]$/\1/p' |
+        awk 'NR == FNR { mine[$1]; next }
+             $2 == 0 && $4 !~ /^0*[01]$/ && $10 in mine { n += $9 }
+             END { print n + 0 }' - /proc/net/netlink
+}
+
+# Changes device $1 until the daemon, which does not read, loses events.
+overrun_listener() {
+    local before i
+    before=$(link_drops)
+    for i in $(seq 500); do
+        echo "link set $1 mtu $((1000 + i))"
+    done >"$KDP_WORK/burst"
+    for i in $(seq 40); do
+        ip -batch "$KDP_WORK/burst"
+        test "$(link_drops)" -eq "$before" || return 0
+    done
+    fail 'the socket does not overrun'
+}
+
+# Prints what the kernel says of the links of the namespace of command $1...,
+# in the form of table_links.
+kernel_links() {
+    "$@" -j link | jq -c 'sort_by(.ifindex) | .[] | [.ifindex, .ifname, .mtu,
+        (.flags | contains(["UP"])), .address]'
+}
+
+# Prints what the daemon says of namespace $1.
+table_links() {
+    ovs-appctl link-table/show --format json "$1" |
+        jq -c '.namespaces[0].links | sort_by(.ifindex) | .[] | [.ifindex,
+            .name, .mtu, .flags % 2 == 1, .hwaddr]'
+}
+
+# True if the daemon knows all links of namespace $1, that of command $2....
+table_is_right() {
+    local nsid=$1
+    shift
+    test "$(table_links "$nsid")" = "$(kernel_links "$@")"
+}
+
+# Waits until the columns of interface $1 are what the kernel says.
+interface_is_as_in_kernel() {
+    local dir=/sys/class/net/$1 up=down
+    test $(($(cat "$dir/flags") & 1)) = 0 || up=up
+    interface_becomes "$1" error='[]' "ifindex=$(cat "$dir/ifindex")" \
+        "mtu=$(cat "$dir/mtu")" "mac_in_use=$(cat "$dir/address")" \
+        "admin_state=$up" "link_state=$up"
+}
+
+add_test link_overrun 'after an overrun all is known that was missed' kdp 150
+link_overrun() {
+    local i lost nsid resyncs
+    modprobe ifb numifbs=0
+    start_ovs
+    ovs-vsctl add-br br0
+    for i in 1 2 3; do
+        connect br0 n$i 10.0.0.$i/24
+    done
+    allow_log 'v-n[234]' 'events of links were lost' \
+        'changes of (devices|ports) were missed' \
+        'cannot get R?STP (status|stats) on nonexistent port'
+    ovs-vsctl add-port br0 v-n4 2>/dev/null || :
+    ip link add foreign type ifb
+    nsid=$(ip -j netns list | jq '.[] | select(.name == "n1").id')
+    interface_is_as_in_kernel v-n1
+    interface_has_error v-n4
+    resyncs=$(link_json .resyncs)
+    equal "$(link_json .overruns)" 0 'overruns'
+
+    # Before, and while nothing is queued any more.
+    kill -STOP "$DAEMON_PID"
+    ip link set v-n1 mtu 1300
+    ip link delete v-n2
+    overrun_listener foreign
+    ip link set v-n1 mtu 1400 address 02:00:00:00:12:34
+    ip link set v-n3 down
+    add_veth n2 10.0.0.2/24
+    add_ns n4
+    add_veth n4 10.0.0.4/24
+    ip link add late type ifb
+    ip link delete foreign
+    ip -n n1 link set eth0 mtu 1280
+    ip -n n1 link add there type ifb
+    lost=$(link_drops)
+    kill -CONT "$DAEMON_PID"
+
+    for i in 1 2 3 4; do
+        interface_is_as_in_kernel v-n$i
+    done
+    equal "$(interface_get v-n1 mtu)" 1400 'MTU'
+    equal "$(interface_get v-n3 admin_state)" down 'state of what went down'
+    wait_until $PATIENCE table_is_right local ip
+    wait_until $PATIENCE table_is_right "$nsid" ip -n n1
+    test "$(link_json .overruns)" -ge 1 || fail 'no overrun was counted'
+    test "$(link_json .lost)" -ge "$lost" || fail 'losses were not counted'
+    test "$(link_json .namespaces[0].overruns)" -ge 1 ||
+        fail 'no overrun was counted for our namespace'
+    test "$(link_json .resyncs)" -gt "$resyncs" || fail 'no resync'
+    equal "$(link_json '[.namespaces[].state] | unique | join(" ")')" current \
+        'states'
+    logged 'WARN\|events of links were lost \(.*\); all links are asked for'
+    ping_works n1 10.0.0.2
+    ping_works n1 10.0.0.4
+}
+
 # Calls and requests under the RTNL lock.
 rtnl_counts() {
     link_json '[.rtnl, .rtnl_calls] | tojson'
