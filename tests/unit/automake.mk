@@ -6,7 +6,7 @@
 #
 #   tests_unit_test_X_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=epoll_ctl
 #
-# (see test-fault.c).
+# (see unit-fault.h).
 unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-fault \
@@ -65,6 +65,14 @@ unit_tests = \
 unit_common = \
 	tests/unit/unit-upcall.c \
 	tests/unit/unit-upcall.h
+unit_fault = \
+	tests/unit/unit-fault.c \
+	tests/unit/unit-fault.h
+unit_fault_wrap = \
+	-Wl,--wrap=mnl_socket_bind \
+	-Wl,--wrap=mnl_socket_open2 \
+	-Wl,--wrap=mnl_socket_setsockopt \
+	-Wl,--wrap=setsockopt
 unit_link = \
 	tests/unit/unit-link.c \
 	tests/unit/unit-link.h
@@ -95,20 +103,17 @@ unit_vport_wrap = \
 	-Wl,--wrap=mnl_socket_sendto
 
 tests_unit_test_build_info_SOURCES = tests/unit/test-build-info.c
-tests_unit_test_fault_SOURCES = tests/unit/test-fault.c $(unit_common)
+tests_unit_test_fault_SOURCES = \
+	tests/unit/test-fault.c $(unit_fault) $(unit_common)
 tests_unit_test_fault_LDFLAGS = \
-	$(AM_LDFLAGS) \
+	$(AM_LDFLAGS) $(unit_fault_wrap) \
 	-Wl,--wrap=epoll_create1 \
 	-Wl,--wrap=epoll_ctl \
 	-Wl,--wrap=eventfd \
 	-Wl,--wrap=getrlimit \
 	-Wl,--wrap=mmap \
-	-Wl,--wrap=mnl_socket_bind \
-	-Wl,--wrap=mnl_socket_open2 \
-	-Wl,--wrap=mnl_socket_setsockopt \
 	-Wl,--wrap=recvmmsg \
-	-Wl,--wrap=setrlimit \
-	-Wl,--wrap=setsockopt
+	-Wl,--wrap=setrlimit
 tests_unit_test_kdp_fallback_SOURCES = \
 	tests/unit/test-kdp-fallback.c $(unit_uring) $(unit_common)
 tests_unit_test_kdp_fallback_LDFLAGS = \
@@ -121,17 +126,13 @@ tests_unit_test_kdp_fallback_LDFLAGS = \
 	-Wl,--wrap=vport_table_list
 tests_unit_test_link_addr_SOURCES = tests/unit/test-link-addr.c $(unit_common)
 tests_unit_test_link_fault_SOURCES = \
-	tests/unit/test-link-fault.c $(unit_link) $(unit_common)
+	tests/unit/test-link-fault.c $(unit_fault) $(unit_link) $(unit_common)
 tests_unit_test_link_fault_LDFLAGS = \
-	$(AM_LDFLAGS) \
+	$(AM_LDFLAGS) $(unit_fault_wrap) \
 	-Wl,--wrap=getsockopt \
-	-Wl,--wrap=mnl_socket_bind \
-	-Wl,--wrap=mnl_socket_open2 \
 	-Wl,--wrap=mnl_socket_recvfrom \
 	-Wl,--wrap=mnl_socket_sendto \
-	-Wl,--wrap=mnl_socket_setsockopt \
-	-Wl,--wrap=recvmsg \
-	-Wl,--wrap=setsockopt
+	-Wl,--wrap=recvmsg
 tests_unit_test_link_filter_SOURCES = \
 	tests/unit/test-link-filter.c $(unit_common)
 tests_unit_test_link_listener_SOURCES = \
@@ -232,12 +233,9 @@ tests_unit_test_vport_random_LDFLAGS = \
 tests_unit_test_vport_show_SOURCES = \
 	tests/unit/test-vport-show.c $(unit_common)
 tests_unit_test_vport_sync_SOURCES = \
-	tests/unit/test-vport-sync.c $(unit_vport) $(unit_common)
+	tests/unit/test-vport-sync.c $(unit_vport) $(unit_fault) $(unit_common)
 tests_unit_test_vport_sync_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_vport_wrap) \
-	-Wl,--wrap=mnl_socket_bind \
-	-Wl,--wrap=mnl_socket_open2 \
-	-Wl,--wrap=mnl_socket_setsockopt
+	$(AM_LDFLAGS) $(unit_vport_wrap) $(unit_fault_wrap)
 tests_unit_test_vport_table_SOURCES = \
 	tests/unit/test-vport-table.c $(unit_vport) $(unit_common)
 tests_unit_test_vport_table_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
@@ -254,6 +252,7 @@ LDADD = \
 unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
 	tests/fake/offload-fake.$(OBJEXT) \
+	tests/unit/unit-fault.$(OBJEXT) \
 	tests/unit/unit-handlers.$(OBJEXT) \
 	tests/unit/unit-link.$(OBJEXT) \
 	tests/unit/unit-offload.$(OBJEXT) \

@@ -20,89 +20,27 @@
 #include <unistd.h>
 
 #include "nl/nl-conn.h"
+#include "unit-fault.h"
 #include "unit-upcall.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-fd-limit.h"
 #include "upcall/upcall-table.h"
 #include "util.h"
 
-/* The plan.  Of the calls of 'which', number 'nth' (from 1) and those that
- * follow up to a total of 'count' fail with 'error'.  0 means none. */
-enum call {
-    CALL_SOCKET, CALL_BIND, CALL_EPOLL_CREATE, CALL_EPOLL_CTL, CALL_EVENTFD,
-    CALL_MMAP, CALL_RECVMMSG, CALL_SETSOCKOPT, CALL_GETRLIMIT, CALL_SETRLIMIT,
-    N_CALLS
-};
-
-static struct {
-    enum call which;
-    unsigned int nth, count;
-    int error;
-    unsigned int n_calls;       /* Seen of 'which'. */
-    unsigned int n_failed;
-} plan;
-
-static void
-plan_failures(enum call which, unsigned int nth, unsigned int count, int error)
-{
-    plan.which = which;
-    plan.nth = nth;
-    plan.count = count;
-    plan.error = error;
-    plan.n_calls = 0;
-    plan.n_failed = 0;
-}
-
-static void
-plan_none(void)
-{
-    plan.count = 0;
-}
-
-static bool
-fails(enum call which)
-{
-    if (!plan.count || plan.which != which || ++plan.n_calls < plan.nth) {
-        return false;
-    }
-    plan.count--;
-    plan.n_failed++;
-    errno = plan.error;
-    return true;
-}
-
-#define WRAP(RETURN, NAME, PARAMS, ARGS, CALL, FAILURE)                 \
-    RETURN __wrap_##NAME PARAMS;                                        \
-    RETURN __real_##NAME PARAMS;                                        \
-    RETURN __wrap_##NAME PARAMS                                         \
-    {                                                                   \
-        return fails(CALL) ? FAILURE : __real_##NAME ARGS;              \
-    }
-
-WRAP(struct mnl_socket *, mnl_socket_open2, (int bus, int flags),
-     (bus, flags), CALL_SOCKET, NULL)
-WRAP(int, mnl_socket_bind, (struct mnl_socket *nl, unsigned int groups,
-                            pid_t pid),
-     (nl, groups, pid), CALL_BIND, -1)
-WRAP(int, mnl_socket_setsockopt, (const struct mnl_socket *nl, int type,
-                                  void *buf, socklen_t len),
-     (nl, type, buf, len), CALL_SETSOCKOPT, -1)
-WRAP(int, epoll_create1, (int flags), (flags), CALL_EPOLL_CREATE, -1)
-WRAP(int, epoll_ctl, (int epfd, int op, int fd, struct epoll_event *event),
-     (epfd, op, fd, event),
-     /* Removing does not fail. */
-     op == EPOLL_CTL_ADD ? CALL_EPOLL_CTL : N_CALLS, -1)
-WRAP(int, eventfd, (unsigned int count, int flags), (count, flags),
-     CALL_EVENTFD, -1)
-WRAP(void *, mmap, (void *addr, size_t len, int prot, int flags, int fd,
-                    off_t offset),
-     (addr, len, prot, flags, fd, offset), CALL_MMAP, MAP_FAILED)
-WRAP(int, recvmmsg, (int fd, struct mmsghdr *msgs, unsigned int n, int flags,
-                     struct timespec *timeout),
-     (fd, msgs, n, flags, timeout), CALL_RECVMMSG, -1)
-WRAP(int, setsockopt, (int fd, int level, int name, const void *value,
-                       socklen_t len),
-     (fd, level, name, value, len), CALL_SETSOCKOPT, -1)
+UNIT_WRAP(int, epoll_create1, (int flags), (flags), UNIT_CALL_EPOLL_CREATE, -1)
+UNIT_WRAP(int, epoll_ctl, (int epfd, int op, int fd,
+                           struct epoll_event *event),
+          (epfd, op, fd, event),
+          /* Removing does not fail. */
+          op == EPOLL_CTL_ADD ? UNIT_CALL_EPOLL_CTL : UNIT_N_CALLS, -1)
+UNIT_WRAP(int, eventfd, (unsigned int count, int flags), (count, flags),
+          UNIT_CALL_EVENTFD, -1)
+UNIT_WRAP(void *, mmap, (void *addr, size_t len, int prot, int flags, int fd,
+                         off_t offset),
+          (addr, len, prot, flags, fd, offset), UNIT_CALL_MMAP, MAP_FAILED)
+UNIT_WRAP(int, recvmmsg, (int fd, struct mmsghdr *msgs, unsigned int n,
+                          int flags, struct timespec *timeout),
+          (fd, msgs, n, flags, timeout), UNIT_CALL_RECVMMSG, -1)
 
 /* Limits on open files are made up. */
 static struct rlimit limit;
@@ -112,7 +50,7 @@ int
 __wrap_getrlimit(__rlimit_resource_t resource, struct rlimit *l)
 {
     assert_int_equal(resource, RLIMIT_NOFILE);
-    if (fails(CALL_GETRLIMIT)) {
+    if (unit_fails(UNIT_CALL_GETRLIMIT)) {
         return -1;
     }
     *l = limit;
@@ -124,7 +62,7 @@ int
 __wrap_setrlimit(__rlimit_resource_t resource, const struct rlimit *l)
 {
     assert_int_equal(resource, RLIMIT_NOFILE);
-    if (fails(CALL_SETRLIMIT)) {
+    if (unit_fails(UNIT_CALL_SETRLIMIT)) {
         return -1;
     }
     assert_true(l->rlim_cur <= l->rlim_max);
@@ -147,7 +85,7 @@ setup(void **state)
 {
     struct fixture *f = xzalloc(sizeof *f);
 
-    plan_none();
+    unit_plan_none();
     unit_rcu_barrier();
     f->n_fds = unit_count_fds();
     f->table = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
@@ -161,7 +99,7 @@ teardown(void **state)
 {
     struct fixture *f = *state;
 
-    plan_none();
+    unit_plan_none();
     upcall_table_destroy(f->table);
     close(f->sender);
     unit_rcu_barrier();
@@ -234,23 +172,23 @@ static void
 channel_that_cannot_be_made_leaves_nothing_behind(void **state OVS_UNUSED)
 {
     static const struct {
-        enum call which;
+        enum unit_call which;
         int error;
     } failures[] = {
-        { CALL_SOCKET, EMFILE },
-        { CALL_SOCKET, ENFILE },
-        { CALL_SOCKET, ENOMEM },
-        { CALL_BIND, EADDRINUSE },
-        { CALL_BIND, ENOMEM },
+        { UNIT_CALL_SOCKET, EMFILE },
+        { UNIT_CALL_SOCKET, ENFILE },
+        { UNIT_CALL_SOCKET, ENOMEM },
+        { UNIT_CALL_BIND, EADDRINUSE },
+        { UNIT_CALL_BIND, ENOMEM },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
         struct upcall_channel *channel = (struct upcall_channel *) &channel;
         size_t n_fds = unit_count_fds();
 
-        plan_failures(failures[i].which, 1, 1, failures[i].error);
+        unit_plan_failures(failures[i].which, 1, 1, failures[i].error);
         assert_int_equal(upcall_channel_create(&channel), failures[i].error);
-        assert_int_equal(plan.n_failed, 1);
+        assert_int_equal(unit_n_failed(), 1);
         assert_null(channel);
         assert_int_equal(unit_count_fds(), n_fds);
     }
@@ -265,10 +203,10 @@ channel_whose_buffer_cannot_be_enlarged_works(void **state)
     for (unsigned int n = 1; n <= 2; n++) {
         struct upcall_channel *channel;
 
-        plan_failures(CALL_SETSOCKOPT, 1, n, EPERM);
+        unit_plan_failures(UNIT_CALL_SETSOCKOPT, 1, n, EPERM);
         assert_int_equal(upcall_channel_create(&channel), 0);
-        assert_int_equal(plan.n_failed, n);
-        plan_none();
+        assert_int_equal(unit_n_failed(), n);
+        unit_plan_none();
         assert_int_equal(upcall_table_set_handlers(f->table, 1), 0);
         assert_int_equal(upcall_table_add(f->table, 1, "port", channel), 0);
         check_port_works(f, 1);
@@ -290,12 +228,12 @@ new_port_that_cannot_be_registered_is_not_there(void **state)
     channel = create_channel();
     n_fds = unit_count_fds();
     for (nth = 1; ; nth++) {
-        plan_failures(CALL_EPOLL_CTL, nth, 1, ENOSPC);
+        unit_plan_failures(UNIT_CALL_EPOLL_CTL, nth, 1, ENOSPC);
         error = upcall_table_add(f->table, 2, "new", channel);
         if (!error) {
             break;
         }
-        plan_none();
+        unit_plan_none();
         assert_int_equal(error, ENOSPC);
         assert_int_equal(upcall_table_get_pid(f->table, 2), 0);
         assert_int_equal(upcall_table_n_channels(f->table), 1);
@@ -308,7 +246,7 @@ new_port_that_cannot_be_registered_is_not_there(void **state)
         unit_rcu_barrier();
         assert_int_equal(unit_count_fds(), n_fds);
     }
-    plan_none();
+    unit_plan_none();
     assert_int_equal(nth, 2);
 
     /* The caller's reference was good for another try. */
@@ -325,9 +263,9 @@ channel_that_was_refused_belongs_to_the_caller(void **state)
     size_t n_fds = unit_count_fds();
 
     assert_int_equal(upcall_table_set_handlers(f->table, 2), 0);
-    plan_failures(CALL_EPOLL_CTL, 1, 1, ENOMEM);
+    unit_plan_failures(UNIT_CALL_EPOLL_CTL, 1, 1, ENOMEM);
     assert_int_equal(upcall_table_add(f->table, 2, "new", channel), ENOMEM);
-    plan_none();
+    unit_plan_none();
     assert_int_equal(upcall_table_set_handlers(f->table, 0), 0);
     unit_rcu_barrier();
     assert_int_equal(unit_count_fds(), n_fds);
@@ -348,18 +286,18 @@ port_keeps_its_channel_when_the_replacement_fails(void **state)
     add_port(f, 1);
     pid = upcall_table_get_pid(f->table, 1);
     for (unsigned int nth = 1; ; nth++) {
-        plan_failures(CALL_EPOLL_CTL, nth, 1, ENOSPC);
+        unit_plan_failures(UNIT_CALL_EPOLL_CTL, nth, 1, ENOSPC);
         error = upcall_table_add(f->table, 1, "again", channel);
         if (!error) {
             break;
         }
-        plan_none();
+        unit_plan_none();
         assert_int_equal(error, ENOSPC);
         assert_int_equal(upcall_table_get_pid(f->table, 1), pid);
         assert_int_equal(upcall_table_n_channels(f->table), 1);
         check_port_works(f, 1);
     }
-    plan_none();
+    unit_plan_none();
     assert_int_equal(upcall_table_get_pid(f->table, 1), channel->pid);
     check_port_works(f, 1);
 }
@@ -368,7 +306,7 @@ port_keeps_its_channel_when_the_replacement_fails(void **state)
  * each step. */
 static void
 check_set_handlers(struct fixture *f, uint32_t from, uint32_t to,
-                   enum call which, int fault, unsigned int n_steps)
+                   enum unit_call which, int fault, unsigned int n_steps)
 {
     unsigned int nth;
     uint32_t pid;
@@ -386,12 +324,12 @@ check_set_handlers(struct fixture *f, uint32_t from, uint32_t to,
         uint64_t seq = f->seq++;
 
         unit_send_upcall(f->sender, pid, seq);
-        plan_failures(which, nth, 1, fault);
+        unit_plan_failures(which, nth, 1, fault);
         error = upcall_table_set_handlers(f->table, to);
         if (!error) {
             break;
         }
-        plan_none();
+        unit_plan_none();
         assert_int_equal(error, fault);
         assert_int_equal(upcall_table_n_handlers(f->table), from);
         assert_int_equal(upcall_table_get_pid(f->table, 1), pid);
@@ -403,7 +341,7 @@ check_set_handlers(struct fixture *f, uint32_t from, uint32_t to,
         unit_rcu_barrier();
         assert_int_equal(unit_count_fds(), n_fds);
     }
-    plan_none();
+    unit_plan_none();
     assert_int_equal(nth, n_steps + 1);
     assert_int_equal(upcall_table_n_handlers(f->table), to);
     assert_int_equal(upcall_table_get_pid(f->table, 1), pid);
@@ -425,13 +363,13 @@ handlers_stay_when_new_ones_cannot_be_made(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
         uint32_t n = before[i];
 
-        check_set_handlers(f, n, 3, CALL_EVENTFD, EMFILE, 2);
-        check_set_handlers(f, n, 3, CALL_MMAP, ENOMEM, 3);
-        check_set_handlers(f, n, 3, CALL_EPOLL_CREATE, EMFILE, 1);
+        check_set_handlers(f, n, 3, UNIT_CALL_EVENTFD, EMFILE, 2);
+        check_set_handlers(f, n, 3, UNIT_CALL_MMAP, ENOMEM, 3);
+        check_set_handlers(f, n, 3, UNIT_CALL_EPOLL_CREATE, EMFILE, 1);
 
         /* What wakes the handlers, and two ports. */
-        check_set_handlers(f, n, 3, CALL_EPOLL_CTL, ENOSPC, 4);
-        check_set_handlers(f, n, 3, CALL_EPOLL_CTL, ENOMEM, 4);
+        check_set_handlers(f, n, 3, UNIT_CALL_EPOLL_CTL, ENOSPC, 4);
+        check_set_handlers(f, n, 3, UNIT_CALL_EPOLL_CTL, ENOMEM, 4);
     }
 }
 
@@ -444,9 +382,9 @@ interrupted_receive_is_repeated(void **state)
     assert_int_equal(upcall_table_set_handlers(f->table, 1), 0);
     add_port(f, 1);
     unit_send_upcall(f->sender, upcall_table_get_pid(f->table, 1), 5);
-    plan_failures(CALL_RECVMMSG, 1, 3, EINTR);
+    unit_plan_failures(UNIT_CALL_RECVMMSG, 1, 3, EINTR);
     assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
-    assert_int_equal(plan.n_failed, 3);
+    assert_int_equal(unit_n_failed(), 3);
     assert_int_equal(unit_view_seq(&view), 5);
 }
 
@@ -460,9 +398,9 @@ overruns_are_counted_and_receiving_goes_on(void **state)
     assert_int_equal(upcall_table_set_handlers(f->table, 1), 0);
     add_port(f, 1);
     unit_send_upcall(f->sender, upcall_table_get_pid(f->table, 1), 5);
-    plan_failures(CALL_RECVMMSG, 1, 9, ENOBUFS);
+    unit_plan_failures(UNIT_CALL_RECVMMSG, 1, 9, ENOBUFS);
     assert_int_equal(receive_all(f), 1);
-    assert_int_equal(plan.n_failed, 9);
+    assert_int_equal(unit_n_failed(), 9);
     upcall_table_get_info(f->table, &info);
     assert_int_equal(info.ports[0].stats.overruns, 9);
     assert_int_equal(info.ports[0].stats.received, 1);
@@ -480,9 +418,9 @@ port_that_cannot_be_read_does_not_stop_the_others(void **state)
     add_port(f, 2);
     unit_send_upcall(f->sender, upcall_table_get_pid(f->table, 1), 1);
     unit_send_upcall(f->sender, upcall_table_get_pid(f->table, 2), 2);
-    plan_failures(CALL_RECVMMSG, 1, 1, ENOMEM);
+    unit_plan_failures(UNIT_CALL_RECVMMSG, 1, 1, ENOMEM);
     assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
-    assert_int_equal(plan.n_failed, 1);
+    assert_int_equal(unit_n_failed(), 1);
     assert_int_equal(unit_view_seq(&view), 2);
     assert_int_equal(upcall_table_recv(f->table, 0, &view), EAGAIN);
 
@@ -498,18 +436,18 @@ connection_that_cannot_be_opened_leaves_nothing_behind(
     void **state OVS_UNUSED)
 {
     static const struct {
-        enum call which;
+        enum unit_call which;
         int error;
     } failures[] = {
-        { CALL_SOCKET, EMFILE },
-        { CALL_BIND, EADDRINUSE },
+        { UNIT_CALL_SOCKET, EMFILE },
+        { UNIT_CALL_BIND, EADDRINUSE },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
         struct nl_conn *conn = (struct nl_conn *) &conn;
         size_t n_fds = unit_count_fds();
 
-        plan_failures(failures[i].which, 1, 1, failures[i].error);
+        unit_plan_failures(failures[i].which, 1, 1, failures[i].error);
         assert_int_equal(nl_conn_open(NETLINK_GENERIC, &conn),
                          failures[i].error);
         assert_null(conn);
@@ -523,10 +461,10 @@ connection_does_without_explanations_of_errors(void **state OVS_UNUSED)
     struct genl_family family;
     struct nl_conn *conn;
 
-    plan_failures(CALL_SETSOCKOPT, 1, 1, ENOPROTOOPT);
+    unit_plan_failures(UNIT_CALL_MNL_SETSOCKOPT, 1, 1, ENOPROTOOPT);
     assert_int_equal(nl_conn_open(NETLINK_GENERIC, &conn), 0);
-    assert_int_equal(plan.n_failed, 1);
-    plan_none();
+    assert_int_equal(unit_n_failed(), 1);
+    unit_plan_none();
     assert_int_equal(genl_family_lookup(conn, "nlctrl", NULL, &family), 0);
     nl_conn_close(conn);
 }
@@ -536,19 +474,19 @@ multicast_socket_that_cannot_be_opened_leaves_nothing_behind(
     void **state OVS_UNUSED)
 {
     static const struct {
-        enum call which;
+        enum unit_call which;
         int error;
     } failures[] = {
-        { CALL_SOCKET, EMFILE },
-        { CALL_BIND, EADDRINUSE },
-        { CALL_SETSOCKOPT, EPERM },
+        { UNIT_CALL_SOCKET, EMFILE },
+        { UNIT_CALL_BIND, EADDRINUSE },
+        { UNIT_CALL_MNL_SETSOCKOPT, EPERM },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
         struct nl_mcast *mcast = (struct nl_mcast *) &mcast;
         size_t n_fds = unit_count_fds();
 
-        plan_failures(failures[i].which, 1, 1, failures[i].error);
+        unit_plan_failures(failures[i].which, 1, 1, failures[i].error);
         assert_int_equal(nl_mcast_open(NETLINK_GENERIC, 16, &mcast),
                          failures[i].error);
         assert_null(mcast);
@@ -606,9 +544,9 @@ static void
 limit_that_cannot_be_raised_is_reported(void **state OVS_UNUSED)
 {
     limit = (struct rlimit) { .rlim_cur = 1024, .rlim_max = 8192 };
-    plan_failures(CALL_SETRLIMIT, 1, 1, EPERM);
+    unit_plan_failures(UNIT_CALL_SETRLIMIT, 1, 1, EPERM);
     assert_int_equal(upcall_fd_limit_ensure("dp", 5000, 16), EMFILE);
-    assert_int_equal(plan.n_failed, 1);
+    assert_int_equal(unit_n_failed(), 1);
     assert_int_equal(limit.rlim_cur, 1024);
 }
 
@@ -616,7 +554,7 @@ static void
 limit_that_cannot_be_read_keeps_nobody_from_trying(void **state OVS_UNUSED)
 {
     limit = (struct rlimit) { .rlim_cur = 1024, .rlim_max = 8192 };
-    plan_failures(CALL_GETRLIMIT, 1, 1, EPERM);
+    unit_plan_failures(UNIT_CALL_GETRLIMIT, 1, 1, EPERM);
     assert_int_equal(upcall_fd_limit_ensure("dp", 5000, 16), 0);
     assert_int_equal(limit.rlim_cur, 1024);
 }

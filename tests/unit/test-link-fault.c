@@ -21,6 +21,7 @@
 #include "link/link-table.h"
 #include "openvswitch/poll-loop.h"
 #include "timeval.h"
+#include "unit-fault.h"
 #include "unit-link.h"
 #include "util.h"
 
@@ -28,64 +29,9 @@
 #define NSID 4000
 #define SELF_NSID 5000
 
-/* The plan.  Of the calls of 'which', number 'nth' (from 1) and those that
- * follow up to a total of 'count' fail with 'error'. */
-enum call {
-    CALL_NONE, CALL_SOCKET, CALL_BIND, CALL_MNL_SETSOCKOPT, CALL_SETSOCKOPT,
-    CALL_GETSOCKOPT, CALL_SENDTO, CALL_RECVMSG
-};
-
-static struct {
-    enum call which;
-    unsigned int nth, count;
-    int error;
-    unsigned int n_calls, n_failed;
-} plan;
-
-static void
-plan_failures(enum call which, unsigned int nth, unsigned int count, int error)
-{
-    plan.which = which;
-    plan.nth = nth;
-    plan.count = count;
-    plan.error = error;
-    plan.n_calls = plan.n_failed = 0;
-}
-
-static bool
-fails(enum call which)
-{
-    if (!plan.count || plan.which != which || ++plan.n_calls < plan.nth) {
-        return false;
-    }
-    plan.count--;
-    plan.n_failed++;
-    errno = plan.error;
-    return true;
-}
-
-#define WRAP(RETURN, NAME, PARAMS, ARGS, CALL, FAILURE)                 \
-    RETURN __wrap_##NAME PARAMS;                                        \
-    RETURN __real_##NAME PARAMS;                                        \
-    RETURN __wrap_##NAME PARAMS                                         \
-    {                                                                   \
-        return fails(CALL) ? FAILURE : __real_##NAME ARGS;              \
-    }
-
-WRAP(struct mnl_socket *, mnl_socket_open2, (int bus, int flags),
-     (bus, flags), CALL_SOCKET, NULL)
-WRAP(int, mnl_socket_bind, (struct mnl_socket *nl, unsigned int groups,
-                            pid_t pid),
-     (nl, groups, pid), CALL_BIND, -1)
-WRAP(int, mnl_socket_setsockopt, (const struct mnl_socket *nl, int type,
-                                  void *buf, socklen_t len),
-     (nl, type, buf, len), CALL_MNL_SETSOCKOPT, -1)
-WRAP(int, setsockopt, (int fd, int level, int name, const void *value,
-                       socklen_t len),
-     (fd, level, name, value, len), CALL_SETSOCKOPT, -1)
-WRAP(int, getsockopt, (int fd, int level, int name, void *value,
-                       socklen_t *len),
-     (fd, level, name, value, len), CALL_GETSOCKOPT, -1)
+UNIT_WRAP(int, getsockopt, (int fd, int level, int name, void *value,
+                            socklen_t *len),
+          (fd, level, name, value, len), UNIT_CALL_GETSOCKOPT, -1)
 
 /* What becomes of the messages that pass. */
 static struct {
@@ -127,7 +73,7 @@ ssize_t
 __wrap_mnl_socket_sendto(const struct mnl_socket *nl, const void *request,
                          size_t len)
 {
-    if (fails(CALL_SENDTO)) {
+    if (unit_fails(UNIT_CALL_SENDTO)) {
         return -1;
     }
 
@@ -182,7 +128,7 @@ ssize_t __real_recvmsg(int, struct msghdr *, int);
 ssize_t
 __wrap_recvmsg(int fd, struct msghdr *msg, int flags)
 {
-    if (fails(CALL_RECVMSG)) {
+    if (unit_fails(UNIT_CALL_RECVMSG)) {
         return -1;
     }
 
@@ -227,7 +173,7 @@ setup(void **state)
 {
     struct fixture *f = xzalloc(sizeof *f);
 
-    memset(&plan, 0, sizeof plan);
+    unit_plan_none();
     memset(&mangle, 0, sizeof mangle);
     unit_check(!unshare(CLONE_NEWNET));
     f->n_fds = unit_count_fds();
@@ -244,7 +190,7 @@ teardown(void **state)
 {
     struct fixture *f = *state;
 
-    plan.count = 0;
+    unit_plan_none();
     link_listener_close(f->listener);
     link_table_destroy(f->table);
     unit_ns_destroy(f->own);
@@ -359,22 +305,22 @@ failed_opens_leave_nothing(void **state)
 {
     struct fixture *f = *state;
     static const struct {
-        enum call which;
+        enum unit_call which;
         unsigned int nth;
     } tests[] = {
-        { CALL_SOCKET, 1 }, { CALL_SOCKET, 2 },
-        { CALL_BIND, 1 }, { CALL_BIND, 2 },
-        { CALL_MNL_SETSOCKOPT, 2 }, { CALL_MNL_SETSOCKOPT, 3 },
-        { CALL_MNL_SETSOCKOPT, 4 }, { CALL_MNL_SETSOCKOPT, 5 },
+        { UNIT_CALL_SOCKET, 1 }, { UNIT_CALL_SOCKET, 2 },
+        { UNIT_CALL_BIND, 1 }, { UNIT_CALL_BIND, 2 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 2 }, { UNIT_CALL_MNL_SETSOCKOPT, 3 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 4 }, { UNIT_CALL_MNL_SETSOCKOPT, 5 },
     };
     size_t n_fds = unit_count_fds();
 
     for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
         f->listener = (struct link_listener *) f;
-        plan_failures(tests[i].which, tests[i].nth, 1, EMFILE);
+        unit_plan_failures(tests[i].which, tests[i].nth, 1, EMFILE);
         assert_int_equal(link_listener_open(f->table, NULL, &f->listener),
                          EMFILE);
-        assert_int_equal(plan.n_failed, 1);
+        assert_int_equal(unit_n_failed(), 1);
         assert_null(f->listener);
         assert_int_equal(unit_count_fds(), n_fds);
         assert_false(link_table_has_ns(f->table, LINK_NSID_LOCAL));
@@ -386,9 +332,9 @@ without_the_right_to_listen_ours_is_known(void **state)
 {
     struct fixture *f = *state;
 
-    plan_failures(CALL_MNL_SETSOCKOPT, 1, 1, EPERM);
+    unit_plan_failures(UNIT_CALL_MNL_SETSOCKOPT, 1, 1, EPERM);
     open_listener(f);
-    assert_int_equal(plan.n_failed, 1);
+    assert_int_equal(unit_n_failed(), 1);
     assert_false(link_table_has_ns(f->table, NSID));
     assert_equal(f, LINK_NSID_LOCAL, f->own);
     assert_int_equal(unit_link_add(f->own, "ifb", INDEX, "x"), 0);
@@ -401,13 +347,13 @@ a_small_receive_buffer_will_do(void **state)
 {
     struct fixture *f = *state;
 
-    plan_failures(CALL_SETSOCKOPT, 1, 2, EPERM);
+    unit_plan_failures(UNIT_CALL_SETSOCKOPT, 1, 2, EPERM);
     open_listener(f);
-    assert_int_equal(plan.n_failed, 2);
+    assert_int_equal(unit_n_failed(), 2);
     link_listener_close(f->listener);
-    plan_failures(CALL_GETSOCKOPT, 1, 100, EPERM);
+    unit_plan_failures(UNIT_CALL_GETSOCKOPT, 1, 100, EPERM);
     open_listener(f);
-    assert_true(plan.n_failed > 0);
+    assert_true(unit_n_failed() > 0);
     assert_int_equal(stats_of(f).lost, 0);
     assert_equal(f, LINK_NSID_LOCAL, f->own);
 }
@@ -420,7 +366,7 @@ a_failed_dump_is_repeated_later(void **state)
     assert_int_equal(link_listener_open(f->table, NULL, &f->listener), 0);
     for (int i = 0; i < 3; i++) {
         /* First our links, then the ids, then the other's links. */
-        plan_failures(CALL_SENDTO, 1 + (i > 0), 1, ENOBUFS);
+        unit_plan_failures(UNIT_CALL_SENDTO, 1 + (i > 0), 1, ENOBUFS);
         while (stats_of(f).failed == i) {
             link_listener_run(f->listener);
         }
@@ -665,13 +611,13 @@ errors_of_the_socket_are_losses(void **state)
     struct fixture *f = *state;
 
     open_listener(f);
-    plan_failures(CALL_RECVMSG, 1, 1, EINTR);
+    unit_plan_failures(UNIT_CALL_RECVMSG, 1, 1, EINTR);
     assert_int_equal(unit_link_add(f->own, "ifb", INDEX, "x"), 0);
     link_listener_run(f->listener);
     assert_int_equal(stats_of(f).rtnl[LINK_REASON_LOSS], 0);
     assert_true(has(f, LINK_NSID_LOCAL, INDEX));
 
-    plan_failures(CALL_RECVMSG, 1, 1, ENOMEM);
+    unit_plan_failures(UNIT_CALL_RECVMSG, 1, 1, ENOMEM);
     assert_int_equal(unit_link_add(f->own, "ifb", INDEX + 1, "y"), 0);
     link_listener_run(f->listener);
     finish(f);
@@ -776,18 +722,18 @@ without_an_answer_an_id_is_asked_for_again(void **state)
     /* Its old namespace went, and we cannot find out whether another has it
      * already. */
     send_nsid(sender, RTM_DELNSID, NSID);
-    plan_failures(CALL_SENDTO, 1, 1, ENOBUFS);
+    unit_plan_failures(UNIT_CALL_SENDTO, 1, 1, ENOBUFS);
     link_listener_run(f->listener);
-    assert_int_equal(plan.n_failed, 1);
+    assert_int_equal(unit_n_failed(), 1);
     finish(f);
     assert_true(link_table_has_ns(f->table, NSID));
     assert_equal(f, NSID, f->other);
 
     /* It went before it was asked for its links, and the like. */
     link_table_add_ns(f->table, NSID + 1);
-    plan_failures(CALL_SENDTO, 2, 1, ENOBUFS);
+    unit_plan_failures(UNIT_CALL_SENDTO, 2, 1, ENOBUFS);
     finish(f);
-    assert_int_equal(plan.n_failed, 1);
+    assert_int_equal(unit_n_failed(), 1);
     assert_false(link_table_has_ns(f->table, NSID + 1));
     assert_int_equal(stats_of(f).refused, 0);
     close(sender);
@@ -802,7 +748,7 @@ our_links_are_asked_for_at_once(void **state)
     open_listener(f);
     link_listener_run(f->listener);
     link_table_set_pending(f->table, NSID);
-    plan_failures(CALL_SENDTO, 1, 1, ENOMEM);
+    unit_plan_failures(UNIT_CALL_SENDTO, 1, 1, ENOMEM);
     link_listener_run(f->listener);
     assert_int_equal(stats_of(f).failed, 1);
     link_table_set_pending(f->table, LINK_NSID_LOCAL);
@@ -846,9 +792,9 @@ without_an_answer_our_id_is_asked_for_again(void **state)
     struct fixture *f = *state;
 
     assert_int_equal(unit_ns_set_nsid(f->own, f->own, SELF_NSID), 0);
-    plan_failures(CALL_SENDTO, 1, 1, ENOBUFS);
+    unit_plan_failures(UNIT_CALL_SENDTO, 1, 1, ENOBUFS);
     assert_int_equal(link_listener_open(f->table, NULL, &f->listener), 0);
-    assert_int_equal(plan.n_failed, 1);
+    assert_int_equal(unit_n_failed(), 1);
     assert_int_equal(link_listener_self_nsid(f->listener), LINK_NSID_NONE);
 
     /* Until it is asked for again, at the latest before all ids are. */

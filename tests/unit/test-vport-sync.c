@@ -14,47 +14,14 @@
 #include <sys/socket.h>
 
 #include "odp-netlink.h"
+#include "unit-fault.h"
 #include "unit-vport.h"
 #include "util.h"
-
-/* System calls that are to fail: number 'nth' (from 1) of 'which'. */
-enum call { CALL_OPEN, CALL_BIND, CALL_SETSOCKOPT, N_CALLS };
-static struct {
-    enum call which;
-    unsigned int nth, n_calls;
-} plan;
-
-static bool
-fails(enum call which)
-{
-    if (!plan.nth || plan.which != which || ++plan.n_calls != plan.nth) {
-        return false;
-    }
-    errno = ENOMEM;
-    return true;
-}
-
-#define WRAP(RETURN, NAME, PARAMS, ARGS, CALL, FAILURE)                 \
-    RETURN __wrap_##NAME PARAMS;                                        \
-    RETURN __real_##NAME PARAMS;                                        \
-    RETURN __wrap_##NAME PARAMS                                         \
-    {                                                                   \
-        return fails(CALL) ? FAILURE : __real_##NAME ARGS;              \
-    }
-
-WRAP(struct mnl_socket *, mnl_socket_open2, (int bus, int flags),
-     (bus, flags), CALL_OPEN, NULL)
-WRAP(int, mnl_socket_bind, (struct mnl_socket *nl, unsigned int groups,
-                            pid_t pid),
-     (nl, groups, pid), CALL_BIND, -1)
-WRAP(int, mnl_socket_setsockopt, (const struct mnl_socket *nl, int type,
-                                  void *buf, socklen_t len),
-     (nl, type, buf, len), CALL_SETSOCKOPT, -1)
 
 static int
 setup(void **state)
 {
-    memset(&plan, 0, sizeof plan);
+    unit_plan_none();
     unit_datapath_init();
     *state = unit_vport_table();
     return 0;
@@ -339,7 +306,8 @@ sockets_that_cannot_be_opened_are_opened_later(void **state)
     struct vport_table *table = *state;
     size_t n_fds = unit_count_fds();
 
-    for (int which = 0; which < N_CALLS; which++) {
+    for (enum unit_call which = UNIT_CALL_SOCKET;
+         which <= UNIT_CALL_MNL_SETSOCKOPT; which++) {
         for (unsigned int nth = 1; ; nth++) {
             struct vport_table *other = unit_vport_table();
             struct vport_poller *poller = vport_poller_create(other);
@@ -348,19 +316,16 @@ sockets_that_cannot_be_opened_are_opened_later(void **state)
             int error;
             size_t n;
 
-            plan.which = which;
-            plan.nth = nth;
-            plan.n_calls = 0;
+            unit_plan_failures(which, nth, 1, ENOMEM);
             error = vport_poller_next(poller, &name);
-            if (plan.n_calls < nth) {
+            unit_plan_none();
+            if (!unit_n_failed()) {
                 /* It made no such call. */
                 assert_int_equal(error, ENOBUFS);
-                plan.nth = 0;
                 vport_poller_destroy(poller);
                 vport_table_destroy(other);
                 break;
             }
-            plan.nth = 0;
             if (error != ENOBUFS) {
                 assert_int_equal(error, ENOMEM);
                 assert_int_equal(unit_count_fds(), n_fds);
@@ -376,10 +341,9 @@ sockets_that_cannot_be_opened_are_opened_later(void **state)
             assert_int_equal(unit_count_fds(), n_fds);
         }
     }
-    plan.which = CALL_OPEN;
-    plan.nth = 1;
-    plan.n_calls = 0;
+    unit_plan_failures(UNIT_CALL_SOCKET, 1, 1, ENOMEM);
     assert_int_equal(unit_by_number(table, 0), 0);
+    assert_int_equal(unit_n_failed(), 1);
 }
 
 static void
@@ -392,11 +356,9 @@ without_other_namespaces_their_ports_are_asked_for(void **state)
     for (unsigned int nth = 1; ; nth++) {
         vport_table_destroy(table);
         table = unit_vport_table();
-        plan.which = CALL_SETSOCKOPT;
-        plan.nth = nth;
-        plan.n_calls = 0;
+        unit_plan_failures(UNIT_CALL_MNL_SETSOCKOPT, nth, 1, ENOMEM);
         unit_by_number(table, 0);
-        plan.nth = 0;
+        unit_plan_none();
         vport_table_get_info(table, &info);
         vport_table_info_uninit(&info);
         if (info.open && !info.all_namespaces) {
