@@ -25,6 +25,7 @@ unit_tests = \
 	tests/unit/test-link-show \
 	tests/unit/test-link-table \
 	tests/unit/test-netdev-classes \
+	tests/unit/test-netdev-fault \
 	tests/unit/test-netdev-links \
 	tests/unit/test-nl-answer \
 	tests/unit/test-nl-conn \
@@ -160,6 +161,16 @@ tests_unit_test_link_table_SOURCES = \
 	tests/unit/test-link-table.c $(unit_common)
 tests_unit_test_link_table_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
 tests_unit_test_netdev_classes_SOURCES = tests/unit/test-netdev-classes.c
+tests_unit_test_netdev_fault_SOURCES = \
+	tests/unit/test-netdev-fault.c \
+	$(unit_fault) $(unit_link) $(unit_common)
+tests_unit_test_netdev_fault_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_fault_wrap) \
+	-Wl,--wrap=af_inet_ioctl \
+	-Wl,--wrap=get_stats_via_netlink \
+	-Wl,--wrap=open \
+	-Wl,--wrap=proc_net_dev_read \
+	-Wl,--wrap=tc_add_del_qdisc
 tests_unit_test_netdev_links_SOURCES = \
 	tests/unit/test-netdev-links.c $(unit_route) $(unit_link) $(unit_common)
 tests_unit_test_nl_answer_SOURCES = tests/unit/test-nl-answer.c $(unit_common)
