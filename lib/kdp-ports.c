@@ -266,6 +266,9 @@ dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no_)
         vport_table_expire(dp->vports);
         kdp_rtnl_count(KDP_RTNL_PORT_DEL);
         kdp_links_catch_up();
+        if (error && error != ENODEV) {
+            return error;       /* It is there, and needs its channel. */
+        }
     }
     kdp_datapath_forget_port(dp, port_no);
     if (!error && !tunnels_out_of_tree()) {

@@ -11,6 +11,7 @@ unit_tests = \
 	tests/unit/test-build-info \
 	tests/unit/test-fault \
 	tests/unit/test-kdp-fallback \
+	tests/unit/test-kdp-ports \
 	tests/unit/test-link-addr \
 	tests/unit/test-link-fault \
 	tests/unit/test-link-filter \
@@ -125,6 +126,17 @@ tests_unit_test_kdp_fallback_LDFLAGS = \
 	-Wl,--wrap=socketpair \
 	-Wl,--wrap=time_msec \
 	-Wl,--wrap=vport_table_list
+tests_unit_test_kdp_ports_SOURCES = \
+	tests/unit/test-kdp-ports.c $(unit_fault) $(unit_common)
+tests_unit_test_kdp_ports_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_fault_wrap) \
+	-Wl,--wrap=dpif_netlink_rtnl_port_create \
+	-Wl,--wrap=dpif_netlink_rtnl_port_destroy \
+	-Wl,--wrap=dpif_netlink_rtnl_probe_oot_tunnels \
+	-Wl,--wrap=epoll_ctl \
+	-Wl,--wrap=ovs_vport_del \
+	-Wl,--wrap=ovs_vport_new \
+	-Wl,--wrap=vport_table_get_by_number
 tests_unit_test_link_addr_SOURCES = tests/unit/test-link-addr.c $(unit_common)
 tests_unit_test_link_fault_SOURCES = \
 	tests/unit/test-link-fault.c $(unit_fault) $(unit_link) $(unit_common)
