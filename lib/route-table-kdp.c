@@ -13,6 +13,7 @@
 #include "ovs-atomic.h"
 #include "ovs-router.h"
 #include "route-table.h"
+#include "timeval.h"
 #include "util.h"
 
 /* The originals. */
@@ -30,6 +31,12 @@ static atomic_uint64_t change_seq;
 static uint64_t routes_seqno;
 static uint64_t addrs_seqno;
 static bool renamed;                    /* A link was since. */
+
+/* Filling the router anew with very many routes takes long, so it rests for
+ * this many times as long after that: a routing daemon that changes routes all
+ * the time has a fifth of the main loop's time at most. */
+#define FILL_REST 4
+static long long int fill_at;           /* Not before, in milliseconds. */
 
 uint64_t
 route_table_get_change_seq(void)
@@ -67,6 +74,7 @@ static void
 fill_router(void)
 {
     const struct link_table *table = kdp_links_table();
+    long long int start = time_msec(), end;
     struct link_route *routes;
     uint64_t orig;
     size_t n;
@@ -89,6 +97,8 @@ fill_router(void)
         }
     }
     free(routes);
+    end = time_msec();
+    fill_at = end + (end - start) * FILL_REST;
 }
 
 /* A link that has routes may have a new name. */
@@ -135,7 +145,7 @@ route_table_run(void)
 {
     if (!kdp_links_enabled()) {
         kdp_stock_route_table_run();
-    } else if (is_outdated()) {
+    } else if (is_outdated() && time_msec() >= fill_at) {
         fill_router();
     }
 }
@@ -146,7 +156,7 @@ route_table_wait(void)
     if (!kdp_links_enabled()) {
         kdp_stock_route_table_wait();
     } else if (is_outdated()) {
-        /* The listener ran after this did. */
-        poll_immediate_wake();
+        /* The listener ran after this did, or it was not time yet. */
+        poll_timer_wait_until(fill_at);
     }
 }

@@ -185,6 +185,8 @@ tests_unit_test_netdev_fault_LDFLAGS = \
 	-Wl,--wrap=tc_add_del_qdisc
 tests_unit_test_netdev_links_SOURCES = \
 	tests/unit/test-netdev-links.c $(unit_route) $(unit_link) $(unit_common)
+tests_unit_test_netdev_links_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=ovs_router_flush -Wl,--wrap=time_msec
 tests_unit_test_nl_answer_SOURCES = tests/unit/test-nl-answer.c $(unit_common)
 tests_unit_test_nl_answer_LDFLAGS = \
 	$(AM_LDFLAGS) \

@@ -22,6 +22,7 @@
 #include "link/link-qdisc.h"
 #include "netdev-provider.h"
 #include "netdev.h"
+#include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "ovs-router.h"
 #include "ovs-thread.h"
@@ -29,6 +30,7 @@
 #include "route-table-kdp.h"
 #include "route-table.h"
 #include "sset.h"
+#include "timeval.h"
 #include "unit-link.h"
 #include "unit-route.h"
 #include "util.h"
@@ -39,6 +41,30 @@
 #define NSID 4000
 
 #define OK(CALL) assert_int_equal(CALL, 0)
+
+/* The time, if it stands still, and how long it takes to fill the router
+ * then. */
+static long long int frozen;
+static long long int fill_duration;
+
+long long int __wrap_time_msec(void);
+long long int __real_time_msec(void);
+long long int
+__wrap_time_msec(void)
+{
+    return frozen ? frozen : __real_time_msec();
+}
+
+void __wrap_ovs_router_flush(void);
+void __real_ovs_router_flush(void);
+void
+__wrap_ovs_router_flush(void)
+{
+    if (frozen) {
+        frozen += fill_duration;
+    }
+    __real_ovs_router_flush();
+}
 
 static struct unit_ns *own;
 
@@ -56,15 +82,27 @@ setup(void **state)
     return 0;
 }
 
+/* True if nobody has device "a" open. */
+static bool
+is_released(void)
+{
+    struct netdev *netdev;
+
+    netdev_run();
+    netdev = netdev_from_name("a");
+    netdev_close(netdev);
+    return !netdev;
+}
+
 static int
 teardown(void **state)
 {
+    frozen = 0;
     netdev_close(*state);
     unit_link_del(own, A);
-    netdev_run();
 
-    /* Nothing else holds it. */
-    assert_null(netdev_from_name("a"));
+    /* The router lets go of it when it is filled the next time. */
+    unit_wait_until(is_released());
     return 0;
 }
 
@@ -481,6 +519,57 @@ tunnels_follow_their_routes(void **state OVS_UNUSED)
     unit_wait_until(routed_to(""));
 }
 
+/* Adds route number 'i', and returns how often the router was filled. */
+static uint64_t
+fills_after_route(int i)
+{
+    uint64_t seq = route_table_get_change_seq();
+    char *dst = xasprintf("10.8.%d.0/24", i);
+
+    OK(unit_route_add(own, &(struct unit_route) {
+        .dst = dst, .gateway = "10.0.0.9" }, NLM_F_EXCL));
+    free(dst);
+    netdev_run();
+    route_table_run();
+    return route_table_get_change_seq() - seq;
+}
+
+static void
+a_router_that_takes_long_to_fill_is_filled_less_often(void **state OVS_UNUSED)
+{
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    unit_wait_until(routed_to(""));
+
+    /* Without a wait if that takes no time, and once more if an address came
+     * on its own. */
+    frozen = time_msec() + 1000;
+    fill_duration = 0;
+    assert_true(fills_after_route(1) >= 1);
+    assert_true(fills_after_route(2) >= 1);
+
+    fill_duration = 10;
+    assert_int_equal(fills_after_route(3), 1);
+    assert_int_equal(fills_after_route(4), 0);
+    frozen += 39;
+    assert_int_equal(fills_after_route(5), 0);
+    frozen++;
+    assert_int_equal(fills_after_route(6), 1);
+
+    /* The main loop is woken up when it is time. */
+    fill_duration = 0;
+    assert_int_equal(fills_after_route(7), 0);
+    frozen = 0;
+    long long int start = unit_now();
+    uint64_t seq = route_table_get_change_seq();
+    while (route_table_get_change_seq() == seq) {
+        route_table_wait();
+        poll_timer_wait(UNIT_PATIENCE);
+        poll_block();
+        route_table_run();
+    }
+    assert_true(unit_now() - start < UNIT_PATIENCE / 2);
+}
+
 static bool
 has_ingress(void)
 {
@@ -584,6 +673,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(addresses_are_those_of_the_link),
         TEST(the_bridge_is_told_of_its_own_devices_alone),
         TEST(tunnels_follow_their_routes),
+        TEST(a_router_that_takes_long_to_fill_is_filled_less_often),
         TEST(a_foreign_ingress_discipline_is_removed),
         TEST(other_threads_may_read_while_links_change),
     };
