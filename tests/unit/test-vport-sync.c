@@ -307,7 +307,7 @@ sockets_that_cannot_be_opened_are_opened_later(void **state)
     size_t n_fds = unit_count_fds();
 
     for (enum unit_call which = UNIT_CALL_SOCKET;
-         which <= UNIT_CALL_MNL_SETSOCKOPT; which++) {
+         which <= UNIT_CALL_SETSOCKOPT; which++) {
         for (unsigned int nth = 1; ; nth++) {
             struct vport_table *other = unit_vport_table();
             struct vport_poller *poller = vport_poller_create(other);
