@@ -95,8 +95,8 @@ has_clsact(int ifindex)
     return clsact;
 }
 
-/* Adds the place for rules of 'netdev', a device whose index is 'ifindex', if
- * it is missing. */
+/* Adds the place for rules of 'netdev', a device whose index is 'ifindex'.
+ * Returns 0, EEXIST if it is there, or another positive errno value. */
 static int
 add_qdisc(struct netdev *netdev, int ifindex)
 {
@@ -109,7 +109,21 @@ add_qdisc(struct netdev *netdev, int ifindex)
         tc_add_del_qdisc(ifindex, false, 0, TC_INGRESS);
         error = tc_add_del_qdisc(ifindex, true, 0, id.hook);
     }
-    return error == EEXIST ? 0 : error;
+    return error;
+}
+
+bool
+kdp_offload_api_restore(struct netdev *netdev)
+{
+    int ifindex = netdev_get_ifindex(netdev);
+
+    if (ifindex < 0 || netdev_get_block_id(netdev)
+        || add_qdisc(netdev, ifindex)) {
+        return false;
+    }
+    VLOG_INFO("%s: its queueing discipline for rules of tc was gone and has "
+              "been added again", netdev_get_name(netdev));
+    return true;
 }
 
 /* As in Open vSwitch, returns 0 if 'netdev' can use the flow API. */
@@ -137,7 +151,9 @@ kdp_api_init(struct netdev *netdev)
         return netdev_offload_tc.init_flow_api(netdev);
     }
     error = add_qdisc(netdev, ifindex);
-    if (error) {
+    if (error == EEXIST) {
+        error = 0;
+    } else if (error) {
         VLOG_INFO("%s: not prepared for offload, its queueing discipline "
                   "cannot be added (%s)", netdev_get_name(netdev),
                   ovs_strerror(error));

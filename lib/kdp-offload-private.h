@@ -154,6 +154,10 @@ void kdp_offload_cleaner_join(struct kdp_offload_cleaner *);
 /* kdp-offload-api.c */
 void kdp_offload_api_register(void);
 
+/* Adds the place for rules of 'netdev' again if somebody has taken it away.
+ * Returns true if so. */
+bool kdp_offload_api_restore(struct netdev *netdev);
+
 /* kdp-offload-show.c */
 void kdp_offload_show_register(void);
 

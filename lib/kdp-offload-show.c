@@ -178,10 +178,13 @@ why_flow(void *why_, const struct offload_desc *desc,
 }
 
 /* Parses 'why->flow', in the format of dpctl/dump-flows with the port numbers
- * or names of 'dp'. */
+ * or names of 'dp'.  What comes after the match there does not matter. */
 static char *
 parse_flow(struct kdp_datapath *dp, struct why *why)
 {
+    const char *end = strstr(why->flow, ", packets:");
+    char *flow = (end ? xmemdup0(why->flow, end - why->flow)
+                  : xstrdup(why->flow));
     struct simap names = SIMAP_INITIALIZER(&names);
     struct ofpbuf key, mask;
     struct ovs_vport *vports;
@@ -196,7 +199,7 @@ parse_flow(struct kdp_datapath *dp, struct why *why)
     }
     ofpbuf_init(&key, 0);
     ofpbuf_init(&mask, 0);
-    if (odp_flow_from_string(why->flow, &names, &key, &mask, &reason)
+    if (odp_flow_from_string(flow, &names, &key, &mask, &reason)
         || !key.size
         || parse_key_and_mask_to_match(key.data, key.size, mask.data,
                                        mask.size, &why->match)) {
@@ -208,6 +211,7 @@ parse_flow(struct kdp_datapath *dp, struct why *why)
     ofpbuf_uninit(&key);
     ofpbuf_uninit(&mask);
     simap_destroy(&names);
+    free(flow);
     return error;
 }
 
@@ -244,8 +248,10 @@ offload_why(struct unixctl_conn *conn, int argc, const char *argv[],
     if (!why.error) {
         const char *ufid = why.flow;
 
+        /* A flow that begins with its ufid is meant by that. */
         ufid += !strncmp(ufid, "ufid:", 5) ? 5 : 0;
-        why.by_ufid = uuid_from_string(&uuid, ufid);
+        why.by_ufid = (uuid_from_string_prefix(&uuid, ufid)
+                       && (!ufid[UUID_LEN] || ufid[UUID_LEN] == ','));
         if (why.by_ufid) {
             memcpy(&why.ufid, &uuid, sizeof why.ufid);
         }

@@ -409,6 +409,49 @@ commit(struct kdp_tc *tc, const struct pending *pending)
     }
 }
 
+/* Has an insertion failed because the place for rules is gone?  Then adds it
+ * again and returns true. */
+static bool
+restore_place(const struct kdp_tc *tc, const struct pending *pending)
+{
+    bool restored = false;
+    struct netdev *netdev;
+
+    if (pending->request.type == KDP_TC_ADD
+        && (pending->request.error == EINVAL
+            || pending->request.error == ENOENT)) {
+        netdev = netdev_ports_get(u32_to_odp(pending->op->desc->in_port),
+                                  tc->dpif_type);
+        if (netdev) {
+            restored = kdp_offload_api_restore(netdev);
+            netdev_close(netdev);
+        }
+    }
+    return restored;
+}
+
+/* Tries insertions again that failed because the place for rules was gone.
+ * (Others of the batch find it there.) */
+static void
+retry_batch(const struct kdp_tc *tc, struct pending pending[], size_t n)
+{
+    struct kdp_tc_request *requests[KDP_TC_BATCH];
+    bool restored = false;
+    size_t n_requests = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        restored |= restore_place(tc, &pending[i]);
+    }
+    for (size_t i = 0; restored && i < n; i++) {
+        struct kdp_tc_request *request = &pending[i].request;
+
+        if (request->type == KDP_TC_ADD && request->error) {
+            requests[n_requests++] = request;
+        }
+    }
+    kdp_tc_transact(requests, n_requests);
+}
+
 /* Does at most KDP_TC_BATCH operations. */
 static void
 operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
@@ -425,6 +468,7 @@ operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
         }
     }
     kdp_tc_transact(requests, n_pending);
+    retry_batch(tc, pending, n_pending);
     for (size_t i = 0; i < n_pending; i++) {
         commit(tc, &pending[i]);
     }
