@@ -21,6 +21,7 @@ lib_libkdp_a_SOURCES = \
 	lib/kdp-offload-ops.c \
 	lib/kdp-offload-private.h \
 	lib/kdp-offload-request.c \
+	lib/kdp-offload-rule.c \
 	lib/kdp-offload-show.c \
 	lib/kdp-offload-tc.c \
 	lib/kdp-offload.c \

@@ -34,6 +34,18 @@ struct kdp_tc_rule {
     bool in_hw;
 };
 
+/* kdp-offload-rule.c: messages about rules. */
+
+/* Stores the rule that 'msg' is about in '*rule' and returns true, or returns
+ * false if it is not one that may be ours: of a flow, which its cookie is the
+ * ufid of, and with no other actions than those of Open vSwitch.  'msg' may
+ * have any contents and size. */
+bool kdp_tc_rule_parse(const struct ofpbuf *msg, struct kdp_tc_rule *rule);
+
+/* Stores what the rule that 'msg', a request or a reply, is about is called in
+ * '*id'. */
+void kdp_tc_id_parse(const struct ofpbuf *msg, struct kdp_tc_id *id);
+
 /* kdp-offload-request.c: requests to tc.  Any thread. */
 
 /* Requests that are sent together, at most. */

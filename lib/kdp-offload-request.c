@@ -29,7 +29,6 @@
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-thread.h"
-#include "unaligned.h"
 #include "util.h"
 
 /* What nl_transact() returns for a request that it has handed over: no error
@@ -60,24 +59,6 @@ nl_transact(int protocol, const struct ofpbuf *request,
     return HANDED_OVER;
 }
 
-/* Stores what the request in 'msg' calls its rule in '*id'. */
-static void
-id_from_msg(const struct ofpbuf *msg, struct kdp_tc_id *id)
-{
-    const struct tcmsg *tcm = ofpbuf_at_assert(msg, NLMSG_HDRLEN, sizeof *tcm);
-    const struct nlattr *chain = nl_attr_find(msg, NLMSG_HDRLEN + sizeof *tcm,
-                                              TCA_CHAIN);
-
-    *id = (struct kdp_tc_id) {
-        .ifindex = tcm->tcm_ifindex,
-        .parent = tcm->tcm_parent,
-        .info = tcm->tcm_info,
-        .handle = tcm->tcm_handle,
-        .chain = (chain && nl_attr_get_size(chain) == sizeof(uint32_t)
-                  ? nl_attr_get_u32(chain) : 0),
-    };
-}
-
 int
 kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
                  bool recirc_sharing, struct ofpbuf **rule,
@@ -104,7 +85,7 @@ kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
         /* Success would be one of sending nothing. */
         return error ? error : EOPNOTSUPP;
     }
-    id_from_msg(*rule, id);
+    kdp_tc_id_parse(*rule, id);
     return 0;
 }
 
@@ -142,60 +123,6 @@ put_request(const struct kdp_tc_request *request, struct ofpbuf *buf)
     }
 }
 
-/* Stores the cookie of the rule in 'msg' in '*ufid' if it may be the ufid of a
- * flow.  Otherwise returns false: then it is none of our rules, and not for
- * Open vSwitch's parser, which complains about what it does not know. */
-static bool
-ufid_from_msg(const struct ofpbuf *msg, ovs_u128 *ufid)
-{
-    const struct nlattr *kind, *options, *actions, *action, *cookie;
-    const size_t headers = NLMSG_HDRLEN + sizeof(struct tcmsg);
-
-    if (msg->size < headers) {
-        return false;
-    }
-    kind = nl_attr_find(msg, headers, TCA_KIND);
-    if (!kind || nl_attr_get_size(kind) != sizeof "flower"
-        || memcmp(nl_attr_get(kind), "flower", sizeof "flower")) {
-        return false;
-    }
-    options = nl_attr_find(msg, headers, TCA_OPTIONS);
-    actions = options ? nl_attr_find_nested(options, TCA_FLOWER_ACT) : NULL;
-    action = actions ? nl_attr_find_nested(actions, 1) : NULL;
-    cookie = action ? nl_attr_find_nested(action, TCA_ACT_COOKIE) : NULL;
-    if (!cookie || nl_attr_get_size(cookie) != sizeof *ufid) {
-        return false;
-    }
-    memcpy(ufid, nl_attr_get(cookie), sizeof *ufid);
-    return true;
-}
-
-/* Parses 'msg', a rule.  Returns false if it is none of ours. */
-static bool
-rule_from_msg(struct ofpbuf *msg, struct kdp_tc_rule *rule)
-{
-    struct tc_flower flower;
-    struct tcf_id id;
-
-    if (!ufid_from_msg(msg, &rule->ufid)
-        || parse_netlink_to_tc_flower(msg, &id, &flower, false)
-        || id.prio == TC_RESERVED_PRIORITY_POLICE) {
-        return false;
-    }
-    id_from_msg(msg, &rule->id);
-    rule->n_sw_packets = get_32aligned_u64(&flower.stats_sw.n_packets);
-    rule->stats = (struct offload_stats) {
-        .n_packets = (rule->n_sw_packets
-                      + get_32aligned_u64(&flower.stats_hw.n_packets)),
-        .n_bytes = (get_32aligned_u64(&flower.stats_sw.n_bytes)
-                    + get_32aligned_u64(&flower.stats_hw.n_bytes)),
-        .used = flower.lastused,
-    };
-    rule->in_hw = (flower.offloaded_state == TC_OFFLOADED_STATE_IN_HW
-                   || flower.offloaded_state == TC_OFFLOADED_STATE_UNDEFINED);
-    return true;
-}
-
 /* A request on its way. */
 struct transfer {
     struct nl_transaction txn;
@@ -215,7 +142,7 @@ finish(struct kdp_tc_request *request, const struct nl_transaction *txn)
     if (request->error == EINVAL) {
         /* Its chain, or the queueing discipline, is gone. */
         request->error = ENOENT;
-    } else if (!request->error && !rule_from_msg(txn->reply, &request->reply)
+    } else if (!request->error && !kdp_tc_rule_parse(txn->reply, &request->reply)
                && request->type == KDP_TC_GET) {
         request->error = EPROTO;
     }
@@ -303,7 +230,7 @@ kdp_tc_dump_next(struct kdp_tc_dump *dump, struct kdp_tc_rule *rule)
     struct ofpbuf msg;
 
     while (nl_dump_next(&dump->nl_dump, &msg, &dump->buffer)) {
-        if (rule_from_msg(&msg, rule)) {
+        if (kdp_tc_rule_parse(&msg, rule)) {
             return true;
         }
     }

@@ -20,6 +20,7 @@
  *      kdp-offload-desc.c      descriptions of flows
  *      kdp-offload-tc.c        the tc side: which rules there are
  *      kdp-offload-request.c   requests to tc
+ *      kdp-offload-rule.c      messages of tc about rules
  *      kdp-offload-api.c       preparing devices for tc
  *      kdp-offload-clean.c     rules left by a previous run, without offload
  *      kdp-offload-show.c      commands

@@ -8,6 +8,7 @@ fuzz_harnesses = \
 	tests/fuzz/fuzz-ovs-stats \
 	tests/fuzz/fuzz-proc-net-dev \
 	tests/fuzz/fuzz-ovs-vport \
+	tests/fuzz/fuzz-tc-rule \
 	tests/fuzz/fuzz-upcall-msg
 
 fuzz_common = \
@@ -24,6 +25,8 @@ tests_fuzz_fuzz_proc_net_dev_SOURCES = \
 	tests/fuzz/fuzz-proc-net-dev.c $(fuzz_common)
 tests_fuzz_fuzz_ovs_vport_SOURCES = \
 	tests/fuzz/fuzz-ovs-vport.c $(fuzz_common)
+tests_fuzz_fuzz_tc_rule_SOURCES = \
+	tests/fuzz/fuzz-tc-rule.c $(fuzz_common)
 tests_fuzz_fuzz_upcall_msg_SOURCES = \
 	tests/fuzz/fuzz-upcall-msg.c $(fuzz_common)
 
@@ -48,6 +51,7 @@ FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=undefined
 fuzz_parsers = \
+	$(srcdir)/lib/kdp-offload-rule.c \
 	$(srcdir)/lib/link/link-msg.c \
 	$(srcdir)/lib/nl/nl-conn.c \
 	$(srcdir)/lib/nl/ovs-stats.c \
