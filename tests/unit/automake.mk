@@ -38,11 +38,13 @@ unit_tests = \
 	tests/unit/test-moving-average \
 	tests/unit/test-mpsc-queue \
 	tests/unit/test-offload \
+	tests/unit/test-offload-desc \
 	tests/unit/test-offload-failure \
 	tests/unit/test-offload-model \
 	tests/unit/test-offload-queue \
 	tests/unit/test-offload-race \
 	tests/unit/test-offload-show \
+	tests/unit/test-show-args \
 	tests/unit/test-thread-counters \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-engine \
@@ -206,6 +208,8 @@ tests_unit_test_moving_average_SOURCES = \
 	tests/unit/test-moving-average.c $(unit_common)
 tests_unit_test_mpsc_queue_SOURCES = \
 	tests/unit/test-mpsc-queue.c $(unit_common)
+tests_unit_test_offload_desc_SOURCES = \
+	tests/unit/test-offload-desc.c $(unit_common)
 tests_unit_test_offload_failure_SOURCES = \
 	tests/unit/test-offload-failure.c $(unit_offload) $(unit_common)
 tests_unit_test_offload_queue_SOURCES = \
@@ -218,6 +222,8 @@ tests_unit_test_offload_show_SOURCES = \
 	tests/unit/test-offload-show.c $(unit_common)
 tests_unit_test_offload_SOURCES = \
 	tests/unit/test-offload.c $(unit_offload) $(unit_common)
+tests_unit_test_show_args_SOURCES = \
+	tests/unit/test-show-args.c $(unit_common)
 tests_unit_test_thread_counters_SOURCES = \
 	tests/unit/test-thread-counters.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
