@@ -45,6 +45,7 @@ unit_tests = \
 	tests/unit/test-offload-race \
 	tests/unit/test-offload-show \
 	tests/unit/test-show-args \
+	tests/unit/test-tc-request \
 	tests/unit/test-thread-counters \
 	tests/unit/test-upcall-channel \
 	tests/unit/test-upcall-engine \
@@ -91,6 +92,10 @@ unit_offload = \
 	tests/fake/offload-fake.h \
 	tests/unit/unit-offload.c \
 	tests/unit/unit-offload.h
+unit_tc = \
+	tests/unit/unit-tc.c \
+	tests/unit/unit-tc.h
+unit_tc_wrap = -Wl,--wrap=nl_transact_multiple
 unit_uring = \
 	tests/unit/unit-uring.c \
 	tests/unit/unit-uring.h
@@ -224,6 +229,9 @@ tests_unit_test_offload_SOURCES = \
 	tests/unit/test-offload.c $(unit_offload) $(unit_common)
 tests_unit_test_show_args_SOURCES = \
 	tests/unit/test-show-args.c $(unit_common)
+tests_unit_test_tc_request_SOURCES = \
+	tests/unit/test-tc-request.c $(unit_tc) $(unit_common)
+tests_unit_test_tc_request_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap)
 tests_unit_test_thread_counters_SOURCES = \
 	tests/unit/test-thread-counters.c $(unit_common)
 tests_unit_test_upcall_channel_SOURCES = \
@@ -288,6 +296,7 @@ unit_test_objects = \
 	tests/unit/unit-link.$(OBJEXT) \
 	tests/unit/unit-offload.$(OBJEXT) \
 	tests/unit/unit-route.$(OBJEXT) \
+	tests/unit/unit-tc.$(OBJEXT) \
 	tests/unit/unit-upcall.$(OBJEXT) \
 	tests/unit/unit-uring.$(OBJEXT) \
 	tests/unit/unit-vport.$(OBJEXT)

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "unit-tc.h"
+
+#include <errno.h>
+#include <linux/gen_stats.h>
+#include <linux/pkt_cls.h>
+#include <linux/rtnetlink.h>
+#include <linux/tc_act/tc_mirred.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "kdp-offload-private.h"
+#include "netlink-socket.h"
+#include "netlink.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/ofpbuf.h"
+#include "ovs-thread.h"
+#include "unit-upcall.h"
+#include "util.h"
+
+/* The interface index and the hook of made-up rules. */
+#define IFINDEX 3
+#define PARENT 0xfffffff2
+
+struct rule {
+    struct hmap_node node;      /* By ufid. */
+    ovs_u128 ufid;
+    struct kdp_tc_id id;
+    uint64_t n_packets;
+    uint64_t n_bytes;
+};
+
+static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
+static struct hmap rules OVS_GUARDED_BY(mutex) = HMAP_INITIALIZER(&rules);
+static struct unit_tc_plan plan OVS_GUARDED_BY(mutex);
+static size_t n_messages OVS_GUARDED_BY(mutex);
+static size_t n_requests OVS_GUARDED_BY(mutex);
+
+void
+unit_tc_init(void)
+{
+    unit_tc_uninit();
+}
+
+void
+unit_tc_uninit(void)
+{
+    struct rule *rule;
+
+    ovs_mutex_lock(&mutex);
+    HMAP_FOR_EACH_POP (rule, node, &rules) {
+        free(rule);
+    }
+    memset(&plan, 0, sizeof plan);
+    n_messages = 0;
+    n_requests = 0;
+    ovs_mutex_unlock(&mutex);
+}
+
+void
+unit_tc_plan(const struct unit_tc_plan *new)
+{
+    ovs_mutex_lock(&mutex);
+    plan = *new;
+    ovs_mutex_unlock(&mutex);
+}
+
+size_t
+unit_tc_count(void)
+{
+    size_t n;
+
+    ovs_mutex_lock(&mutex);
+    n = hmap_count(&rules);
+    ovs_mutex_unlock(&mutex);
+    return n;
+}
+
+void
+unit_tc_get_load(size_t *messages, size_t *requests)
+{
+    ovs_mutex_lock(&mutex);
+    *messages = n_messages;
+    *requests = n_requests;
+    ovs_mutex_unlock(&mutex);
+}
+
+/* Rules. */
+
+static uint32_t
+hash_ufid(const ovs_u128 *ufid)
+{
+    return hash_bytes(ufid, sizeof *ufid, 0);
+}
+
+static struct rule *
+find_ufid(const ovs_u128 *ufid)
+    OVS_REQUIRES(mutex)
+{
+    struct rule *rule;
+
+    HMAP_FOR_EACH_WITH_HASH (rule, node, hash_ufid(ufid), &rules) {
+        if (ovs_u128_equals(rule->ufid, *ufid)) {
+            return rule;
+        }
+    }
+    return NULL;
+}
+
+static struct rule *
+find_id(const struct kdp_tc_id *id)
+    OVS_REQUIRES(mutex)
+{
+    struct rule *rule;
+
+    HMAP_FOR_EACH (rule, node, &rules) {
+        if (!memcmp(&rule->id, id, sizeof *id)) {
+            return rule;
+        }
+    }
+    return NULL;
+}
+
+bool
+unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes)
+{
+    struct rule *rule;
+
+    ovs_mutex_lock(&mutex);
+    rule = find_ufid(ufid);
+    if (rule) {
+        rule->n_packets++;
+        rule->n_bytes += n_bytes;
+    }
+    ovs_mutex_unlock(&mutex);
+    return rule != NULL;
+}
+
+bool
+unit_tc_remove(const ovs_u128 *ufid)
+{
+    struct rule *rule;
+
+    ovs_mutex_lock(&mutex);
+    rule = find_ufid(ufid);
+    if (rule) {
+        hmap_remove(&rules, &rule->node);
+        free(rule);
+    }
+    ovs_mutex_unlock(&mutex);
+    return rule != NULL;
+}
+
+/* Messages. */
+
+static void
+put_rule(struct ofpbuf *msg, uint16_t type, const struct rule *rule)
+{
+    const struct gnet_stats_basic basic = {
+        .bytes = rule->n_bytes, .packets = rule->n_packets,
+    };
+    const struct tcf_t times = { .install = 1000 };
+    size_t options, actions, action, nest;
+    struct tcmsg *tcm;
+
+    nl_msg_put_nlmsghdr(msg, sizeof *tcm, type, 0);
+    tcm = ofpbuf_put_zeros(msg, sizeof *tcm);
+    tcm->tcm_ifindex = rule->id.ifindex;
+    tcm->tcm_parent = rule->id.parent;
+    tcm->tcm_info = rule->id.info;
+    tcm->tcm_handle = rule->id.handle;
+    nl_msg_put_string(msg, TCA_KIND, "flower");
+    nl_msg_put_u32(msg, TCA_CHAIN, rule->id.chain);
+    options = nl_msg_start_nested(msg, TCA_OPTIONS);
+    nl_msg_put_u32(msg, TCA_FLOWER_FLAGS, TCA_CLS_FLAGS_NOT_IN_HW);
+    actions = nl_msg_start_nested(msg, TCA_FLOWER_ACT);
+    action = nl_msg_start_nested(msg, 1);
+    nl_msg_put_string(msg, TCA_ACT_KIND, "mirred");
+    nest = nl_msg_start_nested(msg, TCA_ACT_STATS);
+    nl_msg_put_unspec(msg, TCA_STATS_BASIC, &basic, sizeof basic);
+    nl_msg_end_nested(msg, nest);
+    nl_msg_put_unspec(msg, TCA_ACT_COOKIE, &rule->ufid, sizeof rule->ufid);
+    nest = nl_msg_start_nested(msg, TCA_ACT_OPTIONS);
+    nl_msg_put_unspec(msg, TCA_MIRRED_TM, &times, sizeof times);
+    nl_msg_end_nested(msg, nest);
+    nl_msg_end_nested(msg, action);
+    nl_msg_end_nested(msg, actions);
+    nl_msg_end_nested(msg, options);
+    nl_msg_nlmsghdr(msg)->nlmsg_len = msg->size;
+}
+
+void
+unit_tc_make_rule(const ovs_u128 *ufid, uint32_t info, uint32_t chain,
+                  struct ofpbuf *msg)
+{
+    const struct rule rule = {
+        .ufid = *ufid,
+        .id = {
+            .ifindex = IFINDEX, .parent = PARENT, .info = info, .chain = chain,
+        },
+    };
+
+    put_rule(msg, RTM_NEWTFILTER, &rule);
+}
+
+/* The cookie of the first action in the request 'msg'. */
+static ovs_u128
+get_cookie(const struct ofpbuf *msg)
+{
+    const struct nlattr *a;
+    ovs_u128 ufid;
+
+    a = nl_attr_find(msg, NLMSG_HDRLEN + sizeof(struct tcmsg), TCA_OPTIONS);
+    unit_check(a);
+    a = nl_attr_find_nested(a, TCA_FLOWER_ACT);
+    unit_check(a);
+    a = nl_attr_find_nested(a, 1);
+    unit_check(a);
+    a = nl_attr_find_nested(a, TCA_ACT_COOKIE);
+    unit_check(a && nl_attr_get_size(a) == sizeof ufid);
+    memcpy(&ufid, nl_attr_get(a), sizeof ufid);
+    return ufid;
+}
+
+/* Does what 'request' says and puts what it finds into 'reply'.  Returns 0 or
+ * a positive errno value. */
+static int
+do_request(const struct ofpbuf *request, struct ofpbuf *reply)
+    OVS_REQUIRES(mutex)
+{
+    const struct nlmsghdr *nlh = nl_msg_nlmsghdr(request);
+    struct kdp_tc_id id;
+    struct rule *rule;
+
+    unit_check(request->size >= NLMSG_HDRLEN + sizeof(struct tcmsg));
+    unit_check(request->size % NLMSG_ALIGNTO == 0);
+    kdp_tc_id_parse(request, &id);
+    rule = find_id(&id);
+    unit_check(id.handle);
+    unit_check(nlh->nlmsg_flags & NLM_F_REQUEST);
+    ofpbuf_clear(reply);
+    if (nlh->nlmsg_type == RTM_NEWTFILTER) {
+        /* An answer without a message, and no change of a rule. */
+        unit_check(nlh->nlmsg_flags & NLM_F_ACK);
+        unit_check(nlh->nlmsg_flags & NLM_F_EXCL);
+        unit_check(nlh->nlmsg_flags & NLM_F_CREATE);
+        unit_check(!(nlh->nlmsg_flags & NLM_F_ECHO));
+        if (rule) {
+            return EEXIST;
+        }
+        rule = xzalloc(sizeof *rule);
+        rule->id = id;
+        rule->ufid = get_cookie(request);
+        hmap_insert(&rules, &rule->node, hash_ufid(&rule->ufid));
+        return 0;
+    }
+    unit_check(nlh->nlmsg_flags & NLM_F_ECHO);
+    if (!rule) {
+        return ENOENT;
+    }
+    if (nlh->nlmsg_type == RTM_DELTFILTER) {
+        put_rule(reply, RTM_DELTFILTER, rule);
+        hmap_remove(&rules, &rule->node);
+        free(rule);
+    } else {
+        unit_check(nlh->nlmsg_type == RTM_GETTFILTER);
+        put_rule(reply, RTM_NEWTFILTER, rule);
+    }
+    return 0;
+}
+
+/* Transactions, as Open vSwitch does them. */
+
+/* What is to come for 'n' transactions. */
+struct message {
+    struct nl_transaction **txns;
+    size_t n;
+    size_t first;               /* Without an answer yet. */
+};
+
+static void
+record_error(struct message *m, size_t end, int error)
+{
+    for (; m->first < end; m->first++) {
+        struct nl_transaction *txn = m->txns[m->first];
+
+        txn->error = error;
+        if (txn->reply) {
+            ofpbuf_clear(txn->reply);
+        }
+    }
+}
+
+/* Receives 'reply' to transaction 'i', or 'error' if that is not 0. */
+static void
+receive(struct message *m, size_t i, const struct ofpbuf *reply, int error)
+{
+    struct nl_transaction *txn = m->txns[i];
+    struct nl_transaction *to = NULL;
+
+    for (size_t j = m->first; j < m->n && !to; j++) {
+        to = m->txns[j]->reply ? m->txns[j] : NULL;
+    }
+    if (to) {
+        ofpbuf_clear(to->reply);
+        ofpbuf_put(to->reply, reply->data, reply->size);
+    }
+    txn->error = error;
+    if (!error && reply->size && txn->reply && txn != to) {
+        struct ofpbuf *buf = to->reply;
+
+        to->reply = txn->reply;
+        txn->reply = buf;
+    } else if (txn->reply && (error || !reply->size)) {
+        ofpbuf_clear(txn->reply);
+    }
+    record_error(m, i, 0);
+    m->first = i + 1;
+}
+
+/* Is 'request' one that the plan is about? */
+static bool
+take_fault(const struct ofpbuf *request)
+    OVS_REQUIRES(mutex)
+{
+    if (!plan.n
+        || (plan.type && plan.type != nl_msg_nlmsghdr(request)->nlmsg_type)) {
+        return false;
+    }
+    if (plan.skip) {
+        plan.skip--;
+        return false;
+    }
+    plan.n--;
+    return true;
+}
+
+static void
+answer_wrongly(struct message *m, size_t i, struct ofpbuf *reply)
+    OVS_REQUIRES(mutex)
+{
+    const struct ofpbuf *request = m->txns[i]->request;
+    int error = plan.error;
+
+    if (plan.fault != UNIT_TC_REFUSED) {
+        error = do_request(request, reply);
+    }
+    switch (plan.fault) {
+    case UNIT_TC_UNANSWERED:
+        return;
+    case UNIT_TC_REPEATED:
+        error = do_request(request, reply);
+        break;
+    case UNIT_TC_CUT:
+        reply->size /= 2;
+        break;
+    case UNIT_TC_MISTAKEN:
+        if (!error && reply->size) {
+            struct rule other = { .ufid.u32[0] = 0x666, .n_packets = 666 };
+
+            kdp_tc_id_parse(request, &other.id);
+            ofpbuf_clear(reply);
+            put_rule(reply, RTM_NEWTFILTER, &other);
+        }
+        break;
+    case UNIT_TC_REFUSED:
+    case UNIT_TC_NOT_SENT:
+    case UNIT_TC_NOT_RECEIVED:
+    default:
+        break;
+    }
+    receive(m, i, reply, error);
+}
+
+static void
+do_message(struct message *m, struct ofpbuf *reply)
+    OVS_REQUIRES(mutex)
+{
+    bool lost = false;
+
+    n_messages++;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct ofpbuf *request = m->txns[i]->request;
+
+        n_requests++;
+        lost |= plan.fault == UNIT_TC_NOT_RECEIVED && take_fault(request);
+        if (lost) {
+            do_request(request, reply);
+        } else if (plan.fault == UNIT_TC_NOT_SENT && take_fault(request)) {
+            record_error(m, m->n, plan.error);
+            return;
+        } else if (plan.fault != UNIT_TC_NOT_RECEIVED
+                   && take_fault(request)) {
+            answer_wrongly(m, i, reply);
+        } else {
+            int error = do_request(request, reply);
+
+            receive(m, i, reply, error);
+        }
+    }
+    record_error(m, m->n, lost ? plan.error : 0);
+}
+
+void __wrap_nl_transact_multiple(int protocol, struct nl_transaction **txns,
+                                 size_t n);
+
+void
+__wrap_nl_transact_multiple(int protocol, struct nl_transaction **txns,
+                            size_t n)
+{
+    struct message message = { .txns = txns, .n = n };
+    struct ofpbuf reply;
+
+    unit_check(protocol == NETLINK_ROUTE);
+    ofpbuf_init(&reply, 0);
+    ovs_mutex_lock(&mutex);
+    do_message(&message, &reply);
+    ovs_mutex_unlock(&mutex);
+    ofpbuf_uninit(&reply);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef UNIT_TC_H
+#define UNIT_TC_H 1
+
+/* A tc in memory
+ * ==============
+ *
+ * It answers the requests that come to nl_transact_multiple(), which the
+ * programs wrap (-Wl,--wrap=nl_transact_multiple), as flower does, and hands
+ * replies out as Open vSwitch does: they are received into the buffer of the
+ * next request that has one, and change places when one is missing.
+ *
+ * Thread safety: any thread, but for _init and _uninit. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "openvswitch/types.h"
+
+struct ofpbuf;
+
+/* What goes wrong with a request. */
+enum unit_tc_fault {
+    UNIT_TC_REFUSED,            /* Answered with 'error', not done. */
+    UNIT_TC_UNANSWERED,         /* Done, but no reply. */
+    UNIT_TC_CUT,                /* Done, but the reply is cut off. */
+    UNIT_TC_MISTAKEN,           /* Done, but the reply is about another. */
+    UNIT_TC_REPEATED,           /* Done; the reply was lost, so that the
+                                 * request was sent again. */
+    UNIT_TC_NOT_SENT,           /* All of the message fail with 'error', none
+                                 * is done. */
+    UNIT_TC_NOT_RECEIVED,       /* It and all after it in the message are done
+                                 * and fail with 'error'. */
+};
+
+struct unit_tc_plan {
+    enum unit_tc_fault fault;
+    int error;
+    uint16_t type;              /* RTM_*TFILTER, or 0 for any request. */
+    unsigned int skip;          /* So many come before. */
+    unsigned int n;             /* So many are hit. */
+};
+
+void unit_tc_init(void);
+void unit_tc_uninit(void);
+void unit_tc_plan(const struct unit_tc_plan *);
+
+/* Number of rules; of messages and requests so far. */
+size_t unit_tc_count(void);
+void unit_tc_get_load(size_t *n_messages, size_t *n_requests);
+
+/* A packet of 'n_bytes', as tc counts them, meets the rule whose cookie is
+ * 'ufid'.  Returns false if there is none. */
+bool unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes);
+
+/* Somebody else deletes the rule.  Returns false if there is none. */
+bool unit_tc_remove(const ovs_u128 *ufid);
+
+/* Makes 'rule', which is empty, a request for a rule with 'ufid' and the name
+ * (3, ingress, 'info'), as kdp_tc_translate() does. */
+void unit_tc_make_rule(const ovs_u128 *ufid, uint32_t info, uint32_t chain,
+                       struct ofpbuf *rule);
+
+#endif /* tests/unit/unit-tc.h */
