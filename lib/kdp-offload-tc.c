@@ -349,6 +349,7 @@ struct pending {
     struct offload_copy_op *op;
     struct kdp_tc_request request;
     uint16_t overhead;          /* DEL, GET. */
+    bool handle_taken;          /* PUT: the handle may be another rule's. */
 };
 
 /* Makes the request of 'pending->op'.  Returns false if the outcome is known
@@ -362,6 +363,7 @@ prepare(struct kdp_tc *tc, struct pending *pending)
 
     op->stats = (struct offload_stats) { .n_packets = 0 };
     op->in_hw = false;
+    pending->handle_taken = false;
     if (op->type == OFFLOAD_COPY_PUT) {
         request->type = KDP_TC_ADD;
         op->error = prepare_add(tc, op->desc, request);
@@ -378,17 +380,73 @@ prepare(struct kdp_tc *tc, struct pending *pending)
     return !op->error;
 }
 
-static void
-commit(struct kdp_tc *tc, const struct pending *pending)
+/* May the rule that 'request' was to add be there although that failed?  It
+ * may if the answer was lost: then the request was sent again, and found the
+ * rule in its way, or the error is not tc's. */
+static bool
+is_in_doubt(const struct kdp_tc_request *request)
 {
-    const struct kdp_tc_request *request = &pending->request;
+    switch (request->error) {
+    case 0:
+    case EINVAL:
+    case ENODEV:
+    case ENOENT:
+    case ENOSPC:
+    case EOPNOTSUPP:
+    case EPERM:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Asks whether the rule of 'pending', to add which failed, is there. */
+static void
+resolve_doubt(struct pending *pending)
+{
+    struct kdp_tc_request get = {
+        .type = KDP_TC_GET, .id = pending->request.id,
+    };
+
+    kdp_tc_transact((struct kdp_tc_request *[]) { &get }, 1);
+    if (!get.error && ovs_u128_equals(get.reply.ufid, pending->op->ufid)) {
+        pending->request.error = 0;
+    } else {
+        pending->handle_taken = get.error != ENOENT;
+    }
+}
+
+/* Makes the reply to 'request', about flow 'ufid', none if it is about another
+ * flow: what its rule was called may be another's by now. */
+static void
+check_ufid(struct kdp_tc_request *request, const ovs_u128 *ufid)
+{
+    if (!request->error && !ovs_u128_equals(request->reply.ufid, *ufid)) {
+        memset(&request->reply, 0, sizeof request->reply);
+        if (request->type == KDP_TC_GET) {
+            request->error = ENOENT;
+        }
+    }
+}
+
+static void
+commit(struct kdp_tc *tc, struct pending *pending)
+{
+    struct kdp_tc_request *request = &pending->request;
     struct offload_copy_op *op = pending->op;
 
+    if (op->type != OFFLOAD_COPY_PUT) {
+        check_ufid(request, &op->ufid);
+    } else if (is_in_doubt(request)) {
+        resolve_doubt(pending);
+    }
     op->error = request->error;
     switch (op->type) {
     case OFFLOAD_COPY_PUT:
         if (op->error) {
-            kdp_id_fpool_free_id(handles_user(), request->id.handle);
+            if (!pending->handle_taken) {
+                kdp_id_fpool_free_id(handles_user(), request->id.handle);
+            }
         } else {
             rule_insert(tc, &op->ufid, op->desc->in_port, &request->id,
                         op->desc, true);

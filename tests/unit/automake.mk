@@ -44,6 +44,7 @@ unit_tests = \
 	tests/unit/test-offload-queue \
 	tests/unit/test-offload-race \
 	tests/unit/test-offload-show \
+	tests/unit/test-offload-tc \
 	tests/unit/test-show-args \
 	tests/unit/test-tc-request \
 	tests/unit/test-thread-counters \
@@ -225,6 +226,10 @@ tests_unit_test_offload_race_SOURCES = \
 	tests/unit/test-offload-race.c $(unit_offload) $(unit_common)
 tests_unit_test_offload_show_SOURCES = \
 	tests/unit/test-offload-show.c $(unit_common)
+tests_unit_test_offload_tc_SOURCES = \
+	tests/unit/test-offload-tc.c $(unit_tc) $(unit_common)
+tests_unit_test_offload_tc_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate
 tests_unit_test_offload_SOURCES = \
 	tests/unit/test-offload.c $(unit_offload) $(unit_common)
 tests_unit_test_show_args_SOURCES = \

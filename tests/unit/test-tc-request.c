@@ -11,15 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dpif.h"
 #include "netdev-offload-provider.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "netlink.h"
-#include "odp-netlink.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-rcu.h"
-#include "packets.h"
 #include "unit-tc.h"
 #include "unit-upcall.h"
 #include "util.h"
@@ -40,12 +37,6 @@ teardown(void **state OVS_UNUSED)
     return 0;
 }
 
-static ovs_u128
-ufid(uint32_t flow)
-{
-    return (ovs_u128) { .u32 = { flow, 0x1234 } };
-}
-
 /* A request about rule number 'flow'. */
 struct req {
     struct kdp_tc_request request;
@@ -55,7 +46,7 @@ struct req {
 static void
 req_init(struct req *req, enum kdp_tc_request_type type, uint32_t flow)
 {
-    const ovs_u128 id = ufid(flow);
+    const ovs_u128 id = unit_tc_ufid(flow);
 
     /* What is not set has to be set by those who answer. */
     memset(req, 0xee, sizeof *req);
@@ -103,7 +94,7 @@ add(uint32_t flow)
 static void
 packets(uint32_t flow, unsigned int n)
 {
-    const ovs_u128 id = ufid(flow);
+    const ovs_u128 id = unit_tc_ufid(flow);
 
     while (n--) {
         assert_true(unit_tc_packet(&id, 100));
@@ -118,7 +109,7 @@ check_reply(const struct kdp_tc_request *request, uint32_t flow,
             uint64_t n_packets)
 {
     assert_int_equal(request->error, 0);
-    assert_true(ovs_u128_equals(request->reply.ufid, ufid(flow)));
+    assert_true(ovs_u128_equals(request->reply.ufid, unit_tc_ufid(flow)));
     assert_memory_equal(&request->reply.id, &request->id, sizeof request->id);
     assert_int_equal(request->reply.stats.n_packets, n_packets);
     assert_int_equal(request->reply.stats.n_bytes, n_packets * 100);
@@ -259,7 +250,7 @@ reply_about_another_rule_tells_which(void **state OVS_UNUSED)
     struct kdp_tc_request r = second_of_three(KDP_TC_GET, UNIT_TC_MISTAKEN);
 
     assert_int_equal(r.error, 0);
-    assert_false(ovs_u128_equals(r.reply.ufid, ufid(1)));
+    assert_false(ovs_u128_equals(r.reply.ufid, unit_tc_ufid(1)));
 }
 
 static void
@@ -347,66 +338,14 @@ failure_to_send_or_receive_is_that_of_all(void **state OVS_UNUSED)
 
 /* Taking requests. */
 
-/* Describes a flow of IPv4 packets from port 1, of which port 2 gets a copy.
- * With 'odd', one that tc cannot have. */
-static struct offload_desc *
-make_desc(bool odd)
-{
-    struct ovs_key_ethernet eth, eth_mask;
-    struct ovs_key_ipv4 ip = { .ipv4_dst = htonl(0x01020304) };
-    struct ovs_key_ipv4 ip_mask = { .ipv4_dst = OVS_BE32_MAX };
-    const ovs_u128 id = ufid(1);
-    struct ofpbuf key, mask, actions;
-    struct offload_desc *desc;
-
-    memset(&eth, 2, sizeof eth);
-    memset(&eth_mask, 0, sizeof eth_mask);
-    ofpbuf_init(&key, 0);
-    nl_msg_put_u32(&key, OVS_KEY_ATTR_RECIRC_ID, 0);
-    nl_msg_put_u32(&key, OVS_KEY_ATTR_IN_PORT, 1);
-    nl_msg_put_u32(&key, OVS_KEY_ATTR_PRIORITY, odd);
-    nl_msg_put_unspec(&key, OVS_KEY_ATTR_ETHERNET, &eth, sizeof eth);
-    nl_msg_put_be16(&key, OVS_KEY_ATTR_ETHERTYPE, htons(ETH_TYPE_IP));
-    nl_msg_put_unspec(&key, OVS_KEY_ATTR_IPV4, &ip, sizeof ip);
-    ofpbuf_init(&mask, 0);
-    nl_msg_put_u32(&mask, OVS_KEY_ATTR_RECIRC_ID, UINT32_MAX);
-    nl_msg_put_u32(&mask, OVS_KEY_ATTR_IN_PORT, UINT32_MAX);
-    nl_msg_put_u32(&mask, OVS_KEY_ATTR_PRIORITY, odd ? UINT32_MAX : 0);
-    nl_msg_put_unspec(&mask, OVS_KEY_ATTR_ETHERNET, &eth_mask,
-                      sizeof eth_mask);
-    nl_msg_put_be16(&mask, OVS_KEY_ATTR_ETHERTYPE, OVS_BE16_MAX);
-    nl_msg_put_unspec(&mask, OVS_KEY_ATTR_IPV4, &ip_mask, sizeof ip_mask);
-    ofpbuf_init(&actions, 0);
-    nl_msg_put_u32(&actions, OVS_ACTION_ATTR_OUTPUT, 2);
-    desc = kdp_offload_desc(&id, key.data, key.size, mask.data, mask.size,
-                            actions.data, actions.size);
-    ofpbuf_uninit(&key);
-    ofpbuf_uninit(&mask);
-    ofpbuf_uninit(&actions);
-    return desc;
-}
-
-static void
-insert_port(struct netdev *netdev, uint32_t port_no)
-{
-    struct dpif_port port = {
-        .name = "lo", .type = "system", .port_no = u32_to_odp(port_no),
-    };
-
-    unit_check(!netdev_ports_insert(netdev, &port));
-}
-
 static int
 setup_port(void **state)
 {
     struct netdev *netdev;
 
     setup(state);
+    unit_tc_ports_add(1);
     unit_check(!netdev_open("lo", "system", &netdev));
-    netdev_set_dpif_type(netdev, "system");
-    insert_port(netdev, 1);
-    insert_port(netdev, 2);
-    ovsrcu_set(&netdev->flow_api, &netdev_offload_tc);
     *state = netdev;
     return 0;
 }
@@ -416,10 +355,8 @@ teardown_port(void **state)
 {
     struct netdev *netdev = *state;
 
-    ovsrcu_set(&netdev->flow_api, NULL);
-    netdev_ports_remove(u32_to_odp(1), "system");
-    netdev_ports_remove(u32_to_odp(2), "system");
     netdev_close(netdev);
+    unit_tc_ports_del(1);
     return teardown(state);
 }
 
@@ -444,7 +381,7 @@ check_that_requests_are_sent(void)
 static void
 request_of_the_flow_api_is_taken_instead_of_sent(void **state)
 {
-    struct offload_desc *desc = make_desc(false);
+    struct offload_desc *desc = unit_tc_desc(1, 1, 0);
     struct req req;
     struct ofpbuf *rule;
     struct kdp_tc_id id;
@@ -497,12 +434,12 @@ flow_that_is_not_translated_leaves_no_trap(void **state)
     const struct offload_desc odd = { .key = "odd", .key_len = 3 };
     struct netdev *netdev = *state;
 
-    check_untranslated(netdev, make_desc(true), EOPNOTSUPP);
+    check_untranslated(netdev, unit_tc_desc(1, 1, UNIT_TC_ODD), EOPNOTSUPP);
     check_untranslated(netdev, offload_desc_create(&odd), EOPNOTSUPP);
 
     /* A device without a flow API. */
     ovsrcu_set(&netdev->flow_api, NULL);
-    check_untranslated(netdev, make_desc(false), EOPNOTSUPP);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
 }
 
 /* A flow API that returns without a request, or makes two. */
@@ -545,9 +482,9 @@ flow_api_that_sends_nothing_or_more_is_no_success(void **state)
     struct netdev *netdev = *state;
 
     ovsrcu_set(&netdev->flow_api, &none);
-    check_untranslated(netdev, make_desc(false), EOPNOTSUPP);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
     ovsrcu_set(&netdev->flow_api, &two);
-    check_untranslated(netdev, make_desc(false), ENOSPC);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), ENOSPC);
 }
 
 static void

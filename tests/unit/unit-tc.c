@@ -11,13 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpif.h"
 #include "hash.h"
 #include "kdp-offload-private.h"
+#include "netdev-offload.h"
+#include "netdev-offload-provider.h"
+#include "netdev-provider.h"
 #include "netlink-socket.h"
 #include "netlink.h"
+#include "odp-netlink.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/ofpbuf.h"
+#include "ovs-rcu.h"
 #include "ovs-thread.h"
+#include "packets.h"
 #include "unit-upcall.h"
 #include "util.h"
 
@@ -420,4 +427,115 @@ __wrap_nl_transact_multiple(int protocol, struct nl_transaction **txns,
     do_message(&message, &reply);
     ovs_mutex_unlock(&mutex);
     ofpbuf_uninit(&reply);
+}
+
+/* Ports. */
+
+void
+unit_tc_ports_add(uint32_t n)
+{
+    struct dpif_port port = { .name = "lo", .type = "system" };
+    struct netdev *netdev;
+
+    unit_check(!netdev_open("lo", "system", &netdev));
+    netdev_set_dpif_type(netdev, "system");
+    for (uint32_t i = 1; i <= n; i++) {
+        port.port_no = u32_to_odp(i);
+        unit_check(!netdev_ports_insert(netdev, &port));
+    }
+    ovsrcu_set(&netdev->flow_api, &netdev_offload_tc);
+    netdev_close(netdev);
+}
+
+void
+unit_tc_ports_del(uint32_t n)
+{
+    struct netdev *netdev = netdev_ports_get(u32_to_odp(1), "system");
+
+    unit_check(netdev);
+    ovsrcu_set(&netdev->flow_api, NULL);
+    for (uint32_t i = 1; i <= n; i++) {
+        unit_check(!netdev_ports_remove(u32_to_odp(i), "system"));
+    }
+    netdev_close(netdev);
+}
+
+/* Flows. */
+
+ovs_u128
+unit_tc_ufid(uint32_t flow)
+{
+    return (ovs_u128) { .u32 = { flow, 0x1234 } };
+}
+
+/* Appends what comes after the Ethernet header to 'key' and 'mask'. */
+static void
+put_network(uint32_t flow, struct ofpbuf *key, struct ofpbuf *mask)
+{
+    struct ovs_key_ipv4 ip = { .ipv4_dst = htonl(flow) };
+    struct ovs_key_ipv4 ip_mask = { .ipv4_dst = OVS_BE32_MAX };
+
+    nl_msg_put_be16(key, OVS_KEY_ATTR_ETHERTYPE, htons(ETH_TYPE_IP));
+    nl_msg_put_unspec(key, OVS_KEY_ATTR_IPV4, &ip, sizeof ip);
+    nl_msg_put_be16(mask, OVS_KEY_ATTR_ETHERTYPE, OVS_BE16_MAX);
+    nl_msg_put_unspec(mask, OVS_KEY_ATTR_IPV4, &ip_mask, sizeof ip_mask);
+}
+
+/* As put_network(), in a VLAN. */
+static void
+put_vlan(uint32_t flow, struct ofpbuf *key, struct ofpbuf *mask)
+{
+    size_t encap, mask_encap;
+
+    nl_msg_put_be16(key, OVS_KEY_ATTR_ETHERTYPE, htons(ETH_TYPE_VLAN_8021Q));
+    nl_msg_put_be16(key, OVS_KEY_ATTR_VLAN, htons(VLAN_CFI | 5));
+    encap = nl_msg_start_nested(key, OVS_KEY_ATTR_ENCAP);
+    nl_msg_put_be16(mask, OVS_KEY_ATTR_ETHERTYPE, OVS_BE16_MAX);
+    nl_msg_put_be16(mask, OVS_KEY_ATTR_VLAN, OVS_BE16_MAX);
+    mask_encap = nl_msg_start_nested(mask, OVS_KEY_ATTR_ENCAP);
+    put_network(flow, key, mask);
+    nl_msg_end_nested(key, encap);
+    nl_msg_end_nested(mask, mask_encap);
+}
+
+struct offload_desc *
+unit_tc_desc(uint32_t flow, uint32_t port, unsigned int flags)
+{
+    struct ovs_key_ethernet eth = { .eth_src.ea[5] = 2, .eth_dst.ea[5] = 2 };
+    struct ovs_key_ethernet eth_mask = { .eth_src.ea[5] = 0 };
+    const ovs_u128 ufid = unit_tc_ufid(flow);
+    struct ofpbuf key, mask, actions;
+    struct offload_desc *desc;
+
+    ofpbuf_init(&key, 0);
+    ofpbuf_init(&mask, 0);
+    nl_msg_put_u32(&key, OVS_KEY_ATTR_RECIRC_ID, 0);
+    nl_msg_put_u32(&key, OVS_KEY_ATTR_IN_PORT, port);
+    nl_msg_put_u32(&mask, OVS_KEY_ATTR_RECIRC_ID, UINT32_MAX);
+    nl_msg_put_u32(&mask, OVS_KEY_ATTR_IN_PORT, UINT32_MAX);
+    if (flags & UNIT_TC_ODD) {
+        nl_msg_put_u32(&key, OVS_KEY_ATTR_PRIORITY, 1);
+        nl_msg_put_u32(&mask, OVS_KEY_ATTR_PRIORITY, UINT32_MAX);
+    }
+    if (!(flags & UNIT_TC_NO_ETHERNET)) {
+        nl_msg_put_unspec(&key, OVS_KEY_ATTR_ETHERNET, &eth, sizeof eth);
+        nl_msg_put_unspec(&mask, OVS_KEY_ATTR_ETHERNET, &eth_mask,
+                          sizeof eth_mask);
+    }
+    if (flags & UNIT_TC_VLAN) {
+        put_vlan(flow, &key, &mask);
+    } else {
+        if (flags & UNIT_TC_NO_VLAN) {
+            nl_msg_put_be16(&key, OVS_KEY_ATTR_VLAN, htons(0));
+        }
+        put_network(flow, &key, &mask);
+    }
+    ofpbuf_init(&actions, 0);
+    nl_msg_put_u32(&actions, OVS_ACTION_ATTR_OUTPUT, 1);
+    desc = kdp_offload_desc(&ufid, key.data, key.size, mask.data, mask.size,
+                            actions.data, actions.size);
+    ofpbuf_uninit(&key);
+    ofpbuf_uninit(&mask);
+    ofpbuf_uninit(&actions);
+    return desc;
 }

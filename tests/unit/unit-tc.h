@@ -19,6 +19,7 @@
 
 #include "openvswitch/types.h"
 
+struct offload_desc;
 struct ofpbuf;
 
 /* What goes wrong with a request. */
@@ -57,6 +58,21 @@ bool unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes);
 
 /* Somebody else deletes the rule.  Returns false if there is none. */
 bool unit_tc_remove(const ovs_u128 *ufid);
+
+/* Makes ports 1 to 'n' of the device "lo", with the flow API of tc, and takes
+ * them away. */
+void unit_tc_ports_add(uint32_t n);
+void unit_tc_ports_del(uint32_t n);
+
+/* Describes flow 'flow': of packets to the IPv4 address of that number, from
+ * 'port' to port 1. */
+#define UNIT_TC_ODD (1u << 0)           /* One that tc cannot have. */
+#define UNIT_TC_VLAN (1u << 1)          /* Of packets with a VLAN tag. */
+#define UNIT_TC_NO_VLAN (1u << 2)       /* Of packets without, which says so. */
+#define UNIT_TC_NO_ETHERNET (1u << 3)   /* Of packets without that header. */
+struct offload_desc *unit_tc_desc(uint32_t flow, uint32_t port,
+                                  unsigned int flags);
+ovs_u128 unit_tc_ufid(uint32_t flow);
 
 /* Makes 'rule', which is empty, a request for a rule with 'ufid' and the name
  * (3, ingress, 'info'), as kdp_tc_translate() does. */

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The tc side of offload: names and statistics of rules, and what becomes of
+ * them when requests fail. */
+
+#include <config.h>
+#include "kdp-offload-private.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/ofpbuf.h"
+#include "tc.h"
+#include "unit-tc.h"
+#include "unit-upcall.h"
+#include "util.h"
+
+#define N_PORTS 2
+
+/* Bytes of each packet as tc counts them. */
+#define PACKET 100
+
+/* The hook that rules are translated for. */
+static uint32_t hook = TC_INGRESS_PARENT;
+
+int __wrap_kdp_tc_translate(struct netdev *, const struct offload_desc *,
+                            bool recirc_sharing, struct ofpbuf **,
+                            struct kdp_tc_id *);
+
+int
+__wrap_kdp_tc_translate(struct netdev *netdev OVS_UNUSED,
+                        const struct offload_desc *desc,
+                        bool recirc_sharing OVS_UNUSED,
+                        struct ofpbuf **rule, struct kdp_tc_id *id)
+{
+    struct tcmsg *tcm;
+
+    *rule = ofpbuf_new(0);
+    unit_tc_make_rule(&desc->ufid, 4 << 16 | 8, 0, *rule);
+    tcm = ofpbuf_at_assert(*rule, NLMSG_HDRLEN, sizeof *tcm);
+    tcm->tcm_parent = hook;
+    kdp_tc_id_parse(*rule, id);
+    return 0;
+}
+
+static int
+setup(void **state)
+{
+    struct kdp_tc *tc = xzalloc(sizeof *tc);
+
+    hook = TC_INGRESS_PARENT;
+    unit_tc_init();
+    unit_tc_ports_add(N_PORTS);
+    kdp_tc_init(tc, false);
+    *state = tc;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    kdp_tc_destroy(*state);
+    free(*state);
+    unit_tc_ports_del(N_PORTS);
+    unit_tc_uninit();
+    return 0;
+}
+
+static struct offload_copy_op
+operate(struct kdp_tc *tc, enum offload_copy_type type, uint32_t flow,
+        struct offload_desc *desc)
+{
+    struct offload_backend backend = kdp_tc_backend(tc);
+    struct offload_copy_op op = {
+        .type = type, .ufid = unit_tc_ufid(flow), .desc = desc,
+        .error = -1, .stats.n_packets = 99, .in_hw = true,
+    };
+
+    backend.operate(backend.aux, (struct offload_copy_op *[]) { &op }, 1);
+    return op;
+}
+
+/* Returns the error. */
+static int
+put(struct kdp_tc *tc, struct offload_desc *desc)
+{
+    struct offload_copy_op op = operate(tc, OFFLOAD_COPY_PUT,
+                                        desc->ufid.u32[0], desc);
+
+    offload_desc_unref(desc);
+    return op.error;
+}
+
+#define PUT(FLOW) put(*state, unit_tc_desc(FLOW, 1, 0))
+#define GET(FLOW) operate(*state, OFFLOAD_COPY_GET, FLOW, NULL)
+#define DEL(FLOW) operate(*state, OFFLOAD_COPY_DEL, FLOW, NULL)
+
+static void
+packets(uint32_t flow, unsigned int n)
+{
+    const ovs_u128 ufid = unit_tc_ufid(flow);
+
+    while (n--) {
+        assert_true(unit_tc_packet(&ufid, PACKET));
+    }
+}
+
+/* Number of rules that 'tc' knows. */
+static size_t
+n_known(struct kdp_tc *tc)
+{
+    struct kdp_tc_listed *list;
+    size_t n = kdp_tc_list(tc, &list);
+
+    free(list);
+    return n;
+}
+
+/* Bytes that a packet of 'flags' counts more than tc tells. */
+static uint64_t
+overhead(struct kdp_tc *tc, uint32_t parent, unsigned int flags)
+{
+    struct kdp_tc_listed *list;
+    struct offload_copy_op op;
+
+    hook = parent;
+    assert_int_equal(put(tc, unit_tc_desc(1, 1, flags)), 0);
+    packets(1, 3);
+    op = operate(tc, OFFLOAD_COPY_GET, 1, NULL);
+    assert_int_equal(op.stats.n_packets, 3);
+    assert_int_equal(op.stats.n_bytes % 3, 0);
+
+    /* Dumps count alike. */
+    assert_int_equal(kdp_tc_list(tc, &list), 1);
+    assert_int_equal(list->overhead, op.stats.n_bytes / 3 - PACKET);
+    free(list);
+    assert_int_equal(operate(tc, OFFLOAD_COPY_DEL, 1, NULL).stats.n_bytes,
+                     op.stats.n_bytes);
+    return op.stats.n_bytes / 3 - PACKET;
+}
+
+static void
+bytes_are_those_that_the_kernel_datapath_would_count(void **state)
+{
+    const unsigned int bare_vlan = UNIT_TC_VLAN | UNIT_TC_NO_ETHERNET;
+
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT, 0), 14);
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT, UNIT_TC_VLAN), 18);
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT, UNIT_TC_NO_VLAN),
+                     14);
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT,
+                              UNIT_TC_NO_ETHERNET), 0);
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT, bare_vlan), 4);
+    assert_int_equal(overhead(*state, TC_EGRESS_PARENT, 0), 0);
+    assert_int_equal(overhead(*state, TC_EGRESS_PARENT, UNIT_TC_VLAN), 4);
+}
+
+static void
+packets_of_the_device_are_counted_as_they_are(void **state OVS_UNUSED)
+{
+    const struct kdp_tc_rule rule = {
+        .stats = { .n_packets = 10, .n_bytes = 1000, .used = 5 },
+        .n_sw_packets = 3,
+    };
+    struct offload_stats stats = kdp_tc_stats(&rule, 14);
+
+    assert_int_equal(stats.n_packets, 10);
+    assert_int_equal(stats.n_bytes, 1000 + 3 * 14);
+    assert_int_equal(stats.used, 5);
+}
+
+#define N_RULES 300
+
+static void
+handles_are_unique_and_of_one_range(void **state)
+{
+    struct offload_backend backend = kdp_tc_backend(*state);
+    struct offload_copy_op ops[N_RULES], *opps[N_RULES];
+    struct kdp_tc_listed *list;
+
+    for (uint32_t i = 0; i < N_RULES; i++) {
+        opps[i] = &ops[i];
+        ops[i] = (struct offload_copy_op) {
+            .type = OFFLOAD_COPY_PUT,
+            .ufid = unit_tc_ufid(i),
+            .desc = unit_tc_desc(i, 1, 0),
+        };
+    }
+    backend.operate(backend.aux, opps, N_RULES);
+    for (uint32_t i = 0; i < N_RULES; i++) {
+        assert_int_equal(ops[i].error, 0);
+        offload_desc_unref(CONST_CAST(struct offload_desc *, ops[i].desc));
+        ops[i].type = OFFLOAD_COPY_DEL;
+    }
+
+    assert_int_equal(kdp_tc_list(*state, &list), N_RULES);
+    for (size_t i = 0; i < N_RULES; i++) {
+        assert_in_range(list[i].id.handle, 0x10000000, 0xefffffff);
+        assert_int_equal(list[i].id.handle >> 24, list[0].id.handle >> 24);
+        for (size_t j = 0; j < i; j++) {
+            assert_int_not_equal(list[i].id.handle, list[j].id.handle);
+        }
+    }
+    free(list);
+    assert_int_equal(kdp_tc_count(*state, 3), N_RULES);
+    assert_int_equal(kdp_tc_count(*state, 4), 0);
+    backend.operate(backend.aux, opps, N_RULES);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_int_equal(n_known(*state), 0);
+    assert_int_equal(kdp_tc_count(*state, 3), 0);
+}
+
+static void
+what_tc_cannot_have_is_not_asked_for(void **state)
+{
+    static const uint32_t child = 7;
+    struct offload_desc *desc = unit_tc_desc(1, 1, 0);
+    struct offload_desc chain = *desc;
+    size_t n_messages, n_requests;
+
+    /* No such ports. */
+    assert_int_equal(put(*state, unit_tc_desc(1, 99, 0)), ENODEV);
+    unit_tc_ports_del(N_PORTS);
+    assert_int_equal(PUT(1), EOPNOTSUPP);
+    unit_tc_ports_add(N_PORTS);
+
+    /* Chains, if tc and the datapath do not share them. */
+    chain.recirc_id = 1;
+    assert_int_equal(put(*state, offload_desc_create(&chain)), EOPNOTSUPP);
+    chain.recirc_id = 0;
+    chain.children = &child;
+    chain.n_children = 1;
+    assert_int_equal(put(*state, offload_desc_create(&chain)), EOPNOTSUPP);
+    offload_desc_unref(desc);
+
+    /* What is not there. */
+    assert_int_equal(GET(1).error, ENOENT);
+    assert_int_equal(DEL(1).error, ENOENT);
+    unit_tc_get_load(&n_messages, &n_requests);
+    assert_int_equal(n_requests, 0);
+}
+
+static void
+rule_that_could_not_be_deleted_is_still_known(void **state)
+{
+    static const struct {
+        int error;
+        bool known;
+    } cases[] = {
+        { EBUSY, true }, { ENOMEM, true }, { ENOENT, false },
+        { ENODEV, false }, { EINVAL, false },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct unit_tc_plan plan = {
+            .fault = UNIT_TC_REFUSED, .error = cases[i].error, .n = 1,
+        };
+
+        assert_int_equal(PUT(1), 0);
+        unit_tc_plan(&plan);
+        assert_int_not_equal(DEL(1).error, 0);
+        assert_int_equal(n_known(*state), cases[i].known);
+        assert_int_equal(DEL(1).error, cases[i].known ? 0 : ENOENT);
+        assert_int_equal(n_known(*state), 0);
+        unit_tc_uninit();
+    }
+}
+
+static void
+rule_that_others_deleted_is_told(void **state)
+{
+    const ovs_u128 ufid = unit_tc_ufid(1);
+    struct offload_copy_op op;
+
+    assert_int_equal(PUT(1), 0);
+    packets(1, 3);
+    assert_true(unit_tc_remove(&ufid));
+    op = GET(1);
+    assert_int_equal(op.error, ENOENT);
+    assert_int_equal(op.stats.n_packets, 0);
+    assert_false(op.in_hw);
+    assert_int_equal(DEL(1).error, ENOENT);
+    assert_int_equal(PUT(1), 0);
+    assert_int_equal(DEL(1).error, 0);
+}
+
+/* Lets the next 'n' requests of 'type' fail. */
+static void
+let_fail(enum unit_tc_fault fault, uint16_t type, int error,
+         unsigned int n)
+{
+    const struct unit_tc_plan plan = {
+        .fault = fault, .type = type, .error = error, .n = n,
+    };
+
+    unit_tc_plan(&plan);
+}
+
+static void
+statistics_of_another_rule_are_not_taken(void **state)
+{
+    struct offload_copy_op op;
+
+    assert_int_equal(PUT(1), 0);
+    let_fail(UNIT_TC_MISTAKEN, RTM_GETTFILTER, 0, 1);
+    op = GET(1);
+    assert_int_equal(op.error, ENOENT);
+    assert_int_equal(op.stats.n_packets, 0);
+    let_fail(UNIT_TC_MISTAKEN, RTM_DELTFILTER, 0, 1);
+    op = DEL(1);
+    assert_int_equal(op.stats.n_packets, 0);
+    assert_int_equal(n_known(*state), 0);
+}
+
+static void
+rule_whose_acknowledgement_was_lost_is_known(void **state)
+{
+    /* The request is sent again and finds the rule in its way. */
+    let_fail(UNIT_TC_REPEATED, RTM_NEWTFILTER, 0, 1);
+    assert_int_equal(PUT(1), 0);
+    assert_int_equal(unit_tc_count(), 1);
+    packets(1, 3);
+    assert_int_equal(DEL(1).stats.n_packets, 3);
+    assert_int_equal(unit_tc_count(), 0);
+}
+
+static void
+rule_without_any_answer_does_not_stay_unknown(void **state)
+{
+    static const int errors[] = { ENOMEM, ENOBUFS, EPROTO, EIO };
+
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+        let_fail(UNIT_TC_NOT_RECEIVED, RTM_NEWTFILTER, errors[i], 1);
+        assert_int_equal(PUT(1), 0);
+        assert_int_equal(n_known(*state), 1);
+        assert_int_equal(DEL(1).error, 0);
+        assert_int_equal(unit_tc_count(), 0);
+    }
+}
+
+static void
+request_that_was_not_sent_makes_no_rule(void **state)
+{
+    static const int errors[] = { ENOMEM, ENOBUFS, EMFILE };
+
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+        let_fail(UNIT_TC_NOT_SENT, RTM_NEWTFILTER, errors[i], 1);
+        assert_int_equal(PUT(1), errors[i]);
+        assert_int_equal(n_known(*state), 0);
+        let_fail(UNIT_TC_NOT_SENT, 0, errors[i], 2);
+        assert_int_equal(PUT(1), errors[i]);
+        assert_int_equal(n_known(*state), 0);
+    }
+    assert_int_equal(PUT(1), 0);
+    assert_int_equal(DEL(1).error, 0);
+}
+
+static void
+rule_of_somebody_else_is_in_the_way(void **state)
+{
+    let_fail(UNIT_TC_REFUSED, RTM_NEWTFILTER, EEXIST, 1);
+    assert_int_equal(PUT(1), EEXIST);
+    assert_int_equal(n_known(*state), 0);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_int_equal(PUT(1), 0);
+    assert_int_equal(DEL(1).error, 0);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(bytes_are_those_that_the_kernel_datapath_would_count),
+        TEST(packets_of_the_device_are_counted_as_they_are),
+        TEST(handles_are_unique_and_of_one_range),
+        TEST(what_tc_cannot_have_is_not_asked_for),
+        TEST(rule_that_could_not_be_deleted_is_still_known),
+        TEST(rule_that_others_deleted_is_told),
+        TEST(statistics_of_another_rule_are_not_taken),
+        TEST(rule_whose_acknowledgement_was_lost_is_known),
+        TEST(rule_without_any_answer_does_not_stay_unknown),
+        TEST(request_that_was_not_sent_makes_no_rule),
+        TEST(rule_of_somebody_else_is_in_the_way),
+    };
+
+    unit_init(argv[0]);
+    return cmocka_run_group_tests_name("offload-tc", tests, NULL, NULL);
+}
