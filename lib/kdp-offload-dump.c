@@ -185,6 +185,26 @@ show_dumped(struct kdp_dump_thread *thread,
     kdp_stats_to_dpif(&dumped->stats, &flow->stats);
 }
 
+/* Decides about a flow of the kernel, as offload_dump_kernel() does.  One that
+ * the engine does not know yet is taken over first: otherwise the engine would
+ * show it once more at the end. */
+static bool
+dump_kernel_flow(struct kdp_dump *dump, const struct dpif_flow *flow,
+                 struct offload_dumped *dumped)
+{
+    struct offload_stats stats;
+
+    kdp_stats_from_dpif(&flow->stats, &stats);
+    if (!offload_dump_kernel(&dump->engine, &flow->ufid, &stats, dumped)) {
+        return false;
+    }
+    if (dumped->desc || !flow->ufid_present || !dump->learn) {
+        return true;
+    }
+    kdp_offload_learn(dump->offload, &flow->ufid);
+    return offload_dump_kernel(&dump->engine, &flow->ufid, &stats, dumped);
+}
+
 /* Stores the next of the kernel's flows in 'flows'.  Returns 0 only if there
  * are no more. */
 static int
@@ -199,19 +219,13 @@ next_from_kernel(struct kdp_dump_thread *thread, struct dpif_flow *flows)
         n = 0;
         for (int i = 0; i < n_in; i++) {
             struct offload_dumped dumped;
-            struct offload_stats stats;
 
-            kdp_stats_from_dpif(&flows[i].stats, &stats);
-            if (!offload_dump_kernel(&thread->dump->engine, &flows[i].ufid,
-                                     &stats, &dumped)) {
+            if (!dump_kernel_flow(thread->dump, &flows[i], &dumped)) {
                 continue;
             }
             if (dumped.desc) {
                 show_dumped(thread, &dumped, &flows[n++]);
             } else {
-                if (flows[i].ufid_present && thread->dump->learn) {
-                    kdp_offload_learn(thread->dump->offload, &flows[i].ufid);
-                }
                 flows[n++] = flows[i];
             }
         }

@@ -39,6 +39,7 @@ unit_tests = \
 	tests/unit/test-mpsc-queue \
 	tests/unit/test-offload \
 	tests/unit/test-offload-desc \
+	tests/unit/test-offload-dump \
 	tests/unit/test-offload-failure \
 	tests/unit/test-offload-model \
 	tests/unit/test-offload-queue \
@@ -97,6 +98,11 @@ unit_tc = \
 	tests/unit/unit-tc.c \
 	tests/unit/unit-tc.h
 unit_tc_wrap = -Wl,--wrap=nl_transact_multiple
+unit_dpif = \
+	tests/unit/unit-dpif.c \
+	tests/unit/unit-dpif.h \
+	$(unit_tc)
+unit_dpif_wrap = $(unit_tc_wrap) -Wl,--wrap=ovs_flow_flush
 unit_uring = \
 	tests/unit/unit-uring.c \
 	tests/unit/unit-uring.h
@@ -216,6 +222,9 @@ tests_unit_test_mpsc_queue_SOURCES = \
 	tests/unit/test-mpsc-queue.c $(unit_common)
 tests_unit_test_offload_desc_SOURCES = \
 	tests/unit/test-offload-desc.c $(unit_common)
+tests_unit_test_offload_dump_SOURCES = \
+	tests/unit/test-offload-dump.c $(unit_dpif) $(unit_common)
+tests_unit_test_offload_dump_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)
 tests_unit_test_offload_failure_SOURCES = \
 	tests/unit/test-offload-failure.c $(unit_offload) $(unit_common)
 tests_unit_test_offload_queue_SOURCES = \
@@ -297,6 +306,7 @@ unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
 	tests/fake/offload-fake.$(OBJEXT) \
 	tests/unit/unit-fault.$(OBJEXT) \
+	tests/unit/unit-dpif.$(OBJEXT) \
 	tests/unit/unit-handlers.$(OBJEXT) \
 	tests/unit/unit-link.$(OBJEXT) \
 	tests/unit/unit-offload.$(OBJEXT) \

@@ -68,7 +68,7 @@ void unit_tc_ports_del(uint32_t n);
  * 'port' to port 1. */
 #define UNIT_TC_ODD (1u << 0)           /* One that tc cannot have. */
 #define UNIT_TC_VLAN (1u << 1)          /* Of packets with a VLAN tag. */
-#define UNIT_TC_NO_VLAN (1u << 2)       /* Of packets without, which says so. */
+#define UNIT_TC_NO_VLAN (1u << 2)       /* Of packets without, explicitly. */
 #define UNIT_TC_NO_ETHERNET (1u << 3)   /* Of packets without that header. */
 struct offload_desc *unit_tc_desc(uint32_t flow, uint32_t port,
                                   unsigned int flags);
