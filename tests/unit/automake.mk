@@ -39,6 +39,7 @@ unit_tests = \
 	tests/unit/test-mpsc-queue \
 	tests/unit/test-offload \
 	tests/unit/test-offload-desc \
+	tests/unit/test-offload-dpif \
 	tests/unit/test-offload-dump \
 	tests/unit/test-offload-failure \
 	tests/unit/test-offload-model \
@@ -222,6 +223,9 @@ tests_unit_test_mpsc_queue_SOURCES = \
 	tests/unit/test-mpsc-queue.c $(unit_common)
 tests_unit_test_offload_desc_SOURCES = \
 	tests/unit/test-offload-desc.c $(unit_common)
+tests_unit_test_offload_dpif_SOURCES = \
+	tests/unit/test-offload-dpif.c $(unit_dpif) $(unit_common)
+tests_unit_test_offload_dpif_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)
 tests_unit_test_offload_dump_SOURCES = \
 	tests/unit/test-offload-dump.c $(unit_dpif) $(unit_common)
 tests_unit_test_offload_dump_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)
