@@ -416,16 +416,15 @@ resolve_doubt(struct pending *pending)
     }
 }
 
-/* Makes the reply to 'request', about flow 'ufid', none if it is about another
- * flow: what its rule was called may be another's by now. */
+/* Makes a request without a reply about flow 'ufid' one that has not found
+ * the rule.  Its name may be another's by now, and the reply may be lost: what
+ * was seen last is better than nothing then. */
 static void
-check_ufid(struct kdp_tc_request *request, const ovs_u128 *ufid)
+check_reply(struct kdp_tc_request *request, const ovs_u128 *ufid)
 {
     if (!request->error && !ovs_u128_equals(request->reply.ufid, *ufid)) {
         memset(&request->reply, 0, sizeof request->reply);
-        if (request->type == KDP_TC_GET) {
-            request->error = ENOENT;
-        }
+        request->error = ENOENT;
     }
 }
 
@@ -436,7 +435,7 @@ commit(struct kdp_tc *tc, struct pending *pending)
     struct offload_copy_op *op = pending->op;
 
     if (op->type != OFFLOAD_COPY_PUT) {
-        check_ufid(request, &op->ufid);
+        check_reply(request, &op->ufid);
     } else if (is_in_doubt(request)) {
         resolve_doubt(pending);
     }

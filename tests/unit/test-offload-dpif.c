@@ -168,6 +168,31 @@ statistics_of_both_sides_are_added(void **state)
 }
 
 static void
+statistics_seen_last_count_if_the_final_ones_are_lost(void **state)
+{
+    static const enum unit_tc_fault faults[] = {
+        UNIT_TC_UNANSWERED, UNIT_TC_CUT, UNIT_TC_MISTAKEN, UNIT_TC_REPEATED,
+    };
+    struct unit_dpif *u = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+        const struct unit_tc_plan plan = {
+            .fault = faults[i], .type = RTM_DELTFILTER, .n = 1,
+        };
+        struct dpif_flow_stats stats;
+
+        put(u, 1);
+        unit_dpif_settle(u);
+        packets(u, 1, 3);
+        check_get(u, 1, "tc", 3);
+        unit_tc_plan(&plan);
+        assert_int_equal(unit_dpif_del(u, 1, &stats), 0);
+        check_stats(&stats, 3);
+        assert_int_equal(unit_tc_count(), 0);
+    }
+}
+
+static void
 put_says_whether_the_flow_may_or_must_exist(void **state)
 {
     struct unit_dpif *u = *state;
@@ -379,6 +404,7 @@ main(int argc OVS_UNUSED, char *argv[])
     const struct CMUnitTest tests[] = {
         TEST(flow_is_found_with_its_statistics_wherever_it_is),
         TEST(statistics_of_both_sides_are_added),
+        TEST(statistics_seen_last_count_if_the_final_ones_are_lost),
         TEST(put_says_whether_the_flow_may_or_must_exist),
         TEST(flows_come_first_and_the_rest_in_order),
         TEST(operations_on_one_flow_are_done_in_order),
