@@ -14,6 +14,7 @@ lib_libkdp_a_SOURCES = \
 	lib/kdp-dispatch.c \
 	lib/kdp-links.c \
 	lib/kdp-links.h \
+	lib/kdp-offload-adopt.c \
 	lib/kdp-offload-api.c \
 	lib/kdp-offload-clean.c \
 	lib/kdp-offload-desc.c \

@@ -6,9 +6,10 @@
  * the flows of the kernel, by a dump of the inner dpif that they share, then
  * through the rules in tc, and then through what the engine has besides.
  *
- * Rules are asked for by name, many in a message, not by a dump of tc's: that
- * would take the RTNL lock for each part of it, and leaves the time out when a
- * rule was used. */
+ * Rules are asked for by name, many in a message, not by a dump of tc's, which
+ * takes the RTNL lock for each part of it.  Only those that a device was found
+ * to have are listed device by device: its driver may want the lock for each
+ * rule that is asked for, and the parts of a dump are larger. */
 
 #include <config.h>
 #include "kdp-offload-private.h"
@@ -18,6 +19,8 @@
 #include <string.h>
 
 #include "dpif-netlink-kdp-private.h"
+#include "netdev-offload.h"
+#include "netdev.h"
 #include "util.h"
 
 /* Flows shown at a time, as in Open vSwitch. */
@@ -32,18 +35,29 @@ struct kdp_dump {
     bool learn;                 /* Take over flows that it does not know. */
     atomic_int error;           /* Of a part of it, or 0. */
 
-    struct kdp_tc_listed *rules;        /* Those in tc at the start. */
-    size_t n_rules;
+    struct kdp_tc_listed *rules;        /* Those in tc at the start, and not */
+    size_t n_rules;                     /* in devices. */
     atomic_count next_chunk;    /* MAX_BATCH of them. */
+    uint32_t *ports;            /* Those that have rules in devices. */
+    size_t n_ports;
+    atomic_count next_port;
 };
 
-enum phase { PHASE_KERNEL, PHASE_TC, PHASE_REST, PHASE_DONE };
+enum phase {
+    PHASE_KERNEL,
+    PHASE_TC,
+    PHASE_DEVICES,
+    PHASE_REST,
+    PHASE_DONE
+};
 
 struct kdp_dump_thread {
     struct dpif_flow_dump_thread up;
     struct kdp_dump *dump;
     enum phase phase;
     struct dpif_flow_dump_thread *inner;
+    struct kdp_tc_dump tc;      /* PHASE_DEVICES, if 'tc_open'. */
+    bool tc_open;
 
     /* Flows to show, from 'next' to 'n', and the descriptions that those
      * before point into, too. */
@@ -65,6 +79,38 @@ kdp_dump_thread_cast(struct dpif_flow_dump_thread *thread)
     return CONTAINER_OF(thread, struct kdp_dump_thread, up);
 }
 
+static int
+compare_ports(const void *a_, const void *b_)
+{
+    const uint32_t *a = a_, *b = b_;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Lists the rules that are to be asked for by name, and the ports of the
+ * others. */
+static void
+list_rules(struct kdp_dump *dump)
+{
+    size_t n, n_ports = 0;
+
+    n = kdp_tc_list(&dump->offload->tc, &dump->rules);
+    dump->ports = xmalloc(n * sizeof *dump->ports);
+    for (size_t i = 0; i < n; i++) {
+        if (dump->rules[i].in_hw) {
+            dump->ports[n_ports++] = dump->rules[i].port_no;
+        } else {
+            dump->rules[dump->n_rules++] = dump->rules[i];
+        }
+    }
+    qsort(dump->ports, n_ports, sizeof *dump->ports, compare_ports);
+    for (size_t i = 0; i < n_ports; i++) {
+        if (!i || dump->ports[i] != dump->ports[i - 1]) {
+            dump->ports[dump->n_ports++] = dump->ports[i];
+        }
+    }
+}
+
 struct dpif_flow_dump *
 kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
                         bool terse, const struct dpif_flow_dump_types *types)
@@ -83,6 +129,7 @@ kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
     dump->up.terse = terse;
     dump->offload = offload;
     atomic_count_init(&dump->next_chunk, 0);
+    atomic_count_init(&dump->next_port, 0);
     error = offload_dump_start(offload->engine, type, &dump->engine);
     atomic_init(&dump->error, error);
     dump->started = !error;
@@ -92,7 +139,7 @@ kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
                                                           &kernel_only);
     }
     if (type & OFFLOAD_DUMP_TC) {
-        dump->n_rules = kdp_tc_list(&offload->tc, &dump->rules);
+        list_rules(dump);
     }
     return &dump->up;
 }
@@ -114,6 +161,7 @@ kdp_offload_dump_destroy(struct dpif_flow_dump *dump_)
         offload_dump_done(&dump->engine);
     }
     free(dump->rules);
+    free(dump->ports);
     free(dump);
     return error;
 }
@@ -145,11 +193,23 @@ release_descs(struct kdp_dump_thread *thread)
     }
 }
 
+/* Ends the dump of a device's rules.  Those that it did not show are read one
+ * by one. */
+static void
+close_device(struct kdp_dump_thread *thread)
+{
+    if (thread->tc_open) {
+        kdp_tc_dump_done(&thread->tc);
+        thread->tc_open = false;
+    }
+}
+
 void
 kdp_offload_dump_thread_destroy(struct dpif_flow_dump_thread *thread_)
 {
     struct kdp_dump_thread *thread = kdp_dump_thread_cast(thread_);
 
+    close_device(thread);
     release_descs(thread);
     if (thread->inner) {
         struct dpif *inner = thread->inner->dpif;
@@ -233,6 +293,21 @@ next_from_kernel(struct kdp_dump_thread *thread, struct dpif_flow *flows)
     return n;
 }
 
+/* Takes what tc said of the rule of 'ufid'.  Returns false if that is not to
+ * be shown. */
+static bool
+dump_rule(struct kdp_dump *dump, const struct kdp_tc_rule *rule,
+          uint16_t overhead, bool was_in_hw, struct offload_dumped *dumped)
+{
+    struct offload_stats stats = kdp_tc_stats(rule, overhead);
+
+    if (rule->in_hw != was_in_hw) {
+        kdp_tc_set_in_hw(&dump->offload->tc, &rule->ufid, rule->in_hw);
+    }
+    return offload_dump_tc(&dump->engine, &rule->ufid, &stats, rule->in_hw,
+                           dumped);
+}
+
 /* Reads the rules of a chunk of the list, from 'first'. */
 static int
 read_rules(struct kdp_dump_thread *thread, size_t first,
@@ -251,17 +326,14 @@ read_rules(struct kdp_dump_thread *thread, size_t first,
     }
     kdp_tc_transact(sent, n);
     for (size_t i = 0; i < n; i++) {
-        const ovs_u128 *ufid = &dump->rules[first + i].ufid;
+        const struct kdp_tc_listed *listed = &dump->rules[first + i];
         const struct kdp_tc_rule *rule = &requests[i].reply;
-        struct offload_stats stats
-            = kdp_tc_stats(rule, dump->rules[first + i].overhead);
         struct offload_dumped dumped;
 
         /* The name may be another rule's by now. */
-        if (!requests[i].error
-            && ovs_u128_equals(rule->ufid, *ufid)
-            && offload_dump_tc(&dump->engine, ufid, &stats, rule->in_hw,
-                               &dumped)) {
+        if (!requests[i].error && ovs_u128_equals(rule->ufid, listed->ufid)
+            && dump_rule(dump, rule, listed->overhead, listed->in_hw,
+                         &dumped)) {
             show_dumped(thread, &dumped, &flows[n_flows++]);
         }
     }
@@ -285,6 +357,54 @@ next_from_tc(struct kdp_dump_thread *thread, struct dpif_flow *flows)
             break;
         }
         n = read_rules(thread, first, flows);
+    }
+    return n;
+}
+
+/* Starts with the next device, unless one is under way.  Returns false if
+ * there are none left. */
+static bool
+open_device(struct kdp_dump_thread *thread)
+{
+    struct kdp_dump *dump = thread->dump;
+
+    while (!thread->tc_open) {
+        unsigned int i = atomic_count_inc(&dump->next_port);
+        struct netdev *netdev;
+
+        if (i >= dump->n_ports) {
+            return false;
+        }
+        netdev = netdev_ports_get(u32_to_odp(dump->ports[i]),
+                                  dump->offload->tc.dpif_type);
+        if (netdev) {
+            thread->tc_open = !kdp_tc_dump_start(netdev, &thread->tc);
+            netdev_close(netdev);
+        }
+    }
+    return true;
+}
+
+/* Gets the next flows in devices, MAX_BATCH at most.  Returns 0 only if there
+ * are no more. */
+static int
+next_from_devices(struct kdp_dump_thread *thread, struct dpif_flow *flows)
+{
+    struct kdp_dump *dump = thread->dump;
+    int n = 0;
+
+    while (n < MAX_BATCH && open_device(thread)) {
+        struct offload_dumped dumped;
+        struct kdp_tc_rule rule;
+
+        if (!kdp_tc_dump_next(&thread->tc, &rule)) {
+            close_device(thread);
+        } else if (dump_rule(dump, &rule,
+                             kdp_tc_get_overhead(&dump->offload->tc,
+                                                 &rule.ufid),
+                             true, &dumped)) {
+            show_dumped(thread, &dumped, &flows[n++]);
+        }
     }
     return n;
 }
@@ -316,6 +436,9 @@ fill(struct kdp_dump_thread *thread)
             break;
         case PHASE_TC:
             n = next_from_tc(thread, thread->flows);
+            break;
+        case PHASE_DEVICES:
+            n = next_from_devices(thread, thread->flows);
             break;
         case PHASE_REST:
         case PHASE_DONE:

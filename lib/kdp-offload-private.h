@@ -107,6 +107,39 @@ struct offload_backend kdp_tc_backend(struct kdp_tc *);
 /* Number of rules on device 'ifindex'. */
 uint64_t kdp_tc_count(struct kdp_tc *, int ifindex);
 
+/* Takes note of a rule.  'desc' may be NULL if it is not known; 'own_handle'
+ * says that the handle is from our pool. */
+void kdp_tc_insert(struct kdp_tc *, const ovs_u128 *ufid, uint32_t port_no,
+                   const struct kdp_tc_id *, const struct offload_desc *,
+                   bool own_handle);
+
+/* Forgets the rules of port 'port_no'. */
+void kdp_tc_forget_port(struct kdp_tc *, uint32_t port_no);
+
+/* Whether the rule of 'ufid' was found in the device. */
+void kdp_tc_set_in_hw(struct kdp_tc *, const ovs_u128 *ufid, bool in_hw);
+
+/* Bytes of each packet of 'desc' that tc does not count where 'id' is, and
+ * likewise for the rule of 'ufid'. */
+uint16_t kdp_tc_overhead(const struct offload_desc *,
+                         const struct kdp_tc_id *id);
+uint16_t kdp_tc_get_overhead(struct kdp_tc *, const ovs_u128 *ufid);
+
+/* Handles that we choose: one of several ranges, away from the small numbers
+ * that the kernel and people choose, with as many as a datapath can have
+ * flows.  The range is chosen by chance, so that the handles of rules that a
+ * previous run left are hardly ever among them. */
+#define KDP_TC_HANDLE_FIRST 0x10000000
+#define KDP_TC_HANDLE_N (1u << 24)
+#define KDP_TC_HANDLE_RANGES 224
+
+/* May the pool give out 'handle'? */
+bool kdp_tc_is_own_handle(uint32_t handle);
+
+/* kdp-offload-adopt.c.  The first two are of struct offload_backend. */
+int kdp_tc_adopt(void *tc, uint32_t port_no, offload_dump_cb *, void *cb_aux);
+int kdp_tc_flush(void *tc, uint32_t port_no);
+
 /* Deletes the rules that another run of ours left on 'netdev', while no engine
  * makes any.  Returns how many. */
 size_t kdp_tc_delete_left(struct netdev *);
@@ -115,7 +148,9 @@ size_t kdp_tc_delete_left(struct netdev *);
 struct kdp_tc_listed {
     ovs_u128 ufid;
     struct kdp_tc_id id;
+    uint32_t port_no;
     uint16_t overhead;          /* For kdp_tc_stats(). */
+    bool in_hw;                 /* When it was read last. */
 };
 
 /* Returns the statistics of 'rule' as the kernel datapath would count them.

@@ -179,21 +179,37 @@ parse_action(const struct nlattr *a, struct count *sw, struct count *hw,
     return false;
 }
 
+/* Stores the ufid that is the first cookie of 'actions' in '*ufid'.  Returns
+ * false if there is none: the rule is not ours.  Open vSwitch gives none to
+ * actions that only prepare others, such as skbedit. */
+static bool
+parse_ufid(const struct nlattr *actions, ovs_u128 *ufid)
+{
+    const struct nlattr *a, *cookie;
+    size_t left;
+
+    NL_NESTED_FOR_EACH (a, left, actions) {
+        cookie = nl_attr_find_nested(a, TCA_ACT_COOKIE);
+        if (cookie) {
+            return (nl_attr_get_size(cookie) == sizeof *ufid
+                    && get_bytes(cookie, ufid, sizeof *ufid));
+        }
+    }
+    return false;
+}
+
 /* Adds what the list of actions tells to 'rule'.  Returns false if it is none
- * that Open vSwitch makes.  The cookie is that of the first action. */
+ * that Open vSwitch makes. */
 static bool
 parse_actions(const struct nlattr *actions, struct kdp_tc_rule *rule)
 {
     struct count sw = { 0, 0 }, hw = { 0, 0 };
-    const struct nlattr *a, *cookie;
+    const struct nlattr *a;
     size_t left;
 
-    a = actions ? nl_attr_find_nested(actions, 1) : NULL;
-    cookie = a ? nl_attr_find_nested(a, TCA_ACT_COOKIE) : NULL;
-    if (!cookie || nl_attr_get_size(cookie) != sizeof rule->ufid) {
+    if (!actions || !parse_ufid(actions, &rule->ufid)) {
         return false;
     }
-    get_bytes(cookie, &rule->ufid, sizeof rule->ufid);
     NL_NESTED_FOR_EACH (a, left, actions) {
         if (!parse_action(a, &sw, &hw, &rule->stats.used)) {
             return false;

@@ -25,14 +25,6 @@
 #include "random.h"
 #include "util.h"
 
-/* Handles that we choose: one of several ranges, away from the small numbers
- * that the kernel and people choose, with as many as a datapath can have
- * flows.  The range is chosen by chance, so that the handles of rules that a previous
- * run left are hardly ever among them. */
-#define HANDLE_FIRST 0x10000000
-#define HANDLE_N (1u << 24)
-#define HANDLE_RANGES 224
-
 /* A rule of ours. */
 struct rule {
     struct hmap_node node;      /* In kdp_tc->rules, by ufid. */
@@ -40,6 +32,7 @@ struct rule {
     uint32_t port_no;           /* Input port. */
     bool own_handle;            /* From the pool of handles. */
     uint16_t overhead;          /* For kdp_tc_stats(). */
+    bool in_hw;                 /* When it was read last. */
     struct kdp_tc_id id;
 };
 
@@ -70,9 +63,9 @@ handles_user(void)
     struct kdp_id_user *user;
 
     if (ovsthread_once_start(&once)) {
-        handles_floor = (HANDLE_FIRST
-                         + random_range(HANDLE_RANGES) * HANDLE_N);
-        handles = kdp_id_fpool_create(handles_floor, HANDLE_N, 0);
+        handles_floor = random_range(KDP_TC_HANDLE_RANGES) * KDP_TC_HANDLE_N;
+        handles_floor += KDP_TC_HANDLE_FIRST;
+        handles = kdp_id_fpool_create(handles_floor, KDP_TC_HANDLE_N, 0);
         ovsthread_key_create(&handles_key, return_handles);
         ovsthread_once_done(&once);
     }
@@ -84,12 +77,11 @@ handles_user(void)
     return user;
 }
 
-/* May the pool give out 'handle'? */
-static bool
-is_own_handle(uint32_t handle)
+bool
+kdp_tc_is_own_handle(uint32_t handle)
 {
     handles_user();
-    return handle - handles_floor < HANDLE_N;
+    return handle - handles_floor < KDP_TC_HANDLE_N;
 }
 
 /* Rules. */
@@ -189,9 +181,8 @@ kdp_tc_count(struct kdp_tc *tc, int ifindex)
     return n;
 }
 
-/* Bytes of packets of 'desc' that tc does not count where 'id' is. */
-static uint16_t
-count_overhead(const struct offload_desc *desc, const struct kdp_tc_id *id)
+uint16_t
+kdp_tc_overhead(const struct offload_desc *desc, const struct kdp_tc_id *id)
 {
     const struct nlattr *vlan = nl_attr_find__(desc->key, desc->key_len,
                                                OVS_KEY_ATTR_VLAN);
@@ -217,9 +208,8 @@ kdp_tc_stats(const struct kdp_tc_rule *rule, uint16_t overhead)
     return stats;
 }
 
-/* 'desc' may be NULL if it is not known. */
-static void
-rule_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
+void
+kdp_tc_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
             const struct kdp_tc_id *id, const struct offload_desc *desc,
             bool own_handle)
 {
@@ -228,7 +218,7 @@ rule_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
     rule->ufid = *ufid;
     rule->port_no = port_no;
     rule->own_handle = own_handle;
-    rule->overhead = desc ? count_overhead(desc, id) : 0;
+    rule->overhead = desc ? kdp_tc_overhead(desc, id) : 0;
     rule->id = *id;
     ovs_mutex_lock(&tc->mutex);
     hmap_insert(&tc->rules, &rule->node, ufid_hash(ufid));
@@ -277,6 +267,27 @@ rule_get(struct kdp_tc *tc, const ovs_u128 *ufid, struct rule *copy)
     return rule != NULL;
 }
 
+void
+kdp_tc_set_in_hw(struct kdp_tc *tc, const ovs_u128 *ufid, bool in_hw)
+{
+    struct rule *rule;
+
+    ovs_mutex_lock(&tc->mutex);
+    rule = rule_find(tc, ufid);
+    if (rule) {
+        rule->in_hw = in_hw;
+    }
+    ovs_mutex_unlock(&tc->mutex);
+}
+
+uint16_t
+kdp_tc_get_overhead(struct kdp_tc *tc, const ovs_u128 *ufid)
+{
+    struct rule rule;
+
+    return rule_get(tc, ufid, &rule) ? rule.overhead : 0;
+}
+
 size_t
 kdp_tc_list(struct kdp_tc *tc, struct kdp_tc_listed **list)
 {
@@ -287,11 +298,29 @@ kdp_tc_list(struct kdp_tc *tc, struct kdp_tc_listed **list)
     *list = xmalloc(hmap_count(&tc->rules) * sizeof **list);
     HMAP_FOR_EACH (rule, node, &tc->rules) {
         (*list)[n++] = (struct kdp_tc_listed) {
-            rule->ufid, rule->id, rule->overhead
+            .ufid = rule->ufid,
+            .id = rule->id,
+            .port_no = rule->port_no,
+            .overhead = rule->overhead,
+            .in_hw = rule->in_hw,
         };
     }
     ovs_mutex_unlock(&tc->mutex);
     return n;
+}
+
+void
+kdp_tc_forget_port(struct kdp_tc *tc, uint32_t port_no)
+{
+    struct rule *rule;
+
+    ovs_mutex_lock(&tc->mutex);
+    HMAP_FOR_EACH_SAFE (rule, node, &tc->rules) {
+        if (rule->port_no == port_no) {
+            rule_remove__(tc, rule);
+        }
+    }
+    ovs_mutex_unlock(&tc->mutex);
 }
 
 /* Operations. */
@@ -447,8 +476,8 @@ commit(struct kdp_tc *tc, struct pending *pending)
                 kdp_id_fpool_free_id(handles_user(), request->id.handle);
             }
         } else {
-            rule_insert(tc, &op->ufid, op->desc->in_port, &request->id,
-                        op->desc, true);
+            kdp_tc_insert(tc, &op->ufid, op->desc->in_port, &request->id,
+                          op->desc, true);
         }
         ofpbuf_delete(request->rule);
         break;
@@ -544,230 +573,13 @@ tc_operate(void *tc, struct offload_copy_op *ops[], size_t n)
     }
 }
 
-/* Rules that a previous run left on a port. */
-
-struct found {
-    struct hmap_node node;      /* By ufid. */
-    struct kdp_tc_rule rule;
-    bool adopted;
-};
-
-/* Stores the rules of 'netdev' that may be ours in 'found'.  Returns 0 or a
- * positive errno value. */
-static int
-find_rules(struct netdev *netdev, struct hmap *found)
-{
-    struct kdp_tc_dump dump;
-    struct kdp_tc_rule rule;
-    int error;
-
-    error = kdp_tc_dump_start(netdev, &dump);
-    if (error) {
-        return error;
-    }
-    while (kdp_tc_dump_next(&dump, &rule)) {
-        struct found *f = xzalloc(sizeof *f);
-
-        f->rule = rule;
-        hmap_insert(found, &f->node, ufid_hash(&rule.ufid));
-    }
-    return kdp_tc_dump_done(&dump);
-}
-
-/* Deletes the rule of 'f', of which nothing else knows. */
-static int
-delete_found(const struct found *f)
-{
-    struct kdp_tc_request request = {
-        .type = KDP_TC_DEL, .id = f->rule.id,
-    };
-
-    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
-    return request.error == ENOENT ? 0 : request.error;
-}
-
-static struct found *
-found_lookup(const struct hmap *found, const ovs_u128 *ufid)
-{
-    struct found *f;
-
-    HMAP_FOR_EACH_WITH_HASH (f, node, ufid_hash(ufid), found) {
-        if (!f->adopted && ovs_u128_equals(f->rule.ufid, *ufid)) {
-            return f;
-        }
-    }
-    return NULL;
-}
-
-size_t
-kdp_tc_delete_left(struct netdev *netdev)
-{
-    struct hmap found = HMAP_INITIALIZER(&found);
-    struct found *f;
-    size_t n = 0;
-
-    find_rules(netdev, &found);
-    HMAP_FOR_EACH_POP (f, node, &found) {
-        n += (f->rule.id.handle - HANDLE_FIRST < HANDLE_RANGES * HANDLE_N
-              && !delete_found(f));
-        free(f);
-    }
-    hmap_destroy(&found);
-    return n;
-}
-
-/* Describes the flow that 'match' and 'actions' tell. */
-static struct offload_desc *
-desc_from_match(const ovs_u128 *ufid, const struct match *match,
-                const struct nlattr *actions)
-{
-    struct odp_flow_key_parms parms = {
-        .flow = &match->flow,
-        .mask = &match->wc.masks,
-        .support = {
-            .max_vlan_headers = 2,
-            .recirc = true,
-            .ct_state = true,
-            .ct_zone = true,
-            .ct_mark = true,
-            .ct_label = true,
-        },
-    };
-    struct odputil_keybuf key_stub, mask_stub;
-    struct ofpbuf key, mask;
-
-    ofpbuf_use_stack(&key, &key_stub, sizeof key_stub);
-    odp_flow_key_from_flow(&parms, &key);
-    ofpbuf_use_stack(&mask, &mask_stub, sizeof mask_stub);
-    parms.key_buf = &key;
-    odp_flow_key_from_mask(&parms, &mask);
-    return kdp_offload_desc(ufid, key.data, key.size, mask.data, mask.size,
-                            nl_attr_get(actions), nl_attr_get_size(actions));
-}
-
-/* Has the flow API translate the rules of 'netdev' back to flows, and adopts
- * those that are among 'found'. */
-static void
-adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
-            struct hmap *found, offload_dump_cb *cb, void *cb_aux)
-{
-    struct netdev_flow_dump *dump;
-    struct odputil_keybuf actions_stub;
-    struct dpif_flow_stats stats;
-    struct dpif_flow_attrs attrs;
-    struct ofpbuf buffer, act;
-    struct nlattr *actions;
-    struct match match;
-    ovs_u128 ufid;
-
-    if (netdev_flow_dump_create(netdev, &dump, false)) {
-        return;
-    }
-    dump->port = u32_to_odp(port_no);
-    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
-    for (;;) {
-        struct found *f;
-
-        ofpbuf_use_stack(&act, &actions_stub, sizeof actions_stub);
-        if (!netdev_flow_dump_next(dump, &match, &actions, &stats, &attrs,
-                                   &ufid, &buffer, &act)) {
-            break;
-        }
-        f = found_lookup(found, &ufid);
-        if (f && !is_own_handle(f->rule.id.handle)) {
-            struct offload_desc *desc = desc_from_match(&ufid, &match,
-                                                        actions);
-            struct offload_stats seen
-                = kdp_tc_stats(&f->rule, count_overhead(desc, &f->rule.id));
-
-            f->adopted = true;
-            rule_insert(tc, &ufid, port_no, &f->rule.id, desc, false);
-            cb(cb_aux, &ufid, desc, &seen);
-        }
-    }
-    ofpbuf_uninit(&buffer);
-    netdev_flow_dump_destroy(dump);
-}
-
-static int
-tc_dump(void *tc_, uint32_t port_no, offload_dump_cb *cb, void *cb_aux)
-{
-    struct kdp_tc *tc = tc_;
-    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
-                                             tc->dpif_type);
-    struct hmap found;
-    struct found *f;
-    int error;
-
-    if (!netdev) {
-        return ENODEV;
-    }
-    hmap_init(&found);
-    error = find_rules(netdev, &found);
-    if (!hmap_is_empty(&found)) {
-        adopt_rules(tc, port_no, netdev, &found, cb, cb_aux);
-    }
-    HMAP_FOR_EACH_POP (f, node, &found) {
-        if (!f->adopted) {
-            /* Nobody can tell what it does, or we need its handle. */
-            rule_insert(tc, &f->rule.ufid, port_no, &f->rule.id, NULL, false);
-            cb(cb_aux, &f->rule.ufid, NULL, &f->rule.stats);
-        }
-        free(f);
-    }
-    hmap_destroy(&found);
-    netdev_close(netdev);
-    return error;
-}
-
-/* Forgets the rules of port 'port_no'. */
-static void
-forget_rules(struct kdp_tc *tc, uint32_t port_no)
-{
-    struct rule *rule;
-
-    ovs_mutex_lock(&tc->mutex);
-    HMAP_FOR_EACH_SAFE (rule, node, &tc->rules) {
-        if (rule->port_no == port_no) {
-            rule_remove__(tc, rule);
-        }
-    }
-    ovs_mutex_unlock(&tc->mutex);
-}
-
-static int
-tc_flush(void *tc_, uint32_t port_no)
-{
-    struct kdp_tc *tc = tc_;
-    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
-                                             tc->dpif_type);
-    struct hmap found;
-    struct found *f;
-    int error = 0;
-
-    if (netdev) {
-        hmap_init(&found);
-        error = find_rules(netdev, &found);
-        HMAP_FOR_EACH_POP (f, node, &found) {
-            int retval = delete_found(f);
-
-            error = retval ? retval : error;
-            free(f);
-        }
-        hmap_destroy(&found);
-        netdev_close(netdev);
-    }
-    forget_rules(tc, port_no);
-    return error == ENODEV ? 0 : error; /* They went with the device. */
-}
-
 struct offload_backend
 kdp_tc_backend(struct kdp_tc *tc)
 {
     return (struct offload_backend) {
         .operate = tc_operate,
-        .dump = tc_dump,
-        .flush = tc_flush,
+        .dump = kdp_tc_adopt,
+        .flush = kdp_tc_flush,
         .aux = tc,
     };
 }

@@ -19,6 +19,7 @@
  *      kdp-offload-dump.c      dumps of flows
  *      kdp-offload-desc.c      descriptions of flows
  *      kdp-offload-tc.c        the tc side: which rules there are
+ *      kdp-offload-adopt.c     rules that are on a port when it comes or goes
  *      kdp-offload-request.c   requests to tc
  *      kdp-offload-rule.c      messages of tc about rules
  *      kdp-offload-api.c       preparing devices for tc
