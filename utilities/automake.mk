@@ -8,6 +8,9 @@ EXTRA_DIST += \
 	utilities/bench-link \
 	utilities/bench-rtnl \
 	utilities/bench-upcall \
+	utilities/bench/bench_host.py \
+	utilities/bench/bench_in_guest.py \
+	utilities/bench/bench_options.py \
 	utilities/bench/bench_plot.py \
 	utilities/bench/link_report.py \
 	utilities/bench/per-vport.c \

@@ -12,6 +12,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -84,6 +85,17 @@ def read(path):
         return f.read()
 
 
+def local_copy(path, name):
+    """Returns a copy of the program 'path' for daemon 'name' that is in the
+    guest's memory: a wait for a file of the host can be long in virtual
+    time."""
+    copy = f"{RUN_DIR}/{name}/{os.path.basename(path)}"
+    if not os.path.exists(copy):
+        os.makedirs(os.path.dirname(copy))
+        shutil.copy(path, copy)
+    return copy
+
+
 class Network:
     """The devices, without anything that would send by itself."""
 
@@ -120,6 +132,9 @@ class Network:
 
 
 class Switch:
+    # Keys of other_config that configurations differ in.
+    KEYS = ("upcall-dispatch", "upcall-engine")
+
     def __init__(self, p):
         self.p = p
         self.pid = None
@@ -136,11 +151,9 @@ class Switch:
         run("ovsdb-server", DB, "--detach", "--no-chdir", "--pidfile",
             "-vconsole:off", "--log-file",
             f"--remote=punix:{RUN_DIR}/db.sock")
-        # One flow in the datapath, which stays: see every_frame_an_upcall().
         self.vsctl("init", "--", "set", "Open_vSwitch", ".",
-                   "other_config:flow-limit=1",
-                   "other_config:max-idle=100000000",
-                   f"other_config:n-handler-threads={self.p['handlers']}")
+                   *(f"other_config:{key}={value}"
+                     for key, value in self.common_config().items()))
         self.vsctl("add-br", BRIDGE, "--", "set", "Bridge", BRIDGE,
                    "fail-mode=secure", "other_config:disable-in-band=true")
         for first in range(0, self.p["ports"], PORTS_PER_TRANSACTION):
@@ -151,6 +164,11 @@ class Switch:
             self.vsctl(*argv[1:])
         say(f"ports in the database in {time.monotonic() - started:.0f} s")
 
+    def common_config(self):
+        # One flow in the datapath, which stays: see every_frame_an_upcall().
+        return {"flow-limit": 1, "max-idle": 100000000,
+                "n-handler-threads": self.p["handlers"]}
+
     @staticmethod
     def vsctl(*argv):
         return run("ovs-vsctl", "--no-wait", *argv)
@@ -158,7 +176,7 @@ class Switch:
     def start(self, configuration):
         """Starts the daemon of 'configuration' and waits until all ports are
         there."""
-        for key in "upcall-dispatch", "upcall-engine":
+        for key in self.KEYS:
             value = configuration["other_config"].get(key)
             if value:
                 self.vsctl("set", "Open_vSwitch", ".",
@@ -171,8 +189,9 @@ class Switch:
         limit = self.p["open_files"]
         run(*(["prlimit", f"--nofile={limit}:{limit}"] if limit else []),
             "env", *(f"{k}={v}" for k, v in environment.items()),
-            configuration["program"], "--detach", "--no-chdir", "--pidfile",
-            "-vconsole:off", f"--log-file={self.log}")
+            local_copy(configuration["program"], configuration["daemon"]),
+            "--detach", "--no-chdir", "--pidfile", "-vconsole:off",
+            f"--log-file={self.log}")
         self.pid = int(read(f"{RUN_DIR}/ovs-vswitchd.pid"))
         self.wait_until(self.all_ports, "the ports of the datapath")
         run("ip", "link", "set", BRIDGE, "up")
@@ -206,12 +225,13 @@ class Switch:
     def alive(self):
         return os.path.exists(f"/proc/{self.pid}")
 
-    def wait_until(self, condition, what, patience=300):
+    @staticmethod
+    def wait_until(condition, what, patience=300, interval=0.1):
         end = time.monotonic() + patience
         while not condition():
             if time.monotonic() > end:
                 raise BenchError(f"in vain waited {patience} s for {what}")
-            time.sleep(0.1)
+            time.sleep(interval)
 
     # What the daemon is.
 
@@ -313,9 +333,11 @@ class Switch:
                 "descriptors": count["descriptors"],
                 "ports": count["ports"], "handlers": handlers}
 
-    def traffic(self, *args):
+    def traffic_command(self, *args):
         p = self.p
-        text = run(p["traffic"], f"--local={BRIDGE}", f"--netns={NAMESPACE}",
-                   f"--ports={p['ports']}", f"--cpu={p['send_cpu']}",
-                   f"--settle={p['settle_ms']}", *args)
-        return json.loads(text)
+        return [local_copy(p["traffic"], "traffic"), f"--local={BRIDGE}",
+                f"--netns={NAMESPACE}", f"--ports={p['ports']}",
+                f"--cpu={p['send_cpu']}", f"--settle={p['settle_ms']}", *args]
+
+    def traffic(self, *args):
+        return json.loads(run(*self.traffic_command(*args)))

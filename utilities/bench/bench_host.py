@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the benchmarks do before and after they run in a guest."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+GUEST = os.path.join(os.path.dirname(HERE), "guest")
+
+
+def version_key(text):
+    return [int(part) if part.isdigit() else part
+            for part in re.findall(r"\d+|\D+", text)]
+
+
+def find_kernel(program):
+    """Returns the newest kernel with headers, and its version."""
+    versions = [name[len("vmlinuz-"):] for name in os.listdir("/boot")
+                if name.startswith("vmlinuz-")]
+    versions.sort(key=version_key)
+    for version in reversed(versions):
+        if os.path.isdir(f"/lib/modules/{version}/build"):
+            return f"/boot/vmlinuz-{version}", version
+    what = versions[-1] if versions else "amd64"
+    sys.exit(f"{program}: no kernel of /boot has headers to build a module "
+             f"with (apt-get install linux-headers-{what})")
+
+
+def build_module(program, builddir, version, name):
+    """Builds module 'name' for kernel 'version' and returns its path."""
+    folder = os.path.join(builddir, "bench", name)
+    source = os.path.join(HERE, name)
+    os.makedirs(folder, exist_ok=True)
+    for file in os.listdir(source):
+        shutil.copy(os.path.join(source, file), folder)
+    result = subprocess.run(
+        ["make", "-C", f"/lib/modules/{version}/build", f"M={folder}",
+         "modules"], text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if result.returncode:
+        sys.exit(f"{program}: building module {name} failed:\n"
+                 + result.stdout)
+    return os.path.join(folder, name.replace("-", "_") + ".ko")
+
+
+def run_guest(program, script, parameters, logs, options):
+    """Runs 'script' in a guest with 'options' and gives it 'parameters'.
+    Returns what it measured, None if that is nothing."""
+    measured = os.path.join(logs, "measured.json")
+    os.makedirs(logs, exist_ok=True)
+    if os.path.exists(measured):
+        os.unlink(measured)
+    status = subprocess.run(
+        [GUEST, *options, "--logs", logs,
+         "--env", f"BENCH_PARAMETERS={json.dumps(parameters)}",
+         "--", os.path.join(HERE, script)],
+        stdin=subprocess.DEVNULL).returncode
+    if not os.path.exists(measured):
+        print(f"{program}: nothing was measured (status {status}), see {logs}",
+              file=sys.stderr)
+        return None
+    with open(measured) as f:
+        results = json.load(f)
+    if status and "error" not in results:
+        results["error"] = f"the guest ended with status {status}"
+    return results
+
+
+def finish(program, results, report, path):
+    """Writes 'results' with what 'report' makes of them, and prints that.
+    Returns the exit status."""
+    results["summary"] = report.summarize(results)
+    results["targets"] = report.targets(results)
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "w") as f:
+        json.dump(results, f, indent=1)
+        f.write("\n")
+    print(report.text(results))
+    print(f"\nresults: {path}")
+    if "error" in results:
+        print(f"{program}: {results['error']}", file=sys.stderr)
+        return 1
+    return 0
