@@ -5,7 +5,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <poll.h>
@@ -22,7 +24,7 @@ open_receiver(struct bench *b)
 {
     struct sockaddr_ll address = {
         .sll_family = AF_PACKET,
-        .sll_protocol = htons(BENCH_ETHERTYPE),
+        .sll_protocol = htons(b->udp ? ETH_P_IP : BENCH_ETHERTYPE),
         .sll_ifindex = if_nametoindex(b->local),
     };
     int buffer = INT_MAX / 2;
@@ -55,17 +57,18 @@ add_sample(struct samples *s, double us)
     s->us[s->n++] = us;
 }
 
-/* Counts 'frame', to which the kernel gave the time stamp 'stamp'. */
+/* Counts the frame with 'payload', to which the kernel gave the time stamp
+ * 'stamp'. */
 static void
-count_frame(struct bench *b, const struct frame *frame, int64_t stamp)
+count_frame(struct bench *b, const struct payload *payload, int64_t stamp)
 {
-    uint32_t number = ntohl(frame->number);
-    double us = (stamp - frame->sent) / 1000.0;
+    uint32_t number = ntohl(payload->number);
+    double us = (stamp - payload->sent) / 1000.0;
     struct port *port;
 
-    if (ntohl(frame->magic) != BENCH_MAGIC || ntohl(frame->run) != b->run
-        || number >= b->number || ntohl(frame->port) >= b->n_ports
-        || frame->kind >= N_KINDS) {
+    if (ntohl(payload->magic) != BENCH_MAGIC || ntohl(payload->run) != b->run
+        || number >= b->number || ntohl(payload->port) >= b->n_ports
+        || payload->kind >= N_KINDS) {
         return;
     }
     if (b->seen[number]) {
@@ -74,14 +77,17 @@ count_frame(struct bench *b, const struct frame *frame, int64_t stamp)
     }
     b->seen[number] = 1;
 
-    port = &b->ports[ntohl(frame->port)];
+    port = &b->ports[ntohl(payload->port)];
     port->received++;
     port->in_window += stamp <= b->end;
-    if (frame->kind == PROBE) {
+    if (payload->kind == PROBE) {
         port->probes++;
         port->probe_sum += us;
     }
-    add_sample(&b->kinds[frame->kind], us);
+    if (stamp > b->latest) {
+        b->latest = stamp;
+    }
+    add_sample(&b->kinds[payload->kind], us);
 }
 
 static int64_t
@@ -117,42 +123,78 @@ check_own_loss(struct bench *b)
     }
 }
 
-/* Receives what is there and what is still to come, until all frames have come
- * or none came for as long as the user said. */
-void
-receive_all(struct bench *b)
+/* Makes room in 'seen' for all frames sent so far. */
+static void
+prepare_seen(struct bench *b)
+{
+    uint32_t n = b->probe_count > b->number ? b->probe_count : b->number;
+
+    if (b->allocated < n) {
+        b->seen = realloc(b->seen, n);
+        if (!b->seen) {
+            fatal("no memory for %"PRIu32" frames", n);
+        }
+        memset(&b->seen[b->allocated], 0, n - b->allocated);
+        b->allocated = n;
+    }
+}
+
+/* Receives some of the frames that wait.  Returns whether there were any. */
+static bool
+receive_batch(struct bench *b)
 {
     struct { char bytes[64]; } __attribute__((aligned(8))) control[RECV_BATCH];
     struct frame frames[RECV_BATCH];
     struct mmsghdr msgs[RECV_BATCH];
     struct iovec iov[RECV_BATCH];
+    int n;
 
-    b->seen = allocate(b->number, sizeof *b->seen);
-    while (b->kinds[PROBE].n + b->kinds[FLOOD].n < b->number) {
-        struct pollfd pfd = { .fd = b->rx, .events = POLLIN };
-        int n;
-
-        for (int i = 0; i < RECV_BATCH; i++) {
-            iov[i] = (struct iovec) { &frames[i], sizeof frames[i] };
-            msgs[i].msg_hdr = (struct msghdr) {
-                .msg_iov = &iov[i],
-                .msg_iovlen = 1,
-                .msg_control = &control[i],
-                .msg_controllen = sizeof control[i],
-            };
-        }
-        n = recvmmsg(b->rx, msgs, RECV_BATCH, MSG_DONTWAIT, NULL);
-        if (n < 0 && errno == EAGAIN) {
-            if (!poll(&pfd, 1, b->settle_ms)) {
-                break;
-            }
-        } else if (n < 0 && errno != EINTR) {
+    for (int i = 0; i < RECV_BATCH; i++) {
+        iov[i] = (struct iovec) { &frames[i], sizeof frames[i] };
+        msgs[i].msg_hdr = (struct msghdr) {
+            .msg_iov = &iov[i],
+            .msg_iovlen = 1,
+            .msg_control = &control[i],
+            .msg_controllen = sizeof control[i],
+        };
+    }
+    n = recvmmsg(b->rx, msgs, RECV_BATCH, MSG_DONTWAIT, NULL);
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EINTR) {
             fatal("%s: cannot receive", b->local);
         }
-        for (int i = 0; i < n; i++) {
-            if (msgs[i].msg_len == sizeof frames[i]) {
-                count_frame(b, &frames[i], get_stamp(&msgs[i].msg_hdr));
-            }
+        return errno == EINTR;
+    }
+    for (int i = 0; i < n; i++) {
+        if (msgs[i].msg_len == b->length) {
+            count_frame(b, (struct payload *) &frames[i].bytes[b->payload],
+                        get_stamp(&msgs[i].msg_hdr));
+        }
+    }
+    return n;
+}
+
+/* Receives what is there. */
+void
+receive_waiting(struct bench *b)
+{
+    prepare_seen(b);
+    while (receive_batch(b)) {
+        continue;
+    }
+}
+
+/* Receives what is there and what is still to come, until all frames have come
+ * or none came for as long as the user said. */
+void
+receive_all(struct bench *b)
+{
+    prepare_seen(b);
+    while (b->kinds[PROBE].n + b->kinds[FLOOD].n < b->number) {
+        struct pollfd pfd = { .fd = b->rx, .events = POLLIN };
+
+        if (!receive_batch(b) && !poll(&pfd, 1, b->settle_ms)) {
+            break;
         }
     }
     check_own_loss(b);

@@ -11,6 +11,7 @@
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,6 +31,15 @@
 /* Frames in one system call. */
 #define SEND_BATCH 32
 
+/* The user wants no more frames. */
+static volatile sig_atomic_t stopped;
+
+static void
+stop(int signum)
+{
+    stopped = signum;
+}
+
 static int64_t
 now_ns(clockid_t clock)
 {
@@ -47,8 +57,8 @@ sleep_until(int64_t when)
         .tv_nsec = when % 1000000000,
     };
 
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL)
-           == EINTR) {
+    while (!stopped && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts,
+                                       NULL) == EINTR) {
         continue;
     }
 }
@@ -110,26 +120,63 @@ drop_priority(void)
     sched_setscheduler(0, SCHED_OTHER, &param);
 }
 
+/* Returns the sum of the words of the IPv4 header at 'ip' (RFC 1071). */
+static uint16_t
+header_sum(const void *ip)
+{
+    uint16_t words[sizeof(struct iphdr) / 2];
+    uint32_t sum = 0;
+
+    memcpy(words, ip, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        sum += words[i];
+    }
+    sum = (sum & 0xffff) + (sum >> 16);
+    return sum + (sum >> 16);
+}
+
+/* Makes the source address of 'frame' that of 'number'. */
+static void
+set_source(const struct bench *b, struct frame *frame, uint32_t number)
+{
+    struct ethernet *ethernet = (struct ethernet *) frame->bytes;
+
+    if (b->udp) {
+        struct udp *udp = (struct udp *) (ethernet + 1);
+
+        udp->ip.saddr = htonl(UDP_SOURCES
+                              + (b->flows ? number % b->flows : number));
+        udp->ip.check = 0;
+        udp->ip.check = ~header_sum(&udp->ip);
+    } else {
+        number = htonl(number);
+        memcpy(&ethernet->src[2], &number, sizeof number);
+    }
+}
+
 /* Fills in 'frame' as the next one to 'port'. */
 static void
 make_frame(struct bench *b, enum kind kind, uint32_t port, int64_t now,
            struct frame *frame)
 {
-    uint32_t number = htonl(b->number);
+    struct payload *payload;
 
     *frame = b->frame;
-    memcpy(&frame->src[2], &number, sizeof number);
-    frame->number = number;
-    frame->port = htonl(port);
-    frame->kind = kind;
-    frame->sent = now;
+    set_source(b, frame, b->number);
+    payload = (struct payload *) &frame->bytes[b->payload];
+    payload->number = htonl(b->number);
+    payload->port = htonl(port);
+    payload->kind = kind;
+    payload->sent = now;
     b->number++;
     b->ports[port].sent++;
     b->kinds[kind].sent++;
 }
 
+/* Sends 'n' frames, at most SEND_BATCH. */
 static void
-send_frames(struct bench *b, struct frame frames[], unsigned int n)
+send_frames(struct bench *b, struct frame frames[], const uint32_t ports[],
+            unsigned int n)
 {
     struct mmsghdr msgs[SEND_BATCH];
     struct sockaddr_ll to[SEND_BATCH];
@@ -139,10 +186,10 @@ send_frames(struct bench *b, struct frame frames[], unsigned int n)
     for (unsigned int i = 0; i < n; i++) {
         to[i] = (struct sockaddr_ll) {
             .sll_family = AF_PACKET,
-            .sll_ifindex = b->ports[ntohl(frames[i].port)].ifindex,
+            .sll_ifindex = b->ports[ports[i]].ifindex,
             .sll_halen = 6,
         };
-        iov[i] = (struct iovec) { &frames[i], sizeof frames[i] };
+        iov[i] = (struct iovec) { &frames[i], b->length };
         msgs[i].msg_hdr = (struct msghdr) {
             .msg_name = &to[i],
             .msg_namelen = sizeof to[i],
@@ -160,21 +207,32 @@ send_frames(struct bench *b, struct frame frames[], unsigned int n)
     }
 }
 
+/* Returns the port of probe 'index'. */
+static uint32_t
+probe_port(const struct bench *b, uint32_t index)
+{
+    switch (b->probe_port) {
+    case EACH_PORT: return index / b->per_port;
+    case TURN_PORT: return index % b->n_ports;
+    default: return b->probe_port;
+    }
+}
+
 static void
 send_probe(struct bench *b, uint32_t index)
 {
+    uint32_t port = probe_port(b, index);
     struct frame frame;
-    uint32_t port = b->probe_port == EACH_PORT ? index / b->per_port
-                                               : b->probe_port;
 
     make_frame(b, PROBE, port, now_ns(CLOCK_REALTIME), &frame);
-    send_frames(b, &frame, 1);
+    send_frames(b, &frame, &port, 1);
 }
 
 static void
 send_flood(struct bench *b, uint64_t n)
 {
     struct frame frames[SEND_BATCH];
+    uint32_t ports[SEND_BATCH];
 
     while (n) {
         unsigned int batch = n < SEND_BATCH ? n : SEND_BATCH;
@@ -184,10 +242,11 @@ send_flood(struct bench *b, uint64_t n)
             if (b->spare && b->flood_next == b->probe_port) {
                 b->flood_next = (b->flood_next + 1) % b->n_ports;
             }
+            ports[i] = b->flood_next;
             make_frame(b, FLOOD, b->flood_next, now, &frames[i]);
             b->flood_next = (b->flood_next + 1) % b->n_ports;
         }
-        send_frames(b, frames, batch);
+        send_frames(b, frames, ports, batch);
         n -= batch;
     }
 }
@@ -208,7 +267,7 @@ send_schedule(struct bench *b)
             + SEND_BATCH;
     sleep_until(start);
     b->begin = now_ns(CLOCK_REALTIME);
-    while (probe < b->probe_count || tick < n_ticks) {
+    while (!stopped && (probe < b->probe_count || tick < n_ticks)) {
         int64_t next_probe = probe < b->probe_count
                              ? start + probe * b->interval_ns + TICK_NS / 2
                              : INT64_MAX;
@@ -217,6 +276,9 @@ send_schedule(struct bench *b)
         int64_t now;
 
         sleep_until(next_probe < next_tick ? next_probe : next_tick);
+        if (stopped) {
+            break;
+        }
         now = now_ns(CLOCK_MONOTONIC);
         if (next_probe < next_tick) {
             if (now - next_probe > b->max_late) {
@@ -246,6 +308,56 @@ send_schedule(struct bench *b)
     b->end = now_ns(CLOCK_REALTIME);
 }
 
+static uint32_t
+n_received(const struct bench *b)
+{
+    return b->kinds[PROBE].n + b->kinds[FLOOD].n;
+}
+
+/* Sends probes so that as many as there may be are under way, and looks for
+ * those that came back once in a portion's time.  When none came for as long
+ * as the user said, those under way are lost, and others sent in their
+ * place. */
+static void
+send_window(struct bench *b)
+{
+    uint32_t before = 0, lost = 0;
+    int64_t settle = b->settle_ms * INT64_C(1000000);
+    int64_t now = now_ns(CLOCK_MONOTONIC);
+    int64_t changed = now;
+
+    b->begin = now_ns(CLOCK_REALTIME);
+    while (b->number < b->probe_count && !stopped) {
+        struct frame frames[SEND_BATCH];
+        uint32_t ports[SEND_BATCH];
+        unsigned int n = 0;
+
+        receive_waiting(b);
+        if (n_received(b) != before) {
+            before = n_received(b);
+            changed = now;
+        } else if (now - changed > settle) {
+            lost = b->number - before;
+            changed = now;
+        }
+        while (b->number < b->probe_count
+               && (int64_t) b->number - before - lost < b->window) {
+            ports[n] = probe_port(b, b->number);
+            make_frame(b, PROBE, ports[n], now_ns(CLOCK_REALTIME), &frames[n]);
+            if (++n == SEND_BATCH) {
+                send_frames(b, frames, ports, n);
+                n = 0;
+            }
+        }
+        if (n) {
+            send_frames(b, frames, ports, n);
+        }
+        now += TICK_NS;
+        sleep_until(now);
+    }
+    b->end = now_ns(CLOCK_REALTIME);
+}
+
 static double
 cpu_seconds(void)
 {
@@ -262,9 +374,14 @@ send_all(struct bench *b)
 {
     double before;
 
+    signal(SIGTERM, stop);
     get_priority(b);
     before = cpu_seconds();
-    send_schedule(b);
+    if (b->window) {
+        send_window(b);
+    } else {
+        send_schedule(b);
+    }
     b->cpu_s = cpu_seconds() - before;
     drop_priority();
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <linux/if_ether.h>
 #include <math.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -112,10 +113,12 @@ report(struct bench *b)
     }
     printf("],\n\"seconds\": %.6f, \"sent\": %"PRIu32", \"received\": %zu, "
            "\"not_sent\": %"PRIu64", \"duplicates\": %"PRIu32", "
-           "\"max_late_us\": %.1f, \"send_cpu_s\": %.6f}\n",
+           "\"max_late_us\": %.1f, \"send_cpu_s\": %.6f, "
+           "\"begin_ns\": %"PRId64", \"latest_s\": %.6f}\n",
            (b->end - b->begin) / 1e9, b->number,
            b->kinds[PROBE].n + b->kinds[FLOOD].n, b->not_sent, b->duplicates,
-           b->max_late / 1000.0, b->cpu_s);
+           b->max_late / 1000.0, b->cpu_s, b->begin,
+           b->latest ? (b->latest - b->begin) / 1e9 : 0);
 }
 
 static void __attribute__((noreturn))
@@ -129,18 +132,26 @@ usage(int status)
           "  --cpu=N           CPU that sends (default 0)\n"
           "  --run=N           0 to 255; source addresses differ from those\n"
           "                    of other runs (default 0)\n"
-          "  --probe=N|each    port to send probes to, or each in turn\n"
-          "                    (default 0)\n"
+          "  --probe=N|each|turn\n"
+          "                    port to send probes to, or to each all of its\n"
+          "                    probes, or one to each in turn (default 0)\n"
           "  --count=N         probes, with \"each\" for each port\n"
           "                    (default 1000)\n"
           "  --interval=US     time between two probes (default 1000)\n"
           "  --flood=N         other frames a second, to all ports in turn\n"
           "                    (default 0)\n"
           "  --spare           but not to the port of the probes\n"
+          "  --window=N        probes under way at a time, sent as fast as\n"
+          "                    they come back, without a flood (default 0:\n"
+          "                    sent by the clock)\n"
+          "  --udp             frames are IPv4 and UDP from 10.0.0.0 and up\n"
+          "  --flows=N         from so many addresses in turn (default 0: each\n"
+          "                    from another one)\n"
           "  --settle=MS       time without a frame after which the missing\n"
           "                    ones are lost (default 1000)\n"
           "Prints JSON; times are in microseconds.  A member of \"ports\" is\n"
-          "frames sent, received, and received before sending ended.\n",
+          "frames sent, received, and received before sending ended.  SIGTERM\n"
+          "ends sending.\n",
           status ? stderr : stdout);
     exit(status);
 }
@@ -177,6 +188,9 @@ parse_options(struct bench *b, int argc, char *argv[])
         { "flood", required_argument, NULL, 'f' },
         { "spare", no_argument, NULL, 's' },
         { "settle", required_argument, NULL, 'S' },
+        { "window", required_argument, NULL, 'w' },
+        { "udp", no_argument, NULL, 'u' },
+        { "flows", required_argument, NULL, 'F' },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
@@ -196,6 +210,7 @@ parse_options(struct bench *b, int argc, char *argv[])
         case 'r': b->run = parse_number(name, optarg, 0, 255); break;
         case 'P':
             b->probe_port = !strcmp(optarg, "each") ? EACH_PORT
+                            : !strcmp(optarg, "turn") ? TURN_PORT
                             : parse_number(name, optarg, 0, MAX_PORTS - 1);
             break;
         case 'C': b->per_port = parse_number(name, optarg, 1, 1000000); break;
@@ -205,6 +220,9 @@ parse_options(struct bench *b, int argc, char *argv[])
         case 'f': b->flood_rate = parse_number(name, optarg, 0, 10000000);
             break;
         case 's': b->spare = true; break;
+        case 'w': b->window = parse_number(name, optarg, 0, 100000); break;
+        case 'u': b->udp = true; break;
+        case 'F': b->flows = parse_number(name, optarg, 0, 1000000); break;
         case 'S': b->settle_ms = parse_number(name, optarg, 1, 60000); break;
         case 'h': usage(0);
         default: usage(2);
@@ -216,6 +234,8 @@ parse_options(struct bench *b, int argc, char *argv[])
     }
     if (b->probe_port == EACH_PORT) {
         b->probe_count = b->per_port * b->n_ports;
+    } else if (b->probe_port == TURN_PORT) {
+        b->probe_count = b->per_port;
     } else if (b->probe_port >= b->n_ports) {
         fatal("--probe=%"PRIu32": expected 0 to %"PRIu32, b->probe_port,
               b->n_ports - 1);
@@ -225,6 +245,52 @@ parse_options(struct bench *b, int argc, char *argv[])
     if (b->spare && b->flood_rate && b->n_ports < 2) {
         fatal("--spare: there is no other port to flood");
     }
+    if (b->window && b->flood_rate) {
+        fatal("--window=%"PRIu32": expected no --flood", b->window);
+    }
+    if (b->flows && !b->udp) {
+        fatal("--flows=%"PRIu32": expected --udp", b->flows);
+    }
+}
+
+/* Fills in what all frames have in common. */
+static void
+make_template(struct bench *b)
+{
+    struct ethernet *ethernet = (struct ethernet *) b->frame.bytes;
+    struct payload *payload;
+
+    *ethernet = (struct ethernet) {
+        .dst = { 0x02, 0xff, 0xff, 0xff, 0xff, 0xff },
+        .src = { 0x02, b->run },
+        .ethertype = htons(b->udp ? ETH_P_IP : BENCH_ETHERTYPE),
+    };
+    b->payload = sizeof *ethernet;
+    if (b->udp) {
+        *(struct udp *) (ethernet + 1) = (struct udp) {
+            .ip = {
+                .version = 4,
+                .ihl = 5,
+                .tot_len = htons(sizeof(struct udp) + sizeof *payload),
+                .ttl = 64,
+                .protocol = IPPROTO_UDP,
+                .daddr = htonl(UDP_DESTINATION | b->run),
+            },
+            .udp = {
+                .source = htons(UDP_PORT),
+                .dest = htons(UDP_PORT),
+                .len = htons(sizeof(struct udphdr) + sizeof *payload),
+            },
+        };
+        b->payload += sizeof(struct udp);
+    }
+    b->length = b->payload + sizeof *payload;
+    if (b->length < MIN_FRAME) {
+        b->length = MIN_FRAME;
+    }
+    payload = (struct payload *) &b->frame.bytes[b->payload];
+    payload->magic = htonl(BENCH_MAGIC);
+    payload->run = htonl(b->run);
 }
 
 int
@@ -238,17 +304,10 @@ main(int argc, char *argv[])
         .per_port = 1000,
         .interval_ns = 1000000,
         .settle_ms = 1000,
-        .frame = {
-            .dst = { 0x02, 0xff, 0xff, 0xff, 0xff, 0xff },
-            .src = { 0x02 },
-            .ethertype = htons(BENCH_ETHERTYPE),
-            .magic = htonl(BENCH_MAGIC),
-        },
     };
 
     parse_options(&b, argc, argv);
-    b.frame.run = htonl(b.run);
-    b.frame.src[1] = b.run;
+    make_template(&b);
     b.ports = allocate(b.n_ports, sizeof *b.ports);
 
     open_receiver(&b);

@@ -11,6 +11,9 @@
  * to the time stamp that the kernel gave it at the local port.  Both are times
  * of the same clock in the same kernel.
  *
+ * With --udp the frames are IPv4 and UDP from an address each, for rules that
+ * tc can take; --flows lets the addresses come again after some frames.
+ *
  * One thread sends everything.  There are two kinds of frames: probes, sent at
  * a fixed interval to one port (or to each port in turn), which measure, and a
  * flood, sent at a given rate to all ports in turn, which disturbs.  As one
@@ -20,11 +23,15 @@
  *
  * Nothing is received while frames are being sent: the socket's buffer is made
  * large enough for all of them, so the measurement does not take CPU time from
- * what it measures. */
+ * what it measures.  The exception is --window, with which frames are sent as
+ * fast as they come back: as many as may be under way are there for the daemon
+ * to take at any time, and none is lost because a buffer is full. */
 
 #ifndef UPCALL_TRAFFIC_H
 #define UPCALL_TRAFFIC_H 1
 
+#include <linux/ip.h>
+#include <linux/udp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,26 +41,54 @@
 
 #define BENCH_MAGIC 0x6b647062
 
+/* Source and destination addresses of frames with --udp: 10.0.0.0 and up, and
+ * 198.18.0.RUN, which are private and for benchmarks (RFC 2544).  Port 9
+ * discards. */
+#define UDP_SOURCES 0x0a000000
+#define UDP_DESTINATION 0xc6120000
+#define UDP_PORT 9
+
 /* More ports than this do not fit into a datapath (DP_MAX_PORTS). */
 #define MAX_PORTS 65535
 
-/* The port of the probes that stands for each one in turn. */
+/* The ports of the probes that stand for each one in turn: all its probes, then
+ * those of the next one; or one probe to each, then another one to each. */
 #define EACH_PORT UINT32_MAX
+#define TURN_PORT (UINT32_MAX - 1)
 
 enum kind { PROBE, FLOOD, N_KINDS };
 
-struct frame {
+/* What frames have in front of the payload. */
+struct ethernet {
     uint8_t dst[6];
     uint8_t src[6];
     uint16_t ethertype;
+} __attribute__((packed));
+
+/* The rest of it with --udp. */
+struct udp {
+    struct iphdr ip;
+    struct udphdr udp;
+} __attribute__((packed));
+
+struct payload {
     uint32_t magic;
     uint32_t run;
     uint32_t number;            /* Of all frames of this run. */
     uint32_t port;
     uint8_t kind;               /* enum kind. */
     int64_t sent;               /* CLOCK_REALTIME, ns. */
-    uint8_t pad[21];
 } __attribute__((packed));
+
+#define MAX_FRAME (sizeof(struct ethernet) + sizeof(struct udp)    \
+                   + sizeof(struct payload))
+
+/* The shortest frame, without its check sum (802.3). */
+#define MIN_FRAME 60
+
+struct frame {
+    uint8_t bytes[MAX_FRAME];
+};
 
 struct port {
     int ifindex;
@@ -79,16 +114,23 @@ struct bench {
     int64_t interval_ns;
     int cpu;
     bool spare;                 /* The flood spares the probe's port. */
+    bool udp;                   /* Frames are IPv4 and UDP... */
+    uint32_t flows;             /* ...from so many addresses, 0: any. */
+    uint32_t window;            /* Frames under way, 0: send by the clock. */
 
     int rx, tx;
     struct port *ports;
     struct samples kinds[N_KINDS];
     struct frame frame;         /* Template. */
+    size_t payload;             /* Where it begins in a frame. */
+    size_t length;              /* Of a frame. */
     uint32_t number;            /* Of the next frame. */
     uint32_t flood_next;        /* Port of the flood's next frame. */
     uint8_t *seen;              /* For each number, whether it was received. */
+    uint32_t allocated;         /* Elements of 'seen'. */
     uint32_t duplicates;
     int64_t begin, end;         /* Of sending, CLOCK_REALTIME. */
+    int64_t latest;             /* Time stamp of the last frame received. */
     uint64_t not_sent;
     int64_t max_late;           /* Longest delay of a probe, ns. */
     double cpu_s;               /* CPU time that sending took. */
@@ -105,6 +147,7 @@ void send_all(struct bench *);
 
 /* upcall-receive.c */
 void open_receiver(struct bench *);
+void receive_waiting(struct bench *);
 void receive_all(struct bench *);
 
 #endif /* upcall-traffic.h */
