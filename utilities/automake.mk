@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	tests/utilities/test-guest.sh \
 	tests/utilities/test-quickstart.sh \
 	utilities/bench-link \
+	utilities/bench-offload \
 	utilities/bench-rtnl \
 	utilities/bench-upcall \
 	utilities/bench/bench_host.py \
@@ -13,8 +14,12 @@ EXTRA_DIST += \
 	utilities/bench/bench_options.py \
 	utilities/bench/bench_plot.py \
 	utilities/bench/link_report.py \
+	utilities/bench/offload-in-guest \
+	utilities/bench/offload_report.py \
+	utilities/bench/offload_switch.py \
 	utilities/bench/per-vport.c \
 	utilities/bench/plot-link \
+	utilities/bench/plot-offload \
 	utilities/bench/plot-rtnl \
 	utilities/bench/plot-upcall \
 	utilities/bench/rtnl-in-guest \
@@ -22,6 +27,8 @@ EXTRA_DIST += \
 	utilities/bench/rtnl-watch/rtnl_watch.c \
 	utilities/bench/rtnl_controller.py \
 	utilities/bench/rtnl_report.py \
+	utilities/bench/tc-watch/Kbuild \
+	utilities/bench/tc-watch/tc_watch.c \
 	utilities/bench/upcall-in-guest \
 	utilities/bench/upcall_report.py \
 	utilities/bench/upcall_switch.py \
@@ -86,12 +93,17 @@ bench-upcall: all utilities/bench/upcall-traffic utilities/bench/per-handler \
 bench-rtnl: all
 	$(srcdir)/utilities/bench-rtnl --builddir '$(abs_builddir)' $(BENCHFLAGS)
 
+# What it costs that flows go to tc, likewise.
+bench-offload: all utilities/bench/upcall-traffic
+	$(srcdir)/utilities/bench-offload --builddir '$(abs_builddir)' \
+	    $(BENCHFLAGS)
+
 # What it takes to find and to ask for links, natively but for --dump.
 bench-link: all $(link_bench)
 	$(srcdir)/utilities/bench-link --builddir '$(abs_builddir)' $(BENCHFLAGS)
 
-bench: bench-upcall bench-rtnl bench-link
-.PHONY: bench bench-link bench-rtnl bench-upcall
+bench: bench-upcall bench-rtnl bench-offload bench-link
+.PHONY: bench bench-link bench-offload bench-rtnl bench-upcall
 
 # That the benchmark measures what it says.
 check-bench: all utilities/bench/upcall-traffic utilities/bench/per-handler \

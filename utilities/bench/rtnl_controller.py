@@ -134,6 +134,14 @@ class Database:
                                          [row["_uuid"] for row in rows])],
                       wait)
 
+    def set_config(self, key, value, wait=True):
+        """Sets a key of other_config of the whole switch."""
+        self.transact([
+            {"op": "mutate", "table": "Open_vSwitch", "where": [],
+             "mutations": [["other_config", "delete", ["set", [key]]],
+                           ["other_config", "insert",
+                            ["map", [[key, value]]]]]}], wait)
+
     def barrier(self):
         """Returns when the daemon has done what the database says."""
         self.transact([], True)

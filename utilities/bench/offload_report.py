@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the results of bench-offload come to: medians over the rounds, and
+which targets hold."""
+
+import statistics
+
+STOCK = "stock"
+OURS = "kdp"
+
+# What tells runs that are compared, or whose medians are taken, from others.
+KEYS = ("test", "mode", "delay_us", "threads", "daemon")
+
+MEAN_LATENCY = "Cumulative Average latency (us)"
+
+
+def ratio(a, b):
+    return a / b if a is not None and b else None
+
+
+def median(values):
+    values = [v for v in values if v is not None]
+    return statistics.median(values) if values else None
+
+
+def figures(run):
+    """Returns the figures of one run, by name."""
+    if run["test"] == "moves":
+        return {k: run[k] for k in ("moves", "missed", "lost", "sent",
+                                    "received", "duplicates", "seconds")}
+    received = run["received"]
+    stats = run["offload_stats"] or {}
+    # Frames of a burst wait for each other.
+    us = run["us"] if run["test"] != "burst" else {}
+    return {**{f"{k}_us": us.get(k) for k in ("p50", "p99", "mean", "max")},
+            "loss": 1 - received / run["sent"],
+            "all_missed": run["missed"] == run["sent"],
+            "flows_per_s": ratio(received, run["setup_s"]),
+            "in_tc": run.get("rules"), "in_tc_s": run.get("in_tc_s"),
+            "inserts_per_s": ratio(run.get("rules"), run.get("insert_s")),
+            "acquisitions": run["acquisitions"],
+            "acquisitions_per_flow": ratio(run["acquisitions"], received),
+            "cpu_us_per_flow": ratio(run["cpu_s"] * 1e6, received),
+            "offload_latency_us": stats.get(MEAN_LATENCY)}
+
+
+def combined(rows):
+    """Returns the medians of the figures of some rounds."""
+    return {key: (all(row[key] for row in rows) if key == "all_missed"
+                  else median(row[key] for row in rows)) for key in rows[0]}
+
+
+def summarize(results):
+    """Returns a list of the medians for each condition, and those that were
+    not available."""
+    groups = {}
+    for run in results["runs"]:
+        groups.setdefault(tuple(run[k] for k in KEYS), []).append(run)
+    summary = []
+    for key, runs in groups.items():
+        row = dict(zip(KEYS, key))
+        usable = [run for run in runs if run["available"]]
+        row["rounds"] = len(usable)
+        if usable:
+            row.update(combined([figures(run) for run in usable]))
+            curves = [r["percentiles"] for r in usable if r.get("percentiles")]
+            row["curve"] = [round(statistics.median(c), 1)
+                            for c in zip(*curves)]
+        else:
+            row["reason"] = runs[0]["reason"]
+        summary.append(row)
+    return summary
+
+
+def find(results, **wanted):
+    """Returns the row of the summary for ours, or as in 'wanted'."""
+    wanted = {"daemon": OURS, "delay_us": 0, "threads": None, **wanted}
+    for row in results["summary"]:
+        if row["rounds"] and all(row[k] == v for k, v in wanted.items()):
+            return row
+    return {}
+
+
+def target(what, value, sense, limit):
+    if value is None:
+        return []
+    holds = value <= limit if sense == "<=" else value >= limit
+    return [{"what": what, "value": value, "sense": sense, "limit": limit,
+             "holds": holds}]
+
+
+def latency_targets(results):
+    """Yields targets of upcall latency."""
+    delays = results["parameters"]["delays_us"]
+    for delay_us in sorted({0, max(delays)}):
+        on, off = (find(results, test="paced", mode=mode, delay_us=delay_us)
+                   for mode in ("software", "off"))
+        yield from target(
+            f"p99 latency with hw-offload, to without, RTNL + {delay_us} us",
+            ratio(on.get("p99_us"), off.get("p99_us")), "<=", 1.2)
+    for mode in "software", "card":
+        wanted = {"test": "paced", "mode": mode, "delay_us": max(delays)}
+        yield from target(
+            f"p99 latency of stock, to ours, {mode}, RTNL + {max(delays)} us",
+            ratio(find(results, daemon=STOCK, **wanted).get("p99_us"),
+                  find(results, **wanted).get("p99_us")), ">=", 5)
+
+
+def insertion_targets(results):
+    """Yields targets of insertions a second."""
+    wanted = {"test": "burst", "mode": "software"}
+    yield from target(
+        "insertions a second, to stock, software",
+        ratio(find(results, **wanted).get("inserts_per_s"),
+              find(results, daemon=STOCK, **wanted).get("inserts_per_s")),
+        ">=", 1)
+    numbers = results["parameters"]["threads"]
+    if len(numbers) > 1:
+        few, many = (find(results, test="burst", mode="slow-card",
+                          threads=f(numbers)) for f in (min, max))
+        yield from target(
+            f"insertions a second, slow card, {max(numbers)} threads to "
+            f"{min(numbers)}",
+            ratio(many.get("inserts_per_s"), few.get("inserts_per_s")),
+            ">=", 1.5)
+
+
+def targets(results):
+    single = find(results, test="single", mode="software")
+    moves = find(results, test="moves", mode="software")
+    return [*latency_targets(results),
+            *target("mean latency to insertion, idle queue, us",
+                    single.get("offload_latency_us"), "<=", 1000),
+            *target("moves between kernel and tc", moves.get("moves"), ">=",
+                    results["parameters"]["moves"]),
+            *target("frames that miss meanwhile", moves.get("missed"), "<=",
+                    0),
+            *insertion_targets(results)]
+
+
+# Columns of the table: member, title, divisor, decimals.
+COLUMNS = [("p50_us", "p50 ms", 1000, 2), ("p99_us", "p99 ms", 1000, 2),
+           ("loss", "lost %", .01, 1), ("flows_per_s", "flows/s", 1, 0),
+           ("in_tc", "in tc", 1, 0), ("in_tc_s", "after s", 1, 2),
+           ("inserts_per_s", "rules/s", 1, 0),
+           ("acquisitions", "RTNL", 1, 0),
+           ("cpu_us_per_flow", "CPU us/flow", 1, 0),
+           ("offload_latency_us", "to tc us", 1, 0)]
+
+
+def cell(row, key, divisor, decimals):
+    value = row.get(key)
+    return "-" if value is None else f"{value / divisor:,.{decimals}f}"
+
+
+def table(results):
+    """Returns the rows of the table, the first one being the head."""
+    rows = [["test", "mode", "RTNL + us", "threads", "daemon",
+             *(title for _, title, _, _ in COLUMNS)]]
+    for row in sorted(results["summary"], key=lambda row: tuple(
+            row[k] or 0 if k in ("delay_us", "threads") else row[k]
+            for k in KEYS)):
+        if row["rounds"] and row["test"] != "moves":
+            rows.append([row["test"], row["mode"], str(row["delay_us"]),
+                         str(row["threads"] or "-"), row["daemon"],
+                         *(cell(row, key, divisor, decimals)
+                           for key, _, divisor, decimals in COLUMNS)])
+    return rows
+
+
+def remarks(results):
+    """Returns sentences about what the table does not tell."""
+    said = []
+    for row in results["summary"]:
+        if not row["rounds"]:
+            said.append(f"{row['daemon']}, {row['mode']}: not available, "
+                        f"{row['reason']}.")
+        elif row["test"] == "moves":
+            said.append(
+                f"moves, {row['daemon']}: {row['moves']:.0f} moves in "
+                f"{row['seconds']:.1f} s; of {row['sent']:.0f} frames "
+                f"{row['missed']:.0f} missed, {row['received']:.0f} were "
+                f"received.")
+        elif not row["all_missed"]:
+            said.append(f"{row['test']}, {row['mode']}, {row['daemon']}: not "
+                        "every frame was an upcall.")
+    return said
+
+
+def text(results):
+    """Returns the table and the targets for a terminal."""
+    rows = table(results)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths))
+             for row in rows]
+    lines += remarks(results)
+    if results["targets"]:
+        lines += ["", "Targets:"]
+    for t in results["targets"]:
+        lines.append(f"  {'holds ' if t['holds'] else 'MISSED'}  "
+                     f"{t['what']:<58} {t['value']:9.3f} {t['sense']} "
+                     f"{t['limit']:g}")
+    return "\n".join(lines)

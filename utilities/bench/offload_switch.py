@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""One daemon after the other that offloads flows, and what the kernel counts
+of its rules."""
+
+import re
+import time
+
+from upcall_switch import BRIDGE, BenchError, Switch, appctl, run
+
+# Ways to offload: what is configured, and what the driver of the module
+# tc-watch is told.  It gets no rules from those of "off" and "software".
+MODES = {
+    "off": {"other_config": {"hw-offload": "false"}},
+    "software": {"other_config": {"hw-offload": "true",
+                                  "tc-policy": "skip_hw"}},
+    "card": {"other_config": {"hw-offload": "true", "tc-policy": "none"}},
+    "slow-card": {"other_config": {"hw-offload": "true",
+                                   "tc-policy": "none"},
+                  "unlocked": True, "slow": True},
+}
+
+# The action copies the addresses to registers that nothing reads, and so makes
+# the flow that is put into the datapath match on all of them: each address
+# makes a flow of its own, which tc can take.
+RULE = ("udp,actions=move:NXM_OF_IP_SRC[]->NXM_NX_REG0[],"
+        "move:NXM_OF_IP_DST[]->NXM_NX_REG1[],LOCAL")
+
+# Flows that are there before the tests.  They make the daemon do what it does
+# only once.
+WARM_UP = 64
+RUN_WARM_UP = 254
+
+# So long after the last rule nothing more is expected to come.
+PATIENCE_SECONDS = 15
+
+# A flow stays when no frame comes for this time, in milliseconds.
+MAX_IDLE = 100000000
+
+# Between two looks at a counter.
+POLL_SECONDS = 0.02
+
+
+class OffloadSwitch(Switch):
+    KEYS = ("hw-offload", "tc-policy", "n-offload-threads")
+
+    def __init__(self, p, rtnl, tc):
+        super().__init__(p)
+        self.rtnl, self.tc = rtnl, tc
+
+    def common_config(self):
+        return {"max-idle": MAX_IDLE}
+
+    def start_mode(self, daemon, mode, threads):
+        """Starts 'daemon' with 'mode' and WARM_UP flows.  Returns whether it
+        does what 'mode' says."""
+        what = MODES[mode]
+        config = dict(what["other_config"])
+        if threads:
+            config["n-offload-threads"] = threads
+        self.tc.set("locked", "N" if what.get("unlocked") else "Y")
+        self.tc.set("reset", 1)
+        self.start({"name": daemon["name"], "daemon": daemon["name"],
+                    "program": daemon["program"], "environment": {},
+                    "other_config": config})
+        run("ovs-ofctl", "add-flow", BRIDGE, RULE)
+        self.send(WARM_UP, RUN_WARM_UP, "--interval=2000")
+        if mode == "off":
+            self.wait_until(lambda: self.datapath()["flows"] >= WARM_UP,
+                            "the first flows")
+            return True
+        return self.wait_for_rules(WARM_UP) >= WARM_UP
+
+    def stop(self):
+        for module, name in ((self.rtnl, "delay_us"), (self.rtnl, "tgid"),
+                             (self.tc, "rule_us")):
+            module.set(name, 0)
+        super().stop()
+
+    def configure(self, mode, delay_us):
+        """From here on takes time what takes time in 'mode'."""
+        self.rtnl.set("delay_us", delay_us)
+        self.rtnl.set("tgid", self.pid)
+        self.tc.set("rule_us",
+                    self.p["rule_us"] if MODES[mode].get("slow") else 0)
+        self.tc.set("reset", 1)
+
+    def send(self, count, number, *args):
+        """Sends 'count' frames to the ports in turn."""
+        return self.traffic("--udp", "--probe=turn", f"--count={count}",
+                            f"--run={number}", *args)
+
+    def rules(self):
+        return self.tc.get("added") - self.tc.get("deleted")
+
+    def wait_for_rules(self, wanted):
+        """Waits until so many rules more are in tc than when they were
+        reset, or nothing happens any more; returns how many it became."""
+        before, changed = None, time.monotonic()
+        while self.rules() < wanted:
+            now = self.tc.get("added"), self.tc.get("deleted")
+            if now != before:
+                before, changed = now, time.monotonic()
+            elif time.monotonic() - changed > PATIENCE_SECONDS:
+                break
+            time.sleep(POLL_SECONDS)
+        return self.rules()
+
+    def listed_rules(self):
+        """Returns how many rules tc lists, for which it takes the lock."""
+        return sum(len(re.findall(r"^filter .* handle ",
+                                  run("tc", "filter", "show", "dev", f"p{i}",
+                                      "ingress"), re.M))
+                   for i in range(self.p["ports"]))
+
+    def offload_stats(self):
+        """Returns what the daemon says of all offload threads together, None
+        for one that says nothing."""
+        text = appctl("dpctl/offload-stats-show", "system@ovs-system",
+                      check=False)
+        found = re.findall(r"Total\s+(\S.*?):\s+(\d+)", text or "")
+        if text and not found:
+            raise BenchError("dpctl/offload-stats-show has no totals: "
+                             + text.strip())
+        return {name: int(value) for name, value in found} or None

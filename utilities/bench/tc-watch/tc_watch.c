@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+/* Counts the rules of tc flower that come and go, and is the driver of a network
+ * card that takes them, for a benchmark.
+ *
+ * To ask for all rules takes the RTNL lock, and time of the process that is
+ * measured.  Here each call of the functions of cls_flower that add and delete
+ * a rule is counted, and the time of the first and the last one noted.
+ *
+ * Each veth device that gets a queueing discipline for ingress is bound to the
+ * driver.  Rules that the user wants in software only (skip_hw) do not get to
+ * it.  For the others the kernel calls the driver, with the RTNL lock held
+ * unless the driver says, as few do, that it does not need it.  This one takes
+ * every rule after a delay, and does nothing: packets of veth go the way of
+ * software anyway.
+ *
+ *      parameter   meaning
+ *      ---------   --------------------------------------------------------
+ *      locked      whether the driver needs the RTNL lock, for devices that
+ *                  are bound after this was written
+ *      rule_us     microseconds that the driver needs for a rule that comes
+ *                  or goes, 0 to 1,000,000
+ *      added       rules that cls_flower was asked to add, or to change
+ *      deleted     rules that it was asked to delete, one by one
+ *      in_card     rules that the driver has taken
+ *      first_ns    time at which the first rule was added, CLOCK_REALTIME
+ *      last_ns     time at which the last rule was added
+ *      reset       written: sets all that is counted, but in_card, to zero
+ *
+ * All can be read, and those of the driver written, in
+ * /sys/module/tc_watch/parameters while it works.  Linux 6.1; cls_flower has to
+ * be loaded. */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
+#include <linux/delay.h>
+#include <linux/ftrace.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <net/flow_offload.h>
+#include <net/pkt_cls.h>
+#include <net/rtnetlink.h>
+
+#define MAX_RULE_US 1000000
+
+static bool locked = true;
+module_param(locked, bool, 0600);
+
+static unsigned int rule_us;
+
+static int rule_us_set(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 0, MAX_RULE_US);
+}
+
+static const struct kernel_param_ops rule_us_ops = {
+	.set = rule_us_set,
+	.get = param_get_uint,
+};
+module_param_cb(rule_us, &rule_us_ops, &rule_us, 0600);
+
+static atomic64_t added, deleted, in_card, first_ns, last_ns;
+
+static int count_get(char *buffer, const struct kernel_param *param)
+{
+	atomic64_t *counter = param->arg;
+
+	return sysfs_emit(buffer, "%lld\n", atomic64_read(counter));
+}
+
+static const struct kernel_param_ops count_ops = { .get = count_get };
+module_param_cb(added, &count_ops, &added, 0400);
+module_param_cb(deleted, &count_ops, &deleted, 0400);
+module_param_cb(in_card, &count_ops, &in_card, 0400);
+module_param_cb(first_ns, &count_ops, &first_ns, 0400);
+module_param_cb(last_ns, &count_ops, &last_ns, 0400);
+
+static int reset_set(const char *text, const struct kernel_param *param)
+{
+	atomic64_set(&added, 0);
+	atomic64_set(&deleted, 0);
+	atomic64_set(&first_ns, 0);
+	atomic64_set(&last_ns, 0);
+	return 0;
+}
+
+static const struct kernel_param_ops reset_ops = { .set = reset_set };
+module_param_cb(reset, &reset_ops, NULL, 0200);
+
+/* Counting. */
+
+static void notrace count_added(unsigned long ip, unsigned long parent_ip,
+				struct ftrace_ops *ops,
+				struct ftrace_regs *fregs)
+{
+	s64 now = ktime_get_real_ns();
+
+	if (atomic64_inc_return(&added) == 1)
+		atomic64_set(&first_ns, now);
+	atomic64_set(&last_ns, now);
+}
+
+static void notrace count_deleted(unsigned long ip, unsigned long parent_ip,
+				  struct ftrace_ops *ops,
+				  struct ftrace_regs *fregs)
+{
+	atomic64_inc(&deleted);
+}
+
+static struct ftrace_ops added_ops = {
+	.func = count_added,
+	.flags = FTRACE_OPS_FL_RECURSION,
+};
+
+static struct ftrace_ops deleted_ops = {
+	.func = count_deleted,
+	.flags = FTRACE_OPS_FL_RECURSION,
+};
+
+static int watch(struct ftrace_ops *ops, char *function)
+{
+	int error;
+
+	error = ftrace_set_filter(ops, function, strlen(function), 1);
+	if (!error)
+		error = register_ftrace_function(ops);
+	if (error)
+		pr_err("watching %s failed (%d)\n", function, error);
+	return error;
+}
+
+/* The driver. */
+
+static LIST_HEAD(block_cbs);
+
+static int rule(enum tc_setup_type type, void *type_data, void *priv)
+{
+	struct flow_cls_offload *flow = type_data;
+	unsigned int us = READ_ONCE(rule_us);
+
+	if (type != TC_SETUP_CLSFLOWER)
+		return -EOPNOTSUPP;
+	switch (flow->command) {
+	case FLOW_CLS_REPLACE:
+		atomic64_inc(&in_card);
+		break;
+	case FLOW_CLS_DESTROY:
+		atomic64_dec(&in_card);
+		break;
+	case FLOW_CLS_STATS:
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (us)
+		fsleep(us);
+	return 0;
+}
+
+static int bind(struct net_device *dev, struct Qdisc *sch, void *indr_priv,
+		struct flow_block_offload *block, void *data,
+		void (*cleanup)(struct flow_block_cb *block_cb))
+{
+	struct flow_block_cb *cb;
+
+	block->unlocked_driver_cb = !locked;
+	block->driver_block_list = &block_cbs;
+	cb = flow_indr_block_cb_alloc(rule, dev, dev, NULL, block, dev, sch,
+				      data, indr_priv, cleanup);
+	if (IS_ERR(cb))
+		return PTR_ERR(cb);
+	flow_block_cb_add(cb, block);
+	list_add_tail(&cb->driver_list, &block_cbs);
+	return 0;
+}
+
+static int unbind(struct net_device *dev, struct flow_block_offload *block)
+{
+	struct flow_block_cb *cb;
+
+	cb = flow_block_cb_lookup(block->block, rule, dev);
+	if (!cb)
+		return -ENOENT;
+	/* As it was bound: "locked" is not written while devices are. */
+	block->unlocked_driver_cb = !locked;
+	flow_indr_block_cb_remove(cb, block);
+	list_del(&cb->driver_list);
+	return 0;
+}
+
+static int setup(struct net_device *dev, struct Qdisc *sch, void *indr_priv,
+		 enum tc_setup_type type, void *type_data, void *data,
+		 void (*cleanup)(struct flow_block_cb *block_cb))
+{
+	struct flow_block_offload *block = type_data;
+
+	if (type != TC_SETUP_BLOCK || !dev || !dev->rtnl_link_ops
+	    || strcmp(dev->rtnl_link_ops->kind, "veth")
+	    || block->binder_type != FLOW_BLOCK_BINDER_TYPE_CLSACT_INGRESS)
+		return -EOPNOTSUPP;
+	switch (block->command) {
+	case FLOW_BLOCK_BIND:
+		return bind(dev, sch, indr_priv, block, data, cleanup);
+	case FLOW_BLOCK_UNBIND:
+		return unbind(dev, block);
+	}
+	return -EOPNOTSUPP;
+}
+
+static int __init tc_watch_init(void)
+{
+	int error;
+
+	error = watch(&added_ops, "fl_change");
+	if (error)
+		return error;
+	error = watch(&deleted_ops, "fl_delete");
+	if (error)
+		goto not_added;
+	error = flow_indr_dev_register(setup, NULL);
+	if (error)
+		goto not_deleted;
+	return 0;
+
+not_deleted:
+	unregister_ftrace_function(&deleted_ops);
+not_added:
+	unregister_ftrace_function(&added_ops);
+	return error;
+}
+
+/* Not to be removed: devices may be bound to it. */
+module_init(tc_watch_init);
+
+MODULE_DESCRIPTION("Counts rules of tc flower and takes them as a card would");
+MODULE_LICENSE("GPL");
