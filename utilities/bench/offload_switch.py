@@ -31,8 +31,10 @@ RULE = ("udp,actions=move:NXM_OF_IP_SRC[]->NXM_NX_REG0[],"
 WARM_UP = 64
 RUN_WARM_UP = 254
 
-# So long after the last rule nothing more is expected to come.
+# So long after the last rule nothing more is expected to come; and how long
+# rules may come and go without all of them being there.
 PATIENCE_SECONDS = 15
+LIMIT_SECONDS = 300
 
 # A flow stays when no frame comes for this time, in milliseconds.
 MAX_IDLE = 100000000
@@ -97,7 +99,8 @@ class OffloadSwitch(Switch):
         """Waits until so many rules more are in tc than when they were
         reset, or nothing happens any more; returns how many it became."""
         before, changed = None, time.monotonic()
-        while self.rules() < wanted:
+        end = changed + LIMIT_SECONDS
+        while self.rules() < wanted and time.monotonic() < end:
             now = self.tc.get("added"), self.tc.get("deleted")
             if now != before:
                 before, changed = now, time.monotonic()
