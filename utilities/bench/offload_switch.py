@@ -3,6 +3,7 @@
 """One daemon after the other that offloads flows, and what the kernel counts
 of its rules."""
 
+import os
 import re
 import time
 
@@ -78,6 +79,10 @@ class OffloadSwitch(Switch):
                              (self.tc, "rule_us")):
             module.set(name, 0)
         super().stop()
+        # The next daemon may not find devices that are bound as this one's
+        # were.
+        run("tc", "-force", "-batch", "-", check=False, stdin="".join(
+            f"qdisc del dev p{i} ingress\n" for i in range(self.p["ports"])))
 
     def configure(self, mode, delay_us):
         """From here on takes time what takes time in 'mode'."""
@@ -115,6 +120,14 @@ class OffloadSwitch(Switch):
                                   run("tc", "filter", "show", "dev", f"p{i}",
                                       "ingress"), re.M))
                    for i in range(self.p["ports"]))
+
+    def save_show(self, name):
+        """Leaves what the daemon says of its offload threads in a log."""
+        text = appctl("offload/show", check=False)
+        if text:
+            with open(os.path.join(os.environ["GUEST_LOGS"],
+                                   f"offload-show-{name}.log"), "w") as f:
+                f.write(text)
 
     def offload_stats(self):
         """Returns what the daemon says of all offload threads together, None

@@ -154,8 +154,9 @@ static int rule(enum tc_setup_type type, void *type_data, void *priv)
 	default:
 		return -EOPNOTSUPP;
 	}
+	/* fsleep() might take twice as long. */
 	if (us)
-		fsleep(us);
+		usleep_range(us, us + us / 16);
 	return 0;
 }
 
