@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests utilities/bench-upcall, -rtnl and -link: that they refuse what makes no
-# sense, and that a short run measures what it says it measures.  How fast
+# Tests utilities/bench-upcall, -rtnl, -offload and -link: that they refuse what
+# makes no sense, and that a short run measures what it says it measures.  How fast
 # anything is plays no part.  Prints TAP.
 #
 # usage: test-bench.sh BUILDDIR
@@ -87,7 +87,7 @@ END
 test_traffic_arguments () {
     local args
     for args in --ports=0 --run=256 --count=0 --probe=1 --flood=x extra \
-                "--spare --flood=1"; do
+                "--spare --flood=1" "--window=2 --flood=1" --flows=3; do
         # shellcheck disable=SC2086 # Several words.
         run "$traffic" $args
         if [ "$status" -ne 2 ] || [ ! -s "$out/stderr" ]; then
@@ -239,6 +239,100 @@ test_rtnl () {
         && grep -q 'RTNL/port' "$out/rtnl-plot.inc"
 }
 
+test_offload_arguments () {
+    local option value text
+    while IFS='|' read -r option value text; do
+        run "${bench%upcall}offload" --builddir "$builddir" "$option" "$value"
+        if [ "$status" -ne 2 ] || ! said "$option" "$value" "$text"; then
+            echo "# arguments: $option $value"
+            return 1
+        fi
+    done << END
+--tests|paced,fast|paced, burst, single, threads, moves
+--modes|hard|off, software, card, slow-card
+--ports|0|1 to 200
+--flows|9|10 to 200000
+--card-flows|many|10 to 200000
+--interval|1|10 to 1000000
+--window|0|1 to 10000
+--delays|0,x|0 to 1000000
+--threads|11|1 to 10
+--moves|1|2 to 1000000
+--rule-time|0|1 to 1000000
+--memory|3000|such as 3G
+--daemon|other|stock
+--kdp|/nonexistent|an executable file
+END
+}
+
+# Checks with jq that expression $1 is true of the results of bench-offload.
+offload_holds () {
+    jq -e "$1" "$out/offload.json" > /dev/null \
+        || { echo "# not so: $1"; return 1; }
+}
+
+test_offload () {
+    run "${bench%upcall}offload" --quick --builddir "$builddir" \
+        --output "$out/offload.json" --logs "$out/offload-logs"
+    # Each frame makes a flow, and each flow a rule, as tc itself says; the
+    # stock daemon needs the lock for each one in a card, and for none in
+    # software, nor does its handler wait for a card without one.
+    [ "$status" -eq 0 ] && grep -q '^Targets:' "$out/stdout" \
+        && offload_holds '.runs | length == 34 and all(.available)' \
+        && offload_holds '[.runs[] | select(.test != "moves")]
+                          | all(.missed == .sent and .received == .sent
+                                and .duplicates == 0 and .us.p50 > 0)' \
+        && offload_holds '[.runs[] | select(.mode != "off"
+                                            and .test != "moves")]
+                          | all(.rules == .sent and .listed == .rules + 64
+                                and .in_tc_s > 0)' \
+        && offload_holds '[.runs[] | select(.mode == "off")]
+                          | all(.flows_in_kernel >= .sent
+                                and .listed == null)' \
+        && offload_holds '[.runs[] | select(.daemon == "stock")]
+                          | (map(select(.mode == "card"))
+                             | all(.acquisitions >= .sent))
+                            and (map(select(.mode == "software"))
+                                 | all(.acquisitions < .sent))'
+}
+
+# Delays of the lock and of the card are felt by who waits for them.
+test_offload_delays () {
+    offload_holds '[.runs[] | select(.daemon == "stock" and .test == "paced")]
+                   | (map(select(.mode == "card") | {(.delay_us | tostring):
+                                                     .us.p50}) | add)
+                     | .["1000"] > 10 * .["0"]' \
+        && offload_holds '[.runs[] | select(.mode == "slow-card")]
+                          | all(.insert_s > 0.04)'
+}
+
+test_offload_ours () {
+    offload_holds '[.runs[] | select(.test == "single")]
+                   | length == 1
+                     and all(.offload_stats["Inserted offloads"] >= .sent)' \
+        && offload_holds '[.runs[] | select(.test == "moves")]
+                          | length == 1 and all(.moves >= 1000 and .missed == 0
+                                                and .received == .sent)' \
+        && offload_holds '[.runs[] | select(.threads) | .threads] | sort
+                          == [1, 1, 2, 2]'
+}
+
+test_offload_plots () {
+    run "${plot%upcall}offload" --directory "$out" --name offload-plot \
+        "$out/offload.json"
+    [ "$status" -eq 0 ] && grep -q '</svg>' "$out/offload-plot-latency.svg" \
+        && grep -q '</svg>' "$out/offload-plot-rules.svg" \
+        && grep -q 'rules/s' "$out/offload-plot.inc"
+}
+
+test_offload_dead_daemon () {
+    run "${bench%upcall}offload" --quick --builddir "$builddir" \
+        --stock /bin/false --daemon stock --output "$out/dead.json" \
+        --logs "$out/logs"
+    [ "$status" -eq 1 ] && said /bin/false \
+        && jq -e .error "$out/dead.json" > /dev/null
+}
+
 test_link_arguments () {
     local option value text
     while IFS='|' read -r option value text; do
@@ -300,7 +394,8 @@ test_link_plots () {
 tests='help wrong_arguments traffic_arguments quick_run every_frame_missed
        every_frame_accounted_for all_members idle_port_is_spared unavailable
        few_open_files dead_daemon plots rtnl_arguments
-       rtnl link_arguments link_lookups link_dumps link_plots'
+       rtnl offload_arguments offload offload_delays offload_ours
+       offload_plots offload_dead_daemon link_arguments link_lookups link_dumps link_plots'
 
 shift
 # shellcheck disable=SC2086 # Several words.
