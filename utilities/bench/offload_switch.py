@@ -37,8 +37,11 @@ RUN_WARM_UP = 254
 PATIENCE_SECONDS = 15
 LIMIT_SECONDS = 300
 
-# A flow stays when no frame comes for this time, in milliseconds.
+# A flow stays when no frame comes for this time, in milliseconds, unless there
+# are more than so many.  Open vSwitch begins with a limit of 10,000 and raises
+# it by and by.
 MAX_IDLE = 100000000
+FLOW_LIMIT = 1000000
 
 # Between two looks at a counter.
 POLL_SECONDS = 0.02
@@ -52,7 +55,7 @@ class OffloadSwitch(Switch):
         self.rtnl, self.tc = rtnl, tc
 
     def common_config(self):
-        return {"max-idle": MAX_IDLE}
+        return {"max-idle": MAX_IDLE, "flow-limit": FLOW_LIMIT}
 
     def start_mode(self, daemon, mode, threads):
         """Starts 'daemon' with 'mode' and WARM_UP flows.  Returns whether it
@@ -66,6 +69,7 @@ class OffloadSwitch(Switch):
         self.start({"name": daemon["name"], "daemon": daemon["name"],
                     "program": daemon["program"], "environment": {},
                     "other_config": config})
+        appctl("upcall/set-flow-limit", str(FLOW_LIMIT))
         run("ovs-ofctl", "add-flow", BRIDGE, RULE)
         self.send(WARM_UP, RUN_WARM_UP, "--interval=2000")
         if mode == "off":
