@@ -145,13 +145,13 @@ usage(int status)
           "                    they come back, without a flood (default 0:\n"
           "                    sent by the clock)\n"
           "  --udp             frames are IPv4 and UDP from 10.0.0.0 and up\n"
-          "  --flows=N         from so many addresses in turn (default 0: each\n"
-          "                    from another one)\n"
+          "  --flows=N         from so many addresses in turn (default 0:\n"
+          "                    each from another one)\n"
           "  --settle=MS       time without a frame after which the missing\n"
           "                    ones are lost (default 1000)\n"
           "Prints JSON; times are in microseconds.  A member of \"ports\" is\n"
-          "frames sent, received, and received before sending ended.  SIGTERM\n"
-          "ends sending.\n",
+          "frames sent, received, and received before sending ended.\n"
+          "SIGTERM ends sending.\n",
           status ? stderr : stdout);
     exit(status);
 }

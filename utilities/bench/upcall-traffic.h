@@ -51,8 +51,9 @@
 /* More ports than this do not fit into a datapath (DP_MAX_PORTS). */
 #define MAX_PORTS 65535
 
-/* The ports of the probes that stand for each one in turn: all its probes, then
- * those of the next one; or one probe to each, then another one to each. */
+/* The ports of the probes that stand for each one in turn: all its probes,
+ * then those of the next one; or one probe to each, then another one to
+ * each. */
 #define EACH_PORT UINT32_MAX
 #define TURN_PORT (UINT32_MAX - 1)
 

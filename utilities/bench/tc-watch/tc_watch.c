@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-/* Counts the rules of tc flower that come and go, and is the driver of a network
- * card that takes them, for a benchmark.
+/* Counts the rules of tc flower that come and go, and is the driver of a
+ * network card that takes them, for a benchmark.
  *
  * To ask for all rules takes the RTNL lock, and time of the process that is
  * measured.  Here each call of the functions of cls_flower that add and delete
@@ -28,8 +28,8 @@
  *      reset       written: sets all that is counted, but in_card, to zero
  *
  * All can be read, and those of the driver written, in
- * /sys/module/tc_watch/parameters while it works.  Linux 6.1; cls_flower has to
- * be loaded. */
+ * /sys/module/tc_watch/parameters while it works.  Linux 6.1; cls_flower has
+ * to be loaded. */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
