@@ -88,8 +88,8 @@ def read(path):
 def local_copy(path, name):
     """Returns a copy of the program 'path' for daemon 'name' that is in the
     guest's memory: a wait for a file of the host can be long in virtual
-    time."""
-    copy = f"{RUN_DIR}/{name}/{os.path.basename(path)}"
+    time.  Its path ends with the original's, for errors to name it."""
+    copy = f"{RUN_DIR}/{name}{path}"
     if not os.path.exists(copy):
         os.makedirs(os.path.dirname(copy))
         shutil.copy(path, copy)
