@@ -238,15 +238,22 @@ rule_remove__(struct kdp_tc *tc, struct rule *rule)
     free(rule);
 }
 
+/* Forgets the rule of 'ufid' that is called 'id'.  Unless 'return_handle', its
+ * handle is not used again. */
 static void
-rule_remove(struct kdp_tc *tc, const ovs_u128 *ufid)
+rule_remove(struct kdp_tc *tc, const ovs_u128 *ufid,
+            const struct kdp_tc_id *id, bool return_handle)
 {
     struct rule *rule;
 
     ovs_mutex_lock(&tc->mutex);
-    rule = rule_find(tc, ufid);
-    if (rule) {
-        rule_remove__(tc, rule);
+    HMAP_FOR_EACH_WITH_HASH (rule, node, ufid_hash(ufid), &tc->rules) {
+        if (ovs_u128_equals(rule->ufid, *ufid)
+            && rule->id.handle == id->handle) {
+            rule->own_handle = rule->own_handle && return_handle;
+            rule_remove__(tc, rule);
+            break;
+        }
     }
     ovs_mutex_unlock(&tc->mutex);
 }
@@ -396,6 +403,12 @@ prepare(struct kdp_tc *tc, struct pending *pending)
     if (op->type == OFFLOAD_COPY_PUT) {
         request->type = KDP_TC_ADD;
         op->error = prepare_add(tc, op->desc, request);
+        if (!op->error) {
+            /* Packets may meet the rule before the answer comes: who asks
+             * meanwhile has to find it. */
+            kdp_tc_insert(tc, &op->ufid, op->desc->in_port, &request->id,
+                          op->desc, true);
+        }
     } else {
         request->type = (op->type == OFFLOAD_COPY_DEL ? KDP_TC_DEL
                          : KDP_TC_GET);
@@ -472,19 +485,14 @@ commit(struct kdp_tc *tc, struct pending *pending)
     switch (op->type) {
     case OFFLOAD_COPY_PUT:
         if (op->error) {
-            if (!pending->handle_taken) {
-                kdp_id_fpool_free_id(handles_user(), request->id.handle);
-            }
-        } else {
-            kdp_tc_insert(tc, &op->ufid, op->desc->in_port, &request->id,
-                          op->desc, true);
+            rule_remove(tc, &op->ufid, &request->id, !pending->handle_taken);
         }
         ofpbuf_delete(request->rule);
         break;
     case OFFLOAD_COPY_DEL:
         op->stats = kdp_tc_stats(&request->reply, pending->overhead);
         if (!op->error || op->error == ENOENT || op->error == ENODEV) {
-            rule_remove(tc, &op->ufid);
+            rule_remove(tc, &op->ufid, &request->id, true);
         }
         break;
     case OFFLOAD_COPY_GET:

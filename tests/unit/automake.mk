@@ -40,6 +40,7 @@ unit_tests = \
 	tests/unit/test-offload \
 	tests/unit/test-offload-desc \
 	tests/unit/test-offload-dpif \
+	tests/unit/test-offload-dpif-random \
 	tests/unit/test-offload-dump \
 	tests/unit/test-offload-failure \
 	tests/unit/test-offload-model \
@@ -226,6 +227,10 @@ tests_unit_test_offload_desc_SOURCES = \
 tests_unit_test_offload_dpif_SOURCES = \
 	tests/unit/test-offload-dpif.c $(unit_dpif) $(unit_common)
 tests_unit_test_offload_dpif_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)
+tests_unit_test_offload_dpif_random_SOURCES = \
+	tests/unit/test-offload-dpif-random.c $(unit_dpif) $(unit_common)
+tests_unit_test_offload_dpif_random_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_dpif_wrap)
 tests_unit_test_offload_dump_SOURCES = \
 	tests/unit/test-offload-dump.c $(unit_dpif) $(unit_common)
 tests_unit_test_offload_dump_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)

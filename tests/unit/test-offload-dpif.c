@@ -413,6 +413,6 @@ main(int argc OVS_UNUSED, char *argv[])
     };
 
     unit_init(argv[0]);
-    unit_start_threads();
+    unit_dpif_start_threads();
     return cmocka_run_group_tests_name("offload-dpif", tests, NULL, NULL);
 }
