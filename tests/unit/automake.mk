@@ -98,8 +98,13 @@ unit_offload = \
 	tests/unit/unit-offload.h
 unit_tc = \
 	tests/unit/unit-tc.c \
-	tests/unit/unit-tc.h
-unit_tc_wrap = -Wl,--wrap=nl_transact_multiple
+	tests/unit/unit-tc.h \
+	$(unit_link)
+unit_tc_wrap = \
+	-Wl,--wrap=nl_dump_done \
+	-Wl,--wrap=nl_dump_next \
+	-Wl,--wrap=nl_transact_multiple \
+	-Wl,--wrap=tc_dump_flower_start
 unit_dpif = \
 	tests/unit/unit-dpif.c \
 	tests/unit/unit-dpif.h \

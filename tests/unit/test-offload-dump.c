@@ -50,7 +50,8 @@ teardown(void **state)
 /* What a dump has shown. */
 struct seen {
     unsigned int n[N_FLOWS];    /* How often, by number of the flow. */
-    unsigned int n_tc;          /* Those said to be in tc. */
+    unsigned int n_tc;          /* Those said to be in tc, */
+    unsigned int n_hw;          /* and in a device. */
     uint64_t n_packets[N_FLOWS];
 };
 
@@ -64,6 +65,7 @@ note(struct seen *seen, const struct dpif_flow *flow)
     seen->n[number]++;
     seen->n_packets[number] = flow->stats.n_packets;
     seen->n_tc += !strcmp(flow->attrs.dp_layer, "tc");
+    seen->n_hw += flow->attrs.offloaded;
     unit_check(flow->stats.n_bytes == flow->stats.n_packets * 100);
     unit_check(flow->ufid_present);
 
@@ -320,6 +322,93 @@ error_of_the_inner_dump_is_that_of_the_dump(void **state)
 }
 
 static void
+rules_in_devices_are_listed_and_shown_once(void **state)
+{
+    size_t n_messages, n_before, n_after;
+    struct unit_dpif *u = *state;
+    struct seen seen;
+
+    put(u, 0, N_FLOWS);
+    unit_dpif_settle(u);
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        assert_true(unit_dpif_packet(u, i, 100));
+    }
+    unit_tc_set_in_hw(true);
+
+    /* The first time they are asked for by name. */
+    assert_int_equal(dump(u, NULL, 50, &seen), 0);
+    check_seen(&seen, 0, N_FLOWS);
+    assert_int_equal(seen.n_hw, N_FLOWS);
+    unit_tc_get_load(&n_messages, &n_before);
+    for (int max_flows = 1; max_flows <= 64; max_flows += 21) {
+        assert_int_equal(dump(u, NULL, max_flows, &seen), 0);
+        check_seen(&seen, 0, N_FLOWS);
+        assert_int_equal(seen.n_hw, N_FLOWS);
+        for (uint32_t i = 0; i < N_FLOWS; i++) {
+            assert_int_equal(seen.n_packets[i], 1);
+        }
+    }
+    assert_int_equal(dump(u, &ovs, 50, &seen), 0);
+    check_seen(&seen, 0, 0);
+    unit_tc_get_load(&n_messages, &n_after);
+    assert_int_equal(n_after, n_before);
+
+    /* They leave the devices. */
+    unit_tc_set_in_hw(false);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(dump(u, NULL, 50, &seen), 0);
+        check_seen(&seen, 0, N_FLOWS);
+        assert_int_equal(seen.n_hw, 0);
+    }
+    unit_tc_get_load(&n_messages, &n_after);
+    assert_int_equal(n_after, n_before + N_FLOWS);
+}
+
+static void
+rules_in_devices_that_are_not_listed_are_shown(void **state)
+{
+    static const unsigned int limits[] = { 0, 1, 60 };
+    struct unit_dpif *u = *state;
+    struct seen seen;
+
+    put(u, 0, N_FLOWS);
+    unit_dpif_settle(u);
+    unit_tc_set_in_hw(true);
+    assert_int_equal(dump(u, NULL, 50, &seen), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+        unit_tc_fail_dumps(ENOBUFS, limits[i]);
+        assert_int_equal(dump(u, NULL, 50, &seen), 0);
+        check_seen(&seen, 0, N_FLOWS);
+    }
+    unit_tc_fail_dumps(0, 0);
+}
+
+static void
+dump_of_devices_that_is_not_finished_leaves_nothing(void **state)
+{
+    struct dpif_flow_dump_thread *threads[3];
+    struct unit_dpif *u = *state;
+    struct dpif_flow flows[5];
+    struct dpif_flow_dump *d;
+    struct seen seen;
+
+    put(u, 0, N_FLOWS);
+    unit_dpif_settle(u);
+    unit_tc_set_in_hw(true);
+    assert_int_equal(dump(u, NULL, 50, &seen), 0);
+    d = start(u, &tc);
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+        threads[i] = kdp_offload_dump_thread_create(d);
+        kdp_offload_dump_next(threads[i], flows, ARRAY_SIZE(flows));
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+        kdp_offload_dump_thread_destroy(threads[i]);
+    }
+    assert_int_equal(kdp_offload_dump_destroy(d), 0);
+    assert_int_equal(unit_tc_n_dumps(), 0);
+}
+
+static void
 dump_of_too_many_shows_nothing_and_says_so(void **state)
 {
     struct dpif_flow_dump *dumps[OFFLOAD_MAX_DUMPS];
@@ -456,6 +545,7 @@ several_threads_show_flows_that_move_once(void **state)
         memset(race.seen, 0, sizeof race.seen);
         race.next_dumper = 0;
         race.max_flows = i % 2 ? 1 : 50;
+        unit_tc_set_in_hw(i % 10 >= 5);
         unit_wait_until(atomic_count_get(&race.n_changes) > i * 10u);
         race.dump = start(*state, i % 3 ? NULL : &both);
         for (size_t j = 0; j < N_DUMPERS; j++) {
@@ -512,6 +602,9 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flows_that_tc_does_not_tell_about_are_shown),
         TEST(flows_whose_rules_vanished_are_shown_and_go_back),
         TEST(error_of_the_inner_dump_is_that_of_the_dump),
+        TEST(rules_in_devices_are_listed_and_shown_once),
+        TEST(rules_in_devices_that_are_not_listed_are_shown),
+        TEST(dump_of_devices_that_is_not_finished_leaves_nothing),
         TEST(dump_of_too_many_shows_nothing_and_says_so),
         TEST(dump_that_is_not_finished_leaves_nothing),
         TEST(several_threads_show_flows_that_move_once),

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "netdev-offload.h"
+#include "netdev-provider.h"
 #include "openvswitch/ofpbuf.h"
 #include "tc.h"
 #include "unit-tc.h"
@@ -30,7 +32,7 @@ int __wrap_kdp_tc_translate(struct netdev *, const struct offload_desc *,
                             struct kdp_tc_id *);
 
 int
-__wrap_kdp_tc_translate(struct netdev *netdev OVS_UNUSED,
+__wrap_kdp_tc_translate(struct netdev *netdev,
                         const struct offload_desc *desc,
                         bool recirc_sharing OVS_UNUSED,
                         struct ofpbuf **rule, struct kdp_tc_id *id)
@@ -40,6 +42,7 @@ __wrap_kdp_tc_translate(struct netdev *netdev OVS_UNUSED,
     *rule = ofpbuf_new(0);
     unit_tc_make_rule(&desc->ufid, 4 << 16 | 8, 0, *rule);
     tcm = ofpbuf_at_assert(*rule, NLMSG_HDRLEN, sizeof *tcm);
+    tcm->tcm_ifindex = netdev_get_ifindex(netdev);
     tcm->tcm_parent = hook;
     kdp_tc_id_parse(*rule, id);
     return 0;
@@ -204,12 +207,12 @@ handles_are_unique_and_of_one_range(void **state)
         }
     }
     free(list);
-    assert_int_equal(kdp_tc_count(*state, 3), N_RULES);
-    assert_int_equal(kdp_tc_count(*state, 4), 0);
+    assert_int_equal(kdp_tc_count(*state, 1), N_RULES);
+    assert_int_equal(kdp_tc_count(*state, 2), 0);
     backend.operate(backend.aux, opps, N_RULES);
     assert_int_equal(unit_tc_count(), 0);
     assert_int_equal(n_known(*state), 0);
-    assert_int_equal(kdp_tc_count(*state, 3), 0);
+    assert_int_equal(kdp_tc_count(*state, 1), 0);
 }
 
 static void
@@ -368,6 +371,132 @@ rule_of_somebody_else_is_in_the_way(void **state)
     assert_int_equal(DEL(1).error, 0);
 }
 
+/* Rules that are found. */
+
+/* A rule of flow 'flow' on port 1 that 'tc' does not know. */
+static void
+add_unknown(uint32_t flow, uint32_t handle)
+{
+    const ovs_u128 ufid = unit_tc_ufid(flow);
+    struct kdp_tc_request request = { .type = KDP_TC_ADD };
+    struct ofpbuf rule;
+    struct tcmsg *tcm;
+
+    ofpbuf_init(&rule, 0);
+    unit_tc_make_rule(&ufid, 4 << 16 | 8, 0, &rule);
+    tcm = ofpbuf_at_assert(&rule, NLMSG_HDRLEN, sizeof *tcm);
+    tcm->tcm_ifindex = 1;
+    request.rule = &rule;
+    kdp_tc_id_parse(&rule, &request.id);
+    request.id.handle = handle;
+    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
+    assert_int_equal(request.error, 0);
+    ofpbuf_uninit(&rule);
+}
+
+static int
+flush(struct kdp_tc *tc, uint32_t port_no)
+{
+    struct offload_backend backend = kdp_tc_backend(tc);
+
+    return backend.flush(backend.aux, port_no);
+}
+
+static void
+flush_deletes_all_rules_of_the_port(void **state)
+{
+    for (uint32_t i = 0; i < 10; i++) {
+        assert_int_equal(put(*state, unit_tc_desc(i, 1 + i % 2, 0)), 0);
+    }
+    add_unknown(100, 0x10000001);
+    add_unknown(101, 1);
+    assert_int_equal(flush(*state, 1), 0);
+    assert_int_equal(unit_tc_count(), 5);
+    assert_int_equal(n_known(*state), 5);
+    assert_int_equal(flush(*state, 2), 0);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_int_equal(flush(*state, 99), 0);
+}
+
+static void
+flush_that_fails_says_so(void **state)
+{
+    assert_int_equal(PUT(1), 0);
+    assert_int_equal(PUT(2), 0);
+    let_fail(UNIT_TC_REFUSED, RTM_DELTFILTER, EBUSY, 1);
+    assert_int_equal(flush(*state, 1), EBUSY);
+    assert_int_equal(unit_tc_count(), 1);
+    assert_int_equal(n_known(*state), 0);
+    let_fail(UNIT_TC_NOT_SENT, 0, EMFILE, 1);
+    assert_int_equal(flush(*state, 1), EMFILE);
+    unit_tc_fail_dumps(ENOBUFS, 0);
+    assert_int_equal(flush(*state, 1), ENOBUFS);
+    unit_tc_fail_dumps(ENODEV, 0);
+    assert_int_equal(flush(*state, 1), 0);
+    unit_tc_fail_dumps(0, 0);
+    assert_int_equal(flush(*state, 1), 0);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_int_equal(unit_tc_n_dumps(), 0);
+}
+
+static void
+only_rules_with_our_handles_are_left_ones(void **state OVS_UNUSED)
+{
+    static const uint32_t others[] = { 1, 0x0fffffff, 0xf0000000, UINT32_MAX };
+    static const uint32_t ours[] = { 0x10000000, 0x12345678, 0xefffffff };
+    struct netdev *netdev;
+
+    unit_check(!netdev_open("lo", "system", &netdev));
+    for (uint32_t i = 0; i < ARRAY_SIZE(others); i++) {
+        add_unknown(i, others[i]);
+    }
+    for (uint32_t i = 0; i < ARRAY_SIZE(ours); i++) {
+        add_unknown(10 + i, ours[i]);
+    }
+
+    /* What cannot be deleted, or is gone, does not count. */
+    let_fail(UNIT_TC_REFUSED, RTM_DELTFILTER, EBUSY, 1);
+    assert_int_equal(kdp_tc_delete_left(netdev), ARRAY_SIZE(ours) - 1);
+    unit_tc_fail_dumps(ENOBUFS, 0);
+    assert_int_equal(kdp_tc_delete_left(netdev), 0);
+    unit_tc_fail_dumps(0, 0);
+    assert_int_equal(kdp_tc_delete_left(netdev), 1);
+    assert_int_equal(kdp_tc_delete_left(netdev), 0);
+    assert_int_equal(unit_tc_count(), ARRAY_SIZE(others));
+    netdev_close(netdev);
+}
+
+static void
+note_found(void *n, const ovs_u128 *ufid OVS_UNUSED, struct offload_desc *desc,
+           const struct offload_stats *stats)
+{
+    assert_null(desc);
+    assert_int_equal(stats->n_packets, 3);
+    ++*(unsigned int *) n;
+}
+
+static void
+rules_that_cannot_be_told_are_found_and_can_be_deleted(void **state)
+{
+    struct offload_backend backend = kdp_tc_backend(*state);
+    unsigned int n = 0;
+
+    add_unknown(1, 0x10000001);
+    packets(1, 3);
+    assert_int_equal(backend.dump(backend.aux, 99, note_found, &n), ENODEV);
+    assert_int_equal(backend.dump(backend.aux, 2, note_found, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(backend.dump(backend.aux, 1, note_found, &n), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(n_known(*state), 1);
+    assert_int_equal(DEL(1).error, 0);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_int_equal(n_known(*state), 0);
+    unit_tc_fail_dumps(ENOBUFS, 0);
+    assert_int_equal(backend.dump(backend.aux, 1, note_found, &n), ENOBUFS);
+    unit_tc_fail_dumps(0, 0);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -384,6 +513,10 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rule_without_any_answer_does_not_stay_unknown),
         TEST(request_that_was_not_sent_makes_no_rule),
         TEST(rule_of_somebody_else_is_in_the_way),
+        TEST(flush_deletes_all_rules_of_the_port),
+        TEST(flush_that_fails_says_so),
+        TEST(only_rules_with_our_handles_are_left_ones),
+        TEST(rules_that_cannot_be_told_are_found_and_can_be_deleted),
     };
 
     unit_init(argv[0]);

@@ -4,14 +4,17 @@
 #include "unit-tc.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/gen_stats.h>
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
 #include <linux/tc_act/tc_mirred.h>
+#include <net/if.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dpif.h"
+#include "dpif-netlink-kdp-private.h"
 #include "hash.h"
 #include "kdp-offload-private.h"
 #include "netdev-offload.h"
@@ -25,6 +28,7 @@
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "packets.h"
+#include "unit-link.h"
 #include "unit-upcall.h"
 #include "util.h"
 
@@ -45,6 +49,10 @@ static struct hmap rules OVS_GUARDED_BY(mutex) = HMAP_INITIALIZER(&rules);
 static struct unit_tc_plan plan OVS_GUARDED_BY(mutex);
 static size_t n_messages OVS_GUARDED_BY(mutex);
 static size_t n_requests OVS_GUARDED_BY(mutex);
+static bool in_hw OVS_GUARDED_BY(mutex);
+static int dump_error OVS_GUARDED_BY(mutex);
+static unsigned int dump_limit OVS_GUARDED_BY(mutex);
+static unsigned int n_dumps OVS_GUARDED_BY(mutex);
 
 void
 unit_tc_init(void)
@@ -64,6 +72,9 @@ unit_tc_uninit(void)
     memset(&plan, 0, sizeof plan);
     n_messages = 0;
     n_requests = 0;
+    in_hw = false;
+    dump_error = 0;
+    unit_check(!n_dumps);
     ovs_mutex_unlock(&mutex);
 }
 
@@ -165,6 +176,7 @@ unit_tc_remove(const ovs_u128 *ufid)
 
 static void
 put_rule(struct ofpbuf *msg, uint16_t type, const struct rule *rule)
+    OVS_REQUIRES(mutex)
 {
     const struct gnet_stats_basic basic = {
         .bytes = rule->n_bytes, .packets = rule->n_packets,
@@ -182,7 +194,8 @@ put_rule(struct ofpbuf *msg, uint16_t type, const struct rule *rule)
     nl_msg_put_string(msg, TCA_KIND, "flower");
     nl_msg_put_u32(msg, TCA_CHAIN, rule->id.chain);
     options = nl_msg_start_nested(msg, TCA_OPTIONS);
-    nl_msg_put_u32(msg, TCA_FLOWER_FLAGS, TCA_CLS_FLAGS_NOT_IN_HW);
+    nl_msg_put_u32(msg, TCA_FLOWER_FLAGS, (in_hw ? TCA_CLS_FLAGS_IN_HW
+                                           : TCA_CLS_FLAGS_NOT_IN_HW));
     actions = nl_msg_start_nested(msg, TCA_FLOWER_ACT);
     action = nl_msg_start_nested(msg, 1);
     nl_msg_put_string(msg, TCA_ACT_KIND, "mirred");
@@ -210,7 +223,9 @@ unit_tc_make_rule(const ovs_u128 *ufid, uint32_t info, uint32_t chain,
         },
     };
 
+    ovs_mutex_lock(&mutex);
     put_rule(msg, RTM_NEWTFILTER, &rule);
+    ovs_mutex_unlock(&mutex);
 }
 
 /* The cookie of the first action in the request 'msg'. */
@@ -429,35 +444,176 @@ __wrap_nl_transact_multiple(int protocol, struct nl_transaction **txns,
     ofpbuf_uninit(&reply);
 }
 
+/* Dumps. */
+
+void
+unit_tc_set_in_hw(bool new)
+{
+    ovs_mutex_lock(&mutex);
+    in_hw = new;
+    ovs_mutex_unlock(&mutex);
+}
+
+void
+unit_tc_fail_dumps(int error, unsigned int n)
+{
+    ovs_mutex_lock(&mutex);
+    dump_error = error;
+    dump_limit = n;
+    ovs_mutex_unlock(&mutex);
+}
+
+unsigned int
+unit_tc_n_dumps(void)
+{
+    unsigned int n;
+
+    ovs_mutex_lock(&mutex);
+    n = n_dumps;
+    ovs_mutex_unlock(&mutex);
+    return n;
+}
+
+/* What a dump has to show, of which a struct nl_dump has the address in place
+ * of its socket. */
+struct dumped {
+    struct ofpbuf *msgs;
+    size_t n;
+    size_t next;
+    int error;
+};
+
+static struct dumped *
+dumped_cast(const struct nl_dump *dump)
+{
+    return (void *) dump->sock;
+}
+
+int __wrap_tc_dump_flower_start(struct tcf_id *, struct nl_dump *, bool terse);
+bool __wrap_nl_dump_next(struct nl_dump *, struct ofpbuf *msg,
+                         struct ofpbuf *buffer);
+int __wrap_nl_dump_done(struct nl_dump *);
+
+int
+__wrap_tc_dump_flower_start(struct tcf_id *place, struct nl_dump *dump,
+                            bool terse OVS_UNUSED)
+{
+    struct dumped *dumped = xzalloc(sizeof *dumped);
+    struct rule *rule;
+
+    ovs_mutex_lock(&mutex);
+    n_dumps++;
+    dumped->error = dump_error;
+    dumped->msgs = xcalloc(hmap_count(&rules) + 1, sizeof *dumped->msgs);
+    HMAP_FOR_EACH (rule, node, &rules) {
+        if (dump_error && dumped->n >= dump_limit) {
+            break;
+        }
+        if (rule->id.ifindex == place->ifindex) {
+            struct ofpbuf *msg = &dumped->msgs[dumped->n++];
+
+            ofpbuf_init(msg, 0);
+            put_rule(msg, RTM_NEWTFILTER, rule);
+        }
+    }
+    ovs_mutex_unlock(&mutex);
+    memset(dump, 0, sizeof *dump);
+    dump->sock = (void *) dumped;
+    return 0;
+}
+
+bool
+__wrap_nl_dump_next(struct nl_dump *dump, struct ofpbuf *msg,
+                    struct ofpbuf *buffer)
+{
+    struct dumped *dumped = dumped_cast(dump);
+    const struct ofpbuf *next = &dumped->msgs[dumped->next];
+
+    if (dumped->next == dumped->n) {
+        return false;
+    }
+    dumped->next++;
+    ofpbuf_clear(buffer);
+    ofpbuf_put(buffer, next->data, next->size);
+    ofpbuf_use_const(msg, buffer->data, buffer->size);
+    return true;
+}
+
+int
+__wrap_nl_dump_done(struct nl_dump *dump)
+{
+    struct dumped *dumped = dumped_cast(dump);
+    int error = dumped->error;
+
+    for (size_t i = 0; i < dumped->n; i++) {
+        ofpbuf_uninit(&dumped->msgs[i]);
+    }
+    free(dumped->msgs);
+    free(dumped);
+    ovs_mutex_lock(&mutex);
+    n_dumps--;
+    ovs_mutex_unlock(&mutex);
+    return error;
+}
+
 /* Ports. */
+
+/* Open vSwitch compares types by address. */
+#define DPIF_TYPE dpif_normalize_type(dpif_netlink_kdp_class.type)
+
+/* Stores the name of the device of port 'port_no' in 'name', and makes it if
+ * there is none: the loopback device, or one end of a pair. */
+static void
+make_device(uint32_t port_no, char name[IFNAMSIZ])
+{
+    uint32_t first = port_no & ~1u;
+    char a[IFNAMSIZ], b[IFNAMSIZ];
+    struct unit_ns *ns;
+
+    if (port_no == 1) {
+        ovs_strlcpy(name, "lo", IFNAMSIZ);
+        return;
+    }
+    ns = unit_ns_own();
+    snprintf(a, sizeof a, "unit%"PRIu32, first);
+    snprintf(b, sizeof b, "unit%"PRIu32, first + 1);
+    if (!unit_link_index(ns, a)) {
+        unit_check(!unit_link_add_veth(ns, 0, a, ns, 0, b));
+    }
+    ovs_strlcpy(name, port_no == first ? a : b, IFNAMSIZ);
+    unit_ns_destroy(ns);
+}
 
 void
 unit_tc_ports_add(uint32_t n)
 {
-    struct dpif_port port = { .name = "lo", .type = "system" };
-    struct netdev *netdev;
-
-    unit_check(!netdev_open("lo", "system", &netdev));
-    netdev_set_dpif_type(netdev, "system");
     for (uint32_t i = 1; i <= n; i++) {
-        port.port_no = u32_to_odp(i);
+        char name[IFNAMSIZ];
+        struct dpif_port port = {
+            .name = name, .type = "system", .port_no = u32_to_odp(i),
+        };
+        struct netdev *netdev;
+
+        make_device(i, name);
+        unit_check(!netdev_open(name, "system", &netdev));
+        netdev_set_dpif_type(netdev, DPIF_TYPE);
         unit_check(!netdev_ports_insert(netdev, &port));
+        ovsrcu_set(&netdev->flow_api, &netdev_offload_tc);
+        netdev_close(netdev);
     }
-    ovsrcu_set(&netdev->flow_api, &netdev_offload_tc);
-    netdev_close(netdev);
 }
 
 void
 unit_tc_ports_del(uint32_t n)
 {
-    struct netdev *netdev = netdev_ports_get(u32_to_odp(1), "system");
-
-    unit_check(netdev);
-    ovsrcu_set(&netdev->flow_api, NULL);
     for (uint32_t i = 1; i <= n; i++) {
-        unit_check(!netdev_ports_remove(u32_to_odp(i), "system"));
+        struct netdev *netdev = netdev_ports_get(u32_to_odp(i), DPIF_TYPE);
+
+        unit_check(netdev);
+        ovsrcu_set(&netdev->flow_api, NULL);
+        unit_check(!netdev_ports_remove(u32_to_odp(i), DPIF_TYPE));
+        netdev_close(netdev);
     }
-    netdev_close(netdev);
 }
 
 /* Flows. */

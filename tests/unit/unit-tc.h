@@ -6,10 +6,11 @@
 /* A tc in memory
  * ==============
  *
- * It answers the requests that come to nl_transact_multiple(), which the
- * programs wrap (-Wl,--wrap=nl_transact_multiple), as flower does, and hands
- * replies out as Open vSwitch does: they are received into the buffer of the
- * next request that has one, and change places when one is missing.
+ * It answers the requests that come to nl_transact_multiple() as flower does,
+ * and hands replies out as Open vSwitch does: they are received into the buffer
+ * of the next request that has one, and change places when one is missing.
+ * Dumps show the rules that were there at their start.  The linker sends the
+ * calls here (--wrap, see unit_tc_wrap in automake.mk).
  *
  * Thread safety: any thread, but for _init and _uninit. */
 
@@ -52,6 +53,15 @@ void unit_tc_plan(const struct unit_tc_plan *);
 size_t unit_tc_count(void);
 void unit_tc_get_load(size_t *n_messages, size_t *n_requests);
 
+/* Says that all rules are in devices, or that none is. */
+void unit_tc_set_in_hw(bool);
+
+/* Makes dumps end with 'error', if that is not 0, after 'n' rules. */
+void unit_tc_fail_dumps(int error, unsigned int n);
+
+/* Number of dumps under way. */
+unsigned int unit_tc_n_dumps(void);
+
 /* A packet of 'n_bytes', as tc counts them, meets the rule whose cookie is
  * 'ufid'.  Returns false if there is none. */
 bool unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes);
@@ -59,8 +69,8 @@ bool unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes);
 /* Somebody else deletes the rule.  Returns false if there is none. */
 bool unit_tc_remove(const ovs_u128 *ufid);
 
-/* Makes ports 1 to 'n' of the device "lo", with the flow API of tc, and takes
- * them away. */
+/* Makes ports 1 to 'n', the first one of the device "lo", with the flow API of
+ * tc, and takes them away.  The devices stay. */
 void unit_tc_ports_add(uint32_t n);
 void unit_tc_ports_del(uint32_t n);
 
