@@ -7,8 +7,9 @@
  * ==============
  *
  * It answers the requests that come to nl_transact_multiple() as flower does,
- * and hands replies out as Open vSwitch does: they are received into the buffer
- * of the next request that has one, and change places when one is missing.
+ * and hands replies out as Open vSwitch does: they are received into the
+ * buffer of the next request that has one, and change places when one is
+ * missing.
  * Dumps show the rules that were there at their start.  The linker sends the
  * calls here (--wrap, see unit_tc_wrap in automake.mk).
  *
