@@ -400,7 +400,8 @@ offload_flow_reject(struct offload *offload, struct offload_flow *flow,
     flow->error = error;
     flow->retry = 0;
     offload_port_admit(offload, flow->desc, &flow->port_seq);
-    if (reason == OFFLOAD_REASON_NO_SPACE || reason == OFFLOAD_REASON_ERROR) {
+    if (reason == OFFLOAD_REASON_NO_SPACE || reason == OFFLOAD_REASON_EXISTS
+        || reason == OFFLOAD_REASON_ERROR) {
         set_retry(offload, flow);
     }
     if (flow->request) {

@@ -73,7 +73,7 @@
  *                                           the device
  *      ENOSPC                    rejected   the device backs off
  *      ENODEV                    rejected   until the port changes
- *      EEXIST                    rejected   until flow or port changes
+ *      EEXIST                    rejected   for a second, and longer each time
  *      others                    rejected   for a second, and longer each time
  *      rule vanished             (kernel)   moving b.  (kernel)
  *      removed from tc                      deleted    kernel, queued

@@ -27,7 +27,7 @@ rejection_has_a_reason_and_is_remembered(void **state OVS_UNUSED)
         { EOPNOTSUPP, OFFLOAD_REASON_UNSUPPORTED, false },
         { ENOSPC, OFFLOAD_REASON_NO_SPACE, true },
         { ENODEV, OFFLOAD_REASON_NO_DEVICE, false },
-        { EEXIST, OFFLOAD_REASON_EXISTS, false },
+        { EEXIST, OFFLOAD_REASON_EXISTS, true },
         { EINVAL, OFFLOAD_REASON_ERROR, true },
     };
 
