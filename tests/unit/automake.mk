@@ -38,6 +38,7 @@ unit_tests = \
 	tests/unit/test-moving-average \
 	tests/unit/test-mpsc-queue \
 	tests/unit/test-offload \
+	tests/unit/test-offload-config \
 	tests/unit/test-offload-desc \
 	tests/unit/test-offload-dpif \
 	tests/unit/test-offload-dpif-random \
@@ -227,6 +228,12 @@ tests_unit_test_moving_average_SOURCES = \
 	tests/unit/test-moving-average.c $(unit_common)
 tests_unit_test_mpsc_queue_SOURCES = \
 	tests/unit/test-mpsc-queue.c $(unit_common)
+tests_unit_test_offload_config_SOURCES = \
+	tests/unit/test-offload-config.c $(unit_dpif) $(unit_common)
+tests_unit_test_offload_config_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_dpif_wrap) \
+	-Wl,--wrap=ovs_datapath_get \
+	-Wl,--wrap=vport_table_get_by_number
 tests_unit_test_offload_desc_SOURCES = \
 	tests/unit/test-offload-desc.c $(unit_common)
 tests_unit_test_offload_dpif_SOURCES = \

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Life cycle, settings and ports of a datapath's offload. */
+
+#include <config.h>
+#include "unit-dpif.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "odp-netlink.h"
+#include "offload/offload-info.h"
+#include "openvswitch/netdev.h"
+#include "smap.h"
+#include "unit-tc.h"
+#include "unit-upcall.h"
+#include "util.h"
+
+#define N_PORTS 3
+
+/* What the kernel says of the datapath. */
+static int datapath_error;
+
+int __wrap_ovs_datapath_get(struct ovs_genl *, const char *,
+                            struct ovs_datapath *);
+
+int
+__wrap_ovs_datapath_get(struct ovs_genl *genl OVS_UNUSED,
+                        const char *name OVS_UNUSED, struct ovs_datapath *dp)
+{
+    memset(dp, 0, sizeof *dp);
+    dp->user_features = OVS_DP_F_TC_RECIRC_SHARING;
+    return datapath_error;
+}
+
+/* The last port is another datapath's. */
+int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
+                                     struct ovs_vport *);
+
+int
+__wrap_vport_table_get_by_number(struct vport_table *vports OVS_UNUSED,
+                                 uint32_t port_no,
+                                 struct ovs_vport *vport OVS_UNUSED)
+{
+    return port_no < N_PORTS ? 0 : ENODEV;
+}
+
+/* A datapath of its own on the inner dpif of 'u'. */
+struct test {
+    struct unit_dpif u;
+    struct kdp_offload *other;  /* That 'u' came with. */
+    struct kdp_datapath dp;
+};
+
+static int
+setup(void **state)
+{
+    static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct test *test = xzalloc(sizeof *test);
+
+    datapath_error = 0;
+    unit_dpif_init(&test->u, N_PORTS);
+    test->other = test->u.offload;
+    test->u.offload = NULL;
+    test->u.inner.base_name = CONST_CAST(char *, "unit");
+    test->dp.inner = &test->u.inner;
+    test->dp.name = "system@unit";
+    test->dp.offload_config.engine = config;
+    ovs_mutex_init(&test->dp.mutex);
+    *state = test;
+    return 0;
+}
+
+static int
+teardown(void **state)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct test *test = *state;
+
+    kdp_offload_clean_up(&test->dp);
+    kdp_offload_destroy(&test->dp);
+    assert_null(kdp_offload_get(&test->dp));
+    kdp_offload_config_uninit(&test->dp.offload_config);
+    ovs_mutex_destroy(&test->dp.mutex);
+    test->u.offload = test->other;
+    unit_dpif_uninit(&test->u);
+    free(test);
+    return 0;
+}
+
+/* Takes over 'hw-offload' and one more key, unless that is NULL. */
+static void
+set_config(struct test *test, const char *hw_offload, const char *key,
+           const char *value)
+{
+    struct smap config = SMAP_INITIALIZER(&config);
+
+    smap_add(&config, "hw-offload", hw_offload);
+    if (key) {
+        smap_add(&config, key, value);
+    }
+    kdp_offload_set_config(&test->dp, &config);
+    test->u.offload = kdp_offload_get(&test->dp);
+    smap_destroy(&config);
+}
+
+static void
+run(struct test *test)
+{
+    kdp_offload_run(&test->dp);
+    if (test->u.offload) {
+        unit_dpif_settle(&test->u);
+    }
+}
+
+static void
+put(struct test *test, uint32_t flow, uint32_t port)
+{
+    assert_int_equal(unit_dpif_put(&test->u, unit_tc_desc(flow, port, 0),
+                                   DPIF_FP_CREATE, NULL), 0);
+}
+
+static void
+there_is_no_engine_before_it_is_wanted(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "false", NULL, NULL);
+    assert_null(kdp_offload_get(&test->dp));
+    run(test);
+    kdp_offload_wait(&test->dp);
+    kdp_offload_ports_changed(&test->dp);
+    kdp_offload_port_del(&test->dp, 1);
+    set_config(test, "true", NULL, NULL);
+    assert_non_null(kdp_offload_get(&test->dp));
+    assert_true(test->u.offload->tc.recirc_sharing);
+}
+
+static void
+chains_stay_in_the_kernel_if_it_cannot_be_asked(void **state)
+{
+    struct test *test = *state;
+
+    datapath_error = EMFILE;
+    set_config(test, "true", NULL, NULL);
+    assert_non_null(kdp_offload_get(&test->dp));
+    assert_false(test->u.offload->tc.recirc_sharing);
+    run(test);
+    put(test, 1, 1);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(unit_tc_count(), 1);
+}
+
+static void
+flows_move_as_offload_goes_off_and_on(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    put(test, 1, 1);
+    put(test, 2, 2);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(unit_tc_count(), 2);
+    for (int i = 0; i < 3; i++) {
+        set_config(test, "false", NULL, NULL);
+        assert_int_equal(unit_tc_count(), 0);
+        assert_int_equal(unit_dpif_count(&test->u), 2);
+        set_config(test, "true", NULL, NULL);
+        assert_int_equal(unit_dpif_put(&test->u, unit_tc_desc(1, 1, 0),
+                                       DPIF_FP_MODIFY, NULL), 0);
+        assert_int_equal(unit_dpif_put(&test->u, unit_tc_desc(2, 2, 0),
+                                       DPIF_FP_MODIFY, NULL), 0);
+        unit_dpif_settle(&test->u);
+        assert_int_equal(unit_tc_count(), 2);
+        assert_int_equal(unit_dpif_count(&test->u), 0);
+    }
+}
+
+static void
+ports_are_those_of_the_datapath(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+
+    /* None is known before the main loop has looked. */
+    put(test, 1, 1);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(unit_tc_count(), 0);
+    run(test);
+    put(test, 2, 2);
+    put(test, 3, N_PORTS);
+    unit_dpif_settle(&test->u);
+    assert_false(unit_dpif_has(&test->u, 2));
+    assert_true(unit_dpif_has(&test->u, 3));
+
+    /* Flows of a port that goes are in the kernel when the call returns. */
+    kdp_offload_port_del(&test->dp, 2);
+    assert_true(unit_dpif_has(&test->u, 2));
+    kdp_offload_port_del(&test->dp, 2);
+    kdp_offload_port_del(&test->dp, 77);
+
+    /* It is back as soon as something has changed. */
+    run(test);
+    put(test, 4, 2);
+    unit_dpif_settle(&test->u);
+    assert_true(unit_dpif_has(&test->u, 4));
+    kdp_offload_ports_changed(&test->dp);
+    run(test);
+    put(test, 5, 2);
+    unit_dpif_settle(&test->u);
+    assert_false(unit_dpif_has(&test->u, 5));
+}
+
+static void
+numbers_that_are_wrong_change_nothing(void **state)
+{
+    static const char *wrong[] = { "0", "11", "-1", "two", "", "4294967298" };
+    struct test *test = *state;
+    const struct offload_config *config = &test->dp.offload_config.engine;
+
+    set_config(test, "true", "n-offload-threads", "3");
+    assert_int_equal(config->n_threads, 3);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        set_config(test, "true", "n-offload-threads", wrong[i]);
+        set_config(test, "true", "n-offload-threads", wrong[i]);
+        assert_int_equal(config->n_threads, 3);
+    }
+    set_config(test, "true", "n-offload-threads", "10");
+    assert_int_equal(config->n_threads, 10);
+    set_config(test, "true", "offload-delay", "3600000");
+    assert_int_equal(config->delay, 3600000);
+    assert_int_equal(config->n_threads, 1);
+    set_config(test, "true", "offload-delay", "3600001");
+    assert_int_equal(config->delay, 3600000);
+    set_config(test, "true", NULL, NULL);
+    assert_int_equal(config->delay, 0);
+}
+
+static void
+statistics_are_those_of_all_threads(void **state)
+{
+    struct netdev_custom_stats stats;
+    struct test *test = *state;
+    bool found = false;
+
+    set_config(test, "true", "n-offload-threads", "2");
+    run(test);
+    put(test, 1, 1);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(kdp_offload_stats_get(test->u.offload, &stats), 0);
+    for (size_t i = 0; i < stats.size; i++) {
+        assert_true(strlen(stats.counters[i].name)
+                    < sizeof stats.counters[i].name - 1);
+        found |= (strstr(stats.counters[i].name, "nserted")
+                  && stats.counters[i].value == 1);
+    }
+    assert_true(found);
+    free(stats.counters);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(there_is_no_engine_before_it_is_wanted),
+        TEST(chains_stay_in_the_kernel_if_it_cannot_be_asked),
+        TEST(flows_move_as_offload_goes_off_and_on),
+        TEST(ports_are_those_of_the_datapath),
+        TEST(numbers_that_are_wrong_change_nothing),
+        TEST(statistics_are_those_of_all_threads),
+    };
+
+    unit_init(argv[0]);
+    unit_dpif_start_threads();
+    return cmocka_run_group_tests_name("offload-config", tests, NULL, NULL);
+}
