@@ -388,6 +388,27 @@ struct pending {
     bool handle_taken;          /* PUT: the handle may be another rule's. */
 };
 
+/* Deletes the rule that 'ufid' still has, because that failed when the engine
+ * wanted it deleted.  Returns 0, also if there is none, or a positive errno
+ * value. */
+static int
+delete_leaked(struct kdp_tc *tc, const ovs_u128 *ufid)
+{
+    struct kdp_tc_request request = { .type = KDP_TC_DEL };
+    struct rule rule;
+
+    if (!rule_get(tc, ufid, &rule)) {
+        return 0;
+    }
+    request.id = rule.id;
+    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
+    if (request.error && request.error != ENOENT && request.error != ENODEV) {
+        return request.error;
+    }
+    rule_remove(tc, ufid, &rule.id, true);
+    return 0;
+}
+
 /* Makes the request of 'pending->op'.  Returns false if the outcome is known
  * already. */
 static bool
@@ -402,7 +423,10 @@ prepare(struct kdp_tc *tc, struct pending *pending)
     pending->handle_taken = false;
     if (op->type == OFFLOAD_COPY_PUT) {
         request->type = KDP_TC_ADD;
-        op->error = prepare_add(tc, op->desc, request);
+        op->error = delete_leaked(tc, &op->ufid);
+        if (!op->error) {
+            op->error = prepare_add(tc, op->desc, request);
+        }
         if (!op->error) {
             /* Packets may meet the rule before the answer comes: who asks
              * meanwhile has to find it. */

@@ -397,6 +397,33 @@ errors_of_tc_leave_the_flow_in_the_kernel(void **state)
     }
 }
 
+static void
+rule_that_could_not_be_deleted_goes_before_the_next(void **state)
+{
+    const struct unit_tc_plan plan = {
+        .fault = UNIT_TC_REFUSED, .error = EBUSY, .type = RTM_DELTFILTER,
+        .n = 3,
+    };
+    struct unit_dpif *u = *state;
+    struct dpif_flow_stats stats;
+
+    put(u, 1);
+    unit_dpif_settle(u);
+
+    /* Two more attempts follow, and then the engine gives up. */
+    unit_tc_plan(&plan);
+    assert_int_equal(unit_dpif_put(u, unit_tc_desc(1, 1, 0), DPIF_FP_MODIFY,
+                                   NULL), 0);
+    unit_dpif_settle(u);
+    assert_false(unit_dpif_has(u, 1));
+    assert_int_equal(unit_tc_count(), 1);
+    packets(u, 1, 3);
+    check_get(u, 1, "tc", 3);
+    assert_int_equal(unit_dpif_del(u, 1, &stats), 0);
+    check_stats(&stats, 3);
+    assert_int_equal(unit_tc_count(), 0);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -409,6 +436,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flows_come_first_and_the_rest_in_order),
         TEST(operations_on_one_flow_are_done_in_order),
         TEST(errors_of_the_kernel_are_the_users),
+        TEST(rule_that_could_not_be_deleted_goes_before_the_next),
         TEST(errors_of_tc_leave_the_flow_in_the_kernel),
     };
 
