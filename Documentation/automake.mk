@@ -27,6 +27,11 @@ EXTRA_DIST += \
 	Documentation/performance/modules-throughput.svg \
 	Documentation/performance/modules.json \
 	Documentation/performance/modules.rst \
+	Documentation/performance/offload-latency.svg \
+	Documentation/performance/offload-rules.svg \
+	Documentation/performance/offload.inc \
+	Documentation/performance/offload.json \
+	Documentation/performance/offload.rst \
 	Documentation/performance/rtnl-counts.svg \
 	Documentation/performance/rtnl-time.svg \
 	Documentation/performance/rtnl.inc \
