@@ -602,3 +602,125 @@ offload_exit() {
     unset DAEMON_PID
     check_no_rules v-left v-right
 }
+
+# Rules of others.
+
+# Gives device $1 rules of somebody else: flower with a cookie or without,
+# matchall, another chain.
+add_foreign_rules() {
+    local dev=$1
+    tc filter add dev "$dev" ingress prio 200 protocol ip flower \
+        dst_ip 192.0.2.1 action drop
+    tc filter add dev "$dev" ingress prio 201 protocol ip flower \
+        dst_ip 192.0.2.2 action drop cookie 0123456789abcdef
+    tc filter add dev "$dev" ingress prio 202 protocol ipv6 flower \
+        action pass cookie 01
+    tc filter add dev "$dev" ingress prio 203 chain 7 protocol ip flower \
+        dst_ip 192.0.2.3 action drop
+    tc filter add dev "$dev" ingress prio 204 protocol 0x88b6 matchall \
+        action drop
+}
+
+# Prints the rules of others on device $1, at hook $2 (default ingress).
+foreign_rules() {
+    tc -j filter show dev "$1" "${2:-ingress}" |
+        jq -c '.[] | select(.pref >= 200 and .pref < 300 and .options.actions)
+               | [.pref, .kind, .chain, .protocol, .options.actions[0].cookie,
+                  .options.keys]'
+}
+
+add_test offload_foreign 'rules of others stay' kdp 150
+offload_foreign() {
+    local dev
+    # Of the flow that is deleted with dpctl.
+    allow_log 'failed to (flow_del|put)'
+    start_with_offload
+    ovs-vsctl add-br br0
+    add_ns left right
+    add_veth left ''
+    add_veth right ''
+    tc qdisc add dev v-left ingress
+    tc qdisc add dev v-right clsact
+    for dev in v-left v-right; do
+        add_foreign_rules $dev
+        foreign_rules $dev >$dev.before
+        equal "$(wc -l <$dev.before)" 5 "rules on $dev"
+    done
+    tc filter add dev v-right egress prio 205 protocol 0x88b6 matchall \
+        action drop
+    check_foreign() {
+        for dev in v-left v-right; do
+            equal "$(foreign_rules $dev)" "$(cat $dev.before)" \
+                "rules of others on $dev $1"
+        done
+        equal "$(foreign_rules v-right egress | wc -l)" 1 \
+            "rules of others at the egress $1"
+    }
+
+    ovs-vsctl add-port br0 v-left -- add-port br0 v-right
+    wait_until $PATIENCE port_is_up v-right
+    restrict_frames
+    check_foreign 'after ports were added'
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    start_receiver received right
+    send_frames left --same -n 10
+    received_all received
+    check_foreign 'with a rule of ours'
+    set_offload false
+    check_no_rules v-left
+    check_foreign 'after offload was turned off'
+    set_offload true
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    check_foreign 'after offload was turned on'
+    ovs-appctl dpctl/del-flows
+    check_no_rules v-left
+    check_foreign 'after the datapath was flushed'
+    # Open vSwitch believes that the flow is there.
+    ovs-appctl revalidator/purge
+    install_frames_flow tc
+    ovs-vsctl del-port v-left
+    check_no_rules v-left
+    check_foreign 'after a port was deleted'
+    ovs-vsctl add-port br0 v-left -- set Interface v-left ofport_request=1
+    wait_until $PATIENCE port_is_up v-left
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    kill_daemon
+    start_daemon
+    wait_until $PATIENCE port_is_up v-left
+    check_tc_agrees br0 v-left v-right
+    check_foreign 'after a crash'
+    stop_daemon --cleanup
+    unset DAEMON_PID
+    check_no_rules v-left v-right
+    check_foreign 'after exit --cleanup'
+}
+
+add_test offload_foreign_prio \
+    'rules of others in the way do not stop traffic' kdp
+offload_foreign_prio() {
+    local prio
+    start_with_offload
+    ovs-vsctl add-br br0
+    add_ns left right
+    add_veth left ''
+    add_veth right ''
+    tc qdisc add dev v-left ingress
+    # All priorities that ours could use; 1 is that of policing.
+    for prio in 2 3 4 5 6 7 8 9; do
+        tc filter add dev v-left ingress prio $prio protocol 0x88b6 matchall \
+            action pass
+    done
+    ovs-vsctl add-port br0 v-left -- add-port br0 v-right
+    wait_until $PATIENCE port_is_up v-right
+    restrict_frames
+    start_receiver received right
+    send_frames left --same -n 10
+    received_all received
+    wait_until $PATIENCE flows_shown 1 all "$FRAMES"
+    check_tc_agrees br0 v-left v-right
+    equal "$(tc -j filter show dev v-left ingress |
+             jq '[.[] | select(.kind == "matchall" and .options)] | length')" \
+        8 'rules of others'
+}
