@@ -823,3 +823,76 @@ offload_leaks() {
     equal "$(offload_json .total.leaked)" 0 'rules leaked'
     equal "$(offload_json .total.lost)" 0 'flows lost'
 }
+
+# Settings.
+
+# True if $1 offload threads run.
+threads_run() {
+    test "$(offload_json '[.threads[] | select(.running)] | length')" = "$1" &&
+        test "$(cat /proc/"$DAEMON_PID"/task/*/comm | grep -c offload)" = "$1"
+}
+
+add_test offload_threads 'threads are changed under load' kdp 200
+offload_threads() {
+    local n
+    start_frames other_config:n-offload-threads=2
+    separate_frames
+    threads_run 2 || fail 'not two threads'
+    start_receiver received right
+    start_sender sent left -n 0 -r 100
+    for n in 1 4 10 2 1 10; do
+        set_other_config n-offload-threads $n
+        wait_until $PATIENCE threads_run $n
+        wait_until $PATIENCE flows_shown_at_least 1 tc "$FRAMES"
+    done
+    ovs-vsctl remove Open_vSwitch . other_config n-offload-threads
+    wait_until $PATIENCE threads_run 1
+    stop_background sent
+    received_all received
+    wait_until $PATIENCE flows_shown "$(cat sent)" tc "$FRAMES"
+    check_tc_agrees br0 v-left v-right
+    matches "$(ovs-appctl offload/show)" 'offload: 1 threads'
+}
+
+add_test offload_bad_settings 'bad settings are logged and change nothing' kdp
+offload_bad_settings() {
+    local value n=0
+    allow_log 'other_config:(n-offload-threads|offload-delay) is '
+    start_frames other_config:n-offload-threads=3
+    threads_run 3 || fail 'not three threads'
+    for value in 0 11 abc -1; do
+        n=$((n + 1))
+        set_other_config n-offload-threads "\"$value\""
+        wait_until $PATIENCE logged \
+            "n-offload-threads is \"$value\", expected a.* 1 to 10; .* with 3"
+        threads_run 3 || fail "not three threads after \"$value\""
+    done
+    set_other_config n-offload-threads 4
+    wait_until $PATIENCE threads_run 4
+    equal "$(grep -c 'n-offload-threads is' "$OVS_LOGDIR/ovs-vswitchd.log")" \
+        $n 'warnings'
+    for value in abc -1 3600001; do
+        set_other_config offload-delay "\"$value\""
+        wait_until $PATIENCE logged \
+            "offload-delay is \"$value\", expected a.* 0 to 3600000; .* with 0"
+    done
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+}
+
+add_test offload_delay 'young flows stay out of tc' kdp
+offload_delay() {
+    start_frames other_config:offload-delay=3600000
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 ovs "$FRAMES"
+    ovs-appctl revalidator/wait
+    ovs-appctl revalidator/wait
+    flows_shown 1 ovs "$FRAMES" || fail 'the flow is not in the kernel'
+    matches "$(ovs-appctl offload/why "$(flow_ufid "$FRAMES")")" \
+        ': kernel: younger than the delay, port 2'
+    equal "$(offload_json .total.enqueued)" 0 'enqueued'
+    set_other_config offload-delay 1000
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    check_tc_agrees br0 v-left v-right
+}
