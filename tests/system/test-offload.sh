@@ -896,3 +896,107 @@ offload_delay() {
     wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
     check_tc_agrees br0 v-left v-right
 }
+
+# Flows that tc does not take.
+
+add_test offload_rejected \
+    'a flow that tc does not take works and is explained' kdp
+offload_rejected() {
+    local flow='in_port(v-left),.*actions:trunc' ufid name
+    start_frames
+    ovs-ofctl del-flows br0
+    ovs-ofctl add-flow br0 'in_port=1,actions=output(port=2,max_len=100)'
+    start_receiver received right
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 ovs "$flow"
+    received_all received
+    wait_until $PATIENCE offload_is_settled
+    start_receiver received right
+    send_frames left --same -n 20
+    received_all received
+    flow_count_is "$flow" 20 ||
+        fail "packets: $(flow_count packets "$flow" all)"
+    flows_shown 0 tc . || fail 'a flow is in tc'
+    check_no_rules br0 v-left v-right
+
+    ufid=$(flow_ufid "$flow")
+    name=$(ovs-appctl dpctl/dump-flows type=all | grep trunc)
+    matches "$(ovs-appctl offload/why "$ufid")" \
+        "^ufid:$ufid: rejected: not supported .*, port 2"
+    matches "$(ovs-appctl offload/why "ufid:$ufid")" ': rejected: not supp'
+    matches "$(ovs-appctl offload/why "${name%%, packets:*}")" \
+        "^ufid:$ufid: rejected: not supported"
+    # As it is shown, as a whole and with -m.
+    matches "$(ovs-appctl offload/why "$name")" \
+        "^ufid:$ufid: rejected: not supported"
+    matches "$(ovs-appctl offload/why "$(flow_name "$flow")")" \
+        "^ufid:$ufid: rejected: not supported"
+    matches "$(ovs-appctl offload/why "$(dump_flows all | grep trunc)")" \
+        "^ufid:$ufid: rejected: not supported"
+    equal "$(ovs-appctl offload/why --format json "$ufid" |
+             jq -r '.[0] | "\(.ufid) \(.state) \(.reason) \(.port)"')" \
+        "$ufid rejected not supported 2" 'why'
+    # Another one of the kind is not even tried.
+    matches "$(ovs-appctl offload/show)" \
+        "not supported +1 +2 +ufid:$ufid \(Operation not supported\)"
+    equal "$(offload_json '.reasons[] | select(.reason == "not supported")
+                           | "\(.n) \(.port) \(.ufid)"')" "1 2 $ufid" reason
+    logged "flow $ufid on port 2 stays in the kernel .*: not supported" ||
+        fail 'nothing is logged'
+    equal "$(grep -c 'stays in the kernel' "$OVS_LOGDIR/ovs-vswitchd.log")" 1 \
+        'lines in the log'
+    exits_with 2 ovs-appctl offload/why nonsense 2>/dev/null
+    exits_with 2 ovs-appctl offload/why \
+        00000000-0000-0000-0000-000000000001 2>/dev/null
+
+    # Once it is one that tc takes, it goes there.
+    restrict_frames
+    wait_until $PATIENCE sent_and_shown tc
+    check_tc_agrees br0 v-left v-right
+}
+
+add_test offload_rejected_kind \
+    'what a device rejects is not tried again and again' \
+    kdp
+offload_rejected_kind() {
+    start_frames
+    ovs-ofctl del-flows br0
+    ovs-ofctl add-flow br0 \
+        'priority=20,dl_src=02:ff:ff:ff:ff:ff,actions=drop'
+    ovs-ofctl add-flow br0 \
+        'priority=10,in_port=1,actions=output(port=2,max_len=100)'
+    start_receiver received right
+    send_frames left -n 30 -r 50
+    received_all received
+    wait_until $PATIENCE offload_is_settled
+    flows_shown 30 ovs 'actions:trunc' || fail 'not all flows are there'
+    test "$(offload_json .total.rejected)" -le 10 ||
+        fail "tried $(offload_json .total.rejected) times"
+    test "$(offload_json '[.reasons[] | .n] | add')" -ge 30 ||
+        fail 'not all flows are counted'
+}
+
+add_test offload_recirculation \
+    'flows of recirculation chains stay in the kernel' \
+    kdp
+offload_recirculation() {
+    modprobe nf_conntrack
+    start_pings
+    ovs-ofctl del-flows br0
+    ovs-ofctl add-flow br0 'arp,actions=NORMAL'
+    ovs-ofctl add-flow br0 'table=0,ip,actions=ct(commit,table=1)'
+    ovs-ofctl add-flow br0 'table=1,ip,actions=NORMAL'
+    ping_works left 10.1.1.2
+    tcp_works left 10.1.1.2@right
+    wait_until $PATIENCE offload_is_settled
+    flows_shown 0 tc 'eth_type(0x0800)' || fail 'a flow of a chain is in tc'
+    flows_shown_at_least 4 ovs 'eth_type(0x0800)' || fail 'too few flows'
+    matches "$(ovs-appctl offload/why "$(dump_flows ovs | grep 'recirc(' |
+        head -n 1 | sed -n 's/^ufid:\([0-9a-f-]*\),.*/\1/p')")" \
+        ': rejected: (not supported|device rejects)|kernel: device rejects'
+    dump_flows ovs | grep -v 'recirc_id(0)' | head -n 1 >child
+    matches "$(ovs-appctl offload/why "$(sed -n \
+        's/^ufid:\([0-9a-f-]*\),.*/\1/p' child)")" \
+        ': (rejected: not supported|parked|kernel: device rejects)'
+    matches "$(ovs-appctl offload/show)" 'not supported'
+}
