@@ -1000,3 +1000,69 @@ offload_recirculation() {
         ': (rejected: not supported|parked|kernel: device rejects)'
     matches "$(ovs-appctl offload/show)" 'not supported'
 }
+
+# Rules that others remove.
+
+vanished_at_least() {
+    test "$(offload_json .total.vanished)" -ge "$1"
+}
+
+# Checks that traffic goes on when command $1... removes rules of ours and that
+# the flow is put back into tc.
+survives() {
+    local before missed
+    before=$(flow_count packets "$FRAMES" tc)
+    "$@"
+    wait_until $PATIENCE vanished_at_least 1
+    wait_until $PATIENCE flows_shown 1 all "$FRAMES"
+    test "$(flow_count packets "$FRAMES" all)" -ge "$before" ||
+        fail "the count fell from $before"
+    wait_until $((2 * PATIENCE)) flows_shown 1 tc "$FRAMES"
+    # Nothing goes to the daemon any more.
+    missed=$(datapath_count missed)
+    wait_until $PATIENCE flow_has_packets "$FRAMES" $((before + 500))
+    equal "$(datapath_count missed)" "$missed" 'missed'
+    stop_background sent
+    received_all received
+    matches "$(ovs-appctl offload/show)" 'rule vanished from tc'
+    check_tc_agrees br0 v-left v-right
+}
+
+start_survivor() {
+    start_frames
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    start_receiver received right
+    start_sender sent left --same -n 0 -r 100
+    wait_until $PATIENCE flow_has_packets "$FRAMES" 50
+}
+
+# Removes the rule of the flow of frames.
+remove_rule() {
+    local rule
+    rule=$(tc -j filter show dev v-left ingress |
+        jq -r '[.[] | select(.options.actions)][0] | "prio \(.pref)",
+                 "handle \(.options.handle) flower"' | tr '\n' ' ')
+    # shellcheck disable=SC2086
+    tc filter del dev v-left ingress $rule
+}
+
+add_test offload_rule_removed 'a rule that others remove comes back' kdp 200
+offload_rule_removed() {
+    start_survivor
+    survives remove_rule
+}
+
+add_test offload_rules_flushed 'rules that others flush come back' kdp 200
+offload_rules_flushed() {
+    start_survivor
+    survives tc filter del dev v-left ingress
+}
+
+add_test offload_qdisc_removed \
+    'traffic outlives the loss of the queueing discipline' \
+    kdp 200
+offload_qdisc_removed() {
+    start_survivor
+    survives tc qdisc del dev v-left ingress
+}
