@@ -1066,3 +1066,54 @@ offload_qdisc_removed() {
     start_survivor
     survives tc qdisc del dev v-left ingress
 }
+
+# Figures.
+
+add_test offload_stats_show \
+    'statistics are named as those of the userspace datapath' \
+    kdp
+offload_stats_show() {
+    local name
+    modprobe tun
+    start_frames other_config:n-offload-threads=3
+    ovs-vsctl add-br br1 -- set Bridge br1 datapath_type=netdev
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    ovs-appctl dpctl/offload-stats-show system@ovs-system >ours
+    ovs-appctl dpctl/offload-stats-show netdev@ovs-netdev >stock
+    matches "$(cat ours)" '^HW Offload stats:'
+    for name in ours stock; do
+        sed 's/: *[0-9]*$//' $name >$name.names
+        # Titles and figures of the first thread and of the total.
+        grep -v '\[  [1-9]\]' $name.names >$name.first || :
+    done
+    diff stock.first ours.first
+    equal "$(grep -c 'Inserted offloads' ours)" 4 'lines of inserted'
+    matches "$(cat ours)" 'Total +Inserted offloads: +1'
+    matches "$(cat ours)" 'Total +Enqueued offloads: +0'
+    matches "$(cat ours)" '\[  2\] '
+}
+
+add_test offload_stats_total 'the total of latencies is weighted' kdp
+offload_stats_total() {
+    start_frames other_config:n-offload-threads=4
+    ovs-ofctl del-flows br0
+    ovs-ofctl add-flow br0 \
+        'priority=20,dl_src=02:ff:ff:ff:ff:ff,actions=drop'
+    ovs-ofctl add-flow br0 'priority=10,in_port=1,actions=output:2'
+    ovs-ofctl add-flow br0 'priority=10,in_port=2,actions=output:1'
+    send_frames left -n 40
+    send_frames right -n 5
+    wait_until $PATIENCE flows_shown 45 tc 'eth_type(0x88b5)'
+    wait_until $PATIENCE offload_is_settled
+    offload_json . >show
+    jq -e '.total.inserted == 45 and .total.in_tc == 45
+           and (.threads | map(select(.inserted > 0)) | length) == 2' show
+    jq -e '(.threads | map(.latency_us.cumulative | .n * .mean) | add)
+               / .total.latency_us.cumulative.n
+               - .total.latency_us.cumulative.mean
+           | fabs < 1' show
+    ovs-appctl dpctl/offload-stats-show >stats
+    matches "$(cat stats)" "Total +Cumulative Average latency \(us\): +$(
+        jq '.total.latency_us.cumulative.mean | floor' show)"
+}
