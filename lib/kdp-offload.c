@@ -53,14 +53,12 @@ kdp_offload_create(struct kdp_datapath *dp,
                    const struct offload_config *config)
 {
     struct kdp_offload *offload = xzalloc(sizeof *offload);
-    struct ovs_datapath kernel;
     struct offload_kernel kernel_side;
     struct offload_backend backend;
     bool sharing;
 
     ovs_mutex_lock(&dp->mutex);
-    sharing = (!ovs_datapath_get(&dp->genl, dp->inner->base_name, &kernel)
-               && kernel.user_features & OVS_DP_F_TC_RECIRC_SHARING);
+    sharing = dp->user_features & OVS_DP_F_TC_RECIRC_SHARING;
     ovs_mutex_unlock(&dp->mutex);
 
     offload->dp = dp;
