@@ -12,6 +12,7 @@
 
 #include "dpif-netlink-kdp-private.h"
 #include "openvswitch/ofpbuf.h"
+#include "ovs-thread.h"
 #include "util.h"
 
 /* Operations that are given to the inner dpif together: as many as the engine
@@ -40,6 +41,16 @@ kdp_stats_to_dpif(const struct offload_stats *src, struct dpif_flow_stats *dst)
         .tcp_flags = src->tcp_flags,
     };
 }
+
+/* Operations of a user that are not for the engine, packets most of all: they
+ * go to the kernel together with what the engine does there for that user. */
+struct others {
+    struct dpif_op **ops;
+    size_t n;
+};
+
+/* Those of the thread, or NULL. */
+DEFINE_STATIC_PER_THREAD_DATA(struct others *, others, NULL);
 
 /* The kernel side. */
 
@@ -141,24 +152,34 @@ kernel_operate(void *offload_, struct offload_copy_op *copy_ops[], size_t n)
 {
     struct kdp_offload *offload = offload_;
     struct dpif *inner = offload->dp->inner;
-    struct kernel_op *kernel_ops = xmalloc(MIN(n, MAX_KERNEL_OPS)
-                                           * sizeof *kernel_ops);
-    struct dpif_op *ops[MAX_KERNEL_OPS];
+    size_t max_ops = MIN(n, MAX_KERNEL_OPS);
+    struct kernel_op *kernel_ops = xmalloc(max_ops * sizeof *kernel_ops);
+    struct others *more = *others_get();
+    struct dpif_op **ops = xmalloc((max_ops + (more ? more->n : 0))
+                                   * sizeof *ops);
 
     while (n) {
         size_t chunk = MIN(n, MAX_KERNEL_OPS);
+        size_t n_ops = chunk;
 
         for (size_t i = 0; i < chunk; i++) {
             kernel_op_init(&kernel_ops[i], copy_ops[i]);
             ops[i] = kernel_ops[i].op;
         }
-        inner->dpif_class->operate(inner, ops, chunk, DPIF_OFFLOAD_NEVER);
+        if (more && chunk == n) {
+            for (size_t i = 0; i < more->n; i++) {
+                ops[n_ops++] = more->ops[i];
+            }
+            more->n = 0;
+        }
+        inner->dpif_class->operate(inner, ops, n_ops, DPIF_OFFLOAD_NEVER);
         for (size_t i = 0; i < chunk; i++) {
             kernel_op_finish(&kernel_ops[i]);
         }
         copy_ops += chunk;
         n -= chunk;
     }
+    free(ops);
     free(kernel_ops);
 }
 
@@ -297,8 +318,8 @@ user_op_finish(struct offload_op *op)
     }
 }
 
-/* Does the 'n' operations 'dpif_ops': those on flows, in order, then the
- * others, in order. */
+/* Does the 'n' operations 'dpif_ops': those on flows, in order, and the others,
+ * in order, with or after those that the kernel is first asked to do. */
 void
 kdp_offload_operate(struct kdp_offload *offload, struct dpif_op **dpif_ops,
                     size_t n)
@@ -306,28 +327,30 @@ kdp_offload_operate(struct kdp_offload *offload, struct dpif_op **dpif_ops,
     struct dpif *inner = offload->dp->inner;
     struct offload_op *ops = xmalloc(n * sizeof *ops);
     struct offload_op **opps = xmalloc(n * sizeof *opps);
-    struct dpif_op **others = xmalloc(n * sizeof *others);
-    size_t n_ops = 0, n_others = 0;
+    struct others rest = { .ops = xmalloc(n * sizeof *rest.ops) };
+    size_t n_ops = 0;
 
     for (size_t i = 0; i < n; i++) {
         if (user_op_init(&ops[n_ops], dpif_ops[i])) {
             opps[n_ops] = &ops[n_ops];
             n_ops++;
         } else {
-            others[n_others++] = dpif_ops[i];
+            rest.ops[rest.n++] = dpif_ops[i];
         }
     }
     if (n_ops) {
+        *others_get() = &rest;
         offload_operate(offload->engine, opps, n_ops);
+        *others_get() = NULL;
     }
     for (size_t i = 0; i < n_ops; i++) {
         user_op_finish(&ops[i]);
     }
-    if (n_others) {
-        inner->dpif_class->operate(inner, others, n_others,
+    if (rest.n) {
+        inner->dpif_class->operate(inner, rest.ops, rest.n,
                                    DPIF_OFFLOAD_NEVER);
     }
-    free(others);
+    free(rest.ops);
     free(opps);
     free(ops);
 }
