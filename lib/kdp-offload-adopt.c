@@ -144,6 +144,7 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
     }
     dump->port = u32_to_odp(port_no);
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
+    kdp_tc_only_ours(true);
     for (;;) {
         struct found *f;
 
@@ -164,6 +165,7 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
             cb(cb_aux, &ufid, desc, &seen);
         }
     }
+    kdp_tc_only_ours(false);
     ofpbuf_uninit(&buffer);
     netdev_flow_dump_destroy(dump);
 }

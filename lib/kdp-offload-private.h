@@ -85,6 +85,10 @@ int kdp_tc_dump_start(struct netdev *, struct kdp_tc_dump *);
 bool kdp_tc_dump_next(struct kdp_tc_dump *, struct kdp_tc_rule *);
 int kdp_tc_dump_done(struct kdp_tc_dump *);
 
+/* Has the flow API's dumps by the calling thread leave out rules that are not
+ * ours, whose actions it may not know and would complain about. */
+void kdp_tc_only_ours(bool only_ours);
+
 /* Where rules of 'netdev', a device whose index is 'ifindex', are. */
 struct tcf_id kdp_tc_place(struct netdev *netdev, int ifindex);
 

@@ -41,6 +41,33 @@ DEFINE_STATIC_PER_THREAD_DATA(struct ofpbuf *, taken, NULL);
 int kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
                           struct ofpbuf **replyp);
 
+/* Does the thread want to see only those rules in dumps that may be ours? */
+DEFINE_STATIC_PER_THREAD_DATA(bool, only_ours, false);
+
+bool kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *reply,
+                            struct ofpbuf *buffer);
+
+/* In place of Open vSwitch's. */
+bool
+nl_dump_next(struct nl_dump *dump, struct ofpbuf *reply,
+             struct ofpbuf *buffer)
+{
+    struct kdp_tc_rule rule;
+
+    while (kdp_stock_nl_dump_next(dump, reply, buffer)) {
+        if (!*only_ours_get() || kdp_tc_rule_parse(reply, &rule)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+kdp_tc_only_ours(bool only_ours)
+{
+    *only_ours_get() = only_ours;
+}
+
 /* In place of Open vSwitch's. */
 int
 nl_transact(int protocol, const struct ofpbuf *request,

@@ -1297,7 +1297,8 @@ random_operation() {
         ;;
     4 | 5)
         choices=(output:1 output:2 output:3 "output:1,2,3" drop
-                 "mod_vlan_vid:7,output:2" "mod_dl_src:02:00:00:00:00:99,output:3"
+                 "mod_vlan_vid:7,output:2"
+                 "mod_dl_src:02:00:00:00:00:99,output:3"
                  "output(port=3,max_len=100)" "controller,output:1")
         n=$((RANDOM % ${#choices[@]}))
         ovs-ofctl add-flow br0 \
