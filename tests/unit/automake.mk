@@ -102,8 +102,8 @@ unit_tc = \
 	tests/unit/unit-tc.h \
 	$(unit_link)
 unit_tc_wrap = \
+	-Wl,--wrap=kdp_stock_nl_dump_next \
 	-Wl,--wrap=nl_dump_done \
-	-Wl,--wrap=nl_dump_next \
 	-Wl,--wrap=nl_transact_multiple \
 	-Wl,--wrap=tc_dump_flower_start
 unit_dpif = \
@@ -232,7 +232,6 @@ tests_unit_test_offload_config_SOURCES = \
 	tests/unit/test-offload-config.c $(unit_dpif) $(unit_common)
 tests_unit_test_offload_config_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
-	-Wl,--wrap=ovs_datapath_get \
 	-Wl,--wrap=vport_table_get_by_number
 tests_unit_test_offload_desc_SOURCES = \
 	tests/unit/test-offload-desc.c $(unit_common)

@@ -19,21 +19,6 @@
 
 #define N_PORTS 3
 
-/* What the kernel says of the datapath. */
-static int datapath_error;
-
-int __wrap_ovs_datapath_get(struct ovs_genl *, const char *,
-                            struct ovs_datapath *);
-
-int
-__wrap_ovs_datapath_get(struct ovs_genl *genl OVS_UNUSED,
-                        const char *name OVS_UNUSED, struct ovs_datapath *dp)
-{
-    memset(dp, 0, sizeof *dp);
-    dp->user_features = OVS_DP_F_TC_RECIRC_SHARING;
-    return datapath_error;
-}
-
 /* The last port is another datapath's. */
 int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
                                      struct ovs_vport *);
@@ -53,13 +38,21 @@ struct test {
     struct kdp_datapath dp;
 };
 
+/* Sets what the kernel has said of the datapath. */
+static void
+set_features(struct test *test, uint32_t features)
+{
+    ovs_mutex_lock(&test->dp.mutex);
+    test->dp.user_features = features;
+    ovs_mutex_unlock(&test->dp.mutex);
+}
+
 static int
 setup(void **state)
 {
     static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
     struct test *test = xzalloc(sizeof *test);
 
-    datapath_error = 0;
     unit_dpif_init(&test->u, N_PORTS);
     test->other = test->u.offload;
     test->u.offload = NULL;
@@ -68,6 +61,7 @@ setup(void **state)
     test->dp.name = "system@unit";
     test->dp.offload_config.engine = config;
     ovs_mutex_init(&test->dp.mutex);
+    set_features(test, OVS_DP_F_TC_RECIRC_SHARING);
     *state = test;
     return 0;
 }
@@ -138,11 +132,11 @@ there_is_no_engine_before_it_is_wanted(void **state)
 }
 
 static void
-chains_stay_in_the_kernel_if_it_cannot_be_asked(void **state)
+chains_stay_in_the_kernel_if_it_does_not_share_ids(void **state)
 {
     struct test *test = *state;
 
-    datapath_error = EMFILE;
+    set_features(test, 0);
     set_config(test, "true", NULL, NULL);
     assert_non_null(kdp_offload_get(&test->dp));
     assert_false(test->u.offload->tc.recirc_sharing);
@@ -267,7 +261,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(there_is_no_engine_before_it_is_wanted),
-        TEST(chains_stay_in_the_kernel_if_it_cannot_be_asked),
+        TEST(chains_stay_in_the_kernel_if_it_does_not_share_ids),
         TEST(flows_move_as_offload_goes_off_and_on),
         TEST(ports_are_those_of_the_datapath),
         TEST(numbers_that_are_wrong_change_nothing),

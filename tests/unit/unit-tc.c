@@ -490,8 +490,8 @@ dumped_cast(const struct nl_dump *dump)
 }
 
 int __wrap_tc_dump_flower_start(struct tcf_id *, struct nl_dump *, bool terse);
-bool __wrap_nl_dump_next(struct nl_dump *, struct ofpbuf *msg,
-                         struct ofpbuf *buffer);
+bool __wrap_kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *msg,
+                                   struct ofpbuf *buffer);
 int __wrap_nl_dump_done(struct nl_dump *);
 
 int
@@ -523,8 +523,8 @@ __wrap_tc_dump_flower_start(struct tcf_id *place, struct nl_dump *dump,
 }
 
 bool
-__wrap_nl_dump_next(struct nl_dump *dump, struct ofpbuf *msg,
-                    struct ofpbuf *buffer)
+__wrap_kdp_stock_nl_dump_next(struct nl_dump *dump, struct ofpbuf *msg,
+                              struct ofpbuf *buffer)
 {
     struct dumped *dumped = dumped_cast(dump);
     const struct ofpbuf *next = &dumped->msgs[dumped->next];
