@@ -41,6 +41,7 @@ struct count {
     struct hmap_node node;      /* In kdp_tc->counts, by ifindex. */
     int ifindex;
     uint64_t n;
+    uint64_t n_in_hw;           /* Found in the device when read last. */
 };
 
 /* Handles. */
@@ -151,7 +152,7 @@ count_find(struct kdp_tc *tc, int ifindex)
 }
 
 static void
-count_add(struct kdp_tc *tc, int ifindex, int n)
+count_add(struct kdp_tc *tc, int ifindex, int n, int n_in_hw)
     OVS_REQUIRES(tc->mutex)
 {
     struct count *count = count_find(tc, ifindex);
@@ -162,6 +163,7 @@ count_add(struct kdp_tc *tc, int ifindex, int n)
         hmap_insert(&tc->counts, &count->node, hash_int(ifindex, 0));
     }
     count->n += n;
+    count->n_in_hw += n_in_hw;
     if (!count->n) {
         hmap_remove(&tc->counts, &count->node);
         free(count);
@@ -214,6 +216,7 @@ kdp_tc_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
             bool own_handle)
 {
     struct rule *rule = xzalloc(sizeof *rule);
+    const struct count *count;
 
     rule->ufid = *ufid;
     rule->port_no = port_no;
@@ -222,7 +225,11 @@ kdp_tc_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
     rule->id = *id;
     ovs_mutex_lock(&tc->mutex);
     hmap_insert(&tc->rules, &rule->node, ufid_hash(ufid));
-    count_add(tc, id->ifindex, 1);
+
+    /* Where others are in the device, this one will be, too. */
+    count = count_find(tc, id->ifindex);
+    rule->in_hw = count && count->n_in_hw;
+    count_add(tc, id->ifindex, 1, rule->in_hw);
     ovs_mutex_unlock(&tc->mutex);
 }
 
@@ -231,7 +238,7 @@ rule_remove__(struct kdp_tc *tc, struct rule *rule)
     OVS_REQUIRES(tc->mutex)
 {
     hmap_remove(&tc->rules, &rule->node);
-    count_add(tc, rule->id.ifindex, -1);
+    count_add(tc, rule->id.ifindex, -1, -rule->in_hw);
     if (rule->own_handle) {
         kdp_id_fpool_free_id(handles_user(), rule->id.handle);
     }
@@ -282,6 +289,7 @@ kdp_tc_set_in_hw(struct kdp_tc *tc, const ovs_u128 *ufid, bool in_hw)
     ovs_mutex_lock(&tc->mutex);
     rule = rule_find(tc, ufid);
     if (rule) {
+        count_add(tc, rule->id.ifindex, 0, in_hw - rule->in_hw);
         rule->in_hw = in_hw;
     }
     ovs_mutex_unlock(&tc->mutex);
