@@ -19,8 +19,9 @@
 #include "unit-upcall.h"
 #include "util.h"
 
-/* Memory for so many buckets and more cannot be had, if above 0. */
-static size_t calloc_limit;
+/* Memory for so many buckets and more cannot be had, if above 0.  Other threads
+ * allocate, too. */
+static atomic_uint calloc_limit;
 static unsigned int n_calloc_failures;
 
 void *__wrap_calloc(size_t, size_t);
@@ -28,7 +29,10 @@ void *__real_calloc(size_t, size_t);
 void *
 __wrap_calloc(size_t n, size_t size)
 {
-    if (calloc_limit && n >= calloc_limit) {
+    unsigned int limit;
+
+    atomic_read_relaxed(&calloc_limit, &limit);
+    if (limit && n >= limit) {
         n_calloc_failures++;
         return NULL;
     }
@@ -79,7 +83,7 @@ teardown(void **state)
 {
     struct fixture *f = *state;
 
-    calloc_limit = 0;
+    atomic_store_relaxed(&calloc_limit, 0);
     link_table_unsubscribe(f->sub);
     link_table_destroy(f->table);
     free(f);
@@ -631,7 +635,7 @@ a_namespace_without_memory_shares(void **state)
     struct fixture *f = *state;
 
     add(f, 1, 1, "lo");
-    calloc_limit = 1024;
+    atomic_store_relaxed(&calloc_limit, 1024);
     link_table_set_buckets(f->table, 1024);
     assert_int_equal(n_calloc_failures, 1);
     assert_true(get_ns(f, 1).buckets < 0);
@@ -641,7 +645,7 @@ a_namespace_without_memory_shares(void **state)
     add(f, 2, 1, "lo");
     assert_int_equal(n_calloc_failures, 2);
     assert_true(get_ns(f, 2).buckets < 0);
-    calloc_limit = 0;
+    atomic_store_relaxed(&calloc_limit, 0);
     add(f, 3, 1, "lo");
     assert_int_equal(get_ns(f, 3).buckets, 1024);
     assert_true(has(f, 2, 1));
