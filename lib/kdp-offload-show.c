@@ -134,6 +134,30 @@ struct why {
     char *error;                /* In 'flow', or NULL. */
 };
 
+/* Stores what 'key' and 'mask' say in '*match'.  They may leave out fields that
+ * others require, and have some that Open vSwitch does not know.  Returns false
+ * if there is no sense in them. */
+static bool
+match_from_parts(const void *key, size_t key_len,
+                 const void *mask, size_t mask_len, struct match *match)
+{
+    enum odp_key_fitness fitness;
+    char *error = NULL;         /* Which would be logged otherwise. */
+
+    memset(match, 0, sizeof *match);
+    fitness = odp_flow_key_to_flow(key, key_len, &match->flow, &error);
+    free(error);
+    error = NULL;
+    if (!key_len || fitness == ODP_FIT_ERROR) {
+        return false;
+    }
+
+    /* Without an Ethernet type in it, the mask ends there, as an error. */
+    odp_flow_key_to_mask(mask, mask_len, &match->wc, &match->flow, &error);
+    free(error);
+    return true;
+}
+
 /* Do the packets that 'why->match' and 'desc' are about overlap? */
 static bool
 overlaps(const struct why *why, const struct offload_desc *desc)
@@ -143,8 +167,8 @@ overlaps(const struct why *why, const struct offload_desc *desc)
     const uint64_t *desc_flow, *desc_mask;
     struct match match;
 
-    if (parse_key_and_mask_to_match(desc->key, desc->key_len, desc->mask,
-                                    desc->mask_len, &match)) {
+    if (!match_from_parts(desc->key, desc->key_len, desc->mask,
+                          desc->mask_len, &match)) {
         return false;
     }
     desc_flow = (const uint64_t *) &match.flow;
@@ -200,9 +224,8 @@ parse_flow(struct kdp_datapath *dp, struct why *why)
     ofpbuf_init(&key, 0);
     ofpbuf_init(&mask, 0);
     if (odp_flow_from_string(flow, &names, &key, &mask, &reason)
-        || !key.size
-        || parse_key_and_mask_to_match(key.data, key.size, mask.data,
-                                       mask.size, &why->match)) {
+        || !match_from_parts(key.data, key.size, mask.data, mask.size,
+                             &why->match)) {
         error = xasprintf("%s: expected a ufid, or a flow as "
                           "\"dpctl/dump-flows\" shows it%s%s", why->flow,
                           reason ? ": " : "", reason ? reason : "");

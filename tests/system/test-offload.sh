@@ -934,6 +934,11 @@ offload_rejected() {
     matches "$(ovs-appctl offload/why "ufid:$ufid")" ': rejected: not supp'
     matches "$(ovs-appctl offload/why "${name%%, packets:*}")" \
         "^ufid:$ufid: rejected: not supported"
+    # In parts, too.
+    matches "$(ovs-appctl offload/why 'in_port(v-left),eth_type(0x88b5)')" \
+        "ufid:$ufid: rejected"
+    matches "$(ovs-appctl offload/why 'in_port(2)')" "ufid:$ufid: rejected"
+    exits_with 2 ovs-appctl offload/why 'in_port(v-right)' 2>/dev/null
     # As it is shown, as a whole and with -m.
     matches "$(ovs-appctl offload/why "$name")" \
         "^ufid:$ufid: rejected: not supported"
