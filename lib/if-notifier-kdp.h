@@ -15,9 +15,10 @@
  * happens to its devices in other namespaces it is not told, as it is not by
  * Open vSwitch.
  *
- * Coalescing: the bridge is told when the listener has no more events, and then
- * not again for IF_NOTIFIER_INTERVAL.  So a burst causes one configuration, or
- * one in each interval, and a single change waits for nothing.
+ * Coalescing: the bridge is told when the listener has no more events, and
+ * then not again for IF_NOTIFIER_INTERVAL.  So a burst causes one
+ * configuration, or one in each interval, and a single change waits for
+ * nothing.
  *
  * Without links of our own (kdp_links_enabled()) this is Open vSwitch's
  * notifier.

@@ -318,8 +318,9 @@ user_op_finish(struct offload_op *op)
     }
 }
 
-/* Does the 'n' operations 'dpif_ops': those on flows, in order, and the others,
- * in order, with or after those that the kernel is first asked to do. */
+/* Does the 'n' operations 'dpif_ops': those on flows, in order, and the
+ * others, in order, with or after those that the kernel is first asked to
+ * do. */
 void
 kdp_offload_operate(struct kdp_offload *offload, struct dpif_op **dpif_ops,
                     size_t n)

@@ -134,9 +134,9 @@ struct why {
     char *error;                /* In 'flow', or NULL. */
 };
 
-/* Stores what 'key' and 'mask' say in '*match'.  They may leave out fields that
- * others require, and have some that Open vSwitch does not know.  Returns false
- * if there is no sense in them. */
+/* Stores what 'key' and 'mask' say in '*match'.  They may leave out fields
+ * that others require, and have some that Open vSwitch does not know.  Returns
+ * false if there is no sense in them. */
 static bool
 match_from_parts(const void *key, size_t key_len,
                  const void *mask, size_t mask_len, struct match *match)

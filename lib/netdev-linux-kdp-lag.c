@@ -2,8 +2,8 @@
 
 /* Members of bonds.
  *
- * Flows of a bond that is a port are offloaded to a tc block, which the ingress
- * of each member has to be bound to, as the packets come in there. */
+ * Flows of a bond that is a port are offloaded to a tc block, which the
+ * ingress of each member has to be bound to, as the packets come in there. */
 
 #include <config.h>
 #include "netdev-linux-kdp-private.h"

@@ -244,8 +244,8 @@ netdev_kdp_is_renamed_elsewhere(const struct netdev_kdp *dev)
             && strcmp(link.name, dev->link.name));
 }
 
-/* Takes over what the table says.  Returns true if the device has gone from our
- * namespace, in which case it is to be located. */
+/* Takes over what the table says.  Returns true if the device has gone from
+ * our namespace, in which case it is to be located. */
 static bool
 netdev_kdp_refresh(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
@@ -308,10 +308,11 @@ netdev_kdp_settle(const struct netdev *netdev)
     }
 }
 
-/* Brings the device that is open as 'name' up to date after a change of 'link',
- * which it 'was' before or not.  Returns true if it is a device of the bridge
- * that the change is about: one of a foreign namespace may have the name by
- * chance, and the router of tunnels opens any device, without a type. */
+/* Brings the device that is open as 'name' up to date after a change of
+ * 'link', which it 'was' before or not.  Returns true if it is a device of the
+ * bridge that the change is about: one of a foreign namespace may have the
+ * name by chance, and the router of tunnels opens any device, without a
+ * type. */
 static bool
 netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
 {
@@ -388,8 +389,8 @@ link_is_called(const struct link_info *link, const char *name)
 }
 
 /* The name may mean another link by now, or none, of which the events wait to
- * be taken.  A device that is open is told of that; who opens one has seen what
- * there is. */
+ * be taken.  A device that is open is told of that; who opens one has seen
+ * what there is. */
 bool
 netdev_kdp_find_to_open(const char *name, struct link_info *link)
 {

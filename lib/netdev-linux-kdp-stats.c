@@ -4,10 +4,10 @@
  *
  * Open vSwitch adds what the datapath counts for a port and what the device
  * counts.  It asks for both for each port, for the latter under RTNL.  Here
- * whoever asks for the statistics of one device in a turn of the main loop gets
- * those of that one; whoever goes on to a second one causes all to be read at
- * once, with one request to each datapath and one read of /proc/net/dev, and
- * the rest of the turn is answered from that.
+ * whoever asks for the statistics of one device in a turn of the main loop
+ * gets those of that one; whoever goes on to a second one causes all to be
+ * read at once, with one request to each datapath and one read of
+ * /proc/net/dev, and the rest of the turn is answered from that.
  *
  * /proc/net/dev adds some rare counters up.  Where such a sum is 0, so are
  * they; where it is not, that device's are read one by one, when the sum has
@@ -67,8 +67,8 @@ static size_t n_datapaths OVS_GUARDED_BY(mutex);
 static size_t allocated_datapaths OVS_GUARDED_BY(mutex);
 
 /* The current turn, the device asked for first in it, the one asked for first
- * in the last turn that took a snapshot, and the snapshot, which is valid if it
- * is of this turn. */
+ * in the last turn that took a snapshot, and the snapshot, which is valid if
+ * it is of this turn. */
 static uint64_t turn OVS_GUARDED_BY(mutex) = 1;
 static char first[IFNAMSIZ] OVS_GUARDED_BY(mutex);
 static char first_of_many[IFNAMSIZ] OVS_GUARDED_BY(mutex);
@@ -391,8 +391,8 @@ struct sides {
     struct netdev_stats dev;
 };
 
-/* Gets both sides of 'netdev', which is in the table as 'link', or is not there
- * if that is NULL.  Only that of the datapath if 'vport_only'. */
+/* Gets both sides of 'netdev', which is in the table as 'link', or is not
+ * there if that is NULL.  Only that of the datapath if 'vport_only'. */
 static void
 stats_get_sides(const struct netdev *netdev, const struct link_info *link,
                 bool vport_only, struct sides *sides)

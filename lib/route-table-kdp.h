@@ -6,11 +6,11 @@
 /* Routes for tunnels
  * ==================
  *
- * Takes the place of Open vSwitch's own module behind route-table.h, which asks
- * for all routes and addresses, under RTNL, whenever any link or route has
- * changed.  Here routes and addresses come from the tables that events keep up
- * to date (kdp-links.h), and its router is filled anew, without asking the
- * kernel for anything, when one of them has changed.
+ * Takes the place of Open vSwitch's own module behind route-table.h, which
+ * asks for all routes and addresses, under RTNL, whenever any link or route
+ * has changed.  Here routes and addresses come from the tables that events
+ * keep up to date (kdp-links.h), and its router is filled anew, without asking
+ * the kernel for anything, when one of them has changed.
  *
  * Without links of our own it is Open vSwitch's module.
  *

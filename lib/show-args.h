@@ -13,8 +13,8 @@ struct json;
 
 /* Takes 'argv', the name of the command and its 'argc' - 1 arguments, apart.
  * Stores whether JSON is wanted in '*json' and the other argument, which
- * 'what' names in messages, in '*arg', NULL if there is none.  Returns NULL, or an
- * error message that the caller must free. */
+ * 'what' names in messages, in '*arg', NULL if there is none.  Returns NULL,
+ * or an error message that the caller must free. */
 char *show_args_parse(int argc, const char *argv[], const char *what,
                       bool *json, const char **arg);
 

@@ -7,8 +7,8 @@
  * =====================
  *
  * The IPv4 and IPv6 addresses of the links of our own network namespace, by
- * interface index.  A writer, usually a listener (link-listener.h), enters what
- * the kernel says; readers get copies.
+ * interface index.  A writer, usually a listener (link-listener.h), enters
+ * what the kernel says; readers get copies.
  *
  * Life cycle: addresses come and go with link_addrs_update(), and with their
  * link (link_addrs_remove_link()).  To take all anew: link_addrs_mark(), an
@@ -32,8 +32,8 @@ struct link_addrs;
 struct link_addrs *link_addrs_create(void);
 void link_addrs_destroy(struct link_addrs *);
 
-/* Enters, or removes if 'gone', the address that 'view' describes.  One that is
- * neither IPv4 nor IPv6 is ignored.  Returns true if that was a change. */
+/* Enters, or removes if 'gone', the address that 'view' describes.  One that
+ * is neither IPv4 nor IPv6 is ignored.  Returns true if that was a change. */
 bool link_addrs_update(struct link_addrs *, const struct link_addr_view *view,
                        bool gone);
 
@@ -44,9 +44,9 @@ void link_addrs_mark(struct link_addrs *);
 void link_addrs_sweep(struct link_addrs *);
 
 /* Returns the number of addresses of link 'ifindex' and stores them, IPv4
- * first, in '*addrs' and their netmasks in '*masks', two arrays that the caller
- * frees, or NULL if there are none.  IPv4 addresses and masks are mapped to
- * IPv6 (::ffff:0:0/96). */
+ * first, in '*addrs' and their netmasks in '*masks', two arrays that the
+ * caller frees, or NULL if there are none.  IPv4 addresses and masks are
+ * mapped to IPv6 (::ffff:0:0/96). */
 size_t link_addrs_get(const struct link_addrs *, int ifindex,
                       struct in6_addr **addrs, struct in6_addr **masks);
 

@@ -41,8 +41,8 @@ link_dump_other_reply(const struct nlmsghdr *nlh, void *listener_)
 }
 
 /* Makes a request of 'type', in whose header the address family comes first.
- * What of the answer could not be understood is taken not to be there: it would
- * not be understood the next time, either. */
+ * What of the answer could not be understood is taken not to be there: it
+ * would not be understood the next time, either. */
 static int
 link_dump_other(struct link_listener *listener, uint16_t type, size_t hdrlen,
                 enum link_reason reason)

@@ -162,8 +162,9 @@ struct link_dump {
     int32_t nsid;
 };
 
-/* Takes note of a message that could not be understood.  If it is about a link,
- * what is known of that stays.  Returns 0, or EBADMSG if that is not known. */
+/* Takes note of a message that could not be understood.  If it is about a
+ * link, what is known of that stays.  Returns 0, or EBADMSG if that is not
+ * known. */
 static int
 link_dump_malformed(struct link_dump *dump, const struct nlmsghdr *nlh)
 {

@@ -391,8 +391,8 @@ link_listener_tag(struct msghdr *msg)
     return LINK_NSID_NONE;
 }
 
-/* Receives a datagram.  Returns 0, EAGAIN if there is none, ENOBUFS or EMSGSIZE
- * if something was lost, or another positive errno value. */
+/* Receives a datagram.  Returns 0, EAGAIN if there is none, ENOBUFS or
+ * EMSGSIZE if something was lost, or another positive errno value. */
 static int
 link_listener_receive(struct link_listener *listener)
 {

@@ -35,8 +35,8 @@
  * table is taken anew:
  *
  *      1. Drain: what waits on the socket is older than what was lost, and is
- *         thrown away, until the socket was seen empty.  (Until then the kernel
- *         queues nothing, and does not report what it drops.)
+ *         thrown away, until the socket was seen empty.  (Until then the
+ *         kernel queues nothing, and does not report what it drops.)
  *      2. Enumerate: ask for the namespace ids.
  *      3. For each namespace: mark, dump on the other socket, sweep.
  *      4. Replay: the events that arrived since the drain are taken as ever.
@@ -68,9 +68,9 @@
  *
  * Receiving takes no lock of the kernel.  Dumps take the RTNL lock (before
  * Linux 6.9 for the whole of each part of a dump), and are counted by reason.
- * They carry RTEXT_FILTER_SKIP_STATS, so that the kernel does not sum up IPv6's
- * statistics of each CPU.  (It does sum up those of the link: no filter leaves
- * them out.)  Asking for single namespace ids does not take the lock.
+ * They carry RTEXT_FILTER_SKIP_STATS, so that the kernel does not sum up
+ * IPv6's statistics of each CPU.  (It does sum up those of the link: no filter
+ * leaves them out.)  Asking for single namespace ids does not take the lock.
  *
  *
  * Thread safety
@@ -115,15 +115,15 @@ struct link_listener_options {
  * least LINK_ROUTES_REST times what the last one took.  Where routes have
  * several next hops, or are replaced, every change calls for a dump; a
  * routing daemon makes thousands in a row, and the dump of a large table takes
- * seconds.  So dumps take a fifth of the time at most, and a single change waits for
- * nothing.  Tunnels live with an old route for that long. */
+ * seconds.  So dumps take a fifth of the time at most, and a single change
+ * waits for nothing.  Tunnels live with an old route for that long. */
 #define LINK_ROUTES_MS 200
 #define LINK_ROUTES_REST 4
 
 /* Opens a listener that keeps 'table', which the caller keeps until after
  * link_listener_close().  'options' may be NULL.  Returns 0 and stores the
- * listener, which the caller owns, in '*listenerp', or returns a positive errno
- * value and stores NULL. */
+ * listener, which the caller owns, in '*listenerp', or returns a positive
+ * errno value and stores NULL. */
 int link_listener_open(struct link_table *table,
                        const struct link_listener_options *options,
                        struct link_listener **listenerp);

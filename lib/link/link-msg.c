@@ -335,8 +335,8 @@ link_attr_u32(const struct nlattr *attr, uint32_t otherwise)
     return attr ? mnl_attr_get_u32(attr) : otherwise;
 }
 
-/* Stores in '*address' what 'attr', which may be NULL, holds.  Returns false if
- * that is no address of 'family'. */
+/* Stores in '*address' what 'attr', which may be NULL, holds.  Returns false
+ * if that is no address of 'family'. */
 static bool
 link_attr_address(const struct nlattr *attr, uint8_t family,
                   const void **address)

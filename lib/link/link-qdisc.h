@@ -6,11 +6,11 @@
 /* Queueing disciplines of links
  * =============================
  *
- * Which links of our own network namespace have a root queueing discipline that
- * somebody configured, and which have an ingress one.  That answers, without
- * asking the kernel, whether there is anything to remove from a link that is
- * to have none.  A writer, usually a listener (link-listener.h), enters what
- * the kernel says.
+ * Which links of our own network namespace have a root queueing discipline
+ * that somebody configured, and which have an ingress one.  That answers,
+ * without asking the kernel, whether there is anything to remove from a link
+ * that is to have none.  A writer, usually a listener (link-listener.h),
+ * enters what the kernel says.
  *
  * What the kernel itself gives a device (noqueue, mq, its default) has handle
  * 0, cannot be removed, and is not in the table.

@@ -10,11 +10,11 @@
  * the kernel, that have one next hop.  A writer, usually a listener
  * (link-listener.h), enters what the kernel says; readers get copies.
  *
- * What events do not tell: when a device goes down or away, or an address goes,
- * the kernel removes IPv4 routes without saying so, and IPv6 routes if
+ * What events do not tell: when a device goes down or away, or an address
+ * goes, the kernel removes IPv4 routes without saying so, and IPv6 routes if
  * net.ipv6.conf.all.skip_notify_on_dev_down is set.  When one of several next
- * hops goes, it does not say what is left.  In such a case, when it speaks of a
- * route that ought to be here and is not, and when one goes of several that
+ * hops goes, it does not say what is left.  In such a case, when it speaks of
+ * a route that ought to be here and is not, and when one goes of several that
  * differ in nothing that is kept, the table becomes stale: its writer has to
  * take all anew.  A device without routes makes nothing stale.
  *

@@ -4,8 +4,8 @@
 #define KDP_LINK_TABLE_PRIVATE_H 1
 
 /* What the files of the link table share: link-index.c has the indexes,
- * link-table.c what writers do, link-read.c what readers get, link-notify.c the
- * subscriptions. */
+ * link-table.c what writers do, link-read.c what readers get, link-notify.c
+ * the subscriptions. */
 
 #include "link/link-table.h"
 #include "openvswitch/hmap.h"
@@ -30,7 +30,7 @@ struct link_name {
 
 struct link {
     struct hmap_node index_node;        /* In 'by_ifindex'. */
-    struct ovs_list node;               /* In 'links' of the namespace, or, once
+    struct ovs_list node;               /* In the namespace's 'links', or, once
                                          * removed, among what is to free. */
     struct link_ns *ns;
     uint64_t generation;                /* Namespace's at the last update. */

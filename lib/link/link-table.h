@@ -33,10 +33,10 @@
  * ----------
  *
  * A namespace comes with link_table_add_ns(), or with its first link, and goes
- * with link_table_drop_ns(), which takes all of its links along.  It is pending
- * until somebody has told all of its links (link_table_set_current()); stale if
- * that cannot be done.  What readers get of a pending or stale namespace is the
- * best that is known.
+ * with link_table_drop_ns(), which takes all of its links along.  It is
+ * pending until somebody has told all of its links (link_table_set_current());
+ * stale if that cannot be done.  What readers get of a pending or stale
+ * namespace is the best that is known.
  *
  * To take the links of a namespace anew: link_table_mark(), an update for each
  * link that there is, link_table_sweep().  What was not updated is removed.
@@ -74,8 +74,8 @@
  * Loss
  * ----
  *
- * The table does not know what its writer missed.  It is as good as the writer's
- * last mark and sweep and the updates since. */
+ * The table does not know what its writer missed.  It is as good as the
+ * writer's last mark and sweep and the updates since. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -269,8 +269,8 @@ struct link_change {
 typedef void link_change_func(const struct link_change *, void *aux);
 
 /* Calls 'cb' with 'aux' for changes, of which at least one is in 'what', of
- * links of namespace 'nsid' (or LINK_NSID_ALL).  The caller owns the result and
- * ends it with link_table_unsubscribe(), before the table is destroyed. */
+ * links of namespace 'nsid' (or LINK_NSID_ALL).  The caller owns the result
+ * and ends it with link_table_unsubscribe(), before the table is destroyed. */
 struct link_subscription *
 link_table_subscribe(struct link_table *, int32_t nsid, uint32_t what,
                      link_change_func *cb, void *aux);

@@ -89,10 +89,10 @@
  *
  * No function calls back.
  *
- * What rtnetlink says comes on a socket of the table's own because of this: any
- * thread may ask, and gets an answer that takes all into account that was said
- * before, whereas a listener that the main loop runs is behind until its next
- * turn. */
+ * What rtnetlink says comes on a socket of the table's own because of this:
+ * any thread may ask, and gets an answer that takes all into account that was
+ * said before, whereas a listener that the main loop runs is behind until its
+ * next turn. */
 
 #include <stdbool.h>
 #include <stddef.h>
