@@ -75,7 +75,7 @@ found_lookup(const struct hmap *found, const ovs_u128 *ufid)
 }
 
 size_t
-kdp_tc_delete_left(struct netdev *netdev)
+kdp_tc_delete_left(struct netdev *netdev, struct kdp_gate *gate)
 {
     struct hmap found = HMAP_INITIALIZER(&found);
     struct found *f;
@@ -83,9 +83,12 @@ kdp_tc_delete_left(struct netdev *netdev)
 
     find_rules(netdev, &found);
     HMAP_FOR_EACH_POP (f, node, &found) {
-        n += (f->rule.id.handle - KDP_TC_HANDLE_FIRST
-              < KDP_TC_HANDLE_RANGES * KDP_TC_HANDLE_N
-              && !delete_found(f));
+        if (f->rule.id.handle - KDP_TC_HANDLE_FIRST
+            < KDP_TC_HANDLE_RANGES * KDP_TC_HANDLE_N) {
+            kdp_gate_enter(gate);
+            n += !delete_found(f);
+            kdp_gate_leave(gate);
+        }
         free(f);
     }
     hmap_destroy(&found);

@@ -6,7 +6,12 @@
  * So they are deleted, once, in a thread: the main loop does not wait for the
  * RTNL lock.  Only devices that have a place for rules are looked at, of which
  * the link tables know, and only rules with a ufid and a handle of ours are
- * taken: those of a stock daemon stay, as they do if that is started again. */
+ * taken: those of a stock daemon stay, as they do if that is started again.
+ *
+ * Meanwhile the main thread may take a device's queueing discipline away, with
+ * all rules, as Open vSwitch does when it sets up policing.  The kernel refuses
+ * that (EBUSY) while a request about a rule of it is under way, so they take
+ * turns. */
 
 #include <config.h>
 #include "kdp-offload-private.h"
@@ -24,11 +29,52 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_offload_clean);
 
+struct device {
+    struct netdev *netdev;      /* With a reference until the thread is done
+                                 * with it. */
+    struct kdp_gate gate;       /* Entered for a request about a rule, and
+                                 * while its discipline may go. */
+};
+
 struct kdp_offload_cleaner {
     pthread_t thread;
-    struct netdev **netdevs;    /* With references. */
+    struct device *devices;     /* Constant while the thread runs. */
     size_t n, allocated;
 };
+
+/* Gates. */
+
+void
+kdp_gate_init(struct kdp_gate *gate)
+{
+    ovs_mutex_init(&gate->queue);
+    ovs_mutex_init(&gate->mutex);
+}
+
+void
+kdp_gate_destroy(struct kdp_gate *gate)
+{
+    ovs_mutex_destroy(&gate->mutex);
+    ovs_mutex_destroy(&gate->queue);
+}
+
+void
+kdp_gate_enter(struct kdp_gate *gate)
+{
+    /* Who comes while somebody waits has to wait behind: a mutex by itself
+     * would go to who unlocks it and locks it again at once. */
+    ovs_mutex_lock(&gate->queue);
+    ovs_mutex_lock(&gate->mutex);
+    ovs_mutex_unlock(&gate->queue);
+}
+
+void
+kdp_gate_leave(struct kdp_gate *gate)
+{
+    ovs_mutex_unlock(&gate->mutex);
+}
+
+/* Cleaning. */
 
 static bool
 add_netdev(struct netdev *netdev, odp_port_t port_no OVS_UNUSED,
@@ -40,11 +86,11 @@ add_netdev(struct netdev *netdev, odp_port_t port_no OVS_UNUSED,
     if (ifindex >= 0
         && link_qdiscs_has_ingress(kdp_links_qdiscs(), ifindex)) {
         if (cleaner->n == cleaner->allocated) {
-            cleaner->netdevs = x2nrealloc(cleaner->netdevs,
+            cleaner->devices = x2nrealloc(cleaner->devices,
                                           &cleaner->allocated,
-                                          sizeof *cleaner->netdevs);
+                                          sizeof *cleaner->devices);
         }
-        cleaner->netdevs[cleaner->n++] = netdev_ref(netdev);
+        cleaner->devices[cleaner->n++].netdev = netdev_ref(netdev);
     }
     return false;
 }
@@ -55,16 +101,64 @@ clean(void *cleaner_)
     struct kdp_offload_cleaner *cleaner = cleaner_;
 
     for (size_t i = 0; i < cleaner->n; i++) {
-        struct netdev *netdev = cleaner->netdevs[i];
-        size_t n_deleted = kdp_tc_delete_left(netdev);
+        struct device *device = &cleaner->devices[i];
+        size_t n_deleted = kdp_tc_delete_left(device->netdev, &device->gate);
 
         if (n_deleted) {
             VLOG_INFO("%s: deleted %"PRIuSIZE" rules that a previous run left "
-                      "in tc", netdev_get_name(netdev), n_deleted);
+                      "in tc", netdev_get_name(device->netdev), n_deleted);
         }
-        netdev_close(netdev);
+        netdev_close(device->netdev);
     }
     return NULL;
+}
+
+/* The gate of 'netdev', or NULL.  'netdev' may also be one that has taken the
+ * place of one that is closed, whose gate nobody enters any more. */
+static struct kdp_gate *
+find_gate(const struct kdp_offload_cleaner *cleaner,
+          const struct netdev *netdev)
+{
+    for (size_t i = 0; cleaner && i < cleaner->n; i++) {
+        if (cleaner->devices[i].netdev == netdev) {
+            return &cleaner->devices[i].gate;
+        }
+    }
+    return NULL;
+}
+
+static void
+pause_on(struct kdp_datapath *dp, void *netdev)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct kdp_gate *gate = find_gate(dp->offload_config.cleaner, netdev);
+
+    if (gate) {
+        kdp_gate_enter(gate);
+    }
+}
+
+static void
+resume_on(struct kdp_datapath *dp, void *netdev)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct kdp_gate *gate = find_gate(dp->offload_config.cleaner, netdev);
+
+    if (gate) {
+        kdp_gate_leave(gate);
+    }
+}
+
+void
+kdp_offload_clean_pause(struct netdev *netdev)
+{
+    kdp_datapath_for_each(pause_on, netdev);
+}
+
+void
+kdp_offload_clean_resume(struct netdev *netdev)
+{
+    kdp_datapath_for_each(resume_on, netdev);
 }
 
 /* Starts to delete the rules that a previous run left on the ports of type
@@ -78,9 +172,12 @@ kdp_offload_cleaner_start(const char *dpif_type)
         netdev_ports_traverse(dpif_type, add_netdev, cleaner);
     }
     if (!cleaner->n) {
-        free(cleaner->netdevs);
+        free(cleaner->devices);
         free(cleaner);
         return NULL;
+    }
+    for (size_t i = 0; i < cleaner->n; i++) {
+        kdp_gate_init(&cleaner->devices[i].gate);
     }
     cleaner->thread = ovs_thread_create("offload_clean", clean, cleaner);
     return cleaner;
@@ -92,7 +189,10 @@ kdp_offload_cleaner_join(struct kdp_offload_cleaner *cleaner)
 {
     if (cleaner) {
         xpthread_join(cleaner->thread, NULL);
-        free(cleaner->netdevs);
+        for (size_t i = 0; i < cleaner->n; i++) {
+            kdp_gate_destroy(&cleaner->devices[i].gate);
+        }
+        free(cleaner->devices);
         free(cleaner);
     }
 }

@@ -13,6 +13,7 @@
 #include "ovs-thread.h"
 #include "tc.h"
 
+struct kdp_gate;
 struct netdev;
 struct ofpbuf;
 
@@ -145,8 +146,9 @@ int kdp_tc_adopt(void *tc, uint32_t port_no, offload_dump_cb *, void *cb_aux);
 int kdp_tc_flush(void *tc, uint32_t port_no);
 
 /* Deletes the rules that another run of ours left on 'netdev', while no engine
- * makes any.  Returns how many. */
-size_t kdp_tc_delete_left(struct netdev *);
+ * makes any.  Enters 'gate' for each request during which the kernel does not
+ * let go of the queueing discipline.  Returns how many were deleted. */
+size_t kdp_tc_delete_left(struct netdev *, struct kdp_gate *);
 
 /* A rule that was there when the list was made. */
 struct kdp_tc_listed {
@@ -198,7 +200,18 @@ void kdp_stats_from_dpif(const struct dpif_flow_stats *,
 void kdp_stats_to_dpif(const struct offload_stats *,
                        struct dpif_flow_stats *);
 
-/* kdp-offload-clean.c */
+/* kdp-offload-clean.c.  A lock that who waits for it gets before who had it
+ * last. */
+struct kdp_gate {
+    struct ovs_mutex queue;     /* Held by who is next. */
+    struct ovs_mutex mutex OVS_ACQ_AFTER(queue);
+};
+
+void kdp_gate_init(struct kdp_gate *);
+void kdp_gate_destroy(struct kdp_gate *);
+void kdp_gate_enter(struct kdp_gate *gate) OVS_ACQUIRES(gate->mutex);
+void kdp_gate_leave(struct kdp_gate *gate) OVS_RELEASES(gate->mutex);
+
 struct kdp_offload_cleaner *kdp_offload_cleaner_start(const char *dpif_type);
 void kdp_offload_cleaner_join(struct kdp_offload_cleaner *);
 

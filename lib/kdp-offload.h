@@ -56,6 +56,7 @@ struct dpif_flow_dump_thread;
 struct kdp_datapath;
 struct kdp_offload;
 struct kdp_offload_cleaner;
+struct netdev;
 struct netdev_custom_stats;
 struct offload;
 struct smap;
@@ -91,6 +92,12 @@ void kdp_offload_clean_up(struct kdp_datapath *);
 /* To be called in each turn of the main loop. */
 void kdp_offload_run(struct kdp_datapath *);
 void kdp_offload_wait(struct kdp_datapath *);
+
+/* While there is no engine: between _pause(), which waits for one that may be
+ * under way, and _resume() we make no request about rules of 'netdev' that a
+ * previous run left, so that its queueing discipline can be deleted. */
+void kdp_offload_clean_pause(struct netdev *);
+void kdp_offload_clean_resume(struct netdev *);
 
 /* Says that ports may have come, gone or changed. */
 void kdp_offload_ports_changed(struct kdp_datapath *);

@@ -10,6 +10,7 @@
 
 #include "if-notifier-kdp.h"
 #include "kdp-links.h"
+#include "kdp-offload.h"
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
 #include "link/link-table.h"
@@ -394,9 +395,11 @@ netdev_kdp_set_policing(struct netdev *netdev, uint32_t kbits_rate,
         return 0;
     }
 
+    kdp_offload_clean_pause(netdev);
     kdp_rtnl_count(KDP_RTNL_POLICING);
     error = kdp_stock_netdev_linux_class.set_policing(
         netdev, kbits_rate, kbits_burst, kpkts_rate, kpkts_burst);
+    kdp_offload_clean_resume(netdev);
     kdp_links_catch_up();
     return error;
 }

@@ -575,12 +575,16 @@ add_test offload_crash_off \
 offload_crash_off() {
     start_frames
     separate_frames
-    send_frames left -n 20
-    wait_until $PATIENCE flows_shown 20 tc "$FRAMES"
+    # So many that they are still being deleted while ports are configured,
+    # which takes the queueing discipline away.
+    send_frames left -n 300 -r 400
+    wait_until $PATIENCE flows_shown 300 tc "$FRAMES"
     kill_daemon
-    ovs-vsctl --no-wait set Open_vSwitch . other_config:hw-offload=false
+    ovs-vsctl --no-wait set Open_vSwitch . other_config:hw-offload=false -- \
+        set interface v-left ingress_policing_rate=1000000
     start_daemon
     wait_until $PATIENCE no_tc_rules br0 v-left v-right
+    wait_until $PATIENCE policing_rules_are 1
     start_receiver received right
     restrict_frames
     send_frames left -n 20
