@@ -16,26 +16,6 @@
 #include "unit-upcall.h"
 #include "util.h"
 
-#define N_PORTS 2
-
-static int
-setup(void **state)
-{
-    struct unit_dpif *u = xzalloc(sizeof *u);
-
-    unit_dpif_init(u, N_PORTS);
-    *state = u;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    unit_dpif_uninit(*state);
-    free(*state);
-    return 0;
-}
-
 static void
 put(struct unit_dpif *u, uint32_t flow)
 {
@@ -427,7 +407,9 @@ rule_that_could_not_be_deleted_goes_before_the_next(void **state)
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
-#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+#define TEST(NAME) \
+    cmocka_unit_test_setup_teardown(NAME, unit_dpif_setup, \
+                                    unit_dpif_teardown)
     const struct CMUnitTest tests[] = {
         TEST(flow_is_found_with_its_statistics_wherever_it_is),
         TEST(statistics_of_both_sides_are_added),

@@ -17,8 +17,6 @@
 #include "unit-upcall.h"
 #include "util.h"
 
-#define N_PORTS 2
-
 /* Flows that tests use: more than a batch of a dump, and of requests. */
 #define N_FLOWS 180
 
@@ -28,24 +26,6 @@ static const struct dpif_flow_dump_types both = {
     .ovs_flows = true, .netdev_flows = true,
 };
 static const struct dpif_flow_dump_types neither;
-
-static int
-setup(void **state)
-{
-    struct unit_dpif *u = xzalloc(sizeof *u);
-
-    unit_dpif_init(u, N_PORTS);
-    *state = u;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    unit_dpif_uninit(*state);
-    free(*state);
-    return 0;
-}
 
 /* What a dump has shown. */
 struct seen {
@@ -593,7 +573,9 @@ several_threads_learn_flows_once(void **state)
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
-#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+#define TEST(NAME) \
+    cmocka_unit_test_setup_teardown(NAME, unit_dpif_setup, \
+                                    unit_dpif_teardown)
     const struct CMUnitTest tests[] = {
         TEST(types_select_where_flows_are),
         TEST(statistics_are_those_of_both_sides),

@@ -383,6 +383,24 @@ unit_dpif_uninit(struct unit_dpif *u)
     current = NULL;
 }
 
+int
+unit_dpif_setup(void **state)
+{
+    struct unit_dpif *u = xzalloc(sizeof *u);
+
+    unit_dpif_init(u, 2);
+    *state = u;
+    return 0;
+}
+
+int
+unit_dpif_teardown(void **state)
+{
+    unit_dpif_uninit(*state);
+    free(*state);
+    return 0;
+}
+
 void
 unit_dpif_fail(struct unit_dpif *u, enum dpif_op_type type, int error,
                unsigned int n)

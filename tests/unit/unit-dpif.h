@@ -11,7 +11,8 @@
  * flows that move meanwhile, or meet them twice.  Tc is that of unit-tc.h.
  * Programs wrap ovs_flow_flush(), too (-Wl,--wrap=ovs_flow_flush).
  *
- * Thread safety: any thread, but for _init and _uninit. */
+ * Thread safety: any thread, but for _init, _uninit, _setup and
+ * _teardown. */
 
 #include "dpif-netlink-kdp-private.h"
 #include "kdp-offload-private.h"
@@ -57,6 +58,10 @@ void unit_dpif_init(struct unit_dpif *, uint32_t n_ports);
 /* Also checks that no rule in tc and no flow of the kernel is one that the
  * engine does not know, and that nothing is left after a flush. */
 void unit_dpif_uninit(struct unit_dpif *);
+
+/* For cmocka: makes '*state' one that has two ports, and takes it away. */
+int unit_dpif_setup(void **state);
+int unit_dpif_teardown(void **state);
 
 /* Lets the next 'n' operations of 'type' in the kernel fail. */
 void unit_dpif_fail(struct unit_dpif *, enum dpif_op_type type, int error,
