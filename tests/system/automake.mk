@@ -17,7 +17,8 @@ EXTRA_DIST += \
 	tests/system/test-restart.sh \
 	tests/system/test-tunnels.sh \
 	tests/system/test-upcalls.sh \
-	tests/system/test-vports.sh
+	tests/system/test-vports.sh \
+	tests/system/uncounted.awk
 
 # A tool of the tests, of which nothing else knows, so it has none of the flags
 # of the daemon.
