@@ -239,6 +239,30 @@ test_rtnl () {
         && grep -q 'RTNL/port' "$out/rtnl-plot.inc"
 }
 
+# What a daemon did not finish is told, and counts for nothing.
+test_rtnl_not_finished () {
+    jq '(.runs[] | select(.daemon == "stock" and .test == "all"
+                          and .delay_us == 1000)).finished = false' \
+        "$out/rtnl.json" > "$out/rtnl-not-finished.json" || return 1
+    (cd "${bench%/*}/bench" && python3 -B -c '
+import json, sys
+import rtnl_report as report
+results = json.load(sys.stdin)
+results["summary"] = report.summarize(results)
+results["targets"] = report.targets(results)
+json.dump(results, sys.stdout)
+' < "$out/rtnl-not-finished.json" > "$out/rtnl-summary.json") || return 1
+    jq -e '(.targets | map(.what) | (any(startswith("each: time"))
+                                     and all(startswith("all:") | not)))
+           and ([.summary[] | select(.not_finished == 1)] | length == 1)' \
+        "$out/rtnl-summary.json" > /dev/null || return 1
+    run "${plot%upcall}rtnl" --directory "$out" --name rtnl-cut \
+        "$out/rtnl-summary.json"
+    [ "$status" -eq 0 ] \
+        && grep -q '^Stock, all, 4 ports, 1000 us: 1 of 1 rounds not' \
+            "$out/rtnl-cut.inc"
+}
+
 test_offload_arguments () {
     local option value text
     while IFS='|' read -r option value text; do
@@ -396,8 +420,9 @@ test_link_plots () {
 tests='help wrong_arguments traffic_arguments quick_run every_frame_missed
        every_frame_accounted_for all_members idle_port_is_spared unavailable
        few_open_files dead_daemon plots rtnl_arguments
-       rtnl offload_arguments offload offload_delays offload_ours
-       offload_plots offload_dead_daemon link_arguments link_lookups link_dumps link_plots'
+       rtnl rtnl_not_finished offload_arguments offload offload_delays offload_ours
+       offload_plots offload_dead_daemon link_arguments
+       link_lookups link_dumps link_plots'
 
 shift
 # shellcheck disable=SC2086 # Several words.

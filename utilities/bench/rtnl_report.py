@@ -24,16 +24,21 @@ def figures(run):
 
 def summarize(results):
     """Returns a list of the medians for each test, number of ports, delay and
-    daemon."""
+    daemon, of those rounds that came to an end."""
     groups = {}
     for run in results["runs"]:
         key = (run["test"], run["ports"], run["delay_us"], run["daemon"])
-        groups.setdefault(key, []).append(figures(run))
+        group = groups.setdefault(key, {"rows": [], "not_finished": 0})
+        if run["finished"]:
+            group["rows"].append(figures(run))
+        else:
+            group["not_finished"] += 1
     return [{"test": test, "ports": ports, "delay_us": delay_us,
-             "daemon": daemon, "rounds": len(rows),
-             **{f: statistics.median(row[f] for row in rows)
-                for f in FIGURES}}
-            for (test, ports, delay_us, daemon), rows in groups.items()]
+             "daemon": daemon, "rounds": len(group["rows"]),
+             "not_finished": group["not_finished"],
+             **{f: statistics.median(row[f] for row in group["rows"])
+                if group["rows"] else None for f in FIGURES}}
+            for (test, ports, delay_us, daemon), group in groups.items()]
 
 
 def find(results, **wanted):
@@ -67,7 +72,7 @@ GROW_LIMIT = 1.5
 
 
 def grow_target(results):
-    numbers = results["parameters"]["grow"]
+    numbers = results["parameters"]["grow"][OURS]
     if len(numbers) < 2:
         return []
     few, many = (find(results, test="add", daemon=OURS, ports=f(numbers))
@@ -89,7 +94,8 @@ def targets(results):
         wanted = {"test": test, "ports": ports, "delay_us": delay_us}
         ours = find(results, daemon=OURS, **wanted)
         stock = find(results, daemon=STOCK, **wanted)
-        if not ours or (to_stock and not stock):
+        if not ours or not ours["rounds"] or (
+                to_stock and not (stock and stock["rounds"])):
             continue
         value = ratio(ours[figure], stock[figure]) if to_stock \
             else ours[figure]
@@ -111,9 +117,19 @@ COLUMNS = [("test", "test", "{}"), ("ports", "ports", "{}"),
 def table(results):
     """Returns the rows of the table, the first one being the head."""
     return [[title for _, title, _ in COLUMNS]] + [
-        [form.format(row[key]) for key, _, form in COLUMNS]
+        ["-" if row[key] is None else form.format(row[key])
+         for key, _, form in COLUMNS]
         for row in sorted(results["summary"], key=lambda row: (
             row["test"], row["ports"], row["delay_us"], row["daemon"]))]
+
+
+def not_finished(results):
+    """Returns a line about each row of which rounds did not come to an end."""
+    return [f"{row['daemon']}, {row['test']}, {row['ports']} ports, "
+            f"{row['delay_us']} us: {row['not_finished']} of "
+            f"{row['rounds'] + row['not_finished']} rounds not finished, "
+            f"which are not in the medians"
+            for row in results["summary"] if row["not_finished"]]
 
 
 def text(results):
@@ -121,6 +137,7 @@ def text(results):
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths))
              for row in rows]
+    lines += not_finished(results)
     if results["targets"]:
         lines += ["", "Targets:"]
     for t in results["targets"]:
