@@ -4,5 +4,5 @@
 EXTRA_DIST += tests/models/check-models tests/models/kdp-mpsc-queue.pml
 
 check-models:
-	@CC='$(CC)' $(srcdir)/tests/models/check-models || test $$? = 77
+	@CC='$(CC)' $(srcdir)/tests/models/check-models
 .PHONY: check-models

@@ -13,7 +13,7 @@ tree=$dir/tree
 out=$dir/out
 
 # Makes a tree in which all is well: 2 unit tests in each of the three builds,
-# 3 tests in each of the five other stages.
+# 3 tests in each of the six other stages.
 make_tree () {
     rm -rf "$tree"
     mkdir -p "$tree/utilities"
@@ -33,7 +33,7 @@ EOF
     echo ':global-test-result: PASS' > "$tree/unit.trs"
     printf '1..3\nok 1 - a\nok 2 - b\nok 3 - c\n' > "$tree/tap"
     # The commands of the targets; a test replaces those it is about.
-    for target in all guest kselftest system ovs bench; do
+    for target in all models guest kselftest system ovs bench; do
         echo "cat ../tap" > "$tree/run-$target"
     done
     cat > "$tree/makefile" << 'EOF'
@@ -61,7 +61,7 @@ ended () {
 
 test_all_pass () {
     run
-    ended '21 passed, 0 failed' 0
+    ended '24 passed, 0 failed' 0
 }
 
 test_failed_case () {
@@ -69,7 +69,7 @@ test_failed_case () {
     echo 'cat ../failing; exit 1' > "$tree/run-kselftest"
     run
     # The stage, its log and the test are named; the stages after it ran.
-    ended '20 passed, 1 failed' 1 && grep -q 'not ok 2 - b' "$out" \
+    ended '23 passed, 1 failed' 1 && grep -q 'not ok 2 - b' "$out" \
         && grep -q 'kselftest.*_build/logs/check-kselftest.log' "$out" \
         && grep -q 'kernel tests.*: 3 passed' "$out"
 }
@@ -77,19 +77,19 @@ test_failed_case () {
 test_guest_that_did_not_boot () {
     echo 'echo guest did not boot >&2; exit 125' > "$tree/run-system"
     run
-    ended '18 passed, 1 failed' 1
+    ended '21 passed, 1 failed' 1
 }
 
 test_no_test_ran () {
     echo true > "$tree/run-ovs"
     run
-    ended '18 passed, 1 failed' 1
+    ended '21 passed, 1 failed' 1
 }
 
 test_status_without_failed_case () {
     echo 'cat ../tap; exit 126' > "$tree/run-ovs"
     run
-    ended '21 passed, 1 failed' 1
+    ended '24 passed, 1 failed' 1
 }
 
 test_skipped_case () {
@@ -97,7 +97,7 @@ test_skipped_case () {
         > "$tree/tap2"
     echo 'cat ../tap2' > "$tree/run-kselftest"
     run
-    ended '20 passed, 1 failed' 1
+    ended '23 passed, 1 failed' 1
 }
 
 test_plan_not_fulfilled () {
@@ -105,20 +105,20 @@ test_plan_not_fulfilled () {
     printf '1..1\nok 1 - a\n1..4\nok 1 - a\n' > "$tree/tap2"
     echo 'cat ../tap2' > "$tree/run-kselftest"
     run
-    ended '20 passed, 3 failed' 1
+    ended '23 passed, 3 failed' 1
 }
 
 test_crashed_unit_test () {
     printf '1..2\nok 1 - a\n' > "$tree/unit.log"
     echo ':global-test-result: FAIL' > "$tree/unit.trs"
     run
-    ended '18 passed, 3 failed' 1
+    ended '21 passed, 3 failed' 1
 }
 
 test_sanitizer_report_at_exit () {
     echo ':global-test-result: FAIL' > "$tree/unit.trs"
     run
-    ended '21 passed, 3 failed' 1
+    ended '24 passed, 3 failed' 1
 }
 
 test_failed_build () {
@@ -126,7 +126,7 @@ test_failed_build () {
     echo 'case $PWD in *-asan) echo no luck; exit 1; esac' > "$tree/run-all"
     run
     # The address sanitizer's two tests are missing.
-    ended '19 passed, 1 failed' 1 && grep -q 'build-asan-make.log' "$out"
+    ended '22 passed, 1 failed' 1 && grep -q 'build-asan-make.log' "$out"
 }
 
 test_old_results_do_not_count () {
@@ -134,7 +134,7 @@ test_old_results_do_not_count () {
     cp "$tree/unit.log" "$tree/_build/tests/gone.log"
     cp "$tree/unit.trs" "$tree/_build/tests/gone.trs"
     run
-    ended '21 passed, 0 failed' 0
+    ended '24 passed, 0 failed' 0
 }
 
 test_interrupt () {
@@ -154,7 +154,7 @@ test_interrupt () {
     ! ps -eo args | grep -q '^sleep 100[01]$' || return 1
     echo 'cat ../tap' > "$tree/run-system"
     run
-    ended '21 passed, 0 failed' 0
+    ended '24 passed, 0 failed' 0
 }
 
 test_second_instance () {
