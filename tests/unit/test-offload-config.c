@@ -109,10 +109,16 @@ run(struct test *test)
 }
 
 static void
+put_flags(struct test *test, uint32_t flow, uint32_t port, unsigned int flags)
+{
+    assert_int_equal(unit_dpif_put(&test->u, unit_tc_desc(flow, port, flags),
+                                   DPIF_FP_CREATE, NULL), 0);
+}
+
+static void
 put(struct test *test, uint32_t flow, uint32_t port)
 {
-    assert_int_equal(unit_dpif_put(&test->u, unit_tc_desc(flow, port, 0),
-                                   DPIF_FP_CREATE, NULL), 0);
+    put_flags(test, flow, port, 0);
 }
 
 static void
@@ -132,6 +138,19 @@ there_is_no_engine_before_it_is_wanted(void **state)
 }
 
 static void
+chains_go_to_tc_if_the_kernel_shares_ids(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    put_flags(test, 1, 1, UNIT_TC_TO_CHAIN);
+    put_flags(test, 2, 1, UNIT_TC_OF_CHAIN);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(unit_tc_count(), 2);
+}
+
+static void
 chains_stay_in_the_kernel_if_it_does_not_share_ids(void **state)
 {
     struct test *test = *state;
@@ -141,9 +160,18 @@ chains_stay_in_the_kernel_if_it_does_not_share_ids(void **state)
     assert_non_null(kdp_offload_get(&test->dp));
     assert_false(test->u.offload->tc.recirc_sharing);
     run(test);
-    put(test, 1, 1);
+    put_flags(test, 1, 1, UNIT_TC_TO_CHAIN);
+    put_flags(test, 2, 1, UNIT_TC_OF_CHAIN);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_true(unit_dpif_has(&test->u, 1));
+    assert_true(unit_dpif_has(&test->u, 2));
+
+    /* Others go. */
+    put(test, 3, 1);
     unit_dpif_settle(&test->u);
     assert_int_equal(unit_tc_count(), 1);
+    assert_false(unit_dpif_has(&test->u, 3));
 }
 
 static void
@@ -261,6 +289,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(there_is_no_engine_before_it_is_wanted),
+        TEST(chains_go_to_tc_if_the_kernel_shares_ids),
         TEST(chains_stay_in_the_kernel_if_it_does_not_share_ids),
         TEST(flows_move_as_offload_goes_off_and_on),
         TEST(ports_are_those_of_the_datapath),

@@ -665,7 +665,8 @@ unit_tc_desc(uint32_t flow, uint32_t port, unsigned int flags)
 
     ofpbuf_init(&key, 0);
     ofpbuf_init(&mask, 0);
-    nl_msg_put_u32(&key, OVS_KEY_ATTR_RECIRC_ID, 0);
+    nl_msg_put_u32(&key, OVS_KEY_ATTR_RECIRC_ID,
+                   flags & UNIT_TC_OF_CHAIN ? 1 : 0);
     nl_msg_put_u32(&key, OVS_KEY_ATTR_IN_PORT, port);
     nl_msg_put_u32(&mask, OVS_KEY_ATTR_RECIRC_ID, UINT32_MAX);
     nl_msg_put_u32(&mask, OVS_KEY_ATTR_IN_PORT, UINT32_MAX);
@@ -687,7 +688,9 @@ unit_tc_desc(uint32_t flow, uint32_t port, unsigned int flags)
         put_network(flow, &key, &mask);
     }
     ofpbuf_init(&actions, 0);
-    nl_msg_put_u32(&actions, OVS_ACTION_ATTR_OUTPUT, 1);
+    nl_msg_put_u32(&actions, (flags & UNIT_TC_TO_CHAIN
+                              ? OVS_ACTION_ATTR_RECIRC
+                              : OVS_ACTION_ATTR_OUTPUT), 1);
     desc = kdp_offload_desc(&ufid, key.data, key.size, mask.data, mask.size,
                             actions.data, actions.size);
     ofpbuf_uninit(&key);

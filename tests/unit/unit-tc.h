@@ -81,6 +81,8 @@ void unit_tc_ports_del(uint32_t n);
 #define UNIT_TC_VLAN (1u << 1)          /* Of packets with a VLAN tag. */
 #define UNIT_TC_NO_VLAN (1u << 2)       /* Of packets without, explicitly. */
 #define UNIT_TC_NO_ETHERNET (1u << 3)   /* Of packets without that header. */
+#define UNIT_TC_TO_CHAIN (1u << 4)      /* That recirculates to chain 1. */
+#define UNIT_TC_OF_CHAIN (1u << 5)      /* Of what was recirculated to it. */
 struct offload_desc *unit_tc_desc(uint32_t flow, uint32_t port,
                                   unsigned int flags);
 ovs_u128 unit_tc_ufid(uint32_t flow);
