@@ -5,16 +5,22 @@
  *
  * Each user has flows of its own, to which nobody else sends packets, so that
  * it knows at every moment what has to be there and how many packets it has
- * seen. */
+ * seen.
+ *
+ * The seed is printed; UNIT_SEED sets it, for the choice of operations, though
+ * not for their timing. */
 
 #include <config.h>
 #include "unit-dpif.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "hash.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/thread.h"
 #include "random.h"
@@ -26,6 +32,8 @@
 #define N_USERS 3
 #define N_FLOWS 40              /* Of each user. */
 #define N_STEPS 3000            /* Of each user. */
+
+static uint32_t seed;
 
 struct test {
     struct unit_dpif u;
@@ -40,6 +48,15 @@ struct user {
         uint64_t n_packets;
     } flows[N_FLOWS];
 };
+
+/* Seeds the random numbers of this thread, number 'id'. */
+static void
+seed_thread(unsigned int id)
+{
+    uint32_t thread_seed = hash_int(id, seed);
+
+    random_set_seed(thread_seed ? thread_seed : 1);
+}
 
 static void
 check_count(const struct user *user, uint32_t i,
@@ -128,6 +145,7 @@ user_main(void *user_)
 {
     struct user *user = user_;
 
+    seed_thread(user->id);
     for (unsigned int step = 0; step < N_STEPS; step++) {
         uint32_t i = random_range(N_FLOWS);
         uint32_t flow = user->id * N_FLOWS + i;
@@ -174,6 +192,7 @@ dumper_main(void *test_)
 {
     struct test *test = test_;
 
+    seed_thread(N_USERS);
     while (!stopped(test)) {
         struct dpif_flow_dump_thread *thread;
         struct dpif_flow_dump *dump;
@@ -211,6 +230,7 @@ saboteur_main(void *test_)
 {
     struct test *test = test_;
 
+    seed_thread(N_USERS + 1);
     while (!stopped(test)) {
         unit_tc_plan(&plans[random_range(ARRAY_SIZE(plans))]);
         switch (random_range(20)) {
@@ -244,6 +264,7 @@ users_see_what_they_did(void **state OVS_UNUSED)
     struct test *test = xzalloc(sizeof *test);
     struct user *users = xcalloc(N_USERS, sizeof *users);
     pthread_t threads[N_USERS], dumper, saboteur;
+    size_t n_messages, n_requests;
 
     unit_dpif_init(&test->u, N_PORTS);
     atomic_init(&test->stop, false);
@@ -260,6 +281,10 @@ users_see_what_they_did(void **state OVS_UNUSED)
     atomic_store_relaxed(&test->stop, true);
     xpthread_join(dumper, NULL);
     xpthread_join(saboteur, NULL);
+
+    /* Tc had its part in it. */
+    unit_tc_get_load(&n_messages, &n_requests);
+    assert_true(n_requests > N_FLOWS);
 
     /* What is left is right, too, and goes. */
     for (unsigned int i = 0; i < N_USERS; i++) {
@@ -281,8 +306,11 @@ main(int argc OVS_UNUSED, char *argv[])
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(users_see_what_they_did),
     };
+    const char *s = getenv("UNIT_SEED");
 
     unit_init(argv[0]);
+    seed = s ? strtoul(s, NULL, 10) : (unsigned int) time(NULL);
+    printf("# UNIT_SEED=%"PRIu32"\n", seed);
     unit_dpif_start_threads();
     return cmocka_run_group_tests_name("offload-dpif-random", tests, NULL,
                                        NULL);
