@@ -459,10 +459,11 @@ next_hops_may_be_objects(void **state)
     struct unit_route route = { .dst = "10.1.0.0/16", .nh_id = 7 };
     int error = unit_nexthop_set(f->own, 7, A);
 
-    if (error) {
+    if (error == EOPNOTSUPP) {
         print_message("this kernel has no such objects\n");
         skip();
     }
+    OK(error);
     OK(unit_route_add(f->own, &route, NLM_F_EXCL));
     assert_equal(f);
     OK(unit_nexthop_set(f->own, 7, B));
