@@ -141,7 +141,7 @@ wakes(struct vport_poller *poller)
     vport_poller_wait(poller);
     poll_timer_wait(200);
     poll_block();
-    return unit_now() - start_time < 100;
+    return unit_now() - start_time < 199;
 }
 
 static void
