@@ -11,8 +11,8 @@
  * packets, so that what the engine reports can be compared with the truth.
  *
  * Operations in tc can be slow, fail, or be held up until the test lets them
- * go; those in the kernel can fail.  Delays are busy or asleep like those of a
- * system call, outside of the lock.
+ * go; those in the kernel can fail.  Delays are asleep like those of a system
+ * call, outside of the lock.
  *
  * Thread safety: all functions but _create and _destroy may be called by any
  * thread at any time. */
