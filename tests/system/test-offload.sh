@@ -769,7 +769,8 @@ offload_foreign_prio() {
     add_veth left ''
     add_veth right ''
     tc qdisc add dev v-left ingress
-    # All priorities that ours could use; 1 is that of policing.
+    # Priorities that Open vSwitch takes first; 1 is that of policing.  It
+    # counts up with each Ethertype, and does not try another one.
     for prio in 2 3 4 5 6 7 8 9; do
         tc filter add dev v-left ingress prio $prio protocol 0x88b6 matchall \
             action pass
@@ -782,6 +783,7 @@ offload_foreign_prio() {
     received_all received
     wait_until $PATIENCE flows_shown 1 all "$FRAMES"
     check_tc_agrees br0 v-left v-right
+    flows_shown 0 tc "$FRAMES" || fail 'nothing was in the way'
     equal "$(tc -j filter show dev v-left ingress |
              jq '[.[] | select(.kind == "matchall" and .options)] | length')" \
         8 'rules of others'
