@@ -367,21 +367,23 @@ used_long_ago() {
 
 add_test offload_used 'time of use goes on when a flow moves' kdp
 offload_used() {
+    local recent=$((3 * ${KDP_PATIENCE:-1}))
+    local old=$((recent + 2))
     start_frames
     send_frames left --same
     wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
     send_frames left --same -n 10
     wait_until $PATIENCE flow_count_is "$FRAMES" 10
-    used_recently "$FRAMES" 3 || fail "used: $(flow_used "$FRAMES")"
-    wait_until $PATIENCE used_long_ago "$FRAMES" 5
+    used_recently "$FRAMES" $recent || fail "used: $(flow_used "$FRAMES")"
+    wait_until $PATIENCE used_long_ago "$FRAMES" $old
     set_offload false
-    used_long_ago "$FRAMES" 5 || fail "in the kernel: $(flow_used "$FRAMES")"
+    used_long_ago "$FRAMES" $old || fail "in the kernel: $(flow_used "$FRAMES")"
     set_offload true
     wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
-    used_long_ago "$FRAMES" 5 || fail "in tc again: $(flow_used "$FRAMES")"
+    used_long_ago "$FRAMES" $old || fail "in tc again: $(flow_used "$FRAMES")"
     send_frames left --same -n 10
     wait_until $PATIENCE flow_count_is "$FRAMES" 20
-    used_recently "$FRAMES" 3 || fail "used again: $(flow_used "$FRAMES")"
+    used_recently "$FRAMES" $recent || fail "used again: $(flow_used "$FRAMES")"
 }
 
 add_test offload_idle 'a flow that is used stays, one that is not goes' kdp 120
