@@ -36,6 +36,7 @@ first_packet_in_flood() {
         local before
         before=$(datapath_count lost)
         ovs-vsctl add-port br0 v-n1 -- set Interface v-n1 ofport_request=1
+        wait_for_misses 20
         equal "$(datapath_count lost)" "$before" 'upcalls lost'
     done
     stop_background sender
