@@ -177,6 +177,7 @@ upcall_json() {
 upcalls_lost() {
     local lost
     lost=$(datapath_count lost)
+    test -n "$lost" || return
     if test "$KDP_PROVIDERS" = kdp; then
         lost=$((lost + $(upcall_json '[.ports[].lost, .abandoned, .foreign]
                                       | add')))
