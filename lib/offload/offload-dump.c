@@ -194,7 +194,7 @@ static bool
 is_of_type(const struct offload_dump *dump, const struct offload_flow *flow)
 {
     return (flow->tc_desc ? dump->type & OFFLOAD_DUMP_TC
-            : flow->in_kernel && dump->type & OFFLOAD_DUMP_KERNEL);
+            : offload_flow_exists(flow) && dump->type & OFFLOAD_DUMP_KERNEL);
 }
 
 /* Shows 'flow', whose only copy has 'stats' unless it has moved. */

@@ -74,7 +74,7 @@ start_put(struct pending *pending, bool wait)
     }
     if (flow) {
         /* It may be in tc only.  The kernel is stricter about the key of one
-         * that it might have to create. */
+         * that it might have to create: see finish_put(). */
         flags |= OFFLOAD_PUT_CREATE | OFFLOAD_PUT_MODIFY;
         if (flow->in_kernel) {
             flags &= ~OFFLOAD_PUT_CREATE;
@@ -177,7 +177,8 @@ start(struct offload *offload, struct pending *pending, struct offload_op *op,
     return started;
 }
 
-/* The flow has new content, in the kernel.  Sees to it that tc follows. */
+/* The flow has new content, in the kernel unless that refused it.  Sees to it
+ * that tc follows. */
 static void
 flow_changed(struct offload *offload, struct offload_flow *flow)
 {
@@ -209,8 +210,17 @@ finish_put(struct offload *offload, struct pending *pending)
 {
     struct offload_flow *flow = pending->flow;
     struct offload_op *op = pending->op;
+    bool refused;
 
     op->error = pending->copy_op.error;
+
+    /* What ovs_flow_cmd_new() says if another flow matches the key.  The new
+     * content goes into tc all the same: nobody would repeat the request, and
+     * the rule would have the old one for good. */
+    refused = op->error == ENOENT && !pending->new && !flow->in_kernel;
+    if (refused) {
+        op->error = 0;
+    }
     if (op->error) {
         if (pending->new) {
             offload_flow_remove(flow);
@@ -226,7 +236,8 @@ finish_put(struct offload *offload, struct pending *pending)
     if (!flow->in_kernel || op->flags & OFFLOAD_PUT_ZERO_STATS) {
         flow->kernel_seen = (struct offload_stats) { .n_packets = 0 };
     }
-    flow->in_kernel = true;
+    flow->in_kernel = !refused;
+    flow->refused = refused;
     if (!pending->new) {
         /* Another version, even if it says the same. */
         struct offload_desc *desc = (flow->desc == op->desc
@@ -312,7 +323,7 @@ read_flow(struct offload *offload, struct offload_op *op)
 
     ovs_mutex_lock(&pending.stripe->mutex);
     find_unclaimed(&pending, ufid_of(op), true, &flow);
-    if (flow && (flow->in_kernel || flow->tc_desc)) {
+    if (flow && offload_flow_exists(flow)) {
         flow->n_refs++;
         found = offload_flow_read(offload, flow, &op->stats, &op->in_tc,
                                   &op->in_hw);

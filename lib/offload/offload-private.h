@@ -101,6 +101,8 @@ struct offload_flow {
     struct offload_desc *tc_desc;   /* What it is in tc, or NULL. */
     bool putting;               /* May be in tc already, unknown to us. */
     bool kernel_claimed;        /* Somebody changes the kernel copy. */
+    bool refused;               /* The kernel has another flow where this one,
+                                 * which it does not have, would be. */
     bool keep_kernel;           /* Also if it is in tc. */
     uint64_t moved;             /* Move clock at the latest change of copies,
                                  * or of what is added to their statistics. */
@@ -199,11 +201,13 @@ struct offload {
     uint32_t last_dump OVS_GUARDED;
 };
 
-/* Is 'flow' more than one that is being made, or has just been? */
+/* Is 'flow', which is in the table, more than one that is being made?  It has
+ * no copies for a moment when its rule vanished, or is replaced while the
+ * kernel refuses it. */
 static inline bool
 offload_flow_exists(const struct offload_flow *flow)
 {
-    return flow->in_kernel || flow->tc_desc || flow->request;
+    return flow->moved;
 }
 
 /* offload-flow.c */

@@ -42,7 +42,8 @@ next_step(const struct offload_flow *flow)
     switch (flow->target) {
     case OFFLOAD_TO_TC:
         if (!in_tc || flow->tc_desc != flow->desc) {
-            return !flow->in_kernel ? KERNEL_PUT : in_tc ? TC_DEL : TC_PUT;
+            return (!flow->in_kernel && (!flow->refused || flow->keep_kernel)
+                    ? KERNEL_PUT : in_tc ? TC_DEL : TC_PUT);
         }
         return flow->in_kernel && !flow->keep_kernel ? KERNEL_DEL : NONE;
 
@@ -205,6 +206,7 @@ put_into_kernel(struct offload *offload, struct work *work)
 
     if (!work->op.error) {
         flow->in_kernel = true;
+        flow->refused = false;
         flow->kernel_seen = (struct offload_stats) { .n_packets = 0 };
         offload_flow_moved(offload, flow);
     } else if (flow->in_table) {

@@ -27,7 +27,9 @@
  *                tc (current), kernel          delete from the kernel (unless
  *                                              the flow is part of a chain)
  *                tc (outdated), kernel         delete from tc
- *                tc (outdated) only, or none   put into the kernel
+ *                tc (outdated) only, or none   put into the kernel, or if that
+ *                                              refused it, delete from tc, or
+ *                                              put into tc
  *                tc (current) only             none: settled
  *      kernel    tc only, or none              put into the kernel
  *                tc, kernel                    delete from tc
@@ -35,7 +37,11 @@
  *      gone      tc                            delete from tc
  *                none                          none: settled, freed
  *
- * No step takes the last copy away unless the flow is to go.
+ * No step takes the last copy away unless the flow is to go, or the kernel has
+ * refused it because another flow there matches its key.  That one, or an
+ * upcall, then serves its packets for a moment, which is better than tc with
+ * old actions for ever.  A flow of a chain, which has to be in the kernel too,
+ * is lost then.
  *
  * States
  * ------

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "hash.h"
@@ -20,10 +21,12 @@ struct side {
     struct offload_fake *fake;
     bool tc;
     struct hmap copies;         /* Guarded by fake->mutex. */
+    struct hmap keys;           /* The same, by key; kernel only. */
 };
 
 struct copy {
-    struct hmap_node node;
+    struct hmap_node node;      /* In 'copies' of its side. */
+    struct hmap_node key_node;  /* In 'keys', if it is in the kernel. */
     struct offload_desc *desc;
     struct offload_stats stats;
 };
@@ -51,6 +54,7 @@ init_side(struct side *side, struct offload_fake *fake, bool tc)
     side->fake = fake;
     side->tc = tc;
     hmap_init(&side->copies);
+    hmap_init(&side->keys);
 }
 
 struct offload_fake *
@@ -70,6 +74,9 @@ static void
 copy_destroy(struct side *side, struct copy *copy)
 {
     hmap_remove(&side->copies, &copy->node);
+    if (!side->tc) {
+        hmap_remove(&side->keys, &copy->key_node);
+    }
     offload_desc_unref(copy->desc);
     free(copy);
 }
@@ -83,6 +90,7 @@ destroy_side(struct side *side)
         copy_destroy(side, copy);
     }
     hmap_destroy(&side->copies);
+    hmap_destroy(&side->keys);
 }
 
 void
@@ -122,6 +130,29 @@ copy_find(struct side *side, const ovs_u128 *ufid)
     return NULL;
 }
 
+static uint32_t
+key_hash(const struct offload_desc *desc)
+{
+    return hash_bytes(desc->key, desc->key_len, desc->recirc_id);
+}
+
+/* Is there a flow that overlaps with one of 'desc'?  Here, that is one with
+ * the same key. */
+static bool
+is_in_the_way(const struct side *side, const struct offload_desc *desc)
+{
+    const struct copy *copy;
+
+    HMAP_FOR_EACH_WITH_HASH (copy, key_node, key_hash(desc), &side->keys) {
+        if (copy->desc->recirc_id == desc->recirc_id
+            && copy->desc->key_len == desc->key_len
+            && !memcmp(copy->desc->key, desc->key, desc->key_len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 copy_create(struct side *side, const struct offload_desc *desc)
 {
@@ -129,6 +160,9 @@ copy_create(struct side *side, const struct offload_desc *desc)
 
     copy->desc = offload_desc_ref(desc);
     hmap_insert(&side->copies, &copy->node, ufid_hash(&desc->ufid));
+    if (!side->tc) {
+        hmap_insert(&side->keys, &copy->key_node, key_hash(desc));
+    }
 }
 
 static int
@@ -139,6 +173,10 @@ put(struct side *side, const struct offload_copy_op *op)
     if (!copy) {
         if (!(op->flags & OFFLOAD_PUT_CREATE)) {
             return ENOENT;
+        }
+        if (is_in_the_way(side, op->desc)) {
+            /* As ovs_flow_cmd_new() does. */
+            return op->flags & OFFLOAD_PUT_MODIFY ? ENOENT : EEXIST;
         }
         copy_create(side, op->desc);
         return 0;

@@ -11,7 +11,9 @@
  * packets, so that what the engine reports can be compared with the truth.
  *
  * Operations in tc can be slow, fail, or be held up until the test lets them
- * go; those in the kernel can fail.  Delays are asleep like those of a system
+ * go; those in the kernel can fail.  The kernel refuses a new flow whose key,
+ * in the same chain, is that of another one: it says EEXIST, or if the flow
+ * might have been there ENOENT.  Delays are asleep like those of a system
  * call, outside of the lock.
  *
  * Thread safety: all functions but _create and _destroy may be called by any

@@ -272,6 +272,101 @@ failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* A flow that is in tc only is changed while the kernel has another one that
+ * matches its key. */
+static void
+change_that_the_kernel_refuses_reaches_tc(void **state OVS_UNUSED)
+{
+    struct offload_desc *desc = unit_desc(1, 1), *rule;
+    struct offload_desc *other = unit_desc_like(2, desc);
+    struct unit_offload unit;
+    uint64_t n;
+    bool in_tc;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, offload_desc_ref(desc), CREATE);
+    offload_barrier(unit.offload);
+    unit_packets(&unit, 1, 3);
+    offload_fake_add(unit.fake, false, other);
+    assert_int_equal(unit_put(&unit, unit_desc_like(3, desc), CREATE), EEXIST);
+
+    /* Twice, the second time while the thread is at the first. */
+    offload_fake_hold(unit.fake);
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
+    offload_fake_wait_held(unit.fake, 1);
+    offload_desc_unref(desc);
+    desc = unit_desc(1, 1);
+    assert_int_equal(unit_put(&unit, offload_desc_ref(desc), MODIFY), 0);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_get(&unit, 1, &n, &in_tc), 0);
+    assert_int_equal(n, 3);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    rule = offload_fake_rule(unit.fake, &desc->ufid);
+    assert_ptr_equal(rule, desc);
+    offload_desc_unref(rule);
+    unit_packets(&unit, 1, 4);
+    assert_int_equal(unit_get(&unit, 1, &n, &in_tc), 0);
+    assert_int_equal(n, 7);
+    assert_true(in_tc);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_MODIFIED), 1);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_SUPERSEDED), 1);
+
+    /* When nothing is in the way any more it goes through the kernel. */
+    offload_fake_remove(unit.fake, false, &other->ufid);
+    offload_fake_hold(unit.fake);
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
+    assert_int_equal(unit_where(&unit, 1), KERNEL | TC);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_del(&unit, 1, &n), 0);
+    assert_int_equal(n, 7);
+    offload_desc_unref(other);
+    offload_desc_unref(desc);
+    unit_offload_uninit(&unit);
+}
+
+/* Neither the kernel nor tc takes the new content: the rule with the old one
+ * must not stay. */
+static void
+change_that_nobody_takes_ends_the_flow(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
+    };
+    struct offload_desc *desc = unit_desc(1, 1);
+    struct offload_desc *other = unit_desc_like(2, desc);
+    struct unit_offload unit;
+
+    for (int i = 0; i < 2; i++) {
+        bool gone = i;          /* Is the other flow, meanwhile? */
+
+        unit_offload_init(&unit, NULL, 1);
+        unit_put(&unit, offload_desc_ref(desc), CREATE);
+        offload_barrier(unit.offload);
+        offload_fake_add(unit.fake, false, other);
+        failure.n = 1;
+        offload_fake_set_fail(unit.fake, unit_fail, &failure);
+        offload_fake_hold(unit.fake);
+        assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
+        if (gone) {
+            offload_fake_remove(unit.fake, false, &other->ufid);
+        }
+        offload_fake_release(unit.fake);
+        offload_barrier(unit.offload);
+        assert_int_equal(unit_where(&unit, 1), gone ? KERNEL : 0);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), !gone);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_REJECTED), 1);
+        assert_int_equal(unit_get(&unit, 1, NULL, NULL), gone ? 0 : ENOENT);
+        offload_fake_remove(unit.fake, false, &other->ufid);
+        unit_offload_uninit(&unit);
+    }
+    offload_desc_unref(other);
+    offload_desc_unref(desc);
+}
+
 static void
 kernel_copy_that_stays_does_no_harm(void **state OVS_UNUSED)
 {
@@ -329,6 +424,8 @@ main(void)
         cmocka_unit_test(rule_that_vanishes_comes_back_to_the_kernel),
         cmocka_unit_test(flow_deleted_from_the_kernel_by_others_is_forgotten),
         cmocka_unit_test(failures_of_the_kernel_are_reported),
+        cmocka_unit_test(change_that_the_kernel_refuses_reaches_tc),
+        cmocka_unit_test(change_that_nobody_takes_ends_the_flow),
         cmocka_unit_test(kernel_copy_that_stays_does_no_harm),
         cmocka_unit_test(rule_that_cannot_be_deleted_goes_with_its_port),
     };

@@ -98,9 +98,9 @@ unit_ufid(uint32_t flow)
     return (ovs_u128) { .u64 = { .lo = flow, .hi = 0x1234 } };
 }
 
-struct offload_desc *
-unit_desc_full(uint32_t flow, uint32_t port, uint32_t recirc_id,
-               uint32_t child, uint32_t kind)
+static struct offload_desc *
+make_desc(uint32_t flow, uint32_t port, uint32_t recirc_id, uint32_t child,
+          uint32_t kind, uint32_t key)
 {
     struct offload_desc proto = {
         .ufid = unit_ufid(flow),
@@ -109,12 +109,26 @@ unit_desc_full(uint32_t flow, uint32_t port, uint32_t recirc_id,
         .kind = kind,
         .children = &child,
         .n_children = child != 0,
-        .key = "key", .key_len = 3,
+        .key = &key, .key_len = sizeof key,
         .mask = "mask", .mask_len = 4,
         .actions = "actions", .actions_len = 7,
     };
 
     return offload_desc_create(&proto);
+}
+
+struct offload_desc *
+unit_desc_full(uint32_t flow, uint32_t port, uint32_t recirc_id,
+               uint32_t child, uint32_t kind)
+{
+    return make_desc(flow, port, recirc_id, child, kind, flow);
+}
+
+struct offload_desc *
+unit_desc_like(uint32_t flow, const struct offload_desc *other)
+{
+    return make_desc(flow, other->in_port, other->recirc_id, 0, 0,
+                     other->ufid.u64.lo);
 }
 
 struct offload_desc *

@@ -34,6 +34,10 @@ struct offload_desc *unit_desc_full(uint32_t flow, uint32_t port,
                                     uint32_t recirc_id, uint32_t child,
                                     uint32_t kind);
 
+/* With the key of 'other', so that the kernel takes only one of them. */
+struct offload_desc *unit_desc_like(uint32_t flow,
+                                    const struct offload_desc *other);
+
 /* Return the error.  'desc' is given up. */
 int unit_put(struct unit_offload *, struct offload_desc *,
              unsigned int flags);
