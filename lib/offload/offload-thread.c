@@ -8,11 +8,13 @@
  * queue, in order, so that requests on one flow stay in order.
  *
  * A thread sorts what comes out of its queue into two lists and does what is
- * urgent first: flows that are in tc, to be deleted or changed, and ports.
- * This does not change the order of requests on one flow.  Each flow is in at
- * most one list; one in the backlog is not in tc, so that a delete does not
- * need the thread; and one that comes while another one of the same ufid is
- * being deleted from tc is not urgent. */
+ * urgent first: flows that are in tc, to be deleted or changed, flows that are
+ * nowhere because their rules vanished, and ports.  What is left are offers of
+ * flows that are in the kernel.  This does not change the order of requests on
+ * one flow.  Each flow is in at most one list; one in the backlog is not in
+ * tc, so that a delete does not need the thread; and one that comes while
+ * another one of the same ufid is being deleted from tc is in the kernel, thus
+ * not urgent, or deleted itself, with nothing left to do. */
 
 #include <config.h>
 #include "offload/offload-private.h"
@@ -131,7 +133,8 @@ offload_barrier(struct offload *offload)
 }
 
 /* Waits until all that was asked for before has been done, as far as it is
- * about flows that are in tc, or were on their way there, and about ports. */
+ * about flows that are in tc, or were on their way there, or lost their rules,
+ * and about ports. */
 void
 offload_urgent_barrier(struct offload *offload)
 {
@@ -211,21 +214,21 @@ take(struct offload_thread *thread, struct offload_flow *flow, bool busy)
 
 /* Should 'item' come before offers that wait?  A rule that is to go, or is
  * outdated, should not be in force longer than need be, and somebody may wait
- * for it. */
+ * for it.  The packets of a flow that is nowhere are upcalls. */
 static bool
 is_urgent(struct offload_item *item)
 {
     struct offload_flow *flow;
-    bool in_tc;
+    bool urgent;
 
     if (item->type != OFFLOAD_ITEM_FLOW) {
         return item->type != OFFLOAD_ITEM_BARRIER;
     }
     flow = flow_from_item(item);
     ovs_mutex_lock(&flow->stripe->mutex);
-    in_tc = flow->tc_desc != NULL;
+    urgent = flow->tc_desc || !flow->in_kernel;
     ovs_mutex_unlock(&flow->stripe->mutex);
-    return in_tc;
+    return urgent;
 }
 
 static struct offload_item *

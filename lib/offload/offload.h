@@ -172,9 +172,10 @@
  *
  * An offer that finds max_queued flows in the thread's queue is not taken; the
  * flow stays in the kernel, which is counted, and is offered again when it is
- * dumped.  Changes and deletes of what is in tc are always taken, and come
- * before offers that wait, so that nobody waits for a long queue.  A thread
- * takes OFFLOAD_BATCH flows at a time. */
+ * dumped.  Changes and deletes of what is in tc, and returns of flows whose
+ * rules vanished, are always taken, and come before offers that wait, so that
+ * nobody waits for a long queue.  A thread takes OFFLOAD_BATCH flows at a
+ * time. */
 
 #include <stdbool.h>
 #include <stddef.h>

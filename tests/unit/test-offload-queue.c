@@ -148,6 +148,37 @@ deletes_and_changes_overtake_offers(void **state OVS_UNUSED)
 }
 
 static void
+flow_whose_rule_vanished_overtakes_offers(void **state OVS_UNUSED)
+{
+    enum { N = 1000 };
+    struct unit_offload unit;
+    struct offload_engine_info info;
+    ovs_u128 ufid = unit_ufid(1);
+
+    unit_offload_init(&unit, NULL, 2);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+    offload_fake_hold(unit.fake);
+    for (uint32_t i = 0; i < N; i++) {
+        unit_put(&unit, unit_desc(100 + i, 1), CREATE);
+    }
+    offload_fake_wait_held(unit.fake, 1);
+    offload_fake_remove(unit.fake, true, &ufid);
+    assert_int_equal(unit_get(&unit, 1, NULL, NULL), 0);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    offload_fake_set_delay(unit.fake, 500, 500);
+    offload_fake_release(unit.fake);
+
+    /* At most as long as a few batches take. */
+    offload_port_del(unit.offload, 2);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    offload_get_info(unit.offload, &info);
+    assert_true(info.total.n_queued > N / 4);
+    offload_fake_set_delay(unit.fake, 0, 0);
+    unit_offload_uninit(&unit);
+}
+
+static void
 port_removal_leaves_no_rule(void **state OVS_UNUSED)
 {
     struct unit_offload unit;
@@ -394,6 +425,7 @@ main(void)
         cmocka_unit_test(young_flows_are_not_offered),
         cmocka_unit_test(child_waits_for_its_parent),
         cmocka_unit_test(deletes_and_changes_overtake_offers),
+        cmocka_unit_test(flow_whose_rule_vanished_overtakes_offers),
         cmocka_unit_test(port_removal_leaves_no_rule),
         cmocka_unit_test(flush_deletes_everything),
         cmocka_unit_test(adding_waits_for_nobody_who_waits_for_tc),
