@@ -144,7 +144,7 @@ struct offload_flow {
 enum offload_thread_stop {
     OFFLOAD_THREAD_RUN,
     OFFLOAD_THREAD_HAND_OVER,   /* Give everything to other threads. */
-    OFFLOAD_THREAD_DRAIN,       /* Do everything first. */
+    OFFLOAD_THREAD_DRAIN,       /* Do everything but offers first. */
 };
 
 struct offload_thread {

@@ -261,14 +261,40 @@ pop_list(struct ovs_list *list)
                         list_node);
 }
 
+/* If 'flow', the first in a list of 'thread', is only offered, takes it out of
+ * the queue, leaves it in the kernel and returns true. */
+static bool
+drop_offer(struct offload_thread *thread, struct offload_flow *flow)
+{
+    struct ovs_mutex *mutex = &flow->stripe->mutex;
+    uint32_t orig;
+    bool drop;
+
+    ovs_mutex_lock(mutex);
+    drop = (flow->target == OFFLOAD_TO_TC && flow->in_kernel
+            && !flow->tc_desc);
+    if (drop) {
+        flow->queued = false;
+        flow->target = OFFLOAD_TO_KERNEL;
+        atomic_sub_relaxed(&thread->n_queued, 1, &orig);
+        offload_flow_drop_request(thread->offload, flow);
+        offload_flow_unref(flow);
+    }
+    ovs_mutex_unlock(mutex);
+    return drop;
+}
+
 /* Takes flows out of 'list', up to the first item that is not one, or that has
- * the ufid of another one: what is done with these has to be done in turn. */
+ * the ufid of another one: what is done with these has to be done in turn.  If
+ * 'thread' is to end, drops offers on the way. */
 static size_t
 take_batch(struct offload_thread *thread, struct ovs_list *list,
            struct offload_flow *flows[])
 {
+    unsigned int stop;
     size_t n = 0;
 
+    atomic_read_relaxed(&thread->stop, &stop);
     while (n < OFFLOAD_BATCH && !ovs_list_is_empty(list)) {
         struct offload_item *item = CONTAINER_OF(
             ovs_list_front(list), struct offload_item, list_node);
@@ -279,8 +305,10 @@ take_batch(struct offload_thread *thread, struct ovs_list *list,
             break;
         }
         ovs_list_remove(&item->list_node);
-        take(thread, flow, true);
-        flows[n++] = flow;
+        if (stop != OFFLOAD_THREAD_DRAIN || !drop_offer(thread, flow)) {
+            take(thread, flow, true);
+            flows[n++] = flow;
+        }
     }
     return n;
 }
@@ -303,7 +331,7 @@ run_some(struct offload_thread *thread)
     n = take_batch(thread, list, flows);
     if (n) {
         offload_step_flows(thread, flows, n);
-    } else {
+    } else if (!ovs_list_is_empty(list)) {
         run_control(thread, CONTAINER_OF(pop_list(list),
                                          struct offload_control, item));
     }
@@ -417,7 +445,9 @@ offload_threads_set(struct offload *offload, unsigned int n)
     }
 }
 
-/* Ends all threads once everything has been done. */
+/* Ends all threads once everything but offers has been done.  What is in the
+ * kernel can stay there: nobody would wait for tc to take thousands of flows
+ * before the process ends. */
 void
 offload_threads_stop(struct offload *offload)
 {

@@ -74,7 +74,8 @@ offload_create(const struct offload_kernel *kernel,
 }
 
 /* Destroys 'offload', when no call on it is under way.  What is queued is done
- * first.  Flows and rules stay where they are: offload_flush() or
+ * first, but for offers, which are dropped: flows that are in the kernel only
+ * stay there.  Flows and rules stay where they are: offload_flush() or
  * offload_set_enabled() come before this if they shall not.  NULL does
  * nothing. */
 void
@@ -90,7 +91,7 @@ offload_destroy(struct offload *offload)
         struct offload_flow *flow;
 
         HMAP_FOR_EACH_SAFE (flow, hmap_node, &stripe->flows) {
-            offload_flow_unpark(offload, flow);
+            offload_flow_drop_request(offload, flow);
             if (flow->tc_desc) {
                 offload_chains_remove(offload, flow->tc_desc);
             }

@@ -398,20 +398,51 @@ thread_that_goes_hands_over(void **state OVS_UNUSED)
 }
 
 static void
-destroy_does_what_is_queued(void **state OVS_UNUSED)
+destroy_drops_offers_and_does_the_rest(void **state OVS_UNUSED)
 {
+    enum { N = 10, N_OFFERS = 2000 };
+    struct offload_desc *changed[N];
     struct unit_offload unit;
+    ovs_u128 vanished = unit_ufid(N);
+    size_t n_tc;
 
     unit_offload_init(&unit, NULL, 1);
-    offload_fake_hold(unit.fake);
-    for (uint32_t i = 0; i < 100; i++) {
+    for (uint32_t i = 0; i <= N; i++) {
         unit_put(&unit, unit_desc(i, 1), CREATE);
     }
-    unit_put(&unit, unit_desc_full(100, 1, 1, 0, 0), CREATE);
+    unit_put(&unit, unit_desc_full(N + 1, 1, 1, 0, 0), CREATE);
+    offload_barrier(unit.offload);
+    offload_fake_hold(unit.fake);
+    for (uint32_t i = 0; i < N_OFFERS; i++) {
+        unit_put(&unit, unit_desc(100 + i, 1), CREATE);
+    }
+    offload_fake_wait_held(unit.fake, 1);
+    for (uint32_t i = 0; i < N; i++) {
+        changed[i] = unit_desc(i, 1);
+        unit_put(&unit, offload_desc_ref(changed[i]), MODIFY);
+    }
+    offload_fake_remove(unit.fake, true, &vanished);
+    unit_get(&unit, N, NULL, NULL);
+    offload_fake_set_delay(unit.fake, 1000, 1000);
     offload_fake_release(unit.fake);
     offload_destroy(unit.offload);
-    assert_int_equal(offload_fake_count(unit.fake, true), 100);
-    assert_int_equal(offload_fake_count(unit.fake, false), 1);
+
+    /* The thread was at a batch, and may have begun the next. */
+    n_tc = offload_fake_count(unit.fake, true);
+    assert_in_range(n_tc, N + 1, N + N_OFFERS / 2);
+    assert_int_equal(offload_fake_count(unit.fake, false),
+                     N_OFFERS + 2 - (n_tc - N));
+    for (uint32_t i = 0; i < N; i++) {
+        struct offload_desc *rule = offload_fake_rule(unit.fake,
+                                                      &changed[i]->ufid);
+
+        assert_ptr_equal(rule, changed[i]);
+        assert_int_equal(unit_where(&unit, i), TC);
+        offload_desc_unref(rule);
+        offload_desc_unref(changed[i]);
+    }
+    assert_int_equal(unit_where(&unit, N), KERNEL);
+    assert_int_equal(unit_where(&unit, N + 1), KERNEL);
     offload_fake_destroy(unit.fake);
     offload_destroy(NULL);
     offload_fake_destroy(NULL);
@@ -433,7 +464,7 @@ main(void)
         cmocka_unit_test(rules_of_a_previous_run_are_reconciled),
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(thread_that_goes_hands_over),
-        cmocka_unit_test(destroy_does_what_is_queued),
+        cmocka_unit_test(destroy_drops_offers_and_does_the_rest),
     };
 
     unit_init("test-offload-queue");
