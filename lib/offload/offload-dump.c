@@ -88,9 +88,9 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
             continue;
         }
         if (in_kernel && !kernel.error) {
-            flow->kernel_seen = kernel.stats;
+            offload_flow_saw_kernel(flow, &kernel.stats);
         }
-        if (tc_desc && !tc.error) {
+        if (in_tc_or_soon && !tc.error && (tc_desc || flow->putting)) {
             offload_flow_saw_tc(flow, &tc.stats, tc.in_hw);
         }
         if (tc_desc && tc.error == ENOENT) {
@@ -106,11 +106,10 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
         }
         *in_tc = flow->tc_desc != NULL;
         *in_hw = *in_tc && flow->in_hw;
-        if (*in_tc && !flow->discard_tc) {
+        if ((*in_tc || flow->putting) && !flow->discard_tc) {
+            /* Tc may count already, what puts the rule there has not
+             * returned. */
             offload_stats_add(stats, &flow->tc_seen);
-        } else if (!*in_tc && in_tc_or_soon && !tc_desc && !tc.error) {
-            /* Tc counts already, what put the rule there has not returned. */
-            offload_stats_add(stats, &tc.stats);
         }
         return true;
     }
@@ -215,7 +214,7 @@ show(struct offload_dump *dump, struct offload_flow *flow,
         if (in_tc) {
             offload_flow_saw_tc(flow, stats, in_hw);
         } else {
-            flow->kernel_seen = *stats;
+            offload_flow_saw_kernel(flow, stats);
         }
         dumped->stats = flow->base;
         offload_stats_add(&dumped->stats,

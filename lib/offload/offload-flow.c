@@ -359,18 +359,32 @@ offload_flow_vanished(struct offload *offload, struct offload_flow *flow)
     }
 }
 
-/* Takes note of what tc said of the copy of 'flow' there. */
+/* Takes note of what tc said of the copy of 'flow' there, unless it said more
+ * before: what several threads read may come in any order. */
 void
 offload_flow_saw_tc(struct offload_flow *flow,
                     const struct offload_stats *stats, bool in_hw)
 {
     const struct offload_stats last = flow->tc_seen;
 
+    if (stats->n_packets < last.n_packets) {
+        return;
+    }
     flow->tc_seen = *stats;
     flow->in_hw = in_hw;
     if (!stats->used) {
         flow->tc_seen.used = (stats->n_packets != last.n_packets
                               ? time_msec() : last.used);
+    }
+}
+
+/* Likewise, for the kernel. */
+void
+offload_flow_saw_kernel(struct offload_flow *flow,
+                        const struct offload_stats *stats)
+{
+    if (stats->n_packets >= flow->kernel_seen.n_packets) {
+        flow->kernel_seen = *stats;
     }
 }
 

@@ -281,8 +281,10 @@ finish_del(struct offload *offload, struct pending *pending,
         op->error = ENOENT;
     }
     flow->in_kernel = false;
-    offload_stats_add(&flow->base, (copy_op->error ? &flow->kernel_seen
-                                    : &copy_op->stats));
+    if (!copy_op->error) {
+        offload_flow_saw_kernel(flow, &copy_op->stats);
+    }
+    offload_stats_add(&flow->base, &flow->kernel_seen);
     offload_flow_moved(offload, flow);
     delete_rest(offload, flow, op, waiter);
 }

@@ -110,7 +110,8 @@ struct offload_flow {
     /* Statistics.  In all: 'base' and those of each copy. */
     struct offload_stats base;
     struct offload_stats tc_seen;       /* Latest known ones of the copies, */
-    struct offload_stats kernel_seen;   /* should these vanish. */
+    struct offload_stats kernel_seen;   /* should these vanish.  In tc also of
+                                         * one that may be there already. */
     bool discard_tc;            /* Those of the present copy in tc do not
                                  * count. */
     bool in_hw;                 /* The copy in tc was seen in the device. */
@@ -234,6 +235,8 @@ void offload_flow_return(struct offload *, struct offload_flow *,
 void offload_flow_vanished(struct offload *, struct offload_flow *);
 void offload_flow_saw_tc(struct offload_flow *, const struct offload_stats *,
                          bool in_hw);
+void offload_flow_saw_kernel(struct offload_flow *,
+                             const struct offload_stats *);
 void offload_flow_reject(struct offload *, struct offload_flow *, int error);
 enum offload_state offload_flow_state(const struct offload_flow *);
 void offload_flow_push(struct offload *, struct offload_flow *);

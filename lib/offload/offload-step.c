@@ -126,6 +126,10 @@ prepare(struct offload *offload, struct work *work, bool tc)
         flow->kernel_claimed = true;
     }
     flow->putting = step == TC_PUT;
+    if (flow->putting) {
+        flow->tc_seen = (struct offload_stats) { .n_packets = 0 };
+        flow->in_hw = false;
+    }
     work->desc = offload_desc_ref(step == TC_DEL ? flow->tc_desc : flow->desc);
     work->op = (struct offload_copy_op) {
         .type = (step == TC_DEL || step == KERNEL_DEL
@@ -154,8 +158,6 @@ put_into_tc(struct offload_thread *thread, struct work *work)
         return;
     }
     flow->tc_desc = offload_desc_ref(work->desc);
-    flow->tc_seen = (struct offload_stats) { .n_packets = 0 };
-    flow->in_hw = false;
     flow->retry_msec = 0;
     offload_flow_moved(offload, flow);
     offload_chains_add(offload, work->desc);
@@ -236,8 +238,10 @@ delete_from_kernel(struct offload *offload, struct work *work)
     }
     flow->n_failures = 0;
     flow->in_kernel = false;
-    offload_stats_add(&flow->base,
-                      error ? &flow->kernel_seen : &work->op.stats);
+    if (!error) {
+        offload_flow_saw_kernel(flow, &work->op.stats);
+    }
+    offload_stats_add(&flow->base, &flow->kernel_seen);
     offload_flow_moved(offload, flow);
 }
 

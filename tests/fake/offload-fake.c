@@ -44,8 +44,9 @@ struct offload_fake {
     unsigned int max_delay OVS_GUARDED;
 
     bool hold OVS_GUARDED;
+    bool hold_returns OVS_GUARDED;
     unsigned int n_held OVS_GUARDED;
-    pthread_cond_t cond;        /* 'hold' or 'n_held' has changed. */
+    pthread_cond_t cond;        /* Any of these has changed. */
 };
 
 static void
@@ -218,6 +219,19 @@ operate_one(struct side *side, struct offload_copy_op *op)
     }
 }
 
+/* Waits while '*hold', which is one of the flags of 'fake'. */
+static void
+wait_while(struct offload_fake *fake, const bool *hold)
+    OVS_REQUIRES(fake->mutex)
+{
+    while (*hold) {
+        fake->n_held++;
+        xpthread_cond_broadcast(&fake->cond);
+        ovs_mutex_cond_wait(&fake->cond, &fake->mutex);
+        fake->n_held--;
+    }
+}
+
 /* Waits as long as a change of tc has to. */
 static void
 hold_up(struct offload_fake *fake)
@@ -225,12 +239,7 @@ hold_up(struct offload_fake *fake)
 {
     unsigned int delay = fake->min_delay;
 
-    while (fake->hold) {
-        fake->n_held++;
-        xpthread_cond_broadcast(&fake->cond);
-        ovs_mutex_cond_wait(&fake->cond, &fake->mutex);
-        fake->n_held--;
-    }
+    wait_while(fake, &fake->hold);
     if (fake->max_delay > fake->min_delay) {
         delay += random_range(fake->max_delay - fake->min_delay + 1);
     }
@@ -257,10 +266,15 @@ fake_operate(void *side_, struct offload_copy_op *ops[], size_t n)
         fake->n_ops += n;
     }
     for (size_t i = 0; i < n; i++) {
-        if (side->tc && ops[i]->type != OFFLOAD_COPY_GET) {
+        bool change = side->tc && ops[i]->type != OFFLOAD_COPY_GET;
+
+        if (change) {
             hold_up(fake);
         }
         operate_one(side, ops[i]);
+        if (change) {
+            wait_while(fake, &fake->hold_returns);
+        }
     }
     ovs_mutex_unlock(&fake->mutex);
 }
@@ -375,10 +389,18 @@ offload_fake_hold(struct offload_fake *fake)
 }
 
 void
+offload_fake_hold_returns(struct offload_fake *fake)
+{
+    ovs_mutex_lock(&fake->mutex);
+    fake->hold_returns = true;
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
 offload_fake_release(struct offload_fake *fake)
 {
     ovs_mutex_lock(&fake->mutex);
-    fake->hold = false;
+    fake->hold = fake->hold_returns = false;
     xpthread_cond_broadcast(&fake->cond);
     ovs_mutex_unlock(&fake->mutex);
 }

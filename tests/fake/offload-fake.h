@@ -49,9 +49,10 @@ void offload_fake_set_delay(struct offload_fake *, unsigned int min,
 void offload_fake_set_fail(struct offload_fake *, offload_fake_fail_cb *,
                            void *aux);
 
-/* Holds up operations that change tc, before they do anything, until they are
- * let go.  To wait until 'n' are held up. */
+/* Holds up operations that change tc, before they do anything or before they
+ * return, until they are let go.  To wait until 'n' are held up. */
 void offload_fake_hold(struct offload_fake *);
+void offload_fake_hold_returns(struct offload_fake *);
 void offload_fake_release(struct offload_fake *);
 void offload_fake_wait_held(struct offload_fake *, unsigned int n);
 

@@ -324,6 +324,67 @@ start_dump(struct unit_offload *unit, struct offload_dump *dump)
     return offload_dump_start(unit->offload, OFFLOAD_DUMP_ALL, dump);
 }
 
+/* What a rule had counted before the put returned, and was shown, is not
+ * forgotten when that happens. */
+static void
+what_was_shown_during_a_put_is_kept(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    ovs_u128 ufid = unit_ufid(1);
+    uint64_t n;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_hold_returns(unit.fake);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    assert_int_equal(unit_packets(&unit, 1, 5), TC);
+    unit_get(&unit, 1, &n, NULL);
+    assert_int_equal(n, 5);
+
+    /* Nobody can read it again. */
+    offload_fake_remove(unit.fake, true, &ufid);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_get(&unit, 1, &n, NULL), 0);
+    assert_int_equal(n, 5);
+    unit_offload_uninit(&unit);
+}
+
+/* Of several that read at the same time, the first may come last. */
+static void
+older_reading_does_not_set_statistics_back(void **state OVS_UNUSED)
+{
+    struct offload_stats newer = { .n_packets = 5 };
+    struct offload_stats older = { .n_packets = 3 };
+    struct unit_offload unit;
+    struct offload_dump first, second;
+    struct offload_dumped dumped;
+    ovs_u128 in_tc = unit_ufid(1), in_kernel = unit_ufid(2);
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    unit_put(&unit, unit_desc(2, 7), CREATE);   /* No such port. */
+    offload_barrier(unit.offload);
+    start_dump(&unit, &first);
+    start_dump(&unit, &second);
+
+    assert_true(offload_dump_tc(&second, &in_tc, &newer, false, &dumped));
+    offload_desc_unref(dumped.desc);
+    assert_true(offload_dump_tc(&first, &in_tc, &older, false, &dumped));
+    assert_int_equal(dumped.stats.n_packets, 5);
+    offload_desc_unref(dumped.desc);
+
+    assert_true(offload_dump_kernel(&second, &in_kernel, &newer, &dumped));
+    offload_desc_unref(dumped.desc);
+    assert_true(offload_dump_kernel(&first, &in_kernel, &older, &dumped));
+    assert_int_equal(dumped.stats.n_packets, 5);
+    offload_desc_unref(dumped.desc);
+
+    offload_dump_done(&first);
+    offload_dump_done(&second);
+    unit_offload_uninit(&unit);
+}
+
 static void
 dump_shows_a_flow_once_while_it_moves(void **state OVS_UNUSED)
 {
@@ -603,6 +664,8 @@ main(void)
         cmocka_unit_test(batch_of_deletes_is_sent_together),
         cmocka_unit_test(same_flow_in_a_batch),
         cmocka_unit_test(statistics_start_again_when_asked),
+        cmocka_unit_test(what_was_shown_during_a_put_is_kept),
+        cmocka_unit_test(older_reading_does_not_set_statistics_back),
         cmocka_unit_test(dump_shows_a_flow_once_while_it_moves),
         cmocka_unit_test(dump_of_a_type_shows_those_flows),
         cmocka_unit_test(use_is_noticed_by_more_packets),
