@@ -231,7 +231,7 @@ finish_put(struct offload *offload, struct pending *pending)
     op->tracked = true;
     if (op->flags & OFFLOAD_PUT_ZERO_STATS) {
         flow->base = (struct offload_stats) { .n_packets = 0 };
-        flow->discard_tc = flow->tc_desc != NULL;
+        flow->discard_tc = flow->tc_desc || flow->putting;
     }
     if (!flow->in_kernel || op->flags & OFFLOAD_PUT_ZERO_STATS) {
         flow->kernel_seen = (struct offload_stats) { .n_packets = 0 };

@@ -112,8 +112,8 @@ struct offload_flow {
     struct offload_stats tc_seen;       /* Latest known ones of the copies, */
     struct offload_stats kernel_seen;   /* should these vanish.  In tc also of
                                          * one that may be there already. */
-    bool discard_tc;            /* Those of the present copy in tc do not
-                                 * count. */
+    bool discard_tc;            /* Those of the copy that is in tc, or is being
+                                 * put there, do not count. */
     bool in_hw;                 /* The copy in tc was seen in the device. */
 
     /* What is wanted. */

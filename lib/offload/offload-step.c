@@ -151,6 +151,8 @@ put_into_tc(struct offload_thread *thread, struct work *work)
 
     flow->putting = false;
     if (work->op.error) {
+        flow->discard_tc = false;
+
         /* Another version of it may fare better. */
         if (flow->target == OFFLOAD_TO_TC && flow->desc == work->desc) {
             offload_flow_reject(offload, flow, work->op.error);

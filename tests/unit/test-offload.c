@@ -318,6 +318,40 @@ statistics_start_again_when_asked(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+static void
+statistics_start_again_during_a_put(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EINVAL,
+    };
+    struct unit_offload unit;
+    uint64_t n;
+
+    for (int i = 0; i < 2; i++) {
+        unit_offload_init(&unit, NULL, 1);
+        failure.n = i;          /* Does the first put fail? */
+        offload_fake_set_fail(unit.fake, unit_fail, &failure);
+        offload_fake_hold_returns(unit.fake);
+        unit_put(&unit, unit_desc(1, 1), CREATE);
+        offload_fake_wait_held(unit.fake, 1);
+        unit_packets(&unit, 1, 4);
+        unit_get(&unit, 1, &n, NULL);
+        assert_int_equal(n, 4);
+
+        unit_put(&unit, unit_desc(1, 1), MODIFY | OFFLOAD_PUT_ZERO_STATS);
+        unit_get(&unit, 1, &n, NULL);
+        assert_int_equal(n, 0);
+        offload_fake_release(unit.fake);
+        offload_barrier(unit.offload);
+        assert_int_equal(unit_packets(&unit, 1, 3), TC);
+        unit_get(&unit, 1, &n, NULL);
+        assert_int_equal(n, 3);
+        unit_del(&unit, 1, &n);
+        assert_int_equal(n, 3);
+        unit_offload_uninit(&unit);
+    }
+}
+
 static int
 start_dump(struct unit_offload *unit, struct offload_dump *dump)
 {
@@ -664,6 +698,7 @@ main(void)
         cmocka_unit_test(batch_of_deletes_is_sent_together),
         cmocka_unit_test(same_flow_in_a_batch),
         cmocka_unit_test(statistics_start_again_when_asked),
+        cmocka_unit_test(statistics_start_again_during_a_put),
         cmocka_unit_test(what_was_shown_during_a_put_is_kept),
         cmocka_unit_test(older_reading_does_not_set_statistics_back),
         cmocka_unit_test(dump_shows_a_flow_once_while_it_moves),
