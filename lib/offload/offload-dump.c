@@ -100,6 +100,9 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
             forget(offload, flow);
             return false;
         }
+        if (kernel.error == ENOENT) {
+            offload_flow_left_kernel(offload, flow);
+        }
         *stats = flow->base;
         if (flow->in_kernel) {
             offload_stats_add(stats, &flow->kernel_seen);

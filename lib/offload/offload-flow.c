@@ -359,6 +359,20 @@ offload_flow_vanished(struct offload *offload, struct offload_flow *flow)
     }
 }
 
+/* Found that somebody else has deleted the kernel copy of 'flow', which is in
+ * tc, too, and which nobody is at. */
+void
+offload_flow_left_kernel(struct offload *offload, struct offload_flow *flow)
+{
+    flow->in_kernel = false;
+    offload_stats_add(&flow->base, &flow->kernel_seen);
+    offload_flow_moved(offload, flow);
+    if (flow->in_table && !flow->request) {
+        /* So it should be in both: see next_step(). */
+        offload_flow_request(offload, flow, OFFLOAD_MODIFY);
+    }
+}
+
 /* Takes note of what tc said of the copy of 'flow' there, unless it said more
  * before: what several threads read may come in any order. */
 void

@@ -177,8 +177,8 @@ start(struct offload *offload, struct pending *pending, struct offload_op *op,
     return started;
 }
 
-/* The flow has new content, in the kernel unless that refused it.  Sees to it
- * that tc follows. */
+/* The flow has new content, in the kernel unless that did not take it.  Sees
+ * to it that tc follows. */
 static void
 flow_changed(struct offload *offload, struct offload_flow *flow)
 {
@@ -210,16 +210,23 @@ finish_put(struct offload *offload, struct pending *pending)
 {
     struct offload_flow *flow = pending->flow;
     struct offload_op *op = pending->op;
-    bool refused;
+    bool missing, refused;
 
     op->error = pending->copy_op.error;
 
-    /* What ovs_flow_cmd_new() says if another flow matches the key.  The new
-     * content goes into tc all the same: nobody would repeat the request, and
-     * the rule would have the old one for good. */
+    /* What ovs_flow_cmd_new() says if another flow matches the key, and
+     * ovs_flow_cmd_set() if somebody else has deleted the kernel copy.  The
+     * new content goes into tc all the same: nobody would repeat the request,
+     * and the rule would have the old one for good. */
     refused = op->error == ENOENT && !pending->new && !flow->in_kernel;
-    if (refused) {
+    missing = refused || (op->error == ENOENT && !pending->new
+                          && (flow->tc_desc || flow->busy));
+    if (missing) {
         op->error = 0;
+        if (flow->in_kernel) {
+            flow->in_kernel = false;
+            offload_stats_add(&flow->base, &flow->kernel_seen);
+        }
     }
     if (op->error) {
         if (pending->new) {
@@ -236,7 +243,7 @@ finish_put(struct offload *offload, struct pending *pending)
     if (!flow->in_kernel || op->flags & OFFLOAD_PUT_ZERO_STATS) {
         flow->kernel_seen = (struct offload_stats) { .n_packets = 0 };
     }
-    flow->in_kernel = !refused;
+    flow->in_kernel = !missing;
     flow->refused = refused;
     if (!pending->new) {
         /* Another version, even if it says the same. */

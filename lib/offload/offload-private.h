@@ -233,6 +233,7 @@ void offload_flow_drop_request(struct offload *, struct offload_flow *);
 void offload_flow_return(struct offload *, struct offload_flow *,
                          enum offload_reason);
 void offload_flow_vanished(struct offload *, struct offload_flow *);
+void offload_flow_left_kernel(struct offload *, struct offload_flow *);
 void offload_flow_saw_tc(struct offload_flow *, const struct offload_stats *,
                          bool in_hw);
 void offload_flow_saw_kernel(struct offload_flow *,

@@ -45,7 +45,8 @@ next_step(const struct offload_flow *flow)
             return (!flow->in_kernel && (!flow->refused || flow->keep_kernel)
                     ? KERNEL_PUT : in_tc ? TC_DEL : TC_PUT);
         }
-        return flow->in_kernel && !flow->keep_kernel ? KERNEL_DEL : NONE;
+        return (flow->in_kernel == flow->keep_kernel ? NONE
+                : flow->in_kernel ? KERNEL_DEL : KERNEL_PUT);
 
     case OFFLOAD_TO_KERNEL:
         return !flow->in_kernel ? KERNEL_PUT : in_tc ? TC_DEL : NONE;

@@ -30,7 +30,9 @@
  *                tc (outdated) only, or none   put into the kernel, or if that
  *                                              refused it, delete from tc, or
  *                                              put into tc
- *                tc (current) only             none: settled
+ *                tc (current) only             none: settled (but if the flow
+ *                                              is part of a chain, put into
+ *                                              the kernel)
  *      kernel    tc only, or none              put into the kernel
  *                tc, kernel                    delete from tc
  *                kernel only                   none: settled

@@ -235,6 +235,62 @@ flow_deleted_from_the_kernel_by_others_is_forgotten(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* A flow of a chain is in both, as packets may come from a parent in the
+ * kernel. */
+static void
+flow_of_a_chain_comes_back_to_the_kernel(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .type = OFFLOAD_COPY_PUT, .error = ENOMEM, .n = 0,
+    };
+    struct offload_desc *desc, *rule;
+    struct unit_offload unit;
+    ovs_u128 ufid = unit_ufid(1);
+    uint64_t n;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc_full(1, 1, 55, 0, 0), CREATE);
+    assert_int_equal(unit_packets(&unit, 1, 2), KERNEL);
+    unit_put(&unit, unit_desc_full(2, 1, 0, 55, 0), CREATE);
+    offload_barrier(unit.offload);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_packets(&unit, 1, 3), TC);
+    unit_get(&unit, 1, &n, NULL);
+    assert_int_equal(n, 5);
+
+    /* Noticed by a dump. */
+    offload_fake_remove(unit.fake, false, &ufid);
+    assert_int_equal(unit_dump(&unit, NULL, 0), 2);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), KERNEL | TC);
+    assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_IN_TC);
+    unit_get(&unit, 1, &n, NULL);
+    assert_int_equal(n, 5);
+
+    /* Noticed by a change. */
+    offload_fake_remove(unit.fake, false, &ufid);
+    desc = unit_desc_full(1, 1, 55, 0, 0);
+    assert_int_equal(unit_put(&unit, offload_desc_ref(desc), MODIFY), 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), KERNEL | TC);
+    rule = offload_fake_rule(unit.fake, &ufid);
+    assert_ptr_equal(rule, desc);
+    offload_desc_unref(rule);
+    offload_desc_unref(desc);
+    unit_get(&unit, 1, &n, NULL);
+    assert_int_equal(n, 5);
+
+    /* If the kernel does not take it, it does not stay in tc. */
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    failure.n = 1;
+    offload_fake_remove(unit.fake, false, &ufid);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), 1);
+    unit_offload_uninit(&unit);
+}
+
 static void
 failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
 {
@@ -423,6 +479,7 @@ main(void)
         cmocka_unit_test(full_device_backs_off),
         cmocka_unit_test(rule_that_vanishes_comes_back_to_the_kernel),
         cmocka_unit_test(flow_deleted_from_the_kernel_by_others_is_forgotten),
+        cmocka_unit_test(flow_of_a_chain_comes_back_to_the_kernel),
         cmocka_unit_test(failures_of_the_kernel_are_reported),
         cmocka_unit_test(change_that_the_kernel_refuses_reaches_tc),
         cmocka_unit_test(change_that_nobody_takes_ends_the_flow),
