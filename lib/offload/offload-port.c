@@ -465,6 +465,19 @@ chain_pop(struct offload *offload, uint32_t id, ovs_u128 *ufid)
     return found;
 }
 
+/* Is 'flow' parked, but was taken out of the list of its chain?  It may be
+ * parked again since then, and another thread may be about to take it. */
+static bool
+is_popped(struct offload *offload, const struct offload_flow *flow)
+{
+    bool popped;
+
+    ovs_mutex_lock(&offload->chains_mutex);
+    popped = flow->parked && !flow->in_park_list;
+    ovs_mutex_unlock(&offload->chains_mutex);
+    return popped;
+}
+
 /* Offers again the flows that waited for 'desc', which is in tc now.  The
  * caller has no lock. */
 void
@@ -479,7 +492,7 @@ offload_chains_wake(struct offload *offload, const struct offload_desc *desc)
 
             ovs_mutex_lock(&stripe->mutex);
             flow = offload_flow_find(stripe, &ufid);
-            if (flow && flow->parked && !flow->in_park_list) {
+            if (flow && is_popped(offload, flow)) {
                 flow->parked = false;
                 flow->requested = time_usec();
                 flow->thread = offload_choose_thread(offload,
