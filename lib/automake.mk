@@ -78,6 +78,7 @@ lib_libkdp_a_SOURCES = \
 	lib/offload/offload-flow.c \
 	lib/offload/offload-info.c \
 	lib/offload/offload-info.h \
+	lib/offload/offload-leak.c \
 	lib/offload/offload-operate.c \
 	lib/offload/offload-port.c \
 	lib/offload/offload-private.h \

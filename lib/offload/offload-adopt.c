@@ -89,22 +89,24 @@ settle(struct offload_thread *thread, struct offload_flow *flow)
     offload_desc_unref(tc_desc);
 }
 
-/* Deletes a rule that is not ours any more. */
+/* Deletes a rule of 'port' that is not ours any more. */
 static void
-delete_stale(struct offload_thread *thread, const struct found *found)
+delete_stale(struct offload_thread *thread, uint32_t port,
+             const struct found *found)
 {
     struct offload *offload = thread->offload;
-    struct offload_copy_op op = {
-        .type = OFFLOAD_COPY_DEL, .ufid = found->ufid, .desc = found->desc,
-    };
+    int error = offload_delete_rule(offload, &found->ufid, found->desc);
 
-    offload->backend.operate(offload->backend.aux,
-                             (struct offload_copy_op *[]) { &op }, 1);
-    offload_count(offload, thread->id, OFFLOAD_STALE);
+    if (error) {
+        offload_leaked(offload, thread->id, &found->ufid, port, found->desc,
+                       error);
+    } else {
+        offload_count(offload, thread->id, OFFLOAD_STALE);
+    }
 }
 
 static void
-reconcile(struct offload_thread *thread, struct found *found)
+reconcile(struct offload_thread *thread, uint32_t port, struct found *found)
 {
     struct offload *offload = thread->offload;
     struct offload_stripe *stripe = offload_stripe(offload, &found->ufid);
@@ -127,7 +129,7 @@ reconcile(struct offload_thread *thread, struct found *found)
     if (adopted) {
         settle(thread, adopted);
     } else if (stale) {
-        delete_stale(thread, found);
+        delete_stale(thread, port, found);
     }
     offload_desc_unref(found->desc);
 }
@@ -151,7 +153,7 @@ offload_adopt_port(struct offload_thread *thread, uint32_t port)
         return;
     }
     if (!enabled) {
-        offload->backend.flush(offload->backend.aux, port);
+        offload_flush_port(offload, port);
         offload_port_ready(offload, port);
         return;
     }
@@ -162,7 +164,7 @@ offload_adopt_port(struct offload_thread *thread, uint32_t port)
                      ovs_strerror(error));
     }
     for (size_t i = 0; i < dump.n; i++) {
-        reconcile(thread, &dump.found[i]);
+        reconcile(thread, port, &dump.found[i]);
     }
     free(dump.found);
     offload_port_ready(offload, port);

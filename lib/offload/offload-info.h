@@ -78,7 +78,8 @@ enum offload_counter {
     OFFLOAD_ADOPTED,            /* Rules found on a port that became flows. */
     OFFLOAD_STALE,              /* Rules found on a port and deleted. */
     OFFLOAD_VANISHED,           /* Rules that somebody else removed. */
-    OFFLOAD_LEAKED,             /* Rules that could not be deleted. */
+    OFFLOAD_LEAKED,             /* Rules that could not be deleted.  It is
+                                 * tried again later, which is not counted. */
     OFFLOAD_LOST,               /* Flows that the kernel did not take back. */
     OFFLOAD_N_COUNTERS
 };

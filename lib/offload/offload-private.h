@@ -8,8 +8,8 @@
  * Module map: offload.c sets up and configures; offload-operate.c serves
  * users; offload-flow.c decides and accounts; offload-step.c takes the steps;
  * offload-thread.c runs the threads; offload-port.c keeps ports and chains;
- * offload-adopt.c compares with what is in tc; offload-dump.c and
- * offload-info.c tell. */
+ * offload-adopt.c compares with what is in tc; offload-leak.c remembers what
+ * could not be deleted there; offload-dump.c and offload-info.c tell. */
 
 #include <pthread.h>
 
@@ -26,6 +26,10 @@
 /* Samples that the exponential average of the latency is mostly about, as in
  * Open vSwitch. */
 #define OFFLOAD_EMA_SAMPLES 100
+
+/* Tries to delete a copy: the kernel may be short of memory for a moment, but
+ * the thread must not get stuck. */
+#define OFFLOAD_MAX_FAILURES 3
 
 struct offload_stripe {
     OVS_ALIGNED_VAR(CACHE_LINE_SIZE) struct ovs_mutex mutex;
@@ -54,6 +58,7 @@ enum offload_item_type {
     OFFLOAD_ITEM_FLOW,
     OFFLOAD_ITEM_BARRIER,       /* Everything before it has been done. */
     OFFLOAD_ITEM_URGENT_BARRIER,        /* What is urgent has been. */
+    OFFLOAD_ITEM_RETRY_LEAKS,   /* Likewise, then deletes what is left. */
     OFFLOAD_ITEM_ADOPT,
     OFFLOAD_ITEM_FLUSH_PORT,
 };
@@ -194,6 +199,10 @@ struct offload {
     struct ovs_mutex chains_mutex;
     struct hmap chains OVS_GUARDED;
 
+    struct ovs_mutex leaks_mutex;
+    struct hmap leaks OVS_GUARDED;      /* Rules to be deleted: see
+                                         * offload-leak.c. */
+
     struct ovs_mutex reasons_mutex;
     struct offload_reason_info reasons[OFFLOAD_N_REASONS] OVS_GUARDED;
 
@@ -255,6 +264,7 @@ unsigned int offload_choose_thread(struct offload *, uint32_t port);
 void offload_threads_set(struct offload *, unsigned int n);
 void offload_threads_stop(struct offload *);
 void offload_urgent_barrier(struct offload *);
+void offload_retry_leaks(struct offload *);
 void offload_flush_ports(struct offload *, const uint32_t ports[], size_t n);
 void offload_send(struct offload *, unsigned int thread,
                   enum offload_item_type, uint32_t port,
@@ -280,6 +290,17 @@ void offload_flow_unpark(struct offload *, struct offload_flow *);
 
 /* offload-adopt.c */
 void offload_adopt_port(struct offload_thread *, uint32_t port);
+
+/* offload-leak.c */
+void offload_leaks_init(struct offload *);
+void offload_leaks_destroy(struct offload *);
+void offload_leaked(struct offload *, unsigned int thread,
+                    const ovs_u128 *ufid, uint32_t port,
+                    const struct offload_desc *, int error);
+int offload_delete_rule(struct offload *, const ovs_u128 *ufid,
+                        const struct offload_desc *);
+void offload_leaks_retry(struct offload_thread *);
+void offload_flush_port(struct offload *, uint32_t port);
 
 /* offload-dump.c */
 bool offload_flow_read(struct offload *, struct offload_flow *,

@@ -20,10 +20,6 @@ VLOG_DEFINE_THIS_MODULE(offload_step);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
-/* Tries to delete a copy: the kernel may be short of memory for a moment, but
- * the thread must not get stuck. */
-#define MAX_FAILURES 3
-
 enum step { NONE, TC_PUT, TC_DEL, KERNEL_PUT, KERNEL_DEL };
 
 /* A flow that the thread is at. */
@@ -180,15 +176,11 @@ delete_from_tc(struct offload *offload, struct work *work)
     int error = work->op.error;
 
     if (error && error != ENOENT && error != ENODEV) {
-        if (++flow->n_failures < MAX_FAILURES) {
+        if (++flow->n_failures < OFFLOAD_MAX_FAILURES) {
             return;
         }
-        offload_count(offload, flow->thread, OFFLOAD_LEAKED);
-        VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" could not be "
-                     "deleted from tc: %s; its rule stays until the port is "
-                     "removed",
-                     UUID_ARGS((const struct uuid *) &flow->ufid),
-                     work->desc->in_port, ovs_strerror(error));
+        offload_leaked(offload, flow->thread, &flow->ufid,
+                       work->desc->in_port, work->desc, error);
     }
     flow->n_failures = 0;
     if (!error) {
@@ -232,7 +224,7 @@ delete_from_kernel(struct offload *offload, struct work *work)
     int error = work->op.error;
 
     if (error && error != ENOENT) {
-        if (++flow->n_failures >= MAX_FAILURES) {
+        if (++flow->n_failures >= OFFLOAD_MAX_FAILURES) {
             /* Then it has both, which does no harm. */
             flow->n_failures = 0;
             flow->keep_kernel = true;

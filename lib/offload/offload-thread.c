@@ -141,6 +141,13 @@ offload_urgent_barrier(struct offload *offload)
     send_to_all(offload, OFFLOAD_ITEM_URGENT_BARRIER);
 }
 
+/* Likewise, and tries to delete rules that could not be deleted. */
+void
+offload_retry_leaks(struct offload *offload)
+{
+    send_to_all(offload, OFFLOAD_ITEM_RETRY_LEAKS);
+}
+
 /* Deletes all rules of ours on the 'n' 'ports' from tc. */
 void
 offload_flush_ports(struct offload *offload, const uint32_t ports[], size_t n)
@@ -167,7 +174,10 @@ run_control(struct offload_thread *thread, struct offload_control *control)
         offload_adopt_port(thread, control->port);
         break;
     case OFFLOAD_ITEM_FLUSH_PORT:
-        offload->backend.flush(offload->backend.aux, control->port);
+        offload_flush_port(offload, control->port);
+        break;
+    case OFFLOAD_ITEM_RETRY_LEAKS:
+        offload_leaks_retry(thread);
         break;
     case OFFLOAD_ITEM_BARRIER:
     case OFFLOAD_ITEM_URGENT_BARRIER:

@@ -67,6 +67,7 @@ offload_create(const struct offload_kernel *kernel,
     atomic_init(&offload->chains_work, true);
     atomic_init(&offload->move_clock, 0);
     offload_ports_init(offload);
+    offload_leaks_init(offload);
     ovs_mutex_init(&offload->reasons_mutex);
     ovs_mutex_init(&offload->dumps_mutex);
     offload_configure(offload, config);
@@ -108,6 +109,7 @@ offload_destroy(struct offload *offload)
         kdp_mpsc_queue_destroy(&offload->threads[i].queue);
     }
     offload_ports_destroy(offload);
+    offload_leaks_destroy(offload);
     ovs_rwlock_destroy(&offload->gate);
     ovs_mutex_destroy(&offload->config_mutex);
     ovs_mutex_destroy(&offload->reasons_mutex);
@@ -202,8 +204,9 @@ flush_stripe(struct offload *offload, struct offload_stripe *stripe)
     ovs_mutex_unlock(&stripe->mutex);
 }
 
-/* Deletes all flows from the kernel and tc, and waits until that is done.
- * Flows that are added meanwhile are kept.  Returns 0 or a positive errno
+/* Deletes all flows from the kernel and tc, with rules that could not be
+ * deleted before, and waits until that is done.  Flows that are added
+ * meanwhile are kept.  Returns 0 or a positive errno
  * value, from the kernel side. */
 int
 offload_flush(struct offload *offload)
@@ -219,6 +222,6 @@ offload_flush(struct offload *offload)
     }
     error = offload->kernel.flush(offload->kernel.aux);
     ovs_rwlock_unlock(&offload->gate);
-    offload_urgent_barrier(offload);
+    offload_retry_leaks(offload);
     return error;
 }

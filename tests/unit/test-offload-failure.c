@@ -468,6 +468,63 @@ rule_that_cannot_be_deleted_goes_with_its_port(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+static void
+rule_that_cannot_be_deleted_goes_with_a_flush(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY,
+    };
+    struct unit_offload unit;
+
+    config.n_threads = 3;
+    unit_offload_init(&unit, &config, 5);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    for (uint32_t i = 1; i <= 5; i++) {
+        unit_put(&unit, unit_desc(i, i), CREATE);
+        offload_barrier(unit.offload);
+        failure.n = 3;
+        assert_int_equal(unit_del(&unit, i, NULL), 0);
+        assert_int_equal(unit_where(&unit, i), TC);
+    }
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 5);
+
+    /* One is back, one cannot be deleted this time either. */
+    unit_put(&unit, unit_desc(3, 3), CREATE);
+    failure.n = 3;
+    assert_int_equal(offload_flush(unit.offload), 0);
+    assert_int_equal(offload_fake_count(unit.fake, true), 1);
+    assert_int_equal(offload_flush(unit.offload), 0);
+    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 5);
+    unit_offload_uninit(&unit);
+}
+
+static void
+stale_rule_that_cannot_be_deleted_is_not_forgotten(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 3,
+    };
+    struct offload_desc *desc = unit_desc(1, 1);
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 0);
+    offload_fake_add(unit.fake, true, desc);
+    unit_put(&unit, offload_desc_ref(desc), CREATE);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_port_add(unit.offload, 1);
+    offload_barrier(unit.offload);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_STALE), 0);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 1);
+    assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_REJECTED);
+    assert_int_equal(offload_flush(unit.offload), 0);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    offload_desc_unref(desc);
+    unit_offload_uninit(&unit);
+}
+
 int
 main(void)
 {
@@ -485,6 +542,8 @@ main(void)
         cmocka_unit_test(change_that_nobody_takes_ends_the_flow),
         cmocka_unit_test(kernel_copy_that_stays_does_no_harm),
         cmocka_unit_test(rule_that_cannot_be_deleted_goes_with_its_port),
+        cmocka_unit_test(rule_that_cannot_be_deleted_goes_with_a_flush),
+        cmocka_unit_test(stale_rule_that_cannot_be_deleted_is_not_forgotten),
     };
 
     unit_init("test-offload-failure");
