@@ -33,8 +33,16 @@
  * Statistics
  * ----------
  *
- * A copy counts from when it was made.  What OFFLOAD_COPY_DEL reports is
- * final: no packet meets the copy after that. */
+ * A copy counts from when it was made.  What OFFLOAD_COPY_DEL reports is all
+ * that anybody learns of it.  For most copies it is all that there was, but
+ * Linux does not take the statistics and the copy away in one step:
+ *
+ *   - tfilter_del_notify() fills in the statistics of a rule just before it
+ *     removes the rule.  Packets that meet it in between are not counted;
+ *
+ *   - ovs_flow_cmd_del() takes the flow out of its table and then fills in the
+ *     statistics.  Packets that found the flow before, on other CPUs, and are
+ *     added to its counters after that are not counted. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,10 +69,14 @@ struct offload_desc {
     ovs_u128 ufid;
     uint32_t in_port;           /* Datapath port that its packets come from. */
     uint32_t recirc_id;         /* Chain that it is part of; 0 is the first. */
-    uint32_t kind;              /* Flows of the same kind match on the same
-                                 * fields and have actions of the same types,
-                                 * so that a device rejects them all alike.  0
-                                 * if unknown. */
+    uint32_t kind;              /* A hash of what a device may reject a flow
+                                 * for: which bits it matches on and in which
+                                 * protocols, types of actions, output ports.
+                                 * When a flow is rejected with EOPNOTSUPP,
+                                 * others of its kind and port are not tried,
+                                 * though a device might take one: for another
+                                 * value, or if hashes collide.  0 if unknown:
+                                 * always tried. */
     const uint32_t *children;   /* Chains that its actions recirculate to. */
     size_t n_children;
     const void *key;            /* Netlink attributes. */

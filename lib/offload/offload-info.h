@@ -76,7 +76,9 @@ enum offload_counter {
     OFFLOAD_SUPERSEDED,         /* Replaced by a later request. */
     OFFLOAD_PARKED,             /* Times that a flow waited for its parent. */
     OFFLOAD_ADOPTED,            /* Rules found on a port that became flows. */
-    OFFLOAD_STALE,              /* Rules found on a port and deleted. */
+    OFFLOAD_STALE,              /* Rules found on a port and deleted, as their
+                                 * flows are known but not in tc, or the rules
+                                 * are not understood. */
     OFFLOAD_VANISHED,           /* Rules that somebody else removed. */
     OFFLOAD_LEAKED,             /* Rules that could not be deleted.  It is
                                  * tried again later, which is not counted. */
@@ -88,7 +90,7 @@ struct offload_thread_info {
     unsigned int id;
     bool running;
     uint64_t counters[OFFLOAD_N_COUNTERS];
-    uint32_t n_queued;          /* Now, and */
+    uint32_t n_queued;          /* Flows in the queue now, and */
     uint32_t most_queued;       /* at most so far. */
     uint64_t n_rules;           /* In tc, with input ports of this thread. */
     struct average_summary cumulative;      /* Latency in microseconds. */

@@ -166,8 +166,7 @@ struct offload_thread {
     struct ovs_list urgent;
     struct ovs_list backlog;
 
-
-    atomic_uint32_t n_queued;   /* Offers. */
+    atomic_uint32_t n_queued;   /* Flows in the queue and the lists. */
     atomic_uint32_t most_queued;
     atomic_uint64_t counters[OFFLOAD_N_COUNTERS];
     struct moving_average cumulative;

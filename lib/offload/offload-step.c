@@ -207,7 +207,10 @@ put_into_kernel(struct offload *offload, struct work *work)
         flow->kernel_seen = (struct offload_stats) { .n_packets = 0 };
         offload_flow_moved(offload, flow);
     } else if (flow->in_table) {
-        /* It cannot stay in tc either.  Its next packet makes a new one. */
+        /* It cannot stay in tc either.  Its packets are upcalls then.  The
+         * user, who does not know, has the ufid in use until it misses the
+         * flow in a dump: only a packet of another microflow, whose ufid is
+         * another, makes a new one before that. */
         offload_count(offload, flow->thread, OFFLOAD_LOST);
         VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" is lost: the "
                      "kernel datapath does not take it: %s",

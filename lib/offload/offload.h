@@ -137,16 +137,25 @@
  *      function                           thread    may wait for
  *      --------------------------------   -------   --------------------------
  *      offload_create, _destroy           one       offload threads
- *      offload_operate                    any       kernel; tc: see O4
- *      offload_learn                      any       kernel
- *      offload_dump_*                     any       kernel and tc (reading)
- *      offload_port_add, _port_changed    one       nothing
+ *      offload_operate                    any       kernel (also a flush of
+ *                                                   it); tc: see O4
+ *      offload_learn                      any       likewise; not tc
+ *      offload_dump_*                     any       kernel and tc (reading),
+ *                                                   and if a copy is missing
+ *                                                   while a thread is at the
+ *                                                   flow, that change of tc
+ *      offload_port_add                   one       a flush of the kernel, and
+ *                                                   the claims (see below)
+ *                                                   that it waits for
+ *      offload_port_changed               one       nothing
  *      offload_port_del                   one       tc, by a barrier in each
  *                                                   offload thread
  *      offload_flush,                     any       tc, by a barrier in each
  *        _barrier, _set_enabled                     offload thread
- *      offload_configure                  any       the batch that threads
- *                                                   which go are at
+ *      offload_configure                  any       barriers of others; the
+ *                                                   batch that threads which
+ *                                                   go are at, and new ports
+ *                                                   in their queues
  *      offload_set_chains                 any       nothing
  *      offload_get_info, _get_flow_info,  any       nothing
  *        offload_for_each_flow
@@ -166,8 +175,11 @@
  *      --------------------    -----------------------------------------------
  *      config_mutex            nothing
  *      gate (rwlock)           config_mutex
- *      stripe                  gate
- *      ports, chains, reasons  stripe; not each other
+ *      offload_dump.mutex      nothing
+ *      stripe                  gate, offload_dump.mutex
+ *      offload_waiter.mutex    stripe, config_mutex
+ *      ports, chains, reasons, stripe; not each other
+ *        leaks
  *
  * Bounds
  * ------
@@ -175,9 +187,9 @@
  * An offer that finds max_queued flows in the thread's queue is not taken; the
  * flow stays in the kernel, which is counted, and is offered again when it is
  * dumped.  Changes and deletes of what is in tc, and returns of flows whose
- * rules vanished, are always taken, and come before offers that wait, so that
- * nobody waits for a long queue.  A thread takes OFFLOAD_BATCH flows at a
- * time. */
+ * rules vanished, are always taken, though they count as queued, and come
+ * before offers that wait, so that nobody waits for a long queue.  A thread
+ * takes OFFLOAD_BATCH flows at a time. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -204,14 +216,16 @@ struct offload_flow;
 
 struct offload_config {
     unsigned int n_threads;     /* 1 to OFFLOAD_MAX_THREADS. */
-    unsigned int max_queued;    /* Offers waiting in each thread's queue. */
+    unsigned int max_queued;    /* Flows in a thread's queue from which on it
+                                 * takes no more offers. */
     unsigned int delay;         /* Age in ms at which a flow is offered. */
-    unsigned int backoff;       /* First pause after ENOSPC, in ms; doubled up
-                                 * to OFFLOAD_BACKOFF_FACTOR times. */
+    unsigned int backoff;       /* First pause after ENOSPC, in ms; doubled
+                                 * each time, up to OFFLOAD_BACKOFF_FACTOR
+                                 * times as long. */
 };
 
-/* A pause after ENOSPC grows up to 64 times the first one: a device that is
- * full for long is asked about once a minute. */
+/* A pause after ENOSPC is doubled six times, to 64 times the first one: with
+ * the default, a device that is full for long is asked about once a minute. */
 #define OFFLOAD_BACKOFF_FACTOR 64
 
 #define OFFLOAD_CONFIG_DEFAULT \
