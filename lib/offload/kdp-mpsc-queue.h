@@ -153,9 +153,9 @@ struct kdp_mpsc_queue {
 
     /* The consumer's own. */
     OVS_ALIGNED_VAR(CACHE_LINE_SIZE) struct kdp_mpsc_batch batch;
-                                /* Nodes, if any, to take out first.  Without
-                                 * 'last' it was not cut off: the queue hangs
-                                 * from 'first'. */
+                                /* Nodes, if any, to take out first: the queue
+                                 * hangs from 'first'.  A chain that is cut
+                                 * off, to 'last', leaves in the same call. */
     struct kdp_mpsc_node *front;    /* Dummy that it hangs from otherwise. */
     uint32_t seen;              /* Value of 'wakeups' that was responded to. */
 };
@@ -321,24 +321,22 @@ static inline enum kdp_mpsc_result
 kdp_mpsc_queue_poll(struct kdp_mpsc_queue *queue, struct kdp_mpsc_node **node)
 {
     enum kdp_mpsc_result result = kdp_mpsc_queue_start__(queue);
+    struct kdp_mpsc_node *first, *next;
 
     if (result != KDP_MPSC_NODE) {
         return result;
     }
-    if (!queue->batch.last) {
-        struct kdp_mpsc_node *first = queue->batch.first;
-        struct kdp_mpsc_node *next;
+    first = queue->batch.first;
 
-        /* Acquire: the object that 'next' is part of [A]. */
-        atomic_read_explicit(&first->next, &next, memory_order_acquire);
-        if (next) {
-            queue->batch.first = next;
-            *node = first;
-            return KDP_MPSC_NODE;
-        }
-        if (!kdp_mpsc_queue_end__(queue)) {
-            return KDP_MPSC_BUSY;
-        }
+    /* Acquire: the object that 'next' is part of [A]. */
+    atomic_read_explicit(&first->next, &next, memory_order_acquire);
+    if (next) {
+        queue->batch.first = next;
+        *node = first;
+        return KDP_MPSC_NODE;
+    }
+    if (!kdp_mpsc_queue_end__(queue)) {
+        return KDP_MPSC_BUSY;
     }
     return kdp_mpsc_batch_poll(&queue->batch, node);
 }
@@ -382,21 +380,8 @@ kdp_mpsc_queue_splice(struct kdp_mpsc_queue *queue,
     if (result != KDP_MPSC_NODE) {
         return result;
     }
-    if (queue->batch.last) {
-        /* The rest of a chain that was cut off before. */
-        *batch = queue->batch;
-        queue->batch.first = NULL;
-        if (kdp_mpsc_queue_start__(queue) != KDP_MPSC_NODE) {
-            return KDP_MPSC_NODE;
-        }
-
-        /* No push got this node from 'tail', so its 'next' is ours. */
-        atomic_store_relaxed(&batch->last->next, queue->batch.first);
-    } else {
-        batch->first = queue->batch.first;
-    }
     kdp_mpsc_queue_cut__(queue);
-    batch->last = queue->batch.last;
+    *batch = queue->batch;
     queue->batch.first = NULL;
     return KDP_MPSC_NODE;
 }
