@@ -66,7 +66,12 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
             .desc = tc_desc ? tc_desc : desc,
         };
         bool in_kernel = flow->in_kernel;
-        bool in_tc_or_soon = tc_desc || flow->putting;
+
+        /* What tc has before the put has returned is taken for the new rule,
+         * unless it may be an old one. */
+        bool in_tc_or_soon
+            = (tc_desc || (flow->putting
+                           && !offload_is_leaked(offload, &flow->ufid)));
         uint64_t moved = flow->moved;
         bool missing;
 

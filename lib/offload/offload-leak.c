@@ -58,20 +58,48 @@ offload_leaks_destroy(struct offload *offload)
     ovs_mutex_destroy(&offload->leaks_mutex);
 }
 
+static uint32_t
+ufid_hash(const ovs_u128 *ufid)
+{
+    return hash_bytes(ufid, sizeof *ufid, 0);
+}
+
+static bool
+is_known(const struct offload *offload, const ovs_u128 *ufid)
+    OVS_REQUIRES(offload->leaks_mutex)
+{
+    const struct leak *leak;
+
+    HMAP_FOR_EACH_WITH_HASH (leak, node, ufid_hash(ufid), &offload->leaks) {
+        if (ovs_u128_equals(leak->ufid, *ufid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Might what tc has of 'ufid' be a rule that should not be there? */
+bool
+offload_is_leaked(struct offload *offload, const ovs_u128 *ufid)
+{
+    bool known;
+
+    ovs_mutex_lock(&offload->leaks_mutex);
+    known = is_known(offload, ufid);
+    ovs_mutex_unlock(&offload->leaks_mutex);
+    return known;
+}
+
 /* Remembers 'leak', unless its ufid is already. */
 static void
 remember(struct offload *offload, struct leak *leak)
 {
-    uint32_t hash = hash_bytes(&leak->ufid, sizeof leak->ufid, 0);
-    struct leak *other;
-    bool known = false;
+    bool known;
 
     ovs_mutex_lock(&offload->leaks_mutex);
-    HMAP_FOR_EACH_WITH_HASH (other, node, hash, &offload->leaks) {
-        known |= ovs_u128_equals(other->ufid, leak->ufid);
-    }
+    known = is_known(offload, &leak->ufid);
     if (!known) {
-        hmap_insert(&offload->leaks, &leak->node, hash);
+        hmap_insert(&offload->leaks, &leak->node, ufid_hash(&leak->ufid));
     }
     ovs_mutex_unlock(&offload->leaks_mutex);
     if (known) {

@@ -296,6 +296,7 @@ void offload_leaks_destroy(struct offload *);
 void offload_leaked(struct offload *, unsigned int thread,
                     const ovs_u128 *ufid, uint32_t port,
                     const struct offload_desc *, int error);
+bool offload_is_leaked(struct offload *, const ovs_u128 *ufid);
 int offload_delete_rule(struct offload *, const ovs_u128 *ufid,
                         const struct offload_desc *);
 void offload_leaks_retry(struct offload_thread *);

@@ -501,6 +501,38 @@ rule_that_cannot_be_deleted_goes_with_a_flush(void **state OVS_UNUSED)
 }
 
 static void
+statistics_of_a_leaked_rule_are_not_those_of_the_next(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 3,
+    };
+    struct unit_offload unit;
+    ovs_u128 ufid = unit_ufid(1);
+    uint64_t n;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+    unit_packets(&unit, 1, 5);
+    unit_del(&unit, 1, NULL);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 1);
+
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    unit_get(&unit, 1, &n, NULL);
+    assert_int_equal(n, 0);
+    offload_fake_remove(unit.fake, true, &ufid);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_packets(&unit, 1, 2), TC);
+    unit_del(&unit, 1, &n);
+    assert_int_equal(n, 2);
+    unit_offload_uninit(&unit);
+}
+
+static void
 stale_rule_that_cannot_be_deleted_is_not_forgotten(void **state OVS_UNUSED)
 {
     struct unit_failure failure = {
@@ -543,6 +575,8 @@ main(void)
         cmocka_unit_test(kernel_copy_that_stays_does_no_harm),
         cmocka_unit_test(rule_that_cannot_be_deleted_goes_with_its_port),
         cmocka_unit_test(rule_that_cannot_be_deleted_goes_with_a_flush),
+        cmocka_unit_test(
+            statistics_of_a_leaked_rule_are_not_those_of_the_next),
         cmocka_unit_test(stale_rule_that_cannot_be_deleted_is_not_forgotten),
     };
 
