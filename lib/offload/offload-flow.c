@@ -309,7 +309,7 @@ offload_flow_return(struct offload *offload, struct offload_flow *flow,
     set_reason(offload, flow, reason);
     flow->retry = 0;
     flow->port_seq = 0;
-    if (flow->tc_desc || flow->busy) {
+    if (flow->tc_desc || flow->busy || !flow->in_kernel) {
         offload_flow_request(offload, flow, OFFLOAD_RETURN);
     } else {
         offload_flow_drop_request(offload, flow);
@@ -443,7 +443,8 @@ offload_flow_state(const struct offload_flow *flow)
 {
     switch (flow->target) {
     case OFFLOAD_TO_NOWHERE:
-        return OFFLOAD_STATE_DELETING;
+        return (flow->in_table ? OFFLOAD_STATE_REJECTED
+                : OFFLOAD_STATE_DELETING);
     case OFFLOAD_TO_TC:
         return (flow->parked ? OFFLOAD_STATE_PARKED
                 : !flow->tc_desc ? OFFLOAD_STATE_QUEUED

@@ -82,7 +82,8 @@ enum offload_counter {
     OFFLOAD_VANISHED,           /* Rules that somebody else removed. */
     OFFLOAD_LEAKED,             /* Rules that could not be deleted.  It is
                                  * tried again later, which is not counted. */
-    OFFLOAD_LOST,               /* Flows that the kernel did not take back. */
+    OFFLOAD_LOST,               /* Times that the kernel did not take a flow
+                                 * back, which is nowhere then. */
     OFFLOAD_N_COUNTERS
 };
 

@@ -186,7 +186,11 @@ flow_changed(struct offload *offload, struct offload_flow *flow)
     uint64_t port_seq;
     bool enabled;
 
-    if (!flow->tc_desc && !flow->busy && !flow->request) {
+    if (flow->target == OFFLOAD_TO_NOWHERE) {
+        /* It was lost. */
+        flow->target = OFFLOAD_TO_KERNEL;
+    }
+    if (flow->in_kernel && !flow->tc_desc && !flow->busy && !flow->request) {
         offload_flow_offer(offload, flow);
         return;
     }

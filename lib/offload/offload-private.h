@@ -41,7 +41,7 @@ struct offload_stripe {
 enum offload_target {
     OFFLOAD_TO_KERNEL,
     OFFLOAD_TO_TC,
-    OFFLOAD_TO_NOWHERE,
+    OFFLOAD_TO_NOWHERE,         /* Deleted; if it is in the table, lost. */
 };
 
 /* What was asked for, to account for it. */
@@ -212,7 +212,7 @@ struct offload {
 
 /* Is 'flow', which is in the table, more than one that is being made?  It has
  * no copies for a moment when its rule vanished, or is replaced while the
- * kernel refuses it. */
+ * kernel refuses it, and until it is deleted or changed if it is lost. */
 static inline bool
 offload_flow_exists(const struct offload_flow *flow)
 {

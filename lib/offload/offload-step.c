@@ -82,7 +82,7 @@ leave(struct offload *offload, struct offload_flow *flow)
     flow->busy = false;
     if (!flow->parked) {
         account(offload, flow);
-        if (flow->target == OFFLOAD_TO_NOWHERE) {
+        if (!flow->in_table) {
             offload_flow_gone(flow);
         }
     }
@@ -207,16 +207,21 @@ put_into_kernel(struct offload *offload, struct work *work)
         flow->kernel_seen = (struct offload_stats) { .n_packets = 0 };
         offload_flow_moved(offload, flow);
     } else if (flow->in_table) {
-        /* It cannot stay in tc either.  Its packets are upcalls then.  The
-         * user, who does not know, has the ufid in use until it misses the
-         * flow in a dump: only a packet of another microflow, whose ufid is
+        /* It cannot stay in tc either.  Its packets are upcalls then, or
+         * meet the flow that is in its way.  It stays in the table without
+         * copies until the user, who sees that it is idle, deletes it, or
+         * changes it: only a packet of another microflow, whose ufid is
          * another, makes a new one before that. */
         offload_count(offload, flow->thread, OFFLOAD_LOST);
         VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" is lost: the "
                      "kernel datapath does not take it: %s",
                      UUID_ARGS((const struct uuid *) &flow->ufid),
                      flow->desc->in_port, ovs_strerror(work->op.error));
-        offload_flow_remove(flow);
+        flow->target = OFFLOAD_TO_NOWHERE;
+        if (!offload_reason_is_rejection(flow->reason)) {
+            flow->reason = OFFLOAD_REASON_ERROR;
+            flow->error = work->op.error;
+        }
     }
 }
 

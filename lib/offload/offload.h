@@ -37,13 +37,19 @@
  *                tc, kernel                    delete from tc
  *                kernel only                   none: settled
  *      gone      tc                            delete from tc
- *                none                          none: settled, freed
+ *                none                          none: settled, freed (but if
+ *                                              the flow is lost, kept)
  *
  * No step takes the last copy away unless the flow is to go, or the kernel has
  * refused it because another flow there matches its key.  That one, or an
  * upcall, then serves its packets for a moment, which is better than tc with
  * old actions for ever.  A flow of a chain, which has to be in the kernel too,
  * is lost then.
+ *
+ * A flow that has to go back to the kernel, which does not take it, is lost:
+ * its target becomes "gone", but it stays in the table, so that dumps show it,
+ * in state rejected, with what it had counted.  The user then deletes it when
+ * it is idle, or changes it, which tries again.
  *
  * States
  * ------

@@ -298,6 +298,7 @@ failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
         .type = OFFLOAD_COPY_PUT, .error = ENOMEM, .n = 1,
     };
     struct unit_offload unit;
+    uint64_t n;
 
     unit_offload_init(&unit, NULL, 1);
     offload_fake_set_fail(unit.fake, unit_fail, &failure);
@@ -310,14 +311,33 @@ failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
     /* A change that fails leaves the flow as it is. */
     failure.n = 1;
     assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), ENOMEM);
-    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_packets(&unit, 1, 6), TC);
 
     /* A flow that cannot go back is lost, not left in tc. */
     failure.n = 1;
     offload_port_del(unit.offload, 1);
     assert_int_equal(unit_where(&unit, 1), 0);
     assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), 1);
-    assert_int_equal(unit_get(&unit, 1, NULL, NULL), ENOENT);
+
+    /* Who put it can find it, put it again and delete it. */
+    assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_REJECTED);
+    assert_int_equal(unit_get(&unit, 1, &n, NULL), 0);
+    assert_int_equal(n, 6);
+    assert_int_equal(unit_dump(&unit, NULL, 0), 1);
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_NO_PORT);
+    unit_packets(&unit, 1, 1);
+    offload_port_add(unit.offload, 1);
+    offload_barrier(unit.offload);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    failure.n = 1;
+    offload_port_del(unit.offload, 1);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    assert_int_equal(unit_del(&unit, 1, &n), 0);
+    assert_int_equal(n, 7);
+    assert_int_equal(unit_del(&unit, 1, NULL), ENOENT);
 
     /* One that cannot be deleted stays. */
     unit_put(&unit, unit_desc(2, 1), CREATE);
@@ -415,7 +435,14 @@ change_that_nobody_takes_ends_the_flow(void **state OVS_UNUSED)
         assert_int_equal(unit_where(&unit, 1), gone ? KERNEL : 0);
         assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), !gone);
         assert_int_equal(unit_counter(&unit, OFFLOAD_REJECTED), 1);
-        assert_int_equal(unit_get(&unit, 1, NULL, NULL), gone ? 0 : ENOENT);
+
+        /* Tc may take another version, still refused by the kernel or not. */
+        assert_int_equal(unit_put(&unit, unit_desc_full(1, 1, 0, 0, 5),
+                                  MODIFY), 0);
+        offload_barrier(unit.offload);
+        assert_int_equal(unit_where(&unit, 1), TC);
+        assert_int_equal(unit_del(&unit, 1, NULL), 0);
+        assert_int_equal(unit_where(&unit, 1), 0);
         offload_fake_remove(unit.fake, false, &other->ufid);
         unit_offload_uninit(&unit);
     }
