@@ -161,6 +161,17 @@ parse_times(const struct nlattr *options, uint16_t type, long long int *used)
     }
 }
 
+/* Is action 'a', of kind 'kind', the policer of a meter?  It belongs to all
+ * rules that name it, and counts what all of them met since the meter was
+ * made.  Open vSwitch gives it no cookie, unlike the policer of a rule that
+ * asks for the size of packets. */
+static bool
+is_meter(const struct nlattr *a, const struct nlattr *kind)
+{
+    return (is_string(kind, "police")
+            && !nl_attr_find_nested(a, TCA_ACT_COOKIE));
+}
+
 /* Adds what action 'a' tells to the others.  Returns false if it is not one
  * of Open vSwitch. */
 static bool
@@ -169,6 +180,9 @@ parse_action(const struct nlattr *a, struct count *sw, struct count *hw,
 {
     const struct nlattr *kind = nl_attr_find_nested(a, TCA_ACT_KIND);
 
+    if (is_meter(a, kind)) {
+        return true;
+    }
     for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++) {
         if (is_string(kind, action_kinds[i].name)) {
             parse_times(nl_attr_find_nested(a, TCA_ACT_OPTIONS),

@@ -54,6 +54,8 @@ sent_and_shown() {
 
 # The flow of those frames, in the datapath.
 FRAMES='in_port(\(2\|v-left\)),.*eth_type(0x88b5)'
+# Those in the other direction.
+FRAMES_BACK='in_port(\(3\|v-right\)),.*eth_type(0x88b5)'
 
 set_offload() {
     ovs-vsctl set Open_vSwitch . other_config:hw-offload="$1"
@@ -1346,8 +1348,24 @@ offload_meter() {
     received_all received
     flow_count_is "$FRAMES" 100 || fail "$(dump_flows all)"
     matches "$(ovs-ofctl -O OpenFlow13 meter-stats br0)" 'meter:1'
-    # One that drops.
+    # What the meter has counted before, and for others, is not the flow's.
     set_offload true
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    flow_count_is "$FRAMES" 100 || fail "$(dump_flows all)"
+    ovs-ofctl -O OpenFlow13 add-flow br0 'in_port=2,actions=meter:1,output:1'
+    send_frames right --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES_BACK"
+    start_receiver received left
+    send_frames right --same -n 20 -r 100
+    received_all received
+    flow_count_is "$FRAMES_BACK" 20 || fail "$(dump_flows all)"
+    start_receiver received right
+    send_frames left --same -n 50 -r 100
+    received_all received
+    flow_count_is "$FRAMES" 150 || fail "$(dump_flows all)"
+    flow_count_is "$FRAMES_BACK" 20 || fail "$(dump_flows all)"
+    check_tc_agrees br0 v-left v-right
+    # One that drops.
     ovs-ofctl -O OpenFlow13 mod-meter br0 \
         'meter=1,pktps,stats,bands=type=drop,rate=1'
     ovs-ofctl -O OpenFlow13 del-flows br0

@@ -174,6 +174,30 @@ packets_of_the_device_are_counted_as_they_are(void **state OVS_UNUSED)
     assert_int_equal(stats.used, 5);
 }
 
+static void
+packets_of_a_meter_are_not_those_of_the_flow(void **state)
+{
+    struct offload_copy_op op;
+
+    /* One that all flows of the meter share. */
+    assert_int_equal(PUT(1), 0);
+    packets(1, 3);
+    unit_tc_set_policer(1000, false);
+    op = GET(1);
+    assert_int_equal(op.error, 0);
+    assert_int_equal(op.stats.n_packets, 3);
+    assert_int_equal(op.stats.n_bytes, 3 * (PACKET + 14));
+    assert_int_equal(op.stats.used, 0);
+
+    /* One of the rule itself. */
+    unit_tc_set_policer(4, true);
+    op = GET(1);
+    assert_int_equal(op.stats.n_packets, 4);
+    assert_int_not_equal(op.stats.used, 0);
+    unit_tc_set_policer(1000, false);
+    assert_int_equal(DEL(1).stats.n_packets, 3);
+}
+
 #define N_RULES 300
 
 static void
@@ -516,6 +540,7 @@ main(int argc OVS_UNUSED, char *argv[])
     const struct CMUnitTest tests[] = {
         TEST(bytes_are_those_that_the_kernel_datapath_would_count),
         TEST(packets_of_the_device_are_counted_as_they_are),
+        TEST(packets_of_a_meter_are_not_those_of_the_flow),
         TEST(handles_are_unique_and_of_one_range),
         TEST(what_tc_cannot_have_is_not_asked_for),
         TEST(rule_that_could_not_be_deleted_is_still_known),

@@ -50,6 +50,8 @@ static struct unit_tc_plan plan OVS_GUARDED_BY(mutex);
 static size_t n_messages OVS_GUARDED_BY(mutex);
 static size_t n_requests OVS_GUARDED_BY(mutex);
 static bool in_hw OVS_GUARDED_BY(mutex);
+static uint64_t n_policed OVS_GUARDED_BY(mutex);
+static bool police_cookie OVS_GUARDED_BY(mutex);
 static int dump_error OVS_GUARDED_BY(mutex);
 static unsigned int dump_limit OVS_GUARDED_BY(mutex);
 static unsigned int n_dumps OVS_GUARDED_BY(mutex);
@@ -73,6 +75,7 @@ unit_tc_uninit(void)
     n_messages = 0;
     n_requests = 0;
     in_hw = false;
+    n_policed = 0;
     dump_error = 0;
     unit_check(!n_dumps);
     ovs_mutex_unlock(&mutex);
@@ -174,6 +177,46 @@ unit_tc_remove(const ovs_u128 *ufid)
 
 /* Messages. */
 
+/* Puts action 'order' of a rule: one of kind 'kind' that met packets as
+ * 'basic' says, whose times are the option of type 'tm'.  'ufid' may be NULL,
+ * for an action without a cookie. */
+static void
+put_action(struct ofpbuf *msg, uint16_t order, const char *kind,
+           const struct gnet_stats_basic *basic, const ovs_u128 *ufid,
+           uint16_t tm, const struct tcf_t *times)
+{
+    size_t action = nl_msg_start_nested(msg, order);
+    size_t nest;
+
+    nl_msg_put_string(msg, TCA_ACT_KIND, kind);
+    nest = nl_msg_start_nested(msg, TCA_ACT_STATS);
+    nl_msg_put_unspec(msg, TCA_STATS_BASIC, basic, sizeof *basic);
+    nl_msg_end_nested(msg, nest);
+    if (ufid) {
+        nl_msg_put_unspec(msg, TCA_ACT_COOKIE, ufid, sizeof *ufid);
+    }
+    nest = nl_msg_start_nested(msg, TCA_ACT_OPTIONS);
+    nl_msg_put_unspec(msg, tm, times, sizeof *times);
+    nl_msg_end_nested(msg, nest);
+    nl_msg_end_nested(msg, action);
+}
+
+/* Puts the policer that packets meet first, if there is one. */
+static void
+put_policer(struct ofpbuf *msg, const struct rule *rule)
+    OVS_REQUIRES(mutex)
+{
+    const struct gnet_stats_basic basic = {
+        .bytes = n_policed * 1000, .packets = n_policed,
+    };
+    const struct tcf_t times = { .install = 1000 };
+
+    if (n_policed) {
+        put_action(msg, 1, "police", &basic,
+                   police_cookie ? &rule->ufid : NULL, TCA_POLICE_TM, &times);
+    }
+}
+
 static void
 put_rule(struct ofpbuf *msg, uint16_t type, const struct rule *rule)
     OVS_REQUIRES(mutex)
@@ -181,8 +224,10 @@ put_rule(struct ofpbuf *msg, uint16_t type, const struct rule *rule)
     const struct gnet_stats_basic basic = {
         .bytes = rule->n_bytes, .packets = rule->n_packets,
     };
-    const struct tcf_t times = { .install = 1000 };
-    size_t options, actions, action, nest;
+    const struct tcf_t times = {
+        .install = 1000, .lastuse = n_policed ? 1000 : 0,
+    };
+    size_t options, actions;
     struct tcmsg *tcm;
 
     nl_msg_put_nlmsghdr(msg, sizeof *tcm, type, 0);
@@ -197,16 +242,9 @@ put_rule(struct ofpbuf *msg, uint16_t type, const struct rule *rule)
     nl_msg_put_u32(msg, TCA_FLOWER_FLAGS, (in_hw ? TCA_CLS_FLAGS_IN_HW
                                            : TCA_CLS_FLAGS_NOT_IN_HW));
     actions = nl_msg_start_nested(msg, TCA_FLOWER_ACT);
-    action = nl_msg_start_nested(msg, 1);
-    nl_msg_put_string(msg, TCA_ACT_KIND, "mirred");
-    nest = nl_msg_start_nested(msg, TCA_ACT_STATS);
-    nl_msg_put_unspec(msg, TCA_STATS_BASIC, &basic, sizeof basic);
-    nl_msg_end_nested(msg, nest);
-    nl_msg_put_unspec(msg, TCA_ACT_COOKIE, &rule->ufid, sizeof rule->ufid);
-    nest = nl_msg_start_nested(msg, TCA_ACT_OPTIONS);
-    nl_msg_put_unspec(msg, TCA_MIRRED_TM, &times, sizeof times);
-    nl_msg_end_nested(msg, nest);
-    nl_msg_end_nested(msg, action);
+    put_policer(msg, rule);
+    put_action(msg, n_policed ? 2 : 1, "mirred", &basic,
+               &rule->ufid, TCA_MIRRED_TM, &times);
     nl_msg_end_nested(msg, actions);
     nl_msg_end_nested(msg, options);
     nl_msg_nlmsghdr(msg)->nlmsg_len = msg->size;
@@ -451,6 +489,15 @@ unit_tc_set_in_hw(bool new)
 {
     ovs_mutex_lock(&mutex);
     in_hw = new;
+    ovs_mutex_unlock(&mutex);
+}
+
+void
+unit_tc_set_policer(uint64_t n_packets, bool cookie)
+{
+    ovs_mutex_lock(&mutex);
+    n_policed = n_packets;
+    police_cookie = cookie;
     ovs_mutex_unlock(&mutex);
 }
 

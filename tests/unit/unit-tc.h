@@ -57,6 +57,12 @@ void unit_tc_get_load(size_t *n_messages, size_t *n_requests);
 /* Says that all rules are in devices, or that none is. */
 void unit_tc_set_in_hw(bool);
 
+/* Shows a policer as the first action of all rules, which has met 'n_packets'
+ * of 1000 bytes, the last one just now; none if that is 0.  'cookie' says that
+ * it has the cookie of the rule.  What else a rule does met its last packet
+ * never, then. */
+void unit_tc_set_policer(uint64_t n_packets, bool cookie);
+
 /* Makes dumps end with 'error', if that is not 0, after 'n' rules. */
 void unit_tc_fail_dumps(int error, unsigned int n);
 
