@@ -43,6 +43,10 @@ struct kdp_tc_rule {
  * have any contents and size. */
 bool kdp_tc_rule_parse(const struct ofpbuf *msg, struct kdp_tc_rule *rule);
 
+/* Stores the ufid that the rule that 'msg', a request or a reply, is about has
+ * as its cookie in '*ufid'.  Returns false if it has none. */
+bool kdp_tc_ufid_parse(const struct ofpbuf *msg, ovs_u128 *ufid);
+
 /* Stores what the rule that 'msg', a request or a reply, is about is called in
  * '*id'. */
 void kdp_tc_id_parse(const struct ofpbuf *msg, struct kdp_tc_id *id);

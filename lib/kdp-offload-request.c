@@ -86,6 +86,17 @@ nl_transact(int protocol, const struct ofpbuf *request,
     return HANDED_OVER;
 }
 
+/* Could the rule that 'request' makes be told as that of flow 'ufid'?  One
+ * whose only action is a meter could not. */
+static bool
+has_ufid(const struct ofpbuf *request, const ovs_u128 *ufid)
+{
+    ovs_u128 cookie;
+
+    return (kdp_tc_ufid_parse(request, &cookie)
+            && ovs_u128_equals(cookie, *ufid));
+}
+
 int
 kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
                  bool recirc_sharing, struct ofpbuf **rule,
@@ -106,6 +117,9 @@ kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
                             CONST_CAST(struct nlattr *, desc->actions),
                             desc->actions_len, &desc->ufid, &info, NULL);
     *taken_get() = NULL;
+    if (error == HANDED_OVER && !has_ufid(*rule, &desc->ufid)) {
+        error = EOPNOTSUPP;
+    }
     if (error != HANDED_OVER) {
         ofpbuf_delete(*rule);
         *rule = NULL;

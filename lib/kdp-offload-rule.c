@@ -212,6 +212,16 @@ parse_ufid(const struct nlattr *actions, ovs_u128 *ufid)
     return false;
 }
 
+bool
+kdp_tc_ufid_parse(const struct ofpbuf *msg, ovs_u128 *ufid)
+{
+    const struct nlattr *options = nl_attr_find(msg, HEADERS_LEN, TCA_OPTIONS);
+    const struct nlattr *actions
+        = options ? nl_attr_find_nested(options, TCA_FLOWER_ACT) : NULL;
+
+    return actions && parse_ufid(actions, ufid);
+}
+
 /* Adds what the list of actions tells to 'rule'.  Returns false if it is none
  * that Open vSwitch makes. */
 static bool

@@ -1365,6 +1365,14 @@ offload_meter() {
     flow_count_is "$FRAMES" 150 || fail "$(dump_flows all)"
     flow_count_is "$FRAMES_BACK" 20 || fail "$(dump_flows all)"
     check_tc_agrees br0 v-left v-right
+    # Of what does nothing else, no rule could be told as ours.
+    ovs-ofctl -O OpenFlow13 del-flows br0
+    ovs-ofctl -O OpenFlow13 add-flow br0 in_port=1,actions=meter:1
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 all "$FRAMES.*meter("
+    wait_until $PATIENCE offload_is_settled
+    check_tc_agrees br0 v-left v-right
+    equal "$(tc filter show dev v-left ingress)" '' 'rules of any kind'
     # One that drops.
     ovs-ofctl -O OpenFlow13 mod-meter br0 \
         'meter=1,pktps,stats,bands=type=drop,rate=1'

@@ -442,7 +442,8 @@ flow_that_is_not_translated_leaves_no_trap(void **state)
     check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
 }
 
-/* A flow API that returns without a request, or makes two. */
+/* A flow API that returns without a request, or makes two, or one that no rule
+ * could be told by. */
 
 static int
 put_nothing(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
@@ -455,21 +456,51 @@ put_nothing(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
 }
 
 static int
-put_two(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
-        struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-        const ovs_u128 *id, struct offload_info *info OVS_UNUSED,
-        struct dpif_flow_stats *stats OVS_UNUSED)
+send_request(const ovs_u128 *ufid)
 {
     struct ofpbuf request;
     int error;
 
     ofpbuf_init(&request, 0);
-    unit_tc_make_rule(id, INFO, 0, &request);
+    unit_tc_make_rule(ufid, INFO, 0, &request);
     error = nl_transact(NETLINK_ROUTE, &request, NULL);
     ofpbuf_uninit(&request);
-    unit_check(error == EINPROGRESS);
+    return error;
+}
+
+static int
+put_two(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
+        struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
+        const ovs_u128 *id, struct offload_info *info OVS_UNUSED,
+        struct dpif_flow_stats *stats OVS_UNUSED)
+{
+    unit_check(send_request(id) == EINPROGRESS);
     check_that_requests_are_sent();
     return ENOSPC;
+}
+
+static int
+put_without_cookie(struct netdev *netdev OVS_UNUSED,
+                   struct match *match OVS_UNUSED,
+                   struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
+                   const ovs_u128 *id OVS_UNUSED,
+                   struct offload_info *info OVS_UNUSED,
+                   struct dpif_flow_stats *stats OVS_UNUSED)
+{
+    return send_request(NULL);
+}
+
+static int
+put_with_another(struct netdev *netdev OVS_UNUSED,
+                 struct match *match OVS_UNUSED,
+                 struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
+                 const ovs_u128 *id OVS_UNUSED,
+                 struct offload_info *info OVS_UNUSED,
+                 struct dpif_flow_stats *stats OVS_UNUSED)
+{
+    const ovs_u128 another = unit_tc_ufid(77);
+
+    return send_request(&another);
 }
 
 static void
@@ -485,6 +516,21 @@ flow_api_that_sends_nothing_or_more_is_no_success(void **state)
     check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
     ovsrcu_set(&netdev->flow_api, &two);
     check_untranslated(netdev, unit_tc_desc(1, 1, 0), ENOSPC);
+}
+
+static void
+rule_that_could_not_be_told_again_is_refused(void **state)
+{
+    static struct netdev_flow_api bare = { .type = "bare",
+                                           .flow_put = put_without_cookie };
+    static struct netdev_flow_api other = { .type = "other",
+                                            .flow_put = put_with_another };
+    struct netdev *netdev = *state;
+
+    ovsrcu_set(&netdev->flow_api, &bare);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
+    ovsrcu_set(&netdev->flow_api, &other);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
 }
 
 static void
@@ -522,6 +568,7 @@ main(int argc OVS_UNUSED, char *argv[])
         PORT_TEST(request_of_the_flow_api_is_taken_instead_of_sent),
         PORT_TEST(flow_that_is_not_translated_leaves_no_trap),
         PORT_TEST(flow_api_that_sends_nothing_or_more_is_no_success),
+        PORT_TEST(rule_that_could_not_be_told_again_is_refused),
         PORT_TEST(device_without_a_discipline_has_no_rules),
     };
 

@@ -42,6 +42,7 @@ struct rule {
     struct kdp_tc_id id;
     uint64_t n_packets;
     uint64_t n_bytes;
+    bool bare;                  /* Has no cookie. */
 };
 
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
@@ -244,7 +245,7 @@ put_rule(struct ofpbuf *msg, uint16_t type, const struct rule *rule)
     actions = nl_msg_start_nested(msg, TCA_FLOWER_ACT);
     put_policer(msg, rule);
     put_action(msg, n_policed ? 2 : 1, "mirred", &basic,
-               &rule->ufid, TCA_MIRRED_TM, &times);
+               rule->bare ? NULL : &rule->ufid, TCA_MIRRED_TM, &times);
     nl_msg_end_nested(msg, actions);
     nl_msg_end_nested(msg, options);
     nl_msg_nlmsghdr(msg)->nlmsg_len = msg->size;
@@ -254,8 +255,10 @@ void
 unit_tc_make_rule(const ovs_u128 *ufid, uint32_t info, uint32_t chain,
                   struct ofpbuf *msg)
 {
+    static const ovs_u128 no_ufid;
     const struct rule rule = {
-        .ufid = *ufid,
+        .ufid = ufid ? *ufid : no_ufid,
+        .bare = !ufid,
         .id = {
             .ifindex = IFINDEX, .parent = PARENT, .info = info, .chain = chain,
         },

@@ -94,7 +94,8 @@ struct offload_desc *unit_tc_desc(uint32_t flow, uint32_t port,
 ovs_u128 unit_tc_ufid(uint32_t flow);
 
 /* Makes 'rule', which is empty, a request for a rule with 'ufid' and the name
- * (3, ingress, 'info'), as kdp_tc_translate() does. */
+ * (3, ingress, 'info'), as kdp_tc_translate() does.  Without a cookie if
+ * 'ufid' is NULL. */
 void unit_tc_make_rule(const ovs_u128 *ufid, uint32_t info, uint32_t chain,
                        struct ofpbuf *rule);
 
