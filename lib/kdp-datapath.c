@@ -395,7 +395,8 @@ kdp_datapath_refresh__(struct kdp_datapath *dp)
 }
 
 /* Looks at the ports that went since the last time: their channels go, unless
- * their numbers belong to others by now. */
+ * their numbers belong to others by now.  (What that means for offload is
+ * found out later, without the lock.) */
 static void
 kdp_datapath_ports_gone(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -406,6 +407,7 @@ kdp_datapath_ports_gone(struct kdp_datapath *dp)
         struct ovs_vport vport;
         int error;
 
+        kdp_offload_ports_changed(dp);
         if (port_no == VPORT_ALL) {
             dp->refresh = true;
             dp->refresh_at = LLONG_MIN;

@@ -183,6 +183,9 @@ struct kdp_offload {
 
     /* Main thread. */
     struct hmap ports;          /* Those that the engine has. */
+    uint64_t seq;               /* connectivity_seq_get() at the comparison. */
+    bool incomplete;            /* Some port could not be looked up in it. */
+    long long int next_look;    /* When these two may lead to the next one. */
 };
 
 /* Description of a flow, with a reference for the caller.  The attributes are

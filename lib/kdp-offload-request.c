@@ -183,6 +183,9 @@ finish(struct kdp_tc_request *request, const struct nl_transaction *txn)
     if (request->error == EINVAL) {
         /* Its chain, or the queueing discipline, is gone. */
         request->error = ENOENT;
+    } else if (request->error == ENODEV && request->type == KDP_TC_GET) {
+        /* It went with its device. */
+        request->error = ENOENT;
     } else if (!request->error
                && !kdp_tc_rule_parse(txn->reply, &request->reply)
                && request->type == KDP_TC_GET) {

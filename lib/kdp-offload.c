@@ -5,9 +5,11 @@
 #include <config.h>
 #include "kdp-offload-private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "connectivity.h"
 #include "dpif-netlink-kdp-private.h"
 #include "hash.h"
 #include "netdev-offload.h"
@@ -17,7 +19,9 @@
 #include "openvswitch/netdev.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
+#include "seq.h"
 #include "smap.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_offload);
@@ -31,10 +35,17 @@ VLOG_DEFINE_THIS_MODULE(kdp_offload);
  * offered are not short. */
 #define MAX_DELAY 3600000
 
+/* Ports are compared no more often than this, in ms, while devices only
+ * change.  That is told for any device or protocol of the daemon, and the
+ * comparison goes through all ports; what comes of it, that flows which a
+ * device did not take are offered to it again, is not urgent. */
+#define LOOK_INTERVAL 500
+
 /* A port that the engine has. */
 struct kdp_offload_port {
     struct hmap_node node;      /* In kdp_offload->ports. */
     uint32_t port_no;
+    int ifindex;                /* Another one is another port. */
     uint64_t change_seq;        /* Of the netdev, when it was looked at. */
     bool seen;
 };
@@ -225,6 +236,7 @@ port_find(const struct kdp_offload *offload, uint32_t port_no)
 /* A port that Open vSwitch has. */
 struct listed {
     uint32_t port_no;
+    int ifindex;
     uint64_t change_seq;
 };
 
@@ -237,36 +249,21 @@ static bool
 list_port(struct netdev *netdev, odp_port_t port_no, void *listing_)
 {
     struct listing *listing = listing_;
+    int ifindex = netdev_get_ifindex(netdev);
 
-    if (ovsrcu_get(const struct netdev_flow_api *, &netdev->flow_api)) {
+    if (ifindex >= 0
+        && ovsrcu_get(const struct netdev_flow_api *, &netdev->flow_api)) {
         if (listing->n == listing->allocated) {
             listing->ports = x2nrealloc(listing->ports, &listing->allocated,
                                         sizeof *listing->ports);
         }
         listing->ports[listing->n++] = (struct listed) {
             .port_no = odp_to_u32(port_no),
+            .ifindex = ifindex,
             .change_seq = netdev_get_change_seq(netdev),
         };
     }
     return false;
-}
-
-static void
-update_port(struct kdp_offload *offload, const struct listed *listed)
-{
-    struct kdp_offload_port *port = port_find(offload, listed->port_no);
-
-    if (!port) {
-        port = xzalloc(sizeof *port);
-        port->port_no = listed->port_no;
-        hmap_insert(&offload->ports, &port->node,
-                    hash_int(port->port_no, 0));
-        offload_port_add(offload->engine, port->port_no);
-    } else if (port->change_seq != listed->change_seq) {
-        offload_port_changed(offload->engine, port->port_no);
-    }
-    port->change_seq = listed->change_seq;
-    port->seen = true;
 }
 
 static void
@@ -277,6 +274,53 @@ remove_port(struct kdp_offload *offload, struct kdp_offload_port *port)
     free(port);
 }
 
+static void
+update_port(struct kdp_offload *offload, const struct listed *listed)
+{
+    struct kdp_offload_port *port = port_find(offload, listed->port_no);
+
+    if (port && port->ifindex != listed->ifindex) {
+        /* Its rules went with the device that it was. */
+        remove_port(offload, port);
+        port = NULL;
+    }
+    if (!port) {
+        port = xzalloc(sizeof *port);
+        port->port_no = listed->port_no;
+        port->ifindex = listed->ifindex;
+        hmap_insert(&offload->ports, &port->node,
+                    hash_int(port->port_no, 0));
+        offload_port_add(offload->engine, port->port_no);
+    } else if (port->change_seq != listed->change_seq) {
+        offload_port_changed(offload->engine, port->port_no);
+    }
+    port->change_seq = listed->change_seq;
+    port->seen = true;
+}
+
+/* Compares one port that Open vSwitch has. */
+static void
+look_at(struct kdp_offload *offload, const struct listed *listed)
+{
+    struct kdp_offload_port *port;
+    struct ovs_vport vport;
+    int error;
+
+    error = vport_table_get_by_number(offload->dp->vports, listed->port_no,
+                                      &vport);
+    if (!error) {
+        update_port(offload, listed);
+    } else if (error != ENODEV) {
+        /* Other datapaths have their ports in the same table, so that it is
+         * not known to be one of ours; but one that was may be still. */
+        offload->incomplete = true;
+        port = port_find(offload, listed->port_no);
+        if (port) {
+            port->seen = true;
+        }
+    }
+}
+
 /* Makes the ports of the engine those that Open vSwitch has. */
 static void
 update_ports(struct kdp_offload *offload)
@@ -284,15 +328,12 @@ update_ports(struct kdp_offload *offload)
     struct listing listing = { .n = 0 };
     struct kdp_offload_port *port;
 
+    offload->seq = seq_read(connectivity_seq_get());
+    offload->incomplete = false;
+    offload->next_look = time_msec() + LOOK_INTERVAL;
     netdev_ports_traverse(offload->tc.dpif_type, list_port, &listing);
     for (size_t i = 0; i < listing.n; i++) {
-        struct ovs_vport vport;
-
-        /* Other datapaths have their ports in the same table. */
-        if (!vport_table_get_by_number(offload->dp->vports,
-                                       listing.ports[i].port_no, &vport)) {
-            update_port(offload, &listing.ports[i]);
-        }
+        look_at(offload, &listing.ports[i]);
     }
     free(listing.ports);
     HMAP_FOR_EACH_SAFE (port, node, &offload->ports) {
@@ -326,6 +367,14 @@ kdp_offload_port_del(struct kdp_datapath *dp, uint32_t port_no)
     }
 }
 
+/* Is there a reason to compare the ports that can wait a little? */
+static bool
+may_have_changed(const struct kdp_offload *offload)
+{
+    return (offload->incomplete
+            || offload->seq != seq_read(connectivity_seq_get()));
+}
+
 void
 kdp_offload_run(struct kdp_datapath *dp)
 {
@@ -334,7 +383,8 @@ kdp_offload_run(struct kdp_datapath *dp)
 
     if (offload) {
         atomic_read_relaxed(&offload->ports_dirty, &dirty);
-        if (dirty) {
+        if (dirty || (may_have_changed(offload)
+                      && time_msec() >= offload->next_look)) {
             atomic_store_relaxed(&offload->ports_dirty, false);
             update_ports(offload);
         }
@@ -351,6 +401,10 @@ kdp_offload_wait(struct kdp_datapath *dp)
         atomic_read_relaxed(&offload->ports_dirty, &dirty);
         if (dirty) {
             poll_immediate_wake();
+        } else if (may_have_changed(offload)) {
+            poll_timer_wait_until(offload->next_look);
+        } else {
+            seq_wait(connectivity_seq_get(), offload->seq);
         }
     }
 }

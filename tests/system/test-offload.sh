@@ -856,6 +856,32 @@ offload_device_goes() {
     check_tc_agrees br0 v-left
 }
 
+add_test offload_device_replaced \
+    'a device is made again before its flows are looked at' kdp 200
+offload_device_replaced() {
+    local i
+    allow_log 'could not (open|add) network device v-' \
+        'cannot get R?STP status on nonexistent port' \
+        'ethtool command ETHTOOL_[A-Z]* on network device v-.* failed: No such'
+    start_frames
+    ovs-vsctl set Interface v-left ofport_request=1
+    for i in 1 2 3; do
+        install_frames_flow tc
+        kill -STOP "$DAEMON_PID"
+        ip link del v-left
+        add_veth left ''
+        kill -CONT "$DAEMON_PID"
+        wait_until $PATIENCE port_is_up v-left
+        equal "$(interface_get v-left ofport)" 1 'port number'
+        install_frames_flow tc
+        check_tc_agrees br0 v-left v-right
+        start_receiver received right
+        send_frames left --same -n 20
+        received_all received
+        check_tc_agrees br0 v-left v-right
+    done
+}
+
 add_test offload_leaks \
     'nothing leaks when ports and offload come and go' kdp 400
 offload_leaks() {

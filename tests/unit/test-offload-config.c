@@ -6,18 +6,27 @@
 #include "unit-dpif.h"
 
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "netdev-offload.h"
+#include "netdev-provider.h"
 #include "odp-netlink.h"
+#include "odp-util.h"
 #include "offload/offload-info.h"
 #include "openvswitch/netdev.h"
+#include "openvswitch/poll-loop.h"
 #include "smap.h"
+#include "timeval.h"
 #include "unit-tc.h"
 #include "unit-upcall.h"
 #include "util.h"
 
 #define N_PORTS 3
+
+/* Looking up port 2 fails with that, unless it is 0. */
+static int lookup_error;
 
 /* The last port is another datapath's. */
 int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
@@ -28,7 +37,8 @@ __wrap_vport_table_get_by_number(struct vport_table *vports OVS_UNUSED,
                                  uint32_t port_no,
                                  struct ovs_vport *vport OVS_UNUSED)
 {
-    return port_no < N_PORTS ? 0 : ENODEV;
+    return (port_no == 2 && lookup_error ? lookup_error
+            : port_no < N_PORTS ? 0 : ENODEV);
 }
 
 /* A datapath of its own on the inner dpif of 'u'. */
@@ -53,6 +63,7 @@ setup(void **state)
     static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
     struct test *test = xzalloc(sizeof *test);
 
+    lookup_error = 0;
     unit_dpif_init(&test->u, N_PORTS);
     test->other = test->u.offload;
     test->u.offload = NULL;
@@ -236,6 +247,129 @@ ports_are_those_of_the_datapath(void **state)
     assert_false(unit_dpif_has(&test->u, 5));
 }
 
+/* The device of port 'port_no'. */
+static struct netdev *
+get_netdev(uint32_t port_no)
+{
+    struct netdev *netdev = netdev_ports_get(
+        u32_to_odp(port_no),
+        dpif_normalize_type(dpif_netlink_kdp_class.type));
+
+    assert_non_null(netdev);
+    return netdev;
+}
+
+static int
+get_ifindex(uint32_t port_no)
+{
+    struct netdev *netdev = get_netdev(port_no);
+    int ifindex = netdev_get_ifindex(netdev);
+
+    netdev_close(netdev);
+    assert_true(ifindex > 0);
+    return ifindex;
+}
+
+/* As the main loop does, until 'flow', which is put again in each turn, is not
+ * in the kernel. */
+static void
+run_until_offloaded(struct test *test, uint32_t flow, uint32_t port)
+{
+    long long int end = time_msec() + 20000;
+
+    while (unit_dpif_has(&test->u, flow)) {
+        assert_true(time_msec() < end);
+        kdp_offload_wait(&test->dp);
+        poll_timer_wait_until(end);
+        poll_block();
+        run(test);
+        unit_dpif_put(&test->u, unit_tc_desc(flow, port, 0), DPIF_FP_MODIFY,
+                      NULL);
+        unit_dpif_settle(&test->u);
+    }
+}
+
+static void
+port_of_another_device_is_another_port(void **state)
+{
+    struct test *test = *state;
+    int old;
+
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    put(test, 1, 2);
+    unit_dpif_settle(&test->u);
+    assert_false(unit_dpif_has(&test->u, 1));
+    old = get_ifindex(2);
+    assert_int_equal(kdp_tc_count(&test->u.offload->tc, old), 1);
+
+    unit_tc_port_replace(2, 5);
+    assert_int_not_equal(get_ifindex(2), old);
+    kdp_offload_ports_changed(&test->dp);
+    run(test);
+    assert_int_equal(kdp_tc_count(&test->u.offload->tc, old), 0);
+    assert_int_equal(unit_dpif_put(&test->u, unit_tc_desc(1, 2, 0),
+                                   DPIF_FP_MODIFY, NULL), 0);
+    unit_dpif_settle(&test->u);
+    assert_false(unit_dpif_has(&test->u, 1));
+    assert_int_equal(kdp_tc_count(&test->u.offload->tc, get_ifindex(2)), 1);
+}
+
+static void
+device_that_changes_is_tried_again(void **state)
+{
+    const struct unit_tc_plan plan = {
+        .fault = UNIT_TC_REFUSED, .type = RTM_NEWTFILTER, .error = EOPNOTSUPP,
+        .n = 1,
+    };
+    struct test *test = *state;
+    struct netdev *netdev;
+
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    unit_tc_plan(&plan);
+    put(test, 1, 2);
+    unit_dpif_settle(&test->u);
+    assert_true(unit_dpif_has(&test->u, 1));
+    put(test, 2, 2);
+    unit_dpif_settle(&test->u);
+    assert_true(unit_dpif_has(&test->u, 2));
+
+    netdev = get_netdev(2);
+    netdev_change_seq_changed(netdev);
+    netdev_close(netdev);
+    run_until_offloaded(test, 2, 2);
+}
+
+static void
+port_that_cannot_be_looked_up_stays(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    put(test, 1, 2);
+    unit_dpif_settle(&test->u);
+    assert_false(unit_dpif_has(&test->u, 1));
+    for (int i = 0; i < 3; i++) {
+        lookup_error = ENOBUFS;
+        kdp_offload_ports_changed(&test->dp);
+        run(test);
+        assert_false(unit_dpif_has(&test->u, 1));
+    }
+
+    /* It is looked up again without anything else happening. */
+    kdp_offload_port_del(&test->dp, 2);
+    assert_true(unit_dpif_has(&test->u, 1));
+    lookup_error = 0;
+    run_until_offloaded(test, 1, 2);
+
+    lookup_error = ENODEV;
+    kdp_offload_ports_changed(&test->dp);
+    run(test);
+    assert_true(unit_dpif_has(&test->u, 1));
+}
+
 static void
 numbers_that_are_wrong_change_nothing(void **state)
 {
@@ -293,6 +427,9 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(chains_stay_in_the_kernel_if_it_does_not_share_ids),
         TEST(flows_move_as_offload_goes_off_and_on),
         TEST(ports_are_those_of_the_datapath),
+        TEST(port_of_another_device_is_another_port),
+        TEST(device_that_changes_is_tried_again),
+        TEST(port_that_cannot_be_looked_up_stays),
         TEST(numbers_that_are_wrong_change_nothing),
         TEST(statistics_are_those_of_all_threads),
     };

@@ -634,22 +634,40 @@ make_device(uint32_t port_no, char name[IFNAMSIZ])
     unit_ns_destroy(ns);
 }
 
+/* Makes port 'port_no' one of the device that port 'device' has by itself. */
+static void
+insert_port(uint32_t port_no, uint32_t device)
+{
+    char name[IFNAMSIZ];
+    struct dpif_port port = {
+        .name = name, .type = "system", .port_no = u32_to_odp(port_no),
+    };
+    struct netdev *netdev;
+
+    make_device(device, name);
+    unit_check(!netdev_open(name, "system", &netdev));
+    netdev_set_dpif_type(netdev, DPIF_TYPE);
+    unit_check(!netdev_ports_insert(netdev, &port));
+    ovsrcu_set(&netdev->flow_api, &netdev_offload_tc);
+    netdev_close(netdev);
+}
+
+static void
+remove_port(uint32_t port_no)
+{
+    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no), DPIF_TYPE);
+
+    unit_check(netdev);
+    ovsrcu_set(&netdev->flow_api, NULL);
+    unit_check(!netdev_ports_remove(u32_to_odp(port_no), DPIF_TYPE));
+    netdev_close(netdev);
+}
+
 void
 unit_tc_ports_add(uint32_t n)
 {
     for (uint32_t i = 1; i <= n; i++) {
-        char name[IFNAMSIZ];
-        struct dpif_port port = {
-            .name = name, .type = "system", .port_no = u32_to_odp(i),
-        };
-        struct netdev *netdev;
-
-        make_device(i, name);
-        unit_check(!netdev_open(name, "system", &netdev));
-        netdev_set_dpif_type(netdev, DPIF_TYPE);
-        unit_check(!netdev_ports_insert(netdev, &port));
-        ovsrcu_set(&netdev->flow_api, &netdev_offload_tc);
-        netdev_close(netdev);
+        insert_port(i, i);
     }
 }
 
@@ -657,13 +675,15 @@ void
 unit_tc_ports_del(uint32_t n)
 {
     for (uint32_t i = 1; i <= n; i++) {
-        struct netdev *netdev = netdev_ports_get(u32_to_odp(i), DPIF_TYPE);
-
-        unit_check(netdev);
-        ovsrcu_set(&netdev->flow_api, NULL);
-        unit_check(!netdev_ports_remove(u32_to_odp(i), DPIF_TYPE));
-        netdev_close(netdev);
+        remove_port(i);
     }
+}
+
+void
+unit_tc_port_replace(uint32_t port_no, uint32_t device)
+{
+    remove_port(port_no);
+    insert_port(port_no, device);
 }
 
 /* Flows. */

@@ -81,6 +81,10 @@ bool unit_tc_remove(const ovs_u128 *ufid);
 void unit_tc_ports_add(uint32_t n);
 void unit_tc_ports_del(uint32_t n);
 
+/* Gives port 'port_no' to another device, the one that port 'device' would
+ * have. */
+void unit_tc_port_replace(uint32_t port_no, uint32_t device);
+
 /* Describes flow 'flow': of packets to the IPv4 address of that number, from
  * 'port' to port 1. */
 #define UNIT_TC_ODD (1u << 0)           /* One that tc cannot have. */
