@@ -111,7 +111,8 @@ gather_action(struct gathered *gathered, const struct nlattr *a, int depth)
     add_hash(gathered, type);
     switch (type) {
     case OVS_ACTION_ATTR_OUTPUT:
-        /* A device may send to some ports only. */
+    case OVS_ACTION_ATTR_METER:
+        /* A device may send to some ports, and know some meters, only. */
         add_hash(gathered, nl_attr_get_u32(a));
         break;
     case OVS_ACTION_ATTR_RECIRC:
@@ -150,7 +151,6 @@ gather_action(struct gathered *gathered, const struct nlattr *a, int depth)
     case OVS_ACTION_ATTR_CT_CLEAR:
     case OVS_ACTION_ATTR_PUSH_NSH:
     case OVS_ACTION_ATTR_POP_NSH:
-    case OVS_ACTION_ATTR_METER:
     case OVS_ACTION_ATTR_ADD_MPLS:
     case OVS_ACTION_ATTR_TUNNEL_PUSH:
     case OVS_ACTION_ATTR_TUNNEL_POP:

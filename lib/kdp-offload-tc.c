@@ -370,9 +370,13 @@ prepare_add(const struct kdp_tc *tc, const struct offload_desc *desc,
     struct netdev *netdev;
     int error;
 
-    if ((!tc->recirc_sharing && (desc->recirc_id || desc->n_children))
-        || !outputs_are_known(tc, desc->actions, desc->actions_len)) {
+    if (!tc->recirc_sharing && (desc->recirc_id || desc->n_children)) {
         return EOPNOTSUPP;
+    }
+    if (!outputs_are_known(tc, desc->actions, desc->actions_len)) {
+        /* One of them is coming or going, which says nothing about flows of
+         * that kind. */
+        return EAGAIN;
     }
     netdev = netdev_ports_get(u32_to_odp(desc->in_port), tc->dpif_type);
     if (!netdev) {

@@ -310,6 +310,19 @@ what_a_device_may_object_to_makes_another_kind(void **state OVS_UNUSED)
 }
 
 static uint32_t
+kind_with_meter(uint32_t meter)
+{
+    struct unit_flow flow;
+    uint32_t kind;
+
+    flow_init(&flow);
+    nl_msg_put_u32(&flow.actions, OVS_ACTION_ATTR_METER, meter);
+    kind = flow_kind(&flow);
+    flow_uninit(&flow);
+    return kind;
+}
+
+static uint32_t
 kind_with_mark(uint32_t mark)
 {
     struct unit_flow flow;
@@ -391,6 +404,13 @@ metadata_counts_as_zero_or_not(void **state OVS_UNUSED)
 }
 
 static void
+meters_count(void **state OVS_UNUSED)
+{
+    assert_int_equal(kind_with_meter(1), kind_with_meter(1));
+    assert_int_not_equal(kind_with_meter(1), kind_with_meter(2));
+}
+
+static void
 protocols_fields_set_and_tunnels_count(void **state OVS_UNUSED)
 {
     assert_int_not_equal(kind_with_type(ETH_TYPE_IP),
@@ -435,6 +455,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(flows_that_differ_in_values_are_of_a_kind),
         cmocka_unit_test(what_a_device_may_object_to_makes_another_kind),
         cmocka_unit_test(metadata_counts_as_zero_or_not),
+        cmocka_unit_test(meters_count),
         cmocka_unit_test(protocols_fields_set_and_tunnels_count),
         cmocka_unit_test(attributes_that_end_early_are_left_out),
     };
