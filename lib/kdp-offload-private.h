@@ -113,7 +113,8 @@ void kdp_tc_init(struct kdp_tc *, bool recirc_sharing);
 void kdp_tc_destroy(struct kdp_tc *);
 struct offload_backend kdp_tc_backend(struct kdp_tc *);
 
-/* Number of rules on device 'ifindex'. */
+/* Number of rules on device 'ifindex'.  Those that members of a bond share are
+ * on the bond. */
 uint64_t kdp_tc_count(struct kdp_tc *, int ifindex);
 
 /* Takes note of a rule.  'desc' may be NULL if it is not known; 'own_handle'

@@ -7,6 +7,7 @@
 #include "kdp-offload-private.h"
 
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ struct rule {
     struct kdp_tc_id id;
 };
 
-/* Number of rules on a device. */
+/* Number of rules on a device, or on the members of a bond. */
 struct count {
     struct hmap_node node;      /* In kdp_tc->counts, by ifindex. */
     int ifindex;
@@ -137,6 +138,15 @@ rule_find(struct kdp_tc *tc, const ovs_u128 *ufid)
     return NULL;
 }
 
+/* The device that rule 'id' is counted for.  Members of a bond share a block
+ * whose number is the interface index of the bond. */
+static int
+device_of(const struct kdp_tc_id *id)
+{
+    return (id->ifindex == (int) TCM_IFINDEX_MAGIC_BLOCK ? (int) id->parent
+            : id->ifindex);
+}
+
 static struct count *
 count_find(struct kdp_tc *tc, int ifindex)
     OVS_REQUIRES(tc->mutex)
@@ -227,9 +237,9 @@ kdp_tc_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
     hmap_insert(&tc->rules, &rule->node, ufid_hash(ufid));
 
     /* Where others are in the device, this one will be, too. */
-    count = count_find(tc, id->ifindex);
+    count = count_find(tc, device_of(id));
     rule->in_hw = count && count->n_in_hw;
-    count_add(tc, id->ifindex, 1, rule->in_hw);
+    count_add(tc, device_of(id), 1, rule->in_hw);
     ovs_mutex_unlock(&tc->mutex);
 }
 
@@ -238,7 +248,7 @@ rule_remove__(struct kdp_tc *tc, struct rule *rule)
     OVS_REQUIRES(tc->mutex)
 {
     hmap_remove(&tc->rules, &rule->node);
-    count_add(tc, rule->id.ifindex, -1, -rule->in_hw);
+    count_add(tc, device_of(&rule->id), -1, -rule->in_hw);
     if (rule->own_handle) {
         kdp_id_fpool_free_id(handles_user(), rule->id.handle);
     }
@@ -289,7 +299,7 @@ kdp_tc_set_in_hw(struct kdp_tc *tc, const ovs_u128 *ufid, bool in_hw)
     ovs_mutex_lock(&tc->mutex);
     rule = rule_find(tc, ufid);
     if (rule) {
-        count_add(tc, rule->id.ifindex, 0, in_hw - rule->in_hw);
+        count_add(tc, device_of(&rule->id), 0, in_hw - rule->in_hw);
         rule->in_hw = in_hw;
     }
     ovs_mutex_unlock(&tc->mutex);

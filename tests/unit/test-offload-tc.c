@@ -27,6 +27,9 @@
 /* The hook that rules are translated for. */
 static uint32_t hook = TC_INGRESS_PARENT;
 
+/* The block that they are for, or 0 for the device. */
+static uint32_t block;
+
 int __wrap_kdp_tc_translate(struct netdev *, const struct offload_desc *,
                             bool recirc_sharing, struct ofpbuf **,
                             struct kdp_tc_id *);
@@ -44,6 +47,10 @@ __wrap_kdp_tc_translate(struct netdev *netdev,
     tcm = ofpbuf_at_assert(*rule, NLMSG_HDRLEN, sizeof *tcm);
     tcm->tcm_ifindex = netdev_get_ifindex(netdev);
     tcm->tcm_parent = hook;
+    if (block) {
+        tcm->tcm_ifindex = TCM_IFINDEX_MAGIC_BLOCK;
+        tcm->tcm_parent = block;
+    }
     kdp_tc_id_parse(*rule, id);
     return 0;
 }
@@ -54,6 +61,7 @@ setup(void **state)
     struct kdp_tc *tc = xzalloc(sizeof *tc);
 
     hook = TC_INGRESS_PARENT;
+    block = 0;
     unit_tc_init();
     unit_tc_ports_add(N_PORTS);
     kdp_tc_init(tc, false);
@@ -237,6 +245,26 @@ handles_are_unique_and_of_one_range(void **state)
     assert_int_equal(unit_tc_count(), 0);
     assert_int_equal(n_known(*state), 0);
     assert_int_equal(kdp_tc_count(*state, 1), 0);
+}
+
+static void
+rules_of_a_bond_are_counted_for_it(void **state)
+{
+    const ovs_u128 ufid = unit_tc_ufid(1);
+
+    block = 77;
+    assert_int_equal(PUT(1), 0);
+    block = 78;
+    assert_int_equal(PUT(2), 0);
+    assert_int_equal(kdp_tc_count(*state, 77), 1);
+    assert_int_equal(kdp_tc_count(*state, 78), 1);
+    assert_int_equal(kdp_tc_count(*state, TCM_IFINDEX_MAGIC_BLOCK), 0);
+    kdp_tc_set_in_hw(*state, &ufid, true);
+    assert_int_equal(DEL(1).error, 0);
+    assert_int_equal(kdp_tc_count(*state, 77), 0);
+    assert_int_equal(kdp_tc_count(*state, 78), 1);
+    assert_int_equal(DEL(2).error, 0);
+    assert_int_equal(kdp_tc_count(*state, 78), 0);
 }
 
 static void
@@ -542,6 +570,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(packets_of_the_device_are_counted_as_they_are),
         TEST(packets_of_a_meter_are_not_those_of_the_flow),
         TEST(handles_are_unique_and_of_one_range),
+        TEST(rules_of_a_bond_are_counted_for_it),
         TEST(what_tc_cannot_have_is_not_asked_for),
         TEST(rule_that_could_not_be_deleted_is_still_known),
         TEST(rule_that_others_deleted_is_told),
