@@ -5,7 +5,7 @@
  * Open vSwitch translates a flow into a request to tc in its flow API, which
  * sends the request by itself and waits for the answer.  Here the request is
  * taken instead of sent: the function that sends them all, nl_transact(), is
- * ours, and a thread may tell it to hand over the next one.  So many rules go
+ * ours, and a thread may tell it to hand over the next rule.  So many rules go
  * into a message, and their names, which the answer would tell, are chosen
  * beforehand.
  *
@@ -35,7 +35,8 @@
  * that the kernel or Open vSwitch would report for one. */
 #define HANDED_OVER EINPROGRESS
 
-/* Where the thread's next request goes, or NULL if it is to be sent. */
+/* Where the thread's next request to add a rule goes, or NULL if it is to be
+ * sent. */
 DEFINE_STATIC_PER_THREAD_DATA(struct ofpbuf *, taken, NULL);
 
 int kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
@@ -75,7 +76,8 @@ nl_transact(int protocol, const struct ofpbuf *request,
 {
     struct ofpbuf *to = *taken_get();
 
-    if (!to) {
+    if (!to || protocol != NETLINK_ROUTE
+        || nl_msg_nlmsghdr(request)->nlmsg_type != RTM_NEWTFILTER) {
         return kdp_stock_nl_transact(protocol, request, replyp);
     }
     *taken_get() = NULL;
@@ -113,9 +115,10 @@ kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
     }
     *rule = ofpbuf_new(1024);
     *taken_get() = *rule;
-    error = netdev_flow_put(netdev, &match,
-                            CONST_CAST(struct nlattr *, desc->actions),
-                            desc->actions_len, &desc->ufid, &info, NULL);
+    /* Some of Open vSwitch's errors are negative. */
+    error = abs(netdev_flow_put(netdev, &match,
+                                CONST_CAST(struct nlattr *, desc->actions),
+                                desc->actions_len, &desc->ufid, &info, NULL));
     *taken_get() = NULL;
     if (error == HANDED_OVER && !has_ufid(*rule, &desc->ufid)) {
         error = EOPNOTSUPP;

@@ -442,7 +442,7 @@ flow_that_is_not_translated_leaves_no_trap(void **state)
 }
 
 /* A flow API that returns without a request, or makes two, or one that no rule
- * could be told by. */
+ * could be told by, or asks the kernel before. */
 
 static int
 put_nothing(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
@@ -502,6 +502,27 @@ put_with_another(struct netdev *netdev OVS_UNUSED,
     return send_request(&another);
 }
 
+static int
+put_negative(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
+             struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
+             const ovs_u128 *id OVS_UNUSED,
+             struct offload_info *info OVS_UNUSED,
+             struct dpif_flow_stats *stats OVS_UNUSED)
+{
+    return -EOPNOTSUPP;
+}
+
+static int
+put_after_question(struct netdev *netdev OVS_UNUSED,
+                   struct match *match OVS_UNUSED,
+                   struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
+                   const ovs_u128 *id, struct offload_info *info OVS_UNUSED,
+                   struct dpif_flow_stats *stats OVS_UNUSED)
+{
+    check_that_requests_are_sent();
+    return send_request(id);
+}
+
 static void
 flow_api_that_sends_nothing_or_more_is_no_success(void **state)
 {
@@ -515,6 +536,35 @@ flow_api_that_sends_nothing_or_more_is_no_success(void **state)
     check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
     ovsrcu_set(&netdev->flow_api, &two);
     check_untranslated(netdev, unit_tc_desc(1, 1, 0), ENOSPC);
+}
+
+static void
+only_a_rule_is_taken(void **state)
+{
+    static struct netdev_flow_api api = { .type = "question",
+                                          .flow_put = put_after_question };
+    struct offload_desc *desc = unit_tc_desc(1, 1, 0);
+    struct netdev *netdev = *state;
+    struct ofpbuf *rule;
+    struct kdp_tc_id id;
+
+    ovsrcu_set(&netdev->flow_api, &api);
+    assert_int_equal(kdp_tc_translate(netdev, desc, true, &rule, &id), 0);
+    assert_int_equal(nl_msg_nlmsghdr(rule)->nlmsg_type, RTM_NEWTFILTER);
+    check_that_requests_are_sent();
+    ofpbuf_delete(rule);
+    offload_desc_unref(desc);
+}
+
+static void
+errors_of_the_flow_api_are_positive(void **state)
+{
+    static struct netdev_flow_api api = { .type = "negative",
+                                          .flow_put = put_negative };
+    struct netdev *netdev = *state;
+
+    ovsrcu_set(&netdev->flow_api, &api);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
 }
 
 static void
@@ -567,6 +617,8 @@ main(int argc OVS_UNUSED, char *argv[])
         PORT_TEST(request_of_the_flow_api_is_taken_instead_of_sent),
         PORT_TEST(flow_that_is_not_translated_leaves_no_trap),
         PORT_TEST(flow_api_that_sends_nothing_or_more_is_no_success),
+        PORT_TEST(only_a_rule_is_taken),
+        PORT_TEST(errors_of_the_flow_api_are_positive),
         PORT_TEST(rule_that_could_not_be_told_again_is_refused),
         PORT_TEST(device_without_a_discipline_has_no_rules),
     };
