@@ -74,16 +74,29 @@ found_lookup(const struct hmap *found, const ovs_u128 *ufid)
     return NULL;
 }
 
+static bool
+is_true(atomic_bool *flag)
+{
+    bool value;
+
+    atomic_read_relaxed(flag, &value);
+    return value;
+}
+
 size_t
-kdp_tc_delete_left(struct netdev *netdev, struct kdp_gate *gate)
+kdp_tc_delete_left(struct netdev *netdev, struct kdp_gate *gate,
+                   atomic_bool *stop)
 {
     struct hmap found = HMAP_INITIALIZER(&found);
     struct found *f;
     size_t n = 0;
 
-    find_rules(netdev, &found);
+    if (!is_true(stop)) {
+        find_rules(netdev, &found);
+    }
     HMAP_FOR_EACH_POP (f, node, &found) {
-        if (f->rule.id.handle - KDP_TC_HANDLE_FIRST
+        if (!is_true(stop)
+            && f->rule.id.handle - KDP_TC_HANDLE_FIRST
             < KDP_TC_HANDLE_RANGES * KDP_TC_HANDLE_N) {
             kdp_gate_enter(gate);
             n += !delete_found(f);

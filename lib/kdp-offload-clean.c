@@ -7,11 +7,14 @@
  * RTNL lock.  Only devices that have a place for rules are looked at, of which
  * the link tables know, and only rules with a ufid and a handle of ours are
  * taken: those of a stock daemon stay, as they do if that is started again.
+ * The thread stops early when offload is turned on, which takes over what is
+ * left, or the datapath is closed, after which the next start goes on; not
+ * when the datapath is deleted.
  *
  * Meanwhile the main thread may take a device's queueing discipline away, with
- * all rules, as Open vSwitch does when it sets up policing.  The kernel refuses
- * that (EBUSY) while a request about a rule of it is under way, so they take
- * turns. */
+ * all rules, as Open vSwitch does when it sets up policing.  The kernel
+ * refuses that (EBUSY) while a request about a rule of it is under way, so
+ * they take turns. */
 
 #include <config.h>
 #include "kdp-offload-private.h"
@@ -40,6 +43,7 @@ struct kdp_offload_cleaner {
     pthread_t thread;
     struct device *devices;     /* Constant while the thread runs. */
     size_t n, allocated;
+    atomic_bool stop;           /* The thread is to end soon. */
 };
 
 /* Gates. */
@@ -102,7 +106,8 @@ clean(void *cleaner_)
 
     for (size_t i = 0; i < cleaner->n; i++) {
         struct device *device = &cleaner->devices[i];
-        size_t n_deleted = kdp_tc_delete_left(device->netdev, &device->gate);
+        size_t n_deleted = kdp_tc_delete_left(device->netdev, &device->gate,
+                                              &cleaner->stop);
 
         if (n_deleted) {
             VLOG_INFO("%s: deleted %"PRIuSIZE" rules that a previous run left "
@@ -176,6 +181,7 @@ kdp_offload_cleaner_start(const char *dpif_type)
         free(cleaner);
         return NULL;
     }
+    atomic_init(&cleaner->stop, false);
     for (size_t i = 0; i < cleaner->n; i++) {
         kdp_gate_init(&cleaner->devices[i].gate);
     }
@@ -183,11 +189,13 @@ kdp_offload_cleaner_start(const char *dpif_type)
     return cleaner;
 }
 
-/* Waits until 'cleaner', which may be NULL, has finished, and frees it. */
+/* Waits until 'cleaner', which may be NULL, has finished, or if not 'finish'
+ * until it is done with the rule that it is at, and frees it. */
 void
-kdp_offload_cleaner_join(struct kdp_offload_cleaner *cleaner)
+kdp_offload_cleaner_join(struct kdp_offload_cleaner *cleaner, bool finish)
 {
     if (cleaner) {
+        atomic_store_relaxed(&cleaner->stop, !finish);
         xpthread_join(cleaner->thread, NULL);
         for (size_t i = 0; i < cleaner->n; i++) {
             kdp_gate_destroy(&cleaner->devices[i].gate);

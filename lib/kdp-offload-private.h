@@ -151,9 +151,11 @@ int kdp_tc_adopt(void *tc, uint32_t port_no, offload_dump_cb *, void *cb_aux);
 int kdp_tc_flush(void *tc, uint32_t port_no);
 
 /* Deletes the rules that another run of ours left on 'netdev', while no engine
- * makes any.  Enters 'gate' for each request during which the kernel does not
- * let go of the queueing discipline.  Returns how many were deleted. */
-size_t kdp_tc_delete_left(struct netdev *, struct kdp_gate *);
+ * makes any, until 'stop' becomes true.  Enters 'gate' for each request during
+ * which the kernel does not let go of the queueing discipline.  Returns how
+ * many were deleted. */
+size_t kdp_tc_delete_left(struct netdev *, struct kdp_gate *,
+                          atomic_bool *stop);
 
 /* A rule that was there when the list was made. */
 struct kdp_tc_listed {
@@ -221,7 +223,7 @@ void kdp_gate_enter(struct kdp_gate *gate) OVS_ACQUIRES(gate->mutex);
 void kdp_gate_leave(struct kdp_gate *gate) OVS_RELEASES(gate->mutex);
 
 struct kdp_offload_cleaner *kdp_offload_cleaner_start(const char *dpif_type);
-void kdp_offload_cleaner_join(struct kdp_offload_cleaner *);
+void kdp_offload_cleaner_join(struct kdp_offload_cleaner *, bool finish);
 
 /* kdp-offload-api.c */
 void kdp_offload_api_register(void);

@@ -14,6 +14,7 @@
 #include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "openvswitch/ofpbuf.h"
+#include "ovs-thread.h"
 #include "tc.h"
 #include "unit-tc.h"
 #include "unit-upcall.h"
@@ -494,11 +495,12 @@ flush_that_fails_says_so(void **state)
 static size_t
 delete_left(struct netdev *netdev)
 {
+    atomic_bool stop = ATOMIC_VAR_INIT(false);
     struct kdp_gate gate;
     size_t n;
 
     kdp_gate_init(&gate);
-    n = kdp_tc_delete_left(netdev, &gate);
+    n = kdp_tc_delete_left(netdev, &gate, &stop);
     kdp_gate_destroy(&gate);
     return n;
 }
@@ -528,6 +530,62 @@ only_rules_with_our_handles_are_left_ones(void **state OVS_UNUSED)
     assert_int_equal(delete_left(netdev), 0);
     assert_int_equal(unit_tc_count(), ARRAY_SIZE(others));
     netdev_close(netdev);
+}
+
+/* Deletion by a thread of its own. */
+struct deletion {
+    struct netdev *netdev;
+    struct kdp_gate gate;
+    atomic_bool stop;
+    atomic_bool started;
+};
+
+static void *
+delete_in_thread(void *deletion_)
+{
+    struct deletion *deletion = deletion_;
+
+    atomic_store_relaxed(&deletion->started, true);
+    kdp_tc_delete_left(deletion->netdev, &deletion->gate, &deletion->stop);
+    return NULL;
+}
+
+static void
+deletion_of_left_rules_can_be_stopped(void **state OVS_UNUSED)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct deletion deletion = { .netdev = NULL };
+    bool started = false;
+    pthread_t thread;
+
+    unit_check(!netdev_open("lo", "system", &deletion.netdev));
+    for (uint32_t i = 0; i < 10; i++) {
+        add_unknown(i, 0x10000000 + i);
+    }
+    kdp_gate_init(&deletion.gate);
+    atomic_init(&deletion.stop, false);
+    atomic_init(&deletion.started, false);
+
+    /* It waits for the gate, or will find that it is to stop. */
+    kdp_gate_enter(&deletion.gate);
+    thread = ovs_thread_create("deletion", delete_in_thread, &deletion);
+    while (!started) {
+        xnanosleep(1000000);
+        atomic_read_relaxed(&deletion.started, &started);
+    }
+    xnanosleep(10000000);
+    atomic_store_relaxed(&deletion.stop, true);
+    kdp_gate_leave(&deletion.gate);
+    xpthread_join(thread, NULL);
+    assert_true(unit_tc_count() >= 9);
+
+    /* Not even looked for. */
+    kdp_tc_delete_left(deletion.netdev, &deletion.gate, &deletion.stop);
+    assert_true(unit_tc_count() >= 9);
+    kdp_gate_destroy(&deletion.gate);
+    assert_int_not_equal(delete_left(deletion.netdev), 0);
+    assert_int_equal(unit_tc_count(), 0);
+    netdev_close(deletion.netdev);
 }
 
 static void
@@ -582,6 +640,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flush_deletes_all_rules_of_the_port),
         TEST(flush_that_fails_says_so),
         TEST(only_rules_with_our_handles_are_left_ones),
+        TEST(deletion_of_left_rules_can_be_stopped),
         TEST(rules_that_cannot_be_told_are_found_and_can_be_deleted),
     };
 

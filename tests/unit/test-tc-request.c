@@ -588,13 +588,14 @@ device_without_a_discipline_has_no_rules(void **state)
     struct netdev *netdev = *state;
     struct kdp_tc_dump dump;
     struct kdp_tc_rule rule;
+    atomic_bool stop = ATOMIC_VAR_INIT(false);
     struct kdp_gate gate;
 
     assert_int_equal(kdp_tc_dump_start(netdev, &dump), 0);
     assert_false(kdp_tc_dump_next(&dump, &rule));
     assert_int_equal(kdp_tc_dump_done(&dump), 0);
     kdp_gate_init(&gate);
-    assert_int_equal(kdp_tc_delete_left(netdev, &gate), 0);
+    assert_int_equal(kdp_tc_delete_left(netdev, &gate, &stop), 0);
     kdp_gate_destroy(&gate);
 }
 
