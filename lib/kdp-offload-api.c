@@ -6,7 +6,8 @@
  * device that it is given, by taking the queueing discipline away that holds
  * them.  Ours is the same but for that: it adds the queueing discipline where
  * it is missing, and leaves what is there to those who know whose it is (see
- * offload_port_add()).
+ * offload_port_add()).  Internal ports need one with a place at egress: an
+ * ingress one is replaced if it is empty, else the port goes without offload.
  *
  * Before that it lets the stock code find out what the kernel can do, on a
  * device where nobody else has rules: the local port of the datapath, which
@@ -95,8 +96,43 @@ has_clsact(int ifindex)
     return clsact;
 }
 
+/* Has the queueing discipline at the ingress of device 'ifindex' any filter?
+ * Returns 0 if not, EBUSY if so, or another positive errno value. */
+static int
+check_no_filters(int ifindex)
+{
+    struct tcf_id place = tc_make_tcf_id(ifindex, 0, 0, TC_INGRESS);
+    struct ofpbuf msg, buffer;
+    struct nl_dump dump;
+    bool found;
+    int error;
+
+    kdp_rtnl_count(KDP_RTNL_TC_DUMP);
+    tc_dump_flower_start(&place, &dump, true);
+    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
+    found = nl_dump_next(&dump, &msg, &buffer);
+    ofpbuf_uninit(&buffer);
+    error = nl_dump_done(&dump);
+    return found ? EBUSY : error;
+}
+
+/* Replaces the ingress discipline of device 'ifindex' by one that has a place
+ * for rules on outgoing packets, too, unless somebody has filters there.  The
+ * kernel says EBUSY, too, while a request about one is under way. */
+static int
+replace_qdisc(int ifindex)
+{
+    int error = check_no_filters(ifindex);
+
+    if (!error) {
+        error = tc_add_del_qdisc(ifindex, false, 0, TC_INGRESS);
+    }
+    return error ? error : tc_add_del_qdisc(ifindex, true, 0, TC_EGRESS);
+}
+
 /* Adds the place for rules of 'netdev', a device whose index is 'ifindex'.
- * Returns 0, EEXIST if it is there, or another positive errno value. */
+ * Returns 0, EEXIST if it is there, EBUSY if somebody has filters where it
+ * would be, or another positive errno value. */
 static int
 add_qdisc(struct netdev *netdev, int ifindex)
 {
@@ -106,8 +142,7 @@ add_qdisc(struct netdev *netdev, int ifindex)
     kdp_rtnl_count(KDP_RTNL_TC_QDISC);
     error = tc_add_del_qdisc(ifindex, true, id.block_id, id.hook);
     if (error == EEXIST && id.hook == TC_EGRESS && !has_clsact(ifindex)) {
-        tc_add_del_qdisc(ifindex, false, 0, TC_INGRESS);
-        error = tc_add_del_qdisc(ifindex, true, 0, id.hook);
+        error = replace_qdisc(ifindex);
     }
     return error;
 }

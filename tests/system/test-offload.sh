@@ -793,6 +793,39 @@ offload_foreign_prio() {
         8 'rules of others'
 }
 
+add_test offload_foreign_internal \
+    'filters of others on an internal port stay' kdp 150
+offload_foreign_internal() {
+    start_pings
+    ip address add 10.1.1.100/24 dev br0
+    ip link set br0 up
+    wait_until $PATIENCE reaches left 10.1.1.100
+    kill_daemon
+    tc qdisc del dev br0 clsact
+    tc qdisc add dev br0 ingress
+    add_foreign_rules br0
+    foreign_rules br0 >before
+    equal "$(wc -l <before)" 5 'rules on br0'
+    start_daemon
+    ping_works left 10.1.1.100
+    ping_works left 10.1.1.2
+    equal "$(foreign_rules br0)" "$(cat before)" 'rules of others on br0'
+    matches "$(cat "$OVS_LOGDIR/ovs-vswitchd.log")" \
+        'br0: not prepared for offload, .*busy'
+    # It offloads nothing, others do.
+    wait_until $PATIENCE flows_shown_at_least 1 tc 'in_port(v-left)'
+    flows_shown 0 tc 'in_port(br0)' || fail 'flows of br0 in tc'
+    check_tc_agrees br0 v-left v-right
+    # Without them the discipline is replaced.
+    kill_daemon
+    tc filter del dev br0 ingress
+    start_daemon
+    ping_works left 10.1.1.100
+    matches "$(tc qdisc show dev br0)" clsact
+    wait_until $PATIENCE flows_shown_at_least 1 tc 'in_port(br0)'
+    check_tc_agrees br0 v-left v-right
+}
+
 # What ends offload.
 
 add_test offload_cleanup \
