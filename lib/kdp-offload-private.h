@@ -130,7 +130,13 @@ void kdp_tc_forget_port(struct kdp_tc *, uint32_t port_no);
 void kdp_tc_set_in_hw(struct kdp_tc *, const ovs_u128 *ufid, bool in_hw);
 
 /* Bytes of each packet of 'desc' that tc does not count where 'id' is, and
- * likewise for the rule of 'ufid'. */
+ * likewise for the rule of 'ufid'.
+ *
+ * That holds for packets that are one to tc, too.  Of one that the network
+ * stack has merged, or will have to split, tc counts the segments as packets,
+ * but the Ethernet header is missing from its bytes once, so that its bytes
+ * come out too large by the overhead of all segments but one.  (At egress tc
+ * counts the headers of each segment by itself.) */
 uint16_t kdp_tc_overhead(const struct offload_desc *,
                          const struct kdp_tc_id *id);
 uint16_t kdp_tc_get_overhead(struct kdp_tc *, const ovs_u128 *ufid);
