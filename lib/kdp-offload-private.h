@@ -142,7 +142,7 @@ uint16_t kdp_tc_overhead(const struct offload_desc *,
 uint16_t kdp_tc_get_overhead(struct kdp_tc *, const ovs_u128 *ufid);
 
 /* Handles that we choose: one of several ranges, away from the small numbers
- * that the kernel and people choose, with as many as a datapath can have
+ * that the kernel and people choose, each with more than a datapath has
  * flows.  The range is chosen by chance, so that the handles of rules that a
  * previous run left are hardly ever among them. */
 #define KDP_TC_HANDLE_FIRST 0x10000000
@@ -172,9 +172,11 @@ struct kdp_tc_listed {
     bool in_hw;                 /* When it was read last. */
 };
 
-/* Returns the statistics of 'rule' as the kernel datapath would count them.
- * Tc counts a packet without the Ethernet header at ingress, and without a
- * VLAN tag that the device took off: 'overhead' bytes less. */
+/* Returns the statistics of 'rule' as the kernel datapath would count them,
+ * but for packets that were merged (see kdp_tc_overhead()).  Tc counts a
+ * packet without the Ethernet header at ingress, and without a VLAN tag that
+ * the device took off: 'overhead' bytes less.  What a device forwards itself
+ * is taken as it counts it. */
 struct offload_stats kdp_tc_stats(const struct kdp_tc_rule *rule,
                                   uint16_t overhead);
 
@@ -235,7 +237,7 @@ void kdp_offload_cleaner_join(struct kdp_offload_cleaner *, bool finish);
 void kdp_offload_api_register(void);
 
 /* Adds the place for rules of 'netdev' again if somebody has taken it away.
- * Returns true if so. */
+ * Returns true if so.  One that members of a bond share is not added. */
 bool kdp_offload_api_restore(struct netdev *netdev);
 
 /* kdp-offload-show.c */

@@ -126,7 +126,7 @@ kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
     if (error != HANDED_OVER) {
         ofpbuf_delete(*rule);
         *rule = NULL;
-        /* Success would be one of sending nothing. */
+        /* Success would be one without a rule. */
         return error ? error : EOPNOTSUPP;
     }
     kdp_tc_id_parse(*rule, id);

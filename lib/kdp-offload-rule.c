@@ -96,8 +96,10 @@ count_max(struct count *count, const struct count *other)
 }
 
 /* Raises what the device ('hw') and the kernel ('sw') have counted to what the
- * action with statistics 'stats' has: each action counts the packets that it
- * met, the first one all. */
+ * action with statistics 'stats' has.  Each action counts the packets that it
+ * met, so that the first one counts all; but that may be the policer of a
+ * meter, which is left out, and then the first after it counts those that
+ * passed.  Those after it may be jumped over. */
 static bool
 parse_stats(const struct nlattr *stats, struct count *sw, struct count *hw)
 {

@@ -35,9 +35,13 @@
  * kernel and none is offered until it is true again.
  *
  * A port is known to the engine while Open vSwitch has it in its table of
- * ports (netdev-offload.h) with a flow API assigned: the main loop compares
- * the two after something has changed.  A port that is deleted from the
- * datapath is removed from the engine first.
+ * ports (netdev-offload.h) with a flow API assigned, it is one of the
+ * datapath, and its device has an index: the main loop compares the two after
+ * ports may have come or gone, and at most twice a second after devices have
+ * changed.  A port that Open vSwitch deletes from the datapath is removed from
+ * the engine first.  One whose device goes by itself is removed after it, when
+ * its rules are gone already; one that is another device by then is removed
+ * and added.
  *
  * Thread safety
  * -------------
