@@ -138,10 +138,11 @@ void kdp_share_run(struct kdp_datapath *dp)
 void kdp_share_wait(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
-/* Makes port 'port_no' share, or gives it a channel of its own.  Both tell the
- * kernel; the latter returns 0 or a positive errno value. */
-void kdp_datapath_share_port(struct kdp_datapath *dp, uint32_t port_no,
-                             const char *name)
+/* Makes port 'port_no' share, or gives it a channel of its own, and tells the
+ * kernel.  Returns 0 or a positive errno value, with which all is as it was,
+ * except if it is ENODEV: the port went. */
+int kdp_datapath_share_port(struct kdp_datapath *dp, uint32_t port_no,
+                            const char *name)
     OVS_REQUIRES(dp->mutex);
 int kdp_datapath_own_port(struct kdp_datapath *dp, uint32_t port_no,
                           const char *name)

@@ -244,16 +244,43 @@ kdp_datapath_add_channel(struct kdp_datapath *dp, uint32_t port_no,
     return error;
 }
 
-void
+/* The outcome of telling the kernel where the upcalls of port 'port_no',
+ * called 'name', go to. */
+static int
+kdp_datapath_tell_pid(struct kdp_datapath *dp, uint32_t port_no,
+                      const char *name)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    int error = ovs_vport_set_pid(&dp->genl, dp->ifindex, port_no,
+                                  upcall_table_get_pid(dp->upcalls, port_no));
+
+    if (error && error != ENODEV) {
+        VLOG_WARN_RL(&rl, "%s: the kernel does not take another socket for "
+                     "the upcalls of port %s (%s); they go to the one that "
+                     "it knows", dp->name, name, ovs_strerror(error));
+    }
+    return error;
+}
+
+int
 kdp_datapath_share_port(struct kdp_datapath *dp, uint32_t port_no,
                         const char *name)
 {
+    int error;
+
     upcall_table_share(dp->upcalls, port_no, name);
-    ovs_vport_set_pid(&dp->genl, dp->ifindex, port_no,
-                      upcall_table_get_pid(dp->upcalls, port_no));
-    if (upcall_table_has_channel(dp->upcalls, port_no)) {
+    error = kdp_datapath_tell_pid(dp, port_no, name);
+    if (!upcall_table_has_channel(dp->upcalls, port_no)) {
+        return error;
+    }
+    if (error && error != ENODEV) {
+        /* The kernel goes on sending to the channel. */
+        upcall_table_unshare(dp->upcalls, port_no);
+    } else {
         kdp_dispatch_linger(dp);
     }
+    return error;
 }
 
 int
@@ -262,10 +289,15 @@ kdp_datapath_own_port(struct kdp_datapath *dp, uint32_t port_no,
 {
     int error = kdp_datapath_add_channel(dp, port_no, name);
 
-    if (!error) {
-        upcall_table_unshare(dp->upcalls, port_no);
-        error = ovs_vport_set_pid(&dp->genl, dp->ifindex, port_no,
-                                  upcall_table_get_pid(dp->upcalls, port_no));
+    if (error) {
+        return error;
+    }
+    upcall_table_unshare(dp->upcalls, port_no);
+    error = kdp_datapath_tell_pid(dp, port_no, name);
+    if (error && error != ENODEV) {
+        /* The kernel goes on sending to the channel that is shared. */
+        upcall_table_share(dp->upcalls, port_no, name);
+        kdp_dispatch_linger(dp);
     }
     return error;
 }

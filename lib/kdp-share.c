@@ -175,8 +175,10 @@ kdp_share_balance(struct kdp_datapath *dp)
                                    + KDP_BALANCE_MARGIN)) {
                 break;
             }
-            kdp_datapath_share_port(dp, own[quietest].port->port_no,
-                                    own[quietest].port->name);
+            if (kdp_datapath_share_port(dp, own[quietest].port->port_no,
+                                        own[quietest].port->name)) {
+                break;
+            }
             quietest++;
         }
         if (kdp_datapath_own_port(dp, noisiest->port->port_no,

@@ -37,6 +37,9 @@
 static int socketpair_error;
 static int set_features_error;
 
+/* The same of all such calls. */
+static int set_pid_error;
+
 static int
 take_error(int *error)
 {
@@ -110,9 +113,11 @@ __wrap_ovs_vport_set_pid(struct ovs_genl *genl OVS_UNUSED,
                          uint32_t pid)
 {
     assert_int_equal(port_no, PORT);
-    kernel.vport.pid = pid;
-    kernel.vport.n_pids = 1;
-    return 0;
+    if (!set_pid_error) {
+        kernel.vport.pid = pid;
+        kernel.vport.n_pids = 1;
+    }
+    return set_pid_error;
 }
 
 int __wrap_nl_mcast_recv(struct nl_mcast *, nl_reply_func *, void *);
@@ -182,7 +187,7 @@ setup(void **state)
 
     now = 1000000;
     unit_uring_fail(UNIT_URING_SETUP, 0, 0, 0);
-    socketpair_error = set_features_error = 0;
+    socketpair_error = set_features_error = set_pid_error = 0;
     memset(&kernel, 0, sizeof kernel);
     kernel.vport.port_no = PORT;
     strcpy(kernel.vport.name, "port");
@@ -524,6 +529,83 @@ kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port(void **state)
     check_per_port(f);
 }
 
+/* Sets the budget of sockets, to one that is too small for any port to have
+ * its own or to one that is not. */
+static void
+set_budget(struct fixture *f, bool small)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    f->dp.max_sockets = small ? 1 : 100;
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+/* The main loop turns for a while: ports are compared. */
+static void
+run(struct fixture *f)
+{
+    for (int i = 0; i < 5; i++) {
+        ovs_mutex_lock(&f->dp.mutex);
+        now += 1000;
+        kdp_dispatch_run(&f->dp);
+        ovs_mutex_unlock(&f->dp.mutex);
+    }
+}
+
+/* Checks that the kernel sends to the socket that the port shares. */
+static void
+check_shared(struct fixture *f)
+{
+    assert_true(upcall_table_is_shared(f->dp.upcalls, PORT));
+    assert_int_equal(kernel.vport.pid,
+                     upcall_table_get_pid(f->dp.upcalls, UPCALL_PORT_NONE));
+    check_upcalls_come(f, kernel.vport.pid);
+}
+
+static void
+port_keeps_the_socket_that_the_kernel_knows(void **state)
+{
+    struct fixture *f = *state;
+    char *log;
+
+    start(f);
+    settle(f);
+    check_per_port(f);
+    free(read_log());
+
+    set_budget(f, true);
+    set_pid_error = ENOMEM;
+    run(f);
+    check_per_port(f);
+    log = read_log();
+    assert_non_null(strstr(log, "system@dp: the kernel does not take another "
+                           "socket for the upcalls of port port (Cannot "
+                           "allocate memory); they go to the one that it "
+                           "knows\n"));
+    free(log);
+    set_pid_error = 0;
+    run(f);
+    check_shared(f);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
+
+    set_budget(f, false);
+    set_pid_error = ENOMEM;
+    run(f);
+    check_shared(f);
+
+    /* The socket that was meant for the port goes when nobody wants it. */
+    set_budget(f, true);
+    run(f);
+    check_shared(f);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
+
+    set_budget(f, false);
+    run(f);
+    check_shared(f);
+    set_pid_error = 0;
+    run(f);
+    check_per_port(f);
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -536,6 +618,7 @@ main(void)
         TEST(kernel_that_cannot_dispatch_by_cpu_goes_on_by_port),
         TEST(kernel_that_cannot_dispatch_by_cpu_starts_by_port),
         TEST(kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port),
+        TEST(port_keeps_the_socket_that_the_kernel_knows),
     };
     char log_name[] = "/tmp/test-kdp-fallback-XXXXXX";
 
