@@ -189,7 +189,7 @@ netdev_kdp_lose(struct netdev_kdp *dev)
 
 /* Finds the device in the table: where it was, or else in our namespace. */
 static bool
-netdev_kdp_find(struct netdev_kdp *dev, struct link_info *link)
+netdev_kdp_find(const struct netdev_kdp *dev, struct link_info *link)
     OVS_REQUIRES(dev->up.mutex)
 {
     const char *name = netdev_get_name(&dev->up.up);
@@ -265,16 +265,52 @@ netdev_kdp_refresh(struct netdev_kdp *dev)
     return lost;
 }
 
+/* True if the kernel knows the link by 'name'.  The request for the index
+ * takes no RTNL. */
+static bool
+link_is_called(const struct link_info *link, const char *name)
+{
+    struct ifreq ifr;
+
+    if (strlen(name) >= sizeof ifr.ifr_name) {
+        /* An alternative name, which does not fit in the request. */
+        return true;
+    }
+    memset(&ifr, 0, sizeof ifr);
+    ovs_strzcpy(ifr.ifr_name, name, sizeof ifr.ifr_name);
+    return (!af_inet_ioctl(SIOCGIFINDEX, &ifr)
+            && ifr.ifr_ifindex == link->ifindex);
+}
+
+/* True if the table may say of a device that was opened when it was not there
+ * what the device is.  If the table is not 'current', what it has under that
+ * name may have died, as when the device was opened.  A device that was
+ * located in another namespace is known by that one's table only. */
+static bool
+netdev_kdp_may_refresh(const struct netdev_kdp *dev, bool current)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    struct link_info link;
+
+    return (current
+            || (netdev_kdp_find(dev, &link)
+                && (link.nsid != LINK_NSID_LOCAL
+                    || link_is_called(&link,
+                                      netdev_get_name(&dev->up.up)))));
+}
+
 /* Finds out about a device that was not in the table when it was opened. */
 static void
 netdev_kdp_look_again(struct netdev_kdp *dev)
     OVS_EXCLUDED(dev->up.mutex)
 {
     bool current = kdp_links_catch_up();
-    bool lost;
+    bool lost = false;
 
     ovs_mutex_lock(&dev->up.mutex);
-    lost = netdev_kdp_refresh(dev);
+    if (netdev_kdp_may_refresh(dev, current)) {
+        lost = netdev_kdp_refresh(dev);
+    }
     if (dev->behind && current) {
         /* There is none.  An internal one may be elsewhere, for long. */
         dev->behind = false;
@@ -370,23 +406,6 @@ netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
 }
 
 /* Life cycle. */
-
-/* True if the kernel knows the link by 'name'.  The request for the index
- * takes no RTNL. */
-static bool
-link_is_called(const struct link_info *link, const char *name)
-{
-    struct ifreq ifr;
-
-    if (strlen(name) >= sizeof ifr.ifr_name) {
-        /* An alternative name, which does not fit in the request. */
-        return true;
-    }
-    memset(&ifr, 0, sizeof ifr);
-    ovs_strzcpy(ifr.ifr_name, name, sizeof ifr.ifr_name);
-    return (!af_inet_ioctl(SIOCGIFINDEX, &ifr)
-            && ifr.ifr_ifindex == link->ifindex);
-}
 
 /* The name may mean another link by now, or none, of which the events wait to
  * be taken.  A device that is open is told of that; who opens one has seen

@@ -202,6 +202,7 @@ tests_unit_test_netdev_fault_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_fault_wrap) \
 	-Wl,--wrap=af_inet_ioctl \
 	-Wl,--wrap=get_stats_via_netlink \
+	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=open \
 	-Wl,--wrap=proc_net_dev_read \
 	-Wl,--wrap=tc_add_del_qdisc

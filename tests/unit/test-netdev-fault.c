@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libmnl/libmnl.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include "netdev-linux-private.h"
 #include "netdev-provider.h"
 #include "netdev.h"
+#include "packets.h"
 #include "socket-util.h"
 #include "stats/proc-net-dev.h"
 #include "tc.h"
@@ -40,6 +42,10 @@ UNIT_WRAP(int, af_inet_ioctl, (unsigned long int command, const void *arg),
 UNIT_WRAP(int, get_stats_via_netlink, (const struct netdev *netdev,
                                        struct netdev_stats *stats),
           (netdev, stats), UNIT_CALL_STATS, errno)
+
+UNIT_WRAP(ssize_t, mnl_socket_sendto, (const struct mnl_socket *sock,
+                                       const void *buf, size_t len),
+          (sock, buf, len), UNIT_CALL_SENDTO, -1)
 
 int __wrap_open(const char *, int, ...);
 int __real_open(const char *, int, ...);
@@ -375,6 +381,48 @@ a_member_that_cannot_be_bound_is_bound_later(void **state OVS_UNUSED)
     assert_int_equal(n_unbound, 3);
 }
 
+static bool
+links_are_current(void)
+{
+    netdev_run();
+    return kdp_links_catch_up();
+}
+
+/* What happened to the device was lost, and the links cannot be asked for. */
+static void
+a_device_is_not_taken_for_one_of_its_name_that_died(void **state)
+{
+    struct eth_addr mac, table_mac;
+    struct link_info link;
+    int mtu;
+
+    netdev_close(*state);
+    tell(A + 100, "a", NULL, 0, IFF_UP);
+    link_table_set_all_pending(kdp_links_table());
+    unit_plan_failures(UNIT_CALL_SENDTO, 1, 1000, ENOMEM);
+    assert_false(kdp_links_catch_up());
+    assert_true(link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, "a",
+                                     &link));
+    assert_int_equal(link.ifindex, A + 100);
+
+    struct netdev *netdev;
+    OK(netdev_open("a", "system", &netdev));
+    *state = netdev;
+    assert_int_equal(netdev_get_ifindex(netdev), A);
+    OK(netdev_get_mtu(netdev, &mtu));
+    assert_int_equal(mtu, 1500);
+    OK(netdev_get_etheraddr(netdev, &mac));
+    assert_false(eth_addr_is_zero(mac));
+    assert_true(unit_n_failed() > 0);
+
+    /* When they can, the device is what it was. */
+    unit_plan_none();
+    unit_wait_until(links_are_current());
+    assert_int_equal(netdev_get_ifindex(netdev), A);
+    OK(netdev_get_etheraddr(netdev, &table_mac));
+    assert_true(eth_addr_equals(mac, table_mac));
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -382,6 +430,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         cmocka_unit_test(a_listener_that_cannot_be_opened_leaves_nothing),
         TEST(a_device_whose_index_cannot_be_asked_for_is_opened),
+        TEST(a_device_is_not_taken_for_one_of_its_name_that_died),
         TEST(a_tap_device_that_cannot_be_made_leaves_nothing),
         TEST(statistics_do_without_the_datapath),
         TEST(statistics_that_cannot_be_had_are_an_error),
