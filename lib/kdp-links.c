@@ -107,7 +107,10 @@ kdp_links_are_idle(void)
 bool
 kdp_links_catch_up(void)
 {
-    return kdp_links_is_main() && link_listener_catch_up(listener);
+    /* What a subscriber calls may ask for it, in the middle of a message, or
+     * of a list of links. */
+    return (kdp_links_is_main() && !link_table_is_telling(table)
+            && link_listener_catch_up(listener));
 }
 
 struct link_table *

@@ -56,6 +56,12 @@ link_table_unsubscribe(struct link_subscription *sub)
     }
 }
 
+bool
+link_table_is_telling(const struct link_table *table)
+{
+    return table->depth > 0;
+}
+
 void
 link_notify(struct link_table *table, const struct link_info *link,
             uint32_t what)

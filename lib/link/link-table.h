@@ -52,7 +52,8 @@
  *
  *   - Subscriptions: a function is called for each change, with what has
  *     changed, by the thread that writes, after the change, without locks: it
- *     may read the table and subscribe and unsubscribe.  It must not write.
+ *     may read the table and subscribe and unsubscribe.  It must not write,
+ *     nor run the writer (link_table_is_telling()).
  *
  * An update that changes nothing is no change.
  *
@@ -275,5 +276,8 @@ struct link_subscription *
 link_table_subscribe(struct link_table *, int32_t nsid, uint32_t what,
                      link_change_func *cb, void *aux);
 void link_table_unsubscribe(struct link_subscription *);
+
+/* True while subscribers are being called. */
+bool link_table_is_telling(const struct link_table *);
 
 #endif /* lib/link/link-table.h */

@@ -21,6 +21,7 @@
 #include "kdp-links.h"
 #include "link/link-listener.h"
 #include "link/link-qdisc.h"
+#include "link/link-table.h"
 #include "netdev-provider.h"
 #include "netdev.h"
 #include "openvswitch/poll-loop.h"
@@ -660,6 +661,42 @@ other_threads_may_read_while_links_change(void **state)
     }
 }
 
+/* A subscriber that does what makes the table lose links. */
+static void
+meddle(const struct link_change *change, void *n_)
+{
+    unsigned int *n = n_;
+    struct link_info link;
+
+    if (!(*n)++) {
+        unit_link_del(own, A);
+    }
+    assert_false(kdp_links_catch_up());
+    assert_true(link_table_find(kdp_links_table(), change->link->nsid,
+                                change->link->ifindex, &link));
+}
+
+static void
+links_stay_while_subscribers_are_told(void **state OVS_UNUSED)
+{
+    struct link_table *table = kdp_links_table();
+    struct link_subscription *sub;
+    struct link_info link;
+    unsigned int n = 0;
+
+    assert_true(kdp_links_catch_up());
+    sub = link_table_subscribe(table, LINK_NSID_LOCAL, LINK_CHANGE_ADDRS,
+                               meddle, &n);
+
+    /* The addresses of all links are asked for. */
+    link_table_set_pending(table, LINK_NSID_LOCAL);
+    assert_true(kdp_links_catch_up());
+    assert_true(n > 1);
+    link_table_unsubscribe(sub);
+    assert_true(kdp_links_catch_up());
+    assert_false(link_table_find(table, LINK_NSID_LOCAL, A, &link));
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -679,6 +716,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(tunnels_follow_their_routes),
         TEST(a_router_that_takes_long_to_fill_is_filled_less_often),
         TEST(a_foreign_ingress_discipline_is_removed),
+        TEST(links_stay_while_subscribers_are_told),
         TEST(other_threads_may_read_while_links_change),
     };
 
