@@ -46,8 +46,9 @@ void if_notifier_kdp_wanted(const char *name);
 void if_notifier_kdp_changed(const char *name, const struct link_change *,
                              bool open);
 
-/* Number of notices to the bridge, and of changes that caused none since they
- * were of links that nobody asked for. */
+/* Number of notices to the bridge, and of changes that called for none since
+ * they were of links that nobody asked for, or of other namespaces.  A change
+ * counts once for each name of its link. */
 void if_notifier_kdp_get_counts(unsigned long long int *n_notices,
                                 unsigned long long int *n_foreign);
 

@@ -59,7 +59,8 @@ bool kdp_links_are_idle(void);
 /* Takes all that the kernel has announced, in the main thread.  To be called,
  * without any lock, after a change of our own, so that it can be read.
  * Returns true if the tables of our namespace are as the kernel's then, which
- * they are not always in other threads and after a loss.  Does nothing, and
+ * they are not always in other threads and after a loss.  (Not so the routes,
+ * which may be stale for a while: see link/link-route.h.)  Does nothing, and
  * returns false, while a subscriber of the link table is being called. */
 bool kdp_links_catch_up(void);
 

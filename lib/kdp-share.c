@@ -90,7 +90,8 @@ kdp_share_note(struct kdp_datapath *dp)
     }
 }
 
-/* A port and the upcalls that came for it since the last comparison. */
+/* A port and the upcalls that came for it since the last comparison, which may
+ * have been long ago: there are none while no port shares. */
 struct port_rate {
     const struct upcall_port_info *port;
     uint64_t n;

@@ -91,7 +91,8 @@ netdev_kdp_construct(struct netdev *netdev)
     }
     found = !tap && netdev_kdp_find_to_open(name, &link);
     if (tap) {
-        /* It makes a device that the table cannot have. */
+        /* It needs a file of the device, which it makes, or finds if a crash
+         * has left it: then the table has it, too. */
         kdp_rtnl_count(KDP_RTNL_TAP);
         error = kdp_stock_netdev_tap_class.construct(netdev);
     } else if (found) {

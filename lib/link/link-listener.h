@@ -25,7 +25,10 @@
  * namespace and takes a bounded number of events.  So the first run fills the
  * table; after that nothing is asked while nothing is lost.
  * link_listener_catch_up() takes all that the kernel has sent: a change that
- * we made ourselves, on any socket, is in the table after it.
+ * we made ourselves, on any socket, is in the table after it.  Routes are an
+ * exception: some go without an event (link-route.h), and are asked for in a
+ * later run, when no more events come and the last dump of routes was long
+ * enough ago.
  *
  *
  * Loss
@@ -142,7 +145,8 @@ void link_listener_wait(struct link_listener *);
 
 /* Takes what the kernel sent before the call, our own namespace's links
  * included if those are pending.  Returns true if our own namespace is current
- * after it, false if it could not be taken or too much keeps arriving. */
+ * after it, except that routes may be stale; false if it could not be taken or
+ * too much keeps arriving. */
 bool link_listener_catch_up(struct link_listener *);
 
 /* Makes the next runs take all anew, as after a loss. */
