@@ -266,7 +266,9 @@ dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no_)
         vport_table_expire(dp->vports);
         kdp_rtnl_count(KDP_RTNL_PORT_DEL);
         kdp_links_catch_up();
-        if (error && error != ENODEV) {
+        if (error == ENODEV) {
+            vport_table_doubt(dp->vports, port_no);
+        } else if (error) {
             return error;       /* It is there, and needs its channel. */
         }
     }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <linux/if_link.h>
+#include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -58,6 +59,10 @@ vport_open_links(struct vport_table *table)
         return error;
     }
     nl_mcast_set_buffer(table->link_mcast, LINK_BUFFER);
+    error = nl_mcast_join(table->link_mcast, RTNLGRP_NSID);
+    if (error) {
+        return error;
+    }
     table->all_namespaces = !nl_mcast_listen_all_nsid(table->link_mcast);
     return 0;
 }
@@ -271,14 +276,71 @@ vport_take_link(struct vport_table *table, int ifindex, int32_t nsid,
                              &table->by_ifindex) {
         const struct ovs_vport *vport = &entry->vport;
 
-        /* The kernel announces itself that a port went with its device; an
-         * internal one does not go with a device that moves. */
+        /* The kernel announces itself that a port went with its device, unless
+         * it is an internal one that dies with its namespace, of which nothing
+         * is said here.  It does not go with a device that moves. */
         if ((deleted
              ? vport->type == OVS_VPORT_TYPE_INTERNAL
              : strcmp(name, vport->name))
             && vport_has_device(vport, ifindex, nsid)) {
             vport_doubt_add(table, vport->port_no, VPORT_ASK_DEVICE);
         }
+    }
+}
+
+/* Takes that the namespace with id 'nsid' dies.  Its internal ports go with
+ * it, of which the kernel announces neither that the port went nor that the
+ * device did.
+ *
+ * No attention is paid to whose id it is: a namespace may have an id for
+ * itself, and a question that was not needed does no harm. */
+static void
+vport_take_nsid_gone(struct vport_table *table, int32_t nsid)
+    OVS_REQUIRES(table->mutex)
+{
+    const struct vport_entry *entry;
+
+    HMAP_FOR_EACH (entry, number_node, &table->by_number) {
+        if (entry->vport.nsid == nsid) {
+            vport_doubt_add(table, entry->vport.port_no, VPORT_ASK_DEVICE);
+        }
+    }
+}
+
+/* Sorts the attributes of rtnetlink message 'nlh', whose header has 'header'
+ * bytes.  Returns false if it is malformed, which counts as a loss. */
+static bool
+vport_parse_link(struct vport_table *table, const struct nlmsghdr *nlh,
+                 size_t header, const struct nl_attr_policy policy[],
+                 const struct nlattr *attrs[], size_t n)
+    OVS_REQUIRES(table->mutex)
+{
+    header = MNL_ALIGN(header);
+    if (mnl_nlmsg_get_payload_len(nlh) < header
+        || nl_attrs_parse(mnl_nlmsg_get_payload_offset(nlh, header),
+                          mnl_nlmsg_get_payload_len(nlh) - header,
+                          policy, attrs, n)) {
+        VLOG_WARN_RL(&rl, "%s: malformed message of rtnetlink; looking at all "
+                     "ports", table->name);
+        table->stats.malformed++;
+        vport_sync_lost(table, VPORT_ASK_LOSS);
+        return false;
+    }
+    return true;
+}
+
+static void
+vport_nsid_cb(struct vport_table *table, const struct nlmsghdr *nlh)
+    OVS_REQUIRES(table->mutex)
+{
+    static const struct nl_attr_policy policy[] = {
+        [NETNSA_NSID] = { .type = MNL_TYPE_U32, .required = true },
+    };
+    const struct nlattr *attrs[ARRAY_SIZE(policy)];
+
+    if (vport_parse_link(table, nlh, sizeof(struct rtgenmsg), policy, attrs,
+                         ARRAY_SIZE(policy))) {
+        vport_take_nsid_gone(table, mnl_attr_get_u32(attrs[NETNSA_NSID]));
     }
 }
 
@@ -289,24 +351,21 @@ vport_link_cb(const struct nlmsghdr *nlh, void *table_)
     static const struct nl_attr_policy policy[] = {
         [IFLA_IFNAME] = { .type = MNL_TYPE_NUL_STRING, .required = true },
     };
-    const size_t header = MNL_ALIGN(sizeof(struct ifinfomsg));
     const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
     const struct nlattr *attrs[ARRAY_SIZE(policy)];
     struct vport_table *table = table_;
 
-    if (nlh->nlmsg_type != RTM_NEWLINK && nlh->nlmsg_type != RTM_DELLINK) {
+    if (nlh->nlmsg_type == RTM_DELNSID) {
+        vport_nsid_cb(table, nlh);
+        return 0;
+    } else if (nlh->nlmsg_type != RTM_NEWLINK
+               && nlh->nlmsg_type != RTM_DELLINK) {
         return 0;
     }
     table->stats.links++;
-    if (mnl_nlmsg_get_payload_len(nlh) < header
-        || nl_attrs_parse(mnl_nlmsg_get_payload_offset(nlh, header),
-                          mnl_nlmsg_get_payload_len(nlh) - header,
-                          policy, attrs, ARRAY_SIZE(policy))) {
-        VLOG_WARN_RL(&rl, "%s: malformed announcement of a device; looking at "
-                     "all ports", table->name);
-        table->stats.malformed++;
-        vport_sync_lost(table, VPORT_ASK_LOSS);
-    } else if (ifi->ifi_family == AF_UNSPEC) {
+    if (vport_parse_link(table, nlh, sizeof *ifi, policy, attrs,
+                         ARRAY_SIZE(policy))
+        && ifi->ifi_family == AF_UNSPEC) {
         /* Those of other families are of ports of Linux bridges. */
         vport_take_link(table, ifi->ifi_index,
                         nl_mcast_nsid(table->link_mcast),
@@ -318,20 +377,22 @@ vport_link_cb(const struct nlmsghdr *nlh, void *table_)
 
 /* Doubts. */
 
-static void
-vport_ask(struct vport_table *table, uint32_t port_no, enum vport_ask reason)
+/* Asks about port 'port_no' and takes the answer, which is stored in '*vport',
+ * over.  Returns 0 or the positive errno value of the request. */
+static int
+vport_ask(struct vport_table *table, uint32_t port_no, enum vport_ask reason,
+          struct ovs_vport *vport)
     OVS_REQUIRES(table->mutex)
 {
     struct vport_entry *entry;
-    struct ovs_vport vport;
     int error;
 
     table->stats.asked[reason]++;
     error = ovs_vport_get_by_number(&table->genl, table->dp_ifindex, port_no,
-                                    &vport);
+                                    vport);
     entry = vport_store_find(table, port_no);
     if (!error) {
-        vport_store_put(table, &vport, VPORT_FOUND_UNKNOWN);
+        vport_store_put(table, vport, VPORT_FOUND_UNKNOWN);
     } else if (error == ENODEV && port_no != OVSP_LOCAL) {
         if (entry) {
             vport_store_remove(table, entry);
@@ -340,6 +401,32 @@ vport_ask(struct vport_table *table, uint32_t port_no, enum vport_ask reason)
         /* Without its local port there is no datapath. */
         vport_sync_lost(table, VPORT_ASK_LOSS);
     }
+    return error;
+}
+
+/* Ends 'doubt', of which the kernel was asked, unless announcements are yet to
+ * come. */
+static void
+vport_doubt_settle(struct vport_table *table, struct vport_doubt *doubt)
+    OVS_REQUIRES(table->mutex)
+{
+    if (doubt->announced == !!vport_store_find(table, doubt->port_no)
+        || time_msec() > doubt->since + VPORT_LATE_MS) {
+        vport_doubt_remove(table, doubt);
+    }
+}
+
+int
+vport_sync_ask(struct vport_table *table, uint32_t port_no,
+               enum vport_ask reason, struct ovs_vport *vport)
+{
+    struct vport_doubt *doubt = vport_doubt_add(table, port_no, reason);
+    int error = vport_ask(table, port_no, reason, vport);
+
+    doubt->ask = false;
+    doubt->reason = VPORT_ASK_ORDER;
+    vport_doubt_settle(table, doubt);
+    return error;
 }
 
 static void
@@ -347,6 +434,7 @@ vport_resolve_doubts(struct vport_table *table)
     OVS_REQUIRES(table->mutex)
 {
     struct vport_doubt *doubt, *next;
+    struct ovs_vport vport;
     size_t n = 0;
 
     HMAP_FOR_EACH (doubt, node, &table->doubts) {
@@ -360,14 +448,11 @@ vport_resolve_doubts(struct vport_table *table)
             return;
         }
         if (doubt->ask) {
-            vport_ask(table, doubt->port_no, doubt->reason);
+            vport_ask(table, doubt->port_no, doubt->reason, &vport);
             doubt->ask = false;
             doubt->reason = VPORT_ASK_ORDER;
         }
-        if (doubt->announced == !!vport_store_find(table, doubt->port_no)
-            || time_msec() > doubt->since + VPORT_LATE_MS) {
-            vport_doubt_remove(table, doubt);
-        }
+        vport_doubt_settle(table, doubt);
     }
 }
 

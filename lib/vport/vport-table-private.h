@@ -151,6 +151,13 @@ void vport_sync_close(struct vport_table *table)
 void vport_sync_lost(struct vport_table *table, enum vport_ask reason)
     OVS_REQUIRES(table->mutex);
 
+/* Asks the kernel about port 'port_no', at once, and takes the answer over,
+ * which is also stored in '*vport'.  The sockets are open.  Returns 0 or the
+ * positive errno value of the request. */
+int vport_sync_ask(struct vport_table *table, uint32_t port_no,
+                   enum vport_ask reason, struct ovs_vport *vport)
+    OVS_REQUIRES(table->mutex);
+
 /* Takes everything that the kernel has said.  'table->in_sync' then tells
  * whether the table can be trusted. */
 void vport_sync_catch_up(struct vport_table *table)

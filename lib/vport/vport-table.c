@@ -101,7 +101,7 @@ vport_get_by_number__(struct vport_table *table, uint32_t port_no,
     } else if (!entry) {
         return ENODEV;
     } else if (vport_is_untracked(table, &entry->vport)) {
-        return vport_ask_number(table, port_no, VPORT_ASK_NAMESPACE, vport);
+        return vport_sync_ask(table, port_no, VPORT_ASK_NAMESPACE, vport);
     }
     *vport = entry->vport;
     return 0;
@@ -142,6 +142,25 @@ vport_find_out(struct vport_table *table, struct vport_entry *entry,
     return error;
 }
 
+/* Asks the kernel for 'name', which may be that of a port of which rtnetlink
+ * tells nothing.  'entry' is the one that the table has under that name, or
+ * NULL if there is none or several. */
+static int
+vport_find_untracked(struct vport_table *table, const char *name,
+                     const struct vport_entry *entry, struct ovs_vport *vport)
+    OVS_REQUIRES(table->mutex)
+{
+    int error = vport_ask_name__(table, name, VPORT_ASK_NAMESPACE, vport);
+
+    if (error == ENODEV && entry && vport_is_untracked(table, &entry->vport)) {
+        struct ovs_vport now;
+
+        /* It was renamed, or went with its namespace, unannounced. */
+        vport_sync_ask(table, entry->vport.port_no, VPORT_ASK_DEVICE, &now);
+    }
+    return error;
+}
+
 static int
 vport_get_by_name__(struct vport_table *table, const char *name,
                     struct ovs_vport *vport)
@@ -162,7 +181,7 @@ vport_get_by_name__(struct vport_table *table, const char *name,
         return vport_ask_name__(table, name, VPORT_ASK_UNSYNCED, vport);
     } else if (table->n_untracked
                && (!n || vport_is_untracked(table, &entry->vport))) {
-        return vport_ask_name__(table, name, VPORT_ASK_NAMESPACE, vport);
+        return vport_find_untracked(table, name, n == 1 ? entry : NULL, vport);
     } else if (!n) {
         return ENODEV;
     } else if (n > 1) {
@@ -274,6 +293,17 @@ vport_table_list(struct vport_table *table, struct ovs_vport **vports,
 }
 
 /* Changes. */
+
+void
+vport_table_doubt(struct vport_table *table, uint32_t port_no)
+{
+    ovs_mutex_lock(&table->mutex);
+    table->fresh = false;
+    if (vport_store_find(table, port_no)) {
+        vport_doubt_add(table, port_no, VPORT_ASK_ORDER);
+    }
+    ovs_mutex_unlock(&table->mutex);
+}
 
 bool
 vport_table_next_gone(struct vport_table *table, uint32_t *port_no)

@@ -48,8 +48,12 @@
  *     loss.
  *
  *   - VPORT_ASK_DEVICE: "ovs_vport" does not tell that a device was renamed,
- *     or that an internal one went to another namespace.  Rtnetlink does, and
- *     leads to a request for the port's number.
+ *     or that an internal one went to another namespace, or that it died with
+ *     that namespace.  Rtnetlink does (that a namespace dies, in that its id
+ *     goes), and leads to a request for the port's number.  So does a name
+ *     under which the kernel finds no port any more, of which rtnetlink tells
+ *     us nothing, and an announcement of a port whose device is not what the
+ *     table has, is elsewhere, or has another name by now.
  *
  *   - VPORT_ASK_NAME: The kernel looks a port up by name under the name that
  *     it was made with, so a device that was renamed is not found.  The table
@@ -57,7 +61,8 @@
  *     see a port come with.
  *
  *   - VPORT_ASK_NAMESPACE: The device is in a namespace of which rtnetlink
- *     tells us nothing.
+ *     tells us nothing.  That may be one that dies: the kernel says so before
+ *     it takes the port away.
  *
  *   - VPORT_ASK_UNSYNCED: The table is not in sync, see below.
  *
@@ -118,6 +123,10 @@ void vport_table_destroy(struct vport_table *table);
 /* Says that the kernel's ports may have changed in a way that the next answer
  * must show. */
 void vport_table_expire(struct vport_table *);
+
+/* Says that the kernel has shown that it has no port 'port_no', though the
+ * table may have one: the kernel is asked before the next answer. */
+void vport_table_doubt(struct vport_table *, uint32_t port_no);
 
 /* Stores the port of that number, or the one that the kernel finds under that
  * name, in '*vport'.  Returns 0, ENODEV if there is none, or the positive

@@ -232,3 +232,63 @@ internal_moved() {
         table_is_true
     fi
 }
+
+kernel_lacks_port() {
+    ! ovs-dpctl show system@ovs-system | grep -q ": $1\( \|\$\)"
+}
+
+has_device() {
+    test -e "/sys/class/net/$1"
+}
+
+# Moves port int0 to a namespace, which dies.
+lose_int0() {
+    add_ns doomed
+    ip link set int0 netns doomed
+    ip -n doomed link set int0 up
+    is_port '[0-9]*: int0 (internal)'
+    ip netns delete doomed
+}
+
+# Checks that port int0 is in our namespace and works, with address $1, of which
+# nobody knows another device.
+int0_is_back() {
+    local address=$1
+    wait_until $PATIENCE has_device int0
+    wait_until $PATIENCE is_port '[0-9]*: int0 (internal)'
+    ip address add "$address/24" dev int0
+    ip link set int0 up
+    ping_works n1 "$address"
+    if test "$KDP_PROVIDERS" = kdp; then
+        table_is_true
+    fi
+}
+
+add_test internal_lost 'an internal port that died with a namespace comes back'
+internal_lost() {
+    start_ovs
+    allow_log 'int0' 'port_del failed' \
+        'cannot get R?STP (status|stats) on nonexistent port'
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    ovs-vsctl add-port br0 int0 -- set Interface int0 type=internal
+    int0_is_back 10.0.0.11
+    # It is made again when the bridge is configured.
+    lose_int0
+    wait_until $PATIENCE kernel_lacks_port int0
+    connect br0 n2 10.0.0.2/24
+    int0_is_back 10.0.0.12
+    # It can be deleted and added.
+    lose_int0
+    wait_until $PATIENCE kernel_lacks_port int0
+    is_no_port int0
+    ovs-vsctl del-port br0 int0
+    ovs-vsctl add-port br0 int0 -- set Interface int0 type=internal
+    int0_is_back 10.0.0.13
+    # The same while the namespace dies.
+    lose_int0
+    ovs-vsctl del-port br0 int0
+    wait_until $PATIENCE kernel_lacks_port int0
+    ovs-vsctl add-port br0 int0 -- set Interface int0 type=internal
+    int0_is_back 10.0.0.14
+}

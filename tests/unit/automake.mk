@@ -158,6 +158,7 @@ tests_unit_test_kdp_ports_LDFLAGS = \
 	-Wl,--wrap=epoll_ctl \
 	-Wl,--wrap=ovs_vport_del \
 	-Wl,--wrap=ovs_vport_new \
+	-Wl,--wrap=vport_table_doubt \
 	-Wl,--wrap=vport_table_get_by_number
 tests_unit_test_link_addr_SOURCES = tests/unit/test-link-addr.c $(unit_common)
 tests_unit_test_link_fault_SOURCES = \

@@ -36,6 +36,7 @@ static struct {
     uint32_t pid;               /* Of the port. */
     unsigned int n_new, n_del;
     unsigned int n_tunnels;     /* Devices of tunnels. */
+    unsigned int n_doubts;      /* Of the vport table. */
 } kernel;
 
 int __wrap_ovs_vport_new(struct ovs_genl *, struct ovs_vport *, const void *,
@@ -81,6 +82,15 @@ __wrap_vport_table_get_by_number(struct vport_table *table OVS_UNUSED,
     vport->type = OVS_VPORT_TYPE_INTERNAL;
     return (kernel.get_error ? kernel.get_error
             : kernel.has_port ? 0 : ENODEV);
+}
+
+void __wrap_vport_table_doubt(struct vport_table *, uint32_t);
+void
+__wrap_vport_table_doubt(struct vport_table *table OVS_UNUSED,
+                         uint32_t port_no)
+{
+    assert_int_equal(port_no, PORT_NO);
+    kernel.n_doubts++;
 }
 
 int
@@ -308,10 +318,13 @@ a_port_that_cannot_be_deleted_keeps_its_socket(void **state)
     assert_int_equal(del(f), ENOMEM);
     assert_int_equal(kernel.n_del, 1);
     assert_works(f);
+    assert_int_equal(kernel.n_doubts, 0);
 
-    /* One that went meanwhile has no use for it. */
+    /* One that went meanwhile has no use for it.  The table may not have been
+     * told that it did. */
     kernel.del_error = ENODEV;
     assert_int_equal(del(f), ENODEV);
+    assert_int_equal(kernel.n_doubts, 1);
     kernel.has_port = false;
     assert_nothing(f);
 

@@ -139,6 +139,13 @@ malformed_announcement_is_a_loss(void **state)
     assert_int_equal(unit_by_number(table, 1), 0);
     assert_int_equal(get_stats(table).malformed, 2);
     assert_int_equal(get_stats(table).resyncs, 2);
+
+    /* Of a namespace: without an id. */
+    unit_announce_nsid_gone(unit_dp.links, NL_NSID_NONE);
+    vport_table_expire(table);
+    assert_int_equal(unit_by_number(table, 1), 0);
+    assert_int_equal(get_stats(table).malformed, 3);
+    assert_int_equal(get_stats(table).resyncs, 3);
 }
 
 static void

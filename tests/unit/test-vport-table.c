@@ -510,6 +510,135 @@ port_of_an_unknown_namespace_is_asked_for(void **state)
     REASON(table, NAMESPACE, 8);
 }
 
+/* Adds port 1, "a", of the other namespace. */
+static void
+add_elsewhere(struct vport_table *table)
+{
+    struct ovs_vport vport;
+
+    vport = unit_port_add(1, OVS_VPORT_TYPE_INTERNAL, "a", 3);
+    vport.nsid = unit_dp.ports[1].vport.nsid = UNIT_NSID;
+    assert_int_equal(unit_announce(&vport), 0);
+    check_port(table, "a", 1);
+    REASON(table, NAMESPACE, 0);
+}
+
+/* Checks that port 1 is gone, and that this was asked for 'n' times at most;
+ * then that it can come back. */
+static void
+check_gone(struct vport_table *table, unsigned int n)
+{
+    uint32_t port_no;
+
+    for (int i = 0; i < 3; i++) {
+        vport_table_expire(table);
+        assert_int_equal(by_number(table, 1, ""), ENODEV);
+        assert_int_equal(by_name(table, "a", 1), ENODEV);
+        assert_int_equal(by_name(table, "b", 1), ENODEV);
+        assert_int_equal(count_ports(table), 1);
+    }
+    assert_in_range(unit_n_requests(), 0, n);
+    assert_true(vport_table_next_gone(table, &port_no));
+    assert_int_equal(port_no, 1);
+    unit_add(1, "a");
+    check_port(table, "a", 1);
+    assert_int_equal(count_ports(table), 2);
+}
+
+static void
+internal_port_goes_with_its_namespace(void **state)
+{
+    struct vport_table *table = *state;
+    struct vport_poller *poller;
+    char *name;
+
+    start(table);
+    poller = vport_poller_create(table);
+    add_elsewhere(table);
+    assert_int_equal(vport_poller_next(poller, &name), ENOBUFS);
+    assert_int_equal(vport_poller_next(poller, &name), EAGAIN);
+    unit_dp.n_dumps = unit_dp.n_gets_by_name = unit_dp.n_gets_by_number = 0;
+
+    /* Another namespace is of no interest. */
+    assert_int_equal(unit_announce_nsid_gone(unit_dp.links, UNIT_NSID + 1),
+                     0);
+    vport_table_expire(table);
+    assert_int_equal(by_number(table, 1, "a"), 0);
+    assert_int_equal(unit_n_requests(), 0);
+
+    /* The port is not announced, nor is its device. */
+    unit_port_del(1);
+    assert_int_equal(unit_announce_nsid_gone(unit_dp.links, UNIT_NSID), 0);
+    assert_int_equal(vport_poller_next(poller, &name), 0);
+    assert_string_equal(name, "a");
+    free(name);
+    assert_int_equal(vport_poller_next(poller, &name), EAGAIN);
+    vport_poller_destroy(poller);
+    check_gone(table, 1);
+}
+
+/* Its namespace loses its id before the port goes. */
+static void
+leave_without_id(struct vport_table *table)
+{
+    start(table);
+    add_elsewhere(table);
+    unit_dp.ports[1].vport.nsid = NL_NSID_NONE;
+    assert_int_equal(unit_announce_nsid_gone(unit_dp.links, UNIT_NSID), 0);
+    vport_table_expire(table);
+    assert_int_equal(by_number(table, 1, "a"), 0);
+    REASON(table, DEVICE, 2);
+    REASON(table, NAMESPACE, 1);
+    unit_port_del(1);
+    unit_dp.n_dumps = unit_dp.n_gets_by_name = unit_dp.n_gets_by_number = 0;
+}
+
+static void
+internal_port_goes_after_its_namespace_by_number(void **state)
+{
+    struct vport_table *table = *state;
+
+    leave_without_id(table);
+    check_gone(table, 1);
+}
+
+static void
+internal_port_goes_after_its_namespace_by_name(void **state)
+{
+    struct vport_table *table = *state;
+
+    leave_without_id(table);
+    assert_int_equal(by_name(table, "a", 1), ENODEV);
+    assert_int_equal(unit_dp.n_gets_by_name, 1);
+    assert_int_equal(unit_dp.n_gets_by_number, 1);
+    check_gone(table, 2);
+}
+
+static void
+port_that_could_not_be_deleted_is_asked_for(void **state)
+{
+    struct vport_table *table = *state;
+
+    start(table);
+    unit_add(1, "a");
+    check_port(table, "a", 1);
+
+    /* It went, and nobody said so. */
+    unit_port_del(1);
+    assert_int_equal(by_number(table, 1, "a"), 0);
+    vport_table_doubt(table, 1);
+    check_gone(table, 1);
+
+    /* One that is there stays; one that is not is not asked for. */
+    unit_dp.n_dumps = unit_dp.n_gets_by_name = unit_dp.n_gets_by_number = 0;
+    vport_table_doubt(table, 1);
+    vport_table_doubt(table, 2);
+    vport_table_doubt(table, UINT32_MAX);
+    check_port(table, "a", 1);
+    assert_int_equal(by_number(table, 2, ""), ENODEV);
+    assert_int_equal(unit_dp.n_gets_by_number, 1);
+}
+
 static void
 two_ports_of_one_name_are_told_apart_by_the_kernel(void **state)
 {
@@ -566,6 +695,10 @@ main(void)
         TEST(internal_port_is_followed_to_another_namespace),
         TEST(other_namespaces_with_the_same_index_cost_nothing),
         TEST(port_of_an_unknown_namespace_is_asked_for),
+        TEST(internal_port_goes_with_its_namespace),
+        TEST(internal_port_goes_after_its_namespace_by_number),
+        TEST(internal_port_goes_after_its_namespace_by_name),
+        TEST(port_that_could_not_be_deleted_is_asked_for),
         TEST(two_ports_of_one_name_are_told_apart_by_the_kernel),
         TEST(unusual_questions_are_for_the_kernel),
     };

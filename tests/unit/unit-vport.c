@@ -449,6 +449,21 @@ unit_announce_link(int sender, bool deleted, int ifindex, const char *name)
     return unit_send_group(sender, RTNLGRP_LINK, buf, nlh->nlmsg_len);
 }
 
+int
+unit_announce_nsid_gone(int sender, int32_t nsid)
+{
+    char buf[64] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+    struct rtgenmsg *rtgen = mnl_nlmsg_put_extra_header(nlh, sizeof *rtgen);
+
+    nlh->nlmsg_type = RTM_DELNSID;
+    rtgen->rtgen_family = AF_UNSPEC;
+    if (nsid != NL_NSID_NONE) {
+        mnl_attr_put_u32(nlh, NETNSA_NSID, nsid);
+    }
+    return unit_send_group(sender, RTNLGRP_NSID, buf, nlh->nlmsg_len);
+}
+
 void
 unit_add(uint32_t port_no, const char *name)
 {

@@ -83,6 +83,7 @@ void unit_port_rename(uint32_t port_no, const char *name);
 int unit_announce(const struct ovs_vport *);
 int unit_announce_link(int sender, bool deleted, int ifindex,
                        const char *name);
+int unit_announce_nsid_gone(int sender, int32_t nsid);
 
 /* Both. */
 void unit_add(uint32_t port_no, const char *name);
