@@ -38,11 +38,13 @@
  * Linux does not take the statistics and the copy away in one step:
  *
  *   - tfilter_del_notify() fills in the statistics of a rule just before it
- *     removes the rule.  Packets that meet it in between are not counted;
+ *     removes the rule;
  *
- *   - ovs_flow_cmd_del() takes the flow out of its table and then fills in the
- *     statistics.  Packets that found the flow before, on other CPUs, and are
- *     added to its counters after that are not counted. */
+ *   - ovs_flow_cmd_del() does the same with a flow (as of Linux 6.1; other
+ *     versions take the flow out of its table first, while other CPUs may be
+ *     about to add a packet to its counters).
+ *
+ * Packets that meet the copy in between are not counted by anybody. */
 
 #include <stdbool.h>
 #include <stddef.h>
