@@ -816,9 +816,10 @@ offload_foreign_internal() {
     wait_until $PATIENCE flows_shown_at_least 1 tc 'in_port(v-left)'
     flows_shown 0 tc 'in_port(br0)' || fail 'flows of br0 in tc'
     check_tc_agrees br0 v-left v-right
-    # Without them the discipline is replaced.
+    # Without any filter, in whatever chain, the discipline is replaced.
     kill_daemon
     tc filter del dev br0 ingress
+    tc filter del dev br0 ingress chain 7
     start_daemon
     ping_works left 10.1.1.100
     matches "$(tc qdisc show dev br0)" clsact
