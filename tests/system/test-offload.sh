@@ -650,6 +650,35 @@ offload_crash_off() {
     received_all received
 }
 
+add_test offload_module_reload \
+    'the module is reloaded, or the datapath deleted, with rules in tc' kdp 200
+offload_module_reload() {
+    start_pings
+    ping_works left 10.1.1.2
+    wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
+    # As for an upgrade of the module.
+    stop_daemon
+    ovs-dpctl del-dp ovs-system
+    modprobe -r openvswitch
+    modprobe openvswitch
+    start_daemon
+    ping_works left 10.1.1.2
+    wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
+    check_tc_agrees br0 v-left v-right
+    # What goes under the daemon's feet comes back when it starts anew.
+    allow_log '.'
+    ovs-dpctl del-dp ovs-system
+    daemon_is_alive || fail 'the daemon has died'
+    kill_daemon
+    start_daemon
+    ping_works left 10.1.1.2
+    wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
+    check_tc_agrees br0 v-left v-right
+    set_offload false
+    check_no_rules br0 v-left v-right
+    ping_works left 10.1.1.2
+}
+
 add_test offload_exit 'exit leaves rules that the next run takes over' kdp 150
 offload_exit() {
     start_frames
