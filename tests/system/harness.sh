@@ -196,6 +196,16 @@ daemon_netlink_sockets() {
         grep -cxFf - <(awk 'NR > 1 { print $10 }' /proc/net/netlink)
 }
 
+TRACING=/sys/kernel/tracing
+
+# Makes the kernel's trace available: empty, on, and as after the boot.
+prepare_tracing() {
+    test -e $TRACING/kprobe_events || mount -t tracefs tracefs $TRACING
+    echo local >$TRACING/trace_clock
+    echo >$TRACING/trace
+    echo 1 >$TRACING/tracing_on
+}
+
 # Namespaces.
 
 add_ns() {

@@ -282,12 +282,14 @@ link_burst_own() {
 }
 
 # Prints the number of events that the kernel did not queue for the link
-# listener, which is in more groups than that of links.
+# listener, the one that is also in the group of IPv4 addresses, the fifth.
 link_drops() {
     find "/proc/$DAEMON_PID/fd" -mindepth 1 -printf '%l\n' |
         sed -n 's/^socket:\[\([0-9]*\)\]$/\1/p' |
         awk 'NR == FNR { mine[$1]; next }
-             $2 == 0 && $4 !~ /^0*[01]$/ && $10 in mine { n += $9 }
+             $2 == 0 && substr($4, 7, 1) ~ /[13579bdf]/ && $10 in mine {
+                 n += $9
+             }
              END { print n + 0 }' - /proc/net/netlink
 }
 

@@ -267,11 +267,9 @@ offload_types() {
         'used:[0-9.a-z]*, dp:ovs, actions:trunc\(100\),v-right$'
 }
 
-TRACING=/sys/kernel/tracing
-
 # Has the kernel trace what uncounted.awk needs, about rules that redirect.
 start_uncounted() {
-    echo 0 >$TRACING/tracing_on
+    prepare_tracing
     echo mono >$TRACING/trace_clock
     echo 16384 >$TRACING/buffer_size_kb
     local probe
@@ -284,7 +282,6 @@ start_uncounted() {
         echo "$probe" >>$TRACING/kprobe_events
     done
     echo 1 >$TRACING/events/kdp/enable
-    echo 1 >$TRACING/tracing_on
 }
 
 # Ends that and prints what uncounted.awk tells.

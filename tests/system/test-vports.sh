@@ -2,13 +2,11 @@
 #
 # What the daemon knows of the datapath's ports, and what it asks for that.
 
-TRACING=/sys/kernel/tracing
-
 # Counts the daemon's requests for ports in the kernel: those for one port, of a
 # certain datapath (netdevs ask for statistics without naming one), and parts of
 # dumps.  The main thread makes them all.
 trace_requests() {
-    test -e $TRACING/kprobe_events || mount -t tracefs tracefs $TRACING
+    prepare_tracing
     {
         # The second argument is struct genl_info, which points to the user
         # header, which begins with the index of the datapath.
