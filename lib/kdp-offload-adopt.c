@@ -174,7 +174,8 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
             struct offload_desc *desc = desc_from_match(&ufid, &match,
                                                         actions);
             struct offload_stats seen
-                = kdp_tc_stats(&f->rule, kdp_tc_overhead(desc, &f->rule.id));
+                = kdp_tc_stats(&f->rule,
+                               kdp_tc_overhead(tc, desc, &f->rule.id));
 
             f->adopted = true;
             kdp_tc_insert(tc, &ufid, port_no, &f->rule.id, desc, false);

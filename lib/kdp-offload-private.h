@@ -103,6 +103,7 @@ struct tcf_id kdp_tc_place(struct netdev *netdev, int ifindex);
 struct kdp_tc {
     const char *dpif_type;      /* As netdev_ports_get() needs it. */
     bool recirc_sharing;        /* Tc's chains are known to the datapath. */
+    atomic_bool count_headers;  /* In bytes of rules made from now on. */
 
     struct ovs_mutex mutex;
     struct hmap rules OVS_GUARDED;      /* By ufid. */
@@ -129,15 +130,17 @@ void kdp_tc_forget_port(struct kdp_tc *, uint32_t port_no);
 /* Whether the rule of 'ufid' was found in the device. */
 void kdp_tc_set_in_hw(struct kdp_tc *, const ovs_u128 *ufid, bool in_hw);
 
-/* Bytes of each packet of 'desc' that tc does not count where 'id' is, and
- * likewise for the rule of 'ufid'.
+/* Bytes to be added for each packet of 'desc' to those that tc counts where
+ * 'id' is, and likewise for the rule of 'ufid'.  The former are those that tc
+ * leaves out if 'count_headers', else 0; the latter were decided on when the
+ * rule was made, so that its count never falls.
  *
  * That holds for packets that are one to tc, too.  Of one that the network
  * stack has merged, or will have to split, tc counts the segments as packets,
  * but the Ethernet header is missing from its bytes once, so that its bytes
  * come out too large by the overhead of all segments but one.  (At egress tc
  * counts the headers of each segment by itself.) */
-uint16_t kdp_tc_overhead(const struct offload_desc *,
+uint16_t kdp_tc_overhead(struct kdp_tc *, const struct offload_desc *,
                          const struct kdp_tc_id *id);
 uint16_t kdp_tc_get_overhead(struct kdp_tc *, const ovs_u128 *ufid);
 
@@ -172,11 +175,10 @@ struct kdp_tc_listed {
     bool in_hw;                 /* When it was read last. */
 };
 
-/* Returns the statistics of 'rule' as the kernel datapath would count them,
- * but for packets that were merged (see kdp_tc_overhead()).  Tc counts a
- * packet without the Ethernet header at ingress, and without a VLAN tag that
- * the device took off: 'overhead' bytes less.  What a device forwards itself
- * is taken as it counts it. */
+/* Returns the statistics of 'rule' with 'overhead' bytes more for each packet.
+ * Tc counts a packet without the Ethernet header at ingress, and without a
+ * VLAN tag that the device took off.  What a device forwards itself is taken
+ * as it counts it. */
 struct offload_stats kdp_tc_stats(const struct kdp_tc_rule *rule,
                                   uint16_t overhead);
 

@@ -94,6 +94,7 @@ kdp_tc_init(struct kdp_tc *tc, bool recirc_sharing)
 {
     tc->dpif_type = dpif_normalize_type(dpif_netlink_kdp_class.type);
     tc->recirc_sharing = recirc_sharing;
+    atomic_init(&tc->count_headers, false);
     ovs_mutex_init(&tc->mutex);
     hmap_init(&tc->rules);
     hmap_init(&tc->counts);
@@ -194,12 +195,18 @@ kdp_tc_count(struct kdp_tc *tc, int ifindex)
 }
 
 uint16_t
-kdp_tc_overhead(const struct offload_desc *desc, const struct kdp_tc_id *id)
+kdp_tc_overhead(struct kdp_tc *tc, const struct offload_desc *desc,
+                const struct kdp_tc_id *id)
 {
-    const struct nlattr *vlan = nl_attr_find__(desc->key, desc->key_len,
-                                               OVS_KEY_ATTR_VLAN);
+    const struct nlattr *vlan;
     uint16_t overhead = 0;
+    bool count_headers;
 
+    atomic_read_relaxed(&tc->count_headers, &count_headers);
+    if (!count_headers) {
+        return 0;
+    }
+    vlan = nl_attr_find__(desc->key, desc->key_len, OVS_KEY_ATTR_VLAN);
     if (id->parent != TC_EGRESS_PARENT
         && nl_attr_find__(desc->key, desc->key_len, OVS_KEY_ATTR_ETHERNET)) {
         overhead += ETH_HEADER_LEN;
@@ -231,7 +238,7 @@ kdp_tc_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
     rule->ufid = *ufid;
     rule->port_no = port_no;
     rule->own_handle = own_handle;
-    rule->overhead = desc ? kdp_tc_overhead(desc, id) : 0;
+    rule->overhead = desc ? kdp_tc_overhead(tc, desc, id) : 0;
     rule->id = *id;
     ovs_mutex_lock(&tc->mutex);
     hmap_insert(&tc->rules, &rule->node, ufid_hash(ufid));

@@ -29,6 +29,7 @@ VLOG_DEFINE_THIS_MODULE(kdp_offload);
 #define KEY_HW_OFFLOAD "hw-offload"
 #define KEY_THREADS "n-offload-threads"
 #define KEY_DELAY "offload-delay"
+#define KEY_BYTES "offload-bytes"
 #define KEY_REBALANCE "offload-rebalance"
 
 /* Longest KEY_DELAY, in ms: flows that live longer than an hour without being
@@ -60,9 +61,9 @@ kdp_offload_register(void)
 /* Life cycle. */
 
 static struct kdp_offload *
-kdp_offload_create(struct kdp_datapath *dp,
-                   const struct offload_config *config)
+kdp_offload_create(struct kdp_datapath *dp)
 {
+    const struct offload_config *config = &dp->offload_config.engine;
     struct kdp_offload *offload = xzalloc(sizeof *offload);
     struct offload_kernel kernel_side;
     struct offload_backend backend;
@@ -74,6 +75,8 @@ kdp_offload_create(struct kdp_datapath *dp,
 
     offload->dp = dp;
     kdp_tc_init(&offload->tc, sharing);
+    atomic_store_relaxed(&offload->tc.count_headers,
+                         dp->offload_config.count_headers);
     hmap_init(&offload->ports);
     atomic_init(&offload->ports_dirty, true);
     atomic_init(&offload->enabled, true);
@@ -159,6 +162,29 @@ config_number(const struct kdp_datapath *dp, const struct smap *config,
     *last = nullable_xstrdup(string);
 }
 
+/* Whether the bytes of packets that tc forwards are told with their headers,
+ * as the kernel datapath does, or as tc counts them. */
+static void
+config_bytes(struct kdp_datapath *dp, const struct smap *config)
+{
+    struct kdp_offload_config *last = &dp->offload_config;
+    const char *string = smap_get_def(config, KEY_BYTES, "tc");
+    struct kdp_offload *offload = kdp_offload_get(dp);
+
+    if (!strcmp(string, "tc") || !strcmp(string, "datapath")) {
+        last->count_headers = !strcmp(string, "datapath");
+    } else if (!last->bytes || strcmp(last->bytes, string)) {
+        VLOG_WARN("%s: other_config:"KEY_BYTES" is \"%s\", expected \"tc\" or "
+                  "\"datapath\"; going on with \"%s\"", dp->name, string,
+                  last->count_headers ? "datapath" : "tc");
+    }
+    free(last->bytes);
+    last->bytes = xstrdup(string);
+    if (offload) {
+        atomic_store_relaxed(&offload->tc.count_headers, last->count_headers);
+    }
+}
+
 static void
 config_engine(struct kdp_datapath *dp, const struct smap *config)
 {
@@ -183,6 +209,7 @@ kdp_offload_set_config(struct kdp_datapath *dp, const struct smap *config)
     bool enabled = false;
 
     config_engine(dp, config);
+    config_bytes(dp, config);
     if (offload) {
         atomic_read_relaxed(&offload->enabled, &enabled);
     }
@@ -199,7 +226,7 @@ kdp_offload_set_config(struct kdp_datapath *dp, const struct smap *config)
                       "that a full device does not take are offered again "
                       "after a pause", dp->name);
         }
-        offload = kdp_offload_create(dp, &dp->offload_config.engine);
+        offload = kdp_offload_create(dp);
         /* Release: see kdp_offload_get(). */
         atomic_store_explicit(&dp->offload, offload, memory_order_release);
     } else if (offload && enable != enabled) {
@@ -217,6 +244,7 @@ kdp_offload_config_uninit(struct kdp_offload_config *config)
     kdp_offload_cleaner_join(config->cleaner, false);
     free(config->threads);
     free(config->delay);
+    free(config->bytes);
 }
 
 /* Ports. */

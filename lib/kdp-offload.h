@@ -70,6 +70,8 @@ struct kdp_offload_config {
     struct offload_config engine;
     char *threads;              /* Values looked at last, or NULL. */
     char *delay;
+    char *bytes;
+    bool count_headers;         /* In the bytes of rules in tc. */
     bool looked;                /* Was there a first look? */
     struct kdp_offload_cleaner *cleaner;        /* Or NULL. */
 };

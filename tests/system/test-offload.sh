@@ -303,7 +303,7 @@ add_test offload_counts \
     'each packet is counted once, however flows move' kdp 200
 offload_counts() {
     local i missed counted sent deletes uncounted unsure
-    start_frames
+    start_frames other_config:offload-bytes=datapath
     send_frames left --same
     wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
     wait_until $PATIENCE offload_is_settled
@@ -339,6 +339,34 @@ offload_counts() {
     # The daemon sent the first one itself.
     wait_until $PATIENCE openflow_count_is in_port=1 $((counted + 1))
     check_tc_agrees br0 v-left v-right
+}
+
+# Checks that the flow of frames has $2 bytes once it has $1 packets.
+frames_have_bytes() {
+    wait_until $PATIENCE flow_count_is "$FRAMES" "$1"
+    equal "$(flow_count bytes "$FRAMES" all)" "$2" "bytes of $1 packets"
+}
+
+add_test offload_bytes \
+    'bytes are those of tc, or of the datapath where that is asked for' kdp
+offload_bytes() {
+    # A frame is 60 bytes, and 46 without its header.
+    start_frames
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    send_frames left --same -n 10
+    frames_have_bytes 10 460
+    # The rule that is there goes on as it began.
+    set_other_config offload-bytes datapath
+    send_frames left --same -n 10
+    frames_have_bytes 20 920
+    set_offload false
+    send_frames left --same -n 10
+    frames_have_bytes 30 1520
+    set_offload true
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    send_frames left --same -n 10
+    frames_have_bytes 40 2120
 }
 
 # True if the OpenFlow flow that $1 tells has $2 packets.
@@ -1012,7 +1040,7 @@ offload_threads() {
 add_test offload_bad_settings 'bad settings are logged and change nothing' kdp
 offload_bad_settings() {
     local value n=0
-    allow_log 'other_config:(n-offload-threads|offload-delay) is '
+    allow_log 'other_config:(n-offload-threads|offload-delay|offload-bytes) is '
     start_frames other_config:n-offload-threads=3
     threads_run 3 || fail 'not three threads'
     for value in 0 11 abc -1; do
@@ -1026,6 +1054,12 @@ offload_bad_settings() {
     wait_until $PATIENCE threads_run 4
     equal "$(grep -c 'n-offload-threads is' "$OVS_LOGDIR/ovs-vswitchd.log")" \
         $n 'warnings'
+    # Frames of tc are counted without their headers.
+    for value in datapth ''; do
+        set_other_config offload-bytes "\"$value\""
+        wait_until $PATIENCE logged \
+            "offload-bytes is \"$value\", expected .tc. or .datap.*with .tc."
+    done
     for value in abc -1 3600001; do
         set_other_config offload-delay "\"$value\""
         wait_until $PATIENCE logged \

@@ -395,6 +395,39 @@ numbers_that_are_wrong_change_nothing(void **state)
     assert_int_equal(config->delay, 0);
 }
 
+static bool
+counts_headers(struct test *test)
+{
+    bool count_headers;
+
+    atomic_read_relaxed(&test->u.offload->tc.count_headers, &count_headers);
+    assert_int_equal(test->dp.offload_config.count_headers, count_headers);
+    return count_headers;
+}
+
+static void
+bytes_are_counted_as_was_said_last(void **state)
+{
+    static const char *wrong[] = { "", "true", "Datapath", "tc " };
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+    assert_false(counts_headers(test));
+    set_config(test, "true", "offload-bytes", "datapath");
+    assert_true(counts_headers(test));
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        set_config(test, "true", "offload-bytes", wrong[i]);
+        assert_true(counts_headers(test));
+    }
+    set_config(test, "true", "offload-bytes", "tc");
+    assert_false(counts_headers(test));
+    set_config(test, "true", "offload-bytes", wrong[0]);
+    assert_false(counts_headers(test));
+    set_config(test, "true", "offload-bytes", "datapath");
+    set_config(test, "true", NULL, NULL);
+    assert_false(counts_headers(test));
+}
+
 static void
 statistics_are_those_of_all_threads(void **state)
 {
@@ -431,6 +464,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(device_that_changes_is_tried_again),
         TEST(port_that_cannot_be_looked_up_stays),
         TEST(numbers_that_are_wrong_change_nothing),
+        TEST(bytes_are_counted_as_was_said_last),
         TEST(statistics_are_those_of_all_threads),
     };
 

@@ -66,6 +66,7 @@ setup(void **state)
     unit_tc_init();
     unit_tc_ports_add(N_PORTS);
     kdp_tc_init(tc, false);
+    atomic_store_relaxed(&tc->count_headers, true);
     *state = tc;
     return 0;
 }
@@ -154,7 +155,7 @@ overhead(struct kdp_tc *tc, uint32_t parent, unsigned int flags)
 }
 
 static void
-bytes_are_those_that_the_kernel_datapath_would_count(void **state)
+bytes_can_be_those_that_the_kernel_datapath_would_count(void **state)
 {
     const unsigned int bare_vlan = UNIT_TC_VLAN | UNIT_TC_NO_ETHERNET;
 
@@ -167,6 +168,36 @@ bytes_are_those_that_the_kernel_datapath_would_count(void **state)
     assert_int_equal(overhead(*state, TC_INGRESS_PARENT, bare_vlan), 4);
     assert_int_equal(overhead(*state, TC_EGRESS_PARENT, 0), 0);
     assert_int_equal(overhead(*state, TC_EGRESS_PARENT, UNIT_TC_VLAN), 4);
+}
+
+static void
+bytes_are_those_of_tc_unless_it_is_asked_for_headers(void **state)
+{
+    struct kdp_tc tc;
+
+    kdp_tc_init(&tc, false);
+    assert_int_equal(overhead(&tc, TC_INGRESS_PARENT, 0), 0);
+    assert_int_equal(overhead(&tc, TC_INGRESS_PARENT, UNIT_TC_VLAN), 0);
+    assert_int_equal(overhead(&tc, TC_EGRESS_PARENT, UNIT_TC_VLAN), 0);
+    kdp_tc_destroy(&tc);
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT, 0), 14);
+}
+
+static void
+bytes_of_a_rule_are_counted_alike_as_long_as_it_lives(void **state)
+{
+    struct kdp_tc *tc = *state;
+
+    assert_int_equal(PUT(1), 0);
+    packets(1, 3);
+    assert_int_equal(GET(1).stats.n_bytes, 3 * (PACKET + 14));
+    atomic_store_relaxed(&tc->count_headers, false);
+    assert_int_equal(PUT(2), 0);
+    packets(2, 3);
+    assert_int_equal(GET(1).stats.n_bytes, 3 * (PACKET + 14));
+    assert_int_equal(GET(2).stats.n_bytes, 3 * PACKET);
+    assert_int_equal(DEL(1).stats.n_bytes, 3 * (PACKET + 14));
+    assert_int_equal(DEL(2).stats.n_bytes, 3 * PACKET);
 }
 
 static void
@@ -624,7 +655,9 @@ main(int argc OVS_UNUSED, char *argv[])
 {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(bytes_are_those_that_the_kernel_datapath_would_count),
+        TEST(bytes_can_be_those_that_the_kernel_datapath_would_count),
+        TEST(bytes_are_those_of_tc_unless_it_is_asked_for_headers),
+        TEST(bytes_of_a_rule_are_counted_alike_as_long_as_it_lives),
         TEST(packets_of_the_device_are_counted_as_they_are),
         TEST(packets_of_a_meter_are_not_those_of_the_flow),
         TEST(handles_are_unique_and_of_one_range),

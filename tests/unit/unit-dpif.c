@@ -348,6 +348,7 @@ unit_dpif_init(struct unit_dpif *u, uint32_t n_ports)
     u->offload = xzalloc(sizeof *u->offload);
     u->offload->dp = &u->dp;
     kdp_tc_init(&u->offload->tc, true);
+    atomic_store_relaxed(&u->offload->tc.count_headers, true);
     atomic_init(&u->offload->enabled, true);
     kernel = kdp_offload_kernel(u->offload);
     backend = kdp_tc_backend(&u->offload->tc);
