@@ -197,6 +197,9 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, offload_dump_cb *cb, void *cb_aux)
     struct found *f;
     int error;
 
+    if (!atomic_flag_test_and_set(&tc->loaded_actions)) {
+        kdp_tc_load_actions();
+    }
     if (!netdev) {
         return ENODEV;
     }

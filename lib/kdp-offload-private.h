@@ -73,6 +73,12 @@ struct kdp_tc_request {
 /* Sends the 'n' requests, in order, and waits for all answers. */
 void kdp_tc_transact(struct kdp_tc_request *requests[], size_t n);
 
+/* Has the kernel load the kinds of actions that rules of ours may have, which
+ * takes a second or so where files are slow, so that no rule has to wait for
+ * that.  What cannot be had is logged.  Takes the RTNL lock, but not while
+ * something is loaded. */
+void kdp_tc_load_actions(void);
+
 /* Has the flow API of 'netdev' translate a flow into a request to add a rule,
  * which is stored in '*rule', for the caller to free, and its name but for the
  * handle in '*id'.  Returns 0 or a positive errno value. */
@@ -104,6 +110,7 @@ struct kdp_tc {
     const char *dpif_type;      /* As netdev_ports_get() needs it. */
     bool recirc_sharing;        /* Tc's chains are known to the datapath. */
     atomic_bool count_headers;  /* In bytes of rules made from now on. */
+    atomic_flag loaded_actions; /* See kdp_tc_load_actions(). */
 
     struct ovs_mutex mutex;
     struct hmap rules OVS_GUARDED;      /* By ufid. */

@@ -28,8 +28,11 @@
 #include "odp-util.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
+#include "openvswitch/vlog.h"
 #include "ovs-thread.h"
 #include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_offload_request);
 
 /* What nl_transact() returns for a request that it has handed over: no error
  * that the kernel or Open vSwitch would report for one. */
@@ -237,6 +240,62 @@ kdp_tc_transact(struct kdp_tc_request *requests[], size_t n)
         transact_batch(requests, chunk, transfers);
         requests += chunk;
         n -= chunk;
+    }
+    free(transfers);
+}
+
+/* Kinds of actions. */
+
+/* Those that Open vSwitch translates to. */
+static const char *const action_kinds[] = {
+    "csum", "ct", "gact", "mirred", "mpls", "pedit", "police", "skbedit",
+    "tunnel_key", "vlan",
+};
+
+/* Makes a request for an action of 'kind' that lacks all that such an action
+ * needs. */
+static void
+put_action_request(const char *kind, struct ofpbuf *buf)
+{
+    size_t tab, action;
+
+    nl_msg_put_nlmsghdr(buf, sizeof(struct tcamsg), RTM_NEWACTION,
+                        NLM_F_REQUEST | NLM_F_CREATE | NLM_F_ACK);
+    ofpbuf_put_zeros(buf, sizeof(struct tcamsg));
+    tab = nl_msg_start_nested(buf, TCA_ACT_TAB);
+    action = nl_msg_start_nested(buf, 1);
+    nl_msg_put_string(buf, TCA_ACT_KIND, kind);
+    nl_msg_end_nested(buf, action);
+    nl_msg_end_nested(buf, tab);
+}
+
+void
+kdp_tc_load_actions(void)
+{
+    struct transfer *transfers = xzalloc(ARRAY_SIZE(action_kinds)
+                                         * sizeof *transfers);
+    struct nl_transaction *txns[ARRAY_SIZE(action_kinds)];
+
+    for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++) {
+        struct transfer *t = &transfers[i];
+
+        ofpbuf_use_stub(&t->request, t->request_stub, sizeof t->request_stub);
+        put_action_request(action_kinds[i], &t->request);
+        t->txn.request = &t->request;
+        txns[i] = &t->txn;
+        kdp_rtnl_count(KDP_RTNL_TC_ACTION);
+    }
+    nl_transact_multiple(NETLINK_ROUTE, txns, ARRAY_SIZE(txns));
+    for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++) {
+        int error = transfers[i].txn.error;
+
+        /* The kernel has the kind, and misses what the action needs. */
+        if (error != EINVAL) {
+            VLOG_INFO("flows whose actions need those of kind \"%s\" stay in "
+                      "the kernel datapath, as tc cannot have any (%s)",
+                      action_kinds[i], ovs_strerror(error));
+        }
+        ofpbuf_uninit(&transfers[i].request);
     }
     free(transfers);
 }

@@ -95,6 +95,7 @@ kdp_tc_init(struct kdp_tc *tc, bool recirc_sharing)
     tc->dpif_type = dpif_normalize_type(dpif_netlink_kdp_class.type);
     tc->recirc_sharing = recirc_sharing;
     atomic_init(&tc->count_headers, false);
+    atomic_flag_clear(&tc->loaded_actions);
     ovs_mutex_init(&tc->mutex);
     hmap_init(&tc->rules);
     hmap_init(&tc->counts);

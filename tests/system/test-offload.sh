@@ -369,6 +369,29 @@ offload_bytes() {
     frames_have_bytes 40 2120
 }
 
+modules_are_loaded() {
+    local module
+    for module; do
+        test -e "/sys/module/$module" || return 1
+    done
+}
+
+add_test offload_actions_loaded \
+    'no rule waits for the kernel to load what its actions need' kdp
+offload_actions_loaded() {
+    local kinds='act_csum act_gact act_mirred act_mpls act_pedit act_police
+                 act_skbedit act_tunnel_key act_vlan'
+    # shellcheck disable=SC2086
+    modprobe -a -r $kinds act_ct || fail 'modules are in use'
+    ! modules_are_loaded act_mirred || fail 'act_mirred is still there'
+    start_with_offload
+    ovs-vsctl add-br br0
+    # shellcheck disable=SC2086
+    wait_until $PATIENCE modules_are_loaded $kinds act_ct
+    # Each request takes the lock once.
+    equal "$(link_json '.rtnl_calls["load kind of action of tc"]')" 10 'acquisitions'
+}
+
 # True if the OpenFlow flow that $1 tells has $2 packets.
 openflow_count_is() {
     test "$(ovs-ofctl dump-flows br0 "$1" |

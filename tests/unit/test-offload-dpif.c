@@ -90,6 +90,12 @@ check_get(struct unit_dpif *u, uint32_t flow, const char *layer,
 }
 
 static void
+kinds_of_actions_are_loaded_once_with_the_first_port(void **state OVS_UNUSED)
+{
+    assert_int_equal(unit_tc_n_kinds(), 10);
+}
+
+static void
 flow_is_found_with_its_statistics_wherever_it_is(void **state)
 {
     struct unit_dpif *u = *state;
@@ -411,6 +417,7 @@ main(int argc OVS_UNUSED, char *argv[])
     cmocka_unit_test_setup_teardown(NAME, unit_dpif_setup, \
                                     unit_dpif_teardown)
     const struct CMUnitTest tests[] = {
+        TEST(kinds_of_actions_are_loaded_once_with_the_first_port),
         TEST(flow_is_found_with_its_statistics_wherever_it_is),
         TEST(statistics_of_both_sides_are_added),
         TEST(statistics_seen_last_count_if_the_final_ones_are_lost),

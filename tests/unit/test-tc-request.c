@@ -184,6 +184,24 @@ many_requests_go_in_several_messages(void **state OVS_UNUSED)
 }
 
 static void
+kinds_of_actions_are_loaded_or_not(void **state OVS_UNUSED)
+{
+    const struct unit_tc_plan plan = {
+        .fault = UNIT_TC_REFUSED, .error = ENOENT, .type = RTM_NEWACTION,
+        .skip = 3, .n = 2,
+    };
+    size_t n_messages, n_requests;
+
+    kdp_tc_load_actions();
+    assert_int_equal(unit_tc_n_kinds(), 10);
+    unit_tc_plan(&plan);
+    kdp_tc_load_actions();
+    assert_int_equal(unit_tc_n_kinds(), 20);
+    unit_tc_get_load(&n_messages, &n_requests);
+    assert_int_equal(n_messages, 0);
+}
+
+static void
 last_statistics_come_with_a_deletion(void **state OVS_UNUSED)
 {
     struct req req;
@@ -608,6 +626,7 @@ main(int argc OVS_UNUSED, char *argv[])
     const struct CMUnitTest tests[] = {
         TEST(one_message_adds_reads_and_deletes_in_order),
         TEST(many_requests_go_in_several_messages),
+        TEST(kinds_of_actions_are_loaded_or_not),
         TEST(last_statistics_come_with_a_deletion),
         TEST(reply_that_is_missing_is_no_reply),
         TEST(reply_that_is_cut_off_is_no_reply),

@@ -41,7 +41,8 @@ enum unit_tc_fault {
 struct unit_tc_plan {
     enum unit_tc_fault fault;
     int error;
-    uint16_t type;              /* RTM_*TFILTER, or 0 for any request. */
+    uint16_t type;              /* RTM_*TFILTER, or 0 for any of those, or
+                                 * RTM_NEWACTION, which is always refused. */
     unsigned int skip;          /* So many come before. */
     unsigned int n;             /* So many are hit. */
 };
@@ -53,6 +54,9 @@ void unit_tc_plan(const struct unit_tc_plan *);
 /* Number of rules; of messages and requests so far. */
 size_t unit_tc_count(void);
 void unit_tc_get_load(size_t *n_messages, size_t *n_requests);
+
+/* Kinds of actions that were asked for, which do not count in the load. */
+size_t unit_tc_n_kinds(void);
 
 /* Says that all rules are in devices, or that none is. */
 void unit_tc_set_in_hw(bool);
