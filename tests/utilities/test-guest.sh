@@ -259,6 +259,18 @@ test_usage () {
     nothing_left
 }
 
+test_release () {
+    local release
+    run --print-release && [ "$status" -eq 0 ] || return 1
+    release=$(cat "$out/stdout")
+    [ -e "/boot/vmlinuz-$release" ] || return 1
+    run --kernel "/boot/vmlinuz-$release" --print-release
+    [ "$(cat "$out/stdout")" = "$release" ] || return 1
+    run -- uname -r
+    [ "$status" -eq 0 ] && [ "$(cat "$out/stdout")" = "$release" ] || return 1
+    nothing_left
+}
+
 test_reader_that_stops () {
     local rc
     "$guest" -- sh -c 'seq 100000; exit 6' 2> "$out/stderr" | head -n 1 \
@@ -288,7 +300,7 @@ test_dead_qemu () {
 
 tests='pass arguments logs environment time_limit kernel_reports allowed_report
        crash killed_command interrupt terminate sudden_death shell
-       command_then_shell reader_that_stops virtual_time usage
+       command_then_shell reader_that_stops virtual_time usage release
        missing_packages dead_qemu'
 
 # The first guest ever started from a build folder gets its tools installed, and
