@@ -34,7 +34,7 @@ find_rules(struct netdev *netdev, struct hmap *found)
     struct kdp_tc_rule rule;
     int error;
 
-    error = kdp_tc_dump_start(netdev, &dump);
+    error = kdp_tc_dump_start(netdev, false, &dump);
     if (error) {
         return error;
     }

@@ -6,10 +6,15 @@
  * the flows of the kernel, by a dump of the inner dpif that they share, then
  * through the rules in tc, and then through what the engine has besides.
  *
- * Rules are asked for by name, many in a message, not by a dump of tc's, which
- * takes the RTNL lock for each part of it.  Only those that a device was found
- * to have are listed device by device: its driver may want the lock for each
- * rule that is asked for, and the parts of a dump are larger. */
+ * Rules are asked for by name, many in a message, or listed device by device.
+ * The latter takes the RTNL lock for each part of the list, and a third of the
+ * time for a rule if only statistics are wanted.  So that is done
+ *
+ *   - for devices that were found to have rules themselves: their drivers may
+ *     want the lock for each rule that is asked for by name;
+ *   - by revalidators, whose dumps are terse, for devices with many rules,
+ *     while the lock is to be had at once (kdp_tc_may_dump()).  When a rule was
+ *     used is then told by its count, as in Open vSwitch. */
 
 #include <config.h>
 #include "kdp-offload-private.h"
@@ -17,14 +22,19 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "dpif-netlink-kdp-private.h"
 #include "netdev-offload.h"
 #include "netdev.h"
+#include "timeval.h"
 #include "util.h"
 
 /* Flows shown at a time, as in Open vSwitch. */
 #define MAX_BATCH 50
+
+/* Rules of a device that are many. */
+#define MANY_RULES 100
 
 struct kdp_dump {
     struct dpif_flow_dump up;
@@ -35,12 +45,9 @@ struct kdp_dump {
     bool learn;                 /* Take over flows that it does not know. */
     atomic_int error;           /* Of a part of it, or 0. */
 
-    struct kdp_tc_listed *rules;        /* Those in tc at the start, and not */
-    size_t n_rules;                     /* in devices. */
-    atomic_count next_chunk;    /* MAX_BATCH of them. */
-    uint32_t *ports;            /* Those that have rules in devices. */
-    size_t n_ports;
-    atomic_count next_port;
+    struct kdp_tc_list list;    /* What is in tc at the start. */
+    atomic_count next_chunk;    /* MAX_BATCH of the rules. */
+    atomic_count next_device;
 };
 
 enum phase {
@@ -79,38 +86,6 @@ kdp_dump_thread_cast(struct dpif_flow_dump_thread *thread)
     return CONTAINER_OF(thread, struct kdp_dump_thread, up);
 }
 
-static int
-compare_ports(const void *a_, const void *b_)
-{
-    const uint32_t *a = a_, *b = b_;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
-/* Lists the rules that are to be asked for by name, and the ports of the
- * others. */
-static void
-list_rules(struct kdp_dump *dump)
-{
-    size_t n, n_ports = 0;
-
-    n = kdp_tc_list(&dump->offload->tc, &dump->rules);
-    dump->ports = xmalloc(n * sizeof *dump->ports);
-    for (size_t i = 0; i < n; i++) {
-        if (dump->rules[i].in_hw) {
-            dump->ports[n_ports++] = dump->rules[i].port_no;
-        } else {
-            dump->rules[dump->n_rules++] = dump->rules[i];
-        }
-    }
-    qsort(dump->ports, n_ports, sizeof *dump->ports, compare_ports);
-    for (size_t i = 0; i < n_ports; i++) {
-        if (!i || dump->ports[i] != dump->ports[i - 1]) {
-            dump->ports[dump->n_ports++] = dump->ports[i];
-        }
-    }
-}
-
 struct dpif_flow_dump *
 kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
                         bool terse, const struct dpif_flow_dump_types *types)
@@ -129,17 +104,23 @@ kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
     dump->up.terse = terse;
     dump->offload = offload;
     atomic_count_init(&dump->next_chunk, 0);
-    atomic_count_init(&dump->next_port, 0);
+    atomic_count_init(&dump->next_device, 0);
     error = offload_dump_start(offload->engine, type, &dump->engine);
     atomic_init(&dump->error, error);
     dump->started = !error;
+
+    /* Revalidators come again soon. */
+    dump->engine.lax = terse;
     atomic_read_relaxed(&offload->enabled, &dump->learn);
     if (type & OFFLOAD_DUMP_KERNEL) {
         dump->inner = inner->dpif_class->flow_dump_create(inner, terse,
                                                           &kernel_only);
     }
     if (type & OFFLOAD_DUMP_TC) {
-        list_rules(dump);
+        struct kdp_tc *tc = &offload->tc;
+
+        kdp_tc_list(tc, terse && kdp_tc_may_dump(tc) ? MANY_RULES : UINT64_MAX,
+                    &dump->list);
     }
     return &dump->up;
 }
@@ -160,8 +141,7 @@ kdp_offload_dump_destroy(struct dpif_flow_dump *dump_)
     if (dump->started) {
         offload_dump_done(&dump->engine);
     }
-    free(dump->rules);
-    free(dump->ports);
+    kdp_tc_list_uninit(&dump->list);
     free(dump);
     return error;
 }
@@ -293,17 +273,14 @@ next_from_kernel(struct kdp_dump_thread *thread, struct dpif_flow *flows)
     return n;
 }
 
-/* Takes what tc said of the rule of 'ufid'.  Returns false if that is not to
- * be shown. */
+/* Takes what tc said of a rule with 'overhead'.  Returns false if that is not
+ * to be shown. */
 static bool
 dump_rule(struct kdp_dump *dump, const struct kdp_tc_rule *rule,
-          uint16_t overhead, bool was_in_hw, struct offload_dumped *dumped)
+          uint16_t overhead, struct offload_dumped *dumped)
 {
     struct offload_stats stats = kdp_tc_stats(rule, overhead);
 
-    if (rule->in_hw != was_in_hw) {
-        kdp_tc_set_in_hw(&dump->offload->tc, &rule->ufid, rule->in_hw);
-    }
     return offload_dump_tc(&dump->engine, &rule->ufid, &stats, rule->in_hw,
                            dumped);
 }
@@ -314,26 +291,30 @@ read_rules(struct kdp_dump_thread *thread, size_t first,
            struct dpif_flow *flows)
 {
     struct kdp_dump *dump = thread->dump;
-    size_t n = MIN(dump->n_rules - first, MAX_BATCH);
+    const struct kdp_tc_listed *rules = &dump->list.rules[first];
+    size_t n = MIN(dump->list.n_rules - first, MAX_BATCH);
     struct kdp_tc_request *requests = xmalloc(n * sizeof *requests);
     struct kdp_tc_request *sent[MAX_BATCH];
     int n_flows = 0;
 
     for (size_t i = 0; i < n; i++) {
         requests[i].type = KDP_TC_GET;
-        requests[i].id = dump->rules[first + i].id;
+        requests[i].id = rules[i].id;
         sent[i] = &requests[i];
     }
     kdp_tc_transact(sent, n);
     for (size_t i = 0; i < n; i++) {
-        const struct kdp_tc_listed *listed = &dump->rules[first + i];
         const struct kdp_tc_rule *rule = &requests[i].reply;
         struct offload_dumped dumped;
 
         /* The name may be another rule's by now. */
-        if (!requests[i].error && ovs_u128_equals(rule->ufid, listed->ufid)
-            && dump_rule(dump, rule, listed->overhead, listed->in_hw,
-                         &dumped)) {
+        if (requests[i].error || !ovs_u128_equals(rule->ufid, rules[i].ufid)) {
+            continue;
+        }
+        if (rule->in_hw) {
+            kdp_tc_saw(&dump->offload->tc, &rule->ufid, true);
+        }
+        if (dump_rule(dump, rule, rules[i].overhead, &dumped)) {
             show_dumped(thread, &dumped, &flows[n_flows++]);
         }
     }
@@ -353,12 +334,44 @@ next_from_tc(struct kdp_dump_thread *thread, struct dpif_flow *flows)
         size_t first = (size_t) atomic_count_inc(&dump->next_chunk)
                        * MAX_BATCH;
 
-        if (first >= dump->n_rules) {
+        if (first >= dump->list.n_rules) {
             break;
         }
         n = read_rules(thread, first, flows);
     }
     return n;
+}
+
+/* How often the thread has slept, which is not how often others ran instead
+ * because its time was up. */
+static long int
+count_sleeps(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
+}
+
+/* Starts to list the rules of 'device'.  Returns true if that succeeds. */
+static bool
+list_device(struct kdp_dump_thread *thread, const struct kdp_tc_device *device)
+{
+    struct kdp_tc *tc = &thread->dump->offload->tc;
+    struct netdev *netdev = netdev_ports_get(u32_to_odp(device->port_no),
+                                             tc->dpif_type);
+    long long int start = time_msec();
+    long int n_sleeps = count_sleeps();
+    int error;
+
+    if (!netdev) {
+        return false;
+    }
+    error = kdp_tc_dump_start(netdev, thread->dump->up.terse, &thread->tc);
+    if (!device->in_hw && count_sleeps() != n_sleeps) {
+        kdp_tc_dump_waited(tc, time_msec() - start);
+    }
+    netdev_close(netdev);
+    return !error;
 }
 
 /* Starts with the next device, unless one is under way.  Returns false if
@@ -369,23 +382,22 @@ open_device(struct kdp_dump_thread *thread)
     struct kdp_dump *dump = thread->dump;
 
     while (!thread->tc_open) {
-        unsigned int i = atomic_count_inc(&dump->next_port);
-        struct netdev *netdev;
+        unsigned int i = atomic_count_inc(&dump->next_device);
+        const struct kdp_tc_device *device;
 
-        if (i >= dump->n_ports) {
+        if (i >= dump->list.n_devices) {
             return false;
         }
-        netdev = netdev_ports_get(u32_to_odp(dump->ports[i]),
-                                  dump->offload->tc.dpif_type);
-        if (netdev) {
-            thread->tc_open = !kdp_tc_dump_start(netdev, &thread->tc);
-            netdev_close(netdev);
+        device = &dump->list.devices[i];
+        /* Otherwise they are read one by one. */
+        if (device->in_hw || kdp_tc_may_dump(&dump->offload->tc)) {
+            thread->tc_open = list_device(thread, device);
         }
     }
     return true;
 }
 
-/* Gets the next flows in devices, MAX_BATCH at most.  Returns 0 only if there
+/* Gets the next flows of devices, MAX_BATCH at most.  Returns 0 only if there
  * are no more. */
 static int
 next_from_devices(struct kdp_dump_thread *thread, struct dpif_flow *flows)
@@ -400,9 +412,8 @@ next_from_devices(struct kdp_dump_thread *thread, struct dpif_flow *flows)
         if (!kdp_tc_dump_next(&thread->tc, &rule)) {
             close_device(thread);
         } else if (dump_rule(dump, &rule,
-                             kdp_tc_get_overhead(&dump->offload->tc,
-                                                 &rule.ufid),
-                             true, &dumped)) {
+                             kdp_tc_saw(&dump->offload->tc, &rule.ufid,
+                                        rule.in_hw), &dumped)) {
             show_dumped(thread, &dumped, &flows[n++]);
         }
     }

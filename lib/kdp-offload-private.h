@@ -92,7 +92,7 @@ struct kdp_tc_dump {
     struct ofpbuf buffer;
 };
 
-int kdp_tc_dump_start(struct netdev *, struct kdp_tc_dump *);
+int kdp_tc_dump_start(struct netdev *, bool terse, struct kdp_tc_dump *);
 bool kdp_tc_dump_next(struct kdp_tc_dump *, struct kdp_tc_rule *);
 int kdp_tc_dump_done(struct kdp_tc_dump *);
 
@@ -111,6 +111,7 @@ struct kdp_tc {
     bool recirc_sharing;        /* Tc's chains are known to the datapath. */
     atomic_bool count_headers;  /* In bytes of rules made from now on. */
     atomic_flag loaded_actions; /* See kdp_tc_load_actions(). */
+    atomic_llong dump_after;    /* See kdp_tc_may_dump(). */
 
     struct ovs_mutex mutex;
     struct hmap rules OVS_GUARDED;      /* By ufid. */
@@ -134,13 +135,9 @@ void kdp_tc_insert(struct kdp_tc *, const ovs_u128 *ufid, uint32_t port_no,
 /* Forgets the rules of port 'port_no'. */
 void kdp_tc_forget_port(struct kdp_tc *, uint32_t port_no);
 
-/* Whether the rule of 'ufid' was found in the device. */
-void kdp_tc_set_in_hw(struct kdp_tc *, const ovs_u128 *ufid, bool in_hw);
-
 /* Bytes to be added for each packet of 'desc' to those that tc counts where
- * 'id' is, and likewise for the rule of 'ufid'.  The former are those that tc
- * leaves out if 'count_headers', else 0; the latter were decided on when the
- * rule was made, so that its count never falls.
+ * 'id' is: those that tc leaves out if 'count_headers', else 0.  That is
+ * decided on when the rule is made, so that its count never falls.
  *
  * That holds for packets that are one to tc, too.  Of one that the network
  * stack has merged, or will have to split, tc counts the segments as packets,
@@ -149,7 +146,10 @@ void kdp_tc_set_in_hw(struct kdp_tc *, const ovs_u128 *ufid, bool in_hw);
  * counts the headers of each segment by itself.) */
 uint16_t kdp_tc_overhead(struct kdp_tc *, const struct offload_desc *,
                          const struct kdp_tc_id *id);
-uint16_t kdp_tc_get_overhead(struct kdp_tc *, const ovs_u128 *ufid);
+
+/* Takes note whether the rule of 'ufid' was found in the device, and returns
+ * its overhead. */
+uint16_t kdp_tc_saw(struct kdp_tc *, const ovs_u128 *ufid, bool in_hw);
 
 /* Handles that we choose: one of several ranges, away from the small numbers
  * that the kernel and people choose, each with more than a datapath has
@@ -179,7 +179,20 @@ struct kdp_tc_listed {
     struct kdp_tc_id id;
     uint32_t port_no;
     uint16_t overhead;          /* For kdp_tc_stats(). */
-    bool in_hw;                 /* When it was read last. */
+};
+
+/* A device that has rules, or the members of a bond. */
+struct kdp_tc_device {
+    uint32_t port_no;           /* One of its ports. */
+    bool in_hw;                 /* Some are in the device. */
+};
+
+/* All rules, once each. */
+struct kdp_tc_list {
+    struct kdp_tc_listed *rules;        /* To be asked for by name. */
+    size_t n_rules;
+    struct kdp_tc_device *devices;      /* Whose rules a dump is to tell. */
+    size_t n_devices;
 };
 
 /* Returns the statistics of 'rule' with 'overhead' bytes more for each packet.
@@ -189,9 +202,22 @@ struct kdp_tc_listed {
 struct offload_stats kdp_tc_stats(const struct kdp_tc_rule *rule,
                                   uint16_t overhead);
 
-/* Stores a list of all rules in '*list', which the caller must free, and
- * returns how many they are. */
-size_t kdp_tc_list(struct kdp_tc *, struct kdp_tc_listed **list);
+/* Stores a list of all rules in '*list', to be freed by kdp_tc_list_uninit().
+ * Devices are those that have 'n_dump' rules or more, or some that are in the
+ * device itself. */
+void kdp_tc_list(struct kdp_tc *, uint64_t n_dump, struct kdp_tc_list *list);
+void kdp_tc_list_uninit(struct kdp_tc_list *);
+
+/* May rules be listed by dumps that could be asked for by name as well?  A
+ * dump takes far less time for a rule, but the RTNL lock for each part.  Where
+ * that was to be waited for as long as KDP_TC_SLOW_DUMP ms, there are no such
+ * dumps for KDP_TC_DUMP_PAUSE ms. */
+#define KDP_TC_SLOW_DUMP 5
+#define KDP_TC_DUMP_PAUSE 30000
+bool kdp_tc_may_dump(struct kdp_tc *);
+
+/* Says that the first part of a dump had to wait, and took 'duration' ms. */
+void kdp_tc_dump_waited(struct kdp_tc *, long long int duration);
 
 /* Offload of a datapath. */
 struct kdp_offload {

@@ -311,10 +311,10 @@ kdp_tc_place(struct netdev *netdev, int ifindex)
     return tc_make_tcf_id(ifindex, netdev_get_block_id(netdev), 0, hook);
 }
 
-/* Starts going through the rules of 'netdev'.  Returns 0 or a positive errno
- * value. */
+/* Starts going through the rules of 'netdev', without the times at which they
+ * were used if 'terse'.  Returns 0 or a positive errno value. */
 int
-kdp_tc_dump_start(struct netdev *netdev, struct kdp_tc_dump *dump)
+kdp_tc_dump_start(struct netdev *netdev, bool terse, struct kdp_tc_dump *dump)
 {
     int ifindex = netdev_get_ifindex(netdev);
     struct tcf_id place;
@@ -324,7 +324,7 @@ kdp_tc_dump_start(struct netdev *netdev, struct kdp_tc_dump *dump)
     }
     place = kdp_tc_place(netdev, ifindex);
     kdp_rtnl_count(KDP_RTNL_TC_DUMP);
-    tc_dump_flower_start(&place, &dump->nl_dump, false);
+    tc_dump_flower_start(&place, &dump->nl_dump, terse);
     ofpbuf_init(&dump->buffer, NL_DUMP_BUFSIZE);
     return 0;
 }

@@ -24,6 +24,7 @@
 #include "ovs-thread.h"
 #include "packets.h"
 #include "random.h"
+#include "timeval.h"
 #include "util.h"
 
 /* A rule of ours. */
@@ -35,6 +36,7 @@ struct rule {
     uint16_t overhead;          /* For kdp_tc_stats(). */
     bool in_hw;                 /* When it was read last. */
     struct kdp_tc_id id;
+    struct count *count;        /* Of its device. */
 };
 
 /* Number of rules on a device, or on the members of a bond. */
@@ -43,6 +45,7 @@ struct count {
     int ifindex;
     uint64_t n;
     uint64_t n_in_hw;           /* Found in the device when read last. */
+    bool listed;                /* Within kdp_tc_list(). */
 };
 
 /* Handles. */
@@ -96,6 +99,7 @@ kdp_tc_init(struct kdp_tc *tc, bool recirc_sharing)
     tc->recirc_sharing = recirc_sharing;
     atomic_init(&tc->count_headers, false);
     atomic_flag_clear(&tc->loaded_actions);
+    atomic_init(&tc->dump_after, 0);
     ovs_mutex_init(&tc->mutex);
     hmap_init(&tc->rules);
     hmap_init(&tc->counts);
@@ -163,10 +167,12 @@ count_find(struct kdp_tc *tc, int ifindex)
     return NULL;
 }
 
+/* Counts 'rule', which becomes one of the rules. */
 static void
-count_add(struct kdp_tc *tc, int ifindex, int n, int n_in_hw)
+count_inc(struct kdp_tc *tc, struct rule *rule)
     OVS_REQUIRES(tc->mutex)
 {
+    int ifindex = device_of(&rule->id);
     struct count *count = count_find(tc, ifindex);
 
     if (!count) {
@@ -174,9 +180,23 @@ count_add(struct kdp_tc *tc, int ifindex, int n, int n_in_hw)
         count->ifindex = ifindex;
         hmap_insert(&tc->counts, &count->node, hash_int(ifindex, 0));
     }
-    count->n += n;
-    count->n_in_hw += n_in_hw;
-    if (!count->n) {
+
+    /* Where others are in the device, this one will be, too. */
+    rule->in_hw = count->n_in_hw > 0;
+    rule->count = count;
+    count->n++;
+    count->n_in_hw += rule->in_hw;
+}
+
+/* Likewise, for one that is none any more. */
+static void
+count_dec(struct kdp_tc *tc, struct rule *rule)
+    OVS_REQUIRES(tc->mutex)
+{
+    struct count *count = rule->count;
+
+    count->n_in_hw -= rule->in_hw;
+    if (!--count->n) {
         hmap_remove(&tc->counts, &count->node);
         free(count);
     }
@@ -234,7 +254,6 @@ kdp_tc_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
             bool own_handle)
 {
     struct rule *rule = xzalloc(sizeof *rule);
-    const struct count *count;
 
     rule->ufid = *ufid;
     rule->port_no = port_no;
@@ -243,11 +262,7 @@ kdp_tc_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
     rule->id = *id;
     ovs_mutex_lock(&tc->mutex);
     hmap_insert(&tc->rules, &rule->node, ufid_hash(ufid));
-
-    /* Where others are in the device, this one will be, too. */
-    count = count_find(tc, device_of(id));
-    rule->in_hw = count && count->n_in_hw;
-    count_add(tc, device_of(id), 1, rule->in_hw);
+    count_inc(tc, rule);
     ovs_mutex_unlock(&tc->mutex);
 }
 
@@ -256,7 +271,7 @@ rule_remove__(struct kdp_tc *tc, struct rule *rule)
     OVS_REQUIRES(tc->mutex)
 {
     hmap_remove(&tc->rules, &rule->node);
-    count_add(tc, device_of(&rule->id), -1, -rule->in_hw);
+    count_dec(tc, rule);
     if (rule->own_handle) {
         kdp_id_fpool_free_id(handles_user(), rule->id.handle);
     }
@@ -299,47 +314,80 @@ rule_get(struct kdp_tc *tc, const ovs_u128 *ufid, struct rule *copy)
     return rule != NULL;
 }
 
-void
-kdp_tc_set_in_hw(struct kdp_tc *tc, const ovs_u128 *ufid, bool in_hw)
+uint16_t
+kdp_tc_saw(struct kdp_tc *tc, const ovs_u128 *ufid, bool in_hw)
 {
+    uint16_t overhead = 0;
     struct rule *rule;
 
     ovs_mutex_lock(&tc->mutex);
     rule = rule_find(tc, ufid);
     if (rule) {
-        count_add(tc, device_of(&rule->id), 0, in_hw - rule->in_hw);
+        rule->count->n_in_hw += in_hw - rule->in_hw;
         rule->in_hw = in_hw;
+        overhead = rule->overhead;
     }
     ovs_mutex_unlock(&tc->mutex);
+    return overhead;
 }
 
-uint16_t
-kdp_tc_get_overhead(struct kdp_tc *tc, const ovs_u128 *ufid)
+void
+kdp_tc_list(struct kdp_tc *tc, uint64_t n_dump, struct kdp_tc_list *list)
 {
-    struct rule rule;
-
-    return rule_get(tc, ufid, &rule) ? rule.overhead : 0;
-}
-
-size_t
-kdp_tc_list(struct kdp_tc *tc, struct kdp_tc_listed **list)
-{
+    struct count *count;
     struct rule *rule;
-    size_t n = 0;
 
     ovs_mutex_lock(&tc->mutex);
-    *list = xmalloc(hmap_count(&tc->rules) * sizeof **list);
+    *list = (struct kdp_tc_list) {
+        .rules = xmalloc(hmap_count(&tc->rules) * sizeof *list->rules),
+        .devices = xmalloc(hmap_count(&tc->counts) * sizeof *list->devices),
+    };
     HMAP_FOR_EACH (rule, node, &tc->rules) {
-        (*list)[n++] = (struct kdp_tc_listed) {
-            .ufid = rule->ufid,
-            .id = rule->id,
-            .port_no = rule->port_no,
-            .overhead = rule->overhead,
-            .in_hw = rule->in_hw,
-        };
+        count = rule->count;
+        if (!count->n_in_hw && count->n < n_dump) {
+            list->rules[list->n_rules++] = (struct kdp_tc_listed) {
+                .ufid = rule->ufid,
+                .id = rule->id,
+                .port_no = rule->port_no,
+                .overhead = rule->overhead,
+            };
+        } else if (!count->listed) {
+            count->listed = true;
+            list->devices[list->n_devices++] = (struct kdp_tc_device) {
+                .port_no = rule->port_no,
+                .in_hw = count->n_in_hw > 0,
+            };
+        }
+    }
+    HMAP_FOR_EACH (count, node, &tc->counts) {
+        count->listed = false;
     }
     ovs_mutex_unlock(&tc->mutex);
-    return n;
+}
+
+void
+kdp_tc_list_uninit(struct kdp_tc_list *list)
+{
+    free(list->rules);
+    free(list->devices);
+}
+
+bool
+kdp_tc_may_dump(struct kdp_tc *tc)
+{
+    long long int dump_after;
+
+    atomic_read_relaxed(&tc->dump_after, &dump_after);
+    return time_msec() >= dump_after;
+}
+
+void
+kdp_tc_dump_waited(struct kdp_tc *tc, long long int duration)
+{
+    if (duration >= KDP_TC_SLOW_DUMP) {
+        atomic_store_relaxed(&tc->dump_after,
+                             time_msec() + KDP_TC_DUMP_PAUSE);
+    }
 }
 
 void

@@ -6,7 +6,8 @@
  * last through the engine's own table.  Each flow is marked when it is shown,
  * so that one that moves meanwhile is shown once; the last pass finds those
  * that moved away each time.  What the kernel and tc said of a flow that has
- * moved since the start is outdated, and it is read again. */
+ * moved since the start is outdated, and it is read again, unless the dump is
+ * lax and what is known of the flow is not older than the dump. */
 
 #include <config.h>
 #include "offload/offload-private.h"
@@ -196,6 +197,14 @@ is_quiet(const struct offload_dump *dump, const struct offload_flow *flow)
             && !flow->kernel_claimed);
 }
 
+/* Has 'flow' come to tc since the start, and is nothing else of it? */
+static bool
+is_new_in_tc(const struct offload_dump *dump, const struct offload_flow *flow)
+{
+    return (flow->known > dump->start && flow->tc_desc && !flow->in_kernel
+            && !flow->busy && !flow->kernel_claimed && !flow->discard_tc);
+}
+
 /* Is 'flow' where 'dump' looks? */
 static bool
 is_of_type(const struct offload_dump *dump, const struct offload_flow *flow)
@@ -229,6 +238,11 @@ show(struct offload_dump *dump, struct offload_flow *flow,
                           in_tc ? &flow->tc_seen : &flow->kernel_seen);
         dumped->in_tc = in_tc;
         dumped->in_hw = in_tc && in_hw;
+    } else if (dump->lax && is_new_in_tc(dump, flow)) {
+        dumped->stats = flow->base;
+        offload_stats_add(&dumped->stats, &flow->tc_seen);
+        dumped->in_tc = true;
+        dumped->in_hw = flow->in_hw;
     } else {
         exists = offload_flow_read(dump->offload, flow, &dumped->stats,
                                    &dumped->in_tc, &dumped->in_hw);

@@ -117,6 +117,9 @@ struct offload_flow {
     struct offload_stats tc_seen;       /* Latest known ones of the copies, */
     struct offload_stats kernel_seen;   /* should these vanish.  In tc also of
                                          * one that may be there already. */
+    uint64_t tc_since;          /* Move clock when it came to tc last. */
+    uint64_t known;             /* Those known are of then or later, 0 if that
+                                 * cannot be told. */
     bool discard_tc;            /* Those of the copy that is in tc, or is being
                                  * put there, do not count. */
     bool in_hw;                 /* The copy in tc was seen in the device. */

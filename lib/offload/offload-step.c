@@ -159,6 +159,7 @@ put_into_tc(struct offload_thread *thread, struct work *work)
     flow->tc_desc = offload_desc_ref(work->desc);
     flow->retry_msec = 0;
     offload_flow_moved(offload, flow);
+    flow->tc_since = flow->moved;
     offload_chains_add(offload, work->desc);
     offload_port_succeeded(offload, work->desc->in_port);
     if (flow->target == OFFLOAD_TO_TC && flow->desc == work->desc) {
@@ -243,6 +244,9 @@ delete_from_kernel(struct offload *offload, struct work *work)
     flow->in_kernel = false;
     if (!error) {
         offload_flow_saw_kernel(flow, &work->op.stats);
+        /* The kernel has told the last of them, and the rule is as old as
+         * that. */
+        flow->known = flow->tc_since;
     }
     offload_stats_add(&flow->base, &flow->kernel_seen);
     offload_flow_moved(offload, flow);

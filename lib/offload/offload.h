@@ -294,6 +294,10 @@ enum offload_dump_type {
 struct offload_dump {
     struct offload *offload;
     enum offload_dump_type type;
+    bool lax;                   /* Set by the caller, after the start: of flows
+                                 * that come to tc meanwhile, what they had
+                                 * counted by then will do, and whether they
+                                 * are in a device does not matter. */
     unsigned int slot;
     uint32_t id;
     uint64_t start;             /* Move clock at the start. */

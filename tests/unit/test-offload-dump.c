@@ -33,7 +33,11 @@ struct seen {
     unsigned int n_tc;          /* Those said to be in tc, */
     unsigned int n_hw;          /* and in a device. */
     uint64_t n_packets[N_FLOWS];
+    long long int used[N_FLOWS];
 };
+
+/* Are dumps those of revalidators? */
+static bool terse;
 
 static void
 note(struct seen *seen, const struct dpif_flow *flow)
@@ -44,6 +48,7 @@ note(struct seen *seen, const struct dpif_flow *flow)
     unit_check(number < N_FLOWS);
     seen->n[number]++;
     seen->n_packets[number] = flow->stats.n_packets;
+    seen->used[number] = flow->stats.used;
     seen->n_tc += !strcmp(flow->attrs.dp_layer, "tc");
     seen->n_hw += flow->attrs.offloaded;
     unit_check(flow->stats.n_bytes == flow->stats.n_packets * 100);
@@ -79,7 +84,14 @@ walk(struct dpif_flow_dump *dump, int max_flows, struct seen *seen)
 static struct dpif_flow_dump *
 start(struct unit_dpif *u, const struct dpif_flow_dump_types *types)
 {
-    return kdp_offload_dump_create(u->offload, &u->inner, false, types);
+    return kdp_offload_dump_create(u->offload, &u->inner, terse, types);
+}
+
+static int
+setup(void **state)
+{
+    terse = false;
+    return unit_dpif_setup(state);
 }
 
 /* Dumps, and returns the error. */
@@ -355,12 +367,148 @@ rules_in_devices_that_are_not_listed_are_shown(void **state)
     unit_dpif_settle(u);
     unit_tc_set_in_hw(true);
     assert_int_equal(dump(u, NULL, 50, &seen), 0);
-    for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-        unit_tc_fail_dumps(ENOBUFS, limits[i]);
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(limits); i++) {
+        unit_tc_fail_dumps(ENOBUFS, limits[i / 2]);
+        terse = i % 2;
         assert_int_equal(dump(u, NULL, 50, &seen), 0);
         check_seen(&seen, 0, N_FLOWS);
     }
     unit_tc_fail_dumps(0, 0);
+}
+
+/* Number of requests by name that a dump makes, which has to show all flows
+ * with one packet. */
+static size_t
+n_requests_of_dump(struct unit_dpif *u, struct seen *seen)
+{
+    size_t n_messages, before, after;
+
+    unit_tc_get_load(&n_messages, &before);
+    assert_int_equal(dump(u, NULL, 50, seen), 0);
+    unit_tc_get_load(&n_messages, &after);
+    check_seen(seen, 0, N_FLOWS);
+    assert_int_equal(seen->n_tc, N_FLOWS);
+    assert_int_equal(seen->n_hw, 0);
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        assert_int_equal(seen->n_packets[i], 1);
+    }
+    return after - before;
+}
+
+static void
+revalidators_list_many_rules(void **state)
+{
+    struct unit_dpif *u = *state;
+    struct seen seen, again;
+    long long int start;
+
+    put(u, 0, N_FLOWS);
+    unit_dpif_settle(u);
+    start = time_msec();
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        assert_true(unit_dpif_packet(u, i, 100));
+    }
+    terse = true;
+    assert_int_equal(n_requests_of_dump(u, &seen), 0);
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        assert_true(seen.used[i] >= start);
+    }
+
+    /* What has met no more packets was not used. */
+    xnanosleep(2000000);
+    assert_int_equal(n_requests_of_dump(u, &again), 0);
+    assert_memory_equal(seen.used, again.used, sizeof seen.used);
+
+    /* Others want to know when exactly. */
+    terse = false;
+    assert_int_equal(n_requests_of_dump(u, &seen), N_FLOWS);
+
+    /* Few are asked for by name. */
+    terse = true;
+    for (uint32_t i = 99; i < N_FLOWS; i++) {
+        assert_int_equal(unit_dpif_del(u, i, NULL), 0);
+    }
+    assert_int_equal(dump(u, NULL, 50, &seen), 0);
+    check_seen(&seen, 0, 99);
+}
+
+static void
+revalidators_ask_by_name_where_lists_are_slow(void **state)
+{
+    struct unit_dpif *u = *state;
+    struct dpif_flow_dump *d;
+    struct seen seen;
+
+    put(u, 0, N_FLOWS);
+    unit_dpif_settle(u);
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        assert_true(unit_dpif_packet(u, i, 100));
+    }
+    terse = true;
+    unit_tc_delay_dumps(KDP_TC_SLOW_DUMP + 1);
+    assert_int_equal(n_requests_of_dump(u, &seen), 0);
+    unit_tc_delay_dumps(0);
+    assert_int_equal(n_requests_of_dump(u, &seen), N_FLOWS);
+    assert_int_equal(n_requests_of_dump(u, &seen), N_FLOWS);
+    atomic_store_relaxed(&u->offload->tc.dump_after, 0);
+    assert_int_equal(n_requests_of_dump(u, &seen), 0);
+
+    /* One that starts meanwhile skips the devices, and reads what they have
+     * one by one. */
+    d = start(u, NULL);
+    kdp_tc_dump_waited(&u->offload->tc, KDP_TC_SLOW_DUMP);
+    memset(&seen, 0, sizeof seen);
+    walk(d, 50, &seen);
+    assert_int_equal(kdp_offload_dump_destroy(d), 0);
+    check_seen(&seen, 0, N_FLOWS);
+}
+
+static void
+revalidators_do_not_ask_for_flows_that_have_just_come(void **state)
+{
+    struct unit_dpif *u = *state;
+    struct dpif_flow_dump *d;
+    struct seen seen;
+
+    for (int i = 0; i < 2; i++) {
+        const size_t n_expected = i ? 0 : N_FLOWS;
+        size_t n_messages, before, after;
+
+        /* Flows that have met a packet in the kernel come to tc, and meet one
+         * more there, once the dump has started. */
+        terse = i;
+        offload_set_enabled(u->offload->engine, false);
+        put(u, 0, N_FLOWS);
+        for (uint32_t j = 0; j < N_FLOWS; j++) {
+            assert_true(unit_dpif_packet(u, j, 100));
+        }
+        d = start(u, &tc);
+        offload_set_enabled(u->offload->engine, true);
+        assert_int_equal(dump(u, &ovs, 50, &seen), 0);
+        unit_dpif_settle(u);
+        assert_int_equal(unit_tc_count(), N_FLOWS);
+        for (uint32_t j = 0; j < N_FLOWS; j++) {
+            assert_true(unit_dpif_packet(u, j, 100));
+        }
+
+        unit_tc_get_load(&n_messages, &before);
+        memset(&seen, 0, sizeof seen);
+        walk(d, 50, &seen);
+        unit_tc_get_load(&n_messages, &after);
+        assert_int_equal(kdp_offload_dump_destroy(d), 0);
+        check_seen(&seen, 0, N_FLOWS);
+        assert_int_equal(after - before, n_expected);
+        for (uint32_t j = 0; j < N_FLOWS; j++) {
+            assert_int_equal(seen.n_packets[j], terse ? 1 : 2);
+        }
+
+        /* The next one knows. */
+        assert_int_equal(dump(u, NULL, 50, &seen), 0);
+        for (uint32_t j = 0; j < N_FLOWS; j++) {
+            assert_int_equal(seen.n_packets[j], 2);
+            assert_int_equal(unit_dpif_del(u, j, NULL), 0);
+        }
+    }
 }
 
 static void
@@ -526,6 +674,7 @@ several_threads_show_flows_that_move_once(void **state)
         race.next_dumper = 0;
         race.max_flows = i % 2 ? 1 : 50;
         unit_tc_set_in_hw(i % 10 >= 5);
+        terse = i % 4 >= 2;
         unit_wait_until(atomic_count_get(&race.n_changes) > i * 10u);
         race.dump = start(*state, i % 3 ? NULL : &both);
         for (size_t j = 0; j < N_DUMPERS; j++) {
@@ -574,8 +723,7 @@ int
 main(int argc OVS_UNUSED, char *argv[])
 {
 #define TEST(NAME) \
-    cmocka_unit_test_setup_teardown(NAME, unit_dpif_setup, \
-                                    unit_dpif_teardown)
+    cmocka_unit_test_setup_teardown(NAME, setup, unit_dpif_teardown)
     const struct CMUnitTest tests[] = {
         TEST(types_select_where_flows_are),
         TEST(statistics_are_those_of_both_sides),
@@ -586,6 +734,9 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(error_of_the_inner_dump_is_that_of_the_dump),
         TEST(rules_in_devices_are_listed_and_shown_once),
         TEST(rules_in_devices_that_are_not_listed_are_shown),
+        TEST(revalidators_list_many_rules),
+        TEST(revalidators_ask_by_name_where_lists_are_slow),
+        TEST(revalidators_do_not_ask_for_flows_that_have_just_come),
         TEST(dump_of_devices_that_is_not_finished_leaves_nothing),
         TEST(dump_of_too_many_shows_nothing_and_says_so),
         TEST(dump_that_is_not_finished_leaves_nothing),

@@ -124,10 +124,12 @@ packets(uint32_t flow, unsigned int n)
 static size_t
 n_known(struct kdp_tc *tc)
 {
-    struct kdp_tc_listed *list;
-    size_t n = kdp_tc_list(tc, &list);
+    struct kdp_tc_list list;
+    size_t n;
 
-    free(list);
+    kdp_tc_list(tc, UINT64_MAX, &list);
+    n = list.n_rules;
+    kdp_tc_list_uninit(&list);
     return n;
 }
 
@@ -135,8 +137,8 @@ n_known(struct kdp_tc *tc)
 static uint64_t
 overhead(struct kdp_tc *tc, uint32_t parent, unsigned int flags)
 {
-    struct kdp_tc_listed *list;
     struct offload_copy_op op;
+    struct kdp_tc_list list;
 
     hook = parent;
     assert_int_equal(put(tc, unit_tc_desc(1, 1, flags)), 0);
@@ -146,9 +148,10 @@ overhead(struct kdp_tc *tc, uint32_t parent, unsigned int flags)
     assert_int_equal(op.stats.n_bytes % 3, 0);
 
     /* Dumps count alike. */
-    assert_int_equal(kdp_tc_list(tc, &list), 1);
-    assert_int_equal(list->overhead, op.stats.n_bytes / 3 - PACKET);
-    free(list);
+    kdp_tc_list(tc, UINT64_MAX, &list);
+    assert_int_equal(list.n_rules, 1);
+    assert_int_equal(list.rules[0].overhead, op.stats.n_bytes / 3 - PACKET);
+    kdp_tc_list_uninit(&list);
     assert_int_equal(operate(tc, OFFLOAD_COPY_DEL, 1, NULL).stats.n_bytes,
                      op.stats.n_bytes);
     return op.stats.n_bytes / 3 - PACKET;
@@ -245,7 +248,7 @@ handles_are_unique_and_of_one_range(void **state)
 {
     struct offload_backend backend = kdp_tc_backend(*state);
     struct offload_copy_op ops[N_RULES], *opps[N_RULES];
-    struct kdp_tc_listed *list;
+    struct kdp_tc_list list;
 
     for (uint32_t i = 0; i < N_RULES; i++) {
         opps[i] = &ops[i];
@@ -262,15 +265,18 @@ handles_are_unique_and_of_one_range(void **state)
         ops[i].type = OFFLOAD_COPY_DEL;
     }
 
-    assert_int_equal(kdp_tc_list(*state, &list), N_RULES);
+    kdp_tc_list(*state, UINT64_MAX, &list);
+    assert_int_equal(list.n_rules, N_RULES);
     for (size_t i = 0; i < N_RULES; i++) {
-        assert_in_range(list[i].id.handle, 0x10000000, 0xefffffff);
-        assert_int_equal(list[i].id.handle >> 24, list[0].id.handle >> 24);
+        const uint32_t handle = list.rules[i].id.handle;
+
+        assert_in_range(handle, 0x10000000, 0xefffffff);
+        assert_int_equal(handle >> 24, list.rules[0].id.handle >> 24);
         for (size_t j = 0; j < i; j++) {
-            assert_int_not_equal(list[i].id.handle, list[j].id.handle);
+            assert_int_not_equal(handle, list.rules[j].id.handle);
         }
     }
-    free(list);
+    kdp_tc_list_uninit(&list);
     assert_int_equal(kdp_tc_count(*state, 1), N_RULES);
     assert_int_equal(kdp_tc_count(*state, 2), 0);
     backend.operate(backend.aux, opps, N_RULES);
@@ -291,12 +297,76 @@ rules_of_a_bond_are_counted_for_it(void **state)
     assert_int_equal(kdp_tc_count(*state, 77), 1);
     assert_int_equal(kdp_tc_count(*state, 78), 1);
     assert_int_equal(kdp_tc_count(*state, TCM_IFINDEX_MAGIC_BLOCK), 0);
-    kdp_tc_set_in_hw(*state, &ufid, true);
+    assert_int_equal(kdp_tc_saw(*state, &ufid, true), 14);
     assert_int_equal(DEL(1).error, 0);
     assert_int_equal(kdp_tc_count(*state, 77), 0);
     assert_int_equal(kdp_tc_count(*state, 78), 1);
     assert_int_equal(DEL(2).error, 0);
     assert_int_equal(kdp_tc_count(*state, 78), 0);
+}
+
+/* Checks the list of 'tc' with 'n_dump': 'n_rules' by name, and the device of
+ * port 'port_no' unless that is 0. */
+static void
+check_list(struct kdp_tc *tc, uint64_t n_dump, size_t n_rules,
+           uint32_t port_no, bool in_hw)
+{
+    struct kdp_tc_list list;
+
+    kdp_tc_list(tc, n_dump, &list);
+    assert_int_equal(list.n_rules, n_rules);
+    assert_int_equal(list.n_devices, port_no > 0);
+    if (port_no) {
+        assert_int_equal(list.devices[0].port_no, port_no);
+        assert_int_equal(list.devices[0].in_hw, in_hw);
+    }
+    for (size_t i = 0; i < n_rules; i++) {
+        assert_int_not_equal(list.rules[i].port_no, port_no);
+    }
+    kdp_tc_list_uninit(&list);
+}
+
+static void
+rules_are_listed_by_name_or_by_device(void **state)
+{
+    const ovs_u128 ufid = unit_tc_ufid(1);
+    struct kdp_tc *tc = *state;
+
+    check_list(tc, 1, 0, 0, false);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(put(tc, unit_tc_desc(i, i < 2 ? 1 : 2, 0)), 0);
+    }
+    check_list(tc, UINT64_MAX, 5, 0, false);
+    check_list(tc, 4, 5, 0, false);
+    /* Twice: nothing is left of the first time. */
+    check_list(tc, 3, 2, 2, false);
+    check_list(tc, 3, 2, 2, false);
+
+    /* One in the device is enough. */
+    kdp_tc_saw(tc, &ufid, true);
+    check_list(tc, UINT64_MAX, 3, 1, true);
+    /* A new one is taken to be there, too. */
+    assert_int_equal(put(tc, unit_tc_desc(9, 1, 0)), 0);
+    assert_int_equal(DEL(1).error, 0);
+    check_list(tc, UINT64_MAX, 3, 1, true);
+    assert_int_equal(DEL(9).error, 0);
+    check_list(tc, UINT64_MAX, 4, 0, false);
+}
+
+static void
+dumps_pause_after_a_slow_one(void **state)
+{
+    struct kdp_tc *tc = *state;
+
+    assert_true(kdp_tc_may_dump(tc));
+    kdp_tc_dump_waited(tc, KDP_TC_SLOW_DUMP - 1);
+    assert_true(kdp_tc_may_dump(tc));
+    kdp_tc_dump_waited(tc, KDP_TC_SLOW_DUMP);
+    assert_false(kdp_tc_may_dump(tc));
+    kdp_tc_dump_waited(tc, 0);
+    assert_false(kdp_tc_may_dump(tc));
+    atomic_store_relaxed(&tc->dump_after, time_msec());
+    assert_true(kdp_tc_may_dump(tc));
 }
 
 static void
@@ -662,6 +732,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(packets_of_a_meter_are_not_those_of_the_flow),
         TEST(handles_are_unique_and_of_one_range),
         TEST(rules_of_a_bond_are_counted_for_it),
+        TEST(rules_are_listed_by_name_or_by_device),
+        TEST(dumps_pause_after_a_slow_one),
         TEST(what_tc_cannot_have_is_not_asked_for),
         TEST(rule_that_could_not_be_deleted_is_still_known),
         TEST(rule_that_others_deleted_is_told),

@@ -609,7 +609,7 @@ device_without_a_discipline_has_no_rules(void **state)
     atomic_bool stop = ATOMIC_VAR_INIT(false);
     struct kdp_gate gate;
 
-    assert_int_equal(kdp_tc_dump_start(netdev, &dump), 0);
+    assert_int_equal(kdp_tc_dump_start(netdev, false, &dump), 0);
     assert_false(kdp_tc_dump_next(&dump, &rule));
     assert_int_equal(kdp_tc_dump_done(&dump), 0);
     kdp_gate_init(&gate);

@@ -56,6 +56,8 @@ static uint64_t n_policed OVS_GUARDED_BY(mutex);
 static bool police_cookie OVS_GUARDED_BY(mutex);
 static int dump_error OVS_GUARDED_BY(mutex);
 static unsigned int dump_limit OVS_GUARDED_BY(mutex);
+static bool dump_is_terse OVS_GUARDED_BY(mutex);
+static unsigned int dump_delay OVS_GUARDED_BY(mutex);
 static unsigned int n_dumps OVS_GUARDED_BY(mutex);
 
 void
@@ -80,6 +82,7 @@ unit_tc_uninit(void)
     in_hw = false;
     n_policed = 0;
     dump_error = 0;
+    dump_delay = 0;
     unit_check(!n_dumps);
     ovs_mutex_unlock(&mutex);
 }
@@ -192,12 +195,13 @@ unit_tc_remove(const ovs_u128 *ufid)
 /* Messages. */
 
 /* Puts action 'order' of a rule: one of kind 'kind' that met packets as
- * 'basic' says, whose times are the option of type 'tm'.  'ufid' may be NULL,
- * for an action without a cookie. */
+ * 'basic' says, whose times are the option of type 'tm', but for a terse dump.
+ * 'ufid' may be NULL, for an action without a cookie. */
 static void
 put_action(struct ofpbuf *msg, uint16_t order, const char *kind,
            const struct gnet_stats_basic *basic, const ovs_u128 *ufid,
            uint16_t tm, const struct tcf_t *times)
+    OVS_REQUIRES(mutex)
 {
     size_t action = nl_msg_start_nested(msg, order);
     size_t nest;
@@ -209,9 +213,11 @@ put_action(struct ofpbuf *msg, uint16_t order, const char *kind,
     if (ufid) {
         nl_msg_put_unspec(msg, TCA_ACT_COOKIE, ufid, sizeof *ufid);
     }
-    nest = nl_msg_start_nested(msg, TCA_ACT_OPTIONS);
-    nl_msg_put_unspec(msg, tm, times, sizeof *times);
-    nl_msg_end_nested(msg, nest);
+    if (!dump_is_terse) {
+        nest = nl_msg_start_nested(msg, TCA_ACT_OPTIONS);
+        nl_msg_put_unspec(msg, tm, times, sizeof *times);
+        nl_msg_end_nested(msg, nest);
+    }
     nl_msg_end_nested(msg, action);
 }
 
@@ -557,6 +563,14 @@ unit_tc_fail_dumps(int error, unsigned int n)
     ovs_mutex_unlock(&mutex);
 }
 
+void
+unit_tc_delay_dumps(unsigned int ms)
+{
+    ovs_mutex_lock(&mutex);
+    dump_delay = ms;
+    ovs_mutex_unlock(&mutex);
+}
+
 unsigned int
 unit_tc_n_dumps(void)
 {
@@ -590,13 +604,16 @@ int __wrap_nl_dump_done(struct nl_dump *);
 
 int
 __wrap_tc_dump_flower_start(struct tcf_id *place, struct nl_dump *dump,
-                            bool terse OVS_UNUSED)
+                            bool terse)
 {
     struct dumped *dumped = xzalloc(sizeof *dumped);
+    unsigned int delay;
     struct rule *rule;
 
     ovs_mutex_lock(&mutex);
     n_dumps++;
+    delay = dump_delay;
+    dump_is_terse = terse;
     dumped->error = dump_error;
     dumped->msgs = xcalloc(hmap_count(&rules) + 1, sizeof *dumped->msgs);
     HMAP_FOR_EACH (rule, node, &rules) {
@@ -610,7 +627,9 @@ __wrap_tc_dump_flower_start(struct tcf_id *place, struct nl_dump *dump,
             put_rule(msg, RTM_NEWTFILTER, rule);
         }
     }
+    dump_is_terse = false;
     ovs_mutex_unlock(&mutex);
+    xnanosleep(delay * 1000000LL);
     memset(dump, 0, sizeof *dump);
     dump->sock = (void *) dumped;
     return 0;

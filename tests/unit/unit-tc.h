@@ -70,6 +70,9 @@ void unit_tc_set_policer(uint64_t n_packets, bool cookie);
 /* Makes dumps end with 'error', if that is not 0, after 'n' rules. */
 void unit_tc_fail_dumps(int error, unsigned int n);
 
+/* Makes dumps wait for 'ms' milliseconds at their start. */
+void unit_tc_delay_dumps(unsigned int ms);
+
 /* Number of dumps under way. */
 unsigned int unit_tc_n_dumps(void);
 
