@@ -456,6 +456,28 @@ flow_has_packets() {
     test "${n:-0}" -ge "$2"
 }
 
+add_test offload_many_rules \
+    'many rules are listed, and their flows age and count as few do' kdp 200
+offload_many_rules() {
+    local missed
+    start_frames other_config:max-idle=10000
+    separate_frames
+    send_frames left -n 150 -r 300
+    wait_until $PATIENCE flows_shown 150 tc "$FRAMES"
+    missed=$(datapath_count missed)
+    send_frames left -n 150 -r 300
+    wait_until $PATIENCE openflow_count_is in_port=1 300
+    equal "$(datapath_count missed)" "$missed" 'missed'
+    test "$(link_json '.rtnl_calls["list rules in tc"]')" -gt 0 ||
+        fail 'rules were not listed'
+    # One is used, and stays.
+    start_sender sent left -s 1 --same -n 0 -r 20
+    wait_until $((2 * PATIENCE)) flows_shown 1 all "$FRAMES"
+    stop_background sent
+    equal "$(datapath_count missed)" $((missed + 1)) 'missed'
+    wait_until $PATIENCE openflow_count_is in_port=1 $((300 + $(cat sent)))
+}
+
 add_test offload_tcp_flags 'TCP flags are kept when flows move to tc' kdp
 offload_tcp_flags() {
     local flow='in_port(v-left).*eth_type(0x0800)'
@@ -1210,17 +1232,95 @@ offload_rejected_kind() {
         fail 'not all flows are counted'
 }
 
-add_test offload_recirculation \
-    'flows of recirculation chains stay in the kernel' \
-    kdp
-offload_recirculation() {
-    modprobe nf_conntrack
+# Parameter $1 of the driver of the card.
+card() {
+    cat "/sys/module/tc_watch/parameters/$1"
+}
+
+card_takes() {
+    echo "$1" >/sys/module/tc_watch/parameters/max_rules
+}
+
+card_has() {
+    test "$(card in_card)" = "$1"
+}
+
+# True if a port pauses, as it now and then does while it is full.  Leaves what
+# is shown then in file show.
+port_backs_off() {
+    ovs-appctl offload/show >show && grep -q 'ports backing off 1' show
+}
+
+add_test offload_no_space \
+    'what a full card does not take is offered again, and gets there' kdp 200
+offload_no_space() {
+    modprobe cls_flower
+    test -e /sys/module/tc_watch || insmod "$KDP_TC_WATCH"
+    card_takes 4
+    echo Y >/sys/module/tc_watch/parameters/cards
+    # The card is the only one that gets rules.
+    start_frames other_config:tc-policy=skip_sw
+    separate_frames
+    start_receiver received right
+    send_frames left -n 10 -r 50
+    received_all received
+    wait_until $PATIENCE flows_shown 10 all "$FRAMES"
+    wait_until $PATIENCE card_has 4
+    wait_until $PATIENCE port_backs_off
+    matches "$(cat show)" 'no space .*\(No space left on device\)'
+    matches "$(ovs-appctl offload/why "$(dump_flows ovs | grep "$FRAMES" |
+        head -n 1 | sed -n 's/^ufid:\([0-9a-f-]*\),.*/\1/p')")" \
+        ': (rejected: no space in the device|kernel: device backs off)'
+    # What has no place there is in the kernel, and served.
+    equal "$(($(count_flows tc .) + $(count_flows ovs .)))" \
+        "$(count_flows all .)" 'flows'
+    equal "$(count_flows tc .)" 4 'flows in tc'
+    equal "$(count_flows offloaded .)" 4 'offloaded flows'
+
+    card_takes 100
+    wait_until $((2 * PATIENCE)) flows_shown 10 tc "$FRAMES"
+    wait_until $PATIENCE offload_is_settled
+    equal "$(count_flows ovs "$FRAMES")" 0 'flows in the kernel'
+    equal "$(card in_card)" "$(count_flows offloaded .)" 'rules in the card'
+    # Once it takes one, the pause is over.
+    ! port_backs_off || fail 'a port is still taken for full'
+
+    set_offload false
+    card_has 0 || fail "$(card in_card) rules are left in the card"
+    flows_shown 10 ovs "$FRAMES" || fail 'flows are not back'
+    echo N >/sys/module/tc_watch/parameters/cards
+}
+
+# Does the kernel share the ids of recirculation with tc?
+shares_recirculation() {
+    ! logged 'those of recirculation chains stay in the kernel'
+}
+
+# What each packet goes through connection tracking for: a flow and one of the
+# chain that it recirculates to, for each direction.
+start_chains() {
+    modprobe -a nf_conntrack
     start_pings
     ovs-ofctl del-flows br0
     ovs-ofctl add-flow br0 'arp,actions=NORMAL'
     ovs-ofctl add-flow br0 'table=0,ip,actions=ct(commit,table=1)'
     ovs-ofctl add-flow br0 'table=1,ip,actions=NORMAL'
     ping_works left 10.1.1.2
+}
+
+add_test offload_recirculation \
+    'recirculation chains are in tc if the kernel can tell it of them' kdp 200
+offload_recirculation() {
+    start_chains
+    if shares_recirculation; then
+        note 'the kernel shares ids of recirculation with tc'
+        chains_are_in_tc
+    else
+        chains_stay_in_kernel
+    fi
+}
+
+chains_stay_in_kernel() {
     tcp_works left 10.1.1.2@right
     wait_until $PATIENCE offload_is_settled
     flows_shown 0 tc 'eth_type(0x0800)' || fail 'a flow of a chain is in tc'
@@ -1233,6 +1333,115 @@ offload_recirculation() {
         's/^ufid:\([0-9a-f-]*\),.*/\1/p' child)")" \
         ': (rejected: not supported|parked|kernel: device rejects)'
     matches "$(ovs-appctl offload/show)" 'not supported'
+}
+
+# The flow of pings from left to right before connection tracking, and the one
+# after it.
+PARENT='recirc_id(0),.*in_port(v-left),.*eth_type(0x0800)'
+CHILD='recirc_id(0x[0-9a-f]*),.*in_port(v-left),.*eth_type(0x0800)'
+
+# Prints the packets that the kernel datapath's copy of the flow of ufid $1
+# has met.
+kernel_packets() {
+    ovs-dpctl dump-flows -m system@ovs-system | grep "^ufid:$1" |
+        sed -n 's/.* packets:\([0-9]*\).*/\1/p'
+}
+
+# Prints the chains of the rules of ours at the ingress of device $1.
+chains_of() {
+    tc -j filter show dev "$1" ingress |
+        jq -r '.[] | select(.options.actions) | .chain' | sort -un
+}
+
+chains_are_settled() {
+    flows_shown 4 tc 'eth_type(0x0800)' && offload_is_settled &&
+        test "$(offload_json .flows.parked)" = 0
+}
+
+# Checks that each flow of the pings has a rule, in the chain of its id, and
+# that only those of chains have a copy in the kernel.
+check_chains() {
+    local id
+    wait_until $PATIENCE chains_are_settled
+    id=$(dump_flows tc | sed -n "s/.*recirc_id(\(0x[0-9a-f]*\)),.*in_port(v-left).*/\1/p")
+    equal "$(chains_of v-left)" "$(printf '0\n%d' "$id")" 'chains of left'
+    tc_ufids v-left v-right >rules
+    shown_ufids tc >flows.tc
+    cmp rules flows.tc || fail 'tc and what is shown differ'
+    test -z "$(shown_ufids ovs | comm -12 - flows.tc)" ||
+        fail 'flows are shown twice'
+    kernel_ufids | comm -12 - flows.tc >both
+    { flow_ufid "$CHILD"; flow_ufid "${CHILD/v-left/v-right}"; } | sort |
+        cmp - both || fail 'not just the flows of chains have two copies'
+}
+
+# Sends $1 pings and checks that all went through the rules in tc.
+pings_use_chains() {
+    local parent child copy
+    parent=$(flow_count packets "$PARENT" tc)
+    child=$(flow_count packets "$CHILD" tc)
+    copy=$(kernel_packets "$(flow_ufid "$CHILD")")
+    matches "$(in_ns left ping -q -c "$1" -i 0.05 10.1.1.2)" ' 0% packet loss'
+    equal "$(flow_count packets "$PARENT" tc)" $((parent + $1)) 'parent'
+    equal "$(flow_count packets "$CHILD" tc)" $((child + $1)) 'child'
+    equal "$(kernel_packets "$(flow_ufid "$CHILD")")" "$copy" 'copy'
+}
+
+# Removes the rule of the flow with match $1 on v-left.
+remove_rule_of() {
+    local ufid
+    ufid=$(flow_ufid "$1")
+    tc -j filter show dev v-left ingress | jq -r --arg cookie "$(
+        echo "$ufid" | tr -d - | sed 's/\(..\)\(..\)\(..\)\(..\)/\4\3\2\1/g'
+        )" '.[] | select(any(.options.actions[]?; .cookie == $cookie))
+            | "chain \(.chain) prio \(.pref) handle \(.options.handle) flower"' \
+        >rule
+    test -s rule || fail "there is no rule of flow $ufid"
+    # shellcheck disable=SC2046
+    tc filter del dev v-left ingress $(cat rule)
+}
+
+chains_are_in_tc() {
+    local i missed vanished
+    in_ns left ip neigh replace 10.1.1.2 dev eth0 \
+        lladdr "$(in_ns right cat /sys/class/net/eth0/address)"
+    in_ns right ip neigh replace 10.1.1.1 dev eth0 \
+        lladdr "$(in_ns left cat /sys/class/net/eth0/address)"
+    check_chains
+    pings_use_chains 10
+    in_ns_background ping@left ping -q -i 0.01 10.1.1.2
+    missed=$(datapath_count missed)
+    for i in 1 2 3; do
+        set_offload false
+        check_no_rules v-left v-right
+        flows_shown 4 ovs 'eth_type(0x0800)' || fail 'flows are not back'
+        set_offload true
+        check_chains
+    done
+    # Others remove the rule of a parent, then that of its child.
+    for i in "$PARENT" "$CHILD"; do
+        vanished=$(offload_json .total.vanished)
+        remove_rule_of "$i"
+        wait_until $PATIENCE vanished_at_least $((vanished + 1))
+        check_chains
+    done
+    kill -INT "${BACKGROUND[ping]}"
+    wait_background ping
+    matches "$(cat ping)" ' 0% packet loss'
+    # IPv6 speaks now and then; each ping would be hundreds.
+    missed=$(($(datapath_count missed) - missed))
+    test $missed -le 10 || fail "$missed packets missed"
+    pings_use_chains 10
+    tcp_works left 10.1.1.2@right
+
+    # The parent goes for good: nothing gets to the chain any more.
+    ovs-ofctl del-flows br0 'table=0,ip'
+    wait_until $PATIENCE flows_shown 0 tc 'recirc('
+    ovs-ofctl add-flow br0 'table=0,ip,actions=ct(commit,table=1)'
+    ping_works left 10.1.1.2
+    check_chains
+    set_offload false
+    check_no_rules br0 v-left v-right
 }
 
 # Rules that others remove.

@@ -37,7 +37,7 @@ def build_module(program, builddir, version, name):
     source = os.path.join(HERE, name)
     os.makedirs(folder, exist_ok=True)
     for file in os.listdir(source):
-        shutil.copy(os.path.join(source, file), folder)
+        shutil.copy2(os.path.join(source, file), folder)
     result = subprocess.run(
         ["make", "-C", f"/lib/modules/{version}/build", f"M={folder}",
          "modules"], text=True, stdin=subprocess.DEVNULL,

@@ -11,15 +11,20 @@
  * driver.  Rules that the user wants in software only (skip_hw) do not get to
  * it.  For the others the kernel calls the driver, with the RTNL lock held
  * unless the driver says, as few do, that it does not need it.  This one takes
- * every rule after a delay, and does nothing: packets of veth go the way of
+ * the rules after a delay, and does nothing: packets of veth go the way of
  * software anyway.
  *
  *      parameter   meaning
  *      ---------   --------------------------------------------------------
+ *      cards       whether veth devices that are made after this was written
+ *                  are cards themselves, so that rules without a copy in
+ *                  software (skip_sw) are possible, too
  *      locked      whether the driver needs the RTNL lock, for devices that
  *                  are bound after this was written
  *      rule_us     microseconds that the driver needs for a rule that comes
  *                  or goes, 0 to 1,000,000
+ *      max_rules   rules that the driver has room for, UINT_MAX if not
+ *                  written; it answers ENOSPC for those beyond
  *      added       rules that cls_flower was asked to add, or to change
  *      deleted     rules that it was asked to delete, one by one
  *      in_card     rules that the driver has taken
@@ -39,11 +44,15 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/xarray.h>
 #include <net/flow_offload.h>
 #include <net/pkt_cls.h>
 #include <net/rtnetlink.h>
 
 #define MAX_RULE_US 1000000
+
+static bool cards;
+module_param(cards, bool, 0600);
 
 static bool locked = true;
 module_param(locked, bool, 0600);
@@ -60,6 +69,9 @@ static const struct kernel_param_ops rule_us_ops = {
 	.get = param_get_uint,
 };
 module_param_cb(rule_us, &rule_us_ops, &rule_us, 0600);
+
+static unsigned int max_rules = UINT_MAX;
+module_param(max_rules, uint, 0600);
 
 static atomic64_t added, deleted, in_card, first_ns, last_ns;
 
@@ -135,19 +147,44 @@ static int watch(struct ftrace_ops *ops, char *function)
 
 static LIST_HEAD(block_cbs);
 
+/* By cookie.  The kernel destroys rules that were refused, too, and more than
+ * once. */
+static DEFINE_XARRAY(rules);
+
+static int take(unsigned long cookie)
+{
+	int error;
+
+	if (atomic64_inc_return(&in_card) > READ_ONCE(max_rules))
+		error = -ENOSPC;
+	else
+		error = xa_insert(&rules, cookie, xa_mk_value(1), GFP_KERNEL);
+	if (error)
+		atomic64_dec(&in_card);
+	/* Asked for again, as when the callback of a device is new. */
+	return error == -EBUSY ? 0 : error;
+}
+
+static void drop(unsigned long cookie)
+{
+	if (xa_erase(&rules, cookie))
+		atomic64_dec(&in_card);
+}
+
 static int rule(enum tc_setup_type type, void *type_data, void *priv)
 {
 	struct flow_cls_offload *flow = type_data;
 	unsigned int us = READ_ONCE(rule_us);
+	int error = 0;
 
 	if (type != TC_SETUP_CLSFLOWER)
 		return -EOPNOTSUPP;
 	switch (flow->command) {
 	case FLOW_CLS_REPLACE:
-		atomic64_inc(&in_card);
+		error = take(flow->cookie);
 		break;
 	case FLOW_CLS_DESTROY:
-		atomic64_dec(&in_card);
+		drop(flow->cookie);
 		break;
 	case FLOW_CLS_STATS:
 		return 0;
@@ -157,8 +194,50 @@ static int rule(enum tc_setup_type type, void *type_data, void *priv)
 	/* fsleep() might take twice as long. */
 	if (us)
 		usleep_range(us, us + us / 16);
-	return 0;
+	return error;
 }
+
+static bool is_veth(const struct net_device *dev)
+{
+	return dev->rtnl_link_ops && !strcmp(dev->rtnl_link_ops->kind, "veth");
+}
+
+/* Of veth devices that are cards. */
+static struct net_device_ops card_ops;
+
+static int card_setup(struct net_device *dev, enum tc_setup_type type,
+		      void *type_data)
+{
+	struct flow_block_offload *block = type_data;
+
+	if (type != TC_SETUP_BLOCK)
+		return -EOPNOTSUPP;
+	return flow_block_cb_setup_simple(block, &block_cbs, rule, dev, dev,
+					  true);
+}
+
+static int device_event(struct notifier_block *nb, unsigned long event,
+			void *info)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(info);
+
+	if (event == NETDEV_REGISTER && READ_ONCE(cards) && is_veth(dev)) {
+		/* Under RTNL.  All have the same operations. */
+		if (!card_ops.ndo_setup_tc) {
+			card_ops = *dev->netdev_ops;
+			card_ops.ndo_setup_tc = card_setup;
+		}
+		dev->netdev_ops = &card_ops;
+		dev->hw_features |= NETIF_F_HW_TC;
+		dev->wanted_features |= NETIF_F_HW_TC;
+		dev->features |= NETIF_F_HW_TC;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block device_notifier = {
+	.notifier_call = device_event,
+};
 
 static int bind(struct net_device *dev, struct Qdisc *sch, void *indr_priv,
 		struct flow_block_offload *block, void *data,
@@ -197,8 +276,7 @@ static int setup(struct net_device *dev, struct Qdisc *sch, void *indr_priv,
 {
 	struct flow_block_offload *block = type_data;
 
-	if (type != TC_SETUP_BLOCK || !dev || !dev->rtnl_link_ops
-	    || strcmp(dev->rtnl_link_ops->kind, "veth")
+	if (type != TC_SETUP_BLOCK || !dev || !is_veth(dev)
 	    || block->binder_type != FLOW_BLOCK_BINDER_TYPE_CLSACT_INGRESS)
 		return -EOPNOTSUPP;
 	switch (block->command) {
@@ -208,6 +286,11 @@ static int setup(struct net_device *dev, struct Qdisc *sch, void *indr_priv,
 		return unbind(dev, block);
 	}
 	return -EOPNOTSUPP;
+}
+
+/* Of what flow_indr_dev_unregister() unbinds, which is nothing. */
+static void release(void *indr_priv)
+{
 }
 
 static int __init tc_watch_init(void)
@@ -223,8 +306,13 @@ static int __init tc_watch_init(void)
 	error = flow_indr_dev_register(setup, NULL);
 	if (error)
 		goto not_deleted;
+	error = register_netdevice_notifier(&device_notifier);
+	if (error)
+		goto not_indirect;
 	return 0;
 
+not_indirect:
+	flow_indr_dev_unregister(setup, NULL, release);
 not_deleted:
 	unregister_ftrace_function(&deleted_ops);
 not_added:
