@@ -1291,6 +1291,69 @@ offload_no_space() {
     echo N >/sys/module/tc_watch/parameters/cards
 }
 
+# Prints how many rules of ours the members of bond0 share.
+n_shared_rules() {
+    { tc -j filter show block "$(cat bond)" 2>/dev/null || :; } |
+        jq -s 'flatten | map(select(.options.actions)) | length'
+}
+
+shared_rules_are() {
+    test "$(n_shared_rules)" = "$1"
+}
+
+# Sends 10 pings over the bond and checks that they went through tc.
+pings_use_shared_rules() {
+    local flow='in_port(bond0),.*eth_type(0x0800)' before
+    before=$(flow_count packets "$flow" tc)
+    matches "$(in_ns left ping -q -c 10 -i 0.05 10.1.1.2)" ' 0% packet loss'
+    equal "$(flow_count packets "$flow" tc)" $((before + 10)) 'packets'
+}
+
+add_test offload_bond 'members of a bond share the rules of its flows' kdp 200
+offload_bond() {
+    local i
+    modprobe bonding max_bonds=0
+    start_with_offload
+    ovs-vsctl add-br br0
+    connect br0 right 10.1.1.2/24
+    ip link add bond0 type bond mode active-backup miimon 100
+    cat /sys/class/net/bond0/ifindex >bond
+    ovs-vsctl add-port br0 bond0
+    # Two cables, with a bond at each end.
+    add_ns left
+    ip -n left link add both type bond mode active-backup miimon 100
+    for i in 0 1; do
+        ip link add "m$i" type veth peer name "eth$i" netns left
+        ip link set "m$i" master bond0
+        ip -n left link set "eth$i" master both
+    done
+    ip link set bond0 up
+    ip -n left link set both up
+    ip -n left address add 10.1.1.1/24 dev both
+    ping_works left 10.1.1.2
+    in_ns left ip neigh replace 10.1.1.2 dev both \
+        lladdr "$(in_ns right cat /sys/class/net/eth0/address)"
+    in_ns right ip neigh replace 10.1.1.1 dev eth0 \
+        lladdr "$(in_ns left cat /sys/class/net/both/address)"
+    wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
+    test "$(n_shared_rules)" -gt 0 || fail 'the bond has no rules'
+    pings_use_shared_rules
+    # The other member serves.
+    ip link set m0 down
+    wait_until $PATIENCE reaches left 10.1.1.2
+    pings_use_shared_rules
+
+    set_offload false
+    shared_rules_are 0 || fail "$(n_shared_rules) rules are left"
+    flows_shown 2 ovs 'eth_type(0x0800)' || fail 'flows are not back'
+    set_offload true
+    wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
+    pings_use_shared_rules
+    ovs-vsctl del-port bond0
+    shared_rules_are 0 || fail "$(n_shared_rules) rules outlive the port"
+    flows_shown 0 all 'in_port(bond0)' || fail 'flows outlive the port'
+}
+
 # Does the kernel share the ids of recirculation with tc?
 shares_recirculation() {
     ! logged 'those of recirculation chains stay in the kernel'
