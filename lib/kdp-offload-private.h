@@ -75,7 +75,7 @@ void kdp_tc_transact(struct kdp_tc_request *requests[], size_t n);
 
 /* Has the kernel load the kinds of actions that rules of ours may have, which
  * takes a second or so where files are slow, so that no rule has to wait for
- * that.  What cannot be had is logged.  Takes the RTNL lock, but not while
+ * that.  A kind that it does not have is logged.  Takes the RTNL lock, but not while
  * something is loaded. */
 void kdp_tc_load_actions(void);
 

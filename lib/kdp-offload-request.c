@@ -287,13 +287,12 @@ kdp_tc_load_actions(void)
     }
     nl_transact_multiple(NETLINK_ROUTE, txns, ARRAY_SIZE(txns));
     for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++) {
-        int error = transfers[i].txn.error;
-
-        /* The kernel has the kind, and misses what the action needs. */
-        if (error != EINVAL) {
-            VLOG_INFO("flows whose actions need those of kind \"%s\" stay in "
-                      "the kernel datapath, as tc cannot have any (%s)",
-                      action_kinds[i], ovs_strerror(error));
+        /* It is EINVAL where the kernel has the kind, and misses what the
+         * action needs. */
+        if (transfers[i].txn.error == ENOENT) {
+            VLOG_INFO("the kernel has no actions of kind \"%s\" for tc: flows "
+                      "that need them stay in the kernel datapath",
+                      action_kinds[i]);
         }
         ofpbuf_uninit(&transfers[i].request);
     }

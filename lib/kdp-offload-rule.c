@@ -32,28 +32,65 @@
  * at. */
 static const struct action_kind {
     const char *name;
+    size_t size;                /* Of 'name', with the null byte. */
     uint16_t times;
+    bool is_policer;
 } action_kinds[] = {
-    { "csum", 0 },
-    { "ct", TCA_CT_TM },
-    { "gact", TCA_GACT_TM },
-    { "mirred", TCA_MIRRED_TM },
-    { "mpls", 0 },
-    { "pedit", 0 },
-    { "police", TCA_POLICE_TM },
-    { "skbedit", 0 },
-    { "tunnel_key", 0 },
-    { "vlan", 0 },
+#define KIND(NAME) .name = NAME, .size = sizeof NAME
+    { KIND("mirred"), .times = TCA_MIRRED_TM },
+    { KIND("gact"), .times = TCA_GACT_TM },
+    { KIND("csum") },
+    { KIND("ct"), .times = TCA_CT_TM },
+    { KIND("mpls") },
+    { KIND("pedit") },
+    { KIND("police"), .times = TCA_POLICE_TM, .is_policer = true },
+    { KIND("skbedit") },
+    { KIND("tunnel_key") },
+    { KIND("vlan") },
+#undef KIND
 };
 
-/* Is 'a', which may be NULL, the string 's'? */
+/* Is 'a', which may be NULL, 's' of 'size' bytes? */
 static bool
-is_string(const struct nlattr *a, const char *s)
+is_string(const struct nlattr *a, const char *s, size_t size)
 {
-    size_t size = strlen(s) + 1;
-
     return (a && nl_attr_get_size(a) == size
             && !memcmp(nl_attr_get(a), s, size));
+}
+
+/* Stores in 'found' the first attribute of each type up to 'max' of those that
+ * take 'size' bytes from 'attrs', or NULL. */
+static void
+find_attrs(const struct nlattr *attrs, size_t size, uint16_t max,
+           const struct nlattr *found[])
+{
+    const struct nlattr *a;
+    size_t left;
+
+    memset(found, 0, (max + 1) * sizeof *found);
+    NL_ATTR_FOR_EACH (a, left, attrs, size) {
+        uint16_t type = nl_attr_type(a);
+
+        if (type <= max && !found[type]) {
+            found[type] = a;
+        }
+    }
+}
+
+static void
+find_nested(const struct nlattr *nest, uint16_t max,
+            const struct nlattr *found[])
+{
+    find_attrs(nl_attr_get(nest), nl_attr_get_size(nest), max, found);
+}
+
+/* Likewise, for those of 'msg'. */
+static void
+find_in_msg(const struct ofpbuf *msg, uint16_t max,
+            const struct nlattr *found[])
+{
+    find_attrs(ofpbuf_at(msg, HEADERS_LEN, 0), msg->size - HEADERS_LEN, max,
+               found);
 }
 
 /* Copies the first 'size' bytes of 'a', which may be NULL, to 'dst'.  Returns
@@ -145,73 +182,57 @@ parse_stats(const struct nlattr *stats, struct count *sw, struct count *hw)
 static void
 parse_times(const struct nlattr *options, uint16_t type, long long int *used)
 {
-    const struct nlattr *a = (type && options
-                              ? nl_attr_find_nested(options, type) : NULL);
-    uint64_t hz = sysconf(_SC_CLK_TCK);
-    uint64_t now = time_msec();
     struct tcf_t times;
-    uint64_t age;
+    uint64_t age, hz, now;
 
     /* The kernel sets both when it makes the rule. */
-    if (!get_bytes(a, &times, sizeof times)
+    if (!type || !options
+        || !get_bytes(nl_attr_find_nested(options, type), &times, sizeof times)
         || times.lastuse == times.install) {
         return;
     }
+    hz = sysconf(_SC_CLK_TCK);
+    now = time_msec();
     age = times.lastuse > now * hz / 1000 ? now : times.lastuse * 1000 / hz;
     if (age < now) {
         *used = MAX(*used, (long long int) (now - age));
     }
 }
 
-/* Is action 'a', of kind 'kind', the policer of a meter?  It belongs to all
- * rules that name it, and counts what all of them met since the meter was
- * made.  Open vSwitch gives it no cookie, unlike the policer of a rule that
- * asks for the size of packets. */
+/* Adds what the action of 'attrs' tells to the others.  Returns false if it is
+ * not one of Open vSwitch. */
 static bool
-is_meter(const struct nlattr *a, const struct nlattr *kind)
-{
-    return (is_string(kind, "police")
-            && !nl_attr_find_nested(a, TCA_ACT_COOKIE));
-}
-
-/* Adds what action 'a' tells to the others.  Returns false if it is not one
- * of Open vSwitch. */
-static bool
-parse_action(const struct nlattr *a, struct count *sw, struct count *hw,
+parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
              long long int *used)
 {
-    const struct nlattr *kind = nl_attr_find_nested(a, TCA_ACT_KIND);
-
-    if (is_meter(a, kind)) {
-        return true;
-    }
     for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++) {
-        if (is_string(kind, action_kinds[i].name)) {
-            parse_times(nl_attr_find_nested(a, TCA_ACT_OPTIONS),
-                        action_kinds[i].times, used);
-            return parse_stats(nl_attr_find_nested(a, TCA_ACT_STATS), sw, hw);
+        const struct action_kind *kind = &action_kinds[i];
+
+        if (!is_string(attrs[TCA_ACT_KIND], kind->name, kind->size)) {
+            continue;
         }
+        if (kind->is_policer && !attrs[TCA_ACT_COOKIE]) {
+            /* That of a meter.  It belongs to all rules that name it, and
+             * counts what all of them met since the meter was made.  Open
+             * vSwitch gives it no cookie, unlike the policer of a rule that
+             * asks for the size of packets. */
+            return true;
+        }
+        parse_times(attrs[TCA_ACT_OPTIONS], kind->times, used);
+        return parse_stats(attrs[TCA_ACT_STATS], sw, hw);
     }
     return false;
 }
 
-/* Stores the ufid that is the first cookie of 'actions' in '*ufid'.  Returns
- * false if there is none: the rule is not ours.  Open vSwitch gives none to
- * actions that only prepare others, such as skbedit. */
+/* Stores the ufid that 'cookie' is in '*ufid'.  Returns false if it is none.
+ *
+ * The first cookie among the actions of a rule tells whose the rule is.  Open
+ * vSwitch gives none to actions that only prepare others, such as skbedit. */
 static bool
-parse_ufid(const struct nlattr *actions, ovs_u128 *ufid)
+get_ufid(const struct nlattr *cookie, ovs_u128 *ufid)
 {
-    const struct nlattr *a, *cookie;
-    size_t left;
-
-    NL_NESTED_FOR_EACH (a, left, actions) {
-        cookie = nl_attr_find_nested(a, TCA_ACT_COOKIE);
-        if (cookie) {
-            return (nl_attr_get_size(cookie) == sizeof *ufid
-                    && get_bytes(cookie, ufid, sizeof *ufid));
-        }
-    }
-    return false;
+    return (nl_attr_get_size(cookie) == sizeof *ufid
+            && get_bytes(cookie, ufid, sizeof *ufid));
 }
 
 bool
@@ -220,26 +241,46 @@ kdp_tc_ufid_parse(const struct ofpbuf *msg, ovs_u128 *ufid)
     const struct nlattr *options = nl_attr_find(msg, HEADERS_LEN, TCA_OPTIONS);
     const struct nlattr *actions
         = options ? nl_attr_find_nested(options, TCA_FLOWER_ACT) : NULL;
-
-    return actions && parse_ufid(actions, ufid);
-}
-
-/* Adds what the list of actions tells to 'rule'.  Returns false if it is none
- * that Open vSwitch makes. */
-static bool
-parse_actions(const struct nlattr *actions, struct kdp_tc_rule *rule)
-{
-    struct count sw = { 0, 0 }, hw = { 0, 0 };
-    const struct nlattr *a;
+    const struct nlattr *a, *cookie;
     size_t left;
 
-    if (!actions || !parse_ufid(actions, &rule->ufid)) {
+    if (!actions) {
         return false;
     }
     NL_NESTED_FOR_EACH (a, left, actions) {
-        if (!parse_action(a, &sw, &hw, &rule->stats.used)) {
+        cookie = nl_attr_find_nested(a, TCA_ACT_COOKIE);
+        if (cookie) {
+            return get_ufid(cookie, ufid);
+        }
+    }
+    return false;
+}
+
+/* Adds what the list of actions tells to 'rule'.  Returns false if it is none
+ * that Open vSwitch makes for a flow. */
+static bool
+parse_actions(const struct nlattr *actions, struct kdp_tc_rule *rule)
+{
+    const struct nlattr *attrs[TCA_ACT_COOKIE + 1];
+    struct count sw = { 0, 0 }, hw = { 0, 0 };
+    bool has_ufid = false;
+    const struct nlattr *a;
+    size_t left;
+
+    NL_NESTED_FOR_EACH (a, left, actions) {
+        find_nested(a, TCA_ACT_COOKIE, attrs);
+        if (!has_ufid && attrs[TCA_ACT_COOKIE]) {
+            has_ufid = get_ufid(attrs[TCA_ACT_COOKIE], &rule->ufid);
+            if (!has_ufid) {
+                return false;
+            }
+        }
+        if (!parse_action(attrs, &sw, &hw, &rule->stats.used)) {
             return false;
         }
+    }
+    if (!has_ufid) {
+        return false;
     }
     rule->n_sw_packets = sw.n_packets;
     rule->stats.n_packets = sw.n_packets + hw.n_packets;
@@ -247,11 +288,13 @@ parse_actions(const struct nlattr *actions, struct kdp_tc_rule *rule)
     return true;
 }
 
-void
-kdp_tc_id_parse(const struct ofpbuf *msg, struct kdp_tc_id *id)
+/* Stores the name of the rule that 'msg' is about, whose chain, which may be
+ * NULL, is 'chain', in '*id'. */
+static void
+get_id(const struct ofpbuf *msg, const struct nlattr *chain,
+       struct kdp_tc_id *id)
 {
     const struct tcmsg *tcm = ofpbuf_at_assert(msg, NLMSG_HDRLEN, sizeof *tcm);
-    const struct nlattr *chain = nl_attr_find(msg, HEADERS_LEN, TCA_CHAIN);
 
     *id = (struct kdp_tc_id) {
         .ifindex = tcm->tcm_ifindex,
@@ -262,27 +305,36 @@ kdp_tc_id_parse(const struct ofpbuf *msg, struct kdp_tc_id *id)
     get_bytes(chain, &id->chain, sizeof id->chain);
 }
 
+void
+kdp_tc_id_parse(const struct ofpbuf *msg, struct kdp_tc_id *id)
+{
+    get_id(msg, nl_attr_find(msg, HEADERS_LEN, TCA_CHAIN), id);
+}
+
 bool
 kdp_tc_rule_parse(const struct ofpbuf *msg, struct kdp_tc_rule *rule)
 {
-    const struct nlattr *options, *flags;
+    const struct nlattr *attrs[TCA_CHAIN + 1];
+    const struct nlattr *options[TCA_FLOWER_FLAGS + 1];
     uint32_t bits = 0;
 
     memset(rule, 0, sizeof *rule);
-    if (msg->size < HEADERS_LEN
-        || !is_string(nl_attr_find(msg, HEADERS_LEN, TCA_KIND), "flower")) {
+    if (msg->size < HEADERS_LEN) {
         return false;
     }
-    options = nl_attr_find(msg, HEADERS_LEN, TCA_OPTIONS);
-    kdp_tc_id_parse(msg, &rule->id);
-    if (!options || !rule->id.handle
-        || tc_get_major(rule->id.info) == TC_RESERVED_PRIORITY_POLICE
-        || !parse_actions(nl_attr_find_nested(options, TCA_FLOWER_ACT),
-                          rule)) {
+    find_in_msg(msg, TCA_CHAIN, attrs);
+    get_id(msg, attrs[TCA_CHAIN], &rule->id);
+    if (!is_string(attrs[TCA_KIND], "flower", sizeof "flower")
+        || !attrs[TCA_OPTIONS] || !rule->id.handle
+        || tc_get_major(rule->id.info) == TC_RESERVED_PRIORITY_POLICE) {
         return false;
     }
-    flags = nl_attr_find_nested(options, TCA_FLOWER_FLAGS);
-    get_bytes(flags, &bits, sizeof bits);
+    find_nested(attrs[TCA_OPTIONS], TCA_FLOWER_FLAGS, options);
+    if (!options[TCA_FLOWER_ACT]
+        || !parse_actions(options[TCA_FLOWER_ACT], rule)) {
+        return false;
+    }
+    get_bytes(options[TCA_FLOWER_FLAGS], &bits, sizeof bits);
     rule->in_hw = !(bits & TCA_CLS_FLAGS_NOT_IN_HW);
     return true;
 }
