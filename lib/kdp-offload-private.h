@@ -257,7 +257,7 @@ void kdp_stats_to_dpif(const struct offload_stats *,
  * last. */
 struct kdp_gate {
     struct ovs_mutex queue;     /* Held by who is next. */
-    struct ovs_mutex mutex OVS_ACQ_AFTER(queue);
+    struct ovs_mutex mutex;     /* After "queue". */
 };
 
 void kdp_gate_init(struct kdp_gate *);
