@@ -375,7 +375,7 @@ netdev_kdp_set_policing(struct netdev *netdev, uint32_t kbits_rate,
 
     netdev_kdp_settle(netdev);
     if (!netdev_is_flow_api_enabled()) {
-        ovs_mutex_lock(&up->mutex);
+        ovs_mutex_lock(&dev->up.mutex);
         if (netdev_kdp_lacks_qdisc(dev, link_qdiscs_has_ingress)
             && (!(up->cache_valid & VALID_POLICING)
                 || up->kbits_rate || up->kpkts_rate)) {
@@ -390,7 +390,7 @@ netdev_kdp_set_policing(struct netdev *netdev, uint32_t kbits_rate,
                    && !up->netdev_policing_error
                    && !up->kbits_rate && !up->kpkts_rate
                    && !kbits_rate && !kpkts_rate);
-        ovs_mutex_unlock(&up->mutex);
+        ovs_mutex_unlock(&dev->up.mutex);
     }
     if (nothing) {
         return 0;

@@ -46,7 +46,6 @@ $(fuzz_objects): $(EXTRA_OVS_DEPS)
 
 # The parsers are compiled again, as libFuzzer has to see where they branch.
 # In a build with sanitizers of its own, Open vSwitch would bring those along.
-CLANG = clang
 FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=undefined
