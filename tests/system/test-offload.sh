@@ -1318,14 +1318,14 @@ offload_bond() {
     connect br0 right 10.1.1.2/24
     ip link add bond0 type bond mode active-backup miimon 100
     cat /sys/class/net/bond0/ifindex >bond
-    ovs-vsctl add-port br0 bond0
-    # Two cables, with a bond at each end.
+    # Two cables, with a bond at each end.  One is there before the port.
     add_ns left
     ip -n left link add both type bond mode active-backup miimon 100
     for i in 0 1; do
         ip link add "m$i" type veth peer name "eth$i" netns left
         ip link set "m$i" master bond0
         ip -n left link set "eth$i" master both
+        ovs-vsctl --may-exist add-port br0 bond0
     done
     ip link set bond0 up
     ip -n left link set both up
