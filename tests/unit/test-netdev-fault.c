@@ -393,6 +393,19 @@ links_are_current(void)
     return kdp_links_catch_up();
 }
 
+/* The kernel tells that a device has a carrier some time after it was set
+ * up. */
+static bool
+a_has_carrier(void)
+{
+    struct link_info link;
+
+    netdev_run();
+    return (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, "a",
+                                 &link)
+            && link.carrier_up > 0);
+}
+
 /* What happened to the device was lost, and the links cannot be asked for. */
 static void
 a_device_is_not_taken_for_one_of_its_name_that_died(void **state)
@@ -401,7 +414,9 @@ a_device_is_not_taken_for_one_of_its_name_that_died(void **state)
     struct link_info link;
     int mtu;
 
+    unit_wait_until(a_has_carrier());
     netdev_close(*state);
+    *state = NULL;
     tell(A + 100, "a", NULL, 0, IFF_UP);
     link_table_set_all_pending(kdp_links_table());
     unit_plan_failures(UNIT_CALL_SENDTO, 1, 1000, ENOMEM);
