@@ -16,6 +16,7 @@
 #include "odp-util.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
+#include "ovs-rcu.h"
 #include "util.h"
 
 /* A rule that was found on a port. */
@@ -30,21 +31,24 @@ struct found {
 static int
 find_rules(struct netdev *netdev, struct hmap *found)
 {
-    struct kdp_tc_dump dump;
     struct kdp_tc_rule rule;
+    struct ofpbuf buffer;
+    struct nl_dump dump;
     int error;
 
     error = kdp_tc_dump_start(netdev, false, &dump);
     if (error) {
         return error;
     }
-    while (kdp_tc_dump_next(&dump, &rule)) {
+    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
+    while (kdp_tc_dump_next(&dump, &buffer, &rule)) {
         struct found *f = xzalloc(sizeof *f);
 
         f->rule = rule;
         hmap_insert(found, &f->node,
                     hash_bytes(&rule.ufid, sizeof rule.ufid, 0));
     }
+    ofpbuf_uninit(&buffer);
     return kdp_tc_dump_done(&dump);
 }
 
@@ -173,18 +177,32 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
         if (f && !kdp_tc_is_own_handle(f->rule.id.handle)) {
             struct offload_desc *desc = desc_from_match(&ufid, &match,
                                                         actions);
-            struct offload_stats seen
-                = kdp_tc_stats(&f->rule,
-                               kdp_tc_overhead(tc, desc, &f->rule.id));
+            uint16_t overhead = kdp_tc_insert(tc, &ufid, port_no, &f->rule.id,
+                                              desc, false);
+            struct offload_stats seen = kdp_tc_stats(&f->rule, overhead);
 
             f->adopted = true;
-            kdp_tc_insert(tc, &ufid, port_no, &f->rule.id, desc, false);
             cb(cb_aux, &ufid, desc, &seen);
         }
     }
     kdp_tc_only_ours(false);
     ofpbuf_uninit(&buffer);
     netdev_flow_dump_destroy(dump);
+}
+
+/* Has the kernel load what actions need, and waits for whoever is at it. */
+static void
+load_actions_once(struct kdp_tc *tc)
+{
+    /* It may take long, and nobody else shall wait for that. */
+    ovsrcu_quiesce_start();
+    ovs_mutex_lock(&tc->actions_mutex);
+    if (!tc->loaded_actions) {
+        kdp_tc_load_actions();
+        tc->loaded_actions = true;
+    }
+    ovs_mutex_unlock(&tc->actions_mutex);
+    ovsrcu_quiesce_end();
 }
 
 int
@@ -197,9 +215,7 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, offload_dump_cb *cb, void *cb_aux)
     struct found *f;
     int error;
 
-    if (!atomic_flag_test_and_set(&tc->loaded_actions)) {
-        kdp_tc_load_actions();
-    }
+    load_actions_once(tc);
     if (!netdev) {
         return ENODEV;
     }

@@ -13,8 +13,10 @@
  *   - for devices that were found to have rules themselves: their drivers may
  *     want the lock for each rule that is asked for by name;
  *   - by revalidators, whose dumps are terse, for devices with many rules,
- *     while the lock is to be had at once (kdp_tc_may_dump()).  When a rule was
- *     used is then told by its count, as in Open vSwitch. */
+ *     while the lock is to be had at once (kdp_tc_may_dump()).  When a rule
+ *     was used is then told by its count, as in Open vSwitch.
+ *
+ * All threads list one device together, then the next. */
 
 #include <config.h>
 #include "kdp-offload-private.h"
@@ -47,7 +49,17 @@ struct kdp_dump {
 
     struct kdp_tc_list list;    /* What is in tc at the start. */
     atomic_count next_chunk;    /* MAX_BATCH of the rules. */
-    atomic_count next_device;
+
+    struct ovs_mutex mutex;
+    size_t next_device OVS_GUARDED;
+    struct listing *listing OVS_GUARDED;        /* That threads join. */
+};
+
+/* A device whose rules are being listed, by several threads. */
+struct listing {
+    struct nl_dump nl_dump;
+    bool in_hw;
+    unsigned int n_threads;     /* Guarded by the mutex of the dump. */
 };
 
 enum phase {
@@ -63,8 +75,8 @@ struct kdp_dump_thread {
     struct kdp_dump *dump;
     enum phase phase;
     struct dpif_flow_dump_thread *inner;
-    struct kdp_tc_dump tc;      /* PHASE_DEVICES, if 'tc_open'. */
-    bool tc_open;
+    struct listing *listing;    /* PHASE_DEVICES.  Or NULL. */
+    struct ofpbuf buffer;
 
     /* Flows to show, from 'next' to 'n', and the descriptions that those
      * before point into, too. */
@@ -104,7 +116,7 @@ kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
     dump->up.terse = terse;
     dump->offload = offload;
     atomic_count_init(&dump->next_chunk, 0);
-    atomic_count_init(&dump->next_device, 0);
+    ovs_mutex_init(&dump->mutex);
     error = offload_dump_start(offload->engine, type, &dump->engine);
     atomic_init(&dump->error, error);
     dump->started = !error;
@@ -142,6 +154,7 @@ kdp_offload_dump_destroy(struct dpif_flow_dump *dump_)
         offload_dump_done(&dump->engine);
     }
     kdp_tc_list_uninit(&dump->list);
+    ovs_mutex_destroy(&dump->mutex);
     free(dump);
     return error;
 }
@@ -154,6 +167,7 @@ kdp_offload_dump_thread_create(struct dpif_flow_dump *dump_)
 
     dpif_flow_dump_thread_init(&thread->up, &dump->up);
     thread->dump = dump;
+    ofpbuf_init(&thread->buffer, NL_DUMP_BUFSIZE);
     thread->phase = (!dump->started ? PHASE_DONE
                      : dump->inner ? PHASE_KERNEL : PHASE_TC);
     if (dump->inner) {
@@ -173,15 +187,28 @@ release_descs(struct kdp_dump_thread *thread)
     }
 }
 
-/* Ends the dump of a device's rules.  Those that it did not show are read one
- * by one. */
+/* Leaves the listing of a device's rules, which no other thread joins any more
+ * if it has 'ended'.  What was not shown is read one by one. */
 static void
-close_device(struct kdp_dump_thread *thread)
+leave_listing(struct kdp_dump_thread *thread, bool ended)
 {
-    if (thread->tc_open) {
-        kdp_tc_dump_done(&thread->tc);
-        thread->tc_open = false;
+    struct kdp_dump *dump = thread->dump;
+    struct listing *listing = thread->listing;
+
+    if (!listing) {
+        return;
     }
+    ovs_mutex_lock(&dump->mutex);
+    if (!--listing->n_threads || ended) {
+        dump->listing = dump->listing == listing ? NULL : dump->listing;
+    }
+    if (!listing->n_threads) {
+        kdp_tc_dump_done(&listing->nl_dump);
+        free(listing);
+    }
+    ovs_mutex_unlock(&dump->mutex);
+    ofpbuf_clear(&thread->buffer);
+    thread->listing = NULL;
 }
 
 void
@@ -189,7 +216,8 @@ kdp_offload_dump_thread_destroy(struct dpif_flow_dump_thread *thread_)
 {
     struct kdp_dump_thread *thread = kdp_dump_thread_cast(thread_);
 
-    close_device(thread);
+    leave_listing(thread, false);
+    ofpbuf_uninit(&thread->buffer);
     release_descs(thread);
     if (thread->inner) {
         struct dpif *inner = thread->inner->dpif;
@@ -342,59 +370,111 @@ next_from_tc(struct kdp_dump_thread *thread, struct dpif_flow *flows)
     return n;
 }
 
-/* How often the thread has slept, which is not how often others ran instead
- * because its time was up. */
-static long int
-count_sleeps(void)
-{
+/* The start of a part of a list. */
+struct part {
+    long long int start;
     struct rusage usage;
+};
 
-    return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
+static void
+start_part(struct part *part)
+{
+    memset(&part->usage, 0, sizeof part->usage);
+    getrusage(RUSAGE_THREAD, &part->usage);
+    part->start = time_msec();
 }
 
-/* Starts to list the rules of 'device'.  Returns true if that succeeds. */
-static bool
-list_device(struct kdp_dump_thread *thread, const struct kdp_tc_device *device)
+/* Takes note of how long 'part' took, if that was for a lock: who waits for
+ * one sleeps, or spins while its holder runs.  Otherwise other threads ran
+ * because the thread's time was up. */
+static void
+end_part(struct kdp_tc *tc, const struct part *part)
 {
-    struct kdp_tc *tc = &thread->dump->offload->tc;
+    long long int duration = time_msec() - part->start;
+    struct rusage usage;
+
+    if (duration >= KDP_TC_SLOW_DUMP
+        && !getrusage(RUSAGE_THREAD, &usage)
+        && (usage.ru_nvcsw != part->usage.ru_nvcsw
+            || usage.ru_nivcsw == part->usage.ru_nivcsw)) {
+        kdp_tc_dump_waited(tc, duration);
+    }
+}
+
+/* Starts to list the rules of 'device'.  Returns NULL if that fails. */
+static struct listing *
+start_listing(struct kdp_dump *dump, const struct kdp_tc_device *device)
+{
+    struct kdp_tc *tc = &dump->offload->tc;
     struct netdev *netdev = netdev_ports_get(u32_to_odp(device->port_no),
                                              tc->dpif_type);
-    long long int start = time_msec();
-    long int n_sleeps = count_sleeps();
+    struct listing *listing;
+    struct part part;
     int error;
 
     if (!netdev) {
-        return false;
+        return NULL;
     }
-    error = kdp_tc_dump_start(netdev, thread->dump->up.terse, &thread->tc);
-    if (!device->in_hw && count_sleeps() != n_sleeps) {
-        kdp_tc_dump_waited(tc, time_msec() - start);
+    listing = xmalloc(sizeof *listing);
+    listing->in_hw = device->in_hw;
+    listing->n_threads = 0;
+    start_part(&part);
+    error = kdp_tc_dump_start(netdev, dump->up.terse, &listing->nl_dump);
+    if (error) {
+        free(listing);
+        listing = NULL;
+    } else if (!device->in_hw) {
+        end_part(tc, &part);
     }
     netdev_close(netdev);
-    return !error;
+    return listing;
 }
 
-/* Starts with the next device, unless one is under way.  Returns false if
- * there are none left. */
+/* Joins the listing of a device, or starts the next one, unless the thread is
+ * at one.  Returns false if there are none left. */
 static bool
-open_device(struct kdp_dump_thread *thread)
+join_listing(struct kdp_dump_thread *thread)
 {
     struct kdp_dump *dump = thread->dump;
 
-    while (!thread->tc_open) {
-        unsigned int i = atomic_count_inc(&dump->next_device);
-        const struct kdp_tc_device *device;
+    if (thread->listing) {
+        return true;
+    }
+    ovs_mutex_lock(&dump->mutex);
+    while (!dump->listing && dump->next_device < dump->list.n_devices) {
+        const struct kdp_tc_device *device
+            = &dump->list.devices[dump->next_device++];
 
-        if (i >= dump->list.n_devices) {
-            return false;
-        }
-        device = &dump->list.devices[i];
-        /* Otherwise they are read one by one. */
         if (device->in_hw || kdp_tc_may_dump(&dump->offload->tc)) {
-            thread->tc_open = list_device(thread, device);
+            dump->listing = start_listing(dump, device);
         }
     }
-    return true;
+    thread->listing = dump->listing;
+    if (thread->listing) {
+        thread->listing->n_threads++;
+    }
+    ovs_mutex_unlock(&dump->mutex);
+    return thread->listing != NULL;
+}
+
+/* Gets the next rule of the device.  Returns false if there is none.  (To end
+ * a list early would save nothing: the rest is received nevertheless.) */
+static bool
+next_listed(struct kdp_dump_thread *thread, struct kdp_tc_rule *rule)
+{
+    struct listing *listing = thread->listing;
+    bool measure = !thread->buffer.size && !listing->in_hw;
+    struct part part;
+    bool found;
+
+    if (measure) {
+        start_part(&part);
+    }
+    found = kdp_tc_dump_next(&listing->nl_dump, &thread->buffer, rule);
+    if (measure) {
+        end_part(&thread->dump->offload->tc, &part);
+    }
+    return found;
 }
 
 /* Gets the next flows of devices, MAX_BATCH at most.  Returns 0 only if there
@@ -402,18 +482,18 @@ open_device(struct kdp_dump_thread *thread)
 static int
 next_from_devices(struct kdp_dump_thread *thread, struct dpif_flow *flows)
 {
-    struct kdp_dump *dump = thread->dump;
+    struct kdp_tc *tc = &thread->dump->offload->tc;
     int n = 0;
 
-    while (n < MAX_BATCH && open_device(thread)) {
+    while (n < MAX_BATCH && join_listing(thread)) {
         struct offload_dumped dumped;
         struct kdp_tc_rule rule;
 
-        if (!kdp_tc_dump_next(&thread->tc, &rule)) {
-            close_device(thread);
-        } else if (dump_rule(dump, &rule,
-                             kdp_tc_saw(&dump->offload->tc, &rule.ufid,
-                                        rule.in_hw), &dumped)) {
+        if (!next_listed(thread, &rule)) {
+            leave_listing(thread, true);
+        } else if (dump_rule(thread->dump, &rule,
+                             kdp_tc_saw(tc, &rule.ufid, rule.in_hw),
+                             &dumped)) {
             show_dumped(thread, &dumped, &flows[n++]);
         }
     }

@@ -75,8 +75,8 @@ void kdp_tc_transact(struct kdp_tc_request *requests[], size_t n);
 
 /* Has the kernel load the kinds of actions that rules of ours may have, which
  * takes a second or so where files are slow, so that no rule has to wait for
- * that.  A kind that it does not have is logged.  Takes the RTNL lock, but not while
- * something is loaded. */
+ * that.  A kind that it does not have is logged.  Takes the RTNL lock, but not
+ * while something is loaded.  The caller should be quiescent. */
 void kdp_tc_load_actions(void);
 
 /* Has the flow API of 'netdev' translate a flow into a request to add a rule,
@@ -86,15 +86,12 @@ int kdp_tc_translate(struct netdev *netdev, const struct offload_desc *,
                      bool recirc_sharing, struct ofpbuf **rule,
                      struct kdp_tc_id *id);
 
-/* Goes through the rules of a device that have a ufid. */
-struct kdp_tc_dump {
-    struct nl_dump nl_dump;
-    struct ofpbuf buffer;
-};
-
-int kdp_tc_dump_start(struct netdev *, bool terse, struct kdp_tc_dump *);
-bool kdp_tc_dump_next(struct kdp_tc_dump *, struct kdp_tc_rule *);
-int kdp_tc_dump_done(struct kdp_tc_dump *);
+/* Goes through the rules of a device that have a ufid.  Threads may share a
+ * dump, each with a buffer of its own of NL_DUMP_BUFSIZE. */
+int kdp_tc_dump_start(struct netdev *, bool terse, struct nl_dump *);
+bool kdp_tc_dump_next(struct nl_dump *, struct ofpbuf *buffer,
+                      struct kdp_tc_rule *);
+int kdp_tc_dump_done(struct nl_dump *);
 
 /* Has the flow API's dumps by the calling thread leave out rules that are not
  * ours, whose actions it may not know and would complain about. */
@@ -110,8 +107,10 @@ struct kdp_tc {
     const char *dpif_type;      /* As netdev_ports_get() needs it. */
     bool recirc_sharing;        /* Tc's chains are known to the datapath. */
     atomic_bool count_headers;  /* In bytes of rules made from now on. */
-    atomic_flag loaded_actions; /* See kdp_tc_load_actions(). */
     atomic_llong dump_after;    /* See kdp_tc_may_dump(). */
+
+    struct ovs_mutex actions_mutex;
+    bool loaded_actions OVS_GUARDED;    /* See kdp_tc_load_actions(). */
 
     struct ovs_mutex mutex;
     struct hmap rules OVS_GUARDED;      /* By ufid. */
@@ -126,11 +125,12 @@ struct offload_backend kdp_tc_backend(struct kdp_tc *);
  * on the bond. */
 uint64_t kdp_tc_count(struct kdp_tc *, int ifindex);
 
-/* Takes note of a rule.  'desc' may be NULL if it is not known; 'own_handle'
- * says that the handle is from our pool. */
-void kdp_tc_insert(struct kdp_tc *, const ovs_u128 *ufid, uint32_t port_no,
-                   const struct kdp_tc_id *, const struct offload_desc *,
-                   bool own_handle);
+/* Takes note of a rule, and returns its overhead (see kdp_tc_overhead()).
+ * 'desc' may be NULL if it is not known; 'own_handle' says that the handle is
+ * from our pool. */
+uint16_t kdp_tc_insert(struct kdp_tc *, const ovs_u128 *ufid, uint32_t port_no,
+                       const struct kdp_tc_id *, const struct offload_desc *,
+                       bool own_handle);
 
 /* Forgets the rules of port 'port_no'. */
 void kdp_tc_forget_port(struct kdp_tc *, uint32_t port_no);
@@ -216,7 +216,7 @@ void kdp_tc_list_uninit(struct kdp_tc_list *);
 #define KDP_TC_DUMP_PAUSE 30000
 bool kdp_tc_may_dump(struct kdp_tc *);
 
-/* Says that the first part of a dump had to wait, and took 'duration' ms. */
+/* Says that a part of a dump had to wait, and took 'duration' ms. */
 void kdp_tc_dump_waited(struct kdp_tc *, long long int duration);
 
 /* Offload of a datapath. */

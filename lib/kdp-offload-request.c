@@ -313,7 +313,7 @@ kdp_tc_place(struct netdev *netdev, int ifindex)
 /* Starts going through the rules of 'netdev', without the times at which they
  * were used if 'terse'.  Returns 0 or a positive errno value. */
 int
-kdp_tc_dump_start(struct netdev *netdev, bool terse, struct kdp_tc_dump *dump)
+kdp_tc_dump_start(struct netdev *netdev, bool terse, struct nl_dump *dump)
 {
     int ifindex = netdev_get_ifindex(netdev);
     struct tcf_id place;
@@ -323,19 +323,19 @@ kdp_tc_dump_start(struct netdev *netdev, bool terse, struct kdp_tc_dump *dump)
     }
     place = kdp_tc_place(netdev, ifindex);
     kdp_rtnl_count(KDP_RTNL_TC_DUMP);
-    tc_dump_flower_start(&place, &dump->nl_dump, terse);
-    ofpbuf_init(&dump->buffer, NL_DUMP_BUFSIZE);
+    tc_dump_flower_start(&place, dump, terse);
     return 0;
 }
 
 /* Stores the next rule that has a ufid in '*rule' and returns true, or returns
  * false if there are no more. */
 bool
-kdp_tc_dump_next(struct kdp_tc_dump *dump, struct kdp_tc_rule *rule)
+kdp_tc_dump_next(struct nl_dump *dump, struct ofpbuf *buffer,
+                 struct kdp_tc_rule *rule)
 {
     struct ofpbuf msg;
 
-    while (nl_dump_next(&dump->nl_dump, &msg, &dump->buffer)) {
+    while (nl_dump_next(dump, &msg, buffer)) {
         if (kdp_tc_rule_parse(&msg, rule)) {
             return true;
         }
@@ -345,11 +345,9 @@ kdp_tc_dump_next(struct kdp_tc_dump *dump, struct kdp_tc_rule *rule)
 
 /* Returns 0 or a positive errno value. */
 int
-kdp_tc_dump_done(struct kdp_tc_dump *dump)
+kdp_tc_dump_done(struct nl_dump *dump)
 {
-    int error = nl_dump_done(&dump->nl_dump);
-
-    ofpbuf_uninit(&dump->buffer);
+    int error = nl_dump_done(dump);
 
     /* A device without a place for rules has none. */
     return error == EINVAL || error == ENOENT ? 0 : error;

@@ -98,8 +98,9 @@ kdp_tc_init(struct kdp_tc *tc, bool recirc_sharing)
     tc->dpif_type = dpif_normalize_type(dpif_netlink_kdp_class.type);
     tc->recirc_sharing = recirc_sharing;
     atomic_init(&tc->count_headers, false);
-    atomic_flag_clear(&tc->loaded_actions);
     atomic_init(&tc->dump_after, 0);
+    ovs_mutex_init(&tc->actions_mutex);
+    tc->loaded_actions = false;
     ovs_mutex_init(&tc->mutex);
     hmap_init(&tc->rules);
     hmap_init(&tc->counts);
@@ -122,6 +123,7 @@ kdp_tc_destroy(struct kdp_tc *tc)
     }
     hmap_destroy(&tc->counts);
     ovs_mutex_destroy(&tc->mutex);
+    ovs_mutex_destroy(&tc->actions_mutex);
 }
 
 static uint32_t
@@ -248,22 +250,24 @@ kdp_tc_stats(const struct kdp_tc_rule *rule, uint16_t overhead)
     return stats;
 }
 
-void
+uint16_t
 kdp_tc_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
-            const struct kdp_tc_id *id, const struct offload_desc *desc,
-            bool own_handle)
+              const struct kdp_tc_id *id, const struct offload_desc *desc,
+              bool own_handle)
 {
+    uint16_t overhead = desc ? kdp_tc_overhead(tc, desc, id) : 0;
     struct rule *rule = xzalloc(sizeof *rule);
 
     rule->ufid = *ufid;
     rule->port_no = port_no;
     rule->own_handle = own_handle;
-    rule->overhead = desc ? kdp_tc_overhead(tc, desc, id) : 0;
+    rule->overhead = overhead;
     rule->id = *id;
     ovs_mutex_lock(&tc->mutex);
     hmap_insert(&tc->rules, &rule->node, ufid_hash(ufid));
     count_inc(tc, rule);
     ovs_mutex_unlock(&tc->mutex);
+    return overhead;
 }
 
 static void

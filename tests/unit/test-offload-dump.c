@@ -432,6 +432,56 @@ revalidators_list_many_rules(void **state)
     check_seen(&seen, 0, 99);
 }
 
+/* Shows what thread 'd' of a dump gets until 'n' flows or more were shown. */
+static void
+walk_some(struct dpif_flow_dump_thread *d, unsigned int n, struct seen *seen)
+{
+    struct dpif_flow flows[10];
+    unsigned int shown = 0;
+    int batch;
+
+    while (shown < n && (batch = kdp_offload_dump_next(d, flows, 10)) > 0) {
+        for (int i = 0; i < batch; i++) {
+            note(seen, &flows[i]);
+        }
+        shown += batch;
+    }
+}
+
+static void
+revalidators_share_the_list_of_a_device(void **state)
+{
+    struct dpif_flow_dump_thread *threads[2];
+    size_t n_messages, before, after;
+    struct unit_dpif *u = *state;
+    struct dpif_flow_dump *d;
+    struct seen seen;
+
+    put(u, 0, N_FLOWS);
+    unit_dpif_settle(u);
+    terse = true;
+    for (unsigned int n = 0; n <= 3; n++) {
+        unit_tc_get_load(&n_messages, &before);
+        memset(&seen, 0, sizeof seen);
+        d = start(u, NULL);
+        for (size_t i = 0; i < 2; i++) {
+            threads[i] = kdp_offload_dump_thread_create(d);
+        }
+        /* The first is in the midst of the list when the second joins. */
+        walk_some(threads[0], n * 50, &seen);
+        walk_some(threads[1], UINT_MAX, &seen);
+        walk_some(threads[0], UINT_MAX, &seen);
+        for (size_t i = 0; i < 2; i++) {
+            kdp_offload_dump_thread_destroy(threads[i]);
+        }
+        assert_int_equal(kdp_offload_dump_destroy(d), 0);
+        check_seen(&seen, 0, N_FLOWS);
+        unit_tc_get_load(&n_messages, &after);
+        assert_int_equal(after, before);
+        assert_int_equal(unit_tc_n_dumps(), 0);
+    }
+}
+
 static void
 revalidators_ask_by_name_where_lists_are_slow(void **state)
 {
@@ -735,6 +785,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rules_in_devices_are_listed_and_shown_once),
         TEST(rules_in_devices_that_are_not_listed_are_shown),
         TEST(revalidators_list_many_rules),
+        TEST(revalidators_share_the_list_of_a_device),
         TEST(revalidators_ask_by_name_where_lists_are_slow),
         TEST(revalidators_do_not_ask_for_flows_that_have_just_come),
         TEST(dump_of_devices_that_is_not_finished_leaves_nothing),

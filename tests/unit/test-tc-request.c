@@ -604,13 +604,16 @@ static void
 device_without_a_discipline_has_no_rules(void **state)
 {
     struct netdev *netdev = *state;
-    struct kdp_tc_dump dump;
     struct kdp_tc_rule rule;
+    struct ofpbuf buffer;
+    struct nl_dump dump;
     atomic_bool stop = ATOMIC_VAR_INIT(false);
     struct kdp_gate gate;
 
     assert_int_equal(kdp_tc_dump_start(netdev, false, &dump), 0);
-    assert_false(kdp_tc_dump_next(&dump, &rule));
+    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
+    assert_false(kdp_tc_dump_next(&dump, &buffer, &rule));
+    ofpbuf_uninit(&buffer);
     assert_int_equal(kdp_tc_dump_done(&dump), 0);
     kdp_gate_init(&gate);
     assert_int_equal(kdp_tc_delete_left(netdev, &gate, &stop), 0);

@@ -640,12 +640,15 @@ __wrap_kdp_stock_nl_dump_next(struct nl_dump *dump, struct ofpbuf *msg,
                               struct ofpbuf *buffer)
 {
     struct dumped *dumped = dumped_cast(dump);
-    const struct ofpbuf *next = &dumped->msgs[dumped->next];
+    const struct ofpbuf *next;
 
-    if (dumped->next == dumped->n) {
+    /* Threads share it. */
+    ovs_mutex_lock(&mutex);
+    next = (dumped->next < dumped->n ? &dumped->msgs[dumped->next++] : NULL);
+    ovs_mutex_unlock(&mutex);
+    if (!next) {
         return false;
     }
-    dumped->next++;
     ofpbuf_clear(buffer);
     ofpbuf_put(buffer, next->data, next->size);
     ofpbuf_use_const(msg, buffer->data, buffer->size);
