@@ -1228,19 +1228,26 @@ add_test offload_rejected_kind \
     'what a device rejects is not tried again and again' \
     kdp
 offload_rejected_kind() {
+    local tries
     start_frames
     ovs-ofctl del-flows br0
     ovs-ofctl add-flow br0 \
         'priority=20,dl_src=02:ff:ff:ff:ff:ff,actions=drop'
     ovs-ofctl add-flow br0 \
         'priority=10,in_port=1,actions=output(port=2,max_len=100)'
+    # The device is new, and may change once more, after which all that it did
+    # not take is offered to it again.
+    send_frames left
+    wait_until $PATIENCE flows_shown 1 ovs 'actions:trunc'
+    settled_tries >/dev/null
+    tries=$(offload_json .total.rejected)
     start_receiver received right
     send_frames left -n 30 -r 50
     received_all received
+    wait_until $PATIENCE flows_shown 30 ovs 'actions:trunc'
     wait_until $PATIENCE offload_is_settled
-    flows_shown 30 ovs 'actions:trunc' || fail 'not all flows are there'
-    test "$(offload_json .total.rejected)" -le 10 ||
-        fail "tried $(offload_json .total.rejected) times"
+    tries=$(($(offload_json .total.rejected) - tries))
+    test $tries -le 10 || fail "tried $tries times more"
     test "$(offload_json '[.reasons[] | .n] | add')" -ge 30 ||
         fail 'not all flows are counted'
 }
