@@ -4,6 +4,15 @@
 
 # Set-up.
 
+# Has left, whose device is $1 (default eth0), and right know their addresses, so
+# that nothing but what the test sends passes between them.
+know_each_other() {
+    in_ns left ip neigh replace 10.1.1.2 dev "${1:-eth0}" \
+        lladdr "$(in_ns right cat /sys/class/net/eth0/address)"
+    in_ns right ip neigh replace 10.1.1.1 dev eth0 \
+        lladdr "$(in_ns left cat "/sys/class/net/${1:-eth0}/address")"
+}
+
 # Starts Open vSwitch with offload, and further settings $@.  Flows stay until
 # they are deleted, however long nothing meets them.
 start_with_offload() {
@@ -563,10 +572,7 @@ offload_toggle() {
     start_pings
     ping_works left 10.1.1.2
     # Nothing but the pings from here on.
-    in_ns left ip neigh replace 10.1.1.2 dev eth0 \
-        lladdr "$(in_ns right cat /sys/class/net/eth0/address)"
-    in_ns right ip neigh replace 10.1.1.1 dev eth0 \
-        lladdr "$(in_ns left cat /sys/class/net/eth0/address)"
+    know_each_other
     wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
     in_ns_background ping@left ping -q -i 0.01 10.1.1.2
     missed=$(datapath_count missed)
@@ -1352,10 +1358,7 @@ offload_bond() {
     ip -n left link set both up
     ip -n left address add 10.1.1.1/24 dev both
     ping_works left 10.1.1.2
-    in_ns left ip neigh replace 10.1.1.2 dev both \
-        lladdr "$(in_ns right cat /sys/class/net/eth0/address)"
-    in_ns right ip neigh replace 10.1.1.1 dev eth0 \
-        lladdr "$(in_ns left cat /sys/class/net/both/address)"
+    know_each_other both
     wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
     test "$(n_shared_rules)" -gt 0 || fail 'the bond has no rules'
     pings_use_shared_rules
@@ -1487,10 +1490,7 @@ remove_rule_of() {
 
 chains_are_in_tc() {
     local i missed vanished
-    in_ns left ip neigh replace 10.1.1.2 dev eth0 \
-        lladdr "$(in_ns right cat /sys/class/net/eth0/address)"
-    in_ns right ip neigh replace 10.1.1.1 dev eth0 \
-        lladdr "$(in_ns left cat /sys/class/net/eth0/address)"
+    know_each_other
     check_chains
     pings_use_chains 10
     in_ns_background ping@left ping -q -i 0.01 10.1.1.2
