@@ -194,7 +194,8 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
 static void
 load_actions_once(struct kdp_tc *tc)
 {
-    /* It may take long, and nobody else shall wait for that. */
+    /* It may take long, and nobody else shall wait for that, but for other
+     * offload threads, whose first rules would. */
     ovsrcu_quiesce_start();
     ovs_mutex_lock(&tc->actions_mutex);
     if (!tc->loaded_actions) {

@@ -29,8 +29,13 @@
 #include "dpif-netlink-kdp-private.h"
 #include "netdev-offload.h"
 #include "netdev.h"
+#include "openvswitch/vlog.h"
 #include "timeval.h"
 #include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_offload_dump);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 1);
 
 /* Flows shown at a time, as in Open vSwitch. */
 #define MAX_BATCH 50
@@ -397,6 +402,10 @@ end_part(struct kdp_tc *tc, const struct part *part)
         && !getrusage(RUSAGE_THREAD, &usage)
         && (usage.ru_nvcsw != part->usage.ru_nvcsw
             || usage.ru_nivcsw == part->usage.ru_nivcsw)) {
+        VLOG_INFO_RL(&rl, "a list of rules in tc waited %lld ms for the "
+                     "kernel's RTNL lock; rules are asked for by name for %d "
+                     "s, which takes the revalidators longer", duration,
+                     KDP_TC_DUMP_PAUSE / 1000);
         kdp_tc_dump_waited(tc, duration);
     }
 }
@@ -440,6 +449,8 @@ join_listing(struct kdp_dump_thread *thread)
     if (thread->listing) {
         return true;
     }
+    /* Held during the request that starts a list, so that other threads join
+     * it instead of reading its rules one by one. */
     ovs_mutex_lock(&dump->mutex);
     while (!dump->listing && dump->next_device < dump->list.n_devices) {
         const struct kdp_tc_device *device
