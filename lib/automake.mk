@@ -3,141 +3,20 @@
 noinst_LIBRARIES += lib/libkdp.a
 
 lib_libkdp_a_SOURCES = \
-	lib/dpif-netlink-kdp-forward.c \
-	lib/dpif-netlink-kdp-private.h \
-	lib/dpif-netlink-kdp.c \
-	lib/dpif-netlink-kdp.h \
-	lib/if-notifier-kdp.c \
-	lib/if-notifier-kdp.h \
-	lib/kdp-config.c \
-	lib/kdp-datapath.c \
-	lib/kdp-dispatch.c \
-	lib/kdp-links.c \
-	lib/kdp-links.h \
-	lib/kdp-offload-adopt.c \
-	lib/kdp-offload-api.c \
-	lib/kdp-offload-clean.c \
-	lib/kdp-offload-desc.c \
-	lib/kdp-offload-dump.c \
-	lib/kdp-offload-ops.c \
-	lib/kdp-offload-private.h \
-	lib/kdp-offload-request.c \
-	lib/kdp-offload-rule.c \
-	lib/kdp-offload-show.c \
-	lib/kdp-offload-tc.c \
-	lib/kdp-offload.c \
-	lib/kdp-offload.h \
-	lib/kdp-ports.c \
-	lib/kdp-share.c \
-	lib/kdp-show.c \
 	lib/kdp-version.c \
-	lib/kdp-version.h \
-	lib/netdev-linux-kdp-lag.c \
-	lib/netdev-linux-kdp-mii.c \
-	lib/netdev-linux-kdp-private.h \
-	lib/netdev-linux-kdp-state.c \
-	lib/netdev-linux-kdp-stats.c \
-	lib/netdev-linux-kdp.c \
-	lib/netdev-linux-kdp.h \
-	lib/link/link-addr.c \
-	lib/link/link-addr.h \
-	lib/link/link-dump-local.c \
-	lib/link/link-dump.c \
-	lib/link/link-filter.c \
-	lib/link/link-index.c \
-	lib/link/link-listener-private.h \
-	lib/link/link-listener.c \
-	lib/link/link-listener.h \
-	lib/link/link-msg.c \
-	lib/link/link-msg.h \
-	lib/link/link-notify.c \
-	lib/link/link-qdisc.c \
-	lib/link/link-qdisc.h \
-	lib/link/link-read.c \
-	lib/link/link-route.c \
-	lib/link/link-route.h \
-	lib/link/link-show.c \
-	lib/link/link-show.h \
-	lib/link/link-table-private.h \
-	lib/link/link-table.c \
-	lib/link/link-table.h \
-	lib/nl/nl-conn.c \
-	lib/nl/nl-conn.h \
-	lib/nl/ovs-genl.c \
-	lib/nl/ovs-genl.h \
-	lib/nl/ovs-stats.c \
-	lib/nl/ovs-stats.h \
-	lib/offload/kdp-id-fpool.c \
-	lib/offload/kdp-id-fpool.h \
-	lib/offload/kdp-mpsc-queue.c \
-	lib/offload/kdp-mpsc-queue.h \
-	lib/offload/offload-adopt.c \
-	lib/offload/offload-backend.c \
-	lib/offload/offload-backend.h \
-	lib/offload/offload-dump.c \
-	lib/offload/offload-flow.c \
-	lib/offload/offload-info.c \
-	lib/offload/offload-info.h \
-	lib/offload/offload-leak.c \
-	lib/offload/offload-operate.c \
-	lib/offload/offload-port.c \
-	lib/offload/offload-private.h \
-	lib/offload/offload-show.c \
-	lib/offload/offload-step.c \
-	lib/offload/offload-thread.c \
-	lib/offload/offload.c \
-	lib/offload/offload.h \
-	lib/route-table-kdp.c \
-	lib/route-table-kdp.h \
-	lib/show-args.c \
-	lib/show-args.h \
-	lib/stats/latency-hist.c \
-	lib/stats/latency-hist.h \
-	lib/stats/moving-average.c \
-	lib/stats/moving-average.h \
-	lib/stats/proc-net-dev.c \
-	lib/stats/proc-net-dev.h \
-	lib/stats/thread-counters.c \
-	lib/stats/thread-counters.h \
-	lib/unixctl-override.c \
-	lib/unixctl-override.h \
-	lib/upcall/upcall-channel.c \
-	lib/upcall/upcall-channel.h \
-	lib/upcall/upcall-engine-epoll.c \
-	lib/upcall/upcall-engine-uring.c \
-	lib/upcall/upcall-engine.c \
-	lib/upcall/upcall-engine.h \
-	lib/upcall/upcall-fd-limit.c \
-	lib/upcall/upcall-fd-limit.h \
-	lib/upcall/upcall-fifo.h \
-	lib/upcall/upcall-handler-private.h \
-	lib/upcall/upcall-handler.c \
-	lib/upcall/upcall-handler.h \
-	lib/upcall/upcall-info.c \
-	lib/upcall/upcall-msg.c \
-	lib/upcall/upcall-msg.h \
-	lib/upcall/upcall-poll.c \
-	lib/upcall/upcall-poll.h \
-	lib/upcall/upcall-probes.h \
-	lib/upcall/upcall-refcount.h \
-	lib/upcall/upcall-sched.c \
-	lib/upcall/upcall-sched.h \
-	lib/upcall/upcall-serve.c \
-	lib/upcall/upcall-set.c \
-	lib/upcall/upcall-share.c \
-	lib/upcall/upcall-show.c \
-	lib/upcall/upcall-show.h \
-	lib/upcall/upcall-table-private.h \
-	lib/upcall/upcall-table.c \
-	lib/upcall/upcall-table.h \
-	lib/upcall/upcall-turn.h \
-	lib/vport/vport-show.c \
-	lib/vport/vport-show.h \
-	lib/vport/vport-store.c \
-	lib/vport/vport-sync.c \
-	lib/vport/vport-table-private.h \
-	lib/vport/vport-table.c \
-	lib/vport/vport-table.h
+	lib/kdp-version.h
+
+# From the ground floor up: each folder uses those above it in this list.
+include lib/nl/automake.mk
+include lib/stats/automake.mk
+include lib/unixctl/automake.mk
+include lib/link/automake.mk
+include lib/vport/automake.mk
+include lib/upcall/automake.mk
+include lib/offload/automake.mk
+include lib/netdev-linux/automake.mk
+include lib/tc/automake.mk
+include lib/dpif-netlink/automake.mk
 
 # The headers of Open vSwitch, some of which are generated.
 $(lib_libkdp_a_OBJECTS): $(EXTRA_OVS_DEPS)

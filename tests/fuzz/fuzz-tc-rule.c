@@ -4,7 +4,7 @@
  * used in the past or never. */
 
 #include <config.h>
-#include "kdp-offload-private.h"
+#include "tc/tc-kdp.h"
 
 #include <linux/gen_stats.h>
 #include <linux/pkt_cls.h>

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpif-netlink/dpif-netlink-kdp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpif-netlink/datapath.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "odp-util.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "packets.h"
+#include "unixctl/override.h"
+#include "upcall/upcall-show.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(dpif_netlink_kdp);
+
+/* Opening and closing. */
+
+static int
+dpif_kdp_enumerate(struct sset *all_dps, const struct dpif_class *class)
+{
+    return dpif_netlink_class.enumerate(all_dps, class);
+}
+
+static int
+dpif_kdp_open(const struct dpif_class *class, const char *name, bool create,
+              struct dpif **dpifp)
+{
+    struct kdp_datapath *dp;
+    struct dpif_kdp *dpif;
+    int error;
+
+    error = kdp_datapath_open(name, create, &dp);
+    if (error) {
+        return error;
+    }
+    dpif = xzalloc(sizeof *dpif);
+    dpif_init(&dpif->dpif, class, name, dp->ifindex, dp->ifindex);
+    dpif->dp = dp;
+    *dpifp = &dpif->dpif;
+    return 0;
+}
+
+static void
+dpif_kdp_close(struct dpif *dpif_)
+{
+    struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+
+    vport_poller_destroy(dpif->poller);
+    kdp_datapath_close(dpif->dp);
+    free(dpif);
+}
+
+static bool
+dpif_kdp_run(struct dpif *dpif)
+{
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+
+    kdp_datapath_run(dp);
+    kdp_offload_run(dp);
+    return false;
+}
+
+static void
+dpif_kdp_wait(struct dpif *dpif)
+{
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+
+    kdp_datapath_wait(dp);
+    kdp_offload_wait(dp);
+}
+
+static int
+dpif_kdp_set_config(struct dpif *dpif, const struct smap *other_config)
+{
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+
+    kdp_datapath_set_config(dp, other_config);
+    kdp_offload_set_config(dp, other_config);
+    return 0;
+}
+
+/* Flows: with offload, its engine knows where they are; without, the inner
+ * dpif has them all. */
+
+static int
+dpif_kdp_destroy(struct dpif *dpif)
+{
+    struct dpif *inner = dpif_kdp_inner(dpif);
+
+    kdp_offload_clean_up(dpif_kdp_cast(dpif)->dp);
+    return inner->dpif_class->destroy(inner);
+}
+
+static int
+dpif_kdp_flow_flush(struct dpif *dpif)
+{
+    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+    struct dpif *inner = dpif_kdp_inner(dpif);
+
+    return (offload ? kdp_offload_flush(offload)
+            : inner->dpif_class->flow_flush(inner));
+}
+
+/* A flow dump remembers the dpif that made it.  One of the inner dpif goes on
+ * without passing here.  It must not look into tc: what it found there it
+ * could not change. */
+static struct dpif_flow_dump *
+dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
+                          struct dpif_flow_dump_types *types)
+{
+    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+    struct dpif_flow_dump_types kernel = {
+        .ovs_flows = !types || types->ovs_flows,
+    };
+    struct dpif *inner = dpif_kdp_inner(dpif);
+
+    return (offload
+            ? kdp_offload_dump_create(offload, dpif, terse, types)
+            : inner->dpif_class->flow_dump_create(inner, terse, &kernel));
+}
+
+/* What Open vSwitch calls offload types is about devices that are full, which
+ * the engine deals with by itself: those that ask for tc at once are told that
+ * there is no such thing. */
+static void
+dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops, size_t n_ops,
+                 enum dpif_offload_type offload_type)
+{
+    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+    struct dpif *inner = dpif_kdp_inner(dpif);
+
+    if (offload_type == DPIF_OFFLOAD_ALWAYS) {
+        for (size_t i = 0; i < n_ops; i++) {
+            ops[i]->error = EOPNOTSUPP;
+        }
+    } else if (offload) {
+        kdp_offload_operate(offload, ops, n_ops);
+    } else {
+        inner->dpif_class->operate(inner, ops, n_ops, DPIF_OFFLOAD_NEVER);
+    }
+}
+
+static int
+dpif_kdp_offload_stats_get(struct dpif *dpif,
+                           struct netdev_custom_stats *stats)
+{
+    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+
+    return offload ? kdp_offload_stats_get(offload, stats) : EOPNOTSUPP;
+}
+
+static int
+dpif_kdp_set_features(struct dpif *dpif, uint32_t user_features)
+{
+    return kdp_datapath_set_features(dpif_kdp_cast(dpif)->dp, user_features);
+}
+
+/* Upcalls. */
+
+static int
+dpif_kdp_recv_set(struct dpif *dpif, bool enable)
+{
+    return kdp_datapath_recv_set(dpif_kdp_cast(dpif)->dp, enable);
+}
+
+static int
+dpif_kdp_handlers_set(struct dpif *dpif, uint32_t n_handlers)
+{
+    return kdp_datapath_handlers_set(dpif_kdp_cast(dpif)->dp, n_handlers);
+}
+
+static bool
+dpif_kdp_number_handlers_required(struct dpif *dpif OVS_UNUSED,
+                                  uint32_t *n_handlers OVS_UNUSED)
+{
+    return false;
+}
+
+/* Type of the packet in 'view': Ethernet, or what its flow key says. */
+static ovs_be32
+upcall_packet_type(const struct upcall_view *view)
+{
+    const struct nlattr *ethertype;
+
+    if (nl_attr_find__(view->key, view->key_len, OVS_KEY_ATTR_ETHERNET)) {
+        return htonl(PT_ETH);
+    }
+    ethertype = nl_attr_find__(view->key, view->key_len,
+                               OVS_KEY_ATTR_ETHERTYPE);
+    return PACKET_TYPE_BE(OFPHTN_ETHERTYPE,
+                          (ethertype
+                           && nl_attr_get_size(ethertype) == sizeof(ovs_be16)
+                           ? ntohs(nl_attr_get_be16(ethertype)) : 0));
+}
+
+static void
+upcall_view_to_dpif(const struct upcall_view *view, struct dpif_upcall *upcall)
+{
+    struct dp_packet *packet = &upcall->packet;
+
+    upcall->type = view->type == UPCALL_MISS ? DPIF_UC_MISS : DPIF_UC_ACTION;
+    upcall->key = view->key;
+    upcall->key_len = view->key_len;
+    odp_flow_key_hash(upcall->key, upcall->key_len, &upcall->ufid);
+    upcall->userdata = view->userdata;
+    upcall->out_tun_key = view->egress_tun_key;
+    upcall->actions = view->actions;
+    upcall->mru = view->mru;
+    upcall->hash = view->hash;
+
+    /* The packet stays where it was received, until its batch is over. */
+    dp_packet_use_stub(packet, (char *) view->packet - view->headroom,
+                       view->headroom + view->packet_len);
+    dp_packet_set_data(packet, view->packet);
+    dp_packet_set_size(packet, view->packet_len);
+    packet->packet_type = upcall_packet_type(view);
+    if (packet->packet_type != htonl(PT_ETH)) {
+        dp_packet_set_l3(packet, dp_packet_data(packet));
+    }
+}
+
+static int
+dpif_kdp_recv(struct dpif *dpif, uint32_t handler_id,
+              struct dpif_upcall *upcall, struct ofpbuf *buf OVS_UNUSED)
+{
+    struct upcall_view view;
+    int error;
+
+    error = upcall_table_recv(dpif_kdp_cast(dpif)->dp->upcalls, handler_id,
+                              &view);
+    if (!error) {
+        upcall_view_to_dpif(&view, upcall);
+    }
+    return error;
+}
+
+static void
+dpif_kdp_recv_wait(struct dpif *dpif, uint32_t handler_id)
+{
+    upcall_table_recv_wait(dpif_kdp_cast(dpif)->dp->upcalls, handler_id);
+}
+
+static void
+dpif_kdp_recv_purge(struct dpif *dpif)
+{
+    upcall_table_purge(dpif_kdp_cast(dpif)->dp->upcalls);
+}
+
+int
+dpif_netlink_kdp_register(void)
+{
+    int error;
+
+    kdp_show_register();
+    kdp_offload_register();
+    error = dp_unregister_provider("system");
+    return error ? error : dp_register_provider(&dpif_netlink_kdp_class);
+}
+
+/* Functions that are not here are null in the stock class too. */
+const struct dpif_class dpif_netlink_kdp_class = {
+    .type = "system",
+    .enumerate = dpif_kdp_enumerate,
+    .open = dpif_kdp_open,
+    .close = dpif_kdp_close,
+    .destroy = dpif_kdp_destroy,
+    .run = dpif_kdp_run,
+    .wait = dpif_kdp_wait,
+    .get_stats = dpif_kdp_get_stats,
+    .set_features = dpif_kdp_set_features,
+    .set_config = dpif_kdp_set_config,
+    .port_add = dpif_kdp_port_add,
+    .port_del = dpif_kdp_port_del,
+    .port_query_by_number = dpif_kdp_port_query_by_number,
+    .port_query_by_name = dpif_kdp_port_query_by_name,
+    .port_get_pid = dpif_kdp_port_get_pid,
+    .port_dump_start = dpif_kdp_port_dump_start,
+    .port_dump_next = dpif_kdp_port_dump_next,
+    .port_dump_done = dpif_kdp_port_dump_done,
+    .port_poll = dpif_kdp_port_poll,
+    .port_poll_wait = dpif_kdp_port_poll_wait,
+    .flow_flush = dpif_kdp_flow_flush,
+    .flow_dump_create = dpif_kdp_flow_dump_create,
+    .flow_dump_destroy = kdp_offload_dump_destroy,
+    .flow_dump_thread_create = kdp_offload_dump_thread_create,
+    .flow_dump_thread_destroy = kdp_offload_dump_thread_destroy,
+    .flow_dump_next = kdp_offload_dump_next,
+    .operate = dpif_kdp_operate,
+    .offload_stats_get = dpif_kdp_offload_stats_get,
+    .recv_set = dpif_kdp_recv_set,
+    .handlers_set = dpif_kdp_handlers_set,
+    .number_handlers_required = dpif_kdp_number_handlers_required,
+    .queue_to_priority = dpif_kdp_queue_to_priority,
+    .recv = dpif_kdp_recv,
+    .recv_wait = dpif_kdp_recv_wait,
+    .recv_purge = dpif_kdp_recv_purge,
+    .get_datapath_version = dpif_kdp_get_datapath_version,
+    .ct_dump_start = dpif_kdp_ct_dump_start,
+    .ct_dump_next = dpif_kdp_ct_dump_next,
+    .ct_dump_done = dpif_kdp_ct_dump_done,
+    .ct_flush = dpif_kdp_ct_flush,
+    .ct_set_limits = dpif_kdp_ct_set_limits,
+    .ct_get_limits = dpif_kdp_ct_get_limits,
+    .ct_del_limits = dpif_kdp_ct_del_limits,
+    .ct_set_timeout_policy = dpif_kdp_ct_set_timeout_policy,
+    .ct_get_timeout_policy = dpif_kdp_ct_get_timeout_policy,
+    .ct_del_timeout_policy = dpif_kdp_ct_del_timeout_policy,
+    .ct_timeout_policy_dump_start = dpif_kdp_ct_timeout_policy_dump_start,
+    .ct_timeout_policy_dump_next = dpif_kdp_ct_timeout_policy_dump_next,
+    .ct_timeout_policy_dump_done = dpif_kdp_ct_timeout_policy_dump_done,
+    .ct_get_timeout_policy_name = dpif_kdp_ct_get_timeout_policy_name,
+    .ct_get_features = dpif_kdp_ct_get_features,
+    .meter_get_features = dpif_kdp_meter_get_features,
+    .meter_set = dpif_kdp_meter_set,
+    .meter_get = dpif_kdp_meter_get,
+    .meter_del = dpif_kdp_meter_del,
+    .cache_get_supported_levels = dpif_kdp_cache_get_supported_levels,
+    .cache_get_name = dpif_kdp_cache_get_name,
+    .cache_get_size = dpif_kdp_cache_get_size,
+    .cache_set_size = dpif_kdp_cache_set_size,
+};

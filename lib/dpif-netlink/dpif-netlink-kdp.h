@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_DPIF_NETLINK_DPIF_NETLINK_KDP_H
+#define KDP_DPIF_NETLINK_DPIF_NETLINK_KDP_H 1
+
+/* Provider of kernel datapaths
+ * ============================
+ *
+ * A dpif provider of type "system" that stands in front of Open vSwitch's own
+ * and takes the reception of upcalls and the ports away from it.  It is a
+ * composition: each of its dpifs has an inner dpif of the stock class, to
+ * which it forwards what it does not change.  The inner dpif never learns that
+ * there are upcalls.
+ *
+ * All dpifs of one datapath in this process share one "struct kdp_datapath":
+ * the inner dpif, the upcall table, the vport table and what was negotiated
+ * with the kernel.  That is more than thrift.  The stock class, whenever it
+ * opens a datapath, sends the kernel user features of its own choice, among
+ * them the dispatch of upcalls by CPU, and thereby sends the upcalls of a
+ * working daemon nowhere.  "ovs-appctl dpctl/show" opens a datapath.
+ *
+ * Another process can do the same (the stock "ovs-dpctl show" does).  Against
+ * that the datapath has two defences:
+ *
+ *   - The channel that belongs to no port is given to the kernel as the socket
+ *     of every CPU.  While the kernel dispatches by CPU, upcalls come there,
+ *     and none is lost.
+ *
+ *   - The kernel announces the change to the "ovs_datapath" multicast group.
+ *     The main loop then restores the features.
+ *
+ * Thread safety: as the dpif provider interface demands.  recv and recv_wait
+ * belong to handler threads, operate and the flow dumps to any, the rest to
+ * the main thread; "struct kdp_datapath" has a mutex of its own all the same,
+ * as dpif_port_get_pid() and others may come from any thread. */
+
+/* Puts the provider in the place of the stock one.  Call once, before any dpif
+ * is opened, in the main thread.  Returns 0, or a positive errno value if the
+ * stock provider cannot be replaced. */
+int dpif_netlink_kdp_register(void);
+
+#endif /* lib/dpif-netlink/dpif-netlink-kdp.h */

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Descriptions of flows for the offload engine. */
+
+#include <config.h>
+#include "tc/tc-kdp.h"
+
+#include "hash.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "packets.h"
+#include "util.h"
+
+/* Actions nested deeper than this are not looked into: the kernel takes no
+ * more (COPY_ACTIONS_MAX_DEPTH of Linux 6.1). */
+#define MAX_DEPTH 16
+
+/* Chains that one flow recirculates to, at most.  More of them are of flows
+ * that tc would not take either, and these are only parked for longer. */
+#define MAX_CHILDREN 64
+
+/* What is gathered about a flow. */
+struct gathered {
+    uint32_t hash;
+    uint32_t children[MAX_CHILDREN];
+    size_t n_children;
+};
+
+static void
+add_hash(struct gathered *gathered, uint32_t value)
+{
+    gathered->hash = hash_add(gathered->hash, value);
+}
+
+/* Adds what a device may object to in the key 'attrs': which fields there are
+ * and whether they are zero, and of which protocols.  The mask says how much
+ * of them counts. */
+static void
+gather_key(struct gathered *gathered, const struct nlattr *attrs, size_t len,
+           int depth)
+{
+    const struct nlattr *a;
+    size_t left;
+
+    if (!depth) {
+        return;
+    }
+    NL_ATTR_FOR_EACH (a, left, attrs, len) {
+        enum ovs_key_attr type = nl_attr_type(a);
+        size_t size = nl_attr_get_size(a);
+
+        add_hash(gathered, type);
+        if (type == OVS_KEY_ATTR_ENCAP || type == OVS_KEY_ATTR_TUNNEL) {
+            gather_key(gathered, nl_attr_get(a), size, depth - 1);
+            continue;
+        }
+        add_hash(gathered, is_all_zeros(nl_attr_get(a), size));
+        if (type == OVS_KEY_ATTR_ETHERTYPE && size == sizeof(ovs_be16)) {
+            add_hash(gathered, (OVS_FORCE uint16_t) nl_attr_get_be16(a));
+        } else if (type == OVS_KEY_ATTR_IPV4
+                   && size == sizeof(struct ovs_key_ipv4)) {
+            const struct ovs_key_ipv4 *ip = nl_attr_get(a);
+
+            add_hash(gathered, ip->ipv4_proto << 8 | ip->ipv4_frag);
+        } else if (type == OVS_KEY_ATTR_IPV6
+                   && size == sizeof(struct ovs_key_ipv6)) {
+            const struct ovs_key_ipv6 *ip = nl_attr_get(a);
+
+            add_hash(gathered, ip->ipv6_proto << 8 | ip->ipv6_frag);
+        }
+    }
+}
+
+static void gather_actions(struct gathered *, const struct nlattr *actions,
+                           size_t len, int depth);
+
+/* Gathers from the attributes of an action that has actions of its own, those
+ * of type 'first' or 'second'. */
+static void
+gather_branches(struct gathered *gathered, const struct nlattr *action,
+                int first, int second, int depth)
+{
+    const struct nlattr *a;
+    size_t left;
+
+    NL_NESTED_FOR_EACH (a, left, action) {
+        if (nl_attr_type(a) == first || nl_attr_type(a) == second) {
+            gather_actions(gathered, nl_attr_get(a), nl_attr_get_size(a),
+                           depth - 1);
+        }
+    }
+}
+
+/* Adds the types of the attributes in 'action'. */
+static void
+gather_types(struct gathered *gathered, const struct nlattr *action)
+{
+    const struct nlattr *a;
+    size_t left;
+
+    NL_NESTED_FOR_EACH (a, left, action) {
+        add_hash(gathered, nl_attr_type(a));
+    }
+}
+
+static void
+gather_action(struct gathered *gathered, const struct nlattr *a, int depth)
+{
+    enum ovs_action_attr type = nl_attr_type(a);
+
+    add_hash(gathered, type);
+    switch (type) {
+    case OVS_ACTION_ATTR_OUTPUT:
+    case OVS_ACTION_ATTR_METER:
+        /* A device may send to some ports, and know some meters, only. */
+        add_hash(gathered, nl_attr_get_u32(a));
+        break;
+    case OVS_ACTION_ATTR_RECIRC:
+        if (gathered->n_children < MAX_CHILDREN) {
+            gathered->children[gathered->n_children++] = nl_attr_get_u32(a);
+        }
+        break;
+    case OVS_ACTION_ATTR_SAMPLE:
+        gather_branches(gathered, a, OVS_SAMPLE_ATTR_ACTIONS,
+                        OVS_SAMPLE_ATTR_ACTIONS, depth);
+        break;
+    case OVS_ACTION_ATTR_CLONE:
+        gather_actions(gathered, nl_attr_get(a), nl_attr_get_size(a),
+                       depth - 1);
+        break;
+    case OVS_ACTION_ATTR_CHECK_PKT_LEN:
+        gather_branches(gathered, a,
+                        OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER,
+                        OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL, depth);
+        break;
+    case OVS_ACTION_ATTR_SET:
+    case OVS_ACTION_ATTR_SET_MASKED:
+    case OVS_ACTION_ATTR_CT:
+        gather_types(gathered, a);
+        break;
+    case OVS_ACTION_ATTR_UNSPEC:
+    case OVS_ACTION_ATTR_USERSPACE:
+    case OVS_ACTION_ATTR_PUSH_VLAN:
+    case OVS_ACTION_ATTR_POP_VLAN:
+    case OVS_ACTION_ATTR_HASH:
+    case OVS_ACTION_ATTR_PUSH_MPLS:
+    case OVS_ACTION_ATTR_POP_MPLS:
+    case OVS_ACTION_ATTR_TRUNC:
+    case OVS_ACTION_ATTR_PUSH_ETH:
+    case OVS_ACTION_ATTR_POP_ETH:
+    case OVS_ACTION_ATTR_CT_CLEAR:
+    case OVS_ACTION_ATTR_PUSH_NSH:
+    case OVS_ACTION_ATTR_POP_NSH:
+    case OVS_ACTION_ATTR_ADD_MPLS:
+    case OVS_ACTION_ATTR_TUNNEL_PUSH:
+    case OVS_ACTION_ATTR_TUNNEL_POP:
+    case OVS_ACTION_ATTR_DROP:
+    case OVS_ACTION_ATTR_LB_OUTPUT:
+    case __OVS_ACTION_ATTR_MAX:
+    default:
+        break;
+    }
+}
+
+static void
+gather_actions(struct gathered *gathered, const struct nlattr *actions,
+               size_t len, int depth)
+{
+    const struct nlattr *a;
+    size_t left;
+
+    if (!depth) {
+        return;
+    }
+    NL_ATTR_FOR_EACH (a, left, actions, len) {
+        gather_action(gathered, a, depth);
+    }
+}
+
+static uint32_t
+get_u32(const struct nlattr *attrs, size_t len, uint16_t type, uint32_t deflt)
+{
+    const struct nlattr *a = nl_attr_find__(attrs, len, type);
+
+    return (a && nl_attr_get_size(a) == sizeof(uint32_t)
+            ? nl_attr_get_u32(a) : deflt);
+}
+
+struct offload_desc *
+kdp_offload_desc(const ovs_u128 *ufid,
+                 const struct nlattr *key, size_t key_len,
+                 const struct nlattr *mask, size_t mask_len,
+                 const struct nlattr *actions, size_t actions_len)
+{
+    struct gathered gathered = { .hash = hash_bytes(mask, mask_len, 0) };
+    struct offload_desc desc;
+
+    gather_key(&gathered, key, key_len, MAX_DEPTH);
+    gather_actions(&gathered, actions, actions_len, MAX_DEPTH);
+    gathered.hash = hash_finish(gathered.hash, key_len);
+
+    desc = (struct offload_desc) {
+        .ufid = *ufid,
+        .in_port = get_u32(key, key_len, OVS_KEY_ATTR_IN_PORT, UINT32_MAX),
+        .recirc_id = get_u32(key, key_len, OVS_KEY_ATTR_RECIRC_ID, 0),
+        .kind = gathered.hash ? gathered.hash : 1,
+        .children = gathered.children,
+        .n_children = gathered.n_children,
+        .key = key,
+        .key_len = key_len,
+        .mask = mask,
+        .mask_len = mask_len,
+        .actions = actions,
+        .actions_len = actions_len,
+    };
+    return offload_desc_create(&desc);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Operations on flows: those of the dpif's users, which go to the engine, and
+ * those of the engine, which go to the inner dpif. */
+
+#include <config.h>
+#include "tc/tc-kdp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpif-netlink/datapath.h"
+#include "openvswitch/ofpbuf.h"
+#include "ovs-thread.h"
+#include "util.h"
+
+/* Operations that are given to the inner dpif together: as many as the engine
+ * has at a time. */
+#define MAX_KERNEL_OPS OFFLOAD_BATCH
+
+void
+kdp_stats_from_dpif(const struct dpif_flow_stats *src,
+                    struct offload_stats *dst)
+{
+    *dst = (struct offload_stats) {
+        .n_packets = src->n_packets,
+        .n_bytes = src->n_bytes,
+        .used = src->used,
+        .tcp_flags = src->tcp_flags,
+    };
+}
+
+void
+kdp_stats_to_dpif(const struct offload_stats *src, struct dpif_flow_stats *dst)
+{
+    *dst = (struct dpif_flow_stats) {
+        .n_packets = src->n_packets,
+        .n_bytes = src->n_bytes,
+        .used = src->used,
+        .tcp_flags = src->tcp_flags,
+    };
+}
+
+/* Operations of a user that are not for the engine, packets most of all: they
+ * go to the kernel together with what the engine does there for that user. */
+struct others {
+    struct dpif_op **ops;
+    size_t n;
+};
+
+/* Those of the thread, or NULL. */
+DEFINE_STATIC_PER_THREAD_DATA(struct others *, others, NULL);
+
+/* The kernel side. */
+
+/* An operation of the engine as one of a dpif. */
+struct kernel_op {
+    struct offload_copy_op *copy_op;
+    struct dpif_op *op;         /* '&own', or the user's. */
+    struct dpif_op own;
+    struct dpif_flow_stats stats;
+    struct dpif_flow flow;
+    struct ofpbuf buffer;       /* For a get that is not a user's. */
+};
+
+static enum dpif_flow_put_flags
+put_flags(unsigned int flags)
+{
+    return ((flags & OFFLOAD_PUT_CREATE ? DPIF_FP_CREATE : 0)
+            | (flags & OFFLOAD_PUT_MODIFY ? DPIF_FP_MODIFY : 0)
+            | (flags & OFFLOAD_PUT_ZERO_STATS ? DPIF_FP_ZERO_STATS : 0));
+}
+
+static void
+kernel_op_init(struct kernel_op *k, struct offload_copy_op *copy_op)
+{
+    const struct offload_desc *desc = copy_op->desc;
+    const struct dpif_op *user = copy_op->cookie;
+    struct dpif_op *op = &k->own;
+
+    k->copy_op = copy_op;
+    k->op = op;
+    op->error = 0;
+    ofpbuf_init(&k->buffer, (copy_op->type == OFFLOAD_COPY_GET && !user
+                             ? DPIF_FLOW_BUFSIZE : 0));
+    memset(&k->stats, 0, sizeof k->stats);
+
+    switch (copy_op->type) {
+    case OFFLOAD_COPY_PUT:
+        op->type = DPIF_OP_FLOW_PUT;
+        op->flow_put = (struct dpif_flow_put) {
+            .flags = put_flags(copy_op->flags),
+            .key = desc->key,
+            .key_len = desc->key_len,
+            .mask = desc->mask,
+            .mask_len = desc->mask_len,
+            .actions = desc->actions,
+            .actions_len = desc->actions_len,
+            .ufid = &copy_op->ufid,
+            .pmd_id = PMD_ID_NULL,
+        };
+        break;
+
+    case OFFLOAD_COPY_DEL:
+        op->type = DPIF_OP_FLOW_DEL;
+        op->flow_del = (struct dpif_flow_del) {
+            .key = user ? user->flow_del.key : desc ? desc->key : NULL,
+            .key_len = (user ? user->flow_del.key_len
+                        : desc ? desc->key_len : 0),
+            .ufid = &copy_op->ufid,
+            .terse = true,
+            .pmd_id = PMD_ID_NULL,
+            .stats = &k->stats,
+        };
+        break;
+
+    case OFFLOAD_COPY_GET:
+    default:
+        op->type = DPIF_OP_FLOW_GET;
+        op->flow_get = (struct dpif_flow_get) {
+            .ufid = &copy_op->ufid,
+            .pmd_id = PMD_ID_NULL,
+            .buffer = &k->buffer,
+            .flow = &k->flow,
+        };
+        if (user) {
+            /* What is found is for the user. */
+            op->flow_get.buffer = user->flow_get.buffer;
+            op->flow_get.flow = user->flow_get.flow;
+        }
+        break;
+    }
+}
+
+static void
+kernel_op_finish(struct kernel_op *k)
+{
+    struct offload_copy_op *copy_op = k->copy_op;
+
+    copy_op->error = k->op->error;
+    if (copy_op->type == OFFLOAD_COPY_GET && !copy_op->error) {
+        kdp_stats_from_dpif(&k->op->flow_get.flow->stats, &copy_op->stats);
+    } else {
+        kdp_stats_from_dpif(&k->stats, &copy_op->stats);
+    }
+    ofpbuf_uninit(&k->buffer);
+}
+
+static void
+kernel_operate(void *offload_, struct offload_copy_op *copy_ops[], size_t n)
+{
+    struct kdp_offload *offload = offload_;
+    struct dpif *inner = offload->dp->inner;
+    size_t max_ops = MIN(n, MAX_KERNEL_OPS);
+    struct kernel_op *kernel_ops = xmalloc(max_ops * sizeof *kernel_ops);
+    struct others *more = *others_get();
+    struct dpif_op **ops = xmalloc((max_ops + (more ? more->n : 0))
+                                   * sizeof *ops);
+
+    while (n) {
+        size_t chunk = MIN(n, MAX_KERNEL_OPS);
+        size_t n_ops = chunk;
+
+        for (size_t i = 0; i < chunk; i++) {
+            kernel_op_init(&kernel_ops[i], copy_ops[i]);
+            ops[i] = kernel_ops[i].op;
+        }
+        if (more && chunk == n) {
+            for (size_t i = 0; i < more->n; i++) {
+                ops[n_ops++] = more->ops[i];
+            }
+            more->n = 0;
+        }
+        inner->dpif_class->operate(inner, ops, n_ops, DPIF_OFFLOAD_NEVER);
+        for (size_t i = 0; i < chunk; i++) {
+            kernel_op_finish(&kernel_ops[i]);
+        }
+        copy_ops += chunk;
+        n -= chunk;
+    }
+    free(ops);
+    free(kernel_ops);
+}
+
+static int
+kernel_flush(void *offload_)
+{
+    struct kdp_offload *offload = offload_;
+    struct kdp_datapath *dp = offload->dp;
+    int error;
+
+    ovs_mutex_lock(&dp->mutex);
+    error = ovs_flow_flush(&dp->genl, dp->ifindex);
+    ovs_mutex_unlock(&dp->mutex);
+    return error;
+}
+
+struct offload_kernel
+kdp_offload_kernel(struct kdp_offload *offload)
+{
+    return (struct offload_kernel) {
+        .operate = kernel_operate,
+        .flush = kernel_flush,
+        .aux = offload,
+    };
+}
+
+/* Users. */
+
+/* Makes '*op' of 'dpif_op'.  Returns false if that is not for the engine:
+ * packets, flows without ufid, and those that only probe the datapath. */
+static bool
+user_op_init(struct offload_op *op, struct dpif_op *dpif_op)
+{
+    switch (dpif_op->type) {
+    case DPIF_OP_FLOW_PUT: {
+        const struct dpif_flow_put *put = &dpif_op->flow_put;
+
+        if (!put->ufid || put->flags & DPIF_FP_PROBE) {
+            return false;
+        }
+        *op = (struct offload_op) {
+            .type = OFFLOAD_PUT,
+            .flags = ((put->flags & DPIF_FP_CREATE ? OFFLOAD_PUT_CREATE : 0)
+                      | (put->flags & DPIF_FP_MODIFY ? OFFLOAD_PUT_MODIFY : 0)
+                      | (put->flags & DPIF_FP_ZERO_STATS
+                         ? OFFLOAD_PUT_ZERO_STATS : 0)),
+            .desc = kdp_offload_desc(put->ufid, put->key, put->key_len,
+                                     put->mask, put->mask_len,
+                                     put->actions, put->actions_len),
+            .want_stats = put->stats != NULL,
+        };
+        break;
+    }
+    case DPIF_OP_FLOW_DEL:
+        if (!dpif_op->flow_del.ufid) {
+            return false;
+        }
+        *op = (struct offload_op) {
+            .type = OFFLOAD_DEL,
+            .ufid = *dpif_op->flow_del.ufid,
+        };
+        break;
+    case DPIF_OP_FLOW_GET:
+        if (!dpif_op->flow_get.ufid) {
+            return false;
+        }
+        *op = (struct offload_op) {
+            .type = OFFLOAD_GET,
+            .ufid = *dpif_op->flow_get.ufid,
+        };
+        break;
+    case DPIF_OP_EXECUTE:
+    default:
+        return false;
+    }
+    op->cookie = dpif_op;
+    return true;
+}
+
+/* Stores the flow that 'op' found, which the engine knows, for 'get'.  What it
+ * points to is in the buffer of 'get'. */
+static void
+store_flow(const struct offload_op *op, const struct dpif_flow_get *get)
+{
+    const struct offload_desc *desc = op->result;
+    struct ofpbuf *buffer = get->buffer;
+    struct dpif_flow *flow = get->flow;
+    size_t key_len = ROUND_UP(desc->key_len, NLA_ALIGNTO);
+    size_t mask_len = ROUND_UP(desc->mask_len, NLA_ALIGNTO);
+    size_t actions_len = ROUND_UP(desc->actions_len, NLA_ALIGNTO);
+    char *p = ofpbuf_put_zeros(buffer, key_len + mask_len + actions_len);
+
+    memset(flow, 0, sizeof *flow);
+    flow->key = memcpy(p, desc->key, desc->key_len);
+    flow->key_len = desc->key_len;
+    p += key_len;
+    flow->mask = memcpy(p, desc->mask, desc->mask_len);
+    flow->mask_len = desc->mask_len;
+    p += mask_len;
+    flow->actions = memcpy(p, desc->actions, desc->actions_len);
+    flow->actions_len = desc->actions_len;
+    flow->ufid = desc->ufid;
+    flow->ufid_present = true;
+    flow->pmd_id = PMD_ID_NULL;
+    kdp_stats_to_dpif(&op->stats, &flow->stats);
+    flow->attrs.offloaded = op->in_tc && op->in_hw;
+    flow->attrs.dp_layer = op->in_tc ? "tc" : "ovs";
+}
+
+/* Gives the user of 'op' its results. */
+static void
+user_op_finish(struct offload_op *op)
+{
+    struct dpif_op *dpif_op = op->cookie;
+
+    dpif_op->error = op->error;
+    switch (op->type) {
+    case OFFLOAD_PUT:
+        if (!op->error && dpif_op->flow_put.stats) {
+            kdp_stats_to_dpif(&op->stats, dpif_op->flow_put.stats);
+        }
+        offload_desc_unref(op->desc);
+        break;
+    case OFFLOAD_DEL:
+        if (!op->error && dpif_op->flow_del.stats) {
+            kdp_stats_to_dpif(&op->stats, dpif_op->flow_del.stats);
+        }
+        break;
+    case OFFLOAD_GET:
+    default:
+        if (!op->error && op->tracked) {
+            store_flow(op, &dpif_op->flow_get);
+        }
+        offload_desc_unref(op->result);
+        break;
+    }
+}
+
+/* Does the 'n' operations 'dpif_ops': those on flows, in order, and the
+ * others, in order, with or after those that the kernel is first asked to
+ * do. */
+void
+kdp_offload_operate(struct kdp_offload *offload, struct dpif_op **dpif_ops,
+                    size_t n)
+{
+    struct dpif *inner = offload->dp->inner;
+    struct offload_op *ops = xmalloc(n * sizeof *ops);
+    struct offload_op **opps = xmalloc(n * sizeof *opps);
+    struct others rest = { .ops = xmalloc(n * sizeof *rest.ops) };
+    size_t n_ops = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (user_op_init(&ops[n_ops], dpif_ops[i])) {
+            opps[n_ops] = &ops[n_ops];
+            n_ops++;
+        } else {
+            rest.ops[rest.n++] = dpif_ops[i];
+        }
+    }
+    if (n_ops) {
+        *others_get() = &rest;
+        offload_operate(offload->engine, opps, n_ops);
+        *others_get() = NULL;
+    }
+    for (size_t i = 0; i < n_ops; i++) {
+        user_op_finish(&ops[i]);
+    }
+    if (rest.n) {
+        inner->dpif_class->operate(inner, rest.ops, rest.n,
+                                   DPIF_OFFLOAD_NEVER);
+    }
+    free(rest.ops);
+    free(opps);
+    free(ops);
+}
+
+/* Asks the kernel what flow 'ufid' is. */
+static struct offload_desc *
+get_from_kernel(void *offload_, const ovs_u128 *ufid)
+{
+    struct kdp_offload *offload = offload_;
+    struct dpif *inner = offload->dp->inner;
+    struct offload_desc *desc = NULL;
+    struct dpif_flow flow;
+    struct ofpbuf buffer;
+    struct dpif_op op = {
+        .type = DPIF_OP_FLOW_GET,
+        .flow_get = {
+            .ufid = ufid,
+            .pmd_id = PMD_ID_NULL,
+            .buffer = &buffer,
+            .flow = &flow,
+        },
+    };
+
+    ofpbuf_init(&buffer, DPIF_FLOW_BUFSIZE);
+    inner->dpif_class->operate(inner, (struct dpif_op *[]) { &op }, 1,
+                               DPIF_OFFLOAD_NEVER);
+    if (!op.error) {
+        desc = kdp_offload_desc(ufid, flow.key, flow.key_len, flow.mask,
+                                flow.mask_len, flow.actions,
+                                flow.actions_len);
+    }
+    ofpbuf_uninit(&buffer);
+    return desc;
+}
+
+/* Has the engine take over flow 'ufid', which the kernel has. */
+void
+kdp_offload_learn(struct kdp_offload *offload, const ovs_u128 *ufid)
+{
+    offload_learn(offload->engine, ufid, get_from_kernel, offload);
+}
+
+int
+kdp_offload_flush(struct kdp_offload *offload)
+{
+    return offload_flush(offload->engine);
+}

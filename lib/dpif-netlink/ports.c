@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Ports of the dpif provider: adding and deleting them, and questions about
+ * them, which the vport table answers (vport/vport-table.h). */
+
+#include <config.h>
+#include "dpif-netlink/datapath.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpif-netlink-rtnl.h"
+#include "dpif-netlink.h"
+#include "netdev-linux/links.h"
+#include "netdev-linux.h"
+#include "netdev-vport.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "odp-util.h"
+#include "openvswitch/ofpbuf.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "upcall/upcall-fd-limit.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_ports);
+
+/* ethtool's flag for large receive offload, under the name of its time. */
+#ifndef ETH_FLAG_LRO
+#define ETH_FLAG_LRO (1 << 15)
+#endif
+
+/* Adding. */
+
+/* Creates a vport with channel 'channel' (NULL while upcalls are off, or not
+ * dispatched by port).  The kernel learns the port id of the channel in the
+ * request that creates the vport, so that the first packet already has
+ * somewhere to go. */
+static int
+kdp_datapath_vport_new(struct kdp_datapath *dp, const char *name,
+                       enum ovs_vport_type type, const struct ofpbuf *options,
+                       struct upcall_channel *channel, odp_port_t *port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct ovs_vport vport = {
+        .dp_ifindex = dp->ifindex,
+        .port_no = odp_to_u32(*port_no),
+        .type = type,
+        .pid = (channel ? channel->pid
+                : upcall_table_get_pid(dp->upcalls, UPCALL_PORT_NONE)),
+    };
+    int error;
+
+    if (strlen(name) >= sizeof vport.name) {
+        return ENAMETOOLONG;
+    }
+    ovs_strlcpy(vport.name, name, sizeof vport.name);
+    error = ovs_vport_new(&dp->genl, &vport, options ? options->data : NULL,
+                          options ? options->size : 0);
+    if (error) {
+        if (error == EBUSY && *port_no != ODPP_NONE) {
+            VLOG_INFO("%s: requested port %"PRIu32" is in use", dp->name,
+                      *port_no);
+        }
+        return error;
+    }
+
+    if (channel) {
+        error = upcall_table_add(dp->upcalls, vport.port_no, name, channel);
+        if (error) {
+            VLOG_WARN("%s: could not add channel for port %s (%s)", dp->name,
+                      name, ovs_strerror(error));
+            ovs_vport_del(&dp->genl, dp->ifindex, vport.port_no);
+            return error;
+        }
+    } else if (dp->recv) {
+        upcall_table_share(dp->upcalls, vport.port_no, name);
+        if (dp->dispatch == KDP_PER_PORT) {
+            kdp_share_note(dp);
+        }
+    }
+    *port_no = u32_to_odp(vport.port_no);
+    return 0;
+}
+
+/* Adds tunnel 'netdev' as a device made with rtnetlink.  EOPNOTSUPP if it is
+ * not a tunnel, or the kernel cannot make that tunnel as a device. */
+static int
+kdp_datapath_port_add_rtnl(struct kdp_datapath *dp, struct netdev *netdev,
+                           struct upcall_channel *channel, odp_port_t *port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
+    char namebuf[NETDEV_VPORT_NAME_BUFSIZE];
+    const char *name;
+    int error;
+
+    error = dpif_netlink_rtnl_port_create(netdev);
+    if (error) {
+        if (error != EOPNOTSUPP) {
+            VLOG_WARN_RL(&rl, "Failed to create %s with rtnetlink: %s",
+                         netdev_get_name(netdev), ovs_strerror(error));
+        }
+        return error;
+    }
+
+    name = netdev_vport_get_dpif_port(netdev, namebuf, sizeof namebuf);
+    error = kdp_datapath_vport_new(dp, name, OVS_VPORT_TYPE_NETDEV, NULL,
+                                   channel, port_no);
+    if (error) {
+        dpif_netlink_rtnl_port_destroy(name, netdev_get_type(netdev));
+    }
+    return error;
+}
+
+/* Appends the options that a tunnel made by the openvswitch module itself
+ * takes. */
+static void
+put_tunnel_options(const struct netdev_tunnel_config *config,
+                   struct ofpbuf *options)
+{
+    if (config->dst_port) {
+        nl_msg_put_u16(options, OVS_TUNNEL_ATTR_DST_PORT,
+                       ntohs(config->dst_port));
+    }
+    if (config->exts) {
+        size_t start = nl_msg_start_nested(options, OVS_TUNNEL_ATTR_EXTENSION);
+
+        for (int i = 0; i < 32; i++) {
+            if (config->exts & UINT32_C(1) << i) {
+                nl_msg_put_flag(options, i);
+            }
+        }
+        nl_msg_end_nested(options, start);
+    }
+}
+
+/* Adds 'netdev' as a vport of its own type. */
+static int
+kdp_datapath_port_add_vport(struct kdp_datapath *dp, struct netdev *netdev,
+                            struct upcall_channel *channel,
+                            odp_port_t *port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
+    const struct netdev_tunnel_config *config;
+    const char *type = netdev_get_type(netdev);
+    enum ovs_vport_type vport_type = netdev_to_ovs_vport_type(type);
+    char namebuf[NETDEV_VPORT_NAME_BUFSIZE];
+    uint64_t options_stub[64 / 8];
+    struct ofpbuf options;
+    const char *name;
+    int error;
+
+    name = netdev_vport_get_dpif_port(netdev, namebuf, sizeof namebuf);
+    if (vport_type == OVS_VPORT_TYPE_UNSPEC) {
+        VLOG_WARN_RL(&rl, "%s: cannot create port `%s' because it has "
+                     "unsupported type `%s'", dp->name, name, type);
+        return EINVAL;
+    }
+    if (vport_type == OVS_VPORT_TYPE_NETDEV) {
+        /* Packets merged on reception could not be forwarded. */
+        netdev_linux_ethtool_set_flag(netdev, ETH_FLAG_LRO, "LRO", false);
+    }
+
+    ofpbuf_use_stub(&options, options_stub, sizeof options_stub);
+    config = netdev_get_tunnel_config(netdev);
+    if (config) {
+        put_tunnel_options(config, &options);
+    }
+    error = kdp_datapath_vport_new(dp, name, vport_type, &options, channel,
+                                   port_no);
+    ofpbuf_uninit(&options);
+    return error;
+}
+
+/* True if tunnels are made by the openvswitch module rather than as devices of
+ * their own, as the module of the Open vSwitch project once did. */
+static bool
+tunnels_out_of_tree(void)
+{
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    static bool out_of_tree;
+
+    if (ovsthread_once_start(&once)) {
+        out_of_tree = dpif_netlink_rtnl_probe_oot_tunnels();
+        ovsthread_once_done(&once);
+    }
+    return out_of_tree;
+}
+
+static int
+kdp_datapath_port_add__(struct kdp_datapath *dp, struct netdev *netdev,
+                        odp_port_t *port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    struct upcall_channel *channel = NULL;
+    int error;
+
+    if (dp->recv && dp->dispatch == KDP_PER_PORT && kdp_share_has_room(dp)) {
+        upcall_fd_limit_ensure(dp->name,
+                               upcall_table_n_channels(dp->upcalls) + 1,
+                               upcall_table_n_handlers(dp->upcalls));
+        error = upcall_channel_create(&channel);
+        if (error) {
+            VLOG_WARN_RL(&rl, "%s: port %s is not added: no socket for its "
+                         "upcalls (%s)", dp->name, netdev_get_name(netdev),
+                         ovs_strerror(error));
+            return error;
+        }
+    }
+
+    error = (tunnels_out_of_tree()
+             ? EOPNOTSUPP
+             : kdp_datapath_port_add_rtnl(dp, netdev, channel, port_no));
+    if (error) {
+        error = kdp_datapath_port_add_vport(dp, netdev, channel, port_no);
+    }
+    if (error) {
+        upcall_channel_unref(channel);
+    }
+    return error;
+}
+
+int
+dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
+                  odp_port_t *port_no)
+{
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+    int error;
+
+    ovs_mutex_lock(&dp->mutex);
+    error = kdp_datapath_port_add__(dp, netdev, port_no);
+    ovs_mutex_unlock(&dp->mutex);
+    vport_table_expire(dp->vports);
+
+    /* A device may have come with it, or changed. */
+    kdp_rtnl_count(KDP_RTNL_PORT_ADD);
+    kdp_links_catch_up();
+    kdp_offload_ports_changed(dp);
+    return error;
+}
+
+/* Deleting. */
+
+int
+dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no_)
+{
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+    uint32_t port_no = odp_to_u32(port_no_);
+    struct ovs_vport vport;
+    int error;
+
+    error = vport_table_get_by_number(dp->vports, port_no, &vport);
+    if (error && error != ENODEV) {
+        return error;           /* It may be there, and needs its channel. */
+    }
+    kdp_offload_port_del(dp, port_no);
+    if (!error) {
+        ovs_mutex_lock(&dp->mutex);
+        error = ovs_vport_del(&dp->genl, dp->ifindex, port_no);
+        ovs_mutex_unlock(&dp->mutex);
+        vport_table_expire(dp->vports);
+        kdp_rtnl_count(KDP_RTNL_PORT_DEL);
+        kdp_links_catch_up();
+        if (error == ENODEV) {
+            vport_table_doubt(dp->vports, port_no);
+        } else if (error) {
+            return error;       /* It is there, and needs its channel. */
+        }
+    }
+    kdp_datapath_forget_port(dp, port_no);
+    if (!error && !tunnels_out_of_tree()) {
+        error = dpif_netlink_rtnl_port_destroy(vport.name,
+                                               kdp_vport_type_name(&vport));
+        error = error == EOPNOTSUPP ? 0 : error;
+    }
+    return error;
+}
+
+/* Questions. */
+
+uint32_t
+dpif_kdp_port_get_pid(const struct dpif *dpif_, odp_port_t port_no)
+{
+    const struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+    uint32_t pid = upcall_table_get_pid(dpif->dp->upcalls,
+                                        odp_to_u32(port_no));
+
+    /* The channel that belongs to no port also serves those who ask for a port
+     * that is not there (any more), ODPP_NONE among them. */
+    return pid ? pid : upcall_table_get_pid(dpif->dp->upcalls,
+                                            UPCALL_PORT_NONE);
+}
+
+const char *
+kdp_vport_type_name(const struct ovs_vport *vport)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
+    static const char *const types[] = {
+        [OVS_VPORT_TYPE_INTERNAL] = "internal",
+        [OVS_VPORT_TYPE_GRE] = "gre",
+        [OVS_VPORT_TYPE_VXLAN] = "vxlan",
+        [OVS_VPORT_TYPE_GENEVE] = "geneve",
+        [OVS_VPORT_TYPE_LISP] = "lisp",
+        [OVS_VPORT_TYPE_STT] = "stt",
+        [OVS_VPORT_TYPE_ERSPAN] = "erspan",
+        [OVS_VPORT_TYPE_IP6ERSPAN] = "ip6erspan",
+        [OVS_VPORT_TYPE_IP6GRE] = "ip6gre",
+        [OVS_VPORT_TYPE_GTPU] = "gtpu",
+        [OVS_VPORT_TYPE_BAREUDP] = "bareudp",
+    };
+
+    if (vport->type == OVS_VPORT_TYPE_NETDEV) {
+        const char *type = netdev_get_type_from_name(vport->name);
+
+        return type ? type : "system";
+    } else if (vport->type < ARRAY_SIZE(types) && types[vport->type]) {
+        return types[vport->type];
+    }
+    VLOG_WARN_RL(&rl, "dp%d: port `%s' has unsupported type %"PRIu32,
+                 vport->dp_ifindex, vport->name, vport->type);
+    return "unknown";
+}
+
+/* Ends a query, whose outcome was 'error' and 'vport'. */
+static int
+port_query_end(int error, const struct ovs_vport *vport,
+               struct dpif_port *port)
+{
+    if (!error && port) {
+        port->name = xstrdup(vport->name);
+        port->type = xstrdup(kdp_vport_type_name(vport));
+        port->port_no = u32_to_odp(vport->port_no);
+    }
+    return error;
+}
+
+int
+dpif_kdp_port_query_by_number(const struct dpif *dpif, odp_port_t port_no,
+                              struct dpif_port *port)
+{
+    struct ovs_vport vport;
+    int error = vport_table_get_by_number(dpif_kdp_cast(dpif)->dp->vports,
+                                          odp_to_u32(port_no), &vport);
+
+    return port_query_end(error, &vport, port);
+}
+
+int
+dpif_kdp_port_query_by_name(const struct dpif *dpif, const char *devname,
+                            struct dpif_port *port)
+{
+    struct ovs_vport vport;
+    int error = vport_table_get_by_name(dpif_kdp_cast(dpif)->dp->vports,
+                                        devname, &vport);
+
+    return port_query_end(error, &vport, port);
+}
+
+/* Dumps. */
+
+struct port_dump {
+    struct ovs_vport *vports;
+    size_t n;
+    size_t next;
+    int error;                  /* Of listing the ports. */
+};
+
+int
+dpif_kdp_port_dump_start(const struct dpif *dpif, void **dumpp)
+{
+    struct port_dump *dump = xzalloc(sizeof *dump);
+
+    /* As in the stock class, a dump that fails starts and is empty: when a
+     * datapath is destroyed its ports are listed once more. */
+    dump->error = vport_table_list(dpif_kdp_cast(dpif)->dp->vports,
+                                   &dump->vports, &dump->n);
+    *dumpp = dump;
+    return 0;
+}
+
+int
+dpif_kdp_port_dump_next(const struct dpif *dpif OVS_UNUSED, void *dump_,
+                        struct dpif_port *port)
+{
+    struct port_dump *dump = dump_;
+    struct ovs_vport *vport;
+
+    if (dump->next >= dump->n) {
+        return EOF;
+    }
+    vport = &dump->vports[dump->next++];
+    port->name = vport->name;
+    port->type = CONST_CAST(char *, kdp_vport_type_name(vport));
+    port->port_no = u32_to_odp(vport->port_no);
+    return 0;
+}
+
+int
+dpif_kdp_port_dump_done(const struct dpif *dpif OVS_UNUSED, void *dump_)
+{
+    struct port_dump *dump = dump_;
+    int error = dump->error;
+
+    free(dump->vports);
+    free(dump);
+    return error;
+}
+
+/* Changes. */
+
+int
+dpif_kdp_port_poll(const struct dpif *dpif_, char **devnamep)
+{
+    struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+
+    if (!dpif->poller) {
+        dpif->poller = vport_poller_create(dpif->dp->vports);
+    }
+    return vport_poller_next(dpif->poller, devnamep);
+}
+
+void
+dpif_kdp_port_poll_wait(const struct dpif *dpif_)
+{
+    const struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+
+    if (dpif->poller) {
+        vport_poller_wait(dpif->poller);
+    } else {
+        poll_immediate_wake();
+    }
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Commands about upcalls and ports. */
+
+#include <config.h>
+#include "dpif-netlink/datapath.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "unixctl/args.h"
+#include "unixctl/override.h"
+#include "unixctl.h"
+#include "upcall/upcall-show.h"
+#include "util.h"
+#include "vport/vport-show.h"
+
+/* What upcall/show is asked for, and what it has found. */
+struct show {
+    const char *port;           /* Name or number, or NULL for all. */
+    bool found;                 /* A datapath has that port. */
+    struct ds *text;            /* Either this or 'json' is not NULL. */
+    struct json *json;          /* Array of datapaths, or of ports. */
+};
+
+static void
+show_datapath(struct kdp_datapath *dp, void *show_)
+{
+    struct show *show = show_;
+    struct upcall_table_info info;
+
+    upcall_table_get_info(dp->upcalls, &info);
+    ovs_mutex_lock(&dp->mutex);
+    if (show->text) {
+        upcall_show_text(&info, show->text);
+        ds_put_format(show->text, "  dispatch %s, restored after other "
+                      "processes: %"PRIu64"\n",
+                      kdp_dispatch_name(dp->dispatch), dp->n_restored);
+    } else {
+        struct json *json = upcall_show_json(&info);
+
+        json_object_put_string(json, "dispatch",
+                               kdp_dispatch_name(dp->dispatch));
+        json_object_put(json, "dispatch_restored",
+                        json_integer_create(dp->n_restored));
+        json_array_add(show->json, json);
+    }
+    ovs_mutex_unlock(&dp->mutex);
+    upcall_table_info_uninit(&info);
+}
+
+static void
+show_port(struct kdp_datapath *dp, void *show_)
+{
+    struct show *show = show_;
+    const struct upcall_port_info *port;
+    struct upcall_table_info info;
+
+    upcall_table_get_info(dp->upcalls, &info);
+    port = upcall_show_find(&info, show->port);
+    if (port) {
+        show->found = true;
+        if (show->text) {
+            upcall_show_port_text(&info, port, show->text);
+        } else {
+            struct json *json = upcall_show_port_json(port);
+
+            json_object_put_string(json, "datapath", info.name);
+            json_array_add(show->json, json);
+        }
+    }
+    upcall_table_info_uninit(&info);
+}
+
+static void
+upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
+            void *aux OVS_UNUSED)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct show show = { .port = NULL };
+    bool json;
+    char *error;
+
+    error = show_args_parse(argc, argv, "PORT", &json, &show.port);
+    if (error) {
+        unixctl_command_reply_error(conn, error);
+        free(error);
+        return;
+    }
+
+    if (json) {
+        show.json = json_array_create_empty();
+    } else {
+        show.text = &s;
+        if (!show.port) {
+            unixctl_override_call_stock("upcall/show", conn, &s);
+        }
+    }
+    kdp_datapath_for_each(show.port ? show_port : show_datapath, &show);
+    if (show.json) {
+        show_args_put_json(&s, show.json);
+    }
+    if (show.port && !show.found) {
+        ds_clear(&s);
+        ds_put_format(&s, "%s: no datapath has an upcall channel of that name "
+                      "or port number", show.port);
+        unixctl_command_reply_error(conn, ds_cstr(&s));
+    } else {
+        unixctl_command_reply(conn, ds_cstr(&s));
+    }
+    ds_destroy(&s);
+}
+
+static void
+reset_datapath(struct kdp_datapath *dp, void *aux OVS_UNUSED)
+{
+    upcall_table_reset_stats(dp->upcalls);
+}
+
+static void
+upcall_reset(struct unixctl_conn *conn, int argc OVS_UNUSED,
+             const char *argv[] OVS_UNUSED, void *aux OVS_UNUSED)
+{
+    kdp_datapath_for_each(reset_datapath, NULL);
+    unixctl_command_reply(conn, NULL);
+}
+
+/* What vport-table/show is asked for, and what it has found. */
+struct show_vports {
+    const char *datapath;       /* Name, or NULL for all. */
+    bool found;
+    struct ds *text;            /* Either this or 'json' is not NULL. */
+    struct json *json;          /* Array of datapaths. */
+};
+
+static void
+show_vports(struct kdp_datapath *dp, void *show_)
+{
+    struct show_vports *show = show_;
+    struct vport_table_info info;
+
+    if (show->datapath && strcmp(show->datapath, dp->name)
+        && strcmp(show->datapath, dp->inner->base_name)) {
+        return;
+    }
+    show->found = true;
+    vport_table_get_info(dp->vports, &info);
+    if (show->text) {
+        vport_show_text(&info, show->text);
+    } else {
+        json_array_add(show->json, vport_show_json(&info));
+    }
+    vport_table_info_uninit(&info);
+}
+
+static void
+vport_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
+                 void *aux OVS_UNUSED)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct show_vports show = { .datapath = NULL };
+    bool json;
+    char *error;
+
+    error = show_args_parse(argc, argv, "DP", &json, &show.datapath);
+    if (error) {
+        unixctl_command_reply_error(conn, error);
+        free(error);
+        return;
+    }
+
+    if (json) {
+        show.json = json_array_create_empty();
+    } else {
+        show.text = &s;
+    }
+    kdp_datapath_for_each(show_vports, &show);
+    if (json) {
+        show_args_put_json(&s, show.json);
+    }
+    if (show.datapath && !show.found) {
+        ds_clear(&s);
+        ds_put_format(&s, "%s: no such datapath is open", show.datapath);
+        unixctl_command_reply_error(conn, ds_cstr(&s));
+    } else {
+        unixctl_command_reply(conn, ds_cstr(&s));
+    }
+    ds_destroy(&s);
+}
+
+void
+kdp_show_register(void)
+{
+    unixctl_override("upcall/show", "[--format text|json] [PORT]", 0, 3,
+                     upcall_show, NULL);
+    unixctl_command_register("upcall/reset", "", 0, 0, upcall_reset, NULL);
+    unixctl_command_register("vport-table/show", "[--format text|json] [DP]",
+                             0, 3, vport_table_show, NULL);
+}

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+
+lib_libkdp_a_SOURCES += \
+	lib/netdev-linux/device.h \
+	lib/netdev-linux/if-notifier-kdp.c \
+	lib/netdev-linux/if-notifier-kdp.h \
+	lib/netdev-linux/lag.c \
+	lib/netdev-linux/links.c \
+	lib/netdev-linux/links.h \
+	lib/netdev-linux/mii.c \
+	lib/netdev-linux/netdev-linux-kdp.c \
+	lib/netdev-linux/netdev-linux-kdp.h \
+	lib/netdev-linux/route-table-kdp.c \
+	lib/netdev-linux/route-table-kdp.h \
+	lib/netdev-linux/state.c \
+	lib/netdev-linux/stats.c

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "netdev-linux/if-notifier-kdp.h"
+
+#include <stdlib.h>
+
+#include "if-notifier.h"
+#include "netdev-linux/links.h"
+#include "link/link-table.h"
+#include "openvswitch/poll-loop.h"
+#include "ovs-thread.h"
+#include "sset.h"
+#include "timeval.h"
+#include "util.h"
+
+/* The originals. */
+struct if_notifier *kdp_stock_if_notifier_create(if_notify_func *, void *aux);
+void kdp_stock_if_notifier_destroy(struct if_notifier *);
+void kdp_stock_if_notifier_run(void);
+void kdp_stock_if_notifier_wait(void);
+
+/* Changes that the bridge's configuration depends on. */
+#define CHANGES (LINK_CHANGE_NEW | LINK_CHANGE_GONE | LINK_CHANGE_NAME \
+                 | LINK_CHANGE_ALT_NAMES | LINK_CHANGE_MTU             \
+                 | LINK_CHANGE_HWADDR | LINK_CHANGE_MASTER             \
+                 | LINK_CHANGE_KIND)
+
+static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
+static struct sset wanted OVS_GUARDED_BY(mutex) = SSET_INITIALIZER(&wanted);
+
+/* The main thread's. */
+static if_notify_func *notify_cb;       /* The bridge's, or NULL. */
+static void *notify_aux;
+static bool changed;                    /* The bridge is to be told... */
+static long long int not_before;        /* ...from then on; milliseconds. */
+static unsigned long long int n_notices;
+static unsigned long long int n_foreign;
+
+void
+if_notifier_kdp_wanted(const char *name)
+{
+    ovs_mutex_lock(&mutex);
+    sset_add(&wanted, name);
+    ovs_mutex_unlock(&mutex);
+}
+
+void
+if_notifier_kdp_changed(const char *name, const struct link_change *change,
+                        bool open)
+{
+    uint32_t what = change->what & CHANGES;
+
+    if (change->link->master) {
+        /* A port that was added has the datapath for its master.  A device
+         * that is let go may be what the bridge could not get. */
+        what &= ~LINK_CHANGE_MASTER;
+    }
+    if (!what) {
+        return;
+    }
+    ovs_mutex_lock(&mutex);
+    if (change->link->nsid == LINK_NSID_LOCAL
+        && (open || sset_contains(&wanted, name))) {
+        changed = true;
+    } else {
+        n_foreign++;
+    }
+    ovs_mutex_unlock(&mutex);
+}
+
+/* The bridge is about to ask anew for what it could not get. */
+static void
+forget_wanted(void)
+{
+    ovs_mutex_lock(&mutex);
+    sset_clear(&wanted);
+    ovs_mutex_unlock(&mutex);
+}
+
+void
+if_notifier_kdp_get_counts(unsigned long long int *notices,
+                           unsigned long long int *foreign)
+{
+    *notices = n_notices;
+    *foreign = n_foreign;
+}
+
+/* Open vSwitch's interface, of which there is one user. */
+
+struct if_notifier *
+if_notifier_create(if_notify_func *cb, void *aux)
+{
+    if (!kdp_links_enabled()) {
+        return kdp_stock_if_notifier_create(cb, aux);
+    }
+    ovs_assert(!notify_cb);
+    notify_cb = cb;
+    notify_aux = aux;
+    return NULL;
+}
+
+void
+if_notifier_destroy(struct if_notifier *notifier)
+{
+    if (!kdp_links_enabled()) {
+        kdp_stock_if_notifier_destroy(notifier);
+    }
+    notify_cb = NULL;
+}
+
+void
+if_notifier_run(void)
+{
+    if (!kdp_links_enabled()) {
+        kdp_stock_if_notifier_run();
+        return;
+    }
+
+    /* Before the bridge looks at its ports, so that it does not find one gone
+     * of whose device it is not told. */
+    kdp_links_run();
+    if (changed && notify_cb && kdp_links_are_idle()
+        && time_msec() >= not_before) {
+        changed = false;
+        not_before = time_msec() + IF_NOTIFIER_INTERVAL;
+        n_notices++;
+        forget_wanted();
+        notify_cb(notify_aux);
+    }
+}
+
+void
+if_notifier_wait(void)
+{
+    if (!kdp_links_enabled()) {
+        kdp_stock_if_notifier_wait();
+    } else if (changed && notify_cb) {
+        /* While events keep coming the listener wakes the loop. */
+        poll_timer_wait_until(not_before);
+    }
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Members of bonds.
+ *
+ * Flows of a bond that is a port are offloaded to a tc block, which the
+ * ingress of each member has to be bound to, as the packets come in there. */
+
+#include <config.h>
+#include "netdev-linux/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "netdev-linux/links.h"
+#include "openvswitch/shash.h"
+#include "openvswitch/vlog.h"
+#include "tc.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(netdev_kdp_lag);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
+
+/* Block ids (uint32_t *) by the names of the members that were bound. */
+static struct shash members = SHASH_INITIALIZER(&members);
+
+/* Returns the id of the block of the bond that 'link' is a member of, or 0 if
+ * it is none or the bond is not a port. */
+static uint32_t
+lag_get_block(const struct link_info *link)
+{
+    struct link_info master;
+    uint32_t block_id = 0;
+    struct netdev *netdev;
+
+    if (!link->master
+        || !link_table_find(kdp_links_table(), LINK_NSID_LOCAL, link->master,
+                            &master)
+        || (strcmp(master.kind, "bond") && strcmp(master.kind, "team"))) {
+        return 0;
+    }
+    netdev = netdev_from_name(master.name);
+    if (netdev && !netdev->auto_classified
+        && is_netdev_linux_class(netdev->netdev_class)) {
+        block_id = netdev_get_block_id(netdev);
+    }
+    netdev_close(netdev);
+    return block_id;
+}
+
+static void
+lag_bind(const struct link_info *link, uint32_t block_id)
+{
+    int error;
+
+    kdp_rtnl_count(KDP_RTNL_LAG);
+    tc_add_del_qdisc(link->ifindex, false, 0, TC_INGRESS);
+    kdp_rtnl_count(KDP_RTNL_LAG);
+    error = tc_add_del_qdisc(link->ifindex, true, block_id, TC_INGRESS);
+    if (error) {
+        VLOG_WARN_RL(&rl, "%s: binding it to block %"PRIu32" of its bond "
+                     "failed (%s); its flows are not offloaded", link->name,
+                     block_id, ovs_strerror(error));
+        return;
+    }
+    shash_add(&members, link->name, xmemdup(&block_id, sizeof block_id));
+}
+
+void
+netdev_kdp_lag_update(const struct link_change *change)
+{
+    const struct link_info *link = change->link;
+    bool gone = (change->what & LINK_CHANGE_GONE) != 0;
+    struct shash_node *node;
+
+    if (!link->master && shash_is_empty(&members)) {
+        return;
+    }
+    node = shash_find(&members, link->name);
+    if (node && (gone || !link->master)) {
+        uint32_t *block_id = node->data;
+
+        if (!gone) {
+            kdp_rtnl_count(KDP_RTNL_LAG);
+            tc_add_del_qdisc(link->ifindex, false, *block_id, TC_INGRESS);
+        }
+        free(block_id);
+        shash_delete(&members, node);
+    } else if (!node && !gone) {
+        uint32_t block_id = lag_get_block(link);
+
+        if (block_id) {
+            lag_bind(link, block_id);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_NETDEV_LINUX_LINKS_H
+#define KDP_NETDEV_LINUX_LINKS_H 1
+
+/* Links of the daemon
+ * ===================
+ *
+ * The one link listener of the process (link/link-listener.h) and its tables,
+ * which the providers of network devices, the route table and the bridge's
+ * notifier share:
+ *
+ *      kernel --> listener --> links ------> netdev-linux-kdp.c --> bridge
+ *                         |--> addresses --^
+ *                         |--> qdiscs -----^
+ *                         `--> routes -----> route-table-kdp.c --> ovs-router
+ *
+ * Also counts the calls that may wait for the kernel's RTNL lock.
+ *
+ *
+ * Life cycle
+ * ----------
+ *
+ * kdp_links_init() opens the listener, once, and takes all that the kernel
+ * knows.  If that fails, kdp_links_enabled() is false, and the users do what
+ * Open vSwitch does on its own.
+ *
+ *
+ * Thread safety
+ * -------------
+ *
+ * Functions marked "main" belong to the thread that called kdp_links_init();
+ * elsewhere kdp_links_catch_up() does nothing.  The tables say what other
+ * threads may do with them. */
+
+#include <stdbool.h>
+
+struct link_addrs;
+struct link_qdiscs;
+struct link_routes;
+struct link_table;
+struct smap;
+
+/* Main.  Returns 0 or a positive errno value. */
+int kdp_links_init(void);
+
+bool kdp_links_enabled(void);
+
+/* True in the main thread, if it has links. */
+bool kdp_links_is_main(void);
+
+/* Main.  To be called in each turn of the main loop. */
+void kdp_links_run(void);
+void kdp_links_wait(void);
+
+/* Main.  True if all events that there were have been taken. */
+bool kdp_links_are_idle(void);
+
+/* Takes all that the kernel has announced, in the main thread.  To be called,
+ * without any lock, after a change of our own, so that it can be read.
+ * Returns true if the tables of our namespace are as the kernel's then, which
+ * they are not always in other threads and after a loss.  (Not so the routes,
+ * which may be stale for a while: see link/link-route.h.)  Does nothing, and
+ * returns false, while a subscriber of the link table is being called. */
+bool kdp_links_catch_up(void);
+
+/* The tables; NULL before kdp_links_init() and if it failed. */
+struct link_table *kdp_links_table(void);
+struct link_addrs *kdp_links_addrs(void);
+struct link_routes *kdp_links_routes(void);
+struct link_qdiscs *kdp_links_qdiscs(void);
+
+/* Main.  Takes other_config:link-table-netns-entries into account. */
+void kdp_links_set_config(const struct smap *other_config);
+
+/* Main.  Registers link-table/show. */
+void kdp_links_show_register(void);
+
+/* Calls that take the RTNL lock or may wait for it. */
+#define KDP_RTNL_CALLS                                                    \
+    KDP_RTNL_CALL(FEATURES, "ethtool link settings")                      \
+    KDP_RTNL_CALL(DRIVER, "ethtool driver information")                   \
+    KDP_RTNL_CALL(ADVERTISE, "ethtool advertisements")                    \
+    KDP_RTNL_CALL(MII, "MII monitoring")                                  \
+    KDP_RTNL_CALL(SET_FLAGS, "set flags")                                 \
+    KDP_RTNL_CALL(SET_MTU, "set MTU")                                     \
+    KDP_RTNL_CALL(SET_HWADDR, "set hardware address")                     \
+    KDP_RTNL_CALL(SET_ADDR, "set IP address")                             \
+    KDP_RTNL_CALL(TAP, "create tap device")                               \
+    KDP_RTNL_CALL(POLICING, "policing")                                   \
+    KDP_RTNL_CALL(QOS, "quality of service")                              \
+    KDP_RTNL_CALL(LAG, "bind bond member")                                \
+    KDP_RTNL_CALL(STATS, "statistics of a device that sysfs lacks")       \
+    KDP_RTNL_CALL(PORT_ADD, "add port to datapath")                       \
+    KDP_RTNL_CALL(PORT_DEL, "delete port from datapath")                  \
+    KDP_RTNL_CALL(TC_QDISC, "prepare port for offload")                   \
+    KDP_RTNL_CALL(TC_DUMP, "list rules in tc")                            \
+    KDP_RTNL_CALL(TC_ACTION, "load kind of action of tc")                 \
+    KDP_RTNL_CALL(UNKNOWN, "device not in table")
+
+enum kdp_rtnl_call {
+#define KDP_RTNL_CALL(ENUM, NAME) KDP_RTNL_##ENUM,
+    KDP_RTNL_CALLS
+#undef KDP_RTNL_CALL
+    KDP_N_RTNL_CALLS
+};
+
+/* Any thread. */
+void kdp_rtnl_count(enum kdp_rtnl_call);
+
+#endif /* lib/netdev-linux/links.h */

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "netdev-linux/netdev-linux-kdp.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "netdev-linux/if-notifier-kdp.h"
+#include "netdev-linux/links.h"
+#include "dpif-netlink/flow-offload.h"
+#include "link/link-addr.h"
+#include "link/link-qdisc.h"
+#include "link/link-table.h"
+#include "netdev-linux/device.h"
+#include "netdev-linux-valid.h"
+#include "netdev-offload.h"
+#include "netnsid.h"
+#include "openvswitch/compiler.h"
+#include "openvswitch/vlog.h"
+#include "packets.h"
+#include "smap.h"
+#include "userspace-tso.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(netdev_linux_kdp);
+
+BUILD_ASSERT_DECL(offsetof(struct netdev_kdp, up) == 0);
+BUILD_ASSERT_DECL(offsetof(struct netdev_linux, up) == 0);
+
+/* These are written before the library reads them, and constant from then on,
+ * which is what it declares them to be. */
+struct netdev_class kdp_linux_class;
+struct netdev_class kdp_internal_class;
+struct netdev_class kdp_tap_class;
+
+static struct netdev *
+netdev_kdp_alloc(void)
+{
+    struct netdev_kdp *dev = xzalloc(sizeof *dev);
+
+    return &dev->up.up;
+}
+
+static void
+netdev_kdp_dealloc(struct netdev *netdev)
+{
+    free(CONTAINER_OF(netdev, struct netdev_kdp, up.up));
+}
+
+bool
+netdev_is_kdp(const struct netdev *netdev)
+{
+    return netdev->netdev_class->alloc == netdev_kdp_alloc;
+}
+
+/* Construction. */
+
+/* Does what the stock constructor does, except that it asks for nothing. */
+static int
+netdev_kdp_construct_known(struct netdev *netdev)
+{
+    struct netdev_linux *up = netdev_linux_cast(netdev);
+
+    netnsid_unset(&up->netnsid);
+    ovs_mutex_init(&up->mutex);
+    if (userspace_tso_enabled()) {
+        netdev->ol_flags |= (NETDEV_TX_OFFLOAD_TCP_TSO
+                             | NETDEV_TX_OFFLOAD_TCP_CKSUM
+                             | NETDEV_TX_OFFLOAD_UDP_CKSUM
+                             | NETDEV_TX_OFFLOAD_SCTP_CKSUM
+                             | NETDEV_TX_OFFLOAD_IPV4_CKSUM);
+    }
+    return 0;
+}
+
+static int
+netdev_kdp_construct(struct netdev *netdev)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    const char *name = netdev_get_name(netdev);
+    bool tap = netdev->netdev_class == &kdp_tap_class;
+    struct link_info link;
+    bool found;
+    int error;
+
+    if (!netdev->auto_classified) {
+        if_notifier_kdp_wanted(name);
+    }
+    found = !tap && netdev_kdp_find_to_open(name, &link);
+    if (tap) {
+        /* It needs a file of the device, which it makes, or finds if a crash
+         * has left it: then the table has it, too. */
+        kdp_rtnl_count(KDP_RTNL_TAP);
+        error = kdp_stock_netdev_tap_class.construct(netdev);
+    } else if (found) {
+        error = netdev_kdp_construct_known(netdev);
+    } else {
+        /* It asks, not under RTNL, whether there is such a device. */
+        error = netdev_linux_construct(netdev);
+    }
+    if (error) {
+        return error;
+    }
+
+    netdev_kdp_appear(dev, found ? &link : NULL);
+    return 0;
+}
+
+static void
+netdev_kdp_destruct(struct netdev *netdev)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+
+    netdev_kdp_disappear(dev);
+    netdev_kdp_set_miimon_interval(netdev, 0);
+    kdp_stock_netdev_linux_class.destruct(netdev);
+}
+
+/* Reading. */
+
+static enum netdev_flags
+flags_from_iff(unsigned int iff)
+{
+    return ((iff & IFF_UP ? NETDEV_UP : 0)
+            | (iff & IFF_PROMISC ? NETDEV_PROMISC : 0)
+            | (iff & IFF_LOOPBACK ? NETDEV_LOOPBACK : 0));
+}
+
+static int
+netdev_kdp_get_etheraddr(const struct netdev *netdev, struct eth_addr *mac)
+{
+    netdev_kdp_settle(netdev);
+    return kdp_stock_netdev_linux_class.get_etheraddr(netdev, mac);
+}
+
+static int
+netdev_kdp_get_mtu(const struct netdev *netdev, int *mtup)
+{
+    netdev_kdp_settle(netdev);
+    return kdp_stock_netdev_linux_class.get_mtu(netdev, mtup);
+}
+
+static int
+netdev_kdp_get_ifindex(const struct netdev *netdev)
+{
+    netdev_kdp_settle(netdev);
+    return kdp_stock_netdev_linux_class.get_ifindex(netdev);
+}
+
+static int
+netdev_kdp_get_carrier(const struct netdev *netdev, bool *carrier)
+{
+    netdev_kdp_settle(netdev);
+    return kdp_stock_netdev_linux_class.get_carrier(netdev, carrier);
+}
+
+static uint32_t
+netdev_kdp_get_block_id(struct netdev *netdev)
+{
+    netdev_kdp_settle(netdev);
+    return kdp_stock_netdev_linux_class.get_block_id(netdev);
+}
+
+/* Ethtool.  What was read is kept until an event says that it changed. */
+
+static int
+netdev_kdp_get_features(const struct netdev *netdev,
+                        enum netdev_features *current,
+                        enum netdev_features *advertised,
+                        enum netdev_features *supported,
+                        enum netdev_features *peer)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+
+    netdev_kdp_settle(netdev);
+    ovs_mutex_lock(&dev->up.mutex);
+    if (!(dev->up.cache_valid & VALID_FEATURES)
+        && !netnsid_is_remote(dev->up.netnsid)) {
+        if (dev->present || !(dev->up.cache_valid & VALID_IFINDEX)) {
+            kdp_rtnl_count(KDP_RTNL_FEATURES);
+        } else {
+            /* The kernel would say the same. */
+            dev->up.get_features_error = ENODEV;
+            dev->up.cache_valid |= VALID_FEATURES;
+        }
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+    return kdp_stock_netdev_linux_class.get_features(netdev, current,
+                                                     advertised, supported,
+                                                     peer);
+}
+
+static int
+netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    int error;
+
+    netdev_kdp_settle(netdev);
+    ovs_mutex_lock(&dev->up.mutex);
+    error = dev->status_error;
+    if (!error && !(dev->up.cache_valid & VALID_DRVINFO)) {
+        if (dev->present || !(dev->up.cache_valid & VALID_IFINDEX)) {
+            kdp_rtnl_count(KDP_RTNL_DRIVER);
+        } else {
+            error = ENODEV;
+        }
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (error) {
+        return error;
+    }
+
+    error = kdp_stock_netdev_linux_class.get_status(netdev, smap);
+    ovs_mutex_lock(&dev->up.mutex);
+    dev->status_error = error == ENODEV ? 0 : error;
+    ovs_mutex_unlock(&dev->up.mutex);
+    return error;
+}
+
+static int
+netdev_kdp_set_advertisements(struct netdev *netdev,
+                              enum netdev_features advertise)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    int error;
+
+    kdp_rtnl_count(KDP_RTNL_ADVERTISE);
+    error = kdp_stock_netdev_linux_class.set_advertisements(netdev,
+                                                            advertise);
+    ovs_mutex_lock(&dev->up.mutex);
+    dev->up.cache_valid &= ~VALID_FEATURES;
+    ovs_mutex_unlock(&dev->up.mutex);
+    return error;
+}
+
+/* Addresses. */
+
+static int
+netdev_kdp_get_addr_list(const struct netdev *netdev, struct in6_addr **addrs,
+                         struct in6_addr **masks, int *n_addrs)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    struct in6_addr *a, *m;
+    int ifindex;
+    size_t n;
+
+    netdev_kdp_settle(netdev);
+    ovs_mutex_lock(&dev->up.mutex);
+    bool known = (dev->up.cache_valid & VALID_IFINDEX) != 0;
+    bool remote = netnsid_is_remote(dev->up.netnsid);
+    ifindex = dev->present ? dev->link.ifindex : 0;
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (!known) {
+        return kdp_stock_netdev_linux_class.get_addr_list(netdev, addrs,
+                                                          masks, n_addrs);
+    } else if (remote) {
+        return EOPNOTSUPP;
+    }
+
+    n = link_addrs_get(kdp_links_addrs(), ifindex, &a, &m);
+    if (!n) {
+        return EADDRNOTAVAIL;
+    }
+    if (addrs) {
+        *addrs = a;
+        *masks = m;
+        *n_addrs = n;
+    } else {
+        free(a);
+        free(m);
+    }
+    return 0;
+}
+
+static int
+netdev_kdp_set_in4(struct netdev *netdev, struct in_addr address,
+                   struct in_addr netmask)
+{
+    int error;
+
+    kdp_rtnl_count(KDP_RTNL_SET_ADDR);
+    error = kdp_stock_netdev_linux_class.set_in4(netdev, address, netmask);
+    kdp_links_catch_up();
+    return error;
+}
+
+/* Writing.  The events of a change are taken before it returns, so that it can
+ * be read back. */
+
+static int
+netdev_kdp_set_etheraddr(struct netdev *netdev, const struct eth_addr mac)
+{
+    struct eth_addr old;
+    int error;
+
+    error = netdev_kdp_get_etheraddr(netdev, &old);
+    if (error || eth_addr_equals(old, mac)) {
+        return error;
+    }
+    kdp_rtnl_count(KDP_RTNL_SET_HWADDR);
+    error = kdp_stock_netdev_linux_class.set_etheraddr(netdev, mac);
+    kdp_links_catch_up();
+    return error;
+}
+
+static int
+netdev_kdp_set_mtu(struct netdev *netdev, int mtu)
+{
+    int error, old;
+
+    error = netdev_kdp_get_mtu(netdev, &old);
+    if (error || old == mtu) {
+        return error;
+    }
+    kdp_rtnl_count(KDP_RTNL_SET_MTU);
+    error = kdp_stock_netdev_linux_class.set_mtu(netdev, mtu);
+    kdp_links_catch_up();
+    return error;
+}
+
+static int
+netdev_kdp_update_flags(struct netdev *netdev, enum netdev_flags off,
+                        enum netdev_flags on, enum netdev_flags *old_flags)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    enum netdev_flags flags;
+    bool known;
+    int error;
+
+    netdev_kdp_settle(netdev);
+    ovs_mutex_lock(&dev->up.mutex);
+    known = (dev->up.cache_valid & VALID_IFINDEX) != 0;
+    flags = flags_from_iff(dev->up.ifi_flags);
+    ovs_mutex_unlock(&dev->up.mutex);
+
+    if (known && !on && !off) {
+        *old_flags = flags;
+        return 0;
+    }
+    if ((on || off) && (!known || ((flags & ~off) | on) != flags)) {
+        kdp_rtnl_count(KDP_RTNL_SET_FLAGS);
+    }
+    error = kdp_stock_netdev_linux_class.update_flags(netdev, off, on,
+                                                      old_flags);
+    kdp_links_catch_up();
+    return error;
+}
+
+/* Traffic control. */
+
+/* True if it is known that the device has no queueing discipline that 'has'
+ * tells of. */
+static bool
+netdev_kdp_lacks_qdisc(const struct netdev_kdp *dev,
+                       bool (*has)(const struct link_qdiscs *, int ifindex))
+    OVS_REQUIRES(dev->up.mutex)
+{
+    return (dev->present && dev->link.nsid == LINK_NSID_LOCAL
+            && !has(kdp_links_qdiscs(), dev->link.ifindex));
+}
+
+static int
+netdev_kdp_set_policing(struct netdev *netdev, uint32_t kbits_rate,
+                        uint32_t kbits_burst, uint32_t kpkts_rate,
+                        uint32_t kpkts_burst)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    struct netdev_linux *up = &dev->up;
+    bool nothing = false;
+    int error;
+
+    netdev_kdp_settle(netdev);
+    if (!netdev_is_flow_api_enabled()) {
+        ovs_mutex_lock(&dev->up.mutex);
+        if (netdev_kdp_lacks_qdisc(dev, link_qdiscs_has_ingress)
+            && (!(up->cache_valid & VALID_POLICING)
+                || up->kbits_rate || up->kpkts_rate)) {
+            /* There is none, as if it had been removed, or as it was: what
+             * others have removed is to be set again. */
+            up->kbits_rate = up->kbits_burst = 0;
+            up->kpkts_rate = up->kpkts_burst = 0;
+            up->netdev_policing_error = 0;
+            up->cache_valid |= VALID_POLICING;
+        }
+        nothing = ((up->cache_valid & VALID_POLICING)
+                   && !up->netdev_policing_error
+                   && !up->kbits_rate && !up->kpkts_rate
+                   && !kbits_rate && !kpkts_rate);
+        ovs_mutex_unlock(&dev->up.mutex);
+    }
+    if (nothing) {
+        return 0;
+    }
+
+    kdp_offload_clean_pause(netdev);
+    kdp_rtnl_count(KDP_RTNL_POLICING);
+    error = kdp_stock_netdev_linux_class.set_policing(
+        netdev, kbits_rate, kbits_burst, kpkts_rate, kpkts_burst);
+    kdp_offload_clean_resume(netdev);
+    kdp_links_catch_up();
+    return error;
+}
+
+static int
+netdev_kdp_set_qos(struct netdev *netdev, const char *type,
+                   const struct smap *details)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    bool nothing;
+    int error;
+
+    netdev_kdp_settle(netdev);
+    ovs_mutex_lock(&dev->up.mutex);
+    nothing = (!*type && !dev->up.tc
+               && (dev->qdisc_settled
+                   || netdev_kdp_lacks_qdisc(dev, link_qdiscs_has_root)));
+    if (nothing) {
+        dev->qdisc_settled = true;
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (nothing) {
+        return 0;
+    }
+
+    if (*type || !dev->qdisc_settled) {
+        kdp_rtnl_count(KDP_RTNL_QOS);
+    }
+    error = kdp_stock_netdev_linux_class.set_qos(netdev, type, details);
+    kdp_links_catch_up();
+    return error;
+}
+
+/* Running. */
+
+/* The function whose address makes a class one of Linux devices. */
+void
+netdev_linux_run(const struct netdev_class *class)
+{
+    if (!kdp_links_enabled()) {
+        kdp_stock_netdev_linux_run(class);
+    } else if (class == &kdp_linux_class) {
+        /* Once for all of the classes. */
+        kdp_links_run();
+        netdev_kdp_mii_run();
+        netdev_kdp_stats_run();
+    }
+}
+
+static void
+netdev_kdp_wait(const struct netdev_class *class)
+{
+    if (class == &kdp_linux_class) {
+        kdp_links_wait();
+        netdev_kdp_mii_wait();
+    }
+}
+
+static void
+netdev_kdp_class_init(struct netdev_class *class,
+                      const struct netdev_class *stock)
+{
+    *class = *stock;
+    class->alloc = netdev_kdp_alloc;
+    class->dealloc = netdev_kdp_dealloc;
+    if (!kdp_links_enabled()) {
+        return;
+    }
+    class->wait = netdev_kdp_wait;
+    class->construct = netdev_kdp_construct;
+    class->destruct = netdev_kdp_destruct;
+    class->get_etheraddr = netdev_kdp_get_etheraddr;
+    class->set_etheraddr = netdev_kdp_set_etheraddr;
+    class->get_mtu = netdev_kdp_get_mtu;
+    class->set_mtu = netdev_kdp_set_mtu;
+    class->get_ifindex = netdev_kdp_get_ifindex;
+    class->get_carrier = netdev_kdp_get_carrier;
+    class->set_miimon_interval = netdev_kdp_set_miimon_interval;
+    class->set_advertisements = netdev_kdp_set_advertisements;
+    class->set_policing = netdev_kdp_set_policing;
+    class->set_qos = netdev_kdp_set_qos;
+    class->set_in4 = netdev_kdp_set_in4;
+    class->get_addr_list = netdev_kdp_get_addr_list;
+    class->update_flags = netdev_kdp_update_flags;
+    if (stock->get_features) {
+        class->get_features = netdev_kdp_get_features;
+    }
+    if (stock->get_status == kdp_stock_netdev_linux_class.get_status) {
+        class->get_status = netdev_kdp_get_status;
+    }
+    if (stock->get_block_id) {
+        class->get_block_id = netdev_kdp_get_block_id;
+    }
+}
+
+void
+netdev_linux_kdp_init(bool stock)
+{
+    if (stock) {
+        kdp_linux_class = kdp_stock_netdev_linux_class;
+        kdp_internal_class = kdp_stock_netdev_internal_class;
+        kdp_tap_class = kdp_stock_netdev_tap_class;
+        return;
+    }
+    netdev_kdp_class_init(&kdp_linux_class, &kdp_stock_netdev_linux_class);
+    netdev_kdp_class_init(&kdp_internal_class,
+                          &kdp_stock_netdev_internal_class);
+    netdev_kdp_class_init(&kdp_tap_class, &kdp_stock_netdev_tap_class);
+    if (kdp_links_enabled()) {
+        kdp_linux_class.get_stats = netdev_kdp_get_stats;
+        kdp_internal_class.get_stats = netdev_kdp_internal_get_stats;
+        kdp_tap_class.get_stats = netdev_kdp_tap_get_stats;
+        netdev_kdp_state_init();
+    }
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* State of devices: what the link table says is copied to the devices that are
+ * open, when it changes. */
+
+#include <config.h>
+#include "netdev-linux/device.h"
+
+#include <errno.h>
+#include <linux/if_arp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "dpif-netlink.h"
+#include "hash.h"
+#include "netdev-linux/if-notifier-kdp.h"
+#include "netdev-linux/links.h"
+#include "netdev-linux-valid.h"
+#include "netnsid.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/ofpbuf.h"
+#include "packets.h"
+#include "socket-util.h"
+#include "sset.h"
+#include "util.h"
+
+/* The devices that are in the link table, by namespace and interface index.
+ * Lock order: a device's mutex, then this. */
+static struct ovs_mutex present_mutex = OVS_MUTEX_INITIALIZER;
+static struct hmap present OVS_GUARDED_BY(present_mutex)
+    = HMAP_INITIALIZER(&present);
+
+/* What a device has of the link table, of all that the stock structure
+ * keeps. */
+#define VALID_FROM_LINK (VALID_IFINDEX | VALID_ETHERADDR | VALID_MTU)
+
+static bool
+netdev_kdp_kind_is_lag(const char *kind)
+{
+    return !strcmp(kind, "bond") || !strcmp(kind, "team");
+}
+
+static uint32_t
+link_hash(int32_t nsid, int ifindex)
+{
+    return hash_2words(nsid, ifindex);
+}
+
+/* Makes 'dev' present as 'link', or absent if that is NULL. */
+static void
+netdev_kdp_set_present(struct netdev_kdp *dev, const struct link_info *link)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    ovs_mutex_lock(&present_mutex);
+    if (dev->present) {
+        hmap_remove(&present, &dev->present_node);
+    }
+    dev->present = link != NULL;
+    if (link) {
+        dev->link = *link;
+        hmap_insert(&present, &dev->present_node,
+                    link_hash(link->nsid, link->ifindex));
+    }
+    ovs_mutex_unlock(&present_mutex);
+}
+
+/* Adds to 'names' those under which devices are open that are the link. */
+static void
+netdev_kdp_get_names(int32_t nsid, int ifindex, struct sset *names)
+{
+    const struct netdev_kdp *dev;
+
+    ovs_mutex_lock(&present_mutex);
+    HMAP_FOR_EACH_WITH_HASH (dev, present_node, link_hash(nsid, ifindex),
+                             &present) {
+        if (dev->link.nsid == nsid && dev->link.ifindex == ifindex) {
+            sset_add(names, netdev_get_name(&dev->up.up));
+        }
+    }
+    ovs_mutex_unlock(&present_mutex);
+}
+
+/* Counts losses and returns of the carrier.  The stock class counts what it
+ * sees in events.  The kernel may see more, which it has counted. */
+static void
+netdev_kdp_count_carrier(struct netdev_kdp *dev, const struct link_info *link)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    uint64_t changes = ((uint64_t) link->carrier_up + link->carrier_down
+                        - dev->carrier_base);
+    uint64_t resets = dev->up.carrier_resets;
+
+    if ((dev->up.ifi_flags ^ link->flags) & IFF_RUNNING) {
+        resets = MAX(resets + 1, changes);
+    } else if (changes >= resets + 2) {
+        resets = changes;
+    }
+    dev->up.carrier_resets = resets;
+}
+
+static void
+netdev_kdp_take_hwaddr(struct netdev_kdp *dev, const struct link_info *link)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    bool ether = ((link->arp_type == ARPHRD_ETHER
+                   || link->arp_type == ARPHRD_NONE)
+                  && link->hwaddr_len <= sizeof dev->up.etheraddr);
+
+    memset(&dev->up.etheraddr, 0, sizeof dev->up.etheraddr);
+    if (ether) {
+        memcpy(&dev->up.etheraddr, link->hwaddr, link->hwaddr_len);
+    }
+    dev->up.ether_addr_error = ether ? 0 : EINVAL;
+}
+
+/* Takes over what the table says of the device. */
+static void
+netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    struct netdev_linux *up = &dev->up;
+    bool fresh = (!dev->present || link->ifindex != dev->link.ifindex
+                  || link->nsid != dev->link.nsid);
+
+    if (!fresh && link->change_seqno == dev->link.change_seqno
+        && link->addr_seqno == dev->link.addr_seqno) {
+        return;
+    }
+    if (fresh) {
+        /* Not the device that it was. */
+        up->cache_valid = 0;
+        dev->qdisc_settled = false;
+        dev->status_error = 0;
+        dev->carrier_base = ((uint64_t) link->carrier_up + link->carrier_down
+                             - up->carrier_resets);
+    } else if ((link->flags ^ dev->link.flags) & (IFF_UP | IFF_RUNNING)
+               || link->operstate != dev->link.operstate
+               || link->carrier_up != dev->link.carrier_up
+               || link->carrier_down != dev->link.carrier_down) {
+        /* Speed and duplex are agreed on when the carrier comes. */
+        up->cache_valid &= ~VALID_FEATURES;
+    }
+    netdev_kdp_count_carrier(dev, link);
+
+    if (link->nsid == LINK_NSID_LOCAL) {
+        netnsid_set_local(&up->netnsid);
+    } else {
+        netnsid_set(&up->netnsid, link->nsid);
+    }
+    up->ifi_flags = link->flags;
+    up->ifindex = link->ifindex;
+    up->get_ifindex_error = 0;
+    up->mtu = link->mtu;
+    up->netdev_mtu_error = 0;
+    netdev_kdp_take_hwaddr(dev, link);
+    up->is_lag_master = netdev_kdp_kind_is_lag(link->kind);
+    up->present = true;
+    up->cache_valid |= VALID_FROM_LINK;
+
+    netdev_kdp_set_present(dev, link);
+    dev->behind = false;
+    dev->nsid = link->nsid;
+    netdev_change_seq_changed(&up->up);
+}
+
+/* There is no such device. */
+static void
+netdev_kdp_lose(struct netdev_kdp *dev)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    struct netdev_linux *up = &dev->up;
+
+    if (up->ifi_flags & IFF_RUNNING) {
+        up->carrier_resets++;
+    }
+    up->ifi_flags = 0;
+    netnsid_set_local(&up->netnsid);
+    up->ifindex = 0;
+    up->get_ifindex_error = ENODEV;
+    up->netdev_mtu_error = ENODEV;
+    up->ether_addr_error = ENODEV;
+    up->present = false;
+    up->cache_valid = VALID_FROM_LINK;
+
+    netdev_kdp_set_present(dev, NULL);
+    dev->nsid = LINK_NSID_LOCAL;
+    netdev_change_seq_changed(&up->up);
+}
+
+/* Finds the device in the table: where it was, or else in our namespace. */
+static bool
+netdev_kdp_find(const struct netdev_kdp *dev, struct link_info *link)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    const char *name = netdev_get_name(&dev->up.up);
+    const struct link_table *table = kdp_links_table();
+
+    return ((dev->nsid != LINK_NSID_LOCAL
+             && link_table_find_name(table, dev->nsid, name, link))
+            || link_table_find_name(table, LINK_NSID_LOCAL, name, link));
+}
+
+/* Asks the datapath whether the device lives on in another namespace.  That
+ * takes no RTNL.  The caller holds no lock: the first request to a datapath
+ * opens network devices. */
+static void
+netdev_kdp_locate(struct netdev_kdp *dev)
+    OVS_EXCLUDED(dev->up.mutex)
+{
+    struct dpif_netlink_vport vport;
+    struct link_info link;
+    struct ofpbuf *buf;
+
+    if (dpif_netlink_vport_get(netdev_get_name(&dev->up.up), &vport, &buf)) {
+        return;
+    }
+    ovs_mutex_lock(&dev->up.mutex);
+    if (!dev->present && netnsid_is_remote(vport.netnsid)) {
+        dev->nsid = vport.netnsid;
+        if (netdev_kdp_find(dev, &link)) {
+            netdev_kdp_take(dev, &link);
+        } else {
+            /* Not in the table: the stock class is to ask. */
+            netnsid_set(&dev->up.netnsid, vport.netnsid);
+            dev->up.cache_valid = 0;
+        }
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+    ofpbuf_delete(buf);
+}
+
+/* True if the device is in another namespace and has another name there.  It
+ * stays the port that it was, of which nothing new is known: Open vSwitch, and
+ * the datapath with it, look ports up by name, and would not find it. */
+static bool
+netdev_kdp_is_renamed_elsewhere(const struct netdev_kdp *dev)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    struct link_info link;
+
+    return (dev->present && dev->link.nsid != LINK_NSID_LOCAL
+            && link_table_find(kdp_links_table(), dev->link.nsid,
+                               dev->link.ifindex, &link)
+            && strcmp(link.name, dev->link.name));
+}
+
+/* Takes over what the table says.  Returns true if the device has gone from
+ * our namespace, in which case it is to be located. */
+static bool
+netdev_kdp_refresh(struct netdev_kdp *dev)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    struct link_info link;
+    bool lost = false;
+
+    if (netdev_kdp_is_renamed_elsewhere(dev)) {
+        return false;
+    }
+    if (netdev_kdp_find(dev, &link)) {
+        netdev_kdp_take(dev, &link);
+    } else if (dev->present) {
+        lost = dev->link.nsid == LINK_NSID_LOCAL;
+        netdev_kdp_lose(dev);
+    }
+    return lost;
+}
+
+/* True if the kernel knows the link by 'name'.  The request for the index
+ * takes no RTNL. */
+static bool
+link_is_called(const struct link_info *link, const char *name)
+{
+    struct ifreq ifr;
+
+    if (strlen(name) >= sizeof ifr.ifr_name) {
+        /* An alternative name, which does not fit in the request. */
+        return true;
+    }
+    memset(&ifr, 0, sizeof ifr);
+    ovs_strzcpy(ifr.ifr_name, name, sizeof ifr.ifr_name);
+    return (!af_inet_ioctl(SIOCGIFINDEX, &ifr)
+            && ifr.ifr_ifindex == link->ifindex);
+}
+
+/* True if the table may say of a device that was opened when it was not there
+ * what the device is.  If the table is not 'current', what it has under that
+ * name may have died, as when the device was opened.  A device that was
+ * located in another namespace is known by that one's table only. */
+static bool
+netdev_kdp_may_refresh(const struct netdev_kdp *dev, bool current)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    struct link_info link;
+
+    return (current
+            || (netdev_kdp_find(dev, &link)
+                && (link.nsid != LINK_NSID_LOCAL
+                    || link_is_called(&link,
+                                      netdev_get_name(&dev->up.up)))));
+}
+
+/* Finds out about a device that was not in the table when it was opened. */
+static void
+netdev_kdp_look_again(struct netdev_kdp *dev)
+    OVS_EXCLUDED(dev->up.mutex)
+{
+    bool current = kdp_links_catch_up();
+    bool lost = false;
+
+    ovs_mutex_lock(&dev->up.mutex);
+    if (netdev_kdp_may_refresh(dev, current)) {
+        lost = netdev_kdp_refresh(dev);
+    }
+    if (dev->behind && current) {
+        /* There is none.  An internal one may be elsewhere, for long. */
+        dev->behind = false;
+        netdev_kdp_lose(dev);
+        lost = dev->up.up.netdev_class == &kdp_internal_class;
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (lost) {
+        netdev_kdp_locate(dev);
+    }
+}
+
+void
+netdev_kdp_settle(const struct netdev *netdev)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    bool behind, unknown;
+
+    ovs_mutex_lock(&dev->up.mutex);
+    behind = dev->behind;
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (behind && kdp_links_is_main()) {
+        netdev_kdp_look_again(dev);
+    }
+
+    ovs_mutex_lock(&dev->up.mutex);
+    unknown = !(dev->up.cache_valid & VALID_IFINDEX);
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (unknown) {
+        kdp_rtnl_count(KDP_RTNL_UNKNOWN);
+    }
+}
+
+/* Brings the device that is open as 'name' up to date after a change of
+ * 'link', which it 'was' before or not.  Returns true if it is a device of the
+ * bridge that the change is about: one of a foreign namespace may have the
+ * name by chance, and the router of tunnels opens any device, without a
+ * type. */
+static bool
+netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
+{
+    struct netdev *netdev = netdev_from_name(name);
+    bool concerned = was || link->nsid == LINK_NSID_LOCAL;
+
+    if (netdev && netdev_is_kdp(netdev)) {
+        struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+
+        ovs_mutex_lock(&dev->up.mutex);
+        bool lost = netdev_kdp_refresh(dev);
+        ovs_mutex_unlock(&dev->up.mutex);
+        if (lost) {
+            netdev_kdp_locate(dev);
+        }
+        ovs_mutex_lock(&dev->up.mutex);
+        concerned |= (dev->present && dev->link.nsid == link->nsid
+                      && dev->link.ifindex == link->ifindex);
+        ovs_mutex_unlock(&dev->up.mutex);
+    }
+    concerned = netdev && concerned && !netdev->auto_classified;
+    netdev_close(netdev);
+    return concerned;
+}
+
+/* Subscriber of the link table. */
+static void
+netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
+{
+    const struct link_info *link = change->link;
+    struct sset before = SSET_INITIALIZER(&before);
+    struct sset names = SSET_INITIALIZER(&names);
+    const char *name;
+
+    /* The names that it had when it was last looked at, and those that it has
+     * now. */
+    netdev_kdp_get_names(link->nsid, link->ifindex, &before);
+    sset_clone(&names, &before);
+    sset_add(&names, link->name);
+    if (change->what & (LINK_CHANGE_NEW | LINK_CHANGE_ALT_NAMES)) {
+        link_table_get_alt_names(kdp_links_table(), link->nsid, link->ifindex,
+                                 &names);
+    }
+    SSET_FOR_EACH (name, &names) {
+        bool was = sset_contains(&before, name);
+
+        if_notifier_kdp_changed(name, change,
+                                netdev_kdp_changed(name, link, was));
+    }
+    sset_destroy(&before);
+    sset_destroy(&names);
+    if (link->nsid == LINK_NSID_LOCAL) {
+        netdev_kdp_lag_update(change);
+    }
+}
+
+/* Life cycle. */
+
+/* The name may mean another link by now, or none, of which the events wait to
+ * be taken.  A device that is open is told of that; who opens one has seen
+ * what there is. */
+bool
+netdev_kdp_find_to_open(const char *name, struct link_info *link)
+{
+    return (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, name,
+                                 link)
+            && link_is_called(link, name));
+}
+
+void
+netdev_kdp_appear(struct netdev_kdp *dev, const struct link_info *link)
+{
+    ovs_mutex_lock(&dev->up.mutex);
+    dev->nsid = LINK_NSID_LOCAL;
+    if (link) {
+        dev->up.ifi_flags = link->flags;
+        netdev_kdp_take(dev, link);
+    } else {
+        /* The library's lock is held, so that events cannot be taken here. */
+        dev->behind = true;
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+}
+
+void
+netdev_kdp_disappear(struct netdev_kdp *dev)
+{
+    ovs_mutex_lock(&dev->up.mutex);
+    netdev_kdp_set_present(dev, NULL);
+    ovs_mutex_unlock(&dev->up.mutex);
+}
+
+void
+netdev_kdp_state_init(void)
+{
+    link_table_subscribe(kdp_links_table(), LINK_NSID_ALL, LINK_CHANGE_ALL,
+                         netdev_kdp_link_changed, NULL);
+}

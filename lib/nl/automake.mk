@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+
+lib_libkdp_a_SOURCES += \
+	lib/nl/nl-conn.c \
+	lib/nl/nl-conn.h \
+	lib/nl/ovs-genl.c \
+	lib/nl/ovs-genl.h \
+	lib/nl/ovs-stats.c \
+	lib/nl/ovs-stats.h

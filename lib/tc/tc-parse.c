@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Messages of tc about rules.
+ *
+ * Of a rule that has a name and a cookie only the statistics matter, so that
+ * no more of the message is looked at.  Open vSwitch's parser goes through all
+ * matches and actions, relies on the kernel for which attributes come
+ * together, and ends the process when it is wrong about their sizes. */
+
+#include <config.h>
+#include "tc/tc-kdp.h"
+
+#include <linux/gen_stats.h>
+#include <linux/pkt_cls.h>
+#include <linux/rtnetlink.h>
+#include <linux/tc_act/tc_ct.h>
+#include <linux/tc_act/tc_gact.h>
+#include <linux/tc_act/tc_mirred.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "netlink.h"
+#include "openvswitch/ofpbuf.h"
+#include "timeval.h"
+#include "util.h"
+
+/* What comes before the attributes. */
+#define HEADERS_LEN (NLMSG_HDRLEN + sizeof(struct tcmsg))
+
+/* Actions that Open vSwitch makes rules of, and which of their options is the
+ * times, which one action of each rule tells at least; 0 if it is not looked
+ * at. */
+static const struct action_kind {
+    const char *name;
+    size_t size;                /* Of 'name', with the null byte. */
+    uint16_t times;
+    bool is_policer;
+} action_kinds[] = {
+#define KIND(NAME) .name = NAME, .size = sizeof NAME
+    { KIND("mirred"), .times = TCA_MIRRED_TM },
+    { KIND("gact"), .times = TCA_GACT_TM },
+    { KIND("csum") },
+    { KIND("ct"), .times = TCA_CT_TM },
+    { KIND("mpls") },
+    { KIND("pedit") },
+    { KIND("police"), .times = TCA_POLICE_TM, .is_policer = true },
+    { KIND("skbedit") },
+    { KIND("tunnel_key") },
+    { KIND("vlan") },
+#undef KIND
+};
+
+/* Is 'a', which may be NULL, 's' of 'size' bytes? */
+static bool
+is_string(const struct nlattr *a, const char *s, size_t size)
+{
+    return (a && nl_attr_get_size(a) == size
+            && !memcmp(nl_attr_get(a), s, size));
+}
+
+/* Stores in 'found' the first attribute of each type up to 'max' of those that
+ * take 'size' bytes from 'attrs', or NULL. */
+static void
+find_attrs(const struct nlattr *attrs, size_t size, uint16_t max,
+           const struct nlattr *found[])
+{
+    const struct nlattr *a;
+    size_t left;
+
+    memset(found, 0, (max + 1) * sizeof *found);
+    NL_ATTR_FOR_EACH (a, left, attrs, size) {
+        uint16_t type = nl_attr_type(a);
+
+        if (type <= max && !found[type]) {
+            found[type] = a;
+        }
+    }
+}
+
+static void
+find_nested(const struct nlattr *nest, uint16_t max,
+            const struct nlattr *found[])
+{
+    find_attrs(nl_attr_get(nest), nl_attr_get_size(nest), max, found);
+}
+
+/* Likewise, for those of 'msg'. */
+static void
+find_in_msg(const struct ofpbuf *msg, uint16_t max,
+            const struct nlattr *found[])
+{
+    find_attrs(ofpbuf_at(msg, HEADERS_LEN, 0), msg->size - HEADERS_LEN, max,
+               found);
+}
+
+/* Copies the first 'size' bytes of 'a', which may be NULL, to 'dst'.  Returns
+ * false if there are fewer. */
+static bool
+get_bytes(const struct nlattr *a, void *dst, size_t size)
+{
+    if (!a || nl_attr_get_size(a) < size) {
+        return false;
+    }
+    memcpy(dst, nl_attr_get(a), size);
+    return true;
+}
+
+/* Packets and bytes. */
+struct count {
+    uint64_t n_packets;
+    uint64_t n_bytes;
+};
+
+static bool
+get_count(const struct nlattr *a, struct count *count)
+{
+    struct gnet_stats_basic basic;
+
+    if (!get_bytes(a, &basic, sizeof basic)) {
+        return false;
+    }
+    count->n_packets = basic.packets;
+    count->n_bytes = basic.bytes;
+    return true;
+}
+
+static void
+count_max(struct count *count, const struct count *other)
+{
+    if (other->n_packets > count->n_packets) {
+        *count = *other;
+    }
+}
+
+/* Raises what the device ('hw') and the kernel ('sw') have counted to what the
+ * action with statistics 'stats' has.  Each action counts the packets that it
+ * met, so that the first one counts all; but that may be the policer of a
+ * meter, which is left out, and then the first after it counts those that
+ * passed.  Those after it may be jumped over. */
+static bool
+parse_stats(const struct nlattr *stats, struct count *sw, struct count *hw)
+{
+    struct count all = { 0, 0 }, device = { 0, 0 };
+    struct count *last = NULL;  /* What a 64-bit number is about. */
+    bool seen = false;
+    const struct nlattr *a;
+    size_t left;
+
+    if (!stats) {
+        return false;
+    }
+    NL_NESTED_FOR_EACH (a, left, stats) {
+        uint16_t type = nl_attr_type(a);
+
+        if (type == TCA_STATS_PKT64) {
+            if (!last || !get_bytes(a, &last->n_packets,
+                                    sizeof last->n_packets)) {
+                return false;
+            }
+            last = NULL;
+            continue;
+        }
+        last = (type == TCA_STATS_BASIC ? &all
+                : type == TCA_STATS_BASIC_HW ? &device
+                : NULL);
+        if (last && !get_count(a, last)) {
+            return false;
+        }
+        seen |= last == &all;
+    }
+    if (!seen) {
+        return false;
+    }
+    all.n_packets -= MIN(all.n_packets, device.n_packets);
+    all.n_bytes -= MIN(all.n_bytes, device.n_bytes);
+    count_max(sw, &all);
+    count_max(hw, &device);
+    return true;
+}
+
+/* Raises '*used' to when the action with 'options' was used, in ms. */
+static void
+parse_times(const struct nlattr *options, uint16_t type, long long int *used)
+{
+    struct tcf_t times;
+    uint64_t age, hz, now;
+
+    /* The kernel sets both when it makes the rule. */
+    if (!type || !options
+        || !get_bytes(nl_attr_find_nested(options, type), &times, sizeof times)
+        || times.lastuse == times.install) {
+        return;
+    }
+    hz = sysconf(_SC_CLK_TCK);
+    now = time_msec();
+    age = times.lastuse > now * hz / 1000 ? now : times.lastuse * 1000 / hz;
+    if (age < now) {
+        *used = MAX(*used, (long long int) (now - age));
+    }
+}
+
+/* Adds what the action of 'attrs' tells to the others.  Returns false if it is
+ * not one of Open vSwitch. */
+static bool
+parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
+             long long int *used)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++) {
+        const struct action_kind *kind = &action_kinds[i];
+
+        if (!is_string(attrs[TCA_ACT_KIND], kind->name, kind->size)) {
+            continue;
+        }
+        if (kind->is_policer && !attrs[TCA_ACT_COOKIE]) {
+            /* That of a meter.  It belongs to all rules that name it, and
+             * counts what all of them met since the meter was made.  Open
+             * vSwitch gives it no cookie, unlike the policer of a rule that
+             * asks for the size of packets. */
+            return true;
+        }
+        parse_times(attrs[TCA_ACT_OPTIONS], kind->times, used);
+        return parse_stats(attrs[TCA_ACT_STATS], sw, hw);
+    }
+    return false;
+}
+
+/* Stores the ufid that 'cookie' is in '*ufid'.  Returns false if it is none.
+ *
+ * The first cookie among the actions of a rule tells whose the rule is.  Open
+ * vSwitch gives none to actions that only prepare others, such as skbedit. */
+static bool
+get_ufid(const struct nlattr *cookie, ovs_u128 *ufid)
+{
+    return (nl_attr_get_size(cookie) == sizeof *ufid
+            && get_bytes(cookie, ufid, sizeof *ufid));
+}
+
+bool
+kdp_tc_ufid_parse(const struct ofpbuf *msg, ovs_u128 *ufid)
+{
+    const struct nlattr *options = nl_attr_find(msg, HEADERS_LEN, TCA_OPTIONS);
+    const struct nlattr *actions
+        = options ? nl_attr_find_nested(options, TCA_FLOWER_ACT) : NULL;
+    const struct nlattr *a, *cookie;
+    size_t left;
+
+    if (!actions) {
+        return false;
+    }
+    NL_NESTED_FOR_EACH (a, left, actions) {
+        cookie = nl_attr_find_nested(a, TCA_ACT_COOKIE);
+        if (cookie) {
+            return get_ufid(cookie, ufid);
+        }
+    }
+    return false;
+}
+
+/* Adds what the list of actions tells to 'rule'.  Returns false if it is none
+ * that Open vSwitch makes for a flow. */
+static bool
+parse_actions(const struct nlattr *actions, struct kdp_tc_rule *rule)
+{
+    const struct nlattr *attrs[TCA_ACT_COOKIE + 1];
+    struct count sw = { 0, 0 }, hw = { 0, 0 };
+    bool has_ufid = false;
+    const struct nlattr *a;
+    size_t left;
+
+    NL_NESTED_FOR_EACH (a, left, actions) {
+        find_nested(a, TCA_ACT_COOKIE, attrs);
+        if (!has_ufid && attrs[TCA_ACT_COOKIE]) {
+            has_ufid = get_ufid(attrs[TCA_ACT_COOKIE], &rule->ufid);
+            if (!has_ufid) {
+                return false;
+            }
+        }
+        if (!parse_action(attrs, &sw, &hw, &rule->stats.used)) {
+            return false;
+        }
+    }
+    if (!has_ufid) {
+        return false;
+    }
+    rule->n_sw_packets = sw.n_packets;
+    rule->stats.n_packets = sw.n_packets + hw.n_packets;
+    rule->stats.n_bytes = sw.n_bytes + hw.n_bytes;
+    return true;
+}
+
+/* Stores the name of the rule that 'msg' is about, whose chain, which may be
+ * NULL, is 'chain', in '*id'. */
+static void
+get_id(const struct ofpbuf *msg, const struct nlattr *chain,
+       struct kdp_tc_id *id)
+{
+    const struct tcmsg *tcm = ofpbuf_at_assert(msg, NLMSG_HDRLEN, sizeof *tcm);
+
+    *id = (struct kdp_tc_id) {
+        .ifindex = tcm->tcm_ifindex,
+        .parent = tcm->tcm_parent,
+        .info = tcm->tcm_info,
+        .handle = tcm->tcm_handle,
+    };
+    get_bytes(chain, &id->chain, sizeof id->chain);
+}
+
+void
+kdp_tc_id_parse(const struct ofpbuf *msg, struct kdp_tc_id *id)
+{
+    get_id(msg, nl_attr_find(msg, HEADERS_LEN, TCA_CHAIN), id);
+}
+
+bool
+kdp_tc_rule_parse(const struct ofpbuf *msg, struct kdp_tc_rule *rule)
+{
+    const struct nlattr *attrs[TCA_CHAIN + 1];
+    const struct nlattr *options[TCA_FLOWER_FLAGS + 1];
+    uint32_t bits = 0;
+
+    memset(rule, 0, sizeof *rule);
+    if (msg->size < HEADERS_LEN) {
+        return false;
+    }
+    find_in_msg(msg, TCA_CHAIN, attrs);
+    get_id(msg, attrs[TCA_CHAIN], &rule->id);
+    if (!is_string(attrs[TCA_KIND], "flower", sizeof "flower")
+        || !attrs[TCA_OPTIONS] || !rule->id.handle
+        || tc_get_major(rule->id.info) == TC_RESERVED_PRIORITY_POLICE) {
+        return false;
+    }
+    find_nested(attrs[TCA_OPTIONS], TCA_FLOWER_FLAGS, options);
+    if (!options[TCA_FLOWER_ACT]
+        || !parse_actions(options[TCA_FLOWER_ACT], rule)) {
+        return false;
+    }
+    get_bytes(options[TCA_FLOWER_FLAGS], &bits, sizeof bits);
+    rule->in_hw = !(bits & TCA_CLS_FLAGS_NOT_IN_HW);
+    return true;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Preparing devices for tc.
+ *
+ * Open vSwitch's flow API "linux_tc" removes all rules, of whomever, from a
+ * device that it is given, by taking the queueing discipline away that holds
+ * them.  Ours is the same but for that: it adds the queueing discipline where
+ * it is missing, and leaves what is there to those who know whose it is (see
+ * offload_port_add()).  Internal ports need one with a place at egress: an
+ * ingress one is replaced if it is empty, else the port goes without offload.
+ *
+ * Before that it lets the stock code find out what the kernel can do, on a
+ * device where nobody else has rules: the local port of the datapath, which
+ * Open vSwitch made. */
+
+#include <config.h>
+#include "tc/tc-kdp.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "dpif-netlink/datapath.h"
+#include "netdev-linux/links.h"
+#include "netdev-offload-provider.h"
+#include "netdev-offload.h"
+#include "netdev-provider.h"
+#include "netdev-vport.h"
+#include "netlink.h"
+#include "openvswitch/ofpbuf.h"
+#include "openvswitch/vlog.h"
+#include "ovs-thread.h"
+#include "sset.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_offload_api);
+
+/* Has the stock flow API probe the kernel on the local port of 'dp'. */
+static void
+probe_on(struct kdp_datapath *dp, void *done_)
+{
+    bool *done = done_;
+    struct netdev *netdev;
+
+    if (*done || netdev_open(dp->inner->base_name, "internal", &netdev)) {
+        return;
+    }
+    netdev_set_dpif_type(netdev, dpif_normalize_type(
+                             dpif_netlink_kdp_class.type));
+    *done = !netdev_offload_tc.init_flow_api(netdev);
+    netdev_close(netdev);
+}
+
+/* Has the stock flow API probe the kernel, once.  Returns true if that has
+ * prepared 'netdev' as a side effect. */
+static bool
+probe_once(struct netdev *netdev)
+{
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    bool done = false;
+
+    if (!ovsthread_once_start(&once)) {
+        return false;
+    }
+    kdp_datapath_for_each(probe_on, &done);
+    if (!done) {
+        VLOG_INFO("no local port of a datapath to find out on what tc can do; "
+                  "taking %s, whose rules in tc go",
+                  netdev_get_name(netdev));
+        done = !netdev_offload_tc.init_flow_api(netdev);
+    } else {
+        done = false;
+    }
+    ovsthread_once_done(&once);
+    return done;
+}
+
+/* Is the queueing discipline at the ingress of device 'ifindex' of the kind
+ * that has a place for rules on outgoing packets, too? */
+static bool
+has_clsact(int ifindex)
+{
+    struct ofpbuf request, *reply;
+    const struct nlattr *kind;
+    struct tcmsg *tcmsg;
+    bool clsact = false;
+
+    tcmsg = tc_make_request(ifindex, RTM_GETQDISC, NLM_F_ECHO, &request);
+    tcmsg->tcm_parent = TC_H_CLSACT;
+    if (!tc_transact(&request, &reply)) {
+        kind = nl_attr_find(reply, NLMSG_HDRLEN + sizeof *tcmsg, TCA_KIND);
+        clsact = (kind && nl_attr_get_size(kind) == sizeof "clsact"
+                  && !memcmp(nl_attr_get(kind), "clsact", sizeof "clsact"));
+        ofpbuf_delete(reply);
+    }
+    return clsact;
+}
+
+/* Has the queueing discipline at the ingress of device 'ifindex' any filter?
+ * Returns 0 if not, EBUSY if so, or another positive errno value. */
+static int
+check_no_filters(int ifindex)
+{
+    struct tcf_id place = tc_make_tcf_id(ifindex, 0, 0, TC_INGRESS);
+    struct ofpbuf msg, buffer;
+    struct nl_dump dump;
+    bool found;
+    int error;
+
+    kdp_rtnl_count(KDP_RTNL_TC_DUMP);
+    tc_dump_flower_start(&place, &dump, true);
+    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
+    found = nl_dump_next(&dump, &msg, &buffer);
+    ofpbuf_uninit(&buffer);
+    error = nl_dump_done(&dump);
+    return found ? EBUSY : error;
+}
+
+/* Replaces the ingress discipline of device 'ifindex' by one that has a place
+ * for rules on outgoing packets, too, unless somebody has filters there.  The
+ * kernel says EBUSY, too, while a request about one is under way. */
+static int
+replace_qdisc(int ifindex)
+{
+    int error = check_no_filters(ifindex);
+
+    if (!error) {
+        error = tc_add_del_qdisc(ifindex, false, 0, TC_INGRESS);
+    }
+    return error ? error : tc_add_del_qdisc(ifindex, true, 0, TC_EGRESS);
+}
+
+/* Adds the place for rules of 'netdev', a device whose index is 'ifindex'.
+ * Returns 0, EEXIST if it is there, EBUSY if somebody has filters where it
+ * would be, or another positive errno value. */
+static int
+add_qdisc(struct netdev *netdev, int ifindex)
+{
+    struct tcf_id id = kdp_tc_place(netdev, ifindex);
+    int error;
+
+    kdp_rtnl_count(KDP_RTNL_TC_QDISC);
+    error = tc_add_del_qdisc(ifindex, true, id.block_id, id.hook);
+    if (error == EEXIST && id.hook == TC_EGRESS && !has_clsact(ifindex)) {
+        error = replace_qdisc(ifindex);
+    }
+    return error;
+}
+
+bool
+kdp_offload_api_restore(struct netdev *netdev)
+{
+    int ifindex = netdev_get_ifindex(netdev);
+
+    if (ifindex < 0 || netdev_get_block_id(netdev)
+        || add_qdisc(netdev, ifindex)) {
+        return false;
+    }
+    VLOG_INFO("%s: its queueing discipline for rules of tc was gone and has "
+              "been added again", netdev_get_name(netdev));
+    return true;
+}
+
+/* As in Open vSwitch, returns 0 if 'netdev' can use the flow API. */
+static int
+kdp_api_init(struct netdev *netdev)
+{
+    int ifindex, error;
+
+    if (netdev_vport_is_vport_class(netdev->netdev_class)
+        && strcmp(netdev_get_dpif_type(netdev), "system")) {
+        return EOPNOTSUPP;
+    }
+    ifindex = netdev_get_ifindex(netdev);
+    if (ifindex < 0) {
+        VLOG_INFO("%s: not prepared for offload, it has no index (%s)",
+                  netdev_get_name(netdev), ovs_strerror(-ifindex));
+        return -ifindex;
+    }
+    if (probe_once(netdev)) {
+        return 0;
+    }
+    if (netdev_get_block_id(netdev)) {
+        /* Members of a bond share their rules, which takes a queueing
+         * discipline made for that. */
+        return netdev_offload_tc.init_flow_api(netdev);
+    }
+    error = add_qdisc(netdev, ifindex);
+    if (error == EEXIST) {
+        error = 0;
+    } else if (error) {
+        VLOG_INFO("%s: not prepared for offload, its queueing discipline "
+                  "cannot be added (%s)", netdev_get_name(netdev),
+                  ovs_strerror(error));
+    }
+    return error;
+}
+
+/* Adds the number of rules on a device. */
+struct n_flows {
+    int ifindex;
+    uint64_t n;
+};
+
+static void
+add_n_flows(struct kdp_datapath *dp, void *n_flows_)
+{
+    struct kdp_offload *offload = kdp_offload_get(dp);
+    struct n_flows *n_flows = n_flows_;
+
+    if (offload) {
+        n_flows->n += kdp_tc_count(&offload->tc, n_flows->ifindex);
+    }
+}
+
+/* The stock flow API knows none of our rules.  Ours are not told by thread. */
+static int
+kdp_api_get_n_flows(struct netdev *netdev, uint64_t *n_flows)
+{
+    struct n_flows sum = { .ifindex = netdev_get_ifindex(netdev) };
+
+    kdp_datapath_for_each(add_n_flows, &sum);
+    n_flows[0] = sum.n;
+    return 0;
+}
+
+void
+kdp_offload_api_register(void)
+{
+    static struct netdev_flow_api api;
+    struct sset types = SSET_INITIALIZER(&types);
+    int error;
+
+    /* The stock one is registered the first time that somebody asks for
+     * anything about netdevs. */
+    netdev_enumerate_types(&types);
+    sset_destroy(&types);
+
+    api = netdev_offload_tc;
+    api.init_flow_api = kdp_api_init;
+    api.flow_get_n_flows = kdp_api_get_n_flows;
+    error = netdev_unregister_flow_api_provider(api.type);
+    if (!error) {
+        error = netdev_register_flow_api_provider(&api);
+    }
+    if (error) {
+        VLOG_WARN("registering flow API %s failed (%s); rules in tc of others "
+                  "may go when a port is added", api.type,
+                  ovs_strerror(error));
+    }
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Requests to tc.
+ *
+ * Open vSwitch translates a flow into a request to tc in its flow API, which
+ * sends the request by itself and waits for the answer.  Here the request is
+ * taken instead of sent: the function that sends them all, nl_transact(), is
+ * ours, and a thread may tell it to hand over the next rule.  So many rules go
+ * into a message, and their names, which the answer would tell, are chosen
+ * beforehand.
+ *
+ * Adding, deleting and reading of a rule do without the RTNL lock, as the kind
+ * of classifier and the priority are named.  (Not on devices whose drivers
+ * want it.)  Dumps take it. */
+
+#include <config.h>
+#include "tc/tc-kdp.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "netdev-linux/links.h"
+#include "netdev-offload.h"
+#include "netdev-provider.h"
+#include "netlink.h"
+#include "odp-util.h"
+#include "openvswitch/match.h"
+#include "openvswitch/ofpbuf.h"
+#include "openvswitch/vlog.h"
+#include "ovs-thread.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_offload_request);
+
+/* What nl_transact() returns for a request that it has handed over: no error
+ * that the kernel or Open vSwitch would report for one. */
+#define HANDED_OVER EINPROGRESS
+
+/* Where the thread's next request to add a rule goes, or NULL if it is to be
+ * sent. */
+DEFINE_STATIC_PER_THREAD_DATA(struct ofpbuf *, taken, NULL);
+
+int kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
+                          struct ofpbuf **replyp);
+
+/* Does the thread want to see only those rules in dumps that may be ours? */
+DEFINE_STATIC_PER_THREAD_DATA(bool, only_ours, false);
+
+bool kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *reply,
+                            struct ofpbuf *buffer);
+
+/* In place of Open vSwitch's. */
+bool
+nl_dump_next(struct nl_dump *dump, struct ofpbuf *reply,
+             struct ofpbuf *buffer)
+{
+    struct kdp_tc_rule rule;
+
+    while (kdp_stock_nl_dump_next(dump, reply, buffer)) {
+        if (!*only_ours_get() || kdp_tc_rule_parse(reply, &rule)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+kdp_tc_only_ours(bool only_ours)
+{
+    *only_ours_get() = only_ours;
+}
+
+/* In place of Open vSwitch's. */
+int
+nl_transact(int protocol, const struct ofpbuf *request,
+            struct ofpbuf **replyp)
+{
+    struct ofpbuf *to = *taken_get();
+
+    if (!to || protocol != NETLINK_ROUTE
+        || nl_msg_nlmsghdr(request)->nlmsg_type != RTM_NEWTFILTER) {
+        return kdp_stock_nl_transact(protocol, request, replyp);
+    }
+    *taken_get() = NULL;
+    ofpbuf_put(to, request->data, request->size);
+    if (replyp) {
+        *replyp = NULL;
+    }
+    return HANDED_OVER;
+}
+
+/* Could the rule that 'request' makes be told as that of flow 'ufid'?  One
+ * whose only action is a meter could not. */
+static bool
+has_ufid(const struct ofpbuf *request, const ovs_u128 *ufid)
+{
+    ovs_u128 cookie;
+
+    return (kdp_tc_ufid_parse(request, &cookie)
+            && ovs_u128_equals(cookie, *ufid));
+}
+
+int
+kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
+                 bool recirc_sharing, struct ofpbuf **rule,
+                 struct kdp_tc_id *id)
+{
+    struct offload_info info = { .recirc_id_shared_with_tc = recirc_sharing };
+    struct match match;
+    int error;
+
+    *rule = NULL;
+    if (parse_key_and_mask_to_match(desc->key, desc->key_len, desc->mask,
+                                    desc->mask_len, &match)) {
+        return EOPNOTSUPP;
+    }
+    *rule = ofpbuf_new(1024);
+    *taken_get() = *rule;
+    /* Some of Open vSwitch's errors are negative. */
+    error = abs(netdev_flow_put(netdev, &match,
+                                CONST_CAST(struct nlattr *, desc->actions),
+                                desc->actions_len, &desc->ufid, &info, NULL));
+    *taken_get() = NULL;
+    if (error == HANDED_OVER && !has_ufid(*rule, &desc->ufid)) {
+        error = EOPNOTSUPP;
+    }
+    if (error != HANDED_OVER) {
+        ofpbuf_delete(*rule);
+        *rule = NULL;
+        /* Success would be one without a rule. */
+        return error ? error : EOPNOTSUPP;
+    }
+    kdp_tc_id_parse(*rule, id);
+    return 0;
+}
+
+/* Makes the request that 'request' describes. */
+static void
+put_request(const struct kdp_tc_request *request, struct ofpbuf *buf)
+{
+    const struct kdp_tc_id *id = &request->id;
+    struct tcmsg *tcm;
+
+    if (request->type == KDP_TC_ADD) {
+        struct nlmsghdr *nlh;
+
+        ofpbuf_put(buf, request->rule->data, request->rule->size);
+        nlh = nl_msg_nlmsghdr(buf);
+        nlh->nlmsg_flags = (NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL
+                            | NLM_F_ACK);
+        tcm = ofpbuf_at_assert(buf, NLMSG_HDRLEN, sizeof *tcm);
+        tcm->tcm_handle = id->handle;
+        return;
+    }
+    nl_msg_put_nlmsghdr(buf, sizeof *tcm,
+                        (request->type == KDP_TC_DEL
+                         ? RTM_DELTFILTER : RTM_GETTFILTER),
+                        NLM_F_REQUEST | NLM_F_ECHO);
+    tcm = ofpbuf_put_zeros(buf, sizeof *tcm);
+    tcm->tcm_family = AF_UNSPEC;
+    tcm->tcm_ifindex = id->ifindex;
+    tcm->tcm_parent = id->parent;
+    tcm->tcm_info = id->info;
+    tcm->tcm_handle = id->handle;
+    nl_msg_put_string(buf, TCA_KIND, "flower");
+    if (id->chain) {
+        nl_msg_put_u32(buf, TCA_CHAIN, id->chain);
+    }
+}
+
+/* A request on its way. */
+struct transfer {
+    struct nl_transaction txn;
+    struct ofpbuf request;
+    struct ofpbuf reply;
+    uint64_t request_stub[768 / 8];
+    uint64_t reply_stub[1280 / 8];
+};
+
+static void
+finish(struct kdp_tc_request *request, const struct nl_transaction *txn)
+{
+    request->error = txn->error;
+    if (request->type == KDP_TC_ADD) {
+        return;
+    }
+    if (request->error == EINVAL) {
+        /* Its chain, or the queueing discipline, is gone. */
+        request->error = ENOENT;
+    } else if (request->error == ENODEV && request->type == KDP_TC_GET) {
+        /* It went with its device. */
+        request->error = ENOENT;
+    } else if (!request->error
+               && !kdp_tc_rule_parse(txn->reply, &request->reply)
+               && request->type == KDP_TC_GET) {
+        request->error = EPROTO;
+    }
+}
+
+static void
+transact_batch(struct kdp_tc_request *requests[], size_t n,
+               struct transfer *transfers)
+{
+    struct nl_transaction *txns[KDP_TC_BATCH];
+
+    for (size_t i = 0; i < n; i++) {
+        struct transfer *t = &transfers[i];
+
+        ofpbuf_use_stub(&t->request, t->request_stub, sizeof t->request_stub);
+        ofpbuf_use_stub(&t->reply, t->reply_stub, sizeof t->reply_stub);
+        put_request(requests[i], &t->request);
+        memset(&requests[i]->reply, 0, sizeof requests[i]->reply);
+        t->txn.request = &t->request;
+        t->txn.reply = requests[i]->type == KDP_TC_ADD ? NULL : &t->reply;
+        t->txn.error = 0;
+        txns[i] = &t->txn;
+    }
+    nl_transact_multiple(NETLINK_ROUTE, txns, n);
+    for (size_t i = 0; i < n; i++) {
+        /* Replies may have changed places. */
+        finish(requests[i], &transfers[i].txn);
+    }
+    for (size_t i = 0; i < n; i++) {
+        ofpbuf_uninit(&transfers[i].request);
+        ofpbuf_uninit(&transfers[i].reply);
+    }
+}
+
+void
+kdp_tc_transact(struct kdp_tc_request *requests[], size_t n)
+{
+    struct transfer *transfers = xmalloc(MIN(n, KDP_TC_BATCH)
+                                         * sizeof *transfers);
+
+    while (n) {
+        size_t chunk = MIN(n, KDP_TC_BATCH);
+
+        transact_batch(requests, chunk, transfers);
+        requests += chunk;
+        n -= chunk;
+    }
+    free(transfers);
+}
+
+/* Kinds of actions. */
+
+/* Those that Open vSwitch translates to. */
+static const char *const action_kinds[] = {
+    "csum", "ct", "gact", "mirred", "mpls", "pedit", "police", "skbedit",
+    "tunnel_key", "vlan",
+};
+
+/* Makes a request for an action of 'kind' that lacks all that such an action
+ * needs. */
+static void
+put_action_request(const char *kind, struct ofpbuf *buf)
+{
+    size_t tab, action;
+
+    nl_msg_put_nlmsghdr(buf, sizeof(struct tcamsg), RTM_NEWACTION,
+                        NLM_F_REQUEST | NLM_F_CREATE | NLM_F_ACK);
+    ofpbuf_put_zeros(buf, sizeof(struct tcamsg));
+    tab = nl_msg_start_nested(buf, TCA_ACT_TAB);
+    action = nl_msg_start_nested(buf, 1);
+    nl_msg_put_string(buf, TCA_ACT_KIND, kind);
+    nl_msg_end_nested(buf, action);
+    nl_msg_end_nested(buf, tab);
+}
+
+void
+kdp_tc_load_actions(void)
+{
+    struct transfer *transfers = xzalloc(ARRAY_SIZE(action_kinds)
+                                         * sizeof *transfers);
+    struct nl_transaction *txns[ARRAY_SIZE(action_kinds)];
+
+    for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++) {
+        struct transfer *t = &transfers[i];
+
+        ofpbuf_use_stub(&t->request, t->request_stub, sizeof t->request_stub);
+        put_action_request(action_kinds[i], &t->request);
+        t->txn.request = &t->request;
+        txns[i] = &t->txn;
+        kdp_rtnl_count(KDP_RTNL_TC_ACTION);
+    }
+    nl_transact_multiple(NETLINK_ROUTE, txns, ARRAY_SIZE(txns));
+    for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++) {
+        /* It is EINVAL where the kernel has the kind, and misses what the
+         * action needs. */
+        if (transfers[i].txn.error == ENOENT) {
+            VLOG_INFO("the kernel has no actions of kind \"%s\" for tc: flows "
+                      "that need them stay in the kernel datapath",
+                      action_kinds[i]);
+        }
+        ofpbuf_uninit(&transfers[i].request);
+    }
+    free(transfers);
+}
+
+/* Dumps. */
+
+struct tcf_id
+kdp_tc_place(struct netdev *netdev, int ifindex)
+{
+    enum tc_qdisc_hook hook = (strcmp(netdev_get_type(netdev), "internal")
+                               ? TC_INGRESS : TC_EGRESS);
+
+    return tc_make_tcf_id(ifindex, netdev_get_block_id(netdev), 0, hook);
+}
+
+/* Starts going through the rules of 'netdev', without the times at which they
+ * were used if 'terse'.  Returns 0 or a positive errno value. */
+int
+kdp_tc_dump_start(struct netdev *netdev, bool terse, struct nl_dump *dump)
+{
+    int ifindex = netdev_get_ifindex(netdev);
+    struct tcf_id place;
+
+    if (ifindex < 0) {
+        return -ifindex;
+    }
+    place = kdp_tc_place(netdev, ifindex);
+    kdp_rtnl_count(KDP_RTNL_TC_DUMP);
+    tc_dump_flower_start(&place, dump, terse);
+    return 0;
+}
+
+/* Stores the next rule that has a ufid in '*rule' and returns true, or returns
+ * false if there are no more. */
+bool
+kdp_tc_dump_next(struct nl_dump *dump, struct ofpbuf *buffer,
+                 struct kdp_tc_rule *rule)
+{
+    struct ofpbuf msg;
+
+    while (nl_dump_next(dump, &msg, buffer)) {
+        if (kdp_tc_rule_parse(&msg, rule)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns 0 or a positive errno value. */
+int
+kdp_tc_dump_done(struct nl_dump *dump)
+{
+    int error = nl_dump_done(dump);
+
+    /* A device without a place for rules has none. */
+    return error == EINVAL || error == ENOENT ? 0 : error;
+}

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+
+lib_libkdp_a_SOURCES += \
+	lib/unixctl/args.c \
+	lib/unixctl/args.h \
+	lib/unixctl/override.c \
+	lib/unixctl/override.h

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UNIXCTL_OVERRIDE_H
+#define KDP_UNIXCTL_OVERRIDE_H 1
+
+/* Control commands that add to stock ones
+ * =======================================
+ *
+ * Open vSwitch registers its control commands under fixed names, and a second
+ * registration of a name is a programming error there.  Where a command of
+ * ours says more than the stock one of the same name, it is announced here
+ * before the stock one is registered.  The program links with --wrap for
+ * unixctl_command_register() and unixctl_command_reply(), which brings both
+ * calls here: the registration is carried out with our function, which can
+ * have the stock function's reply as text and go on from there.
+ *
+ * Thread safety: main thread only, as with all of unixctl. */
+
+#include "unixctl.h"
+
+struct ds;
+
+/* Announces that command 'name', which Open vSwitch registers later, is to be
+ * 'cb', with 'usage', 'min_args' and 'max_args' as for
+ * unixctl_command_register().  'name' and 'usage' must stay. */
+void unixctl_override(const char *name, const char *usage, int min_args,
+                      int max_args, unixctl_cb_func *cb, void *aux);
+
+/* Runs the stock function of command 'name' without arguments and appends its
+ * reply to 's'.  The stock function must not reply with an error: that would
+ * end the command. */
+void unixctl_override_call_stock(const char *name, struct unixctl_conn *,
+                                 struct ds *s);
+
+#endif /* lib/unixctl/override.h */

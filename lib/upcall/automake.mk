@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+
+lib_libkdp_a_SOURCES += \
+	lib/upcall/upcall-channel.c \
+	lib/upcall/upcall-channel.h \
+	lib/upcall/upcall-engine-epoll.c \
+	lib/upcall/upcall-engine-uring.c \
+	lib/upcall/upcall-engine.c \
+	lib/upcall/upcall-engine.h \
+	lib/upcall/upcall-fd-limit.c \
+	lib/upcall/upcall-fd-limit.h \
+	lib/upcall/upcall-fifo.h \
+	lib/upcall/upcall-handler-private.h \
+	lib/upcall/upcall-handler.c \
+	lib/upcall/upcall-handler.h \
+	lib/upcall/upcall-info.c \
+	lib/upcall/upcall-msg.c \
+	lib/upcall/upcall-msg.h \
+	lib/upcall/upcall-poll.c \
+	lib/upcall/upcall-poll.h \
+	lib/upcall/upcall-probes.h \
+	lib/upcall/upcall-refcount.h \
+	lib/upcall/upcall-sched.c \
+	lib/upcall/upcall-sched.h \
+	lib/upcall/upcall-serve.c \
+	lib/upcall/upcall-set.c \
+	lib/upcall/upcall-share.c \
+	lib/upcall/upcall-show.c \
+	lib/upcall/upcall-show.h \
+	lib/upcall/upcall-table-private.h \
+	lib/upcall/upcall-table.c \
+	lib/upcall/upcall-table.h \
+	lib/upcall/upcall-turn.h

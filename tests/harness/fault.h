@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef HARNESS_FAULT_H
+#define HARNESS_FAULT_H 1
+
+/* Calls that are made to fail
+ * ===========================
+ *
+ * The linker sends calls of the code under test to functions of the test
+ * (--wrap), which fail by a plan.  There is one plan at a time, for calls of
+ * one kind.
+ *
+ * The wrappers of what opens sockets and sets them up are here.  Who links them
+ * adds $(unit_fault_wrap) to its LDFLAGS.  Others are defined in the test with
+ * UNIT_WRAP, and it adds --wrap for each.
+ *
+ * Thread safety: a plan belongs to the thread that makes it, and to those that
+ * make no such calls meanwhile. */
+
+#include <stdbool.h>
+
+enum unit_call {
+    /* Wrapped here. */
+    UNIT_CALL_SOCKET,           /* mnl_socket_open2() */
+    UNIT_CALL_BIND,             /* mnl_socket_bind() */
+    UNIT_CALL_MNL_SETSOCKOPT,   /* mnl_socket_setsockopt() */
+    UNIT_CALL_SETSOCKOPT,
+
+    /* Wrapped by tests. */
+    UNIT_CALL_EPOLL_CREATE,
+    UNIT_CALL_EPOLL_CTL,
+    UNIT_CALL_EVENTFD,
+    UNIT_CALL_FOPEN,
+    UNIT_CALL_GETRLIMIT,
+    UNIT_CALL_GETSOCKOPT,
+    UNIT_CALL_IOCTL,
+    UNIT_CALL_MMAP,
+    UNIT_CALL_OPEN,
+    UNIT_CALL_OPENAT,
+    UNIT_CALL_QDISC,
+    UNIT_CALL_RECVMMSG,
+    UNIT_CALL_RECVMSG,
+    UNIT_CALL_SENDTO,
+    UNIT_CALL_SETRLIMIT,
+    UNIT_CALL_STATS,
+    UNIT_N_CALLS                /* Never fails. */
+};
+
+/* Of the calls of 'which' from now on, number 'nth' (from 1) and those that
+ * follow up to a total of 'count' fail with 'error', a positive errno value. */
+void unit_plan_failures(enum unit_call which, unsigned int nth,
+                        unsigned int count, int error);
+
+/* Lets all calls pass. */
+void unit_plan_none(void);
+
+/* Number of calls that have failed by the plan. */
+unsigned int unit_n_failed(void);
+
+/* True if a call of 'which' that is being made is to fail, and sets errno. */
+bool unit_fails(enum unit_call which);
+
+/* Defines the wrapper of function NAME.  CALL is its kind, FAILURE what it
+ * returns if it fails. */
+#define UNIT_WRAP(RETURN, NAME, PARAMS, ARGS, CALL, FAILURE)            \
+    RETURN __wrap_##NAME PARAMS;                                        \
+    RETURN __real_##NAME PARAMS;                                        \
+    RETURN __wrap_##NAME PARAMS                                         \
+    {                                                                   \
+        return unit_fails(CALL) ? FAILURE : __real_##NAME ARGS;         \
+    }
+
+#endif /* tests/harness/fault.h */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef HARNESS_OFFLOAD_ENGINE_H
+#define HARNESS_OFFLOAD_ENGINE_H 1
+
+/* What the tests of the offload engine share: an engine on top of the fake,
+ * and flows that are numbers. */
+
+#include "fake/offload-fake.h"
+#include "offload/offload-info.h"
+#include "offload/offload.h"
+
+struct unit_offload {
+    struct offload_fake *fake;
+    struct offload *offload;
+};
+
+/* Creates an engine with ports 1 to 'n_ports'. */
+void unit_offload_init(struct unit_offload *, const struct offload_config *,
+                       uint32_t n_ports);
+
+/* Checks what always holds at the end: each request had one outcome, and the
+ * states agree with where flows are. */
+void unit_offload_uninit(struct unit_offload *);
+
+ovs_u128 unit_ufid(uint32_t flow);
+
+/* Flow number 'flow'. */
+struct offload_desc *unit_desc(uint32_t flow, uint32_t port);
+
+/* As part of chain 'recirc_id', with an action that recirculates to 'child',
+ * unless that is 0, of a kind. */
+struct offload_desc *unit_desc_full(uint32_t flow, uint32_t port,
+                                    uint32_t recirc_id, uint32_t child,
+                                    uint32_t kind);
+
+/* With the key of 'other', so that the kernel takes only one of them. */
+struct offload_desc *unit_desc_like(uint32_t flow,
+                                    const struct offload_desc *other);
+
+/* Return the error.  'desc' is given up. */
+int unit_put(struct unit_offload *, struct offload_desc *,
+             unsigned int flags);
+int unit_del(struct unit_offload *, uint32_t flow, uint64_t *n_packets);
+int unit_get(struct unit_offload *, uint32_t flow, uint64_t *n_packets,
+             bool *in_tc);
+
+/* Goes through all flows and returns how many were shown.  'seen', if not
+ * NULL, has room for flows 0 to 'n' - 1 and counts them. */
+size_t unit_dump(struct unit_offload *, unsigned int seen[], size_t n);
+
+/* Makes all operations of a type on one side fail, 'n' times: for
+ * offload_fake_set_fail(). */
+struct unit_failure {
+    bool tc;
+    enum offload_copy_type type;
+    int error;
+    uint32_t n;
+};
+
+int unit_fail(void *failure, bool tc, const struct offload_copy_op *);
+
+unsigned int unit_where(struct unit_offload *, uint32_t flow);
+unsigned int unit_packets(struct unit_offload *, uint32_t flow, size_t n);
+uint64_t unit_counter(struct unit_offload *, enum offload_counter);
+enum offload_state unit_state(struct unit_offload *, uint32_t flow);
+enum offload_reason unit_reason(struct unit_offload *, uint32_t flow);
+
+#endif /* tests/harness/offload-engine.h */

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+
+unit_tests += \
+	tests/unit/dpif-netlink/test-fallback \
+	tests/unit/dpif-netlink/test-flow-desc \
+	tests/unit/dpif-netlink/test-flow-dump \
+	tests/unit/dpif-netlink/test-flow-operate \
+	tests/unit/dpif-netlink/test-flow-random \
+	tests/unit/dpif-netlink/test-flow-settings \
+	tests/unit/dpif-netlink/test-ports
+
+tests_unit_dpif_netlink_test_fallback_SOURCES = \
+	tests/unit/dpif-netlink/test-fallback.c $(unit_uring) $(unit_common)
+tests_unit_dpif_netlink_test_fallback_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_uring_wrap) \
+	-Wl,--wrap=nl_mcast_recv \
+	-Wl,--wrap=ovs_datapath_set_features \
+	-Wl,--wrap=ovs_vport_set_pid \
+	-Wl,--wrap=socketpair \
+	-Wl,--wrap=time_msec \
+	-Wl,--wrap=vport_table_list
+tests_unit_dpif_netlink_test_flow_desc_SOURCES = \
+	tests/unit/dpif-netlink/test-flow-desc.c $(unit_common)
+tests_unit_dpif_netlink_test_flow_dump_SOURCES = \
+	tests/unit/dpif-netlink/test-flow-dump.c $(unit_dpif) $(unit_common)
+tests_unit_dpif_netlink_test_flow_dump_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)
+tests_unit_dpif_netlink_test_flow_operate_SOURCES = \
+	tests/unit/dpif-netlink/test-flow-operate.c $(unit_dpif) $(unit_common)
+tests_unit_dpif_netlink_test_flow_operate_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)
+tests_unit_dpif_netlink_test_flow_random_SOURCES = \
+	tests/unit/dpif-netlink/test-flow-random.c $(unit_dpif) $(unit_common)
+tests_unit_dpif_netlink_test_flow_random_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_dpif_wrap)
+tests_unit_dpif_netlink_test_flow_settings_SOURCES = \
+	tests/unit/dpif-netlink/test-flow-settings.c $(unit_dpif) $(unit_common)
+tests_unit_dpif_netlink_test_flow_settings_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_dpif_wrap) \
+	-Wl,--wrap=vport_table_get_by_number
+tests_unit_dpif_netlink_test_ports_SOURCES = \
+	tests/unit/dpif-netlink/test-ports.c $(unit_fault) $(unit_common)
+tests_unit_dpif_netlink_test_ports_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_fault_wrap) \
+	-Wl,--wrap=dpif_netlink_rtnl_port_create \
+	-Wl,--wrap=dpif_netlink_rtnl_port_destroy \
+	-Wl,--wrap=dpif_netlink_rtnl_probe_oot_tunnels \
+	-Wl,--wrap=epoll_ctl \
+	-Wl,--wrap=ovs_vport_del \
+	-Wl,--wrap=ovs_vport_new \
+	-Wl,--wrap=vport_table_doubt \
+	-Wl,--wrap=vport_table_get_by_number

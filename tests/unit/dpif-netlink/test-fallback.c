@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Kernels that lack what a setting of the dpif provider asks for: upcalls go
+ * on to be received as before, and the log says so.
+ *
+ * The linker sends the calls that look for io_uring here (--wrap), and those
+ * that tell the kernel where to send upcalls, behind which there is a datapath
+ * of one port. */
+
+#include <config.h>
+#include "dpif-netlink/datapath.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "nl/nl-conn.h"
+#include "odp-netlink.h"
+#include "openvswitch/vlog.h"
+#include "smap.h"
+#include "harness/unit.h"
+#include "fake/uring-fake.h"
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-engine.h"
+#include "util.h"
+
+#define PORT 1
+
+/* Errors that the next such call fails with, or 0. */
+static int socketpair_error;
+static int set_features_error;
+
+/* The same of all such calls. */
+static int set_pid_error;
+
+static int
+take_error(int *error)
+{
+    int taken = *error;
+
+    *error = 0;
+    return taken;
+}
+
+int __wrap_socketpair(int, int, int, int[2]);
+int __real_socketpair(int, int, int, int[2]);
+int
+__wrap_socketpair(int domain, int type, int protocol, int fds[2])
+{
+    int error = take_error(&socketpair_error);
+
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    return __real_socketpair(domain, type, protocol, fds);
+}
+
+/* The datapath in the kernel. */
+static struct {
+    uint32_t features;
+    unsigned int n_requests;    /* To change the features. */
+    uint32_t cpu_pid;           /* Socket of the first CPU. */
+    struct ovs_vport vport;
+} kernel;
+
+int __wrap_ovs_datapath_set_features(struct ovs_genl *, int, uint32_t,
+                                     const uint32_t[], size_t,
+                                     struct ovs_datapath *);
+int
+__wrap_ovs_datapath_set_features(struct ovs_genl *genl OVS_UNUSED,
+                                 int ifindex, uint32_t features,
+                                 const uint32_t pids[], size_t n_pids,
+                                 struct ovs_datapath *reply)
+{
+    int error = take_error(&set_features_error);
+
+    assert_int_equal(ifindex, UNIT_DP_IFINDEX);
+    assert_null(reply);
+    kernel.n_requests++;
+    if (!error) {
+        kernel.features = features;
+        if (n_pids) {
+            assert_true(features & OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
+            kernel.cpu_pid = pids[0];
+        }
+    }
+    return error;
+}
+
+int __wrap_vport_table_list(struct vport_table *, struct ovs_vport **,
+                            size_t *);
+int
+__wrap_vport_table_list(struct vport_table *vports OVS_UNUSED,
+                        struct ovs_vport **vportsp, size_t *n)
+{
+    *vportsp = xmemdup(&kernel.vport, sizeof kernel.vport);
+    *n = 1;
+    return 0;
+}
+
+int __wrap_ovs_vport_set_pid(struct ovs_genl *, int, uint32_t, uint32_t);
+int
+__wrap_ovs_vport_set_pid(struct ovs_genl *genl OVS_UNUSED,
+                         int dp_ifindex OVS_UNUSED, uint32_t port_no,
+                         uint32_t pid)
+{
+    assert_int_equal(port_no, PORT);
+    if (!set_pid_error) {
+        kernel.vport.pid = pid;
+        kernel.vport.n_pids = 1;
+    }
+    return set_pid_error;
+}
+
+int __wrap_nl_mcast_recv(struct nl_mcast *, nl_reply_func *, void *);
+int
+__wrap_nl_mcast_recv(struct nl_mcast *mcast OVS_UNUSED,
+                     nl_reply_func *cb OVS_UNUSED, void *aux OVS_UNUSED)
+{
+    return EAGAIN;
+}
+
+static long long int now;
+
+long long int __wrap_time_msec(void);
+long long int
+__wrap_time_msec(void)
+{
+    return now;
+}
+
+/* The log. */
+
+/* A file without a name, so that none is left whatever becomes of the test. */
+static int log_fd;
+
+/* Returns what was logged since the last time, which the caller frees. */
+static char *
+read_log(void)
+{
+    static char buf[8192];
+    ssize_t n = pread(log_fd, buf, sizeof buf - 1, 0);
+
+    assert_true(n >= 0);
+    buf[n] = '\0';
+    assert_int_equal(ftruncate(log_fd, 0), 0);
+    return xstrdup(buf);
+}
+
+/* Checks that 'message', and no other warning, was logged. */
+static void
+check_log(const char *message)
+{
+    char *log = read_log();
+    char *first = strstr(log, "|WARN|");
+
+    if (!strstr(log, message)) {
+        fail_msg("no \"%s\" in: %s", message, log);
+    }
+    if (first && (!strstr(first, message) || strstr(first + 1, "|WARN|"))) {
+        fail_msg("not just \"%s\" in: %s", message, log);
+    }
+    free(log);
+}
+
+struct fixture {
+    size_t n_fds;
+    struct kdp_datapath dp;
+    int sender;
+    uint64_t seq;
+};
+
+static int
+setup(void **state)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct fixture *f = xzalloc(sizeof *f);
+    struct kdp_datapath *dp = &f->dp;
+
+    now = 1000000;
+    unit_uring_fail(UNIT_URING_SETUP, 0, 0, 0);
+    socketpair_error = set_features_error = set_pid_error = 0;
+    memset(&kernel, 0, sizeof kernel);
+    kernel.vport.port_no = PORT;
+    strcpy(kernel.vport.name, "port");
+    unit_rcu_barrier();
+    f->n_fds = unit_count_fds();
+    f->sender = unit_sender_open();
+
+    dp->name = xstrdup("system@dp");
+    dp->ifindex = UNIT_DP_IFINDEX;
+    dp->upcalls = upcall_table_create(dp->name, UNIT_DP_IFINDEX, UNIT_FAMILY);
+    ovs_mutex_init(&dp->mutex);
+    dp->per_cpu_known = true;
+    dp->user_features = OVS_DP_F_UNALIGNED;
+    assert_int_equal(upcall_table_set_handlers(dp->upcalls, 2), 0);
+    free(read_log());
+    *state = f;
+    return 0;
+}
+
+static int
+teardown(void **state)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct fixture *f = *state;
+    struct kdp_datapath *dp = &f->dp;
+
+    upcall_table_destroy(dp->upcalls);
+    ovs_mutex_destroy(&dp->mutex);
+    free(dp->share_last);
+    free(dp->config_max_sockets);
+    free(dp->config_dispatch);
+    free(dp->config_engine);
+    free(dp->name);
+    close(f->sender);
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), f->n_fds);
+    free(f);
+    return 0;
+}
+
+/* Makes the kernel one before Linux 5.15. */
+static void
+forget_per_cpu(struct fixture *f)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    f->dp.per_cpu_known = false;
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+/* Turns upcalls on. */
+static void
+start(struct fixture *f)
+{
+    struct kdp_datapath *dp = &f->dp;
+
+    ovs_mutex_lock(&dp->mutex);
+    assert_int_equal(kdp_dispatch_add_channel(dp, UPCALL_PORT_NONE), 0);
+    dp->recv = true;
+    assert_int_equal(kdp_dispatch_start(dp), 0);
+    ovs_mutex_unlock(&dp->mutex);
+}
+
+static void
+set_config(struct fixture *f, const char *key, const char *value)
+{
+    struct smap config = SMAP_INITIALIZER(&config);
+
+    smap_add(&config, key, value);
+    kdp_datapath_set_config(&f->dp, &config);
+    smap_destroy(&config);
+}
+
+/* The main loop turns until what is no longer used has gone. */
+static void
+settle(struct fixture *f)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    while (f->dp.linger) {
+        now += 1000;
+        kdp_dispatch_run(&f->dp);
+    }
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+static void
+check_upcalls_come(struct fixture *f, uint32_t pid)
+{
+    struct upcall_table *table = f->dp.upcalls;
+    unsigned int n = 0;
+
+    assert_int_not_equal(pid, 0);
+    unit_send_upcall(f->sender, pid, ++f->seq);
+    for (int n_empty = 0; n_empty < 3; n_empty++) {
+        for (uint32_t h = 0; h < upcall_table_n_handlers(table); h++) {
+            struct upcall_view view;
+
+            while (!upcall_table_recv(table, h, &view)) {
+                assert_int_equal(unit_view_seq(&view), f->seq);
+                n++;
+            }
+        }
+    }
+    assert_int_equal(n, 1);
+}
+
+static const char *
+dispatch_of(struct fixture *f)
+{
+    const char *name;
+
+    ovs_mutex_lock(&f->dp.mutex);
+    name = kdp_dispatch_name(f->dp.dispatch);
+    ovs_mutex_unlock(&f->dp.mutex);
+    return name;
+}
+
+/* Checks that the kernel dispatches by port, to sockets that are read. */
+static void
+check_per_port(struct fixture *f)
+{
+    assert_string_equal(dispatch_of(f), "per-port");
+    assert_int_equal(kernel.features,
+                     OVS_DP_F_UNALIGNED | OVS_DP_F_VPORT_PIDS);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
+    assert_int_equal(kernel.vport.pid,
+                     upcall_table_get_pid(f->dp.upcalls, PORT));
+    assert_false(upcall_table_is_shared(f->dp.upcalls, PORT));
+    check_upcalls_come(f, kernel.vport.pid);
+}
+
+static void
+check_engine(struct fixture *f, const char *name)
+{
+    struct upcall_table_info info;
+
+    /* What upcall/show shows. */
+    upcall_table_get_info(f->dp.upcalls, &info);
+    assert_string_equal(info.engine, name);
+    upcall_table_info_uninit(&info);
+    check_upcalls_come(f, kernel.vport.pid);
+}
+
+/* Asks for io_uring, which the kernel lacks because of 'error'. */
+static void
+check_no_io_uring(struct fixture *f, int error)
+{
+    char *message, *log;
+    size_t n_fds;
+
+    unit_rcu_barrier();
+    n_fds = unit_count_fds();
+    set_config(f, "upcall-engine", "io_uring");
+    message = xasprintf("system@dp: the kernel lacks what upcall engine "
+                        "\"io_uring\" needs (%s); using \"epoll\"\n",
+                        ovs_strerror(error));
+    check_log(message);
+    free(message);
+    check_engine(f, "epoll");
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), n_fds);
+
+    /* A setting is looked at once. */
+    set_config(f, "upcall-engine", "io_uring");
+    check_engine(f, "epoll");
+    set_config(f, "upcall-engine", "epoll");
+    log = read_log();
+    assert_string_equal(log, "");
+    free(log);
+}
+
+static void
+kernel_without_io_uring_leaves_epoll(void **state)
+{
+    static const struct {
+        enum unit_uring_call call;
+        unsigned int nth;
+        int error;
+    } lacks[] = {
+        { UNIT_URING_SETUP, 1, ENOSYS },    /* Linux before 5.1. */
+        { UNIT_URING_SETUP, 1, EPERM },     /* Forbidden. */
+        { UNIT_URING_REGISTER, 1, EINVAL }, /* Linux before 5.19. */
+        { UNIT_URING_REGISTER, 5, ENOMEM },
+        { UNIT_URING_REQUEST, 1, EINVAL },  /* Linux before 6.0. */
+        { UNIT_URING_SUBMIT, 1, EPERM },
+    };
+    struct fixture *f = *state;
+
+    start(f);
+    check_engine(f, "epoll");
+    free(read_log());
+    for (size_t i = 0; i < ARRAY_SIZE(lacks); i++) {
+        unit_uring_fail(lacks[i].call, lacks[i].nth, 1, lacks[i].error);
+        check_no_io_uring(f, lacks[i].error);
+        assert_int_equal(unit_uring_n_failed(), 1);
+    }
+    socketpair_error = EMFILE;
+    check_no_io_uring(f, EMFILE);
+
+    set_config(f, "upcall-engine", "io_uring");
+    check_log("system@dp: upcalls are received with engine \"io_uring\"\n");
+    check_engine(f, "io_uring");
+}
+
+static void
+engine_in_use_stays_when_the_next_cannot_start(void **state)
+{
+    struct fixture *f = *state;
+
+    /* The first ring is the probe's; then there is one for each handler. */
+    start(f);
+    free(read_log());
+    unit_uring_fail(UNIT_URING_SETUP, 3, 1, ENOMEM);
+    set_config(f, "upcall-engine", "io_uring");
+    assert_int_equal(unit_uring_n_failed(), 1);
+    char *log = read_log();
+    assert_non_null(strstr(log, "system@dp: starting upcall engine "
+                           "\"io_uring\" failed (Cannot allocate memory); "
+                           "going on with \"epoll\"\n"));
+    free(log);
+    check_engine(f, "epoll");
+}
+
+/* Makes the system call 'nr' fail with 'error' from now on. */
+static void
+forbid(unsigned int nr, int error)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { ARRAY_SIZE(filter), filter };
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+        _exit(2);
+    }
+}
+
+/* As above, without anything between the probe and the system call. */
+static void
+system_call_that_fails_is_noticed(void **state OVS_UNUSED)
+{
+    static const struct {
+        unsigned int nr;
+        int error;
+    } calls[] = {
+        { __NR_io_uring_setup, ENOSYS },
+        { __NR_io_uring_register, EINVAL },
+        { __NR_io_uring_enter, EPERM },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+        pid_t pid = fork();
+        int status;
+
+        if (!pid) {
+            forbid(calls[i].nr, calls[i].error);
+            _exit(upcall_engine_uring.probe() != calls[i].error);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+    assert_int_equal(upcall_engine_uring.probe(), 0);
+}
+
+static void
+kernel_that_cannot_dispatch_by_cpu_goes_on_by_port(void **state)
+{
+    struct fixture *f = *state;
+    unsigned int n_requests;
+
+    forget_per_cpu(f);
+    start(f);
+    check_per_port(f);
+    free(read_log());
+    n_requests = kernel.n_requests;
+    set_config(f, "upcall-dispatch", "per-cpu");
+    check_log("system@dp: the kernel does not dispatch upcalls by CPU "
+              "(Operation not supported); going on by port\n");
+    check_per_port(f);
+    settle(f);
+    check_per_port(f);
+
+    /* The kernel was not asked for what it does not know. */
+    assert_int_equal(kernel.n_requests, n_requests);
+}
+
+static void
+kernel_that_cannot_dispatch_by_cpu_starts_by_port(void **state)
+{
+    struct fixture *f = *state;
+
+    /* The database is read before upcalls are turned on. */
+    forget_per_cpu(f);
+    set_config(f, "upcall-dispatch", "per-cpu");
+    start(f);
+    check_log("system@dp: the kernel does not dispatch upcalls by CPU "
+              "(Operation not supported); going on by port\n");
+    check_per_port(f);
+    assert_int_equal(kernel.n_requests, 1);
+    settle(f);
+    check_per_port(f);
+}
+
+static void
+kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f);
+    check_per_port(f);
+    for (int i = 0; i < 2; i++) {
+        free(read_log());
+        set_features_error = i ? ENOMEM : EOPNOTSUPP;
+        set_config(f, "upcall-dispatch", "per-cpu");
+        check_log(i ? "by CPU (Cannot allocate memory); going on by port\n"
+                  : "by CPU (Operation not supported); going on by port\n");
+
+        /* The sockets that were meant for the CPUs go. */
+        assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 4);
+        settle(f);
+        check_per_port(f);
+        set_config(f, "upcall-dispatch", "per-port");
+    }
+
+    /* It was not for good. */
+    set_config(f, "upcall-dispatch", "per-cpu");
+    settle(f);
+    assert_string_equal(dispatch_of(f), "per-cpu");
+    assert_int_equal(kernel.features,
+                     OVS_DP_F_UNALIGNED | OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 3);
+    check_upcalls_come(f, kernel.cpu_pid);
+    set_config(f, "upcall-dispatch", "per-port");
+    settle(f);
+    check_per_port(f);
+}
+
+/* Sets the budget of sockets, to one that is too small for any port to have
+ * its own or to one that is not. */
+static void
+set_budget(struct fixture *f, bool small)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    f->dp.max_sockets = small ? 1 : 100;
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+/* The main loop turns for a while: ports are compared. */
+static void
+run(struct fixture *f)
+{
+    for (int i = 0; i < 5; i++) {
+        ovs_mutex_lock(&f->dp.mutex);
+        now += 1000;
+        kdp_dispatch_run(&f->dp);
+        ovs_mutex_unlock(&f->dp.mutex);
+    }
+}
+
+/* Checks that the kernel sends to the socket that the port shares. */
+static void
+check_shared(struct fixture *f)
+{
+    assert_true(upcall_table_is_shared(f->dp.upcalls, PORT));
+    assert_int_equal(kernel.vport.pid,
+                     upcall_table_get_pid(f->dp.upcalls, UPCALL_PORT_NONE));
+    check_upcalls_come(f, kernel.vport.pid);
+}
+
+static void
+port_keeps_the_socket_that_the_kernel_knows(void **state)
+{
+    struct fixture *f = *state;
+    char *log;
+
+    start(f);
+    settle(f);
+    check_per_port(f);
+    free(read_log());
+
+    set_budget(f, true);
+    set_pid_error = ENOMEM;
+    run(f);
+    check_per_port(f);
+    log = read_log();
+    assert_non_null(strstr(log, "system@dp: the kernel does not take another "
+                           "socket for the upcalls of port port (Cannot "
+                           "allocate memory); they go to the one that it "
+                           "knows\n"));
+    free(log);
+    set_pid_error = 0;
+    run(f);
+    check_shared(f);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
+
+    set_budget(f, false);
+    set_pid_error = ENOMEM;
+    run(f);
+    check_shared(f);
+
+    /* The socket that was meant for the port goes when nobody wants it. */
+    set_budget(f, true);
+    run(f);
+    check_shared(f);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
+
+    set_budget(f, false);
+    run(f);
+    check_shared(f);
+    set_pid_error = 0;
+    run(f);
+    check_per_port(f);
+}
+
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(kernel_without_io_uring_leaves_epoll),
+        TEST(engine_in_use_stays_when_the_next_cannot_start),
+        TEST(system_call_that_fails_is_noticed),
+        TEST(kernel_that_cannot_dispatch_by_cpu_goes_on_by_port),
+        TEST(kernel_that_cannot_dispatch_by_cpu_starts_by_port),
+        TEST(kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port),
+        TEST(port_keeps_the_socket_that_the_kernel_knows),
+    };
+    char log_name[] = "/tmp/test-kdp-fallback-XXXXXX";
+
+    unit_init("test-kdp-fallback");
+    log_fd = mkstemp(log_name);
+    if (log_fd < 0 || vlog_set_log_file(log_name)) {
+        unit_die("%s: cannot log there", log_name);
+    }
+    unlink(log_name);
+    vlog_set_levels(NULL, VLF_FILE, VLL_INFO);
+    return cmocka_run_group_tests_name("kdp-fallback", tests, NULL, NULL);
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Life cycle, settings and ports of a datapath's offload. */
+
+#include <config.h>
+#include "fake/dpif-fake.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "netdev-offload.h"
+#include "netdev-provider.h"
+#include "odp-netlink.h"
+#include "odp-util.h"
+#include "offload/offload-info.h"
+#include "openvswitch/netdev.h"
+#include "openvswitch/poll-loop.h"
+#include "smap.h"
+#include "timeval.h"
+#include "fake/tc-fake.h"
+#include "harness/unit.h"
+#include "util.h"
+
+#define N_PORTS 3
+
+/* Looking up port 2 fails with that, unless it is 0. */
+static int lookup_error;
+
+/* The last port is another datapath's. */
+int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
+                                     struct ovs_vport *);
+
+int
+__wrap_vport_table_get_by_number(struct vport_table *vports OVS_UNUSED,
+                                 uint32_t port_no,
+                                 struct ovs_vport *vport OVS_UNUSED)
+{
+    return (port_no == 2 && lookup_error ? lookup_error
+            : port_no < N_PORTS ? 0 : ENODEV);
+}
+
+/* A datapath of its own on the inner dpif of 'u'. */
+struct test {
+    struct unit_dpif u;
+    struct kdp_offload *other;  /* That 'u' came with. */
+    struct kdp_datapath dp;
+};
+
+/* Sets what the kernel has said of the datapath. */
+static void
+set_features(struct test *test, uint32_t features)
+{
+    ovs_mutex_lock(&test->dp.mutex);
+    test->dp.user_features = features;
+    ovs_mutex_unlock(&test->dp.mutex);
+}
+
+static int
+setup(void **state)
+{
+    static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct test *test = xzalloc(sizeof *test);
+
+    lookup_error = 0;
+    unit_dpif_init(&test->u, N_PORTS);
+    test->other = test->u.offload;
+    test->u.offload = NULL;
+    test->u.inner.base_name = CONST_CAST(char *, "unit");
+    test->dp.inner = &test->u.inner;
+    test->dp.name = "system@unit";
+    test->dp.offload_config.engine = config;
+    ovs_mutex_init(&test->dp.mutex);
+    set_features(test, OVS_DP_F_TC_RECIRC_SHARING);
+    *state = test;
+    return 0;
+}
+
+static int
+teardown(void **state)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct test *test = *state;
+
+    kdp_offload_clean_up(&test->dp);
+    kdp_offload_destroy(&test->dp);
+    assert_null(kdp_offload_get(&test->dp));
+    kdp_offload_config_uninit(&test->dp.offload_config);
+    ovs_mutex_destroy(&test->dp.mutex);
+    test->u.offload = test->other;
+    unit_dpif_uninit(&test->u);
+    free(test);
+    return 0;
+}
+
+/* Takes over 'hw-offload' and one more key, unless that is NULL. */
+static void
+set_config(struct test *test, const char *hw_offload, const char *key,
+           const char *value)
+{
+    struct smap config = SMAP_INITIALIZER(&config);
+
+    smap_add(&config, "hw-offload", hw_offload);
+    if (key) {
+        smap_add(&config, key, value);
+    }
+    kdp_offload_set_config(&test->dp, &config);
+    test->u.offload = kdp_offload_get(&test->dp);
+    smap_destroy(&config);
+}
+
+static void
+run(struct test *test)
+{
+    kdp_offload_run(&test->dp);
+    if (test->u.offload) {
+        unit_dpif_settle(&test->u);
+    }
+}
+
+static void
+put_flags(struct test *test, uint32_t flow, uint32_t port, unsigned int flags)
+{
+    assert_int_equal(unit_dpif_put(&test->u, unit_tc_desc(flow, port, flags),
+                                   DPIF_FP_CREATE, NULL), 0);
+}
+
+static void
+put(struct test *test, uint32_t flow, uint32_t port)
+{
+    put_flags(test, flow, port, 0);
+}
+
+static void
+there_is_no_engine_before_it_is_wanted(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "false", NULL, NULL);
+    assert_null(kdp_offload_get(&test->dp));
+    run(test);
+    kdp_offload_wait(&test->dp);
+    kdp_offload_ports_changed(&test->dp);
+    kdp_offload_port_del(&test->dp, 1);
+    set_config(test, "true", NULL, NULL);
+    assert_non_null(kdp_offload_get(&test->dp));
+    assert_true(test->u.offload->tc.recirc_sharing);
+}
+
+static void
+chains_go_to_tc_if_the_kernel_shares_ids(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    put_flags(test, 1, 1, UNIT_TC_TO_CHAIN);
+    put_flags(test, 2, 1, UNIT_TC_OF_CHAIN);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(unit_tc_count(), 2);
+}
+
+static void
+chains_stay_in_the_kernel_if_it_does_not_share_ids(void **state)
+{
+    struct test *test = *state;
+
+    set_features(test, 0);
+    set_config(test, "true", NULL, NULL);
+    assert_non_null(kdp_offload_get(&test->dp));
+    assert_false(test->u.offload->tc.recirc_sharing);
+    run(test);
+    put_flags(test, 1, 1, UNIT_TC_TO_CHAIN);
+    put_flags(test, 2, 1, UNIT_TC_OF_CHAIN);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_true(unit_dpif_has(&test->u, 1));
+    assert_true(unit_dpif_has(&test->u, 2));
+
+    /* Others go. */
+    put(test, 3, 1);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(unit_tc_count(), 1);
+    assert_false(unit_dpif_has(&test->u, 3));
+}
+
+static void
+flows_move_as_offload_goes_off_and_on(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    put(test, 1, 1);
+    put(test, 2, 2);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(unit_tc_count(), 2);
+    for (int i = 0; i < 3; i++) {
+        set_config(test, "false", NULL, NULL);
+        assert_int_equal(unit_tc_count(), 0);
+        assert_int_equal(unit_dpif_count(&test->u), 2);
+        set_config(test, "true", NULL, NULL);
+        assert_int_equal(unit_dpif_put(&test->u, unit_tc_desc(1, 1, 0),
+                                       DPIF_FP_MODIFY, NULL), 0);
+        assert_int_equal(unit_dpif_put(&test->u, unit_tc_desc(2, 2, 0),
+                                       DPIF_FP_MODIFY, NULL), 0);
+        unit_dpif_settle(&test->u);
+        assert_int_equal(unit_tc_count(), 2);
+        assert_int_equal(unit_dpif_count(&test->u), 0);
+    }
+}
+
+static void
+ports_are_those_of_the_datapath(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+
+    /* None is known before the main loop has looked. */
+    put(test, 1, 1);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(unit_tc_count(), 0);
+    run(test);
+    put(test, 2, 2);
+    put(test, 3, N_PORTS);
+    unit_dpif_settle(&test->u);
+    assert_false(unit_dpif_has(&test->u, 2));
+    assert_true(unit_dpif_has(&test->u, 3));
+
+    /* Flows of a port that goes are in the kernel when the call returns. */
+    kdp_offload_port_del(&test->dp, 2);
+    assert_true(unit_dpif_has(&test->u, 2));
+    kdp_offload_port_del(&test->dp, 2);
+    kdp_offload_port_del(&test->dp, 77);
+
+    /* It is back as soon as something has changed. */
+    run(test);
+    put(test, 4, 2);
+    unit_dpif_settle(&test->u);
+    assert_true(unit_dpif_has(&test->u, 4));
+    kdp_offload_ports_changed(&test->dp);
+    run(test);
+    put(test, 5, 2);
+    unit_dpif_settle(&test->u);
+    assert_false(unit_dpif_has(&test->u, 5));
+}
+
+/* The device of port 'port_no'. */
+static struct netdev *
+get_netdev(uint32_t port_no)
+{
+    struct netdev *netdev = netdev_ports_get(
+        u32_to_odp(port_no),
+        dpif_normalize_type(dpif_netlink_kdp_class.type));
+
+    assert_non_null(netdev);
+    return netdev;
+}
+
+static int
+get_ifindex(uint32_t port_no)
+{
+    struct netdev *netdev = get_netdev(port_no);
+    int ifindex = netdev_get_ifindex(netdev);
+
+    netdev_close(netdev);
+    assert_true(ifindex > 0);
+    return ifindex;
+}
+
+/* As the main loop does, until 'flow', which is put again in each turn, is not
+ * in the kernel. */
+static void
+run_until_offloaded(struct test *test, uint32_t flow, uint32_t port)
+{
+    long long int end = time_msec() + 20000;
+
+    while (unit_dpif_has(&test->u, flow)) {
+        assert_true(time_msec() < end);
+        kdp_offload_wait(&test->dp);
+        poll_timer_wait_until(end);
+        poll_block();
+        run(test);
+        unit_dpif_put(&test->u, unit_tc_desc(flow, port, 0), DPIF_FP_MODIFY,
+                      NULL);
+        unit_dpif_settle(&test->u);
+    }
+}
+
+static void
+port_of_another_device_is_another_port(void **state)
+{
+    struct test *test = *state;
+    int old;
+
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    put(test, 1, 2);
+    unit_dpif_settle(&test->u);
+    assert_false(unit_dpif_has(&test->u, 1));
+    old = get_ifindex(2);
+    assert_int_equal(kdp_tc_count(&test->u.offload->tc, old), 1);
+
+    unit_tc_port_replace(2, 5);
+    assert_int_not_equal(get_ifindex(2), old);
+    kdp_offload_ports_changed(&test->dp);
+    run(test);
+    assert_int_equal(kdp_tc_count(&test->u.offload->tc, old), 0);
+    assert_int_equal(unit_dpif_put(&test->u, unit_tc_desc(1, 2, 0),
+                                   DPIF_FP_MODIFY, NULL), 0);
+    unit_dpif_settle(&test->u);
+    assert_false(unit_dpif_has(&test->u, 1));
+    assert_int_equal(kdp_tc_count(&test->u.offload->tc, get_ifindex(2)), 1);
+}
+
+static void
+device_that_changes_is_tried_again(void **state)
+{
+    const struct unit_tc_plan plan = {
+        .fault = UNIT_TC_REFUSED, .type = RTM_NEWTFILTER, .error = EOPNOTSUPP,
+        .n = 1,
+    };
+    struct test *test = *state;
+    struct netdev *netdev;
+
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    unit_tc_plan(&plan);
+    put(test, 1, 2);
+    unit_dpif_settle(&test->u);
+    assert_true(unit_dpif_has(&test->u, 1));
+    put(test, 2, 2);
+    unit_dpif_settle(&test->u);
+    assert_true(unit_dpif_has(&test->u, 2));
+
+    netdev = get_netdev(2);
+    netdev_change_seq_changed(netdev);
+    netdev_close(netdev);
+    run_until_offloaded(test, 2, 2);
+}
+
+static void
+port_that_cannot_be_looked_up_stays(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    put(test, 1, 2);
+    unit_dpif_settle(&test->u);
+    assert_false(unit_dpif_has(&test->u, 1));
+    for (int i = 0; i < 3; i++) {
+        lookup_error = ENOBUFS;
+        kdp_offload_ports_changed(&test->dp);
+        run(test);
+        assert_false(unit_dpif_has(&test->u, 1));
+    }
+
+    /* It is looked up again without anything else happening. */
+    kdp_offload_port_del(&test->dp, 2);
+    assert_true(unit_dpif_has(&test->u, 1));
+    lookup_error = 0;
+    run_until_offloaded(test, 1, 2);
+
+    lookup_error = ENODEV;
+    kdp_offload_ports_changed(&test->dp);
+    run(test);
+    assert_true(unit_dpif_has(&test->u, 1));
+}
+
+static void
+numbers_that_are_wrong_change_nothing(void **state)
+{
+    static const char *wrong[] = { "0", "11", "-1", "two", "", "4294967298" };
+    struct test *test = *state;
+    const struct offload_config *config = &test->dp.offload_config.engine;
+
+    set_config(test, "true", "n-offload-threads", "3");
+    assert_int_equal(config->n_threads, 3);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        set_config(test, "true", "n-offload-threads", wrong[i]);
+        set_config(test, "true", "n-offload-threads", wrong[i]);
+        assert_int_equal(config->n_threads, 3);
+    }
+    set_config(test, "true", "n-offload-threads", "10");
+    assert_int_equal(config->n_threads, 10);
+    set_config(test, "true", "offload-delay", "3600000");
+    assert_int_equal(config->delay, 3600000);
+    assert_int_equal(config->n_threads, 1);
+    set_config(test, "true", "offload-delay", "3600001");
+    assert_int_equal(config->delay, 3600000);
+    set_config(test, "true", NULL, NULL);
+    assert_int_equal(config->delay, 0);
+}
+
+static bool
+counts_headers(struct test *test)
+{
+    bool count_headers;
+
+    atomic_read_relaxed(&test->u.offload->tc.count_headers, &count_headers);
+    assert_int_equal(test->dp.offload_config.count_headers, count_headers);
+    return count_headers;
+}
+
+static void
+bytes_are_counted_as_was_said_last(void **state)
+{
+    static const char *wrong[] = { "", "true", "Datapath", "tc " };
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+    assert_false(counts_headers(test));
+    set_config(test, "true", "offload-bytes", "datapath");
+    assert_true(counts_headers(test));
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        set_config(test, "true", "offload-bytes", wrong[i]);
+        assert_true(counts_headers(test));
+    }
+    set_config(test, "true", "offload-bytes", "tc");
+    assert_false(counts_headers(test));
+    set_config(test, "true", "offload-bytes", wrong[0]);
+    assert_false(counts_headers(test));
+    set_config(test, "true", "offload-bytes", "datapath");
+    set_config(test, "true", NULL, NULL);
+    assert_false(counts_headers(test));
+}
+
+static void
+statistics_are_those_of_all_threads(void **state)
+{
+    struct netdev_custom_stats stats;
+    struct test *test = *state;
+    bool found = false;
+
+    set_config(test, "true", "n-offload-threads", "2");
+    run(test);
+    put(test, 1, 1);
+    unit_dpif_settle(&test->u);
+    assert_int_equal(kdp_offload_stats_get(test->u.offload, &stats), 0);
+    for (size_t i = 0; i < stats.size; i++) {
+        assert_true(strlen(stats.counters[i].name)
+                    < sizeof stats.counters[i].name - 1);
+        found |= (strstr(stats.counters[i].name, "nserted")
+                  && stats.counters[i].value == 1);
+    }
+    assert_true(found);
+    free(stats.counters);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(there_is_no_engine_before_it_is_wanted),
+        TEST(chains_go_to_tc_if_the_kernel_shares_ids),
+        TEST(chains_stay_in_the_kernel_if_it_does_not_share_ids),
+        TEST(flows_move_as_offload_goes_off_and_on),
+        TEST(ports_are_those_of_the_datapath),
+        TEST(port_of_another_device_is_another_port),
+        TEST(device_that_changes_is_tried_again),
+        TEST(port_that_cannot_be_looked_up_stays),
+        TEST(numbers_that_are_wrong_change_nothing),
+        TEST(bytes_are_counted_as_was_said_last),
+        TEST(statistics_are_those_of_all_threads),
+    };
+
+    unit_init(argv[0]);
+    unit_dpif_start_threads();
+    return cmocka_run_group_tests_name("offload-config", tests, NULL, NULL);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Adding and deleting ports of the dpif provider when the system refuses.  The
+ * kernel's part is made up: requests for vports come here. */
+
+#include <config.h>
+#include "dpif-netlink/datapath.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "dpif-netlink-rtnl.h"
+#include "dummy.h"
+#include "netdev-linux/netdev-linux-kdp.h"
+#include "netdev.h"
+#include "odp-netlink.h"
+#include "odp-util.h"
+#include "harness/fault.h"
+#include "harness/unit.h"
+#include "util.h"
+
+/* The number that the kernel gives to a port. */
+#define PORT_NO 7
+
+UNIT_WRAP(int, epoll_ctl, (int epfd, int op, int fd,
+                           struct epoll_event *event),
+          (epfd, op, fd, event),
+          op == EPOLL_CTL_ADD ? UNIT_CALL_EPOLL_CTL : UNIT_N_CALLS, -1)
+
+/* The kernel. */
+static struct {
+    int new_error, del_error, get_error;    /* Positive errno values or 0. */
+    int rtnl_error;
+    bool has_port;
+    uint32_t pid;               /* Of the port. */
+    unsigned int n_new, n_del;
+    unsigned int n_tunnels;     /* Devices of tunnels. */
+    unsigned int n_doubts;      /* Of the vport table. */
+} kernel;
+
+int __wrap_ovs_vport_new(struct ovs_genl *, struct ovs_vport *, const void *,
+                         size_t);
+int
+__wrap_ovs_vport_new(struct ovs_genl *genl OVS_UNUSED, struct ovs_vport *vport,
+                     const void *options OVS_UNUSED, size_t len OVS_UNUSED)
+{
+    kernel.n_new++;
+    if (kernel.new_error) {
+        return kernel.new_error;
+    }
+    assert_false(kernel.has_port);
+    kernel.has_port = true;
+    kernel.pid = vport->pid;
+    vport->port_no = PORT_NO;
+    return 0;
+}
+
+int __wrap_ovs_vport_del(struct ovs_genl *, int, uint32_t);
+int
+__wrap_ovs_vport_del(struct ovs_genl *genl OVS_UNUSED, int dp_ifindex,
+                     uint32_t port_no)
+{
+    assert_int_equal(dp_ifindex, UNIT_DP_IFINDEX);
+    assert_int_equal(port_no, PORT_NO);
+    kernel.n_del++;
+    if (!kernel.del_error) {
+        kernel.has_port = false;
+    }
+    return kernel.del_error;
+}
+
+int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
+                                     struct ovs_vport *);
+int
+__wrap_vport_table_get_by_number(struct vport_table *table OVS_UNUSED,
+                                 uint32_t port_no, struct ovs_vport *vport)
+{
+    assert_int_equal(port_no, PORT_NO);
+    memset(vport, 0, sizeof *vport);
+    vport->port_no = port_no;
+    vport->type = OVS_VPORT_TYPE_INTERNAL;
+    return (kernel.get_error ? kernel.get_error
+            : kernel.has_port ? 0 : ENODEV);
+}
+
+void __wrap_vport_table_doubt(struct vport_table *, uint32_t);
+void
+__wrap_vport_table_doubt(struct vport_table *table OVS_UNUSED,
+                         uint32_t port_no)
+{
+    assert_int_equal(port_no, PORT_NO);
+    kernel.n_doubts++;
+}
+
+int
+__wrap_dpif_netlink_rtnl_port_create(struct netdev *);
+int
+__wrap_dpif_netlink_rtnl_port_create(struct netdev *netdev OVS_UNUSED)
+{
+    if (!kernel.rtnl_error) {
+        kernel.n_tunnels++;
+    }
+    return kernel.rtnl_error;
+}
+
+int __wrap_dpif_netlink_rtnl_port_destroy(const char *, const char *);
+int
+__wrap_dpif_netlink_rtnl_port_destroy(const char *name OVS_UNUSED,
+                                      const char *type OVS_UNUSED)
+{
+    if (!kernel.n_tunnels) {
+        return EOPNOTSUPP;
+    }
+    kernel.n_tunnels--;
+    return 0;
+}
+
+bool __wrap_dpif_netlink_rtnl_probe_oot_tunnels(void);
+bool
+__wrap_dpif_netlink_rtnl_probe_oot_tunnels(void)
+{
+    return false;
+}
+
+struct fixture {
+    struct dpif_kdp dpif;
+    struct kdp_datapath dp;
+    struct netdev *netdev;
+    size_t n_fds;
+};
+
+static int
+setup(void **state)
+{
+    static const struct genl_family family = {
+        .id = UNIT_FAMILY, .mcgroup = 1,
+    };
+    struct fixture *f = xzalloc(sizeof *f);
+
+    memset(&kernel, 0, sizeof kernel);
+    kernel.rtnl_error = EOPNOTSUPP;
+    unit_plan_none();
+    f->dpif.dpif.dpif_class = &dpif_netlink_kdp_class;
+    f->dpif.dp = &f->dp;
+    f->dp.name = "system@dp";
+    f->dp.ifindex = UNIT_DP_IFINDEX;
+    f->dp.upcalls = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
+    f->dp.vports = vport_table_create("dp", UNIT_DP_IFINDEX, &family);
+    ovs_mutex_init(&f->dp.mutex);
+    ovs_mutex_lock(&f->dp.mutex);
+    f->dp.dispatch = KDP_PER_PORT;
+    f->dp.recv = true;
+    ovs_mutex_unlock(&f->dp.mutex);
+    unit_check(!upcall_table_set_handlers(f->dp.upcalls, 2));
+    unit_check(!netdev_open("lo", "system", &f->netdev));
+    unit_rcu_barrier();
+    f->n_fds = unit_count_fds();
+    *state = f;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    unit_plan_none();
+    netdev_close(f->netdev);
+    vport_table_destroy(f->dp.vports);
+    upcall_table_destroy(f->dp.upcalls);
+    ovs_mutex_destroy(&f->dp.mutex);
+    unit_rcu_barrier();
+    free(f);
+    return 0;
+}
+
+static int
+add(struct fixture *f)
+{
+    odp_port_t port_no = ODPP_NONE;
+    int error = dpif_kdp_port_add(&f->dpif.dpif, f->netdev, &port_no);
+
+    assert_int_equal(odp_to_u32(port_no),
+                     error ? odp_to_u32(ODPP_NONE) : PORT_NO);
+    return error;
+}
+
+static int
+del(struct fixture *f)
+{
+    return dpif_kdp_port_del(&f->dpif.dpif, u32_to_odp(PORT_NO));
+}
+
+/* Asserts that nothing is there of a port, neither here nor in the kernel. */
+static void
+assert_nothing(struct fixture *f)
+{
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), f->n_fds);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 0);
+    assert_int_equal(upcall_table_get_pid(f->dp.upcalls, PORT_NO), 0);
+    assert_false(kernel.has_port);
+    assert_int_equal(kernel.n_tunnels, 0);
+}
+
+/* Asserts that the port is there, and its upcalls are received. */
+static void
+assert_works(struct fixture *f)
+{
+    assert_int_equal(unit_count_fds(), f->n_fds + 1);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
+    assert_true(kernel.has_port);
+    assert_true(kernel.pid != 0);
+    assert_int_equal(upcall_table_get_pid(f->dp.upcalls, PORT_NO), kernel.pid);
+}
+
+/* A port that could not be added can be, once nothing is in the way. */
+static void
+assert_works_now(struct fixture *f)
+{
+    unit_plan_none();
+    assert_int_equal(add(f), 0);
+    assert_works(f);
+    assert_int_equal(del(f), 0);
+    assert_nothing(f);
+}
+
+static void
+a_port_without_a_socket_is_not_added(void **state)
+{
+    static const enum unit_call calls[] = { UNIT_CALL_SOCKET, UNIT_CALL_BIND };
+
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+        unit_plan_failures(calls[i], 1, 1, EMFILE);
+        assert_int_equal(add(*state), EMFILE);
+        assert_int_equal(unit_n_failed(), 1);
+        assert_nothing(*state);
+    }
+    assert_int_equal(kernel.n_new, 0);
+    assert_works_now(*state);
+}
+
+static void
+a_port_that_the_kernel_refuses_leaves_no_socket(void **state)
+{
+    kernel.new_error = ENOMEM;
+    assert_int_equal(add(*state), ENOMEM);
+    assert_int_equal(kernel.n_new, 1);
+    assert_int_equal(kernel.n_del, 0);
+    assert_nothing(*state);
+    kernel.new_error = 0;
+    assert_works_now(*state);
+}
+
+static void
+a_port_that_no_handler_gets_is_taken_back(void **state)
+{
+    unit_plan_failures(UNIT_CALL_EPOLL_CTL, 1, 1, ENOSPC);
+    assert_int_equal(add(*state), ENOSPC);
+    assert_int_equal(unit_n_failed(), 1);
+    assert_int_equal(kernel.n_del, 1);
+    assert_nothing(*state);
+    assert_works_now(*state);
+}
+
+/* The port is tried as a tunnel that is a device, and then as a vport. */
+static void
+the_device_of_a_tunnel_goes_if_its_port_is_refused(void **state)
+{
+    kernel.rtnl_error = 0;
+    kernel.new_error = ENOMEM;
+    assert_int_equal(add(*state), ENOMEM);
+    assert_int_equal(kernel.n_new, 2);
+    assert_nothing(*state);
+
+    kernel.new_error = 0;
+    assert_int_equal(add(*state), 0);
+    assert_int_equal(kernel.n_tunnels, 1);
+    assert_works(*state);
+    assert_int_equal(del(*state), 0);
+    assert_nothing(*state);
+
+    /* One that cannot be made as a device. */
+    kernel.rtnl_error = EPERM;
+    assert_works_now(*state);
+}
+
+static void
+a_port_of_an_unknown_type_is_not_added(void **state)
+{
+    struct fixture *f = *state;
+    struct netdev *lo = f->netdev;
+
+    assert_int_equal(netdev_open("unknown", "dummy", &f->netdev), 0);
+    unit_rcu_barrier();
+    f->n_fds = unit_count_fds();
+    assert_int_equal(add(f), EINVAL);
+    assert_int_equal(kernel.n_new, 0);
+    assert_nothing(f);
+    netdev_close(f->netdev);
+    f->netdev = lo;
+}
+
+/* The kernel still sends upcalls of a port that it did not delete. */
+static void
+a_port_that_cannot_be_deleted_keeps_its_socket(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(add(f), 0);
+    kernel.get_error = ENOBUFS;
+    assert_int_equal(del(f), ENOBUFS);
+    assert_int_equal(kernel.n_del, 0);
+    assert_works(f);
+    kernel.get_error = 0;
+    kernel.del_error = ENOMEM;
+    assert_int_equal(del(f), ENOMEM);
+    assert_int_equal(kernel.n_del, 1);
+    assert_works(f);
+    assert_int_equal(kernel.n_doubts, 0);
+
+    /* One that went meanwhile has no use for it.  The table may not have been
+     * told that it did. */
+    kernel.del_error = ENODEV;
+    assert_int_equal(del(f), ENODEV);
+    assert_int_equal(kernel.n_doubts, 1);
+    kernel.has_port = false;
+    assert_nothing(f);
+
+    /* Or went before. */
+    kernel.del_error = 0;
+    assert_int_equal(add(f), 0);
+    kernel.has_port = false;
+    assert_int_equal(del(f), ENODEV);
+    assert_nothing(f);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    static const struct CMUnitTest tests[] = {
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+        TEST(a_port_without_a_socket_is_not_added),
+        TEST(a_port_that_the_kernel_refuses_leaves_no_socket),
+        TEST(a_port_that_no_handler_gets_is_taken_back),
+        TEST(the_device_of_a_tunnel_goes_if_its_port_is_refused),
+        TEST(a_port_of_an_unknown_type_is_not_added),
+        TEST(a_port_that_cannot_be_deleted_keeps_its_socket),
+    };
+
+    unit_init(argv[0]);
+    netdev_linux_kdp_init(true);
+    netdev_dummy_register(DUMMY_OVERRIDE_NONE);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Random operations on addresses, routes, queueing disciplines and the links
+ * that have them, while a listener follows, often with a receive buffer so
+ * small that it loses events all the time.  Whenever the test pauses, the
+ * tables have to become what the kernel says.
+ *
+ * Environment variable LINK_SEED runs a single seed, LINK_SEEDS as many. */
+
+#include <config.h>
+#include "link/link-listener.h"
+
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "link/link-addr.h"
+#include "link/link-qdisc.h"
+#include "link/link-route.h"
+#include "link/link-table.h"
+#include "random.h"
+#include "harness/netns.h"
+#include "harness/routes.h"
+#include "util.h"
+
+#define N_SEEDS 8
+#define N_PAUSES 4              /* Of a seed. */
+#define N_OPERATIONS 200        /* Between pauses. */
+
+/* Few, so that they meet. */
+#define N_LINKS 4               /* Pairs of interface indexes. */
+#define FIRST_INDEX 1000
+
+struct world {
+    struct unit_ns *own, *other;
+    struct link_table *table;
+    struct link_listener_options options;
+    struct link_listener *listener;
+};
+
+static int
+any_index(void)
+{
+    return FIRST_INDEX + random_range(N_LINKS);
+}
+
+static const char *
+any_address(void)
+{
+    static const char *const addresses[] = {
+        "10.0.0.1/24", "10.0.0.2/24", "10.0.0.2/16", "10.1.0.1/32",
+        "fd00::1/64", "fd00::2/64", "fd01::1/128",
+    };
+
+    return addresses[random_range(ARRAY_SIZE(addresses))];
+}
+
+static struct unit_route
+any_route(void)
+{
+    static const char *const dsts[] = { "0.0.0.0/0", "10.0.0.0/24",
+                                        "10.2.0.0/16", "10.2.1.0/24" };
+    static const char *const dsts6[] = { "::/0", "fd00::/64", "fd02::/64",
+                                         "fd03::1/128" };
+    bool ipv4 = random_range(2);
+    struct unit_route route = {
+        .dst = (ipv4 ? dsts : dsts6)[random_range(ARRAY_SIZE(dsts))],
+        .ifindex = any_index(),
+        .priority = random_range(3) * 100,
+        .protocol = random_range(2) ? RTPROT_KERNEL : RTPROT_STATIC,
+        .table = random_range(5) ? RT_TABLE_MAIN : 1000,
+    };
+
+    switch (random_range(8)) {
+    case 0:
+        route.type = RTN_BLACKHOLE;
+        route.ifindex = 0;
+        break;
+    case 1:
+    case 2:
+        route.gateway = ipv4 ? "10.0.0.9" : "fd00::9";
+        break;
+    case 3:
+        route.source = ipv4 ? "10.0.0.1" : NULL;
+        break;
+    case 4:
+        route.source = ipv4 ? "10.1.0.1" : NULL;
+        break;
+    case 5:
+        route.gateway = ipv4 ? "10.0.0.8" : "fd00::8";
+        route.gateway2 = ipv4 ? "10.0.0.9" : "fd00::9";
+        route.ifindex2 = any_index();
+        break;
+    case 6:
+        if (ipv4) {
+            route.nh_id = 1 + random_range(2);
+            route.ifindex = 0;
+        }
+        break;
+    }
+    return route;
+}
+
+static void
+operate_on_route(struct world *w)
+{
+    static const uint16_t flags[] = { NLM_F_EXCL, NLM_F_EXCL, NLM_F_REPLACE,
+                                      NLM_F_APPEND, 0 };
+    struct unit_route route = any_route();
+
+    if (random_range(3)) {
+        unit_route_add(w->own, &route, flags[random_range(ARRAY_SIZE(flags))]);
+    } else {
+        unit_route_del(w->own, &route);
+    }
+}
+
+static void
+operate_on_link(struct world *w)
+{
+    int i = any_index();
+
+    switch (random_range(16)) {
+    case 0:
+        unit_link_del(w->own, i);
+        break;
+    case 1:
+        unit_link_move(w->own, i, w->other, i);
+        break;
+    case 2:
+    case 3:
+    case 4:
+        unit_link_move(w->other, i, w->own, i);
+        break;
+    case 5:
+    case 6:
+        unit_link_add_veth(w->own, i, "a", w->own, any_index(), "b");
+        break;
+    case 7:
+    case 8:
+        unit_link_add_veth(w->own, i, "c", w->own, any_index(), "d");
+        break;
+    default:
+        unit_link_set_up(w->own, i, random_range(6));
+        break;
+    }
+}
+
+static void
+operate_on_qdisc(struct world *w)
+{
+    bool ingress = random_range(2);
+    uint32_t parent = ingress ? TC_H_INGRESS : TC_H_ROOT;
+    uint32_t handle = ingress ? 0xffff0000 : (1 + random_range(2)) << 16;
+
+    if (random_range(2)) {
+        unit_qdisc_add(w->own, any_index(), parent, handle,
+                       ingress ? "ingress" : "htb");
+    } else {
+        unit_qdisc_del(w->own, any_index(), parent, handle);
+    }
+}
+
+/* Does something, which the kernel may refuse. */
+static void
+operate(struct world *w)
+{
+    switch (random_range(16)) {
+    case 0:
+    case 1:
+        operate_on_link(w);
+        break;
+    case 2:
+    case 3:
+    case 4:
+        unit_ip_add(w->own, any_index(), any_address());
+        break;
+    case 5:
+        unit_ip_del(w->own, any_index(), any_address());
+        break;
+    case 6:
+    case 7:
+        operate_on_qdisc(w);
+        break;
+    case 8:
+        if (random_range(2)) {
+            unit_nexthop_set(w->own, 1 + random_range(2), any_index());
+        } else {
+            unit_nexthop_del(w->own, 1 + random_range(2));
+        }
+        break;
+    default:
+        operate_on_route(w);
+        break;
+    }
+}
+
+/* Returns why the tables are not what the kernel says, or NULL. */
+static char *
+world_diff(struct world *w)
+{
+    char *diff = unit_links_diff(w->table, LINK_NSID_LOCAL, w->own, true);
+
+    if (!diff) {
+        diff = unit_addrs_diff(w->options.addrs, w->own);
+    }
+    if (!diff) {
+        diff = unit_routes_diff(w->options.routes, w->own);
+    }
+    if (!diff) {
+        diff = unit_qdiscs_diff(w->options.qdiscs, w->own);
+    }
+    return diff;
+}
+
+/* Waits until the tables are what the kernel says: carriers and addresses come
+ * in the kernel's own time. */
+static void
+pause_until_equal(struct world *w, uint32_t seed)
+{
+    long long int deadline = unit_now() + UNIT_PATIENCE;
+
+    for (;;) {
+        char *diff;
+
+        link_listener_run(w->listener);
+        diff = world_diff(w);
+        if (!diff) {
+            return;
+        }
+        if (unit_now() > deadline) {
+            unit_die("seed %"PRIu32": %s", seed, diff);
+        }
+        free(diff);
+        unit_pause();
+    }
+}
+
+static void
+run_seed(uint32_t seed)
+{
+    /* Room for all, for one event, and for some. */
+    static const int rcvbufs[] = { 0, 1, 0, 8192 };
+    struct link_listener_stats stats;
+    struct world w = {
+        .options.rcvbuf = rcvbufs[seed % ARRAY_SIZE(rcvbufs)],
+    };
+    bool lossy = w.options.rcvbuf != 0;
+
+    random_set_seed(seed);
+    unit_check(!unshare(CLONE_NEWNET));
+    w.own = unit_ns_own();
+    w.other = unit_ns_create();
+    w.table = link_table_create();
+    w.options.addrs = link_addrs_create();
+    w.options.routes = link_routes_create();
+    w.options.qdiscs = link_qdiscs_create();
+    assert_int_equal(link_listener_open(w.table, &w.options, &w.listener), 0);
+    unit_link_set_up(w.own, 1, true);
+
+    for (int i = 0; i < N_PAUSES; i++) {
+        for (int j = 0; j < N_OPERATIONS; j++) {
+            operate(&w);
+            if (!random_range(lossy ? 30 : 5)) {
+                link_listener_run(w.listener);
+            }
+        }
+        pause_until_equal(&w, seed);
+    }
+
+    link_listener_get_stats(w.listener, &stats);
+    assert_int_equal(stats.malformed, 0);
+    assert_int_equal(stats.events_other, 0);
+    assert_int_equal(stats.failed, 0);
+    if (lossy) {
+        assert_true(stats.overruns > 0);
+    } else {
+        assert_int_equal(stats.overruns, 0);
+    }
+    print_message("seed %"PRIu32": %"PRIu64" events of addresses, %"PRIu64
+                  " of routes, %"PRIu64" overruns, routes asked for %"PRIu64
+                  " times\n", seed,
+                  stats.events[LINK_MSG_NEWADDR]
+                  + stats.events[LINK_MSG_DELADDR],
+                  stats.events[LINK_MSG_NEWROUTE]
+                  + stats.events[LINK_MSG_DELROUTE], stats.overruns,
+                  stats.rtnl[LINK_REASON_ROUTES]);
+
+    link_listener_close(w.listener);
+    link_table_destroy(w.table);
+    link_addrs_destroy(w.options.addrs);
+    link_routes_destroy(w.options.routes);
+    link_qdiscs_destroy(w.options.qdiscs);
+    unit_ns_destroy(w.own);
+    unit_ns_destroy(w.other);
+}
+
+static void
+the_tables_become_what_the_kernel_says(void **state OVS_UNUSED)
+{
+    const char *one = getenv("LINK_SEED");
+    const char *many = getenv("LINK_SEEDS");
+    uint32_t n = many ? atoi(many) : N_SEEDS;
+
+    if (one) {
+        run_seed(atoi(one));
+        return;
+    }
+    for (uint32_t seed = 1; seed <= n; seed++) {
+        run_seed(seed);
+    }
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_tables_become_what_the_kernel_says),
+    };
+
+    unit_init(argv[0]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+
+unit_tests += \
+	tests/unit/netdev-linux/test-netdev-classes \
+	tests/unit/netdev-linux/test-netdev-fault \
+	tests/unit/netdev-linux/test-netdev-links
+
+tests_unit_netdev_linux_test_netdev_classes_SOURCES = tests/unit/netdev-linux/test-netdev-classes.c
+tests_unit_netdev_linux_test_netdev_fault_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-fault.c \
+	$(unit_fault) $(unit_link) $(unit_common)
+tests_unit_netdev_linux_test_netdev_fault_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_fault_wrap) \
+	-Wl,--wrap=af_inet_ioctl \
+	-Wl,--wrap=get_stats_via_netlink \
+	-Wl,--wrap=mnl_socket_sendto \
+	-Wl,--wrap=open \
+	-Wl,--wrap=proc_net_dev_read \
+	-Wl,--wrap=tc_add_del_qdisc
+tests_unit_netdev_linux_test_netdev_links_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-links.c $(unit_route) $(unit_link) $(unit_common)
+tests_unit_netdev_linux_test_netdev_links_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=ovs_router_flush -Wl,--wrap=time_msec

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the links of the daemon and the providers of network devices do when
+ * the system refuses. */
+
+#include <config.h>
+#include "netdev-linux/netdev-linux-kdp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libmnl/libmnl.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "dpif-netlink.h"
+#include "if-notifier.h"
+#include "netdev-linux/links.h"
+#include "link/link-table.h"
+#include "netdev-linux-private.h"
+#include "netdev-provider.h"
+#include "netdev.h"
+#include "packets.h"
+#include "socket-util.h"
+#include "stats/proc-net-dev.h"
+#include "tc.h"
+#include "harness/fault.h"
+#include "harness/netns.h"
+#include "util.h"
+
+/* A veth, not to be mistaken for what the kernel chooses. */
+#define A 1000
+#define B 1001
+
+#define OK(CALL) assert_int_equal(CALL, 0)
+
+UNIT_WRAP(int, af_inet_ioctl, (unsigned long int command, const void *arg),
+          (command, arg),
+          (command == SIOCGIFINDEX || command == SIOCETHTOOL
+           ? UNIT_CALL_IOCTL : UNIT_N_CALLS),
+          errno)
+UNIT_WRAP(int, get_stats_via_netlink, (const struct netdev *netdev,
+                                       struct netdev_stats *stats),
+          (netdev, stats), UNIT_CALL_STATS, errno)
+
+UNIT_WRAP(ssize_t, mnl_socket_sendto, (const struct mnl_socket *sock,
+                                       const void *buf, size_t len),
+          (sock, buf, len), UNIT_CALL_SENDTO, -1)
+
+int __wrap_open(const char *, int, ...);
+int __real_open(const char *, int, ...);
+int
+__wrap_open(const char *path, int flags, ...)
+{
+    mode_t mode;
+    va_list args;
+
+    if (!strncmp(path, "/dev/net/", 9) && unit_fails(UNIT_CALL_OPEN)) {
+        return -1;
+    }
+    va_start(args, flags);
+    mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return __real_open(path, flags, mode);
+}
+
+/* What /proc/net/dev says on top of what the kernel does. */
+static uint64_t more_rx_frame;
+
+struct reader {
+    proc_net_dev_func *cb;
+    void *aux;
+};
+
+static void
+take_dev(const struct proc_net_dev *dev_, void *reader_)
+{
+    const struct reader *reader = reader_;
+    struct proc_net_dev dev = *dev_;
+
+    dev.rx_frame += more_rx_frame;
+    reader->cb(&dev, reader->aux);
+}
+
+int __wrap_proc_net_dev_read(const char *, proc_net_dev_func *, void *);
+int __real_proc_net_dev_read(const char *, proc_net_dev_func *, void *);
+int
+__wrap_proc_net_dev_read(const char *path, proc_net_dev_func *cb, void *aux)
+{
+    struct reader reader = { cb, aux };
+
+    return (unit_fails(UNIT_CALL_FOPEN) ? errno
+            : __real_proc_net_dev_read(path, take_dev, &reader));
+}
+
+/* Bonds are made up: what is bound to which block is not told to the
+ * kernel. */
+static unsigned int n_bound, n_unbound;
+static uint32_t bound_block;
+
+int __wrap_tc_add_del_qdisc(int, bool, uint32_t, enum tc_qdisc_hook);
+int
+__wrap_tc_add_del_qdisc(int ifindex, bool add, uint32_t block_id,
+                        enum tc_qdisc_hook hook)
+{
+    assert_int_equal(ifindex, B);
+    assert_int_equal(hook, TC_INGRESS);
+    *(add ? &n_bound : &n_unbound) += 1;
+    if (add && unit_fails(UNIT_CALL_QDISC)) {
+        return errno;
+    }
+    bound_block = add ? block_id : 0;
+    return 0;
+}
+
+static struct unit_ns *own;
+
+static int
+setup(void **state)
+{
+    struct netdev *netdev;
+
+    unit_plan_none();
+
+    /* The first request about ports opens devices, so it must not be made
+     * while one is locked.  The daemon makes it to find its datapaths. */
+    dpif_netlink_vport_get("lo", NULL, NULL);
+    OK(unit_link_add_veth(own, A, "a", own, B, "b"));
+    OK(unit_link_set_up(own, A, true));
+    OK(unit_link_set_up(own, B, true));
+    netdev_run();
+    OK(netdev_open("a", "system", &netdev));
+    *state = netdev;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    unit_plan_none();
+    more_rx_frame = 0;
+    netdev_close(*state);
+    unit_link_del(own, A);
+    netdev_run();
+    assert_null(netdev_from_name("a"));
+    return 0;
+}
+
+static void
+never_told(void *aux OVS_UNUSED)
+{
+    fail();
+}
+
+/* The first test: when it ends, links are listened to. */
+static void
+a_listener_that_cannot_be_opened_leaves_nothing(void **state OVS_UNUSED)
+{
+    static const struct {
+        enum unit_call which;
+        unsigned int nth;
+    } tests[] = {
+        { UNIT_CALL_SOCKET, 1 }, { UNIT_CALL_SOCKET, 2 },
+        { UNIT_CALL_BIND, 1 }, { UNIT_CALL_BIND, 2 },
+
+        /* The first one is for other namespaces, which is not vital. */
+        { UNIT_CALL_MNL_SETSOCKOPT, 2 }, { UNIT_CALL_MNL_SETSOCKOPT, 3 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 4 }, { UNIT_CALL_MNL_SETSOCKOPT, 5 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 6 }, { UNIT_CALL_MNL_SETSOCKOPT, 7 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 8 },
+
+        /* The size of the buffer, and the filter. */
+        { UNIT_CALL_SETSOCKOPT, 2 },
+    };
+    size_t n_fds = unit_count_fds();
+
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
+        /* Without the privilege to exceed the system's limit on the size of
+         * the buffer, that is asked for twice. */
+        unit_plan_failures(tests[i].which, tests[i].nth, 2, EMFILE);
+        assert_int_equal(kdp_links_init(), EMFILE);
+        assert_true(unit_n_failed() > 0);
+        unit_plan_none();
+        assert_int_equal(unit_count_fds(), n_fds);
+        assert_false(kdp_links_enabled());
+        assert_false(kdp_links_is_main());
+        assert_false(kdp_links_catch_up());
+        assert_true(kdp_links_are_idle());
+        assert_null(kdp_links_table());
+        assert_null(kdp_links_addrs());
+        assert_null(kdp_links_routes());
+        assert_null(kdp_links_qdiscs());
+        kdp_links_run();
+        kdp_links_wait();
+    }
+
+    /* The bridge has Open vSwitch's own notifier then. */
+    struct if_notifier *notifier = if_notifier_create(never_told, NULL);
+    assert_non_null(notifier);
+    assert_int_equal(unit_count_fds(), n_fds + 1);
+    if_notifier_run();
+    if_notifier_destroy(notifier);
+    assert_int_equal(unit_count_fds(), n_fds);
+
+    OK(kdp_links_init());
+    assert_true(kdp_links_enabled());
+    assert_int_equal(unit_count_fds(), n_fds + 2);
+    netdev_linux_kdp_init(false);
+}
+
+static void
+a_device_whose_index_cannot_be_asked_for_is_opened(void **state)
+{
+    struct netdev *netdev;
+
+    netdev_close(*state);
+    unit_plan_failures(UNIT_CALL_IOCTL, 1, 1, ENOMEM);
+    OK(netdev_open("a", "system", &netdev));
+    assert_int_equal(unit_n_failed(), 1);
+    assert_int_equal(netdev_get_ifindex(netdev), A);
+    *state = netdev;
+}
+
+static void
+a_tap_device_that_cannot_be_made_leaves_nothing(void **state OVS_UNUSED)
+{
+    size_t n_fds = unit_count_fds();
+    struct netdev *netdev;
+
+    unit_plan_failures(UNIT_CALL_OPEN, 1, 1, EMFILE);
+    assert_int_equal(netdev_open("tap0", "tap", &netdev), EMFILE);
+    assert_int_equal(unit_n_failed(), 1);
+    assert_null(netdev);
+    assert_null(netdev_from_name("tap0"));
+    assert_int_equal(unit_count_fds(), n_fds);
+}
+
+/* Those of the device are there, but not those of a port of the datapath, which
+ * nobody else has. */
+static void
+statistics_do_without_the_datapath(void **state)
+{
+    struct netdev_stats stats;
+    struct netdev *internal;
+    size_t n_fds;
+
+    /* Open vSwitch keeps a socket to ask for those of the device. */
+    OK(netdev_get_stats(*state, &stats));
+    n_fds = unit_count_fds();
+    OK(netdev_open("int0", "internal", &internal));
+    for (int i = 0; i < 3; i++) {
+        netdev_run();
+        unit_plan_failures(UNIT_CALL_SOCKET, 1, 100, EMFILE);
+        OK(netdev_get_stats(*state, &stats));
+        assert_true(stats.rx_packets != UINT64_MAX);
+        assert_int_equal(netdev_get_stats(internal, &stats), EMFILE);
+        assert_true(unit_n_failed() >= 2);
+        unit_plan_none();
+        assert_int_equal(unit_count_fds(), n_fds);
+    }
+    netdev_close(internal);
+}
+
+/* Of a device that is the only one in its turn and was not the first in the
+ * last turn of several.  (Those in /sys are of another namespace.) */
+static void
+statistics_that_cannot_be_had_are_an_error(void **state OVS_UNUSED)
+{
+    struct netdev_stats stats;
+    struct netdev *b;
+
+    OK(netdev_open("b", "system", &b));
+    netdev_run();
+    unit_plan_failures(UNIT_CALL_STATS, 1, 1, ENOMEM);
+    assert_int_equal(netdev_get_stats(b, &stats), ENOMEM);
+    assert_int_equal(unit_n_failed(), 1);
+    OK(netdev_get_stats(b, &stats));
+    netdev_close(b);
+}
+
+/* Of all devices at once. */
+static void
+statistics_do_without_the_list_of_devices(void **state)
+{
+    struct netdev_stats stats;
+    struct netdev *b;
+
+    OK(netdev_open("b", "system", &b));
+    netdev_run();
+    unit_plan_failures(UNIT_CALL_FOPEN, 1, 1, EMFILE);
+    OK(netdev_get_stats(*state, &stats));
+    OK(netdev_get_stats(b, &stats));
+    assert_int_equal(unit_n_failed(), 1);
+    assert_true(stats.rx_packets != UINT64_MAX);
+    netdev_close(b);
+}
+
+/* What the list has in sums only is asked for, and again if that failed. */
+static void
+rare_statistics_that_cannot_be_had_are_asked_for_again(void **state)
+{
+    struct netdev_stats stats;
+    struct netdev *b;
+
+    OK(netdev_open("b", "system", &b));
+    more_rx_frame = 1;
+    netdev_run();
+    OK(netdev_get_stats(*state, &stats));
+    unit_plan_failures(UNIT_CALL_STATS, 1, 1, ENOMEM);
+    assert_int_equal(netdev_get_stats(b, &stats), ENOMEM);
+    assert_int_equal(unit_n_failed(), 1);
+    OK(netdev_get_stats(b, &stats));
+    assert_int_equal(stats.rx_frame_errors, 0);
+
+    /* The answer is kept. */
+    unit_plan_failures(UNIT_CALL_STATS, 1, 100, ENOMEM);
+    OK(netdev_get_stats(b, &stats));
+    assert_int_equal(unit_n_failed(), 0);
+    netdev_close(b);
+}
+
+static bool
+carrier_is(struct netdev *netdev, bool expected)
+{
+    netdev_run();
+    return netdev_get_carrier(netdev) == expected;
+}
+
+static void
+a_link_whose_registers_cannot_be_read_is_down(void **state)
+{
+    struct netdev *netdev = *state;
+
+    unit_plan_failures(UNIT_CALL_IOCTL, 1, 1000000, EIO);
+    OK(netdev_set_miimon_interval(netdev, 1));
+    assert_true(carrier_is(netdev, false));
+    assert_true(unit_n_failed() > 0);
+    unit_plan_none();
+    unit_wait_until(carrier_is(netdev, true));
+    unit_plan_failures(UNIT_CALL_IOCTL, 1, 1000000, EIO);
+    unit_wait_until(carrier_is(netdev, false));
+    unit_plan_none();
+    OK(netdev_set_miimon_interval(netdev, 0));
+    assert_true(carrier_is(netdev, true));
+}
+
+/* Tells the link table what the kernel of the test does not know. */
+static void
+tell(int ifindex, const char *name, const char *kind, int master,
+     uint32_t flags)
+{
+    const struct link_view view = {
+        .ifindex = ifindex,
+        .name = name,
+        .kind = kind,
+        .master = master,
+        .flags = flags,
+        .lower_nsid = LINK_NSID_SAME,
+        .target_nsid = LINK_NSID_NONE,
+        .new_nsid = LINK_NSID_NONE,
+    };
+
+    link_table_update(kdp_links_table(), LINK_NSID_LOCAL, &view);
+}
+
+static void
+a_member_that_cannot_be_bound_is_bound_later(void **state OVS_UNUSED)
+{
+    tell(A, "a", "bond", 0, IFF_UP);
+    n_bound = n_unbound = 0;
+    unit_plan_failures(UNIT_CALL_QDISC, 1, 1, ENOMEM);
+    tell(B, "b", NULL, A, IFF_UP);
+    assert_int_equal(unit_n_failed(), 1);
+    assert_int_equal(n_bound, 1);
+    assert_int_equal(bound_block, 0);
+
+    tell(B, "b", NULL, A, 0);
+    assert_int_equal(n_bound, 2);
+    assert_int_equal(bound_block, A);
+    tell(B, "b", NULL, A, IFF_UP);
+    assert_int_equal(n_bound, 2);
+    tell(B, "b", NULL, 0, IFF_UP);
+    assert_int_equal(bound_block, 0);
+    assert_int_equal(n_bound, 2);
+    assert_int_equal(n_unbound, 3);
+}
+
+static bool
+links_are_current(void)
+{
+    netdev_run();
+    return kdp_links_catch_up();
+}
+
+/* The kernel tells that a device has a carrier some time after it was set
+ * up. */
+static bool
+a_has_carrier(void)
+{
+    struct link_info link;
+
+    netdev_run();
+    return (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, "a",
+                                 &link)
+            && link.carrier_up > 0);
+}
+
+/* What happened to the device was lost, and the links cannot be asked for. */
+static void
+a_device_is_not_taken_for_one_of_its_name_that_died(void **state)
+{
+    struct eth_addr mac, table_mac;
+    struct link_info link;
+    int mtu;
+
+    unit_wait_until(a_has_carrier());
+    netdev_close(*state);
+    *state = NULL;
+    tell(A + 100, "a", NULL, 0, IFF_UP);
+    link_table_set_all_pending(kdp_links_table());
+    unit_plan_failures(UNIT_CALL_SENDTO, 1, 1000, ENOMEM);
+    assert_false(kdp_links_catch_up());
+    assert_true(link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, "a",
+                                     &link));
+    assert_int_equal(link.ifindex, A + 100);
+
+    struct netdev *netdev;
+    OK(netdev_open("a", "system", &netdev));
+    *state = netdev;
+    assert_int_equal(netdev_get_ifindex(netdev), A);
+    OK(netdev_get_mtu(netdev, &mtu));
+    assert_int_equal(mtu, 1500);
+    OK(netdev_get_etheraddr(netdev, &mac));
+    assert_false(eth_addr_is_zero(mac));
+    assert_true(unit_n_failed() > 0);
+
+    /* When they can, the device is what it was. */
+    unit_plan_none();
+    unit_wait_until(links_are_current());
+    assert_int_equal(netdev_get_ifindex(netdev), A);
+    OK(netdev_get_etheraddr(netdev, &table_mac));
+    assert_true(eth_addr_equals(mac, table_mac));
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    static const struct CMUnitTest tests[] = {
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+        cmocka_unit_test(a_listener_that_cannot_be_opened_leaves_nothing),
+        TEST(a_device_whose_index_cannot_be_asked_for_is_opened),
+        TEST(a_device_is_not_taken_for_one_of_its_name_that_died),
+        TEST(a_tap_device_that_cannot_be_made_leaves_nothing),
+        TEST(statistics_do_without_the_datapath),
+        TEST(statistics_that_cannot_be_had_are_an_error),
+        TEST(statistics_do_without_the_list_of_devices),
+        TEST(rare_statistics_that_cannot_be_had_are_asked_for_again),
+        TEST(a_link_whose_registers_cannot_be_read_is_down),
+        TEST(a_member_that_cannot_be_bound_is_bound_later),
+    };
+
+    unit_init(argv[0]);
+    own = unit_ns_own();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Network devices as Open vSwitch sees them, on the links of a namespace of
+ * the test's own. */
+
+#include <config.h>
+#include "netdev-linux/netdev-linux-kdp.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/pkt_sched.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dpif.h"
+#include "netdev-linux/if-notifier-kdp.h"
+#include "if-notifier.h"
+#include "netdev-linux/links.h"
+#include "link/link-listener.h"
+#include "link/link-qdisc.h"
+#include "link/link-table.h"
+#include "netdev-provider.h"
+#include "netdev.h"
+#include "openvswitch/poll-loop.h"
+#include "ovs-atomic.h"
+#include "ovs-router.h"
+#include "ovs-thread.h"
+#include "packets.h"
+#include "netdev-linux/route-table-kdp.h"
+#include "route-table.h"
+#include "sset.h"
+#include "timeval.h"
+#include "harness/netns.h"
+#include "harness/routes.h"
+#include "util.h"
+
+/* A veth, not to be mistaken for what the kernel chooses. */
+#define A 1000
+#define B 1001
+#define NSID 4000
+
+#define OK(CALL) assert_int_equal(CALL, 0)
+
+/* The time, if it stands still, and how long it takes to fill the router
+ * then. */
+static long long int frozen;
+static long long int fill_duration;
+
+long long int __wrap_time_msec(void);
+long long int __real_time_msec(void);
+long long int
+__wrap_time_msec(void)
+{
+    return frozen ? frozen : __real_time_msec();
+}
+
+void __wrap_ovs_router_flush(void);
+void __real_ovs_router_flush(void);
+void
+__wrap_ovs_router_flush(void)
+{
+    if (frozen) {
+        frozen += fill_duration;
+    }
+    __real_ovs_router_flush();
+}
+
+static struct unit_ns *own;
+
+static int
+setup(void **state)
+{
+    struct netdev *netdev;
+
+    OK(unit_link_add_veth(own, A, "a", own, B, "b"));
+    OK(unit_link_set_up(own, A, true));
+    OK(unit_link_set_up(own, B, true));
+    netdev_run();
+    OK(netdev_open("a", "system", &netdev));
+    *state = netdev;
+    return 0;
+}
+
+/* True if nobody has device "a" open. */
+static bool
+is_released(void)
+{
+    struct netdev *netdev;
+
+    netdev_run();
+    netdev = netdev_from_name("a");
+    netdev_close(netdev);
+    return !netdev;
+}
+
+static int
+teardown(void **state)
+{
+    frozen = 0;
+    netdev_close(*state);
+    unit_link_del(own, A);
+
+    /* The router lets go of it when it is filled the next time. */
+    unit_wait_until(is_released());
+    return 0;
+}
+
+static bool
+carrier_is(struct netdev *netdev, bool expected)
+{
+    netdev_run();
+    return netdev_get_carrier(netdev) == expected;
+}
+
+static enum netdev_flags
+flags_of(struct netdev *netdev)
+{
+    enum netdev_flags flags;
+
+    OK(netdev_get_flags(netdev, &flags));
+    return flags;
+}
+
+static int
+mtu_of(struct netdev *netdev)
+{
+    int mtu;
+
+    OK(netdev_get_mtu(netdev, &mtu));
+    return mtu;
+}
+
+static const struct eth_addr mac = ETH_ADDR_C(02,00,00,00,12,34);
+
+static bool
+has_mac(struct netdev *netdev, struct eth_addr expected)
+{
+    struct eth_addr got;
+
+    OK(netdev_get_etheraddr(netdev, &got));
+    return eth_addr_equals(got, expected);
+}
+
+static void
+changes_of_others_arrive(void **state)
+{
+    struct netdev *netdev = *state;
+    uint64_t seq;
+
+    assert_int_equal(netdev_get_ifindex(netdev), A);
+    assert_int_equal(mtu_of(netdev), 1500);
+    assert_true(flags_of(netdev) & NETDEV_UP);
+    unit_wait_until(carrier_is(netdev, true));
+
+    seq = netdev_get_change_seq(netdev);
+    OK(unit_link_set_mtu(own, A, 1300));
+    OK(unit_link_set_hwaddr(own, A, mac.ea));
+    netdev_run();
+    assert_true(netdev_get_change_seq(netdev) != seq);
+    assert_int_equal(mtu_of(netdev), 1300);
+    assert_true(has_mac(netdev, mac));
+
+    OK(unit_link_set_up(own, B, false));
+    unit_wait_until(carrier_is(netdev, false));
+    assert_true(flags_of(netdev) & NETDEV_UP);
+    OK(unit_link_set_up(own, A, false));
+    netdev_run();
+    assert_false(flags_of(netdev) & NETDEV_UP);
+}
+
+static void
+own_writes_are_read_back(void **state)
+{
+    struct netdev *netdev = *state;
+
+    OK(netdev_set_mtu(netdev, 1400));
+    assert_int_equal(mtu_of(netdev), 1400);
+    OK(netdev_set_etheraddr(netdev, mac));
+    assert_true(has_mac(netdev, mac));
+    OK(netdev_turn_flags_off(netdev, NETDEV_UP, NULL));
+    assert_false(flags_of(netdev) & NETDEV_UP);
+    OK(netdev_turn_flags_on(netdev, NETDEV_UP | NETDEV_PROMISC, NULL));
+    assert_true(flags_of(netdev) & NETDEV_UP);
+    assert_true(flags_of(netdev) & NETDEV_PROMISC);
+
+    /* What others changed before, and nobody has seen yet, is no excuse. */
+    OK(unit_link_set_mtu(own, A, 1300));
+    OK(netdev_set_mtu(netdev, 1350));
+    assert_int_equal(mtu_of(netdev), 1350);
+}
+
+static void
+a_link_that_is_made_anew_is_another_one(void **state)
+{
+    struct netdev *netdev = *state;
+    struct eth_addr got;
+    int mtu;
+
+    OK(unit_link_del(own, A));
+    netdev_run();
+    assert_int_equal(netdev_get_ifindex(netdev), -ENODEV);
+    assert_int_equal(netdev_get_mtu(netdev, &mtu), ENODEV);
+    assert_int_equal(netdev_get_etheraddr(netdev, &got), ENODEV);
+    assert_false(netdev_get_carrier(netdev));
+
+    OK(unit_link_add_veth(own, A + 10, "a", own, B, "b"));
+    OK(unit_link_set_mtu(own, A + 10, 1280));
+    netdev_run();
+    assert_int_equal(netdev_get_ifindex(netdev), A + 10);
+    assert_int_equal(mtu_of(netdev), 1280);
+    OK(unit_link_del(own, A + 10));
+}
+
+static void
+a_name_may_come_to_mean_another_link(void **state)
+{
+    struct netdev *netdev = *state, *b;
+
+    OK(netdev_open("b", "system", &b));
+    OK(unit_link_set_up(own, A, false));
+    OK(unit_link_set_up(own, B, false));
+    OK(unit_link_set_name(own, A, "c"));
+    OK(unit_link_set_name(own, B, "a"));
+    OK(unit_link_set_name(own, A, "b"));
+    netdev_run();
+    assert_int_equal(netdev_get_ifindex(netdev), B);
+    assert_int_equal(netdev_get_ifindex(b), A);
+    netdev_close(b);
+}
+
+static void
+a_device_has_its_alternative_names(void **state OVS_UNUSED)
+{
+    struct netdev *netdev;
+
+    OK(unit_link_add_alt_name(own, A, "another"));
+    netdev_run();
+    OK(netdev_open("another", "system", &netdev));
+    assert_int_equal(netdev_get_ifindex(netdev), A);
+    OK(unit_link_set_mtu(own, A, 1300));
+    netdev_run();
+    assert_int_equal(mtu_of(netdev), 1300);
+    OK(unit_link_del_alt_name(own, A, "another"));
+    netdev_run();
+    assert_int_equal(netdev_get_ifindex(netdev), -ENODEV);
+    netdev_close(netdev);
+}
+
+/* One that was made a moment ago, whose event nobody has taken. */
+static void
+a_new_link_can_be_opened_at_once(void **state OVS_UNUSED)
+{
+    struct netdev *netdev;
+
+    OK(unit_link_add(own, "ifb", B + 1, "new"));
+    OK(netdev_open("new", "system", &netdev));
+    assert_int_equal(netdev_get_ifindex(netdev), B + 1);
+    netdev_close(netdev);
+    OK(unit_link_del(own, B + 1));
+    netdev_run();
+    assert_int_equal(netdev_open("new", "system", &netdev), ENODEV);
+}
+
+/* What a thread finds that opens device "a". */
+struct finding {
+    int error, ifindex, mtu;
+};
+
+static void *
+find_a(void *finding_)
+{
+    struct finding *finding = finding_;
+    struct netdev *netdev;
+
+    finding->error = netdev_open("a", "system", &netdev);
+    if (!finding->error) {
+        finding->ifindex = netdev_get_ifindex(netdev);
+        unit_check(!netdev_get_mtu(netdev, &finding->mtu));
+        netdev_close(netdev);
+    }
+    return NULL;
+}
+
+static struct finding
+find_a_elsewhere(void)
+{
+    struct finding finding;
+
+    xpthread_join(ovs_thread_create("finder", find_a, &finding), NULL);
+    return finding;
+}
+
+/* The events that tell so wait, and nobody takes them meanwhile. */
+static void
+a_device_is_not_opened_as_what_had_its_name(void **state)
+{
+    struct finding finding;
+    struct netdev *netdev;
+
+    netdev_close(*state);
+    *state = NULL;
+    OK(unit_link_del(own, A));
+    assert_int_equal(netdev_open("a", "system", &netdev), ENODEV);
+    assert_int_equal(find_a_elsewhere().error, ENODEV);
+
+    OK(unit_link_add_veth(own, A + 10, "a", own, B, "b"));
+    OK(unit_link_set_mtu(own, A + 10, 1280));
+    finding = find_a_elsewhere();
+    OK(finding.error);
+    assert_int_equal(finding.ifindex, A + 10);
+    assert_int_equal(finding.mtu, 1280);
+    OK(netdev_open("a", "system", &netdev));
+    assert_int_equal(netdev_get_ifindex(netdev), A + 10);
+    assert_int_equal(mtu_of(netdev), 1280);
+    netdev_close(netdev);
+
+    /* Renamed. */
+    OK(unit_link_set_name(own, A + 10, "c"));
+    assert_int_equal(netdev_open("a", "system", &netdev), ENODEV);
+    OK(unit_link_set_name(own, B, "a"));
+    OK(netdev_open("a", "system", &netdev));
+    assert_int_equal(netdev_get_ifindex(netdev), B);
+    netdev_close(netdev);
+    OK(unit_link_del(own, B));
+}
+
+/* A port of a bridge is opened before the datapath has made it. */
+static void
+an_internal_device_may_come_later(void **state OVS_UNUSED)
+{
+    struct netdev *netdev;
+
+    OK(netdev_open("later", "internal", &netdev));
+    assert_true(netdev_get_ifindex(netdev) < 0);
+    OK(unit_link_add(own, "ifb", B + 1, "later"));
+    OK(unit_link_set_mtu(own, B + 1, 1300));
+    netdev_run();
+    assert_int_equal(netdev_get_ifindex(netdev), B + 1);
+    assert_int_equal(mtu_of(netdev), 1300);
+    OK(netdev_turn_flags_on(netdev, NETDEV_UP, NULL));
+    assert_true(flags_of(netdev) & NETDEV_UP);
+    OK(unit_link_del(own, B + 1));
+    netdev_run();
+    assert_true(netdev_get_ifindex(netdev) < 0);
+    netdev_close(netdev);
+}
+
+static void
+a_tap_device_is_there_as_long_as_it_is_open(void **state OVS_UNUSED)
+{
+    struct netdev_stats stats;
+    struct netdev *netdev;
+    int fd = open("/dev/net/tun", O_RDWR);
+
+    /* The file may be there without the driver. */
+    if (fd < 0) {
+        print_message("no tap devices here\n");
+        skip();
+    }
+    close(fd);
+    OK(netdev_open("tap0", "tap", &netdev));
+    assert_true(netdev_get_ifindex(netdev) > 0);
+    assert_int_equal(netdev_get_ifindex(netdev),
+                     unit_link_index(own, "tap0"));
+    OK(netdev_set_mtu(netdev, 1400));
+    assert_int_equal(mtu_of(netdev), 1400);
+    OK(netdev_set_etheraddr(netdev, mac));
+    assert_true(has_mac(netdev, mac));
+    OK(netdev_turn_flags_on(netdev, NETDEV_UP, NULL));
+    assert_true(flags_of(netdev) & NETDEV_UP);
+    OK(netdev_get_stats(netdev, &stats));
+    assert_int_equal(stats.tx_packets, 0);
+
+    /* Another one of the same name, made before anybody has heard that the
+     * first has gone. */
+    int ifindex = netdev_get_ifindex(netdev);
+    netdev_close(netdev);
+    assert_int_equal(unit_link_index(own, "tap0"), 0);
+    OK(netdev_open("tap0", "tap", &netdev));
+    assert_true(netdev_get_ifindex(netdev) > ifindex);
+    assert_int_equal(mtu_of(netdev), 1500);
+    netdev_close(netdev);
+    netdev_run();
+    assert_int_equal(unit_link_index(own, "tap0"), 0);
+}
+
+static void
+addresses_are_those_of_the_link(void **state)
+{
+    struct in6_addr *addrs = NULL, *masks = NULL;
+    struct netdev *netdev = *state;
+    int n;
+
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    netdev_run();
+    OK(netdev_get_addr_list(netdev, &addrs, &masks, &n));
+    assert_true(n >= 1);
+    assert_true(in6_addr_get_mapped_ipv4(&addrs[0]) == htonl(0x0a000001));
+    free(addrs);
+    free(masks);
+    OK(unit_ip_del(own, A, "10.0.0.1/24"));
+    OK(unit_link_set_up(own, A, false));
+    netdev_run();
+    assert_int_equal(netdev_get_addr_list(netdev, &addrs, &masks, &n),
+                     EADDRNOTAVAIL);
+}
+
+static unsigned int n_notices;
+
+static void
+notice(void *aux OVS_UNUSED)
+{
+    n_notices++;
+}
+
+/* Takes all events and tells the bridge, if it is to be told. */
+static unsigned int
+count_notices(void)
+{
+    unsigned int before = n_notices;
+
+    for (int i = 0; i < 20; i++) {
+        netdev_run();
+        if_notifier_run();
+        usleep(IF_NOTIFIER_INTERVAL * 1000 / 10);
+    }
+    return n_notices - before;
+}
+
+static void
+the_bridge_is_told_of_its_own_devices_alone(void **state OVS_UNUSED)
+{
+    struct unit_ns *other = unit_ns_create();
+    struct if_notifier *notifier = if_notifier_create(notice, NULL);
+    struct netdev *netdev;
+
+    OK(unit_ns_set_nsid(own, other, NSID));
+    count_notices();
+    OK(unit_link_set_mtu(own, A, 1300));
+    OK(unit_link_set_mtu(own, A, 1301));
+    assert_int_equal(count_notices(), 1);
+    OK(unit_link_set_up(own, A, false));
+    assert_int_equal(count_notices(), 0);
+
+    /* Foreign ones, of the same name, and of the same index. */
+    OK(unit_link_add(own, "ifb", B + 1, "foreign"));
+    OK(unit_link_del(own, B + 1));
+    OK(unit_link_add(other, "ifb", A, "x"));
+    OK(unit_link_set_name(other, A, "a"));
+    OK(unit_link_set_mtu(other, A, 1300));
+    OK(unit_link_del(other, A));
+    assert_int_equal(count_notices(), 0);
+
+    /* One that something else than the bridge has opened, such as the router
+     * of tunnels. */
+    OK(unit_link_add(own, "ifb", B + 1, "routed"));
+    netdev_run();
+    OK(netdev_open("routed", NULL, &netdev));
+    OK(unit_link_set_mtu(own, B + 1, 1300));
+    assert_int_equal(count_notices(), 0);
+    netdev_close(netdev);
+    OK(unit_link_del(own, B + 1));
+    assert_int_equal(count_notices(), 0);
+
+    /* One that is missed. */
+    assert_int_equal(netdev_open("missed", "system", &netdev), ENODEV);
+    OK(unit_link_add(other, "ifb", A, "missed"));
+    assert_int_equal(count_notices(), 0);
+    OK(unit_link_add(own, "ifb", B + 1, "missed"));
+    assert_int_equal(count_notices(), 1);
+    OK(unit_link_del(own, B + 1));
+    count_notices();
+
+    if_notifier_destroy(notifier);
+    unit_ns_destroy(other);
+}
+
+/* Device through which 10.9.9.9 is reached, or an empty string. */
+static bool
+routed_to(const char *expected)
+{
+    struct in6_addr dst, gateway;
+    char name[IFNAMSIZ] = "";
+
+    netdev_run();
+    route_table_run();
+    in6_addr_set_mapped_ipv4(&dst, htonl(0x0a090909));
+    ovs_router_lookup(0, &dst, name, NULL, &gateway);
+    return !strcmp(name, expected);
+}
+
+static void
+tunnels_follow_their_routes(void **state OVS_UNUSED)
+{
+    static const struct unit_route via_a = { .dst = "10.9.0.0/16",
+                                             .gateway = "10.0.0.9" };
+    static const struct unit_route via_b = { .dst = "10.9.0.0/16",
+                                             .gateway = "10.1.0.9" };
+    uint64_t seq;
+
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    OK(unit_ip_add(own, B, "10.1.0.1/24"));
+    unit_wait_until(routed_to(""));
+    seq = route_table_get_change_seq();
+    OK(unit_route_add(own, &via_a, NLM_F_EXCL));
+    unit_wait_until(routed_to("a"));
+    assert_true(route_table_get_change_seq() != seq);
+    OK(unit_route_add(own, &via_b, NLM_F_REPLACE));
+    unit_wait_until(routed_to("b"));
+    OK(unit_link_set_up(own, B, false));
+    unit_wait_until(routed_to(""));
+    OK(unit_link_set_up(own, B, true));
+    OK(unit_route_add(own, &via_b, NLM_F_EXCL));
+    unit_wait_until(routed_to("b"));
+
+    /* Since Linux 6.7 a link may have another name while it is up. */
+    if (!unit_link_set_name(own, B, "bb")) {
+        unit_wait_until(routed_to("bb"));
+    }
+    OK(unit_link_del(own, B));
+    unit_wait_until(routed_to(""));
+}
+
+/* Adds route number 'i', and returns how often the router was filled. */
+static uint64_t
+fills_after_route(int i)
+{
+    uint64_t seq = route_table_get_change_seq();
+    char *dst = xasprintf("10.8.%d.0/24", i);
+
+    OK(unit_route_add(own, &(struct unit_route) {
+        .dst = dst, .gateway = "10.0.0.9" }, NLM_F_EXCL));
+    free(dst);
+    netdev_run();
+    route_table_run();
+    return route_table_get_change_seq() - seq;
+}
+
+static void
+a_router_that_takes_long_to_fill_is_filled_less_often(void **state OVS_UNUSED)
+{
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    unit_wait_until(routed_to(""));
+
+    /* Without a wait if that takes no time, and once more if an address came
+     * on its own. */
+    frozen = time_msec() + 1000;
+    fill_duration = 0;
+    assert_true(fills_after_route(1) >= 1);
+    assert_true(fills_after_route(2) >= 1);
+
+    fill_duration = 10;
+    assert_int_equal(fills_after_route(3), 1);
+    assert_int_equal(fills_after_route(4), 0);
+    frozen += 39;
+    assert_int_equal(fills_after_route(5), 0);
+    frozen++;
+    assert_int_equal(fills_after_route(6), 1);
+
+    /* The main loop is woken up when it is time. */
+    fill_duration = 0;
+    assert_int_equal(fills_after_route(7), 0);
+    frozen = 0;
+    long long int start = unit_now();
+    uint64_t seq = route_table_get_change_seq();
+    while (route_table_get_change_seq() == seq) {
+        route_table_wait();
+        poll_timer_wait(UNIT_PATIENCE);
+        poll_block();
+        route_table_run();
+    }
+    assert_true(unit_now() - start < UNIT_PATIENCE / 2);
+}
+
+static bool
+has_ingress(void)
+{
+    netdev_run();
+    return link_qdiscs_has_ingress(kdp_links_qdiscs(), A);
+}
+
+static void
+a_foreign_ingress_discipline_is_removed(void **state)
+{
+    struct netdev *netdev = *state;
+
+    OK(netdev_set_policing(netdev, 0, 0, 0, 0));
+    OK(unit_qdisc_add(own, A, TC_H_INGRESS, 0xffff0000, "ingress"));
+    assert_true(has_ingress());
+    netdev_close(netdev);
+    OK(netdev_open("a", "system", &netdev));
+    *state = netdev;
+    OK(netdev_set_policing(netdev, 0, 0, 0, 0));
+    assert_false(has_ingress());
+}
+
+/* Threads that read, open and close devices. */
+static atomic_bool stop;
+
+static void *
+reader(void *name)
+{
+    bool stopping;
+
+    do {
+        struct in6_addr *addrs, *masks;
+        struct netdev_stats stats;
+        enum netdev_flags flags;
+        struct netdev *netdev;
+        struct eth_addr ea;
+        int mtu, n;
+
+        if (!netdev_open(name, "system", &netdev)) {
+            netdev_get_ifindex(netdev);
+            netdev_get_mtu(netdev, &mtu);
+            netdev_get_etheraddr(netdev, &ea);
+            netdev_get_flags(netdev, &flags);
+            netdev_get_carrier(netdev);
+            netdev_get_carrier_resets(netdev);
+            netdev_get_change_seq(netdev);
+            netdev_get_stats(netdev, &stats);
+            if (!netdev_get_addr_list(netdev, &addrs, &masks, &n)) {
+                free(addrs);
+                free(masks);
+            }
+            netdev_close(netdev);
+        }
+        atomic_read(&stop, &stopping);
+    } while (!stopping);
+    return NULL;
+}
+
+static void
+other_threads_may_read_while_links_change(void **state)
+{
+    static char *const names[] = { "a", "b", "c", "a" };
+    pthread_t threads[ARRAY_SIZE(names)];
+    struct netdev *netdev = *state;
+
+    atomic_store(&stop, false);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        threads[i] = ovs_thread_create("reader", reader, names[i]);
+    }
+    for (int i = 0; i < 40; i++) {
+        unit_link_del(own, A);
+        unit_link_add_veth(own, A, "a", own, B, i % 2 ? "b" : "c");
+        unit_link_set_mtu(own, A, 1300 + i);
+        netdev_run();
+        unit_link_set_up(own, A, true);
+        unit_link_set_up(own, B, true);
+        unit_ip_add(own, A, "10.0.0.1/24");
+        netdev_run();
+        assert_int_equal(mtu_of(netdev), 1300 + i);
+    }
+    atomic_store(&stop, true);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        xpthread_join(threads[i], NULL);
+    }
+}
+
+/* A subscriber that does what makes the table lose links. */
+static void
+meddle(const struct link_change *change, void *n_)
+{
+    unsigned int *n = n_;
+    struct link_info link;
+
+    if (!(*n)++) {
+        unit_link_del(own, A);
+    }
+    assert_false(kdp_links_catch_up());
+    assert_true(link_table_find(kdp_links_table(), change->link->nsid,
+                                change->link->ifindex, &link));
+}
+
+static void
+links_stay_while_subscribers_are_told(void **state OVS_UNUSED)
+{
+    struct link_table *table = kdp_links_table();
+    struct link_subscription *sub;
+    struct link_info link;
+    unsigned int n = 0;
+
+    assert_true(kdp_links_catch_up());
+    sub = link_table_subscribe(table, LINK_NSID_LOCAL, LINK_CHANGE_ADDRS,
+                               meddle, &n);
+
+    /* The addresses of all links are asked for. */
+    link_table_set_pending(table, LINK_NSID_LOCAL);
+    assert_true(kdp_links_catch_up());
+    assert_true(n > 1);
+    link_table_unsubscribe(sub);
+    assert_true(kdp_links_catch_up());
+    assert_false(link_table_find(table, LINK_NSID_LOCAL, A, &link));
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    static const struct CMUnitTest tests[] = {
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+        TEST(changes_of_others_arrive),
+        TEST(own_writes_are_read_back),
+        TEST(a_link_that_is_made_anew_is_another_one),
+        TEST(a_name_may_come_to_mean_another_link),
+        TEST(a_device_has_its_alternative_names),
+        TEST(a_new_link_can_be_opened_at_once),
+        TEST(a_device_is_not_opened_as_what_had_its_name),
+        TEST(an_internal_device_may_come_later),
+        TEST(a_tap_device_is_there_as_long_as_it_is_open),
+        TEST(addresses_are_those_of_the_link),
+        TEST(the_bridge_is_told_of_its_own_devices_alone),
+        TEST(tunnels_follow_their_routes),
+        TEST(a_router_that_takes_long_to_fill_is_filled_less_often),
+        TEST(a_foreign_ingress_discipline_is_removed),
+        TEST(links_stay_while_subscribers_are_told),
+        TEST(other_threads_may_read_while_links_change),
+    };
+
+    struct sset types = SSET_INITIALIZER(&types);
+
+    unit_init(argv[0]);
+    unit_start_threads();
+    own = unit_ns_own();
+    if (kdp_links_init()) {
+        unit_die("listening to links failed");
+    }
+    netdev_linux_kdp_init(false);
+    route_table_kdp_register();
+
+    /* This initializes what routes are used for. */
+    dp_enumerate_types(&types);
+    sset_destroy(&types);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+
+unit_tests += \
+	tests/unit/nl/test-nl-answer \
+	tests/unit/nl/test-nl-conn \
+	tests/unit/nl/test-ovs-stats
+
+tests_unit_nl_test_nl_answer_SOURCES = tests/unit/nl/test-nl-answer.c $(unit_common)
+tests_unit_nl_test_nl_answer_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=mnl_socket_sendto
+tests_unit_nl_test_nl_conn_SOURCES = tests/unit/nl/test-nl-conn.c $(unit_common)
+tests_unit_nl_test_ovs_stats_SOURCES = tests/unit/nl/test-ovs-stats.c $(unit_common)

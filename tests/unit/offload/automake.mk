@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+
+unit_tests += \
+	tests/unit/offload/test-id-fpool \
+	tests/unit/offload/test-mpsc-queue \
+	tests/unit/offload/test-offload \
+	tests/unit/offload/test-offload-failure \
+	tests/unit/offload/test-offload-model \
+	tests/unit/offload/test-offload-queue \
+	tests/unit/offload/test-offload-race \
+	tests/unit/offload/test-offload-show
+
+tests_unit_offload_test_id_fpool_SOURCES = \
+	tests/unit/offload/test-id-fpool.c $(unit_common)
+tests_unit_offload_test_mpsc_queue_SOURCES = \
+	tests/unit/offload/test-mpsc-queue.c $(unit_common)
+tests_unit_offload_test_offload_SOURCES = \
+	tests/unit/offload/test-offload.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_failure_SOURCES = \
+	tests/unit/offload/test-offload-failure.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_model_SOURCES = \
+	tests/unit/offload/test-offload-model.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_queue_SOURCES = \
+	tests/unit/offload/test-offload-queue.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_race_SOURCES = \
+	tests/unit/offload/test-offload-race.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_show_SOURCES = \
+	tests/unit/offload/test-offload-show.c $(unit_common)

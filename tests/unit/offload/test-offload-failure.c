@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The offload engine when tc or the kernel fail, or others interfere. */
+
+#include <config.h>
+#include "harness/offload-engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/unit.h"
+#include "util.h"
+
+#define KERNEL OFFLOAD_FAKE_KERNEL
+#define TC OFFLOAD_FAKE_TC
+#define CREATE OFFLOAD_PUT_CREATE
+#define MODIFY OFFLOAD_PUT_MODIFY
+
+static void
+rejection_has_a_reason_and_is_remembered(void **state OVS_UNUSED)
+{
+    static const struct {
+        int error;
+        enum offload_reason reason;
+        bool retried;
+    } cases[] = {
+        { EOPNOTSUPP, OFFLOAD_REASON_UNSUPPORTED, false },
+        { ENOSPC, OFFLOAD_REASON_NO_SPACE, true },
+        { ENODEV, OFFLOAD_REASON_NO_DEVICE, false },
+        { EEXIST, OFFLOAD_REASON_EXISTS, true },
+        { EINVAL, OFFLOAD_REASON_ERROR, true },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+        struct unit_failure failure = {
+            .tc = true, .type = OFFLOAD_COPY_PUT, .error = cases[i].error,
+            .n = 1,
+        };
+        struct offload_engine_info info;
+        struct unit_offload unit;
+
+        config.backoff = cases[i].retried ? 20 : 3600000;
+        unit_offload_init(&unit, &config, 2);
+        offload_fake_set_fail(unit.fake, unit_fail, &failure);
+        unit_put(&unit, unit_desc(1, 1), CREATE);
+        offload_barrier(unit.offload);
+        assert_int_equal(unit_where(&unit, 1), KERNEL);
+        assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_REJECTED);
+        assert_int_equal(unit_reason(&unit, 1), cases[i].reason);
+        offload_get_info(unit.offload, &info);
+        assert_int_equal(info.reasons[cases[i].reason].n, 1);
+        assert_int_equal(info.reasons[cases[i].reason].ufid.u64.lo, 1);
+        assert_int_equal(info.reasons[cases[i].reason].error, cases[i].error);
+
+        /* Another port is not concerned. */
+        unit_put(&unit, unit_desc(2, 2), CREATE);
+        offload_barrier(unit.offload);
+        assert_int_equal(unit_where(&unit, 2), TC);
+
+        if (cases[i].retried) {
+            unit_wait_until((unit_dump(&unit, NULL, 0),
+                           offload_barrier(unit.offload),
+                           unit_where(&unit, 1) == TC));
+        } else {
+            unit_dump(&unit, NULL, 0);
+            offload_barrier(unit.offload);
+            assert_int_equal(unit_where(&unit, 1), KERNEL);
+            offload_port_changed(unit.offload, 1);
+            unit_dump(&unit, NULL, 0);
+            offload_barrier(unit.offload);
+            assert_int_equal(unit_where(&unit, 1), TC);
+        }
+        unit_offload_uninit(&unit);
+    }
+}
+
+static void
+rejection_is_of_the_version_that_was_tried(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
+    };
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc_full(1, 1, 0, 0, 77), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    unit_put(&unit, unit_desc_full(1, 1, 0, 0, 78), MODIFY);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_REJECTED), 0);
+    unit_offload_uninit(&unit);
+}
+
+static void
+device_rejects_a_kind_once(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
+    };
+    struct unit_offload unit;
+    uint64_t n_ops, n_calls;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    unit_put(&unit, unit_desc_full(1, 1, 0, 0, 77), CREATE);
+    offload_barrier(unit.offload);
+    for (uint32_t i = 2; i < 10; i++) {
+        unit_put(&unit, unit_desc_full(i, 1, 0, 0, 77), CREATE);
+    }
+    unit_put(&unit, unit_desc_full(10, 1, 0, 0, 78), CREATE);
+    offload_barrier(unit.offload);
+    offload_fake_get_load(unit.fake, &n_ops, &n_calls);
+    assert_int_equal(n_ops, 2);
+    assert_int_equal(unit_reason(&unit, 9), OFFLOAD_REASON_KIND);
+    assert_int_equal(unit_where(&unit, 10), TC);
+
+    /* A change of the flow can make it another kind. */
+    unit_put(&unit, unit_desc_full(9, 1, 0, 0, 79), MODIFY);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 9), TC);
+
+    offload_port_changed(unit.offload, 1);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_fake_count(unit.fake, true), 10);
+    unit_offload_uninit(&unit);
+}
+
+static void
+pauses_grow(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EINVAL, .n = 20,
+    };
+    struct unit_offload unit;
+    struct offload_flow_info info;
+    ovs_u128 ufid = unit_ufid(1);
+
+    config.backoff = 100000;
+    unit_offload_init(&unit, &config, 1);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    for (unsigned int factor = 1; factor <= OFFLOAD_BACKOFF_FACTOR;
+         factor *= 2) {
+        offload_barrier(unit.offload);
+        assert_int_equal(offload_get_flow_info(unit.offload, &ufid, &info), 0);
+        assert_true(info.retry <= 100000 * factor);
+        assert_true(info.retry > 100000 * factor - 50000);
+
+        /* A change of the port ends the pause. */
+        offload_port_changed(unit.offload, 1);
+        unit_dump(&unit, NULL, 0);
+    }
+
+    /* No longer than that. */
+    offload_barrier(unit.offload);
+    offload_get_flow_info(unit.offload, &ufid, &info);
+    assert_true(info.retry <= 100000 * OFFLOAD_BACKOFF_FACTOR);
+    unit_offload_uninit(&unit);
+}
+
+static void
+full_device_backs_off(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = ENOSPC, .n = 1,
+    };
+    struct unit_offload unit;
+    struct offload_engine_info info;
+
+    config.backoff = 3600000;
+    unit_offload_init(&unit, &config, 1);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+    unit_put(&unit, unit_desc(2, 1), CREATE);
+    assert_int_equal(unit_reason(&unit, 2), OFFLOAD_REASON_BACKOFF);
+    assert_int_equal(unit_state(&unit, 2), OFFLOAD_STATE_KERNEL);
+    offload_get_info(unit.offload, &info);
+    assert_int_equal(info.n_backoffs, 1);
+    offload_port_changed(unit.offload, 1);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_fake_count(unit.fake, true), 2);
+    unit_offload_uninit(&unit);
+}
+
+static void
+rule_that_vanishes_comes_back_to_the_kernel(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    ovs_u128 ufid = unit_ufid(1);
+    uint64_t n;
+    bool in_tc;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+    unit_packets(&unit, 1, 5);
+    unit_get(&unit, 1, &n, NULL);
+    offload_fake_remove(unit.fake, true, &ufid);
+    assert_int_equal(unit_get(&unit, 1, &n, &in_tc), 0);
+    assert_int_equal(n, 5);
+    assert_false(in_tc);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_REJECTED);
+    assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_VANISHED);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_VANISHED), 1);
+    unit_offload_uninit(&unit);
+}
+
+static void
+flow_deleted_from_the_kernel_by_others_is_forgotten(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_offload unit;
+    ovs_u128 ufid = unit_ufid(1);
+
+    config.delay = 3600000;
+    unit_offload_init(&unit, &config, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_fake_remove(unit.fake, false, &ufid);
+    assert_int_equal(unit_dump(&unit, NULL, 0), 0);
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), CREATE), 0);
+    offload_fake_remove(unit.fake, false, &ufid);
+    assert_int_equal(unit_del(&unit, 1, NULL), ENOENT);
+    unit_offload_uninit(&unit);
+}
+
+/* A flow of a chain is in both, as packets may come from a parent in the
+ * kernel. */
+static void
+flow_of_a_chain_comes_back_to_the_kernel(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .type = OFFLOAD_COPY_PUT, .error = ENOMEM, .n = 0,
+    };
+    struct offload_desc *desc, *rule;
+    struct unit_offload unit;
+    ovs_u128 ufid = unit_ufid(1);
+    uint64_t n;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc_full(1, 1, 55, 0, 0), CREATE);
+    assert_int_equal(unit_packets(&unit, 1, 2), KERNEL);
+    unit_put(&unit, unit_desc_full(2, 1, 0, 55, 0), CREATE);
+    offload_barrier(unit.offload);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_packets(&unit, 1, 3), TC);
+    unit_get(&unit, 1, &n, NULL);
+    assert_int_equal(n, 5);
+
+    /* Noticed by a dump. */
+    offload_fake_remove(unit.fake, false, &ufid);
+    assert_int_equal(unit_dump(&unit, NULL, 0), 2);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), KERNEL | TC);
+    assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_IN_TC);
+    unit_get(&unit, 1, &n, NULL);
+    assert_int_equal(n, 5);
+
+    /* Noticed by a change. */
+    offload_fake_remove(unit.fake, false, &ufid);
+    desc = unit_desc_full(1, 1, 55, 0, 0);
+    assert_int_equal(unit_put(&unit, offload_desc_ref(desc), MODIFY), 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), KERNEL | TC);
+    rule = offload_fake_rule(unit.fake, &ufid);
+    assert_ptr_equal(rule, desc);
+    offload_desc_unref(rule);
+    offload_desc_unref(desc);
+    unit_get(&unit, 1, &n, NULL);
+    assert_int_equal(n, 5);
+
+    /* If the kernel does not take it, it does not stay in tc. */
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    failure.n = 1;
+    offload_fake_remove(unit.fake, false, &ufid);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), 1);
+    unit_offload_uninit(&unit);
+}
+
+static void
+failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .type = OFFLOAD_COPY_PUT, .error = ENOMEM, .n = 1,
+    };
+    struct unit_offload unit;
+    uint64_t n;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), CREATE), ENOMEM);
+    assert_int_equal(unit_get(&unit, 1, NULL, NULL), ENOENT);
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), ENOENT);
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), CREATE), 0);
+    offload_barrier(unit.offload);
+
+    /* A change that fails leaves the flow as it is. */
+    failure.n = 1;
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), ENOMEM);
+    assert_int_equal(unit_packets(&unit, 1, 6), TC);
+
+    /* A flow that cannot go back is lost, not left in tc. */
+    failure.n = 1;
+    offload_port_del(unit.offload, 1);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), 1);
+
+    /* Who put it can find it, put it again and delete it. */
+    assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_REJECTED);
+    assert_int_equal(unit_get(&unit, 1, &n, NULL), 0);
+    assert_int_equal(n, 6);
+    assert_int_equal(unit_dump(&unit, NULL, 0), 1);
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_NO_PORT);
+    unit_packets(&unit, 1, 1);
+    offload_port_add(unit.offload, 1);
+    offload_barrier(unit.offload);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    failure.n = 1;
+    offload_port_del(unit.offload, 1);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    assert_int_equal(unit_del(&unit, 1, &n), 0);
+    assert_int_equal(n, 7);
+    assert_int_equal(unit_del(&unit, 1, NULL), ENOENT);
+
+    /* One that cannot be deleted stays. */
+    unit_put(&unit, unit_desc(2, 1), CREATE);
+    failure = (struct unit_failure) { .type = OFFLOAD_COPY_DEL, .error = EBUSY,
+                                 .n = 1 };
+    assert_int_equal(unit_del(&unit, 2, NULL), EBUSY);
+    assert_int_equal(unit_get(&unit, 2, NULL, NULL), 0);
+    unit_offload_uninit(&unit);
+}
+
+/* A flow that is in tc only is changed while the kernel has another one that
+ * matches its key. */
+static void
+change_that_the_kernel_refuses_reaches_tc(void **state OVS_UNUSED)
+{
+    struct offload_desc *desc = unit_desc(1, 1), *rule;
+    struct offload_desc *other = unit_desc_like(2, desc);
+    struct unit_offload unit;
+    uint64_t n;
+    bool in_tc;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, offload_desc_ref(desc), CREATE);
+    offload_barrier(unit.offload);
+    unit_packets(&unit, 1, 3);
+    offload_fake_add(unit.fake, false, other);
+    assert_int_equal(unit_put(&unit, unit_desc_like(3, desc), CREATE), EEXIST);
+
+    /* Twice, the second time while the thread is at the first. */
+    offload_fake_hold(unit.fake);
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
+    offload_fake_wait_held(unit.fake, 1);
+    offload_desc_unref(desc);
+    desc = unit_desc(1, 1);
+    assert_int_equal(unit_put(&unit, offload_desc_ref(desc), MODIFY), 0);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_get(&unit, 1, &n, &in_tc), 0);
+    assert_int_equal(n, 3);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    rule = offload_fake_rule(unit.fake, &desc->ufid);
+    assert_ptr_equal(rule, desc);
+    offload_desc_unref(rule);
+    unit_packets(&unit, 1, 4);
+    assert_int_equal(unit_get(&unit, 1, &n, &in_tc), 0);
+    assert_int_equal(n, 7);
+    assert_true(in_tc);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_MODIFIED), 1);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_SUPERSEDED), 1);
+
+    /* When nothing is in the way any more it goes through the kernel. */
+    offload_fake_remove(unit.fake, false, &other->ufid);
+    offload_fake_hold(unit.fake);
+    assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
+    assert_int_equal(unit_where(&unit, 1), KERNEL | TC);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_del(&unit, 1, &n), 0);
+    assert_int_equal(n, 7);
+    offload_desc_unref(other);
+    offload_desc_unref(desc);
+    unit_offload_uninit(&unit);
+}
+
+/* Neither the kernel nor tc takes the new content: the rule with the old one
+ * must not stay. */
+static void
+change_that_nobody_takes_ends_the_flow(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
+    };
+    struct offload_desc *desc = unit_desc(1, 1);
+    struct offload_desc *other = unit_desc_like(2, desc);
+    struct unit_offload unit;
+
+    for (int i = 0; i < 2; i++) {
+        bool gone = i;          /* Is the other flow, meanwhile? */
+
+        unit_offload_init(&unit, NULL, 1);
+        unit_put(&unit, offload_desc_ref(desc), CREATE);
+        offload_barrier(unit.offload);
+        offload_fake_add(unit.fake, false, other);
+        failure.n = 1;
+        offload_fake_set_fail(unit.fake, unit_fail, &failure);
+        offload_fake_hold(unit.fake);
+        assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
+        if (gone) {
+            offload_fake_remove(unit.fake, false, &other->ufid);
+        }
+        offload_fake_release(unit.fake);
+        offload_barrier(unit.offload);
+        assert_int_equal(unit_where(&unit, 1), gone ? KERNEL : 0);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), !gone);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_REJECTED), 1);
+
+        /* Tc may take another version, still refused by the kernel or not. */
+        assert_int_equal(unit_put(&unit, unit_desc_full(1, 1, 0, 0, 5),
+                                  MODIFY), 0);
+        offload_barrier(unit.offload);
+        assert_int_equal(unit_where(&unit, 1), TC);
+        assert_int_equal(unit_del(&unit, 1, NULL), 0);
+        assert_int_equal(unit_where(&unit, 1), 0);
+        offload_fake_remove(unit.fake, false, &other->ufid);
+        unit_offload_uninit(&unit);
+    }
+    offload_desc_unref(other);
+    offload_desc_unref(desc);
+}
+
+static void
+kernel_copy_that_stays_does_no_harm(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .type = OFFLOAD_COPY_DEL, .error = ENOMEM, .n = 3,
+    };
+    struct unit_offload unit;
+    uint64_t n;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    unit_packets(&unit, 1, 4);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), KERNEL | TC);
+    assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_IN_TC);
+    unit_packets(&unit, 1, 4);
+    unit_get(&unit, 1, &n, NULL);
+    assert_int_equal(n, 8);
+    assert_int_equal(unit_dump(&unit, NULL, 0), 1);
+    unit_del(&unit, 1, &n);
+    assert_int_equal(n, 8);
+    unit_offload_uninit(&unit);
+}
+
+static void
+rule_that_cannot_be_deleted_goes_with_its_port(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 3,
+    };
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_del(&unit, 1, NULL), 0);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 1);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    offload_port_del(unit.offload, 1);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    unit_offload_uninit(&unit);
+}
+
+static void
+rule_that_cannot_be_deleted_goes_with_a_flush(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY,
+    };
+    struct unit_offload unit;
+
+    config.n_threads = 3;
+    unit_offload_init(&unit, &config, 5);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    for (uint32_t i = 1; i <= 5; i++) {
+        unit_put(&unit, unit_desc(i, i), CREATE);
+        offload_barrier(unit.offload);
+        failure.n = 3;
+        assert_int_equal(unit_del(&unit, i, NULL), 0);
+        assert_int_equal(unit_where(&unit, i), TC);
+    }
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 5);
+
+    /* One is back, one cannot be deleted this time either. */
+    unit_put(&unit, unit_desc(3, 3), CREATE);
+    failure.n = 3;
+    assert_int_equal(offload_flush(unit.offload), 0);
+    assert_int_equal(offload_fake_count(unit.fake, true), 1);
+    assert_int_equal(offload_flush(unit.offload), 0);
+    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 5);
+    unit_offload_uninit(&unit);
+}
+
+static void
+statistics_of_a_leaked_rule_are_not_those_of_the_next(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 3,
+    };
+    struct unit_offload unit;
+    ovs_u128 ufid = unit_ufid(1);
+    uint64_t n;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+    unit_packets(&unit, 1, 5);
+    unit_del(&unit, 1, NULL);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 1);
+
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    unit_get(&unit, 1, &n, NULL);
+    assert_int_equal(n, 0);
+    offload_fake_remove(unit.fake, true, &ufid);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_packets(&unit, 1, 2), TC);
+    unit_del(&unit, 1, &n);
+    assert_int_equal(n, 2);
+    unit_offload_uninit(&unit);
+}
+
+static void
+stale_rule_that_cannot_be_deleted_is_not_forgotten(void **state OVS_UNUSED)
+{
+    struct unit_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 3,
+    };
+    struct offload_desc *desc = unit_desc(1, 1);
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 0);
+    offload_fake_add(unit.fake, true, desc);
+    unit_put(&unit, offload_desc_ref(desc), CREATE);
+    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_port_add(unit.offload, 1);
+    offload_barrier(unit.offload);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_STALE), 0);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 1);
+    assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_REJECTED);
+    assert_int_equal(offload_flush(unit.offload), 0);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    offload_desc_unref(desc);
+    unit_offload_uninit(&unit);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rejection_has_a_reason_and_is_remembered),
+        cmocka_unit_test(rejection_is_of_the_version_that_was_tried),
+        cmocka_unit_test(device_rejects_a_kind_once),
+        cmocka_unit_test(pauses_grow),
+        cmocka_unit_test(full_device_backs_off),
+        cmocka_unit_test(rule_that_vanishes_comes_back_to_the_kernel),
+        cmocka_unit_test(flow_deleted_from_the_kernel_by_others_is_forgotten),
+        cmocka_unit_test(flow_of_a_chain_comes_back_to_the_kernel),
+        cmocka_unit_test(failures_of_the_kernel_are_reported),
+        cmocka_unit_test(change_that_the_kernel_refuses_reaches_tc),
+        cmocka_unit_test(change_that_nobody_takes_ends_the_flow),
+        cmocka_unit_test(kernel_copy_that_stays_does_no_harm),
+        cmocka_unit_test(rule_that_cannot_be_deleted_goes_with_its_port),
+        cmocka_unit_test(rule_that_cannot_be_deleted_goes_with_a_flush),
+        cmocka_unit_test(
+            statistics_of_a_leaked_rule_are_not_those_of_the_next),
+        cmocka_unit_test(stale_rule_that_cannot_be_deleted_is_not_forgotten),
+    };
+
+    unit_init("test-offload-failure");
+    unit_start_threads();
+    return cmocka_run_group_tests_name("offload-failure", tests, NULL, NULL);
+}

@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The offload engine under random operations of several threads, compared with
+ * a model.
+ *
+ * The model of a flow is whether it is installed and how many packets met it.
+ * Operators create, change, delete and read flows; senders send packets;
+ * dumpers go through all flows; a manager adds and removes ports, turns
+ * offload off and on, flushes, and changes the number of threads.  Tc is slow
+ * and fails by chance.  After each step:
+ *
+ *   O1  A packet to an installed flow finds it.
+ *   O2  A delete reports exactly the packets sent.  A get or a dump reports no
+ *       fewer than were sent before and no more than were sent after, and
+ *       never fewer than before.  A dump shows no flow twice, and shows each
+ *       that was installed all the time.
+ *   O3  At the end each flow whose parent is in tc is in tc, with its latest
+ *       content.
+ *   O4  A put of a new flow ends while tc is held up (see test-offload.c).
+ *   O5  After a port was removed, offload disabled or everything flushed, tc
+ *       has no rule that it must not have.
+ *   O6  Each request has one outcome (unit_offload_uninit()). */
+
+#include <config.h>
+#include "harness/offload-engine.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "ovs-atomic.h"
+#include "ovs-thread.h"
+#include "harness/unit.h"
+#include "util.h"
+
+/* Flows: parents, then children of the chains of the parents, then others. */
+#define N_PARENTS 8
+#define N_CHILDREN 16
+#define N_FLOWS 48
+#define N_PORTS 6
+
+#define N_OPERATORS 2
+#define N_SENDERS 2
+#define N_STEPS 4000            /* Of each operator in a phase. */
+#define MAX_BATCH 8
+
+struct model {
+    pthread_rwlock_t rwlock;    /* Written to create and delete. */
+    bool installed;
+    uint32_t epoch;             /* Counts creations and deletions. */
+    atomic_uint64_t begun;      /* Packets on their way or sent. */
+    atomic_uint64_t sent;
+    atomic_uint64_t reported;   /* Most that was reported. */
+    struct offload_desc *desc;  /* Latest content. */
+    pthread_mutex_t change;     /* For 'desc'. */
+
+    /* Guarded by the lock of the fake. */
+    bool failed[2];             /* The latest deletion failed. */
+};
+
+static struct model models[N_FLOWS];
+static struct unit_offload unit;
+static atomic_bool stop;
+static atomic_bool failing;
+static char by_user;            /* Cookie of the operations of operators. */
+
+static uint32_t
+random_below(uint64_t *seed, uint32_t n)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return ((*seed >> 32) * n) >> 32;
+}
+
+static uint32_t
+port_of(uint32_t flow)
+{
+    return 1 + flow % N_PORTS;
+}
+
+static struct offload_desc *
+make_desc(uint32_t flow, uint64_t *seed)
+{
+    uint32_t kind = random_below(seed, 3);
+
+    if (flow < N_PARENTS) {
+        return unit_desc_full(flow, port_of(flow), 0, 100 + flow, kind);
+    } else if (flow < N_PARENTS + N_CHILDREN) {
+        return unit_desc_full(flow, port_of(flow), 100 + flow % N_PARENTS, 0,
+                              kind);
+    } else {
+        return unit_desc_full(flow, port_of(flow), 0, 0, kind);
+    }
+}
+
+/* Makes operations fail by chance.  A deletion by the engine fails once at
+ * most, so that it does not give up. */
+static int
+fail_by_chance(void *seed, bool tc, const struct offload_copy_op *op)
+{
+    static const int errors[] = { EOPNOTSUPP, ENOSPC, ENODEV, EEXIST, EINVAL };
+    struct model *model = &models[op->ufid.u64.lo];
+    bool on;
+
+    atomic_read_relaxed(&failing, &on);
+    if (op->type == OFFLOAD_COPY_GET) {
+        return 0;
+    }
+    if (op->type == OFFLOAD_COPY_PUT) {
+        if (!on || random_below(seed, 10)) {
+            return 0;
+        }
+        return (tc ? errors[random_below(seed, ARRAY_SIZE(errors))]
+                : op->cookie ? ENOMEM : 0);
+    }
+    model->failed[tc] = (on && !model->failed[tc] && !op->cookie
+                         && !random_below(seed, 10));
+    return model->failed[tc] ? EBUSY : 0;
+}
+
+/* A number of packets that was reported has to lie between what was sent
+ * before and what was begun after the report was asked for, and must not be
+ * less than what was reported before. */
+struct bounds {
+    uint64_t sent, reported;
+};
+
+static struct bounds
+bounds_begin(struct model *model)
+{
+    struct bounds bounds;
+
+    atomic_read(&model->sent, &bounds.sent);
+    atomic_read(&model->reported, &bounds.reported);
+    return bounds;
+}
+
+static void
+bounds_end(struct model *model, const struct bounds *bounds, uint64_t n)
+{
+    uint64_t begun, reported;
+
+    atomic_read(&model->begun, &begun);
+    if (n < bounds->sent || n > begun || n < bounds->reported) {
+        unit_die("flow %td: %"PRIu64" packets reported, %"PRIu64" sent "
+                 "before, %"PRIu64" after; %"PRIu64" reported before",
+                 model - models, n, bounds->sent, begun, bounds->reported);
+    }
+    atomic_read(&model->reported, &reported);
+    while (reported < n && !atomic_compare_exchange_weak(&model->reported,
+                                                         &reported, n)) {
+        continue;
+    }
+}
+
+/* What a deletion reported. */
+static void
+check_final(struct model *model, const struct offload_stats *stats)
+{
+    uint64_t sent;
+
+    atomic_read(&model->sent, &sent);
+    if (stats->n_packets != sent) {
+        unit_die("flow %td: %"PRIu64" packets at the end, %"PRIu64" sent",
+                 model - models, stats->n_packets, sent);
+    }
+}
+
+static void
+model_created(struct model *model, struct offload_desc *desc)
+{
+    model->installed = true;
+    model->epoch++;
+    atomic_store(&model->begun, 0);
+    atomic_store(&model->sent, 0);
+    atomic_store(&model->reported, 0);
+    model->desc = desc;
+}
+
+static void
+model_deleted(struct model *model)
+{
+    model->installed = false;
+    model->epoch++;
+    offload_desc_unref(model->desc);
+    model->desc = NULL;
+}
+
+/* With the lock for writing: creates the flow, or deletes it. */
+static void
+create_or_delete(struct model *model, uint64_t *seed)
+{
+    uint32_t flow = model - models;
+    struct offload_op op = { .cookie = &by_user };
+    struct offload_op *ops[] = { &op };
+
+    if (model->installed) {
+        op.type = OFFLOAD_DEL;
+        op.ufid = unit_ufid(flow);
+        offload_operate(unit.offload, ops, 1);
+        unit_check(!op.error);
+        check_final(model, &op.stats);
+        unit_check(!(unit_where(&unit, flow)));
+        model_deleted(model);
+    } else {
+        op.type = OFFLOAD_PUT;
+        op.flags = OFFLOAD_PUT_CREATE;
+        op.desc = make_desc(flow, seed);
+        offload_operate(unit.offload, ops, 1);
+        unit_check(!op.error || op.error == ENOMEM);
+        if (op.error) {
+            offload_desc_unref(op.desc);
+        } else {
+            model_created(model, op.desc);
+        }
+    }
+}
+
+/* With the lock for reading: reads the flow, or changes it. */
+static void
+get_or_modify(struct model *model, uint64_t *seed)
+{
+    uint32_t flow = model - models;
+    struct offload_op op = { .want_stats = true, .cookie = &by_user };
+    struct offload_op *ops[] = { &op };
+    struct bounds bounds = bounds_begin(model);
+
+    if (!model->installed) {
+        unit_check(unit_get(&unit, flow, NULL, NULL) == ENOENT);
+        return;
+    }
+    if (random_below(seed, 2)) {
+        op.type = OFFLOAD_GET;
+        op.ufid = unit_ufid(flow);
+        offload_operate(unit.offload, ops, 1);
+        unit_check(!op.error && op.tracked);
+        offload_desc_unref(op.result);
+    } else {
+        op.type = OFFLOAD_PUT;
+        op.flags = OFFLOAD_PUT_MODIFY;
+        op.desc = make_desc(flow, seed);
+
+        /* So that the model knows which of two is the latest. */
+        pthread_mutex_lock(&model->change);
+        offload_operate(unit.offload, ops, 1);
+        if (op.error) {
+            unit_check(op.error == ENOMEM);
+            offload_desc_unref(op.desc);
+        } else {
+            offload_desc_unref(model->desc);
+            model->desc = op.desc;
+        }
+        pthread_mutex_unlock(&model->change);
+    }
+    if (!op.error) {
+        bounds_end(model, &bounds, op.stats.n_packets);
+    }
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+    return *(const uint32_t *) a - *(const uint32_t *) b;
+}
+
+/* Deletes several flows, or creates those that there are not, at once. */
+static void
+batch(uint64_t *seed)
+{
+    uint32_t chosen[MAX_BATCH], n = 0, n_ops = 0;
+    struct offload_op ops_[MAX_BATCH], *ops[MAX_BATCH];
+
+    /* Sorted, so that nobody waits for each other's locks. */
+    for (size_t i = 0; i < MAX_BATCH; i++) {
+        chosen[n++] = random_below(seed, N_FLOWS);
+    }
+    qsort(chosen, n, sizeof *chosen, compare_numbers);
+    for (size_t i = 0; i < n; i++) {
+        struct model *model = &models[chosen[i]];
+
+        if (i && chosen[i] == chosen[i - 1]) {
+            continue;
+        }
+        pthread_rwlock_wrlock(&model->rwlock);
+        chosen[n_ops] = chosen[i];
+        ops_[n_ops] = (struct offload_op) {
+            .type = model->installed ? OFFLOAD_DEL : OFFLOAD_PUT,
+            .flags = OFFLOAD_PUT_CREATE,
+            .ufid = unit_ufid(chosen[i]),
+            .cookie = &by_user,
+        };
+        if (!model->installed) {
+            ops_[n_ops].desc = make_desc(chosen[i], seed);
+        }
+        ops[n_ops] = &ops_[n_ops];
+        n_ops++;
+    }
+    offload_operate(unit.offload, ops, n_ops);
+    for (size_t i = 0; i < n_ops; i++) {
+        struct model *model = &models[chosen[i]];
+
+        if (ops[i]->type == OFFLOAD_DEL) {
+            unit_check(!ops[i]->error);
+            check_final(model, &ops[i]->stats);
+            model_deleted(model);
+        } else if (!ops[i]->error) {
+            model_created(model, ops[i]->desc);
+        } else {
+            unit_check(ops[i]->error == ENOMEM);
+            offload_desc_unref(ops[i]->desc);
+        }
+        pthread_rwlock_unlock(&model->rwlock);
+    }
+}
+
+static void *
+operator_main(void *seed_)
+{
+    uint64_t *seed = seed_;
+
+    for (int i = 0; i < N_STEPS; i++) {
+        struct model *model = &models[random_below(seed, N_FLOWS)];
+        uint32_t what = random_below(seed, 20);
+
+        if (!what) {
+            batch(seed);
+        } else if (what < 5) {
+            pthread_rwlock_wrlock(&model->rwlock);
+            create_or_delete(model, seed);
+            pthread_rwlock_unlock(&model->rwlock);
+        } else {
+            pthread_rwlock_rdlock(&model->rwlock);
+            get_or_modify(model, seed);
+            pthread_rwlock_unlock(&model->rwlock);
+        }
+    }
+    return NULL;
+}
+
+static void
+take_a_break(unsigned int usec)
+{
+    struct timespec ts = { .tv_nsec = usec * 1000 };
+
+    nanosleep(&ts, NULL);
+}
+
+static bool
+is_stopped(void)
+{
+    bool stopped;
+
+    atomic_read_relaxed(&stop, &stopped);
+    return stopped;
+}
+
+static void *
+sender_main(void *seed)
+{
+    while (!is_stopped()) {
+        struct model *model = &models[random_below(seed, N_FLOWS)];
+        uint64_t orig;
+
+        pthread_rwlock_rdlock(&model->rwlock);
+        for (int i = 0; model->installed && i < 20; i++) {
+            atomic_add(&model->begun, 1, &orig);
+            if (!unit_packets(&unit, model - models, 1)) {
+                unit_die("flow %td is nowhere", model - models);
+            }
+            atomic_add(&model->sent, 1, &orig);
+        }
+        pthread_rwlock_unlock(&model->rwlock);
+        if (!random_below(seed, 8)) {
+            take_a_break(50);
+        }
+    }
+    return NULL;
+}
+
+/* All flows at one time. */
+struct snapshot {
+    uint32_t epochs[N_FLOWS];
+    bool installed[N_FLOWS];
+};
+
+static void
+take_snapshot(struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < N_FLOWS; i++) {
+        pthread_rwlock_rdlock(&models[i].rwlock);
+        snapshot->epochs[i] = models[i].epoch;
+        snapshot->installed[i] = models[i].installed;
+        pthread_rwlock_unlock(&models[i].rwlock);
+    }
+}
+
+static void *
+dumper_main(void *seed OVS_UNUSED)
+{
+    while (!is_stopped()) {
+        unsigned int seen[N_FLOWS] = { 0 };
+        struct snapshot before, after;
+
+        take_snapshot(&before);
+        unit_dump(&unit, seen, N_FLOWS);
+        take_snapshot(&after);
+        for (size_t i = 0; i < N_FLOWS; i++) {
+            bool same = before.epochs[i] == after.epochs[i];
+
+            if (same && seen[i] != before.installed[i]) {
+                unit_die("flow %"PRIuSIZE" was%s there all the time and was "
+                         "shown %u times", i,
+                         before.installed[i] ? "" : " not", seen[i]);
+            }
+        }
+        take_a_break(500);
+    }
+    return NULL;
+}
+
+/* O5 for one port, or for all if it is 0. */
+static void
+check_no_rules(uint32_t port)
+{
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        if (!port || port_of(i) == port) {
+            unit_check(!(unit_where(&unit, i) & OFFLOAD_FAKE_TC));
+        }
+    }
+}
+
+static void
+flush_all(void)
+{
+    for (size_t i = 0; i < N_FLOWS; i++) {
+        pthread_rwlock_wrlock(&models[i].rwlock);
+    }
+    unit_check(!offload_flush(unit.offload));
+    unit_check(!offload_fake_count(unit.fake, false));
+    unit_check(!offload_fake_count(unit.fake, true));
+    for (size_t i = 0; i < N_FLOWS; i++) {
+        if (models[i].installed) {
+            model_deleted(&models[i]);
+        }
+        pthread_rwlock_unlock(&models[i].rwlock);
+    }
+}
+
+static void *
+manager_main(void *seed)
+{
+    while (!is_stopped()) {
+        struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+        uint32_t port = 1 + random_below(seed, N_PORTS);
+
+        switch (random_below(seed, 16)) {
+        case 0:
+        case 1:
+            offload_port_del(unit.offload, port);
+            check_no_rules(port);
+            offload_port_add(unit.offload, port);
+            break;
+
+        case 2:
+            offload_set_enabled(unit.offload, false);
+            check_no_rules(0);
+            offload_set_enabled(unit.offload, true);
+            break;
+
+        case 3:
+            flush_all();
+            break;
+
+        case 4:
+        case 5:
+        case 6:
+        case 7:
+        case 8:
+        case 9:
+            offload_port_changed(unit.offload, port);
+            break;
+
+        default:
+            config.n_threads = 1 + random_below(seed, OFFLOAD_MAX_THREADS);
+            config.max_queued = 1 + random_below(seed, 20);
+            config.backoff = 1;
+            offload_configure(unit.offload, &config);
+            break;
+        }
+        take_a_break(500);
+    }
+    return NULL;
+}
+
+/* At rest, and with nothing that fails: everything is in tc that can be. */
+static void
+check_at_rest(void)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+
+    atomic_store_relaxed(&failing, false);
+    offload_fake_set_delay(unit.fake, 0, 0);
+
+    /* What was failing when that ended is rejected before the ports change,
+     * which lets it be offered again. */
+    offload_barrier(unit.offload);
+    offload_configure(unit.offload, &config);
+    for (uint32_t i = 1; i <= N_PORTS; i++) {
+        offload_port_changed(unit.offload, i);
+    }
+
+    /* Offers what was rejected, parents first or not. */
+    for (int i = 0; i < 3; i++) {
+        unit_dump(&unit, NULL, 0);
+        offload_barrier(unit.offload);
+    }
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        struct model *model = &models[i];
+        bool child = i >= N_PARENTS && i < N_PARENTS + N_CHILDREN;
+        unsigned int expected = (!model->installed ? 0
+                                 : !child ? OFFLOAD_FAKE_TC
+                                 : OFFLOAD_FAKE_KERNEL
+                                 | (models[i % N_PARENTS].installed
+                                    ? OFFLOAD_FAKE_TC : 0));
+        unsigned int where = unit_where(&unit, i);
+        struct offload_desc *rule;
+        ovs_u128 ufid = unit_ufid(i);
+
+        /* A child may have been offered while its parent was there. */
+        if (where != expected
+            && !(child && model->installed && where == (OFFLOAD_FAKE_KERNEL
+                                                        | OFFLOAD_FAKE_TC))) {
+            unit_die("flow %"PRIu32" is in %u, should be in %u (state %s)", i,
+                     where, expected,
+                     model->installed ? offload_state_to_string(
+                         unit_state(&unit, i)) : "-");
+        }
+        rule = offload_fake_rule(unit.fake, &ufid);
+        unit_check(!rule || rule == model->desc);
+        offload_desc_unref(rule);
+    }
+}
+
+static void
+run_phase(unsigned int max_delay, uint64_t seed_base)
+{
+    enum { N_OTHERS = N_SENDERS + 2 };
+    pthread_t operators[N_OPERATORS], others[N_OTHERS];
+    uint64_t seeds[N_OPERATORS + N_OTHERS];
+
+    for (size_t i = 0; i < ARRAY_SIZE(seeds); i++) {
+        seeds[i] = (seed_base + i) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    }
+    offload_fake_set_delay(unit.fake, 0, max_delay);
+    atomic_store_relaxed(&stop, false);
+    atomic_store_relaxed(&failing, true);
+    for (size_t i = 0; i < N_OTHERS; i++) {
+        others[i] = ovs_thread_create(
+            "other", i == 0 ? manager_main : i == 1 ? dumper_main
+            : sender_main, &seeds[N_OPERATORS + i]);
+    }
+    for (size_t i = 0; i < N_OPERATORS; i++) {
+        operators[i] = ovs_thread_create("operator", operator_main, &seeds[i]);
+    }
+    for (size_t i = 0; i < N_OPERATORS; i++) {
+        xpthread_join(operators[i], NULL);
+    }
+    atomic_store_relaxed(&stop, true);
+    for (size_t i = 0; i < N_OTHERS; i++) {
+        xpthread_join(others[i], NULL);
+    }
+    check_at_rest();
+}
+
+static void
+engine_agrees_with_the_model(void **state OVS_UNUSED)
+{
+    static const unsigned int delays[] = { 0, 50, 500 };
+    uint64_t fail_seed = 4711;
+
+    for (size_t i = 0; i < N_FLOWS; i++) {
+        pthread_rwlock_init(&models[i].rwlock, NULL);
+        pthread_mutex_init(&models[i].change, NULL);
+    }
+    unit_offload_init(&unit, NULL, N_PORTS);
+    offload_fake_set_fail(unit.fake, fail_by_chance, &fail_seed);
+    for (size_t i = 0; i < ARRAY_SIZE(delays); i++) {
+        run_phase(delays[i], 100 * (i + 1));
+    }
+    unit_offload_uninit(&unit);
+    for (size_t i = 0; i < N_FLOWS; i++) {
+        offload_desc_unref(models[i].desc);
+        pthread_rwlock_destroy(&models[i].rwlock);
+        pthread_mutex_destroy(&models[i].change);
+    }
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engine_agrees_with_the_model),
+    };
+
+    unit_init("test-offload-model");
+    unit_start_threads();
+    return cmocka_run_group_tests_name("offload-model", tests, NULL, NULL);
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The offload engine: what is offered and when, ports, flush, threads. */
+
+#include <config.h>
+#include "harness/offload-engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ovs-thread.h"
+#include "harness/unit.h"
+#include "util.h"
+
+#define KERNEL OFFLOAD_FAKE_KERNEL
+#define TC OFFLOAD_FAKE_TC
+#define CREATE OFFLOAD_PUT_CREATE
+#define MODIFY OFFLOAD_PUT_MODIFY
+
+static void
+full_queue_leaves_flows_in_the_kernel(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_offload unit;
+    struct offload_engine_info info;
+
+    config.max_queued = 3;
+    unit_offload_init(&unit, &config, 1);
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc(0, 1), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    for (uint32_t i = 1; i <= 5; i++) {
+        assert_int_equal(unit_put(&unit, unit_desc(i, 1), CREATE), 0);
+    }
+    assert_int_equal(unit_state(&unit, 3), OFFLOAD_STATE_QUEUED);
+    assert_int_equal(unit_state(&unit, 4), OFFLOAD_STATE_KERNEL);
+    assert_int_equal(unit_reason(&unit, 5), OFFLOAD_REASON_FULL);
+    offload_get_info(unit.offload, &info);
+    assert_int_equal(info.reasons[OFFLOAD_REASON_FULL].n, 2);
+    assert_int_equal(info.total.most_queued, 3);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_fake_count(unit.fake, true), 4);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_fake_count(unit.fake, true), 6);
+    assert_int_equal(offload_fake_count(unit.fake, false), 0);
+    unit_offload_uninit(&unit);
+}
+
+static void
+young_flows_are_not_offered(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_offload unit;
+
+    config.delay = 3600000;
+    unit_offload_init(&unit, &config, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    unit_dump(&unit, NULL, 0);
+    assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_YOUNG);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_ENQUEUED), 0);
+    config.delay = 0;
+    offload_configure(unit.offload, &config);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    unit_offload_uninit(&unit);
+}
+
+static void
+child_waits_for_its_parent(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    uint64_t n;
+
+    unit_offload_init(&unit, NULL, 2);
+    unit_put(&unit, unit_desc_full(1, 1, 55, 0, 0), CREATE);
+    unit_put(&unit, unit_desc_full(2, 2, 55, 0, 0), CREATE);
+    unit_put(&unit, unit_desc_full(3, 1, 55, 0, 0), CREATE);
+    unit_put(&unit, unit_desc_full(4, 1, 56, 0, 0), CREATE);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_PARKED);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    unit_del(&unit, 3, NULL);
+
+    unit_put(&unit, unit_desc_full(10, 1, 0, 55, 0), CREATE);
+    offload_barrier(unit.offload);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 10), TC);
+
+    /* Packets may come from a parent in the kernel, too. */
+    assert_int_equal(unit_where(&unit, 1), KERNEL | TC);
+    assert_int_equal(unit_where(&unit, 2), KERNEL | TC);
+    assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_IN_TC);
+    assert_int_equal(unit_state(&unit, 4), OFFLOAD_STATE_PARKED);
+    unit_packets(&unit, 1, 5);
+    offload_port_del(unit.offload, 1);
+    unit_packets(&unit, 1, 5);
+    unit_get(&unit, 1, &n, NULL);
+    assert_int_equal(n, 10);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_state(&unit, 4), OFFLOAD_STATE_KERNEL);
+    unit_offload_uninit(&unit);
+}
+
+static void
+deletes_and_changes_overtake_offers(void **state OVS_UNUSED)
+{
+    enum { N = 1000 };
+    struct unit_offload unit;
+    ovs_u128 ufid = unit_ufid(2);
+    struct offload_engine_info info;
+    uint64_t n_ops, n_calls;
+    struct offload_desc *desc, *rule;
+
+    unit_offload_init(&unit, NULL, 2);
+    for (uint32_t i = 1; i <= 3; i++) {
+        unit_put(&unit, unit_desc(i, i == 3 ? 2 : 1), CREATE);
+    }
+    offload_barrier(unit.offload);
+    offload_fake_hold(unit.fake);
+    for (uint32_t i = 0; i < N; i++) {
+        unit_put(&unit, unit_desc(100 + i, 1), CREATE);
+    }
+    offload_fake_wait_held(unit.fake, 1);
+    offload_fake_set_delay(unit.fake, 500, 500);
+    desc = unit_desc(2, 1);
+    unit_put(&unit, offload_desc_ref(desc), MODIFY);
+    offload_fake_release(unit.fake);
+
+    /* The thread is at one batch whenever it is asked for something: for the
+     * deletion, and for three barriers.  One more, which may have been first,
+     * and one to spare. */
+    assert_int_equal(unit_del(&unit, 1, NULL), 0);
+    offload_port_del(unit.offload, 2);
+    assert_int_equal(unit_where(&unit, 3), KERNEL);
+    rule = offload_fake_rule(unit.fake, &ufid);
+    assert_ptr_equal(rule, desc);
+    offload_fake_get_load(unit.fake, &n_ops, &n_calls);
+    assert_true(n_ops < 3 + 5 + 6 * OFFLOAD_BATCH);
+    offload_get_info(unit.offload, &info);
+    assert_true(info.total.n_queued > N / 4);
+    offload_fake_set_delay(unit.fake, 0, 0);
+    offload_desc_unref(rule);
+    offload_desc_unref(desc);
+    unit_offload_uninit(&unit);
+}
+
+static void
+flow_whose_rule_vanished_overtakes_offers(void **state OVS_UNUSED)
+{
+    enum { N = 1000 };
+    struct unit_offload unit;
+    struct offload_engine_info info;
+    ovs_u128 ufid = unit_ufid(1);
+
+    unit_offload_init(&unit, NULL, 2);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+    offload_fake_hold(unit.fake);
+    for (uint32_t i = 0; i < N; i++) {
+        unit_put(&unit, unit_desc(100 + i, 1), CREATE);
+    }
+    offload_fake_wait_held(unit.fake, 1);
+    offload_fake_remove(unit.fake, true, &ufid);
+    assert_int_equal(unit_get(&unit, 1, NULL, NULL), 0);
+    assert_int_equal(unit_where(&unit, 1), 0);
+    offload_fake_set_delay(unit.fake, 500, 500);
+    offload_fake_release(unit.fake);
+
+    /* At most as long as a few batches take. */
+    offload_port_del(unit.offload, 2);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    offload_get_info(unit.offload, &info);
+    assert_true(info.total.n_queued > N / 4);
+    offload_fake_set_delay(unit.fake, 0, 0);
+    unit_offload_uninit(&unit);
+}
+
+static void
+port_removal_leaves_no_rule(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    uint64_t n;
+
+    unit_offload_init(&unit, NULL, 2);
+    for (uint32_t i = 0; i < 20; i++) {
+        unit_put(&unit, unit_desc(i, 1 + i % 2), CREATE);
+    }
+    offload_barrier(unit.offload);
+    unit_packets(&unit, 1, 5);
+    unit_packets(&unit, 2, 5);
+    offload_port_del(unit.offload, 1);
+    for (uint32_t i = 0; i < 20; i++) {
+        assert_int_equal(unit_where(&unit, i), i % 2 ? TC : KERNEL);
+    }
+    unit_put(&unit, unit_desc(20, 1), CREATE);
+    unit_put(&unit, unit_desc(0, 1), MODIFY);
+    assert_int_equal(unit_reason(&unit, 20), OFFLOAD_REASON_NO_PORT);
+    unit_get(&unit, 2, &n, NULL);
+    assert_int_equal(n, 5);
+
+    offload_port_add(unit.offload, 1);
+    offload_barrier(unit.offload);
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_fake_count(unit.fake, true), 21);
+    unit_offload_uninit(&unit);
+}
+
+static void
+flush_deletes_everything(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 3);
+    for (uint32_t i = 0; i < 30; i++) {
+        unit_put(&unit, unit_desc(i, 1 + i % 4), CREATE);
+    }
+    assert_int_equal(offload_flush(unit.offload), 0);
+    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+    assert_int_equal(offload_fake_count(unit.fake, false), 0);
+    assert_int_equal(unit_get(&unit, 1, NULL, NULL), ENOENT);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    unit_offload_uninit(&unit);
+}
+
+static void *
+flush_main(void *unit_)
+{
+    struct unit_offload *unit = unit_;
+
+    offload_flush(unit->offload);
+    return NULL;
+}
+
+static void *
+delete_main(void *unit)
+{
+    unit_del(unit, 1, NULL);
+    return NULL;
+}
+
+static void
+adding_waits_for_nobody_who_waits_for_tc(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    pthread_t flusher, deleter;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc(2, 1), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    deleter = ovs_thread_create("delete", delete_main, &unit);
+    flusher = ovs_thread_create("flush", flush_main, &unit);
+
+    /* At whatever point they are. */
+    for (uint32_t i = 100; i < 200; i++) {
+        assert_int_equal(unit_put(&unit, unit_desc(i, 1), CREATE), 0);
+    }
+    offload_fake_release(unit.fake);
+    xpthread_join(flusher, NULL);
+    xpthread_join(deleter, NULL);
+    unit_offload_uninit(&unit);
+}
+
+static void
+disabling_moves_everything_back(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    uint64_t n;
+
+    unit_offload_init(&unit, NULL, 2);
+    for (uint32_t i = 0; i < 20; i++) {
+        unit_put(&unit, unit_desc(i, 1 + i % 2), CREATE);
+    }
+    offload_barrier(unit.offload);
+    unit_packets(&unit, 3, 9);
+    offload_set_enabled(unit.offload, false);
+    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+    assert_int_equal(offload_fake_count(unit.fake, false), 20);
+    assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_DISABLED);
+    unit_packets(&unit, 3, 1);
+    unit_get(&unit, 3, &n, NULL);
+    assert_int_equal(n, 10);
+    offload_set_enabled(unit.offload, true);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_fake_count(unit.fake, true), 20);
+    unit_offload_uninit(&unit);
+}
+
+static void
+rules_of_a_previous_run_are_reconciled(void **state OVS_UNUSED)
+{
+    static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_offload unit = { .fake = offload_fake_create() };
+    struct offload_kernel kernel = offload_fake_kernel(unit.fake);
+    struct offload_backend backend = offload_fake_backend(unit.fake);
+    uint64_t n;
+
+    /* 1: in tc.  2: in both, in the middle of a move.  3: was deleted from the
+     * table and put into the kernel by someone else. */
+    for (uint32_t i = 1; i <= 3; i++) {
+        struct offload_desc *desc = unit_desc(i, 1);
+
+        offload_fake_add(unit.fake, true, desc);
+        if (i == 2) {
+            offload_fake_add(unit.fake, false, desc);
+        }
+        offload_desc_unref(desc);
+        unit_packets(&unit, i, 7);
+    }
+    unit.offload = offload_create(&kernel, &backend, &config);
+    unit_put(&unit, unit_desc(3, 1), CREATE);
+    offload_fake_hold(unit.fake);
+    offload_port_add(unit.offload, 1);
+    offload_fake_wait_held(unit.fake, 1);
+    unit_put(&unit, unit_desc(4, 1), CREATE);
+    assert_int_equal(unit_reason(&unit, 4), OFFLOAD_REASON_RECONCILING);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_where(&unit, 2), TC);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 3), TC);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_ADOPTED), 2);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_STALE), 1);
+    assert_int_equal(unit_where(&unit, 4), TC);
+    assert_int_equal(unit_dump(&unit, NULL, 0), 4);
+    assert_int_equal(unit_del(&unit, 2, &n), 0);
+    assert_int_equal(n, 7);
+    unit_offload_uninit(&unit);
+}
+
+static void
+threads_come_and_go(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_offload unit;
+    struct offload_engine_info info;
+
+    config.n_threads = 10;
+    unit_offload_init(&unit, &config, 50);
+    for (uint32_t i = 0; i < 500; i++) {
+        unit_put(&unit, unit_desc(i, 1 + i % 50), CREATE);
+        if (i % 100 == 50) {
+            config.n_threads = 1 + (config.n_threads + 6) % 10;
+            offload_configure(unit.offload, &config);
+        }
+    }
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_fake_count(unit.fake, true), 500);
+    offload_get_info(unit.offload, &info);
+    assert_int_equal(info.n_threads, 10);
+    assert_int_equal(info.total.counters[OFFLOAD_INSERTED], 500);
+    assert_int_equal(info.total.cumulative.n, 500);
+    unit_offload_uninit(&unit);
+}
+
+static void
+thread_that_goes_hands_over(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_offload unit;
+    struct offload_engine_info info;
+    uint32_t port;
+
+    config.n_threads = 2;
+    unit_offload_init(&unit, &config, 8);
+
+    /* A port of the second thread. */
+    for (port = 1; ; port++) {
+        unit_put(&unit, unit_desc(1000 + port, port), CREATE);
+        offload_barrier(unit.offload);
+        offload_get_info(unit.offload, &info);
+        if (info.threads[1].counters[OFFLOAD_INSERTED]) {
+            break;
+        }
+    }
+    offload_fake_set_delay(unit.fake, 1000, 1000);
+    for (uint32_t i = 0; i < 300; i++) {
+        unit_put(&unit, unit_desc(i, port), CREATE);
+    }
+    config.n_threads = 1;
+    offload_configure(unit.offload, &config);
+    offload_get_info(unit.offload, &info);
+    assert_false(info.threads[1].running);
+    assert_true(info.threads[0].n_queued > 0);
+    offload_fake_set_delay(unit.fake, 0, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_fake_count(unit.fake, true), 300 + port);
+    unit_offload_uninit(&unit);
+}
+
+static void
+destroy_drops_offers_and_does_the_rest(void **state OVS_UNUSED)
+{
+    enum { N = 10, N_OFFERS = 2000 };
+    struct offload_desc *changed[N];
+    struct unit_offload unit;
+    ovs_u128 vanished = unit_ufid(N);
+    size_t n_tc;
+
+    unit_offload_init(&unit, NULL, 1);
+    for (uint32_t i = 0; i <= N; i++) {
+        unit_put(&unit, unit_desc(i, 1), CREATE);
+    }
+    unit_put(&unit, unit_desc_full(N + 1, 1, 1, 0, 0), CREATE);
+    offload_barrier(unit.offload);
+    offload_fake_hold(unit.fake);
+    for (uint32_t i = 0; i < N_OFFERS; i++) {
+        unit_put(&unit, unit_desc(100 + i, 1), CREATE);
+    }
+    offload_fake_wait_held(unit.fake, 1);
+    for (uint32_t i = 0; i < N; i++) {
+        changed[i] = unit_desc(i, 1);
+        unit_put(&unit, offload_desc_ref(changed[i]), MODIFY);
+    }
+    offload_fake_remove(unit.fake, true, &vanished);
+    unit_get(&unit, N, NULL, NULL);
+    offload_fake_set_delay(unit.fake, 1000, 1000);
+    offload_fake_release(unit.fake);
+    offload_destroy(unit.offload);
+
+    /* The thread was at a batch, and may have begun the next. */
+    n_tc = offload_fake_count(unit.fake, true);
+    assert_in_range(n_tc, N + 1, N + N_OFFERS / 2);
+    assert_int_equal(offload_fake_count(unit.fake, false),
+                     N_OFFERS + 2 - (n_tc - N));
+    for (uint32_t i = 0; i < N; i++) {
+        struct offload_desc *rule = offload_fake_rule(unit.fake,
+                                                      &changed[i]->ufid);
+
+        assert_ptr_equal(rule, changed[i]);
+        assert_int_equal(unit_where(&unit, i), TC);
+        offload_desc_unref(rule);
+        offload_desc_unref(changed[i]);
+    }
+    assert_int_equal(unit_where(&unit, N), KERNEL);
+    assert_int_equal(unit_where(&unit, N + 1), KERNEL);
+    offload_fake_destroy(unit.fake);
+    offload_destroy(NULL);
+    offload_fake_destroy(NULL);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(full_queue_leaves_flows_in_the_kernel),
+        cmocka_unit_test(young_flows_are_not_offered),
+        cmocka_unit_test(child_waits_for_its_parent),
+        cmocka_unit_test(deletes_and_changes_overtake_offers),
+        cmocka_unit_test(flow_whose_rule_vanished_overtakes_offers),
+        cmocka_unit_test(port_removal_leaves_no_rule),
+        cmocka_unit_test(flush_deletes_everything),
+        cmocka_unit_test(adding_waits_for_nobody_who_waits_for_tc),
+        cmocka_unit_test(disabling_moves_everything_back),
+        cmocka_unit_test(rules_of_a_previous_run_are_reconciled),
+        cmocka_unit_test(threads_come_and_go),
+        cmocka_unit_test(thread_that_goes_hands_over),
+        cmocka_unit_test(destroy_drops_offers_and_does_the_rest),
+    };
+
+    unit_init("test-offload-queue");
+    unit_start_threads();
+    return cmocka_run_group_tests_name("offload-queue", tests, NULL, NULL);
+}

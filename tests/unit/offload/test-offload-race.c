@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The offload engine when several threads do whatever they like to the same
+ * few flows, in batches of any order, without agreeing on anything.
+ *
+ * What is there at the end depends on who came last, but no packet may be lost
+ * or counted twice: those that met a flow somewhere are those that deletes
+ * reported.  And nobody may wait for each other for ever. */
+
+#include <config.h>
+#include "harness/offload-engine.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "ovs-atomic.h"
+#include "ovs-thread.h"
+#include "harness/unit.h"
+#include "util.h"
+
+#define N_FLOWS 6
+#define N_PORTS 2
+#define N_THREADS 4
+#define N_BATCHES 3000          /* Of each thread. */
+#define MAX_BATCH 5
+
+static struct unit_offload unit;
+static atomic_bool stop;
+static atomic_uint64_t met;     /* Packets that met a flow. */
+static atomic_uint64_t reported;
+
+static uint32_t
+random_below(uint64_t *seed, uint32_t n)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return ((*seed >> 32) * n) >> 32;
+}
+
+static void
+choose(struct offload_op *op, uint64_t *seed)
+{
+    uint32_t flow = random_below(seed, N_FLOWS);
+    uint32_t what = random_below(seed, 16);
+
+    *op = (struct offload_op) {
+        .type = what < 9 ? OFFLOAD_PUT : what < 11 ? OFFLOAD_DEL : OFFLOAD_GET,
+        .ufid = unit_ufid(flow),
+        .want_stats = random_below(seed, 2),
+    };
+    if (op->type == OFFLOAD_PUT) {
+        op->flags = (what < 5 ? OFFLOAD_PUT_CREATE
+                     : OFFLOAD_PUT_CREATE | OFFLOAD_PUT_MODIFY);
+        op->desc = unit_desc_full(flow, 1 + flow % N_PORTS, flow == 1 ? 99 : 0,
+                                  flow == 0 ? 99 : 0, 0);
+    }
+}
+
+static void
+check(const struct offload_op *op)
+{
+    uint64_t orig;
+
+    if (op->type == OFFLOAD_DEL) {
+        unit_check(!op->error || op->error == ENOENT);
+        atomic_add(&reported, op->stats.n_packets, &orig);
+    } else if (op->type == OFFLOAD_GET) {
+        unit_check(!op->error || op->error == ENOENT);
+        offload_desc_unref(op->result);
+    } else {
+        unit_check(!op->error || (op->error == EEXIST
+                                  && op->flags == OFFLOAD_PUT_CREATE));
+        offload_desc_unref(op->desc);
+    }
+}
+
+static void *
+user_main(void *seed)
+{
+    static const struct timespec pause = { .tv_nsec = 50000 };
+
+    for (int i = 0; i < N_BATCHES; i++) {
+        struct offload_op ops_[MAX_BATCH], *ops[MAX_BATCH];
+        size_t n = 1 + random_below(seed, MAX_BATCH);
+
+        for (size_t j = 0; j < n; j++) {
+            choose(&ops_[j], seed);
+            ops[j] = &ops_[j];
+        }
+        offload_operate(unit.offload, ops, n);
+        for (size_t j = 0; j < n; j++) {
+            check(ops[j]);
+        }
+        if (random_below(seed, 2)) {
+            /* Some flows should get to tc meanwhile. */
+            nanosleep(&pause, NULL);
+        }
+    }
+    return NULL;
+}
+
+static bool
+is_stopped(void)
+{
+    bool stopped;
+
+    atomic_read_relaxed(&stop, &stopped);
+    return stopped;
+}
+
+static void *
+sender_main(void *seed)
+{
+    uint64_t orig;
+
+    while (!is_stopped()) {
+        if (unit_packets(&unit, random_below(seed, N_FLOWS), 1)) {
+            atomic_add(&met, 1, &orig);
+        }
+    }
+    return NULL;
+}
+
+static void *
+manager_main(void *seed)
+{
+    while (!is_stopped()) {
+        struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+
+        switch (random_below(seed, 32)) {
+        case 0:
+            offload_port_del(unit.offload, 1);
+            offload_port_add(unit.offload, 1);
+            break;
+        case 1:
+            offload_set_enabled(unit.offload, false);
+            offload_set_enabled(unit.offload, true);
+            break;
+        case 2:
+            config.n_threads = 1 + random_below(seed, 3);
+            offload_configure(unit.offload, &config);
+            break;
+        default:
+            unit_dump(&unit, NULL, 0);
+            break;
+        }
+    }
+    return NULL;
+}
+
+static void
+no_packet_is_lost_or_counted_twice(void **state OVS_UNUSED)
+{
+    pthread_t users[N_THREADS], sender, manager;
+    uint64_t seeds[N_THREADS + 2], n_met, n_reported;
+
+    for (size_t i = 0; i < ARRAY_SIZE(seeds); i++) {
+        seeds[i] = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    unit_offload_init(&unit, NULL, N_PORTS);
+    offload_fake_set_delay(unit.fake, 0, 3);
+    manager = ovs_thread_create("manager", manager_main, &seeds[N_THREADS]);
+    sender = ovs_thread_create("sender", sender_main, &seeds[N_THREADS + 1]);
+    for (size_t i = 0; i < N_THREADS; i++) {
+        users[i] = ovs_thread_create("user", user_main, &seeds[i]);
+    }
+    for (size_t i = 0; i < N_THREADS; i++) {
+        xpthread_join(users[i], NULL);
+    }
+    atomic_store_relaxed(&stop, true);
+    xpthread_join(sender, NULL);
+    xpthread_join(manager, NULL);
+
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        uint64_t n, orig;
+
+        if (!unit_del(&unit, i, &n)) {
+            atomic_add(&reported, n, &orig);
+        }
+    }
+    atomic_read(&met, &n_met);
+    atomic_read(&reported, &n_reported);
+    if (n_met != n_reported || !n_met) {
+        unit_die("%"PRIu64" packets met a flow, %"PRIu64" were reported",
+                 n_met, n_reported);
+    }
+    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+    assert_int_equal(offload_fake_count(unit.fake, false), 0);
+    unit_offload_uninit(&unit);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_packet_is_lost_or_counted_twice),
+    };
+
+    unit_init("test-offload-race");
+    unit_start_threads();
+    return cmocka_run_group_tests_name("offload-race", tests, NULL, NULL);
+}

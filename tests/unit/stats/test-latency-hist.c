@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Latency histograms. */
+
+#include <config.h>
+#include "stats/latency-hist.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "harness/unit.h"
+#include "util.h"
+
+static void
+buckets_follow_each_other_without_gaps(void **state OVS_UNUSED)
+{
+    for (unsigned int i = 0; i + 1 < LATENCY_BUCKETS; i++) {
+        uint32_t end = latency_hist_bucket_end(i);
+
+        assert_int_equal(latency_hist_bucket(end), i);
+        assert_int_equal(latency_hist_bucket(end + 1), i + 1);
+    }
+    assert_int_equal(latency_hist_bucket(0), 0);
+    assert_int_equal(latency_hist_bucket(UINT32_MAX), LATENCY_BUCKETS - 1);
+    assert_int_equal(latency_hist_bucket_end(LATENCY_BUCKETS - 1),
+                     UINT32_MAX);
+}
+
+static void
+buckets_are_exact_to_an_eighth(void **state OVS_UNUSED)
+{
+    for (uint64_t usec = 1; usec < UINT32_MAX; usec = usec * 9 / 8 + 1) {
+        uint64_t end = latency_hist_bucket_end(latency_hist_bucket(usec));
+
+        assert_true(end >= usec && end - usec <= usec / 8);
+    }
+}
+
+static void
+percentiles_are_those_of_what_was_recorded(void **state OVS_UNUSED)
+{
+    struct latency_summary summary;
+    struct latency_hist hist;
+
+    latency_hist_init(&hist);
+    latency_hist_summarize(&hist, &summary);
+    assert_int_equal(summary.n, 0);
+    assert_int_equal(summary.p50, 0);
+    assert_int_equal(summary.max, 0);
+
+    for (uint64_t i = 1; i <= 1000; i++) {
+        latency_hist_record(&hist, i);
+    }
+    latency_hist_summarize(&hist, &summary);
+    assert_int_equal(summary.n, 1000);
+    assert_int_equal(summary.max, 1000);
+    assert_true(summary.p50 >= 500 && summary.p50 <= 500 * 9 / 8);
+    assert_true(summary.p99 >= 990 && summary.p99 <= 1000);
+
+    /* More than an hour. */
+    latency_hist_record(&hist, UINT64_MAX);
+    latency_hist_summarize(&hist, &summary);
+    assert_int_equal(summary.max, UINT32_MAX);
+
+    latency_hist_reset(&hist);
+    latency_hist_record(&hist, 7);
+    latency_hist_summarize(&hist, &summary);
+    assert_int_equal(summary.n, 1);
+    assert_int_equal(summary.p50, 7);
+    assert_int_equal(summary.p99, 7);
+    assert_int_equal(summary.max, 7);
+}
+
+static void
+full_bucket_stays_full(void **state OVS_UNUSED)
+{
+    struct latency_summary summary;
+    struct latency_hist hist;
+
+    latency_hist_init(&hist);
+    atomic_store_relaxed(&hist.buckets[latency_hist_bucket(1000)],
+                         UINT32_MAX - 1);
+    for (int i = 0; i < 3; i++) {
+        latency_hist_record(&hist, 1000);
+    }
+    latency_hist_record(&hist, 1);
+    latency_hist_summarize(&hist, &summary);
+    assert_int_equal(summary.n, UINT64_C(1) + UINT32_MAX);
+    assert_int_equal(summary.p50, 1000);
+    assert_int_equal(summary.p99, 1000);
+    assert_int_equal(summary.max, 1000);
+
+    /* Any number of full ones add up. */
+    for (unsigned int i = 0; i < LATENCY_BUCKETS; i++) {
+        atomic_store_relaxed(&hist.buckets[i], UINT32_MAX);
+    }
+    latency_hist_record(&hist, UINT32_MAX);
+    latency_hist_summarize(&hist, &summary);
+    assert_int_equal(summary.n, (uint64_t) UINT32_MAX * LATENCY_BUCKETS);
+    assert_int_equal(summary.p50,
+                     latency_hist_bucket_end(LATENCY_BUCKETS / 2 - 1));
+}
+
+#define N_RECORDS 200000
+
+static void *
+record(void *hist)
+{
+    for (uint32_t i = 0; i < N_RECORDS; i++) {
+        latency_hist_record(hist, i % 5000);
+    }
+    return NULL;
+}
+
+static void
+histogram_can_be_read_while_it_is_written(void **state OVS_UNUSED)
+{
+    struct latency_summary summary;
+    struct latency_hist hist;
+    pthread_t thread;
+    uint64_t last = 0;
+
+    latency_hist_init(&hist);
+    assert_int_equal(pthread_create(&thread, NULL, record, &hist), 0);
+    while (last < N_RECORDS) {
+        latency_hist_summarize(&hist, &summary);
+        assert_true(summary.n >= last);
+        assert_true(summary.p50 <= summary.p99);
+        assert_true(summary.max < 5000);
+        last = summary.n;
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(summary.n, N_RECORDS);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(buckets_follow_each_other_without_gaps),
+        cmocka_unit_test(buckets_are_exact_to_an_eighth),
+        cmocka_unit_test(percentiles_are_those_of_what_was_recorded),
+        cmocka_unit_test(full_bucket_stays_full),
+        cmocka_unit_test(histogram_can_be_read_while_it_is_written),
+    };
+
+    return cmocka_run_group_tests_name("latency-hist", tests, NULL, NULL);
+}

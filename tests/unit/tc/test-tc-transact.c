@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Requests to tc: how they are taken from Open vSwitch's flow API, and what
+ * becomes of the answers. */
+
+#include <config.h>
+#include "tc/tc-kdp.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "netdev-offload-provider.h"
+#include "netdev-offload.h"
+#include "netdev-provider.h"
+#include "netlink.h"
+#include "openvswitch/ofpbuf.h"
+#include "ovs-rcu.h"
+#include "fake/tc-fake.h"
+#include "harness/unit.h"
+#include "util.h"
+
+#define INFO (4 << 16 | 8)
+
+static int
+setup(void **state OVS_UNUSED)
+{
+    unit_tc_init();
+    return 0;
+}
+
+static int
+teardown(void **state OVS_UNUSED)
+{
+    unit_tc_uninit();
+    return 0;
+}
+
+/* A request about rule number 'flow'. */
+struct req {
+    struct kdp_tc_request request;
+    struct ofpbuf rule;
+};
+
+static void
+req_init(struct req *req, enum kdp_tc_request_type type, uint32_t flow)
+{
+    const ovs_u128 id = unit_tc_ufid(flow);
+
+    /* What is not set has to be set by those who answer. */
+    memset(req, 0xee, sizeof *req);
+    ofpbuf_init(&req->rule, 0);
+    unit_tc_make_rule(&id, INFO, flow, &req->rule);
+    req->request.type = type;
+    kdp_tc_id_parse(&req->rule, &req->request.id);
+    req->request.id.handle = 0x10000000 + flow;
+    req->request.rule = type == KDP_TC_ADD ? &req->rule : NULL;
+}
+
+/* Sends 'n' requests together. */
+static void
+transact(struct req reqs[], size_t n)
+{
+    struct kdp_tc_request *requests[256];
+
+    assert_true(n <= ARRAY_SIZE(requests));
+    for (size_t i = 0; i < n; i++) {
+        requests[i] = &reqs[i].request;
+    }
+    kdp_tc_transact(requests, n);
+    for (size_t i = 0; i < n; i++) {
+        ofpbuf_uninit(&reqs[i].rule);
+    }
+}
+
+/* Sends one request and returns its error. */
+static int
+transact_one(struct req *req, enum kdp_tc_request_type type, uint32_t flow)
+{
+    req_init(req, type, flow);
+    transact(req, 1);
+    return req->request.error;
+}
+
+static void
+add(uint32_t flow)
+{
+    struct req req;
+
+    assert_int_equal(transact_one(&req, KDP_TC_ADD, flow), 0);
+}
+
+static void
+packets(uint32_t flow, unsigned int n)
+{
+    const ovs_u128 id = unit_tc_ufid(flow);
+
+    while (n--) {
+        assert_true(unit_tc_packet(&id, 100));
+    }
+}
+
+#define CHECK_REPLY(REQ, FLOW, N_PACKETS)                               \
+    check_reply(&(REQ).request, FLOW, N_PACKETS)
+
+static void
+check_reply(const struct kdp_tc_request *request, uint32_t flow,
+            uint64_t n_packets)
+{
+    assert_int_equal(request->error, 0);
+    assert_true(ovs_u128_equals(request->reply.ufid, unit_tc_ufid(flow)));
+    assert_memory_equal(&request->reply.id, &request->id, sizeof request->id);
+    assert_int_equal(request->reply.stats.n_packets, n_packets);
+    assert_int_equal(request->reply.stats.n_bytes, n_packets * 100);
+    assert_int_equal(request->reply.n_sw_packets, n_packets);
+    assert_false(request->reply.in_hw);
+}
+
+static void
+check_no_reply(const struct kdp_tc_request *request, int error)
+{
+    assert_int_equal(request->error, error);
+    assert_int_equal(request->reply.stats.n_packets, 0);
+    assert_int_equal(request->reply.id.handle, 0);
+}
+
+static void
+one_message_adds_reads_and_deletes_in_order(void **state OVS_UNUSED)
+{
+    static const struct {
+        enum kdp_tc_request_type type;
+        int error;
+    } steps[] = {
+        { KDP_TC_GET, ENOENT },
+        { KDP_TC_DEL, ENOENT },
+        { KDP_TC_ADD, 0 },
+        { KDP_TC_ADD, EEXIST },
+        { KDP_TC_GET, 0 },
+        { KDP_TC_DEL, 0 },
+        { KDP_TC_GET, ENOENT },
+        { KDP_TC_ADD, 0 },
+        { KDP_TC_GET, 0 },
+    };
+    struct req reqs[ARRAY_SIZE(steps)];
+    size_t n_messages, n_requests;
+
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        req_init(&reqs[i], steps[i].type, 1);
+    }
+    transact(reqs, ARRAY_SIZE(steps));
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        if (steps[i].error || steps[i].type == KDP_TC_ADD) {
+            check_no_reply(&reqs[i].request, steps[i].error);
+        } else {
+            CHECK_REPLY(reqs[i], 1, 0);
+        }
+    }
+    unit_tc_get_load(&n_messages, &n_requests);
+    assert_int_equal(n_messages, 1);
+    assert_int_equal(unit_tc_count(), 1);
+}
+
+static void
+many_requests_go_in_several_messages(void **state OVS_UNUSED)
+{
+    struct req reqs[200];
+    size_t n_messages, n_requests;
+
+    for (size_t i = 0; i < 200; i++) {
+        req_init(&reqs[i], i < 100 ? KDP_TC_ADD : KDP_TC_GET, i % 100);
+    }
+    transact(reqs, 200);
+    for (size_t i = 100; i < 200; i++) {
+        CHECK_REPLY(reqs[i], i % 100, 0);
+    }
+    unit_tc_get_load(&n_messages, &n_requests);
+    assert_int_equal(n_messages, DIV_ROUND_UP(200, KDP_TC_BATCH));
+    assert_int_equal(n_requests, 200);
+
+    kdp_tc_transact(NULL, 0);
+    unit_tc_get_load(&n_messages, &n_requests);
+    assert_int_equal(n_requests, 200);
+}
+
+static void
+kinds_of_actions_are_loaded_or_not(void **state OVS_UNUSED)
+{
+    const struct unit_tc_plan plan = {
+        .fault = UNIT_TC_REFUSED, .error = ENOENT, .type = RTM_NEWACTION,
+        .skip = 3, .n = 2,
+    };
+    size_t n_messages, n_requests;
+
+    kdp_tc_load_actions();
+    assert_int_equal(unit_tc_n_kinds(), 10);
+    unit_tc_plan(&plan);
+    kdp_tc_load_actions();
+    assert_int_equal(unit_tc_n_kinds(), 20);
+    unit_tc_get_load(&n_messages, &n_requests);
+    assert_int_equal(n_messages, 0);
+}
+
+static void
+last_statistics_come_with_a_deletion(void **state OVS_UNUSED)
+{
+    struct req req;
+
+    add(1);
+    packets(1, 7);
+    assert_int_equal(transact_one(&req, KDP_TC_DEL, 1), 0);
+    CHECK_REPLY(req, 1, 7);
+    assert_int_equal(unit_tc_count(), 0);
+}
+
+/* Does something wrong about the second of three reads, or deletions, and
+ * checks the others. */
+static struct kdp_tc_request
+second_of_three(enum kdp_tc_request_type type, enum unit_tc_fault fault)
+{
+    const struct unit_tc_plan plan = { .fault = fault, .skip = 1, .n = 1 };
+    struct req reqs[3];
+
+    for (uint32_t i = 0; i < 3; i++) {
+        add(i);
+        packets(i, i + 1);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        req_init(&reqs[i], type, i);
+    }
+    unit_tc_plan(&plan);
+    transact(reqs, 3);
+    CHECK_REPLY(reqs[0], 0, 1);
+    CHECK_REPLY(reqs[2], 2, 3);
+    unit_tc_uninit();
+    return reqs[1].request;
+}
+
+static void
+reply_that_is_missing_is_no_reply(void **state OVS_UNUSED)
+{
+    struct kdp_tc_request r;
+
+    r = second_of_three(KDP_TC_GET, UNIT_TC_UNANSWERED);
+    check_no_reply(&r, EPROTO);
+
+    /* It is gone all the same. */
+    r = second_of_three(KDP_TC_DEL, UNIT_TC_UNANSWERED);
+    check_no_reply(&r, 0);
+}
+
+static void
+reply_that_is_cut_off_is_no_reply(void **state OVS_UNUSED)
+{
+    struct kdp_tc_request r;
+
+    r = second_of_three(KDP_TC_GET, UNIT_TC_CUT);
+    assert_int_equal(r.error, EPROTO);
+    assert_int_equal(r.reply.stats.n_packets, 0);
+    r = second_of_three(KDP_TC_DEL, UNIT_TC_CUT);
+    assert_int_equal(r.error, 0);
+    assert_int_equal(r.reply.stats.n_packets, 0);
+}
+
+static void
+reply_about_another_rule_tells_which(void **state OVS_UNUSED)
+{
+    struct kdp_tc_request r = second_of_three(KDP_TC_GET, UNIT_TC_MISTAKEN);
+
+    assert_int_equal(r.error, 0);
+    assert_false(ovs_u128_equals(r.reply.ufid, unit_tc_ufid(1)));
+}
+
+static void
+replies_come_to_their_requests_among_those_without(void **state OVS_UNUSED)
+{
+    struct req reqs[6];
+
+    add(1);
+    add(2);
+    packets(1, 1);
+    packets(2, 2);
+    req_init(&reqs[0], KDP_TC_ADD, 3);
+    req_init(&reqs[1], KDP_TC_GET, 9);
+    req_init(&reqs[2], KDP_TC_GET, 1);
+    req_init(&reqs[3], KDP_TC_ADD, 4);
+    req_init(&reqs[4], KDP_TC_DEL, 2);
+    req_init(&reqs[5], KDP_TC_GET, 3);
+    transact(reqs, 6);
+    check_no_reply(&reqs[0].request, 0);
+    check_no_reply(&reqs[1].request, ENOENT);
+    CHECK_REPLY(reqs[2], 1, 1);
+    check_no_reply(&reqs[3].request, 0);
+    CHECK_REPLY(reqs[4], 2, 2);
+    CHECK_REPLY(reqs[5], 3, 0);
+}
+
+static void
+errors_are_those_of_tc(void **state OVS_UNUSED)
+{
+    static const struct {
+        int error;
+        int of_add;
+        int of_get;
+        int of_del;
+    } cases[] = {
+        { ENOENT, ENOENT, ENOENT, ENOENT },
+        { EINVAL, EINVAL, ENOENT, ENOENT },
+        { ENODEV, ENODEV, ENOENT, ENODEV },
+        { EEXIST, EEXIST, EEXIST, EEXIST },
+        { ENOSPC, ENOSPC, ENOSPC, ENOSPC },
+        { EOPNOTSUPP, EOPNOTSUPP, EOPNOTSUPP, EOPNOTSUPP },
+        { EBUSY, EBUSY, EBUSY, EBUSY },
+    };
+
+    add(1);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct unit_tc_plan plan = {
+            .fault = UNIT_TC_REFUSED, .error = cases[i].error, .n = 3,
+        };
+        struct req req;
+
+        unit_tc_plan(&plan);
+        assert_int_equal(transact_one(&req, KDP_TC_ADD, 2), cases[i].of_add);
+        assert_int_equal(transact_one(&req, KDP_TC_GET, 1), cases[i].of_get);
+        check_no_reply(&req.request, cases[i].of_get);
+        assert_int_equal(transact_one(&req, KDP_TC_DEL, 1), cases[i].of_del);
+        check_no_reply(&req.request, cases[i].of_del);
+    }
+    assert_int_equal(unit_tc_count(), 1);
+}
+
+static void
+failure_to_send_or_receive_is_that_of_all(void **state OVS_UNUSED)
+{
+    static const int errors[] = { EMFILE, ENOMEM, ENOBUFS };
+
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+        struct unit_tc_plan plan = {
+            .fault = UNIT_TC_NOT_SENT, .error = errors[i], .n = 1,
+        };
+        struct req reqs[3];
+
+        for (uint32_t j = 0; j < 3; j++) {
+            req_init(&reqs[j], KDP_TC_ADD + j, 1);
+        }
+        unit_tc_plan(&plan);
+        transact(reqs, 3);
+        for (uint32_t j = 0; j < 3; j++) {
+            check_no_reply(&reqs[j].request, errors[i]);
+        }
+        assert_int_equal(unit_tc_count(), 0);
+    }
+}
+
+/* Taking requests. */
+
+static int
+setup_port(void **state)
+{
+    struct netdev *netdev;
+
+    setup(state);
+    unit_tc_ports_add(1);
+    unit_check(!netdev_open("lo", "system", &netdev));
+    *state = netdev;
+    return 0;
+}
+
+static int
+teardown_port(void **state)
+{
+    struct netdev *netdev = *state;
+
+    netdev_close(netdev);
+    unit_tc_ports_del(1);
+    return teardown(state);
+}
+
+/* Requests of the thread are sent, and answered by the kernel. */
+static void
+check_that_requests_are_sent(void)
+{
+    struct ofpbuf request, *reply;
+    struct ifinfomsg *ifi;
+
+    ofpbuf_init(&request, 0);
+    nl_msg_put_nlmsghdr(&request, sizeof *ifi, RTM_GETLINK, NLM_F_REQUEST);
+    ifi = ofpbuf_put_zeros(&request, sizeof *ifi);
+    ifi->ifi_index = 1;
+    assert_int_equal(nl_transact(NETLINK_ROUTE, &request, &reply), 0);
+    assert_non_null(reply);
+    assert_int_equal(nl_msg_nlmsghdr(reply)->nlmsg_type, RTM_NEWLINK);
+    ofpbuf_delete(reply);
+    ofpbuf_uninit(&request);
+}
+
+static void
+request_of_the_flow_api_is_taken_instead_of_sent(void **state)
+{
+    struct offload_desc *desc = unit_tc_desc(1, 1, 0);
+    struct req req;
+    struct ofpbuf *rule;
+    struct kdp_tc_id id;
+
+    assert_int_equal(kdp_tc_translate(*state, desc, true, &rule, &id), 0);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_int_equal(nl_msg_nlmsghdr(rule)->nlmsg_type, RTM_NEWTFILTER);
+    assert_int_equal(id.ifindex, 1);
+    assert_int_equal(id.parent, TC_INGRESS_PARENT);
+    assert_int_equal(id.handle, 0);
+    assert_int_equal(id.chain, 0);
+    assert_int_not_equal(id.info, 0);
+    check_that_requests_are_sent();
+
+    /* With a handle it can be sent, and found by its name. */
+    id.handle = 0x12345678;
+    memset(&req, 0, sizeof req);
+    req.request = (struct kdp_tc_request) {
+        .type = KDP_TC_ADD, .id = id, .rule = rule,
+    };
+    ofpbuf_init(&req.rule, 0);
+    transact(&req, 1);
+    assert_int_equal(req.request.error, 0);
+    req.request.type = KDP_TC_GET;
+    ofpbuf_init(&req.rule, 0);
+    transact(&req, 1);
+    CHECK_REPLY(req, 1, 0);
+    ofpbuf_delete(rule);
+    offload_desc_unref(desc);
+}
+
+/* Nothing comes of 'desc', and later requests are sent. */
+static void
+check_untranslated(struct netdev *netdev, struct offload_desc *desc,
+                   int expected)
+{
+    struct ofpbuf *rule = (struct ofpbuf *) &rule;
+    struct kdp_tc_id id;
+
+    assert_int_equal(kdp_tc_translate(netdev, desc, true, &rule, &id),
+                     expected);
+    assert_null(rule);
+    check_that_requests_are_sent();
+    offload_desc_unref(desc);
+}
+
+static void
+flow_that_is_not_translated_leaves_no_trap(void **state)
+{
+    const struct offload_desc odd = { .key = "odd", .key_len = 3 };
+    struct netdev *netdev = *state;
+
+    check_untranslated(netdev, unit_tc_desc(1, 1, UNIT_TC_ODD), EOPNOTSUPP);
+    check_untranslated(netdev, offload_desc_create(&odd), EOPNOTSUPP);
+
+    /* A device without a flow API. */
+    ovsrcu_set(&netdev->flow_api, NULL);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
+}
+
+/* A flow API that returns without a request, or makes two, or one that no rule
+ * could be told by, or asks the kernel before. */
+
+static int
+put_nothing(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
+            struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
+            const ovs_u128 *id OVS_UNUSED,
+            struct offload_info *info OVS_UNUSED,
+            struct dpif_flow_stats *stats OVS_UNUSED)
+{
+    return 0;
+}
+
+static int
+send_request(const ovs_u128 *ufid)
+{
+    struct ofpbuf request;
+    int error;
+
+    ofpbuf_init(&request, 0);
+    unit_tc_make_rule(ufid, INFO, 0, &request);
+    error = nl_transact(NETLINK_ROUTE, &request, NULL);
+    ofpbuf_uninit(&request);
+    return error;
+}
+
+static int
+put_two(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
+        struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
+        const ovs_u128 *id, struct offload_info *info OVS_UNUSED,
+        struct dpif_flow_stats *stats OVS_UNUSED)
+{
+    unit_check(send_request(id) == EINPROGRESS);
+    check_that_requests_are_sent();
+    return ENOSPC;
+}
+
+static int
+put_without_cookie(struct netdev *netdev OVS_UNUSED,
+                   struct match *match OVS_UNUSED,
+                   struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
+                   const ovs_u128 *id OVS_UNUSED,
+                   struct offload_info *info OVS_UNUSED,
+                   struct dpif_flow_stats *stats OVS_UNUSED)
+{
+    return send_request(NULL);
+}
+
+static int
+put_with_another(struct netdev *netdev OVS_UNUSED,
+                 struct match *match OVS_UNUSED,
+                 struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
+                 const ovs_u128 *id OVS_UNUSED,
+                 struct offload_info *info OVS_UNUSED,
+                 struct dpif_flow_stats *stats OVS_UNUSED)
+{
+    const ovs_u128 another = unit_tc_ufid(77);
+
+    return send_request(&another);
+}
+
+static int
+put_negative(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
+             struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
+             const ovs_u128 *id OVS_UNUSED,
+             struct offload_info *info OVS_UNUSED,
+             struct dpif_flow_stats *stats OVS_UNUSED)
+{
+    return -EOPNOTSUPP;
+}
+
+static int
+put_after_question(struct netdev *netdev OVS_UNUSED,
+                   struct match *match OVS_UNUSED,
+                   struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
+                   const ovs_u128 *id, struct offload_info *info OVS_UNUSED,
+                   struct dpif_flow_stats *stats OVS_UNUSED)
+{
+    check_that_requests_are_sent();
+    return send_request(id);
+}
+
+static void
+flow_api_that_sends_nothing_or_more_is_no_success(void **state)
+{
+    static struct netdev_flow_api none = { .type = "none",
+                                           .flow_put = put_nothing };
+    static struct netdev_flow_api two = { .type = "two",
+                                          .flow_put = put_two };
+    struct netdev *netdev = *state;
+
+    ovsrcu_set(&netdev->flow_api, &none);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
+    ovsrcu_set(&netdev->flow_api, &two);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), ENOSPC);
+}
+
+static void
+only_a_rule_is_taken(void **state)
+{
+    static struct netdev_flow_api api = { .type = "question",
+                                          .flow_put = put_after_question };
+    struct offload_desc *desc = unit_tc_desc(1, 1, 0);
+    struct netdev *netdev = *state;
+    struct ofpbuf *rule;
+    struct kdp_tc_id id;
+
+    ovsrcu_set(&netdev->flow_api, &api);
+    assert_int_equal(kdp_tc_translate(netdev, desc, true, &rule, &id), 0);
+    assert_int_equal(nl_msg_nlmsghdr(rule)->nlmsg_type, RTM_NEWTFILTER);
+    check_that_requests_are_sent();
+    ofpbuf_delete(rule);
+    offload_desc_unref(desc);
+}
+
+static void
+errors_of_the_flow_api_are_positive(void **state)
+{
+    static struct netdev_flow_api api = { .type = "negative",
+                                          .flow_put = put_negative };
+    struct netdev *netdev = *state;
+
+    ovsrcu_set(&netdev->flow_api, &api);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
+}
+
+static void
+rule_that_could_not_be_told_again_is_refused(void **state)
+{
+    static struct netdev_flow_api bare = { .type = "bare",
+                                           .flow_put = put_without_cookie };
+    static struct netdev_flow_api other = { .type = "other",
+                                            .flow_put = put_with_another };
+    struct netdev *netdev = *state;
+
+    ovsrcu_set(&netdev->flow_api, &bare);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
+    ovsrcu_set(&netdev->flow_api, &other);
+    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
+}
+
+static void
+device_without_a_discipline_has_no_rules(void **state)
+{
+    struct netdev *netdev = *state;
+    struct kdp_tc_rule rule;
+    struct ofpbuf buffer;
+    struct nl_dump dump;
+    atomic_bool stop = ATOMIC_VAR_INIT(false);
+    struct kdp_gate gate;
+
+    assert_int_equal(kdp_tc_dump_start(netdev, false, &dump), 0);
+    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
+    assert_false(kdp_tc_dump_next(&dump, &buffer, &rule));
+    ofpbuf_uninit(&buffer);
+    assert_int_equal(kdp_tc_dump_done(&dump), 0);
+    kdp_gate_init(&gate);
+    assert_int_equal(kdp_tc_delete_left(netdev, &gate, &stop), 0);
+    kdp_gate_destroy(&gate);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+#define PORT_TEST(NAME) \
+    cmocka_unit_test_setup_teardown(NAME, setup_port, teardown_port)
+    const struct CMUnitTest tests[] = {
+        TEST(one_message_adds_reads_and_deletes_in_order),
+        TEST(many_requests_go_in_several_messages),
+        TEST(kinds_of_actions_are_loaded_or_not),
+        TEST(last_statistics_come_with_a_deletion),
+        TEST(reply_that_is_missing_is_no_reply),
+        TEST(reply_that_is_cut_off_is_no_reply),
+        TEST(reply_about_another_rule_tells_which),
+        TEST(replies_come_to_their_requests_among_those_without),
+        TEST(errors_are_those_of_tc),
+        TEST(failure_to_send_or_receive_is_that_of_all),
+        PORT_TEST(request_of_the_flow_api_is_taken_instead_of_sent),
+        PORT_TEST(flow_that_is_not_translated_leaves_no_trap),
+        PORT_TEST(flow_api_that_sends_nothing_or_more_is_no_success),
+        PORT_TEST(only_a_rule_is_taken),
+        PORT_TEST(errors_of_the_flow_api_are_positive),
+        PORT_TEST(rule_that_could_not_be_told_again_is_refused),
+        PORT_TEST(device_without_a_discipline_has_no_rules),
+    };
+
+    unit_init(argv[0]);
+    return cmocka_run_group_tests_name("tc-request", tests, NULL, NULL);
+}

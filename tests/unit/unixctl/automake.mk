@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+
+unit_tests += \
+	tests/unit/unixctl/test-args \
+	tests/unit/unixctl/test-override
+
+tests_unit_unixctl_test_args_SOURCES = \
+	tests/unit/unixctl/test-args.c $(unit_common)
+tests_unit_unixctl_test_override_SOURCES = \
+	tests/unit/unixctl/test-override.c $(unit_common)

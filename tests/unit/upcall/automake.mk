@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+
+unit_tests += \
+	tests/unit/upcall/test-upcall-channel \
+	tests/unit/upcall/test-upcall-engine \
+	tests/unit/upcall/test-upcall-errors \
+	tests/unit/upcall/test-upcall-fair \
+	tests/unit/upcall/test-upcall-fault \
+	tests/unit/upcall/test-upcall-msg \
+	tests/unit/upcall/test-upcall-poll \
+	tests/unit/upcall/test-upcall-sched \
+	tests/unit/upcall/test-upcall-show \
+	tests/unit/upcall/test-upcall-stress \
+	tests/unit/upcall/test-upcall-table \
+	tests/unit/upcall/test-upcall-threads \
+	tests/unit/upcall/test-upcall-turn
+
+tests_unit_upcall_test_upcall_channel_SOURCES = \
+	tests/unit/upcall/test-upcall-channel.c $(unit_common)
+tests_unit_upcall_test_upcall_engine_SOURCES = \
+	tests/unit/upcall/test-upcall-engine.c $(unit_common)
+tests_unit_upcall_test_upcall_errors_SOURCES = \
+	tests/unit/upcall/test-upcall-errors.c $(unit_uring) $(unit_common)
+tests_unit_upcall_test_upcall_errors_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_uring_wrap) \
+	-Wl,--wrap=recvmmsg \
+	-Wl,--wrap=time_msec
+tests_unit_upcall_test_upcall_fair_SOURCES = \
+	tests/unit/upcall/test-upcall-fair.c $(unit_common)
+tests_unit_upcall_test_upcall_fault_SOURCES = \
+	tests/unit/upcall/test-upcall-fault.c $(unit_fault) $(unit_common)
+tests_unit_upcall_test_upcall_fault_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_fault_wrap) \
+	-Wl,--wrap=epoll_create1 \
+	-Wl,--wrap=epoll_ctl \
+	-Wl,--wrap=eventfd \
+	-Wl,--wrap=getrlimit \
+	-Wl,--wrap=mmap \
+	-Wl,--wrap=recvmmsg \
+	-Wl,--wrap=setrlimit
+tests_unit_upcall_test_upcall_msg_SOURCES = \
+	tests/unit/upcall/test-upcall-msg.c $(unit_common)
+tests_unit_upcall_test_upcall_poll_SOURCES = \
+	tests/unit/upcall/test-upcall-poll.c $(unit_common)
+tests_unit_upcall_test_upcall_sched_SOURCES = \
+	tests/unit/upcall/test-upcall-sched.c $(unit_common)
+tests_unit_upcall_test_upcall_show_SOURCES = \
+	tests/unit/upcall/test-upcall-show.c $(unit_common)
+tests_unit_upcall_test_upcall_stress_SOURCES = \
+	tests/unit/upcall/test-upcall-stress.c $(unit_handlers) $(unit_common)
+tests_unit_upcall_test_upcall_table_SOURCES = \
+	tests/unit/upcall/test-upcall-table.c $(unit_common)
+tests_unit_upcall_test_upcall_threads_SOURCES = \
+	tests/unit/upcall/test-upcall-threads.c $(unit_handlers) $(unit_common)
+tests_unit_upcall_test_upcall_turn_SOURCES = \
+	tests/unit/upcall/test-upcall-turn.c $(unit_common)

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A scheduler on its own, without handlers: events, the run queue, sleepers
+ * and watches. */
+
+#include <config.h>
+#include "upcall/upcall-sched.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ovs-thread.h"
+#include "harness/unit.h"
+#include "upcall/upcall-channel.h"
+#include "util.h"
+
+#define GENERATION 5
+#define TOKEN(HANDLER) upcall_token(GENERATION, HANDLER)
+#define QUEUE upcall_token_queue(GENERATION)
+#define MAX_CHANNELS 40
+
+struct fixture {
+    size_t n_fds;
+    struct upcall_sched *sched;
+    struct upcall_channel *channels[MAX_CHANNELS];
+    size_t n_channels;
+    int sender;
+};
+
+static int
+setup(void **state)
+{
+    struct fixture *f = xzalloc(sizeof *f);
+
+    f->n_fds = unit_count_fds();
+    assert_int_equal(upcall_sched_create(GENERATION, &f->sched), 0);
+    f->sender = unit_sender_open();
+    *state = f;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < f->n_channels; i++) {
+        upcall_channel_unref(f->channels[i]);
+    }
+    upcall_sched_unref(f->sched);
+    close(f->sender);
+    assert_int_equal(unit_count_fds(), f->n_fds);
+    free(f);
+    return 0;
+}
+
+/* Makes 'n' channels for ports from 0 on. */
+static void
+create_channels(struct fixture *f, size_t n)
+{
+    for (f->n_channels = 0; f->n_channels < n; f->n_channels++) {
+        struct upcall_channel *channel;
+
+        assert_int_equal(upcall_channel_create(&channel), 0);
+        channel->port_no = f->n_channels;
+        f->channels[f->n_channels] = channel;
+    }
+}
+
+/* Puts a reference to channel 'i' into the run queue. */
+static void
+push(struct fixture *f, size_t i)
+{
+    struct upcall_channel *channel = f->channels[i];
+
+    upcall_channel_ref(channel);
+    assert_true(upcall_channel_take(channel, TOKEN(0)));
+    assert_true(upcall_sched_push(f->sched, channel, TOKEN(0)));
+}
+
+/* Takes back what a scheduler had when it was retired. */
+static void
+let_go(struct upcall_channel *channel, void *aux OVS_UNUSED)
+{
+    upcall_channel_pass(channel, QUEUE, 0);
+    upcall_channel_unref(channel);
+}
+
+/* Takes the first channel from the run queue, which must be channel 'i'. */
+static void
+expect_pop(struct fixture *f, size_t i)
+{
+    struct upcall_channel *channel = upcall_sched_pop(f->sched, TOKEN(0));
+    uint32_t owner;
+
+    assert_ptr_equal(channel, f->channels[i]);
+    atomic_read(&channel->owner, &owner);
+    assert_int_equal(owner, TOKEN(0));
+    upcall_channel_unref(channel);
+}
+
+static struct upcall_events
+poll_events(struct fixture *f)
+{
+    struct upcall_events events;
+
+    upcall_sched_poll(f->sched, &events);
+    return events;
+}
+
+/* Events. */
+
+static void
+event_names_its_channel(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_events events;
+
+    create_channels(f, 3);
+    f->channels[2]->port_no = UPCALL_PORT_NONE;
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t data = upcall_event_data(f->channels[i]);
+
+        assert_int_equal(upcall_event_port_no(data), f->channels[i]->port_no);
+        assert_int_equal(upcall_event_serial(data), f->channels[i]->serial);
+        assert_int_equal(upcall_sched_add(f->sched, f->channels[i]), 0);
+    }
+    assert_int_equal(poll_events(f).n_channels, 0);
+    unit_send_upcall(f->sender, f->channels[2]->pid, 1);
+    events = poll_events(f);
+    assert_int_equal(events.n_channels, 1);
+    assert_true(events.channels[0] == upcall_event_data(f->channels[2]));
+    assert_int_equal(events.watches, 0);
+    assert_false(events.kicked);
+}
+
+static void
+lull_is_when_no_event_is_left(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t lulls = upcall_sched_lulls(f->sched);
+
+    assert_true(lulls > 0);
+    create_channels(f, UPCALL_EVENTS + 1);
+    for (size_t i = 0; i < f->n_channels; i++) {
+        assert_int_equal(upcall_sched_add(f->sched, f->channels[i]), 0);
+        unit_send_upcall(f->sender, f->channels[i]->pid, 1);
+    }
+    assert_int_equal(poll_events(f).n_channels, UPCALL_EVENTS);
+    assert_int_equal(upcall_sched_lulls(f->sched), lulls);
+    assert_int_equal(poll_events(f).n_channels, 1);
+    assert_int_equal(upcall_sched_lulls(f->sched), lulls + 1);
+    assert_int_equal(poll_events(f).n_channels, 0);
+    assert_int_equal(upcall_sched_lulls(f->sched), lulls + 2);
+}
+
+static void
+event_comes_once_for_each_arming(void **state)
+{
+    struct fixture *f = *state;
+
+    create_channels(f, 1);
+    assert_int_equal(upcall_sched_add(f->sched, f->channels[0]), 0);
+    for (int i = 0; i < 3; i++) {
+        unit_send_upcall(f->sender, f->channels[0]->pid, i);
+        assert_int_equal(poll_events(f).n_channels, 1);
+        unit_send_upcall(f->sender, f->channels[0]->pid, i);
+        assert_int_equal(poll_events(f).n_channels, 0);
+
+        /* There is something to read, which is an event at once, */
+        upcall_sched_arm(f->sched, f->channels[0]);
+        assert_int_equal(poll_events(f).n_channels, 1);
+
+        /* and there is not. */
+        upcall_channel_drain(f->channels[0]);
+        upcall_sched_arm(f->sched, f->channels[0]);
+        assert_int_equal(poll_events(f).n_channels, 0);
+    }
+}
+
+static void
+channel_that_was_removed_has_no_event_armed_or_not(void **state)
+{
+    struct fixture *f = *state;
+
+    create_channels(f, 1);
+    assert_int_equal(upcall_sched_add(f->sched, f->channels[0]), 0);
+    unit_send_upcall(f->sender, f->channels[0]->pid, 1);
+    upcall_sched_del(f->sched, f->channels[0]);
+    assert_int_equal(poll_events(f).n_channels, 0);
+    upcall_sched_arm(f->sched, f->channels[0]);
+    assert_int_equal(poll_events(f).n_channels, 0);
+}
+
+static void
+one_call_leaves_events_to_others(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t seen = 0;
+
+    create_channels(f, MAX_CHANNELS);
+    for (size_t i = 0; i < MAX_CHANNELS; i++) {
+        assert_int_equal(upcall_sched_add(f->sched, f->channels[i]), 0);
+        unit_send_upcall(f->sender, f->channels[i]->pid, i);
+    }
+    for (size_t n = 0; n < MAX_CHANNELS; n += UPCALL_EVENTS) {
+        struct upcall_events events;
+
+        assert_int_equal(upcall_sched_wait(f->sched, -1, &events), 0);
+        assert_int_equal(events.n_channels, UPCALL_EVENTS);
+        for (size_t i = 0; i < events.n_channels; i++) {
+            uint64_t bit = UINT64_C(1)
+                           << upcall_event_port_no(events.channels[i]);
+
+            assert_false(seen & bit);
+            seen |= bit;
+        }
+    }
+    assert_int_equal(poll_events(f).n_channels, 0);
+    assert_true(seen == (UINT64_C(1) << MAX_CHANNELS) - 1);
+}
+
+static void
+retired_scheduler_lets_nobody_sleep(void **state)
+{
+    struct fixture *f = *state;
+
+    upcall_sched_retire(f->sched, let_go, NULL);
+    for (int i = 0; i < 3; i++) {
+        struct upcall_events events;
+
+        assert_int_equal(upcall_sched_wait(f->sched, -1, &events), 0);
+        assert_int_equal(events.n_channels, 0);
+        assert_true(events.kicked);
+    }
+}
+
+/* Run queue. */
+
+static void
+run_queue_is_first_in_first_out(void **state)
+{
+    struct fixture *f = *state;
+
+    create_channels(f, MAX_CHANNELS);
+    assert_null(upcall_sched_pop(f->sched, TOKEN(0)));
+
+    /* More than fit at first, and around the end of the ring. */
+    for (size_t round = 0; round < 5; round++) {
+        for (size_t i = 0; i < MAX_CHANNELS; i++) {
+            push(f, i);
+            assert_int_equal(upcall_sched_n_queued(f->sched), i + 1);
+        }
+        for (size_t i = 0; i < MAX_CHANNELS; i++) {
+            expect_pop(f, i);
+            upcall_channel_pass(f->channels[i], TOKEN(0), 0);
+        }
+        assert_int_equal(upcall_sched_n_queued(f->sched), 0);
+        assert_null(upcall_sched_pop(f->sched, TOKEN(0)));
+        assert_int_equal(upcall_sched_pushed(f->sched),
+                         (round + 1) * MAX_CHANNELS);
+        assert_int_equal(upcall_sched_popped(f->sched),
+                         (round + 1) * MAX_CHANNELS);
+    }
+}
+
+static void
+retired_run_queue_gives_back_what_it_has_and_takes_no_more(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t owner;
+
+    create_channels(f, 3);
+    for (size_t i = 0; i < 3; i++) {
+        push(f, i);
+    }
+    upcall_sched_retire(f->sched, let_go, NULL);
+    assert_null(upcall_sched_pop(f->sched, TOKEN(0)));
+    assert_int_equal(upcall_sched_n_queued(f->sched), 0);
+
+    /* Whoever wants to put one in keeps it. */
+    assert_true(upcall_channel_take(f->channels[0], TOKEN(0)));
+    assert_false(upcall_sched_push(f->sched, f->channels[0], TOKEN(0)));
+    atomic_read(&f->channels[0]->owner, &owner);
+    assert_int_equal(owner, TOKEN(0));
+}
+
+static void
+channels_left_in_the_run_queue_go_with_the_scheduler(void **state)
+{
+    struct fixture *f = *state;
+    size_t n_fds = unit_count_fds();
+
+    create_channels(f, 5);
+    for (size_t i = 0; i < 5; i++) {
+        push(f, i);
+        upcall_channel_unref(f->channels[i]);
+    }
+    f->n_channels = 0;
+    assert_int_equal(unit_count_fds(), n_fds + 5);
+    upcall_sched_unref(f->sched);
+    assert_int_equal(unit_count_fds(), n_fds - 3);
+    f->sched = NULL;
+}
+
+static void
+scheduler_lives_as_long_as_anybody_has_it(void **state)
+{
+    struct fixture *f = *state;
+    size_t n_fds = unit_count_fds();
+
+    upcall_sched_ref(f->sched);
+    upcall_sched_unref(f->sched);
+    assert_int_equal(unit_count_fds(), n_fds);
+}
+
+/* Sleepers. */
+
+static void
+handlers_that_sleep_count_for_the_share(void **state)
+{
+    struct fixture *f = *state;
+
+    create_channels(f, 7);
+    for (size_t i = 0; i < 7; i++) {
+        assert_int_equal(upcall_sched_share(f->sched), i);
+        push(f, i);
+    }
+    for (size_t n = 1; n <= 8; n++) {
+        assert_false(upcall_sched_sleep_begin(f->sched));
+        assert_int_equal(upcall_sched_share(f->sched),
+                         DIV_ROUND_UP(7, n + 1));
+    }
+    for (int i = 0; i < 8; i++) {
+        upcall_sched_sleep_end(f->sched);
+    }
+    assert_int_equal(upcall_sched_share(f->sched), 7);
+}
+
+static void
+nobody_sleeps_while_something_is_in_the_run_queue(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_events events;
+
+    create_channels(f, 1);
+    assert_true(upcall_sched_sleep_begin(f->sched));
+    upcall_sched_sleep_end(f->sched);
+    push(f, 0);
+    assert_false(upcall_sched_sleep_begin(f->sched));
+    upcall_sched_sleep_end(f->sched);
+    assert_int_equal(upcall_sched_wait(f->sched, -1, &events), 0);
+    assert_true(events.kicked);
+    expect_pop(f, 0);
+    assert_int_equal(upcall_sched_wait(f->sched, 0, &events), 0);
+    assert_false(events.kicked);
+}
+
+static void
+kick_is_for_sleepers_when_there_is_work(void **state)
+{
+    struct fixture *f = *state;
+
+    create_channels(f, 1);
+
+    /* No work; */
+    assert_true(upcall_sched_sleep_begin(f->sched));
+    upcall_sched_kick(f->sched);
+    assert_false(poll_events(f).kicked);
+    upcall_sched_sleep_end(f->sched);
+
+    /* nobody sleeps; */
+    push(f, 0);
+    upcall_sched_kick(f->sched);
+    assert_false(poll_events(f).kicked);
+
+    /* both.  The event is there once for each kick. */
+    upcall_sched_sleep_begin(f->sched);
+    for (int i = 0; i < 3; i++) {
+        upcall_sched_kick(f->sched);
+        assert_true(poll_events(f).kicked);
+        assert_false(poll_events(f).kicked);
+    }
+    upcall_sched_sleep_end(f->sched);
+}
+
+struct sleeper {
+    struct upcall_sched *sched;
+    struct upcall_channel *popped;
+    atomic_count n_popped;
+};
+
+static void *
+sleeper_main(void *sleeper_)
+{
+    struct sleeper *sleeper = sleeper_;
+
+    while (!sleeper->popped) {
+        struct upcall_events events;
+
+        unit_check(!upcall_sched_wait(sleeper->sched, -1, &events));
+        unit_check(events.kicked);
+        sleeper->popped = upcall_sched_pop(sleeper->sched, TOKEN(1));
+    }
+    atomic_count_inc(&sleeper->n_popped);
+    return NULL;
+}
+
+static void
+push_and_kick_never_miss_one_who_goes_to_sleep(void **state)
+{
+    struct fixture *f = *state;
+
+    /* Whether the other looks at the queue before the push or sleeps before
+     * the kick is left to chance. */
+    create_channels(f, 1);
+    for (int i = 0; i < 500; i++) {
+        struct sleeper sleeper = { .sched = f->sched };
+        pthread_t thread;
+
+        atomic_count_init(&sleeper.n_popped, 0);
+        thread = ovs_thread_create("sleeper", sleeper_main, &sleeper);
+        for (int j = i % 50; j > 0; j--) {
+            sched_yield();
+        }
+        push(f, 0);
+        upcall_sched_kick(f->sched);
+        unit_wait_until(atomic_count_get(&sleeper.n_popped));
+        xpthread_join(thread, NULL);
+        assert_ptr_equal(sleeper.popped, f->channels[0]);
+        upcall_channel_pass(f->channels[0], TOKEN(1), 0);
+        upcall_channel_unref(sleeper.popped);
+    }
+}
+
+/* Watches. */
+
+static void
+watches_have_bits_of_their_own_and_are_few(void **state)
+{
+    struct fixture *f = *state;
+    int pipes[UPCALL_WATCHES + 1][2];
+    uint32_t all = 0;
+
+    for (size_t i = 0; i < UPCALL_WATCHES + 1; i++) {
+        assert_int_equal(pipe(pipes[i]), 0);
+    }
+    for (size_t i = 0; i < UPCALL_WATCHES; i++) {
+        uint32_t bit = upcall_sched_watch_begin(f->sched, pipes[i][0]);
+
+        assert_int_not_equal(bit, 0);
+        assert_false(all & bit);
+        assert_int_equal(upcall_sched_watch_begin(f->sched, pipes[i][0]),
+                         bit);
+        upcall_sched_watch_end(f->sched, bit);
+        all |= bit;
+    }
+    assert_int_equal(upcall_sched_watch_begin(f->sched,
+                                              pipes[UPCALL_WATCHES][0]), 0);
+    assert_int_equal(upcall_sched_watch_begin(f->sched, -1), 0);
+
+    /* Readable ones are told, as long as they are. */
+    assert_int_equal(write(pipes[2][1], "x", 1), 1);
+    for (int i = 0; i < 2; i++) {
+        struct upcall_events events;
+
+        assert_int_equal(upcall_sched_wait(f->sched, -1, &events), 0);
+        assert_int_equal(events.watches,
+                         upcall_sched_watch_begin(f->sched, pipes[2][0]));
+        upcall_sched_watch_end(f->sched, events.watches);
+        assert_false(events.kicked);
+    }
+
+    upcall_sched_watch_end(f->sched, all);
+    for (size_t i = 0; i < UPCALL_WATCHES + 1; i++) {
+        close(pipes[i][0]);
+        close(pipes[i][1]);
+    }
+}
+
+static void
+descriptor_that_nobody_wants_is_watched_no_more(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t bit;
+    int fds[2];
+
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    bit = upcall_sched_watch_begin(f->sched, fds[0]);
+
+    /* Somebody does. */
+    upcall_sched_unwanted(f->sched, bit);
+    assert_int_equal(poll_events(f).watches, bit);
+    assert_int_equal(poll_events(f).watches, bit);
+
+    /* Nobody does, which the second look knows. */
+    upcall_sched_watch_end(f->sched, bit);
+    assert_int_equal(poll_events(f).watches, bit);
+    assert_int_equal(poll_events(f).watches, 0);
+
+    assert_int_equal(upcall_sched_watch_begin(f->sched, fds[0]), bit);
+    assert_int_equal(poll_events(f).watches, bit);
+    upcall_sched_watch_end(f->sched, bit);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void
+channel_keeps_the_number_of_what_was_watched(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_events events;
+    int fds[2], number;
+    uint32_t bit;
+
+    assert_int_equal(pipe(fds), 0);
+    number = fds[0];
+    bit = upcall_sched_watch_begin(f->sched, number);
+    assert_true(bit);
+    upcall_sched_watch_end(f->sched, bit);
+
+    /* A channel's socket takes the lowest free number, while some handler
+     * still is to say that the watch is not wanted. */
+    close(number);
+    create_channels(f, 1);
+    assert_int_equal(upcall_channel_fd(f->channels[0]), number);
+    assert_int_equal(upcall_sched_add(f->sched, f->channels[0]), 0);
+    upcall_sched_unwanted(f->sched, bit);
+    unit_send_upcall(f->sender, f->channels[0]->pid, 1);
+    events = poll_events(f);
+    assert_int_equal(events.n_channels, 1);
+    close(fds[1]);
+}
+
+static void
+channel_cannot_be_watched_along(void **state)
+{
+    struct fixture *f = *state;
+
+    create_channels(f, 1);
+    assert_int_equal(upcall_sched_add(f->sched, f->channels[0]), 0);
+    assert_int_equal(
+        upcall_sched_watch_begin(f->sched,
+                                 upcall_channel_fd(f->channels[0])), 0);
+    unit_send_upcall(f->sender, f->channels[0]->pid, 1);
+    assert_int_equal(poll_events(f).n_channels, 1);
+}
+
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(event_names_its_channel),
+        TEST(lull_is_when_no_event_is_left),
+        TEST(event_comes_once_for_each_arming),
+        TEST(channel_that_was_removed_has_no_event_armed_or_not),
+        TEST(one_call_leaves_events_to_others),
+        TEST(retired_scheduler_lets_nobody_sleep),
+        TEST(run_queue_is_first_in_first_out),
+        TEST(retired_run_queue_gives_back_what_it_has_and_takes_no_more),
+        TEST(channels_left_in_the_run_queue_go_with_the_scheduler),
+        TEST(scheduler_lives_as_long_as_anybody_has_it),
+        TEST(handlers_that_sleep_count_for_the_share),
+        TEST(nobody_sleeps_while_something_is_in_the_run_queue),
+        TEST(kick_is_for_sleepers_when_there_is_work),
+        TEST(push_and_kick_never_miss_one_who_goes_to_sleep),
+        TEST(watches_have_bits_of_their_own_and_are_few),
+        TEST(descriptor_that_nobody_wants_is_watched_no_more),
+        TEST(channel_keeps_the_number_of_what_was_watched),
+        TEST(channel_cannot_be_watched_along),
+    };
+
+    unit_init("test-upcall-sched");
+    unit_start_threads();
+    return cmocka_run_group_tests_name("upcall-sched", tests, NULL, NULL);
+}

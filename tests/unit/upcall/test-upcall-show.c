@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A made-up snapshot as text and as JSON. */
+
+#include <config.h>
+#include "upcall/upcall-show.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "harness/unit.h"
+#include "util.h"
+
+/* Numbers that are told apart wherever they turn up. */
+static struct upcall_port_info ports[] = {
+    { .port_no = 0, .name = "br0", .pid = 4200000001u,
+      .stats = { .received = 10000000001, .malformed = 102, .overruns = 103,
+                 .errors = 111, .lost = 104, .backlog = 105,
+                 .backlog_max = 106,
+                 .latency = { .n = 107, .p50 = 108, .p99 = 109,
+                              .max = 110 } } },
+    { .port_no = 17, .shared = true, .name = "odd \"name\"\n\\", .pid = 4242,
+      .stats = { .received = 201, .malformed = 202, .overruns = 203,
+                 .errors = 211, .lost = 204, .backlog = 205,
+                 .backlog_max = 206,
+                 .latency = { .n = 207, .p50 = 208, .p99 = 209,
+                              .max = 210 } } },
+    { .port_no = UPCALL_PORT_NONE, .name = "none", .pid = 4343,
+      .stats = { .received = 301, .malformed = 302, .overruns = 303,
+                 .errors = 311, .lost = 304, .backlog = 305,
+                 .backlog_max = 306,
+                 .latency = { .n = 307, .p50 = 308, .p99 = 309,
+                              .max = 310 } } },
+};
+
+static struct upcall_handler_stats handlers[] = {
+    { .wakeups = 401, .empty_wakeups = 402, .batches = 403, .upcalls = 404,
+      .receives = 405, .steals = 406 },
+    { .wakeups = 501, .empty_wakeups = 502, .batches = 503, .upcalls = 504,
+      .receives = 505, .steals = 506 },
+};
+
+static const struct upcall_table_info info = {
+    .name = "system@dp", .engine = "e", .n_sockets = 3, .foreign = 601,
+    .abandoned = 602,
+    .n_ports = ARRAY_SIZE(ports), .ports = ports,
+    .n_handlers = ARRAY_SIZE(handlers), .handlers = handlers,
+};
+
+static const struct upcall_table_info empty = {
+    .name = "system@dp", .engine = "e",
+};
+
+static long long int
+integer(const struct json *object, const char *name)
+{
+    const struct json *json = shash_find_data(json_object(object), name);
+
+    if (!json) {
+        fail_msg("no member \"%s\"", name);
+    }
+    assert_int_equal(json->type, JSON_INTEGER);
+    return json_integer(json);
+}
+
+static const struct json_array *
+array(const struct json *object, const char *name)
+{
+    const struct json *json = shash_find_data(json_object(object), name);
+
+    if (!json) {
+        fail_msg("no member \"%s\"", name);
+    }
+    assert_int_equal(json->type, JSON_ARRAY);
+    return json_array(json);
+}
+
+static const char *
+string(const struct json *object, const char *name)
+{
+    const struct json *json = shash_find_data(json_object(object), name);
+
+    if (!json) {
+        fail_msg("no member \"%s\"", name);
+    }
+    assert_int_equal(json->type, JSON_STRING);
+    return json_string(json);
+}
+
+/* 'snapshot' after a trip through text, as programs see it. */
+static struct json *
+through_text(const struct upcall_table_info *snapshot)
+{
+    struct json *json = upcall_show_json(snapshot);
+    char *text = json_to_string(json, JSSF_PRETTY | JSSF_SORT);
+    struct json *parsed = json_from_string(text);
+
+    assert_int_equal(parsed->type, JSON_OBJECT);
+    assert_true(json_equal(json, parsed));
+    json_destroy(json);
+    free(text);
+    return parsed;
+}
+
+static void
+json_tells_of_the_table(void **state OVS_UNUSED)
+{
+    struct json *json = through_text(&info);
+
+    assert_string_equal(string(json, "name"), "system@dp");
+    assert_int_equal(integer(json, "n_ports"), 2);
+    assert_int_equal(integer(json, "n_sockets"), 3);
+    assert_int_equal(integer(json, "n_handlers"), 2);
+    assert_int_equal(integer(json, "foreign"), 601);
+    assert_int_equal(integer(json, "abandoned"), 602);
+    assert_string_equal(string(json, "engine"), "e");
+    assert_int_equal(shash_count(json_object(json)), 9);
+    json_destroy(json);
+}
+
+static void
+json_tells_of_every_port(void **state OVS_UNUSED)
+{
+    struct json *json = through_text(&info);
+    const struct json_array *elems = array(json, "ports");
+
+    assert_int_equal(elems->n, ARRAY_SIZE(ports));
+    for (size_t i = 0; i < elems->n; i++) {
+        const struct json *port = elems->elems[i];
+        const struct upcall_channel_stats *stats = &ports[i].stats;
+
+        assert_string_equal(string(port, "name"), ports[i].name);
+        assert_int_equal(integer(port, "pid"), ports[i].pid);
+        assert_int_equal(integer(port, "received"), stats->received);
+        assert_int_equal(integer(port, "malformed"), stats->malformed);
+        assert_int_equal(integer(port, "overruns"), stats->overruns);
+        assert_int_equal(integer(port, "errors"), stats->errors);
+        assert_int_equal(integer(port, "lost"), stats->lost);
+        assert_int_equal(integer(port, "backlog"), stats->backlog);
+        assert_int_equal(integer(port, "backlog_max"), stats->backlog_max);
+        assert_int_equal(shash_count(json_object(port)), 12);
+
+        const struct json *shared = shash_find_data(json_object(port),
+                                                    "shared");
+        const struct json *latency = shash_find_data(json_object(port),
+                                                     "latency_us");
+
+        assert_int_equal(shared->type, ports[i].shared ? JSON_TRUE
+                                                       : JSON_FALSE);
+        assert_int_equal(integer(latency, "n"), stats->latency.n);
+        assert_int_equal(integer(latency, "p50"), stats->latency.p50);
+        assert_int_equal(integer(latency, "p99"), stats->latency.p99);
+        assert_int_equal(integer(latency, "max"), stats->latency.max);
+    }
+    json_destroy(json);
+}
+
+static void
+json_has_null_for_the_number_of_no_port(void **state OVS_UNUSED)
+{
+    struct json *json = through_text(&info);
+    const struct json_array *elems = array(json, "ports");
+    const struct json *none;
+
+    assert_int_equal(integer(elems->elems[0], "port_no"), 0);
+    assert_int_equal(integer(elems->elems[1], "port_no"), 17);
+    none = shash_find_data(json_object(elems->elems[2]), "port_no");
+    assert_non_null(none);
+    assert_int_equal(none->type, JSON_NULL);
+    json_destroy(json);
+}
+
+static void
+json_tells_of_every_handler(void **state OVS_UNUSED)
+{
+    struct json *json = through_text(&info);
+    const struct json_array *elems = array(json, "handlers");
+
+    assert_int_equal(elems->n, ARRAY_SIZE(handlers));
+    for (size_t i = 0; i < elems->n; i++) {
+        const struct json *handler = elems->elems[i];
+        const struct upcall_handler_stats *stats = &handlers[i];
+
+        assert_int_equal(integer(handler, "wakeups"), stats->wakeups);
+        assert_int_equal(integer(handler, "empty_wakeups"),
+                         stats->empty_wakeups);
+        assert_int_equal(integer(handler, "batches"), stats->batches);
+        assert_int_equal(integer(handler, "upcalls"), stats->upcalls);
+        assert_int_equal(integer(handler, "receives"), stats->receives);
+        assert_int_equal(integer(handler, "steals"), stats->steals);
+        assert_int_equal(shash_count(json_object(handler)), 6);
+    }
+    json_destroy(json);
+}
+
+static void
+json_of_an_empty_table_has_empty_arrays(void **state OVS_UNUSED)
+{
+    struct json *json = through_text(&empty);
+
+    assert_int_equal(array(json, "ports")->n, 0);
+    assert_int_equal(array(json, "handlers")->n, 0);
+    assert_int_equal(integer(json, "n_ports"), 0);
+    json_destroy(json);
+}
+
+/* Returns the line of 'text' whose first word is 'word', with runs of spaces
+ * made one, for the caller to free. */
+static char *
+line_of(const char *text, const char *word)
+{
+    char *copy = xstrdup(text);
+    char *found = NULL;
+    char *save = NULL;
+
+    for (char *line = strtok_r(copy, "\n", &save); line && !found;
+         line = strtok_r(NULL, "\n", &save)) {
+        struct ds squeezed = DS_EMPTY_INITIALIZER;
+        char *save_word = NULL;
+
+        for (char *w = strtok_r(line, " ", &save_word); w;
+             w = strtok_r(NULL, " ", &save_word)) {
+            ds_put_format(&squeezed, "%s%s", squeezed.length ? " " : "", w);
+        }
+        found = ds_steal_cstr(&squeezed);
+        if (strncmp(found, word, strlen(word))
+            || found[strlen(word)] != ' ') {
+            free(found);
+            found = NULL;
+        }
+    }
+    free(copy);
+    if (!found) {
+        fail_msg("no line starts with \"%s\" in:\n%s", word, text);
+    }
+    return found;
+}
+
+static void
+check_line(const struct ds *s, const char *word, const char *expected)
+{
+    char *line = line_of(ds_cstr_ro(s), word);
+
+    assert_string_equal(line, expected);
+    free(line);
+}
+
+static void
+text_tells_the_same(void **state OVS_UNUSED)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    upcall_show_text(&info, &s);
+    check_line(&s, "system@dp:", "system@dp: upcall channels");
+    check_line(&s, "ports", "ports 2, sockets 3, handlers 2, engine e");
+    check_line(&s, "dropped:", "dropped: 601 of another datapath, "
+               "602 when handlers were changed");
+    check_line(&s, "port",
+               "port name pid received lost overruns malformed errors "
+               "backlog most p50 p99 max");
+    check_line(&s, "0", "0 br0 4200000001 10000000001 104 103 102 111 "
+               "105 106 108 109 110");
+    check_line(&s, "-", "- none 4343 301 304 303 302 311 305 306 308 309 "
+               "310");
+    check_line(&s, "handler",
+               "handler wakeups empty batches upcalls receives steals");
+    check_line(&s, "1", "1 501 502 503 504 505 506");
+    check_line(&s, "*:", "*: on a socket shared with other ports");
+    assert_non_null(strstr(ds_cstr(&s), " 4242*"));
+    ds_destroy(&s);
+}
+
+static void
+one_port_is_found_by_name_or_number(void **state OVS_UNUSED)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    assert_ptr_equal(upcall_show_find(&info, "br0"), &ports[0]);
+    assert_ptr_equal(upcall_show_find(&info, "0"), &ports[0]);
+    assert_ptr_equal(upcall_show_find(&info, "17"), &ports[1]);
+    assert_ptr_equal(upcall_show_find(&info, "none"), &ports[2]);
+    assert_null(upcall_show_find(&info, "1"));
+    assert_null(upcall_show_find(&info, ""));
+    assert_null(upcall_show_find(&info, "br"));
+    assert_null(upcall_show_find(&empty, "br0"));
+
+    upcall_show_port_text(&info, &ports[0], &s);
+    assert_non_null(strstr(ds_cstr(&s), "port 0 br0, netlink port id "
+                                        "4200000001\n"));
+    check_line(&s, "upcalls", "upcalls received 10000000001");
+    check_line(&s, "latency", "latency p50 108 us, p99 109 us, max 110 us, "
+               "of 107 upcalls");
+    ds_destroy(&s);
+}
+
+static void
+text_of_an_untroubled_table_mentions_no_drops(void **state OVS_UNUSED)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    upcall_show_text(&empty, &s);
+    check_line(&s, "ports", "ports 0, sockets 0, handlers 0, engine e");
+    assert_null(strstr(ds_cstr(&s), "dropped"));
+    ds_destroy(&s);
+}
+
+static void
+text_is_appended(void **state OVS_UNUSED)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&s, "before\n");
+    upcall_show_text(&empty, &s);
+    assert_int_equal(strncmp(ds_cstr(&s), "before\nsystem@dp:", 17), 0);
+    ds_destroy(&s);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_tells_of_the_table),
+        cmocka_unit_test(json_tells_of_every_port),
+        cmocka_unit_test(json_has_null_for_the_number_of_no_port),
+        cmocka_unit_test(json_tells_of_every_handler),
+        cmocka_unit_test(json_of_an_empty_table_has_empty_arrays),
+        cmocka_unit_test(text_tells_the_same),
+        cmocka_unit_test(one_port_is_found_by_name_or_number),
+        cmocka_unit_test(text_of_an_untroubled_table_mentions_no_drops),
+        cmocka_unit_test(text_is_appended),
+    };
+
+    return cmocka_run_group_tests_name("upcall-show", tests, NULL, NULL);
+}

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+
+unit_tests += \
+	tests/unit/vswitchd/test-build-info
+
+tests_unit_vswitchd_test_build_info_SOURCES = tests/unit/vswitchd/test-build-info.c
