@@ -40,6 +40,7 @@ struct offload_fake {
 
     offload_fake_fail_cb *fail OVS_GUARDED;
     void *fail_aux OVS_GUARDED;
+    struct offload_fake_failure failure OVS_GUARDED;
     unsigned int min_delay OVS_GUARDED;
     unsigned int max_delay OVS_GUARDED;
 
@@ -193,14 +194,28 @@ put(struct side *side, const struct offload_copy_op *op)
     return 0;
 }
 
+/* Returns the error that 'op' shall end with, or 0. */
+static int
+get_failure(struct side *side, const struct offload_copy_op *op)
+    OVS_REQUIRES(side->fake->mutex)
+{
+    struct offload_fake *fake = side->fake;
+    struct offload_fake_failure *failure = &fake->failure;
+
+    if (failure->n && side->tc == failure->tc && op->type == failure->type) {
+        failure->n--;
+        return failure->error;
+    }
+    return fake->fail ? fake->fail(fake->fail_aux, side->tc, op) : 0;
+}
+
 static void
 operate_one(struct side *side, struct offload_copy_op *op)
     OVS_REQUIRES(side->fake->mutex)
 {
-    struct offload_fake *fake = side->fake;
     struct copy *copy;
 
-    op->error = fake->fail ? fake->fail(fake->fail_aux, side->tc, op) : 0;
+    op->error = get_failure(side, op);
     if (op->error) {
         return;
     }
@@ -377,6 +392,15 @@ offload_fake_set_fail(struct offload_fake *fake, offload_fake_fail_cb *fail,
     ovs_mutex_lock(&fake->mutex);
     fake->fail = fail;
     fake->fail_aux = aux;
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
+offload_fake_fail_next(struct offload_fake *fake,
+                       const struct offload_fake_failure *failure)
+{
+    ovs_mutex_lock(&fake->mutex);
+    fake->failure = *failure;
     ovs_mutex_unlock(&fake->mutex);
 }
 

@@ -49,6 +49,19 @@ void offload_fake_set_delay(struct offload_fake *, unsigned int min,
 void offload_fake_set_fail(struct offload_fake *, offload_fake_fail_cb *,
                            void *aux);
 
+/* Makes the next 'n' operations of 'type' on one side fail with 'error'.  The
+ * failure is copied, since an offload thread reads it, and replaces the one
+ * before. */
+struct offload_fake_failure {
+    bool tc;
+    enum offload_copy_type type;
+    int error;
+    uint32_t n;
+};
+
+void offload_fake_fail_next(struct offload_fake *,
+                            const struct offload_fake_failure *);
+
 /* Holds up operations that change tc, before they do anything or before they
  * return, until they are let go.  To wait until 'n' are held up. */
 void offload_fake_hold(struct offload_fake *);

@@ -292,15 +292,3 @@ unit_reason(struct unit_offload *unit, uint32_t flow)
 {
     return flow_info(unit, flow).reason;
 }
-
-int
-unit_fail(void *failure_, bool tc, const struct offload_copy_op *op)
-{
-    struct unit_failure *failure = failure_;
-
-    if (failure->n && tc == failure->tc && op->type == failure->type) {
-        failure->n--;
-        return failure->error;
-    }
-    return 0;
-}

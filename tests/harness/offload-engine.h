@@ -49,17 +49,6 @@ int unit_get(struct unit_offload *, uint32_t flow, uint64_t *n_packets,
  * NULL, has room for flows 0 to 'n' - 1 and counts them. */
 size_t unit_dump(struct unit_offload *, unsigned int seen[], size_t n);
 
-/* Makes all operations of a type on one side fail, 'n' times: for
- * offload_fake_set_fail(). */
-struct unit_failure {
-    bool tc;
-    enum offload_copy_type type;
-    int error;
-    uint32_t n;
-};
-
-int unit_fail(void *failure, bool tc, const struct offload_copy_op *);
-
 unsigned int unit_where(struct unit_offload *, uint32_t flow);
 unsigned int unit_packets(struct unit_offload *, uint32_t flow, size_t n);
 uint64_t unit_counter(struct unit_offload *, enum offload_counter);

@@ -33,7 +33,7 @@ rejection_has_a_reason_and_is_remembered(void **state OVS_UNUSED)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
-        struct unit_failure failure = {
+        struct offload_fake_failure failure = {
             .tc = true, .type = OFFLOAD_COPY_PUT, .error = cases[i].error,
             .n = 1,
         };
@@ -42,7 +42,7 @@ rejection_has_a_reason_and_is_remembered(void **state OVS_UNUSED)
 
         config.backoff = cases[i].retried ? 20 : 3600000;
         unit_offload_init(&unit, &config, 2);
-        offload_fake_set_fail(unit.fake, unit_fail, &failure);
+        offload_fake_fail_next(unit.fake, &failure);
         unit_put(&unit, unit_desc(1, 1), CREATE);
         offload_barrier(unit.offload);
         assert_int_equal(unit_where(&unit, 1), KERNEL);
@@ -78,13 +78,13 @@ rejection_has_a_reason_and_is_remembered(void **state OVS_UNUSED)
 static void
 rejection_is_of_the_version_that_was_tried(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
     };
     struct unit_offload unit;
 
     unit_offload_init(&unit, NULL, 1);
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_fail_next(unit.fake, &failure);
     offload_fake_hold(unit.fake);
     unit_put(&unit, unit_desc_full(1, 1, 0, 0, 77), CREATE);
     offload_fake_wait_held(unit.fake, 1);
@@ -99,14 +99,14 @@ rejection_is_of_the_version_that_was_tried(void **state OVS_UNUSED)
 static void
 device_rejects_a_kind_once(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
     };
     struct unit_offload unit;
     uint64_t n_ops, n_calls;
 
     unit_offload_init(&unit, NULL, 1);
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_fail_next(unit.fake, &failure);
     unit_put(&unit, unit_desc_full(1, 1, 0, 0, 77), CREATE);
     offload_barrier(unit.offload);
     for (uint32_t i = 2; i < 10; i++) {
@@ -135,7 +135,7 @@ static void
 pauses_grow(void **state OVS_UNUSED)
 {
     struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_PUT, .error = EINVAL, .n = 20,
     };
     struct unit_offload unit;
@@ -144,7 +144,7 @@ pauses_grow(void **state OVS_UNUSED)
 
     config.backoff = 100000;
     unit_offload_init(&unit, &config, 1);
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_fail_next(unit.fake, &failure);
     unit_put(&unit, unit_desc(1, 1), CREATE);
     for (unsigned int factor = 1; factor <= OFFLOAD_BACKOFF_FACTOR;
          factor *= 2) {
@@ -169,7 +169,7 @@ static void
 full_device_backs_off(void **state OVS_UNUSED)
 {
     struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_PUT, .error = ENOSPC, .n = 1,
     };
     struct unit_offload unit;
@@ -177,7 +177,7 @@ full_device_backs_off(void **state OVS_UNUSED)
 
     config.backoff = 3600000;
     unit_offload_init(&unit, &config, 1);
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_fail_next(unit.fake, &failure);
     unit_put(&unit, unit_desc(1, 1), CREATE);
     offload_barrier(unit.offload);
     unit_put(&unit, unit_desc(2, 1), CREATE);
@@ -240,7 +240,7 @@ flow_deleted_from_the_kernel_by_others_is_forgotten(void **state OVS_UNUSED)
 static void
 flow_of_a_chain_comes_back_to_the_kernel(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .type = OFFLOAD_COPY_PUT, .error = ENOMEM, .n = 0,
     };
     struct offload_desc *desc, *rule;
@@ -281,8 +281,8 @@ flow_of_a_chain_comes_back_to_the_kernel(void **state OVS_UNUSED)
     assert_int_equal(n, 5);
 
     /* If the kernel does not take it, it does not stay in tc. */
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
     failure.n = 1;
+    offload_fake_fail_next(unit.fake, &failure);
     offload_fake_remove(unit.fake, false, &ufid);
     unit_dump(&unit, NULL, 0);
     offload_barrier(unit.offload);
@@ -294,14 +294,14 @@ flow_of_a_chain_comes_back_to_the_kernel(void **state OVS_UNUSED)
 static void
 failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .type = OFFLOAD_COPY_PUT, .error = ENOMEM, .n = 1,
     };
     struct unit_offload unit;
     uint64_t n;
 
     unit_offload_init(&unit, NULL, 1);
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_fail_next(unit.fake, &failure);
     assert_int_equal(unit_put(&unit, unit_desc(1, 1), CREATE), ENOMEM);
     assert_int_equal(unit_get(&unit, 1, NULL, NULL), ENOENT);
     assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), ENOENT);
@@ -310,11 +310,13 @@ failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
 
     /* A change that fails leaves the flow as it is. */
     failure.n = 1;
+    offload_fake_fail_next(unit.fake, &failure);
     assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), ENOMEM);
     assert_int_equal(unit_packets(&unit, 1, 6), TC);
 
     /* A flow that cannot go back is lost, not left in tc. */
     failure.n = 1;
+    offload_fake_fail_next(unit.fake, &failure);
     offload_port_del(unit.offload, 1);
     assert_int_equal(unit_where(&unit, 1), 0);
     assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), 1);
@@ -333,6 +335,7 @@ failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
     offload_barrier(unit.offload);
     assert_int_equal(unit_where(&unit, 1), TC);
     failure.n = 1;
+    offload_fake_fail_next(unit.fake, &failure);
     offload_port_del(unit.offload, 1);
     assert_int_equal(unit_where(&unit, 1), 0);
     assert_int_equal(unit_del(&unit, 1, &n), 0);
@@ -341,8 +344,10 @@ failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
 
     /* One that cannot be deleted stays. */
     unit_put(&unit, unit_desc(2, 1), CREATE);
-    failure = (struct unit_failure) { .type = OFFLOAD_COPY_DEL, .error = EBUSY,
-                                 .n = 1 };
+    failure = (struct offload_fake_failure) {
+        .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 1,
+    };
+    offload_fake_fail_next(unit.fake, &failure);
     assert_int_equal(unit_del(&unit, 2, NULL), EBUSY);
     assert_int_equal(unit_get(&unit, 2, NULL, NULL), 0);
     unit_offload_uninit(&unit);
@@ -409,7 +414,7 @@ change_that_the_kernel_refuses_reaches_tc(void **state OVS_UNUSED)
 static void
 change_that_nobody_takes_ends_the_flow(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
     };
     struct offload_desc *desc = unit_desc(1, 1);
@@ -424,7 +429,7 @@ change_that_nobody_takes_ends_the_flow(void **state OVS_UNUSED)
         offload_barrier(unit.offload);
         offload_fake_add(unit.fake, false, other);
         failure.n = 1;
-        offload_fake_set_fail(unit.fake, unit_fail, &failure);
+        offload_fake_fail_next(unit.fake, &failure);
         offload_fake_hold(unit.fake);
         assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
         if (gone) {
@@ -453,14 +458,14 @@ change_that_nobody_takes_ends_the_flow(void **state OVS_UNUSED)
 static void
 kernel_copy_that_stays_does_no_harm(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .type = OFFLOAD_COPY_DEL, .error = ENOMEM, .n = 3,
     };
     struct unit_offload unit;
     uint64_t n;
 
     unit_offload_init(&unit, NULL, 1);
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_fail_next(unit.fake, &failure);
     unit_put(&unit, unit_desc(1, 1), CREATE);
     unit_packets(&unit, 1, 4);
     offload_barrier(unit.offload);
@@ -478,13 +483,13 @@ kernel_copy_that_stays_does_no_harm(void **state OVS_UNUSED)
 static void
 rule_that_cannot_be_deleted_goes_with_its_port(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 3,
     };
     struct unit_offload unit;
 
     unit_offload_init(&unit, NULL, 1);
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_fail_next(unit.fake, &failure);
     unit_put(&unit, unit_desc(1, 1), CREATE);
     offload_barrier(unit.offload);
     assert_int_equal(unit_del(&unit, 1, NULL), 0);
@@ -499,18 +504,18 @@ static void
 rule_that_cannot_be_deleted_goes_with_a_flush(void **state OVS_UNUSED)
 {
     struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY,
     };
     struct unit_offload unit;
 
     config.n_threads = 3;
     unit_offload_init(&unit, &config, 5);
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
     for (uint32_t i = 1; i <= 5; i++) {
         unit_put(&unit, unit_desc(i, i), CREATE);
         offload_barrier(unit.offload);
         failure.n = 3;
+        offload_fake_fail_next(unit.fake, &failure);
         assert_int_equal(unit_del(&unit, i, NULL), 0);
         assert_int_equal(unit_where(&unit, i), TC);
     }
@@ -519,6 +524,7 @@ rule_that_cannot_be_deleted_goes_with_a_flush(void **state OVS_UNUSED)
     /* One is back, one cannot be deleted this time either. */
     unit_put(&unit, unit_desc(3, 3), CREATE);
     failure.n = 3;
+    offload_fake_fail_next(unit.fake, &failure);
     assert_int_equal(offload_flush(unit.offload), 0);
     assert_int_equal(offload_fake_count(unit.fake, true), 1);
     assert_int_equal(offload_flush(unit.offload), 0);
@@ -530,7 +536,7 @@ rule_that_cannot_be_deleted_goes_with_a_flush(void **state OVS_UNUSED)
 static void
 statistics_of_a_leaked_rule_are_not_those_of_the_next(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 3,
     };
     struct unit_offload unit;
@@ -538,7 +544,7 @@ statistics_of_a_leaked_rule_are_not_those_of_the_next(void **state OVS_UNUSED)
     uint64_t n;
 
     unit_offload_init(&unit, NULL, 1);
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_fail_next(unit.fake, &failure);
     unit_put(&unit, unit_desc(1, 1), CREATE);
     offload_barrier(unit.offload);
     unit_packets(&unit, 1, 5);
@@ -562,7 +568,7 @@ statistics_of_a_leaked_rule_are_not_those_of_the_next(void **state OVS_UNUSED)
 static void
 stale_rule_that_cannot_be_deleted_is_not_forgotten(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 3,
     };
     struct offload_desc *desc = unit_desc(1, 1);
@@ -571,7 +577,7 @@ stale_rule_that_cannot_be_deleted_is_not_forgotten(void **state OVS_UNUSED)
     unit_offload_init(&unit, NULL, 0);
     offload_fake_add(unit.fake, true, desc);
     unit_put(&unit, offload_desc_ref(desc), CREATE);
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_fail_next(unit.fake, &failure);
     offload_port_add(unit.offload, 1);
     offload_barrier(unit.offload);
     offload_barrier(unit.offload);

@@ -175,7 +175,7 @@ delete_waits_for_an_insertion_that_is_under_way(void **state OVS_UNUSED)
 static void
 new_flow_comes_after_the_old_one_has_gone(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 2,
     };
     struct unit_offload unit;
@@ -191,7 +191,7 @@ new_flow_comes_after_the_old_one_has_gone(void **state OVS_UNUSED)
     offload_fake_wait_held(unit.fake, 1);
 
     /* Both wait in the queue, and the deletion takes several attempts. */
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_fail_next(unit.fake, &failure);
     thread = ovs_thread_create("delete", delete_flow, &helper);
     unit_wait_until(unit_get(&unit, 1, NULL, NULL) == ENOENT);
     assert_int_equal(unit_put(&unit, unit_desc(1, 1), CREATE), 0);
@@ -321,7 +321,7 @@ statistics_start_again_when_asked(void **state OVS_UNUSED)
 static void
 statistics_start_again_during_a_put(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_PUT, .error = EINVAL,
     };
     struct unit_offload unit;
@@ -330,7 +330,7 @@ statistics_start_again_during_a_put(void **state OVS_UNUSED)
     for (int i = 0; i < 2; i++) {
         unit_offload_init(&unit, NULL, 1);
         failure.n = i;          /* Does the first put fail? */
-        offload_fake_set_fail(unit.fake, unit_fail, &failure);
+        offload_fake_fail_next(unit.fake, &failure);
         offload_fake_hold_returns(unit.fake);
         unit_put(&unit, unit_desc(1, 1), CREATE);
         offload_fake_wait_held(unit.fake, 1);
@@ -507,14 +507,14 @@ dumps_are_limited(void **state OVS_UNUSED)
 static void
 flow_of_a_chain_is_rejected_where_there_are_none(void **state OVS_UNUSED)
 {
-    struct unit_failure failure = {
+    struct offload_fake_failure failure = {
         .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
     };
     struct unit_offload unit;
 
     unit_offload_init(&unit, NULL, 1);
     offload_set_chains(unit.offload, false);
-    offload_fake_set_fail(unit.fake, unit_fail, &failure);
+    offload_fake_fail_next(unit.fake, &failure);
     unit_put(&unit, unit_desc_full(1, 1, 7, 0, 0), CREATE);
     offload_barrier(unit.offload);
     assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_REJECTED);
