@@ -26,7 +26,7 @@ kdp_mpsc_queue_init(struct kdp_mpsc_queue *queue)
     atomic_init(&queue->asleep.next, NULL);
     atomic_init(&queue->tail, &queue->awake);
     atomic_init(&queue->wakeups, 0);
-    queue->batch = (struct kdp_mpsc_batch) { .first = NULL };
+    queue->first = NULL;
     queue->front = &queue->awake;
     queue->seen = 0;
 }
@@ -110,7 +110,7 @@ kdp_mpsc_queue_wait(struct kdp_mpsc_queue *queue, long long int deadline)
     bool in_time = true;
     uint32_t wakeups;
 
-    if (queue->batch.first) {
+    if (queue->first) {
         return true;
     }
 

@@ -17,7 +17,7 @@
  *     producer;
  *
  *   - spared by the consumer: it changes what producers change only when it
- *     has come to the end of the chain, or to take all nodes at once;
+ *     has come to the end of the chain;
  *
  *   - slept upon: the consumer can wait, and a producer pays a system call
  *     only if it is the one whose node ends the consumer's sleep.
@@ -37,13 +37,10 @@
  * The consumer goes along the chain, and looks at nothing but the nodes as
  * long as they are linked.  To take the last one, it replaces it as tail by a
  * dummy whose 'next' is NULL, with a compare-and-exchange that fails if there
- * has been another push; then the link to that is on its way.  To splice is to
- * exchange 'tail' for the dummy whatever it is: the exchange returns the node
- * that is last, at which the chain is cut off.
+ * has been another push; then the link to that is on its way.
  *
- * Nobody but the consumer touches a node before the one it has come to, nor
- * the last one of a chain that was cut off.  So a node may be freed or pushed
- * again as soon as it was taken out.
+ * Nobody but the consumer touches a node before the one that it has come to.
+ * So a node may be freed or pushed again as soon as it was taken out.
  *
  * There are two dummies.  To sleep, the consumer replaces the dummy 'awake' by
  * the dummy 'asleep' as tail, with a compare-and-exchange that fails if
@@ -54,7 +51,7 @@
  * no further barrier and no further variable are needed on the way of a push.
  *
  * The exchange of the tail goes back to D. Vyukov's intrusive MPSC queue and
- * to liburcu's wfcqueue, which also takes chains whole ("splice").
+ * to liburcu's wfcqueue.
  *
  * Life cycle
  * ----------
@@ -71,16 +68,12 @@
  * prevent it: usually by calling the operations of the consumer from one
  * thread only, otherwise by a lock.
  *
- *                          push  kick  poll  pop  splice  wait  init, destroy
- *     push                  -     -     -     -     -      -         X
- *     kick                  -     -     -     -     -      -         X
- *     poll, is_empty        -     -     X     X     X      X         X
- *     pop                   -     -     X     X     X      X         X
- *     splice                -     -     X     X     X      X         X
- *     wait                  -     -     X     X     X      X         X
- *
- * A batch that was spliced belongs to the thread that polls it, which may be
- * another one than the queue's consumer if the caller hands it over properly.
+ *                          push  kick  poll  pop  wait  init, destroy
+ *     push                  -     -     -     -    -         X
+ *     kick                  -     -     -     -    -         X
+ *     poll                  -     -     X     X    X         X
+ *     pop                   -     -     X     X    X         X
+ *     wait                  -     -     X     X    X         X
  *
  * Linearization points
  * --------------------
@@ -91,14 +84,13 @@
  *     poll, pop: empty          reading from 'tail' that it is the dummy
  *     poll: busy                none: it tells that a push is half-finished,
  *                               or was just now
- *     splice                    exchange of 'tail'
  *     falling asleep            compare-and-exchange of 'tail' that succeeds
  *
  * Progress
  * --------
  *
  *     push, kick       wait-free (where the CPU has an atomic exchange)
- *     poll, splice     wait-free
+ *     poll             wait-free
  *     pop              blocks while the node that is next is half-finished:
  *                      two instructions, or as long as a producer is preempted
  *                      between them.  It then yields the CPU.
@@ -129,12 +121,6 @@ struct kdp_mpsc_node {
     ATOMIC(struct kdp_mpsc_node *) next;
 };
 
-/* A chain of nodes that was cut off the queue.  All zeros is an empty one. */
-struct kdp_mpsc_batch {
-    struct kdp_mpsc_node *first;    /* NULL if empty. */
-    struct kdp_mpsc_node *last;     /* Valid if not empty. */
-};
-
 /* What a look for a node finds. */
 enum kdp_mpsc_result {
     KDP_MPSC_EMPTY,             /* No push has begun. */
@@ -152,10 +138,8 @@ struct kdp_mpsc_queue {
     atomic_uint32_t wakeups;    /* Futex: number of wake-ups so far. */
 
     /* The consumer's own. */
-    OVS_ALIGNED_VAR(CACHE_LINE_SIZE) struct kdp_mpsc_batch batch;
-                                /* Nodes, if any, to take out first: the queue
-                                 * hangs from 'first'.  A chain that is cut
-                                 * off, to 'last', leaves in the same call. */
+    OVS_ALIGNED_VAR(CACHE_LINE_SIZE) struct kdp_mpsc_node *first;
+                                /* Node that the chain hangs from, or NULL. */
     struct kdp_mpsc_node *front;    /* Dummy that it hangs from otherwise. */
     uint32_t seen;              /* Value of 'wakeups' that was responded to. */
 };
@@ -175,16 +159,7 @@ static inline enum kdp_mpsc_result kdp_mpsc_queue_poll(
     struct kdp_mpsc_queue *, struct kdp_mpsc_node **);
 static inline struct kdp_mpsc_node *kdp_mpsc_queue_pop(
     struct kdp_mpsc_queue *);
-static inline enum kdp_mpsc_result kdp_mpsc_queue_splice(
-    struct kdp_mpsc_queue *, struct kdp_mpsc_batch *);
-static inline bool kdp_mpsc_queue_is_empty(const struct kdp_mpsc_queue *);
 bool kdp_mpsc_queue_wait(struct kdp_mpsc_queue *, long long int deadline);
-
-/* Who has the batch. */
-static inline enum kdp_mpsc_result kdp_mpsc_batch_poll(
-    struct kdp_mpsc_batch *, struct kdp_mpsc_node **);
-static inline struct kdp_mpsc_node *kdp_mpsc_batch_pop(
-    struct kdp_mpsc_batch *);
 
 void kdp_mpsc_queue_wake__(struct kdp_mpsc_queue *);
 void kdp_mpsc_backoff__(unsigned int attempt);
@@ -223,35 +198,6 @@ kdp_mpsc_queue_push(struct kdp_mpsc_queue *queue, struct kdp_mpsc_node *node)
                               node);
 }
 
-/* Takes the first node of 'batch', stores it in '*node' and returns
- * KDP_MPSC_NODE.  Returns KDP_MPSC_EMPTY if the batch has no more nodes.
- * Returns KDP_MPSC_BUSY if it has, but what comes after the first is not
- * linked to it yet; then nothing is taken. */
-static inline enum kdp_mpsc_result
-kdp_mpsc_batch_poll(struct kdp_mpsc_batch *batch, struct kdp_mpsc_node **node)
-{
-    struct kdp_mpsc_node *first = batch->first;
-    struct kdp_mpsc_node *next;
-
-    if (!first) {
-        return KDP_MPSC_EMPTY;
-    }
-    if (first == batch->last) {
-        batch->first = NULL;
-        *node = first;
-        return KDP_MPSC_NODE;
-    }
-
-    /* Acquire: the object that 'next' is part of [A]. */
-    atomic_read_explicit(&first->next, &next, memory_order_acquire);
-    if (OVS_UNLIKELY(!next)) {
-        return KDP_MPSC_BUSY;
-    }
-    batch->first = next;
-    *node = first;
-    return KDP_MPSC_NODE;
-}
-
 /* If the consumer has no node yet, makes it have the first one, from which the
  * chain hangs then.  Returns KDP_MPSC_NODE if it has one, otherwise
  * KDP_MPSC_EMPTY, or KDP_MPSC_BUSY if the first push is half-finished. */
@@ -260,7 +206,7 @@ kdp_mpsc_queue_start__(struct kdp_mpsc_queue *queue)
 {
     struct kdp_mpsc_node *first, *tail;
 
-    if (queue->batch.first) {
+    if (queue->first) {
         return KDP_MPSC_NODE;
     }
 
@@ -271,25 +217,8 @@ kdp_mpsc_queue_start__(struct kdp_mpsc_queue *queue)
         atomic_read_relaxed(&queue->tail, &tail);
         return tail == queue->front ? KDP_MPSC_EMPTY : KDP_MPSC_BUSY;
     }
-    queue->batch.first = first;
-    queue->batch.last = NULL;
+    queue->first = first;
     return KDP_MPSC_NODE;
-}
-
-/* Cuts the chain that hangs from the consumer's first node off the queue,
- * which is empty then. */
-static inline void
-kdp_mpsc_queue_cut__(struct kdp_mpsc_queue *queue)
-{
-    /* The link of 'front', even if that is the same dummy, was the last thing
-     * to be written to it: nobody can be about to. */
-    atomic_store_relaxed(&queue->awake.next, NULL);
-
-    /* Release: the NULL [B].  What the last node is part of is reached through
-     * links, which have their own acquire. */
-    queue->batch.last = atomic_exchange_explicit(&queue->tail, &queue->awake,
-                                                 memory_order_release);
-    queue->front = &queue->awake;
 }
 
 /* Ends the chain after the consumer's first node, so that it can be taken.
@@ -297,7 +226,7 @@ kdp_mpsc_queue_cut__(struct kdp_mpsc_queue *queue)
 static inline bool
 kdp_mpsc_queue_end__(struct kdp_mpsc_queue *queue)
 {
-    struct kdp_mpsc_node *tail = queue->batch.first;
+    struct kdp_mpsc_node *tail = queue->first;
 
     /* The link of 'front', even if that is the same dummy, was the last thing
      * to be written to it: nobody can be about to. */
@@ -309,7 +238,6 @@ kdp_mpsc_queue_end__(struct kdp_mpsc_queue *queue)
             memory_order_relaxed)) {
         return false;
     }
-    queue->batch.last = queue->batch.first;
     queue->front = &queue->awake;
     return true;
 }
@@ -326,19 +254,16 @@ kdp_mpsc_queue_poll(struct kdp_mpsc_queue *queue, struct kdp_mpsc_node **node)
     if (result != KDP_MPSC_NODE) {
         return result;
     }
-    first = queue->batch.first;
+    first = queue->first;
 
     /* Acquire: the object that 'next' is part of [A]. */
     atomic_read_explicit(&first->next, &next, memory_order_acquire);
-    if (next) {
-        queue->batch.first = next;
-        *node = first;
-        return KDP_MPSC_NODE;
-    }
-    if (!kdp_mpsc_queue_end__(queue)) {
+    if (!next && !kdp_mpsc_queue_end__(queue)) {
         return KDP_MPSC_BUSY;
     }
-    return kdp_mpsc_batch_poll(&queue->batch, node);
+    queue->first = next;
+    *node = first;
+    return KDP_MPSC_NODE;
 }
 
 /* Likewise, but waits for half-finished pushes.  Returns NULL if 'queue' is
@@ -353,48 +278,6 @@ kdp_mpsc_queue_pop(struct kdp_mpsc_queue *queue)
         kdp_mpsc_backoff__(i);
     }
     return node;
-}
-
-static inline struct kdp_mpsc_node *
-kdp_mpsc_batch_pop(struct kdp_mpsc_batch *batch)
-{
-    struct kdp_mpsc_node *node = NULL;
-
-    for (unsigned int i = 0;
-         kdp_mpsc_batch_poll(batch, &node) == KDP_MPSC_BUSY; i++) {
-        kdp_mpsc_backoff__(i);
-    }
-    return node;
-}
-
-/* Takes all nodes out of 'queue' and stores them in '*batch', in constant time
- * however many they are.  Returns KDP_MPSC_NODE if there are any, otherwise
- * KDP_MPSC_EMPTY or KDP_MPSC_BUSY as kdp_mpsc_queue_poll() does. */
-static inline enum kdp_mpsc_result
-kdp_mpsc_queue_splice(struct kdp_mpsc_queue *queue,
-                      struct kdp_mpsc_batch *batch)
-{
-    enum kdp_mpsc_result result = kdp_mpsc_queue_start__(queue);
-
-    *batch = (struct kdp_mpsc_batch) { .first = NULL };
-    if (result != KDP_MPSC_NODE) {
-        return result;
-    }
-    kdp_mpsc_queue_cut__(queue);
-    *batch = queue->batch;
-    queue->batch.first = NULL;
-    return KDP_MPSC_NODE;
-}
-
-/* Returns true if nothing is in 'queue', not even half-way. */
-static inline bool
-kdp_mpsc_queue_is_empty(const struct kdp_mpsc_queue *queue_)
-{
-    struct kdp_mpsc_queue *queue = CONST_CAST(struct kdp_mpsc_queue *, queue_);
-    struct kdp_mpsc_node *tail;
-
-    atomic_read_relaxed(&queue->tail, &tail);
-    return !queue->batch.first && tail == queue->front;
 }
 
 #endif /* lib/offload/kdp-mpsc-queue.h */

@@ -50,7 +50,6 @@ byte wakeups = 0;
 /* The consumer's own. */
 byte front = AWAKE;
 byte first = NONE;
-byte last = NONE;
 byte seen = 0;
 byte n_out = 0;
 byte expect[PRODUCERS];         /* What each one's next node is. */
@@ -107,70 +106,47 @@ proctype kicker()
 /* Ends the chain after the first node, if it is the last one. */
 inline end()
 {
+#ifndef BREAK_DUMMY
     next[AWAKE] = NONE;
+#endif
 #ifdef BREAK_END
     /* A look and a store, where one compare-and-exchange belongs. */
     tmp = tail;
     if
-    :: tmp == first -> tail = AWAKE; front = AWAKE; last = first
+    :: tmp == first -> tail = AWAKE; front = AWAKE; ended = true
     :: else
     fi
 #else
     atomic {
         if
-        :: tail == first -> tail = AWAKE; front = AWAKE; last = first
+        :: tail == first -> tail = AWAKE; front = AWAKE; ended = true
         :: else
         fi
     }
 #endif
 }
 
-/* Cuts the chain off the queue, as a splice does. */
-inline cut()
-{
-#ifndef BREAK_DUMMY
-    next[AWAKE] = NONE;
-#endif
-    exchange_tail(AWAKE, last);
-    front = AWAKE
-}
-
-/* Takes one node, if that is possible.  With SPLICE, all that there are when
- * the end of the chain is reached become a batch first. */
+/* Takes one node, if that is possible. */
 inline poll()
 {
     taken = NONE;
+    ended = false;
     if
-    :: first == NONE -> first = next[front]; last = NONE
+    :: first == NONE -> first = next[front]
     :: else
     fi;
     if
     :: first == NONE            /* Empty or busy. */
     :: else ->
+        tmp = next[first];
         if
-        :: last == NONE ->
-            tmp = next[first];
-            if
-            :: tmp == NONE ->
-#ifdef SPLICE
-                cut()
-#else
-                end()
-#endif
-            :: else -> taken = first; first = tmp
-            fi
+        :: tmp == NONE -> end()
         :: else
         fi;
         if
-        :: taken != NONE
-        :: taken == NONE && last == NONE    /* Busy. */
-        :: taken == NONE && last == first -> taken = first; first = NONE
-        :: taken == NONE && last != NONE && last != first ->
-            tmp = next[first];
-            if
-            :: tmp == NONE      /* Busy. */
-            :: else -> taken = first; first = tmp
-            fi
+        :: tmp != NONE && !ended -> taken = first; first = tmp
+        :: ended -> taken = first; first = NONE
+        :: else                 /* Busy. */
         fi
     fi;
     atomic {
@@ -244,6 +220,7 @@ inline wait()
 proctype consumer()
 {
     byte tmp, taken;
+    bool ended;
     byte deadlines = 0;
 
     do

@@ -3,6 +3,7 @@
 unit_tests += \
 	tests/unit/offload/test-id-fpool \
 	tests/unit/offload/test-mpsc-queue \
+	tests/unit/offload/test-mpsc-queue-threads \
 	tests/unit/offload/test-offload \
 	tests/unit/offload/test-offload-failure \
 	tests/unit/offload/test-offload-model \
@@ -13,7 +14,11 @@ unit_tests += \
 tests_unit_offload_test_id_fpool_SOURCES = \
 	tests/unit/offload/test-id-fpool.c $(unit_common)
 tests_unit_offload_test_mpsc_queue_SOURCES = \
+	tests/unit/offload/mpsc-queue-item.h \
 	tests/unit/offload/test-mpsc-queue.c $(unit_common)
+tests_unit_offload_test_mpsc_queue_threads_SOURCES = \
+	tests/unit/offload/mpsc-queue-item.h \
+	tests/unit/offload/test-mpsc-queue-threads.c $(unit_common)
 tests_unit_offload_test_offload_SOURCES = \
 	tests/unit/offload/test-offload.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_failure_SOURCES = \
