@@ -22,6 +22,9 @@
 struct netdev;
 struct smap;
 
+/* Type of our dpifs, which Open vSwitch's table of ports knows, too. */
+#define KDP_DPIF_TYPE "system"
+
 /* Which socket the kernel sends an upcall to. */
 enum kdp_dispatch {
     KDP_PER_PORT,               /* That of the port. */

@@ -262,13 +262,13 @@ dpif_netlink_kdp_register(void)
 
     kdp_show_register();
     kdp_offload_register();
-    error = dp_unregister_provider("system");
+    error = dp_unregister_provider(KDP_DPIF_TYPE);
     return error ? error : dp_register_provider(&dpif_netlink_kdp_class);
 }
 
 /* Functions that are not here are null in the stock class too. */
 const struct dpif_class dpif_netlink_kdp_class = {
-    .type = "system",
+    .type = KDP_DPIF_TYPE,
     .enumerate = dpif_kdp_enumerate,
     .open = dpif_kdp_open,
     .close = dpif_kdp_close,

@@ -3,7 +3,7 @@
 /* Descriptions of flows for the offload engine. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "dpif-netlink/flow-offload.h"
 
 #include "hash.h"
 #include "netlink.h"

@@ -19,7 +19,7 @@
  * All threads list one device together, then the next. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "dpif-netlink/flow-offload.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +30,7 @@
 #include "netdev-offload.h"
 #include "netdev.h"
 #include "openvswitch/vlog.h"
+#include "tc/tc-transact.h"
 #include "timeval.h"
 #include "util.h"
 

@@ -3,7 +3,7 @@
 /* Life cycle, settings and ports of offload. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "dpif-netlink/flow-offload.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,6 +21,9 @@
 #include "openvswitch/vlog.h"
 #include "seq.h"
 #include "smap.h"
+#include "tc/tc-backend.h"
+#include "tc/tc-clean.h"
+#include "tc/tc-prepare.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -74,7 +77,7 @@ kdp_offload_create(struct kdp_datapath *dp)
     ovs_mutex_unlock(&dp->mutex);
 
     offload->dp = dp;
-    kdp_tc_init(&offload->tc, sharing);
+    kdp_tc_init(&offload->tc, KDP_DPIF_TYPE, sharing);
     atomic_store_relaxed(&offload->tc.count_headers,
                          dp->offload_config.count_headers);
     hmap_init(&offload->ports);
@@ -215,7 +218,7 @@ kdp_offload_set_config(struct kdp_datapath *dp, const struct smap *config)
     }
     if (!enable && !dp->offload_config.looked) {
         dp->offload_config.cleaner = kdp_offload_cleaner_start(
-            dpif_normalize_type(dpif_netlink_kdp_class.type));
+            KDP_DPIF_TYPE);
     }
     dp->offload_config.looked = true;
     if (enable && !offload) {

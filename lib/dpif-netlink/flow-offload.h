@@ -53,17 +53,56 @@
 #include <stdint.h>
 
 #include "dpif.h"
+#include "offload/offload-backend.h"
 #include "offload/offload.h"
+#include "openvswitch/hmap.h"
+#include "ovs-atomic.h"
+#include "tc/tc-rules.h"
 
 struct dpif_flow_dump;
 struct dpif_flow_dump_thread;
 struct kdp_datapath;
 struct kdp_offload;
 struct kdp_offload_cleaner;
-struct netdev;
 struct netdev_custom_stats;
 struct offload;
 struct smap;
+
+/* Offload of a datapath. */
+struct kdp_offload {
+    struct kdp_datapath *dp;
+    struct offload *engine;
+    struct kdp_tc tc;
+    atomic_bool ports_dirty;    /* Compare the ports. */
+    atomic_bool enabled;
+
+    /* Main thread. */
+    struct hmap ports;          /* Those that the engine has. */
+    uint64_t seq;               /* connectivity_seq_get() at the comparison. */
+    bool incomplete;            /* Some port could not be looked up in it. */
+    long long int next_look;    /* When these two may lead to the next one. */
+};
+
+/* Description of a flow, with a reference for the caller.  The attributes are
+ * copied. */
+struct offload_desc *kdp_offload_desc(
+    const ovs_u128 *ufid, const struct nlattr *key, size_t key_len,
+    const struct nlattr *mask, size_t mask_len, const struct nlattr *actions,
+    size_t actions_len);
+
+/* Has the engine take over flow 'ufid', which the kernel has and the engine
+ * does not know. */
+void kdp_offload_learn(struct kdp_offload *, const ovs_u128 *ufid);
+
+/* The kernel side, whose 'aux' is a struct kdp_offload. */
+struct offload_kernel kdp_offload_kernel(struct kdp_offload *);
+
+void kdp_stats_from_dpif(const struct dpif_flow_stats *,
+                         struct offload_stats *);
+void kdp_stats_to_dpif(const struct offload_stats *,
+                       struct dpif_flow_stats *);
+
+void kdp_offload_show_register(void);
 
 /* Settings, kept while there is no engine, too. */
 struct kdp_offload_config {
@@ -98,12 +137,6 @@ void kdp_offload_clean_up(struct kdp_datapath *);
 /* To be called in each turn of the main loop. */
 void kdp_offload_run(struct kdp_datapath *);
 void kdp_offload_wait(struct kdp_datapath *);
-
-/* While there is no engine: between _pause(), which waits for one that may be
- * under way, and _resume() we make no request about rules of 'netdev' that a
- * previous run left, so that its queueing discipline can be deleted. */
-void kdp_offload_clean_pause(struct netdev *);
-void kdp_offload_clean_resume(struct netdev *);
 
 /* Says that ports may have come, gone or changed. */
 void kdp_offload_ports_changed(struct kdp_datapath *);

@@ -4,7 +4,7 @@
  * those of the engine, which go to the inner dpif. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "dpif-netlink/flow-offload.h"
 
 #include <errno.h>
 #include <stdlib.h>

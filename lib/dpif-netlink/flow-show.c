@@ -3,7 +3,7 @@
 /* Commands about offload. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "dpif-netlink/flow-offload.h"
 
 #include <errno.h>
 #include <stdlib.h>

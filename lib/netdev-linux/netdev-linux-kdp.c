@@ -10,7 +10,7 @@
 
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
-#include "dpif-netlink/flow-offload.h"
+#include "tc/tc-clean.h"
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
 #include "link/link-table.h"

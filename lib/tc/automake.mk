@@ -2,9 +2,18 @@
 
 lib_libkdp_a_SOURCES += \
 	lib/tc/tc-adopt.c \
+	lib/tc/tc-adopt.h \
 	lib/tc/tc-backend.c \
+	lib/tc/tc-backend.h \
 	lib/tc/tc-clean.c \
-	lib/tc/tc-kdp.h \
+	lib/tc/tc-clean.h \
+	lib/tc/tc-handle.c \
+	lib/tc/tc-handle.h \
 	lib/tc/tc-parse.c \
+	lib/tc/tc-parse.h \
 	lib/tc/tc-prepare.c \
-	lib/tc/tc-transact.c
+	lib/tc/tc-prepare.h \
+	lib/tc/tc-rules.c \
+	lib/tc/tc-rules.h \
+	lib/tc/tc-transact.c \
+	lib/tc/tc-transact.h

@@ -4,11 +4,12 @@
  * and all go when the port does. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "tc/tc-adopt.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "dpif-netlink/flow-offload.h"
 #include "hash.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
@@ -17,19 +18,23 @@
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-rcu.h"
+#include "tc/tc-clean.h"
+#include "tc/tc-handle.h"
+#include "tc/tc-rules.h"
+#include "tc/tc-transact.h"
 #include "util.h"
 
 /* A rule that was found on a port. */
-struct found {
+struct port_rule {
     struct hmap_node node;      /* By ufid. */
     struct kdp_tc_rule rule;
     bool adopted;
 };
 
-/* Stores the rules of 'netdev' that may be ours in 'found'.  Returns 0 or a
+/* Stores the rules of 'netdev' that may be ours in 'rules'.  Returns 0 or a
  * positive errno value. */
 static int
-find_rules(struct netdev *netdev, struct hmap *found)
+find_rules(struct netdev *netdev, struct hmap *rules)
 {
     struct kdp_tc_rule rule;
     struct ofpbuf buffer;
@@ -42,37 +47,37 @@ find_rules(struct netdev *netdev, struct hmap *found)
     }
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     while (kdp_tc_dump_next(&dump, &buffer, &rule)) {
-        struct found *f = xzalloc(sizeof *f);
+        struct port_rule *r = xzalloc(sizeof *r);
 
-        f->rule = rule;
-        hmap_insert(found, &f->node,
+        r->rule = rule;
+        hmap_insert(rules, &r->node,
                     hash_bytes(&rule.ufid, sizeof rule.ufid, 0));
     }
     ofpbuf_uninit(&buffer);
     return kdp_tc_dump_done(&dump);
 }
 
-/* Deletes the rule of 'f', of which nothing else knows. */
+/* Deletes the rule of 'r', of which nothing else knows. */
 static int
-delete_found(const struct found *f)
+delete_rule(const struct port_rule *r)
 {
     struct kdp_tc_request request = {
-        .type = KDP_TC_DEL, .id = f->rule.id,
+        .type = KDP_TC_DEL, .id = r->rule.id,
     };
 
     kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
     return request.error == ENOENT ? 0 : request.error;
 }
 
-static struct found *
-found_lookup(const struct hmap *found, const ovs_u128 *ufid)
+static struct port_rule *
+port_rule_find(const struct hmap *rules, const ovs_u128 *ufid)
 {
-    struct found *f;
+    struct port_rule *r;
 
-    HMAP_FOR_EACH_WITH_HASH (f, node, hash_bytes(ufid, sizeof *ufid, 0),
-                             found) {
-        if (!f->adopted && ovs_u128_equals(f->rule.ufid, *ufid)) {
-            return f;
+    HMAP_FOR_EACH_WITH_HASH (r, node, hash_bytes(ufid, sizeof *ufid, 0),
+                             rules) {
+        if (!r->adopted && ovs_u128_equals(r->rule.ufid, *ufid)) {
+            return r;
         }
     }
     return NULL;
@@ -91,24 +96,24 @@ size_t
 kdp_tc_delete_left(struct netdev *netdev, struct kdp_gate *gate,
                    atomic_bool *stop)
 {
-    struct hmap found = HMAP_INITIALIZER(&found);
-    struct found *f;
+    struct hmap rules = HMAP_INITIALIZER(&rules);
+    struct port_rule *r;
     size_t n = 0;
 
     if (!is_true(stop)) {
-        find_rules(netdev, &found);
+        find_rules(netdev, &rules);
     }
-    HMAP_FOR_EACH_POP (f, node, &found) {
+    HMAP_FOR_EACH_POP (r, node, &rules) {
         if (!is_true(stop)
-            && f->rule.id.handle - KDP_TC_HANDLE_FIRST
+            && r->rule.id.handle - KDP_TC_HANDLE_FIRST
             < KDP_TC_HANDLE_RANGES * KDP_TC_HANDLE_N) {
             kdp_gate_enter(gate);
-            n += !delete_found(f);
+            n += !delete_rule(r);
             kdp_gate_leave(gate);
         }
-        free(f);
+        free(r);
     }
-    hmap_destroy(&found);
+    hmap_destroy(&rules);
     return n;
 }
 
@@ -145,10 +150,10 @@ desc_from_match(const ovs_u128 *ufid, const struct match *match,
 }
 
 /* Has the flow API translate the rules of 'netdev' back to flows, and adopts
- * those that are among 'found'. */
+ * those that are among 'rules'. */
 static void
 adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
-            struct hmap *found, offload_dump_cb *cb, void *cb_aux)
+            struct hmap *rules, offload_dump_cb *cb, void *cb_aux)
 {
     struct netdev_flow_dump *dump;
     struct odputil_keybuf actions_stub;
@@ -166,22 +171,22 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     kdp_tc_only_ours(true);
     for (;;) {
-        struct found *f;
+        struct port_rule *r;
 
         ofpbuf_use_stack(&act, &actions_stub, sizeof actions_stub);
         if (!netdev_flow_dump_next(dump, &match, &actions, &stats, &attrs,
                                    &ufid, &buffer, &act)) {
             break;
         }
-        f = found_lookup(found, &ufid);
-        if (f && !kdp_tc_is_own_handle(f->rule.id.handle)) {
+        r = port_rule_find(rules, &ufid);
+        if (r && !kdp_tc_is_own_handle(r->rule.id.handle)) {
             struct offload_desc *desc = desc_from_match(&ufid, &match,
                                                         actions);
-            uint16_t overhead = kdp_tc_insert(tc, &ufid, port_no, &f->rule.id,
+            uint16_t overhead = kdp_tc_insert(tc, &ufid, port_no, &r->rule.id,
                                               desc, false);
-            struct offload_stats seen = kdp_tc_stats(&f->rule, overhead);
+            struct offload_stats seen = kdp_tc_stats(&r->rule, overhead);
 
-            f->adopted = true;
+            r->adopted = true;
             cb(cb_aux, &ufid, desc, &seen);
         }
     }
@@ -212,29 +217,29 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, offload_dump_cb *cb, void *cb_aux)
     struct kdp_tc *tc = tc_;
     struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
                                              tc->dpif_type);
-    struct hmap found;
-    struct found *f;
+    struct hmap rules;
+    struct port_rule *r;
     int error;
 
     load_actions_once(tc);
     if (!netdev) {
         return ENODEV;
     }
-    hmap_init(&found);
-    error = find_rules(netdev, &found);
-    if (!hmap_is_empty(&found)) {
-        adopt_rules(tc, port_no, netdev, &found, cb, cb_aux);
+    hmap_init(&rules);
+    error = find_rules(netdev, &rules);
+    if (!hmap_is_empty(&rules)) {
+        adopt_rules(tc, port_no, netdev, &rules, cb, cb_aux);
     }
-    HMAP_FOR_EACH_POP (f, node, &found) {
-        if (!f->adopted) {
+    HMAP_FOR_EACH_POP (r, node, &rules) {
+        if (!r->adopted) {
             /* Nobody can tell what it does, or we need its handle. */
-            kdp_tc_insert(tc, &f->rule.ufid, port_no, &f->rule.id, NULL,
+            kdp_tc_insert(tc, &r->rule.ufid, port_no, &r->rule.id, NULL,
                           false);
-            cb(cb_aux, &f->rule.ufid, NULL, &f->rule.stats);
+            cb(cb_aux, &r->rule.ufid, NULL, &r->rule.stats);
         }
-        free(f);
+        free(r);
     }
-    hmap_destroy(&found);
+    hmap_destroy(&rules);
     netdev_close(netdev);
     return error;
 }
@@ -245,20 +250,20 @@ kdp_tc_flush(void *tc_, uint32_t port_no)
     struct kdp_tc *tc = tc_;
     struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
                                              tc->dpif_type);
-    struct hmap found;
-    struct found *f;
+    struct hmap rules;
+    struct port_rule *r;
     int error = 0;
 
     if (netdev) {
-        hmap_init(&found);
-        error = find_rules(netdev, &found);
-        HMAP_FOR_EACH_POP (f, node, &found) {
-            int retval = delete_found(f);
+        hmap_init(&rules);
+        error = find_rules(netdev, &rules);
+        HMAP_FOR_EACH_POP (r, node, &rules) {
+            int retval = delete_rule(r);
 
             error = retval ? retval : error;
-            free(f);
+            free(r);
         }
-        hmap_destroy(&found);
+        hmap_destroy(&rules);
         netdev_close(netdev);
     }
     kdp_tc_forget_port(tc, port_no);

@@ -17,7 +17,7 @@
  * they take turns. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "tc/tc-clean.h"
 
 #include <stdlib.h>
 
@@ -28,6 +28,7 @@
 #include "netdev-provider.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
+#include "tc/tc-adopt.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_offload_clean);
@@ -166,8 +167,6 @@ kdp_offload_clean_resume(struct netdev *netdev)
     kdp_datapath_for_each(resume_on, netdev);
 }
 
-/* Starts to delete the rules that a previous run left on the ports of type
- * 'dpif_type'.  Returns NULL if there is nothing to look at. */
 struct kdp_offload_cleaner *
 kdp_offload_cleaner_start(const char *dpif_type)
 {
@@ -189,8 +188,6 @@ kdp_offload_cleaner_start(const char *dpif_type)
     return cleaner;
 }
 
-/* Waits until 'cleaner', which may be NULL, has finished, or if not 'finish'
- * until it is done with the rule that it is at, and frees it. */
 void
 kdp_offload_cleaner_join(struct kdp_offload_cleaner *cleaner, bool finish)
 {

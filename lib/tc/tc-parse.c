@@ -8,7 +8,7 @@
  * together, and ends the process when it is wrong about their sizes. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "tc/tc-parse.h"
 
 #include <linux/gen_stats.h>
 #include <linux/pkt_cls.h>
@@ -21,6 +21,7 @@
 
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
+#include "tc.h"
 #include "timeval.h"
 #include "util.h"
 

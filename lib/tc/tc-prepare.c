@@ -14,7 +14,7 @@
  * Open vSwitch made. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "tc/tc-prepare.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -31,6 +31,8 @@
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
 #include "sset.h"
+#include "tc/tc-rules.h"
+#include "tc/tc-transact.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_offload_api);

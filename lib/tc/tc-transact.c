@@ -14,7 +14,7 @@
  * want it.)  Dumps take it. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "tc/tc-transact.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>

@@ -12,6 +12,7 @@
 #include "packets.h"
 #include "timeval.h"
 #include "fake/tc-fake.h"
+#include "tc/tc-backend.h"
 #include "harness/unit.h"
 #include "util.h"
 
@@ -347,7 +348,7 @@ unit_dpif_init(struct unit_dpif *u, uint32_t n_ports)
     u->n_ports = n_ports;
     u->offload = xzalloc(sizeof *u->offload);
     u->offload->dp = &u->dp;
-    kdp_tc_init(&u->offload->tc, true);
+    kdp_tc_init(&u->offload->tc, KDP_DPIF_TYPE, true);
     atomic_store_relaxed(&u->offload->tc.count_headers, true);
     atomic_init(&u->offload->enabled, true);
     kernel = kdp_offload_kernel(u->offload);

@@ -15,7 +15,7 @@
  * _teardown. */
 
 #include "dpif-netlink/datapath.h"
-#include "tc/tc-kdp.h"
+#include "dpif-netlink/flow-offload.h"
 
 struct unit_dpif_flow;
 

@@ -16,7 +16,7 @@
 
 #include "dpif-netlink/datapath.h"
 #include "hash.h"
-#include "tc/tc-kdp.h"
+#include "tc/tc-transact.h"
 #include "netdev-offload.h"
 #include "netdev-offload-provider.h"
 #include "netdev-provider.h"

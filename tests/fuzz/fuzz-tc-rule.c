@@ -4,7 +4,7 @@
  * used in the past or never. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "tc/tc-parse.h"
 
 #include <linux/gen_stats.h>
 #include <linux/pkt_cls.h>

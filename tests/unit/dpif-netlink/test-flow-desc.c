@@ -3,7 +3,7 @@
 /* Descriptions of flows: what the offload engine is told about them. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "dpif-netlink/flow-offload.h"
 
 #include <stdlib.h>
 #include <string.h>

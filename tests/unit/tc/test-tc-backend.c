@@ -4,7 +4,12 @@
  * them when requests fail. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "tc/tc-adopt.h"
+#include "tc/tc-backend.h"
+#include "tc/tc-clean.h"
+#include "tc/tc-handle.h"
+#include "tc/tc-rules.h"
+#include "tc/tc-transact.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -65,7 +70,7 @@ setup(void **state)
     block = 0;
     unit_tc_init();
     unit_tc_ports_add(N_PORTS);
-    kdp_tc_init(tc, false);
+    kdp_tc_init(tc, "system", false);
     atomic_store_relaxed(&tc->count_headers, true);
     *state = tc;
     return 0;
@@ -178,7 +183,7 @@ bytes_are_those_of_tc_unless_it_is_asked_for_headers(void **state)
 {
     struct kdp_tc tc;
 
-    kdp_tc_init(&tc, false);
+    kdp_tc_init(&tc, "system", false);
     assert_int_equal(overhead(&tc, TC_INGRESS_PARENT, 0), 0);
     assert_int_equal(overhead(&tc, TC_INGRESS_PARENT, UNIT_TC_VLAN), 0);
     assert_int_equal(overhead(&tc, TC_EGRESS_PARENT, UNIT_TC_VLAN), 0);

@@ -4,7 +4,9 @@
  * becomes of the answers. */
 
 #include <config.h>
-#include "tc/tc-kdp.h"
+#include "tc/tc-adopt.h"
+#include "tc/tc-clean.h"
+#include "tc/tc-transact.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>

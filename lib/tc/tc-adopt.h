@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_TC_TC_ADOPT_H
+#define KDP_TC_TC_ADOPT_H 1
+
+/* Rules that are on a device
+ * ==========================
+ *
+ * Goes through the rules that a device has, whether the table of rules knows
+ * them or not: those that a previous run left become flows again, and all go
+ * when the device's port does.
+ *
+ * Thread safety: any thread. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "offload/offload-backend.h"
+#include "ovs-atomic.h"
+
+struct kdp_gate;
+struct netdev;
+
+/* Functions of struct offload_backend, for its 'tc', a struct kdp_tc. */
+int kdp_tc_adopt(void *tc, uint32_t port_no, offload_dump_cb *, void *cb_aux);
+int kdp_tc_flush(void *tc, uint32_t port_no);
+
+/* Deletes the rules that another run of ours left on 'netdev', while no engine
+ * makes any, until 'stop' becomes true.  Enters 'gate' for each request during
+ * which the kernel does not let go of the queueing discipline.  Returns how
+ * many were deleted. */
+size_t kdp_tc_delete_left(struct netdev *, struct kdp_gate *,
+                          atomic_bool *stop);
+
+#endif /* lib/tc/tc-adopt.h */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_TC_TC_HANDLE_H
+#define KDP_TC_TC_HANDLE_H 1
+
+/* Handles of rules
+ * ================
+ *
+ * A rule has a number among those of its place, priority and protocol.  We
+ * choose it, so that a rule can be named before tc has answered.
+ *
+ * Thread safety: any thread.  Each has a store of its own. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Handles that we choose: one of several ranges, away from the small numbers
+ * that the kernel and people choose, each with more than a datapath has
+ * flows.  The range is chosen by chance, so that the handles of rules that a
+ * previous run left are hardly ever among them. */
+#define KDP_TC_HANDLE_FIRST 0x10000000
+#define KDP_TC_HANDLE_N (1u << 24)
+#define KDP_TC_HANDLE_RANGES 224
+
+/* May the pool give out 'handle'? */
+bool kdp_tc_is_own_handle(uint32_t handle);
+
+/* Stores a handle that no rule of ours has in '*handle'.  Returns false if
+ * there is none left. */
+bool kdp_tc_handle_new(uint32_t *handle);
+
+/* Gives back 'handle', which kdp_tc_handle_new() gave out and no rule has any
+ * more. */
+void kdp_tc_handle_free(uint32_t handle);
+
+#endif /* lib/tc/tc-handle.h */
