@@ -104,7 +104,8 @@ EXTRA_DIST += $(tsan_suppressions)
 AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS=$${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}; \
 	TSAN_OPTIONS=$${TSAN_OPTIONS-suppressions=$(abs_srcdir)/$(tsan_suppressions)}; \
-	export UBSAN_OPTIONS TSAN_OPTIONS;
+	CC='$(CC)' NM='$(NM)' PYTHON3='$(PYTHON3)'; \
+	export UBSAN_OPTIONS TSAN_OPTIONS CC NM PYTHON3;
 
 # What the built daemon has for tracers.
 TESTS += tests/unit/vswitchd/test-upcall-probes.sh

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# Which folder of the product may use which, seen in what was built.
+# "make check-layers" shows all there is to say.
+TESTS += tests/layers/test-check-layers.sh
+EXTRA_DIST += \
+	tests/layers/check-layers \
+	tests/layers/layers.txt \
+	tests/layers/test-check-layers.sh
+check-layers: all
+	@NM='$(NM)' $(PYTHON3) $(srcdir)/tests/layers/check-layers
+.PHONY: check-layers
