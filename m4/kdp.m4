@@ -48,6 +48,81 @@ AS_CASE([" $CFLAGS "],
     [AC_MSG_ERROR([-flto is in CFLAGS ("$CFLAGS"), and does not work with the symbols of Open vSwitch that are replaced; add -fno-lto])])
 ])
 
+# KDP_HARDENING
+# -------------
+# --disable-hardening.  Sets HARDENING_CFLAGS and HARDENING_LDFLAGS, for Open
+# vSwitch and for us, since its libraries are part of the daemon, which runs as
+# root: protection of the stack, checks of the sizes of buffers, formats, a
+# position-independent executable, and relocations that are made at start and
+# are read-only afterwards.
+#
+# What the distribution's dpkg-buildflags says is taken, of these flags only;
+# where that is not to be had, what Debian 12 says.  It may say -flto, which
+# KDP_CHECK_SANITIZERS explains.  With sanitizers the default is without, as
+# _FORTIFY_SOURCE hides functions that they watch.
+AC_DEFUN([KDP_HARDENING],
+[AC_ARG_ENABLE([hardening],
+  [AS_HELP_STRING([--disable-hardening],
+     [do not build Open vSwitch and ovs-kdp with the hardening flags of the
+      distribution; without them is the default with --enable-sanitizers])],
+  [], [enable_hardening=default])
+AS_CASE([$enable_hardening],
+  [yes | no], [],
+  [default], [AS_IF([test -n "$SANITIZER_CFLAGS"], [enable_hardening=no],
+                    [enable_hardening=yes])],
+  [AC_MSG_ERROR([--enable-hardening=$enable_hardening: expected "yes" or "no"])])
+HARDENING_CFLAGS=
+HARDENING_LDFLAGS=
+AS_IF([test "$enable_hardening" = yes], [
+  kdp_flags="`DEB_BUILD_OPTIONS= DEB_BUILD_MAINT_OPTIONS=hardening=+all \
+    dpkg-buildflags --get CPPFLAGS 2>/dev/null`"
+  kdp_flags="$kdp_flags `DEB_BUILD_OPTIONS= \
+    DEB_BUILD_MAINT_OPTIONS=hardening=+all \
+    dpkg-buildflags --get CFLAGS 2>/dev/null`"
+  AS_CASE([$kdp_flags], [*-fstack-protector*], [],
+    [kdp_flags="-fstack-protector-strong -Wformat -Werror=format-security -D_FORTIFY_SOURCE=2"])
+  kdp_fortify=
+  for kdp_flag in $kdp_flags; do
+    AS_CASE([$kdp_flag],
+      [-fstack-protector* | -fstack-clash-protection | -fcf-protection* | dnl
+-mbranch-protection=* | -Wformat | -Werror=format-security],
+        [KDP_HARDENING_FLAG([CFLAGS], [$kdp_flag])],
+      [-D_FORTIFY_SOURCE=*], [kdp_fortify=$kdp_flag])
+  done
+  # Some compilers define it themselves.
+  AS_CASE([" $CPPFLAGS $CFLAGS "], [*_FORTIFY_SOURCE*], [kdp_fortify=])
+  AS_IF([test -n "$kdp_fortify"],
+    [KDP_HARDENING_FLAG([CFLAGS], [-U_FORTIFY_SOURCE $kdp_fortify])])
+  KDP_HARDENING_FLAG([CFLAGS], [-fPIE])
+  for kdp_flag in -pie -Wl,-z,relro -Wl,-z,now; do
+    KDP_HARDENING_FLAG([LDFLAGS], [$kdp_flag])
+  done])
+AC_SUBST([HARDENING_CFLAGS])
+AC_SUBST([HARDENING_LDFLAGS])
+])
+
+# KDP_HARDENING_FLAG(CFLAGS|LDFLAGS, FLAG)
+# ----------------------------------------
+# Adds FLAG to the hardening flags if programs can be built with it.  Without
+# optimization _FORTIFY_SOURCE checks nothing, and some C libraries warn.
+AC_DEFUN([KDP_HARDENING_FLAG],
+[AC_MSG_CHECKING([whether programs can be built with $2])
+ kdp_save_CFLAGS=$CFLAGS
+ kdp_save_LDFLAGS=$LDFLAGS
+ $1="$2 $[]$1"
+ CFLAGS="-Werror $HARDENING_CFLAGS $CFLAGS"
+ LDFLAGS="$HARDENING_LDFLAGS $LDFLAGS"
+ AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <stdio.h>
+#if _FORTIFY_SOURCE && !defined __OPTIMIZE__
+#error "only warns"
+#endif]])],
+   [AC_MSG_RESULT([yes])
+    HARDENING_$1="${HARDENING_$1:+$HARDENING_$1 }$2"],
+   [AC_MSG_RESULT([no])])
+ CFLAGS=$kdp_save_CFLAGS
+ LDFLAGS=$kdp_save_LDFLAGS
+])
+
 # KDP_CHECK_FLAGS
 # ---------------
 # Sets KDP_CFLAGS to the flags that the compiler knows.  Open vSwitch is built

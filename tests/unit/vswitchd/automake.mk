@@ -4,3 +4,7 @@ unit_tests += \
 	tests/unit/vswitchd/test-build-info
 
 tests_unit_vswitchd_test_build_info_SOURCES = tests/unit/vswitchd/test-build-info.c
+
+# How the daemon was built.
+TESTS += tests/unit/vswitchd/test-hardening.sh
+EXTRA_DIST += tests/unit/vswitchd/test-hardening.sh
