@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
 lib_libkdp_a_SOURCES += \
+	lib/upcall/upcall-buffers.c \
+	lib/upcall/upcall-buffers.h \
 	lib/upcall/upcall-channel.c \
 	lib/upcall/upcall-channel.h \
 	lib/upcall/upcall-engine-epoll.c \
+	lib/upcall/upcall-engine-epoll.h \
+	lib/upcall/upcall-engine-provider.h \
 	lib/upcall/upcall-engine-uring.c \
+	lib/upcall/upcall-engine-uring.h \
 	lib/upcall/upcall-engine.c \
 	lib/upcall/upcall-engine.h \
 	lib/upcall/upcall-fd-limit.c \

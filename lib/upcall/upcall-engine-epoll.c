@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "upcall/upcall-engine.h"
+#include "upcall/upcall-engine-epoll.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "upcall/upcall-buffers.h"
+#include "upcall/upcall-engine-provider.h"
 #include "util.h"
 
 /* The engine that needs nothing but recvmmsg(). */

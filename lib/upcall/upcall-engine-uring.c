@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "upcall/upcall-engine.h"
+#include "upcall/upcall-engine-uring.h"
 
 #include <errno.h>
 #include <liburing.h>
@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "upcall/upcall-buffers.h"
+#include "upcall/upcall-engine-provider.h"
 #include "util.h"
 
 /* The engine that reads several channels with one system call.

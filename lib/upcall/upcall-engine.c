@@ -4,7 +4,6 @@
 #include "upcall/upcall-engine.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "util.h"
 
@@ -21,31 +20,4 @@ upcall_engine_lookup(const char *name)
         }
     }
     return NULL;
-}
-
-/* Nearly all of the buffers is never touched, because most upcalls are small.
- * Under --mlockall the kernel would back all of it with memory, 5 MB for each
- * handler, so that lock is taken off again; a page that was used once is then
- * as good as any other. */
-void *
-upcall_buffers_map(unsigned int n_msgs, size_t msg_size)
-{
-    size_t size = n_msgs * msg_size;
-    void *buffers = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    if (buffers == MAP_FAILED) {
-        return NULL;
-    }
-    if (memory_locked()) {
-        munlock(buffers, size);
-        madvise(buffers, size, MADV_DONTNEED);
-    }
-    return buffers;
-}
-
-void
-upcall_buffers_unmap(void *buffers, unsigned int n_msgs, size_t msg_size)
-{
-    munmap(buffers, n_msgs * msg_size);
 }

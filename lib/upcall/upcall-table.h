@@ -70,14 +70,10 @@
 #include <stdint.h>
 
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-msg.h"
 
 struct upcall_table;
-
-/* The most upcalls of a batch.  Open vSwitch's handlers process what they
- * have after 64 upcalls without asking for more; one fewer, and the batch
- * always ends with the EAGAIN that marks its end. */
-#define UPCALL_BATCH 63
 
 /* Creates a table for datapath 'name' with interface index 'dp_ifindex', whose
  * upcalls are messages of generic netlink family 'packet_family'.  It has no
@@ -99,7 +95,6 @@ int upcall_table_set_handlers(struct upcall_table *, uint32_t n);
 /* Makes the handlers receive with engines of class 'engine' (upcall-engine.h),
  * at first the one called "epoll".  Returns 0 or the error that kept one from
  * being made; then nothing has changed. */
-struct upcall_engine_class;
 int upcall_table_set_engine(struct upcall_table *,
                             const struct upcall_engine_class *engine);
 const char *upcall_table_engine_name(const struct upcall_table *);

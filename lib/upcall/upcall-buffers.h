@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_BUFFERS_H
+#define KDP_UPCALL_BUFFERS_H 1
+
+/* Memory for the messages of a batch.
+ *
+ * Private to lib/upcall.  Buffers are reserved in full and backed by memory
+ * only where a message was written, with --mlockall too.
+ *
+ * Thread safety: no state. */
+
+#include <stddef.h>
+
+/* Maps buffers for 'n_msgs' messages of 'msg_size' bytes, or returns NULL with
+ * errno set. */
+void *upcall_buffers_map(unsigned int n_msgs, size_t msg_size);
+void upcall_buffers_unmap(void *, unsigned int n_msgs, size_t msg_size);
+
+#endif /* lib/upcall/upcall-buffers.h */

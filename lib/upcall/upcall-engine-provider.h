@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_ENGINE_PROVIDER_H
+#define KDP_UPCALL_ENGINE_PROVIDER_H 1
+
+/* Interface of receive engines
+ * ============================
+ *
+ * Private to lib/upcall.  An engine takes messages from the sockets of several
+ * channels into the buffers of a batch.  Which channels, in which order and
+ * how many messages of each, is the handler's business; so is the order of
+ * what was taken, because a handler has one engine and a channel one handler
+ * at a time.
+ *
+ *      engine      how
+ *      --------    -----------------------------------------------------
+ *      epoll       one recvmmsg() for each channel
+ *      io_uring    one io_uring_enter() for all channels of a read() call
+ *
+ * A batch: begin() makes all buffers free, then several read() calls fill them
+ * in turn.  A read leaves nothing under way: when it returns, no message is on
+ * its way to the engine, so that the channel can be passed on.
+ *
+ * Thread safety: an engine belongs to one handler, and is created, used and
+ * destroyed without locks. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct upcall_engine;
+
+/* The most upcalls of a batch.  Open vSwitch's handlers process what they
+ * have after 64 upcalls without asking for more; one fewer, and the batch
+ * always ends with the EAGAIN that marks its end. */
+#define UPCALL_BATCH 63
+
+/* Space for one message: a frame of 64 kB, the flow key, user data and actions
+ * (the kernel's limit for actions is 32 kB, but only the short ones of a
+ * "userspace" action are ever sent up). */
+#define UPCALL_MSG_SIZE (80 * 1024)
+
+/* What to read from one socket, and what came of it. */
+struct upcall_read {
+    int fd;
+    unsigned int max;           /* The most messages to take, at least 1. */
+
+    unsigned int n;             /* Messages taken. */
+    unsigned int overruns;      /* Times that the socket said ENOBUFS. */
+    int error;                  /* Any other error but EAGAIN, or 0. */
+    bool empty;                 /* False if there may be more to read. */
+};
+
+/* A message.  Valid until the next begin(). */
+struct upcall_rx {
+    void *data;                 /* Aligned for a struct nlmsghdr; writable. */
+    size_t len;                 /* Bytes. */
+    bool truncated;             /* It was longer than UPCALL_MSG_SIZE. */
+};
+
+struct upcall_engine_class {
+    const char *name;
+
+    /* Checks that the kernel has what the engine needs.  Returns 0 or a
+     * positive errno value.  Null if nothing can be missing. */
+    int (*probe)(void);
+
+    /* Makes an engine with buffers for 'n_msgs' messages.  Returns 0 or a
+     * positive errno value. */
+    int (*create)(unsigned int n_msgs, struct upcall_engine **);
+    void (*destroy)(struct upcall_engine *);
+
+    /* Begins a batch. */
+    void (*begin)(struct upcall_engine *);
+
+    /* Carries out 'n_reads' reads.  What they take is stored one after the
+     * other in 'rx', which has room for the sum of their 'max', as many as the
+     * batch has free buffers.  Returns the number of receive system calls. */
+    unsigned int (*read)(struct upcall_engine *, struct upcall_read *,
+                         size_t n_reads, struct upcall_rx *rx);
+};
+
+/* Each engine has this as its first member. */
+struct upcall_engine {
+    const struct upcall_engine_class *class;
+};
+
+/* The most overruns that one read reports.  A flood can overrun the socket
+ * again between two tries; the other ports have to have their turn. */
+#define UPCALL_OVERRUNS 4
+
+#endif /* lib/upcall/upcall-engine-provider.h */
