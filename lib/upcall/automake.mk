@@ -18,21 +18,24 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-handler-private.h \
 	lib/upcall/upcall-handler.c \
 	lib/upcall/upcall-handler.h \
-	lib/upcall/upcall-info.c \
+	lib/upcall/upcall-info.h \
 	lib/upcall/upcall-msg.c \
 	lib/upcall/upcall-msg.h \
 	lib/upcall/upcall-poll.c \
 	lib/upcall/upcall-poll.h \
+	lib/upcall/upcall-ports.c \
+	lib/upcall/upcall-ports.h \
 	lib/upcall/upcall-probes.h \
 	lib/upcall/upcall-refcount.h \
 	lib/upcall/upcall-sched.c \
 	lib/upcall/upcall-sched.h \
 	lib/upcall/upcall-serve.c \
 	lib/upcall/upcall-set.c \
-	lib/upcall/upcall-share.c \
+	lib/upcall/upcall-set.h \
+	lib/upcall/upcall-shared.c \
+	lib/upcall/upcall-shared.h \
 	lib/upcall/upcall-show.c \
 	lib/upcall/upcall-show.h \
-	lib/upcall/upcall-table-private.h \
 	lib/upcall/upcall-table.c \
 	lib/upcall/upcall-table.h \
 	lib/upcall/upcall-turn.h

@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 #include "ovs-atomic.h"
-#include "upcall/upcall-engine.h"
+#include "upcall/upcall-engine-provider.h"
 #include "upcall/upcall-fifo.h"
 #include "upcall/upcall-handler.h"
 #include "upcall/upcall-sched.h"
 
 struct upcall_handler {
-    struct upcall_table *table;
+    struct upcall_ports *ports;
     struct upcall_sched *sched;
     struct upcall_engine *engine;
     struct upcall_handler *predecessor; /* To be ended first, or NULL. */
@@ -65,6 +65,6 @@ struct upcall_handler {
 
 /* Reads from the channels whose turn it is.  Returns false if there is none,
  * or no room. */
-bool upcall_handler_serve__(struct upcall_handler *, const char *dp_name);
+bool upcall_handler_serve__(struct upcall_handler *);
 
 #endif /* lib/upcall/upcall-handler-private.h */

@@ -11,9 +11,14 @@
 
 #include "coverage.h"
 #include "openvswitch/vlog.h"
+#include "ovs-rcu.h"
 #include "timeval.h"
-#include "upcall/upcall-engine.h"
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-engine-provider.h"
 #include "upcall/upcall-fifo.h"
+#include "upcall/upcall-info.h"
+#include "upcall/upcall-msg.h"
+#include "upcall/upcall-ports.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
@@ -38,7 +43,7 @@ now_usec(void)
 }
 
 int
-upcall_handler_create(struct upcall_table *table, uint32_t index,
+upcall_handler_create(struct upcall_ports *ports, uint32_t index,
                       uint32_t generation, struct upcall_sched *sched,
                       const struct upcall_engine_class *class,
                       struct upcall_handler **handlerp)
@@ -54,7 +59,8 @@ upcall_handler_create(struct upcall_table *table, uint32_t index,
     }
 
     handler = xzalloc(sizeof *handler);
-    handler->table = table;
+    upcall_ports_ref(ports);
+    handler->ports = ports;
     upcall_sched_ref(sched);
     handler->sched = sched;
     handler->engine = engine;
@@ -107,6 +113,7 @@ upcall_handler_unref(struct upcall_handler *handler)
         upcall_handler_unref(handler->predecessor);
         handler->engine->class->destroy(handler->engine);
         upcall_sched_unref(handler->sched);
+        upcall_ports_unref(handler->ports);
         free(handler);
     }
 }
@@ -141,15 +148,7 @@ upcall_handler_let_go(struct upcall_handler *handler,
     if (!upcall_channel_is_dead(channel)) {
         upcall_channel_pass(channel, handler->token, 0);
         upcall_sched_arm(handler->sched, channel);
-
-        /* A new set of handlers has the channel armed from its beginning on,
-         * but one of them may have seen the event before the channel was let
-         * go, and left it.  Reading the generation after the owner word was
-         * written pairs with writing the generation before handlers of the new
-         * set read the word: one of the two sees the other. */
-        if (!upcall_table_is_current__(handler->table, handler->generation)) {
-            upcall_table_arm__(handler->table, channel);
-        }
+        upcall_ports_rearm(handler->ports, channel, handler->generation);
     }
     upcall_channel_unref(channel);
 }
@@ -217,14 +216,14 @@ upcall_handler_set_predecessor(struct upcall_handler *handler,
     handler->predecessor = predecessor;
 }
 
-unsigned int
+void
 upcall_handler_abandon(struct upcall_handler *handler)
 {
     unsigned int n_lost = handler->n_msgs - handler->next_msg;
     struct upcall_channel *channel;
 
     if (handler->predecessor) {
-        n_lost += upcall_handler_abandon(handler->predecessor);
+        upcall_handler_abandon(handler->predecessor);
         upcall_handler_unref(handler->predecessor);
         handler->predecessor = NULL;
     }
@@ -238,7 +237,28 @@ upcall_handler_abandon(struct upcall_handler *handler)
     handler->retry_at = LLONG_MAX;
     handler->n_msgs = handler->next_msg = 0;
     handler->in_batch = false;
-    return n_lost;
+
+    if (n_lost) {
+        uint64_t orig;
+
+        atomic_add_relaxed(&handler->ports->abandoned, n_lost, &orig);
+        VLOG_WARN("%s: an upcall handler was removed within a batch, "
+                  "%u upcalls lost", handler->ports->name, n_lost);
+    }
+}
+
+static void
+upcall_handler_abandon_and_unref(struct upcall_handler *handler)
+{
+    upcall_handler_abandon(handler);
+    upcall_handler_unref(handler);
+}
+
+void
+upcall_handler_postpone_abandon(struct upcall_handler *handler)
+{
+    upcall_handler_ref(handler);
+    ovsrcu_postpone(upcall_handler_abandon_and_unref, handler);
 }
 
 /* Finds the handler whose batch is to be brought to its end: 'handler' or one
@@ -289,9 +309,9 @@ upcall_handler_take(struct upcall_handler *handler,
         uint64_t data = events->channels[i];
         struct upcall_channel *channel;
 
-        channel = upcall_table_lookup__(handler->table,
-                                        upcall_event_port_no(data),
-                                        upcall_event_serial(data));
+        channel = upcall_ports_lookup(handler->ports,
+                                      upcall_event_port_no(data),
+                                      upcall_event_serial(data));
         if (!channel || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
             /* The event outlived its channel. */
             continue;
@@ -353,31 +373,32 @@ upcall_handler_end_batch(struct upcall_handler *handler)
 /* Parses the next message.  Returns false if it is not an upcall of the
  * datapath. */
 static bool
-upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
-                     int dp_ifindex, const char *dp_name,
-                     struct upcall_view *view)
+upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    struct upcall_ports *ports = handler->ports;
     unsigned int i = handler->next_msg++;
     struct upcall_channel *channel = handler->channels[i];
     const struct upcall_rx *rx = &handler->rx[i];
     uint64_t ready_at, waited;
 
     if (rx->truncated
-        || upcall_msg_parse(rx->data, rx->len, packet_family, view)) {
+        || upcall_msg_parse(rx->data, rx->len, ports->packet_family, view)) {
         upcall_count(&channel->malformed, 1);
         VLOG_WARN_RL(&rl, "%s: dropping malformed upcall of %"PRIuSIZE" "
-                     "bytes%s on the channel of port %s", dp_name, rx->len,
+                     "bytes%s on the channel of port %s", ports->name, rx->len,
                      rx->truncated ? " (truncated)" : "",
                      channel->name ? channel->name : "(none)");
         return false;
     }
-    if (view->dp_ifindex != dp_ifindex) {
-        upcall_table_count_foreign__(handler->table);
+    if (view->dp_ifindex != ports->dp_ifindex) {
+        uint64_t orig;
+
+        atomic_add_relaxed(&ports->foreign, 1, &orig);
         return false;
     }
     if (!upcall_port_is_real(channel->port_no)) {
-        upcall_table_count_shared__(handler->table, view);
+        upcall_ports_count_shared(ports, view);
     }
     atomic_read_relaxed(&channel->ready_at, &ready_at);
     waited = now_usec() - ready_at;
@@ -387,9 +408,7 @@ upcall_handler_parse(struct upcall_handler *handler, uint16_t packet_family,
 }
 
 int
-upcall_handler_recv(struct upcall_handler *handler, uint16_t packet_family,
-                    int dp_ifindex, const char *dp_name,
-                    struct upcall_view *view)
+upcall_handler_recv(struct upcall_handler *handler, struct upcall_view *view)
 {
     struct upcall_handler *in_batch = upcall_handler_in_batch(handler);
 
@@ -400,14 +419,13 @@ upcall_handler_recv(struct upcall_handler *handler, uint16_t packet_family,
     }
     for (;;) {
         while (handler->next_msg < handler->n_msgs) {
-            if (upcall_handler_parse(handler, packet_family, dp_ifindex,
-                                     dp_name, view)) {
+            if (upcall_handler_parse(handler, view)) {
                 handler->n_handed++;
                 upcall_count(&handler->upcalls, 1);
                 return 0;
             }
         }
-        if (!upcall_handler_serve__(handler, dp_name)) {
+        if (!upcall_handler_serve__(handler)) {
             upcall_handler_end_batch(handler);
             return EAGAIN;
         }

@@ -29,7 +29,7 @@
  * for a pause, and lets go of it at the first batch after that.  Nothing of it
  * is lost but what the socket has no room for.
  *
- * A handler belongs to a set (upcall-set.c) with a generation number.  A set
+ * A handler belongs to a set (upcall-set.h) with a generation number.  A set
  * is never changed, only replaced.  The handler that takes the place of
  * another one of the same index has it as its predecessor: the thread first
  * brings the predecessor's batch to its end and lets go of its channels, and
@@ -43,56 +43,40 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "upcall/upcall-table.h"
-
 struct upcall_engine_class;
 struct upcall_handler;
+struct upcall_handler_stats;
+struct upcall_ports;
 struct upcall_sched;
+struct upcall_view;
 
-/* Finds the channel of an event: that of port 'port_no' whose serial number is
- * 'serial', or NULL if it is gone.  Valid until the next quiescent state. */
-struct upcall_channel *upcall_table_lookup__(const struct upcall_table *,
-                                             uint32_t port_no,
-                                             uint32_t serial);
-
-/* Tells whether 'generation' is the table's current one.  Sequentially
- * consistent. */
-bool upcall_table_is_current__(const struct upcall_table *,
-                               uint32_t generation);
-
-/* Arms 'channel' with the handlers that the table has now. */
-void upcall_table_arm__(struct upcall_table *, const struct upcall_channel *);
-
-/* Counts an upcall that came on a channel which is not one port's own. */
-void upcall_table_count_shared__(struct upcall_table *,
-                                 const struct upcall_view *);
-
-/* Counts messages that another datapath sent. */
-void upcall_table_count_foreign__(struct upcall_table *);
-
-/* Creates handler 'index' of generation 'generation', which takes channels
- * from 'sched' and upcalls from them with an engine of class 'engine'.
- * Returns 0 or a positive errno value. */
-int upcall_handler_create(struct upcall_table *, uint32_t index,
+/* Creates handler 'index' of generation 'generation' for the datapath of
+ * 'ports'.  It takes channels from 'sched' and upcalls from them with an
+ * engine of class 'engine'.  Returns 0 or a positive errno value. */
+int upcall_handler_create(struct upcall_ports *ports, uint32_t index,
                           uint32_t generation, struct upcall_sched *sched,
                           const struct upcall_engine_class *engine,
                           struct upcall_handler **);
+
 /* Makes 'predecessor', whose reference it takes over, what 'handler' has to
  * bring to an end first.  Before others can see 'handler'. */
 void upcall_handler_set_predecessor(struct upcall_handler *handler,
                                     struct upcall_handler *predecessor);
 
 /* Lets go of all channels.  For the handler's thread between batches, or for
- * anybody once no thread uses the handler any more.  Returns the number of
- * upcalls that were taken and not handed out, and are lost. */
-unsigned int upcall_handler_abandon(struct upcall_handler *);
+ * anybody once no thread uses the handler any more.  Upcalls that were taken
+ * and not handed out are lost, and counted. */
+void upcall_handler_abandon(struct upcall_handler *);
+
+/* Does that after a grace period, when no thread receives for the handler any
+ * more. */
+void upcall_handler_postpone_abandon(struct upcall_handler *);
 
 void upcall_handler_ref(struct upcall_handler *);
 void upcall_handler_unref(struct upcall_handler *);
 
-int upcall_handler_recv(struct upcall_handler *, uint16_t packet_family,
-                        int dp_ifindex, const char *dp_name,
-                        struct upcall_view *);
+/* As upcall_table_recv(). */
+int upcall_handler_recv(struct upcall_handler *, struct upcall_view *);
 
 /* True if the next call of upcall_handler_recv() goes on with a batch, of this
  * handler or of one that it replaced.  For the handler's thread. */

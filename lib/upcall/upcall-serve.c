@@ -13,7 +13,8 @@
 #include "openvswitch/vlog.h"
 #include "timeval.h"
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-engine.h"
+#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-ports.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-sched.h"
 #include "util.h"
@@ -265,8 +266,9 @@ upcall_handler_account(struct upcall_handler *handler,
 }
 
 bool
-upcall_handler_serve__(struct upcall_handler *handler, const char *dp_name)
+upcall_handler_serve__(struct upcall_handler *handler)
 {
+    const char *dp_name = handler->ports->name;
     struct choice choices[UPCALL_READS];
     struct upcall_read reads[UPCALL_READS];
     unsigned int n_asked = 0;

@@ -4,30 +4,44 @@
 #include "upcall/upcall-table.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
+#include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
 #include "upcall/upcall-handler.h"
-#include "upcall/upcall-refcount.h"
+#include "upcall/upcall-poll.h"
+#include "upcall/upcall-ports.h"
 #include "upcall/upcall-sched.h"
-#include "upcall/upcall-table-private.h"
+#include "upcall/upcall-set.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_table);
 
-/* Returns UPCALL_N_SLOTS for a number that no port can have. */
-static uint32_t
-port_to_slot(uint32_t port_no)
-{
-    return (upcall_port_is_real(port_no) ? port_no
-            : port_no == UPCALL_PORT_NONE ? UPCALL_MAX_PORTS
-            : upcall_port_is_cpu(port_no)
-            ? UPCALL_MAX_PORTS + 1 + (port_no - UPCALL_PORT_CPU_BASE)
-            : UPCALL_N_SLOTS);
-}
+/* What the thread that receives for a handler is in the middle of, whichever
+ * handlers have had the number meanwhile.  On a cache line of its own. */
+union upcall_thread {
+    bool in_batch;              /* It got an upcall and no EAGAIN since. */
+    uint8_t pad[CACHE_LINE_SIZE];
+};
+
+struct upcall_table {
+    struct upcall_ports *ports;
+    union upcall_thread *threads;   /* UPCALL_MAX_HANDLERS, mostly untouched,
+                                     * each for the thread of that handler. */
+
+    /* Held by those who change the handlers.  Taken before the mutex of
+     * 'ports'. */
+    struct ovs_mutex mutex;
+    const struct upcall_engine_class *engine OVS_GUARDED;
+    OVSRCU_TYPE(struct upcall_set *) set;
+    uint32_t generation OVS_GUARDED;    /* Of the last set there was. */
+};
 
 struct upcall_table *
 upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
@@ -35,33 +49,12 @@ upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
 {
     struct upcall_table *table = xzalloc(sizeof *table);
 
-    ovs_refcount_init(&table->refcount);
-    table->name = xstrdup(name);
-    table->dp_ifindex = dp_ifindex;
-    table->packet_family = packet_family;
+    table->ports = upcall_ports_create(name, dp_ifindex, packet_family);
+    table->threads = xcalloc(UPCALL_MAX_HANDLERS, sizeof *table->threads);
     ovs_mutex_init(&table->mutex);
     table->engine = &upcall_engine_epoll;
     ovsrcu_init(&table->set, NULL);
-    atomic_init(&table->generation, 0);
-    ovsrcu_init(&table->adding, NULL);
-    table->slots = xcalloc(UPCALL_N_SLOTS, sizeof *table->slots);
-    table->sharers = xcalloc(UPCALL_MAX_PORTS, sizeof *table->sharers);
-    table->seats = xcalloc(UPCALL_MAX_HANDLERS, sizeof *table->seats);
-    atomic_count_init(&table->foreign, 0);
     return table;
-}
-
-void
-upcall_table_unref__(struct upcall_table *table)
-{
-    if (upcall_refcount_unref(&table->refcount)) {
-        ovs_mutex_destroy(&table->mutex);
-        free(table->slots);
-        free(table->sharers);
-        free(table->seats);
-        free(table->name);
-        free(table);
-    }
 }
 
 void
@@ -70,189 +63,316 @@ upcall_table_destroy(struct upcall_table *table)
     if (table) {
         upcall_table_set_handlers(table, 0);
         upcall_table_del_all(table);
-        upcall_table_unref__(table);
+        upcall_ports_unref(table->ports);
+        ovs_mutex_destroy(&table->mutex);
+        free(table->threads);
+        free(table);
     }
 }
 
-/* Finds the channel in the slot of 'port_no'. */
-static struct upcall_channel *
-upcall_table_get(const struct upcall_table *table, uint32_t port_no)
-{
-    uint32_t slot = port_to_slot(port_no);
+/* Handlers. */
 
-    return (slot < UPCALL_N_SLOTS
-            ? ovsrcu_get(struct upcall_channel *, &table->slots[slot])
-            : NULL);
+static struct upcall_set *
+upcall_table_set_protected(const struct upcall_table *table)
+    OVS_REQUIRES(table->mutex)
+{
+    return ovsrcu_get_protected(struct upcall_set *, &table->set);
 }
 
-struct upcall_channel *
-upcall_table_lookup__(const struct upcall_table *table, uint32_t port_no,
-                      uint32_t serial)
+/* Puts 'set', which may be NULL, in place of the set that there is. */
+static void
+upcall_table_publish(struct upcall_table *table, struct upcall_set *set)
+    OVS_REQUIRES(table->mutex)
 {
-    struct upcall_channel *channel;
+    struct upcall_set *old = upcall_table_set_protected(table);
 
-    /* In this order, because a channel is put into its slot before it stops
-     * being the one that is added. */
-    channel = ovsrcu_get(struct upcall_channel *, &table->adding);
-    if (!channel || channel->serial != serial) {
-        channel = upcall_table_get(table, port_no);
+    if (set && old) {
+        upcall_set_inherit(set, old);
     }
-    return channel && channel->serial == serial ? channel : NULL;
+    ovsrcu_set(&table->set, set);
+    if (old) {
+        upcall_set_retire(old, set ? MIN(set->n, old->n) : 0);
+    }
+}
+
+/* Replaces the handlers by 'n' new ones. */
+static int
+upcall_table_replace(struct upcall_table *table, uint32_t n)
+    OVS_REQUIRES(table->mutex)
+{
+    struct upcall_set *set;
+    uint32_t generation;
+    int error;
+
+    if (!n) {
+        upcall_ports_detach(table->ports);
+        upcall_table_publish(table, NULL);
+        return 0;
+    }
+
+    /* 0 would make the token of the run queue that of nobody. */
+    generation = MAX((table->generation + 1) % UPCALL_MAX_GENERATION, 1);
+    error = upcall_set_create(table->ports, n, generation, table->engine,
+                              &set);
+    if (error) {
+        return error;
+    }
+    error = upcall_ports_attach(table->ports, set->sched, generation);
+    if (error) {
+        upcall_set_destroy(set);
+        return error;
+    }
+    table->generation = generation;
+    upcall_table_publish(table, set);
+    return 0;
+}
+
+int
+upcall_table_set_handlers(struct upcall_table *table, uint32_t n)
+{
+    const struct upcall_set *old;
+    int error = 0;
+
+    if (n > UPCALL_MAX_HANDLERS) {
+        VLOG_WARN("%s: %"PRIu32" upcall handlers asked for, at most %u "
+                  "are possible", table->ports->name, n, UPCALL_MAX_HANDLERS);
+        return EINVAL;
+    }
+
+    ovs_mutex_lock(&table->mutex);
+    old = upcall_table_set_protected(table);
+    if (n != (old ? old->n : 0)) {
+        error = upcall_table_replace(table, n);
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return error;
+}
+
+int
+upcall_table_set_engine(struct upcall_table *table,
+                        const struct upcall_engine_class *engine)
+{
+    const struct upcall_engine_class *old_engine;
+    const struct upcall_set *old;
+    int error = 0;
+
+    ovs_mutex_lock(&table->mutex);
+    old_engine = table->engine;
+    old = upcall_table_set_protected(table);
+    if (engine != old_engine) {
+        table->engine = engine;
+        if (old) {
+            error = upcall_table_replace(table, old->n);
+        }
+        if (error) {
+            table->engine = old_engine;
+        }
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return error;
+}
+
+const char *
+upcall_table_engine_name(const struct upcall_table *table)
+{
+    const char *name;
+
+    ovs_mutex_lock(&table->mutex);
+    name = table->engine->name;
+    ovs_mutex_unlock(&table->mutex);
+    return name;
+}
+
+uint32_t
+upcall_table_n_handlers(const struct upcall_table *table)
+{
+    const struct upcall_set *set = ovsrcu_get(struct upcall_set *,
+                                              &table->set);
+
+    return set ? set->n : 0;
+}
+
+static struct upcall_handler *
+upcall_table_get_handler(const struct upcall_table *table, uint32_t handler_id)
+{
+    const struct upcall_set *set = ovsrcu_get(struct upcall_set *,
+                                              &table->set);
+
+    return set && handler_id < set->n ? set->handlers[handler_id] : NULL;
+}
+
+int
+upcall_table_recv(struct upcall_table *table, uint32_t handler_id,
+                  struct upcall_view *view)
+{
+    struct upcall_handler *handler;
+    union upcall_thread *thread;
+    int error = EAGAIN;
+
+    if (handler_id >= UPCALL_MAX_HANDLERS) {
+        return EAGAIN;
+    }
+    thread = &table->threads[handler_id];
+    handler = upcall_table_get_handler(table, handler_id);
+
+    /* If the handler of the thread's batch went and another one came that is
+     * not its successor, the batch is over.  (Its channels stay with the old
+     * handler until the thread is quiescent.) */
+    if (handler
+        && (!thread->in_batch || upcall_handler_is_in_batch(handler))) {
+        error = upcall_handler_recv(handler, view);
+    }
+    if (thread->in_batch == (error != 0)) {
+        thread->in_batch = !error;
+    }
+    return error;
 }
 
 void
-upcall_table_count_foreign__(struct upcall_table *table)
+upcall_table_recv_wait(struct upcall_table *table, uint32_t handler_id)
 {
-    atomic_count_inc(&table->foreign);
-}
+    struct upcall_handler *handler = upcall_table_get_handler(table,
+                                                              handler_id);
 
-static void
-upcall_table_del__(struct upcall_table *table, uint32_t slot)
-    OVS_REQUIRES(table->mutex)
-{
-    struct upcall_channel *channel = upcall_table_slot_channel(table, slot);
-    struct upcall_set *set = upcall_table_set_protected(table);
-
-    if (!channel) {
+    if (!handler) {
+        /* A thread whose handler is gone has nothing to wait for here. */
         return;
+    } else if (upcall_handler_is_ready(handler)) {
+        poll_immediate_wake();
+    } else {
+        poll_fd_wait(upcall_sched_epoll_fd(upcall_handler_sched(handler)),
+                     POLLIN);
+        poll_timer_wait_until(upcall_handler_retry_at(handler));
+        upcall_poll_arm(handler);
     }
-    upcall_table_carry__(table, slot, channel);
-    ovsrcu_set(&table->slots[slot], NULL);
-    atomic_store_relaxed(&channel->dead, true);
-    if (set) {
-        upcall_sched_del(set->sched, channel);
-    }
-    table->n_channels--;
-    table->n_port_channels -= slot < UPCALL_MAX_PORTS;
-
-    /* A handler may have found it in the slot and not taken its reference
-     * yet. */
-    ovsrcu_postpone(upcall_channel_unref, channel);
 }
+
+/* Ports. */
 
 int
 upcall_table_add(struct upcall_table *table, uint32_t port_no,
                  const char *name, struct upcall_channel *channel)
 {
-    uint32_t slot = port_to_slot(port_no);
-    struct upcall_set *set;
-    int error = 0;
-
-    if (slot >= UPCALL_N_SLOTS) {
-        VLOG_WARN("%s: port %s has number %"PRIu32", beyond the %u that the "
-                  "kernel datapath has", table->name, name, port_no,
-                  UPCALL_MAX_PORTS);
-        return EINVAL;
-    }
-
-    ovs_mutex_lock(&table->mutex);
-    channel->port_no = port_no;
-    if (channel->name) {
-        /* Refused before; a handler may be about to mention it. */
-        ovsrcu_postpone(free, channel->name);
-    }
-    channel->name = xstrdup(name);
-
-    /* From the first event on handlers must find the channel; and a channel
-     * that the port has already must stay if this fails. */
-    ovsrcu_set(&table->adding, channel);
-    set = upcall_table_set_protected(table);
-    error = set ? upcall_sched_add(set->sched, channel) : 0;
-    if (error) {
-        VLOG_WARN("%s: adding the channel of port %s to the upcall handlers "
-                  "failed (%s)", table->name, name, ovs_strerror(error));
-    }
-    if (!error) {
-        upcall_table_del__(table, slot);
-        ovsrcu_set(&table->slots[slot], channel);
-        table->n_channels++;
-        table->n_port_channels += slot < UPCALL_MAX_PORTS;
-        if (slot < UPCALL_MAX_PORTS && slot > table->last_slot) {
-            table->last_slot = slot;
-        }
-    }
-    ovsrcu_set(&table->adding, NULL);
-    ovs_mutex_unlock(&table->mutex);
-    return error;
+    return upcall_ports_add(table->ports, port_no, name, channel);
 }
 
 void
 upcall_table_del(struct upcall_table *table, uint32_t port_no)
 {
-    uint32_t slot = port_to_slot(port_no);
-
-    if (slot < UPCALL_N_SLOTS) {
-        ovs_mutex_lock(&table->mutex);
-        upcall_table_del__(table, slot);
-        ovs_mutex_unlock(&table->mutex);
-    }
+    upcall_ports_del(table->ports, port_no);
 }
 
 void
 upcall_table_del_all(struct upcall_table *table)
 {
-    struct upcall_channel *channel;
-    uint32_t slot;
+    upcall_ports_del_all(table->ports);
+}
 
-    ovs_mutex_lock(&table->mutex);
-    UPCALL_TABLE_FOR_EACH (channel, slot, table) {
-        upcall_table_del__(table, slot);
-    }
-    for (slot = 0; slot <= table->last_slot; slot++) {
-        upcall_table_unshare__(table, slot);
-    }
-    ovs_mutex_unlock(&table->mutex);
+void
+upcall_table_share(struct upcall_table *table, uint32_t port_no,
+                   const char *name)
+{
+    upcall_ports_share(table->ports, port_no, name);
+}
+
+void
+upcall_table_unshare(struct upcall_table *table, uint32_t port_no)
+{
+    upcall_ports_unshare(table->ports, port_no);
+}
+
+bool
+upcall_table_is_shared(const struct upcall_table *table, uint32_t port_no)
+{
+    return upcall_ports_is_shared(table->ports, port_no);
+}
+
+size_t
+upcall_table_n_shared(const struct upcall_table *table)
+{
+    return upcall_ports_n_shared(table->ports);
 }
 
 uint32_t
 upcall_table_get_pid(const struct upcall_table *table, uint32_t port_no)
 {
-    const struct upcall_channel *channel;
-
-    if (upcall_table_is_shared(table, port_no)) {
-        port_no = UPCALL_PORT_NONE;
-    }
-    channel = upcall_table_get(table, port_no);
-    return channel ? channel->pid : 0;
+    return upcall_ports_get_pid(table->ports, port_no);
 }
 
 bool
 upcall_table_has_channel(const struct upcall_table *table, uint32_t port_no)
 {
-    return upcall_table_get(table, port_no) != NULL;
+    return upcall_ports_has_channel(table->ports, port_no);
 }
 
 size_t
 upcall_table_n_port_channels(const struct upcall_table *table)
 {
-    size_t n;
-
-    ovs_mutex_lock(&table->mutex);
-    n = table->n_port_channels;
-    ovs_mutex_unlock(&table->mutex);
-    return n;
+    return upcall_ports_n_port_channels(table->ports);
 }
 
 size_t
 upcall_table_n_channels(const struct upcall_table *table)
 {
-    size_t n;
-
-    ovs_mutex_lock(&table->mutex);
-    n = table->n_channels;
-    ovs_mutex_unlock(&table->mutex);
-    return n;
+    return upcall_ports_n_channels(table->ports);
 }
 
 void
 upcall_table_purge(struct upcall_table *table)
 {
-    struct upcall_channel *channel;
-    uint32_t slot;
+    upcall_ports_purge(table->ports);
+}
+
+/* Statistics. */
+
+void
+upcall_table_get_info(const struct upcall_table *table,
+                      struct upcall_table_info *info)
+{
+    const struct upcall_ports *ports = table->ports;
+    const struct upcall_set *set;
+
+    memset(info, 0, sizeof *info);
+    info->name = xstrdup(ports->name);
+    info->foreign = upcall_counter_read(&ports->foreign);
+    info->abandoned = upcall_counter_read(&ports->abandoned);
+    upcall_ports_get_info(ports, info);
 
     ovs_mutex_lock(&table->mutex);
-    UPCALL_TABLE_FOR_EACH (channel, slot, table) {
-        upcall_channel_drain(channel);
+    info->engine = table->engine->name;
+    set = upcall_table_set_protected(table);
+    info->n_handlers = set ? set->n : 0;
+    info->handlers = xcalloc(info->n_handlers, sizeof *info->handlers);
+    for (size_t i = 0; i < info->n_handlers; i++) {
+        upcall_handler_get_stats(set->handlers[i], &info->handlers[i]);
+    }
+    ovs_mutex_unlock(&table->mutex);
+}
+
+void
+upcall_table_info_uninit(struct upcall_table_info *info)
+{
+    for (size_t i = 0; i < info->n_ports; i++) {
+        free(CONST_CAST(char *, info->ports[i].name));
+    }
+    free(info->ports);
+    free(info->handlers);
+    free(CONST_CAST(char *, info->name));
+}
+
+void
+upcall_table_reset_stats(struct upcall_table *table)
+{
+    const struct upcall_set *set;
+
+    upcall_ports_reset_stats(table->ports);
+    atomic_store_relaxed(&table->ports->foreign, 0);
+    atomic_store_relaxed(&table->ports->abandoned, 0);
+
+    ovs_mutex_lock(&table->mutex);
+    set = upcall_table_set_protected(table);
+    for (size_t i = 0; set && i < set->n; i++) {
+        upcall_handler_reset_stats(set->handlers[i]);
     }
     ovs_mutex_unlock(&table->mutex);
 }

@@ -18,13 +18,6 @@
  * channel keeps the upcalls of a port in order; deficit round robin keeps
  * ports from harming each other.
  *
- * Module map: upcall-channel is a socket and its owner word; upcall-sched
- * gives channels to handlers, upcall-turn says how much of each;
- * upcall-handler makes batches of upcalls; upcall-engine reads from sockets;
- * upcall-msg parses; upcall-poll makes a sleeping handler wait inside
- * epoll_wait(); upcall-table keeps the channels, upcall-set the handlers and
- * upcall-share the ports that share channels.
- *
  *
  * Batches
  * -------
@@ -43,8 +36,8 @@
  *      ------------------------    -------------------------------------
  *      recv, recv_wait             one thread for each handler
  *      get_pid                     any
- *      all others                  any; they take the table's mutex and
- *                                  make only short system calls
+ *      all others                  any; they take a mutex and make only
+ *                                  short system calls
  *
  * The receiving side takes no lock.  It reads the set of handlers and the
  * array of ports under RCU and holds references to what it keeps over a
@@ -71,6 +64,7 @@
 
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
+#include "upcall/upcall-info.h"
 #include "upcall/upcall-msg.h"
 
 struct upcall_table;
@@ -158,38 +152,6 @@ void upcall_table_recv_wait(struct upcall_table *, uint32_t handler_id);
 
 /* Throws away the upcalls that wait on all channels. */
 void upcall_table_purge(struct upcall_table *);
-
-/* What people want to know. */
-struct upcall_port_info {
-    uint32_t port_no;           /* Or UPCALL_PORT_*. */
-    bool shared;                /* Its upcalls come on shared channels. */
-    bool has_channel;           /* It has a channel of its own. */
-    const char *name;
-    uint32_t pid;
-    struct upcall_channel_stats stats;
-};
-
-struct upcall_handler_stats {
-    uint64_t wakeups;           /* Times that it slept and was woken. */
-    uint64_t empty_wakeups;     /* Of these, found no upcall. */
-    uint64_t batches;           /* Batches with an upcall. */
-    uint64_t upcalls;           /* Upcalls handed out. */
-    uint64_t receives;          /* Receive system calls. */
-    uint64_t steals;            /* Reads from channels that another handler
-                                 * had read from before. */
-};
-
-struct upcall_table_info {
-    const char *name;
-    const char *engine;
-    uint64_t foreign;           /* Messages of another datapath, dropped. */
-    uint64_t abandoned;         /* Lost with a retired handler. */
-    size_t n_sockets;           /* Number of channels. */
-    size_t n_ports;
-    struct upcall_port_info *ports;         /* By port number. */
-    size_t n_handlers;
-    struct upcall_handler_stats *handlers;  /* By number. */
-};
 
 /* Starts counting from 0 again. */
 void upcall_table_reset_stats(struct upcall_table *);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_INFO_H
+#define KDP_UPCALL_INFO_H 1
+
+/* What an upcall table says of itself: a snapshot for people and programs.
+ *
+ * upcall_table_get_info() (upcall-table.h) takes one and
+ * upcall_table_info_uninit() frees it; upcall-show.h prints it. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "upcall/upcall-channel.h"
+
+struct upcall_port_info {
+    uint32_t port_no;           /* Or UPCALL_PORT_*. */
+    bool shared;                /* Its upcalls come on shared channels. */
+    bool has_channel;           /* It has a channel of its own. */
+    const char *name;
+    uint32_t pid;
+    struct upcall_channel_stats stats;
+};
+
+struct upcall_handler_stats {
+    uint64_t wakeups;           /* Times that it slept and was woken. */
+    uint64_t empty_wakeups;     /* Of these, found no upcall. */
+    uint64_t batches;           /* Batches with an upcall. */
+    uint64_t upcalls;           /* Upcalls handed out. */
+    uint64_t receives;          /* Receive system calls. */
+    uint64_t steals;            /* Reads from channels that another handler
+                                 * had read from before. */
+};
+
+struct upcall_table_info {
+    const char *name;
+    const char *engine;
+    uint64_t foreign;           /* Messages of another datapath, dropped. */
+    uint64_t abandoned;         /* Lost with a retired handler. */
+    size_t n_sockets;           /* Number of channels. */
+    size_t n_ports;
+    struct upcall_port_info *ports;         /* By port number. */
+    size_t n_handlers;
+    struct upcall_handler_stats *handlers;  /* By number. */
+};
+
+#endif /* lib/upcall/upcall-info.h */

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "upcall/upcall-ports.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "openvswitch/vlog.h"
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-info.h"
+#include "upcall/upcall-msg.h"
+#include "upcall/upcall-refcount.h"
+#include "upcall/upcall-sched.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(upcall_ports);
+
+/* Slots: one for each possible port, one for the channel without a port, one
+ * for the CPUs of each handler. */
+#define UPCALL_N_SLOTS (UPCALL_MAX_PORTS + 1 + UPCALL_MAX_HANDLERS)
+
+/* Returns UPCALL_N_SLOTS for a number that no port can have. */
+static uint32_t
+port_to_slot(uint32_t port_no)
+{
+    return (upcall_port_is_real(port_no) ? port_no
+            : port_no == UPCALL_PORT_NONE ? UPCALL_MAX_PORTS
+            : upcall_port_is_cpu(port_no)
+            ? UPCALL_MAX_PORTS + 1 + (port_no - UPCALL_PORT_CPU_BASE)
+            : UPCALL_N_SLOTS);
+}
+
+/* The channel in 'slot', or NULL. */
+static struct upcall_channel *
+slot_channel(const struct upcall_ports *ports, uint32_t slot)
+    OVS_REQUIRES(ports->mutex)
+{
+    return ovsrcu_get_protected(struct upcall_channel *, &ports->slots[slot]);
+}
+
+/* The slot after 'slot'.  Those above the highest port number in use need not
+ * be looked at. */
+static uint32_t
+next_slot(const struct upcall_ports *ports, uint32_t slot)
+    OVS_REQUIRES(ports->mutex)
+{
+    return slot == ports->last_slot ? UPCALL_MAX_PORTS : slot + 1;
+}
+
+/* Iterates over the channels of PORTS, whose mutex is held. */
+#define UPCALL_PORTS_FOR_EACH(CHANNEL, SLOT, PORTS)                     \
+    for ((SLOT) = 0; (SLOT) < UPCALL_N_SLOTS;                           \
+         (SLOT) = next_slot(PORTS, SLOT))                               \
+        if (((CHANNEL) = slot_channel(PORTS, SLOT)) != NULL)
+
+struct upcall_ports *
+upcall_ports_create(const char *name, int dp_ifindex, uint16_t packet_family)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct upcall_ports *ports = xzalloc(sizeof *ports);
+
+    ovs_refcount_init(&ports->refcount);
+    ports->name = xstrdup(name);
+    ports->dp_ifindex = dp_ifindex;
+    ports->packet_family = packet_family;
+    ovs_mutex_init(&ports->mutex);
+    atomic_init(&ports->generation, 0);
+    ports->slots = xcalloc(UPCALL_N_SLOTS, sizeof *ports->slots);
+    ovsrcu_init(&ports->adding, NULL);
+    upcall_shared_init(&ports->shared);
+    atomic_init(&ports->foreign, 0);
+    atomic_init(&ports->abandoned, 0);
+    return ports;
+}
+
+void
+upcall_ports_ref(struct upcall_ports *ports)
+{
+    ovs_refcount_ref(&ports->refcount);
+}
+
+void
+upcall_ports_unref(struct upcall_ports *ports)
+{
+    if (upcall_refcount_unref(&ports->refcount)) {
+        upcall_shared_uninit(&ports->shared);
+        ovs_mutex_destroy(&ports->mutex);
+        free(ports->slots);
+        free(ports->name);
+        free(ports);
+    }
+}
+
+/* Finds the channel in the slot of 'port_no'. */
+static struct upcall_channel *
+upcall_ports_get(const struct upcall_ports *ports, uint32_t port_no)
+{
+    uint32_t slot = port_to_slot(port_no);
+
+    return (slot < UPCALL_N_SLOTS
+            ? ovsrcu_get(struct upcall_channel *, &ports->slots[slot])
+            : NULL);
+}
+
+struct upcall_channel *
+upcall_ports_lookup(const struct upcall_ports *ports, uint32_t port_no,
+                    uint32_t serial)
+{
+    struct upcall_channel *channel;
+
+    /* In this order, because a channel is put into its slot before it stops
+     * being the one that is added. */
+    channel = ovsrcu_get(struct upcall_channel *, &ports->adding);
+    if (!channel || channel->serial != serial) {
+        channel = upcall_ports_get(ports, port_no);
+    }
+    return channel && channel->serial == serial ? channel : NULL;
+}
+
+static void
+upcall_ports_del__(struct upcall_ports *ports, uint32_t slot)
+    OVS_REQUIRES(ports->mutex)
+{
+    struct upcall_channel *channel = slot_channel(ports, slot);
+    struct upcall_shared_port *shared;
+
+    if (!channel) {
+        return;
+    }
+    shared = upcall_shared_get(&ports->shared, slot);
+    if (shared) {
+        struct upcall_channel_stats stats;
+
+        upcall_channel_get_stats(channel, &stats);
+        upcall_shared_port_add_stats(shared, &stats);
+    }
+    ovsrcu_set(&ports->slots[slot], NULL);
+    atomic_store_relaxed(&channel->dead, true);
+    if (ports->sched) {
+        upcall_sched_del(ports->sched, channel);
+    }
+    ports->n_channels--;
+    ports->n_port_channels -= slot < UPCALL_MAX_PORTS;
+
+    /* A handler may have found it in the slot and not taken its reference
+     * yet. */
+    ovsrcu_postpone(upcall_channel_unref, channel);
+}
+
+/* Puts 'channel' into 'slot', in place of one that is there. */
+static void
+upcall_ports_put(struct upcall_ports *ports, uint32_t slot,
+                 struct upcall_channel *channel)
+    OVS_REQUIRES(ports->mutex)
+{
+    upcall_ports_del__(ports, slot);
+    ovsrcu_set(&ports->slots[slot], channel);
+    ports->n_channels++;
+    ports->n_port_channels += slot < UPCALL_MAX_PORTS;
+    if (slot < UPCALL_MAX_PORTS && slot > ports->last_slot) {
+        ports->last_slot = slot;
+    }
+}
+
+int
+upcall_ports_add(struct upcall_ports *ports, uint32_t port_no,
+                 const char *name, struct upcall_channel *channel)
+{
+    uint32_t slot = port_to_slot(port_no);
+    int error;
+
+    if (slot >= UPCALL_N_SLOTS) {
+        VLOG_WARN("%s: port %s has number %"PRIu32", beyond the %u that the "
+                  "kernel datapath has", ports->name, name, port_no,
+                  UPCALL_MAX_PORTS);
+        return EINVAL;
+    }
+
+    ovs_mutex_lock(&ports->mutex);
+    channel->port_no = port_no;
+    if (channel->name) {
+        /* Refused before; a handler may be about to mention it. */
+        ovsrcu_postpone(free, channel->name);
+    }
+    channel->name = xstrdup(name);
+
+    /* From the first event on handlers must find the channel; and a channel
+     * that the port has already must stay if this fails. */
+    ovsrcu_set(&ports->adding, channel);
+    error = ports->sched ? upcall_sched_add(ports->sched, channel) : 0;
+    if (error) {
+        VLOG_WARN("%s: adding the channel of port %s to the upcall handlers "
+                  "failed (%s)", ports->name, name, ovs_strerror(error));
+    } else {
+        upcall_ports_put(ports, slot, channel);
+    }
+    ovsrcu_set(&ports->adding, NULL);
+    ovs_mutex_unlock(&ports->mutex);
+    return error;
+}
+
+void
+upcall_ports_del(struct upcall_ports *ports, uint32_t port_no)
+{
+    uint32_t slot = port_to_slot(port_no);
+
+    if (slot < UPCALL_N_SLOTS) {
+        ovs_mutex_lock(&ports->mutex);
+        upcall_ports_del__(ports, slot);
+        ovs_mutex_unlock(&ports->mutex);
+    }
+}
+
+void
+upcall_ports_del_all(struct upcall_ports *ports)
+{
+    struct upcall_channel *channel;
+    uint32_t slot;
+
+    ovs_mutex_lock(&ports->mutex);
+    UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+        upcall_ports_del__(ports, slot);
+    }
+    for (slot = 0; slot <= ports->last_slot; slot++) {
+        upcall_shared_del(&ports->shared, slot, NULL);
+    }
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+void
+upcall_ports_share(struct upcall_ports *ports, uint32_t port_no,
+                   const char *name)
+{
+    if (upcall_port_is_real(port_no)) {
+        ovs_mutex_lock(&ports->mutex);
+        upcall_shared_add(&ports->shared, port_no, name);
+        ports->last_slot = MAX(ports->last_slot, port_no);
+        ovs_mutex_unlock(&ports->mutex);
+    }
+}
+
+void
+upcall_ports_unshare(struct upcall_ports *ports, uint32_t port_no)
+{
+    if (upcall_port_is_real(port_no)) {
+        ovs_mutex_lock(&ports->mutex);
+        upcall_shared_del(&ports->shared, port_no,
+                          slot_channel(ports, port_no));
+        ovs_mutex_unlock(&ports->mutex);
+    }
+}
+
+bool
+upcall_ports_is_shared(const struct upcall_ports *ports, uint32_t port_no)
+{
+    return upcall_shared_has(&ports->shared, port_no);
+}
+
+uint32_t
+upcall_ports_get_pid(const struct upcall_ports *ports, uint32_t port_no)
+{
+    const struct upcall_channel *channel;
+
+    if (upcall_ports_is_shared(ports, port_no)) {
+        port_no = UPCALL_PORT_NONE;
+    }
+    channel = upcall_ports_get(ports, port_no);
+    return channel ? channel->pid : 0;
+}
+
+bool
+upcall_ports_has_channel(const struct upcall_ports *ports, uint32_t port_no)
+{
+    return upcall_ports_get(ports, port_no) != NULL;
+}
+
+size_t
+upcall_ports_n_shared(const struct upcall_ports *ports)
+{
+    size_t n;
+
+    ovs_mutex_lock(&ports->mutex);
+    n = ports->shared.n;
+    ovs_mutex_unlock(&ports->mutex);
+    return n;
+}
+
+size_t
+upcall_ports_n_port_channels(const struct upcall_ports *ports)
+{
+    size_t n;
+
+    ovs_mutex_lock(&ports->mutex);
+    n = ports->n_port_channels;
+    ovs_mutex_unlock(&ports->mutex);
+    return n;
+}
+
+size_t
+upcall_ports_n_channels(const struct upcall_ports *ports)
+{
+    size_t n;
+
+    ovs_mutex_lock(&ports->mutex);
+    n = ports->n_channels;
+    ovs_mutex_unlock(&ports->mutex);
+    return n;
+}
+
+void
+upcall_ports_purge(struct upcall_ports *ports)
+{
+    struct upcall_channel *channel;
+    uint32_t slot;
+
+    ovs_mutex_lock(&ports->mutex);
+    UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+        upcall_channel_drain(channel);
+    }
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+void
+upcall_ports_count_shared(struct upcall_ports *ports,
+                          const struct upcall_view *view)
+{
+    uint32_t port_no;
+
+    if (upcall_view_in_port(view, &port_no)) {
+        upcall_shared_count(&ports->shared, port_no);
+    }
+}
+
+static int
+upcall_ports_register_all(struct upcall_ports *ports,
+                          struct upcall_sched *sched)
+    OVS_REQUIRES(ports->mutex)
+{
+    struct upcall_channel *channel;
+    uint32_t slot;
+
+    UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+        int error = upcall_sched_add(sched, channel);
+
+        if (error) {
+            VLOG_WARN("%s: adding the channel of port %s to the upcall "
+                      "handlers failed (%s)", ports->name, channel->name,
+                      ovs_strerror(error));
+            return error;
+        }
+    }
+    return 0;
+}
+
+int
+upcall_ports_attach(struct upcall_ports *ports, struct upcall_sched *sched,
+                    uint32_t generation)
+{
+    int error;
+
+    ovs_mutex_lock(&ports->mutex);
+    error = upcall_ports_register_all(ports, sched);
+    if (!error) {
+        upcall_sched_ref(sched);
+        upcall_sched_unref(ports->sched);
+        ports->sched = sched;
+
+        /* Pairs with the load in upcall_ports_rearm().  Sequentially
+         * consistent, as is the owner word. */
+        atomic_store(&ports->generation, generation);
+    }
+    ovs_mutex_unlock(&ports->mutex);
+    return error;
+}
+
+void
+upcall_ports_detach(struct upcall_ports *ports)
+{
+    ovs_mutex_lock(&ports->mutex);
+    upcall_sched_unref(ports->sched);
+    ports->sched = NULL;
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+void
+upcall_ports_rearm(struct upcall_ports *ports,
+                   const struct upcall_channel *channel, uint32_t generation)
+{
+    uint32_t current;
+
+    /* A new set of handlers has the channel armed from its beginning on, but
+     * one of them may have seen the event before the channel was let go, and
+     * left it.  The caller has written the owner word and reads the generation
+     * now; the generation was written before handlers of the new set read the
+     * owner word.  Both sequentially consistent, so one of the two sees the
+     * other.  Pairs with the store in upcall_ports_attach(). */
+    atomic_read(&ports->generation, &current);
+    if (current != generation) {
+        ovs_mutex_lock(&ports->mutex);
+        if (ports->sched) {
+            upcall_sched_arm(ports->sched, channel);
+        }
+        ovs_mutex_unlock(&ports->mutex);
+    }
+}
+
+static void
+get_port_info(const struct upcall_ports *ports, uint32_t slot,
+              const struct upcall_channel *channel,
+              const struct upcall_shared_port *shared,
+              struct upcall_port_info *port)
+{
+    if (channel) {
+        port->port_no = channel->port_no;
+        port->has_channel = true;
+        upcall_channel_get_stats(channel, &port->stats);
+    } else {
+        port->port_no = slot;
+    }
+    port->name = xstrdup(channel ? channel->name : shared->name);
+    port->pid = upcall_ports_get_pid(ports, port->port_no);
+    if (shared) {
+        port->shared = true;
+        port->stats.received += upcall_counter_read(&shared->received);
+        port->stats.lost += upcall_counter_read(&shared->lost);
+    }
+}
+
+void
+upcall_ports_get_info(const struct upcall_ports *ports,
+                      struct upcall_table_info *info)
+{
+    ovs_mutex_lock(&ports->mutex);
+    info->n_sockets = ports->n_channels;
+    info->ports = xcalloc(ports->n_channels + ports->shared.n,
+                          sizeof *info->ports);
+    for (uint32_t slot = 0; slot < UPCALL_N_SLOTS;
+         slot = next_slot(ports, slot)) {
+        struct upcall_shared_port *shared
+            = upcall_shared_get(&ports->shared, slot);
+        struct upcall_channel *channel = slot_channel(ports, slot);
+
+        if (channel || shared) {
+            get_port_info(ports, slot, channel, shared,
+                          &info->ports[info->n_ports++]);
+        }
+    }
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+void
+upcall_ports_reset_stats(struct upcall_ports *ports)
+{
+    struct upcall_channel *channel;
+    uint32_t slot;
+
+    ovs_mutex_lock(&ports->mutex);
+    UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+        upcall_channel_reset_stats(channel);
+    }
+    for (slot = 0; slot <= ports->last_slot; slot++) {
+        struct upcall_shared_port *shared
+            = upcall_shared_get(&ports->shared, slot);
+
+        if (shared) {
+            upcall_shared_port_reset_stats(shared);
+        }
+    }
+    ovs_mutex_unlock(&ports->mutex);
+}

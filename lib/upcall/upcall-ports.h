@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_PORTS_H
+#define KDP_UPCALL_PORTS_H 1
+
+/* Ports of a datapath and their channels
+ * ======================================
+ *
+ * Private to lib/upcall.  The registry that handlers look channels up in, and
+ * that knows with which scheduler the channels are registered now.  It stands
+ * below the handlers: it knows nothing of them.
+ *
+ * Handlers are replaced as a whole (upcall-set.h).  Each generation of them
+ * has a scheduler of its own, and upcall_ports_attach() registers every
+ * channel with the new one.  A handler of an earlier generation which lets go
+ * of a channel afterwards has it armed in the new scheduler with
+ * upcall_ports_rearm().
+ *
+ * Life cycle
+ * ----------
+ *
+ * Referenced by the table and by each handler, because a handler that was
+ * replaced lets go of its channels only after a grace period.
+ *
+ * Thread safety
+ * -------------
+ *
+ *      lookup, get_pid, has_channel,    any thread, RCU readers; no lock
+ *      is_shared, count_shared
+ *      all others                       any thread; they take the mutex and
+ *                                       make only short system calls */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ovs-atomic.h"
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
+#include "upcall/upcall-shared.h"
+
+struct upcall_channel;
+struct upcall_port_info;
+struct upcall_sched;
+struct upcall_table_info;
+struct upcall_view;
+
+typedef OVSRCU_TYPE(struct upcall_channel *) upcall_slot;
+
+struct upcall_ports {
+    struct ovs_refcount refcount;
+
+    /* The datapath.  Constant. */
+    char *name;
+    int dp_ifindex;
+    uint16_t packet_family;
+
+    /* Held by those who change what follows. */
+    struct ovs_mutex mutex;
+    size_t n_channels OVS_GUARDED;
+    size_t n_port_channels OVS_GUARDED; /* Of these, of ports. */
+    uint32_t last_slot OVS_GUARDED; /* No higher port number was ever used. */
+    struct upcall_sched *sched OVS_GUARDED; /* The channels are registered
+                                             * here; or NULL. */
+    atomic_uint32_t generation; /* Of the last scheduler attached. */
+    upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
+    upcall_slot adding;         /* Channel on its way into its slot. */
+    struct upcall_shared shared;
+
+    atomic_uint64_t foreign;       /* Messages of another datapath. */
+    atomic_uint64_t abandoned;     /* Upcalls lost with a handler. */
+};
+
+/* Creates the registry of datapath 'name' with interface index 'dp_ifindex',
+ * whose upcalls are messages of generic netlink family 'packet_family'. */
+struct upcall_ports *upcall_ports_create(const char *name, int dp_ifindex,
+                                         uint16_t packet_family);
+void upcall_ports_ref(struct upcall_ports *);
+
+/* Drops a reference.  The last one frees the registry, which must not have
+ * channels then. */
+void upcall_ports_unref(struct upcall_ports *);
+
+/* As the functions of upcall-table.h of the same name. */
+int upcall_ports_add(struct upcall_ports *, uint32_t port_no,
+                     const char *name, struct upcall_channel *);
+void upcall_ports_del(struct upcall_ports *, uint32_t port_no);
+void upcall_ports_del_all(struct upcall_ports *);
+void upcall_ports_share(struct upcall_ports *, uint32_t port_no,
+                        const char *name);
+void upcall_ports_unshare(struct upcall_ports *, uint32_t port_no);
+bool upcall_ports_is_shared(const struct upcall_ports *, uint32_t port_no);
+uint32_t upcall_ports_get_pid(const struct upcall_ports *, uint32_t port_no);
+bool upcall_ports_has_channel(const struct upcall_ports *, uint32_t port_no);
+size_t upcall_ports_n_shared(const struct upcall_ports *);
+size_t upcall_ports_n_port_channels(const struct upcall_ports *);
+size_t upcall_ports_n_channels(const struct upcall_ports *);
+void upcall_ports_purge(struct upcall_ports *);
+
+/* Finds the channel of an event: that of port 'port_no' whose serial number is
+ * 'serial', or NULL if it is gone.  Valid until the next quiescent state. */
+struct upcall_channel *upcall_ports_lookup(const struct upcall_ports *,
+                                           uint32_t port_no, uint32_t serial);
+
+/* Counts an upcall that came on a channel which is not one port's own. */
+void upcall_ports_count_shared(struct upcall_ports *,
+                               const struct upcall_view *);
+
+/* Registers every channel with 'sched', whose handlers are those of
+ * 'generation', and from now on each that is added.  To be called before a
+ * handler of 'generation' takes a channel.  Returns 0 or the error that kept a
+ * channel from being registered; then nothing has changed. */
+int upcall_ports_attach(struct upcall_ports *, struct upcall_sched *sched,
+                        uint32_t generation);
+
+/* Registers channels with no scheduler any more. */
+void upcall_ports_detach(struct upcall_ports *);
+
+/* Arms 'channel', which a handler of 'generation', or its run queue, has let
+ * go, with the scheduler of now if that is another one. */
+void upcall_ports_rearm(struct upcall_ports *, const struct upcall_channel *,
+                        uint32_t generation);
+
+/* Fills in 'info->ports' and the numbers of ports and sockets, and makes all
+ * counters zero, respectively. */
+void upcall_ports_get_info(const struct upcall_ports *,
+                           struct upcall_table_info *);
+void upcall_ports_reset_stats(struct upcall_ports *);
+
+#endif /* lib/upcall/upcall-ports.h */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_SET_H
+#define KDP_UPCALL_SET_H 1
+
+/* Sets of handlers
+ * ================
+ *
+ * Private to lib/upcall.  Handlers that work together form a set, which is
+ * never changed once others than its maker can see it.  When their number or
+ * their engine changes, the set is replaced as a whole:
+ *
+ *   1. The new set gets a scheduler of its own, in which every channel is
+ *      registered (upcall_ports_attach()), so that both sets have events for a
+ *      time.
+ *   2. Each of its handlers has the one of the same number in the old set, if
+ *      there is one, as its predecessor (upcall_set_inherit()).
+ *   3. It is published: threads find their handlers in it from now on.
+ *   4. The old set is retired (upcall_set_retire()): what waits in its run
+ *      queue is armed with the new one, and its sleepers wake up.  Handlers
+ *      without a successor are orphans, which release their channels after a
+ *      grace period.
+ *
+ * A thread belongs to a number, not to a handler, and looks for its handler
+ * with each call.
+ *
+ * Thread safety: the functions are for the control thread, under the table's
+ * mutex; the members may be read by any thread that has the set from
+ * publication under RCU. */
+
+#include <stdint.h>
+
+struct upcall_engine_class;
+struct upcall_handler;
+struct upcall_ports;
+struct upcall_sched;
+
+struct upcall_set {
+    uint32_t generation;
+    struct upcall_ports *ports;
+    struct upcall_sched *sched;
+    uint32_t n;
+    struct upcall_handler *handlers[];
+};
+
+/* Makes a set of 'n' handlers, at least 1, of generation 'generation' for the
+ * channels of 'ports', which they receive from with engines of class 'engine'.
+ * Returns 0 or a positive errno value, after a message. */
+int upcall_set_create(struct upcall_ports *ports, uint32_t n,
+                      uint32_t generation,
+                      const struct upcall_engine_class *engine,
+                      struct upcall_set **);
+
+/* Frees a set that was never published.  NULL does nothing. */
+void upcall_set_destroy(struct upcall_set *);
+
+/* Makes the handlers of 'set', which is not published yet, successors of those
+ * of 'old'. */
+void upcall_set_inherit(struct upcall_set *set, const struct upcall_set *old);
+
+/* Retires 'old', which no thread finds any more, and frees it after a grace
+ * period.  'n_successors' of its handlers have a successor. */
+void upcall_set_retire(struct upcall_set *old, uint32_t n_successors);
+
+#endif /* lib/upcall/upcall-set.h */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_SHARED_H
+#define KDP_UPCALL_SHARED_H 1
+
+/* Ports that share channels
+ * =========================
+ *
+ * Private to lib/upcall.  A port without a channel of its own sends its
+ * upcalls to channels that belong to no port.  Its entry here counts them for
+ * it, by the port number in each upcall.
+ *
+ * When a port begins or ceases to share, what was counted goes along: from the
+ * channel to the entry with upcall_shared_port_add_stats(), and from the entry to
+ * the channel with upcall_shared_del().
+ *
+ * Thread safety
+ * -------------
+ *
+ *      init, uninit                        no other call
+ *      add, del, get, port_*                one thread at a time: the caller
+ *                                          holds a mutex
+ *      has, count                          any thread, any time; RCU readers */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ovs-atomic.h"
+#include "ovs-rcu.h"
+
+struct upcall_channel;
+struct upcall_channel_stats;
+
+/* Several handlers may count at the same time. */
+struct upcall_shared_port {
+    char *name;
+    atomic_uint64_t received;
+    atomic_uint64_t lost;       /* While it had a channel of its own. */
+};
+
+typedef OVSRCU_TYPE(struct upcall_shared_port *) upcall_shared_slot;
+
+struct upcall_shared {
+    upcall_shared_slot *slots;  /* UPCALL_MAX_PORTS, mostly untouched. */
+    size_t n;                   /* Ports that share. */
+};
+
+void upcall_shared_init(struct upcall_shared *);
+
+/* Frees what upcall_shared_init() made.  No port may share any more. */
+void upcall_shared_uninit(struct upcall_shared *);
+
+/* Makes 'port_no', below UPCALL_MAX_PORTS and called 'name', share.  Does
+ * nothing if it does already. */
+void upcall_shared_add(struct upcall_shared *, uint32_t port_no,
+                       const char *name);
+
+/* Makes 'port_no' share no more, if it does.  'channel', which it has now,
+ * counts on; NULL if it has none. */
+void upcall_shared_del(struct upcall_shared *, uint32_t port_no,
+                       struct upcall_channel *channel);
+
+/* Returns the entry of 'port_no', or NULL. */
+struct upcall_shared_port *upcall_shared_get(const struct upcall_shared *,
+                                             uint32_t port_no);
+
+bool upcall_shared_has(const struct upcall_shared *, uint32_t port_no);
+
+/* Counts an upcall of 'port_no', if it shares. */
+void upcall_shared_count(struct upcall_shared *, uint32_t port_no);
+
+/* Counts what 'port', which had a channel until now, had counted there. */
+void upcall_shared_port_add_stats(struct upcall_shared_port *port,
+                                  const struct upcall_channel_stats *);
+void upcall_shared_port_reset_stats(struct upcall_shared_port *);
+
+#endif /* lib/upcall/upcall-shared.h */
