@@ -17,6 +17,8 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-port.c \
 	lib/offload/offload-private.h \
 	lib/offload/offload-show.c \
+	lib/offload/offload-state.c \
+	lib/offload/offload-state.h \
 	lib/offload/offload-step.c \
 	lib/offload/offload-thread.c \
 	lib/offload/offload.c \

@@ -53,14 +53,14 @@ adopt(struct offload *offload, struct offload_stripe *stripe,
 
     flow = offload_flow_create(stripe, found->desc);
     found->desc = NULL;
-    flow->tc_desc = offload_desc_ref(flow->desc);
+    offload_flow_set_present(flow);
+    offload_flow_set_tc(flow, OFFLOAD_TC_PRESENT, flow->desc);
     flow->tc_seen = found->stats;
-    flow->target = OFFLOAD_TO_TC;
+    offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
     flow->thread = thread;
-    flow->busy = true;
+    offload_flow_set_work(flow, OFFLOAD_WORK_BUSY);
     flow->kernel_claimed = true;
     flow->n_refs++;
-    offload_flow_moved(offload, flow);
     offload_chains_add(offload, flow->tc_desc);
     return flow;
 }
@@ -79,8 +79,10 @@ settle(struct offload_thread *thread, struct offload_flow *flow)
                             (struct offload_copy_op *[]) { &op }, 1);
     ovs_mutex_lock(&flow->stripe->mutex);
     flow->kernel_claimed = false;
-    flow->in_kernel = !op.error;
-    offload_flow_moved(offload, flow);
+    if (!op.error) {
+        offload_flow_set_kernel(flow, OFFLOAD_KERNEL_PRESENT);
+    }
+    offload_flow_moved(flow);
     ovs_mutex_unlock(&flow->stripe->mutex);
 
     offload_count(offload, thread->id, OFFLOAD_ADOPTED);
@@ -121,7 +123,7 @@ reconcile(struct offload_thread *thread, uint32_t port, struct found *found)
     } else {
         /* A flow that has a rule, or is on its way out, was adopted, and this
          * is its rule once more. */
-        stale = (flow ? !flow->tc_desc
+        stale = (flow ? !offload_flow_in_tc(flow)
                  : !offload_flow_is_deleting(stripe, &found->ufid));
     }
     ovs_mutex_unlock(&stripe->mutex);

@@ -21,9 +21,8 @@
 static void
 forget(struct offload *offload, struct offload_flow *flow)
 {
-    flow->in_kernel = false;
-    offload_flow_moved(offload, flow);
-    if (flow->in_table) {
+    offload_flow_set_kernel(flow, OFFLOAD_KERNEL_NONE);
+    if (offload_flow_in_table(flow)) {
         offload_flow_remove(flow);
         offload_flow_drop_request(offload, flow);
         offload_flow_gone(flow);
@@ -66,12 +65,12 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
             .type = OFFLOAD_COPY_GET, .ufid = flow->ufid,
             .desc = tc_desc ? tc_desc : desc,
         };
-        bool in_kernel = flow->in_kernel;
+        bool in_kernel = offload_flow_in_kernel(flow);
 
         /* What tc has before the put has returned is taken for the new rule,
          * unless it may be an old one. */
         bool in_tc_or_soon
-            = (tc_desc || (flow->putting
+            = (tc_desc || (flow->tc == OFFLOAD_TC_INSERTING
                            && !offload_is_leaked(offload, &flow->ufid)));
         uint64_t moved = flow->moved;
         bool missing;
@@ -88,7 +87,8 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
         }
         missing = (kernel.error == ENOENT
                    || (tc_desc && tc.error == ENOENT));
-        if (missing && (flow->busy || flow->kernel_claimed)) {
+        if (missing && (offload_flow_is_busy(flow)
+                        || flow->kernel_claimed)) {
             /* Somebody knows more about it and will tell. */
             ovs_mutex_cond_wait(&flow->stripe->cond, &flow->stripe->mutex);
             continue;
@@ -96,13 +96,13 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
         if (in_kernel && !kernel.error) {
             offload_flow_saw_kernel(flow, &kernel.stats);
         }
-        if (in_tc_or_soon && !tc.error && (tc_desc || flow->putting)) {
+        if (in_tc_or_soon && !tc.error && flow->tc != OFFLOAD_TC_NONE) {
             offload_flow_saw_tc(flow, &tc.stats, tc.in_hw);
         }
         if (tc_desc && tc.error == ENOENT) {
             offload_flow_vanished(offload, flow);
         }
-        if (kernel.error == ENOENT && !flow->tc_desc) {
+        if (kernel.error == ENOENT && !offload_flow_in_tc(flow)) {
             forget(offload, flow);
             return false;
         }
@@ -110,12 +110,12 @@ offload_flow_read(struct offload *offload, struct offload_flow *flow,
             offload_flow_left_kernel(offload, flow);
         }
         *stats = flow->base;
-        if (flow->in_kernel) {
+        if (offload_flow_in_kernel(flow)) {
             offload_stats_add(stats, &flow->kernel_seen);
         }
-        *in_tc = flow->tc_desc != NULL;
+        *in_tc = offload_flow_in_tc(flow);
         *in_hw = *in_tc && flow->in_hw;
-        if ((*in_tc || flow->putting) && !flow->discard_tc) {
+        if (flow->tc != OFFLOAD_TC_NONE && !flow->discard_tc) {
             /* Tc may count already, what puts the rule there has not
              * returned. */
             offload_stats_add(stats, &flow->tc_seen);
@@ -193,7 +193,7 @@ mark(const struct offload_dump *dump, struct offload_flow *flow)
 static bool
 is_quiet(const struct offload_dump *dump, const struct offload_flow *flow)
 {
-    return (flow->moved <= dump->start && !flow->busy
+    return (flow->moved <= dump->start && !offload_flow_is_busy(flow)
             && !flow->kernel_claimed);
 }
 
@@ -201,16 +201,18 @@ is_quiet(const struct offload_dump *dump, const struct offload_flow *flow)
 static bool
 is_new_in_tc(const struct offload_dump *dump, const struct offload_flow *flow)
 {
-    return (flow->known > dump->start && flow->tc_desc && !flow->in_kernel
-            && !flow->busy && !flow->kernel_claimed && !flow->discard_tc);
+    return (flow->known > dump->start && offload_flow_in_tc(flow)
+            && !offload_flow_in_kernel(flow) && !offload_flow_is_busy(flow)
+            && !flow->kernel_claimed && !flow->discard_tc);
 }
 
 /* Is 'flow' where 'dump' looks? */
 static bool
 is_of_type(const struct offload_dump *dump, const struct offload_flow *flow)
 {
-    return (flow->tc_desc ? dump->type & OFFLOAD_DUMP_TC
-            : offload_flow_exists(flow) && dump->type & OFFLOAD_DUMP_KERNEL);
+    return (offload_flow_in_tc(flow) ? dump->type & OFFLOAD_DUMP_TC
+            : flow->life == OFFLOAD_LIFE_PRESENT
+            && dump->type & OFFLOAD_DUMP_KERNEL);
 }
 
 /* Shows 'flow', whose only copy has 'stats' unless it has moved. */
@@ -226,8 +228,9 @@ show(struct offload_dump *dump, struct offload_flow *flow,
         return false;
     }
     flow->n_refs++;
-    if (stats && is_quiet(dump, flow) && flow->in_kernel == !in_tc
-        && (flow->tc_desc != NULL) == in_tc && !flow->discard_tc) {
+    if (stats && is_quiet(dump, flow)
+        && offload_flow_in_kernel(flow) == !in_tc
+        && offload_flow_in_tc(flow) == in_tc && !flow->discard_tc) {
         if (in_tc) {
             offload_flow_saw_tc(flow, stats, in_hw);
         } else {
@@ -354,7 +357,7 @@ offload_dump_next(struct offload_dump *dump, struct offload_dumped *dumped)
         *dumped = (struct offload_dumped) { .desc = NULL };
         mutex = &flow->stripe->mutex;
         ovs_mutex_lock(mutex);
-        shown = (flow->in_table
+        shown = (offload_flow_in_table(flow)
                  && show(dump, flow, NULL, false, false, dumped));
         offload_flow_unref(flow);
         ovs_mutex_unlock(mutex);

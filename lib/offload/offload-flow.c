@@ -44,10 +44,8 @@ offload_flow_create(struct offload_stripe *stripe, struct offload_desc *desc)
     flow->ufid = desc->ufid;
     flow->created = time_msec();
     flow->n_refs = 1;
-    flow->in_table = true;
     flow->desc = desc;
     flow->keep_kernel = desc->recirc_id != 0;
-    flow->target = OFFLOAD_TO_KERNEL;
     hmap_insert(&stripe->flows, &flow->hmap_node, ufid_hash(&flow->ufid));
     return flow;
 }
@@ -85,10 +83,130 @@ offload_flow_unref(struct offload_flow *flow)
     if (--flow->n_refs) {
         return;
     }
-    ovs_assert(!flow->queued && !flow->busy && !flow->parked);
+    ovs_assert(flow->work == OFFLOAD_WORK_IDLE);
     offload_desc_unref(flow->desc);
     offload_desc_unref(flow->tc_desc);
     free(flow);
+}
+
+/* Says that copies of 'flow', or what is added to their statistics, have
+ * changed. */
+void
+offload_flow_moved(struct offload_flow *flow)
+{
+    uint64_t orig;
+
+    atomic_add_relaxed(flow->stripe->move_clock, 1, &orig);
+    flow->moved = orig + 1;
+    xpthread_cond_broadcast(&flow->stripe->cond);
+}
+
+/* Changes of state.  Each of these functions is the only one that changes its
+ * state, and keeps right what depends on it. */
+
+static void
+set_life(struct offload_flow *flow, enum offload_life life)
+{
+    offload_transition_check(OFFLOAD_MACHINE_LIFE, flow->life, life);
+    flow->life = life;
+}
+
+/* The copy in the kernel has come, or gone, or been refused.  Statistics of
+ * one that has gone are added to 'base'. */
+void
+offload_flow_set_kernel(struct offload_flow *flow,
+                        enum offload_kernel_copy kernel)
+{
+    if (flow->kernel == kernel) {
+        return;
+    }
+    offload_transition_check(OFFLOAD_MACHINE_KERNEL, flow->kernel, kernel);
+    if (flow->kernel == OFFLOAD_KERNEL_PRESENT) {
+        offload_stats_add(&flow->base, &flow->kernel_seen);
+    }
+    if (kernel == OFFLOAD_KERNEL_PRESENT) {
+        flow->kernel_seen = (struct offload_stats) { .n_packets = 0 };
+    }
+    flow->kernel = kernel;
+    offload_flow_moved(flow);
+}
+
+/* Likewise, for the copy in tc, which is made of 'desc' if it has come. */
+void
+offload_flow_set_tc(struct offload_flow *flow, enum offload_tc_copy tc,
+                    const struct offload_desc *desc)
+{
+    enum offload_tc_copy old = flow->tc;
+
+    offload_transition_check(OFFLOAD_MACHINE_TC, old, tc);
+    flow->tc = tc;
+    switch (tc) {
+    case OFFLOAD_TC_INSERTING:
+        flow->tc_seen = (struct offload_stats) { .n_packets = 0 };
+        flow->in_hw = false;
+        break;
+
+    case OFFLOAD_TC_PRESENT:
+        flow->tc_desc = offload_desc_ref(desc);
+        offload_flow_moved(flow);
+        if (old == OFFLOAD_TC_INSERTING) {
+            flow->tc_since = flow->moved;
+        }
+        break;
+
+    case OFFLOAD_TC_NONE:
+    default:
+        if (old == OFFLOAD_TC_PRESENT) {
+            if (!flow->discard_tc) {
+                offload_stats_add(&flow->base, &flow->tc_seen);
+            }
+            offload_desc_unref(flow->tc_desc);
+            flow->tc_desc = NULL;
+            offload_flow_moved(flow);
+        }
+        flow->discard_tc = false;
+        break;
+    }
+}
+
+void
+offload_flow_set_target(struct offload_flow *flow, enum offload_target target)
+{
+    if (flow->target != target) {
+        offload_transition_check(OFFLOAD_MACHINE_TARGET, flow->target, target);
+        flow->target = target;
+    }
+}
+
+/* Who waits until nobody is at the flow is told. */
+void
+offload_flow_set_work(struct offload_flow *flow, enum offload_work work)
+{
+    offload_transition_check(OFFLOAD_MACHINE_WORK, flow->work, work);
+    if (flow->work == OFFLOAD_WORK_BUSY) {
+        xpthread_cond_broadcast(&flow->stripe->cond);
+    }
+    flow->work = work;
+}
+
+/* From now on 'flow' is one that is shown. */
+void
+offload_flow_set_present(struct offload_flow *flow)
+{
+    if (flow->life == OFFLOAD_LIFE_NEW) {
+        set_life(flow, OFFLOAD_LIFE_PRESENT);
+    }
+}
+
+/* Takes 'flow', which could not be made, out of the table. */
+void
+offload_flow_discard(struct offload_flow *flow)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    set_life(flow, OFFLOAD_LIFE_GONE);
+    hmap_remove(&flow->stripe->flows, &flow->hmap_node);
+    xpthread_cond_broadcast(&flow->stripe->cond);
+    offload_flow_unref(flow);
 }
 
 /* Takes 'flow' out of the table, to delete it. */
@@ -98,20 +216,20 @@ offload_flow_remove(struct offload_flow *flow)
 {
     struct offload_stripe *stripe = flow->stripe;
 
-    ovs_assert(flow->in_table);
-    flow->in_table = false;
-    flow->target = OFFLOAD_TO_NOWHERE;
+    set_life(flow, OFFLOAD_LIFE_DELETING);
+    offload_flow_set_target(flow, OFFLOAD_TARGET_NOWHERE);
     hmap_remove(&stripe->flows, &flow->hmap_node);
     hmap_insert(&stripe->deleting, &flow->hmap_node, ufid_hash(&flow->ufid));
 }
 
-/* Ends the deletion of 'flow'. */
+/* Ends the deletion of 'flow', unless it has ended already: what was in the
+ * queue of a thread comes out later. */
 void
 offload_flow_gone(struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
-    if (!flow->gone) {
-        flow->gone = true;
+    if (flow->life != OFFLOAD_LIFE_GONE) {
+        set_life(flow, OFFLOAD_LIFE_GONE);
         if (flow->final) {
             *flow->final = flow->base;
         }
@@ -121,18 +239,6 @@ offload_flow_gone(struct offload_flow *flow)
         hmap_remove(&flow->stripe->deleting, &flow->hmap_node);
         offload_flow_unref(flow);
     }
-}
-
-/* Says that copies of 'flow', or what is added to their statistics, have
- * changed. */
-void
-offload_flow_moved(struct offload *offload, struct offload_flow *flow)
-{
-    uint64_t orig;
-
-    atomic_add_relaxed(&offload->move_clock, 1, &orig);
-    flow->moved = orig + 1;
-    xpthread_cond_broadcast(&flow->stripe->cond);
 }
 
 void
@@ -176,7 +282,8 @@ thread_of(struct offload *offload, const struct offload_flow *flow)
 {
     const struct offload_flow *old;
 
-    if (flow->in_table && !hmap_is_empty(&flow->stripe->deleting)) {
+    if (offload_flow_in_table(flow)
+        && !hmap_is_empty(&flow->stripe->deleting)) {
         old = find(&flow->stripe->deleting, &flow->ufid);
         if (old) {
             return old->thread;
@@ -192,8 +299,7 @@ offload_flow_push(struct offload *offload, struct offload_flow *flow)
     struct offload_thread *thread = &offload->threads[flow->thread];
     uint32_t orig, most;
 
-    ovs_assert(!flow->queued);
-    flow->queued = true;
+    offload_flow_set_work(flow, OFFLOAD_WORK_QUEUED);
     flow->n_refs++;
     atomic_add_relaxed(&thread->n_queued, 1, &orig);
     atomic_read_relaxed(&thread->most_queued, &most);
@@ -209,7 +315,7 @@ void
 offload_flow_request(struct offload *offload, struct offload_flow *flow,
                      enum offload_request request)
 {
-    if (!flow->queued && !flow->busy) {
+    if (!offload_flow_has_thread(flow)) {
         offload_flow_unpark(offload, flow);
         flow->thread = thread_of(offload, flow);
     }
@@ -221,7 +327,7 @@ offload_flow_request(struct offload *offload, struct offload_flow *flow,
     flow->requested = time_usec();
 
     /* A thread that is at the flow looks again before it leaves it. */
-    if (!flow->queued && !flow->busy) {
+    if (!offload_flow_has_thread(flow)) {
         offload_flow_push(offload, flow);
     }
 }
@@ -271,8 +377,9 @@ offload_flow_offer(struct offload *offload, struct offload_flow *flow)
     uint64_t port_seq;
     bool enabled;
 
-    if (!flow->in_table || !flow->in_kernel || flow->kernel_claimed
-        || flow->tc_desc || flow->busy || flow->request) {
+    if (!offload_flow_in_table(flow) || !offload_flow_in_kernel(flow)
+        || flow->kernel_claimed || offload_flow_in_tc(flow)
+        || offload_flow_is_busy(flow) || flow->request) {
         return;
     }
 
@@ -296,7 +403,7 @@ offload_flow_offer(struct offload *offload, struct offload_flow *flow)
         return;
     }
     flow->reason = OFFLOAD_REASON_NONE;
-    flow->target = OFFLOAD_TO_TC;
+    offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
     offload_flow_request(offload, flow, OFFLOAD_INSERT);
 }
 
@@ -305,11 +412,12 @@ void
 offload_flow_return(struct offload *offload, struct offload_flow *flow,
                     enum offload_reason reason)
 {
-    flow->target = OFFLOAD_TO_KERNEL;
+    offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
     set_reason(offload, flow, reason);
     flow->retry = 0;
     flow->port_seq = 0;
-    if (flow->tc_desc || flow->busy || !flow->in_kernel) {
+    if (offload_flow_in_tc(flow) || offload_flow_is_busy(flow)
+        || !offload_flow_in_kernel(flow)) {
         offload_flow_request(offload, flow, OFFLOAD_RETURN);
     } else {
         offload_flow_drop_request(offload, flow);
@@ -338,22 +446,16 @@ offload_flow_vanished(struct offload *offload, struct offload_flow *flow)
 
     offload_count(offload, thread, OFFLOAD_VANISHED);
     offload_chains_remove(offload, flow->tc_desc);
-    offload_desc_unref(flow->tc_desc);
-    flow->tc_desc = NULL;
-    if (!flow->discard_tc) {
-        offload_stats_add(&flow->base, &flow->tc_seen);
-    }
-    flow->discard_tc = false;
-    offload_flow_moved(offload, flow);
+    offload_flow_set_tc(flow, OFFLOAD_TC_NONE, NULL);
 
-    if (flow->in_table && !flow->request) {
+    if (offload_flow_in_table(flow) && !flow->request) {
         offload_note_reason(offload, flow, OFFLOAD_REASON_VANISHED, 0);
         flow->reason = OFFLOAD_REASON_VANISHED;
         flow->error = 0;
         offload_port_admit(offload, flow->desc, &flow->port_seq);
         set_retry(offload, flow);
-        flow->target = OFFLOAD_TO_KERNEL;
-        if (!flow->in_kernel) {
+        offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
+        if (!offload_flow_in_kernel(flow)) {
             offload_flow_request(offload, flow, OFFLOAD_RETURN);
         }
     }
@@ -364,10 +466,8 @@ offload_flow_vanished(struct offload *offload, struct offload_flow *flow)
 void
 offload_flow_left_kernel(struct offload *offload, struct offload_flow *flow)
 {
-    flow->in_kernel = false;
-    offload_stats_add(&flow->base, &flow->kernel_seen);
-    offload_flow_moved(offload, flow);
-    if (flow->in_table && !flow->request) {
+    offload_flow_set_kernel(flow, OFFLOAD_KERNEL_NONE);
+    if (offload_flow_in_table(flow) && !flow->request) {
         /* So it should be in both: see next_step(). */
         offload_flow_request(offload, flow, OFFLOAD_MODIFY);
     }
@@ -423,7 +523,7 @@ offload_flow_reject(struct offload *offload, struct offload_flow *flow,
 
     offload_port_failed(offload, flow->desc, error);
     offload_note_reason(offload, flow, reason, error);
-    flow->target = OFFLOAD_TO_KERNEL;
+    offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
     flow->reason = reason;
     flow->error = error;
     flow->retry = 0;
@@ -442,17 +542,18 @@ enum offload_state
 offload_flow_state(const struct offload_flow *flow)
 {
     switch (flow->target) {
-    case OFFLOAD_TO_NOWHERE:
-        return (flow->in_table ? OFFLOAD_STATE_REJECTED
+    case OFFLOAD_TARGET_NOWHERE:
+        return (offload_flow_in_table(flow) ? OFFLOAD_STATE_REJECTED
                 : OFFLOAD_STATE_DELETING);
-    case OFFLOAD_TO_TC:
-        return (flow->parked ? OFFLOAD_STATE_PARKED
-                : !flow->tc_desc ? OFFLOAD_STATE_QUEUED
-                : flow->tc_desc == flow->desc ? OFFLOAD_STATE_IN_TC
+    case OFFLOAD_TARGET_TC:
+        return (flow->work == OFFLOAD_WORK_WAITING ? OFFLOAD_STATE_PARKED
+                : !offload_flow_in_tc(flow) ? OFFLOAD_STATE_QUEUED
+                : offload_flow_is_current(flow) ? OFFLOAD_STATE_IN_TC
                 : OFFLOAD_STATE_MOVING_BACK);
-    case OFFLOAD_TO_KERNEL:
+    case OFFLOAD_TARGET_KERNEL:
     default:
-        return (flow->tc_desc || flow->request ? OFFLOAD_STATE_MOVING_BACK
+        return (offload_flow_in_tc(flow) || flow->request
+                ? OFFLOAD_STATE_MOVING_BACK
                 : offload_reason_is_rejection(flow->reason)
                 ? OFFLOAD_STATE_REJECTED : OFFLOAD_STATE_KERNEL);
     }

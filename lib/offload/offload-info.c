@@ -112,10 +112,10 @@ offload_get_info(struct offload *offload, struct offload_engine_info *info)
 
         ovs_mutex_lock(&stripe->mutex);
         HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-            if (offload_flow_exists(flow)) {
+            if (flow->life == OFFLOAD_LIFE_PRESENT) {
                 info->n_flows[offload_flow_state(flow)]++;
             }
-            if (flow->tc_desc) {
+            if (offload_flow_in_tc(flow)) {
                 info->threads[offload_choose_thread(
                     offload, flow->desc->in_port)].n_rules++;
             }
@@ -160,7 +160,7 @@ offload_get_flow_info(struct offload *offload, const ovs_u128 *ufid,
 
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, ufid);
-    if (flow && !offload_flow_exists(flow)) {
+    if (flow && flow->life != OFFLOAD_LIFE_PRESENT) {
         flow = NULL;
     }
     if (flow) {
@@ -179,7 +179,7 @@ offload_for_each_flow(struct offload *offload, offload_flow_cb *cb, void *aux)
 
         ovs_mutex_lock(&stripe->mutex);
         HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-            if (offload_flow_exists(flow)) {
+            if (flow->life == OFFLOAD_LIFE_PRESENT) {
                 struct offload_flow_info info;
 
                 get_flow_info(flow, &info);

@@ -163,10 +163,10 @@ retry(struct offload_thread *thread, const struct leak *leak)
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, &leak->ufid);
     elsewhere = (offload_flow_is_deleting(stripe, &leak->ufid)
-                 || (flow && (flow->busy
-                              || (flow->queued
+                 || (flow && (offload_flow_is_busy(flow)
+                              || (flow->work == OFFLOAD_WORK_QUEUED
                                   && flow->thread != thread->id))));
-    replaced = flow && flow->tc_desc;
+    replaced = flow && offload_flow_in_tc(flow);
     ovs_mutex_unlock(&stripe->mutex);
 
     return (!elsewhere

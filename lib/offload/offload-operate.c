@@ -76,7 +76,7 @@ start_put(struct pending *pending, bool wait)
         /* It may be in tc only.  The kernel is stricter about the key of one
          * that it might have to create: see finish_put(). */
         flags |= OFFLOAD_PUT_CREATE | OFFLOAD_PUT_MODIFY;
-        if (flow->in_kernel) {
+        if (offload_flow_in_kernel(flow)) {
             flags &= ~OFFLOAD_PUT_CREATE;
         }
     } else {
@@ -112,7 +112,7 @@ delete_rest(struct offload *offload, struct offload_flow *flow,
 {
     offload_flow_remove(flow);
     flow->final = &op->stats;
-    if (flow->tc_desc || flow->busy) {
+    if (offload_flow_in_tc(flow) || offload_flow_is_busy(flow)) {
         flow->waiter = waiter;
         offload_waiter_add(waiter);
         offload_flow_request(offload, flow, OFFLOAD_DELETE);
@@ -134,7 +134,7 @@ start_del(struct offload *offload, struct pending *pending, bool wait,
         return WOULD_WAIT;
     }
     op->tracked = flow != NULL;
-    if (flow && !flow->in_kernel) {
+    if (flow && !offload_flow_in_kernel(flow)) {
         delete_rest(offload, flow, op, waiter);
         return DONE;
     }
@@ -186,11 +186,12 @@ flow_changed(struct offload *offload, struct offload_flow *flow)
     uint64_t port_seq;
     bool enabled;
 
-    if (flow->target == OFFLOAD_TO_NOWHERE) {
+    if (flow->target == OFFLOAD_TARGET_NOWHERE) {
         /* It was lost. */
-        flow->target = OFFLOAD_TO_KERNEL;
+        offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
     }
-    if (flow->in_kernel && !flow->tc_desc && !flow->busy && !flow->request) {
+    if (offload_flow_in_kernel(flow) && !offload_flow_in_tc(flow)
+        && !offload_flow_is_busy(flow) && !flow->request) {
         offload_flow_offer(offload, flow);
         return;
     }
@@ -202,9 +203,10 @@ flow_changed(struct offload *offload, struct offload_flow *flow)
     if (reason) {
         offload_flow_return(offload, flow, reason);
     } else {
-        flow->target = OFFLOAD_TO_TC;
-        offload_flow_request(offload, flow, (flow->tc_desc ? OFFLOAD_MODIFY
-                                             : OFFLOAD_INSERT));
+        offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
+        offload_flow_request(offload, flow,
+                             (offload_flow_in_tc(flow) ? OFFLOAD_MODIFY
+                              : OFFLOAD_INSERT));
     }
 }
 
@@ -222,33 +224,29 @@ finish_put(struct offload *offload, struct pending *pending)
      * ovs_flow_cmd_set() if somebody else has deleted the kernel copy.  The
      * new content goes into tc all the same: nobody would repeat the request,
      * and the rule would have the old one for good. */
-    refused = op->error == ENOENT && !pending->new && !flow->in_kernel;
-    missing = refused || (op->error == ENOENT && !pending->new
-                          && (flow->tc_desc || flow->busy));
-    if (missing) {
+    refused = (op->error == ENOENT && !pending->new
+               && !offload_flow_in_kernel(flow));
+    missing = (op->error == ENOENT && offload_flow_in_kernel(flow)
+               && (offload_flow_in_tc(flow) || offload_flow_is_busy(flow)));
+    if (refused || missing) {
         op->error = 0;
-        if (flow->in_kernel) {
-            flow->in_kernel = false;
-            offload_stats_add(&flow->base, &flow->kernel_seen);
-        }
     }
     if (op->error) {
         if (pending->new) {
-            offload_flow_remove(flow);
-            offload_flow_gone(flow);
+            offload_flow_discard(flow);
         }
         return;
     }
     op->tracked = true;
+    offload_flow_set_present(flow);
+    offload_flow_set_kernel(flow, (refused ? OFFLOAD_KERNEL_REFUSED
+                                   : missing ? OFFLOAD_KERNEL_NONE
+                                   : OFFLOAD_KERNEL_PRESENT));
     if (op->flags & OFFLOAD_PUT_ZERO_STATS) {
         flow->base = (struct offload_stats) { .n_packets = 0 };
-        flow->discard_tc = flow->tc_desc || flow->putting;
+        flow->kernel_seen = flow->base;
+        flow->discard_tc = flow->tc != OFFLOAD_TC_NONE;
     }
-    if (!flow->in_kernel || op->flags & OFFLOAD_PUT_ZERO_STATS) {
-        flow->kernel_seen = (struct offload_stats) { .n_packets = 0 };
-    }
-    flow->in_kernel = !missing;
-    flow->refused = refused;
     if (!pending->new) {
         /* Another version, even if it says the same. */
         struct offload_desc *desc = (flow->desc == op->desc
@@ -263,7 +261,7 @@ finish_put(struct offload *offload, struct pending *pending)
     flow->error = 0;
     flow->retry = 0;
     flow->retry_msec = 0;
-    offload_flow_moved(offload, flow);
+    offload_flow_moved(flow);
     flow_changed(offload, flow);
 }
 
@@ -279,24 +277,22 @@ finish_del(struct offload *offload, struct pending *pending,
     if (pending->new) {
         op->error = copy_op->error;
         op->stats = copy_op->stats;
-        offload_flow_remove(flow);
-        offload_flow_gone(flow);
+        offload_flow_discard(flow);
         return;
     }
     if (copy_op->error && copy_op->error != ENOENT) {
         op->error = copy_op->error;
         return;
     }
-    if (copy_op->error && !flow->tc_desc && !flow->busy) {
+    if (copy_op->error && !offload_flow_in_tc(flow)
+        && !offload_flow_is_busy(flow)) {
         /* Somebody else has deleted it. */
         op->error = ENOENT;
     }
-    flow->in_kernel = false;
     if (!copy_op->error) {
         offload_flow_saw_kernel(flow, &copy_op->stats);
     }
-    offload_stats_add(&flow->base, &flow->kernel_seen);
-    offload_flow_moved(offload, flow);
+    offload_flow_set_kernel(flow, OFFLOAD_KERNEL_NONE);
     delete_rest(offload, flow, op, waiter);
 }
 
@@ -336,7 +332,7 @@ read_flow(struct offload *offload, struct offload_op *op)
 
     ovs_mutex_lock(&pending.stripe->mutex);
     find_unclaimed(&pending, ufid_of(op), true, &flow);
-    if (flow && offload_flow_exists(flow)) {
+    if (flow && flow->life == OFFLOAD_LIFE_PRESENT) {
         flow->n_refs++;
         found = offload_flow_read(offload, flow, &op->stats, &op->in_tc,
                                   &op->in_hw);
@@ -470,13 +466,11 @@ offload_learn(struct offload *offload, const ovs_u128 *ufid,
         offload_desc_unref(flow->desc);
         flow->desc = desc;
         flow->keep_kernel = desc->recirc_id != 0;
-        flow->in_kernel = true;
-        offload_flow_moved(offload, flow);
+        offload_flow_set_present(flow);
+        offload_flow_set_kernel(flow, OFFLOAD_KERNEL_PRESENT);
         offload_flow_offer(offload, flow);
     } else {
-        offload_flow_remove(flow);
-        offload_flow_gone(flow);
-        xpthread_cond_broadcast(&stripe->cond);
+        offload_flow_discard(flow);
     }
     offload_flow_unref(flow);
     ovs_mutex_unlock(&stripe->mutex);

@@ -181,7 +181,8 @@ offload_port_del(struct offload *offload, uint32_t port_no)
         ovs_mutex_lock(&stripe->mutex);
         HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
             if (flow->desc->in_port == port_no
-                && (flow->tc_desc || flow->busy || flow->request)) {
+                && (offload_flow_in_tc(flow) || offload_flow_is_busy(flow)
+                    || flow->request)) {
                 offload_flow_return(offload, flow, OFFLOAD_REASON_NO_PORT);
             }
         }
@@ -413,19 +414,19 @@ offload_flow_park(struct offload *offload, struct offload_flow *flow)
     if (!chain->n_parents) {
         ovs_list_push_back(&chain->parked, &flow->park_node);
         flow->in_park_list = true;
-        flow->parked = true;
+        offload_flow_set_work(flow, OFFLOAD_WORK_WAITING);
         flow->parked_for = chain->id;
         offload_count(offload, flow->thread, OFFLOAD_PARKED);
     }
     ovs_mutex_unlock(&offload->chains_mutex);
-    return flow->parked;
+    return flow->work == OFFLOAD_WORK_WAITING;
 }
 
 /* Ends the parking of 'flow', if it is parked. */
 void
 offload_flow_unpark(struct offload *offload, struct offload_flow *flow)
 {
-    if (flow->parked) {
+    if (flow->work == OFFLOAD_WORK_WAITING) {
         ovs_mutex_lock(&offload->chains_mutex);
         if (flow->in_park_list) {
             struct chain *chain;
@@ -436,7 +437,7 @@ offload_flow_unpark(struct offload *offload, struct offload_flow *flow)
             chain_release(offload, chain);
         }
         ovs_mutex_unlock(&offload->chains_mutex);
-        flow->parked = false;
+        offload_flow_set_work(flow, OFFLOAD_WORK_IDLE);
     }
 }
 
@@ -473,7 +474,7 @@ is_popped(struct offload *offload, const struct offload_flow *flow)
     bool popped;
 
     ovs_mutex_lock(&offload->chains_mutex);
-    popped = flow->parked && !flow->in_park_list;
+    popped = flow->work == OFFLOAD_WORK_WAITING && !flow->in_park_list;
     ovs_mutex_unlock(&offload->chains_mutex);
     return popped;
 }
@@ -493,7 +494,6 @@ offload_chains_wake(struct offload *offload, const struct offload_desc *desc)
             ovs_mutex_lock(&stripe->mutex);
             flow = offload_flow_find(stripe, &ufid);
             if (flow && is_popped(offload, flow)) {
-                flow->parked = false;
                 flow->requested = time_usec();
                 flow->thread = offload_choose_thread(offload,
                                                      flow->desc->in_port);

@@ -15,6 +15,7 @@
 
 #include "offload/kdp-mpsc-queue.h"
 #include "offload/offload-info.h"
+#include "offload/offload-state.h"
 #include "offload/offload.h"
 #include "openvswitch/list.h"
 #include "openvswitch/thread.h"
@@ -36,12 +37,7 @@ struct offload_stripe {
     pthread_cond_t cond;        /* Claims and copies have changed. */
     struct hmap flows OVS_GUARDED;      /* By ufid. */
     struct hmap deleting OVS_GUARDED;   /* Those under way in threads. */
-};
-
-enum offload_target {
-    OFFLOAD_TO_KERNEL,
-    OFFLOAD_TO_TC,
-    OFFLOAD_TO_NOWHERE,         /* Deleted; if it is in the table, lost. */
+    atomic_uint64_t *move_clock;        /* Constant. */
 };
 
 /* What was asked for, to account for it. */
@@ -97,17 +93,19 @@ struct offload_flow {
     /* All of the rest is guarded by stripe->mutex. */
     struct hmap_node hmap_node; /* In stripe->flows or ->deleting. */
     unsigned int n_refs;        /* Table, queue, thread, users. */
-    bool in_table;
-    bool gone;                  /* In no table: nothing is left to do. */
     struct offload_desc *desc;  /* What it is. */
 
+    /* States (offload-state.h), changed by offload_flow_set_*() only. */
+    enum offload_life life;
+    enum offload_kernel_copy kernel;
+    enum offload_tc_copy tc;
+    enum offload_target target; /* What is wanted. */
+    enum offload_work work;     /* What the thread does. */
+
     /* Copies. */
-    bool in_kernel;
-    struct offload_desc *tc_desc;   /* What it is in tc, or NULL. */
-    bool putting;               /* May be in tc already, unknown to us. */
+    struct offload_desc *tc_desc;   /* What it is in tc if 'tc' is
+                                     * OFFLOAD_TC_PRESENT, else NULL. */
     bool kernel_claimed;        /* Somebody changes the kernel copy. */
-    bool refused;               /* The kernel has another flow where this one,
-                                 * which it does not have, would be. */
     bool keep_kernel;           /* Also if it is in tc. */
     uint64_t moved;             /* Move clock at the latest change of copies,
                                  * or of what is added to their statistics. */
@@ -125,14 +123,10 @@ struct offload_flow {
     bool in_hw;                 /* The copy in tc was seen in the device. */
 
     /* What is wanted. */
-    enum offload_target target;
     enum offload_request request;   /* The one not accounted for yet. */
     long long int requested;    /* When, in microseconds. */
-    unsigned int thread;        /* Valid if 'queued' or 'busy'. */
-    bool queued;                /* In the queue of the thread. */
-    bool busy;                  /* The thread is at it. */
-    bool parked;                /* Waits for a chain to come. */
-    uint32_t parked_for;        /* Chain, if 'parked'. */
+    unsigned int thread;        /* Valid if queued or busy. */
+    uint32_t parked_for;        /* Chain, if it waits for one. */
     bool in_park_list;          /* Guarded by chains_mutex. */
     struct ovs_list park_node;  /* Guarded by chains_mutex. */
     struct offload_waiter *waiter;      /* Told when the flow is gone, or */
@@ -213,13 +207,44 @@ struct offload {
     uint32_t last_dump OVS_GUARDED;
 };
 
-/* Is 'flow', which is in the table, more than one that is being made?  It has
- * no copies for a moment when its rule vanished, or is replaced while the
- * kernel refuses it, and until it is deleted or changed if it is lost. */
+/* Is 'flow' in the table? */
 static inline bool
-offload_flow_exists(const struct offload_flow *flow)
+offload_flow_in_table(const struct offload_flow *flow)
 {
-    return flow->moved;
+    return flow->life <= OFFLOAD_LIFE_PRESENT;
+}
+
+static inline bool
+offload_flow_in_kernel(const struct offload_flow *flow)
+{
+    return flow->kernel == OFFLOAD_KERNEL_PRESENT;
+}
+
+static inline bool
+offload_flow_in_tc(const struct offload_flow *flow)
+{
+    return flow->tc == OFFLOAD_TC_PRESENT;
+}
+
+/* Is the rule of 'flow', which is in tc, what the flow is? */
+static inline bool
+offload_flow_is_current(const struct offload_flow *flow)
+{
+    return flow->tc_desc == flow->desc;
+}
+
+/* Has a thread 'flow', so that it will look at it again? */
+static inline bool
+offload_flow_has_thread(const struct offload_flow *flow)
+{
+    return (flow->work == OFFLOAD_WORK_QUEUED
+            || flow->work == OFFLOAD_WORK_BUSY);
+}
+
+static inline bool
+offload_flow_is_busy(const struct offload_flow *flow)
+{
+    return flow->work == OFFLOAD_WORK_BUSY;
 }
 
 /* offload-flow.c */
@@ -234,9 +259,16 @@ bool offload_flow_is_deleting(const struct offload_stripe *stripe,
                               const ovs_u128 *ufid)
     OVS_REQUIRES(stripe->mutex);
 void offload_flow_unref(struct offload_flow *);
+void offload_flow_set_present(struct offload_flow *);
+void offload_flow_discard(struct offload_flow *);
 void offload_flow_remove(struct offload_flow *);
 void offload_flow_gone(struct offload_flow *);
-void offload_flow_moved(struct offload *, struct offload_flow *);
+void offload_flow_set_kernel(struct offload_flow *, enum offload_kernel_copy);
+void offload_flow_set_tc(struct offload_flow *, enum offload_tc_copy,
+                         const struct offload_desc *);
+void offload_flow_set_target(struct offload_flow *, enum offload_target);
+void offload_flow_set_work(struct offload_flow *, enum offload_work);
+void offload_flow_moved(struct offload_flow *);
 void offload_flow_offer(struct offload *, struct offload_flow *);
 void offload_flow_request(struct offload *, struct offload_flow *,
                           enum offload_request);

@@ -33,21 +33,23 @@ struct work {
 static enum step
 next_step(const struct offload_flow *flow)
 {
-    bool in_tc = flow->tc_desc != NULL;
+    bool in_kernel = offload_flow_in_kernel(flow);
+    bool in_tc = offload_flow_in_tc(flow);
 
     switch (flow->target) {
-    case OFFLOAD_TO_TC:
-        if (!in_tc || flow->tc_desc != flow->desc) {
-            return (!flow->in_kernel && (!flow->refused || flow->keep_kernel)
+    case OFFLOAD_TARGET_TC:
+        if (!in_tc || !offload_flow_is_current(flow)) {
+            return (flow->kernel == OFFLOAD_KERNEL_NONE
+                    || (!in_kernel && flow->keep_kernel)
                     ? KERNEL_PUT : in_tc ? TC_DEL : TC_PUT);
         }
-        return (flow->in_kernel == flow->keep_kernel ? NONE
-                : flow->in_kernel ? KERNEL_DEL : KERNEL_PUT);
+        return (in_kernel == flow->keep_kernel ? NONE
+                : in_kernel ? KERNEL_DEL : KERNEL_PUT);
 
-    case OFFLOAD_TO_KERNEL:
-        return !flow->in_kernel ? KERNEL_PUT : in_tc ? TC_DEL : NONE;
+    case OFFLOAD_TARGET_KERNEL:
+        return !in_kernel ? KERNEL_PUT : in_tc ? TC_DEL : NONE;
 
-    case OFFLOAD_TO_NOWHERE:
+    case OFFLOAD_TARGET_NOWHERE:
     default:
         return in_tc ? TC_DEL : NONE;
     }
@@ -64,8 +66,8 @@ static void
 account(struct offload *offload, struct offload_flow *flow)
 {
     enum offload_counter counter
-        = (flow->target == OFFLOAD_TO_NOWHERE ? OFFLOAD_DELETED
-           : flow->target == OFFLOAD_TO_KERNEL ? OFFLOAD_RETURNED
+        = (flow->target == OFFLOAD_TARGET_NOWHERE ? OFFLOAD_DELETED
+           : flow->target == OFFLOAD_TARGET_KERNEL ? OFFLOAD_RETURNED
            : flow->request == OFFLOAD_MODIFY ? OFFLOAD_MODIFIED
            : OFFLOAD_INSERTED);
 
@@ -79,14 +81,13 @@ account(struct offload *offload, struct offload_flow *flow)
 static void
 leave(struct offload *offload, struct offload_flow *flow)
 {
-    flow->busy = false;
-    if (!flow->parked) {
+    if (flow->work != OFFLOAD_WORK_WAITING) {
+        offload_flow_set_work(flow, OFFLOAD_WORK_IDLE);
         account(offload, flow);
-        if (!flow->in_table) {
+        if (!offload_flow_in_table(flow)) {
             offload_flow_gone(flow);
         }
     }
-    xpthread_cond_broadcast(&flow->stripe->cond);
     offload_flow_unref(flow);
 }
 
@@ -122,10 +123,8 @@ prepare(struct offload *offload, struct work *work, bool tc)
     if (!tc) {
         flow->kernel_claimed = true;
     }
-    flow->putting = step == TC_PUT;
-    if (flow->putting) {
-        flow->tc_seen = (struct offload_stats) { .n_packets = 0 };
-        flow->in_hw = false;
+    if (step == TC_PUT) {
+        offload_flow_set_tc(flow, OFFLOAD_TC_INSERTING, NULL);
     }
     work->desc = offload_desc_ref(step == TC_DEL ? flow->tc_desc : flow->desc);
     work->op = (struct offload_copy_op) {
@@ -146,23 +145,20 @@ put_into_tc(struct offload_thread *thread, struct work *work)
     struct offload_flow *flow = work->flow;
     long long int latency;
 
-    flow->putting = false;
     if (work->op.error) {
-        flow->discard_tc = false;
+        offload_flow_set_tc(flow, OFFLOAD_TC_NONE, NULL);
 
         /* Another version of it may fare better. */
-        if (flow->target == OFFLOAD_TO_TC && flow->desc == work->desc) {
+        if (flow->target == OFFLOAD_TARGET_TC && flow->desc == work->desc) {
             offload_flow_reject(offload, flow, work->op.error);
         }
         return;
     }
-    flow->tc_desc = offload_desc_ref(work->desc);
+    offload_flow_set_tc(flow, OFFLOAD_TC_PRESENT, work->desc);
     flow->retry_msec = 0;
-    offload_flow_moved(offload, flow);
-    flow->tc_since = flow->moved;
     offload_chains_add(offload, work->desc);
     offload_port_succeeded(offload, work->desc->in_port);
-    if (flow->target == OFFLOAD_TO_TC && flow->desc == work->desc) {
+    if (flow->target == OFFLOAD_TARGET_TC && flow->desc == work->desc) {
         latency = MAX(time_usec() - flow->requested, 0);
         moving_average_record(&thread->cumulative, latency);
         moving_average_record(&thread->exponential, latency);
@@ -187,14 +183,8 @@ delete_from_tc(struct offload *offload, struct work *work)
     if (!error) {
         offload_flow_saw_tc(flow, &work->op.stats, false);
     }
-    if (!flow->discard_tc) {
-        offload_stats_add(&flow->base, &flow->tc_seen);
-    }
-    flow->discard_tc = false;
     offload_chains_remove(offload, flow->tc_desc);
-    offload_desc_unref(flow->tc_desc);
-    flow->tc_desc = NULL;
-    offload_flow_moved(offload, flow);
+    offload_flow_set_tc(flow, OFFLOAD_TC_NONE, NULL);
 }
 
 static void
@@ -203,11 +193,8 @@ put_into_kernel(struct offload *offload, struct work *work)
     struct offload_flow *flow = work->flow;
 
     if (!work->op.error) {
-        flow->in_kernel = true;
-        flow->refused = false;
-        flow->kernel_seen = (struct offload_stats) { .n_packets = 0 };
-        offload_flow_moved(offload, flow);
-    } else if (flow->in_table) {
+        offload_flow_set_kernel(flow, OFFLOAD_KERNEL_PRESENT);
+    } else if (offload_flow_in_table(flow)) {
         /* It cannot stay in tc either.  Its packets are upcalls then, or
          * meet the flow that is in its way.  It stays in the table without
          * copies until the user, who sees that it is idle, deletes it, or
@@ -218,7 +205,7 @@ put_into_kernel(struct offload *offload, struct work *work)
                      "kernel datapath does not take it: %s",
                      UUID_ARGS((const struct uuid *) &flow->ufid),
                      flow->desc->in_port, ovs_strerror(work->op.error));
-        flow->target = OFFLOAD_TO_NOWHERE;
+        offload_flow_set_target(flow, OFFLOAD_TARGET_NOWHERE);
         if (!offload_reason_is_rejection(flow->reason)) {
             flow->reason = OFFLOAD_REASON_ERROR;
             flow->error = work->op.error;
@@ -241,15 +228,13 @@ delete_from_kernel(struct offload *offload, struct work *work)
         return;
     }
     flow->n_failures = 0;
-    flow->in_kernel = false;
     if (!error) {
         offload_flow_saw_kernel(flow, &work->op.stats);
         /* The kernel has told the last of them, and the rule is as old as
          * that. */
         flow->known = flow->tc_since;
     }
-    offload_stats_add(&flow->base, &flow->kernel_seen);
-    offload_flow_moved(offload, flow);
+    offload_flow_set_kernel(flow, OFFLOAD_KERNEL_NONE);
 }
 
 /* Takes note of what 'work->op' did. */

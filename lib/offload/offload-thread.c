@@ -208,16 +208,15 @@ contains(struct offload_flow *flows[], size_t n, const ovs_u128 *ufid)
     return false;
 }
 
-/* Notes that 'flow' is out of the queue, and whether the thread is at it.
- * Passes the queue's reference on to the caller. */
+/* Notes that 'flow' is out of the queue, and that the thread is at it.  Passes
+ * the queue's reference on to the caller. */
 static void
-take(struct offload_thread *thread, struct offload_flow *flow, bool busy)
+take(struct offload_thread *thread, struct offload_flow *flow)
 {
     uint32_t orig;
 
     ovs_mutex_lock(&flow->stripe->mutex);
-    flow->queued = false;
-    flow->busy = busy;
+    offload_flow_set_work(flow, OFFLOAD_WORK_BUSY);
     ovs_mutex_unlock(&flow->stripe->mutex);
     atomic_sub_relaxed(&thread->n_queued, 1, &orig);
 }
@@ -236,7 +235,7 @@ is_urgent(struct offload_item *item)
     }
     flow = flow_from_item(item);
     ovs_mutex_lock(&flow->stripe->mutex);
-    urgent = flow->tc_desc || !flow->in_kernel;
+    urgent = offload_flow_in_tc(flow) || !offload_flow_in_kernel(flow);
     ovs_mutex_unlock(&flow->stripe->mutex);
     return urgent;
 }
@@ -281,11 +280,11 @@ drop_offer(struct offload_thread *thread, struct offload_flow *flow)
     bool drop;
 
     ovs_mutex_lock(mutex);
-    drop = (flow->target == OFFLOAD_TO_TC && flow->in_kernel
-            && !flow->tc_desc);
+    drop = (flow->target == OFFLOAD_TARGET_TC && offload_flow_in_kernel(flow)
+            && !offload_flow_in_tc(flow));
     if (drop) {
-        flow->queued = false;
-        flow->target = OFFLOAD_TO_KERNEL;
+        offload_flow_set_work(flow, OFFLOAD_WORK_IDLE);
+        offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
         atomic_sub_relaxed(&thread->n_queued, 1, &orig);
         offload_flow_drop_request(thread->offload, flow);
         offload_flow_unref(flow);
@@ -316,7 +315,7 @@ take_batch(struct offload_thread *thread, struct ovs_list *list,
         }
         ovs_list_remove(&item->list_node);
         if (stop != OFFLOAD_THREAD_DRAIN || !drop_offer(thread, flow)) {
-            take(thread, flow, true);
+            take(thread, flow);
             flows[n++] = flow;
         }
     }
@@ -371,7 +370,7 @@ hand_over_one(struct offload_thread *thread)
     }
     flow = flow_from_item(item);
     ovs_mutex_lock(&flow->stripe->mutex);
-    flow->queued = false;
+    offload_flow_set_work(flow, OFFLOAD_WORK_IDLE);
     atomic_sub_relaxed(&thread->n_queued, 1, &orig);
     flow->thread = offload_choose_thread(offload, flow->desc->in_port);
     offload_flow_push(offload, flow);

@@ -53,6 +53,7 @@ offload_create(const struct offload_kernel *kernel,
         xpthread_cond_init(&stripe->cond, NULL);
         hmap_init(&stripe->flows);
         hmap_init(&stripe->deleting);
+        stripe->move_clock = &offload->move_clock;
     }
     for (unsigned int i = 0; i < OFFLOAD_MAX_THREADS; i++) {
         init_thread(offload, i);
@@ -93,7 +94,7 @@ offload_destroy(struct offload *offload)
 
         HMAP_FOR_EACH_SAFE (flow, hmap_node, &stripe->flows) {
             offload_flow_drop_request(offload, flow);
-            if (flow->tc_desc) {
+            if (offload_flow_in_tc(flow)) {
                 offload_chains_remove(offload, flow->tc_desc);
             }
             hmap_remove(&stripe->flows, &flow->hmap_node);
@@ -154,7 +155,8 @@ offload_set_enabled(struct offload *offload, bool enabled)
 
         ovs_mutex_lock(&stripe->mutex);
         HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-            if (flow->tc_desc || flow->busy || flow->request) {
+            if (offload_flow_in_tc(flow) || offload_flow_is_busy(flow)
+                || flow->request) {
                 offload_flow_return(offload, flow, OFFLOAD_REASON_DISABLED);
             }
         }
@@ -191,10 +193,11 @@ flush_stripe(struct offload *offload, struct offload_stripe *stripe)
             ovs_mutex_cond_wait(&stripe->cond, &stripe->mutex);
             continue;
         }
-        flow->in_kernel = false;
-        offload_flow_moved(offload, flow);
+        if (offload_flow_in_kernel(flow)) {
+            offload_flow_set_kernel(flow, OFFLOAD_KERNEL_NONE);
+        }
         offload_flow_remove(flow);
-        if (flow->tc_desc || flow->busy) {
+        if (offload_flow_in_tc(flow) || offload_flow_is_busy(flow)) {
             offload_flow_request(offload, flow, OFFLOAD_DELETE);
         } else {
             offload_flow_drop_request(offload, flow);

@@ -9,7 +9,8 @@ unit_tests += \
 	tests/unit/offload/test-offload-model \
 	tests/unit/offload/test-offload-queue \
 	tests/unit/offload/test-offload-race \
-	tests/unit/offload/test-offload-show
+	tests/unit/offload/test-offload-show \
+	tests/unit/offload/test-offload-state
 
 tests_unit_offload_test_id_fpool_SOURCES = \
 	tests/unit/offload/test-id-fpool.c $(unit_common)
@@ -24,10 +25,20 @@ tests_unit_offload_test_offload_SOURCES = \
 tests_unit_offload_test_offload_failure_SOURCES = \
 	tests/unit/offload/test-offload-failure.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_model_SOURCES = \
-	tests/unit/offload/test-offload-model.c $(unit_offload) $(unit_common)
+	tests/unit/offload/test-offload-model.c \
+	tests/unit/offload/transitions.c tests/unit/offload/transitions.h \
+	$(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_model_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=offload_transition_check
 tests_unit_offload_test_offload_queue_SOURCES = \
 	tests/unit/offload/test-offload-queue.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_race_SOURCES = \
 	tests/unit/offload/test-offload-race.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_show_SOURCES = \
 	tests/unit/offload/test-offload-show.c $(unit_common)
+tests_unit_offload_test_offload_state_SOURCES = \
+	tests/unit/offload/test-offload-state.c \
+	tests/unit/offload/transitions.c tests/unit/offload/transitions.h \
+	$(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_state_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=offload_transition_check

@@ -33,6 +33,7 @@
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "harness/unit.h"
+#include "unit/offload/transitions.h"
 #include "util.h"
 
 /* Flows: parents, then children of the chains of the parents, then others. */
@@ -598,11 +599,62 @@ engine_agrees_with_the_model(void **state OVS_UNUSED)
     }
 }
 
+/* Transitions that the phases do not reach.  test-offload-state.c does. */
+static const struct {
+    enum offload_machine_id id;
+    unsigned int from, to;
+    const char *why;
+} elsewhere[] = {
+    { OFFLOAD_MACHINE_KERNEL, OFFLOAD_KERNEL_NONE, OFFLOAD_KERNEL_REFUSED,
+      "no two flows have the same key" },
+    { OFFLOAD_MACHINE_KERNEL, OFFLOAD_KERNEL_REFUSED, OFFLOAD_KERNEL_PRESENT,
+      "likewise" },
+    { OFFLOAD_MACHINE_TARGET, OFFLOAD_TARGET_NOWHERE, OFFLOAD_TARGET_KERNEL,
+      "the kernel never fails to take a flow back: it would be lost" },
+    { OFFLOAD_MACHINE_TC, OFFLOAD_TC_NONE, OFFLOAD_TC_PRESENT,
+      "there is no rule of a previous run" },
+    { OFFLOAD_MACHINE_WORK, OFFLOAD_WORK_IDLE, OFFLOAD_WORK_BUSY,
+      "likewise" },
+};
+
+static bool
+is_elsewhere(enum offload_machine_id id, const struct offload_transition *t)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++) {
+        if (elsewhere[i].id == id && elsewhere[i].from == t->from
+            && elsewhere[i].to == t->to) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* After the phases. */
+static void
+model_walks_the_table_of_states(void **state OVS_UNUSED)
+{
+    for (enum offload_machine_id i = 0; i < OFFLOAD_N_MACHINES; i++) {
+        const struct offload_machine *machine = &offload_machines[i];
+
+        for (size_t j = 0; j < machine->n_transitions; j++) {
+            const struct offload_transition *t = &machine->transitions[j];
+            unsigned int n = unit_transitions(i, t->from, t->to);
+
+            if (!n != is_elsewhere(i, t)) {
+                unit_die("%s: \"%s\" to \"%s\" (%s) was made %u times",
+                         machine->name, machine->states[t->from],
+                         machine->states[t->to], t->why, n);
+            }
+        }
+    }
+}
+
 int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(engine_agrees_with_the_model),
+        cmocka_unit_test(model_walks_the_table_of_states),
     };
 
     unit_init("test-offload-model");

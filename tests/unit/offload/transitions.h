@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef OFFLOAD_TRANSITIONS_H
+#define OFFLOAD_TRANSITIONS_H 1
+
+/* Records which transitions of the states of flows (offload/offload-state.h)
+ * a test reaches.  It links with -Wl,--wrap=offload_transition_check.
+ *
+ * Thread safety: any thread, any time. */
+
+#include "offload/offload-state.h"
+
+/* Number of times that the transition was made. */
+unsigned int unit_transitions(enum offload_machine_id, unsigned int from,
+                              unsigned int to);
+
+#endif /* tests/unit/offload/transitions.h */
