@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Socket filter of the listener. */
-
 #include <config.h>
-#include "link/link-listener-private.h"
+#include "link/link-filter.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

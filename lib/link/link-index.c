@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Indexes of links. */
-
 #include <config.h>
-#include "link/link-table-private.h"
+#include "link/link-index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +89,7 @@ link_index_find_name__(const struct link_index *index, int32_t nsid,
     struct link_name *node;
 
     HMAP_FOR_EACH_WITH_HASH (node, node, hash, &index->by_name) {
-        if (node->link->ns->nsid == nsid && !strcmp(node->name, name)) {
+        if (node->link->info.nsid == nsid && !strcmp(node->name, name)) {
             return node;
         }
     }
@@ -101,7 +99,7 @@ link_index_find_name__(const struct link_index *index, int32_t nsid,
 void
 link_index_insert_name(struct link_index *index, struct link_name *name)
 {
-    int32_t nsid = name->link->ns->nsid;
+    int32_t nsid = name->link->info.nsid;
     uint32_t hash = link_name_hash(index, nsid, name->name);
     struct link_name *other = link_index_find_name__(index, nsid, name->name,
                                                      hash);
@@ -135,7 +133,7 @@ void
 link_index_insert(struct link_index *index, struct link *link)
 {
     link_hmap_insert(index, &index->by_ifindex, &link->index_node,
-                     link_hash(index, link->ns->nsid, link->info.ifindex));
+                     link_hash(index, link->info.nsid, link->info.ifindex));
     link_index_reinsert_name(index, &link->name);
     for (size_t i = 0; i < link->n_alt_names; i++) {
         link_index_reinsert_name(index, &link->alt_names[i]);
@@ -160,7 +158,7 @@ link_index_find(const struct link_index *index, int32_t nsid, int ifindex)
     HMAP_FOR_EACH_WITH_HASH (link, index_node,
                              link_hash(index, nsid, ifindex),
                              &index->by_ifindex) {
-        if (link->info.ifindex == ifindex && link->ns->nsid == nsid) {
+        if (link->info.ifindex == ifindex && link->info.nsid == nsid) {
             return link;
         }
     }

@@ -4,6 +4,7 @@
 #include "link/link-msg.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/net_namespace.h>
@@ -12,6 +13,13 @@
 
 #include "nl/nl-conn.h"
 #include "util.h"
+
+char *
+link_nsid_to_string(int32_t nsid)
+{
+    return (nsid == LINK_NSID_LOCAL ? xstrdup("local")
+            : xasprintf("%"PRId32, nsid));
+}
 
 static const struct nl_attr_policy link_policy[] = {
     [IFLA_ADDRESS] = { .type = MNL_TYPE_UNSPEC },

@@ -48,6 +48,9 @@ struct nlattr;
 #define LINK_NSID_OTHER (INT32_MIN + 2) /* Another; we cannot tell which. */
 #define LINK_NSID_ALL (INT32_MIN + 3)   /* In filters: every namespace. */
 
+/* Returns "local" or the number of namespace 'nsid'.  The caller frees it. */
+char *link_nsid_to_string(int32_t nsid);
+
 /* Room for names, with the null byte. */
 #define LINK_NAME_SIZE 16       /* IFNAMSIZ */
 #define LINK_ALT_NAME_SIZE 128  /* ALTIFNAMSIZ */

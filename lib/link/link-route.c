@@ -63,7 +63,7 @@ struct link_routes {
     struct ovs_mutex mutex;
     struct hmap routes;         /* Of struct route. */
     struct hmap bases;          /* Of struct route_base. */
-    struct ovs_list causes;     /* Since the last link_routes_settle(). */
+    struct ovs_list causes;     /* Since the last link_routes_check_stale(). */
     bool stale;
     uint64_t generation;
     uint64_t seqno;
@@ -365,7 +365,7 @@ link_routes_addr_gone(struct link_routes *routes,
 }
 
 void
-link_routes_settle(struct link_routes *routes)
+link_routes_check_stale(struct link_routes *routes)
 {
     const struct route_cause *cause;
 

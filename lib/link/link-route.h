@@ -61,7 +61,7 @@ void link_routes_addr_gone(struct link_routes *, const struct link_addr_view *,
 /* Says that all events up to now were told.  If routes are left of a link that
  * went down, IPv4 routes of one that lost its last IPv4 address, or such that
  * prefer one that went as their source, the table is stale from here on. */
-void link_routes_settle(struct link_routes *);
+void link_routes_check_stale(struct link_routes *);
 
 bool link_routes_is_stale(const struct link_routes *);
 

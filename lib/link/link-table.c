@@ -1,135 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "link/link-table-private.h"
+#include "link/link-table.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
-#include "openvswitch/vlog.h"
-#include "random.h"
-#include "seq.h"
+#include "link/link-notify.h"
+#include "link/link-store.h"
+#include "ovs-thread.h"
+#include "sset.h"
 #include "util.h"
 
-VLOG_DEFINE_THIS_MODULE(link_table);
+struct link_table {
+    struct ovs_mutex mutex;
+    struct link_store store OVS_GUARDED;
 
-char *
-link_nsid_to_string(int32_t nsid)
-{
-    return (nsid == LINK_NSID_LOCAL ? xstrdup("local")
-            : xasprintf("%"PRId32, nsid));
-}
+    /* The writer's alone. */
+    struct link_notifier notifier;
+};
 
 struct link_table *
 link_table_create(void)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct link_table *table = xzalloc(sizeof *table);
 
     ovs_mutex_init(&table->mutex);
-    hmap_init(&table->namespaces);
-    ovs_list_init(&table->pending);
-    ovs_list_init(&table->subscriptions);
-    table->basis = random_uint32();
-    link_index_init(&table->shared, table->basis);
-    table->seq = seq_create();
+    link_store_init(&table->store);
+    link_notifier_init(&table->notifier);
     return table;
 }
 
+/* Tells that the links in 'removed' are gone, and frees them.  Returns their
+ * number. */
+static size_t
+link_table_free_removed(struct link_table *table, struct ovs_list *removed)
+{
+    struct link *link;
+    size_t n = 0;
+
+    LIST_FOR_EACH_POP (link, node, removed) {
+        link_notifier_call(&table->notifier, &link->info, LINK_CHANGE_GONE);
+        link_free(link);
+        n++;
+    }
+    return n;
+}
+
+void
+link_table_destroy(struct link_table *table)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct ovs_list removed = OVS_LIST_INITIALIZER(&removed);
+
+    if (table) {
+        ovs_assert(link_notifier_is_empty(&table->notifier));
+        link_store_uninit(&table->store, &removed);
+        link_table_free_removed(table, &removed);
+        ovs_mutex_destroy(&table->mutex);
+        free(table);
+    }
+}
+
 /* Namespaces. */
-
-struct link_ns *
-link_ns_find(const struct link_table *table, int32_t nsid)
-{
-    struct link_ns *ns;
-
-    HMAP_FOR_EACH_WITH_HASH (ns, node, hash_int(nsid, 0),
-                             &table->namespaces) {
-        if (ns->nsid == nsid) {
-            return ns;
-        }
-    }
-    return NULL;
-}
-
-/* Returns the index for the links of a namespace. */
-static struct link_index *
-link_ns_make_index(struct link_table *table, int32_t nsid)
-{
-    if (!table->n_buckets) {
-        return &table->shared;
-    }
-
-    struct link_index *index = link_index_create(table->n_buckets,
-                                                 table->basis);
-    if (!index) {
-        static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-
-        char *name = link_nsid_to_string(nsid);
-
-        VLOG_WARN_RL(&rl, "network namespace %s: no memory for a link table "
-                     "of %"PRIu32" buckets; its links go to the shared table",
-                     name, table->n_buckets);
-        free(name);
-        return &table->shared;
-    }
-    return index;
-}
-
-static void
-link_ns_free_index(struct link_table *table, struct link_index *index)
-{
-    if (index != &table->shared) {
-        link_index_uninit(index);
-        free(index);
-    }
-}
-
-static void
-link_ns_set_state(struct link_table *table, struct link_ns *ns,
-                  enum link_ns_state state, int error)
-{
-    bool was_pending = ns->state == LINK_NS_PENDING;
-
-    if (was_pending && state != LINK_NS_PENDING) {
-        ovs_list_remove(&ns->pending_node);
-    } else if (!was_pending && state == LINK_NS_PENDING) {
-        if (ns->nsid == LINK_NSID_LOCAL) {
-            ovs_list_push_front(&table->pending, &ns->pending_node);
-        } else {
-            ovs_list_push_back(&table->pending, &ns->pending_node);
-        }
-    }
-    ns->state = state;
-    ns->error = error;
-}
-
-static struct link_ns *
-link_ns_add(struct link_table *table, int32_t nsid)
-{
-    struct link_ns *ns = xzalloc(sizeof *ns);
-
-    ns->nsid = nsid;
-    ns->table_generation = table->generation;
-    ns->index = link_ns_make_index(table, nsid);
-    ns->state = LINK_NS_CURRENT;
-    ovs_list_init(&ns->links);
-    hmap_insert(&table->namespaces, &ns->node, hash_int(nsid, 0));
-    link_ns_set_state(table, ns, LINK_NS_PENDING, 0);
-    return ns;
-}
 
 bool
 link_table_add_ns(struct link_table *table, int32_t nsid)
 {
     ovs_mutex_lock(&table->mutex);
-    struct link_ns *ns = link_ns_find(table, nsid);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
     bool added = !ns;
     if (added) {
-        link_ns_add(table, nsid);
+        link_store_add_ns(&table->store, nsid);
     } else {
-        ns->table_generation = table->generation;
+        ns->store_generation = table->store.generation;
     }
     ovs_mutex_unlock(&table->mutex);
     return added;
@@ -141,10 +86,10 @@ link_table_set_state(struct link_table *table, int32_t nsid,
                      enum link_ns_state state, int error)
 {
     ovs_mutex_lock(&table->mutex);
-    struct link_ns *ns = link_ns_find(table, nsid);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
     if (ns) {
         ns->resyncs += state == LINK_NS_CURRENT;
-        link_ns_set_state(table, ns, state, error);
+        link_store_set_state(&table->store, ns, state, error);
     }
     ovs_mutex_unlock(&table->mutex);
 }
@@ -153,11 +98,11 @@ void
 link_table_set_pending(struct link_table *table, int32_t nsid)
 {
     ovs_mutex_lock(&table->mutex);
-    struct link_ns *ns = link_ns_find(table, nsid);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
     if (ns) {
         /* So that it becomes the last even if it is pending. */
-        link_ns_set_state(table, ns, LINK_NS_CURRENT, 0);
-        link_ns_set_state(table, ns, LINK_NS_PENDING, 0);
+        link_store_set_state(&table->store, ns, LINK_NS_CURRENT, 0);
+        link_store_set_state(&table->store, ns, LINK_NS_PENDING, 0);
     }
     ovs_mutex_unlock(&table->mutex);
 }
@@ -180,8 +125,8 @@ link_table_set_all_pending(struct link_table *table)
     struct link_ns *ns;
 
     ovs_mutex_lock(&table->mutex);
-    HMAP_FOR_EACH (ns, node, &table->namespaces) {
-        link_ns_set_state(table, ns, LINK_NS_PENDING, 0);
+    HMAP_FOR_EACH (ns, node, &table->store.namespaces) {
+        link_store_set_state(&table->store, ns, LINK_NS_PENDING, 0);
     }
     ovs_mutex_unlock(&table->mutex);
 }
@@ -190,7 +135,7 @@ void
 link_table_count_event(struct link_table *table, int32_t nsid)
 {
     ovs_mutex_lock(&table->mutex);
-    struct link_ns *ns = link_ns_find(table, nsid);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
     if (ns) {
         ns->events++;
     }
@@ -203,316 +148,73 @@ link_table_count_overrun(struct link_table *table)
     struct link_ns *ns;
 
     ovs_mutex_lock(&table->mutex);
-    HMAP_FOR_EACH (ns, node, &table->namespaces) {
+    HMAP_FOR_EACH (ns, node, &table->store.namespaces) {
         ns->overruns++;
     }
     ovs_mutex_unlock(&table->mutex);
 }
 
-/* Puts the links of 'ns' into another index. */
-static void
-link_ns_move(struct link_table *table, struct link_ns *ns)
-{
-    struct link_index *old = ns->index;
-    struct link *link;
-
-    ns->index = link_ns_make_index(table, ns->nsid);
-    LIST_FOR_EACH (link, node, &ns->links) {
-        link_index_remove(old, link);
-        link_index_insert(ns->index, link);
-    }
-    link_ns_free_index(table, old);
-}
-
 void
 link_table_set_buckets(struct link_table *table, uint32_t n)
 {
-    struct link_ns *ns;
-
     n = n < LINK_BUCKETS_MAX ? ROUND_UP_POW2(n) : LINK_BUCKETS_MAX;
     ovs_mutex_lock(&table->mutex);
-    if (n != table->n_buckets) {
-        table->n_buckets = n;
-        HMAP_FOR_EACH (ns, node, &table->namespaces) {
-            link_ns_move(table, ns);
-        }
-    }
+    link_store_set_buckets(&table->store, n);
     ovs_mutex_unlock(&table->mutex);
 }
 
+void
+link_table_drop_ns(struct link_table *table, int32_t nsid)
+{
+    struct ovs_list removed = OVS_LIST_INITIALIZER(&removed);
+
+    ovs_mutex_lock(&table->mutex);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
+    if (ns) {
+        link_store_drop_ns(&table->store, ns, &removed);
+    }
+    ovs_mutex_unlock(&table->mutex);
+    link_table_free_removed(table, &removed);
+}
+
+void
+link_table_mark_namespaces(struct link_table *table)
+{
+    ovs_mutex_lock(&table->mutex);
+    table->store.generation++;
+    ovs_mutex_unlock(&table->mutex);
+}
+
+void
+link_table_sweep_namespaces(struct link_table *table)
+{
+    struct ovs_list removed = OVS_LIST_INITIALIZER(&removed);
+    struct link_ns *ns;
+
+    ovs_mutex_lock(&table->mutex);
+    HMAP_FOR_EACH_SAFE (ns, node, &table->store.namespaces) {
+        if (ns->nsid != LINK_NSID_LOCAL
+            && ns->store_generation != table->store.generation) {
+            link_store_drop_ns(&table->store, ns, &removed);
+        }
+    }
+    ovs_mutex_unlock(&table->mutex);
+    link_table_free_removed(table, &removed);
+}
+
 /* Links. */
-
-static void
-link_change(struct link_table *table, struct link_info *info)
-{
-    info->change_seqno = ++table->seqno;
-    seq_change(table->seq);
-}
-
-static void
-link_free_alt_names(struct link *link)
-{
-    for (size_t i = 0; i < link->n_alt_names; i++) {
-        free(link->alt_names[i].name);
-    }
-    free(link->alt_names);
-}
-
-static void
-link_free(struct link *link)
-{
-    link_free_alt_names(link);
-    free(link->name.name);
-    free(link);
-}
-
-/* Removes 'link' from the table and adds it to 'gone'. */
-static void
-link_detach(struct link_table *table, struct link *link,
-            struct ovs_list *gone)
-{
-    struct link_ns *ns = link->ns;
-
-    link_index_remove(ns->index, link);
-    ovs_list_remove(&link->node);
-    ns->n_links--;
-    ovs_list_push_back(gone, &link->node);
-    link_change(table, &link->info);
-}
-
-/* Tells that the links in 'gone' are, and frees them. */
-static size_t
-link_table_bury(struct link_table *table, struct ovs_list *gone)
-{
-    struct link *link;
-    size_t n = 0;
-
-    LIST_FOR_EACH_POP (link, node, gone) {
-        link_notify(table, &link->info, LINK_CHANGE_GONE);
-        link_free(link);
-        n++;
-    }
-    return n;
-}
-
-static bool
-link_alt_names_equal(const struct link *link, const struct link_view *view)
-{
-    const char *name = NULL;
-
-    for (size_t i = 0; i < link->n_alt_names; i++) {
-        name = link_view_next_alt_name(view, name);
-        if (!name || strcmp(name, link->alt_names[i].name)
-            || link->alt_names[i].lost) {
-            return false;
-        }
-    }
-    return !link_view_next_alt_name(view, name);
-}
-
-static void
-link_set_alt_names(struct link *link, const struct link_view *view)
-{
-    struct link_index *index = link->ns->index;
-    size_t allocated = 0;
-
-    for (size_t i = 0; i < link->n_alt_names; i++) {
-        link_index_remove_name(index, &link->alt_names[i]);
-    }
-    link_free_alt_names(link);
-    link->alt_names = NULL;
-    link->n_alt_names = 0;
-
-    for (const char *name = link_view_next_alt_name(view, NULL); name;
-         name = link_view_next_alt_name(view, name)) {
-        if (link->n_alt_names == allocated) {
-            link->alt_names = x2nrealloc(link->alt_names, &allocated,
-                                         sizeof *link->alt_names);
-        }
-
-        struct link_name *alt_name = &link->alt_names[link->n_alt_names++];
-        alt_name->link = link;
-        alt_name->name = xstrdup(name);
-    }
-
-    /* They stay where they are from here on. */
-    for (size_t i = 0; i < link->n_alt_names; i++) {
-        link_index_insert_name(index, &link->alt_names[i]);
-    }
-}
-
-static void
-link_set_name(struct link *link, const char *name)
-{
-    link_index_remove_name(link->ns->index, &link->name);
-    free(link->name.name);
-    link->name.name = xstrdup(name);
-    ovs_strlcpy(link->info.name, name, sizeof link->info.name);
-    link_index_insert_name(link->ns->index, &link->name);
-}
-
-/* Stores VALUE in FIELD.  Gives BIT if that is a change. */
-#define LINK_SET(FIELD, VALUE, BIT) \
-    ((FIELD) != (VALUE) ? ((FIELD) = (VALUE), (BIT)) : 0)
-
-/* Takes what 'view' may lack. */
-static uint32_t
-link_take_optional(struct link_info *info, const struct link_view *view)
-{
-    uint32_t what = 0;
-
-    if (view->has & LINK_HAS_OPERSTATE) {
-        what |= LINK_SET(info->operstate, view->operstate,
-                         LINK_CHANGE_OPERSTATE);
-    }
-    if (view->has & LINK_HAS_CARRIER) {
-        what |= LINK_SET(info->carrier, view->carrier, LINK_CHANGE_CARRIER);
-    }
-    if (view->has & LINK_HAS_CARRIER_COUNT) {
-        what |= LINK_SET(info->carrier_up, view->carrier_up,
-                         LINK_CHANGE_CARRIER);
-        what |= LINK_SET(info->carrier_down, view->carrier_down,
-                         LINK_CHANGE_CARRIER);
-    }
-    if (view->has & LINK_HAS_MTU) {
-        what |= LINK_SET(info->mtu, view->mtu, LINK_CHANGE_MTU);
-    }
-    return what;
-}
-
-/* Stores the 'n' bytes at 'src' in '*dst', which has room for 'size', followed
- * by zeros, and their number in '*lenp'.  Returns true if that is a change. */
-static bool
-link_set_bytes(uint8_t *dst, size_t size, uint8_t *lenp,
-               const uint8_t *src, size_t n)
-{
-    if (*lenp == n && (!n || !memcmp(dst, src, n))) {
-        return false;
-    }
-    memset(dst, 0, size);
-    if (n) {
-        memcpy(dst, src, n);
-    }
-    *lenp = n;
-    return true;
-}
-
-/* Stores 'src', or an empty string if that is NULL, in 'dst', which has room
- * for it.  Returns true if that is a change. */
-static bool
-link_set_string(char *dst, size_t size, const char *src)
-{
-    src = src ? src : "";
-    if (!strcmp(dst, src)) {
-        return false;
-    }
-    ovs_strlcpy(dst, src, size);
-    return true;
-}
-
-/* Takes strings and addresses, whose absence says that there are none. */
-static uint32_t
-link_take_bytes(struct link_info *info, const struct link_view *view)
-{
-    uint32_t what = 0;
-
-    if (link_set_string(info->kind, sizeof info->kind, view->kind)) {
-        what |= LINK_CHANGE_KIND;
-    }
-    if (link_set_bytes(info->hwaddr, sizeof info->hwaddr, &info->hwaddr_len,
-                       view->hwaddr, view->hwaddr_len)) {
-        what |= LINK_CHANGE_HWADDR;
-    }
-    if (link_set_string(info->port_name, sizeof info->port_name,
-                        view->port_name)) {
-        what |= LINK_CHANGE_SWITCH;
-    }
-    if (link_set_bytes(info->switch_id, sizeof info->switch_id,
-                       &info->switch_id_len, view->switch_id,
-                       view->switch_id_len)) {
-        what |= LINK_CHANGE_SWITCH;
-    }
-    return what;
-}
-
-/* Takes what 'view' says.  Returns what has changed. */
-static uint32_t
-link_take(struct link *link, const struct link_view *view)
-{
-    struct link_info *info = &link->info;
-    uint32_t what = 0;
-
-    if (strcmp(link->name.name, view->name) || link->name.lost) {
-        link_set_name(link, view->name);
-        what |= LINK_CHANGE_NAME;
-    }
-    what |= LINK_SET(info->flags, view->flags, LINK_CHANGE_FLAGS);
-    if (view->partial) {
-        return what;
-    }
-
-    what |= LINK_SET(info->arp_type, view->arp_type, LINK_CHANGE_KIND);
-    what |= LINK_SET(info->master, view->master, LINK_CHANGE_MASTER);
-    what |= LINK_SET(info->lower, view->lower, LINK_CHANGE_LOWER);
-    what |= LINK_SET(info->lower_nsid, view->lower_nsid, LINK_CHANGE_LOWER);
-    what |= link_take_optional(info, view);
-    what |= link_take_bytes(info, view);
-    if (!link_alt_names_equal(link, view)) {
-        link_set_alt_names(link, view);
-        what |= LINK_CHANGE_ALT_NAMES;
-    }
-    return what;
-}
-
-static struct link *
-link_create(struct link_ns *ns, const struct link_view *view)
-{
-    struct link *link = xzalloc(sizeof *link);
-
-    link->ns = ns;
-    link->info.nsid = ns->nsid;
-    link->info.ifindex = view->ifindex;
-    link->info.lower_nsid = LINK_NSID_SAME;
-    link->name.link = link;
-    link->name.name = xstrdup(view->name);
-    ovs_strlcpy(link->info.name, view->name, sizeof link->info.name);
-    link_index_insert(ns->index, link);
-    ovs_list_push_back(&ns->links, &link->node);
-    ns->n_links++;
-    return link;
-}
 
 uint32_t
 link_table_update(struct link_table *table, int32_t nsid,
                   const struct link_view *view)
 {
     struct link_info info;
-    uint32_t what = 0;
 
     ovs_mutex_lock(&table->mutex);
-    struct link_ns *ns = link_ns_find(table, nsid);
-    if (!ns) {
-        ns = link_ns_add(table, nsid);
-    }
-
-    struct link *link = link_index_find(ns->index, nsid, view->ifindex);
-    if (!link && view->partial) {
-        goto out;
-    }
-    if (!link) {
-        link = link_create(ns, view);
-        what |= LINK_CHANGE_NEW;
-    }
-    what |= link_take(link, view);
-    link->generation = ns->generation;
-    if (what) {
-        link_change(table, &link->info);
-        info = link->info;
-    }
-out:
+    uint32_t what = link_store_update(&table->store, nsid, view, &info);
     ovs_mutex_unlock(&table->mutex);
     if (what) {
-        link_notify(table, &info, what);
+        link_notifier_call(&table->notifier, &info, what);
     }
     return what;
 }
@@ -520,16 +222,15 @@ out:
 bool
 link_table_remove(struct link_table *table, int32_t nsid, int ifindex)
 {
-    struct ovs_list gone = OVS_LIST_INITIALIZER(&gone);
+    struct ovs_list removed = OVS_LIST_INITIALIZER(&removed);
 
     ovs_mutex_lock(&table->mutex);
-    struct link_ns *ns = link_ns_find(table, nsid);
-    struct link *link = ns ? link_index_find(ns->index, nsid, ifindex) : NULL;
+    struct link *link = link_store_find(&table->store, nsid, ifindex);
     if (link) {
-        link_detach(table, link, &gone);
+        link_store_remove(&table->store, link, &removed);
     }
     ovs_mutex_unlock(&table->mutex);
-    return link_table_bury(table, &gone);
+    return link_table_free_removed(table, &removed);
 }
 
 static void
@@ -538,11 +239,11 @@ link_addrs_changed(struct link_table *table, struct link *link)
     struct link_info info;
 
     ovs_mutex_lock(&table->mutex);
-    link_change(table, &link->info);
+    link_store_count_change(&table->store, link);
     link->info.addr_seqno = link->info.change_seqno;
     info = link->info;
     ovs_mutex_unlock(&table->mutex);
-    link_notify(table, &info, LINK_CHANGE_ADDRS);
+    link_notifier_call(&table->notifier, &info, LINK_CHANGE_ADDRS);
 }
 
 /* This thread alone adds and removes links and namespaces, so that they stay
@@ -553,8 +254,8 @@ link_table_addrs_changed(struct link_table *table, int32_t nsid, int ifindex)
     struct link *link;
 
     ovs_mutex_lock(&table->mutex);
-    struct link_ns *ns = link_ns_find(table, nsid);
-    link = ns && ifindex ? link_index_find(ns->index, nsid, ifindex) : NULL;
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
+    link = ifindex ? link_store_find(&table->store, nsid, ifindex) : NULL;
     ovs_mutex_unlock(&table->mutex);
 
     if (link) {
@@ -570,7 +271,7 @@ void
 link_table_mark(struct link_table *table, int32_t nsid)
 {
     ovs_mutex_lock(&table->mutex);
-    struct link_ns *ns = link_ns_find(table, nsid);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
     if (ns) {
         ns->generation++;
     }
@@ -581,10 +282,9 @@ void
 link_table_keep(struct link_table *table, int32_t nsid, int ifindex)
 {
     ovs_mutex_lock(&table->mutex);
-    struct link_ns *ns = link_ns_find(table, nsid);
-    struct link *link = ns ? link_index_find(ns->index, nsid, ifindex) : NULL;
+    struct link *link = link_store_find(&table->store, nsid, ifindex);
     if (link) {
-        link->generation = ns->generation;
+        link->generation = link->ns->generation;
     }
     ovs_mutex_unlock(&table->mutex);
 }
@@ -592,104 +292,176 @@ link_table_keep(struct link_table *table, int32_t nsid, int ifindex)
 size_t
 link_table_sweep(struct link_table *table, int32_t nsid)
 {
-    struct ovs_list gone = OVS_LIST_INITIALIZER(&gone);
-    struct link *link;
+    struct ovs_list removed = OVS_LIST_INITIALIZER(&removed);
 
     ovs_mutex_lock(&table->mutex);
-    struct link_ns *ns = link_ns_find(table, nsid);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
     if (ns) {
-        LIST_FOR_EACH_SAFE (link, node, &ns->links) {
-            if (link->generation != ns->generation) {
-                link_detach(table, link, &gone);
-            }
-        }
+        link_store_sweep(&table->store, ns, &removed);
     }
     ovs_mutex_unlock(&table->mutex);
-    return link_table_bury(table, &gone);
+    return link_table_free_removed(table, &removed);
 }
 
-/* Removes 'ns' and adds its links to 'gone'. */
-static void
-link_ns_drop(struct link_table *table, struct link_ns *ns,
-             struct ovs_list *gone)
+/* Reading. */
+
+bool
+link_table_has_ns(const struct link_table *table, int32_t nsid)
 {
+    ovs_mutex_lock(&table->mutex);
+    bool found = link_store_find_ns(&table->store, nsid) != NULL;
+    ovs_mutex_unlock(&table->mutex);
+    return found;
+}
+
+bool
+link_table_next_pending(const struct link_table *table, int32_t *nsid)
+{
+    ovs_mutex_lock(&table->mutex);
+    bool found = !ovs_list_is_empty(&table->store.pending);
+    if (found) {
+        *nsid = CONTAINER_OF(ovs_list_front(&table->store.pending),
+                             struct link_ns, pending_node)->nsid;
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return found;
+}
+
+bool
+link_table_is_pending(const struct link_table *table, int32_t nsid)
+{
+    ovs_mutex_lock(&table->mutex);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
+    bool pending = ns && ns->state == LINK_NS_PENDING;
+    ovs_mutex_unlock(&table->mutex);
+    return pending;
+}
+
+bool
+link_table_find(const struct link_table *table, int32_t nsid, int ifindex,
+                struct link_info *info)
+{
+    ovs_mutex_lock(&table->mutex);
+    struct link *link = link_store_find(&table->store, nsid, ifindex);
+    if (link) {
+        *info = link->info;
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return link != NULL;
+}
+
+bool
+link_table_find_name(const struct link_table *table, int32_t nsid,
+                     const char *name, struct link_info *info)
+{
+    ovs_mutex_lock(&table->mutex);
+    struct link *link = link_store_find_name(&table->store, nsid, name);
+    if (link) {
+        *info = link->info;
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return link != NULL;
+}
+
+void
+link_table_get_alt_names(const struct link_table *table, int32_t nsid,
+                         int ifindex, struct sset *names)
+{
+    ovs_mutex_lock(&table->mutex);
+    struct link *link = link_store_find(&table->store, nsid, ifindex);
+    for (size_t i = 0; link && i < link->n_alt_names; i++) {
+        sset_add(names, link->alt_names[i].name);
+    }
+    ovs_mutex_unlock(&table->mutex);
+}
+
+static int
+link_compare(const void *a_, const void *b_)
+{
+    const struct link_info *a = a_;
+    const struct link_info *b = b_;
+
+    return a->ifindex < b->ifindex ? -1 : a->ifindex > b->ifindex;
+}
+
+struct link_info *
+link_table_get_links(const struct link_table *table, int32_t nsid, size_t *n)
+{
+    struct link_info *infos = NULL;
     struct link *link;
 
-    if (ns->index == &table->shared) {
-        LIST_FOR_EACH_SAFE (link, node, &ns->links) {
-            link_detach(table, link, gone);
-        }
-    } else {
-        /* The index goes as a whole. */
+    *n = 0;
+    ovs_mutex_lock(&table->mutex);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
+    if (ns && ns->n_links) {
+        infos = xmalloc(ns->n_links * sizeof *infos);
         LIST_FOR_EACH (link, node, &ns->links) {
-            link_change(table, &link->info);
-        }
-        if (!ovs_list_is_empty(&ns->links)) {
-            ovs_list_splice(gone, ovs_list_front(&ns->links), &ns->links);
+            infos[(*n)++] = link->info;
         }
     }
-    link_ns_set_state(table, ns, LINK_NS_CURRENT, 0);
-    hmap_remove(&table->namespaces, &ns->node);
-    link_ns_free_index(table, ns->index);
-    free(ns);
-}
+    ovs_mutex_unlock(&table->mutex);
 
-void
-link_table_drop_ns(struct link_table *table, int32_t nsid)
-{
-    struct ovs_list gone = OVS_LIST_INITIALIZER(&gone);
-
-    ovs_mutex_lock(&table->mutex);
-    struct link_ns *ns = link_ns_find(table, nsid);
-    if (ns) {
-        link_ns_drop(table, ns, &gone);
+    if (*n) {
+        qsort(infos, *n, sizeof *infos, link_compare);
     }
-    ovs_mutex_unlock(&table->mutex);
-    link_table_bury(table, &gone);
+    return infos;
 }
 
-void
-link_table_mark_namespaces(struct link_table *table)
+/* Ours, whose id is the least of all, comes first. */
+static int
+link_ns_compare(const void *a_, const void *b_)
 {
-    ovs_mutex_lock(&table->mutex);
-    table->generation++;
-    ovs_mutex_unlock(&table->mutex);
+    const struct link_ns_info *a = a_;
+    const struct link_ns_info *b = b_;
+
+    return a->nsid < b->nsid ? -1 : a->nsid > b->nsid;
 }
 
-void
-link_table_sweep_namespaces(struct link_table *table)
+struct link_ns_info *
+link_table_get_namespaces(const struct link_table *table, size_t *n)
 {
-    struct ovs_list gone = OVS_LIST_INITIALIZER(&gone);
+    struct link_ns_info *infos;
     struct link_ns *ns;
 
+    *n = 0;
     ovs_mutex_lock(&table->mutex);
-    HMAP_FOR_EACH_SAFE (ns, node, &table->namespaces) {
-        if (ns->nsid != LINK_NSID_LOCAL
-            && ns->table_generation != table->generation) {
-            link_ns_drop(table, ns, &gone);
-        }
+    infos = xmalloc((hmap_count(&table->store.namespaces) + 1) * sizeof *infos);
+    HMAP_FOR_EACH (ns, node, &table->store.namespaces) {
+        int64_t buckets = link_index_buckets(ns->index);
+
+        infos[(*n)++] = (struct link_ns_info) {
+            .nsid = ns->nsid,
+            .state = ns->state,
+            .error = ns->error,
+            .n_links = ns->n_links,
+            .buckets = ns->index == &table->store.shared ? -buckets : buckets,
+            .events = ns->events,
+            .overruns = ns->overruns,
+            .resyncs = ns->resyncs,
+        };
     }
     ovs_mutex_unlock(&table->mutex);
-    link_table_bury(table, &gone);
+    qsort(infos, *n, sizeof *infos, link_ns_compare);
+    return infos;
+}
+
+/* Subscriptions. */
+
+struct link_subscription *
+link_table_subscribe(struct link_table *table, int32_t nsid, uint32_t what,
+                     link_change_func *cb, void *aux)
+{
+    return link_notifier_subscribe(&table->notifier, nsid, what, cb, aux);
 }
 
 void
-link_table_destroy(struct link_table *table)
+link_table_unsubscribe(struct link_subscription *sub)
 {
-    struct ovs_list gone = OVS_LIST_INITIALIZER(&gone);
-    struct link_ns *ns;
+    link_notifier_unsubscribe(sub);
+}
 
-    if (!table) {
-        return;
-    }
-    ovs_assert(ovs_list_is_empty(&table->subscriptions));
-    HMAP_FOR_EACH_SAFE (ns, node, &table->namespaces) {
-        link_ns_drop(table, ns, &gone);
-    }
-    link_table_bury(table, &gone);
-    hmap_destroy(&table->namespaces);
-    link_index_uninit(&table->shared);
-    seq_destroy(table->seq);
-    ovs_mutex_destroy(&table->mutex);
-    free(table);
+bool
+link_table_is_notifying(const struct link_table *table)
+{
+    return link_notifier_is_busy(&table->notifier);
 }

@@ -8,7 +8,7 @@
  *
  * What is known about the network devices ("links") of our own network
  * namespace and of those that have an id in it.  A writer, usually a listener
- * (link-listener.h), enters what the kernel says; readers get copies.
+ * (link-listener.h), enters what the kernel says.  Readers get copies.
  *
  *      LINK_NSID_LOCAL ---> namespace ---+--> index by interface index
  *      namespace id 0  ---> namespace ---+--> index by name and by
@@ -16,8 +16,7 @@
  *
  * Names and interface indexes repeat between namespaces, so a namespace is
  * part of every key.  Our own is LINK_NSID_LOCAL, whatever id it may have for
- * itself.  Within a namespace a name means the link that was last told to have
- * it.
+ * itself.  Within a namespace a name means the link that got it last.
  *
  *
  * Buckets
@@ -26,36 +25,40 @@
  * By default all namespaces share one pair of indexes, which grows.  With
  * link_table_set_buckets() each has indexes of its own with a fixed number of
  * buckets, so that one namespace's links lengthen no lookup of another's.
- * A namespace for which the memory cannot be had uses the shared ones.
+ * A namespace for which there is not enough memory uses the shared ones.
  *
  *
  * Life cycle
  * ----------
  *
- * A namespace comes with link_table_add_ns(), or with its first link, and goes
- * with link_table_drop_ns(), which takes all of its links along.  It is
- * pending until somebody has told all of its links (link_table_set_current());
- * stale if that cannot be done.  What readers get of a pending or stale
- * namespace is the best that is known.
+ * A namespace comes with link_table_add_ns(), or with its first link.  It goes
+ * with link_table_drop_ns(), and its links go with it.  It is in one of these
+ * states (enum link_ns_state):
  *
- * To take the links of a namespace anew: link_table_mark(), an update for each
- * link that there is, link_table_sweep().  What was not updated is removed.
+ *   - Pending: its links were not entered yet.
+ *
+ *   - Current: all of its links were entered (link_table_set_current()).
+ *
+ *   - Stale: its links cannot be had (link_table_set_stale()).
+ *
+ * What readers get of a pending or stale namespace is the best that is known.
+ *
+ * To enter the links of a namespace anew: link_table_mark(), an update for
+ * each link that there is, link_table_sweep().  The sweep removes the links
+ * that were not updated.
  *
  *
  * Changes
  * -------
  *
  * Every change has a sequence number, global and increasing.  That of a link's
- * last change is in its struct link_info.  Two ways to learn of changes:
+ * last change is in its struct link_info.  An update that changes nothing is
+ * no change.
  *
- *   - link_table_seq() is a struct seq that changes with every change.
- *
- *   - Subscriptions: a function is called for each change, with what has
- *     changed, by the thread that writes, after the change, without locks: it
- *     may read the table and subscribe and unsubscribe.  It must not write,
- *     nor run the writer (link_table_is_telling()).
- *
- * An update that changes nothing is no change.
+ * A subscriber's function is called for each change, with what has changed.
+ * The thread that writes calls it, after the change, without locks.  It may
+ * read the table, subscribe and unsubscribe.  It must not write, nor run the
+ * writer (link_table_is_notifying()).
  *
  *
  * Thread safety
@@ -63,13 +66,12 @@
  *
  *      function                              thread
  *      ----------------------------------    -------------------------------
- *      find, find_name, get_*, has_ns,       any
- *      seqno, seq
+ *      find, find_name, get_*, has_ns        any
  *      all others                            the one that writes
  *
- * A mutex guards the table.  It is held for as long as it takes to find and to
- * copy a link, or where a function is about all links or namespaces, all (but
- * not in link_table_addrs_changed(), which takes one after the other).
+ * A mutex guards the table.  It is held while one link is found and copied.
+ * A function that is about all links or namespaces holds it for all of them,
+ * except for link_table_addrs_changed(), which takes one after the other.
  *
  *
  * Loss
@@ -82,72 +84,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "link/link-msg.h"
+#include "link/link-info.h"
 
-struct seq;
 struct sset;
 
 struct link_table;
 
-/* A link. */
-struct link_info {
-    int32_t nsid;               /* Namespace. */
-    int ifindex;
-    char name[LINK_NAME_SIZE];
-    char kind[LINK_KIND_SIZE];  /* "veth" and so on, or an empty string. */
-    uint16_t arp_type;          /* ARPHRD_*. */
-    uint32_t flags;             /* IFF_*. */
-    uint8_t operstate;          /* IF_OPER_*. */
-    bool carrier;
-    uint32_t carrier_up;        /* Times that the carrier came... */
-    uint32_t carrier_down;      /* ...and went. */
-    uint32_t mtu;               /* Bytes. */
-    uint8_t hwaddr[LINK_HWADDR_MAX];
-    uint8_t hwaddr_len;
-    int master;                 /* Interface index or 0. */
-
-    /* The link that this one is on, or a veth's peer, as of the last message
-     * about this link: the kernel says nothing when a veth gets its peer or
-     * the peer moves. */
-    int lower;                  /* Interface index or 0... */
-    int32_t lower_nsid;         /* ...in that namespace, LINK_NSID_SAME, or
-                                 * LINK_NSID_OTHER. */
-
-    /* Of a port of a switch in hardware, such as the representor of a virtual
-     * function: its name there, or an empty string, and what all ports of the
-     * switch have in common. */
-    char port_name[LINK_NAME_SIZE];
-    uint8_t switch_id[LINK_SWITCH_ID_MAX];
-    uint8_t switch_id_len;      /* 0 if there is none. */
-
-    uint64_t change_seqno;      /* Of the last change. */
-    uint64_t addr_seqno;        /* Of the last change of IP addresses. */
-};
-
-/* What has changed. */
-#define LINK_CHANGE_NEW       (1u << 0)     /* There is such a link now. */
-#define LINK_CHANGE_GONE      (1u << 1)     /* There is none any more. */
-#define LINK_CHANGE_NAME      (1u << 2)     /* Or what the name means. */
-#define LINK_CHANGE_ALT_NAMES (1u << 3)
-#define LINK_CHANGE_FLAGS     (1u << 4)
-#define LINK_CHANGE_OPERSTATE (1u << 5)
-#define LINK_CHANGE_CARRIER   (1u << 6)     /* Carrier or its counts. */
-#define LINK_CHANGE_MTU       (1u << 7)
-#define LINK_CHANGE_HWADDR    (1u << 8)
-#define LINK_CHANGE_MASTER    (1u << 9)
-#define LINK_CHANGE_LOWER     (1u << 10)
-#define LINK_CHANGE_KIND      (1u << 11)    /* Kind or type. */
-#define LINK_CHANGE_ADDRS     (1u << 12)    /* IP addresses, which are not in
-                                             * the table. */
-#define LINK_CHANGE_SWITCH    (1u << 13)    /* Name of the port, or id of the
-                                             * switch that it is of. */
-#define LINK_CHANGE_ALL       ((1u << 14) - 1)
-
 /* Most buckets of a namespace's own index: 128 MiB for each index. */
 #define LINK_BUCKETS_MAX (1u << 24)
-
-/* Returns "local" or the number of namespace 'nsid'.  The caller frees it. */
-char *link_nsid_to_string(int32_t nsid);
 
 struct link_table *link_table_create(void);
 
@@ -234,8 +178,6 @@ void link_table_get_alt_names(const struct link_table *, int32_t nsid,
 struct link_info *link_table_get_links(const struct link_table *,
                                        int32_t nsid, size_t *n);
 
-enum link_ns_state { LINK_NS_CURRENT, LINK_NS_PENDING, LINK_NS_STALE };
-
 struct link_ns_info {
     int32_t nsid;
     enum link_ns_state state;
@@ -252,22 +194,7 @@ struct link_ns_info {
 struct link_ns_info *link_table_get_namespaces(const struct link_table *,
                                                size_t *n);
 
-/* Sequence number of the last change. */
-uint64_t link_table_seqno(const struct link_table *);
-
-/* Changes with every change; the table owns it. */
-struct seq *link_table_seq(const struct link_table *);
-
 /* Subscriptions. */
-
-struct link_change {
-    uint32_t what;              /* LINK_CHANGE_*. */
-    const struct link_info *link;       /* As it is now or, with
-                                         * LINK_CHANGE_GONE, was last.  Valid
-                                         * during the call. */
-};
-
-typedef void link_change_func(const struct link_change *, void *aux);
 
 /* Calls 'cb' with 'aux' for changes, of which at least one is in 'what', of
  * links of namespace 'nsid' (or LINK_NSID_ALL).  The caller owns the result
@@ -278,6 +205,6 @@ link_table_subscribe(struct link_table *, int32_t nsid, uint32_t what,
 void link_table_unsubscribe(struct link_subscription *);
 
 /* True while subscribers are being called. */
-bool link_table_is_telling(const struct link_table *);
+bool link_table_is_notifying(const struct link_table *);
 
 #endif /* lib/link/link-table.h */

@@ -109,7 +109,7 @@ kdp_links_catch_up(void)
 {
     /* What a subscriber calls may ask for it, in the middle of a message, or
      * of a list of links. */
-    return (kdp_links_is_main() && !link_table_is_telling(table)
+    return (kdp_links_is_main() && !link_table_is_notifying(table)
             && link_listener_catch_up(listener));
 }
 

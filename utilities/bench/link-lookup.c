@@ -8,7 +8,7 @@
  * CHAIN * BUCKETS links in all, OTHER of which are those looked up. */
 
 #include <config.h>
-#include "link/link-table-private.h"
+#include "link/link-store.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -42,7 +42,7 @@ static const char *const lookup_names[] = { "index", "name", "missing" };
 struct bench {
     uint32_t n_buckets, n_links, n_other, n_lookups, n_rounds;
     uint32_t *sequence;         /* Ordinals of links of OTHER. */
-    struct link_table *tables[N_KINDS];
+    struct link_store stores[N_KINDS];
 };
 
 static uint64_t
@@ -61,49 +61,59 @@ format_name(char name[LINK_NAME_SIZE], uint32_t ordinal)
 }
 
 static void
-add_link(struct link_table *table, int32_t nsid, uint32_t ordinal)
+add_link(struct link_store *store, int32_t nsid, uint32_t ordinal)
 {
     char name[LINK_NAME_SIZE];
     struct link_view view = {
         .ifindex = ordinal + 1, .name = name, .lower_nsid = LINK_NSID_SAME,
         .target_nsid = LINK_NSID_NONE, .new_nsid = LINK_NSID_NONE,
     };
+    struct link_info info;
 
     format_name(name, ordinal);
-    link_table_update(table, nsid, &view);
+    link_store_update(store, nsid, &view, &info);
 }
 
-/* Makes a table in which the links of OTHER lie evenly among those of BIG. */
-static struct link_table *
-make_table(const struct bench *b, enum kind kind)
+/* Fills a store in which the links of OTHER lie evenly among those of BIG. */
+static void
+fill_store(struct link_store *store, const struct bench *b, enum kind kind)
 {
-    struct link_table *table = link_table_create();
     uint32_t n_other = 0;
 
+    link_store_init(store);
     if (kind == SPLIT) {
-        link_table_set_buckets(table, b->n_buckets);
+        link_store_set_buckets(store, b->n_buckets);
     } else if (kind == FIXED) {
         struct link_index *index = link_index_create(b->n_buckets,
-                                                     table->basis);
+                                                     store->basis);
 
         if (!index) {
             ovs_fatal(0, "no memory for %"PRIu32" buckets", b->n_buckets);
         }
-        link_index_uninit(&table->shared);
-        table->shared = *index;
+        link_index_uninit(&store->shared);
+        store->shared = *index;
         free(index);
     }
     for (uint32_t i = 0; i < b->n_links; i++) {
         bool other = n_other < (uint64_t) (i + 1) * b->n_other / b->n_links;
 
-        add_link(table, other ? OTHER : BIG, other ? n_other++ : i);
+        add_link(store, other ? OTHER : BIG, other ? n_other++ : i);
     }
-    return table;
+}
+
+/* Finds a link and copies it, as a link table does. */
+static bool
+find_link(const struct link *link, struct link_info *info)
+{
+    if (link) {
+        *info = link->info;
+    }
+    return link != NULL;
 }
 
 /* Returns the CPU time of a lookup in nanoseconds. */
 static double
-measure(const struct bench *b, struct link_table *table, enum lookup lookup)
+measure(const struct bench *b, struct link_store *store, enum lookup lookup)
 {
     char (*names)[LINK_NAME_SIZE] = xcalloc(b->n_other, sizeof *names);
     struct link_info info;
@@ -119,13 +129,15 @@ measure(const struct bench *b, struct link_table *table, enum lookup lookup)
 
         switch (lookup) {
         case BY_INDEX:
-            n += link_table_find(table, OTHER, ordinal + 1, &info);
+            n += find_link(link_store_find(store, OTHER, ordinal + 1), &info);
             break;
         case BY_NAME:
-            n += link_table_find_name(table, OTHER, names[ordinal], &info);
+            n += find_link(link_store_find_name(store, OTHER, names[ordinal]),
+                           &info);
             break;
         case MISSING:
-            n += !link_table_find(table, OTHER, NO_INDEX + ordinal, &info);
+            n += !find_link(link_store_find(store, OTHER, NO_INDEX + ordinal),
+                            &info);
             break;
         case N_LOOKUPS:
             OVS_NOT_REACHED();
@@ -142,11 +154,16 @@ measure(const struct bench *b, struct link_table *table, enum lookup lookup)
 
 /* Measures how long it takes until all links of BIG are gone. */
 static double
-measure_drop(struct link_table *table)
+measure_drop(struct link_store *store)
 {
+    struct ovs_list removed = OVS_LIST_INITIALIZER(&removed);
     uint64_t start = now_ns();
+    struct link *link;
 
-    link_table_drop_ns(table, BIG);
+    link_store_drop_ns(store, link_store_find_ns(store, BIG), &removed);
+    LIST_FOR_EACH_POP (link, node, &removed) {
+        link_free(link);
+    }
     return (now_ns() - start) / 1e6;
 }
 
@@ -162,7 +179,7 @@ run(struct bench *b)
             int kind = round % 2 ? N_KINDS - 1 - i : i;
 
             for (int lookup = 0; lookup < N_LOOKUPS; lookup++) {
-                times[kind][lookup] = measure(b, b->tables[kind], lookup);
+                times[kind][lookup] = measure(b, &b->stores[kind], lookup);
             }
         }
         for (int kind = 0; kind < N_KINDS; kind++) {
@@ -176,15 +193,14 @@ run(struct bench *b)
         }
     }
     for (int kind = 0; kind < N_KINDS; kind++) {
-        size_t n;
-        struct link_ns_info *infos
-            = link_table_get_namespaces(b->tables[kind], &n);
+        struct link_store *store = &b->stores[kind];
+        const struct link_index *index
+            = link_store_find_ns(store, OTHER)->index;
+        int64_t n_buckets = link_index_buckets(index);
 
-        /* The one that is not dropped. */
         printf(" {\"table\": \"%s\", \"buckets\": %"PRId64, kind_names[kind],
-               infos[n - 1].buckets);
-        free(infos);
-        printf(", \"drop_ms\": %.2f}%s\n", measure_drop(b->tables[kind]),
+               index == &store->shared ? -n_buckets : n_buckets);
+        printf(", \"drop_ms\": %.2f}%s\n", measure_drop(store),
                kind < N_KINDS - 1 ? "," : "");
     }
     printf("]\n");
@@ -223,11 +239,17 @@ main(int argc, char *argv[])
         b.sequence[i] = random_range(b.n_other);
     }
     for (int kind = 0; kind < N_KINDS; kind++) {
-        b.tables[kind] = make_table(&b, kind);
+        fill_store(&b.stores[kind], &b, kind);
     }
     run(&b);
     for (int kind = 0; kind < N_KINDS; kind++) {
-        link_table_destroy(b.tables[kind]);
+        struct ovs_list removed = OVS_LIST_INITIALIZER(&removed);
+        struct link *link;
+
+        link_store_uninit(&b.stores[kind], &removed);
+        LIST_FOR_EACH_POP (link, node, &removed) {
+            link_free(link);
+        }
     }
     free(b.sequence);
     return 0;

@@ -13,6 +13,7 @@ unit_tests += \
 	tests/unit/link/test-link-random \
 	tests/unit/link/test-link-route \
 	tests/unit/link/test-link-show \
+	tests/unit/link/test-link-store \
 	tests/unit/link/test-link-table
 
 tests_unit_link_test_link_addr_SOURCES = tests/unit/link/test-link-addr.c $(unit_common)
@@ -47,6 +48,8 @@ tests_unit_link_test_link_route_SOURCES = \
 	tests/unit/link/test-link-route.c $(unit_common)
 tests_unit_link_test_link_show_SOURCES = \
 	tests/unit/link/test-link-show.c $(unit_link) $(unit_common)
+tests_unit_link_test_link_store_SOURCES = \
+	tests/unit/link/test-link-store.c $(unit_common)
 tests_unit_link_test_link_table_SOURCES = \
 	tests/unit/link/test-link-table.c $(unit_common)
 tests_unit_link_test_link_table_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc

@@ -3,7 +3,7 @@
 /* Socket filter of the link listener. */
 
 #include <config.h>
-#include "link/link-listener-private.h"
+#include "link/link-filter.h"
 
 #include <errno.h>
 #include <libmnl/libmnl.h>

@@ -5,6 +5,7 @@
 
 #include <config.h>
 #include "link/link-listener.h"
+#include "link/link-resync.h"
 
 #include <errno.h>
 #include <fcntl.h>

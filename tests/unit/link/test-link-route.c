@@ -260,14 +260,14 @@ a_link_that_goes_down_with_routes_makes_stale(void **state)
 
     /* The kernel may yet tell. */
     assert_false(link_routes_is_stale(*state));
-    link_routes_settle(*state);
+    link_routes_check_stale(*state);
     assert_stale(*state);
     assert_int_equal(link_routes_count(*state), 0);
 
     /* Those of IPv6, and those that came with an address, too. */
     add_simple(*state, "fd00::/64", LINK, RTPROT_KERNEL);
     link_routes_link_down(*state, LINK);
-    link_routes_settle(*state);
+    link_routes_check_stale(*state);
     assert_stale(*state);
 }
 
@@ -280,12 +280,12 @@ a_link_whose_routes_were_all_told_makes_nothing_stale(void **state)
     add(*state, &route);
     link_routes_link_down(*state, LINK);
     del(*state, &route);
-    link_routes_settle(*state);
+    link_routes_check_stale(*state);
     assert_false(link_routes_is_stale(*state));
 
     /* What it gets later has nothing to do with that. */
     add(*state, &route);
-    link_routes_settle(*state);
+    link_routes_check_stale(*state);
     assert_false(link_routes_is_stale(*state));
 }
 
@@ -295,7 +295,7 @@ a_link_without_routes_makes_nothing_stale(void **state)
     add_simple(*state, "10.1.0.0/16", LINK, RTPROT_STATIC);
     link_routes_link_down(*state, OTHER);
     add_simple(*state, "10.2.0.0/16", OTHER, RTPROT_STATIC);
-    link_routes_settle(*state);
+    link_routes_check_stale(*state);
     assert_false(link_routes_is_stale(*state));
 }
 
@@ -308,7 +308,7 @@ a_sweep_forgets_links_that_went_down_before(void **state)
     link_routes_mark(*state);
     add_simple(*state, "10.1.0.0/16", LINK, RTPROT_STATIC);
     link_routes_sweep(*state);
-    link_routes_settle(*state);
+    link_routes_check_stale(*state);
     assert_false(link_routes_is_stale(*state));
     assert_int_equal(link_routes_count(*state), 1);
 
@@ -332,7 +332,7 @@ lose_address(struct link_routes *routes, int ifindex, const char *string,
     assert_int_equal(inet_pton(view.family, string, &ip), 1);
     view.address_len = view.family == AF_INET ? 4 : 16;
     link_routes_addr_gone(routes, &view, last);
-    link_routes_settle(routes);
+    link_routes_check_stale(routes);
 }
 
 /* The kernel removes the IPv4 routes of a link with its last address. */
@@ -381,7 +381,7 @@ an_address_whose_routes_were_all_told_makes_nothing_stale(void **state)
     add(*state, &route);
     link_routes_addr_gone(*state, &view, true);
     del(*state, &route);
-    link_routes_settle(*state);
+    link_routes_check_stale(*state);
     assert_false(link_routes_is_stale(*state));
 
     view.address = NULL;

@@ -3,7 +3,7 @@
 /* The link table, written to by hand. */
 
 #include <config.h>
-#include "link/link-table-private.h"
+#include "link/link-table.h"
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -14,7 +14,6 @@
 #include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
-#include "seq.h"
 #include "sset.h"
 #include "harness/unit.h"
 #include "util.h"
@@ -45,6 +44,7 @@ struct fixture {
 
     /* What the subscription was told. */
     unsigned int n_changes;
+    uint64_t seqno;             /* Of the last change that was told. */
     uint32_t what;
     struct link_info link;
 };
@@ -63,7 +63,9 @@ note_change(const struct link_change *change, void *f_)
     assert_int_equal(link_table_find(f->table, change->link->nsid,
                                      change->link->ifindex, &info),
                      !(change->what & LINK_CHANGE_GONE));
-    assert_true(link_table_seqno(f->table) >= change->link->change_seqno);
+
+    /* Every change has a number, and is told once, in their order. */
+    assert_int_equal(change->link->change_seqno, ++f->seqno);
 }
 
 static int
@@ -178,7 +180,7 @@ static void
 assert_told(struct fixture *f, struct link_view *view, uint32_t what)
 {
     unsigned int n = f->n_changes;
-    uint64_t seqno = link_table_seqno(f->table);
+    uint64_t seqno = f->seqno;
 
     assert_int_equal(link_table_update(f->table, 3, view), what);
     assert_int_equal(f->n_changes, n + (what != 0));
@@ -188,7 +190,7 @@ assert_told(struct fixture *f, struct link_view *view, uint32_t what)
         assert_int_equal(f->link.nsid, 3);
         assert_int_equal(f->link.change_seqno, seqno + 1);
     }
-    assert_int_equal(link_table_seqno(f->table), seqno + (what != 0));
+    assert_int_equal(f->seqno, seqno + (what != 0));
 
     /* The same again is no change. */
     assert_int_equal(link_table_update(f->table, 3, view), 0);
@@ -265,7 +267,7 @@ every_change_is_told(void **state)
     assert_int_equal(info.carrier_down, 5);
     assert_int_equal(info.hwaddr_len, 4);
     assert_string_equal(info.kind, "veth");
-    assert_int_equal(info.change_seqno, link_table_seqno(f->table));
+    assert_int_equal(info.change_seqno, f->seqno);
     view.hwaddr_len = 0;
     view.hwaddr = NULL;
     assert_told(f, &view, LINK_CHANGE_HWADDR);
@@ -462,11 +464,11 @@ a_namespace_goes_in_one_step(void **state)
         }
 
         unsigned int n_changes = f->n_changes;
-        uint64_t seqno = link_table_seqno(f->table);
+        uint64_t seqno = f->seqno;
         link_table_drop_ns(f->table, 1);
         assert_int_equal(f->n_changes, n_changes + 50);
         assert_int_equal(f->what, LINK_CHANGE_GONE);
-        assert_int_equal(link_table_seqno(f->table), seqno + 50);
+        assert_int_equal(f->seqno, seqno + 50);
         assert_false(link_table_has_ns(f->table, 1));
         assert_int_equal(index_of(f, 1, "l1"), 0);
         assert_int_equal(index_of(f, 2, "l1"), 1);
@@ -657,79 +659,6 @@ a_namespace_without_memory_shares(void **state)
     assert_true(has(f, 3, 1));
 }
 
-/* Length of the longest chain of 'hmap', and the bucket that has it. */
-static size_t
-longest_chain(const struct hmap *hmap, size_t *bucket)
-{
-    size_t longest = 0;
-
-    *bucket = 0;
-    for (size_t i = 0; i <= hmap->mask; i++) {
-        size_t n = 0;
-
-        for (const struct hmap_node *node = hmap->buckets[i]; node;
-             node = node->next) {
-            n++;
-        }
-        if (n > longest) {
-            longest = n;
-            *bucket = i;
-        }
-    }
-    return longest;
-}
-
-/* Who chooses the names and interface indexes of links does not choose the
- * chains that they make. */
-static void
-chains_of_one_table_are_none_in_another(void **state)
-{
-    const size_t n_buckets = 64, n_links = 64 * 200;
-    struct fixture *f = *state;
-    struct link_table *names = link_table_create();
-    struct link_table *indexes = link_table_create();
-    size_t bucket, ignored;
-
-    link_table_set_buckets(f->table, n_buckets);
-    link_table_set_buckets(names, n_buckets);
-    link_table_set_buckets(indexes, n_buckets);
-    for (size_t i = 1; i <= n_links; i++) {
-        char name[LINK_NAME_SIZE];
-
-        snprintf(name, sizeof name, "eth%"PRIuSIZE, i);
-        add(f, 1, i, name);
-    }
-
-    const struct link_index *index = link_ns_find(f->table, 1)->index;
-    const struct link_index *by_name, *by_ifindex;
-
-    /* Those of the longest chains, about 200 each. */
-    assert_true(longest_chain(&index->by_name, &bucket) > 150);
-    for (struct hmap_node *node = index->by_name.buckets[bucket]; node;
-         node = node->next) {
-        struct link_view view = view_of(
-            CONTAINER_OF(node, struct link_name, node)->link->info.ifindex,
-            CONTAINER_OF(node, struct link_name, node)->name);
-
-        link_table_update(names, 1, &view);
-    }
-    assert_true(longest_chain(&index->by_ifindex, &bucket) > 150);
-    for (struct hmap_node *node = index->by_ifindex.buckets[bucket]; node;
-         node = node->next) {
-        const struct link *link = CONTAINER_OF(node, struct link, index_node);
-        struct link_view view = view_of(link->info.ifindex, link->info.name);
-
-        link_table_update(indexes, 1, &view);
-    }
-    by_name = link_ns_find(names, 1)->index;
-    by_ifindex = link_ns_find(indexes, 1)->index;
-    assert_true(longest_chain(&by_name->by_name, &ignored) < 30);
-    assert_true(longest_chain(&by_ifindex->by_ifindex, &ignored) < 30);
-
-    link_table_destroy(names);
-    link_table_destroy(indexes);
-}
-
 static void
 addresses_change_without_the_link(void **state)
 {
@@ -753,26 +682,6 @@ addresses_change_without_the_link(void **state)
     link_table_addrs_changed(f->table, 1, 99);
     link_table_addrs_changed(f->table, 9, 1);
     assert_int_equal(f->n_changes, n + 3);
-}
-
-static void
-the_sequence_wakes_who_waits(void **state)
-{
-    struct fixture *f = *state;
-    struct seq *seq = link_table_seq(f->table);
-    uint64_t before = seq_read(seq);
-
-    add(f, 1, 1, "lo");
-    assert_true(seq_read(seq) != before);
-
-    before = seq_read(seq);
-    add(f, 1, 1, "lo");
-    assert_true(seq_read(seq) == before);
-    seq_wait(seq, before);
-    link_table_remove(f->table, 1, 1);
-    poll_timer_wait(UNIT_PATIENCE);
-    poll_block();
-    assert_true(seq_read(seq) != before);
 }
 
 struct counter {
@@ -958,9 +867,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(buckets_are_a_power_of_two),
         TEST(links_survive_a_change_of_buckets),
         TEST(a_namespace_without_memory_shares),
-        TEST(chains_of_one_table_are_none_in_another),
         TEST(addresses_change_without_the_link),
-        TEST(the_sequence_wakes_who_waits),
         TEST(subscribers_get_what_they_asked_for),
         TEST(subscribers_may_come_and_go_when_called),
         TEST(readers_see_whole_links),

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "link/link-event.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/netlink.h>
+#include <sys/socket.h>
+
+#include "coverage.h"
+#include "link/link-addr.h"
+#include "link/link-qdisc.h"
+#include "link/link-request.h"
+#include "link/link-route.h"
+#include "link/link-table.h"
+#include "openvswitch/vlog.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(link_event);
+
+COVERAGE_DEFINE(link_event);
+COVERAGE_DEFINE(link_event_malformed);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+
+/* Asks for our own id, if it is not known: one has turned up. */
+static void
+link_event_check_self(struct link_replica *replica)
+{
+    if (replica->self_nsid == LINK_NSID_NONE) {
+        link_request_self_nsid(replica);
+    }
+}
+
+/* Returns the key of the namespace whose events are tagged with 'tag'. */
+static int32_t
+link_event_namespace(struct link_replica *replica, int32_t tag)
+{
+    if (tag == LINK_NSID_NONE || tag == replica->self_nsid) {
+        return LINK_NSID_LOCAL;
+    }
+    if (!link_table_has_ns(replica->table, tag)) {
+        link_event_check_self(replica);
+        if (tag == replica->self_nsid) {
+            return LINK_NSID_LOCAL;
+        }
+        link_table_add_ns(replica->table, tag);
+    }
+    return tag;
+}
+
+static void
+link_event_take_nsid(struct link_replica *replica,
+                        enum link_msg_type type, int32_t nsid)
+{
+    if (nsid == LINK_NSID_NONE || !replica->all_nsid) {
+        /* Our own events are not tagged unless we listen to others too. */
+        return;
+    }
+    if (type == LINK_MSG_NEWNSID) {
+        link_event_check_self(replica);
+        if (nsid != replica->self_nsid) {
+            /* If it is there, a tag was faster, or the end of the namespace
+             * that had the id before is yet to come. */
+            link_table_add_ns(replica->table, nsid);
+        }
+    } else if (nsid != replica->self_nsid) {
+        link_table_drop_ns(replica->table, nsid);
+
+        /* The kernel frees an id before it says so: another namespace may have
+         * got it, and this may be the later of the two messages.  Without an
+         * answer that will turn out when its links are asked for. */
+        if (link_request_nsid_exists(replica, nsid) != ENOENT) {
+            link_event_check_self(replica);
+            if (nsid != replica->self_nsid) {
+                link_table_add_ns(replica->table, nsid);
+            }
+        }
+    }
+}
+
+static void
+link_event_take_link(struct link_replica *replica, int32_t nsid,
+                        struct link_msg *msg)
+{
+    struct link_view *view = &msg->link;
+
+    if (view->family != AF_UNSPEC) {
+        replica->stats.ignored_port++;
+        return;
+    }
+    link_table_count_event(replica->table, nsid);
+    if (msg->type == LINK_MSG_DELLINK) {
+        link_table_remove(replica->table, nsid, view->ifindex);
+        return;
+    }
+    link_replica_update_link(replica, nsid, view);
+}
+
+/* Takes an event of our own namespace that is not about a link itself. */
+static void
+link_event_take_other(struct link_replica *replica,
+                         const struct link_msg *msg)
+{
+    switch (msg->type) {
+    case LINK_MSG_NEWADDR:
+    case LINK_MSG_DELADDR:
+        if (replica->addrs) {
+            link_addrs_update(replica->addrs, &msg->addr,
+                              msg->type == LINK_MSG_DELADDR);
+        }
+        if (replica->routes && msg->type == LINK_MSG_DELADDR) {
+            link_routes_addr_gone(replica->routes, &msg->addr,
+                                  !replica->addrs
+                                  || !link_addrs_has_ipv4(replica->addrs,
+                                                          msg->addr.ifindex));
+        }
+        link_table_addrs_changed(replica->table, LINK_NSID_LOCAL,
+                                 msg->addr.ifindex);
+        break;
+    case LINK_MSG_NEWROUTE:
+    case LINK_MSG_DELROUTE:
+        if (replica->routes) {
+            link_routes_update(replica->routes, &msg->route,
+                               msg->type == LINK_MSG_DELROUTE);
+        }
+        break;
+    case LINK_MSG_NEWQDISC:
+    case LINK_MSG_DELQDISC:
+        if (replica->qdiscs) {
+            link_qdiscs_update(replica->qdiscs, &msg->qdisc,
+                               msg->type == LINK_MSG_DELQDISC);
+        }
+        break;
+    case LINK_MSG_NEWNSID:
+    case LINK_MSG_DELNSID:
+        link_event_take_nsid(replica, msg->type, msg->nsid);
+        break;
+    case LINK_MSG_NEWLINK:
+    case LINK_MSG_DELLINK:
+    case LINK_N_MSGS:
+        OVS_NOT_REACHED();
+    }
+}
+
+void
+link_event_take(struct link_replica *replica, const struct nlmsghdr *nlh,
+                   int32_t tag)
+{
+    struct link_msg msg;
+    int error = link_msg_parse(nlh, nlh->nlmsg_len, &msg);
+
+    if (error == ENOMSG) {
+        replica->stats.events_other++;
+        return;
+    } else if (error) {
+        COVERAGE_INC(link_event_malformed);
+        replica->stats.malformed++;
+        VLOG_WARN_RL(&rl, "malformed rtnetlink message of type %"PRIu16
+                     " (%"PRIu32" bytes) is skipped",
+                     nlh->nlmsg_type, nlh->nlmsg_len);
+        return;
+    }
+
+    COVERAGE_INC(link_event);
+    replica->stats.events[msg.type]++;
+    int32_t nsid = link_event_namespace(replica, tag);
+    if (msg.type == LINK_MSG_NEWLINK || msg.type == LINK_MSG_DELLINK) {
+        link_event_take_link(replica, nsid, &msg);
+    } else if (nsid == LINK_NSID_LOCAL) {
+        link_event_take_other(replica, &msg);
+    } else {
+        replica->stats.ignored_foreign++;
+    }
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_LINK_INFO_H
+#define KDP_LINK_INFO_H 1
+
+/* What a link table knows of a link, what of it may change, and how well a
+ * namespace is known. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "link/link-msg.h"
+
+/* A link. */
+struct link_info {
+    int32_t nsid;               /* Namespace. */
+    int ifindex;
+    char name[LINK_NAME_SIZE];
+    char kind[LINK_KIND_SIZE];  /* "veth" and so on, or an empty string. */
+    uint16_t arp_type;          /* ARPHRD_*. */
+    uint32_t flags;             /* IFF_*. */
+    uint8_t operstate;          /* IF_OPER_*. */
+    bool carrier;
+    uint32_t carrier_up;        /* Times that the carrier came... */
+    uint32_t carrier_down;      /* ...and went. */
+    uint32_t mtu;               /* Bytes. */
+    uint8_t hwaddr[LINK_HWADDR_MAX];
+    uint8_t hwaddr_len;
+    int master;                 /* Interface index or 0. */
+
+    /* The link that this one is on, or a veth's peer, as of the last message
+     * about this link: the kernel says nothing when a veth gets its peer or
+     * the peer moves. */
+    int lower;                  /* Interface index or 0... */
+    int32_t lower_nsid;         /* ...in that namespace, LINK_NSID_SAME, or
+                                 * LINK_NSID_OTHER. */
+
+    /* Of a port of a switch in hardware, such as the representor of a virtual
+     * function: its name there, or an empty string, and what all ports of the
+     * switch have in common. */
+    char port_name[LINK_NAME_SIZE];
+    uint8_t switch_id[LINK_SWITCH_ID_MAX];
+    uint8_t switch_id_len;      /* 0 if there is none. */
+
+    uint64_t change_seqno;      /* Of the last change. */
+    uint64_t addr_seqno;        /* Of the last change of IP addresses. */
+};
+
+/* What has changed. */
+#define LINK_CHANGE_NEW       (1u << 0)     /* There is such a link now. */
+#define LINK_CHANGE_GONE      (1u << 1)     /* There is none any more. */
+#define LINK_CHANGE_NAME      (1u << 2)     /* Or what the name means. */
+#define LINK_CHANGE_ALT_NAMES (1u << 3)
+#define LINK_CHANGE_FLAGS     (1u << 4)
+#define LINK_CHANGE_OPERSTATE (1u << 5)
+#define LINK_CHANGE_CARRIER   (1u << 6)     /* Carrier or its counts. */
+#define LINK_CHANGE_MTU       (1u << 7)
+#define LINK_CHANGE_HWADDR    (1u << 8)
+#define LINK_CHANGE_MASTER    (1u << 9)
+#define LINK_CHANGE_LOWER     (1u << 10)
+#define LINK_CHANGE_KIND      (1u << 11)    /* Kind or type. */
+#define LINK_CHANGE_ADDRS     (1u << 12)    /* IP addresses, which are not in
+                                             * the table. */
+#define LINK_CHANGE_SWITCH    (1u << 13)    /* Name of the port, or id of the
+                                             * switch that it is of. */
+#define LINK_CHANGE_ALL       ((1u << 14) - 1)
+
+/* How well the links of a namespace are known. */
+enum link_ns_state {
+    LINK_NS_CURRENT,            /* As the kernel has told. */
+    LINK_NS_PENDING,            /* They are still to be asked for. */
+    LINK_NS_STALE               /* They cannot be asked for. */
+};
+
+/* A change of a link. */
+struct link_change {
+    uint32_t what;              /* LINK_CHANGE_*. */
+    const struct link_info *link;       /* As it is now or, with
+                                         * LINK_CHANGE_GONE, was last.  Valid
+                                         * during the call. */
+};
+
+typedef void link_change_func(const struct link_change *, void *aux);
+
+#endif /* lib/link/link-info.h */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "link/link-replica.h"
+
+#include <linux/netlink.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "link/link-addr.h"
+#include "link/link-qdisc.h"
+#include "link/link-route.h"
+#include "link/link-table.h"
+#include "nl/nl-conn.h"
+#include "util.h"
+
+/* What goes with a link of ours. */
+static void
+link_replica_link_changed(const struct link_change *change, void *replica_)
+{
+    struct link_replica *replica = replica_;
+    bool gone = (change->what & LINK_CHANGE_GONE) != 0;
+    int ifindex = change->link->ifindex;
+
+    if (gone && replica->addrs) {
+        link_addrs_remove_link(replica->addrs, ifindex);
+    }
+    if (gone && replica->qdiscs) {
+        link_qdiscs_remove_link(replica->qdiscs, ifindex);
+    }
+    if (replica->routes && (gone || !(change->link->flags & IFF_UP))) {
+        link_routes_link_down(replica->routes, ifindex);
+    }
+}
+
+void
+link_replica_init(struct link_replica *replica, struct link_table *table,
+                  struct link_addrs *addrs, struct link_routes *routes,
+                  struct link_qdiscs *qdiscs)
+{
+    memset(replica, 0, sizeof *replica);
+    replica->table = table;
+    replica->addrs = addrs;
+    replica->routes = routes;
+    replica->qdiscs = qdiscs;
+    replica->self_nsid = LINK_NSID_NONE;
+    replica->subscription = link_table_subscribe(
+        table, LINK_NSID_LOCAL, LINK_CHANGE_GONE | LINK_CHANGE_FLAGS,
+        link_replica_link_changed, replica);
+}
+
+void
+link_replica_uninit(struct link_replica *replica)
+{
+    nl_conn_close(replica->conn);
+    link_table_unsubscribe(replica->subscription);
+}
+
+int
+link_replica_connect(struct link_replica *replica)
+{
+    return nl_conn_open(NETLINK_ROUTE, &replica->conn);
+}
+
+void
+link_replica_update_link(struct link_replica *replica, int32_t nsid,
+                         struct link_view *view)
+{
+    if (nsid != LINK_NSID_LOCAL && view->lower_nsid != LINK_NSID_SAME) {
+        view->lower_nsid = LINK_NSID_OTHER;
+    }
+    link_table_update(replica->table, nsid, view);
+}
+
+void
+link_replica_set_self_nsid(struct link_replica *replica, int32_t nsid)
+{
+    replica->self_nsid = nsid;
+    if (nsid != LINK_NSID_NONE && link_table_has_ns(replica->table, nsid)) {
+        link_table_drop_ns(replica->table, nsid);
+        link_table_set_pending(replica->table, LINK_NSID_LOCAL);
+    }
+}

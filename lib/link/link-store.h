@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_LINK_STORE_H
+#define KDP_LINK_STORE_H 1
+
+/* What a link table holds
+ * =======================
+ *
+ * Namespaces and their links, and the indexes that find them.  The link table
+ * (link-table.h) puts a lock around a store and tells subscribers of changes.
+ *
+ * Life cycle: link_store_init(), link_store_uninit().  A link that leaves the
+ * store goes to a list that the caller gives, 'removed'.  The caller tells
+ * whom it concerns, and frees each with link_free().
+ *
+ * Thread safety: none.  The owner holds its lock over each call.
+ *
+ * Failure: a namespace for whose own index there is no memory uses the shared
+ * one, with a warning. */
+
+#include <stddef.h>
+
+#include "link/link-index.h"
+
+struct link_ns {
+    struct hmap_node node;      /* In 'namespaces' of the store. */
+    int32_t nsid;
+    uint64_t generation;        /* Of its links. */
+    uint64_t store_generation;  /* Store's when last added. */
+    enum link_ns_state state;
+    int error;
+    struct ovs_list pending_node;       /* If pending. */
+    struct ovs_list links;
+    size_t n_links;
+    struct link_index *index;   /* Its own or the shared one. */
+    uint64_t events, overruns, resyncs;
+};
+
+struct link_store {
+    struct hmap namespaces;
+    struct ovs_list pending;    /* Of struct link_ns. */
+    uint64_t generation;        /* Of the namespaces. */
+    struct link_index shared;
+    uint32_t n_buckets;         /* Of new namespaces, or 0. */
+    uint32_t basis;             /* Random, so that those who choose names and
+                                 * interface indexes in their namespaces cannot
+                                 * choose such that share a bucket. */
+    uint64_t seqno;             /* Of the last change. */
+};
+
+void link_store_init(struct link_store *);
+void link_store_uninit(struct link_store *, struct ovs_list *removed);
+
+/* Namespaces. */
+
+/* Returns NULL if it is not there. */
+struct link_ns *link_store_find_ns(const struct link_store *, int32_t nsid);
+
+/* Adds a namespace that is not there.  It is pending. */
+struct link_ns *link_store_add_ns(struct link_store *, int32_t nsid);
+void link_store_drop_ns(struct link_store *, struct link_ns *,
+                        struct ovs_list *removed);
+
+/* Of several pending ones, our own is the first, and the last to become
+ * pending the last. */
+void link_store_set_state(struct link_store *, struct link_ns *,
+                          enum link_ns_state, int error);
+
+/* See link_table_set_buckets().  'n' is a power of two or 0. */
+void link_store_set_buckets(struct link_store *, uint32_t n);
+
+/* Links. */
+
+/* Return NULL if there is none. */
+struct link *link_store_find(const struct link_store *, int32_t nsid,
+                             int ifindex);
+struct link *link_store_find_name(const struct link_store *, int32_t nsid,
+                                  const char *name);
+
+/* See link_table_update().  If something has changed, stores what is known of
+ * the link in '*info'. */
+uint32_t link_store_update(struct link_store *, int32_t nsid,
+                           const struct link_view *view,
+                           struct link_info *info);
+
+/* Counts a change of 'link'. */
+void link_store_count_change(struct link_store *, struct link *);
+
+void link_store_remove(struct link_store *, struct link *,
+                       struct ovs_list *removed);
+
+/* Removes the links of 'ns' that were not updated in its generation. */
+void link_store_sweep(struct link_store *, struct link_ns *,
+                      struct ovs_list *removed);
+
+/* Frees a link that was removed. */
+void link_free(struct link *);
+
+#endif /* lib/link/link-store.h */
