@@ -131,7 +131,7 @@ kdp_offload_clean_up(struct kdp_datapath *dp)
 {
     struct kdp_offload *offload = kdp_offload_get(dp);
 
-    kdp_offload_cleaner_join(dp->offload_config.cleaner, true);
+    kdp_tc_cleaner_join(dp->offload_config.cleaner, true);
     dp->offload_config.cleaner = NULL;
     if (offload) {
         offload_flush(offload->engine);
@@ -217,12 +217,12 @@ kdp_offload_set_config(struct kdp_datapath *dp, const struct smap *config)
         atomic_read_relaxed(&offload->enabled, &enabled);
     }
     if (!enable && !dp->offload_config.looked) {
-        dp->offload_config.cleaner = kdp_offload_cleaner_start(
+        dp->offload_config.cleaner = kdp_tc_cleaner_start(
             KDP_DPIF_TYPE);
     }
     dp->offload_config.looked = true;
     if (enable && !offload) {
-        kdp_offload_cleaner_join(dp->offload_config.cleaner, false);
+        kdp_tc_cleaner_join(dp->offload_config.cleaner, false);
         dp->offload_config.cleaner = NULL;
         if (smap_get_bool(config, KEY_REBALANCE, false)) {
             VLOG_WARN("%s: other_config:"KEY_REBALANCE" has no effect: flows "
@@ -244,7 +244,7 @@ kdp_offload_set_config(struct kdp_datapath *dp, const struct smap *config)
 void
 kdp_offload_config_uninit(struct kdp_offload_config *config)
 {
-    kdp_offload_cleaner_join(config->cleaner, false);
+    kdp_tc_cleaner_join(config->cleaner, false);
     free(config->threads);
     free(config->delay);
     free(config->bytes);

@@ -63,7 +63,7 @@ struct dpif_flow_dump;
 struct dpif_flow_dump_thread;
 struct kdp_datapath;
 struct kdp_offload;
-struct kdp_offload_cleaner;
+struct kdp_tc_cleaner;
 struct netdev_custom_stats;
 struct offload;
 struct smap;
@@ -112,7 +112,7 @@ struct kdp_offload_config {
     char *bytes;
     bool count_headers;         /* In the bytes of rules in tc. */
     bool looked;                /* Was there a first look? */
-    struct kdp_offload_cleaner *cleaner;        /* Or NULL. */
+    struct kdp_tc_cleaner *cleaner;        /* Or NULL. */
 };
 
 void kdp_offload_config_uninit(struct kdp_offload_config *);

@@ -10,6 +10,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/mii.c \
 	lib/netdev-linux/netdev-linux-kdp.c \
 	lib/netdev-linux/netdev-linux-kdp.h \
+	lib/netdev-linux/qdisc-lock.c \
+	lib/netdev-linux/qdisc-lock.h \
 	lib/netdev-linux/route-table-kdp.c \
 	lib/netdev-linux/route-table-kdp.h \
 	lib/netdev-linux/state.c \

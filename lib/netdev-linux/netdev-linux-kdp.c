@@ -10,11 +10,11 @@
 
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
-#include "tc/tc-clean.h"
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
 #include "link/link-table.h"
 #include "netdev-linux/device.h"
+#include "netdev-linux/qdisc-lock.h"
 #include "netdev-linux-valid.h"
 #include "netdev-offload.h"
 #include "netnsid.h"
@@ -370,6 +370,7 @@ netdev_kdp_set_policing(struct netdev *netdev, uint32_t kbits_rate,
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
     struct netdev_linux *up = &dev->up;
+    struct qdisc_lock *lock;
     bool nothing = false;
     int error;
 
@@ -396,11 +397,13 @@ netdev_kdp_set_policing(struct netdev *netdev, uint32_t kbits_rate,
         return 0;
     }
 
-    kdp_offload_clean_pause(netdev);
+    /* Before it sets up policing, Open vSwitch deletes the discipline. */
+    lock = qdisc_lock_get(netdev_get_ifindex(netdev));
+    qdisc_lock_acquire(lock);
     kdp_rtnl_count(KDP_RTNL_POLICING);
     error = kdp_stock_netdev_linux_class.set_policing(
         netdev, kbits_rate, kbits_burst, kpkts_rate, kpkts_burst);
-    kdp_offload_clean_resume(netdev);
+    qdisc_lock_release(lock);
     kdp_links_catch_up();
     return error;
 }

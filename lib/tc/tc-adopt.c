@@ -11,6 +11,7 @@
 
 #include "dpif-netlink/flow-offload.h"
 #include "hash.h"
+#include "netdev-linux/qdisc-lock.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "netlink.h"
@@ -18,7 +19,6 @@
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-rcu.h"
-#include "tc/tc-clean.h"
 #include "tc/tc-handle.h"
 #include "tc/tc-rules.h"
 #include "tc/tc-transact.h"
@@ -93,9 +93,9 @@ is_true(atomic_bool *flag)
 }
 
 size_t
-kdp_tc_delete_left(struct netdev *netdev, struct kdp_gate *gate,
-                   atomic_bool *stop)
+kdp_tc_delete_left(struct netdev *netdev, atomic_bool *stop)
 {
+    struct qdisc_lock *lock = qdisc_lock_get(netdev_get_ifindex(netdev));
     struct hmap rules = HMAP_INITIALIZER(&rules);
     struct port_rule *r;
     size_t n = 0;
@@ -107,9 +107,9 @@ kdp_tc_delete_left(struct netdev *netdev, struct kdp_gate *gate,
         if (!is_true(stop)
             && r->rule.id.handle - KDP_TC_HANDLE_FIRST
             < KDP_TC_HANDLE_RANGES * KDP_TC_HANDLE_N) {
-            kdp_gate_enter(gate);
+            qdisc_lock_acquire(lock);
             n += !delete_rule(r);
-            kdp_gate_leave(gate);
+            qdisc_lock_release(lock);
         }
         free(r);
     }

@@ -18,7 +18,6 @@
 #include "offload/offload-backend.h"
 #include "ovs-atomic.h"
 
-struct kdp_gate;
 struct netdev;
 
 /* Functions of struct offload_backend, for its 'tc', a struct kdp_tc. */
@@ -26,10 +25,9 @@ int kdp_tc_adopt(void *tc, uint32_t port_no, offload_dump_cb *, void *cb_aux);
 int kdp_tc_flush(void *tc, uint32_t port_no);
 
 /* Deletes the rules that another run of ours left on 'netdev', while no engine
- * makes any, until 'stop' becomes true.  Enters 'gate' for each request during
- * which the kernel does not let go of the queueing discipline.  Returns how
- * many were deleted. */
-size_t kdp_tc_delete_left(struct netdev *, struct kdp_gate *,
-                          atomic_bool *stop);
+ * makes any, until 'stop' becomes true.  Holds the lock of the device's
+ * queueing discipline (netdev-linux/qdisc-lock.h) for each request.  Returns
+ * how many were deleted. */
+size_t kdp_tc_delete_left(struct netdev *, atomic_bool *stop);
 
 #endif /* lib/tc/tc-adopt.h */

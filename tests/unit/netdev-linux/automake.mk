@@ -3,7 +3,8 @@
 unit_tests += \
 	tests/unit/netdev-linux/test-netdev-classes \
 	tests/unit/netdev-linux/test-netdev-fault \
-	tests/unit/netdev-linux/test-netdev-links
+	tests/unit/netdev-linux/test-netdev-links \
+	tests/unit/netdev-linux/test-qdisc-lock
 
 tests_unit_netdev_linux_test_netdev_classes_SOURCES = tests/unit/netdev-linux/test-netdev-classes.c
 tests_unit_netdev_linux_test_netdev_fault_SOURCES = \
@@ -21,3 +22,5 @@ tests_unit_netdev_linux_test_netdev_links_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-links.c $(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_links_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=ovs_router_flush -Wl,--wrap=time_msec
+tests_unit_netdev_linux_test_qdisc_lock_SOURCES = \
+	tests/unit/netdev-linux/test-qdisc-lock.c $(unit_common)

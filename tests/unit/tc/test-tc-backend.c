@@ -6,7 +6,6 @@
 #include <config.h>
 #include "tc/tc-adopt.h"
 #include "tc/tc-backend.h"
-#include "tc/tc-clean.h"
 #include "tc/tc-handle.h"
 #include "tc/tc-rules.h"
 #include "tc/tc-transact.h"
@@ -16,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "netdev-linux/qdisc-lock.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "openvswitch/ofpbuf.h"
@@ -602,13 +602,8 @@ static size_t
 delete_left(struct netdev *netdev)
 {
     atomic_bool stop = ATOMIC_VAR_INIT(false);
-    struct kdp_gate gate;
-    size_t n;
 
-    kdp_gate_init(&gate);
-    n = kdp_tc_delete_left(netdev, &gate, &stop);
-    kdp_gate_destroy(&gate);
-    return n;
+    return kdp_tc_delete_left(netdev, &stop);
 }
 
 static void
@@ -641,7 +636,6 @@ only_rules_with_our_handles_are_left_ones(void **state OVS_UNUSED)
 /* Deletion by a thread of its own. */
 struct deletion {
     struct netdev *netdev;
-    struct kdp_gate gate;
     atomic_bool stop;
     atomic_bool started;
 };
@@ -652,7 +646,7 @@ delete_in_thread(void *deletion_)
     struct deletion *deletion = deletion_;
 
     atomic_store_relaxed(&deletion->started, true);
-    kdp_tc_delete_left(deletion->netdev, &deletion->gate, &deletion->stop);
+    kdp_tc_delete_left(deletion->netdev, &deletion->stop);
     return NULL;
 }
 
@@ -661,19 +655,20 @@ deletion_of_left_rules_can_be_stopped(void **state OVS_UNUSED)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct deletion deletion = { .netdev = NULL };
+    struct qdisc_lock *lock;
     bool started = false;
     pthread_t thread;
 
     unit_check(!netdev_open("lo", "system", &deletion.netdev));
+    lock = qdisc_lock_get(netdev_get_ifindex(deletion.netdev));
     for (uint32_t i = 0; i < 10; i++) {
         add_unknown(i, 0x10000000 + i);
     }
-    kdp_gate_init(&deletion.gate);
     atomic_init(&deletion.stop, false);
     atomic_init(&deletion.started, false);
 
-    /* It waits for the gate, or will find that it is to stop. */
-    kdp_gate_enter(&deletion.gate);
+    /* It waits for the lock, or will find that it is to stop. */
+    qdisc_lock_acquire(lock);
     thread = ovs_thread_create("deletion", delete_in_thread, &deletion);
     while (!started) {
         xnanosleep(1000000);
@@ -681,14 +676,13 @@ deletion_of_left_rules_can_be_stopped(void **state OVS_UNUSED)
     }
     xnanosleep(10000000);
     atomic_store_relaxed(&deletion.stop, true);
-    kdp_gate_leave(&deletion.gate);
+    qdisc_lock_release(lock);
     xpthread_join(thread, NULL);
     assert_true(unit_tc_count() >= 9);
 
     /* Not even looked for. */
-    kdp_tc_delete_left(deletion.netdev, &deletion.gate, &deletion.stop);
+    kdp_tc_delete_left(deletion.netdev, &deletion.stop);
     assert_true(unit_tc_count() >= 9);
-    kdp_gate_destroy(&deletion.gate);
     assert_int_not_equal(delete_left(deletion.netdev), 0);
     assert_int_equal(unit_tc_count(), 0);
     netdev_close(deletion.netdev);

@@ -5,7 +5,6 @@
 
 #include <config.h>
 #include "tc/tc-adopt.h"
-#include "tc/tc-clean.h"
 #include "tc/tc-transact.h"
 
 #include <errno.h>
@@ -610,16 +609,13 @@ device_without_a_discipline_has_no_rules(void **state)
     struct ofpbuf buffer;
     struct nl_dump dump;
     atomic_bool stop = ATOMIC_VAR_INIT(false);
-    struct kdp_gate gate;
 
     assert_int_equal(kdp_tc_dump_start(netdev, false, &dump), 0);
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     assert_false(kdp_tc_dump_next(&dump, &buffer, &rule));
     ofpbuf_uninit(&buffer);
     assert_int_equal(kdp_tc_dump_done(&dump), 0);
-    kdp_gate_init(&gate);
-    assert_int_equal(kdp_tc_delete_left(netdev, &gate, &stop), 0);
-    kdp_gate_destroy(&gate);
+    assert_int_equal(kdp_tc_delete_left(netdev, &stop), 0);
 }
 
 int

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "netdev-linux/qdisc-lock.h"
+
+#include "hash.h"
+#include "util.h"
+
+/* Number of locks.  More than devices whose policing changes at the same time
+ * as rules are deleted on others, so that these hardly ever meet. */
+#define N_LOCKS 64
+
+struct qdisc_lock *
+qdisc_lock_get(int ifindex)
+{
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    static struct qdisc_lock locks[N_LOCKS];
+
+    if (ovsthread_once_start(&once)) {
+        for (size_t i = 0; i < N_LOCKS; i++) {
+            ovs_mutex_init(&locks[i].queue);
+            ovs_mutex_init(&locks[i].mutex);
+        }
+        ovsthread_once_done(&once);
+    }
+    return &locks[hash_int(ifindex, 0) % N_LOCKS];
+}
+
+void
+qdisc_lock_acquire(struct qdisc_lock *lock)
+{
+    /* Who comes while somebody waits has to wait behind: a mutex by itself
+     * would go to who unlocks it and locks it again at once. */
+    ovs_mutex_lock(&lock->queue);
+    ovs_mutex_lock(&lock->mutex);
+    ovs_mutex_unlock(&lock->queue);
+}
+
+void
+qdisc_lock_release(struct qdisc_lock *lock)
+{
+    ovs_mutex_unlock(&lock->mutex);
+}
