@@ -6,6 +6,8 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/dispatch.c \
 	lib/dpif-netlink/dpif-netlink-kdp.c \
 	lib/dpif-netlink/dpif-netlink-kdp.h \
+	lib/dpif-netlink/flow-api.c \
+	lib/dpif-netlink/flow-api.h \
 	lib/dpif-netlink/flow-desc.c \
 	lib/dpif-netlink/flow-dump.c \
 	lib/dpif-netlink/flow-offload.c \

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dpif-netlink/datapath.h"
+#include "dpif-netlink/flow-api.h"
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
@@ -261,7 +262,8 @@ dpif_netlink_kdp_register(void)
     int error;
 
     kdp_show_register();
-    kdp_offload_register();
+    kdp_offload_show_register();
+    flow_api_register();
     error = dp_unregister_provider(KDP_DPIF_TYPE);
     return error ? error : dp_register_provider(&dpif_netlink_kdp_class);
 }

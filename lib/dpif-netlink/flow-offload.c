@@ -23,7 +23,6 @@
 #include "smap.h"
 #include "tc/tc-backend.h"
 #include "tc/tc-clean.h"
-#include "tc/tc-prepare.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -53,13 +52,6 @@ struct kdp_offload_port {
     uint64_t change_seq;        /* Of the netdev, when it was looked at. */
     bool seen;
 };
-
-void
-kdp_offload_register(void)
-{
-    kdp_offload_api_register();
-    kdp_offload_show_register();
-}
 
 /* Life cycle. */
 

@@ -120,10 +120,6 @@ void kdp_offload_config_uninit(struct kdp_offload_config *);
 /* The offload of a datapath, or NULL if it has none. */
 struct kdp_offload *kdp_offload_get(const struct kdp_datapath *);
 
-/* Registers the commands, and the flow API for devices in place of Open
- * vSwitch's. */
-void kdp_offload_register(void);
-
 /* Takes over the settings in 'other_config'.  Values that they must not have
  * are logged and change nothing. */
 void kdp_offload_set_config(struct kdp_datapath *,

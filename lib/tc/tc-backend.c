@@ -233,7 +233,7 @@ restore_place(const struct kdp_tc *tc, const struct pending *pending)
         netdev = netdev_ports_get(u32_to_odp(pending->op->desc->in_port),
                                   tc->dpif_type);
         if (netdev) {
-            restored = kdp_offload_api_restore(netdev);
+            restored = kdp_tc_prepare_restore(netdev);
             netdev_close(netdev);
         }
     }

@@ -1,18 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Preparing devices for tc.
- *
- * Open vSwitch's flow API "linux_tc" removes all rules, of whomever, from a
- * device that it is given, by taking the queueing discipline away that holds
- * them.  Ours is the same but for that: it adds the queueing discipline where
- * it is missing, and leaves what is there to those who know whose it is (see
- * offload_port_add()).  Internal ports need one with a place at egress: an
- * ingress one is replaced if it is empty, else the port goes without offload.
- *
- * Before that it lets the stock code find out what the kernel can do, on a
- * device where nobody else has rules: the local port of the datapath, which
- * Open vSwitch made. */
-
 #include <config.h>
 #include "tc/tc-prepare.h"
 
@@ -20,7 +7,6 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "dpif-netlink/datapath.h"
 #include "netdev-linux/links.h"
 #include "netdev-offload-provider.h"
 #include "netdev-offload.h"
@@ -31,26 +17,30 @@
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
 #include "sset.h"
-#include "tc/tc-rules.h"
 #include "tc/tc-transact.h"
 #include "util.h"
 
-VLOG_DEFINE_THIS_MODULE(kdp_offload_api);
+VLOG_DEFINE_THIS_MODULE(kdp_tc_prepare);
 
-/* Has the stock flow API probe the kernel on the local port of 'dp'. */
-static void
-probe_on(struct kdp_datapath *dp, void *done_)
+/* What was given to kdp_tc_prepare_register(). */
+static const char *datapaths_type;
+static const struct kdp_tc_datapaths *datapaths;
+
+/* Has the stock flow API probe the kernel on local port 'name'.  Returns true
+ * if it could. */
+static bool
+probe_on(const char *name)
 {
-    bool *done = done_;
     struct netdev *netdev;
+    bool done;
 
-    if (*done || netdev_open(dp->inner->base_name, "internal", &netdev)) {
-        return;
+    if (netdev_open(name, "internal", &netdev)) {
+        return false;
     }
-    netdev_set_dpif_type(netdev, dpif_normalize_type(
-                             dpif_netlink_kdp_class.type));
-    *done = !netdev_offload_tc.init_flow_api(netdev);
+    netdev_set_dpif_type(netdev, datapaths_type);
+    done = !netdev_offload_tc.init_flow_api(netdev);
     netdev_close(netdev);
+    return done;
 }
 
 /* Has the stock flow API probe the kernel, once.  Returns true if that has
@@ -59,22 +49,19 @@ static bool
 probe_once(struct netdev *netdev)
 {
     static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
-    bool done = false;
+    bool prepared = false;
 
     if (!ovsthread_once_start(&once)) {
         return false;
     }
-    kdp_datapath_for_each(probe_on, &done);
-    if (!done) {
+    if (!datapaths->for_each_local_port(probe_on)) {
         VLOG_INFO("no local port of a datapath to find out on what tc can do; "
                   "taking %s, whose rules in tc go",
                   netdev_get_name(netdev));
-        done = !netdev_offload_tc.init_flow_api(netdev);
-    } else {
-        done = false;
+        prepared = !netdev_offload_tc.init_flow_api(netdev);
     }
     ovsthread_once_done(&once);
-    return done;
+    return prepared;
 }
 
 /* Is the queueing discipline at the ingress of device 'ifindex' of the kind
@@ -150,7 +137,7 @@ add_qdisc(struct netdev *netdev, int ifindex)
 }
 
 bool
-kdp_offload_api_restore(struct netdev *netdev)
+kdp_tc_prepare_restore(struct netdev *netdev)
 {
     int ifindex = netdev_get_ifindex(netdev);
 
@@ -198,40 +185,24 @@ kdp_api_init(struct netdev *netdev)
     return error;
 }
 
-/* Adds the number of rules on a device. */
-struct n_flows {
-    int ifindex;
-    uint64_t n;
-};
-
-static void
-add_n_flows(struct kdp_datapath *dp, void *n_flows_)
-{
-    struct kdp_offload *offload = kdp_offload_get(dp);
-    struct n_flows *n_flows = n_flows_;
-
-    if (offload) {
-        n_flows->n += kdp_tc_count(&offload->tc, n_flows->ifindex);
-    }
-}
-
 /* The stock flow API knows none of our rules.  Ours are not told by thread. */
 static int
 kdp_api_get_n_flows(struct netdev *netdev, uint64_t *n_flows)
 {
-    struct n_flows sum = { .ifindex = netdev_get_ifindex(netdev) };
-
-    kdp_datapath_for_each(add_n_flows, &sum);
-    n_flows[0] = sum.n;
+    n_flows[0] = datapaths->count_rules(netdev_get_ifindex(netdev));
     return 0;
 }
 
 void
-kdp_offload_api_register(void)
+kdp_tc_prepare_register(const char *dpif_type,
+                        const struct kdp_tc_datapaths *datapaths_)
 {
     static struct netdev_flow_api api;
     struct sset types = SSET_INITIALIZER(&types);
     int error;
+
+    datapaths_type = dpif_type;
+    datapaths = datapaths_;
 
     /* The stock one is registered the first time that somebody asks for
      * anything about netdevs. */

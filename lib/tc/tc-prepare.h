@@ -6,20 +6,44 @@
 /* Preparing devices for tc
  * ========================
  *
- * Registers a flow API for devices in place of Open vSwitch's "linux_tc", that
- * leaves rules which are there to those who know whose they are.
+ * Open vSwitch's flow API "linux_tc" removes all rules, of whomever, from a
+ * device that it is given, by taking the queueing discipline away that holds
+ * them.  Ours is the same but for that: it adds the queueing discipline where
+ * it is missing, and leaves what is there to those who know whose it is (see
+ * offload_port_add()).  Internal ports need one with a place at egress: an
+ * ingress one is replaced if it is empty, else the port goes without offload.
  *
- * Thread safety: the main thread, except kdp_offload_api_restore(), which is
+ * Before that it lets the stock code find out what the kernel can do, on a
+ * device where nobody else has rules: the local port of the datapath, which
+ * Open vSwitch made.
+ *
+ * A device that cannot be prepared is logged, and has no offload.
+ *
+ * Thread safety: the main thread, except kdp_tc_prepare_restore(), which is
  * for any. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct netdev;
 
-void kdp_offload_api_register(void);
+/* What the flow API asks about datapaths. */
+struct kdp_tc_datapaths {
+    /* Calls 'cb' with the name of the local port of each datapath, a device of
+     * type "internal", until 'cb' returns true.  Returns true if it did. */
+    bool (*for_each_local_port)(bool (*cb)(const char *name));
+
+    /* Number of rules that all datapaths have on device 'ifindex'. */
+    uint64_t (*count_rules)(int ifindex);
+};
+
+/* Registers the flow API in place of Open vSwitch's.  'dpif_type' is that of
+ * the datapaths.  Both arguments must be constant. */
+void kdp_tc_prepare_register(const char *dpif_type,
+                             const struct kdp_tc_datapaths *);
 
 /* Adds the place for rules of 'netdev' again if somebody has taken it away.
  * Returns true if so.  One that members of a bond share is not added. */
-bool kdp_offload_api_restore(struct netdev *netdev);
+bool kdp_tc_prepare_restore(struct netdev *netdev);
 
 #endif /* lib/tc/tc-prepare.h */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpif-netlink/flow-api.h"
+
+#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/flow-offload.h"
+#include "tc/tc-prepare.h"
+#include "util.h"
+
+/* A search among local ports. */
+struct search {
+    bool (*cb)(const char *name);
+    bool done;
+};
+
+static void
+search_datapath(struct kdp_datapath *dp, void *search_)
+{
+    struct search *search = search_;
+
+    search->done = search->done || search->cb(dp->inner->base_name);
+}
+
+static bool
+for_each_local_port(bool (*cb)(const char *name))
+{
+    struct search search = { .cb = cb };
+
+    kdp_datapath_for_each(search_datapath, &search);
+    return search.done;
+}
+
+/* Number of rules on a device. */
+struct count {
+    int ifindex;
+    uint64_t n;
+};
+
+static void
+add_rules(struct kdp_datapath *dp, void *count_)
+{
+    struct kdp_offload *offload = kdp_offload_get(dp);
+    struct count *count = count_;
+
+    if (offload) {
+        count->n += kdp_tc_count(&offload->tc, count->ifindex);
+    }
+}
+
+static uint64_t
+count_rules(int ifindex)
+{
+    struct count count = { .ifindex = ifindex };
+
+    kdp_datapath_for_each(add_rules, &count);
+    return count.n;
+}
+
+void
+flow_api_register(void)
+{
+    static const struct kdp_tc_datapaths datapaths = {
+        .for_each_local_port = for_each_local_port,
+        .count_rules = count_rules,
+    };
+
+    kdp_tc_prepare_register(KDP_DPIF_TYPE, &datapaths);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_DPIF_NETLINK_FLOW_API_H
+#define KDP_DPIF_NETLINK_FLOW_API_H 1
+
+/* What the flow API for devices (tc/tc-prepare.h), which knows no datapaths,
+ * asks about them. */
+
+/* Registers the flow API.  To be called once, by the main thread. */
+void flow_api_register(void);
+
+#endif /* lib/dpif-netlink/flow-api.h */
