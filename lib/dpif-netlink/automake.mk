@@ -8,7 +8,6 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/dpif-netlink-kdp.h \
 	lib/dpif-netlink/flow-api.c \
 	lib/dpif-netlink/flow-api.h \
-	lib/dpif-netlink/flow-desc.c \
 	lib/dpif-netlink/flow-dump.c \
 	lib/dpif-netlink/flow-offload.c \
 	lib/dpif-netlink/flow-offload.h \

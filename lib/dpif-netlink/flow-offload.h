@@ -83,13 +83,6 @@ struct kdp_offload {
     long long int next_look;    /* When these two may lead to the next one. */
 };
 
-/* Description of a flow, with a reference for the caller.  The attributes are
- * copied. */
-struct offload_desc *kdp_offload_desc(
-    const ovs_u128 *ufid, const struct nlattr *key, size_t key_len,
-    const struct nlattr *mask, size_t mask_len, const struct nlattr *actions,
-    size_t actions_len);
-
 /* Has the engine take over flow 'ufid', which the kernel has and the engine
  * does not know. */
 void kdp_offload_learn(struct kdp_offload *, const ovs_u128 *ufid);

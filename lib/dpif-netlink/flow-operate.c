@@ -13,6 +13,7 @@
 #include "dpif-netlink/datapath.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-thread.h"
+#include "tc/tc-desc.h"
 #include "util.h"
 
 /* Operations that are given to the inner dpif together: as many as the engine
@@ -226,9 +227,9 @@ user_op_init(struct offload_op *op, struct dpif_op *dpif_op)
                       | (put->flags & DPIF_FP_MODIFY ? OFFLOAD_PUT_MODIFY : 0)
                       | (put->flags & DPIF_FP_ZERO_STATS
                          ? OFFLOAD_PUT_ZERO_STATS : 0)),
-            .desc = kdp_offload_desc(put->ufid, put->key, put->key_len,
-                                     put->mask, put->mask_len,
-                                     put->actions, put->actions_len),
+            .desc = kdp_tc_desc_create(put->ufid, put->key, put->key_len,
+                                       put->mask, put->mask_len,
+                                       put->actions, put->actions_len),
             .want_stats = put->stats != NULL,
         };
         break;
@@ -379,9 +380,9 @@ get_from_kernel(void *offload_, const ovs_u128 *ufid)
     inner->dpif_class->operate(inner, (struct dpif_op *[]) { &op }, 1,
                                DPIF_OFFLOAD_NEVER);
     if (!op.error) {
-        desc = kdp_offload_desc(ufid, flow.key, flow.key_len, flow.mask,
-                                flow.mask_len, flow.actions,
-                                flow.actions_len);
+        desc = kdp_tc_desc_create(ufid, flow.key, flow.key_len, flow.mask,
+                                  flow.mask_len, flow.actions,
+                                  flow.actions_len);
     }
     ofpbuf_uninit(&buffer);
     return desc;

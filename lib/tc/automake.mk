@@ -7,6 +7,8 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-backend.h \
 	lib/tc/tc-clean.c \
 	lib/tc/tc-clean.h \
+	lib/tc/tc-desc.c \
+	lib/tc/tc-desc.h \
 	lib/tc/tc-handle.c \
 	lib/tc/tc-handle.h \
 	lib/tc/tc-parse.c \

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dpif-netlink/flow-offload.h"
+#include "dpif.h"               /* The flow API tells in its structures. */
 #include "hash.h"
 #include "netdev-linux/qdisc-lock.h"
 #include "netdev-offload.h"
@@ -19,6 +19,7 @@
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-rcu.h"
+#include "tc/tc-desc.h"
 #include "tc/tc-handle.h"
 #include "tc/tc-rules.h"
 #include "tc/tc-transact.h"
@@ -145,8 +146,9 @@ desc_from_match(const ovs_u128 *ufid, const struct match *match,
     ofpbuf_use_stack(&mask, &mask_stub, sizeof mask_stub);
     parms.key_buf = &key;
     odp_flow_key_from_mask(&parms, &mask);
-    return kdp_offload_desc(ufid, key.data, key.size, mask.data, mask.size,
-                            nl_attr_get(actions), nl_attr_get_size(actions));
+    return kdp_tc_desc_create(ufid, key.data, key.size, mask.data, mask.size,
+                              nl_attr_get(actions),
+                              nl_attr_get_size(actions));
 }
 
 /* Has the flow API translate the rules of 'netdev' back to flows, and adopts

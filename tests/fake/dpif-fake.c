@@ -13,6 +13,7 @@
 #include "timeval.h"
 #include "fake/tc-fake.h"
 #include "tc/tc-backend.h"
+#include "tc/tc-desc.h"
 #include "harness/unit.h"
 #include "util.h"
 
@@ -107,9 +108,9 @@ do_put(struct unit_dpif *u, const struct dpif_flow_put *put)
     if (put->flags & DPIF_FP_PROBE || !put->ufid) {
         return 0;
     }
-    desc = kdp_offload_desc(put->ufid ? put->ufid : &no_ufid,
-                            put->key, put->key_len, put->mask, put->mask_len,
-                            put->actions, put->actions_len);
+    desc = kdp_tc_desc_create(put->ufid ? put->ufid : &no_ufid,
+                              put->key, put->key_len, put->mask, put->mask_len,
+                              put->actions, put->actions_len);
     if (slot) {
         flow = *slot;
         offload_desc_unref(flow->desc);

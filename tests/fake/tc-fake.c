@@ -17,6 +17,7 @@
 #include "dpif-netlink/datapath.h"
 #include "hash.h"
 #include "tc/tc-transact.h"
+#include "tc/tc-desc.h"
 #include "netdev-offload.h"
 #include "netdev-offload-provider.h"
 #include "netdev-provider.h"
@@ -827,8 +828,8 @@ unit_tc_desc(uint32_t flow, uint32_t port, unsigned int flags)
     nl_msg_put_u32(&actions, (flags & UNIT_TC_TO_CHAIN
                               ? OVS_ACTION_ATTR_RECIRC
                               : OVS_ACTION_ATTR_OUTPUT), 1);
-    desc = kdp_offload_desc(&ufid, key.data, key.size, mask.data, mask.size,
-                            actions.data, actions.size);
+    desc = kdp_tc_desc_create(&ufid, key.data, key.size, mask.data, mask.size,
+                              actions.data, actions.size);
     ofpbuf_uninit(&key);
     ofpbuf_uninit(&mask);
     ofpbuf_uninit(&actions);

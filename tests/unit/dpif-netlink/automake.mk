@@ -2,7 +2,6 @@
 
 unit_tests += \
 	tests/unit/dpif-netlink/test-fallback \
-	tests/unit/dpif-netlink/test-flow-desc \
 	tests/unit/dpif-netlink/test-flow-dump \
 	tests/unit/dpif-netlink/test-flow-operate \
 	tests/unit/dpif-netlink/test-flow-random \
@@ -19,8 +18,6 @@ tests_unit_dpif_netlink_test_fallback_LDFLAGS = \
 	-Wl,--wrap=socketpair \
 	-Wl,--wrap=time_msec \
 	-Wl,--wrap=vport_table_list
-tests_unit_dpif_netlink_test_flow_desc_SOURCES = \
-	tests/unit/dpif-netlink/test-flow-desc.c $(unit_common)
 tests_unit_dpif_netlink_test_flow_dump_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-dump.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_flow_dump_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)

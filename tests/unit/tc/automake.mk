@@ -2,12 +2,15 @@
 
 unit_tests += \
 	tests/unit/tc/test-tc-backend \
+	tests/unit/tc/test-tc-desc \
 	tests/unit/tc/test-tc-transact
 
 tests_unit_tc_test_tc_backend_SOURCES = \
 	tests/unit/tc/test-tc-backend.c $(unit_tc) $(unit_common)
 tests_unit_tc_test_tc_backend_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate
+tests_unit_tc_test_tc_desc_SOURCES = \
+	tests/unit/tc/test-tc-desc.c $(unit_common)
 tests_unit_tc_test_tc_transact_SOURCES = \
 	tests/unit/tc/test-tc-transact.c $(unit_tc) $(unit_common)
 tests_unit_tc_test_tc_transact_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap)

@@ -749,5 +749,5 @@ main(int argc OVS_UNUSED, char *argv[])
     };
 
     unit_init(argv[0]);
-    return cmocka_run_group_tests_name("offload-tc", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("tc-backend", tests, NULL, NULL);
 }

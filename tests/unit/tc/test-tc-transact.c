@@ -645,5 +645,5 @@ main(int argc OVS_UNUSED, char *argv[])
     };
 
     unit_init(argv[0]);
-    return cmocka_run_group_tests_name("tc-request", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("tc-transact", tests, NULL, NULL);
 }

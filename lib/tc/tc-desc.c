@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Descriptions of flows for the offload engine. */
-
 #include <config.h>
-#include "dpif-netlink/flow-offload.h"
+#include "tc/tc-desc.h"
 
 #include "hash.h"
 #include "netlink.h"
 #include "odp-netlink.h"
+#include "offload/offload-backend.h"
 #include "packets.h"
 #include "util.h"
 
@@ -187,10 +186,10 @@ get_u32(const struct nlattr *attrs, size_t len, uint16_t type, uint32_t deflt)
 }
 
 struct offload_desc *
-kdp_offload_desc(const ovs_u128 *ufid,
-                 const struct nlattr *key, size_t key_len,
-                 const struct nlattr *mask, size_t mask_len,
-                 const struct nlattr *actions, size_t actions_len)
+kdp_tc_desc_create(const ovs_u128 *ufid,
+                   const struct nlattr *key, size_t key_len,
+                   const struct nlattr *mask, size_t mask_len,
+                   const struct nlattr *actions, size_t actions_len)
 {
     struct gathered gathered = { .hash = hash_bytes(mask, mask_len, 0) };
     struct offload_desc desc;

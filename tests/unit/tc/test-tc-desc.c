@@ -3,13 +3,14 @@
 /* Descriptions of flows: what the offload engine is told about them. */
 
 #include <config.h>
-#include "dpif-netlink/flow-offload.h"
+#include "tc/tc-desc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "netlink.h"
 #include "odp-netlink.h"
+#include "offload/offload-backend.h"
 #include "openvswitch/ofpbuf.h"
 #include "packets.h"
 #include "harness/unit.h"
@@ -41,9 +42,9 @@ flow_desc(const struct unit_flow *flow)
 {
     static const ovs_u128 ufid = { .u32 = { 1, 2, 3, 4 } };
 
-    return kdp_offload_desc(&ufid, flow->key.data, flow->key.size,
-                            flow->mask.data, flow->mask.size,
-                            flow->actions.data, flow->actions.size);
+    return kdp_tc_desc_create(&ufid, flow->key.data, flow->key.size,
+                              flow->mask.data, flow->mask.size,
+                              flow->actions.data, flow->actions.size);
 }
 
 static uint32_t
@@ -461,5 +462,5 @@ main(int argc OVS_UNUSED, char *argv[])
     };
 
     unit_init(argv[0]);
-    return cmocka_run_group_tests_name("offload-desc", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("tc-desc", tests, NULL, NULL);
 }
