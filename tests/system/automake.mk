@@ -11,6 +11,15 @@ EXTRA_DIST += \
 	tests/system/test-limits.sh \
 	tests/system/test-links.sh \
 	tests/system/test-netdevs.sh \
+	tests/system/test-offload-chains.sh \
+	tests/system/test-offload-counts.sh \
+	tests/system/test-offload-crash.sh \
+	tests/system/test-offload-ends.sh \
+	tests/system/test-offload-foreign.sh \
+	tests/system/test-offload-kinds.sh \
+	tests/system/test-offload-random.sh \
+	tests/system/test-offload-rejected.sh \
+	tests/system/test-offload-settings.sh \
 	tests/system/test-offload.sh \
 	tests/system/test-openflow.sh \
 	tests/system/test-ports.sh \

@@ -3,7 +3,7 @@
 # Tells from a trace which packets of rules that were deleted nobody counted:
 # the kernel reads the counters of a rule's action, then removes the rule, and
 # what the action does afterwards is in no answer.  Input is the kernel's trace
-# with the events that start_uncounted() of test-offload.sh sets.  Prints
+# with the events that start_uncounted() of test-offload-counts.sh sets.  Prints
 #
 #   deletes=N    rules with this action whose counters were read to be told
 #                by the deletion

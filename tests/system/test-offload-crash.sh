@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What is in tc when the daemon crashes or ends, and starts.
+
+# Checks that what a previous run left was taken over and that nothing is left
+# that matches no flow.
+check_adopted() {
+    adopted_at_least "$1" ||
+        fail "not adopted: $(offload_json .total | jq -c .)"
+    check_tc_agrees br0 v-left v-right
+}
+
+add_test offload_crash \
+    'rules of a daemon that crashed forward and are taken over' \
+    kdp 150
+offload_crash() {
+    local i
+    start_pings
+    ping_works left 10.1.1.2
+    wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
+    in_ns_background ping@left ping -q -i 0.05 10.1.1.2
+    for i in 1 2; do
+        dump_flows tc | grep 'eth_type(0x0800)' |
+            sed -n 's/^ufid:\([0-9a-f-]*\),.*/\1/p' | sort >before
+        kill_daemon
+        test "$(tc_rules v-left)" -ge 1 || fail 'no rule is left'
+        in_ns left ping -q -c 20 -i 0.05 -W 5 10.1.1.2 >result || :
+        matches "$(cat result)" ' 0% packet loss'
+        start_daemon
+        wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
+        check_adopted 2
+        # The revalidators agree with what was taken over.
+        ovs-appctl revalidator/wait
+        ovs-appctl revalidator/wait
+        comm -23 before <(shown_ufids tc) >gone
+        equal "$(cat gone)" '' 'flows that have gone'
+    done
+    kill -INT "${BACKGROUND[ping]}"
+    wait_background ping
+    matches "$(cat ping)" ' 0% packet loss'
+    stop_daemon --cleanup
+    unset DAEMON_PID
+    check_no_rules v-left v-right
+}
+
+add_test offload_crash_restore \
+    'flows and rules wait until OpenFlow is restored' \
+    kdp 150
+offload_crash_restore() {
+    local before
+    start_frames
+    separate_frames
+    send_frames left -n 20
+    wait_until $PATIENCE flows_shown 20 tc "$FRAMES"
+    send_frames left -n 20
+    wait_until $PATIENCE frames_counted 20
+
+    kill_daemon
+    ovs-vsctl --no-wait set Open_vSwitch . \
+        other_config:flow-restore-wait=true
+    start_receiver received right
+    # All of the source of the first one of those before.
+    start_sender sent left --same -n 0 -r 50
+    start_daemon
+    separate_frames
+    wait_until $PATIENCE adopted_at_least 20
+    ovs-vsctl remove Open_vSwitch . other_config flow-restore-wait
+    ovs-appctl revalidator/wait
+    ovs-appctl revalidator/wait
+    stop_background sent
+    received_all received
+    # Open vSwitch deletes all flows when the wait ends.
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    check_tc_agrees br0 v-left v-right
+}
+
+adopted_at_least() {
+    test "$(offload_json .total.adopted)" -ge "$1"
+}
+
+# True if all flows of frames together have at least $1 packets.
+frames_counted() {
+    test "$(flow_count packets "$FRAMES" all |
+        awk '{ n += $1 } END { print n + 0 }')" -ge "$1"
+}
+
+add_test offload_crash_changed \
+    'rules that OpenFlow does not want any more go' \
+    kdp 150
+offload_crash_changed() {
+    start_frames
+    separate_frames
+    send_frames left -n 20
+    wait_until $PATIENCE flows_shown 20 tc "$FRAMES"
+    kill_daemon
+    # Its device is not a port any more.
+    ovs-vsctl --no-wait del-port br0 v-right
+    start_daemon
+    wait_until $PATIENCE flows_shown 0 all 'actions:v-right'
+    send_frames left -n 20
+    check_tc_agrees br0 v-left
+    flows_shown 0 tc v-right || fail 'flows to a port that has gone'
+    check_no_rules v-right
+}
+
+add_test offload_crash_off \
+    'rules of a crashed daemon go if offload is off now' \
+    kdp 150
+offload_crash_off() {
+    start_frames
+    separate_frames
+    # So many that they are still being deleted while ports are configured,
+    # which takes the queueing discipline away.
+    send_frames left -n 300 -r 400
+    wait_until $PATIENCE flows_shown 300 tc "$FRAMES"
+    kill_daemon
+    ovs-vsctl --no-wait set Open_vSwitch . other_config:hw-offload=false -- \
+        set interface v-left ingress_policing_rate=1000000
+    start_daemon
+    wait_until $PATIENCE no_tc_rules br0 v-left v-right
+    wait_until $PATIENCE policing_rules_are 1
+    start_receiver received right
+    restrict_frames
+    send_frames left -n 20
+    received_all received
+}
+
+add_test offload_module_reload \
+    'the module is reloaded, or the datapath deleted, with rules in tc' kdp 200
+offload_module_reload() {
+    start_pings
+    ping_works left 10.1.1.2
+    wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
+    # As for an upgrade of the module.
+    stop_daemon
+    ovs-dpctl del-dp ovs-system
+    modprobe -r openvswitch
+    modprobe openvswitch
+    start_daemon
+    ping_works left 10.1.1.2
+    wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
+    check_tc_agrees br0 v-left v-right
+    # What goes under the daemon's feet comes back when it starts anew.
+    allow_log '.'
+    ovs-dpctl del-dp ovs-system
+    daemon_is_alive || fail 'the daemon has died'
+    kill_daemon
+    start_daemon
+    ping_works left 10.1.1.2
+    wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
+    check_tc_agrees br0 v-left v-right
+    set_offload false
+    check_no_rules br0 v-left v-right
+    ping_works left 10.1.1.2
+}
+
+add_test offload_exit 'exit leaves rules that the next run takes over' kdp 150
+offload_exit() {
+    start_frames
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    stop_daemon
+    start_receiver received right
+    send_frames left --same -n 10
+    received_all received
+    start_daemon
+    restrict_frames
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    check_adopted 1
+    stop_daemon --cleanup
+    unset DAEMON_PID
+    check_no_rules v-left v-right
+}

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What ends offload: ports, devices and bridges that go.
+
+add_test offload_cleanup \
+    'nothing of ours remains where offload has ended' kdp 200
+offload_cleanup() {
+    start_frames
+    separate_frames
+    send_frames left -n 50
+    wait_until $PATIENCE flows_shown 50 tc "$FRAMES"
+    tc_rules v-left >n
+    equal "$(cat n)" 50 'rules'
+    # A port with flows of its own, and to which flows go.
+    ovs-vsctl del-port v-right
+    wait_until $PATIENCE flows_shown 0 tc v-right
+    check_tc_agrees br0 v-left v-right
+    ovs-vsctl add-port br0 v-right -- set Interface v-right ofport_request=2
+    wait_until $PATIENCE port_is_up v-right
+    send_frames left -n 50
+    wait_until $PATIENCE flows_shown 50 tc "$FRAMES.*v-right"
+    ovs-vsctl del-port v-left
+    check_no_rules v-left
+    check_tc_agrees br0 v-left v-right
+
+    ovs-vsctl add-port br0 v-left -- set Interface v-left ofport_request=1
+    wait_until $PATIENCE port_is_up v-left
+    send_frames left -n 50
+    wait_until $PATIENCE flows_shown 50 tc "$FRAMES"
+    ovs-vsctl del-br br0
+    check_no_rules v-left v-right
+    # Its flows went with the datapath.
+    equal "$(ovs-appctl dpctl/dump-dps)" '' 'datapaths after the bridge went'
+}
+
+add_test offload_device_goes 'a device goes while its flows are in tc' kdp 200
+offload_device_goes() {
+    local i
+    allow_log 'could not (open|add) network device v-' \
+        'cannot get R?STP status on nonexistent port' \
+        'ethtool command ETHTOOL_[A-Z]* on network device v-.* failed: No such'
+    start_frames
+    separate_frames
+    for i in 1 2 3; do
+        send_frames left -n 50
+        wait_until $PATIENCE flows_shown 50 tc "$FRAMES"
+        start_sender sent left -n 0 -r 100
+        ip link del v-left
+        stop_background sent || :
+        wait_until $PATIENCE flows_shown 0 all "$FRAMES"
+        wait_until $PATIENCE offload_is_settled
+        add_veth left ''
+        wait_until $PATIENCE port_is_up v-left
+        ovs-vsctl set Interface v-left ofport_request=1
+        equal "$(interface_get v-left ofport)" 1 'port number'
+        check_tc_agrees br0 v-left v-right
+    done
+    # In the other direction: an output goes.
+    send_frames left -n 50
+    wait_until $PATIENCE flows_shown 50 tc "$FRAMES"
+    ip link del v-right
+    wait_until $PATIENCE flows_shown 0 tc "v-right"
+    check_tc_agrees br0 v-left
+}
+
+add_test offload_device_replaced \
+    'a device is made again before its flows are looked at' kdp 200
+offload_device_replaced() {
+    local i
+    allow_log 'could not (open|add) network device v-' \
+        'cannot get R?STP status on nonexistent port' \
+        'ethtool command ETHTOOL_[A-Z]* on network device v-.* failed: No such'
+    start_frames
+    ovs-vsctl set Interface v-left ofport_request=1
+    for i in 1 2 3; do
+        install_frames_flow tc
+        kill -STOP "$DAEMON_PID"
+        ip link del v-left
+        add_veth left ''
+        kill -CONT "$DAEMON_PID"
+        wait_until $PATIENCE port_is_up v-left
+        equal "$(interface_get v-left ofport)" 1 'port number'
+        install_frames_flow tc
+        check_tc_agrees br0 v-left v-right
+        start_receiver received right
+        send_frames left --same -n 20
+        received_all received
+        check_tc_agrees br0 v-left v-right
+    done
+}
+
+add_test offload_leaks \
+    'nothing leaks when ports and offload come and go' kdp 400
+offload_leaks() {
+    local i fds sockets
+    start_frames
+    separate_frames
+    one_round() {
+        send_frames left -n 10
+        wait_until $PATIENCE flows_shown 10 tc "$FRAMES"
+        if test $(($1 % 2)) = 0; then
+            set_offload false
+            check_no_rules v-left
+            set_offload true
+        fi
+        ovs-vsctl del-port v-left
+        check_no_rules v-left
+        ovs-vsctl add-port br0 v-left -- \
+            set Interface v-left ofport_request=1
+    }
+    for i in 1 2 3 4; do
+        one_round $i
+    done
+    fds=$(daemon_fds)
+    sockets=$(daemon_netlink_sockets)
+    for ((i = 0; i < 50; i++)); do
+        one_round $i
+    done
+    # Threads keep sockets for their next use.
+    test "$(daemon_fds)" -le $((fds + 2)) ||
+        fail "from $fds files to $(daemon_fds)"
+    test "$(daemon_netlink_sockets)" -le $((sockets + 2)) ||
+        fail "from $sockets sockets to $(daemon_netlink_sockets)"
+    check_tc_agrees br0 v-left v-right
+    equal "$(offload_json .total.leaked)" 0 'rules leaked'
+    equal "$(offload_json .total.lost)" 0 'flows lost'
+}

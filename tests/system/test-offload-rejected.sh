@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Flows that tc does not take.
+
+# Prints how often tc did not take a flow, when that has not changed for two
+# seconds.
+settled_tries() {
+    local last='' now=none
+    until test "$now" = "$last"; do
+        last=$now
+        sleep 2
+        now=$(offload_json '[.reasons[] | .n] | add')
+    done
+    echo "$now"
+}
+
+add_test offload_rejected \
+    'a flow that tc does not take works and is explained' kdp
+offload_rejected() {
+    local flow='in_port(v-left),.*actions:trunc' ufid name tries
+    start_frames
+    ovs-ofctl del-flows br0
+    ovs-ofctl add-flow br0 'in_port=1,actions=output(port=2,max_len=100)'
+    start_receiver received right
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 ovs "$flow"
+    received_all received
+    wait_until $PATIENCE offload_is_settled
+    # The device is new, and may change once more, after which it is asked
+    # again.
+    tries=$(settled_tries)
+    start_receiver received right
+    send_frames left --same -n 20
+    received_all received
+    flow_count_is "$flow" 20 ||
+        fail "packets: $(flow_count packets "$flow" all)"
+    flows_shown 0 tc . || fail 'a flow is in tc'
+    check_no_rules br0 v-left v-right
+
+    ufid=$(flow_ufid "$flow")
+    name=$(ovs-appctl dpctl/dump-flows type=all | grep trunc)
+    matches "$(ovs-appctl offload/why "$ufid")" \
+        "^ufid:$ufid: rejected: not supported .*, port 2"
+    matches "$(ovs-appctl offload/why "ufid:$ufid")" ': rejected: not supp'
+    matches "$(ovs-appctl offload/why "${name%%, packets:*}")" \
+        "^ufid:$ufid: rejected: not supported"
+    # In parts, too.
+    matches "$(ovs-appctl offload/why 'in_port(v-left),eth_type(0x88b5)')" \
+        "ufid:$ufid: rejected"
+    matches "$(ovs-appctl offload/why 'in_port(2)')" "ufid:$ufid: rejected"
+    exits_with 2 ovs-appctl offload/why 'in_port(v-right)' 2>/dev/null
+    # As it is shown, as a whole and with -m.
+    matches "$(ovs-appctl offload/why "$name")" \
+        "^ufid:$ufid: rejected: not supported"
+    matches "$(ovs-appctl offload/why "$(flow_name "$flow")")" \
+        "^ufid:$ufid: rejected: not supported"
+    matches "$(ovs-appctl offload/why "$(dump_flows all | grep trunc)")" \
+        "^ufid:$ufid: rejected: not supported"
+    equal "$(ovs-appctl offload/why --format json "$ufid" |
+             jq -r '.[0] | "\(.ufid) \(.state) \(.reason) \(.port)"')" \
+        "$ufid rejected not supported 2" 'why'
+    # Packets do not make it try again.
+    equal "$(settled_tries)" "$tries" 'tries'
+    matches "$(ovs-appctl offload/show)" \
+        "not supported +$tries +2 +ufid:$ufid \(Operation not supported\)"
+    equal "$(offload_json '.reasons[] | select(.reason == "not supported")
+                           | "\(.n) \(.port) \(.ufid)"')" \
+        "$tries 2 $ufid" reason
+    logged "flow $ufid on port 2 stays in the kernel .*: not supported" ||
+        fail 'nothing is logged'
+    equal "$(grep -c 'stays in the kernel' "$OVS_LOGDIR/ovs-vswitchd.log")" 1 \
+        'lines in the log'
+    exits_with 2 ovs-appctl offload/why nonsense 2>/dev/null
+    exits_with 2 ovs-appctl offload/why \
+        00000000-0000-0000-0000-000000000001 2>/dev/null
+
+    # Once it is one that tc takes, it goes there.
+    restrict_frames
+    wait_until $PATIENCE sent_and_shown tc
+    check_tc_agrees br0 v-left v-right
+}
+
+add_test offload_rejected_kind \
+    'what a device rejects is not tried again and again' \
+    kdp
+offload_rejected_kind() {
+    local tries
+    start_frames
+    ovs-ofctl del-flows br0
+    ovs-ofctl add-flow br0 \
+        'priority=20,dl_src=02:ff:ff:ff:ff:ff,actions=drop'
+    ovs-ofctl add-flow br0 \
+        'priority=10,in_port=1,actions=output(port=2,max_len=100)'
+    # The device is new, and may change once more, after which all that it did
+    # not take is offered to it again.
+    send_frames left
+    wait_until $PATIENCE flows_shown 1 ovs 'actions:trunc'
+    settled_tries >/dev/null
+    tries=$(offload_json .total.rejected)
+    start_receiver received right
+    send_frames left -n 30 -r 50
+    received_all received
+    wait_until $PATIENCE flows_shown 30 ovs 'actions:trunc'
+    wait_until $PATIENCE offload_is_settled
+    tries=$(($(offload_json .total.rejected) - tries))
+    test $tries -le 10 || fail "tried $tries times more"
+    test "$(offload_json '[.reasons[] | .n] | add')" -ge 30 ||
+        fail 'not all flows are counted'
+}
+
+# Parameter $1 of the driver of the card.
+card() {
+    cat "/sys/module/tc_watch/parameters/$1"
+}
+
+card_takes() {
+    echo "$1" >/sys/module/tc_watch/parameters/max_rules
+}
+
+card_has() {
+    test "$(card in_card)" = "$1"
+}
+
+# True if a port pauses, as it now and then does while it is full.  Leaves what
+# is shown then in file show.
+port_backs_off() {
+    ovs-appctl offload/show >show && grep -q 'ports backing off 1' show
+}
+
+add_test offload_no_space \
+    'what a full card does not take is offered again, and gets there' kdp 200
+offload_no_space() {
+    test -n "$KDP_TC_WATCH" || fail "there is no driver of a card:" \
+        "the headers of the kernel are missing"
+    modprobe cls_flower
+    test -e /sys/module/tc_watch || insmod "$KDP_TC_WATCH"
+    card_takes 4
+    echo Y >/sys/module/tc_watch/parameters/cards
+    # The card is the only one that gets rules.
+    start_frames other_config:tc-policy=skip_sw
+    separate_frames
+    start_receiver received right
+    send_frames left -n 10 -r 50
+    received_all received
+    wait_until $PATIENCE flows_shown 10 all "$FRAMES"
+    wait_until $PATIENCE card_has 4
+    wait_until $PATIENCE port_backs_off
+    matches "$(cat show)" 'no space .*\(No space left on device\)'
+    matches "$(ovs-appctl offload/why "$(dump_flows ovs | grep "$FRAMES" |
+        head -n 1 | sed -n 's/^ufid:\([0-9a-f-]*\),.*/\1/p')")" \
+        ': (rejected: no space in the device|kernel: device backs off)'
+    # What has no place there is in the kernel, and served.
+    equal "$(($(count_flows tc .) + $(count_flows ovs .)))" \
+        "$(count_flows all .)" 'flows'
+    equal "$(count_flows tc .)" 4 'flows in tc'
+    equal "$(count_flows offloaded .)" 4 'offloaded flows'
+
+    card_takes 100
+    wait_until $((2 * PATIENCE)) flows_shown 10 tc "$FRAMES"
+    wait_until $PATIENCE offload_is_settled
+    equal "$(count_flows ovs "$FRAMES")" 0 'flows in the kernel'
+    equal "$(card in_card)" "$(count_flows offloaded .)" 'rules in the card'
+    # Once it takes one, the pause is over.
+    ! port_backs_off || fail 'a port is still taken for full'
+
+    set_offload false
+    card_has 0 || fail "$(card in_card) rules are left in the card"
+    flows_shown 10 ovs "$FRAMES" || fail 'flows are not back'
+}
