@@ -6,4 +6,5 @@ include tests/layers/automake.mk
 include tests/models/automake.mk
 include tests/ovs/automake.mk
 include tests/system/automake.mk
+include tests/soak/automake.mk
 include tests/kselftest/automake.mk

@@ -37,6 +37,8 @@ tests_system_traffic_CPPFLAGS =
 tests_system_traffic_CFLAGS = -std=gnu11 $(KDP_CFLAGS)
 tests_system_traffic_LDFLAGS =
 tests_system_traffic_LDADD =
+# All programs are linked with what that says of libraries.
+EXTRA_tests_system_traffic_DEPENDENCIES = ovs/stamp
 
 # A library, which the daemon is started with, of one file; as
 # utilities/bench/per-vport.so is.

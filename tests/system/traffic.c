@@ -92,11 +92,15 @@ usage(int status)
           "  --same            one source address for the whole stream\n"
           "  Prints the number of frames sent.\n"
           "recv:\n"
-          "  -s, --streams=N   streams 0 to N-1 are expected (default 1)\n"
+          "  -s, --streams=N   N streams are expected (default 1)\n"
+          "  -f, --first=N     the first of them (default 0)\n"
           "  -t, --timeout=S   seconds without a frame before it gives up\n"
           "                    (default 10)\n"
           "  Ends when it has all frames of all streams, or was idle too\n"
-          "  long.  Prints \"ready\", and at the end a line for each stream:\n"
+          "  long, or upon SIGTERM when no frame is waiting.  Prints\n"
+          "  \"ready\", at the end a line for the frames of other streams\n"
+          "  and one for each stream:\n"
+          "  others N\n"
           "  stream N received N lost N duplicated N reordered N\n"
           "  Exit status 0 if nothing was lost or duplicated, 1 otherwise.\n",
           status ? stderr : stdout);
@@ -307,10 +311,12 @@ check_own_loss(int fd)
 }
 
 static int
-report(const struct stream streams[], uint32_t n_streams)
+report(const struct stream streams[], uint32_t n_streams, uint32_t first,
+       uint32_t n_others)
 {
     int status = 0;
 
+    printf("others %"PRIu32"\n", n_others);
     for (uint32_t i = 0; i < n_streams; i++) {
         const struct stream *s = &streams[i];
         /* Without the last frame, at least that one is lost. */
@@ -318,7 +324,7 @@ report(const struct stream streams[], uint32_t n_streams)
 
         printf("stream %"PRIu32" received %"PRIu32" lost %"PRIu32
                " duplicated %"PRIu32" reordered %"PRIu32"\n",
-               i, s->n, lost, s->duplicated, s->reordered);
+               first + i, s->n, lost, s->duplicated, s->reordered);
         if (lost || s->duplicated) {
             status = 1;
         }
@@ -331,17 +337,20 @@ do_recv(int argc, char *argv[])
 {
     static const struct option options[] = {
         { "streams", required_argument, NULL, 's' },
+        { "first", required_argument, NULL, 'f' },
         { "timeout", required_argument, NULL, 't' },
         { NULL, 0, NULL, 0 },
     };
     static struct stream streams[MAX_STREAMS];
-    uint32_t n_streams = 1, timeout = 10;
+    struct sigaction action = { .sa_handler = stop };
+    uint32_t n_streams = 1, first = 0, timeout = 10, n_others = 0;
     int buffer = RECEIVE_BUFFER;
     int c, fd;
 
-    while ((c = getopt_long(argc, argv, "s:t:", options, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "s:f:t:", options, NULL)) != -1) {
         switch (c) {
         case 's': n_streams = parse_number(optarg); break;
+        case 'f': first = parse_number(optarg); break;
         case 't': timeout = parse_number(optarg); break;
         default: usage(2);
         }
@@ -354,31 +363,38 @@ do_recv(int argc, char *argv[])
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof buffer)) {
         fatal("SO_RCVBUFFORCE");
     }
+    sigaction(SIGTERM, &action, NULL);
     printf("ready\n");
     fflush(stdout);
 
     while (!complete(streams, n_streams)) {
         struct pollfd pfd = { .fd = fd, .events = POLLIN };
         struct frame frame;
-        int n = poll(&pfd, 1, timeout * 1000);
+        int n = poll(&pfd, 1, stopped ? 0 : timeout * 1000);
 
-        if (n < 0) {
+        if (n < 0 && errno == EINTR) {
+            continue;
+        } else if (n < 0) {
             fatal("poll");
         } else if (!n) {
             break;
         }
         while (recv(fd, &frame, sizeof frame, MSG_DONTWAIT)
                == sizeof frame) {
-            uint32_t stream = ntohl(frame.stream);
+            uint32_t stream = ntohl(frame.stream) - first;
 
-            if (ntohl(frame.magic) == TRAFFIC_MAGIC && stream < n_streams) {
+            if (ntohl(frame.magic) != TRAFFIC_MAGIC) {
+                continue;
+            } else if (stream < n_streams) {
                 stream_add(&streams[stream], ntohl(frame.number));
                 streams[stream].ended |= frame.last;
+            } else {
+                n_others++;
             }
         }
     }
     check_own_loss(fd);
-    return report(streams, n_streams);
+    return report(streams, n_streams, first, n_others);
 }
 
 int

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+
+EXTRA_DIST += \
+	tests/soak/README.md \
+	tests/soak/check-soak \
+	tests/soak/soak \
+	tests/soak/soak_checks.py \
+	tests/soak/soak_kernel.py \
+	tests/soak/soak_operations.py \
+	tests/soak/soak_switch.py \
+	tests/soak/soak_traffic.py
+
+# Everything at once, in a guest: for SOAK_SECONDS, operations being chosen by
+# SOAK_SEED, with time limits SOAK_PATIENCE times as long.
+SOAK_SECONDS = 600
+SOAK_SEED =
+SOAK_PATIENCE = 1
+soak: all tests/system/traffic
+	$(srcdir)/tests/soak/check-soak --builddir '$(abs_builddir)' \
+	    --seconds '$(SOAK_SECONDS)' --seed '$(SOAK_SEED)' \
+	    --patience '$(SOAK_PATIENCE)'
+.PHONY: soak
