@@ -6,20 +6,44 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/kdp-mpsc-queue.c \
 	lib/offload/kdp-mpsc-queue.h \
 	lib/offload/offload-adopt.c \
+	lib/offload/offload-adopt.h \
 	lib/offload/offload-backend.c \
 	lib/offload/offload-backend.h \
+	lib/offload/offload-chain.c \
+	lib/offload/offload-chain.h \
+	lib/offload/offload-cleanup.c \
+	lib/offload/offload-cleanup.h \
+	lib/offload/offload-control.c \
+	lib/offload/offload-counters.c \
+	lib/offload/offload-counters.h \
 	lib/offload/offload-dump.c \
+	lib/offload/offload-engine.h \
 	lib/offload/offload-flow.c \
-	lib/offload/offload-info.c \
+	lib/offload/offload-flow.h \
 	lib/offload/offload-info.h \
 	lib/offload/offload-leak.c \
+	lib/offload/offload-leak.h \
+	lib/offload/offload-names.c \
 	lib/offload/offload-operate.c \
+	lib/offload/offload-placement.c \
+	lib/offload/offload-placement.h \
 	lib/offload/offload-port.c \
-	lib/offload/offload-private.h \
+	lib/offload/offload-port.h \
+	lib/offload/offload-queue.c \
+	lib/offload/offload-queue.h \
+	lib/offload/offload-read.c \
+	lib/offload/offload-read.h \
+	lib/offload/offload-reason.c \
+	lib/offload/offload-reason.h \
+	lib/offload/offload-report.c \
 	lib/offload/offload-show.c \
 	lib/offload/offload-state.c \
 	lib/offload/offload-state.h \
 	lib/offload/offload-step.c \
+	lib/offload/offload-step.h \
 	lib/offload/offload-thread.c \
-	lib/offload/offload.c \
+	lib/offload/offload-thread.h \
+	lib/offload/offload-waiter.c \
+	lib/offload/offload-waiter.h \
 	lib/offload/offload.h
+EXTRA_DIST += lib/offload/README.md

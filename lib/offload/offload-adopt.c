@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Rules that are in tc when a port comes: those of a previous run. */
-
 #include <config.h>
-#include "offload/offload-private.h"
+#include "offload/offload-adopt.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "offload/offload-cleanup.h"
+#include "offload/offload-engine.h"
+#include "offload/offload-placement.h"
+#include "offload/offload-step.h"
 #include "openvswitch/vlog.h"
 #include "util.h"
 
@@ -15,28 +18,30 @@ VLOG_DEFINE_THIS_MODULE(offload_adopt);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
-struct found {
+/* A rule that the backend found. */
+struct old_rule {
     ovs_u128 ufid;
     struct offload_desc *desc;  /* Or NULL. */
     struct offload_stats stats;
 };
 
-struct dump {
-    struct found *found;
+/* All of a port. */
+struct old_rules {
+    struct old_rule *rules;
     size_t n, allocated;
 };
 
 static void
-collect(void *dump_, const ovs_u128 *ufid, struct offload_desc *desc,
+collect(void *old_, const ovs_u128 *ufid, struct offload_desc *desc,
         const struct offload_stats *stats)
 {
-    struct dump *dump = dump_;
+    struct old_rules *old = old_;
 
-    if (dump->n == dump->allocated) {
-        dump->found = x2nrealloc(dump->found, &dump->allocated,
-                                 sizeof *dump->found);
+    if (old->n == old->allocated) {
+        old->rules = x2nrealloc(old->rules, &old->allocated,
+                                sizeof *old->rules);
     }
-    dump->found[dump->n++] = (struct found) {
+    old->rules[old->n++] = (struct old_rule) {
         .ufid = *ufid, .desc = desc, .stats = *stats,
     };
 }
@@ -46,128 +51,146 @@ collect(void *dump_, const ovs_u128 *ufid, struct offload_desc *desc,
  * caller, who has claimed it. */
 static struct offload_flow *
 adopt(struct offload *offload, struct offload_stripe *stripe,
-      struct found *found, unsigned int thread)
+      struct old_rule *rule, unsigned int thread)
     OVS_REQUIRES(stripe->mutex)
 {
     struct offload_flow *flow;
 
-    flow = offload_flow_create(stripe, found->desc);
-    found->desc = NULL;
+    flow = offload_flow_create(stripe, rule->desc);
+    rule->desc = NULL;
     offload_flow_set_present(flow);
     offload_flow_set_tc(flow, OFFLOAD_TC_PRESENT, flow->desc);
-    flow->tc_seen = found->stats;
+    flow->tc_seen = rule->stats;
     offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
     flow->thread = thread;
     offload_flow_set_work(flow, OFFLOAD_WORK_BUSY);
-    flow->kernel_claimed = true;
-    flow->n_refs++;
-    offload_chains_add(offload, flow->tc_desc);
+    offload_flow_claim(flow);
+    offload_chains_add(&offload->chains, flow->tc_desc);
     return flow;
 }
 
-/* Asks the kernel for 'flow', which was adopted, and settles it. */
+/* Asks the kernel for 'flow', which was adopted, and brings it to where it
+ * shall be. */
 static void
-settle(struct offload_thread *thread, struct offload_flow *flow)
+finish(struct offload *offload, struct offload_flow *flow)
 {
-    struct offload *offload = thread->offload;
     struct offload_desc *tc_desc = offload_desc_ref(flow->tc_desc);
     struct offload_copy_op op = {
         .type = OFFLOAD_COPY_GET, .ufid = flow->ufid, .desc = tc_desc,
     };
 
-    offload->kernel.operate(offload->kernel.aux,
-                            (struct offload_copy_op *[]) { &op }, 1);
+    offload_kernel_operate(offload, &op);
     ovs_mutex_lock(&flow->stripe->mutex);
-    flow->kernel_claimed = false;
+    offload_flow_release(flow);
     if (!op.error) {
         offload_flow_set_kernel(flow, OFFLOAD_KERNEL_PRESENT);
     }
     offload_flow_moved(flow);
     ovs_mutex_unlock(&flow->stripe->mutex);
 
-    offload_count(offload, thread->id, OFFLOAD_ADOPTED);
-    offload_step_flows(thread, &flow, 1);
-    offload_chains_wake(offload, tc_desc);
+    offload_count(offload, flow->thread, OFFLOAD_ADOPTED);
+    offload_step_flows(offload, &flow, 1);
+    offload_placement_wake_children(offload, tc_desc);
     offload_desc_unref(tc_desc);
 }
 
 /* Deletes a rule of 'port' that is not ours any more. */
 static void
-delete_stale(struct offload_thread *thread, uint32_t port,
-             const struct found *found)
+delete_stale(struct offload *offload, unsigned int thread, uint32_t port,
+             const struct old_rule *rule)
 {
-    struct offload *offload = thread->offload;
-    int error = offload_delete_rule(offload, &found->ufid, found->desc);
+    int error = offload_cleanup_rule(offload, &rule->ufid, rule->desc);
 
     if (error) {
-        offload_leaked(offload, thread->id, &found->ufid, port, found->desc,
-                       error);
+        offload_cleanup_later(offload, thread, &rule->ufid, port, rule->desc,
+                              error);
     } else {
-        offload_count(offload, thread->id, OFFLOAD_STALE);
+        offload_count(offload, thread, OFFLOAD_STALE);
     }
 }
 
 static void
-reconcile(struct offload_thread *thread, uint32_t port, struct found *found)
+reconcile(struct offload *offload, unsigned int thread, uint32_t port,
+          struct old_rule *rule)
 {
-    struct offload *offload = thread->offload;
-    struct offload_stripe *stripe = offload_stripe(offload, &found->ufid);
+    struct offload_stripe *stripe = offload_stripe(offload, &rule->ufid);
     struct offload_flow *flow, *adopted = NULL;
     bool stale = false;
 
     ovs_mutex_lock(&stripe->mutex);
-    flow = offload_flow_find(stripe, &found->ufid);
-    if (!flow && found->desc
-        && !offload_flow_is_deleting(stripe, &found->ufid)) {
-        adopted = adopt(offload, stripe, found, thread->id);
+    flow = offload_flow_find(stripe, &rule->ufid);
+    if (!flow && rule->desc
+        && !offload_flow_find_deleting(stripe, &rule->ufid)) {
+        adopted = adopt(offload, stripe, rule, thread);
     } else {
         /* A flow that has a rule, or is on its way out, was adopted, and this
          * is its rule once more. */
         stale = (flow ? !offload_flow_in_tc(flow)
-                 : !offload_flow_is_deleting(stripe, &found->ufid));
+                 : !offload_flow_find_deleting(stripe, &rule->ufid));
     }
     ovs_mutex_unlock(&stripe->mutex);
 
     if (adopted) {
-        settle(thread, adopted);
+        finish(offload, adopted);
     } else if (stale) {
-        delete_stale(thread, port, found);
+        delete_stale(offload, thread, port, rule);
     }
-    offload_desc_unref(found->desc);
+    offload_desc_unref(rule->desc);
 }
 
-/* Compares the rules that are on 'port' with the table.  Until this is done no
- * flow of the port is offered, so nobody else changes the rules. */
-void
-offload_adopt_port(struct offload_thread *thread, uint32_t port)
+/* Says that the rules that were on 'port' are known, and offers the flows that
+ * waited for that. */
+static void
+set_ready(struct offload *offload, uint32_t port)
 {
-    struct offload *offload = thread->offload;
+    bool exists = offload_ports_set_ready(&offload->ports, port);
+
+    for (size_t i = 0; exists && i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &offload->table.stripes[i];
+        struct offload_flow *flow;
+
+        ovs_mutex_lock(&stripe->mutex);
+        HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
+            if (flow->desc->in_port == port) {
+                offload_placement_offer(offload, flow);
+            }
+        }
+        ovs_mutex_unlock(&stripe->mutex);
+    }
+}
+
+/* Compares the rules that are on 'port', which belongs to 'thread', with the
+ * table.  Until this is done no flow of the port is offered, so nobody else
+ * changes the rules. */
+void
+offload_adopt_port(struct offload *offload, unsigned int thread, uint32_t port)
+{
     struct offload_desc any = { .in_port = port };
-    struct dump dump = { .n = 0 };
+    struct old_rules old = { .n = 0 };
     uint64_t port_seq;
     bool enabled;
     int error;
 
     atomic_read_relaxed(&offload->enabled, &enabled);
-    if (offload_port_admit(offload, &any, &port_seq)
+    if (offload_ports_admit(&offload->ports, &any, &port_seq)
         == OFFLOAD_REASON_NO_PORT) {
         /* It has gone again, which deletes the rules. */
         return;
     }
     if (!enabled) {
-        offload_flush_port(offload, port);
-        offload_port_ready(offload, port);
+        offload_cleanup_port(offload, port);
+        set_ready(offload, port);
         return;
     }
-    error = offload->backend.dump(offload->backend.aux, port, collect, &dump);
+    error = offload->backend.dump(offload->backend.aux, port, collect, &old);
     if (error) {
         VLOG_INFO_RL(&rl, "rules on port %"PRIu32" cannot be listed: %s; what "
                      "is left of them by a previous run is not known", port,
                      ovs_strerror(error));
     }
-    for (size_t i = 0; i < dump.n; i++) {
-        reconcile(thread, port, &dump.found[i]);
+    for (size_t i = 0; i < old.n; i++) {
+        reconcile(offload, thread, port, &old.rules[i]);
     }
-    free(dump.found);
-    offload_port_ready(offload, port);
+    free(old.rules);
+    set_ready(offload, port);
 }

@@ -10,119 +10,15 @@
  * lax and what is known of the flow is not older than the dump. */
 
 #include <config.h>
-#include "offload/offload-private.h"
+#include "offload/offload.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "offload/offload-engine.h"
+#include "offload/offload-placement.h"
+#include "offload/offload-read.h"
 #include "util.h"
-
-/* Somebody else has deleted the only copy of 'flow', in the kernel. */
-static void
-forget(struct offload *offload, struct offload_flow *flow)
-{
-    offload_flow_set_kernel(flow, OFFLOAD_KERNEL_NONE);
-    if (offload_flow_in_table(flow)) {
-        offload_flow_remove(flow);
-        offload_flow_drop_request(offload, flow);
-        offload_flow_gone(flow);
-    }
-}
-
-/* Does the operations, as far as they are not NULL. */
-static void
-read_copies(struct offload *offload, struct offload_copy_op *kernel,
-            struct offload_copy_op *tc)
-{
-    if (kernel) {
-        offload->kernel.operate(offload->kernel.aux, &kernel, 1);
-    }
-    if (tc) {
-        offload->backend.operate(offload->backend.aux, &tc, 1);
-    }
-}
-
-/* Stores the statistics of 'flow' in '*stats' and whether it is in tc in
- * '*in_tc', and whether the device does it in '*in_hw'.  Returns false if it
- * turns out that it does not exist.
- *
- * The caller has the lock of the flow's stripe, which is released meanwhile,
- * and a reference. */
-bool
-offload_flow_read(struct offload *offload, struct offload_flow *flow,
-                  struct offload_stats *stats, bool *in_tc, bool *in_hw)
-    OVS_REQUIRES(flow->stripe->mutex)
-{
-    for (;;) {
-        struct offload_desc *desc = offload_desc_ref(flow->desc);
-        struct offload_desc *tc_desc = (flow->tc_desc
-                                        ? offload_desc_ref(flow->tc_desc)
-                                        : NULL);
-        struct offload_copy_op kernel = {
-            .type = OFFLOAD_COPY_GET, .ufid = flow->ufid, .desc = desc,
-        };
-        struct offload_copy_op tc = {
-            .type = OFFLOAD_COPY_GET, .ufid = flow->ufid,
-            .desc = tc_desc ? tc_desc : desc,
-        };
-        bool in_kernel = offload_flow_in_kernel(flow);
-
-        /* What tc has before the put has returned is taken for the new rule,
-         * unless it may be an old one. */
-        bool in_tc_or_soon
-            = (tc_desc || (flow->tc == OFFLOAD_TC_INSERTING
-                           && !offload_is_leaked(offload, &flow->ufid)));
-        uint64_t moved = flow->moved;
-        bool missing;
-
-        ovs_mutex_unlock(&flow->stripe->mutex);
-        read_copies(offload, in_kernel ? &kernel : NULL,
-                    in_tc_or_soon ? &tc : NULL);
-        offload_desc_unref(desc);
-        offload_desc_unref(tc_desc);
-        ovs_mutex_lock(&flow->stripe->mutex);
-
-        if (flow->moved != moved) {
-            continue;
-        }
-        missing = (kernel.error == ENOENT
-                   || (tc_desc && tc.error == ENOENT));
-        if (missing && (offload_flow_is_busy(flow)
-                        || flow->kernel_claimed)) {
-            /* Somebody knows more about it and will tell. */
-            ovs_mutex_cond_wait(&flow->stripe->cond, &flow->stripe->mutex);
-            continue;
-        }
-        if (in_kernel && !kernel.error) {
-            offload_flow_saw_kernel(flow, &kernel.stats);
-        }
-        if (in_tc_or_soon && !tc.error && flow->tc != OFFLOAD_TC_NONE) {
-            offload_flow_saw_tc(flow, &tc.stats, tc.in_hw);
-        }
-        if (tc_desc && tc.error == ENOENT) {
-            offload_flow_vanished(offload, flow);
-        }
-        if (kernel.error == ENOENT && !offload_flow_in_tc(flow)) {
-            forget(offload, flow);
-            return false;
-        }
-        if (kernel.error == ENOENT) {
-            offload_flow_left_kernel(offload, flow);
-        }
-        *stats = flow->base;
-        if (offload_flow_in_kernel(flow)) {
-            offload_stats_add(stats, &flow->kernel_seen);
-        }
-        *in_tc = offload_flow_in_tc(flow);
-        *in_hw = *in_tc && flow->in_hw;
-        if (flow->tc != OFFLOAD_TC_NONE && !flow->discard_tc) {
-            /* Tc may count already, what puts the rule there has not
-             * returned. */
-            offload_stats_add(stats, &flow->tc_seen);
-        }
-        return true;
-    }
-}
 
 /* Starts a dump of the flows of 'type'.  Returns 0 or, if OFFLOAD_MAX_DUMPS
  * are under way, EBUSY.  Several threads may share it: all that are at it call
@@ -150,7 +46,7 @@ offload_dump_start(struct offload *offload, enum offload_dump_type type,
     if (!dump->id) {
         return EBUSY;
     }
-    atomic_read_relaxed(&offload->move_clock, &dump->start);
+    dump->start = offload_table_clock(&offload->table);
     ovs_mutex_init(&dump->mutex);
     return 0;
 }
@@ -247,13 +143,13 @@ show(struct offload_dump *dump, struct offload_flow *flow,
         dumped->in_tc = true;
         dumped->in_hw = flow->in_hw;
     } else {
-        exists = offload_flow_read(dump->offload, flow, &dumped->stats,
+        exists = offload_read_flow(dump->offload, flow, &dumped->stats,
                                    &dumped->in_tc, &dumped->in_hw);
     }
     if (exists) {
         dumped->desc = offload_desc_ref(flow->desc);
     }
-    offload_flow_offer(dump->offload, flow);
+    offload_placement_offer(dump->offload, flow);
     offload_flow_unref(flow);
     return exists;
 }
@@ -314,7 +210,7 @@ collect(struct offload_dump *dump)
     if (dump->next_stripe >= OFFLOAD_STRIPES) {
         return false;
     }
-    stripe = &dump->offload->stripes[dump->next_stripe++];
+    stripe = &dump->offload->table.stripes[dump->next_stripe++];
     ovs_mutex_lock(&stripe->mutex);
     HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
         if (flow->shown[dump->slot] != dump->id && is_of_type(dump, flow)) {

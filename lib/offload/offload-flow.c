@@ -1,23 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Flows: what is asked of them and how it is accounted for.  All functions
- * that take a flow need the lock of its stripe. */
-
 #include <config.h>
-#include "offload/offload-private.h"
+#include "offload/offload-flow.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "hash.h"
-#include "openvswitch/vlog.h"
+#include "offload/offload-waiter.h"
 #include "timeval.h"
 #include "util.h"
-#include "uuid.h"
 
-VLOG_DEFINE_THIS_MODULE(offload_flow);
+void
+offload_table_init(struct offload_table *table)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    atomic_init(&table->move_clock, 0);
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &table->stripes[i];
 
-static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+        ovs_mutex_init(&stripe->mutex);
+        xpthread_cond_init(&stripe->cond, NULL);
+        hmap_init(&stripe->flows);
+        hmap_init(&stripe->deleting);
+        stripe->move_clock = &table->move_clock;
+    }
+}
+
+/* Frees the flows that are left, at which nobody is. */
+void
+offload_table_destroy(struct offload_table *table)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &table->stripes[i];
+        struct offload_flow *flow;
+
+        HMAP_FOR_EACH_SAFE (flow, hmap_node, &stripe->flows) {
+            hmap_remove(&stripe->flows, &flow->hmap_node);
+            offload_flow_unref(flow);
+        }
+        ovs_assert(hmap_is_empty(&stripe->deleting));
+        hmap_destroy(&stripe->flows);
+        hmap_destroy(&stripe->deleting);
+        xpthread_cond_destroy(&stripe->cond);
+        ovs_mutex_destroy(&stripe->mutex);
+    }
+}
+
+/* Returns the move clock. */
+uint64_t
+offload_table_clock(struct offload_table *table)
+{
+    uint64_t clock;
+
+    atomic_read_relaxed(&table->move_clock, &clock);
+    return clock;
+}
 
 static uint32_t
 ufid_hash(const ovs_u128 *ufid)
@@ -25,11 +63,12 @@ ufid_hash(const ovs_u128 *ufid)
     return hash_bytes(ufid, sizeof *ufid, 0);
 }
 
+/* The stripe of 'ufid'. */
 struct offload_stripe *
-offload_stripe(struct offload *offload, const ovs_u128 *ufid)
+offload_table_stripe(struct offload_table *table, const ovs_u128 *ufid)
 {
     /* The table uses the low bits of the hash. */
-    return &offload->stripes[(ufid_hash(ufid) >> 16) % OFFLOAD_STRIPES];
+    return &table->stripes[(ufid_hash(ufid) >> 16) % OFFLOAD_STRIPES];
 }
 
 /* Creates a flow without copies and puts it into the table, which has the only
@@ -48,6 +87,16 @@ offload_flow_create(struct offload_stripe *stripe, struct offload_desc *desc)
     flow->keep_kernel = desc->recirc_id != 0;
     hmap_insert(&stripe->flows, &flow->hmap_node, ufid_hash(&flow->ufid));
     return flow;
+}
+
+/* Makes a flow that has no copies and no content, only to be claimed. */
+struct offload_flow *
+offload_flow_create_placeholder(struct offload_stripe *stripe,
+                                const ovs_u128 *ufid)
+{
+    struct offload_desc proto = { .ufid = *ufid, .in_port = UINT32_MAX };
+
+    return offload_flow_create(stripe, offload_desc_create(&proto));
 }
 
 static struct offload_flow *
@@ -69,12 +118,12 @@ offload_flow_find(struct offload_stripe *stripe, const ovs_u128 *ufid)
     return find(&stripe->flows, ufid);
 }
 
-/* Is a flow of 'ufid' on its way out of tc? */
-bool
-offload_flow_is_deleting(const struct offload_stripe *stripe,
-                         const ovs_u128 *ufid)
+/* Returns the flow of 'ufid' that is on its way out of tc, or NULL. */
+struct offload_flow *
+offload_flow_find_deleting(const struct offload_stripe *stripe,
+                           const ovs_u128 *ufid)
 {
-    return find(&stripe->deleting, ufid) != NULL;
+    return find(&stripe->deleting, ufid);
 }
 
 void
@@ -87,6 +136,34 @@ offload_flow_unref(struct offload_flow *flow)
     offload_desc_unref(flow->desc);
     offload_desc_unref(flow->tc_desc);
     free(flow);
+}
+
+/* Claims the kernel copy of 'flow', which nobody else has, for the caller, who
+ * takes a reference, too. */
+void
+offload_flow_claim(struct offload_flow *flow)
+{
+    ovs_assert(!flow->kernel_claimed);
+    flow->kernel_claimed = true;
+    flow->n_refs++;
+}
+
+/* Ends the claim.  The reference stays the caller's. */
+void
+offload_flow_release(struct offload_flow *flow)
+{
+    flow->kernel_claimed = false;
+    xpthread_cond_broadcast(&flow->stripe->cond);
+}
+
+/* Makes 'desc', of which the caller's reference is taken over, what 'flow' is.
+ * Its rule, if it has one, is outdated then. */
+void
+offload_flow_describe(struct offload_flow *flow, struct offload_desc *desc)
+{
+    offload_desc_unref(flow->desc);
+    flow->desc = desc;
+    flow->keep_kernel = desc->recirc_id != 0;
 }
 
 /* Says that copies of 'flow', or what is added to their statistics, have
@@ -241,238 +318,6 @@ offload_flow_gone(struct offload_flow *flow)
     }
 }
 
-void
-offload_count(struct offload *offload, unsigned int thread,
-              enum offload_counter counter)
-{
-    uint64_t orig;
-
-    atomic_add_relaxed(&offload->threads[thread].counters[counter], 1, &orig);
-}
-
-/* Counts that 'flow' is not in tc for 'reason', and logs it the first time. */
-void
-offload_note_reason(struct offload *offload, const struct offload_flow *flow,
-                    enum offload_reason reason, int error)
-{
-    struct offload_reason_info *info = &offload->reasons[reason];
-    bool first;
-
-    ovs_mutex_lock(&offload->reasons_mutex);
-    first = !info->n++;
-    info->ufid = flow->ufid;
-    info->port = flow->desc->in_port;
-    info->error = error;
-    ovs_mutex_unlock(&offload->reasons_mutex);
-
-    if (first && offload_reason_is_rejection(reason)) {
-        VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" stays in the "
-                     "kernel datapath: %s%s%s",
-                     UUID_ARGS((const struct uuid *) &flow->ufid),
-                     flow->desc->in_port, offload_reason_to_string(reason),
-                     error ? ": " : "", error ? ovs_strerror(error) : "");
-    }
-}
-
-/* The thread that 'flow', which no thread has, goes to: behind another one of
- * the same ufid that is being deleted, if there is one. */
-static unsigned int
-thread_of(struct offload *offload, const struct offload_flow *flow)
-    OVS_NO_THREAD_SAFETY_ANALYSIS
-{
-    const struct offload_flow *old;
-
-    if (offload_flow_in_table(flow)
-        && !hmap_is_empty(&flow->stripe->deleting)) {
-        old = find(&flow->stripe->deleting, &flow->ufid);
-        if (old) {
-            return old->thread;
-        }
-    }
-    return offload_choose_thread(offload, flow->desc->in_port);
-}
-
-/* Puts 'flow' into the queue of its thread. */
-void
-offload_flow_push(struct offload *offload, struct offload_flow *flow)
-{
-    struct offload_thread *thread = &offload->threads[flow->thread];
-    uint32_t orig, most;
-
-    offload_flow_set_work(flow, OFFLOAD_WORK_QUEUED);
-    flow->n_refs++;
-    atomic_add_relaxed(&thread->n_queued, 1, &orig);
-    atomic_read_relaxed(&thread->most_queued, &most);
-    if (orig + 1 > most) {
-        /* One who is preempted here may set it back a little. */
-        atomic_store_relaxed(&thread->most_queued, orig + 1);
-    }
-    kdp_mpsc_queue_push(&thread->queue, &flow->item.node);
-}
-
-/* Asks the thread of 'flow', whose target the caller has set, to see to it. */
-void
-offload_flow_request(struct offload *offload, struct offload_flow *flow,
-                     enum offload_request request)
-{
-    if (!offload_flow_has_thread(flow)) {
-        offload_flow_unpark(offload, flow);
-        flow->thread = thread_of(offload, flow);
-    }
-    if (flow->request) {
-        offload_count(offload, flow->thread, OFFLOAD_SUPERSEDED);
-    }
-    offload_count(offload, flow->thread, OFFLOAD_ENQUEUED);
-    flow->request = request;
-    flow->requested = time_usec();
-
-    /* A thread that is at the flow looks again before it leaves it. */
-    if (!offload_flow_has_thread(flow)) {
-        offload_flow_push(offload, flow);
-    }
-}
-
-/* Takes back what was asked for and has not been begun. */
-void
-offload_flow_drop_request(struct offload *offload, struct offload_flow *flow)
-{
-    offload_flow_unpark(offload, flow);
-    if (flow->request) {
-        offload_count(offload, flow->thread, OFFLOAD_SUPERSEDED);
-        flow->request = OFFLOAD_NO_REQUEST;
-    }
-}
-
-static void
-set_reason(struct offload *offload, struct offload_flow *flow,
-           enum offload_reason reason)
-{
-    if (reason != flow->reason || reason == OFFLOAD_REASON_FULL) {
-        offload_note_reason(offload, flow, reason, 0);
-    }
-    flow->reason = reason;
-    flow->error = 0;
-}
-
-static bool
-queue_is_full(struct offload *offload, const struct offload_flow *flow)
-{
-    unsigned int max;
-    uint32_t n;
-
-    atomic_read_relaxed(
-        &offload->threads[thread_of(offload, flow)].n_queued, &n);
-    atomic_read_relaxed(&offload->max_queued, &max);
-    return n >= max;
-}
-
-/* Offers 'flow' to tc, if it is in the kernel only, nothing else is asked for
- * and nothing speaks against it. */
-void
-offload_flow_offer(struct offload *offload, struct offload_flow *flow)
-{
-    long long int now = time_msec();
-    enum offload_reason reason;
-    unsigned int delay;
-    uint64_t port_seq;
-    bool enabled;
-
-    if (!offload_flow_in_table(flow) || !offload_flow_in_kernel(flow)
-        || flow->kernel_claimed || offload_flow_in_tc(flow)
-        || offload_flow_is_busy(flow) || flow->request) {
-        return;
-    }
-
-    atomic_read_relaxed(&offload->enabled, &enabled);
-    atomic_read_relaxed(&offload->delay, &delay);
-    reason = offload_port_admit(offload, flow->desc, &port_seq);
-    if (offload_reason_is_rejection(flow->reason)
-        && port_seq == flow->port_seq
-        && (!flow->retry || now < flow->retry)) {
-        return;
-    }
-    if (!enabled) {
-        reason = OFFLOAD_REASON_DISABLED;
-    } else if (now - flow->created < delay) {
-        reason = OFFLOAD_REASON_YOUNG;
-    } else if (!reason && queue_is_full(offload, flow)) {
-        reason = OFFLOAD_REASON_FULL;
-    }
-    if (reason) {
-        set_reason(offload, flow, reason);
-        return;
-    }
-    flow->reason = OFFLOAD_REASON_NONE;
-    offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
-    offload_flow_request(offload, flow, OFFLOAD_INSERT);
-}
-
-/* Moves 'flow' back to the kernel, or leaves it there, for 'reason'. */
-void
-offload_flow_return(struct offload *offload, struct offload_flow *flow,
-                    enum offload_reason reason)
-{
-    offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
-    set_reason(offload, flow, reason);
-    flow->retry = 0;
-    flow->port_seq = 0;
-    if (offload_flow_in_tc(flow) || offload_flow_is_busy(flow)
-        || !offload_flow_in_kernel(flow)) {
-        offload_flow_request(offload, flow, OFFLOAD_RETURN);
-    } else {
-        offload_flow_drop_request(offload, flow);
-    }
-}
-
-/* Sets when 'flow' may be offered again after a failure that may go away. */
-static void
-set_retry(struct offload *offload, struct offload_flow *flow)
-{
-    unsigned int backoff;
-
-    atomic_read_relaxed(&offload->backoff, &backoff);
-    flow->retry_msec = (flow->retry_msec
-                        ? MIN(flow->retry_msec * 2,
-                              backoff * OFFLOAD_BACKOFF_FACTOR)
-                        : backoff);
-    flow->retry = time_msec() + flow->retry_msec;
-}
-
-/* Found that the copy of 'flow' in tc, which no thread is at, is not there. */
-void
-offload_flow_vanished(struct offload *offload, struct offload_flow *flow)
-{
-    unsigned int thread = offload_choose_thread(offload, flow->desc->in_port);
-
-    offload_count(offload, thread, OFFLOAD_VANISHED);
-    offload_chains_remove(offload, flow->tc_desc);
-    offload_flow_set_tc(flow, OFFLOAD_TC_NONE, NULL);
-
-    if (offload_flow_in_table(flow) && !flow->request) {
-        offload_note_reason(offload, flow, OFFLOAD_REASON_VANISHED, 0);
-        flow->reason = OFFLOAD_REASON_VANISHED;
-        flow->error = 0;
-        offload_port_admit(offload, flow->desc, &flow->port_seq);
-        set_retry(offload, flow);
-        offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
-        if (!offload_flow_in_kernel(flow)) {
-            offload_flow_request(offload, flow, OFFLOAD_RETURN);
-        }
-    }
-}
-
-/* Found that somebody else has deleted the kernel copy of 'flow', which is in
- * tc, too, and which nobody is at. */
-void
-offload_flow_left_kernel(struct offload *offload, struct offload_flow *flow)
-{
-    offload_flow_set_kernel(flow, OFFLOAD_KERNEL_NONE);
-    if (offload_flow_in_table(flow) && !flow->request) {
-        /* So it should be in both: see next_step(). */
-        offload_flow_request(offload, flow, OFFLOAD_MODIFY);
-    }
-}
-
 /* Takes note of what tc said of the copy of 'flow' there, unless it said more
  * before: what several threads read may come in any order. */
 void
@@ -502,42 +347,7 @@ offload_flow_saw_kernel(struct offload_flow *flow,
     }
 }
 
-static enum offload_reason
-reason_from_error(int error)
-{
-    switch (error) {
-    case EOPNOTSUPP: return OFFLOAD_REASON_UNSUPPORTED;
-    case ENOSPC: return OFFLOAD_REASON_NO_SPACE;
-    case ENODEV: return OFFLOAD_REASON_NO_DEVICE;
-    case EEXIST: return OFFLOAD_REASON_EXISTS;
-    default: return OFFLOAD_REASON_ERROR;
-    }
-}
-
-/* Tc did not take 'flow' because of 'error'. */
-void
-offload_flow_reject(struct offload *offload, struct offload_flow *flow,
-                    int error)
-{
-    enum offload_reason reason = reason_from_error(error);
-
-    offload_port_failed(offload, flow->desc, error);
-    offload_note_reason(offload, flow, reason, error);
-    offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
-    flow->reason = reason;
-    flow->error = error;
-    flow->retry = 0;
-    offload_port_admit(offload, flow->desc, &flow->port_seq);
-    if (reason == OFFLOAD_REASON_NO_SPACE || reason == OFFLOAD_REASON_EXISTS
-        || reason == OFFLOAD_REASON_ERROR) {
-        set_retry(offload, flow);
-    }
-    if (flow->request) {
-        offload_count(offload, flow->thread, OFFLOAD_REJECTED);
-        flow->request = OFFLOAD_NO_REQUEST;
-    }
-}
-
+/* What users are shown of the states of 'flow'. */
 enum offload_state
 offload_flow_state(const struct offload_flow *flow)
 {

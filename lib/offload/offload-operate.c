@@ -3,11 +3,15 @@
 /* The operations of users: handlers, revalidators and the main thread. */
 
 #include <config.h>
-#include "offload/offload-private.h"
+#include "offload/offload.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "offload/offload-engine.h"
+#include "offload/offload-placement.h"
+#include "offload/offload-read.h"
+#include "offload/offload-waiter.h"
 #include "util.h"
 
 /* Operations sent to the kernel together. */
@@ -32,8 +36,7 @@ enum started {
 static void
 claim(struct pending *pending, struct offload_flow *flow)
 {
-    flow->kernel_claimed = true;
-    flow->n_refs++;
+    offload_flow_claim(flow);
     pending->flow = flow;
 }
 
@@ -95,16 +98,6 @@ start_put(struct pending *pending, bool wait)
     return PENDING;
 }
 
-/* Makes a flow that has no copies and no content, only to be claimed. */
-static struct offload_flow *
-create_placeholder(struct offload_stripe *stripe, const ovs_u128 *ufid)
-    OVS_REQUIRES(stripe->mutex)
-{
-    struct offload_desc proto = { .ufid = *ufid, .in_port = UINT32_MAX };
-
-    return offload_flow_create(stripe, offload_desc_create(&proto));
-}
-
 /* Deletes 'flow', which has no kernel copy any more, from tc. */
 static void
 delete_rest(struct offload *offload, struct offload_flow *flow,
@@ -112,14 +105,11 @@ delete_rest(struct offload *offload, struct offload_flow *flow,
 {
     offload_flow_remove(flow);
     flow->final = &op->stats;
-    if (offload_flow_in_tc(flow) || offload_flow_is_busy(flow)) {
+    if (offload_flow_needs_thread(flow)) {
         flow->waiter = waiter;
         offload_waiter_add(waiter);
-        offload_flow_request(offload, flow, OFFLOAD_DELETE);
-    } else {
-        offload_flow_drop_request(offload, flow);
-        offload_flow_gone(flow);
     }
+    offload_placement_delete(offload, flow);
 }
 
 static enum started
@@ -146,7 +136,7 @@ start_del(struct offload *offload, struct pending *pending, bool wait,
     };
     if (!flow) {
         /* So that nobody puts it there meanwhile. */
-        flow = create_placeholder(pending->stripe, &op->ufid);
+        flow = offload_flow_create_placeholder(pending->stripe, &op->ufid);
         pending->new = true;
     }
     claim(pending, flow);
@@ -177,39 +167,6 @@ start(struct offload *offload, struct pending *pending, struct offload_op *op,
     return started;
 }
 
-/* The flow has new content, in the kernel unless that did not take it.  Sees
- * to it that tc follows. */
-static void
-flow_changed(struct offload *offload, struct offload_flow *flow)
-{
-    enum offload_reason reason;
-    uint64_t port_seq;
-    bool enabled;
-
-    if (flow->target == OFFLOAD_TARGET_NOWHERE) {
-        /* It was lost. */
-        offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
-    }
-    if (offload_flow_in_kernel(flow) && !offload_flow_in_tc(flow)
-        && !offload_flow_is_busy(flow) && !flow->request) {
-        offload_flow_offer(offload, flow);
-        return;
-    }
-    atomic_read_relaxed(&offload->enabled, &enabled);
-    reason = offload_port_admit(offload, flow->desc, &port_seq);
-    if (!enabled) {
-        reason = OFFLOAD_REASON_DISABLED;
-    }
-    if (reason) {
-        offload_flow_return(offload, flow, reason);
-    } else {
-        offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
-        offload_flow_request(offload, flow,
-                             (offload_flow_in_tc(flow) ? OFFLOAD_MODIFY
-                              : OFFLOAD_INSERT));
-    }
-}
-
 static void
 finish_put(struct offload *offload, struct pending *pending)
     OVS_REQUIRES(pending->stripe->mutex)
@@ -227,7 +184,7 @@ finish_put(struct offload *offload, struct pending *pending)
     refused = (op->error == ENOENT && !pending->new
                && !offload_flow_in_kernel(flow));
     missing = (op->error == ENOENT && offload_flow_in_kernel(flow)
-               && (offload_flow_in_tc(flow) || offload_flow_is_busy(flow)));
+               && offload_flow_needs_thread(flow));
     if (refused || missing) {
         op->error = 0;
     }
@@ -249,20 +206,12 @@ finish_put(struct offload *offload, struct pending *pending)
     }
     if (!pending->new) {
         /* Another version, even if it says the same. */
-        struct offload_desc *desc = (flow->desc == op->desc
+        offload_flow_describe(flow, (flow->desc == op->desc
                                      ? offload_desc_create(op->desc)
-                                     : offload_desc_ref(op->desc));
-
-        offload_desc_unref(flow->desc);
-        flow->desc = desc;
+                                     : offload_desc_ref(op->desc)));
     }
-    flow->keep_kernel = flow->desc->recirc_id != 0;
-    flow->reason = OFFLOAD_REASON_NONE;
-    flow->error = 0;
-    flow->retry = 0;
-    flow->retry_msec = 0;
     offload_flow_moved(flow);
-    flow_changed(offload, flow);
+    offload_placement_changed(offload, flow);
 }
 
 static void
@@ -284,8 +233,7 @@ finish_del(struct offload *offload, struct pending *pending,
         op->error = copy_op->error;
         return;
     }
-    if (copy_op->error && !offload_flow_in_tc(flow)
-        && !offload_flow_is_busy(flow)) {
+    if (copy_op->error && !offload_flow_needs_thread(flow)) {
         /* Somebody else has deleted it. */
         op->error = ENOENT;
     }
@@ -304,8 +252,7 @@ finish(struct offload *offload, struct pending *pending,
 
     ovs_mutex_lock(&pending->stripe->mutex);
     if (pending->flow) {
-        pending->flow->kernel_claimed = false;
-        xpthread_cond_broadcast(&pending->stripe->cond);
+        offload_flow_release(pending->flow);
     }
     if (op->type == OFFLOAD_PUT) {
         finish_put(offload, pending);
@@ -334,7 +281,7 @@ read_flow(struct offload *offload, struct offload_op *op)
     find_unclaimed(&pending, ufid_of(op), true, &flow);
     if (flow && flow->life == OFFLOAD_LIFE_PRESENT) {
         flow->n_refs++;
-        found = offload_flow_read(offload, flow, &op->stats, &op->in_tc,
+        found = offload_read_flow(offload, flow, &op->stats, &op->in_tc,
                                   &op->in_hw);
         if (found && op->type == OFFLOAD_GET) {
             op->result = offload_desc_ref(flow->desc);
@@ -353,8 +300,7 @@ read_flow(struct offload *offload, struct offload_op *op)
             .cookie = op->cookie,
         };
 
-        offload->kernel.operate(offload->kernel.aux,
-                                (struct offload_copy_op *[]) { &copy_op }, 1);
+        offload_kernel_operate(offload, &copy_op);
         op->error = copy_op.error;
         op->stats = copy_op.stats;
     }
@@ -416,10 +362,10 @@ offload_operate(struct offload *offload, struct offload_op *ops[], size_t n)
         if (ops[i]->type == OFFLOAD_GET) {
             read_flow(offload, ops[i++]);
         } else {
-            /* Nobody waits for tc who has the gate. */
-            ovs_rwlock_rdlock(&offload->gate);
+            /* Nobody waits for tc who has this lock. */
+            ovs_rwlock_rdlock(&offload->change_rwlock);
             i += change_some(offload, &ops[i], n - i, pending, &waiter);
-            ovs_rwlock_unlock(&offload->gate);
+            ovs_rwlock_unlock(&offload->change_rwlock);
         }
     }
     offload_waiter_wait(&waiter, false);
@@ -445,35 +391,32 @@ offload_learn(struct offload *offload, const ovs_u128 *ufid,
     struct offload_desc *desc;
 
     /* A flush must find all claims. */
-    ovs_rwlock_rdlock(&offload->gate);
+    ovs_rwlock_rdlock(&offload->change_rwlock);
     ovs_mutex_lock(&stripe->mutex);
     if (offload_flow_find(stripe, ufid)
-        || offload_flow_is_deleting(stripe, ufid)) {
+        || offload_flow_find_deleting(stripe, ufid)) {
         ovs_mutex_unlock(&stripe->mutex);
-        ovs_rwlock_unlock(&offload->gate);
+        ovs_rwlock_unlock(&offload->change_rwlock);
         return false;
     }
-    flow = create_placeholder(stripe, ufid);
-    flow->kernel_claimed = true;
-    flow->n_refs++;
+    flow = offload_flow_create_placeholder(stripe, ufid);
+    offload_flow_claim(flow);
     ovs_mutex_unlock(&stripe->mutex);
 
     desc = cb(aux, ufid);
 
     ovs_mutex_lock(&stripe->mutex);
-    flow->kernel_claimed = false;
+    offload_flow_release(flow);
     if (desc) {
-        offload_desc_unref(flow->desc);
-        flow->desc = desc;
-        flow->keep_kernel = desc->recirc_id != 0;
+        offload_flow_describe(flow, desc);
         offload_flow_set_present(flow);
         offload_flow_set_kernel(flow, OFFLOAD_KERNEL_PRESENT);
-        offload_flow_offer(offload, flow);
+        offload_placement_offer(offload, flow);
     } else {
         offload_flow_discard(flow);
     }
     offload_flow_unref(flow);
     ovs_mutex_unlock(&stripe->mutex);
-    ovs_rwlock_unlock(&offload->gate);
+    ovs_rwlock_unlock(&offload->change_rwlock);
     return desc != NULL;
 }

@@ -7,10 +7,13 @@
  * only for the latter.  The order within a turn is that of the queue. */
 
 #include <config.h>
-#include "offload/offload-private.h"
+#include "offload/offload-step.h"
 
 #include <errno.h>
 
+#include "offload/offload-cleanup.h"
+#include "offload/offload-engine.h"
+#include "offload/offload-placement.h"
 #include "openvswitch/vlog.h"
 #include "timeval.h"
 #include "util.h"
@@ -24,7 +27,7 @@ enum step { NONE, TC_PUT, TC_DEL, KERNEL_PUT, KERNEL_DEL };
 
 /* A flow that the thread is at. */
 struct work {
-    struct offload_flow *flow;  /* NULL when it is settled. */
+    struct offload_flow *flow;  /* NULL when it is where it shall be. */
     struct offload_desc *desc;  /* Of the operation; a reference. */
     struct offload_copy_op op;
 };
@@ -61,29 +64,13 @@ is_tc_step(enum step step)
     return step == TC_PUT || step == TC_DEL;
 }
 
-/* Accounts for the request on 'flow', which has come to an end. */
-static void
-account(struct offload *offload, struct offload_flow *flow)
-{
-    enum offload_counter counter
-        = (flow->target == OFFLOAD_TARGET_NOWHERE ? OFFLOAD_DELETED
-           : flow->target == OFFLOAD_TARGET_KERNEL ? OFFLOAD_RETURNED
-           : flow->request == OFFLOAD_MODIFY ? OFFLOAD_MODIFIED
-           : OFFLOAD_INSERTED);
-
-    if (flow->request) {
-        offload_count(offload, flow->thread, counter);
-        flow->request = OFFLOAD_NO_REQUEST;
-    }
-}
-
 /* Leaves 'flow', which has no next step or waits for its parent. */
 static void
 leave(struct offload *offload, struct offload_flow *flow)
 {
     if (flow->work != OFFLOAD_WORK_WAITING) {
         offload_flow_set_work(flow, OFFLOAD_WORK_IDLE);
-        account(offload, flow);
+        offload_placement_done(offload, flow);
         if (!offload_flow_in_table(flow)) {
             offload_flow_gone(flow);
         }
@@ -104,7 +91,8 @@ prepare(struct offload *offload, struct work *work, bool tc)
     for (;;) {
         step = next_step(flow);
         if (step == NONE
-            || (step == TC_PUT && offload_flow_park(offload, flow))) {
+            || (step == TC_PUT
+                && offload_placement_wait_for_parent(offload, flow))) {
             work->flow = NULL;
             leave(offload, flow);
             ovs_mutex_unlock(mutex);
@@ -121,7 +109,7 @@ prepare(struct offload *offload, struct work *work, bool tc)
         ovs_mutex_cond_wait(&flow->stripe->cond, mutex);
     }
     if (!tc) {
-        flow->kernel_claimed = true;
+        offload_flow_claim(flow);
     }
     if (step == TC_PUT) {
         offload_flow_set_tc(flow, OFFLOAD_TC_INSERTING, NULL);
@@ -139,30 +127,26 @@ prepare(struct offload *offload, struct work *work, bool tc)
 }
 
 static void
-put_into_tc(struct offload_thread *thread, struct work *work)
+put_into_tc(struct offload *offload, struct work *work)
 {
-    struct offload *offload = thread->offload;
     struct offload_flow *flow = work->flow;
-    long long int latency;
 
     if (work->op.error) {
         offload_flow_set_tc(flow, OFFLOAD_TC_NONE, NULL);
 
         /* Another version of it may fare better. */
         if (flow->target == OFFLOAD_TARGET_TC && flow->desc == work->desc) {
-            offload_flow_reject(offload, flow, work->op.error);
+            offload_placement_reject(offload, flow, work->op.error);
         }
         return;
     }
     offload_flow_set_tc(flow, OFFLOAD_TC_PRESENT, work->desc);
     flow->retry_msec = 0;
-    offload_chains_add(offload, work->desc);
-    offload_port_succeeded(offload, work->desc->in_port);
+    offload_chains_add(&offload->chains, work->desc);
+    offload_ports_succeeded(&offload->ports, work->desc->in_port);
     if (flow->target == OFFLOAD_TARGET_TC && flow->desc == work->desc) {
-        latency = MAX(time_usec() - flow->requested, 0);
-        moving_average_record(&thread->cumulative, latency);
-        moving_average_record(&thread->exponential, latency);
-        latency_hist_record(&thread->latency, latency);
+        offload_queues_inserted(&offload->queues, flow->thread,
+                                MAX(time_usec() - flow->requested, 0));
     }
 }
 
@@ -176,14 +160,14 @@ delete_from_tc(struct offload *offload, struct work *work)
         if (++flow->n_failures < OFFLOAD_MAX_FAILURES) {
             return;
         }
-        offload_leaked(offload, flow->thread, &flow->ufid,
-                       work->desc->in_port, work->desc, error);
+        offload_cleanup_later(offload, flow->thread, &flow->ufid,
+                              work->desc->in_port, work->desc, error);
     }
     flow->n_failures = 0;
     if (!error) {
         offload_flow_saw_tc(flow, &work->op.stats, false);
     }
-    offload_chains_remove(offload, flow->tc_desc);
+    offload_chains_remove(&offload->chains, flow->tc_desc);
     offload_flow_set_tc(flow, OFFLOAD_TC_NONE, NULL);
 }
 
@@ -239,19 +223,19 @@ delete_from_kernel(struct offload *offload, struct work *work)
 
 /* Takes note of what 'work->op' did. */
 static void
-commit(struct offload_thread *thread, struct work *work, bool tc)
+commit(struct offload *offload, struct work *work, bool tc)
 {
-    struct offload *offload = thread->offload;
-    struct ovs_mutex *mutex = &work->flow->stripe->mutex;
+    struct offload_flow *flow = work->flow;
+    struct ovs_mutex *mutex = &flow->stripe->mutex;
     bool put = work->op.type == OFFLOAD_COPY_PUT;
 
     ovs_mutex_lock(mutex);
     if (!tc) {
-        work->flow->kernel_claimed = false;
-        xpthread_cond_broadcast(&work->flow->stripe->cond);
+        offload_flow_release(flow);
+        offload_flow_unref(flow);
     }
     if (tc && put) {
-        put_into_tc(thread, work);
+        put_into_tc(offload, work);
     } else if (tc) {
         delete_from_tc(offload, work);
     } else if (put) {
@@ -262,7 +246,7 @@ commit(struct offload_thread *thread, struct work *work, bool tc)
     ovs_mutex_unlock(mutex);
 
     if (tc && put && !work->op.error) {
-        offload_chains_wake(offload, work->desc);
+        offload_placement_wake_children(offload, work->desc);
     }
     offload_desc_unref(work->desc);
     work->desc = NULL;
@@ -270,9 +254,8 @@ commit(struct offload_thread *thread, struct work *work, bool tc)
 
 /* Takes one step of each flow, in tc or in the kernel. */
 static void
-turn(struct offload_thread *thread, struct work works[], size_t n, bool tc)
+turn(struct offload *offload, struct work works[], size_t n, bool tc)
 {
-    struct offload *offload = thread->offload;
     struct offload_copy_op *ops[OFFLOAD_BATCH];
     struct work *todo[OFFLOAD_BATCH];
     size_t n_ops = 0;
@@ -292,7 +275,7 @@ turn(struct offload_thread *thread, struct work works[], size_t n, bool tc)
         offload->kernel.operate(offload->kernel.aux, ops, n_ops);
     }
     for (size_t i = 0; i < n_ops; i++) {
-        commit(thread, todo[i], tc);
+        commit(offload, todo[i], tc);
     }
 }
 
@@ -309,10 +292,11 @@ compact(struct work works[], size_t n)
     return left;
 }
 
-/* Settles 'n' flows, at most OFFLOAD_BATCH, which 'thread' took out of its
- * queue, 'busy' set and with the reference of the queue. */
+/* Brings 'n' flows, at most OFFLOAD_BATCH, to where they shall be.  Their
+ * thread calls this, which took them out of its queue, is busy with them, and
+ * has a reference to each, which is given up. */
 void
-offload_step_flows(struct offload_thread *thread, struct offload_flow *flows[],
+offload_step_flows(struct offload *offload, struct offload_flow *flows[],
                    size_t n)
 {
     struct work works[OFFLOAD_BATCH];
@@ -321,8 +305,8 @@ offload_step_flows(struct offload_thread *thread, struct offload_flow *flows[],
         works[i] = (struct work) { .flow = flows[i] };
     }
     while (n) {
-        turn(thread, works, n, true);
-        turn(thread, works, n, false);
+        turn(offload, works, n, true);
+        turn(offload, works, n, false);
         n = compact(works, n);
     }
 }

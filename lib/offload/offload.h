@@ -30,15 +30,15 @@
  *                tc (outdated) only, or none   put into the kernel, or if that
  *                                              refused it, delete from tc, or
  *                                              put into tc
- *                tc (current) only             none: settled (but if the flow
- *                                              is part of a chain, put into
- *                                              the kernel)
+ *                tc (current) only             none: done (but if the flow is
+ *                                              part of a chain, put into the
+ *                                              kernel)
  *      kernel    tc only, or none              put into the kernel
  *                tc, kernel                    delete from tc
- *                kernel only                   none: settled
+ *                kernel only                   none: done
  *      gone      tc                            delete from tc
- *                none                          none: settled, freed (but if
- *                                              the flow is lost, kept)
+ *                none                          none: done, freed (but if the
+ *                                              flow is lost, kept)
  *
  * No step takes the last copy away unless the flow is to go, or the kernel has
  * refused it because another flow there matches its key.  That one, or an
@@ -54,7 +54,8 @@
  * States
  * ------
  *
- * offload_state() derives the state of a flow from that:
+ * A flow has five states, for what it is, has and waits for: see
+ * offload-state.h.  Users are shown one that is derived from these:
  *
  *      state        target   copies         meaning
  *      ----------   ------   ------------   ----------------------------------
@@ -108,8 +109,8 @@
  * -------------
  *
  * A flow of a chain is of use in tc only if a flow that recirculates to the
- * chain is there.  Until then it is parked, in state "queued" but in no queue,
- * and is offered again when that happens.  Packets may also come to the chain
+ * chain is there.  Until then it waits, in no queue, in state "parked", and is
+ * offered again when that happens.  Packets may also come to the chain
  * from a parent that is in the kernel still, or again.  These would miss if
  * the flow were in tc alone.  So it keeps its kernel copy; it is "in tc" all
  * the same, and its statistics are the sum of both.  When the last parent
@@ -175,17 +176,17 @@
  * it ('kernel_claimed'); others who want to wait for the condition, and hold
  * no claim meanwhile unless they are an offload thread, so that there is no
  * cycle.  The tc copy is changed by the flow's offload thread only, which is
- * the same from when the flow is queued until it is settled.
+ * the same from when the flow is queued until it is where it shall be.
  *
  *      lock                    taken inside of
  *      --------------------    -----------------------------------------------
  *      config_mutex            nothing
- *      gate (rwlock)           config_mutex
+ *      change_rwlock           config_mutex
  *      offload_dump.mutex      nothing
- *      stripe                  gate, offload_dump.mutex
+ *      stripe                  change_rwlock, offload_dump.mutex
  *      offload_waiter.mutex    stripe, config_mutex
  *      ports, chains, reasons, stripe; not each other
- *        leaks
+ *        leaks, counters
  *
  * Bounds
  * ------

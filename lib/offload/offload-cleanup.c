@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "offload/offload-cleanup.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "offload/offload-engine.h"
+#include "openvswitch/vlog.h"
+#include "util.h"
+#include "uuid.h"
+
+VLOG_DEFINE_THIS_MODULE(offload_cleanup);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+
+/* Deletes the rule of 'ufid'.  Returns 0, also if there is none, or a positive
+ * errno value. */
+int
+offload_cleanup_rule(struct offload *offload, const ovs_u128 *ufid,
+                     const struct offload_desc *desc)
+{
+    struct offload_copy_op op = {
+        .type = OFFLOAD_COPY_DEL, .ufid = *ufid, .desc = desc,
+    };
+
+    for (int i = 0; i < OFFLOAD_MAX_FAILURES; i++) {
+        offload_tc_operate(offload, &op);
+        if (!op.error || op.error == ENOENT || op.error == ENODEV) {
+            return 0;
+        }
+    }
+    return op.error;
+}
+
+/* Takes note that the rule of 'ufid' on 'port', made of 'desc' unless that is
+ * NULL, could not be deleted by 'thread' because of 'error'. */
+void
+offload_cleanup_later(struct offload *offload, unsigned int thread,
+                      const ovs_u128 *ufid, uint32_t port,
+                      const struct offload_desc *desc, int error)
+{
+    offload_count(offload, thread, OFFLOAD_LEAKED);
+    VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" could not be "
+                 "deleted from tc: %s; its rule stays until all flows are "
+                 "flushed or the port is removed",
+                 UUID_ARGS((const struct uuid *) ufid), port,
+                 ovs_strerror(error));
+    offload_leaks_add(&offload->leaks, offload_leak_create(ufid, port, desc));
+}
+
+/* Tries to delete the rule of 'leak' again, for 'thread'.  Returns true if it
+ * is done with, false to try another time. */
+static bool
+retry(struct offload *offload, unsigned int thread,
+      const struct offload_leak *leak)
+{
+    struct offload_stripe *stripe = offload_stripe(offload, &leak->ufid);
+    const struct offload_flow *flow;
+    bool replaced, elsewhere;
+
+    ovs_mutex_lock(&stripe->mutex);
+    flow = offload_flow_find(stripe, &leak->ufid);
+    elsewhere = (offload_flow_find_deleting(stripe, &leak->ufid)
+                 || (flow && (offload_flow_is_busy(flow)
+                              || (flow->work == OFFLOAD_WORK_QUEUED
+                                  && flow->thread != thread))));
+    replaced = flow && offload_flow_in_tc(flow);
+    ovs_mutex_unlock(&stripe->mutex);
+
+    return (!elsewhere
+            && (replaced
+                || !offload_cleanup_rule(offload, &leak->ufid, leak->desc)));
+}
+
+struct of_thread {
+    struct offload *offload;
+    unsigned int thread;
+};
+
+static bool
+is_of_thread(void *of_thread_, uint32_t port)
+{
+    const struct of_thread *of_thread = of_thread_;
+
+    return (offload_queues_choose(&of_thread->offload->queues, port)
+            == of_thread->thread);
+}
+
+/* Tries to delete the rules that are left on ports of 'thread', which calls
+ * this when it is at no flow. */
+void
+offload_cleanup_retry(struct offload *offload, unsigned int thread)
+{
+    struct of_thread of_thread = { .offload = offload, .thread = thread };
+    struct offload_leak *leak;
+    struct ovs_list taken;
+
+    offload_leaks_take(&offload->leaks, is_of_thread, &of_thread, &taken);
+    LIST_FOR_EACH_POP (leak, list_node, &taken) {
+        if (retry(offload, thread, leak)) {
+            offload_leak_destroy(leak);
+        } else {
+            offload_leaks_add(&offload->leaks, leak);
+        }
+    }
+}
+
+static bool
+is_on_port(void *port, uint32_t other)
+{
+    return *(const uint32_t *) port == other;
+}
+
+/* Deletes all rules of ours on 'port' from tc. */
+void
+offload_cleanup_port(struct offload *offload, uint32_t port)
+{
+    struct offload_leak *leak;
+    struct ovs_list taken;
+
+    if (offload->backend.flush(offload->backend.aux, port)) {
+        return;
+    }
+    offload_leaks_take(&offload->leaks, is_on_port, &port, &taken);
+    LIST_FOR_EACH_POP (leak, list_node, &taken) {
+        offload_leak_destroy(leak);
+    }
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Set-up, configuration, ports, and what concerns all flows. */
+
+#include <config.h>
+#include "offload/offload.h"
+
+#include <stdlib.h>
+
+#include "offload/offload-engine.h"
+#include "offload/offload-placement.h"
+#include "offload/offload-thread.h"
+#include "offload/offload-waiter.h"
+#include "util.h"
+
+/* Creates an engine on top of '*kernel' and '*backend', which are copied, with
+ * 'config'.  It is enabled and has no ports. */
+struct offload *
+offload_create(const struct offload_kernel *kernel,
+               const struct offload_backend *backend,
+               const struct offload_config *config)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct offload *offload = xmalloc_cacheline(sizeof *offload);
+
+    memset(offload, 0, sizeof *offload);
+    offload->kernel = *kernel;
+    offload->backend = *backend;
+    offload_table_init(&offload->table);
+    offload_queues_init(&offload->queues);
+    offload_counters_init(&offload->counters);
+    offload_reasons_init(&offload->reasons);
+    offload_ports_init(&offload->ports);
+    offload_chains_init(&offload->chains);
+    offload_leaks_init(&offload->leaks);
+    offload_threads_create(offload);
+    ovs_rwlock_init(&offload->change_rwlock);
+    ovs_mutex_init(&offload->config_mutex);
+    atomic_init(&offload->max_queued, config->max_queued);
+    atomic_init(&offload->delay, config->delay);
+    atomic_init(&offload->backoff, config->backoff);
+    atomic_init(&offload->enabled, true);
+    ovs_mutex_init(&offload->dumps_mutex);
+    offload_configure(offload, config);
+    return offload;
+}
+
+/* Ends all requests, and takes flows and rules out of their chains. */
+static void
+cancel_all(struct offload *offload)
+{
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &offload->table.stripes[i];
+        struct offload_flow *flow;
+
+        ovs_mutex_lock(&stripe->mutex);
+        HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
+            offload_placement_cancel(offload, flow);
+            if (offload_flow_in_tc(flow)) {
+                offload_chains_remove(&offload->chains, flow->tc_desc);
+            }
+        }
+        ovs_mutex_unlock(&stripe->mutex);
+    }
+}
+
+/* Destroys 'offload', when no call on it is under way.  What is queued is done
+ * first, but for offers, which are dropped: flows that are in the kernel only
+ * stay there.  Flows and rules stay where they are: offload_flush() or
+ * offload_set_enabled() come before this if they shall not.  NULL does
+ * nothing. */
+void
+offload_destroy(struct offload *offload)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    if (!offload) {
+        return;
+    }
+    offload_threads_destroy(offload);
+    cancel_all(offload);
+    offload_table_destroy(&offload->table);
+    offload_queues_destroy(&offload->queues);
+    offload_counters_destroy(&offload->counters);
+    offload_reasons_destroy(&offload->reasons);
+    offload_ports_destroy(&offload->ports);
+    offload_chains_destroy(&offload->chains);
+    offload_leaks_destroy(&offload->leaks);
+    ovs_rwlock_destroy(&offload->change_rwlock);
+    ovs_mutex_destroy(&offload->config_mutex);
+    ovs_mutex_destroy(&offload->dumps_mutex);
+    free_cacheline(offload);
+}
+
+/* Changes the configuration.  Values out of range are brought into it. */
+void
+offload_configure(struct offload *offload, const struct offload_config *config)
+{
+    unsigned int n = MAX(1, MIN(config->n_threads, OFFLOAD_MAX_THREADS));
+
+    ovs_mutex_lock(&offload->config_mutex);
+    atomic_store_relaxed(&offload->max_queued, MAX(1, config->max_queued));
+    atomic_store_relaxed(&offload->delay, config->delay);
+    atomic_store_relaxed(&offload->backoff,
+                         MAX(1, MIN(config->backoff, 3600000)));
+    offload_threads_set(offload, n);
+    ovs_mutex_unlock(&offload->config_mutex);
+}
+
+/* Sends a message to all threads and waits until they have acted upon it.  The
+ * threads stay the same meanwhile. */
+static void
+send_to_all(struct offload *offload, enum offload_item_type type)
+{
+    struct offload_waiter waiter;
+    unsigned int n;
+
+    offload_waiter_init(&waiter);
+    ovs_mutex_lock(&offload->config_mutex);
+    atomic_read_relaxed(&offload->queues.n, &n);
+    for (unsigned int i = 0; i < n; i++) {
+        offload_queues_send(&offload->queues, i, type, 0, &waiter);
+    }
+    offload_waiter_wait(&waiter, true);
+    ovs_mutex_unlock(&offload->config_mutex);
+}
+
+/* Waits until all that was asked for before has been done, offers included. */
+void
+offload_barrier(struct offload *offload)
+{
+    send_to_all(offload, OFFLOAD_ITEM_BARRIER);
+}
+
+/* Waits until all that was asked for before has been done, as far as it is
+ * about flows that are in tc, or were on their way there, or lost their rules,
+ * and about ports. */
+static void
+urgent_barrier(struct offload *offload)
+{
+    send_to_all(offload, OFFLOAD_ITEM_URGENT_BARRIER);
+}
+
+/* Deletes all rules of ours on the 'n' 'ports' from tc. */
+static void
+flush_ports(struct offload *offload, const uint32_t ports[], size_t n)
+{
+    struct offload_waiter waiter;
+
+    offload_waiter_init(&waiter);
+    ovs_mutex_lock(&offload->config_mutex);
+    for (size_t i = 0; i < n; i++) {
+        offload_queues_send(&offload->queues,
+                            offload_queues_choose(&offload->queues, ports[i]),
+                            OFFLOAD_ITEM_FLUSH_PORT, ports[i], &waiter);
+    }
+    offload_waiter_wait(&waiter, true);
+    ovs_mutex_unlock(&offload->config_mutex);
+}
+
+/* Moves the flows of port 'port_no', or of all ports if that is NULL, back to
+ * the kernel for 'reason', which keeps others from being offered, and waits
+ * until that is done. */
+static void
+return_flows(struct offload *offload, const uint32_t *port_no,
+             enum offload_reason reason)
+{
+    /* What is found on new ports is known after this. */
+    urgent_barrier(offload);
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &offload->table.stripes[i];
+        struct offload_flow *flow;
+
+        ovs_mutex_lock(&stripe->mutex);
+        HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
+            if ((!port_no || flow->desc->in_port == *port_no)
+                && (offload_flow_needs_thread(flow) || flow->request)) {
+                offload_placement_return(offload, flow, reason);
+            }
+        }
+        ovs_mutex_unlock(&stripe->mutex);
+    }
+    urgent_barrier(offload);
+}
+
+/* If 'enabled' is false, moves all flows back to the kernel and offers none
+ * from then on: when this returns, no rule of ours is in tc.  Otherwise flows
+ * are offered again, those that exist when they are dumped. */
+void
+offload_set_enabled(struct offload *offload, bool enabled)
+{
+    uint32_t *ports;
+    size_t n_ports;
+
+    atomic_store_relaxed(&offload->enabled, enabled);
+    if (enabled) {
+        return;
+    }
+
+    return_flows(offload, NULL, OFFLOAD_REASON_DISABLED);
+
+    /* What could not be deleted one by one. */
+    n_ports = offload_ports_list(&offload->ports, &ports);
+    flush_ports(offload, ports, n_ports);
+    free(ports);
+}
+
+/* Says whether the backend can do recirculation chains, as is assumed until it
+ * is called.  Flows that wait for a parent already go on waiting. */
+void
+offload_set_chains(struct offload *offload, bool chains)
+{
+    atomic_store_relaxed(&offload->chains.enabled, chains);
+}
+
+/* Says that datapath port 'port_no' is there, so that its flows may be
+ * offered.  Rules that a previous run left on it become flows, or are deleted
+ * if they are about flows that the engine knows better; an offload thread does
+ * that, and then offers what came meanwhile.  If the port is there already,
+ * does what offload_port_changed() does. */
+void
+offload_port_add(struct offload *offload, uint32_t port_no)
+{
+    if (offload_ports_add(&offload->ports, port_no)) {
+        ovs_rwlock_rdlock(&offload->change_rwlock);
+        offload_queues_send(&offload->queues,
+                            offload_queues_choose(&offload->queues, port_no),
+                            OFFLOAD_ITEM_ADOPT, port_no, NULL);
+        ovs_rwlock_unlock(&offload->change_rwlock);
+    }
+}
+
+/* Says that what the device of 'port_no' can do may have changed, so that its
+ * rejections are forgotten. */
+void
+offload_port_changed(struct offload *offload, uint32_t port_no)
+{
+    offload_ports_reset(&offload->ports, port_no);
+}
+
+/* Says that 'port_no' goes.  Moves its flows back to the kernel.  When this
+ * returns, no rule of ours with that input port is in tc. */
+void
+offload_port_del(struct offload *offload, uint32_t port_no)
+{
+    offload_ports_remove(&offload->ports, port_no);
+    return_flows(offload, &port_no, OFFLOAD_REASON_NO_PORT);
+
+    /* What could not be deleted one by one. */
+    flush_ports(offload, &port_no, 1);
+}
+
+/* Takes all flows of 'stripe' out of the table.  Those that are in tc, or on
+ * their way, are left to their threads.  Whoever was changing a kernel copy
+ * has finished, and the caller deletes all kernel copies. */
+static void
+flush_stripe(struct offload *offload, struct offload_stripe *stripe)
+{
+    struct offload_flow *flow;
+
+    ovs_mutex_lock(&stripe->mutex);
+    while (!hmap_is_empty(&stripe->flows)) {
+        flow = CONTAINER_OF(hmap_first(&stripe->flows), struct offload_flow,
+                            hmap_node);
+        if (flow->kernel_claimed) {
+            ovs_mutex_cond_wait(&stripe->cond, &stripe->mutex);
+            continue;
+        }
+        if (offload_flow_in_kernel(flow)) {
+            offload_flow_set_kernel(flow, OFFLOAD_KERNEL_NONE);
+        }
+        offload_flow_remove(flow);
+        offload_placement_delete(offload, flow);
+    }
+    ovs_mutex_unlock(&stripe->mutex);
+}
+
+/* Deletes all flows from the kernel and tc, with rules that could not be
+ * deleted before, and waits until that is done.  Flows that are added
+ * meanwhile are kept.  Returns 0 or a positive errno
+ * value, from the kernel side. */
+int
+offload_flush(struct offload *offload)
+{
+    int error;
+
+    /* What is found on new ports is known after this. */
+    urgent_barrier(offload);
+
+    ovs_rwlock_wrlock(&offload->change_rwlock);
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        flush_stripe(offload, &offload->table.stripes[i]);
+    }
+    error = offload->kernel.flush(offload->kernel.aux);
+    ovs_rwlock_unlock(&offload->change_rwlock);
+    send_to_all(offload, OFFLOAD_ITEM_RETRY_LEAKS);
+    return error;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef OFFLOAD_ENGINE_H
+#define OFFLOAD_ENGINE_H 1
+
+/* An offload engine: what its parts are, for the files above them. */
+
+#include "offload/offload-backend.h"
+#include "offload/offload-chain.h"
+#include "offload/offload-counters.h"
+#include "offload/offload-flow.h"
+#include "offload/offload-leak.h"
+#include "offload/offload-port.h"
+#include "offload/offload-queue.h"
+#include "offload/offload-reason.h"
+#include "offload/offload.h"
+
+/* Tries to delete a copy: the kernel may be short of memory for a moment, but
+ * the thread must not get stuck. */
+#define OFFLOAD_MAX_FAILURES 3
+
+struct offload_thread;
+
+struct offload {
+    struct offload_kernel kernel;
+    struct offload_backend backend;
+
+    struct offload_table table;
+    struct offload_queues queues;
+    struct offload_counters counters;
+    struct offload_reasons reasons;
+    struct offload_ports ports;
+    struct offload_chains chains;
+    struct offload_leaks leaks;
+    struct offload_thread *threads;     /* OFFLOAD_MAX_THREADS. */
+
+    /* Held for reading by who changes flows, or sends to a thread; for writing
+     * by who needs that nobody does: a flush, and a change of the number of
+     * threads. */
+    struct ovs_rwlock change_rwlock;
+    struct ovs_mutex config_mutex;
+    atomic_uint max_queued;
+    atomic_uint delay;
+    atomic_uint backoff;
+    atomic_bool enabled;
+
+    struct ovs_mutex dumps_mutex;
+    uint32_t dump_ids[OFFLOAD_MAX_DUMPS] OVS_GUARDED;   /* 0 if free. */
+    uint32_t last_dump OVS_GUARDED;
+};
+
+static inline struct offload_stripe *
+offload_stripe(struct offload *offload, const ovs_u128 *ufid)
+{
+    return offload_table_stripe(&offload->table, ufid);
+}
+
+/* Counts one more of 'counter' for 'thread'. */
+static inline void
+offload_count(struct offload *offload, unsigned int thread,
+              enum offload_counter counter)
+{
+    offload_counters_add(&offload->counters, thread, counter);
+}
+
+/* Does one operation on the kernel copy, or on the one in tc. */
+static inline void
+offload_kernel_operate(struct offload *offload, struct offload_copy_op *op)
+{
+    offload->kernel.operate(offload->kernel.aux, &op, 1);
+}
+
+static inline void
+offload_tc_operate(struct offload *offload, struct offload_copy_op *op)
+{
+    offload->backend.operate(offload->backend.aux, &op, 1);
+}
+
+#endif /* lib/offload/offload-engine.h */

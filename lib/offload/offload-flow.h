@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef OFFLOAD_FLOW_H
+#define OFFLOAD_FLOW_H 1
+
+/* Flows of the offload engine, and their table
+ * ============================================
+ *
+ * What a flow is, which states it is in (offload-state.h), and what it has
+ * counted.  Nothing here knows of threads, ports or tc.
+ *
+ * Flows are spread over stripes by ufid.  Each stripe has a lock, which guards
+ * its tables and the flows in it, and a condition, which tells that claims or
+ * copies have changed, or that a thread has left a flow.  All functions that
+ * take a flow need the lock of its stripe.
+ *
+ * Life cycle
+ * ----------
+ *
+ * offload_flow_create() puts a flow into the table, which has a reference.
+ * offload_flow_remove() takes it out and moves it to those that are being
+ * deleted, until offload_flow_gone().  Whoever uses a flow without the lock
+ * has a reference of its own: the queue of a thread, the thread that is at it,
+ * a user who changes or reads it.
+ *
+ * Who changes the kernel copy claims it ('kernel_claimed') meanwhile, so that
+ * nobody else does.  The copy in tc is changed by the flow's thread only. */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "offload/kdp-mpsc-queue.h"
+#include "offload/offload-backend.h"
+#include "offload/offload-chain.h"
+#include "offload/offload-info.h"
+#include "offload/offload-state.h"
+#include "offload/offload.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
+#include "openvswitch/thread.h"
+#include "ovs-thread.h"
+
+struct offload_waiter;
+
+/* Stripes of flows: enough that a dozen threads rarely meet. */
+#define OFFLOAD_STRIPES 64
+
+struct offload_stripe {
+    OVS_ALIGNED_VAR(CACHE_LINE_SIZE) struct ovs_mutex mutex;
+    pthread_cond_t cond;
+    struct hmap flows OVS_GUARDED;      /* By ufid. */
+    struct hmap deleting OVS_GUARDED;   /* Those under way in threads. */
+    atomic_uint64_t *move_clock;        /* Constant. */
+};
+
+struct offload_table {
+    struct offload_stripe stripes[OFFLOAD_STRIPES];
+    atomic_uint64_t move_clock; /* Increases when copies change. */
+};
+
+/* What was asked for, to account for it. */
+enum offload_request {
+    OFFLOAD_NO_REQUEST,
+    OFFLOAD_INSERT,
+    OFFLOAD_MODIFY,
+    OFFLOAD_DELETE,
+    OFFLOAD_RETURN,
+};
+
+/* What is in the queue of a thread. */
+enum offload_item_type {
+    OFFLOAD_ITEM_FLOW,
+    OFFLOAD_ITEM_BARRIER,       /* Everything before it has been done. */
+    OFFLOAD_ITEM_URGENT_BARRIER,        /* What is urgent has been. */
+    OFFLOAD_ITEM_RETRY_LEAKS,   /* Likewise, then deletes what is left. */
+    OFFLOAD_ITEM_ADOPT,
+    OFFLOAD_ITEM_FLUSH_PORT,
+};
+
+struct offload_item {
+    struct kdp_mpsc_node node;  /* In the queue. */
+    struct ovs_list list_node;  /* In one of the thread's lists after that. */
+    enum offload_item_type type;
+};
+
+struct offload_flow {
+    struct offload_item item;   /* In the queue of 'thread'. */
+    struct offload_stripe *stripe;      /* Constant. */
+    ovs_u128 ufid;              /* Constant. */
+    long long int created;      /* Constant.  In ms. */
+
+    /* All of the rest is guarded by stripe->mutex. */
+    struct hmap_node hmap_node; /* In stripe->flows or ->deleting. */
+    unsigned int n_refs;        /* Table, queue, thread, users. */
+    struct offload_desc *desc;  /* What it is. */
+
+    /* States, changed by offload_flow_set_*() only. */
+    enum offload_life life;
+    enum offload_kernel_copy kernel;
+    enum offload_tc_copy tc;
+    enum offload_target target; /* What is wanted. */
+    enum offload_work work;     /* What the thread does. */
+
+    /* Copies. */
+    struct offload_desc *tc_desc;   /* What it is in tc if 'tc' is
+                                     * OFFLOAD_TC_PRESENT, else NULL. */
+    bool kernel_claimed;        /* Somebody changes the kernel copy. */
+    bool keep_kernel;           /* Also if it is in tc. */
+    uint64_t moved;             /* Move clock at the latest change of copies,
+                                 * or of what is added to their statistics. */
+
+    /* Statistics.  In all: 'base' and those of each copy. */
+    struct offload_stats base;
+    struct offload_stats tc_seen;       /* Latest known ones of the copies, */
+    struct offload_stats kernel_seen;   /* should these vanish.  In tc also of
+                                         * one that may be there already. */
+    uint64_t tc_since;          /* Move clock when it came to tc last. */
+    uint64_t known;             /* Those known are of then or later, 0 if that
+                                 * cannot be told. */
+    bool discard_tc;            /* Those of the copy that is in tc, or is being
+                                 * put there, do not count. */
+    bool in_hw;                 /* The copy in tc was seen in the device. */
+
+    /* What is under way. */
+    enum offload_request request;   /* The one not accounted for yet. */
+    long long int requested;    /* When, in microseconds. */
+    unsigned int thread;        /* Valid if queued or busy. */
+    struct offload_chain_waiter chain_waiter;
+    struct offload_waiter *waiter;      /* Told when the flow is gone, or */
+    struct offload_stats *final;        /* NULL.  Gets all statistics. */
+
+    /* Why it is not in tc. */
+    enum offload_reason reason;
+    int error;                  /* From tc, or 0. */
+    uint64_t port_seq;          /* Of the port when it was rejected. */
+    long long int retry;        /* When to offer again, in ms. */
+    unsigned int retry_msec;    /* Pause before that. */
+    unsigned int n_failures;    /* To delete a copy, in a row. */
+
+    uint32_t shown[OFFLOAD_MAX_DUMPS];  /* Latest dump of each slot that has
+                                         * shown it. */
+};
+
+/* Table. */
+void offload_table_init(struct offload_table *);
+void offload_table_destroy(struct offload_table *);
+struct offload_stripe *offload_table_stripe(struct offload_table *,
+                                            const ovs_u128 *ufid);
+uint64_t offload_table_clock(struct offload_table *);
+
+/* Life. */
+struct offload_flow *offload_flow_create(struct offload_stripe *stripe,
+                                         struct offload_desc *)
+    OVS_REQUIRES(stripe->mutex);
+struct offload_flow *offload_flow_create_placeholder(
+    struct offload_stripe *stripe, const ovs_u128 *ufid)
+    OVS_REQUIRES(stripe->mutex);
+struct offload_flow *offload_flow_find(struct offload_stripe *stripe,
+                                       const ovs_u128 *ufid)
+    OVS_REQUIRES(stripe->mutex);
+struct offload_flow *offload_flow_find_deleting(
+    const struct offload_stripe *stripe, const ovs_u128 *ufid)
+    OVS_REQUIRES(stripe->mutex);
+void offload_flow_unref(struct offload_flow *);
+void offload_flow_set_present(struct offload_flow *);
+void offload_flow_discard(struct offload_flow *);
+void offload_flow_remove(struct offload_flow *);
+void offload_flow_gone(struct offload_flow *);
+void offload_flow_describe(struct offload_flow *, struct offload_desc *);
+
+/* Other states. */
+void offload_flow_set_kernel(struct offload_flow *, enum offload_kernel_copy);
+void offload_flow_set_tc(struct offload_flow *, enum offload_tc_copy,
+                         const struct offload_desc *);
+void offload_flow_set_target(struct offload_flow *, enum offload_target);
+void offload_flow_set_work(struct offload_flow *, enum offload_work);
+enum offload_state offload_flow_state(const struct offload_flow *);
+
+/* Claims and statistics. */
+void offload_flow_claim(struct offload_flow *);
+void offload_flow_release(struct offload_flow *);
+void offload_flow_moved(struct offload_flow *);
+void offload_flow_saw_tc(struct offload_flow *, const struct offload_stats *,
+                         bool in_hw);
+void offload_flow_saw_kernel(struct offload_flow *,
+                             const struct offload_stats *);
+
+/* Is 'flow' in the table? */
+static inline bool
+offload_flow_in_table(const struct offload_flow *flow)
+{
+    return flow->life <= OFFLOAD_LIFE_PRESENT;
+}
+
+static inline bool
+offload_flow_in_kernel(const struct offload_flow *flow)
+{
+    return flow->kernel == OFFLOAD_KERNEL_PRESENT;
+}
+
+static inline bool
+offload_flow_in_tc(const struct offload_flow *flow)
+{
+    return flow->tc == OFFLOAD_TC_PRESENT;
+}
+
+/* Is the rule of 'flow', which is in tc, what the flow is? */
+static inline bool
+offload_flow_is_current(const struct offload_flow *flow)
+{
+    return flow->tc_desc == flow->desc;
+}
+
+static inline bool
+offload_flow_is_busy(const struct offload_flow *flow)
+{
+    return flow->work == OFFLOAD_WORK_BUSY;
+}
+
+/* Has a thread 'flow', so that it will look at it again? */
+static inline bool
+offload_flow_has_thread(const struct offload_flow *flow)
+{
+    return (flow->work == OFFLOAD_WORK_QUEUED
+            || flow->work == OFFLOAD_WORK_BUSY);
+}
+
+/* Does tc have a copy of 'flow', or a thread change that, so that the flow
+ * cannot be forgotten without it? */
+static inline bool
+offload_flow_needs_thread(const struct offload_flow *flow)
+{
+    return offload_flow_in_tc(flow) || offload_flow_is_busy(flow);
+}
+
+#endif /* lib/offload/offload-flow.h */

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "offload/offload-placement.h"
+
+#include "offload/offload-engine.h"
+#include "timeval.h"
+#include "util.h"
+
+/* The thread that 'flow', which no thread has, goes to: behind another one of
+ * the same ufid that is being deleted, if there is one. */
+static unsigned int
+thread_of(struct offload *offload, const struct offload_flow *flow)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    if (offload_flow_in_table(flow)
+        && !hmap_is_empty(&flow->stripe->deleting)) {
+        const struct offload_flow *old
+            = offload_flow_find_deleting(flow->stripe, &flow->ufid);
+
+        if (old) {
+            return old->thread;
+        }
+    }
+    return offload_queues_choose(&offload->queues, flow->desc->in_port);
+}
+
+/* Ends that 'flow' waits for its parent, if it does. */
+static void
+stop_waiting(struct offload *offload, struct offload_flow *flow)
+{
+    if (flow->work == OFFLOAD_WORK_WAITING) {
+        offload_chains_cancel(&offload->chains, &flow->chain_waiter);
+        offload_flow_set_work(flow, OFFLOAD_WORK_IDLE);
+    }
+}
+
+/* Ends the request on 'flow', if there is one, with the outcome 'counter'. */
+static void
+end_request(struct offload *offload, struct offload_flow *flow,
+            enum offload_counter counter)
+{
+    if (flow->request) {
+        offload_count(offload, flow->thread, counter);
+        flow->request = OFFLOAD_NO_REQUEST;
+    }
+}
+
+/* Asks the thread of 'flow', whose target the caller has set, to see to it. */
+void
+offload_placement_request(struct offload *offload, struct offload_flow *flow,
+                          enum offload_request request)
+{
+    bool has_thread = offload_flow_has_thread(flow);
+
+    if (!has_thread) {
+        stop_waiting(offload, flow);
+        flow->thread = thread_of(offload, flow);
+    }
+    end_request(offload, flow, OFFLOAD_SUPERSEDED);
+    offload_count(offload, flow->thread, OFFLOAD_ENQUEUED);
+    flow->request = request;
+    flow->requested = time_usec();
+
+    /* A thread that is at the flow looks again before it leaves it. */
+    if (!has_thread) {
+        offload_queues_push(&offload->queues, flow);
+    }
+}
+
+/* Takes back what was asked for and has not been begun. */
+void
+offload_placement_cancel(struct offload *offload, struct offload_flow *flow)
+{
+    stop_waiting(offload, flow);
+    end_request(offload, flow, OFFLOAD_SUPERSEDED);
+}
+
+/* Accounts for the request on 'flow', which is where it shall be. */
+void
+offload_placement_done(struct offload *offload, struct offload_flow *flow)
+{
+    enum offload_counter counter
+        = (flow->target == OFFLOAD_TARGET_NOWHERE ? OFFLOAD_DELETED
+           : flow->target == OFFLOAD_TARGET_KERNEL ? OFFLOAD_RETURNED
+           : flow->request == OFFLOAD_MODIFY ? OFFLOAD_MODIFIED
+           : OFFLOAD_INSERTED);
+
+    end_request(offload, flow, counter);
+}
+
+static void
+set_reason(struct offload *offload, struct offload_flow *flow,
+           enum offload_reason reason)
+{
+    if (reason != flow->reason || reason == OFFLOAD_REASON_FULL) {
+        offload_reasons_note(&offload->reasons, reason, flow->desc, 0);
+    }
+    flow->reason = reason;
+    flow->error = 0;
+}
+
+static bool
+queue_is_full(struct offload *offload, const struct offload_flow *flow)
+{
+    unsigned int max;
+
+    atomic_read_relaxed(&offload->max_queued, &max);
+    return offload_queues_length(&offload->queues,
+                                 thread_of(offload, flow)) >= max;
+}
+
+/* Offers 'flow' to tc, if it is in the kernel only, nothing else is asked for
+ * and nothing speaks against it. */
+void
+offload_placement_offer(struct offload *offload, struct offload_flow *flow)
+{
+    long long int now = time_msec();
+    enum offload_reason reason;
+    unsigned int delay;
+    uint64_t port_seq;
+    bool enabled;
+
+    if (!offload_flow_in_table(flow) || !offload_flow_in_kernel(flow)
+        || flow->kernel_claimed || offload_flow_needs_thread(flow)
+        || flow->request) {
+        return;
+    }
+
+    atomic_read_relaxed(&offload->enabled, &enabled);
+    atomic_read_relaxed(&offload->delay, &delay);
+    reason = offload_ports_admit(&offload->ports, flow->desc, &port_seq);
+    if (offload_reason_is_rejection(flow->reason)
+        && port_seq == flow->port_seq
+        && (!flow->retry || now < flow->retry)) {
+        return;
+    }
+    if (!enabled) {
+        reason = OFFLOAD_REASON_DISABLED;
+    } else if (now - flow->created < delay) {
+        reason = OFFLOAD_REASON_YOUNG;
+    } else if (!reason && queue_is_full(offload, flow)) {
+        reason = OFFLOAD_REASON_FULL;
+    }
+    if (reason) {
+        set_reason(offload, flow, reason);
+        return;
+    }
+    flow->reason = OFFLOAD_REASON_NONE;
+    offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
+    offload_placement_request(offload, flow, OFFLOAD_INSERT);
+}
+
+/* Moves 'flow' back to the kernel, or leaves it there, for 'reason'. */
+void
+offload_placement_return(struct offload *offload, struct offload_flow *flow,
+                         enum offload_reason reason)
+{
+    offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
+    set_reason(offload, flow, reason);
+    flow->retry = 0;
+    flow->port_seq = 0;
+    if (offload_flow_needs_thread(flow) || !offload_flow_in_kernel(flow)) {
+        offload_placement_request(offload, flow, OFFLOAD_RETURN);
+    } else {
+        offload_placement_cancel(offload, flow);
+    }
+}
+
+/* 'flow' has new content, in the kernel unless that did not take it.  Sees to
+ * it that tc follows. */
+void
+offload_placement_changed(struct offload *offload, struct offload_flow *flow)
+{
+    enum offload_reason reason;
+    uint64_t port_seq;
+    bool enabled;
+
+    flow->reason = OFFLOAD_REASON_NONE;
+    flow->error = 0;
+    flow->retry = 0;
+    flow->retry_msec = 0;
+    if (flow->target == OFFLOAD_TARGET_NOWHERE) {
+        /* It was lost. */
+        offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
+    }
+    if (offload_flow_in_kernel(flow) && !offload_flow_needs_thread(flow)
+        && !flow->request) {
+        offload_placement_offer(offload, flow);
+        return;
+    }
+    atomic_read_relaxed(&offload->enabled, &enabled);
+    reason = offload_ports_admit(&offload->ports, flow->desc, &port_seq);
+    if (!enabled) {
+        reason = OFFLOAD_REASON_DISABLED;
+    }
+    if (reason) {
+        offload_placement_return(offload, flow, reason);
+    } else {
+        offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
+        offload_placement_request(offload, flow,
+                                  (offload_flow_in_tc(flow) ? OFFLOAD_MODIFY
+                                   : OFFLOAD_INSERT));
+    }
+}
+
+/* Deletes 'flow', which was taken out of the table and has no kernel copy,
+ * from tc, or ends its deletion if it cannot be there. */
+void
+offload_placement_delete(struct offload *offload, struct offload_flow *flow)
+{
+    if (offload_flow_needs_thread(flow)) {
+        offload_placement_request(offload, flow, OFFLOAD_DELETE);
+    } else {
+        offload_placement_cancel(offload, flow);
+        offload_flow_gone(flow);
+    }
+}
+
+/* Sets when 'flow' may be offered again after a failure that may go away. */
+static void
+set_retry(struct offload *offload, struct offload_flow *flow)
+{
+    unsigned int backoff;
+
+    atomic_read_relaxed(&offload->backoff, &backoff);
+    flow->retry_msec = (flow->retry_msec
+                        ? MIN(flow->retry_msec * 2,
+                              backoff * OFFLOAD_BACKOFF_FACTOR)
+                        : backoff);
+    flow->retry = time_msec() + flow->retry_msec;
+}
+
+/* Found that the copy of 'flow' in tc, which no thread is at, is not there. */
+void
+offload_placement_rule_vanished(struct offload *offload,
+                                struct offload_flow *flow)
+{
+    unsigned int thread = offload_queues_choose(&offload->queues,
+                                                flow->desc->in_port);
+
+    offload_count(offload, thread, OFFLOAD_VANISHED);
+    offload_chains_remove(&offload->chains, flow->tc_desc);
+    offload_flow_set_tc(flow, OFFLOAD_TC_NONE, NULL);
+
+    if (offload_flow_in_table(flow) && !flow->request) {
+        offload_reasons_note(&offload->reasons, OFFLOAD_REASON_VANISHED,
+                             flow->desc, 0);
+        flow->reason = OFFLOAD_REASON_VANISHED;
+        flow->error = 0;
+        offload_ports_admit(&offload->ports, flow->desc, &flow->port_seq);
+        set_retry(offload, flow);
+        offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
+        if (!offload_flow_in_kernel(flow)) {
+            offload_placement_request(offload, flow, OFFLOAD_RETURN);
+        }
+    }
+}
+
+/* Found that somebody else has deleted the kernel copy of 'flow', which nobody
+ * is at.  If the flow is in tc, too, it should be in both: see offload-step.c.
+ * Otherwise it is gone. */
+void
+offload_placement_left_kernel(struct offload *offload,
+                              struct offload_flow *flow)
+{
+    offload_flow_set_kernel(flow, OFFLOAD_KERNEL_NONE);
+    if (!offload_flow_in_table(flow)) {
+        return;
+    }
+    if (!offload_flow_in_tc(flow)) {
+        offload_flow_remove(flow);
+        offload_placement_cancel(offload, flow);
+        offload_flow_gone(flow);
+    } else if (!flow->request) {
+        offload_placement_request(offload, flow, OFFLOAD_MODIFY);
+    }
+}
+
+/* Tc did not take 'flow' because of 'error'. */
+void
+offload_placement_reject(struct offload *offload, struct offload_flow *flow,
+                         int error)
+{
+    enum offload_reason reason = offload_reason_from_error(error);
+    unsigned int backoff;
+
+    atomic_read_relaxed(&offload->backoff, &backoff);
+    offload_ports_failed(&offload->ports, flow->desc, error, backoff);
+    offload_reasons_note(&offload->reasons, reason, flow->desc, error);
+    offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
+    flow->reason = reason;
+    flow->error = error;
+    flow->retry = 0;
+    offload_ports_admit(&offload->ports, flow->desc, &flow->port_seq);
+    if (reason == OFFLOAD_REASON_NO_SPACE || reason == OFFLOAD_REASON_EXISTS
+        || reason == OFFLOAD_REASON_ERROR) {
+        set_retry(offload, flow);
+    }
+    end_request(offload, flow, OFFLOAD_REJECTED);
+}
+
+/* If 'flow', which its thread is at, is of a chain that no rule in tc
+ * recirculates to, has it wait for one and returns true. */
+bool
+offload_placement_wait_for_parent(struct offload *offload,
+                                  struct offload_flow *flow)
+{
+    if (!offload_chains_wait(&offload->chains, flow->desc,
+                             &flow->chain_waiter)) {
+        return false;
+    }
+    offload_flow_set_work(flow, OFFLOAD_WORK_WAITING);
+    offload_count(offload, flow->thread, OFFLOAD_PARKED);
+    return true;
+}
+
+/* Offers again the flows that waited for 'desc', which is in tc now. */
+void
+offload_placement_wake_children(struct offload *offload,
+                                const struct offload_desc *desc)
+{
+    for (size_t i = 0; i < desc->n_children; i++) {
+        ovs_u128 ufid;
+
+        while (offload_chains_pop(&offload->chains, desc->children[i],
+                                  &ufid)) {
+            struct offload_stripe *stripe = offload_stripe(offload, &ufid);
+            struct offload_flow *flow;
+
+            /* It may be gone.  Or it waits again since then, and another
+             * thread may be about to take it out of the list. */
+            ovs_mutex_lock(&stripe->mutex);
+            flow = offload_flow_find(stripe, &ufid);
+            if (flow && flow->work == OFFLOAD_WORK_WAITING
+                && !offload_chains_is_waiting(&offload->chains,
+                                              &flow->chain_waiter)) {
+                flow->requested = time_usec();
+                flow->thread = offload_queues_choose(&offload->queues,
+                                                     flow->desc->in_port);
+                offload_queues_push(&offload->queues, flow);
+            }
+            ovs_mutex_unlock(&stripe->mutex);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef OFFLOAD_PLACEMENT_H
+#define OFFLOAD_PLACEMENT_H 1
+
+/* Where flows shall be
+ * ====================
+ *
+ * Decides whether a flow is offered to tc, and what becomes of it when tc does
+ * not take it, when its rule vanishes, or when it has to go back: sets its
+ * target, asks its thread to see to it, says why it is not in tc, and accounts
+ * for each request.  What the thread then does is up to offload-step.h.
+ *
+ * A request is counted as enqueued when it is made, and ends in exactly one
+ * outcome (O6): by offload_placement_done() or _reject(), or as superseded by
+ * the next request or by offload_placement_cancel().
+ *
+ * Thread safety: all functions that take a flow need the lock of its stripe;
+ * offload_placement_wake_children() must be called without any. */
+
+#include <stdbool.h>
+
+#include "offload/offload-flow.h"
+#include "offload/offload-info.h"
+
+struct offload;
+
+void offload_placement_offer(struct offload *, struct offload_flow *);
+void offload_placement_request(struct offload *, struct offload_flow *,
+                               enum offload_request);
+void offload_placement_cancel(struct offload *, struct offload_flow *);
+void offload_placement_done(struct offload *, struct offload_flow *);
+void offload_placement_return(struct offload *, struct offload_flow *,
+                              enum offload_reason);
+void offload_placement_changed(struct offload *, struct offload_flow *);
+void offload_placement_delete(struct offload *, struct offload_flow *);
+void offload_placement_reject(struct offload *, struct offload_flow *,
+                              int error);
+void offload_placement_rule_vanished(struct offload *, struct offload_flow *);
+void offload_placement_left_kernel(struct offload *, struct offload_flow *);
+bool offload_placement_wait_for_parent(struct offload *,
+                                       struct offload_flow *);
+void offload_placement_wake_children(struct offload *,
+                                     const struct offload_desc *);
+
+#endif /* lib/offload/offload-placement.h */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef OFFLOAD_PORT_H
+#define OFFLOAD_PORT_H 1
+
+/* Ports, and what is remembered of their devices
+ * ==============================================
+ *
+ * Decides whether a flow may be offered to tc as far as its input port is
+ * concerned.  A port is there from offload_ports_add() on, ready when the
+ * rules that were on it are known, and remembers which kinds of flows its
+ * device rejected, and until when it is to be left alone because it was full.
+ * offload_ports_reset() forgets that.
+ *
+ * Thread safety: any thread, any time, but for _init and _destroy. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "offload/offload-info.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/thread.h"
+#include "ovs-thread.h"
+
+struct offload_ports {
+    struct ovs_mutex mutex;
+    struct hmap hmap OVS_GUARDED;       /* struct port, by number. */
+    uint64_t seq OVS_GUARDED;
+};
+
+void offload_ports_init(struct offload_ports *);
+void offload_ports_destroy(struct offload_ports *);
+bool offload_ports_add(struct offload_ports *, uint32_t port_no);
+void offload_ports_remove(struct offload_ports *, uint32_t port_no);
+void offload_ports_reset(struct offload_ports *, uint32_t port_no);
+bool offload_ports_set_ready(struct offload_ports *, uint32_t port_no);
+size_t offload_ports_list(struct offload_ports *, uint32_t **ports);
+enum offload_reason offload_ports_admit(struct offload_ports *,
+                                        const struct offload_desc *,
+                                        uint64_t *seq);
+void offload_ports_failed(struct offload_ports *, const struct offload_desc *,
+                          int error, unsigned int backoff);
+void offload_ports_succeeded(struct offload_ports *, uint32_t port_no);
+uint32_t offload_ports_backing_off(struct offload_ports *);
+
+#endif /* lib/offload/offload-port.h */

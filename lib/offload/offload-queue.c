@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "offload/offload-queue.h"
+
+#include <stdlib.h>
+
+#include "hash.h"
+#include "offload/offload-waiter.h"
+#include "util.h"
+
+/* Samples that the exponential average of the latency is mostly about, as in
+ * Open vSwitch. */
+#define EMA_SAMPLES 100
+
+static void
+queue_init(struct offload_queue *queue)
+{
+    kdp_mpsc_queue_init(&queue->items);
+    atomic_init(&queue->running, false);
+    atomic_init(&queue->ever_ran, false);
+    atomic_init(&queue->n_flows, 0);
+    atomic_init(&queue->most_flows, 0);
+    moving_average_init_cumulative(&queue->cumulative);
+    moving_average_init_exponential(&queue->exponential,
+                                    2.0 / (EMA_SAMPLES + 1));
+    latency_hist_init(&queue->latency);
+}
+
+void
+offload_queues_init(struct offload_queues *queues)
+{
+    for (unsigned int i = 0; i < OFFLOAD_MAX_THREADS; i++) {
+        queue_init(&queues->queues[i]);
+    }
+    atomic_init(&queues->n, 0);
+}
+
+void
+offload_queues_destroy(struct offload_queues *queues)
+{
+    for (unsigned int i = 0; i < OFFLOAD_MAX_THREADS; i++) {
+        kdp_mpsc_queue_destroy(&queues->queues[i].items);
+    }
+}
+
+/* The thread that flows with input port 'port' go to. */
+unsigned int
+offload_queues_choose(struct offload_queues *queues, uint32_t port)
+{
+    unsigned int n;
+
+    atomic_read_relaxed(&queues->n, &n);
+    return hash_int(port, 0) % n;
+}
+
+/* Flows that 'thread' has to see to. */
+uint32_t
+offload_queues_length(struct offload_queues *queues, unsigned int thread)
+{
+    uint32_t n;
+
+    atomic_read_relaxed(&queues->queues[thread].n_flows, &n);
+    return n;
+}
+
+/* Puts 'flow' into the queue of its thread, with a reference. */
+void
+offload_queues_push(struct offload_queues *queues, struct offload_flow *flow)
+{
+    struct offload_queue *queue = &queues->queues[flow->thread];
+    uint32_t orig, most;
+
+    offload_flow_set_work(flow, OFFLOAD_WORK_QUEUED);
+    flow->n_refs++;
+    atomic_add_relaxed(&queue->n_flows, 1, &orig);
+    atomic_read_relaxed(&queue->most_flows, &most);
+    if (orig + 1 > most) {
+        /* One who is preempted here may set it back a little. */
+        atomic_store_relaxed(&queue->most_flows, orig + 1);
+    }
+    kdp_mpsc_queue_push(&queue->items, &flow->item.node);
+}
+
+/* Takes note that 'flow' came out of the queue, and that its thread does
+ * 'work' with it.  The queue's reference becomes the caller's. */
+void
+offload_queues_out(struct offload_queues *queues, struct offload_flow *flow,
+                   enum offload_work work)
+{
+    uint32_t orig;
+
+    offload_flow_set_work(flow, work);
+    atomic_sub_relaxed(&queues->queues[flow->thread].n_flows, 1, &orig);
+}
+
+/* Puts a message into the queue of 'thread'; 'waiter', if not NULL, is told
+ * when it was acted upon. */
+void
+offload_queues_send(struct offload_queues *queues, unsigned int thread,
+                    enum offload_item_type type, uint32_t port,
+                    struct offload_waiter *waiter)
+{
+    struct offload_control *control = xmalloc(sizeof *control);
+
+    control->item.type = type;
+    control->port = port;
+    control->waiter = waiter;
+    if (waiter) {
+        offload_waiter_add(waiter);
+    }
+    kdp_mpsc_queue_push(&queues->queues[thread].items, &control->item.node);
+}
+
+/* Takes note that 'thread' inserted a flow 'latency' microseconds after the
+ * request. */
+void
+offload_queues_inserted(struct offload_queues *queues, unsigned int thread,
+                        long long int latency)
+{
+    struct offload_queue *queue = &queues->queues[thread];
+
+    moving_average_record(&queue->cumulative, latency);
+    moving_average_record(&queue->exponential, latency);
+    latency_hist_record(&queue->latency, latency);
+}

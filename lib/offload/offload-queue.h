@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef OFFLOAD_QUEUE_H
+#define OFFLOAD_QUEUE_H 1
+
+/* Queues of offload threads
+ * =========================
+ *
+ * Each offload thread has a queue, in which flows wait for it, each at most
+ * once, and messages about ports and barriers.  A port belongs to the thread
+ * that its number's hash says.  When the number of threads changes, flows that
+ * no thread has go to the new one the next time that they are queued.
+ *
+ * Here is also what is measured of each thread, apart from its counters.
+ *
+ * Thread safety
+ * -------------
+ *
+ *     offload_queues_init, _destroy       no other call on the queues
+ *     offload_queues_choose, _length      any thread, any time
+ *     offload_queues_push                 with the lock of the flow's stripe
+ *     offload_queues_send                 with offload->change_rwlock, or
+ *                                         config_mutex, so that the thread
+ *                                         stays
+ *     offload_queues_out                  the thread of the queue, with the
+ *                                         lock of the flow's stripe
+ *     offload_queues_inserted             the thread of the queue */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "offload/kdp-mpsc-queue.h"
+#include "offload/offload-flow.h"
+#include "ovs-atomic.h"
+#include "stats/latency-hist.h"
+#include "stats/moving-average.h"
+
+struct offload_queue {
+    struct kdp_mpsc_queue items;
+    atomic_bool running;        /* A thread serves it. */
+    atomic_bool ever_ran;
+    atomic_uint32_t n_flows;    /* In the queue and the thread's lists. */
+    atomic_uint32_t most_flows;
+
+    /* From request to insertion, in microseconds. */
+    struct moving_average cumulative;
+    struct moving_average exponential;
+    struct latency_hist latency;
+};
+
+struct offload_queues {
+    struct offload_queue queues[OFFLOAD_MAX_THREADS];
+    atomic_uint n;              /* The first so many are in use. */
+};
+
+/* A message to a thread that is not a flow.  The thread frees it. */
+struct offload_control {
+    struct offload_item item;
+    uint32_t port;
+    struct offload_waiter *waiter;  /* Or NULL. */
+};
+
+void offload_queues_init(struct offload_queues *);
+void offload_queues_destroy(struct offload_queues *);
+unsigned int offload_queues_choose(struct offload_queues *, uint32_t port);
+uint32_t offload_queues_length(struct offload_queues *, unsigned int thread);
+void offload_queues_push(struct offload_queues *, struct offload_flow *);
+void offload_queues_out(struct offload_queues *, struct offload_flow *,
+                        enum offload_work);
+void offload_queues_send(struct offload_queues *, unsigned int thread,
+                         enum offload_item_type, uint32_t port,
+                         struct offload_waiter *);
+void offload_queues_inserted(struct offload_queues *, unsigned int thread,
+                             long long int latency);
+
+#endif /* lib/offload/offload-queue.h */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "offload/offload-reason.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "offload/offload-backend.h"
+#include "openvswitch/vlog.h"
+#include "util.h"
+#include "uuid.h"
+
+VLOG_DEFINE_THIS_MODULE(offload_reason);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+
+void
+offload_reasons_init(struct offload_reasons *reasons)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    ovs_mutex_init(&reasons->mutex);
+    memset(reasons->info, 0, sizeof reasons->info);
+}
+
+void
+offload_reasons_destroy(struct offload_reasons *reasons)
+{
+    ovs_mutex_destroy(&reasons->mutex);
+}
+
+/* Counts that the flow that 'desc' describes is not in tc for 'reason', with
+ * 'error' or 0, and logs the first of each reason. */
+void
+offload_reasons_note(struct offload_reasons *reasons,
+                     enum offload_reason reason,
+                     const struct offload_desc *desc, int error)
+{
+    struct offload_reason_info *info = &reasons->info[reason];
+    bool first;
+
+    ovs_mutex_lock(&reasons->mutex);
+    first = !info->n++;
+    info->ufid = desc->ufid;
+    info->port = desc->in_port;
+    info->error = error;
+    ovs_mutex_unlock(&reasons->mutex);
+
+    if (first && offload_reason_is_rejection(reason)) {
+        VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" stays in the "
+                     "kernel datapath: %s%s%s",
+                     UUID_ARGS((const struct uuid *) &desc->ufid),
+                     desc->in_port, offload_reason_to_string(reason),
+                     error ? ": " : "", error ? ovs_strerror(error) : "");
+    }
+}
+
+void
+offload_reasons_get(struct offload_reasons *reasons,
+                    struct offload_reason_info info[OFFLOAD_N_REASONS])
+{
+    ovs_mutex_lock(&reasons->mutex);
+    memcpy(info, reasons->info, sizeof reasons->info);
+    ovs_mutex_unlock(&reasons->mutex);
+}
+
+/* Why tc did not take a flow, according to the error. */
+enum offload_reason
+offload_reason_from_error(int error)
+{
+    switch (error) {
+    case EOPNOTSUPP: return OFFLOAD_REASON_UNSUPPORTED;
+    case ENOSPC: return OFFLOAD_REASON_NO_SPACE;
+    case ENODEV: return OFFLOAD_REASON_NO_DEVICE;
+    case EEXIST: return OFFLOAD_REASON_EXISTS;
+    default: return OFFLOAD_REASON_ERROR;
+    }
+}
