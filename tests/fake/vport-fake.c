@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "harness/kernel-messages.h"
 #include "odp-netlink.h"
 #include "ovs-thread.h"
 #include "util.h"

@@ -5,50 +5,67 @@
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <pthread.h>
 #include <sys/socket.h>
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     enum unit_call which;
     unsigned int nth, count;
     int error;
     unsigned int n_calls;       /* Seen of 'which'. */
     unsigned int n_failed;
-} plan;
+} plan;                         /* Guarded by 'mutex'. */
 
 void
 unit_plan_failures(enum unit_call which, unsigned int nth, unsigned int count,
                    int error)
 {
+    pthread_mutex_lock(&mutex);
     plan.which = which;
     plan.nth = nth;
     plan.count = count;
     plan.error = error;
     plan.n_calls = 0;
     plan.n_failed = 0;
+    pthread_mutex_unlock(&mutex);
 }
 
 void
 unit_plan_none(void)
 {
+    pthread_mutex_lock(&mutex);
     plan.count = 0;
+    pthread_mutex_unlock(&mutex);
 }
 
 unsigned int
 unit_n_failed(void)
 {
-    return plan.n_failed;
+    unsigned int n_failed;
+
+    pthread_mutex_lock(&mutex);
+    n_failed = plan.n_failed;
+    pthread_mutex_unlock(&mutex);
+    return n_failed;
 }
 
 bool
 unit_fails(enum unit_call which)
 {
-    if (!plan.count || plan.which != which || ++plan.n_calls < plan.nth) {
-        return false;
+    int error = 0;
+
+    pthread_mutex_lock(&mutex);
+    if (plan.count && plan.which == which && ++plan.n_calls >= plan.nth) {
+        plan.count--;
+        plan.n_failed++;
+        error = plan.error;
     }
-    plan.count--;
-    plan.n_failed++;
-    errno = plan.error;
-    return true;
+    pthread_mutex_unlock(&mutex);
+    if (error) {
+        errno = error;
+    }
+    return error != 0;
 }
 
 UNIT_WRAP(struct mnl_socket *, mnl_socket_open2, (int bus, int flags),

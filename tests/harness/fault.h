@@ -14,8 +14,9 @@
  * adds $(unit_fault_wrap) to its LDFLAGS.  Others are defined in the test with
  * UNIT_WRAP, and it adds --wrap for each.
  *
- * Thread safety: a plan belongs to the thread that makes it, and to those that
- * make no such calls meanwhile. */
+ * Thread safety: all functions may be called at any time by any thread.  The
+ * plan is for the calls of all threads.  A test that counts them makes sure
+ * that no other thread makes such calls meanwhile. */
 
 #include <stdbool.h>
 

@@ -3,25 +3,19 @@
 #include <config.h>
 #include "harness/unit.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <libmnl/libmnl.h>
-#include <linux/genetlink.h>
-#include <linux/netlink.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "odp-netlink.h"
+#include "harness/prng.h"
+#include "harness/watchdog.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
-#include "upcall/upcall-channel.h"
-#include "upcall/upcall-msg.h"
+#include "random.h"
 #include "util.h"
 
 void
@@ -32,7 +26,8 @@ unit_die(const char *format, ...)
     va_start(args, format);
     fprintf(stderr, "\n");
     vfprintf(stderr, format, args);
-    fprintf(stderr, "\n");
+    fprintf(stderr, "\ntest %s, KDP_SEED=%"PRIu32"\n", unit_watchdog_test(),
+            unit_seed());
     va_end(args);
     abort();
 }
@@ -49,6 +44,9 @@ unit_init(const char *program)
         exit(EXIT_FAILURE);
     }
     ovs_set_program_name(program, "test");
+
+    /* What Open vSwitch chooses at random in this thread. */
+    random_set_seed(unit_seed() | 1);
 
     /* Most tests provoke warnings. */
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
@@ -67,182 +65,64 @@ unit_start_threads(void)
     ovsrcu_quiesce();
 }
 
-void
-unit_msg_init(struct unit_msg *msg, uint16_t family, uint8_t cmd,
-              int dp_ifindex)
+/* The group that runs.  cmocka calls a test's setup function, the test and its
+ * teardown function one after the other: the first of them starts the time
+ * limit. */
+static struct {
+    const char *name;
+    CMFixtureFunction setup, teardown;
+    void *state;                /* Of the group. */
+} group;
+
+static int
+setup_group(void **state)
 {
-    msg->size = 512;
-    msg->buf = xzalloc(msg->size);
+    int error = 0;
 
-    struct nlmsghdr *nlh = mnl_nlmsg_put_header(msg->buf);
-    nlh->nlmsg_type = family;
-    struct genlmsghdr *genl = mnl_nlmsg_put_extra_header(nlh, sizeof *genl);
-    genl->cmd = cmd;
-    genl->version = OVS_PACKET_VERSION;
-    struct ovs_header *ovs = mnl_nlmsg_put_extra_header(nlh, sizeof *ovs);
-    ovs->dp_ifindex = dp_ifindex;
-    msg->len = nlh->nlmsg_len;
-}
-
-void
-unit_msg_put(struct unit_msg *msg, uint16_t type, const void *data, size_t n)
-{
-    size_t need = msg->len + MNL_ATTR_HDRLEN + MNL_ALIGN(n);
-
-    if (need > msg->size) {
-        msg->size = need * 2;
-        msg->buf = xrealloc(msg->buf, msg->size);
+    unit_watchdog_start(group.name);
+    if (group.setup) {
+        error = group.setup(state);
     }
-
-    struct nlmsghdr *nlh = (struct nlmsghdr *) msg->buf;
-    mnl_attr_put(nlh, type, n, data);
-    msg->len = nlh->nlmsg_len;
-}
-
-void
-unit_msg_uninit(struct unit_msg *msg)
-{
-    free(msg->buf);
-}
-
-/* Where the sequence number is in the packet. */
-#define UNIT_SEQ_OFFSET 16
-
-void
-unit_msg_upcall(struct unit_msg *msg, uint64_t seq, size_t packet_len)
-{
-    static const char key[16] = { 0 };
-    char *packet = xzalloc(packet_len);
-
-    unit_check(packet_len >= UNIT_PACKET_MIN);
-    unit_msg_init(msg, UNIT_FAMILY, OVS_PACKET_CMD_MISS, UNIT_DP_IFINDEX);
-    unit_msg_put(msg, OVS_PACKET_ATTR_KEY, key, sizeof key);
-    msg->packet_ofs = msg->len + MNL_ATTR_HDRLEN;
-    unit_msg_put(msg, OVS_PACKET_ATTR_PACKET, packet, packet_len);
-    free(packet);
-    unit_msg_set_seq(msg, seq);
-}
-
-void
-unit_msg_set_seq(struct unit_msg *msg, uint64_t seq)
-{
-    memcpy(msg->buf + msg->packet_ofs + UNIT_SEQ_OFFSET, &seq, sizeof seq);
-}
-
-uint64_t
-unit_view_seq(const struct upcall_view *view)
-{
-    uint64_t seq;
-
-    unit_check(view->packet_len >= UNIT_PACKET_MIN);
-    memcpy(&seq, (const char *) view->packet + UNIT_SEQ_OFFSET, sizeof seq);
-    return seq;
-}
-
-int
-unit_sender_open(void)
-{
-    struct sockaddr_nl addr = { .nl_family = AF_NETLINK };
-    int size = 4 * 1024 * 1024;
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
-
-    unit_check(fd >= 0);
-    unit_check(!bind(fd, (struct sockaddr *) &addr, sizeof addr));
-
-    /* For messages larger than the usual send buffer. */
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);
-    return fd;
+    group.state = *state;
+    return error;
 }
 
 static int
-unit_send__(int sender, uint32_t pid, uint32_t groups, const void *msg,
-            size_t len)
+teardown_group(void **state)
 {
-    struct sockaddr_nl addr = {
-        .nl_family = AF_NETLINK,
-        .nl_pid = pid,
-        .nl_groups = groups,
-    };
-    ssize_t n = sendto(sender, msg, len, MSG_DONTWAIT,
-                       (struct sockaddr *) &addr, sizeof addr);
+    unit_watchdog_start(group.name);
+    return group.teardown ? group.teardown(state) : 0;
+}
 
-    return n == (ssize_t) len ? 0 : n < 0 ? errno : EMSGSIZE;
+/* 'state' points to the test when its setup function is called, and is what
+ * cmocka would have handed over afterwards. */
+static int
+setup_test(void **state)
+{
+    const struct CMUnitTest *test = *state;
+
+    unit_watchdog_start(test->name);
+    *state = test->initial_state ? test->initial_state : group.state;
+    return test->setup_func ? test->setup_func(state) : 0;
 }
 
 int
-unit_send(int sender, uint32_t pid, const void *msg, size_t len)
+unit_run_tests(const char *name, const struct CMUnitTest tests[], size_t n,
+               CMFixtureFunction group_setup, CMFixtureFunction group_teardown)
 {
-    return unit_send__(sender, pid, 0, msg, len);
-}
+    struct CMUnitTest *copies = xmemdup(tests, n * sizeof *tests);
+    int n_failed;
 
-int
-unit_send_group(int sender, unsigned int group, const void *msg, size_t len)
-{
-    /* The kernel's own generic netlink socket gets it too and skips it, as it
-     * is no request. */
-    return unit_send__(sender, 0, UINT32_C(1) << (group - 1), msg, len);
-}
-
-void
-unit_send_upcall(int sender, uint32_t pid, uint64_t seq)
-{
-    struct unit_msg msg;
-
-    unit_msg_upcall(&msg, seq, UNIT_PACKET_MIN);
-    unit_check(!unit_send(sender, pid, msg.buf, msg.len));
-    unit_msg_uninit(&msg);
-}
-
-void
-unit_channel_join(const struct upcall_channel *channel, unsigned int group)
-{
-    unit_check(!setsockopt(upcall_channel_fd(channel), SOL_NETLINK,
-                           NETLINK_ADD_MEMBERSHIP, &group, sizeof group));
-}
-
-size_t
-unit_count_fds(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    struct dirent *entry;
-    size_t n = 0;
-
-    unit_check(dir != NULL);
-    while ((entry = readdir(dir)) != NULL) {
-        static const char socket[] = "socket:", anon[] = "anon_inode:";
-        char target[64];
-        ssize_t len = readlinkat(dirfd(dir), entry->d_name, target,
-                                 sizeof target);
-
-        n += (len >= (ssize_t) sizeof socket
-              && !memcmp(target, socket, sizeof socket - 1));
-        n += (len >= (ssize_t) sizeof anon
-              && !memcmp(target, anon, sizeof anon - 1));
+    group.name = name;
+    group.setup = group_setup;
+    group.teardown = group_teardown;
+    for (size_t i = 0; i < n; i++) {
+        copies[i].setup_func = setup_test;
+        copies[i].initial_state = CONST_CAST(struct CMUnitTest *, &tests[i]);
     }
-    closedir(dir);
-    return n;
-}
-
-void
-unit_rcu_barrier(void)
-{
-    ovsrcu_barrier();
-}
-
-long long int
-unit_now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
-void
-unit_pause(void)
-{
-    static const struct timespec ms = { .tv_nsec = 1000000 };
-
-    ovsrcu_quiesce();
-    nanosleep(&ms, NULL);
+    n_failed = _cmocka_run_group_tests(name, copies, n, setup_group,
+                                       teardown_group);
+    unit_watchdog_stop();
+    free(copies);
+    return n_failed;
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Native unit tests on cmocka: neither root nor a guest is needed.  To add one,
-# name tests/unit/test-X here and list its sources in tests_unit_test_X_SOURCES.
+# name tests/unit/MODULE/test-X in tests/unit/MODULE/automake.mk and list its
+# sources in tests_unit_MODULE_test_X_SOURCES, with $(unit_common).
 # A test that makes functions fail adds, for example,
 #
 #   tests_unit_test_X_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=epoll_ctl
@@ -11,8 +12,21 @@ unit_tests =
 
 # What the tests share.
 unit_common = \
+	tests/harness/clock.c \
+	tests/harness/clock.h \
+	tests/harness/descriptors.c \
+	tests/harness/descriptors.h \
+	tests/harness/kernel-messages.c \
+	tests/harness/kernel-messages.h \
+	tests/harness/prng.c \
+	tests/harness/prng.h \
 	tests/harness/unit.c \
-	tests/harness/unit.h
+	tests/harness/unit.h \
+	tests/harness/wait.c \
+	tests/harness/wait.h \
+	tests/harness/watchdog.c \
+	tests/harness/watchdog.h
+unit_clock_wrap = -Wl,--wrap=time_msec
 unit_fault = \
 	tests/harness/fault.c \
 	tests/harness/fault.h
@@ -64,6 +78,12 @@ unit_vport_wrap = \
 	-Wl,--wrap=mnl_socket_recvfrom \
 	-Wl,--wrap=mnl_socket_sendto
 
+unit_tests += tests/harness/test-harness
+tests_harness_test_harness_SOURCES = \
+	tests/harness/test-harness.c $(unit_fault) $(unit_common)
+tests_harness_test_harness_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_fault_wrap)
+
 include tests/unit/dpif-netlink/automake.mk
 include tests/unit/link/automake.mk
 include tests/unit/netdev-linux/automake.mk
@@ -85,14 +105,20 @@ LDADD = \
 unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
 	tests/fake/offload-fake.$(OBJEXT) \
+	tests/harness/clock.$(OBJEXT) \
+	tests/harness/descriptors.$(OBJEXT) \
 	tests/harness/fault.$(OBJEXT) \
 	tests/fake/dpif-fake.$(OBJEXT) \
 	tests/harness/handlers.$(OBJEXT) \
+	tests/harness/kernel-messages.$(OBJEXT) \
 	tests/harness/netns.$(OBJEXT) \
 	tests/harness/offload-engine.$(OBJEXT) \
+	tests/harness/prng.$(OBJEXT) \
 	tests/harness/routes.$(OBJEXT) \
 	tests/fake/tc-fake.$(OBJEXT) \
 	tests/harness/unit.$(OBJEXT) \
+	tests/harness/wait.$(OBJEXT) \
+	tests/harness/watchdog.$(OBJEXT) \
 	tests/fake/uring-fake.$(OBJEXT) \
 	tests/fake/vport-fake.$(OBJEXT)
 $(unit_test_objects): $(EXTRA_OVS_DEPS)

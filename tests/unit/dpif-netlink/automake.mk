@@ -16,7 +16,7 @@ tests_unit_dpif_netlink_test_fallback_LDFLAGS = \
 	-Wl,--wrap=ovs_datapath_set_features \
 	-Wl,--wrap=ovs_vport_set_pid \
 	-Wl,--wrap=socketpair \
-	-Wl,--wrap=time_msec \
+	$(unit_clock_wrap) \
 	-Wl,--wrap=vport_table_list
 tests_unit_dpif_netlink_test_flow_dump_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-dump.c $(unit_dpif) $(unit_common)

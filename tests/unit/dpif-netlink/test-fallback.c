@@ -25,6 +25,8 @@
 #include "odp-netlink.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
+#include "harness/descriptors.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "fake/uring-fake.h"
 #include "upcall/upcall-channel.h"
@@ -128,15 +130,6 @@ __wrap_nl_mcast_recv(struct nl_mcast *mcast OVS_UNUSED,
     return EAGAIN;
 }
 
-static long long int now;
-
-long long int __wrap_time_msec(void);
-long long int
-__wrap_time_msec(void)
-{
-    return now;
-}
-
 /* The log. */
 
 /* A file without a name, so that none is left whatever becomes of the test. */
@@ -185,7 +178,7 @@ setup(void **state)
     struct fixture *f = xzalloc(sizeof *f);
     struct kdp_datapath *dp = &f->dp;
 
-    now = 1000000;
+    unit_clock_stop(1000000);
     unit_uring_fail(UNIT_URING_SETUP, 0, 0, 0);
     socketpair_error = set_features_error = set_pid_error = 0;
     memset(&kernel, 0, sizeof kernel);
@@ -266,7 +259,7 @@ settle(struct fixture *f)
 {
     ovs_mutex_lock(&f->dp.mutex);
     while (f->dp.linger) {
-        now += 1000;
+        unit_clock_advance(1000);
         kdp_dispatch_run(&f->dp);
     }
     ovs_mutex_unlock(&f->dp.mutex);
@@ -545,7 +538,7 @@ run(struct fixture *f)
 {
     for (int i = 0; i < 5; i++) {
         ovs_mutex_lock(&f->dp.mutex);
-        now += 1000;
+        unit_clock_advance(1000);
         kdp_dispatch_run(&f->dp);
         ovs_mutex_unlock(&f->dp.mutex);
     }

@@ -16,7 +16,9 @@
 #include "netdev.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
+#include "harness/descriptors.h"
 #include "harness/fault.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "util.h"
 

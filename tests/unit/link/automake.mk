@@ -32,7 +32,7 @@ tests_unit_link_test_link_listener_SOURCES = \
 tests_unit_link_test_link_local_SOURCES = \
 	tests/unit/link/test-link-local.c $(unit_route) $(unit_link) $(unit_common)
 tests_unit_link_test_link_local_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=mnl_socket_sendto -Wl,--wrap=time_msec
+	$(AM_LDFLAGS) -Wl,--wrap=mnl_socket_sendto $(unit_clock_wrap)
 tests_unit_link_test_link_local_random_SOURCES = \
 	tests/unit/link/test-link-local-random.c \
 	$(unit_route) $(unit_link) $(unit_common)

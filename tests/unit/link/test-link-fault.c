@@ -21,7 +21,9 @@
 #include "link/link-table.h"
 #include "openvswitch/poll-loop.h"
 #include "timeval.h"
+#include "harness/descriptors.h"
 #include "harness/fault.h"
+#include "harness/kernel-messages.h"
 #include "harness/netns.h"
 #include "util.h"
 

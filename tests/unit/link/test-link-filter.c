@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "util.h"
 

@@ -23,6 +23,7 @@
 #include "openvswitch/poll-loop.h"
 #include "sset.h"
 #include "timeval.h"
+#include "harness/descriptors.h"
 #include "harness/netns.h"
 #include "util.h"
 

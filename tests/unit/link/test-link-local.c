@@ -31,17 +31,8 @@
 #define A 1000
 #define B 1001
 
-/* The time, if it stands still, and how long a dump of routes takes then. */
-static long long int frozen;
+/* How long a dump of routes takes, if time stands still. */
 static long long int dump_duration;
-
-long long int __wrap_time_msec(void);
-long long int __real_time_msec(void);
-long long int
-__wrap_time_msec(void)
-{
-    return frozen ? frozen : __real_time_msec();
-}
 
 ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *, const void *,
                                  size_t);
@@ -53,8 +44,8 @@ __wrap_mnl_socket_sendto(const struct mnl_socket *nl, const void *request,
 {
     const struct nlmsghdr *nlh = request;
 
-    if (frozen && nlh->nlmsg_type == RTM_GETROUTE) {
-        frozen += dump_duration;
+    if (unit_clock_is_stopped() && nlh->nlmsg_type == RTM_GETROUTE) {
+        unit_clock_advance(dump_duration);
     }
     return __real_mnl_socket_sendto(nl, request, len);
 }
@@ -163,7 +154,8 @@ teardown(void **state)
 {
     struct fixture *f = *state;
 
-    frozen = dump_duration = 0;
+    unit_clock_run();
+    dump_duration = 0;
     link_listener_close(f->listener);
     link_table_destroy(f->table);
     link_addrs_destroy(f->options.addrs);
@@ -363,24 +355,24 @@ dumps_of_routes_keep_their_distance(void **state)
     uint64_t before = n_stale(f);
 
     /* The first change waits for nothing, the next ones for the time. */
-    frozen = time_msec() + 1000000;
+    unit_clock_stop(time_msec() + 1000000);
     replace_routes(f, 2);
     assert_int_equal(n_stale(f), before + 1);
     assert_true(routes_are_right(f));
     replace_routes(f, 50);
-    frozen += LINK_ROUTES_MS - 1;
+    unit_clock_advance(LINK_ROUTES_MS - 1);
     replace_routes(f, 50);
     assert_int_equal(n_stale(f), before + 1);
     assert_false(link_listener_is_current(f->listener));
     assert_false(routes_are_right(f));
-    frozen++;
+    unit_clock_advance(1);
     link_listener_run(f->listener);
     assert_int_equal(n_stale(f), before + 2);
     assert_true(link_listener_is_current(f->listener));
     assert_true(routes_are_right(f));
 
     /* Then there is peace. */
-    frozen += 100 * LINK_ROUTES_MS;
+    unit_clock_advance(100 * LINK_ROUTES_MS);
     link_listener_run(f->listener);
     assert_int_equal(n_stale(f), before + 2);
 
@@ -388,10 +380,10 @@ dumps_of_routes_keep_their_distance(void **state)
     dump_duration = 10 * LINK_ROUTES_MS;
     replace_routes(f, 1);
     assert_int_equal(n_stale(f), before + 3);
-    frozen += LINK_ROUTES_REST * dump_duration - 1;
+    unit_clock_advance(LINK_ROUTES_REST * dump_duration - 1);
     replace_routes(f, 50);
     assert_int_equal(n_stale(f), before + 3);
-    frozen++;
+    unit_clock_advance(1);
     link_listener_run(f->listener);
     assert_int_equal(n_stale(f), before + 4);
     assert_true(routes_are_right(f));
@@ -413,7 +405,7 @@ a_burst_of_changes_ends_in_one_dump_of_routes(void **state)
     struct fixture *f = *state;
     uint64_t before = n_stale(f);
 
-    frozen = time_msec() + 1000000;
+    unit_clock_stop(time_msec() + 1000000);
     for (int i = 0; i < 3 * LINK_RUN_DATAGRAMS; i++) {
         OK(unit_route_add(f->own, &(struct unit_route) {
             .dst = "10.1.0.0/16", .ifindex = i % 2 ? A : B,
@@ -421,11 +413,11 @@ a_burst_of_changes_ends_in_one_dump_of_routes(void **state)
     }
     for (int i = 0; i < 3; i++) {
         assert_int_equal(n_stale(f), before);
-        frozen += 10 * LINK_ROUTES_MS;
+        unit_clock_advance(10 * LINK_ROUTES_MS);
         link_listener_run(f->listener);
     }
     for (int i = 0; i < 3; i++) {
-        frozen += 10 * LINK_ROUTES_MS;
+        unit_clock_advance(10 * LINK_ROUTES_MS);
         link_listener_run(f->listener);
         assert_int_equal(n_stale(f), before + 1);
     }

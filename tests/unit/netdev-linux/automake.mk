@@ -6,7 +6,8 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-links \
 	tests/unit/netdev-linux/test-qdisc-lock
 
-tests_unit_netdev_linux_test_netdev_classes_SOURCES = tests/unit/netdev-linux/test-netdev-classes.c
+tests_unit_netdev_linux_test_netdev_classes_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-classes.c $(unit_common)
 tests_unit_netdev_linux_test_netdev_fault_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-fault.c \
 	$(unit_fault) $(unit_link) $(unit_common)
@@ -21,6 +22,6 @@ tests_unit_netdev_linux_test_netdev_fault_LDFLAGS = \
 tests_unit_netdev_linux_test_netdev_links_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-links.c $(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_links_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=ovs_router_flush -Wl,--wrap=time_msec
+	$(AM_LDFLAGS) -Wl,--wrap=ovs_router_flush $(unit_clock_wrap)
 tests_unit_netdev_linux_test_qdisc_lock_SOURCES = \
 	tests/unit/netdev-linux/test-qdisc-lock.c $(unit_common)

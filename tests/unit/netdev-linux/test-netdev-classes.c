@@ -5,14 +5,9 @@
  * that we link. */
 
 #include <config.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <net/if.h>
 
+#include "harness/unit.h"
 #include "netdev-linux/netdev-linux-kdp.h"
 #include "netdev-linux-private.h"
 #include "netdev-provider.h"

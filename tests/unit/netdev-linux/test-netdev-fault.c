@@ -25,6 +25,7 @@
 #include "socket-util.h"
 #include "stats/proc-net-dev.h"
 #include "tc.h"
+#include "harness/descriptors.h"
 #include "harness/fault.h"
 #include "harness/netns.h"
 #include "util.h"

@@ -44,26 +44,16 @@
 
 #define OK(CALL) assert_int_equal(CALL, 0)
 
-/* The time, if it stands still, and how long it takes to fill the router
- * then. */
-static long long int frozen;
+/* How long it takes to fill the router, if time stands still. */
 static long long int fill_duration;
-
-long long int __wrap_time_msec(void);
-long long int __real_time_msec(void);
-long long int
-__wrap_time_msec(void)
-{
-    return frozen ? frozen : __real_time_msec();
-}
 
 void __wrap_ovs_router_flush(void);
 void __real_ovs_router_flush(void);
 void
 __wrap_ovs_router_flush(void)
 {
-    if (frozen) {
-        frozen += fill_duration;
+    if (unit_clock_is_stopped()) {
+        unit_clock_advance(fill_duration);
     }
     __real_ovs_router_flush();
 }
@@ -99,7 +89,7 @@ is_released(void)
 static int
 teardown(void **state)
 {
-    frozen = 0;
+    unit_clock_run();
     netdev_close(*state);
     unit_link_del(own, A);
 
@@ -547,7 +537,7 @@ a_router_that_takes_long_to_fill_is_filled_less_often(void **state OVS_UNUSED)
 
     /* Without a wait if that takes no time, and once more if an address came
      * on its own. */
-    frozen = time_msec() + 1000;
+    unit_clock_stop(time_msec() + 1000);
     fill_duration = 0;
     assert_true(fills_after_route(1) >= 1);
     assert_true(fills_after_route(2) >= 1);
@@ -555,15 +545,15 @@ a_router_that_takes_long_to_fill_is_filled_less_often(void **state OVS_UNUSED)
     fill_duration = 10;
     assert_int_equal(fills_after_route(3), 1);
     assert_int_equal(fills_after_route(4), 0);
-    frozen += 39;
+    unit_clock_advance(39);
     assert_int_equal(fills_after_route(5), 0);
-    frozen++;
+    unit_clock_advance(1);
     assert_int_equal(fills_after_route(6), 1);
 
     /* The main loop is woken up when it is time. */
     fill_duration = 0;
     assert_int_equal(fills_after_route(7), 0);
-    frozen = 0;
+    unit_clock_run();
     long long int start = unit_now();
     uint64_t seq = route_table_get_change_seq();
     while (route_table_get_change_seq() == seq) {

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/descriptors.h"
 #include "harness/unit.h"
 #include "util.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "unaligned.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "util.h"
 

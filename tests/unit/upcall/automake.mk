@@ -24,7 +24,7 @@ tests_unit_upcall_test_upcall_errors_SOURCES = \
 tests_unit_upcall_test_upcall_errors_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_uring_wrap) \
 	-Wl,--wrap=recvmmsg \
-	-Wl,--wrap=time_msec
+	$(unit_clock_wrap)
 tests_unit_upcall_test_upcall_fair_SOURCES = \
 	tests/unit/upcall/test-upcall-fair.c $(unit_common)
 tests_unit_upcall_test_upcall_fault_SOURCES = \

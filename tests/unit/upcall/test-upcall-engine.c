@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "harness/descriptors.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-msg.h"

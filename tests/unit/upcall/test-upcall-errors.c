@@ -14,6 +14,8 @@
 
 #include "openvswitch/poll-loop.h"
 #include "timeval.h"
+#include "harness/descriptors.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "fake/uring-fake.h"
 #include "upcall/upcall-channel.h"
@@ -44,17 +46,6 @@ __wrap_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
     return __real_recvmmsg(fd, msgs, n, flags, timeout);
 }
 
-/* A clock that the test moves, unless it is 0. */
-static long long int virtual_now;
-
-long long int __wrap_time_msec(void);
-long long int __real_time_msec(void);
-long long int
-__wrap_time_msec(void)
-{
-    return virtual_now ? virtual_now : __real_time_msec();
-}
-
 struct fixture {
     size_t n_fds;
     struct upcall_table *table;
@@ -82,7 +73,7 @@ setup(void **state)
     }
     f->pid = upcall_table_get_pid(f->table, 1);
     f->sender = unit_sender_open();
-    virtual_now = 1000000;
+    unit_clock_stop(1000000);
     bad_error = EACCES;
     n_tries = 0;
     *state = f;
@@ -94,7 +85,7 @@ teardown(void **state)
 {
     struct fixture *f = *state;
 
-    virtual_now = 0;
+    unit_clock_run();
     bad_fd = -1;
     upcall_table_destroy(f->table);
     close(f->sender);
@@ -170,14 +161,14 @@ pauses_grow_while_reading_fails(void **state)
     assert_int_equal(n_tries, 2);
     for (unsigned int i = 3; i < 20; i++) {
         /* The other port has its turn all the while. */
-        virtual_now += pause - 1;
+        unit_clock_advance(pause - 1);
         for (int j = 0; j < 10; j++) {
             unit_send_upcall(f->sender, upcall_table_get_pid(f->table, 2), j);
             assert_int_equal(receive_all(f, &seq), 1);
         }
         assert_int_equal(n_tries, i - 1);
 
-        virtual_now++;
+        unit_clock_advance(1);
         assert_int_equal(receive_all(f, &seq), 0);
         assert_int_equal(n_tries, i);
         assert_int_equal(count_errors(f), i);
@@ -189,7 +180,7 @@ pauses_grow_while_reading_fails(void **state)
     unit_send_upcall(f->sender, f->pid, 2);
     bad_error = 0;
     assert_int_equal(receive_all(f, &seq), 0);
-    virtual_now += pause;
+    unit_clock_advance(pause);
     assert_int_equal(receive_all(f, &seq), 2);
     assert_int_equal(seq, 2);
     unit_send_upcall(f->sender, f->pid, 3);
@@ -209,7 +200,7 @@ sleeper_wakes_up_for_the_next_try(void **state)
     /* By the real clock.  The first eight tries take 63 ms, which a handler
      * that does not pause does not need, and all of which it would sleep for
      * ever if nothing woke it. */
-    virtual_now = 0;
+    unit_clock_run();
     begin = unit_now();
     unit_send_upcall(f->sender, f->pid, 1);
     while (n_tries < 8) {
@@ -246,7 +237,7 @@ pausing_channel_is_handed_to_new_handlers(void **state)
     for (uint32_t n = 2; n <= 4; n++) {
         for (int i = 0; i < 15; i++) {
             assert_int_equal(receive_all(f, &seq), 0);
-            virtual_now += 1024;
+            unit_clock_advance(1024);
         }
         assert_int_equal(receive_all(f, &seq), 0);
         n_tries = 0;
@@ -279,7 +270,7 @@ pausing_channel_of_a_deleted_port_is_closed(void **state)
     assert_int_equal(receive_all(f, &seq), 0);
     n_tries = 0;
     upcall_table_del(f->table, 1);
-    virtual_now += 1;
+    unit_clock_advance(1);
     assert_int_equal(receive_all(f, &seq), 0);
     unit_rcu_barrier();
     assert_int_equal(n_tries, 0);
@@ -307,7 +298,7 @@ ring_that_fails_is_made_anew(void **state)
         unit_uring_fail(UNIT_URING_SUBMIT, 1, UINT_MAX, errors[i]);
         for (int j = 0; j < 20; j++) {
             assert_int_equal(receive_all(f, &seq), 0);
-            virtual_now += 1024;
+            unit_clock_advance(1024);
         }
         assert_true(count_errors(f) >= n_errors + 20);
 

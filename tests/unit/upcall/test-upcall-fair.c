@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "random.h"
+#include "harness/descriptors.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "upcall/upcall-sched.h"
 #include "upcall/upcall-turn.h"

@@ -20,7 +20,9 @@
 #include <unistd.h>
 
 #include "nl/nl-conn.h"
+#include "harness/descriptors.h"
 #include "harness/fault.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-fd-limit.h"

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "odp-netlink.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "util.h"
 

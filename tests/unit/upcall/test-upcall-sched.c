@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "ovs-thread.h"
+#include "harness/descriptors.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "upcall/upcall-channel.h"
 #include "util.h"

@@ -17,6 +17,8 @@
 
 #include "odp-netlink.h"
 #include "openvswitch/poll-loop.h"
+#include "harness/descriptors.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "util.h"
 

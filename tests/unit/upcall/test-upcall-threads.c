@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "ovs-thread.h"
+#include "harness/descriptors.h"
 #include "harness/handlers.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "util.h"
 

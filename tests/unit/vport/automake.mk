@@ -14,7 +14,7 @@ tests_unit_vport_test_vport_poll_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
 tests_unit_vport_test_vport_random_SOURCES = \
 	tests/unit/vport/test-vport-random.c $(unit_vport) $(unit_common)
 tests_unit_vport_test_vport_random_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_vport_wrap) -Wl,--wrap=time_msec
+	$(AM_LDFLAGS) $(unit_vport_wrap) $(unit_clock_wrap)
 tests_unit_vport_test_vport_show_SOURCES = \
 	tests/unit/vport/test-vport-show.c $(unit_common)
 tests_unit_vport_test_vport_sync_SOURCES = \

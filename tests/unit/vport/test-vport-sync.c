@@ -14,7 +14,9 @@
 #include <sys/socket.h>
 
 #include "odp-netlink.h"
+#include "harness/descriptors.h"
 #include "harness/fault.h"
+#include "harness/kernel-messages.h"
 #include "fake/vport-fake.h"
 #include "util.h"
 

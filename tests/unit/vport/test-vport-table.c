@@ -16,6 +16,7 @@
 #include "odp-netlink.h"
 #include "openvswitch/poll-loop.h"
 #include "fake/vport-fake.h"
+#include "harness/descriptors.h"
 #include "util.h"
 
 static int

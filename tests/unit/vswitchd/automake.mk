@@ -3,7 +3,8 @@
 unit_tests += \
 	tests/unit/vswitchd/test-build-info
 
-tests_unit_vswitchd_test_build_info_SOURCES = tests/unit/vswitchd/test-build-info.c
+tests_unit_vswitchd_test_build_info_SOURCES = \
+	tests/unit/vswitchd/test-build-info.c $(unit_common)
 
 # How the daemon was built.
 TESTS += tests/unit/vswitchd/test-hardening.sh

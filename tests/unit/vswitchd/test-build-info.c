@@ -3,16 +3,11 @@
 /* What the build system put together is what it says it is. */
 
 #include <config.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "dirs.h"
+#include "harness/unit.h"
 #include "kdp-version.h"
 #include "util.h"
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef HARNESS_DESCRIPTORS_H
+#define HARNESS_DESCRIPTORS_H 1
+
+/* Open file descriptors of the process, for tests of what leaks none. */
+
+#include <stddef.h>
+
+/* Number of open sockets, epoll instances and the like of the process.  The
+ * pipes, which Open vSwitch makes for its threads and keeps, do not count. */
+size_t unit_count_fds(void);
+
+#endif /* tests/harness/descriptors.h */
