@@ -36,6 +36,7 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-shared.h \
 	lib/upcall/upcall-show.c \
 	lib/upcall/upcall-show.h \
+	lib/upcall/upcall-state.h \
 	lib/upcall/upcall-table.c \
 	lib/upcall/upcall-table.h \
 	lib/upcall/upcall-turn.h

@@ -74,6 +74,7 @@ upcall_channel_create(struct upcall_channel **channelp)
     ovs_refcount_init(&channel->refcount);
     atomic_init(&channel->dead, false);
     atomic_init(&channel->owner, 0);
+    channel->state = UPCALL_STATE_IDLE;
     upcall_turn_init(&channel->turn);
     atomic_init(&channel->ready_at, 0);
     atomic_init(&channel->home, 0);
@@ -112,15 +113,27 @@ upcall_channel_fd(const struct upcall_channel *channel)
     return mnl_socket_get_fd(channel->sock);
 }
 
+static void
+upcall_channel_change_state(struct upcall_channel *channel,
+                            enum upcall_state state)
+{
+    ovs_assert(upcall_state_may_become(channel->state, state));
+    channel->state = state;
+}
+
 bool
 upcall_channel_take(struct upcall_channel *channel, uint32_t token)
 {
     uint32_t owner = 0;
 
-    return atomic_compare_exchange_strong(&channel->owner, &owner, token);
+    if (!atomic_compare_exchange_strong(&channel->owner, &owner, token)) {
+        return false;
+    }
+    upcall_channel_change_state(channel, UPCALL_STATE_TAKEN);
+    return true;
 }
 
-void
+static void
 upcall_channel_pass(struct upcall_channel *channel, uint32_t from,
                     uint32_t to)
 {
@@ -129,6 +142,41 @@ upcall_channel_pass(struct upcall_channel *channel, uint32_t from,
 
     passed = atomic_compare_exchange_strong(&channel->owner, &owner, to);
     ovs_assert(passed);
+}
+
+/* The owner writes the state: the old one before it passes the channel on, the
+ * new one after it got it. */
+
+void
+upcall_channel_enqueue(struct upcall_channel *channel, uint32_t token,
+                       uint32_t queue)
+{
+    upcall_channel_change_state(channel, UPCALL_STATE_QUEUED);
+    upcall_channel_pass(channel, token, queue);
+}
+
+void
+upcall_channel_dequeue(struct upcall_channel *channel, uint32_t queue,
+                       uint32_t token)
+{
+    upcall_channel_pass(channel, queue, token);
+    upcall_channel_change_state(channel, UPCALL_STATE_TAKEN);
+}
+
+void
+upcall_channel_release(struct upcall_channel *channel, uint32_t token)
+{
+    upcall_channel_change_state(channel, UPCALL_STATE_IDLE);
+    upcall_channel_pass(channel, token, 0);
+}
+
+void
+upcall_channel_set_state(struct upcall_channel *channel,
+                         enum upcall_state state)
+{
+    ovs_assert(upcall_state_is_handlers(channel->state)
+               && upcall_state_is_handlers(state));
+    upcall_channel_change_state(channel, state);
 }
 
 bool

@@ -30,18 +30,31 @@
  *        |   socket empty | |        its turn          |
  *        +----------------+ +--------------------------+
  *
- * A handler keeps a channel until the upcalls that it took were processed.
+ * A handler keeps a channel until the upcalls that it took were processed
+ * (U1).
  *
  * The generation is that of the set of handlers.  When a set is replaced, its
- * handlers let go of what they have once their batch is over (see
- * upcall-table.h); nobody takes it from them.
+ * handlers release what they have once their batch is over (upcall-set.h);
+ * nobody takes it from them.
+ *
+ *
+ * State
+ * -----
+ *
+ * What the owner does with the channel is its state (upcall-state.h).  Only
+ * the owner writes it, and the owner word carries it to the next one: the
+ * state is IDLE whenever the word becomes 0, and QUEUED whenever it becomes
+ * the run queue's.  Each change is checked against the table of transitions.
  *
  *
  * Thread safety
  * -------------
  *
  *                           owner   other handler   control thread
- *      take, pass             -          yes              no
+ *      take                   -          yes              no
+ *      set_state, enqueue    yes         no               no
+ *      dequeue                -         yes (**)          no
+ *      release               yes         no              yes (**)
  *      read, count, turn     yes         no               no
  *      stats, drain           no         no              yes (*)
  *      ref, unref            yes         yes             yes
@@ -49,10 +62,12 @@
  *      (*) Reading the counters is safe at any time: they are atomics with one
  *          writer.  Draining takes messages away from the owner, whose order
  *          it does not disturb.
+ *      (**) Whoever has taken the channel out of the run queue.
  *
- * Taking and passing are sequentially consistent: they carry what the owner
- * wrote from one owner to the next, and a handler that lets go of a channel
- * while its set is replaced either sees that or is seen (upcall-handler.c).
+ * All changes of the owner word are sequentially consistent.  They carry what
+ * the owner wrote from one owner to the next.  And a handler that releases a
+ * channel while its set is replaced either sees that or is seen
+ * (upcall_ports_rearm()).
  *
  *
  * Life cycle
@@ -68,6 +83,7 @@
 #include "openvswitch/types.h"
 #include "ovs-atomic.h"
 #include "stats/latency-hist.h"
+#include "upcall/upcall-state.h"
 #include "upcall/upcall-turn.h"
 
 struct mnl_socket;
@@ -100,6 +116,7 @@ struct upcall_channel {
     atomic_uint32_t owner;      /* See above. */
 
     /* Written by the owner alone. */
+    enum upcall_state state;
     struct upcall_turn turn;
     unsigned int n_failures;    /* Reads that failed since one did not. */
     long long int retry_at;     /* When to read it again after that, in ms. */
@@ -122,7 +139,7 @@ struct upcall_channel {
 
 /* An owner word: the generation, then the handler's index plus one.  A
  * generation comes back after 2^20 changes of the set of handlers, long after
- * its handlers have let go of their last channel. */
+ * its handlers have released their last channel. */
 #define UPCALL_TOKEN_HANDLER_BITS 12
 #define UPCALL_MAX_HANDLERS ((1u << UPCALL_TOKEN_HANDLER_BITS) - 1)
 #define UPCALL_MAX_GENERATION (1u << (32 - UPCALL_TOKEN_HANDLER_BITS))
@@ -176,12 +193,22 @@ void upcall_channel_unref(struct upcall_channel *channel);
 
 int upcall_channel_fd(const struct upcall_channel *);
 
-/* Makes 'token' the owner of 'channel' if nobody is.  Returns true if it was
- * done. */
+/* Makes 'token', of a handler, the owner of 'channel' if nobody is: it becomes
+ * TAKEN.  Returns true if it was done. */
 bool upcall_channel_take(struct upcall_channel *, uint32_t token);
 
-/* Makes 'to' the owner of 'channel', whose owner is 'from'. */
-void upcall_channel_pass(struct upcall_channel *, uint32_t from, uint32_t to);
+/* Makes the run queue 'queue' the owner in place of handler 'token', and the
+ * channel QUEUED; the other way round, and TAKEN. */
+void upcall_channel_enqueue(struct upcall_channel *, uint32_t token,
+                            uint32_t queue);
+void upcall_channel_dequeue(struct upcall_channel *, uint32_t queue,
+                            uint32_t token);
+
+/* Makes nobody the owner in place of 'token', and the channel IDLE. */
+void upcall_channel_release(struct upcall_channel *, uint32_t token);
+
+/* Changes the state from one that a handler owns the channel in to another. */
+void upcall_channel_set_state(struct upcall_channel *, enum upcall_state);
 
 bool upcall_channel_is_dead(const struct upcall_channel *);
 

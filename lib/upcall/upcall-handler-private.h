@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "ovs-atomic.h"
+#include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine-provider.h"
 #include "upcall/upcall-fifo.h"
 #include "upcall/upcall-handler.h"
@@ -29,15 +30,12 @@ struct upcall_handler {
     /* What a sleep ended with and the handler has not looked at. */
     struct upcall_events events;
 
-    /* Channels that the handler owns.  Each entry is a reference. */
-    struct upcall_fifo sparse;  /* Readable, with credit. */
-    struct upcall_fifo rest;    /* Likewise, but they have had a part of their
-                                 * turn: the batch was full. */
-    struct upcall_fifo served;  /* Empty; kept until the batch is over. */
-    struct upcall_fifo spent;   /* For the run queue; likewise. */
-    struct upcall_fifo failed;  /* Could not be read, and pause. */
-    long long int retry_at;     /* The earliest end of a pause of those, in ms,
-                                 * or LLONG_MAX. */
+    /* Channels that the handler owns, by state, in the order in which they
+     * came to it.  Each entry is a reference.  Those that are TAKEN or READING
+     * are in no list. */
+    struct upcall_fifo lists[UPCALL_N_STATES];
+    long long int retry_at;     /* The earliest end of a pause of those that
+                                 * are PAUSED, in ms, or LLONG_MAX. */
 
     /* The batch. */
     bool in_batch;
@@ -62,6 +60,32 @@ struct upcall_handler {
     atomic_uint64_t receives;
     atomic_uint64_t steals;
 };
+
+/* Makes 'state' the state of 'channel', which the handler owns, and puts it at
+ * the end of the list of that state. */
+static inline void
+upcall_handler_keep(struct upcall_handler *handler,
+                    struct upcall_channel *channel, enum upcall_state state)
+{
+    upcall_channel_set_state(channel, state);
+    upcall_fifo_push(&handler->lists[state], channel);
+}
+
+/* Number of channels in the list of 'state'. */
+static inline size_t
+upcall_handler_n(const struct upcall_handler *handler,
+                 enum upcall_state state)
+{
+    return handler->lists[state].n;
+}
+
+/* Takes the first channel out of the list of 'state'.  Returns NULL if it is
+ * empty. */
+static inline struct upcall_channel *
+upcall_handler_pop(struct upcall_handler *handler, enum upcall_state state)
+{
+    return upcall_fifo_pop(&handler->lists[state]);
+}
 
 /* Reads from the channels whose turn it is.  Returns false if there is none,
  * or no room. */

@@ -68,11 +68,9 @@ upcall_handler_create(struct upcall_ports *ports, uint32_t index,
     handler->index = index;
     handler->generation = generation;
     handler->token = upcall_token(generation, index);
-    upcall_fifo_init(&handler->sparse);
-    upcall_fifo_init(&handler->rest);
-    upcall_fifo_init(&handler->served);
-    upcall_fifo_init(&handler->spent);
-    upcall_fifo_init(&handler->failed);
+    for (size_t i = 0; i < UPCALL_N_STATES; i++) {
+        upcall_fifo_init(&handler->lists[i]);
+    }
     handler->retry_at = LLONG_MAX;
     atomic_init(&handler->wakeups, 0);
     atomic_init(&handler->empty_wakeups, 0);
@@ -105,11 +103,9 @@ void
 upcall_handler_unref(struct upcall_handler *handler)
 {
     if (handler && upcall_refcount_unref(&handler->refcount)) {
-        fifo_destroy(&handler->sparse);
-        fifo_destroy(&handler->rest);
-        fifo_destroy(&handler->served);
-        fifo_destroy(&handler->spent);
-        fifo_destroy(&handler->failed);
+        for (size_t i = 0; i < UPCALL_N_STATES; i++) {
+            fifo_destroy(&handler->lists[i]);
+        }
         upcall_handler_unref(handler->predecessor);
         handler->engine->class->destroy(handler->engine);
         upcall_sched_unref(handler->sched);
@@ -140,13 +136,13 @@ upcall_handler_wait(struct upcall_handler *handler, int timeout, bool *ready,
     return error;
 }
 
-/* Lets go of 'channel', whose next upcall is an event again. */
+/* Releases 'channel', whose next upcall is an event again. */
 static void
-upcall_handler_let_go(struct upcall_handler *handler,
-                      struct upcall_channel *channel)
+upcall_handler_release(struct upcall_handler *handler,
+                       struct upcall_channel *channel)
 {
     if (!upcall_channel_is_dead(channel)) {
-        upcall_channel_pass(channel, handler->token, 0);
+        upcall_channel_release(channel, handler->token);
         upcall_sched_arm(handler->sched, channel);
         upcall_ports_rearm(handler->ports, channel, handler->generation);
     }
@@ -160,15 +156,16 @@ upcall_handler_enqueue(struct upcall_handler *handler,
 {
     if (upcall_channel_is_dead(channel)
         || !upcall_sched_push(handler->sched, channel, handler->token)) {
-        upcall_handler_let_go(handler, channel);
+        upcall_handler_release(handler, channel);
     }
 }
 
-/* Lets go of the channels whose pause is over. */
+/* Releases the channels whose pause is over. */
 static void
 upcall_handler_resume(struct upcall_handler *handler)
 {
-    size_t n = handler->failed.n;
+    struct upcall_fifo *paused = &handler->lists[UPCALL_STATE_PAUSED];
+    size_t n = paused->n;
     long long int now;
 
     if (!n) {
@@ -180,29 +177,30 @@ upcall_handler_resume(struct upcall_handler *handler)
     }
     handler->retry_at = LLONG_MAX;
     for (size_t i = 0; i < n; i++) {
-        struct upcall_channel *channel = upcall_fifo_pop(&handler->failed);
+        struct upcall_channel *channel = upcall_fifo_pop(paused);
 
         if (channel->retry_at <= now || upcall_channel_is_dead(channel)) {
-            upcall_handler_let_go(handler, channel);
+            upcall_handler_release(handler, channel);
         } else {
             handler->retry_at = MIN(handler->retry_at, channel->retry_at);
-            upcall_fifo_push(&handler->failed, channel);
+            upcall_fifo_push(paused, channel);
         }
     }
 }
 
-/* Lets go of the channels that the last batch has served. */
+/* Parts with the channels that the last batch has read. */
 static void
-upcall_handler_release(struct upcall_handler *handler)
+upcall_handler_finish_batch(struct upcall_handler *handler)
 {
     struct upcall_channel *channel;
+    uint64_t now;
 
-    while ((channel = upcall_fifo_pop(&handler->served)) != NULL) {
-        upcall_handler_let_go(handler, channel);
+    while ((channel = upcall_handler_pop(handler, UPCALL_STATE_EMPTY))) {
+        upcall_handler_release(handler, channel);
     }
 
-    uint64_t now = upcall_fifo_is_empty(&handler->spent) ? 0 : now_usec();
-    while ((channel = upcall_fifo_pop(&handler->spent)) != NULL) {
+    now = upcall_handler_n(handler, UPCALL_STATE_SPENT) ? now_usec() : 0;
+    while ((channel = upcall_handler_pop(handler, UPCALL_STATE_SPENT))) {
         atomic_store_relaxed(&channel->ready_at, now);
         upcall_handler_enqueue(handler, channel);
     }
@@ -227,12 +225,10 @@ upcall_handler_abandon(struct upcall_handler *handler)
         upcall_handler_unref(handler->predecessor);
         handler->predecessor = NULL;
     }
-    while ((channel = upcall_fifo_pop(&handler->sparse))
-           || (channel = upcall_fifo_pop(&handler->rest))
-           || (channel = upcall_fifo_pop(&handler->served))
-           || (channel = upcall_fifo_pop(&handler->spent))
-           || (channel = upcall_fifo_pop(&handler->failed))) {
-        upcall_handler_let_go(handler, channel);
+    for (size_t i = 0; i < UPCALL_N_STATES; i++) {
+        while ((channel = upcall_handler_pop(handler, i))) {
+            upcall_handler_release(handler, channel);
+        }
     }
     handler->retry_at = LLONG_MAX;
     handler->n_msgs = handler->next_msg = 0;
@@ -292,7 +288,7 @@ upcall_handler_activate(struct upcall_handler *handler,
     if (upcall_turn_activate(&channel->turn, upcall_sched_pushed(sched),
                              upcall_sched_popped(sched),
                              upcall_sched_lulls(sched))) {
-        upcall_fifo_push(&handler->sparse, channel);
+        upcall_handler_keep(handler, channel, UPCALL_STATE_SPARSE);
     } else {
         upcall_handler_enqueue(handler, channel);
     }
@@ -340,7 +336,7 @@ upcall_handler_begin_batch(struct upcall_handler *handler)
     handler->n_msgs = handler->next_msg = handler->n_sparse = 0;
     handler->engine->class->begin(handler->engine);
 
-    upcall_handler_release(handler);
+    upcall_handler_finish_batch(handler);
     for (int i = 0; i < UPCALL_LOOKS; i++) {
         bool more;
 
@@ -349,7 +345,7 @@ upcall_handler_begin_batch(struct upcall_handler *handler)
         }
         more = handler->events.n_channels == UPCALL_EVENTS;
         upcall_handler_take(handler, &handler->events);
-        if (!more || !upcall_fifo_is_empty(&handler->sparse)) {
+        if (!more || upcall_handler_n(handler, UPCALL_STATE_SPARSE)) {
             break;
         }
     }
@@ -435,13 +431,13 @@ upcall_handler_recv(struct upcall_handler *handler, struct upcall_view *view)
 bool
 upcall_handler_is_ready(const struct upcall_handler *handler)
 {
-    /* What was served has to be let go of before the handler sleeps. */
+    /* What was read has to be released before the handler sleeps. */
     return (handler->in_batch || handler->predecessor
             || handler->events.n_channels
-            || !upcall_fifo_is_empty(&handler->sparse)
-            || !upcall_fifo_is_empty(&handler->rest)
-            || !upcall_fifo_is_empty(&handler->served)
-            || !upcall_fifo_is_empty(&handler->spent)
+            || upcall_handler_n(handler, UPCALL_STATE_SPARSE)
+            || upcall_handler_n(handler, UPCALL_STATE_PARTIAL)
+            || upcall_handler_n(handler, UPCALL_STATE_EMPTY)
+            || upcall_handler_n(handler, UPCALL_STATE_SPENT)
             || upcall_sched_n_queued(handler->sched));
 }
 

@@ -11,29 +11,29 @@
  *
  * A batch goes like this:
  *
- *   1. The channels of the last batch are let go: the empty ones ("served")
- *      are armed again, those that used their turn up ("spent") go to the run
- *      queue.
+ *   1. The handler parts with the channels of the last batch: those that are
+ *      EMPTY are armed again, those that are SPENT go to the run queue
+ *      (upcall-state.h).
  *   2. The scheduler's events name channels that became readable.  The handler
- *      becomes their owner.  Those with credit (upcall-turn.h) are "sparse"
- *      and served first, the others go to the run queue.
+ *      becomes their owner.  Those with credit (upcall-turn.h) are SPARSE and
+ *      read first, the others go to the run queue.
  *   3. The rest of the batch is filled from the run queue.  While something
- *      waits there, sparse channels leave a quantum of each batch to it, so
+ *      waits there, SPARSE channels leave a quantum of each batch to it, so
  *      that even a crowd of them cannot starve it.
- *   4. If nobody else has anything, spent channels get another turn.
+ *   4. If nobody else has anything, SPENT channels get another turn.
  *   5. When the batch ends, a sleeping handler is kicked for what is left in
  *      the run queue.
  *
  * A channel that cannot be read, other than for an overrun, is readable still,
  * and would be an event again as soon as it is armed.  So the handler keeps it
- * for a pause, and lets go of it at the first batch after that.  Nothing of it
+ * for a pause, and releases it at the first batch after that.  Nothing of it
  * is lost but what the socket has no room for.
  *
  * A handler belongs to a set (upcall-set.h) with a generation number.  A set
  * is never changed, only replaced.  The handler that takes the place of
  * another one of the same index has it as its predecessor: the thread first
- * brings the predecessor's batch to its end and lets go of its channels, and
- * so loses and reorders nothing.
+ * brings the predecessor's batch to its end and releases its channels, and so
+ * loses and reorders nothing.
  *
  * Thread safety: create and destroy belong to the control thread, under the
  * table's mutex; stats may be read by any thread; the rest belongs to the
@@ -63,7 +63,7 @@ int upcall_handler_create(struct upcall_ports *ports, uint32_t index,
 void upcall_handler_set_predecessor(struct upcall_handler *handler,
                                     struct upcall_handler *predecessor);
 
-/* Lets go of all channels.  For the handler's thread between batches, or for
+/* Releases all channels.  For the handler's thread between batches, or for
  * anybody once no thread uses the handler any more.  Upcalls that were taken
  * and not handed out are lost, and counted. */
 void upcall_handler_abandon(struct upcall_handler *);

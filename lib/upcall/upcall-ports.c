@@ -392,7 +392,7 @@ upcall_ports_rearm(struct upcall_ports *ports,
     uint32_t current;
 
     /* A new set of handlers has the channel armed from its beginning on, but
-     * one of them may have seen the event before the channel was let go, and
+     * one of them may have seen the event before the channel was released, and
      * left it.  The caller has written the owner word and reads the generation
      * now; the generation was written before handlers of the new set read the
      * owner word.  Both sequentially consistent, so one of the two sees the

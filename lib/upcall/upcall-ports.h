@@ -12,15 +12,15 @@
  *
  * Handlers are replaced as a whole (upcall-set.h).  Each generation of them
  * has a scheduler of its own, and upcall_ports_attach() registers every
- * channel with the new one.  A handler of an earlier generation which lets go
- * of a channel afterwards has it armed in the new scheduler with
+ * channel with the new one.  A handler of an earlier generation which
+ * releases a channel afterwards has it armed in the new scheduler with
  * upcall_ports_rearm().
  *
  * Life cycle
  * ----------
  *
  * Referenced by the table and by each handler, because a handler that was
- * replaced lets go of its channels only after a grace period.
+ * replaced releases its channels only after a grace period.
  *
  * Thread safety
  * -------------
@@ -116,8 +116,8 @@ int upcall_ports_attach(struct upcall_ports *, struct upcall_sched *sched,
 /* Registers channels with no scheduler any more. */
 void upcall_ports_detach(struct upcall_ports *);
 
-/* Arms 'channel', which a handler of 'generation', or its run queue, has let
- * go, with the scheduler of now if that is another one. */
+/* Arms 'channel', which a handler of 'generation', or its run queue, has
+ * released, with the scheduler of now if that is another one. */
 void upcall_ports_rearm(struct upcall_ports *, const struct upcall_channel *,
                         uint32_t generation);
 

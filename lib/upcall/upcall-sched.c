@@ -203,7 +203,7 @@ ring(int fd)
 
 void
 upcall_sched_retire(struct upcall_sched *sched,
-                    void (*let_go)(struct upcall_channel *, void *aux),
+                    void (*release)(struct upcall_channel *, void *aux),
                     void *aux)
 {
     struct upcall_channel *channel;
@@ -217,7 +217,7 @@ upcall_sched_retire(struct upcall_sched *sched,
     ovs_mutex_unlock(&sched->mutex);
 
     while ((channel = upcall_fifo_pop(&queue)) != NULL) {
-        let_go(channel, aux);
+        release(channel, aux);
     }
     upcall_fifo_uninit(&queue);
     ring(sched->retire_fd);
@@ -397,8 +397,8 @@ upcall_sched_push(struct upcall_sched *sched, struct upcall_channel *channel,
     ovs_mutex_lock(&sched->mutex);
     retired = sched->retired;
     if (!retired) {
-        upcall_channel_pass(channel, token,
-                            upcall_token_queue(sched->generation));
+        upcall_channel_enqueue(channel, token,
+                               upcall_token_queue(sched->generation));
         upcall_fifo_push(&sched->queue, channel);
         counter_inc(&sched->pushed);
         atomic_store(&sched->n_queued, sched->queue.n);
@@ -424,8 +424,8 @@ upcall_sched_pop(struct upcall_sched *sched, uint32_t token)
     ovs_mutex_unlock(&sched->mutex);
 
     if (channel) {
-        upcall_channel_pass(channel, upcall_token_queue(sched->generation),
-                            token);
+        upcall_channel_dequeue(channel, upcall_token_queue(sched->generation),
+                               token);
     }
     return channel;
 }

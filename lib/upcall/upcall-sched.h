@@ -22,8 +22,8 @@
  * one of them for an event, the one that went to sleep last, whose caches are
  * warm.  Channels are registered with EPOLLONESHOT: a channel that a handler
  * has is disarmed, so that its further upcalls wake nobody, and the handler
- * arms it again when it lets go; if there is something to read by then, that
- * is an event at once.  So no edge can be missed and no wake-up is for
+ * arms it again when it releases it; if there is something to read by then,
+ * that is an event at once.  So no edge can be missed and no wake-up is for
  * nothing.
  *
  * This takes the place of an epoll instance for each handler with
@@ -80,13 +80,13 @@ int upcall_sched_add(struct upcall_sched *, const struct upcall_channel *);
 void upcall_sched_del(struct upcall_sched *, const struct upcall_channel *);
 
 /* Wakes the handlers that sleep, and from now on each that is about to; takes
- * no more channels into the run queue, and gives those in it to 'let_go',
+ * no more channels into the run queue, and gives those in it to 'release',
  * whose owner is still the run queue, with their references. */
 void upcall_sched_retire(struct upcall_sched *,
-                         void (*let_go)(struct upcall_channel *, void *aux),
+                         void (*release)(struct upcall_channel *, void *aux),
                          void *aux);
 
-/* Arms 'channel', which its owner has let go, unless it was unregistered. */
+/* Arms 'channel', which its owner has released, unless it was unregistered. */
 void upcall_sched_arm(struct upcall_sched *, const struct upcall_channel *);
 
 /* The most events that one call takes.  What is left stays with epoll, which

@@ -42,7 +42,7 @@ COVERAGE_DEFINE(upcall_receive_error);
 /* Takes the first channel of the run queue that can pay, and begins its turn.
  * Channels that still owe for large packets go to the end of the queue. */
 static struct upcall_channel *
-upcall_handler_pop(struct upcall_handler *handler)
+upcall_handler_dequeue(struct upcall_handler *handler)
 {
     struct upcall_sched *sched = handler->sched;
 
@@ -56,7 +56,7 @@ upcall_handler_pop(struct upcall_handler *handler)
             || upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched))) {
             return channel;
         }
-        upcall_fifo_push(&handler->spent, channel);
+        upcall_handler_keep(handler, channel, UPCALL_STATE_SPENT);
     }
     return NULL;
 }
@@ -93,20 +93,20 @@ upcall_handler_next(struct upcall_handler *handler, unsigned int n_asked,
 {
     bool crowded = upcall_sched_n_queued(handler->sched) > 0;
     bool others = ((crowded && handler->share)
-                   || !upcall_fifo_is_empty(&handler->rest));
+                   || upcall_handler_n(handler, UPCALL_STATE_PARTIAL));
     unsigned int free = UPCALL_BATCH - handler->n_msgs;
     unsigned int room = upcall_handler_room(handler, crowded, n_asked);
     struct upcall_channel *channel = NULL;
 
     choice->sparse = false;
-    if (!upcall_fifo_is_empty(&handler->sparse)) {
+    if (upcall_handler_n(handler, UPCALL_STATE_SPARSE)) {
         /* What sparse channels leave to others. */
         unsigned int left = others ? UPCALL_QUANTUM : 0;
 
         if (free > n_asked + left) {
             room = free - n_asked - left;
             choice->sparse = true;
-            channel = upcall_fifo_pop(&handler->sparse);
+            channel = upcall_handler_pop(handler, UPCALL_STATE_SPARSE);
         } else if (last && free > left) {
             return false;
         }
@@ -115,17 +115,17 @@ upcall_handler_next(struct upcall_handler *handler, unsigned int n_asked,
         return false;
     }
     if (!channel && room) {
-        channel = upcall_fifo_pop(&handler->rest);
+        channel = upcall_handler_pop(handler, UPCALL_STATE_PARTIAL);
         if (!channel) {
-            channel = upcall_handler_pop(handler);
+            channel = upcall_handler_dequeue(handler);
         }
         if (!channel) {
             choice->sparse = true;
-            channel = upcall_fifo_pop(&handler->sparse);
+            channel = upcall_handler_pop(handler, UPCALL_STATE_SPARSE);
         }
         if (!channel && !last && !crowded) {
             choice->sparse = false;
-            channel = upcall_fifo_pop(&handler->spent);
+            channel = upcall_handler_pop(handler, UPCALL_STATE_SPENT);
             if (channel) {
                 upcall_turn_begin(&channel->turn,
                                   upcall_sched_pushed(handler->sched));
@@ -134,6 +134,7 @@ upcall_handler_next(struct upcall_handler *handler, unsigned int n_asked,
     }
     choice->channel = channel;
     if (channel) {
+        upcall_channel_set_state(channel, UPCALL_STATE_READING);
         choice->max = MIN(room, upcall_turn_allowance(&channel->turn));
     }
     return channel != NULL;
@@ -186,7 +187,7 @@ upcall_handler_report_overrun(struct upcall_channel *channel,
 }
 
 /* Accounts for a read of 'channel' that failed with 'error', and puts the
- * channel on the list where it belongs now. */
+ * channel in the state that it has now. */
 static void
 upcall_handler_fail(struct upcall_handler *handler,
                     struct upcall_channel *channel, const char *dp_name,
@@ -207,14 +208,14 @@ upcall_handler_fail(struct upcall_handler *handler,
     if (pause) {
         channel->retry_at = time_msec() + pause;
         handler->retry_at = MIN(handler->retry_at, channel->retry_at);
-        upcall_fifo_push(&handler->failed, channel);
+        upcall_handler_keep(handler, channel, UPCALL_STATE_PAUSED);
     } else {
-        upcall_fifo_push(&handler->served, channel);
+        upcall_handler_keep(handler, channel, UPCALL_STATE_EMPTY);
     }
 }
 
 /* Accounts for what 'read' took as chosen, messages that begin at 'n_msgs',
- * and puts the channel on the list where it belongs now. */
+ * and puts the channel in the state that it has now. */
 static void
 upcall_handler_account(struct upcall_handler *handler,
                        const struct choice *choice,
@@ -252,16 +253,16 @@ upcall_handler_account(struct upcall_handler *handler,
         upcall_handler_fail(handler, channel, dp_name, read->error);
     } else if (read->empty && read->n && !choice->sparse
                && upcall_sched_is_saturated(handler->sched)) {
-        upcall_fifo_push(&handler->spent, channel);
+        upcall_handler_keep(handler, channel, UPCALL_STATE_SPENT);
     } else if (read->empty) {
-        upcall_fifo_push(&handler->served, channel);
+        upcall_handler_keep(handler, channel, UPCALL_STATE_EMPTY);
     } else if (upcall_turn_has_credit(&channel->turn)) {
-        upcall_fifo_push(&handler->rest, channel);
+        upcall_handler_keep(handler, channel, UPCALL_STATE_PARTIAL);
     } else {
         if (handler->n_turns++ % UPCALL_SAMPLE_TURNS == 0) {
             upcall_channel_sample_backlog(channel);
         }
-        upcall_fifo_push(&handler->spent, channel);
+        upcall_handler_keep(handler, channel, UPCALL_STATE_SPENT);
     }
 }
 
@@ -284,7 +285,7 @@ upcall_handler_serve__(struct upcall_handler *handler)
         } else if (upcall_channel_is_dead(choice->channel)) {
             /* Dropped at the start of the next batch: messages of this one may
              * still refer to it. */
-            upcall_fifo_push(&handler->served, choice->channel);
+            upcall_handler_keep(handler, choice->channel, UPCALL_STATE_EMPTY);
             seen_dead = true;
             continue;
         }

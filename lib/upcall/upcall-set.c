@@ -80,7 +80,7 @@ release_queued(struct upcall_channel *channel, void *set_)
 {
     struct upcall_set *set = set_;
 
-    upcall_channel_pass(channel, upcall_token_queue(set->generation), 0);
+    upcall_channel_release(channel, upcall_token_queue(set->generation));
     if (!upcall_channel_is_dead(channel)) {
         upcall_ports_rearm(set->ports, channel, set->generation);
     }

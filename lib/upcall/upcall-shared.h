@@ -10,17 +10,17 @@
  * upcalls to channels that belong to no port.  Its entry here counts them for
  * it, by the port number in each upcall.
  *
- * When a port begins or ceases to share, what was counted goes along: from the
- * channel to the entry with upcall_shared_port_add_stats(), and from the entry to
- * the channel with upcall_shared_del().
+ * What was counted goes along: from the channel of a port to its entry with
+ * upcall_shared_port_add_stats() when the channel goes, and from the entry to
+ * the channel with upcall_shared_del() when the port shares no more.
  *
  * Thread safety
  * -------------
  *
- *      init, uninit                        no other call
- *      add, del, get, port_*                one thread at a time: the caller
- *                                          holds a mutex
- *      has, count                          any thread, any time; RCU readers */
+ *      init, uninit               no other call
+ *      add, del, get, port_*      one thread at a time: the caller holds a
+ *                                 mutex
+ *      has, count                 any thread, any time; RCU readers */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -52,12 +52,12 @@ free_channel_is_taken_once(void **state OVS_UNUSED)
 }
 
 static void
-channel_that_was_let_go_can_be_taken(void **state OVS_UNUSED)
+released_channel_can_be_taken(void **state OVS_UNUSED)
 {
     struct upcall_channel *channel = create_channel();
 
     assert_true(upcall_channel_take(channel, upcall_token(1, 0)));
-    upcall_channel_pass(channel, upcall_token(1, 0), 0);
+    upcall_channel_release(channel, upcall_token(1, 0));
     assert_int_equal(owner_of(channel), 0);
     assert_true(upcall_channel_take(channel, upcall_token(1, 1)));
     upcall_channel_unref(channel);
@@ -69,9 +69,9 @@ channel_in_the_run_queue_is_nobody_elses(void **state OVS_UNUSED)
     struct upcall_channel *channel = create_channel();
 
     assert_true(upcall_channel_take(channel, upcall_token(1, 0)));
-    upcall_channel_pass(channel, upcall_token(1, 0), upcall_token_queue(1));
+    upcall_channel_enqueue(channel, upcall_token(1, 0), upcall_token_queue(1));
     assert_false(upcall_channel_take(channel, upcall_token(1, 1)));
-    upcall_channel_pass(channel, upcall_token_queue(1), upcall_token(1, 1));
+    upcall_channel_dequeue(channel, upcall_token_queue(1), upcall_token(1, 1));
     assert_int_equal(owner_of(channel), upcall_token(1, 1));
     upcall_channel_unref(channel);
 }
@@ -145,7 +145,7 @@ compete(void *contestant_)
             contest->turns++;
             contestant->turns++;
             unit_check(atomic_count_dec(&contest->inside) == 1);
-            upcall_channel_pass(contest->channel, contestant->token, 0);
+            upcall_channel_release(contest->channel, contestant->token);
         }
     }
     return NULL;
@@ -405,7 +405,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_channel_is_taken_once),
-        cmocka_unit_test(channel_that_was_let_go_can_be_taken),
+        cmocka_unit_test(released_channel_can_be_taken),
         cmocka_unit_test(channel_in_the_run_queue_is_nobody_elses),
         cmocka_unit_test(later_generation_does_not_take_over),
         cmocka_unit_test(owner_words_are_all_different),

@@ -82,9 +82,9 @@ push(struct fixture *f, size_t i)
 
 /* Takes back what a scheduler had when it was retired. */
 static void
-let_go(struct upcall_channel *channel, void *aux OVS_UNUSED)
+release(struct upcall_channel *channel, void *aux OVS_UNUSED)
 {
-    upcall_channel_pass(channel, QUEUE, 0);
+    upcall_channel_release(channel, QUEUE);
     upcall_channel_unref(channel);
 }
 
@@ -227,7 +227,7 @@ retired_scheduler_lets_nobody_sleep(void **state)
 {
     struct fixture *f = *state;
 
-    upcall_sched_retire(f->sched, let_go, NULL);
+    upcall_sched_retire(f->sched, release, NULL);
     for (int i = 0; i < 3; i++) {
         struct upcall_events events;
 
@@ -255,7 +255,7 @@ run_queue_is_first_in_first_out(void **state)
         }
         for (size_t i = 0; i < MAX_CHANNELS; i++) {
             expect_pop(f, i);
-            upcall_channel_pass(f->channels[i], TOKEN(0), 0);
+            upcall_channel_release(f->channels[i], TOKEN(0));
         }
         assert_int_equal(upcall_sched_n_queued(f->sched), 0);
         assert_null(upcall_sched_pop(f->sched, TOKEN(0)));
@@ -276,7 +276,7 @@ retired_run_queue_gives_back_what_it_has_and_takes_no_more(void **state)
     for (size_t i = 0; i < 3; i++) {
         push(f, i);
     }
-    upcall_sched_retire(f->sched, let_go, NULL);
+    upcall_sched_retire(f->sched, release, NULL);
     assert_null(upcall_sched_pop(f->sched, TOKEN(0)));
     assert_int_equal(upcall_sched_n_queued(f->sched), 0);
 
@@ -430,7 +430,7 @@ push_and_kick_never_miss_one_who_goes_to_sleep(void **state)
         unit_wait_until(atomic_count_get(&sleeper.n_popped));
         xpthread_join(thread, NULL);
         assert_ptr_equal(sleeper.popped, f->channels[0]);
-        upcall_channel_pass(f->channels[0], TOKEN(1), 0);
+        upcall_channel_release(f->channels[0], TOKEN(1));
         upcall_channel_unref(sleeper.popped);
     }
 }
