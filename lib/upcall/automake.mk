@@ -15,7 +15,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-fd-limit.c \
 	lib/upcall/upcall-fd-limit.h \
 	lib/upcall/upcall-fifo.h \
-	lib/upcall/upcall-handler-private.h \
 	lib/upcall/upcall-handler.c \
 	lib/upcall/upcall-handler.h \
 	lib/upcall/upcall-info.h \
@@ -26,10 +25,11 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-ports.c \
 	lib/upcall/upcall-ports.h \
 	lib/upcall/upcall-probes.h \
+	lib/upcall/upcall-reader.c \
+	lib/upcall/upcall-reader.h \
 	lib/upcall/upcall-refcount.h \
 	lib/upcall/upcall-sched.c \
 	lib/upcall/upcall-sched.h \
-	lib/upcall/upcall-serve.c \
 	lib/upcall/upcall-set.c \
 	lib/upcall/upcall-set.h \
 	lib/upcall/upcall-shared.c \

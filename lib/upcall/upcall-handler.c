@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "upcall/upcall-handler-private.h"
+#include "upcall/upcall-handler.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,11 +15,11 @@
 #include "timeval.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine-provider.h"
-#include "upcall/upcall-fifo.h"
 #include "upcall/upcall-info.h"
 #include "upcall/upcall-msg.h"
 #include "upcall/upcall-ports.h"
 #include "upcall/upcall-probes.h"
+#include "upcall/upcall-reader.h"
 #include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
 #include "util.h"
@@ -32,6 +32,34 @@ COVERAGE_DEFINE(upcall_empty_wakeup);
  * that it gets are of channels for the run queue.  A bound, so that a crowd of
  * them keeps none from its work for long. */
 #define UPCALL_LOOKS 8
+
+struct upcall_handler {
+    struct upcall_ports *ports;
+    struct upcall_sched *sched;
+    struct upcall_handler *predecessor; /* To be ended first, or NULL. */
+    struct ovs_refcount refcount;
+    uint32_t index;
+    uint32_t generation;
+    uint32_t token;             /* Owner word, see upcall-channel.h. */
+
+    /* What a sleep ended with and the handler has not looked at. */
+    struct upcall_events events;
+
+    struct upcall_reader reader;
+
+    /* The batch. */
+    bool in_batch;
+    bool woken;                 /* It follows a wake-up. */
+    unsigned int n_handed;      /* Upcalls handed out. */
+    unsigned int next_msg;      /* The reader's first message that was not
+                                 * looked at. */
+
+    /* Written by the handler's thread alone. */
+    atomic_uint64_t wakeups;
+    atomic_uint64_t empty_wakeups;
+    atomic_uint64_t batches;
+    atomic_uint64_t upcalls;
+};
 
 static uint64_t
 now_usec(void)
@@ -63,21 +91,16 @@ upcall_handler_create(struct upcall_ports *ports, uint32_t index,
     handler->ports = ports;
     upcall_sched_ref(sched);
     handler->sched = sched;
-    handler->engine = engine;
     ovs_refcount_init(&handler->refcount);
     handler->index = index;
     handler->generation = generation;
     handler->token = upcall_token(generation, index);
-    for (size_t i = 0; i < UPCALL_N_STATES; i++) {
-        upcall_fifo_init(&handler->lists[i]);
-    }
-    handler->retry_at = LLONG_MAX;
+    upcall_reader_init(&handler->reader, ports->name, index, handler->token,
+                       sched, engine);
     atomic_init(&handler->wakeups, 0);
     atomic_init(&handler->empty_wakeups, 0);
     atomic_init(&handler->batches, 0);
     atomic_init(&handler->upcalls, 0);
-    atomic_init(&handler->receives, 0);
-    atomic_init(&handler->steals, 0);
     *handlerp = handler;
     return 0;
 }
@@ -88,26 +111,12 @@ upcall_handler_ref(struct upcall_handler *handler)
     ovs_refcount_ref(&handler->refcount);
 }
 
-static void
-fifo_destroy(struct upcall_fifo *fifo)
-{
-    struct upcall_channel *channel;
-
-    while ((channel = upcall_fifo_pop(fifo)) != NULL) {
-        upcall_channel_unref(channel);
-    }
-    upcall_fifo_uninit(fifo);
-}
-
 void
 upcall_handler_unref(struct upcall_handler *handler)
 {
     if (handler && upcall_refcount_unref(&handler->refcount)) {
-        for (size_t i = 0; i < UPCALL_N_STATES; i++) {
-            fifo_destroy(&handler->lists[i]);
-        }
+        upcall_reader_uninit(&handler->reader);
         upcall_handler_unref(handler->predecessor);
-        handler->engine->class->destroy(handler->engine);
         upcall_sched_unref(handler->sched);
         upcall_ports_unref(handler->ports);
         free(handler);
@@ -164,7 +173,8 @@ upcall_handler_enqueue(struct upcall_handler *handler,
 static void
 upcall_handler_resume(struct upcall_handler *handler)
 {
-    struct upcall_fifo *paused = &handler->lists[UPCALL_STATE_PAUSED];
+    struct upcall_reader *reader = &handler->reader;
+    struct upcall_fifo *paused = &reader->lists[UPCALL_STATE_PAUSED];
     size_t n = paused->n;
     long long int now;
 
@@ -172,17 +182,17 @@ upcall_handler_resume(struct upcall_handler *handler)
         return;
     }
     now = time_msec();
-    if (now < handler->retry_at) {
+    if (now < reader->retry_at) {
         return;
     }
-    handler->retry_at = LLONG_MAX;
+    reader->retry_at = LLONG_MAX;
     for (size_t i = 0; i < n; i++) {
         struct upcall_channel *channel = upcall_fifo_pop(paused);
 
         if (channel->retry_at <= now || upcall_channel_is_dead(channel)) {
             upcall_handler_release(handler, channel);
         } else {
-            handler->retry_at = MIN(handler->retry_at, channel->retry_at);
+            reader->retry_at = MIN(reader->retry_at, channel->retry_at);
             upcall_fifo_push(paused, channel);
         }
     }
@@ -192,15 +202,16 @@ upcall_handler_resume(struct upcall_handler *handler)
 static void
 upcall_handler_finish_batch(struct upcall_handler *handler)
 {
+    struct upcall_reader *reader = &handler->reader;
     struct upcall_channel *channel;
     uint64_t now;
 
-    while ((channel = upcall_handler_pop(handler, UPCALL_STATE_EMPTY))) {
+    while ((channel = upcall_reader_pop(reader, UPCALL_STATE_EMPTY))) {
         upcall_handler_release(handler, channel);
     }
 
-    now = upcall_handler_n(handler, UPCALL_STATE_SPENT) ? now_usec() : 0;
-    while ((channel = upcall_handler_pop(handler, UPCALL_STATE_SPENT))) {
+    now = upcall_reader_n(reader, UPCALL_STATE_SPENT) ? now_usec() : 0;
+    while ((channel = upcall_reader_pop(reader, UPCALL_STATE_SPENT))) {
         atomic_store_relaxed(&channel->ready_at, now);
         upcall_handler_enqueue(handler, channel);
     }
@@ -217,7 +228,8 @@ upcall_handler_set_predecessor(struct upcall_handler *handler,
 void
 upcall_handler_abandon(struct upcall_handler *handler)
 {
-    unsigned int n_lost = handler->n_msgs - handler->next_msg;
+    struct upcall_reader *reader = &handler->reader;
+    unsigned int n_lost = reader->n_msgs - handler->next_msg;
     struct upcall_channel *channel;
 
     if (handler->predecessor) {
@@ -226,12 +238,12 @@ upcall_handler_abandon(struct upcall_handler *handler)
         handler->predecessor = NULL;
     }
     for (size_t i = 0; i < UPCALL_N_STATES; i++) {
-        while ((channel = upcall_handler_pop(handler, i))) {
+        while ((channel = upcall_reader_pop(reader, i))) {
             upcall_handler_release(handler, channel);
         }
     }
-    handler->retry_at = LLONG_MAX;
-    handler->n_msgs = handler->next_msg = 0;
+    reader->retry_at = LLONG_MAX;
+    reader->n_msgs = handler->next_msg = 0;
     handler->in_batch = false;
 
     if (n_lost) {
@@ -288,7 +300,7 @@ upcall_handler_activate(struct upcall_handler *handler,
     if (upcall_turn_activate(&channel->turn, upcall_sched_pushed(sched),
                              upcall_sched_popped(sched),
                              upcall_sched_lulls(sched))) {
-        upcall_handler_keep(handler, channel, UPCALL_STATE_SPARSE);
+        upcall_reader_keep(&handler->reader, channel, UPCALL_STATE_SPARSE);
     } else {
         upcall_handler_enqueue(handler, channel);
     }
@@ -332,9 +344,8 @@ static void
 upcall_handler_begin_batch(struct upcall_handler *handler)
 {
     handler->in_batch = true;
-    handler->n_handed = 0;
-    handler->n_msgs = handler->next_msg = handler->n_sparse = 0;
-    handler->engine->class->begin(handler->engine);
+    handler->n_handed = handler->next_msg = 0;
+    upcall_reader_begin(&handler->reader);
 
     upcall_handler_finish_batch(handler);
     for (int i = 0; i < UPCALL_LOOKS; i++) {
@@ -345,11 +356,11 @@ upcall_handler_begin_batch(struct upcall_handler *handler)
         }
         more = handler->events.n_channels == UPCALL_EVENTS;
         upcall_handler_take(handler, &handler->events);
-        if (!more || upcall_handler_n(handler, UPCALL_STATE_SPARSE)) {
+        if (!more || upcall_reader_n(&handler->reader, UPCALL_STATE_SPARSE)) {
             break;
         }
     }
-    handler->share = upcall_sched_share(handler->sched);
+    handler->reader.share = upcall_sched_share(handler->sched);
 }
 
 static void
@@ -374,8 +385,8 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     struct upcall_ports *ports = handler->ports;
     unsigned int i = handler->next_msg++;
-    struct upcall_channel *channel = handler->channels[i];
-    const struct upcall_rx *rx = &handler->rx[i];
+    struct upcall_channel *channel = handler->reader.channels[i];
+    const struct upcall_rx *rx = &handler->reader.rx[i];
     uint64_t ready_at, waited;
 
     if (rx->truncated
@@ -414,14 +425,14 @@ upcall_handler_recv(struct upcall_handler *handler, struct upcall_view *view)
         upcall_handler_begin_batch(handler);
     }
     for (;;) {
-        while (handler->next_msg < handler->n_msgs) {
+        while (handler->next_msg < handler->reader.n_msgs) {
             if (upcall_handler_parse(handler, view)) {
                 handler->n_handed++;
                 upcall_count(&handler->upcalls, 1);
                 return 0;
             }
         }
-        if (!upcall_handler_serve__(handler)) {
+        if (!upcall_reader_read(&handler->reader)) {
             upcall_handler_end_batch(handler);
             return EAGAIN;
         }
@@ -431,20 +442,22 @@ upcall_handler_recv(struct upcall_handler *handler, struct upcall_view *view)
 bool
 upcall_handler_is_ready(const struct upcall_handler *handler)
 {
+    const struct upcall_reader *reader = &handler->reader;
+
     /* What was read has to be released before the handler sleeps. */
     return (handler->in_batch || handler->predecessor
             || handler->events.n_channels
-            || upcall_handler_n(handler, UPCALL_STATE_SPARSE)
-            || upcall_handler_n(handler, UPCALL_STATE_PARTIAL)
-            || upcall_handler_n(handler, UPCALL_STATE_EMPTY)
-            || upcall_handler_n(handler, UPCALL_STATE_SPENT)
+            || upcall_reader_n(reader, UPCALL_STATE_SPARSE)
+            || upcall_reader_n(reader, UPCALL_STATE_PARTIAL)
+            || upcall_reader_n(reader, UPCALL_STATE_EMPTY)
+            || upcall_reader_n(reader, UPCALL_STATE_SPENT)
             || upcall_sched_n_queued(handler->sched));
 }
 
 long long int
 upcall_handler_retry_at(const struct upcall_handler *handler)
 {
-    return handler->retry_at;
+    return handler->reader.retry_at;
 }
 
 void
@@ -455,8 +468,8 @@ upcall_handler_get_stats(const struct upcall_handler *handler,
     stats->empty_wakeups = upcall_counter_read(&handler->empty_wakeups);
     stats->batches = upcall_counter_read(&handler->batches);
     stats->upcalls = upcall_counter_read(&handler->upcalls);
-    stats->receives = upcall_counter_read(&handler->receives);
-    stats->steals = upcall_counter_read(&handler->steals);
+    stats->receives = upcall_counter_read(&handler->reader.receives);
+    stats->steals = upcall_counter_read(&handler->reader.steals);
 }
 
 void
@@ -466,6 +479,6 @@ upcall_handler_reset_stats(struct upcall_handler *handler)
     atomic_store_relaxed(&handler->empty_wakeups, 0);
     atomic_store_relaxed(&handler->batches, 0);
     atomic_store_relaxed(&handler->upcalls, 0);
-    atomic_store_relaxed(&handler->receives, 0);
-    atomic_store_relaxed(&handler->steals, 0);
+    atomic_store_relaxed(&handler->reader.receives, 0);
+    atomic_store_relaxed(&handler->reader.steals, 0);
 }

@@ -7,7 +7,7 @@
  * ===============
  *
  * Private to lib/upcall.  A handler is what one handler thread needs: the
- * channels that it owns and an engine with buffers for a batch of upcalls.
+ * channels that it owns and a batch of upcalls.
  *
  * A batch goes like this:
  *
@@ -15,19 +15,12 @@
  *      EMPTY are armed again, those that are SPENT go to the run queue
  *      (upcall-state.h).
  *   2. The scheduler's events name channels that became readable.  The handler
- *      becomes their owner.  Those with credit (upcall-turn.h) are SPARSE and
- *      read first, the others go to the run queue.
- *   3. The rest of the batch is filled from the run queue.  While something
- *      waits there, SPARSE channels leave a quantum of each batch to it, so
- *      that even a crowd of them cannot starve it.
- *   4. If nobody else has anything, SPENT channels get another turn.
- *   5. When the batch ends, a sleeping handler is kicked for what is left in
+ *      becomes their owner.  Those with credit (upcall-turn.h) are SPARSE, the
+ *      others go to the run queue.
+ *   3. The reader takes upcalls from the channels whose turn it is
+ *      (upcall-reader.h), until the batch is full or nothing is left.
+ *   4. When the batch ends, a sleeping handler is kicked for what is left in
  *      the run queue.
- *
- * A channel that cannot be read, other than for an overrun, is readable still,
- * and would be an event again as soon as it is armed.  So the handler keeps it
- * for a pause, and releases it at the first batch after that.  Nothing of it
- * is lost but what the socket has no room for.
  *
  * A handler belongs to a set (upcall-set.h) with a generation number.  A set
  * is never changed, only replaced.  The handler that takes the place of

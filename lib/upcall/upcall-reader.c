@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "upcall/upcall-reader.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "coverage.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/vlog.h"
+#include "timeval.h"
+#include "upcall/upcall-probes.h"
+#include "upcall/upcall-sched.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(upcall_reader);
+
+COVERAGE_DEFINE(upcall_overrun);
+COVERAGE_DEFINE(upcall_receive_error);
+
+/* The most channels that the engine is asked to read at once: what a full
+ * batch needs when each uses its turn up, and one more for the rest of an
+ * earlier turn. */
+#define UPCALL_READS (DIV_ROUND_UP(UPCALL_BATCH, UPCALL_QUANTUM) + 1)
+
+/* A channel with a standing backlog has its backlog measured in one of this
+ * many turns, so that it costs few system calls. */
+#define UPCALL_SAMPLE_TURNS 16
+
+/* A channel that cannot be read is tried again at once, which is enough if the
+ * kernel was short of something for a moment, and after that with pauses that
+ * double from 1 ms to 2^10 ms: then it costs nothing to speak of, and is back
+ * within a second once what was wrong is over. */
+#define UPCALL_PAUSE_SHIFT 10
+
+void
+upcall_reader_init(struct upcall_reader *reader, const char *dp_name,
+                   uint32_t index, uint32_t token, struct upcall_sched *sched,
+                   struct upcall_engine *engine)
+{
+    memset(reader, 0, sizeof *reader);
+    reader->dp_name = dp_name;
+    reader->sched = sched;
+    reader->engine = engine;
+    reader->index = index;
+    reader->token = token;
+    for (size_t i = 0; i < UPCALL_N_STATES; i++) {
+        upcall_fifo_init(&reader->lists[i]);
+    }
+    reader->retry_at = LLONG_MAX;
+    atomic_init(&reader->receives, 0);
+    atomic_init(&reader->steals, 0);
+}
+
+void
+upcall_reader_uninit(struct upcall_reader *reader)
+{
+    for (size_t i = 0; i < UPCALL_N_STATES; i++) {
+        struct upcall_channel *channel;
+
+        while ((channel = upcall_reader_pop(reader, i))) {
+            upcall_channel_unref(channel);
+        }
+        upcall_fifo_uninit(&reader->lists[i]);
+    }
+    reader->engine->class->destroy(reader->engine);
+}
+
+void
+upcall_reader_begin(struct upcall_reader *reader)
+{
+    reader->share = 0;
+    reader->n_msgs = reader->n_sparse = 0;
+    reader->engine->class->begin(reader->engine);
+}
+
+/* Takes the first channel of the run queue that can pay, and begins its turn.
+ * Channels that still owe for large packets go to the end of the queue. */
+static struct upcall_channel *
+upcall_reader_dequeue(struct upcall_reader *reader)
+{
+    struct upcall_sched *sched = reader->sched;
+
+    while (reader->share) {
+        struct upcall_channel *channel;
+
+        reader->share--;
+        channel = upcall_sched_pop(sched, reader->token);
+        if (!channel
+            || upcall_channel_is_dead(channel)
+            || upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched))) {
+            return channel;
+        }
+        upcall_reader_keep(reader, channel, UPCALL_STATE_SPENT);
+    }
+    return NULL;
+}
+
+/* A read to be made. */
+struct choice {
+    struct upcall_channel *channel;
+    bool sparse;                /* It is one of the sparse ones. */
+    unsigned int max;           /* Upcalls to ask for. */
+};
+
+/* How many upcalls a read may ask for now, by what the batch has room for. */
+struct room {
+    bool crowded;               /* Others wait in the run queue. */
+    bool sparse_waits;          /* No room for sparse ones only because of
+                                 * what others are asked for. */
+    unsigned int sparse;        /* Of a sparse channel. */
+    unsigned int other;         /* Of any other one. */
+};
+
+/* Finds out the room when 'n_asked' upcalls are asked for already. */
+static void
+upcall_reader_get_room(const struct upcall_reader *reader,
+                       unsigned int n_asked, struct room *room)
+{
+    unsigned int free = UPCALL_BATCH - reader->n_msgs;
+    unsigned int limit = UPCALL_BATCH;
+    unsigned int left;
+
+    room->crowded = upcall_sched_n_queued(reader->sched) > 0;
+
+    /* What sparse channels leave to others. */
+    left = ((room->crowded && reader->share)
+            || upcall_reader_n(reader, UPCALL_STATE_PARTIAL)
+            ? UPCALL_QUANTUM : 0);
+    room->sparse = free - MIN(free, n_asked + left);
+    room->sparse_waits = !room->sparse && free > left;
+
+    /* What sparse ones sent does not wait for a full batch of others: all of a
+     * batch are processed together. */
+    if (room->crowded && reader->n_sparse) {
+        limit = MIN(limit, reader->n_sparse + UPCALL_QUANTUM);
+    }
+    room->other = limit - MIN(limit, reader->n_msgs + n_asked);
+}
+
+/* Chooses the channel to read next, after '*last' (a null pointer if it is the
+ * first of a call), and stores whether it is a sparse one.  Returns NULL if
+ * there is nothing to read, or if that depends on how much the reads chosen
+ * before take. */
+static struct upcall_channel *
+upcall_reader_choose_channel(struct upcall_reader *reader,
+                             const struct room *room,
+                             const struct choice *last, bool *sparse)
+{
+    struct upcall_channel *channel;
+
+    *sparse = true;
+    if (upcall_reader_n(reader, UPCALL_STATE_SPARSE)) {
+        if (room->sparse) {
+            return upcall_reader_pop(reader, UPCALL_STATE_SPARSE);
+        } else if (last && room->sparse_waits) {
+            return NULL;
+        }
+    }
+    if (!room->other || (last && last->sparse && room->crowded)) {
+        return NULL;
+    }
+
+    *sparse = false;
+    channel = upcall_reader_pop(reader, UPCALL_STATE_PARTIAL);
+    if (!channel) {
+        channel = upcall_reader_dequeue(reader);
+    }
+    if (!channel) {
+        channel = upcall_reader_pop(reader, UPCALL_STATE_SPARSE);
+        *sparse = channel != NULL;
+    }
+    if (!channel && !last && !room->crowded) {
+        channel = upcall_reader_pop(reader, UPCALL_STATE_SPENT);
+        if (channel) {
+            upcall_turn_begin(&channel->turn,
+                              upcall_sched_pushed(reader->sched));
+        }
+    }
+    return channel;
+}
+
+/* Says how many upcalls to ask 'channel' for. */
+static unsigned int
+upcall_reader_choose_max(const struct room *room,
+                         const struct upcall_channel *channel, bool sparse)
+{
+    return MIN(sparse && room->sparse ? room->sparse : room->other,
+               upcall_turn_allowance(&channel->turn));
+}
+
+/* Chooses the next read, when 'n_asked' upcalls are asked for already, by
+ * '*last' and others before it (a null pointer if there are none).  Returns
+ * false if there is none to be made now. */
+static bool
+upcall_reader_choose(struct upcall_reader *reader, unsigned int n_asked,
+                     const struct choice *last, struct choice *choice)
+{
+    struct room room;
+
+    upcall_reader_get_room(reader, n_asked, &room);
+    choice->channel = upcall_reader_choose_channel(reader, &room, last,
+                                                   &choice->sparse);
+    if (!choice->channel) {
+        return false;
+    }
+    upcall_channel_set_state(choice->channel, UPCALL_STATE_READING);
+    choice->max = upcall_reader_choose_max(&room, choice->channel,
+                                           choice->sparse);
+    return true;
+}
+
+/* Says in 's' which channel it is, what it lost and what can be done.  The
+ * rate limit works in front of the datapath, a meter only on packets that
+ * match a flow; only another dispatch mode keeps the ports of a CPU apart. */
+static void
+upcall_reader_format_loss(const struct upcall_channel *channel,
+                          uint64_t n_lost, struct ds *s)
+{
+    bool is_port = upcall_port_is_real(channel->port_no);
+
+    ds_put_cstr(s, "lost packet on port channel ");
+    if (is_port) {
+        ds_put_format(s, "%"PRIu32" ", channel->port_no);
+    }
+    ds_put_format(s, "(%s): it dropped %"PRIu64" upcalls so far, which came "
+                  "faster than handlers take them; limit what %s "
+                  "(Interface column ingress_policing_kpkts_rate; meters, if "
+                  "flows send to the controller) or raise "
+                  "other_config:n-handler-threads",
+                  channel->name ? channel->name : "no port", n_lost,
+                  is_port ? "the port sends" : "ports send");
+    if (upcall_port_is_cpu(channel->port_no)) {
+        ds_put_cstr(s, ", or keep ports apart by "
+                    "other_config:upcall-dispatch=per-port");
+    }
+}
+
+static void
+upcall_reader_report_overrun(const struct upcall_reader *reader,
+                             struct upcall_channel *channel, unsigned int n)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    struct upcall_channel_stats stats;
+
+    COVERAGE_ADD(upcall_overrun, n);
+    upcall_count(&channel->overruns, n);
+    UPCALL_PROBE_LOSS(channel->port_no, n);
+    if (!VLOG_DROP_WARN(&rl)) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        upcall_channel_get_stats(channel, &stats);
+        upcall_reader_format_loss(channel, stats.lost, &s);
+        VLOG_WARN("%s: %s", reader->dp_name, ds_cstr(&s));
+        ds_destroy(&s);
+    }
+}
+
+/* Accounts for a read of 'channel' that failed with 'error', and puts the
+ * channel in the state that it has now. */
+static void
+upcall_reader_fail(struct upcall_reader *reader,
+                   struct upcall_channel *channel, int error)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    long long int pause = 0;
+
+    COVERAGE_INC(upcall_receive_error);
+    upcall_count(&channel->errors, 1);
+    if (channel->n_failures++) {
+        pause = 1 << MIN(channel->n_failures - 2, UPCALL_PAUSE_SHIFT);
+    }
+    VLOG_WARN_RL(&rl, "%s: receiving upcalls of port %s failed (%s); trying "
+                 "again in %lld ms", reader->dp_name,
+                 channel->name ? channel->name : "(none)",
+                 ovs_strerror(error), pause);
+    if (pause) {
+        channel->retry_at = time_msec() + pause;
+        reader->retry_at = MIN(reader->retry_at, channel->retry_at);
+        upcall_reader_keep(reader, channel, UPCALL_STATE_PAUSED);
+    } else {
+        upcall_reader_keep(reader, channel, UPCALL_STATE_EMPTY);
+    }
+}
+
+/* Accounts for what 'read' took as chosen, messages that begin at 'n_msgs',
+ * and puts the channel in the state that it has now. */
+static void
+upcall_reader_account(struct upcall_reader *reader,
+                      const struct choice *choice,
+                      const struct upcall_read *read)
+{
+    struct upcall_channel *channel = choice->channel;
+    uint32_t home = reader->index + 1;
+    size_t n_bytes = 0;
+    uint32_t last;
+
+    for (unsigned int i = 0; i < read->n; i++) {
+        n_bytes += reader->rx[reader->n_msgs].len;
+        reader->channels[reader->n_msgs++] = channel;
+    }
+    reader->n_sparse += choice->sparse && read->empty ? read->n : 0;
+    upcall_count(&channel->received, read->n);
+    upcall_turn_spend(&channel->turn, read->n, n_bytes);
+    UPCALL_PROBE_RECEIVE(channel->port_no, read->n, n_bytes, read->empty);
+
+    atomic_read_relaxed(&channel->home, &last);
+    if (last != home) {
+        atomic_store_relaxed(&channel->home, home);
+        if (last) {
+            upcall_count(&reader->steals, 1);
+        }
+    }
+    if (read->overruns) {
+        upcall_reader_report_overrun(reader, channel, read->overruns);
+    }
+    if (!read->error || read->n) {
+        channel->n_failures = 0;
+    }
+
+    if (read->error) {
+        upcall_reader_fail(reader, channel, read->error);
+    } else if (read->empty && read->n && !choice->sparse
+               && upcall_sched_is_saturated(reader->sched)) {
+        upcall_reader_keep(reader, channel, UPCALL_STATE_SPENT);
+    } else if (read->empty) {
+        upcall_reader_keep(reader, channel, UPCALL_STATE_EMPTY);
+    } else if (upcall_turn_has_credit(&channel->turn)) {
+        upcall_reader_keep(reader, channel, UPCALL_STATE_PARTIAL);
+    } else {
+        if (reader->n_turns++ % UPCALL_SAMPLE_TURNS == 0) {
+            upcall_channel_sample_backlog(channel);
+        }
+        upcall_reader_keep(reader, channel, UPCALL_STATE_SPENT);
+    }
+}
+
+bool
+upcall_reader_read(struct upcall_reader *reader)
+{
+    struct choice choices[UPCALL_READS];
+    struct upcall_read reads[UPCALL_READS];
+    unsigned int n_asked = 0;
+    bool seen_dead = false;
+    size_t n = 0;
+
+    while (n < UPCALL_READS && reader->n_msgs + n_asked < UPCALL_BATCH) {
+        struct choice *choice = &choices[n];
+
+        if (!upcall_reader_choose(reader, n_asked, n ? &choices[n - 1] : NULL,
+                                  choice)) {
+            break;
+        } else if (upcall_channel_is_dead(choice->channel)) {
+            /* Dropped at the start of the next batch: messages of this one may
+             * still refer to it. */
+            upcall_reader_keep(reader, choice->channel, UPCALL_STATE_EMPTY);
+            seen_dead = true;
+            continue;
+        }
+        reads[n++] = (struct upcall_read) {
+            .fd = upcall_channel_fd(choice->channel), .max = choice->max,
+        };
+        n_asked += choice->max;
+    }
+    if (!n) {
+        return seen_dead;
+    }
+
+    upcall_count(&reader->receives,
+                 reader->engine->class->read(reader->engine, reads, n,
+                                             &reader->rx[reader->n_msgs]));
+    for (size_t i = 0; i < n; i++) {
+        upcall_reader_account(reader, &choices[i], &reads[i]);
+    }
+    return true;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_READER_H
+#define KDP_UPCALL_READER_H 1
+
+/* Reading from the channels of a handler
+ * ======================================
+ *
+ * Private to lib/upcall.  A reader has the channels that its handler owns, by
+ * state (upcall-state.h), and the messages of a batch.  upcall_reader_read()
+ * chooses channels and how much to read of each, has the engine read them, and
+ * accounts for what came.
+ *
+ * Which channel is next
+ * ---------------------
+ *
+ *   1. SPARSE ones, before all others.  While others have something, they
+ *      leave a quantum of each batch to them, so that even a crowd of SPARSE
+ *      channels cannot starve the run queue.
+ *   2. PARTIAL ones: the rest of a turn.
+ *   3. The run queue, as many channels of it as are this handler's share.
+ *   4. SPENT ones, if nobody else has anything to read.
+ *
+ * How much
+ * --------
+ *
+ * What its turn allows (upcall-turn.h), and what the batch has room for.  With
+ * a run queue, upcalls of SPARSE channels do not wait for a full batch of
+ * others, because all upcalls of a batch are processed together.
+ *
+ * Failure
+ * -------
+ *
+ * A channel that cannot be read, other than for an overrun, is readable still,
+ * and would be an event again as soon as it is armed.  So it is PAUSED, and
+ * the handler releases it when 'retry_at' has come.  Nothing of it is lost but
+ * what the socket has no room for.
+ *
+ * Thread safety: a reader belongs to its handler's thread. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ovs-atomic.h"
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-fifo.h"
+
+struct upcall_sched;
+
+struct upcall_reader {
+    /* Constant. */
+    const char *dp_name;        /* For messages. */
+    struct upcall_sched *sched;
+    struct upcall_engine *engine;
+    uint32_t index;             /* Of the handler. */
+    uint32_t token;             /* Its owner word, see upcall-channel.h. */
+
+    /* Channels that the handler owns, by state, in the order in which they
+     * came to it.  Each entry is a reference.  Those that are TAKEN or READING
+     * are in no list. */
+    struct upcall_fifo lists[UPCALL_N_STATES];
+    long long int retry_at;     /* The earliest end of a pause of those that
+                                 * are PAUSED, in ms, or LLONG_MAX. */
+
+    /* The batch. */
+    size_t share;               /* Channels to take from the run queue yet. */
+    unsigned int n_msgs;        /* Messages received. */
+    unsigned int n_sparse;      /* Of these, from sparse channels that had no
+                                 * more. */
+    unsigned int n_turns;       /* Turns used up, for sampling. */
+    struct upcall_rx rx[UPCALL_BATCH];
+    struct upcall_channel *channels[UPCALL_BATCH]; /* Of each message; a
+                                                    * reference is in one of
+                                                    * the lists. */
+
+    /* Written by the handler's thread alone. */
+    atomic_uint64_t receives;
+    atomic_uint64_t steals;
+};
+
+/* Makes a reader for handler 'index' of datapath 'dp_name' with owner word
+ * 'token', which takes channels from the run queue of 'sched' and reads with
+ * 'engine'.  The caller keeps all of these until upcall_reader_uninit(), but
+ * the engine, which that destroys. */
+void upcall_reader_init(struct upcall_reader *, const char *dp_name,
+                        uint32_t index, uint32_t token, struct upcall_sched *,
+                        struct upcall_engine *);
+void upcall_reader_uninit(struct upcall_reader *);
+
+/* Begins a batch, in which there are no messages yet.  Views of the last one
+ * are no longer valid. */
+void upcall_reader_begin(struct upcall_reader *);
+
+/* Reads from the channels whose turn it is.  Returns false if there is none,
+ * or no room. */
+bool upcall_reader_read(struct upcall_reader *);
+
+/* Makes 'state' the state of 'channel', which the handler owns, and puts it at
+ * the end of the list of that state. */
+static inline void
+upcall_reader_keep(struct upcall_reader *reader,
+                   struct upcall_channel *channel, enum upcall_state state)
+{
+    upcall_channel_set_state(channel, state);
+    upcall_fifo_push(&reader->lists[state], channel);
+}
+
+/* Number of channels in the list of 'state'. */
+static inline size_t
+upcall_reader_n(const struct upcall_reader *reader, enum upcall_state state)
+{
+    return reader->lists[state].n;
+}
+
+/* Takes the first channel out of the list of 'state'.  Returns NULL if it is
+ * empty. */
+static inline struct upcall_channel *
+upcall_reader_pop(struct upcall_reader *reader, enum upcall_state state)
+{
+    return upcall_fifo_pop(&reader->lists[state]);
+}
+
+#endif /* lib/upcall/upcall-reader.h */
