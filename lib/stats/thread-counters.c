@@ -142,15 +142,6 @@ thread_counters_block_create(struct thread_counters *counters)
  * they come from other CPUs, which takes longer than to add up a block. */
 #define AHEAD (2 * STRIDE)
 
-static uint64_t
-value_of(struct thread_counters_block *block, size_t item)
-{
-    uint64_t value;
-
-    atomic_read_relaxed(&block->items[item], &value);
-    return value;
-}
-
 static void
 prefetch_block(const struct thread_counters_block *block, size_t n_items)
 {
@@ -171,13 +162,15 @@ add_blocks(uint64_t totals[], struct thread_counters_block **blocks, size_t n,
             }
         }
         for (size_t i = 0; i < n_items; i++) {
-            totals[i] += (value_of(blocks[0], i) + value_of(blocks[1], i)
-                          + value_of(blocks[2], i) + value_of(blocks[3], i));
+            totals[i] += (thread_counters_read(blocks[0], i)
+                          + thread_counters_read(blocks[1], i)
+                          + thread_counters_read(blocks[2], i)
+                          + thread_counters_read(blocks[3], i));
         }
     }
     for (; n > 0; blocks++, n--) {
         for (size_t i = 0; i < n_items; i++) {
-            totals[i] += value_of(blocks[0], i);
+            totals[i] += thread_counters_read(blocks[0], i);
         }
     }
 }

@@ -39,7 +39,7 @@
  * -------------
  *
  *     thread_counters_create, _destroy       no other call on the set
- *     thread_counters_self, _fold            any thread, any time
+ *     thread_counters_self, _fold, _read     any thread, any time
  *     thread_counters_block_create           any thread, any time
  *     thread_counters_block_destroy, _add    who has the block; one at a time
  */
@@ -48,6 +48,7 @@
 #include <stdint.h>
 
 #include "ovs-atomic.h"
+#include "util.h"
 
 struct thread_counters;
 
@@ -76,6 +77,17 @@ thread_counters_add(struct thread_counters_block *block, size_t item,
 
     atomic_read_relaxed(&block->items[item], &value);
     atomic_store_relaxed(&block->items[item], value + n);
+}
+
+/* What 'block' counted of 'item' so far.  Never decreases. */
+static inline uint64_t
+thread_counters_read(const struct thread_counters_block *block, size_t item)
+{
+    uint64_t value;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, &block->items[item]),
+                        &value);
+    return value;
 }
 
 #endif /* lib/stats/thread-counters.h */

@@ -22,6 +22,7 @@
 #include "upcall/upcall-reader.h"
 #include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
+#include "upcall/upcall-stats.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_handler);
@@ -54,11 +55,7 @@ struct upcall_handler {
     unsigned int next_msg;      /* The reader's first message that was not
                                  * looked at. */
 
-    /* Written by the handler's thread alone. */
-    atomic_uint64_t wakeups;
-    atomic_uint64_t empty_wakeups;
-    atomic_uint64_t batches;
-    atomic_uint64_t upcalls;
+    struct upcall_stats_block stats;
 };
 
 static uint64_t
@@ -71,7 +68,8 @@ now_usec(void)
 }
 
 int
-upcall_handler_create(struct upcall_ports *ports, uint32_t index,
+upcall_handler_create(struct upcall_ports *ports,
+                      struct upcall_stats *stats, uint32_t index,
                       uint32_t generation, struct upcall_sched *sched,
                       const struct upcall_engine_class *class,
                       struct upcall_handler **handlerp)
@@ -95,12 +93,9 @@ upcall_handler_create(struct upcall_ports *ports, uint32_t index,
     handler->index = index;
     handler->generation = generation;
     handler->token = upcall_token(generation, index);
+    upcall_stats_block_init(&handler->stats, stats);
     upcall_reader_init(&handler->reader, ports->name, index, handler->token,
-                       sched, engine);
-    atomic_init(&handler->wakeups, 0);
-    atomic_init(&handler->empty_wakeups, 0);
-    atomic_init(&handler->batches, 0);
-    atomic_init(&handler->upcalls, 0);
+                       sched, engine, &handler->stats);
     *handlerp = handler;
     return 0;
 }
@@ -116,6 +111,7 @@ upcall_handler_unref(struct upcall_handler *handler)
 {
     if (handler && upcall_refcount_unref(&handler->refcount)) {
         upcall_reader_uninit(&handler->reader);
+        upcall_stats_block_uninit(&handler->stats);
         upcall_handler_unref(handler->predecessor);
         upcall_sched_unref(handler->sched);
         upcall_ports_unref(handler->ports);
@@ -139,7 +135,7 @@ upcall_handler_wait(struct upcall_handler *handler, int timeout, bool *ready,
     *ready = events->n_channels || events->kicked;
     *watches = events->watches;
     if (*ready && timeout) {
-        upcall_count(&handler->wakeups, 1);
+        upcall_stats_add(&handler->stats, UPCALL_STAT_WAKEUPS, 1);
         handler->woken = true;
     }
     return error;
@@ -247,9 +243,7 @@ upcall_handler_abandon(struct upcall_handler *handler)
     handler->in_batch = false;
 
     if (n_lost) {
-        uint64_t orig;
-
-        atomic_add_relaxed(&handler->ports->abandoned, n_lost, &orig);
+        upcall_stats_add(&handler->stats, UPCALL_STAT_ABANDONED, n_lost);
         VLOG_WARN("%s: an upcall handler was removed within a batch, "
                   "%u upcalls lost", handler->ports->name, n_lost);
     }
@@ -368,10 +362,10 @@ upcall_handler_end_batch(struct upcall_handler *handler)
 {
     upcall_sched_kick(handler->sched);
     if (handler->n_handed) {
-        upcall_count(&handler->batches, 1);
+        upcall_stats_add(&handler->stats, UPCALL_STAT_BATCHES, 1);
     } else if (handler->woken) {
         COVERAGE_INC(upcall_empty_wakeup);
-        upcall_count(&handler->empty_wakeups, 1);
+        upcall_stats_add(&handler->stats, UPCALL_STAT_EMPTY_WAKEUPS, 1);
     }
     handler->woken = false;
     handler->in_batch = false;
@@ -399,9 +393,7 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
         return false;
     }
     if (view->dp_ifindex != ports->dp_ifindex) {
-        uint64_t orig;
-
-        atomic_add_relaxed(&ports->foreign, 1, &orig);
+        upcall_stats_add(&handler->stats, UPCALL_STAT_FOREIGN, 1);
         return false;
     }
     if (!upcall_port_is_real(channel->port_no)) {
@@ -428,7 +420,7 @@ upcall_handler_recv(struct upcall_handler *handler, struct upcall_view *view)
         while (handler->next_msg < handler->reader.n_msgs) {
             if (upcall_handler_parse(handler, view)) {
                 handler->n_handed++;
-                upcall_count(&handler->upcalls, 1);
+                upcall_stats_add(&handler->stats, UPCALL_STAT_UPCALLS, 1);
                 return 0;
             }
         }
@@ -464,21 +456,11 @@ void
 upcall_handler_get_stats(const struct upcall_handler *handler,
                          struct upcall_handler_stats *stats)
 {
-    stats->wakeups = upcall_counter_read(&handler->wakeups);
-    stats->empty_wakeups = upcall_counter_read(&handler->empty_wakeups);
-    stats->batches = upcall_counter_read(&handler->batches);
-    stats->upcalls = upcall_counter_read(&handler->upcalls);
-    stats->receives = upcall_counter_read(&handler->reader.receives);
-    stats->steals = upcall_counter_read(&handler->reader.steals);
+    upcall_stats_block_get(&handler->stats, stats);
 }
 
 void
 upcall_handler_reset_stats(struct upcall_handler *handler)
 {
-    atomic_store_relaxed(&handler->wakeups, 0);
-    atomic_store_relaxed(&handler->empty_wakeups, 0);
-    atomic_store_relaxed(&handler->batches, 0);
-    atomic_store_relaxed(&handler->upcalls, 0);
-    atomic_store_relaxed(&handler->reader.receives, 0);
-    atomic_store_relaxed(&handler->reader.steals, 0);
+    upcall_stats_block_reset(&handler->stats);
 }

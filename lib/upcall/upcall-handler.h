@@ -28,10 +28,9 @@
  * brings the predecessor's batch to its end and releases its channels, and so
  * loses and reorders nothing.
  *
- * Thread safety: create and destroy belong to the control thread, under the
- * table's mutex; stats may be read by any thread; the rest belongs to the
- * handler's own thread.  References keep a handler alive while its thread
- * sleeps in it. */
+ * Thread safety: create, destroy and stats belong to the control thread, under
+ * the table's mutex; the rest belongs to the handler's own thread.  References
+ * keep a handler alive while its thread sleeps in it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,12 +40,15 @@ struct upcall_handler;
 struct upcall_handler_stats;
 struct upcall_ports;
 struct upcall_sched;
+struct upcall_stats;
 struct upcall_view;
 
 /* Creates handler 'index' of generation 'generation' for the datapath of
- * 'ports'.  It takes channels from 'sched' and upcalls from them with an
- * engine of class 'engine'.  Returns 0 or a positive errno value. */
-int upcall_handler_create(struct upcall_ports *ports, uint32_t index,
+ * 'ports'.  It takes channels from 'sched', reads from them with an engine of
+ * class 'engine' and counts in 'stats'.  Returns 0 or a positive errno
+ * value. */
+int upcall_handler_create(struct upcall_ports *ports,
+                          struct upcall_stats *stats, uint32_t index,
                           uint32_t generation, struct upcall_sched *sched,
                           const struct upcall_engine_class *engine,
                           struct upcall_handler **);
@@ -91,6 +93,7 @@ struct upcall_sched *upcall_handler_sched(const struct upcall_handler *);
 int upcall_handler_wait(struct upcall_handler *, int timeout, bool *ready,
                         uint32_t *watches);
 
+/* What the handler counted since the last reset.  For the control thread. */
 void upcall_handler_get_stats(const struct upcall_handler *,
                               struct upcall_handler_stats *);
 void upcall_handler_reset_stats(struct upcall_handler *);

@@ -71,8 +71,6 @@ upcall_ports_create(const char *name, int dp_ifindex, uint16_t packet_family)
     ports->slots = xcalloc(UPCALL_N_SLOTS, sizeof *ports->slots);
     ovsrcu_init(&ports->adding, NULL);
     upcall_shared_init(&ports->shared);
-    atomic_init(&ports->foreign, 0);
-    atomic_init(&ports->abandoned, 0);
     return ports;
 }
 

@@ -66,9 +66,6 @@ struct upcall_ports {
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
     upcall_slot adding;         /* Channel on its way into its slot. */
     struct upcall_shared shared;
-
-    atomic_uint64_t foreign;       /* Messages of another datapath. */
-    atomic_uint64_t abandoned;     /* Upcalls lost with a handler. */
 };
 
 /* Creates the registry of datapath 'name' with interface index 'dp_ifindex',

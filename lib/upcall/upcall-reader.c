@@ -13,6 +13,7 @@
 #include "timeval.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-sched.h"
+#include "upcall/upcall-stats.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_reader);
@@ -38,20 +39,20 @@ COVERAGE_DEFINE(upcall_receive_error);
 void
 upcall_reader_init(struct upcall_reader *reader, const char *dp_name,
                    uint32_t index, uint32_t token, struct upcall_sched *sched,
-                   struct upcall_engine *engine)
+                   struct upcall_engine *engine,
+                   struct upcall_stats_block *stats)
 {
     memset(reader, 0, sizeof *reader);
     reader->dp_name = dp_name;
     reader->sched = sched;
     reader->engine = engine;
+    reader->stats = stats;
     reader->index = index;
     reader->token = token;
     for (size_t i = 0; i < UPCALL_N_STATES; i++) {
         upcall_fifo_init(&reader->lists[i]);
     }
     reader->retry_at = LLONG_MAX;
-    atomic_init(&reader->receives, 0);
-    atomic_init(&reader->steals, 0);
 }
 
 void
@@ -310,7 +311,7 @@ upcall_reader_account(struct upcall_reader *reader,
     if (last != home) {
         atomic_store_relaxed(&channel->home, home);
         if (last) {
-            upcall_count(&reader->steals, 1);
+            upcall_stats_add(reader->stats, UPCALL_STAT_STEALS, 1);
         }
     }
     if (read->overruns) {
@@ -342,7 +343,7 @@ upcall_reader_read(struct upcall_reader *reader)
 {
     struct choice choices[UPCALL_READS];
     struct upcall_read reads[UPCALL_READS];
-    unsigned int n_asked = 0;
+    unsigned int n_asked = 0, n_calls;
     bool seen_dead = false;
     size_t n = 0;
 
@@ -368,9 +369,9 @@ upcall_reader_read(struct upcall_reader *reader)
         return seen_dead;
     }
 
-    upcall_count(&reader->receives,
-                 reader->engine->class->read(reader->engine, reads, n,
-                                             &reader->rx[reader->n_msgs]));
+    n_calls = reader->engine->class->read(reader->engine, reads, n,
+                                          &reader->rx[reader->n_msgs]);
+    upcall_stats_add(reader->stats, UPCALL_STAT_RECEIVES, n_calls);
     for (size_t i = 0; i < n; i++) {
         upcall_reader_account(reader, &choices[i], &reads[i]);
     }

@@ -42,18 +42,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ovs-atomic.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine-provider.h"
 #include "upcall/upcall-fifo.h"
 
 struct upcall_sched;
+struct upcall_stats_block;
 
 struct upcall_reader {
     /* Constant. */
     const char *dp_name;        /* For messages. */
     struct upcall_sched *sched;
     struct upcall_engine *engine;
+    struct upcall_stats_block *stats;
     uint32_t index;             /* Of the handler. */
     uint32_t token;             /* Its owner word, see upcall-channel.h. */
 
@@ -74,19 +75,15 @@ struct upcall_reader {
     struct upcall_channel *channels[UPCALL_BATCH]; /* Of each message; a
                                                     * reference is in one of
                                                     * the lists. */
-
-    /* Written by the handler's thread alone. */
-    atomic_uint64_t receives;
-    atomic_uint64_t steals;
 };
 
 /* Makes a reader for handler 'index' of datapath 'dp_name' with owner word
- * 'token', which takes channels from the run queue of 'sched' and reads with
- * 'engine'.  The caller keeps all of these until upcall_reader_uninit(), but
- * the engine, which that destroys. */
+ * 'token', which takes channels from the run queue of 'sched', reads with
+ * 'engine' and counts in 'stats'.  The caller keeps all of these until
+ * upcall_reader_uninit(), but the engine, which that destroys. */
 void upcall_reader_init(struct upcall_reader *, const char *dp_name,
                         uint32_t index, uint32_t token, struct upcall_sched *,
-                        struct upcall_engine *);
+                        struct upcall_engine *, struct upcall_stats_block *);
 void upcall_reader_uninit(struct upcall_reader *);
 
 /* Begins a batch, in which there are no messages yet.  Views of the last one

@@ -31,7 +31,8 @@ upcall_set_destroy(struct upcall_set *set)
 }
 
 int
-upcall_set_create(struct upcall_ports *ports, uint32_t n, uint32_t generation,
+upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
+                  uint32_t n, uint32_t generation,
                   const struct upcall_engine_class *engine,
                   struct upcall_set **setp)
 {
@@ -49,8 +50,9 @@ upcall_set_create(struct upcall_ports *ports, uint32_t n, uint32_t generation,
         goto error;
     }
     for (; set->n < n; set->n++) {
-        error = upcall_handler_create(ports, set->n, generation, set->sched,
-                                      engine, &set->handlers[set->n]);
+        error = upcall_handler_create(ports, stats, set->n, generation,
+                                      set->sched, engine,
+                                      &set->handlers[set->n]);
         if (error) {
             VLOG_WARN("%s: creating upcall handler %"PRIu32" failed (%s)",
                       ports->name, set->n, ovs_strerror(error));

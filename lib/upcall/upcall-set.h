@@ -34,6 +34,7 @@ struct upcall_engine_class;
 struct upcall_handler;
 struct upcall_ports;
 struct upcall_sched;
+struct upcall_stats;
 
 struct upcall_set {
     uint32_t generation;
@@ -45,9 +46,10 @@ struct upcall_set {
 
 /* Makes a set of 'n' handlers, at least 1, of generation 'generation' for the
  * channels of 'ports', which they receive from with engines of class 'engine'.
- * Returns 0 or a positive errno value, after a message. */
-int upcall_set_create(struct upcall_ports *ports, uint32_t n,
-                      uint32_t generation,
+ * They count in 'stats'.  Returns 0 or a positive errno value, after a
+ * message. */
+int upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
+                      uint32_t n, uint32_t generation,
                       const struct upcall_engine_class *engine,
                       struct upcall_set **);
 

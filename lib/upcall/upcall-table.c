@@ -19,6 +19,7 @@
 #include "upcall/upcall-ports.h"
 #include "upcall/upcall-sched.h"
 #include "upcall/upcall-set.h"
+#include "upcall/upcall-stats.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_table);
@@ -32,6 +33,7 @@ union upcall_thread {
 
 struct upcall_table {
     struct upcall_ports *ports;
+    struct upcall_stats *stats;
     union upcall_thread *threads;   /* UPCALL_MAX_HANDLERS, mostly untouched,
                                      * each for the thread of that handler. */
 
@@ -50,6 +52,7 @@ upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
     struct upcall_table *table = xzalloc(sizeof *table);
 
     table->ports = upcall_ports_create(name, dp_ifindex, packet_family);
+    table->stats = upcall_stats_create();
     table->threads = xcalloc(UPCALL_MAX_HANDLERS, sizeof *table->threads);
     ovs_mutex_init(&table->mutex);
     table->engine = &upcall_engine_epoll;
@@ -64,6 +67,7 @@ upcall_table_destroy(struct upcall_table *table)
         upcall_table_set_handlers(table, 0);
         upcall_table_del_all(table);
         upcall_ports_unref(table->ports);
+        upcall_stats_unref(table->stats);
         ovs_mutex_destroy(&table->mutex);
         free(table->threads);
         free(table);
@@ -112,8 +116,8 @@ upcall_table_replace(struct upcall_table *table, uint32_t n)
 
     /* 0 would make the token of the run queue that of nobody. */
     generation = MAX((table->generation + 1) % UPCALL_MAX_GENERATION, 1);
-    error = upcall_set_create(table->ports, n, generation, table->engine,
-                              &set);
+    error = upcall_set_create(table->ports, table->stats, n, generation,
+                              table->engine, &set);
     if (error) {
         return error;
     }
@@ -329,14 +333,15 @@ void
 upcall_table_get_info(const struct upcall_table *table,
                       struct upcall_table_info *info)
 {
-    const struct upcall_ports *ports = table->ports;
+    uint64_t totals[UPCALL_N_STATS];
     const struct upcall_set *set;
 
     memset(info, 0, sizeof *info);
-    info->name = xstrdup(ports->name);
-    info->foreign = upcall_counter_read(&ports->foreign);
-    info->abandoned = upcall_counter_read(&ports->abandoned);
-    upcall_ports_get_info(ports, info);
+    info->name = xstrdup(table->ports->name);
+    upcall_stats_get(table->stats, totals);
+    info->foreign = totals[UPCALL_STAT_FOREIGN];
+    info->abandoned = totals[UPCALL_STAT_ABANDONED];
+    upcall_ports_get_info(table->ports, info);
 
     ovs_mutex_lock(&table->mutex);
     info->engine = table->engine->name;
@@ -366,8 +371,7 @@ upcall_table_reset_stats(struct upcall_table *table)
     const struct upcall_set *set;
 
     upcall_ports_reset_stats(table->ports);
-    atomic_store_relaxed(&table->ports->foreign, 0);
-    atomic_store_relaxed(&table->ports->abandoned, 0);
+    upcall_stats_reset(table->stats);
 
     ovs_mutex_lock(&table->mutex);
     set = upcall_table_set_protected(table);

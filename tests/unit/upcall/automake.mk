@@ -11,6 +11,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-sched \
 	tests/unit/upcall/test-upcall-show \
 	tests/unit/upcall/test-upcall-state \
+	tests/unit/upcall/test-upcall-stats \
 	tests/unit/upcall/test-upcall-stress \
 	tests/unit/upcall/test-upcall-table \
 	tests/unit/upcall/test-upcall-threads \
@@ -49,6 +50,8 @@ tests_unit_upcall_test_upcall_show_SOURCES = \
 	tests/unit/upcall/test-upcall-show.c $(unit_common)
 tests_unit_upcall_test_upcall_state_SOURCES = \
 	tests/unit/upcall/test-upcall-state.c $(unit_common)
+tests_unit_upcall_test_upcall_stats_SOURCES = \
+	tests/unit/upcall/test-upcall-stats.c $(unit_common)
 tests_unit_upcall_test_upcall_stress_SOURCES = \
 	tests/unit/upcall/test-upcall-stress.c $(unit_handlers) $(unit_common)
 tests_unit_upcall_test_upcall_table_SOURCES = \

@@ -21,11 +21,13 @@
 #include "upcall/upcall-info.h"
 #include "upcall/upcall-ports.h"
 #include "upcall/upcall-sched.h"
+#include "upcall/upcall-stats.h"
 #include "util.h"
 
 struct fixture {
     size_t n_fds;
     struct upcall_ports *ports;
+    struct upcall_stats *stats;
     struct upcall_sched *sched;
     struct upcall_handler *handler;
     struct upcall_channel *channel;
@@ -43,8 +45,9 @@ setup(void **state)
     f->n_fds = unit_count_fds();
 
     f->ports = upcall_ports_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
+    f->stats = upcall_stats_create();
     assert_int_equal(upcall_sched_create(1, &f->sched), 0);
-    assert_int_equal(upcall_handler_create(f->ports, 0, 1, f->sched,
+    assert_int_equal(upcall_handler_create(f->ports, f->stats, 0, 1, f->sched,
                                            &upcall_engine_epoll,
                                            &f->handler), 0);
     assert_int_equal(upcall_channel_create(&f->channel), 0);
@@ -76,6 +79,7 @@ teardown(void **state)
     upcall_handler_unref(f->handler);
     upcall_sched_unref(f->sched);
     upcall_ports_unref(f->ports);
+    upcall_stats_unref(f->stats);
     unit_rcu_barrier();
     assert_int_equal(unit_count_fds(), f->n_fds);
     free(f);
@@ -363,14 +367,14 @@ handler_lives_while_it_is_polled(void **state)
     struct upcall_handler *handler;
 
     /* Arming is a reference, given up by the next poll() or arming. */
-    assert_int_equal(upcall_handler_create(f->ports, 1, 1, f->sched,
+    assert_int_equal(upcall_handler_create(f->ports, f->stats, 1, 1, f->sched,
                                            &upcall_engine_epoll, &handler), 0);
     upcall_poll_arm(handler);
     upcall_handler_unref(handler);
     upcall_poll_arm(f->handler);
     assert_int_equal(upcall_poll(&pfd, 1, 0), 0);
 
-    assert_int_equal(upcall_handler_create(f->ports, 1, 1, f->sched,
+    assert_int_equal(upcall_handler_create(f->ports, f->stats, 1, 1, f->sched,
                                            &upcall_engine_epoll, &handler), 0);
     upcall_poll_arm(handler);
     upcall_handler_unref(handler);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* States of a channel (U1): every transition that there is, and that each other
- * one is caught. */
+/* U1: the states of a channel.  Every transition that there is, and that each
+ * other one is caught. */
 
 #include <config.h>
 #include "upcall/upcall-state.h"
@@ -154,8 +154,8 @@ state_tells_who_the_owner_is(void **state OVS_UNUSED)
     }
 }
 
-/* Returns true if "change(channel, to)" ends the program, for a channel in state
- * 'from'. */
+/* Returns true if "change(channel, to)" ends the program for a channel in
+ * state 'from'. */
 static bool
 is_caught(void (*change)(struct upcall_channel *, enum upcall_state),
           enum upcall_state from, enum upcall_state to)

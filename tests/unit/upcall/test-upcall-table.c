@@ -652,6 +652,18 @@ upcalls_of_another_datapath_are_counted_and_skipped(void **state)
     assert_int_equal(info.foreign, 1);
     assert_int_equal(info.ports[0].stats.malformed, 0);
     upcall_table_info_uninit(&info);
+
+    /* The count outlives the handler that made it. */
+    set_handlers(f, 0);
+    unit_rcu_barrier();
+    set_handlers(f, 2);
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.foreign, 1);
+    upcall_table_info_uninit(&info);
+    upcall_table_reset_stats(f->table);
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.foreign, 0);
+    upcall_table_info_uninit(&info);
 }
 
 static void

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_STATS_H
+#define KDP_UPCALL_STATS_H 1
+
+/* What handlers count
+ * ===================
+ *
+ * Private to lib/upcall.  Each handler counts in a block of its own
+ * (stats/thread-counters.h), on cache lines that no other thread writes to.
+ * Who asks gets what one handler counted, or the sum over all handlers that
+ * there ever were.
+ *
+ * A reset does not write to the blocks, which would disturb their writers.  It
+ * notes what was counted so far, and that is subtracted from then on.  So no
+ * count is missed.
+ *
+ * Life cycle
+ * ----------
+ *
+ * The table has a reference and so has each handler.  What a handler counted
+ * stays in the sum when it goes.
+ *
+ * Thread safety
+ * -------------
+ *
+ *      upcall_stats_add            the handler's thread, or whoever ends the
+ *                                  handler when no thread uses it any more
+ *      upcall_stats_block_init,    the control thread, under a mutex of the
+ *      _uninit, _get, _reset       caller's
+ *      all others                  any thread, any time */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stats/thread-counters.h"
+
+struct upcall_handler_stats;
+struct upcall_stats;
+
+/* See struct upcall_handler_stats and struct upcall_table_info. */
+enum upcall_stat {
+    UPCALL_STAT_WAKEUPS,
+    UPCALL_STAT_EMPTY_WAKEUPS,
+    UPCALL_STAT_BATCHES,
+    UPCALL_STAT_UPCALLS,
+    UPCALL_STAT_RECEIVES,
+    UPCALL_STAT_STEALS,
+    UPCALL_STAT_FOREIGN,
+    UPCALL_STAT_ABANDONED,
+};
+#define UPCALL_N_STATS (UPCALL_STAT_ABANDONED + 1)
+
+struct upcall_stats *upcall_stats_create(void);
+void upcall_stats_ref(struct upcall_stats *);
+void upcall_stats_unref(struct upcall_stats *);
+
+/* Stores in 'totals' what all handlers counted since the last reset. */
+void upcall_stats_get(struct upcall_stats *, uint64_t totals[UPCALL_N_STATS]);
+void upcall_stats_reset(struct upcall_stats *);
+
+/* What one handler counts. */
+struct upcall_stats_block {
+    struct upcall_stats *stats;
+    struct thread_counters_block *counters;
+    uint64_t base[UPCALL_N_STATS];  /* Counted before the last reset. */
+};
+
+void upcall_stats_block_init(struct upcall_stats_block *,
+                             struct upcall_stats *);
+void upcall_stats_block_uninit(struct upcall_stats_block *);
+void upcall_stats_block_get(const struct upcall_stats_block *,
+                            struct upcall_handler_stats *);
+void upcall_stats_block_reset(struct upcall_stats_block *);
+
+/* Counts 'n' more of 'stat'. */
+static inline void
+upcall_stats_add(struct upcall_stats_block *block, enum upcall_stat stat,
+                 uint64_t n)
+{
+    thread_counters_add(block->counters, stat, n);
+}
+
+#endif /* lib/upcall/upcall-stats.h */
