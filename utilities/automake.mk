@@ -35,6 +35,7 @@ EXTRA_DIST += \
 	utilities/bench/upcall_trace.py \
 	utilities/guest \
 	utilities/guest.d/init \
+	utilities/guest.d/measure \
 	utilities/packages \
 	utilities/quickstart-guest \
 	utilities/quickstart-steps

@@ -124,6 +124,53 @@ test_time_limit () {
         && nothing_left
 }
 
+test_silence () {
+    # What is written at times goes on, however long.
+    run --silence 4 -- sh -c '
+        for i in 1 2 3 4; do sleep 3; echo $i; done; exit 3'
+    [ "$status" -eq 3 ] || return 1
+    run --silence 4 --logs "$logs" -- sh -c 'echo begun; sleep 1000'
+    [ "$status" -eq 124 ] && said 'the command wrote nothing for' \
+        && [ "$(cat "$out/stdout")" = begun ] && nothing_left
+}
+
+test_share () {
+    mkdir -p "$out/shared/logs"
+    # shellcheck disable=SC2016
+    run --share "$out/shared" --logs "$out/shared/logs" -- sh -c '
+        cd "$1" && echo one > file && mkdir folder && ! mkdir folder
+        echo two > "$GUEST_LOGS/file"' sh "$out/shared"
+    [ "$status" -eq 0 ] && [ "$(cat "$out/shared/file")" = one ] \
+        && [ -d "$out/shared/folder" ] \
+        && [ "$(cat "$out/shared/logs/file")" = two ] || return 1
+    run --share "$out/nowhere" -- true
+    [ "$status" -eq 125 ] && said 'no such folder'
+}
+
+# How slow the guest is can be read at any time, and what it waits for on a
+# busy host shows: here, for a processor that it shares with five others.
+test_slowness () {
+    local pids=() i pid rc
+    : > "$out/stdout"
+    # shellcheck disable=SC2016
+    taskset -c 0 "$guest" --time-limit 1800 -- sh -c '
+        while read -r slowness < $GUEST_SLOWNESS; do
+            echo $slowness
+            [ $slowness -lt 3 ] || exit 9
+        done' > "$out/stdout" 2> "$out/stderr" < /dev/null &
+    pid=$!
+    wait_until test -s "$out/stdout"
+    for ((i = 0; i < 5; i++)); do
+        taskset -c 0 sh -c 'while :; do :; done' &
+        pids+=($!)
+    done
+    wait $pid
+    rc=$?
+    kill "${pids[@]}"
+    wait "${pids[@]}" 2> /dev/null
+    [ $rc -eq 9 ]
+}
+
 # One line for each kind of report, as Linux 6.1 writes them.
 kernel_lines='BUG: kernel NULL pointer dereference, address: 0000000000000000
 BUG: sleeping function called from invalid context at mm/slab.h:1
@@ -298,7 +345,8 @@ test_dead_qemu () {
     [ "$status" -eq 125 ] && said 'out of luck'
 }
 
-tests='pass arguments logs environment time_limit kernel_reports allowed_report
+tests='pass arguments logs environment time_limit silence share slowness
+       kernel_reports allowed_report
        crash killed_command interrupt terminate sudden_death shell
        command_then_shell reader_that_stops virtual_time usage release
        missing_packages dead_qemu'
