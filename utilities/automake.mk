@@ -3,6 +3,7 @@
 EXTRA_DIST += \
 	quickstart \
 	tests/utilities/test-bench.sh \
+	tests/utilities/test-check-system.sh \
 	tests/utilities/test-guest.sh \
 	tests/utilities/test-quickstart.sh \
 	utilities/bench-link \
@@ -43,6 +44,7 @@ EXTRA_DIST += \
 # What the tests themselves rely on.
 check-guest:
 	$(srcdir)/tests/utilities/test-quickstart.sh
+	$(srcdir)/tests/utilities/test-check-system.sh
 	$(srcdir)/tests/utilities/test-guest.sh
 .PHONY: check-guest
 

@@ -5,6 +5,8 @@ EXTRA_DIST += \
 	tests/system/harness.sh \
 	tests/system/no-io-uring.c \
 	tests/system/run \
+	tests/system/sanitizers/address.txt \
+	tests/system/sanitizers/thread.txt \
 	tests/system/test-basics.sh \
 	tests/system/test-commands.sh \
 	tests/system/test-fallback.sh \
@@ -48,9 +50,10 @@ tests/system/no-io-uring.so: tests/system/no-io-uring.c
 CLEANFILES += tests/system/no-io-uring.so
 
 # The whole daemon, in a guest: DAEMON is kdp, kdp-stock or stock, SYSTEMTESTS
-# are shell patterns of test names.
+# are shell patterns of test names, SYSTEMGUESTS is the number of guests.
+SYSTEMGUESTS = 1
 check-system: all tests/system/traffic tests/system/no-io-uring.so \
     utilities/bench/per-vport.so $(unit_tests)
 	$(srcdir)/tests/system/check-system --builddir '$(abs_builddir)' \
-	    --daemon '$(DAEMON)' $(SYSTEMTESTS)
+	    --daemon '$(DAEMON)' --guests '$(SYSTEMGUESTS)' $(SYSTEMTESTS)
 .PHONY: check-system

@@ -14,8 +14,14 @@
 #   KDP_WORK         folder of the test, for everything that it leaves
 #   KDP_PATIENCE     factor of time limits (default 1)
 
-# Seconds that something quick may take in an emulated guest on a busy machine.
-PATIENCE=$((30 * ${KDP_PATIENCE:-1}))
+# Makes time limits $1 times as long.  PATIENCE is the seconds that something
+# quick may take in an emulated guest on a busy machine.
+set_patience() {
+    KDP_PATIENCE=$1
+    PATIENCE=$((30 * $1))
+    export OVS_CTL_TIMEOUT=$((2 * PATIENCE))
+}
+set_patience "${KDP_PATIENCE:-1}"
 
 # Patterns of warnings that a slow machine causes, not the daemon.  Open vSwitch
 # frees the recirculation ids of a bridge's flows in a thread that the deletion
@@ -25,8 +31,6 @@ LOG_ALLOWED=('timeval(\([a-z0-9]*\))?\|WARN\|'
              'ovs_rcu.*\|WARN\|blocked [0-9]* ms waiting'
              'recirc_id [0-9]* left allocated when ofproto'
              'received packet on unknown port [0-9]* on bridge')
-
-export OVS_CTL_TIMEOUT=$((2 * PATIENCE))
 
 # Reporting.
 

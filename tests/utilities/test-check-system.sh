@@ -1,0 +1,192 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Tests how tests/system/check-system shares the system tests among guests, and
+# that whatever goes wrong in one is a failure.  The guests and their tests are
+# made up.  Prints TAP.
+
+cd "$(dirname "$0")/../.." || exit 1
+source=$PWD
+dir=$(mktemp -d /tmp/test-check-system.XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+tree=$dir/tree
+out=$dir/out
+
+# Makes a tree with six tests.  A guest is a process.
+make_tree () {
+    rm -rf "$tree"
+    mkdir -p "$tree"/{tests/system,utilities,build/vswitchd,build/tests/system}
+    cp "$source/tests/system/check-system" "$tree/tests/system/"
+    ln -s /bin/true "$tree/build/vswitchd/ovs-vswitchd"
+    ln -s /bin/true "$tree/build/tests/system/traffic"
+    : > "$tree/build/Makefile"
+    cat > "$tree/utilities/guest" << 'END'
+#!/bin/bash
+while [ $# -gt 0 ]; do
+    case $1 in
+    --print-release) echo none; exit ;;
+    --env) export "$2"; shift ;;
+    --logs) export GUEST_LOGS=$2; mkdir -p "$2"; shift ;;
+    --) shift; break ;;
+    esac
+    shift
+done
+. "${0%/*}/before-guest"
+"$@"
+status=$?
+. "${0%/*}/after-guest"
+exit $status
+END
+    : > "$tree/utilities/before-guest"
+    : > "$tree/utilities/after-guest"
+    cat > "$tree/tests/system/run" << 'END'
+#!/bin/bash
+if [ "$1" = --list ]; then
+    printf '%-10s what it shows\n' a b c d e f
+    exit
+fi
+status=0
+for name in a b c d e f; do
+    mkdir "$KDP_RESULTS/$name" 2> /dev/null || continue
+    echo "$GUEST_LOGS" > "$KDP_RESULTS/$name/by"
+    sleep 0.2
+    result="ok - system: $name"
+    . "${0%/*}/one-test"
+    [ "${result%% *}" = ok ] || status=1
+    echo "$result" > "$KDP_RESULTS/$name/result"
+done
+exit $status
+END
+    : > "$tree/tests/system/one-test"
+    chmod +x "$tree/utilities/guest" "$tree/tests/system/run"
+}
+
+run () {
+    "$tree/tests/system/check-system" --builddir "$tree/build" --guests 2 \
+        "$@" > "$out" 2>&1
+    status=$?
+}
+
+# Succeeds if each of the six tests has one result, with a number of its own,
+# of which $1 passed, and the status is $2.
+counted () {
+    [ "$(grep -c '^1\.\.6$' "$out")" -eq 1 ] \
+        && [ "$(grep -cE '^(not )?ok ' "$out")" -eq 6 ] \
+        && [ "$(grep -E '^(not )?ok ' "$out" | sed 's/^not //' \
+                    | awk '{ print $2 }' | sort -n | tr -d '\n')" = 123456 ] \
+        && [ "$(grep -oE 'system: [a-f]\b' "$out" | sort -u | wc -l)" -eq 6 ] \
+        && [ "$(grep -c '^ok ' "$out")" -eq "$1" ] && [ "$status" -eq "$2" ]
+}
+
+test_two_guests_share () {
+    echo 'cp "$KDP_RESULTS/$name/by" "$KDP_RESULTS/../by-$name"' \
+        > "$tree/tests/system/one-test"
+    run
+    counted 6 0 && [ "$(cat "$tree"/build/by-? | sort -u | wc -l)" -eq 2 ] \
+        || return 1
+    # Nothing is left of tests that passed.
+    [ "$(cd "$tree/build/system-logs" && echo *)" = 'guest0 guest1' ]
+}
+
+test_failed_test () {
+    echo '[ $name != c ] || result="not ok - system: c
+# c: this is why"' > "$tree/tests/system/one-test"
+    run
+    counted 5 1 && grep -A 1 '^not ok . - system: c' "$out" \
+        | grep -q '^# c: this is why' \
+        && [ -e "$tree/build/system-logs/c/by" ]
+}
+
+test_guest_that_dies () {
+    echo '[ $name != b ] || { echo out of luck >&2; exit 125; }' \
+        > "$tree/tests/system/one-test"
+    run
+    # The other guest did the rest.
+    counted 5 125 && grep -q '^not ok . - system: b did not end' "$out" \
+        && grep -q '^# out of luck' "$out"
+}
+
+test_all_guests_die () {
+    echo 'exit 124' > "$tree/tests/system/one-test"
+    run
+    counted 0 124 && [ "$(grep -c 'was not begun' "$out")" -eq 4 ]
+}
+
+test_guest_that_does_not_boot () {
+    echo '[ "${GUEST_LOGS##*/}" != guest1 ] || exit 125' \
+        > "$tree/utilities/before-guest"
+    run
+    counted 6 125
+}
+
+test_kernel_report () {
+    echo '[ "${GUEST_LOGS##*/}" != guest0 ] || exit 126' \
+        > "$tree/utilities/after-guest"
+    run
+    counted 6 126
+}
+
+test_result_that_is_not_one () {
+    echo '[ $name != d ] || result=' > "$tree/tests/system/one-test"
+    run
+    counted 5 1
+}
+
+test_old_results () {
+    mkdir -p "$tree/build/system-logs/a"
+    echo 'not ok - system: a' > "$tree/build/system-logs/a/result"
+    run
+    counted 6 0
+}
+
+test_more_guests_than_tests () {
+    run --guests 9
+    counted 6 0 && [ ! -e "$tree/build/system-logs/guest6" ]
+}
+
+test_sanitizers () {
+    echo 'SANITIZER_CFLAGS = -fsanitize=thread' > "$tree/build/Makefile"
+    echo '[[ $KDP_SANITIZER_OPTIONS = *suppressions=*/thread.txt* ]] \
+              && [ $KDP_PATIENCE -gt 1 ] || result="not ok - system: $name"' \
+        > "$tree/tests/system/one-test"
+    run
+    counted 6 0
+}
+
+test_interrupt () {
+    echo 'sleep 1000 & echo $! > "$KDP_RESULTS/../pid"; wait' \
+        > "$tree/tests/system/one-test"
+    echo 'trap "kill \$(cat \"\$KDP_RESULTS/../pid\"); exit 143" TERM; "$@" &
+wait; exit 1' > "$tree/utilities/before-guest"
+    "$tree/tests/system/check-system" --builddir "$tree/build" > "$out" 2>&1 &
+    local pid=$!
+    for _ in {1..600}; do
+        [ ! -e "$tree/build/pid" ] || break
+        sleep 0.1
+    done
+    kill -TERM $pid
+    wait $pid 2> /dev/null
+    [ $? -eq 143 ] && ! kill -0 "$(cat "$tree/build/pid")" 2> /dev/null
+}
+
+tests='two_guests_share failed_test guest_that_dies all_guests_die
+       guest_that_does_not_boot kernel_report result_that_is_not_one
+       old_results more_guests_than_tests sanitizers interrupt'
+
+n=0
+failures=0
+# shellcheck disable=SC2086 # Several words.
+set -- ${*:-$tests}
+echo "1..$#"
+for name; do
+    make_tree
+    n=$((n + 1))
+    if "test_$name"; then
+        echo "ok $n - check-system: ${name//_/ }"
+    else
+        failures=$((failures + 1))
+        echo "not ok $n - check-system: ${name//_/ }"
+        sed 's/^/# /' "$out"
+    fi
+done
+[ $failures -eq 0 ]
