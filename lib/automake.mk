@@ -7,6 +7,7 @@ lib_libkdp_a_SOURCES = \
 	lib/kdp-version.h
 
 # From the ground floor up: each folder uses those above it in this list.
+include lib/ovs/automake.mk
 include lib/nl/automake.mk
 include lib/stats/automake.mk
 include lib/unixctl/automake.mk

@@ -34,6 +34,7 @@
 #include "ovs-rcu.h"
 #include "ovs-router.h"
 #include "ovs-thread.h"
+#include "ovs/compat-daemon.h"
 #include "netdev-linux/route-table-kdp.h"
 #include "simap.h"
 #include "stream-ssl.h"
@@ -52,6 +53,7 @@ struct vswitchd_options {
     bool enable_dummy;
     const char *dummy_level;    /* NULL for the default. */
     bool stock_providers;
+    bool hw_rawio_access;       /* Keep CAP_SYS_RAWIO with --user. */
 };
 
 /* What the "exit" command says. */
@@ -77,9 +79,12 @@ usage(void)
            "  --mlockall                lock all memory into RAM\n"
            "  --disable-system          do not use the kernel datapath\n"
            "  --disable-system-route    do not read the system's routes\n"
+           "%s"
            "  --unixctl=SOCKET          override default control socket name\n"
            "  -h, --help                display this help message\n"
-           "  -V, --version             display version information\n");
+           "  -V, --version             display version information\n",
+           OVS_HAVE_RAWIO
+           ? "  --hw-rawio-access         keep CAP_SYS_RAWIO with --user\n" : "");
     exit(EXIT_SUCCESS);
 }
 
@@ -106,6 +111,7 @@ enum {
     SSL_OPTION_ENUMS,
     OPT_DUMMY_NUMA,
     OPT_STOCK_PROVIDERS,
+    OPT_HW_RAWIO_ACCESS,
 };
 
 static const struct option long_options[] = {
@@ -124,6 +130,7 @@ static const struct option long_options[] = {
     {"dpdk", optional_argument, NULL, OPT_DPDK},
     {"dummy-numa", required_argument, NULL, OPT_DUMMY_NUMA},
     {"stock-providers", no_argument, NULL, OPT_STOCK_PROVIDERS},
+    OVS_COMPAT_RAWIO_OPTION(OPT_HW_RAWIO_ACCESS)
     {NULL, 0, NULL, 0},
 };
 
@@ -145,6 +152,9 @@ parse_option(int c, struct vswitchd_options *options)
         break;
     case OPT_STOCK_PROVIDERS:
         options->stock_providers = true;
+        break;
+    case OPT_HW_RAWIO_ACCESS:
+        options->hw_rawio_access = true;
         break;
 
     VLOG_OPTION_HANDLERS
@@ -243,7 +253,7 @@ lock_memory(void)
     if (mlockall(MCL_CURRENT | MCL_FUTURE)) {
         VLOG_ERR("mlockall failed: %s", ovs_strerror(errno));
     } else {
-        set_memory_locked();
+        ovs_compat_set_memory_locked();
     }
 }
 
@@ -287,7 +297,7 @@ main(int argc, char *argv[])
     parse_options(argc, argv, &options);
     fatal_ignore_sigpipe();
 
-    daemonize_start(true);
+    ovs_compat_daemonize_start(true, options.hw_rawio_access);
     if (options.mlockall) {
         lock_memory();
     }

@@ -3,6 +3,8 @@
 #include <config.h>
 #include "dpif-netlink/datapath.h"
 
+#include "ovs/compat-dpif.h"
+
 /* The functions of the provider that change nothing: each calls the stock
  * function on the inner dpif. */
 
@@ -57,18 +59,22 @@ dpif_kdp_ct_flush(struct dpif *dpif, const uint16_t *zone,
 }
 
 int
-dpif_kdp_ct_set_limits(struct dpif *dpif, const uint32_t *default_limit,
+dpif_kdp_ct_set_limits(struct dpif *dpif,
+                       OVS_COMPAT_CT_DEFAULT_PARAM(const uint32_t *)
                        const struct ovs_list *zone_limits)
 {
-    return INNER_CALL(ct_set_limits, dpif, default_limit, zone_limits);
+    return INNER_CALL(ct_set_limits, dpif,
+                      OVS_COMPAT_CT_DEFAULT_ARG zone_limits);
 }
 
 int
-dpif_kdp_ct_get_limits(struct dpif *dpif, uint32_t *default_limit,
+dpif_kdp_ct_get_limits(struct dpif *dpif,
+                       OVS_COMPAT_CT_DEFAULT_PARAM(uint32_t *)
                        const struct ovs_list *zone_limits_request,
                        struct ovs_list *zone_limits_reply)
 {
-    return INNER_CALL(ct_get_limits, dpif, default_limit, zone_limits_request,
+    return INNER_CALL(ct_get_limits, dpif,
+                      OVS_COMPAT_CT_DEFAULT_ARG zone_limits_request,
                       zone_limits_reply);
 }
 

@@ -431,6 +431,7 @@ link_routes_get(const struct link_routes *routes_, size_t *n)
             .dst = key->dst,
             .dst_len = key->dst_len + (key->family == AF_INET ? 96 : 0),
             .gateway = key->gateway,
+            .source = key->source,
             .ifindex = key->ifindex,
             .mark = route->mark,
             .table = key->table,

@@ -38,6 +38,7 @@ struct link_route {
     struct in6_addr dst;        /* IPv4 addresses are mapped to IPv6... */
     uint8_t dst_len;            /* ...and their prefix lengths, too. */
     struct in6_addr gateway;    /* All zeros without one. */
+    struct in6_addr source;     /* Preferred one; all zeros without. */
     int ifindex;                /* Above 0. */
     uint32_t mark;
     uint32_t table;             /* RT_TABLE_*. */

@@ -12,6 +12,7 @@
 #include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "ovs-router.h"
+#include "ovs/compat-netdev.h"
 #include "route-table.h"
 #include "timeval.h"
 #include "util.h"
@@ -92,8 +93,9 @@ fill_router(void)
         struct link_info link;
 
         if (link_table_find(table, LINK_NSID_LOCAL, route->ifindex, &link)) {
-            ovs_router_insert(route->mark, &route->dst, route->dst_len,
-                              route->local, link.name, &route->gateway);
+            ovs_compat_router_insert(route->mark, &route->dst,
+                                     route->dst_len, route->local, link.name,
+                                     &route->gateway, &route->source);
         }
     }
     free(routes);

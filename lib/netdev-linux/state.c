@@ -19,6 +19,7 @@
 #include "netnsid.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/ofpbuf.h"
+#include "ovs/compat-netdev.h"
 #include "packets.h"
 #include "socket-util.h"
 #include "sset.h"
@@ -153,7 +154,7 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
     up->mtu = link->mtu;
     up->netdev_mtu_error = 0;
     netdev_kdp_take_hwaddr(dev, link);
-    up->is_lag_master = netdev_kdp_kind_is_lag(link->kind);
+    ovs_compat_netdev_set_lag(up, netdev_kdp_kind_is_lag(link->kind));
     up->present = true;
     up->cache_valid |= VALID_FROM_LINK;
 

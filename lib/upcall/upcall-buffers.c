@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-#include "util.h"
+#include "ovs/compat-daemon.h"
 
 /* Nearly all of the buffers is never touched, because most upcalls are small.
  * Under --mlockall the kernel would back all of it with memory, 5 MB for each
@@ -21,7 +21,7 @@ upcall_buffers_map(unsigned int n_msgs, size_t msg_size)
     if (buffers == MAP_FAILED) {
         return NULL;
     }
-    if (memory_locked()) {
+    if (ovs_compat_memory_locked()) {
         munlock(buffers, size);
         madvise(buffers, size, MADV_DONTNEED);
     }

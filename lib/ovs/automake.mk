@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+
+lib_libkdp_a_SOURCES += \
+	lib/ovs/compat-daemon.h \
+	lib/ovs/compat-dpif.h \
+	lib/ovs/compat-netdev.h
+
+EXTRA_DIST += \
+	build-aux/ovs-features \
+	lib/ovs/README.md

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_OVS_COMPAT_DAEMON_H
+#define KDP_OVS_COMPAT_DAEMON_H 1
+
+/* Differences between versions of Open vSwitch: the process
+ * =========================================================
+ *
+ * The OVS_HAVE_* constants come from build-aux/ovs-features, which looks at the
+ * declarations of the tree that is built upon.  Each is 1 or 0, so that plain C
+ * can test them, too.  lib/ovs/README.md says more.
+ *
+ * Thread safety: that of the function of Open vSwitch that stands behind. */
+
+#include "daemon.h"
+#include "ovs-features.h"
+#include "util.h"
+
+/* Option --hw-rawio-access, since 3.2: whether the daemon keeps CAP_SYS_RAWIO
+ * when it changes its user.  Without the option 'hw_rawio_access' has no
+ * effect. */
+static inline void
+ovs_compat_daemonize_start(bool access_datapath,
+                           bool hw_rawio_access OVS_UNUSED)
+{
+#if OVS_HAVE_RAWIO
+    daemonize_start(access_datapath, hw_rawio_access);
+#else
+    daemonize_start(access_datapath);
+#endif
+}
+
+/* Entry of an array of struct option for it, or none. */
+#if OVS_HAVE_RAWIO
+#define OVS_COMPAT_RAWIO_OPTION(VALUE) \
+    {"hw-rawio-access", no_argument, NULL, VALUE},
+#else
+#define OVS_COMPAT_RAWIO_OPTION(VALUE)
+#endif
+
+/* Memory is locked as a whole, page by page as it is used where that is known
+ * (since 3.4, which gave the functions new names). */
+static inline void
+ovs_compat_set_memory_locked(void)
+{
+#if OVS_HAVE_MEMORY_ALL_LOCKED
+    set_all_memory_locked();
+#else
+    set_memory_locked();
+#endif
+}
+
+static inline bool
+ovs_compat_memory_locked(void)
+{
+#if OVS_HAVE_MEMORY_ALL_LOCKED
+    return memory_all_locked();
+#else
+    return memory_locked();
+#endif
+}
+
+#endif /* lib/ovs/compat-daemon.h */
