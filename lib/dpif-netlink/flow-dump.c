@@ -134,11 +134,10 @@ kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
         dump->inner = inner->dpif_class->flow_dump_create(inner, terse,
                                                           &kernel_only);
     }
+    kdp_tc_list_init(&dump->list, (terse && kdp_tc_may_dump(&offload->tc)
+                                   ? MANY_RULES : UINT64_MAX));
     if (type & OFFLOAD_DUMP_TC) {
-        struct kdp_tc *tc = &offload->tc;
-
-        kdp_tc_list(tc, terse && kdp_tc_may_dump(tc) ? MANY_RULES : UINT64_MAX,
-                    &dump->list);
+        offload_for_each_rule(offload->engine, kdp_tc_list_add, &dump->list);
     }
     return &dump->up;
 }
@@ -325,7 +324,7 @@ read_rules(struct kdp_dump_thread *thread, size_t first,
            struct dpif_flow *flows)
 {
     struct kdp_dump *dump = thread->dump;
-    const struct kdp_tc_listed *rules = &dump->list.rules[first];
+    const struct kdp_tc_list_rule *rules = &dump->list.rules[first];
     size_t n = MIN(dump->list.n_rules - first, MAX_BATCH);
     struct kdp_tc_request *requests = xmalloc(n * sizeof *requests);
     struct kdp_tc_request *sent[MAX_BATCH];
@@ -333,7 +332,7 @@ read_rules(struct kdp_dump_thread *thread, size_t first,
 
     for (size_t i = 0; i < n; i++) {
         requests[i].type = KDP_TC_GET;
-        requests[i].id = rules[i].id;
+        requests[i].id = rules[i].known.id;
         sent[i] = &requests[i];
     }
     kdp_tc_transact(sent, n);
@@ -346,9 +345,9 @@ read_rules(struct kdp_dump_thread *thread, size_t first,
             continue;
         }
         if (rule->in_hw) {
-            kdp_tc_saw(&dump->offload->tc, &rule->ufid, true);
+            kdp_tc_rule_saw(rules[i].rule, true);
         }
-        if (dump_rule(dump, rule, rules[i].overhead, &dumped)) {
+        if (dump_rule(dump, rule, rules[i].known.overhead, &dumped)) {
             show_dumped(thread, &dumped, &flows[n_flows++]);
         }
     }
@@ -489,12 +488,25 @@ next_listed(struct kdp_dump_thread *thread, struct kdp_tc_rule *rule)
     return found;
 }
 
+/* Takes note of where 'rule', which a device told, is, and returns its
+ * overhead. */
+static uint16_t
+saw_rule(struct kdp_dump *dump, const struct kdp_tc_rule *rule)
+{
+    struct offload_rule *known = offload_get_rule(dump->offload->engine,
+                                                  &rule->ufid);
+    uint16_t overhead = known ? kdp_tc_rule_saw(known, rule->in_hw) : 0;
+
+    offload_rule_unref(known);
+    return overhead;
+}
+
 /* Gets the next flows of devices, MAX_BATCH at most.  Returns 0 only if there
  * are no more. */
 static int
 next_from_devices(struct kdp_dump_thread *thread, struct dpif_flow *flows)
 {
-    struct kdp_tc *tc = &thread->dump->offload->tc;
+    struct kdp_dump *dump = thread->dump;
     int n = 0;
 
     while (n < MAX_BATCH && join_listing(thread)) {
@@ -503,9 +515,7 @@ next_from_devices(struct kdp_dump_thread *thread, struct dpif_flow *flows)
 
         if (!next_listed(thread, &rule)) {
             leave_listing(thread, true);
-        } else if (dump_rule(thread->dump, &rule,
-                             kdp_tc_saw(tc, &rule.ufid, rule.in_hw),
-                             &dumped)) {
+        } else if (dump_rule(dump, &rule, saw_rule(dump, &rule), &dumped)) {
             show_dumped(thread, &dumped, &flows[n++]);
         }
     }

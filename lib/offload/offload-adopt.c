@@ -23,6 +23,7 @@ struct old_rule {
     ovs_u128 ufid;
     struct offload_desc *desc;  /* Or NULL. */
     struct offload_stats stats;
+    struct offload_rule *rule;
 };
 
 /* All of a port. */
@@ -33,7 +34,7 @@ struct old_rules {
 
 static void
 collect(void *old_, const ovs_u128 *ufid, struct offload_desc *desc,
-        const struct offload_stats *stats)
+        const struct offload_stats *stats, struct offload_rule *rule)
 {
     struct old_rules *old = old_;
 
@@ -42,7 +43,7 @@ collect(void *old_, const ovs_u128 *ufid, struct offload_desc *desc,
                                 sizeof *old->rules);
     }
     old->rules[old->n++] = (struct old_rule) {
-        .ufid = *ufid, .desc = desc, .stats = *stats,
+        .ufid = *ufid, .desc = desc, .stats = *stats, .rule = rule,
     };
 }
 
@@ -59,8 +60,8 @@ adopt(struct offload *offload, struct offload_stripe *stripe,
     flow = offload_flow_create(stripe, rule->desc);
     rule->desc = NULL;
     offload_flow_set_present(flow);
-    offload_flow_set_tc(flow, OFFLOAD_TC_PRESENT, flow->desc);
-    flow->tc_seen = rule->stats;
+    offload_flow_set_tc_adopted(flow, offload_rule_ref(rule->rule),
+                                &rule->stats);
     offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
     flow->thread = thread;
     offload_flow_set_work(flow, OFFLOAD_WORK_BUSY);
@@ -99,11 +100,12 @@ static void
 delete_stale(struct offload *offload, unsigned int thread, uint32_t port,
              const struct old_rule *rule)
 {
-    int error = offload_cleanup_rule(offload, &rule->ufid, rule->desc);
+    int error = offload_cleanup_rule(offload, &rule->ufid, rule->rule,
+                                     rule->desc);
 
     if (error) {
-        offload_cleanup_later(offload, thread, &rule->ufid, port, rule->desc,
-                              error);
+        offload_cleanup_later(offload, thread, &rule->ufid, port, rule->rule,
+                              rule->desc, error);
     } else {
         offload_count(offload, thread, OFFLOAD_STALE);
     }
@@ -135,6 +137,7 @@ reconcile(struct offload *offload, unsigned int thread, uint32_t port,
     } else if (stale) {
         delete_stale(offload, thread, port, rule);
     }
+    offload_rule_unref(rule->rule);
     offload_desc_unref(rule->desc);
 }
 

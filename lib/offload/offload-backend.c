@@ -3,6 +3,7 @@
 #include <config.h>
 #include "offload/offload-backend.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,29 +54,69 @@ offload_desc_create(const struct offload_desc *proto)
     return desc;
 }
 
+static void
+refs_inc(const atomic_uint *n_refs)
+{
+    unsigned int orig;
+
+    atomic_add_relaxed(CONST_CAST(atomic_uint *, n_refs), 1, &orig);
+}
+
+/* Returns true if that was the last one. */
+static bool
+refs_dec(atomic_uint *n_refs)
+{
+    unsigned int orig;
+
+    /* Release: what was read from the object.  Acquire: what others read.
+     * (Not struct ovs_refcount, whose fence a thread sanitizer cannot see.) */
+    atomic_sub_explicit(n_refs, 1, &orig, memory_order_acq_rel);
+    return orig == 1;
+}
+
 /* Takes a reference. */
 struct offload_desc *
 offload_desc_ref(const struct offload_desc *desc_)
 {
-    struct offload_desc *desc = CONST_CAST(struct offload_desc *, desc_);
-    unsigned int orig;
-
-    atomic_add_relaxed(&desc->n_refs, 1, &orig);
-    return desc;
+    refs_inc(&desc_->n_refs);
+    return CONST_CAST(struct offload_desc *, desc_);
 }
 
 /* Gives a reference back.  NULL does nothing. */
 void
 offload_desc_unref(struct offload_desc *desc)
 {
-    unsigned int orig;
+    if (desc && refs_dec(&desc->n_refs)) {
+        free(desc);
+    }
+}
 
-    if (desc) {
-        /* Release: what was read from it.  Acquire: what others read.  (Not
-         * struct ovs_refcount, whose fence a thread sanitizer cannot see.) */
-        atomic_sub_explicit(&desc->n_refs, 1, &orig, memory_order_acq_rel);
-        if (orig == 1) {
-            free(desc);
-        }
+/* Gives the caller, the backend that 'rule' is of, the first reference.
+ * 'destroy' is called by who gives up the last one, in any thread, with locks
+ * of the engine. */
+void
+offload_rule_init(struct offload_rule *rule,
+                  void (*destroy)(struct offload_rule *))
+{
+    atomic_init(&rule->n_refs, 1);
+    rule->destroy = destroy;
+}
+
+/* Takes a reference.  NULL does nothing. */
+struct offload_rule *
+offload_rule_ref(const struct offload_rule *rule)
+{
+    if (rule) {
+        refs_inc(&rule->n_refs);
+    }
+    return CONST_CAST(struct offload_rule *, rule);
+}
+
+/* Gives a reference back.  NULL does nothing. */
+void
+offload_rule_unref(struct offload_rule *rule)
+{
+    if (rule && refs_dec(&rule->n_refs)) {
+        rule->destroy(rule);
     }
 }

@@ -30,6 +30,30 @@
  * constant and counted: who keeps one takes a reference.  Two descriptions of
  * the same flow are the same version of it only if they are the same object.
  *
+ * Rules
+ * -----
+ *
+ * What the backend has to know of a rule in tc, such as what tc calls it, is
+ * kept where the engine keeps the copy: in a structure that is the backend's
+ * and starts with struct offload_rule.  The engine looks into nothing of it,
+ * but passes it with each operation on the copy, so that neither side has to
+ * look it up by ufid.
+ *
+ *   - The backend makes it, blank, with 'create_rule' for a put, or when it
+ *     finds a rule ('dump').  OFFLOAD_COPY_PUT fills it in before tc has the
+ *     rule, as packets may meet that before the put has returned, and
+ *     OFFLOAD_COPY_DEL ends it.
+ *
+ *   - It is counted.  The flow has a reference from before the put is sent
+ *     until the copy is known to be gone, or the memory of rules that could
+ *     not be deleted has it after that.  Who reads the copy, or lists rules,
+ *     has one meanwhile.  The last one that is given up destroys it; if the
+ *     rule was not deleted by then, it stays in tc.
+ *
+ *   - The flow's pointer is guarded by the engine.  What is in the structure
+ *     is the backend's to guard: it is read by several threads while one
+ *     changes it.
+ *
  * Statistics
  * ----------
  *
@@ -94,6 +118,17 @@ struct offload_desc *offload_desc_create(const struct offload_desc *);
 struct offload_desc *offload_desc_ref(const struct offload_desc *);
 void offload_desc_unref(struct offload_desc *);
 
+/* A rule in tc, as its backend knows it. */
+struct offload_rule {
+    atomic_uint n_refs;
+    void (*destroy)(struct offload_rule *);
+};
+
+void offload_rule_init(struct offload_rule *,
+                       void (*destroy)(struct offload_rule *));
+struct offload_rule *offload_rule_ref(const struct offload_rule *);
+void offload_rule_unref(struct offload_rule *);
+
 enum offload_copy_type {
     OFFLOAD_COPY_PUT,
     OFFLOAD_COPY_DEL,
@@ -112,6 +147,8 @@ struct offload_copy_op {
     ovs_u128 ufid;
     const struct offload_desc *desc;    /* Not NULL for OFFLOAD_COPY_PUT; for
                                          * others only if it is known. */
+    struct offload_rule *rule;  /* Tc only: that of the copy.  A blank one for
+                                 * OFFLOAD_COPY_PUT. */
     void *cookie;               /* Of the user's operation that this is a part
                                  * of, or NULL.  Kernel only. */
 
@@ -133,10 +170,12 @@ struct offload_kernel {
 };
 
 /* Called by the backend for each rule that it finds.  'desc', with a reference
- * for the callee, says what the rule does; NULL if that cannot be told. */
+ * for the callee, says what the rule does; NULL if that cannot be told.  So is
+ * 'rule', which is never NULL. */
 typedef void offload_dump_cb(void *cb_aux, const ovs_u128 *ufid,
                              struct offload_desc *desc,
-                             const struct offload_stats *);
+                             const struct offload_stats *,
+                             struct offload_rule *rule);
 
 /* tc.  The stock translation is a backend, an encoder of our own may be one.
  *
@@ -148,6 +187,9 @@ typedef void offload_dump_cb(void *cb_aux, const ovs_u128 *ufid,
  *     EEXIST      a rule of somebody else is in the way
  *     others      something else; may go away by itself */
 struct offload_backend {
+    /* Returns a blank rule with one reference, for the caller. */
+    struct offload_rule *(*create_rule)(void *aux);
+
     void (*operate)(void *aux, struct offload_copy_op *ops[], size_t n);
 
     /* Calls 'cb' for each rule of ours with input port 'port'. */

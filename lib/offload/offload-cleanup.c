@@ -15,30 +15,64 @@ VLOG_DEFINE_THIS_MODULE(offload_cleanup);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
-/* Deletes the rule of 'ufid'.  Returns 0, also if there is none, or a positive
- * errno value. */
-int
-offload_cleanup_rule(struct offload *offload, const ovs_u128 *ufid,
-                     const struct offload_desc *desc)
+/* Tries once.  Returns 0, also if there is no such rule, or a positive errno
+ * value. */
+static int
+delete_once(struct offload *offload, const ovs_u128 *ufid,
+            struct offload_rule *rule, const struct offload_desc *desc)
 {
     struct offload_copy_op op = {
-        .type = OFFLOAD_COPY_DEL, .ufid = *ufid, .desc = desc,
+        .type = OFFLOAD_COPY_DEL, .ufid = *ufid, .rule = rule, .desc = desc,
     };
 
-    for (int i = 0; i < OFFLOAD_MAX_FAILURES; i++) {
-        offload_tc_operate(offload, &op);
-        if (!op.error || op.error == ENOENT || op.error == ENODEV) {
-            return 0;
-        }
-    }
-    return op.error;
+    offload_tc_operate(offload, &op);
+    return op.error == ENOENT || op.error == ENODEV ? 0 : op.error;
 }
 
-/* Takes note that the rule of 'ufid' on 'port', made of 'desc' unless that is
+/* Deletes 'rule' of 'ufid', made of 'desc' unless that is NULL.  Returns 0,
+ * also if there is none, or a positive errno value. */
+int
+offload_cleanup_rule(struct offload *offload, const ovs_u128 *ufid,
+                     struct offload_rule *rule,
+                     const struct offload_desc *desc)
+{
+    int error = 0;
+
+    for (int i = 0; i < OFFLOAD_MAX_FAILURES; i++) {
+        error = delete_once(offload, ufid, rule, desc);
+        if (!error) {
+            break;
+        }
+    }
+    return error;
+}
+
+/* Deletes the rule that 'ufid' still has, because that failed before.  Returns
+ * 0, also if there is none, or a positive errno value. */
+int
+offload_cleanup_before_put(struct offload *offload, const ovs_u128 *ufid)
+{
+    struct offload_leak *leak = offload_leaks_take_one(&offload->leaks, ufid);
+    int error;
+
+    if (!leak) {
+        return 0;
+    }
+    error = delete_once(offload, ufid, leak->rule, leak->desc);
+    if (error) {
+        offload_leaks_add(&offload->leaks, leak);
+    } else {
+        offload_leak_destroy(leak);
+    }
+    return error;
+}
+
+/* Takes note that 'rule' of 'ufid' on 'port', made of 'desc' unless that is
  * NULL, could not be deleted by 'thread' because of 'error'. */
 void
 offload_cleanup_later(struct offload *offload, unsigned int thread,
                       const ovs_u128 *ufid, uint32_t port,
+                      const struct offload_rule *rule,
                       const struct offload_desc *desc, int error)
 {
     offload_count(offload, thread, OFFLOAD_LEAKED);
@@ -47,31 +81,8 @@ offload_cleanup_later(struct offload *offload, unsigned int thread,
                  "flushed or the port is removed",
                  UUID_ARGS((const struct uuid *) ufid), port,
                  ovs_strerror(error));
-    offload_leaks_add(&offload->leaks, offload_leak_create(ufid, port, desc));
-}
-
-/* Tries to delete the rule of 'leak' again, for 'thread'.  Returns true if it
- * is done with, false to try another time. */
-static bool
-retry(struct offload *offload, unsigned int thread,
-      const struct offload_leak *leak)
-{
-    struct offload_stripe *stripe = offload_stripe(offload, &leak->ufid);
-    const struct offload_flow *flow;
-    bool replaced, elsewhere;
-
-    ovs_mutex_lock(&stripe->mutex);
-    flow = offload_flow_find(stripe, &leak->ufid);
-    elsewhere = (offload_flow_find_deleting(stripe, &leak->ufid)
-                 || (flow && (offload_flow_is_busy(flow)
-                              || (flow->work == OFFLOAD_WORK_QUEUED
-                                  && flow->thread != thread))));
-    replaced = flow && offload_flow_in_tc(flow);
-    ovs_mutex_unlock(&stripe->mutex);
-
-    return (!elsewhere
-            && (replaced
-                || !offload_cleanup_rule(offload, &leak->ufid, leak->desc)));
+    offload_leaks_add(&offload->leaks,
+                      offload_leak_create(ufid, port, rule, desc));
 }
 
 struct of_thread {
@@ -99,10 +110,11 @@ offload_cleanup_retry(struct offload *offload, unsigned int thread)
 
     offload_leaks_take(&offload->leaks, is_of_thread, &of_thread, &taken);
     LIST_FOR_EACH_POP (leak, list_node, &taken) {
-        if (retry(offload, thread, leak)) {
-            offload_leak_destroy(leak);
-        } else {
+        if (offload_cleanup_rule(offload, &leak->ufid, leak->rule,
+                                 leak->desc)) {
             offload_leaks_add(&offload->leaks, leak);
+        } else {
+            offload_leak_destroy(leak);
         }
     }
 }

@@ -6,11 +6,10 @@
 /* Deletes rules from tc whose flows have gone, or are not known.
  *
  * A rule that cannot be deleted is remembered by its ufid (offload-leak.h),
- * and tried again when all flows are flushed.  By then a new flow may have the
- * ufid, and its rule must not be deleted instead.  So the thread of the port
- * does it, which is the one that would put that rule there, unless another
- * thread is at a flow of the ufid, or has one in its queue.  When all rules of
- * a port are deleted, those are, too.
+ * and tried again when all flows are flushed, by the thread of its port, and
+ * before a new flow of the ufid is put into tc, whose rule it would be in the
+ * way of (offload_cleanup_before_put()).  When all rules of a port are deleted,
+ * those are, too.
  *
  * Thread safety: offload threads, without any lock;
  * offload_cleanup_later() also with that of a stripe. */
@@ -21,11 +20,14 @@
 
 struct offload;
 struct offload_desc;
+struct offload_rule;
 
 int offload_cleanup_rule(struct offload *, const ovs_u128 *ufid,
-                         const struct offload_desc *);
+                         struct offload_rule *, const struct offload_desc *);
+int offload_cleanup_before_put(struct offload *, const ovs_u128 *ufid);
 void offload_cleanup_later(struct offload *, unsigned int thread,
                            const ovs_u128 *ufid, uint32_t port,
+                           const struct offload_rule *,
                            const struct offload_desc *, int error);
 void offload_cleanup_retry(struct offload *, unsigned int thread);
 void offload_cleanup_port(struct offload *, uint32_t port);

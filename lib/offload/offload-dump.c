@@ -262,3 +262,37 @@ offload_dump_next(struct offload_dump *dump, struct offload_dumped *dumped)
         }
     }
 }
+
+/* Calls 'cb' for the rule of each flow that is in tc, or is being put there. */
+void
+offload_for_each_rule(struct offload *offload, offload_rule_cb *cb, void *aux)
+{
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &offload->table.stripes[i];
+        struct offload_flow *flow;
+
+        ovs_mutex_lock(&stripe->mutex);
+        HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
+            if (flow->rule) {
+                cb(aux, &flow->ufid, flow->rule);
+            }
+        }
+        ovs_mutex_unlock(&stripe->mutex);
+    }
+}
+
+/* Returns the rule of the flow of 'ufid', with a reference for the caller, or
+ * NULL if there is no such flow, or it is not in tc. */
+struct offload_rule *
+offload_get_rule(struct offload *offload, const ovs_u128 *ufid)
+{
+    struct offload_stripe *stripe = offload_stripe(offload, ufid);
+    const struct offload_flow *flow;
+    struct offload_rule *rule;
+
+    ovs_mutex_lock(&stripe->mutex);
+    flow = offload_flow_find(stripe, ufid);
+    rule = flow ? offload_rule_ref(flow->rule) : NULL;
+    ovs_mutex_unlock(&stripe->mutex);
+    return rule;
+}

@@ -135,6 +135,7 @@ offload_flow_unref(struct offload_flow *flow)
     ovs_assert(flow->work == OFFLOAD_WORK_IDLE);
     offload_desc_unref(flow->desc);
     offload_desc_unref(flow->tc_desc);
+    offload_rule_unref(flow->rule);
     free(flow);
 }
 
@@ -208,42 +209,69 @@ offload_flow_set_kernel(struct offload_flow *flow,
     offload_flow_moved(flow);
 }
 
-/* Likewise, for the copy in tc, which is made of 'desc' if it has come. */
-void
-offload_flow_set_tc(struct offload_flow *flow, enum offload_tc_copy tc,
-                    const struct offload_desc *desc)
+static void
+set_tc(struct offload_flow *flow, enum offload_tc_copy tc)
 {
-    enum offload_tc_copy old = flow->tc;
-
-    offload_transition_check(OFFLOAD_MACHINE_TC, old, tc);
+    offload_transition_check(OFFLOAD_MACHINE_TC, flow->tc, tc);
     flow->tc = tc;
-    switch (tc) {
-    case OFFLOAD_TC_INSERTING:
-        flow->tc_seen = (struct offload_stats) { .n_packets = 0 };
-        flow->in_hw = false;
-        break;
+}
 
-    case OFFLOAD_TC_PRESENT:
-        flow->tc_desc = offload_desc_ref(desc);
+/* A copy is about to be put into tc, as 'rule', of which the caller's
+ * reference is taken over. */
+void
+offload_flow_set_tc_inserting(struct offload_flow *flow,
+                              struct offload_rule *rule)
+{
+    set_tc(flow, OFFLOAD_TC_INSERTING);
+    flow->rule = rule;
+    flow->tc_seen = (struct offload_stats) { .n_packets = 0 };
+    flow->in_hw = false;
+}
+
+/* That was done, with a copy that is made of 'desc'. */
+void
+offload_flow_set_tc_present(struct offload_flow *flow,
+                            const struct offload_desc *desc)
+{
+    set_tc(flow, OFFLOAD_TC_PRESENT);
+    flow->tc_desc = offload_desc_ref(desc);
+    offload_flow_moved(flow);
+    flow->tc_since = flow->moved;
+}
+
+/* A copy was found in tc, made of what the flow is, as 'rule', of which the
+ * caller's reference is taken over.  It had 'stats' at some time before. */
+void
+offload_flow_set_tc_adopted(struct offload_flow *flow,
+                            struct offload_rule *rule,
+                            const struct offload_stats *stats)
+{
+    set_tc(flow, OFFLOAD_TC_PRESENT);
+    flow->rule = rule;
+    flow->tc_desc = offload_desc_ref(flow->desc);
+    flow->tc_seen = *stats;
+    offload_flow_moved(flow);
+}
+
+/* The copy in tc has gone, or was not made.  Its statistics are added to
+ * 'base'. */
+void
+offload_flow_set_tc_none(struct offload_flow *flow)
+{
+    bool was_present = offload_flow_in_tc(flow);
+
+    set_tc(flow, OFFLOAD_TC_NONE);
+    offload_rule_unref(flow->rule);
+    flow->rule = NULL;
+    if (was_present) {
+        if (!flow->discard_tc) {
+            offload_stats_add(&flow->base, &flow->tc_seen);
+        }
+        offload_desc_unref(flow->tc_desc);
+        flow->tc_desc = NULL;
         offload_flow_moved(flow);
-        if (old == OFFLOAD_TC_INSERTING) {
-            flow->tc_since = flow->moved;
-        }
-        break;
-
-    case OFFLOAD_TC_NONE:
-    default:
-        if (old == OFFLOAD_TC_PRESENT) {
-            if (!flow->discard_tc) {
-                offload_stats_add(&flow->base, &flow->tc_seen);
-            }
-            offload_desc_unref(flow->tc_desc);
-            flow->tc_desc = NULL;
-            offload_flow_moved(flow);
-        }
-        flow->discard_tc = false;
-        break;
     }
+    flow->discard_tc = false;
 }
 
 void

@@ -105,6 +105,7 @@ struct offload_flow {
     /* Copies. */
     struct offload_desc *tc_desc;   /* What it is in tc if 'tc' is
                                      * OFFLOAD_TC_PRESENT, else NULL. */
+    struct offload_rule *rule;      /* NULL if 'tc' is OFFLOAD_TC_NONE. */
     bool kernel_claimed;        /* Somebody changes the kernel copy. */
     bool keep_kernel;           /* Also if it is in tc. */
     uint64_t moved;             /* Move clock at the latest change of copies,
@@ -171,8 +172,13 @@ void offload_flow_describe(struct offload_flow *, struct offload_desc *);
 
 /* Other states. */
 void offload_flow_set_kernel(struct offload_flow *, enum offload_kernel_copy);
-void offload_flow_set_tc(struct offload_flow *, enum offload_tc_copy,
-                         const struct offload_desc *);
+void offload_flow_set_tc_inserting(struct offload_flow *,
+                                   struct offload_rule *);
+void offload_flow_set_tc_present(struct offload_flow *,
+                                 const struct offload_desc *);
+void offload_flow_set_tc_none(struct offload_flow *);
+void offload_flow_set_tc_adopted(struct offload_flow *, struct offload_rule *,
+                                 const struct offload_stats *);
 void offload_flow_set_target(struct offload_flow *, enum offload_target);
 void offload_flow_set_work(struct offload_flow *, enum offload_work);
 enum offload_state offload_flow_state(const struct offload_flow *);

@@ -15,6 +15,7 @@ offload_leaks_init(struct offload_leaks *leaks)
 {
     ovs_mutex_init(&leaks->mutex);
     hmap_init(&leaks->hmap);
+    atomic_count_init(&leaks->n, 0);
 }
 
 void
@@ -30,10 +31,11 @@ offload_leaks_destroy(struct offload_leaks *leaks)
     ovs_mutex_destroy(&leaks->mutex);
 }
 
-/* Returns a new one about the rule of 'ufid' on 'port', made of 'desc' unless
+/* Returns a new one about 'rule' of 'ufid' on 'port', made of 'desc' unless
  * that is NULL. */
 struct offload_leak *
 offload_leak_create(const ovs_u128 *ufid, uint32_t port,
+                    const struct offload_rule *rule,
                     const struct offload_desc *desc)
 {
     struct offload_leak *leak = xmalloc(sizeof *leak);
@@ -41,6 +43,7 @@ offload_leak_create(const ovs_u128 *ufid, uint32_t port,
     *leak = (struct offload_leak) {
         .ufid = *ufid,
         .port = port,
+        .rule = offload_rule_ref(rule),
         .desc = desc ? offload_desc_ref(desc) : NULL,
     };
     return leak;
@@ -49,6 +52,7 @@ offload_leak_create(const ovs_u128 *ufid, uint32_t port,
 void
 offload_leak_destroy(struct offload_leak *leak)
 {
+    offload_rule_unref(leak->rule);
     offload_desc_unref(leak->desc);
     free(leak);
 }
@@ -59,30 +63,46 @@ ufid_hash(const ovs_u128 *ufid)
     return hash_bytes(ufid, sizeof *ufid, 0);
 }
 
-static bool
-contain(const struct offload_leaks *leaks, const ovs_u128 *ufid)
+static struct offload_leak *
+find(const struct offload_leaks *leaks, const ovs_u128 *ufid)
     OVS_REQUIRES(leaks->mutex)
 {
-    const struct offload_leak *leak;
+    struct offload_leak *leak;
 
     HMAP_FOR_EACH_WITH_HASH (leak, hmap_node, ufid_hash(ufid), &leaks->hmap) {
         if (ovs_u128_equals(leak->ufid, *ufid)) {
-            return true;
+            return leak;
         }
     }
-    return false;
+    return NULL;
 }
 
-/* Might what tc has of 'ufid' be a rule that should not be there? */
-bool
-offload_leaks_contain(struct offload_leaks *leaks, const ovs_u128 *ufid)
+static void
+leak_remove(struct offload_leaks *leaks, struct offload_leak *leak)
+    OVS_REQUIRES(leaks->mutex)
 {
-    bool known;
+    hmap_remove(&leaks->hmap, &leak->hmap_node);
+    atomic_count_dec(&leaks->n);
+}
 
+/* Removes the leak of 'ufid' and returns it, or returns NULL if there is
+ * none.  The caller is the thread that adds leaks of 'ufid': usually there are
+ * none at all, which it can tell without the mutex. */
+struct offload_leak *
+offload_leaks_take_one(struct offload_leaks *leaks, const ovs_u128 *ufid)
+{
+    struct offload_leak *leak;
+
+    if (!atomic_count_get(&leaks->n)) {
+        return NULL;
+    }
     ovs_mutex_lock(&leaks->mutex);
-    known = contain(leaks, ufid);
+    leak = find(leaks, ufid);
+    if (leak) {
+        leak_remove(leaks, leak);
+    }
     ovs_mutex_unlock(&leaks->mutex);
-    return known;
+    return leak;
 }
 
 /* Remembers 'leak', unless its ufid is already. */
@@ -92,8 +112,9 @@ offload_leaks_add(struct offload_leaks *leaks, struct offload_leak *leak)
     bool known;
 
     ovs_mutex_lock(&leaks->mutex);
-    known = contain(leaks, &leak->ufid);
+    known = find(leaks, &leak->ufid) != NULL;
     if (!known) {
+        atomic_count_inc(&leaks->n);
         hmap_insert(&leaks->hmap, &leak->hmap_node, ufid_hash(&leak->ufid));
     }
     ovs_mutex_unlock(&leaks->mutex);
@@ -113,7 +134,7 @@ offload_leaks_take(struct offload_leaks *leaks, offload_leak_filter *filter,
     ovs_mutex_lock(&leaks->mutex);
     HMAP_FOR_EACH_SAFE (leak, hmap_node, &leaks->hmap) {
         if (filter(aux, leak->port)) {
-            hmap_remove(&leaks->hmap, &leak->hmap_node);
+            leak_remove(leaks, leak);
             ovs_list_push_back(taken, &leak->list_node);
         }
     }

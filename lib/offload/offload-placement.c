@@ -241,7 +241,7 @@ offload_placement_rule_vanished(struct offload *offload,
 
     offload_count(offload, thread, OFFLOAD_VANISHED);
     offload_chains_remove(&offload->chains, flow->tc_desc);
-    offload_flow_set_tc(flow, OFFLOAD_TC_NONE, NULL);
+    offload_flow_set_tc_none(flow);
 
     if (offload_flow_in_table(flow) && !flow->request) {
         offload_reasons_note(&offload->reasons, OFFLOAD_REASON_VANISHED,

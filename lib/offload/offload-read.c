@@ -44,15 +44,12 @@ offload_read_flow(struct offload *offload, struct offload_flow *flow,
         struct offload_copy_op tc = {
             .type = OFFLOAD_COPY_GET, .ufid = flow->ufid,
             .desc = tc_desc ? tc_desc : desc,
+            .rule = offload_rule_ref(flow->rule),
         };
         bool in_kernel = offload_flow_in_kernel(flow);
 
-        /* What tc has before the put has returned is taken for the new rule,
-         * unless it may be an old one. */
-        bool in_tc_or_soon
-            = (tc_desc || (flow->tc == OFFLOAD_TC_INSERTING
-                           && !offload_leaks_contain(&offload->leaks,
-                                                     &flow->ufid)));
+        /* Tc may have the rule before the put has returned. */
+        bool in_tc_or_soon = flow->tc != OFFLOAD_TC_NONE;
         uint64_t moved = flow->moved;
         bool missing;
 
@@ -61,6 +58,7 @@ offload_read_flow(struct offload *offload, struct offload_flow *flow,
                     in_tc_or_soon ? &tc : NULL);
         offload_desc_unref(desc);
         offload_desc_unref(tc_desc);
+        offload_rule_unref(tc.rule);
         ovs_mutex_lock(&flow->stripe->mutex);
 
         if (flow->moved != moved) {

@@ -112,7 +112,8 @@ prepare(struct offload *offload, struct work *work, bool tc)
         offload_flow_claim(flow);
     }
     if (step == TC_PUT) {
-        offload_flow_set_tc(flow, OFFLOAD_TC_INSERTING, NULL);
+        offload_flow_set_tc_inserting(
+            flow, offload->backend.create_rule(offload->backend.aux));
     }
     work->desc = offload_desc_ref(step == TC_DEL ? flow->tc_desc : flow->desc);
     work->op = (struct offload_copy_op) {
@@ -121,6 +122,7 @@ prepare(struct offload *offload, struct work *work, bool tc)
         .flags = OFFLOAD_PUT_CREATE | OFFLOAD_PUT_MODIFY,
         .ufid = flow->ufid,
         .desc = work->desc,
+        .rule = tc ? offload_rule_ref(flow->rule) : NULL,
     };
     ovs_mutex_unlock(mutex);
     return true;
@@ -132,7 +134,7 @@ put_into_tc(struct offload *offload, struct work *work)
     struct offload_flow *flow = work->flow;
 
     if (work->op.error) {
-        offload_flow_set_tc(flow, OFFLOAD_TC_NONE, NULL);
+        offload_flow_set_tc_none(flow);
 
         /* Another version of it may fare better. */
         if (flow->target == OFFLOAD_TARGET_TC && flow->desc == work->desc) {
@@ -140,7 +142,7 @@ put_into_tc(struct offload *offload, struct work *work)
         }
         return;
     }
-    offload_flow_set_tc(flow, OFFLOAD_TC_PRESENT, work->desc);
+    offload_flow_set_tc_present(flow, work->desc);
     flow->retry_msec = 0;
     offload_chains_add(&offload->chains, work->desc);
     offload_ports_succeeded(&offload->ports, work->desc->in_port);
@@ -161,14 +163,15 @@ delete_from_tc(struct offload *offload, struct work *work)
             return;
         }
         offload_cleanup_later(offload, flow->thread, &flow->ufid,
-                              work->desc->in_port, work->desc, error);
+                              work->desc->in_port, flow->rule, work->desc,
+                              error);
     }
     flow->n_failures = 0;
     if (!error) {
         offload_flow_saw_tc(flow, &work->op.stats, false);
     }
     offload_chains_remove(&offload->chains, flow->tc_desc);
-    offload_flow_set_tc(flow, OFFLOAD_TC_NONE, NULL);
+    offload_flow_set_tc_none(flow);
 }
 
 static void
@@ -248,6 +251,7 @@ commit(struct offload *offload, struct work *work, bool tc)
     if (tc && put && !work->op.error) {
         offload_placement_wake_children(offload, work->desc);
     }
+    offload_rule_unref(work->op.rule);
     offload_desc_unref(work->desc);
     work->desc = NULL;
 }
@@ -261,10 +265,19 @@ turn(struct offload *offload, struct work works[], size_t n, bool tc)
     size_t n_ops = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (works[i].flow && prepare(offload, &works[i], tc)) {
-            ops[n_ops] = &works[i].op;
-            todo[n_ops++] = &works[i];
+        if (!works[i].flow || !prepare(offload, &works[i], tc)) {
+            continue;
         }
+        if (tc && works[i].op.type == OFFLOAD_COPY_PUT) {
+            works[i].op.error = offload_cleanup_before_put(
+                offload, &works[i].op.ufid);
+            if (works[i].op.error) {
+                commit(offload, &works[i], tc);
+                continue;
+            }
+        }
+        ops[n_ops] = &works[i].op;
+        todo[n_ops++] = &works[i];
     }
     if (!n_ops) {
         return;

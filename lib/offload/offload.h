@@ -328,4 +328,12 @@ bool offload_dump_tc(struct offload_dump *, const ovs_u128 *ufid,
 bool offload_dump_next(struct offload_dump *, struct offload_dumped *);
 void offload_dump_done(struct offload_dump *);
 
+/* Rules, as the backend knows them. */
+
+/* Called with the lock of some flows: must not call the engine. */
+typedef void offload_rule_cb(void *aux, const ovs_u128 *ufid,
+                             struct offload_rule *rule);
+void offload_for_each_rule(struct offload *, offload_rule_cb *, void *aux);
+struct offload_rule *offload_get_rule(struct offload *, const ovs_u128 *ufid);
+
 #endif /* lib/offload/offload.h */

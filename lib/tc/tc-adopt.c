@@ -184,12 +184,13 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
         if (r && !kdp_tc_is_own_handle(r->rule.id.handle)) {
             struct offload_desc *desc = desc_from_match(&ufid, &match,
                                                         actions);
-            uint16_t overhead = kdp_tc_insert(tc, &ufid, port_no, &r->rule.id,
-                                              desc, false);
+            struct offload_rule *rule = kdp_tc_rule_create(tc);
+            uint16_t overhead = kdp_tc_rule_set(rule, port_no, &r->rule.id,
+                                                desc, false);
             struct offload_stats seen = kdp_tc_stats(&r->rule, overhead);
 
             r->adopted = true;
-            cb(cb_aux, &ufid, desc, &seen);
+            cb(cb_aux, &ufid, desc, &seen, rule);
         }
     }
     kdp_tc_only_ours(false);
@@ -235,9 +236,10 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, offload_dump_cb *cb, void *cb_aux)
     HMAP_FOR_EACH_POP (r, node, &rules) {
         if (!r->adopted) {
             /* Nobody can tell what it does, or we need its handle. */
-            kdp_tc_insert(tc, &r->rule.ufid, port_no, &r->rule.id, NULL,
-                          false);
-            cb(cb_aux, &r->rule.ufid, NULL, &r->rule.stats);
+            struct offload_rule *rule = kdp_tc_rule_create(tc);
+
+            kdp_tc_rule_set(rule, port_no, &r->rule.id, NULL, false);
+            cb(cb_aux, &r->rule.ufid, NULL, &r->rule.stats, rule);
         }
         free(r);
     }
@@ -268,6 +270,5 @@ kdp_tc_flush(void *tc_, uint32_t port_no)
         hmap_destroy(&rules);
         netdev_close(netdev);
     }
-    kdp_tc_forget_port(tc, port_no);
     return error == ENODEV ? 0 : error; /* They went with the device. */
 }

@@ -80,27 +80,6 @@ struct pending {
     bool handle_taken;          /* PUT: the handle may be another rule's. */
 };
 
-/* Deletes the rule that 'ufid' still has, because that failed when the engine
- * wanted it deleted.  Returns 0, also if there is none, or a positive errno
- * value. */
-static int
-delete_leaked(struct kdp_tc *tc, const ovs_u128 *ufid)
-{
-    struct kdp_tc_request request = { .type = KDP_TC_DEL };
-    struct kdp_tc_listed rule;
-
-    if (!kdp_tc_lookup(tc, ufid, &rule)) {
-        return 0;
-    }
-    request.id = rule.id;
-    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
-    if (request.error && request.error != ENOENT && request.error != ENODEV) {
-        return request.error;
-    }
-    kdp_tc_remove(tc, ufid, &rule.id, true);
-    return 0;
-}
-
 /* Makes the request of 'pending->op'.  Returns false if the outcome is known
  * already. */
 static bool
@@ -108,30 +87,27 @@ prepare(struct kdp_tc *tc, struct pending *pending)
 {
     struct kdp_tc_request *request = &pending->request;
     struct offload_copy_op *op = pending->op;
-    struct kdp_tc_listed rule;
+    struct kdp_tc_known known;
 
     op->stats = (struct offload_stats) { .n_packets = 0 };
     op->in_hw = false;
     pending->handle_taken = false;
     if (op->type == OFFLOAD_COPY_PUT) {
         request->type = KDP_TC_ADD;
-        op->error = delete_leaked(tc, &op->ufid);
-        if (!op->error) {
-            op->error = prepare_add(tc, op->desc, request);
-        }
+        op->error = prepare_add(tc, op->desc, request);
         if (!op->error) {
             /* Packets may meet the rule before the answer comes: who asks
              * meanwhile has to find it. */
-            kdp_tc_insert(tc, &op->ufid, op->desc->in_port, &request->id,
-                          op->desc, true);
+            kdp_tc_rule_set(op->rule, op->desc->in_port, &request->id,
+                            op->desc, true);
         }
     } else {
         request->type = (op->type == OFFLOAD_COPY_DEL ? KDP_TC_DEL
                          : KDP_TC_GET);
         op->error = ENOENT;
-        if (kdp_tc_lookup(tc, &op->ufid, &rule)) {
-            request->id = rule.id;
-            pending->overhead = rule.overhead;
+        if (op->rule && kdp_tc_rule_get(op->rule, &known)) {
+            request->id = known.id;
+            pending->overhead = known.overhead;
             op->error = 0;
         }
     }
@@ -187,7 +163,7 @@ check_reply(struct kdp_tc_request *request, const ovs_u128 *ufid)
 }
 
 static void
-commit(struct kdp_tc *tc, struct pending *pending)
+commit(struct pending *pending)
 {
     struct kdp_tc_request *request = &pending->request;
     struct offload_copy_op *op = pending->op;
@@ -201,14 +177,14 @@ commit(struct kdp_tc *tc, struct pending *pending)
     switch (op->type) {
     case OFFLOAD_COPY_PUT:
         if (op->error) {
-            kdp_tc_remove(tc, &op->ufid, &request->id, !pending->handle_taken);
+            kdp_tc_rule_removed(op->rule, !pending->handle_taken);
         }
         ofpbuf_delete(request->rule);
         break;
     case OFFLOAD_COPY_DEL:
         op->stats = kdp_tc_stats(&request->reply, pending->overhead);
         if (!op->error || op->error == ENOENT || op->error == ENODEV) {
-            kdp_tc_remove(tc, &op->ufid, &request->id, true);
+            kdp_tc_rule_removed(op->rule, true);
         }
         break;
     case OFFLOAD_COPY_GET:
@@ -280,7 +256,7 @@ operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
     kdp_tc_transact(requests, n_pending);
     retry_batch(tc, pending, n_pending);
     for (size_t i = 0; i < n_pending; i++) {
-        commit(tc, &pending[i]);
+        commit(&pending[i]);
     }
     free(pending);
 }
@@ -301,6 +277,7 @@ struct offload_backend
 kdp_tc_backend(struct kdp_tc *tc)
 {
     return (struct offload_backend) {
+        .create_rule = kdp_tc_rule_create,
         .operate = tc_operate,
         .dump = kdp_tc_adopt,
         .flush = kdp_tc_flush,

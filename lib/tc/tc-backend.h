@@ -7,8 +7,8 @@
  * =================================
  *
  * Does with rules in tc what the engine asks for with flows: adds, deletes and
- * reads them in batches.  The table of rules (tc/tc-rules.h) is kept equal to
- * what is in tc.
+ * reads them in batches.  The engine keeps what we know of a rule
+ * (tc/tc-rules.h).
  *
  * Thread safety: any thread, see struct offload_backend. */
 

@@ -15,26 +15,48 @@
 #include "timeval.h"
 #include "util.h"
 
+enum phase {
+    BLANK,
+    SET,                        /* It may be in tc. */
+    REMOVED,
+};
+
 /* A rule of ours. */
 struct rule {
-    struct hmap_node node;      /* In kdp_tc->rules, by ufid. */
-    ovs_u128 ufid;
+    struct offload_rule up;
+    struct kdp_tc *tc;
+    atomic_uint phase;          /* enum phase.  The release with which it
+                                 * becomes SET pairs with the acquire of who
+                                 * reads what follows. */
     uint32_t port_no;           /* Input port. */
-    bool own_handle;            /* From the pool of handles. */
     uint16_t overhead;          /* For kdp_tc_stats(). */
-    bool in_hw;                 /* When it was read last. */
     struct kdp_tc_id id;
     struct count *count;        /* Of its device. */
+
+    atomic_bool in_hw;          /* When it was read last.  Written with
+                                 * tc->mutex. */
+    bool own_handle;            /* From the pool of handles; guarded by who
+                                 * changes the rule. */
 };
 
 /* Number of rules on a device, or on the members of a bond. */
 struct count {
     struct hmap_node node;      /* In kdp_tc->counts, by ifindex. */
     int ifindex;
-    uint64_t n;
-    uint64_t n_in_hw;           /* Found in the device when read last. */
-    bool listed;                /* Within kdp_tc_list(). */
+    unsigned int n_refs;        /* Rules, removed ones included.  Guarded by
+                                 * tc->mutex. */
+
+    /* Written with tc->mutex. */
+    atomic_uint64_t n;
+    atomic_uint64_t n_in_hw;    /* Found in the device when read last. */
 };
+
+static struct rule *
+rule_cast(const struct offload_rule *rule)
+{
+    return CONTAINER_OF(CONST_CAST(struct offload_rule *, rule), struct rule,
+                        up);
+}
 
 void
 kdp_tc_init(struct kdp_tc *tc, const char *dpif_type, bool recirc_sharing)
@@ -47,48 +69,17 @@ kdp_tc_init(struct kdp_tc *tc, const char *dpif_type, bool recirc_sharing)
     ovs_mutex_init(&tc->actions_mutex);
     tc->loaded_actions = false;
     ovs_mutex_init(&tc->mutex);
-    hmap_init(&tc->rules);
     hmap_init(&tc->counts);
 }
 
-/* Forgets all rules, which stay where they are. */
 void
 kdp_tc_destroy(struct kdp_tc *tc)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
-    struct count *count;
-    struct rule *rule;
-
-    HMAP_FOR_EACH_POP (rule, node, &tc->rules) {
-        free(rule);
-    }
-    hmap_destroy(&tc->rules);
-    HMAP_FOR_EACH_POP (count, node, &tc->counts) {
-        free(count);
-    }
+    ovs_assert(hmap_is_empty(&tc->counts));
     hmap_destroy(&tc->counts);
     ovs_mutex_destroy(&tc->mutex);
     ovs_mutex_destroy(&tc->actions_mutex);
-}
-
-static uint32_t
-ufid_hash(const ovs_u128 *ufid)
-{
-    return hash_bytes(ufid, sizeof *ufid, 0);
-}
-
-static struct rule *
-rule_find(struct kdp_tc *tc, const ovs_u128 *ufid)
-    OVS_REQUIRES(tc->mutex)
-{
-    struct rule *rule;
-
-    HMAP_FOR_EACH_WITH_HASH (rule, node, ufid_hash(ufid), &tc->rules) {
-        if (ovs_u128_equals(rule->ufid, *ufid)) {
-            return rule;
-        }
-    }
-    return NULL;
 }
 
 /* The device that rule 'id' is counted for.  Members of a bond share a block
@@ -114,6 +105,22 @@ count_find(struct kdp_tc *tc, int ifindex)
     return NULL;
 }
 
+static uint64_t
+get(const atomic_uint64_t *n_)
+{
+    uint64_t n;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, n_), &n);
+    return n;
+}
+
+/* With tc->mutex. */
+static void
+add(atomic_uint64_t *n, int64_t diff)
+{
+    atomic_store_relaxed(n, get(n) + diff);
+}
+
 /* Counts 'rule', which becomes one of the rules. */
 static void
 count_inc(struct kdp_tc *tc, struct rule *rule)
@@ -121,29 +128,42 @@ count_inc(struct kdp_tc *tc, struct rule *rule)
 {
     int ifindex = device_of(&rule->id);
     struct count *count = count_find(tc, ifindex);
+    bool in_hw;
 
     if (!count) {
         count = xzalloc(sizeof *count);
         count->ifindex = ifindex;
+        atomic_init(&count->n, 0);
+        atomic_init(&count->n_in_hw, 0);
         hmap_insert(&tc->counts, &count->node, hash_int(ifindex, 0));
     }
 
     /* Where others are in the device, this one will be, too. */
-    rule->in_hw = count->n_in_hw > 0;
+    in_hw = get(&count->n_in_hw) > 0;
+    atomic_store_relaxed(&rule->in_hw, in_hw);
     rule->count = count;
-    count->n++;
-    count->n_in_hw += rule->in_hw;
+    count->n_refs++;
+    add(&count->n, 1);
+    add(&count->n_in_hw, in_hw);
 }
 
 /* Likewise, for one that is none any more. */
 static void
-count_dec(struct kdp_tc *tc, struct rule *rule)
+count_dec(struct rule *rule)
+    OVS_REQUIRES(rule->tc->mutex)
+{
+    bool in_hw;
+
+    atomic_read_relaxed(&rule->in_hw, &in_hw);
+    add(&rule->count->n, -1);
+    add(&rule->count->n_in_hw, -in_hw);
+}
+
+static void
+count_unref(struct kdp_tc *tc, struct count *count)
     OVS_REQUIRES(tc->mutex)
 {
-    struct count *count = rule->count;
-
-    count->n_in_hw -= rule->in_hw;
-    if (!--count->n) {
+    if (!--count->n_refs) {
         hmap_remove(&tc->counts, &count->node);
         free(count);
     }
@@ -157,7 +177,7 @@ kdp_tc_count(struct kdp_tc *tc, int ifindex)
 
     ovs_mutex_lock(&tc->mutex);
     count = count_find(tc, ifindex);
-    n = count ? count->n : 0;
+    n = count ? get(&count->n) : 0;
     ovs_mutex_unlock(&tc->mutex);
     return n;
 }
@@ -195,134 +215,179 @@ kdp_tc_stats(const struct kdp_tc_rule *rule, uint16_t overhead)
     return stats;
 }
 
-uint16_t
-kdp_tc_insert(struct kdp_tc *tc, const ovs_u128 *ufid, uint32_t port_no,
-              const struct kdp_tc_id *id, const struct offload_desc *desc,
-              bool own_handle)
+static bool
+rule_is_set(const struct rule *rule)
 {
-    uint16_t overhead = desc ? kdp_tc_overhead(tc, desc, id) : 0;
-    struct rule *rule = xzalloc(sizeof *rule);
+    unsigned int phase;
 
-    rule->ufid = *ufid;
-    rule->port_no = port_no;
-    rule->own_handle = own_handle;
-    rule->overhead = overhead;
-    rule->id = *id;
-    ovs_mutex_lock(&tc->mutex);
-    hmap_insert(&tc->rules, &rule->node, ufid_hash(ufid));
-    count_inc(tc, rule);
-    ovs_mutex_unlock(&tc->mutex);
-    return overhead;
+    /* Acquire: see struct rule. */
+    atomic_read_explicit(&CONST_CAST(struct rule *, rule)->phase, &phase,
+                         memory_order_acquire);
+    return phase == SET;
 }
 
 static void
-rule_remove__(struct kdp_tc *tc, struct rule *rule)
-    OVS_REQUIRES(tc->mutex)
+rule_destroy(struct offload_rule *rule_)
 {
-    hmap_remove(&tc->rules, &rule->node);
-    count_dec(tc, rule);
-    if (rule->own_handle) {
-        kdp_tc_handle_free(rule->id.handle);
+    struct rule *rule = rule_cast(rule_);
+    struct kdp_tc *tc = rule->tc;
+
+    if (rule->count) {
+        bool is_set = rule_is_set(rule);
+
+        ovs_mutex_lock(&tc->mutex);
+        if (is_set) {
+            count_dec(rule);
+        }
+        count_unref(tc, rule->count);
+        ovs_mutex_unlock(&tc->mutex);
+        if (is_set && rule->own_handle) {
+            kdp_tc_handle_free(rule->id.handle);
+        }
     }
     free(rule);
 }
 
-void
-kdp_tc_remove(struct kdp_tc *tc, const ovs_u128 *ufid,
-              const struct kdp_tc_id *id, bool return_handle)
+struct offload_rule *
+kdp_tc_rule_create(void *tc)
 {
-    struct rule *rule;
+    struct rule *rule = xzalloc(sizeof *rule);
 
-    ovs_mutex_lock(&tc->mutex);
-    HMAP_FOR_EACH_WITH_HASH (rule, node, ufid_hash(ufid), &tc->rules) {
-        if (ovs_u128_equals(rule->ufid, *ufid)
-            && rule->id.handle == id->handle) {
-            rule->own_handle = rule->own_handle && return_handle;
-            rule_remove__(tc, rule);
-            break;
-        }
-    }
-    ovs_mutex_unlock(&tc->mutex);
+    offload_rule_init(&rule->up, rule_destroy);
+    rule->tc = tc;
+    atomic_init(&rule->phase, BLANK);
+    atomic_init(&rule->in_hw, false);
+    return &rule->up;
 }
 
-/* What is known of 'rule'. */
-static struct kdp_tc_listed
-describe(const struct rule *rule)
+uint16_t
+kdp_tc_rule_set(struct offload_rule *rule_, uint32_t port_no,
+                const struct kdp_tc_id *id, const struct offload_desc *desc,
+                bool own_handle)
 {
-    return (struct kdp_tc_listed) {
-        .ufid = rule->ufid,
+    struct rule *rule = rule_cast(rule_);
+    struct kdp_tc *tc = rule->tc;
+
+    rule->port_no = port_no;
+    rule->own_handle = own_handle;
+    rule->overhead = desc ? kdp_tc_overhead(tc, desc, id) : 0;
+    rule->id = *id;
+    ovs_mutex_lock(&tc->mutex);
+    count_inc(tc, rule);
+    ovs_mutex_unlock(&tc->mutex);
+
+    /* Release: see struct rule. */
+    atomic_store_explicit(&rule->phase, SET, memory_order_release);
+    return rule->overhead;
+}
+
+void
+kdp_tc_rule_removed(struct offload_rule *rule_, bool return_handle)
+{
+    struct rule *rule = rule_cast(rule_);
+
+    if (!rule_is_set(rule)) {
+        return;
+    }
+    ovs_mutex_lock(&rule->tc->mutex);
+    atomic_store_relaxed(&rule->phase, REMOVED);
+    count_dec(rule);
+    ovs_mutex_unlock(&rule->tc->mutex);
+    if (rule->own_handle && return_handle) {
+        kdp_tc_handle_free(rule->id.handle);
+    }
+}
+
+bool
+kdp_tc_rule_get(const struct offload_rule *rule_, struct kdp_tc_known *known)
+{
+    const struct rule *rule = rule_cast(rule_);
+
+    if (!rule_is_set(rule)) {
+        return false;
+    }
+    *known = (struct kdp_tc_known) {
         .id = rule->id,
         .port_no = rule->port_no,
         .overhead = rule->overhead,
     };
-}
-
-bool
-kdp_tc_lookup(struct kdp_tc *tc, const ovs_u128 *ufid,
-              struct kdp_tc_listed *listed)
-{
-    const struct rule *rule;
-
-    ovs_mutex_lock(&tc->mutex);
-    rule = rule_find(tc, ufid);
-    if (rule) {
-        *listed = describe(rule);
-    }
-    ovs_mutex_unlock(&tc->mutex);
-    return rule != NULL;
+    return true;
 }
 
 uint16_t
-kdp_tc_saw(struct kdp_tc *tc, const ovs_u128 *ufid, bool in_hw)
+kdp_tc_rule_saw(struct offload_rule *rule_, bool in_hw)
 {
-    uint16_t overhead = 0;
-    struct rule *rule;
+    struct rule *rule = rule_cast(rule_);
+    bool was_in_hw;
 
-    ovs_mutex_lock(&tc->mutex);
-    rule = rule_find(tc, ufid);
-    if (rule) {
-        rule->count->n_in_hw += in_hw - rule->in_hw;
-        rule->in_hw = in_hw;
-        overhead = rule->overhead;
+    if (!rule_is_set(rule)) {
+        return 0;
     }
-    ovs_mutex_unlock(&tc->mutex);
-    return overhead;
+    atomic_read_relaxed(&rule->in_hw, &was_in_hw);
+    if (was_in_hw != in_hw) {
+        /* Rarely.  It may be removed meanwhile, or another thread here. */
+        ovs_mutex_lock(&rule->tc->mutex);
+        if (rule_is_set(rule)) {
+            atomic_read_relaxed(&rule->in_hw, &was_in_hw);
+            atomic_store_relaxed(&rule->in_hw, in_hw);
+            add(&rule->count->n_in_hw, in_hw - was_in_hw);
+        }
+        ovs_mutex_unlock(&rule->tc->mutex);
+    }
+    return rule->overhead;
 }
 
 void
-kdp_tc_list(struct kdp_tc *tc, uint64_t n_dump, struct kdp_tc_list *list)
+kdp_tc_list_init(struct kdp_tc_list *list, uint64_t n_dump)
 {
-    struct count *count;
-    struct rule *rule;
+    *list = (struct kdp_tc_list) { .n_dump = n_dump };
+    hmapx_init(&list->counts);
+}
 
-    ovs_mutex_lock(&tc->mutex);
-    *list = (struct kdp_tc_list) {
-        .rules = xmalloc(hmap_count(&tc->rules) * sizeof *list->rules),
-        .devices = xmalloc(hmap_count(&tc->counts) * sizeof *list->devices),
-    };
-    HMAP_FOR_EACH (rule, node, &tc->rules) {
-        count = rule->count;
-        if (!count->n_in_hw && count->n < n_dump) {
-            list->rules[list->n_rules++] = describe(rule);
-        } else if (!count->listed) {
-            count->listed = true;
-            list->devices[list->n_devices++] = (struct kdp_tc_device) {
-                .port_no = rule->port_no,
-                .in_hw = count->n_in_hw > 0,
-            };
+void
+kdp_tc_list_add(void *list_, const ovs_u128 *ufid, struct offload_rule *rule_)
+{
+    struct rule *rule = rule_cast(rule_);
+    struct kdp_tc_list *list = list_;
+    struct kdp_tc_known known;
+    bool in_hw;
+
+    if (!kdp_tc_rule_get(rule_, &known)) {
+        return;
+    }
+    in_hw = get(&rule->count->n_in_hw) > 0;
+    if (!in_hw && get(&rule->count->n) < list->n_dump) {
+        if (list->n_rules == list->allocated_rules) {
+            list->rules = x2nrealloc(list->rules, &list->allocated_rules,
+                                     sizeof *list->rules);
         }
+        list->rules[list->n_rules++] = (struct kdp_tc_list_rule) {
+            .ufid = *ufid,
+            .rule = offload_rule_ref(rule_),
+            .known = known,
+        };
+    } else if (hmapx_add(&list->counts, rule->count)) {
+        if (list->n_devices == list->allocated_devices) {
+            list->devices = x2nrealloc(list->devices,
+                                       &list->allocated_devices,
+                                       sizeof *list->devices);
+        }
+        list->devices[list->n_devices++] = (struct kdp_tc_device) {
+            .port_no = rule->port_no,
+            .in_hw = in_hw,
+        };
     }
-    HMAP_FOR_EACH (count, node, &tc->counts) {
-        count->listed = false;
-    }
-    ovs_mutex_unlock(&tc->mutex);
 }
 
 void
 kdp_tc_list_uninit(struct kdp_tc_list *list)
 {
+    for (size_t i = 0; i < list->n_rules; i++) {
+        offload_rule_unref(list->rules[i].rule);
+    }
     free(list->rules);
     free(list->devices);
+    hmapx_destroy(&list->counts);
 }
 
 bool
@@ -341,18 +406,4 @@ kdp_tc_dump_waited(struct kdp_tc *tc, long long int duration)
         atomic_store_relaxed(&tc->dump_after,
                              time_msec() + KDP_TC_DUMP_PAUSE);
     }
-}
-
-void
-kdp_tc_forget_port(struct kdp_tc *tc, uint32_t port_no)
-{
-    struct rule *rule;
-
-    ovs_mutex_lock(&tc->mutex);
-    HMAP_FOR_EACH_SAFE (rule, node, &tc->rules) {
-        if (rule->port_no == port_no) {
-            rule_remove__(tc, rule);
-        }
-    }
-    ovs_mutex_unlock(&tc->mutex);
 }

@@ -3,22 +3,35 @@
 #ifndef KDP_TC_TC_RULES_H
 #define KDP_TC_TC_RULES_H 1
 
-/* Table of a datapath's rules
- * ===========================
+/* Rules of a datapath
+ * ===================
  *
- * What we know of the rules in tc by ourselves: of each flow there, by its
- * ufid, what tc calls its rule, and of each device how many rules it has.  A
- * rule is in the table from before it is asked for until it is known to be
- * gone, so that whoever is told of a rule by tc finds it here.
+ * What we know of a rule in tc by ourselves, such as what tc calls it, and of
+ * each device how many rules it has.
  *
- * Thread safety: any thread.  The table has a mutex, which is held for no
- * request. */
+ * What is known of a rule is kept by the offload engine, with the flow that
+ * the rule is of, as a struct offload_rule (offload/offload-backend.h).  There
+ * is no table of rules here.
+ *
+ * Life cycle: kdp_tc_rule_create() makes a blank one.  kdp_tc_rule_set() says
+ * what tc calls it, before tc is asked for it, so that whoever reads it in
+ * between finds it; from then on it counts for its device.
+ * kdp_tc_rule_removed() says that it is known to be gone.  One that the engine
+ * forgets without that has vanished, or went with its device, or is left in
+ * tc.  It does not count any more, and its handle is used again: what is left
+ * in tc with a handle of ours is deleted when its port comes again, before
+ * flows are put there (tc/tc-adopt.h).
+ *
+ * Thread safety: any thread.  What a rule is called does not change once it is
+ * set.  The counts have a mutex, which is held for no request, and which is
+ * not needed to read a rule. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "offload/offload.h"
+#include "hmapx.h"
+#include "offload/offload-backend.h"
 #include "openvswitch/hmap.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
@@ -35,30 +48,29 @@ struct kdp_tc {
     bool loaded_actions OVS_GUARDED;    /* See kdp_tc_load_actions(). */
 
     struct ovs_mutex mutex;
-    struct hmap rules OVS_GUARDED;      /* By ufid. */
     struct hmap counts OVS_GUARDED;     /* Numbers of rules, by ifindex. */
 };
 
-/* Sets up the table of a datapath whose ports Open vSwitch lists under
+/* Sets up the rules of a datapath whose ports Open vSwitch lists under
  * 'dpif_type', which must be constant. */
 void kdp_tc_init(struct kdp_tc *, const char *dpif_type, bool recirc_sharing);
 
-/* Forgets all rules, which stay where they are. */
+/* To be called when the engine has forgotten all rules. */
 void kdp_tc_destroy(struct kdp_tc *);
 
 /* Number of rules on device 'ifindex'.  Those that members of a bond share are
  * on the bond. */
 uint64_t kdp_tc_count(struct kdp_tc *, int ifindex);
 
-/* Takes note of a rule, and returns its overhead (see kdp_tc_overhead()).
- * 'desc' may be NULL if it is not known; 'own_handle' says that the handle is
- * from our pool. */
-uint16_t kdp_tc_insert(struct kdp_tc *, const ovs_u128 *ufid, uint32_t port_no,
-                       const struct kdp_tc_id *, const struct offload_desc *,
-                       bool own_handle);
+/* For struct offload_backend. */
+struct offload_rule *kdp_tc_rule_create(void *tc);
 
-/* Forgets the rules of port 'port_no'. */
-void kdp_tc_forget_port(struct kdp_tc *, uint32_t port_no);
+/* Takes note of what 'rule', which is blank, is called, and returns its
+ * overhead (see kdp_tc_overhead()).  'desc' may be NULL if it is not known;
+ * 'own_handle' says that the handle is from our pool. */
+uint16_t kdp_tc_rule_set(struct offload_rule *rule, uint32_t port_no,
+                         const struct kdp_tc_id *, const struct offload_desc *,
+                         bool own_handle);
 
 /* Bytes to be added for each packet of 'desc' to those that tc counts where
  * 'id' is: those that tc leaves out if 'count_headers', else 0.  That is
@@ -72,13 +84,12 @@ void kdp_tc_forget_port(struct kdp_tc *, uint32_t port_no);
 uint16_t kdp_tc_overhead(struct kdp_tc *, const struct offload_desc *,
                          const struct kdp_tc_id *id);
 
-/* Takes note whether the rule of 'ufid' was found in the device, and returns
- * its overhead. */
-uint16_t kdp_tc_saw(struct kdp_tc *, const ovs_u128 *ufid, bool in_hw);
+/* Takes note whether 'rule' was found in the device, and returns its
+ * overhead. */
+uint16_t kdp_tc_rule_saw(struct offload_rule *rule, bool in_hw);
 
 /* What is known of a rule. */
-struct kdp_tc_listed {
-    ovs_u128 ufid;
+struct kdp_tc_known {
     struct kdp_tc_id id;
     uint32_t port_no;
     uint16_t overhead;          /* For kdp_tc_stats(). */
@@ -90,12 +101,21 @@ struct kdp_tc_device {
     bool in_hw;                 /* Some are in the device. */
 };
 
+/* A rule to be asked for by name. */
+struct kdp_tc_list_rule {
+    ovs_u128 ufid;
+    struct offload_rule *rule;  /* A reference. */
+    struct kdp_tc_known known;
+};
+
 /* All rules, once each. */
 struct kdp_tc_list {
-    struct kdp_tc_listed *rules;        /* To be asked for by name. */
-    size_t n_rules;
+    uint64_t n_dump;
+    struct kdp_tc_list_rule *rules;
+    size_t n_rules, allocated_rules;
     struct kdp_tc_device *devices;      /* Whose rules a dump is to tell. */
-    size_t n_devices;
+    size_t n_devices, allocated_devices;
+    struct hmapx counts;        /* Of these devices. */
 };
 
 /* Returns the statistics of 'rule' with 'overhead' bytes more for each packet.
@@ -105,10 +125,11 @@ struct kdp_tc_list {
 struct offload_stats kdp_tc_stats(const struct kdp_tc_rule *rule,
                                   uint16_t overhead);
 
-/* Stores a list of all rules in '*list', to be freed by kdp_tc_list_uninit().
- * Devices are those that have 'n_dump' rules or more, or some that are in the
- * device itself. */
-void kdp_tc_list(struct kdp_tc *, uint64_t n_dump, struct kdp_tc_list *list);
+/* Makes a list of rules: kdp_tc_list_add(), an offload_rule_cb, is called for
+ * each.  Devices are those that have 'n_dump' rules or more, or some that are
+ * in the device itself. */
+void kdp_tc_list_init(struct kdp_tc_list *, uint64_t n_dump);
+void kdp_tc_list_add(void *list, const ovs_u128 *ufid, struct offload_rule *);
 void kdp_tc_list_uninit(struct kdp_tc_list *);
 
 /* May rules be listed by dumps that could be asked for by name as well?  A
@@ -122,15 +143,13 @@ bool kdp_tc_may_dump(struct kdp_tc *);
 /* Says that a part of a dump had to wait, and took 'duration' ms. */
 void kdp_tc_dump_waited(struct kdp_tc *, long long int duration);
 
+/* Stores what is known of 'rule' in '*known'.  Returns false if it is not, or
+ * not any more, one that tc may have. */
+bool kdp_tc_rule_get(const struct offload_rule *rule,
+                     struct kdp_tc_known *known);
 
-/* Stores what is known of the rule of 'ufid' in '*rule'.  Returns false if
- * there is none. */
-bool kdp_tc_lookup(struct kdp_tc *, const ovs_u128 *ufid,
-                   struct kdp_tc_listed *rule);
-
-/* Forgets the rule of 'ufid' that is called 'id'.  Unless 'return_handle', its
- * handle is not used again. */
-void kdp_tc_remove(struct kdp_tc *, const ovs_u128 *ufid,
-                   const struct kdp_tc_id *id, bool return_handle);
+/* Says that 'rule' is not in tc.  Unless 'return_handle', its handle is not
+ * used again. */
+void kdp_tc_rule_removed(struct offload_rule *rule, bool return_handle);
 
 #endif /* lib/tc/tc-rules.h */

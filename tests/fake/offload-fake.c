@@ -28,8 +28,19 @@ struct copy {
     struct hmap_node node;      /* In 'copies' of its side. */
     struct hmap_node key_node;  /* In 'keys', if it is in the kernel. */
     struct offload_desc *desc;
+    struct offload_rule *rule;  /* Tc only. */
     struct offload_stats stats;
 };
+
+/* Of a copy in tc.  There is nothing to know of it: it is compared. */
+static struct offload_rule *
+fake_create_rule(void *side OVS_UNUSED)
+{
+    struct offload_rule *rule = xmalloc(sizeof *rule);
+
+    offload_rule_init(rule, (void (*)(struct offload_rule *)) free);
+    return rule;
+}
 
 struct offload_fake {
     struct ovs_mutex mutex;
@@ -80,6 +91,7 @@ copy_destroy(struct side *side, struct copy *copy)
         hmap_remove(&side->keys, &copy->key_node);
     }
     offload_desc_unref(copy->desc);
+    offload_rule_unref(copy->rule);
     free(copy);
 }
 
@@ -155,12 +167,15 @@ is_in_the_way(const struct side *side, const struct offload_desc *desc)
     return false;
 }
 
+/* Takes over a reference to 'rule'. */
 static void
-copy_create(struct side *side, const struct offload_desc *desc)
+copy_create(struct side *side, const struct offload_desc *desc,
+            struct offload_rule *rule)
 {
     struct copy *copy = xzalloc(sizeof *copy);
 
     copy->desc = offload_desc_ref(desc);
+    copy->rule = rule;
     hmap_insert(&side->copies, &copy->node, ufid_hash(&desc->ufid));
     if (!side->tc) {
         hmap_insert(&side->keys, &copy->key_node, key_hash(desc));
@@ -180,7 +195,7 @@ put(struct side *side, const struct offload_copy_op *op)
             /* As ovs_flow_cmd_new() does. */
             return op->flags & OFFLOAD_PUT_MODIFY ? ENOENT : EEXIST;
         }
-        copy_create(side, op->desc);
+        copy_create(side, op->desc, offload_rule_ref(op->rule));
         return 0;
     }
     if (side->tc || !(op->flags & OFFLOAD_PUT_MODIFY)) {
@@ -224,7 +239,8 @@ operate_one(struct side *side, struct offload_copy_op *op)
         return;
     }
     copy = copy_find(side, &op->ufid);
-    if (!copy) {
+    if (!copy || (side->tc && copy->rule != op->rule)) {
+        /* Tc goes by the rule, not by the ufid. */
         op->error = ENOENT;
         return;
     }
@@ -336,13 +352,15 @@ dump(struct side *side, uint32_t port, offload_dump_cb *cb, void *cb_aux)
     HMAP_FOR_EACH (copy, node, &side->copies) {
         if (port == UINT32_MAX || copy->desc->in_port == port) {
             copies[n].desc = offload_desc_ref(copy->desc);
+            copies[n].rule = offload_rule_ref(copy->rule);
             copies[n++].stats = copy->stats;
         }
     }
     ovs_mutex_unlock(&side->fake->mutex);
 
     for (size_t i = 0; i < n; i++) {
-        cb(cb_aux, &copies[i].desc->ufid, copies[i].desc, &copies[i].stats);
+        cb(cb_aux, &copies[i].desc->ufid, copies[i].desc, &copies[i].stats,
+           copies[i].rule);
     }
     free(copies);
 }
@@ -368,6 +386,7 @@ struct offload_backend
 offload_fake_backend(struct offload_fake *fake)
 {
     return (struct offload_backend) {
+        .create_rule = fake_create_rule,
         .operate = fake_operate,
         .dump = fake_dump_port,
         .flush = fake_flush_port,
@@ -503,7 +522,8 @@ offload_fake_add(struct offload_fake *fake, bool tc,
                  const struct offload_desc *desc)
 {
     ovs_mutex_lock(&fake->mutex);
-    copy_create(side_of(fake, tc), desc);
+    copy_create(side_of(fake, tc), desc,
+                tc ? fake_create_rule(NULL) : NULL);
     ovs_mutex_unlock(&fake->mutex);
 }
 

@@ -58,7 +58,8 @@ struct located {
 /* Nothing is anywhere that the engine does not know of. */
 static void
 check_copy(void *aux, const ovs_u128 *ufid, struct offload_desc *desc,
-           const struct offload_stats *stats OVS_UNUSED)
+           const struct offload_stats *stats OVS_UNUSED,
+           struct offload_rule *rule)
 {
     struct located *located = aux;
     struct offload_flow_info info;
@@ -71,6 +72,7 @@ check_copy(void *aux, const ovs_u128 *ufid, struct offload_desc *desc,
         unit_die("flow %"PRIu64" is in tc and in state %s", ufid->u64.lo,
                  offload_state_to_string(info.state));
     }
+    offload_rule_unref(rule);
     offload_desc_unref(desc);
 }
 
@@ -205,7 +207,7 @@ note(struct walk *walk, const ovs_u128 *ufid, struct offload_dumped *dumped)
 
 static void
 walk_copy(void *walk_, const ovs_u128 *ufid, struct offload_desc *desc,
-          const struct offload_stats *stats)
+          const struct offload_stats *stats, struct offload_rule *rule)
 {
     struct walk *walk = walk_;
     struct offload_dumped dumped;
@@ -215,6 +217,7 @@ walk_copy(void *walk_, const ovs_u128 *ufid, struct offload_desc *desc,
         : offload_dump_kernel(&walk->dump, ufid, stats, &dumped)) {
         note(walk, ufid, &dumped);
     }
+    offload_rule_unref(rule);
     offload_desc_unref(desc);
 }
 

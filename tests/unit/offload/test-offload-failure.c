@@ -500,6 +500,14 @@ rule_that_cannot_be_deleted_goes_with_its_port(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+static int
+fail_deletion_of_flow_4(void *aux OVS_UNUSED, bool tc,
+                        const struct offload_copy_op *op)
+{
+    return (tc && op->type == OFFLOAD_COPY_DEL && op->ufid.u64.lo == 4
+            ? EBUSY : 0);
+}
+
 static void
 rule_that_cannot_be_deleted_goes_with_a_flush(void **state OVS_UNUSED)
 {
@@ -521,12 +529,18 @@ rule_that_cannot_be_deleted_goes_with_a_flush(void **state OVS_UNUSED)
     }
     assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 5);
 
-    /* One is back, one cannot be deleted this time either. */
+    /* One is back, whose old rule goes first. */
     unit_put(&unit, unit_desc(3, 3), CREATE);
-    failure.n = 3;
-    offload_fake_fail_next(unit.fake, &failure);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_state(&unit, 3), OFFLOAD_STATE_IN_TC);
+    assert_int_equal(offload_fake_count(unit.fake, true), 5);
+
+    /* One cannot be deleted this time either. */
+    offload_fake_set_fail(unit.fake, fail_deletion_of_flow_4, NULL);
     assert_int_equal(offload_flush(unit.offload), 0);
     assert_int_equal(offload_fake_count(unit.fake, true), 1);
+    assert_int_equal(unit_where(&unit, 4), TC);
+    offload_fake_set_fail(unit.fake, NULL, NULL);
     assert_int_equal(offload_flush(unit.offload), 0);
     assert_int_equal(offload_fake_count(unit.fake, true), 0);
     assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 5);
@@ -569,7 +583,7 @@ static void
 stale_rule_that_cannot_be_deleted_is_not_forgotten(void **state OVS_UNUSED)
 {
     struct offload_fake_failure failure = {
-        .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 3,
+        .tc = true, .type = OFFLOAD_COPY_DEL, .error = EBUSY, .n = 4,
     };
     struct offload_desc *desc = unit_desc(1, 1);
     struct unit_offload unit;
@@ -581,6 +595,7 @@ stale_rule_that_cannot_be_deleted_is_not_forgotten(void **state OVS_UNUSED)
     offload_port_add(unit.offload, 1);
     offload_barrier(unit.offload);
     offload_barrier(unit.offload);
+    /* Three times when it is found, once more before the flow is put. */
     assert_int_equal(unit_counter(&unit, OFFLOAD_STALE), 0);
     assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 1);
     assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_REJECTED);

@@ -61,6 +61,26 @@ __wrap_kdp_tc_translate(struct netdev *netdev,
     return 0;
 }
 
+/* Rules of flows, as the engine keeps them. */
+#define N_FLOWS 512
+static struct offload_rule *rules[N_FLOWS];
+
+/* Forgets the rule of 'flow', as the engine does. */
+static void
+forget(uint32_t flow)
+{
+    offload_rule_unref(rules[flow]);
+    rules[flow] = NULL;
+}
+
+static void
+forget_all(void)
+{
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        forget(i);
+    }
+}
+
 static int
 setup(void **state)
 {
@@ -79,6 +99,7 @@ setup(void **state)
 static int
 teardown(void **state)
 {
+    forget_all();
     kdp_tc_destroy(*state);
     free(*state);
     unit_tc_ports_del(N_PORTS);
@@ -96,7 +117,17 @@ operate(struct kdp_tc *tc, enum offload_copy_type type, uint32_t flow,
         .error = -1, .stats.n_packets = 99, .in_hw = true,
     };
 
+    if (type == OFFLOAD_COPY_PUT) {
+        forget(flow);
+        rules[flow] = backend.create_rule(backend.aux);
+    }
+    op.rule = rules[flow];
     backend.operate(backend.aux, (struct offload_copy_op *[]) { &op }, 1);
+    if (type == OFFLOAD_COPY_PUT ? op.error
+        : type == OFFLOAD_COPY_DEL
+        && (!op.error || op.error == ENOENT || op.error == ENODEV)) {
+        forget(flow);
+    }
     return op;
 }
 
@@ -125,14 +156,28 @@ packets(uint32_t flow, unsigned int n)
     }
 }
 
-/* Number of rules that 'tc' knows. */
+/* Lists the rules as a dump does. */
+static void
+make_list(uint64_t n_dump, struct kdp_tc_list *list)
+{
+    kdp_tc_list_init(list, n_dump);
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        const ovs_u128 ufid = unit_tc_ufid(i);
+
+        if (rules[i]) {
+            kdp_tc_list_add(list, &ufid, rules[i]);
+        }
+    }
+}
+
+/* Number of rules that are known. */
 static size_t
-n_known(struct kdp_tc *tc)
+n_known(void)
 {
     struct kdp_tc_list list;
     size_t n;
 
-    kdp_tc_list(tc, UINT64_MAX, &list);
+    make_list(UINT64_MAX, &list);
     n = list.n_rules;
     kdp_tc_list_uninit(&list);
     return n;
@@ -153,9 +198,9 @@ overhead(struct kdp_tc *tc, uint32_t parent, unsigned int flags)
     assert_int_equal(op.stats.n_bytes % 3, 0);
 
     /* Dumps count alike. */
-    kdp_tc_list(tc, UINT64_MAX, &list);
+    make_list(UINT64_MAX, &list);
     assert_int_equal(list.n_rules, 1);
-    assert_int_equal(list.rules[0].overhead, op.stats.n_bytes / 3 - PACKET);
+    assert_int_equal(list.rules[0].known.overhead, op.stats.n_bytes / 3 - PACKET);
     kdp_tc_list_uninit(&list);
     assert_int_equal(operate(tc, OFFLOAD_COPY_DEL, 1, NULL).stats.n_bytes,
                      op.stats.n_bytes);
@@ -187,6 +232,7 @@ bytes_are_those_of_tc_unless_it_is_asked_for_headers(void **state)
     assert_int_equal(overhead(&tc, TC_INGRESS_PARENT, 0), 0);
     assert_int_equal(overhead(&tc, TC_INGRESS_PARENT, UNIT_TC_VLAN), 0);
     assert_int_equal(overhead(&tc, TC_EGRESS_PARENT, UNIT_TC_VLAN), 0);
+    forget_all();
     kdp_tc_destroy(&tc);
     assert_int_equal(overhead(*state, TC_INGRESS_PARENT, 0), 14);
 }
@@ -261,6 +307,7 @@ handles_are_unique_and_of_one_range(void **state)
             .type = OFFLOAD_COPY_PUT,
             .ufid = unit_tc_ufid(i),
             .desc = unit_tc_desc(i, 1, 0),
+            .rule = rules[i] = backend.create_rule(backend.aux),
         };
     }
     backend.operate(backend.aux, opps, N_RULES);
@@ -270,15 +317,15 @@ handles_are_unique_and_of_one_range(void **state)
         ops[i].type = OFFLOAD_COPY_DEL;
     }
 
-    kdp_tc_list(*state, UINT64_MAX, &list);
+    make_list(UINT64_MAX, &list);
     assert_int_equal(list.n_rules, N_RULES);
     for (size_t i = 0; i < N_RULES; i++) {
-        const uint32_t handle = list.rules[i].id.handle;
+        const uint32_t handle = list.rules[i].known.id.handle;
 
         assert_in_range(handle, 0x10000000, 0xefffffff);
-        assert_int_equal(handle >> 24, list.rules[0].id.handle >> 24);
+        assert_int_equal(handle >> 24, list.rules[0].known.id.handle >> 24);
         for (size_t j = 0; j < i; j++) {
-            assert_int_not_equal(handle, list.rules[j].id.handle);
+            assert_int_not_equal(handle, list.rules[j].known.id.handle);
         }
     }
     kdp_tc_list_uninit(&list);
@@ -286,15 +333,13 @@ handles_are_unique_and_of_one_range(void **state)
     assert_int_equal(kdp_tc_count(*state, 2), 0);
     backend.operate(backend.aux, opps, N_RULES);
     assert_int_equal(unit_tc_count(), 0);
-    assert_int_equal(n_known(*state), 0);
+    assert_int_equal(n_known(), 0);
     assert_int_equal(kdp_tc_count(*state, 1), 0);
 }
 
 static void
 rules_of_a_bond_are_counted_for_it(void **state)
 {
-    const ovs_u128 ufid = unit_tc_ufid(1);
-
     block = 77;
     assert_int_equal(PUT(1), 0);
     block = 78;
@@ -302,7 +347,7 @@ rules_of_a_bond_are_counted_for_it(void **state)
     assert_int_equal(kdp_tc_count(*state, 77), 1);
     assert_int_equal(kdp_tc_count(*state, 78), 1);
     assert_int_equal(kdp_tc_count(*state, TCM_IFINDEX_MAGIC_BLOCK), 0);
-    assert_int_equal(kdp_tc_saw(*state, &ufid, true), 14);
+    assert_int_equal(kdp_tc_rule_saw(rules[1], true), 14);
     assert_int_equal(DEL(1).error, 0);
     assert_int_equal(kdp_tc_count(*state, 77), 0);
     assert_int_equal(kdp_tc_count(*state, 78), 1);
@@ -310,15 +355,14 @@ rules_of_a_bond_are_counted_for_it(void **state)
     assert_int_equal(kdp_tc_count(*state, 78), 0);
 }
 
-/* Checks the list of 'tc' with 'n_dump': 'n_rules' by name, and the device of
+/* Checks the list with 'n_dump': 'n_rules' by name, and the device of
  * port 'port_no' unless that is 0. */
 static void
-check_list(struct kdp_tc *tc, uint64_t n_dump, size_t n_rules,
-           uint32_t port_no, bool in_hw)
+check_list(uint64_t n_dump, size_t n_rules, uint32_t port_no, bool in_hw)
 {
     struct kdp_tc_list list;
 
-    kdp_tc_list(tc, n_dump, &list);
+    make_list(n_dump, &list);
     assert_int_equal(list.n_rules, n_rules);
     assert_int_equal(list.n_devices, port_no > 0);
     if (port_no) {
@@ -326,7 +370,7 @@ check_list(struct kdp_tc *tc, uint64_t n_dump, size_t n_rules,
         assert_int_equal(list.devices[0].in_hw, in_hw);
     }
     for (size_t i = 0; i < n_rules; i++) {
-        assert_int_not_equal(list.rules[i].port_no, port_no);
+        assert_int_not_equal(list.rules[i].known.port_no, port_no);
     }
     kdp_tc_list_uninit(&list);
 }
@@ -334,28 +378,27 @@ check_list(struct kdp_tc *tc, uint64_t n_dump, size_t n_rules,
 static void
 rules_are_listed_by_name_or_by_device(void **state)
 {
-    const ovs_u128 ufid = unit_tc_ufid(1);
     struct kdp_tc *tc = *state;
 
-    check_list(tc, 1, 0, 0, false);
+    check_list(1, 0, 0, false);
     for (uint32_t i = 0; i < 5; i++) {
         assert_int_equal(put(tc, unit_tc_desc(i, i < 2 ? 1 : 2, 0)), 0);
     }
-    check_list(tc, UINT64_MAX, 5, 0, false);
-    check_list(tc, 4, 5, 0, false);
+    check_list(UINT64_MAX, 5, 0, false);
+    check_list(4, 5, 0, false);
     /* Twice: nothing is left of the first time. */
-    check_list(tc, 3, 2, 2, false);
-    check_list(tc, 3, 2, 2, false);
+    check_list(3, 2, 2, false);
+    check_list(3, 2, 2, false);
 
     /* One in the device is enough. */
-    kdp_tc_saw(tc, &ufid, true);
-    check_list(tc, UINT64_MAX, 3, 1, true);
+    kdp_tc_rule_saw(rules[1], true);
+    check_list(UINT64_MAX, 3, 1, true);
     /* A new one is taken to be there, too. */
     assert_int_equal(put(tc, unit_tc_desc(9, 1, 0)), 0);
     assert_int_equal(DEL(1).error, 0);
-    check_list(tc, UINT64_MAX, 3, 1, true);
+    check_list(UINT64_MAX, 3, 1, true);
     assert_int_equal(DEL(9).error, 0);
-    check_list(tc, UINT64_MAX, 4, 0, false);
+    check_list(UINT64_MAX, 4, 0, false);
 }
 
 static void
@@ -423,9 +466,9 @@ rule_that_could_not_be_deleted_is_still_known(void **state)
         assert_int_equal(PUT(1), 0);
         unit_tc_plan(&plan);
         assert_int_not_equal(DEL(1).error, 0);
-        assert_int_equal(n_known(*state), cases[i].known);
+        assert_int_equal(n_known(), cases[i].known);
         assert_int_equal(DEL(1).error, cases[i].known ? 0 : ENOENT);
-        assert_int_equal(n_known(*state), 0);
+        assert_int_equal(n_known(), 0);
         unit_tc_uninit();
     }
 }
@@ -473,7 +516,7 @@ statistics_of_another_rule_are_not_taken(void **state)
     let_fail(UNIT_TC_MISTAKEN, RTM_DELTFILTER, 0, 1);
     op = DEL(1);
     assert_int_equal(op.stats.n_packets, 0);
-    assert_int_equal(n_known(*state), 0);
+    assert_int_equal(n_known(), 0);
 }
 
 static void
@@ -496,7 +539,7 @@ rule_without_any_answer_does_not_stay_unknown(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
         let_fail(UNIT_TC_NOT_RECEIVED, RTM_NEWTFILTER, errors[i], 1);
         assert_int_equal(PUT(1), 0);
-        assert_int_equal(n_known(*state), 1);
+        assert_int_equal(n_known(), 1);
         assert_int_equal(DEL(1).error, 0);
         assert_int_equal(unit_tc_count(), 0);
     }
@@ -510,10 +553,10 @@ request_that_was_not_sent_makes_no_rule(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
         let_fail(UNIT_TC_NOT_SENT, RTM_NEWTFILTER, errors[i], 1);
         assert_int_equal(PUT(1), errors[i]);
-        assert_int_equal(n_known(*state), 0);
+        assert_int_equal(n_known(), 0);
         let_fail(UNIT_TC_NOT_SENT, 0, errors[i], 2);
         assert_int_equal(PUT(1), errors[i]);
-        assert_int_equal(n_known(*state), 0);
+        assert_int_equal(n_known(), 0);
     }
     assert_int_equal(PUT(1), 0);
     assert_int_equal(DEL(1).error, 0);
@@ -524,7 +567,7 @@ rule_of_somebody_else_is_in_the_way(void **state)
 {
     let_fail(UNIT_TC_REFUSED, RTM_NEWTFILTER, EEXIST, 1);
     assert_int_equal(PUT(1), EEXIST);
-    assert_int_equal(n_known(*state), 0);
+    assert_int_equal(n_known(), 0);
     assert_int_equal(unit_tc_count(), 0);
     assert_int_equal(PUT(1), 0);
     assert_int_equal(DEL(1).error, 0);
@@ -571,7 +614,11 @@ flush_deletes_all_rules_of_the_port(void **state)
     add_unknown(101, 1);
     assert_int_equal(flush(*state, 1), 0);
     assert_int_equal(unit_tc_count(), 5);
-    assert_int_equal(n_known(*state), 5);
+    for (uint32_t i = 0; i < 10; i += 2) {
+        assert_int_equal(GET(i).error, ENOENT);
+        forget(i);
+    }
+    assert_int_equal(n_known(), 5);
     assert_int_equal(flush(*state, 2), 0);
     assert_int_equal(unit_tc_count(), 0);
     assert_int_equal(flush(*state, 99), 0);
@@ -585,7 +632,6 @@ flush_that_fails_says_so(void **state)
     let_fail(UNIT_TC_REFUSED, RTM_DELTFILTER, EBUSY, 1);
     assert_int_equal(flush(*state, 1), EBUSY);
     assert_int_equal(unit_tc_count(), 1);
-    assert_int_equal(n_known(*state), 0);
     let_fail(UNIT_TC_NOT_SENT, 0, EMFILE, 1);
     assert_int_equal(flush(*state, 1), EMFILE);
     unit_tc_fail_dumps(ENOBUFS, 0);
@@ -690,10 +736,11 @@ deletion_of_left_rules_can_be_stopped(void **state OVS_UNUSED)
 
 static void
 note_found(void *n, const ovs_u128 *ufid OVS_UNUSED, struct offload_desc *desc,
-           const struct offload_stats *stats)
+           const struct offload_stats *stats, struct offload_rule *rule)
 {
     assert_null(desc);
     assert_int_equal(stats->n_packets, 3);
+    rules[1] = rule;
     ++*(unsigned int *) n;
 }
 
@@ -710,10 +757,10 @@ rules_that_cannot_be_told_are_found_and_can_be_deleted(void **state)
     assert_int_equal(n, 0);
     assert_int_equal(backend.dump(backend.aux, 1, note_found, &n), 0);
     assert_int_equal(n, 1);
-    assert_int_equal(n_known(*state), 1);
+    assert_int_equal(n_known(), 1);
     assert_int_equal(DEL(1).error, 0);
     assert_int_equal(unit_tc_count(), 0);
-    assert_int_equal(n_known(*state), 0);
+    assert_int_equal(n_known(), 0);
     unit_tc_fail_dumps(ENOBUFS, 0);
     assert_int_equal(backend.dump(backend.aux, 1, note_found, &n), ENOBUFS);
     unit_tc_fail_dumps(0, 0);
