@@ -24,6 +24,7 @@
 #include "dummy.h"
 #include "fatal-signal.h"
 #include "netdev-linux/links.h"
+#include "netdev-linux/links-show.h"
 #include "kdp-version.h"
 #include "memory.h"
 #include "netdev-linux/netdev-linux-kdp.h"

@@ -14,6 +14,7 @@
 #include "dpif-netlink-rtnl.h"
 #include "dpif-netlink.h"
 #include "netdev-linux/links.h"
+#include "netdev-linux/rtnl-count.h"
 #include "netdev-linux.h"
 #include "netdev-vport.h"
 #include "netlink.h"

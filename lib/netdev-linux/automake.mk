@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 
 lib_libkdp_a_SOURCES += \
+	lib/netdev-linux/device.c \
 	lib/netdev-linux/device.h \
 	lib/netdev-linux/if-notifier-kdp.c \
 	lib/netdev-linux/if-notifier-kdp.h \
 	lib/netdev-linux/lag.c \
+	lib/netdev-linux/lag.h \
+	lib/netdev-linux/links-show.c \
+	lib/netdev-linux/links-show.h \
 	lib/netdev-linux/links.c \
 	lib/netdev-linux/links.h \
 	lib/netdev-linux/mii.c \
+	lib/netdev-linux/mii.h \
 	lib/netdev-linux/netdev-linux-kdp.c \
 	lib/netdev-linux/netdev-linux-kdp.h \
 	lib/netdev-linux/qdisc-lock.c \
 	lib/netdev-linux/qdisc-lock.h \
 	lib/netdev-linux/route-table-kdp.c \
 	lib/netdev-linux/route-table-kdp.h \
+	lib/netdev-linux/rtnl-count.c \
+	lib/netdev-linux/rtnl-count.h \
 	lib/netdev-linux/state.c \
-	lib/netdev-linux/stats.c
+	lib/netdev-linux/state.h \
+	lib/netdev-linux/stats.c \
+	lib/netdev-linux/stats.h

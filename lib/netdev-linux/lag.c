@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Members of bonds.
- *
- * Flows of a bond that is a port are offloaded to a tc block, which the
- * ingress of each member has to be bound to, as the packets come in there. */
-
 #include <config.h>
-#include "netdev-linux/device.h"
+#include "netdev-linux/lag.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/link-table.h"
+#include "netdev-linux/device.h"
 #include "netdev-linux/links.h"
+#include "netdev-linux/rtnl-count.h"
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
 #include "tc.h"

@@ -15,8 +15,6 @@
  *                         |--> qdiscs -----^
  *                         `--> routes -----> route-table-kdp.c --> ovs-router
  *
- * Also counts the calls that may wait for the kernel's RTNL lock.
- *
  *
  * Life cycle
  * ----------
@@ -36,6 +34,7 @@
 #include <stdbool.h>
 
 struct link_addrs;
+struct link_listener;
 struct link_qdiscs;
 struct link_routes;
 struct link_table;
@@ -64,7 +63,8 @@ bool kdp_links_are_idle(void);
  * returns false, while a subscriber of the link table is being called. */
 bool kdp_links_catch_up(void);
 
-/* The tables; NULL before kdp_links_init() and if it failed. */
+/* The listener and the tables; NULL before kdp_links_init() and if it failed. */
+struct link_listener *kdp_links_listener(void);
 struct link_table *kdp_links_table(void);
 struct link_addrs *kdp_links_addrs(void);
 struct link_routes *kdp_links_routes(void);
@@ -72,40 +72,5 @@ struct link_qdiscs *kdp_links_qdiscs(void);
 
 /* Main.  Takes other_config:link-table-netns-entries into account. */
 void kdp_links_set_config(const struct smap *other_config);
-
-/* Main.  Registers link-table/show. */
-void kdp_links_show_register(void);
-
-/* Calls that take the RTNL lock or may wait for it. */
-#define KDP_RTNL_CALLS                                                    \
-    KDP_RTNL_CALL(FEATURES, "ethtool link settings")                      \
-    KDP_RTNL_CALL(DRIVER, "ethtool driver information")                   \
-    KDP_RTNL_CALL(ADVERTISE, "ethtool advertisements")                    \
-    KDP_RTNL_CALL(MII, "MII monitoring")                                  \
-    KDP_RTNL_CALL(SET_FLAGS, "set flags")                                 \
-    KDP_RTNL_CALL(SET_MTU, "set MTU")                                     \
-    KDP_RTNL_CALL(SET_HWADDR, "set hardware address")                     \
-    KDP_RTNL_CALL(SET_ADDR, "set IP address")                             \
-    KDP_RTNL_CALL(TAP, "create tap device")                               \
-    KDP_RTNL_CALL(POLICING, "policing")                                   \
-    KDP_RTNL_CALL(QOS, "quality of service")                              \
-    KDP_RTNL_CALL(LAG, "bind bond member")                                \
-    KDP_RTNL_CALL(STATS, "statistics of a device that sysfs lacks")       \
-    KDP_RTNL_CALL(PORT_ADD, "add port to datapath")                       \
-    KDP_RTNL_CALL(PORT_DEL, "delete port from datapath")                  \
-    KDP_RTNL_CALL(TC_QDISC, "prepare port for offload")                   \
-    KDP_RTNL_CALL(TC_DUMP, "list rules in tc")                            \
-    KDP_RTNL_CALL(TC_ACTION, "load kind of action of tc")                 \
-    KDP_RTNL_CALL(UNKNOWN, "device not in table")
-
-enum kdp_rtnl_call {
-#define KDP_RTNL_CALL(ENUM, NAME) KDP_RTNL_##ENUM,
-    KDP_RTNL_CALLS
-#undef KDP_RTNL_CALL
-    KDP_N_RTNL_CALLS
-};
-
-/* Any thread. */
-void kdp_rtnl_count(enum kdp_rtnl_call);
 
 #endif /* lib/netdev-linux/links.h */

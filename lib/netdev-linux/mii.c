@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Monitoring of links by their MII registers.
- *
- * For drivers whose carrier cannot be relied on, a bond may ask that the
- * registers be read at an interval (other_config:bond-miimon-interval).  Each
- * read takes the RTNL lock. */
-
 #include <config.h>
-#include "netdev-linux/device.h"
+#include "netdev-linux/mii.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>
@@ -15,7 +9,8 @@
 #include <linux/sockios.h>
 #include <string.h>
 
-#include "netdev-linux/links.h"
+#include "netdev-linux/device.h"
+#include "netdev-linux/rtnl-count.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
@@ -35,7 +30,7 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 static atomic_count n_monitored = ATOMIC_COUNT_INIT(0);
 
 int
-netdev_kdp_set_miimon_interval(struct netdev *netdev, long long int interval)
+netdev_kdp_mii_set_interval(struct netdev *netdev, long long int interval)
 {
     struct netdev_linux *up = netdev_linux_cast(netdev);
 

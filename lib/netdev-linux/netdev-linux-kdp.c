@@ -8,13 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "netdev-linux/device.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
+#include "netdev-linux/mii.h"
+#include "netdev-linux/qdisc-lock.h"
+#include "netdev-linux/rtnl-count.h"
+#include "netdev-linux/state.h"
+#include "netdev-linux/stats.h"
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
 #include "link/link-table.h"
-#include "netdev-linux/device.h"
-#include "netdev-linux/qdisc-lock.h"
 #include "netdev-linux-valid.h"
 #include "netdev-offload.h"
 #include "netnsid.h"
@@ -26,35 +30,6 @@
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(netdev_linux_kdp);
-
-BUILD_ASSERT_DECL(offsetof(struct netdev_kdp, up) == 0);
-BUILD_ASSERT_DECL(offsetof(struct netdev_linux, up) == 0);
-
-/* These are written before the library reads them, and constant from then on,
- * which is what it declares them to be. */
-struct netdev_class kdp_linux_class;
-struct netdev_class kdp_internal_class;
-struct netdev_class kdp_tap_class;
-
-static struct netdev *
-netdev_kdp_alloc(void)
-{
-    struct netdev_kdp *dev = xzalloc(sizeof *dev);
-
-    return &dev->up.up;
-}
-
-static void
-netdev_kdp_dealloc(struct netdev *netdev)
-{
-    free(CONTAINER_OF(netdev, struct netdev_kdp, up.up));
-}
-
-bool
-netdev_is_kdp(const struct netdev *netdev)
-{
-    return netdev->netdev_class->alloc == netdev_kdp_alloc;
-}
 
 /* Construction. */
 
@@ -89,7 +64,7 @@ netdev_kdp_construct(struct netdev *netdev)
     if (!netdev->auto_classified) {
         if_notifier_kdp_wanted(name);
     }
-    found = !tap && netdev_kdp_find_to_open(name, &link);
+    found = !tap && netdev_kdp_state_find(name, &link);
     if (tap) {
         /* It needs a file of the device, which it makes, or finds if a crash
          * has left it: then the table has it, too. */
@@ -105,7 +80,7 @@ netdev_kdp_construct(struct netdev *netdev)
         return error;
     }
 
-    netdev_kdp_appear(dev, found ? &link : NULL);
+    netdev_kdp_state_attach(dev, found ? &link : NULL);
     return 0;
 }
 
@@ -114,8 +89,8 @@ netdev_kdp_destruct(struct netdev *netdev)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
 
-    netdev_kdp_disappear(dev);
-    netdev_kdp_set_miimon_interval(netdev, 0);
+    netdev_kdp_state_detach(dev);
+    netdev_kdp_mii_set_interval(netdev, 0);
     kdp_stock_netdev_linux_class.destruct(netdev);
 }
 
@@ -132,35 +107,35 @@ flags_from_iff(unsigned int iff)
 static int
 netdev_kdp_get_etheraddr(const struct netdev *netdev, struct eth_addr *mac)
 {
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     return kdp_stock_netdev_linux_class.get_etheraddr(netdev, mac);
 }
 
 static int
 netdev_kdp_get_mtu(const struct netdev *netdev, int *mtup)
 {
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     return kdp_stock_netdev_linux_class.get_mtu(netdev, mtup);
 }
 
 static int
 netdev_kdp_get_ifindex(const struct netdev *netdev)
 {
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     return kdp_stock_netdev_linux_class.get_ifindex(netdev);
 }
 
 static int
 netdev_kdp_get_carrier(const struct netdev *netdev, bool *carrier)
 {
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     return kdp_stock_netdev_linux_class.get_carrier(netdev, carrier);
 }
 
 static uint32_t
 netdev_kdp_get_block_id(struct netdev *netdev)
 {
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     return kdp_stock_netdev_linux_class.get_block_id(netdev);
 }
 
@@ -175,7 +150,7 @@ netdev_kdp_get_features(const struct netdev *netdev,
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
 
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     ovs_mutex_lock(&dev->up.mutex);
     if (!(dev->up.cache_valid & VALID_FEATURES)
         && !netnsid_is_remote(dev->up.netnsid)) {
@@ -199,7 +174,7 @@ netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
     int error;
 
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     ovs_mutex_lock(&dev->up.mutex);
     error = dev->status_error;
     if (!error && !(dev->up.cache_valid & VALID_DRVINFO)) {
@@ -248,7 +223,7 @@ netdev_kdp_get_addr_list(const struct netdev *netdev, struct in6_addr **addrs,
     int ifindex;
     size_t n;
 
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     ovs_mutex_lock(&dev->up.mutex);
     bool known = (dev->up.cache_valid & VALID_IFINDEX) != 0;
     bool remote = netnsid_is_remote(dev->up.netnsid);
@@ -331,7 +306,7 @@ netdev_kdp_update_flags(struct netdev *netdev, enum netdev_flags off,
     bool known;
     int error;
 
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     ovs_mutex_lock(&dev->up.mutex);
     known = (dev->up.cache_valid & VALID_IFINDEX) != 0;
     flags = flags_from_iff(dev->up.ifi_flags);
@@ -374,7 +349,7 @@ netdev_kdp_set_policing(struct netdev *netdev, uint32_t kbits_rate,
     bool nothing = false;
     int error;
 
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     if (!netdev_is_flow_api_enabled()) {
         ovs_mutex_lock(&dev->up.mutex);
         if (netdev_kdp_lacks_qdisc(dev, link_qdiscs_has_ingress)
@@ -416,20 +391,20 @@ netdev_kdp_set_qos(struct netdev *netdev, const char *type,
     bool nothing;
     int error;
 
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     ovs_mutex_lock(&dev->up.mutex);
     nothing = (!*type && !dev->up.tc
-               && (dev->qdisc_settled
+               && (dev->qdisc_checked
                    || netdev_kdp_lacks_qdisc(dev, link_qdiscs_has_root)));
     if (nothing) {
-        dev->qdisc_settled = true;
+        dev->qdisc_checked = true;
     }
     ovs_mutex_unlock(&dev->up.mutex);
     if (nothing) {
         return 0;
     }
 
-    if (*type || !dev->qdisc_settled) {
+    if (*type || !dev->qdisc_checked) {
         kdp_rtnl_count(KDP_RTNL_QOS);
     }
     error = kdp_stock_netdev_linux_class.set_qos(netdev, type, details);
@@ -439,18 +414,13 @@ netdev_kdp_set_qos(struct netdev *netdev, const char *type,
 
 /* Running. */
 
-/* The function whose address makes a class one of Linux devices. */
-void
-netdev_linux_run(const struct netdev_class *class)
+/* Once for all of the classes. */
+static void
+netdev_kdp_run(void)
 {
-    if (!kdp_links_enabled()) {
-        kdp_stock_netdev_linux_run(class);
-    } else if (class == &kdp_linux_class) {
-        /* Once for all of the classes. */
-        kdp_links_run();
-        netdev_kdp_mii_run();
-        netdev_kdp_stats_run();
-    }
+    kdp_links_run();
+    netdev_kdp_mii_run();
+    netdev_kdp_stats_run();
 }
 
 static void
@@ -481,7 +451,7 @@ netdev_kdp_class_init(struct netdev_class *class,
     class->set_mtu = netdev_kdp_set_mtu;
     class->get_ifindex = netdev_kdp_get_ifindex;
     class->get_carrier = netdev_kdp_get_carrier;
-    class->set_miimon_interval = netdev_kdp_set_miimon_interval;
+    class->set_miimon_interval = netdev_kdp_mii_set_interval;
     class->set_advertisements = netdev_kdp_set_advertisements;
     class->set_policing = netdev_kdp_set_policing;
     class->set_qos = netdev_kdp_set_qos;
@@ -513,9 +483,10 @@ netdev_linux_kdp_init(bool stock)
                           &kdp_stock_netdev_internal_class);
     netdev_kdp_class_init(&kdp_tap_class, &kdp_stock_netdev_tap_class);
     if (kdp_links_enabled()) {
-        kdp_linux_class.get_stats = netdev_kdp_get_stats;
-        kdp_internal_class.get_stats = netdev_kdp_internal_get_stats;
-        kdp_tap_class.get_stats = netdev_kdp_tap_get_stats;
+        kdp_linux_class.get_stats = netdev_kdp_stats_get;
+        kdp_internal_class.get_stats = netdev_kdp_stats_get_internal;
+        kdp_tap_class.get_stats = netdev_kdp_stats_get_tap;
         netdev_kdp_state_init();
+        netdev_kdp_set_run(netdev_kdp_run);
     }
 }

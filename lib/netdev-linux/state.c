@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* State of devices: what the link table says is copied to the devices that are
- * open, when it changes. */
-
 #include <config.h>
-#include "netdev-linux/device.h"
+#include "netdev-linux/state.h"
 
 #include <errno.h>
 #include <linux/if_arp.h>
@@ -13,8 +10,11 @@
 
 #include "dpif-netlink.h"
 #include "hash.h"
+#include "link/link-table.h"
 #include "netdev-linux/if-notifier-kdp.h"
+#include "netdev-linux/lag.h"
 #include "netdev-linux/links.h"
+#include "netdev-linux/rtnl-count.h"
 #include "netdev-linux-valid.h"
 #include "netnsid.h"
 #include "openvswitch/hmap.h"
@@ -120,17 +120,17 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
     OVS_REQUIRES(dev->up.mutex)
 {
     struct netdev_linux *up = &dev->up;
-    bool fresh = (!dev->present || link->ifindex != dev->link.ifindex
+    bool replaced = (!dev->present || link->ifindex != dev->link.ifindex
                   || link->nsid != dev->link.nsid);
 
-    if (!fresh && link->change_seqno == dev->link.change_seqno
+    if (!replaced && link->change_seqno == dev->link.change_seqno
         && link->addr_seqno == dev->link.addr_seqno) {
         return;
     }
-    if (fresh) {
+    if (replaced) {
         /* Not the device that it was. */
         up->cache_valid = 0;
-        dev->qdisc_settled = false;
+        dev->qdisc_checked = false;
         dev->status_error = 0;
         dev->carrier_base = ((uint64_t) link->carrier_up + link->carrier_down
                              - up->carrier_resets);
@@ -159,7 +159,7 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
     up->cache_valid |= VALID_FROM_LINK;
 
     netdev_kdp_set_present(dev, link);
-    dev->behind = false;
+    dev->unresolved = false;
     dev->nsid = link->nsid;
     netdev_change_seq_changed(&up->up);
 }
@@ -312,9 +312,9 @@ netdev_kdp_look_again(struct netdev_kdp *dev)
     if (netdev_kdp_may_refresh(dev, current)) {
         lost = netdev_kdp_refresh(dev);
     }
-    if (dev->behind && current) {
+    if (dev->unresolved && current) {
         /* There is none.  An internal one may be elsewhere, for long. */
-        dev->behind = false;
+        dev->unresolved = false;
         netdev_kdp_lose(dev);
         lost = dev->up.up.netdev_class == &kdp_internal_class;
     }
@@ -325,15 +325,15 @@ netdev_kdp_look_again(struct netdev_kdp *dev)
 }
 
 void
-netdev_kdp_settle(const struct netdev *netdev)
+netdev_kdp_state_resolve(const struct netdev *netdev)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
-    bool behind, unknown;
+    bool unresolved, unknown;
 
     ovs_mutex_lock(&dev->up.mutex);
-    behind = dev->behind;
+    unresolved = dev->unresolved;
     ovs_mutex_unlock(&dev->up.mutex);
-    if (behind && kdp_links_is_main()) {
+    if (unresolved && kdp_links_is_main()) {
         netdev_kdp_look_again(dev);
     }
 
@@ -412,7 +412,7 @@ netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
  * be taken.  A device that is open is told of that; who opens one has seen
  * what there is. */
 bool
-netdev_kdp_find_to_open(const char *name, struct link_info *link)
+netdev_kdp_state_find(const char *name, struct link_info *link)
 {
     return (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, name,
                                  link)
@@ -420,7 +420,7 @@ netdev_kdp_find_to_open(const char *name, struct link_info *link)
 }
 
 void
-netdev_kdp_appear(struct netdev_kdp *dev, const struct link_info *link)
+netdev_kdp_state_attach(struct netdev_kdp *dev, const struct link_info *link)
 {
     ovs_mutex_lock(&dev->up.mutex);
     dev->nsid = LINK_NSID_LOCAL;
@@ -429,13 +429,13 @@ netdev_kdp_appear(struct netdev_kdp *dev, const struct link_info *link)
         netdev_kdp_take(dev, link);
     } else {
         /* The library's lock is held, so that events cannot be taken here. */
-        dev->behind = true;
+        dev->unresolved = true;
     }
     ovs_mutex_unlock(&dev->up.mutex);
 }
 
 void
-netdev_kdp_disappear(struct netdev_kdp *dev)
+netdev_kdp_state_detach(struct netdev_kdp *dev)
 {
     ovs_mutex_lock(&dev->up.mutex);
     netdev_kdp_set_present(dev, NULL);

@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Statistics of devices.
- *
- * Open vSwitch adds what the datapath counts for a port and what the device
- * counts.  It asks for both for each port, for the latter under RTNL.  Here
- * whoever asks for the statistics of one device in a turn of the main loop
- * gets those of that one; whoever goes on to a second one causes all to be
- * read at once, with one request to each datapath and one read of
- * /proc/net/dev, and the rest of the turn is answered from that.
- *
- * /proc/net/dev adds some rare counters up.  Where such a sum is 0, so are
- * they; where it is not, that device's are read one by one, when the sum has
- * changed. */
-
 #include <config.h>
-#include "netdev-linux/device.h"
+#include "netdev-linux/stats.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +9,9 @@
 #include <unistd.h>
 
 #include "hash.h"
-#include "netdev-linux/links.h"
+#include "netdev-linux/device.h"
+#include "netdev-linux/rtnl-count.h"
+#include "netdev-linux/state.h"
 #include "netdev-linux-valid.h"
 #include "netnsid.h"
 #include "nl/ovs-genl.h"
@@ -66,13 +55,15 @@ static int *datapaths OVS_GUARDED_BY(mutex);
 static size_t n_datapaths OVS_GUARDED_BY(mutex);
 static size_t allocated_datapaths OVS_GUARDED_BY(mutex);
 
-/* The current turn, the device asked for first in it, the one asked for first
- * in the last turn that took a snapshot, and the snapshot, which is valid if
- * it is of this turn. */
+/* The current turn, and the device that was asked for first in it. */
 static uint64_t turn OVS_GUARDED_BY(mutex) = 1;
 static char first[IFNAMSIZ] OVS_GUARDED_BY(mutex);
-static char first_of_many[IFNAMSIZ] OVS_GUARDED_BY(mutex);
+
+/* The snapshot, valid if it is of this turn, and 'first' of the last turn that
+ * took one: if that device is asked for first again, so will others be, and
+ * the snapshot is taken at once. */
 static uint64_t snapshot_turn OVS_GUARDED_BY(mutex);
+static char snapshot_first[IFNAMSIZ] OVS_GUARDED_BY(mutex);
 static struct shash snapshot OVS_GUARDED_BY(mutex)
     = SHASH_INITIALIZER(&snapshot);
 
@@ -408,8 +399,8 @@ stats_get_sides(const struct netdev *netdev, const struct link_info *link,
         ovs_strlcpy(first, name, sizeof first);
     }
     if (snapshot_turn != turn
-        && (strcmp(first, name) || !strcmp(first_of_many, name))) {
-        ovs_strlcpy(first_of_many, first, sizeof first_of_many);
+        && (strcmp(first, name) || !strcmp(snapshot_first, name))) {
+        ovs_strlcpy(snapshot_first, first, sizeof snapshot_first);
         snapshot_take();
     }
     if (snapshot_turn == turn) {
@@ -440,7 +431,7 @@ netdev_kdp_get_sides(const struct netdev *netdev, bool vport_only,
     struct link_info link;
     bool present;
 
-    netdev_kdp_settle(netdev);
+    netdev_kdp_state_resolve(netdev);
     ovs_mutex_lock(&dev->up.mutex);
     /* Counters of a device in another namespace are the datapath's alone. */
     present = dev->present && dev->link.nsid == LINK_NSID_LOCAL;
@@ -450,7 +441,7 @@ netdev_kdp_get_sides(const struct netdev *netdev, bool vport_only,
 }
 
 int
-netdev_kdp_get_stats(const struct netdev *netdev, struct netdev_stats *stats)
+netdev_kdp_stats_get(const struct netdev *netdev, struct netdev_stats *stats)
 {
     struct sides sides;
 
@@ -502,7 +493,7 @@ stats_swap(struct netdev_stats *stats, const struct netdev_stats *dev)
 }
 
 int
-netdev_kdp_tap_get_stats(const struct netdev *netdev,
+netdev_kdp_stats_get_tap(const struct netdev *netdev,
                          struct netdev_stats *stats)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
@@ -544,7 +535,7 @@ netdev_kdp_tap_get_stats(const struct netdev *netdev,
 }
 
 int
-netdev_kdp_internal_get_stats(const struct netdev *netdev,
+netdev_kdp_stats_get_internal(const struct netdev *netdev,
                               struct netdev_stats *stats)
 {
     struct sides sides;

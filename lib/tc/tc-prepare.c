@@ -7,7 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "netdev-linux/links.h"
+#include "netdev-linux/rtnl-count.h"
 #include "netdev-offload-provider.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netdev-linux/links.h"
+#include "netdev-linux/rtnl-count.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "netlink.h"

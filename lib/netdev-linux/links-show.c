@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "netdev-linux/links-show.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "link/link-addr.h"
+#include "link/link-listener.h"
+#include "link/link-qdisc.h"
+#include "link/link-route.h"
+#include "link/link-show.h"
+#include "netdev-linux/if-notifier-kdp.h"
+#include "netdev-linux/links.h"
+#include "netdev-linux/rtnl-count.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "unixctl/args.h"
+#include "unixctl.h"
+#include "util.h"
+
+/* link-table/show. */
+
+static void
+show_text(int32_t nsid, struct ds *s)
+{
+    unsigned long long int notices, foreign;
+    uint64_t calls[KDP_N_RTNL_CALLS];
+    bool any = false;
+
+    link_show_text(kdp_links_listener(), nsid, s);
+    if (nsid != LINK_NSID_ALL) {
+        return;
+    }
+    ds_put_format(s, "  local: addresses %"PRIuSIZE", routes %"PRIuSIZE
+                  ", queueing disciplines %"PRIuSIZE"\n",
+                  link_addrs_count(kdp_links_addrs()), link_routes_count(kdp_links_routes()),
+                  link_qdiscs_count(kdp_links_qdiscs()));
+    if_notifier_kdp_get_counts(&notices, &foreign);
+    ds_put_format(s, "  bridge: told of changes %llu, not told of %llu\n",
+                  notices, foreign);
+    ds_put_cstr(s, "  calls under RTNL:");
+    kdp_rtnl_get_counts(calls);
+    for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
+        if (calls[i]) {
+            ds_put_format(s, "%s %s %"PRIu64, any ? "," : "",
+                          kdp_rtnl_call_name(i), calls[i]);
+            any = true;
+        }
+    }
+    ds_put_cstr(s, any ? "\n" : " none\n");
+}
+
+static struct json *
+show_json(int32_t nsid)
+{
+    struct json *json = link_show_json(kdp_links_listener(), nsid);
+    unsigned long long int notices, foreign;
+    uint64_t counts[KDP_N_RTNL_CALLS];
+    struct json *calls;
+
+    if (nsid == LINK_NSID_ALL) {
+        if_notifier_kdp_get_counts(&notices, &foreign);
+        json_object_put(json, "bridge_told", json_integer_create(notices));
+        json_object_put(json, "bridge_not_told",
+                        json_integer_create(foreign));
+        json_object_put(json, "addresses",
+                        json_integer_create(link_addrs_count(kdp_links_addrs())));
+        json_object_put(json, "routes",
+                        json_integer_create(link_routes_count(kdp_links_routes())));
+        json_object_put(json, "qdiscs",
+                        json_integer_create(link_qdiscs_count(kdp_links_qdiscs())));
+        kdp_rtnl_get_counts(counts);
+        calls = json_object_create();
+        for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
+            json_object_put(calls, kdp_rtnl_call_name(i),
+                            json_integer_create(counts[i]));
+        }
+        json_object_put(json, "rtnl_calls", calls);
+    }
+    return json;
+}
+
+/* Replies with an error, and returns false, without links of our own. */
+static bool
+check_enabled(struct unixctl_conn *conn)
+{
+    if (!kdp_links_enabled()) {
+        unixctl_command_reply_error(conn, "links are not kept: the daemon "
+                                    "runs on stock providers, or listening "
+                                    "to their events failed");
+        return false;
+    }
+    return true;
+}
+
+static void
+link_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
+                void *aux OVS_UNUSED)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    int32_t nsid = LINK_NSID_ALL;
+    const char *netns;
+    bool json;
+    char *error;
+
+    if (!check_enabled(conn)) {
+        return;
+    }
+    error = show_args_parse(argc, argv, "NETNS", &json, &netns);
+    if (!error && netns && !link_show_parse_nsid(kdp_links_listener(), netns, &nsid)) {
+        error = xasprintf("%s: no network namespace of that id is known; "
+                          "expected \"local\" or one of the numbers that "
+                          "\"link-table/show\" lists", netns);
+    }
+    if (error) {
+        unixctl_command_reply_error(conn, error);
+        free(error);
+        return;
+    }
+    if (json) {
+        show_args_put_json(&s, show_json(nsid));
+    } else {
+        show_text(nsid, &s);
+    }
+    unixctl_command_reply(conn, ds_cstr(&s));
+    ds_destroy(&s);
+}
+
+void
+kdp_links_show_register(void)
+{
+    unixctl_command_register("link-table/show", "[--format text|json] [NETNS]",
+                             0, 3, link_table_show, NULL);
+}

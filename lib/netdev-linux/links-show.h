@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_NETDEV_LINUX_LINKS_SHOW_H
+#define KDP_NETDEV_LINUX_LINKS_SHOW_H 1
+
+/* Command link-table/show: what the listener and its tables know, what the
+ * bridge was told, and which calls took the RTNL lock.
+ *
+ * Thread safety: the main thread. */
+
+/* Registers the command, once. */
+void kdp_links_show_register(void);
+
+#endif /* lib/netdev-linux/links-show.h */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_NETDEV_LINUX_RTNL_COUNT_H
+#define KDP_NETDEV_LINUX_RTNL_COUNT_H 1
+
+/* Calls under the RTNL lock
+ * =========================
+ *
+ * Counts the calls that take the kernel's RTNL lock or may wait for it, by
+ * kind.  Each thread counts in a block of its own (stats/thread-counters.h).
+ *
+ * Life cycle: the counters exist from the first call to the end of the
+ * process.
+ *
+ * Thread safety: any thread may call these functions at any time.
+ *
+ * Failure: none. */
+
+#include <stdint.h>
+
+#define KDP_RTNL_CALLS                                                    \
+    KDP_RTNL_CALL(FEATURES, "ethtool link settings")                      \
+    KDP_RTNL_CALL(DRIVER, "ethtool driver information")                   \
+    KDP_RTNL_CALL(ADVERTISE, "ethtool advertisements")                    \
+    KDP_RTNL_CALL(MII, "MII monitoring")                                  \
+    KDP_RTNL_CALL(SET_FLAGS, "set flags")                                 \
+    KDP_RTNL_CALL(SET_MTU, "set MTU")                                     \
+    KDP_RTNL_CALL(SET_HWADDR, "set hardware address")                     \
+    KDP_RTNL_CALL(SET_ADDR, "set IP address")                             \
+    KDP_RTNL_CALL(TAP, "create tap device")                               \
+    KDP_RTNL_CALL(POLICING, "policing")                                   \
+    KDP_RTNL_CALL(QOS, "quality of service")                              \
+    KDP_RTNL_CALL(LAG, "bind bond member")                                \
+    KDP_RTNL_CALL(STATS, "statistics of a device that sysfs lacks")       \
+    KDP_RTNL_CALL(PORT_ADD, "add port to datapath")                       \
+    KDP_RTNL_CALL(PORT_DEL, "delete port from datapath")                  \
+    KDP_RTNL_CALL(TC_QDISC, "prepare port for offload")                   \
+    KDP_RTNL_CALL(TC_DUMP, "list rules in tc")                            \
+    KDP_RTNL_CALL(TC_ACTION, "load kind of action of tc")                 \
+    KDP_RTNL_CALL(UNKNOWN, "device not in table")
+
+enum kdp_rtnl_call {
+#define KDP_RTNL_CALL(ENUM, NAME) KDP_RTNL_##ENUM,
+    KDP_RTNL_CALLS
+#undef KDP_RTNL_CALL
+    KDP_N_RTNL_CALLS
+};
+
+/* Counts a call. */
+void kdp_rtnl_count(enum kdp_rtnl_call);
+
+/* Stores how many calls of each kind there were. */
+void kdp_rtnl_get_counts(uint64_t counts[KDP_N_RTNL_CALLS]);
+
+/* In words, as in "set MTU". */
+const char *kdp_rtnl_call_name(enum kdp_rtnl_call);
+
+#endif /* lib/netdev-linux/rtnl-count.h */
