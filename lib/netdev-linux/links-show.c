@@ -128,9 +128,23 @@ link_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
     ds_destroy(&s);
 }
 
+/* link-table/resync. */
+
+static void
+link_table_resync(struct unixctl_conn *conn, int argc OVS_UNUSED,
+                  const char *argv[] OVS_UNUSED, void *aux OVS_UNUSED)
+{
+    if (check_enabled(conn)) {
+        link_listener_resync(kdp_links_listener());
+        unixctl_command_reply(conn, NULL);
+    }
+}
+
 void
 kdp_links_show_register(void)
 {
     unixctl_command_register("link-table/show", "[--format text|json] [NETNS]",
                              0, 3, link_table_show, NULL);
+    unixctl_command_register("link-table/resync", "", 0, 0, link_table_resync,
+                             NULL);
 }

@@ -457,6 +457,26 @@ link_table_show() {
     show_fails 'takes at most 3 arguments' --format json local local
 }
 
+add_test link_resync 'link-table/resync brings in what no event tells (L2)' kdp
+link_resync() {
+    start_ovs
+    ip link add down0 type veth peer name down1
+    wait_until $PATIENCE link_has_alt_names ''
+    ip link property add dev down0 altname down0-alias
+    ovs-appctl link-table/resync
+    wait_until $PATIENCE link_has_alt_names down0-alias
+    test "$(link_json .rtnl.asked)" -ge 1 || fail 'nothing was asked'
+    equal "$(link_json '.namespaces[0].state')" current 'state'
+    equal "$(link_json .rtnl.loss)" 0 'requests after a loss'
+}
+
+link_has_alt_names() {
+    test "$(ovs-appctl link-table/show local --format json |
+        jq -r '.namespaces[0].links[] | select(.name == "down0")
+               | .alt_names | join(" ")')" = "$1" &&
+        ovs-appctl link-table/show local | grep -qw down0
+}
+
 # Checks that link-table/show with arguments $2... fails with $1.
 show_fails() {
     local message=$1 output
