@@ -11,8 +11,9 @@
  * (link-event.h) and answers to requests (link-request.h) both end here.
  *
  * Life cycle: link_replica_init(), link_replica_connect(),
- * link_replica_uninit().  The tables are the caller's.  When a link of ours goes, so do its addresses and queueing
- * disciplines; its routes are in doubt (link-route.h).
+ * link_replica_uninit().  The tables are the caller's.  When a link of ours
+ * goes, so do its addresses and queueing disciplines.  Its routes are in doubt
+ * (link-route.h).
  *
  * Thread safety: all belongs to the thread that writes the tables. */
 

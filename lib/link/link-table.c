@@ -425,7 +425,8 @@ link_table_get_namespaces(const struct link_table *table, size_t *n)
 
     *n = 0;
     ovs_mutex_lock(&table->mutex);
-    infos = xmalloc((hmap_count(&table->store.namespaces) + 1) * sizeof *infos);
+    infos = xmalloc((hmap_count(&table->store.namespaces) + 1)
+                    * sizeof *infos);
     HMAP_FOR_EACH (ns, node, &table->store.namespaces) {
         int64_t buckets = link_index_buckets(ns->index);
 

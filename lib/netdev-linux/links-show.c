@@ -35,7 +35,8 @@ show_text(int32_t nsid, struct ds *s)
     }
     ds_put_format(s, "  local: addresses %"PRIuSIZE", routes %"PRIuSIZE
                   ", queueing disciplines %"PRIuSIZE"\n",
-                  link_addrs_count(kdp_links_addrs()), link_routes_count(kdp_links_routes()),
+                  link_addrs_count(kdp_links_addrs()),
+                  link_routes_count(kdp_links_routes()),
                   link_qdiscs_count(kdp_links_qdiscs()));
     if_notifier_kdp_get_counts(&notices, &foreign);
     ds_put_format(s, "  bridge: told of changes %llu, not told of %llu\n",
@@ -52,6 +53,12 @@ show_text(int32_t nsid, struct ds *s)
     ds_put_cstr(s, any ? "\n" : " none\n");
 }
 
+static void
+put_count(struct json *json, const char *name, uint64_t count)
+{
+    json_object_put(json, name, json_integer_create(count));
+}
+
 static struct json *
 show_json(int32_t nsid)
 {
@@ -62,20 +69,15 @@ show_json(int32_t nsid)
 
     if (nsid == LINK_NSID_ALL) {
         if_notifier_kdp_get_counts(&notices, &foreign);
-        json_object_put(json, "bridge_told", json_integer_create(notices));
-        json_object_put(json, "bridge_not_told",
-                        json_integer_create(foreign));
-        json_object_put(json, "addresses",
-                        json_integer_create(link_addrs_count(kdp_links_addrs())));
-        json_object_put(json, "routes",
-                        json_integer_create(link_routes_count(kdp_links_routes())));
-        json_object_put(json, "qdiscs",
-                        json_integer_create(link_qdiscs_count(kdp_links_qdiscs())));
+        put_count(json, "bridge_told", notices);
+        put_count(json, "bridge_not_told", foreign);
+        put_count(json, "addresses", link_addrs_count(kdp_links_addrs()));
+        put_count(json, "routes", link_routes_count(kdp_links_routes()));
+        put_count(json, "qdiscs", link_qdiscs_count(kdp_links_qdiscs()));
         kdp_rtnl_get_counts(counts);
         calls = json_object_create();
         for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
-            json_object_put(calls, kdp_rtnl_call_name(i),
-                            json_integer_create(counts[i]));
+            put_count(calls, kdp_rtnl_call_name(i), counts[i]);
         }
         json_object_put(json, "rtnl_calls", calls);
     }
@@ -109,7 +111,8 @@ link_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
         return;
     }
     error = show_args_parse(argc, argv, "NETNS", &json, &netns);
-    if (!error && netns && !link_show_parse_nsid(kdp_links_listener(), netns, &nsid)) {
+    if (!error && netns
+        && !link_show_parse_nsid(kdp_links_listener(), netns, &nsid)) {
         error = xasprintf("%s: no network namespace of that id is known; "
                           "expected \"local\" or one of the numbers that "
                           "\"link-table/show\" lists", netns);

@@ -63,7 +63,8 @@ bool kdp_links_are_idle(void);
  * returns false, while a subscriber of the link table is being called. */
 bool kdp_links_catch_up(void);
 
-/* The listener and the tables; NULL before kdp_links_init() and if it failed. */
+/* The listener and the tables: NULL before kdp_links_init(), and if that
+ * failed. */
 struct link_listener *kdp_links_listener(void);
 struct link_table *kdp_links_table(void);
 struct link_addrs *kdp_links_addrs(void);

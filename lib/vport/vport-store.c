@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "vport/vport-table-private.h"
+#include "vport/vport-store.h"
 
 #include <stdlib.h>
 #include <string.h>

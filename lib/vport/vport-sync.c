@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Keeping a vport table in sync with the kernel. */
-
 #include <config.h>
-#include "vport/vport-table-private.h"
+#include "vport/vport-sync.h"
 
 #include <errno.h>
 #include <linux/if_link.h>
@@ -37,8 +35,10 @@ VLOG_DEFINE_THIS_MODULE(vport_sync);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
 
-void
+/* Notes that the table is no longer in sync. */
+static void
 vport_sync_lost(struct vport_table *table, enum vport_ask reason)
+    OVS_REQUIRES(table->mutex)
 {
     if (table->in_sync) {
         table->in_sync = false;
@@ -198,7 +198,7 @@ vport_take(struct vport_table *table, const struct ovs_vport *vport)
                           : !entry || !vport_may_be(entry, vport));
     bool in_doubt = (contradiction
                      || (doubt && doubt->reason == VPORT_ASK_ORDER)
-                     || time_msec() < table->settled_at);
+                     || time_msec() < table->late_until);
 
     vport_notify(table, vport->name);
     if (in_doubt) {
@@ -407,7 +407,7 @@ vport_ask(struct vport_table *table, uint32_t port_no, enum vport_ask reason,
 /* Ends 'doubt', of which the kernel was asked, unless announcements are yet to
  * come. */
 static void
-vport_doubt_settle(struct vport_table *table, struct vport_doubt *doubt)
+vport_doubt_end(struct vport_table *table, struct vport_doubt *doubt)
     OVS_REQUIRES(table->mutex)
 {
     if (doubt->announced == !!vport_store_find(table, doubt->port_no)
@@ -425,7 +425,7 @@ vport_sync_ask(struct vport_table *table, uint32_t port_no,
 
     doubt->ask = false;
     doubt->reason = VPORT_ASK_ORDER;
-    vport_doubt_settle(table, doubt);
+    vport_doubt_end(table, doubt);
     return error;
 }
 
@@ -452,7 +452,7 @@ vport_resolve_doubts(struct vport_table *table)
             doubt->ask = false;
             doubt->reason = VPORT_ASK_ORDER;
         }
-        vport_doubt_settle(table, doubt);
+        vport_doubt_end(table, doubt);
     }
 }
 
@@ -501,7 +501,7 @@ vport_dump(struct vport_table *table)
     vport_doubt_clear(table);
     if (table->dump_reason != VPORT_ASK_START) {
         table->stats.resyncs++;
-        table->settled_at = time_msec() + VPORT_LATE_MS;
+        table->late_until = time_msec() + VPORT_LATE_MS;
         vport_notify_all(table);
     }
     table->in_sync = true;
@@ -530,5 +530,5 @@ vport_sync_catch_up(struct vport_table *table)
     if (!table->in_sync && drained && !table->tried) {
         vport_dump(table);
     }
-    table->fresh = true;
+    table->caught_up = true;
 }

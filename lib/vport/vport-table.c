@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "vport/vport-table-private.h"
+#include "vport/vport-table.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,6 +10,8 @@
 
 #include "openvswitch/poll-loop.h"
 #include "util.h"
+#include "vport/vport-store.h"
+#include "vport/vport-sync.h"
 
 struct vport_table *
 vport_table_create(const char *name, int dp_ifindex,
@@ -46,7 +48,7 @@ void
 vport_table_expire(struct vport_table *table)
 {
     ovs_mutex_lock(&table->mutex);
-    table->fresh = table->tried = false;
+    table->caught_up = table->tried = false;
     ovs_mutex_unlock(&table->mutex);
 }
 
@@ -92,7 +94,7 @@ vport_get_by_number__(struct vport_table *table, uint32_t port_no,
     if (port_no >= OVS_VPORT_MAX_PORTS) {
         return vport_ask_number(table, port_no, VPORT_ASK_UNUSUAL, vport);
     }
-    if (!entry || !table->fresh) {
+    if (!entry || !table->caught_up) {
         vport_sync_catch_up(table);
         entry = vport_store_find(table, port_no);
     }
@@ -173,7 +175,7 @@ vport_get_by_name__(struct vport_table *table, const char *name,
         return vport_ask_name__(table, name, VPORT_ASK_UNUSUAL, vport);
     }
     n = vport_store_find_name(table, name, &entry);
-    if (!n || !table->fresh) {
+    if (!n || !table->caught_up) {
         vport_sync_catch_up(table);
         n = vport_store_find_name(table, name, &entry);
     }
@@ -298,7 +300,7 @@ void
 vport_table_doubt(struct vport_table *table, uint32_t port_no)
 {
     ovs_mutex_lock(&table->mutex);
-    table->fresh = false;
+    table->caught_up = false;
     if (vport_store_find(table, port_no)) {
         vport_doubt_add(table, port_no, VPORT_ASK_ORDER);
     }
@@ -421,21 +423,4 @@ vport_table_info_uninit(struct vport_table_info *info)
 {
     free(info->name);
     free(info->vports);
-}
-
-const char *
-vport_ask_name(enum vport_ask ask)
-{
-    switch (ask) {
-    case VPORT_ASK_START: return "start";
-    case VPORT_ASK_LOSS: return "loss";
-    case VPORT_ASK_ORDER: return "order";
-    case VPORT_ASK_DEVICE: return "device";
-    case VPORT_ASK_NAME: return "name";
-    case VPORT_ASK_NAMESPACE: return "namespace";
-    case VPORT_ASK_UNSYNCED: return "unsynced";
-    case VPORT_ASK_UNUSUAL: return "unusual";
-    case VPORT_N_ASKS:
-    default: OVS_NOT_REACHED();
-    }
 }

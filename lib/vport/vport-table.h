@@ -75,11 +75,13 @@
  *
  * When a socket's buffer was full (ENOBUFS), or a message was cut short or
  * malformed, the ports are dumped anew, after everything that waited on the
- * sockets was taken; what arrives meanwhile is taken after the dump and, where
- * it tells what the dump has told already, is in doubt.  The same happens when
- * more than VPORT_MAX_ASKS ports are in doubt.  If the dump fails, for one
- * because the datapath is gone, every question goes to the kernel, until a
- * dump succeeds.  It is tried once in each round of the main loop.
+ * sockets was taken.  What arrives meanwhile is taken after the dump.  Where
+ * it tells what the dump has told already, it is in doubt.  The same happens
+ * when more than VPORT_MAX_ASKS ports are in doubt (vport-sync.h).
+ *
+ * A dump fails, for example, when the datapath is gone.  Then every question
+ * goes to the kernel, until a dump succeeds.  One is tried in each round of
+ * the main loop.
  *
  *
  * Thread safety
@@ -94,22 +96,19 @@
  *
  * No function calls back.
  *
- * What rtnetlink says comes on a socket of the table's own because of this:
- * any thread may ask, and gets an answer that takes all into account that was
- * said before, whereas a listener that the main loop runs is behind until its
- * next turn. */
+ * The table has a socket of rtnetlink of its own.  Any thread may ask, and the
+ * answer takes into account all that was announced before.  A listener that
+ * the main loop runs would know that only after its next turn. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "nl/ovs-genl.h"
+#include "vport/vport-stats.h"
 
 struct vport_table;
 struct vport_poller;
-
-/* More ports in doubt than this, and a dump is the cheaper answer. */
-#define VPORT_MAX_ASKS 16
 
 /* Creates a table for datapath 'name', whose local port has interface index
  * 'dp_ifindex'.  'vport_family' is the family "ovs_vport" and its group.
@@ -164,41 +163,6 @@ int vport_poller_next(struct vport_poller *, char **namep);
 void vport_poller_wait(struct vport_poller *);
 
 /* Statistics. */
-enum vport_ask {
-    VPORT_ASK_START,
-    VPORT_ASK_LOSS,
-    VPORT_ASK_ORDER,
-    VPORT_ASK_DEVICE,
-    VPORT_ASK_NAME,
-    VPORT_ASK_NAMESPACE,
-    VPORT_ASK_UNSYNCED,
-    VPORT_ASK_UNUSUAL,
-    VPORT_N_ASKS
-};
-
-struct vport_table_stats {
-    /* Questions that were put to the table. */
-    uint64_t by_number;
-    uint64_t by_name;
-    uint64_t lists;
-
-    uint64_t asked[VPORT_N_ASKS];   /* Requests. */
-
-    /* What was received. */
-    uint64_t new;               /* Ports that came, */
-    uint64_t deleted;           /* went, */
-    uint64_t changed;           /* or changed. */
-    uint64_t foreign;           /* The same of other datapaths. */
-    uint64_t links;             /* Messages about devices. */
-    uint64_t malformed;
-    uint64_t vport_overruns;    /* Losses that either socket told of. */
-    uint64_t link_overruns;
-
-    /* What became of it. */
-    uint64_t renamed;           /* Names that changed. */
-    uint64_t resyncs;           /* Dumps after the first that succeeded. */
-};
-
 struct vport_table_info {
     char *name;
     bool open;                  /* The sockets are. */
@@ -213,8 +177,5 @@ struct vport_table_info {
  * sockets. */
 void vport_table_get_info(struct vport_table *, struct vport_table_info *);
 void vport_table_info_uninit(struct vport_table_info *);
-
-/* Short names for reasons, as in "order". */
-const char *vport_ask_name(enum vport_ask);
 
 #endif /* lib/vport/vport-table.h */

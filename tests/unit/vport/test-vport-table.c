@@ -4,6 +4,7 @@
  * asks for that. */
 
 #include <config.h>
+#include "vport/vport-sync.h"
 #include "vport/vport-table.h"
 
 #include <errno.h>

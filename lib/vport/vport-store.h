@@ -1,18 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#ifndef KDP_VPORT_TABLE_PRIVATE_H
-#define KDP_VPORT_TABLE_PRIVATE_H 1
+#ifndef KDP_VPORT_STORE_H
+#define KDP_VPORT_STORE_H 1
 
-/* What the files of the vport table share: vport-table.c answers,
- * vport-store.c keeps the ports and who is to hear of changes, vport-sync.c
- * takes what the kernel says.  All functions want the table's mutex held. */
+/* What a vport table holds
+ * ========================
+ *
+ * The ports, the port numbers that are in doubt, and who is to hear of
+ * changes.  vport-sync.h says how the ports become those of the kernel, and
+ * vport-table.h what is answered from them.
+ *
+ * Life cycle: vport_store_init(), vport_store_uninit(), with the table.
+ *
+ * Thread safety: all functions want the table's mutex held.
+ *
+ * Failure: none. */
 
 #include "bitmap.h"
+#include "nl/nl-conn.h"
+#include "nl/ovs-genl.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/list.h"
 #include "ovs-thread.h"
 #include "sset.h"
-#include "vport/vport-table.h"
+#include "vport/vport-stats.h"
 
 /* Whether the kernel finds a port under the name of its device. */
 enum vport_found {
@@ -61,10 +72,10 @@ struct vport_table {
     bool all_namespaces OVS_GUARDED;
 
     bool in_sync OVS_GUARDED;   /* The ports are those of the kernel. */
-    bool fresh OVS_GUARDED;     /* Caught up since it expired. */
+    bool caught_up OVS_GUARDED; /* Since it expired. */
     bool tried OVS_GUARDED;     /* A dump has failed since it expired. */
     enum vport_ask dump_reason OVS_GUARDED; /* Why it is not in sync. */
-    long long int settled_at OVS_GUARDED;   /* Announcements before this time
+    long long int late_until OVS_GUARDED;   /* Announcements before this time
                                              * may be older than the dump. */
 
     struct hmap by_number OVS_GUARDED;      /* struct vport_entry. */
@@ -93,7 +104,6 @@ struct vport_poller {
     bool all;                   /* Any port may have changed. */
 };
 
-/* vport-store.c */
 void vport_store_init(struct vport_table *table)
     OVS_REQUIRES(table->mutex);
 void vport_store_uninit(struct vport_table *table)
@@ -139,28 +149,4 @@ void vport_notify(struct vport_table *table, const char *name)
 void vport_notify_all(struct vport_table *table)
     OVS_REQUIRES(table->mutex);
 
-/* vport-sync.c */
-
-/* Opens the sockets, if they are not.  Returns 0 or a positive errno value. */
-int vport_sync_open(struct vport_table *table)
-    OVS_REQUIRES(table->mutex);
-void vport_sync_close(struct vport_table *table)
-    OVS_REQUIRES(table->mutex);
-
-/* Notes that the table is no longer in sync. */
-void vport_sync_lost(struct vport_table *table, enum vport_ask reason)
-    OVS_REQUIRES(table->mutex);
-
-/* Asks the kernel about port 'port_no', at once, and takes the answer over,
- * which is also stored in '*vport'.  The sockets are open.  Returns 0 or the
- * positive errno value of the request. */
-int vport_sync_ask(struct vport_table *table, uint32_t port_no,
-                   enum vport_ask reason, struct ovs_vport *vport)
-    OVS_REQUIRES(table->mutex);
-
-/* Takes everything that the kernel has said.  'table->in_sync' then tells
- * whether the table can be trusted. */
-void vport_sync_catch_up(struct vport_table *table)
-    OVS_REQUIRES(table->mutex);
-
-#endif /* lib/vport/vport-table-private.h */
+#endif /* lib/vport/vport-store.h */
