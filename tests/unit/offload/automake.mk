@@ -6,11 +6,13 @@ unit_tests += \
 	tests/unit/offload/test-mpsc-queue-threads \
 	tests/unit/offload/test-offload \
 	tests/unit/offload/test-offload-failure \
+	tests/unit/offload/test-offload-leak \
 	tests/unit/offload/test-offload-model \
 	tests/unit/offload/test-offload-queue \
 	tests/unit/offload/test-offload-race \
 	tests/unit/offload/test-offload-show \
-	tests/unit/offload/test-offload-state
+	tests/unit/offload/test-offload-state \
+	tests/unit/offload/test-offload-stats
 
 tests_unit_offload_test_id_fpool_SOURCES = \
 	tests/unit/offload/test-id-fpool.c $(unit_common)
@@ -24,8 +26,11 @@ tests_unit_offload_test_offload_SOURCES = \
 	tests/unit/offload/test-offload.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_failure_SOURCES = \
 	tests/unit/offload/test-offload-failure.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_leak_SOURCES = \
+	tests/unit/offload/test-offload-leak.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_model_SOURCES = \
 	tests/unit/offload/test-offload-model.c \
+	tests/unit/offload/model.c tests/unit/offload/model.h \
 	tests/unit/offload/transitions.c tests/unit/offload/transitions.h \
 	$(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_model_LDFLAGS = \
@@ -42,3 +47,5 @@ tests_unit_offload_test_offload_state_SOURCES = \
 	$(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_state_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=offload_transition_check
+tests_unit_offload_test_offload_stats_SOURCES = \
+	tests/unit/offload/test-offload-stats.c $(unit_offload) $(unit_common)

@@ -33,6 +33,7 @@
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "harness/unit.h"
+#include "unit/offload/model.h"
 #include "unit/offload/transitions.h"
 #include "util.h"
 
@@ -46,20 +47,6 @@
 #define N_SENDERS 2
 #define N_STEPS 4000            /* Of each operator in a phase. */
 #define MAX_BATCH 8
-
-struct model {
-    pthread_rwlock_t rwlock;    /* Written to create and delete. */
-    bool installed;
-    uint32_t epoch;             /* Counts creations and deletions. */
-    atomic_uint64_t begun;      /* Packets on their way or sent. */
-    atomic_uint64_t sent;
-    atomic_uint64_t reported;   /* Most that was reported. */
-    struct offload_desc *desc;  /* Latest content. */
-    pthread_mutex_t change;     /* For 'desc'. */
-
-    /* Guarded by the lock of the fake. */
-    bool failed[2];             /* The latest deletion failed. */
-};
 
 static struct model models[N_FLOWS];
 static struct unit_offload unit;
@@ -122,74 +109,6 @@ fail_by_chance(void *seed, bool tc, const struct offload_copy_op *op)
     return model->failed[tc] ? EBUSY : 0;
 }
 
-/* A number of packets that was reported has to lie between what was sent
- * before and what was begun after the report was asked for, and must not be
- * less than what was reported before. */
-struct bounds {
-    uint64_t sent, reported;
-};
-
-static struct bounds
-bounds_begin(struct model *model)
-{
-    struct bounds bounds;
-
-    atomic_read(&model->sent, &bounds.sent);
-    atomic_read(&model->reported, &bounds.reported);
-    return bounds;
-}
-
-static void
-bounds_end(struct model *model, const struct bounds *bounds, uint64_t n)
-{
-    uint64_t begun, reported;
-
-    atomic_read(&model->begun, &begun);
-    if (n < bounds->sent || n > begun || n < bounds->reported) {
-        unit_die("flow %td: %"PRIu64" packets reported, %"PRIu64" sent "
-                 "before, %"PRIu64" after; %"PRIu64" reported before",
-                 model - models, n, bounds->sent, begun, bounds->reported);
-    }
-    atomic_read(&model->reported, &reported);
-    while (reported < n && !atomic_compare_exchange_weak(&model->reported,
-                                                         &reported, n)) {
-        continue;
-    }
-}
-
-/* What a deletion reported. */
-static void
-check_final(struct model *model, const struct offload_stats *stats)
-{
-    uint64_t sent;
-
-    atomic_read(&model->sent, &sent);
-    if (stats->n_packets != sent) {
-        unit_die("flow %td: %"PRIu64" packets at the end, %"PRIu64" sent",
-                 model - models, stats->n_packets, sent);
-    }
-}
-
-static void
-model_created(struct model *model, struct offload_desc *desc)
-{
-    model->installed = true;
-    model->epoch++;
-    atomic_store(&model->begun, 0);
-    atomic_store(&model->sent, 0);
-    atomic_store(&model->reported, 0);
-    model->desc = desc;
-}
-
-static void
-model_deleted(struct model *model)
-{
-    model->installed = false;
-    model->epoch++;
-    offload_desc_unref(model->desc);
-    model->desc = NULL;
-}
-
 /* With the lock for writing: creates the flow, or deletes it. */
 static void
 create_or_delete(struct model *model, uint64_t *seed)
@@ -203,7 +122,7 @@ create_or_delete(struct model *model, uint64_t *seed)
         op.ufid = unit_ufid(flow);
         offload_operate(unit.offload, ops, 1);
         unit_check(!op.error);
-        check_final(model, &op.stats);
+        model_check_final(model, &op.stats);
         unit_check(!(unit_where(&unit, flow)));
         model_deleted(model);
     } else {
@@ -305,7 +224,7 @@ batch(uint64_t *seed)
 
         if (ops[i]->type == OFFLOAD_DEL) {
             unit_check(!ops[i]->error);
-            check_final(model, &ops[i]->stats);
+            model_check_final(model, &ops[i]->stats);
             model_deleted(model);
         } else if (!ops[i]->error) {
             model_created(model, ops[i]->desc);
@@ -583,8 +502,7 @@ engine_agrees_with_the_model(void **state OVS_UNUSED)
     uint64_t fail_seed = 4711;
 
     for (size_t i = 0; i < N_FLOWS; i++) {
-        pthread_rwlock_init(&models[i].rwlock, NULL);
-        pthread_mutex_init(&models[i].change, NULL);
+        model_init(&models[i], i);
     }
     unit_offload_init(&unit, NULL, N_PORTS);
     offload_fake_set_fail(unit.fake, fail_by_chance, &fail_seed);
@@ -593,18 +511,12 @@ engine_agrees_with_the_model(void **state OVS_UNUSED)
     }
     unit_offload_uninit(&unit);
     for (size_t i = 0; i < N_FLOWS; i++) {
-        offload_desc_unref(models[i].desc);
-        pthread_rwlock_destroy(&models[i].rwlock);
-        pthread_mutex_destroy(&models[i].change);
+        model_uninit(&models[i]);
     }
 }
 
 /* Transitions that the phases do not reach.  test-offload-state.c does. */
-static const struct {
-    enum offload_machine_id id;
-    unsigned int from, to;
-    const char *why;
-} elsewhere[] = {
+static const struct unit_transition elsewhere[] = {
     { OFFLOAD_MACHINE_KERNEL, OFFLOAD_KERNEL_NONE, OFFLOAD_KERNEL_REFUSED,
       "no two flows have the same key" },
     { OFFLOAD_MACHINE_KERNEL, OFFLOAD_KERNEL_REFUSED, OFFLOAD_KERNEL_PRESENT,
@@ -617,36 +529,11 @@ static const struct {
       "likewise" },
 };
 
-static bool
-is_elsewhere(enum offload_machine_id id, const struct offload_transition *t)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++) {
-        if (elsewhere[i].id == id && elsewhere[i].from == t->from
-            && elsewhere[i].to == t->to) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* After the phases. */
 static void
 model_walks_the_table_of_states(void **state OVS_UNUSED)
 {
-    for (enum offload_machine_id i = 0; i < OFFLOAD_N_MACHINES; i++) {
-        const struct offload_machine *machine = &offload_machines[i];
-
-        for (size_t j = 0; j < machine->n_transitions; j++) {
-            const struct offload_transition *t = &machine->transitions[j];
-            unsigned int n = unit_transitions(i, t->from, t->to);
-
-            if (!n != is_elsewhere(i, t)) {
-                unit_die("%s: \"%s\" to \"%s\" (%s) was made %u times",
-                         machine->name, machine->states[t->from],
-                         machine->states[t->to], t->why, n);
-            }
-        }
-    }
+    unit_check_transitions(elsewhere, ARRAY_SIZE(elsewhere));
 }
 
 int

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The offload engine: what is offered and when, ports, flush, threads. */
+/* The offload engine: what is offered and when, ports, flush, threads.
+ *
+ *   O3  child_waits_for_its_parent, deletes_and_changes_overtake_offers,
+ *       thread_that_goes_hands_over
+ *   O4  full_queue_leaves_flows_in_the_kernel,
+ *       adding_waits_for_nobody_who_waits_for_tc
+ *   O5  port_removal_leaves_no_rule, flush_deletes_everything,
+ *       disabling_moves_everything_back,
+ *       rules_of_a_previous_run_are_reconciled
+ *   O6  threads_come_and_go, and each test at its end */
 
 #include <config.h>
 #include "harness/offload-engine.h"

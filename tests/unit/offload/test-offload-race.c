@@ -3,9 +3,11 @@
 /* The offload engine when several threads do whatever they like to the same
  * few flows, in batches of any order, without agreeing on anything.
  *
- * What is there at the end depends on who came last, but no packet may be lost
- * or counted twice: those that met a flow somewhere are those that deletes
- * reported.  And nobody may wait for each other for ever. */
+ *   O2  What is there at the end depends on who came last, but no packet may
+ *       be lost or counted twice: those that met a flow somewhere are those
+ *       that deletes reported.
+ *   O6  Nobody waits for each other for ever, and each request has one outcome
+ *       (unit_offload_uninit()). */
 
 #include <config.h>
 #include "harness/offload-engine.h"

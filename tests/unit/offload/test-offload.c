@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The offload engine: flows move, change and go. */
+/* The offload engine: flows move, change and go.
+ *
+ *   O1  flow_moves_to_tc, change_takes_effect_without_a_gap
+ *   O2  delete_waits_for_an_insertion_that_is_under_way
+ *   O3  requests_collapse, new_flow_comes_after_the_old_one_has_gone,
+ *       same_flow_in_a_batch
+ *   O4  flow_moves_to_tc
+ *   O6  requests_collapse, and each test at its end */
 
 #include <config.h>
 #include "harness/offload-engine.h"
@@ -9,7 +16,6 @@
 #include <stdlib.h>
 
 #include "ovs-thread.h"
-#include "timeval.h"
 #include "harness/unit.h"
 #include "util.h"
 
@@ -297,212 +303,6 @@ same_flow_in_a_batch(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
-static void
-statistics_start_again_when_asked(void **state OVS_UNUSED)
-{
-    struct unit_offload unit;
-    uint64_t n;
-
-    unit_offload_init(&unit, NULL, 1);
-    unit_put(&unit, unit_desc(1, 1), CREATE);
-    unit_packets(&unit, 1, 4);
-    offload_barrier(unit.offload);
-    unit_packets(&unit, 1, 4);
-    unit_put(&unit, unit_desc(1, 1), MODIFY | OFFLOAD_PUT_ZERO_STATS);
-    unit_get(&unit, 1, &n, NULL);
-    assert_int_equal(n, 0);
-    offload_barrier(unit.offload);
-    unit_packets(&unit, 1, 2);
-    unit_del(&unit, 1, &n);
-    assert_int_equal(n, 2);
-    unit_offload_uninit(&unit);
-}
-
-static void
-statistics_start_again_during_a_put(void **state OVS_UNUSED)
-{
-    struct offload_fake_failure failure = {
-        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EINVAL,
-    };
-    struct unit_offload unit;
-    uint64_t n;
-
-    for (int i = 0; i < 2; i++) {
-        unit_offload_init(&unit, NULL, 1);
-        failure.n = i;          /* Does the first put fail? */
-        offload_fake_fail_next(unit.fake, &failure);
-        offload_fake_hold_returns(unit.fake);
-        unit_put(&unit, unit_desc(1, 1), CREATE);
-        offload_fake_wait_held(unit.fake, 1);
-        unit_packets(&unit, 1, 4);
-        unit_get(&unit, 1, &n, NULL);
-        assert_int_equal(n, 4);
-
-        unit_put(&unit, unit_desc(1, 1), MODIFY | OFFLOAD_PUT_ZERO_STATS);
-        unit_get(&unit, 1, &n, NULL);
-        assert_int_equal(n, 0);
-        offload_fake_release(unit.fake);
-        offload_barrier(unit.offload);
-        assert_int_equal(unit_packets(&unit, 1, 3), TC);
-        unit_get(&unit, 1, &n, NULL);
-        assert_int_equal(n, 3);
-        unit_del(&unit, 1, &n);
-        assert_int_equal(n, 3);
-        unit_offload_uninit(&unit);
-    }
-}
-
-static int
-start_dump(struct unit_offload *unit, struct offload_dump *dump)
-{
-    return offload_dump_start(unit->offload, OFFLOAD_DUMP_ALL, dump);
-}
-
-/* What a rule had counted before the put returned, and was shown, is not
- * forgotten when that happens. */
-static void
-what_was_shown_during_a_put_is_kept(void **state OVS_UNUSED)
-{
-    struct unit_offload unit;
-    ovs_u128 ufid = unit_ufid(1);
-    uint64_t n;
-
-    unit_offload_init(&unit, NULL, 1);
-    offload_fake_hold_returns(unit.fake);
-    unit_put(&unit, unit_desc(1, 1), CREATE);
-    offload_fake_wait_held(unit.fake, 1);
-    assert_int_equal(unit_packets(&unit, 1, 5), TC);
-    unit_get(&unit, 1, &n, NULL);
-    assert_int_equal(n, 5);
-
-    /* Nobody can read it again. */
-    offload_fake_remove(unit.fake, true, &ufid);
-    offload_fake_release(unit.fake);
-    offload_barrier(unit.offload);
-    assert_int_equal(unit_get(&unit, 1, &n, NULL), 0);
-    assert_int_equal(n, 5);
-    unit_offload_uninit(&unit);
-}
-
-/* Of several that read at the same time, the first may come last. */
-static void
-older_reading_does_not_set_statistics_back(void **state OVS_UNUSED)
-{
-    struct offload_stats newer = { .n_packets = 5 };
-    struct offload_stats older = { .n_packets = 3 };
-    struct unit_offload unit;
-    struct offload_dump first, second;
-    struct offload_dumped dumped;
-    ovs_u128 in_tc = unit_ufid(1), in_kernel = unit_ufid(2);
-
-    unit_offload_init(&unit, NULL, 1);
-    unit_put(&unit, unit_desc(1, 1), CREATE);
-    unit_put(&unit, unit_desc(2, 7), CREATE);   /* No such port. */
-    offload_barrier(unit.offload);
-    start_dump(&unit, &first);
-    start_dump(&unit, &second);
-
-    assert_true(offload_dump_tc(&second, &in_tc, &newer, false, &dumped));
-    offload_desc_unref(dumped.desc);
-    assert_true(offload_dump_tc(&first, &in_tc, &older, false, &dumped));
-    assert_int_equal(dumped.stats.n_packets, 5);
-    offload_desc_unref(dumped.desc);
-
-    assert_true(offload_dump_kernel(&second, &in_kernel, &newer, &dumped));
-    offload_desc_unref(dumped.desc);
-    assert_true(offload_dump_kernel(&first, &in_kernel, &older, &dumped));
-    assert_int_equal(dumped.stats.n_packets, 5);
-    offload_desc_unref(dumped.desc);
-
-    offload_dump_done(&first);
-    offload_dump_done(&second);
-    unit_offload_uninit(&unit);
-}
-
-static void
-dump_shows_a_flow_once_while_it_moves(void **state OVS_UNUSED)
-{
-    struct unit_offload unit;
-    struct offload_dump dump;
-    struct offload_dumped dumped;
-    struct offload_stats stats = { .n_packets = 3 };
-    ovs_u128 ufid = unit_ufid(1);
-
-    unit_offload_init(&unit, NULL, 1);
-    offload_fake_hold(unit.fake);
-    unit_put(&unit, unit_desc(1, 1), CREATE);
-    unit_packets(&unit, 1, 3);
-    offload_fake_wait_held(unit.fake, 1);
-
-    /* Shown where it was. */
-    assert_int_equal(start_dump(&unit, &dump), 0);
-    assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
-    assert_int_equal(dumped.stats.n_packets, 3);
-    assert_false(dumped.in_tc);
-    offload_desc_unref(dumped.desc);
-    offload_fake_release(unit.fake);
-    offload_barrier(unit.offload);
-    assert_false(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
-    assert_false(offload_dump_next(&dump, &dumped));
-    offload_dump_done(&dump);
-
-    /* It has moved since the kernel said so. */
-    assert_int_equal(start_dump(&unit, &dump), 0);
-    unit_packets(&unit, 1, 4);
-    assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
-    assert_int_equal(dumped.stats.n_packets, 7);
-    assert_true(dumped.in_tc);
-    offload_desc_unref(dumped.desc);
-    offload_dump_done(&dump);
-
-    /* Here again, but with what it had before in 'base'. */
-    assert_int_equal(start_dump(&unit, &dump), 0);
-    offload_port_del(unit.offload, 1);
-    offload_port_add(unit.offload, 1);
-    offload_set_enabled(unit.offload, false);
-    assert_int_equal(unit_where(&unit, 1), KERNEL);
-    assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
-    assert_int_equal(dumped.stats.n_packets, 7);
-    assert_false(dumped.in_tc);
-    offload_desc_unref(dumped.desc);
-    offload_dump_done(&dump);
-
-    /* Found by neither. */
-    assert_int_equal(start_dump(&unit, &dump), 0);
-    assert_true(offload_dump_next(&dump, &dumped));
-    assert_int_equal(dumped.stats.n_packets, 7);
-    offload_desc_unref(dumped.desc);
-    assert_false(offload_dump_next(&dump, &dumped));
-    offload_dump_done(&dump);
-
-    /* Unknown to the engine. */
-    assert_int_equal(start_dump(&unit, &dump), 0);
-    ufid = unit_ufid(99);
-    assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
-    assert_null(dumped.desc);
-    assert_false(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
-    offload_dump_done(&dump);
-    unit_offload_uninit(&unit);
-}
-
-static void
-dumps_are_limited(void **state OVS_UNUSED)
-{
-    struct offload_dump dumps[OFFLOAD_MAX_DUMPS], dump;
-    struct unit_offload unit;
-
-    unit_offload_init(&unit, NULL, 1);
-    for (size_t i = 0; i < OFFLOAD_MAX_DUMPS; i++) {
-        assert_int_equal(start_dump(&unit, &dumps[i]), 0);
-    }
-    assert_int_equal(start_dump(&unit, &dump), EBUSY);
-    for (size_t i = 0; i < OFFLOAD_MAX_DUMPS; i++) {
-        offload_dump_done(&dumps[i]);
-    }
-    assert_int_equal(unit_dump(&unit, NULL, 0), 0);
-    unit_offload_uninit(&unit);
-}
-
 /* Where tc cannot do chains, it is the one to say so. */
 static void
 flow_of_a_chain_is_rejected_where_there_are_none(void **state OVS_UNUSED)
@@ -610,82 +410,6 @@ flow_that_is_taken_over_can_be_deleted(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
-/* Tc's short answers do not say when a rule was used. */
-static void
-use_is_noticed_by_more_packets(void **state OVS_UNUSED)
-{
-    struct unit_offload unit;
-    struct offload_dump dump;
-    struct offload_dumped dumped;
-    struct offload_stats stats = { .n_packets = 3 };
-    ovs_u128 ufid = unit_ufid(1);
-    long long int first;
-
-    unit_offload_init(&unit, NULL, 1);
-    unit_put(&unit, unit_desc(1, 1), CREATE);
-    offload_barrier(unit.offload);
-
-    start_dump(&unit, &dump);
-    assert_true(offload_dump_tc(&dump, &ufid, &stats, true, &dumped));
-    assert_true(dumped.in_tc && dumped.in_hw);
-    first = dumped.stats.used;
-    assert_true(first && first <= time_msec());
-    offload_desc_unref(dumped.desc);
-    offload_dump_done(&dump);
-
-    /* No packet more: not used since. */
-    while (time_msec() == first) {
-        continue;
-    }
-    start_dump(&unit, &dump);
-    assert_true(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
-    assert_false(dumped.in_hw);
-    assert_int_equal(dumped.stats.used, first);
-    offload_desc_unref(dumped.desc);
-    offload_dump_done(&dump);
-
-    stats.n_packets++;
-    start_dump(&unit, &dump);
-    assert_true(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
-    assert_true(dumped.stats.used > first);
-    offload_desc_unref(dumped.desc);
-    offload_dump_done(&dump);
-    unit_offload_uninit(&unit);
-}
-
-static void
-dump_of_a_type_shows_those_flows(void **state OVS_UNUSED)
-{
-    struct unit_offload unit;
-    struct offload_dump dump;
-    struct offload_dumped dumped;
-    ovs_u128 in_tc = unit_ufid(1), in_kernel = unit_ufid(2);
-    struct offload_stats stats = { .n_packets = 0 };
-
-    unit_offload_init(&unit, NULL, 1);
-    unit_put(&unit, unit_desc(1, 1), CREATE);
-    unit_put(&unit, unit_desc(2, 7), CREATE);   /* No such port. */
-    offload_barrier(unit.offload);
-
-    offload_dump_start(unit.offload, OFFLOAD_DUMP_TC, &dump);
-    assert_false(offload_dump_kernel(&dump, &in_kernel, &stats, &dumped));
-    assert_true(offload_dump_next(&dump, &dumped));
-    assert_true(ovs_u128_equals(dumped.desc->ufid, in_tc));
-    offload_desc_unref(dumped.desc);
-    assert_false(offload_dump_next(&dump, &dumped));
-    offload_dump_done(&dump);
-
-    offload_dump_start(unit.offload, OFFLOAD_DUMP_KERNEL, &dump);
-    assert_false(offload_dump_tc(&dump, &in_tc, &stats, false, &dumped));
-    assert_true(offload_dump_next(&dump, &dumped));
-    assert_true(ovs_u128_equals(dumped.desc->ufid, in_kernel));
-    offload_desc_unref(dumped.desc);
-    assert_false(offload_dump_next(&dump, &dumped));
-    offload_dump_done(&dump);
-
-    unit_offload_uninit(&unit);
-}
-
 int
 main(void)
 {
@@ -697,17 +421,9 @@ main(void)
         cmocka_unit_test(new_flow_comes_after_the_old_one_has_gone),
         cmocka_unit_test(batch_of_deletes_is_sent_together),
         cmocka_unit_test(same_flow_in_a_batch),
-        cmocka_unit_test(statistics_start_again_when_asked),
-        cmocka_unit_test(statistics_start_again_during_a_put),
-        cmocka_unit_test(what_was_shown_during_a_put_is_kept),
-        cmocka_unit_test(older_reading_does_not_set_statistics_back),
-        cmocka_unit_test(dump_shows_a_flow_once_while_it_moves),
-        cmocka_unit_test(dump_of_a_type_shows_those_flows),
-        cmocka_unit_test(use_is_noticed_by_more_packets),
         cmocka_unit_test(flow_of_a_chain_is_rejected_where_there_are_none),
         cmocka_unit_test(flow_of_before_is_taken_over),
         cmocka_unit_test(flow_that_is_taken_over_can_be_deleted),
-        cmocka_unit_test(dumps_are_limited),
     };
 
     unit_init("test-offload");

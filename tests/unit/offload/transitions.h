@@ -14,4 +14,14 @@
 unsigned int unit_transitions(enum offload_machine_id, unsigned int from,
                               unsigned int to);
 
+/* One that is not made, and why. */
+struct unit_transition {
+    enum offload_machine_id id;
+    unsigned int from, to;
+    const char *why;
+};
+
+void unit_check_transitions(const struct unit_transition elsewhere[],
+                            size_t n);
+
 #endif /* tests/unit/offload/transitions.h */
