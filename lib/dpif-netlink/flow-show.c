@@ -182,22 +182,27 @@ overlaps(const struct why *why, const struct offload_desc *desc)
 }
 
 static void
-why_flow(void *why_, const struct offload_desc *desc,
-         const struct offload_flow_info *info)
+why_one(struct why *why, const ovs_u128 *ufid,
+        const struct offload_flow_info *info)
 {
-    struct why *why = why_;
-
-    if (why->by_ufid ? !ovs_u128_equals(desc->ufid, why->ufid)
-        : !overlaps(why, desc)) {
-        return;
-    }
     if (why->n++ >= MAX_SHOWN) {
         return;
     }
     if (why->json) {
-        json_array_add(why->json, offload_why_json(&desc->ufid, info));
+        json_array_add(why->json, offload_why_json(ufid, info));
     } else {
-        offload_why_text(&desc->ufid, info, &why->text);
+        offload_why_text(ufid, info, &why->text);
+    }
+}
+
+static void
+why_if_overlaps(void *why_, const struct offload_desc *desc,
+                const struct offload_flow_info *info)
+{
+    struct why *why = why_;
+
+    if (overlaps(why, desc)) {
+        why_one(why, &desc->ufid, info);
     }
 }
 
@@ -244,13 +249,20 @@ why_datapath(struct kdp_datapath *dp, void *why_)
     struct kdp_offload *offload = kdp_offload_get(dp);
     struct why *why = why_;
 
-    if (offload && !why->error) {
-        if (!why->by_ufid) {
-            why->error = parse_flow(dp, why);
+    if (!offload || why->error) {
+        return;
+    }
+    if (why->by_ufid) {
+        struct offload_flow_info info;
+
+        if (!offload_get_flow_info(offload->engine, &why->ufid, &info)) {
+            why_one(why, &why->ufid, &info);
         }
-        if (!why->error) {
-            offload_for_each_flow(offload->engine, why_flow, why);
-        }
+        return;
+    }
+    why->error = parse_flow(dp, why);
+    if (!why->error) {
+        offload_for_each_flow(offload->engine, why_if_overlaps, why);
     }
 }
 
