@@ -177,9 +177,9 @@ kdp_id_fpool_user_destroy(struct kdp_id_user *user)
     ovs_mutex_lock(&pool->mutex);
     return_magazine(pool, user->loaded);
     return_magazine(pool, user->spare);
-    while (user->n_fresh) {
-        return_id(pool, user->fresh++);
-        user->n_fresh--;
+    while (user->n_unused) {
+        return_id(pool, user->unused++);
+        user->n_unused--;
     }
     pool->n_users--;
     ovs_mutex_unlock(&pool->mutex);
@@ -195,7 +195,7 @@ swap_magazines(struct kdp_id_user *user)
     user->spare = loaded;
 }
 
-/* Provides ids for 'user', which has neither fresh ones nor any in the loaded
+/* Provides ids for 'user', which has neither unused ones nor any in the loaded
  * magazine.  Returns false if there are none. */
 bool
 kdp_id_fpool_reload__(struct kdp_id_user *user)
@@ -218,12 +218,12 @@ kdp_id_fpool_reload__(struct kdp_id_user *user)
         push(&pool->empty, user->loaded);
         user->loaded = magazine;
     } else {
-        user->fresh = pool->floor + pool->n_taken;
-        user->n_fresh = MIN(pool->size, pool->n_ids - pool->n_taken);
-        pool->n_taken += user->n_fresh;
+        user->unused = pool->floor + pool->n_taken;
+        user->n_unused = MIN(pool->size, pool->n_ids - pool->n_taken);
+        pool->n_taken += user->n_unused;
     }
     ovs_mutex_unlock(&pool->mutex);
-    return magazine || user->n_fresh;
+    return magazine || user->n_unused;
 }
 
 /* Makes room in the loaded magazine of 'user', which is full. */

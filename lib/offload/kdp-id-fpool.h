@@ -103,8 +103,8 @@ struct kdp_id_user {
     struct kdp_id_magazine *loaded;
     struct kdp_id_magazine *spare;      /* Full or empty, mostly. */
     uint32_t size;                      /* Ids in a full magazine. */
-    uint32_t fresh;                     /* The first of */
-    uint32_t n_fresh;                   /* ids never given out. */
+    uint32_t unused;                    /* The first of */
+    uint32_t n_unused;                  /* ids never given out. */
     uint32_t floor;                     /* The pool's range. */
     uint32_t n_ids;
     bool check;
@@ -137,9 +137,9 @@ kdp_id_fpool_new_id(struct kdp_id_user *user, uint32_t *id)
 
         if (OVS_LIKELY(loaded->n)) {
             *id = loaded->ids[--loaded->n];
-        } else if (user->n_fresh) {
-            *id = user->fresh++;
-            user->n_fresh--;
+        } else if (user->n_unused) {
+            *id = user->unused++;
+            user->n_unused--;
         } else {
             continue;
         }

@@ -8,8 +8,8 @@
  * A rule that cannot be deleted is remembered by its ufid (offload-leak.h),
  * and tried again when all flows are flushed, by the thread of its port, and
  * before a new flow of the ufid is put into tc, whose rule it would be in the
- * way of (offload_cleanup_before_put()).  When all rules of a port are deleted,
- * those are, too.
+ * way of (offload_cleanup_before_put()).  When all rules of a port are
+ * deleted, those are, too.
  *
  * Thread safety: offload threads, without any lock;
  * offload_cleanup_later() also with that of a stripe. */

@@ -124,7 +124,8 @@ send_to_all(struct offload *offload, enum offload_item_type type)
     ovs_mutex_unlock(&offload->config_mutex);
 }
 
-/* Waits until all that was asked for before has been done, offers included. */
+/* Waits until all that was asked for before has been done, offers included.
+ * For tests and measurements: nobody else should wait for offers. */
 void
 offload_barrier(struct offload *offload)
 {

@@ -263,7 +263,8 @@ offload_dump_next(struct offload_dump *dump, struct offload_dumped *dumped)
     }
 }
 
-/* Calls 'cb' for the rule of each flow that is in tc, or is being put there. */
+/* Calls 'cb' for the rule of each flow that is in tc, or that is being put
+ * there. */
 void
 offload_for_each_rule(struct offload *offload, offload_rule_cb *cb, void *aux)
 {

@@ -7,8 +7,9 @@
 #include "timeval.h"
 #include "util.h"
 
-/* The thread that 'flow', which no thread has, goes to: behind another one of
- * the same ufid that is being deleted, if there is one. */
+/* The thread that 'flow', which no thread has, goes to.  If another flow of
+ * the same ufid is being deleted, that is the thread of that one, so that the
+ * old rule is gone before the new one is put. */
 static unsigned int
 thread_of(struct offload *offload, const struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -47,9 +48,9 @@ end_request(struct offload *offload, struct offload_flow *flow,
 }
 
 /* Asks the thread of 'flow', whose target the caller has set, to see to it. */
-void
-offload_placement_request(struct offload *offload, struct offload_flow *flow,
-                          enum offload_request request)
+static void
+make_request(struct offload *offload, struct offload_flow *flow,
+             enum offload_request request)
 {
     bool has_thread = offload_flow_has_thread(flow);
 
@@ -148,7 +149,7 @@ offload_placement_offer(struct offload *offload, struct offload_flow *flow)
     }
     flow->reason = OFFLOAD_REASON_NONE;
     offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
-    offload_placement_request(offload, flow, OFFLOAD_INSERT);
+    make_request(offload, flow, OFFLOAD_INSERT);
 }
 
 /* Moves 'flow' back to the kernel, or leaves it there, for 'reason'. */
@@ -161,7 +162,7 @@ offload_placement_return(struct offload *offload, struct offload_flow *flow,
     flow->retry = 0;
     flow->port_seq = 0;
     if (offload_flow_needs_thread(flow) || !offload_flow_in_kernel(flow)) {
-        offload_placement_request(offload, flow, OFFLOAD_RETURN);
+        make_request(offload, flow, OFFLOAD_RETURN);
     } else {
         offload_placement_cancel(offload, flow);
     }
@@ -198,9 +199,8 @@ offload_placement_changed(struct offload *offload, struct offload_flow *flow)
         offload_placement_return(offload, flow, reason);
     } else {
         offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
-        offload_placement_request(offload, flow,
-                                  (offload_flow_in_tc(flow) ? OFFLOAD_MODIFY
-                                   : OFFLOAD_INSERT));
+        make_request(offload, flow, (offload_flow_in_tc(flow) ? OFFLOAD_MODIFY
+                                     : OFFLOAD_INSERT));
     }
 }
 
@@ -210,7 +210,7 @@ void
 offload_placement_delete(struct offload *offload, struct offload_flow *flow)
 {
     if (offload_flow_needs_thread(flow)) {
-        offload_placement_request(offload, flow, OFFLOAD_DELETE);
+        make_request(offload, flow, OFFLOAD_DELETE);
     } else {
         offload_placement_cancel(offload, flow);
         offload_flow_gone(flow);
@@ -252,7 +252,7 @@ offload_placement_rule_vanished(struct offload *offload,
         set_retry(offload, flow);
         offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
         if (!offload_flow_in_kernel(flow)) {
-            offload_placement_request(offload, flow, OFFLOAD_RETURN);
+            make_request(offload, flow, OFFLOAD_RETURN);
         }
     }
 }
@@ -273,7 +273,7 @@ offload_placement_left_kernel(struct offload *offload,
         offload_placement_cancel(offload, flow);
         offload_flow_gone(flow);
     } else if (!flow->request) {
-        offload_placement_request(offload, flow, OFFLOAD_MODIFY);
+        make_request(offload, flow, OFFLOAD_MODIFY);
     }
 }
 

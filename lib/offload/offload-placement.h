@@ -26,8 +26,6 @@
 struct offload;
 
 void offload_placement_offer(struct offload *, struct offload_flow *);
-void offload_placement_request(struct offload *, struct offload_flow *,
-                               enum offload_request);
 void offload_placement_cancel(struct offload *, struct offload_flow *);
 void offload_placement_done(struct offload *, struct offload_flow *);
 void offload_placement_return(struct offload *, struct offload_flow *,

@@ -321,7 +321,7 @@ offload_threads_set(struct offload *offload, unsigned int n)
     }
 
     /* From here on nobody who takes a stripe's lock chooses a thread that
-     * goes, unless for a flow behind another one that it still has. */
+     * goes, unless it still has an older flow of the same ufid. */
     for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
         ovs_mutex_lock(&offload->table.stripes[i].mutex);
         ovs_mutex_unlock(&offload->table.stripes[i].mutex);

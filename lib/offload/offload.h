@@ -165,7 +165,8 @@
  *                                                   in their queues
  *      offload_set_chains                 any       nothing
  *      offload_get_info, _get_flow_info,  any       nothing
- *        offload_for_each_flow
+ *        offload_for_each_flow, _rule,
+ *        offload_get_rule
  *
  * Those that wait in an offload thread for a barrier are quiescent (ovs-rcu.h)
  * meanwhile; the others are not, so that their callers' pointers stay valid.
@@ -186,7 +187,10 @@
  *      stripe                  change_rwlock, offload_dump.mutex
  *      offload_waiter.mutex    stripe, config_mutex
  *      ports, chains, reasons, stripe; not each other
- *        leaks, counters
+ *        leaks, counters,
+ *        those that the backend
+ *        needs for struct
+ *        offload_rule
  *
  * Bounds
  * ------

@@ -10,8 +10,8 @@
  * tc comes first, and one lock makes each operation on a copy atomic towards
  * packets, so that what the engine reports can be compared with the truth.
  *
- * As in tc, a copy there is found by its rule (struct offload_rule), not by the
- * ufid of its flow.
+ * As in tc, a copy there is found by its rule (struct offload_rule), not by
+ * the ufid of its flow.
  *
  * Operations in tc can be slow, fail, or be held up until the test lets them
  * go; those in the kernel can fail.  The kernel refuses a new flow whose key,
@@ -91,8 +91,8 @@ void offload_fake_add(struct offload_fake *, bool tc,
 void offload_fake_remove(struct offload_fake *, bool tc, const ovs_u128 *ufid);
 
 /* Calls 'cb' for each copy, with the statistics that it has at the time, and
- * references to what it was made of and, in tc, to its rule.  Copies that come or go meanwhile may be
- * missed. */
+ * references to what it was made of and, in tc, to its rule.  Copies that come
+ * or go meanwhile may be missed. */
 void offload_fake_dump(struct offload_fake *, bool tc, offload_dump_cb *,
                        void *cb_aux);
 

@@ -200,7 +200,8 @@ overhead(struct kdp_tc *tc, uint32_t parent, unsigned int flags)
     /* Dumps count alike. */
     make_list(UINT64_MAX, &list);
     assert_int_equal(list.n_rules, 1);
-    assert_int_equal(list.rules[0].known.overhead, op.stats.n_bytes / 3 - PACKET);
+    assert_int_equal(list.rules[0].known.overhead,
+                     op.stats.n_bytes / 3 - PACKET);
     kdp_tc_list_uninit(&list);
     assert_int_equal(operate(tc, OFFLOAD_COPY_DEL, 1, NULL).stats.n_bytes,
                      op.stats.n_bytes);
