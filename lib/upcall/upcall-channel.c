@@ -77,7 +77,7 @@ upcall_channel_create(struct upcall_channel **channelp)
     channel->state = UPCALL_STATE_IDLE;
     upcall_turn_init(&channel->turn);
     atomic_init(&channel->ready_at, 0);
-    atomic_init(&channel->home, 0);
+    atomic_init(&channel->last_reader, 0);
     atomic_init(&channel->received, 0);
     atomic_init(&channel->malformed, 0);
     atomic_init(&channel->overruns, 0);
@@ -89,12 +89,6 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_init(&channel->carried_lost, 0);
     *channelp = channel;
     return 0;
-}
-
-void
-upcall_channel_ref(struct upcall_channel *channel)
-{
-    ovs_refcount_ref(&channel->refcount);
 }
 
 void

@@ -122,7 +122,7 @@ struct upcall_channel {
     long long int retry_at;     /* When to read it again after that, in ms. */
     atomic_uint64_t ready_at;   /* When it was put where it waits for its
                                  * turn; microseconds, monotonic. */
-    atomic_uint32_t home;       /* Handler that had it last, plus 1. */
+    atomic_uint32_t last_reader;    /* Handler that read it last, plus 1. */
     atomic_uint64_t received;
     atomic_uint64_t malformed;
     atomic_uint64_t overruns;
@@ -185,8 +185,6 @@ upcall_token_queue(uint32_t generation)
  * upcall_table_add() says which.  Returns 0 or a positive errno value; EMFILE
  * if the process has no file descriptor left. */
 int upcall_channel_create(struct upcall_channel **);
-
-void upcall_channel_ref(struct upcall_channel *);
 
 /* Drops a reference.  'channel' may be NULL. */
 void upcall_channel_unref(struct upcall_channel *channel);

@@ -32,7 +32,7 @@ COVERAGE_DEFINE(upcall_empty_wakeup);
 /* How often a handler asks for events at the begin of a batch as long as all
  * that it gets are of channels for the run queue.  A bound, so that a crowd of
  * them keeps none from its work for long. */
-#define UPCALL_LOOKS 8
+#define UPCALL_POLLS 8
 
 struct upcall_handler {
     struct upcall_ports *ports;
@@ -127,13 +127,13 @@ upcall_handler_sched(const struct upcall_handler *handler)
 
 int
 upcall_handler_wait(struct upcall_handler *handler, int timeout, bool *ready,
-                    uint32_t *watches)
+                    uint32_t *extra)
 {
     struct upcall_events *events = &handler->events;
     int error = upcall_sched_wait(handler->sched, timeout, events);
 
     *ready = events->n_channels || events->kicked;
-    *watches = events->watches;
+    *extra = events->extra;
     if (*ready && timeout) {
         upcall_stats_add(&handler->stats, UPCALL_STAT_WAKEUPS, 1);
         handler->woken = true;
@@ -221,7 +221,10 @@ upcall_handler_set_predecessor(struct upcall_handler *handler,
     handler->predecessor = predecessor;
 }
 
-void
+/* Releases all channels.  For the handler's thread between batches, or for
+ * anybody once no thread uses the handler any more.  Upcalls that were taken
+ * and not handed out are lost, and counted. */
+static void
 upcall_handler_abandon(struct upcall_handler *handler)
 {
     struct upcall_reader *reader = &handler->reader;
@@ -293,7 +296,7 @@ upcall_handler_activate(struct upcall_handler *handler,
 
     if (upcall_turn_activate(&channel->turn, upcall_sched_pushed(sched),
                              upcall_sched_popped(sched),
-                             upcall_sched_lulls(sched))) {
+                             upcall_sched_epoch(sched))) {
         upcall_reader_keep(&handler->reader, channel, UPCALL_STATE_SPARSE);
     } else {
         upcall_handler_enqueue(handler, channel);
@@ -308,12 +311,11 @@ upcall_handler_take(struct upcall_handler *handler,
     uint64_t now = events->n_channels ? now_usec() : 0;
 
     for (size_t i = 0; i < events->n_channels; i++) {
-        uint64_t data = events->channels[i];
+        const struct upcall_event *event = &events->channels[i];
         struct upcall_channel *channel;
 
-        channel = upcall_ports_lookup(handler->ports,
-                                      upcall_event_port_no(data),
-                                      upcall_event_serial(data));
+        channel = upcall_ports_lookup(handler->ports, event->port_no,
+                                      event->serial);
         if (!channel || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
             /* The event outlived its channel. */
             continue;
@@ -342,7 +344,7 @@ upcall_handler_begin_batch(struct upcall_handler *handler)
     upcall_reader_begin(&handler->reader);
 
     upcall_handler_finish_batch(handler);
-    for (int i = 0; i < UPCALL_LOOKS; i++) {
+    for (int i = 0; i < UPCALL_POLLS; i++) {
         bool more;
 
         if (!handler->events.n_channels) {

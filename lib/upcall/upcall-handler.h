@@ -58,13 +58,9 @@ int upcall_handler_create(struct upcall_ports *ports,
 void upcall_handler_set_predecessor(struct upcall_handler *handler,
                                     struct upcall_handler *predecessor);
 
-/* Releases all channels.  For the handler's thread between batches, or for
- * anybody once no thread uses the handler any more.  Upcalls that were taken
- * and not handed out are lost, and counted. */
-void upcall_handler_abandon(struct upcall_handler *);
-
-/* Does that after a grace period, when no thread receives for the handler any
- * more. */
+/* Releases all channels after a grace period, when no thread receives for the
+ * handler any more.  Upcalls that were taken and not handed out are lost, and
+ * counted. */
 void upcall_handler_postpone_abandon(struct upcall_handler *);
 
 void upcall_handler_ref(struct upcall_handler *);
@@ -88,10 +84,11 @@ struct upcall_sched *upcall_handler_sched(const struct upcall_handler *);
 
 /* Waits at most 'timeout' milliseconds (-1 for ever) for something to receive,
  * and keeps what came for the next receive.  Sets '*ready' if there may be
- * something, and '*watches' to the bits of what is watched along and readable.
+ * something, and '*extra' to the bits of extra descriptors (upcall-sched.h)
+ * that are readable.
  * Returns 0 or a positive errno value. */
 int upcall_handler_wait(struct upcall_handler *, int timeout, bool *ready,
-                        uint32_t *watches);
+                        uint32_t *extra);
 
 /* What the handler counted since the last reset.  For the control thread. */
 void upcall_handler_get_stats(const struct upcall_handler *,

@@ -15,7 +15,6 @@
 /* The handler that the next poll() of this thread waits for, a reference. */
 static __thread struct upcall_handler *armed;
 
-int __wrap_poll(struct pollfd *, nfds_t, int);
 int __real_poll(struct pollfd *, nfds_t, int);
 
 void
@@ -46,16 +45,16 @@ upcall_poll_plain(struct upcall_handler *handler, struct pollfd *fds,
     return retval;
 }
 
-/* Has 'sched' watch all of 'fds' but its own epoll instance, 'self'.  Stores
- * the bits of each in 'bits', and all of them in '*all'.  Returns false if it
- * cannot be done. */
+/* Makes all of 'fds' but the epoll instance of 'sched' itself, 'self', extra
+ * descriptors of 'sched'.  Stores the bits of each in 'bits', and all of them
+ * in '*all'.  Returns false if it cannot be done. */
 static bool
-upcall_poll_watch(struct upcall_sched *sched, const struct pollfd *fds,
+upcall_poll_add_extra(struct upcall_sched *sched, const struct pollfd *fds,
                   nfds_t n, const struct pollfd *self, uint32_t bits[],
                   uint32_t *all)
 {
     *all = 0;
-    if (n > UPCALL_WATCHES + 1 || self->events != POLLIN) {
+    if (n > UPCALL_EXTRA_FDS + 1 || self->events != POLLIN) {
         return false;
     }
     for (nfds_t i = 0; i < n; i++) {
@@ -64,11 +63,11 @@ upcall_poll_watch(struct upcall_sched *sched, const struct pollfd *fds,
             continue;
         }
         if (fds[i].events == POLLIN) {
-            bits[i] = upcall_sched_watch_begin(sched, fds[i].fd);
+            bits[i] = upcall_sched_extra_begin(sched, fds[i].fd);
         }
         if (!bits[i] || *all & bits[i]) {
-            /* Twice the same descriptor counts twice in the watch. */
-            upcall_sched_watch_end(sched, bits[i]);
+            /* The same descriptor twice: it counts twice in the scheduler. */
+            upcall_sched_extra_end(sched, bits[i]);
             return false;
         }
         *all |= bits[i];
@@ -76,8 +75,9 @@ upcall_poll_watch(struct upcall_sched *sched, const struct pollfd *fds,
     return true;
 }
 
-/* Carries poll() out as a wait for 'handler'.  'bits' are the watches of each
- * of 'fds', 'self' is the one of the scheduler's epoll instance. */
+/* Carries poll() out as a wait for 'handler'.  'bits' are those of the extra
+ * descriptors in 'fds', 'all' are all of them, 'self' is the scheduler's epoll
+ * instance. */
 static int
 upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
                     nfds_t n, struct pollfd *self, const uint32_t bits[],
@@ -86,27 +86,27 @@ upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
     long long int deadline = timeout > 0 ? time_msec() + timeout : 0;
 
     for (;;) {
-        uint32_t watches;
+        uint32_t extra;
         int n_ready = 0;
         bool ready;
         int error;
 
-        error = upcall_handler_wait(handler, timeout, &ready, &watches);
+        error = upcall_handler_wait(handler, timeout, &ready, &extra);
         if (error) {
             errno = error;
             return -1;
         }
         for (nfds_t i = 0; i < n; i++) {
-            bool is_ready = &fds[i] == self ? ready : watches & bits[i];
+            bool is_ready = &fds[i] == self ? ready : extra & bits[i];
 
             fds[i].revents = is_ready ? POLLIN : 0;
             n_ready += is_ready;
         }
-        if (watches & ~all) {
-            upcall_sched_unwanted(upcall_handler_sched(handler),
-                                  watches & ~all);
+        if (extra & ~all) {
+            upcall_sched_extra_remove(upcall_handler_sched(handler),
+                                  extra & ~all);
         }
-        if (n_ready || !timeout || !(watches & ~all)) {
+        if (n_ready || !timeout || !(extra & ~all)) {
             return n_ready;
         }
         if (timeout > 0) {
@@ -116,10 +116,10 @@ upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
 }
 
 int
-upcall_poll(struct pollfd *fds, nfds_t n, int timeout)
+__wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
     struct upcall_handler *handler = armed;
-    uint32_t bits[UPCALL_WATCHES + 1], all;
+    uint32_t bits[UPCALL_EXTRA_FDS + 1], all;
     struct pollfd *self = NULL;
     struct upcall_sched *sched;
     int retval, error;
@@ -136,7 +136,7 @@ upcall_poll(struct pollfd *fds, nfds_t n, int timeout)
         }
     }
     all = 0;
-    if (self && upcall_poll_watch(sched, fds, n, self, bits, &all)) {
+    if (self && upcall_poll_add_extra(sched, fds, n, self, bits, &all)) {
         retval = upcall_poll_handler(handler, fds, n, self, bits, all,
                                      timeout);
     } else {
@@ -144,14 +144,8 @@ upcall_poll(struct pollfd *fds, nfds_t n, int timeout)
     }
 
     error = errno;
-    upcall_sched_watch_end(sched, all);
+    upcall_sched_extra_end(sched, all);
     upcall_handler_unref(handler);
     errno = error;
     return retval;
-}
-
-int
-__wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
-{
-    return upcall_poll(fds, n, timeout);
 }

@@ -17,9 +17,9 @@
  * the calls of all objects linked into it here and leaves those of shared
  * libraries alone).  A thread that said upcall_poll_arm() has its next poll()
  * carried out as epoll_wait() on the scheduler's epoll instance.  That
- * instance also watches the descriptor that the handlers poll besides: the
- * latch that ends them, which is one for all.  Everything that poll_block()
- * does around its poll() (RCU, time-outs, the watch over long intervals) stays
+ * instance also has the descriptor that the handlers poll besides: the latch
+ * that ends them, which is one for all.  Everything that poll_block()
+ * does around its poll() (RCU, time-outs, warnings of long intervals) stays
  * in force.  A thread that polls something else is served by the C library's
  * poll(), and so is one that did not arm.
  *
@@ -34,7 +34,7 @@ struct upcall_handler;
  * descriptor must be among those polled. */
 void upcall_poll_arm(struct upcall_handler *handler);
 
-/* What poll() is replaced by.  Same contract as poll(2). */
-int upcall_poll(struct pollfd *, nfds_t n, int timeout);
+/* What the linker replaces poll() by.  Same contract as poll(2). */
+int __wrap_poll(struct pollfd *, nfds_t n, int timeout);
 
 #endif /* lib/upcall/upcall-poll.h */

@@ -294,7 +294,7 @@ upcall_reader_account(struct upcall_reader *reader,
                       const struct upcall_read *read)
 {
     struct upcall_channel *channel = choice->channel;
-    uint32_t home = reader->index + 1;
+    uint32_t self = reader->index + 1;
     size_t n_bytes = 0;
     uint32_t last;
 
@@ -307,9 +307,9 @@ upcall_reader_account(struct upcall_reader *reader,
     upcall_turn_spend(&channel->turn, read->n, n_bytes);
     UPCALL_PROBE_RECEIVE(channel->port_no, read->n, n_bytes, read->empty);
 
-    atomic_read_relaxed(&channel->home, &last);
-    if (last != home) {
-        atomic_store_relaxed(&channel->home, home);
+    atomic_read_relaxed(&channel->last_reader, &last);
+    if (last != self) {
+        atomic_store_relaxed(&channel->last_reader, self);
         if (last) {
             upcall_stats_add(reader->stats, UPCALL_STAT_STEALS, 1);
         }

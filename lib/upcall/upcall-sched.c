@@ -18,11 +18,11 @@
 /* Event data of what is not a channel: serial numbers never are this large. */
 #define EVENT_RETIRE (UINT64_C(0xffffffff) << 32)
 #define EVENT_KICK (EVENT_RETIRE | 1)
-#define EVENT_WATCH (EVENT_RETIRE | 2) /* Plus the index of the watch. */
+#define EVENT_EXTRA (EVENT_RETIRE | 2) /* Plus the index in 'extra'. */
 #define EVENT_MASK (UINT64_C(0xffffffff) << 32)
 
-struct upcall_watch {
-    int fd;                     /* Or -1. */
+struct upcall_extra {
+    int fd;                     /* Or -1 if the entry is free. */
     unsigned int n;             /* Handlers that wait for it now. */
 };
 
@@ -36,13 +36,13 @@ struct upcall_sched {
     /* On cache lines of their own: written by everybody. */
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         atomic_uint32_t n_sleepers;
-        atomic_uint32_t lulls;
+        atomic_uint32_t epoch;
     );
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         struct ovs_mutex mutex;
         struct upcall_fifo queue OVS_GUARDED;
         bool retired OVS_GUARDED;
-        struct upcall_watch watches[UPCALL_WATCHES] OVS_GUARDED;
+        struct upcall_extra extra[UPCALL_EXTRA_FDS] OVS_GUARDED;
         atomic_uint64_t pushed; /* These are written with the mutex held. */
         atomic_uint64_t popped;
         atomic_uint32_t n_queued;
@@ -86,11 +86,11 @@ upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
 
     sched->generation = generation;
     ovs_refcount_init(&sched->refcount);
-    for (size_t i = 0; i < UPCALL_WATCHES; i++) {
-        sched->watches[i].fd = -1;
+    for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
+        sched->extra[i].fd = -1;
     }
     atomic_init(&sched->n_sleepers, 0);
-    atomic_init(&sched->lulls, 1);
+    atomic_init(&sched->epoch, 1);
     ovs_mutex_init(&sched->mutex);
     upcall_fifo_init(&sched->queue);
     atomic_init(&sched->pushed, 0);
@@ -144,10 +144,17 @@ upcall_sched_epoll_fd(const struct upcall_sched *sched)
     return sched->epoll_fd;
 }
 
-uint64_t
-upcall_event_data(const struct upcall_channel *channel)
+/* What an event of 'channel' carries, and what it says. */
+static uint64_t
+event_data(const struct upcall_channel *channel)
 {
     return (uint64_t) channel->serial << 32 | channel->port_no;
+}
+
+static struct upcall_event
+event_from_data(uint64_t data)
+{
+    return (struct upcall_event) { .port_no = data, .serial = data >> 32 };
 }
 
 int
@@ -159,12 +166,13 @@ upcall_sched_add(struct upcall_sched *sched,
 
     ovs_mutex_lock(&sched->mutex);
     error = upcall_sched_add_fd(sched, fd, EPOLLIN | EPOLLONESHOT,
-                                upcall_event_data(channel));
-    for (size_t i = 0; i < UPCALL_WATCHES; i++) {
-        if (sched->watches[i].fd == fd) {
-            /* What was watched was closed, which removed it; that the watch is
-             * not wanted any more must not remove the channel. */
-            sched->watches[i].fd = -1;
+                                event_data(channel));
+    for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
+        if (sched->extra[i].fd == fd) {
+            /* The extra descriptor was closed, which removed it from the epoll
+             * instance.  upcall_sched_extra_remove() must not remove the
+             * channel that has its number now. */
+            sched->extra[i].fd = -1;
         }
     }
     ovs_mutex_unlock(&sched->mutex);
@@ -185,7 +193,7 @@ upcall_sched_arm(struct upcall_sched *sched,
 {
     struct epoll_event event = {
         .events = EPOLLIN | EPOLLONESHOT,
-        .data.u64 = upcall_event_data(channel),
+        .data.u64 = event_data(channel),
     };
 
     /* Fails if the port has gone meanwhile, which is as well. */
@@ -223,44 +231,44 @@ upcall_sched_retire(struct upcall_sched *sched,
     ring(sched->retire_fd);
 }
 
-/* Finds the watch of 'fd', or a free one. */
-static struct upcall_watch *
-upcall_sched_find_watch(struct upcall_sched *sched, int fd)
+/* Finds the entry of 'fd', or a free one.  Returns NULL if there is none. */
+static struct upcall_extra *
+upcall_sched_find_extra(struct upcall_sched *sched, int fd)
     OVS_REQUIRES(sched->mutex)
 {
-    struct upcall_watch *free_watch = NULL;
+    struct upcall_extra *free_extra = NULL;
 
-    for (size_t i = 0; i < UPCALL_WATCHES; i++) {
-        struct upcall_watch *watch = &sched->watches[i];
+    for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
+        struct upcall_extra *extra = &sched->extra[i];
 
-        if (watch->fd == fd) {
-            return watch;
-        } else if (watch->fd < 0 && !free_watch) {
-            free_watch = watch;
+        if (extra->fd == fd) {
+            return extra;
+        } else if (extra->fd < 0 && !free_extra) {
+            free_extra = extra;
         }
     }
-    return free_watch;
+    return free_extra;
 }
 
 uint32_t
-upcall_sched_watch_begin(struct upcall_sched *sched, int fd)
+upcall_sched_extra_begin(struct upcall_sched *sched, int fd)
 {
-    struct upcall_watch *watch;
+    struct upcall_extra *extra;
     uint32_t bit = 0;
 
     ovs_mutex_lock(&sched->mutex);
-    watch = upcall_sched_find_watch(sched, fd);
-    if (watch) {
-        size_t i = watch - sched->watches;
+    extra = upcall_sched_find_extra(sched, fd);
+    if (extra) {
+        size_t i = extra - sched->extra;
         int error;
 
         /* It usually is there from the last time, but asking is the only way
          * to know: it may have been closed, which removes it, and its number
          * be used again. */
-        error = upcall_sched_add_fd(sched, fd, EPOLLIN, EVENT_WATCH + i);
-        if (!error || (error == EEXIST && watch->fd == fd)) {
-            watch->fd = fd;
-            watch->n++;
+        error = upcall_sched_add_fd(sched, fd, EPOLLIN, EVENT_EXTRA + i);
+        if (!error || (error == EEXIST && extra->fd == fd)) {
+            extra->fd = fd;
+            extra->n++;
             bit = UINT32_C(1) << i;
         }
     }
@@ -269,13 +277,13 @@ upcall_sched_watch_begin(struct upcall_sched *sched, int fd)
 }
 
 void
-upcall_sched_watch_end(struct upcall_sched *sched, uint32_t bits)
+upcall_sched_extra_end(struct upcall_sched *sched, uint32_t bits)
 {
     if (bits) {
         ovs_mutex_lock(&sched->mutex);
-        for (size_t i = 0; i < UPCALL_WATCHES; i++) {
+        for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
             if (bits & (UINT32_C(1) << i)) {
-                sched->watches[i].n--;
+                sched->extra[i].n--;
             }
         }
         ovs_mutex_unlock(&sched->mutex);
@@ -283,15 +291,15 @@ upcall_sched_watch_end(struct upcall_sched *sched, uint32_t bits)
 }
 
 void
-upcall_sched_unwanted(struct upcall_sched *sched, uint32_t bits)
+upcall_sched_extra_remove(struct upcall_sched *sched, uint32_t bits)
 {
     ovs_mutex_lock(&sched->mutex);
-    for (size_t i = 0; i < UPCALL_WATCHES; i++) {
-        struct upcall_watch *watch = &sched->watches[i];
+    for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
+        struct upcall_extra *extra = &sched->extra[i];
 
-        if (bits & (UINT32_C(1) << i) && !watch->n && watch->fd >= 0) {
-            epoll_ctl(sched->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
-            watch->fd = -1;
+        if (bits & (UINT32_C(1) << i) && !extra->n && extra->fd >= 0) {
+            epoll_ctl(sched->epoll_fd, EPOLL_CTL_DEL, extra->fd, NULL);
+            extra->fd = -1;
         }
     }
     ovs_mutex_unlock(&sched->mutex);
@@ -324,12 +332,12 @@ upcall_sched_get_events(const struct epoll_event *epoll_events, size_t n,
     for (size_t i = 0; i < n; i++) {
         uint64_t data = epoll_events[i].data.u64;
 
-        if (data >= EVENT_WATCH) {
-            events->watches |= UINT32_C(1) << (data - EVENT_WATCH);
+        if (data >= EVENT_EXTRA) {
+            events->extra |= UINT32_C(1) << (data - EVENT_EXTRA);
         } else if ((data & EVENT_MASK) == EVENT_MASK) {
             events->kicked = true;
         } else {
-            events->channels[events->n_channels++] = data;
+            events->channels[events->n_channels++] = event_from_data(data);
         }
     }
 }
@@ -344,7 +352,7 @@ upcall_sched_ask(struct upcall_sched *sched,
     if (n >= 0 && n < UPCALL_EVENTS) {
         uint32_t orig;
 
-        atomic_add_relaxed(&sched->lulls, 1, &orig);
+        atomic_add_relaxed(&sched->epoch, 1, &orig);
     }
     return n;
 }
@@ -374,8 +382,8 @@ upcall_sched_poll(struct upcall_sched *sched, struct upcall_events *events)
     int n = upcall_sched_ask(sched, epoll_events, 0);
 
     upcall_sched_get_events(epoll_events, MAX(n, 0), events);
-    if (events->watches) {
-        upcall_sched_unwanted(sched, events->watches);
+    if (events->extra) {
+        upcall_sched_extra_remove(sched, events->extra);
     }
 }
 
@@ -474,12 +482,12 @@ upcall_sched_is_saturated(const struct upcall_sched *sched)
 }
 
 uint32_t
-upcall_sched_lulls(const struct upcall_sched *sched)
+upcall_sched_epoch(const struct upcall_sched *sched)
 {
-    uint32_t lulls;
+    uint32_t epoch;
 
-    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &sched->lulls), &lulls);
-    return lulls;
+    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &sched->epoch), &epoch);
+    return epoch;
 }
 
 uint64_t

@@ -94,10 +94,16 @@ void upcall_sched_arm(struct upcall_sched *, const struct upcall_channel *);
  * thousand ports would keep them all waiting for itself. */
 #define UPCALL_EVENTS 8
 
+/* A channel that became readable.  It may be gone by now. */
+struct upcall_event {
+    uint32_t port_no;
+    uint32_t serial;
+};
+
 struct upcall_events {
     size_t n_channels;          /* Channels that are readable. */
-    uint64_t channels[UPCALL_EVENTS]; /* As upcall_event_data() has them. */
-    uint32_t watches;           /* Bit for each watched descriptor that is
+    struct upcall_event channels[UPCALL_EVENTS];
+    uint32_t extra;             /* Bit for each extra descriptor that is
                                  * readable. */
     bool kicked;                /* There may be something in the run queue, or
                                  * the handlers are retired. */
@@ -111,22 +117,23 @@ int upcall_sched_wait(struct upcall_sched *, int timeout,
 /* Takes the events that are there. */
 void upcall_sched_poll(struct upcall_sched *, struct upcall_events *events);
 
-/* Watching other descriptors along with the channels: what all handlers poll
- * for POLLIN besides their channels, such as the latch that ends them.
+/* Extra descriptors: what handlers wait for besides their channels, such as
+ * the latch that ends them.  They are in the same epoll instance.
  *
- * watch_begin() is to be called before each wait.  It returns the bit of 'fd'
- * in 'events.watches', or 0 if it cannot be watched, for want of room or
- * because epoll does not take it.  watch_end() takes the 'bits' of the wait
+ * extra_begin() is to be called before each wait.  It returns the bit of 'fd'
+ * in 'events.extra', or 0 if 'fd' cannot be waited for, for want of room or
+ * because epoll does not take it.  extra_end() gives the 'bits' of the wait
  * back.
  *
- * The kernel may give the event of a descriptor to a handler that does not
- * watch it.  That one is to call unwanted(), which has it watched no more if
- * nobody does, and wait again; otherwise epoll, which still has the event,
- * wakes others in turn until somebody sees it who does. */
-#define UPCALL_WATCHES 4
-uint32_t upcall_sched_watch_begin(struct upcall_sched *, int fd);
-void upcall_sched_watch_end(struct upcall_sched *, uint32_t bits);
-void upcall_sched_unwanted(struct upcall_sched *, uint32_t bits);
+ * The kernel may give the event of an extra descriptor to a handler that does
+ * not wait for it.  That handler calls extra_remove(), which removes the
+ * descriptor from the epoll instance if nobody waits for it, and waits again.
+ * Otherwise epoll, which still has the event, wakes others in turn until it
+ * comes to one that waits for it. */
+#define UPCALL_EXTRA_FDS 4
+uint32_t upcall_sched_extra_begin(struct upcall_sched *, int fd);
+void upcall_sched_extra_end(struct upcall_sched *, uint32_t bits);
+void upcall_sched_extra_remove(struct upcall_sched *, uint32_t bits);
 
 /* Counts those who wait for an event in another way than by
  * upcall_sched_wait().  begin returns false if there is no need to wait. */
@@ -159,21 +166,8 @@ bool upcall_sched_is_saturated(const struct upcall_sched *);
 uint64_t upcall_sched_pushed(const struct upcall_sched *);
 uint64_t upcall_sched_popped(const struct upcall_sched *);
 
-/* Times that a handler found that it had all events there were, plus 1. */
-uint32_t upcall_sched_lulls(const struct upcall_sched *);
-
-/* What an event of a channel carries, and what it says. */
-uint64_t upcall_event_data(const struct upcall_channel *);
-static inline uint32_t
-upcall_event_port_no(uint64_t data)
-{
-    return (uint32_t) data;
-}
-
-static inline uint32_t
-upcall_event_serial(uint64_t data)
-{
-    return data >> 32;
-}
+/* The present epoch, see upcall-turn.h.  The first is 1.  It ends when a
+ * handler finds that it got all events there were. */
+uint32_t upcall_sched_epoch(const struct upcall_sched *);
 
 #endif /* lib/upcall/upcall-sched.h */

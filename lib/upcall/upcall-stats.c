@@ -31,12 +31,6 @@ upcall_stats_create(void)
 }
 
 void
-upcall_stats_ref(struct upcall_stats *stats)
-{
-    ovs_refcount_ref(&stats->refcount);
-}
-
-void
 upcall_stats_unref(struct upcall_stats *stats)
 {
     if (stats && upcall_refcount_unref(&stats->refcount)) {
@@ -70,7 +64,7 @@ void
 upcall_stats_block_init(struct upcall_stats_block *block,
                         struct upcall_stats *stats)
 {
-    upcall_stats_ref(stats);
+    ovs_refcount_ref(&stats->refcount);
     *block = (struct upcall_stats_block) {
         .stats = stats,
         .counters = thread_counters_block_create(stats->counters),

@@ -52,7 +52,6 @@ enum upcall_stat {
 #define UPCALL_N_STATS (UPCALL_STAT_ABANDONED + 1)
 
 struct upcall_stats *upcall_stats_create(void);
-void upcall_stats_ref(struct upcall_stats *);
 void upcall_stats_unref(struct upcall_stats *);
 
 /* Stores in 'totals' what all handlers counted since the last reset. */

@@ -25,9 +25,9 @@
  * When so many channels become readable that the handlers do not get round to
  * all of them, each is quiet in this sense, with a few upcalls, and the really
  * quiet ones among them wait behind the rest.  So a channel is served before
- * the run queue once until there is a lull, a moment in which no channel waits
- * to be looked at; after that it goes to the run queue until the next lull, as
- * RFC 8290 keeps a queue among the old ones.
+ * the run queue once in an epoch.  An epoch ends when a handler finds that no
+ * further channel waits to be looked at.  Until then the channel goes to the
+ * run queue, as RFC 8290 keeps a queue among the old ones.
  *
  * Rounds are told by the run queue's count of channels put in ("pushed") and
  * taken out ("popped") so far: a round that begins now ends when "popped"
@@ -67,7 +67,7 @@ struct upcall_turn {
     atomic_int32_t bytes;       /* Likewise; below 0 if overdrawn. */
     atomic_uint32_t mean_bytes; /* Size of an upcall in the last read. */
     atomic_uint64_t round_end;  /* Value of "popped" that ends the round. */
-    atomic_uint32_t lull;       /* Lulls before it became readable. */
+    atomic_uint32_t epoch;      /* In which it last became readable. */
 };
 
 static inline void
@@ -77,7 +77,7 @@ upcall_turn_init(struct upcall_turn *turn)
     atomic_init(&turn->bytes, 0);
     atomic_init(&turn->mean_bytes, 0);
     atomic_init(&turn->round_end, 0);
-    atomic_init(&turn->lull, 0);
+    atomic_init(&turn->epoch, 0);
 }
 
 static inline bool
@@ -105,25 +105,25 @@ upcall_turn_begin(struct upcall_turn *turn, uint64_t pushed)
     return upcall_turn_has_credit(turn);
 }
 
-/* To be called when an empty channel becomes readable, after 'lull' lulls, at
- * least 1.  Returns true if it may be served before the run queue. */
+/* To be called when an empty channel becomes readable, in epoch 'epoch', which
+ * is not 0.  Returns true if it may be served before the run queue. */
 static inline bool
 upcall_turn_activate(struct upcall_turn *turn, uint64_t pushed,
-                     uint64_t popped, uint32_t lull)
+                     uint64_t popped, uint32_t epoch)
 {
     uint64_t round_end;
     uint32_t last;
     bool credit;
 
     atomic_read_relaxed(&turn->round_end, &round_end);
-    atomic_read_relaxed(&turn->lull, &last);
-    atomic_store_relaxed(&turn->lull, lull);
+    atomic_read_relaxed(&turn->epoch, &last);
+    atomic_store_relaxed(&turn->epoch, epoch);
 
     /* A difference, because another set of handlers counts anew. */
     credit = (popped - round_end < UINT64_MAX / 2 || round_end > pushed
               ? upcall_turn_begin(turn, pushed)
               : upcall_turn_has_credit(turn));
-    return credit && last != lull;
+    return credit && last != epoch;
 }
 
 /* The most upcalls to read now; at least 1. */

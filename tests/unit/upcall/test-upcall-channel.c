@@ -208,7 +208,7 @@ last_reference_closes_the_socket(void **state OVS_UNUSED)
     struct upcall_channel *channel = create_channel();
 
     assert_int_equal(unit_count_fds(), n_fds + 1);
-    upcall_channel_ref(channel);
+    ovs_refcount_ref(&channel->refcount);
     upcall_channel_unref(channel);
     assert_int_equal(unit_count_fds(), n_fds + 1);
     upcall_channel_unref(channel);
@@ -243,7 +243,7 @@ channel_never_blocks_its_reader(void **state OVS_UNUSED)
 }
 
 static void
-fresh_channel_has_nothing_to_report(void **state OVS_UNUSED)
+new_channel_has_nothing_to_report(void **state OVS_UNUSED)
 {
     struct upcall_channel *channel = create_channel();
     struct upcall_channel_stats stats;
@@ -415,7 +415,7 @@ main(void)
         cmocka_unit_test(last_reference_closes_the_socket),
         cmocka_unit_test(channels_have_port_ids_and_serials_of_their_own),
         cmocka_unit_test(channel_never_blocks_its_reader),
-        cmocka_unit_test(fresh_channel_has_nothing_to_report),
+        cmocka_unit_test(new_channel_has_nothing_to_report),
         cmocka_unit_test(backlog_is_what_waits_on_the_socket),
         cmocka_unit_test(every_upcall_that_found_no_room_is_counted_as_lost),
         cmocka_unit_test(receive_buffer_holds_hundreds_of_upcalls),

@@ -250,7 +250,7 @@ pausing_channel_is_handed_to_new_handlers(void **state)
         assert_int_equal(n_tries, 1);
     }
 
-    /* Those that nobody takes the place of let go of theirs. */
+    /* Those without a successor release theirs. */
     assert_int_equal(upcall_table_set_handlers(f->table, 0), 0);
     unit_rcu_barrier();
     bad_error = 0;

@@ -196,7 +196,7 @@ recv_all(struct fixture *f)
             }
         }
 
-        /* Handlers that went for good let go of their channels when nobody can
+        /* Handlers that went for good release their channels when nobody can
          * be using them any more. */
         unit_rcu_barrier();
     }
@@ -367,8 +367,8 @@ many_quiet_ports_are_served_as_fast_as_events_are_taken(void **state)
     struct fixture *f = *state;
     enum { N_NOISY = 8, N_QUIET = 37 };
 
-    /* No multiple of the events that are taken at a time, so that there is a
-     * lull after each crowd. */
+    /* No multiple of the events that are taken at a time, so that an
+     * epoch ends after each crowd. */
     prepare(f, 1, N_NOISY + N_QUIET);
     warm_up(f, N_NOISY);
     for (unsigned int i = 0; i < 20; i++) {
@@ -420,7 +420,8 @@ quiet_port_passes_a_crowd_of_small_bursts(void **state)
         }
     }
 
-    /* Not always: when a lull cannot be told, it waits with the others. */
+    /* Not always: when the end of an epoch cannot be told, it waits with the
+     * others. */
     assert_true(n_prompt >= N_TIMES * 9 / 10);
 }
 

@@ -68,7 +68,7 @@ teardown(void **state)
 
     /* A thread that never polls again keeps what it armed; poll() once. */
     struct pollfd none = { .fd = -1 };
-    upcall_poll(&none, 1, 0);
+    __wrap_poll(&none, 1, 0);
 
     for (int i = 0; i < 2; i++) {
         close(f->pipes[i][0]);
@@ -116,7 +116,7 @@ poll_three(struct fixture *f, bool arm, int timeout, bool ready[3])
     if (arm) {
         upcall_poll_arm(f->handler);
     }
-    n = upcall_poll(fds, ARRAY_SIZE(fds), timeout);
+    n = __wrap_poll(fds, ARRAY_SIZE(fds), timeout);
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
         assert_true(!fds[i].revents || fds[i].revents == POLLIN);
         ready[i] = fds[i].revents != 0;
@@ -148,7 +148,7 @@ run_queue_makes_the_handler_readable(void **state)
 
     /* Without an event: it was filled before the handler looked. */
     assert_true(upcall_channel_take(f->channel, upcall_token(1, 7)));
-    upcall_channel_ref(f->channel);
+    ovs_refcount_ref(&f->channel->refcount);
     assert_true(upcall_sched_push(f->sched, f->channel, upcall_token(1, 7)));
     assert_int_equal(poll_three(f, true, UNIT_PATIENCE, ready), 1);
     assert_true(ready[1]);
@@ -231,10 +231,10 @@ armed_poll_without_the_handler_is_plain(void **state)
 
     unit_send_upcall(f->sender, f->channel->pid, 1);
     upcall_poll_arm(f->handler);
-    assert_int_equal(upcall_poll(&pfd, 1, 0), 0);
+    assert_int_equal(__wrap_poll(&pfd, 1, 0), 0);
     write_byte(f->pipes[0][1]);
     upcall_poll_arm(f->handler);
-    assert_int_equal(upcall_poll(&pfd, 1, UNIT_PATIENCE), 1);
+    assert_int_equal(__wrap_poll(&pfd, 1, UNIT_PATIENCE), 1);
     assert_int_equal(pfd.revents, POLLIN);
     assert_false(upcall_handler_is_ready(f->handler));
 }
@@ -249,13 +249,13 @@ poll_for_anything_but_input_is_plain(void **state)
     };
 
     upcall_poll_arm(f->handler);
-    assert_int_equal(upcall_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE), 1);
+    assert_int_equal(__wrap_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE), 1);
     assert_int_equal(fds[0].revents, 0);
     assert_int_equal(fds[1].revents, POLLOUT);
 
     unit_send_upcall(f->sender, f->channel->pid, 1);
     upcall_poll_arm(f->handler);
-    assert_int_equal(upcall_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE), 2);
+    assert_int_equal(__wrap_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE), 2);
     assert_int_equal(fds[0].revents, POLLIN);
 }
 
@@ -272,7 +272,7 @@ more_descriptors_than_fit_are_polled_plainly(void **state)
     fds[63].fd = f->pipes[1][0];
     write_byte(f->pipes[1][1]);
     upcall_poll_arm(f->handler);
-    assert_int_equal(upcall_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE), 1);
+    assert_int_equal(__wrap_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE), 1);
     assert_int_equal(fds[63].revents, POLLIN);
 }
 
@@ -292,7 +292,7 @@ descriptor_that_is_polled_no_more_does_not_wake(void **state)
         long long int start = unit_now();
 
         upcall_poll_arm(f->handler);
-        assert_int_equal(upcall_poll(&pfd, 1, 50), 0);
+        assert_int_equal(__wrap_poll(&pfd, 1, 50), 0);
         assert_int_equal(pfd.revents, 0);
         assert_true(unit_now() - start >= 49);
     }
@@ -329,7 +329,7 @@ hang_up_wakes(void **state)
 
     close(f->pipes[0][1]);
     upcall_poll_arm(f->handler);
-    assert_int_equal(upcall_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE), 1);
+    assert_int_equal(__wrap_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE), 1);
     assert_int_equal(fds[0].revents, 0);
     assert_int_not_equal(fds[1].revents, 0);
     f->pipes[0][1] = dup(f->pipes[1][1]);
@@ -353,7 +353,7 @@ signal_interrupts(void **state)
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
     assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
     upcall_poll_arm(f->handler);
-    assert_int_equal(upcall_poll(&pfd, 1, UNIT_PATIENCE), -1);
+    assert_int_equal(__wrap_poll(&pfd, 1, UNIT_PATIENCE), -1);
     assert_int_equal(errno, EINTR);
     assert_int_equal(setitimer(ITIMER_REAL, &off, NULL), 0);
     signal(SIGALRM, SIG_DFL);
@@ -372,13 +372,13 @@ handler_lives_while_it_is_polled(void **state)
     upcall_poll_arm(handler);
     upcall_handler_unref(handler);
     upcall_poll_arm(f->handler);
-    assert_int_equal(upcall_poll(&pfd, 1, 0), 0);
+    assert_int_equal(__wrap_poll(&pfd, 1, 0), 0);
 
     assert_int_equal(upcall_handler_create(f->ports, f->stats, 1, 1, f->sched,
                                            &upcall_engine_epoll, &handler), 0);
     upcall_poll_arm(handler);
     upcall_handler_unref(handler);
-    assert_int_equal(upcall_poll(&pfd, 1, 0), 0);
+    assert_int_equal(__wrap_poll(&pfd, 1, 0), 0);
 }
 
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* A scheduler on its own, without handlers: events, the run queue, sleepers
- * and watches. */
+ * and extra descriptors. */
 
 #include <config.h>
 #include "upcall/upcall-sched.h"
@@ -75,7 +75,7 @@ push(struct fixture *f, size_t i)
 {
     struct upcall_channel *channel = f->channels[i];
 
-    upcall_channel_ref(channel);
+    ovs_refcount_ref(&channel->refcount);
     assert_true(upcall_channel_take(channel, TOKEN(0)));
     assert_true(upcall_sched_push(f->sched, channel, TOKEN(0)));
 }
@@ -121,39 +121,36 @@ event_names_its_channel(void **state)
     create_channels(f, 3);
     f->channels[2]->port_no = UPCALL_PORT_NONE;
     for (size_t i = 0; i < 3; i++) {
-        uint64_t data = upcall_event_data(f->channels[i]);
-
-        assert_int_equal(upcall_event_port_no(data), f->channels[i]->port_no);
-        assert_int_equal(upcall_event_serial(data), f->channels[i]->serial);
         assert_int_equal(upcall_sched_add(f->sched, f->channels[i]), 0);
     }
     assert_int_equal(poll_events(f).n_channels, 0);
     unit_send_upcall(f->sender, f->channels[2]->pid, 1);
     events = poll_events(f);
     assert_int_equal(events.n_channels, 1);
-    assert_true(events.channels[0] == upcall_event_data(f->channels[2]));
-    assert_int_equal(events.watches, 0);
+    assert_int_equal(events.channels[0].port_no, UPCALL_PORT_NONE);
+    assert_int_equal(events.channels[0].serial, f->channels[2]->serial);
+    assert_int_equal(events.extra, 0);
     assert_false(events.kicked);
 }
 
 static void
-lull_is_when_no_event_is_left(void **state)
+epoch_ends_when_no_event_is_left(void **state)
 {
     struct fixture *f = *state;
-    uint32_t lulls = upcall_sched_lulls(f->sched);
+    uint32_t epoch = upcall_sched_epoch(f->sched);
 
-    assert_true(lulls > 0);
+    assert_true(epoch > 0);
     create_channels(f, UPCALL_EVENTS + 1);
     for (size_t i = 0; i < f->n_channels; i++) {
         assert_int_equal(upcall_sched_add(f->sched, f->channels[i]), 0);
         unit_send_upcall(f->sender, f->channels[i]->pid, 1);
     }
     assert_int_equal(poll_events(f).n_channels, UPCALL_EVENTS);
-    assert_int_equal(upcall_sched_lulls(f->sched), lulls);
+    assert_int_equal(upcall_sched_epoch(f->sched), epoch);
     assert_int_equal(poll_events(f).n_channels, 1);
-    assert_int_equal(upcall_sched_lulls(f->sched), lulls + 1);
+    assert_int_equal(upcall_sched_epoch(f->sched), epoch + 1);
     assert_int_equal(poll_events(f).n_channels, 0);
-    assert_int_equal(upcall_sched_lulls(f->sched), lulls + 2);
+    assert_int_equal(upcall_sched_epoch(f->sched), epoch + 2);
 }
 
 static void
@@ -212,7 +209,7 @@ one_call_leaves_events_to_others(void **state)
         assert_int_equal(events.n_channels, UPCALL_EVENTS);
         for (size_t i = 0; i < events.n_channels; i++) {
             uint64_t bit = UINT64_C(1)
-                           << upcall_event_port_no(events.channels[i]);
+                           << events.channels[i].port_no;
 
             assert_false(seen & bit);
             seen |= bit;
@@ -438,28 +435,28 @@ push_and_kick_never_miss_one_who_goes_to_sleep(void **state)
 /* Watches. */
 
 static void
-watches_have_bits_of_their_own_and_are_few(void **state)
+extra_descriptors_have_bits_of_their_own_and_are_few(void **state)
 {
     struct fixture *f = *state;
-    int pipes[UPCALL_WATCHES + 1][2];
+    int pipes[UPCALL_EXTRA_FDS + 1][2];
     uint32_t all = 0;
 
-    for (size_t i = 0; i < UPCALL_WATCHES + 1; i++) {
+    for (size_t i = 0; i < UPCALL_EXTRA_FDS + 1; i++) {
         assert_int_equal(pipe(pipes[i]), 0);
     }
-    for (size_t i = 0; i < UPCALL_WATCHES; i++) {
-        uint32_t bit = upcall_sched_watch_begin(f->sched, pipes[i][0]);
+    for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
+        uint32_t bit = upcall_sched_extra_begin(f->sched, pipes[i][0]);
 
         assert_int_not_equal(bit, 0);
         assert_false(all & bit);
-        assert_int_equal(upcall_sched_watch_begin(f->sched, pipes[i][0]),
+        assert_int_equal(upcall_sched_extra_begin(f->sched, pipes[i][0]),
                          bit);
-        upcall_sched_watch_end(f->sched, bit);
+        upcall_sched_extra_end(f->sched, bit);
         all |= bit;
     }
-    assert_int_equal(upcall_sched_watch_begin(f->sched,
-                                              pipes[UPCALL_WATCHES][0]), 0);
-    assert_int_equal(upcall_sched_watch_begin(f->sched, -1), 0);
+    assert_int_equal(upcall_sched_extra_begin(f->sched,
+                                              pipes[UPCALL_EXTRA_FDS][0]), 0);
+    assert_int_equal(upcall_sched_extra_begin(f->sched, -1), 0);
 
     /* Readable ones are told, as long as they are. */
     assert_int_equal(write(pipes[2][1], "x", 1), 1);
@@ -467,21 +464,21 @@ watches_have_bits_of_their_own_and_are_few(void **state)
         struct upcall_events events;
 
         assert_int_equal(upcall_sched_wait(f->sched, -1, &events), 0);
-        assert_int_equal(events.watches,
-                         upcall_sched_watch_begin(f->sched, pipes[2][0]));
-        upcall_sched_watch_end(f->sched, events.watches);
+        assert_int_equal(events.extra,
+                         upcall_sched_extra_begin(f->sched, pipes[2][0]));
+        upcall_sched_extra_end(f->sched, events.extra);
         assert_false(events.kicked);
     }
 
-    upcall_sched_watch_end(f->sched, all);
-    for (size_t i = 0; i < UPCALL_WATCHES + 1; i++) {
+    upcall_sched_extra_end(f->sched, all);
+    for (size_t i = 0; i < UPCALL_EXTRA_FDS + 1; i++) {
         close(pipes[i][0]);
         close(pipes[i][1]);
     }
 }
 
 static void
-descriptor_that_nobody_wants_is_watched_no_more(void **state)
+extra_descriptor_that_nobody_waits_for_is_removed(void **state)
 {
     struct fixture *f = *state;
     uint32_t bit;
@@ -489,27 +486,27 @@ descriptor_that_nobody_wants_is_watched_no_more(void **state)
 
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], "x", 1), 1);
-    bit = upcall_sched_watch_begin(f->sched, fds[0]);
+    bit = upcall_sched_extra_begin(f->sched, fds[0]);
 
     /* Somebody does. */
-    upcall_sched_unwanted(f->sched, bit);
-    assert_int_equal(poll_events(f).watches, bit);
-    assert_int_equal(poll_events(f).watches, bit);
+    upcall_sched_extra_remove(f->sched, bit);
+    assert_int_equal(poll_events(f).extra, bit);
+    assert_int_equal(poll_events(f).extra, bit);
 
     /* Nobody does, which the second look knows. */
-    upcall_sched_watch_end(f->sched, bit);
-    assert_int_equal(poll_events(f).watches, bit);
-    assert_int_equal(poll_events(f).watches, 0);
+    upcall_sched_extra_end(f->sched, bit);
+    assert_int_equal(poll_events(f).extra, bit);
+    assert_int_equal(poll_events(f).extra, 0);
 
-    assert_int_equal(upcall_sched_watch_begin(f->sched, fds[0]), bit);
-    assert_int_equal(poll_events(f).watches, bit);
-    upcall_sched_watch_end(f->sched, bit);
+    assert_int_equal(upcall_sched_extra_begin(f->sched, fds[0]), bit);
+    assert_int_equal(poll_events(f).extra, bit);
+    upcall_sched_extra_end(f->sched, bit);
     close(fds[0]);
     close(fds[1]);
 }
 
 static void
-channel_keeps_the_number_of_what_was_watched(void **state)
+channel_keeps_the_number_of_an_extra_descriptor(void **state)
 {
     struct fixture *f = *state;
     struct upcall_events events;
@@ -518,17 +515,17 @@ channel_keeps_the_number_of_what_was_watched(void **state)
 
     assert_int_equal(pipe(fds), 0);
     number = fds[0];
-    bit = upcall_sched_watch_begin(f->sched, number);
+    bit = upcall_sched_extra_begin(f->sched, number);
     assert_true(bit);
-    upcall_sched_watch_end(f->sched, bit);
+    upcall_sched_extra_end(f->sched, bit);
 
     /* A channel's socket takes the lowest free number, while some handler
-     * still is to say that the watch is not wanted. */
+     * still is to remove it. */
     close(number);
     create_channels(f, 1);
     assert_int_equal(upcall_channel_fd(f->channels[0]), number);
     assert_int_equal(upcall_sched_add(f->sched, f->channels[0]), 0);
-    upcall_sched_unwanted(f->sched, bit);
+    upcall_sched_extra_remove(f->sched, bit);
     unit_send_upcall(f->sender, f->channels[0]->pid, 1);
     events = poll_events(f);
     assert_int_equal(events.n_channels, 1);
@@ -536,14 +533,14 @@ channel_keeps_the_number_of_what_was_watched(void **state)
 }
 
 static void
-channel_cannot_be_watched_along(void **state)
+channel_cannot_be_an_extra_descriptor(void **state)
 {
     struct fixture *f = *state;
 
     create_channels(f, 1);
     assert_int_equal(upcall_sched_add(f->sched, f->channels[0]), 0);
     assert_int_equal(
-        upcall_sched_watch_begin(f->sched,
+        upcall_sched_extra_begin(f->sched,
                                  upcall_channel_fd(f->channels[0])), 0);
     unit_send_upcall(f->sender, f->channels[0]->pid, 1);
     assert_int_equal(poll_events(f).n_channels, 1);
@@ -556,7 +553,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(event_names_its_channel),
-        TEST(lull_is_when_no_event_is_left),
+        TEST(epoch_ends_when_no_event_is_left),
         TEST(event_comes_once_for_each_arming),
         TEST(channel_that_was_removed_has_no_event_armed_or_not),
         TEST(one_call_leaves_events_to_others),
@@ -569,10 +566,10 @@ main(void)
         TEST(nobody_sleeps_while_something_is_in_the_run_queue),
         TEST(kick_is_for_sleepers_when_there_is_work),
         TEST(push_and_kick_never_miss_one_who_goes_to_sleep),
-        TEST(watches_have_bits_of_their_own_and_are_few),
-        TEST(descriptor_that_nobody_wants_is_watched_no_more),
-        TEST(channel_keeps_the_number_of_what_was_watched),
-        TEST(channel_cannot_be_watched_along),
+        TEST(extra_descriptors_have_bits_of_their_own_and_are_few),
+        TEST(extra_descriptor_that_nobody_waits_for_is_removed),
+        TEST(channel_keeps_the_number_of_an_extra_descriptor),
+        TEST(channel_cannot_be_an_extra_descriptor),
     };
 
     unit_init("test-upcall-sched");

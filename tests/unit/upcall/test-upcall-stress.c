@@ -143,8 +143,8 @@ sender_main(void *sender_)
                             + random_range(N_PORTS / N_SENDERS) * N_SENDERS);
         uint32_t n = 1 + random_range(1 << random_range(8));
 
-        /* Quiescent while it is kept from sending: handlers that went let go
-         * of their channels only when all threads have been. */
+        /* Quiescent while it is kept from sending: handlers that went release
+         * their channels only when all threads have been. */
         ovsrcu_quiesce_start();
         ovs_rwlock_rdlock(&stress->pause);
         ovsrcu_quiesce_end();

@@ -444,8 +444,7 @@ port_stays_with_its_handler_until_the_batch_was_processed(void **state)
     assert_in_range(n, 1, 2);
     assert_int_equal(unit_view_seq(&views[n - 1]), 3);
 
-    /* which lets go when nothing came: once it has looked again for the edges
-     * that were left to it. */
+    /* which releases the channel when nothing came. */
     expect_nothing(f, 0);
     expect_nothing(f, 0);
     send_to(f, 1, 4);
@@ -918,7 +917,7 @@ no_upcall_is_lost_when_handlers_change(void **state)
             break;
         }
 
-        /* Handlers that went for good let go of their channels when nobody can
+        /* Handlers that went for good release their channels when nobody can
          * be using them any more. */
         unit_rcu_barrier();
     }
@@ -1140,7 +1139,8 @@ port_that_goes_empty_in_between_gets_no_more_than_its_share(void **state)
         }
     }
 
-    /* A fair share is a tenth of what the others get; it starts with credit. */
+    /* A fair share is a tenth of what the others get; it begins with
+     * credit. */
     assert_true(n_sly <= n_others / N_PORTS + 3 * UPCALL_QUANTUM);
 }
 

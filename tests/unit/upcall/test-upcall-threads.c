@@ -242,7 +242,7 @@ busy_handler_keeps_its_port_and_no_other(void **state)
     unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, other));
     assert_int_equal(atomic_count_get(&f->n_processed), 2);
 
-    /* Whoever is free does that when it lets go. */
+    /* Whoever is free does that when it releases the channel. */
     latch_set(&f->go[0]);
     wait_processed(f, 4);
     unit_handlers_stop(&f->handlers);
@@ -368,7 +368,7 @@ sleeping_handlers_notice_that_they_were_replaced(void **state)
 }
 
 static void
-deleted_port_is_let_go_by_the_handler_that_served_it(void **state)
+deleted_port_is_dropped_by_the_handler_that_served_it(void **state)
 {
     struct fixture *f = *state;
     size_t n_fds;
@@ -400,7 +400,7 @@ main(void)
         TEST(upcall_of_a_busy_port_wakes_nobody),
         TEST(sleeping_handler_is_kicked_for_the_run_queue),
         TEST(sleeping_handlers_notice_that_they_were_replaced),
-        TEST(deleted_port_is_let_go_by_the_handler_that_served_it),
+        TEST(deleted_port_is_dropped_by_the_handler_that_served_it),
     };
 
     unit_init("test-upcall-threads");

@@ -28,13 +28,13 @@ bytes_of(struct upcall_turn *turn)
     return bytes;
 }
 
-/* Makes the channel readable after a lull. */
+/* Makes the channel readable in a new epoch. */
 static bool
 activate(struct upcall_turn *turn, uint64_t pushed, uint64_t popped)
 {
-    static uint32_t lull;
+    static uint32_t epoch;
 
-    return upcall_turn_activate(turn, pushed, popped, ++lull);
+    return upcall_turn_activate(turn, pushed, popped, ++epoch);
 }
 
 static void
@@ -321,7 +321,7 @@ debt_is_bounded(void **state OVS_UNUSED)
 }
 
 static void
-nobody_goes_first_twice_between_two_lulls(void **state OVS_UNUSED)
+nobody_goes_first_twice_in_an_epoch(void **state OVS_UNUSED)
 {
     struct upcall_turn turn;
 
@@ -334,7 +334,7 @@ nobody_goes_first_twice_between_two_lulls(void **state OVS_UNUSED)
     }
     assert_true(upcall_turn_activate(&turn, 0, 0, 2));
 
-    /* Without credit a lull is of no use. */
+    /* Without credit a new epoch is of no use. */
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 100);
     assert_false(upcall_turn_activate(&turn, 10, UINT64_MAX, 3));
 }
@@ -359,7 +359,7 @@ main(void)
         cmocka_unit_test(rounds_of_another_set_of_handlers_are_over),
         cmocka_unit_test(counts_that_wrap_around_end_the_round),
         cmocka_unit_test(debt_is_bounded),
-        cmocka_unit_test(nobody_goes_first_twice_between_two_lulls),
+        cmocka_unit_test(nobody_goes_first_twice_in_an_epoch),
     };
 
     return cmocka_run_group_tests_name("upcall-turn", tests, NULL, NULL);
