@@ -6,8 +6,12 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-errors \
 	tests/unit/upcall/test-upcall-fair \
 	tests/unit/upcall/test-upcall-fault \
+	tests/unit/upcall/test-upcall-flood \
+	tests/unit/upcall/test-upcall-handlers \
 	tests/unit/upcall/test-upcall-msg \
 	tests/unit/upcall/test-upcall-poll \
+	tests/unit/upcall/test-upcall-quiet \
+	tests/unit/upcall/test-upcall-recv \
 	tests/unit/upcall/test-upcall-sched \
 	tests/unit/upcall/test-upcall-show \
 	tests/unit/upcall/test-upcall-state \
@@ -16,6 +20,13 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-table \
 	tests/unit/upcall/test-upcall-threads \
 	tests/unit/upcall/test-upcall-turn
+
+unit_upcall_table = \
+	tests/unit/upcall/table-fixture.c \
+	tests/unit/upcall/table-fixture.h
+unit_upcall_fair = \
+	tests/unit/upcall/fair-fixture.c \
+	tests/unit/upcall/fair-fixture.h
 
 tests_unit_upcall_test_upcall_channel_SOURCES = \
 	tests/unit/upcall/test-upcall-channel.c $(unit_common)
@@ -28,7 +39,7 @@ tests_unit_upcall_test_upcall_errors_LDFLAGS = \
 	-Wl,--wrap=recvmmsg \
 	$(unit_clock_wrap)
 tests_unit_upcall_test_upcall_fair_SOURCES = \
-	tests/unit/upcall/test-upcall-fair.c $(unit_common)
+	tests/unit/upcall/test-upcall-fair.c $(unit_upcall_fair) $(unit_common)
 tests_unit_upcall_test_upcall_fault_SOURCES = \
 	tests/unit/upcall/test-upcall-fault.c $(unit_fault) $(unit_common)
 tests_unit_upcall_test_upcall_fault_LDFLAGS = \
@@ -40,10 +51,18 @@ tests_unit_upcall_test_upcall_fault_LDFLAGS = \
 	-Wl,--wrap=mmap \
 	-Wl,--wrap=recvmmsg \
 	-Wl,--wrap=setrlimit
+tests_unit_upcall_test_upcall_flood_SOURCES = \
+	tests/unit/upcall/test-upcall-flood.c $(unit_upcall_table) $(unit_common)
+tests_unit_upcall_test_upcall_handlers_SOURCES = \
+	tests/unit/upcall/test-upcall-handlers.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_msg_SOURCES = \
 	tests/unit/upcall/test-upcall-msg.c $(unit_common)
 tests_unit_upcall_test_upcall_poll_SOURCES = \
 	tests/unit/upcall/test-upcall-poll.c $(unit_common)
+tests_unit_upcall_test_upcall_quiet_SOURCES = \
+	tests/unit/upcall/test-upcall-quiet.c $(unit_upcall_fair) $(unit_common)
+tests_unit_upcall_test_upcall_recv_SOURCES = \
+	tests/unit/upcall/test-upcall-recv.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_sched_SOURCES = \
 	tests/unit/upcall/test-upcall-sched.c $(unit_common)
 tests_unit_upcall_test_upcall_show_SOURCES = \
@@ -55,7 +74,7 @@ tests_unit_upcall_test_upcall_stats_SOURCES = \
 tests_unit_upcall_test_upcall_stress_SOURCES = \
 	tests/unit/upcall/test-upcall-stress.c $(unit_handlers) $(unit_common)
 tests_unit_upcall_test_upcall_table_SOURCES = \
-	tests/unit/upcall/test-upcall-table.c $(unit_common)
+	tests/unit/upcall/test-upcall-table.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_threads_SOURCES = \
 	tests/unit/upcall/test-upcall-threads.c $(unit_handlers) $(unit_common)
 tests_unit_upcall_test_upcall_turn_SOURCES = \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A channel on its own: its owner word, its references and its counters. */
+/* A channel on its own: its references, its owner word (U1) and its counters
+ * (U5). */
 
 #include <config.h>
 #include "upcall/upcall-channel.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Receive engines: the same tests for each of them. */
+/* Receive engines: the same tests for each of them.
+ *
+ * U1: messages come in order.  U5: none is lost, and overruns are told. */
 
 #include <config.h>
 #include "upcall/upcall-engine.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Channels that cannot be read, for a moment or for good.  Such a channel
- * stays readable, so what must not happen is that its handler does nothing
- * else. */
+/* U4, U5: channels that cannot be read, for a moment or for good.  Such a
+ * channel stays readable, so what must not happen is that its handler does
+ * nothing else. */
 
 #include <config.h>
 

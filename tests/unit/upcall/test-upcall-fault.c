@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What happens when the system refuses.  The linker sends the calls that the
- * code under test makes here (--wrap), and each operation is repeated with its
- * first call failing, its second, and so on until it needs no more of them:
- * every failure must be reported, leave what was there as it was and leak
- * nothing. */
+/* U2, U6: what happens when the system refuses.  The linker sends the calls
+ * that the code under test makes here (--wrap), and each operation is repeated
+ * with its first call failing, its second, and so on until it needs no more of
+ * them: every failure must be reported, leave what was there as it was and
+ * leak nothing. */
 
 #include <config.h>
 

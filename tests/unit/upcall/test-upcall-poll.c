@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* poll() of a thread that armed it for a handler, which must be to its caller
- * as any other poll(). */
+/* U4: poll() of a thread that armed it for a handler, which must be to its
+ * caller as any other poll(). */
 
 #include <config.h>
 #include "upcall/upcall-poll.h"

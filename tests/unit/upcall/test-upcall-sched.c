@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A scheduler on its own, without handlers: events, the run queue, sleepers
- * and extra descriptors. */
+/* U4: a scheduler on its own, without handlers: events, the run queue,
+ * sleepers and extra descriptors. */
 
 #include <config.h>
 #include "upcall/upcall-sched.h"

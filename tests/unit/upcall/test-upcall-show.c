@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A made-up snapshot as text and as JSON. */
+/* U5: what is counted is visible.  A made-up snapshot as text and as JSON. */
 
 #include <config.h>
 #include "upcall/upcall-show.h"

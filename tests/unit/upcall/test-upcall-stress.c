@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Order and completeness under load: handlers that come and go, engines that
- * change, ports that come and go, and senders that overrun some of the ports.
+/* U1: order and completeness under load: handlers that come and go, engines
+ * that change, ports that come and go, and senders that overrun some of the
+ * ports.
  *
  * What is checked is that upcalls are processed in the order in which they
  * were sent, not only received: an upcall is checked after its batch has ended

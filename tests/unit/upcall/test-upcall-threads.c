@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Handlers that sleep, and what wakes them. */
+/* U4: handlers that sleep, and what wakes them. */
 
 #include <config.h>
 #include "upcall/upcall-table.h"

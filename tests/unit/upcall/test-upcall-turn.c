@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Turns on their own: credit, debts and rounds. */
+/* U3: turns on their own: credit, debts and rounds. */
 
 #include <config.h>
 #include "upcall/upcall-turn.h"
