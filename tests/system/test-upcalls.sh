@@ -269,9 +269,10 @@ finish_upcalls() {
 # What io_uring and epoll do differs from kernel to kernel.
 add_test upcall_units 'the unit tests of receiving pass on this kernel' kdp
 upcall_units() {
-    local name unit=${KDP_TRAFFIC%/*}/../unit
+    local name unit=${KDP_TRAFFIC%/*}/../unit/upcall
     start_ovs
-    for name in engine errors fair poll sched table; do
+    for name in engine errors fair flood handlers poll quiet recv sched table
+    do
         "$unit/test-upcall-$name" >"$KDP_WORK/unit" 2>&1 || {
             cat "$KDP_WORK/unit"
             fail "test-upcall-$name"
