@@ -17,6 +17,7 @@ import time
 
 import soak_kernel as kernel
 from soak_kernel import run
+from soak_switch import add_port, del_port
 
 # What an operation allows: no loss of any numbered frame; loss that the kernel
 # counts as that of upcalls; loss of frames from and to the port that it
@@ -100,7 +101,7 @@ def ask_with_stock_tools(c, rng):
 
 def readd_port(c, rng):
     end = c.pick_end(rng)
-    c.switch.vsctl("del-port", "br0", f"v-s{end}")
+    c.switch.del_port("br0", f"v-s{end}")
     time.sleep(rng.choice([0, 0, 1]))
     c.switch.add_end_port(end)
     return f"s{end}"
@@ -109,8 +110,8 @@ def readd_port(c, rng):
 def readd_port_at_once(c, rng):
     end = c.pick_end(rng)
     port = f"v-s{end}"
-    c.switch.vsctl("del-port", "br0", port, "--", "add-port", "br0", port,
-                   "--", "set", "Interface", port, f"ofport_request={end}")
+    c.switch.vsctl(*del_port("br0", port),
+                   *add_port("br0", port, f"ofport_request={end}"))
     return f"s{end}"
 
 
@@ -146,20 +147,18 @@ def add_internal_ports(c, rng):
     n = rng.randint(1, 12)
     args = []
     for i in range(n):
-        args += ["--", "add-port", "br0", f"i{i}", "--", "set", "Interface",
-                 f"i{i}", "type=internal"]
-    c.switch.vsctl(*args[1:])
+        args += add_port("br0", f"i{i}", "type=internal")
+    c.switch.vsctl(*args)
     args = []
     for i in range(n):
-        args += ["--", "--if-exists", "del-port", "br0", f"i{i}"]
+        args += del_port("br0", f"i{i}")
     time.sleep(rng.choice([0, 1]))
-    c.switch.vsctl(*args[1:])
+    c.switch.vsctl(*args)
     return n
 
 
 def move_internal_port(c, rng):
-    c.switch.vsctl("add-port", "br0", "int0", "--", "set", "Interface", "int0",
-                   "type=internal")
+    c.switch.add_port("br0", "int0", "type=internal")
     try:
         c.switch.wait_until("int0", lambda: os.path.exists(
             "/sys/class/net/int0"))
@@ -168,13 +167,13 @@ def move_internal_port(c, rng):
             kernel.ip_batch("link set int0 up", "link set int0 mtu 1400",
                             "link set int0 netns 1", namespace="away")
     finally:
-        c.switch.vsctl("del-port", "br0", "int0")
+        c.switch.del_port("br0", "int0")
 
 
 def recreate_device(c, rng):
     """A port whose device comes and goes behind the daemon's back."""
     kernel.ip_batch("link add stray type veth peer name stray1")
-    c.switch.vsctl("add-port", "br0", "stray")
+    c.switch.add_port("br0", "stray")
     try:
         for _ in range(rng.randint(1, 3)):
             kernel.ip_batch("link delete stray")
@@ -182,7 +181,7 @@ def recreate_device(c, rng):
             kernel.ip_batch("link add stray type veth peer name stray1",
                             "link set stray up")
     finally:
-        c.switch.vsctl("del-port", "br0", "stray")
+        c.switch.del_port("br0", "stray")
         kernel.ip_batch("link delete stray")
 
 
@@ -196,14 +195,14 @@ def add_stray_port(c, rng):
 
 
 def readd_bridge(c, rng):
-    c.switch.vsctl("add-br", "br-x", "--", "add-port", "br-x", "x0", "--",
-                   "set", "Interface", "x0", "type=internal")
-    c.switch.vsctl("del-br", "br-x")
+    c.switch.vsctl("--may-exist", "add-br", "br-x",
+                   *add_port("br-x", "x0", "type=internal"))
+    c.switch.vsctl("--if-exists", "del-br", "br-x")
 
 
 def readd_tunnel(c, rng):
     kind = rng.choice(["vxlan", "geneve"])
-    c.switch.vsctl("del-port", "br0", {"vxlan": "t0", "geneve": "t1"}[kind])
+    c.switch.del_port("br0", {"vxlan": "t0", "geneve": "t1"}[kind])
     c.switch.add_tunnel(kind)
     return kind
 

@@ -38,6 +38,18 @@ FLOWS = ["priority=0,actions=NORMAL",
          "priority=40,dl_type=0x88b5,dl_src=02:ff:ff:ff:ff:ff,actions=drop"]
 
 
+def add_port(bridge, name, *settings):
+    """Returns arguments of ovs-vsctl that may be used twice, as those of
+    del_port()."""
+    args = ["--", "--may-exist", "add-port", bridge, name]
+    return args + (["--", "set", "Interface", name, *settings] if settings
+                   else [])
+
+
+def del_port(bridge, name):
+    return ["--", "--if-exists", "del-port", bridge, name]
+
+
 def end_mac(end):
     return f"02:ee:00:00:00:{end:02x}"
 
@@ -165,7 +177,15 @@ class Switch:
         return json.loads(self.appctl(method, "--format", "json", *args))
 
     def vsctl(self, *args):
-        return run("ovs-vsctl", *args, timeout=5 * self.seconds)
+        """Has ovs-vsctl do what 'args' say, which may be done twice: it tries
+        again if ovsdb-server goes meanwhile."""
+        return run("ovs-vsctl", "--retry", *args, timeout=5 * self.seconds)
+
+    def add_port(self, bridge, name, *settings):
+        self.vsctl(*add_port(bridge, name, *settings))
+
+    def del_port(self, bridge, name):
+        self.vsctl(*del_port(bridge, name))
 
     def set_config(self, **values):
         """Sets members of other_config, removes those that are None; a name
@@ -201,8 +221,7 @@ class Switch:
     # Ports.
 
     def add_end_port(self, end):
-        self.vsctl("--may-exist", "add-port", "br0", f"v-s{end}", "--", "set",
-                   "Interface", f"v-s{end}", f"ofport_request={end}")
+        self.add_port("br0", f"v-s{end}", f"ofport_request={end}")
 
     @staticmethod
     def add_veth(namespace, *addresses, peer="eth0", device=None):
@@ -244,15 +263,16 @@ class Switch:
             self.add_end_port(end)
         self.add_veth("p1", "10.7.0.1/24", "10.8.0.1/24", "fd00:7::1/64")
         self.add_veth("p2", "10.7.0.2/24", "fd00:7::2/64")
-        self.vsctl("add-port", "br0", "v-p1", "--", "add-port", "br0", "v-p2")
+        for name in "v-p1", "v-p2":
+            self.add_port("br0", name)
         self.build_bond()
         self.build_tunnels()
         self.restore()
 
     def build_bond(self):
         # Both ends prefer the same member.
-        kernel.ip_batch("link add both type bond mode active-backup miimon 100 "
-                        "all_slaves_active 1", namespace="b1")
+        kernel.ip_batch("link add both type bond mode active-backup miimon "
+                        "100 all_slaves_active 1", namespace="b1")
         for i in 0, 1:
             self.add_veth("b1", peer=f"eth{i}", device=f"v-b{i}")
             kernel.ip_batch(f"link set eth{i} down",
@@ -266,7 +286,7 @@ class Switch:
 
     def build_tunnels(self):
         self.add_veth("remote", "172.31.1.1/24")
-        self.vsctl("add-port", "br-u", "v-remote")
+        self.add_port("br-u", "v-remote")
         for kind in "vxlan", "geneve":
             self.add_tunnel(kind)
         # Each address answers on its own device.
@@ -281,9 +301,8 @@ class Switch:
 
     def add_tunnel(self, kind):
         name, key = {"vxlan": ("t0", 42), "geneve": ("t1", 43)}[kind]
-        self.vsctl("--may-exist", "add-port", "br0", name, "--", "set",
-                   "Interface", name, f"type={kind}",
-                   "options:remote_ip=172.31.1.1", f"options:key={key}")
+        self.add_port("br0", name, f"type={kind}",
+                      "options:remote_ip=172.31.1.1", f"options:key={key}")
 
     # The end.
 

@@ -7,6 +7,7 @@ import collections
 import re
 import signal
 import subprocess
+import threading
 import time
 
 import soak_kernel as kernel
@@ -57,6 +58,7 @@ class Traffic:
         self.receivers = {}
         self.pings = []
         self.floods = 0
+        self.lock = threading.Lock()
 
     def popen(self, namespace, *argv):
         return subprocess.Popen(
@@ -101,11 +103,13 @@ class Traffic:
 
     def flood(self, count):
         """Sends many frames at once, from s7 to s8, each one an upcall."""
-        if self.floods < len(FLOODS):
+        with self.lock:
+            if self.floods == len(FLOODS):
+                return
             stream = FLOODS[self.floods]
             self.floods += 1
             sender = self.senders[stream] = self.send(stream, "-n", str(count))
-            sender.wait(timeout=4 * self.switch.seconds)
+        sender.wait(timeout=4 * self.switch.seconds)
 
     def end(self, process, what, seconds):
         """Ends a process and returns what it wrote."""
