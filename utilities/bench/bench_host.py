@@ -2,6 +2,7 @@
 
 """What the benchmarks do before and after they run in a guest."""
 
+import fcntl
 import json
 import os
 import re
@@ -36,12 +37,15 @@ def build_module(program, builddir, version, name):
     folder = os.path.join(builddir, "bench", name)
     source = os.path.join(HERE, name)
     os.makedirs(folder, exist_ok=True)
-    for file in os.listdir(source):
-        shutil.copy2(os.path.join(source, file), folder)
-    result = subprocess.run(
-        ["make", "-C", f"/lib/modules/{version}/build", f"M={folder}",
-         "modules"], text=True, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    # Tests and benchmarks that run at the same time may want the same module.
+    with open(folder + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for file in os.listdir(source):
+            shutil.copy2(os.path.join(source, file), folder)
+        result = subprocess.run(
+            ["make", "-C", f"/lib/modules/{version}/build", f"M={folder}",
+             "modules"], text=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode:
         sys.exit(f"{program}: building module {name} failed:\n"
                  + result.stdout)
