@@ -5,7 +5,7 @@ EXTRA_DIST += \
 	tests/system/harness.sh \
 	tests/system/no-io-uring.c \
 	tests/system/run \
-	tests/system/sanitizers/address.txt \
+	tests/system/sanitizers/leaks.txt \
 	tests/system/sanitizers/thread.txt \
 	tests/system/test-basics.sh \
 	tests/system/test-commands.sh \
@@ -57,3 +57,13 @@ check-system: all tests/system/traffic tests/system/no-io-uring.so \
 	$(srcdir)/tests/system/check-system --builddir '$(abs_builddir)' \
 	    --daemon '$(DAEMON)' --guests '$(SYSTEMGUESTS)' $(SYSTEMTESTS)
 .PHONY: check-system
+
+# Those that are worth the time that a daemon with sanitizers takes: they start
+# and end the most of it at the same time, or end in an unusual way.
+SYSTEMTESTS_SELECTION = bridge_ports upcall_engines upcall_dispatch \
+	handlers_change socket_budget port_churn datapath_deleted \
+	link_burst_own offload_toggle offload_threads offload_device_goes \
+	offload_cleanup restart_after_exit restart_of_ovsdb
+check-system-selection:
+	$(MAKE) check-system SYSTEMTESTS='$(SYSTEMTESTS_SELECTION)'
+.PHONY: check-system-selection

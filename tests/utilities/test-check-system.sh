@@ -145,12 +145,16 @@ test_more_guests_than_tests () {
 }
 
 test_sanitizers () {
+    mkdir -p "$tree"/tests/{unit,system/sanitizers}
+    echo 'race:^one$' > "$tree/tests/unit/tsan-suppressions.txt"
+    echo 'race:^two$' > "$tree/tests/system/sanitizers/thread.txt"
     echo 'SANITIZER_CFLAGS = -fsanitize=thread' > "$tree/build/Makefile"
     echo '[[ $KDP_SANITIZER_OPTIONS = *suppressions=*/thread.txt* ]] \
               && [ $KDP_PATIENCE -gt 1 ] || result="not ok - system: $name"' \
         > "$tree/tests/system/one-test"
     run
-    counted 6 0
+    counted 6 0 && [ "$(grep -c '^race:' \
+                            "$tree/build/system-logs/thread.txt")" -eq 2 ]
 }
 
 test_interrupt () {
