@@ -38,7 +38,11 @@ EXTRA_DIST += \
 	utilities/guest.d/init \
 	utilities/guest.d/measure \
 	utilities/packages \
+	utilities/packages-all \
+	utilities/packages-check \
 	utilities/quickstart-guest \
+	utilities/quickstart-host \
+	utilities/quickstart-stages \
 	utilities/quickstart-steps
 
 # What the tests themselves rely on.

@@ -2,24 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Tests how "./quickstart check" counts: whatever goes wrong in a stage must
-# show in the summary line and in the exit status.  It runs in a tree whose
-# configure writes a Makefile with made-up test results.  Prints TAP.
+# show in the summary line and in the exit status; that its stages wait for what
+# they need and for nothing else; and what it says about machines that it does
+# not run on.  It runs in a tree whose configure writes a Makefile with made-up
+# test results.  Prints TAP.
 
 cd "$(dirname "$0")/../.." || exit 1
 source=$PWD
 dir=$(mktemp -d /tmp/test-quickstart.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 tree=$dir/tree
+host=$dir/host
 out=$dir/out
 
 # Makes a tree in which all is well: 2 unit tests in each of the three builds,
-# 3 tests in each of the six other stages.
+# 3 tests in each of the eight other stages.
 make_tree () {
     rm -rf "$tree"
     mkdir -p "$tree/utilities"
     cp "$source/quickstart" "$tree/"
-    cp "$source/utilities/quickstart-steps" "$tree/utilities/"
-    echo "# No package" > "$tree/utilities/packages"
+    cp "$source"/utilities/quickstart-{host,stages,steps} "$tree/utilities/"
+    for list in packages packages-check packages-all; do
+        echo "# No package" > "$tree/utilities/$list"
+    done
     touch "$tree/configure.ac" "$tree/Makefile.am"
     printf '#!/bin/sh\ntouch configure Makefile.in\n' > "$tree/boot.sh"
     cat > "$tree/configure" << 'EOF'
@@ -33,9 +38,11 @@ EOF
     echo ':global-test-result: PASS' > "$tree/unit.trs"
     printf '1..3\nok 1 - a\nok 2 - b\nok 3 - c\n' > "$tree/tap"
     # The commands of the targets; a test replaces those it is about.
-    for target in all models guest kselftest system ovs bench; do
+    for target in all programs models guest kselftest system ovs-build \
+                  system-selection ovs bench; do
         echo "cat ../tap" > "$tree/run-$target"
     done
+    make_host
     cat > "$tree/makefile" << 'EOF'
 all:
 	sh ../run-all
@@ -44,11 +51,43 @@ check:
 	grep -q PASS ../unit.trs
 check-%:
 	sh ../run-$*
+ovs-build-full:
+	sh ../run-ovs-build
 EOF
 }
 
+# Makes the machine that quickstart sees: a Debian 12 with enough of all.
+make_host () {
+    rm -rf "$host"
+    mkdir -p "$host"/{etc,proc,dev,bin}
+    : > "$host/dev/kvm"
+    cat > "$host/etc/os-release" << 'EOF'
+PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"
+ID=debian
+VERSION_ID="12"
+EOF
+    echo 'MemAvailable:   16000000 kB' > "$host/proc/meminfo"
+    program uname 'echo x86_64'
+    program id 'echo 0'
+    program nproc 'echo 2'
+    program df 'echo; echo "x 9 9 90000 9% /"'
+    program dpkg-query 'echo "ii  installed"'
+    program apt-get 'echo "apt-get $*" >> '"$host"'/calls; exit 100'
+    program dpkg 'echo "dpkg $*" >> '"$host/calls"
+}
+
+# Puts a program $1 that runs shell command $2 before those of the system.
+program () {
+    printf '#!/bin/sh\n%s\n' "$2" > "$host/bin/$1"
+    chmod +x "$host/bin/$1"
+}
+
+quickstart () {
+    PATH=$host/bin:$PATH QUICKSTART_ROOT=$host "$tree/quickstart" "$@"
+}
+
 run () {
-    "$tree/quickstart" check > "$out" 2>&1
+    quickstart check > "$out" 2>&1
     status=$?
 }
 
@@ -61,7 +100,7 @@ ended () {
 
 test_all_pass () {
     run
-    ended '24 passed, 0 failed' 0
+    ended '30 passed, 0 failed' 0
 }
 
 test_failed_case () {
@@ -69,27 +108,27 @@ test_failed_case () {
     echo 'cat ../failing; exit 1' > "$tree/run-kselftest"
     run
     # The stage, its log and the test are named; the stages after it ran.
-    ended '23 passed, 1 failed' 1 && grep -q 'not ok 2 - b' "$out" \
+    ended '29 passed, 1 failed' 1 && grep -q 'not ok 2 - b' "$out" \
         && grep -q 'kselftest.*_build/logs/check-kselftest.log' "$out" \
-        && grep -q 'kernel tests.*: 3 passed' "$out"
+        && grep -q 'models.*: 3 passed' "$out"
 }
 
 test_guest_that_did_not_boot () {
     echo 'echo guest did not boot >&2; exit 125' > "$tree/run-system"
     run
-    ended '21 passed, 1 failed' 1
+    ended '27 passed, 1 failed' 1
 }
 
 test_no_test_ran () {
     echo true > "$tree/run-ovs"
     run
-    ended '21 passed, 1 failed' 1
+    ended '27 passed, 1 failed' 1
 }
 
 test_status_without_failed_case () {
     echo 'cat ../tap; exit 126' > "$tree/run-ovs"
     run
-    ended '24 passed, 1 failed' 1
+    ended '30 passed, 1 failed' 1
 }
 
 test_skipped_case () {
@@ -97,7 +136,7 @@ test_skipped_case () {
         > "$tree/tap2"
     echo 'cat ../tap2' > "$tree/run-kselftest"
     run
-    ended '23 passed, 1 failed' 1
+    ended '29 passed, 1 failed' 1
 }
 
 test_plan_not_fulfilled () {
@@ -105,28 +144,74 @@ test_plan_not_fulfilled () {
     printf '1..1\nok 1 - a\n1..4\nok 1 - a\n' > "$tree/tap2"
     echo 'cat ../tap2' > "$tree/run-kselftest"
     run
-    ended '23 passed, 3 failed' 1
+    ended '29 passed, 3 failed' 1
 }
 
 test_crashed_unit_test () {
     printf '1..2\nok 1 - a\n' > "$tree/unit.log"
     echo ':global-test-result: FAIL' > "$tree/unit.trs"
     run
-    ended '21 passed, 3 failed' 1
+    ended '27 passed, 3 failed' 1
 }
 
 test_sanitizer_report_at_exit () {
     echo ':global-test-result: FAIL' > "$tree/unit.trs"
     run
-    ended '24 passed, 3 failed' 1
+    ended '30 passed, 3 failed' 1
 }
 
 test_failed_build () {
     # shellcheck disable=SC2016 # For make's shell.
     echo 'case $PWD in *-asan) echo no luck; exit 1; esac' > "$tree/run-all"
     run
-    # The address sanitizer's two tests are missing.
-    ended '22 passed, 1 failed' 1 && grep -q 'build-asan-make.log' "$out"
+    # What needs the build is missing: two unit tests, three system tests.
+    ended '25 passed, 1 failed' 1 && grep -q 'build-asan-make.log' "$out" \
+        && grep -q 'no luck' "$out" \
+        && [ "$(grep -c 'address.*: not run' "$out")" -eq 2 ]
+}
+
+test_failed_bootstrap () {
+    printf '#!/bin/sh\nexit 1\n' > "$tree/boot.sh"
+    run
+    ended '0 passed, 1 failed' 1
+}
+
+# A stage starts when what it needs is there, and does not wait for others.
+test_stages_at_the_same_time () {
+    # The guest tools' tests end when all but the first build has begun.
+    echo 'until [ -e ../asan -a -e ../system ]; do sleep 0.1; done; cat ../tap' \
+        > "$tree/run-guest"
+    # The system tests, two guests, and the tools' tests leave no room for the
+    # address sanitizer's build: that waits, though nothing else would stop it.
+    echo '[ ! -e ../asan ] || touch ../early; [ -e ../built ] && touch ../system
+          cat ../tap' > "$tree/run-system"
+    # shellcheck disable=SC2016 # For make's shell.
+    echo 'case $PWD in *-asan) touch ../asan; esac' > "$tree/run-all"
+    # shellcheck disable=SC2016 # For make's shell.
+    echo 'case $PWD in *_build) touch ../built; esac' > "$tree/run-programs"
+    run
+    ended '30 passed, 0 failed' 0 && [ ! -e "$tree/early" ]
+}
+
+# No more at a time than there are processors and one.
+test_capacity () {
+    local run
+    # shellcheck disable=SC2016 # For make's shell.
+    run='mkdir ../now.$$; ls -d ../now.* | wc -l >> ../at-a-time; sleep 0.3
+         rmdir ../now.$$; cat ../tap'
+    for stage in models guest kselftest system system-selection ovs bench; do
+        echo "$run" > "$tree/run-$stage"
+    done
+    run
+    ended '30 passed, 0 failed' 0 \
+        && [ "$(sort -n "$tree/at-a-time" | tail -n 1)" -le 3 ] \
+        && [ "$(sort -n "$tree/at-a-time" | tail -n 1)" -ge 2 ] || return 1
+    # With little memory, one.
+    rm -rf "$tree"/_* "$tree/at-a-time"
+    echo 'MemAvailable: 5000000 kB' > "$host/proc/meminfo"
+    run
+    ended '30 passed, 0 failed' 0 \
+        && [ "$(sort -n "$tree/at-a-time" | tail -n 1)" -eq 1 ]
 }
 
 test_old_results_do_not_count () {
@@ -134,41 +219,177 @@ test_old_results_do_not_count () {
     cp "$tree/unit.log" "$tree/_build/tests/gone.log"
     cp "$tree/unit.trs" "$tree/_build/tests/gone.trs"
     run
-    ended '24 passed, 0 failed' 0
+    ended '30 passed, 0 failed' 0
 }
 
 test_interrupt () {
     local pid
+    # Two stages that run then, one of which does not want to end at once.
     echo "touch ../running; sleep 1000; sleep 1001" > "$tree/run-system"
-    "$tree/quickstart" check > "$out" 2>&1 &
+    echo "trap 'sleep 1; touch ../cleaned; exit 1' TERM
+          until [ -e ../running ]; do sleep 0.1; done
+          touch ../running2; while :; do sleep 0.1; done" > "$tree/run-guest"
+    quickstart check > "$out" 2>&1 &
     pid=$!
     for _ in {1..600}; do
-        [ -e "$tree/running" ] && break
+        [ -e "$tree/running2" ] && break
         sleep 0.1
     done
-    kill -TERM $pid
+    # The signal goes to quickstart, not to the function around it.
+    kill -TERM "$(pgrep -f "^/bin/bash $tree/quickstart" | head -n 1)"
     wait $pid 2> /dev/null
-    [ $? -eq 143 ] && grep -q 'interrupted at: system tests' "$out" || return 1
+    [ $? -eq 143 ] && grep -q 'interrupted at:.*system tests' "$out" \
+        && grep -q 'interrupted at:.*test tools' "$out" \
+        && [ -e "$tree/cleaned" ] || return 1
     # Nothing left, and it can run again.
     ! pgrep -f "$tree" > /dev/null || return 1
     ! ps -eo args | grep -q '^sleep 100[01]$' || return 1
-    echo 'cat ../tap' > "$tree/run-system"
+    echo 'cat ../tap' | tee "$tree/run-guest" > "$tree/run-system"
     run
-    ended '24 passed, 0 failed' 0
+    ended '30 passed, 0 failed' 0
 }
 
 test_second_instance () {
     local rc
     mkdir -p "$tree/_build/logs"
-    flock "$tree/_build/logs/lock" "$tree/quickstart" check > "$out" 2>&1
+    PATH=$host/bin:$PATH QUICKSTART_ROOT=$host \
+        flock "$tree/_build/logs/lock" "$tree/quickstart" check > "$out" 2>&1
     rc=$?
     [ $rc -eq 1 ] && grep -q 'another instance' "$out"
 }
 
+test_progress_and_times () {
+    echo 'echo half-way; sleep 3; cat ../tap' > "$tree/run-models"
+    QUICKSTART_PROGRESS=1 quickstart check > "$out" 2>&1
+    grep -q ' s, models of what.*: half-way' "$out" \
+        && [ "$(grep -c 'status 0$' "$tree/_build/logs/stages")" -eq 17 ]
+}
+
+test_help_touches_nothing () {
+    quickstart --help > "$out" && grep -q 'check --all' "$out" \
+        && quickstart -h > "$out" && [ ! -e "$tree/_build" ] || return 1
+    quickstart check --al > "$out" 2>&1
+    [ $? -eq 2 ] && [ ! -e "$tree/_build" ] || return 1
+    quickstart --bogus > "$out" 2>&1
+    [ $? -eq 2 ] && [ ! -e "$tree/_build" ]
+}
+
+# Runs quickstart $3... with a package missing.  It must say $1, in one line,
+# and change nothing; $2 is what it must not say.
+refused () {
+    local text=$1 not=$2
+    shift 2
+    echo missing > "$tree/utilities/packages"
+    quickstart "$@" > "$out" 2>&1
+    [ $? -eq 1 ] && [ "$(grep -cF -- "$text" "$out")" -eq 1 ] \
+        && [ "$(wc -l < "$out")" -eq 1 ] && ! grep -qF "$not" "$out" \
+        && [ ! -e "$host/calls" ]
+}
+
+test_other_distributions () {
+    local name id version
+    while IFS=: read -r name id version; do
+        printf 'PRETTY_NAME="%s"\nID=%s\nVERSION_ID="%s"\n' \
+            "$name" "$id" "$version" > "$host/etc/os-release"
+        refused "this is $name; quickstart knows the packages of Debian 12" \
+            '/etc' && refused "$name" '/etc' check || return 1
+    done << END
+Debian GNU/Linux 13 (trixie):debian:13
+Ubuntu 24.04.1 LTS:ubuntu:24.04
+Fedora Linux 41 (Server Edition):fedora:41
+END
+    # One without dpkg and os-release.
+    rm "$host/etc/os-release"
+    program dpkg-query 'exit 127'
+    refused 'this is an unknown system;' '/etc'
+}
+
+test_other_architecture () {
+    program uname 'echo aarch64'
+    refused 'this machine is aarch64' 'Debian' \
+        && refused 'this machine is aarch64' 'Debian' check
+}
+
+test_not_root () {
+    program id 'echo 1000'
+    refused 'apt-get install --no-install-recommends missing' 'x86' check
+}
+
+test_little_space () {
+    program df 'echo; echo "x 9 9 1234 9% /"'
+    refused '1234 MB of disk space are free' 'x86' check || return 1
+    make_host
+    echo 'MemAvailable: 2000000 kB' > "$host/proc/meminfo"
+    refused '1953 MB of memory' 'x86' check || return 1
+    # All that is wrong is said at once.
+    program df 'echo; echo "x 9 9 1234 9% /"'
+    quickstart check > "$out" 2>&1
+    [ $? -eq 1 ] && [ "$(wc -l < "$out")" -eq 2 ]
+}
+
+test_no_network () {
+    echo missing > "$tree/utilities/packages"
+    program apt-get 'echo "E: Failed to fetch http://x  Could not resolve"
+exit 100'
+    quickstart check > "$out" 2>&1
+    [ $? -eq 1 ] && grep -q 'no network.*cannot be fetched: missing$' "$out" \
+        && grep -q 'logs/packages.log' "$out"
+}
+
+# In a container, and wherever else there is no KVM, guests are emulated.
+test_container () {
+    rm "$host/dev/kvm"
+    run
+    ended '30 passed, 0 failed' 0 \
+        && [ "$(grep -c 'no KVM.*emulated' "$out")" -eq 1 ]
+}
+
+test_kernel_package () {
+    printf 'linux-image-amd64\nopenvswitch-switch\n' \
+        > "$tree/utilities/packages"
+    quickstart > "$out" 2>&1
+    # It is said before anything happens.
+    [ $? -eq 1 ] && sed '/^  install /,$d' "$out" \
+        | grep -q 'linux-image-amd64 puts a kernel.*into /boot' \
+        && sed '/^  install /,$d' "$out" \
+        | grep -q 'openvswitch-switch.*service is not started' \
+        && grep -q 'apt-get' "$host/calls"
+}
+
+# The demonstration does without what only tests need.
+test_package_lists () {
+    echo only-check > "$tree/utilities/packages-check"
+    program apt-get 'echo "$*" >> '"$host/calls; exit 100"
+    quickstart --daemon /bin/true > "$out" 2>&1
+    [ ! -e "$host/calls" ] || return 1
+    quickstart check > "$out" 2>&1
+    [ $? -eq 1 ] && [ -s "$host/calls" ]
+}
+
+# The command of the documentation, as it stands there, asks for each package
+# of the lists, and for nothing on the way.
+test_documented_packages () {
+    local command expected
+    command=$(sed -n '/^ .*apt-get/p; /^ .*utilities\/packages/p' \
+        "$source/Documentation/building.rst")
+    program apt-get 'echo "$*" >> '"$host/calls"
+    (cd "$source" && PATH=$host/bin:$PATH bash -ec "$command") > "$out" 2>&1 \
+        || return 1
+    expected=$(cat "$source"/utilities/packages{,-check} | sed 's/#.*//' \
+        | grep . | sort)
+    [ "$(grep install "$host/calls" | tr ' ' '\n' \
+            | grep -vE '^(install|-.*)$' | sort)" = "$expected" ] \
+        && grep -q '^update' "$host/calls" \
+        && grep -qE '(^| )-y( |$)' "$host/calls"
+}
+
 tests='all_pass failed_case guest_that_did_not_boot no_test_ran
        status_without_failed_case skipped_case plan_not_fulfilled
-       crashed_unit_test sanitizer_report_at_exit failed_build
-       old_results_do_not_count interrupt second_instance'
+       crashed_unit_test sanitizer_report_at_exit failed_build failed_bootstrap
+       old_results_do_not_count stages_at_the_same_time capacity interrupt
+       second_instance progress_and_times help_touches_nothing
+       other_distributions other_architecture not_root little_space no_network
+       container kernel_package package_lists documented_packages'
 
 n=0
 failures=0
