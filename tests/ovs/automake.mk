@@ -2,7 +2,9 @@
 
 EXTRA_DIST += \
 	tests/ovs/check-ovs \
-	tests/ovs/in-guest
+	tests/ovs/in-guest \
+	tests/ovs/known-kmod \
+	tests/ovs/known-offloads
 
 # Open vSwitch's own kernel suites, in a guest: DAEMON is kdp, kdp-stock or
 # stock, SUITE is kmod or offloads, TESTSUITEFLAGS are groups as for Autotest.

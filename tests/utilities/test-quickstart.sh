@@ -39,7 +39,8 @@ EOF
     printf '1..3\nok 1 - a\nok 2 - b\nok 3 - c\n' > "$tree/tap"
     # The commands of the targets; a test replaces those it is about.
     for target in all programs models guest kselftest system ovs-build \
-                  system-selection ovs bench; do
+                  system-selection ovs bench soak distcheck fuzz analyze docs
+    do
         echo "cat ../tap" > "$tree/run-$target"
     done
     make_host
@@ -53,6 +54,8 @@ check-%:
 	sh ../run-$*
 ovs-build-full:
 	sh ../run-ovs-build
+soak distcheck fuzz analyze docs:
+	sh ../run-$@
 EOF
 }
 
@@ -265,6 +268,20 @@ test_progress_and_times () {
         && [ "$(grep -c 'status 0$' "$tree/_build/logs/stages")" -eq 17 ]
 }
 
+test_all () {
+    # The selection is no more, and the rest is a selection of nothing.
+    echo false > "$tree/run-system-selection"
+    quickstart check --all > "$out" 2>&1
+    status=$?
+    # 3 in each of two suites and two soak tests, and four that are one test.
+    ended '46 passed, 0 failed' 0 || return 1
+    echo 'echo no luck; exit 1' > "$tree/run-fuzz"
+    echo 'exit 1' > "$tree/run-docs"
+    quickstart check --all > "$out" 2>&1
+    status=$?
+    ended '44 passed, 2 failed' 1 && grep -q 'no luck' "$out"
+}
+
 test_help_touches_nothing () {
     quickstart --help > "$out" && grep -q 'check --all' "$out" \
         && quickstart -h > "$out" && [ ! -e "$tree/_build" ] || return 1
@@ -387,7 +404,7 @@ tests='all_pass failed_case guest_that_did_not_boot no_test_ran
        status_without_failed_case skipped_case plan_not_fulfilled
        crashed_unit_test sanitizer_report_at_exit failed_build failed_bootstrap
        old_results_do_not_count stages_at_the_same_time capacity interrupt
-       second_instance progress_and_times help_touches_nothing
+       second_instance progress_and_times all help_touches_nothing
        other_distributions other_architecture not_root little_space no_network
        container kernel_package package_lists documented_packages'
 
