@@ -11,6 +11,7 @@ include tests/kselftest/automake.mk
 
 # All that tests and benchmarks run, for several of them to run at a time: each
 # finds that there is nothing left to make.
-check-programs: all $(check_PROGRAMS) tests/system/no-io-uring.so \
-    utilities/bench/per-vport.so
+check-programs: $(BUILT_SOURCES)
+	$(MAKE) all $(check_PROGRAMS) tests/system/no-io-uring.so \
+	    utilities/bench/per-vport.so
 .PHONY: check-programs
