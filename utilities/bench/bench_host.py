@@ -86,7 +86,10 @@ def finish(program, results, report, path):
         f.write("\n")
     print(report.text(results))
     print(f"\nresults: {path}")
-    if "error" in results:
-        print(f"{program}: {results['error']}", file=sys.stderr)
-        return 1
-    return 0
+    # What could not be measured.
+    problems = [results["error"]] if "error" in results else []
+    if hasattr(report, "problems"):
+        problems += report.problems(results)
+    for problem in problems:
+        print(f"{program}: {problem}", file=sys.stderr)
+    return 1 if problems else 0

@@ -37,6 +37,18 @@ def numbers(low, high):
     return parse
 
 
+def names(known):
+    """Returns a parser of lists of 'known' names."""
+    def parse(text):
+        values = text.split(",")
+        if not all(v in known for v in values):
+            raise argparse.ArgumentTypeError(
+                f"\"{text}\": expected some of {', '.join(known)}, separated "
+                "by commas")
+        return values
+    return parse
+
+
 def number(low, high, even=False):
     """Returns a parser of whole numbers from 'low' to 'high'."""
     def parse(text):
@@ -64,6 +76,14 @@ def program(text):
     return path
 
 
+# The daemons that are compared, the one that the others are compared with
+# first, and where in the build tree two of them are.
+DAEMONS = ["stock", "distribution", "kdp"]
+IN_BUILDDIR = {"stock": "ovs/src/vswitchd/ovs-vswitchd",
+               "kdp": "vswitchd/ovs-vswitchd"}
+DISTRIBUTION = "/usr/sbin/ovs-vswitchd"
+
+
 def add_daemons(add):
     """Adds the options that say where the daemons are."""
     add("--builddir", default=".", metavar="DIR",
@@ -71,8 +91,24 @@ def add_daemons(add):
     add("--kdp", type=program, metavar="FILE",
         help="our daemon (default: the build tree's)")
     add("--stock", type=program, metavar="FILE",
-        default="/usr/sbin/ovs-vswitchd",
-        help="the stock daemon (default %(default)s)")
+        help="the stock daemon (default: the build tree's, of the same source "
+        "and with the same flags as ours)")
+    add("--distribution", type=program, metavar="FILE",
+        help="the distribution's daemon (default: "
+        f"{DISTRIBUTION}; without it this column is missing)")
+
+
+def add_choice(add):
+    """Adds the option that says which daemons are measured."""
+    add("--daemon", choices=DAEMONS, action="append",
+        help="measure this one, and others named so (default: all)")
+
+
+def programs(args):
+    """Returns the paths of the daemons that are there, and chosen, by name."""
+    chosen = getattr(args, "daemon", None) or DAEMONS
+    return {name: getattr(args, name) for name in DAEMONS
+            if name in chosen and getattr(args, name)}
 
 
 def add_results(add, name, logs):
@@ -89,10 +125,16 @@ def complete(parser, args, name, logs):
     if not os.path.isdir(args.builddir):
         parser.error(f"--builddir {args.builddir}: expected a folder")
     args.builddir = os.path.abspath(args.builddir)
-    if not args.kdp:
-        args.kdp = os.path.join(args.builddir, "vswitchd/ovs-vswitchd")
-        if not os.access(args.kdp, os.X_OK):
-            parser.error(f"--kdp {args.kdp}: expected an executable file")
+    for name, path in IN_BUILDDIR.items():
+        if getattr(args, name):
+            continue
+        path = os.path.join(args.builddir, path)
+        if not os.access(path, os.X_OK):
+            parser.error(f"--{name} {path}: expected an executable file "
+                         f"(\"make {parser.prog}\" makes it)")
+        setattr(args, name, path)
+    if not args.distribution and os.access(DISTRIBUTION, os.X_OK):
+        args.distribution = DISTRIBUTION
     args.output = args.output or os.path.join(args.builddir, "bench", name)
     args.logs = os.path.abspath(
         args.logs or os.path.join(args.builddir, "bench", logs))

@@ -78,8 +78,13 @@ count_frame(struct bench *b, const struct payload *payload, int64_t stamp)
     b->seen[number] = 1;
 
     port = &b->ports[ntohl(payload->port)];
+    port->in_window += b->begin && stamp >= b->begin && stamp <= b->end;
+    if (payload->kind == LEAD) {
+        port->lead_received++;
+        b->kinds[LEAD].n++;
+        return;
+    }
     port->received++;
-    port->in_window += stamp <= b->end;
     if (payload->kind == PROBE) {
         port->probes++;
         port->probe_sum += us;
@@ -190,7 +195,8 @@ void
 receive_all(struct bench *b)
 {
     prepare_seen(b);
-    while (b->kinds[PROBE].n + b->kinds[FLOOD].n < b->number) {
+    while (b->kinds[PROBE].n + b->kinds[FLOOD].n + b->kinds[LEAD].n
+           < b->number) {
         struct pollfd pfd = { .fd = b->rx, .events = POLLIN };
 
         if (!receive_batch(b) && !poll(&pfd, 1, b->settle_ms)) {

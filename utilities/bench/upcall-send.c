@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -169,7 +170,7 @@ make_frame(struct bench *b, enum kind kind, uint32_t port, int64_t now,
     payload->kind = kind;
     payload->sent = now;
     b->number++;
-    b->ports[port].sent++;
+    *(kind == LEAD ? &b->ports[port].lead_sent : &b->ports[port].sent) += 1;
     b->kinds[kind].sent++;
 }
 
@@ -229,7 +230,7 @@ send_probe(struct bench *b, uint32_t index)
 }
 
 static void
-send_flood(struct bench *b, uint64_t n)
+send_flood(struct bench *b, enum kind kind, uint64_t n)
 {
     struct frame frames[SEND_BATCH];
     uint32_t ports[SEND_BATCH];
@@ -243,7 +244,7 @@ send_flood(struct bench *b, uint64_t n)
                 b->flood_next = (b->flood_next + 1) % b->n_ports;
             }
             ports[i] = b->flood_next;
-            make_frame(b, FLOOD, b->flood_next, now, &frames[i]);
+            make_frame(b, kind, b->flood_next, now, &frames[i]);
             b->flood_next = (b->flood_next + 1) % b->n_ports;
         }
         send_frames(b, frames, ports, batch);
@@ -251,28 +252,111 @@ send_flood(struct bench *b, uint64_t n)
     }
 }
 
+static double
+cpu_seconds(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
+           + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* A flood of 'rate' frames a second that began at 'start' and has 'n_ticks'
+ * portions. */
+struct flood {
+    int64_t start, tick, n_ticks;
+    uint64_t rate, sent;
+};
+
+/* Sends what is due of 'flood' at time 'now'.  Late portions are sent all at
+ * once.  Returns how many frames were left out. */
+static uint64_t
+send_due(struct bench *b, enum kind kind, struct flood *flood, int64_t now)
+{
+    uint64_t limit = flood->rate * TICK_NS / 1000000000 * MAX_CATCH_UP
+                     + SEND_BATCH;
+    uint64_t due, left_out = 0;
+
+    flood->tick = (now - flood->start) / TICK_NS + 1;
+    if (flood->tick > flood->n_ticks) {
+        flood->tick = flood->n_ticks;
+    }
+    due = (uint64_t) flood->tick * TICK_NS * flood->rate / 1000000000
+          - flood->sent;
+    if (due > limit) {
+        left_out = due - limit;
+        due = limit;
+    }
+    send_flood(b, kind, due);
+    flood->sent += due + left_out;
+    return left_out;
+}
+
+/* The process that is stopped, 0 if none is. */
+static pid_t stopped_process;
+
+static void
+continue_process(void)
+{
+    if (stopped_process) {
+        kill(stopped_process, SIGCONT);
+        stopped_process = 0;
+    }
+}
+
+/* Floods the ports before the measurement, while the daemon is stopped: its
+ * buffers fill in the least time.  What comes back if it is not is received, or
+ * the socket's buffer would have to be large enough for it. */
+static void
+send_lead(struct bench *b)
+{
+    struct flood flood = {
+        .start = now_ns(CLOCK_MONOTONIC),
+        .n_ticks = b->lead_ms * INT64_C(1000000) / TICK_NS,
+        .rate = b->flood_rate,
+    };
+
+    if (b->stop) {
+        /* Also if this program ends early. */
+        atexit(continue_process);
+        stopped_process = b->stop;
+        if (kill(b->stop, SIGSTOP)) {
+            fatal("cannot stop process %d", (int) b->stop);
+        }
+    }
+    while (flood.tick < flood.n_ticks && !stopped) {
+        sleep_until(flood.start + flood.tick * TICK_NS);
+        send_due(b, LEAD, &flood, now_ns(CLOCK_MONOTONIC));
+        receive_waiting(b);
+    }
+    continue_process();
+}
+
 /* Sends each frame at its time.  Probes are sent in the middle between two
  * portions of the flood. */
 static void
 send_schedule(struct bench *b)
 {
-    int64_t start = now_ns(CLOCK_MONOTONIC) + 10 * TICK_NS;
+    int64_t start = now_ns(CLOCK_MONOTONIC) + (b->lead_ms ? 1 : 10) * TICK_NS;
     int64_t length = b->probe_count * b->interval_ns;
-    int64_t n_ticks = b->flood_rate ? length / TICK_NS : 0;
-    uint64_t flooded = 0, limit;
+    struct flood flood = {
+        .start = start,
+        .n_ticks = b->flood_rate ? length / TICK_NS : 0,
+        .rate = b->flood_rate,
+    };
     uint32_t probe = 0;
-    int64_t tick = 0;
 
-    limit = (uint64_t) b->flood_rate * TICK_NS / 1000000000 * MAX_CATCH_UP
-            + SEND_BATCH;
     sleep_until(start);
     b->begin = now_ns(CLOCK_REALTIME);
-    while (!stopped && (probe < b->probe_count || tick < n_ticks)) {
+    b->cpu_s = -cpu_seconds();
+    while (!stopped && (probe < b->probe_count
+                        || flood.tick < flood.n_ticks)) {
         int64_t next_probe = probe < b->probe_count
                              ? start + probe * b->interval_ns + TICK_NS / 2
                              : INT64_MAX;
-        int64_t next_tick = tick < n_ticks ? start + tick * TICK_NS
-                                           : INT64_MAX;
+        int64_t next_tick = flood.tick < flood.n_ticks
+                            ? start + flood.tick * TICK_NS : INT64_MAX;
         int64_t now;
 
         sleep_until(next_probe < next_tick ? next_probe : next_tick);
@@ -286,26 +370,12 @@ send_schedule(struct bench *b)
             }
             send_probe(b, probe++);
         } else {
-            uint64_t due;
-
-            /* Late ones are done with all at once. */
-            tick = (now - start) / TICK_NS + 1;
-            if (tick > n_ticks) {
-                tick = n_ticks;
-            }
-            due = (uint64_t) tick * TICK_NS * b->flood_rate / 1000000000
-                  - flooded;
-            if (due > limit) {
-                b->not_sent += due - limit;
-                flooded += due - limit;
-                due = limit;
-            }
-            send_flood(b, due);
-            flooded += due;
+            b->not_sent += send_due(b, FLOOD, &flood, now);
         }
     }
     sleep_until(start + length);
     b->end = now_ns(CLOCK_REALTIME);
+    b->cpu_s += cpu_seconds();
 }
 
 static uint32_t
@@ -327,6 +397,7 @@ send_window(struct bench *b)
     int64_t changed = now;
 
     b->begin = now_ns(CLOCK_REALTIME);
+    b->cpu_s = -cpu_seconds();
     while (b->number < b->probe_count && !stopped) {
         struct frame frames[SEND_BATCH];
         uint32_t ports[SEND_BATCH];
@@ -356,32 +427,22 @@ send_window(struct bench *b)
         sleep_until(now);
     }
     b->end = now_ns(CLOCK_REALTIME);
-}
-
-static double
-cpu_seconds(void)
-{
-    struct rusage usage;
-
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
-           + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    b->cpu_s += cpu_seconds();
 }
 
 /* Sends everything. */
 void
 send_all(struct bench *b)
 {
-    double before;
-
     signal(SIGTERM, stop);
     get_priority(b);
-    before = cpu_seconds();
     if (b->window) {
         send_window(b);
     } else {
+        if (b->lead_ms) {
+            send_lead(b);
+        }
         send_schedule(b);
     }
-    b->cpu_s = cpu_seconds() - before;
     drop_priority();
 }

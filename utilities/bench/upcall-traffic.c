@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/if_ether.h>
 #include <math.h>
 #include <sched.h>
@@ -96,12 +97,15 @@ report(struct bench *b)
     printf("{");
     print_latency("probe", &b->kinds[PROBE]);
     print_latency("flood", &b->kinds[FLOOD]);
+    printf("\"lead\": {\"sent\": %"PRIu32", \"received\": %zu},\n",
+           b->kinds[LEAD].sent, b->kinds[LEAD].n);
     printf("\"ports\": [");
     for (uint32_t i = 0; i < b->n_ports; i++) {
         const struct port *p = &b->ports[i];
 
-        printf("%s[%"PRIu32", %"PRIu32", %"PRIu32"]", i ? ", " : "",
-               p->sent, p->received, p->in_window);
+        printf("%s[%"PRIu32", %"PRIu32", %"PRIu32", %"PRIu32", %"PRIu32"]",
+               i ? ", " : "", p->sent, p->received, p->in_window,
+               p->lead_sent, p->lead_received);
     }
     printf("],\n\"port_means_us\": [");
     for (uint32_t i = 0, n = 0; i < b->n_ports; i++) {
@@ -116,7 +120,8 @@ report(struct bench *b)
            "\"max_late_us\": %.1f, \"send_cpu_s\": %.6f, "
            "\"begin_ns\": %"PRId64", \"latest_s\": %.6f}\n",
            (b->end - b->begin) / 1e9, b->number,
-           b->kinds[PROBE].n + b->kinds[FLOOD].n, b->not_sent, b->duplicates,
+           b->kinds[PROBE].n + b->kinds[FLOOD].n + b->kinds[LEAD].n,
+           b->not_sent, b->duplicates,
            b->max_late / 1000.0, b->cpu_s, b->begin,
            b->latest ? (b->latest - b->begin) / 1e9 : 0);
 }
@@ -141,6 +146,9 @@ usage(int status)
           "  --flood=N         other frames a second, to all ports in turn\n"
           "                    (default 0)\n"
           "  --spare           but not to the port of the probes\n"
+          "  --lead=MS         the flood begins so long before what is\n"
+          "                    measured (default 0)\n"
+          "  --stop=PID        and this process is stopped meanwhile\n"
           "  --window=N        probes under way at a time, sent as fast as\n"
           "                    they come back, without a flood (default 0:\n"
           "                    sent by the clock)\n"
@@ -150,7 +158,8 @@ usage(int status)
           "  --settle=MS       time without a frame after which the missing\n"
           "                    ones are lost (default 1000)\n"
           "Prints JSON; times are in microseconds.  A member of \"ports\" is\n"
-          "frames sent, received, and received before sending ended.\n"
+          "frames sent and received, without the lead; received, with it,\n"
+          "while they were sent; sent and received of the lead.\n"
           "SIGTERM ends sending.\n",
           status ? stderr : stdout);
     exit(status);
@@ -188,6 +197,8 @@ parse_options(struct bench *b, int argc, char *argv[])
         { "flood", required_argument, NULL, 'f' },
         { "spare", no_argument, NULL, 's' },
         { "settle", required_argument, NULL, 'S' },
+        { "lead", required_argument, NULL, 'L' },
+        { "stop", required_argument, NULL, 'T' },
         { "window", required_argument, NULL, 'w' },
         { "udp", no_argument, NULL, 'u' },
         { "flows", required_argument, NULL, 'F' },
@@ -220,6 +231,8 @@ parse_options(struct bench *b, int argc, char *argv[])
         case 'f': b->flood_rate = parse_number(name, optarg, 0, 10000000);
             break;
         case 's': b->spare = true; break;
+        case 'T': b->stop = parse_number(name, optarg, 2, INT_MAX); break;
+        case 'L': b->lead_ms = parse_number(name, optarg, 0, 600000); break;
         case 'w': b->window = parse_number(name, optarg, 0, 100000); break;
         case 'u': b->udp = true; break;
         case 'F': b->flows = parse_number(name, optarg, 0, 1000000); break;
@@ -247,6 +260,12 @@ parse_options(struct bench *b, int argc, char *argv[])
     }
     if (b->window && b->flood_rate) {
         fatal("--window=%"PRIu32": expected no --flood", b->window);
+    }
+    if (b->lead_ms && !b->flood_rate) {
+        fatal("--lead=%"PRIu32": expected --flood", b->lead_ms);
+    }
+    if (b->stop && !b->lead_ms) {
+        fatal("--stop=%d: expected --lead", (int) b->stop);
     }
     if (b->flows && !b->udp) {
         fatal("--flows=%"PRIu32": expected --udp", b->flows);

@@ -21,9 +21,13 @@
  * real-time priority, as traffic from a network card would not wait for the
  * daemon either.
  *
+ * With --lead the flood begins earlier than what is measured, so that all
+ * buffers are full by then that it can fill; with --stop the daemon is stopped
+ * meanwhile, and they fill sooner.
+ *
  * Nothing is received while frames are being sent: the socket's buffer is made
  * large enough for all of them, so the measurement does not take CPU time from
- * what it measures.  The exception is --window, with which frames are sent as
+ * what it measures.  The exceptions are the lead, and --window, with which frames are sent as
  * fast as they come back: as many as may be under way are there for the daemon
  * to take at any time, and none is lost because a buffer is full. */
 
@@ -35,6 +39,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* IEEE 802 local experimental Ethertype 1. */
 #define BENCH_ETHERTYPE 0x88b5
@@ -57,7 +62,8 @@
 #define EACH_PORT UINT32_MAX
 #define TURN_PORT (UINT32_MAX - 1)
 
-enum kind { PROBE, FLOOD, N_KINDS };
+/* The lead is a flood before the measurement, which fills the buffers. */
+enum kind { PROBE, FLOOD, LEAD, N_KINDS };
 
 /* What frames have in front of the payload. */
 struct ethernet {
@@ -93,9 +99,11 @@ struct frame {
 
 struct port {
     int ifindex;
-    uint32_t sent;
+    uint32_t sent;              /* Without the lead, as the next one. */
     uint32_t received;
-    uint32_t in_window;         /* Received while frames were being sent. */
+    uint32_t in_window;         /* Received, of all, while those were sent. */
+    uint32_t lead_sent;
+    uint32_t lead_received;
     uint32_t probes;            /* Probes received... */
     double probe_sum;           /* ...and the sum of their latencies, us. */
 };
@@ -111,7 +119,8 @@ struct bench {
     /* Options. */
     const char *local, *netns, *prefix;
     uint32_t n_ports, run, probe_port, probe_count, per_port, flood_rate;
-    uint32_t settle_ms;
+    uint32_t settle_ms, lead_ms;
+    pid_t stop;                 /* To be stopped during the lead, or 0. */
     int64_t interval_ns;
     int cpu;
     bool spare;                 /* The flood spares the probe's port. */
@@ -130,11 +139,12 @@ struct bench {
     uint8_t *seen;              /* For each number, whether it was received. */
     uint32_t allocated;         /* Elements of 'seen'. */
     uint32_t duplicates;
-    int64_t begin, end;         /* Of sending, CLOCK_REALTIME. */
+    int64_t begin, end;         /* Of sending after the lead,
+                                 * CLOCK_REALTIME. */
     int64_t latest;             /* Time stamp of the last frame received. */
     uint64_t not_sent;
     int64_t max_late;           /* Longest delay of a probe, ns. */
-    double cpu_s;               /* CPU time that sending took. */
+    double cpu_s;               /* CPU time that sending took, likewise. */
 };
 
 /* upcall-traffic.c */

@@ -5,20 +5,17 @@ the stock daemon in the same round, and which targets hold."""
 
 import statistics
 
+from bench_report import (columns, holds, median, ratio, spread,
+                          target_lines, with_spread)
+
 STOCK = "stock"
 
 # A daemon that serves a larger share than this of what was offered while it
 # was offered could have served more.
 SATURATED = 0.95
 
-
-def median(values):
-    values = [v for v in values if v is not None]
-    return statistics.median(values) if values else None
-
-
-def ratio(a, b):
-    return a / b if a is not None and b else None
+# The tests with a flood that has to be too much.
+FLOODS = ("flooded", "idle")
 
 
 def jain(values):
@@ -44,17 +41,24 @@ def probe_figures(name, test):
 
 def flood_figures(name, test):
     """Returns what became of all frames of a flood.  Those that were served
-    later were in a queue when it ended.
+    later were in a queue when it ended; those that were served while it was
+    sent may be of the lead.
 
     Port 0, which gets the probes, is offered more or less than the others,
-    and so has no part in the index of fairness."""
+    and so has no part in the index of fairness, nor in whether buffers were
+    full.  The kernel drops all that comes to a socket that has overrun until
+    it is empty, so a port need not lose anything while it is measured, but has
+    to have lost something by then."""
     seconds = test["seconds"]
-    served = sum(p[2] for p in test["ports"])
+    sent, received, served = (sum(p[i] for p in test["ports"])
+                              for i in range(3))
     others = test["ports"][1:]
     return {
-        f"{name}_offered_per_s": test["sent"] / seconds,
+        f"{name}_offered_per_s": sent / seconds,
         f"{name}_served_per_s": served / seconds,
-        f"{name}_lost": 1 - test["received"] / test["sent"],
+        f"{name}_load": sent / served if served else None,
+        f"{name}_not_full": sum(p[1] + p[4] >= p[0] + p[3] for p in others),
+        f"{name}_lost": 1 - received / sent,
         f"{name}_jain": jain([p[2] for p in others]),
         f"{name}_jain_all": jain([p[1] for p in others]),
         f"{name}_cpu_us_per_upcall":
@@ -94,7 +98,7 @@ def run_figures(run):
         if name == "each":
             figures["each_means_us"], figures["each_deviation_us"] = \
                 port_means(test)
-        if name in ("flooded", "idle"):
+        if name in FLOODS:
             figures.update(flood_figures(name, test))
     tests = run.get("tests", {}).values()
     if tests:
@@ -136,6 +140,7 @@ def summarize(results):
         entry["curves"] = curves(run for run in results["runs"]
                                  if run["configuration"] == name)
         entry["median"] = {}
+        entry["spread"] = {}
         entry["to_stock"] = {}
         for key in sorted(keys):
             values = [f.get(key) for f in rounds.values()]
@@ -143,6 +148,8 @@ def summarize(results):
                 entry["median"][key] = all(v is not False for v in values)
                 continue
             entry["median"][key] = median(values)
+            if spread(values):
+                entry["spread"][key] = spread(values)
             entry["to_stock"][key] = median(
                 ratio(f.get(key), by_round.get((r, STOCK), {}).get(key))
                 for r, f in rounds.items())
@@ -184,34 +191,52 @@ TARGETS = [
 ]
 
 
-def not_saturated(results):
-    """Returns the configurations that could have served more than the flood:
-    how much more they serve than others was not measured."""
-    names = []
-    for name, entry in results["summary"].items():
-        share = ratio(entry["median"].get("flooded_served_per_s"),
-                      entry["median"].get("flooded_offered_per_s"))
-        if share is not None and share > SATURATED:
-            names.append(name)
-    return names
+def flood_problems(entry):
+    """Yields (test, why it did not measure what it is about) of a
+    configuration."""
+    figures = entry["median"]
+    for test in FLOODS:
+        load = figures.get(f"{test}_load")
+        if load is None:
+            continue
+        if load < 1 / SATURATED:
+            yield test, (f"{1 / load:.1%} of the flood was served: the daemon "
+                         "was not overloaded (--flood or --tables is too low)")
+        elif figures.get(f"{test}_not_full"):
+            yield test, (f"{figures[f'{test}_not_full']:.0f} ports lost "
+                         "nothing: their buffers were not full (--lead is too "
+                         "short)")
+
+
+def problems(results):
+    """Returns what was not measured though it should have been."""
+    return [f"{name}, {test}: {why}"
+            for name, entry in results["summary"].items()
+            for test, why in flood_problems(entry)]
 
 
 def targets(results):
-    """Returns for each configuration of ours which targets hold."""
+    """Returns for each configuration of ours which targets hold, or None of a
+    target for which nothing was measured that counts."""
     found = []
     for name, entry in results["summary"].items():
         if not name.startswith("kdp-") or not entry["available"]:
             continue
+        void = {test for test, _ in flood_problems(entry)}
+        if any(True for _ in flood_problems(
+                results["summary"].get(STOCK, {"median": {}}))):
+            void |= set(FLOODS)
         for key, what, value_of, limit, sense in TARGETS:
             value = value_of(entry["median"], entry["to_stock"])
             if callable(limit):
                 limit = limit(entry["median"])
             if value is None:
                 continue
-            holds = value <= limit if sense == "<=" else value >= limit
+            measured = not void.intersection([what.split(":")[0]])
             found.append({"configuration": name, "target": key, "what": what,
                           "value": value, "sense": sense, "limit": limit,
-                          "holds": holds})
+                          "holds": (holds(value, sense, limit) if measured
+                                    else None)})
     return found
 
 
@@ -233,6 +258,7 @@ ROWS = [
     ("flooded: CPU share of sender %", "flooded_sender_cpu", .01, 0),
     ("flooded: served/s", "flooded_served_per_s", 1, 0),
     ("flooded: all lost %", "flooded_lost", .01, 1),
+    ("flooded: offered to served", "flooded_load", 1, 2),
     ("flooded: Jain index", "flooded_jain", 1, 3),
     ("flooded: CPU us/upcall", "flooded_cpu_us_per_upcall", 1, 0),
     ("flooded: sleeps/upcall", "flooded_sleeps_per_upcall", 1, 3),
@@ -240,6 +266,7 @@ ROWS = [
     ("idle: p50 ms", "idle_p50_us", 1000, 2),
     ("idle: p99 ms", "idle_p99_us", 1000, 2),
     ("idle: served/s", "idle_served_per_s", 1, 0),
+    ("idle: offered to served", "idle_load", 1, 2),
     ("flood: receive calls/upcall", "trace_flood_calls_per_upcall", 1, 3),
     ("flood: empty wake-ups %", "trace_flood_empty_share", .01, 1),
     ("light: receive calls/upcall", "trace_light_calls_per_upcall", 1, 3),
@@ -248,9 +275,17 @@ ROWS = [
 ]
 
 
+# What is published of the figures: what the tables and plots show.
+FIGURES = {key for _, key, _, _ in ROWS} | {"datapath_ports", "all_missed"} | {
+    f"{test}_{what}" for test in FLOODS for what in ("load", "not_full")}
+
+
 def cell(entry, key, divisor, decimals):
-    value = entry["rounds"] if key is None else entry["median"].get(key)
-    return "-" if value is None else f"{value / divisor:,.{decimals}f}"
+    if key is None:
+        return str(entry["rounds"])
+    return with_spread(entry["median"].get(key),
+                       entry.get("spread", {}).get(key),
+                       lambda v: f"{v / divisor:,.{decimals}f}")
 
 
 def table(results):
@@ -265,24 +300,18 @@ def table(results):
     return rows
 
 
-def text(results):
-    """Returns the table and the targets for a terminal."""
-    rows = table(results)
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [f"{row[0]:<{widths[0]}}  " + "  ".join(
-        f"{c:>{w}}" for c, w in zip(row[1:], widths[1:])) for row in rows]
+def remarks(results):
+    """Returns sentences about what the table does not tell."""
+    said = []
     for name, entry in results["summary"].items():
         if not entry["available"]:
-            lines.append(f"{name}: not available: {entry['reason']}")
+            said.append(f"{name}: not available: {entry['reason']}.")
         elif not entry["median"].get("all_missed", True):
-            lines.append(f"{name}: not every frame was an upcall")
-    for name in not_saturated(results):
-        lines.append(f"{name}: the flood was not more than it serves, --flood "
-                     "was too low")
-    if results["targets"]:
-        lines += ["", "Targets:"]
-    for t in results["targets"]:
-        lines.append(f"  {'holds ' if t['holds'] else 'MISSED'}  "
-                     f"{t['configuration']:<22} {t['what']:<48} "
-                     f"{t['value']:9.3f} {t['sense']} {t['limit']:g}")
-    return "\n".join(lines)
+            said.append(f"{name}: not every frame was an upcall.")
+    return said + [f"{problem}." for problem in problems(results)]
+
+
+def text(results):
+    """Returns the table and the targets for a terminal."""
+    return "\n".join([*columns(table(results)), *remarks(results),
+                      *target_lines(results["targets"])])

@@ -191,7 +191,9 @@ class Switch:
             "env", *(f"{k}={v}" for k, v in environment.items()),
             local_copy(configuration["program"], configuration["daemon"]),
             "--detach", "--no-chdir", "--pidfile", "-vconsole:off",
-            f"--log-file={self.log}")
+            # It would wait for pages of the host's files in the middle of a
+            # test, and virtual time would pass meanwhile.
+            "--mlockall", f"--log-file={self.log}")
         self.pid = int(read(f"{RUN_DIR}/ovs-vswitchd.pid"))
         self.wait_until(self.all_ports, "the ports of the datapath")
         run("ip", "link", "set", BRIDGE, "up")
@@ -259,7 +261,10 @@ class Switch:
     def every_frame_an_upcall(self):
         """Makes a frame from a new source address an upcall that adds no
         flow, once the datapath has one flow."""
-        run("ovs-ofctl", "add-flow", BRIDGE, "actions=LOCAL")
+        last = self.p["tables"] - 1
+        run("ovs-ofctl", "add-flows", BRIDGE, "-", stdin="".join(
+            f"table={i},actions=resubmit(,{i + 1})\n" for i in range(last))
+            + f"table={last},actions=LOCAL\n")
         appctl("upcall/disable-megaflows")
         appctl("upcall/set-flow-limit", "1")
 
