@@ -116,13 +116,19 @@ class Database:
                 "where": [["name", "==", self.bridge]],
                 "mutations": [["ports", mutator, ["set", uuids]]]}
 
-    def add_port(self, name, wait=True):
+    def add_port(self, name, wait=True, interfaces=None, columns=None):
+        """Adds a port of 'interfaces', or of one of its own name, whose row
+        has 'columns', too."""
+        interfaces = interfaces or [name]
+        uuids = [["named-uuid", f"interface{i}"]
+                 for i in range(len(interfaces))]
         self.transact([
-            {"op": "insert", "table": "Interface", "uuid-name": "interface",
-             "row": {"name": name}},
+            *({"op": "insert", "table": "Interface", "uuid-name": uuid[1],
+               "row": {"name": interface}}
+              for uuid, interface in zip(uuids, interfaces)),
             {"op": "insert", "table": "Port", "uuid-name": "port",
-             "row": {"name": name, "interfaces": ["named-uuid",
-                                                  "interface"]}},
+             "row": {"name": name, "interfaces": ["set", uuids],
+                     **(columns or {})}},
             self.mutate_ports("insert", [["named-uuid", "port"]])], wait)
 
     def del_port(self, name, wait=True):

@@ -3,13 +3,17 @@
 """What the results of bench-rtnl come to: medians over the rounds, and which
 targets hold."""
 
-import statistics
+from bench_report import (columns, holds, median, ratio, spread,
+                          target_lines, with_spread)
 
 STOCK = "stock"
 OURS = "kdp"
 
+# The condition of tests that name none.
+PLAIN = "plain"
+
 FIGURES = ("seconds", "acquisitions_per_port", "requests_per_port",
-           "longest_turn_ms", "acquisitions_per_s")
+           "longest_turn_ms", "acquisitions_per_s", "route_changes_per_s")
 
 
 def figures(run):
@@ -19,26 +23,35 @@ def figures(run):
             "acquisitions_per_port": run["acquisitions"] / run["changed"],
             "requests_per_port": requests / run["changed"],
             "longest_turn_ms": run["longest_turn_ms"],
-            "acquisitions_per_s": run["acquisitions"] / run["seconds"]}
+            "acquisitions_per_s": run["acquisitions"] / run["seconds"],
+            "route_changes_per_s": ratio(run.get("route_changes"),
+                                         run["seconds"])}
 
 
 def summarize(results):
-    """Returns a list of the medians for each test, number of ports, delay and
-    daemon, of those rounds that came to an end."""
+    """Returns a list of the medians for each test, condition, number of ports,
+    delay and daemon, of those rounds that came to an end."""
     groups = {}
     for run in results["runs"]:
-        key = (run["test"], run["ports"], run["delay_us"], run["daemon"])
+        key = (run["test"], run["condition"], run["ports"], run["delay_us"],
+               run["daemon"])
         group = groups.setdefault(key, {"rows": [], "not_finished": 0})
         if run["finished"]:
             group["rows"].append(figures(run))
         else:
             group["not_finished"] += 1
-    return [{"test": test, "ports": ports, "delay_us": delay_us,
-             "daemon": daemon, "rounds": len(group["rows"]),
-             "not_finished": group["not_finished"],
-             **{f: statistics.median(row[f] for row in group["rows"])
-                if group["rows"] else None for f in FIGURES}}
-            for (test, ports, delay_us, daemon), group in groups.items()]
+    summary = []
+    for (test, condition, ports, delay_us, daemon), group in groups.items():
+        values = {f: [row[f] for row in group["rows"]] for f in FIGURES}
+        between = {f: spread(v) for f, v in values.items() if spread(v)}
+        summary.append({
+            "test": test, "condition": condition, "ports": ports,
+            "delay_us": delay_us, "daemon": daemon,
+            "rounds": len(group["rows"]),
+            "not_finished": group["not_finished"],
+            **{f: median(v) for f, v in values.items()},
+            **({"spread": between} if between else {})})
+    return summary
 
 
 def find(results, **wanted):
@@ -46,10 +59,6 @@ def find(results, **wanted):
         if all(row[k] == v for k, v in wanted.items()):
             return row
     return None
-
-
-def ratio(a, b):
-    return a / b if b else None
 
 
 # Targets: what it is about; the test; the figure; whether it is a ratio to
@@ -80,67 +89,84 @@ def grow_target(results):
     if not few or not many:
         return []
     value = ratio(many["seconds"], few["seconds"])
-    return [{"what": f"add: time of port {max(numbers)}, to port "
-             f"{min(numbers)}", "value": value, "limit": GROW_LIMIT,
-             "holds": value <= GROW_LIMIT}]
+    return [{"target": "add", "what": f"add: time of port {max(numbers)}, to "
+             f"port {min(numbers)}", "value": value, "sense": "<=",
+             "limit": GROW_LIMIT, "holds": holds(value, "<=", GROW_LIMIT)}]
 
 
-def targets(results):
-    found = []
-    ports = max(results["parameters"]["ports"])
+def condition_targets(results, condition, ports, delays_us):
+    """Yields the targets in a condition."""
     for what, test, figure, to_stock, limit in TARGETS:
-        delay_us = (0 if test == "steady"
-                    else max(results["parameters"]["delays_us"]))
-        wanted = {"test": test, "ports": ports, "delay_us": delay_us}
+        wanted = {"test": test, "condition": condition, "ports": ports,
+                  "delay_us": 0 if test == "steady" else max(delays_us)}
         ours = find(results, daemon=OURS, **wanted)
         stock = find(results, daemon=STOCK, **wanted)
         if not ours or not ours["rounds"] or (
                 to_stock and not (stock and stock["rounds"])):
             continue
-        value = ratio(ours[figure], stock[figure]) if to_stock \
-            else ours[figure]
+        value = (ratio(ours[figure], stock[figure]) if to_stock
+                 else ours[figure])
         if value is not None:
-            found.append({"what": what, "value": value, "limit": limit,
-                          "holds": value <= limit})
+            where = "" if condition == PLAIN else f"{condition}, "
+            yield {"target": f"{condition} {test} {figure}",
+                   "what": where + what, "value": value, "sense": "<=",
+                   "limit": limit, "holds": holds(value, "<=", limit)}
+
+
+def targets(results):
+    p = results["parameters"]
+    found = []
+    for condition in p["conditions"]:
+        if condition == PLAIN:
+            found += condition_targets(results, PLAIN, max(p["ports"]),
+                                       p["delays_us"])
+        else:
+            found += condition_targets(results, condition,
+                                       p["condition_ports"],
+                                       p["condition_delays_us"])
     return found + grow_target(results)
 
 
-COLUMNS = [("test", "test", "{}"), ("ports", "ports", "{}"),
-           ("delay_us", "delay us", "{}"), ("daemon", "daemon", "{}"),
-           ("seconds", "seconds", "{:.2f}"),
+COLUMNS = [("seconds", "seconds", "{:.2f}"),
            ("acquisitions_per_port", "RTNL/port", "{:.1f}"),
            ("acquisitions_per_s", "RTNL/s", "{:.1f}"),
            ("requests_per_port", "requests/port", "{:.1f}"),
-           ("longest_turn_ms", "longest turn ms", "{:.1f}")]
+           ("longest_turn_ms", "longest turn ms", "{:.1f}"),
+           ("route_changes_per_s", "routes/s", "{:.0f}")]
+KEYS = [("test", "test"), ("condition", "condition"), ("ports", "ports"),
+        ("delay_us", "delay us"), ("daemon", "daemon")]
+
+
+def order(results):
+    """Returns what the summary is sorted by."""
+    conditions = results["parameters"]["conditions"]
+    return lambda row: (row["test"], conditions.index(row["condition"])
+                        if row["condition"] in conditions else -1,
+                        row["ports"], row["delay_us"], row["daemon"])
 
 
 def table(results):
     """Returns the rows of the table, the first one being the head."""
-    return [[title for _, title, _ in COLUMNS]] + [
-        ["-" if row[key] is None else form.format(row[key])
-         for key, _, form in COLUMNS]
-        for row in sorted(results["summary"], key=lambda row: (
-            row["test"], row["ports"], row["delay_us"], row["daemon"]))]
+    rows = sorted(results["summary"], key=order(results))
+    shown = [c for c in COLUMNS
+             if any(row.get(c[0]) is not None for row in rows)]
+    return [[title for _, title, *_ in KEYS + shown]] + [
+        [*(str(row[key]) for key, _ in KEYS),
+         *(with_spread(row.get(key), row.get("spread", {}).get(key),
+                       form.format) for key, _, form in shown)]
+        for row in rows]
 
 
-def not_finished(results):
-    """Returns a line about each row of which rounds did not come to an end."""
-    return [f"{row['daemon']}, {row['test']}, {row['ports']} ports, "
-            f"{row['delay_us']} us: {row['not_finished']} of "
-            f"{row['rounds'] + row['not_finished']} rounds not finished, "
-            f"which are not in the medians"
+def remarks(results):
+    """Returns a sentence about each row of which rounds did not come to an
+    end."""
+    return [f"{row['daemon']}, {row['test']}, {row['condition']}, "
+            f"{row['ports']} ports, {row['delay_us']} us: "
+            f"{row['not_finished']} of {row['rounds'] + row['not_finished']} "
+            "rounds not finished, which are not in the medians."
             for row in results["summary"] if row["not_finished"]]
 
 
 def text(results):
-    rows = table(results)
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths))
-             for row in rows]
-    lines += not_finished(results)
-    if results["targets"]:
-        lines += ["", "Targets:"]
-    for t in results["targets"]:
-        lines.append(f"  {'holds ' if t['holds'] else 'MISSED'}  "
-                     f"{t['what']:<48} {t['value']:9.3f} <= {t['limit']:.3f}")
-    return "\n".join(lines)
+    return "\n".join([*columns(table(results), 2), *remarks(results),
+                      *target_lines(results["targets"])])
