@@ -5,6 +5,9 @@ which targets hold."""
 
 import statistics
 
+from bench_report import (columns, holds, median, ratio, spread,
+                          target_lines, with_spread)
+
 STOCK = "stock"
 OURS = "kdp"
 
@@ -12,26 +15,23 @@ OURS = "kdp"
 KEYS = ("test", "mode", "delay_us", "threads", "daemon")
 
 
-def ratio(a, b):
-    return a / b if a is not None and b else None
-
-
-def median(values):
-    values = [v for v in values if v is not None]
-    return statistics.median(values) if values else None
-
-
 def figures(run):
     """Returns the figures of one run, by name."""
     if run["test"] == "moves":
         return {k: run[k] for k in ("moves", "missed", "lost", "sent",
                                     "received", "duplicates", "seconds")}
+    if run["test"] == "expire":
+        return {"deleted_per_s": ratio(run["deleted"], run["delete_s"]),
+                "expire_s": run["expire_s"],
+                "kept": ratio(run.get("kept"), run["rules"]),
+                "acquisitions": run["acquisitions"],
+                "cpu_us_per_flow": ratio(run["cpu_s"] * 1e6, run["deleted"])}
     received = run["received"]
     # Frames of a burst wait for each other.
-    us = run["us"] if run["test"] != "burst" else {}
+    us = run["us"] if run["test"] in ("paced", "single") else {}
     return {**{f"{k}_us": us.get(k) for k in ("p50", "p99", "mean", "max")},
             "loss": 1 - received / run["sent"],
-            "all_missed": run["missed"] == run["sent"],
+            "all_missed": run["missed"] == run["sent"] * run["per_frame"],
             "flows_per_s": ratio(received, run["setup_s"]),
             "in_tc": run.get("rules"), "in_tc_s": run.get("in_tc_s"),
             "inserts_per_s": ratio(run.get("rules"), run.get("insert_s")),
@@ -42,9 +42,14 @@ def figures(run):
 
 
 def combined(rows):
-    """Returns the medians of the figures of some rounds."""
-    return {key: (all(row[key] for row in rows) if key == "all_missed"
-                  else median(row[key] for row in rows)) for key in rows[0]}
+    """Returns the medians of the figures of some rounds, and between which
+    values they are."""
+    found = {key: (all(row[key] for row in rows) if key == "all_missed"
+                   else median(row[key] for row in rows)) for key in rows[0]}
+    between = {key: spread([row[key] for row in rows]) for key in rows[0]
+               if key != "all_missed"}
+    between = {key: value for key, value in between.items() if value}
+    return {**found, **({"spread": between} if between else {})}
 
 
 def summarize(results):
@@ -78,12 +83,41 @@ def find(results, **wanted):
     return {}
 
 
-def target(what, value, sense, limit):
+def target(key, what, value, sense, limit):
     if value is None:
         return []
-    holds = value <= limit if sense == "<=" else value >= limit
-    return [{"what": what, "value": value, "sense": sense, "limit": limit,
-             "holds": holds}]
+    return [{"target": key, "what": what, "value": value, "sense": sense,
+             "limit": limit, "holds": holds(value, sense, limit)}]
+
+
+# What is compared with stock in each mode and with each delay: test, figure,
+# what it is, sense.
+TO_STOCK = [
+    ("paced", "p99_us", "p99 latency", "<="),
+    ("burst", "flows_per_s", "flows a second", ">="),
+    ("burst", "inserts_per_s", "insertions a second", ">="),
+    ("burst", "cpu_us_per_flow", "CPU time for a flow", "<="),
+    ("masks", "inserts_per_s", "insertions a second, several masks", ">="),
+    ("chains", "inserts_per_s", "insertions a second, chains", ">="),
+    ("expire", "deleted_per_s", "deletions a second", ">="),
+    ("expire", "cpu_us_per_flow", "CPU time to delete a flow", "<="),
+]
+
+
+def stock_targets(results):
+    """Yields, for each mode and delay, what should be no worse than with the
+    stock daemon."""
+    conditions = dict.fromkeys((row["mode"], row["delay_us"])
+                               for row in results["summary"])
+    for test, figure, what, sense in TO_STOCK:
+        for mode, delay_us in conditions:
+            wanted = {"test": test, "mode": mode, "delay_us": delay_us}
+            yield from target(
+                f"{test} {mode} {delay_us} {figure}",
+                f"{what}, to stock, {mode}, RTNL + {delay_us} us",
+                ratio(find(results, **wanted).get(figure),
+                      find(results, daemon=STOCK, **wanted).get(figure)),
+                sense, 1)
 
 
 def latency_targets(results):
@@ -93,29 +127,25 @@ def latency_targets(results):
         on, off = (find(results, test="paced", mode=mode, delay_us=delay_us)
                    for mode in ("software", "off"))
         yield from target(
+            f"p99 on to off {delay_us}",
             f"p99 latency with hw-offload, to without, RTNL + {delay_us} us",
             ratio(on.get("p99_us"), off.get("p99_us")), "<=", 1.2)
     for mode in "software", "card":
         wanted = {"test": "paced", "mode": mode, "delay_us": max(delays)}
         yield from target(
+            f"p99 of stock {mode}",
             f"p99 latency of stock, to ours, {mode}, RTNL + {max(delays)} us",
             ratio(find(results, daemon=STOCK, **wanted).get("p99_us"),
                   find(results, **wanted).get("p99_us")), ">=", 5)
 
 
-def insertion_targets(results):
-    """Yields targets of insertions a second."""
-    wanted = {"test": "burst", "mode": "software"}
-    yield from target(
-        "insertions a second, to stock, software",
-        ratio(find(results, **wanted).get("inserts_per_s"),
-              find(results, daemon=STOCK, **wanted).get("inserts_per_s")),
-        ">=", 1)
+def thread_targets(results):
     numbers = results["parameters"]["threads"]
     if len(numbers) > 1:
         few, many = (find(results, test="burst", mode="slow-card",
                           threads=f(numbers)) for f in (min, max))
         yield from target(
+            "threads",
             f"insertions a second, slow card, {max(numbers)} threads to "
             f"{min(numbers)}",
             ratio(many.get("inserts_per_s"), few.get("inserts_per_s")),
@@ -125,14 +155,18 @@ def insertion_targets(results):
 def targets(results):
     single = find(results, test="single", mode="software")
     moves = find(results, test="moves", mode="software")
+    kept = [row["kept"] for row in results["summary"]
+            if row["daemon"] == OURS and row.get("kept") is not None]
     return [*latency_targets(results),
-            *target("mean latency to insertion, idle queue, us",
+            *target("single", "mean latency to insertion, idle queue, us",
                     single.get("offload_us"), "<=", 1000),
-            *target("moves between kernel and tc", moves.get("moves"), ">=",
-                    results["parameters"]["moves"]),
-            *target("frames that miss meanwhile", moves.get("missed"), "<=",
-                    0),
-            *insertion_targets(results)]
+            *target("moves", "moves between kernel and tc",
+                    moves.get("moves"), ">=", results["parameters"]["moves"]),
+            *target("missed", "frames that miss meanwhile",
+                    moves.get("missed"), "<=", 0),
+            *target("kept", "flows that stay as long as a card forwards their "
+                    "frames, share", min(kept, default=None), ">=", 1),
+            *thread_targets(results), *stock_targets(results)]
 
 
 # Columns of the table: member, title, divisor, decimals.
@@ -140,14 +174,15 @@ COLUMNS = [("p50_us", "p50 ms", 1000, 2), ("p99_us", "p99 ms", 1000, 2),
            ("loss", "lost %", .01, 1), ("flows_per_s", "flows/s", 1, 0),
            ("in_tc", "in tc", 1, 0), ("in_tc_s", "after s", 1, 2),
            ("inserts_per_s", "rules/s", 1, 0),
+           ("deleted_per_s", "deleted/s", 1, 0),
            ("acquisitions", "RTNL", 1, 0),
            ("cpu_us_per_flow", "CPU us/flow", 1, 0),
            ("offload_us", "to tc us", 1, 0)]
 
 
 def cell(row, key, divisor, decimals):
-    value = row.get(key)
-    return "-" if value is None else f"{value / divisor:,.{decimals}f}"
+    return with_spread(row.get(key), row.get("spread", {}).get(key),
+                       lambda v: f"{v / divisor:,.{decimals}f}")
 
 
 def table(results):
@@ -170,15 +205,15 @@ def remarks(results):
     said = []
     for row in results["summary"]:
         if not row["rounds"]:
-            said.append(f"{row['daemon']}, {row['mode']}: not available, "
-                        f"{row['reason']}.")
+            said.append(f"{row['test']}, {row['daemon']}, {row['mode']}: left "
+                        f"out, {row['reason']}.")
         elif row["test"] == "moves":
             said.append(
                 f"moves, {row['daemon']}: {row['moves']:.0f} moves in "
                 f"{row['seconds']:.1f} s; of {row['sent']:.0f} frames "
                 f"{row['missed']:.0f} missed, {row['received']:.0f} were "
                 f"received.")
-        elif not row["all_missed"]:
+        elif not row.get("all_missed", True):
             said.append(f"{row['test']}, {row['mode']}, {row['daemon']}: not "
                         "every frame was an upcall.")
     return said
@@ -186,15 +221,5 @@ def remarks(results):
 
 def text(results):
     """Returns the table and the targets for a terminal."""
-    rows = table(results)
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths))
-             for row in rows]
-    lines += remarks(results)
-    if results["targets"]:
-        lines += ["", "Targets:"]
-    for t in results["targets"]:
-        lines.append(f"  {'holds ' if t['holds'] else 'MISSED'}  "
-                     f"{t['what']:<58} {t['value']:9.3f} {t['sense']} "
-                     f"{t['limit']:g}")
-    return "\n".join(lines)
+    return "\n".join([*columns(table(results), 2), *remarks(results),
+                      *target_lines(results["targets"])])

@@ -27,6 +27,36 @@ MODES = {
 RULE = ("udp,actions=move:NXM_OF_IP_SRC[]->NXM_NX_REG0[],"
         "move:NXM_OF_IP_DST[]->NXM_NX_REG1[],LOCAL")
 
+def rules_of(test, p):
+    """Returns the OpenFlow rules of a test, and how many flows a frame
+    makes."""
+    moves = RULE.removesuffix("LOCAL")
+    if test == "masks":
+        # Rule i leaves out the i most significant bits of the source, which
+        # are the same in all frames; the least significant ones choose the
+        # rule.  So flows of one port have as many masks as there are rules.
+        return [f"udp,nw_src=0.0.0.{i}/0.0.0.{p['masks'] - 1}," + RULE[4:]
+                .replace("NXM_OF_IP_SRC[]", f"NXM_OF_IP_SRC[0..{31 - i}]")
+                .replace("NXM_NX_REG0[]", f"NXM_NX_REG0[0..{31 - i}]")
+                for i in range(p["masks"])], 1
+    if test == "chains":
+        return [f"{moves}ct(table=1)", "table=1,actions=LOCAL"], 2
+    return [RULE], 1
+
+
+def chains_missing():
+    """Returns why this kernel has no recirculation in tc, None if it has."""
+    release = os.uname().release
+    try:
+        with open(f"/boot/config-{release}") as f:
+            found = re.search(r"^CONFIG_NET_TC_SKB_EXT=y", f.read(), re.M)
+    except OSError:
+        return None
+    return None if found else ("the kernel was built without "
+                               "CONFIG_NET_TC_SKB_EXT, which chains in tc "
+                               "need")
+
+
 # Flows that are there before the tests.  They make the daemon do what it does
 # only once.
 WARM_UP = 64
@@ -48,20 +78,22 @@ POLL_SECONDS = 0.02
 
 
 class OffloadSwitch(Switch):
-    KEYS = ("hw-offload", "tc-policy", "n-offload-threads")
+    KEYS = ("hw-offload", "tc-policy", "n-offload-threads", "max-idle")
 
     def __init__(self, p, rtnl, tc):
         super().__init__(p)
         self.rtnl, self.tc = rtnl, tc
+        self.per_frame = 1      # Flows that a frame makes.
 
     def common_config(self):
-        return {"max-idle": MAX_IDLE, "flow-limit": FLOW_LIMIT}
+        return {"flow-limit": FLOW_LIMIT}
 
-    def start_mode(self, daemon, mode, threads):
-        """Starts 'daemon' with 'mode' and WARM_UP flows.  Returns whether it
-        does what 'mode' says."""
+    def start_mode(self, daemon, test, mode, threads):
+        """Starts 'daemon' for 'test' with 'mode', and WARM_UP frames.  Returns
+        whether it does what 'mode' says."""
+        rules, self.per_frame = rules_of(test, self.p)
         what = MODES[mode]
-        config = dict(what["other_config"])
+        config = {**what["other_config"], "max-idle": MAX_IDLE}
         if threads:
             config["n-offload-threads"] = threads
         self.tc.set("locked", "N" if what.get("unlocked") else "Y")
@@ -70,17 +102,18 @@ class OffloadSwitch(Switch):
                     "program": daemon["program"], "environment": {},
                     "other_config": config})
         appctl("upcall/set-flow-limit", str(FLOW_LIMIT))
-        run("ovs-ofctl", "add-flow", BRIDGE, RULE)
+        run("ovs-ofctl", "add-flows", BRIDGE, "-", stdin="\n".join(rules))
         self.send(WARM_UP, RUN_WARM_UP, "--interval=2000")
+        n = WARM_UP * self.per_frame
         if mode == "off":
-            self.wait_until(lambda: self.datapath()["flows"] >= WARM_UP,
+            self.wait_until(lambda: self.datapath()["flows"] >= n,
                             "the first flows")
             return True
-        return self.wait_for_rules(WARM_UP) >= WARM_UP
+        return self.wait_for_rules(n) >= n
 
     def stop(self):
         for module, name in ((self.rtnl, "delay_us"), (self.rtnl, "tgid"),
-                             (self.tc, "rule_us")):
+                             (self.tc, "rule_us"), (self.tc, "hits")):
             module.set(name, 0)
         super().stop()
         # The next daemon may not find devices that are bound as this one's
@@ -124,6 +157,13 @@ class OffloadSwitch(Switch):
                                   run("tc", "filter", "show", "dev", f"p{i}",
                                       "ingress"), re.M))
                    for i in range(self.p["ports"]))
+
+    def masks_in_tc(self):
+        """Returns under how many priorities tc has rules of the first port:
+        each mask has one of its own."""
+        return len(set(re.findall(r"^filter .* pref (\d+) .* handle ",
+                                  run("tc", "filter", "show", "dev", "p0",
+                                      "ingress"), re.M)))
 
     def save_show(self, name):
         """Leaves what the daemon says of its offload threads in a log."""

@@ -11,8 +11,9 @@
  * driver.  Rules that the user wants in software only (skip_hw) do not get to
  * it.  For the others the kernel calls the driver, with the RTNL lock held
  * unless the driver says, as few do, that it does not need it.  This one takes
- * the rules after a delay, and does nothing: packets of veth go the way of
- * software anyway.
+ * the rules after a delay, and forwards nothing: packets of veth go the way of
+ * software anyway.  When asked for the statistics of a rule it says what it was
+ * told to: so many packets since it was asked before, the last one just now.
  *
  *      parameter   meaning
  *      ---------   --------------------------------------------------------
@@ -25,11 +26,16 @@
  *                  or goes, 0 to 1,000,000
  *      max_rules   rules that the driver has room for, UINT_MAX if not
  *                  written; it answers ENOSPC for those beyond
+ *      hits        packets of each rule that the driver tells of whenever it
+ *                  is asked, 0 if not written: it then tells nothing
+ *      asked       rules for whose statistics it was asked
  *      added       rules that cls_flower was asked to add, or to change
  *      deleted     rules that it was asked to delete, one by one
  *      in_card     rules that the driver has taken
  *      first_ns    time at which the first rule was added, CLOCK_REALTIME
  *      last_ns     time at which the last rule was added
+ *      first_deleted_ns, last_deleted_ns
+ *                  likewise for rules that were deleted
  *      reset       written: sets all that is counted, but in_card, to zero
  *
  * All can be read, and those of the driver written, in
@@ -73,7 +79,14 @@ module_param_cb(rule_us, &rule_us_ops, &rule_us, 0600);
 static unsigned int max_rules = UINT_MAX;
 module_param(max_rules, uint, 0600);
 
-static atomic64_t added, deleted, in_card, first_ns, last_ns;
+static unsigned int hits;
+module_param(hits, uint, 0600);
+
+/* What a packet of those has, as one of the shortest would. */
+#define HIT_BYTES 60
+
+static atomic64_t added, deleted, in_card, asked, first_ns, last_ns;
+static atomic64_t first_deleted_ns, last_deleted_ns;
 
 static int count_get(char *buffer, const struct kernel_param *param)
 {
@@ -88,6 +101,9 @@ module_param_cb(deleted, &count_ops, &deleted, 0400);
 module_param_cb(in_card, &count_ops, &in_card, 0400);
 module_param_cb(first_ns, &count_ops, &first_ns, 0400);
 module_param_cb(last_ns, &count_ops, &last_ns, 0400);
+module_param_cb(asked, &count_ops, &asked, 0400);
+module_param_cb(first_deleted_ns, &count_ops, &first_deleted_ns, 0400);
+module_param_cb(last_deleted_ns, &count_ops, &last_deleted_ns, 0400);
 
 static int reset_set(const char *text, const struct kernel_param *param)
 {
@@ -95,6 +111,9 @@ static int reset_set(const char *text, const struct kernel_param *param)
 	atomic64_set(&deleted, 0);
 	atomic64_set(&first_ns, 0);
 	atomic64_set(&last_ns, 0);
+	atomic64_set(&asked, 0);
+	atomic64_set(&first_deleted_ns, 0);
+	atomic64_set(&last_deleted_ns, 0);
 	return 0;
 }
 
@@ -103,22 +122,28 @@ module_param_cb(reset, &reset_ops, NULL, 0200);
 
 /* Counting. */
 
+static void notrace count(atomic64_t *counter, atomic64_t *first,
+			  atomic64_t *last)
+{
+	s64 now = ktime_get_real_ns();
+
+	if (atomic64_inc_return(counter) == 1)
+		atomic64_set(first, now);
+	atomic64_set(last, now);
+}
+
 static void notrace count_added(unsigned long ip, unsigned long parent_ip,
 				struct ftrace_ops *ops,
 				struct ftrace_regs *fregs)
 {
-	s64 now = ktime_get_real_ns();
-
-	if (atomic64_inc_return(&added) == 1)
-		atomic64_set(&first_ns, now);
-	atomic64_set(&last_ns, now);
+	count(&added, &first_ns, &last_ns);
 }
 
 static void notrace count_deleted(unsigned long ip, unsigned long parent_ip,
 				  struct ftrace_ops *ops,
 				  struct ftrace_regs *fregs)
 {
-	atomic64_inc(&deleted);
+	count(&deleted, &first_deleted_ns, &last_deleted_ns);
 }
 
 static struct ftrace_ops added_ops = {
@@ -171,6 +196,16 @@ static void drop(unsigned long cookie)
 		atomic64_dec(&in_card);
 }
 
+static void tell_statistics(struct flow_cls_offload *flow)
+{
+	unsigned int n = READ_ONCE(hits);
+
+	atomic64_inc(&asked);
+	if (n)
+		flow_stats_update(&flow->stats, n * HIT_BYTES, n, 0, jiffies,
+				  FLOW_ACTION_HW_STATS_IMMEDIATE);
+}
+
 static int rule(enum tc_setup_type type, void *type_data, void *priv)
 {
 	struct flow_cls_offload *flow = type_data;
@@ -187,6 +222,7 @@ static int rule(enum tc_setup_type type, void *type_data, void *priv)
 		drop(flow->cookie);
 		break;
 	case FLOW_CLS_STATS:
+		tell_statistics(flow);
 		return 0;
 	default:
 		return -EOPNOTSUPP;
