@@ -14,23 +14,32 @@ EXTRA_DIST += \
 	utilities/bench/bench_in_guest.py \
 	utilities/bench/bench_options.py \
 	utilities/bench/bench_plot.py \
+	utilities/bench/bench_provenance.py \
+	utilities/bench/bench_report.py \
+	utilities/bench/bench_results.py \
+	utilities/bench/epoll-wait.c \
+	utilities/bench/link_page.py \
 	utilities/bench/link_report.py \
+	utilities/bench/make-pages \
+	utilities/bench/modules_page.py \
 	utilities/bench/offload-in-guest \
+	utilities/bench/offload_page.py \
 	utilities/bench/offload_report.py \
 	utilities/bench/offload_switch.py \
+	utilities/bench/pages.py \
 	utilities/bench/per-vport.c \
-	utilities/bench/plot-link \
-	utilities/bench/plot-offload \
-	utilities/bench/plot-rtnl \
-	utilities/bench/plot-upcall \
+	utilities/bench/publish \
 	utilities/bench/rtnl-in-guest \
 	utilities/bench/rtnl-watch/Kbuild \
 	utilities/bench/rtnl-watch/rtnl_watch.c \
+	utilities/bench/rtnl_conditions.py \
 	utilities/bench/rtnl_controller.py \
+	utilities/bench/rtnl_page.py \
 	utilities/bench/rtnl_report.py \
 	utilities/bench/tc-watch/Kbuild \
 	utilities/bench/tc-watch/tc_watch.c \
 	utilities/bench/upcall-in-guest \
+	utilities/bench/upcall_page.py \
 	utilities/bench/upcall_report.py \
 	utilities/bench/upcall_switch.py \
 	utilities/bench/upcall_trace.py \
@@ -83,25 +92,28 @@ utilities_bench_link_lookup_SOURCES = utilities/bench/link-lookup.c
 link_bench_objects = $(link_bench:=.$(OBJEXT))
 $(link_bench_objects): $(EXTRA_OVS_DEPS)
 
-# A library, which the stock daemon is started with, of one file.
+# Libraries, which the stock daemon is started with, of one file each.
+bench_libraries = utilities/bench/epoll-wait.so utilities/bench/per-vport.so
+utilities/bench/epoll-wait.so: utilities/bench/epoll-wait.c
 utilities/bench/per-vport.so: utilities/bench/per-vport.c
+$(bench_libraries):
 	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) -std=gnu11 $(KDP_CFLAGS) $(CFLAGS) \
-	    -shared -fPIC -o $@ $(srcdir)/utilities/bench/per-vport.c
-CLEANFILES += utilities/bench/per-vport.so
+	    -shared -fPIC -o $@ $(srcdir)/$(@:.so=.c)
+CLEANFILES += $(bench_libraries)
 
 # How upcalls are served, next to the stock daemon, in a guest.  BENCHFLAGS are
 # options of utilities/bench-upcall.
-bench-upcall: all utilities/bench/upcall-traffic utilities/bench/per-handler \
-    utilities/bench/per-vport.so
+bench-upcall: all ovs-build-stock utilities/bench/upcall-traffic \
+    utilities/bench/per-handler $(bench_libraries)
 	$(srcdir)/utilities/bench-upcall --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 
 # How the daemon depends on the kernel's RTNL lock, likewise.
-bench-rtnl: all
+bench-rtnl: all ovs-build-stock
 	$(srcdir)/utilities/bench-rtnl --builddir '$(abs_builddir)' $(BENCHFLAGS)
 
 # What it costs that flows go to tc, likewise.
-bench-offload: all utilities/bench/upcall-traffic
+bench-offload: all ovs-build-stock utilities/bench/upcall-traffic
 	$(srcdir)/utilities/bench-offload --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 
@@ -113,13 +125,13 @@ bench: bench-upcall bench-rtnl bench-offload bench-link
 .PHONY: bench bench-link bench-offload bench-rtnl bench-upcall
 
 # That the benchmark measures what it says.
-check-bench: all utilities/bench/upcall-traffic utilities/bench/per-handler \
-    utilities/bench/per-vport.so $(link_bench)
+check-bench: all ovs-build-stock utilities/bench/upcall-traffic \
+    utilities/bench/per-handler $(bench_libraries) $(link_bench)
 	$(srcdir)/tests/utilities/test-bench.sh '$(abs_builddir)'
 .PHONY: check-bench
 
 # Building blocks beside others of their kind; no guest.
-EXTRA_DIST += utilities/bench-modules utilities/bench/plot-modules
+EXTRA_DIST += utilities/bench-modules
 EXTRA_PROGRAMS += utilities/bench/bench-modules
 utilities_bench_bench_modules_SOURCES = \
 	tests/fake/offload-fake.c \

@@ -1,35 +1,13 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""Makes of results of bench-offload what the documentation shows: NAME.json, a
-summary; NAME-latency.svg and NAME-rules.svg, plots, if flows arrived;
-NAME.inc, tables in reStructuredText.  RESULTS may also be such a summary."""
+"""What a page shows of results of bench-offload."""
 
-import argparse
-import json
-import os
-import sys
+import offload_report as report
+from bench_plot import STYLES, rst_table, save
+from bench_results import POINTS, points
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import offload_report                                         # noqa: E402
-from bench_plot import STYLES, pyplot, rst_table, save        # noqa: E402
-
-# Members of the results that the summary keeps.
-KEPT = ("format", "parameters", "kernel", "summary", "targets")
-
-STYLE_OF = {offload_report.STOCK: STYLES[0], offload_report.OURS: STYLES[2]}
-
-
-def load(path):
-    try:
-        with open(path) as f:
-            results = json.load(f)
-        return {key: results[key] for key in KEPT}
-    except (OSError, ValueError, KeyError) as e:
-        sys.exit(f"plot-offload: {path}: expected results of bench-offload "
-                 f"({e})")
+STYLE_OF = {report.STOCK: STYLES[0], "distribution": STYLES[1],
+            report.OURS: STYLES[2]}
 
 
 def rows_of(results, **wanted):
@@ -47,8 +25,8 @@ def plot_latency(plt, results, path):
     for axis, mode in zip(axes[0], modes):
         for row in rows_of(results, test="paced", mode=mode):
             colour, _ = STYLE_OF[row["daemon"]]
-            axis.plot([us / 1000 for us in row["curve"]],
-                      range(len(row["curve"])), color=colour,
+            axis.plot([us / 1000 for us in points(row["curve"])],
+                      POINTS, color=colour,
                       linestyle="-" if row["delay_us"] == min(delays)
                       else "--",
                       label=f"{row['daemon']}, RTNL + {row['delay_us']} us")
@@ -75,7 +53,7 @@ def plot_rules(plt, results, path):
                 for row in sorted(rows, key=lambda row: (
                     results["parameters"]["modes"].index(row["mode"]),
                     row["delay_us"], row["daemon"]))
-                if row[key] is not None]
+                if row.get(key) is not None]
         names, values, colours = zip(*bars) if bars else ((), (), ())
         rectangles = axis.barh(names, values, color=colours)
         axis.bar_label(rectangles, fontsize=5, padding=2, fmt="%.0f")
@@ -87,39 +65,13 @@ def plot_rules(plt, results, path):
 
 
 def tables(results):
-    head, *rows = offload_report.table(results)
-    text = [rst_table(rows, head), *offload_report.remarks(results)]
-    if results["targets"]:
-        text += ["Targets:", rst_table(
-            [[t["what"], f"{t['value']:,.3f}", f"{t['sense']} {t['limit']:g}",
-              "holds" if t["holds"] else "missed"]
-             for t in results["targets"]],
-            ["target", "measured", "limit", "result"])]
-    return "\n\n".join(text) + "\n"
+    """Returns blocks of text."""
+    head, *rows = report.table(results)
+    return [rst_table(rows, head), *report.remarks(results)]
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="plot-offload", description=__doc__)
-    parser.add_argument("--directory", default=".", metavar="DIR",
-                        help="where the files go (default: %(default)s)")
-    parser.add_argument("--name", default="offload",
-                        help="begin of the files' names (default %(default)s)")
-    parser.add_argument("results", metavar="RESULTS")
-    args = parser.parse_args()
-    results = load(args.results)
-    plt = pyplot("plot-offload")
-    prefix = os.path.join(args.directory, args.name)
-    with open(prefix + ".json", "w") as f:
-        json.dump(results, f, indent=1)
-        f.write("\n")
-    with open(prefix + ".inc", "w") as f:
-        f.write(".. Made by utilities/bench/plot-offload.\n\n")
-        f.write(tables(results))
+def plots(plt, results, prefix):
     if rows_of(results, test="paced"):
         plot_latency(plt, results, prefix + "-latency.svg")
     if rows_of(results, test="burst", threads=None):
         plot_rules(plt, results, prefix + "-rules.svg")
-
-
-if __name__ == "__main__":
-    main()

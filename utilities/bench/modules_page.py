@@ -1,21 +1,14 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the plots and tables of Documentation/performance/modules.rst.
 
-usage: plot-modules RESULTS.json FOLDER
-"""
+"""What a page shows of results of bench-modules.  The page includes tables from
+files of their own (NAME-*.csv)."""
 
 import csv
 import importlib.machinery
 import importlib.util
-import json
 import os
-import sys
 
-import matplotlib
-matplotlib.use("Agg")
-# pylint: disable=wrong-import-position
-import matplotlib.pyplot as plt     # noqa: E402
+from bench_plot import save
 
 # What the ratios are is defined where they are measured.
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
@@ -34,6 +27,9 @@ COLOURS = {"ovs-kdp": "#1f77b4", "openvswitch": "#888888",
 UNITS = {"ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds",
          "Mops/s": "million nodes a second",
          "per ms": "flows in a millisecond"}
+
+# There is nothing that would have to be known of it before it is published.
+report = None
 
 PLOTS = (
     ("ids.svg", "One million ids", ("new", "del", "mix", "rnd"), True),
@@ -66,7 +62,7 @@ def label(result, patterns):
     return f"{result['pattern']} {n}"
 
 
-def plot(results, folder, name, title, patterns, log):
+def plot(plt, results, prefix, name, title, patterns, log):
     chosen = [r for r in results if r["pattern"] in patterns]
     if patterns[0].startswith("latency"):
         # With more, producers wait for one another's turn on the CPU.
@@ -92,18 +88,14 @@ def plot(results, folder, name, title, patterns, log):
     if log:
         axes.set_yscale("log")
     axes.legend(fontsize=8)
-    figure.tight_layout()
-    # Without the date, the same results make the same file.
-    figure.savefig(os.path.join(folder, "modules-" + name),
-                   metadata={"Date": None})
-    plt.close(figure)
+    save(plt, figure, f"{prefix}-{name}")
 
 
 def number(value):
     return "" if value is None else f"{value:.3g}"
 
 
-def table(results, folder, test):
+def table(results, prefix, test):
     """Writes all measurements of a test."""
     chosen = [r for r in results if r["test"] == test]
     if not chosen:
@@ -111,8 +103,8 @@ def table(results, folder, test):
     modules = sorted({name for r in chosen for name in r["modules"]},
                      key=list(NAMES).index)
     threads = {"queue": "producers"}
-    with open(os.path.join(folder, f"modules-{test}.csv"), "w",
-              encoding="ascii", newline="") as file:
+    with open(f"{prefix}-{test}.csv", "w", encoding="ascii",
+              newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["", threads.get(test, "threads"), "unit"]
                         + [NAMES[m] for m in modules] + ["ratio"])
@@ -125,10 +117,10 @@ def table(results, folder, test):
                 + [number(bench.ratio(r))])
 
 
-def targets(checked, folder):
+def targets(checked, prefix):
     """Writes which targets hold."""
-    with open(os.path.join(folder, "modules-targets.csv"), "w",
-              encoding="ascii", newline="") as file:
+    with open(f"{prefix}-targets.csv", "w", encoding="ascii",
+              newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["target", "pattern", "threads", "at most", "ratio",
                          "result"])
@@ -137,20 +129,14 @@ def targets(checked, folder):
                              t["limit"], number(t["ratio"]), t["result"]])
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    matplotlib.rcParams["svg.hashsalt"] = "ovs-kdp"
-    with open(sys.argv[1], encoding="ascii") as file:
-        document = json.load(file)
-    results = document["results"]
-    folder = sys.argv[2]
+def tables(results):
+    """Returns blocks of text."""
+    return []
+
+
+def plots(plt, results, prefix):
     for name, title, patterns, log in PLOTS:
-        plot(results, folder, name, title, patterns, log)
+        plot(plt, results["results"], prefix, name, title, patterns, log)
     for test in ("ids", "queue", "fold", "engine"):
-        table(results, folder, test)
-    targets(document["targets"], folder)
-
-
-if __name__ == "__main__":
-    main()
+        table(results["results"], prefix, test)
+    targets(results["targets"], prefix)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the pages on performance show of published results."""
+
+import link_page
+import modules_page
+import offload_page
+import rtnl_page
+import upcall_page
+from bench_plot import rst_table
+from bench_report import verdict
+from bench_results import ResultsError, releases_since
+
+# By benchmark, with which names of results begin.
+PAGES = {"upcalls": upcall_page, "rtnl": rtnl_page, "links": link_page,
+         "offload": offload_page, "modules": modules_page}
+
+
+def literal(text):
+    return f"``{text}``"
+
+
+def daemon_text(name, daemon):
+    """Returns a sentence about one of the daemons."""
+    text = f"``{name}`` is {daemon.get('version') or 'not known'}"
+    if daemon.get("package"):
+        text += f", package {literal(daemon['package'])}"
+    if daemon.get("flags"):
+        text += f", built with {literal(daemon['flags'])}"
+    return text + "."
+
+
+def provenance_text(entry):
+    """Returns what tells where results come from."""
+    p = entry["provenance"]
+    kernel = entry.get("kernel") or p.get("kernel")
+    rounds = "one round" if p["rounds"] == 1 else f"{p['rounds']} rounds"
+    text = (f"Measured on {p['date']}: ovs-kdp {p['version']}, commit "
+            f"{literal(p['commit'])}"
+            + (f"; Linux {kernel}" if kernel else "")
+            + f"; medians of {rounds}")
+    if p["rounds"] > 1 and p.get("spread", True):
+        text += (", with the least and the largest value in parentheses where "
+                 "they are more than 2 % apart")
+    text += "."
+    for name, daemon in p.get("daemons", {}).items():
+        text += " " + daemon_text(name, daemon)
+    for note in p.get("notes", []):
+        text += " " + note
+    return (f"{text}  To measure it again, with that commit::\n\n"
+            f"    {p['command']}")
+
+
+def age_text(entry, since=releases_since):
+    """Returns a warning if results are older than the code by more than a
+    release, None otherwise."""
+    measured = entry["provenance"]["version"]
+    n = since(measured)
+    if n is not None and n <= 1:
+        return None
+    ahead = (f"There were {n} releases since then" if n is not None
+             else "That version is not known")
+    return (".. warning::\n\n"
+            f"   These figures are of version {measured}. {ahead}: the code "
+            "may do better or worse now.")
+
+
+def key_of(target):
+    return f"{target.get('configuration', '')} {target['target']}".strip()
+
+
+def sentence(target, sentences):
+    """Returns why a target is missed: what is said of it for its
+    configuration, or for all."""
+    return sentences.get(key_of(target), sentences.get(target["target"]))
+
+
+def not_met(entry):
+    return [t for t in entry.get("targets", [])
+            if t.get("holds", t.get("result") != "not met") is False]
+
+
+def unexplained(name, published):
+    """Returns the missed targets of result 'name' without a sentence."""
+    entry = published["results"][name]
+    sentences = published["sentences"].get(name, {})
+    return [key_of(t) for t in not_met(entry) if not sentence(t, sentences)]
+
+
+def target_table(found):
+    with_configuration = any("configuration" in t for t in found)
+    head = ["target", "measured", "limit", "result"]
+    rows = [[t["what"], f"{t['value']:,.3f}", f"{t['sense']} {t['limit']:g}",
+             verdict(t)] for t in found]
+    if with_configuration:
+        head.insert(0, "configuration")
+        rows = [[t["configuration"], *row] for t, row in zip(found, rows)]
+    return rst_table(rows, head)
+
+
+def targets_text(entry, sentences):
+    """Returns a table of targets, and why those are missed that are."""
+    found = [t for t in entry.get("targets", []) if "holds" in t]
+    text = []
+    if found:
+        text = ["Targets:", target_table(found)]
+    said = {}
+    for t in not_met(entry):
+        said.setdefault(sentence(t, sentences), []).append(t)
+    for reason, missed in said.items():
+        names = ", ".join(dict.fromkeys(
+            t.get("what", t["target"]) for t in missed))
+        who = ", ".join(dict.fromkeys(literal(t["configuration"])
+                                      for t in missed
+                                      if "configuration" in t))
+        text.append(f"* Missed{' by ' + who if who else ''}: {names}.  "
+                    f"{reason}")
+    return text
+
+
+def page_text(name, published):
+    """Returns in reStructuredText what a page shows of result 'name'."""
+    missing = unexplained(name, published)
+    if missing:
+        raise ResultsError(f"{name}: no sentence says why these targets are "
+                           f"missed: {'; '.join(missing)}")
+    entry = published["results"][name]
+    blocks = [".. Made by utilities/bench/make-pages."]
+    warning = age_text(entry)
+    if warning:
+        blocks.append(warning)
+    blocks.append(provenance_text(entry))
+    blocks += PAGES[entry["benchmark"]].tables(entry)
+    blocks += targets_text(entry, published["sentences"].get(name, {}))
+    return "\n\n".join(blocks) + "\n"

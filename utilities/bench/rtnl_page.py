@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a page shows of results of bench-rtnl."""
+
+import rtnl_report as report
+from bench_plot import STYLES, rst_table, save
+
+STYLE_OF = {report.STOCK: STYLES[0], "distribution": STYLES[1],
+            report.OURS: STYLES[2]}
+
+
+def draw(axis, results, x, y, title, **wanted):
+    """Draws figure 'y' against 'x' of those rows that have the members
+    'wanted', a line for each daemon."""
+    wanted = {"condition": report.PLAIN, **wanted}
+    for daemon, (colour, line) in STYLE_OF.items():
+        rows = [row for row in results["summary"] if row["daemon"] == daemon
+                and row["rounds"]
+                and all(row[k] == v for k, v in wanted.items())]
+        if not rows:
+            continue
+        rows.sort(key=lambda row: row[x])
+        axis.plot([row[x] for row in rows], [row[y] for row in rows],
+                  color=colour, linestyle=line, marker=".", label=daemon)
+    axis.set_title(title, fontsize=9)
+    axis.tick_params(labelsize=7)
+    axis.grid(True, linewidth=.3)
+
+
+def plot_counts(plt, results, path):
+    delay = max(results["parameters"]["delays_us"])
+    figure, axes = plt.subplots(1, 3, figsize=(9, 2.9))
+    panels = [("acquisitions_per_port", "RTNL acquisitions for a port",
+               {"test": "each", "delay_us": delay}),
+              ("requests_per_port", "requests to the kernel for a port",
+               {"test": "each", "delay_us": delay}),
+              ("acquisitions_per_s", "acquisitions a second, steady",
+               {"test": "steady", "delay_us": 0})]
+    for axis, (y, title, wanted) in zip(axes, panels):
+        draw(axis, results, "ports", y, title, **wanted)
+        axis.set_xlabel("ports", fontsize=8)
+        axis.set_ylim(bottom=0)
+    axes[0].legend(fontsize=7)
+    save(plt, figure, path)
+
+
+def plot_time(plt, results, path):
+    ports = max(results["parameters"]["ports"])
+    figure, axes = plt.subplots(1, 3, figsize=(9, 2.9))
+    panels = [("seconds", "one by one: seconds", {"test": "each"}),
+              ("seconds", "without waiting: seconds", {"test": "all"}),
+              ("longest_turn_ms", "longest turn of the main loop: ms",
+               {"test": "each"})]
+    for axis, (y, title, wanted) in zip(axes, panels):
+        draw(axis, results, "delay_us", y, title, ports=ports, **wanted)
+        axis.set_xlabel(f"delay of the lock in us, {ports} ports", fontsize=8)
+        axis.set_yscale("log")
+    axes[0].legend(fontsize=7)
+    save(plt, figure, path)
+
+
+def tables(results):
+    """Returns blocks of text."""
+    head, *rows = report.table(results)
+    return [rst_table(rows, head), *report.remarks(results)]
+
+
+def plots(plt, results, prefix):
+    plot_counts(plt, results, prefix + "-counts.svg")
+    plot_time(plt, results, prefix + "-time.svg")

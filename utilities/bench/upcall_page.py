@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a page shows of results of bench-upcall."""
+
+import upcall_report as report
+from bench_plot import STYLES, rst_table, save
+from bench_results import POINTS
+
+PANELS = [("alone", "alone"), ("flooded", "while all are flooded"),
+          ("idle", "idle, others flooded")]
+
+BARS = [("flooded_served_per_s", "upcalls served a second, flooded", 1),
+        ("trace_flood_calls_per_upcall", "receiving calls for an upcall", 1),
+        ("sockets", "netlink sockets", 1)]
+
+
+def shown(results):
+    """Returns (name, its summary, its style) of what was measured."""
+    return [(name, entry, STYLES[i % len(STYLES)])
+            for i, (name, entry) in enumerate(results["summary"].items())
+            if entry["available"] and entry["curves"]]
+
+
+def plot_latency(plt, results, path):
+    figure, axes = plt.subplots(1, len(PANELS), figsize=(9, 3.2), sharey=True)
+    for axis, (test, title) in zip(axes, PANELS):
+        for name, entry, (colour, line) in shown(results):
+            if test in entry["curves"]:
+                axis.plot([us / 1000 for us in entry["curves"][test]],
+                          POINTS, color=colour, linestyle=line, label=name)
+        axis.set_xscale("log")
+        axis.set_title(title, fontsize=9)
+        axis.set_xlabel("latency, ms", fontsize=8)
+        axis.tick_params(labelsize=7)
+        axis.grid(True, linewidth=.3)
+    axes[0].set_ylabel("% of received probes", fontsize=8)
+    axes[0].legend(fontsize=7)
+    save(plt, figure, path)
+
+
+def plot_load(plt, results, path):
+    figure, axes = plt.subplots(1, len(BARS), figsize=(9, 2.6))
+    for axis, (key, title, divisor) in zip(axes, BARS):
+        bars = [(name, entry["median"][key] / divisor, style[0])
+                for name, entry, style in shown(results)
+                if entry["median"].get(key) is not None]
+        names, values, colours = zip(*bars) if bars else ((), (), ())
+        rectangles = axis.barh(names, values, color=colours)
+        axis.bar_label(rectangles, fontsize=6, padding=2,
+                       fmt="%.2f" if values and max(values) < 20 else "%.0f")
+        axis.invert_yaxis()
+        axis.margins(x=.25)
+        axis.set_title(title, fontsize=8)
+        axis.tick_params(labelsize=6)
+    save(plt, figure, path)
+
+
+def tables(results):
+    """Returns blocks of text."""
+    head, *rows = report.table(results)
+    return [rst_table(rows, ["figure", *head[1:]]), *report.remarks(results)]
+
+
+def plots(plt, results, prefix):
+    if shown(results):
+        plot_latency(plt, results, prefix + "-latency.svg")
+        plot_load(plt, results, prefix + "-load.svg")
