@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "openvswitch/vlog.h"
+#include "harness/prng.h"
 #include "harness/unit.h"
 
 /* Which ids of a range are held, as the test sees it. */
@@ -237,20 +238,18 @@ ids_are_dense(void **state OVS_UNUSED)
     for (int i = 0; i < N_USERS; i++) {
         users[i] = kdp_id_fpool_user_create(pool);
     }
-    srandom(1);
-    for (int i = 0; i < 1000000; i++) {
-        long int random_ = random();
-        struct kdp_id_user *user = users[random_ / 8 % N_USERS];
+    for (uint32_t i = 0; i < 1000000; i++) {
+        struct kdp_id_user *user = users[unit_random(N_USERS)];
 
         /* Between none and some thousands at a time. */
-        if (random_ % 4 > i / 1000 % 3 || !n) {
+        if (unit_random(4) > i / 3000 % 3 || !n) {
             assert_true(get(&held, user, &ids[n]));
             n_max = MAX(n_max, held.n);
             assert_true(ids[n] < n_max + N_USERS
                         * kdp_id_fpool_cached_max(pool));
             n++;
         } else {
-            uint32_t which = random_ / 32 % n;
+            uint32_t which = unit_random(n);
 
             put(&held, user, ids[which]);
             ids[which] = ids[--n];
@@ -273,7 +272,7 @@ struct worker {
     struct kdp_id_fpool *pool;
     struct worker *next;
     atomic_uint8_t *held;       /* For each id. */
-    unsigned int seed;
+    uint32_t stream;
 
     pthread_mutex_t mutex;
     uint32_t ids[4 * BATCH];    /* What the previous one left for us. */
@@ -287,8 +286,9 @@ work(void *worker_)
     struct kdp_id_user *user = kdp_id_fpool_user_create(worker->pool);
     uint32_t mine[BATCH];
 
+    unit_random_stream(worker->stream);
     for (int step = 0; step < N_STEPS / BATCH; step++) {
-        unsigned int n = rand_r(&worker->seed) % BATCH + 1;
+        unsigned int n = unit_random(BATCH) + 1;
         uint32_t theirs[4 * BATCH];
         unsigned int n_theirs;
         uint8_t orig;
@@ -319,7 +319,7 @@ work(void *worker_)
         }
 
         /* Threads come and go. */
-        if (!(rand_r(&worker->seed) % 50)) {
+        if (!unit_random(50)) {
             kdp_id_fpool_user_destroy(user);
             user = kdp_id_fpool_user_create(worker->pool);
         }
@@ -346,7 +346,7 @@ no_id_is_held_twice(void **state)
     for (int i = 0; i < N_THREADS; i++) {
         workers[i] = (struct worker) {
             .pool = pool, .next = &workers[(i + 1) % N_THREADS],
-            .held = held, .seed = i,
+            .held = held, .stream = 1 + i,
             .mutex = PTHREAD_MUTEX_INITIALIZER,
         };
     }

@@ -30,6 +30,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "harness/prng.h"
+#include "hash.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "harness/unit.h"
@@ -55,24 +57,15 @@ static atomic_bool failing;
 static char by_user;            /* Cookie of the operations of operators. */
 
 static uint32_t
-random_below(uint64_t *seed, uint32_t n)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return ((*seed >> 32) * n) >> 32;
-}
-
-static uint32_t
 port_of(uint32_t flow)
 {
     return 1 + flow % N_PORTS;
 }
 
 static struct offload_desc *
-make_desc(uint32_t flow, uint64_t *seed)
+make_desc(uint32_t flow)
 {
-    uint32_t kind = random_below(seed, 3);
+    uint32_t kind = unit_random(3);
 
     if (flow < N_PARENTS) {
         return unit_desc_full(flow, port_of(flow), 0, 100 + flow, kind);
@@ -84,10 +77,20 @@ make_desc(uint32_t flow, uint64_t *seed)
     }
 }
 
+/* Any thread of the engine asks, with the lock of the fake, so that there is
+ * one stream for all: 'n_calls_' is where it is. */
+static uint32_t
+chance(void *n_calls_, uint32_t n)
+{
+    uint32_t *n_calls = n_calls_;
+
+    return hash_int(++*n_calls, unit_seed()) % n;
+}
+
 /* Makes operations fail by chance.  A deletion by the engine fails once at
  * most, so that it does not give up. */
 static int
-fail_by_chance(void *seed, bool tc, const struct offload_copy_op *op)
+fail_by_chance(void *n_calls, bool tc, const struct offload_copy_op *op)
 {
     static const int errors[] = { EOPNOTSUPP, ENOSPC, ENODEV, EEXIST, EINVAL };
     struct model *model = &models[op->ufid.u64.lo];
@@ -98,20 +101,20 @@ fail_by_chance(void *seed, bool tc, const struct offload_copy_op *op)
         return 0;
     }
     if (op->type == OFFLOAD_COPY_PUT) {
-        if (!on || random_below(seed, 10)) {
+        if (!on || chance(n_calls, 10)) {
             return 0;
         }
-        return (tc ? errors[random_below(seed, ARRAY_SIZE(errors))]
+        return (tc ? errors[chance(n_calls, ARRAY_SIZE(errors))]
                 : op->cookie ? ENOMEM : 0);
     }
     model->failed[tc] = (on && !model->failed[tc] && !op->cookie
-                         && !random_below(seed, 10));
+                         && !chance(n_calls, 10));
     return model->failed[tc] ? EBUSY : 0;
 }
 
 /* With the lock for writing: creates the flow, or deletes it. */
 static void
-create_or_delete(struct model *model, uint64_t *seed)
+create_or_delete(struct model *model)
 {
     uint32_t flow = model - models;
     struct offload_op op = { .cookie = &by_user };
@@ -128,7 +131,7 @@ create_or_delete(struct model *model, uint64_t *seed)
     } else {
         op.type = OFFLOAD_PUT;
         op.flags = OFFLOAD_PUT_CREATE;
-        op.desc = make_desc(flow, seed);
+        op.desc = make_desc(flow);
         offload_operate(unit.offload, ops, 1);
         unit_check(!op.error || op.error == ENOMEM);
         if (op.error) {
@@ -141,7 +144,7 @@ create_or_delete(struct model *model, uint64_t *seed)
 
 /* With the lock for reading: reads the flow, or changes it. */
 static void
-get_or_modify(struct model *model, uint64_t *seed)
+get_or_modify(struct model *model)
 {
     uint32_t flow = model - models;
     struct offload_op op = { .want_stats = true, .cookie = &by_user };
@@ -152,7 +155,7 @@ get_or_modify(struct model *model, uint64_t *seed)
         unit_check(unit_get(&unit, flow, NULL, NULL) == ENOENT);
         return;
     }
-    if (random_below(seed, 2)) {
+    if (unit_random(2)) {
         op.type = OFFLOAD_GET;
         op.ufid = unit_ufid(flow);
         offload_operate(unit.offload, ops, 1);
@@ -161,7 +164,7 @@ get_or_modify(struct model *model, uint64_t *seed)
     } else {
         op.type = OFFLOAD_PUT;
         op.flags = OFFLOAD_PUT_MODIFY;
-        op.desc = make_desc(flow, seed);
+        op.desc = make_desc(flow);
 
         /* So that the model knows which of two is the latest. */
         pthread_mutex_lock(&model->change);
@@ -188,14 +191,14 @@ compare_numbers(const void *a, const void *b)
 
 /* Deletes several flows, or creates those that there are not, at once. */
 static void
-batch(uint64_t *seed)
+batch(void)
 {
     uint32_t chosen[MAX_BATCH], n = 0, n_ops = 0;
     struct offload_op ops_[MAX_BATCH], *ops[MAX_BATCH];
 
     /* Sorted, so that nobody waits for each other's locks. */
     for (size_t i = 0; i < MAX_BATCH; i++) {
-        chosen[n++] = random_below(seed, N_FLOWS);
+        chosen[n++] = unit_random(N_FLOWS);
     }
     qsort(chosen, n, sizeof *chosen, compare_numbers);
     for (size_t i = 0; i < n; i++) {
@@ -213,7 +216,7 @@ batch(uint64_t *seed)
             .cookie = &by_user,
         };
         if (!model->installed) {
-            ops_[n_ops].desc = make_desc(chosen[i], seed);
+            ops_[n_ops].desc = make_desc(chosen[i]);
         }
         ops[n_ops] = &ops_[n_ops];
         n_ops++;
@@ -237,23 +240,22 @@ batch(uint64_t *seed)
 }
 
 static void *
-operator_main(void *seed_)
+operator_main(void *stream)
 {
-    uint64_t *seed = seed_;
-
+    unit_random_stream(*(uint32_t *) stream);
     for (int i = 0; i < N_STEPS; i++) {
-        struct model *model = &models[random_below(seed, N_FLOWS)];
-        uint32_t what = random_below(seed, 20);
+        struct model *model = &models[unit_random(N_FLOWS)];
+        uint32_t what = unit_random(20);
 
         if (!what) {
-            batch(seed);
+            batch();
         } else if (what < 5) {
             pthread_rwlock_wrlock(&model->rwlock);
-            create_or_delete(model, seed);
+            create_or_delete(model);
             pthread_rwlock_unlock(&model->rwlock);
         } else {
             pthread_rwlock_rdlock(&model->rwlock);
-            get_or_modify(model, seed);
+            get_or_modify(model);
             pthread_rwlock_unlock(&model->rwlock);
         }
     }
@@ -278,10 +280,11 @@ is_stopped(void)
 }
 
 static void *
-sender_main(void *seed)
+sender_main(void *stream)
 {
+    unit_random_stream(*(uint32_t *) stream);
     while (!is_stopped()) {
-        struct model *model = &models[random_below(seed, N_FLOWS)];
+        struct model *model = &models[unit_random(N_FLOWS)];
         uint64_t orig;
 
         pthread_rwlock_rdlock(&model->rwlock);
@@ -293,7 +296,7 @@ sender_main(void *seed)
             atomic_add(&model->sent, 1, &orig);
         }
         pthread_rwlock_unlock(&model->rwlock);
-        if (!random_below(seed, 8)) {
+        if (!unit_random(8)) {
             take_a_break(50);
         }
     }
@@ -318,7 +321,7 @@ take_snapshot(struct snapshot *snapshot)
 }
 
 static void *
-dumper_main(void *seed OVS_UNUSED)
+dumper_main(void *stream OVS_UNUSED)
 {
     while (!is_stopped()) {
         unsigned int seen[N_FLOWS] = { 0 };
@@ -370,13 +373,14 @@ flush_all(void)
 }
 
 static void *
-manager_main(void *seed)
+manager_main(void *stream)
 {
+    unit_random_stream(*(uint32_t *) stream);
     while (!is_stopped()) {
         struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
-        uint32_t port = 1 + random_below(seed, N_PORTS);
+        uint32_t port = 1 + unit_random(N_PORTS);
 
-        switch (random_below(seed, 16)) {
+        switch (unit_random(16)) {
         case 0:
         case 1:
             offload_port_del(unit.offload, port);
@@ -404,8 +408,8 @@ manager_main(void *seed)
             break;
 
         default:
-            config.n_threads = 1 + random_below(seed, OFFLOAD_MAX_THREADS);
-            config.max_queued = 1 + random_below(seed, 20);
+            config.n_threads = 1 + unit_random(OFFLOAD_MAX_THREADS);
+            config.max_queued = 1 + unit_random(20);
             config.backoff = 1;
             offload_configure(unit.offload, &config);
             break;
@@ -465,14 +469,14 @@ check_at_rest(void)
 }
 
 static void
-run_phase(unsigned int max_delay, uint64_t seed_base)
+run_phase(unsigned int max_delay, uint32_t first_stream)
 {
     enum { N_OTHERS = N_SENDERS + 2 };
     pthread_t operators[N_OPERATORS], others[N_OTHERS];
-    uint64_t seeds[N_OPERATORS + N_OTHERS];
+    uint32_t streams[N_OPERATORS + N_OTHERS];
 
-    for (size_t i = 0; i < ARRAY_SIZE(seeds); i++) {
-        seeds[i] = (seed_base + i) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
+        streams[i] = first_stream + i;
     }
     offload_fake_set_delay(unit.fake, 0, max_delay);
     atomic_store_relaxed(&stop, false);
@@ -480,10 +484,11 @@ run_phase(unsigned int max_delay, uint64_t seed_base)
     for (size_t i = 0; i < N_OTHERS; i++) {
         others[i] = ovs_thread_create(
             "other", i == 0 ? manager_main : i == 1 ? dumper_main
-            : sender_main, &seeds[N_OPERATORS + i]);
+            : sender_main, &streams[N_OPERATORS + i]);
     }
     for (size_t i = 0; i < N_OPERATORS; i++) {
-        operators[i] = ovs_thread_create("operator", operator_main, &seeds[i]);
+        operators[i] = ovs_thread_create("operator", operator_main,
+                                         &streams[i]);
     }
     for (size_t i = 0; i < N_OPERATORS; i++) {
         xpthread_join(operators[i], NULL);
@@ -499,13 +504,13 @@ static void
 engine_agrees_with_the_model(void **state OVS_UNUSED)
 {
     static const unsigned int delays[] = { 0, 50, 500 };
-    uint64_t fail_seed = 4711;
+    uint32_t n_failures = 0;
 
     for (size_t i = 0; i < N_FLOWS; i++) {
         model_init(&models[i], i);
     }
     unit_offload_init(&unit, NULL, N_PORTS);
-    offload_fake_set_fail(unit.fake, fail_by_chance, &fail_seed);
+    offload_fake_set_fail(unit.fake, fail_by_chance, &n_failures);
     for (size_t i = 0; i < ARRAY_SIZE(delays); i++) {
         run_phase(delays[i], 100 * (i + 1));
     }

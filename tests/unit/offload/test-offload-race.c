@@ -19,6 +19,7 @@
 
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
+#include "harness/prng.h"
 #include "harness/unit.h"
 #include "util.h"
 
@@ -33,25 +34,16 @@ static atomic_bool stop;
 static atomic_uint64_t met;     /* Packets that met a flow. */
 static atomic_uint64_t reported;
 
-static uint32_t
-random_below(uint64_t *seed, uint32_t n)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return ((*seed >> 32) * n) >> 32;
-}
-
 static void
-choose(struct offload_op *op, uint64_t *seed)
+choose(struct offload_op *op)
 {
-    uint32_t flow = random_below(seed, N_FLOWS);
-    uint32_t what = random_below(seed, 16);
+    uint32_t flow = unit_random(N_FLOWS);
+    uint32_t what = unit_random(16);
 
     *op = (struct offload_op) {
         .type = what < 9 ? OFFLOAD_PUT : what < 11 ? OFFLOAD_DEL : OFFLOAD_GET,
         .ufid = unit_ufid(flow),
-        .want_stats = random_below(seed, 2),
+        .want_stats = unit_random(2),
     };
     if (op->type == OFFLOAD_PUT) {
         op->flags = (what < 5 ? OFFLOAD_PUT_CREATE
@@ -80,23 +72,24 @@ check(const struct offload_op *op)
 }
 
 static void *
-user_main(void *seed)
+user_main(void *stream)
 {
     static const struct timespec pause = { .tv_nsec = 50000 };
 
+    unit_random_stream(*(uint32_t *) stream);
     for (int i = 0; i < N_BATCHES; i++) {
         struct offload_op ops_[MAX_BATCH], *ops[MAX_BATCH];
-        size_t n = 1 + random_below(seed, MAX_BATCH);
+        size_t n = 1 + unit_random(MAX_BATCH);
 
         for (size_t j = 0; j < n; j++) {
-            choose(&ops_[j], seed);
+            choose(&ops_[j]);
             ops[j] = &ops_[j];
         }
         offload_operate(unit.offload, ops, n);
         for (size_t j = 0; j < n; j++) {
             check(ops[j]);
         }
-        if (random_below(seed, 2)) {
+        if (unit_random(2)) {
             /* Some flows should get to tc meanwhile. */
             nanosleep(&pause, NULL);
         }
@@ -114,12 +107,13 @@ is_stopped(void)
 }
 
 static void *
-sender_main(void *seed)
+sender_main(void *stream)
 {
     uint64_t orig;
 
+    unit_random_stream(*(uint32_t *) stream);
     while (!is_stopped()) {
-        if (unit_packets(&unit, random_below(seed, N_FLOWS), 1)) {
+        if (unit_packets(&unit, unit_random(N_FLOWS), 1)) {
             atomic_add(&met, 1, &orig);
         }
     }
@@ -127,12 +121,13 @@ sender_main(void *seed)
 }
 
 static void *
-manager_main(void *seed)
+manager_main(void *stream)
 {
+    unit_random_stream(*(uint32_t *) stream);
     while (!is_stopped()) {
         struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
 
-        switch (random_below(seed, 32)) {
+        switch (unit_random(32)) {
         case 0:
             offload_port_del(unit.offload, 1);
             offload_port_add(unit.offload, 1);
@@ -142,7 +137,7 @@ manager_main(void *seed)
             offload_set_enabled(unit.offload, true);
             break;
         case 2:
-            config.n_threads = 1 + random_below(seed, 3);
+            config.n_threads = 1 + unit_random(3);
             offload_configure(unit.offload, &config);
             break;
         default:
@@ -157,17 +152,18 @@ static void
 no_packet_is_lost_or_counted_twice(void **state OVS_UNUSED)
 {
     pthread_t users[N_THREADS], sender, manager;
-    uint64_t seeds[N_THREADS + 2], n_met, n_reported;
+    uint32_t streams[N_THREADS + 2];
+    uint64_t n_met, n_reported;
 
-    for (size_t i = 0; i < ARRAY_SIZE(seeds); i++) {
-        seeds[i] = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
+        streams[i] = i + 1;
     }
     unit_offload_init(&unit, NULL, N_PORTS);
     offload_fake_set_delay(unit.fake, 0, 3);
-    manager = ovs_thread_create("manager", manager_main, &seeds[N_THREADS]);
-    sender = ovs_thread_create("sender", sender_main, &seeds[N_THREADS + 1]);
+    manager = ovs_thread_create("manager", manager_main, &streams[N_THREADS]);
+    sender = ovs_thread_create("sender", sender_main, &streams[N_THREADS + 1]);
     for (size_t i = 0; i < N_THREADS; i++) {
-        users[i] = ovs_thread_create("user", user_main, &seeds[i]);
+        users[i] = ovs_thread_create("user", user_main, &streams[i]);
     }
     for (size_t i = 0; i < N_THREADS; i++) {
         xpthread_join(users[i], NULL);
