@@ -38,6 +38,11 @@ unit_fault_wrap = \
 unit_link = \
 	tests/harness/netns.c \
 	tests/harness/netns.h
+unit_rest = \
+	tests/harness/observer.c \
+	tests/harness/observer.h \
+	tests/harness/processes.c \
+	tests/harness/processes.h
 unit_route = \
 	tests/harness/routes.c \
 	tests/harness/routes.h

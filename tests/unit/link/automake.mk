@@ -35,14 +35,15 @@ tests_unit_link_test_link_local_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=mnl_socket_sendto $(unit_clock_wrap)
 tests_unit_link_test_link_local_random_SOURCES = \
 	tests/unit/link/test-link-local-random.c \
-	$(unit_route) $(unit_link) $(unit_common)
+	$(unit_rest) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_link_test_link_msg_SOURCES = tests/unit/link/test-link-msg.c $(unit_common)
 tests_unit_link_test_link_msg_route_SOURCES = \
 	tests/unit/link/test-link-msg-route.c $(unit_common)
 tests_unit_link_test_link_qdisc_SOURCES = \
 	tests/unit/link/test-link-qdisc.c $(unit_common)
 tests_unit_link_test_link_random_SOURCES = \
-	tests/unit/link/test-link-random.c $(unit_link) $(unit_common)
+	tests/unit/link/test-link-random.c \
+	$(unit_rest) $(unit_link) $(unit_common)
 tests_unit_link_test_link_random_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=recvmsg
 tests_unit_link_test_link_route_SOURCES = \
 	tests/unit/link/test-link-route.c $(unit_common)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Random operations on links of several namespaces, which share names and
- * interface indexes, while a listener follows, often with a receive buffer so
- * small that it loses events all the time.  Whenever the test pauses, the table
- * has to become what the kernel says.
+/* Invariants L2 and L3: random operations on links of several namespaces,
+ * which share names and interface indexes, while a listener follows, often
+ * with a receive buffer so small that it loses events all the time.
  *
- * Environment variable LINK_SEED runs a single seed, LINK_SEEDS as many. */
+ * Whenever the test pauses, it waits until the kernel is at rest.  Then the
+ * table has to become what the kernel says within one resync: the listener may
+ * ask for each namespace at most once, and only if it was known not to be
+ * current. */
 
 #include <config.h>
 #include "link/link-listener.h"
@@ -18,12 +20,14 @@
 #include <sys/socket.h>
 
 #include "link/link-table.h"
-#include "random.h"
 #include "harness/netns.h"
+#include "harness/observer.h"
+#include "harness/prng.h"
+#include "harness/processes.h"
 #include "util.h"
 
-#define N_SEEDS 8
-#define N_PAUSES 4              /* Of a seed. */
+#define N_RUNS 8
+#define N_PAUSES 4              /* Of a run. */
 #define N_OPERATIONS 300        /* Between pauses. */
 
 /* Few, so that they meet. */
@@ -60,6 +64,8 @@ __wrap_recvmsg(int fd, struct msghdr *msg, int flags)
 }
 
 struct world {
+    unsigned int run;
+    struct unit_observer *observer;
     struct unit_ns *namespaces[N_NAMESPACES];
     struct link_table *table;
     struct link_listener *listener;
@@ -83,13 +89,13 @@ mirror(const struct link_change *change, void *world_)
 static struct unit_ns *
 any_ns(struct world *w)
 {
-    return w->namespaces[random_range(N_NAMESPACES)];
+    return w->namespaces[unit_random(N_NAMESPACES)];
 }
 
 static int
 any_index(void)
 {
-    return FIRST_INDEX + random_range(N_LINKS);
+    return FIRST_INDEX + unit_random(N_LINKS);
 }
 
 /* Names that a link may have in any namespace. */
@@ -100,23 +106,23 @@ any_name(void)
         "eth0", "eth1", "br-int", "veth0", "same", "fifteen-letters",
     };
 
-    return names[random_range(N_LINKS)];
+    return names[unit_random(N_LINKS)];
 }
 
 /* A namespace goes with all that is in it, and another one comes. */
 static void
 replace_ns(struct world *w)
 {
-    size_t i = 1 + random_range(N_NAMESPACES - 1);
+    size_t i = 1 + unit_random(N_NAMESPACES - 1);
 
     unit_ns_destroy(w->namespaces[i]);
     w->namespaces[i] = unit_ns_create();
-    if (random_range(2)) {
+    if (unit_random(2)) {
         unit_link_add(w->namespaces[i], "bridge", any_index(), any_name());
     }
-    if (random_range(4)) {
+    if (unit_random(4)) {
         /* That of one that is going may not be free yet. */
-        int32_t nsid = FIRST_NSID + random_range(N_NAMESPACES * 2);
+        int32_t nsid = FIRST_NSID + unit_random(N_NAMESPACES * 2);
 
         unit_ns_set_nsid(w->namespaces[0], w->namespaces[i], nsid);
     }
@@ -127,11 +133,11 @@ static void
 operate(struct world *w)
 {
     struct unit_ns *ns = any_ns(w);
-    uint8_t mac[6] = { 2, 0, 0, 0, 0, random_range(256) };
+    uint8_t mac[6] = { 2, 0, 0, 0, 0, unit_random(256) };
 
-    switch (random_range(16)) {
+    switch (unit_random(16)) {
     case 0:
-        unit_link_add(ns, random_range(2) ? "bridge" : "ifb", any_index(),
+        unit_link_add(ns, unit_random(2) ? "bridge" : "ifb", any_index(),
                       any_name());
         break;
     case 1:
@@ -153,34 +159,34 @@ operate(struct world *w)
     case 8:
     case 9:
     case 10:
-        unit_link_set_up(ns, any_index(), random_range(3) > 0);
+        unit_link_set_up(ns, any_index(), unit_random(3) > 0);
         break;
     case 11:
-        unit_link_set_mtu(ns, any_index(), 1280 + random_range(200));
+        unit_link_set_mtu(ns, any_index(), 1280 + unit_random(200));
         break;
     case 12:
         unit_link_set_hwaddr(ns, any_index(), mac);
         break;
     case 13:
         unit_link_set_master(ns, any_index(),
-                             random_range(3) ? any_index() : 0);
+                             unit_random(3) ? any_index() : 0);
         break;
     case 14:
-        if (random_range(2)) {
+        if (unit_random(2)) {
             unit_link_add_alt_name(ns, any_index(), "another-name");
         } else {
             unit_link_del_alt_name(ns, any_index(), "another-name");
         }
         break;
     case 15:
-        if (!random_range(4)) {
+        if (!unit_random(4)) {
             replace_ns(w);
-        } else if (!random_range(4)) {
+        } else if (!unit_random(4)) {
             unit_ns_set_nsid(w->namespaces[0], w->namespaces[0], SELF_NSID);
-        } else if (!random_range(4)) {
-            link_table_set_buckets(w->table, random_range(10));
+        } else if (!unit_random(4)) {
+            link_table_set_buckets(w->table, unit_random(10));
         } else {
-            unit_addr_add(ns, any_index(), 0x0101010a + random_range(9));
+            unit_addr_add(ns, any_index(), 0x0101010a + unit_random(9));
         }
         break;
     }
@@ -240,115 +246,195 @@ run(struct world *w)
     link_listener_run(w->listener);
 }
 
-/* Waits until the table is what the kernel says: namespaces go and carriers
- * come in the kernel's own time. */
-static void
-pause_until_equal(struct world *w, bool announced, uint32_t seed)
+/* How often the links of each namespace were asked for. */
+struct resyncs {
+    struct link_ns_info *infos;
+    size_t n;
+};
+
+static uint64_t
+resyncs_of(const struct resyncs *resyncs, int32_t nsid)
 {
-    long long int deadline = unit_now() + UNIT_PATIENCE;
+    for (size_t i = 0; i < resyncs->n; i++) {
+        if (resyncs->infos[i].nsid == nsid) {
+            return resyncs->infos[i].resyncs;
+        }
+    }
+    return 0;
+}
+
+static uint64_t
+count_requests(const struct link_listener_stats *stats)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < LINK_N_REASONS; i++) {
+        n += stats->rtnl[i];
+    }
+    return n;
+}
+
+/* Checks what the listener did since 'before', while the kernel was at
+ * rest. */
+static void
+check_one_resync(struct world *w, const struct link_listener_stats *before,
+                 const struct resyncs *resyncs_before, bool was_current)
+{
+    struct link_listener_stats after;
+    struct resyncs resyncs;
+
+    link_listener_get_stats(w->listener, &after);
+    resyncs.infos = link_table_get_namespaces(w->table, &resyncs.n);
+
+    bool lost = (after.overruns != before->overruns
+                 || after.truncated != before->truncated);
+    uint64_t n_resyncs = after.resyncs - before->resyncs;
+    if (n_resyncs > (lost || !was_current)) {
+        unit_die("run %u: %"PRIu64" resyncs", w->run, n_resyncs);
+    }
+    for (size_t i = 0; i < resyncs.n; i++) {
+        int32_t nsid = resyncs.infos[i].nsid;
+        uint64_t n = resyncs.infos[i].resyncs;
+        uint64_t n_before = resyncs_of(resyncs_before, nsid);
+
+        /* One that has gone, and come again, counts from 0. */
+        if (n > n_before + 1) {
+            unit_die("run %u: namespace %d was asked for %"PRIu64" times",
+                     w->run, nsid, n - n_before);
+        }
+    }
+    if (was_current && !lost
+        && after.rtnl[LINK_REASON_LOSS] != before->rtnl[LINK_REASON_LOSS]) {
+        unit_die("run %u: requests without a loss", w->run);
+    }
+    if (after.interrupted != before->interrupted
+        || after.failed != before->failed) {
+        unit_die("run %u: dumps were interrupted or failed at rest", w->run);
+    }
+    free(resyncs.infos);
+}
+
+/* Runs the listener until it says that the table is current, while the kernel
+ * is at rest.  Returns how the table differs from what the kernel says, or
+ * NULL. */
+static char *
+catch_up(struct world *w, bool announced)
+{
+    bool was_current = link_listener_is_current(w->listener);
+    struct link_listener_stats before;
+    struct resyncs resyncs;
+
+    link_listener_get_stats(w->listener, &before);
+    resyncs.infos = link_table_get_namespaces(w->table, &resyncs.n);
+    unit_wait_until((run(w), link_listener_is_current(w->listener)
+                     && link_listener_is_idle(w->listener)));
+
+    char *diff = world_diff(w, announced);
+    if (!diff) {
+        check_one_resync(w, &before, &resyncs, was_current);
+    }
+    free(resyncs.infos);
+    return diff;
+}
+
+/* The kernel may have been silent without being at rest.  Then it says more,
+ * or what it has said already explains the difference. */
+static void
+pause_until_equal(struct world *w, bool announced)
+{
+    char *diff;
 
     for (;;) {
-        char *diff;
-
-        run(w);
-        diff = world_diff(w, announced);
+        unit_observer_wait_rest(w->observer);
+        diff = catch_up(w, announced);
         if (!diff) {
-            return;
+            break;
         }
-        if (unit_now() > deadline) {
-            unit_die("seed %"PRIu32": %s", seed, diff);
+        if (!unit_observer_hears(w->observer)) {
+            unit_die("run %u: %s", w->run, diff);
         }
         free(diff);
-        unit_pause();
     }
 }
 
 static void
-run_seed(uint32_t seed)
+run_one(unsigned int i)
 {
-    /* Room for one event, for some, and for all. */
+    /* Room for all, for one event, and for some. */
     static const int rcvbufs[] = { 0, 1, 8192, 16384 };
     struct link_listener_options options = {
-        .rcvbuf = rcvbufs[seed % ARRAY_SIZE(rcvbufs)],
+        .rcvbuf = rcvbufs[i % ARRAY_SIZE(rcvbufs)],
     };
     struct link_listener_stats stats;
-    struct world w = { .lossy = options.rcvbuf != 0 };
+    struct world w = { .run = i, .lossy = options.rcvbuf != 0 };
 
-    random_set_seed(seed);
+    unit_random_stream(i);
     unit_check(!unshare(CLONE_NEWNET));
     tag_own = false;
+    w.observer = unit_observer_open();
     w.namespaces[0] = unit_ns_own();
-    for (size_t i = 1; i < N_NAMESPACES; i++) {
-        w.namespaces[i] = unit_ns_create();
-        if (i > 1) {
-            unit_ns_set_nsid(w.namespaces[0], w.namespaces[i],
-                             FIRST_NSID + i);
+    for (size_t j = 1; j < N_NAMESPACES; j++) {
+        w.namespaces[j] = unit_ns_create();
+        if (j > 1) {
+            unit_ns_set_nsid(w.namespaces[0], w.namespaces[j],
+                             FIRST_NSID + j);
         }
     }
     w.table = link_table_create();
     w.sub = link_table_subscribe(w.table, LINK_NSID_ALL, LINK_CHANGE_ALL,
                                  mirror, &w);
-    assert_int_equal(link_listener_open(w.table, &options, &w.listener), 0);
+    unit_check(!link_listener_open(w.table, &options, &w.listener));
 
-    for (int i = 0; i < N_PAUSES; i++) {
-        for (int j = 0; j < N_OPERATIONS; j++) {
+    for (int j = 0; j < N_PAUSES; j++) {
+        for (int k = 0; k < N_OPERATIONS; k++) {
             operate(&w);
-            if (!random_range(w.lossy ? 30 : 5)) {
+            if (!unit_random(w.lossy ? 30 : 5)) {
                 run(&w);
             }
         }
-        pause_until_equal(&w, true, seed);
+        pause_until_equal(&w, true);
     }
 
     /* With what is not announced. */
     link_listener_resync(w.listener);
-    pause_until_equal(&w, false, seed);
+    pause_until_equal(&w, false);
 
     link_listener_get_stats(w.listener, &stats);
-    assert_int_equal(stats.malformed, 0);
-    assert_int_equal(stats.events_other, 0);
-    assert_int_equal(stats.ignored_sender, 0);
+    unit_check(!stats.malformed);
+    unit_check(!stats.events_other);
+    unit_check(!stats.ignored_sender);
     if (w.lossy) {
-        assert_true(stats.overruns > 0);
+        unit_check(stats.overruns > 0);
     } else {
-        assert_int_equal(stats.overruns, 0);
-        assert_int_equal(stats.rtnl[LINK_REASON_LOSS], 0);
+        unit_check(!stats.overruns);
+        unit_check(!stats.rtnl[LINK_REASON_LOSS]);
     }
 
     link_listener_close(w.listener);
     link_table_unsubscribe(w.sub);
     link_table_destroy(w.table);
-    for (size_t i = 0; i < N_NAMESPACES; i++) {
-        unit_ns_destroy(w.namespaces[i]);
+    unit_observer_close(w.observer);
+    for (size_t j = 0; j < N_NAMESPACES; j++) {
+        unit_ns_destroy(w.namespaces[j]);
     }
-    print_message("seed %"PRIu32": %"PRIu64" events, %"PRIu64" overruns, "
-                  "%"PRIu64" lost, %"PRIu64" resyncs, %"PRIu64
-                  " interrupted\n", seed, stats.events[LINK_MSG_NEWLINK]
-                  + stats.events[LINK_MSG_DELLINK], stats.overruns,
-                  stats.lost, stats.resyncs, stats.interrupted);
+    printf("run %u: %"PRIu64" events, %"PRIu64" overruns, %"PRIu64" lost, "
+           "%"PRIu64" resyncs, %"PRIu64" interrupted, %"PRIu64" requests\n",
+           i, stats.events[LINK_MSG_NEWLINK] + stats.events[LINK_MSG_DELLINK],
+           stats.overruns, stats.lost, stats.resyncs, stats.interrupted,
+           count_requests(&stats));
 }
 
 static void
-the_table_becomes_what_the_kernel_says(void **state OVS_UNUSED)
+the_table_is_what_the_kernel_says_within_one_resync(void **state OVS_UNUSED)
 {
-    const char *one = getenv("LINK_SEED");
-    const char *many = getenv("LINK_SEEDS");
-    uint32_t n = many ? atoi(many) : N_SEEDS;
-
-    if (one) {
-        run_seed(atoi(one));
-        return;
-    }
-    for (uint32_t seed = 1; seed <= n; seed++) {
-        run_seed(seed);
-    }
+    unit_run_processes(N_RUNS, run_one);
 }
 
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_becomes_what_the_kernel_says),
+        cmocka_unit_test(the_table_is_what_the_kernel_says_within_one_resync),
     };
 
     unit_init(argv[0]);
