@@ -3,23 +3,51 @@
 unit_tests += \
 	tests/unit/link/test-link-addr \
 	tests/unit/link/test-link-fault \
+	tests/unit/link/test-link-fault-ns \
 	tests/unit/link/test-link-filter \
 	tests/unit/link/test-link-listener \
+	tests/unit/link/test-link-listener-ns \
 	tests/unit/link/test-link-local \
 	tests/unit/link/test-link-local-random \
+	tests/unit/link/test-link-local-route \
 	tests/unit/link/test-link-msg \
 	tests/unit/link/test-link-msg-route \
+	tests/unit/link/test-link-notify \
 	tests/unit/link/test-link-qdisc \
 	tests/unit/link/test-link-random \
 	tests/unit/link/test-link-route \
 	tests/unit/link/test-link-show \
 	tests/unit/link/test-link-store \
-	tests/unit/link/test-link-table
+	tests/unit/link/test-link-table \
+	tests/unit/link/test-link-table-ns
+
+link_fault_fixture = \
+	tests/unit/link/link-fault-fixture.c \
+	tests/unit/link/link-fault-fixture.h
+link_listener_fixture = \
+	tests/unit/link/link-listener-fixture.c \
+	tests/unit/link/link-listener-fixture.h
+link_local_fixture = \
+	tests/unit/link/link-local-fixture.c \
+	tests/unit/link/link-local-fixture.h
+link_table_fixture = \
+	tests/unit/link/link-table-fixture.c \
+	tests/unit/link/link-table-fixture.h
 
 tests_unit_link_test_link_addr_SOURCES = tests/unit/link/test-link-addr.c $(unit_common)
 tests_unit_link_test_link_fault_SOURCES = \
-	tests/unit/link/test-link-fault.c $(unit_fault) $(unit_link) $(unit_common)
+	tests/unit/link/test-link-fault.c \
+	$(link_fault_fixture) $(unit_fault) $(unit_link) $(unit_common)
 tests_unit_link_test_link_fault_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_fault_wrap) \
+	-Wl,--wrap=getsockopt \
+	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=mnl_socket_sendto \
+	-Wl,--wrap=recvmsg
+tests_unit_link_test_link_fault_ns_SOURCES = \
+	tests/unit/link/test-link-fault-ns.c \
+	$(link_fault_fixture) $(unit_fault) $(unit_link) $(unit_common)
+tests_unit_link_test_link_fault_ns_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_fault_wrap) \
 	-Wl,--wrap=getsockopt \
 	-Wl,--wrap=mnl_socket_recvfrom \
@@ -28,10 +56,20 @@ tests_unit_link_test_link_fault_LDFLAGS = \
 tests_unit_link_test_link_filter_SOURCES = \
 	tests/unit/link/test-link-filter.c $(unit_common)
 tests_unit_link_test_link_listener_SOURCES = \
-	tests/unit/link/test-link-listener.c $(unit_link) $(unit_common)
+	tests/unit/link/test-link-listener.c \
+	$(link_listener_fixture) $(unit_link) $(unit_common)
+tests_unit_link_test_link_listener_ns_SOURCES = \
+	tests/unit/link/test-link-listener-ns.c \
+	$(link_listener_fixture) $(unit_link) $(unit_common)
 tests_unit_link_test_link_local_SOURCES = \
-	tests/unit/link/test-link-local.c $(unit_route) $(unit_link) $(unit_common)
+	tests/unit/link/test-link-local.c \
+	$(link_local_fixture) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_link_test_link_local_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=mnl_socket_sendto $(unit_clock_wrap)
+tests_unit_link_test_link_local_route_SOURCES = \
+	tests/unit/link/test-link-local-route.c \
+	$(link_local_fixture) $(unit_route) $(unit_link) $(unit_common)
+tests_unit_link_test_link_local_route_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=mnl_socket_sendto $(unit_clock_wrap)
 tests_unit_link_test_link_local_random_SOURCES = \
 	tests/unit/link/test-link-local-random.c \
@@ -39,6 +77,9 @@ tests_unit_link_test_link_local_random_SOURCES = \
 tests_unit_link_test_link_msg_SOURCES = tests/unit/link/test-link-msg.c $(unit_common)
 tests_unit_link_test_link_msg_route_SOURCES = \
 	tests/unit/link/test-link-msg-route.c $(unit_common)
+tests_unit_link_test_link_notify_SOURCES = \
+	tests/unit/link/test-link-notify.c $(link_table_fixture) $(unit_common)
+tests_unit_link_test_link_notify_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
 tests_unit_link_test_link_qdisc_SOURCES = \
 	tests/unit/link/test-link-qdisc.c $(unit_common)
 tests_unit_link_test_link_random_SOURCES = \
@@ -52,5 +93,8 @@ tests_unit_link_test_link_show_SOURCES = \
 tests_unit_link_test_link_store_SOURCES = \
 	tests/unit/link/test-link-store.c $(unit_common)
 tests_unit_link_test_link_table_SOURCES = \
-	tests/unit/link/test-link-table.c $(unit_common)
+	tests/unit/link/test-link-table.c $(link_table_fixture) $(unit_common)
 tests_unit_link_test_link_table_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
+tests_unit_link_test_link_table_ns_SOURCES = \
+	tests/unit/link/test-link-table-ns.c $(link_table_fixture) $(unit_common)
+tests_unit_link_test_link_table_ns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* IP addresses of links. */
+/* Invariant L2: IP addresses of links. */
 
 #include <config.h>
 #include "link/link-addr.h"

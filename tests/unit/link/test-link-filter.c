@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Socket filter of the link listener. */
+/* Invariant L5: socket filter of the link listener. */
 
 #include <config.h>
 #include "link/link-filter.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Parser of messages about routes and queueing disciplines. */
+/* Invariant L2: parser of messages about routes and queueing disciplines. */
 
 #include <config.h>
 #include "link/link-msg.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Parser of messages about links: made-up messages, and those of the kernel
- * that runs the test. */
+/* Invariants L2 and L3: parser of messages about links: made-up messages, and
+ * those of the kernel that runs the test. */
 
 #include <config.h>
 #include "link/link-msg.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Queueing disciplines of links. */
+/* Invariant L2: queueing disciplines of links. */
 
 #include <config.h>
 #include "link/link-qdisc.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Routes, and when they have to be asked for anew. */
+/* Invariants L2 and L5: routes, and when they have to be asked for anew. */
 
 #include <config.h>
 #include "link/link-route.h"

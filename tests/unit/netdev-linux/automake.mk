@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/netdev-linux/test-netdev-bridge \
 	tests/unit/netdev-linux/test-netdev-classes \
 	tests/unit/netdev-linux/test-netdev-fault \
 	tests/unit/netdev-linux/test-netdev-links \
 	tests/unit/netdev-linux/test-qdisc-lock
 
+netdev_fixture = \
+	tests/unit/netdev-linux/netdev-fixture.c \
+	tests/unit/netdev-linux/netdev-fixture.h
+
+tests_unit_netdev_linux_test_netdev_bridge_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-bridge.c \
+	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+tests_unit_netdev_linux_test_netdev_bridge_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=ovs_router_flush $(unit_clock_wrap)
 tests_unit_netdev_linux_test_netdev_classes_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-classes.c $(unit_common)
 tests_unit_netdev_linux_test_netdev_fault_SOURCES = \
@@ -20,8 +30,9 @@ tests_unit_netdev_linux_test_netdev_fault_LDFLAGS = \
 	-Wl,--wrap=proc_net_dev_read \
 	-Wl,--wrap=tc_add_del_qdisc
 tests_unit_netdev_linux_test_netdev_links_SOURCES = \
-	tests/unit/netdev-linux/test-netdev-links.c $(unit_route) $(unit_link) $(unit_common)
+	tests/unit/netdev-linux/test-netdev-links.c \
+	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_links_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=ovs_router_flush $(unit_clock_wrap)
+	$(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_netdev_linux_test_qdisc_lock_SOURCES = \
 	tests/unit/netdev-linux/test-qdisc-lock.c $(unit_common)

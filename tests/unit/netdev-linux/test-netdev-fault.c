@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the links of the daemon and the providers of network devices do when
- * the system refuses. */
+/* Invariants L1 and L2: what the links of the daemon and the providers of
+ * network devices do when the system refuses. */
 
 #include <config.h>
 #include "netdev-linux/netdev-linux-kdp.h"
@@ -237,8 +237,8 @@ a_tap_device_that_cannot_be_made_leaves_nothing(void **state OVS_UNUSED)
     assert_int_equal(unit_count_fds(), n_fds);
 }
 
-/* Those of the device are there, but not those of a port of the datapath, which
- * nobody else has. */
+/* Invariants L1 and L2: those of the device are there, but not those of a port
+ * of the datapath, which nobody else has. */
 static void
 statistics_do_without_the_datapath(void **state)
 {

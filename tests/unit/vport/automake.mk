@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/vport/test-vport-device \
 	tests/unit/vport/test-vport-poll \
 	tests/unit/vport/test-vport-random \
 	tests/unit/vport/test-vport-show \
@@ -8,6 +9,14 @@ unit_tests += \
 	tests/unit/vport/test-vport-table \
 	tests/unit/vport/test-vport-threads
 
+vport_fixture = \
+	tests/unit/vport/vport-fixture.c \
+	tests/unit/vport/vport-fixture.h
+
+tests_unit_vport_test_vport_device_SOURCES = \
+	tests/unit/vport/test-vport-device.c \
+	$(vport_fixture) $(unit_vport) $(unit_common)
+tests_unit_vport_test_vport_device_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
 tests_unit_vport_test_vport_poll_SOURCES = \
 	tests/unit/vport/test-vport-poll.c $(unit_vport) $(unit_common)
 tests_unit_vport_test_vport_poll_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
@@ -22,7 +31,8 @@ tests_unit_vport_test_vport_sync_SOURCES = \
 tests_unit_vport_test_vport_sync_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_vport_wrap) $(unit_fault_wrap)
 tests_unit_vport_test_vport_table_SOURCES = \
-	tests/unit/vport/test-vport-table.c $(unit_vport) $(unit_common)
+	tests/unit/vport/test-vport-table.c \
+	$(vport_fixture) $(unit_vport) $(unit_common)
 tests_unit_vport_test_vport_table_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
 tests_unit_vport_test_vport_threads_SOURCES = \
 	tests/unit/vport/test-vport-threads.c $(unit_vport) $(unit_common)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Whom a vport table tells of changes. */
+/* Invariant U6: whom a vport table tells of changes. */
 
 #include <config.h>
 #include "vport/vport-table.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Random histories of a datapath, whose announcements are late, change places
- * with others, or are lost: when all of them have come, the table has what the
- * kernel has, and who polls has been told of all that has changed.
+/* Invariant U6: random histories of a datapath, whose announcements are late,
+ * change places with others, or are lost: when all of them have come, the
+ * table has what the kernel has, and who polls has been told of all that has
+ * changed.
  *
  * The seed is printed; UNIT_SEED sets it. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How a vport table comes back in sync when something was lost, what it does
- * when it cannot. */
+/* Invariant U6: how a vport table comes back in sync when something was lost,
+ * what it does when it cannot. */
 
 #include <config.h>
 #include "vport/vport-table.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Threads that ask a vport table while ports come and go and announcements are
- * lost. */
+/* Invariant U6: threads that ask a vport table while ports come and go and
+ * announcements are lost. */
 
 #include <config.h>
 #include "vport/vport-table.h"

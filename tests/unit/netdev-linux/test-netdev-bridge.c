@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Invariant L1: what the bridge and the router of tunnels are told of
+ * links. */
+
+#include <config.h>
+#include "netdev-linux/netdev-linux-kdp.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/pkt_sched.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dpif.h"
+#include "netdev-linux/if-notifier-kdp.h"
+#include "if-notifier.h"
+#include "netdev-linux/links.h"
+#include "link/link-listener.h"
+#include "link/link-qdisc.h"
+#include "link/link-table.h"
+#include "netdev-provider.h"
+#include "netdev.h"
+#include "openvswitch/poll-loop.h"
+#include "ovs-atomic.h"
+#include "ovs-router.h"
+#include "ovs-thread.h"
+#include "packets.h"
+#include "netdev-linux/route-table-kdp.h"
+#include "route-table.h"
+#include "sset.h"
+#include "timeval.h"
+#include "harness/netns.h"
+#include "harness/routes.h"
+#include "unit/netdev-linux/netdev-fixture.h"
+#include "util.h"
+
+/* How long it takes to fill the router, if time stands still. */
+static long long int fill_duration;
+
+void __wrap_ovs_router_flush(void);
+void __real_ovs_router_flush(void);
+void
+__wrap_ovs_router_flush(void)
+{
+    if (unit_clock_is_stopped()) {
+        unit_clock_advance(fill_duration);
+    }
+    __real_ovs_router_flush();
+}
+
+static unsigned int n_notices;
+
+static void
+notice(void *aux OVS_UNUSED)
+{
+    n_notices++;
+}
+
+/* Takes all events and tells the bridge, if it is to be told. */
+static unsigned int
+count_notices(void)
+{
+    unsigned int before = n_notices;
+
+    for (int i = 0; i < 20; i++) {
+        netdev_run();
+        if_notifier_run();
+        usleep(IF_NOTIFIER_INTERVAL * 1000 / 10);
+    }
+    return n_notices - before;
+}
+
+static void
+the_bridge_is_told_of_its_own_devices_alone(void **state OVS_UNUSED)
+{
+    struct unit_ns *other = unit_ns_create();
+    struct if_notifier *notifier = if_notifier_create(notice, NULL);
+    struct netdev *netdev;
+
+    OK(unit_ns_set_nsid(own, other, NSID));
+    count_notices();
+    OK(unit_link_set_mtu(own, A, 1300));
+    OK(unit_link_set_mtu(own, A, 1301));
+    assert_int_equal(count_notices(), 1);
+    OK(unit_link_set_up(own, A, false));
+    assert_int_equal(count_notices(), 0);
+
+    /* Foreign ones, of the same name, and of the same index. */
+    OK(unit_link_add(own, "ifb", B + 1, "foreign"));
+    OK(unit_link_del(own, B + 1));
+    OK(unit_link_add(other, "ifb", A, "x"));
+    OK(unit_link_set_name(other, A, "a"));
+    OK(unit_link_set_mtu(other, A, 1300));
+    OK(unit_link_del(other, A));
+    assert_int_equal(count_notices(), 0);
+
+    /* One that something else than the bridge has opened, such as the router
+     * of tunnels. */
+    OK(unit_link_add(own, "ifb", B + 1, "routed"));
+    netdev_run();
+    OK(netdev_open("routed", NULL, &netdev));
+    OK(unit_link_set_mtu(own, B + 1, 1300));
+    assert_int_equal(count_notices(), 0);
+    netdev_close(netdev);
+    OK(unit_link_del(own, B + 1));
+    assert_int_equal(count_notices(), 0);
+
+    /* One that is missed. */
+    assert_int_equal(netdev_open("missed", "system", &netdev), ENODEV);
+    OK(unit_link_add(other, "ifb", A, "missed"));
+    assert_int_equal(count_notices(), 0);
+    OK(unit_link_add(own, "ifb", B + 1, "missed"));
+    assert_int_equal(count_notices(), 1);
+    OK(unit_link_del(own, B + 1));
+    count_notices();
+
+    if_notifier_destroy(notifier);
+    unit_ns_destroy(other);
+}
+
+/* Device through which 10.9.9.9 is reached, or an empty string. */
+static bool
+routed_to(const char *expected)
+{
+    struct in6_addr dst, gateway;
+    char name[IFNAMSIZ] = "";
+
+    netdev_run();
+    route_table_run();
+    in6_addr_set_mapped_ipv4(&dst, htonl(0x0a090909));
+    ovs_router_lookup(0, &dst, name, NULL, &gateway);
+    return !strcmp(name, expected);
+}
+
+static void
+tunnels_follow_their_routes(void **state OVS_UNUSED)
+{
+    static const struct unit_route via_a = { .dst = "10.9.0.0/16",
+                                             .gateway = "10.0.0.9" };
+    static const struct unit_route via_b = { .dst = "10.9.0.0/16",
+                                             .gateway = "10.1.0.9" };
+    uint64_t seq;
+
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    OK(unit_ip_add(own, B, "10.1.0.1/24"));
+    unit_wait_until(routed_to(""));
+    seq = route_table_get_change_seq();
+    OK(unit_route_add(own, &via_a, NLM_F_EXCL));
+    unit_wait_until(routed_to("a"));
+    assert_true(route_table_get_change_seq() != seq);
+    OK(unit_route_add(own, &via_b, NLM_F_REPLACE));
+    unit_wait_until(routed_to("b"));
+    OK(unit_link_set_up(own, B, false));
+    unit_wait_until(routed_to(""));
+    OK(unit_link_set_up(own, B, true));
+    OK(unit_route_add(own, &via_b, NLM_F_EXCL));
+    unit_wait_until(routed_to("b"));
+
+    /* Since Linux 6.7 a link may have another name while it is up. */
+    if (!unit_link_set_name(own, B, "bb")) {
+        unit_wait_until(routed_to("bb"));
+    }
+    OK(unit_link_del(own, B));
+    unit_wait_until(routed_to(""));
+}
+
+/* Adds route number 'i', and returns how often the router was filled. */
+static uint64_t
+fills_after_route(int i)
+{
+    uint64_t seq = route_table_get_change_seq();
+    char *dst = xasprintf("10.8.%d.0/24", i);
+
+    OK(unit_route_add(own, &(struct unit_route) {
+        .dst = dst, .gateway = "10.0.0.9" }, NLM_F_EXCL));
+    free(dst);
+    netdev_run();
+    route_table_run();
+    return route_table_get_change_seq() - seq;
+}
+
+static void
+a_router_that_takes_long_to_fill_is_filled_less_often(void **state OVS_UNUSED)
+{
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    unit_wait_until(routed_to(""));
+
+    /* Without a wait if that takes no time, and once more if an address came
+     * on its own. */
+    unit_clock_stop(time_msec() + 1000);
+    fill_duration = 0;
+    assert_true(fills_after_route(1) >= 1);
+    assert_true(fills_after_route(2) >= 1);
+
+    fill_duration = 10;
+    assert_int_equal(fills_after_route(3), 1);
+    assert_int_equal(fills_after_route(4), 0);
+    unit_clock_advance(39);
+    assert_int_equal(fills_after_route(5), 0);
+    unit_clock_advance(1);
+    assert_int_equal(fills_after_route(6), 1);
+
+    /* The main loop is woken up when it is time. */
+    fill_duration = 0;
+    assert_int_equal(fills_after_route(7), 0);
+    unit_clock_run();
+    long long int start = unit_now();
+    uint64_t seq = route_table_get_change_seq();
+    while (route_table_get_change_seq() == seq) {
+        route_table_wait();
+        poll_timer_wait(UNIT_PATIENCE);
+        poll_block();
+        route_table_run();
+    }
+    assert_true(unit_now() - start < UNIT_PATIENCE / 2);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    static const struct CMUnitTest tests[] = {
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+        TEST(the_bridge_is_told_of_its_own_devices_alone),
+        TEST(tunnels_follow_their_routes),
+        TEST(a_router_that_takes_long_to_fill_is_filled_less_often),
+    };
+
+    netdev_fixture_init(argv[0]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
