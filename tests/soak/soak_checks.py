@@ -15,7 +15,7 @@ import time
 import soak_kernel as kernel
 from soak_kernel import run
 from soak_operations import COUNTED_LOSS
-from soak_switch import ENDS, SoakError
+from soak_switch import SoakError
 from soak_traffic import FLOODS, PINGS, STREAMS, reaches
 
 # Descriptors more than at the start that are no leak.  Open vSwitch keeps the
@@ -228,7 +228,9 @@ class Resources:
         there should be."""
         before = None
         self.descriptors, self.threads = self.measure()
-        while before != (self.descriptors, self.threads):
+        for _ in range(10):
+            if before == (self.descriptors, self.threads):
+                break
             before = self.descriptors, self.threads
             time.sleep(2)
             self.descriptors, self.threads = self.measure()
