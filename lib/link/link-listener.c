@@ -190,7 +190,7 @@ link_listener_run(struct link_listener *listener)
     if (link_listener_has_all(listener)) {
         link_resync_run_routes(&listener->resync);
     }
-    if (!listener->lossy) {
+    if (link_listener_is_current(listener)) {
         link_resync_finish(&listener->resync);
     }
 }

@@ -57,7 +57,7 @@ link_resync_start(struct link_resync *resync, enum link_reason reason)
 void
 link_resync_finish(struct link_resync *resync)
 {
-    if (resync->active && link_resync_is_done(resync)) {
+    if (resync->active) {
         struct link_listener_stats *stats = &resync->replica->stats;
         uint64_t duration = time_usec() - resync->start;
 

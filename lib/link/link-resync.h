@@ -67,7 +67,8 @@ bool link_resync_run(struct link_resync *);
  * the routes are likely to be stale again right after they were asked for. */
 void link_resync_run_routes(struct link_resync *);
 
-/* Notes that a resync is over, if one was and nothing is left to ask for. */
+/* Ends the resync, if one is under way.  To be called when nothing is left to
+ * ask for and nothing was lost. */
 void link_resync_finish(struct link_resync *);
 
 /* Return when link_resync_run() and link_resync_run_routes() have something to

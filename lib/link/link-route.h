@@ -8,15 +8,21 @@
  *
  * The unicast and local routes of our own network namespace, of all tables of
  * the kernel, that have one next hop.  A writer, usually a listener
- * (link-listener.h), enters what the kernel says; readers get copies.
+ * (link-listener.h), enters what the kernel says.  Readers get copies.
  *
- * What events do not tell: when a device goes down or away, or an address
- * goes, the kernel removes IPv4 routes without saying so, and IPv6 routes if
- * net.ipv6.conf.all.skip_notify_on_dev_down is set.  When one of several next
- * hops goes, it does not say what is left.  In such a case, when it speaks of
- * a route that ought to be here and is not, and when one goes of several that
- * differ in nothing that is kept, the table becomes stale: its writer has to
- * take all anew.  A device without routes makes nothing stale.
+ * Some routes go without an event:
+ *
+ *   - When a device goes down or away, or an address goes, the kernel removes
+ *     IPv4 routes.  It removes IPv6 routes in silence, too, if
+ *     net.ipv6.conf.all.skip_notify_on_dev_down is set.
+ *
+ *   - When one of several next hops goes, the kernel does not say what is
+ *     left.
+ *
+ * In such a case the table becomes stale: its writer has to enter all routes
+ * anew.  So it does when the kernel speaks of a route that ought to be here
+ * and is not, and when one goes of several that differ in nothing that is
+ * kept.  A device without routes makes nothing stale.
  *
  * Life cycle: as of addresses (link-addr.h).
  *
@@ -53,15 +59,17 @@ void link_routes_destroy(struct link_routes *);
 void link_routes_update(struct link_routes *,
                         const struct link_route_view *view, bool gone);
 
-/* Says that link 'ifindex' went down or away, or that an address went, which
- * may have been the 'last' IPv4 address of its link. */
+/* Note that link 'ifindex' went down or away, or that an address went, which
+ * may have been the 'last' IPv4 address of its link.  The kernel may be about
+ * to announce what went with it. */
 void link_routes_link_down(struct link_routes *, int ifindex);
 void link_routes_addr_gone(struct link_routes *, const struct link_addr_view *,
                            bool last);
 
-/* Says that all events up to now were told.  If routes are left of a link that
- * went down, IPv4 routes of one that lost its last IPv4 address, or such that
- * prefer one that went as their source, the table is stale from here on. */
+/* To be called when all events up to now were entered.  The table becomes
+ * stale if it still has routes of a link that went down, IPv4 routes of a link
+ * that lost its last IPv4 address, or routes that prefer as their source an
+ * address that went. */
 void link_routes_check_stale(struct link_routes *);
 
 bool link_routes_is_stale(const struct link_routes *);

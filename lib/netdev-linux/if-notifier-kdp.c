@@ -53,7 +53,7 @@ if_notifier_kdp_changed(const char *name, const struct link_change *change,
 
     if (change->link->master) {
         /* A port that was added has the datapath for its master.  A device
-         * that is let go may be what the bridge could not get. */
+         * without a master may be one that the bridge could not get. */
         what &= ~LINK_CHANGE_MASTER;
     }
     if (!what) {

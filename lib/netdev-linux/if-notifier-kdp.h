@@ -6,29 +6,32 @@
 /* Notices to the bridge about links
  * =================================
  *
- * Open vSwitch's if-notifier tells the bridge that some link has changed, upon
- * which the bridge configures everything anew.  Here, in its place, it is told
- * of links that the bridge has asked for, whether it got them or not, and of
- * changes that its configuration depends on: that a link came or went, its
- * name, MTU, hardware address and kind, or that its master let go of it.
- * Flags, carrier and addresses reach the bridge through the devices.  Of what
- * happens to its devices in other namespaces it is not told, as it is not by
- * Open vSwitch.
+ * Open vSwitch's if-notifier tells the bridge that some link has changed.
+ * Then the bridge configures everything anew.  This takes its place, and tells
+ * the bridge only what its configuration depends on:
+ *
+ *   - Which links: those that the bridge has asked for, whether it got them or
+ *     not.
+ *
+ *   - Which changes: a link came or went, or left its master, or its name,
+ *     MTU, hardware address or kind changed.
+ *
+ * Flags, carrier and addresses reach the bridge through the devices.  Changes
+ * in other namespaces are not told, as Open vSwitch does not tell them.
  *
  * Coalescing: the bridge is told when the listener has no more events, and
  * then not again for IF_NOTIFIER_INTERVAL.  So a burst causes one
- * configuration, or one in each interval, and a single change waits for
- * nothing.
+ * configuration, or one in each interval.  A single change waits for nothing.
  *
  * Without links of our own (kdp_links_enabled()) this is Open vSwitch's
  * notifier.
  *
- * Life cycle: that a device was asked for is remembered until the bridge is
- * told.  From then on those count that are open, and those that it asks for
- * anew.
+ * Life cycle: a name that the bridge asked for is remembered until the bridge
+ * is told of a change.  From then on the open devices count, and the names
+ * that it asks for again.
  *
- * Thread safety: if_notifier_kdp_wanted() any thread, all else the main
- * thread. */
+ * Thread safety: any thread may call if_notifier_kdp_wanted().  The rest
+ * belongs to the main thread. */
 
 #include <stdbool.h>
 
@@ -46,8 +49,8 @@ void if_notifier_kdp_wanted(const char *name);
 void if_notifier_kdp_changed(const char *name, const struct link_change *,
                              bool open);
 
-/* Number of notices to the bridge, and of changes that called for none since
- * they were of links that nobody asked for, or of other namespaces.  A change
+/* Number of notices to the bridge, and of changes that it was not told of:
+ * those of links that nobody asked for, and of other namespaces.  A change
  * counts once for each name of its link. */
 void if_notifier_kdp_get_counts(unsigned long long int *n_notices,
                                 unsigned long long int *n_foreign);

@@ -13,8 +13,8 @@
  * How the classes come to be used: the stock library compares the addresses of
  * its classes (is this a tap device? an internal one?) and that of the
  * function netdev_linux_run (is this a Linux device at all?).  In the copy of
- * the library that the program links, these four symbols are weak, and this
- * module defines them.  So the library registers our classes itself, its
+ * the library that the program links, these four symbols are weak, and
+ * device.c defines them.  So the library registers our classes itself, its
  * comparisons hold for them, and the originals can be reached under the names
  * kdp_stock_netdev_*.  See build-aux/ for how the copy is made.
  *

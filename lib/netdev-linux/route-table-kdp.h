@@ -6,13 +6,13 @@
 /* Routes for tunnels
  * ==================
  *
- * Takes the place of Open vSwitch's own module behind route-table.h, which
+ * Takes the place of Open vSwitch's module behind route-table.h.  That one
  * asks for all routes and addresses, under RTNL, whenever any link or route
- * has changed.  Here routes and addresses come from the tables that events
- * keep up to date (links.h), and its router is filled anew, without asking
- * the kernel for anything, when one of them has changed.
+ * has changed.  This one has them from the tables that events keep up to date
+ * (links.h).  When one of these has changed, it fills Open vSwitch's router
+ * anew, without a request to the kernel.
  *
- * Without links of our own it is Open vSwitch's module.
+ * Without links of our own this is Open vSwitch's module.
  *
  * Thread safety: the main thread, except that route_table_get_change_seq() may
  * be called from any. */

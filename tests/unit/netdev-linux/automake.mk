@@ -5,7 +5,8 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-classes \
 	tests/unit/netdev-linux/test-netdev-fault \
 	tests/unit/netdev-linux/test-netdev-links \
-	tests/unit/netdev-linux/test-qdisc-lock
+	tests/unit/netdev-linux/test-qdisc-lock \
+	tests/unit/netdev-linux/test-rtnl-count
 
 netdev_fixture = \
 	tests/unit/netdev-linux/netdev-fixture.c \
@@ -36,3 +37,5 @@ tests_unit_netdev_linux_test_netdev_links_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_netdev_linux_test_qdisc_lock_SOURCES = \
 	tests/unit/netdev-linux/test-qdisc-lock.c $(unit_common)
+tests_unit_netdev_linux_test_rtnl_count_SOURCES = \
+	tests/unit/netdev-linux/test-rtnl-count.c $(unit_common)
