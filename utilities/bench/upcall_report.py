@@ -14,6 +14,10 @@ STOCK = "stock"
 # was offered could have served more.
 SATURATED = 0.95
 
+# Of a flood, not more than this share may be left out because the sender did
+# not run in time.
+LEFT_OUT = 0.05
+
 # The tests with a flood that has to be too much.
 FLOODS = ("flooded", "idle")
 
@@ -199,7 +203,12 @@ def flood_problems(entry):
         load = figures.get(f"{test}_load")
         if load is None:
             continue
-        if load < 1 / SATURATED:
+        left_out = ratio(figures.get(f"{test}_not_sent"),
+                         figures.get(f"{test}_offered_per_s"))
+        if left_out and left_out > LEFT_OUT:
+            yield test, (f"the sender left out {left_out:.0%} of the flood, as "
+                         "it did not run in time")
+        elif load < 1 / SATURATED:
             yield test, (f"{1 / load:.1%} of the flood was served: the daemon "
                          "was not overloaded (--flood or --tables is too low)")
         elif figures.get(f"{test}_not_full"):
@@ -277,7 +286,8 @@ ROWS = [
 
 # What is published of the figures: what the tables and plots show.
 FIGURES = {key for _, key, _, _ in ROWS} | {"datapath_ports", "all_missed"} | {
-    f"{test}_{what}" for test in FLOODS for what in ("load", "not_full")}
+    f"{test}_{what}" for test in FLOODS
+    for what in ("load", "not_full", "not_sent", "offered_per_s")}
 
 
 def cell(entry, key, divisor, decimals):
