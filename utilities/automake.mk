@@ -3,6 +3,7 @@
 EXTRA_DIST += \
 	quickstart \
 	tests/utilities/test-bench.sh \
+	tests/utilities/test-check-ovs.sh \
 	tests/utilities/test-check-system.sh \
 	tests/utilities/test-guest.sh \
 	tests/utilities/test-quickstart.sh \
@@ -56,9 +57,9 @@ EXTRA_DIST += \
 
 # What the tests themselves rely on.
 check-guest:
-	$(srcdir)/tests/utilities/test-quickstart.sh
-	$(srcdir)/tests/utilities/test-check-system.sh
-	$(srcdir)/tests/utilities/test-guest.sh
+	@status=0; for test in quickstart check-system check-ovs guest; do \
+	    $(srcdir)/tests/utilities/test-$$test.sh || status=1; \
+	done; exit $$status
 .PHONY: check-guest
 
 # Sends and measures in the benchmark below.  As for the tools of the tests, it

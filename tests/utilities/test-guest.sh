@@ -126,10 +126,10 @@ test_time_limit () {
 
 test_silence () {
     # What is written at times goes on, however long.
-    run --silence 4 -- sh -c '
-        for i in 1 2 3 4; do sleep 3; echo $i; done; exit 3'
+    run --silence 10 -- sh -c '
+        for i in 1 2 3 4; do sleep 4; echo $i; done; exit 3'
     [ "$status" -eq 3 ] || return 1
-    run --silence 4 --logs "$logs" -- sh -c 'echo begun; sleep 1000'
+    run --silence 5 --logs "$logs" -- sh -c 'echo begun; sleep 1000'
     [ "$status" -eq 124 ] && said 'the command wrote nothing for' \
         && [ "$(cat "$out/stdout")" = begun ] && nothing_left
 }

@@ -252,6 +252,24 @@ test_interrupt () {
     ended '30 passed, 0 failed' 0
 }
 
+# Continuous integration runs the command that README.md shows, and fails with
+# it.
+test_continuous_integration () {
+    local ci
+    grep -qx '    ./quickstart check' "$source/README.md" || return 1
+    ci=$(sed -n 's/^.*exec //p' "$source/.ci/run")
+    [ "$ci" = './quickstart check' ] || return 1
+    mkdir "$tree/.ci"
+    cp "$source/.ci/run" "$tree/.ci/"
+    PATH=$host/bin:$PATH QUICKSTART_ROOT=$host "$tree/.ci/run" > "$out" 2>&1
+    status=$?
+    ended '30 passed, 0 failed' 0 || return 1
+    echo 'cat ../tap; exit 1' > "$tree/run-system"
+    PATH=$host/bin:$PATH QUICKSTART_ROOT=$host "$tree/.ci/run" > "$out" 2>&1
+    status=$?
+    ended '30 passed, 1 failed' 1
+}
+
 test_second_instance () {
     local rc
     mkdir -p "$tree/_build/logs"
@@ -404,7 +422,7 @@ tests='all_pass failed_case guest_that_did_not_boot no_test_ran
        status_without_failed_case skipped_case plan_not_fulfilled
        crashed_unit_test sanitizer_report_at_exit failed_build failed_bootstrap
        old_results_do_not_count stages_at_the_same_time capacity interrupt
-       second_instance progress_and_times all help_touches_nothing
+       continuous_integration second_instance progress_and_times all help_touches_nothing
        other_distributions other_architecture not_root little_space no_network
        container kernel_package package_lists documented_packages'
 

@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Tests how tests/ovs/check-ovs counts groups of Open vSwitch's suites: what has
+# no result or fails is a failure, but for what is known of the stock daemon.
+# The suite and the guests are made up.  Prints TAP.
+
+cd "$(dirname "$0")/../.." || exit 1
+source=$PWD
+dir=$(mktemp -d /tmp/test-check-ovs.XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+tree=$dir/tree
+out=$dir/out
+
+# Makes a tree with a suite of four groups.  What a guest writes is in a file
+# for each group.
+make_tree () {
+    local suite=$tree/build/ovs/src/tests/system-kmod-testsuite group
+    rm -rf "$tree"
+    mkdir -p "$tree"/{tests/ovs,utilities,build/vswitchd} \
+        "$tree"/build/ovs/src/{tests,utilities,ovsdb,vswitchd,vtep,python} \
+        "$tree"/build/ovs/src/{build-aux,ofproto} "$tree/results"
+    cp "$source/tests/ovs/check-ovs" "$tree/tests/ovs/"
+    cp /bin/true "$tree/build/vswitchd/ovs-vswitchd"
+    touch "$tree"/build/ovs/src/tests/{atconfig,atlocal}
+    cat > "$suite" << 'END'
+#!/bin/sh
+case " $* " in
+*' --list '*) ;;
+*) exit 1 ;;
+esac
+for group; do
+    case $group in
+    1-) groups='1 2 3 4' ;;
+    [1-9]) groups="$groups $group" ;;
+    esac
+done
+for group in $groups; do
+    echo "  $group: x.at:$group    datapath - number $group"
+done
+exit
+#AT_START_1
+#AT_STOP_1
+END
+    for group in 1 2 3 4; do
+        echo "  $group: datapath - number $group      ok" \
+            > "$tree/results/$group"
+    done
+    cat > "$tree/utilities/guest" << 'END'
+#!/bin/bash
+tree=${0%/utilities/*}
+while [ "$1" != -- ]; do shift; done
+status=0
+for group in "${@:7}"; do
+    cat "$tree/results/$group" || exit 125
+    ! grep -q FAILED "$tree/results/$group" || status=1
+done
+exit $status
+END
+    chmod +x "$tree/utilities/guest" "$suite"
+}
+
+# Gives group $1 the result $2.
+result_of () {
+    echo "  $1: datapath - number $1      $2" > "$tree/results/$1"
+}
+
+run () {
+    "$tree/tests/ovs/check-ovs" --builddir "$tree/build" --guests 2 "$@" \
+        > "$out" 2>&1
+    status=$?
+}
+
+# Succeeds if each of the four groups has one result, $1 of them passed, $2 were
+# skipped, and the status is $3.
+counted () {
+    grep -q '^1\.\.4$' "$out" \
+        && [ "$(grep -E '^(not )?ok ' "$out" | sed 's/^not //' \
+                    | awk '{ printf "%s", $2 }')" = 1234 ] \
+        && [ "$(grep '^ok ' "$out" | grep -vc '# SKIP')" -eq "$1" ] \
+        && [ "$(grep -c '# SKIP' "$out")" -eq "$2" ] && [ "$status" -eq "$3" ]
+}
+
+test_all_pass () {
+    run 1-
+    counted 4 0 0 && [ "$(ls "$tree/build/check-ovs-logs/kmod-kdp")" = \
+                       $'guest0\nguest0.out\nguest1\nguest1.out' ]
+}
+
+test_failed_and_skipped () {
+    result_of 2 'FAILED (x.at:2)'
+    result_of 3 'skipped (x.at:3)'
+    run 1-
+    counted 2 1 1 && grep -q '^not ok 2 .*FAILED (x.at:2)' "$out"
+}
+
+test_guest_that_dies () {
+    # Groups 1 and 3 share a guest.
+    rm "$tree/results/3"
+    run 1-
+    counted 3 0 125 && grep -q '^not ok 3 .*no result' "$out"
+}
+
+test_known () {
+    result_of 2 'FAILED (x.at:2)'
+    result_of 3 'skipped (x.at:3)'
+    result_of 4 'FAILED (x.at:4)'
+    printf '# A list.\n2 fail slow\n3 skip no module\n1 fail slow\n' \
+        > "$tree/known"
+    run --known "$tree/known" 1-
+    # What is known to fail may pass; what is not known must.
+    counted 3 0 1 && grep -q '^ok 2 .*known of stock: fail slow' "$out" \
+        && grep -q '^not ok 4 ' "$out" || return 1
+    # No result is no failure that is known.
+    : > "$tree/results/2"
+    result_of 4 ok
+    run --known "$tree/known" 1-
+    counted 3 0 1 && grep -q '^not ok 2 .*no result' "$out"
+}
+
+test_write_known () {
+    result_of 2 'FAILED (x.at:2)'
+    result_of 3 'skipped (x.at:3)'
+    run --write-known "$tree/known" 1-
+    [ "$status" -eq 2 ] || return 1
+    run --daemon stock --write-known "$tree/known" 1-
+    [ "$(grep -v '^#' "$tree/known")" = '2 fail datapath - number 2
+3 skip datapath - number 3' ] || return 1
+    run --known "$tree/known" 1-
+    counted 4 0 0
+}
+
+test_lists_of_the_tree () {
+    local list
+    for list in kmod offloads; do
+        grep -v '^#' "$source/tests/ovs/known-$list" \
+            | grep -vE '^[0-9]+ (fail|skip) .' && return 1
+    done
+    return 0
+}
+
+tests='all_pass failed_and_skipped guest_that_dies known write_known
+       lists_of_the_tree'
+
+n=0
+failures=0
+# shellcheck disable=SC2086 # Several words.
+set -- ${*:-$tests}
+echo "1..$#"
+for name; do
+    make_tree
+    n=$((n + 1))
+    if "test_$name"; then
+        echo "ok $n - check-ovs: ${name//_/ }"
+    else
+        failures=$((failures + 1))
+        echo "not ok $n - check-ovs: ${name//_/ }"
+        sed 's/^/# /' "$out"
+    fi
+done
+[ $failures -eq 0 ]
