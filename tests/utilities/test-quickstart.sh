@@ -376,7 +376,15 @@ test_container () {
     rm "$host/dev/kvm"
     run
     ended '30 passed, 0 failed' 0 \
-        && [ "$(grep -c 'no KVM.*emulated' "$out")" -eq 1 ]
+        && [ "$(grep -c 'no KVM.*emulated' "$out")" -eq 1 ] || return 1
+    # Its memory may be limited.
+    mkdir -p "$host/sys/fs/cgroup"
+    echo max > "$host/sys/fs/cgroup/memory.max"
+    echo 1048576 > "$host/sys/fs/cgroup/memory.current"
+    run
+    ended '30 passed, 0 failed' 0 || return 1
+    echo 2147483648 > "$host/sys/fs/cgroup/memory.max"
+    refused '2047 MB of memory' 'x86' check
 }
 
 test_kernel_package () {
