@@ -20,7 +20,8 @@ tests_unit_dpif_netlink_test_fallback_LDFLAGS = \
 	-Wl,--wrap=vport_table_list
 tests_unit_dpif_netlink_test_flow_dump_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-dump.c $(unit_dpif) $(unit_common)
-tests_unit_dpif_netlink_test_flow_dump_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)
+tests_unit_dpif_netlink_test_flow_dump_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_dpif_wrap)
 tests_unit_dpif_netlink_test_flow_operate_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-operate.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_flow_operate_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)
