@@ -3,19 +3,26 @@
 #include <config.h>
 #include "netdev-linux/rtnl-count.h"
 
-#include "ovs-thread.h"
+#include <pthread.h>
+
 #include "stats/thread-counters.h"
 
+static struct thread_counters *counters;
+
+static void
+rtnl_counters_create(void)
+{
+    counters = thread_counters_create(KDP_N_RTNL_CALLS);
+}
+
+/* Unlike an ovsthread_once, which is looked at without synchronization,
+ * pthread_once() orders the creation before every use. */
 static struct thread_counters *
 rtnl_counters(void)
 {
-    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
-    static struct thread_counters *counters;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (ovsthread_once_start(&once)) {
-        counters = thread_counters_create(KDP_N_RTNL_CALLS);
-        ovsthread_once_done(&once);
-    }
+    pthread_once(&once, rtnl_counters_create);
     return counters;
 }
 
