@@ -24,6 +24,7 @@ def figures(run):
         return {"deleted_per_s": ratio(run["deleted"], run["delete_s"]),
                 "expire_s": run["expire_s"],
                 "kept": ratio(run.get("kept"), run["rules"]),
+                "stayed": max(run["rules"] - run["deleted"], 0),
                 "acquisitions": run["acquisitions"],
                 "cpu_us_per_flow": ratio(run["cpu_s"] * 1e6, run["deleted"])}
     received = run["received"]
@@ -157,6 +158,8 @@ def targets(results):
     moves = find(results, test="moves", mode="software")
     kept = [row["kept"] for row in results["summary"]
             if row["daemon"] == OURS and row.get("kept") is not None]
+    stayed = [row["stayed"] for row in results["summary"]
+              if row["daemon"] == OURS and row.get("stayed") is not None]
     return [*latency_targets(results),
             *target("single", "mean latency to insertion, idle queue, us",
                     single.get("offload_us"), "<=", 1000),
@@ -166,6 +169,8 @@ def targets(results):
                     moves.get("missed"), "<=", 0),
             *target("kept", "flows that stay as long as a card forwards their "
                     "frames, share", min(kept, default=None), ">=", 1),
+            *target("stayed", "rules that stay when flows have expired",
+                    max(stayed, default=None), "<=", 0),
             *thread_targets(results), *stock_targets(results)]
 
 
@@ -213,6 +218,9 @@ def remarks(results):
                 f"{row['seconds']:.1f} s; of {row['sent']:.0f} frames "
                 f"{row['missed']:.0f} missed, {row['received']:.0f} were "
                 f"received.")
+        elif row.get("stayed"):
+            said.append(f"{row['test']}, {row['daemon']}, {row['mode']}: "
+                        f"{row['stayed']:.0f} rules did not go.")
         elif not row.get("all_missed", True):
             said.append(f"{row['test']}, {row['mode']}, {row['daemon']}: not "
                         "every frame was an upcall.")
