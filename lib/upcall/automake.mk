@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+EXTRA_DIST += lib/upcall/README.md
 lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-buffers.c \
 	lib/upcall/upcall-buffers.h \

@@ -7,6 +7,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "upcall/upcall-info.h"
 #include "util.h"
 
 /* Number of channels that belong to a port. */

@@ -11,10 +11,10 @@
  *
  * Thread safety: any thread. */
 
-#include "upcall/upcall-table.h"
-
 struct ds;
 struct json;
+struct upcall_port_info;
+struct upcall_table_info;
 
 /* Appends 'info' to 's'. */
 void upcall_show_text(const struct upcall_table_info *info, struct ds *s);

@@ -35,13 +35,16 @@
  *      function                    thread
  *      ------------------------    -------------------------------------
  *      recv, recv_wait             one thread for each handler
- *      get_pid                     any
+ *      get_pid, has_channel,       any; no lock
+ *      is_shared, n_handlers
  *      all others                  any; they take a mutex and make only
  *                                  short system calls
  *
- * The receiving side takes no lock.  It reads the set of handlers and the
- * array of ports under RCU and holds references to what it keeps over a
- * quiescent state.  All threads are Open vSwitch threads (ovs-rcu.h).
+ * A thread that receives waits for no other thread but for the few
+ * instructions that the run queue takes (upcall-sched.h).  It takes the mutex
+ * of the ports only to release a channel while handlers are changed.  It reads
+ * the set of handlers and the array of ports under RCU, and holds references
+ * to what it keeps over a quiescent state.  All threads are Open vSwitch threads (ovs-rcu.h).
  *
  * Handlers and engines may be changed while threads receive.  A thread whose
  * handler is replaced by one of the same number first gets the rest of the

@@ -11,6 +11,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "harness/unit.h"
+#include "upcall/upcall-info.h"
 #include "util.h"
 
 /* Numbers that are told apart wherever they turn up. */
