@@ -84,6 +84,10 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_init(&channel->errors, 0);
     atomic_init(&channel->backlog_max, 0);
     latency_hist_init(&channel->latency);
+    atomic_init(&channel->received_base, 0);
+    atomic_init(&channel->malformed_base, 0);
+    atomic_init(&channel->overruns_base, 0);
+    atomic_init(&channel->errors_base, 0);
     atomic_init(&channel->lost_base, 0);
     atomic_init(&channel->carried_received, 0);
     atomic_init(&channel->carried_lost, 0);
@@ -227,6 +231,21 @@ upcall_channel_sample_backlog(struct upcall_channel *channel)
     }
 }
 
+/* What 'counter' has counted since it had 'base'. */
+static uint64_t
+counted_since(const atomic_uint64_t *counter, const atomic_uint64_t *base)
+{
+    return upcall_counter_read(counter) - upcall_counter_read(base);
+}
+
+/* Makes 'base' what 'counter' has now.  The counter itself is the owner's, who
+ * may be about to write it. */
+static void
+reset_base(atomic_uint64_t *base, const atomic_uint64_t *counter)
+{
+    atomic_store_relaxed(base, upcall_counter_read(counter));
+}
+
 void
 upcall_channel_get_stats(const struct upcall_channel *channel_,
                          struct upcall_channel_stats *stats)
@@ -235,11 +254,14 @@ upcall_channel_get_stats(const struct upcall_channel *channel_,
                                                 channel_);
     uint32_t drops;
 
-    stats->received = (upcall_counter_read(&channel->received)
+    stats->received = (counted_since(&channel->received,
+                                     &channel->received_base)
                        + upcall_counter_read(&channel->carried_received));
-    stats->malformed = upcall_counter_read(&channel->malformed);
-    stats->overruns = upcall_counter_read(&channel->overruns);
-    stats->errors = upcall_counter_read(&channel->errors);
+    stats->malformed = counted_since(&channel->malformed,
+                                     &channel->malformed_base);
+    stats->overruns = counted_since(&channel->overruns,
+                                    &channel->overruns_base);
+    stats->errors = counted_since(&channel->errors, &channel->errors_base);
     upcall_channel_get_meminfo(channel, &drops, &stats->backlog);
     stats->lost = (uint32_t) (drops
                               - upcall_counter_read(&channel->lost_base));
@@ -258,10 +280,10 @@ upcall_channel_reset_stats(struct upcall_channel *channel)
     atomic_store_relaxed(&channel->lost_base, drops);
     atomic_store_relaxed(&channel->carried_received, 0);
     atomic_store_relaxed(&channel->carried_lost, 0);
-    atomic_store_relaxed(&channel->received, 0);
-    atomic_store_relaxed(&channel->malformed, 0);
-    atomic_store_relaxed(&channel->overruns, 0);
-    atomic_store_relaxed(&channel->errors, 0);
+    reset_base(&channel->received_base, &channel->received);
+    reset_base(&channel->malformed_base, &channel->malformed);
+    reset_base(&channel->overruns_base, &channel->overruns);
+    reset_base(&channel->errors_base, &channel->errors);
     atomic_store_relaxed(&channel->backlog_max, 0);
     latency_hist_reset(&channel->latency);
 }

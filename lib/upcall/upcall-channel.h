@@ -130,8 +130,13 @@ struct upcall_channel {
     atomic_uint32_t backlog_max;
     struct latency_hist latency;
 
-    /* Written by the control thread: what upcall/reset made zero, and what the
-     * port received and lost while it had no channel of its own. */
+    /* Written by the control thread: what the counters had at the last reset,
+     * and what the port received and lost while it had no channel of its
+     * own. */
+    atomic_uint64_t received_base;
+    atomic_uint64_t malformed_base;
+    atomic_uint64_t overruns_base;
+    atomic_uint64_t errors_base;
     atomic_uint64_t lost_base;
     atomic_uint64_t carried_received;
     atomic_uint64_t carried_lost;
@@ -219,8 +224,8 @@ void upcall_channel_sample_backlog(struct upcall_channel *);
 void upcall_channel_get_stats(const struct upcall_channel *,
                               struct upcall_channel_stats *);
 
-/* Starts counting from 0 again.  By the control thread; an upcall that is
- * counted at the same time may be missed. */
+/* Starts counting from 0 again.  By the control thread.  The counters are
+ * exact; a latency that is recorded at the same time may be missed. */
 void upcall_channel_reset_stats(struct upcall_channel *);
 
 /* Adds 'n' to counter 'counter', whose only writer is the caller. */

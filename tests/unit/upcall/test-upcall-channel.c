@@ -202,6 +202,65 @@ reset_starts_counting_from_zero(void **state OVS_UNUSED)
     upcall_channel_unref(channel);
 }
 
+/* An owner that counts without a pause, and says how far it is. */
+struct counter {
+    struct upcall_channel *channel;
+    atomic_uint64_t n;
+    atomic_bool exit;
+};
+
+static void *
+count_until_exit(void *counter_)
+{
+    struct counter *counter = counter_;
+    bool end = false;
+
+    for (uint64_t n = 1; !end; n++) {
+        upcall_count(&counter->channel->received, 1);
+        atomic_store_explicit(&counter->n, n, memory_order_release);
+        atomic_read_relaxed(&counter->exit, &end);
+    }
+    return NULL;
+}
+
+static uint64_t
+counted(struct counter *counter)
+{
+    uint64_t n;
+
+    atomic_read_explicit(&counter->n, &n, memory_order_acquire);
+    return n;
+}
+
+static void
+reset_brings_no_count_back(void **state OVS_UNUSED)
+{
+    enum { N_RESETS = 300 };
+    struct counter counter = { .channel = create_channel() };
+    pthread_t thread;
+
+    atomic_init(&counter.n, 0);
+    atomic_init(&counter.exit, false);
+    assert_int_equal(pthread_create(&thread, NULL, count_until_exit,
+                                    &counter), 0);
+    for (int i = 0; i < N_RESETS; i++) {
+        struct upcall_channel_stats stats;
+        uint64_t before, after;
+
+        /* The last count may not be in 'n' yet.  The owner has stored the
+         * count that it was about to store at the reset once it has got on. */
+        before = counted(&counter);
+        upcall_channel_reset_stats(counter.channel);
+        unit_wait_until(counted(&counter) > before + 1);
+        upcall_channel_get_stats(counter.channel, &stats);
+        after = counted(&counter);
+        assert_true(stats.received <= after + 1 - before);
+    }
+    atomic_store_relaxed(&counter.exit, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    upcall_channel_unref(counter.channel);
+}
+
 static void
 last_reference_closes_the_socket(void **state OVS_UNUSED)
 {
@@ -413,6 +472,7 @@ main(void)
         cmocka_unit_test(numbers_of_channels_without_a_port_are_no_ports),
         cmocka_unit_test(channel_has_one_owner_at_a_time),
         cmocka_unit_test(reset_starts_counting_from_zero),
+        cmocka_unit_test(reset_brings_no_count_back),
         cmocka_unit_test(last_reference_closes_the_socket),
         cmocka_unit_test(channels_have_port_ids_and_serials_of_their_own),
         cmocka_unit_test(channel_never_blocks_its_reader),
