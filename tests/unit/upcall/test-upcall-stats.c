@@ -160,13 +160,14 @@ reset_misses_no_count_and_brings_none_back(void **state OVS_UNUSED)
         uint64_t before, reset, after;
 
         /* The reset is between 'before' and 'reset', what is read is between
-         * 'reset' and 'after'.  The last count may not be in 'n' yet. */
+         * 'reset' and 'after'.  The last count may not be in 'n' yet, so only
+         * the second one after 'reset' was surely made after the reset. */
         before = counted(&counter);
         upcall_stats_reset(stats);
         upcall_stats_block_reset(&counter.block);
         reset = counted(&counter);
         if (i % 2) {
-            unit_wait_until(counted(&counter) > reset);
+            unit_wait_until(counted(&counter) > reset + 1);
         }
         upcall_stats_get(stats, totals);
         upcall_stats_block_get(&counter.block, &one);
