@@ -2,7 +2,8 @@
 #
 # Too few file descriptors.
 
-add_test fd_limit_hard 'ports share a socket when file descriptors run short' \
+add_test fd_limit_hard \
+    'ports share a socket when file descriptors run short (U8)' \
     kdp
 fd_limit_hard() {
     local i
@@ -38,7 +39,8 @@ nothing_is_shared() {
     test "$(upcall_json '[.ports[] | select(.shared)] | length')" -eq 0
 }
 
-add_test socket_budget 'ports over the budget share, and noisy ones do not' kdp
+add_test socket_budget \
+    'ports over the budget share, and noisy ones do not (U2, U8)' kdp
 socket_budget() {
     local i
     start_ovs

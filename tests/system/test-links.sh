@@ -30,7 +30,7 @@ n_configured() {
     ovs-appctl coverage/read-counter bridge_reconfigure
 }
 
-add_test link_state 'flags and carrier changed by others reach OVSDB'
+add_test link_state 'flags and carrier changed by others reach OVSDB (L2)'
 link_state() {
     local resets
     start_ovs
@@ -57,7 +57,7 @@ link_resets_are() {
     test "$(interface_get "$1" link_resets)" -ge "$2"
 }
 
-add_test link_changed 'MTU, hardware address and index reach OVSDB'
+add_test link_changed 'MTU, hardware address and index reach OVSDB (L2)'
 link_changed() {
     start_ovs
     ovs-vsctl add-br br0
@@ -75,7 +75,7 @@ link_changed() {
     equal "$(interface_get v-n1 error)" '[]' 'error'
 }
 
-add_test link_recreated 'a device deleted and made again is another one'
+add_test link_recreated 'a device deleted and made again is another one (L2)'
 link_recreated() {
     local old
     start_ovs
@@ -101,7 +101,7 @@ link_recreated() {
         "mac_in_use=$(cat /sys/class/net/v-n1/address)"
 }
 
-add_test link_renamed 'a device renamed and renamed back is a port again'
+add_test link_renamed 'a device renamed and renamed back is a port again (L2)'
 link_renamed() {
     start_ovs
     ovs-vsctl add-br br0
@@ -119,7 +119,8 @@ link_renamed() {
     ping_works n1 10.0.0.2
 }
 
-add_test link_moved 'a device moved to a namespace and back is a port again'
+add_test link_moved \
+    'a device moved to a namespace and back is a port again (L2)'
 link_moved() {
     start_ovs
     ovs-vsctl add-br br0
@@ -137,7 +138,8 @@ link_moved() {
 }
 
 # A device of class internal stays a port in another namespace.
-add_test link_internal_moved 'an internal port that moves elsewhere is known'
+add_test link_internal_moved \
+    'an internal port that moves elsewhere is known (L3)'
 link_internal_moved() {
     start_ovs
     internal_elsewhere
@@ -159,7 +161,7 @@ internal_elsewhere() {
 }
 
 # The stock daemon takes it to be down.
-add_test link_internal_found 'a daemon that starts finds it there' kdp
+add_test link_internal_found 'a daemon that starts finds it there (L2)' kdp
 link_internal_found() {
     start_ovs
     internal_elsewhere
@@ -174,7 +176,7 @@ link_internal_found() {
     interface_becomes int0 admin_state=up link_state=up
 }
 
-add_test link_own_writes 'what the daemon changes itself is read back'
+add_test link_own_writes 'what the daemon changes itself is read back (L4)'
 link_own_writes() {
     start_ovs
     # It tries before there is such a device, and then again.
@@ -223,7 +225,8 @@ bridge_told_since() {
     test "$(link_json .bridge_told)" -gt "$1"
 }
 
-add_test link_burst_foreign 'a burst of foreign devices configures nothing' kdp
+add_test link_burst_foreign \
+    'a burst of foreign devices configures nothing (L3, L5)' kdp
 link_burst_foreign() {
     local before told
     modprobe ifb numifbs=0
@@ -252,7 +255,8 @@ link_burst_foreign() {
     matches "$(ovs-appctl link-table/show)" 'bridge: told of changes [0-9]+, '
 }
 
-add_test link_burst_own 'a burst on ports configures a bounded number of times' kdp
+add_test link_burst_own \
+    'a burst on ports configures a bounded number of times' kdp
 link_burst_own() {
     local before i n
     start_ovs
@@ -337,7 +341,8 @@ interface_is_as_in_kernel() {
         "admin_state=$up" "link_state=$up"
 }
 
-add_test link_overrun 'after an overrun all is known that was missed' kdp 150
+add_test link_overrun \
+    'after an overrun all is known that was missed (L2)' kdp 150
 link_overrun() {
     local i lost nsid resyncs
     modprobe ifb numifbs=0
@@ -398,7 +403,7 @@ rtnl_counts() {
     link_json '[.rtnl, .rtnl_calls] | tojson'
 }
 
-add_test link_steady 'in steady state nothing takes the RTNL lock' kdp 150
+add_test link_steady 'in steady state nothing takes the RTNL lock (L1)' kdp 150
 link_steady() {
     local i before='' after end
     start_ovs

@@ -129,7 +129,8 @@ qos() {
     wait_until $PATIENCE tc_lacks qdisc v-n1 ingress
 }
 
-add_test qdisc_foreign 'what others have left at a device goes when it is added'
+add_test qdisc_foreign \
+    'what others have left at a device goes when it is added'
 qdisc_foreign() {
     modprobe -a sch_ingress sch_htb
     start_ovs

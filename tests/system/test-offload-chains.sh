@@ -81,7 +81,8 @@ start_chains() {
 }
 
 add_test offload_recirculation \
-    'recirculation chains are in tc if the kernel can tell it of them' kdp 200
+    'recirculation chains are in tc if the kernel can tell it of them (O3)' \
+    kdp 200
 offload_recirculation() {
     start_chains
     if shares_recirculation; then

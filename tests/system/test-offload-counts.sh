@@ -35,7 +35,7 @@ stop_uncounted() {
 }
 
 add_test offload_counts \
-    'each packet is counted once, however flows move' kdp 200
+    'each packet is counted once, however flows move (O1, O2)' kdp 200
 offload_counts() {
     local i missed counted sent deletes uncounted unsure
     start_frames other_config:offload-bytes=datapath
@@ -121,7 +121,7 @@ used_long_ago() {
     [[ $used =~ ^[0-9]+$ ]] && test "$used" -ge "$2"
 }
 
-add_test offload_used 'time of use goes on when a flow moves' kdp
+add_test offload_used 'time of use goes on when a flow moves (O2)' kdp
 offload_used() {
     local recent=$((3 * ${KDP_PATIENCE:-1}))
     local old=$((recent + 2))
@@ -190,7 +190,7 @@ offload_many_rules() {
     wait_until $PATIENCE openflow_count_is in_port=1 $((301 + $(cat sent)))
 }
 
-add_test offload_tcp_flags 'TCP flags are kept when flows move to tc' kdp
+add_test offload_tcp_flags 'TCP flags are kept when flows move to tc (O2)' kdp
 offload_tcp_flags() {
     local flow='in_port(v-left).*eth_type(0x0800)'
     # Late enough that the connection is over.

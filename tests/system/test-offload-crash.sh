@@ -11,7 +11,7 @@ check_adopted() {
 }
 
 add_test offload_crash \
-    'rules of a daemon that crashed forward and are taken over' \
+    'rules of a daemon that crashed forward and are taken over (O5)' \
     kdp 150
 offload_crash() {
     local i
@@ -44,7 +44,7 @@ offload_crash() {
 }
 
 add_test offload_crash_restore \
-    'flows and rules wait until OpenFlow is restored' \
+    'flows and rules wait until OpenFlow is restored (O5)' \
     kdp 150
 offload_crash_restore() {
     local before
@@ -85,7 +85,7 @@ frames_counted() {
 }
 
 add_test offload_crash_changed \
-    'rules that OpenFlow does not want any more go' \
+    'rules that OpenFlow does not want any more go (O5)' \
     kdp 150
 offload_crash_changed() {
     start_frames
@@ -104,7 +104,7 @@ offload_crash_changed() {
 }
 
 add_test offload_crash_off \
-    'rules of a crashed daemon go if offload is off now' \
+    'rules of a crashed daemon go if offload is off now (O5)' \
     kdp 150
 offload_crash_off() {
     start_frames
@@ -126,7 +126,8 @@ offload_crash_off() {
 }
 
 add_test offload_module_reload \
-    'the module is reloaded, or the datapath deleted, with rules in tc' kdp 200
+    'the module is reloaded, or the datapath deleted, with rules in tc (O5)' \
+    kdp 200
 offload_module_reload() {
     start_pings
     ping_works left 10.1.1.2
@@ -154,7 +155,8 @@ offload_module_reload() {
     ping_works left 10.1.1.2
 }
 
-add_test offload_exit 'exit leaves rules that the next run takes over' kdp 150
+add_test offload_exit \
+    'exit leaves rules that the next run takes over (O5)' kdp 150
 offload_exit() {
     start_frames
     send_frames left --same

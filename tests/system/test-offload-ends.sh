@@ -3,7 +3,7 @@
 # What ends offload: ports, devices and bridges that go.
 
 add_test offload_cleanup \
-    'nothing of ours remains where offload has ended' kdp 200
+    'nothing of ours remains where offload has ended (O5)' kdp 200
 offload_cleanup() {
     start_frames
     separate_frames
@@ -90,7 +90,7 @@ offload_device_replaced() {
 }
 
 add_test offload_leaks \
-    'nothing leaks when ports and offload come and go' kdp 400
+    'nothing leaks when ports and offload come and go (O5)' kdp 400
 offload_leaks() {
     local i fds sockets
     start_frames

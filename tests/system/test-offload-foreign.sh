@@ -202,7 +202,8 @@ remove_rule() {
     tc filter del dev v-left ingress $rule
 }
 
-add_test offload_rule_removed 'a rule that others remove comes back' kdp 200
+add_test offload_rule_removed \
+    'a rule that others remove comes back (O6)' kdp 200
 offload_rule_removed() {
     start_survivor
     survives remove_rule

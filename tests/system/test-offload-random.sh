@@ -59,7 +59,7 @@ random_operation() {
 }
 
 add_test offload_random \
-    'random operations leave tc and the daemon agreed' kdp 600
+    'random operations leave tc and the daemon agreed (O3, O6)' kdp 600
 offload_random() {
     local i seed=${KDP_SEED:-$((SRANDOM % 32768))}
     local end=$((SECONDS + ${KDP_RANDOM_SECONDS:-90}))

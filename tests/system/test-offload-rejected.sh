@@ -15,7 +15,7 @@ settled_tries() {
 }
 
 add_test offload_rejected \
-    'a flow that tc does not take works and is explained' kdp
+    'a flow that tc does not take works and is explained (O6)' kdp
 offload_rejected() {
     local flow='in_port(v-left),.*actions:trunc' ufid name tries
     start_frames

@@ -8,7 +8,7 @@ threads_run() {
         test "$(cat /proc/"$DAEMON_PID"/task/*/comm | grep -c offload)" = "$1"
 }
 
-add_test offload_threads 'threads are changed under load' kdp 200
+add_test offload_threads 'threads are changed under load (O3)' kdp 200
 offload_threads() {
     local n
     start_frames other_config:n-offload-threads=2

@@ -246,7 +246,8 @@ offload_ping() {
 }
 
 # A flow that tc takes, and one that it does not.
-add_test offload_types 'each flow is shown once, and under the types of stock'
+add_test offload_types \
+    'each flow is shown once, and under the types of stock (O2)'
 offload_types() {
     local type taken='eth_type(0x88b5)' other='eth_type(0x0806)'
     start_frames
@@ -365,7 +366,8 @@ offload_flow_commands() {
     flows_shown 0 all . || fail "flows are left: $(dump_flows all)"
 }
 
-add_test offload_toggle 'offload is turned off and on under traffic' kdp 150
+add_test offload_toggle \
+    'offload is turned off and on under traffic (O1)' kdp 150
 offload_toggle() {
     local i before after missed
     start_pings
@@ -395,7 +397,7 @@ offload_toggle() {
     test $missed -le 10 || fail "$missed packets missed"
 }
 
-add_test offload_first_on 'offload is turned on for flows that exist' kdp
+add_test offload_first_on 'offload is turned on for flows that exist (O1)' kdp
 offload_first_on() {
     start_with_offload other_config:hw-offload=false
     ovs-vsctl add-br br0

@@ -43,7 +43,8 @@ n_channels() {
     fi
 }
 
-add_test port_churn 'ports added and deleted again and again leak no socket'
+add_test port_churn \
+    'ports added and deleted again and again leak no socket (U6)'
 port_churn() {
     local i
     start_ovs
@@ -74,7 +75,7 @@ port_churn() {
     descriptors_return
 }
 
-add_test port_moved 'a device moved to another namespace and back works'
+add_test port_moved 'a device moved to another namespace and back works (U6)'
 port_moved() {
     local i
     start_ovs
@@ -96,7 +97,8 @@ port_moved() {
     descriptors_return
 }
 
-add_test device_deleted 'a device deleted behind the daemon and made again works'
+add_test device_deleted \
+    'a device deleted behind the daemon and made again works (U6)'
 device_deleted() {
     local i
     start_ovs
@@ -137,7 +139,7 @@ port_missing() {
     ping_works n1 10.0.0.2
 }
 
-add_test port_numbers 'a port number used again is served'
+add_test port_numbers 'a port number used again is served (U6)'
 port_numbers() {
     local i
     start_ovs
@@ -152,7 +154,7 @@ port_numbers() {
     done
 }
 
-add_test many_ports '64 ports work, and so does their removal at once'
+add_test many_ports '64 ports work, and so does their removal at once (U2, U6)'
 many_ports() {
     local i args=()
     start_ovs

@@ -29,7 +29,8 @@ traffic_recovers() {
     kill -0 "${BACKGROUND[ping]}" || fail 'ping has ended'
 }
 
-add_test restart_after_crash 'traffic recovers when the daemon crashed and starts'
+add_test restart_after_crash \
+    'traffic recovers when the daemon crashed and starts'
 restart_after_crash() {
     running_traffic
     kill_daemon
@@ -41,7 +42,8 @@ restart_after_crash() {
     traffic_recovers
 }
 
-add_test restart_after_exit 'the datapath outlives a daemon that is told to exit'
+add_test restart_after_exit \
+    'the datapath outlives a daemon that is told to exit'
 restart_after_exit() {
     running_traffic
     stop_daemon
@@ -75,7 +77,8 @@ restart_of_ovsdb() {
     traffic_recovers
 }
 
-add_test providers_take_over 'stock providers and ours take over from each other' \
+add_test providers_take_over \
+    'stock providers and ours take over from each other (U8)' \
     kdp
 providers_take_over() {
     local args

@@ -2,7 +2,7 @@
 #
 # Packets that the kernel sends up are not lost, whatever goes on around them.
 
-add_test first_packet 'the first packet of a new port is not lost'
+add_test first_packet 'the first packet of a new port is not lost (U8)'
 first_packet() {
     local i n=20
     start_ovs
@@ -21,7 +21,8 @@ first_packet() {
     equal "$(upcalls_lost)" 0 'upcalls lost'
 }
 
-add_test first_packet_in_flood 'no upcall is lost while a port with traffic is added'
+add_test first_packet_in_flood \
+    'the first packet of a port that is added in a flood reaches a handler (U8)'
 first_packet_in_flood() {
     local i
     start_ovs
@@ -46,7 +47,8 @@ n_handlers_are() {
     test "$(upcall_json '.handlers | length')" = "$1"
 }
 
-add_test handlers_change 'no packet is lost when the number of handlers changes'
+add_test handlers_change \
+    'no packet is lost when the number of handlers changes (U8)'
 handlers_change() {
     local n
     start_ovs
@@ -88,7 +90,7 @@ keep_order() {
     done
 }
 
-add_test flow_limit 'packets over the flow limit are forwarded too'
+add_test flow_limit 'packets over the flow limit are forwarded too (U1)'
 flow_limit() {
     start_ovs
     ovs-vsctl add-br br0
@@ -109,7 +111,8 @@ flow_limit() {
     equal "$(upcalls_lost)" 0 'upcalls lost'
 }
 
-add_test stock_dpctl 'no packet is lost when stock tools open the datapath'
+add_test stock_dpctl \
+    'no packet is lost when stock tools open the datapath (U8)'
 stock_dpctl() {
     local i restored
     start_ovs
@@ -133,7 +136,8 @@ stock_dpctl() {
     equal "$(upcalls_lost)" 0 'upcalls lost'
 }
 
-add_test loss_is_counted 'loss is counted at the port that sends too much' kdp
+add_test loss_is_counted \
+    'loss is counted at the port that sends too much (U5)' kdp
 loss_is_counted() {
     local warning='lost packet on port channel [0-9]+ \(v-n1\): '
     start_ovs
@@ -176,7 +180,8 @@ everything_is_accounted_for() {
     test "$lost" -gt 0 && test $((received + lost)) -eq "$1"
 }
 
-add_test upcall_show '"upcall/show" tells in text and JSON what happens' kdp
+add_test upcall_show \
+    '"upcall/show" tells in text and JSON what happens (U2)' kdp
 upcall_show() {
     local text json
     start_ovs
@@ -211,7 +216,7 @@ upcall_show() {
         'ovs-system: per-vport dispatch mode'
 }
 
-add_test idle_wakeups 'one handler is woken for a packet, not all' kdp
+add_test idle_wakeups 'one handler is woken for a packet, not all (U4)' kdp
 idle_wakeups() {
     local before after
     start_ovs
@@ -267,7 +272,8 @@ finish_upcalls() {
 }
 
 # What io_uring and epoll do differs from kernel to kernel.
-add_test upcall_units 'the unit tests of receiving pass on this kernel' kdp
+add_test upcall_units \
+    'the unit tests of receiving pass on this kernel (U1, U3, U4)' kdp
 upcall_units() {
     local name unit=${KDP_TRAFFIC%/*}/../unit/upcall
     start_ovs
@@ -280,7 +286,8 @@ upcall_units() {
     done
 }
 
-add_test upcall_engines 'no upcall is lost or overtaken when the engine changes' \
+add_test upcall_engines \
+    'no upcall is lost or overtaken when the engine changes (U1)' \
     kdp
 upcall_engines() {
     local engine
@@ -298,7 +305,8 @@ upcall_engines() {
     finish_upcalls ordered
 }
 
-add_test upcall_dispatch 'no upcall is lost when the dispatch mode changes' kdp
+add_test upcall_dispatch \
+    'no upcall is lost when the dispatch mode changes (U8)' kdp
 upcall_dispatch() {
     local mode
     start_upcalls
@@ -338,7 +346,7 @@ sender_is_on() {
     test "$(cpu_of "${BACKGROUND[sender]}")" -eq "$1"
 }
 
-add_test upcall_cpus 'upcalls by CPU survive CPUs that come and go' kdp
+add_test upcall_cpus 'upcalls by CPU survive CPUs that come and go (U8)' kdp
 upcall_cpus() {
     local cpu1=/sys/devices/system/cpu/cpu1/online
     start_upcalls

@@ -195,7 +195,7 @@ port_renamed() {
     is_port '3: v-n2'
 }
 
-add_test internal_moved 'an internal port in another namespace works'
+add_test internal_moved 'an internal port in another namespace works (U6)'
 internal_moved() {
     local i
     start_ovs
