@@ -75,6 +75,7 @@ vlan_trunk() {
 
 add_test patch_ports 'two bridges joined by patch ports are one network'
 patch_ports() {
+    ports_go_under_traffic
     start_ovs
     ovs-vsctl add-br br0 -- add-br br1 \
         -- add-port br0 p0 -- set Interface p0 type=patch options:peer=p1 \

@@ -93,6 +93,7 @@ ovs_ctl() {
     printf '#!/bin/sh\nexec %s "$@" %s\n' "$KDP_DAEMON" "$KDP_DAEMON_ARGS" \
         >"$KDP_WORK/wrapper"
     chmod +x "$KDP_WORK/wrapper"
+    ports_go_under_traffic
     unset OVS_RUNDIR OVS_LOGDIR
     ctl --system-id=random start
     matches "$(ctl status)" 'ovs-vswitchd is running with pid'

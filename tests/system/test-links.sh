@@ -78,6 +78,7 @@ link_changed() {
 add_test link_recreated 'a device deleted and made again is another one (L2)'
 link_recreated() {
     local old
+    ports_go_under_traffic
     start_ovs
     ovs-vsctl add-br br0
     connect br0 n1 10.0.0.1/24
@@ -103,6 +104,7 @@ link_recreated() {
 
 add_test link_renamed 'a device renamed and renamed back is a port again (L2)'
 link_renamed() {
+    ports_go_under_traffic
     start_ovs
     ovs-vsctl add-br br0
     connect br0 n1 10.0.0.1/24
@@ -122,6 +124,7 @@ link_renamed() {
 add_test link_moved \
     'a device moved to a namespace and back is a port again (L2)'
 link_moved() {
+    ports_go_under_traffic
     start_ovs
     ovs-vsctl add-br br0
     connect br0 n1 10.0.0.1/24
@@ -346,6 +349,7 @@ add_test link_overrun \
 link_overrun() {
     local i lost nsid resyncs
     modprobe ifb numifbs=0
+    ports_go_under_traffic
     start_ovs
     ovs-vsctl add-br br0
     for i in 1 2 3; do

@@ -110,6 +110,7 @@ policing_restored() {
 add_test qos 'quality of service is set and removed, and leaves nothing'
 qos() {
     modprobe -a sch_htb
+    ports_go_under_traffic
     start_ovs
     ovs-vsctl add-br br0
     connect br0 n1 10.0.0.1/24
@@ -133,6 +134,7 @@ add_test qdisc_foreign \
     'what others have left at a device goes when it is added'
 qdisc_foreign() {
     modprobe -a sch_ingress sch_htb
+    ports_go_under_traffic
     start_ovs
     ovs-vsctl add-br br0
     add_ns n1 n2

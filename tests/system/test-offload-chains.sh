@@ -25,6 +25,7 @@ add_test offload_bond 'members of a bond share the rules of its flows' kdp 200
 offload_bond() {
     local i
     modprobe bonding max_bonds=0
+    ports_go_under_traffic
     start_with_offload
     ovs-vsctl add-br br0
     connect br0 right 10.1.1.2/24

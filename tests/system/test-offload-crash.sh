@@ -142,7 +142,7 @@ offload_module_reload() {
     wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
     check_tc_agrees br0 v-left v-right
     # What goes under the daemon's feet comes back when it starts anew.
-    allow_log '.'
+    datapath_goes
     ovs-dpctl del-dp ovs-system
     daemon_is_alive || fail 'the daemon has died'
     kill_daemon

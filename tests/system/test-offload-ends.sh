@@ -36,6 +36,7 @@ offload_cleanup() {
 add_test offload_device_goes 'a device goes while its flows are in tc' kdp 200
 offload_device_goes() {
     local i
+    ports_go_under_traffic
     allow_log 'could not (open|add) network device v-' \
         'cannot get R?STP status on nonexistent port' \
         'ethtool command ETHTOOL_[A-Z]* on network device v-.* failed: No such'

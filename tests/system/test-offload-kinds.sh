@@ -5,6 +5,7 @@
 add_test offload_vxlan 'a VXLAN tunnel is offloaded' kdp 150
 offload_vxlan() {
     local devs='br0 br-u v-n1 v-remote vxlan_sys_4789'
+    ports_go_under_traffic
     start_with_offload
     ovs-vsctl add-br br-u -- add-br br0
     connect br-u remote 172.31.1.1/24

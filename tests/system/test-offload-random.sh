@@ -63,6 +63,7 @@ add_test offload_random \
 offload_random() {
     local i seed=${KDP_SEED:-$((SRANDOM % 32768))}
     local end=$((SECONDS + ${KDP_RANDOM_SECONDS:-90}))
+    ports_go_under_traffic
     note "seed $seed: KDP_SEED=$seed repeats it"
     RANDOM=$seed
     start_with_offload

@@ -8,6 +8,7 @@
 tunnel_works() {
     local type=$1
     shift
+    ports_go_under_traffic
     start_ovs
     ovs-vsctl add-br br-u -- add-br br0
     connect br-u remote 172.31.1.1/24

@@ -135,6 +135,7 @@ vport_show() {
 add_test port_gone 'ports that others add and remove are noticed'
 port_gone() {
     local i
+    ports_go_under_traffic
     start_ovs
     # Ports that others remove may be missed by who asks for their statistics.
     allow_log 'cannot get STP stats on nonexistent port'
@@ -173,6 +174,7 @@ is_port() {
 
 add_test port_renamed 'a device that is renamed, and renamed back, works'
 port_renamed() {
+    ports_go_under_traffic
     start_ovs
     ovs-vsctl add-br br0
     connect br0 n1 10.0.0.1/24
@@ -264,6 +266,7 @@ int0_is_back() {
 
 add_test internal_lost 'an internal port that died with a namespace comes back'
 internal_lost() {
+    ports_go_under_traffic
     start_ovs
     allow_log 'int0' 'port_del failed' \
         'cannot get R?STP (status|stats) on nonexistent port'
