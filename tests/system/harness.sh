@@ -225,6 +225,16 @@ daemon_fds() {
     find "/proc/$DAEMON_PID/fd" -mindepth 1 | wc -l
 }
 
+# Prints the memory that what the daemon has to read takes, in all its generic
+# netlink sockets, as the kernel counts it.
+daemon_backlog() {
+    find "/proc/$DAEMON_PID/fd" -mindepth 1 -printf '%l\n' |
+        sed -n 's/^socket:\[\([0-9]*\)\]$/\1/p' |
+        awk 'NR == FNR { mine[$1]; next }
+             $2 == 16 && $10 in mine { n += $5 }
+             END { print n + 0 }' - /proc/net/netlink
+}
+
 daemon_netlink_sockets() {
     find "/proc/$DAEMON_PID/fd" -mindepth 1 -printf '%l\n' |
         sed -n 's/^socket:\[\([0-9]*\)\]$/\1/p' |
@@ -236,9 +246,41 @@ TRACING=/sys/kernel/tracing
 # Makes the kernel's trace available: empty, on, and as after the boot.
 prepare_tracing() {
     test -e $TRACING/kprobe_events || mount -t tracefs tracefs $TRACING
+    test ! -e $TRACING/events/kdp || trace_end
     echo local >$TRACING/trace_clock
     echo >$TRACING/trace
     echo 1 >$TRACING/tracing_on
+}
+
+# Ends probes of group "kdp".
+trace_end() {
+    echo 0 >$TRACING/events/kdp/enable
+    echo '-:kdp/' >>$TRACING/kprobe_events
+}
+
+# Has the kernel trace who takes the RTNL lock.  Requests of rtnetlink and dumps
+# take the mutex without a call of rtnl_lock(), so that it is calls with the
+# mutex that are traced.
+trace_rtnl() {
+    local mutex function
+    mutex=$(awk '$3 == "rtnl_mutex" { print "0x" $1 }' /proc/kallsyms)
+    test -n "$mutex" || fail 'the kernel does not tell where rtnl_mutex is'
+    prepare_tracing
+    for function in mutex_lock mutex_lock_interruptible mutex_lock_killable \
+        mutex_trylock; do
+        echo "p:kdp/$function $function lock=%di:x64" \
+            >>$TRACING/kprobe_events
+        echo "lock == $mutex" >"$TRACING/events/kdp/$function/filter"
+    done
+    echo 1 >$TRACING/events/kdp/enable
+}
+
+# Prints how often the daemon took the lock since then.
+traced_rtnl() {
+    find "/proc/$DAEMON_PID/task" -mindepth 1 -maxdepth 1 -printf '%f\n' |
+        awk 'NR == FNR { mine[$1]; next }
+             / lock=0x/ { sub(/.*-/, "", $1); n += $1 in mine }
+             END { print n + 0 }' - $TRACING/trace
 }
 
 # Namespaces.

@@ -424,12 +424,19 @@ link_steady() {
         sleep 6
         after=$(rtnl_counts)
     done
+    trace_rtnl
     sleep 20
-    equal "$(rtnl_counts)" "$before" 'calls under RTNL'
+    equal "$(traced_rtnl)" 0 'acquisitions of RTNL'
     # Statistics were updated meanwhile, and of ports of all kinds.
     in_ns n1 ping -q -c 3 -i 0.2 10.0.0.2 >/dev/null
     wait_until $PATIENCE statistics_have_arrived v-n1
-    equal "$(rtnl_counts)" "$before" 'calls under RTNL'
+    equal "$(traced_rtnl)" 0 'acquisitions of RTNL with statistics'
+    equal "$(rtnl_counts)" "$before" 'calls under RTNL, by the daemon'
+    # What is traced is what the daemon does.
+    ovs-vsctl set Interface v-n1 mtu_request=1400
+    interface_becomes v-n1 mtu=1400
+    test "$(traced_rtnl)" -gt 0 || fail 'the trace lacks a change by the daemon'
+    trace_end
 }
 
 statistics_have_arrived() {

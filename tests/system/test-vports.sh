@@ -19,11 +19,6 @@ trace_requests() {
     echo 1 >$TRACING/events/kdp/enable
 }
 
-trace_end() {
-    echo 0 >$TRACING/events/kdp/enable
-    echo >$TRACING/kprobe_events
-}
-
 traced_requests() {
     grep -c 'vport_\(get\|dump\):' $TRACING/trace || :
 }
