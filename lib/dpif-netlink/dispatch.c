@@ -1,42 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which sockets the kernel sends upcalls to, and how that is changed without
- * losing any.
- *
- *      mode        channels                         isolation
- *      --------    -----------------------------    ------------------------
- *      per-port    one for each port                a port fills its own
- *      per-cpu     one for each handler, to which   ports of a CPU share
- *                  CPUs are mapped by turns
- *
- * Every CPU that the machine can have is mapped, so neither hot-plug nor a
- * change of the CPUs that the process may use needs anything done.
- *
- * A change first makes the channels of the new mode, then tells the kernel,
- * and leaves the channels of the old mode until they are empty ("linger").
- * The kernel tells nobody when the last packet that was on its way under the
- * old mode has been queued; it is a matter of an RCU grace period, so channels
- * are not looked at before KDP_LINGER_MS.
- *
- * One more channel belongs to no port.  Ports without a channel of their own
- * share it.  Besides, the kernel is told that it is the socket of every CPU
- * while upcalls are dispatched by port, and that of every port while they are
- * dispatched by CPU, for the moments in which another process has changed the
- * mode. */
-
 #include <config.h>
-#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/dispatch.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/upcall-sync.h"
 #include "odp-netlink.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "ovs-numa.h"
-#include "timeval.h"
 #include "upcall/upcall-fd-limit.h"
 #include "util.h"
 
@@ -44,68 +21,69 @@ VLOG_DEFINE_THIS_MODULE(kdp_dispatch);
 
 /* The most notifications of the datapath group that one turn of the main loop
  * takes. */
-#define KDP_MCAST_MAX 64
+#define MCAST_MAX 64
 
-/* Milliseconds before channels that are no longer used are looked at, and
- * between two looks.  Some hundred times the kernel's usual grace period. */
-#define KDP_LINGER_MS 1000
-#define KDP_LINGER_AGAIN_MS 100
+/* Under the mutex of the datapath. */
+struct dispatch {
+    bool on;                    /* Upcalls are. */
+    enum dispatch_mode wanted;  /* The mode in use is upcall_dest_mode(). */
+    struct nl_mcast *mcast;     /* Group "ovs_datapath", while on. */
+    uint64_t n_restored;        /* Times that the features had to be
+                                 * restored. */
+};
 
-static const char *const dispatch_names[] = {
-    [KDP_PER_PORT] = "per-port",
-    [KDP_PER_CPU] = "per-cpu",
+static void recv_disable(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+void
+dispatch_create(struct kdp_datapath *dp)
+{
+    dp->dispatch = xzalloc(sizeof *dp->dispatch);
+    dp->dispatch->wanted = DISPATCH_PER_PORT;
+}
+
+void
+dispatch_destroy(struct kdp_datapath *dp)
+{
+    dispatch_recv_set(dp, false);
+    free(dp->dispatch);
+}
+
+/* Modes. */
+
+static const char *const mode_names[] = {
+    [DISPATCH_PER_PORT] = "per-port",
+    [DISPATCH_PER_CPU] = "per-cpu",
 };
 
 const char *
-kdp_dispatch_name(enum kdp_dispatch dispatch)
+dispatch_mode_name(enum dispatch_mode mode)
 {
-    return dispatch_names[dispatch];
+    return mode_names[mode];
 }
 
 bool
-kdp_dispatch_from_name(const char *name, enum kdp_dispatch *dispatch)
+dispatch_mode_from_name(const char *name, enum dispatch_mode *mode)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(dispatch_names); i++) {
-        if (!strcmp(name, dispatch_names[i])) {
-            *dispatch = i;
+    for (size_t i = 0; i < ARRAY_SIZE(mode_names); i++) {
+        if (!strcmp(name, mode_names[i])) {
+            *mode = i;
             return true;
         }
     }
     return false;
 }
 
-uint32_t
-kdp_dispatch_features(const struct kdp_datapath *dp)
-{
-    return (dp->dispatch == KDP_PER_CPU ? OVS_DP_F_DISPATCH_UPCALL_PER_CPU
-            : OVS_DP_F_VPORT_PIDS);
-}
+/* Telling the kernel. */
 
-/* Adds the channel 'port_no', which is no port's, unless it is there. */
-int
-kdp_dispatch_add_channel(struct kdp_datapath *dp, uint32_t port_no)
+/* The user features that the datapath is to have. */
+static uint32_t
+wanted_features(const struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
 {
-    struct upcall_channel *channel;
-    char *name;
-    int error;
-
-    if (upcall_table_get_pid(dp->upcalls, port_no)) {
-        return 0;
-    }
-    error = upcall_channel_create(&channel);
-    if (error) {
-        return error;
-    }
-    name = (port_no == UPCALL_PORT_NONE
-            ? xstrdup("(shared)")
-            : xasprintf("(handler %"PRIu32")",
-                        port_no - UPCALL_PORT_CPU_BASE));
-    error = upcall_table_add(dp->upcalls, port_no, name, channel);
-    if (error) {
-        upcall_channel_unref(channel);
-    }
-    free(name);
-    return error;
+    return dp->user_features | (upcall_dest_mode(dp) == DISPATCH_PER_CPU
+                                ? OVS_DP_F_DISPATCH_UPCALL_PER_CPU
+                                : OVS_DP_F_VPORT_PIDS);
 }
 
 /* Number of CPUs that the machine can have. */
@@ -121,20 +99,15 @@ count_possible_cpus(void)
 /* Tells the kernel the sockets of the CPUs, which it takes only together with
  * the feature: from then on it dispatches by CPU. */
 static int
-kdp_dispatch_set_cpu_pids(struct kdp_datapath *dp)
+tell_cpu_pids(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    uint32_t n_handlers = upcall_table_n_handlers(dp->upcalls);
     size_t n_cpus = count_possible_cpus();
     uint32_t *pids = xmalloc(n_cpus * sizeof *pids);
     int error;
 
     for (size_t i = 0; i < n_cpus; i++) {
-        uint32_t port_no = (dp->dispatch == KDP_PER_CPU
-                            ? UPCALL_PORT_CPU(i % MAX(n_handlers, 1))
-                            : UPCALL_PORT_NONE);
-
-        pids[i] = upcall_table_get_pid(dp->upcalls, port_no);
+        pids[i] = upcall_dest_cpu_pid(dp, i);
     }
     error = ovs_datapath_set_features(&dp->genl, dp->ifindex,
                                       dp->user_features
@@ -144,18 +117,18 @@ kdp_dispatch_set_cpu_pids(struct kdp_datapath *dp)
     return error;
 }
 
-/* Makes the kernel dispatch by 'dp->dispatch'. */
+/* Makes the kernel dispatch by the mode in use. */
 static int
-kdp_dispatch_set(struct kdp_datapath *dp)
+tell_mode(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
     int error;
 
-    if (dp->dispatch == KDP_PER_CPU) {
-        return kdp_dispatch_set_cpu_pids(dp);
+    if (upcall_dest_mode(dp) == DISPATCH_PER_CPU) {
+        return tell_cpu_pids(dp);
     }
     if (dp->per_cpu_known) {
-        error = kdp_dispatch_set_cpu_pids(dp);
+        error = tell_cpu_pids(dp);
         if (error) {
             VLOG_WARN("%s: setting the sockets of CPUs failed (%s); upcalls "
                       "may be lost while another process has the datapath "
@@ -163,8 +136,7 @@ kdp_dispatch_set(struct kdp_datapath *dp)
         }
     }
     error = ovs_datapath_set_features(&dp->genl, dp->ifindex,
-                                      dp->user_features
-                                      | OVS_DP_F_VPORT_PIDS, NULL, 0, NULL);
+                                      wanted_features(dp), NULL, 0, NULL);
     if (error) {
         VLOG_ERR("%s: setting the datapath to dispatch upcalls by port failed "
                  "(%s)", dp->name, ovs_strerror(error));
@@ -172,67 +144,44 @@ kdp_dispatch_set(struct kdp_datapath *dp)
     return error;
 }
 
-/* Adds the channel of each handler's CPUs. */
-static int
-kdp_dispatch_add_cpu_channels(struct kdp_datapath *dp)
-    OVS_REQUIRES(dp->mutex)
-{
-    uint32_t n = MAX(1, upcall_table_n_handlers(dp->upcalls));
-
-    upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls) + n,
-                           n);
-    for (uint32_t i = 0; i < n; i++) {
-        int error = kdp_dispatch_add_channel(dp, UPCALL_PORT_CPU(i));
-        if (error) {
-            return error;
-        }
-    }
-    return 0;
-}
-
-void
-kdp_dispatch_linger(struct kdp_datapath *dp)
-{
-    dp->linger = true;
-    dp->linger_at = time_msec() + KDP_LINGER_MS;
-}
+/* Changing the mode. */
 
 static int
-kdp_dispatch_to_port(struct kdp_datapath *dp)
+change_to_port(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
     int error;
 
     /* Ports that get no channel are reported, and tried again. */
-    dp->dispatch = KDP_PER_PORT;
-    kdp_datapath_refresh__(dp);
-    error = kdp_dispatch_set(dp);
+    upcall_dest_set_mode(dp, DISPATCH_PER_PORT);
+    upcall_sync_all(dp);
+    error = tell_mode(dp);
     if (!error) {
         VLOG_INFO("%s: upcalls are dispatched by port, one socket for each",
                   dp->name);
     }
-    kdp_dispatch_linger(dp);
+    upcall_dest_drain(dp);
     return error;
 }
 
 static int
-kdp_dispatch_to_cpu(struct kdp_datapath *dp)
+change_to_cpu(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    enum kdp_dispatch old = dp->dispatch;
+    enum dispatch_mode old = upcall_dest_mode(dp);
     int error;
 
     error = dp->per_cpu_known ? 0 : EOPNOTSUPP;
     if (!error) {
-        error = kdp_dispatch_add_cpu_channels(dp);
+        error = upcall_dest_add_cpus(dp);
     }
     if (!error) {
-        dp->dispatch = KDP_PER_CPU;
-        error = kdp_dispatch_set(dp);
+        upcall_dest_set_mode(dp, DISPATCH_PER_CPU);
+        error = tell_mode(dp);
     }
-    kdp_dispatch_linger(dp);
+    upcall_dest_drain(dp);
     if (error) {
-        dp->dispatch = old;
+        upcall_dest_set_mode(dp, old);
         VLOG_WARN("%s: the kernel does not dispatch upcalls by CPU (%s); "
                   "going on by port", dp->name, ovs_strerror(error));
         return error;
@@ -240,94 +189,166 @@ kdp_dispatch_to_cpu(struct kdp_datapath *dp)
     VLOG_INFO("%s: upcalls are dispatched by CPU, one socket for each of %"
               PRIu32" handlers", dp->name,
               upcall_table_n_handlers(dp->upcalls));
-    kdp_datapath_refresh__(dp);
+    upcall_sync_all(dp);
     return 0;
 }
 
-int
-kdp_dispatch_start(struct kdp_datapath *dp)
-{
-    if (dp->wanted_dispatch == KDP_PER_CPU && !kdp_dispatch_to_cpu(dp)) {
-        return 0;
-    }
-    return kdp_dispatch_to_port(dp);
-}
-
 void
-kdp_dispatch_change(struct kdp_datapath *dp)
+dispatch_set_mode(struct kdp_datapath *dp, enum dispatch_mode mode)
 {
-    if (dp->recv && dp->dispatch != dp->wanted_dispatch) {
-        if (dp->wanted_dispatch == KDP_PER_CPU) {
-            kdp_dispatch_to_cpu(dp);
+    dp->dispatch->wanted = mode;
+    if (dp->dispatch->on && upcall_dest_mode(dp) != mode) {
+        if (mode == DISPATCH_PER_CPU) {
+            change_to_cpu(dp);
         } else {
-            kdp_dispatch_to_port(dp);
+            change_to_port(dp);
         }
     }
 }
 
-void
-kdp_dispatch_handlers_changed(struct kdp_datapath *dp)
+/* Turning upcalls on and off. */
+
+bool
+dispatch_is_on(const struct kdp_datapath *dp)
+{
+    return dp->dispatch->on;
+}
+
+static int
+recv_enable(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct dispatch *dispatch = dp->dispatch;
+    int error = upcall_dest_add_shared(dp);
+
+    if (!error) {
+        error = nl_mcast_open(NETLINK_GENERIC, dp->genl.datapath.mcgroup,
+                              &dispatch->mcast);
+    }
+    if (!error && !upcall_table_n_handlers(dp->upcalls)) {
+        error = upcall_table_set_handlers(dp->upcalls, 1);
+    }
+    if (error) {
+        return error;
+    }
+    dispatch->on = true;
+    if (dispatch->wanted == DISPATCH_PER_CPU && !change_to_cpu(dp)) {
+        return 0;
+    }
+    return change_to_port(dp);
+}
+
+static void
+recv_disable(struct kdp_datapath *dp)
+{
+    struct dispatch *dispatch = dp->dispatch;
+    struct ovs_vport *vports;
+    size_t n;
+
+    dispatch->on = false;
+    upcall_sync_cancel(dp);
+    vport_table_expire(dp->vports);
+    vport_table_list(dp->vports, &vports, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (vports[i].pid) {
+            ovs_vport_set_pid(&dp->genl, dp->ifindex, vports[i].port_no, 0);
+        }
+    }
+    free(vports);
+
+    upcall_dest_clear(dp);
+    upcall_table_set_handlers(dp->upcalls, 0);
+    nl_mcast_close(dispatch->mcast);
+    dispatch->mcast = NULL;
+}
+
+int
+dispatch_recv_set(struct kdp_datapath *dp, bool enable)
+{
+    int error = 0;
+
+    ovs_mutex_lock(&dp->mutex);
+    if (enable && !dp->dispatch->on) {
+        error = recv_enable(dp);
+        if (error) {
+            VLOG_ERR("%s: turning upcalls on failed (%s)", dp->name,
+                     ovs_strerror(error));
+            recv_disable(dp);
+        }
+    } else if (!enable && dp->dispatch->on) {
+        recv_disable(dp);
+    }
+    ovs_mutex_unlock(&dp->mutex);
+    return error;
+}
+
+/* Gives each handler a socket for its CPUs, if that is the mode. */
+static void
+handlers_changed(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
 {
     int error;
 
-    if (!dp->recv || dp->dispatch != KDP_PER_CPU) {
+    if (upcall_dest_mode(dp) != DISPATCH_PER_CPU) {
         return;
     }
-    error = kdp_dispatch_add_cpu_channels(dp);
+    error = upcall_dest_add_cpus(dp);
     if (!error) {
-        error = kdp_dispatch_set(dp);
+        error = tell_mode(dp);
     }
     if (error) {
         VLOG_ERR("%s: giving each handler a socket failed (%s); CPUs keep the "
                  "sockets that they have", dp->name, ovs_strerror(error));
     } else {
-        kdp_dispatch_linger(dp);
+        upcall_dest_drain(dp);
     }
 }
 
-/* True if the kernel may still be told of channel 'port_no'. */
-static bool
-kdp_dispatch_uses(const struct kdp_datapath *dp, uint32_t port_no)
-    OVS_REQUIRES(dp->mutex)
+int
+dispatch_handlers_set(struct kdp_datapath *dp, uint32_t n_handlers)
 {
-    if (port_no == UPCALL_PORT_NONE) {
-        return true;
-    } else if (dp->dispatch == KDP_PER_PORT) {
-        return (upcall_port_is_real(port_no)
-                && !upcall_table_is_shared(dp->upcalls, port_no));
-    } else {
-        return (upcall_port_is_cpu(port_no)
-                && port_no - UPCALL_PORT_CPU_BASE
-                   < MAX(1, upcall_table_n_handlers(dp->upcalls)));
-    }
-}
+    int error = 0;
 
-/* Removes the channels that are no longer used and empty. */
-static void
-kdp_dispatch_linger_run(struct kdp_datapath *dp)
-    OVS_REQUIRES(dp->mutex)
-{
-    struct upcall_table_info info;
-    bool linger = false;
-
-    upcall_table_get_info(dp->upcalls, &info);
-    for (size_t i = 0; i < info.n_ports; i++) {
-        const struct upcall_port_info *port = &info.ports[i];
-
-        if (!port->has_channel || kdp_dispatch_uses(dp, port->port_no)) {
-            continue;
-        } else if (port->stats.backlog) {
-            linger = true;
-            continue;
+    ovs_mutex_lock(&dp->mutex);
+    if (dp->dispatch->on) {
+        upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls),
+                               n_handlers);
+        error = upcall_table_set_handlers(dp->upcalls, n_handlers);
+        if (!error) {
+            handlers_changed(dp);
         }
-        upcall_table_del(dp->upcalls, port->port_no);
     }
-    upcall_table_info_uninit(&info);
-    dp->linger = linger;
-    dp->linger_at = time_msec() + KDP_LINGER_AGAIN_MS;
+    ovs_mutex_unlock(&dp->mutex);
+    return error;
+}
+
+int
+dispatch_set_features(struct kdp_datapath *dp, uint32_t features)
+{
+    struct ovs_datapath kernel;
+    int error;
+
+    ovs_mutex_lock(&dp->mutex);
+    error = ovs_datapath_set_features(&dp->genl, dp->ifindex,
+                                      features | wanted_features(dp), NULL, 0,
+                                      &kernel);
+    if (!error) {
+        dp->user_features = kernel.user_features & ~KDP_DISPATCH_FEATURES;
+        if (!(kernel.user_features & features)) {
+            error = EOPNOTSUPP;
+        }
+    }
+    ovs_mutex_unlock(&dp->mutex);
+    return error;
 }
 
 /* What other processes do. */
+
+uint64_t
+dispatch_n_restored(const struct kdp_datapath *dp)
+{
+    return dp->dispatch->n_restored;
+}
 
 struct features_check {
     int ifindex;
@@ -351,16 +372,16 @@ features_check_cb(const struct nlmsghdr *nlh, void *check_)
 
 /* Restores the dispatch mode if another process changed it. */
 static void
-kdp_dispatch_check_features(struct kdp_datapath *dp)
+check_features(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     struct features_check check = { .ifindex = dp->ifindex };
-    uint32_t wanted = dp->user_features | kdp_dispatch_features(dp);
+    uint32_t wanted = wanted_features(dp);
     int error = 0;
 
-    for (int i = 0; i < KDP_MCAST_MAX && error != EAGAIN; i++) {
-        error = nl_mcast_recv(dp->mcast, features_check_cb, &check);
+    for (int i = 0; i < MCAST_MAX && error != EAGAIN; i++) {
+        error = nl_mcast_recv(dp->dispatch->mcast, features_check_cb, &check);
         if (error && error != EAGAIN) {
             struct ovs_datapath kernel;
 
@@ -377,29 +398,41 @@ kdp_dispatch_check_features(struct kdp_datapath *dp)
         return;
     }
 
-    dp->n_restored++;
+    dp->dispatch->n_restored++;
     VLOG_INFO_RL(&rl, "%s: another process changed the user features of the "
                  "datapath to 0x%"PRIx32"; setting them back to 0x%"PRIx32,
                  dp->name, check.user_features, wanted);
-    kdp_dispatch_set(dp);
+    tell_mode(dp);
+}
+
+/* The main loop. */
+
+bool
+dispatch_run(struct kdp_datapath *dp)
+{
+    bool gone = false;
+
+    vport_table_expire(dp->vports);
+    ovs_mutex_lock(&dp->mutex);
+    if (dp->dispatch->on) {
+        check_features(dp);
+        socket_budget_run(dp);
+        upcall_dest_run(dp);
+        gone = upcall_sync_run(dp);
+    }
+    ovs_mutex_unlock(&dp->mutex);
+    return gone;
 }
 
 void
-kdp_dispatch_run(struct kdp_datapath *dp)
+dispatch_wait(struct kdp_datapath *dp)
 {
-    kdp_dispatch_check_features(dp);
-    kdp_share_run(dp);
-    if (dp->linger && time_msec() >= dp->linger_at) {
-        kdp_dispatch_linger_run(dp);
+    ovs_mutex_lock(&dp->mutex);
+    if (dp->dispatch->on) {
+        poll_fd_wait(nl_mcast_fd(dp->dispatch->mcast), POLLIN);
+        socket_budget_wait(dp);
+        upcall_dest_wait(dp);
+        upcall_sync_wait(dp);
     }
-}
-
-void
-kdp_dispatch_wait(struct kdp_datapath *dp)
-{
-    poll_fd_wait(nl_mcast_fd(dp->mcast), POLLIN);
-    kdp_share_wait(dp);
-    if (dp->linger) {
-        poll_timer_wait_until(dp->linger_at);
-    }
+    ovs_mutex_unlock(&dp->mutex);
 }

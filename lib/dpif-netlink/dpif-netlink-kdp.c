@@ -8,7 +8,20 @@
 #include <string.h>
 
 #include "dpif-netlink/datapath.h"
+#include "dpif-netlink/datapaths.h"
+#include "dpif-netlink/dispatch.h"
+#include "dpif-netlink/dpif-kdp.h"
 #include "dpif-netlink/flow-api.h"
+#include "dpif-netlink/flow-dump.h"
+#include "dpif-netlink/flow-engine.h"
+#include "dpif-netlink/flow-offload.h"
+#include "dpif-netlink/flow-operate.h"
+#include "dpif-netlink/flow-show.h"
+#include "dpif-netlink/forward.h"
+#include "dpif-netlink/ports.h"
+#include "dpif-netlink/settings.h"
+#include "dpif-netlink/show.h"
+#include "dpif-netlink/upcall-dest.h"
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
@@ -39,7 +52,7 @@ dpif_kdp_open(const struct dpif_class *class, const char *name, bool create,
     struct dpif_kdp *dpif;
     int error;
 
-    error = kdp_datapath_open(name, create, &dp);
+    error = kdp_datapaths_open(name, create, &dp);
     if (error) {
         return error;
     }
@@ -56,7 +69,7 @@ dpif_kdp_close(struct dpif *dpif_)
     struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
 
     vport_poller_destroy(dpif->poller);
-    kdp_datapath_close(dpif->dp);
+    kdp_datapaths_close(dpif->dp);
     free(dpif);
 }
 
@@ -65,8 +78,10 @@ dpif_kdp_run(struct dpif *dpif)
 {
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
 
-    kdp_datapath_run(dp);
-    kdp_offload_run(dp);
+    if (dispatch_run(dp)) {
+        kdp_flow_offload_ports_changed(dp);
+    }
+    kdp_flow_offload_run(dp);
     return false;
 }
 
@@ -75,8 +90,8 @@ dpif_kdp_wait(struct dpif *dpif)
 {
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
 
-    kdp_datapath_wait(dp);
-    kdp_offload_wait(dp);
+    dispatch_wait(dp);
+    kdp_flow_offload_wait(dp);
 }
 
 static int
@@ -84,30 +99,116 @@ dpif_kdp_set_config(struct dpif *dpif, const struct smap *other_config)
 {
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
 
-    kdp_datapath_set_config(dp, other_config);
-    kdp_offload_set_config(dp, other_config);
+    settings_set(dp, other_config);
+    kdp_flow_offload_set(dp, other_config);
     return 0;
+}
+
+/* Ports. */
+
+static int
+dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
+                  odp_port_t *port_no)
+{
+    return ports_add(dpif_kdp_cast(dpif)->dp, netdev, port_no);
+}
+
+static int
+dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no)
+{
+    return ports_del(dpif_kdp_cast(dpif)->dp, port_no);
+}
+
+static int
+dpif_kdp_port_query_by_number(const struct dpif *dpif, odp_port_t port_no,
+                              struct dpif_port *port)
+{
+    return ports_query_by_number(dpif_kdp_cast(dpif)->dp, port_no, port);
+}
+
+static int
+dpif_kdp_port_query_by_name(const struct dpif *dpif, const char *devname,
+                            struct dpif_port *port)
+{
+    return ports_query_by_name(dpif_kdp_cast(dpif)->dp, devname, port);
+}
+
+static uint32_t
+dpif_kdp_port_get_pid(const struct dpif *dpif, odp_port_t port_no)
+{
+    /* Also asked for a port that is not there (any more), such as
+     * ODPP_NONE. */
+    return upcall_dest_pid(dpif_kdp_cast(dpif)->dp, odp_to_u32(port_no));
+}
+
+static int
+dpif_kdp_port_dump_start(const struct dpif *dpif, void **dumpp)
+{
+    *dumpp = ports_dump_start(dpif_kdp_cast(dpif)->dp);
+    return 0;
+}
+
+static int
+dpif_kdp_port_dump_next(const struct dpif *dpif OVS_UNUSED, void *dump,
+                        struct dpif_port *port)
+{
+    return ports_dump_next(dump, port);
+}
+
+static int
+dpif_kdp_port_dump_done(const struct dpif *dpif OVS_UNUSED, void *dump)
+{
+    return ports_dump_done(dump);
+}
+
+static int
+dpif_kdp_port_poll(const struct dpif *dpif_, char **devnamep)
+{
+    struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+
+    if (!dpif->poller) {
+        dpif->poller = vport_poller_create(dpif->dp->vports);
+    }
+    return vport_poller_next(dpif->poller, devnamep);
+}
+
+static void
+dpif_kdp_port_poll_wait(const struct dpif *dpif_)
+{
+    const struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+
+    if (dpif->poller) {
+        vport_poller_wait(dpif->poller);
+    } else {
+        poll_immediate_wake();
+    }
 }
 
 /* Flows: with offload, its engine knows where they are; without, the inner
  * dpif has them all. */
+
+static struct kdp_flow_engine *
+dpif_kdp_engine(const struct dpif *dpif)
+{
+    return kdp_flow_engine_get(dpif_kdp_cast(dpif)->dp);
+}
 
 static int
 dpif_kdp_destroy(struct dpif *dpif)
 {
     struct dpif *inner = dpif_kdp_inner(dpif);
 
-    kdp_offload_clean_up(dpif_kdp_cast(dpif)->dp);
+    kdp_flow_offload_clean_up(dpif_kdp_cast(dpif)->dp);
     return inner->dpif_class->destroy(inner);
 }
 
 static int
 dpif_kdp_flow_flush(struct dpif *dpif)
 {
-    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+    struct kdp_flow_engine *engine = dpif_kdp_engine(dpif);
     struct dpif *inner = dpif_kdp_inner(dpif);
 
-    return (offload ? kdp_offload_flush(offload)
+    return (engine ? kdp_flow_flush(engine)
             : inner->dpif_class->flow_flush(inner));
 }
 
@@ -118,14 +219,14 @@ static struct dpif_flow_dump *
 dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
                           struct dpif_flow_dump_types *types)
 {
-    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+    struct kdp_flow_engine *engine = dpif_kdp_engine(dpif);
     struct dpif_flow_dump_types kernel = {
         .ovs_flows = !types || types->ovs_flows,
     };
     struct dpif *inner = dpif_kdp_inner(dpif);
 
-    return (offload
-            ? kdp_offload_dump_create(offload, dpif, terse, types)
+    return (engine
+            ? kdp_flow_dump_create(engine, dpif, terse, types)
             : inner->dpif_class->flow_dump_create(inner, terse, &kernel));
 }
 
@@ -136,15 +237,15 @@ static void
 dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops, size_t n_ops,
                  enum dpif_offload_type offload_type)
 {
-    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+    struct kdp_flow_engine *engine = dpif_kdp_engine(dpif);
     struct dpif *inner = dpif_kdp_inner(dpif);
 
     if (offload_type == DPIF_OFFLOAD_ALWAYS) {
         for (size_t i = 0; i < n_ops; i++) {
             ops[i]->error = EOPNOTSUPP;
         }
-    } else if (offload) {
-        kdp_offload_operate(offload, ops, n_ops);
+    } else if (engine) {
+        kdp_flow_operate(engine, ops, n_ops);
     } else {
         inner->dpif_class->operate(inner, ops, n_ops, DPIF_OFFLOAD_NEVER);
     }
@@ -154,15 +255,15 @@ static int
 dpif_kdp_offload_stats_get(struct dpif *dpif,
                            struct netdev_custom_stats *stats)
 {
-    struct kdp_offload *offload = kdp_offload_get(dpif_kdp_cast(dpif)->dp);
+    struct kdp_flow_engine *engine = dpif_kdp_engine(dpif);
 
-    return offload ? kdp_offload_stats_get(offload, stats) : EOPNOTSUPP;
+    return engine ? kdp_flow_show_stats(engine, stats) : EOPNOTSUPP;
 }
 
 static int
 dpif_kdp_set_features(struct dpif *dpif, uint32_t user_features)
 {
-    return kdp_datapath_set_features(dpif_kdp_cast(dpif)->dp, user_features);
+    return dispatch_set_features(dpif_kdp_cast(dpif)->dp, user_features);
 }
 
 /* Upcalls. */
@@ -170,13 +271,13 @@ dpif_kdp_set_features(struct dpif *dpif, uint32_t user_features)
 static int
 dpif_kdp_recv_set(struct dpif *dpif, bool enable)
 {
-    return kdp_datapath_recv_set(dpif_kdp_cast(dpif)->dp, enable);
+    return dispatch_recv_set(dpif_kdp_cast(dpif)->dp, enable);
 }
 
 static int
 dpif_kdp_handlers_set(struct dpif *dpif, uint32_t n_handlers)
 {
-    return kdp_datapath_handlers_set(dpif_kdp_cast(dpif)->dp, n_handlers);
+    return dispatch_handlers_set(dpif_kdp_cast(dpif)->dp, n_handlers);
 }
 
 static bool
@@ -256,21 +357,23 @@ dpif_kdp_recv_purge(struct dpif *dpif)
     upcall_table_purge(dpif_kdp_cast(dpif)->dp->upcalls);
 }
 
+static const struct dpif_class dpif_netlink_kdp_class;
+
 int
 dpif_netlink_kdp_register(void)
 {
     int error;
 
-    kdp_show_register();
-    kdp_offload_show_register();
-    flow_api_register();
-    error = dp_unregister_provider(KDP_DPIF_TYPE);
+    show_register();
+    kdp_flow_show_register();
+    kdp_flow_api_register();
+    error = dp_unregister_provider(kdp_dpif_type);
     return error ? error : dp_register_provider(&dpif_netlink_kdp_class);
 }
 
 /* Functions that are not here are null in the stock class too. */
-const struct dpif_class dpif_netlink_kdp_class = {
-    .type = KDP_DPIF_TYPE,
+static const struct dpif_class dpif_netlink_kdp_class = {
+    .type = kdp_dpif_type,
     .enumerate = dpif_kdp_enumerate,
     .open = dpif_kdp_open,
     .close = dpif_kdp_close,
@@ -292,10 +395,10 @@ const struct dpif_class dpif_netlink_kdp_class = {
     .port_poll_wait = dpif_kdp_port_poll_wait,
     .flow_flush = dpif_kdp_flow_flush,
     .flow_dump_create = dpif_kdp_flow_dump_create,
-    .flow_dump_destroy = kdp_offload_dump_destroy,
-    .flow_dump_thread_create = kdp_offload_dump_thread_create,
-    .flow_dump_thread_destroy = kdp_offload_dump_thread_destroy,
-    .flow_dump_next = kdp_offload_dump_next,
+    .flow_dump_destroy = kdp_flow_dump_destroy,
+    .flow_dump_thread_create = kdp_flow_dump_thread_create,
+    .flow_dump_thread_destroy = kdp_flow_dump_thread_destroy,
+    .flow_dump_next = kdp_flow_dump_next,
     .operate = dpif_kdp_operate,
     .offload_stats_get = dpif_kdp_offload_stats_get,
     .recv_set = dpif_kdp_recv_set,

@@ -4,7 +4,8 @@
 #include "dpif-netlink/flow-api.h"
 
 #include "dpif-netlink/datapath.h"
-#include "dpif-netlink/flow-offload.h"
+#include "dpif-netlink/datapaths.h"
+#include "dpif-netlink/flow-engine.h"
 #include "tc/tc-prepare.h"
 #include "util.h"
 
@@ -27,7 +28,7 @@ for_each_local_port(bool (*cb)(const char *name))
 {
     struct search search = { .cb = cb };
 
-    kdp_datapath_for_each(search_datapath, &search);
+    kdp_datapaths_for_each(search_datapath, &search);
     return search.done;
 }
 
@@ -40,11 +41,11 @@ struct count {
 static void
 add_rules(struct kdp_datapath *dp, void *count_)
 {
-    struct kdp_offload *offload = kdp_offload_get(dp);
+    struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
     struct count *count = count_;
 
-    if (offload) {
-        count->n += kdp_tc_count(&offload->tc, count->ifindex);
+    if (engine) {
+        count->n += kdp_tc_count(&engine->tc, count->ifindex);
     }
 }
 
@@ -53,17 +54,17 @@ count_rules(int ifindex)
 {
     struct count count = { .ifindex = ifindex };
 
-    kdp_datapath_for_each(add_rules, &count);
+    kdp_datapaths_for_each(add_rules, &count);
     return count.n;
 }
 
 void
-flow_api_register(void)
+kdp_flow_api_register(void)
 {
     static const struct kdp_tc_datapaths datapaths = {
         .for_each_local_port = for_each_local_port,
         .count_rules = count_rules,
     };
 
-    kdp_tc_prepare_register(KDP_DPIF_TYPE, &datapaths);
+    kdp_tc_prepare_register(kdp_dpif_type, &datapaths);
 }

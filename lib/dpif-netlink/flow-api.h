@@ -7,6 +7,6 @@
  * asks about them. */
 
 /* Registers the flow API.  To be called once, by the main thread. */
-void flow_api_register(void);
+void kdp_flow_api_register(void);
 
 #endif /* lib/dpif-netlink/flow-api.h */

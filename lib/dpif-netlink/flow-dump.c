@@ -1,32 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Dumps of flows from both sides.
- *
- * As the engine wants it (offload/offload.h), all threads of a dump go through
- * the flows of the kernel, by a dump of the inner dpif that they share, then
- * through the rules in tc, and then through what the engine has besides.
- *
- * Rules are asked for by name, many in a message, or listed device by device.
- * The latter takes the RTNL lock for each part of the list, and a third of the
- * time for a rule if only statistics are wanted.  So that is done
- *
- *   - for devices that were found to have rules themselves: their drivers may
- *     want the lock for each rule that is asked for by name;
- *   - by revalidators, whose dumps are terse, for devices with many rules,
- *     while the lock is to be had at once (kdp_tc_may_dump()).  When a rule
- *     was used is then told by its count, as in Open vSwitch.
- *
- * All threads list one device together, then the next. */
-
 #include <config.h>
-#include "dpif-netlink/flow-offload.h"
+#include "dpif-netlink/flow-dump.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/flow-engine.h"
+#include "dpif-netlink/flow-operate.h"
+#include "dpif-netlink/flow-stats.h"
 #include "netdev-offload.h"
 #include "netdev.h"
 #include "openvswitch/vlog.h"
@@ -34,7 +18,7 @@
 #include "timeval.h"
 #include "util.h"
 
-VLOG_DEFINE_THIS_MODULE(kdp_offload_dump);
+VLOG_DEFINE_THIS_MODULE(kdp_flow_dump);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 1);
 
@@ -44,12 +28,12 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 1);
 /* Rules of a device that are many. */
 #define MANY_RULES 100
 
-struct kdp_dump {
+struct flow_dump {
     struct dpif_flow_dump up;
-    struct kdp_offload *offload;
+    struct kdp_flow_engine *engine;
     struct dpif_flow_dump *inner;       /* Or NULL: not of the kernel. */
-    struct offload_dump engine;
-    bool started;               /* 'engine' is under way. */
+    struct offload_dump view;   /* What the engine makes of it. */
+    bool started;               /* 'view' is under way. */
     bool learn;                 /* Take over flows that it does not know. */
     atomic_int error;           /* Of a part of it, or 0. */
 
@@ -76,9 +60,9 @@ enum phase {
     PHASE_DONE
 };
 
-struct kdp_dump_thread {
+struct flow_dump_thread {
     struct dpif_flow_dump_thread up;
-    struct kdp_dump *dump;
+    struct flow_dump *dump;
     enum phase phase;
     struct dpif_flow_dump_thread *inner;
     struct listing *listing;    /* PHASE_DEVICES.  Or NULL. */
@@ -92,25 +76,25 @@ struct kdp_dump_thread {
     size_t n_descs;
 };
 
-static struct kdp_dump *
-kdp_dump_cast(struct dpif_flow_dump *dump)
+static struct flow_dump *
+flow_dump_cast(struct dpif_flow_dump *dump)
 {
-    return CONTAINER_OF(dump, struct kdp_dump, up);
+    return CONTAINER_OF(dump, struct flow_dump, up);
 }
 
-static struct kdp_dump_thread *
-kdp_dump_thread_cast(struct dpif_flow_dump_thread *thread)
+static struct flow_dump_thread *
+flow_dump_thread_cast(struct dpif_flow_dump_thread *thread)
 {
-    return CONTAINER_OF(thread, struct kdp_dump_thread, up);
+    return CONTAINER_OF(thread, struct flow_dump_thread, up);
 }
 
 struct dpif_flow_dump *
-kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
-                        bool terse, const struct dpif_flow_dump_types *types)
+kdp_flow_dump_create(struct kdp_flow_engine *engine, const struct dpif *dpif,
+                     bool terse, const struct dpif_flow_dump_types *types)
 {
-    struct kdp_dump *dump = xzalloc(sizeof *dump);
+    struct flow_dump *dump = xzalloc(sizeof *dump);
     struct dpif_flow_dump_types kernel_only = { .ovs_flows = true };
-    struct dpif *inner = offload->dp->inner;
+    struct dpif *inner = engine->dp->inner;
     enum offload_dump_type type = OFFLOAD_DUMP_ALL;
     int error;
 
@@ -120,32 +104,32 @@ kdp_offload_dump_create(struct kdp_offload *offload, const struct dpif *dpif,
     }
     dpif_flow_dump_init(&dump->up, dpif);
     dump->up.terse = terse;
-    dump->offload = offload;
+    dump->engine = engine;
     atomic_count_init(&dump->next_chunk, 0);
     ovs_mutex_init(&dump->mutex);
-    error = offload_dump_start(offload->engine, type, &dump->engine);
+    error = offload_dump_start(engine->offload, type, &dump->view);
     atomic_init(&dump->error, error);
     dump->started = !error;
 
     /* Revalidators come again soon. */
-    dump->engine.lax = terse;
-    atomic_read_relaxed(&offload->enabled, &dump->learn);
+    dump->view.lax = terse;
+    atomic_read_relaxed(&engine->enabled, &dump->learn);
     if (type & OFFLOAD_DUMP_KERNEL) {
         dump->inner = inner->dpif_class->flow_dump_create(inner, terse,
                                                           &kernel_only);
     }
-    kdp_tc_list_init(&dump->list, (terse && kdp_tc_may_dump(&offload->tc)
+    kdp_tc_list_init(&dump->list, (terse && kdp_tc_may_dump(&engine->tc)
                                    ? MANY_RULES : UINT64_MAX));
     if (type & OFFLOAD_DUMP_TC) {
-        offload_for_each_rule(offload->engine, kdp_tc_list_add, &dump->list);
+        offload_for_each_rule(engine->offload, kdp_tc_list_add, &dump->list);
     }
     return &dump->up;
 }
 
 int
-kdp_offload_dump_destroy(struct dpif_flow_dump *dump_)
+kdp_flow_dump_destroy(struct dpif_flow_dump *dump_)
 {
-    struct kdp_dump *dump = kdp_dump_cast(dump_);
+    struct flow_dump *dump = flow_dump_cast(dump_);
     int error;
 
     atomic_read_relaxed(&dump->error, &error);
@@ -156,7 +140,7 @@ kdp_offload_dump_destroy(struct dpif_flow_dump *dump_)
         error = error ? error : retval;
     }
     if (dump->started) {
-        offload_dump_done(&dump->engine);
+        offload_dump_done(&dump->view);
     }
     kdp_tc_list_uninit(&dump->list);
     ovs_mutex_destroy(&dump->mutex);
@@ -165,10 +149,10 @@ kdp_offload_dump_destroy(struct dpif_flow_dump *dump_)
 }
 
 struct dpif_flow_dump_thread *
-kdp_offload_dump_thread_create(struct dpif_flow_dump *dump_)
+kdp_flow_dump_thread_create(struct dpif_flow_dump *dump_)
 {
-    struct kdp_dump *dump = kdp_dump_cast(dump_);
-    struct kdp_dump_thread *thread = xzalloc(sizeof *thread);
+    struct flow_dump *dump = flow_dump_cast(dump_);
+    struct flow_dump_thread *thread = xzalloc(sizeof *thread);
 
     dpif_flow_dump_thread_init(&thread->up, &dump->up);
     thread->dump = dump;
@@ -185,7 +169,7 @@ kdp_offload_dump_thread_create(struct dpif_flow_dump *dump_)
 }
 
 static void
-release_descs(struct kdp_dump_thread *thread)
+release_descs(struct flow_dump_thread *thread)
 {
     while (thread->n_descs) {
         offload_desc_unref(thread->descs[--thread->n_descs]);
@@ -195,9 +179,9 @@ release_descs(struct kdp_dump_thread *thread)
 /* Leaves the listing of a device's rules, which no other thread joins any more
  * if it has 'ended'.  What was not shown is read one by one. */
 static void
-leave_listing(struct kdp_dump_thread *thread, bool ended)
+leave_listing(struct flow_dump_thread *thread, bool ended)
 {
-    struct kdp_dump *dump = thread->dump;
+    struct flow_dump *dump = thread->dump;
     struct listing *listing = thread->listing;
 
     if (!listing) {
@@ -217,9 +201,9 @@ leave_listing(struct kdp_dump_thread *thread, bool ended)
 }
 
 void
-kdp_offload_dump_thread_destroy(struct dpif_flow_dump_thread *thread_)
+kdp_flow_dump_thread_destroy(struct dpif_flow_dump_thread *thread_)
 {
-    struct kdp_dump_thread *thread = kdp_dump_thread_cast(thread_);
+    struct flow_dump_thread *thread = flow_dump_thread_cast(thread_);
 
     leave_listing(thread, false);
     ofpbuf_uninit(&thread->buffer);
@@ -234,7 +218,7 @@ kdp_offload_dump_thread_destroy(struct dpif_flow_dump_thread *thread_)
 
 /* Fills '*flow' in from 'dumped', whose description the thread keeps. */
 static void
-show_dumped(struct kdp_dump_thread *thread,
+show_dumped(struct flow_dump_thread *thread,
             const struct offload_dumped *dumped, struct dpif_flow *flow)
 {
     struct offload_desc *desc = dumped->desc;
@@ -255,33 +239,32 @@ show_dumped(struct kdp_dump_thread *thread,
             .dp_layer = dumped->in_tc ? "tc" : "ovs",
         },
     };
-    kdp_stats_to_dpif(&dumped->stats, &flow->stats);
+    flow->stats = kdp_flow_stats_to_dpif(&dumped->stats);
 }
 
 /* Decides about a flow of the kernel, as offload_dump_kernel() does.  One that
  * the engine does not know yet is taken over first: otherwise the engine would
  * show it once more at the end. */
 static bool
-dump_kernel_flow(struct kdp_dump *dump, const struct dpif_flow *flow,
+dump_kernel_flow(struct flow_dump *dump, const struct dpif_flow *flow,
                  struct offload_dumped *dumped)
 {
-    struct offload_stats stats;
+    struct offload_stats stats = kdp_flow_stats_from_dpif(&flow->stats);
 
-    kdp_stats_from_dpif(&flow->stats, &stats);
-    if (!offload_dump_kernel(&dump->engine, &flow->ufid, &stats, dumped)) {
+    if (!offload_dump_kernel(&dump->view, &flow->ufid, &stats, dumped)) {
         return false;
     }
     if (dumped->desc || !flow->ufid_present || !dump->learn) {
         return true;
     }
-    kdp_offload_learn(dump->offload, &flow->ufid);
-    return offload_dump_kernel(&dump->engine, &flow->ufid, &stats, dumped);
+    kdp_flow_learn(dump->engine, &flow->ufid);
+    return offload_dump_kernel(&dump->view, &flow->ufid, &stats, dumped);
 }
 
 /* Stores the next of the kernel's flows in 'flows'.  Returns 0 only if there
  * are no more. */
 static int
-next_from_kernel(struct kdp_dump_thread *thread, struct dpif_flow *flows)
+next_from_kernel(struct flow_dump_thread *thread, struct dpif_flow *flows)
 {
     struct dpif *inner = thread->inner->dpif;
     int n_in, n;
@@ -309,21 +292,21 @@ next_from_kernel(struct kdp_dump_thread *thread, struct dpif_flow *flows)
 /* Takes what tc said of a rule with 'overhead'.  Returns false if that is not
  * to be shown. */
 static bool
-dump_rule(struct kdp_dump *dump, const struct kdp_tc_rule *rule,
+dump_rule(struct flow_dump *dump, const struct kdp_tc_rule *rule,
           uint16_t overhead, struct offload_dumped *dumped)
 {
     struct offload_stats stats = kdp_tc_stats(rule, overhead);
 
-    return offload_dump_tc(&dump->engine, &rule->ufid, &stats, rule->in_hw,
+    return offload_dump_tc(&dump->view, &rule->ufid, &stats, rule->in_hw,
                            dumped);
 }
 
 /* Reads the rules of a chunk of the list, from 'first'. */
 static int
-read_rules(struct kdp_dump_thread *thread, size_t first,
+read_rules(struct flow_dump_thread *thread, size_t first,
            struct dpif_flow *flows)
 {
-    struct kdp_dump *dump = thread->dump;
+    struct flow_dump *dump = thread->dump;
     const struct kdp_tc_list_rule *rules = &dump->list.rules[first];
     size_t n = MIN(dump->list.n_rules - first, MAX_BATCH);
     struct kdp_tc_request *requests = xmalloc(n * sizeof *requests);
@@ -358,9 +341,9 @@ read_rules(struct kdp_dump_thread *thread, size_t first,
 /* Gets the next flows in tc, MAX_BATCH at most.  Returns 0 only if there are
  * no more. */
 static int
-next_from_tc(struct kdp_dump_thread *thread, struct dpif_flow *flows)
+next_from_tc(struct flow_dump_thread *thread, struct dpif_flow *flows)
 {
-    struct kdp_dump *dump = thread->dump;
+    struct flow_dump *dump = thread->dump;
     int n = 0;
 
     while (!n) {
@@ -412,9 +395,9 @@ end_part(struct kdp_tc *tc, const struct part *part)
 
 /* Starts to list the rules of 'device'.  Returns NULL if that fails. */
 static struct listing *
-start_listing(struct kdp_dump *dump, const struct kdp_tc_device *device)
+start_listing(struct flow_dump *dump, const struct kdp_tc_device *device)
 {
-    struct kdp_tc *tc = &dump->offload->tc;
+    struct kdp_tc *tc = &dump->engine->tc;
     struct netdev *netdev = netdev_ports_get(u32_to_odp(device->port_no),
                                              tc->dpif_type);
     struct listing *listing;
@@ -442,9 +425,9 @@ start_listing(struct kdp_dump *dump, const struct kdp_tc_device *device)
 /* Joins the listing of a device, or starts the next one, unless the thread is
  * at one.  Returns false if there are none left. */
 static bool
-join_listing(struct kdp_dump_thread *thread)
+join_listing(struct flow_dump_thread *thread)
 {
-    struct kdp_dump *dump = thread->dump;
+    struct flow_dump *dump = thread->dump;
 
     if (thread->listing) {
         return true;
@@ -456,7 +439,7 @@ join_listing(struct kdp_dump_thread *thread)
         const struct kdp_tc_device *device
             = &dump->list.devices[dump->next_device++];
 
-        if (device->in_hw || kdp_tc_may_dump(&dump->offload->tc)) {
+        if (device->in_hw || kdp_tc_may_dump(&dump->engine->tc)) {
             dump->listing = start_listing(dump, device);
         }
     }
@@ -471,7 +454,7 @@ join_listing(struct kdp_dump_thread *thread)
 /* Gets the next rule of the device.  Returns false if there is none.  (To end
  * a list early would save nothing: the rest is received nevertheless.) */
 static bool
-next_listed(struct kdp_dump_thread *thread, struct kdp_tc_rule *rule)
+next_listed(struct flow_dump_thread *thread, struct kdp_tc_rule *rule)
 {
     struct listing *listing = thread->listing;
     bool measure = !thread->buffer.size && !listing->in_hw;
@@ -483,7 +466,7 @@ next_listed(struct kdp_dump_thread *thread, struct kdp_tc_rule *rule)
     }
     found = kdp_tc_dump_next(&listing->nl_dump, &thread->buffer, rule);
     if (measure) {
-        end_part(&thread->dump->offload->tc, &part);
+        end_part(&thread->dump->engine->tc, &part);
     }
     return found;
 }
@@ -491,9 +474,9 @@ next_listed(struct kdp_dump_thread *thread, struct kdp_tc_rule *rule)
 /* Takes note of where 'rule', which a device told, is, and returns its
  * overhead. */
 static uint16_t
-saw_rule(struct kdp_dump *dump, const struct kdp_tc_rule *rule)
+saw_rule(struct flow_dump *dump, const struct kdp_tc_rule *rule)
 {
-    struct offload_rule *known = offload_get_rule(dump->offload->engine,
+    struct offload_rule *known = offload_get_rule(dump->engine->offload,
                                                   &rule->ufid);
     uint16_t overhead = known ? kdp_tc_rule_saw(known, rule->in_hw) : 0;
 
@@ -504,9 +487,9 @@ saw_rule(struct kdp_dump *dump, const struct kdp_tc_rule *rule)
 /* Gets the next flows of devices, MAX_BATCH at most.  Returns 0 only if there
  * are no more. */
 static int
-next_from_devices(struct kdp_dump_thread *thread, struct dpif_flow *flows)
+next_from_devices(struct flow_dump_thread *thread, struct dpif_flow *flows)
 {
-    struct kdp_dump *dump = thread->dump;
+    struct flow_dump *dump = thread->dump;
     int n = 0;
 
     while (n < MAX_BATCH && join_listing(thread)) {
@@ -523,13 +506,13 @@ next_from_devices(struct kdp_dump_thread *thread, struct dpif_flow *flows)
 }
 
 static int
-next_of_rest(struct kdp_dump_thread *thread, struct dpif_flow *flows)
+next_of_rest(struct flow_dump_thread *thread, struct dpif_flow *flows)
 {
     struct offload_dumped dumped;
     int n = 0;
 
     while (n < MAX_BATCH
-           && offload_dump_next(&thread->dump->engine, &dumped)) {
+           && offload_dump_next(&thread->dump->view, &dumped)) {
         show_dumped(thread, &dumped, &flows[n++]);
     }
     return n;
@@ -537,7 +520,7 @@ next_of_rest(struct kdp_dump_thread *thread, struct dpif_flow *flows)
 
 /* Gets flows to show. */
 static void
-fill(struct kdp_dump_thread *thread)
+fill(struct flow_dump_thread *thread)
 {
     int n = 0;
 
@@ -565,10 +548,10 @@ fill(struct kdp_dump_thread *thread)
 }
 
 int
-kdp_offload_dump_next(struct dpif_flow_dump_thread *thread_,
-                      struct dpif_flow *flows, int max_flows)
+kdp_flow_dump_next(struct dpif_flow_dump_thread *thread_,
+                   struct dpif_flow *flows, int max_flows)
 {
-    struct kdp_dump_thread *thread = kdp_dump_thread_cast(thread_);
+    struct flow_dump_thread *thread = flow_dump_thread_cast(thread_);
     int n;
 
     if (thread->next == thread->n) {

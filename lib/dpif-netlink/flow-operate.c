@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Operations on flows: those of the dpif's users, which go to the engine, and
- * those of the engine, which go to the inner dpif. */
-
 #include <config.h>
-#include "dpif-netlink/flow-offload.h"
+#include "dpif-netlink/flow-operate.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dpif-netlink/datapath.h"
+#include "dpif-netlink/flow-engine.h"
+#include "dpif-netlink/flow-stats.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-thread.h"
 #include "tc/tc-desc.h"
@@ -19,29 +18,6 @@
 /* Operations that are given to the inner dpif together: as many as the engine
  * has at a time. */
 #define MAX_KERNEL_OPS OFFLOAD_BATCH
-
-void
-kdp_stats_from_dpif(const struct dpif_flow_stats *src,
-                    struct offload_stats *dst)
-{
-    *dst = (struct offload_stats) {
-        .n_packets = src->n_packets,
-        .n_bytes = src->n_bytes,
-        .used = src->used,
-        .tcp_flags = src->tcp_flags,
-    };
-}
-
-void
-kdp_stats_to_dpif(const struct offload_stats *src, struct dpif_flow_stats *dst)
-{
-    *dst = (struct dpif_flow_stats) {
-        .n_packets = src->n_packets,
-        .n_bytes = src->n_bytes,
-        .used = src->used,
-        .tcp_flags = src->tcp_flags,
-    };
-}
 
 /* Operations of a user that are not for the engine, packets most of all: they
  * go to the kernel together with what the engine does there for that user. */
@@ -141,54 +117,62 @@ kernel_op_finish(struct kernel_op *k)
 
     copy_op->error = k->op->error;
     if (copy_op->type == OFFLOAD_COPY_GET && !copy_op->error) {
-        kdp_stats_from_dpif(&k->op->flow_get.flow->stats, &copy_op->stats);
+        copy_op->stats
+            = kdp_flow_stats_from_dpif(&k->op->flow_get.flow->stats);
     } else {
-        kdp_stats_from_dpif(&k->stats, &copy_op->stats);
+        copy_op->stats = kdp_flow_stats_from_dpif(&k->stats);
     }
     ofpbuf_uninit(&k->buffer);
 }
 
+/* Does 'n' operations of the engine, MAX_KERNEL_OPS at most, and the others of
+ * the user, whose number becomes 0, in one request. */
 static void
-kernel_operate(void *offload_, struct offload_copy_op *copy_ops[], size_t n)
+kernel_operate_chunk(struct dpif *inner, struct offload_copy_op *copy_ops[],
+                     size_t n, struct others *others)
 {
-    struct kdp_offload *offload = offload_;
-    struct dpif *inner = offload->dp->inner;
-    size_t max_ops = MIN(n, MAX_KERNEL_OPS);
-    struct kernel_op *kernel_ops = xmalloc(max_ops * sizeof *kernel_ops);
-    struct others *more = *others_get();
-    struct dpif_op **ops = xmalloc((max_ops + (more ? more->n : 0))
-                                   * sizeof *ops);
+    size_t n_others = others ? others->n : 0;
+    struct kernel_op *kernel_ops = xmalloc(n * sizeof *kernel_ops);
+    struct dpif_op **ops = xmalloc((n + n_others) * sizeof *ops);
 
-    while (n) {
-        size_t chunk = MIN(n, MAX_KERNEL_OPS);
-        size_t n_ops = chunk;
-
-        for (size_t i = 0; i < chunk; i++) {
-            kernel_op_init(&kernel_ops[i], copy_ops[i]);
-            ops[i] = kernel_ops[i].op;
-        }
-        if (more && chunk == n) {
-            for (size_t i = 0; i < more->n; i++) {
-                ops[n_ops++] = more->ops[i];
-            }
-            more->n = 0;
-        }
-        inner->dpif_class->operate(inner, ops, n_ops, DPIF_OFFLOAD_NEVER);
-        for (size_t i = 0; i < chunk; i++) {
-            kernel_op_finish(&kernel_ops[i]);
-        }
-        copy_ops += chunk;
-        n -= chunk;
+    for (size_t i = 0; i < n; i++) {
+        kernel_op_init(&kernel_ops[i], copy_ops[i]);
+        ops[i] = kernel_ops[i].op;
+    }
+    for (size_t i = 0; i < n_others; i++) {
+        ops[n + i] = others->ops[i];
+    }
+    if (others) {
+        others->n = 0;
+    }
+    inner->dpif_class->operate(inner, ops, n + n_others, DPIF_OFFLOAD_NEVER);
+    for (size_t i = 0; i < n; i++) {
+        kernel_op_finish(&kernel_ops[i]);
     }
     free(ops);
     free(kernel_ops);
 }
 
-static int
-kernel_flush(void *offload_)
+static void
+kernel_operate(void *engine_, struct offload_copy_op *copy_ops[], size_t n)
 {
-    struct kdp_offload *offload = offload_;
-    struct kdp_datapath *dp = offload->dp;
+    struct kdp_flow_engine *engine = engine_;
+
+    while (n) {
+        size_t chunk = MIN(n, MAX_KERNEL_OPS);
+
+        kernel_operate_chunk(engine->dp->inner, copy_ops, chunk,
+                             chunk == n ? *others_get() : NULL);
+        copy_ops += chunk;
+        n -= chunk;
+    }
+}
+
+static int
+kernel_flush(void *engine_)
+{
+    struct kdp_flow_engine *engine = engine_;
+    struct kdp_datapath *dp = engine->dp;
     int error;
 
     ovs_mutex_lock(&dp->mutex);
@@ -198,66 +182,77 @@ kernel_flush(void *offload_)
 }
 
 struct offload_kernel
-kdp_offload_kernel(struct kdp_offload *offload)
+kdp_flow_kernel(struct kdp_flow_engine *engine)
 {
     return (struct offload_kernel) {
         .operate = kernel_operate,
         .flush = kernel_flush,
-        .aux = offload,
+        .aux = engine,
     };
 }
 
 /* Users. */
 
-/* Makes '*op' of 'dpif_op'.  Returns false if that is not for the engine:
- * packets, flows without ufid, and those that only probe the datapath. */
+/* Makes '*op' of 'put'.  Returns false if it is not for the engine: a flow
+ * without ufid, or one that only probes the datapath. */
+static bool
+put_init(struct offload_op *op, const struct dpif_flow_put *put)
+{
+    if (!put->ufid || put->flags & DPIF_FP_PROBE) {
+        return false;
+    }
+    *op = (struct offload_op) {
+        .type = OFFLOAD_PUT,
+        .flags = ((put->flags & DPIF_FP_CREATE ? OFFLOAD_PUT_CREATE : 0)
+                  | (put->flags & DPIF_FP_MODIFY ? OFFLOAD_PUT_MODIFY : 0)
+                  | (put->flags & DPIF_FP_ZERO_STATS
+                     ? OFFLOAD_PUT_ZERO_STATS : 0)),
+        .desc = kdp_tc_desc_create(put->ufid, put->key, put->key_len,
+                                   put->mask, put->mask_len,
+                                   put->actions, put->actions_len),
+        .want_stats = put->stats != NULL,
+    };
+    return true;
+}
+
+/* Makes '*op' one of 'type' on flow 'ufid'.  Returns false if that is not for
+ * the engine: a flow without ufid. */
+static bool
+ufid_init(struct offload_op *op, enum offload_op_type type,
+          const ovs_u128 *ufid)
+{
+    if (!ufid) {
+        return false;
+    }
+    *op = (struct offload_op) { .type = type, .ufid = *ufid };
+    return true;
+}
+
+/* Makes '*op' of 'dpif_op'.  Returns false if that is not for the engine. */
 static bool
 user_op_init(struct offload_op *op, struct dpif_op *dpif_op)
 {
-    switch (dpif_op->type) {
-    case DPIF_OP_FLOW_PUT: {
-        const struct dpif_flow_put *put = &dpif_op->flow_put;
+    bool ours;
 
-        if (!put->ufid || put->flags & DPIF_FP_PROBE) {
-            return false;
-        }
-        *op = (struct offload_op) {
-            .type = OFFLOAD_PUT,
-            .flags = ((put->flags & DPIF_FP_CREATE ? OFFLOAD_PUT_CREATE : 0)
-                      | (put->flags & DPIF_FP_MODIFY ? OFFLOAD_PUT_MODIFY : 0)
-                      | (put->flags & DPIF_FP_ZERO_STATS
-                         ? OFFLOAD_PUT_ZERO_STATS : 0)),
-            .desc = kdp_tc_desc_create(put->ufid, put->key, put->key_len,
-                                       put->mask, put->mask_len,
-                                       put->actions, put->actions_len),
-            .want_stats = put->stats != NULL,
-        };
+    switch (dpif_op->type) {
+    case DPIF_OP_FLOW_PUT:
+        ours = put_init(op, &dpif_op->flow_put);
         break;
-    }
     case DPIF_OP_FLOW_DEL:
-        if (!dpif_op->flow_del.ufid) {
-            return false;
-        }
-        *op = (struct offload_op) {
-            .type = OFFLOAD_DEL,
-            .ufid = *dpif_op->flow_del.ufid,
-        };
+        ours = ufid_init(op, OFFLOAD_DEL, dpif_op->flow_del.ufid);
         break;
     case DPIF_OP_FLOW_GET:
-        if (!dpif_op->flow_get.ufid) {
-            return false;
-        }
-        *op = (struct offload_op) {
-            .type = OFFLOAD_GET,
-            .ufid = *dpif_op->flow_get.ufid,
-        };
+        ours = ufid_init(op, OFFLOAD_GET, dpif_op->flow_get.ufid);
         break;
     case DPIF_OP_EXECUTE:
     default:
-        return false;
+        ours = false;
+        break;
     }
-    op->cookie = dpif_op;
-    return true;
+    if (ours) {
+        op->cookie = dpif_op;
+    }
+    return ours;
 }
 
 /* Stores the flow that 'op' found, which the engine knows, for 'get'.  What it
@@ -285,7 +280,7 @@ store_flow(const struct offload_op *op, const struct dpif_flow_get *get)
     flow->ufid = desc->ufid;
     flow->ufid_present = true;
     flow->pmd_id = PMD_ID_NULL;
-    kdp_stats_to_dpif(&op->stats, &flow->stats);
+    flow->stats = kdp_flow_stats_to_dpif(&op->stats);
     flow->attrs.offloaded = op->in_tc && op->in_hw;
     flow->attrs.dp_layer = op->in_tc ? "tc" : "ovs";
 }
@@ -300,13 +295,13 @@ user_op_finish(struct offload_op *op)
     switch (op->type) {
     case OFFLOAD_PUT:
         if (!op->error && dpif_op->flow_put.stats) {
-            kdp_stats_to_dpif(&op->stats, dpif_op->flow_put.stats);
+            *dpif_op->flow_put.stats = kdp_flow_stats_to_dpif(&op->stats);
         }
         offload_desc_unref(op->desc);
         break;
     case OFFLOAD_DEL:
         if (!op->error && dpif_op->flow_del.stats) {
-            kdp_stats_to_dpif(&op->stats, dpif_op->flow_del.stats);
+            *dpif_op->flow_del.stats = kdp_flow_stats_to_dpif(&op->stats);
         }
         break;
     case OFFLOAD_GET:
@@ -319,14 +314,11 @@ user_op_finish(struct offload_op *op)
     }
 }
 
-/* Does the 'n' operations 'dpif_ops': those on flows, in order, and the
- * others, in order, with or after those that the kernel is first asked to
- * do. */
 void
-kdp_offload_operate(struct kdp_offload *offload, struct dpif_op **dpif_ops,
-                    size_t n)
+kdp_flow_operate(struct kdp_flow_engine *engine, struct dpif_op **dpif_ops,
+                 size_t n)
 {
-    struct dpif *inner = offload->dp->inner;
+    struct dpif *inner = engine->dp->inner;
     struct offload_op *ops = xmalloc(n * sizeof *ops);
     struct offload_op **opps = xmalloc(n * sizeof *opps);
     struct others rest = { .ops = xmalloc(n * sizeof *rest.ops) };
@@ -342,13 +334,14 @@ kdp_offload_operate(struct kdp_offload *offload, struct dpif_op **dpif_ops,
     }
     if (n_ops) {
         *others_get() = &rest;
-        offload_operate(offload->engine, opps, n_ops);
+        offload_operate(engine->offload, opps, n_ops);
         *others_get() = NULL;
     }
     for (size_t i = 0; i < n_ops; i++) {
         user_op_finish(&ops[i]);
     }
     if (rest.n) {
+        /* The engine had nothing to do in the kernel. */
         inner->dpif_class->operate(inner, rest.ops, rest.n,
                                    DPIF_OFFLOAD_NEVER);
     }
@@ -359,10 +352,10 @@ kdp_offload_operate(struct kdp_offload *offload, struct dpif_op **dpif_ops,
 
 /* Asks the kernel what flow 'ufid' is. */
 static struct offload_desc *
-get_from_kernel(void *offload_, const ovs_u128 *ufid)
+get_from_kernel(void *engine_, const ovs_u128 *ufid)
 {
-    struct kdp_offload *offload = offload_;
-    struct dpif *inner = offload->dp->inner;
+    struct kdp_flow_engine *engine = engine_;
+    struct dpif *inner = engine->dp->inner;
     struct offload_desc *desc = NULL;
     struct dpif_flow flow;
     struct ofpbuf buffer;
@@ -388,15 +381,14 @@ get_from_kernel(void *offload_, const ovs_u128 *ufid)
     return desc;
 }
 
-/* Has the engine take over flow 'ufid', which the kernel has. */
 void
-kdp_offload_learn(struct kdp_offload *offload, const ovs_u128 *ufid)
+kdp_flow_learn(struct kdp_flow_engine *engine, const ovs_u128 *ufid)
 {
-    offload_learn(offload->engine, ufid, get_from_kernel, offload);
+    offload_learn(engine->offload, ufid, get_from_kernel, engine);
 }
 
 int
-kdp_offload_flush(struct kdp_offload *offload)
+kdp_flow_flush(struct kdp_flow_engine *engine)
 {
-    return offload_flush(offload->engine);
+    return offload_flush(engine->offload);
 }

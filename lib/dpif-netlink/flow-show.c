@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Commands about offload. */
-
 #include <config.h>
-#include "dpif-netlink/flow-offload.h"
+#include "dpif-netlink/flow-show.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dpif-netlink/datapath.h"
+#include "dpif-netlink/datapaths.h"
+#include "dpif-netlink/flow-engine.h"
 #include "flow.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
@@ -17,6 +17,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "openvswitch/match.h"
+#include "openvswitch/netdev.h"
 #include "openvswitch/ofpbuf.h"
 #include "unixctl/args.h"
 #include "simap.h"
@@ -41,14 +42,14 @@ is_called(const struct kdp_datapath *dp, const char *name)
 }
 
 static void
-show_engine(const struct kdp_datapath *dp, struct kdp_offload *offload,
+show_engine(const struct kdp_datapath *dp, struct kdp_flow_engine *engine,
             struct show *show)
 {
     struct offload_engine_info *info = xmalloc(sizeof *info);
     bool enabled;
 
-    atomic_read_relaxed(&offload->enabled, &enabled);
-    offload_get_info(offload->engine, info);
+    atomic_read_relaxed(&engine->enabled, &enabled);
+    offload_get_info(engine->offload, info);
     if (show->text) {
         ds_put_format(show->text, "%s: %s\n", dp->name,
                       enabled ? "on" : "off");
@@ -67,15 +68,15 @@ show_engine(const struct kdp_datapath *dp, struct kdp_offload *offload,
 static void
 show_datapath(struct kdp_datapath *dp, void *show_)
 {
-    struct kdp_offload *offload = kdp_offload_get(dp);
+    struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
     struct show *show = show_;
 
     if (!is_called(dp, show->datapath)) {
         return;
     }
     show->found = true;
-    if (offload) {
-        show_engine(dp, offload, show);
+    if (engine) {
+        show_engine(dp, engine, show);
     } else if (show->text) {
         ds_put_format(show->text, "%s: off, never used\n", dp->name);
     } else {
@@ -100,7 +101,7 @@ offload_show(struct unixctl_conn *conn, int argc, const char *argv[],
     if (!error) {
         show.json = json ? json_array_create_empty() : NULL;
         show.text = json ? NULL : &s;
-        kdp_datapath_for_each(show_datapath, &show);
+        kdp_datapaths_for_each(show_datapath, &show);
         if (json) {
             show_args_put_json(&s, show.json);
         }
@@ -246,23 +247,23 @@ parse_flow(struct kdp_datapath *dp, struct why *why)
 static void
 why_datapath(struct kdp_datapath *dp, void *why_)
 {
-    struct kdp_offload *offload = kdp_offload_get(dp);
+    struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
     struct why *why = why_;
 
-    if (!offload || why->error) {
+    if (!engine || why->error) {
         return;
     }
     if (why->by_ufid) {
         struct offload_flow_info info;
 
-        if (!offload_get_flow_info(offload->engine, &why->ufid, &info)) {
+        if (!offload_get_flow_info(engine->offload, &why->ufid, &info)) {
             why_one(why, &why->ufid, &info);
         }
         return;
     }
     why->error = parse_flow(dp, why);
     if (!why->error) {
-        offload_for_each_flow(offload->engine, why_if_overlaps, why);
+        offload_for_each_flow(engine->offload, why_if_overlaps, why);
     }
 }
 
@@ -291,7 +292,7 @@ offload_why(struct unixctl_conn *conn, int argc, const char *argv[],
             memcpy(&why.ufid, &uuid, sizeof why.ufid);
         }
         why.json = json ? json_array_create_empty() : NULL;
-        kdp_datapath_for_each(why_datapath, &why);
+        kdp_datapaths_for_each(why_datapath, &why);
         if (!why.n && !why.error) {
             why.error = xasprintf("%s: no such flow is known to offload: it "
                                   "is not in the datapath, or was there "
@@ -312,8 +313,32 @@ offload_why(struct unixctl_conn *conn, int argc, const char *argv[],
     ds_destroy(&why.text);
 }
 
+/* dpctl/offload-stats-show. */
+
+int
+kdp_flow_show_stats(struct kdp_flow_engine *engine,
+                    struct netdev_custom_stats *stats)
+{
+    struct offload_engine_info *info = xmalloc(sizeof *info);
+    struct offload_figure *figures;
+    size_t n;
+
+    offload_get_info(engine->offload, info);
+    n = offload_figures(info, &figures);
+    stats->size = n;
+    stats->counters = xcalloc(n, sizeof *stats->counters);
+    for (size_t i = 0; i < n; i++) {
+        ovs_strlcpy(stats->counters[i].name, figures[i].name,
+                    sizeof stats->counters[i].name);
+        stats->counters[i].value = figures[i].value;
+    }
+    free(figures);
+    free(info);
+    return 0;
+}
+
 void
-kdp_offload_show_register(void)
+kdp_flow_show_register(void)
 {
     unixctl_command_register("offload/show", "[--format text|json] [DP]", 0, 3,
                              offload_show, NULL);

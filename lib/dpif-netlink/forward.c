@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/forward.h"
 
 #include "ovs/compat-dpif.h"
-
-/* The functions of the provider that change nothing: each calls the stock
- * function on the inner dpif. */
 
 #define INNER_CLASS(DPIF) (dpif_kdp_inner(DPIF)->dpif_class)
 #define INNER_CALL(NAME, DPIF, ...) \

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Ports of the dpif provider: adding and deleting them, and questions about
- * them, which the vport table answers (vport/vport-table.h). */
-
 #include <config.h>
-#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/ports.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -13,6 +10,11 @@
 
 #include "dpif-netlink-rtnl.h"
 #include "dpif-netlink.h"
+#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/dispatch.h"
+#include "dpif-netlink/flow-offload.h"
+#include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/upcall-dest.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-linux.h"
@@ -21,9 +23,7 @@
 #include "odp-netlink.h"
 #include "odp-util.h"
 #include "openvswitch/ofpbuf.h"
-#include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
-#include "upcall/upcall-fd-limit.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_ports);
@@ -35,22 +35,18 @@ VLOG_DEFINE_THIS_MODULE(kdp_ports);
 
 /* Adding. */
 
-/* Creates a vport with channel 'channel' (NULL while upcalls are off, or not
- * dispatched by port).  The kernel learns the port id of the channel in the
- * request that creates the vport, so that the first packet already has
- * somewhere to go. */
+/* Creates a vport whose upcalls go to 'dest'. */
 static int
-kdp_datapath_vport_new(struct kdp_datapath *dp, const char *name,
-                       enum ovs_vport_type type, const struct ofpbuf *options,
-                       struct upcall_channel *channel, odp_port_t *port_no)
+add_vport(struct kdp_datapath *dp, const char *name, enum ovs_vport_type type,
+          const struct ofpbuf *options, struct upcall_dest_new *dest,
+          odp_port_t *port_no)
     OVS_REQUIRES(dp->mutex)
 {
     struct ovs_vport vport = {
         .dp_ifindex = dp->ifindex,
         .port_no = odp_to_u32(*port_no),
         .type = type,
-        .pid = (channel ? channel->pid
-                : upcall_table_get_pid(dp->upcalls, UPCALL_PORT_NONE)),
+        .pid = dest->pid,
     };
     int error;
 
@@ -68,19 +64,12 @@ kdp_datapath_vport_new(struct kdp_datapath *dp, const char *name,
         return error;
     }
 
-    if (channel) {
-        error = upcall_table_add(dp->upcalls, vport.port_no, name, channel);
-        if (error) {
-            VLOG_WARN("%s: could not add channel for port %s (%s)", dp->name,
-                      name, ovs_strerror(error));
-            ovs_vport_del(&dp->genl, dp->ifindex, vport.port_no);
-            return error;
-        }
-    } else if (dp->recv) {
-        upcall_table_share(dp->upcalls, vport.port_no, name);
-        if (dp->dispatch == KDP_PER_PORT) {
-            kdp_share_note(dp);
-        }
+    error = upcall_dest_commit(dp, dest, vport.port_no, name);
+    if (error) {
+        VLOG_WARN("%s: could not add channel for port %s (%s)", dp->name,
+                  name, ovs_strerror(error));
+        ovs_vport_del(&dp->genl, dp->ifindex, vport.port_no);
+        return error;
     }
     *port_no = u32_to_odp(vport.port_no);
     return 0;
@@ -89,8 +78,8 @@ kdp_datapath_vport_new(struct kdp_datapath *dp, const char *name,
 /* Adds tunnel 'netdev' as a device made with rtnetlink.  EOPNOTSUPP if it is
  * not a tunnel, or the kernel cannot make that tunnel as a device. */
 static int
-kdp_datapath_port_add_rtnl(struct kdp_datapath *dp, struct netdev *netdev,
-                           struct upcall_channel *channel, odp_port_t *port_no)
+add_as_device(struct kdp_datapath *dp, struct netdev *netdev,
+              struct upcall_dest_new *dest, odp_port_t *port_no)
     OVS_REQUIRES(dp->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
@@ -108,8 +97,7 @@ kdp_datapath_port_add_rtnl(struct kdp_datapath *dp, struct netdev *netdev,
     }
 
     name = netdev_vport_get_dpif_port(netdev, namebuf, sizeof namebuf);
-    error = kdp_datapath_vport_new(dp, name, OVS_VPORT_TYPE_NETDEV, NULL,
-                                   channel, port_no);
+    error = add_vport(dp, name, OVS_VPORT_TYPE_NETDEV, NULL, dest, port_no);
     if (error) {
         dpif_netlink_rtnl_port_destroy(name, netdev_get_type(netdev));
     }
@@ -140,9 +128,8 @@ put_tunnel_options(const struct netdev_tunnel_config *config,
 
 /* Adds 'netdev' as a vport of its own type. */
 static int
-kdp_datapath_port_add_vport(struct kdp_datapath *dp, struct netdev *netdev,
-                            struct upcall_channel *channel,
-                            odp_port_t *port_no)
+add_as_vport(struct kdp_datapath *dp, struct netdev *netdev,
+             struct upcall_dest_new *dest, odp_port_t *port_no)
     OVS_REQUIRES(dp->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
@@ -171,8 +158,7 @@ kdp_datapath_port_add_vport(struct kdp_datapath *dp, struct netdev *netdev,
     if (config) {
         put_tunnel_options(config, &options);
     }
-    error = kdp_datapath_vport_new(dp, name, vport_type, &options, channel,
-                                   port_no);
+    error = add_vport(dp, name, vport_type, &options, dest, port_no);
     ofpbuf_uninit(&options);
     return error;
 }
@@ -193,112 +179,53 @@ tunnels_out_of_tree(void)
 }
 
 static int
-kdp_datapath_port_add__(struct kdp_datapath *dp, struct netdev *netdev,
-                        odp_port_t *port_no)
+add_port(struct kdp_datapath *dp, struct netdev *netdev, odp_port_t *port_no)
     OVS_REQUIRES(dp->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-    struct upcall_channel *channel = NULL;
+    struct upcall_dest_new dest;
     int error;
 
-    if (dp->recv && dp->dispatch == KDP_PER_PORT && kdp_share_has_room(dp)) {
-        upcall_fd_limit_ensure(dp->name,
-                               upcall_table_n_channels(dp->upcalls) + 1,
-                               upcall_table_n_handlers(dp->upcalls));
-        error = upcall_channel_create(&channel);
-        if (error) {
-            VLOG_WARN_RL(&rl, "%s: port %s is not added: no socket for its "
-                         "upcalls (%s)", dp->name, netdev_get_name(netdev),
-                         ovs_strerror(error));
-            return error;
-        }
+    error = upcall_dest_prepare(dp, (dispatch_is_on(dp)
+                                     && socket_budget_admit(dp)), &dest);
+    if (error) {
+        VLOG_WARN_RL(&rl, "%s: port %s is not added: no socket for its "
+                     "upcalls (%s)", dp->name, netdev_get_name(netdev),
+                     ovs_strerror(error));
+        return error;
     }
 
     error = (tunnels_out_of_tree()
-             ? EOPNOTSUPP
-             : kdp_datapath_port_add_rtnl(dp, netdev, channel, port_no));
+             ? EOPNOTSUPP : add_as_device(dp, netdev, &dest, port_no));
     if (error) {
-        error = kdp_datapath_port_add_vport(dp, netdev, channel, port_no);
+        error = add_as_vport(dp, netdev, &dest, port_no);
     }
     if (error) {
-        upcall_channel_unref(channel);
+        upcall_dest_abort(&dest);
     }
     return error;
 }
 
 int
-dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
-                  odp_port_t *port_no)
+ports_add(struct kdp_datapath *dp, struct netdev *netdev, odp_port_t *port_no)
 {
-    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
     int error;
 
     ovs_mutex_lock(&dp->mutex);
-    error = kdp_datapath_port_add__(dp, netdev, port_no);
+    error = add_port(dp, netdev, port_no);
     ovs_mutex_unlock(&dp->mutex);
     vport_table_expire(dp->vports);
 
     /* A device may have come with it, or changed. */
     kdp_rtnl_count(KDP_RTNL_PORT_ADD);
     kdp_links_catch_up();
-    kdp_offload_ports_changed(dp);
+    kdp_flow_offload_ports_changed(dp);
     return error;
 }
 
-/* Deleting. */
-
-int
-dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no_)
-{
-    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
-    uint32_t port_no = odp_to_u32(port_no_);
-    struct ovs_vport vport;
-    int error;
-
-    error = vport_table_get_by_number(dp->vports, port_no, &vport);
-    if (error && error != ENODEV) {
-        return error;           /* It may be there, and needs its channel. */
-    }
-    kdp_offload_port_del(dp, port_no);
-    if (!error) {
-        ovs_mutex_lock(&dp->mutex);
-        error = ovs_vport_del(&dp->genl, dp->ifindex, port_no);
-        ovs_mutex_unlock(&dp->mutex);
-        vport_table_expire(dp->vports);
-        kdp_rtnl_count(KDP_RTNL_PORT_DEL);
-        kdp_links_catch_up();
-        if (error == ENODEV) {
-            vport_table_doubt(dp->vports, port_no);
-        } else if (error) {
-            return error;       /* It is there, and needs its channel. */
-        }
-    }
-    kdp_datapath_forget_port(dp, port_no);
-    if (!error && !tunnels_out_of_tree()) {
-        error = dpif_netlink_rtnl_port_destroy(vport.name,
-                                               kdp_vport_type_name(&vport));
-        error = error == EOPNOTSUPP ? 0 : error;
-    }
-    return error;
-}
-
-/* Questions. */
-
-uint32_t
-dpif_kdp_port_get_pid(const struct dpif *dpif_, odp_port_t port_no)
-{
-    const struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
-    uint32_t pid = upcall_table_get_pid(dpif->dp->upcalls,
-                                        odp_to_u32(port_no));
-
-    /* The channel that belongs to no port also serves those who ask for a port
-     * that is not there (any more), ODPP_NONE among them. */
-    return pid ? pid : upcall_table_get_pid(dpif->dp->upcalls,
-                                            UPCALL_PORT_NONE);
-}
-
-const char *
-kdp_vport_type_name(const struct ovs_vport *vport)
+/* Name of the netdev type of 'vport', as stock Open vSwitch gives it. */
+static const char *
+type_name(const struct ovs_vport *vport)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
     static const char *const types[] = {
@@ -327,6 +254,46 @@ kdp_vport_type_name(const struct ovs_vport *vport)
     return "unknown";
 }
 
+/* Deleting. */
+
+int
+ports_del(struct kdp_datapath *dp, odp_port_t port_no_)
+{
+    uint32_t port_no = odp_to_u32(port_no_);
+    struct ovs_vport vport;
+    int error;
+
+    error = vport_table_get_by_number(dp->vports, port_no, &vport);
+    if (error && error != ENODEV) {
+        return error;           /* It may be there, and needs its channel. */
+    }
+    kdp_flow_offload_port_del(dp, port_no);
+    if (!error) {
+        ovs_mutex_lock(&dp->mutex);
+        error = ovs_vport_del(&dp->genl, dp->ifindex, port_no);
+        ovs_mutex_unlock(&dp->mutex);
+        vport_table_expire(dp->vports);
+        kdp_rtnl_count(KDP_RTNL_PORT_DEL);
+        kdp_links_catch_up();
+        if (error == ENODEV) {
+            vport_table_doubt(dp->vports, port_no);
+        } else if (error) {
+            return error;       /* It is there, and needs its channel. */
+        }
+    }
+    ovs_mutex_lock(&dp->mutex);
+    upcall_dest_forget(dp, port_no);
+    ovs_mutex_unlock(&dp->mutex);
+    if (!error && !tunnels_out_of_tree()) {
+        error = dpif_netlink_rtnl_port_destroy(vport.name,
+                                               type_name(&vport));
+        error = error == EOPNOTSUPP ? 0 : error;
+    }
+    return error;
+}
+
+/* Questions. */
+
 /* Ends a query, whose outcome was 'error' and 'vport'. */
 static int
 port_query_end(int error, const struct ovs_vport *vport,
@@ -334,61 +301,56 @@ port_query_end(int error, const struct ovs_vport *vport,
 {
     if (!error && port) {
         port->name = xstrdup(vport->name);
-        port->type = xstrdup(kdp_vport_type_name(vport));
+        port->type = xstrdup(type_name(vport));
         port->port_no = u32_to_odp(vport->port_no);
     }
     return error;
 }
 
 int
-dpif_kdp_port_query_by_number(const struct dpif *dpif, odp_port_t port_no,
-                              struct dpif_port *port)
+ports_query_by_number(const struct kdp_datapath *dp, odp_port_t port_no,
+                      struct dpif_port *port)
 {
     struct ovs_vport vport;
-    int error = vport_table_get_by_number(dpif_kdp_cast(dpif)->dp->vports,
-                                          odp_to_u32(port_no), &vport);
+    int error = vport_table_get_by_number(dp->vports, odp_to_u32(port_no),
+                                          &vport);
 
     return port_query_end(error, &vport, port);
 }
 
 int
-dpif_kdp_port_query_by_name(const struct dpif *dpif, const char *devname,
-                            struct dpif_port *port)
+ports_query_by_name(const struct kdp_datapath *dp, const char *devname,
+                    struct dpif_port *port)
 {
     struct ovs_vport vport;
-    int error = vport_table_get_by_name(dpif_kdp_cast(dpif)->dp->vports,
-                                        devname, &vport);
+    int error = vport_table_get_by_name(dp->vports, devname, &vport);
 
     return port_query_end(error, &vport, port);
 }
 
 /* Dumps. */
 
-struct port_dump {
+struct ports_dump {
     struct ovs_vport *vports;
     size_t n;
     size_t next;
     int error;                  /* Of listing the ports. */
 };
 
-int
-dpif_kdp_port_dump_start(const struct dpif *dpif, void **dumpp)
+struct ports_dump *
+ports_dump_start(struct kdp_datapath *dp)
 {
-    struct port_dump *dump = xzalloc(sizeof *dump);
+    struct ports_dump *dump = xzalloc(sizeof *dump);
 
     /* As in the stock class, a dump that fails starts and is empty: when a
      * datapath is destroyed its ports are listed once more. */
-    dump->error = vport_table_list(dpif_kdp_cast(dpif)->dp->vports,
-                                   &dump->vports, &dump->n);
-    *dumpp = dump;
-    return 0;
+    dump->error = vport_table_list(dp->vports, &dump->vports, &dump->n);
+    return dump;
 }
 
 int
-dpif_kdp_port_dump_next(const struct dpif *dpif OVS_UNUSED, void *dump_,
-                        struct dpif_port *port)
+ports_dump_next(struct ports_dump *dump, struct dpif_port *port)
 {
-    struct port_dump *dump = dump_;
     struct ovs_vport *vport;
 
     if (dump->next >= dump->n) {
@@ -396,43 +358,17 @@ dpif_kdp_port_dump_next(const struct dpif *dpif OVS_UNUSED, void *dump_,
     }
     vport = &dump->vports[dump->next++];
     port->name = vport->name;
-    port->type = CONST_CAST(char *, kdp_vport_type_name(vport));
+    port->type = CONST_CAST(char *, type_name(vport));
     port->port_no = u32_to_odp(vport->port_no);
     return 0;
 }
 
 int
-dpif_kdp_port_dump_done(const struct dpif *dpif OVS_UNUSED, void *dump_)
+ports_dump_done(struct ports_dump *dump)
 {
-    struct port_dump *dump = dump_;
     int error = dump->error;
 
     free(dump->vports);
     free(dump);
     return error;
-}
-
-/* Changes. */
-
-int
-dpif_kdp_port_poll(const struct dpif *dpif_, char **devnamep)
-{
-    struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
-
-    if (!dpif->poller) {
-        dpif->poller = vport_poller_create(dpif->dp->vports);
-    }
-    return vport_poller_next(dpif->poller, devnamep);
-}
-
-void
-dpif_kdp_port_poll_wait(const struct dpif *dpif_)
-{
-    const struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
-
-    if (dpif->poller) {
-        vport_poller_wait(dpif->poller);
-    } else {
-        poll_immediate_wake();
-    }
 }

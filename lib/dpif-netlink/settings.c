@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Settings of the dpif provider: keys of column other_config of table
- * Open_vSwitch. */
-
 #include <config.h>
-#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/dispatch.h"
+#include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/upcall-sync.h"
 #include "netdev-linux/links.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
 #include "upcall/upcall-engine.h"
 #include "util.h"
 
-VLOG_DEFINE_THIS_MODULE(kdp_config);
+VLOG_DEFINE_THIS_MODULE(kdp_settings);
 
 #define KEY_DISPATCH "upcall-dispatch"
 #define KEY_ENGINE "upcall-engine"
@@ -27,11 +28,33 @@ VLOG_DEFINE_THIS_MODULE(kdp_config);
 #define MAX_SOCKETS_MIN 3
 #define MAX_SOCKETS_MAX 1000000
 
+/* The values looked at last, or NULL.  Under the mutex of the datapath. */
+struct settings {
+    char *dispatch;
+    char *engine;
+    char *max_sockets;
+};
+
+void
+settings_create(struct kdp_datapath *dp)
+{
+    dp->settings = xzalloc(sizeof *dp->settings);
+}
+
+void
+settings_destroy(struct kdp_datapath *dp)
+{
+    free(dp->settings->dispatch);
+    free(dp->settings->engine);
+    free(dp->settings->max_sockets);
+    free(dp->settings);
+}
+
 /* True if 'value' of 'key' differs from the one in '*last' that was looked at
  * before.  A value is looked at once, so that a wrong one is reported once. */
 static bool
-config_changed(char **last, const struct smap *config, const char *key,
-               const char *deflt)
+has_changed(char **last, const struct smap *config, const char *key,
+            const char *deflt)
 {
     const char *value = smap_get_def(config, key, deflt);
 
@@ -44,32 +67,34 @@ config_changed(char **last, const struct smap *config, const char *key,
 }
 
 static void
-config_dispatch(struct kdp_datapath *dp)
+set_dispatch(struct kdp_datapath *dp, const char *value)
     OVS_REQUIRES(dp->mutex)
 {
-    if (!kdp_dispatch_from_name(dp->config_dispatch, &dp->wanted_dispatch)) {
+    enum dispatch_mode mode;
+
+    if (!dispatch_mode_from_name(value, &mode)) {
         VLOG_WARN("%s: other_config:"KEY_DISPATCH" is \"%s\", expected "
                   "\"per-port\" or \"per-cpu\"; going on with \"%s\"",
-                  dp->name, dp->config_dispatch,
-                  kdp_dispatch_name(dp->dispatch));
+                  dp->name, value,
+                  dispatch_mode_name(upcall_dest_mode(dp)));
         return;
     }
-    kdp_dispatch_change(dp);
+    dispatch_set_mode(dp, mode);
 }
 
 static void
-config_engine(struct kdp_datapath *dp)
+set_engine(struct kdp_datapath *dp, const char *value)
     OVS_REQUIRES(dp->mutex)
 {
     const char *old_name = upcall_table_engine_name(dp->upcalls);
     const struct upcall_engine_class *class;
     int error;
 
-    class = upcall_engine_lookup(dp->config_engine);
+    class = upcall_engine_lookup(value);
     if (!class) {
         VLOG_WARN("%s: other_config:"KEY_ENGINE" is \"%s\", expected "
                   "\"epoll\" or \"io_uring\"; going on with \"%s\"",
-                  dp->name, dp->config_engine,
+                  dp->name, value,
                   upcall_table_engine_name(dp->upcalls));
         return;
     }
@@ -95,43 +120,39 @@ config_engine(struct kdp_datapath *dp)
 }
 
 static void
-config_max_sockets(struct kdp_datapath *dp)
+set_max_sockets(struct kdp_datapath *dp, const char *value)
     OVS_REQUIRES(dp->mutex)
 {
     unsigned int n;
 
-    if (!str_to_uint(dp->config_max_sockets, 10, &n)
+    if (!str_to_uint(value, 10, &n)
         || (n && n < MAX_SOCKETS_MIN) || n > MAX_SOCKETS_MAX) {
         VLOG_WARN("%s: other_config:"KEY_MAX_SOCKETS" is \"%s\", expected 0 "
                   "(no limit) or %d to %d; going on with %"PRIuSIZE, dp->name,
-                  dp->config_max_sockets, MAX_SOCKETS_MIN, MAX_SOCKETS_MAX,
-                  dp->max_sockets);
-        return;
-    }
-    if (n != dp->max_sockets) {
-        dp->max_sockets = n;
-        dp->share_noted = false;
-        dp->refresh = dp->recv;
-        dp->refresh_at = LLONG_MIN;
+                  value, MAX_SOCKETS_MIN, MAX_SOCKETS_MAX,
+                  socket_budget_get_max(dp));
+    } else if (socket_budget_set_max(dp, n) && dispatch_is_on(dp)) {
+        upcall_sync_request(dp);
     }
 }
 
 void
-kdp_datapath_set_config(struct kdp_datapath *dp, const struct smap *config)
+settings_set(struct kdp_datapath *dp, const struct smap *config)
 {
+    struct settings *settings = dp->settings;
+
     kdp_links_set_config(config);
     ovs_mutex_lock(&dp->mutex);
-    if (config_changed(&dp->config_dispatch, config, KEY_DISPATCH,
-                       kdp_dispatch_name(KDP_PER_PORT))) {
-        config_dispatch(dp);
+    if (has_changed(&settings->dispatch, config, KEY_DISPATCH,
+                    dispatch_mode_name(DISPATCH_PER_PORT))) {
+        set_dispatch(dp, settings->dispatch);
     }
-    if (config_changed(&dp->config_max_sockets, config, KEY_MAX_SOCKETS,
-                       "0")) {
-        config_max_sockets(dp);
+    if (has_changed(&settings->max_sockets, config, KEY_MAX_SOCKETS, "0")) {
+        set_max_sockets(dp, settings->max_sockets);
     }
-    if (config_changed(&dp->config_engine, config, KEY_ENGINE,
-                       upcall_engine_epoll.name)) {
-        config_engine(dp);
+    if (has_changed(&settings->engine, config, KEY_ENGINE,
+                    upcall_engine_epoll.name)) {
+        set_engine(dp, settings->engine);
     }
     ovs_mutex_unlock(&dp->mutex);
 }

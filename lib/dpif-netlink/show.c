@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Commands about upcalls and ports. */
-
 #include <config.h>
-#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/show.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/datapaths.h"
+#include "dpif-netlink/dispatch.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "unixctl/args.h"
@@ -30,24 +31,26 @@ show_datapath(struct kdp_datapath *dp, void *show_)
 {
     struct show *show = show_;
     struct upcall_table_info info;
+    uint64_t n_restored;
+    const char *mode;
 
     upcall_table_get_info(dp->upcalls, &info);
     ovs_mutex_lock(&dp->mutex);
+    mode = dispatch_mode_name(upcall_dest_mode(dp));
+    n_restored = dispatch_n_restored(dp);
+    ovs_mutex_unlock(&dp->mutex);
     if (show->text) {
         upcall_show_text(&info, show->text);
         ds_put_format(show->text, "  dispatch %s, restored after other "
-                      "processes: %"PRIu64"\n",
-                      kdp_dispatch_name(dp->dispatch), dp->n_restored);
+                      "processes: %"PRIu64"\n", mode, n_restored);
     } else {
         struct json *json = upcall_show_json(&info);
 
-        json_object_put_string(json, "dispatch",
-                               kdp_dispatch_name(dp->dispatch));
+        json_object_put_string(json, "dispatch", mode);
         json_object_put(json, "dispatch_restored",
-                        json_integer_create(dp->n_restored));
+                        json_integer_create(n_restored));
         json_array_add(show->json, json);
     }
-    ovs_mutex_unlock(&dp->mutex);
     upcall_table_info_uninit(&info);
 }
 
@@ -98,7 +101,7 @@ upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
             unixctl_override_call_stock("upcall/show", conn, &s);
         }
     }
-    kdp_datapath_for_each(show.port ? show_port : show_datapath, &show);
+    kdp_datapaths_for_each(show.port ? show_port : show_datapath, &show);
     if (show.json) {
         show_args_put_json(&s, show.json);
     }
@@ -123,7 +126,7 @@ static void
 upcall_reset(struct unixctl_conn *conn, int argc OVS_UNUSED,
              const char *argv[] OVS_UNUSED, void *aux OVS_UNUSED)
 {
-    kdp_datapath_for_each(reset_datapath, NULL);
+    kdp_datapaths_for_each(reset_datapath, NULL);
     unixctl_command_reply(conn, NULL);
 }
 
@@ -176,7 +179,7 @@ vport_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
     } else {
         show.text = &s;
     }
-    kdp_datapath_for_each(show_vports, &show);
+    kdp_datapaths_for_each(show_vports, &show);
     if (json) {
         show_args_put_json(&s, show.json);
     }
@@ -191,7 +194,7 @@ vport_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
 }
 
 void
-kdp_show_register(void)
+show_register(void)
 {
     unixctl_override("upcall/show", "[--format text|json] [PORT]", 0, 3,
                      upcall_show, NULL);

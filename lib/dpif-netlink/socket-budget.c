@@ -1,93 +1,112 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The budget of sockets for upcalls.
- *
- * By default each port has a socket of its own.  With more ports than the
- * budget (other_config:upcall-max-sockets, or what the hard limit on open
- * files leaves) has room for, the rest share the socket that belongs to no
- * port.
- *
- * Which ports these are follows their traffic: every KDP_BALANCE_MS the ports
- * that share and had the most upcalls are compared with the ports that have a
- * socket and had the fewest, and change places with them where the difference
- * is worth it.  So a port that turns noisy gets a socket of its own and stops
- * delaying others.
- *
- * A port that loses its socket is switched over first; the socket stays until
- * it is empty (see dispatch.c).  Around a change upcalls of the port may
- * come on both sockets and be handled out of order. */
-
 #include <config.h>
-#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/socket-budget.h"
 
 #include <stdlib.h>
 
+#include "dpif-netlink/upcall-dest.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "timeval.h"
 #include "upcall/upcall-fd-limit.h"
 #include "util.h"
 
-VLOG_DEFINE_THIS_MODULE(kdp_share);
+VLOG_DEFINE_THIS_MODULE(kdp_socket_budget);
 
 /* Milliseconds between two comparisons.  Long enough to count enough upcalls,
  * short enough that a noisy port is soon alone. */
-#define KDP_BALANCE_MS 1000
+#define BALANCE_INTERVAL 1000
 
 /* The most ports that change places at a time; so many sockets of the budget
  * (but at most an eighth, and at least one) are kept for those on their
  * way. */
-#define KDP_BALANCE_PORTS 16
+#define BALANCE_PORTS 16
 
 /* A port that shares gets the socket of another one if it had more than this
  * many times the upcalls of that one, and this many more.  Without the two,
  * ports with the same little traffic would change places for ever. */
-#define KDP_BALANCE_FACTOR 2
-#define KDP_BALANCE_MARGIN 50
+#define BALANCE_FACTOR 2
+#define BALANCE_MARGIN 50
 
+/* Under the mutex of the datapath. */
+struct socket_budget {
+    size_t max;                 /* Setting, or 0 for what is possible. */
+    bool noted;                 /* That it is used up was logged. */
+    uint64_t *last;             /* By port number: upcalls at the last
+                                 * comparison.  NULL before that. */
+    long long int balance_at;   /* Next comparison. */
+};
+
+void
+socket_budget_create(struct kdp_datapath *dp)
+{
+    dp->budget = xzalloc(sizeof *dp->budget);
+}
+
+void
+socket_budget_destroy(struct kdp_datapath *dp)
+{
+    free(dp->budget->last);
+    free(dp->budget);
+}
+
+bool
+socket_budget_set_max(struct kdp_datapath *dp, size_t max)
+{
+    struct socket_budget *budget = dp->budget;
+
+    if (max == budget->max) {
+        return false;
+    }
+    budget->max = max;
+    budget->noted = false;
+    return true;
+}
+
+size_t
+socket_budget_get_max(const struct kdp_datapath *dp)
+{
+    return dp->budget->max;
+}
+
+/* Sockets that there may be. */
 static size_t
-kdp_share_budget(const struct kdp_datapath *dp)
+max_sockets(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
     size_t possible = upcall_fd_limit_max_channels();
 
-    return dp->max_sockets ? MIN(dp->max_sockets, possible) : possible;
+    return dp->budget->max ? MIN(dp->budget->max, possible) : possible;
 }
 
 size_t
-kdp_share_max_own(const struct kdp_datapath *dp)
+socket_budget_max_own(const struct kdp_datapath *dp)
 {
-    size_t budget = kdp_share_budget(dp);
-    size_t kept = 1 + MAX(1, MIN(budget / 8, KDP_BALANCE_PORTS));
+    size_t max = max_sockets(dp);
+    size_t kept = 1 + MAX(1, MIN(max / 8, BALANCE_PORTS));
 
-    return budget == SIZE_MAX ? SIZE_MAX : budget > kept ? budget - kept : 0;
-}
-
-/* Number of channels that belong to ports, those that are on their way out
- * included. */
-static size_t
-kdp_share_n_own(const struct kdp_datapath *dp)
-    OVS_REQUIRES(dp->mutex)
-{
-    return upcall_table_n_port_channels(dp->upcalls);
+    return max == SIZE_MAX ? SIZE_MAX : max > kept ? max - kept : 0;
 }
 
 bool
-kdp_share_has_room(const struct kdp_datapath *dp)
+socket_budget_admit(struct kdp_datapath *dp)
 {
-    return kdp_share_n_own(dp) < kdp_share_max_own(dp);
-}
+    struct socket_budget *budget = dp->budget;
 
-void
-kdp_share_note(struct kdp_datapath *dp)
-{
-    if (!dp->share_noted) {
-        dp->share_noted = true;
+    if (upcall_dest_mode(dp) != DISPATCH_PER_PORT) {
+        return false;
+    } else if (upcall_dest_n_own(dp) < socket_budget_max_own(dp)) {
+        return true;
+    }
+    if (!budget->noted) {
+        budget->noted = true;
         VLOG_INFO("%s: the budget of %"PRIuSIZE" sockets for upcalls is used "
                   "up; the quietest ports share one (other_config:"
                   "upcall-max-sockets, and the hard limit on open files, set "
-                  "the budget)", dp->name, kdp_share_budget(dp));
+                  "the budget)", dp->name, max_sockets(dp));
     }
+    return false;
 }
 
 /* A port and the upcalls that came for it since the last comparison, which may
@@ -112,115 +131,132 @@ port_count(struct kdp_datapath *dp, const struct upcall_port_info *port)
     OVS_REQUIRES(dp->mutex)
 {
     uint64_t now = port->stats.received + port->stats.lost;
-    uint64_t *last = &dp->share_last[port->port_no];
+    uint64_t *last = &dp->budget->last[port->port_no];
     uint64_t n = now >= *last ? now - *last : now;
 
     *last = now;
     return n;
 }
 
-/* Sorts the ports into those that share and those with a channel, the quietest
- * first. */
+/* Ports by where their upcalls go, the quietest first. */
+struct ranking {
+    struct port_rate *shared, *own;
+    size_t n_shared, n_own;
+};
+
 static void
-sort_ports(struct kdp_datapath *dp, const struct upcall_table_info *info,
-           struct port_rate *shared, size_t *n_shared,
-           struct port_rate *own, size_t *n_own)
+ranking_init(struct ranking *ranking, struct kdp_datapath *dp,
+             const struct upcall_table_info *info)
     OVS_REQUIRES(dp->mutex)
 {
-    *n_shared = *n_own = 0;
+    ranking->shared = xcalloc(info->n_ports, sizeof *ranking->shared);
+    ranking->own = xcalloc(info->n_ports, sizeof *ranking->own);
+    ranking->n_shared = ranking->n_own = 0;
     for (size_t i = 0; i < info->n_ports; i++) {
         const struct upcall_port_info *port = &info->ports[i];
 
         if (upcall_port_is_real(port->port_no)) {
             struct port_rate rate = { port, port_count(dp, port) };
 
-            if (port->shared) {
-                shared[(*n_shared)++] = rate;
+            if (upcall_dest_of(dp, port->port_no) == UPCALL_DEST_OWN) {
+                ranking->own[ranking->n_own++] = rate;
             } else {
-                own[(*n_own)++] = rate;
+                ranking->shared[ranking->n_shared++] = rate;
             }
         }
     }
-    qsort(shared, *n_shared, sizeof *shared, compare_rates);
-    qsort(own, *n_own, sizeof *own, compare_rates);
+    qsort(ranking->shared, ranking->n_shared, sizeof *ranking->shared,
+          compare_rates);
+    qsort(ranking->own, ranking->n_own, sizeof *ranking->own, compare_rates);
 }
 
 static void
-kdp_share_balance(struct kdp_datapath *dp)
+ranking_uninit(struct ranking *ranking)
+{
+    free(ranking->shared);
+    free(ranking->own);
+}
+
+/* Is it worth it that 'noisy' gets the socket of 'quiet'? */
+static bool
+is_noisier(const struct port_rate *noisy, const struct port_rate *quiet)
+{
+    return noisy->n > quiet->n * BALANCE_FACTOR + BALANCE_MARGIN;
+}
+
+static void
+balance(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    struct port_rate *shared, *own;
+    size_t max_own = socket_budget_max_own(dp);
+    size_t n_total = upcall_dest_n_own(dp);
     struct upcall_table_info info;
-    size_t n_shared, n_own, n_total, max_own;
+    struct ranking ranking;
     size_t quietest = 0;
 
     upcall_table_get_info(dp->upcalls, &info);
-    shared = xcalloc(info.n_ports, sizeof *shared);
-    own = xcalloc(info.n_ports, sizeof *own);
-    sort_ports(dp, &info, shared, &n_shared, own, &n_own);
-    max_own = kdp_share_max_own(dp);
-    n_total = kdp_share_n_own(dp);
+    ranking_init(&ranking, dp, &info);
 
     /* The budget was made smaller. */
-    for (; n_own - quietest > max_own; quietest++) {
-        kdp_datapath_share_port(dp, own[quietest].port->port_no,
-                                own[quietest].port->name);
+    for (; ranking.n_own - quietest > max_own; quietest++) {
+        const struct port_rate *quiet = &ranking.own[quietest];
+
+        upcall_dest_to_shared(dp, quiet->port->port_no, quiet->port->name);
     }
 
-    for (size_t i = 0; i < KDP_BALANCE_PORTS && n_shared > 0; i++) {
-        const struct port_rate *noisiest = &shared[--n_shared];
+    for (size_t i = 0; i < BALANCE_PORTS && ranking.n_shared > 0; i++) {
+        const struct port_rate *noisy = &ranking.shared[--ranking.n_shared];
 
         if (n_total >= max_own) {
-            if (quietest >= n_own || n_total + 1 >= kdp_share_budget(dp)
-                || noisiest->n <= (own[quietest].n * KDP_BALANCE_FACTOR
-                                   + KDP_BALANCE_MARGIN)) {
-                break;
-            }
-            if (kdp_datapath_share_port(dp, own[quietest].port->port_no,
-                                        own[quietest].port->name)) {
+            const struct port_rate *quiet = &ranking.own[quietest];
+
+            if (quietest >= ranking.n_own || n_total + 1 >= max_sockets(dp)
+                || !is_noisier(noisy, quiet)
+                || upcall_dest_to_shared(dp, quiet->port->port_no,
+                                         quiet->port->name)) {
                 break;
             }
             quietest++;
         }
-        if (kdp_datapath_own_port(dp, noisiest->port->port_no,
-                                  noisiest->port->name)) {
+        if (upcall_dest_to_own(dp, noisy->port->port_no, noisy->port->name)) {
             break;
         }
         n_total++;
     }
-    free(shared);
-    free(own);
+    ranking_uninit(&ranking);
     upcall_table_info_uninit(&info);
 }
 
+/* Are there ports that share, or that will have to? */
 static bool
-kdp_share_is_active(const struct kdp_datapath *dp)
+is_active(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    return (dp->dispatch == KDP_PER_PORT
+    return (upcall_dest_mode(dp) == DISPATCH_PER_PORT
             && (upcall_table_n_shared(dp->upcalls)
-                || kdp_share_n_own(dp) > kdp_share_max_own(dp)));
+                || upcall_dest_n_own(dp) > socket_budget_max_own(dp)));
 }
 
 void
-kdp_share_run(struct kdp_datapath *dp)
+socket_budget_run(struct kdp_datapath *dp)
 {
-    if (!kdp_share_is_active(dp)) {
-        dp->balance_at = LLONG_MIN;
-    } else if (time_msec() >= dp->balance_at) {
-        if (!dp->share_last) {
-            dp->share_last = xcalloc(UPCALL_MAX_PORTS,
-                                     sizeof *dp->share_last);
+    struct socket_budget *budget = dp->budget;
+
+    if (!is_active(dp)) {
+        budget->balance_at = LLONG_MIN;
+    } else if (time_msec() >= budget->balance_at) {
+        if (!budget->last) {
+            budget->last = xcalloc(UPCALL_MAX_PORTS, sizeof *budget->last);
         }
-        kdp_share_balance(dp);
-        dp->balance_at = time_msec() + KDP_BALANCE_MS;
+        balance(dp);
+        budget->balance_at = time_msec() + BALANCE_INTERVAL;
     }
 }
 
 void
-kdp_share_wait(struct kdp_datapath *dp)
+socket_budget_wait(struct kdp_datapath *dp)
 {
-    if (kdp_share_is_active(dp)) {
-        poll_timer_wait_until(dp->balance_at);
+    if (is_active(dp)) {
+        poll_timer_wait_until(dp->budget->balance_at);
     }
 }

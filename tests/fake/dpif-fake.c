@@ -11,6 +11,7 @@
 #include "openvswitch/ofpbuf.h"
 #include "packets.h"
 #include "timeval.h"
+#include "dpif-netlink/flow-operate.h"
 #include "fake/tc-fake.h"
 #include "tc/tc-backend.h"
 #include "tc/tc-desc.h"
@@ -347,18 +348,18 @@ unit_dpif_init(struct unit_dpif *u, uint32_t n_ports)
     unit_tc_init();
     unit_tc_ports_add(n_ports);
     u->n_ports = n_ports;
-    u->offload = xzalloc(sizeof *u->offload);
-    u->offload->dp = &u->dp;
-    kdp_tc_init(&u->offload->tc, KDP_DPIF_TYPE, true);
-    atomic_store_relaxed(&u->offload->tc.count_headers, true);
-    atomic_init(&u->offload->enabled, true);
-    kernel = kdp_offload_kernel(u->offload);
-    backend = kdp_tc_backend(&u->offload->tc);
-    u->offload->engine = offload_create(&kernel, &backend, &config);
+    u->engine = xzalloc(sizeof *u->engine);
+    u->engine->dp = &u->dp;
+    kdp_tc_init(&u->engine->tc, kdp_dpif_type, true);
+    atomic_store_relaxed(&u->engine->tc.count_headers, true);
+    atomic_init(&u->engine->enabled, true);
+    kernel = kdp_flow_kernel(u->engine);
+    backend = kdp_tc_backend(&u->engine->tc);
+    u->engine->offload = offload_create(&kernel, &backend, &config);
     for (uint32_t i = 1; i <= n_ports; i++) {
-        offload_port_add(u->offload->engine, i);
+        offload_port_add(u->engine->offload, i);
     }
-    offload_barrier(u->offload->engine);
+    offload_barrier(u->engine->offload);
 }
 
 void
@@ -370,15 +371,15 @@ unit_dpif_uninit(struct unit_dpif *u)
     unit_dpif_settle(u);
     for (size_t i = 0; i < UNIT_DPIF_SLOTS; i++) {
         unit_check(!u->slots[i]
-                   || !offload_get_flow_info(u->offload->engine,
+                   || !offload_get_flow_info(u->engine->offload,
                                              &u->slots[i]->desc->ufid, &info));
     }
-    unit_check(!kdp_offload_flush(u->offload));
+    unit_check(!kdp_flow_flush(u->engine));
     unit_check(!unit_dpif_count(u));
     unit_check(!unit_tc_count());
-    offload_destroy(u->offload->engine);
-    kdp_tc_destroy(&u->offload->tc);
-    free(u->offload);
+    offload_destroy(u->engine->offload);
+    kdp_tc_destroy(&u->engine->tc);
+    free(u->engine);
     unit_tc_ports_del(u->n_ports);
     unit_tc_uninit();
     ovs_mutex_destroy(&u->dp.mutex);
@@ -503,7 +504,7 @@ unit_dpif_put(struct unit_dpif *u, struct offload_desc *desc,
         },
     };
 
-    kdp_offload_operate(u->offload, (struct dpif_op *[]) { &op }, 1);
+    kdp_flow_operate(u->engine, (struct dpif_op *[]) { &op }, 1);
     offload_desc_unref(desc);
     return op.error;
 }
@@ -519,7 +520,7 @@ unit_dpif_del(struct unit_dpif *u, uint32_t flow,
         .flow_del = { .ufid = &ufid, .pmd_id = PMD_ID_NULL, .stats = stats },
     };
 
-    kdp_offload_operate(u->offload, (struct dpif_op *[]) { &op }, 1);
+    kdp_flow_operate(u->engine, (struct dpif_op *[]) { &op }, 1);
     return op.error;
 }
 
@@ -537,7 +538,7 @@ unit_dpif_get(struct unit_dpif *u, uint32_t flow, struct ofpbuf *buffer,
         },
     };
 
-    kdp_offload_operate(u->offload, (struct dpif_op *[]) { &op }, 1);
+    kdp_flow_operate(u->engine, (struct dpif_op *[]) { &op }, 1);
     return op.error;
 }
 
@@ -545,6 +546,6 @@ void
 unit_dpif_settle(struct unit_dpif *u)
 {
     /* The second one is for what the first one set off. */
-    offload_barrier(u->offload->engine);
-    offload_barrier(u->offload->engine);
+    offload_barrier(u->engine->offload);
+    offload_barrier(u->engine->offload);
 }

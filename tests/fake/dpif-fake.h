@@ -15,7 +15,7 @@
  * _teardown. */
 
 #include "dpif-netlink/datapath.h"
-#include "dpif-netlink/flow-offload.h"
+#include "dpif-netlink/flow-engine.h"
 
 struct unit_dpif_flow;
 
@@ -28,7 +28,7 @@ struct unit_dpif_flow;
 struct unit_dpif {
     struct dpif inner;
     struct kdp_datapath dp;
-    struct kdp_offload *offload;
+    struct kdp_flow_engine *engine;
     uint32_t n_ports;
 
     struct ovs_mutex mutex;     /* Guards what follows. */

@@ -675,9 +675,6 @@ __wrap_nl_dump_done(struct nl_dump *dump)
 
 /* Ports. */
 
-/* Open vSwitch compares types by address. */
-#define DPIF_TYPE dpif_normalize_type(dpif_netlink_kdp_class.type)
-
 /* Stores the name of the device of port 'port_no' in 'name', and makes it if
  * there is none: the loopback device, or one end of a pair. */
 static void
@@ -713,7 +710,7 @@ insert_port(uint32_t port_no, uint32_t device)
 
     make_device(device, name);
     unit_check(!netdev_open(name, "system", &netdev));
-    netdev_set_dpif_type(netdev, DPIF_TYPE);
+    netdev_set_dpif_type(netdev, kdp_dpif_type);
     unit_check(!netdev_ports_insert(netdev, &port));
     ovsrcu_set(&netdev->flow_api, &netdev_offload_tc);
     netdev_close(netdev);
@@ -722,11 +719,11 @@ insert_port(uint32_t port_no, uint32_t device)
 static void
 remove_port(uint32_t port_no)
 {
-    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no), DPIF_TYPE);
+    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no), kdp_dpif_type);
 
     unit_check(netdev);
     ovsrcu_set(&netdev->flow_api, NULL);
-    unit_check(!netdev_ports_remove(u32_to_odp(port_no), DPIF_TYPE));
+    unit_check(!netdev_ports_remove(u32_to_odp(port_no), kdp_dpif_type));
     netdev_close(netdev);
 }
 

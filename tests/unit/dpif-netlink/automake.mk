@@ -17,7 +17,9 @@ tests_unit_dpif_netlink_test_fallback_LDFLAGS = \
 	-Wl,--wrap=ovs_vport_set_pid \
 	-Wl,--wrap=socketpair \
 	$(unit_clock_wrap) \
-	-Wl,--wrap=vport_table_list
+	-Wl,--wrap=vport_table_expire \
+	-Wl,--wrap=vport_table_list \
+	-Wl,--wrap=vport_table_next_gone
 tests_unit_dpif_netlink_test_flow_dump_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-dump.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_flow_dump_LDFLAGS = \
@@ -33,6 +35,8 @@ tests_unit_dpif_netlink_test_flow_settings_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-settings.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_flow_settings_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
+	-Wl,--wrap=offload_configure \
+	-Wl,--wrap=offload_create \
 	-Wl,--wrap=vport_table_get_by_number
 tests_unit_dpif_netlink_test_ports_SOURCES = \
 	tests/unit/dpif-netlink/test-ports.c $(unit_fault) $(unit_common)
@@ -42,7 +46,9 @@ tests_unit_dpif_netlink_test_ports_LDFLAGS = \
 	-Wl,--wrap=dpif_netlink_rtnl_port_destroy \
 	-Wl,--wrap=dpif_netlink_rtnl_probe_oot_tunnels \
 	-Wl,--wrap=epoll_ctl \
+	-Wl,--wrap=ovs_datapath_set_features \
 	-Wl,--wrap=ovs_vport_del \
 	-Wl,--wrap=ovs_vport_new \
 	-Wl,--wrap=vport_table_doubt \
-	-Wl,--wrap=vport_table_get_by_number
+	-Wl,--wrap=vport_table_get_by_number \
+	-Wl,--wrap=vport_table_list

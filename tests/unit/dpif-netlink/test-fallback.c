@@ -8,7 +8,11 @@
  * of one port. */
 
 #include <config.h>
-#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/dispatch.h"
+#include "dpif-netlink/settings.h"
+#include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/upcall-dest.h"
+#include "dpif-netlink/upcall-sync.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -108,6 +112,20 @@ __wrap_vport_table_list(struct vport_table *vports OVS_UNUSED,
     return 0;
 }
 
+void __wrap_vport_table_expire(struct vport_table *);
+void
+__wrap_vport_table_expire(struct vport_table *vports OVS_UNUSED)
+{
+}
+
+bool __wrap_vport_table_next_gone(struct vport_table *, uint32_t *);
+bool
+__wrap_vport_table_next_gone(struct vport_table *vports OVS_UNUSED,
+                             uint32_t *port_no OVS_UNUSED)
+{
+    return false;
+}
+
 int __wrap_ovs_vport_set_pid(struct ovs_genl *, int, uint32_t, uint32_t);
 int
 __wrap_ovs_vport_set_pid(struct ovs_genl *genl OVS_UNUSED,
@@ -194,6 +212,12 @@ setup(void **state)
     ovs_mutex_init(&dp->mutex);
     dp->per_cpu_known = true;
     dp->user_features = OVS_DP_F_UNALIGNED;
+    dp->genl.datapath.mcgroup = 1;
+    upcall_dests_create(dp);
+    socket_budget_create(dp);
+    upcall_sync_create(dp);
+    dispatch_create(dp);
+    settings_create(dp);
     assert_int_equal(upcall_table_set_handlers(dp->upcalls, 2), 0);
     free(read_log());
     *state = f;
@@ -207,12 +231,13 @@ teardown(void **state)
     struct fixture *f = *state;
     struct kdp_datapath *dp = &f->dp;
 
+    settings_destroy(dp);
+    dispatch_destroy(dp);
+    upcall_sync_destroy(dp);
+    socket_budget_destroy(dp);
+    upcall_dests_destroy(dp);
     upcall_table_destroy(dp->upcalls);
     ovs_mutex_destroy(&dp->mutex);
-    free(dp->share_last);
-    free(dp->config_max_sockets);
-    free(dp->config_dispatch);
-    free(dp->config_engine);
     free(dp->name);
     close(f->sender);
     unit_rcu_barrier();
@@ -234,13 +259,7 @@ forget_per_cpu(struct fixture *f)
 static void
 start(struct fixture *f)
 {
-    struct kdp_datapath *dp = &f->dp;
-
-    ovs_mutex_lock(&dp->mutex);
-    assert_int_equal(kdp_dispatch_add_channel(dp, UPCALL_PORT_NONE), 0);
-    dp->recv = true;
-    assert_int_equal(kdp_dispatch_start(dp), 0);
-    ovs_mutex_unlock(&dp->mutex);
+    assert_int_equal(dispatch_recv_set(&f->dp, true), 0);
 }
 
 static void
@@ -249,20 +268,19 @@ set_config(struct fixture *f, const char *key, const char *value)
     struct smap config = SMAP_INITIALIZER(&config);
 
     smap_add(&config, key, value);
-    kdp_datapath_set_config(&f->dp, &config);
+    settings_set(&f->dp, &config);
     smap_destroy(&config);
 }
 
-/* The main loop turns until what is no longer used has gone. */
+/* The main loop turns for a while: ports are compared, and what is no longer
+ * used goes. */
 static void
-settle(struct fixture *f)
+run(struct fixture *f)
 {
-    ovs_mutex_lock(&f->dp.mutex);
-    while (f->dp.linger) {
+    for (int i = 0; i < 5; i++) {
         unit_clock_advance(1000);
-        kdp_dispatch_run(&f->dp);
+        assert_false(dispatch_run(&f->dp));
     }
-    ovs_mutex_unlock(&f->dp.mutex);
 }
 
 static void
@@ -292,7 +310,7 @@ dispatch_of(struct fixture *f)
     const char *name;
 
     ovs_mutex_lock(&f->dp.mutex);
-    name = kdp_dispatch_name(f->dp.dispatch);
+    name = dispatch_mode_name(upcall_dest_mode(&f->dp));
     ovs_mutex_unlock(&f->dp.mutex);
     return name;
 }
@@ -464,7 +482,7 @@ kernel_that_cannot_dispatch_by_cpu_goes_on_by_port(void **state)
     check_log("system@dp: the kernel does not dispatch upcalls by CPU "
               "(Operation not supported); going on by port\n");
     check_per_port(f);
-    settle(f);
+    run(f);
     check_per_port(f);
 
     /* The kernel was not asked for what it does not know. */
@@ -484,7 +502,7 @@ kernel_that_cannot_dispatch_by_cpu_starts_by_port(void **state)
               "(Operation not supported); going on by port\n");
     check_per_port(f);
     assert_int_equal(kernel.n_requests, 1);
-    settle(f);
+    run(f);
     check_per_port(f);
 }
 
@@ -504,21 +522,21 @@ kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port(void **state)
 
         /* The sockets that were meant for the CPUs go. */
         assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 4);
-        settle(f);
+        run(f);
         check_per_port(f);
         set_config(f, "upcall-dispatch", "per-port");
     }
 
     /* It was not for good. */
     set_config(f, "upcall-dispatch", "per-cpu");
-    settle(f);
+    run(f);
     assert_string_equal(dispatch_of(f), "per-cpu");
     assert_int_equal(kernel.features,
                      OVS_DP_F_UNALIGNED | OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
     assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 3);
     check_upcalls_come(f, kernel.cpu_pid);
     set_config(f, "upcall-dispatch", "per-port");
-    settle(f);
+    run(f);
     check_per_port(f);
 }
 
@@ -528,20 +546,8 @@ static void
 set_budget(struct fixture *f, bool small)
 {
     ovs_mutex_lock(&f->dp.mutex);
-    f->dp.max_sockets = small ? 1 : 100;
+    assert_true(socket_budget_set_max(&f->dp, small ? 1 : 100));
     ovs_mutex_unlock(&f->dp.mutex);
-}
-
-/* The main loop turns for a while: ports are compared. */
-static void
-run(struct fixture *f)
-{
-    for (int i = 0; i < 5; i++) {
-        ovs_mutex_lock(&f->dp.mutex);
-        unit_clock_advance(1000);
-        kdp_dispatch_run(&f->dp);
-        ovs_mutex_unlock(&f->dp.mutex);
-    }
 }
 
 /* Checks that the kernel sends to the socket that the port shares. */
@@ -561,7 +567,7 @@ port_keeps_the_socket_that_the_kernel_knows(void **state)
     char *log;
 
     start(f);
-    settle(f);
+    run(f);
     check_per_port(f);
     free(read_log());
 

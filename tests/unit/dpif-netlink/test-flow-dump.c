@@ -6,6 +6,8 @@
 #include <config.h>
 #include "fake/dpif-fake.h"
 
+#include "dpif-netlink/flow-dump.h"
+
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -71,21 +73,21 @@ walk(struct dpif_flow_dump *dump, int max_flows, struct seen *seen)
     struct dpif_flow flows[64];
     int n;
 
-    thread = kdp_offload_dump_thread_create(dump);
-    while ((n = kdp_offload_dump_next(thread, flows, max_flows)) > 0) {
+    thread = kdp_flow_dump_thread_create(dump);
+    while ((n = kdp_flow_dump_next(thread, flows, max_flows)) > 0) {
         unit_check(n <= max_flows);
         for (int i = 0; i < n; i++) {
             note(seen, &flows[i]);
         }
     }
-    unit_check(!kdp_offload_dump_next(thread, flows, max_flows));
-    kdp_offload_dump_thread_destroy(thread);
+    unit_check(!kdp_flow_dump_next(thread, flows, max_flows));
+    kdp_flow_dump_thread_destroy(thread);
 }
 
 static struct dpif_flow_dump *
 start(struct unit_dpif *u, const struct dpif_flow_dump_types *types)
 {
-    return kdp_offload_dump_create(u->offload, &u->inner, terse, types);
+    return kdp_flow_dump_create(u->engine, &u->inner, terse, types);
 }
 
 static int
@@ -104,7 +106,7 @@ dump(struct unit_dpif *u, const struct dpif_flow_dump_types *types,
 
     memset(seen, 0, sizeof *seen);
     walk(d, max_flows, seen);
-    return kdp_offload_dump_destroy(d);
+    return kdp_flow_dump_destroy(d);
 }
 
 /* Has each of the flows from 'first' to 'end' - 1, and no other, been shown
@@ -229,8 +231,8 @@ flows_that_were_there_before_are_shown_once_while_offload_is_off(void **state)
     struct unit_dpif *u = *state;
     struct seen seen;
 
-    offload_set_enabled(u->offload->engine, false);
-    atomic_store_relaxed(&u->offload->enabled, false);
+    offload_set_enabled(u->engine->offload, false);
+    atomic_store_relaxed(&u->engine->enabled, false);
     for (uint32_t i = 0; i < N_FLOWS; i++) {
         unit_dpif_add(u, unit_tc_desc(i, 1, 0));
     }
@@ -445,7 +447,7 @@ walk_some(struct dpif_flow_dump_thread *d, unsigned int n, struct seen *seen)
     unsigned int shown = 0;
     int batch;
 
-    while (shown < n && (batch = kdp_offload_dump_next(d, flows, 10)) > 0) {
+    while (shown < n && (batch = kdp_flow_dump_next(d, flows, 10)) > 0) {
         for (int i = 0; i < batch; i++) {
             note(seen, &flows[i]);
         }
@@ -471,16 +473,16 @@ revalidators_share_the_list_of_a_device(void **state)
         memset(&seen, 0, sizeof seen);
         d = start(u, NULL);
         for (size_t i = 0; i < 2; i++) {
-            threads[i] = kdp_offload_dump_thread_create(d);
+            threads[i] = kdp_flow_dump_thread_create(d);
         }
         /* The first is in the midst of the list when the second joins. */
         walk_some(threads[0], n * 50, &seen);
         walk_some(threads[1], UINT_MAX, &seen);
         walk_some(threads[0], UINT_MAX, &seen);
         for (size_t i = 0; i < 2; i++) {
-            kdp_offload_dump_thread_destroy(threads[i]);
+            kdp_flow_dump_thread_destroy(threads[i]);
         }
-        assert_int_equal(kdp_offload_dump_destroy(d), 0);
+        assert_int_equal(kdp_flow_dump_destroy(d), 0);
         check_seen(&seen, 0, N_FLOWS);
         unit_tc_get_load(&n_messages, &after);
         assert_int_equal(after, before);
@@ -507,16 +509,16 @@ revalidators_ask_by_name_where_lists_are_slow(void **state)
     unit_tc_delay_dumps(0);
     assert_int_equal(n_requests_of_dump(u, &seen), N_FLOWS);
     assert_int_equal(n_requests_of_dump(u, &seen), N_FLOWS);
-    atomic_store_relaxed(&u->offload->tc.dump_after, 0);
+    atomic_store_relaxed(&u->engine->tc.dump_after, 0);
     assert_int_equal(n_requests_of_dump(u, &seen), 0);
 
     /* One that starts meanwhile skips the devices, and reads what they have
      * one by one. */
     d = start(u, NULL);
-    kdp_tc_dump_waited(&u->offload->tc, KDP_TC_SLOW_DUMP);
+    kdp_tc_dump_waited(&u->engine->tc, KDP_TC_SLOW_DUMP);
     memset(&seen, 0, sizeof seen);
     walk(d, 50, &seen);
-    assert_int_equal(kdp_offload_dump_destroy(d), 0);
+    assert_int_equal(kdp_flow_dump_destroy(d), 0);
     check_seen(&seen, 0, N_FLOWS);
 }
 
@@ -534,13 +536,13 @@ revalidators_do_not_ask_for_flows_that_have_just_come(void **state)
         /* Flows that have met a packet in the kernel come to tc, and meet one
          * more there, once the dump has started. */
         terse = i;
-        offload_set_enabled(u->offload->engine, false);
+        offload_set_enabled(u->engine->offload, false);
         put(u, 0, N_FLOWS);
         for (uint32_t j = 0; j < N_FLOWS; j++) {
             assert_true(unit_dpif_packet(u, j, 100));
         }
         d = start(u, &tc);
-        offload_set_enabled(u->offload->engine, true);
+        offload_set_enabled(u->engine->offload, true);
         assert_int_equal(dump(u, &ovs, 50, &seen), 0);
         unit_dpif_settle(u);
         assert_int_equal(unit_tc_count(), N_FLOWS);
@@ -552,7 +554,7 @@ revalidators_do_not_ask_for_flows_that_have_just_come(void **state)
         memset(&seen, 0, sizeof seen);
         walk(d, 50, &seen);
         unit_tc_get_load(&n_messages, &after);
-        assert_int_equal(kdp_offload_dump_destroy(d), 0);
+        assert_int_equal(kdp_flow_dump_destroy(d), 0);
         check_seen(&seen, 0, N_FLOWS);
         assert_int_equal(after - before, n_expected);
         for (uint32_t j = 0; j < N_FLOWS; j++) {
@@ -583,13 +585,13 @@ dump_of_devices_that_is_not_finished_leaves_nothing(void **state)
     assert_int_equal(dump(u, NULL, 50, &seen), 0);
     d = start(u, &tc);
     for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
-        threads[i] = kdp_offload_dump_thread_create(d);
-        kdp_offload_dump_next(threads[i], flows, ARRAY_SIZE(flows));
+        threads[i] = kdp_flow_dump_thread_create(d);
+        kdp_flow_dump_next(threads[i], flows, ARRAY_SIZE(flows));
     }
     for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
-        kdp_offload_dump_thread_destroy(threads[i]);
+        kdp_flow_dump_thread_destroy(threads[i]);
     }
-    assert_int_equal(kdp_offload_dump_destroy(d), 0);
+    assert_int_equal(kdp_flow_dump_destroy(d), 0);
     assert_int_equal(unit_tc_n_dumps(), 0);
 }
 
@@ -610,7 +612,7 @@ dump_of_too_many_shows_nothing_and_says_so(void **state)
         memset(&seen, 0, sizeof seen);
         walk(dumps[i], 50, &seen);
         check_seen(&seen, 0, 10);
-        assert_int_equal(kdp_offload_dump_destroy(dumps[i]), 0);
+        assert_int_equal(kdp_flow_dump_destroy(dumps[i]), 0);
     }
     assert_int_equal(dump(u, NULL, 50, &seen), 0);
     check_seen(&seen, 0, 10);
@@ -630,15 +632,15 @@ dump_that_is_not_finished_leaves_nothing(void **state)
     put(u, 100, N_FLOWS);
     d = start(u, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
-        threads[i] = kdp_offload_dump_thread_create(d);
+        threads[i] = kdp_flow_dump_thread_create(d);
         for (size_t j = 0; j < i * 10; j++) {
-            kdp_offload_dump_next(threads[i], flows, ARRAY_SIZE(flows));
+            kdp_flow_dump_next(threads[i], flows, ARRAY_SIZE(flows));
         }
     }
     for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
-        kdp_offload_dump_thread_destroy(threads[i]);
+        kdp_flow_dump_thread_destroy(threads[i]);
     }
-    assert_int_equal(kdp_offload_dump_destroy(d), 0);
+    assert_int_equal(kdp_flow_dump_destroy(d), 0);
     allow();
 }
 
@@ -740,7 +742,7 @@ several_threads_show_flows_that_move_once(void **state)
         for (size_t j = 0; j < N_DUMPERS; j++) {
             xpthread_join(dumpers[j], NULL);
         }
-        assert_int_equal(kdp_offload_dump_destroy(race.dump), 0);
+        assert_int_equal(kdp_flow_dump_destroy(race.dump), 0);
         check_race(&race);
     }
     atomic_store_relaxed(&race.stop, true);
@@ -769,7 +771,7 @@ several_threads_learn_flows_once(void **state)
     for (size_t j = 0; j < N_DUMPERS; j++) {
         xpthread_join(dumpers[j], NULL);
     }
-    assert_int_equal(kdp_offload_dump_destroy(race.dump), 0);
+    assert_int_equal(kdp_flow_dump_destroy(race.dump), 0);
     check_race(&race);
     assert_int_equal(dump(*state, NULL, 50, &seen), 0);
     check_seen(&seen, 0, N_FLOWS);

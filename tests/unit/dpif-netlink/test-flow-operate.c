@@ -6,6 +6,8 @@
 #include <config.h>
 #include "fake/dpif-fake.h"
 
+#include "dpif-netlink/flow-operate.h"
+
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -101,11 +103,11 @@ flow_is_found_with_its_statistics_wherever_it_is(void **state)
     struct unit_dpif *u = *state;
     struct dpif_flow_stats stats;
 
-    offload_set_enabled(u->offload->engine, false);
+    offload_set_enabled(u->engine->offload, false);
     put(u, 1);
     packets(u, 1, 2);
     check_get(u, 1, "ovs", 2);
-    offload_set_enabled(u->offload->engine, true);
+    offload_set_enabled(u->engine->offload, true);
 
     put(u, 2);
     unit_dpif_settle(u);
@@ -129,10 +131,10 @@ statistics_of_both_sides_are_added(void **state)
     struct unit_dpif *u = *state;
     struct dpif_flow_stats stats;
 
-    offload_set_enabled(u->offload->engine, false);
+    offload_set_enabled(u->engine->offload, false);
     put(u, 1);
     packets(u, 1, 2);
-    offload_set_enabled(u->offload->engine, true);
+    offload_set_enabled(u->engine->offload, true);
     assert_int_equal(unit_dpif_put(u, unit_tc_desc(1, 1, 0), DPIF_FP_MODIFY,
                                    &stats), 0);
     check_stats(&stats, 2);
@@ -140,7 +142,7 @@ statistics_of_both_sides_are_added(void **state)
     assert_false(unit_dpif_has(u, 1));
     packets(u, 1, 5);
     check_get(u, 1, "tc", 7);
-    offload_set_enabled(u->offload->engine, false);
+    offload_set_enabled(u->engine->offload, false);
     assert_true(unit_dpif_has(u, 1));
     packets(u, 1, 1);
     check_get(u, 1, "ovs", 8);
@@ -150,7 +152,7 @@ statistics_of_both_sides_are_added(void **state)
                                    DPIF_FP_MODIFY | DPIF_FP_ZERO_STATS,
                                    &stats), 0);
     check_stats(&stats, 0);
-    offload_set_enabled(u->offload->engine, true);
+    offload_set_enabled(u->engine->offload, true);
 }
 
 static void
@@ -185,7 +187,7 @@ put_says_whether_the_flow_may_or_must_exist(void **state)
     struct dpif_flow_stats stats;
 
     for (int in_tc = 0; in_tc < 2; in_tc++) {
-        offload_set_enabled(u->offload->engine, in_tc);
+        offload_set_enabled(u->engine->offload, in_tc);
         assert_int_equal(unit_dpif_put(u, unit_tc_desc(1, 1, 0),
                                        DPIF_FP_MODIFY, NULL), ENOENT);
         put(u, 1);
@@ -264,7 +266,7 @@ flows_come_first_and_the_rest_in_order(void **state)
     struct batch batch = { .n = 0 };
     struct unit_dpif *u = *state;
 
-    offload_set_enabled(u->offload->engine, false);
+    offload_set_enabled(u->engine->offload, false);
     add_op(&batch, DPIF_OP_EXECUTE);
     add_put(&batch, 1, true, false);
     add_put(&batch, 2, true, true);
@@ -272,7 +274,7 @@ flows_come_first_and_the_rest_in_order(void **state)
     add_op(&batch, DPIF_OP_FLOW_DEL);
     add_put(&batch, 4, true, false);
     add_op(&batch, DPIF_OP_EXECUTE);
-    kdp_offload_operate(u->offload, batch.opps, batch.n);
+    kdp_flow_operate(u->engine, batch.opps, batch.n);
 
     for (size_t i = 0; i < batch.n; i++) {
         assert_int_equal(batch.ops[i].error, i == 4 ? ENOENT : 0);
@@ -285,9 +287,9 @@ flows_come_first_and_the_rest_in_order(void **state)
     }
     ovs_mutex_unlock(&u->mutex);
     batch_done(&batch);
-    offload_set_enabled(u->offload->engine, true);
+    offload_set_enabled(u->engine->offload, true);
 
-    kdp_offload_operate(u->offload, NULL, 0);
+    kdp_flow_operate(u->engine, NULL, 0);
 }
 
 static void
@@ -313,7 +315,7 @@ operations_on_one_flow_are_done_in_order(void **state)
             .ufid = &ufid, .pmd_id = PMD_ID_NULL,
         };
     }
-    kdp_offload_operate(u->offload, batch.opps, batch.n);
+    kdp_flow_operate(u->engine, batch.opps, batch.n);
     for (size_t i = 0; i < batch.n; i++) {
         assert_int_equal(batch.ops[i].error, 0);
     }

@@ -11,6 +11,7 @@
  * not for their timing. */
 
 #include <config.h>
+#include "dpif-netlink/flow-dump.h"
 #include "fake/dpif-fake.h"
 
 #include <errno.h>
@@ -199,16 +200,16 @@ dumper_main(void *test_)
         struct dpif_flow flows[50];
         int n;
 
-        dump = kdp_offload_dump_create(test->u.offload, &test->u.inner,
+        dump = kdp_flow_dump_create(test->u.engine, &test->u.inner,
                                        random_range(2), NULL);
-        thread = kdp_offload_dump_thread_create(dump);
-        while ((n = kdp_offload_dump_next(thread, flows, 50)) > 0) {
+        thread = kdp_flow_dump_thread_create(dump);
+        while ((n = kdp_flow_dump_next(thread, flows, 50)) > 0) {
             for (int i = 0; i < n; i++) {
                 unit_check(flows[i].ufid.u32[0] < N_USERS * N_FLOWS);
             }
         }
-        kdp_offload_dump_thread_destroy(thread);
-        unit_check(!kdp_offload_dump_destroy(dump));
+        kdp_flow_dump_thread_destroy(thread);
+        unit_check(!kdp_flow_dump_destroy(dump));
     }
     return NULL;
 }
@@ -235,22 +236,22 @@ saboteur_main(void *test_)
         unit_tc_plan(&plans[random_range(ARRAY_SIZE(plans))]);
         switch (random_range(20)) {
         case 0:
-            offload_set_enabled(test->u.offload->engine, false);
-            offload_set_enabled(test->u.offload->engine, true);
+            offload_set_enabled(test->u.engine->offload, false);
+            offload_set_enabled(test->u.engine->offload, true);
             break;
         case 1:
-            offload_port_changed(test->u.offload->engine,
+            offload_port_changed(test->u.engine->offload,
                                  1 + random_range(N_PORTS));
             break;
         case 2: {
             uint32_t port = 1 + random_range(N_PORTS);
 
-            offload_port_del(test->u.offload->engine, port);
-            offload_port_add(test->u.offload->engine, port);
+            offload_port_del(test->u.engine->offload, port);
+            offload_port_add(test->u.engine->offload, port);
             break;
         }
         default:
-            offload_barrier(test->u.offload->engine);
+            offload_barrier(test->u.engine->offload);
             break;
         }
     }

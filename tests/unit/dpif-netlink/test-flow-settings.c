@@ -5,6 +5,9 @@
 #include <config.h>
 #include "fake/dpif-fake.h"
 
+#include "dpif-netlink/flow-offload.h"
+#include "dpif-netlink/flow-show.h"
+
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -28,6 +31,36 @@
 /* Looking up port 2 fails with that, unless it is 0. */
 static int lookup_error;
 
+/* What the engine was told last. */
+static struct offload_config told;
+
+struct offload *__wrap_offload_create(const struct offload_kernel *,
+                                      const struct offload_backend *,
+                                      const struct offload_config *);
+struct offload *__real_offload_create(const struct offload_kernel *,
+                                      const struct offload_backend *,
+                                      const struct offload_config *);
+
+struct offload *
+__wrap_offload_create(const struct offload_kernel *kernel,
+                      const struct offload_backend *backend,
+                      const struct offload_config *config)
+{
+    told = *config;
+    return __real_offload_create(kernel, backend, config);
+}
+
+void __wrap_offload_configure(struct offload *, const struct offload_config *);
+void __real_offload_configure(struct offload *, const struct offload_config *);
+
+void
+__wrap_offload_configure(struct offload *offload,
+                         const struct offload_config *config)
+{
+    told = *config;
+    __real_offload_configure(offload, config);
+}
+
 /* The last port is another datapath's. */
 int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
                                      struct ovs_vport *);
@@ -44,7 +77,7 @@ __wrap_vport_table_get_by_number(struct vport_table *vports OVS_UNUSED,
 /* A datapath of its own on the inner dpif of 'u'. */
 struct test {
     struct unit_dpif u;
-    struct kdp_offload *other;  /* That 'u' came with. */
+    struct kdp_flow_engine *other;  /* That 'u' came with. */
     struct kdp_datapath dp;
 };
 
@@ -60,18 +93,17 @@ set_features(struct test *test, uint32_t features)
 static int
 setup(void **state)
 {
-    static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
     struct test *test = xzalloc(sizeof *test);
 
     lookup_error = 0;
     unit_dpif_init(&test->u, N_PORTS);
-    test->other = test->u.offload;
-    test->u.offload = NULL;
+    test->other = test->u.engine;
+    test->u.engine = NULL;
     test->u.inner.base_name = CONST_CAST(char *, "unit");
     test->dp.inner = &test->u.inner;
     test->dp.name = "system@unit";
-    test->dp.offload_config.engine = config;
     ovs_mutex_init(&test->dp.mutex);
+    kdp_flow_offload_create(&test->dp);
     set_features(test, OVS_DP_F_TC_RECIRC_SHARING);
     *state = test;
     return 0;
@@ -83,12 +115,11 @@ teardown(void **state)
 {
     struct test *test = *state;
 
-    kdp_offload_clean_up(&test->dp);
-    kdp_offload_destroy(&test->dp);
-    assert_null(kdp_offload_get(&test->dp));
-    kdp_offload_config_uninit(&test->dp.offload_config);
+    kdp_flow_offload_clean_up(&test->dp);
+    kdp_flow_offload_destroy(&test->dp);
+    assert_null(kdp_flow_engine_get(&test->dp));
     ovs_mutex_destroy(&test->dp.mutex);
-    test->u.offload = test->other;
+    test->u.engine = test->other;
     unit_dpif_uninit(&test->u);
     free(test);
     return 0;
@@ -105,16 +136,16 @@ set_config(struct test *test, const char *hw_offload, const char *key,
     if (key) {
         smap_add(&config, key, value);
     }
-    kdp_offload_set_config(&test->dp, &config);
-    test->u.offload = kdp_offload_get(&test->dp);
+    kdp_flow_offload_set(&test->dp, &config);
+    test->u.engine = kdp_flow_engine_get(&test->dp);
     smap_destroy(&config);
 }
 
 static void
 run(struct test *test)
 {
-    kdp_offload_run(&test->dp);
-    if (test->u.offload) {
+    kdp_flow_offload_run(&test->dp);
+    if (test->u.engine) {
         unit_dpif_settle(&test->u);
     }
 }
@@ -138,14 +169,14 @@ there_is_no_engine_before_it_is_wanted(void **state)
     struct test *test = *state;
 
     set_config(test, "false", NULL, NULL);
-    assert_null(kdp_offload_get(&test->dp));
+    assert_null(kdp_flow_engine_get(&test->dp));
     run(test);
-    kdp_offload_wait(&test->dp);
-    kdp_offload_ports_changed(&test->dp);
-    kdp_offload_port_del(&test->dp, 1);
+    kdp_flow_offload_wait(&test->dp);
+    kdp_flow_offload_ports_changed(&test->dp);
+    kdp_flow_offload_port_del(&test->dp, 1);
     set_config(test, "true", NULL, NULL);
-    assert_non_null(kdp_offload_get(&test->dp));
-    assert_true(test->u.offload->tc.recirc_sharing);
+    assert_non_null(kdp_flow_engine_get(&test->dp));
+    assert_true(test->u.engine->tc.recirc_sharing);
 }
 
 static void
@@ -168,8 +199,8 @@ chains_stay_in_the_kernel_if_it_does_not_share_ids(void **state)
 
     set_features(test, 0);
     set_config(test, "true", NULL, NULL);
-    assert_non_null(kdp_offload_get(&test->dp));
-    assert_false(test->u.offload->tc.recirc_sharing);
+    assert_non_null(kdp_flow_engine_get(&test->dp));
+    assert_false(test->u.engine->tc.recirc_sharing);
     run(test);
     put_flags(test, 1, 1, UNIT_TC_TO_CHAIN);
     put_flags(test, 2, 1, UNIT_TC_OF_CHAIN);
@@ -230,17 +261,17 @@ ports_are_those_of_the_datapath(void **state)
     assert_true(unit_dpif_has(&test->u, 3));
 
     /* Flows of a port that goes are in the kernel when the call returns. */
-    kdp_offload_port_del(&test->dp, 2);
+    kdp_flow_offload_port_del(&test->dp, 2);
     assert_true(unit_dpif_has(&test->u, 2));
-    kdp_offload_port_del(&test->dp, 2);
-    kdp_offload_port_del(&test->dp, 77);
+    kdp_flow_offload_port_del(&test->dp, 2);
+    kdp_flow_offload_port_del(&test->dp, 77);
 
     /* It is back as soon as something has changed. */
     run(test);
     put(test, 4, 2);
     unit_dpif_settle(&test->u);
     assert_true(unit_dpif_has(&test->u, 4));
-    kdp_offload_ports_changed(&test->dp);
+    kdp_flow_offload_ports_changed(&test->dp);
     run(test);
     put(test, 5, 2);
     unit_dpif_settle(&test->u);
@@ -251,9 +282,8 @@ ports_are_those_of_the_datapath(void **state)
 static struct netdev *
 get_netdev(uint32_t port_no)
 {
-    struct netdev *netdev = netdev_ports_get(
-        u32_to_odp(port_no),
-        dpif_normalize_type(dpif_netlink_kdp_class.type));
+    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
+                                             kdp_dpif_type);
 
     assert_non_null(netdev);
     return netdev;
@@ -279,7 +309,7 @@ run_until_offloaded(struct test *test, uint32_t flow, uint32_t port)
 
     while (unit_dpif_has(&test->u, flow)) {
         assert_true(time_msec() < end);
-        kdp_offload_wait(&test->dp);
+        kdp_flow_offload_wait(&test->dp);
         poll_timer_wait_until(end);
         poll_block();
         run(test);
@@ -301,18 +331,18 @@ port_of_another_device_is_another_port(void **state)
     unit_dpif_settle(&test->u);
     assert_false(unit_dpif_has(&test->u, 1));
     old = get_ifindex(2);
-    assert_int_equal(kdp_tc_count(&test->u.offload->tc, old), 1);
+    assert_int_equal(kdp_tc_count(&test->u.engine->tc, old), 1);
 
     unit_tc_port_replace(2, 5);
     assert_int_not_equal(get_ifindex(2), old);
-    kdp_offload_ports_changed(&test->dp);
+    kdp_flow_offload_ports_changed(&test->dp);
     run(test);
-    assert_int_equal(kdp_tc_count(&test->u.offload->tc, old), 0);
+    assert_int_equal(kdp_tc_count(&test->u.engine->tc, old), 0);
     assert_int_equal(unit_dpif_put(&test->u, unit_tc_desc(1, 2, 0),
                                    DPIF_FP_MODIFY, NULL), 0);
     unit_dpif_settle(&test->u);
     assert_false(unit_dpif_has(&test->u, 1));
-    assert_int_equal(kdp_tc_count(&test->u.offload->tc, get_ifindex(2)), 1);
+    assert_int_equal(kdp_tc_count(&test->u.engine->tc, get_ifindex(2)), 1);
 }
 
 static void
@@ -353,19 +383,19 @@ port_that_cannot_be_looked_up_stays(void **state)
     assert_false(unit_dpif_has(&test->u, 1));
     for (int i = 0; i < 3; i++) {
         lookup_error = ENOBUFS;
-        kdp_offload_ports_changed(&test->dp);
+        kdp_flow_offload_ports_changed(&test->dp);
         run(test);
         assert_false(unit_dpif_has(&test->u, 1));
     }
 
     /* It is looked up again without anything else happening. */
-    kdp_offload_port_del(&test->dp, 2);
+    kdp_flow_offload_port_del(&test->dp, 2);
     assert_true(unit_dpif_has(&test->u, 1));
     lookup_error = 0;
     run_until_offloaded(test, 1, 2);
 
     lookup_error = ENODEV;
-    kdp_offload_ports_changed(&test->dp);
+    kdp_flow_offload_ports_changed(&test->dp);
     run(test);
     assert_true(unit_dpif_has(&test->u, 1));
 }
@@ -375,7 +405,7 @@ numbers_that_are_wrong_change_nothing(void **state)
 {
     static const char *wrong[] = { "0", "11", "-1", "two", "", "4294967298" };
     struct test *test = *state;
-    const struct offload_config *config = &test->dp.offload_config.engine;
+    const struct offload_config *config = &told;
 
     set_config(test, "true", "n-offload-threads", "3");
     assert_int_equal(config->n_threads, 3);
@@ -400,8 +430,7 @@ counts_headers(struct test *test)
 {
     bool count_headers;
 
-    atomic_read_relaxed(&test->u.offload->tc.count_headers, &count_headers);
-    assert_int_equal(test->dp.offload_config.count_headers, count_headers);
+    atomic_read_relaxed(&test->u.engine->tc.count_headers, &count_headers);
     return count_headers;
 }
 
@@ -439,7 +468,7 @@ statistics_are_those_of_all_threads(void **state)
     run(test);
     put(test, 1, 1);
     unit_dpif_settle(&test->u);
-    assert_int_equal(kdp_offload_stats_get(test->u.offload, &stats), 0);
+    assert_int_equal(kdp_flow_show_stats(test->u.engine, &stats), 0);
     for (size_t i = 0; i < stats.size; i++) {
         assert_true(strlen(stats.counters[i].name)
                     < sizeof stats.counters[i].name - 1);

@@ -4,12 +4,16 @@
  * kernel's part is made up: requests for vports come here. */
 
 #include <config.h>
-#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/ports.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "dpif-netlink/dispatch.h"
+#include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/upcall-dest.h"
+#include "dpif-netlink/upcall-sync.h"
 #include "dpif-netlink-rtnl.h"
 #include "dummy.h"
 #include "netdev-linux/netdev-linux-kdp.h"
@@ -86,6 +90,32 @@ __wrap_vport_table_get_by_number(struct vport_table *table OVS_UNUSED,
             : kernel.has_port ? 0 : ENODEV);
 }
 
+/* Ports are added after upcalls have been turned on. */
+int __wrap_vport_table_list(struct vport_table *, struct ovs_vport **,
+                            size_t *);
+int
+__wrap_vport_table_list(struct vport_table *vports OVS_UNUSED,
+                        struct ovs_vport **vportsp, size_t *n)
+{
+    *vportsp = NULL;
+    *n = 0;
+    return 0;
+}
+
+int __wrap_ovs_datapath_set_features(struct ovs_genl *, int, uint32_t,
+                                     const uint32_t[], size_t,
+                                     struct ovs_datapath *);
+int
+__wrap_ovs_datapath_set_features(struct ovs_genl *genl OVS_UNUSED,
+                                 int ifindex OVS_UNUSED,
+                                 uint32_t features OVS_UNUSED,
+                                 const uint32_t pids[] OVS_UNUSED,
+                                 size_t n_pids OVS_UNUSED,
+                                 struct ovs_datapath *reply OVS_UNUSED)
+{
+    return 0;
+}
+
 void __wrap_vport_table_doubt(struct vport_table *, uint32_t);
 void
 __wrap_vport_table_doubt(struct vport_table *table OVS_UNUSED,
@@ -126,7 +156,6 @@ __wrap_dpif_netlink_rtnl_probe_oot_tunnels(void)
 }
 
 struct fixture {
-    struct dpif_kdp dpif;
     struct kdp_datapath dp;
     struct netdev *netdev;
     size_t n_fds;
@@ -134,6 +163,7 @@ struct fixture {
 
 static int
 setup(void **state)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     static const struct genl_family family = {
         .id = UNIT_FAMILY, .mcgroup = 1,
@@ -143,18 +173,18 @@ setup(void **state)
     memset(&kernel, 0, sizeof kernel);
     kernel.rtnl_error = EOPNOTSUPP;
     unit_plan_none();
-    f->dpif.dpif.dpif_class = &dpif_netlink_kdp_class;
-    f->dpif.dp = &f->dp;
     f->dp.name = "system@dp";
     f->dp.ifindex = UNIT_DP_IFINDEX;
     f->dp.upcalls = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
     f->dp.vports = vport_table_create("dp", UNIT_DP_IFINDEX, &family);
     ovs_mutex_init(&f->dp.mutex);
-    ovs_mutex_lock(&f->dp.mutex);
-    f->dp.dispatch = KDP_PER_PORT;
-    f->dp.recv = true;
-    ovs_mutex_unlock(&f->dp.mutex);
+    f->dp.genl.datapath = family;
+    upcall_dests_create(&f->dp);
+    socket_budget_create(&f->dp);
+    upcall_sync_create(&f->dp);
+    dispatch_create(&f->dp);
     unit_check(!upcall_table_set_handlers(f->dp.upcalls, 2));
+    unit_check(!dispatch_recv_set(&f->dp, true));
     unit_check(!netdev_open("lo", "system", &f->netdev));
     unit_rcu_barrier();
     f->n_fds = unit_count_fds();
@@ -169,6 +199,10 @@ teardown(void **state)
 
     unit_plan_none();
     netdev_close(f->netdev);
+    dispatch_destroy(&f->dp);
+    upcall_sync_destroy(&f->dp);
+    socket_budget_destroy(&f->dp);
+    upcall_dests_destroy(&f->dp);
     vport_table_destroy(f->dp.vports);
     upcall_table_destroy(f->dp.upcalls);
     ovs_mutex_destroy(&f->dp.mutex);
@@ -181,7 +215,7 @@ static int
 add(struct fixture *f)
 {
     odp_port_t port_no = ODPP_NONE;
-    int error = dpif_kdp_port_add(&f->dpif.dpif, f->netdev, &port_no);
+    int error = ports_add(&f->dp, f->netdev, &port_no);
 
     assert_int_equal(odp_to_u32(port_no),
                      error ? odp_to_u32(ODPP_NONE) : PORT_NO);
@@ -191,16 +225,17 @@ add(struct fixture *f)
 static int
 del(struct fixture *f)
 {
-    return dpif_kdp_port_del(&f->dpif.dpif, u32_to_odp(PORT_NO));
+    return ports_del(&f->dp, u32_to_odp(PORT_NO));
 }
 
-/* Asserts that nothing is there of a port, neither here nor in the kernel. */
+/* Asserts that nothing is there of a port, neither here nor in the kernel.  Of
+ * the sockets only the shared one is left. */
 static void
 assert_nothing(struct fixture *f)
 {
     unit_rcu_barrier();
     assert_int_equal(unit_count_fds(), f->n_fds);
-    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 0);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
     assert_int_equal(upcall_table_get_pid(f->dp.upcalls, PORT_NO), 0);
     assert_false(kernel.has_port);
     assert_int_equal(kernel.n_tunnels, 0);
@@ -211,7 +246,7 @@ static void
 assert_works(struct fixture *f)
 {
     assert_int_equal(unit_count_fds(), f->n_fds + 1);
-    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
     assert_true(kernel.has_port);
     assert_true(kernel.pid != 0);
     assert_int_equal(upcall_table_get_pid(f->dp.upcalls, PORT_NO), kernel.pid);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpif-netlink/datapath.h"
 #include "netdev-linux/qdisc-lock.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
@@ -90,7 +91,7 @@ setup(void **state)
     block = 0;
     unit_tc_init();
     unit_tc_ports_add(N_PORTS);
-    kdp_tc_init(tc, "system", false);
+    kdp_tc_init(tc, kdp_dpif_type, false);
     atomic_store_relaxed(&tc->count_headers, true);
     *state = tc;
     return 0;
@@ -229,7 +230,7 @@ bytes_are_those_of_tc_unless_it_is_asked_for_headers(void **state)
 {
     struct kdp_tc tc;
 
-    kdp_tc_init(&tc, "system", false);
+    kdp_tc_init(&tc, kdp_dpif_type, false);
     assert_int_equal(overhead(&tc, TC_INGRESS_PARENT, 0), 0);
     assert_int_equal(overhead(&tc, TC_INGRESS_PARENT, UNIT_TC_VLAN), 0);
     assert_int_equal(overhead(&tc, TC_EGRESS_PARENT, UNIT_TC_VLAN), 0);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_DPIF_NETLINK_FLOW_ENGINE_H
+#define KDP_DPIF_NETLINK_FLOW_ENGINE_H 1
+
+/* The offload engine of a datapath
+ * ================================
+ *
+ * The offload engine (offload/offload.h) knows neither dpifs nor netdevs.
+ * These files connect it to them:
+ *
+ *      dpif functions --> offload engine --> kernel side: the inner dpif
+ *                                        `-> tc side: lib/tc
+ *
+ *      file            what it does
+ *      --------------  ----------------------------------------------------
+ *      flow-engine.h   the engine, for the files below
+ *      flow-operate.h  operations on flows, and the kernel side
+ *      flow-dump.h     dumps of flows
+ *      flow-ports.h    which ports the engine has
+ *      flow-offload.h  life cycle and settings
+ *      flow-show.h     commands
+ *      flow-api.h      what devices ask about datapaths
+ *
+ * A datapath has an engine from the first time that other_config:hw-offload is
+ * true, until it is closed.  Without one all operations go to the inner dpif
+ * as they are.
+ *
+ * Thread safety: constant, but where it is said otherwise. */
+
+#include "dpif-netlink/datapath.h"
+#include "offload/offload.h"
+#include "ovs-atomic.h"
+#include "tc/tc-rules.h"
+
+struct kdp_flow_ports;
+
+struct kdp_flow_engine {
+    struct kdp_datapath *dp;
+    struct offload *offload;
+    struct kdp_tc tc;
+    atomic_bool enabled;            /* hw-offload is true. */
+    struct kdp_flow_ports *ports;   /* Of flow-ports.h. */
+};
+
+/* The engine of 'dp', or NULL if it has none. */
+static inline struct kdp_flow_engine *
+kdp_flow_engine_get(const struct kdp_datapath *dp)
+{
+    struct kdp_flow_engine *engine;
+
+    /* Consume: what was initialized before kdp_flow_engine_set(). */
+    atomic_read_explicit(&CONST_CAST(struct kdp_datapath *, dp)->engine,
+                         &engine, memory_order_consume);
+    return engine;
+}
+
+/* Makes 'engine', which may be NULL, that of 'dp'. */
+static inline void
+kdp_flow_engine_set(struct kdp_datapath *dp, struct kdp_flow_engine *engine)
+{
+    /* Release: see kdp_flow_engine_get(). */
+    atomic_store_explicit(&dp->engine, engine, memory_order_release);
+}
+
+#endif /* lib/dpif-netlink/flow-engine.h */

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpif-netlink/flow-ports.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "connectivity.h"
+#include "dpif-netlink/flow-engine.h"
+#include "hash.h"
+#include "netdev-offload.h"
+#include "netdev-provider.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/poll-loop.h"
+#include "seq.h"
+#include "timeval.h"
+#include "util.h"
+
+/* Ports are compared no more often than this, in ms, while devices only
+ * change.  That is told for any device or protocol of the daemon, and the
+ * comparison goes through all ports; what comes of it, that flows which a
+ * device did not take are offered to it again, is not urgent. */
+#define LOOK_INTERVAL 500
+
+/* A port that the engine has. */
+struct port {
+    struct hmap_node node;      /* In kdp_flow_ports->ports. */
+    uint32_t port_no;
+    int ifindex;                /* Another one is another port. */
+    uint64_t change_seq;        /* Of the netdev, when it was looked at. */
+    bool seen;
+};
+
+struct kdp_flow_ports {
+    atomic_bool dirty;          /* Compare the ports. */
+
+    /* Main thread. */
+    struct hmap ports;          /* Those that the engine has. */
+    uint64_t seq;               /* connectivity_seq_get() at the comparison. */
+    bool incomplete;            /* Some port could not be looked up in it. */
+    long long int next_look;    /* When these two may lead to the next one. */
+};
+
+void
+kdp_flow_ports_create(struct kdp_flow_engine *engine)
+{
+    struct kdp_flow_ports *ports = xzalloc(sizeof *ports);
+
+    atomic_init(&ports->dirty, true);
+    hmap_init(&ports->ports);
+    engine->ports = ports;
+}
+
+void
+kdp_flow_ports_destroy(struct kdp_flow_engine *engine)
+{
+    struct port *port;
+
+    HMAP_FOR_EACH_POP (port, node, &engine->ports->ports) {
+        free(port);
+    }
+    hmap_destroy(&engine->ports->ports);
+    free(engine->ports);
+}
+
+static struct port *
+port_find(const struct kdp_flow_engine *engine, uint32_t port_no)
+{
+    struct port *port;
+
+    HMAP_FOR_EACH_WITH_HASH (port, node, hash_int(port_no, 0),
+                             &engine->ports->ports) {
+        if (port->port_no == port_no) {
+            return port;
+        }
+    }
+    return NULL;
+}
+
+/* A port that Open vSwitch has, and may be one of the datapath. */
+struct candidate {
+    uint32_t port_no;
+    int ifindex;
+    uint64_t change_seq;
+};
+
+struct candidates {
+    struct candidate *ports;
+    size_t n, allocated;
+};
+
+static bool
+add_candidate(struct netdev *netdev, odp_port_t port_no, void *candidates_)
+{
+    struct candidates *candidates = candidates_;
+    int ifindex = netdev_get_ifindex(netdev);
+
+    if (ifindex >= 0
+        && ovsrcu_get(const struct netdev_flow_api *, &netdev->flow_api)) {
+        if (candidates->n == candidates->allocated) {
+            candidates->ports = x2nrealloc(candidates->ports,
+                                           &candidates->allocated,
+                                           sizeof *candidates->ports);
+        }
+        candidates->ports[candidates->n++] = (struct candidate) {
+            .port_no = odp_to_u32(port_no),
+            .ifindex = ifindex,
+            .change_seq = netdev_get_change_seq(netdev),
+        };
+    }
+    return false;
+}
+
+static void
+remove_port(struct kdp_flow_engine *engine, struct port *port)
+{
+    hmap_remove(&engine->ports->ports, &port->node);
+    offload_port_del(engine->offload, port->port_no);
+    free(port);
+}
+
+static void
+update_port(struct kdp_flow_engine *engine, const struct candidate *candidate)
+{
+    struct port *port = port_find(engine, candidate->port_no);
+
+    if (port && port->ifindex != candidate->ifindex) {
+        /* Its rules went with the device that it was. */
+        remove_port(engine, port);
+        port = NULL;
+    }
+    if (!port) {
+        port = xzalloc(sizeof *port);
+        port->port_no = candidate->port_no;
+        port->ifindex = candidate->ifindex;
+        hmap_insert(&engine->ports->ports, &port->node,
+                    hash_int(port->port_no, 0));
+        offload_port_add(engine->offload, port->port_no);
+    } else if (port->change_seq != candidate->change_seq) {
+        offload_port_changed(engine->offload, port->port_no);
+    }
+    port->change_seq = candidate->change_seq;
+    port->seen = true;
+}
+
+/* Compares one port that Open vSwitch has. */
+static void
+compare_port(struct kdp_flow_engine *engine, const struct candidate *candidate)
+{
+    struct port *port;
+    struct ovs_vport vport;
+    int error;
+
+    error = vport_table_get_by_number(engine->dp->vports, candidate->port_no,
+                                      &vport);
+    if (!error) {
+        update_port(engine, candidate);
+    } else if (error != ENODEV) {
+        /* Other datapaths have their ports in the same table, so that it is
+         * not known to be one of ours; but one that was may be still. */
+        engine->ports->incomplete = true;
+        port = port_find(engine, candidate->port_no);
+        if (port) {
+            port->seen = true;
+        }
+    }
+}
+
+/* Makes the ports of the engine those that Open vSwitch has. */
+static void
+compare_ports(struct kdp_flow_engine *engine)
+{
+    struct candidates candidates = { .n = 0 };
+    struct port *port;
+
+    engine->ports->seq = seq_read(connectivity_seq_get());
+    engine->ports->incomplete = false;
+    engine->ports->next_look = time_msec() + LOOK_INTERVAL;
+    netdev_ports_traverse(engine->tc.dpif_type, add_candidate, &candidates);
+    for (size_t i = 0; i < candidates.n; i++) {
+        compare_port(engine, &candidates.ports[i]);
+    }
+    free(candidates.ports);
+    HMAP_FOR_EACH_SAFE (port, node, &engine->ports->ports) {
+        if (!port->seen) {
+            remove_port(engine, port);
+        } else {
+            port->seen = false;
+        }
+    }
+}
+
+void
+kdp_flow_ports_changed(struct kdp_flow_engine *engine)
+{
+    atomic_store_relaxed(&engine->ports->dirty, true);
+}
+
+void
+kdp_flow_ports_del(struct kdp_flow_engine *engine, uint32_t port_no)
+{
+    struct port *port = port_find(engine, port_no);
+
+    if (port) {
+        remove_port(engine, port);
+    }
+}
+
+/* Is there a reason to compare the ports that can wait a little? */
+static bool
+may_have_changed(const struct kdp_flow_ports *ports)
+{
+    return (ports->incomplete
+            || ports->seq != seq_read(connectivity_seq_get()));
+}
+
+void
+kdp_flow_ports_run(struct kdp_flow_engine *engine)
+{
+    struct kdp_flow_ports *ports = engine->ports;
+    bool dirty;
+
+    atomic_read_relaxed(&ports->dirty, &dirty);
+    if (dirty || (may_have_changed(ports)
+                  && time_msec() >= ports->next_look)) {
+        atomic_store_relaxed(&ports->dirty, false);
+        compare_ports(engine);
+    }
+}
+
+void
+kdp_flow_ports_wait(struct kdp_flow_engine *engine)
+{
+    struct kdp_flow_ports *ports = engine->ports;
+    bool dirty;
+
+    atomic_read_relaxed(&ports->dirty, &dirty);
+    if (dirty) {
+        poll_immediate_wake();
+    } else if (may_have_changed(ports)) {
+        poll_timer_wait_until(ports->next_look);
+    } else {
+        seq_wait(connectivity_seq_get(), ports->seq);
+    }
+}

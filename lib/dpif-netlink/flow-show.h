@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_DPIF_NETLINK_FLOW_SHOW_H
+#define KDP_DPIF_NETLINK_FLOW_SHOW_H 1
+
+/* Commands about offload, offload/show and offload/why, and the statistics for
+ * dpctl/offload-stats-show. */
+
+struct kdp_flow_engine;
+struct netdev_custom_stats;
+
+/* Registers the commands.  To be called once, by the main thread. */
+void kdp_flow_show_register(void);
+
+/* As the dpif function offload_stats_get().  Any thread. */
+int kdp_flow_show_stats(struct kdp_flow_engine *,
+                        struct netdev_custom_stats *);
+
+#endif /* lib/dpif-netlink/flow-show.h */

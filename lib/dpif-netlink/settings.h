@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_DPIF_NETLINK_SETTINGS_H
+#define KDP_DPIF_NETLINK_SETTINGS_H 1
+
+/* Settings about upcalls: keys of column other_config of table Open_vSwitch.
+ *
+ *      key                     set where
+ *      -------------------     ----------------------------------
+ *      upcall-dispatch         dispatch.h
+ *      upcall-engine           upcall/upcall-table.h
+ *      upcall-max-sockets      socket-budget.h
+ *
+ * Those about offload are in flow-offload.h.
+ *
+ * Thread safety: the main thread. */
+
+struct kdp_datapath;
+struct smap;
+
+void settings_create(struct kdp_datapath *);
+void settings_destroy(struct kdp_datapath *);
+
+/* Takes over what 'other_config' says.  Values that it must not have are
+ * logged and change nothing. */
+void settings_set(struct kdp_datapath *, const struct smap *other_config);
+
+#endif /* lib/dpif-netlink/settings.h */

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpif-netlink/upcall-dest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "hash.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "timeval.h"
+#include "upcall/upcall-fd-limit.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_upcall_dest);
+
+/* Milliseconds before sockets that are no longer used are looked at, and
+ * between two looks.  Some hundred times the kernel's usual grace period. */
+#define DRAIN_DELAY 1000
+#define DRAIN_AGAIN 100
+
+/* What the kernel was told of a port. */
+struct told {
+    struct hmap_node node;      /* In upcall_dests->told. */
+    uint32_t port_no;
+    uint32_t pid;
+};
+
+/* Under the mutex of the datapath. */
+struct upcall_dests {
+    enum dispatch_mode mode;
+    struct hmap told;           /* By port number. */
+    bool draining;              /* Some socket may wait to be empty. */
+    long long int drain_at;     /* Not before this time. */
+};
+
+void
+upcall_dests_create(struct kdp_datapath *dp)
+{
+    dp->dests = xzalloc(sizeof *dp->dests);
+    dp->dests->mode = DISPATCH_PER_PORT;
+    hmap_init(&dp->dests->told);
+}
+
+static void
+clear_told(struct upcall_dests *dests)
+{
+    struct told *told;
+
+    HMAP_FOR_EACH_POP (told, node, &dests->told) {
+        free(told);
+    }
+}
+
+void
+upcall_dests_destroy(struct kdp_datapath *dp)
+{
+    clear_told(dp->dests);
+    hmap_destroy(&dp->dests->told);
+    free(dp->dests);
+}
+
+/* What the kernel was told. */
+
+static struct told *
+find_told(const struct kdp_datapath *dp, uint32_t port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct told *told;
+
+    HMAP_FOR_EACH_WITH_HASH (told, node, hash_int(port_no, 0),
+                             &dp->dests->told) {
+        if (told->port_no == port_no) {
+            return told;
+        }
+    }
+    return NULL;
+}
+
+/* Takes note that the kernel knows 'pid' for port 'port_no'. */
+static void
+set_told(struct kdp_datapath *dp, uint32_t port_no, uint32_t pid)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct told *told = find_told(dp, port_no);
+
+    if (!told) {
+        told = xmalloc(sizeof *told);
+        told->port_no = port_no;
+        hmap_insert(&dp->dests->told, &told->node, hash_int(port_no, 0));
+    }
+    told->pid = pid;
+}
+
+static void
+forget_told(struct kdp_datapath *dp, uint32_t port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct told *told = find_told(dp, port_no);
+
+    if (told) {
+        hmap_remove(&dp->dests->told, &told->node);
+        free(told);
+    }
+}
+
+/* Tells the kernel where the upcalls of port 'port_no' are to be sent.
+ * Returns 0 or a positive errno value. */
+static int
+tell(struct kdp_datapath *dp, uint32_t port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    uint32_t pid = upcall_table_get_pid(dp->upcalls, port_no);
+    int error = ovs_vport_set_pid(&dp->genl, dp->ifindex, port_no, pid);
+
+    if (!error) {
+        set_told(dp, port_no, pid);
+    } else if (error == ENODEV) {
+        forget_told(dp, port_no);
+    }
+    return error;
+}
+
+/* Likewise, for port 'port_no', called 'name', that keeps its destination if
+ * that fails. */
+static int
+tell_or_keep(struct kdp_datapath *dp, uint32_t port_no, const char *name)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    int error = tell(dp, port_no);
+
+    if (error && error != ENODEV) {
+        VLOG_WARN_RL(&rl, "%s: the kernel does not take another socket for "
+                     "the upcalls of port %s (%s); they go to the one that "
+                     "it knows", dp->name, name, ovs_strerror(error));
+    }
+    return error;
+}
+
+/* Questions. */
+
+enum dispatch_mode
+upcall_dest_mode(const struct kdp_datapath *dp)
+{
+    return dp->dests->mode;
+}
+
+void
+upcall_dest_set_mode(struct kdp_datapath *dp, enum dispatch_mode mode)
+{
+    dp->dests->mode = mode;
+}
+
+enum upcall_dest
+upcall_dest_of(const struct kdp_datapath *dp, uint32_t port_no)
+{
+    bool shared = upcall_table_is_shared(dp->upcalls, port_no);
+
+    if (!shared && !upcall_table_has_channel(dp->upcalls, port_no)) {
+        return UPCALL_DEST_NONE;
+    } else if (dp->dests->mode == DISPATCH_PER_CPU) {
+        return UPCALL_DEST_CPU;
+    } else {
+        return shared ? UPCALL_DEST_SHARED : UPCALL_DEST_OWN;
+    }
+}
+
+uint32_t
+upcall_dest_pid(const struct kdp_datapath *dp, uint32_t port_no)
+{
+    uint32_t pid = upcall_table_get_pid(dp->upcalls, port_no);
+
+    return pid ? pid : upcall_table_get_pid(dp->upcalls, UPCALL_PORT_NONE);
+}
+
+/* Number of handlers that have CPUs. */
+static uint32_t
+n_cpu_handlers(const struct kdp_datapath *dp)
+{
+    return MAX(1, upcall_table_n_handlers(dp->upcalls));
+}
+
+uint32_t
+upcall_dest_cpu_pid(const struct kdp_datapath *dp, size_t cpu)
+{
+    uint32_t port_no = (dp->dests->mode == DISPATCH_PER_CPU
+                        ? UPCALL_PORT_CPU(cpu % n_cpu_handlers(dp))
+                        : UPCALL_PORT_NONE);
+
+    return upcall_table_get_pid(dp->upcalls, port_no);
+}
+
+size_t
+upcall_dest_n_own(const struct kdp_datapath *dp)
+{
+    return upcall_table_n_port_channels(dp->upcalls);
+}
+
+/* Sockets that are no port's. */
+
+/* Adds the one that the table has as 'port_no', unless it is there.  It is
+ * called 'name', which is freed. */
+static int
+add_special(struct kdp_datapath *dp, uint32_t port_no, char *name)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct upcall_channel *channel;
+    int error = 0;
+
+    if (!upcall_table_get_pid(dp->upcalls, port_no)) {
+        error = upcall_channel_create(&channel);
+        if (!error) {
+            error = upcall_table_add(dp->upcalls, port_no, name, channel);
+            if (error) {
+                upcall_channel_unref(channel);
+            }
+        }
+    }
+    free(name);
+    return error;
+}
+
+int
+upcall_dest_add_shared(struct kdp_datapath *dp)
+{
+    return add_special(dp, UPCALL_PORT_NONE, xstrdup("(shared)"));
+}
+
+int
+upcall_dest_add_cpus(struct kdp_datapath *dp)
+{
+    uint32_t n = n_cpu_handlers(dp);
+    int error = 0;
+
+    upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls) + n,
+                           n);
+    for (uint32_t i = 0; i < n && !error; i++) {
+        error = add_special(dp, UPCALL_PORT_CPU(i),
+                            xasprintf("(handler %"PRIu32")", i));
+    }
+    return error;
+}
+
+/* New ports. */
+
+int
+upcall_dest_prepare(struct kdp_datapath *dp, bool own,
+                    struct upcall_dest_new *new)
+{
+    int error;
+
+    new->channel = NULL;
+    if (!own) {
+        new->pid = upcall_table_get_pid(dp->upcalls, UPCALL_PORT_NONE);
+        return 0;
+    }
+    upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls) + 1,
+                           upcall_table_n_handlers(dp->upcalls));
+    error = upcall_channel_create(&new->channel);
+    new->pid = error ? 0 : new->channel->pid;
+    return error;
+}
+
+int
+upcall_dest_commit(struct kdp_datapath *dp, struct upcall_dest_new *new,
+                   uint32_t port_no, const char *name)
+{
+    if (new->channel) {
+        int error = upcall_table_add(dp->upcalls, port_no, name, new->channel);
+
+        if (error) {
+            return error;
+        }
+        new->channel = NULL;
+    } else if (new->pid) {
+        upcall_table_share(dp->upcalls, port_no, name);
+    }
+    set_told(dp, port_no, new->pid);
+    return 0;
+}
+
+void
+upcall_dest_abort(struct upcall_dest_new *new)
+{
+    upcall_channel_unref(new->channel);
+    new->channel = NULL;
+}
+
+/* Changes. */
+
+/* Gives port 'port_no', called 'name', a channel if it has none. */
+static int
+add_own(struct kdp_datapath *dp, uint32_t port_no, const char *name)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct upcall_channel *channel;
+    int error;
+
+    if (upcall_table_has_channel(dp->upcalls, port_no)) {
+        return 0;
+    }
+    error = upcall_channel_create(&channel);
+    if (!error) {
+        error = upcall_table_add(dp->upcalls, port_no, name, channel);
+        if (error) {
+            upcall_channel_unref(channel);
+        }
+    }
+    return error;
+}
+
+int
+upcall_dest_to_shared(struct kdp_datapath *dp, uint32_t port_no,
+                      const char *name)
+{
+    int error;
+
+    upcall_table_share(dp->upcalls, port_no, name);
+    error = tell_or_keep(dp, port_no, name);
+    if (!upcall_table_has_channel(dp->upcalls, port_no)) {
+        return error;
+    }
+    if (error && error != ENODEV) {
+        /* The kernel goes on sending to the channel. */
+        upcall_table_unshare(dp->upcalls, port_no);
+    } else {
+        upcall_dest_drain(dp);
+    }
+    return error;
+}
+
+int
+upcall_dest_to_own(struct kdp_datapath *dp, uint32_t port_no, const char *name)
+{
+    int error = add_own(dp, port_no, name);
+
+    if (error) {
+        return error;
+    }
+    upcall_table_unshare(dp->upcalls, port_no);
+    error = tell_or_keep(dp, port_no, name);
+    if (error && error != ENODEV) {
+        /* The kernel goes on sending to the channel that is shared. */
+        upcall_table_share(dp->upcalls, port_no, name);
+        upcall_dest_drain(dp);
+    }
+    return error;
+}
+
+int
+upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
+                 bool own)
+{
+    uint32_t port_no = vport->port_no;
+    uint32_t pid;
+    int error;
+
+    if (own) {
+        error = add_own(dp, port_no, vport->name);
+        if (error) {
+            return error;
+        }
+        upcall_table_unshare(dp->upcalls, port_no);
+    } else {
+        upcall_table_share(dp->upcalls, port_no, vport->name);
+    }
+    pid = upcall_table_get_pid(dp->upcalls, port_no);
+    if (vport->n_pids == 1 && vport->pid == pid) {
+        set_told(dp, port_no, pid);
+        return 0;
+    }
+    error = tell(dp, port_no);
+    if (error) {
+        upcall_dest_forget(dp, port_no);
+    }
+    return error == ENODEV ? 0 : error; /* The port went meanwhile. */
+}
+
+void
+upcall_dest_forget(struct kdp_datapath *dp, uint32_t port_no)
+{
+    forget_told(dp, port_no);
+    upcall_table_unshare(dp->upcalls, port_no);
+    upcall_table_del(dp->upcalls, port_no);
+}
+
+void
+upcall_dest_clear(struct kdp_datapath *dp)
+{
+    dp->dests->draining = false;
+    clear_told(dp->dests);
+    upcall_table_del_all(dp->upcalls);
+}
+
+/* Draining. */
+
+void
+upcall_dest_drain(struct kdp_datapath *dp)
+{
+    dp->dests->draining = true;
+    dp->dests->drain_at = time_msec() + DRAIN_DELAY;
+}
+
+/* True if the kernel may still send to the channel of 'port'. */
+static bool
+is_in_use(const struct kdp_datapath *dp, const struct upcall_port_info *port)
+    OVS_REQUIRES(dp->mutex)
+{
+    uint32_t port_no = port->port_no;
+
+    if (port_no == UPCALL_PORT_NONE) {
+        return true;
+    } else if (upcall_port_is_cpu(port_no)) {
+        return (dp->dests->mode == DISPATCH_PER_CPU
+                && port_no - UPCALL_PORT_CPU_BASE < n_cpu_handlers(dp));
+    } else if (upcall_dest_of(dp, port_no) == UPCALL_DEST_OWN) {
+        return true;
+    } else {
+        const struct told *told = find_told(dp, port_no);
+
+        return (told
+                && told->pid != upcall_table_get_pid(dp->upcalls, port_no));
+    }
+}
+
+/* Removes the channels that are no longer used and empty. */
+static void
+drain(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct upcall_table_info info;
+    bool again = false;
+
+    upcall_table_get_info(dp->upcalls, &info);
+    for (size_t i = 0; i < info.n_ports; i++) {
+        const struct upcall_port_info *port = &info.ports[i];
+
+        if (!port->has_channel || is_in_use(dp, port)) {
+            continue;
+        } else if (port->stats.backlog) {
+            again = true;
+            continue;
+        }
+        upcall_table_del(dp->upcalls, port->port_no);
+    }
+    upcall_table_info_uninit(&info);
+    dp->dests->draining = again;
+    dp->dests->drain_at = time_msec() + DRAIN_AGAIN;
+}
+
+void
+upcall_dest_run(struct kdp_datapath *dp)
+{
+    if (dp->dests->draining && time_msec() >= dp->dests->drain_at) {
+        drain(dp);
+    }
+}
+
+void
+upcall_dest_wait(struct kdp_datapath *dp)
+{
+    if (dp->dests->draining) {
+        poll_timer_wait_until(dp->dests->drain_at);
+    }
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_DPIF_NETLINK_UPCALL_DEST_H
+#define KDP_DPIF_NETLINK_UPCALL_DEST_H 1
+
+/* Where the upcalls of a port go
+ * ==============================
+ *
+ * The kernel sends an upcall to the socket whose port id ("pid") it was told:
+ *
+ *      mode        destination of a port         isolation
+ *      --------    --------------------------    ------------------------
+ *      per-port    a socket of its own           a port fills its own
+ *                  the shared socket, without    ports fill it together
+ *                  room for one of its own
+ *      per-cpu     that of the CPU's handler     ports of a CPU share
+ *
+ * The shared socket belongs to no port.  Besides, the kernel is told that it
+ * is the socket of every CPU while upcalls are dispatched by port, and that of
+ * every port while they are dispatched by CPU, for the moments in which
+ * another process has changed the mode.
+ *
+ * This module is the only one that changes which sockets there are and that
+ * tells the kernel about those of ports.  Those above it decide: dispatch.h
+ * about the mode, socket-budget.h about which ports have sockets of their own,
+ * upcall-sync.h about which ports there are.
+ *
+ * Changes
+ * -------
+ *
+ * The new socket is made first, then the kernel is told, and then the old
+ * socket is drained: it is removed when it is empty, and the kernel was told
+ * of another one for its port.  The kernel tells nobody when the last packet
+ * that was on its way to the old socket has been queued.  That is a matter of
+ * an RCU grace period, so that no socket is looked at before DRAIN_DELAY.
+ * Around a change upcalls of a port may come on both sockets and be handled
+ * out of order.
+ *
+ * When the kernel does not take another socket for a port, the port keeps the
+ * one that the kernel knows.
+ *
+ * Thread safety: with the datapath's mutex held, but for upcall_dest_pid(),
+ * which is for any thread. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpif-netlink/datapath.h"
+
+struct upcall_channel;
+
+/* Which socket the kernel sends an upcall to. */
+enum dispatch_mode {
+    DISPATCH_PER_PORT,          /* That of the port. */
+    DISPATCH_PER_CPU,           /* That of the CPU's handler. */
+};
+
+/* Destination of a port. */
+enum upcall_dest {
+    UPCALL_DEST_NONE,           /* The port has none. */
+    UPCALL_DEST_OWN,            /* A socket of its own. */
+    UPCALL_DEST_SHARED,         /* The shared socket. */
+    UPCALL_DEST_CPU,            /* That of the CPU's handler. */
+};
+
+void upcall_dests_create(struct kdp_datapath *);
+void upcall_dests_destroy(struct kdp_datapath *);
+
+/* The mode, as the kernel was told. */
+enum dispatch_mode upcall_dest_mode(const struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* Takes note of the mode.  The caller tells the kernel, and has the
+ * destinations of all ports changed (upcall_dest_sync()). */
+void upcall_dest_set_mode(struct kdp_datapath *dp, enum dispatch_mode)
+    OVS_REQUIRES(dp->mutex);
+
+/* The destination of port 'port_no'. */
+enum upcall_dest upcall_dest_of(const struct kdp_datapath *dp,
+                                uint32_t port_no)
+    OVS_REQUIRES(dp->mutex);
+
+/* The pid that upcalls of port 'port_no' are to be sent to; for one that has
+ * none, that of the shared socket.  0 while upcalls are off.  Any thread. */
+uint32_t upcall_dest_pid(const struct kdp_datapath *dp, uint32_t port_no);
+
+/* The pid that upcalls of CPU 'cpu' are to be sent to. */
+uint32_t upcall_dest_cpu_pid(const struct kdp_datapath *dp, size_t cpu)
+    OVS_REQUIRES(dp->mutex);
+
+/* Number of sockets that belong to ports, those that are drained included. */
+size_t upcall_dest_n_own(const struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* Add the shared socket, and those of the handlers for their CPUs, unless they
+ * are there.  Return 0 or a positive errno value. */
+int upcall_dest_add_shared(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+int upcall_dest_add_cpus(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* Destination of a port that is about to be added.  The kernel learns its pid
+ * in the request that creates the vport, so that the first packet already has
+ * somewhere to go.
+ *
+ * _prepare() makes a socket if 'own' and else takes the shared one.  It is
+ * followed by either _commit(), when the kernel has a vport with 'new->pid',
+ * or _abort().  _prepare() and _commit() return 0 or a positive errno value.
+ * When _commit() fails, the port has no destination, and _abort() has to
+ * follow. */
+struct upcall_dest_new {
+    struct upcall_channel *channel;     /* Or NULL. */
+    uint32_t pid;               /* For the kernel; 0 while upcalls are off. */
+};
+int upcall_dest_prepare(struct kdp_datapath *dp, bool own,
+                        struct upcall_dest_new *new)
+    OVS_REQUIRES(dp->mutex);
+int upcall_dest_commit(struct kdp_datapath *dp, struct upcall_dest_new *new,
+                       uint32_t port_no, const char *name)
+    OVS_REQUIRES(dp->mutex);
+void upcall_dest_abort(struct upcall_dest_new *new);
+
+/* Gives port 'port_no', called 'name', a socket of its own, or the shared one,
+ * and tells the kernel.  Return 0 or a positive errno value, with which all is
+ * as it was, except if it is ENODEV: the port went. */
+int upcall_dest_to_own(struct kdp_datapath *dp, uint32_t port_no,
+                       const char *name)
+    OVS_REQUIRES(dp->mutex);
+int upcall_dest_to_shared(struct kdp_datapath *dp, uint32_t port_no,
+                          const char *name)
+    OVS_REQUIRES(dp->mutex);
+
+/* Makes the destination of 'vport', which is what the kernel has just said, a
+ * socket of its own if 'own', else the shared one, and tells the kernel unless
+ * it knows.  Returns 0 or a positive errno value.  A port whose socket the
+ * kernel does not take has no destination.  One that went meanwhile neither,
+ * but that is no error. */
+int upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
+                     bool own)
+    OVS_REQUIRES(dp->mutex);
+
+/* Removes the destination of port 'port_no', which the kernel no longer
+ * has. */
+void upcall_dest_forget(struct kdp_datapath *dp, uint32_t port_no)
+    OVS_REQUIRES(dp->mutex);
+
+/* Removes all sockets.  The kernel knows none of them any more. */
+void upcall_dest_clear(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* Says that some sockets may not be used any more: they are drained. */
+void upcall_dest_drain(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* To be called in each turn of the main loop. */
+void upcall_dest_run(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+void upcall_dest_wait(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+#endif /* lib/dpif-netlink/upcall-dest.h */
