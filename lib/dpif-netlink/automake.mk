@@ -38,3 +38,4 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/upcall-dest.h \
 	lib/dpif-netlink/upcall-sync.c \
 	lib/dpif-netlink/upcall-sync.h
+EXTRA_DIST += lib/dpif-netlink/README.md

@@ -19,3 +19,4 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-rules.h \
 	lib/tc/tc-transact.c \
 	lib/tc/tc-transact.h
+EXTRA_DIST += lib/tc/README.md
