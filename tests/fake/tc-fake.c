@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "fake/tc-fake.h"
+#include "fake/tc-fake-private.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,29 +37,17 @@
 #define IFINDEX 3
 #define PARENT 0xfffffff2
 
-struct rule {
-    struct hmap_node node;      /* By ufid. */
-    ovs_u128 ufid;
-    struct kdp_tc_id id;
-    uint64_t n_packets;
-    uint64_t n_bytes;
-    bool bare;                  /* Has no cookie. */
-};
+struct ovs_mutex unit_tc_mutex = OVS_MUTEX_INITIALIZER;
+struct hmap unit_tc_rules = HMAP_INITIALIZER(&unit_tc_rules);
+bool unit_tc_is_terse;
 
-static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
-static struct hmap rules OVS_GUARDED_BY(mutex) = HMAP_INITIALIZER(&rules);
-static struct unit_tc_plan plan OVS_GUARDED_BY(mutex);
-static size_t n_messages OVS_GUARDED_BY(mutex);
-static size_t n_requests OVS_GUARDED_BY(mutex);
-static size_t n_kinds OVS_GUARDED_BY(mutex);
-static bool in_hw OVS_GUARDED_BY(mutex);
-static uint64_t n_policed OVS_GUARDED_BY(mutex);
-static bool police_cookie OVS_GUARDED_BY(mutex);
-static int dump_error OVS_GUARDED_BY(mutex);
-static unsigned int dump_limit OVS_GUARDED_BY(mutex);
-static bool dump_is_terse OVS_GUARDED_BY(mutex);
-static unsigned int dump_delay OVS_GUARDED_BY(mutex);
-static unsigned int n_dumps OVS_GUARDED_BY(mutex);
+static struct unit_tc_plan plan OVS_GUARDED_BY(unit_tc_mutex);
+static size_t n_messages OVS_GUARDED_BY(unit_tc_mutex);
+static size_t n_requests OVS_GUARDED_BY(unit_tc_mutex);
+static size_t n_kinds OVS_GUARDED_BY(unit_tc_mutex);
+static bool in_hw OVS_GUARDED_BY(unit_tc_mutex);
+static uint64_t n_policed OVS_GUARDED_BY(unit_tc_mutex);
+static bool police_cookie OVS_GUARDED_BY(unit_tc_mutex);
 
 void
 unit_tc_init(void)
@@ -70,10 +58,10 @@ unit_tc_init(void)
 void
 unit_tc_uninit(void)
 {
-    struct rule *rule;
+    struct unit_tc_rule *rule;
 
-    ovs_mutex_lock(&mutex);
-    HMAP_FOR_EACH_POP (rule, node, &rules) {
+    ovs_mutex_lock(&unit_tc_mutex);
+    HMAP_FOR_EACH_POP (rule, node, &unit_tc_rules) {
         free(rule);
     }
     memset(&plan, 0, sizeof plan);
@@ -82,18 +70,16 @@ unit_tc_uninit(void)
     n_kinds = 0;
     in_hw = false;
     n_policed = 0;
-    dump_error = 0;
-    dump_delay = 0;
-    unit_check(!n_dumps);
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&unit_tc_mutex);
+    unit_tc_dumps_reset();
 }
 
 void
 unit_tc_plan(const struct unit_tc_plan *new)
 {
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&unit_tc_mutex);
     plan = *new;
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&unit_tc_mutex);
 }
 
 size_t
@@ -101,19 +87,19 @@ unit_tc_count(void)
 {
     size_t n;
 
-    ovs_mutex_lock(&mutex);
-    n = hmap_count(&rules);
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_lock(&unit_tc_mutex);
+    n = hmap_count(&unit_tc_rules);
+    ovs_mutex_unlock(&unit_tc_mutex);
     return n;
 }
 
 void
 unit_tc_get_load(size_t *messages, size_t *requests)
 {
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&unit_tc_mutex);
     *messages = n_messages;
     *requests = n_requests;
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&unit_tc_mutex);
 }
 
 size_t
@@ -121,9 +107,9 @@ unit_tc_n_kinds(void)
 {
     size_t n;
 
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&unit_tc_mutex);
     n = n_kinds;
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&unit_tc_mutex);
     return n;
 }
 
@@ -135,13 +121,13 @@ hash_ufid(const ovs_u128 *ufid)
     return hash_bytes(ufid, sizeof *ufid, 0);
 }
 
-static struct rule *
+static struct unit_tc_rule *
 find_ufid(const ovs_u128 *ufid)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(unit_tc_mutex)
 {
-    struct rule *rule;
+    struct unit_tc_rule *rule;
 
-    HMAP_FOR_EACH_WITH_HASH (rule, node, hash_ufid(ufid), &rules) {
+    HMAP_FOR_EACH_WITH_HASH (rule, node, hash_ufid(ufid), &unit_tc_rules) {
         if (ovs_u128_equals(rule->ufid, *ufid)) {
             return rule;
         }
@@ -149,13 +135,13 @@ find_ufid(const ovs_u128 *ufid)
     return NULL;
 }
 
-static struct rule *
+static struct unit_tc_rule *
 find_id(const struct kdp_tc_id *id)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(unit_tc_mutex)
 {
-    struct rule *rule;
+    struct unit_tc_rule *rule;
 
-    HMAP_FOR_EACH (rule, node, &rules) {
+    HMAP_FOR_EACH (rule, node, &unit_tc_rules) {
         if (!memcmp(&rule->id, id, sizeof *id)) {
             return rule;
         }
@@ -166,30 +152,30 @@ find_id(const struct kdp_tc_id *id)
 bool
 unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes)
 {
-    struct rule *rule;
+    struct unit_tc_rule *rule;
 
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&unit_tc_mutex);
     rule = find_ufid(ufid);
     if (rule) {
         rule->n_packets++;
         rule->n_bytes += n_bytes;
     }
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&unit_tc_mutex);
     return rule != NULL;
 }
 
 bool
 unit_tc_remove(const ovs_u128 *ufid)
 {
-    struct rule *rule;
+    struct unit_tc_rule *rule;
 
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&unit_tc_mutex);
     rule = find_ufid(ufid);
     if (rule) {
-        hmap_remove(&rules, &rule->node);
+        hmap_remove(&unit_tc_rules, &rule->node);
         free(rule);
     }
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&unit_tc_mutex);
     return rule != NULL;
 }
 
@@ -202,7 +188,7 @@ static void
 put_action(struct ofpbuf *msg, uint16_t order, const char *kind,
            const struct gnet_stats_basic *basic, const ovs_u128 *ufid,
            uint16_t tm, const struct tcf_t *times)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(unit_tc_mutex)
 {
     size_t action = nl_msg_start_nested(msg, order);
     size_t nest;
@@ -214,7 +200,7 @@ put_action(struct ofpbuf *msg, uint16_t order, const char *kind,
     if (ufid) {
         nl_msg_put_unspec(msg, TCA_ACT_COOKIE, ufid, sizeof *ufid);
     }
-    if (!dump_is_terse) {
+    if (!unit_tc_is_terse) {
         nest = nl_msg_start_nested(msg, TCA_ACT_OPTIONS);
         nl_msg_put_unspec(msg, tm, times, sizeof *times);
         nl_msg_end_nested(msg, nest);
@@ -224,8 +210,8 @@ put_action(struct ofpbuf *msg, uint16_t order, const char *kind,
 
 /* Puts the policer that packets meet first, if there is one. */
 static void
-put_policer(struct ofpbuf *msg, const struct rule *rule)
-    OVS_REQUIRES(mutex)
+put_policer(struct ofpbuf *msg, const struct unit_tc_rule *rule)
+    OVS_REQUIRES(unit_tc_mutex)
 {
     const struct gnet_stats_basic basic = {
         .bytes = n_policed * 1000, .packets = n_policed,
@@ -238,9 +224,9 @@ put_policer(struct ofpbuf *msg, const struct rule *rule)
     }
 }
 
-static void
-put_rule(struct ofpbuf *msg, uint16_t type, const struct rule *rule)
-    OVS_REQUIRES(mutex)
+void
+unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
+                 const struct unit_tc_rule *rule)
 {
     const struct gnet_stats_basic basic = {
         .bytes = rule->n_bytes, .packets = rule->n_packets,
@@ -276,7 +262,7 @@ unit_tc_make_rule(const ovs_u128 *ufid, uint32_t info, uint32_t chain,
                   struct ofpbuf *msg)
 {
     static const ovs_u128 no_ufid;
-    const struct rule rule = {
+    const struct unit_tc_rule rule = {
         .ufid = ufid ? *ufid : no_ufid,
         .bare = !ufid,
         .id = {
@@ -284,9 +270,9 @@ unit_tc_make_rule(const ovs_u128 *ufid, uint32_t info, uint32_t chain,
         },
     };
 
-    ovs_mutex_lock(&mutex);
-    put_rule(msg, RTM_NEWTFILTER, &rule);
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_lock(&unit_tc_mutex);
+    unit_tc_put_rule(msg, RTM_NEWTFILTER, &rule);
+    ovs_mutex_unlock(&unit_tc_mutex);
 }
 
 /* The cookie of the first action in the request 'msg'. */
@@ -312,11 +298,11 @@ get_cookie(const struct ofpbuf *msg)
  * a positive errno value. */
 static int
 do_request(const struct ofpbuf *request, struct ofpbuf *reply)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(unit_tc_mutex)
 {
     const struct nlmsghdr *nlh = nl_msg_nlmsghdr(request);
     struct kdp_tc_id id;
-    struct rule *rule;
+    struct unit_tc_rule *rule;
 
     unit_check(request->size >= NLMSG_HDRLEN + sizeof(struct tcmsg));
     unit_check(request->size % NLMSG_ALIGNTO == 0);
@@ -337,7 +323,7 @@ do_request(const struct ofpbuf *request, struct ofpbuf *reply)
         rule = xzalloc(sizeof *rule);
         rule->id = id;
         rule->ufid = get_cookie(request);
-        hmap_insert(&rules, &rule->node, hash_ufid(&rule->ufid));
+        hmap_insert(&unit_tc_rules, &rule->node, hash_ufid(&rule->ufid));
         return 0;
     }
     unit_check(nlh->nlmsg_flags & NLM_F_ECHO);
@@ -345,12 +331,12 @@ do_request(const struct ofpbuf *request, struct ofpbuf *reply)
         return ENOENT;
     }
     if (nlh->nlmsg_type == RTM_DELTFILTER) {
-        put_rule(reply, RTM_DELTFILTER, rule);
-        hmap_remove(&rules, &rule->node);
+        unit_tc_put_rule(reply, RTM_DELTFILTER, rule);
+        hmap_remove(&unit_tc_rules, &rule->node);
         free(rule);
     } else {
         unit_check(nlh->nlmsg_type == RTM_GETTFILTER);
-        put_rule(reply, RTM_NEWTFILTER, rule);
+        unit_tc_put_rule(reply, RTM_NEWTFILTER, rule);
     }
     return 0;
 }
@@ -407,7 +393,7 @@ receive(struct message *m, size_t i, const struct ofpbuf *reply, int error)
 /* Is 'request' one that the plan is about? */
 static bool
 take_fault(const struct ofpbuf *request)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(unit_tc_mutex)
 {
     if (!plan.n
         || (plan.type && plan.type != nl_msg_nlmsghdr(request)->nlmsg_type)) {
@@ -423,7 +409,7 @@ take_fault(const struct ofpbuf *request)
 
 static void
 answer_wrongly(struct message *m, size_t i, struct ofpbuf *reply)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(unit_tc_mutex)
 {
     const struct ofpbuf *request = m->txns[i]->request;
     int error = plan.error;
@@ -442,11 +428,13 @@ answer_wrongly(struct message *m, size_t i, struct ofpbuf *reply)
         break;
     case UNIT_TC_MISTAKEN:
         if (!error && reply->size) {
-            struct rule other = { .ufid.u32[0] = 0x666, .n_packets = 666 };
+            struct unit_tc_rule other = {
+                .ufid.u32[0] = 0x666, .n_packets = 666,
+            };
 
             kdp_tc_id_parse(request, &other.id);
             ofpbuf_clear(reply);
-            put_rule(reply, RTM_NEWTFILTER, &other);
+            unit_tc_put_rule(reply, RTM_NEWTFILTER, &other);
         }
         break;
     case UNIT_TC_REFUSED:
@@ -460,7 +448,7 @@ answer_wrongly(struct message *m, size_t i, struct ofpbuf *reply)
 
 static void
 do_message(struct message *m, struct ofpbuf *reply)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(unit_tc_mutex)
 {
     bool lost = false;
 
@@ -491,7 +479,7 @@ do_message(struct message *m, struct ofpbuf *reply)
  * that knows all kinds. */
 static int
 load_kind(const struct ofpbuf *request)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(unit_tc_mutex)
 {
     const struct nlmsghdr *nlh = nl_msg_nlmsghdr(request);
     const struct nlattr *tab, *action, *kind;
@@ -524,7 +512,7 @@ __wrap_nl_transact_multiple(int protocol, struct nl_transaction **txns,
 
     unit_check(protocol == NETLINK_ROUTE);
     ofpbuf_init(&reply, 0);
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&unit_tc_mutex);
     if (nl_msg_nlmsghdr(txns[0]->request)->nlmsg_type == RTM_NEWACTION) {
         for (size_t i = 0; i < n; i++) {
             txns[i]->error = load_kind(txns[i]->request);
@@ -532,303 +520,25 @@ __wrap_nl_transact_multiple(int protocol, struct nl_transaction **txns,
     } else {
         do_message(&message, &reply);
     }
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&unit_tc_mutex);
     ofpbuf_uninit(&reply);
 }
 
-/* Dumps. */
+/* What is shown of all rules. */
 
 void
 unit_tc_set_in_hw(bool new)
 {
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&unit_tc_mutex);
     in_hw = new;
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&unit_tc_mutex);
 }
 
 void
 unit_tc_set_policer(uint64_t n_packets, bool cookie)
 {
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&unit_tc_mutex);
     n_policed = n_packets;
     police_cookie = cookie;
-    ovs_mutex_unlock(&mutex);
-}
-
-void
-unit_tc_fail_dumps(int error, unsigned int n)
-{
-    ovs_mutex_lock(&mutex);
-    dump_error = error;
-    dump_limit = n;
-    ovs_mutex_unlock(&mutex);
-}
-
-void
-unit_tc_delay_dumps(unsigned int ms)
-{
-    ovs_mutex_lock(&mutex);
-    dump_delay = ms;
-    ovs_mutex_unlock(&mutex);
-}
-
-unsigned int
-unit_tc_n_dumps(void)
-{
-    unsigned int n;
-
-    ovs_mutex_lock(&mutex);
-    n = n_dumps;
-    ovs_mutex_unlock(&mutex);
-    return n;
-}
-
-/* What a dump has to show, of which a struct nl_dump has the address in place
- * of its socket. */
-struct dumped {
-    struct ofpbuf *msgs;
-    size_t n;
-    size_t next;
-    int error;
-};
-
-static struct dumped *
-dumped_cast(const struct nl_dump *dump)
-{
-    return (void *) dump->sock;
-}
-
-int __wrap_tc_dump_flower_start(struct tcf_id *, struct nl_dump *, bool terse);
-bool __wrap_kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *msg,
-                                   struct ofpbuf *buffer);
-int __wrap_nl_dump_done(struct nl_dump *);
-
-int
-__wrap_tc_dump_flower_start(struct tcf_id *place, struct nl_dump *dump,
-                            bool terse)
-{
-    struct dumped *dumped = xzalloc(sizeof *dumped);
-    unsigned int delay;
-    struct rule *rule;
-
-    ovs_mutex_lock(&mutex);
-    n_dumps++;
-    delay = dump_delay;
-    dump_is_terse = terse;
-    dumped->error = dump_error;
-    dumped->msgs = xcalloc(hmap_count(&rules) + 1, sizeof *dumped->msgs);
-    HMAP_FOR_EACH (rule, node, &rules) {
-        if (dump_error && dumped->n >= dump_limit) {
-            break;
-        }
-        if (rule->id.ifindex == place->ifindex) {
-            struct ofpbuf *msg = &dumped->msgs[dumped->n++];
-
-            ofpbuf_init(msg, 0);
-            put_rule(msg, RTM_NEWTFILTER, rule);
-        }
-    }
-    dump_is_terse = false;
-    ovs_mutex_unlock(&mutex);
-    xnanosleep(delay * 1000000LL);
-    memset(dump, 0, sizeof *dump);
-    dump->sock = (void *) dumped;
-    return 0;
-}
-
-bool
-__wrap_kdp_stock_nl_dump_next(struct nl_dump *dump, struct ofpbuf *msg,
-                              struct ofpbuf *buffer)
-{
-    struct dumped *dumped = dumped_cast(dump);
-    const struct ofpbuf *next;
-
-    /* Threads share it. */
-    ovs_mutex_lock(&mutex);
-    next = (dumped->next < dumped->n ? &dumped->msgs[dumped->next++] : NULL);
-    ovs_mutex_unlock(&mutex);
-    if (!next) {
-        return false;
-    }
-    ofpbuf_clear(buffer);
-    ofpbuf_put(buffer, next->data, next->size);
-    ofpbuf_use_const(msg, buffer->data, buffer->size);
-    return true;
-}
-
-int
-__wrap_nl_dump_done(struct nl_dump *dump)
-{
-    struct dumped *dumped = dumped_cast(dump);
-    int error = dumped->error;
-
-    for (size_t i = 0; i < dumped->n; i++) {
-        ofpbuf_uninit(&dumped->msgs[i]);
-    }
-    free(dumped->msgs);
-    free(dumped);
-    ovs_mutex_lock(&mutex);
-    n_dumps--;
-    ovs_mutex_unlock(&mutex);
-    return error;
-}
-
-/* Ports. */
-
-/* Stores the name of the device of port 'port_no' in 'name', and makes it if
- * there is none: the loopback device, or one end of a pair. */
-static void
-make_device(uint32_t port_no, char name[IFNAMSIZ])
-{
-    uint32_t first = port_no & ~1u;
-    char a[IFNAMSIZ], b[IFNAMSIZ];
-    struct unit_ns *ns;
-
-    if (port_no == 1) {
-        ovs_strlcpy(name, "lo", IFNAMSIZ);
-        return;
-    }
-    ns = unit_ns_own();
-    snprintf(a, sizeof a, "unit%"PRIu32, first);
-    snprintf(b, sizeof b, "unit%"PRIu32, first + 1);
-    if (!unit_link_index(ns, a)) {
-        unit_check(!unit_link_add_veth(ns, 0, a, ns, 0, b));
-    }
-    ovs_strlcpy(name, port_no == first ? a : b, IFNAMSIZ);
-    unit_ns_destroy(ns);
-}
-
-/* Makes port 'port_no' one of the device that port 'device' has by itself. */
-static void
-insert_port(uint32_t port_no, uint32_t device)
-{
-    char name[IFNAMSIZ];
-    struct dpif_port port = {
-        .name = name, .type = "system", .port_no = u32_to_odp(port_no),
-    };
-    struct netdev *netdev;
-
-    make_device(device, name);
-    unit_check(!netdev_open(name, "system", &netdev));
-    netdev_set_dpif_type(netdev, kdp_dpif_type);
-    unit_check(!netdev_ports_insert(netdev, &port));
-    ovsrcu_set(&netdev->flow_api, &netdev_offload_tc);
-    netdev_close(netdev);
-}
-
-static void
-remove_port(uint32_t port_no)
-{
-    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no), kdp_dpif_type);
-
-    unit_check(netdev);
-    ovsrcu_set(&netdev->flow_api, NULL);
-    unit_check(!netdev_ports_remove(u32_to_odp(port_no), kdp_dpif_type));
-    netdev_close(netdev);
-}
-
-void
-unit_tc_ports_add(uint32_t n)
-{
-    for (uint32_t i = 1; i <= n; i++) {
-        insert_port(i, i);
-    }
-}
-
-void
-unit_tc_ports_del(uint32_t n)
-{
-    for (uint32_t i = 1; i <= n; i++) {
-        remove_port(i);
-    }
-}
-
-void
-unit_tc_port_replace(uint32_t port_no, uint32_t device)
-{
-    remove_port(port_no);
-    insert_port(port_no, device);
-}
-
-/* Flows. */
-
-ovs_u128
-unit_tc_ufid(uint32_t flow)
-{
-    return (ovs_u128) { .u32 = { flow, 0x1234 } };
-}
-
-/* Appends what comes after the Ethernet header to 'key' and 'mask'. */
-static void
-put_network(uint32_t flow, struct ofpbuf *key, struct ofpbuf *mask)
-{
-    struct ovs_key_ipv4 ip = { .ipv4_dst = htonl(flow) };
-    struct ovs_key_ipv4 ip_mask = { .ipv4_dst = OVS_BE32_MAX };
-
-    nl_msg_put_be16(key, OVS_KEY_ATTR_ETHERTYPE, htons(ETH_TYPE_IP));
-    nl_msg_put_unspec(key, OVS_KEY_ATTR_IPV4, &ip, sizeof ip);
-    nl_msg_put_be16(mask, OVS_KEY_ATTR_ETHERTYPE, OVS_BE16_MAX);
-    nl_msg_put_unspec(mask, OVS_KEY_ATTR_IPV4, &ip_mask, sizeof ip_mask);
-}
-
-/* As put_network(), in a VLAN. */
-static void
-put_vlan(uint32_t flow, struct ofpbuf *key, struct ofpbuf *mask)
-{
-    size_t encap, mask_encap;
-
-    nl_msg_put_be16(key, OVS_KEY_ATTR_ETHERTYPE, htons(ETH_TYPE_VLAN_8021Q));
-    nl_msg_put_be16(key, OVS_KEY_ATTR_VLAN, htons(VLAN_CFI | 5));
-    encap = nl_msg_start_nested(key, OVS_KEY_ATTR_ENCAP);
-    nl_msg_put_be16(mask, OVS_KEY_ATTR_ETHERTYPE, OVS_BE16_MAX);
-    nl_msg_put_be16(mask, OVS_KEY_ATTR_VLAN, OVS_BE16_MAX);
-    mask_encap = nl_msg_start_nested(mask, OVS_KEY_ATTR_ENCAP);
-    put_network(flow, key, mask);
-    nl_msg_end_nested(key, encap);
-    nl_msg_end_nested(mask, mask_encap);
-}
-
-struct offload_desc *
-unit_tc_desc(uint32_t flow, uint32_t port, unsigned int flags)
-{
-    struct ovs_key_ethernet eth = { .eth_src.ea[5] = 2, .eth_dst.ea[5] = 2 };
-    struct ovs_key_ethernet eth_mask = { .eth_src.ea[5] = 0 };
-    const ovs_u128 ufid = unit_tc_ufid(flow);
-    struct ofpbuf key, mask, actions;
-    struct offload_desc *desc;
-
-    ofpbuf_init(&key, 0);
-    ofpbuf_init(&mask, 0);
-    nl_msg_put_u32(&key, OVS_KEY_ATTR_RECIRC_ID,
-                   flags & UNIT_TC_OF_CHAIN ? 1 : 0);
-    nl_msg_put_u32(&key, OVS_KEY_ATTR_IN_PORT, port);
-    nl_msg_put_u32(&mask, OVS_KEY_ATTR_RECIRC_ID, UINT32_MAX);
-    nl_msg_put_u32(&mask, OVS_KEY_ATTR_IN_PORT, UINT32_MAX);
-    if (flags & UNIT_TC_ODD) {
-        nl_msg_put_u32(&key, OVS_KEY_ATTR_PRIORITY, 1);
-        nl_msg_put_u32(&mask, OVS_KEY_ATTR_PRIORITY, UINT32_MAX);
-    }
-    if (!(flags & UNIT_TC_NO_ETHERNET)) {
-        nl_msg_put_unspec(&key, OVS_KEY_ATTR_ETHERNET, &eth, sizeof eth);
-        nl_msg_put_unspec(&mask, OVS_KEY_ATTR_ETHERNET, &eth_mask,
-                          sizeof eth_mask);
-    }
-    if (flags & UNIT_TC_VLAN) {
-        put_vlan(flow, &key, &mask);
-    } else {
-        if (flags & UNIT_TC_NO_VLAN) {
-            nl_msg_put_be16(&key, OVS_KEY_ATTR_VLAN, htons(0));
-        }
-        put_network(flow, &key, &mask);
-    }
-    ofpbuf_init(&actions, 0);
-    nl_msg_put_u32(&actions, (flags & UNIT_TC_TO_CHAIN
-                              ? OVS_ACTION_ATTR_RECIRC
-                              : OVS_ACTION_ATTR_OUTPUT), 1);
-    desc = kdp_tc_desc_create(&ufid, key.data, key.size, mask.data, mask.size,
-                              actions.data, actions.size);
-    ofpbuf_uninit(&key);
-    ofpbuf_uninit(&mask);
-    ofpbuf_uninit(&actions);
-    return desc;
+    ovs_mutex_unlock(&unit_tc_mutex);
 }

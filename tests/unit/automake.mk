@@ -55,6 +55,9 @@ unit_offload = \
 	tests/harness/offload-engine.c \
 	tests/harness/offload-engine.h
 unit_tc = \
+	tests/fake/tc-fake-dump.c \
+	tests/fake/tc-fake-flows.c \
+	tests/fake/tc-fake-private.h \
 	tests/fake/tc-fake.c \
 	tests/fake/tc-fake.h \
 	$(unit_link)
@@ -118,8 +121,12 @@ unit_test_objects = \
 	tests/harness/kernel-messages.$(OBJEXT) \
 	tests/harness/netns.$(OBJEXT) \
 	tests/harness/offload-engine.$(OBJEXT) \
+	tests/unit/dpif-netlink/flow-dump-fixture.$(OBJEXT) \
+	tests/unit/tc/backend-fixture.$(OBJEXT) \
 	tests/harness/prng.$(OBJEXT) \
 	tests/harness/routes.$(OBJEXT) \
+	tests/fake/tc-fake-dump.$(OBJEXT) \
+	tests/fake/tc-fake-flows.$(OBJEXT) \
 	tests/fake/tc-fake.$(OBJEXT) \
 	tests/harness/unit.$(OBJEXT) \
 	tests/harness/wait.$(OBJEXT) \

@@ -2,7 +2,10 @@
 
 unit_tests += \
 	tests/unit/dpif-netlink/test-fallback \
+	tests/unit/dpif-netlink/test-fallback-uring \
 	tests/unit/dpif-netlink/test-flow-dump \
+	tests/unit/dpif-netlink/test-flow-dump-devices \
+	tests/unit/dpif-netlink/test-flow-dump-race \
 	tests/unit/dpif-netlink/test-flow-operate \
 	tests/unit/dpif-netlink/test-flow-random \
 	tests/unit/dpif-netlink/test-flow-settings \
@@ -20,10 +23,23 @@ tests_unit_dpif_netlink_test_fallback_LDFLAGS = \
 	-Wl,--wrap=vport_table_expire \
 	-Wl,--wrap=vport_table_list \
 	-Wl,--wrap=vport_table_next_gone
+tests_unit_dpif_netlink_test_fallback_uring_SOURCES = \
+	tests/unit/dpif-netlink/test-fallback-uring.c $(unit_common)
+unit_flow_dump = \
+	tests/unit/dpif-netlink/flow-dump-fixture.c \
+	tests/unit/dpif-netlink/flow-dump-fixture.h \
+	$(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_flow_dump_SOURCES = \
-	tests/unit/dpif-netlink/test-flow-dump.c $(unit_dpif) $(unit_common)
-tests_unit_dpif_netlink_test_flow_dump_LDFLAGS = \
+	tests/unit/dpif-netlink/test-flow-dump.c $(unit_flow_dump)
+tests_unit_dpif_netlink_test_flow_dump_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)
+tests_unit_dpif_netlink_test_flow_dump_devices_SOURCES = \
+	tests/unit/dpif-netlink/test-flow-dump-devices.c $(unit_flow_dump)
+tests_unit_dpif_netlink_test_flow_dump_devices_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_dpif_wrap)
+tests_unit_dpif_netlink_test_flow_dump_race_SOURCES = \
+	tests/unit/dpif-netlink/test-flow-dump-race.c $(unit_flow_dump)
+tests_unit_dpif_netlink_test_flow_dump_race_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_dpif_wrap)
 tests_unit_dpif_netlink_test_flow_operate_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-operate.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_flow_operate_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Kernels that lack what a setting of the dpif provider asks for: upcalls go
- * on to be received as before, and the log says so.
+ * on to be received as before (U8), and the log says so.
  *
  * The linker sends the calls that look for io_uring here (--wrap), and those
  * that tell the kernel where to send upcalls, behind which there is a datapath
@@ -15,14 +15,9 @@
 #include "dpif-netlink/upcall-sync.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "nl/nl-conn.h"
@@ -421,52 +416,6 @@ engine_in_use_stays_when_the_next_cannot_start(void **state)
     check_engine(f, "epoll");
 }
 
-/* Makes the system call 'nr' fail with 'error' from now on. */
-static void
-forbid(unsigned int nr, int error)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = { ARRAY_SIZE(filter), filter };
-
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
-        _exit(2);
-    }
-}
-
-/* As above, without anything between the probe and the system call. */
-static void
-system_call_that_fails_is_noticed(void **state OVS_UNUSED)
-{
-    static const struct {
-        unsigned int nr;
-        int error;
-    } calls[] = {
-        { __NR_io_uring_setup, ENOSYS },
-        { __NR_io_uring_register, EINVAL },
-        { __NR_io_uring_enter, EPERM },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-        pid_t pid = fork();
-        int status;
-
-        if (!pid) {
-            forbid(calls[i].nr, calls[i].error);
-            _exit(upcall_engine_uring.probe() != calls[i].error);
-        }
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), 0);
-    }
-    assert_int_equal(upcall_engine_uring.probe(), 0);
-}
-
 static void
 kernel_that_cannot_dispatch_by_cpu_goes_on_by_port(void **state)
 {
@@ -613,7 +562,6 @@ main(void)
     static const struct CMUnitTest tests[] = {
         TEST(kernel_without_io_uring_leaves_epoll),
         TEST(engine_in_use_stays_when_the_next_cannot_start),
-        TEST(system_call_that_fails_is_noticed),
         TEST(kernel_that_cannot_dispatch_by_cpu_goes_on_by_port),
         TEST(kernel_that_cannot_dispatch_by_cpu_starts_by_port),
         TEST(kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Operations and dumps of a datapath with offload: what its users see of
- * flows that are in the kernel, in tc, or on the way. */
+ * flows that are in the kernel, in tc, or on the way (O1, O2, O3, O6). */
 
 #include <config.h>
 #include "fake/dpif-fake.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Random operations of several threads on a datapath with offload, while tc
- * fails in many ways, offload goes off and on, and others dump.
+ * fails in many ways, offload goes off and on, and others dump (O1, O2, O3).
  *
  * Each user has flows of its own, to which nobody else sends packets, so that
  * it knows at every moment what has to be there and how many packets it has

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Life cycle, settings and ports of a datapath's offload. */
+/* Life cycle, settings and ports of a datapath's offload (O3: chains; O5:
+ * ports that go, offload that is turned off). */
 
 #include <config.h>
 #include "fake/dpif-fake.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Adding and deleting ports of the dpif provider when the system refuses.  The
- * kernel's part is made up: requests for vports come here. */
+/* Adding and deleting ports of the dpif provider when the system refuses: no
+ * socket leaks (U6), and one that the kernel may use stays (U8).  The kernel's
+ * part is made up: requests for vports come here. */
 
 #include <config.h>
 #include "dpif-netlink/ports.h"

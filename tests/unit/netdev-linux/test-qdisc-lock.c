@@ -4,7 +4,6 @@
  * waits for one request about a rule at most). */
 
 #include <config.h>
-#undef NDEBUG
 #include "netdev-linux/qdisc-lock.h"
 
 #include <errno.h>

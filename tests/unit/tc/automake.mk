@@ -1,12 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/tc/test-tc-adopt \
 	tests/unit/tc/test-tc-backend \
 	tests/unit/tc/test-tc-desc \
-	tests/unit/tc/test-tc-transact
+	tests/unit/tc/test-tc-rules \
+	tests/unit/tc/test-tc-transact \
+	tests/unit/tc/test-tc-translate
 
+unit_backend = \
+	tests/unit/tc/backend-fixture.c \
+	tests/unit/tc/backend-fixture.h \
+	$(unit_tc) $(unit_common)
+tests_unit_tc_test_tc_adopt_SOURCES = \
+	tests/unit/tc/test-tc-adopt.c $(unit_backend)
+tests_unit_tc_test_tc_adopt_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate
+tests_unit_tc_test_tc_rules_SOURCES = \
+	tests/unit/tc/test-tc-rules.c $(unit_backend)
+tests_unit_tc_test_tc_rules_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate
 tests_unit_tc_test_tc_backend_SOURCES = \
-	tests/unit/tc/test-tc-backend.c $(unit_tc) $(unit_common)
+	tests/unit/tc/test-tc-backend.c $(unit_backend)
 tests_unit_tc_test_tc_backend_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate
 tests_unit_tc_test_tc_desc_SOURCES = \
@@ -14,3 +29,6 @@ tests_unit_tc_test_tc_desc_SOURCES = \
 tests_unit_tc_test_tc_transact_SOURCES = \
 	tests/unit/tc/test-tc-transact.c $(unit_tc) $(unit_common)
 tests_unit_tc_test_tc_transact_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap)
+tests_unit_tc_test_tc_translate_SOURCES = \
+	tests/unit/tc/test-tc-translate.c $(unit_tc) $(unit_common)
+tests_unit_tc_test_tc_translate_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Descriptions of flows: what the offload engine is told about them. */
+/* Descriptions of flows: what the offload engine is told about them (O3:
+ * chains). */
 
 #include <config.h>
 #include "tc/tc-desc.h"

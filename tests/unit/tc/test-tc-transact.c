@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Requests to tc: how they are taken from Open vSwitch's flow API, and what
- * becomes of the answers. */
+/* Requests to tc: how they are sent, and what becomes of the answers (O6). */
 
 #include <config.h>
-#include "tc/tc-adopt.h"
 #include "tc/tc-transact.h"
 
 #include <errno.h>
@@ -12,12 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netdev-offload-provider.h"
-#include "netdev-offload.h"
-#include "netdev-provider.h"
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
-#include "ovs-rcu.h"
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
 #include "util.h"
@@ -354,276 +348,10 @@ failure_to_send_or_receive_is_that_of_all(void **state OVS_UNUSED)
     }
 }
 
-/* Taking requests. */
-
-static int
-setup_port(void **state)
-{
-    struct netdev *netdev;
-
-    setup(state);
-    unit_tc_ports_add(1);
-    unit_check(!netdev_open("lo", "system", &netdev));
-    *state = netdev;
-    return 0;
-}
-
-static int
-teardown_port(void **state)
-{
-    struct netdev *netdev = *state;
-
-    netdev_close(netdev);
-    unit_tc_ports_del(1);
-    return teardown(state);
-}
-
-/* Requests of the thread are sent, and answered by the kernel. */
-static void
-check_that_requests_are_sent(void)
-{
-    struct ofpbuf request, *reply;
-    struct ifinfomsg *ifi;
-
-    ofpbuf_init(&request, 0);
-    nl_msg_put_nlmsghdr(&request, sizeof *ifi, RTM_GETLINK, NLM_F_REQUEST);
-    ifi = ofpbuf_put_zeros(&request, sizeof *ifi);
-    ifi->ifi_index = 1;
-    assert_int_equal(nl_transact(NETLINK_ROUTE, &request, &reply), 0);
-    assert_non_null(reply);
-    assert_int_equal(nl_msg_nlmsghdr(reply)->nlmsg_type, RTM_NEWLINK);
-    ofpbuf_delete(reply);
-    ofpbuf_uninit(&request);
-}
-
-static void
-request_of_the_flow_api_is_taken_instead_of_sent(void **state)
-{
-    struct offload_desc *desc = unit_tc_desc(1, 1, 0);
-    struct req req;
-    struct ofpbuf *rule;
-    struct kdp_tc_id id;
-
-    assert_int_equal(kdp_tc_translate(*state, desc, true, &rule, &id), 0);
-    assert_int_equal(unit_tc_count(), 0);
-    assert_int_equal(nl_msg_nlmsghdr(rule)->nlmsg_type, RTM_NEWTFILTER);
-    assert_int_equal(id.ifindex, 1);
-    assert_int_equal(id.parent, TC_INGRESS_PARENT);
-    assert_int_equal(id.handle, 0);
-    assert_int_equal(id.chain, 0);
-    assert_int_not_equal(id.info, 0);
-    check_that_requests_are_sent();
-
-    /* With a handle it can be sent, and found by its name. */
-    id.handle = 0x12345678;
-    memset(&req, 0, sizeof req);
-    req.request = (struct kdp_tc_request) {
-        .type = KDP_TC_ADD, .id = id, .rule = rule,
-    };
-    ofpbuf_init(&req.rule, 0);
-    transact(&req, 1);
-    assert_int_equal(req.request.error, 0);
-    req.request.type = KDP_TC_GET;
-    ofpbuf_init(&req.rule, 0);
-    transact(&req, 1);
-    CHECK_REPLY(req, 1, 0);
-    ofpbuf_delete(rule);
-    offload_desc_unref(desc);
-}
-
-/* Nothing comes of 'desc', and later requests are sent. */
-static void
-check_untranslated(struct netdev *netdev, struct offload_desc *desc,
-                   int expected)
-{
-    struct ofpbuf *rule = (struct ofpbuf *) &rule;
-    struct kdp_tc_id id;
-
-    assert_int_equal(kdp_tc_translate(netdev, desc, true, &rule, &id),
-                     expected);
-    assert_null(rule);
-    check_that_requests_are_sent();
-    offload_desc_unref(desc);
-}
-
-static void
-flow_that_is_not_translated_leaves_no_trap(void **state)
-{
-    const struct offload_desc odd = { .key = "odd", .key_len = 3 };
-    struct netdev *netdev = *state;
-
-    check_untranslated(netdev, unit_tc_desc(1, 1, UNIT_TC_ODD), EOPNOTSUPP);
-    check_untranslated(netdev, offload_desc_create(&odd), EOPNOTSUPP);
-
-    /* A device without a flow API. */
-    ovsrcu_set(&netdev->flow_api, NULL);
-    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
-}
-
-/* A flow API that returns without a request, or makes two, or one that no rule
- * could be told by, or asks the kernel before. */
-
-static int
-put_nothing(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
-            struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-            const ovs_u128 *id OVS_UNUSED,
-            struct offload_info *info OVS_UNUSED,
-            struct dpif_flow_stats *stats OVS_UNUSED)
-{
-    return 0;
-}
-
-static int
-send_request(const ovs_u128 *ufid)
-{
-    struct ofpbuf request;
-    int error;
-
-    ofpbuf_init(&request, 0);
-    unit_tc_make_rule(ufid, INFO, 0, &request);
-    error = nl_transact(NETLINK_ROUTE, &request, NULL);
-    ofpbuf_uninit(&request);
-    return error;
-}
-
-static int
-put_two(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
-        struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-        const ovs_u128 *id, struct offload_info *info OVS_UNUSED,
-        struct dpif_flow_stats *stats OVS_UNUSED)
-{
-    unit_check(send_request(id) == EINPROGRESS);
-    check_that_requests_are_sent();
-    return ENOSPC;
-}
-
-static int
-put_without_cookie(struct netdev *netdev OVS_UNUSED,
-                   struct match *match OVS_UNUSED,
-                   struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-                   const ovs_u128 *id OVS_UNUSED,
-                   struct offload_info *info OVS_UNUSED,
-                   struct dpif_flow_stats *stats OVS_UNUSED)
-{
-    return send_request(NULL);
-}
-
-static int
-put_with_another(struct netdev *netdev OVS_UNUSED,
-                 struct match *match OVS_UNUSED,
-                 struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-                 const ovs_u128 *id OVS_UNUSED,
-                 struct offload_info *info OVS_UNUSED,
-                 struct dpif_flow_stats *stats OVS_UNUSED)
-{
-    const ovs_u128 another = unit_tc_ufid(77);
-
-    return send_request(&another);
-}
-
-static int
-put_negative(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
-             struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-             const ovs_u128 *id OVS_UNUSED,
-             struct offload_info *info OVS_UNUSED,
-             struct dpif_flow_stats *stats OVS_UNUSED)
-{
-    return -EOPNOTSUPP;
-}
-
-static int
-put_after_question(struct netdev *netdev OVS_UNUSED,
-                   struct match *match OVS_UNUSED,
-                   struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-                   const ovs_u128 *id, struct offload_info *info OVS_UNUSED,
-                   struct dpif_flow_stats *stats OVS_UNUSED)
-{
-    check_that_requests_are_sent();
-    return send_request(id);
-}
-
-static void
-flow_api_that_sends_nothing_or_more_is_no_success(void **state)
-{
-    static struct netdev_flow_api none = { .type = "none",
-                                           .flow_put = put_nothing };
-    static struct netdev_flow_api two = { .type = "two",
-                                          .flow_put = put_two };
-    struct netdev *netdev = *state;
-
-    ovsrcu_set(&netdev->flow_api, &none);
-    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
-    ovsrcu_set(&netdev->flow_api, &two);
-    check_untranslated(netdev, unit_tc_desc(1, 1, 0), ENOSPC);
-}
-
-static void
-only_a_rule_is_taken(void **state)
-{
-    static struct netdev_flow_api api = { .type = "question",
-                                          .flow_put = put_after_question };
-    struct offload_desc *desc = unit_tc_desc(1, 1, 0);
-    struct netdev *netdev = *state;
-    struct ofpbuf *rule;
-    struct kdp_tc_id id;
-
-    ovsrcu_set(&netdev->flow_api, &api);
-    assert_int_equal(kdp_tc_translate(netdev, desc, true, &rule, &id), 0);
-    assert_int_equal(nl_msg_nlmsghdr(rule)->nlmsg_type, RTM_NEWTFILTER);
-    check_that_requests_are_sent();
-    ofpbuf_delete(rule);
-    offload_desc_unref(desc);
-}
-
-static void
-errors_of_the_flow_api_are_positive(void **state)
-{
-    static struct netdev_flow_api api = { .type = "negative",
-                                          .flow_put = put_negative };
-    struct netdev *netdev = *state;
-
-    ovsrcu_set(&netdev->flow_api, &api);
-    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
-}
-
-static void
-rule_that_could_not_be_told_again_is_refused(void **state)
-{
-    static struct netdev_flow_api bare = { .type = "bare",
-                                           .flow_put = put_without_cookie };
-    static struct netdev_flow_api other = { .type = "other",
-                                            .flow_put = put_with_another };
-    struct netdev *netdev = *state;
-
-    ovsrcu_set(&netdev->flow_api, &bare);
-    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
-    ovsrcu_set(&netdev->flow_api, &other);
-    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
-}
-
-static void
-device_without_a_discipline_has_no_rules(void **state)
-{
-    struct netdev *netdev = *state;
-    struct kdp_tc_rule rule;
-    struct ofpbuf buffer;
-    struct nl_dump dump;
-    atomic_bool stop = ATOMIC_VAR_INIT(false);
-
-    assert_int_equal(kdp_tc_dump_start(netdev, false, &dump), 0);
-    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
-    assert_false(kdp_tc_dump_next(&dump, &buffer, &rule));
-    ofpbuf_uninit(&buffer);
-    assert_int_equal(kdp_tc_dump_done(&dump), 0);
-    assert_int_equal(kdp_tc_delete_left(netdev, &stop), 0);
-}
-
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
-#define PORT_TEST(NAME) \
-    cmocka_unit_test_setup_teardown(NAME, setup_port, teardown_port)
     const struct CMUnitTest tests[] = {
         TEST(one_message_adds_reads_and_deletes_in_order),
         TEST(many_requests_go_in_several_messages),
@@ -635,13 +363,6 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(replies_come_to_their_requests_among_those_without),
         TEST(errors_are_those_of_tc),
         TEST(failure_to_send_or_receive_is_that_of_all),
-        PORT_TEST(request_of_the_flow_api_is_taken_instead_of_sent),
-        PORT_TEST(flow_that_is_not_translated_leaves_no_trap),
-        PORT_TEST(flow_api_that_sends_nothing_or_more_is_no_success),
-        PORT_TEST(only_a_rule_is_taken),
-        PORT_TEST(errors_of_the_flow_api_are_positive),
-        PORT_TEST(rule_that_could_not_be_told_again_is_refused),
-        PORT_TEST(device_without_a_discipline_has_no_rules),
     };
 
     unit_init(argv[0]);

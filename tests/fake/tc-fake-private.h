@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef FAKE_TC_FAKE_PRIVATE_H
+#define FAKE_TC_FAKE_PRIVATE_H 1
+
+/* What the files of tc-fake.h share: tc-fake.c has the rules and answers
+ * requests, tc-fake-dump.c answers dumps, and tc-fake-flows.c makes ports and
+ * descriptions of flows. */
+
+#include "fake/tc-fake.h"
+
+#include "openvswitch/hmap.h"
+#include "ovs-thread.h"
+#include "tc/tc-parse.h"
+
+struct unit_tc_rule {
+    struct hmap_node node;      /* By ufid. */
+    ovs_u128 ufid;
+    struct kdp_tc_id id;
+    uint64_t n_packets;
+    uint64_t n_bytes;
+    bool bare;                  /* Has no cookie. */
+};
+
+extern struct ovs_mutex unit_tc_mutex;
+extern struct hmap unit_tc_rules OVS_GUARDED_BY(unit_tc_mutex);
+
+/* Messages are those of a terse dump. */
+extern bool unit_tc_is_terse OVS_GUARDED_BY(unit_tc_mutex);
+
+/* Makes '*msg' a message of 'type' about 'rule'. */
+void unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
+                      const struct unit_tc_rule *)
+    OVS_REQUIRES(unit_tc_mutex);
+
+/* Forgets how dumps are to fail.  None may be under way. */
+void unit_tc_dumps_reset(void);
+
+#endif /* tests/fake/tc-fake-private.h */

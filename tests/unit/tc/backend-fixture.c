@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "unit/tc/backend-fixture.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+
+#include "dpif-netlink/datapath.h"
+#include "harness/unit.h"
+#include "netdev-provider.h"
+#include "openvswitch/ofpbuf.h"
+#include "tc.h"
+#include "tc/tc-transact.h"
+#include "util.h"
+
+uint32_t backend_hook = TC_INGRESS_PARENT;
+uint32_t backend_block;
+
+int __wrap_kdp_tc_translate(struct netdev *, const struct offload_desc *,
+                            bool recirc_sharing, struct ofpbuf **,
+                            struct kdp_tc_id *);
+
+int
+__wrap_kdp_tc_translate(struct netdev *netdev,
+                        const struct offload_desc *desc,
+                        bool recirc_sharing OVS_UNUSED,
+                        struct ofpbuf **rule, struct kdp_tc_id *id)
+{
+    struct tcmsg *tcm;
+
+    *rule = ofpbuf_new(0);
+    unit_tc_make_rule(&desc->ufid, 4 << 16 | 8, 0, *rule);
+    tcm = ofpbuf_at_assert(*rule, NLMSG_HDRLEN, sizeof *tcm);
+    tcm->tcm_ifindex = netdev_get_ifindex(netdev);
+    tcm->tcm_parent = backend_hook;
+    if (backend_block) {
+        tcm->tcm_ifindex = TCM_IFINDEX_MAGIC_BLOCK;
+        tcm->tcm_parent = backend_block;
+    }
+    kdp_tc_id_parse(*rule, id);
+    return 0;
+}
+
+struct offload_rule *backend_rules[BACKEND_N_FLOWS];
+
+void
+backend_forget(uint32_t flow)
+{
+    offload_rule_unref(backend_rules[flow]);
+    backend_rules[flow] = NULL;
+}
+
+void
+backend_forget_all(void)
+{
+    for (uint32_t i = 0; i < BACKEND_N_FLOWS; i++) {
+        backend_forget(i);
+    }
+}
+
+int
+backend_setup(void **state)
+{
+    struct kdp_tc *tc = xzalloc(sizeof *tc);
+
+    backend_hook = TC_INGRESS_PARENT;
+    backend_block = 0;
+    unit_tc_init();
+    unit_tc_ports_add(BACKEND_N_PORTS);
+    kdp_tc_init(tc, kdp_dpif_type, false);
+    atomic_store_relaxed(&tc->count_headers, true);
+    *state = tc;
+    return 0;
+}
+
+int
+backend_teardown(void **state)
+{
+    backend_forget_all();
+    kdp_tc_destroy(*state);
+    free(*state);
+    unit_tc_ports_del(BACKEND_N_PORTS);
+    unit_tc_uninit();
+    return 0;
+}
+
+struct offload_copy_op
+backend_operate(struct kdp_tc *tc, enum offload_copy_type type, uint32_t flow,
+        struct offload_desc *desc)
+{
+    struct offload_backend backend = kdp_tc_backend(tc);
+    struct offload_copy_op op = {
+        .type = type, .ufid = unit_tc_ufid(flow), .desc = desc,
+        .error = -1, .stats.n_packets = 99, .in_hw = true,
+    };
+
+    if (type == OFFLOAD_COPY_PUT) {
+        backend_forget(flow);
+        backend_rules[flow] = backend.create_rule(backend.aux);
+    }
+    op.rule = backend_rules[flow];
+    backend.operate(backend.aux, (struct offload_copy_op *[]) { &op }, 1);
+    if (type == OFFLOAD_COPY_PUT ? op.error
+        : type == OFFLOAD_COPY_DEL
+        && (!op.error || op.error == ENOENT || op.error == ENODEV)) {
+        backend_forget(flow);
+    }
+    return op;
+}
+
+int
+backend_put(struct kdp_tc *tc, struct offload_desc *desc)
+{
+    struct offload_copy_op op = backend_operate(tc, OFFLOAD_COPY_PUT,
+                                        desc->ufid.u32[0], desc);
+
+    offload_desc_unref(desc);
+    return op.error;
+}
+
+void
+backend_packets(uint32_t flow, unsigned int n)
+{
+    const ovs_u128 ufid = unit_tc_ufid(flow);
+
+    while (n--) {
+        assert_true(unit_tc_packet(&ufid, BACKEND_PACKET));
+    }
+}
+
+void
+backend_make_list(uint64_t n_dump, struct kdp_tc_list *list)
+{
+    kdp_tc_list_init(list, n_dump);
+    for (uint32_t i = 0; i < BACKEND_N_FLOWS; i++) {
+        const ovs_u128 ufid = unit_tc_ufid(i);
+
+        if (backend_rules[i]) {
+            kdp_tc_list_add(list, &ufid, backend_rules[i]);
+        }
+    }
+}
+
+size_t
+backend_n_known(void)
+{
+    struct kdp_tc_list list;
+    size_t n;
+
+    backend_make_list(UINT64_MAX, &list);
+    n = list.n_rules;
+    kdp_tc_list_uninit(&list);
+    return n;
+}
+
+void
+backend_fail(enum unit_tc_fault fault, uint16_t type, int error,
+         unsigned int n)
+{
+    const struct unit_tc_plan plan = {
+        .fault = fault, .type = type, .error = error, .n = n,
+    };
+
+    unit_tc_plan(&plan);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Rules that are on a device: those that a previous run left, and those that
+ * go with the port (O5, O8). */
+
+#include <config.h>
+#include "unit/tc/backend-fixture.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "harness/unit.h"
+#include "netdev-linux/qdisc-lock.h"
+#include "netdev-offload.h"
+#include "netdev-provider.h"
+#include "openvswitch/ofpbuf.h"
+#include "ovs-thread.h"
+#include "tc/tc-adopt.h"
+#include "tc/tc-transact.h"
+#include "util.h"
+
+/* Rules that are found. */
+
+/* A rule of flow 'flow' on port 1 that 'tc' does not know. */
+static void
+add_unknown(uint32_t flow, uint32_t handle)
+{
+    const ovs_u128 ufid = unit_tc_ufid(flow);
+    struct kdp_tc_request request = { .type = KDP_TC_ADD };
+    struct ofpbuf rule;
+    struct tcmsg *tcm;
+
+    ofpbuf_init(&rule, 0);
+    unit_tc_make_rule(&ufid, 4 << 16 | 8, 0, &rule);
+    tcm = ofpbuf_at_assert(&rule, NLMSG_HDRLEN, sizeof *tcm);
+    tcm->tcm_ifindex = 1;
+    request.rule = &rule;
+    kdp_tc_id_parse(&rule, &request.id);
+    request.id.handle = handle;
+    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
+    assert_int_equal(request.error, 0);
+    ofpbuf_uninit(&rule);
+}
+
+static int
+flush(struct kdp_tc *tc, uint32_t port_no)
+{
+    struct offload_backend backend = kdp_tc_backend(tc);
+
+    return backend.flush(backend.aux, port_no);
+}
+
+static void
+flush_deletes_all_rules_of_the_port(void **state)
+{
+    for (uint32_t i = 0; i < 10; i++) {
+        assert_int_equal(backend_put(*state, unit_tc_desc(i, 1 + i % 2, 0)),
+                         0);
+    }
+    add_unknown(100, 0x10000001);
+    add_unknown(101, 1);
+    assert_int_equal(flush(*state, 1), 0);
+    assert_int_equal(unit_tc_count(), 5);
+    for (uint32_t i = 0; i < 10; i += 2) {
+        assert_int_equal(GET(i).error, ENOENT);
+        backend_forget(i);
+    }
+    assert_int_equal(backend_n_known(), 5);
+    assert_int_equal(flush(*state, 2), 0);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_int_equal(flush(*state, 99), 0);
+}
+
+static void
+flush_that_fails_says_so(void **state)
+{
+    assert_int_equal(PUT(1), 0);
+    assert_int_equal(PUT(2), 0);
+    backend_fail(UNIT_TC_REFUSED, RTM_DELTFILTER, EBUSY, 1);
+    assert_int_equal(flush(*state, 1), EBUSY);
+    assert_int_equal(unit_tc_count(), 1);
+    backend_fail(UNIT_TC_NOT_SENT, 0, EMFILE, 1);
+    assert_int_equal(flush(*state, 1), EMFILE);
+    unit_tc_fail_dumps(ENOBUFS, 0);
+    assert_int_equal(flush(*state, 1), ENOBUFS);
+    unit_tc_fail_dumps(ENODEV, 0);
+    assert_int_equal(flush(*state, 1), 0);
+    unit_tc_fail_dumps(0, 0);
+    assert_int_equal(flush(*state, 1), 0);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_int_equal(unit_tc_n_dumps(), 0);
+}
+
+static size_t
+delete_left(struct netdev *netdev)
+{
+    atomic_bool stop = ATOMIC_VAR_INIT(false);
+
+    return kdp_tc_delete_left(netdev, &stop);
+}
+
+static void
+only_rules_with_our_handles_are_left_ones(void **state OVS_UNUSED)
+{
+    static const uint32_t others[] = { 1, 0x0fffffff, 0xf0000000, UINT32_MAX };
+    static const uint32_t ours[] = { 0x10000000, 0x12345678, 0xefffffff };
+    struct netdev *netdev;
+
+    unit_check(!netdev_open("lo", "system", &netdev));
+    for (uint32_t i = 0; i < ARRAY_SIZE(others); i++) {
+        add_unknown(i, others[i]);
+    }
+    for (uint32_t i = 0; i < ARRAY_SIZE(ours); i++) {
+        add_unknown(10 + i, ours[i]);
+    }
+
+    /* What cannot be deleted, or is gone, does not count. */
+    backend_fail(UNIT_TC_REFUSED, RTM_DELTFILTER, EBUSY, 1);
+    assert_int_equal(delete_left(netdev), ARRAY_SIZE(ours) - 1);
+    unit_tc_fail_dumps(ENOBUFS, 0);
+    assert_int_equal(delete_left(netdev), 0);
+    unit_tc_fail_dumps(0, 0);
+    assert_int_equal(delete_left(netdev), 1);
+    assert_int_equal(delete_left(netdev), 0);
+    assert_int_equal(unit_tc_count(), ARRAY_SIZE(others));
+    netdev_close(netdev);
+}
+
+/* Deletion by a thread of its own. */
+struct deletion {
+    struct netdev *netdev;
+    atomic_bool stop;
+    atomic_bool started;
+};
+
+static void *
+delete_in_thread(void *deletion_)
+{
+    struct deletion *deletion = deletion_;
+
+    atomic_store_relaxed(&deletion->started, true);
+    kdp_tc_delete_left(deletion->netdev, &deletion->stop);
+    return NULL;
+}
+
+static void
+deletion_of_left_rules_can_be_stopped(void **state OVS_UNUSED)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct deletion deletion = { .netdev = NULL };
+    struct qdisc_lock *lock;
+    bool started = false;
+    pthread_t thread;
+
+    unit_check(!netdev_open("lo", "system", &deletion.netdev));
+    lock = qdisc_lock_get(netdev_get_ifindex(deletion.netdev));
+    for (uint32_t i = 0; i < 10; i++) {
+        add_unknown(i, 0x10000000 + i);
+    }
+    atomic_init(&deletion.stop, false);
+    atomic_init(&deletion.started, false);
+
+    /* It waits for the lock, or will find that it is to stop. */
+    qdisc_lock_acquire(lock);
+    thread = ovs_thread_create("deletion", delete_in_thread, &deletion);
+    while (!started) {
+        xnanosleep(1000000);
+        atomic_read_relaxed(&deletion.started, &started);
+    }
+    xnanosleep(10000000);
+    atomic_store_relaxed(&deletion.stop, true);
+    qdisc_lock_release(lock);
+    xpthread_join(thread, NULL);
+    assert_true(unit_tc_count() >= 9);
+
+    /* Not even looked for. */
+    kdp_tc_delete_left(deletion.netdev, &deletion.stop);
+    assert_true(unit_tc_count() >= 9);
+    assert_int_not_equal(delete_left(deletion.netdev), 0);
+    assert_int_equal(unit_tc_count(), 0);
+    netdev_close(deletion.netdev);
+}
+
+static void
+note_found(void *n, const ovs_u128 *ufid OVS_UNUSED, struct offload_desc *desc,
+           const struct offload_stats *stats, struct offload_rule *rule)
+{
+    assert_null(desc);
+    assert_int_equal(stats->n_packets, 3);
+    backend_rules[1] = rule;
+    ++*(unsigned int *) n;
+}
+
+static void
+rules_that_cannot_be_told_are_found_and_can_be_deleted(void **state)
+{
+    struct offload_backend backend = kdp_tc_backend(*state);
+    unsigned int n = 0;
+
+    add_unknown(1, 0x10000001);
+    backend_packets(1, 3);
+    assert_int_equal(backend.dump(backend.aux, 99, note_found, &n), ENODEV);
+    assert_int_equal(backend.dump(backend.aux, 2, note_found, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(backend.dump(backend.aux, 1, note_found, &n), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(backend_n_known(), 1);
+    assert_int_equal(DEL(1).error, 0);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_int_equal(backend_n_known(), 0);
+    unit_tc_fail_dumps(ENOBUFS, 0);
+    assert_int_equal(backend.dump(backend.aux, 1, note_found, &n), ENOBUFS);
+    unit_tc_fail_dumps(0, 0);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+#define TEST(NAME) \
+    cmocka_unit_test_setup_teardown(NAME, backend_setup, backend_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(flush_deletes_all_rules_of_the_port),
+        TEST(flush_that_fails_says_so),
+        TEST(only_rules_with_our_handles_are_left_ones),
+        TEST(deletion_of_left_rules_can_be_stopped),
+        TEST(rules_that_cannot_be_told_are_found_and_can_be_deleted),
+    };
+
+    unit_init(argv[0]);
+    return cmocka_run_group_tests_name("tc-adopt", tests, NULL, NULL);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What we know of rules: names, statistics (O2), numbers by device. */
+
+#include <config.h>
+#include "unit/tc/backend-fixture.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+
+#include "dpif-netlink/datapath.h"
+#include "harness/unit.h"
+#include "tc.h"
+#include "timeval.h"
+#include "util.h"
+
+/* Bytes that a packet of 'flags' counts more than tc tells. */
+static uint64_t
+overhead(struct kdp_tc *tc, uint32_t parent, unsigned int flags)
+{
+    struct offload_copy_op op;
+    struct kdp_tc_list list;
+
+    backend_hook = parent;
+    assert_int_equal(backend_put(tc, unit_tc_desc(1, 1, flags)), 0);
+    backend_packets(1, 3);
+    op = backend_operate(tc, OFFLOAD_COPY_GET, 1, NULL);
+    assert_int_equal(op.stats.n_packets, 3);
+    assert_int_equal(op.stats.n_bytes % 3, 0);
+
+    /* Dumps count alike. */
+    backend_make_list(UINT64_MAX, &list);
+    assert_int_equal(list.n_rules, 1);
+    assert_int_equal(list.rules[0].known.overhead,
+                     op.stats.n_bytes / 3 - BACKEND_PACKET);
+    kdp_tc_list_uninit(&list);
+    assert_int_equal(
+        backend_operate(tc, OFFLOAD_COPY_DEL, 1, NULL).stats.n_bytes,
+        op.stats.n_bytes);
+    return op.stats.n_bytes / 3 - BACKEND_PACKET;
+}
+
+static void
+bytes_can_be_those_that_the_kernel_datapath_would_count(void **state)
+{
+    const unsigned int bare_vlan = UNIT_TC_VLAN | UNIT_TC_NO_ETHERNET;
+
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT, 0), 14);
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT, UNIT_TC_VLAN), 18);
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT, UNIT_TC_NO_VLAN),
+                     14);
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT,
+                              UNIT_TC_NO_ETHERNET), 0);
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT, bare_vlan), 4);
+    assert_int_equal(overhead(*state, TC_EGRESS_PARENT, 0), 0);
+    assert_int_equal(overhead(*state, TC_EGRESS_PARENT, UNIT_TC_VLAN), 4);
+}
+
+static void
+bytes_are_those_of_tc_unless_it_is_asked_for_headers(void **state)
+{
+    struct kdp_tc tc;
+
+    kdp_tc_init(&tc, kdp_dpif_type, false);
+    assert_int_equal(overhead(&tc, TC_INGRESS_PARENT, 0), 0);
+    assert_int_equal(overhead(&tc, TC_INGRESS_PARENT, UNIT_TC_VLAN), 0);
+    assert_int_equal(overhead(&tc, TC_EGRESS_PARENT, UNIT_TC_VLAN), 0);
+    backend_forget_all();
+    kdp_tc_destroy(&tc);
+    assert_int_equal(overhead(*state, TC_INGRESS_PARENT, 0), 14);
+}
+
+static void
+bytes_of_a_rule_are_counted_alike_as_long_as_it_lives(void **state)
+{
+    struct kdp_tc *tc = *state;
+
+    assert_int_equal(PUT(1), 0);
+    backend_packets(1, 3);
+    assert_int_equal(GET(1).stats.n_bytes, 3 * (BACKEND_PACKET + 14));
+    atomic_store_relaxed(&tc->count_headers, false);
+    assert_int_equal(PUT(2), 0);
+    backend_packets(2, 3);
+    assert_int_equal(GET(1).stats.n_bytes, 3 * (BACKEND_PACKET + 14));
+    assert_int_equal(GET(2).stats.n_bytes, 3 * BACKEND_PACKET);
+    assert_int_equal(DEL(1).stats.n_bytes, 3 * (BACKEND_PACKET + 14));
+    assert_int_equal(DEL(2).stats.n_bytes, 3 * BACKEND_PACKET);
+}
+
+static void
+packets_of_the_device_are_counted_as_they_are(void **state OVS_UNUSED)
+{
+    const struct kdp_tc_rule rule = {
+        .stats = { .n_packets = 10, .n_bytes = 1000, .used = 5 },
+        .n_sw_packets = 3,
+    };
+    struct offload_stats stats = kdp_tc_stats(&rule, 14);
+
+    assert_int_equal(stats.n_packets, 10);
+    assert_int_equal(stats.n_bytes, 1000 + 3 * 14);
+    assert_int_equal(stats.used, 5);
+}
+
+static void
+packets_of_a_meter_are_not_those_of_the_flow(void **state)
+{
+    struct offload_copy_op op;
+
+    /* One that all flows of the meter share. */
+    assert_int_equal(PUT(1), 0);
+    backend_packets(1, 3);
+    unit_tc_set_policer(1000, false);
+    op = GET(1);
+    assert_int_equal(op.error, 0);
+    assert_int_equal(op.stats.n_packets, 3);
+    assert_int_equal(op.stats.n_bytes, 3 * (BACKEND_PACKET + 14));
+    assert_int_equal(op.stats.used, 0);
+
+    /* One of the rule itself. */
+    unit_tc_set_policer(4, true);
+    op = GET(1);
+    assert_int_equal(op.stats.n_packets, 4);
+    assert_int_not_equal(op.stats.used, 0);
+    unit_tc_set_policer(1000, false);
+    assert_int_equal(DEL(1).stats.n_packets, 3);
+}
+
+#define N_RULES 300
+
+static void
+handles_are_unique_and_of_one_range(void **state)
+{
+    struct offload_backend backend = kdp_tc_backend(*state);
+    struct offload_copy_op ops[N_RULES], *opps[N_RULES];
+    struct kdp_tc_list list;
+
+    for (uint32_t i = 0; i < N_RULES; i++) {
+        opps[i] = &ops[i];
+        ops[i] = (struct offload_copy_op) {
+            .type = OFFLOAD_COPY_PUT,
+            .ufid = unit_tc_ufid(i),
+            .desc = unit_tc_desc(i, 1, 0),
+            .rule = backend_rules[i] = backend.create_rule(backend.aux),
+        };
+    }
+    backend.operate(backend.aux, opps, N_RULES);
+    for (uint32_t i = 0; i < N_RULES; i++) {
+        assert_int_equal(ops[i].error, 0);
+        offload_desc_unref(CONST_CAST(struct offload_desc *, ops[i].desc));
+        ops[i].type = OFFLOAD_COPY_DEL;
+    }
+
+    backend_make_list(UINT64_MAX, &list);
+    assert_int_equal(list.n_rules, N_RULES);
+    for (size_t i = 0; i < N_RULES; i++) {
+        const uint32_t handle = list.rules[i].known.id.handle;
+
+        assert_in_range(handle, 0x10000000, 0xefffffff);
+        assert_int_equal(handle >> 24, list.rules[0].known.id.handle >> 24);
+        for (size_t j = 0; j < i; j++) {
+            assert_int_not_equal(handle, list.rules[j].known.id.handle);
+        }
+    }
+    kdp_tc_list_uninit(&list);
+    assert_int_equal(kdp_tc_count(*state, 1), N_RULES);
+    assert_int_equal(kdp_tc_count(*state, 2), 0);
+    backend.operate(backend.aux, opps, N_RULES);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_int_equal(backend_n_known(), 0);
+    assert_int_equal(kdp_tc_count(*state, 1), 0);
+}
+
+static void
+rules_of_a_bond_are_counted_for_it(void **state)
+{
+    backend_block = 77;
+    assert_int_equal(PUT(1), 0);
+    backend_block = 78;
+    assert_int_equal(PUT(2), 0);
+    assert_int_equal(kdp_tc_count(*state, 77), 1);
+    assert_int_equal(kdp_tc_count(*state, 78), 1);
+    assert_int_equal(kdp_tc_count(*state, TCM_IFINDEX_MAGIC_BLOCK), 0);
+    assert_int_equal(kdp_tc_rule_saw(backend_rules[1], true), 14);
+    assert_int_equal(DEL(1).error, 0);
+    assert_int_equal(kdp_tc_count(*state, 77), 0);
+    assert_int_equal(kdp_tc_count(*state, 78), 1);
+    assert_int_equal(DEL(2).error, 0);
+    assert_int_equal(kdp_tc_count(*state, 78), 0);
+}
+
+/* Checks the list with 'n_dump': 'n_rules' by name, and the device of
+ * port 'port_no' unless that is 0. */
+static void
+check_list(uint64_t n_dump, size_t n_rules, uint32_t port_no, bool in_hw)
+{
+    struct kdp_tc_list list;
+
+    backend_make_list(n_dump, &list);
+    assert_int_equal(list.n_rules, n_rules);
+    assert_int_equal(list.n_devices, port_no > 0);
+    if (port_no) {
+        assert_int_equal(list.devices[0].port_no, port_no);
+        assert_int_equal(list.devices[0].in_hw, in_hw);
+    }
+    for (size_t i = 0; i < n_rules; i++) {
+        assert_int_not_equal(list.rules[i].known.port_no, port_no);
+    }
+    kdp_tc_list_uninit(&list);
+}
+
+static void
+rules_are_listed_by_name_or_by_device(void **state)
+{
+    struct kdp_tc *tc = *state;
+
+    check_list(1, 0, 0, false);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(backend_put(tc, unit_tc_desc(i, i < 2 ? 1 : 2, 0)),
+                         0);
+    }
+    check_list(UINT64_MAX, 5, 0, false);
+    check_list(4, 5, 0, false);
+    /* Twice: nothing is left of the first time. */
+    check_list(3, 2, 2, false);
+    check_list(3, 2, 2, false);
+
+    /* One in the device is enough. */
+    kdp_tc_rule_saw(backend_rules[1], true);
+    check_list(UINT64_MAX, 3, 1, true);
+    /* A new one is taken to be there, too. */
+    assert_int_equal(backend_put(tc, unit_tc_desc(9, 1, 0)), 0);
+    assert_int_equal(DEL(1).error, 0);
+    check_list(UINT64_MAX, 3, 1, true);
+    assert_int_equal(DEL(9).error, 0);
+    check_list(UINT64_MAX, 4, 0, false);
+}
+
+static void
+dumps_pause_after_a_slow_one(void **state)
+{
+    struct kdp_tc *tc = *state;
+
+    assert_true(kdp_tc_may_dump(tc));
+    kdp_tc_dump_waited(tc, KDP_TC_SLOW_DUMP - 1);
+    assert_true(kdp_tc_may_dump(tc));
+    kdp_tc_dump_waited(tc, KDP_TC_SLOW_DUMP);
+    assert_false(kdp_tc_may_dump(tc));
+    kdp_tc_dump_waited(tc, 0);
+    assert_false(kdp_tc_may_dump(tc));
+    atomic_store_relaxed(&tc->dump_after, time_msec());
+    assert_true(kdp_tc_may_dump(tc));
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+#define TEST(NAME) \
+    cmocka_unit_test_setup_teardown(NAME, backend_setup, backend_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(bytes_can_be_those_that_the_kernel_datapath_would_count),
+        TEST(bytes_are_those_of_tc_unless_it_is_asked_for_headers),
+        TEST(bytes_of_a_rule_are_counted_alike_as_long_as_it_lives),
+        TEST(packets_of_the_device_are_counted_as_they_are),
+        TEST(packets_of_a_meter_are_not_those_of_the_flow),
+        TEST(handles_are_unique_and_of_one_range),
+        TEST(rules_of_a_bond_are_counted_for_it),
+        TEST(rules_are_listed_by_name_or_by_device),
+        TEST(dumps_pause_after_a_slow_one),
+    };
+
+    unit_init(argv[0]);
+    return cmocka_run_group_tests_name("tc-rules", tests, NULL, NULL);
+}
