@@ -97,6 +97,7 @@ ports_go_under_traffic() {
 # for something there, of which a device or port may be named.
 datapath_goes() {
     allow_log 'system@ovs-system: .*No such device' \
+        'dpif(\([a-z0-9]*\))?\|WARN\|Dropped [0-9]+ log messages' \
         'could not add network device [a-z0-9-]+ to ofproto \(No such device'
 }
 
