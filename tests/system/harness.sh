@@ -98,7 +98,8 @@ ports_go_under_traffic() {
 datapath_goes() {
     allow_log 'system@ovs-system: .*No such device' \
         'dpif(\([a-z0-9]*\))?\|WARN\|Dropped [0-9]+ log messages' \
-        'could not add network device [a-z0-9-]+ to ofproto \(No such device'
+        'could not add network device [a-z0-9-]+ to ofproto \(No such device' \
+        'cannot get R?STP (status|stats) on nonexistent port'
 }
 
 # Open vSwitch.
