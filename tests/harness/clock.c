@@ -13,9 +13,9 @@
 
 /* How much slower a program becomes, with room to spare. */
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-#define UNIT_SANITIZER_FACTOR 8
+#define UNIT_SANITIZER_FACTOR 5
 #elif defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define UNIT_SANITIZER_FACTOR 4
+#define UNIT_SANITIZER_FACTOR 3
 #else
 #define UNIT_SANITIZER_FACTOR 1
 #endif

@@ -15,7 +15,6 @@
 #include "harness/clock.h"
 #include "harness/unit.h"
 #include "openvswitch/thread.h"
-#include "random.h"
 #include "util.h"
 
 static void

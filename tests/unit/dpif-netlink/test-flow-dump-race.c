@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "fake/tc-fake.h"
+#include "harness/prng.h"
 #include "harness/unit.h"
 #include "openvswitch/thread.h"
-#include "random.h"
 #include "util.h"
 
 /* With others. */
@@ -57,15 +57,16 @@ changer(void *race_)
     struct race *race = race_;
     bool stop = false;
 
+    unit_random_stream(1);
     while (!stop) {
-        uint32_t flow = random_range(N_STABLE);
+        uint32_t flow = unit_random(N_STABLE);
 
         unit_check(!unit_dpif_put(race->u, unit_tc_desc(flow, 1, 0),
                                   DPIF_FP_MODIFY, NULL));
         unit_check(unit_dpif_packet(race->u, flow, 100));
-        flow = N_STABLE + random_range(DUMP_N_FLOWS - N_STABLE);
+        flow = N_STABLE + unit_random(DUMP_N_FLOWS - N_STABLE);
         unit_dpif_put(race->u, unit_tc_desc(flow, 1, 0), DPIF_FP_CREATE, NULL);
-        flow = N_STABLE + random_range(DUMP_N_FLOWS - N_STABLE);
+        flow = N_STABLE + unit_random(DUMP_N_FLOWS - N_STABLE);
         unit_dpif_del(race->u, flow, NULL);
         atomic_count_inc(&race->n_changes);
         atomic_read_relaxed(&race->stop, &stop);

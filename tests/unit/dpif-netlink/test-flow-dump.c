@@ -14,7 +14,6 @@
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
 #include "openvswitch/thread.h"
-#include "random.h"
 #include "util.h"
 
 static void

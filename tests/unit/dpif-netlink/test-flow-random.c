@@ -7,11 +7,10 @@
  * it knows at every moment what has to be there and how many packets it has
  * seen.
  *
- * The seed is printed; UNIT_SEED sets it, for the choice of operations, though
+ * The seed is printed; KDP_SEED sets it, for the choice of operations, though
  * not for their timing. */
 
 #include <config.h>
-#include "dpif-netlink/flow-dump.h"
 #include "fake/dpif-fake.h"
 
 #include <errno.h>
@@ -21,10 +20,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "dpif-netlink/flow-dump.h"
+#include "harness/prng.h"
 #include "hash.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/thread.h"
-#include "random.h"
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
 #include "util.h"
@@ -34,7 +34,6 @@
 #define N_FLOWS 40              /* Of each user. */
 #define N_STEPS 3000            /* Of each user. */
 
-static uint32_t seed;
 
 struct test {
     struct unit_dpif u;
@@ -49,15 +48,6 @@ struct user {
         uint64_t n_packets;
     } flows[N_FLOWS];
 };
-
-/* Seeds the random numbers of this thread, number 'id'. */
-static void
-seed_thread(unsigned int id)
-{
-    uint32_t thread_seed = hash_int(id, seed);
-
-    random_set_seed(thread_seed ? thread_seed : 1);
-}
 
 static void
 check_count(const struct user *user, uint32_t i,
@@ -93,9 +83,9 @@ put(struct user *user, uint32_t i, uint32_t flow,
     enum dpif_flow_put_flags flags)
 {
     bool exists = user->flows[i].exists;
-    unsigned int odd = random_range(8) ? 0 : UNIT_TC_ODD;
+    unsigned int odd = unit_random(8) ? 0 : UNIT_TC_ODD;
     struct dpif_flow_stats stats;
-    bool want = random_range(2);
+    bool want = unit_random(2);
     int error = unit_dpif_put(&user->test->u,
                               unit_tc_desc(flow, 1 + flow % N_PORTS, odd),
                               flags, want ? &stats : NULL);
@@ -128,7 +118,7 @@ del(struct user *user, uint32_t i, uint32_t flow)
 static void
 send_packets(struct user *user, uint32_t i, uint32_t flow)
 {
-    unsigned int n = random_range(4);
+    unsigned int n = unit_random(4);
 
     while (n--) {
         bool met = unit_dpif_packet(&user->test->u, flow, 100);
@@ -146,12 +136,12 @@ user_main(void *user_)
 {
     struct user *user = user_;
 
-    seed_thread(user->id);
+    unit_random_stream(user->id);
     for (unsigned int step = 0; step < N_STEPS; step++) {
-        uint32_t i = random_range(N_FLOWS);
+        uint32_t i = unit_random(N_FLOWS);
         uint32_t flow = user->id * N_FLOWS + i;
 
-        switch (random_range(8)) {
+        switch (unit_random(8)) {
         case 0:
             put(user, i, flow, DPIF_FP_MODIFY);
             break;
@@ -193,7 +183,7 @@ dumper_main(void *test_)
 {
     struct test *test = test_;
 
-    seed_thread(N_USERS);
+    unit_random_stream(N_USERS);
     while (!stopped(test)) {
         struct dpif_flow_dump_thread *thread;
         struct dpif_flow_dump *dump;
@@ -201,7 +191,7 @@ dumper_main(void *test_)
         int n;
 
         dump = kdp_flow_dump_create(test->u.engine, &test->u.inner,
-                                       random_range(2), NULL);
+                                       unit_random(2), NULL);
         thread = kdp_flow_dump_thread_create(dump);
         while ((n = kdp_flow_dump_next(thread, flows, 50)) > 0) {
             for (int i = 0; i < n; i++) {
@@ -231,20 +221,20 @@ saboteur_main(void *test_)
 {
     struct test *test = test_;
 
-    seed_thread(N_USERS + 1);
+    unit_random_stream(N_USERS + 1);
     while (!stopped(test)) {
-        unit_tc_plan(&plans[random_range(ARRAY_SIZE(plans))]);
-        switch (random_range(20)) {
+        unit_tc_plan(&plans[unit_random(ARRAY_SIZE(plans))]);
+        switch (unit_random(20)) {
         case 0:
             offload_set_enabled(test->u.engine->offload, false);
             offload_set_enabled(test->u.engine->offload, true);
             break;
         case 1:
             offload_port_changed(test->u.engine->offload,
-                                 1 + random_range(N_PORTS));
+                                 1 + unit_random(N_PORTS));
             break;
         case 2: {
-            uint32_t port = 1 + random_range(N_PORTS);
+            uint32_t port = 1 + unit_random(N_PORTS);
 
             offload_port_del(test->u.engine->offload, port);
             offload_port_add(test->u.engine->offload, port);
@@ -307,11 +297,8 @@ main(int argc OVS_UNUSED, char *argv[])
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(users_see_what_they_did),
     };
-    const char *s = getenv("UNIT_SEED");
 
     unit_init(argv[0]);
-    seed = s ? strtoul(s, NULL, 10) : (unsigned int) time(NULL);
-    printf("# UNIT_SEED=%"PRIu32"\n", seed);
     unit_dpif_start_threads();
     return cmocka_run_group_tests_name("offload-dpif-random", tests, NULL,
                                        NULL);

@@ -69,7 +69,7 @@ count_notices(void)
     for (int i = 0; i < 20; i++) {
         netdev_run();
         if_notifier_run();
-        usleep(IF_NOTIFIER_INTERVAL * 1000 / 10);
+        unit_sleep_us(IF_NOTIFIER_INTERVAL * 1000 / 10);
     }
     return n_notices - before;
 }

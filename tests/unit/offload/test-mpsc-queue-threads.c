@@ -16,9 +16,6 @@
 #include "harness/unit.h"
 #include "util.h"
 
-/* Seconds after which a test that lost a wake-up is ended. */
-#define WATCHDOG 300
-
 /* Several producers, each of which pushes objects that the consumer frees. */
 
 #define N_PRODUCERS 4
@@ -220,7 +217,6 @@ main(void)
         cmocka_unit_test(deadlines_and_kicks_may_meet_pushes),
     };
 
-    alarm(WATCHDOG);
     return cmocka_run_group_tests_name("mpsc-queue-threads", tests, NULL,
                                        NULL);
 }

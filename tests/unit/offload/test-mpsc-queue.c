@@ -14,9 +14,6 @@
 #include "harness/unit.h"
 #include "util.h"
 
-/* Seconds after which a test that lost a wake-up is ended. */
-#define WATCHDOG 300
-
 static uint32_t
 wakeups(struct kdp_mpsc_queue *queue)
 {
@@ -381,6 +378,5 @@ main(void)
         cmocka_unit_test(late_wakeup_does_no_harm),
     };
 
-    alarm(WATCHDOG);
     return cmocka_run_group_tests_name("mpsc-queue", tests, NULL, NULL);
 }

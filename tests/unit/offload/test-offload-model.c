@@ -262,14 +262,6 @@ operator_main(void *stream)
     return NULL;
 }
 
-static void
-take_a_break(unsigned int usec)
-{
-    struct timespec ts = { .tv_nsec = usec * 1000 };
-
-    nanosleep(&ts, NULL);
-}
-
 static bool
 is_stopped(void)
 {
@@ -297,7 +289,7 @@ sender_main(void *stream)
         }
         pthread_rwlock_unlock(&model->rwlock);
         if (!unit_random(8)) {
-            take_a_break(50);
+            unit_sleep_us(50);
         }
     }
     return NULL;
@@ -339,7 +331,7 @@ dumper_main(void *stream OVS_UNUSED)
                          before.installed[i] ? "" : " not", seen[i]);
             }
         }
-        take_a_break(500);
+        unit_sleep_us(500);
     }
     return NULL;
 }
@@ -414,7 +406,7 @@ manager_main(void *stream)
             offload_configure(unit.offload, &config);
             break;
         }
-        take_a_break(500);
+        unit_sleep_us(500);
     }
     return NULL;
 }

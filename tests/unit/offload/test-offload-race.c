@@ -74,8 +74,6 @@ check(const struct offload_op *op)
 static void *
 user_main(void *stream)
 {
-    static const struct timespec pause = { .tv_nsec = 50000 };
-
     unit_random_stream(*(uint32_t *) stream);
     for (int i = 0; i < N_BATCHES; i++) {
         struct offload_op ops_[MAX_BATCH], *ops[MAX_BATCH];
@@ -91,7 +89,7 @@ user_main(void *stream)
         }
         if (unit_random(2)) {
             /* Some flows should get to tc meanwhile. */
-            nanosleep(&pause, NULL);
+            unit_sleep_us(50);
         }
     }
     return NULL;

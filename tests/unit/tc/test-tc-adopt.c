@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "harness/unit.h"
+#include "harness/wait.h"
 #include "netdev-linux/qdisc-lock.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
@@ -165,10 +166,10 @@ deletion_of_left_rules_can_be_stopped(void **state OVS_UNUSED)
     qdisc_lock_acquire(lock);
     thread = ovs_thread_create("deletion", delete_in_thread, &deletion);
     while (!started) {
-        xnanosleep(1000000);
+        unit_pause();
         atomic_read_relaxed(&deletion.started, &started);
     }
-    xnanosleep(10000000);
+    unit_sleep_us(10000);
     atomic_store_relaxed(&deletion.stop, true);
     qdisc_lock_release(lock);
     xpthread_join(thread, NULL);

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "random.h"
 #include "harness/descriptors.h"
+#include "harness/prng.h"
 #include "harness/unit.h"
 #include "unit/upcall/fair-fixture.h"
 #include "upcall/upcall-sched.h"
@@ -185,10 +185,10 @@ no_port_is_with_two_handlers_at_a_time(void **state)
      * checks who has what, and the order of each port. */
     prepare(f, MAX_HANDLERS, 12);
     for (unsigned int i = 0; i < 20000; i++) {
-        if (random_range(8) == 0) {
-            top_up(f, random_range(f->n_ports), 1 + random_range(64));
+        if (unit_random(8) == 0) {
+            top_up(f, unit_random(f->n_ports), 1 + unit_random(64));
         }
-        recv_one(f, random_range(MAX_HANDLERS));
+        recv_one(f, unit_random(MAX_HANDLERS));
     }
     for (uint32_t h = 0; h < MAX_HANDLERS; h++) {
         while (recv_one(f, h) != UINT32_MAX) {
@@ -207,7 +207,7 @@ backlog_moves_between_handlers_in_order(void **state)
 
     prepare(f, 2, 7);
     for (unsigned int k = 0; k < 200; k++) {
-        uint32_t handler = random_range(2);
+        uint32_t handler = unit_random(2);
 
         top_up_all(f, 64);
         recv_batch(f, handler, NULL);

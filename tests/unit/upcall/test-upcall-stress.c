@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/prng.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
-#include "random.h"
 #include "harness/descriptors.h"
 #include "harness/handlers.h"
 #include "harness/kernel-messages.h"
@@ -139,10 +139,11 @@ sender_main(void *sender_)
     /* Bursts of all sizes, with and without a pause after them, so that
      * handlers are found busy, about to sleep and asleep. */
     unit_msg_upcall(&msg, 0, 500);
+    unit_random_stream(1 + sender->index);
     do {
         uint32_t port_no = (sender->index
-                            + random_range(N_PORTS / N_SENDERS) * N_SENDERS);
-        uint32_t n = 1 + random_range(1 << random_range(8));
+                            + unit_random(N_PORTS / N_SENDERS) * N_SENDERS);
+        uint32_t n = 1 + unit_random(1 << unit_random(8));
 
         /* Quiescent while it is kept from sending: handlers that went release
          * their channels only when all threads have been. */
@@ -153,10 +154,8 @@ sender_main(void *sender_)
             send_one(stress, fd, &msg, port_no);
         }
         ovs_rwlock_unlock(&stress->pause);
-        if (random_range(4) == 0) {
-            struct timespec pause = { .tv_nsec = random_range(1000000) };
-
-            nanosleep(&pause, NULL);
+        if (unit_random(4) == 0) {
+            unit_sleep_us(unit_random(1000));
         }
         ovsrcu_quiesce();
         atomic_read(&stress->stop, &stop);
@@ -245,7 +244,7 @@ check_completeness(struct stress *stress, const struct upcall_table_info *info)
 static void
 change_engine(struct upcall_table *table, bool has_uring)
 {
-    bool uring = has_uring && random_range(2);
+    bool uring = has_uring && unit_random(2);
 
     unit_check(!upcall_table_set_engine(table, uring ? &upcall_engine_uring
                                                : &upcall_engine_epoll));
@@ -287,30 +286,30 @@ upcalls_stay_in_order_and_complete_whatever_changes(void **state OVS_UNUSED)
 
     long long int end = unit_now() + DURATION_MS;
     while (unit_now() < end) {
-        if (random_range(4) == 0) {
+        if (unit_random(4) == 0) {
             drain(stress);
-        } else if (random_range(3) == 0) {
+        } else if (unit_random(3) == 0) {
             unit_handlers_stop(&handlers);
-            n_handlers = 1 + random_range(MAX_HANDLERS);
+            n_handlers = 1 + unit_random(MAX_HANDLERS);
             assert_int_equal(upcall_table_set_handlers(stress->table,
                                                        n_handlers), 0);
             unit_handlers_start(&handlers, stress->table, n_handlers, process,
                                 stress);
             n_changes++;
-        } else if (random_range(3) == 0) {
+        } else if (unit_random(3) == 0) {
             /* Handlers are replaced at whatever they are. */
             change_engine(stress->table, has_uring);
         } else if (stress->n_targets < MAX_TARGETS) {
             uint32_t port_no = (FIRST_UNSTEADY
-                                + random_range(N_PORTS - FIRST_UNSTEADY));
+                                + unit_random(N_PORTS - FIRST_UNSTEADY));
 
             /* By deletion, or by replacement. */
-            if (random_range(2)) {
+            if (unit_random(2)) {
                 upcall_table_del(stress->table, port_no);
             }
             add_port(stress, port_no);
         }
-        for (uint32_t i = random_range(30); i > 0; i--) {
+        for (uint32_t i = unit_random(30); i > 0; i--) {
             unit_pause();
         }
     }
@@ -375,11 +374,12 @@ churn_sender_main(void *churn_)
     bool stop;
 
     unit_msg_upcall(&msg, 0, 500);
+    unit_random_stream(1);
     do {
         uint32_t pid;
 
-        atomic_read(&churn->pids[random_range(CHURN_PORTS)], &pid);
-        for (uint32_t i = random_range(100); i > 0; i--) {
+        atomic_read(&churn->pids[unit_random(CHURN_PORTS)], &pid);
+        for (uint32_t i = unit_random(100); i > 0; i--) {
             /* The port may just have gone. */
             if (unit_send(fd, pid, msg.buf, msg.len)) {
                 break;
@@ -444,16 +444,16 @@ no_port_is_forgotten_when_busy_handlers_are_replaced(void **state OVS_UNUSED)
 
     end = unit_now() + CHURN_MS;
     while (unit_now() < end) {
-        if (random_range(2)) {
-            uint32_t n = random_range(MAX_HANDLERS + 1);
+        if (unit_random(2)) {
+            uint32_t n = unit_random(MAX_HANDLERS + 1);
 
             assert_int_equal(upcall_table_set_handlers(churn.table, n), 0);
-        } else if (random_range(2)) {
+        } else if (unit_random(2)) {
             change_engine(churn.table, has_uring);
         } else {
-            churn_add_port(&churn, random_range(CHURN_PORTS));
+            churn_add_port(&churn, unit_random(CHURN_PORTS));
         }
-        for (uint32_t i = random_range(4); i > 0; i--) {
+        for (uint32_t i = unit_random(4); i > 0; i--) {
             unit_pause();
         }
     }

@@ -5,7 +5,7 @@
  * table has what the kernel has, and who polls has been told of all that has
  * changed.
  *
- * The seed is printed; UNIT_SEED sets it. */
+ * The seed is printed; KDP_SEED sets it. */
 
 #include <config.h>
 #include "vport/vport-table.h"
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "harness/prng.h"
 #include "odp-netlink.h"
 #include "sset.h"
 #include "fake/vport-fake.h"
@@ -27,14 +28,7 @@
 #define N_HISTORIES 60
 #define N_STEPS 300
 
-static unsigned int seed;
 static bool renames;            /* Devices are renamed. */
-
-static uint32_t
-choose(uint32_t n)
-{
-    return rand_r(&seed) % n;
-}
 
 /* Announcements of ports that are yet to come.  Those of one process come in
  * order, so two that change places are of different ones. */
@@ -52,10 +46,10 @@ static void
 announce(const struct ovs_vport *vport)
 {
     late[n_late++] = *vport;
-    if (n_late == ARRAY_SIZE(late) || choose(3)) {
+    if (n_late == ARRAY_SIZE(late) || unit_random(3)) {
         /* Most come at once; of those that wait, any may be next. */
-        while (n_late > choose(3)) {
-            deliver(choose(n_late));
+        while (n_late > unit_random(3)) {
+            deliver(unit_random(n_late));
         }
     }
 }
@@ -87,14 +81,14 @@ name_is_used(const char *name)
 static void
 step(struct vport_table *table)
 {
-    uint32_t port_no = 1 + choose(N_PORTS);
-    uint32_t i = choose(N_NAMES);
+    uint32_t port_no = 1 + unit_random(N_PORTS);
+    uint32_t i = unit_random(N_NAMES);
     struct ovs_vport *kernel = &unit_dp.ports[port_no].vport;
     struct ovs_vport vport;
 
     if (!kernel->dp_ifindex) {
         if (!name_is_used(name_of(i))) {
-            vport = unit_port_add(port_no, (choose(2)
+            vport = unit_port_add(port_no, (unit_random(2)
                                             ? OVS_VPORT_TYPE_NETDEV
                                             : OVS_VPORT_TYPE_INTERNAL),
                                   name_of(i), 100 + N_NAMES * port_no + i);
@@ -102,14 +96,14 @@ step(struct vport_table *table)
         }
         return;
     }
-    switch (choose(6)) {
+    switch (unit_random(6)) {
     case 0:
     case 1:
         vport = unit_port_del(port_no);
         announce(&vport);
         break;
     case 2:
-        vport = unit_port_set(port_no, choose(1000));
+        vport = unit_port_set(port_no, unit_random(1000));
         announce(&vport);
         break;
     case 3:
@@ -239,12 +233,12 @@ run_history(bool loses)
         if (loses && i == N_STEPS / 2) {
             unit_overrun(false);
         }
-        if (!choose(20)) {
+        if (!unit_random(20)) {
             believe(&believer, table);
         }
     }
     while (n_late) {
-        deliver(choose(n_late));
+        deliver(unit_random(n_late));
     }
     believe(&believer, table);
     if (!renames) {
@@ -285,13 +279,10 @@ main(void)
         TEST(table_is_right_in_the_end),
         TEST(poller_has_been_told_of_all_in_the_end),
     };
-    const char *s = getenv("UNIT_SEED");
 
     unit_init("test-vport-random");
 
     /* No announcement is too late. */
     unit_clock_stop(1);
-    seed = s ? strtoul(s, NULL, 10) : (unsigned int) time(NULL);
-    printf("# UNIT_SEED=%u\n", seed);
     return cmocka_run_group_tests_name("vport-random", tests, NULL, NULL);
 }

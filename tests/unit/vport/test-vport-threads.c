@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/prng.h"
 #include "odp-netlink.h"
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
@@ -111,9 +112,9 @@ poll_main(void *aux OVS_UNUSED)
 }
 
 static void
-change(unsigned int *seed)
+change(void)
 {
-    uint32_t port_no = 1 + rand_r(seed) % N_PORTS;
+    uint32_t port_no = 1 + unit_random(N_PORTS);
     char name[IFNAMSIZ];
 
     if (unit_dp.ports[port_no].vport.dp_ifindex) {
@@ -127,7 +128,6 @@ static void
 threads_ask_while_ports_change(void **state OVS_UNUSED)
 {
     pthread_t threads[N_THREADS];
-    unsigned int seed = 1;
     struct ovs_vport vport;
 
     unit_datapath_init();
@@ -138,7 +138,7 @@ threads_ask_while_ports_change(void **state OVS_UNUSED)
         threads[i] = ovs_thread_create("ask", ask_main, NULL);
     }
     for (int i = 0; i < N_CHANGES; i++) {
-        change(&seed);
+        change();
         if (!(i % 8)) {
             vport_table_expire(table);
         }
