@@ -46,6 +46,9 @@ unit_rest = \
 unit_route = \
 	tests/harness/routes.c \
 	tests/harness/routes.h
+unit_see_links = \
+	tests/harness/see-links.c \
+	tests/harness/see-links.h
 unit_handlers = \
 	tests/harness/handlers.c \
 	tests/harness/handlers.h
@@ -127,6 +130,7 @@ unit_test_objects = \
 	tests/harness/routes.$(OBJEXT) \
 	tests/fake/tc-fake-dump.$(OBJEXT) \
 	tests/fake/tc-fake-flows.$(OBJEXT) \
+	tests/harness/see-links.$(OBJEXT) \
 	tests/fake/tc-fake.$(OBJEXT) \
 	tests/harness/unit.$(OBJEXT) \
 	tests/harness/wait.$(OBJEXT) \

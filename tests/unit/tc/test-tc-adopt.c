@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "harness/unit.h"
-#include "harness/wait.h"
 #include "netdev-linux/qdisc-lock.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"

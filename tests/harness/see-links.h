@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef HARNESS_SEE_LINKS_H
+#define HARNESS_SEE_LINKS_H 1
+
+/* A callback for nl_conn_transact() and nl_mcast_recv() that notes what it is
+ * told of links. */
+
+#include <linux/netlink.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What it saw. */
+struct unit_seen {
+    size_t n;                   /* Messages. */
+    size_t n_lo;                /* Of these, about the loopback device. */
+    uint16_t type;              /* Of the last one. */
+    uint32_t mtu;               /* In the last one. */
+    int error;                  /* What to return. */
+};
+
+int unit_see_link(const struct nlmsghdr *, void *seen);
+
+#endif /* tests/harness/see-links.h */
