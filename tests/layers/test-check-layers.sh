@@ -102,7 +102,7 @@ fails () {
     result "$what" $?
 }
 
-echo 1..17
+echo 1..18
 
 begin
 passes 'a tree without violations passes'
@@ -189,6 +189,15 @@ fails 'the ground floor with an #include of netdev fails' \
     "lib/stats/stats-a.c:2 includes \"netdev-provider.h\": lib/stats is to\
  know nothing of netdev"
 flags=
+
+begin
+add lib/ovs/compat-dpif.h '#include "openvswitch/dpif.h"'
+add lib/link/link-b.h '#include "ovs/compat-dpif.h"'
+fails 'an #include of dpif through another header fails' \
+    'lib/link knows nothing of dpif and odp and netdev, by includes' \
+    "lib/link/link-b.h:1 includes \"ovs/compat-dpif.h\" of\
+ lib/ovs/compat-dpif.h, and lib/ovs/compat-dpif.h:1 includes\
+ \"openvswitch/dpif.h\": lib/link is to know nothing of dpif"
 
 begin
 add lib/nl/nl-b.c 'int nl_c(void);' 'int nl_b(void) { return nl_c(); }'
