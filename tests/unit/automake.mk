@@ -153,6 +153,22 @@ AM_TESTS_ENVIRONMENT = \
 TESTS += tests/unit/vswitchd/test-upcall-probes.sh
 EXTRA_DIST += tests/unit/vswitchd/test-upcall-probes.sh
 
+# Each unit test many times, while all CPUs are busy.  For example:
+#
+#   make check-unit-repeat N=20 JOBS=2 UNIT='tests/unit/link/test-link-table'
+N = 20
+JOBS = 1
+UNIT = $(unit_tests)
+check-unit-repeat: $(UNIT)
+	@$(AM_TESTS_ENVIRONMENT) $(PYTHON3) $(srcdir)/tests/unit/repeat-tests \
+	    --times $(N) --jobs $(JOBS) $(UNIT)
+.PHONY: check-unit-repeat
+EXTRA_DIST += tests/unit/repeat-tests
+mostlyclean-local: clean-repeat-logs
+clean-repeat-logs:
+	rm -rf repeat-logs
+.PHONY: clean-repeat-logs
+
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
