@@ -7,3 +7,5 @@ lib_libkdp_a_SOURCES += \
 	lib/nl/ovs-genl.h \
 	lib/nl/ovs-stats.c \
 	lib/nl/ovs-stats.h
+
+EXTRA_DIST += lib/nl/README.md

@@ -9,3 +9,5 @@ lib_libkdp_a_SOURCES += \
 	lib/stats/proc-net-dev.h \
 	lib/stats/thread-counters.c \
 	lib/stats/thread-counters.h
+
+EXTRA_DIST += lib/stats/README.md

@@ -117,16 +117,6 @@ moving_average_record(struct moving_average *average, double sample)
     publish(average, seq, &state);
 }
 
-/* Forgets all samples. */
-void
-moving_average_reset(struct moving_average *average)
-{
-    uint64_t seq;
-
-    atomic_read_relaxed(&average->seq, &seq);
-    publish(average, seq, &(struct state) { .n = 0 });
-}
-
 /* Stores what 'average' says now in '*summary': all that a number of samples
  * say, the latest of which may be missing. */
 void

@@ -43,7 +43,7 @@
  * Thread safety
  * -------------
  *
- *     moving_average_record, _reset      one writer at a time
+ *     moving_average_record              one writer at a time
  *     moving_average_read                any thread, any time; lock-free:
  *                                        starts again when samples come
  *     average_summary_*                  the caller's own data */
@@ -77,7 +77,6 @@ struct average_summary {
 void moving_average_init_cumulative(struct moving_average *);
 void moving_average_init_exponential(struct moving_average *, double weight);
 void moving_average_record(struct moving_average *, double sample);
-void moving_average_reset(struct moving_average *);
 void moving_average_read(const struct moving_average *,
                          struct average_summary *);
 

@@ -5,3 +5,5 @@ lib_libkdp_a_SOURCES += \
 	lib/unixctl/args.h \
 	lib/unixctl/override.c \
 	lib/unixctl/override.h
+
+EXTRA_DIST += lib/unixctl/README.md
