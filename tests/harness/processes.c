@@ -13,6 +13,7 @@
 
 #include "harness/prng.h"
 #include "harness/unit.h"
+#include "harness/watchdog.h"
 #include "util.h"
 
 void
@@ -29,6 +30,7 @@ unit_run_processes(unsigned int n, void (*func)(unsigned int i))
         if (!pids[i]) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             free(pids);
+            unit_watchdog_progress();
             func(i);
             exit(EXIT_SUCCESS);
         }
@@ -43,6 +45,7 @@ unit_run_processes(unsigned int n, void (*func)(unsigned int i))
             printf("process %u failed (status %#x)\n", i, status);
             failed = true;
         }
+        unit_watchdog_progress();
     }
     free(pids);
     unit_check(!failed);

@@ -34,7 +34,7 @@
 #define SIGNAL_END (SIGRTMIN + 5)
 #define SIGNAL_TELL (SIGRTMIN + 6)
 
-static bool initialized;
+static pid_t owner;             /* A child has none of its parent's timers. */
 static timer_t end_timer, kill_timer;
 static ATOMIC(const char *) running = ATOMIC_VAR_INIT("none");
 
@@ -232,7 +232,7 @@ initialize(void)
      * be in a signal handler. */
     n_frames = backtrace(frames, MAX_FRAMES);
     unit_seed();
-    initialized = true;
+    owner = getpid();
 }
 
 void
@@ -240,12 +240,18 @@ unit_watchdog_start(const char *test)
 {
     time_t limit = UNIT_TIME_LIMIT * unit_time_factor();
 
-    if (!initialized) {
+    if (owner != getpid()) {
         initialize();
     }
     atomic_store(&running, test);
     set_timer(end_timer, limit);
     set_timer(kill_timer, limit + REPORT_TIME);
+}
+
+void
+unit_watchdog_progress(void)
+{
+    unit_watchdog_start(unit_watchdog_test());
 }
 
 void

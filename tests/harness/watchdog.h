@@ -21,10 +21,14 @@
  * by the main thread. */
 
 /* In seconds; multiplied by unit_time_factor(). */
-#define UNIT_TIME_LIMIT 120
+#define UNIT_TIME_LIMIT 300
 
 /* Gives what runs now, 'test', the limit from now on. */
 void unit_watchdog_start(const char *test);
+
+/* Begins the limit of the test that runs anew.  For tests of many rounds, each
+ * of which is progress. */
+void unit_watchdog_progress(void);
 
 /* Ends the limit. */
 void unit_watchdog_stop(void);
