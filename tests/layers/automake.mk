@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Which folder of the product may use which, seen in what was built.
-# "make check-layers" shows all there is to say.
-TESTS += tests/layers/test-check-layers.sh
+# Which folder of the product may use which, seen in what was built, and which
+# tests protect which invariant.  "make check-layers" shows all there is to say.
+TESTS += \
+	tests/layers/check-invariants \
+	tests/layers/check-layers \
+	tests/layers/test-check-layers.sh
 EXTRA_DIST += \
+	tests/layers/check-invariants \
 	tests/layers/check-layers \
 	tests/layers/layers.txt \
 	tests/layers/test-check-layers.sh

@@ -30,7 +30,7 @@ begin () {
     add lib/upcall/upcall-b.c '#include "upcall/upcall-a.h"' \
         '#include "odp-netlink.h"' 'int upcall_b(void);' \
         'int upcall_b(void) { return upcall_a(); }'
-    add lib/odp-netlink.h
+    add include/odp-netlink.h
     add lib/link/link-a.c '#include <poll.h>' 'int link_a(void);' \
         'int __attribute__((weak)) nl_a(void);' \
         'int nl_a(void) { return 2; }' \
@@ -54,7 +54,7 @@ build () {
     local file
     for file in $(cd "$tree" && find . -name '*.c'); do
         # shellcheck disable=SC2086 # Several words, or none.
-        (cd "$tree" && ${CC:-cc} $flags -w -Ilib -c "$file" \
+        (cd "$tree" && ${CC:-cc} $flags -w -Ilib -Iinclude -c "$file" \
             -o "${file%.c}.o") || exit 99
     done
 }
@@ -102,7 +102,7 @@ fails () {
     result "$what" $?
 }
 
-echo 1..18
+echo 1..19
 
 begin
 passes 'a tree without violations passes'
@@ -180,15 +180,20 @@ fails 'an engine that needs a symbol of an object of dpif fails' \
  of dpif"
 
 begin
-mkdir "$work/ovs" 2>/dev/null
-: >"$work/ovs/netdev-provider.h"
-flags=-I$work/ovs
+add include/netdev-provider.h
 add lib/stats/stats-a.c '' '# include "netdev-provider.h"'
 fails 'the ground floor with an #include of netdev fails' \
     'lib/stats knows nothing of dpif and odp and netdev, by includes' \
     "lib/stats/stats-a.c:2 includes \"netdev-provider.h\": lib/stats is to\
  know nothing of netdev"
-flags=
+
+begin
+add lib/tc/tc-a.c '#include "dpif.h"' 'int dpif_close(void);' \
+    'int tc_a(void) { return dpif_close(); }'
+add include/dpif.h
+fails 'tc may include dpif.h, but not call dpif' \
+    'lib/tc knows nothing of dpif, by symbols' \
+    "lib/tc/tc-a.c needs dpif_close: lib/tc is to know nothing of dpif"
 
 begin
 add lib/ovs/compat-dpif.h '#include "openvswitch/dpif.h"'
