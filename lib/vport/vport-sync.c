@@ -499,9 +499,9 @@ vport_dump(struct vport_table *table)
         }
     }
     vport_doubt_clear(table);
+    table->late_until = time_msec() + VPORT_LATE_MS;
     if (table->dump_reason != VPORT_ASK_START) {
         table->stats.resyncs++;
-        table->late_until = time_msec() + VPORT_LATE_MS;
         vport_notify_all(table);
     }
     table->in_sync = true;

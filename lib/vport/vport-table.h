@@ -75,9 +75,12 @@
  *
  * When a socket's buffer was full (ENOBUFS), or a message was cut short or
  * malformed, the ports are dumped anew, after everything that waited on the
- * sockets was taken.  What arrives meanwhile is taken after the dump.  Where
- * it tells what the dump has told already, it is in doubt.  The same happens
- * when more than VPORT_MAX_ASKS ports are in doubt (vport-sync.h).
+ * sockets was taken.  The same happens when more than VPORT_MAX_ASKS ports are
+ * in doubt (vport-sync.h).
+ *
+ * After any dump, the first included, what is announced for VPORT_LATE_MS is in
+ * doubt: it may be older than the dump, or follow something that was announced
+ * before the sockets were open.
  *
  * A dump fails, for example, when the datapath is gone.  Then every question
  * goes to the kernel, until a dump succeeds.  One is tried in each round of

@@ -16,10 +16,12 @@ vport_fixture = \
 tests_unit_vport_test_vport_device_SOURCES = \
 	tests/unit/vport/test-vport-device.c \
 	$(vport_fixture) $(unit_vport) $(unit_common)
-tests_unit_vport_test_vport_device_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
+tests_unit_vport_test_vport_device_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_vport_wrap) $(unit_clock_wrap)
 tests_unit_vport_test_vport_poll_SOURCES = \
 	tests/unit/vport/test-vport-poll.c $(unit_vport) $(unit_common)
-tests_unit_vport_test_vport_poll_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
+tests_unit_vport_test_vport_poll_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_vport_wrap) $(unit_clock_wrap)
 tests_unit_vport_test_vport_random_SOURCES = \
 	tests/unit/vport/test-vport-random.c $(unit_vport) $(unit_common)
 tests_unit_vport_test_vport_random_LDFLAGS = \
@@ -29,11 +31,12 @@ tests_unit_vport_test_vport_show_SOURCES = \
 tests_unit_vport_test_vport_sync_SOURCES = \
 	tests/unit/vport/test-vport-sync.c $(unit_vport) $(unit_fault) $(unit_common)
 tests_unit_vport_test_vport_sync_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_vport_wrap) $(unit_fault_wrap)
+	$(AM_LDFLAGS) $(unit_vport_wrap) $(unit_fault_wrap) $(unit_clock_wrap)
 tests_unit_vport_test_vport_table_SOURCES = \
 	tests/unit/vport/test-vport-table.c \
 	$(vport_fixture) $(unit_vport) $(unit_common)
-tests_unit_vport_test_vport_table_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
+tests_unit_vport_test_vport_table_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_vport_wrap) $(unit_clock_wrap)
 tests_unit_vport_test_vport_threads_SOURCES = \
 	tests/unit/vport/test-vport-threads.c $(unit_vport) $(unit_common)
 tests_unit_vport_test_vport_threads_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)

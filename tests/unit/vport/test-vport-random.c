@@ -76,8 +76,10 @@ name_is_used(const char *name)
     return false;
 }
 
-/* Devices have the index that goes with their first name, until they are
- * deleted. */
+/* Each device has an index of its own, as in the kernel, which counts them up:
+ * a late announcement of one that is gone is never about one that is there. */
+static int last_ifindex;
+
 static void
 step(struct vport_table *table)
 {
@@ -91,7 +93,7 @@ step(struct vport_table *table)
             vport = unit_port_add(port_no, (unit_random(2)
                                             ? OVS_VPORT_TYPE_NETDEV
                                             : OVS_VPORT_TYPE_INTERNAL),
-                                  name_of(i), 100 + N_NAMES * port_no + i);
+                                  name_of(i), ++last_ifindex);
             announce(&vport);
         }
         return;
@@ -228,6 +230,7 @@ run_history(bool loses)
     table = unit_vport_table();
     believer.poller = vport_poller_create(table);
     n_late = 0;
+    last_ifindex = 100;
     for (int i = 0; i < N_STEPS; i++) {
         step(table);
         if (loses && i == N_STEPS / 2) {

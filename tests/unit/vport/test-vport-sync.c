@@ -5,6 +5,7 @@
 
 #include <config.h>
 #include "vport/vport-table.h"
+#include "vport/vport-sync.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -14,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "odp-netlink.h"
+#include "harness/clock.h"
 #include "harness/descriptors.h"
 #include "harness/fault.h"
 #include "harness/kernel-messages.h"
@@ -24,6 +26,7 @@ static int
 setup(void **state)
 {
     unit_plan_none();
+    unit_clock_stop(1);
     unit_datapath_init();
     *state = unit_vport_table();
     return 0;
@@ -62,6 +65,7 @@ start(struct vport_table *table)
 {
     assert_int_equal(unit_by_number(table, 0), 0);
     assert_true(in_sync(table));
+    unit_clock_advance(VPORT_LATE_MS + 1);
     unit_dp.n_dumps = unit_dp.n_gets_by_name = unit_dp.n_gets_by_number = 0;
 }
 

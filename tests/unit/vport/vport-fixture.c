@@ -16,14 +16,17 @@
 #include "odp-netlink.h"
 #include "openvswitch/poll-loop.h"
 #include "fake/vport-fake.h"
+#include "harness/clock.h"
 #include "harness/descriptors.h"
 #include "util.h"
 
 /* Questions, after which nothing is left of the answer. */
 
+/* The time stands still, so that none passes but where a test says so. */
 int
 setup(void **state)
 {
+    unit_clock_stop(1);
     unit_datapath_init();
     *state = unit_vport_table();
     return 0;
@@ -101,6 +104,7 @@ void
 start(struct vport_table *table)
 {
     assert_true(count_ports(table) > 0);
+    unit_clock_advance(VPORT_LATE_MS + 1);
     unit_dp.n_dumps = unit_dp.n_gets_by_name = unit_dp.n_gets_by_number = 0;
 }
 
