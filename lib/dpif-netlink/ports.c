@@ -163,18 +163,22 @@ add_as_vport(struct kdp_datapath *dp, struct netdev *netdev,
     return error;
 }
 
+static bool out_of_tree;
+
+static void
+probe_out_of_tree(void)
+{
+    out_of_tree = dpif_netlink_rtnl_probe_oot_tunnels();
+}
+
 /* True if tunnels are made by the openvswitch module rather than as devices of
  * their own, as the module of the Open vSwitch project once did. */
 static bool
 tunnels_out_of_tree(void)
 {
-    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
-    static bool out_of_tree;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (ovsthread_once_start(&once)) {
-        out_of_tree = dpif_netlink_rtnl_probe_oot_tunnels();
-        ovsthread_once_done(&once);
-    }
+    pthread_once(&once, probe_out_of_tree);
     return out_of_tree;
 }
 

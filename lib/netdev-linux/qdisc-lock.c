@@ -10,19 +10,23 @@
  * as rules are deleted on others, so that these hardly ever meet. */
 #define N_LOCKS 64
 
+static struct qdisc_lock locks[N_LOCKS];
+
+static void
+init_locks(void)
+{
+    for (size_t i = 0; i < N_LOCKS; i++) {
+        ovs_mutex_init(&locks[i].queue);
+        ovs_mutex_init(&locks[i].mutex);
+    }
+}
+
 struct qdisc_lock *
 qdisc_lock_get(int ifindex)
 {
-    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
-    static struct qdisc_lock locks[N_LOCKS];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (ovsthread_once_start(&once)) {
-        for (size_t i = 0; i < N_LOCKS; i++) {
-            ovs_mutex_init(&locks[i].queue);
-            ovs_mutex_init(&locks[i].mutex);
-        }
-        ovsthread_once_done(&once);
-    }
+    pthread_once(&once, init_locks);
     return &locks[hash_int(ifindex, 0) % N_LOCKS];
 }
 

@@ -17,20 +17,23 @@ return_handles(void *user)
     kdp_id_fpool_user_destroy(user);
 }
 
+static void
+create_handles(void)
+{
+    handles_floor = random_range(KDP_TC_HANDLE_RANGES) * KDP_TC_HANDLE_N;
+    handles_floor += KDP_TC_HANDLE_FIRST;
+    handles = kdp_id_fpool_create(handles_floor, KDP_TC_HANDLE_N, 0);
+    ovsthread_key_create(&handles_key, return_handles);
+}
+
 /* The calling thread's user of the pool. */
 static struct kdp_id_user *
 handles_user(void)
 {
-    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct kdp_id_user *user;
 
-    if (ovsthread_once_start(&once)) {
-        handles_floor = random_range(KDP_TC_HANDLE_RANGES) * KDP_TC_HANDLE_N;
-        handles_floor += KDP_TC_HANDLE_FIRST;
-        handles = kdp_id_fpool_create(handles_floor, KDP_TC_HANDLE_N, 0);
-        ovsthread_key_create(&handles_key, return_handles);
-        ovsthread_once_done(&once);
-    }
+    pthread_once(&once, create_handles);
     user = ovsthread_getspecific(handles_key);
     if (!user) {
         user = kdp_id_fpool_user_create(handles);
