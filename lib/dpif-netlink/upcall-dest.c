@@ -379,6 +379,12 @@ upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
     return error == ENODEV ? 0 : error; /* The port went meanwhile. */
 }
 
+bool
+upcall_dest_is_known(const struct kdp_datapath *dp, uint32_t port_no)
+{
+    return find_told(dp, port_no) != NULL;
+}
+
 void
 upcall_dest_forget(struct kdp_datapath *dp, uint32_t port_no)
 {

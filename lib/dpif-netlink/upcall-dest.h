@@ -140,6 +140,11 @@ int upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
                      bool own)
     OVS_REQUIRES(dp->mutex);
 
+/* True if the kernel was told where the upcalls of port 'port_no' go, and the
+ * port was not forgotten since. */
+bool upcall_dest_is_known(const struct kdp_datapath *dp, uint32_t port_no)
+    OVS_REQUIRES(dp->mutex);
+
 /* Removes the destination of port 'port_no', which the kernel no longer
  * has. */
 void upcall_dest_forget(struct kdp_datapath *dp, uint32_t port_no)

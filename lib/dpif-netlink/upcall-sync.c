@@ -8,6 +8,7 @@
 
 #include "dpif-netlink/socket-budget.h"
 #include "dpif-netlink/upcall-dest.h"
+#include "netdev-linux/if-notifier-kdp.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "timeval.h"
@@ -163,6 +164,10 @@ sync_gone(struct kdp_datapath *dp)
         if (!error) {
             sync_vport(dp, &vport);
         } else if (error == ENODEV) {
+            if (upcall_dest_is_known(dp, port_no)) {
+                /* We forget the ports that we delete ourselves at once. */
+                if_notifier_kdp_port_deleted();
+            }
             upcall_dest_forget(dp, port_no);
         } else {
             retry(dp);

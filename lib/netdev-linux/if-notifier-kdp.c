@@ -69,6 +69,12 @@ if_notifier_kdp_changed(const char *name, const struct link_change *change,
     ovs_mutex_unlock(&mutex);
 }
 
+void
+if_notifier_kdp_port_deleted(void)
+{
+    changed = true;
+}
+
 /* The bridge is about to ask anew for what it could not get. */
 static void
 forget_wanted(void)

@@ -16,6 +16,10 @@
  *   - Which changes: a link came or went, or left its master, or its name,
  *     MTU, hardware address or kind changed.
  *
+ *   - Ports that others delete from a datapath.  Their links leave the
+ *     datapath first, and the deletion is announced after that: a bridge that
+ *     is told of the link alone may look at its ports before it is known.
+ *
  * Flags, carrier and addresses reach the bridge through the devices.  Changes
  * in other namespaces are not told, as Open vSwitch does not tell them.
  *
@@ -48,6 +52,9 @@ void if_notifier_kdp_wanted(const char *name);
  * not. */
 void if_notifier_kdp_changed(const char *name, const struct link_change *,
                              bool open);
+
+/* Main thread.  Says that somebody else has deleted a port of a datapath. */
+void if_notifier_kdp_port_deleted(void);
 
 /* Number of notices to the bridge, and of changes that it was not told of:
  * those of links that nobody asked for, and of other namespaces.  A change
