@@ -81,7 +81,7 @@ def daemon(builddir, path):
     """Says which daemon 'path' is."""
     said = (output(path, "--version") or "").splitlines()
     found = {"version": said[0] if said else None}
-    package = output("dpkg-query", "-S", path)
+    package = output("dpkg-query", "-S", os.path.realpath(path))
     if package:
         name = package.split(":")[0]
         found["package"] = "{} {}".format(name, output(
