@@ -468,6 +468,45 @@ vport_dump_cb(const struct ovs_vport *vport, void *table_)
     return 0;
 }
 
+/* Takes what was announced while the ports were dumped, all of it in doubt.
+ * Returns true if the dump may have missed a port for it: the kernel goes on
+ * with a dump by the number of ports that it has shown of a bucket of its
+ * table, so when one of these goes meanwhile, it skips another one. */
+static bool
+vport_dump_was_disturbed(struct vport_table *table)
+    OVS_REQUIRES(table->mutex)
+{
+    const struct vport_table_stats before = table->stats;
+    bool drained;
+
+    vport_doubt_clear(table);
+    table->late_until = time_msec() + VPORT_LATE_MS;
+    drained = vport_receive(table, table->vport_mcast, vport_take_cb, "ports",
+                            &table->stats.vport_overruns);
+    return (!drained
+            || table->stats.deleted != before.deleted
+            || table->stats.vport_overruns != before.vport_overruns
+            || table->stats.malformed != before.malformed);
+}
+
+/* Marks the ports that the kernel has.  Returns 0 if these are all, EINTR if
+ * some may be missing, or the positive errno value of the request. */
+static int
+vport_mark(struct vport_table *table)
+    OVS_REQUIRES(table->mutex)
+{
+    struct vport_entry *entry;
+    int error;
+
+    HMAP_FOR_EACH (entry, number_node, &table->by_number) {
+        entry->marked = false;
+    }
+    table->stats.asked[table->dump_reason]++;
+    error = ovs_vport_dump(&table->genl, table->dp_ifindex, vport_dump_cb,
+                           table);
+    return error ? error : vport_dump_was_disturbed(table) ? EINTR : 0;
+}
+
 static void
 vport_dump(struct vport_table *table)
     OVS_REQUIRES(table->mutex)
@@ -476,12 +515,7 @@ vport_dump(struct vport_table *table)
     int error = EINTR;
 
     for (int i = 0; i < VPORT_DUMP_TRIES && error == EINTR; i++) {
-        HMAP_FOR_EACH (entry, number_node, &table->by_number) {
-            entry->marked = false;
-        }
-        table->stats.asked[table->dump_reason]++;
-        error = ovs_vport_dump(&table->genl, table->dp_ifindex, vport_dump_cb,
-                               table);
+        error = vport_mark(table);
     }
     if (error) {
         table->tried = true;
@@ -498,13 +532,12 @@ vport_dump(struct vport_table *table)
             vport_store_remove(table, entry);
         }
     }
-    vport_doubt_clear(table);
-    table->late_until = time_msec() + VPORT_LATE_MS;
     if (table->dump_reason != VPORT_ASK_START) {
         table->stats.resyncs++;
         vport_notify_all(table);
     }
     table->in_sync = true;
+    vport_resolve_doubts(table);
 }
 
 void

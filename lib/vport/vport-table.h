@@ -82,6 +82,10 @@
  * doubt: it may be older than the dump, or follow something that was announced
  * before the sockets were open.
  *
+ * While a dump is under way, a deletion can make the kernel skip another port.
+ * So a dump is repeated, as an interrupted one is, if a port was announced to
+ * have gone by its end.
+ *
  * A dump fails, for example, when the datapath is gone.  Then every question
  * goes to the kernel, until a dump succeeds.  One is tried in each round of
  * the main loop.

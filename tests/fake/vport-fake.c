@@ -128,10 +128,13 @@ answer_dump(uint32_t seq, int dp_ifindex)
             cb(unit_dp.aux);
             ovs_mutex_lock(&mutex);
         }
-        if (unit_dp.ports[i].vport.dp_ifindex) {
+        if (unit_dp.ports[i].vport.dp_ifindex
+            && (!i || i != unit_dp.hidden)) {
             answer_vport(&unit_dp.ports[i].vport, seq, flags);
         }
     }
+
+    unit_dp.hidden = 0;
 
     struct answer *answer = add_answer();
     struct nlmsghdr *nlh = mnl_nlmsg_put_header(answer->buf);

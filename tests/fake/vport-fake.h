@@ -50,6 +50,8 @@ struct unit_datapath {
     unsigned int n_interrupted;     /* Dumps to say NLM_F_DUMP_INTR in. */
     void (*during_dump)(void *aux); /* Called half-way, once. */
     void *aux;
+    uint32_t hidden;                /* Port that the rest of the dump does not
+                                     * show, or 0. */
 
     /* What was asked. */
     unsigned int n_gets_by_number;

@@ -181,8 +181,24 @@ change_during(void *aux OVS_UNUSED)
     /* One before and one behind what has been dumped. */
     unit_add(1, "a");
     unit_add(UNIT_VPORT_MAX - 1, "z");
+}
+
+static void
+change_and_delete_during(void *aux)
+{
+    change_during(aux);
     unit_del(2);
     unit_del(UNIT_VPORT_MAX - 2);
+}
+
+static void
+check_change_and_delete(struct vport_table *table)
+{
+    vport_table_expire(table);
+    assert_int_equal(unit_by_number(table, 1), 0);
+    assert_int_equal(unit_by_number(table, 2), ENODEV);
+    assert_int_equal(unit_by_number(table, UNIT_VPORT_MAX - 1), 0);
+    assert_int_equal(unit_by_number(table, UNIT_VPORT_MAX - 2), ENODEV);
 }
 
 static void
@@ -192,15 +208,92 @@ changes_during_a_dump_are_not_missed(void **state)
 
     unit_port_add(2, OVS_VPORT_TYPE_NETDEV, "b", 102);
     unit_port_add(UNIT_VPORT_MAX - 2, OVS_VPORT_TYPE_NETDEV, "y", 99);
+    unit_dp.during_dump = change_and_delete_during;
+    assert_int_equal(unit_by_number(table, 0), 0);
+    check_change_and_delete(table);
+
+    /* The dump was repeated, which answers all that was announced by then. */
+    assert_int_equal(get_stats(table).asked[VPORT_ASK_ORDER], 0);
+    assert_int_equal(unit_n_requests(), 2);
+    assert_int_equal(unit_dp.n_dumps, 2);
+}
+
+static void
+ports_that_come_during_a_dump_are_asked_about(void **state)
+{
+    struct vport_table *table = *state;
+
     unit_dp.during_dump = change_during;
-    start(table);
+    assert_int_equal(unit_by_number(table, 0), 0);
     vport_table_expire(table);
     assert_int_equal(unit_by_number(table, 1), 0);
-    assert_int_equal(unit_by_number(table, 2), ENODEV);
     assert_int_equal(unit_by_number(table, UNIT_VPORT_MAX - 1), 0);
-    assert_int_equal(unit_by_number(table, UNIT_VPORT_MAX - 2), ENODEV);
     assert_int_equal(get_stats(table).asked[VPORT_ASK_ORDER], 2);
-    assert_int_equal(unit_n_requests(), 2);
+    assert_int_equal(unit_dp.n_dumps, 1);
+    assert_int_equal(unit_n_requests(), 3);
+}
+
+static void
+delete_during(void *aux OVS_UNUSED)
+{
+    unit_del(2);
+    unit_dp.hidden = UNIT_VPORT_MAX - 2;
+}
+
+/* The kernel resumes a dump in a bucket by the number of ports that it has
+ * shown of it.  When one of these goes, it skips another one. */
+static void
+port_that_a_deletion_hid_from_a_dump_is_not_forgotten(void **state)
+{
+    struct vport_table *table = *state;
+    uint32_t port_no;
+
+    unit_port_add(2, OVS_VPORT_TYPE_NETDEV, "b", 102);
+    unit_port_add(UNIT_VPORT_MAX - 2, OVS_VPORT_TYPE_NETDEV, "y", 99);
+
+    /* At first, when nothing is known of it, and later. */
+    for (int i = 0; i < 2; i++) {
+        unit_dp.during_dump = delete_during;
+        unit_dp.n_dumps = 0;
+        vport_table_expire(table);
+        assert_int_equal(unit_by_number(table, UNIT_VPORT_MAX - 2), 0);
+        assert_int_equal(unit_by_number(table, 2), ENODEV);
+        assert_true(in_sync(table));
+        assert_int_equal(unit_dp.n_dumps, 2);
+        while (vport_table_next_gone(table, &port_no)) {
+            assert_int_not_equal(port_no, UNIT_VPORT_MAX - 2);
+        }
+        unit_clock_advance(VPORT_LATE_MS + 1);
+        unit_add(2, "b");
+        assert_int_equal(unit_by_number(table, 2), 0);
+        unit_overrun(false);
+    }
+}
+
+static void
+delete_and_add(void *aux)
+{
+    unit_del(2);
+    unit_add(2, "b");
+    unit_dp.during_dump = aux ? delete_and_add : NULL;
+}
+
+static void
+ports_that_go_all_the_time_leave_the_table_unsynced(void **state)
+{
+    struct vport_table *table = *state;
+
+    unit_port_add(2, OVS_VPORT_TYPE_NETDEV, "b", 102);
+    unit_dp.during_dump = delete_and_add;
+    unit_dp.aux = table;
+    assert_int_equal(unit_by_number(table, 2), 0);
+    assert_int_equal(unit_dp.n_dumps, 3);
+    assert_false(in_sync(table));
+
+    unit_dp.aux = NULL;
+    vport_table_expire(table);
+    assert_int_equal(unit_by_number(table, 2), 0);
+    assert_true(in_sync(table));
 }
 
 static void
@@ -400,6 +493,9 @@ main(void)
         TEST(malformed_announcement_is_a_loss),
         TEST(truncated_announcement_is_a_loss),
         TEST(changes_during_a_dump_are_not_missed),
+        TEST(ports_that_come_during_a_dump_are_asked_about),
+        TEST(port_that_a_deletion_hid_from_a_dump_is_not_forgotten),
+        TEST(ports_that_go_all_the_time_leave_the_table_unsynced),
         TEST(interrupted_dump_is_repeated),
         TEST(kernel_is_asked_while_dumps_fail),
         TEST(error_of_a_request_in_doubt_is_a_loss),
