@@ -145,7 +145,12 @@ __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 
     error = errno;
     upcall_sched_extra_end(sched, all);
-    upcall_handler_unref(handler);
+    if (retval < 0 && error == EINTR) {
+        /* The caller polls again. */
+        armed = handler;
+    } else {
+        upcall_handler_unref(handler);
+    }
     errno = error;
     return retval;
 }

@@ -21,7 +21,8 @@
  * that ends them, which is one for all.  Everything that poll_block()
  * does around its poll() (RCU, time-outs, warnings of long intervals) stays
  * in force.  A thread that polls something else is served by the C library's
- * poll(), and so is one that did not arm.
+ * poll(), and so is one that did not arm.  A poll() that a signal interrupts
+ * does not count: the next one is the handler's still.
  *
  * Thread safety: the state is the calling thread's own.  The handler is held
  * by a reference while its thread sleeps in it. */
