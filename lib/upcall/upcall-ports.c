@@ -196,6 +196,12 @@ upcall_ports_add(struct upcall_ports *ports, uint32_t port_no,
         upcall_ports_put(ports, slot, channel);
     }
     ovsrcu_set(&ports->adding, NULL);
+    if (error) {
+        /* A handler may be looking at it, looking for another one, and the
+         * caller is free to drop it. */
+        ovs_refcount_ref(&channel->refcount);
+        ovsrcu_postpone(upcall_channel_unref, channel);
+    }
     ovs_mutex_unlock(&ports->mutex);
     return error;
 }

@@ -276,6 +276,26 @@ channel_that_was_refused_belongs_to_the_caller(void **state)
     assert_int_equal(unit_count_fds(), n_fds - 1);
 }
 
+/* A handler may have found it while it was about to be added. */
+static void
+channel_that_was_refused_lives_for_a_grace_period(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_channel *channel = create_channel();
+    size_t n_fds;
+
+    assert_int_equal(upcall_table_set_handlers(f->table, 1), 0);
+    unit_rcu_barrier();
+    n_fds = unit_count_fds();
+    unit_plan_failures(UNIT_CALL_EPOLL_CTL, 1, 1, ENOSPC);
+    assert_int_equal(upcall_table_add(f->table, 2, "new", channel), ENOSPC);
+    unit_plan_none();
+    upcall_channel_unref(channel);
+    assert_int_equal(unit_count_fds(), n_fds);
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), n_fds - 1);
+}
+
 static void
 port_keeps_its_channel_when_the_replacement_fails(void **state)
 {
@@ -571,6 +591,7 @@ main(void)
         TEST(channel_whose_buffer_cannot_be_enlarged_works),
         TEST(new_port_that_cannot_be_registered_is_not_there),
         TEST(channel_that_was_refused_belongs_to_the_caller),
+        TEST(channel_that_was_refused_lives_for_a_grace_period),
         TEST(port_keeps_its_channel_when_the_replacement_fails),
         TEST(handlers_stay_when_new_ones_cannot_be_made),
         TEST(interrupted_receive_is_repeated),
