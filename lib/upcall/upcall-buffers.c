@@ -8,7 +8,8 @@
 #include "ovs/compat-daemon.h"
 
 /* Nearly all of the buffers is never touched, because most upcalls are small.
- * Under --mlockall the kernel would back all of it with memory, 5 MB for each
+ * A huge page would have it backed with memory nevertheless, 4 MB for each
+ * handler, because the first page of each buffer is used.  Under --mlockall the kernel would back all of it with memory, 5 MB for each
  * handler, so that lock is taken off again; a page that was used once is then
  * as good as any other. */
 void *
@@ -21,6 +22,9 @@ upcall_buffers_map(unsigned int n_msgs, size_t msg_size)
     if (buffers == MAP_FAILED) {
         return NULL;
     }
+
+    /* Fails where the kernel has no huge pages. */
+    madvise(buffers, size, MADV_NOHUGEPAGE);
     if (ovs_compat_memory_locked()) {
         munlock(buffers, size);
         madvise(buffers, size, MADV_DONTNEED);

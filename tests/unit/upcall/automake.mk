@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/upcall/test-upcall-buffers \
 	tests/unit/upcall/test-upcall-channel \
 	tests/unit/upcall/test-upcall-engine \
 	tests/unit/upcall/test-upcall-errors \
@@ -28,6 +29,8 @@ unit_upcall_fair = \
 	tests/unit/upcall/fair-fixture.c \
 	tests/unit/upcall/fair-fixture.h
 
+tests_unit_upcall_test_upcall_buffers_SOURCES = \
+	tests/unit/upcall/test-upcall-buffers.c $(unit_common)
 tests_unit_upcall_test_upcall_channel_SOURCES = \
 	tests/unit/upcall/test-upcall-channel.c $(unit_common)
 tests_unit_upcall_test_upcall_engine_SOURCES = \
