@@ -114,7 +114,10 @@ static void
 put_network(uint32_t flow, struct ofpbuf *key, struct ofpbuf *mask)
 {
     struct ovs_key_ipv4 ip = { .ipv4_dst = htonl(flow) };
-    struct ovs_key_ipv4 ip_mask = { .ipv4_dst = OVS_BE32_MAX };
+    /* Whether a packet is a fragment is always matched on. */
+    struct ovs_key_ipv4 ip_mask = {
+        .ipv4_dst = OVS_BE32_MAX, .ipv4_frag = UINT8_MAX,
+    };
 
     nl_msg_put_be16(key, OVS_KEY_ATTR_ETHERTYPE, htons(ETH_TYPE_IP));
     nl_msg_put_unspec(key, OVS_KEY_ATTR_IPV4, &ip, sizeof ip);
