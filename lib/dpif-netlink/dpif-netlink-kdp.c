@@ -29,6 +29,7 @@
 #include "openvswitch/json.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
+#include "ovs/compat-dpif.h"
 #include "packets.h"
 #include "unixctl/override.h"
 #include "upcall/upcall-show.h"
@@ -374,6 +375,7 @@ dpif_netlink_kdp_register(void)
 /* Functions that are not here are null in the stock class too. */
 static const struct dpif_class dpif_netlink_kdp_class = {
     .type = kdp_dpif_type,
+    OVS_COMPAT_SYNCED_DP_LAYERS
     .enumerate = dpif_kdp_enumerate,
     .open = dpif_kdp_open,
     .close = dpif_kdp_close,

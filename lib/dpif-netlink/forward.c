@@ -3,6 +3,8 @@
 #include <config.h>
 #include "dpif-netlink/forward.h"
 
+#include "dpif-netlink/flow-engine.h"
+#include "offload/offload-info.h"
 #include "ovs/compat-dpif.h"
 
 #define INNER_CLASS(DPIF) (dpif_kdp_inner(DPIF)->dpif_class)
@@ -12,7 +14,16 @@
 int
 dpif_kdp_get_stats(const struct dpif *dpif, struct dpif_dp_stats *stats)
 {
-    return INNER_CALL(get_stats, dpif, stats);
+    int error = INNER_CALL(get_stats, dpif, stats);
+
+    if (!error && ovs_compat_counts_tc_flows()) {
+        struct kdp_flow_engine *engine
+            = kdp_flow_engine_get(dpif_kdp_cast(dpif)->dp);
+
+        /* The kernel counts its own ones only. */
+        stats->n_flows += engine ? offload_n_tc_only(engine->offload) : 0;
+    }
+    return error;
 }
 
 int

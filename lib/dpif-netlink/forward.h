@@ -4,7 +4,8 @@
 #define KDP_DPIF_NETLINK_FORWARD_H 1
 
 /* Functions of the class that change nothing: each calls the function of the
- * same name of the inner dpif.
+ * same name of the inner dpif.  Only get_stats() adds the flows that are in tc
+ * to those of the kernel, for versions of Open vSwitch that do not.
  *
  * Thread safety and failure: as the inner dpif has them. */
 

@@ -22,6 +22,7 @@ offload_table_init(struct offload_table *table)
         xpthread_cond_init(&stripe->cond, NULL);
         hmap_init(&stripe->flows);
         hmap_init(&stripe->deleting);
+        atomic_init(&stripe->n_tc_only, 0);
         stripe->move_clock = &table->move_clock;
     }
 }
@@ -55,6 +56,21 @@ offload_table_clock(struct offload_table *table)
 
     atomic_read_relaxed(&table->move_clock, &clock);
     return clock;
+}
+
+/* Returns the number of flows that are in tc only. */
+uint64_t
+offload_table_n_tc_only(struct offload_table *table)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        uint32_t n_stripe;
+
+        atomic_read_relaxed(&table->stripes[i].n_tc_only, &n_stripe);
+        n += n_stripe;
+    }
+    return n;
 }
 
 static uint32_t
@@ -189,6 +205,21 @@ set_life(struct offload_flow *flow, enum offload_life life)
     flow->life = life;
 }
 
+/* Copies of 'flow' have changed: counts it, or not any more, among those that
+ * are in tc only. */
+static void
+count_tc_only(struct offload_flow *flow)
+{
+    bool tc_only = offload_flow_in_tc(flow) && !offload_flow_in_kernel(flow);
+    uint32_t n;
+
+    if (tc_only != flow->tc_only) {
+        flow->tc_only = tc_only;
+        atomic_read_relaxed(&flow->stripe->n_tc_only, &n);
+        atomic_store_relaxed(&flow->stripe->n_tc_only, tc_only ? n + 1 : n - 1);
+    }
+}
+
 /* The copy in the kernel has come, or gone, or been refused.  Statistics of
  * one that has gone are added to 'base'. */
 void
@@ -206,6 +237,7 @@ offload_flow_set_kernel(struct offload_flow *flow,
         flow->kernel_seen = (struct offload_stats) { .n_packets = 0 };
     }
     flow->kernel = kernel;
+    count_tc_only(flow);
     offload_flow_moved(flow);
 }
 
@@ -214,6 +246,7 @@ set_tc(struct offload_flow *flow, enum offload_tc_copy tc)
 {
     offload_transition_check(OFFLOAD_MACHINE_TC, flow->tc, tc);
     flow->tc = tc;
+    count_tc_only(flow);
 }
 
 /* A copy is about to be put into tc, as 'rule', of which the caller's

@@ -51,6 +51,9 @@ struct offload_stripe {
     pthread_cond_t cond;
     struct hmap flows OVS_GUARDED;      /* By ufid. */
     struct hmap deleting OVS_GUARDED;   /* Those under way in threads. */
+    atomic_uint32_t n_tc_only;          /* Flows of 'flows' and 'deleting' that
+                                         * are in tc only.  Changed with the
+                                         * lock, read without. */
     atomic_uint64_t *move_clock;        /* Constant. */
 };
 
@@ -106,6 +109,7 @@ struct offload_flow {
     struct offload_desc *tc_desc;   /* What it is in tc if 'tc' is
                                      * OFFLOAD_TC_PRESENT, else NULL. */
     struct offload_rule *rule;      /* NULL if 'tc' is OFFLOAD_TC_NONE. */
+    bool tc_only;               /* In tc, not in the kernel: is counted. */
     bool kernel_claimed;        /* Somebody changes the kernel copy. */
     bool keep_kernel;           /* Also if it is in tc. */
     uint64_t moved;             /* Move clock at the latest change of copies,
@@ -149,6 +153,7 @@ void offload_table_destroy(struct offload_table *);
 struct offload_stripe *offload_table_stripe(struct offload_table *,
                                             const ovs_u128 *ufid);
 uint64_t offload_table_clock(struct offload_table *);
+uint64_t offload_table_n_tc_only(struct offload_table *);
 
 /* Life. */
 struct offload_flow *offload_flow_create(struct offload_stripe *stripe,

@@ -118,6 +118,10 @@ struct offload_engine_info {
 
 void offload_get_info(struct offload *, struct offload_engine_info *);
 
+/* The number of flows that are in tc, and not in the kernel.  Cheap; not exact
+ * while flows move. */
+uint64_t offload_n_tc_only(struct offload *);
+
 /* A flow. */
 struct offload_flow_info {
     enum offload_state state;

@@ -88,6 +88,12 @@ offload_get_info(struct offload *offload, struct offload_engine_info *info)
     info->n_backoffs = offload_ports_backing_off(&offload->ports);
 }
 
+uint64_t
+offload_n_tc_only(struct offload *offload)
+{
+    return offload_table_n_tc_only(&offload->table);
+}
+
 static void
 get_flow_info(const struct offload_flow *flow, struct offload_flow_info *info)
 {

@@ -12,6 +12,7 @@
  *
  * Thread safety: that of the function of Open vSwitch that stands behind. */
 
+#include "dpif-provider.h"
 #include "ovs-features.h"
 
 /* Default limit of connections, which the functions of the dpif class about
@@ -33,5 +34,26 @@
 #else
 #define OVS_COMPAT_SYNCED_DP_LAYERS
 #endif
+
+/* Does the revalidator keep what it knows of a flow of a dpif of 'class' that
+ * comes to another place?  Before 3.1.1 always. */
+static inline bool
+ovs_compat_keeps_statistics(const struct dpif_class *class OVS_UNUSED)
+{
+#if OVS_HAVE_SYNCED_DP_LAYERS
+    return class->synced_dp_layers;
+#else
+    return true;
+#endif
+}
+
+/* Has the number of flows that the dpif tells to include those that are in tc
+ * only?  Open vSwitch adds them by itself, unless the class has the member
+ * above. */
+static inline bool
+ovs_compat_counts_tc_flows(void)
+{
+    return OVS_HAVE_SYNCED_DP_LAYERS;
+}
 
 #endif /* lib/ovs/compat-dpif.h */

@@ -290,8 +290,18 @@ inner_dump_next(struct dpif_flow_dump_thread *thread_,
     return n;
 }
 
+static int
+inner_get_stats(const struct dpif *dpif, struct dpif_dp_stats *stats)
+{
+    *stats = (struct dpif_dp_stats) {
+        .n_flows = unit_dpif_count(unit_dpif_cast(dpif)),
+    };
+    return 0;
+}
+
 static const struct dpif_class inner_class = {
     .type = "unit",
+    .get_stats = inner_get_stats,
     .flow_dump_create = inner_dump_create,
     .flow_dump_destroy = inner_dump_destroy,
     .flow_dump_thread_create = inner_thread_create,
@@ -356,6 +366,7 @@ unit_dpif_init(struct unit_dpif *u, uint32_t n_ports)
     kernel = kdp_flow_kernel(u->engine);
     backend = kdp_tc_backend(&u->engine->tc);
     u->engine->offload = offload_create(&kernel, &backend, &config);
+    kdp_flow_engine_set(&u->dp, u->engine);
     for (uint32_t i = 1; i <= n_ports; i++) {
         offload_port_add(u->engine->offload, i);
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/dpif-netlink/test-dpif-class \
 	tests/unit/dpif-netlink/test-fallback \
 	tests/unit/dpif-netlink/test-fallback-uring \
 	tests/unit/dpif-netlink/test-flow-dump \
@@ -11,6 +12,12 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-flow-settings \
 	tests/unit/dpif-netlink/test-ports
 
+tests_unit_dpif_netlink_test_dpif_class_SOURCES = \
+	tests/unit/dpif-netlink/test-dpif-class.c $(unit_dpif) $(unit_common)
+tests_unit_dpif_netlink_test_dpif_class_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_dpif_wrap) \
+	-Wl,--wrap=dp_register_provider \
+	-Wl,--wrap=dp_unregister_provider
 tests_unit_dpif_netlink_test_fallback_SOURCES = \
 	tests/unit/dpif-netlink/test-fallback.c $(unit_uring) $(unit_common)
 tests_unit_dpif_netlink_test_fallback_LDFLAGS = \

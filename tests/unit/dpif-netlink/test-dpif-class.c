@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What Open vSwitch is told about flows that are in the kernel or in tc, or go
+ * from one to the other: its own statistics of a flow stay right (O2), and it
+ * knows how many flows there are. */
+
+#include <config.h>
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "dpif-netlink/dpif-kdp.h"
+#include "dpif-netlink/dpif-netlink-kdp.h"
+#include "fake/dpif-fake.h"
+#include "fake/tc-fake.h"
+#include "harness/unit.h"
+#include "ovs/compat-dpif.h"
+#include "util.h"
+
+#define N_FLOWS 100
+
+/* The class that was registered last. */
+static const struct dpif_class *registered;
+
+int __wrap_dp_unregister_provider(const char *type);
+int __wrap_dp_register_provider(const struct dpif_class *);
+
+int
+__wrap_dp_unregister_provider(const char *type)
+{
+    unit_check(!strcmp(type, "system"));
+    return 0;
+}
+
+int
+__wrap_dp_register_provider(const struct dpif_class *class)
+{
+    registered = class;
+    return 0;
+}
+
+/* What Open vSwitch takes for the number of flows in the datapath. */
+static uint64_t
+n_flows(struct unit_dpif *u)
+{
+    struct dpif_kdp dpif = {
+        .dpif = { .dpif_class = registered },
+        .dp = &u->dp,
+    };
+    struct dpif_dp_stats stats;
+
+    assert_int_equal(registered->get_stats(&dpif.dpif, &stats), 0);
+    return stats.n_flows;
+}
+
+/* 'n_tc' as far as the datapath is asked for them. */
+static uint64_t
+counted(uint64_t n_tc)
+{
+    return ovs_compat_counts_tc_flows() ? n_tc : 0;
+}
+
+static void
+put(struct unit_dpif *u, uint32_t flow, unsigned int flags)
+{
+    assert_int_equal(unit_dpif_put(u, unit_tc_desc(flow, 1, flags),
+                                   DPIF_FP_CREATE | DPIF_FP_MODIFY, NULL), 0);
+}
+
+/* A revalidator that begins anew counts all packets of the flow again. */
+static void
+revalidators_keep_statistics_of_flows_that_move(void **state OVS_UNUSED)
+{
+    assert_non_null(registered);
+    assert_true(ovs_compat_keeps_statistics(registered));
+}
+
+static void
+number_of_flows_includes_those_in_tc(void **state)
+{
+    static const struct unit_tc_plan refuse = {
+        .fault = UNIT_TC_REFUSED, .error = EOPNOTSUPP,
+        .type = RTM_NEWTFILTER, .n = UINT_MAX,
+    };
+    static const struct unit_tc_plan allow;
+    struct unit_dpif *u = *state;
+
+    assert_int_equal(n_flows(u), 0);
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        put(u, i, 0);
+    }
+    unit_dpif_settle(u);
+    assert_int_equal(unit_dpif_count(u), 0);
+    assert_int_equal(n_flows(u), counted(N_FLOWS));
+
+    /* Of the other half, none is in tc. */
+    unit_tc_plan(&refuse);
+    for (uint32_t i = N_FLOWS; i < 2 * N_FLOWS; i++) {
+        put(u, i, 0);
+    }
+    unit_dpif_settle(u);
+    assert_int_equal(n_flows(u), N_FLOWS + counted(N_FLOWS));
+
+    for (uint32_t i = 0; i < 2 * N_FLOWS; i++) {
+        assert_int_equal(unit_dpif_del(u, i, NULL), 0);
+    }
+    unit_dpif_settle(u);
+    assert_int_equal(n_flows(u), 0);
+    unit_tc_plan(&allow);
+}
+
+static void
+flow_in_both_places_is_one(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    put(u, 0, UNIT_TC_TO_CHAIN);
+    unit_dpif_settle(u);
+    put(u, 1, UNIT_TC_OF_CHAIN);
+    unit_dpif_settle(u);
+    assert_int_equal(unit_tc_count(), 2);
+    assert_int_equal(unit_dpif_count(u), 1);
+    assert_int_equal(n_flows(u), 1 + counted(1));
+}
+
+static void
+flow_whose_rule_vanished_is_not_in_tc(void **state)
+{
+    const ovs_u128 ufid = unit_tc_ufid(0);
+    struct unit_dpif *u = *state;
+    struct dpif_flow flow;
+    uint64_t stub[256];
+    struct ofpbuf buffer;
+
+    put(u, 0, 0);
+    unit_dpif_settle(u);
+    assert_int_equal(n_flows(u), counted(1));
+    assert_true(unit_tc_remove(&ufid));
+
+    /* It is noticed when it is read; the flow goes back to the kernel. */
+    ofpbuf_use_stub(&buffer, stub, sizeof stub);
+    unit_dpif_get(u, 0, &buffer, &flow);
+    ofpbuf_uninit(&buffer);
+    unit_dpif_settle(u);
+    assert_int_equal(unit_dpif_count(u), 1);
+    assert_int_equal(n_flows(u), 1);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+#define TEST(NAME) \
+    cmocka_unit_test_setup_teardown(NAME, unit_dpif_setup, unit_dpif_teardown)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(revalidators_keep_statistics_of_flows_that_move),
+        TEST(number_of_flows_includes_those_in_tc),
+        TEST(flow_in_both_places_is_one),
+        TEST(flow_whose_rule_vanished_is_not_in_tc),
+    };
+
+    unit_init(argv[0]);
+    unit_check(!dpif_netlink_kdp_register());
+    unit_dpif_start_threads();
+    return cmocka_run_group_tests_name("dpif-class", tests, NULL, NULL);
+}
