@@ -127,13 +127,17 @@ AC_DEFUN([KDP_HARDENING_FLAG],
 # ---------------
 # Sets KDP_CFLAGS to the flags that the compiler knows.  Open vSwitch is built
 # with -fno-strict-aliasing, and the functions in its headers need it too.
-# -Wthread-safety is what its lock annotations are for; only Clang has it.
+# -Wthread-safety is what its lock annotations are for; only Clang has it.  A
+# function of another version of Open vSwitch may have other arguments, or be
+# gone: that never is a mere warning.
 AC_DEFUN([KDP_CHECK_FLAGS],
 [KDP_CFLAGS=
  kdp_save_CFLAGS=$CFLAGS
  for kdp_flag in -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
      -Wno-missing-field-initializers -Wno-unused-function -Wshadow \
      -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+     -Werror=implicit-function-declaration \
+     -Werror=incompatible-pointer-types -Werror=int-conversion \
      -Wpointer-arith -Wformat=2 -Wno-format-nonliteral -Wthread-safety \
      -fno-strict-aliasing; do
    CFLAGS="$kdp_save_CFLAGS -Werror $kdp_flag"
@@ -152,10 +156,14 @@ AC_DEFUN([KDP_CHECK_FLAGS],
  AC_SUBST([KDP_CFLAGS])
 ])
 
-# KDP_OVS_SOURCE
-# --------------
+# KDP_OVS_SOURCE([DIR])
+# ---------------------
 # Finds the Open vSwitch source and checks its version.  Sets OVS_SOURCE, a
 # directory or a tar file, and OVS_VERSION.
+#
+# Without --with-ovs-source, it is what the distribution's package has put into
+# DIR, by default /usr/src/openvswitch: a tar file (Debian 12), or the tree
+# itself (Debian 13).  Nothing is built in there.
 AC_DEFUN([KDP_OVS_SOURCE],
 [AC_ARG_WITH([ovs-source],
   [AS_HELP_STRING([--with-ovs-source=DIR|TARBALL],
@@ -163,14 +171,16 @@ AC_DEFUN([KDP_OVS_SOURCE],
       of the distribution's package openvswitch-source])],
   [], [with_ovs_source=])
 AC_MSG_CHECKING([for the Open vSwitch source])
-kdp_ovs_advice="Supported is Open vSwitch 3.1.x, as in the package openvswitch-source of Debian 12 (apt-get install openvswitch-source)."
+kdp_ovs_advice="Supported are Open vSwitch 3.1.x, 3.3.x and 3.5.x, such as the package openvswitch-source of Debian 12 and 13 (apt-get install openvswitch-source)."
 AS_CASE([$with_ovs_source],
   [yes | no],
     [AC_MSG_ERROR([--with-ovs-source needs a directory or a tar file. $kdp_ovs_advice])],
   [''],
-    [OVS_SOURCE=/usr/src/openvswitch/openvswitch.tar.gz
-     AS_IF([test ! -f "$OVS_SOURCE"],
-       [AC_MSG_ERROR([nothing found at $OVS_SOURCE. $kdp_ovs_advice])])],
+    [OVS_SOURCE=m4_default([$1], [/usr/src/openvswitch])
+     AS_IF([test -f "$OVS_SOURCE/openvswitch.tar.gz"],
+       [OVS_SOURCE=$OVS_SOURCE/openvswitch.tar.gz],
+       [test ! -f "$OVS_SOURCE/configure.ac"],
+       [AC_MSG_ERROR([neither openvswitch.tar.gz nor a source tree is found at $OVS_SOURCE. $kdp_ovs_advice])])],
   [OVS_SOURCE=$with_ovs_source
    AS_IF([test ! -e "$OVS_SOURCE"],
      [AC_MSG_ERROR([--with-ovs-source=$OVS_SOURCE: no such file or directory. $kdp_ovs_advice])])])
@@ -202,7 +212,7 @@ AS_IF([kdp_ovs_missing configure.ac],
 OVS_VERSION=`kdp_ovs_cat configure.ac 2>&AS_MESSAGE_LOG_FD |
   $SED -n ['s/^A[C]_INIT(openvswitch, *\([0-9][0-9.]*\).*/\1/p']`
 AS_CASE([$OVS_VERSION],
-  [3.1.*], [],
+  [3.1.* | 3.3.* | 3.5.*], [],
   [''], [AC_MSG_ERROR([$OVS_SOURCE is no Open vSwitch source: its configure.ac names no version of openvswitch. $kdp_ovs_advice])],
   [AC_MSG_ERROR([$OVS_SOURCE is Open vSwitch $OVS_VERSION, which is not supported. $kdp_ovs_advice])])
 for kdp_file in boot.sh lib/netdev-linux.c ofproto/ofproto.c \

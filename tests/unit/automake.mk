@@ -100,6 +100,7 @@ include tests/unit/link/automake.mk
 include tests/unit/netdev-linux/automake.mk
 include tests/unit/nl/automake.mk
 include tests/unit/offload/automake.mk
+include tests/unit/ovs/automake.mk
 include tests/unit/stats/automake.mk
 include tests/unit/tc/automake.mk
 include tests/unit/unixctl/automake.mk
