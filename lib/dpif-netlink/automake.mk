@@ -28,6 +28,8 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/forward.h \
 	lib/dpif-netlink/ports.c \
 	lib/dpif-netlink/ports.h \
+	lib/dpif-netlink/revalidation.c \
+	lib/dpif-netlink/revalidation.h \
 	lib/dpif-netlink/settings.c \
 	lib/dpif-netlink/settings.h \
 	lib/dpif-netlink/show.c \

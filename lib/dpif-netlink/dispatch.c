@@ -424,6 +424,17 @@ dispatch_run(struct kdp_datapath *dp)
     return gone;
 }
 
+bool
+dispatch_revalidate(struct kdp_datapath *dp)
+{
+    bool revalidate;
+
+    ovs_mutex_lock(&dp->mutex);
+    revalidate = dp->dispatch->on && upcall_dest_revalidate(dp);
+    ovs_mutex_unlock(&dp->mutex);
+    return revalidate;
+}
+
 void
 dispatch_wait(struct kdp_datapath *dp)
 {

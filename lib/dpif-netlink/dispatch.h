@@ -26,8 +26,8 @@
  *   - The kernel announces the change to the "ovs_datapath" multicast group.
  *     The main loop then restores the mode.
  *
- * Thread safety: any thread, but dispatch_run() and dispatch_wait() belong to
- * the main thread.  All take the datapath's mutex, except where it is said
+ * Thread safety: any thread, but dispatch_run(), dispatch_revalidate() and
+ * dispatch_wait() belong to the main thread.  All take the datapath's mutex, except where it is said
  * that the caller has it. */
 
 #include <stdbool.h>
@@ -71,6 +71,9 @@ bool dispatch_mode_from_name(const char *name, enum dispatch_mode *);
 /* To be called in each turn of the main loop.  _run() returns true if ports
  * may have gone. */
 bool dispatch_run(struct kdp_datapath *);
+
+/* After that, in each turn: true if flows are to be revalidated. */
+bool dispatch_revalidate(struct kdp_datapath *);
 void dispatch_wait(struct kdp_datapath *);
 
 #endif /* lib/dpif-netlink/dispatch.h */

@@ -83,7 +83,7 @@ dpif_kdp_run(struct dpif *dpif)
         kdp_flow_offload_ports_changed(dp);
     }
     kdp_flow_offload_run(dp);
-    return false;
+    return dispatch_revalidate(dp);
 }
 
 static void
@@ -226,6 +226,9 @@ dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
     };
     struct dpif *inner = dpif_kdp_inner(dpif);
 
+    if (!strncmp(get_subprogram_name(), "revalidator", 11)) {
+        upcall_dest_dump_begins(dpif_kdp_cast(dpif)->dp);
+    }
     return (engine
             ? kdp_flow_dump_create(engine, dpif, terse, types)
             : inner->dpif_class->flow_dump_create(inner, terse, &kernel));

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "dpif-netlink/revalidation.h"
 #include "hash.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/poll-loop.h"
@@ -26,12 +27,15 @@ struct told {
     struct hmap_node node;      /* In upcall_dests->told. */
     uint32_t port_no;
     uint32_t pid;
+    uint64_t change;            /* Revalidation after which no flow names the
+                                 * socket that the port had before, or 0. */
 };
 
 /* Under the mutex of the datapath. */
 struct upcall_dests {
     enum dispatch_mode mode;
     struct hmap told;           /* By port number. */
+    struct revalidation *revalidation;
     bool draining;              /* Some socket may wait to be empty. */
     long long int drain_at;     /* Not before this time. */
 };
@@ -42,6 +46,7 @@ upcall_dests_create(struct kdp_datapath *dp)
     dp->dests = xzalloc(sizeof *dp->dests);
     dp->dests->mode = DISPATCH_PER_PORT;
     hmap_init(&dp->dests->told);
+    dp->dests->revalidation = revalidation_create();
 }
 
 static void
@@ -59,6 +64,7 @@ upcall_dests_destroy(struct kdp_datapath *dp)
 {
     clear_told(dp->dests);
     hmap_destroy(&dp->dests->told);
+    revalidation_destroy(dp->dests->revalidation);
     free(dp->dests);
 }
 
@@ -87,7 +93,7 @@ set_told(struct kdp_datapath *dp, uint32_t port_no, uint32_t pid)
     struct told *told = find_told(dp, port_no);
 
     if (!told) {
-        told = xmalloc(sizeof *told);
+        told = xzalloc(sizeof *told);
         told->port_no = port_no;
         hmap_insert(&dp->dests->told, &told->node, hash_int(port_no, 0));
     }
@@ -123,20 +129,65 @@ tell(struct kdp_datapath *dp, uint32_t port_no)
     return error;
 }
 
-/* Likewise, for port 'port_no', called 'name', that keeps its destination if
- * that fails. */
-static int
-tell_or_keep(struct kdp_datapath *dp, uint32_t port_no, const char *name)
+/* Has flows revalidated because the pid of port 'port_no' changed: they may
+ * name the one that it had before. */
+static void
+revalidate(struct kdp_datapath *dp, uint32_t port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct told *told = find_told(dp, port_no);
+    uint64_t change = revalidation_request(dp->dests->revalidation);
+
+    if (told) {
+        told->change = change;
+    }
+}
+
+/* Makes the destination of port 'port_no', called 'name', the one that the
+ * kernel knows, because it does not take another one ('error').  If that is
+ * none of ours, the port keeps what it was to have. */
+static void
+keep_what_is_told(struct kdp_datapath *dp, uint32_t port_no, const char *name,
+                  int error)
     OVS_REQUIRES(dp->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    const struct told *told = find_told(dp, port_no);
+    uint32_t pid = told ? told->pid : 0;
+
+    if (pid && pid == upcall_table_get_own_pid(dp->upcalls, port_no)) {
+        upcall_table_unshare(dp->upcalls, port_no);
+    } else if (pid && pid == upcall_table_get_pid(dp->upcalls,
+                                                  UPCALL_PORT_NONE)) {
+        upcall_table_share(dp->upcalls, port_no, name);
+    } else {
+        VLOG_WARN_RL(&rl, "%s: the kernel does not take a socket for the "
+                     "upcalls of port %s (%s); they are lost until it does",
+                     dp->name, name, ovs_strerror(error));
+        return;
+    }
+    VLOG_WARN_RL(&rl, "%s: the kernel does not take another socket for the "
+                 "upcalls of port %s (%s); they go to the one that it knows",
+                 dp->name, name, ovs_strerror(error));
+}
+
+/* Tells the kernel the destination that port 'port_no', called 'name', has
+ * now.  If that fails, the port has the one that the kernel knows.  Returns 0
+ * or a positive errno value. */
+static int
+tell_change(struct kdp_datapath *dp, uint32_t port_no, const char *name)
+    OVS_REQUIRES(dp->mutex)
+{
     int error = tell(dp, port_no);
 
     if (error && error != ENODEV) {
-        VLOG_WARN_RL(&rl, "%s: the kernel does not take another socket for "
-                     "the upcalls of port %s (%s); they go to the one that "
-                     "it knows", dp->name, name, ovs_strerror(error));
+        keep_what_is_told(dp, port_no, name, error);
     }
+
+    /* Flows that were translated meanwhile have the new pid, whatever became
+     * of it. */
+    revalidate(dp, port_no);
+    upcall_dest_drain(dp);
     return error;
 }
 
@@ -316,20 +367,8 @@ int
 upcall_dest_to_shared(struct kdp_datapath *dp, uint32_t port_no,
                       const char *name)
 {
-    int error;
-
     upcall_table_share(dp->upcalls, port_no, name);
-    error = tell_or_keep(dp, port_no, name);
-    if (!upcall_table_has_channel(dp->upcalls, port_no)) {
-        return error;
-    }
-    if (error && error != ENODEV) {
-        /* The kernel goes on sending to the channel. */
-        upcall_table_unshare(dp->upcalls, port_no);
-    } else {
-        upcall_dest_drain(dp);
-    }
-    return error;
+    return tell_change(dp, port_no, name);
 }
 
 int
@@ -341,13 +380,7 @@ upcall_dest_to_own(struct kdp_datapath *dp, uint32_t port_no, const char *name)
         return error;
     }
     upcall_table_unshare(dp->upcalls, port_no);
-    error = tell_or_keep(dp, port_no, name);
-    if (error && error != ENODEV) {
-        /* The kernel goes on sending to the channel that is shared. */
-        upcall_table_share(dp->upcalls, port_no, name);
-        upcall_dest_drain(dp);
-    }
-    return error;
+    return tell_change(dp, port_no, name);
 }
 
 int
@@ -355,9 +388,10 @@ upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
                  bool own)
 {
     uint32_t port_no = vport->port_no;
-    uint32_t pid;
+    uint32_t pid = vport->n_pids == 1 ? vport->pid : 0;
     int error;
 
+    set_told(dp, port_no, pid);
     if (own) {
         error = add_own(dp, port_no, vport->name);
         if (error) {
@@ -367,16 +401,15 @@ upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
     } else {
         upcall_table_share(dp->upcalls, port_no, vport->name);
     }
-    pid = upcall_table_get_pid(dp->upcalls, port_no);
-    if (vport->n_pids == 1 && vport->pid == pid) {
-        set_told(dp, port_no, pid);
+    if (pid && pid == upcall_table_get_pid(dp->upcalls, port_no)) {
         return 0;
     }
-    error = tell(dp, port_no);
-    if (error) {
-        upcall_dest_forget(dp, port_no);
+    error = tell_change(dp, port_no, vport->name);
+    if (error == ENODEV) {
+        upcall_dest_forget(dp, port_no);    /* The port went meanwhile. */
+        return 0;
     }
-    return error == ENODEV ? 0 : error; /* The port went meanwhile. */
+    return error;
 }
 
 bool
@@ -410,9 +443,9 @@ upcall_dest_drain(struct kdp_datapath *dp)
     dp->dests->drain_at = time_msec() + DRAIN_DELAY;
 }
 
-/* True if the kernel may still send to the channel of 'port'. */
+/* True if the channel of 'port' is where its upcalls are to go. */
 static bool
-is_in_use(const struct kdp_datapath *dp, const struct upcall_port_info *port)
+is_wanted(const struct kdp_datapath *dp, const struct upcall_port_info *port)
     OVS_REQUIRES(dp->mutex)
 {
     uint32_t port_no = port->port_no;
@@ -422,17 +455,28 @@ is_in_use(const struct kdp_datapath *dp, const struct upcall_port_info *port)
     } else if (upcall_port_is_cpu(port_no)) {
         return (dp->dests->mode == DISPATCH_PER_CPU
                 && port_no - UPCALL_PORT_CPU_BASE < n_cpu_handlers(dp));
-    } else if (upcall_dest_of(dp, port_no) == UPCALL_DEST_OWN) {
-        return true;
     } else {
-        const struct told *told = find_told(dp, port_no);
-
-        return (told
-                && told->pid != upcall_table_get_pid(dp->upcalls, port_no));
+        return upcall_dest_of(dp, port_no) == UPCALL_DEST_OWN;
     }
 }
 
-/* Removes the channels that are no longer used and empty. */
+/* True if the kernel may still send to the channel of 'port', which is not
+ * wanted: it was told so of the port, or it has flows that name it. */
+static bool
+is_in_use(const struct kdp_datapath *dp, const struct upcall_port_info *port)
+    OVS_REQUIRES(dp->mutex)
+{
+    const struct told *told = find_told(dp, port->port_no);
+
+    return (told
+            && (told->pid == upcall_table_get_own_pid(dp->upcalls,
+                                                      port->port_no)
+                || !revalidation_is_done(dp->dests->revalidation,
+                                         told->change)));
+}
+
+/* Removes the channels that are no longer used and empty, and finds out
+ * whether others are to follow. */
 static void
 drain(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -444,9 +488,9 @@ drain(struct kdp_datapath *dp)
     for (size_t i = 0; i < info.n_ports; i++) {
         const struct upcall_port_info *port = &info.ports[i];
 
-        if (!port->has_channel || is_in_use(dp, port)) {
+        if (!port->has_channel || is_wanted(dp, port)) {
             continue;
-        } else if (port->stats.backlog) {
+        } else if (is_in_use(dp, port) || port->stats.backlog) {
             again = true;
             continue;
         }
@@ -465,9 +509,23 @@ upcall_dest_run(struct kdp_datapath *dp)
     }
 }
 
+bool
+upcall_dest_revalidate(struct kdp_datapath *dp)
+{
+    return revalidation_run(dp->dests->revalidation);
+}
+
+void
+upcall_dest_dump_begins(struct kdp_datapath *dp)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    revalidation_dump_begins(dp->dests->revalidation);
+}
+
 void
 upcall_dest_wait(struct kdp_datapath *dp)
 {
+    revalidation_wait(dp->dests->revalidation);
     if (dp->dests->draining) {
         poll_timer_wait_until(dp->dests->drain_at);
     }

@@ -28,19 +28,19 @@
  * Changes
  * -------
  *
- * The new socket is made first, then the kernel is told, and then the old
- * socket is drained: it is removed when it is empty, and the kernel was told
- * of another one for its port.  The kernel tells nobody when the last packet
- * that was on its way to the old socket has been queued.  That is a matter of
- * an RCU grace period, so that no socket is looked at before DRAIN_DELAY.
- * Around a change upcalls of a port may come on both sockets and be handled
- * out of order.
+ * The new socket is made first, then the kernel is told, then flows are
+ * revalidated, because their actions name sockets, too (revalidation.h), and
+ * then the old socket is drained: it is removed when it is empty.  The kernel
+ * tells nobody when the last packet that was on its way to the old socket has
+ * been queued.  That is a matter of an RCU grace period, so that no socket is
+ * looked at before DRAIN_DELAY.  Around a change upcalls of a port may come on
+ * both sockets and be handled out of order.
  *
  * When the kernel does not take another socket for a port, the port keeps the
  * one that the kernel knows.
  *
- * Thread safety: with the datapath's mutex held, but for upcall_dest_pid(),
- * which is for any thread. */
+ * Thread safety: with the datapath's mutex held, but for upcall_dest_pid() and
+ * upcall_dest_dump_begins(), which are for any thread. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -133,9 +133,9 @@ int upcall_dest_to_shared(struct kdp_datapath *dp, uint32_t port_no,
 
 /* Makes the destination of 'vport', which is what the kernel has just said, a
  * socket of its own if 'own', else the shared one, and tells the kernel unless
- * it knows.  Returns 0 or a positive errno value.  A port whose socket the
- * kernel does not take has no destination.  One that went meanwhile neither,
- * but that is no error. */
+ * it knows.  Returns 0 or a positive errno value.  A port for which the kernel
+ * does not take another socket has the one that the kernel knows.  One that
+ * went meanwhile has none, but that is no error. */
 int upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
                      bool own)
     OVS_REQUIRES(dp->mutex);
@@ -157,6 +157,15 @@ void upcall_dest_clear(struct kdp_datapath *dp)
 /* Says that some sockets may not be used any more: they are drained. */
 void upcall_dest_drain(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
+
+/* True if flows are to be revalidated: what dpif_run() returns.  To be called
+ * once in each turn of the main loop. */
+bool upcall_dest_revalidate(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
+/* Says that a revalidator is about to begin a dump of all flows.  Any
+ * thread. */
+void upcall_dest_dump_begins(struct kdp_datapath *dp);
 
 /* To be called in each turn of the main loop. */
 void upcall_dest_run(struct kdp_datapath *dp)

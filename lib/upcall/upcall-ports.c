@@ -264,15 +264,20 @@ upcall_ports_is_shared(const struct upcall_ports *ports, uint32_t port_no)
 }
 
 uint32_t
+upcall_ports_get_own_pid(const struct upcall_ports *ports, uint32_t port_no)
+{
+    const struct upcall_channel *channel = upcall_ports_get(ports, port_no);
+
+    return channel ? channel->pid : 0;
+}
+
+uint32_t
 upcall_ports_get_pid(const struct upcall_ports *ports, uint32_t port_no)
 {
-    const struct upcall_channel *channel;
-
     if (upcall_ports_is_shared(ports, port_no)) {
         port_no = UPCALL_PORT_NONE;
     }
-    channel = upcall_ports_get(ports, port_no);
-    return channel ? channel->pid : 0;
+    return upcall_ports_get_own_pid(ports, port_no);
 }
 
 bool

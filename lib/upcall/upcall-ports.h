@@ -25,8 +25,9 @@
  * Thread safety
  * -------------
  *
- *      lookup, get_pid, has_channel,    any thread, RCU readers; no lock
- *      is_shared, count_shared
+ *      lookup, get_pid, get_own_pid,    any thread, RCU readers; no lock
+ *      has_channel, is_shared,
+ *      count_shared
  *      all others                       any thread; they take the mutex and
  *                                       make only short system calls */
 
@@ -88,6 +89,8 @@ void upcall_ports_share(struct upcall_ports *, uint32_t port_no,
 void upcall_ports_unshare(struct upcall_ports *, uint32_t port_no);
 bool upcall_ports_is_shared(const struct upcall_ports *, uint32_t port_no);
 uint32_t upcall_ports_get_pid(const struct upcall_ports *, uint32_t port_no);
+uint32_t upcall_ports_get_own_pid(const struct upcall_ports *,
+                                  uint32_t port_no);
 bool upcall_ports_has_channel(const struct upcall_ports *, uint32_t port_no);
 size_t upcall_ports_n_shared(const struct upcall_ports *);
 size_t upcall_ports_n_port_channels(const struct upcall_ports *);

@@ -303,6 +303,12 @@ upcall_table_get_pid(const struct upcall_table *table, uint32_t port_no)
     return upcall_ports_get_pid(table->ports, port_no);
 }
 
+uint32_t
+upcall_table_get_own_pid(const struct upcall_table *table, uint32_t port_no)
+{
+    return upcall_ports_get_own_pid(table->ports, port_no);
+}
+
 bool
 upcall_table_has_channel(const struct upcall_table *table, uint32_t port_no)
 {

@@ -35,8 +35,9 @@
  *      function                    thread
  *      ------------------------    -------------------------------------
  *      recv, recv_wait             one thread for each handler
- *      get_pid, has_channel,       any; no lock
- *      is_shared, n_handlers
+ *      get_pid, get_own_pid,       any; no lock
+ *      has_channel, is_shared,
+ *      n_handlers
  *      all others                  any; they take a mutex and make only
  *                                  short system calls
  *
@@ -133,6 +134,11 @@ size_t upcall_table_n_shared(const struct upcall_table *);
 /* Netlink port id of the channel of port 'port_no', or of the channel that
  * belongs to no port if it shares, or 0. */
 uint32_t upcall_table_get_pid(const struct upcall_table *, uint32_t port_no);
+
+/* Netlink port id of the channel of port 'port_no', whether it shares or not,
+ * or 0. */
+uint32_t upcall_table_get_own_pid(const struct upcall_table *,
+                                  uint32_t port_no);
 
 /* True if port 'port_no' has a channel of its own. */
 bool upcall_table_has_channel(const struct upcall_table *, uint32_t port_no);

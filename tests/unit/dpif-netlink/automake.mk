@@ -10,7 +10,8 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-flow-operate \
 	tests/unit/dpif-netlink/test-flow-random \
 	tests/unit/dpif-netlink/test-flow-settings \
-	tests/unit/dpif-netlink/test-ports
+	tests/unit/dpif-netlink/test-ports \
+	tests/unit/dpif-netlink/test-revalidation
 
 tests_unit_dpif_netlink_test_dpif_class_SOURCES = \
 	tests/unit/dpif-netlink/test-dpif-class.c $(unit_dpif) $(unit_common)
@@ -75,3 +76,5 @@ tests_unit_dpif_netlink_test_ports_LDFLAGS = \
 	-Wl,--wrap=vport_table_doubt \
 	-Wl,--wrap=vport_table_get_by_number \
 	-Wl,--wrap=vport_table_list
+tests_unit_dpif_netlink_test_revalidation_SOURCES = \
+	tests/unit/dpif-netlink/test-revalidation.c $(unit_common)

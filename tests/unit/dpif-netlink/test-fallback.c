@@ -9,6 +9,7 @@
 
 #include <config.h>
 #include "dpif-netlink/dispatch.h"
+#include "dpif-netlink/revalidation.h"
 #include "dpif-netlink/settings.h"
 #include "dpif-netlink/socket-budget.h"
 #include "dpif-netlink/upcall-dest.h"
@@ -267,14 +268,34 @@ set_config(struct fixture *f, const char *key, const char *value)
     smap_destroy(&config);
 }
 
+/* A turn of the main loop, a second after the last one.  Returns true if flows
+ * are to be revalidated. */
+static bool
+turn(struct fixture *f)
+{
+    unit_clock_advance(1000);
+    assert_false(dispatch_run(&f->dp));
+    return dispatch_revalidate(&f->dp);
+}
+
+/* The revalidators go through the flows until what was in hand is done. */
+static void
+revalidators_run(struct fixture *f)
+{
+    unit_rcu_barrier();
+    for (int i = 0; i < REVALIDATION_DUMPS; i++) {
+        upcall_dest_dump_begins(&f->dp);
+    }
+}
+
 /* The main loop turns for a while: ports are compared, and what is no longer
  * used goes. */
 static void
 run(struct fixture *f)
 {
-    for (int i = 0; i < 5; i++) {
-        unit_clock_advance(1000);
-        assert_false(dispatch_run(&f->dp));
+    for (int i = 0; i < 8; i++) {
+        turn(f);
+        revalidators_run(f);
     }
 }
 
@@ -554,6 +575,110 @@ port_keeps_the_socket_that_the_kernel_knows(void **state)
     check_per_port(f);
 }
 
+/* Turns until flows are to be revalidated. */
+static void
+turn_until_revalidation(struct fixture *f)
+{
+    for (int i = 0; !turn(f); i++) {
+        assert_true(i < 3);
+    }
+}
+
+/* Flows that send to a controller or to sFlow name the socket that the port
+ * had when they were translated. */
+static void
+socket_lives_until_flows_that_name_it_are_revalidated(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t pid;
+
+    start(f);
+    run(f);
+    pid = kernel.vport.pid;
+    assert_int_equal(upcall_table_get_own_pid(f->dp.upcalls, PORT), pid);
+
+    /* The port loses its socket. */
+    set_budget(f, true);
+    turn_until_revalidation(f);
+    assert_int_not_equal(kernel.vport.pid, pid);
+    for (int i = 0; i < 5; i++) {
+        unit_rcu_barrier();
+        assert_false(turn(f));
+        check_upcalls_come(f, pid);
+    }
+    run(f);
+    check_shared(f);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
+
+    /* It gets one. */
+    set_budget(f, false);
+    turn_until_revalidation(f);
+    run(f);
+    check_per_port(f);
+
+    /* The mode changes, there and back. */
+    pid = kernel.vport.pid;
+    set_config(f, "upcall-dispatch", "per-cpu");
+    turn_until_revalidation(f);
+    for (int i = 0; i < 5; i++) {
+        assert_false(turn(f));
+        check_upcalls_come(f, pid);
+    }
+    set_config(f, "upcall-dispatch", "per-port");
+    turn(f);
+    check_upcalls_come(f, pid);
+    run(f);
+    check_per_port(f);
+    assert_int_equal(kernel.vport.pid, pid);
+
+    set_config(f, "upcall-dispatch", "per-cpu");
+    run(f);
+    set_config(f, "upcall-dispatch", "per-port");
+    turn_until_revalidation(f);
+    run(f);
+    check_per_port(f);
+}
+
+static void
+nothing_is_revalidated_without_a_change_of_sockets(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f);
+    run(f);
+    for (int i = 0; i < 10; i++) {
+        assert_false(turn(f));
+        revalidators_run(f);
+    }
+}
+
+/* Upcalls are turned on, the kernel knows the socket of the port, and refuses
+ * another one when all ports are compared. */
+static void
+comparison_keeps_the_socket_that_the_kernel_knows(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t pid;
+
+    start(f);
+    run(f);
+    pid = kernel.vport.pid;
+    set_budget(f, true);
+    set_pid_error = ENOMEM;
+    set_config(f, "upcall-dispatch", "per-cpu");
+    for (int i = 0; i < 10; i++) {
+        turn(f);
+        revalidators_run(f);
+        assert_int_equal(kernel.vport.pid, pid);
+        check_upcalls_come(f, pid);
+    }
+    set_pid_error = 0;
+    run(f);
+    assert_int_equal(upcall_table_get_own_pid(f->dp.upcalls, PORT), 0);
+    assert_int_not_equal(kernel.vport.pid, pid);
+    check_upcalls_come(f, kernel.vport.pid);
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -566,6 +691,9 @@ main(void)
         TEST(kernel_that_cannot_dispatch_by_cpu_starts_by_port),
         TEST(kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port),
         TEST(port_keeps_the_socket_that_the_kernel_knows),
+        TEST(socket_lives_until_flows_that_name_it_are_revalidated),
+        TEST(nothing_is_revalidated_without_a_change_of_sockets),
+        TEST(comparison_keeps_the_socket_that_the_kernel_knows),
     };
     char log_name[] = "/tmp/test-kdp-fallback-XXXXXX";
 
