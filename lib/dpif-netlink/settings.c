@@ -22,9 +22,8 @@ VLOG_DEFINE_THIS_MODULE(kdp_settings);
 #define KEY_ENGINE "upcall-engine"
 #define KEY_MAX_SOCKETS "upcall-max-sockets"
 
-/* Range of KEY_MAX_SOCKETS: one for the channel that belongs to no port, one
- * for a port and one for a port on its way, to more than a datapath can have
- * ports. */
+/* Range of KEY_MAX_SOCKETS: two for the channels that belong to no port and one
+ * for a port on its way, to more than a datapath can have ports. */
 #define MAX_SOCKETS_MIN 3
 #define MAX_SOCKETS_MAX 1000000
 

@@ -18,7 +18,8 @@ VLOG_DEFINE_THIS_MODULE(kdp_socket_budget);
  * short enough that a noisy port is soon alone. */
 #define BALANCE_INTERVAL 1000
 
-/* The most ports that change places at a time; so many sockets of the budget
+/* The most ports that change places at a time; besides the two that belong to
+ * no port, so many sockets of the budget
  * (but at most an eighth, and at least one) are kept for those on their
  * way. */
 #define BALANCE_PORTS 16
@@ -84,7 +85,7 @@ size_t
 socket_budget_max_own(const struct kdp_datapath *dp)
 {
     size_t max = max_sockets(dp);
-    size_t kept = 1 + MAX(1, MIN(max / 8, BALANCE_PORTS));
+    size_t kept = 2 + MAX(1, MIN(max / 8, BALANCE_PORTS));
 
     return max == SIZE_MAX ? SIZE_MAX : max > kept ? max - kept : 0;
 }

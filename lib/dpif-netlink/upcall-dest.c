@@ -158,7 +158,7 @@ keep_what_is_told(struct kdp_datapath *dp, uint32_t port_no, const char *name,
     if (pid && pid == upcall_table_get_own_pid(dp->upcalls, port_no)) {
         upcall_table_unshare(dp->upcalls, port_no);
     } else if (pid && pid == upcall_table_get_pid(dp->upcalls,
-                                                  UPCALL_PORT_NONE)) {
+                                                  UPCALL_PORT_SHARED)) {
         upcall_table_share(dp->upcalls, port_no, name);
     } else {
         VLOG_WARN_RL(&rl, "%s: the kernel does not take a socket for the "
@@ -224,7 +224,7 @@ upcall_dest_pid(const struct kdp_datapath *dp, uint32_t port_no)
 {
     uint32_t pid = upcall_table_get_pid(dp->upcalls, port_no);
 
-    return pid ? pid : upcall_table_get_pid(dp->upcalls, UPCALL_PORT_NONE);
+    return pid ? pid : upcall_table_get_pid(dp->upcalls, UPCALL_PORT_SHARED);
 }
 
 /* Number of handlers that have CPUs. */
@@ -239,7 +239,7 @@ upcall_dest_cpu_pid(const struct kdp_datapath *dp, size_t cpu)
 {
     uint32_t port_no = (dp->dests->mode == DISPATCH_PER_CPU
                         ? UPCALL_PORT_CPU(cpu % n_cpu_handlers(dp))
-                        : UPCALL_PORT_NONE);
+                        : UPCALL_PORT_SHARED);
 
     return upcall_table_get_pid(dp->upcalls, port_no);
 }
@@ -277,7 +277,10 @@ add_special(struct kdp_datapath *dp, uint32_t port_no, char *name)
 int
 upcall_dest_add_shared(struct kdp_datapath *dp)
 {
-    return add_special(dp, UPCALL_PORT_NONE, xstrdup("(shared)"));
+    int error = add_special(dp, UPCALL_PORT_NONE, xstrdup("(control)"));
+
+    return error ? error : add_special(dp, UPCALL_PORT_SHARED,
+                                       xstrdup("(shared)"));
 }
 
 int
@@ -305,7 +308,7 @@ upcall_dest_prepare(struct kdp_datapath *dp, bool own,
 
     new->channel = NULL;
     if (!own) {
-        new->pid = upcall_table_get_pid(dp->upcalls, UPCALL_PORT_NONE);
+        new->pid = upcall_table_get_pid(dp->upcalls, UPCALL_PORT_SHARED);
         return 0;
     }
     upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls) + 1,
@@ -450,7 +453,7 @@ is_wanted(const struct kdp_datapath *dp, const struct upcall_port_info *port)
 {
     uint32_t port_no = port->port_no;
 
-    if (port_no == UPCALL_PORT_NONE) {
+    if (port_no == UPCALL_PORT_NONE || port_no == UPCALL_PORT_SHARED) {
         return true;
     } else if (upcall_port_is_cpu(port_no)) {
         return (dp->dests->mode == DISPATCH_PER_CPU

@@ -15,6 +15,11 @@
  *                  room for one of its own
  *      per-cpu     that of the CPU's handler     ports of a CPU share
  *
+ * Upcalls of no port, which are those of CFM, BFD, LACP and STP, have a socket
+ * of their own, which is served first, so that a flood of a port does not make
+ * links look dead.  While upcalls are dispatched by CPU, the kernel does not
+ * tell them from others.
+ *
  * The shared socket belongs to no port.  Besides, the kernel is told that it
  * is the socket of every CPU while upcalls are dispatched by port, and that of
  * every port while they are dispatched by CPU, for the moments in which
@@ -81,8 +86,9 @@ enum upcall_dest upcall_dest_of(const struct kdp_datapath *dp,
                                 uint32_t port_no)
     OVS_REQUIRES(dp->mutex);
 
-/* The pid that upcalls of port 'port_no' are to be sent to; for one that has
- * none, that of the shared socket.  0 while upcalls are off.  Any thread. */
+/* The pid that upcalls of port 'port_no', or UPCALL_PORT_NONE, are to be sent
+ * to; for a port that has none, that of the shared socket.  0 while upcalls are
+ * off.  Any thread. */
 uint32_t upcall_dest_pid(const struct kdp_datapath *dp, uint32_t port_no);
 
 /* The pid that upcalls of CPU 'cpu' are to be sent to. */
@@ -93,8 +99,8 @@ uint32_t upcall_dest_cpu_pid(const struct kdp_datapath *dp, size_t cpu)
 size_t upcall_dest_n_own(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
-/* Add the shared socket, and those of the handlers for their CPUs, unless they
- * are there.  Return 0 or a positive errno value. */
+/* Add the shared socket and that for upcalls of no port, and those of the
+ * handlers for their CPUs, unless they are there.  Return 0 or a positive errno value. */
 int upcall_dest_add_shared(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 int upcall_dest_add_cpus(struct kdp_datapath *dp)

@@ -129,7 +129,7 @@ upcall_sync_all(struct kdp_datapath *dp)
     }
 
     error = 0;
-    upcall_fd_limit_ensure(dp->name, MIN(n, socket_budget_max_own(dp)) + 1,
+    upcall_fd_limit_ensure(dp->name, MIN(n, socket_budget_max_own(dp)) + 2,
                            upcall_table_n_handlers(dp->upcalls));
     sweep(dp, vports, n);
     for (size_t i = 0; i < n; i++) {

@@ -69,7 +69,7 @@ upcall_channel_create(struct upcall_channel **channelp)
     struct upcall_channel *channel = xzalloc(sizeof *channel);
     channel->sock = sock;
     channel->pid = mnl_socket_get_portid(sock);
-    channel->port_no = UPCALL_PORT_NONE;
+    channel->port_no = UPCALL_MAX_PORTS;    /* Until it is added. */
     atomic_add_relaxed(&next_serial, 1, &channel->serial);
     ovs_refcount_init(&channel->refcount);
     atomic_init(&channel->dead, false);

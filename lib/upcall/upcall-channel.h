@@ -106,7 +106,7 @@ struct upcall_channel_stats {
 struct upcall_channel {
     struct mnl_socket *sock;
     uint32_t pid;               /* Netlink port id of 'sock'. */
-    uint32_t port_no;           /* Datapath port, or UPCALL_PORT_NONE. */
+    uint32_t port_no;           /* Datapath port, or UPCALL_PORT_*. */
     uint32_t serial;            /* Tells this channel from an earlier one of
                                  * the same port. */
     char *name;                 /* Of the port, for people. */
@@ -152,12 +152,20 @@ struct upcall_channel {
 /* Largest port number of the kernel datapath plus one (DP_MAX_PORTS). */
 #define UPCALL_MAX_PORTS 65536
 
-/* In place of a port number: the channel that belongs to no port, and the
- * channel of those CPUs that send their upcalls to handler I, which is below
- * UPCALL_MAX_HANDLERS. */
+/* In place of a port number:
+ *
+ *   - UPCALL_PORT_NONE, the channel for upcalls of no port.  Open vSwitch asks
+ *     for its pid with ODPP_NONE, which is the same number, for CFM, BFD, LACP
+ *     and STP.  It is served before all others.
+ *
+ *   - UPCALL_PORT_SHARED, the channel of all ports that have none.
+ *
+ *   - UPCALL_PORT_CPU(I), the channel of those CPUs that send their upcalls to
+ *     handler I, which is below UPCALL_MAX_HANDLERS. */
 #define UPCALL_PORT_NONE UINT32_MAX
+#define UPCALL_PORT_SHARED (UPCALL_PORT_NONE - 1)
 #define UPCALL_PORT_CPU(I) (UPCALL_PORT_CPU_BASE + (I))
-#define UPCALL_PORT_CPU_BASE (UPCALL_PORT_NONE - UPCALL_MAX_HANDLERS)
+#define UPCALL_PORT_CPU_BASE (UPCALL_PORT_SHARED - UPCALL_MAX_HANDLERS)
 
 /* True if 'port_no' is the number of a port. */
 static inline bool
@@ -169,7 +177,7 @@ upcall_port_is_real(uint32_t port_no)
 static inline bool
 upcall_port_is_cpu(uint32_t port_no)
 {
-    return port_no >= UPCALL_PORT_CPU_BASE && port_no != UPCALL_PORT_NONE;
+    return port_no >= UPCALL_PORT_CPU_BASE && port_no < UPCALL_PORT_SHARED;
 }
 
 /* Owner word of handler 'index' and of the run queue, in generation
@@ -214,6 +222,13 @@ void upcall_channel_release(struct upcall_channel *, uint32_t token);
 void upcall_channel_set_state(struct upcall_channel *, enum upcall_state);
 
 bool upcall_channel_is_dead(const struct upcall_channel *);
+
+/* True if 'channel' is served before all others (upcall-turn.h). */
+static inline bool
+upcall_channel_is_urgent(const struct upcall_channel *channel)
+{
+    return channel->port_no == UPCALL_PORT_NONE;
+}
 
 /* Takes and throws away what waits on the socket. */
 void upcall_channel_drain(struct upcall_channel *);

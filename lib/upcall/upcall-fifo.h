@@ -42,8 +42,9 @@ upcall_fifo_is_empty(const struct upcall_fifo *fifo)
     return !fifo->n;
 }
 
+/* Makes room for one more. */
 static inline void
-upcall_fifo_push(struct upcall_fifo *fifo, struct upcall_channel *channel)
+upcall_fifo_grow(struct upcall_fifo *fifo)
 {
     if (fifo->n == fifo->allocated) {
         size_t allocated = MAX(16, fifo->allocated * 2);
@@ -57,7 +58,24 @@ upcall_fifo_push(struct upcall_fifo *fifo, struct upcall_channel *channel)
         fifo->head = 0;
         fifo->allocated = allocated;
     }
+}
+
+static inline void
+upcall_fifo_push(struct upcall_fifo *fifo, struct upcall_channel *channel)
+{
+    upcall_fifo_grow(fifo);
     fifo->ring[(fifo->head + fifo->n++) & (fifo->allocated - 1)] = channel;
+}
+
+/* Makes 'channel' the first one. */
+static inline void
+upcall_fifo_push_front(struct upcall_fifo *fifo,
+                       struct upcall_channel *channel)
+{
+    upcall_fifo_grow(fifo);
+    fifo->head = (fifo->head - 1) & (fifo->allocated - 1);
+    fifo->ring[fifo->head] = channel;
+    fifo->n++;
 }
 
 /* Returns the first channel, or NULL. */

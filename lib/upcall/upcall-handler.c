@@ -294,7 +294,10 @@ upcall_handler_activate(struct upcall_handler *handler,
 {
     struct upcall_sched *sched = handler->sched;
 
-    if (upcall_turn_activate(&channel->turn, upcall_sched_pushed(sched),
+    if (upcall_channel_is_urgent(channel)) {
+        upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched));
+        upcall_reader_keep(&handler->reader, channel, UPCALL_STATE_SPARSE);
+    } else if (upcall_turn_activate(&channel->turn, upcall_sched_pushed(sched),
                              upcall_sched_popped(sched),
                              upcall_sched_epoch(sched))) {
         upcall_reader_keep(&handler->reader, channel, UPCALL_STATE_SPARSE);
@@ -303,7 +306,25 @@ upcall_handler_activate(struct upcall_handler *handler,
     }
 }
 
-/* Takes the channels that 'events' name. */
+/* Takes 'channel', which may be NULL, at time 'now', unless it is gone or
+ * another handler has it. */
+static void
+upcall_handler_take_channel(struct upcall_handler *handler,
+                            struct upcall_channel *channel, uint64_t now)
+{
+    if (!channel || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
+        return;
+    }
+    if (upcall_channel_take(channel, handler->token)) {
+        atomic_store_relaxed(&channel->ready_at, now);
+        upcall_handler_activate(handler, channel);
+    } else {
+        upcall_channel_unref(channel);
+    }
+}
+
+/* Takes the channels that 'events' name.  If there may be more events, the
+ * urgent channel's may be among these, so takes that channel, too. */
 static void
 upcall_handler_take(struct upcall_handler *handler,
                     struct upcall_events *events)
@@ -312,20 +333,15 @@ upcall_handler_take(struct upcall_handler *handler,
 
     for (size_t i = 0; i < events->n_channels; i++) {
         const struct upcall_event *event = &events->channels[i];
-        struct upcall_channel *channel;
 
-        channel = upcall_ports_lookup(handler->ports, event->port_no,
-                                      event->serial);
-        if (!channel || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
-            /* The event outlived its channel. */
-            continue;
-        }
-        if (upcall_channel_take(channel, handler->token)) {
-            atomic_store_relaxed(&channel->ready_at, now);
-            upcall_handler_activate(handler, channel);
-        } else {
-            upcall_channel_unref(channel);
-        }
+        upcall_handler_take_channel(handler,
+                                    upcall_ports_lookup(handler->ports,
+                                                        event->port_no,
+                                                        event->serial), now);
+    }
+    if (events->n_channels == UPCALL_EVENTS) {
+        upcall_handler_take_channel(handler,
+                                    upcall_ports_urgent(handler->ports), now);
     }
     memset(events, 0, sizeof *events);
 }
@@ -398,7 +414,8 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
         upcall_stats_add(&handler->stats, UPCALL_STAT_FOREIGN, 1);
         return false;
     }
-    if (!upcall_port_is_real(channel->port_no)) {
+    if (!upcall_port_is_real(channel->port_no)
+        && !upcall_channel_is_urgent(channel)) {
         upcall_ports_count_shared(ports, view);
     }
     atomic_read_relaxed(&channel->ready_at, &ready_at);

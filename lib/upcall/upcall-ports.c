@@ -18,9 +18,9 @@
 
 VLOG_DEFINE_THIS_MODULE(upcall_ports);
 
-/* Slots: one for each possible port, one for the channel without a port, one
- * for the CPUs of each handler. */
-#define UPCALL_N_SLOTS (UPCALL_MAX_PORTS + 1 + UPCALL_MAX_HANDLERS)
+/* Slots: one for each possible port, one for the channel of no port, one for
+ * the shared one, one for the CPUs of each handler. */
+#define UPCALL_N_SLOTS (UPCALL_MAX_PORTS + 2 + UPCALL_MAX_HANDLERS)
 
 /* Returns UPCALL_N_SLOTS for a number that no port can have. */
 static uint32_t
@@ -28,8 +28,9 @@ port_to_slot(uint32_t port_no)
 {
     return (upcall_port_is_real(port_no) ? port_no
             : port_no == UPCALL_PORT_NONE ? UPCALL_MAX_PORTS
+            : port_no == UPCALL_PORT_SHARED ? UPCALL_MAX_PORTS + 1
             : upcall_port_is_cpu(port_no)
-            ? UPCALL_MAX_PORTS + 1 + (port_no - UPCALL_PORT_CPU_BASE)
+            ? UPCALL_MAX_PORTS + 2 + (port_no - UPCALL_PORT_CPU_BASE)
             : UPCALL_N_SLOTS);
 }
 
@@ -116,6 +117,12 @@ upcall_ports_lookup(const struct upcall_ports *ports, uint32_t port_no,
         channel = upcall_ports_get(ports, port_no);
     }
     return channel && channel->serial == serial ? channel : NULL;
+}
+
+struct upcall_channel *
+upcall_ports_urgent(const struct upcall_ports *ports)
+{
+    return upcall_ports_get(ports, UPCALL_PORT_NONE);
 }
 
 static void
@@ -275,7 +282,7 @@ uint32_t
 upcall_ports_get_pid(const struct upcall_ports *ports, uint32_t port_no)
 {
     if (upcall_ports_is_shared(ports, port_no)) {
-        port_no = UPCALL_PORT_NONE;
+        port_no = UPCALL_PORT_SHARED;
     }
     return upcall_ports_get_own_pid(ports, port_no);
 }

@@ -25,7 +25,8 @@
  * Thread safety
  * -------------
  *
- *      lookup, get_pid, get_own_pid,    any thread, RCU readers; no lock
+ *      lookup, urgent, get_pid,         any thread, RCU readers; no lock
+ *      get_own_pid,
  *      has_channel, is_shared,
  *      count_shared
  *      all others                       any thread; they take the mutex and
@@ -101,6 +102,9 @@ void upcall_ports_purge(struct upcall_ports *);
  * 'serial', or NULL if it is gone.  Valid until the next quiescent state. */
 struct upcall_channel *upcall_ports_lookup(const struct upcall_ports *,
                                            uint32_t port_no, uint32_t serial);
+
+/* Finds the channel that is urgent (upcall-channel.h), or NULL.  Likewise. */
+struct upcall_channel *upcall_ports_urgent(const struct upcall_ports *);
 
 /* Counts an upcall that came on a channel which is not one port's own. */
 void upcall_ports_count_shared(struct upcall_ports *,

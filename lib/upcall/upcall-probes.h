@@ -26,7 +26,7 @@
  *          report
  *
  * A port number is the datapath's; one that is not below 65536 is that of a
- * channel which is no port's own (UPCALL_PORT_NONE, UPCALL_PORT_CPU).  For
+ * channel which is no port's own (UPCALL_PORT_*).  For
  * example, the latencies of each port:
  *
  *      bpftrace -p $(pidof ovs-vswitchd) \

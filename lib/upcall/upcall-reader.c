@@ -73,7 +73,7 @@ void
 upcall_reader_begin(struct upcall_reader *reader)
 {
     reader->share = 0;
-    reader->n_msgs = reader->n_sparse = 0;
+    reader->n_msgs = reader->n_sparse = reader->n_urgent = 0;
     reader->engine->class->begin(reader->engine);
 }
 
@@ -136,7 +136,8 @@ upcall_reader_get_room(const struct upcall_reader *reader,
     /* What sparse ones sent does not wait for a full batch of others: all of a
      * batch are processed together. */
     if (room->crowded && reader->n_sparse) {
-        limit = MIN(limit, reader->n_sparse + UPCALL_QUANTUM);
+        limit = MIN(limit, (reader->n_sparse + reader->n_urgent
+                            + UPCALL_QUANTUM));
     }
     room->other = limit - MIN(limit, reader->n_msgs + n_asked);
 }
@@ -302,7 +303,11 @@ upcall_reader_account(struct upcall_reader *reader,
         n_bytes += reader->rx[reader->n_msgs].len;
         reader->channels[reader->n_msgs++] = channel;
     }
-    reader->n_sparse += choice->sparse && read->empty ? read->n : 0;
+    if (choice->sparse && read->empty) {
+        reader->n_sparse += read->n;
+    } else if (upcall_channel_is_urgent(channel)) {
+        reader->n_urgent += read->n;
+    }
     upcall_count(&channel->received, read->n);
     upcall_turn_spend(&channel->turn, read->n, n_bytes);
     UPCALL_PROBE_RECEIVE(channel->port_no, read->n, n_bytes, read->empty);

@@ -14,7 +14,7 @@
  * Which channel is next
  * ---------------------
  *
- *   1. SPARSE ones, before all others.  While others have something, they
+ *   1. SPARSE ones, before all others, and the urgent one before these.  While others have something, they
  *      leave a quantum of each batch to them, so that even a crowd of SPARSE
  *      channels cannot starve the run queue.
  *   2. PARTIAL ones: the rest of a turn.
@@ -70,6 +70,7 @@ struct upcall_reader {
     unsigned int n_msgs;        /* Messages received. */
     unsigned int n_sparse;      /* Of these, from sparse channels that had no
                                  * more. */
+    unsigned int n_urgent;      /* Others of these, from the urgent one. */
     unsigned int n_turns;       /* Turns used up, for sampling. */
     struct upcall_rx rx[UPCALL_BATCH];
     struct upcall_channel *channels[UPCALL_BATCH]; /* Of each message; a
@@ -95,13 +96,17 @@ void upcall_reader_begin(struct upcall_reader *);
 bool upcall_reader_read(struct upcall_reader *);
 
 /* Makes 'state' the state of 'channel', which the handler owns, and puts it at
- * the end of the list of that state. */
+ * the end of the list of that state, or at its head if it is urgent. */
 static inline void
 upcall_reader_keep(struct upcall_reader *reader,
                    struct upcall_channel *channel, enum upcall_state state)
 {
     upcall_channel_set_state(channel, state);
-    upcall_fifo_push(&reader->lists[state], channel);
+    if (upcall_channel_is_urgent(channel)) {
+        upcall_fifo_push_front(&reader->lists[state], channel);
+    } else {
+        upcall_fifo_push(&reader->lists[state], channel);
+    }
 }
 
 /* Number of channels in the list of 'state'. */

@@ -407,8 +407,12 @@ upcall_sched_push(struct upcall_sched *sched, struct upcall_channel *channel,
     if (!retired) {
         upcall_channel_enqueue(channel, token,
                                upcall_token_queue(sched->generation));
-        upcall_fifo_push(&sched->queue, channel);
-        counter_inc(&sched->pushed);
+        if (upcall_channel_is_urgent(channel)) {
+            upcall_fifo_push_front(&sched->queue, channel);
+        } else {
+            upcall_fifo_push(&sched->queue, channel);
+            counter_inc(&sched->pushed);
+        }
         atomic_store(&sched->n_queued, sched->queue.n);
     }
     ovs_mutex_unlock(&sched->mutex);
@@ -426,7 +430,9 @@ upcall_sched_pop(struct upcall_sched *sched, uint32_t token)
     ovs_mutex_lock(&sched->mutex);
     channel = upcall_fifo_pop(&sched->queue);
     if (channel) {
-        counter_inc(&sched->popped);
+        if (!upcall_channel_is_urgent(channel)) {
+            counter_inc(&sched->popped);
+        }
         atomic_store(&sched->n_queued, sched->queue.n);
     }
     ovs_mutex_unlock(&sched->mutex);

@@ -141,7 +141,7 @@ bool upcall_sched_sleep_begin(struct upcall_sched *);
 void upcall_sched_sleep_end(struct upcall_sched *);
 
 /* Makes the run queue the owner of 'channel' in place of 'token' and puts it
- * at the end.  Takes over the caller's reference.  Returns false, with nothing
+ * at the end, or at the head if it is urgent.  Takes over the caller's reference.  Returns false, with nothing
  * done, if the handlers are retired. */
 bool upcall_sched_push(struct upcall_sched *, struct upcall_channel *,
                        uint32_t token);
@@ -162,7 +162,8 @@ size_t upcall_sched_share(const struct upcall_sched *);
 /* True if no handler sleeps and there is something in the run queue. */
 bool upcall_sched_is_saturated(const struct upcall_sched *);
 
-/* Channels ever put into and taken out of the run queue, see upcall-turn.h. */
+/* Channels ever put into and taken out of the run queue, but for the urgent
+ * one, see upcall-turn.h. */
 uint64_t upcall_sched_pushed(const struct upcall_sched *);
 uint64_t upcall_sched_popped(const struct upcall_sched *);
 

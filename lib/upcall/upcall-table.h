@@ -8,7 +8,7 @@
  *
  * The channels of one datapath, indexed by port number, and the handlers that
  * share them.  There is one socket for each port, whatever the number of
- * handlers, and one more channel that belongs to no port (UPCALL_PORT_NONE).
+ * handlers, and channels that belong to no port (UPCALL_PORT_*).
  *
  *      kernel --> socket of port 1 --\                     /-- handler 0
  *      kernel --> socket of port 2 ---- epoll, run queue ----- handler 1
@@ -100,7 +100,7 @@ const char *upcall_table_engine_name(const struct upcall_table *);
 uint32_t upcall_table_n_handlers(const struct upcall_table *);
 
 /* Makes 'channel' the channel of port 'port_no' (below UPCALL_MAX_PORTS, or
- * UPCALL_PORT_NONE), called 'name', in place of one that it may have.  On
+ * UPCALL_PORT_*), called 'name', in place of one that it may have.  On
  * success takes over the caller's reference.  Upcalls that came to the channel
  * before are not lost.
  *
@@ -118,7 +118,7 @@ void upcall_table_del(struct upcall_table *, uint32_t port_no);
 void upcall_table_del_all(struct upcall_table *);
 
 /* Sharing: a port without a channel of its own sends its upcalls to channels
- * that belong to no port, and is known to the table so that they are counted
+ * that belong to several, and is known to the table so that they are counted
  * for it.
  *
  * share() makes port 'port_no', called 'name', share.  If it has a channel,
@@ -131,8 +131,8 @@ void upcall_table_unshare(struct upcall_table *, uint32_t port_no);
 bool upcall_table_is_shared(const struct upcall_table *, uint32_t port_no);
 size_t upcall_table_n_shared(const struct upcall_table *);
 
-/* Netlink port id of the channel of port 'port_no', or of the channel that
- * belongs to no port if it shares, or 0. */
+/* Netlink port id of the channel of port 'port_no', or of UPCALL_PORT_SHARED if
+ * it shares, or 0. */
 uint32_t upcall_table_get_pid(const struct upcall_table *, uint32_t port_no);
 
 /* Netlink port id of the channel of port 'port_no', whether it shares or not,
@@ -146,7 +146,7 @@ bool upcall_table_has_channel(const struct upcall_table *, uint32_t port_no);
 /* Number of channels that belong to ports. */
 size_t upcall_table_n_port_channels(const struct upcall_table *);
 
-/* Number of channels, the one that belongs to no port included. */
+/* Number of channels, those that belong to no port included. */
 size_t upcall_table_n_channels(const struct upcall_table *);
 
 /* Takes the next upcall for handler 'handler_id' into '*view'.  Returns 0, or

@@ -44,8 +44,8 @@ check_per_port() {
     matches "$(ovs-appctl upcall/show)" 'dispatch per-port'
     matches "$(ovs-appctl dpif-netlink/dispatch-mode)" \
         'ovs-system: per-vport dispatch mode'
-    # One for each of four ports, and one that belongs to none.
-    wait_until $PATIENCE upcalls_say n_sockets 5
+    # One for each of four ports, and two that belong to none.
+    wait_until $PATIENCE upcalls_say n_sockets 6
     equal "$(upcall_json '[.ports[] | select(.shared)] | length')" 0 \
         'ports that share sockets'
     ping_works n1 10.0.0.2

@@ -173,7 +173,7 @@ many_ports() {
     ovs-vsctl "${args[@]}"
     equal "$(ovs-appctl dpctl/show | grep -c '^  port ')" 64 'ports'
     if test "$KDP_PROVIDERS" = kdp; then
-        equal "$(upcall_json .n_sockets)" 65 'sockets for upcalls'
+        equal "$(upcall_json .n_sockets)" 66 'sockets for upcalls'
     fi
     ping_works n1 10.0.0.2
     args=()

@@ -225,16 +225,16 @@ upcall_show() {
 
     text=$(ovs-appctl upcall/show)
     matches "$text" 'system@ovs-system: upcall channels'
-    matches "$text" 'ports 4, sockets 5, handlers 4'
+    matches "$text" 'ports 4, sockets 6, handlers 4'
     # What the stock command shows is there too.
     matches "$text" 'flows +: \(current '
     json=$(ovs-appctl upcall/show --format json)
     jq -e 'length == 1' <<<"$json"
     jq -e '.[0] | .name == "system@ovs-system" and .n_ports == 4
-           and .n_sockets == 5 and .n_handlers == 4
+           and .n_sockets == 6 and .n_handlers == 4
            and (.handlers | length) == 4' <<<"$json"
     # Each port has a socket of its own.
-    jq -e '[.[0].ports[].pid] | (all(. > 0)) and (unique | length) == 5' \
+    jq -e '[.[0].ports[].pid] | (all(. > 0)) and (unique | length) == 6' \
         <<<"$json"
     jq -e '.[0].ports[] | select(.name == "v-n1")
            | .received > 0 and .lost == 0 and .malformed == 0' <<<"$json"
@@ -399,19 +399,20 @@ upcall_dispatch() {
     matches "$(ovs-appctl dpif-netlink/dispatch-mode)" \
         'ovs-system: per-cpu dispatch mode'
     # The ports' sockets go when they are empty, one for each handler stays,
-    # and one for the times in which another process changes the mode.
-    wait_until $PATIENCE upcalls_say n_sockets 5
+    # one for the times in which another process changes the mode, and one for
+    # upcalls of no port.
+    wait_until $PATIENCE upcalls_say n_sockets 6
     equal "$(upcall_json '[.ports[] | select(.shared)] | length')" 4 \
         'ports that share the sockets'
     ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=2
     wait_until $PATIENCE upcalls_say n_handlers 2
-    wait_until $PATIENCE upcalls_say n_sockets 3
+    wait_until $PATIENCE upcalls_say n_sockets 4
     wait_for_misses 50
     # A port that is added meanwhile works, and does after the way back.
     connect br0 n3 10.0.0.3/24
     ovs-vsctl set Open_vSwitch . other_config:upcall-dispatch=per-port
     wait_until $PATIENCE upcalls_say dispatch per-port
-    wait_until $PATIENCE upcalls_say n_sockets 6
+    wait_until $PATIENCE upcalls_say n_sockets 7
     matches "$(ovs-appctl dpif-netlink/dispatch-mode)" \
         'ovs-system: per-vport dispatch mode'
     finish_upcalls

@@ -338,7 +338,7 @@ check_per_port(struct fixture *f)
     assert_string_equal(dispatch_of(f), "per-port");
     assert_int_equal(kernel.features,
                      OVS_DP_F_UNALIGNED | OVS_DP_F_VPORT_PIDS);
-    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 3);
     assert_int_equal(kernel.vport.pid,
                      upcall_table_get_pid(f->dp.upcalls, PORT));
     assert_false(upcall_table_is_shared(f->dp.upcalls, PORT));
@@ -491,7 +491,7 @@ kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port(void **state)
                   : "by CPU (Operation not supported); going on by port\n");
 
         /* The sockets that were meant for the CPUs go. */
-        assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 4);
+        assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 5);
         run(f);
         check_per_port(f);
         set_config(f, "upcall-dispatch", "per-port");
@@ -503,7 +503,7 @@ kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port(void **state)
     assert_string_equal(dispatch_of(f), "per-cpu");
     assert_int_equal(kernel.features,
                      OVS_DP_F_UNALIGNED | OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
-    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 3);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 4);
     check_upcalls_come(f, kernel.cpu_pid);
     set_config(f, "upcall-dispatch", "per-port");
     run(f);
@@ -526,7 +526,7 @@ check_shared(struct fixture *f)
 {
     assert_true(upcall_table_is_shared(f->dp.upcalls, PORT));
     assert_int_equal(kernel.vport.pid,
-                     upcall_table_get_pid(f->dp.upcalls, UPCALL_PORT_NONE));
+                     upcall_table_get_pid(f->dp.upcalls, UPCALL_PORT_SHARED));
     check_upcalls_come(f, kernel.vport.pid);
 }
 
@@ -554,7 +554,7 @@ port_keeps_the_socket_that_the_kernel_knows(void **state)
     set_pid_error = 0;
     run(f);
     check_shared(f);
-    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
 
     set_budget(f, false);
     set_pid_error = ENOMEM;
@@ -565,7 +565,7 @@ port_keeps_the_socket_that_the_kernel_knows(void **state)
     set_budget(f, true);
     run(f);
     check_shared(f);
-    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
 
     set_budget(f, false);
     run(f);
@@ -608,7 +608,7 @@ socket_lives_until_flows_that_name_it_are_revalidated(void **state)
     }
     run(f);
     check_shared(f);
-    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
 
     /* It gets one. */
     set_budget(f, false);
@@ -637,6 +637,35 @@ socket_lives_until_flows_that_name_it_are_revalidated(void **state)
     turn_until_revalidation(f);
     run(f);
     check_per_port(f);
+}
+
+/* Upcalls of no port come on a socket that no port has. */
+static void
+check_control(struct fixture *f)
+{
+    uint32_t pid = upcall_dest_pid(&f->dp, UPCALL_PORT_NONE);
+
+    assert_int_not_equal(pid, kernel.vport.pid);
+    assert_int_not_equal(pid, kernel.cpu_pid);
+    check_upcalls_come(f, pid);
+}
+
+static void
+upcalls_of_no_port_have_their_own_socket(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f);
+    run(f);
+    check_control(f);
+    set_budget(f, true);
+    run(f);
+    check_shared(f);
+    check_control(f);
+    assert_int_equal(upcall_dest_pid(&f->dp, PORT + 1), kernel.vport.pid);
+    set_config(f, "upcall-dispatch", "per-cpu");
+    run(f);
+    check_control(f);
 }
 
 static void
@@ -692,6 +721,7 @@ main(void)
         TEST(kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port),
         TEST(port_keeps_the_socket_that_the_kernel_knows),
         TEST(socket_lives_until_flows_that_name_it_are_revalidated),
+        TEST(upcalls_of_no_port_have_their_own_socket),
         TEST(nothing_is_revalidated_without_a_change_of_sockets),
         TEST(comparison_keeps_the_socket_that_the_kernel_knows),
     };

@@ -230,13 +230,13 @@ del(struct fixture *f)
 }
 
 /* Asserts that nothing is there of a port, neither here nor in the kernel.  Of
- * the sockets only the shared one is left. */
+ * the sockets only those of no port are left. */
 static void
 assert_nothing(struct fixture *f)
 {
     unit_rcu_barrier();
     assert_int_equal(unit_count_fds(), f->n_fds);
-    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 1);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
     assert_int_equal(upcall_table_get_pid(f->dp.upcalls, PORT_NO), 0);
     assert_false(kernel.has_port);
     assert_int_equal(kernel.n_tunnels, 0);
@@ -247,7 +247,7 @@ static void
 assert_works(struct fixture *f)
 {
     assert_int_equal(unit_count_fds(), f->n_fds + 1);
-    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 3);
     assert_true(kernel.has_port);
     assert_true(kernel.pid != 0);
     assert_int_equal(upcall_table_get_pid(f->dp.upcalls, PORT_NO), kernel.pid);

@@ -113,7 +113,10 @@ numbers_of_channels_without_a_port_are_no_ports(void **state OVS_UNUSED)
     assert_false(upcall_port_is_real(UPCALL_PORT_CPU(0)));
     assert_true(upcall_port_is_cpu(UPCALL_PORT_CPU(0)));
     assert_true(upcall_port_is_cpu(last));
-    assert_int_equal(last + 1, UPCALL_PORT_NONE);
+    assert_int_equal(last + 1, UPCALL_PORT_SHARED);
+    assert_int_equal(UPCALL_PORT_SHARED + 1, UPCALL_PORT_NONE);
+    assert_false(upcall_port_is_cpu(UPCALL_PORT_SHARED));
+    assert_false(upcall_port_is_real(UPCALL_PORT_SHARED));
     assert_false(upcall_port_is_cpu(UPCALL_PORT_NONE));
     assert_false(upcall_port_is_cpu(0));
 }
@@ -286,7 +289,8 @@ channels_have_port_ids_and_serials_of_their_own(void **state OVS_UNUSED)
     assert_int_not_equal(b->pid, 0);
     assert_int_not_equal(a->pid, b->pid);
     assert_int_not_equal(a->serial, b->serial);
-    assert_int_equal(a->port_no, UPCALL_PORT_NONE);
+    assert_false(upcall_port_is_real(a->port_no));
+    assert_false(upcall_channel_is_urgent(a));
     upcall_channel_unref(a);
     upcall_channel_unref(b);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* U3: a port that was quiet goes first, among ports of which some have a
- * standing backlog. */
+ * standing backlog, and upcalls of no port (U8) before that. */
 
 #include <config.h>
 #include "upcall/upcall-table.h"
@@ -11,6 +11,7 @@
 
 #include "random.h"
 #include "harness/descriptors.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "unit/upcall/fair-fixture.h"
 #include "upcall/upcall-sched.h"
@@ -167,6 +168,95 @@ quiet_port_passes_a_crowd_of_small_bursts(void **state)
     assert_true(n_prompt >= N_TIMES * 9 / 10);
 }
 
+/* Adds the channel for upcalls of no port, as the port after the others of the
+ * fixture. */
+static void
+add_urgent(struct fixture *f)
+{
+    struct upcall_channel *channel;
+
+    assert_int_equal(upcall_channel_create(&channel), 0);
+    f->ports[f->n_ports++] = (struct port) {
+        .pid = channel->pid, .packet_len = UNIT_PACKET_MIN,
+    };
+    assert_int_equal(upcall_table_add(f->table, UPCALL_PORT_NONE, "control",
+                                      channel), 0);
+}
+
+static void
+upcalls_of_no_port_are_before_a_crowd_that_becomes_readable(void **state)
+{
+    struct fixture *f = *state;
+    enum { N = MAX_PORTS - 1, URGENT = N };
+
+    prepare(f, 1, N);
+    add_urgent(f);
+    for (int i = 0; i < 5; i++) {
+        uint32_t order[UPCALL_BATCH];
+
+        for (uint32_t port = 0; port < N; port++) {
+            top_up(f, port, 5);
+        }
+        top_up(f, URGENT, 3);
+        assert_true(recv_batch(f, 0, order) > 3);
+        for (int j = 0; j < 3; j++) {
+            assert_int_equal(order[j], URGENT);
+        }
+        recv_all(f);
+    }
+}
+
+static void
+flood_of_no_port_leaves_others_two_thirds(void **state)
+{
+    struct fixture *f = *state;
+    enum { N_NOISY = 10, QUIET = N_NOISY, URGENT };
+
+    prepare(f, 1, N_NOISY + 1);
+    add_urgent(f);
+    warm_up(f, N_NOISY);
+    for (int i = 0; i < 30; i++) {
+        uint32_t order[UPCALL_BATCH];
+        size_t n, n_quiet = i > 2;
+
+        for (uint32_t port = 0; port < N_NOISY; port++) {
+            top_up(f, port, 64);
+        }
+        top_up(f, URGENT, 64);
+        if (n_quiet) {
+            top_up(f, QUIET, 1);
+        }
+        n = recv_batch(f, 0, order);
+        assert_in_range(f->ports[URGENT].n_batch, 1, UPCALL_QUANTUM);
+        if (i) {
+            assert_int_equal(f->ports[URGENT].n_batch, UPCALL_QUANTUM);
+        }
+        assert_int_equal(f->ports[QUIET].n_batch, n_quiet);
+        assert_true(n - f->ports[URGENT].n_batch >= UPCALL_QUANTUM - 1);
+    }
+    recv_all(f);
+}
+
+static void
+upcalls_of_no_port_stay_in_order_with_several_handlers(void **state)
+{
+    struct fixture *f = *state;
+    enum { N_NOISY = 10, URGENT = N_NOISY };
+
+    prepare(f, MAX_HANDLERS, N_NOISY);
+    add_urgent(f);
+    for (int i = 0; i < 40; i++) {
+        top_up_all(f, 64);
+        for (uint32_t h = 0; h < MAX_HANDLERS; h++) {
+            /* recv_one() checks the order, and who holds which port. */
+            for (uint32_t j = 0; j < 10 + h; j++) {
+                recv_one(f, h);
+            }
+        }
+    }
+    recv_all(f);
+}
+
 #define TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, fair_setup, fair_teardown)
 
@@ -179,6 +269,9 @@ main(void)
         TEST(quiet_port_is_first_after_a_change_of_handlers_too),
         TEST(many_quiet_ports_are_served_as_fast_as_events_are_taken),
         TEST(quiet_port_passes_a_crowd_of_small_bursts),
+        TEST(upcalls_of_no_port_are_before_a_crowd_that_becomes_readable),
+        TEST(flood_of_no_port_leaves_others_two_thirds),
+        TEST(upcalls_of_no_port_stay_in_order_with_several_handlers),
     };
 
     unit_init("test-upcall-quiet");

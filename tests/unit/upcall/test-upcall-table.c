@@ -43,7 +43,8 @@ port_has_the_pid_of_its_channel(void **state)
 {
     struct fixture *f = *state;
     static const uint32_t ports[] = { 0, 1, 17, UPCALL_MAX_PORTS - 1,
-                                      UPCALL_PORT_NONE };
+                                      UPCALL_PORT_NONE, UPCALL_PORT_SHARED,
+                                      UPCALL_PORT_CPU(0) };
     uint32_t pids[ARRAY_SIZE(ports)];
 
     for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
@@ -336,19 +337,19 @@ sharing_port_is_counted(void **state)
     struct upcall_table_info info;
 
     set_handlers(f, 1);
-    add_port(f, UPCALL_PORT_NONE);
+    add_port(f, UPCALL_PORT_SHARED);
     add_port(f, 5);
     send_to(f, 5, 0);
     expect_batch(f, 0, 0, 1);
 
-    /* It has the pid of the channel without a port as long as it shares. */
+    /* It has the pid of the shared channel as long as it shares. */
     upcall_table_share(f->table, 5, "p5");
     upcall_table_share(f->table, 5, "p5");
     upcall_table_share(f->table, 6, "p6");
     assert_true(upcall_table_is_shared(f->table, 5));
     assert_int_equal(upcall_table_n_shared(f->table), 2);
     assert_int_equal(upcall_table_get_pid(f->table, 5),
-                     upcall_table_get_pid(f->table, UPCALL_PORT_NONE));
+                     upcall_table_get_pid(f->table, UPCALL_PORT_SHARED));
     assert_true(upcall_table_has_channel(f->table, 5));
     upcall_table_del(f->table, 5);
     assert_false(upcall_table_has_channel(f->table, 5));
