@@ -24,6 +24,7 @@
 #include "netnsid.h"
 #include "openvswitch/compiler.h"
 #include "openvswitch/vlog.h"
+#include "ovs/compat-netdev.h"
 #include "packets.h"
 #include "smap.h"
 #include "userspace-tso.h"
@@ -141,12 +142,10 @@ netdev_kdp_get_block_id(struct netdev *netdev)
 
 /* Ethtool.  What was read is kept until an event says that it changed. */
 
-static int
-netdev_kdp_get_features(const struct netdev *netdev,
-                        enum netdev_features *current,
-                        enum netdev_features *advertised,
-                        enum netdev_features *supported,
-                        enum netdev_features *peer)
+/* Who calls this is about to have the stock class read the features, unless
+ * they are known. */
+static void
+netdev_kdp_need_features(const struct netdev *netdev)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
 
@@ -163,9 +162,36 @@ netdev_kdp_get_features(const struct netdev *netdev,
         }
     }
     ovs_mutex_unlock(&dev->up.mutex);
+}
+
+static int
+netdev_kdp_get_features(const struct netdev *netdev,
+                        enum netdev_features *current,
+                        enum netdev_features *advertised,
+                        enum netdev_features *supported,
+                        enum netdev_features *peer)
+{
+    netdev_kdp_need_features(netdev);
     return kdp_stock_netdev_linux_class.get_features(netdev, current,
                                                      advertised, supported,
                                                      peer);
+}
+
+static int
+netdev_kdp_get_speed(const struct netdev *netdev, uint32_t *current,
+                     uint32_t *max)
+{
+    netdev_kdp_need_features(netdev);
+    return ovs_compat_netdev_class_get_speed(&kdp_stock_netdev_linux_class,
+                                             netdev, current, max);
+}
+
+static int
+netdev_kdp_get_duplex(const struct netdev *netdev, bool *full_duplex)
+{
+    netdev_kdp_need_features(netdev);
+    return ovs_compat_netdev_class_get_duplex(&kdp_stock_netdev_linux_class,
+                                              netdev, full_duplex);
 }
 
 static int
@@ -458,6 +484,8 @@ netdev_kdp_class_init(struct netdev_class *class,
     class->set_in4 = netdev_kdp_set_in4;
     class->get_addr_list = netdev_kdp_get_addr_list;
     class->update_flags = netdev_kdp_update_flags;
+    ovs_compat_netdev_class_set_speed(class, stock, netdev_kdp_get_speed,
+                                      netdev_kdp_get_duplex);
     if (stock->get_features) {
         class->get_features = netdev_kdp_get_features;
     }

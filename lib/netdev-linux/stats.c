@@ -20,6 +20,7 @@
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
+#include "ovs/compat-netdev.h"
 #include "stats/proc-net-dev.h"
 #include "unaligned.h"
 #include "util.h"
@@ -41,7 +42,7 @@ struct rare {
 /* What is known of one name in a snapshot. */
 struct entry {
     bool has_vport;
-    struct ovs_vport_stats vport;
+    struct ovs_vport_counters vport;
     bool has_dev;
     struct proc_net_dev dev;
 };
@@ -126,18 +127,16 @@ stats_note_datapath(int dp_ifindex)
 /* Asks for the statistics of vport 'name'.  Returns 0 or a positive errno
  * value, ENODEV or ENOENT if there is no such vport. */
 static int
-stats_get_vport(const char *name, struct ovs_vport_stats *stats)
+stats_get_vport(const char *name, struct ovs_vport_counters *counters)
     OVS_REQUIRES(mutex)
 {
-    struct ovs_vport_counters counters;
     int error = stats_open();
 
     if (!error) {
-        error = ovs_vport_counters_get(&genl, name, &counters);
+        error = ovs_vport_counters_get(&genl, name, counters);
     }
     if (!error) {
-        *stats = counters.stats;
-        stats_note_datapath(counters.dp_ifindex);
+        stats_note_datapath(counters->dp_ifindex);
     } else if (error != ENODEV && error != ENOENT) {
         VLOG_WARN_RL(&rl, "%s: obtaining netdev stats via vport failed (%s)",
                      name, ovs_strerror(error));
@@ -167,7 +166,7 @@ snapshot_vport(const struct ovs_vport_counters *counters, void *aux OVS_UNUSED)
     struct entry *entry = snapshot_enter(counters->name);
 
     entry->has_vport = true;
-    entry->vport = counters->stats;
+    entry->vport = *counters;
 }
 
 static void
@@ -285,7 +284,7 @@ stats_split(const struct netdev *netdev, const struct link_info *link,
     if (!dev->rx_frame && !dev->tx_carrier
         && (!dev->rx_drop
             || (entry->has_vport
-                && get_32aligned_u64(&entry->vport.rx_dropped)
+                && get_32aligned_u64(&entry->vport.stats.rx_dropped)
                    == dev->rx_drop))) {
         stats->rx_dropped = dev->rx_drop;
         stats->rx_missed_errors = 0;
@@ -353,8 +352,10 @@ stats_from_dev(const struct netdev *netdev, const struct link_info *link,
 /* Converts what a datapath says of a vport. */
 static void
 stats_from_vport(struct netdev_stats *stats,
-                 const struct ovs_vport_stats *vport)
+                 const struct ovs_vport_counters *counters)
 {
+    const struct ovs_vport_stats *vport = &counters->stats;
+
     stats->rx_packets = get_32aligned_u64(&vport->rx_packets);
     stats->tx_packets = get_32aligned_u64(&vport->tx_packets);
     stats->rx_bytes = get_32aligned_u64(&vport->rx_bytes);
@@ -363,6 +364,8 @@ stats_from_vport(struct netdev_stats *stats,
     stats->tx_errors = get_32aligned_u64(&vport->tx_errors);
     stats->rx_dropped = get_32aligned_u64(&vport->rx_dropped);
     stats->tx_dropped = get_32aligned_u64(&vport->tx_dropped);
+    ovs_compat_netdev_set_upcalls(stats, counters->upcall_packets,
+                                  counters->upcall_errors);
 
     /* What it does not count is what the device counts, or 0. */
     stats->multicast = stats->collisions = 0;
@@ -377,7 +380,7 @@ stats_from_vport(struct netdev_stats *stats,
 /* What is known of a device: the datapath's side and the device's own. */
 struct sides {
     int vport_error;            /* 0 if the datapath has the port. */
-    struct ovs_vport_stats vport;
+    struct ovs_vport_counters vport;
     int dev_error;              /* 0 if there is the device. */
     struct netdev_stats dev;
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "openvswitch/vlog.h"
+#include "ovs/compat-netlink.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(ovs_stats);
@@ -20,7 +21,43 @@ static const struct nl_attr_policy counters_policy[] = {
                               .required = true },
     [OVS_VPORT_ATTR_STATS] = { .type = MNL_TYPE_UNSPEC,
                                .min_len = sizeof(struct ovs_vport_stats) },
+    [OVS_COMPAT_VPORT_ATTR_UPCALL_STATS] = { .type = MNL_TYPE_NESTED },
 };
+
+/* Parses the counters of upcalls, 'nested', which may be null.  Returns 0, or
+ * EINVAL if they are malformed.  As one of them has attribute number 0, which
+ * stands for "unspecified" elsewhere, nl_attrs_parse() does not do. */
+static int
+upcall_counters_parse(const struct nlattr *nested,
+                      struct ovs_vport_counters *counters)
+{
+    const struct nlattr *attr;
+
+    counters->upcall_packets = UINT64_MAX;
+    counters->upcall_errors = UINT64_MAX;
+    if (!nested) {
+        return 0;
+    }
+    mnl_attr_for_each_nested (attr, nested) {
+        uint64_t *counter;
+
+        switch (mnl_attr_get_type(attr)) {
+        case OVS_COMPAT_VPORT_UPCALL_ATTR_SUCCESS:
+            counter = &counters->upcall_packets;
+            break;
+        case OVS_COMPAT_VPORT_UPCALL_ATTR_FAIL:
+            counter = &counters->upcall_errors;
+            break;
+        default:
+            continue;
+        }
+        if (mnl_attr_get_payload_len(attr) < sizeof *counter) {
+            return EINVAL;
+        }
+        memcpy(counter, mnl_attr_get_payload(attr), sizeof *counter);
+    }
+    return 0;
+}
 
 int
 ovs_vport_counters_parse(const struct nlmsghdr *nlh,
@@ -54,7 +91,8 @@ ovs_vport_counters_parse(const struct nlmsghdr *nlh,
     memcpy(&counters->stats,
            mnl_attr_get_payload(attrs[OVS_VPORT_ATTR_STATS]),
            sizeof counters->stats);
-    return 0;
+    return upcall_counters_parse(attrs[OVS_COMPAT_VPORT_ATTR_UPCALL_STATS],
+                                 counters);
 }
 
 static struct nlmsghdr *

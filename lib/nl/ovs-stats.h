@@ -12,6 +12,7 @@
  * Thread safety: as of the connection (ovs-genl.h). */
 
 #include <net/if.h>
+#include <stdint.h>
 
 #include "nl/ovs-genl.h"
 #include "odp-netlink.h"
@@ -20,6 +21,11 @@ struct ovs_vport_counters {
     int dp_ifindex;             /* Of the vport's datapath. */
     char name[IFNAMSIZ];
     struct ovs_vport_stats stats;
+
+    /* Packets that upcalls were sent for, and could not be sent for.
+     * UINT64_MAX if the kernel does not tell, as before Linux 6.2. */
+    uint64_t upcall_packets;
+    uint64_t upcall_errors;
 };
 
 /* Parses 'nlh', a message of the vport family.  Returns 0, EINVAL if it is

@@ -3,7 +3,8 @@
 lib_libkdp_a_SOURCES += \
 	lib/ovs/compat-daemon.h \
 	lib/ovs/compat-dpif.h \
-	lib/ovs/compat-netdev.h
+	lib/ovs/compat-netdev.h \
+	lib/ovs/compat-netlink.h
 
 EXTRA_DIST += \
 	build-aux/ovs-features \

@@ -13,8 +13,11 @@
  * Thread safety: that of the function of Open vSwitch that stands behind. */
 
 #include "netdev-linux-private.h"
+#include "netdev-provider.h"
+#include "openvswitch/netdev.h"
 #include "ovs-features.h"
 #include "ovs-router.h"
+#include "util.h"
 
 /* Preferred source address of a route, since 3.2.  'source' is all zeros for a
  * route without one. */
@@ -40,6 +43,113 @@ ovs_compat_netdev_set_lag(struct netdev_linux *netdev, bool is_lag)
     netdev->is_lag_primary = is_lag;
 #else
     netdev->is_lag_master = is_lag;
+#endif
+}
+
+/* Packets of the port of a device that upcalls were sent for, and could not be
+ * sent for, are statistics of the device since 3.2.  UINT64_MAX stands for
+ * unknown. */
+static inline void
+ovs_compat_netdev_set_upcalls(struct netdev_stats *stats OVS_UNUSED,
+                              uint64_t packets OVS_UNUSED,
+                              uint64_t errors OVS_UNUSED)
+{
+#if OVS_HAVE_UPCALL_STATS
+    stats->upcall_packets = packets;
+    stats->upcall_errors = errors;
+#endif
+}
+
+/* Are these in 'stats'?  For tests. */
+static inline bool
+ovs_compat_netdev_get_upcalls(const struct netdev_stats *stats OVS_UNUSED,
+                              uint64_t *packets OVS_UNUSED,
+                              uint64_t *errors OVS_UNUSED)
+{
+#if OVS_HAVE_UPCALL_STATS
+    *packets = stats->upcall_packets;
+    *errors = stats->upcall_errors;
+#endif
+    return OVS_HAVE_UPCALL_STATS;
+}
+
+/* Functions of the class of a device that tell its speed in Mbit/s (since 3.2)
+ * and whether it is duplex (since 3.3.9 and 3.7, and not in all versions in
+ * between).  Earlier the features of the device tell both. */
+typedef int ovs_compat_get_speed_func(const struct netdev *,
+                                      uint32_t *current, uint32_t *max);
+typedef int ovs_compat_get_duplex_func(const struct netdev *,
+                                       bool *full_duplex);
+
+/* Makes them functions of 'class', each if 'stock' has one, too. */
+static inline void
+ovs_compat_netdev_class_set_speed(
+    struct netdev_class *class OVS_UNUSED,
+    const struct netdev_class *stock OVS_UNUSED,
+    ovs_compat_get_speed_func *get_speed OVS_UNUSED,
+    ovs_compat_get_duplex_func *get_duplex OVS_UNUSED)
+{
+#if OVS_HAVE_GET_SPEED
+    class->get_speed = stock->get_speed ? get_speed : NULL;
+#endif
+#if OVS_HAVE_GET_DUPLEX
+    class->get_duplex = stock->get_duplex ? get_duplex : NULL;
+#endif
+}
+
+/* Calls those of 'class', which has them if they are called. */
+static inline int
+ovs_compat_netdev_class_get_speed(const struct netdev_class *class OVS_UNUSED,
+                                  const struct netdev *netdev OVS_UNUSED,
+                                  uint32_t *current OVS_UNUSED,
+                                  uint32_t *max OVS_UNUSED)
+{
+#if OVS_HAVE_GET_SPEED
+    return class->get_speed(netdev, current, max);
+#else
+    OVS_NOT_REACHED();
+#endif
+}
+
+static inline int
+ovs_compat_netdev_class_get_duplex(const struct netdev_class *class OVS_UNUSED,
+                                   const struct netdev *netdev OVS_UNUSED,
+                                   bool *full_duplex OVS_UNUSED)
+{
+#if OVS_HAVE_GET_DUPLEX
+    return class->get_duplex(netdev, full_duplex);
+#else
+    OVS_NOT_REACHED();
+#endif
+}
+
+/* What the bridge gets to know of the speed of 'netdev', in Mbit/s, and
+ * whether it is duplex.  Both return 0 or a positive errno value. */
+static inline int
+ovs_compat_netdev_get_speed(const struct netdev *netdev, uint32_t *current)
+{
+#if OVS_HAVE_GET_SPEED
+    return netdev_get_speed(netdev, current, NULL);
+#else
+    enum netdev_features features;
+    int error = netdev_get_features(netdev, &features, NULL, NULL, NULL);
+
+    *current = netdev_features_to_bps(features, 0) / 1000000;
+    return error;
+#endif
+}
+
+static inline int
+ovs_compat_netdev_get_duplex(const struct netdev *netdev, bool *full_duplex)
+{
+#if OVS_HAVE_GET_DUPLEX
+    return netdev_get_duplex(netdev, full_duplex);
+#else
+    enum netdev_features features;
+    int error = netdev_get_features(netdev, &features, NULL, NULL, NULL);
+
+    *full_duplex = netdev_features_is_full_duplex(features);
+    return error;
 #endif
 }
 

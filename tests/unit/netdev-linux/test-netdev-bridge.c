@@ -27,6 +27,7 @@
 #include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "ovs-router.h"
+#include "ovs-features.h"
 #include "ovs-thread.h"
 #include "packets.h"
 #include "netdev-linux/route-table-kdp.h"
@@ -168,6 +169,39 @@ tunnels_follow_their_routes(void **state OVS_UNUSED)
     unit_wait_until(routed_to(""));
 }
 
+/* Source address with which 10.9.9.9 is reached, or 0. */
+static uint32_t
+source_of_route(void)
+{
+    struct in6_addr dst, gateway, source = in6addr_any;
+    char name[IFNAMSIZ];
+
+    netdev_run();
+    route_table_run();
+    in6_addr_set_mapped_ipv4(&dst, htonl(0x0a090909));
+    return (ovs_router_lookup(0, &dst, name, &source, &gateway)
+            ? ntohl(in6_addr_get_mapped_ipv4(&source)) : 0);
+}
+
+/* Before 3.2 Open vSwitch looks at the addresses of the device alone. */
+static void
+tunnels_have_the_source_that_their_route_prefers(void **state OVS_UNUSED)
+{
+    static const struct unit_route route = { .dst = "10.9.0.0/16",
+                                             .gateway = "10.0.0.9",
+                                             .source = "10.0.0.2" };
+    static const struct unit_route plain = { .dst = "10.9.0.0/16",
+                                             .gateway = "10.0.0.9" };
+
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    OK(unit_ip_add(own, A, "10.0.0.2/24"));
+    OK(unit_route_add(own, &route, NLM_F_EXCL));
+    unit_wait_until(source_of_route() == (OVS_HAVE_ROUTER_PREFSRC
+                                          ? 0x0a000002 : 0x0a000001));
+    OK(unit_route_add(own, &plain, NLM_F_REPLACE));
+    unit_wait_until(source_of_route() == 0x0a000001);
+}
+
 /* Adds route number 'i', and returns how often the router was filled. */
 static uint64_t
 fills_after_route(int i)
@@ -226,6 +260,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(the_bridge_is_told_of_its_own_devices_alone),
         TEST(tunnels_follow_their_routes),
+        TEST(tunnels_have_the_source_that_their_route_prefers),
         TEST(a_router_that_takes_long_to_fill_is_filled_less_often),
     };
 

@@ -28,8 +28,10 @@
 #include "ovs-atomic.h"
 #include "ovs-router.h"
 #include "ovs-thread.h"
+#include "ovs/compat-netdev.h"
 #include "packets.h"
 #include "netdev-linux/route-table-kdp.h"
+#include "netdev-linux/rtnl-count.h"
 #include "route-table.h"
 #include "sset.h"
 #include "timeval.h"
@@ -426,6 +428,64 @@ links_stay_while_subscribers_are_told(void **state OVS_UNUSED)
     assert_false(link_table_find(table, LINK_NSID_LOCAL, A, &link));
 }
 
+static uint64_t
+n_requests_for_features(void)
+{
+    uint64_t counts[KDP_N_RTNL_CALLS];
+
+    kdp_rtnl_get_counts(counts);
+    return counts[KDP_RTNL_FEATURES];
+}
+
+/* The bridge asks for the speed of each interface again and again.  Only the
+ * first time it is a request, and that is counted. */
+static void
+speed_is_asked_for_once_until_it_changes(void **state)
+{
+    struct netdev *netdev = *state;
+    enum netdev_features features;
+    uint64_t before;
+    uint32_t speed;
+    bool duplex;
+
+    unit_wait_until(carrier_is(netdev, true));
+    before = n_requests_for_features();
+    for (int i = 0; i < 3; i++) {
+        OK(ovs_compat_netdev_get_speed(netdev, &speed));
+        assert_int_equal(speed, 10000);
+        OK(ovs_compat_netdev_get_duplex(netdev, &duplex));
+        assert_true(duplex);
+        OK(netdev_get_features(netdev, &features, NULL, NULL, NULL));
+    }
+    assert_int_equal(n_requests_for_features() - before, 1);
+
+    /* It is agreed on when the carrier comes. */
+    OK(unit_link_set_up(own, B, false));
+    unit_wait_until(carrier_is(netdev, false));
+    before = n_requests_for_features();
+    OK(ovs_compat_netdev_get_duplex(netdev, &duplex));
+    OK(ovs_compat_netdev_get_speed(netdev, &speed));
+    assert_int_equal(n_requests_for_features() - before, 1);
+}
+
+/* Of what is not there, nobody asks the kernel. */
+static void
+a_device_that_is_gone_has_no_speed(void **state)
+{
+    struct netdev *netdev = *state;
+    uint64_t before;
+    uint32_t speed;
+    bool duplex;
+
+    OK(unit_link_del(own, A));
+    netdev_run();
+    before = n_requests_for_features();
+    assert_int_equal(ovs_compat_netdev_get_speed(netdev, &speed), ENODEV);
+    assert_int_equal(speed, 0);
+    assert_int_equal(ovs_compat_netdev_get_duplex(netdev, &duplex), ENODEV);
+    assert_int_equal(n_requests_for_features() - before, 0);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -442,6 +502,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_tap_device_is_there_as_long_as_it_is_open),
         TEST(addresses_are_those_of_the_link),
         TEST(a_foreign_ingress_discipline_is_removed),
+        TEST(speed_is_asked_for_once_until_it_changes),
+        TEST(a_device_that_is_gone_has_no_speed),
         TEST(links_stay_while_subscribers_are_told),
         TEST(other_threads_may_read_while_links_change),
     };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ovs/compat-netlink.h"
 #include "unaligned.h"
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
@@ -123,6 +124,85 @@ too_few_counters_are_refused(void **state OVS_UNUSED)
     }
 }
 
+/* Adds the counters of upcalls: of 'sizes', 0 for one that is left out. */
+static void
+put_upcalls(struct unit_msg *msg, size_t success_size, size_t fail_size)
+{
+    const uint64_t success = UINT64_C(0x1234567890), fail = 3;
+    char nested[64] __attribute__((aligned(4)));
+    const struct {
+        uint16_t type;
+        size_t size;
+        const uint64_t *value;
+    } attrs[] = {
+        /* A later kernel may count more. */
+        { 7, sizeof fail, &fail },
+        { OVS_COMPAT_VPORT_UPCALL_ATTR_SUCCESS, success_size, &success },
+        { OVS_COMPAT_VPORT_UPCALL_ATTR_FAIL, fail_size, &fail },
+    };
+    size_t n = 0;
+
+    memset(nested, 0, sizeof nested);
+    for (size_t i = 0; i < ARRAY_SIZE(attrs); i++) {
+        if (attrs[i].size) {
+            struct nlattr nla = { .nla_len = sizeof nla + attrs[i].size,
+                                  .nla_type = attrs[i].type };
+
+            memcpy(nested + n, &nla, sizeof nla);
+            memcpy(nested + n + sizeof nla, attrs[i].value, attrs[i].size);
+            n += sizeof nla + attrs[i].size;
+        }
+    }
+    unit_msg_put(msg, OVS_COMPAT_VPORT_ATTR_UPCALL_STATS, nested, n);
+}
+
+static void
+upcalls_are_counted_by_newer_kernels(void **state OVS_UNUSED)
+{
+    struct ovs_vport_counters counters;
+    struct unit_msg msg;
+
+    begin(&msg, "eth0");
+    put_stats(&msg, sizeof counters.stats);
+    put_upcalls(&msg, 8, 8);
+    assert_int_equal(parse(&msg, &counters), 0);
+    assert_stats(&counters.stats);
+    assert_int_equal(counters.upcall_packets, 0x1234567890);
+    assert_int_equal(counters.upcall_errors, 3);
+}
+
+static void
+upcalls_that_are_not_counted_are_unknown(void **state OVS_UNUSED)
+{
+    struct ovs_vport_counters counters;
+    struct unit_msg msg;
+
+    begin(&msg, "eth0");
+    put_stats(&msg, sizeof counters.stats);
+    assert_int_equal(parse(&msg, &counters), 0);
+    assert_true(counters.upcall_packets == UINT64_MAX);
+    assert_true(counters.upcall_errors == UINT64_MAX);
+
+    begin(&msg, "eth0");
+    put_stats(&msg, sizeof counters.stats);
+    put_upcalls(&msg, 0, 8);
+    assert_int_equal(parse(&msg, &counters), 0);
+    assert_true(counters.upcall_packets == UINT64_MAX);
+    assert_int_equal(counters.upcall_errors, 3);
+}
+
+static void
+counters_of_upcalls_cut_short_are_refused(void **state OVS_UNUSED)
+{
+    struct ovs_vport_counters counters;
+    struct unit_msg msg;
+
+    begin(&msg, "eth0");
+    put_stats(&msg, sizeof counters.stats);
+    put_upcalls(&msg, 4, 8);
+    assert_int_equal(parse(&msg, &counters), EINVAL);
+}
+
 static void
 a_vport_without_counters_is_not_malformed(void **state OVS_UNUSED)
 {
@@ -193,6 +273,9 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(counters_are_told_in_full),
         cmocka_unit_test(counters_may_be_anywhere),
         cmocka_unit_test(further_counters_are_ignored),
+        cmocka_unit_test(upcalls_are_counted_by_newer_kernels),
+        cmocka_unit_test(upcalls_that_are_not_counted_are_unknown),
+        cmocka_unit_test(counters_of_upcalls_cut_short_are_refused),
         cmocka_unit_test(too_few_counters_are_refused),
         cmocka_unit_test(a_vport_without_counters_is_not_malformed),
         cmocka_unit_test(names_that_do_not_fit_are_refused),

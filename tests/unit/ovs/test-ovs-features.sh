@@ -40,7 +40,7 @@ result 'what was built is what the script says now'
 result 'each feature is there or is not'
 
 mkdir "$dir/tree"
-tar -C ovs/src -cf - --exclude='*.o' --exclude='*.a' lib ofproto \
+tar -C ovs/src -cf - --exclude='*.o' --exclude='*.a' lib ofproto include \
     | tar -xf - -C "$dir/tree"
 cat > "$dir/tree/lib/daemon.h" << 'END'
 void daemonize_start(bool access_datapath /* bool, bool */,

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_OVS_COMPAT_NETLINK_H
+#define KDP_OVS_COMPAT_NETLINK_H 1
+
+/* Differences between versions of Open vSwitch: the kernel's interface
+ * ====================================================================
+ *
+ * Open vSwitch has a copy of the kernel's constants, which grows with each
+ * version.  What the kernel sends does not depend on that copy: these are the
+ * constants of the interface that some versions lack.  They never change.
+ *
+ * Thread safety: constants. */
+
+/* Attribute of a vport since Linux 6.2: upcalls of its packets.  Nested, with
+ * two attributes of 64 bits each, the first of which has number 0. */
+#define OVS_COMPAT_VPORT_ATTR_UPCALL_STATS 10
+#define OVS_COMPAT_VPORT_UPCALL_ATTR_SUCCESS 0
+#define OVS_COMPAT_VPORT_UPCALL_ATTR_FAIL 1
+
+#endif /* lib/ovs/compat-netlink.h */
