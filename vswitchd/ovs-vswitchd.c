@@ -7,12 +7,10 @@
 
 #include <config.h>
 
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "bridge.h"
 #include "command-line.h"
@@ -57,10 +55,13 @@ struct vswitchd_options {
     bool hw_rawio_access;       /* Keep CAP_SYS_RAWIO with --user. */
 };
 
-/* What the "exit" command says. */
+/* What "exit" commands say. */
 struct vswitchd_exit {
     bool exiting;
     bool cleanup;
+    struct unixctl_conn **conns;        /* Who waits until it is done. */
+    size_t n_conns;
+    size_t allocated_conns;
 };
 
 OVS_NO_RETURN static void
@@ -251,10 +252,10 @@ init_providers(const struct vswitchd_options *options)
 static void
 lock_memory(void)
 {
-    if (mlockall(MCL_CURRENT | MCL_FUTURE)) {
-        VLOG_ERR("mlockall failed: %s", ovs_strerror(errno));
-    } else {
-        ovs_compat_set_memory_locked();
+    int error = ovs_compat_lock_memory();
+
+    if (error) {
+        VLOG_ERR("mlockall failed: %s", ovs_strerror(error));
     }
 }
 
@@ -265,8 +266,23 @@ vswitchd_exit(struct unixctl_conn *conn, int argc, const char *argv[],
     struct vswitchd_exit *request = request_;
 
     request->exiting = true;
-    request->cleanup = argc == 2 && !strcmp(argv[1], "--cleanup");
-    unixctl_command_reply(conn, NULL);
+    request->cleanup |= argc == 2 && !strcmp(argv[1], "--cleanup");
+    if (request->n_conns >= request->allocated_conns) {
+        request->conns = x2nrealloc(request->conns, &request->allocated_conns,
+                                    sizeof *request->conns);
+    }
+    request->conns[request->n_conns++] = conn;
+}
+
+/* Answers those who wait: what was to be cleaned up is gone.  Whoever starts
+ * the next daemon may do so now. */
+static void
+vswitchd_exited(struct vswitchd_exit *request)
+{
+    for (size_t i = 0; i < request->n_conns; i++) {
+        unixctl_command_reply(request->conns[i], NULL);
+    }
+    free(request->conns);
 }
 
 static void
@@ -331,6 +347,7 @@ main(int argc, char *argv[])
     }
 
     bridge_exit(request.cleanup);
+    vswitchd_exited(&request);
     unixctl_server_destroy(unixctl);
     service_stop();
     vlog_disable_async();

@@ -12,6 +12,9 @@
  *
  * Thread safety: that of the function of Open vSwitch that stands behind. */
 
+#include <errno.h>
+#include <sys/mman.h>
+
 #include "daemon.h"
 #include "ovs-features.h"
 #include "util.h"
@@ -38,18 +41,32 @@ ovs_compat_daemonize_start(bool access_datapath,
 #define OVS_COMPAT_RAWIO_OPTION(VALUE)
 #endif
 
-/* Memory is locked as a whole, page by page as it is used where that is known
- * (since 3.4, which gave the functions new names). */
-static inline void
-ovs_compat_set_memory_locked(void)
+/* Locks the memory of the process, also what it gets later.  Since 3.4 a page
+ * is locked when it is first used, if the kernel can do that (Linux 4.4);
+ * otherwise, and before, all are got at once.  Returns 0 or a positive errno
+ * value. */
+static inline int
+ovs_compat_lock_memory(void)
 {
+    const int all = MCL_CURRENT | MCL_FUTURE;
+
 #if OVS_HAVE_MEMORY_ALL_LOCKED
+    if (!mlockall(all | MCL_ONFAULT)) {
+        return 0;
+    } else if (mlockall(all)) {
+        return errno;
+    }
     set_all_memory_locked();
 #else
+    if (mlockall(all)) {
+        return errno;
+    }
     set_memory_locked();
 #endif
+    return 0;
 }
 
+/* Has each page of the process been got, and locked? */
 static inline bool
 ovs_compat_memory_locked(void)
 {

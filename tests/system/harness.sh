@@ -138,13 +138,18 @@ daemon_is_gone() {
     ! daemon_is_alive
 }
 
-# Ends the daemon; $1 may be --cleanup.  It deletes its bridges first.  Open
-# vSwitch frees the recirculation ids of a bridge's flows in a thread that the
-# deletion does not wait for, and warns of those that are left.
-stop_daemon() {
+# Tells the daemon to end; $1 may be --cleanup.  It deletes its bridges first.
+# Open vSwitch frees the recirculation ids of a bridge's flows in a thread that
+# the deletion does not wait for, and warns of those that are left.
+exit_daemon() {
     ports_go_under_traffic
     allow_log 'recirc_id [0-9]+ left allocated when ofproto'
     ovs-appctl exit "$@"
+}
+
+# Does that, and waits until it has ended.
+stop_daemon() {
+    exit_daemon "$@"
     wait_until $PATIENCE daemon_is_gone
 }
 

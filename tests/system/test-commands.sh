@@ -5,7 +5,7 @@
 add_test version 'the version names ovs-kdp and Open vSwitch' kdp
 version() {
     matches "$("$KDP_DAEMON" --version)" \
-        '^ovs-vswitchd \(ovs-kdp\) [0-9.]+[[:cntrl:]]Open vSwitch 3\.1\.'
+        '^ovs-vswitchd \(ovs-kdp\) [0-9.]+[[:cntrl:]]Open vSwitch [0-9]+\.[0-9]+\.[0-9]+'
     matches "$("$KDP_DAEMON" -V)" 'ovs-kdp'
 }
 

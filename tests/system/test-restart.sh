@@ -55,8 +55,10 @@ restart_after_exit() {
 add_test restart_after_cleanup '"exit --cleanup" leaves nothing in the kernel'
 restart_after_cleanup() {
     running_traffic
-    stop_daemon --cleanup
+    # The answer comes when that is done.
+    exit_daemon --cleanup
     equal "$(ovs-dpctl dump-dps)" '' datapaths
+    wait_until $PATIENCE daemon_is_gone
     exits_with 1 ip link show dev br0 2>/dev/null
     reaches n1 10.0.0.2 && fail 'packets still flow'
     start_daemon

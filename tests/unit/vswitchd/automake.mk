@@ -6,6 +6,10 @@ unit_tests += \
 tests_unit_vswitchd_test_build_info_SOURCES = \
 	tests/unit/vswitchd/test-build-info.c $(unit_common)
 
-# How the daemon was built.
-TESTS += tests/unit/vswitchd/test-hardening.sh
-EXTRA_DIST += tests/unit/vswitchd/test-hardening.sh
+# How the daemon was built, and what it takes.
+TESTS += \
+	tests/unit/vswitchd/test-hardening.sh \
+	tests/unit/vswitchd/test-options.sh
+EXTRA_DIST += \
+	tests/unit/vswitchd/test-hardening.sh \
+	tests/unit/vswitchd/test-options.sh
