@@ -188,6 +188,19 @@ unit_link_set_up(struct unit_ns *ns, int ifindex, bool up)
 }
 
 int
+unit_link_set_no_addresses(struct unit_ns *ns, int ifindex)
+{
+    LINK_REQUEST(nlh, RTM_NEWLINK, 0, ifindex);
+
+    struct nlattr *af_spec = mnl_attr_nest_start(nlh, IFLA_AF_SPEC);
+    struct nlattr *inet6 = mnl_attr_nest_start(nlh, AF_INET6);
+    mnl_attr_put_u8(nlh, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
+    mnl_attr_nest_end(nlh, inet6);
+    mnl_attr_nest_end(nlh, af_spec);
+    return request(ns, nlh);
+}
+
+int
 unit_link_set_name(struct unit_ns *ns, int ifindex, const char *name)
 {
     LINK_REQUEST(nlh, RTM_NEWLINK, 0, ifindex);

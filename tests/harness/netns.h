@@ -46,6 +46,10 @@ int unit_link_add_veth(struct unit_ns *, int ifindex, const char *name,
                        const char *peer_name);
 int unit_link_del(struct unit_ns *, int ifindex);
 int unit_link_set_up(struct unit_ns *, int ifindex, bool up);
+
+/* Has the kernel give the link no IPv6 addresses of its own accord.  It would,
+ * some time after the link came up, and announce them some time after that. */
+int unit_link_set_no_addresses(struct unit_ns *, int ifindex);
 int unit_link_set_name(struct unit_ns *, int ifindex, const char *name);
 int unit_link_set_mtu(struct unit_ns *, int ifindex, uint32_t mtu);
 int unit_link_set_hwaddr(struct unit_ns *, int ifindex,

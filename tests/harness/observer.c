@@ -13,8 +13,8 @@
 #include "harness/unit.h"
 #include "util.h"
 
-/* Silence after which the kernel is at rest, in milliseconds: the kernel
- * collects changes of carriers for up to a second. */
+/* Silence after which the kernel is taken to be at rest, in milliseconds: the
+ * kernel collects changes of carriers for up to a second. */
 #define REST_MS 1200
 
 struct unit_observer {
@@ -77,7 +77,14 @@ drain(struct unit_observer *observer)
 }
 
 bool
-unit_observer_hears(struct unit_observer *observer)
+unit_observer_has_heard(struct unit_observer *observer)
+{
+    return drain(observer);
+}
+
+/* True if the kernel says something before it was silent for REST_MS. */
+static bool
+hears(struct unit_observer *observer)
 {
     struct pollfd pollfd = {
         .fd = mnl_socket_get_fd(observer->sock), .events = POLLIN,
@@ -95,5 +102,5 @@ void
 unit_observer_wait_rest(struct unit_observer *observer)
 {
     drain(observer);
-    unit_wait_until(!unit_observer_hears(observer));
+    unit_wait_until(!hears(observer));
 }

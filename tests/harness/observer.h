@@ -9,8 +9,15 @@
  * An observer hears everything that the kernel announces about links,
  * addresses, routes, queueing disciplines and namespace ids, in the namespace
  * in which it was opened and in those that have an id there.  With it, a test
- * waits until the kernel has nothing more to say: some carriers are announced
- * up to a second after they came, and namespaces go in the kernel's own time.
+ * waits until the kernel has nothing more to say for a while.
+ *
+ * The kernel may have been silent without being at rest.  It announces some
+ * carriers up to a second after they came, an IPv6 address when nobody else
+ * was found to have it, and the end of a namespace when one of its threads
+ * gets to it, all of that later on a loaded machine.  So a test that finds
+ * that something is not as it should be waits for the next rest and looks
+ * again, for as long as unit_wait_until() does.  What it counts is of interest
+ * if nothing was heard meanwhile.
  *
  * Thread safety: an observer belongs to one thread. */
 
@@ -23,11 +30,11 @@ struct unit_observer *unit_observer_open(void);
 /* Closes an observer, which may be NULL. */
 void unit_observer_close(struct unit_observer *);
 
-/* Waits until the kernel was silent for long enough to be at rest. */
+/* Waits until the kernel was silent for a while. */
 void unit_observer_wait_rest(struct unit_observer *);
 
 /* True if the kernel has announced something since unit_observer_wait_rest(),
- * or does so within as long as that takes. */
-bool unit_observer_hears(struct unit_observer *);
+ * and since the last call.  Does not wait. */
+bool unit_observer_has_heard(struct unit_observer *);
 
 #endif /* tests/harness/observer.h */

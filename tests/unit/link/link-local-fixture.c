@@ -8,6 +8,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,50 @@ n_stale(struct fixture *f)
     return stats_of(f).rtnl[LINK_REASON_ROUTES];
 }
 
+static void
+open_listener(struct fixture *f)
+{
+    f->table = link_table_create();
+    f->options.addrs = link_addrs_create();
+    f->options.routes = link_routes_create();
+    f->options.qdiscs = link_qdiscs_create();
+    OK(link_listener_open(f->table, &f->options, &f->listener));
+    assert_true(link_listener_catch_up(f->listener));
+}
+
+static void
+close_listener(struct fixture *f)
+{
+    link_listener_close(f->listener);
+    link_table_destroy(f->table);
+    link_addrs_destroy(f->options.addrs);
+    link_routes_destroy(f->options.routes);
+    link_qdiscs_destroy(f->options.qdiscs);
+}
+
+/* True if the kernel has announced that link 'ifindex' has a carrier, and all
+ * that comes with it. */
+static bool
+is_running(struct fixture *f, int ifindex)
+{
+    struct link_info link;
+
+    link_listener_run(f->listener);
+    return (link_table_find(f->table, LINK_NSID_LOCAL, ifindex, &link)
+            && link.flags & IFF_RUNNING);
+}
+
+/* Waits until the kernel has said all about the links and addresses that were
+ * made.  What it says later comes between what a test does. */
+static void
+wait_until_settled(struct fixture *f)
+{
+    open_listener(f);
+    unit_wait_until(is_running(f, A) && is_running(f, B));
+    assert_equal(f);
+    close_listener(f);
+}
+
 int
 setup(void **state)
 {
@@ -112,18 +157,16 @@ setup(void **state)
 
     unit_check(!unshare(CLONE_NEWNET));
     f->own = unit_ns_own();
-    f->table = link_table_create();
-    f->options.addrs = link_addrs_create();
-    f->options.routes = link_routes_create();
-    f->options.qdiscs = link_qdiscs_create();
     OK(unit_link_add_veth(f->own, A, "a", f->own, B, "b"));
+    OK(unit_link_set_no_addresses(f->own, A));
+    OK(unit_link_set_no_addresses(f->own, B));
     OK(unit_link_set_up(f->own, 1, true));
     OK(unit_link_set_up(f->own, A, true));
     OK(unit_link_set_up(f->own, B, true));
     OK(unit_ip_add(f->own, A, "10.0.0.1/24"));
     OK(unit_ip_add(f->own, A, "fd00::1/64"));
-    OK(link_listener_open(f->table, &f->options, &f->listener));
-    assert_true(link_listener_catch_up(f->listener));
+    wait_until_settled(f);
+    open_listener(f);
     assert_equal(f);
     *state = f;
     return 0;
@@ -136,11 +179,7 @@ teardown(void **state)
 
     unit_clock_run();
     dump_duration = 0;
-    link_listener_close(f->listener);
-    link_table_destroy(f->table);
-    link_addrs_destroy(f->options.addrs);
-    link_routes_destroy(f->options.routes);
-    link_qdiscs_destroy(f->options.qdiscs);
+    close_listener(f);
     unit_ns_destroy(f->own);
     free(f);
     return 0;

@@ -250,42 +250,40 @@ check_one_resync(struct world *w, const struct link_listener_stats *before,
     }
 }
 
-/* Runs the listener until it says that the tables are current, while the
- * kernel is at rest.  Returns how they differ from what the kernel says, or
- * NULL. */
-static char *
-catch_up(struct world *w)
+/* Runs the listener until it says that the tables are current.  Returns true if
+ * the tables are what the kernel says then, and the kernel has said nothing
+ * meanwhile.  Otherwise, stores in '*diff' how the tables differ, or NULL. */
+static bool
+catch_up(struct world *w, char **diff)
 {
     bool was_current = link_listener_is_current(w->listener);
     struct link_listener_stats before;
 
     link_listener_get_stats(w->listener, &before);
-    unit_wait_until((link_listener_run(w->listener),
-                     link_listener_is_current(w->listener)
+    unit_wait_until((link_listener_run(w->listener), link_listener_is_current(w->listener)
                      && link_listener_is_idle(w->listener)));
 
-    char *diff = world_diff(w);
-    if (!diff) {
+    *diff = world_diff(w);
+    bool equal = !*diff && !unit_observer_has_heard(w->observer);
+    if (equal) {
         check_one_resync(w, &before, was_current);
     }
-    return diff;
+    return equal;
 }
 
 /* The kernel may have been silent without being at rest.  Then it says more,
- * or what it has said already explains the difference. */
+ * sooner or later. */
 static void
 pause_until_equal(struct world *w)
 {
+    long long int deadline = unit_now() + UNIT_PATIENCE;
     char *diff;
 
-    for (;;) {
-        unit_observer_wait_rest(w->observer);
-        diff = catch_up(w);
-        if (!diff) {
-            break;
-        }
-        if (!unit_observer_hears(w->observer)) {
-            unit_die("run %u: %s", w->run, diff);
+    while (unit_observer_wait_rest(w->observer),
+           !catch_up(w, &diff)) {
+        if (unit_now() > deadline) {
+            unit_die("run %u: %s", w->run,
+                     diff ? diff : "the kernel comes to no rest");
         }
         free(diff);
     }

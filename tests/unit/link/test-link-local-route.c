@@ -372,6 +372,7 @@ a_link_without_routes_makes_nothing_stale(void **state)
     struct fixture *f = *state;
 
     OK(unit_link_add(f->own, "ifb", B + 1, "c"));
+    OK(unit_link_set_no_addresses(f->own, B + 1));
     assert_equal(f);
     WITHOUT_ASKING(OK(unit_link_set_up(f->own, B + 1, true)));
     WITHOUT_ASKING(OK(unit_link_set_up(f->own, B + 1, false)));

@@ -314,11 +314,11 @@ check_one_resync(struct world *w, const struct link_listener_stats *before,
     free(resyncs.infos);
 }
 
-/* Runs the listener until it says that the table is current, while the kernel
- * is at rest.  Returns how the table differs from what the kernel says, or
- * NULL. */
-static char *
-catch_up(struct world *w, bool announced)
+/* Runs the listener until it says that the table is current.  Returns true if
+ * the table is what the kernel says then, and the kernel has said nothing
+ * meanwhile.  Otherwise, stores in '*diff' how the table differs, or NULL. */
+static bool
+catch_up(struct world *w, bool announced, char **diff)
 {
     bool was_current = link_listener_is_current(w->listener);
     struct link_listener_stats before;
@@ -329,29 +329,28 @@ catch_up(struct world *w, bool announced)
     unit_wait_until((run(w), link_listener_is_current(w->listener)
                      && link_listener_is_idle(w->listener)));
 
-    char *diff = world_diff(w, announced);
-    if (!diff) {
+    *diff = world_diff(w, announced);
+    bool equal = !*diff && !unit_observer_has_heard(w->observer);
+    if (equal) {
         check_one_resync(w, &before, &resyncs, was_current);
     }
     free(resyncs.infos);
-    return diff;
+    return equal;
 }
 
 /* The kernel may have been silent without being at rest.  Then it says more,
- * or what it has said already explains the difference. */
+ * sooner or later. */
 static void
 pause_until_equal(struct world *w, bool announced)
 {
+    long long int deadline = unit_now() + UNIT_PATIENCE;
     char *diff;
 
-    for (;;) {
-        unit_observer_wait_rest(w->observer);
-        diff = catch_up(w, announced);
-        if (!diff) {
-            break;
-        }
-        if (!unit_observer_hears(w->observer)) {
-            unit_die("run %u: %s", w->run, diff);
+    while (unit_observer_wait_rest(w->observer),
+           !catch_up(w, announced, &diff)) {
+        if (unit_now() > deadline) {
+            unit_die("run %u: %s", w->run,
+                     diff ? diff : "the kernel comes to no rest");
         }
         free(diff);
     }
