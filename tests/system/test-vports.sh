@@ -236,6 +236,18 @@ has_device() {
     test -e "/sys/class/net/$1"
 }
 
+# True if port int0 went with the namespace that lose_int0 let die.  It may be
+# in ours again: the bridge makes it anew whenever it is configured, which that
+# its device left may have brought about only now.
+int0_went() {
+    kernel_lacks_port int0 || has_device int0
+}
+
+# True if the daemon knows that.
+int0_is_known_to_be_gone() {
+    is_no_port int0 || has_device int0
+}
+
 # Moves port int0 to a namespace, which dies.
 lose_int0() {
     add_ns doomed
@@ -271,13 +283,13 @@ internal_lost() {
     int0_is_back 10.0.0.11
     # It is made again when the bridge is configured.
     lose_int0
-    wait_until $PATIENCE kernel_lacks_port int0
+    wait_until $PATIENCE int0_went
     connect br0 n2 10.0.0.2/24
     int0_is_back 10.0.0.12
     # It can be deleted and added.
     lose_int0
-    wait_until $PATIENCE kernel_lacks_port int0
-    is_no_port int0
+    wait_until $PATIENCE int0_went
+    int0_is_known_to_be_gone
     ovs-vsctl del-port br0 int0
     ovs-vsctl add-port br0 int0 -- set Interface int0 type=internal
     int0_is_back 10.0.0.13
