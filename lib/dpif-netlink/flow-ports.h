@@ -13,7 +13,7 @@
  * changed.
  *
  * A port that Open vSwitch deletes from the datapath is removed from the
- * engine first.  One whose device goes by itself is removed after it, when its
+ * engine first, whose threads delete its rules.  One whose device goes by itself is removed after it, when its
  * rules are gone already; one that is another device by then is removed and
  * added.  While a port cannot be looked up, it stays as it is.
  *
@@ -31,8 +31,8 @@ void kdp_flow_ports_destroy(struct kdp_flow_engine *);
 /* Says that ports may have come, gone or changed. */
 void kdp_flow_ports_changed(struct kdp_flow_engine *);
 
-/* Says that port 'port_no' is about to be deleted from the datapath.  None of
- * its flows is in tc when this returns. */
+/* Says that port 'port_no' is about to be deleted from the datapath.  Waits
+ * for nothing. */
 void kdp_flow_ports_del(struct kdp_flow_engine *, uint32_t port_no);
 
 /* To be called in each turn of the main loop. */

@@ -45,5 +45,7 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-thread.h \
 	lib/offload/offload-waiter.c \
 	lib/offload/offload-waiter.h \
+	lib/offload/offload-withdraw.c \
+	lib/offload/offload-withdraw.h \
 	lib/offload/offload.h
 EXTRA_DIST += lib/offload/README.md

@@ -111,9 +111,34 @@ delete_stale(struct offload *offload, unsigned int thread, uint32_t port,
     }
 }
 
+/* May rules on the port of 'message' still become flows?  Not if the port is
+ * gone, offload is off, or everything was flushed since the message was sent:
+ * whoever did that goes through the stripes after it has said so, so that a
+ * flow that is made with the lock of one because this is true is found. */
+static bool
+may_adopt(struct offload *offload, const struct offload_control *message)
+{
+    uint64_t n_flushes;
+    bool enabled;
+
+    atomic_read_relaxed(&offload->enabled, &enabled);
+    atomic_read_relaxed(&offload->n_flushes, &n_flushes);
+    return (enabled && n_flushes == message->n_flushes
+            && message->item.type == OFFLOAD_ITEM_ADOPT
+            && offload_ports_exists(&offload->ports, message->port,
+                                    message->port_id));
+}
+
+/* Has 'flow' a rule, or may it have one soon? */
+static bool
+has_rule(const struct offload_flow *flow)
+{
+    return flow->tc != OFFLOAD_TC_NONE;
+}
+
 static void
-reconcile(struct offload *offload, unsigned int thread, uint32_t port,
-          struct old_rule *rule)
+reconcile(struct offload *offload, unsigned int thread,
+          const struct offload_control *message, struct old_rule *rule)
 {
     struct offload_stripe *stripe = offload_stripe(offload, &rule->ufid);
     struct offload_flow *flow, *adopted = NULL;
@@ -121,40 +146,44 @@ reconcile(struct offload *offload, unsigned int thread, uint32_t port,
 
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, &rule->ufid);
-    if (!flow && rule->desc
-        && !offload_flow_find_deleting(stripe, &rule->ufid)) {
+    if (offload_flow_find_deleting(stripe, &rule->ufid)
+        || (flow && has_rule(flow))) {
+        /* It is the rule of that flow, if only because it was adopted and told
+         * once more. */
+    } else if (!flow && rule->desc && may_adopt(offload, message)) {
         adopted = adopt(offload, stripe, rule, thread);
     } else {
-        /* A flow that has a rule, or is on its way out, was adopted, and this
-         * is its rule once more. */
-        stale = (flow ? !offload_flow_in_tc(flow)
-                 : !offload_flow_find_deleting(stripe, &rule->ufid));
+        stale = true;
     }
     ovs_mutex_unlock(&stripe->mutex);
 
     if (adopted) {
         finish(offload, adopted);
     } else if (stale) {
-        delete_stale(offload, thread, port, rule);
+        delete_stale(offload, thread, message->port, rule);
     }
     offload_rule_unref(rule->rule);
     offload_desc_unref(rule->desc);
 }
 
-/* Says that the rules that were on 'port' are known, and offers the flows that
- * waited for that. */
+/* Says that the rules that were on the port of 'message' are known, and offers
+ * the flows that waited for that. */
 static void
-set_ready(struct offload *offload, uint32_t port)
+set_ready(struct offload *offload, const struct offload_control *message)
 {
-    bool exists = offload_ports_set_ready(&offload->ports, port);
+    bool exists = offload_ports_set_ready(&offload->ports, message->port,
+                                          message->port_id);
 
     for (size_t i = 0; exists && i < OFFLOAD_STRIPES; i++) {
         struct offload_stripe *stripe = &offload->table.stripes[i];
+        const struct ovs_list *flows;
         struct offload_flow *flow;
 
         ovs_mutex_lock(&stripe->mutex);
-        HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-            if (flow->desc->in_port == port) {
+        flows = offload_flows_of_port(stripe, message->port);
+        if (flows) {
+            LIST_FOR_EACH (flow, port_node, flows) {
+                offload_placement_revive(offload, flow);
                 offload_placement_offer(offload, flow);
             }
         }
@@ -162,38 +191,49 @@ set_ready(struct offload *offload, uint32_t port)
     }
 }
 
-/* Compares the rules that are on 'port', which belongs to 'thread', with the
- * table.  Until this is done no flow of the port is offered, so nobody else
- * changes the rules. */
-void
-offload_adopt_port(struct offload *offload, unsigned int thread, uint32_t port)
+/* Lists the rules of the port that 'message' is about, and compares them with
+ * the table. */
+static void
+reconcile_all(struct offload *offload, unsigned int thread,
+              const struct offload_control *message)
 {
-    struct offload_desc any = { .in_port = port };
     struct old_rules old = { .n = 0 };
-    uint64_t port_seq;
-    bool enabled;
-    int error;
+    int error = ENODEV;
 
-    atomic_read_relaxed(&offload->enabled, &enabled);
-    if (offload_ports_admit(&offload->ports, &any, &port_seq)
-        == OFFLOAD_REASON_NO_PORT) {
-        /* It has gone again, which deletes the rules. */
-        return;
+    if (message->located) {
+        error = offload->backend.dump(offload->backend.aux, message->port,
+                                      &message->place,
+                                      may_adopt(offload, message), collect,
+                                      &old);
     }
-    if (!enabled) {
-        offload_cleanup_port(offload, port);
-        set_ready(offload, port);
-        return;
-    }
-    error = offload->backend.dump(offload->backend.aux, port, collect, &old);
-    if (error) {
+    if (error && message->item.type == OFFLOAD_ITEM_ADOPT) {
         VLOG_INFO_RL(&rl, "rules on port %"PRIu32" cannot be listed: %s; what "
-                     "is left of them by a previous run is not known", port,
-                     ovs_strerror(error));
+                     "is left of them by a previous run is not known",
+                     message->port, ovs_strerror(error));
     }
     for (size_t i = 0; i < old.n; i++) {
-        reconcile(offload, thread, port, &old.rules[i]);
+        reconcile(offload, thread, message, &old.rules[i]);
     }
     free(old.rules);
-    set_ready(offload, port);
+}
+
+/* Compares the rules that are on the port of 'message', which belongs to
+ * 'thread', with the table.  Until this is done no flow of the port is
+ * offered, so nobody else changes the rules. */
+void
+offload_adopt_port(struct offload *offload, unsigned int thread,
+                   const struct offload_control *message)
+{
+    reconcile_all(offload, thread, message);
+    set_ready(offload, message);
+}
+
+/* Deletes the rules where the port of 'message' was, or is, that no flow
+ * has. */
+void
+offload_adopt_sweep(struct offload *offload, unsigned int thread,
+                    const struct offload_control *message)
+{
+    offload_cleanup_retry_port(offload, message->port);
+    reconcile_all(offload, thread, message);
 }

@@ -169,9 +169,15 @@ struct offload_kernel {
     void *aux;
 };
 
+/* Where the rules of a port are, for the backend, which finds them there when
+ * the port has gone already, or its number is another port's. */
+struct offload_place {
+    uint32_t data[4];           /* The engine does not look into it. */
+};
+
 /* Called by the backend for each rule that it finds.  'desc', with a reference
- * for the callee, says what the rule does; NULL if that cannot be told.  So is
- * 'rule', which is never NULL. */
+ * for the callee, says what the rule does; NULL if that cannot be told, or was
+ * not asked for.  So is 'rule', which is never NULL. */
 typedef void offload_dump_cb(void *cb_aux, const ovs_u128 *ufid,
                              struct offload_desc *desc,
                              const struct offload_stats *,
@@ -192,11 +198,15 @@ struct offload_backend {
 
     void (*operate)(void *aux, struct offload_copy_op *ops[], size_t n);
 
-    /* Calls 'cb' for each rule of ours with input port 'port'. */
-    int (*dump)(void *aux, uint32_t port, offload_dump_cb *cb, void *cb_aux);
+    /* Stores where the rules with input port 'port' are in '*place'.  Returns
+     * false if there is no such port.  Must not wait for tc. */
+    bool (*locate)(void *aux, uint32_t port, struct offload_place *place);
 
-    /* Deletes all rules of ours with input port 'port'. */
-    int (*flush)(void *aux, uint32_t port);
+    /* Calls 'cb' for each rule of ours in 'place', which was that of 'port',
+     * and tells what the rules do if 'describe' says so, which takes that the
+     * port is there. */
+    int (*dump)(void *aux, uint32_t port, const struct offload_place *place,
+                bool describe, offload_dump_cb *cb, void *cb_aux);
 
     void *aux;
 };

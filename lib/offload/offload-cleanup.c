@@ -99,16 +99,14 @@ is_of_thread(void *of_thread_, uint32_t port)
             == of_thread->thread);
 }
 
-/* Tries to delete the rules that are left on ports of 'thread', which calls
- * this when it is at no flow. */
-void
-offload_cleanup_retry(struct offload *offload, unsigned int thread)
+/* Tries to delete the rules that 'filter' selects. */
+static void
+retry(struct offload *offload, offload_leak_filter *filter, void *aux)
 {
-    struct of_thread of_thread = { .offload = offload, .thread = thread };
     struct offload_leak *leak;
     struct ovs_list taken;
 
-    offload_leaks_take(&offload->leaks, is_of_thread, &of_thread, &taken);
+    offload_leaks_take(&offload->leaks, filter, aux, &taken);
     LIST_FOR_EACH_POP (leak, list_node, &taken) {
         if (offload_cleanup_rule(offload, &leak->ufid, leak->rule,
                                  leak->desc)) {
@@ -119,24 +117,25 @@ offload_cleanup_retry(struct offload *offload, unsigned int thread)
     }
 }
 
+/* Tries to delete the rules that are left on ports of 'thread', which calls
+ * this when it is at no flow. */
+void
+offload_cleanup_retry(struct offload *offload, unsigned int thread)
+{
+    struct of_thread of_thread = { .offload = offload, .thread = thread };
+
+    retry(offload, is_of_thread, &of_thread);
+}
+
 static bool
 is_on_port(void *port, uint32_t other)
 {
     return *(const uint32_t *) port == other;
 }
 
-/* Deletes all rules of ours on 'port' from tc. */
+/* Likewise, for those on 'port'. */
 void
-offload_cleanup_port(struct offload *offload, uint32_t port)
+offload_cleanup_retry_port(struct offload *offload, uint32_t port)
 {
-    struct offload_leak *leak;
-    struct ovs_list taken;
-
-    if (offload->backend.flush(offload->backend.aux, port)) {
-        return;
-    }
-    offload_leaks_take(&offload->leaks, is_on_port, &port, &taken);
-    LIST_FOR_EACH_POP (leak, list_node, &taken) {
-        offload_leak_destroy(leak);
-    }
+    retry(offload, is_on_port, &port);
 }

@@ -40,6 +40,7 @@ offload_create(const struct offload_kernel *kernel,
     atomic_init(&offload->delay, config->delay);
     atomic_init(&offload->backoff, config->backoff);
     atomic_init(&offload->enabled, true);
+    atomic_init(&offload->n_flushes, 0);
     ovs_mutex_init(&offload->dumps_mutex);
     offload_configure(offload, config);
     return offload;
@@ -106,22 +107,18 @@ offload_configure(struct offload *offload, const struct offload_config *config)
     ovs_mutex_unlock(&offload->config_mutex);
 }
 
-/* Sends a message to all threads and waits until they have acted upon it.  The
- * threads stay the same meanwhile. */
+/* Sends 'message' to all threads. */
 static void
-send_to_all(struct offload *offload, enum offload_item_type type)
+send_to_all(struct offload *offload, const struct offload_control *message)
 {
-    struct offload_waiter waiter;
     unsigned int n;
 
-    offload_waiter_init(&waiter);
-    ovs_mutex_lock(&offload->config_mutex);
+    ovs_rwlock_rdlock(&offload->change_rwlock);
     atomic_read_relaxed(&offload->queues.n, &n);
     for (unsigned int i = 0; i < n; i++) {
-        offload_queues_send(&offload->queues, i, type, 0, &waiter);
+        offload_queues_send(&offload->queues, i, message);
     }
-    offload_waiter_wait(&waiter, true);
-    ovs_mutex_unlock(&offload->config_mutex);
+    ovs_rwlock_unlock(&offload->change_rwlock);
 }
 
 /* Waits until all that was asked for before has been done, offers included.
@@ -129,80 +126,38 @@ send_to_all(struct offload *offload, enum offload_item_type type)
 void
 offload_barrier(struct offload *offload)
 {
-    send_to_all(offload, OFFLOAD_ITEM_BARRIER);
-}
-
-/* Waits until all that was asked for before has been done, as far as it is
- * about flows that are in tc, or were on their way there, or lost their rules,
- * and about ports. */
-static void
-urgent_barrier(struct offload *offload)
-{
-    send_to_all(offload, OFFLOAD_ITEM_URGENT_BARRIER);
-}
-
-/* Deletes all rules of ours on the 'n' 'ports' from tc. */
-static void
-flush_ports(struct offload *offload, const uint32_t ports[], size_t n)
-{
     struct offload_waiter waiter;
+    const struct offload_control message = {
+        .item.type = OFFLOAD_ITEM_BARRIER,
+        .waiter = &waiter,
+    };
 
+    /* The threads stay the same meanwhile. */
     offload_waiter_init(&waiter);
     ovs_mutex_lock(&offload->config_mutex);
-    for (size_t i = 0; i < n; i++) {
-        offload_queues_send(&offload->queues,
-                            offload_queues_choose(&offload->queues, ports[i]),
-                            OFFLOAD_ITEM_FLUSH_PORT, ports[i], &waiter);
-    }
+    send_to_all(offload, &message);
     offload_waiter_wait(&waiter, true);
     ovs_mutex_unlock(&offload->config_mutex);
 }
 
-/* Moves the flows of port 'port_no', or of all ports if that is NULL, back to
- * the kernel for 'reason', which keeps others from being offered, and waits
- * until that is done. */
-static void
-return_flows(struct offload *offload, const uint32_t *port_no,
-             enum offload_reason reason)
-{
-    /* What is found on new ports is known after this. */
-    urgent_barrier(offload);
-    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
-        struct offload_stripe *stripe = &offload->table.stripes[i];
-        struct offload_flow *flow;
-
-        ovs_mutex_lock(&stripe->mutex);
-        HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-            if ((!port_no || flow->desc->in_port == *port_no)
-                && (offload_flow_needs_thread(flow) || flow->request)) {
-                offload_placement_return(offload, flow, reason);
-            }
-        }
-        ovs_mutex_unlock(&stripe->mutex);
-    }
-    urgent_barrier(offload);
-}
-
-/* If 'enabled' is false, moves all flows back to the kernel and offers none
- * from then on: when this returns, no rule of ours is in tc.  Otherwise flows
- * are offered again, those that exist when they are dumped. */
+/* If 'enabled' is false, has all flows moved back to the kernel, and offers
+ * none from then on.  Waits for nothing: no rule of ours is in tc once the
+ * threads have got there.  Otherwise flows are offered again, those that exist
+ * when they are dumped. */
 void
 offload_set_enabled(struct offload *offload, bool enabled)
 {
-    uint32_t *ports;
-    size_t n_ports;
+    /* The first thread, which there always is, sees to all flows. */
+    const struct offload_control message = {
+        .item.type = OFFLOAD_ITEM_DISABLED,
+    };
 
     atomic_store_relaxed(&offload->enabled, enabled);
-    if (enabled) {
-        return;
+    if (!enabled) {
+        ovs_rwlock_rdlock(&offload->change_rwlock);
+        offload_queues_send(&offload->queues, 0, &message);
+        ovs_rwlock_unlock(&offload->change_rwlock);
     }
-
-    return_flows(offload, NULL, OFFLOAD_REASON_DISABLED);
-
-    /* What could not be deleted one by one. */
-    n_ports = offload_ports_list(&offload->ports, &ports);
-    flush_ports(offload, ports, n_ports);
-    free(ports);
 }
 
 /* Says whether the backend can do recirculation chains, as is assumed until it
@@ -221,12 +176,19 @@ offload_set_chains(struct offload *offload, bool chains)
 void
 offload_port_add(struct offload *offload, uint32_t port_no)
 {
-    if (offload_ports_add(&offload->ports, port_no)) {
-        ovs_rwlock_rdlock(&offload->change_rwlock);
-        offload_queues_send(&offload->queues,
-                            offload_queues_choose(&offload->queues, port_no),
-                            OFFLOAD_ITEM_ADOPT, port_no, NULL);
-        ovs_rwlock_unlock(&offload->change_rwlock);
+    struct offload_control message = {
+        .item.type = OFFLOAD_ITEM_ADOPT,
+        .port = port_no,
+    };
+
+    message.located = offload->backend.locate(offload->backend.aux, port_no,
+                                              &message.place);
+    message.port_id = offload_ports_add(&offload->ports, port_no,
+                                        (message.located ? &message.place
+                                         : NULL));
+    atomic_read_relaxed(&offload->n_flushes, &message.n_flushes);
+    if (message.port_id) {
+        offload_send_to_port(offload, &message);
     }
 }
 
@@ -238,16 +200,21 @@ offload_port_changed(struct offload *offload, uint32_t port_no)
     offload_ports_reset(&offload->ports, port_no);
 }
 
-/* Says that 'port_no' goes.  Moves its flows back to the kernel.  When this
- * returns, no rule of ours with that input port is in tc. */
+/* Says that 'port_no' goes.  Its rules are deleted by an offload thread, which
+ * is not waited for.  Its flows that are in tc only are not put into the
+ * kernel: they are shown, without copies, until they are deleted, or until the
+ * port is there again. */
 void
 offload_port_del(struct offload *offload, uint32_t port_no)
 {
-    offload_ports_remove(&offload->ports, port_no);
-    return_flows(offload, &port_no, OFFLOAD_REASON_NO_PORT);
+    struct offload_control message = {
+        .item.type = OFFLOAD_ITEM_PORT_GONE,
+        .port = port_no,
+    };
 
-    /* What could not be deleted one by one. */
-    flush_ports(offload, &port_no, 1);
+    message.located = offload_ports_remove(&offload->ports, port_no,
+                                           &message.place);
+    offload_send_to_port(offload, &message);
 }
 
 /* Takes all flows of 'stripe' out of the table.  Those that are in tc, or on
@@ -275,24 +242,26 @@ flush_stripe(struct offload *offload, struct offload_stripe *stripe)
     ovs_mutex_unlock(&stripe->mutex);
 }
 
-/* Deletes all flows from the kernel and tc, with rules that could not be
- * deleted before, and waits until that is done.  Flows that are added
- * meanwhile are kept.  Returns 0 or a positive errno
+/* Deletes all flows from the kernel, and has them and rules that could not be
+ * deleted before deleted from tc by offload threads, which are not waited for.
+ * Flows that are added meanwhile are kept.  Returns 0 or a positive errno
  * value, from the kernel side. */
 int
 offload_flush(struct offload *offload)
 {
+    const struct offload_control message = {
+        .item.type = OFFLOAD_ITEM_RETRY_LEAKS,
+    };
+    uint64_t orig;
     int error;
 
-    /* What is found on new ports is known after this. */
-    urgent_barrier(offload);
-
     ovs_rwlock_wrlock(&offload->change_rwlock);
+    atomic_add_relaxed(&offload->n_flushes, 1, &orig);
     for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
         flush_stripe(offload, &offload->table.stripes[i]);
     }
     error = offload->kernel.flush(offload->kernel.aux);
     ovs_rwlock_unlock(&offload->change_rwlock);
-    send_to_all(offload, OFFLOAD_ITEM_RETRY_LEAKS);
+    send_to_all(offload, &message);
     return error;
 }

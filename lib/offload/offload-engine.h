@@ -43,6 +43,7 @@ struct offload {
     atomic_uint delay;
     atomic_uint backoff;
     atomic_bool enabled;
+    atomic_uint64_t n_flushes;  /* Written with change_rwlock for writing. */
 
     struct ovs_mutex dumps_mutex;
     uint32_t dump_ids[OFFLOAD_MAX_DUMPS] OVS_GUARDED;   /* 0 if free. */
@@ -61,6 +62,19 @@ offload_count(struct offload *offload, unsigned int thread,
               enum offload_counter counter)
 {
     offload_counters_add(&offload->counters, thread, counter);
+}
+
+/* Sends 'message' to the thread of its port.  The caller is not one that
+ * changes the number of threads. */
+static inline void
+offload_send_to_port(struct offload *offload,
+                     const struct offload_control *message)
+{
+    ovs_rwlock_rdlock(&offload->change_rwlock);
+    offload_queues_send(&offload->queues,
+                        offload_queues_choose(&offload->queues, message->port),
+                        message);
+    ovs_rwlock_unlock(&offload->change_rwlock);
 }
 
 /* Does one operation on the kernel copy, or on the one in tc. */

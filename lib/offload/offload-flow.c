@@ -21,10 +21,69 @@ offload_table_init(struct offload_table *table)
         ovs_mutex_init(&stripe->mutex);
         xpthread_cond_init(&stripe->cond, NULL);
         hmap_init(&stripe->flows);
+        hmap_init(&stripe->ports);
         hmap_init(&stripe->deleting);
         atomic_init(&stripe->n_tc_only, 0);
         stripe->move_clock = &table->move_clock;
     }
+}
+
+static struct offload_port_flows *
+port_flows_find(const struct offload_stripe *stripe, uint32_t port)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct offload_port_flows *flows;
+
+    HMAP_FOR_EACH_WITH_HASH (flows, node, hash_int(port, 0), &stripe->ports) {
+        if (flows->port == port) {
+            return flows;
+        }
+    }
+    return NULL;
+}
+
+/* Puts 'flow' into the list of its port. */
+static void
+list(struct offload_flow *flow)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct offload_stripe *stripe = flow->stripe;
+    uint32_t port = flow->desc->in_port;
+    struct offload_port_flows *flows = port_flows_find(stripe, port);
+
+    if (!flows) {
+        flows = xmalloc(sizeof *flows);
+        flows->port = port;
+        ovs_list_init(&flows->flows);
+        hmap_insert(&stripe->ports, &flows->node, hash_int(port, 0));
+    }
+    ovs_list_push_back(&flows->flows, &flow->port_node);
+}
+
+/* Takes it out. */
+static void
+unlist(struct offload_flow *flow)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct offload_stripe *stripe = flow->stripe;
+    struct offload_port_flows *flows = port_flows_find(stripe,
+                                                       flow->desc->in_port);
+
+    ovs_list_remove(&flow->port_node);
+    if (ovs_list_is_empty(&flows->flows)) {
+        hmap_remove(&stripe->ports, &flows->node);
+        free(flows);
+    }
+}
+
+/* The flows of 'stripe' with input port 'port', linked by their 'port_node';
+ * NULL if there are none. */
+const struct ovs_list *
+offload_flows_of_port(const struct offload_stripe *stripe, uint32_t port)
+{
+    const struct offload_port_flows *flows = port_flows_find(stripe, port);
+
+    return flows ? &flows->flows : NULL;
 }
 
 /* Frees the flows that are left, at which nobody is. */
@@ -37,9 +96,12 @@ offload_table_destroy(struct offload_table *table)
         struct offload_flow *flow;
 
         HMAP_FOR_EACH_SAFE (flow, hmap_node, &stripe->flows) {
+            unlist(flow);
             hmap_remove(&stripe->flows, &flow->hmap_node);
             offload_flow_unref(flow);
         }
+        ovs_assert(hmap_is_empty(&stripe->ports));
+        hmap_destroy(&stripe->ports);
         ovs_assert(hmap_is_empty(&stripe->deleting));
         hmap_destroy(&stripe->flows);
         hmap_destroy(&stripe->deleting);
@@ -102,6 +164,7 @@ offload_flow_create(struct offload_stripe *stripe, struct offload_desc *desc)
     flow->desc = desc;
     flow->keep_kernel = desc->recirc_id != 0;
     hmap_insert(&stripe->flows, &flow->hmap_node, ufid_hash(&flow->ufid));
+    list(flow);
     return flow;
 }
 
@@ -178,8 +241,16 @@ offload_flow_release(struct offload_flow *flow)
 void
 offload_flow_describe(struct offload_flow *flow, struct offload_desc *desc)
 {
+    bool other_port = flow->desc->in_port != desc->in_port;
+
+    if (other_port) {
+        unlist(flow);
+    }
     offload_desc_unref(flow->desc);
     flow->desc = desc;
+    if (other_port) {
+        list(flow);
+    }
     flow->keep_kernel = desc->recirc_id != 0;
 }
 
@@ -342,6 +413,7 @@ offload_flow_discard(struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     set_life(flow, OFFLOAD_LIFE_GONE);
+    unlist(flow);
     hmap_remove(&flow->stripe->flows, &flow->hmap_node);
     xpthread_cond_broadcast(&flow->stripe->cond);
     offload_flow_unref(flow);
@@ -356,6 +428,7 @@ offload_flow_remove(struct offload_flow *flow)
 
     set_life(flow, OFFLOAD_LIFE_DELETING);
     offload_flow_set_target(flow, OFFLOAD_TARGET_NOWHERE);
+    unlist(flow);
     hmap_remove(&stripe->flows, &flow->hmap_node);
     hmap_insert(&stripe->deleting, &flow->hmap_node, ufid_hash(&flow->ufid));
 }
@@ -414,8 +487,8 @@ offload_flow_state(const struct offload_flow *flow)
 {
     switch (flow->target) {
     case OFFLOAD_TARGET_NOWHERE:
-        return (offload_flow_in_table(flow) ? OFFLOAD_STATE_REJECTED
-                : OFFLOAD_STATE_DELETING);
+        return (offload_flow_in_table(flow) && !offload_flow_needs_thread(flow)
+                ? OFFLOAD_STATE_REJECTED : OFFLOAD_STATE_DELETING);
     case OFFLOAD_TARGET_TC:
         return (flow->work == OFFLOAD_WORK_WAITING ? OFFLOAD_STATE_PARKED
                 : !offload_flow_in_tc(flow) ? OFFLOAD_STATE_QUEUED

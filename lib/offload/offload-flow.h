@@ -9,8 +9,8 @@
  * What a flow is, which states it is in (offload-state.h), and what it has
  * counted.  Nothing here knows of threads, ports or tc.
  *
- * Flows are spread over stripes by ufid.  Each stripe has a lock, which guards
- * its tables and the flows in it, and a condition, which tells that claims or
+ * Flows are spread over stripes by ufid, and listed there by input port.  Each
+ * stripe has a lock, which guards its tables and the flows in it, and a condition, which tells that claims or
  * copies have changed, or that a thread has left a flow.  All functions that
  * take a flow need the lock of its stripe.
  *
@@ -50,11 +50,20 @@ struct offload_stripe {
     OVS_ALIGNED_VAR(CACHE_LINE_SIZE) struct ovs_mutex mutex;
     pthread_cond_t cond;
     struct hmap flows OVS_GUARDED;      /* By ufid. */
+    struct hmap ports OVS_GUARDED;      /* struct offload_port_flows. */
     struct hmap deleting OVS_GUARDED;   /* Those under way in threads. */
     atomic_uint32_t n_tc_only;          /* Flows of 'flows' and 'deleting' that
                                          * are in tc only.  Changed with the
                                          * lock, read without. */
     atomic_uint64_t *move_clock;        /* Constant. */
+};
+
+/* The flows of a stripe with the same input port.  Exists while there are
+ * any. */
+struct offload_port_flows {
+    struct hmap_node node;      /* In stripe->ports, by number. */
+    uint32_t port;
+    struct ovs_list flows;      /* struct offload_flow. */
 };
 
 struct offload_table {
@@ -75,10 +84,11 @@ enum offload_request {
 enum offload_item_type {
     OFFLOAD_ITEM_FLOW,
     OFFLOAD_ITEM_BARRIER,       /* Everything before it has been done. */
-    OFFLOAD_ITEM_URGENT_BARRIER,        /* What is urgent has been. */
-    OFFLOAD_ITEM_RETRY_LEAKS,   /* Likewise, then deletes what is left. */
-    OFFLOAD_ITEM_ADOPT,
-    OFFLOAD_ITEM_FLUSH_PORT,
+    OFFLOAD_ITEM_RETRY_LEAKS,   /* Deletes rules that are left. */
+    OFFLOAD_ITEM_ADOPT,         /* A port has come. */
+    OFFLOAD_ITEM_PORT_GONE,
+    OFFLOAD_ITEM_DISABLED,      /* Offload is turned off. */
+    OFFLOAD_ITEM_SWEEP,         /* Rules of a port that nobody knows go. */
 };
 
 struct offload_item {
@@ -95,6 +105,8 @@ struct offload_flow {
 
     /* All of the rest is guarded by stripe->mutex. */
     struct hmap_node hmap_node; /* In stripe->flows or ->deleting. */
+    struct ovs_list port_node;  /* In the list of its port, if it is in
+                                 * stripe->flows. */
     unsigned int n_refs;        /* Table, queue, thread, users. */
     struct offload_desc *desc;  /* What it is. */
 
@@ -164,6 +176,9 @@ struct offload_flow *offload_flow_create_placeholder(
     OVS_REQUIRES(stripe->mutex);
 struct offload_flow *offload_flow_find(struct offload_stripe *stripe,
                                        const ovs_u128 *ufid)
+    OVS_REQUIRES(stripe->mutex);
+const struct ovs_list *offload_flows_of_port(
+    const struct offload_stripe *stripe, uint32_t port)
     OVS_REQUIRES(stripe->mutex);
 struct offload_flow *offload_flow_find_deleting(
     const struct offload_stripe *stripe, const ovs_u128 *ufid)

@@ -168,6 +168,37 @@ offload_placement_return(struct offload *offload, struct offload_flow *flow,
     }
 }
 
+/* The port of 'flow' goes, so that no packet comes to it.  If it is in tc
+ * only, it goes from there without being put into the kernel: it stays in the
+ * table without copies until the user deletes it. */
+void
+offload_placement_drop(struct offload *offload, struct offload_flow *flow)
+{
+    if (offload_flow_in_kernel(flow) || !offload_flow_needs_thread(flow)) {
+        offload_placement_return(offload, flow, OFFLOAD_REASON_NO_PORT);
+        return;
+    }
+    set_reason(offload, flow, OFFLOAD_REASON_NO_PORT);
+    flow->retry = 0;
+    flow->port_seq = 0;
+    offload_flow_set_target(flow, OFFLOAD_TARGET_NOWHERE);
+    make_request(offload, flow, OFFLOAD_DELETE);
+}
+
+/* The port of 'flow' is there again.  If the flow has no place because of
+ * that, puts it into the kernel. */
+void
+offload_placement_revive(struct offload *offload, struct offload_flow *flow)
+{
+    if (flow->life == OFFLOAD_LIFE_PRESENT && !offload_flow_in_kernel(flow)
+        && flow->target == OFFLOAD_TARGET_NOWHERE
+        && flow->reason == OFFLOAD_REASON_NO_PORT) {
+        flow->reason = OFFLOAD_REASON_NONE;
+        offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
+        make_request(offload, flow, OFFLOAD_RETURN);
+    }
+}
+
 /* 'flow' has new content, in the kernel unless that did not take it.  Sees to
  * it that tc follows. */
 void

@@ -30,6 +30,8 @@ void offload_placement_cancel(struct offload *, struct offload_flow *);
 void offload_placement_done(struct offload *, struct offload_flow *);
 void offload_placement_return(struct offload *, struct offload_flow *,
                               enum offload_reason);
+void offload_placement_drop(struct offload *, struct offload_flow *);
+void offload_placement_revive(struct offload *, struct offload_flow *);
 void offload_placement_changed(struct offload *, struct offload_flow *);
 void offload_placement_delete(struct offload *, struct offload_flow *);
 void offload_placement_reject(struct offload *, struct offload_flow *,

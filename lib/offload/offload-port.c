@@ -20,6 +20,9 @@
 struct port {
     struct hmap_node node;      /* In ports->hmap. */
     uint32_t port_no;
+    bool located;               /* 'place' is valid: */
+    struct offload_place place; /* where its rules are. */
+    uint64_t id;                /* Of no other port, not 0. */
     uint64_t seq;               /* Changes when the port does. */
     bool ready;                 /* The rules that were there are known. */
     struct hmap kinds;          /* Rejected. */
@@ -97,40 +100,68 @@ port_reset(struct offload_ports *ports, struct port *port)
     port->backoff_until = 0;
 }
 
-/* Adds 'port_no', or forgets what it rejected if it is there.  Returns true if
- * it is new. */
-bool
-offload_ports_add(struct offload_ports *ports, uint32_t port_no)
+/* Adds 'port_no', whose rules are in 'place' unless that is NULL, or forgets
+ * what it rejected if it is there.  Returns the id of a new port, 0 if it is
+ * not new. */
+uint64_t
+offload_ports_add(struct offload_ports *ports, uint32_t port_no,
+                  const struct offload_place *place)
 {
     struct port *port;
-    bool new = false;
+    uint64_t new_id = 0;
 
     ovs_mutex_lock(&ports->mutex);
     port = port_find(ports, port_no);
     if (!port) {
         port = xzalloc(sizeof *port);
         port->port_no = port_no;
+        port->located = place != NULL;
+        if (place) {
+            port->place = *place;
+        }
         hmap_init(&port->kinds);
         hmap_insert(&ports->hmap, &port->node, hash_int(port_no, 0));
-        new = true;
+        new_id = port->id = ++ports->seq;
     }
     port_reset(ports, port);
     ovs_mutex_unlock(&ports->mutex);
-    return new;
+    return new_id;
 }
 
-void
-offload_ports_remove(struct offload_ports *ports, uint32_t port_no)
+/* Removes 'port_no'.  Returns true and stores where its rules are in '*place',
+ * or returns false if that is not known. */
+bool
+offload_ports_remove(struct offload_ports *ports, uint32_t port_no,
+                     struct offload_place *place)
 {
+    bool located = false;
     struct port *port;
 
     ovs_mutex_lock(&ports->mutex);
     port = port_find(ports, port_no);
     if (port) {
+        located = port->located;
+        *place = port->place;
         hmap_remove(&ports->hmap, &port->node);
         port_destroy(port);
     }
     ovs_mutex_unlock(&ports->mutex);
+    return located;
+}
+
+/* Is the port with 'id' still there, as 'port_no'? */
+bool
+offload_ports_exists(struct offload_ports *ports, uint32_t port_no,
+                     uint64_t id)
+{
+    const struct port *port;
+    bool exists;
+
+    ovs_mutex_lock(&ports->mutex);
+    port = port_find(ports, port_no);
+    exists = port && port->id == id;
+    ovs_mutex_unlock(&ports->mutex);
+    return exists;
 }
 
 /* Forgets what 'port_no' rejected, if there is such a port. */
@@ -147,34 +178,42 @@ offload_ports_reset(struct offload_ports *ports, uint32_t port_no)
     ovs_mutex_unlock(&ports->mutex);
 }
 
-/* Says that the rules that were on 'port_no' when it came are known.  Returns
- * false if there is no such port. */
+/* Says that the rules that were on the port with 'id', 'port_no', when it came
+ * are known.  Returns false if it is not there any more. */
 bool
-offload_ports_set_ready(struct offload_ports *ports, uint32_t port_no)
+offload_ports_set_ready(struct offload_ports *ports, uint32_t port_no,
+                        uint64_t id)
 {
     struct port *port;
+    bool exists;
 
     ovs_mutex_lock(&ports->mutex);
     port = port_find(ports, port_no);
-    if (port) {
+    exists = port && port->id == id;
+    if (exists) {
         port->ready = true;
     }
     ovs_mutex_unlock(&ports->mutex);
-    return port != NULL;
+    return exists;
 }
 
-/* Stores the numbers of all ports in '*numbers', which the caller must free,
- * and returns how many they are. */
+/* Stores all ports in '*list', which the caller must free, and returns how
+ * many they are. */
 size_t
-offload_ports_list(struct offload_ports *ports, uint32_t **numbers)
+offload_ports_list(struct offload_ports *ports,
+                   struct offload_located_port **list)
 {
     struct port *port;
     size_t n = 0;
 
     ovs_mutex_lock(&ports->mutex);
-    *numbers = xcalloc(hmap_count(&ports->hmap) + 1, sizeof **numbers);
+    *list = xcalloc(hmap_count(&ports->hmap) + 1, sizeof **list);
     HMAP_FOR_EACH (port, node, &ports->hmap) {
-        (*numbers)[n++] = port->port_no;
+        (*list)[n++] = (struct offload_located_port) {
+            .port = port->port_no,
+            .located = port->located,
+            .place = port->place,
+        };
     }
     ovs_mutex_unlock(&ports->mutex);
     return n;

@@ -18,10 +18,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "offload/offload-backend.h"
 #include "offload/offload-info.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/thread.h"
 #include "ovs-thread.h"
+
+/* A port, and where its rules are if that is known. */
+struct offload_located_port {
+    uint32_t port;
+    bool located;
+    struct offload_place place;
+};
 
 struct offload_ports {
     struct ovs_mutex mutex;
@@ -31,11 +39,17 @@ struct offload_ports {
 
 void offload_ports_init(struct offload_ports *);
 void offload_ports_destroy(struct offload_ports *);
-bool offload_ports_add(struct offload_ports *, uint32_t port_no);
-void offload_ports_remove(struct offload_ports *, uint32_t port_no);
+uint64_t offload_ports_add(struct offload_ports *, uint32_t port_no,
+                           const struct offload_place *);
+bool offload_ports_remove(struct offload_ports *, uint32_t port_no,
+                          struct offload_place *);
+bool offload_ports_exists(struct offload_ports *, uint32_t port_no,
+                          uint64_t id);
 void offload_ports_reset(struct offload_ports *, uint32_t port_no);
-bool offload_ports_set_ready(struct offload_ports *, uint32_t port_no);
-size_t offload_ports_list(struct offload_ports *, uint32_t **ports);
+bool offload_ports_set_ready(struct offload_ports *, uint32_t port_no,
+                             uint64_t id);
+size_t offload_ports_list(struct offload_ports *,
+                          struct offload_located_port **);
 enum offload_reason offload_ports_admit(struct offload_ports *,
                                         const struct offload_desc *,
                                         uint64_t *seq);

@@ -94,20 +94,16 @@ offload_queues_out(struct offload_queues *queues, struct offload_flow *flow,
     atomic_sub_relaxed(&queues->queues[flow->thread].n_flows, 1, &orig);
 }
 
-/* Puts a message into the queue of 'thread'; 'waiter', if not NULL, is told
- * when it was acted upon. */
+/* Puts a copy of 'message' into the queue of 'thread'.  Its waiter, if it has
+ * one, is told when it was acted upon. */
 void
 offload_queues_send(struct offload_queues *queues, unsigned int thread,
-                    enum offload_item_type type, uint32_t port,
-                    struct offload_waiter *waiter)
+                    const struct offload_control *message)
 {
-    struct offload_control *control = xmalloc(sizeof *control);
+    struct offload_control *control = xmemdup(message, sizeof *message);
 
-    control->item.type = type;
-    control->port = port;
-    control->waiter = waiter;
-    if (waiter) {
-        offload_waiter_add(waiter);
+    if (control->waiter) {
+        offload_waiter_add(control->waiter);
     }
     kdp_mpsc_queue_push(&queues->queues[thread].items, &control->item.node);
 }

@@ -56,7 +56,11 @@ struct offload_queues {
 /* A message to a thread that is not a flow.  The thread frees it. */
 struct offload_control {
     struct offload_item item;
-    uint32_t port;
+    uint32_t port;              /* About which it is, or 0. */
+    bool located;               /* 'place' is valid: */
+    struct offload_place place; /* that of 'port'. */
+    uint64_t port_id;           /* ADOPT: which port of that number it is, */
+    uint64_t n_flushes;         /* and flushes when it came. */
     struct offload_waiter *waiter;  /* Or NULL. */
 };
 
@@ -68,8 +72,7 @@ void offload_queues_push(struct offload_queues *, struct offload_flow *);
 void offload_queues_out(struct offload_queues *, struct offload_flow *,
                         enum offload_work);
 void offload_queues_send(struct offload_queues *, unsigned int thread,
-                         enum offload_item_type, uint32_t port,
-                         struct offload_waiter *);
+                         const struct offload_control *);
 void offload_queues_inserted(struct offload_queues *, unsigned int thread,
                              long long int latency);
 

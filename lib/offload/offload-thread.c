@@ -12,6 +12,7 @@
 #include "offload/offload-placement.h"
 #include "offload/offload-step.h"
 #include "offload/offload-waiter.h"
+#include "offload/offload-withdraw.h"
 #include "ovs-rcu.h"
 #include "util.h"
 
@@ -60,16 +61,21 @@ run_control(struct offload_thread *thread, struct offload_control *control)
 
     switch (control->item.type) {
     case OFFLOAD_ITEM_ADOPT:
-        offload_adopt_port(offload, thread->id, control->port);
+        offload_adopt_port(offload, thread->id, control);
         break;
-    case OFFLOAD_ITEM_FLUSH_PORT:
-        offload_cleanup_port(offload, control->port);
+    case OFFLOAD_ITEM_PORT_GONE:
+        offload_withdraw_port(offload, control);
+        break;
+    case OFFLOAD_ITEM_DISABLED:
+        offload_withdraw_all(offload);
+        break;
+    case OFFLOAD_ITEM_SWEEP:
+        offload_adopt_sweep(offload, thread->id, control);
         break;
     case OFFLOAD_ITEM_RETRY_LEAKS:
         offload_cleanup_retry(offload, thread->id);
         break;
     case OFFLOAD_ITEM_BARRIER:
-    case OFFLOAD_ITEM_URGENT_BARRIER:
     case OFFLOAD_ITEM_FLOW:
     default:
         break;

@@ -46,6 +46,11 @@
  * old actions for ever.  A flow of a chain, which has to be in the kernel too,
  * is lost then.
  *
+ * When a port goes, no packet comes from it any more: its flows that are in tc
+ * only are deleted from there without being put into the kernel.  They stay in
+ * the table like those that are lost (see below), and are put into the kernel
+ * if the port comes back before the user has deleted them.
+ *
  * A flow that has to go back to the kernel, which does not take it, is lost:
  * its target becomes "gone", but it stays in the table, so that dumps show it,
  * in state rejected, with what it had counted.  The user then deletes it when
@@ -81,8 +86,10 @@
  *      dump: again    queued     -          -          -          queued if
  *                                                                 it may be
  *      flush          freed      deleting   deleting   deleting   freed
- *                     (k)        (k, t*)    (k, t*)    (k, t*)    (k)
- *      port removed   -          kernel     moving b.  -          -
+ *                     (k)        (k, t)     (k, t)     (k, t)     (k)
+ *      port removed   -          kernel     deleting,  deleting,  -
+ *                                           rejected   rejected
+ *      port is back   -          -          moving b.  moving b.  moving b.
  *      tc took it                in tc
  *      EOPNOTSUPP                rejected   the kind of flow is remembered for
  *                                           the device
@@ -123,7 +130,8 @@
  * ----------
  *
  *   O1 Make before break.  Between the return of a put and the call of delete,
- *      flush or the like, at least one copy exists: see "step" above.
+ *      flush or the like, at least one copy exists, unless the input port is
+ *      gone: see "step" above.
  *   O2 Statistics are exact: those of a copy that goes are added to 'base'
  *      in the moment in which the copy stops to count as one (under the
  *      flow's lock); readers start again when that changes under them, and
@@ -134,9 +142,13 @@
  *   O4 offload_operate() waits for tc only for deletes, and reads tc only for
  *      gets, and for puts that ask for statistics.
  *   O5 After offload_flush(), _port_del(), _set_enabled(false) no rule of ours
- *      remains on the ports concerned.
+ *      remains on the ports concerned, once the threads have got there: what
+ *      is urgent comes before all offers.
  *   O6 Each request ends in exactly one of inserted, modified, deleted,
  *      returned (to the kernel), rejected or superseded.
+ *   O7 The main thread does not wait for tc: no function waits for a thread
+ *      but offload_configure(), _barrier(), _destroy(), and offload_operate()
+ *      for O4.
  *
  * Synchronization
  * ---------------
@@ -155,10 +167,10 @@
  *                                                   the claims (see below)
  *                                                   that it waits for
  *      offload_port_changed               one       nothing
- *      offload_port_del                   one       tc, by a barrier in each
+ *      offload_port_del, _set_enabled     one       as offload_port_add
+ *      offload_flush                      any       kernel, and claims
+ *      offload_barrier                    any       tc, by a barrier in each
  *                                                   offload thread
- *      offload_flush,                     any       tc, by a barrier in each
- *        _barrier, _set_enabled                     offload thread
  *      offload_configure                  any       barriers of others; the
  *                                                   batch that threads which
  *                                                   go are at, and new ports
@@ -168,8 +180,8 @@
  *        offload_for_each_flow, _rule,
  *        offload_get_rule
  *
- * Those that wait in an offload thread for a barrier are quiescent (ovs-rcu.h)
- * meanwhile; the others are not, so that their callers' pointers stay valid.
+ * Who waits for a barrier is quiescent (ovs-rcu.h) meanwhile; the others are
+ * not, so that their callers' pointers stay valid.
  *
  * Flows are spread over stripes by ufid; each stripe has a lock, which guards
  * its table and the flows in it, and a condition.  The lock is never held

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Rules that are on a port: those that a previous run left become flows again,
- * and all go when the port does. */
+ * and all that no flow has go when the port does. */
 
 #include <config.h>
 #include "tc/tc-adopt.h"
@@ -32,20 +32,16 @@ struct port_rule {
     bool adopted;
 };
 
-/* Stores the rules of 'netdev' that may be ours in 'rules'.  Returns 0 or a
+/* Stores the rules in 'place' that may be ours in 'rules'.  Returns 0 or a
  * positive errno value. */
 static int
-find_rules(struct netdev *netdev, struct hmap *rules)
+find_rules(const struct tcf_id *place, struct hmap *rules)
 {
     struct kdp_tc_rule rule;
     struct ofpbuf buffer;
     struct nl_dump dump;
-    int error;
 
-    error = kdp_tc_dump_start(netdev, false, &dump);
-    if (error) {
-        return error;
-    }
+    kdp_tc_dump_start_at(place, false, &dump);
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     while (kdp_tc_dump_next(&dump, &buffer, &rule)) {
         struct port_rule *r = xzalloc(sizeof *r);
@@ -96,13 +92,15 @@ is_true(atomic_bool *flag)
 size_t
 kdp_tc_delete_left(struct netdev *netdev, atomic_bool *stop)
 {
-    struct qdisc_lock *lock = qdisc_lock_get(netdev_get_ifindex(netdev));
+    int ifindex = netdev_get_ifindex(netdev);
+    struct qdisc_lock *lock = qdisc_lock_get(ifindex);
+    struct tcf_id place = kdp_tc_place(netdev, ifindex);
     struct hmap rules = HMAP_INITIALIZER(&rules);
     struct port_rule *r;
     size_t n = 0;
 
-    if (!is_true(stop)) {
-        find_rules(netdev, &rules);
+    if (ifindex >= 0 && !is_true(stop)) {
+        find_rules(&place, &rules);
     }
     HMAP_FOR_EACH_POP (r, node, &rules) {
         if (!is_true(stop)
@@ -214,28 +212,56 @@ load_actions_once(struct kdp_tc *tc)
     ovsrcu_quiesce_end();
 }
 
-int
-kdp_tc_adopt(void *tc_, uint32_t port_no, offload_dump_cb *cb, void *cb_aux)
+/* A place as the engine keeps it: what tc_make_tcf_id() needs. */
+
+bool
+kdp_tc_locate(void *tc_, uint32_t port_no, struct offload_place *place)
 {
     struct kdp_tc *tc = tc_;
     struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
                                              tc->dpif_type);
-    struct hmap rules;
+    int ifindex = netdev ? netdev_get_ifindex(netdev) : -ENODEV;
+
+    if (ifindex >= 0) {
+        struct tcf_id id = kdp_tc_place(netdev, ifindex);
+
+        *place = (struct offload_place) {
+            .data = { id.ifindex, id.block_id, id.hook },
+        };
+    }
+    netdev_close(netdev);
+    return ifindex >= 0;
+}
+
+int
+kdp_tc_adopt(void *tc_, uint32_t port_no, const struct offload_place *place,
+             bool describe, offload_dump_cb *cb, void *cb_aux)
+{
+    const struct tcf_id id = tc_make_tcf_id(place->data[0], place->data[1], 0,
+                                            place->data[2]);
+    struct kdp_tc *tc = tc_;
+    struct hmap rules = HMAP_INITIALIZER(&rules);
+    struct netdev *netdev = NULL;
     struct port_rule *r;
     int error;
 
-    load_actions_once(tc);
-    if (!netdev) {
-        return ENODEV;
+    if (describe) {
+        load_actions_once(tc);
+        netdev = netdev_ports_get(u32_to_odp(port_no), tc->dpif_type);
     }
-    hmap_init(&rules);
-    error = find_rules(netdev, &rules);
-    if (!hmap_is_empty(&rules)) {
+    error = find_rules(&id, &rules);
+    if (error == ENODEV) {
+        /* They went with the device. */
+        error = 0;
+    }
+    if (netdev && netdev_get_ifindex(netdev) == id.ifindex
+        && !hmap_is_empty(&rules)) {
         adopt_rules(tc, port_no, netdev, &rules, cb, cb_aux);
     }
     HMAP_FOR_EACH_POP (r, node, &rules) {
         if (!r->adopted) {
-            /* Nobody can tell what it does, or we need its handle. */
+            /* Nobody can tell what it does, or we need its handle, or it is
+             * not asked for. */
             struct offload_rule *rule = kdp_tc_rule_create(tc);
 
             kdp_tc_rule_set(rule, port_no, &r->rule.id, NULL, false);
@@ -246,29 +272,4 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, offload_dump_cb *cb, void *cb_aux)
     hmap_destroy(&rules);
     netdev_close(netdev);
     return error;
-}
-
-int
-kdp_tc_flush(void *tc_, uint32_t port_no)
-{
-    struct kdp_tc *tc = tc_;
-    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
-                                             tc->dpif_type);
-    struct hmap rules;
-    struct port_rule *r;
-    int error = 0;
-
-    if (netdev) {
-        hmap_init(&rules);
-        error = find_rules(netdev, &rules);
-        HMAP_FOR_EACH_POP (r, node, &rules) {
-            int retval = delete_rule(r);
-
-            error = retval ? retval : error;
-            free(r);
-        }
-        hmap_destroy(&rules);
-        netdev_close(netdev);
-    }
-    return error == ENODEV ? 0 : error; /* They went with the device. */
 }

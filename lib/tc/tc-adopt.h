@@ -6,12 +6,13 @@
 /* Rules that are on a device
  * ==========================
  *
- * Goes through the rules that a device has, whether the table of rules knows
- * them or not: those that a previous run left become flows again, and all go
- * when the device's port does.
+ * Goes through the rules that a device has, whether the engine knows them or
+ * not: those that a previous run left become flows again, and those that no
+ * flow has go when the device's port does.
  *
  * Thread safety: any thread. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +22,9 @@
 struct netdev;
 
 /* Functions of struct offload_backend, for its 'tc', a struct kdp_tc. */
-int kdp_tc_adopt(void *tc, uint32_t port_no, offload_dump_cb *, void *cb_aux);
-int kdp_tc_flush(void *tc, uint32_t port_no);
+bool kdp_tc_locate(void *tc, uint32_t port_no, struct offload_place *);
+int kdp_tc_adopt(void *tc, uint32_t port_no, const struct offload_place *,
+                 bool describe, offload_dump_cb *, void *cb_aux);
 
 /* Deletes the rules that another run of ours left on 'netdev', while no engine
  * makes any, until 'stop' becomes true.  Holds the lock of the device's

@@ -279,8 +279,8 @@ kdp_tc_backend(struct kdp_tc *tc)
     return (struct offload_backend) {
         .create_rule = kdp_tc_rule_create,
         .operate = tc_operate,
+        .locate = kdp_tc_locate,
         .dump = kdp_tc_adopt,
-        .flush = kdp_tc_flush,
         .aux = tc,
     };
 }

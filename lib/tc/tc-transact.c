@@ -322,9 +322,19 @@ kdp_tc_dump_start(struct netdev *netdev, bool terse, struct nl_dump *dump)
         return -ifindex;
     }
     place = kdp_tc_place(netdev, ifindex);
-    kdp_rtnl_count(KDP_RTNL_TC_DUMP);
-    tc_dump_flower_start(&place, dump, terse);
+    kdp_tc_dump_start_at(&place, terse, dump);
     return 0;
+}
+
+/* Likewise, for the rules in 'place'. */
+void
+kdp_tc_dump_start_at(const struct tcf_id *place, bool terse,
+                     struct nl_dump *dump)
+{
+    struct tcf_id place_ = *place;
+
+    kdp_rtnl_count(KDP_RTNL_TC_DUMP);
+    tc_dump_flower_start(&place_, dump, terse);
 }
 
 /* Stores the next rule that has a ufid in '*rule' and returns true, or returns

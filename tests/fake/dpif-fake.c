@@ -387,6 +387,7 @@ unit_dpif_uninit(struct unit_dpif *u)
     }
     unit_check(!kdp_flow_flush(u->engine));
     unit_check(!unit_dpif_count(u));
+    unit_dpif_settle(u);
     unit_check(!unit_tc_count());
     offload_destroy(u->engine->offload);
     kdp_tc_destroy(&u->engine->tc);

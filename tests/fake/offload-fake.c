@@ -324,25 +324,19 @@ fake_flush_kernel(void *side_)
     return 0;
 }
 
-static int
-fake_flush_port(void *side_, uint32_t port)
+/* Rules are where their port was. */
+static bool
+fake_locate(void *side OVS_UNUSED, uint32_t port, struct offload_place *place)
 {
-    struct side *side = side_;
-    struct copy *copy;
-
-    ovs_mutex_lock(&side->fake->mutex);
-    HMAP_FOR_EACH_SAFE (copy, node, &side->copies) {
-        if (copy->desc->in_port == port) {
-            copy_destroy(side, copy);
-        }
-    }
-    ovs_mutex_unlock(&side->fake->mutex);
-    return 0;
+    *place = (struct offload_place) { .data = { port } };
+    return true;
 }
 
-/* Calls 'cb' for copies on 'port', or on all ports if it is UINT32_MAX. */
+/* Calls 'cb' for copies on 'port', or on all ports if it is UINT32_MAX, with
+ * what they were made of if 'describe'. */
 static void
-dump(struct side *side, uint32_t port, offload_dump_cb *cb, void *cb_aux)
+dump(struct side *side, uint32_t port, bool describe, offload_dump_cb *cb,
+     void *cb_aux)
 {
     struct copy *copies, *copy;
     size_t n = 0;
@@ -359,16 +353,24 @@ dump(struct side *side, uint32_t port, offload_dump_cb *cb, void *cb_aux)
     ovs_mutex_unlock(&side->fake->mutex);
 
     for (size_t i = 0; i < n; i++) {
-        cb(cb_aux, &copies[i].desc->ufid, copies[i].desc, &copies[i].stats,
-           copies[i].rule);
+        struct offload_desc *desc = copies[i].desc;
+        const ovs_u128 ufid = desc->ufid;
+
+        if (!describe) {
+            offload_desc_unref(desc);
+            desc = NULL;
+        }
+        cb(cb_aux, &ufid, desc, &copies[i].stats, copies[i].rule);
     }
     free(copies);
 }
 
 static int
-fake_dump_port(void *side_, uint32_t port, offload_dump_cb *cb, void *cb_aux)
+fake_dump_port(void *side_, uint32_t port OVS_UNUSED,
+               const struct offload_place *place, bool describe,
+               offload_dump_cb *cb, void *cb_aux)
 {
-    dump(side_, port, cb, cb_aux);
+    dump(side_, place->data[0], describe, cb, cb_aux);
     return 0;
 }
 
@@ -388,8 +390,8 @@ offload_fake_backend(struct offload_fake *fake)
     return (struct offload_backend) {
         .create_rule = fake_create_rule,
         .operate = fake_operate,
+        .locate = fake_locate,
         .dump = fake_dump_port,
-        .flush = fake_flush_port,
         .aux = &fake->tc,
     };
 }
@@ -545,7 +547,7 @@ void
 offload_fake_dump(struct offload_fake *fake, bool tc, offload_dump_cb *cb,
                   void *cb_aux)
 {
-    dump(side_of(fake, tc), UINT32_MAX, cb, cb_aux);
+    dump(side_of(fake, tc), UINT32_MAX, true, cb, cb_aux);
 }
 
 void

@@ -76,16 +76,23 @@ check_copy(void *aux, const ovs_u128 *ufid, struct offload_desc *desc,
     offload_desc_unref(desc);
 }
 
+/* A message leads to others, as that a port is gone: to requests on its flows,
+ * then to the rules that are left, which may wait behind a thread that goes. */
+void
+unit_settle(struct unit_offload *unit)
+{
+    for (int i = 0; i < 4; i++) {
+        offload_barrier(unit->offload);
+    }
+}
+
 void
 unit_offload_uninit(struct unit_offload *unit)
 {
     struct located located = { .unit = unit };
 
     offload_fake_release(unit->fake);
-    offload_barrier(unit->offload);
-
-    /* What the first one set off in other threads. */
-    offload_barrier(unit->offload);
+    unit_settle(unit);
     check_outcomes(unit);
     offload_fake_dump(unit->fake, false, check_copy, &located);
     located.tc = true;

@@ -143,6 +143,7 @@ statistics_of_both_sides_are_added(void **state)
     packets(u, 1, 5);
     check_get(u, 1, "tc", 7);
     offload_set_enabled(u->engine->offload, false);
+    unit_dpif_settle(u);
     assert_true(unit_dpif_has(u, 1));
     packets(u, 1, 1);
     check_get(u, 1, "ovs", 8);

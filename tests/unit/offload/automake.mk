@@ -12,7 +12,8 @@ unit_tests += \
 	tests/unit/offload/test-offload-race \
 	tests/unit/offload/test-offload-show \
 	tests/unit/offload/test-offload-state \
-	tests/unit/offload/test-offload-stats
+	tests/unit/offload/test-offload-stats \
+	tests/unit/offload/test-offload-withdraw
 
 tests_unit_offload_test_id_fpool_SOURCES = \
 	tests/unit/offload/test-id-fpool.c $(unit_common)
@@ -49,3 +50,5 @@ tests_unit_offload_test_offload_state_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=offload_transition_check
 tests_unit_offload_test_offload_stats_SOURCES = \
 	tests/unit/offload/test-offload-stats.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_withdraw_SOURCES = \
+	tests/unit/offload/test-offload-withdraw.c $(unit_offload) $(unit_common)

@@ -327,7 +327,8 @@ failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
     /* A flow that cannot go back is lost, not left in tc. */
     failure.n = 1;
     offload_fake_fail_next(unit.fake, &failure);
-    offload_port_del(unit.offload, 1);
+    offload_set_enabled(unit.offload, false);
+    unit_settle(&unit);
     assert_int_equal(unit_where(&unit, 1), 0);
     assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), 1);
 
@@ -338,15 +339,16 @@ failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
     assert_int_equal(unit_dump(&unit, NULL, 0), 1);
     assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
     assert_int_equal(unit_where(&unit, 1), KERNEL);
-    assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_NO_PORT);
+    assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_DISABLED);
     unit_packets(&unit, 1, 1);
-    offload_port_add(unit.offload, 1);
-    offload_barrier(unit.offload);
-    offload_barrier(unit.offload);
+    offload_set_enabled(unit.offload, true);
+    unit_dump(&unit, NULL, 0);
+    unit_settle(&unit);
     assert_int_equal(unit_where(&unit, 1), TC);
     failure.n = 1;
     offload_fake_fail_next(unit.fake, &failure);
-    offload_port_del(unit.offload, 1);
+    offload_set_enabled(unit.offload, false);
+    unit_settle(&unit);
     assert_int_equal(unit_where(&unit, 1), 0);
     assert_int_equal(unit_del(&unit, 1, &n), 0);
     assert_int_equal(n, 7);

@@ -60,6 +60,7 @@ rule_that_cannot_be_deleted_goes_with_its_port(void **state OVS_UNUSED)
     assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 1);
     assert_int_equal(unit_where(&unit, 1), TC);
     offload_port_del(unit.offload, 1);
+    unit_settle(&unit);
     assert_int_equal(unit_where(&unit, 1), 0);
     unit_offload_uninit(&unit);
 }
@@ -102,10 +103,12 @@ rule_that_cannot_be_deleted_goes_with_a_flush(void **state OVS_UNUSED)
     /* One cannot be deleted this time either. */
     offload_fake_set_fail(unit.fake, fail_deletion_of_flow_4, NULL);
     assert_int_equal(offload_flush(unit.offload), 0);
+    unit_settle(&unit);
     assert_int_equal(offload_fake_count(unit.fake, true), 1);
     assert_int_equal(unit_where(&unit, 4), TC);
     offload_fake_set_fail(unit.fake, NULL, NULL);
     assert_int_equal(offload_flush(unit.offload), 0);
+    unit_settle(&unit);
     assert_int_equal(offload_fake_count(unit.fake, true), 0);
     assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 5);
     unit_offload_uninit(&unit);
@@ -164,6 +167,7 @@ stale_rule_that_cannot_be_deleted_is_not_forgotten(void **state OVS_UNUSED)
     assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 1);
     assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_REJECTED);
     assert_int_equal(offload_flush(unit.offload), 0);
+    unit_settle(&unit);
     assert_int_equal(unit_where(&unit, 1), 0);
     offload_desc_unref(desc);
     unit_offload_uninit(&unit);

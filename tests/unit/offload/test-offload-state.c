@@ -141,7 +141,8 @@ lost_flow_can_be_changed(void **state OVS_UNUSED)
     unit_put(&unit, unit_desc(1, 1), CREATE);
     offload_barrier(unit.offload);
     offload_fake_fail_next(unit.fake, &failure);
-    offload_port_del(unit.offload, 1);
+    offload_set_enabled(unit.offload, false);
+    unit_settle(&unit);
     assert_int_equal(unit_where(&unit, 1), 0);
     assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
     assert_reached(OFFLOAD_MACHINE_TARGET, OFFLOAD_TARGET_NOWHERE,

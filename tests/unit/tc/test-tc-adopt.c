@@ -43,52 +43,129 @@ add_unknown(uint32_t flow, uint32_t handle)
     ofpbuf_uninit(&rule);
 }
 
+/* Rules that were found. */
+struct found {
+    unsigned int n;
+    struct offload_rule *rules[16];
+    ovs_u128 ufids[16];
+};
+
+static void
+note_found(void *found_, const ovs_u128 *ufid, struct offload_desc *desc,
+           const struct offload_stats *stats OVS_UNUSED,
+           struct offload_rule *rule)
+{
+    struct found *found = found_;
+
+    assert_null(desc);
+    assert_true(found->n < ARRAY_SIZE(found->rules));
+    found->ufids[found->n] = *ufid;
+    found->rules[found->n++] = rule;
+}
+
+/* Looks for rules in 'place'.  Returns the error. */
 static int
-flush(struct kdp_tc *tc, uint32_t port_no)
+find(struct kdp_tc *tc, const struct offload_place *place,
+     struct found *found)
 {
     struct offload_backend backend = kdp_tc_backend(tc);
 
-    return backend.flush(backend.aux, port_no);
+    found->n = 0;
+    return backend.dump(backend.aux, 1, place, false, note_found, found);
+}
+
+/* Deletes those that were found, as the engine does.  Returns how often that
+ * failed. */
+static unsigned int
+delete_found(struct kdp_tc *tc, struct found *found)
+{
+    struct offload_backend backend = kdp_tc_backend(tc);
+    unsigned int n_failed = 0;
+
+    for (size_t i = 0; i < found->n; i++) {
+        struct offload_copy_op op = {
+            .type = OFFLOAD_COPY_DEL,
+            .ufid = found->ufids[i],
+            .rule = found->rules[i],
+        };
+
+        backend.operate(backend.aux, (struct offload_copy_op *[]) { &op }, 1);
+        n_failed += op.error != 0;
+        offload_rule_unref(found->rules[i]);
+    }
+    return n_failed;
+}
+
+static struct offload_place
+locate(struct kdp_tc *tc, uint32_t port_no)
+{
+    struct offload_backend backend = kdp_tc_backend(tc);
+    struct offload_place place;
+
+    assert_true(backend.locate(backend.aux, port_no, &place));
+    return place;
 }
 
 static void
-flush_deletes_all_rules_of_the_port(void **state)
+rules_are_found_where_their_port_was(void **state)
 {
+    struct offload_backend backend = kdp_tc_backend(*state);
+    struct offload_place place = locate(*state, 1);
+    struct offload_place other;
+    struct found found;
+
     for (uint32_t i = 0; i < 10; i++) {
         assert_int_equal(backend_put(*state, unit_tc_desc(i, 1 + i % 2, 0)),
                          0);
     }
     add_unknown(100, 0x10000001);
     add_unknown(101, 1);
-    assert_int_equal(flush(*state, 1), 0);
+    assert_false(backend.locate(backend.aux, 99, &other));
+    unit_tc_ports_del(BACKEND_N_PORTS);
+    assert_false(backend.locate(backend.aux, 1, &other));
+    assert_int_equal(find(*state, &place, &found), 0);
+    assert_int_equal(found.n, 7);
+    assert_int_equal(delete_found(*state, &found), 0);
     assert_int_equal(unit_tc_count(), 5);
     for (uint32_t i = 0; i < 10; i += 2) {
         assert_int_equal(GET(i).error, ENOENT);
         backend_forget(i);
     }
     assert_int_equal(backend_n_known(), 5);
-    assert_int_equal(flush(*state, 2), 0);
-    assert_int_equal(unit_tc_count(), 0);
-    assert_int_equal(flush(*state, 99), 0);
+    unit_tc_ports_add(BACKEND_N_PORTS);
+}
+
+/* A port of that number may be another one by now. */
+static void
+rules_of_another_device_are_not_found(void **state)
+{
+    struct offload_place place = locate(*state, 1);
+    struct found found;
+
+    assert_int_equal(backend_put(*state, unit_tc_desc(1, 2, 0)), 0);
+    unit_tc_port_replace(1, 2);
+    assert_int_equal(find(*state, &place, &found), 0);
+    assert_int_equal(found.n, 0);
+    unit_tc_port_replace(1, 1);
 }
 
 static void
-flush_that_fails_says_so(void **state)
+rules_that_cannot_be_listed_or_deleted_are_told(void **state)
 {
+    struct offload_place place = locate(*state, 1);
+    struct found found;
+
     assert_int_equal(PUT(1), 0);
     assert_int_equal(PUT(2), 0);
+    assert_int_equal(find(*state, &place, &found), 0);
     backend_fail(UNIT_TC_REFUSED, RTM_DELTFILTER, EBUSY, 1);
-    assert_int_equal(flush(*state, 1), EBUSY);
+    assert_int_equal(delete_found(*state, &found), 1);
     assert_int_equal(unit_tc_count(), 1);
-    backend_fail(UNIT_TC_NOT_SENT, 0, EMFILE, 1);
-    assert_int_equal(flush(*state, 1), EMFILE);
     unit_tc_fail_dumps(ENOBUFS, 0);
-    assert_int_equal(flush(*state, 1), ENOBUFS);
+    assert_int_equal(find(*state, &place, &found), ENOBUFS);
     unit_tc_fail_dumps(ENODEV, 0);
-    assert_int_equal(flush(*state, 1), 0);
+    assert_int_equal(find(*state, &place, &found), 0);
     unit_tc_fail_dumps(0, 0);
-    assert_int_equal(flush(*state, 1), 0);
-    assert_int_equal(unit_tc_count(), 0);
     assert_int_equal(unit_tc_n_dumps(), 0);
 }
 
@@ -183,8 +260,9 @@ deletion_of_left_rules_can_be_stopped(void **state OVS_UNUSED)
 }
 
 static void
-note_found(void *n, const ovs_u128 *ufid OVS_UNUSED, struct offload_desc *desc,
-           const struct offload_stats *stats, struct offload_rule *rule)
+note_unknown(void *n, const ovs_u128 *ufid OVS_UNUSED,
+             struct offload_desc *desc, const struct offload_stats *stats,
+             struct offload_rule *rule)
 {
     assert_null(desc);
     assert_int_equal(stats->n_packets, 3);
@@ -196,21 +274,24 @@ static void
 rules_that_cannot_be_told_are_found_and_can_be_deleted(void **state)
 {
     struct offload_backend backend = kdp_tc_backend(*state);
+    struct offload_place places[] = { locate(*state, 1), locate(*state, 2) };
     unsigned int n = 0;
 
     add_unknown(1, 0x10000001);
     backend_packets(1, 3);
-    assert_int_equal(backend.dump(backend.aux, 99, note_found, &n), ENODEV);
-    assert_int_equal(backend.dump(backend.aux, 2, note_found, &n), 0);
+    assert_int_equal(backend.dump(backend.aux, 2, &places[1], true,
+                                  note_unknown, &n), 0);
     assert_int_equal(n, 0);
-    assert_int_equal(backend.dump(backend.aux, 1, note_found, &n), 0);
+    assert_int_equal(backend.dump(backend.aux, 1, &places[0], true,
+                                  note_unknown, &n), 0);
     assert_int_equal(n, 1);
     assert_int_equal(backend_n_known(), 1);
     assert_int_equal(DEL(1).error, 0);
     assert_int_equal(unit_tc_count(), 0);
     assert_int_equal(backend_n_known(), 0);
     unit_tc_fail_dumps(ENOBUFS, 0);
-    assert_int_equal(backend.dump(backend.aux, 1, note_found, &n), ENOBUFS);
+    assert_int_equal(backend.dump(backend.aux, 1, &places[0], true,
+                                  note_unknown, &n), ENOBUFS);
     unit_tc_fail_dumps(0, 0);
 }
 
@@ -220,8 +301,9 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, backend_setup, backend_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(flush_deletes_all_rules_of_the_port),
-        TEST(flush_that_fails_says_so),
+        TEST(rules_are_found_where_their_port_was),
+        TEST(rules_of_another_device_are_not_found),
+        TEST(rules_that_cannot_be_listed_or_deleted_are_told),
         TEST(only_rules_with_our_handles_are_left_ones),
         TEST(deletion_of_left_rules_can_be_stopped),
         TEST(rules_that_cannot_be_told_are_found_and_can_be_deleted),

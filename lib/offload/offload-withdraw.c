@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "offload/offload-withdraw.h"
+
+#include <stdlib.h>
+
+#include "offload/offload-engine.h"
+#include "offload/offload-placement.h"
+
+/* Sends a thread to the rules of 'port' that are left, behind what was asked
+ * for so far. */
+static void
+sweep_later(struct offload *offload, uint32_t port,
+            const struct offload_place *place)
+{
+    const struct offload_control message = {
+        .item.type = OFFLOAD_ITEM_SWEEP,
+        .port = port,
+        .located = true,
+        .place = *place,
+    };
+
+    offload_send_to_port(offload, &message);
+}
+
+/* Is 'flow' in tc, or on its way there, or back? */
+static bool
+is_concerned(const struct offload_flow *flow)
+{
+    return offload_flow_needs_thread(flow) || flow->request;
+}
+
+/* The port that 'message' is about is gone. */
+void
+offload_withdraw_port(struct offload *offload,
+                      const struct offload_control *message)
+{
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &offload->table.stripes[i];
+        const struct ovs_list *flows;
+        struct offload_flow *flow;
+
+        ovs_mutex_lock(&stripe->mutex);
+        flows = offload_flows_of_port(stripe, message->port);
+        if (flows) {
+            LIST_FOR_EACH (flow, port_node, flows) {
+                if (is_concerned(flow)) {
+                    offload_placement_drop(offload, flow);
+                }
+            }
+        }
+        ovs_mutex_unlock(&stripe->mutex);
+    }
+    if (message->located) {
+        sweep_later(offload, message->port, &message->place);
+    }
+}
+
+/* Offload was turned off.  Nothing is done if it is on again. */
+void
+offload_withdraw_all(struct offload *offload)
+{
+    struct offload_located_port *ports;
+    bool enabled;
+    size_t n;
+
+    atomic_read_relaxed(&offload->enabled, &enabled);
+    if (enabled) {
+        return;
+    }
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &offload->table.stripes[i];
+        struct offload_flow *flow;
+
+        ovs_mutex_lock(&stripe->mutex);
+        HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
+            if (is_concerned(flow)) {
+                offload_placement_return(offload, flow,
+                                         OFFLOAD_REASON_DISABLED);
+            }
+        }
+        ovs_mutex_unlock(&stripe->mutex);
+    }
+
+    n = offload_ports_list(&offload->ports, &ports);
+    for (size_t i = 0; i < n; i++) {
+        if (ports[i].located) {
+            sweep_later(offload, ports[i].port, &ports[i].place);
+        }
+    }
+    free(ports);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The offload engine: flows that are taken out of tc all together, because
+ * their port goes, because offload is turned off, or by a flush.
+ *
+ *   O1  disabling_leaves_no_flow_nowhere
+ *   O2  flow_of_a_dying_port_tells_what_it_counted
+ *   O5  rules_of_a_dying_port_are_deleted_without_a_move,
+ *       rule_that_nobody_knows_goes_with_its_port,
+ *       flush_is_not_undone_by_old_rules, disabling_is_not_undone_by_old_rules,
+ *       port_that_goes_at_once_leaves_no_old_rule
+ *   O7  nobody_waits_for_tc, port_without_flows_costs_tc_nothing */
+
+#include <config.h>
+#include "harness/offload-engine.h"
+
+#include <errno.h>
+
+#include "harness/unit.h"
+#include "ovs-atomic.h"
+#include "ovs-thread.h"
+#include "util.h"
+
+#define KERNEL OFFLOAD_FAKE_KERNEL
+#define TC OFFLOAD_FAKE_TC
+#define CREATE OFFLOAD_PUT_CREATE
+#define MODIFY OFFLOAD_PUT_MODIFY
+
+/* Operations on one side, by type. */
+struct load {
+    unsigned int kernel[OFFLOAD_COPY_GET + 1];
+    unsigned int tc[OFFLOAD_COPY_GET + 1];
+};
+
+/* With the lock of the fake. */
+static int
+count_operation(void *load_, bool tc, const struct offload_copy_op *op)
+{
+    struct load *load = load_;
+
+    (tc ? load->tc : load->kernel)[op->type]++;
+    return 0;
+}
+
+/* Tc does nothing at all meanwhile.  A call that waited for it would never
+ * return. */
+static void
+nobody_waits_for_tc(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_offload unit;
+
+    config.n_threads = 3;
+    unit_offload_init(&unit, &config, 4);
+    for (uint32_t i = 0; i < 40; i++) {
+        unit_put(&unit, unit_desc(i, 1 + i % 4), CREATE);
+    }
+    unit_settle(&unit);
+    assert_int_equal(offload_fake_count(unit.fake, true), 40);
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc(100, 1), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    offload_port_del(unit.offload, 1);
+    offload_port_add(unit.offload, 1);
+    offload_port_del(unit.offload, 2);
+    offload_set_enabled(unit.offload, false);
+    offload_set_enabled(unit.offload, true);
+    assert_int_equal(offload_flush(unit.offload), 0);
+    offload_set_enabled(unit.offload, false);
+    offload_fake_release(unit.fake);
+    unit_settle(&unit);
+    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+    assert_int_equal(offload_fake_count(unit.fake, false), 0);
+    unit_offload_uninit(&unit);
+}
+
+static void
+port_without_flows_costs_tc_nothing(void **state OVS_UNUSED)
+{
+    struct load load = { .kernel = { 0 } };
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 2);
+    for (uint32_t i = 0; i < 100; i++) {
+        unit_put(&unit, unit_desc(i, 1), CREATE);
+    }
+    unit_settle(&unit);
+    offload_fake_set_fail(unit.fake, count_operation, &load);
+    offload_port_del(unit.offload, 2);
+    unit_settle(&unit);
+    for (size_t i = 0; i <= OFFLOAD_COPY_GET; i++) {
+        assert_int_equal(load.kernel[i] + load.tc[i], 0);
+    }
+    unit_offload_uninit(&unit);
+}
+
+static void
+rules_of_a_dying_port_are_deleted_without_a_move(void **state OVS_UNUSED)
+{
+    struct load load = { .kernel = { 0 } };
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 2);
+    for (uint32_t i = 0; i < 200; i++) {
+        unit_put(&unit, unit_desc(i, 1 + i % 2), CREATE);
+    }
+    unit_put(&unit, unit_desc_full(300, 1, 0, 55, 0), CREATE);
+    unit_put(&unit, unit_desc_full(301, 1, 55, 0, 0), CREATE);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, 301), TC | KERNEL);
+    offload_fake_set_fail(unit.fake, count_operation, &load);
+    offload_port_del(unit.offload, 1);
+    unit_settle(&unit);
+    for (uint32_t i = 0; i < 200; i++) {
+        assert_int_equal(unit_where(&unit, i), i % 2 ? TC : 0);
+    }
+    assert_int_equal(unit_where(&unit, 301), KERNEL);
+    assert_int_equal(load.tc[OFFLOAD_COPY_DEL], 102);
+    assert_int_equal(load.kernel[OFFLOAD_COPY_PUT], 0);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), 0);
+    assert_int_equal(unit_reason(&unit, 0), OFFLOAD_REASON_NO_PORT);
+
+    /* Each is shown until the user deletes it. */
+    assert_int_equal(unit_dump(&unit, NULL, 0), 202);
+    unit_offload_uninit(&unit);
+}
+
+static void
+flow_of_a_dying_port_tells_what_it_counted(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    uint64_t n;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    unit_put(&unit, unit_desc(2, 1), CREATE);
+    unit_packets(&unit, 1, 2);
+    unit_settle(&unit);
+    unit_packets(&unit, 1, 3);
+    offload_fake_hold(unit.fake);
+    offload_port_del(unit.offload, 1);
+    offload_fake_wait_held(unit.fake, 1);
+    unit_packets(&unit, 1, 4);
+    assert_int_equal(unit_get(&unit, 1, &n, NULL), 0);
+    assert_int_equal(n, 9);
+    offload_fake_release(unit.fake);
+    unit_settle(&unit);
+    assert_int_equal(unit_get(&unit, 1, &n, NULL), 0);
+    assert_int_equal(n, 9);
+    assert_int_equal(unit_del(&unit, 1, &n), 0);
+    assert_int_equal(n, 9);
+
+    /* The user may change it, too: it is one of the kernel then. */
+    assert_int_equal(unit_put(&unit, unit_desc(2, 1), MODIFY), 0);
+    assert_int_equal(unit_where(&unit, 2), KERNEL);
+    unit_offload_uninit(&unit);
+}
+
+/* Whatever the thread has done by then. */
+static void
+flow_comes_back_with_its_port(void **state OVS_UNUSED)
+{
+    for (int i = 0; i < 2; i++) {
+        bool at_once = i;
+        struct unit_offload unit;
+        uint64_t n;
+
+        unit_offload_init(&unit, NULL, 1);
+        unit_put(&unit, unit_desc(1, 1), CREATE);
+        unit_put(&unit, unit_desc_full(2, 1, 55, 0, 0), CREATE);
+        unit_settle(&unit);
+        unit_packets(&unit, 1, 3);
+        if (at_once) {
+            offload_fake_hold(unit.fake);
+        }
+        offload_port_del(unit.offload, 1);
+        if (!at_once) {
+            unit_settle(&unit);
+            assert_int_equal(unit_where(&unit, 1), 0);
+        }
+        offload_port_add(unit.offload, 1);
+        offload_fake_release(unit.fake);
+        unit_settle(&unit);
+        assert_int_equal(unit_where(&unit, 1), KERNEL);
+        assert_int_equal(unit_where(&unit, 2), KERNEL);
+        unit_packets(&unit, 1, 4);
+        unit_dump(&unit, NULL, 0);
+        unit_settle(&unit);
+        assert_int_equal(unit_where(&unit, 1), TC);
+        assert_int_equal(unit_get(&unit, 1, &n, NULL), 0);
+        assert_int_equal(n, 7);
+        unit_offload_uninit(&unit);
+    }
+}
+
+static void
+rule_that_nobody_knows_goes_with_its_port(void **state OVS_UNUSED)
+{
+    struct offload_desc *desc = unit_desc(7, 1);
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 2);
+    unit_put(&unit, unit_desc(8, 2), CREATE);
+    unit_settle(&unit);
+    offload_fake_add(unit.fake, true, desc);
+    offload_port_del(unit.offload, 1);
+    unit_settle(&unit);
+    assert_int_equal(offload_fake_count(unit.fake, true), 1);
+    assert_int_equal(unit_where(&unit, 8), TC);
+
+    /* Likewise when offload is turned off. */
+    offload_port_add(unit.offload, 1);
+    unit_settle(&unit);
+    offload_fake_add(unit.fake, true, desc);
+    offload_set_enabled(unit.offload, false);
+    unit_settle(&unit);
+    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+    offload_desc_unref(desc);
+    unit_offload_uninit(&unit);
+}
+
+/* A packet at any time finds its flow. */
+struct sender {
+    struct unit_offload *unit;
+    atomic_bool stop;
+    unsigned int n_lost;
+};
+
+static void *
+sender_main(void *sender_)
+{
+    struct sender *sender = sender_;
+    bool stop;
+
+    do {
+        for (uint32_t i = 0; i < 50; i++) {
+            sender->n_lost += !unit_packets(sender->unit, i, 1);
+        }
+        atomic_read_relaxed(&sender->stop, &stop);
+    } while (!stop);
+    return NULL;
+}
+
+static void
+disabling_leaves_no_flow_nowhere(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    struct sender sender = { .unit = &unit };
+    pthread_t thread;
+
+    unit_offload_init(&unit, NULL, 4);
+    for (uint32_t i = 0; i < 50; i++) {
+        unit_put(&unit, unit_desc(i, 1 + i % 4), CREATE);
+    }
+    unit_settle(&unit);
+    atomic_init(&sender.stop, false);
+    thread = ovs_thread_create("sender", sender_main, &sender);
+    for (int i = 0; i < 20; i++) {
+        offload_set_enabled(unit.offload, false);
+        if (i % 2) {
+            unit_settle(&unit);
+            assert_int_equal(offload_fake_count(unit.fake, true), 0);
+        }
+        offload_set_enabled(unit.offload, true);
+        unit_dump(&unit, NULL, 0);
+    }
+    unit_settle(&unit);
+    atomic_store_relaxed(&sender.stop, true);
+    xpthread_join(thread, NULL);
+    assert_int_equal(sender.n_lost, 0);
+    unit_offload_uninit(&unit);
+}
+
+/* Rules of a previous run are being looked at when something else happens. */
+static void
+begin_with_old_rules(struct unit_offload *unit)
+{
+    static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct offload_kernel kernel;
+    struct offload_backend backend;
+
+    unit->fake = offload_fake_create();
+    kernel = offload_fake_kernel(unit->fake);
+    backend = offload_fake_backend(unit->fake);
+    for (uint32_t i = 1; i <= 10; i++) {
+        struct offload_desc *desc = unit_desc(i, 2);
+
+        offload_fake_add(unit->fake, true, desc);
+        offload_desc_unref(desc);
+    }
+    unit->offload = offload_create(&kernel, &backend, &config);
+    offload_port_add(unit->offload, 1);
+    unit_settle(unit);
+
+    /* The thread is at something else. */
+    offload_fake_hold(unit->fake);
+    unit_put(unit, unit_desc(100, 1), CREATE);
+    offload_fake_wait_held(unit->fake, 1);
+    offload_port_add(unit->offload, 2);
+}
+
+static void
+end_without_rules(struct unit_offload *unit)
+{
+    offload_fake_release(unit->fake);
+    unit_settle(unit);
+    assert_int_equal(unit_counter(unit, OFFLOAD_ADOPTED), 0);
+    assert_int_equal(unit_counter(unit, OFFLOAD_STALE), 10);
+    for (uint32_t i = 1; i <= 10; i++) {
+        assert_int_equal(unit_where(unit, i), 0);
+    }
+    unit_offload_uninit(unit);
+}
+
+static void
+flush_is_not_undone_by_old_rules(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+
+    begin_with_old_rules(&unit);
+    assert_int_equal(offload_flush(unit.offload), 0);
+    end_without_rules(&unit);
+}
+
+static void
+disabling_is_not_undone_by_old_rules(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+
+    begin_with_old_rules(&unit);
+    offload_set_enabled(unit.offload, false);
+    end_without_rules(&unit);
+}
+
+static void
+port_that_goes_at_once_leaves_no_old_rule(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+
+    begin_with_old_rules(&unit);
+    offload_port_del(unit.offload, 2);
+    end_without_rules(&unit);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_waits_for_tc),
+        cmocka_unit_test(port_without_flows_costs_tc_nothing),
+        cmocka_unit_test(rules_of_a_dying_port_are_deleted_without_a_move),
+        cmocka_unit_test(flow_of_a_dying_port_tells_what_it_counted),
+        cmocka_unit_test(flow_comes_back_with_its_port),
+        cmocka_unit_test(rule_that_nobody_knows_goes_with_its_port),
+        cmocka_unit_test(disabling_leaves_no_flow_nowhere),
+        cmocka_unit_test(flush_is_not_undone_by_old_rules),
+        cmocka_unit_test(disabling_is_not_undone_by_old_rules),
+        cmocka_unit_test(port_that_goes_at_once_leaves_no_old_rule),
+    };
+
+    unit_init(argv[0]);
+    unit_start_threads();
+    return cmocka_run_group_tests_name("offload-withdraw", tests, NULL, NULL);
+}
