@@ -191,7 +191,8 @@ add_port(struct kdp_datapath *dp, struct netdev *netdev, odp_port_t *port_no)
     int error;
 
     error = upcall_dest_prepare(dp, (dispatch_is_on(dp)
-                                     && socket_budget_admit(dp)), &dest);
+                                     && socket_budget_admit(dp)),
+                                netdev_get_name(netdev), &dest);
     if (error) {
         VLOG_WARN_RL(&rl, "%s: port %s is not added: no socket for its "
                      "upcalls (%s)", dp->name, netdev_get_name(netdev),

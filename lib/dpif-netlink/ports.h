@@ -10,7 +10,8 @@
  * table (vport/vport-table.h).
  *
  * A port that is added has a destination for its upcalls before the kernel
- * sends the first one; if it cannot have one, it is not added.  One that the
+ * sends the first one, that of ports that share if the system is short of what
+ * another socket takes; if it cannot have one, it is not added.  One that the
  * kernel does not delete keeps its destination.
  *
  * Thread safety: _add() and _del() belong to the main thread, the others to

@@ -300,22 +300,72 @@ upcall_dest_add_cpus(struct kdp_datapath *dp)
 
 /* New ports. */
 
+/* True if 'error' says that the system is short of something, so that a port
+ * is to share the socket of others rather than to have none. */
+static bool
+is_shortage(int error)
+{
+    switch (error) {
+    case EMFILE:                /* Descriptors. */
+    case ENFILE:
+    case ENOMEM:
+    case ENOBUFS:
+    case ENOSPC:                /* fs.epoll.max_user_watches. */
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void
+warn_of_shortage(const struct kdp_datapath *dp, const char *name, int error)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+
+    VLOG_WARN_RL(&rl, "%s: no socket of its own for the upcalls of port %s "
+                 "(%s); it shares one with others, and will be given one when "
+                 "that is possible", dp->name, name, ovs_strerror(error));
+}
+
 int
-upcall_dest_prepare(struct kdp_datapath *dp, bool own,
+upcall_dest_prepare(struct kdp_datapath *dp, bool own, const char *name,
                     struct upcall_dest_new *new)
 {
     int error;
 
     new->channel = NULL;
+    new->pid = upcall_table_get_pid(dp->upcalls, UPCALL_PORT_SHARED);
     if (!own) {
-        new->pid = upcall_table_get_pid(dp->upcalls, UPCALL_PORT_SHARED);
         return 0;
     }
     upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls) + 1,
                            upcall_table_n_handlers(dp->upcalls));
     error = upcall_channel_create(&new->channel);
-    new->pid = error ? 0 : new->channel->pid;
+    if (!error) {
+        new->pid = new->channel->pid;
+    } else if (is_shortage(error)) {
+        warn_of_shortage(dp, name, error);
+        error = 0;
+    }
     return error;
+}
+
+/* Makes port 'port_no', called 'name', share, whose channel handlers could not
+ * be given because of 'error'.  The kernel knows the channel's pid. */
+static int
+commit_shared(struct kdp_datapath *dp, struct upcall_dest_new *new,
+              uint32_t port_no, const char *name, int error)
+    OVS_REQUIRES(dp->mutex)
+{
+    warn_of_shortage(dp, name, error);
+    upcall_table_share(dp->upcalls, port_no, name);
+    if (tell(dp, port_no)) {
+        upcall_table_unshare(dp->upcalls, port_no);
+        return error;
+    }
+    upcall_channel_unref(new->channel);
+    new->channel = NULL;
+    return 0;
 }
 
 int
@@ -325,7 +375,9 @@ upcall_dest_commit(struct kdp_datapath *dp, struct upcall_dest_new *new,
     if (new->channel) {
         int error = upcall_table_add(dp->upcalls, port_no, name, new->channel);
 
-        if (error) {
+        if (is_shortage(error)) {
+            return commit_shared(dp, new, port_no, name, error);
+        } else if (error) {
             return error;
         }
         new->channel = NULL;
@@ -395,11 +447,14 @@ upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
     int error;
 
     set_told(dp, port_no, pid);
+    error = own ? add_own(dp, port_no, vport->name) : 0;
+    if (is_shortage(error)) {
+        warn_of_shortage(dp, vport->name, error);
+        own = false;
+    } else if (error) {
+        return error;
+    }
     if (own) {
-        error = add_own(dp, port_no, vport->name);
-        if (error) {
-            return error;
-        }
         upcall_table_unshare(dp->upcalls, port_no);
     } else {
         upcall_table_share(dp->upcalls, port_no, vport->name);

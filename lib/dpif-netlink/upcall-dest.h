@@ -44,6 +44,10 @@
  * When the kernel does not take another socket for a port, the port keeps the
  * one that the kernel knows.
  *
+ * When the system is short of descriptors, memory or epoll's watches, a port
+ * that was to have a socket of its own shares.  The balancing of the budget
+ * (socket-budget.h) tries again every second.
+ *
  * Thread safety: with the datapath's mutex held, but for upcall_dest_pid() and
  * upcall_dest_dump_begins(), which are for any thread. */
 
@@ -110,16 +114,16 @@ int upcall_dest_add_cpus(struct kdp_datapath *dp)
  * in the request that creates the vport, so that the first packet already has
  * somewhere to go.
  *
- * _prepare() makes a socket if 'own' and else takes the shared one.  It is
- * followed by either _commit(), when the kernel has a vport with 'new->pid',
- * or _abort().  _prepare() and _commit() return 0 or a positive errno value.
+ * _prepare() makes a socket for the port, called 'name', if 'own' and that is
+ * possible, and else takes the shared one.  It is followed by either
+ * _commit(), when the kernel has a vport with 'new->pid', or _abort().  _prepare() and _commit() return 0 or a positive errno value.
  * When _commit() fails, the port has no destination, and _abort() has to
  * follow. */
 struct upcall_dest_new {
     struct upcall_channel *channel;     /* Or NULL. */
     uint32_t pid;               /* For the kernel; 0 while upcalls are off. */
 };
-int upcall_dest_prepare(struct kdp_datapath *dp, bool own,
+int upcall_dest_prepare(struct kdp_datapath *dp, bool own, const char *name,
                         struct upcall_dest_new *new)
     OVS_REQUIRES(dp->mutex);
 int upcall_dest_commit(struct kdp_datapath *dp, struct upcall_dest_new *new,
@@ -138,7 +142,7 @@ int upcall_dest_to_shared(struct kdp_datapath *dp, uint32_t port_no,
     OVS_REQUIRES(dp->mutex);
 
 /* Makes the destination of 'vport', which is what the kernel has just said, a
- * socket of its own if 'own', else the shared one, and tells the kernel unless
+ * socket of its own if 'own' and that is possible, else the shared one, and tells the kernel unless
  * it knows.  Returns 0 or a positive errno value.  A port for which the kernel
  * does not take another socket has the one that the kernel knows.  One that
  * went meanwhile has none, but that is no error. */

@@ -65,7 +65,7 @@ tests_unit_dpif_netlink_test_flow_settings_LDFLAGS = \
 tests_unit_dpif_netlink_test_ports_SOURCES = \
 	tests/unit/dpif-netlink/test-ports.c $(unit_fault) $(unit_common)
 tests_unit_dpif_netlink_test_ports_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_fault_wrap) \
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_fault_wrap) \
 	-Wl,--wrap=dpif_netlink_rtnl_port_create \
 	-Wl,--wrap=dpif_netlink_rtnl_port_destroy \
 	-Wl,--wrap=dpif_netlink_rtnl_probe_oot_tunnels \
@@ -73,6 +73,7 @@ tests_unit_dpif_netlink_test_ports_LDFLAGS = \
 	-Wl,--wrap=ovs_datapath_set_features \
 	-Wl,--wrap=ovs_vport_del \
 	-Wl,--wrap=ovs_vport_new \
+	-Wl,--wrap=ovs_vport_set_pid \
 	-Wl,--wrap=vport_table_doubt \
 	-Wl,--wrap=vport_table_get_by_number \
 	-Wl,--wrap=vport_table_list

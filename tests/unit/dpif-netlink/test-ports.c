@@ -39,6 +39,7 @@ UNIT_WRAP(int, epoll_ctl, (int epfd, int op, int fd,
 static struct {
     int new_error, del_error, get_error;    /* Positive errno values or 0. */
     int rtnl_error;
+    int set_pid_error;
     bool has_port;
     uint32_t pid;               /* Of the port. */
     unsigned int n_new, n_del;
@@ -75,6 +76,20 @@ __wrap_ovs_vport_del(struct ovs_genl *genl OVS_UNUSED, int dp_ifindex,
         kernel.has_port = false;
     }
     return kernel.del_error;
+}
+
+int __wrap_ovs_vport_set_pid(struct ovs_genl *, int, uint32_t, uint32_t);
+int
+__wrap_ovs_vport_set_pid(struct ovs_genl *genl OVS_UNUSED,
+                         int dp_ifindex OVS_UNUSED, uint32_t port_no,
+                         uint32_t pid)
+{
+    assert_int_equal(port_no, PORT_NO);
+    assert_true(kernel.has_port);
+    if (!kernel.set_pid_error) {
+        kernel.pid = pid;
+    }
+    return kernel.set_pid_error;
 }
 
 int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
@@ -173,6 +188,7 @@ setup(void **state)
 
     memset(&kernel, 0, sizeof kernel);
     kernel.rtnl_error = EOPNOTSUPP;
+    unit_clock_stop(1000000);
     unit_plan_none();
     f->dp.name = "system@dp";
     f->dp.ifindex = UNIT_DP_IFINDEX;
@@ -270,12 +286,88 @@ a_port_without_a_socket_is_not_added(void **state)
     static const enum unit_call calls[] = { UNIT_CALL_SOCKET, UNIT_CALL_BIND };
 
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-        unit_plan_failures(calls[i], 1, 1, EMFILE);
-        assert_int_equal(add(*state), EMFILE);
+        unit_plan_failures(calls[i], 1, 1, EPERM);
+        assert_int_equal(add(*state), EPERM);
         assert_int_equal(unit_n_failed(), 1);
         assert_nothing(*state);
     }
     assert_int_equal(kernel.n_new, 0);
+    assert_works_now(*state);
+}
+
+/* Asserts that the port is there and shares. */
+static void
+assert_shares(struct fixture *f)
+{
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), f->n_fds);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
+    assert_true(kernel.has_port);
+    assert_true(upcall_table_is_shared(f->dp.upcalls, PORT_NO));
+    assert_true(kernel.pid != 0);
+    assert_int_equal(kernel.pid, upcall_table_get_pid(f->dp.upcalls,
+                                                      UPCALL_PORT_SHARED));
+}
+
+/* Has the budget of sockets balanced, as once in a second. */
+static void
+balance(struct fixture *f)
+{
+    unit_clock_advance(1000);
+    ovs_mutex_lock(&f->dp.mutex);
+    socket_budget_run(&f->dp);
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+static void
+a_port_shares_while_the_system_is_short_of_something(void **state)
+{
+    static const struct {
+        enum unit_call which;
+        int error;
+    } failures[] = {
+        { UNIT_CALL_SOCKET, EMFILE },
+        { UNIT_CALL_SOCKET, ENFILE },
+        { UNIT_CALL_SOCKET, ENOMEM },
+        { UNIT_CALL_BIND, ENOMEM },
+        { UNIT_CALL_EPOLL_CTL, ENOSPC },
+        { UNIT_CALL_EPOLL_CTL, ENOMEM },
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
+        unit_plan_failures(failures[i].which, 1, 1000, failures[i].error);
+        assert_int_equal(add(f), 0);
+        assert_int_equal(unit_n_failed(), 1);
+        assert_shares(f);
+
+        /* It is tried again, now and then, */
+        for (int j = 0; j < 3; j++) {
+            balance(f);
+            assert_int_equal(unit_n_failed(), 2 + j);
+            assert_shares(f);
+        }
+
+        /* until it works. */
+        unit_plan_none();
+        balance(f);
+        assert_works(f);
+        assert_false(upcall_table_is_shared(f->dp.upcalls, PORT_NO));
+        assert_int_equal(del(f), 0);
+        assert_nothing(f);
+    }
+}
+
+static void
+a_port_that_cannot_be_told_to_share_is_not_added(void **state)
+{
+    unit_plan_failures(UNIT_CALL_EPOLL_CTL, 1, 1, ENOSPC);
+    kernel.set_pid_error = ENOMEM;
+    assert_int_equal(add(*state), ENOSPC);
+    assert_int_equal(kernel.n_new, 1);
+    assert_int_equal(kernel.n_del, 1);
+    assert_nothing(*state);
+    kernel.set_pid_error = 0;
     assert_works_now(*state);
 }
 
@@ -294,8 +386,8 @@ a_port_that_the_kernel_refuses_leaves_no_socket(void **state)
 static void
 a_port_that_no_handler_gets_is_taken_back(void **state)
 {
-    unit_plan_failures(UNIT_CALL_EPOLL_CTL, 1, 1, ENOSPC);
-    assert_int_equal(add(*state), ENOSPC);
+    unit_plan_failures(UNIT_CALL_EPOLL_CTL, 1, 1, EPERM);
+    assert_int_equal(add(*state), EPERM);
     assert_int_equal(unit_n_failed(), 1);
     assert_int_equal(kernel.n_del, 1);
     assert_nothing(*state);
@@ -380,6 +472,8 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(a_port_without_a_socket_is_not_added),
+        TEST(a_port_shares_while_the_system_is_short_of_something),
+        TEST(a_port_that_cannot_be_told_to_share_is_not_added),
         TEST(a_port_that_the_kernel_refuses_leaves_no_socket),
         TEST(a_port_that_no_handler_gets_is_taken_back),
         TEST(the_device_of_a_tunnel_goes_if_its_port_is_refused),
