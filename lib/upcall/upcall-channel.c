@@ -31,6 +31,7 @@ VLOG_DEFINE_THIS_MODULE(upcall_channel);
 #define UPCALL_DRAIN_MAX 8192
 
 static atomic_uint32_t next_serial = 1;
+static atomic_count n_open = ATOMIC_COUNT_INIT(0);
 
 /* Enlarges the receive buffer beyond net.core.rmem_max where the process may,
  * as far as that sysctl goes elsewhere. */
@@ -91,8 +92,15 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_init(&channel->lost_base, 0);
     atomic_init(&channel->carried_received, 0);
     atomic_init(&channel->carried_lost, 0);
+    atomic_count_inc(&n_open);
     *channelp = channel;
     return 0;
+}
+
+size_t
+upcall_channel_n_open(void)
+{
+    return atomic_count_get(&n_open);
 }
 
 void
@@ -100,6 +108,7 @@ upcall_channel_unref(struct upcall_channel *channel)
 {
     if (channel && upcall_refcount_unref(&channel->refcount)) {
         mnl_socket_close(channel->sock);
+        atomic_count_dec(&n_open);
         free(channel->name);
         free(channel);
     }

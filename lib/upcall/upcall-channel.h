@@ -202,6 +202,9 @@ int upcall_channel_create(struct upcall_channel **);
 /* Drops a reference.  'channel' may be NULL. */
 void upcall_channel_unref(struct upcall_channel *channel);
 
+/* Number of channels whose sockets are open, of all tables. */
+size_t upcall_channel_n_open(void);
+
 int upcall_channel_fd(const struct upcall_channel *);
 
 /* Makes 'token', of a handler, the owner of 'channel' if nobody is: it becomes

@@ -3,28 +3,81 @@
 #include <config.h>
 #include "upcall/upcall-fd-limit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sys/resource.h>
 
 #include "openvswitch/vlog.h"
+#include "ovs-thread.h"
+#include "timeval.h"
+#include "upcall/upcall-channel.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_fd_limit);
 
-/* Descriptors for everything else: OVSDB, OpenFlow and control connections,
- * logs, netlink sockets of other parts, tap devices. */
-#define FD_LIMIT_OTHERS 256
+/* Descriptors that everything else may need until they are counted again, in
+ * addition to those that it has: OVSDB, OpenFlow and control connections, logs,
+ * netlink sockets of other parts, tap devices. */
+#define FD_LIMIT_RESERVE 64
+
+/* Milliseconds for which a count holds.  Counting takes as long as there are
+ * descriptors, a millisecond for thousands, and few of those that are not
+ * channels come and go. */
+#define FD_LIMIT_COUNT_INTERVAL 10000
+
+/* Taken for the count where the system does not tell. */
+#define FD_LIMIT_UNKNOWN 256
 
 /* The soft limit grows in steps of this many, so that adding ports one by one
  * does not set it each time. */
 #define FD_LIMIT_STEP 1024
 
+/* Returns the number of descriptors that the process has open. */
+static size_t
+count_all(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    size_t n = 0;
+
+    if (!dir) {
+        return FD_LIMIT_UNKNOWN;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        n += entry->d_name[0] != '.';
+    }
+    closedir(dir);
+    return n - 1;               /* Without that of 'dir'. */
+}
+
+/* Returns the number of descriptors to keep for everything but channels. */
+static size_t
+count_others(void)
+{
+    static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
+    static long long int count_at OVS_GUARDED_BY(mutex) = LLONG_MIN;
+    static size_t n_others OVS_GUARDED_BY(mutex);
+    size_t n;
+
+    ovs_mutex_lock(&mutex);
+    if (time_msec() >= count_at) {
+        size_t n_all = count_all();
+
+        n_others = n_all - MIN(n_all, upcall_channel_n_open());
+        count_at = time_msec() + FD_LIMIT_COUNT_INTERVAL;
+    }
+    n = n_others + FD_LIMIT_RESERVE;
+    ovs_mutex_unlock(&mutex);
+    return n;
+}
+
 int
 upcall_fd_limit_ensure(const char *name, size_t n_channels, size_t n_handlers)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 1);
-    rlim_t need = n_channels + n_handlers + FD_LIMIT_OTHERS;
+    rlim_t need = n_channels + n_handlers + count_others();
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit)
@@ -51,7 +104,7 @@ upcall_fd_limit_ensure(const char *name, size_t n_channels, size_t n_handlers)
         VLOG_WARN_RL(&rl, "%s: %"PRIuSIZE" upcall channels and %"PRIuSIZE" "
                      "handlers may need %"PRIu64" open files, but the hard "
                      "limit is %"PRIu64"; raise it (ulimit -Hn, LimitNOFILE= "
-                     "of the service) or ports will be refused", name,
+                     "of the service) or ports will share sockets", name,
                      n_channels, n_handlers, (uint64_t) need,
                      (uint64_t) limit.rlim_max);
         return EMFILE;
@@ -63,10 +116,11 @@ size_t
 upcall_fd_limit_max_channels(void)
 {
     struct rlimit limit;
+    size_t n_others;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max == RLIM_INFINITY) {
         return SIZE_MAX;
     }
-    return limit.rlim_max > FD_LIMIT_OTHERS
-           ? limit.rlim_max - FD_LIMIT_OTHERS : 0;
+    n_others = count_others();
+    return limit.rlim_max > n_others ? limit.rlim_max - n_others : 0;
 }

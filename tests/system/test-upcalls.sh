@@ -418,6 +418,56 @@ upcall_dispatch() {
     finish_upcalls
 }
 
+# Waits until $1 more packets have hit the datapath's flows.
+wait_for_hits() {
+    wait_until $PATIENCE hits_are $(($(datapath_count hit) + $1))
+}
+
+hits_are() {
+    test "$(datapath_count hit)" -ge "$1"
+}
+
+add_test flows_name_sockets \
+    'packets to a controller and to sFlow survive changes of sockets (U8)' kdp
+flows_name_sockets() {
+    local mode n
+    start_ovs
+    ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=2
+    ovs-vsctl add-br br0
+    connect br0 n1 '' -- set Interface v-n1 ofport_request=1
+    connect br0 n2 '' -- set Interface v-n2 ofport_request=2
+    ovs-ofctl del-flows br0
+    ovs-ofctl add-flow br0 'in_port=1,actions=controller(max_len=64),output:2'
+    ovs-vsctl -- --id=@s create sFlow agent=lo 'target="127.0.0.1:6343"' \
+        header=128 sampling=1 polling=0 -- set Bridge br0 sflow=@s
+    start_receiver receiver n2 --timeout $PATIENCE
+    start_sender sender n1 -n 0 -r 100
+    wait_for_hits 50
+    matches "$(ovs-appctl dpctl/dump-flows)" 'userspace\(pid=[1-9].*sFlow'
+    matches "$(ovs-appctl dpctl/dump-flows)" 'userspace\(pid=[1-9].*controller'
+
+    # There and back, until the sockets of before are gone.
+    for mode in per-cpu per-port; do
+        ovs-vsctl set Open_vSwitch . other_config:upcall-dispatch=$mode
+        wait_until $PATIENCE upcalls_say dispatch $mode
+        n=6
+        test $mode = per-port || n=4
+        wait_until $PATIENCE upcalls_say n_sockets $n
+        wait_for_hits 50
+    done
+
+    # All ports lose their sockets, and get others.
+    ovs-vsctl set Open_vSwitch . other_config:upcall-max-sockets=3
+    wait_until $PATIENCE upcalls_say n_sockets 2
+    wait_for_hits 50
+    ovs-vsctl remove Open_vSwitch . other_config upcall-max-sockets
+    wait_until $PATIENCE upcalls_say n_sockets 6
+    wait_for_hits 50
+    stop_background sender
+    received_all receiver
+    equal "$(datapath_count lost)" 0 'packets whose socket was gone'
+}
+
 # Prints the CPU that process $1 ran on last.
 cpu_of() {
     awk '{ sub(/.*\) /, ""); print $37 }' "/proc/$1/stat"

@@ -46,7 +46,7 @@ tests_unit_upcall_test_upcall_fair_SOURCES = \
 tests_unit_upcall_test_upcall_fault_SOURCES = \
 	tests/unit/upcall/test-upcall-fault.c $(unit_fault) $(unit_common)
 tests_unit_upcall_test_upcall_fault_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_fault_wrap) \
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_fault_wrap) \
 	-Wl,--wrap=epoll_create1 \
 	-Wl,--wrap=epoll_ctl \
 	-Wl,--wrap=eventfd \

@@ -563,6 +563,43 @@ hard_limit_that_is_too_low_is_reached_and_reported(
 }
 
 static void
+what_else_is_open_is_counted(void **state OVS_UNUSED)
+{
+    struct upcall_channel *channels[10];
+    int fds[300];
+    size_t n;
+
+    limit = (struct rlimit) { 1024, 10000 };
+    unit_clock_stop(unit_now() + 1000000);
+    n = upcall_fd_limit_max_channels();
+    assert_in_range(n, 9000, 9999);
+    for (size_t i = 0; i < ARRAY_SIZE(channels); i++) {
+        channels[i] = create_channel();
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+        fds[i] = dup(1);
+        assert_true(fds[i] >= 0);
+    }
+
+    /* Not each time. */
+    assert_int_equal(upcall_fd_limit_max_channels(), n);
+    unit_clock_advance(60000);
+    assert_int_equal(upcall_fd_limit_max_channels(), n - ARRAY_SIZE(fds));
+    assert_int_equal(upcall_fd_limit_ensure("dp", n - ARRAY_SIZE(fds), 0), 0);
+    assert_int_equal(upcall_fd_limit_ensure("dp", n - ARRAY_SIZE(fds) + 1, 0),
+                     EMFILE);
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+        close(fds[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(channels); i++) {
+        upcall_channel_unref(channels[i]);
+    }
+    unit_clock_advance(60000);
+    assert_int_equal(upcall_fd_limit_max_channels(), n);
+    unit_clock_run();
+}
+
+static void
 limit_that_cannot_be_raised_is_reported(void **state OVS_UNUSED)
 {
     limit = (struct rlimit) { .rlim_cur = 1024, .rlim_max = 8192 };
@@ -603,6 +640,7 @@ main(void)
         TEST(limit_that_suffices_is_left_alone),
         TEST(soft_limit_is_raised_for_many_ports),
         TEST(hard_limit_that_is_too_low_is_reached_and_reported),
+        TEST(what_else_is_open_is_counted),
         TEST(limit_that_cannot_be_raised_is_reported),
         TEST(limit_that_cannot_be_read_keeps_nobody_from_trying),
     };
