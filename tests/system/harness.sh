@@ -109,8 +109,7 @@ start_ovsdb() {
     if test -e "${KDP_EMPTY_DB:-}"; then
         cp "$KDP_EMPTY_DB" "$KDP_WORK/conf.db"
     else
-        ovsdb-tool create "$KDP_WORK/conf.db" \
-            /usr/share/openvswitch/vswitch.ovsschema
+        ovsdb-tool create "$KDP_WORK/conf.db" "$KDP_SCHEMA"
     fi
     ovsdb-server "$KDP_WORK/conf.db" --detach --no-chdir --pidfile \
         --log-file --remote="punix:$OVS_RUNDIR/db.sock" 2>/dev/null

@@ -20,7 +20,7 @@ options() {
         status=0
         timeout 20 "$KDP_DAEMON" $args >/dev/null 2>&1 || status=$?
         stock=0
-        timeout 20 /usr/sbin/ovs-vswitchd $args >/dev/null 2>&1 || stock=$?
+        timeout 20 "$KDP_STOCK" $args >/dev/null 2>&1 || stock=$?
         equal "$status" "$stock" "exit status for \"$args\""
     done
 }
