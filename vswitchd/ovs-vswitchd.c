@@ -25,6 +25,7 @@
 #include "netdev-linux/links-show.h"
 #include "kdp-version.h"
 #include "memory.h"
+#include "netdev-linux/netdev-check.h"
 #include "netdev-linux/netdev-linux-kdp.h"
 #include "netdev.h"
 #include "openvswitch/poll-loop.h"
@@ -220,7 +221,8 @@ init_providers(const struct vswitchd_options *options)
 {
     int error;
 
-    if (!options->stock_providers && !options->disable_system) {
+    if (!options->stock_providers && !options->disable_system
+        && netdev_kdp_check()) {
         error = kdp_links_init();
         if (error) {
             VLOG_WARN("listening to events of links failed (%s); the kernel "

@@ -31,6 +31,7 @@
 #include "openvswitch/vlog.h"
 #include "ovs/compat-dpif.h"
 #include "packets.h"
+#include "tc/tc-transact.h"
 #include "unixctl/override.h"
 #include "upcall/upcall-show.h"
 #include "util.h"
@@ -363,11 +364,28 @@ dpif_kdp_recv_purge(struct dpif *dpif)
 
 static const struct dpif_class dpif_netlink_kdp_class;
 
+/* Forbids offload if its seams to Open vSwitch do not hold. */
+static void
+check_offload(void)
+{
+    if (!kdp_tc_check()) {
+        VLOG_ERR("Open vSwitch does not send requests to tc by the function "
+                 "of ovs-kdp in this program; there is no offload");
+    } else if (!ovs_compat_keeps_statistics(&dpif_netlink_kdp_class)) {
+        VLOG_ERR("Open vSwitch takes flows in tc for other flows in this "
+                 "program; there is no offload");
+    } else {
+        return;
+    }
+    kdp_flow_offload_forbid();
+}
+
 int
 dpif_netlink_kdp_register(void)
 {
     int error;
 
+    check_offload();
     show_register();
     kdp_flow_show_register();
     kdp_flow_api_register();

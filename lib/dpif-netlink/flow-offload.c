@@ -193,6 +193,15 @@ set_engine(struct kdp_datapath *dp, const struct smap *config)
     }
 }
 
+/* See kdp_flow_offload_forbid(). */
+static bool forbidden;
+
+void
+kdp_flow_offload_forbid(void)
+{
+    forbidden = true;
+}
+
 void
 kdp_flow_offload_set(struct kdp_datapath *dp, const struct smap *config)
 {
@@ -201,6 +210,11 @@ kdp_flow_offload_set(struct kdp_datapath *dp, const struct smap *config)
     struct kdp_flow_offload *offload = dp->offload;
     bool enabled = false;
 
+    if (enable && forbidden) {
+        VLOG_WARN_ONCE("%s: other_config:"KEY_HW_OFFLOAD" has no effect: "
+                       "there is no offload in this program", dp->name);
+        enable = false;
+    }
     set_engine(dp, config);
     set_bytes(dp, config);
     if (engine) {

@@ -40,6 +40,10 @@ void kdp_flow_offload_clean_up(struct kdp_datapath *);
 void kdp_flow_offload_set(struct kdp_datapath *,
                           const struct smap *other_config);
 
+/* From now on there is no offload, in no datapath, whatever settings say.  Why
+ * is the caller's to log.  To be called before there are datapaths. */
+void kdp_flow_offload_forbid(void);
+
 /* As the functions of flow-ports.h, if there is an engine. */
 void kdp_flow_offload_ports_changed(struct kdp_datapath *);
 void kdp_flow_offload_port_del(struct kdp_datapath *, uint32_t port_no);

@@ -13,6 +13,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/links.h \
 	lib/netdev-linux/mii.c \
 	lib/netdev-linux/mii.h \
+	lib/netdev-linux/netdev-check.c \
+	lib/netdev-linux/netdev-check.h \
 	lib/netdev-linux/netdev-linux-kdp.c \
 	lib/netdev-linux/netdev-linux-kdp.h \
 	lib/netdev-linux/qdisc-lock.c \

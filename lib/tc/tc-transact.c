@@ -136,6 +136,23 @@ kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
     return 0;
 }
 
+/* If it is not taken, the kernel refuses the request: there is no device with
+ * index 0. */
+bool
+kdp_tc_check(void)
+{
+    struct ofpbuf *rule = ofpbuf_new(64);
+    struct ofpbuf request;
+    bool is_taken;
+
+    tc_make_request(0, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, &request);
+    *taken_get() = rule;
+    is_taken = tc_transact(&request, NULL) == HANDED_OVER && rule->size;
+    *taken_get() = NULL;
+    ofpbuf_delete(rule);
+    return is_taken && nl_dump_next != kdp_stock_nl_dump_next;
+}
+
 /* Makes the request that 'request' describes. */
 static void
 put_request(const struct kdp_tc_request *request, struct ofpbuf *buf)

@@ -61,6 +61,10 @@ int kdp_tc_translate(struct netdev *netdev, const struct offload_desc *,
                      bool recirc_sharing, struct ofpbuf **rule,
                      struct kdp_tc_id *id);
 
+/* Does the library send requests by our function, so that one can be taken?
+ * Must be true for all of the above.  Sends nothing if so. */
+bool kdp_tc_check(void);
+
 /* Goes through the rules of a device that have a ufid.  Threads may share a
  * dump, each with a buffer of its own of NL_DUMP_BUFSIZE. */
 int kdp_tc_dump_start(struct netdev *, bool terse, struct nl_dump *);

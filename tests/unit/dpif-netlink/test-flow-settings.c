@@ -487,6 +487,17 @@ statistics_are_those_of_all_threads(void **state)
     free(stats.counters);
 }
 
+/* Must come last: that is never taken back. */
+static void
+offload_that_is_forbidden_is_never_on(void **state)
+{
+    struct test *test = *state;
+
+    kdp_flow_offload_forbid();
+    set_config(test, "true", NULL, NULL);
+    assert_null(test->u.engine);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -503,6 +514,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(numbers_that_are_wrong_change_nothing),
         TEST(bytes_are_counted_as_was_said_last),
         TEST(statistics_are_those_of_all_threads),
+        TEST(offload_that_is_forbidden_is_never_on),
     };
 
     unit_init(argv[0]);

@@ -2,6 +2,7 @@
 
 unit_tests += \
 	tests/unit/netdev-linux/test-netdev-bridge \
+	tests/unit/netdev-linux/test-netdev-check \
 	tests/unit/netdev-linux/test-netdev-classes \
 	tests/unit/netdev-linux/test-netdev-fault \
 	tests/unit/netdev-linux/test-netdev-links \
@@ -18,6 +19,8 @@ tests_unit_netdev_linux_test_netdev_bridge_SOURCES = \
 	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_bridge_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=ovs_router_flush $(unit_clock_wrap)
+tests_unit_netdev_linux_test_netdev_check_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-check.c $(unit_common)
 tests_unit_netdev_linux_test_netdev_classes_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-classes.c $(unit_common)
 tests_unit_netdev_linux_test_netdev_fault_SOURCES = \

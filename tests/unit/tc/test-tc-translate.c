@@ -23,6 +23,22 @@
 
 #define INFO (4 << 16 | 8)
 
+/* Does the library send requests in a way of its own? */
+static bool sent_elsewhere;
+
+int __wrap_tc_transact(struct ofpbuf *request, struct ofpbuf **replyp);
+int __real_tc_transact(struct ofpbuf *request, struct ofpbuf **replyp);
+
+int
+__wrap_tc_transact(struct ofpbuf *request, struct ofpbuf **replyp)
+{
+    if (!sent_elsewhere) {
+        return __real_tc_transact(request, replyp);
+    }
+    ofpbuf_uninit(request);
+    return ENODEV;
+}
+
 static int
 setup(void **state)
 {
@@ -100,6 +116,17 @@ request_of_the_flow_api_is_taken_instead_of_sent(void **state)
     assert_false(request.reply.in_hw);
     ofpbuf_delete(rule);
     offload_desc_unref(desc);
+}
+
+static void
+library_is_seen_to_send_by_our_function(void **state OVS_UNUSED)
+{
+    assert_true(kdp_tc_check());
+    check_that_requests_are_sent();
+    sent_elsewhere = true;
+    assert_false(kdp_tc_check());
+    sent_elsewhere = false;
+    check_that_requests_are_sent();
 }
 
 /* Nothing comes of 'desc', and later requests are sent. */
@@ -295,6 +322,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(request_of_the_flow_api_is_taken_instead_of_sent),
+        TEST(library_is_seen_to_send_by_our_function),
         TEST(flow_that_is_not_translated_leaves_no_trap),
         TEST(flow_api_that_sends_nothing_or_more_is_no_success),
         TEST(only_a_rule_is_taken),
