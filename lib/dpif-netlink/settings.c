@@ -21,6 +21,14 @@ VLOG_DEFINE_THIS_MODULE(kdp_settings);
 #define KEY_DISPATCH "upcall-dispatch"
 #define KEY_ENGINE "upcall-engine"
 #define KEY_MAX_SOCKETS "upcall-max-sockets"
+#define KEY_BUFFER_MAX "upcall-buffer-max"
+
+/* Range of KEY_BUFFER_MAX, in MiB: from room for some sockets to more memory
+ * than there is. */
+#define BUFFER_MAX_MIN 16
+#define BUFFER_MAX_MAX 1048576
+#define BUFFER_MAX_DEFAULT "1024"
+BUILD_ASSERT_DECL(UPCALL_BUFFER_MAX == UINT64_C(1024) << 20);
 
 /* Range of KEY_MAX_SOCKETS: two for the channels that belong to no port and one
  * for a port on its way, to more than a datapath can have ports. */
@@ -32,12 +40,15 @@ struct settings {
     char *dispatch;
     char *engine;
     char *max_sockets;
+    char *buffer_max;
+    unsigned int buffer_mib;    /* In use. */
 };
 
 void
 settings_create(struct kdp_datapath *dp)
 {
     dp->settings = xzalloc(sizeof *dp->settings);
+    dp->settings->buffer_mib = UPCALL_BUFFER_MAX >> 20;
 }
 
 void
@@ -46,6 +57,7 @@ settings_destroy(struct kdp_datapath *dp)
     free(dp->settings->dispatch);
     free(dp->settings->engine);
     free(dp->settings->max_sockets);
+    free(dp->settings->buffer_max);
     free(dp->settings);
 }
 
@@ -135,6 +147,23 @@ set_max_sockets(struct kdp_datapath *dp, const char *value)
     }
 }
 
+static void
+set_buffer_max(struct kdp_datapath *dp, const char *value)
+    OVS_REQUIRES(dp->mutex)
+{
+    unsigned int mib;
+
+    if (!str_to_uint(value, 10, &mib)
+        || mib < BUFFER_MAX_MIN || mib > BUFFER_MAX_MAX) {
+        VLOG_WARN("%s: other_config:"KEY_BUFFER_MAX" is \"%s\", expected %d to "
+                  "%d MiB; going on with %u", dp->name, value, BUFFER_MAX_MIN,
+                  BUFFER_MAX_MAX, dp->settings->buffer_mib);
+        return;
+    }
+    dp->settings->buffer_mib = mib;
+    upcall_table_set_buffer_max(dp->upcalls, (uint64_t) mib << 20);
+}
+
 void
 settings_set(struct kdp_datapath *dp, const struct smap *config)
 {
@@ -148,6 +177,10 @@ settings_set(struct kdp_datapath *dp, const struct smap *config)
     }
     if (has_changed(&settings->max_sockets, config, KEY_MAX_SOCKETS, "0")) {
         set_max_sockets(dp, settings->max_sockets);
+    }
+    if (has_changed(&settings->buffer_max, config, KEY_BUFFER_MAX,
+                    BUFFER_MAX_DEFAULT)) {
+        set_buffer_max(dp, settings->buffer_max);
     }
     if (has_changed(&settings->engine, config, KEY_ENGINE,
                     upcall_engine_epoll.name)) {

@@ -11,20 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "openvswitch/vlog.h"
+#include "upcall/upcall-rcvbuf.h"
 #include "upcall/upcall-refcount.h"
 #include "util.h"
-
-VLOG_DEFINE_THIS_MODULE(upcall_channel);
-
-/* Receive buffer of a channel in bytes, of which the kernel makes twice as
- * much for its own overhead.  It has to hold what arrives at one port while
- * every handler is busy: with about 1 kB of kernel memory for the upcall of a
- * small packet, this is two thousand of them, some tens of milliseconds of
- * work for a handler.  More would make the packets of a port that sends too
- * many wait longer without saving them.  It is what stock Open vSwitch gives
- * its netlink sockets. */
-#define UPCALL_RCVBUF (1024 * 1024)
 
 /* The most messages that one drain takes, so that a port that is flooded all
  * the while cannot hold the caller.  The receive buffer holds fewer. */
@@ -32,22 +21,6 @@ VLOG_DEFINE_THIS_MODULE(upcall_channel);
 
 static atomic_uint32_t next_serial = 1;
 static atomic_count n_open = ATOMIC_COUNT_INIT(0);
-
-/* Enlarges the receive buffer beyond net.core.rmem_max where the process may,
- * as far as that sysctl goes elsewhere. */
-static void
-upcall_channel_set_rcvbuf(int fd)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 1);
-    int size = UPCALL_RCVBUF;
-
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size)
-        && setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size)) {
-        VLOG_WARN_RL(&rl, "setting a receive buffer of %d bytes failed (%s); "
-                     "going on with the system's default", size,
-                     ovs_strerror(errno));
-    }
-}
 
 int
 upcall_channel_create(struct upcall_channel **channelp)
@@ -65,11 +38,12 @@ upcall_channel_create(struct upcall_channel **channelp)
         mnl_socket_close(sock);
         return error;
     }
-    upcall_channel_set_rcvbuf(mnl_socket_get_fd(sock));
+    upcall_rcvbuf_set(mnl_socket_get_fd(sock), UPCALL_RCVBUF_MAX);
 
     struct upcall_channel *channel = xzalloc(sizeof *channel);
     channel->sock = sock;
     channel->pid = mnl_socket_get_portid(sock);
+    channel->rcvbuf = UPCALL_RCVBUF_MAX;
     channel->port_no = UPCALL_MAX_PORTS;    /* Until it is added. */
     atomic_add_relaxed(&next_serial, 1, &channel->serial);
     ovs_refcount_init(&channel->refcount);
@@ -111,6 +85,15 @@ upcall_channel_unref(struct upcall_channel *channel)
         atomic_count_dec(&n_open);
         free(channel->name);
         free(channel);
+    }
+}
+
+void
+upcall_channel_set_rcvbuf(struct upcall_channel *channel, uint32_t size)
+{
+    if (channel->rcvbuf != size) {
+        upcall_rcvbuf_set(upcall_channel_fd(channel), size);
+        channel->rcvbuf = size;
     }
 }
 

@@ -110,6 +110,8 @@ struct upcall_channel {
     uint32_t serial;            /* Tells this channel from an earlier one of
                                  * the same port. */
     char *name;                 /* Of the port, for people. */
+    uint32_t rcvbuf;            /* Size of the receive buffer; see
+                                 * upcall-rcvbuf.h.  The control thread's. */
     struct ovs_refcount refcount;
     atomic_bool dead;           /* The port is gone. */
 
@@ -201,6 +203,10 @@ int upcall_channel_create(struct upcall_channel **);
 
 /* Drops a reference.  'channel' may be NULL. */
 void upcall_channel_unref(struct upcall_channel *channel);
+
+/* Gives it a receive buffer of 'size' (upcall-rcvbuf.h).  By the control
+ * thread. */
+void upcall_channel_set_rcvbuf(struct upcall_channel *, uint32_t size);
 
 /* Number of channels whose sockets are open, of all tables. */
 size_t upcall_channel_n_open(void);

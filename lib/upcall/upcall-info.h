@@ -14,6 +14,11 @@
 
 #include "upcall/upcall-channel.h"
 
+/* Budget of receive buffers, in bytes, unless another one is set: that of 512
+ * ports with the largest buffers.  A machine with as many ports has hundreds of
+ * GiB. */
+#define UPCALL_BUFFER_MAX (UINT64_C(1024) << 20)
+
 struct upcall_port_info {
     uint32_t port_no;           /* Or UPCALL_PORT_*. */
     bool shared;                /* Its upcalls come on shared channels. */
@@ -39,6 +44,9 @@ struct upcall_table_info {
     uint64_t foreign;           /* Messages of another datapath, dropped. */
     uint64_t abandoned;         /* Lost with a retired handler. */
     size_t n_sockets;           /* Number of channels. */
+    uint64_t buffer_max;        /* Budget of receive buffers, in bytes. */
+    uint32_t buffer_size;       /* Kernel memory that the channel of a port can
+                                 * take, in bytes; 0 if there was none. */
     size_t n_ports;
     struct upcall_port_info *ports;         /* By port number. */
     size_t n_handlers;

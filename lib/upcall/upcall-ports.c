@@ -4,6 +4,7 @@
 #include "upcall/upcall-ports.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "openvswitch/vlog.h"
@@ -12,6 +13,7 @@
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-info.h"
 #include "upcall/upcall-msg.h"
+#include "upcall/upcall-rcvbuf.h"
 #include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
 #include "util.h"
@@ -68,6 +70,7 @@ upcall_ports_create(const char *name, int dp_ifindex, uint16_t packet_family)
     ports->dp_ifindex = dp_ifindex;
     ports->packet_family = packet_family;
     ovs_mutex_init(&ports->mutex);
+    ports->buffer_max = UPCALL_BUFFER_MAX;
     atomic_init(&ports->generation, 0);
     ports->slots = xcalloc(UPCALL_N_SLOTS, sizeof *ports->slots);
     ovsrcu_init(&ports->adding, NULL);
@@ -125,6 +128,55 @@ upcall_ports_urgent(const struct upcall_ports *ports)
     return upcall_ports_get(ports, UPCALL_PORT_NONE);
 }
 
+/* Gives the channels of ports receive buffers of the size for as many as there
+ * are. */
+static void
+upcall_ports_update_rcvbuf(struct upcall_ports *ports)
+    OVS_REQUIRES(ports->mutex)
+{
+    size_t n_ports = ports->n_port_channels;
+    size_t n_others = ports->n_channels - n_ports;
+    uint32_t size = upcall_rcvbuf_choose(ports->buffer_max, n_ports, n_others,
+                                         ports->rcvbuf);
+    struct upcall_channel *channel;
+    uint64_t total;
+    uint32_t slot;
+
+    if (size != ports->rcvbuf) {
+        ports->rcvbuf = size;
+        UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+            if (slot < UPCALL_MAX_PORTS) {
+                upcall_channel_set_rcvbuf(channel, size);
+            }
+        }
+    }
+
+    total = upcall_rcvbuf_total(n_ports, n_others, size);
+    if (total <= ports->buffer_max) {
+        ports->over_budget = false;
+    } else if (!ports->over_budget) {
+        ports->over_budget = true;
+        VLOG_WARN("%s: %"PRIuSIZE" sockets for upcalls can take %"PRIu64" MiB "
+                  "of kernel memory, with the smallest receive buffers that "
+                  "are of use, and the budget is %"PRIu64" MiB (other_config:"
+                  "upcall-buffer-max); upcall-max-sockets limits their number",
+                  ports->name, ports->n_channels, total >> 20,
+                  ports->buffer_max >> 20);
+    }
+}
+
+void
+upcall_ports_set_buffer_max(struct upcall_ports *ports, uint64_t max)
+{
+    ovs_mutex_lock(&ports->mutex);
+    if (max != ports->buffer_max) {
+        ports->buffer_max = max;
+        ports->over_budget = false;
+        upcall_ports_update_rcvbuf(ports);
+    }
+    ovs_mutex_unlock(&ports->mutex);
+}
+
 static void
 upcall_ports_del__(struct upcall_ports *ports, uint32_t slot)
     OVS_REQUIRES(ports->mutex)
@@ -149,6 +201,7 @@ upcall_ports_del__(struct upcall_ports *ports, uint32_t slot)
     }
     ports->n_channels--;
     ports->n_port_channels -= slot < UPCALL_MAX_PORTS;
+    upcall_ports_update_rcvbuf(ports);
 
     /* A handler may have found it in the slot and not taken its reference
      * yet. */
@@ -167,6 +220,10 @@ upcall_ports_put(struct upcall_ports *ports, uint32_t slot,
     ports->n_port_channels += slot < UPCALL_MAX_PORTS;
     if (slot < UPCALL_MAX_PORTS && slot > ports->last_slot) {
         ports->last_slot = slot;
+    }
+    upcall_ports_update_rcvbuf(ports);
+    if (slot < UPCALL_MAX_PORTS) {
+        upcall_channel_set_rcvbuf(channel, ports->rcvbuf);
     }
 }
 
@@ -451,6 +508,8 @@ upcall_ports_get_info(const struct upcall_ports *ports,
 {
     ovs_mutex_lock(&ports->mutex);
     info->n_sockets = ports->n_channels;
+    info->buffer_max = ports->buffer_max;
+    info->buffer_size = ports->rcvbuf * 2;
     info->ports = xcalloc(ports->n_channels + ports->shared.n,
                           sizeof *info->ports);
     for (uint32_t slot = 0; slot < UPCALL_N_SLOTS;

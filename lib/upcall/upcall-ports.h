@@ -61,6 +61,10 @@ struct upcall_ports {
     struct ovs_mutex mutex;
     size_t n_channels OVS_GUARDED;
     size_t n_port_channels OVS_GUARDED; /* Of these, of ports. */
+    uint64_t buffer_max OVS_GUARDED; /* Bytes of all receive buffers. */
+    uint32_t rcvbuf OVS_GUARDED;    /* Size of those of ports, or 0 if there
+                                     * was none (upcall-rcvbuf.h). */
+    bool over_budget OVS_GUARDED;   /* That was logged. */
     uint32_t last_slot OVS_GUARDED; /* No higher port number was ever used. */
     struct upcall_sched *sched OVS_GUARDED; /* The channels are registered
                                              * here; or NULL. */
@@ -96,6 +100,7 @@ bool upcall_ports_has_channel(const struct upcall_ports *, uint32_t port_no);
 size_t upcall_ports_n_shared(const struct upcall_ports *);
 size_t upcall_ports_n_port_channels(const struct upcall_ports *);
 size_t upcall_ports_n_channels(const struct upcall_ports *);
+void upcall_ports_set_buffer_max(struct upcall_ports *, uint64_t max);
 void upcall_ports_purge(struct upcall_ports *);
 
 /* Finds the channel of an event: that of port 'port_no' whose serial number is

@@ -90,6 +90,9 @@ upcall_show_text(const struct upcall_table_info *info, struct ds *s)
     ds_put_format(s, "  ports %"PRIuSIZE", sockets %"PRIuSIZE", "
                   "handlers %"PRIuSIZE", engine %s\n", count_ports(info),
                   info->n_sockets, info->n_handlers, info->engine);
+    ds_put_format(s, "  receive buffers: %"PRIu32" kB for each port, at most "
+                  "%"PRIu64" MB in all\n", info->buffer_size >> 10,
+                  info->buffer_max >> 20);
     if (info->foreign || info->abandoned) {
         ds_put_format(s, "  dropped: %"PRIu64" of another datapath, %"PRIu64
                       " when handlers were changed\n", info->foreign,
@@ -218,6 +221,8 @@ upcall_show_json(const struct upcall_table_info *info)
     json_object_put_string(json, "engine", info->engine);
     put_integer(json, "n_ports", count_ports(info));
     put_integer(json, "n_sockets", info->n_sockets);
+    put_integer(json, "buffer_size", info->buffer_size);
+    put_integer(json, "buffer_max", info->buffer_max);
     put_integer(json, "n_handlers", info->n_handlers);
     put_integer(json, "foreign", info->foreign);
     put_integer(json, "abandoned", info->abandoned);

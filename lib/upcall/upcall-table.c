@@ -328,6 +328,12 @@ upcall_table_n_channels(const struct upcall_table *table)
 }
 
 void
+upcall_table_set_buffer_max(struct upcall_table *table, uint64_t max)
+{
+    upcall_ports_set_buffer_max(table->ports, max);
+}
+
+void
 upcall_table_purge(struct upcall_table *table)
 {
     upcall_ports_purge(table->ports);

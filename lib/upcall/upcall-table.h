@@ -149,6 +149,12 @@ size_t upcall_table_n_port_channels(const struct upcall_table *);
 /* Number of channels, those that belong to no port included. */
 size_t upcall_table_n_channels(const struct upcall_table *);
 
+/* Sets the budget of all receive buffers together to 'max' bytes
+ * (upcall-rcvbuf.h).
+ * Sockets get smaller ones when there are many.
+ * At first it is UPCALL_BUFFER_MAX. */
+void upcall_table_set_buffer_max(struct upcall_table *, uint64_t max);
+
 /* Takes the next upcall for handler 'handler_id' into '*view'.  Returns 0, or
  * EAGAIN if there is none, the batch is full, or there is no such handler.
  * Never blocks. */

@@ -668,6 +668,47 @@ upcalls_of_no_port_have_their_own_socket(void **state)
     check_control(f);
 }
 
+static uint64_t
+buffer_max(struct fixture *f)
+{
+    struct upcall_table_info info;
+
+    upcall_table_get_info(f->dp.upcalls, &info);
+    upcall_table_info_uninit(&info);
+    return info.buffer_max;
+}
+
+static void
+wrong_budget_of_buffers_is_named_and_the_last_good_one_stays(void **state)
+{
+    static const char *const wrong[] = {
+        "", "15", "1048577", "-1", "1 GB", "many", "99999999999999999999",
+    };
+    struct fixture *f = *state;
+
+    start(f);
+    assert_int_equal(buffer_max(f), UPCALL_BUFFER_MAX);
+    set_config(f, "upcall-buffer-max", "16");
+    assert_int_equal(buffer_max(f), 16 << 20);
+    free(read_log());
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        char *message = xasprintf("other_config:upcall-buffer-max is \"%s\", "
+                                  "expected 16 to 1048576 MiB; going on with "
+                                  "16\n", wrong[i]);
+
+        set_config(f, "upcall-buffer-max", wrong[i]);
+        check_log(message);
+        free(message);
+        assert_int_equal(buffer_max(f), 16 << 20);
+    }
+    set_config(f, "upcall-buffer-max", "1048576");
+    assert_int_equal(buffer_max(f), UINT64_C(1) << 40);
+
+    /* Without it, the default is used. */
+    set_config(f, "upcall-engine", "epoll");
+    assert_int_equal(buffer_max(f), UPCALL_BUFFER_MAX);
+}
+
 static void
 nothing_is_revalidated_without_a_change_of_sockets(void **state)
 {
@@ -722,6 +763,7 @@ main(void)
         TEST(port_keeps_the_socket_that_the_kernel_knows),
         TEST(socket_lives_until_flows_that_name_it_are_revalidated),
         TEST(upcalls_of_no_port_have_their_own_socket),
+        TEST(wrong_budget_of_buffers_is_named_and_the_last_good_one_stays),
         TEST(nothing_is_revalidated_without_a_change_of_sockets),
         TEST(comparison_keeps_the_socket_that_the_kernel_knows),
     };

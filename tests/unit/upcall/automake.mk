@@ -12,6 +12,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-msg \
 	tests/unit/upcall/test-upcall-poll \
 	tests/unit/upcall/test-upcall-quiet \
+	tests/unit/upcall/test-upcall-rcvbuf \
 	tests/unit/upcall/test-upcall-recv \
 	tests/unit/upcall/test-upcall-sched \
 	tests/unit/upcall/test-upcall-show \
@@ -64,6 +65,12 @@ tests_unit_upcall_test_upcall_poll_SOURCES = \
 	tests/unit/upcall/test-upcall-poll.c $(unit_common)
 tests_unit_upcall_test_upcall_quiet_SOURCES = \
 	tests/unit/upcall/test-upcall-quiet.c $(unit_upcall_fair) $(unit_common)
+tests_unit_upcall_test_upcall_rcvbuf_SOURCES = \
+	tests/unit/upcall/test-upcall-rcvbuf.c $(unit_upcall_table) $(unit_common)
+tests_unit_upcall_test_upcall_rcvbuf_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=getsockopt \
+	-Wl,--wrap=setsockopt
 tests_unit_upcall_test_upcall_recv_SOURCES = \
 	tests/unit/upcall/test-upcall-recv.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_sched_SOURCES = \

@@ -44,7 +44,8 @@ static struct upcall_handler_stats handlers[] = {
 };
 
 static const struct upcall_table_info info = {
-    .name = "system@dp", .engine = "e", .n_sockets = 3, .foreign = 601,
+    .name = "system@dp", .engine = "e", .n_sockets = 3,
+    .buffer_size = 524288, .buffer_max = UINT64_C(5) << 30, .foreign = 601,
     .abandoned = 602,
     .n_ports = ARRAY_SIZE(ports), .ports = ports,
     .n_handlers = ARRAY_SIZE(handlers), .handlers = handlers,
@@ -113,11 +114,13 @@ json_tells_of_the_table(void **state OVS_UNUSED)
     assert_string_equal(string(json, "name"), "system@dp");
     assert_int_equal(integer(json, "n_ports"), 2);
     assert_int_equal(integer(json, "n_sockets"), 3);
+    assert_int_equal(integer(json, "buffer_size"), 524288);
+    assert_int_equal(integer(json, "buffer_max"), INT64_C(5) << 30);
     assert_int_equal(integer(json, "n_handlers"), 2);
     assert_int_equal(integer(json, "foreign"), 601);
     assert_int_equal(integer(json, "abandoned"), 602);
     assert_string_equal(string(json, "engine"), "e");
-    assert_int_equal(shash_count(json_object(json)), 9);
+    assert_int_equal(shash_count(json_object(json)), 11);
     json_destroy(json);
 }
 
@@ -256,6 +259,8 @@ text_tells_the_same(void **state OVS_UNUSED)
     upcall_show_text(&info, &s);
     check_line(&s, "system@dp:", "system@dp: upcall channels");
     check_line(&s, "ports", "ports 2, sockets 3, handlers 2, engine e");
+    check_line(&s, "receive",
+               "receive buffers: 512 kB for each port, at most 5120 MB in all");
     check_line(&s, "dropped:", "dropped: 601 of another datapath, "
                "602 when handlers were changed");
     check_line(&s, "port",
