@@ -39,6 +39,8 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-shared.h \
 	lib/upcall/upcall-show.c \
 	lib/upcall/upcall-show.h \
+	lib/upcall/upcall-source.c \
+	lib/upcall/upcall-source.h \
 	lib/upcall/upcall-state.h \
 	lib/upcall/upcall-stats.c \
 	lib/upcall/upcall-stats.h \

@@ -4,6 +4,7 @@
 #include "upcall/upcall-engine-epoll.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -19,6 +20,7 @@ struct engine_epoll {
     unsigned int n_used;        /* Of these, filled in this batch. */
     struct mmsghdr *msgs;       /* One for each buffer. */
     struct iovec *iovs;
+    struct sockaddr_nl *sources;
 };
 
 static struct engine_epoll *
@@ -43,11 +45,17 @@ engine_epoll_create(unsigned int n_msgs, struct upcall_engine **enginep)
     engine->n_msgs = n_msgs;
     engine->msgs = xcalloc(n_msgs, sizeof *engine->msgs);
     engine->iovs = xcalloc(n_msgs, sizeof *engine->iovs);
+    engine->sources = xcalloc(n_msgs, sizeof *engine->sources);
     for (unsigned int i = 0; i < n_msgs; i++) {
         engine->iovs[i].iov_base = buffers + i * UPCALL_MSG_SIZE;
         engine->iovs[i].iov_len = UPCALL_MSG_SIZE;
         engine->msgs[i].msg_hdr.msg_iov = &engine->iovs[i];
         engine->msgs[i].msg_hdr.msg_iovlen = 1;
+
+        /* The kernel writes the length of a netlink address, always the
+         * same. */
+        engine->msgs[i].msg_hdr.msg_name = &engine->sources[i];
+        engine->msgs[i].msg_hdr.msg_namelen = sizeof *engine->sources;
     }
     *enginep = &engine->up;
     return 0;
@@ -61,6 +69,7 @@ engine_epoll_destroy(struct upcall_engine *engine_)
     upcall_buffers_unmap(engine->buffers, engine->n_msgs, UPCALL_MSG_SIZE);
     free(engine->msgs);
     free(engine->iovs);
+    free(engine->sources);
     free(engine);
 }
 
@@ -115,7 +124,8 @@ engine_epoll_read(struct upcall_engine *engine_, struct upcall_read *reads,
         for (unsigned int j = 0; j < reads[i].n; j++) {
             const struct mmsghdr *msg = &engine->msgs[engine->n_used];
 
-            rx->data = engine->iovs[engine->n_used++].iov_base;
+            rx->data = engine->iovs[engine->n_used].iov_base;
+            rx->source = engine->sources[engine->n_used++].nl_pid;
             rx->len = msg->msg_len;
             rx->truncated = msg->msg_hdr.msg_flags & MSG_TRUNC;
             rx++;

@@ -55,6 +55,7 @@ struct upcall_read {
 struct upcall_rx {
     void *data;                 /* Aligned for a struct nlmsghdr; writable. */
     size_t len;                 /* Bytes. */
+    uint32_t source;            /* Netlink port id of the sender. */
     bool truncated;             /* It was longer than UPCALL_MSG_SIZE. */
 };
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <liburing.h>
+#include <linux/netlink.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -47,7 +48,11 @@
 /* The most reads of one call. */
 #define N_GROUPS 8
 
-#define BUFFER_SIZE (UPCALL_MSG_SIZE + sizeof(struct io_uring_recvmsg_out))
+/* The kernel puts the sender's address in front of a message.  Room for it is
+ * a multiple of 8, to keep the message aligned. */
+#define SOURCE_SIZE ROUND_UP(sizeof(struct sockaddr_nl), 8)
+#define BUFFER_SIZE (UPCALL_MSG_SIZE + SOURCE_SIZE \
+                     + sizeof(struct io_uring_recvmsg_out))
 
 /* Entries of the completion queue: every buffer and every end of a request may
  * report, a few times in case of overruns. */
@@ -74,7 +79,7 @@ struct engine_uring {
     struct io_uring ring;
     bool is_open;               /* There is a ring. */
     int error;                  /* Why it is not to be used, or 0. */
-    struct msghdr msg;          /* Says: no address, no control data. */
+    struct msghdr msg;          /* Says: an address, no control data. */
     struct group groups[N_GROUPS];
     size_t n_groups;            /* Of these, set up. */
 
@@ -241,6 +246,7 @@ engine_uring_create__(unsigned int n_msgs, struct upcall_engine **enginep)
     engine->up.class = &upcall_engine_uring;
     engine->buffers = buffers;
     engine->n_buffers = n_msgs;
+    engine->msg.msg_namelen = SOURCE_SIZE;
     for (unsigned int i = 0; i < n_msgs; i++) {
         buffer_list_push(&engine->free, i);
     }
@@ -292,6 +298,20 @@ engine_uring_submit(struct engine_uring *engine, struct request *request,
     io_uring_sqe_set_data64(sqe, id);
 }
 
+/* Returns the netlink port id of the sender of a message, or UINT32_MAX if
+ * there is none.  'out' may be NULL. */
+static uint32_t
+source_of(struct io_uring_recvmsg_out *out)
+{
+    struct sockaddr_nl addr;
+
+    if (!out || out->namelen < sizeof addr) {
+        return UINT32_MAX;
+    }
+    memcpy(&addr, io_uring_recvmsg_name(out), sizeof addr);
+    return addr.nl_pid;
+}
+
 /* Takes the message that has come in 'buffer'. */
 static void
 request_take(struct engine_uring *engine, struct request *request,
@@ -303,7 +323,8 @@ request_take(struct engine_uring *engine, struct request *request,
 
     request->n_taken++;
     out = io_uring_recvmsg_validate(data, cqe->res, &engine->msg);
-    rx->data = data + sizeof *out;
+    rx->data = data + sizeof *out + SOURCE_SIZE;
+    rx->source = source_of(out);
     rx->truncated = !out || out->flags & MSG_TRUNC;
     rx->len = out ? io_uring_recvmsg_payload_length(out, cqe->res,
                                                     &engine->msg) : 0;

@@ -4,6 +4,7 @@
 #include "upcall/upcall-handler.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "upcall/upcall-reader.h"
 #include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
+#include "upcall/upcall-source.h"
 #include "upcall/upcall-stats.h"
 #include "util.h"
 
@@ -389,6 +391,25 @@ upcall_handler_end_batch(struct upcall_handler *handler)
     handler->in_batch = false;
 }
 
+/* Refuses message 'rx', which came on 'channel', if it is not the kernel's. */
+static bool
+upcall_handler_refuse(struct upcall_handler *handler,
+                      const struct upcall_channel *channel,
+                      const struct upcall_rx *rx)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+
+    if (OVS_LIKELY(upcall_source_is_kernel(rx->source))) {
+        return false;
+    }
+    upcall_stats_add(&handler->stats, UPCALL_STAT_REFUSED, 1);
+    VLOG_WARN_RL(&rl, "%s: refusing a message on the channel of port %s that "
+                 "comes from netlink port id %"PRIu32", not from the kernel",
+                 handler->ports->name,
+                 channel->name ? channel->name : "(none)", rx->source);
+    return true;
+}
+
 /* Parses the next message.  Returns false if it is not an upcall of the
  * datapath. */
 static bool
@@ -401,6 +422,9 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
     const struct upcall_rx *rx = &handler->reader.rx[i];
     uint64_t ready_at, waited;
 
+    if (upcall_handler_refuse(handler, channel, rx)) {
+        return false;
+    }
     if (rx->truncated
         || upcall_msg_parse(rx->data, rx->len, ports->packet_family, view)) {
         upcall_count(&channel->malformed, 1);

@@ -43,6 +43,7 @@ struct upcall_table_info {
     const char *engine;
     uint64_t foreign;           /* Messages of another datapath, dropped. */
     uint64_t abandoned;         /* Lost with a retired handler. */
+    uint64_t refused;           /* Messages that were not the kernel's. */
     size_t n_sockets;           /* Number of channels. */
     uint64_t buffer_max;        /* Budget of receive buffers, in bytes. */
     uint32_t buffer_size;       /* Kernel memory that the channel of a port can

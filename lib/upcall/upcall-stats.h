@@ -48,8 +48,9 @@ enum upcall_stat {
     UPCALL_STAT_STEALS,
     UPCALL_STAT_FOREIGN,
     UPCALL_STAT_ABANDONED,
+    UPCALL_STAT_REFUSED,
 };
-#define UPCALL_N_STATS (UPCALL_STAT_ABANDONED + 1)
+#define UPCALL_N_STATS (UPCALL_STAT_REFUSED + 1)
 
 struct upcall_stats *upcall_stats_create(void);
 void upcall_stats_unref(struct upcall_stats *);

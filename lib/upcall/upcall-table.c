@@ -353,6 +353,7 @@ upcall_table_get_info(const struct upcall_table *table,
     upcall_stats_get(table->stats, totals);
     info->foreign = totals[UPCALL_STAT_FOREIGN];
     info->abandoned = totals[UPCALL_STAT_ABANDONED];
+    info->refused = totals[UPCALL_STAT_REFUSED];
     upcall_ports_get_info(table->ports, info);
 
     ovs_mutex_lock(&table->mutex);

@@ -15,6 +15,7 @@
 #include "odp-netlink.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-msg.h"
+#include "upcall/upcall-source.h"
 #include "util.h"
 
 void
@@ -102,6 +103,28 @@ unit_sender_open(void)
     /* For messages larger than the usual send buffer. */
     setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);
     return fd;
+}
+
+/* Netlink port id of the stranger. */
+static uint32_t stranger;
+
+int
+unit_stranger_open(void)
+{
+    struct sockaddr_nl addr;
+    socklen_t len = sizeof addr;
+    int fd = unit_sender_open();
+
+    unit_check(!getsockname(fd, (struct sockaddr *) &addr, &len));
+    stranger = addr.nl_pid;
+    return fd;
+}
+
+/* In place of the library's. */
+bool
+upcall_source_is_kernel(uint32_t pid)
+{
+    return !stranger || pid != stranger;
 }
 
 static int

@@ -48,8 +48,9 @@ void unit_msg_upcall(struct unit_msg *, uint64_t seq, size_t packet_len);
 void unit_msg_set_seq(struct unit_msg *, uint64_t seq);
 uint64_t unit_view_seq(const struct upcall_view *);
 
-/* A socket that stands in for the kernel. */
+/* A socket that stands in for the kernel, and one that does not. */
 int unit_sender_open(void);
+int unit_stranger_open(void);
 
 /* Sends without blocking.  Returns 0 or a positive errno value. */
 int unit_send(int sender, uint32_t pid, const void *, size_t);

@@ -10,14 +10,16 @@
 # (see harness/fault.h).
 unit_tests =
 
-# What the tests share.
+# What the tests share, and the part of it that does not stand in for the kernel.
 unit_common = \
+	tests/harness/kernel-messages.c \
+	tests/harness/kernel-messages.h \
+	$(unit_base)
+unit_base = \
 	tests/harness/clock.c \
 	tests/harness/clock.h \
 	tests/harness/descriptors.c \
 	tests/harness/descriptors.h \
-	tests/harness/kernel-messages.c \
-	tests/harness/kernel-messages.h \
 	tests/harness/prng.c \
 	tests/harness/prng.h \
 	tests/harness/unit.c \

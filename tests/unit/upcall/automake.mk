@@ -16,6 +16,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-recv \
 	tests/unit/upcall/test-upcall-sched \
 	tests/unit/upcall/test-upcall-show \
+	tests/unit/upcall/test-upcall-source \
 	tests/unit/upcall/test-upcall-state \
 	tests/unit/upcall/test-upcall-stats \
 	tests/unit/upcall/test-upcall-stress \
@@ -77,6 +78,8 @@ tests_unit_upcall_test_upcall_sched_SOURCES = \
 	tests/unit/upcall/test-upcall-sched.c $(unit_common)
 tests_unit_upcall_test_upcall_show_SOURCES = \
 	tests/unit/upcall/test-upcall-show.c $(unit_common)
+tests_unit_upcall_test_upcall_source_SOURCES = \
+	tests/unit/upcall/test-upcall-source.c $(unit_base)
 tests_unit_upcall_test_upcall_state_SOURCES = \
 	tests/unit/upcall/test-upcall-state.c $(unit_common)
 tests_unit_upcall_test_upcall_stats_SOURCES = \

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "odp-netlink.h"
 #include "harness/descriptors.h"
@@ -361,6 +362,28 @@ overrun_of_a_port_is_its_own(void **state)
     expect_batch(f, 0, 1000000, 1);
 }
 
+static void
+message_of_another_process_is_refused_and_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_table_info info;
+    int stranger = unit_stranger_open();
+
+    set_handlers(f, 1);
+    add_port(f, 1);
+    for (int i = 0; i < 3; i++) {
+        unit_send_upcall(stranger, upcall_table_get_pid(f->table, 1), 100 + i);
+        send_to(f, 1, i);
+    }
+    expect_batch(f, 0, 0, 3);
+    expect_nothing(f, 0);
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.refused, 3);
+    assert_int_equal(info.handlers[0].upcalls, 3);
+    upcall_table_info_uninit(&info);
+    close(stranger);
+}
+
 #define TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, table_setup, table_teardown)
 
@@ -383,6 +406,7 @@ main(void)
         TEST(upcalls_of_another_datapath_are_counted_and_skipped),
         TEST(purge_throws_away_what_waits),
         TEST(overrun_of_a_port_is_its_own),
+        TEST(message_of_another_process_is_refused_and_counted),
     };
 
     unit_init("test-upcall-recv");

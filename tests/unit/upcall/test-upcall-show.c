@@ -45,7 +45,7 @@ static struct upcall_handler_stats handlers[] = {
 
 static const struct upcall_table_info info = {
     .name = "system@dp", .engine = "e", .n_sockets = 3,
-    .buffer_size = 524288, .buffer_max = UINT64_C(5) << 30, .foreign = 601,
+    .buffer_size = 524288, .buffer_max = UINT64_C(5) << 30, .foreign = 601, .refused = 603,
     .abandoned = 602,
     .n_ports = ARRAY_SIZE(ports), .ports = ports,
     .n_handlers = ARRAY_SIZE(handlers), .handlers = handlers,
@@ -119,8 +119,9 @@ json_tells_of_the_table(void **state OVS_UNUSED)
     assert_int_equal(integer(json, "n_handlers"), 2);
     assert_int_equal(integer(json, "foreign"), 601);
     assert_int_equal(integer(json, "abandoned"), 602);
+    assert_int_equal(integer(json, "refused"), 603);
     assert_string_equal(string(json, "engine"), "e");
-    assert_int_equal(shash_count(json_object(json)), 11);
+    assert_int_equal(shash_count(json_object(json)), 12);
     json_destroy(json);
 }
 
@@ -263,6 +264,7 @@ text_tells_the_same(void **state OVS_UNUSED)
                "receive buffers: 512 kB for each port, at most 5120 MB in all");
     check_line(&s, "dropped:", "dropped: 601 of another datapath, "
                "602 when handlers were changed");
+    check_line(&s, "refused:", "refused: 603 messages of other processes");
     check_line(&s, "port",
                "port name pid received lost overruns malformed errors "
                "backlog most p50 p99 max");

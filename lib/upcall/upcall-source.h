@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_SOURCE_H
+#define KDP_UPCALL_SOURCE_H 1
+
+/* Who may send upcalls
+ * ====================
+ *
+ * Private to lib/upcall.  Any process with CAP_NET_ADMIN in the network
+ * namespace can send to a netlink socket whose port id it knows or guesses.
+ * What an upcall says leads to flows and packets, so only the kernel's are
+ * taken.
+ *
+ * This is a file of its own because tests stand in for the kernel: they have
+ * another definition of the function, and the linker takes theirs.
+ *
+ * Thread safety: no state. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* True if netlink port id 'pid' is the kernel's. */
+bool upcall_source_is_kernel(uint32_t pid);
+
+#endif /* lib/upcall/upcall-source.h */
