@@ -126,6 +126,13 @@ link_event_take_other(struct link_replica *replica,
                                msg->type == LINK_MSG_DELROUTE);
         }
         break;
+    case LINK_MSG_NEWNEXTHOP:
+    case LINK_MSG_DELNEXTHOP:
+        if (replica->routes) {
+            link_routes_nexthop_changed(replica->routes, msg->nexthop,
+                                        msg->type == LINK_MSG_DELNEXTHOP);
+        }
+        break;
     case LINK_MSG_NEWQDISC:
     case LINK_MSG_DELQDISC:
         if (replica->qdiscs) {

@@ -38,7 +38,7 @@ link_listener_open_socket(struct link_listener *listener, bool all_nsid,
                           int rcvbuf)
 {
     struct link_replica *replica = &listener->replica;
-    unsigned int groups[7] = {
+    unsigned int groups[8] = {
         RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_NSID,
     };
     size_t n = 4;
@@ -47,6 +47,7 @@ link_listener_open_socket(struct link_listener *listener, bool all_nsid,
     if (replica->routes) {
         groups[n++] = RTNLGRP_IPV4_ROUTE;
         groups[n++] = RTNLGRP_IPV6_ROUTE;
+        groups[n++] = RTNLGRP_NEXTHOP;
     }
     if (replica->qdiscs) {
         groups[n++] = RTNLGRP_TC;

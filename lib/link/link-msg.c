@@ -8,6 +8,7 @@
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/net_namespace.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
@@ -67,6 +68,10 @@ static const struct nl_attr_policy route_policy[] = {
     [RTA_NH_ID] = { .type = MNL_TYPE_U32 },
 };
 
+static const struct nl_attr_policy nexthop_policy[] = {
+    [NHA_ID] = { .type = MNL_TYPE_U32, .required = true },
+};
+
 static const struct nl_attr_policy qdisc_policy[] = {
     [TCA_KIND] = { .type = MNL_TYPE_NUL_STRING, .required = true },
 };
@@ -83,6 +88,8 @@ link_msg_type_name(enum link_msg_type type)
     case LINK_MSG_DELNSID: return "RTM_DELNSID";
     case LINK_MSG_NEWROUTE: return "RTM_NEWROUTE";
     case LINK_MSG_DELROUTE: return "RTM_DELROUTE";
+    case LINK_MSG_NEWNEXTHOP: return "RTM_NEWNEXTHOP";
+    case LINK_MSG_DELNEXTHOP: return "RTM_DELNEXTHOP";
     case LINK_MSG_NEWQDISC: return "RTM_NEWQDISC";
     case LINK_MSG_DELQDISC: return "RTM_DELQDISC";
     case LINK_N_MSGS: break;
@@ -378,7 +385,8 @@ link_parse_route(const struct nlmsghdr *nlh, struct link_route_view *view)
     view->table = link_attr_u32(attrs[RTA_TABLE], rtm->rtm_table);
     view->priority = link_attr_u32(attrs[RTA_PRIORITY], 0);
     view->mark = link_attr_u32(attrs[RTA_MARK], 0);
-    view->several = attrs[RTA_MULTIPATH] || attrs[RTA_NH_ID];
+    view->nh_id = link_attr_u32(attrs[RTA_NH_ID], 0);
+    view->several = attrs[RTA_MULTIPATH] != NULL;
     view->cloned = (rtm->rtm_flags & RTM_F_CLONED) != 0;
     view->replace = (nlh->nlmsg_flags & NLM_F_REPLACE) != 0;
     link_attr_s32(attrs[RTA_OIF], 0, &view->oif);
@@ -392,6 +400,19 @@ link_parse_route(const struct nlmsghdr *nlh, struct link_route_view *view)
             || !link_attr_address(attrs[RTA_PREFSRC], view->family,
                                   &view->source)
             ? EINVAL : 0);
+}
+
+static int
+link_parse_nexthop(const struct nlmsghdr *nlh, uint32_t *id)
+{
+    const struct nlattr *attrs[ARRAY_SIZE(nexthop_policy)];
+
+    if (link_msg_attrs(nlh, sizeof(struct nhmsg), nexthop_policy, attrs,
+                       ARRAY_SIZE(attrs))) {
+        return EINVAL;
+    }
+    *id = mnl_attr_get_u32(attrs[NHA_ID]);
+    return 0;
 }
 
 static int
@@ -445,6 +466,12 @@ link_msg_parse(const void *msg, size_t len, struct link_msg *out)
         out->type = (nlh->nlmsg_type == RTM_NEWROUTE ? LINK_MSG_NEWROUTE
                      : LINK_MSG_DELROUTE);
         return link_parse_route(nlh, &out->route);
+
+    case RTM_NEWNEXTHOP:
+    case RTM_DELNEXTHOP:
+        out->type = (nlh->nlmsg_type == RTM_NEWNEXTHOP ? LINK_MSG_NEWNEXTHOP
+                     : LINK_MSG_DELNEXTHOP);
+        return link_parse_nexthop(nlh, &out->nexthop);
 
     case RTM_NEWQDISC:
     case RTM_DELQDISC:

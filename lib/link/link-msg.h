@@ -125,12 +125,12 @@ struct link_route_view {
     uint32_t mark;
     int oif;                    /* Interface index, or 0 if there is none or
                                  * there are several. */
+    uint32_t nh_id;             /* Next hop object (ip-nexthop(8)), or 0. */
     const void *dst;            /* Or NULL for the default route... */
     const void *gateway;        /* ...and NULL without one... */
     const void *source;         /* ...or without a preferred source.  4 bytes
                                  * for AF_INET, 16 for AF_INET6. */
-    bool several;               /* Has several next hops, or one that is an
-                                 * object of its own. */
+    bool several;               /* Has several next hops. */
     bool cloned;                /* An entry of a cache. */
     bool replace;               /* Took the place of another. */
 };
@@ -152,6 +152,8 @@ enum link_msg_type {
     LINK_MSG_DELNSID,
     LINK_MSG_NEWROUTE,
     LINK_MSG_DELROUTE,
+    LINK_MSG_NEWNEXTHOP,
+    LINK_MSG_DELNEXTHOP,
     LINK_MSG_NEWQDISC,
     LINK_MSG_DELQDISC,
     LINK_N_MSGS
@@ -165,6 +167,7 @@ struct link_msg {
         int32_t nsid;                   /* NEWNSID, DELNSID; LINK_NSID_NONE
                                          * says that there is none. */
         struct link_route_view route;   /* NEWROUTE, DELROUTE. */
+        uint32_t nexthop;               /* NEWNEXTHOP, DELNEXTHOP: id. */
         struct link_qdisc_view qdisc;   /* NEWQDISC, DELQDISC. */
     };
 };

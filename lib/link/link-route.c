@@ -22,13 +22,18 @@ struct route_key {
     struct in6_addr source;
     uint32_t table;
     uint32_t priority;
-    int ifindex;
+    uint32_t nh_id;             /* Next hop object, or 0. */
+    int ifindex;                /* 0 if the route is hidden. */
     uint8_t family;
     uint8_t type;
     uint8_t dst_len;            /* By the family. */
     uint8_t tos;
 };
 
+/* A route with a next hop object that stands for several next hops, or of which
+ * the kernel does not say what it stands for, is hidden from readers.  It is
+ * kept because it may change when the object does, of which the kernel says
+ * nothing. */
 struct route {
     struct hmap_node node;      /* In 'routes', by 'key'. */
     struct route_key key;
@@ -39,12 +44,13 @@ struct route {
     uint64_t generation;        /* At the last update. */
 };
 
-/* Something that routes depend on: a link, or an address that they prefer as
- * their source.  Only counts are kept, as very many routes may depend on one
- * link. */
+/* Something that routes depend on: a link, a next hop object, or an address
+ * that they prefer as their source.  Only counts are kept, as very many routes
+ * may depend on one link. */
 struct route_base {
     struct hmap_node node;      /* In 'bases'. */
     int ifindex;                /* The link, or 0... */
+    uint32_t nh_id;             /* ...if it is this object, or 0... */
     struct in6_addr source;     /* ...if it is this address. */
     size_t n;                   /* Routes. */
     size_t n_ipv4;              /* Those of IPv4. */
@@ -57,11 +63,13 @@ struct route_cause {
                                  * IPv4 address, or 0. */
     bool addr;                  /* An IPv4 address went, namely: */
     struct in6_addr source;
+    uint32_t nh_id;             /* The next hop object that went, or 0. */
 };
 
 struct link_routes {
     struct ovs_mutex mutex;
     struct hmap routes;         /* Of struct route. */
+    size_t n_hidden;            /* Of these. */
     struct hmap bases;          /* Of struct route_base. */
     struct ovs_list causes;     /* Since the last link_routes_check_stale(). */
     bool stale;
@@ -82,23 +90,25 @@ link_routes_create(void)
 }
 
 static uint32_t
-route_base_hash(int ifindex, const struct in6_addr *source)
+route_base_hash(int ifindex, uint32_t nh_id, const struct in6_addr *source)
 {
-    return hash_bytes(source, sizeof *source, ifindex);
+    return hash_bytes(source, sizeof *source, hash_2words(ifindex, nh_id));
 }
 
-/* Finds what is counted of link 'ifindex', with 'source' all zeros, or of
- * 'source', with 'ifindex' 0.  Returns NULL if no route depends on it. */
+/* Finds what is counted of link 'ifindex', of next hop object 'nh_id', or of
+ * 'source': the other two are all zeros.  Returns NULL if no route depends on
+ * it. */
 static struct route_base *
-route_base_find(const struct link_routes *routes, int ifindex,
+route_base_find(const struct link_routes *routes, int ifindex, uint32_t nh_id,
                 const struct in6_addr *source)
     OVS_REQUIRES(routes->mutex)
 {
     struct route_base *base;
 
-    HMAP_FOR_EACH_WITH_HASH (base, node, route_base_hash(ifindex, source),
+    HMAP_FOR_EACH_WITH_HASH (base, node,
+                             route_base_hash(ifindex, nh_id, source),
                              &routes->bases) {
-        if (base->ifindex == ifindex
+        if (base->ifindex == ifindex && base->nh_id == nh_id
             && ipv6_addr_equals(&base->source, source)) {
             return base;
         }
@@ -108,18 +118,19 @@ route_base_find(const struct link_routes *routes, int ifindex,
 
 /* Counts a route that came or, with 'gone', went. */
 static void
-route_base_count(struct link_routes *routes, int ifindex,
+route_base_count(struct link_routes *routes, int ifindex, uint32_t nh_id,
                  const struct in6_addr *source, bool ipv4, bool gone)
     OVS_REQUIRES(routes->mutex)
 {
-    struct route_base *base = route_base_find(routes, ifindex, source);
+    struct route_base *base = route_base_find(routes, ifindex, nh_id, source);
 
     if (!base) {
         base = xzalloc(sizeof *base);
         base->ifindex = ifindex;
+        base->nh_id = nh_id;
         base->source = *source;
         hmap_insert(&routes->bases, &base->node,
-                    route_base_hash(ifindex, source));
+                    route_base_hash(ifindex, nh_id, source));
     }
     base->n += gone ? -1 : 1;
     base->n_ipv4 += !ipv4 ? 0 : gone ? -1 : 1;
@@ -129,16 +140,30 @@ route_base_count(struct link_routes *routes, int ifindex,
     }
 }
 
+static bool
+route_is_hidden(const struct route_key *key)
+{
+    return !key->ifindex;
+}
+
 static void
 route_count(struct link_routes *routes, const struct route_key *key, bool gone)
     OVS_REQUIRES(routes->mutex)
 {
     bool ipv4 = key->family == AF_INET;
 
-    route_base_count(routes, key->ifindex, &in6addr_any, ipv4, gone);
-    if (ipv6_addr_is_set(&key->source)) {
-        route_base_count(routes, 0, &key->source, ipv4, gone);
+    if (key->nh_id) {
+        route_base_count(routes, 0, key->nh_id, &in6addr_any, ipv4, gone);
     }
+    if (route_is_hidden(key)) {
+        routes->n_hidden += gone ? -1 : 1;
+        return;
+    }
+    route_base_count(routes, key->ifindex, 0, &in6addr_any, ipv4, gone);
+    if (ipv6_addr_is_set(&key->source)) {
+        route_base_count(routes, 0, 0, &key->source, ipv4, gone);
+    }
+    routes->seqno++;
 }
 
 static void
@@ -147,7 +172,6 @@ route_remove(struct link_routes *routes, struct route *route)
 {
     hmap_remove(&routes->routes, &route->node);
     route_count(routes, &route->key, true);
-    routes->seqno++;
     free(route);
 }
 
@@ -210,7 +234,8 @@ route_key_from_view(struct route_key *key, const struct link_route_view *view)
     route_take_address(&key->source, view->family, view->source);
     key->table = view->table;
     key->priority = view->priority;
-    key->ifindex = view->oif;
+    key->nh_id = view->nh_id;
+    key->ifindex = view->several ? 0 : view->oif;
     key->family = view->family;
     key->type = view->type;
     key->dst_len = view->dst_len;
@@ -224,9 +249,9 @@ route_key_equals(const struct route_key *a, const struct route_key *b)
             && ipv6_addr_equals(&a->gateway, &b->gateway)
             && ipv6_addr_equals(&a->source, &b->source)
             && a->table == b->table && a->priority == b->priority
-            && a->ifindex == b->ifindex && a->family == b->family
-            && a->type == b->type && a->dst_len == b->dst_len
-            && a->tos == b->tos);
+            && a->nh_id == b->nh_id && a->ifindex == b->ifindex
+            && a->family == b->family && a->type == b->type
+            && a->dst_len == b->dst_len && a->tos == b->tos);
 }
 
 static uint32_t
@@ -260,11 +285,14 @@ route_cause_has_any(const struct link_routes *routes,
 {
     const struct route_base *base;
 
-    base = route_base_find(routes, cause->ifindex, &in6addr_any);
+    if (cause->nh_id) {
+        return route_base_find(routes, 0, cause->nh_id, &in6addr_any);
+    }
+    base = route_base_find(routes, cause->ifindex, 0, &in6addr_any);
     if (base && (!cause->addr || base->n_ipv4)) {
         return true;
     }
-    return cause->addr && route_base_find(routes, 0, &cause->source);
+    return cause->addr && route_base_find(routes, 0, 0, &cause->source);
 }
 
 static void
@@ -280,7 +308,6 @@ route_enter(struct link_routes *routes, const struct link_route_view *view,
         route->mark = view->mark;
         hmap_insert(&routes->routes, &route->node, route_key_hash(key));
         route_count(routes, key, false);
-        routes->seqno++;
     } else {
         route->repeated = route->generation == routes->generation;
         if (route->mark != view->mark) {
@@ -305,18 +332,18 @@ link_routes_update(struct link_routes *routes,
     }
 
     ovs_mutex_lock(&routes->mutex);
-    if (view->several || view->replace) {
+    if ((view->several && !view->nh_id) || view->replace) {
         /* Of others than this one something is left or not. */
         routes->stale = true;
     }
-    if (relevant && !view->several && view->oif) {
+    if (relevant && (view->nh_id || (!view->several && view->oif))) {
         route_key_from_view(&key, view);
         if (!gone) {
             route_enter(routes, view, &key);
         } else {
             struct route *route = route_find(routes, &key);
 
-            if (!route || route->repeated) {
+            if (!route_is_hidden(&key) && (!route || route->repeated)) {
                 routes->stale = true;
             }
             if (route) {
@@ -362,6 +389,23 @@ link_routes_addr_gone(struct link_routes *routes,
         route_take_address(&cause.source, AF_INET, addr->address);
         link_routes_add_cause(routes, &cause);
     }
+}
+
+void
+link_routes_nexthop_changed(struct link_routes *routes, uint32_t id, bool gone)
+{
+    const struct route_cause cause = { .nh_id = id };
+
+    if (gone) {
+        /* The kernel announces after this which IPv6 routes went with it. */
+        link_routes_add_cause(routes, &cause);
+        return;
+    }
+    ovs_mutex_lock(&routes->mutex);
+    if (route_cause_has_any(routes, &cause)) {
+        routes->stale = true;
+    }
+    ovs_mutex_unlock(&routes->mutex);
 }
 
 void
@@ -427,6 +471,9 @@ link_routes_get(const struct link_routes *routes_, size_t *n)
     HMAP_FOR_EACH (route, node, &routes->routes) {
         const struct route_key *key = &route->key;
 
+        if (route_is_hidden(key)) {
+            continue;
+        }
         all[(*n)++] = (struct link_route) {
             .dst = key->dst,
             .dst_len = key->dst_len + (key->family == AF_INET ? 96 : 0),
@@ -449,7 +496,7 @@ link_routes_count(const struct link_routes *routes_)
     struct link_routes *routes = CONST_CAST(struct link_routes *, routes_);
 
     ovs_mutex_lock(&routes->mutex);
-    size_t n = hmap_count(&routes->routes);
+    size_t n = hmap_count(&routes->routes) - routes->n_hidden;
     ovs_mutex_unlock(&routes->mutex);
     return n;
 }

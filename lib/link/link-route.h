@@ -19,10 +19,14 @@
  *   - When one of several next hops goes, the kernel does not say what is
  *     left.
  *
+ *   - When a next hop object (ip-nexthop(8)) goes, the kernel removes its IPv4
+ *     routes.  When a group of them changes, it speaks of the group, and of
+ *     none of the routes.
+ *
  * In such a case the table becomes stale: its writer has to enter all routes
  * anew.  So it does when the kernel speaks of a route that ought to be here
  * and is not, and when one goes of several that differ in nothing that is
- * kept.  A device without routes makes nothing stale.
+ * kept.  A device or an object without routes makes nothing stale.
  *
  * Life cycle: as of addresses (link-addr.h).
  *
@@ -66,10 +70,13 @@ void link_routes_link_down(struct link_routes *, int ifindex);
 void link_routes_addr_gone(struct link_routes *, const struct link_addr_view *,
                            bool last);
 
+/* Notes that next hop object 'id' came, became another, or is 'gone'. */
+void link_routes_nexthop_changed(struct link_routes *, uint32_t id, bool gone);
+
 /* To be called when all events up to now were entered.  The table becomes
  * stale if it still has routes of a link that went down, IPv4 routes of a link
- * that lost its last IPv4 address, or routes that prefer as their source an
- * address that went. */
+ * that lost its last IPv4 address, routes that prefer as their source an
+ * address that went, or routes of a next hop object that did. */
 void link_routes_check_stale(struct link_routes *);
 
 bool link_routes_is_stale(const struct link_routes *);

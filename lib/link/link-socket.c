@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,9 @@ link_socket_open__(struct link_socket *sock, const unsigned int groups[],
         unsigned int group = groups[i];
 
         if (mnl_socket_setsockopt(sock->sock, NETLINK_ADD_MEMBERSHIP,
-                                  &group, sizeof group) < 0) {
+                                  &group, sizeof group) < 0
+            && !(errno == EINVAL && group == RTNLGRP_NEXTHOP)) {
+            /* Kernels before 5.3 have neither the objects nor the group. */
             error = errno;
         }
     }

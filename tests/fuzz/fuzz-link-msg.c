@@ -11,6 +11,7 @@
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/net_namespace.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +114,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_check(msg.nsid >= LINK_NSID_NONE);
     } else if (msg.type <= LINK_MSG_DELROUTE) {
         check_route(&msg.route, buf, size);
-    } else {
+    } else if (msg.type >= LINK_MSG_NEWQDISC) {
         fuzz_check(msg.type < LINK_N_MSGS);
         fuzz_check(msg.qdisc.ifindex > 0);
         check_string(msg.qdisc.kind, SIZE_MAX, buf, size);
@@ -187,6 +188,10 @@ emit_routes(fuzz_emit_func *emit, void *aux)
 
     nlh = put_headers(buf, RTM_NEWROUTE, sizeof *rtm);
     emit("route-of-no-family", buf, nlh->nlmsg_len, aux);
+
+    nlh = put_headers(buf, RTM_NEWNEXTHOP, sizeof(struct nhmsg));
+    mnl_attr_put_u32(nlh, NHA_ID, 1);
+    emit("nexthop", buf, nlh->nlmsg_len, aux);
 }
 
 static void

@@ -184,6 +184,24 @@ unit_nexthop_set(struct unit_ns *ns, uint32_t id, int ifindex)
 }
 
 int
+unit_nexthop_set_group(struct unit_ns *ns, uint32_t id,
+                       const uint32_t members[], size_t n)
+{
+    REQUEST(nlh, RTM_NEWNEXTHOP, NLM_F_CREATE | NLM_F_REPLACE,
+            sizeof(struct nhmsg));
+    struct nexthop_grp group[8];
+
+    unit_check(n <= ARRAY_SIZE(group));
+    memset(group, 0, sizeof group);
+    for (size_t i = 0; i < n; i++) {
+        group[i].id = members[i];
+    }
+    mnl_attr_put_u32(nlh, NHA_ID, id);
+    mnl_attr_put(nlh, NHA_GROUP, n * sizeof *group, group);
+    return request(ns, nlh);
+}
+
+int
 unit_nexthop_del(struct unit_ns *ns, uint32_t id)
 {
     REQUEST(nlh, RTM_DELNEXTHOP, 0, sizeof(struct nhmsg));
@@ -392,7 +410,7 @@ take_route(const struct nlmsghdr *nlh, void *lines)
     mnl_attr_for_each (attr, nlh, sizeof *rtm) {
         uint16_t type = mnl_attr_get_type(attr);
 
-        if (type == RTA_MULTIPATH || type == RTA_NH_ID) {
+        if (type == RTA_MULTIPATH) {
             return 0;
         }
         addresses[type] = mnl_attr_get_payload(attr);

@@ -45,8 +45,13 @@ int unit_route_add(struct unit_ns *, const struct unit_route *,
                    uint16_t flags);
 int unit_route_del(struct unit_ns *, const struct unit_route *);
 
-/* Makes, or makes anew, next hop object 'id' of IPv4, and deletes it. */
+/* Makes, or makes anew, next hop object 'id' of IPv4.  The last of these
+ * deletes it. */
 int unit_nexthop_set(struct unit_ns *, uint32_t id, int ifindex);
+
+/* Makes next hop object 'id' a group of the objects 'members'. */
+int unit_nexthop_set_group(struct unit_ns *, uint32_t id,
+                           const uint32_t members[], size_t n);
 int unit_nexthop_del(struct unit_ns *, uint32_t id);
 
 /* Adds or deletes a queueing discipline without options. */

@@ -73,7 +73,8 @@ types_that_are_asked_for_pass(void **state)
 {
     static const uint16_t types[] = {
         RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR, RTM_NEWROUTE,
-        RTM_DELROUTE, RTM_NEWQDISC, RTM_DELQDISC, RTM_NEWNSID, RTM_DELNSID,
+        RTM_DELROUTE, RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_NEWQDISC,
+        RTM_DELQDISC, RTM_NEWNSID, RTM_DELNSID,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
@@ -88,6 +89,7 @@ all_other_types_are_dropped(void **state)
         bool wanted = (type == RTM_NEWLINK || type == RTM_DELLINK
                        || type == RTM_NEWADDR || type == RTM_DELADDR
                        || type == RTM_NEWROUTE || type == RTM_DELROUTE
+                       || type == RTM_NEWNEXTHOP || type == RTM_DELNEXTHOP
                        || type == RTM_NEWQDISC || type == RTM_DELQDISC
                        || type == RTM_NEWNSID || type == RTM_DELNSID);
 

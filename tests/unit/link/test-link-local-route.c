@@ -20,6 +20,7 @@
 #include "link/link-route.h"
 #include "link/link-table.h"
 #include "openvswitch/poll-loop.h"
+#include "packets.h"
 #include "timeval.h"
 #include "harness/netns.h"
 #include "harness/routes.h"
@@ -243,24 +244,99 @@ the_next_dump_of_routes_is_waited_for(void **state)
     assert_true(routes_are_right(f));
 }
 
+/* Makes next hop object 'id'.  Skips the test on a kernel without them. */
 static void
-next_hops_may_be_objects(void **state)
+set_nexthop(struct fixture *f, uint32_t id, int ifindex)
 {
-    struct fixture *f = *state;
-    struct unit_route route = { .dst = "10.1.0.0/16", .nh_id = 7 };
-    int error = unit_nexthop_set(f->own, 7, A);
+    int error = unit_nexthop_set(f->own, id, ifindex);
 
     if (error == EOPNOTSUPP) {
         print_message("this kernel has no such objects\n");
         skip();
     }
     OK(error);
+}
+
+/* Number of routes to 10.1.0.0/16. */
+static size_t
+n_routes_to_net(struct fixture *f)
+{
+    struct in6_addr net;
+    struct link_route *routes;
+    size_t n_all, n = 0;
+
+    in6_addr_set_mapped_ipv4(&net, htonl(0x0a010000));
+    routes = link_routes_get(f->options.routes, &n_all);
+    for (size_t i = 0; i < n_all; i++) {
+        n += (routes[i].dst_len == 112
+              && ipv6_addr_equals(&routes[i].dst, &net));
+    }
+    free(routes);
+    return n;
+}
+
+/* The kernel says what the object stands for.  No route has to be asked for
+ * when one comes or goes. */
+static void
+next_hops_may_be_objects(void **state)
+{
+    struct fixture *f = *state;
+    struct unit_route route = { .dst = "10.1.0.0/16", .nh_id = 7 };
+
+    set_nexthop(f, 7, A);
+    WITHOUT_ASKING(OK(unit_route_add(f->own, &route, NLM_F_EXCL)));
+    assert_int_equal(n_routes_to_net(f), 1);
+    WITHOUT_ASKING(OK(unit_route_del(f->own, &route)));
+    assert_int_equal(n_routes_to_net(f), 0);
     OK(unit_route_add(f->own, &route, NLM_F_EXCL));
-    assert_equal(f);
     OK(unit_nexthop_set(f->own, 7, B));
     assert_equal(f);
+    assert_int_equal(n_routes_to_net(f), 1);
+
+    /* Objects that no route uses are of no interest. */
+    WITHOUT_ASKING(OK(unit_nexthop_set(f->own, 8, A)));
+    WITHOUT_ASKING(OK(unit_nexthop_set(f->own, 8, B)));
+    WITHOUT_ASKING(OK(unit_nexthop_del(f->own, 8)));
+
+    /* IPv4 routes go with theirs, of which nothing else is said. */
     OK(unit_nexthop_del(f->own, 7));
     assert_equal(f);
+    assert_int_equal(n_routes_to_net(f), 0);
+}
+
+/* A route with several next hops is none of the table's.  With one that is
+ * left it is. */
+static void
+a_group_of_objects_may_shrink_to_one(void **state)
+{
+    static const uint32_t members[] = { 7, 8 };
+    struct fixture *f = *state;
+    struct unit_route route = { .dst = "10.1.0.0/16", .nh_id = 9 };
+
+    set_nexthop(f, 7, A);
+    set_nexthop(f, 8, B);
+    OK(unit_nexthop_set_group(f->own, 9, members, ARRAY_SIZE(members)));
+    WITHOUT_ASKING(OK(unit_route_add(f->own, &route, NLM_F_EXCL)));
+    WITHOUT_ASKING(OK(unit_route_del(f->own, &route)));
+    WITHOUT_ASKING(OK(unit_route_add(f->own, &route, NLM_F_EXCL)));
+    assert_int_equal(n_routes_to_net(f), 0);
+    OK(unit_nexthop_del(f->own, 7));
+    assert_equal(f);
+    assert_int_equal(n_routes_to_net(f), 1);
+    OK(unit_nexthop_del(f->own, 8));
+    assert_equal(f);
+    assert_int_equal(n_routes_to_net(f), 0);
+
+    /* If it was there when the listener started, too. */
+    set_nexthop(f, 7, A);
+    set_nexthop(f, 8, B);
+    OK(unit_nexthop_set_group(f->own, 9, members, ARRAY_SIZE(members)));
+    OK(unit_route_add(f->own, &route, NLM_F_EXCL));
+    link_listener_resync(f->listener);
+    assert_equal(f);
+    OK(unit_nexthop_set_group(f->own, 9, members, 1));
+    assert_equal(f);
+    assert_int_equal(n_routes_to_net(f), 1);
 }
 
 /* Routes that the table cannot tell apart. */
@@ -392,6 +468,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_burst_of_changes_ends_in_one_dump_of_routes),
         TEST(the_next_dump_of_routes_is_waited_for),
         TEST(next_hops_may_be_objects),
+        TEST(a_group_of_objects_may_shrink_to_one),
         TEST(routes_may_differ_in_their_source_alone),
         TEST(routes_go_with_the_address_that_they_prefer),
         TEST(routes_go_with_a_link_that_goes_down),

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <linux/nexthop.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -187,7 +188,29 @@ several_next_hops_are_told_apart_from_one(void **state OVS_UNUSED)
     begin_route(RTM_NEWROUTE, AF_INET6);
     mnl_attr_put_u32(nlh, RTA_NH_ID, 3);
     mnl_attr_put_u32(nlh, RTA_OIF, 7);
-    assert_true(parse_route().several);
+    view = parse_route();
+    assert_false(view.several);
+    assert_int_equal(view.oif, 7);
+    assert_int_equal(view.nh_id, 3);
+}
+
+static void
+next_hop_objects_have_an_id(void **state OVS_UNUSED)
+{
+    struct link_msg msg;
+
+    for (int i = 0; i < 2; i++) {
+        nlh = mnl_nlmsg_put_header(buf);
+        nlh->nlmsg_type = i ? RTM_DELNEXTHOP : RTM_NEWNEXTHOP;
+        mnl_nlmsg_put_extra_header(nlh, sizeof(struct nhmsg));
+        assert_int_equal(parse(&msg), EINVAL);
+        mnl_attr_put_u32(nlh, NHA_ID, 7);
+        mnl_attr_put_u32(nlh, NHA_OIF, 3);
+        assert_int_equal(parse(&msg), 0);
+        assert_int_equal(msg.type,
+                         i ? LINK_MSG_DELNEXTHOP : LINK_MSG_NEWNEXTHOP);
+        assert_int_equal(msg.nexthop, 7);
+    }
 }
 
 static void
@@ -404,6 +427,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(a_default_route_has_no_destination),
         cmocka_unit_test(the_number_of_a_table_may_be_large),
         cmocka_unit_test(several_next_hops_are_told_apart_from_one),
+        cmocka_unit_test(next_hop_objects_have_an_id),
         cmocka_unit_test(entries_of_a_cache_and_replacements_are_marked),
         cmocka_unit_test(lengths_of_prefixes_have_a_limit),
         cmocka_unit_test(addresses_have_the_length_of_their_family),

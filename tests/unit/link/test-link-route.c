@@ -401,10 +401,78 @@ several_next_hops_make_stale_and_are_not_entered(void **state)
     del(*state, &route);
     assert_stale(*state);
 
-    /* Even if the kernel tells a device with the object. */
+    /* Even if the kernel tells a device with them. */
     route.view.oif = LINK;
     add(*state, &route);
     assert_int_equal(link_routes_count(*state), 0);
+    assert_stale(*state);
+}
+
+/* Of a next hop object, the kernel says what it stands for. */
+static void
+a_next_hop_object_is_known_by_its_id(void **state)
+{
+    struct route route, single;
+    uint64_t seqno;
+
+    route_init(&single, "10.1.0.0/16", "10.0.0.1");
+    single.view.nh_id = 1;
+    add(*state, &single);
+    assert_int_equal(only_route(*state).ifindex, LINK);
+    del(*state, &single);
+    assert_int_equal(link_routes_count(*state), 0);
+    assert_false(link_routes_is_stale(*state));
+
+    /* Several, or something that the kernel does not tell. */
+    route_init(&route, "10.1.0.0/16", NULL);
+    route.view.nh_id = 2;
+    seqno = link_routes_seqno(*state);
+    for (int i = 0; i < 2; i++) {
+        size_t n;
+
+        route.view.several = !i;
+        route.view.oif = i ? 0 : LINK;
+        add(*state, &route);
+        assert_int_equal(link_routes_count(*state), 0);
+        free(link_routes_get(*state, &n));
+        assert_int_equal(n, 0);
+        link_routes_nexthop_changed(*state, 1, false);
+        assert_false(link_routes_is_stale(*state));
+        link_routes_nexthop_changed(*state, 2, false);
+        assert_true(link_routes_is_stale(*state));
+        link_routes_mark(*state);
+        add(*state, &route);
+        link_routes_sweep(*state);
+        del(*state, &route);
+        link_routes_nexthop_changed(*state, 2, false);
+        assert_false(link_routes_is_stale(*state));
+    }
+    assert_int_equal(link_routes_seqno(*state), seqno);
+}
+
+static void
+routes_may_go_with_a_next_hop_object(void **state)
+{
+    struct route route;
+
+    route_init(&route, "10.1.0.0/16", "10.0.0.1");
+    route.view.nh_id = 1;
+    add(*state, &route);
+
+    /* The kernel tells right after it that they did. */
+    link_routes_nexthop_changed(*state, 1, true);
+    assert_false(link_routes_is_stale(*state));
+    del(*state, &route);
+    link_routes_check_stale(*state);
+    assert_false(link_routes_is_stale(*state));
+
+    /* Or not. */
+    add(*state, &route);
+    link_routes_nexthop_changed(*state, 2, true);
+    link_routes_check_stale(*state);
+    assert_false(link_routes_is_stale(*state));
+    link_routes_nexthop_changed(*state, 1, true);
+    link_routes_check_stale(*state);
     assert_stale(*state);
 }
 
@@ -511,6 +579,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(an_address_that_goes_makes_stale_if_routes_prefer_it),
         TEST(an_address_whose_routes_were_all_told_makes_nothing_stale),
         TEST(several_next_hops_make_stale_and_are_not_entered),
+        TEST(a_next_hop_object_is_known_by_its_id),
+        TEST(routes_may_go_with_a_next_hop_object),
         TEST(a_replacement_makes_stale),
         TEST(the_end_of_an_unknown_route_makes_stale),
         TEST(one_of_several_like_routes_that_goes_makes_stale),

@@ -181,8 +181,8 @@ text_tells_of_every_namespace(void **state)
     text = show_text(f, LINK_NSID_ALL);
     assert_line(text, "4000 2 64 1 0 1 stale (Operation not permitted)");
     assert_line(text, "events: newlink 1, dellink 0, newaddr 0, deladdr 0, "
-                "newnsid 0, delnsid 0, newroute 0, delroute 0, newqdisc 0, "
-                "delqdisc 0, other 0");
+                "newnsid 0, delnsid 0, newroute 0, delroute 0, newnexthop 0, "
+                "delnexthop 0, newqdisc 0, delqdisc 0, other 0");
     free(text);
 }
 

@@ -169,7 +169,7 @@ a_listener_that_cannot_be_opened_leaves_nothing(void **state OVS_UNUSED)
         { UNIT_CALL_MNL_SETSOCKOPT, 2 }, { UNIT_CALL_MNL_SETSOCKOPT, 3 },
         { UNIT_CALL_MNL_SETSOCKOPT, 4 }, { UNIT_CALL_MNL_SETSOCKOPT, 5 },
         { UNIT_CALL_MNL_SETSOCKOPT, 6 }, { UNIT_CALL_MNL_SETSOCKOPT, 7 },
-        { UNIT_CALL_MNL_SETSOCKOPT, 8 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 8 }, { UNIT_CALL_MNL_SETSOCKOPT, 9 },
 
         /* The size of the buffer, and the filter. */
         { UNIT_CALL_SETSOCKOPT, 2 },
