@@ -511,3 +511,14 @@ link_routes_seqno(const struct link_routes *routes_)
     ovs_mutex_unlock(&routes->mutex);
     return seqno;
 }
+
+bool
+link_routes_has_link(const struct link_routes *routes_, int ifindex)
+{
+    struct link_routes *routes = CONST_CAST(struct link_routes *, routes_);
+
+    ovs_mutex_lock(&routes->mutex);
+    bool has = route_base_find(routes, ifindex, 0, &in6addr_any) != NULL;
+    ovs_mutex_unlock(&routes->mutex);
+    return has;
+}

@@ -92,6 +92,9 @@ struct link_route *link_routes_get(const struct link_routes *, size_t *n);
 
 size_t link_routes_count(const struct link_routes *);
 
+/* True if there is a route through link 'ifindex'. */
+bool link_routes_has_link(const struct link_routes *, int ifindex);
+
 /* Changes with every change. */
 uint64_t link_routes_seqno(const struct link_routes *);
 

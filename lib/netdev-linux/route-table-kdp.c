@@ -23,15 +23,21 @@ void kdp_stock_route_table_init(void);
 void kdp_stock_route_table_run(void);
 void kdp_stock_route_table_wait(void);
 
+/* Changes of a link that change the carrier of the tunnels through it. */
+#define CARRIER_CHANGES (LINK_CHANGE_FLAGS | LINK_CHANGE_OPERSTATE \
+                         | LINK_CHANGE_CARRIER)
+
 static bool initialized;
 
-/* Increases whenever the router was filled. */
+/* Increases whenever the router was filled, and when tunnels are to look again
+ * at the devices that their routes lead to. */
 static atomic_uint64_t change_seq;
 
 /* What the router was filled from. */
 static uint64_t routes_seqno;
 static uint64_t addrs_seqno;
 static bool renamed;                    /* A link was since. */
+static bool carrier_changed;            /* Of a link with routes. */
 
 /* Filling the router anew with very many routes takes long, so it rests for
  * this many times as long after that: a routing daemon that changes routes all
@@ -103,11 +109,14 @@ fill_router(void)
     fill_at = end + (end - start) * FILL_REST;
 }
 
-/* A link that has routes may have a new name. */
+/* A link that has routes may have a new name, or tunnels another carrier. */
 static void
-link_changed(const struct link_change *change OVS_UNUSED, void *aux OVS_UNUSED)
+link_changed(const struct link_change *change, void *aux OVS_UNUSED)
 {
-    renamed = true;
+    renamed |= (change->what & LINK_CHANGE_NAME) != 0;
+    carrier_changed |= (change->what & CARRIER_CHANGES
+                        && link_routes_has_link(kdp_links_routes(),
+                                                change->link->ifindex));
 }
 
 void
@@ -115,7 +124,8 @@ route_table_kdp_register(void)
 {
     if (kdp_links_enabled()) {
         link_table_subscribe(kdp_links_table(), LINK_NSID_LOCAL,
-                             LINK_CHANGE_NAME, link_changed, NULL);
+                             LINK_CHANGE_NAME | CARRIER_CHANGES, link_changed,
+                             NULL);
     }
 }
 
@@ -147,8 +157,16 @@ route_table_run(void)
 {
     if (!kdp_links_enabled()) {
         kdp_stock_route_table_run();
-    } else if (is_outdated() && time_msec() >= fill_at) {
+        return;
+    }
+    if (is_outdated() && time_msec() >= fill_at) {
         fill_router();
+    }
+    if (carrier_changed && kdp_links_are_idle()) {
+        uint64_t orig;
+
+        carrier_changed = false;
+        atomic_add_relaxed(&change_seq, 1, &orig);
     }
 }
 
@@ -157,7 +175,12 @@ route_table_wait(void)
 {
     if (!kdp_links_enabled()) {
         kdp_stock_route_table_wait();
-    } else if (is_outdated()) {
+        return;
+    }
+    if (carrier_changed && kdp_links_are_idle()) {
+        poll_immediate_wake();
+    }
+    if (is_outdated()) {
         /* The listener ran after this did, or it was not time yet. */
         poll_timer_wait_until(fill_at);
     }

@@ -12,6 +12,10 @@
  * (links.h).  When one of these has changed, it fills Open vSwitch's router
  * anew, without a request to the kernel.
  *
+ * Tunnels show the carrier of the device that they leave through.  They look
+ * at it when route_table_get_change_seq() changes, so that is changed, too,
+ * when a link that has routes gets or loses its carrier.
+ *
  * Without links of our own this is Open vSwitch's module.
  *
  * Thread safety: the main thread, except that route_table_get_change_seq() may

@@ -408,6 +408,20 @@ several_next_hops_make_stale_and_are_not_entered(void **state)
     assert_stale(*state);
 }
 
+static void
+links_have_routes_or_not(void **state)
+{
+    struct route route;
+
+    assert_false(link_routes_has_link(*state, LINK));
+    route_init(&route, "10.1.0.0/16", "10.0.0.1");
+    add(*state, &route);
+    assert_true(link_routes_has_link(*state, LINK));
+    assert_false(link_routes_has_link(*state, LINK + 1));
+    del(*state, &route);
+    assert_false(link_routes_has_link(*state, LINK));
+}
+
 /* Of a next hop object, the kernel says what it stands for. */
 static void
 a_next_hop_object_is_known_by_its_id(void **state)
@@ -579,6 +593,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(an_address_that_goes_makes_stale_if_routes_prefer_it),
         TEST(an_address_whose_routes_were_all_told_makes_nothing_stale),
         TEST(several_next_hops_make_stale_and_are_not_entered),
+        TEST(links_have_routes_or_not),
         TEST(a_next_hop_object_is_known_by_its_id),
         TEST(routes_may_go_with_a_next_hop_object),
         TEST(a_replacement_makes_stale),

@@ -42,6 +42,8 @@
 /* How long it takes to fill the router, if time stands still. */
 static long long int fill_duration;
 
+static unsigned int n_fills;
+
 void __wrap_ovs_router_flush(void);
 void __real_ovs_router_flush(void);
 void
@@ -50,6 +52,7 @@ __wrap_ovs_router_flush(void)
     if (unit_clock_is_stopped()) {
         unit_clock_advance(fill_duration);
     }
+    n_fills++;
     __real_ovs_router_flush();
 }
 
@@ -202,11 +205,51 @@ tunnels_have_the_source_that_their_route_prefers(void **state OVS_UNUSED)
     unit_wait_until(source_of_route() == 0x0a000001);
 }
 
+/* True if tunnels are told to look at the carriers of devices again, of which
+ * that of 'netdev' is 'expected'. */
+static bool
+told_of_carrier(struct netdev *netdev, bool expected, uint64_t seq)
+{
+    netdev_run();
+    route_table_run();
+    return (netdev_get_carrier(netdev) == expected
+            && route_table_get_change_seq() != seq);
+}
+
+static void
+tunnels_look_again_when_a_carrier_changes(void **state OVS_UNUSED)
+{
+    struct unit_ns *other = unit_ns_create();
+    struct netdev *netdev;
+
+    /* Whose peer is elsewhere, so that nothing else changes here. */
+    OK(unit_link_add_veth(own, B + 1, "c", other, A, "c"));
+    OK(unit_link_set_no_addresses(own, B + 1));
+    OK(unit_link_set_up(own, B + 1, true));
+    OK(unit_link_set_up(other, A, true));
+    OK(unit_ip_add(own, B + 1, "10.0.0.1/24"));
+    OK(unit_route_add(own, &(struct unit_route) {
+        .dst = "10.9.0.0/16", .gateway = "10.0.0.9" }, NLM_F_EXCL));
+    unit_wait_until(routed_to("c"));
+    OK(netdev_open("c", "system", &netdev));
+    unit_wait_until(told_of_carrier(netdev, true, 0));
+    for (int i = 0; i < 4; i++) {
+        uint64_t seq = route_table_get_change_seq();
+
+        OK(unit_link_set_up(other, A, i % 2));
+        unit_wait_until(told_of_carrier(netdev, i % 2, seq));
+        assert_true(routed_to("c"));
+    }
+    netdev_close(netdev);
+    OK(unit_link_del(own, B + 1));
+    unit_ns_destroy(other);
+}
+
 /* Adds route number 'i', and returns how often the router was filled. */
-static uint64_t
+static unsigned int
 fills_after_route(int i)
 {
-    uint64_t seq = route_table_get_change_seq();
+    unsigned int before = n_fills;
     char *dst = xasprintf("10.8.%d.0/24", i);
 
     OK(unit_route_add(own, &(struct unit_route) {
@@ -214,7 +257,7 @@ fills_after_route(int i)
     free(dst);
     netdev_run();
     route_table_run();
-    return route_table_get_change_seq() - seq;
+    return n_fills - before;
 }
 
 static void
@@ -243,8 +286,8 @@ a_router_that_takes_long_to_fill_is_filled_less_often(void **state OVS_UNUSED)
     assert_int_equal(fills_after_route(7), 0);
     unit_clock_run();
     long long int start = unit_now();
-    uint64_t seq = route_table_get_change_seq();
-    while (route_table_get_change_seq() == seq) {
+    unsigned int before = n_fills;
+    while (n_fills == before) {
         route_table_wait();
         poll_timer_wait(UNIT_PATIENCE);
         poll_block();
@@ -261,6 +304,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(the_bridge_is_told_of_its_own_devices_alone),
         TEST(tunnels_follow_their_routes),
         TEST(tunnels_have_the_source_that_their_route_prefers),
+        TEST(tunnels_look_again_when_a_carrier_changes),
         TEST(a_router_that_takes_long_to_fill_is_filled_less_often),
     };
 
