@@ -3,6 +3,7 @@
 #include <config.h>
 #include "netdev-linux/route-table-kdp.h"
 
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 
 #include "netdev-linux/links.h"
@@ -57,20 +58,28 @@ route_table_get_change_seq(void)
     return seq;
 }
 
+static int
+table_rank(uint32_t table)
+{
+    return table == RT_TABLE_LOCAL ? 2 : table == RT_TABLE_MAIN ? 1 : 0;
+}
+
 /* Sorts the route last that wins if several have the same destination: Open
- * vSwitch knows neither tables nor metrics.  The main table comes after those
- * with smaller numbers, the local one after all; within a table the lowest
- * metric is the kernel's choice. */
+ * vSwitch knows neither tables nor metrics.  The local table comes after all,
+ * the main one after all others, such as those of VRFs, whatever their
+ * numbers; within a table the lowest metric is the kernel's choice. */
 static int
 compare_routes(const void *a_, const void *b_)
 {
     const struct link_route *a = a_;
     const struct link_route *b = b_;
-    uint8_t a_table = a->table;
-    uint8_t b_table = b->table;
+    int a_rank = table_rank(a->table);
+    int b_rank = table_rank(b->table);
 
-    if (a_table != b_table) {
-        return a_table < b_table ? -1 : 1;
+    if (a_rank != b_rank) {
+        return a_rank < b_rank ? -1 : 1;
+    } else if (a->table != b->table) {
+        return a->table < b->table ? -1 : 1;
     } else if (a->priority != b->priority) {
         return a->priority > b->priority ? -1 : 1;
     }

@@ -205,6 +205,40 @@ tunnels_have_the_source_that_their_route_prefers(void **state OVS_UNUSED)
     unit_wait_until(source_of_route() == 0x0a000001);
 }
 
+static bool
+is_filled_since(uint64_t seq)
+{
+    netdev_run();
+    route_table_run();
+    return route_table_get_change_seq() != seq;
+}
+
+/* Open vSwitch knows no tables.  A VRF's is not to be taken for the main one
+ * because of its number. */
+static void
+the_main_table_beats_those_of_vrfs(void **state OVS_UNUSED)
+{
+    static const struct unit_route via_a = {
+        .dst = "10.9.0.0/16", .gateway = "10.0.0.9", .priority = 100,
+    };
+
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    OK(unit_ip_add(own, B, "10.1.0.1/24"));
+    OK(unit_route_add(own, &via_a, NLM_F_EXCL));
+    unit_wait_until(routed_to("a"));
+    for (uint32_t table = 1276; table <= 1280; table++) {
+        uint64_t seq = route_table_get_change_seq();
+
+        OK(unit_route_add(own, &(struct unit_route) {
+            .dst = "10.9.0.0/16", .gateway = "10.1.0.9", .table = table },
+            NLM_F_EXCL));
+        unit_wait_until(is_filled_since(seq));
+        assert_true(routed_to("a"));
+    }
+    OK(unit_route_del(own, &via_a));
+    unit_wait_until(routed_to("b"));
+}
+
 /* True if tunnels are told to look at the carriers of devices again, of which
  * that of 'netdev' is 'expected'. */
 static bool
@@ -304,6 +338,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(the_bridge_is_told_of_its_own_devices_alone),
         TEST(tunnels_follow_their_routes),
         TEST(tunnels_have_the_source_that_their_route_prefers),
+        TEST(the_main_table_beats_those_of_vrfs),
         TEST(tunnels_look_again_when_a_carrier_changes),
         TEST(a_router_that_takes_long_to_fill_is_filled_less_often),
     };
