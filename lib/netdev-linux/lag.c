@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "link/link-table.h"
 #include "netdev-linux/device.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/rtnl-count.h"
-#include "openvswitch/shash.h"
+#include "openvswitch/hmap.h"
 #include "openvswitch/vlog.h"
 #include "tc.h"
 #include "util.h"
@@ -19,8 +20,28 @@ VLOG_DEFINE_THIS_MODULE(netdev_kdp_lag);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
-/* Block ids (uint32_t *) by the names of the members that were bound. */
-static struct shash members = SHASH_INITIALIZER(&members);
+/* A member that was bound. */
+struct lag_member {
+    struct hmap_node node;      /* In 'members', by 'ifindex'. */
+    int ifindex;
+    int master;                 /* The bond's interface index. */
+    uint32_t block_id;
+};
+
+static struct hmap members = HMAP_INITIALIZER(&members);
+
+static struct lag_member *
+lag_member_find(int ifindex)
+{
+    struct lag_member *member;
+
+    HMAP_FOR_EACH_WITH_HASH (member, node, hash_int(ifindex, 0), &members) {
+        if (member->ifindex == ifindex) {
+            return member;
+        }
+    }
+    return NULL;
+}
 
 /* Returns the id of the block of the bond that 'link' is a member of, or 0 if
  * it is none or the bond is not a port. */
@@ -49,6 +70,7 @@ lag_get_block(const struct link_info *link)
 static void
 lag_bind(const struct link_info *link, uint32_t block_id)
 {
+    struct lag_member *member;
     int error;
 
     kdp_rtnl_count(KDP_RTNL_LAG);
@@ -61,7 +83,23 @@ lag_bind(const struct link_info *link, uint32_t block_id)
                      block_id, ovs_strerror(error));
         return;
     }
-    shash_add(&members, link->name, xmemdup(&block_id, sizeof block_id));
+    member = xmalloc(sizeof *member);
+    member->ifindex = link->ifindex;
+    member->master = link->master;
+    member->block_id = block_id;
+    hmap_insert(&members, &member->node, hash_int(member->ifindex, 0));
+}
+
+/* Unbinds 'member', whose device may be 'gone'. */
+static void
+lag_unbind(struct lag_member *member, bool gone)
+{
+    if (!gone) {
+        kdp_rtnl_count(KDP_RTNL_LAG);
+        tc_add_del_qdisc(member->ifindex, false, member->block_id, TC_INGRESS);
+    }
+    hmap_remove(&members, &member->node);
+    free(member);
 }
 
 void
@@ -69,22 +107,17 @@ netdev_kdp_lag_update(const struct link_change *change)
 {
     const struct link_info *link = change->link;
     bool gone = (change->what & LINK_CHANGE_GONE) != 0;
-    struct shash_node *node;
+    struct lag_member *member;
 
-    if (!link->master && shash_is_empty(&members)) {
+    if (!link->master && hmap_is_empty(&members)) {
         return;
     }
-    node = shash_find(&members, link->name);
-    if (node && (gone || !link->master)) {
-        uint32_t *block_id = node->data;
-
-        if (!gone) {
-            kdp_rtnl_count(KDP_RTNL_LAG);
-            tc_add_del_qdisc(link->ifindex, false, *block_id, TC_INGRESS);
-        }
-        free(block_id);
-        shash_delete(&members, node);
-    } else if (!node && !gone) {
+    member = lag_member_find(link->ifindex);
+    if (member && (gone || link->master != member->master)) {
+        lag_unbind(member, gone);
+        member = NULL;
+    }
+    if (!member && !gone) {
         uint32_t block_id = lag_get_block(link);
 
         if (block_id) {

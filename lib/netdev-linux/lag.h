@@ -10,7 +10,7 @@
  * each member has to be bound to that block, as the packets come in there.
  *
  * Life cycle: a member is bound when it joins the bond, and unbound when it
- * leaves it or goes.
+ * leaves it or goes.  It may change its name, and the bond, at any time.
  *
  * Thread safety: the main thread.
  *

@@ -387,6 +387,40 @@ a_member_that_cannot_be_bound_is_bound_later(void **state OVS_UNUSED)
     assert_int_equal(n_unbound, 3);
 }
 
+/* A name may change, and another device may take it. */
+static void
+a_member_is_known_by_its_index(void **state OVS_UNUSED)
+{
+    struct netdev *bond;
+
+    tell(A, "a", "bond", 0, IFF_UP);
+    n_bound = n_unbound = 0;
+    tell(B, "b", NULL, A, IFF_UP);
+    assert_int_equal(n_bound, 1);
+    assert_int_equal(bound_block, A);
+    tell(B, "renamed", NULL, A, IFF_UP);
+    assert_int_equal(n_bound, 1);
+    assert_int_equal(n_unbound, 1);
+    tell(B, "renamed", NULL, 0, IFF_UP);
+    assert_int_equal(n_unbound, 2);
+    assert_int_equal(bound_block, 0);
+
+    /* From one bond to another at once. */
+    OK(unit_link_add(own, "ifb", B + 1, "c"));
+    netdev_run();
+    OK(netdev_open("c", "system", &bond));
+    tell(A, "a", "bond", 0, IFF_UP);
+    tell(B + 1, "c", "bond", 0, IFF_UP);
+    tell(B, "b", NULL, A, IFF_UP);
+    assert_int_equal(bound_block, A);
+    tell(B, "b", NULL, B + 1, IFF_UP);
+    assert_int_equal(bound_block, B + 1);
+    tell(B, "b", NULL, 0, IFF_UP);
+    assert_int_equal(bound_block, 0);
+    netdev_close(bond);
+    OK(unit_link_del(own, B + 1));
+}
+
 static bool
 links_are_current(void)
 {
@@ -459,6 +493,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rare_statistics_that_cannot_be_had_are_asked_for_again),
         TEST(a_link_whose_registers_cannot_be_read_is_down),
         TEST(a_member_that_cannot_be_bound_is_bound_later),
+        TEST(a_member_is_known_by_its_index),
     };
 
     unit_init(argv[0]);
