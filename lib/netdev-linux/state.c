@@ -246,7 +246,7 @@ netdev_kdp_is_renamed_elsewhere(const struct netdev_kdp *dev)
 }
 
 /* Takes over what the table says.  Returns true if the device has gone from
- * our namespace, in which case it is to be located. */
+ * the namespace that it was in, in which case it is to be located. */
 static bool
 netdev_kdp_refresh(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
@@ -260,7 +260,7 @@ netdev_kdp_refresh(struct netdev_kdp *dev)
     if (netdev_kdp_find(dev, &link)) {
         netdev_kdp_take(dev, &link);
     } else if (dev->present) {
-        lost = dev->link.nsid == LINK_NSID_LOCAL;
+        lost = true;
         netdev_kdp_lose(dev);
     }
     return lost;
@@ -361,8 +361,10 @@ netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
 
         ovs_mutex_lock(&dev->up.mutex);
         bool lost = netdev_kdp_refresh(dev);
+        bool absent = !dev->present;
         ovs_mutex_unlock(&dev->up.mutex);
-        if (lost) {
+        if (lost || (absent && link->nsid != LINK_NSID_LOCAL)) {
+            /* When it went, the datapath did not know yet where it is. */
             netdev_kdp_locate(dev);
         }
         ovs_mutex_lock(&dev->up.mutex);

@@ -29,6 +29,7 @@ tests_unit_netdev_linux_test_netdev_fault_SOURCES = \
 tests_unit_netdev_linux_test_netdev_fault_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_fault_wrap) \
 	-Wl,--wrap=af_inet_ioctl \
+	-Wl,--wrap=dpif_netlink_vport_get \
 	-Wl,--wrap=get_stats_via_netlink \
 	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=open \

@@ -16,11 +16,13 @@
 
 #include "dpif-netlink.h"
 #include "if-notifier.h"
+#include "netdev-linux/device.h"
 #include "netdev-linux/links.h"
 #include "link/link-table.h"
 #include "netdev-linux-private.h"
 #include "netdev-provider.h"
 #include "netdev.h"
+#include "netnsid.h"
 #include "packets.h"
 #include "socket-util.h"
 #include "stats/proc-net-dev.h"
@@ -115,6 +117,34 @@ __wrap_tc_add_del_qdisc(int ifindex, bool add, uint32_t block_id,
     return 0;
 }
 
+/* Namespace in which the datapath says that port "int0" is, or
+ * LINK_NSID_NONE if it has no such port. */
+static int32_t int0_nsid = LINK_NSID_NONE;
+
+int __wrap_dpif_netlink_vport_get(const char *, struct dpif_netlink_vport *,
+                                  struct ofpbuf **);
+int __real_dpif_netlink_vport_get(const char *, struct dpif_netlink_vport *,
+                                  struct ofpbuf **);
+int
+__wrap_dpif_netlink_vport_get(const char *name,
+                              struct dpif_netlink_vport *vport,
+                              struct ofpbuf **buf)
+{
+    if (strcmp(name, "int0")) {
+        return __real_dpif_netlink_vport_get(name, vport, buf);
+    } else if (int0_nsid == LINK_NSID_NONE) {
+        return ENODEV;
+    }
+    dpif_netlink_vport_init(vport);
+    if (int0_nsid == LINK_NSID_LOCAL) {
+        netnsid_set_local(&vport->netnsid);
+    } else {
+        netnsid_set(&vport->netnsid, int0_nsid);
+    }
+    *buf = NULL;
+    return 0;
+}
+
 static struct unit_ns *own;
 
 static int
@@ -141,6 +171,7 @@ teardown(void **state)
 {
     unit_plan_none();
     more_rx_frame = 0;
+    int0_nsid = LINK_NSID_NONE;
     netdev_close(*state);
     unit_link_del(own, A);
     netdev_run();
@@ -348,8 +379,8 @@ a_link_whose_registers_cannot_be_read_is_down(void **state)
 
 /* Tells the link table what the kernel of the test does not know. */
 static void
-tell(int ifindex, const char *name, const char *kind, int master,
-     uint32_t flags)
+tell_ns(int32_t nsid, int ifindex, const char *name, const char *kind,
+        int master, uint32_t flags)
 {
     const struct link_view view = {
         .ifindex = ifindex,
@@ -362,7 +393,64 @@ tell(int ifindex, const char *name, const char *kind, int master,
         .new_nsid = LINK_NSID_NONE,
     };
 
-    link_table_update(kdp_links_table(), LINK_NSID_LOCAL, &view);
+    link_table_update(kdp_links_table(), nsid, &view);
+}
+
+static void
+tell(int ifindex, const char *name, const char *kind, int master,
+     uint32_t flags)
+{
+    tell_ns(LINK_NSID_LOCAL, ifindex, name, kind, master, flags);
+}
+
+/* Index of the device in whatever namespace it is, or 0 if there is none.  The
+ * library tells only those of ours. */
+static int
+present_index(const struct netdev *netdev)
+{
+    const struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+
+    return dev->present ? dev->link.ifindex : 0;
+}
+
+/* The datapath knows where a port is, maybe only some time after its device
+ * has left. */
+static void
+a_device_is_found_in_whatever_namespace_it_moves_to(void **state OVS_UNUSED)
+{
+    static const int32_t nsids[] = { LINK_NSID_LOCAL, 4001, 4002, 4001, 4003,
+                                     LINK_NSID_LOCAL, 4002 };
+    struct link_table *table = kdp_links_table();
+    struct netdev *netdev;
+
+    tell(B + 1, "int0", "openvswitch", 0, IFF_UP);
+    OK(netdev_open("int0", "internal", &netdev));
+    for (int late = 0; late < 2; late++) {
+        for (size_t i = 1; i < ARRAY_SIZE(nsids); i++) {
+            if (!late) {
+                int0_nsid = nsids[i];
+            }
+            link_table_remove(table, nsids[i - 1], B + i);
+            int0_nsid = nsids[i];
+            tell_ns(nsids[i], B + 1 + i, "int0", "openvswitch", 0, IFF_UP);
+            assert_int_equal(present_index(netdev), B + 1 + i);
+        }
+        size_t n = ARRAY_SIZE(nsids);
+        link_table_remove(table, nsids[n - 1], B + n);
+        int0_nsid = LINK_NSID_LOCAL;
+        tell(B + 1, "int0", "openvswitch", 0, IFF_UP);
+        assert_int_equal(present_index(netdev), B + 1);
+    }
+
+    /* One elsewhere that happens to have its name is not it. */
+    int0_nsid = LINK_NSID_NONE;
+    link_table_remove(table, LINK_NSID_LOCAL, B + 1);
+    tell_ns(4001, A, "int0", "ifb", 0, IFF_UP);
+    assert_int_equal(present_index(netdev), 0);
+    for (int32_t nsid = 4001; nsid <= 4003; nsid++) {
+        link_table_drop_ns(table, nsid);
+    }
+    netdev_close(netdev);
 }
 
 static void
@@ -492,6 +580,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(statistics_do_without_the_list_of_devices),
         TEST(rare_statistics_that_cannot_be_had_are_asked_for_again),
         TEST(a_link_whose_registers_cannot_be_read_is_down),
+        TEST(a_device_is_found_in_whatever_namespace_it_moves_to),
         TEST(a_member_that_cannot_be_bound_is_bound_later),
         TEST(a_member_is_known_by_its_index),
     };
