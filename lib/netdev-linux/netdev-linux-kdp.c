@@ -142,14 +142,30 @@ netdev_kdp_get_block_id(struct netdev *netdev)
 
 /* Ethtool.  What was read is kept until an event says that it changed. */
 
+/* True if what 'valid' stands for has to be asked for. */
+static bool
+netdev_kdp_lacks(struct netdev_kdp *dev, int valid)
+    OVS_EXCLUDED(dev->up.mutex)
+{
+    ovs_mutex_lock(&dev->up.mutex);
+    bool lacks = (!(dev->up.cache_valid & valid)
+                  && !netnsid_is_remote(dev->up.netnsid));
+    ovs_mutex_unlock(&dev->up.mutex);
+    return lacks;
+}
+
 /* Who calls this is about to have the stock class read the features, unless
- * they are known. */
-static void
+ * they are known.  Returns 0, or ENODEV if the device has gone. */
+static int
 netdev_kdp_need_features(const struct netdev *netdev)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
 
     netdev_kdp_state_resolve(netdev);
+    if (netdev_kdp_lacks(dev, VALID_FEATURES)
+        && !netdev_kdp_state_confirm(netdev)) {
+        return ENODEV;
+    }
     ovs_mutex_lock(&dev->up.mutex);
     if (!(dev->up.cache_valid & VALID_FEATURES)
         && !netnsid_is_remote(dev->up.netnsid)) {
@@ -162,6 +178,7 @@ netdev_kdp_need_features(const struct netdev *netdev)
         }
     }
     ovs_mutex_unlock(&dev->up.mutex);
+    return 0;
 }
 
 static int
@@ -171,27 +188,33 @@ netdev_kdp_get_features(const struct netdev *netdev,
                         enum netdev_features *supported,
                         enum netdev_features *peer)
 {
-    netdev_kdp_need_features(netdev);
-    return kdp_stock_netdev_linux_class.get_features(netdev, current,
-                                                     advertised, supported,
-                                                     peer);
+    int error = netdev_kdp_need_features(netdev);
+
+    return (error ? error
+            : kdp_stock_netdev_linux_class.get_features(netdev, current,
+                                                        advertised, supported,
+                                                        peer));
 }
 
 static int
 netdev_kdp_get_speed(const struct netdev *netdev, uint32_t *current,
                      uint32_t *max)
 {
-    netdev_kdp_need_features(netdev);
-    return ovs_compat_netdev_class_get_speed(&kdp_stock_netdev_linux_class,
-                                             netdev, current, max);
+    int error = netdev_kdp_need_features(netdev);
+
+    return (error ? error
+            : ovs_compat_netdev_class_get_speed(&kdp_stock_netdev_linux_class,
+                                                netdev, current, max));
 }
 
 static int
 netdev_kdp_get_duplex(const struct netdev *netdev, bool *full_duplex)
 {
-    netdev_kdp_need_features(netdev);
-    return ovs_compat_netdev_class_get_duplex(&kdp_stock_netdev_linux_class,
-                                              netdev, full_duplex);
+    int error = netdev_kdp_need_features(netdev);
+
+    return (error ? error
+            : ovs_compat_netdev_class_get_duplex(&kdp_stock_netdev_linux_class,
+                                                 netdev, full_duplex));
 }
 
 static int
@@ -201,6 +224,10 @@ netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
     int error;
 
     netdev_kdp_state_resolve(netdev);
+    if (netdev_kdp_lacks(dev, VALID_DRVINFO)
+        && !netdev_kdp_state_confirm(netdev)) {
+        return ENODEV;
+    }
     ovs_mutex_lock(&dev->up.mutex);
     error = dev->status_error;
     if (!error && !(dev->up.cache_valid & VALID_DRVINFO)) {

@@ -345,6 +345,25 @@ netdev_kdp_state_resolve(const struct netdev *netdev)
     }
 }
 
+bool
+netdev_kdp_state_confirm(const struct netdev *netdev)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    struct link_info link;
+    bool is_local;
+
+    netdev_kdp_state_resolve(netdev);
+    kdp_links_catch_up();
+    ovs_mutex_lock(&dev->up.mutex);
+    is_local = dev->present && dev->link.nsid == LINK_NSID_LOCAL;
+    link = dev->link;
+    ovs_mutex_unlock(&dev->up.mutex);
+
+    /* The kernel announces that a device has gone when that is over, and the
+     * index is not found from the beginning. */
+    return !is_local || link_is_called(&link, netdev_get_name(netdev));
+}
+
 /* Brings the device that is open as 'name' up to date after a change of
  * 'link', which it 'was' before or not.  Returns true if it is a device of the
  * bridge that the change is about: one of a foreign namespace may have the

@@ -38,11 +38,18 @@
 
 #define OK(CALL) assert_int_equal(CALL, 0)
 
-UNIT_WRAP(int, af_inet_ioctl, (unsigned long int command, const void *arg),
-          (command, arg),
-          (command == SIOCGIFINDEX || command == SIOCETHTOOL
-           ? UNIT_CALL_IOCTL : UNIT_N_CALLS),
-          errno)
+static unsigned int n_ethtool;  /* Requests. */
+
+int __wrap_af_inet_ioctl(unsigned long int command, const void *arg);
+int __real_af_inet_ioctl(unsigned long int command, const void *arg);
+int
+__wrap_af_inet_ioctl(unsigned long int command, const void *arg)
+{
+    n_ethtool += command == SIOCETHTOOL;
+    return ((command == SIOCGIFINDEX || command == SIOCETHTOOL)
+            && unit_fails(UNIT_CALL_IOCTL)
+            ? errno : __real_af_inet_ioctl(command, arg));
+}
 UNIT_WRAP(int, get_stats_via_netlink, (const struct netdev *netdev,
                                        struct netdev_stats *stats),
           (netdev, stats), UNIT_CALL_STATS, errno)
@@ -377,6 +384,31 @@ a_link_whose_registers_cannot_be_read_is_down(void **state)
     assert_true(carrier_is(netdev, true));
 }
 
+/* Of which the events wait, and nobody took them. */
+static void
+a_device_that_has_gone_is_not_asked_about(void **state)
+{
+    enum netdev_features f[4];
+    struct netdev *netdev = *state;
+    struct smap smap = SMAP_INITIALIZER(&smap);
+
+    n_ethtool = 0;
+    OK(unit_link_del(own, A));
+    assert_int_equal(netdev_get_features(netdev, &f[0], &f[1], &f[2], &f[3]),
+                     ENODEV);
+    assert_int_equal(netdev_get_status(netdev, &smap), ENODEV);
+    assert_int_equal(n_ethtool, 0);
+
+    /* It was, or is another one, but its name is not known. */
+    OK(unit_link_add_veth(own, A, "a", own, B, "b"));
+    netdev_run();
+    OK(unit_link_set_name(own, A, "c"));
+    assert_int_equal(netdev_get_features(netdev, &f[0], &f[1], &f[2], &f[3]),
+                     ENODEV);
+    assert_int_equal(n_ethtool, 0);
+    smap_destroy(&smap);
+}
+
 /* Tells the link table what the kernel of the test does not know. */
 static void
 tell_ns(int32_t nsid, int ifindex, const char *name, const char *kind,
@@ -580,6 +612,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(statistics_do_without_the_list_of_devices),
         TEST(rare_statistics_that_cannot_be_had_are_asked_for_again),
         TEST(a_link_whose_registers_cannot_be_read_is_down),
+        TEST(a_device_that_has_gone_is_not_asked_about),
         TEST(a_device_is_found_in_whatever_namespace_it_moves_to),
         TEST(a_member_that_cannot_be_bound_is_bound_later),
         TEST(a_member_is_known_by_its_index),
