@@ -45,8 +45,8 @@ struct netdev_kdp {
                                  * count, when it was seen first. */
     bool qdisc_checked;         /* Whether there is a root queueing discipline
                                  * to remove was found out. */
-    int status_error;           /* Why there is no driver information, if that
-                                 * was asked for and is not, or 0. */
+    int status_error;           /* EOPNOTSUPP if the driver was asked for
+                                 * information and has none, or 0. */
 };
 
 /* The originals. */

@@ -244,7 +244,7 @@ netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
 
     error = kdp_stock_netdev_linux_class.get_status(netdev, smap);
     ovs_mutex_lock(&dev->up.mutex);
-    dev->status_error = error == ENODEV ? 0 : error;
+    dev->status_error = error == EOPNOTSUPP ? error : 0;
     ovs_mutex_unlock(&dev->up.mutex);
     return error;
 }

@@ -384,6 +384,34 @@ a_link_whose_registers_cannot_be_read_is_down(void **state)
     assert_true(carrier_is(netdev, true));
 }
 
+static void
+driver_information_that_cannot_be_had_is_asked_for_again(void **state)
+{
+    struct smap smap = SMAP_INITIALIZER(&smap);
+    struct netdev *netdev = *state;
+
+    unit_plan_failures(UNIT_CALL_IOCTL, 2, 1, EBUSY);
+    assert_int_equal(netdev_get_status(netdev, &smap), EBUSY);
+    assert_int_equal(unit_n_failed(), 1);
+    OK(netdev_get_status(netdev, &smap));
+    assert_string_equal(smap_get(&smap, "driver_name"), "veth");
+
+    /* The answer is kept, even if it is that there is none. */
+    n_ethtool = 0;
+    smap_clear(&smap);
+    OK(netdev_get_status(netdev, &smap));
+    assert_int_equal(n_ethtool, 0);
+    OK(unit_link_del(own, A));
+    OK(unit_link_add_veth(own, A, "a", own, B, "b"));
+    netdev_run();
+    unit_plan_failures(UNIT_CALL_IOCTL, 2, 1, EOPNOTSUPP);
+    smap_clear(&smap);
+    assert_int_equal(netdev_get_status(netdev, &smap), EOPNOTSUPP);
+    assert_int_equal(netdev_get_status(netdev, &smap), EOPNOTSUPP);
+    assert_int_equal(n_ethtool, 1);
+    smap_destroy(&smap);
+}
+
 /* Of which the events wait, and nobody took them. */
 static void
 a_device_that_has_gone_is_not_asked_about(void **state)
@@ -612,6 +640,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(statistics_do_without_the_list_of_devices),
         TEST(rare_statistics_that_cannot_be_had_are_asked_for_again),
         TEST(a_link_whose_registers_cannot_be_read_is_down),
+        TEST(driver_information_that_cannot_be_had_is_asked_for_again),
         TEST(a_device_that_has_gone_is_not_asked_about),
         TEST(a_device_is_found_in_whatever_namespace_it_moves_to),
         TEST(a_member_that_cannot_be_bound_is_bound_later),
