@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	Documentation/index.rst \
 	Documentation/link-tables.rst \
 	Documentation/offload.rst \
+	Documentation/ovs-kdp-switch.8.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
 	Documentation/performance/index.rst \
 	Documentation/performance/links.rst \
@@ -20,14 +21,16 @@ EXTRA_DIST += \
 	Documentation/vport-table.rst
 
 if HAVE_RST2MAN
-nodist_man_MANS += Documentation/ovs-vswitchd-kdp.8
-CLEANFILES += Documentation/ovs-vswitchd-kdp.8
+nodist_man_MANS += \
+	Documentation/ovs-kdp-switch.8 \
+	Documentation/ovs-vswitchd-kdp.8
+CLEANFILES += $(nodist_man_MANS)
 endif
 
-Documentation/ovs-vswitchd-kdp.8: Documentation/ovs-vswitchd-kdp.8.rst
+SUFFIXES += .8.rst .8
+.8.rst.8:
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
-	$(RST2MAN) --strict $(srcdir)/Documentation/ovs-vswitchd-kdp.8.rst >$@.tmp && \
-	mv $@.tmp $@
+	$(RST2MAN) --strict $< >$@.tmp && mv $@.tmp $@
 
 # All of the documentation as HTML, below Documentation/html.  What the pages on
 # performance show is made of the published results first, in a copy that goes

@@ -47,6 +47,7 @@ EXTRA_DIST += \
 	utilities/guest \
 	utilities/guest.d/init \
 	utilities/guest.d/measure \
+	utilities/ovs-kdp-switch.in \
 	utilities/packages \
 	utilities/packages-all \
 	utilities/packages-check \
@@ -171,3 +172,12 @@ bench-modules: utilities/bench/bench-modules
 	    $(BENCHFLAGS)
 bench: bench-modules
 .PHONY: bench-modules
+
+# What is installed.
+sbin_SCRIPTS = utilities/ovs-kdp-switch
+CLEANFILES += utilities/ovs-kdp-switch
+utilities/ovs-kdp-switch: utilities/ovs-kdp-switch.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
+	$(SED) 's|@kdplibdir[@]|$(kdplibdir)|g' \
+	    $(srcdir)/utilities/ovs-kdp-switch.in >$@.tmp && \
+	chmod +x $@.tmp && mv $@.tmp $@

@@ -181,3 +181,6 @@ check-local:
 	@echo 'make check: the unit tests need cmocka, which configure did' \
 	    'not find (apt-get install libcmocka-dev)' >&2; exit 1
 endif
+
+TESTS += tests/unit/utilities/test-switch.sh
+EXTRA_DIST += tests/unit/utilities/test-switch.sh

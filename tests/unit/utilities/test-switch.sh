@@ -1,0 +1,191 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Tests utilities/ovs-kdp-switch, with the real update-alternatives on folders
+# of its own, and with daemons and a service that are made up.  Runs in the
+# build directory.  Prints TAP.
+set -u
+export LC_ALL=C
+srcdir=$(cd "$(dirname "$0")/../../.." && pwd)
+dir=$(mktemp -d /tmp/test-switch.XXXXXX)
+daemon_pid=
+trap 'stop_daemon; rm -rf "$dir"' EXIT
+export OVS_RUNDIR=$dir/run
+switch=$dir/bin/ovs-kdp-switch
+status=0
+n=0
+
+# Ends the daemon that runs, if any does.
+stop_daemon () {
+    [ -z "$daemon_pid" ] || { kill "$daemon_pid"; wait "$daemon_pid"; }
+    daemon_pid=
+    rm -f "$OVS_RUNDIR/ovs-vswitchd.pid"
+} 2> /dev/null
+
+# Runs the daemon that is file $1.  It waits for input that never comes.
+start_daemon () {
+    stop_daemon
+    "$1" < "$dir/never" &
+    daemon_pid=$!
+    # Until the process has become the program it is a copy of this shell.
+    until [ "$(readlink /proc/$daemon_pid/exe)" = "$1" ]; do
+        kill -0 $daemon_pid || return 1
+    done
+    echo $daemon_pid > "$OVS_RUNDIR/ovs-vswitchd.pid"
+}
+
+# Installs the daemons of packages $@ with their priorities, in folders that are
+# empty otherwise.
+install () {
+    local name
+    stop_daemon
+    rm -rf "$dir"/{bin,lib,alternatives,admin,sbin,run,log}
+    mkdir -p "$dir"/{bin,alternatives,admin,sbin,run}
+    sed -e "s|@kdplibdir@|$dir/lib/kdp|; s|^stock=.*|stock=$dir/lib/stock/ovs-vswitchd|" \
+        "$srcdir/utilities/ovs-kdp-switch.in" > "$switch"
+    cat > "$dir/bin/update-alternatives" << END
+#!/bin/sh
+PATH=$PATH
+exec update-alternatives --altdir $dir/alternatives --admindir $dir/admin \
+    --log $dir/log "\$@"
+END
+    cat > "$dir/bin/service" << END
+#!/bin/sh
+echo "\$@" >> $dir/restarts
+END
+    cp "$dir/bin/service" "$dir/bin/systemctl"
+    : > "$dir/restarts"
+    chmod +x "$dir"/bin/*
+    for name; do
+        mkdir -p "$dir/lib/${name%:*}"
+        cp "$(command -v cat)" "$dir/lib/${name%:*}/ovs-vswitchd"
+        "$dir/bin/update-alternatives" --quiet --install \
+            "$dir/sbin/ovs-vswitchd" ovs-vswitchd \
+            "$dir/lib/${name%:*}/ovs-vswitchd" "${name#*:}" || return 1
+    done
+}
+
+# Runs the program with arguments $2....  Checks that it ends with status $1.
+switches () {
+    local expected=$1 got=0
+    shift
+    PATH=$dir/bin:$PATH sh "$switch" "$@" > "$dir/out" 2> "$dir/err" || got=$?
+    [ $got -eq "$expected" ] && return
+    echo "# ovs-kdp-switch $*: status $got, expected $expected"
+    sed 's/^/# /' "$dir/out" "$dir/err"
+    return 1
+}
+
+# Checks that the program printed line $1.
+said () {
+    grep -qxF -e "$1" "$dir/out" || {
+        echo "# no line \"$1\" in:"
+        sed 's/^/# /' "$dir/out"
+        return 1
+    }
+}
+
+complained () {
+    grep -qF -e "$1" "$dir/err" || {
+        echo "# \"$1\" not in:"
+        sed 's/^/# /' "$dir/err"
+        return 1
+    }
+}
+
+# Checks that daemon $1 is what the services start.
+link_is () {
+    [ "$(readlink -f "$dir/sbin/ovs-vswitchd")" \
+        = "$dir/lib/$1/ovs-vswitchd" ]
+}
+
+test_package_is_preferred () {
+    install stock:100 && link_is stock && switches 0 status \
+        && said "chosen: stock (auto)" && said "running: none" \
+        && install stock:100 kdp:200 && link_is kdp && switches 0 status \
+        && said "chosen: kdp (auto)"
+}
+
+test_there_and_back () {
+    install stock:100 kdp:200 && switches 0 stock && link_is stock \
+        && switches 0 status && said "chosen: stock (manual)" \
+        && switches 0 kdp && link_is kdp && switches 0 status \
+        && said "chosen: kdp (manual)" && [ ! -s "$dir/restarts" ]
+}
+
+test_what_runs () {
+    install stock:100 kdp:200 \
+        && start_daemon "$dir/lib/stock/ovs-vswitchd" \
+        && switches 3 status && said "chosen: kdp (auto)" \
+        && said "running: stock" \
+        && said "The chosen one starts at the next restart." \
+        && switches 0 stock && switches 0 status && said "running: stock"
+}
+
+# A daemon runs on when its file is gone.
+test_upgraded () {
+    install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
+        && cp "$dir/lib/kdp/ovs-vswitchd" "$dir/new" \
+        && mv "$dir/new" "$dir/lib/kdp/ovs-vswitchd" \
+        && switches 3 status \
+        && said "running: kdp, whose file was replaced or removed since"
+}
+
+# Only a daemon that is not the chosen one is restarted.
+test_restart () {
+    install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
+        && switches 0 --restart kdp && [ ! -s "$dir/restarts" ] \
+        && switches 0 --restart stock && [ "$(wc -l < "$dir/restarts")" = 1 ] \
+        && grep -q '^\(openvswitch-switch restart\|restart ovs-vswitchd\)$' \
+               "$dir/restarts" \
+        && start_daemon "$dir/lib/stock/ovs-vswitchd" && switches 0 kdp \
+        && grep -q -e '--restart kdp' "$dir/out" \
+        && [ "$(wc -l < "$dir/restarts")" = 1 ]
+}
+
+test_other_daemon () {
+    install stock:100 dpdk:50 && "$dir/bin/update-alternatives" --quiet \
+            --set ovs-vswitchd "$dir/lib/dpdk/ovs-vswitchd" \
+        && switches 0 status \
+        && said "chosen: $dir/lib/dpdk/ovs-vswitchd (manual)"
+}
+
+# Removal of the package, as its script does it, leaves the stock daemon, even
+# where somebody chose the other one by hand.
+test_removed () {
+    install stock:100 kdp:200 && switches 0 kdp \
+        && "$dir/bin/update-alternatives" --quiet --remove ovs-vswitchd \
+            "$dir/lib/kdp/ovs-vswitchd" \
+        && link_is stock && switches 1 kdp && complained "is not installed" \
+        && link_is stock
+}
+
+test_nothing_installed () {
+    install && switches 1 status && complained "openvswitch-switch" \
+        && switches 1 kdp
+}
+
+test_wrong_usage () {
+    install stock:100 kdp:200 && switches 2 \
+        && complained "expected kdp, stock or status" \
+        && switches 2 dpdk && complained '"dpdk"' \
+        && switches 2 kdp stock && complained "kdp and stock" \
+        && switches 0 --help && grep -q '^usage: ' "$dir/out" && link_is kdp
+}
+
+mkfifo "$dir/never" && exec 8<> "$dir/never" || exit 1
+tests='package_is_preferred there_and_back what_runs upgraded restart
+       other_daemon removed nothing_installed wrong_usage'
+if ! command -v update-alternatives > /dev/null; then
+    echo "1..0 # SKIP no update-alternatives"
+    exit 0
+fi
+# shellcheck disable=SC2086 # Several words.
+set -- $tests
+echo "1..$#"
+for name; do
+    ok=ok
+    "test_$name" || { ok='not ok'; status=1; }
+    echo "$ok $((++n)) - switch: ${name//_/ }"
+done
+exit $status
