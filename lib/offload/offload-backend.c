@@ -37,17 +37,19 @@ struct offload_desc *
 offload_desc_create(const struct offload_desc *proto)
 {
     size_t children_len = proto->n_children * sizeof *proto->children;
+    size_t outputs_len = proto->n_outputs * sizeof *proto->outputs;
     struct offload_desc *desc;
     uint8_t *pos;
 
     desc = xmalloc(ROUND_UP(sizeof *desc, 8) + ROUND_UP(children_len, 8)
-                   + ROUND_UP(proto->key_len, 8)
+                   + ROUND_UP(outputs_len, 8) + ROUND_UP(proto->key_len, 8)
                    + ROUND_UP(proto->mask_len, 8)
                    + ROUND_UP(proto->actions_len, 8));
     *desc = *proto;
     atomic_init(&desc->n_refs, 1);
     pos = (uint8_t *) desc + ROUND_UP(sizeof *desc, 8);
     desc->children = append(&pos, proto->children, children_len);
+    desc->outputs = append(&pos, proto->outputs, outputs_len);
     desc->key = append(&pos, proto->key, proto->key_len);
     desc->mask = append(&pos, proto->mask, proto->mask_len);
     desc->actions = append(&pos, proto->actions, proto->actions_len);

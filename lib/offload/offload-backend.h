@@ -97,12 +97,15 @@ struct offload_desc {
     uint32_t recirc_id;         /* Chain that it is part of; 0 is the first. */
     uint32_t kind;              /* A hash of what a device may reject a flow
                                  * for: which bits it matches on and in which
-                                 * protocols, types of actions, output ports.
-                                 * When a flow is rejected with EOPNOTSUPP,
-                                 * others of its kind and port are not tried,
-                                 * though a device might take one: for another
-                                 * value, or if hashes collide.  0 if unknown:
-                                 * always tried. */
+                                 * protocols, types of actions, output ports,
+                                 * meters.  When flows of a kind and port are
+                                 * rejected, others are not tried, though a
+                                 * device might take one: for another value, or
+                                 * if hashes collide (offload-port.h).  0 if
+                                 * unknown: always tried. */
+    bool has_meter;             /* Its actions name meters. */
+    const uint32_t *outputs;    /* Ports that its actions send to. */
+    size_t n_outputs;
     const uint32_t *children;   /* Chains that its actions recirculate to. */
     size_t n_children;
     const void *key;            /* Netlink attributes. */

@@ -200,6 +200,12 @@ offload_port_changed(struct offload *offload, uint32_t port_no)
     offload_ports_reset(&offload->ports, port_no);
 }
 
+void
+offload_meters_changed(struct offload *offload)
+{
+    offload_ports_meters_changed(&offload->ports);
+}
+
 /* Says that 'port_no' goes.  Its rules are deleted by an offload thread, which
  * is not waited for.  Its flows that are in tc only are not put into the
  * kernel: they are shown, without copies, until they are deleted, or until the

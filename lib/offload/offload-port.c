@@ -4,6 +4,7 @@
 #include "offload/offload-port.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "hash.h"
@@ -30,8 +31,14 @@ struct port {
     long long int backoff_until;
 };
 
+/* A kind of flows that failed. */
 struct kind {
     struct hmap_node node;      /* Its hash is the kind. */
+    uint64_t seq;               /* What the flows depend on, by then. */
+    unsigned int n_failures;    /* In a row, up to OFFLOAD_KIND_FAILURES. */
+    unsigned int pause;         /* The latest, in ms, or 0. */
+    long long int until;        /* They are not tried before that: 0 if they
+                                 * are, LLONG_MAX if never. */
 };
 
 void
@@ -41,6 +48,7 @@ offload_ports_init(struct offload_ports *ports)
     ovs_mutex_init(&ports->mutex);
     hmap_init(&ports->hmap);
     ports->seq = 0;
+    ports->meters_seq = 0;
 }
 
 static void
@@ -227,8 +235,84 @@ kind_find(struct port *port, uint32_t id)
     return node ? CONTAINER_OF(node, struct kind, node) : NULL;
 }
 
-/* Tells whether, as far as its port is concerned, 'desc' may be offered.
- * Stores in '*seq' what changes when the port does, 0 if there is none. */
+static void
+kind_forget(struct port *port, struct kind *kind)
+{
+    hmap_remove(&port->kinds, &kind->node);
+    free(kind);
+}
+
+/* Makes room for one more kind, if there is any that does not matter.  Returns
+ * false if not. */
+static bool
+make_room(struct port *port, long long int now)
+{
+    struct kind *kind;
+
+    if (hmap_count(&port->kinds) >= MAX_KINDS) {
+        HMAP_FOR_EACH_SAFE (kind, node, &port->kinds) {
+            if (kind->until <= now) {
+                kind_forget(port, kind);
+            }
+        }
+    }
+    return hmap_count(&port->kinds) < MAX_KINDS;
+}
+
+/* Takes note that flows of the kind of 'desc', which depends on what changed
+ * last at 'seq', are not taken: never, or maybe later. */
+static void
+kind_failed(struct port *port, const struct offload_desc *desc, uint64_t seq,
+            bool never, unsigned int backoff)
+{
+    struct kind *kind = kind_find(port, desc->kind);
+    long long int now = time_msec();
+
+    if (!kind) {
+        if (!make_room(port, now)) {
+            return;
+        }
+        kind = xzalloc(sizeof *kind);
+        kind->seq = seq;
+        hmap_insert(&port->kinds, &kind->node, desc->kind);
+    } else if (kind->seq != seq) {
+        kind->seq = seq;
+        kind->n_failures = kind->pause = kind->until = 0;
+    }
+    if (never) {
+        kind->until = LLONG_MAX;
+    } else if (now >= kind->until
+               && ++kind->n_failures >= OFFLOAD_KIND_FAILURES) {
+        /* One more ends the next pause, whose failure begins another. */
+        kind->n_failures = OFFLOAD_KIND_FAILURES - 1;
+        kind->pause = (kind->pause
+                       ? MIN(kind->pause * 2,
+                             backoff * OFFLOAD_BACKOFF_FACTOR)
+                       : backoff);
+        kind->until = now + kind->pause;
+    }
+}
+
+/* The number of the latest change of what 'desc' depends on, whose input port
+ * is 'port'. */
+static uint64_t
+desc_seq(struct offload_ports *ports, const struct port *port,
+         const struct offload_desc *desc)
+    OVS_REQUIRES(ports->mutex)
+{
+    uint64_t seq = port ? port->seq : 0;
+
+    for (size_t i = 0; i < desc->n_outputs; i++) {
+        const struct port *output = port_find(ports, desc->outputs[i]);
+
+        seq = MAX(seq, output ? output->seq : 0);
+    }
+    return desc->has_meter ? MAX(seq, ports->meters_seq) : seq;
+}
+
+/* Tells whether, as far as ports are concerned, 'desc' may be offered.  Stores
+ * in '*seq' what changes when its ports or meters do, 0 if it has no input
+ * port. */
 enum offload_reason
 offload_ports_admit(struct offload_ports *ports,
                     const struct offload_desc *desc, uint64_t *seq)
@@ -238,10 +322,13 @@ offload_ports_admit(struct offload_ports *ports,
 
     ovs_mutex_lock(&ports->mutex);
     port = port_find(ports, desc->in_port);
-    *seq = port ? port->seq : 0;
+    *seq = port ? desc_seq(ports, port, desc) : 0;
     if (port) {
+        const struct kind *kind = (desc->kind ? kind_find(port, desc->kind)
+                                   : NULL);
+
         reason = (!port->ready ? OFFLOAD_REASON_RECONCILING
-                  : desc->kind && kind_find(port, desc->kind)
+                  : kind && kind->seq == *seq && time_msec() < kind->until
                   ? OFFLOAD_REASON_KIND
                   : port->backoff && time_msec() < port->backoff_until
                   ? OFFLOAD_REASON_BACKOFF : OFFLOAD_REASON_NONE);
@@ -251,7 +338,7 @@ offload_ports_admit(struct offload_ports *ports,
 }
 
 /* Remembers that tc did not take 'desc' because of 'error'.  'backoff' is the
- * first pause of a device that is full, in ms. */
+ * first pause, in ms. */
 void
 offload_ports_failed(struct offload_ports *ports,
                      const struct offload_desc *desc, int error,
@@ -269,27 +356,43 @@ offload_ports_failed(struct offload_ports *ports,
                                backoff * OFFLOAD_BACKOFF_FACTOR)
                          : backoff);
         port->backoff_until = now + port->backoff;
-    } else if (port && error == EOPNOTSUPP && desc->kind
-               && !kind_find(port, desc->kind)
-               && hmap_count(&port->kinds) < MAX_KINDS) {
-        struct kind *kind = xmalloc(sizeof *kind);
-
-        hmap_insert(&port->kinds, &kind->node, desc->kind);
+    } else if (port && desc->kind
+               && (error == EOPNOTSUPP || error == EINVAL
+                   || error == ENOENT)) {
+        kind_failed(port, desc, desc_seq(ports, port, desc),
+                    error == EOPNOTSUPP, backoff);
     }
     ovs_mutex_unlock(&ports->mutex);
 }
 
-/* Takes note that tc took a flow of 'port_no'. */
+/* Takes note that tc took 'desc'. */
 void
-offload_ports_succeeded(struct offload_ports *ports, uint32_t port_no)
+offload_ports_succeeded(struct offload_ports *ports,
+                        const struct offload_desc *desc)
 {
     struct port *port;
 
     ovs_mutex_lock(&ports->mutex);
-    port = port_find(ports, port_no);
-    if (port && time_msec() >= port->backoff_until) {
-        port->backoff = 0;
+    port = port_find(ports, desc->in_port);
+    if (port) {
+        struct kind *kind = desc->kind ? kind_find(port, desc->kind) : NULL;
+
+        if (kind && kind->until != LLONG_MAX) {
+            kind_forget(port, kind);
+        }
+        if (time_msec() >= port->backoff_until) {
+            port->backoff = 0;
+        }
     }
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+/* Takes note that a meter has come or changed. */
+void
+offload_ports_meters_changed(struct offload_ports *ports)
+{
+    ovs_mutex_lock(&ports->mutex);
+    ports->meters_seq = ++ports->seq;
     ovs_mutex_unlock(&ports->mutex);
 }
 

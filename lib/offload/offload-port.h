@@ -6,11 +6,23 @@
 /* Ports, and what is remembered of their devices
  * ==============================================
  *
- * Decides whether a flow may be offered to tc as far as its input port is
- * concerned.  A port is there from offload_ports_add() on, ready when the
- * rules that were on it are known, and remembers which kinds of flows its
- * device rejected, and until when it is to be left alone because it was full.
- * offload_ports_reset() forgets that.
+ * Decides whether a flow may be offered to tc as far as ports are concerned.
+ * A port is there from offload_ports_add() on, and ready when the rules that
+ * were on it are known.  It remembers until when it is to be left alone because
+ * it was full, and which kinds of flows its device rejected:
+ *
+ *     error             others of the kind are not tried
+ *     ---------------   -----------------------------------------------------
+ *     EOPNOTSUPP        any more
+ *     EINVAL, ENOENT    for a pause that grows, once OFFLOAD_KIND_FAILURES in
+ *                       a row have failed: it may be one flow, or its value
+ *     others            they are, as the error says nothing about them
+ *
+ * Whether a flow is taken is also up to the ports that it sends to, and to the
+ * meters that it names.  What was remembered counts no more when one of these
+ * has changed since: offload_ports_reset(), offload_ports_meters_changed().
+ * For that each change has a number, and that of a flow is the largest of what
+ * it depends on (offload_ports_admit()).
  *
  * Thread safety: any thread, any time, but for _init and _destroy. */
 
@@ -34,7 +46,8 @@ struct offload_located_port {
 struct offload_ports {
     struct ovs_mutex mutex;
     struct hmap hmap OVS_GUARDED;       /* struct port, by number. */
-    uint64_t seq OVS_GUARDED;
+    uint64_t seq OVS_GUARDED;           /* Of the latest change, and */
+    uint64_t meters_seq OVS_GUARDED;    /* of the latest one of meters. */
 };
 
 void offload_ports_init(struct offload_ports *);
@@ -55,7 +68,9 @@ enum offload_reason offload_ports_admit(struct offload_ports *,
                                         uint64_t *seq);
 void offload_ports_failed(struct offload_ports *, const struct offload_desc *,
                           int error, unsigned int backoff);
-void offload_ports_succeeded(struct offload_ports *, uint32_t port_no);
+void offload_ports_succeeded(struct offload_ports *,
+                             const struct offload_desc *);
+void offload_ports_meters_changed(struct offload_ports *);
 uint32_t offload_ports_backing_off(struct offload_ports *);
 
 #endif /* lib/offload/offload-port.h */

@@ -145,7 +145,7 @@ put_into_tc(struct offload *offload, struct work *work)
     offload_flow_set_tc_present(flow, work->desc);
     flow->retry_msec = 0;
     offload_chains_add(&offload->chains, work->desc);
-    offload_ports_succeeded(&offload->ports, work->desc->in_port);
+    offload_ports_succeeded(&offload->ports, work->desc);
     if (flow->target == OFFLOAD_TARGET_TC && flow->desc == work->desc) {
         offload_queues_inserted(&offload->queues, flow->thread,
                                 MAX(time_usec() - flow->requested, 0));

@@ -92,10 +92,13 @@
  *      port is back   -          -          moving b.  moving b.  moving b.
  *      tc took it                in tc
  *      EOPNOTSUPP                rejected   the kind of flow is remembered for
- *                                           the device
+ *                                           the device, until it, an output
+ *                                           port or a meter changes
  *      ENOSPC                    rejected   the device backs off
  *      ENODEV                    rejected   until the port changes
  *      EEXIST                    rejected   for a second, and longer each time
+ *      EINVAL, ENOENT            rejected   likewise, and so is the kind, if
+ *                                           that happens to several in a row
  *      others                    rejected   for a second, and longer each time
  *      rule vanished             (kernel)   moving b.  (kernel)
  *      removed from tc                      deleted    kernel, queued
@@ -175,7 +178,8 @@
  *                                                   batch that threads which
  *                                                   go are at, and new ports
  *                                                   in their queues
- *      offload_set_chains                 any       nothing
+ *      offload_set_chains,                any       nothing
+ *        offload_meters_changed
  *      offload_get_info, _get_flow_info,  any       nothing
  *        offload_for_each_flow, _rule,
  *        offload_get_rule
@@ -251,6 +255,10 @@ struct offload_config {
  * the default, a device that is full for long is asked about once a minute. */
 #define OFFLOAD_BACKOFF_FACTOR 64
 
+/* Flows of a kind that fail in a row for a reason that may be their own, before
+ * others of the kind are not tried for a while: one or two may be odd. */
+#define OFFLOAD_KIND_FAILURES 3
+
 #define OFFLOAD_CONFIG_DEFAULT \
     { .n_threads = 1, .max_queued = 65536, .delay = 0, .backoff = 1000 }
 
@@ -268,6 +276,10 @@ int offload_flush(struct offload *);
 void offload_port_add(struct offload *, uint32_t port);
 void offload_port_del(struct offload *, uint32_t port);
 void offload_port_changed(struct offload *, uint32_t port);
+
+/* Says that a meter has come or changed, so that rejections of flows that name
+ * meters are forgotten.  Any thread. */
+void offload_meters_changed(struct offload *);
 
 /* Flow operations. */
 enum offload_op_type { OFFLOAD_PUT, OFFLOAD_DEL, OFFLOAD_GET };

@@ -18,9 +18,16 @@
  * that tc would not take either, and these are only parked for longer. */
 #define MAX_CHILDREN 64
 
+/* Ports that one flow sends to, at most.  Tc takes no more than 32 actions
+ * (TCA_ACT_MAX_PRIO); of more ports it does not matter what they can do. */
+#define MAX_OUTPUTS 32
+
 /* What is gathered about a flow. */
 struct gathered {
     uint32_t hash;
+    bool has_meter;
+    uint32_t outputs[MAX_OUTPUTS];
+    size_t n_outputs;
     uint32_t children[MAX_CHILDREN];
     size_t n_children;
 };
@@ -110,9 +117,15 @@ gather_action(struct gathered *gathered, const struct nlattr *a, int depth)
     add_hash(gathered, type);
     switch (type) {
     case OVS_ACTION_ATTR_OUTPUT:
-    case OVS_ACTION_ATTR_METER:
-        /* A device may send to some ports, and know some meters, only. */
+        /* A device may send to some ports only, and know some meters. */
         add_hash(gathered, nl_attr_get_u32(a));
+        if (gathered->n_outputs < MAX_OUTPUTS) {
+            gathered->outputs[gathered->n_outputs++] = nl_attr_get_u32(a);
+        }
+        break;
+    case OVS_ACTION_ATTR_METER:
+        add_hash(gathered, nl_attr_get_u32(a));
+        gathered->has_meter = true;
         break;
     case OVS_ACTION_ATTR_RECIRC:
         if (gathered->n_children < MAX_CHILDREN) {
@@ -203,6 +216,9 @@ kdp_tc_desc_create(const ovs_u128 *ufid,
         .in_port = get_u32(key, key_len, OVS_KEY_ATTR_IN_PORT, UINT32_MAX),
         .recirc_id = get_u32(key, key_len, OVS_KEY_ATTR_RECIRC_ID, 0),
         .kind = gathered.hash ? gathered.hash : 1,
+        .has_meter = gathered.has_meter,
+        .outputs = gathered.outputs,
+        .n_outputs = gathered.n_outputs,
         .children = gathered.children,
         .n_children = gathered.n_children,
         .key = key,

@@ -134,6 +134,21 @@ unit_desc_full(uint32_t flow, uint32_t port, uint32_t recirc_id,
 }
 
 struct offload_desc *
+unit_desc_to(uint32_t flow, uint32_t port, uint32_t kind, uint32_t output,
+             bool has_meter)
+{
+    struct offload_desc *plain = unit_desc_full(flow, port, 0, 0, kind);
+    struct offload_desc proto = *plain, *desc;
+
+    proto.outputs = &output;
+    proto.n_outputs = output != 0;
+    proto.has_meter = has_meter;
+    desc = offload_desc_create(&proto);
+    offload_desc_unref(plain);
+    return desc;
+}
+
+struct offload_desc *
 unit_desc_like(uint32_t flow, const struct offload_desc *other)
 {
     return make_desc(flow, other->in_port, other->recirc_id, 0, 0,

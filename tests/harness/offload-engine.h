@@ -37,6 +37,11 @@ struct offload_desc *unit_desc_full(uint32_t flow, uint32_t port,
                                     uint32_t recirc_id, uint32_t child,
                                     uint32_t kind);
 
+/* Of a kind, with an output port and maybe a meter. */
+struct offload_desc *unit_desc_to(uint32_t flow, uint32_t port,
+                                  uint32_t kind, uint32_t output,
+                                  bool has_meter);
+
 /* With the key of 'other', so that the kernel takes only one of them. */
 struct offload_desc *unit_desc_like(uint32_t flow,
                                     const struct offload_desc *other);

@@ -141,6 +141,126 @@ device_rejects_a_kind_once(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* Has 'failure' meet flow 'flow' of kind 77, from port 1 to port 2, which names
+ * a meter. */
+static void
+be_rejected(struct unit_offload *unit, struct offload_fake_failure failure,
+            uint32_t flow)
+{
+    failure.n = 1;
+    offload_fake_fail_next(unit->fake, &failure);
+    unit_put(unit, unit_desc_to(flow, 1, 77, 2, true), CREATE);
+    offload_barrier(unit->offload);
+    assert_int_equal(unit_reason(unit, flow), OFFLOAD_REASON_UNSUPPORTED);
+    unit_put(unit, unit_desc_to(flow + 1, 1, 77, 2, true), CREATE);
+    assert_int_equal(unit_reason(unit, flow + 1), OFFLOAD_REASON_KIND);
+}
+
+static void
+rejection_is_forgotten_when_its_cause_may_have_gone(void **state OVS_UNUSED)
+{
+    const struct offload_fake_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP,
+    };
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 3);
+
+    /* What they do not depend on. */
+    be_rejected(&unit, failure, 1);
+    offload_port_changed(unit.offload, 3);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+
+    /* The output port changes, or comes anew. */
+    offload_port_changed(unit.offload, 2);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_fake_count(unit.fake, true), 2);
+    be_rejected(&unit, failure, 11);
+    offload_port_del(unit.offload, 2);
+    offload_port_add(unit.offload, 2);
+    unit_dump(&unit, NULL, 0);
+    unit_settle(&unit);
+    assert_int_equal(offload_fake_count(unit.fake, true), 4);
+
+    /* A meter does. */
+    be_rejected(&unit, failure, 21);
+    offload_meters_changed(unit.offload);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_fake_count(unit.fake, true), 6);
+
+    /* To flows without, it makes no difference. */
+    offload_fake_fail_next(unit.fake, &(struct offload_fake_failure) {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
+    });
+    unit_put(&unit, unit_desc_to(31, 1, 78, 2, false), CREATE);
+    offload_barrier(unit.offload);
+    offload_meters_changed(unit.offload);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 31), KERNEL);
+    unit_offload_uninit(&unit);
+}
+
+/* Puts flows 'first' to 'last' of kind 'kind', one after the other. */
+static void
+put_each(struct unit_offload *unit, uint32_t first, uint32_t last,
+         uint32_t kind)
+{
+    for (uint32_t i = first; i <= last; i++) {
+        unit_put(unit, unit_desc_to(i, 1, kind, 2, false), CREATE);
+        offload_barrier(unit->offload);
+    }
+}
+
+static void
+kind_that_fails_in_a_row_pauses(void **state OVS_UNUSED)
+{
+    static const int errors[] = { EINVAL, ENOENT };
+
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+        struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+        struct offload_fake_failure failure = {
+            .tc = true, .type = OFFLOAD_COPY_PUT, .error = errors[i], .n = 100,
+        };
+        struct unit_offload unit;
+        uint64_t n_ops, n_calls;
+
+        config.backoff = 3600000;
+        unit_offload_init(&unit, &config, 2);
+        offload_fake_fail_next(unit.fake, &failure);
+        put_each(&unit, 1, 20, 77);
+        offload_fake_get_load(unit.fake, &n_ops, &n_calls);
+        assert_int_equal(n_ops, OFFLOAD_KIND_FAILURES);
+        assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_ERROR);
+        assert_int_equal(unit_reason(&unit, 20), OFFLOAD_REASON_KIND);
+
+        /* Others are tried. */
+        failure.n = 0;
+        offload_fake_fail_next(unit.fake, &failure);
+        put_each(&unit, 21, 21, 78);
+        assert_int_equal(unit_where(&unit, 21), TC);
+
+        /* It is over when the output port changes. */
+        offload_port_changed(unit.offload, 2);
+        unit_dump(&unit, NULL, 0);
+        offload_barrier(unit.offload);
+        assert_int_equal(offload_fake_count(unit.fake, true), 21);
+
+        /* Those that are taken in between tell that it is not the kind. */
+        for (uint32_t j = 30; j < 50; j++) {
+            failure.n = j % 2;
+            offload_fake_fail_next(unit.fake, &failure);
+            put_each(&unit, j, j, 79);
+        }
+        assert_int_equal(offload_fake_count(unit.fake, true), 31);
+        unit_offload_uninit(&unit);
+    }
+}
+
 static void
 pauses_grow(void **state OVS_UNUSED)
 {
@@ -474,6 +594,8 @@ main(void)
         cmocka_unit_test(rejection_has_a_reason_and_is_remembered),
         cmocka_unit_test(rejection_is_of_the_version_that_was_tried),
         cmocka_unit_test(device_rejects_a_kind_once),
+        cmocka_unit_test(rejection_is_forgotten_when_its_cause_may_have_gone),
+        cmocka_unit_test(kind_that_fails_in_a_row_pauses),
         cmocka_unit_test(pauses_grow),
         cmocka_unit_test(full_device_backs_off),
         cmocka_unit_test(rule_that_vanishes_comes_back_to_the_kernel),

@@ -223,6 +223,41 @@ children_are_limited_in_number(void **state OVS_UNUSED)
     flow_uninit(&flow);
 }
 
+/* What a rejection may be up to. */
+static void
+outputs_and_meters_are_told(void **state OVS_UNUSED)
+{
+    struct offload_desc *desc;
+    struct unit_flow flow;
+    size_t clone;
+
+    flow_tcp(&flow, 1, 7);
+    desc = flow_desc(&flow);
+    assert_int_equal(desc->n_outputs, 1);
+    assert_int_equal(desc->outputs[0], 7);
+    assert_false(desc->has_meter);
+    offload_desc_unref(desc);
+
+    clone = nl_msg_start_nested(&flow.actions, OVS_ACTION_ATTR_CLONE);
+    nl_msg_put_u32(&flow.actions, OVS_ACTION_ATTR_METER, 5);
+    nl_msg_put_u32(&flow.actions, OVS_ACTION_ATTR_OUTPUT, 8);
+    nl_msg_end_nested(&flow.actions, clone);
+    desc = flow_desc(&flow);
+    assert_int_equal(desc->n_outputs, 2);
+    assert_int_equal(desc->outputs[1], 8);
+    assert_true(desc->has_meter);
+    offload_desc_unref(desc);
+
+    /* As many as tc has actions. */
+    for (uint32_t i = 0; i < 100; i++) {
+        nl_msg_put_u32(&flow.actions, OVS_ACTION_ATTR_OUTPUT, i);
+    }
+    desc = flow_desc(&flow);
+    assert_int_equal(desc->n_outputs, 32);
+    offload_desc_unref(desc);
+    flow_uninit(&flow);
+}
+
 static void
 flows_that_differ_in_values_are_of_a_kind(void **state OVS_UNUSED)
 {
@@ -454,6 +489,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(children_are_found_in_nested_actions),
         cmocka_unit_test(actions_are_looked_into_as_deep_as_the_kernel_takes),
         cmocka_unit_test(children_are_limited_in_number),
+        cmocka_unit_test(outputs_and_meters_are_told),
         cmocka_unit_test(flows_that_differ_in_values_are_of_a_kind),
         cmocka_unit_test(what_a_device_may_object_to_makes_another_kind),
         cmocka_unit_test(metadata_counts_as_zero_or_not),
