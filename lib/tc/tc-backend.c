@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hmapx.h"
 #include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "netlink.h"
@@ -195,39 +196,48 @@ commit(struct pending *pending)
     }
 }
 
-/* Has an insertion failed because the place for rules is gone?  Then adds it
- * again and returns true. */
+/* Has an insertion failed maybe because the place for rules is gone? */
 static bool
-restore_place(const struct kdp_tc *tc, const struct pending *pending)
+lacks_place(const struct pending *pending)
 {
-    bool restored = false;
-    struct netdev *netdev;
+    return (pending->request.type == KDP_TC_ADD
+            && (pending->request.error == EINVAL
+                || pending->request.error == ENOENT));
+}
 
-    if (pending->request.type == KDP_TC_ADD
-        && (pending->request.error == EINVAL
-            || pending->request.error == ENOENT)) {
-        netdev = netdev_ports_get(u32_to_odp(pending->op->desc->in_port),
-                                  tc->dpif_type);
-        if (netdev) {
-            restored = kdp_tc_prepare_restore(netdev);
-            netdev_close(netdev);
-        }
-    }
+/* Adds the place for rules of 'port_no' again if it is gone.  Returns true if
+ * so. */
+static bool
+restore_place(const struct kdp_tc *tc, uint32_t port_no)
+{
+    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
+                                             tc->dpif_type);
+    bool restored = netdev && kdp_tc_prepare_restore(netdev);
+
+    netdev_close(netdev);
     return restored;
 }
 
 /* Tries insertions again that failed because the place for rules was gone.
- * (Others of the batch find it there.) */
+ * Each port of the batch is looked at once, whatever fails there. */
 static void
 retry_batch(const struct kdp_tc *tc, struct pending pending[], size_t n)
 {
     struct kdp_tc_request *requests[KDP_TC_BATCH];
+    struct hmapx ports = HMAPX_INITIALIZER(&ports);
     bool restored = false;
     size_t n_requests = 0;
 
     for (size_t i = 0; i < n; i++) {
-        restored |= restore_place(tc, &pending[i]);
+        if (lacks_place(&pending[i])) {
+            uint32_t port_no = pending[i].op->desc->in_port;
+
+            if (hmapx_add(&ports, (void *) (uintptr_t) port_no)) {
+                restored |= restore_place(tc, port_no);
+            }
+        }
     }
+    hmapx_destroy(&ports);
     for (size_t i = 0; restored && i < n; i++) {
         struct kdp_tc_request *request = &pending[i].request;
 

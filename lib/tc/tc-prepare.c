@@ -7,6 +7,8 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
+#include "link/link-qdisc.h"
+#include "netdev-linux/links.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-offload-provider.h"
 #include "netdev-offload.h"
@@ -141,7 +143,11 @@ kdp_tc_prepare_restore(struct netdev *netdev)
 {
     int ifindex = netdev_get_ifindex(netdev);
 
+    /* The kernel is asked to add it, which takes the RTNL lock, only if the
+     * link tables have none: whatever made the rule fail then was not that. */
     if (ifindex < 0 || netdev_get_block_id(netdev)
+        || (kdp_links_qdiscs()
+            && link_qdiscs_has_ingress(kdp_links_qdiscs(), ifindex))
         || add_qdisc(netdev, ifindex)) {
         return false;
     }

@@ -42,8 +42,9 @@ struct kdp_tc_datapaths {
 void kdp_tc_prepare_register(const char *dpif_type,
                              const struct kdp_tc_datapaths *);
 
-/* Adds the place for rules of 'netdev' again if somebody has taken it away.
- * Returns true if so.  One that members of a bond share is not added. */
+/* Adds the place for rules of 'netdev' again if somebody has taken it away, as
+ * far as the link tables know already.  Returns true if so.  One that members
+ * of a bond share is not added. */
 bool kdp_tc_prepare_restore(struct netdev *netdev);
 
 #endif /* lib/tc/tc-prepare.h */

@@ -10,7 +10,108 @@
 #include <linux/rtnetlink.h>
 
 #include "harness/unit.h"
+#include "link/link-qdisc.h"
+#include "netdev-linux/links.h"
+#include "tc.h"
 #include "util.h"
+
+/* Requests to add a queueing discipline, and what they end with. */
+static unsigned int n_qdiscs_added;
+static int qdisc_error;
+
+/* Do the link tables have one on all devices? */
+static bool has_ingress;
+
+int __wrap_tc_add_del_qdisc(int ifindex, bool add, uint32_t block_id,
+                            enum tc_qdisc_hook);
+struct link_qdiscs *__wrap_kdp_links_qdiscs(void);
+bool __wrap_link_qdiscs_has_ingress(const struct link_qdiscs *, int ifindex);
+
+int
+__wrap_tc_add_del_qdisc(int ifindex OVS_UNUSED, bool add,
+                        uint32_t block_id OVS_UNUSED,
+                        enum tc_qdisc_hook hook OVS_UNUSED)
+{
+    n_qdiscs_added += add;
+    return qdisc_error;
+}
+
+struct link_qdiscs *
+__wrap_kdp_links_qdiscs(void)
+{
+    return (void *) &has_ingress;
+}
+
+bool
+__wrap_link_qdiscs_has_ingress(const struct link_qdiscs *qdiscs OVS_UNUSED,
+                               int ifindex OVS_UNUSED)
+{
+    return has_ingress;
+}
+
+/* Has the next 'n' rules of 'N' that are put together on two ports fail, and
+ * returns how many are in tc then. */
+static size_t
+put_while_failing(struct kdp_tc *tc, int error, unsigned int n)
+{
+    enum { N = 20 };
+    struct offload_backend backend = kdp_tc_backend(tc);
+    struct offload_copy_op ops_[N], *ops[N];
+    size_t n_put = 0;
+
+    n_qdiscs_added = 0;
+    backend_fail(UNIT_TC_REFUSED, RTM_NEWTFILTER, error, n);
+    for (uint32_t i = 0; i < N; i++) {
+        ops_[i] = (struct offload_copy_op) {
+            .type = OFFLOAD_COPY_PUT,
+            .ufid = unit_tc_ufid(i),
+            .desc = unit_tc_desc(i, 1 + i % 2, 0),
+            .rule = backend.create_rule(backend.aux),
+        };
+        ops[i] = &ops_[i];
+    }
+    backend.operate(backend.aux, ops, N);
+    for (uint32_t i = 0; i < N; i++) {
+        n_put += !ops[i]->error;
+        ops[i]->type = OFFLOAD_COPY_DEL;
+    }
+    backend.operate(backend.aux, ops, N);
+    for (uint32_t i = 0; i < N; i++) {
+        offload_rule_unref(ops[i]->rule);
+        offload_desc_unref(CONST_CAST(struct offload_desc *, ops[i]->desc));
+    }
+    backend_fail(UNIT_TC_REFUSED, 0, 0, 0);
+    return n_put;
+}
+
+static void
+place_for_rules_is_asked_for_once_for_each_port(void **state)
+{
+    static const int errors[] = { EINVAL, ENOENT };
+
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+        /* It was gone. */
+        has_ingress = false;
+        qdisc_error = 0;
+        assert_int_equal(put_while_failing(*state, errors[i], 20), 20);
+        assert_int_equal(n_qdiscs_added, 2);
+
+        /* It was there, which the link tables did not know. */
+        qdisc_error = EEXIST;
+        assert_int_equal(put_while_failing(*state, errors[i], 20), 0);
+        assert_int_equal(n_qdiscs_added, 2);
+
+        /* Which they do. */
+        has_ingress = true;
+        assert_int_equal(put_while_failing(*state, errors[i], 20), 0);
+        assert_int_equal(n_qdiscs_added, 0);
+    }
+
+    /* That is not what is wrong. */
+    has_ingress = false;
+    assert_int_equal(put_while_failing(*state, EOPNOTSUPP, 20), 0);
+    assert_int_equal(n_qdiscs_added, 0);
+}
 
 static void
 what_tc_cannot_have_is_not_asked_for(void **state)
@@ -172,6 +273,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rule_without_any_answer_does_not_stay_unknown),
         TEST(request_that_was_not_sent_makes_no_rule),
         TEST(rule_of_somebody_else_is_in_the_way),
+        TEST(place_for_rules_is_asked_for_once_for_each_port),
     };
 
     unit_init(argv[0]);
