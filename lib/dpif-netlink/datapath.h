@@ -39,6 +39,7 @@
 
 struct dispatch;
 struct kdp_flow_engine;
+struct kdp_flow_meters;
 struct kdp_flow_offload;
 struct settings;
 struct socket_budget;
@@ -75,6 +76,7 @@ struct kdp_datapath {
     struct settings *settings;          /* settings.h. */
     ATOMIC(struct kdp_flow_engine *) engine;    /* flow-engine.h. */
     struct kdp_flow_offload *offload;   /* flow-offload.h. */
+    struct kdp_flow_meters *meters;     /* flow-meters.h. */
 
     struct ovs_list list_node;      /* datapaths.c. */
     int refcount;                   /* datapaths.c. */

@@ -18,6 +18,7 @@
  *      flow-operate.h  operations on flows, and the kernel side
  *      flow-dump.h     dumps of flows
  *      flow-ports.h    which ports the engine has
+ *      flow-meters.h   meters that flows name
  *      flow-offload.h  life cycle and settings
  *      flow-show.h     commands
  *      flow-api.h      what devices ask about datapaths

@@ -8,6 +8,7 @@
 
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/flow-engine.h"
+#include "dpif-netlink/flow-meters.h"
 #include "dpif-netlink/flow-operate.h"
 #include "dpif-netlink/flow-ports.h"
 #include "odp-netlink.h"
@@ -49,6 +50,7 @@ kdp_flow_offload_create(struct kdp_datapath *dp)
 {
     dp->offload = xzalloc(sizeof *dp->offload);
     dp->offload->config = (struct offload_config) OFFLOAD_CONFIG_DEFAULT;
+    dp->meters = kdp_flow_meters_create();
 }
 
 static struct kdp_flow_engine *
@@ -66,6 +68,8 @@ create_engine(struct kdp_datapath *dp)
 
     engine->dp = dp;
     kdp_tc_init(&engine->tc, kdp_dpif_type, sharing);
+    engine->tc.begin = kdp_flow_meters_offload;
+    engine->tc.begin_aux = dp;
     atomic_store_relaxed(&engine->tc.count_headers,
                          dp->offload->count_headers);
     atomic_init(&engine->enabled, true);
@@ -110,6 +114,7 @@ kdp_flow_offload_destroy(struct kdp_datapath *dp)
     kdp_flow_engine_set(dp, NULL);
     destroy_engine(engine);
     stop_cleaner(offload, false);
+    kdp_flow_meters_destroy(dp->meters);
     free(offload->threads);
     free(offload->delay);
     free(offload->bytes);

@@ -4,6 +4,7 @@
 #include "dpif-netlink/forward.h"
 
 #include "dpif-netlink/flow-engine.h"
+#include "dpif-netlink/flow-meters.h"
 #include "offload/offload-info.h"
 #include "ovs/compat-dpif.h"
 
@@ -157,7 +158,7 @@ int
 dpif_kdp_meter_set(struct dpif *dpif, ofproto_meter_id meter_id,
                    struct ofputil_meter_config *config)
 {
-    return INNER_CALL(meter_set, dpif, meter_id, config);
+    return kdp_flow_meters_set(dpif_kdp_cast(dpif)->dp, meter_id, config);
 }
 
 int
@@ -171,7 +172,8 @@ int
 dpif_kdp_meter_del(struct dpif *dpif, ofproto_meter_id meter_id,
                    struct ofputil_meter_stats *stats, uint16_t n_bands)
 {
-    return INNER_CALL(meter_del, dpif, meter_id, stats, n_bands);
+    return kdp_flow_meters_del(dpif_kdp_cast(dpif)->dp, meter_id, stats,
+                               n_bands);
 }
 
 int

@@ -196,19 +196,25 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
     netdev_flow_dump_destroy(dump);
 }
 
-/* Has the kernel load what actions need, and waits for whoever is at it. */
+/* Has the kernel load what actions need, and the owner make what rules may
+ * name, and waits for whoever is at it. */
 static void
-load_actions_once(struct kdp_tc *tc)
+begin_once(struct kdp_tc *tc)
 {
     /* It may take long, and nobody else shall wait for that, but for other
      * offload threads, whose first rules would. */
     ovsrcu_quiesce_start();
-    ovs_mutex_lock(&tc->actions_mutex);
-    if (!tc->loaded_actions) {
+    ovs_mutex_lock(&tc->begin_mutex);
+    if (!tc->begun) {
         kdp_tc_load_actions();
-        tc->loaded_actions = true;
+        ovsrcu_quiesce_end();
+        if (tc->begin) {
+            tc->begin(tc->begin_aux);
+        }
+        ovsrcu_quiesce_start();
+        tc->begun = true;
     }
-    ovs_mutex_unlock(&tc->actions_mutex);
+    ovs_mutex_unlock(&tc->begin_mutex);
     ovsrcu_quiesce_end();
 }
 
@@ -245,8 +251,8 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, const struct offload_place *place,
     struct port_rule *r;
     int error;
 
+    begin_once(tc);
     if (describe) {
-        load_actions_once(tc);
         netdev = netdev_ports_get(u32_to_odp(port_no), tc->dpif_type);
     }
     error = find_rules(&id, &rules);

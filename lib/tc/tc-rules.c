@@ -66,8 +66,9 @@ kdp_tc_init(struct kdp_tc *tc, const char *dpif_type, bool recirc_sharing)
     tc->recirc_sharing = recirc_sharing;
     atomic_init(&tc->count_headers, false);
     atomic_init(&tc->dump_after, 0);
-    ovs_mutex_init(&tc->actions_mutex);
-    tc->loaded_actions = false;
+    tc->begin = NULL;
+    ovs_mutex_init(&tc->begin_mutex);
+    tc->begun = false;
     ovs_mutex_init(&tc->mutex);
     hmap_init(&tc->counts);
 }
@@ -79,7 +80,7 @@ kdp_tc_destroy(struct kdp_tc *tc)
     ovs_assert(hmap_is_empty(&tc->counts));
     hmap_destroy(&tc->counts);
     ovs_mutex_destroy(&tc->mutex);
-    ovs_mutex_destroy(&tc->actions_mutex);
+    ovs_mutex_destroy(&tc->begin_mutex);
 }
 
 /* The device that rule 'id' is counted for.  Members of a bond share a block

@@ -44,8 +44,13 @@ struct kdp_tc {
     atomic_bool count_headers;  /* In bytes of rules made from now on. */
     atomic_llong dump_after;    /* See kdp_tc_may_dump(). */
 
-    struct ovs_mutex actions_mutex;
-    bool loaded_actions OVS_GUARDED;    /* See kdp_tc_load_actions(). */
+    /* Set by the owner right after kdp_tc_init(): called once by an offload
+     * thread, before there is any rule.  NULL does nothing. */
+    void (*begin)(void *begin_aux);
+    void *begin_aux;
+
+    struct ovs_mutex begin_mutex;
+    bool begun OVS_GUARDED;     /* See kdp_tc_adopt(). */
 
     struct ovs_mutex mutex;
     struct hmap counts OVS_GUARDED;     /* Numbers of rules, by ifindex. */

@@ -299,6 +299,23 @@ inner_get_stats(const struct dpif *dpif, struct dpif_dp_stats *stats)
     return 0;
 }
 
+static int
+inner_meter_set(struct dpif *inner OVS_UNUSED,
+                ofproto_meter_id id OVS_UNUSED,
+                struct ofputil_meter_config *config OVS_UNUSED)
+{
+    return 0;
+}
+
+static int
+inner_meter_del(struct dpif *inner OVS_UNUSED,
+                ofproto_meter_id id OVS_UNUSED,
+                struct ofputil_meter_stats *stats OVS_UNUSED,
+                uint16_t n_bands OVS_UNUSED)
+{
+    return 0;
+}
+
 static const struct dpif_class inner_class = {
     .type = "unit",
     .get_stats = inner_get_stats,
@@ -308,6 +325,8 @@ static const struct dpif_class inner_class = {
     .flow_dump_thread_destroy = inner_thread_destroy,
     .flow_dump_next = inner_dump_next,
     .operate = inner_operate,
+    .meter_set = inner_meter_set,
+    .meter_del = inner_meter_del,
 };
 
 /* The datapath. */

@@ -59,8 +59,11 @@ tests_unit_dpif_netlink_test_flow_settings_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-settings.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_flow_settings_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
+	-Wl,--wrap=meter_offload_set \
+	-Wl,--wrap=netdev_is_flow_api_enabled \
 	-Wl,--wrap=offload_configure \
 	-Wl,--wrap=offload_create \
+	-Wl,--wrap=offload_meters_changed \
 	-Wl,--wrap=vport_table_get_by_number
 tests_unit_dpif_netlink_test_ports_SOURCES = \
 	tests/unit/dpif-netlink/test-ports.c $(unit_fault) $(unit_common)

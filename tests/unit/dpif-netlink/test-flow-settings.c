@@ -6,6 +6,7 @@
 #include <config.h>
 #include "fake/dpif-fake.h"
 
+#include "dpif-netlink/flow-meters.h"
 #include "dpif-netlink/flow-offload.h"
 #include "dpif-netlink/flow-show.h"
 
@@ -62,6 +63,49 @@ __wrap_offload_configure(struct offload *offload,
     __real_offload_configure(offload, config);
 }
 
+/* Meters that tc was asked to make: their ids and rates, in order. */
+static struct {
+    uint32_t id;
+    uint32_t rate;
+} meters_made[16];
+static atomic_count n_meters_made;
+
+/* Times that the engine was told of meters. */
+static atomic_count n_meters_told;
+
+static bool flow_api_enabled;
+
+void __wrap_meter_offload_set(ofproto_meter_id, struct ofputil_meter_config *);
+bool __wrap_netdev_is_flow_api_enabled(void);
+void __wrap_offload_meters_changed(struct offload *);
+void __real_offload_meters_changed(struct offload *);
+
+void
+__wrap_meter_offload_set(ofproto_meter_id id,
+                         struct ofputil_meter_config *config)
+{
+    unsigned int i = atomic_count_inc(&n_meters_made);
+
+    /* Before any rule may name it. */
+    unit_check(!unit_tc_count());
+    unit_check(i < ARRAY_SIZE(meters_made));
+    meters_made[i].id = id.uint32;
+    meters_made[i].rate = config->bands[0].rate;
+}
+
+bool
+__wrap_netdev_is_flow_api_enabled(void)
+{
+    return flow_api_enabled;
+}
+
+void
+__wrap_offload_meters_changed(struct offload *offload)
+{
+    atomic_count_inc(&n_meters_told);
+    __real_offload_meters_changed(offload);
+}
+
 /* The last port is another datapath's. */
 int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
                                      struct ovs_vport *);
@@ -97,6 +141,9 @@ setup(void **state)
     struct test *test = xzalloc(sizeof *test);
 
     lookup_error = 0;
+    flow_api_enabled = false;
+    atomic_count_set(&n_meters_made, 0);
+    atomic_count_set(&n_meters_told, 0);
     unit_dpif_init(&test->u, N_PORTS);
     test->other = test->u.engine;
     test->u.engine = NULL;
@@ -409,6 +456,53 @@ port_that_cannot_be_looked_up_stays(void **state)
 }
 
 static void
+set_meter(struct test *test, uint32_t id, uint32_t rate)
+{
+    struct ofputil_meter_band band = { .rate = rate };
+    struct ofputil_meter_config config = { .n_bands = 1, .bands = &band };
+
+    assert_int_equal(kdp_flow_meters_set(&test->dp, (ofproto_meter_id) { id },
+                                         &config), 0);
+}
+
+static void
+meters_made_before_offload_are_made_in_tc(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "false", NULL, NULL);
+    for (uint32_t i = 1; i <= 3; i++) {
+        set_meter(test, i, 100 * i);
+    }
+    set_meter(test, 1, 150);
+    assert_int_equal(kdp_flow_meters_del(&test->dp, (ofproto_meter_id) { 2 },
+                                         NULL, 0), 0);
+    assert_int_equal(kdp_flow_meters_del(&test->dp, (ofproto_meter_id) { 9 },
+                                         NULL, 0), 0);
+    assert_int_equal(atomic_count_get(&n_meters_told), 0);
+
+    flow_api_enabled = true;
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    assert_int_equal(atomic_count_get(&n_meters_made), 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(meters_made[i].rate,
+                         meters_made[i].id == 1 ? 150 : 300);
+    }
+    assert_int_equal(meters_made[0].id + meters_made[1].id, 1 + 3);
+
+    /* From now on Open vSwitch makes them, and the engine is told. */
+    atomic_count_set(&n_meters_told, 0);
+    set_meter(test, 4, 400);
+    set_meter(test, 1, 160);
+    assert_int_equal(atomic_count_get(&n_meters_told), 2);
+    set_config(test, "false", NULL, NULL);
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    assert_int_equal(atomic_count_get(&n_meters_made), 2);
+}
+
+static void
 numbers_that_are_wrong_change_nothing(void **state)
 {
     static const char *wrong[] = { "0", "11", "-1", "two", "", "4294967298" };
@@ -511,6 +605,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(port_of_another_device_is_another_port),
         TEST(device_that_changes_is_tried_again),
         TEST(port_that_cannot_be_looked_up_stays),
+        TEST(meters_made_before_offload_are_made_in_tc),
         TEST(numbers_that_are_wrong_change_nothing),
         TEST(bytes_are_counted_as_was_said_last),
         TEST(statistics_are_those_of_all_threads),
