@@ -15,7 +15,9 @@
  *     the users (handlers, revalidators, main) and by offload threads;
  *
  *   - struct offload_backend, tc.  Changed by offload threads only; read by
- *     users, too.
+ *     users, too.  A change may take long: as the threads have no pointers
+ *     that RCU guards (ovs-rcu.h), it should be waited for in a quiescent
+ *     state.  Users may have some.
  *
  * Both take operations in batches and do them in the order of the array.  They
  * may be called by several threads at the same time.  The engine never has two

@@ -15,6 +15,7 @@
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
 #include "openvswitch/vlog.h"
+#include "ovs-rcu.h"
 #include "timeval.h"
 #include "util.h"
 #include "uuid.h"
@@ -285,7 +286,11 @@ turn(struct offload *offload, struct work works[], size_t n, bool tc)
     if (tc) {
         offload->backend.operate(offload->backend.aux, ops, n_ops);
     } else {
+        /* The thread has no pointers that RCU guards, and somebody may hold the
+         * kernel's locks. */
+        ovsrcu_quiesce_start();
         offload->kernel.operate(offload->kernel.aux, ops, n_ops);
+        ovsrcu_quiesce_end();
     }
     for (size_t i = 0; i < n_ops; i++) {
         commit(offload, todo[i], tc);

@@ -14,11 +14,20 @@
 #include "offload/offload-waiter.h"
 #include "offload/offload-withdraw.h"
 #include "ovs-rcu.h"
+#include "timeval.h"
 #include "util.h"
 
 /* Items sorted at a time: enough that what is urgent soon overtakes a queue of
  * any length, few enough that the flows at hand do not wait for it. */
 #define MAX_SORTED 1024
+
+/* Time in ms that a batch may take: who wants a rule deleted waits for the one
+ * that the thread is at.  A device may take 40 ms for a rule, so that
+ * OFFLOAD_BATCH of them take 2.5 s. */
+#define BATCH_MSEC 50
+
+/* Flows of the first batch, of which it is not known how long they take. */
+#define FIRST_BATCH 8
 
 enum stop {
     RUN,
@@ -36,6 +45,8 @@ struct offload_thread {
     /* The thread's own: what it took out of the queue. */
     struct ovs_list urgent;
     struct ovs_list backlog;
+    size_t batch;               /* Flows to take at a time, OFFLOAD_BATCH at
+                                 * most. */
 };
 
 void
@@ -49,6 +60,7 @@ offload_threads_create(struct offload *offload)
         thread->id = i;
         thread->queue = &offload->queues.queues[i];
         atomic_init(&thread->stop, RUN);
+        thread->batch = FIRST_BATCH;
         ovs_list_init(&thread->urgent);
         ovs_list_init(&thread->backlog);
     }
@@ -185,7 +197,7 @@ take_batch(struct offload_thread *thread, struct ovs_list *list,
     size_t n = 0;
 
     atomic_read_relaxed(&thread->stop, &stop);
-    while (n < OFFLOAD_BATCH && !ovs_list_is_empty(list)) {
+    while (n < thread->batch && !ovs_list_is_empty(list)) {
         struct offload_item *item = CONTAINER_OF(
             ovs_list_front(list), struct offload_item, list_node);
         struct offload_flow *flow = flow_from_item(item);
@@ -206,6 +218,18 @@ take_batch(struct offload_thread *thread, struct ovs_list *list,
     return n;
 }
 
+/* Chooses the size of the next batch after one of 'n' flows that took
+ * 'duration' ms. */
+static void
+adapt_batch(struct offload_thread *thread, size_t n, long long int duration)
+{
+    if (duration > BATCH_MSEC) {
+        thread->batch = MAX(1, n * BATCH_MSEC / duration);
+    } else if (n == thread->batch && duration * 2 <= BATCH_MSEC) {
+        thread->batch = MIN(n * 2, OFFLOAD_BATCH);
+    }
+}
+
 /* Does what there is to do, a bounded part of it.  Returns false if there is
  * nothing. */
 static bool
@@ -223,7 +247,10 @@ run_some(struct offload_thread *thread)
     }
     n = take_batch(thread, list, flows);
     if (n) {
+        long long int start = time_msec();
+
         offload_step_flows(thread->offload, flows, n);
+        adapt_batch(thread, n, time_msec() - start);
     } else if (!ovs_list_is_empty(list)) {
         run_control(thread, CONTAINER_OF(pop_list(list),
                                          struct offload_control, item));
@@ -356,7 +383,13 @@ offload_threads_destroy(struct offload *offload)
     do {
         again = false;
         for (unsigned int i = 0; i < n; i++) {
-            while (run_some(&offload->threads[i])) {
+            struct offload_thread *thread = &offload->threads[i];
+
+            sort_queue(thread);
+            if (!ovs_list_is_empty(&thread->urgent)
+                || !ovs_list_is_empty(&thread->backlog)) {
+                start_thread(thread);
+                stop_thread(thread, DRAIN);
                 again = true;
             }
         }

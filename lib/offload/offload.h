@@ -216,7 +216,7 @@
  * dumped.  Changes and deletes of what is in tc, and returns of flows whose
  * rules vanished, are always taken, though they count as queued, and come
  * before offers that wait, so that nobody waits for a long queue.  A thread
- * takes OFFLOAD_BATCH flows at a time. */
+ * takes OFFLOAD_BATCH flows at a time, or fewer if these take long. */
 
 #include <stdbool.h>
 #include <stddef.h>

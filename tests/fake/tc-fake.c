@@ -43,6 +43,7 @@ bool unit_tc_is_terse;
 
 static struct unit_tc_plan plan OVS_GUARDED_BY(unit_tc_mutex);
 static size_t n_messages OVS_GUARDED_BY(unit_tc_mutex);
+static bool was_quiescent OVS_GUARDED_BY(unit_tc_mutex);
 static size_t n_requests OVS_GUARDED_BY(unit_tc_mutex);
 static size_t n_kinds OVS_GUARDED_BY(unit_tc_mutex);
 static bool in_hw OVS_GUARDED_BY(unit_tc_mutex);
@@ -453,6 +454,7 @@ do_message(struct message *m, struct ofpbuf *reply)
     bool lost = false;
 
     n_messages++;
+    was_quiescent = ovsrcu_is_quiescent();
     for (size_t i = 0; i < m->n; i++) {
         const struct ofpbuf *request = m->txns[i]->request;
 
@@ -522,6 +524,17 @@ __wrap_nl_transact_multiple(int protocol, struct nl_transaction **txns,
     }
     ovs_mutex_unlock(&unit_tc_mutex);
     ofpbuf_uninit(&reply);
+}
+
+bool
+unit_tc_was_quiescent(void)
+{
+    bool value;
+
+    ovs_mutex_lock(&unit_tc_mutex);
+    value = was_quiescent;
+    ovs_mutex_unlock(&unit_tc_mutex);
+    return value;
 }
 
 /* What is shown of all rules. */

@@ -55,6 +55,9 @@ void unit_tc_plan(const struct unit_tc_plan *);
 size_t unit_tc_count(void);
 void unit_tc_get_load(size_t *n_messages, size_t *n_requests);
 
+/* Was the thread quiescent (ovs-rcu.h) when the latest message came? */
+bool unit_tc_was_quiescent(void);
+
 /* Kinds of actions that were asked for, which do not count in the load. */
 size_t unit_tc_n_kinds(void);
 

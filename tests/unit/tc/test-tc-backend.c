@@ -12,6 +12,7 @@
 #include "harness/unit.h"
 #include "link/link-qdisc.h"
 #include "netdev-linux/links.h"
+#include "ovs-rcu.h"
 #include "tc.h"
 #include "util.h"
 
@@ -248,6 +249,19 @@ request_that_was_not_sent_makes_no_rule(void **state)
     assert_int_equal(DEL(1).error, 0);
 }
 
+/* Users read with pointers that RCU guards. */
+static void
+only_changes_are_waited_for_in_a_quiescent_state(void **state)
+{
+    assert_int_equal(PUT(1), 0);
+    assert_true(unit_tc_was_quiescent());
+    assert_int_equal(GET(1).error, 0);
+    assert_false(unit_tc_was_quiescent());
+    assert_int_equal(DEL(1).error, 0);
+    assert_true(unit_tc_was_quiescent());
+    assert_false(ovsrcu_is_quiescent());
+}
+
 static void
 rule_of_somebody_else_is_in_the_way(void **state)
 {
@@ -272,6 +286,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rule_whose_acknowledgement_was_lost_is_known),
         TEST(rule_without_any_answer_does_not_stay_unknown),
         TEST(request_that_was_not_sent_makes_no_rule),
+        TEST(only_changes_are_waited_for_in_a_quiescent_state),
         TEST(rule_of_somebody_else_is_in_the_way),
         TEST(place_for_rules_is_asked_for_once_for_each_port),
     };
