@@ -7,7 +7,8 @@
  * so that one that moves meanwhile is shown once; the last pass finds those
  * that moved away each time.  What the kernel and tc said of a flow that has
  * moved since the start is outdated, and it is read again, unless the dump is
- * lax and what is known of the flow is not older than the dump. */
+ * lax and what is known of the flow is not older than the dump.  A flow with
+ * copies in both is shown when the second of them is told. */
 
 #include <config.h>
 #include "offload/offload.h"
@@ -19,6 +20,12 @@
 #include "offload/offload-placement.h"
 #include "offload/offload-read.h"
 #include "util.h"
+
+/* What is remembered of a flow in a dump: the dump's id when the flow was shown,
+ * or that and which of its copies was told, while the other one was not. */
+#define TOLD_KERNEL 1u
+#define TOLD_TC 2u
+#define TOLD_BOTH (TOLD_KERNEL | TOLD_TC)
 
 /* Starts a dump of the flows of 'type'.  Returns 0 or, if OFFLOAD_MAX_DUMPS
  * are under way, EBUSY.  Several threads may share it: all that are at it call
@@ -36,7 +43,7 @@ offload_dump_start(struct offload *offload, enum offload_dump_type type,
     for (unsigned int i = 0; i < OFFLOAD_MAX_DUMPS && !dump->id; i++) {
         if (!offload->dump_ids[i]) {
             do {
-                dump->id = ++offload->last_dump;
+                dump->id = offload->last_dump += TOLD_BOTH + 1;
             } while (!dump->id);
             offload->dump_ids[i] = dump->id;
             dump->slot = i;
@@ -73,15 +80,22 @@ offload_dump_done(struct offload_dump *dump)
     ovs_mutex_unlock(&offload->dumps_mutex);
 }
 
-/* Marks 'flow' as shown.  Returns false if it was already. */
 static bool
-mark(const struct offload_dump *dump, struct offload_flow *flow)
+is_shown(const struct offload_dump *dump, const struct offload_flow *flow)
 {
-    if (flow->shown[dump->slot] == dump->id) {
-        return false;
-    }
-    flow->shown[dump->slot] = dump->id;
-    return true;
+    return flow->shown[dump->slot] == dump->id;
+}
+
+/* Takes note that a copy of 'flow', which is not shown yet, was told.  Returns
+ * true if both were. */
+static bool
+tell(const struct offload_dump *dump, struct offload_flow *flow, bool in_tc)
+{
+    uint32_t told = flow->shown[dump->slot] - dump->id;
+
+    told = (told <= TOLD_BOTH ? told : 0) | (in_tc ? TOLD_TC : TOLD_KERNEL);
+    flow->shown[dump->slot] = dump->id + told;
+    return told == TOLD_BOTH;
 }
 
 /* Has nobody changed 'flow' since the start, so that statistics that were read
@@ -93,13 +107,15 @@ is_quiet(const struct offload_dump *dump, const struct offload_flow *flow)
             && !flow->kernel_claimed);
 }
 
-/* Has 'flow' come to tc since the start, and is nothing else of it? */
+/* Has the only copy of 'flow' been made since the start, or the last one but
+ * this been told then? */
 static bool
-is_new_in_tc(const struct offload_dump *dump, const struct offload_flow *flow)
+is_new(const struct offload_dump *dump, const struct offload_flow *flow)
 {
-    return (flow->known > dump->start && offload_flow_in_tc(flow)
-            && !offload_flow_in_kernel(flow) && !offload_flow_is_busy(flow)
-            && !flow->kernel_claimed && !flow->discard_tc);
+    return (flow->known > dump->start
+            && offload_flow_in_tc(flow) != offload_flow_in_kernel(flow)
+            && !offload_flow_is_busy(flow) && !flow->kernel_claimed
+            && !flow->discard_tc);
 }
 
 /* Is 'flow' where 'dump' looks? */
@@ -111,7 +127,22 @@ is_of_type(const struct offload_dump *dump, const struct offload_flow *flow)
             && dump->type & OFFLOAD_DUMP_KERNEL);
 }
 
-/* Shows 'flow', whose only copy has 'stats' unless it has moved. */
+/* Stores what is known of 'flow'. */
+static void
+show_known(const struct offload_flow *flow, struct offload_dumped *dumped)
+{
+    dumped->in_tc = offload_flow_in_tc(flow);
+    dumped->in_hw = dumped->in_tc && flow->in_hw;
+    dumped->stats = flow->base;
+    if (offload_flow_in_kernel(flow)) {
+        offload_stats_add(&dumped->stats, &flow->kernel_seen);
+    }
+    if (dumped->in_tc) {
+        offload_stats_add(&dumped->stats, &flow->tc_seen);
+    }
+}
+
+/* Shows 'flow', a copy of which has 'stats' unless it has moved. */
 static bool
 show(struct offload_dump *dump, struct offload_flow *flow,
      const struct offload_stats *stats, bool in_tc, bool in_hw,
@@ -119,29 +150,29 @@ show(struct offload_dump *dump, struct offload_flow *flow,
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     bool exists = true;
+    bool told;
 
-    if (!is_of_type(dump, flow) || !mark(dump, flow)) {
+    if (!is_of_type(dump, flow) || is_shown(dump, flow)) {
         return false;
     }
-    flow->n_refs++;
-    if (stats && is_quiet(dump, flow)
-        && offload_flow_in_kernel(flow) == !in_tc
-        && offload_flow_in_tc(flow) == in_tc && !flow->discard_tc) {
+    told = (stats && is_quiet(dump, flow) && !flow->discard_tc
+            && (in_tc ? offload_flow_in_tc(flow)
+                : offload_flow_in_kernel(flow)));
+    if (told) {
         if (in_tc) {
             offload_flow_saw_tc(flow, stats, in_hw);
         } else {
             offload_flow_saw_kernel(flow, stats);
         }
-        dumped->stats = flow->base;
-        offload_stats_add(&dumped->stats,
-                          in_tc ? &flow->tc_seen : &flow->kernel_seen);
-        dumped->in_tc = in_tc;
-        dumped->in_hw = in_tc && in_hw;
-    } else if (dump->lax && is_new_in_tc(dump, flow)) {
-        dumped->stats = flow->base;
-        offload_stats_add(&dumped->stats, &flow->tc_seen);
-        dumped->in_tc = true;
-        dumped->in_hw = flow->in_hw;
+        if (offload_flow_in_tc(flow) && offload_flow_in_kernel(flow)
+            && !tell(dump, flow, in_tc)) {
+            return false;
+        }
+    }
+    flow->shown[dump->slot] = dump->id;
+    flow->n_refs++;
+    if (told || (dump->lax && is_new(dump, flow))) {
+        show_known(flow, dumped);
     } else {
         exists = offload_read_flow(dump->offload, flow, &dumped->stats,
                                    &dumped->in_tc, &dumped->in_hw);
@@ -213,7 +244,7 @@ collect(struct offload_dump *dump)
     stripe = &dump->offload->table.stripes[dump->next_stripe++];
     ovs_mutex_lock(&stripe->mutex);
     HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-        if (flow->shown[dump->slot] != dump->id && is_of_type(dump, flow)) {
+        if (!is_shown(dump, flow) && is_of_type(dump, flow)) {
             if (dump->n_flows == dump->allocated_flows) {
                 dump->flows = x2nrealloc(dump->flows, &dump->allocated_flows,
                                          sizeof *dump->flows);

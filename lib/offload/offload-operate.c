@@ -211,6 +211,10 @@ finish_put(struct offload *offload, struct pending *pending)
                                      : offload_desc_ref(op->desc)));
     }
     offload_flow_moved(flow);
+    if (pending->new && !(op->flags & OFFLOAD_PUT_MODIFY)) {
+        /* The kernel has not counted anything yet. */
+        flow->known = flow->moved;
+    }
     offload_placement_changed(offload, flow);
 }
 

@@ -300,6 +300,132 @@ dump_of_a_type_shows_those_flows(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* Counts what is read one by one, with the lock of the fake. */
+static int
+count_gets(void *n_, bool tc OVS_UNUSED, const struct offload_copy_op *op)
+{
+    unsigned int *n = n_;
+
+    *n += op->type == OFFLOAD_COPY_GET;
+    return 0;
+}
+
+/* Flows of chains are in the kernel and in tc, both of which are listed. */
+static void
+flow_in_both_is_shown_without_being_read(void **state OVS_UNUSED)
+{
+    struct offload_stats kernel = { .n_packets = 2, .n_bytes = 200 };
+    struct offload_stats tc = { .n_packets = 3, .n_bytes = 300 };
+    ovs_u128 ufid = unit_ufid(1);
+    struct offload_dumped dumped;
+    struct unit_offload unit;
+    unsigned int n_gets = 0;
+
+    unit_offload_init(&unit, NULL, 1);
+    for (uint32_t i = 1; i <= 20; i++) {
+        unit_put(&unit, unit_desc_full(i, 1, 55, 0, 0), CREATE);
+    }
+    unit_put(&unit, unit_desc_full(100, 1, 0, 55, 0), CREATE);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, 1), TC | KERNEL);
+    offload_fake_set_fail(unit.fake, count_gets, &n_gets);
+    assert_int_equal(unit_dump(&unit, NULL, 0), 21);
+    assert_int_equal(n_gets, 0);
+
+    /* Once, whoever comes first, and however often. */
+    for (int tc_first = 0; tc_first < 2; tc_first++) {
+        struct offload_dump dump;
+
+        start_dump(&unit, &dump);
+        for (int i = 0; i < 2; i++) {
+            assert_false(tc_first
+                         ? offload_dump_tc(&dump, &ufid, &tc, true, &dumped)
+                         : offload_dump_kernel(&dump, &ufid, &kernel,
+                                               &dumped));
+        }
+        assert_true(tc_first
+                    ? offload_dump_kernel(&dump, &ufid, &kernel, &dumped)
+                    : offload_dump_tc(&dump, &ufid, &tc, true, &dumped));
+        assert_int_equal(dumped.stats.n_packets, 5);
+        assert_int_equal(dumped.stats.n_bytes, 500);
+        assert_true(dumped.in_tc && dumped.in_hw);
+        offload_desc_unref(dumped.desc);
+        assert_false(offload_dump_kernel(&dump, &ufid, &kernel, &dumped));
+        assert_false(offload_dump_tc(&dump, &ufid, &tc, true, &dumped));
+        assert_int_equal(n_gets, 0);
+        offload_dump_done(&dump);
+    }
+    unit_offload_uninit(&unit);
+}
+
+static void
+flow_in_both_of_which_one_is_not_told_is_read(void **state OVS_UNUSED)
+{
+    struct offload_stats kernel = { .n_packets = 2, .n_bytes = 200 };
+    ovs_u128 ufid = unit_ufid(1);
+    struct offload_dumped dumped;
+    struct unit_offload unit;
+    struct offload_dump dump;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc_full(1, 1, 55, 0, 0), CREATE);
+    unit_packets(&unit, 1, 2);
+    unit_put(&unit, unit_desc_full(2, 1, 0, 55, 0), CREATE);
+    unit_settle(&unit);
+    unit_packets(&unit, 1, 3);
+    start_dump(&unit, &dump);
+    assert_false(offload_dump_kernel(&dump, &ufid, &kernel, &dumped));
+    for (int i = 0; i < 2; i++) {
+        assert_true(offload_dump_next(&dump, &dumped));
+        if (dumped.desc->ufid.u64.lo == 1) {
+            assert_int_equal(dumped.stats.n_packets, 5);
+        }
+        offload_desc_unref(dumped.desc);
+    }
+    assert_false(offload_dump_next(&dump, &dumped));
+    offload_dump_done(&dump);
+    unit_offload_uninit(&unit);
+}
+
+static void
+flow_made_after_the_start_is_shown_without_being_read(void **state OVS_UNUSED)
+{
+    struct offload_stats stats = { .n_packets = 0 };
+    ovs_u128 ufid = unit_ufid(1);
+    struct offload_dumped dumped;
+    struct unit_offload unit;
+    unsigned int n_gets = 0;
+
+    for (int lax = 0; lax < 2; lax++) {
+        struct offload_dump dump;
+
+        unit_offload_init(&unit, NULL, 1);
+        offload_fake_set_fail(unit.fake, count_gets, &n_gets);
+        start_dump(&unit, &dump);
+        dump.lax = lax;
+        unit_put(&unit, unit_desc(1, 7), CREATE);
+        assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
+        assert_false(dumped.in_tc);
+        offload_desc_unref(dumped.desc);
+        assert_int_equal(n_gets, !lax);
+        offload_dump_done(&dump);
+
+        /* One that is only new to the engine has counted before. */
+        n_gets = 0;
+        start_dump(&unit, &dump);
+        dump.lax = lax;
+        unit_put(&unit, unit_desc(2, 7), CREATE | MODIFY);
+        ufid = unit_ufid(2);
+        assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
+        offload_desc_unref(dumped.desc);
+        assert_int_equal(n_gets, 1);
+        offload_dump_done(&dump);
+        ufid = unit_ufid(1);
+        n_gets = 0;
+        unit_offload_uninit(&unit);
+    }
+}
+
 int
 main(void)
 {
@@ -311,6 +437,10 @@ main(void)
         cmocka_unit_test(dump_shows_a_flow_once_while_it_moves),
         cmocka_unit_test(dump_of_a_type_shows_those_flows),
         cmocka_unit_test(use_is_noticed_by_more_packets),
+        cmocka_unit_test(flow_in_both_is_shown_without_being_read),
+        cmocka_unit_test(flow_in_both_of_which_one_is_not_told_is_read),
+        cmocka_unit_test(
+            flow_made_after_the_start_is_shown_without_being_read),
         cmocka_unit_test(dumps_are_limited),
     };
 
