@@ -6,6 +6,8 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-buffers.h \
 	lib/upcall/upcall-channel.c \
 	lib/upcall/upcall-channel.h \
+	lib/upcall/upcall-closed.c \
+	lib/upcall/upcall-closed.h \
 	lib/upcall/upcall-engine-epoll.c \
 	lib/upcall/upcall-engine-epoll.h \
 	lib/upcall/upcall-engine-provider.h \

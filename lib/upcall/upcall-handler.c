@@ -53,6 +53,8 @@ struct upcall_handler {
     /* The batch. */
     bool in_batch;
     bool woken;                 /* It follows a wake-up. */
+    bool lonely;                /* The last one followed a wake-up, and had one
+                                 * channel, and there was no other. */
     unsigned int n_handed;      /* Upcalls handed out. */
     unsigned int next_msg;      /* The reader's first message that was not
                                  * looked at. */
@@ -354,25 +356,44 @@ upcall_handler_is_in_batch(struct upcall_handler *handler)
     return upcall_handler_in_batch(handler) != NULL;
 }
 
-static void
-upcall_handler_begin_batch(struct upcall_handler *handler)
+/* Takes the channels that became readable.  Returns their number. */
+static size_t
+upcall_handler_take_ready(struct upcall_handler *handler)
 {
-    handler->in_batch = true;
-    handler->n_handed = handler->next_msg = 0;
-    upcall_reader_begin(&handler->reader);
+    size_t n = 0;
 
-    upcall_handler_finish_batch(handler);
     for (int i = 0; i < UPCALL_POLLS; i++) {
         bool more;
 
         if (!handler->events.n_channels) {
             upcall_sched_poll(handler->sched, &handler->events);
         }
+        n += handler->events.n_channels;
         more = handler->events.n_channels == UPCALL_EVENTS;
         upcall_handler_take(handler, &handler->events);
         if (!more || upcall_reader_n(&handler->reader, UPCALL_STATE_SPARSE)) {
             break;
         }
+    }
+    return n;
+}
+
+static void
+upcall_handler_begin_batch(struct upcall_handler *handler)
+{
+    bool lonely = handler->lonely;
+
+    handler->in_batch = true;
+    handler->n_handed = handler->next_msg = 0;
+    upcall_reader_begin(&handler->reader);
+
+    upcall_handler_finish_batch(handler);
+    handler->lonely = false;
+    if (!lonely || handler->events.n_channels
+        || upcall_sched_n_queued(handler->sched)) {
+        size_t n = upcall_handler_take_ready(handler);
+
+        handler->lonely = handler->woken && n == 1;
     }
     handler->reader.share = upcall_sched_share(handler->sched);
 }

@@ -22,6 +22,11 @@
  *   4. When the batch ends, a sleeping handler is kicked for what is left in
  *      the run queue.
  *
+ * After a batch of one channel that a wake-up began, the handler does not look
+ * for events: there hardly are any, and the sleep that follows has them at
+ * once if there are.  So a lonely upcall takes three system calls: the sleep,
+ * the read, and arming the channel.
+ *
  * A handler belongs to a set (upcall-set.h) with a generation number.  A set
  * is never changed, only replaced.  The handler that takes the place of
  * another one of the same index has it as its predecessor: the thread first

@@ -11,6 +11,7 @@
 
 #include "ovs-thread.h"
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-closed.h"
 #include "upcall/upcall-fifo.h"
 #include "upcall/upcall-refcount.h"
 #include "util.h"
@@ -24,6 +25,8 @@
 struct upcall_extra {
     int fd;                     /* Or -1 if the entry is free. */
     unsigned int n;             /* Handlers that wait for it now. */
+    uint64_t closed;            /* Count of upcall_closed_watch() when it was
+                                 * registered. */
 };
 
 struct upcall_sched {
@@ -42,10 +45,14 @@ struct upcall_sched {
         struct ovs_mutex mutex;
         struct upcall_fifo queue OVS_GUARDED;
         bool retired OVS_GUARDED;
-        struct upcall_extra extra[UPCALL_EXTRA_FDS] OVS_GUARDED;
         atomic_uint64_t pushed; /* These are written with the mutex held. */
         atomic_uint64_t popped;
         atomic_uint32_t n_queued;
+    );
+    PADDED_MEMBERS(CACHE_LINE_SIZE,
+        struct ovs_mutex extra_mutex;   /* Not with 'mutex'. */
+        struct upcall_extra extra[UPCALL_EXTRA_FDS]
+            OVS_GUARDED_BY(extra_mutex);
     );
 };
 
@@ -92,6 +99,7 @@ upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
     atomic_init(&sched->n_sleepers, 0);
     atomic_init(&sched->epoch, 1);
     ovs_mutex_init(&sched->mutex);
+    ovs_mutex_init(&sched->extra_mutex);
     upcall_fifo_init(&sched->queue);
     atomic_init(&sched->pushed, 0);
     atomic_init(&sched->popped, 0);
@@ -131,6 +139,7 @@ upcall_sched_unref(struct upcall_sched *sched)
         upcall_channel_unref(channel);
     }
     upcall_fifo_uninit(&sched->queue);
+    ovs_mutex_destroy(&sched->extra_mutex);
     ovs_mutex_destroy(&sched->mutex);
     close(sched->kick_fd);
     close(sched->retire_fd);
@@ -164,7 +173,7 @@ upcall_sched_add(struct upcall_sched *sched,
     int fd = upcall_channel_fd(channel);
     int error;
 
-    ovs_mutex_lock(&sched->mutex);
+    ovs_mutex_lock(&sched->extra_mutex);
     error = upcall_sched_add_fd(sched, fd, EPOLLIN | EPOLLONESHOT,
                                 event_data(channel));
     for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
@@ -175,7 +184,7 @@ upcall_sched_add(struct upcall_sched *sched,
             sched->extra[i].fd = -1;
         }
     }
-    ovs_mutex_unlock(&sched->mutex);
+    ovs_mutex_unlock(&sched->extra_mutex);
     return error;
 }
 
@@ -234,7 +243,7 @@ upcall_sched_retire(struct upcall_sched *sched,
 /* Finds the entry of 'fd', or a free one.  Returns NULL if there is none. */
 static struct upcall_extra *
 upcall_sched_find_extra(struct upcall_sched *sched, int fd)
-    OVS_REQUIRES(sched->mutex)
+    OVS_REQUIRES(sched->extra_mutex)
 {
     struct upcall_extra *free_extra = NULL;
 
@@ -256,23 +265,26 @@ upcall_sched_extra_begin(struct upcall_sched *sched, int fd)
     struct upcall_extra *extra;
     uint32_t bit = 0;
 
-    ovs_mutex_lock(&sched->mutex);
+    ovs_mutex_lock(&sched->extra_mutex);
     extra = upcall_sched_find_extra(sched, fd);
     if (extra) {
+        uint64_t closed = upcall_closed_watch(fd);
         size_t i = extra - sched->extra;
-        int error;
+        int error = 0;
 
-        /* It usually is there from the last time, but asking is the only way
-         * to know: it may have been closed, which removes it, and its number
-         * be used again. */
-        error = upcall_sched_add_fd(sched, fd, EPOLLIN, EVENT_EXTRA + i);
+        /* It usually is there from the last time, unless it was closed, which
+         * removes it; its number may be used again. */
+        if (extra->fd != fd || extra->closed != closed) {
+            error = upcall_sched_add_fd(sched, fd, EPOLLIN, EVENT_EXTRA + i);
+        }
         if (!error || (error == EEXIST && extra->fd == fd)) {
             extra->fd = fd;
+            extra->closed = closed;
             extra->n++;
             bit = UINT32_C(1) << i;
         }
     }
-    ovs_mutex_unlock(&sched->mutex);
+    ovs_mutex_unlock(&sched->extra_mutex);
     return bit;
 }
 
@@ -280,20 +292,20 @@ void
 upcall_sched_extra_end(struct upcall_sched *sched, uint32_t bits)
 {
     if (bits) {
-        ovs_mutex_lock(&sched->mutex);
+        ovs_mutex_lock(&sched->extra_mutex);
         for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
             if (bits & (UINT32_C(1) << i)) {
                 sched->extra[i].n--;
             }
         }
-        ovs_mutex_unlock(&sched->mutex);
+        ovs_mutex_unlock(&sched->extra_mutex);
     }
 }
 
 void
 upcall_sched_extra_remove(struct upcall_sched *sched, uint32_t bits)
 {
-    ovs_mutex_lock(&sched->mutex);
+    ovs_mutex_lock(&sched->extra_mutex);
     for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
         struct upcall_extra *extra = &sched->extra[i];
 
@@ -302,7 +314,7 @@ upcall_sched_extra_remove(struct upcall_sched *sched, uint32_t bits)
             extra->fd = -1;
         }
     }
-    ovs_mutex_unlock(&sched->mutex);
+    ovs_mutex_unlock(&sched->extra_mutex);
 }
 
 bool

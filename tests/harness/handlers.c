@@ -49,8 +49,8 @@ handler_main(void *handler_)
             poll_immediate_wake();
         } else {
             upcall_table_recv_wait(all->table, handler->id);
+            latch_wait(&all->exit);
         }
-        latch_wait(&all->exit);
         poll_block();
     }
     return NULL;

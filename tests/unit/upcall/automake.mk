@@ -2,7 +2,9 @@
 
 unit_tests += \
 	tests/unit/upcall/test-upcall-buffers \
+	tests/unit/upcall/test-upcall-calls \
 	tests/unit/upcall/test-upcall-channel \
+	tests/unit/upcall/test-upcall-closed \
 	tests/unit/upcall/test-upcall-engine \
 	tests/unit/upcall/test-upcall-errors \
 	tests/unit/upcall/test-upcall-fair \
@@ -33,8 +35,17 @@ unit_upcall_fair = \
 
 tests_unit_upcall_test_upcall_buffers_SOURCES = \
 	tests/unit/upcall/test-upcall-buffers.c $(unit_common)
+tests_unit_upcall_test_upcall_calls_SOURCES = \
+	tests/unit/upcall/test-upcall-calls.c $(unit_handlers) $(unit_common)
+tests_unit_upcall_test_upcall_calls_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=epoll_ctl \
+	-Wl,--wrap=epoll_wait \
+	-Wl,--wrap=recvmmsg
 tests_unit_upcall_test_upcall_channel_SOURCES = \
 	tests/unit/upcall/test-upcall-channel.c $(unit_common)
+tests_unit_upcall_test_upcall_closed_SOURCES = \
+	tests/unit/upcall/test-upcall-closed.c $(unit_common)
 tests_unit_upcall_test_upcall_engine_SOURCES = \
 	tests/unit/upcall/test-upcall-engine.c $(unit_common)
 tests_unit_upcall_test_upcall_errors_SOURCES = \
