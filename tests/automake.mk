@@ -8,6 +8,7 @@ include tests/ovs/automake.mk
 include tests/system/automake.mk
 include tests/soak/automake.mk
 include tests/kselftest/automake.mk
+include tests/versions/automake.mk
 
 # All that tests and benchmarks run, for several of them to run at a time: each
 # finds that there is nothing left to make.

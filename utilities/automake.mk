@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	tests/utilities/test-bench.sh \
 	tests/utilities/test-check-ovs.sh \
 	tests/utilities/test-check-system.sh \
+	tests/utilities/test-check-versions.sh \
 	tests/utilities/test-guest.sh \
 	tests/utilities/test-quickstart.sh \
 	utilities/bench-link \
@@ -58,7 +59,8 @@ EXTRA_DIST += \
 
 # What the tests themselves rely on.
 check-guest:
-	@status=0; for test in quickstart check-system check-ovs guest; do \
+	@status=0; for test in quickstart check-system check-ovs check-versions \
+	    guest; do \
 	    $(srcdir)/tests/utilities/test-$$test.sh || status=1; \
 	done; exit $$status
 .PHONY: check-guest

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# Other versions of Open vSwitch than the one that is built upon.  For example:
+#
+#   make check-versions                        Debian's releases
+#   make check-versions OVS_TREES=trixie       one of them
+#   make check-versions OVS_TREES='~/ovs ../ovs-3.3.tar.gz'
+#   make check-versions VERSIONSFLAGS=--guests system tests, too
+OVS_TREES =
+VERSIONSFLAGS =
+check-versions:
+	@$(srcdir)/tests/versions/check-versions $(VERSIONSFLAGS) $(OVS_TREES)
+.PHONY: check-versions
+EXTRA_DIST += \
+	tests/versions/check-versions \
+	tests/versions/stable-groups
