@@ -18,6 +18,7 @@ EXTRA_DIST += \
 	Documentation/performance/upcalls.rst \
 	Documentation/testing.rst \
 	Documentation/upcall-channels.rst \
+	Documentation/versions.rst \
 	Documentation/vport-table.rst
 
 if HAVE_RST2MAN
