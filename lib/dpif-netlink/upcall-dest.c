@@ -22,6 +22,11 @@ VLOG_DEFINE_THIS_MODULE(kdp_upcall_dest);
 #define DRAIN_DELAY 1000
 #define DRAIN_AGAIN 100
 
+/* Turns of the main loop before the upcalls of a new port are handed out.  The
+ * bridge that adds a port has the translation of packets know of it in its next
+ * turn, after that turn's dpif_run(). */
+#define HOLD_TURNS 2
+
 /* What the kernel was told of a port. */
 struct told {
     struct hmap_node node;      /* In upcall_dests->told. */
@@ -38,6 +43,7 @@ struct upcall_dests {
     struct revalidation *revalidation;
     bool draining;              /* Some socket may wait to be empty. */
     long long int drain_at;     /* Not before this time. */
+    bool holding;               /* Upcalls of a new port are held. */
 };
 
 void
@@ -373,7 +379,11 @@ upcall_dest_commit(struct kdp_datapath *dp, struct upcall_dest_new *new,
                    uint32_t port_no, const char *name)
 {
     if (new->channel) {
-        int error = upcall_table_add(dp->upcalls, port_no, name, new->channel);
+        int error;
+
+        upcall_table_hold(dp->upcalls, new->channel, HOLD_TURNS);
+        dp->dests->holding = true;
+        error = upcall_table_add(dp->upcalls, port_no, name, new->channel);
 
         if (is_shortage(error)) {
             return commit_shared(dp, new, port_no, name, error);
@@ -562,6 +572,9 @@ drain(struct kdp_datapath *dp)
 void
 upcall_dest_run(struct kdp_datapath *dp)
 {
+    if (dp->dests->holding) {
+        dp->dests->holding = upcall_table_release(dp->upcalls);
+    }
     if (dp->dests->draining && time_msec() >= dp->dests->drain_at) {
         drain(dp);
     }
@@ -584,6 +597,9 @@ void
 upcall_dest_wait(struct kdp_datapath *dp)
 {
     revalidation_wait(dp->dests->revalidation);
+    if (dp->dests->holding) {
+        poll_immediate_wake();
+    }
     if (dp->dests->draining) {
         poll_timer_wait_until(dp->dests->drain_at);
     }

@@ -114,6 +114,11 @@ int upcall_dest_add_cpus(struct kdp_datapath *dp)
  * in the request that creates the vport, so that the first packet already has
  * somewhere to go.
  *
+ * Open vSwitch refuses packets of a port that its translation does not know yet,
+ * and has the kernel drop those that follow.  So what comes to the socket of a
+ * new port waits there for two turns of the main loop, in which the bridge that
+ * adds the port lets the translation know.
+ *
  * _prepare() makes a socket for the port, called 'name', if 'own' and that is
  * possible, and else takes the shared one.  It is followed by either
  * _commit(), when the kernel has a vport with 'new->pid', or _abort().  _prepare() and _commit() return 0 or a positive errno value.

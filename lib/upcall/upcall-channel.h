@@ -112,6 +112,9 @@ struct upcall_channel {
     char *name;                 /* Of the port, for people. */
     uint32_t rcvbuf;            /* Size of the receive buffer; see
                                  * upcall-rcvbuf.h.  The control thread's. */
+    unsigned int hold;          /* Calls of upcall_table_release() until its
+                                 * upcalls are handed out.  The control
+                                 * thread's. */
     struct ovs_refcount refcount;
     atomic_bool dead;           /* The port is gone. */
 

@@ -166,6 +166,37 @@ upcall_ports_update_rcvbuf(struct upcall_ports *ports)
 }
 
 void
+upcall_ports_hold(struct upcall_ports *ports, struct upcall_channel *channel,
+                  unsigned int n)
+{
+    ovs_mutex_lock(&ports->mutex);
+    channel->hold = n;
+    ports->holding = ports->holding || n;
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+bool
+upcall_ports_release(struct upcall_ports *ports)
+{
+    struct upcall_channel *channel;
+    bool holding = false;
+    uint32_t slot;
+
+    ovs_mutex_lock(&ports->mutex);
+    if (ports->holding) {
+        UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+            if (channel->hold && !--channel->hold && ports->sched) {
+                upcall_sched_arm(ports->sched, channel);
+            }
+            holding = holding || channel->hold;
+        }
+        ports->holding = holding;
+    }
+    ovs_mutex_unlock(&ports->mutex);
+    return holding;
+}
+
+void
 upcall_ports_set_buffer_max(struct upcall_ports *ports, uint64_t max)
 {
     ovs_mutex_lock(&ports->mutex);

@@ -65,6 +65,7 @@ struct upcall_ports {
     uint32_t rcvbuf OVS_GUARDED;    /* Size of those of ports, or 0 if there
                                      * was none (upcall-rcvbuf.h). */
     bool over_budget OVS_GUARDED;   /* That was logged. */
+    bool holding OVS_GUARDED;   /* Some channel may be held. */
     uint32_t last_slot OVS_GUARDED; /* No higher port number was ever used. */
     struct upcall_sched *sched OVS_GUARDED; /* The channels are registered
                                              * here; or NULL. */
@@ -100,6 +101,9 @@ bool upcall_ports_has_channel(const struct upcall_ports *, uint32_t port_no);
 size_t upcall_ports_n_shared(const struct upcall_ports *);
 size_t upcall_ports_n_port_channels(const struct upcall_ports *);
 size_t upcall_ports_n_channels(const struct upcall_ports *);
+void upcall_ports_hold(struct upcall_ports *, struct upcall_channel *,
+                       unsigned int n);
+bool upcall_ports_release(struct upcall_ports *);
 void upcall_ports_set_buffer_max(struct upcall_ports *, uint64_t max);
 void upcall_ports_purge(struct upcall_ports *);
 

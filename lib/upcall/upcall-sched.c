@@ -174,7 +174,8 @@ upcall_sched_add(struct upcall_sched *sched,
     int error;
 
     ovs_mutex_lock(&sched->extra_mutex);
-    error = upcall_sched_add_fd(sched, fd, EPOLLIN | EPOLLONESHOT,
+    error = upcall_sched_add_fd(sched, fd, ((channel->hold ? 0 : EPOLLIN)
+                                            | EPOLLONESHOT),
                                 event_data(channel));
     for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
         if (sched->extra[i].fd == fd) {

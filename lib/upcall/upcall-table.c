@@ -261,6 +261,19 @@ upcall_table_add(struct upcall_table *table, uint32_t port_no,
 }
 
 void
+upcall_table_hold(struct upcall_table *table, struct upcall_channel *channel,
+                  unsigned int n)
+{
+    upcall_ports_hold(table->ports, channel, n);
+}
+
+bool
+upcall_table_release(struct upcall_table *table)
+{
+    return upcall_ports_release(table->ports);
+}
+
+void
 upcall_table_del(struct upcall_table *table, uint32_t port_no)
 {
     upcall_ports_del(table->ports, port_no);

@@ -110,6 +110,15 @@ uint32_t upcall_table_n_handlers(const struct upcall_table *);
 int upcall_table_add(struct upcall_table *, uint32_t port_no,
                      const char *name, struct upcall_channel *channel);
 
+/* Holding: the upcalls of a port that nobody knows yet wait on its socket.
+ *
+ * hold() has 'channel', which was not added yet, held until the 'n'th call of
+ * release(), which returns true if some channel is held still.  What waits
+ * until then is handed out then. */
+void upcall_table_hold(struct upcall_table *, struct upcall_channel *channel,
+                       unsigned int n);
+bool upcall_table_release(struct upcall_table *);
+
 /* Removes the channel of port 'port_no', if it has one; its socket is closed
  * when no handler uses it any more. */
 void upcall_table_del(struct upcall_table *, uint32_t port_no);

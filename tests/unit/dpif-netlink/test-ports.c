@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include "dpif-netlink/dispatch.h"
 #include "dpif-netlink/socket-budget.h"
@@ -358,6 +359,68 @@ a_port_shares_while_the_system_is_short_of_something(void **state)
     }
 }
 
+/* A turn of the main loop. */
+static void
+turn(struct fixture *f)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    upcall_dest_run(&f->dp);
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+/* Receives with all handlers, until there is nothing.  Returns the number of
+ * upcalls, which must be in order from 'first' on. */
+static unsigned int
+receive(struct fixture *f, uint64_t first)
+{
+    unsigned int n = 0;
+
+    for (int i = 0; i < 3; i++) {
+        for (uint32_t h = 0; h < 2; h++) {
+            struct upcall_view view;
+
+            while (!upcall_table_recv(f->dp.upcalls, h, &view)) {
+                assert_int_equal(unit_view_seq(&view), first + n);
+                n++;
+            }
+        }
+    }
+    return n;
+}
+
+static void
+upcalls_of_a_new_port_wait_for_the_bridge(void **state)
+{
+    struct fixture *f = *state;
+    int sender = unit_sender_open();
+
+    f->n_fds++;
+    assert_int_equal(add(f), 0);
+    for (int i = 0; i < 3; i++) {
+        unit_send_upcall(sender, kernel.pid, i);
+        if (i < 2) {
+            assert_int_equal(receive(f, 0), 0);
+            turn(f);
+        }
+    }
+    assert_int_equal(receive(f, 0), 3);
+    unit_send_upcall(sender, kernel.pid, 3);
+    assert_int_equal(receive(f, 3), 1);
+
+    /* Other handlers hold back, too, and hand out what came before. */
+    assert_int_equal(del(f), 0);
+    assert_int_equal(add(f), 0);
+    unit_send_upcall(sender, kernel.pid, 0);
+    assert_int_equal(upcall_table_set_handlers(f->dp.upcalls, 3), 0);
+    assert_int_equal(receive(f, 0), 0);
+    turn(f);
+    assert_int_equal(receive(f, 0), 0);
+    turn(f);
+    assert_int_equal(receive(f, 0), 1);
+    assert_int_equal(del(f), 0);
+    close(sender);
+}
+
 static void
 a_port_that_cannot_be_told_to_share_is_not_added(void **state)
 {
@@ -473,6 +536,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(a_port_without_a_socket_is_not_added),
         TEST(a_port_shares_while_the_system_is_short_of_something),
+        TEST(upcalls_of_a_new_port_wait_for_the_bridge),
         TEST(a_port_that_cannot_be_told_to_share_is_not_added),
         TEST(a_port_that_the_kernel_refuses_leaves_no_socket),
         TEST(a_port_that_no_handler_gets_is_taken_back),
