@@ -357,17 +357,18 @@ send_schedule(struct bench *b)
                              : INT64_MAX;
         int64_t next_tick = flood.tick < flood.n_ticks
                             ? start + flood.tick * TICK_NS : INT64_MAX;
+        int64_t next = next_probe < next_tick ? next_probe : next_tick;
         int64_t now;
 
-        sleep_until(next_probe < next_tick ? next_probe : next_tick);
+        sleep_until(next);
         if (stopped) {
             break;
         }
         now = now_ns(CLOCK_MONOTONIC);
+        if (now - next > b->max_late) {
+            b->max_late = now - next;
+        }
         if (next_probe < next_tick) {
-            if (now - next_probe > b->max_late) {
-                b->max_late = now - next_probe;
-            }
             send_probe(b, probe++);
         } else {
             b->not_sent += send_due(b, FLOOD, &flood, now);

@@ -143,7 +143,7 @@ struct bench {
                                  * CLOCK_REALTIME. */
     int64_t latest;             /* Time stamp of the last frame received. */
     uint64_t not_sent;
-    int64_t max_late;           /* Longest delay of a probe, ns. */
+    int64_t max_late;           /* Longest delay of what is sent, ns. */
     double cpu_s;               /* CPU time that sending took, likewise. */
 };
 
