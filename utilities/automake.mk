@@ -46,8 +46,10 @@ EXTRA_DIST += \
 	utilities/bench/upcall_switch.py \
 	utilities/bench/upcall_trace.py \
 	utilities/guest \
+	utilities/guest.d/boot \
 	utilities/guest.d/init \
 	utilities/guest.d/measure \
+	utilities/guest.d/programs \
 	utilities/ovs-kdp-switch.in \
 	utilities/packages \
 	utilities/packages-all \

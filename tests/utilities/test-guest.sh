@@ -40,7 +40,11 @@ result () {
 
 # Runs the guest runner.  Leaves its status in $status.
 run () {
-    "$guest" "$@" > "$out/stdout" 2> "$out/stderr" < /dev/null
+    run_program "$guest" "$@" < /dev/null
+}
+
+run_program () {
+    "$@" > "$out/stdout" 2> "$out/stderr"
     status=$?
 }
 
@@ -113,6 +117,66 @@ test_environment () {
         ip netns add a
         ip netns exec a ip link show lo > /dev/null
         test "$(ps -C systemd-udevd -o pid=)" = ""'
+    [ "$status" -eq 0 ]
+}
+
+# The guest does not ask the host for programs that are started often.
+test_files () {
+    # shellcheck disable=SC2016
+    run -- sh -ec '
+        requests () {
+            awk "/virtio.*-requests/ { n += \$2 + \$3 } END { print n }" \
+                /proc/interrupts
+        }
+        ip link show lo > /dev/null
+        before=$(requests)
+        for i in 1 2 3 4 5 6 7 8 9 10; do
+            ip link show lo
+        done > /dev/null
+        after=$(requests)
+        echo "$((after - before)) requests"
+        test $((after - before)) -lt 10'
+    [ "$status" -eq 0 ]
+}
+
+# What guests start from is made anew when a file of the host changes.
+test_changed_files () {
+    run_program python3 -B - "$guest" "$out/files" << 'END'
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+loader = importlib.machinery.SourceFileLoader("guest", sys.argv[1])
+guest = importlib.util.module_from_spec(
+    importlib.util.spec_from_loader("guest", loader))
+loader.exec_module(guest)
+top = sys.argv[2]
+os.makedirs(f"{top}/lib")
+for name in "a", "b":
+    with open(f"{top}/lib/{name}", "w") as f:
+        f.write(name)
+os.symlink("lib", f"{top}/short")
+os.symlink("a", f"{top}/lib/link")
+
+files = guest.FileSet()
+files.add(f"{top}/short/link")
+files.add(f"{top}/nothing")
+found = {path[len(top):] for path in files.paths if path.startswith(top)}
+assert found == {"", "/short", "/lib", "/lib/link", "/lib/a"}, found
+
+state = files.state()
+with open(f"{top}/lib/b", "w") as f:
+    f.write("other")
+assert files.state() == state
+with open(f"{top}/lib/a", "w") as f:
+    f.write("other")
+changed = files.state()
+assert changed != state
+os.unlink(f"{top}/short")
+os.symlink("./lib", f"{top}/short")
+assert files.state() != changed
+END
     [ "$status" -eq 0 ]
 }
 
@@ -332,7 +396,7 @@ test_missing_packages () {
     ln -s "$(python3 -c 'import sys; print(sys.executable)')" \
         "$out/bin/python3"
     PATH=$out/bin run -- true
-    [ "$status" -eq 125 ] && said 'apt-get install qemu-system-x86 file' \
+    [ "$status" -eq 125 ] && said 'apt-get install qemu-system-x86' \
         && nothing_left
 }
 
@@ -345,15 +409,11 @@ test_dead_qemu () {
     [ "$status" -eq 125 ] && said 'out of luck'
 }
 
-tests='pass arguments logs environment time_limit silence share slowness
+tests='pass arguments logs environment files changed_files time_limit silence share slowness
        kernel_reports allowed_report
        crash killed_command interrupt terminate sudden_death shell
        command_then_shell reader_that_stops virtual_time usage release
        missing_packages dead_qemu'
-
-# The first guest ever started from a build folder gets its tools installed, and
-# says so, which is not what is tested here.
-"$guest" -- true > "$out/prepare" 2>&1 < /dev/null || cat "$out/prepare" >&2
 
 # shellcheck disable=SC2086 # Several words.
 set -- ${*:-$tests}
