@@ -49,6 +49,7 @@ EXTRA_DIST += \
 	utilities/guest.d/boot \
 	utilities/guest.d/init \
 	utilities/guest.d/measure \
+	utilities/guest.d/modprobe \
 	utilities/guest.d/programs \
 	utilities/ovs-kdp-switch.in \
 	utilities/packages \
