@@ -97,10 +97,12 @@ class OffloadSwitch(Switch):
         if threads:
             config["n-offload-threads"] = threads
         self.tc.set("locked", "N" if what.get("unlocked") else "Y")
-        self.tc.set("reset", 1)
         self.start({"name": daemon["name"], "daemon": daemon["name"],
                     "program": daemon["program"], "environment": {},
                     "other_config": config})
+        # A daemon that finds out what tc can do adds rules for that, which go
+        # with their queueing discipline: nobody deletes them one by one.
+        self.tc.set("reset", 1)
         appctl("upcall/set-flow-limit", str(FLOW_LIMIT))
         run("ovs-ofctl", "add-flows", BRIDGE, "-", stdin="\n".join(rules))
         self.send(WARM_UP, RUN_WARM_UP, "--interval=2000")
