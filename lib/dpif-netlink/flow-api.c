@@ -6,6 +6,7 @@
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/datapaths.h"
 #include "dpif-netlink/flow-engine.h"
+#include "odp-netlink.h"
 #include "tc/tc-prepare.h"
 #include "util.h"
 
@@ -30,6 +31,23 @@ for_each_local_port(bool (*cb)(const char *name))
 
     kdp_datapaths_for_each(search_datapath, &search);
     return search.done;
+}
+
+static void
+look_for_sharing(struct kdp_datapath *dp, void *shares)
+{
+    ovs_mutex_lock(&dp->mutex);
+    *(bool *) shares |= (dp->user_features & OVS_DP_F_TC_RECIRC_SHARING) != 0;
+    ovs_mutex_unlock(&dp->mutex);
+}
+
+static bool
+shares_chains(void)
+{
+    bool shares = false;
+
+    kdp_datapaths_for_each(look_for_sharing, &shares);
+    return shares;
 }
 
 /* Number of rules on a device. */
@@ -63,6 +81,7 @@ kdp_flow_api_register(void)
 {
     static const struct kdp_tc_datapaths datapaths = {
         .for_each_local_port = for_each_local_port,
+        .shares_chains = shares_chains,
         .count_rules = count_rules,
     };
 

@@ -57,8 +57,7 @@ adopt(struct offload *offload, struct offload_stripe *stripe,
 {
     struct offload_flow *flow;
 
-    flow = offload_flow_create(stripe, rule->desc);
-    rule->desc = NULL;
+    flow = offload_flow_create(stripe, offload_desc_ref(rule->desc));
     offload_flow_set_present(flow);
     offload_flow_set_tc_adopted(flow, offload_rule_ref(rule->rule),
                                 &rule->stats);
@@ -136,6 +135,14 @@ has_rule(const struct offload_flow *flow)
     return flow->tc != OFFLOAD_TC_NONE;
 }
 
+/* Is 'desc' part of a recirculation chain, or leads to one?  The ids of chains
+ * mean something to the run that chose them only. */
+static bool
+is_of_chain(const struct offload_desc *desc)
+{
+    return desc->recirc_id || desc->n_children;
+}
+
 static void
 reconcile(struct offload *offload, unsigned int thread,
           const struct offload_control *message, struct old_rule *rule)
@@ -150,7 +157,8 @@ reconcile(struct offload *offload, unsigned int thread,
         || (flow && has_rule(flow))) {
         /* It is the rule of that flow, if only because it was adopted and told
          * once more. */
-    } else if (!flow && rule->desc && may_adopt(offload, message)) {
+    } else if (!flow && rule->desc && !is_of_chain(rule->desc)
+               && may_adopt(offload, message)) {
         adopted = adopt(offload, stripe, rule, thread);
     } else {
         stale = true;
@@ -162,8 +170,6 @@ reconcile(struct offload *offload, unsigned int thread,
     } else if (stale) {
         delete_stale(offload, thread, message->port, rule);
     }
-    offload_rule_unref(rule->rule);
-    offload_desc_unref(rule->desc);
 }
 
 /* Says that the rules that were on the port of 'message' are known, and offers
@@ -191,6 +197,12 @@ set_ready(struct offload *offload, const struct offload_control *message)
     }
 }
 
+static bool
+leads_to_chain(const struct old_rule *rule)
+{
+    return rule->desc && rule->desc->n_children;
+}
+
 /* Lists the rules of the port that 'message' is about, and compares them with
  * the table. */
 static void
@@ -211,8 +223,18 @@ reconcile_all(struct offload *offload, unsigned int thread,
                      "is left of them by a previous run is not known",
                      message->port, ovs_strerror(error));
     }
+    /* No packet shall be sent to a chain that is gone in part. */
     for (size_t i = 0; i < old.n; i++) {
-        reconcile(offload, thread, message, &old.rules[i]);
+        if (leads_to_chain(&old.rules[i])) {
+            reconcile(offload, thread, message, &old.rules[i]);
+        }
+    }
+    for (size_t i = 0; i < old.n; i++) {
+        if (!leads_to_chain(&old.rules[i])) {
+            reconcile(offload, thread, message, &old.rules[i]);
+        }
+        offload_rule_unref(old.rules[i].rule);
+        offload_desc_unref(old.rules[i].desc);
     }
     free(old.rules);
 }

@@ -6,8 +6,8 @@
 /* Rules that are on a port and that no flow has.
  *
  * When a port comes, they are those of a previous run.  They become flows, or
- * are deleted if they are about flows that the engine knows better, or if
- * nobody can tell what they are.  When a port has gone, or offload was turned
+ * are deleted if they are about flows that the engine knows better, if nobody
+ * can tell what they are, or if they have to do with recirculation chains.  When a port has gone, or offload was turned
  * off, they are deleted.
  *
  * Thread safety: the offload thread that the port belongs to. */

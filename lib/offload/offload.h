@@ -112,7 +112,8 @@
  * is noticed when it is read; the flow then goes back to the kernel.  When the
  * daemon starts, or a port comes, the rules that the backend finds on the port
  * become flows in state "in tc", for the revalidators to judge, and those that
- * it cannot tell are deleted (offload_port_add()).  No flow of the port is
+ * it cannot tell, or that have to do with recirculation chains, are deleted
+ * (offload_port_add()).  No flow of the port is
  * offered before that is done.
  *
  * Recirculation
@@ -152,6 +153,8 @@
  *   O7 The main thread does not wait for tc: no function waits for a thread
  *      but offload_configure(), _barrier(), _destroy(), and offload_operate()
  *      for O4.
+ *   O8 What was taken over is never followed by packets of a new meaning: no
+ *      flow of a chain, or that leads to one, is.
  *
  * Synchronization
  * ---------------

@@ -5,6 +5,8 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-adopt.h \
 	lib/tc/tc-backend.c \
 	lib/tc/tc-backend.h \
+	lib/tc/tc-chains.c \
+	lib/tc/tc-chains.h \
 	lib/tc/tc-clean.c \
 	lib/tc/tc-clean.h \
 	lib/tc/tc-desc.c \

@@ -14,6 +14,7 @@
 #include "odp-netlink.h"
 #include "odp-util.h"
 #include "openvswitch/ofpbuf.h"
+#include "ovs-rcu.h"
 #include "tc/tc-adopt.h"
 #include "tc/tc-handle.h"
 #include "tc/tc-prepare.h"
@@ -113,6 +114,25 @@ prepare(struct kdp_tc *tc, struct pending *pending)
         }
     }
     return !op->error;
+}
+
+/* Sends 'n' requests.  If some change rules, the caller is an offload thread,
+ * which has no pointers that RCU guards; otherwise it may be a user. */
+static void
+transact(struct kdp_tc_request *requests[], size_t n)
+{
+    bool quiesce = false;
+
+    for (size_t i = 0; i < n; i++) {
+        quiesce |= requests[i]->type != KDP_TC_GET;
+    }
+    if (quiesce) {
+        ovsrcu_quiesce_start();
+    }
+    kdp_tc_transact(requests, n);
+    if (quiesce) {
+        ovsrcu_quiesce_end();
+    }
 }
 
 /* May the rule that 'request' was to add be there although that failed?  It
@@ -245,7 +265,7 @@ retry_batch(const struct kdp_tc *tc, struct pending pending[], size_t n)
             requests[n_requests++] = request;
         }
     }
-    kdp_tc_transact(requests, n_requests);
+    transact(requests, n_requests);
 }
 
 /* Does at most KDP_TC_BATCH operations. */
@@ -263,7 +283,7 @@ operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
             n_pending++;
         }
     }
-    kdp_tc_transact(requests, n_pending);
+    transact(requests, n_pending);
     retry_batch(tc, pending, n_pending);
     for (size_t i = 0; i < n_pending; i++) {
         commit(&pending[i]);

@@ -225,6 +225,20 @@ parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
     return false;
 }
 
+/* Does the action of 'attrs' lead to another chain?  Open vSwitch makes one of
+ * kind gact for that. */
+static bool
+is_jump(const struct nlattr *attrs[])
+{
+    const struct nlattr *options = attrs[TCA_ACT_OPTIONS];
+    struct tc_gact gact;
+
+    return (options && is_string(attrs[TCA_ACT_KIND], "gact", sizeof "gact")
+            && get_bytes(nl_attr_find_nested(options, TCA_GACT_PARMS), &gact,
+                         sizeof gact)
+            && (gact.action & ~TC_ACT_EXT_VAL_MASK) == TC_ACT_GOTO_CHAIN);
+}
+
 /* Stores the ufid that 'cookie' is in '*ufid'.  Returns false if it is none.
  *
  * The first cookie among the actions of a rule tells whose the rule is.  Open
@@ -279,6 +293,7 @@ parse_actions(const struct nlattr *actions, struct kdp_tc_rule *rule)
         if (!parse_action(attrs, &sw, &hw, &rule->stats.used)) {
             return false;
         }
+        rule->jumps |= is_jump(attrs);
     }
     if (!has_ufid) {
         return false;

@@ -40,6 +40,8 @@ struct kdp_tc_rule {
     struct offload_stats stats;
     uint64_t n_sw_packets;      /* Of 'stats', those not met by the device. */
     bool in_hw;
+    bool jumps;                 /* It leads to another chain.  Terse dumps do
+                                 * not tell. */
 };
 
 /* Stores the rule that 'msg' is about in '*rule' and returns true, or returns

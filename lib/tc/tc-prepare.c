@@ -19,6 +19,7 @@
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
 #include "sset.h"
+#include "tc/tc-chains.h"
 #include "tc/tc-transact.h"
 #include "util.h"
 
@@ -156,6 +157,23 @@ kdp_tc_prepare_restore(struct netdev *netdev)
     return true;
 }
 
+/* Deletes what a previous run left of recirculation chains on 'netdev', a device
+ * whose index is 'ifindex'. */
+static void
+delete_old_chains(struct netdev *netdev, int ifindex)
+{
+    if (datapaths->shares_chains() && !datapaths->count_rules(ifindex)) {
+        struct tcf_id place = kdp_tc_place(netdev, ifindex);
+        size_t n = kdp_tc_delete_chains(&place);
+
+        if (n) {
+            VLOG_INFO("%s: deleted %"PRIuSIZE" rules of recirculation chains "
+                      "that a previous run left in tc",
+                      netdev_get_name(netdev), n);
+        }
+    }
+}
+
 /* As in Open vSwitch, returns 0 if 'netdev' can use the flow API. */
 static int
 kdp_api_init(struct netdev *netdev)
@@ -182,6 +200,7 @@ kdp_api_init(struct netdev *netdev)
     }
     error = add_qdisc(netdev, ifindex);
     if (error == EEXIST) {
+        delete_old_chains(netdev, ifindex);
         error = 0;
     } else if (error) {
         VLOG_INFO("%s: not prepared for offload, its queueing discipline "

@@ -13,6 +13,9 @@
  * offload_port_add()).  Internal ports need one with a place at egress: an
  * ingress one is replaced if it is empty, else the port goes without offload.
  *
+ * Of the rules that are there, those of recirculation chains are deleted at
+ * once (tc/tc-chains.h): ports are prepared before upcalls are served.
+ *
  * Before that it lets the stock code find out what the kernel can do, on a
  * device where nobody else has rules: the local port of the datapath, which
  * Open vSwitch made.
@@ -32,6 +35,9 @@ struct kdp_tc_datapaths {
     /* Calls 'cb' with the name of the local port of each datapath, a device of
      * type "internal", until 'cb' returns true.  Returns true if it did. */
     bool (*for_each_local_port)(bool (*cb)(const char *name));
+
+    /* Has a datapath recirculation chains in common with tc? */
+    bool (*shares_chains)(void);
 
     /* Number of rules that all datapaths have on device 'ifindex'. */
     uint64_t (*count_rules)(int ifindex);

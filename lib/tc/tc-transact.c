@@ -29,7 +29,6 @@
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/vlog.h"
-#include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "util.h"
 
@@ -246,37 +245,18 @@ transact_batch(struct kdp_tc_request *requests[], size_t n,
     }
 }
 
-/* Will some of the requests change a rule? */
-static bool
-is_change(struct kdp_tc_request *requests[], size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (requests[i]->type != KDP_TC_GET) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void
 kdp_tc_transact(struct kdp_tc_request *requests[], size_t n)
 {
     struct transfer *transfers = xmalloc(MIN(n, KDP_TC_BATCH)
                                          * sizeof *transfers);
-    bool quiesce = is_change(requests, n);
 
-    if (quiesce) {
-        ovsrcu_quiesce_start();
-    }
     while (n) {
         size_t chunk = MIN(n, KDP_TC_BATCH);
 
         transact_batch(requests, chunk, transfers);
         requests += chunk;
         n -= chunk;
-    }
-    if (quiesce) {
-        ovsrcu_quiesce_end();
     }
     free(transfers);
 }

@@ -45,9 +45,7 @@ struct kdp_tc_request {
     struct kdp_tc_rule reply;   /* DEL, GET: what it was, or is. */
 };
 
-/* Sends the 'n' requests, in order, and waits for all answers.  If some are not
- * to read, the thread is quiescent (ovs-rcu.h) meanwhile: only offload threads
- * change rules. */
+/* Sends the 'n' requests, in order, and waits for all answers. */
 void kdp_tc_transact(struct kdp_tc_request *requests[], size_t n);
 
 /* Has the kernel load the kinds of actions that rules of ours may have, which

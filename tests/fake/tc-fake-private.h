@@ -19,6 +19,7 @@ struct unit_tc_rule {
     struct kdp_tc_id id;
     uint64_t n_packets;
     uint64_t n_bytes;
+    bool jumps;                 /* To a chain. */
     bool bare;                  /* Has no cookie. */
 };
 

@@ -8,6 +8,7 @@
 #include <linux/gen_stats.h>
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
+#include <linux/tc_act/tc_gact.h>
 #include <linux/tc_act/tc_mirred.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -165,6 +166,14 @@ unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes)
     return rule != NULL;
 }
 
+void
+unit_tc_set_jump(const ovs_u128 *ufid)
+{
+    ovs_mutex_lock(&unit_tc_mutex);
+    find_ufid(ufid)->jumps = true;
+    ovs_mutex_unlock(&unit_tc_mutex);
+}
+
 bool
 unit_tc_remove(const ovs_u128 *ufid)
 {
@@ -225,6 +234,29 @@ put_policer(struct ofpbuf *msg, const struct unit_tc_rule *rule)
     }
 }
 
+/* Puts action 'order', which leads to chain 7, of a rule that met packets as
+ * 'basic' says, as Open vSwitch does. */
+static void
+put_jump(struct ofpbuf *msg, uint16_t order,
+         const struct gnet_stats_basic *basic)
+    OVS_REQUIRES(unit_tc_mutex)
+{
+    const struct tc_gact gact = { .action = TC_ACT_GOTO_CHAIN | 7 };
+    size_t action = nl_msg_start_nested(msg, order);
+    size_t nest;
+
+    nl_msg_put_string(msg, TCA_ACT_KIND, "gact");
+    nest = nl_msg_start_nested(msg, TCA_ACT_STATS);
+    nl_msg_put_unspec(msg, TCA_STATS_BASIC, basic, sizeof *basic);
+    nl_msg_end_nested(msg, nest);
+    if (!unit_tc_is_terse) {
+        nest = nl_msg_start_nested(msg, TCA_ACT_OPTIONS);
+        nl_msg_put_unspec(msg, TCA_GACT_PARMS, &gact, sizeof gact);
+        nl_msg_end_nested(msg, nest);
+    }
+    nl_msg_end_nested(msg, action);
+}
+
 void
 unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
                  const struct unit_tc_rule *rule)
@@ -253,6 +285,9 @@ unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
     put_policer(msg, rule);
     put_action(msg, n_policed ? 2 : 1, "mirred", &basic,
                rule->bare ? NULL : &rule->ufid, TCA_MIRRED_TM, &times);
+    if (rule->jumps) {
+        put_jump(msg, n_policed ? 3 : 2, &basic);
+    }
     nl_msg_end_nested(msg, actions);
     nl_msg_end_nested(msg, options);
     nl_msg_nlmsghdr(msg)->nlmsg_len = msg->size;

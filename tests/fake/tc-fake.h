@@ -83,6 +83,9 @@ unsigned int unit_tc_n_dumps(void);
  * 'ufid'.  Returns false if there is none. */
 bool unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes);
 
+/* Makes the rule whose cookie is 'ufid' lead to a chain, too. */
+void unit_tc_set_jump(const ovs_u128 *ufid);
+
 /* Somebody else deletes the rule.  Returns false if there is none. */
 bool unit_tc_remove(const ovs_u128 *ufid);
 

@@ -164,10 +164,14 @@ def rules_equal_flows(switch, lost):
 
 
 def no_rules_without_offload(switch):
-    """Once offload is off there is no rule of ours."""
+    """Some time after offload is turned off there is no rule of ours: threads
+    delete them, for which nobody waits."""
     switch.set_config(**{"hw-offload": "false"})
     try:
-        return [f"rule of flow {ufid}" for ufid in kernel.tc_ufids(devices())]
+        return eventually(
+            lambda: [f"rule of flow {ufid}"
+                     for ufid in kernel.tc_ufids(devices())],
+            switch.seconds)
     finally:
         switch.set_config(**{"hw-offload": "true"})
 

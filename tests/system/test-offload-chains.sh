@@ -54,14 +54,14 @@ offload_bond() {
     pings_use_shared_rules
 
     set_offload false
-    shared_rules_are 0 || fail "$(n_shared_rules) rules are left"
+    wait_until $PATIENCE shared_rules_are 0
     flows_shown 2 ovs 'eth_type(0x0800)' || fail 'flows are not back'
     set_offload true
     wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
     pings_use_shared_rules
     ovs-vsctl del-port bond0
-    shared_rules_are 0 || fail "$(n_shared_rules) rules outlive the port"
-    flows_shown 0 all 'in_port(bond0)' || fail 'flows outlive the port'
+    wait_until $PATIENCE shared_rules_are 0
+    wait_until $PATIENCE flows_shown 0 all 'in_port(bond0)'
 }
 
 # Does the kernel share the ids of recirculation with tc?

@@ -6,8 +6,10 @@
  * The model of a flow is whether it is installed and how many packets met it.
  * Operators create, change, delete and read flows; senders send packets;
  * dumpers go through all flows; a manager adds and removes ports, turns
- * offload off and on, flushes, and changes the number of threads.  Tc is slow
- * and fails by chance.  After each step:
+ * offload off and on, flushes, changes the number of threads, and makes and
+ * deletes the meter that some flows name.  Tc is slow and fails by chance.
+ * Between phases the engine is destroyed, and another one finds the rules that
+ * are there.  After each step:
  *
  *   O1  A packet to an installed flow finds it, unless its port is gone.
  *   O2  A delete reports exactly the packets sent.  A get or a dump reports no
@@ -19,7 +21,9 @@
  *   O4  A put of a new flow ends while tc is held up (see test-offload.c).
  *   O5  After a port was removed, offload disabled or everything flushed, tc
  *       has no rule that it must not have.
- *   O6  Each request has one outcome (unit_offload_uninit()). */
+ *   O6  Each request has one outcome (unit_offload_uninit()).
+ *   O8  Another engine takes no flow over that has to do with chains, and all
+ *       others that are in tc. */
 
 #include <config.h>
 #include "harness/offload-engine.h"
@@ -39,7 +43,8 @@
 #include "unit/offload/transitions.h"
 #include "util.h"
 
-/* Flows: parents, then children of the chains of the parents, then others. */
+/* Flows: parents, then children of the chains of the parents, then others, of
+ * which each fourth one names a meter. */
 #define N_PARENTS 8
 #define N_CHILDREN 16
 #define N_FLOWS 48
@@ -62,6 +67,21 @@ port_of(uint32_t flow)
     return 1 + flow % N_PORTS;
 }
 
+/* Is the meter there?  Tc refuses flows that name it otherwise. */
+static atomic_bool meter_there;
+
+static bool
+is_of_chain(uint32_t flow)
+{
+    return flow < N_PARENTS + N_CHILDREN;
+}
+
+static bool
+names_meter(uint32_t flow)
+{
+    return !is_of_chain(flow) && flow % 4 == 3;
+}
+
 static struct offload_desc *
 make_desc(uint32_t flow)
 {
@@ -73,7 +93,8 @@ make_desc(uint32_t flow)
         return unit_desc_full(flow, port_of(flow), 100 + flow % N_PARENTS, 0,
                               kind);
     } else {
-        return unit_desc_full(flow, port_of(flow), 0, 0, kind);
+        return unit_desc_to(flow, port_of(flow), kind + 3 * names_meter(flow),
+                            1 + unit_random(N_PORTS), names_meter(flow));
     }
 }
 
@@ -115,9 +136,13 @@ fail_by_chance(void *n_calls, bool tc, const struct offload_copy_op *op)
 {
     static const int errors[] = { EOPNOTSUPP, ENOSPC, ENODEV, EEXIST, EINVAL };
     struct model *model = &models[op->ufid.u64.lo];
-    bool on;
+    bool on, there;
 
     atomic_read_relaxed(&failing, &on);
+    atomic_read(&meter_there, &there);
+    if (tc && op->type == OFFLOAD_COPY_PUT && op->desc->has_meter && !there) {
+        return EOPNOTSUPP;
+    }
     if (op->type == OFFLOAD_COPY_GET) {
         return 0;
     }
@@ -397,7 +422,16 @@ manager_main(void *stream)
         struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
         uint32_t port = 1 + unit_random(N_PORTS);
 
-        switch (unit_random(16)) {
+        switch (unit_random(18)) {
+        case 16:
+            atomic_store(&meter_there, true);
+            offload_meters_changed(unit.offload);
+            break;
+
+        case 17:
+            atomic_store(&meter_there, false);
+            break;
+
         case 0:
         case 1:
             port_changed(port);
@@ -461,6 +495,8 @@ check_at_rest(void)
     for (uint32_t i = 1; i <= N_PORTS; i++) {
         offload_port_changed(unit.offload, i);
     }
+    atomic_store(&meter_there, true);
+    offload_meters_changed(unit.offload);
 
     /* Offers what was rejected, parents first or not. */
     for (int i = 0; i < 3; i++) {
@@ -492,6 +528,57 @@ check_at_rest(void)
         unit_check(!rule || rule == model->desc);
         offload_desc_unref(rule);
     }
+}
+
+/* Notes how many packets a rule has met. */
+static void
+note_rule(void *n_packets, const ovs_u128 *ufid, struct offload_desc *desc,
+          const struct offload_stats *stats, struct offload_rule *rule)
+{
+    ((uint64_t *) n_packets)[ufid->u64.lo] = stats->n_packets;
+    offload_desc_unref(desc);
+    offload_rule_unref(rule);
+}
+
+/* At rest, when all flows are in tc that can be: the daemon starts again, with
+ * a kernel that it has flushed. */
+static void
+restart(void)
+{
+    static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct offload_kernel kernel = offload_fake_kernel(unit.fake);
+    struct offload_backend backend = offload_fake_backend(unit.fake);
+    uint64_t n_packets[N_FLOWS] = { 0 }, n_adopted = 0;
+
+    offload_destroy(unit.offload);
+    unit_check(!kernel.flush(kernel.aux));
+    unit.offload = offload_create(&kernel, &backend, &config);
+    for (uint32_t i = 1; i <= N_PORTS; i++) {
+        offload_port_add(unit.offload, i);
+    }
+    unit_settle(&unit);
+    offload_fake_dump(unit.fake, true, note_rule, n_packets);
+    unit_check(!offload_fake_count(unit.fake, false));
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        struct model *model = &models[i];
+
+        if (model->installed && !is_of_chain(i)) {
+            unit_check(unit_where(&unit, i) == OFFLOAD_FAKE_TC);
+            unit_check(unit_state(&unit, i) == OFFLOAD_STATE_IN_TC);
+            n_adopted++;
+
+            /* What it had counted before it came to tc, nobody knows. */
+            atomic_store(&model->begun, n_packets[i]);
+            atomic_store(&model->sent, n_packets[i]);
+            atomic_store(&model->reported, n_packets[i]);
+        } else {
+            unit_check(!unit_where(&unit, i));
+            if (model->installed) {
+                model_deleted(model);
+            }
+        }
+    }
+    unit_check(unit_counter(&unit, OFFLOAD_ADOPTED) == n_adopted);
 }
 
 static void
@@ -537,7 +624,11 @@ engine_agrees_with_the_model(void **state OVS_UNUSED)
     }
     unit_offload_init(&unit, NULL, N_PORTS);
     offload_fake_set_fail(unit.fake, fail_by_chance, &n_failures);
+    atomic_init(&meter_there, true);
     for (size_t i = 0; i < ARRAY_SIZE(delays); i++) {
+        if (i) {
+            restart();
+        }
         run_phase(delays[i], 100 * (i + 1));
     }
     unit_offload_uninit(&unit);
@@ -551,10 +642,6 @@ static const struct unit_transition elsewhere[] = {
     { OFFLOAD_MACHINE_KERNEL, OFFLOAD_KERNEL_NONE, OFFLOAD_KERNEL_REFUSED,
       "no two flows have the same key" },
     { OFFLOAD_MACHINE_KERNEL, OFFLOAD_KERNEL_REFUSED, OFFLOAD_KERNEL_PRESENT,
-      "likewise" },
-    { OFFLOAD_MACHINE_TC, OFFLOAD_TC_NONE, OFFLOAD_TC_PRESENT,
-      "there is no rule of a previous run" },
-    { OFFLOAD_MACHINE_WORK, OFFLOAD_WORK_IDLE, OFFLOAD_WORK_BUSY,
       "likewise" },
 };
 

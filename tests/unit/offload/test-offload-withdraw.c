@@ -9,6 +9,7 @@
  *       rule_that_nobody_knows_goes_with_its_port,
  *       flush_is_not_undone_by_old_rules, disabling_is_not_undone_by_old_rules,
  *       port_that_goes_at_once_leaves_no_old_rule
+ *   O8  rules_of_old_chains_do_not_become_flows
  *   O7  nobody_waits_for_tc, port_without_flows_costs_tc_nothing */
 
 #include <config.h>
@@ -342,6 +343,39 @@ port_that_goes_at_once_leaves_no_old_rule(void **state OVS_UNUSED)
     end_without_rules(&unit);
 }
 
+/* The numbers of chains mean something to one run only. */
+static void
+rules_of_old_chains_do_not_become_flows(void **state OVS_UNUSED)
+{
+    static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct load load = { .kernel = { 0 } };
+    struct offload_kernel kernel;
+    struct offload_backend backend;
+    struct offload_desc *descs[] = {
+        unit_desc_full(1, 1, 55, 0, 0), unit_desc_full(2, 1, 0, 55, 0),
+        unit_desc_full(3, 1, 55, 56, 0), unit_desc(4, 1),
+    };
+    struct unit_offload unit;
+
+    unit.fake = offload_fake_create();
+    kernel = offload_fake_kernel(unit.fake);
+    backend = offload_fake_backend(unit.fake);
+    for (size_t i = 0; i < ARRAY_SIZE(descs); i++) {
+        offload_fake_add(unit.fake, true, descs[i]);
+        offload_desc_unref(descs[i]);
+    }
+    unit.offload = offload_create(&kernel, &backend, &config);
+    offload_fake_set_fail(unit.fake, count_operation, &load);
+    offload_port_add(unit.offload, 1);
+    unit_settle(&unit);
+    assert_int_equal(offload_fake_count(unit.fake, true), 1);
+    assert_int_equal(unit_where(&unit, 4), TC);
+    assert_int_equal(load.kernel[OFFLOAD_COPY_PUT], 0);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_ADOPTED), 1);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_STALE), 3);
+    unit_offload_uninit(&unit);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -356,6 +390,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(flush_is_not_undone_by_old_rules),
         cmocka_unit_test(disabling_is_not_undone_by_old_rules),
         cmocka_unit_test(port_that_goes_at_once_leaves_no_old_rule),
+        cmocka_unit_test(rules_of_old_chains_do_not_become_flows),
     };
 
     unit_init(argv[0]);

@@ -3,6 +3,7 @@
 unit_tests += \
 	tests/unit/tc/test-tc-adopt \
 	tests/unit/tc/test-tc-backend \
+	tests/unit/tc/test-tc-chains \
 	tests/unit/tc/test-tc-desc \
 	tests/unit/tc/test-tc-rules \
 	tests/unit/tc/test-tc-transact \
@@ -26,6 +27,10 @@ tests_unit_tc_test_tc_backend_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate \
 	-Wl,--wrap=kdp_links_qdiscs \
 	-Wl,--wrap=link_qdiscs_has_ingress \
+	-Wl,--wrap=tc_add_del_qdisc
+tests_unit_tc_test_tc_chains_SOURCES = \
+	tests/unit/tc/test-tc-chains.c $(unit_tc) $(unit_common)
+tests_unit_tc_test_tc_chains_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \
 	-Wl,--wrap=tc_add_del_qdisc
 tests_unit_tc_test_tc_desc_SOURCES = \
 	tests/unit/tc/test-tc-desc.c $(unit_common)

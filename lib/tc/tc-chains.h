@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_TC_TC_CHAINS_H
+#define KDP_TC_TC_CHAINS_H 1
+
+/* Chains of a previous run
+ * ========================
+ *
+ * A recirculation chain has the same number in tc and in the kernel datapath,
+ * where the kernel lets them share numbers.  The numbers mean something to the
+ * process that chose them only, and each begins with 1: a packet that a rule of
+ * a previous run sends to a chain would follow the flows that this one has put
+ * there for something else, and packets that this one sends to a chain would
+ * follow what is left there.  So the rules of chains, and those that lead to
+ * them, are deleted while ports are prepared, before any upcall is served.
+ *
+ * Thread safety: any thread. */
+
+#include <stddef.h>
+
+#include "tc.h"
+
+/* Deletes the rules in 'place' that may be ours and are in a chain other than
+ * the first, or lead to one; those that lead to one first.  Returns how many
+ * were deleted. */
+size_t kdp_tc_delete_chains(const struct tcf_id *place);
+
+#endif /* lib/tc/tc-chains.h */

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Recirculation chains that a previous run left in tc (O8). */
+
+#include <config.h>
+#include "tc/tc-chains.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+
+#include "fake/tc-fake.h"
+#include "harness/unit.h"
+#include "netdev-offload-provider.h"
+#include "netdev-provider.h"
+#include "netlink.h"
+#include "openvswitch/ofpbuf.h"
+#include "tc/tc-prepare.h"
+#include "tc/tc-transact.h"
+#include "util.h"
+
+/* What the datapaths say. */
+static bool shares;
+static uint64_t n_rules;
+
+/* What adding a queueing discipline ends with. */
+static int qdisc_error;
+
+int __wrap_tc_add_del_qdisc(int ifindex, bool add, uint32_t block_id,
+                            enum tc_qdisc_hook);
+
+int
+__wrap_tc_add_del_qdisc(int ifindex OVS_UNUSED, bool add OVS_UNUSED,
+                        uint32_t block_id OVS_UNUSED,
+                        enum tc_qdisc_hook hook OVS_UNUSED)
+{
+    return qdisc_error;
+}
+
+/* A rule of flow 'flow', on device "lo" or on another one. */
+static void
+add_rule(uint32_t flow, uint32_t chain, bool jumps, int ifindex)
+{
+    const ovs_u128 ufid = unit_tc_ufid(flow);
+    struct kdp_tc_request request = { .type = KDP_TC_ADD };
+    struct ofpbuf rule;
+    struct tcmsg *tcm;
+
+    ofpbuf_init(&rule, 0);
+    unit_tc_make_rule(&ufid, 4 << 16 | 8, chain, &rule);
+    tcm = ofpbuf_at_assert(&rule, NLMSG_HDRLEN, sizeof *tcm);
+    tcm->tcm_ifindex = ifindex;
+    request.rule = &rule;
+    kdp_tc_id_parse(&rule, &request.id);
+    request.id.handle = flow;
+    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
+    assert_int_equal(request.error, 0);
+    if (jumps) {
+        unit_tc_set_jump(&ufid);
+    }
+    ofpbuf_uninit(&rule);
+}
+
+static bool
+is_there(uint32_t flow)
+{
+    const ovs_u128 ufid = unit_tc_ufid(flow);
+
+    return unit_tc_packet(&ufid, 100);
+}
+
+static void
+add_rules(void)
+{
+    add_rule(1, 0, false, 1);
+    add_rule(2, 0, true, 1);
+    add_rule(3, 7, false, 1);
+    add_rule(4, 7, true, 1);
+    add_rule(5, 0, false, 1);
+    add_rule(6, 7, true, 99);
+}
+
+static int
+setup(void **state OVS_UNUSED)
+{
+    shares = true;
+    n_rules = 0;
+    qdisc_error = EEXIST;
+    unit_tc_init();
+    return 0;
+}
+
+static int
+teardown(void **state OVS_UNUSED)
+{
+    unit_tc_uninit();
+    return 0;
+}
+
+static void
+rules_of_chains_and_those_that_lead_there_go(void **state OVS_UNUSED)
+{
+    struct tcf_id place = tc_make_tcf_id(1, 0, 0, TC_INGRESS);
+
+    add_rules();
+    assert_int_equal(kdp_tc_delete_chains(&place), 3);
+    assert_int_equal(unit_tc_count(), 3);
+    assert_true(is_there(1) && is_there(5) && is_there(6));
+    assert_int_equal(kdp_tc_delete_chains(&place), 0);
+    assert_int_equal(unit_tc_n_dumps(), 0);
+}
+
+/* Those that are told but cannot be deleted are left to the engine. */
+static void
+rule_that_cannot_be_deleted_is_not_counted(void **state OVS_UNUSED)
+{
+    struct tcf_id place = tc_make_tcf_id(1, 0, 0, TC_INGRESS);
+    const struct unit_tc_plan plan = {
+        .fault = UNIT_TC_REFUSED, .type = RTM_DELTFILTER, .error = EBUSY,
+        .n = 1,
+    };
+
+    add_rules();
+    unit_tc_plan(&plan);
+    assert_int_equal(kdp_tc_delete_chains(&place), 2);
+    assert_int_equal(kdp_tc_delete_chains(&place), 1);
+    unit_tc_fail_dumps(ENOBUFS, 0);
+    assert_int_equal(kdp_tc_delete_chains(&place), 0);
+    unit_tc_fail_dumps(0, 0);
+}
+
+static bool
+probe(bool (*cb)(const char *name) OVS_UNUSED)
+{
+    /* As if a local port had been probed. */
+    return true;
+}
+
+static bool
+shares_chains(void)
+{
+    return shares;
+}
+
+static uint64_t
+count_rules(int ifindex OVS_UNUSED)
+{
+    return n_rules;
+}
+
+/* Has the flow API prepare device "lo", and returns how many rules are left. */
+static size_t
+prepare(void)
+{
+    struct netdev *netdev;
+
+    assert_int_equal(netdev_open("lo", "system", &netdev), 0);
+    netdev_set_dpif_type(netdev, "system");
+    assert_int_equal(netdev_init_flow_api(netdev), 0);
+    netdev_uninit_flow_api(netdev);
+    netdev_close(netdev);
+    return unit_tc_count();
+}
+
+static void
+port_has_no_chains_once_it_is_prepared(void **state OVS_UNUSED)
+{
+    static const struct kdp_tc_datapaths datapaths = {
+        .for_each_local_port = probe,
+        .shares_chains = shares_chains,
+        .count_rules = count_rules,
+    };
+    struct smap config = SMAP_INITIALIZER(&config);
+
+    kdp_tc_prepare_register("system", &datapaths);
+    smap_add(&config, "hw-offload", "true");
+    netdev_set_flow_api_enabled(&config);
+    smap_destroy(&config);
+    add_rules();
+
+    /* The numbers are not shared. */
+    shares = false;
+    assert_int_equal(prepare(), 6);
+
+    /* There are rules of this run. */
+    shares = true;
+    n_rules = 1;
+    assert_int_equal(prepare(), 6);
+
+    n_rules = 0;
+    assert_int_equal(prepare(), 3);
+    assert_true(is_there(1) && is_there(5) && is_there(6));
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(rules_of_chains_and_those_that_lead_there_go),
+        TEST(rule_that_cannot_be_deleted_is_not_counted),
+        TEST(port_has_no_chains_once_it_is_prepared),
+    };
+
+    unit_init(argv[0]);
+    return cmocka_run_group_tests_name("tc-chains", tests, NULL, NULL);
+}
