@@ -137,8 +137,8 @@ test_files () {
         after=$(requests)
         echo "$((after - before)) requests"
         test $((after - before)) -lt 10
-        ip link add d type dummy
-        ! ip link add n type nonesuch
+        ip link add name one type dummy
+        ! ip link add name two type nonesuch
         ls /run/guest-modprobe/unknown > /run/unknown
         grep -qx rtnl-link-nonesuch /run/unknown
         ! grep dummy /run/unknown'
