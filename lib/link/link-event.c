@@ -140,6 +140,12 @@ link_event_take_other(struct link_replica *replica,
                                msg->type == LINK_MSG_DELQDISC);
         }
         break;
+    case LINK_MSG_NEWTCLASS:
+    case LINK_MSG_DELTCLASS:
+        if (replica->qdiscs) {
+            link_qdiscs_class_changed(replica->qdiscs, msg->qdisc.ifindex);
+        }
+        break;
     case LINK_MSG_NEWNSID:
     case LINK_MSG_DELNSID:
         link_event_take_nsid(replica, msg->type, msg->nsid);

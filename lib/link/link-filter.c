@@ -14,13 +14,13 @@
 
 #include "util.h"
 
-/* The group of traffic control brings filters and classes too, and with them
- * every rule that is offloaded.  A datagram has messages of one kind, so that
+/* The group of traffic control brings filters too, and with them every rule
+ * that is offloaded.  A datagram has messages of one kind, so that
  * its first one's type decides. */
 static const uint16_t link_filter_types[] = {
     RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR, RTM_NEWROUTE,
     RTM_DELROUTE, RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_NEWQDISC, RTM_DELQDISC,
-    RTM_NEWNSID, RTM_DELNSID,
+    RTM_NEWTCLASS, RTM_DELTCLASS, RTM_NEWNSID, RTM_DELNSID,
 };
 
 #define N_TYPES ARRAY_SIZE(link_filter_types)

@@ -92,6 +92,8 @@ link_msg_type_name(enum link_msg_type type)
     case LINK_MSG_DELNEXTHOP: return "RTM_DELNEXTHOP";
     case LINK_MSG_NEWQDISC: return "RTM_NEWQDISC";
     case LINK_MSG_DELQDISC: return "RTM_DELQDISC";
+    case LINK_MSG_NEWTCLASS: return "RTM_NEWTCLASS";
+    case LINK_MSG_DELTCLASS: return "RTM_DELTCLASS";
     case LINK_N_MSGS: break;
     }
     OVS_NOT_REACHED();
@@ -415,6 +417,22 @@ link_parse_nexthop(const struct nlmsghdr *nlh, uint32_t *id)
     return 0;
 }
 
+/* A class of a discipline, of which the header says all that matters. */
+static int
+link_parse_class(const struct nlmsghdr *nlh, struct link_qdisc_view *view)
+{
+    const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
+
+    if (mnl_nlmsg_get_payload_len(nlh) < sizeof *tcm) {
+        return EINVAL;
+    }
+    view->ifindex = tcm->tcm_ifindex;
+    view->handle = tcm->tcm_handle;
+    view->parent = tcm->tcm_parent;
+    view->kind = NULL;
+    return view->ifindex <= 0 ? EINVAL : 0;
+}
+
 static int
 link_parse_qdisc(const struct nlmsghdr *nlh, struct link_qdisc_view *view)
 {
@@ -478,6 +496,12 @@ link_msg_parse(const void *msg, size_t len, struct link_msg *out)
         out->type = (nlh->nlmsg_type == RTM_NEWQDISC ? LINK_MSG_NEWQDISC
                      : LINK_MSG_DELQDISC);
         return link_parse_qdisc(nlh, &out->qdisc);
+
+    case RTM_NEWTCLASS:
+    case RTM_DELTCLASS:
+        out->type = (nlh->nlmsg_type == RTM_NEWTCLASS ? LINK_MSG_NEWTCLASS
+                     : LINK_MSG_DELTCLASS);
+        return link_parse_class(nlh, &out->qdisc);
 
     default:
         return ENOMSG;

@@ -140,7 +140,7 @@ struct link_qdisc_view {
     int ifindex;                /* Above 0. */
     uint32_t handle;
     uint32_t parent;            /* TC_H_*. */
-    const char *kind;
+    const char *kind;           /* Or NULL. */
 };
 
 enum link_msg_type {
@@ -156,6 +156,8 @@ enum link_msg_type {
     LINK_MSG_DELNEXTHOP,
     LINK_MSG_NEWQDISC,
     LINK_MSG_DELQDISC,
+    LINK_MSG_NEWTCLASS,
+    LINK_MSG_DELTCLASS,
     LINK_N_MSGS
 };
 
@@ -168,7 +170,8 @@ struct link_msg {
                                          * says that there is none. */
         struct link_route_view route;   /* NEWROUTE, DELROUTE. */
         uint32_t nexthop;               /* NEWNEXTHOP, DELNEXTHOP: id. */
-        struct link_qdisc_view qdisc;   /* NEWQDISC, DELQDISC. */
+        struct link_qdisc_view qdisc;   /* NEWQDISC, DELQDISC; NEWTCLASS and
+                                         * DELTCLASS, without 'kind'. */
     };
 };
 

@@ -16,6 +16,7 @@ struct link_qdisc {
     int ifindex;
     uint32_t parent;            /* TC_H_ROOT or TC_H_INGRESS. */
     uint32_t handle;
+    uint64_t seqno;             /* Starts anywhere but where it was before. */
     uint64_t generation;        /* At the last update. */
 };
 
@@ -23,7 +24,12 @@ struct link_qdiscs {
     struct ovs_mutex mutex;
     struct hmap qdiscs;         /* Of struct link_qdisc. */
     uint64_t generation;
+    uint64_t next_seqno;        /* For the next discipline. */
 };
+
+/* Room between the numbers of two disciplines, for more changes than one will
+ * ever see. */
+#define QDISC_SEQNO_STEP (UINT64_C(1) << 40)
 
 struct link_qdiscs *
 link_qdiscs_create(void)
@@ -99,11 +105,24 @@ link_qdiscs_update(struct link_qdiscs *qdiscs,
             qdisc = xzalloc(sizeof *qdisc);
             qdisc->ifindex = view->ifindex;
             qdisc->parent = view->parent;
+            qdisc->seqno = qdiscs->next_seqno += QDISC_SEQNO_STEP;
             hmap_insert(&qdiscs->qdiscs, &qdisc->node,
                         hash_int(view->ifindex, 0));
         }
+        qdisc->seqno++;
         qdisc->handle = view->handle;
         qdisc->generation = qdiscs->generation;
+    }
+    ovs_mutex_unlock(&qdiscs->mutex);
+}
+
+void
+link_qdiscs_class_changed(struct link_qdiscs *qdiscs, int ifindex)
+{
+    ovs_mutex_lock(&qdiscs->mutex);
+    struct link_qdisc *qdisc = link_qdisc_find(qdiscs, ifindex, TC_H_ROOT);
+    if (qdisc) {
+        qdisc->seqno++;
     }
     ovs_mutex_unlock(&qdiscs->mutex);
 }
@@ -140,6 +159,31 @@ link_qdiscs_sweep(struct link_qdiscs *qdiscs)
         }
     }
     ovs_mutex_unlock(&qdiscs->mutex);
+}
+
+static uint64_t
+link_qdiscs_seqno(const struct link_qdiscs *qdiscs_, int ifindex,
+                  uint32_t parent)
+{
+    struct link_qdiscs *qdiscs = CONST_CAST(struct link_qdiscs *, qdiscs_);
+
+    ovs_mutex_lock(&qdiscs->mutex);
+    struct link_qdisc *qdisc = link_qdisc_find(qdiscs, ifindex, parent);
+    uint64_t seqno = qdisc ? qdisc->seqno : 0;
+    ovs_mutex_unlock(&qdiscs->mutex);
+    return seqno;
+}
+
+uint64_t
+link_qdiscs_root_seqno(const struct link_qdiscs *qdiscs, int ifindex)
+{
+    return link_qdiscs_seqno(qdiscs, ifindex, TC_H_ROOT);
+}
+
+uint64_t
+link_qdiscs_ingress_seqno(const struct link_qdiscs *qdiscs, int ifindex)
+{
+    return link_qdiscs_seqno(qdiscs, ifindex, TC_H_INGRESS);
 }
 
 static bool

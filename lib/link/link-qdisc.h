@@ -9,7 +9,8 @@
  * Which links of our own network namespace have a root queueing discipline
  * that somebody configured, and which have an ingress one.  That answers,
  * without asking the kernel, whether there is anything to remove from a link
- * that is to have none.  A writer, usually a listener (link-listener.h),
+ * that is to have none, and whether what we configured has been changed since.
+ * A writer, usually a listener (link-listener.h),
  * enters what the kernel says.
  *
  * What the kernel itself gives a device (noqueue, mq, its default) has handle
@@ -20,7 +21,8 @@
  * Thread safety: any thread may read; all else belongs to the thread that
  * writes.
  *
- * Loss: the table does not know what its writer missed. */
+ * Loss: the table does not know what its writer missed.  When all disciplines
+ * are entered anew, the number of each changes, as classes may have. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +49,17 @@ void link_qdiscs_sweep(struct link_qdiscs *);
  * (of whatever kind). */
 bool link_qdiscs_has_root(const struct link_qdiscs *, int ifindex);
 bool link_qdiscs_has_ingress(const struct link_qdiscs *, int ifindex);
+
+/* A number that changes whenever the kernel says something about the root
+ * discipline of link 'ifindex', or about its classes, and by 1 for each
+ * message.  0 if there is none. */
+uint64_t link_qdiscs_root_seqno(const struct link_qdiscs *, int ifindex);
+
+/* The same for the discipline at ingress, without classes. */
+uint64_t link_qdiscs_ingress_seqno(const struct link_qdiscs *, int ifindex);
+
+/* Notes that a class of link 'ifindex' came, changed, or went. */
+void link_qdiscs_class_changed(struct link_qdiscs *, int ifindex);
 
 size_t link_qdiscs_count(const struct link_qdiscs *);
 

@@ -117,7 +117,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (msg.type >= LINK_MSG_NEWQDISC) {
         fuzz_check(msg.type < LINK_N_MSGS);
         fuzz_check(msg.qdisc.ifindex > 0);
-        check_string(msg.qdisc.kind, SIZE_MAX, buf, size);
+        if (msg.type <= LINK_MSG_DELQDISC) {
+            check_string(msg.qdisc.kind, SIZE_MAX, buf, size);
+        }
     }
     free(buf);
     return 0;
@@ -207,6 +209,8 @@ emit_qdisc(fuzz_emit_func *emit, void *aux)
     tcm->tcm_parent = 0xfffffff1;
     mnl_attr_put_strz(nlh, TCA_KIND, "ingress");
     emit("qdisc", buf, nlh->nlmsg_len, aux);
+    nlh->nlmsg_type = RTM_NEWTCLASS;
+    emit("class", buf, nlh->nlmsg_len, aux);
 }
 
 void

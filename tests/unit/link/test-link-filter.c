@@ -74,7 +74,7 @@ types_that_are_asked_for_pass(void **state)
     static const uint16_t types[] = {
         RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR, RTM_NEWROUTE,
         RTM_DELROUTE, RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_NEWQDISC,
-        RTM_DELQDISC, RTM_NEWNSID, RTM_DELNSID,
+        RTM_DELQDISC, RTM_NEWTCLASS, RTM_DELTCLASS, RTM_NEWNSID, RTM_DELNSID,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
@@ -91,6 +91,7 @@ all_other_types_are_dropped(void **state)
                        || type == RTM_NEWROUTE || type == RTM_DELROUTE
                        || type == RTM_NEWNEXTHOP || type == RTM_DELNEXTHOP
                        || type == RTM_NEWQDISC || type == RTM_DELQDISC
+                       || type == RTM_NEWTCLASS || type == RTM_DELTCLASS
                        || type == RTM_NEWNSID || type == RTM_DELNSID);
 
         assert_int_equal(pass(*state, type, 64), wanted ? 64 : -1);

@@ -130,6 +130,30 @@ a_sweep_removes_what_was_not_told_again(void **state)
     link_qdiscs_destroy(NULL);
 }
 
+static void
+what_the_kernel_says_moves_a_number(void **state)
+{
+    uint64_t root, ingress;
+
+    assert_int_equal(link_qdiscs_root_seqno(*state, LINK), 0);
+    ADD(LINK, TC_H_ROOT, HANDLE(1));
+    ADD(LINK, TC_H_INGRESS, INGRESS);
+    root = link_qdiscs_root_seqno(*state, LINK);
+    ingress = link_qdiscs_ingress_seqno(*state, LINK);
+    assert_true(root && ingress && root != ingress);
+    ADD(LINK, TC_H_ROOT, HANDLE(1));
+    link_qdiscs_class_changed(*state, LINK);
+    link_qdiscs_class_changed(*state, LINK + 1);
+    assert_int_equal(link_qdiscs_root_seqno(*state, LINK), root + 2);
+    assert_int_equal(link_qdiscs_ingress_seqno(*state, LINK), ingress);
+
+    /* Another one has another number, even if it came just after. */
+    DEL(LINK, TC_H_INGRESS, INGRESS);
+    assert_int_equal(link_qdiscs_ingress_seqno(*state, LINK), 0);
+    ADD(LINK, TC_H_INGRESS, INGRESS);
+    assert_true(link_qdiscs_ingress_seqno(*state, LINK) > ingress + 1);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -141,6 +165,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_replacement_stays_whichever_is_told_first),
         TEST(disciplines_go_with_their_link),
         TEST(a_sweep_removes_what_was_not_told_again),
+        TEST(what_the_kernel_says_moves_a_number),
     };
 
     unit_init(argv[0]);

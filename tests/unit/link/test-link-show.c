@@ -182,7 +182,8 @@ text_tells_of_every_namespace(void **state)
     assert_line(text, "4000 2 64 1 0 1 stale (Operation not permitted)");
     assert_line(text, "events: newlink 1, dellink 0, newaddr 0, deladdr 0, "
                 "newnsid 0, delnsid 0, newroute 0, delroute 0, newnexthop 0, "
-                "delnexthop 0, newqdisc 0, delqdisc 0, other 0");
+                "delnexthop 0, newqdisc 0, delqdisc 0, newtclass 0, "
+                "deltclass 0, other 0");
     free(text);
 }
 
