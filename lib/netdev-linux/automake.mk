@@ -19,6 +19,10 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/netdev-linux-kdp.h \
 	lib/netdev-linux/qdisc-lock.c \
 	lib/netdev-linux/qdisc-lock.h \
+	lib/netdev-linux/qos-memory.c \
+	lib/netdev-linux/qos-memory.h \
+	lib/netdev-linux/qos.c \
+	lib/netdev-linux/qos.h \
 	lib/netdev-linux/route-table-kdp.c \
 	lib/netdev-linux/route-table-kdp.h \
 	lib/netdev-linux/rtnl-count.c \

@@ -26,13 +26,17 @@ netdev_kdp_alloc(void)
 {
     struct netdev_kdp *dev = xzalloc(sizeof *dev);
 
+    qos_memory_init(&dev->qos);
     return &dev->up.up;
 }
 
 void
 netdev_kdp_dealloc(struct netdev *netdev)
 {
-    free(CONTAINER_OF(netdev, struct netdev_kdp, up.up));
+    struct netdev_kdp *dev = CONTAINER_OF(netdev, struct netdev_kdp, up.up);
+
+    qos_memory_destroy(&dev->qos);
+    free(dev);
 }
 
 bool

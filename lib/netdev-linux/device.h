@@ -22,6 +22,7 @@
 
 #include "link/link-info.h"
 #include "netdev-linux-private.h"
+#include "netdev-linux/qos-memory.h"
 #include "netdev-provider.h"
 
 /* A device of one of our classes.  'up.mutex' guards the members.
@@ -45,6 +46,8 @@ struct netdev_kdp {
                                  * count, when it was seen first. */
     bool qdisc_checked;         /* Whether there is a root queueing discipline
                                  * to remove was found out. */
+    struct qos_memory qos;      /* What was set last. */
+    uint64_t features_seqno;    /* Changes when they may have changed. */
     int status_error;           /* EOPNOTSUPP if the driver was asked for
                                  * information and has none, or 0. */
 };

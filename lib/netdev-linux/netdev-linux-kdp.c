@@ -12,15 +12,13 @@
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/mii.h"
-#include "netdev-linux/qdisc-lock.h"
+#include "netdev-linux/qos.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-linux/state.h"
 #include "netdev-linux/stats.h"
 #include "link/link-addr.h"
-#include "link/link-qdisc.h"
 #include "link/link-table.h"
 #include "netdev-linux-valid.h"
-#include "netdev-offload.h"
 #include "netnsid.h"
 #include "openvswitch/compiler.h"
 #include "openvswitch/vlog.h"
@@ -261,6 +259,7 @@ netdev_kdp_set_advertisements(struct netdev *netdev,
                                                             advertise);
     ovs_mutex_lock(&dev->up.mutex);
     dev->up.cache_valid &= ~VALID_FEATURES;
+    dev->features_seqno++;
     ovs_mutex_unlock(&dev->up.mutex);
     return error;
 }
@@ -378,93 +377,6 @@ netdev_kdp_update_flags(struct netdev *netdev, enum netdev_flags off,
     return error;
 }
 
-/* Traffic control. */
-
-/* True if it is known that the device has no queueing discipline that 'has'
- * tells of. */
-static bool
-netdev_kdp_lacks_qdisc(const struct netdev_kdp *dev,
-                       bool (*has)(const struct link_qdiscs *, int ifindex))
-    OVS_REQUIRES(dev->up.mutex)
-{
-    return (dev->present && dev->link.nsid == LINK_NSID_LOCAL
-            && !has(kdp_links_qdiscs(), dev->link.ifindex));
-}
-
-static int
-netdev_kdp_set_policing(struct netdev *netdev, uint32_t kbits_rate,
-                        uint32_t kbits_burst, uint32_t kpkts_rate,
-                        uint32_t kpkts_burst)
-{
-    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
-    struct netdev_linux *up = &dev->up;
-    struct qdisc_lock *lock;
-    bool nothing = false;
-    int error;
-
-    netdev_kdp_state_resolve(netdev);
-    if (!netdev_is_flow_api_enabled()) {
-        ovs_mutex_lock(&dev->up.mutex);
-        if (netdev_kdp_lacks_qdisc(dev, link_qdiscs_has_ingress)
-            && (!(up->cache_valid & VALID_POLICING)
-                || up->kbits_rate || up->kpkts_rate)) {
-            /* There is none, as if it had been removed, or as it was: what
-             * others have removed is to be set again. */
-            up->kbits_rate = up->kbits_burst = 0;
-            up->kpkts_rate = up->kpkts_burst = 0;
-            up->netdev_policing_error = 0;
-            up->cache_valid |= VALID_POLICING;
-        }
-        nothing = ((up->cache_valid & VALID_POLICING)
-                   && !up->netdev_policing_error
-                   && !up->kbits_rate && !up->kpkts_rate
-                   && !kbits_rate && !kpkts_rate);
-        ovs_mutex_unlock(&dev->up.mutex);
-    }
-    if (nothing) {
-        return 0;
-    }
-
-    /* Before it sets up policing, Open vSwitch deletes the discipline. */
-    lock = qdisc_lock_get(netdev_get_ifindex(netdev));
-    qdisc_lock_acquire(lock);
-    kdp_rtnl_count(KDP_RTNL_POLICING);
-    error = kdp_stock_netdev_linux_class.set_policing(
-        netdev, kbits_rate, kbits_burst, kpkts_rate, kpkts_burst);
-    qdisc_lock_release(lock);
-    kdp_links_catch_up();
-    return error;
-}
-
-static int
-netdev_kdp_set_qos(struct netdev *netdev, const char *type,
-                   const struct smap *details)
-{
-    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
-    bool nothing;
-    int error;
-
-    netdev_kdp_state_resolve(netdev);
-    ovs_mutex_lock(&dev->up.mutex);
-    nothing = (!*type && !dev->up.tc
-               && (dev->qdisc_checked
-                   || netdev_kdp_lacks_qdisc(dev, link_qdiscs_has_root)));
-    if (nothing) {
-        dev->qdisc_checked = true;
-    }
-    ovs_mutex_unlock(&dev->up.mutex);
-    if (nothing) {
-        return 0;
-    }
-
-    if (*type || !dev->qdisc_checked) {
-        kdp_rtnl_count(KDP_RTNL_QOS);
-    }
-    error = kdp_stock_netdev_linux_class.set_qos(netdev, type, details);
-    kdp_links_catch_up();
-    return error;
-}
-
 /* Running. */
 
 /* Once for all of the classes. */
@@ -506,8 +418,10 @@ netdev_kdp_class_init(struct netdev_class *class,
     class->get_carrier = netdev_kdp_get_carrier;
     class->set_miimon_interval = netdev_kdp_mii_set_interval;
     class->set_advertisements = netdev_kdp_set_advertisements;
-    class->set_policing = netdev_kdp_set_policing;
-    class->set_qos = netdev_kdp_set_qos;
+    class->set_policing = netdev_kdp_qos_set_policing;
+    class->set_qos = netdev_kdp_qos_set;
+    class->set_queue = netdev_kdp_qos_set_queue;
+    class->delete_queue = netdev_kdp_qos_delete_queue;
     class->set_in4 = netdev_kdp_set_in4;
     class->get_addr_list = netdev_kdp_get_addr_list;
     class->update_flags = netdev_kdp_update_flags;

@@ -130,6 +130,7 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
     if (replaced) {
         /* Not the device that it was. */
         up->cache_valid = 0;
+        dev->features_seqno++;
         dev->qdisc_checked = false;
         dev->status_error = 0;
         dev->carrier_base = ((uint64_t) link->carrier_up + link->carrier_down
@@ -140,6 +141,7 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
                || link->carrier_down != dev->link.carrier_down) {
         /* Speed and duplex are agreed on when the carrier comes. */
         up->cache_valid &= ~VALID_FEATURES;
+        dev->features_seqno++;
     }
     netdev_kdp_count_carrier(dev, link);
 

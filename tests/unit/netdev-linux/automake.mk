@@ -6,6 +6,7 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-classes \
 	tests/unit/netdev-linux/test-netdev-fault \
 	tests/unit/netdev-linux/test-netdev-links \
+	tests/unit/netdev-linux/test-netdev-qos \
 	tests/unit/netdev-linux/test-netdev-stats \
 	tests/unit/netdev-linux/test-qdisc-lock \
 	tests/unit/netdev-linux/test-rtnl-count
@@ -48,6 +49,11 @@ tests_unit_netdev_linux_test_netdev_stats_LDFLAGS = \
 	-Wl,--wrap=ovs_genl_open \
 	-Wl,--wrap=ovs_vport_counters_dump \
 	-Wl,--wrap=ovs_vport_counters_get
+tests_unit_netdev_linux_test_netdev_qos_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-qos.c \
+	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+tests_unit_netdev_linux_test_netdev_qos_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_netdev_linux_test_qdisc_lock_SOURCES = \
 	tests/unit/netdev-linux/test-qdisc-lock.c $(unit_common)
 tests_unit_netdev_linux_test_rtnl_count_SOURCES = \

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "netdev-linux/qos.h"
+
+#include <errno.h>
+
+#include "link/link-qdisc.h"
+#include "link/link-table.h"
+#include "netdev-linux/device.h"
+#include "netdev-linux/links.h"
+#include "netdev-linux/qdisc-lock.h"
+#include "netdev-linux/qos-memory.h"
+#include "netdev-linux/rtnl-count.h"
+#include "netdev-linux/state.h"
+#include "netdev-linux-valid.h"
+#include "netdev-offload.h"
+#include "smap.h"
+
+/* True if it is known that the device has no queueing discipline that 'has'
+ * tells of. */
+static bool
+qos_lacks_qdisc(const struct netdev_kdp *dev,
+                bool (*has)(const struct link_qdiscs *, int ifindex))
+    OVS_REQUIRES(dev->up.mutex)
+{
+    return (dev->present && dev->link.nsid == LINK_NSID_LOCAL
+            && !has(kdp_links_qdiscs(), dev->link.ifindex));
+}
+
+int
+netdev_kdp_qos_set_policing(struct netdev *netdev, uint32_t kbits_rate,
+                            uint32_t kbits_burst, uint32_t kpkts_rate,
+                            uint32_t kpkts_burst)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    struct netdev_linux *up = &dev->up;
+    struct qdisc_lock *lock;
+    bool nothing = false;
+    int error;
+
+    netdev_kdp_state_resolve(netdev);
+    if (!netdev_is_flow_api_enabled()) {
+        ovs_mutex_lock(&dev->up.mutex);
+        if (qos_lacks_qdisc(dev, link_qdiscs_has_ingress)
+            && (!(up->cache_valid & VALID_POLICING)
+                || up->kbits_rate || up->kpkts_rate)) {
+            /* There is none, as if it had been removed, or as it was: what
+             * others have removed is to be set again. */
+            up->kbits_rate = up->kbits_burst = 0;
+            up->kpkts_rate = up->kpkts_burst = 0;
+            up->netdev_policing_error = 0;
+            up->cache_valid |= VALID_POLICING;
+        }
+        nothing = ((up->cache_valid & VALID_POLICING)
+                   && !up->netdev_policing_error
+                   && !up->kbits_rate && !up->kpkts_rate
+                   && !kbits_rate && !kpkts_rate);
+        ovs_mutex_unlock(&dev->up.mutex);
+    }
+    if (nothing) {
+        return 0;
+    }
+
+    /* Before it sets up policing, Open vSwitch deletes the discipline. */
+    lock = qdisc_lock_get(netdev_get_ifindex(netdev));
+    qdisc_lock_acquire(lock);
+    kdp_rtnl_count(KDP_RTNL_POLICING);
+    error = kdp_stock_netdev_linux_class.set_policing(
+        netdev, kbits_rate, kbits_burst, kpkts_rate, kpkts_burst);
+    qdisc_lock_release(lock);
+    kdp_links_catch_up();
+    return error;
+}
+
+/* Fills '*basis' with what the quality of service of 'dev' with 'details'
+ * depends on.  Returns false if that is not known. */
+static bool
+qos_get_basis(const struct netdev_kdp *dev, const struct smap *details,
+              struct qos_basis *basis)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    if (!dev->present || dev->link.nsid != LINK_NSID_LOCAL) {
+        return false;
+    }
+    *basis = (struct qos_basis) {
+        .ifindex = dev->link.ifindex,
+        .mtu = dev->link.mtu,
+        .features_seqno = (smap_get(details, "max-rate") ? 0
+                           : dev->features_seqno),
+        .seqno = link_qdiscs_root_seqno(kdp_links_qdiscs(), dev->link.ifindex),
+    };
+    return true;
+}
+
+int
+netdev_kdp_qos_set(struct netdev *netdev, const char *type,
+                   const struct smap *details)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    struct qos_basis before, basis;
+    bool known = false;
+    bool nothing;
+    int error;
+
+    netdev_kdp_state_resolve(netdev);
+    ovs_mutex_lock(&dev->up.mutex);
+    if (*type) {
+        known = qos_get_basis(dev, details, &before);
+        nothing = (known
+                   && qos_memory_has(&dev->qos, &before, type, details));
+    } else {
+        nothing = (!dev->up.tc
+                   && (dev->qdisc_checked
+                       || qos_lacks_qdisc(dev, link_qdiscs_has_root)));
+        dev->qdisc_checked |= nothing;
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (nothing) {
+        return 0;
+    }
+
+    if (*type || !dev->qdisc_checked) {
+        kdp_rtnl_count(KDP_RTNL_QOS);
+    }
+    error = kdp_stock_netdev_linux_class.set_qos(netdev, type, details);
+    bool current = kdp_links_catch_up();
+
+    ovs_mutex_lock(&dev->up.mutex);
+    if (!error && current && known && qos_get_basis(dev, details, &basis)
+        && qos_basis_rates_equal(&before, &basis)) {
+        qos_memory_set(&dev->qos, &basis, type, details);
+    } else {
+        qos_memory_forget(&dev->qos);
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+    return error;
+}
+
+/* Remembers that queue 'id' was set to 'details', or deleted if that is NULL,
+ * unless more than that was changed since '*before'. */
+static void
+qos_remember_queue(struct netdev_kdp *dev, unsigned int id,
+                   const struct smap *details, const struct qos_basis *before)
+    OVS_EXCLUDED(dev->up.mutex)
+{
+    bool current = kdp_links_catch_up();
+    struct qos_basis basis;
+
+    ovs_mutex_lock(&dev->up.mutex);
+    if (current && qos_memory_holds(&dev->qos, before)
+        && qos_get_basis(dev, &dev->qos.details, &basis)
+        && basis.seqno == before->seqno + 1) {
+        qos_memory_set_queue(&dev->qos, &basis, id, details);
+    } else {
+        qos_memory_forget(&dev->qos);
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+}
+
+int
+netdev_kdp_qos_set_queue(struct netdev *netdev, unsigned int id,
+                         const struct smap *details)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    struct qos_basis basis = { .ifindex = 0 };
+    bool nothing;
+    int error;
+
+    ovs_mutex_lock(&dev->up.mutex);
+    nothing = (qos_get_basis(dev, &dev->qos.details, &basis)
+               && qos_memory_has_queue(&dev->qos, &basis, id, details));
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (nothing) {
+        return 0;
+    }
+    error = kdp_stock_netdev_linux_class.set_queue(netdev, id, details);
+    if (error != EINVAL) {
+        /* Otherwise the discipline has no such queue, and nothing was sent. */
+        kdp_rtnl_count(KDP_RTNL_QOS);
+        qos_remember_queue(dev, id, error ? NULL : details, &basis);
+    }
+    return error;
+}
+
+int
+netdev_kdp_qos_delete_queue(struct netdev *netdev, unsigned int id)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    struct qos_basis basis = { .ifindex = 0 };
+    int error;
+
+    ovs_mutex_lock(&dev->up.mutex);
+    qos_get_basis(dev, &dev->qos.details, &basis);
+    ovs_mutex_unlock(&dev->up.mutex);
+    kdp_rtnl_count(KDP_RTNL_QOS);
+    error = kdp_stock_netdev_linux_class.delete_queue(netdev, id);
+    qos_remember_queue(dev, id, NULL, &basis);
+    return error;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_NETDEV_LINUX_QOS_H
+#define KDP_NETDEV_LINUX_QOS_H 1
+
+/* Quality of service and policing
+ * ===============================
+ *
+ * Callbacks of the classes of devices.  The stock ones send to the kernel,
+ * under the RTNL lock, what the bridge sets, and the bridge sets it for all
+ * ports whenever it is configured.  These do nothing where the kernel has it
+ * already: what was set last is remembered (qos-memory.h), and the table of
+ * queueing disciplines (link/link-qdisc.h) says whether others have changed
+ * anything since.
+ *
+ * Thread safety: the main thread. */
+
+#include <stdint.h>
+
+struct netdev;
+struct smap;
+
+int netdev_kdp_qos_set_policing(struct netdev *, uint32_t kbits_rate,
+                                uint32_t kbits_burst, uint32_t kpkts_rate,
+                                uint32_t kpkts_burst);
+int netdev_kdp_qos_set(struct netdev *, const char *type,
+                       const struct smap *details);
+int netdev_kdp_qos_set_queue(struct netdev *, unsigned int id,
+                             const struct smap *details);
+int netdev_kdp_qos_delete_queue(struct netdev *, unsigned int id);
+
+#endif /* lib/netdev-linux/qos.h */

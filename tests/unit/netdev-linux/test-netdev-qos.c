@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Invariant L1: quality of service that has not changed is not sent to the
+ * kernel again. */
+
+#include <config.h>
+#include "netdev-linux/netdev-linux-kdp.h"
+
+#include <errno.h>
+#include <linux/pkt_sched.h>
+
+#include "link/link-listener.h"
+#include "link/link-qdisc.h"
+#include "link/link-table.h"
+#include "netdev-linux/links.h"
+#include "netdev-linux/rtnl-count.h"
+#include "netdev-provider.h"
+#include "netdev.h"
+#include "smap.h"
+#include "harness/netns.h"
+#include "harness/routes.h"
+#include "unit/netdev-linux/netdev-fixture.h"
+#include "util.h"
+
+#define N_QUEUES 3
+
+/* IF_OPER_UP of <linux/if.h>, which is at odds with <net/if.h>. */
+#define OPER_UP 6
+
+/* Of a queue, in bits per second. */
+#define RATE "1000000"
+#define OTHER_RATE "2000000"
+
+/* True if the kernel has announced that "a" has a carrier or, if not 'up',
+ * that it has none any more.  A new link is said to be running before. */
+static bool
+carrier_is_announced(bool up)
+{
+    struct link_info link;
+
+    netdev_run();
+    return (link_table_find(kdp_links_table(), LINK_NSID_LOCAL, A, &link)
+            && link.carrier == up && (link.operstate == OPER_UP) == up);
+}
+
+static int
+setup_qos(void **state)
+{
+    setup(state);
+    unit_wait_until(carrier_is_announced(true));
+    return 0;
+}
+
+/* Sets what the bridge does whenever it is configured. */
+static void
+configure(struct netdev *netdev, const char *type, const char *max_rate,
+          const char *min_rate)
+{
+    struct smap details = SMAP_INITIALIZER(&details);
+    struct smap queue = SMAP_INITIALIZER(&queue);
+
+    if (max_rate) {
+        smap_add(&details, "max-rate", max_rate);
+    }
+    OK(netdev_set_qos(netdev, type, &details));
+    smap_add(&queue, "min-rate", min_rate);
+    for (unsigned int id = 0; id < N_QUEUES; id++) {
+        int error = netdev_set_queue(netdev, id, &queue);
+
+        /* Some disciplines have no queues. */
+        assert_true(!error || error == EINVAL);
+    }
+    smap_destroy(&details);
+    smap_destroy(&queue);
+}
+
+/* Number of changes that the kernel has announced, of whatever thread. */
+static uint64_t
+n_announced(void)
+{
+    struct link_listener_stats stats;
+
+    kdp_links_catch_up();
+    link_listener_get_stats(kdp_links_listener(), &stats);
+    return (stats.events[LINK_MSG_NEWQDISC] + stats.events[LINK_MSG_DELQDISC]
+            + stats.events[LINK_MSG_NEWTCLASS]
+            + stats.events[LINK_MSG_DELTCLASS]);
+}
+
+static uint64_t
+n_calls(void)
+{
+    uint64_t counts[KDP_N_RTNL_CALLS];
+
+    kdp_rtnl_get_counts(counts);
+    return counts[KDP_RTNL_QOS];
+}
+
+/* Asserts that STATEMENT has the kernel change N things. */
+#define CHANGES(N, STATEMENT)                                           \
+    do {                                                                \
+        uint64_t announced__ = n_announced(), calls__ = n_calls();      \
+        STATEMENT;                                                      \
+        assert_int_equal(n_announced() - announced__, N);               \
+        assert_int_equal(n_calls() - calls__, N);                       \
+    } while (0)
+
+/* All that is sent: the root class, and each queue. */
+#define ALL (1 + N_QUEUES)
+
+/* The first time, with a class more and the discipline itself. */
+static void
+configure_first(struct netdev *netdev, const char *max_rate)
+{
+    configure(netdev, "linux-htb", max_rate, RATE);
+    assert_true(link_qdiscs_has_root(kdp_links_qdiscs(), A));
+}
+
+static void
+what_is_the_same_is_not_sent(void **state)
+{
+    struct netdev *netdev = *state;
+
+    configure_first(netdev, "100000000");
+    for (int i = 0; i < 3; i++) {
+        CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
+    }
+    CHANGES(N_QUEUES, configure(netdev, "linux-htb", "100000000",
+                                OTHER_RATE));
+    CHANGES(0, configure(netdev, "linux-htb", "100000000", OTHER_RATE));
+
+    /* What queues may have at most is that of all, unless they say so. */
+    CHANGES(ALL, configure(netdev, "linux-htb", "200000000", OTHER_RATE));
+    CHANGES(0, configure(netdev, "linux-htb", "200000000", OTHER_RATE));
+}
+
+static void
+a_queue_that_went_is_set_again(void **state)
+{
+    struct netdev *netdev = *state;
+
+    configure_first(netdev, "100000000");
+    CHANGES(1, OK(netdev_delete_queue(netdev, 1)));
+    CHANGES(1, configure(netdev, "linux-htb", "100000000", RATE));
+    CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
+}
+
+static void
+what_others_changed_is_set_again(void **state)
+{
+    struct netdev *netdev = *state;
+
+    configure_first(netdev, "100000000");
+
+    /* A class, seen or not. */
+    OK(unit_htb_class_add(own, A, 0x10002));
+    CHANGES(ALL, configure(netdev, "linux-htb", "100000000", RATE));
+    CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
+
+    /* What the kernel has said may have been lost. */
+    link_listener_resync(kdp_links_listener());
+    CHANGES(ALL, configure(netdev, "linux-htb", "100000000", RATE));
+    CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
+
+    /* Of another device. */
+    OK(unit_qdisc_add(own, B, TC_H_ROOT, 0x10000, "htb"));
+    OK(unit_htb_class_add(own, B, 0x10002));
+    CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
+}
+
+/* Rates are calculated with the MTU, and without a maximum with the speed. */
+static void
+what_rates_depend_on_makes_them_sent_again(void **state)
+{
+    struct netdev *netdev = *state;
+
+    configure_first(netdev, NULL);
+    CHANGES(0, configure(netdev, "linux-htb", NULL, RATE));
+    OK(netdev_set_mtu(netdev, 1400));
+    CHANGES(ALL, configure(netdev, "linux-htb", NULL, RATE));
+    CHANGES(0, configure(netdev, "linux-htb", NULL, RATE));
+    OK(unit_link_set_up(own, B, false));
+    unit_wait_until(carrier_is_announced(false));
+    CHANGES(ALL, configure(netdev, "linux-htb", NULL, RATE));
+    OK(unit_link_set_up(own, B, true));
+    unit_wait_until(carrier_is_announced(true));
+    CHANGES(ALL, configure(netdev, "linux-htb", NULL, RATE));
+    CHANGES(0, configure(netdev, "linux-htb", NULL, RATE));
+}
+
+static void
+a_device_that_was_made_anew_has_none(void **state)
+{
+    struct netdev *netdev;
+
+    configure_first(*state, "100000000");
+    netdev_close(*state);
+    OK(unit_link_del(own, A));
+    OK(unit_link_add_veth(own, A, "a", own, B, "b"));
+    netdev_run();
+    OK(netdev_open("a", "system", &netdev));
+    *state = netdev;
+    configure_first(netdev, "100000000");
+    CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
+
+    /* Without, and with it again. */
+    OK(netdev_set_qos(netdev, "", NULL));
+    kdp_links_catch_up();
+    assert_false(link_qdiscs_has_root(kdp_links_qdiscs(), A));
+    configure_first(netdev, "100000000");
+    CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    static const struct CMUnitTest tests[] = {
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup_qos, teardown)
+        TEST(what_is_the_same_is_not_sent),
+        TEST(a_queue_that_went_is_set_again),
+        TEST(what_others_changed_is_set_again),
+        TEST(what_rates_depend_on_makes_them_sent_again),
+        TEST(a_device_that_was_made_anew_has_none),
+    };
+
+    netdev_fixture_init(argv[0]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
