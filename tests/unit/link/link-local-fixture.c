@@ -8,7 +8,6 @@
 #include <libmnl/libmnl.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,9 @@
 #include "harness/routes.h"
 #include "harness/unit.h"
 #include "util.h"
+
+/* IF_OPER_UP of <linux/if.h>, which is at odds with <net/if.h>. */
+#define OPER_UP 6
 
 /* How long a dump of routes takes, if time stands still. */
 long long int dump_duration;
@@ -128,7 +130,7 @@ close_listener(struct fixture *f)
 }
 
 /* True if the kernel has announced that link 'ifindex' has a carrier, and all
- * that comes with it. */
+ * that comes with it.  A new link is said to be running before. */
 static bool
 is_running(struct fixture *f, int ifindex)
 {
@@ -136,7 +138,7 @@ is_running(struct fixture *f, int ifindex)
 
     link_listener_run(f->listener);
     return (link_table_find(f->table, LINK_NSID_LOCAL, ifindex, &link)
-            && link.flags & IFF_RUNNING);
+            && link.carrier && link.operstate == OPER_UP);
 }
 
 /* Waits until the kernel has said all about the links and addresses that were
