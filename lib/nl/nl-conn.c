@@ -25,6 +25,7 @@
 struct nl_conn {
     struct mnl_socket *sock;
     uint32_t next_seq;
+    bool interrupted;           /* The last dump was. */
     char ext_error[NL_EXT_ERROR_SIZE];
     void *buf;                  /* NL_REPLY_SIZE bytes. */
 };
@@ -66,8 +67,8 @@ nl_conn_open(int protocol, struct nl_conn **connp)
         return error;
     }
 
-    /* Explanations of errors and a strict check of dump requests are worth
-     * having, but a kernel without them serves as well. */
+    /* Explanations of errors are worth having, but a kernel without them serves
+     * as well. */
     int on = 1;
     mnl_socket_setsockopt(sock, NETLINK_EXT_ACK, &on, sizeof on);
 
@@ -142,9 +143,7 @@ nl_conn_take(struct nl_conn *conn, size_t n, uint32_t seq, bool dump,
         if (nlh->nlmsg_seq != seq) {
             continue;
         }
-        if (nlh->nlmsg_flags & NLM_F_DUMP_INTR && !*reply_error) {
-            *reply_error = EINTR;
-        }
+        conn->interrupted |= (nlh->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
         if (nlh->nlmsg_type == NLMSG_ERROR) {
             const struct nlmsgerr *err = mnl_nlmsg_get_payload(nlh);
 
@@ -183,6 +182,7 @@ nl_conn_transact(struct nl_conn *conn, struct nlmsghdr *request,
     int error = 0;
 
     conn->ext_error[0] = '\0';
+    conn->interrupted = false;
     request->nlmsg_seq = seq;
     if (!dump) {
         /* The acknowledgement marks the end of the answer. */
@@ -204,7 +204,7 @@ nl_conn_transact(struct nl_conn *conn, struct nlmsghdr *request,
         error = nl_conn_take(conn, n, seq, dump, reply, aux,
                              &reply_error, &done);
     }
-    return error;
+    return error ? error : conn->interrupted ? EINTR : 0;
 }
 
 int

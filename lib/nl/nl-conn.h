@@ -52,8 +52,8 @@ void nl_conn_close(struct nl_conn *conn);
  *
  * Returns 0 if the kernel carried the request out, otherwise the positive
  * errno value that the kernel, the socket or 'reply' reported.  EINTR means
- * that the table changed during a dump (NLM_F_DUMP_INTR): what 'reply' saw is
- * inconsistent and the caller repeats the dump. */
+ * that the table changed during a dump (NLM_F_DUMP_INTR).  Each message that
+ * 'reply' saw was true when the kernel wrote it, but some may be missing. */
 int nl_conn_transact(struct nl_conn *conn, struct nlmsghdr *request,
                      nl_reply_func *reply, void *aux);
 

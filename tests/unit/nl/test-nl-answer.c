@@ -260,7 +260,18 @@ dump_that_was_interrupted_says_so_at_its_end(void **state)
         }
         put_done(add_datagram(), where[i] == 2 ? NLM_F_DUMP_INTR : 0, 0);
         assert_int_equal(transact(*state, NLM_F_DUMP, &seen), EINTR);
+
+        /* Each message was true when it was written. */
+        assert_int_equal(seen.n, 2);
+        assert_int_equal(seen.values[1], 1);
     }
+
+    /* An error of who reads it is the one to know of. */
+    struct seen seen = { .error = EXFULL };
+    put_value(add_datagram(), NLM_F_MULTI | NLM_F_DUMP_INTR, SEQ_OURS, 1);
+    put_done(add_datagram(), 0, 0);
+    assert_int_equal(transact(*state, NLM_F_DUMP, &seen), EXFULL);
+    assert_int_equal(seen.n, 1);
 }
 
 static void
