@@ -15,6 +15,7 @@
 #include "link/link-route.h"
 #include "link/link-table.h"
 #include "openvswitch/vlog.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(link_event);
@@ -179,6 +180,9 @@ link_event_take(struct link_replica *replica, const struct nlmsghdr *nlh,
     COVERAGE_INC(link_event);
     replica->stats.events[msg.type]++;
     int32_t nsid = link_event_namespace(replica, tag);
+    if (nsid == LINK_NSID_LOCAL && msg.type <= LINK_MSG_DELADDR) {
+        replica->changed_at = time_msec();
+    }
     if (msg.type == LINK_MSG_NEWLINK || msg.type == LINK_MSG_DELLINK) {
         link_event_take_link(replica, nsid, &msg);
     } else if (nsid == LINK_NSID_LOCAL) {

@@ -187,7 +187,7 @@ link_dump_reply(const struct nlmsghdr *nlh, void *dump_)
 }
 
 int
-link_request_links(struct link_replica *replica, int32_t nsid,
+link_request_links(struct link_replica *replica, int32_t nsid, bool again,
                    enum link_reason reason)
 {
     char buf[LINK_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
@@ -203,10 +203,36 @@ link_request_links(struct link_replica *replica, int32_t nsid,
     }
 
     replica->stats.rtnl[reason]++;
-    link_table_mark(replica->table, nsid);
+    if (!again) {
+        link_table_mark(replica->table, nsid);
+    }
     int error = nl_conn_transact(replica->conn, nlh, link_dump_reply, &dump);
     if (!error) {
         link_table_sweep(replica->table, nsid);
+    }
+    return error;
+}
+
+int
+link_request_link(struct link_replica *replica, int ifindex,
+                  enum link_reason reason)
+{
+    char buf[LINK_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct link_dump dump = { .replica = replica, .nsid = LINK_NSID_LOCAL };
+    struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+    struct ifinfomsg *ifi;
+
+    nlh->nlmsg_type = RTM_GETLINK;
+    nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    ifi = mnl_nlmsg_put_extra_header(nlh, sizeof *ifi);
+    ifi->ifi_index = ifindex;
+    mnl_attr_put_u32(nlh, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+
+    replica->stats.rtnl[reason]++;
+    int error = nl_conn_transact(replica->conn, nlh, link_dump_reply, &dump);
+    if (error == ENODEV) {
+        link_table_remove(replica->table, LINK_NSID_LOCAL, ifindex);
+        error = 0;
     }
     return error;
 }

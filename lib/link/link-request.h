@@ -11,7 +11,7 @@
  *
  * A dump marks what is known, updates what the answer has, and removes the
  * rest if the answer was complete.  A dump that a change interrupted
- * (NLM_F_DUMP_INTR) updates and removes nothing.
+ * (NLM_F_DUMP_INTR) updates, and removes nothing.
  *
  * The RTNL lock: dumps take it, and are counted by reason in the statistics.
  * Questions about a single id do not, and are counted apart.
@@ -35,9 +35,15 @@ int link_request_nsid_exists(struct link_replica *, int32_t nsid);
 /* Asks for all ids and makes the table's namespaces those. */
 int link_request_nsids(struct link_replica *, enum link_reason);
 
-/* Asks for the links of 'nsid' and makes the table's those.  Returns
- * EOPNOTSUPP if the kernel cannot tell those of another namespace. */
-int link_request_links(struct link_replica *, int32_t nsid, enum link_reason);
+/* Asks for the links of 'nsid' and makes the table's those.  With 'again', what
+ * the last dump told, which was interrupted, counts, too.  Returns EOPNOTSUPP
+ * if the kernel cannot tell those of another namespace. */
+int link_request_links(struct link_replica *, int32_t nsid, bool again,
+                       enum link_reason);
+
+/* Asks for link 'ifindex' of our namespace, and removes it if there is none.
+ * Returns 0 in that case, too. */
+int link_request_link(struct link_replica *, int ifindex, enum link_reason);
 
 /* Ask for all that is kept of our own namespace beside links.  Each does
  * nothing if that is not kept. */

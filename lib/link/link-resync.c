@@ -25,9 +25,20 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
 /* Milliseconds until a dump that failed is repeated, and until one is that
  * was interrupted more than a few times in a row.  Changes come so fast then
- * that the next would be interrupted too, and it would take the RTNL lock. */
+ * that the next would be interrupted too, and it would take the RTNL lock, so
+ * that time doubles with each, so many times. */
 #define LINK_RETRY_MS 1000
 #define LINK_INTERRUPTED_MS 100
+#define LINK_INTERRUPTED_DOUBLINGS 6
+
+/* Stages of asking for our own namespace. */
+enum link_own_stage {
+    LINK_OWN_LINKS,
+    LINK_OWN_ADDRS,
+    LINK_OWN_ROUTES,
+    LINK_OWN_QDISCS,
+    LINK_OWN_N_STAGES
+};
 
 void
 link_resync_init(struct link_resync *resync, struct link_replica *replica)
@@ -50,6 +61,7 @@ link_resync_start(struct link_resync *resync, enum link_reason reason)
     }
     resync->enumerate = resync->replica->all_nsid;
     resync->own_retry_at = resync->retry_at = 0;
+    resync->own_stage = resync->own_dumps = resync->unconfirmed = 0;
     link_table_add_ns(table, LINK_NSID_LOCAL);
     link_table_set_all_pending(table);
 }
@@ -75,7 +87,7 @@ link_resync_is_done(const struct link_resync *resync)
     const struct link_routes *routes = resync->replica->routes;
     int32_t nsid;
 
-    return (!resync->enumerate
+    return (!resync->enumerate && !resync->unconfirmed
             && !link_table_next_pending(resync->replica->table, &nsid)
             && (!routes || !link_routes_is_stale(routes)));
 }
@@ -99,7 +111,11 @@ link_resync_retry(struct link_resync *resync, int error, int32_t nsid,
     if (error == EINTR) {
         replica->stats.interrupted++;
         if (++resync->n_interrupted > LINK_INTERRUPTED_MAX) {
-            *retry_at = time_msec() + LINK_INTERRUPTED_MS;
+            unsigned int n = resync->n_interrupted - LINK_INTERRUPTED_MAX - 1;
+
+            *retry_at = (time_msec() + (LINK_INTERRUPTED_MS
+                                        << MIN(n,
+                                               LINK_INTERRUPTED_DOUBLINGS)));
         }
     } else {
         char *name = link_nsid_to_string(nsid);
@@ -175,12 +191,27 @@ link_resync_next__(const struct link_resync *resync, int32_t *nsid)
             : resync->retry_at);
 }
 
+/* When to try to confirm what is provisional, or LLONG_MAX. */
+static long long int
+link_resync_confirm_next(const struct link_resync *resync)
+{
+    long long int changed_at = resync->replica->changed_at;
+
+    if (!resync->unconfirmed) {
+        return LLONG_MAX;
+    } else if (changed_at < resync->tried_at) {
+        return resync->confirm_at;
+    }
+    return MIN(resync->confirm_at, changed_at + LINK_QUIET_MS);
+}
+
 long long int
 link_resync_next(const struct link_resync *resync)
 {
     int32_t nsid;
 
-    return link_resync_next__(resync, &nsid);
+    return MIN(link_resync_next__(resync, &nsid),
+               link_resync_confirm_next(resync));
 }
 
 static int
@@ -195,33 +226,116 @@ link_resync_request_routes(struct link_resync *resync, enum link_reason reason)
     return error;
 }
 
+/* Makes the dump of 'stage'.  With 'again', what the last one told of links
+ * counts, too. */
+static int
+link_resync_dump(struct link_resync *resync, enum link_own_stage stage,
+                 bool again, enum link_reason reason)
+{
+    struct link_replica *replica = resync->replica;
+    int error = 0;
+
+    switch (stage) {
+    case LINK_OWN_LINKS:
+        error = link_request_links(replica, LINK_NSID_LOCAL, again, reason);
+        break;
+    case LINK_OWN_ADDRS:
+        error = link_request_addrs(replica, reason);
+        break;
+    case LINK_OWN_ROUTES:
+        error = link_resync_request_routes(resync, reason);
+        break;
+    case LINK_OWN_QDISCS:
+        error = link_request_qdiscs(replica, reason);
+        break;
+    case LINK_OWN_N_STAGES:
+        OVS_NOT_REACHED();
+    }
+    replica->stats.interrupted += error == EINTR;
+    return error;
+}
+
+/* Asks one by one for the links that no interrupted dump told of. */
+static void
+link_resync_ask_unseen(struct link_resync *resync, enum link_reason reason)
+{
+    struct link_replica *replica = resync->replica;
+    int ifindexes[LINK_ASK_MAX];
+    size_t n = link_table_get_unseen(replica->table, LINK_NSID_LOCAL,
+                                     ifindexes, LINK_ASK_MAX);
+
+    for (size_t i = 0; i < n; i++) {
+        if (link_request_link(replica, ifindexes[i], reason)) {
+            return;
+        }
+    }
+}
+
+/* Sets when to try next to confirm what is provisional. */
+static void
+link_resync_plan_confirmation(struct link_resync *resync)
+{
+    resync->tried_at = time_msec();
+    resync->confirm_at = resync->tried_at + resync->confirm_wait;
+    resync->confirm_wait = MIN(2 * resync->confirm_wait, LINK_CONFIRM_MAX_MS);
+}
+
 /* Asks for all that is kept of our own namespace. */
 static int
 link_resync_own(struct link_resync *resync, enum link_reason reason)
 {
     struct link_replica *replica = resync->replica;
-    int error;
 
     resync->own_retry_at = 0;
-    error = link_request_links(replica, LINK_NSID_LOCAL, reason);
-    if (!error) {
-        error = link_request_addrs(replica, reason);
-    }
-    if (!error) {
-        error = link_resync_request_routes(resync, reason);
-    }
-    if (!error) {
-        error = link_request_qdiscs(replica, reason);
+    while (resync->own_stage < LINK_OWN_N_STAGES) {
+        enum link_own_stage stage = resync->own_stage;
+        int error = link_resync_dump(resync, stage, resync->own_dumps > 0,
+                                     reason);
+
+        if (error == EINTR && ++resync->own_dumps < LINK_UNION_DUMPS) {
+            return error;
+        } else if (error == EINTR) {
+            resync->unconfirmed |= 1u << stage;
+            if (stage == LINK_OWN_LINKS) {
+                link_resync_ask_unseen(resync, reason);
+            }
+        } else if (error) {
+            link_resync_retry(resync, error, LINK_NSID_LOCAL,
+                              &resync->own_retry_at);
+            return error;
+        }
+        if (!error) {
+            resync->unconfirmed &= ~(1u << stage);
+        }
+        resync->own_stage++;
+        resync->own_dumps = 0;
     }
 
-    if (!error) {
-        link_table_set_current(replica->table, LINK_NSID_LOCAL);
-        link_table_addrs_changed(replica->table, LINK_NSID_LOCAL, 0);
-    } else {
-        link_resync_retry(resync, error, LINK_NSID_LOCAL,
-                          &resync->own_retry_at);
+    resync->own_stage = 0;
+    resync->confirm_wait = LINK_CONFIRM_MS;
+    link_resync_plan_confirmation(resync);
+    link_table_set_current(replica->table, LINK_NSID_LOCAL);
+    link_table_addrs_changed(replica->table, LINK_NSID_LOCAL, 0);
+    return 0;
+}
+
+/* Tries to confirm what is provisional of our own namespace. */
+static void
+link_resync_confirm(struct link_resync *resync, enum link_reason reason)
+{
+    for (int stage = 0; stage < LINK_OWN_N_STAGES; stage++) {
+        unsigned int bit = 1u << stage;
+
+        if (resync->unconfirmed & bit
+            && !link_resync_dump(resync, stage, false, reason)) {
+            resync->unconfirmed &= ~bit;
+            if (stage == LINK_OWN_ADDRS) {
+                link_table_addrs_changed(resync->replica->table,
+                                         LINK_NSID_LOCAL, 0);
+            }
+        }
     }
-    return error;
+    link_resync_plan_confirmation(resync);
 }
 
 static int
@@ -246,7 +360,7 @@ link_resync_foreign(struct link_resync *resync, int32_t nsid,
     int error;
 
     resync->retry_at = 0;
-    error = link_request_links(resync->replica, nsid, reason);
+    error = link_request_links(resync->replica, nsid, false, reason);
     link_resync_end_foreign(resync, nsid, error);
     return error;
 }
@@ -260,7 +374,12 @@ link_resync_run(struct link_resync *resync)
     int error;
 
     if (time_msec() < link_resync_next__(resync, &nsid)) {
-        return false;
+        if (time_msec() < link_resync_confirm_next(resync)) {
+            return false;
+        }
+        COVERAGE_INC(link_dump);
+        link_resync_confirm(resync, reason);
+        return true;
     }
 
     COVERAGE_INC(link_dump);

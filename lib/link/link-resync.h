@@ -13,6 +13,32 @@
  *
  *      start --> our own --> ids --> one pending namespace after the other
  *
+ * Our own namespace is asked for in stages: links, addresses, routes, queueing
+ * disciplines.  A stage that is done is not repeated because a later one
+ * fails.
+ *
+ *
+ * Churn
+ * -----
+ *
+ * Where links come and go all the time, a change interrupts nearly every dump
+ * (NLM_F_DUMP_INTR): what the kernel told is true, and something may be
+ * missing.  What has changed meanwhile is announced.  So each message counts:
+ *
+ *   - Two interrupted dumps are taken together.  Before Linux 6.7, one that is
+ *     continued after another link of the same hash bucket has gone skips a
+ *     link; hardly ever do two skip the same.
+ *
+ *   - A link that we know and neither told of is asked for by its index.  That
+ *     removes what is gone.
+ *
+ *   - Then the namespace is current, and provisional: links that we have never
+ *     heard of may be missing yet, and addresses and the like that went with
+ *     the loss may be left.  A dump that is not interrupted confirms it.  One
+ *     is made as soon as links and addresses did not change for
+ *     LINK_QUIET_MS.  If they go on changing, it is tried in intervals that
+ *     double, as it takes the RTNL lock.
+ *
  * One call makes one step, so that the main loop does other work in between.
  *
  * Life cycle: link_resync_init() and the first link_resync_start().  There is
@@ -20,8 +46,9 @@
  *
  * Thread safety: all functions belong to the thread of the replica.
  *
- * Failure: a dump that a change interrupted is repeated at once, at most
- * LINK_INTERRUPTED_MAX times in a row.  Any other failure is logged, and the
+ * Failure: a dump of ids or of another namespace that a change interrupted is
+ * repeated at once, at most LINK_INTERRUPTED_MAX times in a row, and then in
+ * intervals that double.  Any other failure is logged, and the
  * dump repeated later.  A namespace whose links we may not ask for becomes
  * stale. */
 
@@ -29,6 +56,18 @@
 
 /* Dumps that may be interrupted in a row before the next one waits. */
 #define LINK_INTERRUPTED_MAX 4
+
+/* Interrupted dumps that are taken together. */
+#define LINK_UNION_DUMPS 2
+
+/* Links that are asked for one by one, at most: some milliseconds. */
+#define LINK_ASK_MAX 64
+
+/* Milliseconds without a change after which a dump is likely to go through, and
+ * the first and the longest interval between two tries. */
+#define LINK_QUIET_MS 200
+#define LINK_CONFIRM_MS 100
+#define LINK_CONFIRM_MAX_MS 12800
 
 /* Least time between two dumps of routes, in milliseconds, and between them at
  * least LINK_ROUTES_REST times what the last one took.  Where routes have
@@ -43,6 +82,13 @@ struct link_resync {
     struct link_replica *replica;
     bool enumerate;             /* The ids are to be asked for. */
     unsigned int n_interrupted; /* Dumps in a row. */
+    unsigned int own_stage;     /* What of our own to ask for next... */
+    unsigned int own_dumps;     /* ...and how many were interrupted. */
+    unsigned int unconfirmed;   /* Bits of stages that are provisional... */
+    long long int confirm_wait; /* ...the interval until the next try... */
+    long long int tried_at;     /* ...when the last one was... */
+    long long int confirm_at;   /* ...and the next is, unless it is quiet
+                                 * before; milliseconds. */
     long long int own_retry_at; /* When to ask for our own links again... */
     long long int retry_at;     /* ...and for the rest; milliseconds. */
     long long int routes_at;    /* Not to ask for routes again before. */

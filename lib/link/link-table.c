@@ -303,6 +303,26 @@ link_table_sweep(struct link_table *table, int32_t nsid)
     return link_table_free_removed(table, &removed);
 }
 
+size_t
+link_table_get_unseen(const struct link_table *table, int32_t nsid,
+                      int ifindexes[], size_t max)
+{
+    const struct link *link;
+    size_t n = 0;
+
+    ovs_mutex_lock(&table->mutex);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
+    if (ns) {
+        LIST_FOR_EACH (link, node, &ns->links) {
+            if (n < max && link->generation != ns->generation) {
+                ifindexes[n++] = link->info.ifindex;
+            }
+        }
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return n;
+}
+
 /* Reading. */
 
 bool

@@ -159,6 +159,11 @@ void link_table_keep(struct link_table *, int32_t nsid, int ifindex);
 void link_table_mark(struct link_table *, int32_t nsid);
 size_t link_table_sweep(struct link_table *, int32_t nsid);
 
+/* Stores in 'ifindexes' those of at most 'max' links of which nothing was told
+ * since link_table_mark(), and returns their number. */
+size_t link_table_get_unseen(const struct link_table *, int32_t nsid,
+                             int ifindexes[], size_t max);
+
 /* Reading. */
 
 /* Finds a link.  Returns true and fills '*info' if there is one. */

@@ -2,6 +2,7 @@
 
 unit_tests += \
 	tests/unit/link/test-link-addr \
+	tests/unit/link/test-link-churn \
 	tests/unit/link/test-link-fault \
 	tests/unit/link/test-link-fault-ns \
 	tests/unit/link/test-link-filter \
@@ -35,6 +36,15 @@ link_table_fixture = \
 	tests/unit/link/link-table-fixture.h
 
 tests_unit_link_test_link_addr_SOURCES = tests/unit/link/test-link-addr.c $(unit_common)
+tests_unit_link_test_link_churn_SOURCES = \
+	tests/unit/link/test-link-churn.c \
+	$(link_fault_fixture) $(unit_fault) $(unit_link) $(unit_common)
+tests_unit_link_test_link_churn_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_fault_wrap) \
+	-Wl,--wrap=getsockopt \
+	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=mnl_socket_sendto \
+	-Wl,--wrap=recvmsg
 tests_unit_link_test_link_fault_SOURCES = \
 	tests/unit/link/test-link-fault.c \
 	$(link_fault_fixture) $(unit_fault) $(unit_link) $(unit_common)

@@ -87,12 +87,21 @@ __wrap_mnl_socket_recvfrom(const struct mnl_socket *nl, void *buf, size_t size)
     int left = n;
 
     for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
-        if (mangle.interrupt && nlh->nlmsg_type == NLMSG_DONE) {
-            mangle.interrupt--;
-            nlh->nlmsg_flags |= NLM_F_DUMP_INTR;
-        }
-
         struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+
+        if (mangle.interrupt && nlh->nlmsg_flags & NLM_F_MULTI) {
+            nlh->nlmsg_flags |= (mangle.interrupt_early
+                                 || nlh->nlmsg_type == NLMSG_DONE
+                                 ? NLM_F_DUMP_INTR : 0);
+            if (nlh->nlmsg_type == RTM_NEWLINK
+                && mangle.n_dumps < ARRAY_SIZE(mangle.skip)
+                && mangle.skip[mangle.n_dumps] == ifi->ifi_index) {
+                nlh->nlmsg_type = NLMSG_NOOP;
+            } else if (nlh->nlmsg_type == NLMSG_DONE) {
+                mangle.interrupt--;
+                mangle.n_dumps++;
+            }
+        }
         if (mangle.garble_index && nlh->nlmsg_type == RTM_NEWLINK
             && ifi->ifi_index == mangle.garble_index) {
             struct nlattr *attr = mnl_nlmsg_get_payload_offset(nlh,

@@ -23,7 +23,10 @@
 /* What becomes of the messages that pass. */
 struct mangle {
     bool old_kernel;            /* Which knows no IFLA_TARGET_NETNSID. */
-    unsigned int interrupt;     /* So many answers are interrupted dumps. */
+    unsigned int interrupt;     /* So many answers are interrupted dumps... */
+    bool interrupt_early;       /* ...from the first message on... */
+    unsigned int n_dumps;       /* ...of which so many are over... */
+    int skip[4];                /* ...and that link is missing from each. */
     int32_t interrupt_nsid;     /* Dumps of it all are. */
     int garble_index;           /* Answers about that link make no sense. */
     bool swallow_nsid;          /* Events about ids do not arrive. */
