@@ -10,7 +10,9 @@ EXTRA_DIST += \
 	debian/rules \
 	debian/source/format \
 	debian/tests/control \
-	debian/tests/daemon
+	debian/tests/daemon \
+	tests/debian/check-deb \
+	tests/debian/in-guest
 
 # Debian packages, in deb/, of the release archive.  DEBFLAGS are options of
 # dpkg-buildpackage.
@@ -21,3 +23,16 @@ deb: dist
 	cd deb/$(distdir) && dpkg-buildpackage $(DEBFLAGS)
 	$(AM_V_at)rm -rf deb/$(distdir) && ls -l deb
 .PHONY: deb
+
+# The package is clean by lintian, and does what it should on a machine that has
+# the distribution's services.  The unit tests have targets of their own.
+check-deb:
+	$(MAKE) deb DEB_BUILD_OPTIONS=nocheck >&2
+	@if command -v lintian >/dev/null; then \
+	    lintian --fail-on error,warning --info --allow-root \
+		deb/*.changes >&2; \
+	else \
+	    echo 'make check-deb: lintian not found' >&2; exit 1; \
+	fi
+	$(srcdir)/tests/debian/check-deb '$(abs_builddir)'
+.PHONY: check-deb

@@ -39,8 +39,8 @@ EOF
     printf '1..3\nok 1 - a\nok 2 - b\nok 3 - c\n' > "$tree/tap"
     # The commands of the targets; a test replaces those it is about.
     for target in all programs models guest kselftest system ovs-build \
-                  system-selection ovs bench bench-all soak distcheck fuzz \
-                  analyze docs
+                  system-selection ovs bench bench-all soak distcheck deb \
+                  fuzz analyze docs
     do
         echo "cat ../tap" > "$tree/run-$target"
     done
@@ -292,14 +292,14 @@ test_all () {
     echo false > "$tree/run-system-selection"
     quickstart check --all > "$out" 2>&1
     status=$?
-    # 3 in each of two suites, two soak tests, the tests of a sanitizer and of the
-    # benchmarks; and four that are one test.
-    ended '49 passed, 0 failed' 0 || return 1
+    # 3 in each of two suites, two soak tests, the tests of a sanitizer, of the
+    # benchmarks and of the package; and four that are one test.
+    ended '52 passed, 0 failed' 0 || return 1
     echo 'echo no luck; exit 1' > "$tree/run-fuzz"
     echo 'exit 1' > "$tree/run-docs"
     quickstart check --all > "$out" 2>&1
     status=$?
-    ended '47 passed, 2 failed' 1 && grep -q 'no luck' "$out"
+    ended '50 passed, 2 failed' 1 && grep -q 'no luck' "$out"
 }
 
 test_help_touches_nothing () {
@@ -415,7 +415,8 @@ test_package_lists () {
 # of the lists, and for nothing on the way.
 test_documented_packages () {
     local command expected
-    command=$(sed -n '/^ .*apt-get/p; /^ .*utilities\/packages/p' \
+    command=$(sed -n '/[.]deb$/d; /^ .*apt-get/p
+                      /^ .*utilities\/packages/p' \
         "$source/Documentation/building.rst")
     program apt-get 'echo "$*" >> '"$host/calls"
     (cd "$source" && PATH=$host/bin:$PATH bash -ec "$command") > "$out" 2>&1 \
