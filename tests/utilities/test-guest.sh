@@ -38,9 +38,10 @@ result () {
     start=$now
 }
 
-# Runs the guest runner.  Leaves its status in $status.
+# Runs the guest runner.  Leaves its status in $status.  What is tested does not
+# depend on the number of processors, and one takes a quarter less to emulate.
 run () {
-    run_program "$guest" "$@" < /dev/null
+    run_program "$guest" --cpus 1 "$@" < /dev/null
 }
 
 run_program () {
@@ -102,7 +103,7 @@ test_logs () {
 
 test_environment () {
     # shellcheck disable=SC2016
-    run -- sh -ec '
+    run_program "$guest" -- sh -ec '
         test -c /dev/net/tun
         test "$(cat /sys/class/net/lo/operstate)" = unknown
         ping -c 1 -W 5 127.0.0.1 > /dev/null
@@ -116,7 +117,7 @@ test_environment () {
         modprobe openvswitch
         ip netns add a
         ip netns exec a ip link show lo > /dev/null
-        test "$(ps -C systemd-udevd -o pid=)" = ""'
+        test "$(ps -C systemd-udevd -o pid=)" = ""' < /dev/null
     [ "$status" -eq 0 ]
 }
 
