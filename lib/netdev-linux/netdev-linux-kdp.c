@@ -60,6 +60,11 @@ netdev_kdp_construct(struct netdev *netdev)
     bool found;
     int error;
 
+    if (strlen(name) >= IFNAMSIZ) {
+        /* An alternative name may be.  Requests with an ioctl would be about
+         * another device, whose name is the beginning of it. */
+        return ENODEV;
+    }
     if (!netdev->auto_classified) {
         if_notifier_kdp_wanted(name);
     }
@@ -282,6 +287,9 @@ netdev_kdp_get_addr_list(const struct netdev *netdev, struct in6_addr **addrs,
     ifindex = dev->present ? dev->link.ifindex : 0;
     ovs_mutex_unlock(&dev->up.mutex);
     if (!known) {
+        /* Open vSwitch keeps the list of all devices until its own route table
+         * has it taken anew, which is not in use. */
+        netdev_get_addrs_list_flush();
         return kdp_stock_netdev_linux_class.get_addr_list(netdev, addrs,
                                                           masks, n_addrs);
     } else if (remote) {

@@ -33,6 +33,7 @@ tests_unit_netdev_linux_test_netdev_fault_LDFLAGS = \
 	-Wl,--wrap=dpif_netlink_vport_get \
 	-Wl,--wrap=get_stats_via_netlink \
 	-Wl,--wrap=mnl_socket_sendto \
+	-Wl,--wrap=netdev_get_addrs_list_flush \
 	-Wl,--wrap=open \
 	-Wl,--wrap=proc_net_dev_read \
 	-Wl,--wrap=tc_add_del_qdisc

@@ -12,6 +12,7 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dpif-netlink.h"
@@ -150,6 +151,18 @@ __wrap_dpif_netlink_vport_get(const char *name,
     }
     *buf = NULL;
     return 0;
+}
+
+/* Times that the list of addresses of all devices was thrown away. */
+static unsigned int n_flushes;
+
+void __wrap_netdev_get_addrs_list_flush(void);
+void __real_netdev_get_addrs_list_flush(void);
+void
+__wrap_netdev_get_addrs_list_flush(void)
+{
+    n_flushes++;
+    __real_netdev_get_addrs_list_flush();
 }
 
 static struct unit_ns *own;
@@ -535,6 +548,19 @@ a_member_that_cannot_be_bound_is_bound_later(void **state OVS_UNUSED)
     assert_int_equal(n_unbound, 3);
 }
 
+/* The kernel tells that a device has a carrier some time after it was set
+ * up. */
+static bool
+a_has_carrier(void)
+{
+    struct link_info link;
+
+    netdev_run();
+    return (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, "a",
+                                 &link)
+            && link.carrier_up > 0);
+}
+
 /* A name may change, and another device may take it. */
 static void
 a_member_is_known_by_its_index(void **state OVS_UNUSED)
@@ -576,19 +602,6 @@ links_are_current(void)
     return kdp_links_catch_up();
 }
 
-/* The kernel tells that a device has a carrier some time after it was set
- * up. */
-static bool
-a_has_carrier(void)
-{
-    struct link_info link;
-
-    netdev_run();
-    return (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, "a",
-                                 &link)
-            && link.carrier_up > 0);
-}
-
 /* What happened to the device was lost, and the links cannot be asked for. */
 static void
 a_device_is_not_taken_for_one_of_its_name_that_died(void **state)
@@ -611,6 +624,20 @@ a_device_is_not_taken_for_one_of_its_name_that_died(void **state)
     struct netdev *netdev;
     OK(netdev_open("a", "system", &netdev));
     *state = netdev;
+
+    /* The list of addresses is taken anew each time. */
+    for (int i = 0; i < 3; i++) {
+        struct in6_addr *addrs, *masks;
+        int n;
+
+        n_flushes = 0;
+        if (!netdev_get_addr_list(netdev, &addrs, &masks, &n)) {
+            free(addrs);
+            free(masks);
+        }
+        assert_int_equal(n_flushes, 1);
+    }
+
     assert_int_equal(netdev_get_ifindex(netdev), A);
     OK(netdev_get_mtu(netdev, &mtu));
     assert_int_equal(mtu, 1500);

@@ -147,6 +147,24 @@ a_device_has_its_alternative_names(void **state OVS_UNUSED)
     netdev_close(netdev);
 }
 
+/* Most requests have room for 15 characters. */
+static void
+a_device_is_not_opened_by_a_name_that_is_cut_short(void **state OVS_UNUSED)
+{
+    static const char name[] = "fifteen-letters-and-more";
+    struct netdev *netdev;
+
+    OK(unit_link_add(own, "ifb", B + 1, "fifteen-letters"));
+    OK(unit_link_add_alt_name(own, A, name));
+    netdev_run();
+    assert_int_equal(netdev_open(name, "system", &netdev), ENODEV);
+    assert_null(netdev);
+    OK(netdev_open("fifteen-letters", "system", &netdev));
+    assert_int_equal(netdev_get_ifindex(netdev), B + 1);
+    netdev_close(netdev);
+    OK(unit_link_del(own, B + 1));
+}
+
 /* One that was made a moment ago, whose event nobody has taken. */
 static void
 a_new_link_can_be_opened_at_once(void **state OVS_UNUSED)
@@ -496,6 +514,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_link_that_is_made_anew_is_another_one),
         TEST(a_name_may_come_to_mean_another_link),
         TEST(a_device_has_its_alternative_names),
+        TEST(a_device_is_not_opened_by_a_name_that_is_cut_short),
         TEST(a_new_link_can_be_opened_at_once),
         TEST(a_device_is_not_opened_as_what_had_its_name),
         TEST(an_internal_device_may_come_later),
