@@ -26,7 +26,8 @@ struct link_info {
     uint32_t mtu;               /* Bytes. */
     uint8_t hwaddr[LINK_HWADDR_MAX];
     uint8_t hwaddr_len;
-    int master;                 /* Interface index or 0. */
+    int master;                 /* Interface index or 0... */
+    int last_master;            /* ...and what it was before that. */
 
     /* The link that this one is on, or a veth's peer, as of the last message
      * about this link: the kernel says nothing when a veth gets its peer or

@@ -397,7 +397,11 @@ link_take(struct link *link, const struct link_view *view)
     }
 
     what |= LINK_SET(info->arp_type, view->arp_type, LINK_CHANGE_KIND);
-    what |= LINK_SET(info->master, view->master, LINK_CHANGE_MASTER);
+    if (info->master != view->master) {
+        info->last_master = info->master;
+        info->master = view->master;
+        what |= LINK_CHANGE_MASTER;
+    }
     what |= LINK_SET(info->lower, view->lower, LINK_CHANGE_LOWER);
     what |= LINK_SET(info->lower_nsid, view->lower_nsid, LINK_CHANGE_LOWER);
     what |= link_take_optional(info, view);

@@ -398,6 +398,52 @@ netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
     return concerned;
 }
 
+/* Notes that the speed of the bond or team 'ifindex' may have changed, with one
+ * of its members. */
+static void
+netdev_kdp_touch_lag(int32_t nsid, int ifindex)
+{
+    struct sset names = SSET_INITIALIZER(&names);
+    const char *name;
+
+    netdev_kdp_get_names(nsid, ifindex, &names);
+    SSET_FOR_EACH (name, &names) {
+        struct netdev *netdev = netdev_from_name(name);
+
+        if (netdev && netdev_is_kdp(netdev)) {
+            struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+
+            ovs_mutex_lock(&dev->up.mutex);
+            if (dev->present && netdev_kdp_kind_is_lag(dev->link.kind)) {
+                dev->up.cache_valid &= ~VALID_FEATURES;
+                dev->features_seqno++;
+                netdev_change_seq_changed(netdev);
+            }
+            ovs_mutex_unlock(&dev->up.mutex);
+        }
+        netdev_close(netdev);
+    }
+    sset_destroy(&names);
+}
+
+/* Looks whether what has changed is a member of a bond or team. */
+static void
+netdev_kdp_member_changed(const struct link_change *change)
+{
+    const struct link_info *link = change->link;
+
+    if (change->what & (LINK_CHANGE_NEW | LINK_CHANGE_GONE | LINK_CHANGE_FLAGS
+                        | LINK_CHANGE_OPERSTATE | LINK_CHANGE_CARRIER
+                        | LINK_CHANGE_MASTER)) {
+        if (link->master) {
+            netdev_kdp_touch_lag(link->nsid, link->master);
+        }
+        if (change->what & LINK_CHANGE_MASTER && link->last_master) {
+            netdev_kdp_touch_lag(link->nsid, link->last_master);
+        }
+    }
+}
+
 /* Subscriber of the link table. */
 static void
 netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
@@ -424,6 +470,7 @@ netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
     }
     sset_destroy(&before);
     sset_destroy(&names);
+    netdev_kdp_member_changed(change);
     if (link->nsid == LINK_NSID_LOCAL) {
         netdev_kdp_lag_update(change);
     }

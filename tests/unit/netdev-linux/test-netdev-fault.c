@@ -561,6 +561,48 @@ a_has_carrier(void)
             && link.carrier_up > 0);
 }
 
+/* True if the features of 'netdev' are asked for when they are wanted. */
+static bool
+features_are_asked_for(struct netdev *netdev)
+{
+    enum netdev_features f[4];
+
+    n_ethtool = 0;
+    netdev_get_features(netdev, &f[0], &f[1], &f[2], &f[3]);
+    return n_ethtool > 0;
+}
+
+/* It is the sum of its members' speeds. */
+static void
+the_speed_of_a_bond_changes_with_its_members(void **state)
+{
+    struct netdev *netdev = *state;
+
+    unit_wait_until(a_has_carrier());
+    tell(A, "a", "bond", 0, IFF_UP | IFF_RUNNING);
+    features_are_asked_for(netdev);
+    assert_false(features_are_asked_for(netdev));
+
+    /* A member comes, fails, and leaves. */
+    tell(B, "b", NULL, A, IFF_UP | IFF_RUNNING);
+    assert_true(features_are_asked_for(netdev));
+    assert_false(features_are_asked_for(netdev));
+    tell(B, "b", NULL, A, IFF_UP);
+    assert_true(features_are_asked_for(netdev));
+    uint64_t seq = netdev_get_change_seq(netdev);
+    tell(B, "b", NULL, 0, IFF_UP);
+    assert_true(netdev_get_change_seq(netdev) != seq);
+    assert_true(features_are_asked_for(netdev));
+
+    /* What is none is of no interest, and nor is who has another master. */
+    tell(B, "b", NULL, 0, IFF_UP | IFF_RUNNING);
+    tell(B, "b", NULL, A + 50, IFF_UP);
+    assert_false(features_are_asked_for(netdev));
+    tell(B, "b", NULL, A, IFF_UP);
+    assert_true(features_are_asked_for(netdev));
+    tell(B, "b", NULL, 0, IFF_UP);
+}
+
 /* A name may change, and another device may take it. */
 static void
 a_member_is_known_by_its_index(void **state OVS_UNUSED)
@@ -671,6 +713,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_device_that_has_gone_is_not_asked_about),
         TEST(a_device_is_found_in_whatever_namespace_it_moves_to),
         TEST(a_member_that_cannot_be_bound_is_bound_later),
+        TEST(the_speed_of_a_bond_changes_with_its_members),
         TEST(a_member_is_known_by_its_index),
     };
 
