@@ -22,6 +22,9 @@
 #include "dpif-netlink/settings.h"
 #include "dpif-netlink/show.h"
 #include "dpif-netlink/upcall-dest.h"
+#include "netdev-linux/if-notifier-kdp.h"
+#include "netdev-provider.h"
+#include "netdev-vport.h"
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
@@ -112,7 +115,12 @@ static int
 dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
                   odp_port_t *port_no)
 {
-    return ports_add(dpif_kdp_cast(dpif)->dp, netdev, port_no);
+    int error = ports_add(dpif_kdp_cast(dpif)->dp, netdev, port_no);
+
+    if (error && netdev_vport_is_vport_class(netdev_get_class(netdev))) {
+        if_notifier_kdp_tunnel_refused();
+    }
+    return error;
 }
 
 static int

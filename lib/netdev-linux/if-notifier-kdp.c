@@ -3,7 +3,9 @@
 #include <config.h>
 #include "netdev-linux/if-notifier-kdp.h"
 
+#include <net/if.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "if-notifier.h"
 #include "netdev-linux/links.h"
@@ -34,6 +36,7 @@ static if_notify_func *notify_cb;       /* The bridge's, or NULL. */
 static void *notify_aux;
 static bool changed;                    /* The bridge is to be told... */
 static long long int not_before;        /* ...from then on; milliseconds. */
+static bool refused;                    /* A tunnel was, since the last notice. */
 static unsigned long long int n_notices;
 static unsigned long long int n_foreign;
 
@@ -46,11 +49,47 @@ if_notifier_kdp_wanted(const char *name)
 }
 
 void
+if_notifier_kdp_tunnel_refused(void)
+{
+    refused = true;
+}
+
+/* True if 'change' may have freed what a tunnel of the bridge needs: a UDP
+ * port is taken while its device is up.  The devices that Open vSwitch itself
+ * makes, and removes if that fails, do not count. */
+static bool
+frees_tunnel(const struct link_change *change)
+{
+    static const char *const kinds[] = {
+        "vxlan", "geneve", "gre", "gretap", "ip6gre", "ip6gretap", "erspan",
+        "ip6erspan", "bareudp", "gtp", "lisp", "stt",
+    };
+    const struct link_info *link = change->link;
+
+    if (link->nsid != LINK_NSID_LOCAL || strstr(link->name, "_sys")
+        || !(change->what & LINK_CHANGE_GONE
+             || (change->what & LINK_CHANGE_FLAGS
+                 && !(link->flags & IFF_UP)))) {
+        return false;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        if (!strcmp(link->kind, kinds[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
 if_notifier_kdp_changed(const char *name, const struct link_change *change,
                         bool open)
 {
     uint32_t what = change->what & CHANGES;
 
+    if (refused && frees_tunnel(change)) {
+        refused = false;
+        changed = true;
+    }
     if (change->link->master) {
         /* A port that was added has the datapath for its master.  A device
          * without a master may be one that the bridge could not get. */

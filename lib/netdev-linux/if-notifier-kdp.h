@@ -20,6 +20,9 @@
  *     datapath first, and the deletion is announced after that: a bridge that
  *     is told of the link alone may look at its ports before it is known.
  *
+ *   - If a tunnel could not be added, because another device had its UDP port
+ *     or key: that a tunnel device of somebody else's went, or went down.
+ *
  * Flags, carrier and addresses reach the bridge through the devices.  Changes
  * in other namespaces are not told, as Open vSwitch does not tell them.
  *
@@ -52,6 +55,9 @@ void if_notifier_kdp_wanted(const char *name);
  * not. */
 void if_notifier_kdp_changed(const char *name, const struct link_change *,
                              bool open);
+
+/* Main thread.  Says that a tunnel could not be added to a datapath. */
+void if_notifier_kdp_tunnel_refused(void);
 
 /* Main thread.  Says that somebody else has deleted a port of a datapath. */
 void if_notifier_kdp_port_deleted(void);

@@ -126,6 +126,60 @@ the_bridge_is_told_of_its_own_devices_alone(void **state OVS_UNUSED)
     unit_ns_destroy(other);
 }
 
+/* Tells the link table of a device of a kind that this kernel may lack. */
+static void
+tell(const char *name, const char *kind, uint32_t flags)
+{
+    const struct link_view view = {
+        .ifindex = B + 1,
+        .name = name,
+        .kind = kind,
+        .flags = flags,
+        .lower_nsid = LINK_NSID_SAME,
+        .target_nsid = LINK_NSID_NONE,
+        .new_nsid = LINK_NSID_NONE,
+    };
+
+    link_table_update(kdp_links_table(), LINK_NSID_LOCAL, &view);
+}
+
+static unsigned int
+notices_when_gone(const char *name, const char *kind, bool refused)
+{
+    tell(name, kind, IFF_UP);
+    count_notices();
+    if (refused) {
+        if_notifier_kdp_tunnel_refused();
+    }
+    link_table_remove(kdp_links_table(), LINK_NSID_LOCAL, B + 1);
+    return count_notices();
+}
+
+/* Another device may have had its UDP port. */
+static void
+a_tunnel_that_was_refused_is_tried_again(void **state OVS_UNUSED)
+{
+    struct if_notifier *notifier = if_notifier_create(notice, NULL);
+
+    assert_int_equal(notices_when_gone("flannel", "vxlan", false), 0);
+    assert_int_equal(notices_when_gone("flannel", "vxlan", true), 1);
+
+    /* Once.  Then it is refused again, or not. */
+    assert_int_equal(notices_when_gone("flannel", "vxlan", false), 0);
+
+    /* Not with any device, or with what Open vSwitch made in trying. */
+    assert_int_equal(notices_when_gone("dummy0", "dummy", true), 0);
+    assert_int_equal(notices_when_gone("vxlan_sys_4789", "vxlan", true), 0);
+
+    /* It is enough that the device goes down. */
+    tell("flannel", "vxlan", IFF_UP);
+    assert_int_equal(count_notices(), 0);
+    tell("flannel", "vxlan", 0);
+    assert_int_equal(count_notices(), 1);
+    link_table_remove(kdp_links_table(), LINK_NSID_LOCAL, B + 1);
+    if_notifier_destroy(notifier);
+}
+
 /* Device through which 10.9.9.9 is reached, or an empty string. */
 static bool
 routed_to(const char *expected)
@@ -336,6 +390,7 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(the_bridge_is_told_of_its_own_devices_alone),
+        TEST(a_tunnel_that_was_refused_is_tried_again),
         TEST(tunnels_follow_their_routes),
         TEST(tunnels_have_the_source_that_their_route_prefers),
         TEST(the_main_table_beats_those_of_vrfs),
