@@ -587,6 +587,54 @@ change_that_nobody_takes_ends_the_flow(void **state OVS_UNUSED)
     offload_desc_unref(desc);
 }
 
+/* A rule of a previous run is in tc while the kernel, which was flushed, has a
+ * wider flow.  When OpenFlow wants the former changed, and a port of the new
+ * actions is not known yet, the flow is lost, and the wider one serves its
+ * packets; if the kernel would take it, it is not. */
+static void
+adopted_flow_is_lost_only_if_another_serves_its_packets(
+    void **state OVS_UNUSED)
+{
+    static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct offload_fake_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EAGAIN,
+    };
+
+    for (int wider = 0; wider < 2; wider++) {
+        struct offload_desc *desc = unit_desc(1, 1);
+        struct offload_desc *other = unit_desc_like(2, desc);
+        struct offload_kernel kernel;
+        struct offload_backend backend;
+        struct unit_offload unit;
+
+        unit.fake = offload_fake_create();
+        kernel = offload_fake_kernel(unit.fake);
+        backend = offload_fake_backend(unit.fake);
+        offload_fake_add(unit.fake, true, desc);
+        unit.offload = offload_create(&kernel, &backend, &config);
+        offload_port_add(unit.offload, 1);
+        unit_settle(&unit);
+        assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_IN_TC);
+        if (wider) {
+            /* Of a port that is not offloaded, so that it stays there. */
+            offload_fake_add(unit.fake, false, other);
+        }
+        failure.n = 1;
+        offload_fake_fail_next(unit.fake, &failure);
+        assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
+        unit_settle(&unit);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), wider);
+        assert_int_equal(unit_where(&unit, 1), wider ? 0 : KERNEL);
+        assert_int_equal(offload_fake_count(unit.fake, false), 1);
+        if (wider) {
+            offload_fake_remove(unit.fake, false, &other->ufid);
+        }
+        offload_desc_unref(other);
+        offload_desc_unref(desc);
+        unit_offload_uninit(&unit);
+    }
+}
+
 int
 main(void)
 {
@@ -604,6 +652,8 @@ main(void)
         cmocka_unit_test(failures_of_the_kernel_are_reported),
         cmocka_unit_test(change_that_the_kernel_refuses_reaches_tc),
         cmocka_unit_test(change_that_nobody_takes_ends_the_flow),
+        cmocka_unit_test(
+            adopted_flow_is_lost_only_if_another_serves_its_packets),
     };
 
     unit_init("test-offload-failure");
