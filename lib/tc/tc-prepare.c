@@ -67,25 +67,61 @@ probe_once(struct netdev *netdev)
     return prepared;
 }
 
+/* Asks for the queueing discipline at the ingress of device 'ifindex'.  Returns
+ * the reply, for the caller to free, or NULL. */
+static struct ofpbuf *
+get_ingress(int ifindex)
+{
+    struct ofpbuf request, *reply;
+    struct tcmsg *tcmsg;
+
+    kdp_rtnl_count(KDP_RTNL_TC_QDISC);
+    tcmsg = tc_make_request(ifindex, RTM_GETQDISC, NLM_F_ECHO, &request);
+    tcmsg->tcm_parent = TC_H_CLSACT;    /* That of others, too. */
+    return tc_transact(&request, &reply) ? NULL : reply;
+}
+
+static const struct nlattr *
+find_attr(const struct ofpbuf *reply, uint16_t type, size_t size)
+{
+    const struct nlattr *a = nl_attr_find(
+        reply, NLMSG_HDRLEN + sizeof(struct tcmsg), type);
+
+    return a && nl_attr_get_size(a) == size ? a : NULL;
+}
+
 /* Is the queueing discipline at the ingress of device 'ifindex' of the kind
  * that has a place for rules on outgoing packets, too? */
 static bool
 has_clsact(int ifindex)
 {
-    struct ofpbuf request, *reply;
+    struct ofpbuf *reply = get_ingress(ifindex);
     const struct nlattr *kind;
-    struct tcmsg *tcmsg;
     bool clsact = false;
 
-    tcmsg = tc_make_request(ifindex, RTM_GETQDISC, NLM_F_ECHO, &request);
-    tcmsg->tcm_parent = TC_H_CLSACT;
-    if (!tc_transact(&request, &reply)) {
-        kind = nl_attr_find(reply, NLMSG_HDRLEN + sizeof *tcmsg, TCA_KIND);
-        clsact = (kind && nl_attr_get_size(kind) == sizeof "clsact"
-                  && !memcmp(nl_attr_get(kind), "clsact", sizeof "clsact"));
+    if (reply) {
+        kind = find_attr(reply, TCA_KIND, sizeof "clsact");
+        clsact = kind && !memcmp(nl_attr_get(kind), "clsact", sizeof "clsact");
         ofpbuf_delete(reply);
     }
     return clsact;
+}
+
+/* Are the rules at the ingress of device 'ifindex' those of 'block', which the
+ * members of a bond share? */
+static bool
+shares_block(int ifindex, uint32_t block)
+{
+    struct ofpbuf *reply = get_ingress(ifindex);
+    const struct nlattr *a;
+    bool shares = false;
+
+    if (reply) {
+        a = find_attr(reply, TCA_INGRESS_BLOCK, sizeof block);
+        shares = a && nl_attr_get_u32(a) == block;
+        ofpbuf_delete(reply);
+    }
+    return shares;
 }
 
 /* Has the queueing discipline at the ingress of device 'ifindex' any filter?
@@ -195,8 +231,12 @@ kdp_api_init(struct netdev *netdev)
     }
     if (netdev_get_block_id(netdev)) {
         /* Members of a bond share their rules, which takes a queueing
-         * discipline made for that. */
-        return netdev_offload_tc.init_flow_api(netdev);
+         * discipline made for that.  One of a previous run has its rules. */
+        if (!shares_block(ifindex, netdev_get_block_id(netdev))) {
+            return netdev_offload_tc.init_flow_api(netdev);
+        }
+        delete_old_chains(netdev, ifindex);
+        return 0;
     }
     error = add_qdisc(netdev, ifindex);
     if (error == EEXIST) {

@@ -10,7 +10,8 @@
  * device that it is given, by taking the queueing discipline away that holds
  * them.  Ours is the same but for that: it adds the queueing discipline where
  * it is missing, and leaves what is there to those who know whose it is (see
- * offload_port_add()).  Internal ports need one with a place at egress: an
+ * offload_port_add()).  A bond needs one whose rules its members share: any
+ * other is replaced.  Internal ports need one with a place at egress: an
  * ingress one is replaced if it is empty, else the port goes without offload.
  *
  * Of the rules that are there, those of recirculation chains are deleted at

@@ -53,6 +53,14 @@ offload_bond() {
     wait_until $PATIENCE reaches left 10.1.1.2
     pings_use_shared_rules
 
+    # The next run finds the rules.
+    kill_daemon
+    test "$(n_shared_rules)" -gt 0 || fail 'the rules went with the daemon'
+    start_daemon
+    wait_until $PATIENCE adopted_at_least 1
+    wait_until $PATIENCE flows_shown_at_least 2 tc 'eth_type(0x0800)'
+    ping_works left 10.1.1.2
+
     set_offload false
     wait_until $PATIENCE shared_rules_are 0
     flows_shown 2 ovs 'eth_type(0x0800)' || fail 'flows are not back'

@@ -24,15 +24,69 @@ static uint64_t n_rules;
 
 /* What adding a queueing discipline ends with. */
 static int qdisc_error;
+static unsigned int n_qdiscs_deleted;
+
+/* The block of the device's bond, and that of its queueing discipline, or 0
+ * if there is none. */
+static uint32_t bond_block, qdisc_block;
+
+uint32_t __wrap_netdev_get_block_id(struct netdev *);
+int __wrap_tc_transact(struct ofpbuf *request, struct ofpbuf **replyp);
+int __real_tc_transact(struct ofpbuf *request, struct ofpbuf **replyp);
+
+/* The stock flow API, which is called for devices that it is to clear, lists
+ * chains and policers.  There are none then. */
+int __wrap_tc_dump_tc_action_start(char *name, struct nl_dump *);
+int __wrap_tc_dump_tc_chain_start(struct tcf_id *, struct nl_dump *);
+
+int
+__wrap_tc_dump_tc_action_start(char *name OVS_UNUSED, struct nl_dump *dump)
+{
+    struct tcf_id place = tc_make_tcf_id(1, 0, 0, TC_INGRESS);
+
+    return __wrap_tc_dump_tc_chain_start(&place, dump);
+}
+
+int
+__wrap_tc_dump_tc_chain_start(struct tcf_id *place, struct nl_dump *dump)
+{
+    assert_int_equal(unit_tc_count(), 0);
+    return tc_dump_flower_start(place, dump, true);
+}
+
+uint32_t
+__wrap_netdev_get_block_id(struct netdev *netdev OVS_UNUSED)
+{
+    return bond_block;
+}
+
+int
+__wrap_tc_transact(struct ofpbuf *request, struct ofpbuf **replyp)
+{
+    if (nl_msg_nlmsghdr(request)->nlmsg_type != RTM_GETQDISC) {
+        return __real_tc_transact(request, replyp);
+    }
+    ofpbuf_uninit(request);
+    if (!qdisc_block) {
+        return ENOENT;
+    }
+    *replyp = ofpbuf_new(0);
+    nl_msg_put_nlmsghdr(*replyp, sizeof(struct tcmsg), RTM_NEWQDISC, 0);
+    ofpbuf_put_zeros(*replyp, sizeof(struct tcmsg));
+    nl_msg_put_string(*replyp, TCA_KIND, "ingress");
+    nl_msg_put_u32(*replyp, TCA_INGRESS_BLOCK, qdisc_block);
+    return 0;
+}
 
 int __wrap_tc_add_del_qdisc(int ifindex, bool add, uint32_t block_id,
                             enum tc_qdisc_hook);
 
 int
-__wrap_tc_add_del_qdisc(int ifindex OVS_UNUSED, bool add OVS_UNUSED,
+__wrap_tc_add_del_qdisc(int ifindex OVS_UNUSED, bool add,
                         uint32_t block_id OVS_UNUSED,
                         enum tc_qdisc_hook hook OVS_UNUSED)
 {
+    n_qdiscs_deleted += !add;
     return qdisc_error;
 }
 
@@ -85,6 +139,8 @@ setup(void **state OVS_UNUSED)
     shares = true;
     n_rules = 0;
     qdisc_error = EEXIST;
+    n_qdiscs_deleted = 0;
+    bond_block = qdisc_block = 0;
     unit_tc_init();
     return 0;
 }
@@ -191,6 +247,24 @@ port_has_no_chains_once_it_is_prepared(void **state OVS_UNUSED)
     assert_true(is_there(1) && is_there(5) && is_there(6));
 }
 
+/* The rules that the members share are in the discipline's block. */
+static void
+discipline_of_a_bond_is_deleted_only_if_it_is_another(void **state OVS_UNUSED)
+{
+    bond_block = 1;
+    qdisc_block = 1;
+    assert_int_equal(prepare(), 0);
+    assert_int_equal(n_qdiscs_deleted, 0);
+    qdisc_block = 7;
+    qdisc_error = 0;
+    prepare();
+    assert_true(n_qdiscs_deleted > 0);
+    n_qdiscs_deleted = 0;
+    qdisc_block = 0;
+    prepare();
+    assert_true(n_qdiscs_deleted > 0);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -199,6 +273,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rules_of_chains_and_those_that_lead_there_go),
         TEST(rule_that_cannot_be_deleted_is_not_counted),
         TEST(port_has_no_chains_once_it_is_prepared),
+        TEST(discipline_of_a_bond_is_deleted_only_if_it_is_another),
     };
 
     unit_init(argv[0]);
