@@ -13,9 +13,9 @@
  * Each time that there is another meter for flows to use, the engine is told,
  * which may have been refused flows without it.
  *
- * Thread safety: any thread.  A mutex is held while a meter is changed, so that
- * one does not come twice: who changes one may wait for tc as long as it takes
- * for one more. */
+ * Thread safety: any thread.  A mutex is held while a meter is changed, so
+ * that one does not come twice: who changes one may wait for tc as long as it
+ * takes for one more. */
 
 #include <stdint.h>
 

@@ -13,9 +13,10 @@
  * changed.
  *
  * A port that Open vSwitch deletes from the datapath is removed from the
- * engine first, whose threads delete its rules.  One whose device goes by itself is removed after it, when its
- * rules are gone already; one that is another device by then is removed and
- * added.  While a port cannot be looked up, it stays as it is.
+ * engine first, whose threads delete its rules.  One whose device goes by
+ * itself is removed after it, when its rules are gone already; one that is
+ * another device by then is removed and added.  While a port cannot be looked
+ * up, it stays as it is.
  *
  * Thread safety: the main thread, but for kdp_flow_ports_changed(), which is
  * for any. */

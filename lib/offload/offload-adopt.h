@@ -7,8 +7,8 @@
  *
  * When a port comes, they are those of a previous run.  They become flows, or
  * are deleted if they are about flows that the engine knows better, if nobody
- * can tell what they are, or if they have to do with recirculation chains.  When a port has gone, or offload was turned
- * off, they are deleted.
+ * can tell what they are, or if they have to do with recirculation chains.
+ * When a port has gone, or offload was turned off, they are deleted.
  *
  * Thread safety: the offload thread that the port belongs to. */
 

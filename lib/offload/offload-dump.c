@@ -21,8 +21,9 @@
 #include "offload/offload-read.h"
 #include "util.h"
 
-/* What is remembered of a flow in a dump: the dump's id when the flow was shown,
- * or that and which of its copies was told, while the other one was not. */
+/* What is remembered of a flow in a dump: the dump's id when the flow was
+ * shown, or that and which of its copies was told, while the other one was
+ * not. */
 #define TOLD_KERNEL 1u
 #define TOLD_TC 2u
 #define TOLD_BOTH (TOLD_KERNEL | TOLD_TC)

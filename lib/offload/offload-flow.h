@@ -10,9 +10,10 @@
  * counted.  Nothing here knows of threads, ports or tc.
  *
  * Flows are spread over stripes by ufid, and listed there by input port.  Each
- * stripe has a lock, which guards its tables and the flows in it, and a condition, which tells that claims or
- * copies have changed, or that a thread has left a flow.  All functions that
- * take a flow need the lock of its stripe.
+ * stripe has a lock, which guards its tables and the flows in it, and a
+ * condition, which tells that claims or copies have changed, or that a thread
+ * has left a flow.  All functions that take a flow need the lock of its
+ * stripe.
  *
  * Life cycle
  * ----------

@@ -8,8 +8,8 @@
  *
  * Decides whether a flow may be offered to tc as far as ports are concerned.
  * A port is there from offload_ports_add() on, and ready when the rules that
- * were on it are known.  It remembers until when it is to be left alone because
- * it was full, and which kinds of flows its device rejected:
+ * were on it are known.  It remembers until when it is to be left alone
+ * because it was full, and which kinds of flows its device rejected:
  *
  *     error             others of the kind are not tried
  *     ---------------   -----------------------------------------------------

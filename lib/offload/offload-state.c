@@ -60,7 +60,8 @@ static const struct offload_transition target_transitions[] = {
     { OFFLOAD_TARGET_KERNEL, OFFLOAD_TARGET_NOWHERE, "deleted or lost" },
     { OFFLOAD_TARGET_TC, OFFLOAD_TARGET_KERNEL, "returned or rejected" },
     { OFFLOAD_TARGET_TC, OFFLOAD_TARGET_NOWHERE, "deleted or lost" },
-    { OFFLOAD_TARGET_NOWHERE, OFFLOAD_TARGET_KERNEL, "changed, or its port is back" },
+    { OFFLOAD_TARGET_NOWHERE, OFFLOAD_TARGET_KERNEL,
+      "changed, or its port is back" },
 };
 
 static const char *const work_names[] = {

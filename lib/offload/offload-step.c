@@ -286,8 +286,8 @@ turn(struct offload *offload, struct work works[], size_t n, bool tc)
     if (tc) {
         offload->backend.operate(offload->backend.aux, ops, n_ops);
     } else {
-        /* The thread has no pointers that RCU guards, and somebody may hold the
-         * kernel's locks. */
+        /* The thread has no pointers that RCU guards, and somebody may hold
+         * the kernel's locks. */
         ovsrcu_quiesce_start();
         offload->kernel.operate(offload->kernel.aux, ops, n_ops);
         ovsrcu_quiesce_end();

@@ -258,8 +258,9 @@ struct offload_config {
  * the default, a device that is full for long is asked about once a minute. */
 #define OFFLOAD_BACKOFF_FACTOR 64
 
-/* Flows of a kind that fail in a row for a reason that may be their own, before
- * others of the kind are not tried for a while: one or two may be odd. */
+/* Flows of a kind that fail in a row for a reason that may be their own,
+ * before others of the kind are not tried for a while: one or two may be
+ * odd. */
 #define OFFLOAD_KIND_FAILURES 3
 
 #define OFFLOAD_CONFIG_DEFAULT \

@@ -8,11 +8,12 @@
  *
  * A recirculation chain has the same number in tc and in the kernel datapath,
  * where the kernel lets them share numbers.  The numbers mean something to the
- * process that chose them only, and each begins with 1: a packet that a rule of
- * a previous run sends to a chain would follow the flows that this one has put
- * there for something else, and packets that this one sends to a chain would
- * follow what is left there.  So the rules of chains, and those that lead to
- * them, are deleted while ports are prepared, before any upcall is served.
+ * process that chose them only, and each begins with 1: a packet that a rule
+ * of a previous run sends to a chain would follow the flows that this one has
+ * put there for something else, and packets that this one sends to a chain
+ * would follow what is left there.  So the rules of chains, and those that
+ * lead to them, are deleted while ports are prepared, before any upcall is
+ * served.
  *
  * Thread safety: any thread. */
 

@@ -67,8 +67,8 @@ probe_once(struct netdev *netdev)
     return prepared;
 }
 
-/* Asks for the queueing discipline at the ingress of device 'ifindex'.  Returns
- * the reply, for the caller to free, or NULL. */
+/* Asks for the queueing discipline at the ingress of device 'ifindex'.
+ * Returns the reply, for the caller to free, or NULL. */
 static struct ofpbuf *
 get_ingress(int ifindex)
 {
@@ -193,8 +193,8 @@ kdp_tc_prepare_restore(struct netdev *netdev)
     return true;
 }
 
-/* Deletes what a previous run left of recirculation chains on 'netdev', a device
- * whose index is 'ifindex'. */
+/* Deletes what a previous run left of recirculation chains on 'netdev', a
+ * device whose index is 'ifindex'. */
 static void
 delete_old_chains(struct netdev *netdev, int ifindex)
 {

@@ -77,7 +77,7 @@ check_copy(void *aux, const ovs_u128 *ufid, struct offload_desc *desc,
 }
 
 /* A message leads to others, as that a port is gone: to requests on its flows,
- * then to the rules that are left, which may wait behind a thread that goes. */
+ * then to the rules that are left, which may wait for a thread that goes. */
 void
 unit_settle(struct unit_offload *unit)
 {

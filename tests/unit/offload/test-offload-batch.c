@@ -2,8 +2,8 @@
 
 /* The offload engine: how much its threads do at a time.
  *
- *   O4, O7  batch_is_as_small_as_tc_is_slow: who wants a rule deleted waits for
- *           one batch */
+ *   O4, O7  batch_is_as_small_as_tc_is_slow: who wants a rule deleted waits
+ *           for one batch */
 
 #include <config.h>
 #include "harness/offload-engine.h"

@@ -141,8 +141,8 @@ device_rejects_a_kind_once(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
-/* Has 'failure' meet flow 'flow' of kind 77, from port 1 to port 2, which names
- * a meter. */
+/* Has 'failure' meet flow 'flow' of kind 77, from port 1 to port 2, which
+ * names a meter. */
 static void
 be_rejected(struct unit_offload *unit, struct offload_fake_failure failure,
             uint32_t flow)

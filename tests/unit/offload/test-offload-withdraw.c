@@ -7,7 +7,8 @@
  *   O2  flow_of_a_dying_port_tells_what_it_counted
  *   O5  rules_of_a_dying_port_are_deleted_without_a_move,
  *       rule_that_nobody_knows_goes_with_its_port,
- *       flush_is_not_undone_by_old_rules, disabling_is_not_undone_by_old_rules,
+ *       flush_is_not_undone_by_old_rules,
+ *       disabling_is_not_undone_by_old_rules,
  *       port_that_goes_at_once_leaves_no_old_rule
  *   O8  rules_of_old_chains_do_not_become_flows
  *   O7  nobody_waits_for_tc, port_without_flows_costs_tc_nothing */

@@ -203,7 +203,7 @@ count_rules(int ifindex OVS_UNUSED)
     return n_rules;
 }
 
-/* Has the flow API prepare device "lo", and returns how many rules are left. */
+/* Has the flow API prepare device "lo".  Returns how many rules are left. */
 static size_t
 prepare(void)
 {
