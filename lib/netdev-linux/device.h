@@ -47,6 +47,8 @@ struct netdev_kdp {
     bool qdisc_checked;         /* Whether there is a root queueing discipline
                                  * to remove was found out. */
     struct qos_memory qos;      /* What was set last. */
+    uint64_t policing_seqno;    /* Of the discipline at ingress, after policing
+                                 * was set last. */
     uint64_t features_seqno;    /* Changes when they may have changed. */
     int status_error;           /* EOPNOTSUPP if the driver was asked for
                                  * information and has none, or 0. */

@@ -28,6 +28,15 @@ qos_lacks_qdisc(const struct netdev_kdp *dev,
             && !has(kdp_links_qdiscs(), dev->link.ifindex));
 }
 
+static uint64_t
+qos_ingress_seqno(const struct netdev_kdp *dev)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    return (dev->present && dev->link.nsid == LINK_NSID_LOCAL
+            ? link_qdiscs_ingress_seqno(kdp_links_qdiscs(), dev->link.ifindex)
+            : 0);
+}
+
 int
 netdev_kdp_qos_set_policing(struct netdev *netdev, uint32_t kbits_rate,
                             uint32_t kbits_burst, uint32_t kpkts_rate,
@@ -51,6 +60,10 @@ netdev_kdp_qos_set_policing(struct netdev *netdev, uint32_t kbits_rate,
             up->kpkts_rate = up->kpkts_burst = 0;
             up->netdev_policing_error = 0;
             up->cache_valid |= VALID_POLICING;
+        } else if (qos_ingress_seqno(dev) != dev->policing_seqno) {
+            /* Nor is what was set there if others have put another one in its
+             * place. */
+            up->cache_valid &= ~VALID_POLICING;
         }
         nothing = ((up->cache_valid & VALID_POLICING)
                    && !up->netdev_policing_error
@@ -70,6 +83,9 @@ netdev_kdp_qos_set_policing(struct netdev *netdev, uint32_t kbits_rate,
         netdev, kbits_rate, kbits_burst, kpkts_rate, kpkts_burst);
     qdisc_lock_release(lock);
     kdp_links_catch_up();
+    ovs_mutex_lock(&dev->up.mutex);
+    dev->policing_seqno = qos_ingress_seqno(dev);
+    ovs_mutex_unlock(&dev->up.mutex);
     return error;
 }
 

@@ -12,8 +12,10 @@
 #include "link/link-listener.h"
 #include "link/link-qdisc.h"
 #include "link/link-table.h"
+#include "netdev-linux/device.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/rtnl-count.h"
+#include "netdev-linux-valid.h"
 #include "netdev-provider.h"
 #include "netdev.h"
 #include "smap.h"
@@ -211,6 +213,45 @@ a_device_that_was_made_anew_has_none(void **state)
     CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
 }
 
+/* Makes 'netdev' one whose policing was set: this kernel may lack what it takes
+ * to do so. */
+static void
+pretend_policing(struct netdev *netdev)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+
+    ovs_mutex_lock(&dev->up.mutex);
+    dev->up.kbits_rate = dev->up.kbits_burst = 1000;
+    dev->up.netdev_policing_error = 0;
+    dev->up.cache_valid |= VALID_POLICING;
+    ovs_mutex_unlock(&dev->up.mutex);
+}
+
+static void
+policing_goes_with_its_discipline(void **state)
+{
+    struct netdev *netdev = *state;
+
+    OK(unit_qdisc_add(own, A, TC_H_INGRESS, 0xffff0000, "ingress"));
+    kdp_links_catch_up();
+    netdev_set_policing(netdev, 1000, 1000, 0, 0);
+    OK(unit_qdisc_add(own, A, TC_H_INGRESS, 0xffff0000, "ingress"));
+    kdp_links_catch_up();
+    netdev_kdp_cast(netdev)->policing_seqno
+        = link_qdiscs_ingress_seqno(kdp_links_qdiscs(), A);
+    pretend_policing(netdev);
+    uint64_t before = n_announced();
+    OK(netdev_set_policing(netdev, 1000, 1000, 0, 0));
+    assert_int_equal(n_announced(), before);
+
+    /* Another one has no policing. */
+    OK(unit_qdisc_del(own, A, TC_H_INGRESS, 0xffff0000));
+    OK(unit_qdisc_add(own, A, TC_H_INGRESS, 0xffff0000, "ingress"));
+    before = n_announced();
+    netdev_set_policing(netdev, 1000, 1000, 0, 0);
+    assert_true(n_announced() > before);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -221,6 +262,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(what_others_changed_is_set_again),
         TEST(what_rates_depend_on_makes_them_sent_again),
         TEST(a_device_that_was_made_anew_has_none),
+        TEST(policing_goes_with_its_discipline),
     };
 
     netdev_fixture_init(argv[0]);
