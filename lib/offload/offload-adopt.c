@@ -26,11 +26,27 @@ struct old_rule {
     struct offload_rule *rule;
 };
 
-/* All of a port. */
+/* All of a port, as tc told at some time after 'n_gone' was noted. */
 struct old_rules {
     struct old_rule *rules;
     size_t n, allocated;
+    uint64_t n_gone[OFFLOAD_STRIPES];   /* 'n_rules_gone' of each stripe. */
 };
+
+/* Notes which rules have gone before tc is asked. */
+static void
+begin(struct offload *offload, struct old_rules *old)
+{
+    old->rules = NULL;
+    old->n = old->allocated = 0;
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &offload->table.stripes[i];
+
+        ovs_mutex_lock(&stripe->mutex);
+        old->n_gone[i] = stripe->n_rules_gone;
+        ovs_mutex_unlock(&stripe->mutex);
+    }
+}
 
 static void
 collect(void *old_, const ovs_u128 *ufid, struct offload_desc *desc,
@@ -143,31 +159,85 @@ is_of_chain(const struct offload_desc *desc)
     return desc->recirc_id || desc->n_children;
 }
 
-static void
-reconcile(struct offload *offload, unsigned int thread,
-          const struct offload_control *message, struct old_rule *rule)
+/* What becomes of a rule that was found. */
+enum fate {
+    FATE_KNOWN,                 /* It is the rule of a flow. */
+    FATE_IN_DOUBT,              /* It may have gone since tc told of it. */
+    FATE_ADOPTED,
+    FATE_STALE,
+};
+
+/* Decides on 'rule'.  If it is adopted, stores the flow in '*adopted'.  If
+ * 'sure', tc has said once more that the rule is there. */
+static enum fate
+decide(struct offload *offload, unsigned int thread,
+       const struct offload_control *message, const struct old_rules *old,
+       struct old_rule *rule, bool sure, struct offload_flow **adopted)
 {
     struct offload_stripe *stripe = offload_stripe(offload, &rule->ufid);
-    struct offload_flow *flow, *adopted = NULL;
-    bool stale = false;
+    struct offload_flow *flow;
+    enum fate fate;
 
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, &rule->ufid);
     if (offload_flow_find_deleting(stripe, &rule->ufid)
         || (flow && has_rule(flow))) {
-        /* It is the rule of that flow, if only because it was adopted and told
-         * once more. */
+        /* If only because it was adopted and told once more. */
+        fate = FATE_KNOWN;
+    } else if (!sure && stripe->n_rules_gone
+                        != old->n_gone[stripe - offload->table.stripes]) {
+        fate = FATE_IN_DOUBT;
     } else if (!flow && rule->desc && !is_of_chain(rule->desc)
                && may_adopt(offload, message)) {
-        adopted = adopt(offload, stripe, rule, thread);
+        *adopted = adopt(offload, stripe, rule, thread);
+        fate = FATE_ADOPTED;
     } else {
-        stale = true;
+        fate = FATE_STALE;
     }
     ovs_mutex_unlock(&stripe->mutex);
+    return fate;
+}
 
-    if (adopted) {
+/* Asks tc for 'rule' alone.  Returns false if it has gone.  What is there now
+ * stays, as no flow has it that could be deleted. */
+static bool
+read_again(struct offload *offload, struct old_rule *rule)
+{
+    struct offload_copy_op op = {
+        .type = OFFLOAD_COPY_GET, .ufid = rule->ufid, .desc = rule->desc,
+        .rule = rule->rule,
+    };
+
+    offload_tc_operate(offload, &op);
+    if (!op.error) {
+        rule->stats = op.stats;
+    }
+    return !op.error;
+}
+
+/* A flow may lose its rule, and go, between the moment when tc told of the rule
+ * and this one.  To adopt such a rule would count its packets twice, and to
+ * delete it would hit another one that has its name by now.  So where rules have
+ * gone meanwhile, tc is asked once more, at a moment when no flow has the
+ * rule. */
+static void
+reconcile(struct offload *offload, unsigned int thread,
+          const struct offload_control *message, const struct old_rules *old,
+          struct old_rule *rule)
+{
+    struct offload_flow *adopted = NULL;
+    enum fate fate = decide(offload, thread, message, old, rule, false,
+                            &adopted);
+
+    if (fate == FATE_IN_DOUBT) {
+        if (!read_again(offload, rule)) {
+            return;
+        }
+        fate = decide(offload, thread, message, old, rule, true, &adopted);
+    }
+    if (fate == FATE_ADOPTED) {
         finish(offload, adopted);
-    } else if (stale) {
+    } else if (fate == FATE_STALE) {
         delete_stale(offload, thread, message->port, rule);
     }
 }
@@ -209,9 +279,10 @@ static void
 reconcile_all(struct offload *offload, unsigned int thread,
               const struct offload_control *message)
 {
-    struct old_rules old = { .n = 0 };
+    struct old_rules old;
     int error = ENODEV;
 
+    begin(offload, &old);
     if (message->located) {
         error = offload->backend.dump(offload->backend.aux, message->port,
                                       &message->place,
@@ -226,12 +297,12 @@ reconcile_all(struct offload *offload, unsigned int thread,
     /* No packet shall be sent to a chain that is gone in part. */
     for (size_t i = 0; i < old.n; i++) {
         if (leads_to_chain(&old.rules[i])) {
-            reconcile(offload, thread, message, &old.rules[i]);
+            reconcile(offload, thread, message, &old, &old.rules[i]);
         }
     }
     for (size_t i = 0; i < old.n; i++) {
         if (!leads_to_chain(&old.rules[i])) {
-            reconcile(offload, thread, message, &old.rules[i]);
+            reconcile(offload, thread, message, &old, &old.rules[i]);
         }
         offload_rule_unref(old.rules[i].rule);
         offload_desc_unref(old.rules[i].desc);

@@ -314,8 +314,10 @@ offload_flow_set_kernel(struct offload_flow *flow,
 
 static void
 set_tc(struct offload_flow *flow, enum offload_tc_copy tc)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     offload_transition_check(OFFLOAD_MACHINE_TC, flow->tc, tc);
+    flow->stripe->n_rules_gone += tc == OFFLOAD_TC_NONE;
     flow->tc = tc;
     count_tc_only(flow);
 }

@@ -56,6 +56,7 @@ struct offload_stripe {
     atomic_uint32_t n_tc_only;          /* Flows of 'flows' and 'deleting' that
                                          * are in tc only.  Changed with the
                                          * lock, read without. */
+    uint64_t n_rules_gone OVS_GUARDED;  /* How often a flow lost its rule. */
     atomic_uint64_t *move_clock;        /* Constant. */
 };
 
