@@ -26,6 +26,7 @@ tests_unit_offload_test_mpsc_queue_threads_SOURCES = \
 	tests/unit/offload/test-mpsc-queue-threads.c $(unit_common)
 tests_unit_offload_test_offload_SOURCES = \
 	tests/unit/offload/test-offload.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_batch_SOURCES = \
 	tests/unit/offload/test-offload-batch.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_batch_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
