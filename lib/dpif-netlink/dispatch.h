@@ -27,8 +27,8 @@
  *     The main loop then restores the mode.
  *
  * Thread safety: any thread, but dispatch_run(), dispatch_revalidate() and
- * dispatch_wait() belong to the main thread.  All take the datapath's mutex, except where it is said
- * that the caller has it. */
+ * dispatch_wait() belong to the main thread.  All take the datapath's mutex,
+ * except where it is said that the caller has it. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,8 +12,8 @@
  * vSwitch translates them anew.  So whoever changes a pid asks for that, and
  * keeps the old socket until it was done.
  *
- * Open vSwitch revalidates all flows when dpif_run() returns true.  It does not
- * say when it has finished.  That is known from what can be seen:
+ * Open vSwitch revalidates all flows when dpif_run() returns true.  It does
+ * not say when it has finished.  That is known from what can be seen:
  *
  *      state      goes on when
  *      -------    -------------------------------------------------------

@@ -30,8 +30,8 @@ VLOG_DEFINE_THIS_MODULE(kdp_settings);
 #define BUFFER_MAX_DEFAULT "1024"
 BUILD_ASSERT_DECL(UPCALL_BUFFER_MAX == UINT64_C(1024) << 20);
 
-/* Range of KEY_MAX_SOCKETS: two for the channels that belong to no port and one
- * for a port on its way, to more than a datapath can have ports. */
+/* Range of KEY_MAX_SOCKETS: two for the channels that belong to no port and
+ * one for a port on its way, to more than a datapath can have ports. */
 #define MAX_SOCKETS_MIN 3
 #define MAX_SOCKETS_MAX 1000000
 

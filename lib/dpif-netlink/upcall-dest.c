@@ -23,8 +23,8 @@ VLOG_DEFINE_THIS_MODULE(kdp_upcall_dest);
 #define DRAIN_AGAIN 100
 
 /* Turns of the main loop before the upcalls of a new port are handed out.  The
- * bridge that adds a port has the translation of packets know of it in its next
- * turn, after that turn's dpif_run(). */
+ * bridge that adds a port has the translation of packets know of it in its
+ * next turn, after that turn's dpif_run(). */
 #define HOLD_TURNS 2
 
 /* What the kernel was told of a port. */

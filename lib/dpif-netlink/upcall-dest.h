@@ -91,8 +91,8 @@ enum upcall_dest upcall_dest_of(const struct kdp_datapath *dp,
     OVS_REQUIRES(dp->mutex);
 
 /* The pid that upcalls of port 'port_no', or UPCALL_PORT_NONE, are to be sent
- * to; for a port that has none, that of the shared socket.  0 while upcalls are
- * off.  Any thread. */
+ * to; for a port that has none, that of the shared socket.  0 while upcalls
+ * are off.  Any thread. */
 uint32_t upcall_dest_pid(const struct kdp_datapath *dp, uint32_t port_no);
 
 /* The pid that upcalls of CPU 'cpu' are to be sent to. */
@@ -104,7 +104,8 @@ size_t upcall_dest_n_own(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
 /* Add the shared socket and that for upcalls of no port, and those of the
- * handlers for their CPUs, unless they are there.  Return 0 or a positive errno value. */
+ * handlers for their CPUs, unless they are there.  Return 0 or a positive
+ * errno value. */
 int upcall_dest_add_shared(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 int upcall_dest_add_cpus(struct kdp_datapath *dp)
@@ -114,16 +115,16 @@ int upcall_dest_add_cpus(struct kdp_datapath *dp)
  * in the request that creates the vport, so that the first packet already has
  * somewhere to go.
  *
- * Open vSwitch refuses packets of a port that its translation does not know yet,
- * and has the kernel drop those that follow.  So what comes to the socket of a
- * new port waits there for two turns of the main loop, in which the bridge that
- * adds the port lets the translation know.
+ * Open vSwitch refuses packets of a port that its translation does not know
+ * yet, and has the kernel drop those that follow.  So what comes to the socket
+ * of a new port waits there for two turns of the main loop, in which the
+ * bridge that adds the port lets the translation know.
  *
  * _prepare() makes a socket for the port, called 'name', if 'own' and that is
  * possible, and else takes the shared one.  It is followed by either
- * _commit(), when the kernel has a vport with 'new->pid', or _abort().  _prepare() and _commit() return 0 or a positive errno value.
- * When _commit() fails, the port has no destination, and _abort() has to
- * follow. */
+ * _commit(), when the kernel has a vport with 'new->pid', or _abort().
+ * _prepare() and _commit() return 0 or a positive errno value.  When _commit()
+ * fails, the port has no destination, and _abort() has to follow. */
 struct upcall_dest_new {
     struct upcall_channel *channel;     /* Or NULL. */
     uint32_t pid;               /* For the kernel; 0 while upcalls are off. */
@@ -147,10 +148,10 @@ int upcall_dest_to_shared(struct kdp_datapath *dp, uint32_t port_no,
     OVS_REQUIRES(dp->mutex);
 
 /* Makes the destination of 'vport', which is what the kernel has just said, a
- * socket of its own if 'own' and that is possible, else the shared one, and tells the kernel unless
- * it knows.  Returns 0 or a positive errno value.  A port for which the kernel
- * does not take another socket has the one that the kernel knows.  One that
- * went meanwhile has none, but that is no error. */
+ * socket of its own if 'own' and that is possible, else the shared one, and
+ * tells the kernel unless it knows.  Returns 0 or a positive errno value.  A
+ * port for which the kernel does not take another socket has the one that the
+ * kernel knows.  One that went meanwhile has none, but that is no error. */
 int upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
                      bool own)
     OVS_REQUIRES(dp->mutex);

@@ -12,9 +12,9 @@
  * vport table says that it may have missed something, and single ports when it
  * says that they went.
  *
- * A port that cannot have the destination that it is to have keeps the one that
- * the kernel knows, or gets no upcalls if that is none; the others do, and the
- * attempt is repeated after RETRY_INTERVAL.
+ * A port that cannot have the destination that it is to have keeps the one
+ * that the kernel knows, or gets no upcalls if that is none; the others do,
+ * and the attempt is repeated after RETRY_INTERVAL.
  *
  * Thread safety: with the datapath's mutex held. */
 

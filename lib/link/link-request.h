@@ -35,9 +35,9 @@ int link_request_nsid_exists(struct link_replica *, int32_t nsid);
 /* Asks for all ids and makes the table's namespaces those. */
 int link_request_nsids(struct link_replica *, enum link_reason);
 
-/* Asks for the links of 'nsid' and makes the table's those.  With 'again', what
- * the last dump told, which was interrupted, counts, too.  Returns EOPNOTSUPP
- * if the kernel cannot tell those of another namespace. */
+/* Asks for the links of 'nsid' and makes the table's those.  With 'again',
+ * what the last dump told, which was interrupted, counts, too.  Returns
+ * EOPNOTSUPP if the kernel cannot tell those of another namespace. */
 int link_request_links(struct link_replica *, int32_t nsid, bool again,
                        enum link_reason);
 

@@ -63,8 +63,8 @@
 /* Links that are asked for one by one, at most: some milliseconds. */
 #define LINK_ASK_MAX 64
 
-/* Milliseconds without a change after which a dump is likely to go through, and
- * the first and the longest interval between two tries. */
+/* Milliseconds without a change after which a dump is likely to go through,
+ * and the first and the longest interval between two tries. */
 #define LINK_QUIET_MS 200
 #define LINK_CONFIRM_MS 100
 #define LINK_CONFIRM_MAX_MS 12800

@@ -30,10 +30,10 @@ struct route_key {
     uint8_t tos;
 };
 
-/* A route with a next hop object that stands for several next hops, or of which
- * the kernel does not say what it stands for, is hidden from readers.  It is
- * kept because it may change when the object does, of which the kernel says
- * nothing. */
+/* A route with a next hop object that stands for several next hops, or of
+ * which the kernel does not say what it stands for, is hidden from readers.
+ * It is kept because it may change when the object does, of which the kernel
+ * says nothing. */
 struct route {
     struct hmap_node node;      /* In 'routes', by 'key'. */
     struct route_key key;

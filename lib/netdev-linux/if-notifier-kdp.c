@@ -36,7 +36,7 @@ static if_notify_func *notify_cb;       /* The bridge's, or NULL. */
 static void *notify_aux;
 static bool changed;                    /* The bridge is to be told... */
 static long long int not_before;        /* ...from then on; milliseconds. */
-static bool refused;                    /* A tunnel was, since the last notice. */
+static bool refused;                    /* A tunnel was, since the last one. */
 static unsigned long long int n_notices;
 static unsigned long long int n_foreign;
 

@@ -398,8 +398,8 @@ netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
     return concerned;
 }
 
-/* Notes that the speed of the bond or team 'ifindex' may have changed, with one
- * of its members. */
+/* Notes that the speed of the bond or team 'ifindex' may have changed, with
+ * one of its members. */
 static void
 netdev_kdp_touch_lag(int32_t nsid, int ifindex)
 {

@@ -67,8 +67,8 @@ nl_conn_open(int protocol, struct nl_conn **connp)
         return error;
     }
 
-    /* Explanations of errors are worth having, but a kernel without them serves
-     * as well. */
+    /* Explanations of errors are worth having, but a kernel without them
+     * serves as well. */
     int on = 1;
     mnl_socket_setsockopt(sock, NETLINK_EXT_ACK, &on, sizeof on);
 

@@ -215,10 +215,10 @@ read_again(struct offload *offload, struct old_rule *rule)
     return !op.error;
 }
 
-/* A flow may lose its rule, and go, between the moment when tc told of the rule
- * and this one.  To adopt such a rule would count its packets twice, and to
- * delete it would hit another one that has its name by now.  So where rules have
- * gone meanwhile, tc is asked once more, at a moment when no flow has the
+/* A flow may lose its rule, and go, between the moment when tc told of the
+ * rule and this one.  To adopt such a rule would count its packets twice, and
+ * to delete it would hit another one that has its name by now.  So where rules
+ * have gone meanwhile, tc is asked once more, at a moment when no flow has the
  * rule. */
 static void
 reconcile(struct offload *offload, unsigned int thread,

@@ -287,7 +287,8 @@ count_tc_only(struct offload_flow *flow)
     if (tc_only != flow->tc_only) {
         flow->tc_only = tc_only;
         atomic_read_relaxed(&flow->stripe->n_tc_only, &n);
-        atomic_store_relaxed(&flow->stripe->n_tc_only, tc_only ? n + 1 : n - 1);
+        atomic_store_relaxed(&flow->stripe->n_tc_only,
+                             tc_only ? n + 1 : n - 1);
     }
 }
 

@@ -9,9 +9,10 @@
 
 /* Nearly all of the buffers is never touched, because most upcalls are small.
  * A huge page would have it backed with memory nevertheless, 4 MB for each
- * handler, because the first page of each buffer is used.  Under --mlockall the kernel would back all of it with memory, 5 MB for each
- * handler, so that lock is taken off again; a page that was used once is then
- * as good as any other. */
+ * handler, because the first page of each buffer is used.  Under --mlockall
+ * the kernel would back all of it with memory, 5 MB for each handler, so that
+ * lock is taken off again; a page that was used once is then as good as any
+ * other. */
 void *
 upcall_buffers_map(unsigned int n_msgs, size_t msg_size)
 {

@@ -6,14 +6,14 @@
 /* Whether a descriptor was closed
  * ===============================
  *
- * Private to lib/upcall.  A descriptor that is registered with epoll leaves the
- * epoll instance when it is closed, and its number may be that of another one
- * soon.  Who registered it and has not closed it itself cannot tell, but by
- * registering it again, a system call that fails nearly always.
+ * Private to lib/upcall.  A descriptor that is registered with epoll leaves
+ * the epoll instance when it is closed, and its number may be that of another
+ * one soon.  Who registered it and has not closed it itself cannot tell, but
+ * by registering it again, a system call that fails nearly always.
  *
  * So the program's close(), dup2() and dup3() are replaced (it links with
- * --wrap=close and so on, as with --wrap=poll, see upcall-poll.h), and count for
- * descriptors that somebody watches:
+ * --wrap=close and so on, as with --wrap=poll, see upcall-poll.h), and count
+ * for descriptors that somebody watches:
  *
  *      upcall_closed_watch(fd) == what it returned before
  *              ==> 'fd' was not closed in between
@@ -34,16 +34,16 @@
  *
  * 'watched' is written before the descriptor's first registration, and the
  * owner of the descriptor closes it when those who use it are done, for which
- * it synchronizes with them.  The kernel orders the number's release before its
- * next use.  So relaxed order is enough for both. */
+ * it synchronizes with them.  The kernel orders the number's release before
+ * its next use.  So relaxed order is enough for both. */
 
 #include <stdint.h>
 
 /* Returns the count for 'fd', and has it counted from now on. */
 uint64_t upcall_closed_watch(int fd);
 
-/* What the linker replaces close() and its like by.  Same contracts as close(2)
- * and dup(2). */
+/* What the linker replaces close() and its like by.  Same contracts as
+ * close(2) and dup(2). */
 int __wrap_close(int fd);
 int __wrap_dup2(int old, int new);
 int __wrap_dup3(int old, int new, int flags);

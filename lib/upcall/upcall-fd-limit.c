@@ -18,8 +18,8 @@
 VLOG_DEFINE_THIS_MODULE(upcall_fd_limit);
 
 /* Descriptors that everything else may need until they are counted again, in
- * addition to those that it has: OVSDB, OpenFlow and control connections, logs,
- * netlink sockets of other parts, tap devices. */
+ * addition to those that it has: OVSDB, OpenFlow and control connections,
+ * logs, netlink sockets of other parts, tap devices. */
 #define FD_LIMIT_RESERVE 64
 
 /* Milliseconds for which a count holds.  Counting takes as long as there are

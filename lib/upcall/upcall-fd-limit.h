@@ -11,8 +11,8 @@
  * hard limit is the administrator's, and when it is too low a message says so
  * before the descriptors run out.
  *
- * What the process has open besides channels is counted, now and then, and some
- * more is kept for what comes until the next count.
+ * What the process has open besides channels is counted, now and then, and
+ * some more is kept for what comes until the next count.
  *
  * Thread safety: any thread. */
 

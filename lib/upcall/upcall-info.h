@@ -15,8 +15,8 @@
 #include "upcall/upcall-channel.h"
 
 /* Budget of receive buffers, in bytes, unless another one is set: that of 512
- * ports with the largest buffers.  A machine with as many ports has hundreds of
- * GiB. */
+ * ports with the largest buffers.  A machine with as many ports has hundreds
+ * of GiB. */
 #define UPCALL_BUFFER_MAX (UINT64_C(1024) << 20)
 
 struct upcall_port_info {

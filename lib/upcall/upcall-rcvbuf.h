@@ -7,17 +7,18 @@
  * ===========================
  *
  * Private to lib/upcall.  The receive buffer of a channel has to hold what
- * arrives at one port while every handler is busy.  The kernel takes its memory
- * as upcalls come, so that a port which is quiet takes none.  But a flood of
- * all ports fills all buffers, and thousands of them would take as much memory
- * as the machine has.  So there is a budget for all of them together.
+ * arrives at one port while every handler is busy.  The kernel takes its
+ * memory as upcalls come, so that a port which is quiet takes none.  But a
+ * flood of all ports fills all buffers, and thousands of them would take as
+ * much memory as the machine has.  So there is a budget for all of them
+ * together.
  *
  * All ports have buffers of the same size: the largest power of two, from
  * UPCALL_RCVBUF_MIN to UPCALL_RCVBUF_MAX, with which the buffers of all stay
  * within the budget.  A size holds until the number of ports has changed by a
- * quarter, so that ports that come and go do not have the buffers of all others
- * set each time.  Channels that belong to no port have buffers of the largest
- * size, which are taken off the budget first.
+ * quarter, so that ports that come and go do not have the buffers of all
+ * others set each time.  Channels that belong to no port have buffers of the
+ * largest size, which are taken off the budget first.
  *
  * Sizes are what setsockopt() is given.  The kernel makes twice as much of it,
  * for its own overhead, and that is what the budget counts.
@@ -40,8 +41,8 @@
 #define UPCALL_RCVBUF_MIN (64 * 1024)
 
 /* Returns the size for each of 'n_ports' channels of ports, beside which there
- * are 'n_others', with a budget of 'max' bytes, when it was 'size' until now, 0
- * if there was none. */
+ * are 'n_others', with a budget of 'max' bytes, when it was 'size' until now,
+ * 0 if there was none. */
 uint32_t upcall_rcvbuf_choose(uint64_t max, size_t n_ports, size_t n_others,
                               uint32_t size);
 
@@ -49,7 +50,8 @@ uint32_t upcall_rcvbuf_choose(uint64_t max, size_t n_ports, size_t n_others,
 uint64_t upcall_rcvbuf_total(size_t n_ports, size_t n_others, uint32_t size);
 
 /* Gives socket 'fd' a buffer of 'size', beyond net.core.rmem_max where the
- * process may, and as large as that sysctl allows elsewhere, with a warning. */
+ * process may, and as large as that sysctl allows elsewhere, with a warning.
+ */
 void upcall_rcvbuf_set(int fd, uint32_t size);
 
 #endif /* lib/upcall/upcall-rcvbuf.h */

@@ -14,9 +14,9 @@
  * Which channel is next
  * ---------------------
  *
- *   1. SPARSE ones, before all others, and the urgent one before these.  While others have something, they
- *      leave a quantum of each batch to them, so that even a crowd of SPARSE
- *      channels cannot starve the run queue.
+ *   1. SPARSE ones, before all others, and the urgent one before these.  While
+ *      others have something, they leave a quantum of each batch to them, so
+ *      that even a crowd of SPARSE channels cannot starve the run queue.
  *   2. PARTIAL ones: the rest of a turn.
  *   3. The run queue, as many channels of it as are this handler's share.
  *   4. SPENT ones, if nobody else has anything to read.

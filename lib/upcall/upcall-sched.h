@@ -75,7 +75,8 @@ void upcall_sched_unref(struct upcall_sched *);
 
 int upcall_sched_epoll_fd(const struct upcall_sched *);
 
-/* Registers 'channel', armed unless it is held (upcall-table.h).  Returns 0 or a positive errno value. */
+/* Registers 'channel', armed unless it is held (upcall-table.h).  Returns 0 or
+ * a positive errno value. */
 int upcall_sched_add(struct upcall_sched *, const struct upcall_channel *);
 void upcall_sched_del(struct upcall_sched *, const struct upcall_channel *);
 
@@ -141,8 +142,9 @@ bool upcall_sched_sleep_begin(struct upcall_sched *);
 void upcall_sched_sleep_end(struct upcall_sched *);
 
 /* Makes the run queue the owner of 'channel' in place of 'token' and puts it
- * at the end, or at the head if it is urgent.  Takes over the caller's reference.  Returns false, with nothing
- * done, if the handlers are retired. */
+ * at the end, or at the head if it is urgent.  Takes over the caller's
+ * reference.  Returns false, with nothing done, if the handlers are retired.
+ */
 bool upcall_sched_push(struct upcall_sched *, struct upcall_channel *,
                        uint32_t token);
 

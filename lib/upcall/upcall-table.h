@@ -45,7 +45,8 @@
  * instructions that the run queue takes (upcall-sched.h).  It takes the mutex
  * of the ports only to release a channel while handlers are changed.  It reads
  * the set of handlers and the array of ports under RCU, and holds references
- * to what it keeps over a quiescent state.  All threads are Open vSwitch threads (ovs-rcu.h).
+ * to what it keeps over a quiescent state.  All threads are Open vSwitch
+ * threads (ovs-rcu.h).
  *
  * Handlers and engines may be changed while threads receive.  A thread whose
  * handler is replaced by one of the same number first gets the rest of the
@@ -140,8 +141,8 @@ void upcall_table_unshare(struct upcall_table *, uint32_t port_no);
 bool upcall_table_is_shared(const struct upcall_table *, uint32_t port_no);
 size_t upcall_table_n_shared(const struct upcall_table *);
 
-/* Netlink port id of the channel of port 'port_no', or of UPCALL_PORT_SHARED if
- * it shares, or 0. */
+/* Netlink port id of the channel of port 'port_no', or of UPCALL_PORT_SHARED
+ * if it shares, or 0. */
 uint32_t upcall_table_get_pid(const struct upcall_table *, uint32_t port_no);
 
 /* Netlink port id of the channel of port 'port_no', whether it shares or not,

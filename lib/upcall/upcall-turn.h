@@ -34,12 +34,12 @@
  * reaches the present "pushed".
  *
  * The channel for upcalls of no port is urgent: what is late there makes links
- * of bonds and tunnels look dead.  It is served first in each batch whatever it
- * had before.  When it has a backlog it waits at the head of the run queue,
+ * of bonds and tunnels look dead.  It is served first in each batch whatever
+ * it had before.  When it has a backlog it waits at the head of the run queue,
  * between two batches, and it is not counted in rounds.  A batch has one turn
  * of it, so that a flood on it leaves others two thirds of a handler.  A
- * handler that did not get all events looks at the channel without one, so that
- * it does not wait behind a crowd of readable channels either.
+ * handler that did not get all events looks at the channel without one, so
+ * that it does not wait behind a crowd of readable channels either.
  *
  * Credit is counted in upcalls, which is what the work of a handler grows
  * with, and in bytes, so that large packets do not get a multiple of the

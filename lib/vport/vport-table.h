@@ -78,9 +78,9 @@
  * sockets was taken.  The same happens when more than VPORT_MAX_ASKS ports are
  * in doubt (vport-sync.h).
  *
- * After any dump, the first included, what is announced for VPORT_LATE_MS is in
- * doubt: it may be older than the dump, or follow something that was announced
- * before the sockets were open.
+ * After any dump, the first included, what is announced for VPORT_LATE_MS is
+ * in doubt: it may be older than the dump, or follow something that was
+ * announced before the sockets were open.
  *
  * While a dump is under way, a deletion can make the kernel skip another port.
  * So a dump is repeated, as an interrupted one is, if a port was announced to

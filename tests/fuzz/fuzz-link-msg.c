@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Parser of messages about links: whatever the bytes are, the view stays within
- * them and keeps its promises. */
+/* Parser of messages about links: whatever the bytes are, the view stays
+ * within them and keeps its promises. */
 
 #include <config.h>
 

@@ -267,8 +267,8 @@ name_shape(const struct nlmsghdr *nlh, struct shape *shape)
     return true;
 }
 
-/* Returns true the first time that it is called with the 'n' bytes of 'name' in
- * list 'kind'. */
+/* Returns true the first time that it is called with the 'n' bytes of 'name'
+ * in list 'kind'. */
 static bool
 is_new(char kind, const char *name, size_t n)
 {

@@ -10,9 +10,9 @@
  * (--wrap), which fail by a plan.  There is one plan at a time, for calls of
  * one kind.
  *
- * The wrappers of what opens sockets and sets them up are here.  Who links them
- * adds $(unit_fault_wrap) to its LDFLAGS.  Others are defined in the test with
- * UNIT_WRAP, and it adds --wrap for each.
+ * The wrappers of what opens sockets and sets them up are here.  Who links
+ * them adds $(unit_fault_wrap) to its LDFLAGS.  Others are defined in the test
+ * with UNIT_WRAP, and it adds --wrap for each.
  *
  * Thread safety: all functions may be called at any time by any thread.  The
  * plan is for the calls of all threads.  A test that counts them makes sure
@@ -48,7 +48,8 @@ enum unit_call {
 };
 
 /* Of the calls of 'which' from now on, number 'nth' (from 1) and those that
- * follow up to a total of 'count' fail with 'error', a positive errno value. */
+ * follow up to a total of 'count' fail with 'error', a positive errno value.
+ */
 void unit_plan_failures(enum unit_call which, unsigned int nth,
                         unsigned int count, int error);
 

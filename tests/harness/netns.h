@@ -7,9 +7,9 @@
  * ==================================
  *
  * Network namespaces that the test makes and changes over netlink connections
- * opened in them, and the comparison of a link table with what the kernel says.
- * The comparison reads the kernel's answers by itself, not with the parser
- * under test.
+ * opened in them, and the comparison of a link table with what the kernel
+ * says.  The comparison reads the kernel's answers by itself, not with the
+ * parser under test.
  *
  * Operations return 0 or the positive errno value that the kernel gave. */
 
@@ -30,8 +30,8 @@ struct unit_ns *unit_ns_own(void);
 /* A new one. */
 struct unit_ns *unit_ns_create(void);
 
-/* Lets go of 'ns', which may be NULL.  A namespace that was made goes some time
- * later. */
+/* Lets go of 'ns', which may be NULL.  A namespace that was made goes some
+ * time later. */
 void unit_ns_destroy(struct unit_ns *ns);
 
 /* Gives 'of' the id 'nsid' in 'in'; asks for it, LINK_NSID_NONE if none. */

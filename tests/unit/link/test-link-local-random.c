@@ -250,8 +250,8 @@ check_one_resync(struct world *w, const struct link_listener_stats *before,
     }
 }
 
-/* Runs the listener until it says that the tables are current.  Returns true if
- * the tables are what the kernel says then, and the kernel has said nothing
+/* Runs the listener until it says that the tables are current.  Returns true
+ * if the tables are what the kernel says then, and the kernel has said nothing
  * meanwhile.  Otherwise, stores in '*diff' how the tables differ, or NULL. */
 static bool
 catch_up(struct world *w, char **diff)
@@ -260,7 +260,8 @@ catch_up(struct world *w, char **diff)
     struct link_listener_stats before;
 
     link_listener_get_stats(w->listener, &before);
-    unit_wait_until((link_listener_run(w->listener), link_listener_is_current(w->listener)
+    unit_wait_until((link_listener_run(w->listener),
+                     link_listener_is_current(w->listener)
                      && link_listener_is_idle(w->listener)));
 
     *diff = world_diff(w);

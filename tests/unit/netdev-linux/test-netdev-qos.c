@@ -213,8 +213,8 @@ a_device_that_was_made_anew_has_none(void **state)
     CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
 }
 
-/* Makes 'netdev' one whose policing was set: this kernel may lack what it takes
- * to do so. */
+/* Makes 'netdev' one whose policing was set: this kernel may lack what it
+ * takes to do so. */
 static void
 pretend_policing(struct netdev *netdev)
 {

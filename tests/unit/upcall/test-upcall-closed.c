@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* U4: a descriptor that was closed is not taken for the one that has its number
- * now. */
+/* U4: a descriptor that was closed is not taken for the one that has its
+ * number now. */
 
 #include <config.h>
 #include "upcall/upcall-closed.h"

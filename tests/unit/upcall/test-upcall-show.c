@@ -45,8 +45,8 @@ static struct upcall_handler_stats handlers[] = {
 
 static const struct upcall_table_info info = {
     .name = "system@dp", .engine = "e", .n_sockets = 3,
-    .buffer_size = 524288, .buffer_max = UINT64_C(5) << 30, .foreign = 601, .refused = 603,
-    .abandoned = 602,
+    .buffer_size = 524288, .buffer_max = UINT64_C(5) << 30,
+    .foreign = 601, .refused = 603, .abandoned = 602,
     .n_ports = ARRAY_SIZE(ports), .ports = ports,
     .n_handlers = ARRAY_SIZE(handlers), .handlers = handlers,
 };
