@@ -364,6 +364,8 @@ declare -A BACKGROUND
 in_ns_background() {
     local name=${1%@*} ns=${1#*@}
     shift
+    # What an earlier one of that name wrote must not be taken for its output.
+    : >"$KDP_WORK/$name"
     ip netns exec "$ns" "$@" >"$KDP_WORK/$name" 2>&1 &
     BACKGROUND[$name]=$!
 }
