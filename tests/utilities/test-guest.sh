@@ -416,11 +416,46 @@ test_dead_qemu () {
     [ "$status" -eq 125 ] && said 'out of luck'
 }
 
+# A QEMU that does nothing, the first $1 times.
+hanging_qemu () {
+    mkdir -p "$out/bin3"
+    : > "$out/starts"
+    cat > "$out/bin3/qemu-system-x86_64" << END
+#!/bin/sh
+echo >> $out/starts
+[ \$(wc -l < $out/starts) -gt $1 ] || exec sleep 1000
+exec $(command -v qemu-system-x86_64) "\$@"
+END
+    chmod +x "$out/bin3/qemu-system-x86_64"
+}
+
+# A guest that does not boot is started once more, and that is said.
+test_boot_once_more () {
+    rm -rf "$logs"
+    hanging_qemu 1
+    # So long that the second one boots, on a busy machine, too.
+    GUEST_BOOT_LIMIT=25 PATH=$out/bin3:$PATH run --accel tcg \
+        --logs "$logs" -- echo here
+    [ "$status" -eq 0 ] && [ "$(cat "$out/stdout")" = here ] \
+        && said 'did not boot in 25 s' && said 'trying once more' \
+        && [ -s "$logs/kernel.log" ] \
+        && [ "$(wc -l < "$out/starts")" -eq 2 ]
+}
+
+# But not for ever.
+test_no_boot () {
+    hanging_qemu 9
+    GUEST_BOOT_LIMIT=1 PATH=$out/bin3:$PATH run --accel tcg --logs "$logs" \
+        -- true
+    [ "$status" -eq 125 ] && said 'did not boot in 1 s' \
+        && [ "$(wc -l < "$out/starts")" -eq 2 ]
+}
+
 tests='pass arguments logs environment files changed_files time_limit silence share slowness
        kernel_reports allowed_report
        crash killed_command interrupt terminate sudden_death shell
        command_then_shell reader_that_stops virtual_time usage release
-       missing_packages dead_qemu'
+       missing_packages dead_qemu boot_once_more no_boot'
 
 # shellcheck disable=SC2086 # Several words.
 set -- ${*:-$tests}
