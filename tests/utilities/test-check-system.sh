@@ -165,12 +165,18 @@ wait; exit 1' > "$tree/utilities/before-guest"
     "$tree/tests/system/check-system" --builddir "$tree/build" > "$out" 2>&1 &
     local pid=$!
     for _ in {1..600}; do
-        [ ! -e "$tree/build/pid" ] || break
+        [ ! -s "$tree/build/pid" ] || break
         sleep 0.1
     done
     kill -TERM $pid
     wait $pid 2> /dev/null
-    [ $? -eq 143 ] && ! kill -0 "$(cat "$tree/build/pid")" 2> /dev/null
+    [ $? -eq 143 ] || return 1
+    # Who was killed is there until somebody has taken note of it.
+    for _ in {1..600}; do
+        kill -0 "$(cat "$tree/build/pid")" 2> /dev/null || return 0
+        sleep 0.1
+    done
+    return 1
 }
 
 tests='two_guests_share failed_test guest_that_dies all_guests_die
