@@ -114,7 +114,7 @@ cat > "$dir/bin/apt-get" << END
 #!/bin/bash
 echo "\$@" >> "$dir/apt"
 case " \$* " in
-*' indextargets '*) echo "Debian bookworm http://mirror/debian/" ;;
+*' indextargets '*) echo "Debian bookworm file:/archive/" ;;
 *' download '*) touch openvswitch-source_1_all.deb ;;
 esac
 END
@@ -125,7 +125,7 @@ END
 chmod +x "$dir/bin"/*
 run trixie
 counted 0 3 0 && grep -q '^ok 1 - trixie: fetch$' "$out" \
-    && grep -qE ' http://mirror/debian/ trixie main$' \
+    && grep -qE ' file:/archive/ trixie main$' \
         "$dir/build/versions/trixie/sources.list" \
     && ! grep -v indextargets "$dir/apt" \
         | grep -vE "Dir::Etc::sourceparts=- .*Dir::State::lists=$dir/build"
