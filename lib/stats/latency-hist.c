@@ -14,6 +14,7 @@ latency_hist_init(struct latency_hist *hist)
         atomic_init(&hist->buckets[i], 0);
     }
     atomic_init(&hist->max, 0);
+    atomic_init(&hist->sum, 0);
 }
 
 unsigned int
@@ -50,11 +51,14 @@ latency_hist_record(struct latency_hist *hist, uint64_t usec_)
     uint32_t usec = MIN(usec_, UINT32_MAX);
     atomic_uint32_t *bucket = &hist->buckets[latency_hist_bucket(usec)];
     uint32_t n, max;
+    uint64_t sum;
 
     atomic_read_relaxed(bucket, &n);
     if (n < UINT32_MAX) {
         atomic_store_relaxed(bucket, n + 1);
     }
+    atomic_read_relaxed(&hist->sum, &sum);
+    atomic_store_relaxed(&hist->sum, sum + usec);
     atomic_read_relaxed(&hist->max, &max);
     if (usec > max) {
         atomic_store_relaxed(&hist->max, usec);
@@ -68,6 +72,24 @@ latency_hist_reset(struct latency_hist *hist)
         atomic_store_relaxed(&hist->buckets[i], 0);
     }
     atomic_store_relaxed(&hist->max, 0);
+    atomic_store_relaxed(&hist->sum, 0);
+}
+
+/* Stores how many of those counted in 'buckets' are below each bound. */
+static void
+count_below(const uint32_t buckets[], uint64_t below[LATENCY_N_BOUNDS])
+{
+    uint64_t seen = 0;
+    unsigned int i = 0;
+
+    for (unsigned int bound = 0; bound < LATENCY_N_BOUNDS; bound++) {
+        unsigned int end = latency_hist_bucket(LATENCY_BOUND(bound));
+
+        for (; i < end; i++) {
+            seen += buckets[i];
+        }
+        below[bound] = seen;
+    }
 }
 
 /* The duration that at least 'percent' % of the 'n' counted in 'buckets' do
@@ -100,6 +122,8 @@ latency_hist_summarize(const struct latency_hist *hist_,
         summary->n += buckets[i];
     }
     atomic_read_relaxed(&hist->max, &summary->max);
+    atomic_read_relaxed(&hist->sum, &summary->sum);
+    count_below(buckets, summary->below);
     summary->p50 = MIN(percentile(buckets, summary->n, 50), summary->max);
     summary->p99 = MIN(percentile(buckets, summary->n, 99), summary->max);
 }

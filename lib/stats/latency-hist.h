@@ -38,7 +38,14 @@
 struct latency_hist {
     atomic_uint32_t buckets[LATENCY_BUCKETS];   /* At most UINT32_MAX. */
     atomic_uint32_t max;        /* Microseconds. */
+    atomic_uint64_t sum;        /* Microseconds. */
 };
+
+/* Bounds that programs get: powers of 4 from 64 microseconds to a second.
+ * They are the ends of buckets.  More would be too much for a monitoring
+ * system that keeps them for thousands of ports. */
+#define LATENCY_N_BOUNDS 8
+#define LATENCY_BOUND(I) (UINT32_C(64) << (2 * (I)))
 
 struct latency_summary {
     uint64_t n;                 /* Number of durations, as far as counted. */
@@ -48,6 +55,9 @@ struct latency_summary {
     uint32_t p50;
     uint32_t p99;
     uint32_t max;               /* Exact, in microseconds. */
+
+    uint64_t sum;               /* Of all durations, in microseconds. */
+    uint64_t below[LATENCY_N_BOUNDS];   /* Durations below LATENCY_BOUND(I). */
 };
 
 void latency_hist_init(struct latency_hist *);

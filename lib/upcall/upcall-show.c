@@ -161,8 +161,15 @@ put_integer(struct json *object, const char *name, uint64_t value)
 static struct json *
 latency_to_json(const struct latency_summary *latency)
 {
+    struct json *below[LATENCY_N_BOUNDS];
     struct json *json = json_object_create();
 
+    for (size_t i = 0; i < LATENCY_N_BOUNDS; i++) {
+        below[i] = json_integer_create(latency->below[i]);
+    }
+    json_object_put(json, "below", json_array_create(
+        xmemdup(below, sizeof below), LATENCY_N_BOUNDS));
+    put_integer(json, "sum", latency->sum);
     put_integer(json, "n", latency->n);
     put_integer(json, "p50", latency->p50);
     put_integer(json, "p99", latency->p99);
@@ -208,6 +215,18 @@ handler_to_json(const struct upcall_handler_stats *stats)
     return json;
 }
 
+/* What "below" of latencies counts. */
+static struct json *
+bounds_to_json(void)
+{
+    struct json *json = json_array_create_empty();
+
+    for (size_t i = 0; i < LATENCY_N_BOUNDS; i++) {
+        json_array_add(json, json_integer_create(LATENCY_BOUND(i)));
+    }
+    return json;
+}
+
 struct json *
 upcall_show_json(const struct upcall_table_info *info)
 {
@@ -223,6 +242,7 @@ upcall_show_json(const struct upcall_table_info *info)
     }
     json_object_put_string(json, "name", info->name);
     json_object_put_string(json, "engine", info->engine);
+    json_object_put(json, "latency_bounds_us", bounds_to_json());
     put_integer(json, "n_ports", count_ports(info));
     put_integer(json, "n_sockets", info->n_sockets);
     put_integer(json, "buffer_size", info->buffer_size);

@@ -101,6 +101,47 @@ full_bucket_stays_full(void **state OVS_UNUSED)
                      latency_hist_bucket_end(LATENCY_BUCKETS / 2 - 1));
 }
 
+static void
+bounds_are_ends_of_buckets(void **state OVS_UNUSED)
+{
+    for (unsigned int i = 0; i < LATENCY_N_BOUNDS; i++) {
+        unsigned int bucket = latency_hist_bucket(LATENCY_BOUND(i) - 1);
+
+        assert_int_equal(latency_hist_bucket_end(bucket),
+                         LATENCY_BOUND(i) - 1);
+    }
+}
+
+static void
+sum_and_counts_below_bounds_are_exact(void **state OVS_UNUSED)
+{
+    struct latency_summary summary;
+    struct latency_hist hist;
+
+    latency_hist_init(&hist);
+    latency_hist_summarize(&hist, &summary);
+    assert_int_equal(summary.sum, 0);
+    assert_int_equal(summary.below[LATENCY_N_BOUNDS - 1], 0);
+
+    for (uint64_t i = 0; i < 1000; i++) {
+        latency_hist_record(&hist, i);
+    }
+    latency_hist_record(&hist, 1024);
+    latency_hist_record(&hist, 5000000);
+    latency_hist_summarize(&hist, &summary);
+    assert_int_equal(summary.sum, 999 * 1000 / 2 + 1024 + 5000000);
+    assert_int_equal(summary.below[0], 64);
+    assert_int_equal(summary.below[1], 256);
+    assert_int_equal(summary.below[2], 1000);
+    assert_int_equal(summary.below[3], 1001);
+    assert_int_equal(summary.below[LATENCY_N_BOUNDS - 1], 1001);
+    assert_int_equal(summary.n, 1002);
+
+    latency_hist_reset(&hist);
+    latency_hist_summarize(&hist, &summary);
+    assert_int_equal(summary.sum, 0);
+}
+
 #define N_RECORDS 200000
 
 static void *
@@ -141,6 +182,8 @@ main(void)
         cmocka_unit_test(buckets_are_exact_to_an_eighth),
         cmocka_unit_test(percentiles_are_those_of_what_was_recorded),
         cmocka_unit_test(full_bucket_stays_full),
+        cmocka_unit_test(bounds_are_ends_of_buckets),
+        cmocka_unit_test(sum_and_counts_below_bounds_are_exact),
         cmocka_unit_test(histogram_can_be_read_while_it_is_written),
     };
 

@@ -21,7 +21,9 @@ static struct upcall_port_info ports[] = {
                  .errors = 111, .lost = 104, .backlog = 105,
                  .backlog_max = 106,
                  .latency = { .n = 107, .p50 = 108, .p99 = 109,
-                              .max = 110 } } },
+                              .max = 110, .sum = 112,
+                              .below = { 113, 114, 115, 116, 117, 118, 119,
+                                         120 } } } },
     { .port_no = 17, .shared = true, .name = "odd \"name\"\n\\", .pid = 4242,
       .stats = { .received = 201, .malformed = 202, .overruns = 203,
                  .errors = 211, .lost = 204, .backlog = 205,
@@ -121,7 +123,10 @@ json_tells_of_the_table(void **state OVS_UNUSED)
     assert_int_equal(integer(json, "abandoned"), 602);
     assert_int_equal(integer(json, "refused"), 603);
     assert_string_equal(string(json, "engine"), "e");
-    assert_int_equal(shash_count(json_object(json)), 12);
+    assert_int_equal(array(json, "latency_bounds_us")->n, LATENCY_N_BOUNDS);
+    assert_int_equal(
+        json_integer(array(json, "latency_bounds_us")->elems[0]), 64);
+    assert_int_equal(shash_count(json_object(json)), 13);
     json_destroy(json);
 }
 
@@ -154,6 +159,14 @@ json_tells_of_every_port(void **state OVS_UNUSED)
 
         assert_int_equal(shared->type, ports[i].shared ? JSON_TRUE
                                                        : JSON_FALSE);
+        const struct json_array *below = array(latency, "below");
+
+        assert_int_equal(below->n, LATENCY_N_BOUNDS);
+        for (size_t j = 0; j < below->n; j++) {
+            assert_int_equal(json_integer(below->elems[j]),
+                             stats->latency.below[j]);
+        }
+        assert_int_equal(integer(latency, "sum"), stats->latency.sum);
         assert_int_equal(integer(latency, "n"), stats->latency.n);
         assert_int_equal(integer(latency, "p50"), stats->latency.p50);
         assert_int_equal(integer(latency, "p99"), stats->latency.p99);
