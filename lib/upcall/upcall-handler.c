@@ -327,8 +327,9 @@ upcall_handler_take_channel(struct upcall_handler *handler,
     }
 }
 
-/* Takes the channels that 'events' name.  If there may be more events, the
- * urgent channel's may be among these, so takes that channel, too. */
+/* Takes the channels that 'events' name.  If there may be more events, and
+ * nobody else to take them, the urgent channel's may be among these, so takes
+ * that channel, too. */
 static void
 upcall_handler_take(struct upcall_handler *handler,
                     struct upcall_events *events)
@@ -343,7 +344,7 @@ upcall_handler_take(struct upcall_handler *handler,
                                                         event->port_no,
                                                         event->serial), now);
     }
-    if (events->n_channels == UPCALL_EVENTS) {
+    if (events->more && !upcall_sched_n_sleepers(handler->sched)) {
         upcall_handler_take_channel(handler,
                                     upcall_ports_urgent(handler->ports), now);
     }
@@ -356,7 +357,8 @@ upcall_handler_is_in_batch(struct upcall_handler *handler)
     return upcall_handler_in_batch(handler) != NULL;
 }
 
-/* Takes the channels that became readable.  Returns their number. */
+/* Takes the channels that became readable, a share of them if others sleep.
+ * Returns their number. */
 static size_t
 upcall_handler_take_ready(struct upcall_handler *handler)
 {
@@ -369,13 +371,42 @@ upcall_handler_take_ready(struct upcall_handler *handler)
             upcall_sched_poll(handler->sched, &handler->events);
         }
         n += handler->events.n_channels;
-        more = handler->events.n_channels == UPCALL_EVENTS;
+        more = handler->events.more;
         upcall_handler_take(handler, &handler->events);
-        if (!more || upcall_reader_n(&handler->reader, UPCALL_STATE_SPARSE)) {
+        if (!more || upcall_sched_n_sleepers(handler->sched)
+            || (n >= UPCALL_EVENTS
+                && upcall_reader_n(&handler->reader, UPCALL_STATE_SPARSE))) {
             break;
         }
     }
     return n;
+}
+
+/* Gives the channels that wait for their first read back to epoll, but for the
+ * handler's share of them, if others sleep: they wake up for them. */
+static void
+upcall_handler_give_back(struct upcall_handler *handler)
+{
+    struct upcall_fifo *sparse = &handler->reader.lists[UPCALL_STATE_SPARSE];
+    size_t keep;
+
+    if (sparse->n < 2) {
+        return;
+    }
+    keep = DIV_ROUND_UP(sparse->n,
+                        upcall_sched_n_sleepers(handler->sched) + 1);
+    if (keep < sparse->n) {
+        /* The first ones stay. */
+        for (size_t i = 0; i < keep; i++) {
+            upcall_fifo_push(sparse, upcall_fifo_pop(sparse));
+        }
+        while (sparse->n > keep) {
+            struct upcall_channel *channel = upcall_fifo_pop(sparse);
+
+            upcall_turn_deactivate(&channel->turn);
+            upcall_handler_release(handler, channel);
+        }
+    }
 }
 
 static void
@@ -395,13 +426,15 @@ upcall_handler_begin_batch(struct upcall_handler *handler)
 
         handler->lonely = handler->woken && n == 1;
     }
+    upcall_handler_give_back(handler);
     handler->reader.share = upcall_sched_share(handler->sched);
+    upcall_sched_kick(handler->sched, handler->reader.share);
 }
 
 static void
 upcall_handler_end_batch(struct upcall_handler *handler)
 {
-    upcall_sched_kick(handler->sched);
+    upcall_sched_kick(handler->sched, 0);
     if (handler->n_handed) {
         upcall_stats_add(&handler->stats, UPCALL_STAT_BATCHES, 1);
     } else if (handler->woken) {

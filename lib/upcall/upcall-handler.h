@@ -17,6 +17,10 @@
  *   2. The scheduler's events name channels that became readable.  The handler
  *      becomes their owner.  Those with credit (upcall-turn.h) are SPARSE, the
  *      others go to the run queue.
+ *      If others sleep, it gives SPARSE ones that are not its share back to
+ *      epoll, and kicks a sleeping handler for what is not its share of the
+ *      run queue: nothing that another one could begin with now waits until
+ *      this batch has been processed.
  *   3. The reader takes upcalls from the channels whose turn it is
  *      (upcall-reader.h), until the batch is full or nothing is left.
  *   4. When the batch ends, a sleeping handler is kicked for what is left in

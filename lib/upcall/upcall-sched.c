@@ -337,6 +337,15 @@ upcall_sched_sleep_end(struct upcall_sched *sched)
     atomic_sub(&sched->n_sleepers, 1, &orig);
 }
 
+uint32_t
+upcall_sched_n_sleepers(const struct upcall_sched *sched)
+{
+    uint32_t n;
+
+    atomic_read(CONST_CAST(atomic_uint32_t *, &sched->n_sleepers), &n);
+    return n;
+}
+
 static void
 upcall_sched_get_events(const struct epoll_event *epoll_events, size_t n,
                         struct upcall_events *events)
@@ -355,46 +364,49 @@ upcall_sched_get_events(const struct epoll_event *epoll_events, size_t n,
     }
 }
 
-/* Asks for events.  Returns their number or -1 with errno set. */
+/* Asks for events, as one of 'n_self' sleepers, 0 or 1, and stores them in
+ * 'events'.  Returns 0 or a positive errno value. */
 static int
-upcall_sched_ask(struct upcall_sched *sched,
-                 struct epoll_event epoll_events[UPCALL_EVENTS], int timeout)
+upcall_sched_ask(struct upcall_sched *sched, uint32_t n_self, int timeout,
+                 struct upcall_events *events)
 {
-    int n = epoll_wait(sched->epoll_fd, epoll_events, UPCALL_EVENTS, timeout);
+    struct epoll_event epoll_events[UPCALL_EVENTS];
+    int max, n, error;
 
-    if (n >= 0 && n < UPCALL_EVENTS) {
+    max = upcall_sched_n_sleepers(sched) > n_self ? 1 : UPCALL_EVENTS;
+    n = epoll_wait(sched->epoll_fd, epoll_events, max, timeout);
+    error = n < 0 ? errno : 0;
+    upcall_sched_get_events(epoll_events, MAX(n, 0), events);
+    events->more = n == max;
+    if (!error && (n < max || upcall_sched_n_sleepers(sched) > n_self)) {
         uint32_t orig;
 
         atomic_add_relaxed(&sched->epoch, 1, &orig);
     }
-    return n;
+    return error;
 }
 
 int
 upcall_sched_wait(struct upcall_sched *sched, int timeout,
                   struct upcall_events *events)
 {
-    struct epoll_event epoll_events[UPCALL_EVENTS];
-    int n = 0;
+    int error = 0;
 
+    memset(events, 0, sizeof *events);
     if (upcall_sched_sleep_begin(sched)) {
-        n = upcall_sched_ask(sched, epoll_events, timeout);
+        error = upcall_sched_ask(sched, 1, timeout, events);
     }
     upcall_sched_sleep_end(sched);
-    upcall_sched_get_events(epoll_events, MAX(n, 0), events);
     if (upcall_sched_n_queued(sched)) {
         events->kicked = true;
     }
-    return n < 0 ? errno : 0;
+    return error;
 }
 
 void
 upcall_sched_poll(struct upcall_sched *sched, struct upcall_events *events)
 {
-    struct epoll_event epoll_events[UPCALL_EVENTS];
-    int n = upcall_sched_ask(sched, epoll_events, 0);
-
-    upcall_sched_get_events(epoll_events, MAX(n, 0), events);
+    upcall_sched_ask(sched, 0, 0, events);
     if (events->extra) {
         upcall_sched_extra_remove(sched, events->extra);
     }
@@ -457,23 +469,14 @@ upcall_sched_pop(struct upcall_sched *sched, uint32_t token)
     return channel;
 }
 
-static uint32_t
-upcall_sched_n_sleepers(const struct upcall_sched *sched)
-{
-    uint32_t n;
-
-    atomic_read(CONST_CAST(atomic_uint32_t *, &sched->n_sleepers), &n);
-    return n;
-}
-
 void
-upcall_sched_kick(struct upcall_sched *sched)
+upcall_sched_kick(struct upcall_sched *sched, size_t share)
 {
     uint32_t n_queued;
 
     /* Both sequentially consistent: pairs with upcall_sched_sleep_begin(). */
     atomic_read(&sched->n_queued, &n_queued);
-    if (n_queued && upcall_sched_n_sleepers(sched)) {
+    if (n_queued > share && upcall_sched_n_sleepers(sched)) {
         ring(sched->kick_fd);
     }
 }

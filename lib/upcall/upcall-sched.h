@@ -43,11 +43,21 @@
  * taken at once, in place of an event, an arming and a read for each upcall or
  * two.
  *
+ * Fan-out: with k handlers asleep and k channels readable, each gets one.  A
+ * handler takes a single event while others sleep; epoll then wakes the next
+ * one for what is left.  (One that went to sleep while no other slept may get
+ * more, and gives back what is not its share, see upcall-handler.h.)
+ *
  * Sleep and kick: a handler that leaves channels in the run queue kicks a
- * sleeping one, through an eventfd in the epoll instance, when it ends its
- * batch.  It looks at the number of sleepers after it wrote the length of the
- * queue; a handler looks at the length after it counted itself a sleeper.
- * Both are sequentially consistent, so one of them sees the other.
+ * sleeping one, through an eventfd in the epoll instance, when it begins its
+ * batch and when it ends it.  It looks at the number of sleepers after it
+ * wrote the length of the queue; a handler looks at the length after it
+ * counted itself a sleeper.  Both are sequentially consistent, so one of them
+ * sees the other.
+ *
+ * Kicks that follow each other quickly are one event.  So whoever gets a kick
+ * answers for it, a handler at work that looks for events as much as one that
+ * slept: it begins a batch, and kicks again for what it leaves then.
  *
  *
  * Thread safety
@@ -90,9 +100,10 @@ void upcall_sched_retire(struct upcall_sched *,
 /* Arms 'channel', which its owner has released, unless it was unregistered. */
 void upcall_sched_arm(struct upcall_sched *, const struct upcall_channel *);
 
-/* The most events that one call takes.  What is left stays with epoll, which
- * wakes another handler for it: a handler that took an event for each of a
- * thousand ports would keep them all waiting for itself. */
+/* The most events that one call takes, while no other handler sleeps.  What is
+ * left stays with epoll, which wakes another handler for it: a handler that
+ * took an event for each of a thousand ports would keep them all waiting for
+ * itself. */
 #define UPCALL_EVENTS 8
 
 /* A channel that became readable.  It may be gone by now. */
@@ -106,6 +117,7 @@ struct upcall_events {
     struct upcall_event channels[UPCALL_EVENTS];
     uint32_t extra;             /* Bit for each extra descriptor that is
                                  * readable. */
+    bool more;                  /* There may be further events. */
     bool kicked;                /* There may be something in the run queue, or
                                  * the handlers are retired. */
 };
@@ -153,8 +165,12 @@ bool upcall_sched_push(struct upcall_sched *, struct upcall_channel *,
 struct upcall_channel *upcall_sched_pop(struct upcall_sched *,
                                         uint32_t token);
 
-/* Wakes a sleeping handler if there is one and something in the run queue. */
-void upcall_sched_kick(struct upcall_sched *);
+/* Wakes a sleeping handler if there is one and the run queue has more than the
+ * 'share' of channels that the caller is about to take. */
+void upcall_sched_kick(struct upcall_sched *, size_t share);
+
+/* Number of handlers that sleep. */
+uint32_t upcall_sched_n_sleepers(const struct upcall_sched *);
 
 /* Number of channels in the run queue, and of those that one handler should
  * take from it now, so that those that sleep get their share. */
@@ -170,7 +186,8 @@ uint64_t upcall_sched_pushed(const struct upcall_sched *);
 uint64_t upcall_sched_popped(const struct upcall_sched *);
 
 /* The present epoch, see upcall-turn.h.  The first is 1.  It ends when a
- * handler finds that it got all events there were. */
+ * handler finds that it got all events there were, or that another one sleeps,
+ * which takes the rest. */
 uint32_t upcall_sched_epoch(const struct upcall_sched *);
 
 #endif /* lib/upcall/upcall-sched.h */

@@ -33,7 +33,7 @@
  *      TAKEN       SPENT       it came from there, and still owes
  *      TAKEN       IDLE        the handlers are retired
  *      SPARSE      READING     its turn
- *      SPARSE      IDLE        the handler goes
+ *      SPARSE      IDLE        others sleep, or the handler goes
  *      READING     EMPTY       the read emptied the socket, or failed once;
  *                              or the port is gone
  *      READING     PARTIAL     there is more, and credit

@@ -134,6 +134,14 @@ upcall_turn_activate(struct upcall_turn *turn, uint64_t pushed,
     return credit && last != epoch;
 }
 
+/* To be called when a channel that just became readable is given back, to
+ * become so again for another handler. */
+static inline void
+upcall_turn_deactivate(struct upcall_turn *turn)
+{
+    atomic_store_relaxed(&turn->epoch, 0);
+}
+
 /* The most upcalls to read now; at least 1. */
 static inline unsigned int
 upcall_turn_allowance(const struct upcall_turn *turn_)

@@ -8,6 +8,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-engine \
 	tests/unit/upcall/test-upcall-errors \
 	tests/unit/upcall/test-upcall-fair \
+	tests/unit/upcall/test-upcall-fanout \
 	tests/unit/upcall/test-upcall-fault \
 	tests/unit/upcall/test-upcall-flood \
 	tests/unit/upcall/test-upcall-handlers \
@@ -56,6 +57,11 @@ tests_unit_upcall_test_upcall_errors_LDFLAGS = \
 	$(unit_clock_wrap)
 tests_unit_upcall_test_upcall_fair_SOURCES = \
 	tests/unit/upcall/test-upcall-fair.c $(unit_upcall_fair) $(unit_common)
+tests_unit_upcall_test_upcall_fanout_SOURCES = \
+	tests/unit/upcall/test-upcall-fanout.c $(unit_handlers) $(unit_common)
+tests_unit_upcall_test_upcall_fanout_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=epoll_wait
 tests_unit_upcall_test_upcall_fault_SOURCES = \
 	tests/unit/upcall/test-upcall-fault.c $(unit_fault) $(unit_common)
 tests_unit_upcall_test_upcall_fault_LDFLAGS = \

@@ -364,19 +364,19 @@ kick_is_for_sleepers_when_there_is_work(void **state)
 
     /* No work; */
     assert_true(upcall_sched_sleep_begin(f->sched));
-    upcall_sched_kick(f->sched);
+    upcall_sched_kick(f->sched, 0);
     assert_false(poll_events(f).kicked);
     upcall_sched_sleep_end(f->sched);
 
     /* nobody sleeps; */
     push(f, 0);
-    upcall_sched_kick(f->sched);
+    upcall_sched_kick(f->sched, 0);
     assert_false(poll_events(f).kicked);
 
     /* both.  The event is there once for each kick. */
     upcall_sched_sleep_begin(f->sched);
     for (int i = 0; i < 3; i++) {
-        upcall_sched_kick(f->sched);
+        upcall_sched_kick(f->sched, 0);
         assert_true(poll_events(f).kicked);
         assert_false(poll_events(f).kicked);
     }
@@ -423,7 +423,7 @@ push_and_kick_never_miss_one_who_goes_to_sleep(void **state)
             sched_yield();
         }
         push(f, 0);
-        upcall_sched_kick(f->sched);
+        upcall_sched_kick(f->sched, 0);
         unit_wait_until(atomic_count_get(&sleeper.n_popped));
         xpthread_join(thread, NULL);
         assert_ptr_equal(sleeper.popped, f->channels[0]);
