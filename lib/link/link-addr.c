@@ -23,9 +23,16 @@ struct link_addr {
     uint64_t generation;        /* At the last update. */
 };
 
+/* A link whose addresses have changed. */
+struct link_addr_note {
+    struct hmap_node node;      /* In 'changed', by interface index. */
+    int ifindex;
+};
+
 struct link_addrs {
     struct ovs_mutex mutex;
     struct hmap addrs;          /* Of struct link_addr. */
+    struct hmap changed;        /* Of struct link_addr_note. */
     uint64_t generation;
     uint64_t next_order;
     uint64_t seqno;
@@ -38,7 +45,33 @@ link_addrs_create(void)
 
     ovs_mutex_init(&addrs->mutex);
     hmap_init(&addrs->addrs);
+    hmap_init(&addrs->changed);
     return addrs;
+}
+
+static uint32_t
+link_addr_hash(int ifindex)
+{
+    return hash_int(ifindex, 0);
+}
+
+/* Notes that the addresses of link 'ifindex' have changed. */
+static void
+link_addr_note(struct link_addrs *addrs, int ifindex)
+    OVS_REQUIRES(addrs->mutex)
+{
+    struct link_addr_note *note;
+
+    addrs->seqno++;
+    HMAP_FOR_EACH_WITH_HASH (note, node, link_addr_hash(ifindex),
+                             &addrs->changed) {
+        if (note->ifindex == ifindex) {
+            return;
+        }
+    }
+    note = xmalloc(sizeof *note);
+    note->ifindex = ifindex;
+    hmap_insert(&addrs->changed, &note->node, link_addr_hash(ifindex));
 }
 
 static void
@@ -46,14 +79,15 @@ link_addr_remove(struct link_addrs *addrs, struct link_addr *addr)
     OVS_REQUIRES(addrs->mutex)
 {
     hmap_remove(&addrs->addrs, &addr->node);
+    link_addr_note(addrs, addr->ifindex);
     free(addr);
-    addrs->seqno++;
 }
 
 void
 link_addrs_destroy(struct link_addrs *addrs)
 {
     struct link_addr *addr;
+    int ifindex;
 
     if (addrs) {
         ovs_mutex_lock(&addrs->mutex);
@@ -61,16 +95,14 @@ link_addrs_destroy(struct link_addrs *addrs)
             link_addr_remove(addrs, addr);
         }
         ovs_mutex_unlock(&addrs->mutex);
+        while (link_addrs_next_changed(addrs, &ifindex)) {
+            continue;
+        }
         hmap_destroy(&addrs->addrs);
+        hmap_destroy(&addrs->changed);
         ovs_mutex_destroy(&addrs->mutex);
         free(addrs);
     }
-}
-
-static uint32_t
-link_addr_hash(int ifindex)
-{
-    return hash_int(ifindex, 0);
 }
 
 /* Fills the members of '*addr' that tell addresses apart.  Returns false if
@@ -140,7 +172,7 @@ link_addrs_update(struct link_addrs *addrs, const struct link_addr_view *view,
         addr->order = addrs->next_order++;
         addr->generation = addrs->generation;
         hmap_insert(&addrs->addrs, &addr->node, link_addr_hash(key.ifindex));
-        addrs->seqno++;
+        link_addr_note(addrs, key.ifindex);
     }
     ovs_mutex_unlock(&addrs->mutex);
     return changed;
@@ -172,6 +204,23 @@ link_addrs_remove_link(struct link_addrs *addrs, int ifindex)
         link_addr_remove(addrs, addr);
     }
     ovs_mutex_unlock(&addrs->mutex);
+}
+
+bool
+link_addrs_next_changed(struct link_addrs *addrs, int *ifindex)
+{
+    struct link_addr_note *note = NULL;
+
+    ovs_mutex_lock(&addrs->mutex);
+    if (!hmap_is_empty(&addrs->changed)) {
+        note = CONTAINER_OF(hmap_first(&addrs->changed),
+                            struct link_addr_note, node);
+        hmap_remove(&addrs->changed, &note->node);
+        *ifindex = note->ifindex;
+        free(note);
+    }
+    ovs_mutex_unlock(&addrs->mutex);
+    return note != NULL;
 }
 
 void

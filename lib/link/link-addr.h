@@ -55,6 +55,10 @@ bool link_addrs_has_ipv4(const struct link_addrs *, int ifindex);
 
 size_t link_addrs_count(const struct link_addrs *);
 
+/* Stores in '*ifindex' a link whose addresses have changed, each once, and
+ * returns true; or returns false if there is none. */
+bool link_addrs_next_changed(struct link_addrs *, int *ifindex);
+
 /* Changes with every change. */
 uint64_t link_addrs_seqno(const struct link_addrs *);
 

@@ -117,8 +117,7 @@ link_event_take_other(struct link_replica *replica,
                                   || !link_addrs_has_ipv4(replica->addrs,
                                                           msg->addr.ifindex));
         }
-        link_table_addrs_changed(replica->table, LINK_NSID_LOCAL,
-                                 msg->addr.ifindex);
+        link_replica_tell_addrs(replica, msg->addr.ifindex);
         break;
     case LINK_MSG_NEWROUTE:
     case LINK_MSG_DELROUTE:

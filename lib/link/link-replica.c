@@ -73,6 +73,18 @@ link_replica_update_link(struct link_replica *replica, int32_t nsid,
 }
 
 void
+link_replica_tell_addrs(struct link_replica *replica, int ifindex)
+{
+    if (!replica->addrs) {
+        link_table_addrs_changed(replica->table, LINK_NSID_LOCAL, ifindex);
+        return;
+    }
+    while (link_addrs_next_changed(replica->addrs, &ifindex)) {
+        link_table_addrs_changed(replica->table, LINK_NSID_LOCAL, ifindex);
+    }
+}
+
+void
 link_replica_set_self_nsid(struct link_replica *replica, int32_t nsid)
 {
     replica->self_nsid = nsid;

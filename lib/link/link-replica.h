@@ -59,6 +59,10 @@ int link_replica_connect(struct link_replica *);
 void link_replica_update_link(struct link_replica *, int32_t nsid,
                               struct link_view *view);
 
+/* Tells the table of our own links whose addresses have changed.  That is
+ * 'ifindex', or all links if it is 0, where addresses are not kept. */
+void link_replica_tell_addrs(struct link_replica *, int ifindex);
+
 /* Notes that our own namespace has the id 'nsid', or LINK_NSID_NONE.  A
  * namespace of that id in the table was ours: its events were taken for those
  * of another, so our own becomes pending. */

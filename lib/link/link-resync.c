@@ -315,7 +315,7 @@ link_resync_own(struct link_resync *resync, enum link_reason reason)
     resync->confirm_wait = LINK_CONFIRM_MS;
     link_resync_plan_confirmation(resync);
     link_table_set_current(replica->table, LINK_NSID_LOCAL);
-    link_table_addrs_changed(replica->table, LINK_NSID_LOCAL, 0);
+    link_replica_tell_addrs(replica, 0);
     return 0;
 }
 
@@ -330,8 +330,7 @@ link_resync_confirm(struct link_resync *resync, enum link_reason reason)
             && !link_resync_dump(resync, stage, false, reason)) {
             resync->unconfirmed &= ~bit;
             if (stage == LINK_OWN_ADDRS) {
-                link_table_addrs_changed(resync->replica->table,
-                                         LINK_NSID_LOCAL, 0);
+                link_replica_tell_addrs(resync->replica, 0);
             }
         }
     }

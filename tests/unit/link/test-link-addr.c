@@ -206,6 +206,37 @@ what_is_no_ip_address_is_ignored(void **state)
     link_addrs_destroy(NULL);
 }
 
+/* So that what depends on addresses is looked at where they changed. */
+static void
+each_link_whose_addresses_changed_is_told_once(void **state)
+{
+    int ifindex;
+
+    ADD(LINK, "10.0.0.1", 24);
+    ADD(LINK, "10.0.0.2", 24);
+    assert_true(link_addrs_next_changed(*state, &ifindex));
+    assert_int_equal(ifindex, LINK);
+    assert_false(link_addrs_next_changed(*state, &ifindex));
+
+    /* Told again, it is no change. */
+    assert_false(ADD(LINK, "10.0.0.1", 24));
+    assert_false(link_addrs_next_changed(*state, &ifindex));
+
+    ADD(LINK + 1, "10.0.0.3", 24);
+    assert_true(link_addrs_next_changed(*state, &ifindex));
+    link_addrs_mark(*state);
+    ADD(LINK + 1, "10.0.0.3", 24);
+    link_addrs_sweep(*state);
+    assert_true(link_addrs_next_changed(*state, &ifindex));
+    assert_int_equal(ifindex, LINK);
+    assert_false(link_addrs_next_changed(*state, &ifindex));
+
+    link_addrs_remove_link(*state, LINK + 1);
+    assert_true(link_addrs_next_changed(*state, &ifindex));
+    assert_int_equal(ifindex, LINK + 1);
+    ADD(LINK, "10.0.0.1", 24);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -219,6 +250,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(addresses_go_with_their_link),
         TEST(a_sweep_removes_what_was_not_told_again),
         TEST(what_is_no_ip_address_is_ignored),
+        TEST(each_link_whose_addresses_changed_is_told_once),
     };
 
     unit_init(argv[0]);
