@@ -3,6 +3,8 @@
 lib_libkdp_a_SOURCES += \
 	lib/link/link-addr.c \
 	lib/link/link-addr.h \
+	lib/link/link-dest.c \
+	lib/link/link-dest.h \
 	lib/link/link-event.c \
 	lib/link/link-event.h \
 	lib/link/link-filter.c \

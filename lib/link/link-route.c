@@ -37,6 +37,7 @@ struct route_key {
 struct route {
     struct hmap_node node;      /* In 'routes', by 'key'. */
     struct route_key key;
+    struct link_dest_route choice;      /* In 'dests', unless hidden. */
     uint32_t mark;
     bool repeated;              /* Was told more than once in this generation:
                                  * the kernel may have several that differ in
@@ -70,6 +71,7 @@ struct link_routes {
     struct ovs_mutex mutex;
     struct hmap routes;         /* Of struct route. */
     size_t n_hidden;            /* Of these. */
+    struct link_dests dests;    /* Of the others. */
     struct hmap bases;          /* Of struct route_base. */
     struct ovs_list causes;     /* Since the last link_routes_check_stale(). */
     bool stale;
@@ -85,6 +87,7 @@ link_routes_create(void)
     ovs_mutex_init(&routes->mutex);
     hmap_init(&routes->routes);
     hmap_init(&routes->bases);
+    link_dests_init(&routes->dests);
     ovs_list_init(&routes->causes);
     return routes;
 }
@@ -166,11 +169,66 @@ route_count(struct link_routes *routes, const struct route_key *key, bool gone)
     routes->seqno++;
 }
 
+static struct link_route
+route_to_public(const struct route *route)
+{
+    const struct route_key *key = &route->key;
+
+    return (struct link_route) {
+        .dst = key->dst,
+        .dst_len = key->dst_len + (key->family == AF_INET ? 96 : 0),
+        .gateway = key->gateway,
+        .source = key->source,
+        .ifindex = key->ifindex,
+        .mark = route->mark,
+        .table = key->table,
+        .priority = key->priority,
+        .local = key->type == RTN_LOCAL,
+    };
+}
+
+struct link_dest_key
+link_route_dest(const struct link_route *route)
+{
+    return (struct link_dest_key) {
+        .dst = route->dst,
+        .dst_len = route->dst_len,
+        .local = route->local,
+        .mark = route->mark,
+    };
+}
+
+/* Puts 'route' among those to its destination. */
+static void
+route_choose(struct link_routes *routes, struct route *route)
+    OVS_REQUIRES(routes->mutex)
+{
+    if (!route_is_hidden(&route->key)) {
+        struct link_route public = route_to_public(route);
+        struct link_dest_key dest = link_route_dest(&public);
+
+        route->choice.ifindex = public.ifindex;
+        route->choice.table = public.table;
+        route->choice.priority = public.priority;
+        link_dests_insert(&routes->dests, &dest, &route->choice);
+    }
+}
+
+static void
+route_unchoose(struct link_routes *routes, struct route *route)
+    OVS_REQUIRES(routes->mutex)
+{
+    if (!route_is_hidden(&route->key)) {
+        link_dests_remove(&routes->dests, &route->choice);
+    }
+}
+
 static void
 route_remove(struct link_routes *routes, struct route *route)
     OVS_REQUIRES(routes->mutex)
 {
     hmap_remove(&routes->routes, &route->node);
+    route_unchoose(routes, route);
     route_count(routes, &route->key, true);
     free(route);
 }
@@ -197,6 +255,7 @@ link_routes_destroy(struct link_routes *routes)
             route_remove(routes, route);
         }
         routes_clear_causes(routes);
+        link_dests_uninit(&routes->dests);
         ovs_mutex_unlock(&routes->mutex);
         hmap_destroy(&routes->routes);
         hmap_destroy(&routes->bases);
@@ -307,11 +366,14 @@ route_enter(struct link_routes *routes, const struct link_route_view *view,
         route->key = *key;
         route->mark = view->mark;
         hmap_insert(&routes->routes, &route->node, route_key_hash(key));
+        route_choose(routes, route);
         route_count(routes, key, false);
     } else {
         route->repeated = route->generation == routes->generation;
         if (route->mark != view->mark) {
+            route_unchoose(routes, route);
             route->mark = view->mark;
+            route_choose(routes, route);
             routes->seqno++;
         }
     }
@@ -458,6 +520,52 @@ link_routes_sweep(struct link_routes *routes)
     ovs_mutex_unlock(&routes->mutex);
 }
 
+bool
+link_routes_next_changed(struct link_routes *routes,
+                         struct link_dest_key *dest, int *touched)
+{
+    ovs_mutex_lock(&routes->mutex);
+    bool any = link_dests_next_changed(&routes->dests, dest, touched);
+    ovs_mutex_unlock(&routes->mutex);
+    return any;
+}
+
+bool
+link_routes_has_changed(const struct link_routes *routes_)
+{
+    struct link_routes *routes = CONST_CAST(struct link_routes *, routes_);
+
+    ovs_mutex_lock(&routes->mutex);
+    bool any = link_dests_has_changed(&routes->dests);
+    ovs_mutex_unlock(&routes->mutex);
+    return any;
+}
+
+void
+link_routes_touch_link(struct link_routes *routes, int ifindex)
+{
+    ovs_mutex_lock(&routes->mutex);
+    link_dests_touch_link(&routes->dests, ifindex);
+    ovs_mutex_unlock(&routes->mutex);
+}
+
+bool
+link_routes_get_nth(const struct link_routes *routes_,
+                    const struct link_dest_key *dest, size_t i,
+                    struct link_route *route)
+{
+    struct link_routes *routes = CONST_CAST(struct link_routes *, routes_);
+    const struct link_dest_route *choice;
+
+    ovs_mutex_lock(&routes->mutex);
+    choice = link_dests_get(&routes->dests, dest, i);
+    if (choice) {
+        *route = route_to_public(CONTAINER_OF(choice, struct route, choice));
+    }
+    ovs_mutex_unlock(&routes->mutex);
+    return choice != NULL;
+}
+
 struct link_route *
 link_routes_get(const struct link_routes *routes_, size_t *n)
 {
@@ -469,22 +577,9 @@ link_routes_get(const struct link_routes *routes_, size_t *n)
     ovs_mutex_lock(&routes->mutex);
     all = xmalloc((hmap_count(&routes->routes) + 1) * sizeof *all);
     HMAP_FOR_EACH (route, node, &routes->routes) {
-        const struct route_key *key = &route->key;
-
-        if (route_is_hidden(key)) {
-            continue;
+        if (!route_is_hidden(&route->key)) {
+            all[(*n)++] = route_to_public(route);
         }
-        all[(*n)++] = (struct link_route) {
-            .dst = key->dst,
-            .dst_len = key->dst_len + (key->family == AF_INET ? 96 : 0),
-            .gateway = key->gateway,
-            .source = key->source,
-            .ifindex = key->ifindex,
-            .mark = route->mark,
-            .table = key->table,
-            .priority = key->priority,
-            .local = key->type == RTN_LOCAL,
-        };
     }
     ovs_mutex_unlock(&routes->mutex);
     return all;

@@ -40,6 +40,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "link/link-dest.h"
 #include "link/link-msg.h"
 
 struct link_routes;
@@ -55,6 +56,9 @@ struct link_route {
     uint32_t priority;          /* Metric: the lowest is preferred. */
     bool local;                 /* The destination is the host itself. */
 };
+
+/* The destination that 'route' leads to. */
+struct link_dest_key link_route_dest(const struct link_route *route);
 
 struct link_routes *link_routes_create(void);
 void link_routes_destroy(struct link_routes *);
@@ -85,6 +89,23 @@ bool link_routes_is_stale(const struct link_routes *);
  * others are removed and the table is not stale any more. */
 void link_routes_mark(struct link_routes *);
 void link_routes_sweep(struct link_routes *);
+
+/* Changes.  Who follows the routes, the writer's thread, takes notice of each
+ * destination whose routes have changed, once (link-dest.h).  What it finds
+ * under that stays the same until the next change.
+ *
+ * link_routes_touch_link() notes what leads through a link that has another
+ * name or other addresses now. */
+bool link_routes_next_changed(struct link_routes *,
+                              struct link_dest_key *dest, int *touched);
+bool link_routes_has_changed(const struct link_routes *);
+void link_routes_touch_link(struct link_routes *, int ifindex);
+
+/* Stores in '*route' the route to 'dest' that is preferred to all but 'i'
+ * others.  Returns false if there are no more than 'i'. */
+bool link_routes_get_nth(const struct link_routes *,
+                         const struct link_dest_key *dest, size_t i,
+                         struct link_route *route);
 
 /* Returns all routes, in no particular order, and their number in '*n'.  The
  * caller frees the array. */

@@ -3,6 +3,7 @@
 unit_tests += \
 	tests/unit/link/test-link-addr \
 	tests/unit/link/test-link-churn \
+	tests/unit/link/test-link-dest \
 	tests/unit/link/test-link-fault \
 	tests/unit/link/test-link-fault-ns \
 	tests/unit/link/test-link-filter \
@@ -45,6 +46,7 @@ tests_unit_link_test_link_churn_LDFLAGS = \
 	-Wl,--wrap=mnl_socket_recvfrom \
 	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=recvmsg
+tests_unit_link_test_link_dest_SOURCES = tests/unit/link/test-link-dest.c $(unit_common)
 tests_unit_link_test_link_fault_SOURCES = \
 	tests/unit/link/test-link-fault.c \
 	$(link_fault_fixture) $(unit_fault) $(unit_link) $(unit_common)
