@@ -25,6 +25,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/qos.h \
 	lib/netdev-linux/route-table-kdp.c \
 	lib/netdev-linux/route-table-kdp.h \
+	lib/netdev-linux/router.c \
+	lib/netdev-linux/router.h \
 	lib/netdev-linux/rtnl-count.c \
 	lib/netdev-linux/rtnl-count.h \
 	lib/netdev-linux/state.c \

@@ -3,19 +3,16 @@
 #include <config.h>
 #include "netdev-linux/route-table-kdp.h"
 
-#include <linux/rtnetlink.h>
-#include <stdlib.h>
+#include <stdint.h>
 
 #include "netdev-linux/links.h"
-#include "link/link-addr.h"
+#include "netdev-linux/router.h"
 #include "link/link-route.h"
 #include "link/link-table.h"
 #include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "ovs-router.h"
-#include "ovs/compat-netdev.h"
 #include "route-table.h"
-#include "timeval.h"
 #include "util.h"
 
 /* The originals. */
@@ -28,23 +25,18 @@ void kdp_stock_route_table_wait(void);
 #define CARRIER_CHANGES (LINK_CHANGE_FLAGS | LINK_CHANGE_OPERSTATE \
                          | LINK_CHANGE_CARRIER)
 
+/* Changes of a link that change what the routes through it are in the
+ * router. */
+#define ROUTE_CHANGES (LINK_CHANGE_NEW | LINK_CHANGE_GONE | LINK_CHANGE_NAME \
+                       | LINK_CHANGE_ADDRS)
+
 static bool initialized;
 
-/* Increases whenever the router was filled, and when tunnels are to look again
+/* Increases whenever the router has changed, and when tunnels are to look again
  * at the devices that their routes lead to. */
 static atomic_uint64_t change_seq;
 
-/* What the router was filled from. */
-static uint64_t routes_seqno;
-static uint64_t addrs_seqno;
-static bool renamed;                    /* A link was since. */
 static bool carrier_changed;            /* Of a link with routes. */
-
-/* Filling the router anew with very many routes takes long, so it rests for
- * this many times as long after that: a routing daemon that changes routes all
- * the time has a fifth of the main loop's time at most. */
-#define FILL_REST 4
-static long long int fill_at;           /* Not before, in milliseconds. */
 
 uint64_t
 route_table_get_change_seq(void)
@@ -58,74 +50,68 @@ route_table_get_change_seq(void)
     return seq;
 }
 
-static int
-table_rank(uint32_t table)
-{
-    return table == RT_TABLE_LOCAL ? 2 : table == RT_TABLE_MAIN ? 1 : 0;
-}
-
-/* Sorts the route last that wins if several have the same destination: Open
- * vSwitch knows neither tables nor metrics.  The local table comes after all,
- * the main one after all others, such as those of VRFs, whatever their
- * numbers; within a table the lowest metric is the kernel's choice. */
-static int
-compare_routes(const void *a_, const void *b_)
-{
-    const struct link_route *a = a_;
-    const struct link_route *b = b_;
-    int a_rank = table_rank(a->table);
-    int b_rank = table_rank(b->table);
-
-    if (a_rank != b_rank) {
-        return a_rank < b_rank ? -1 : 1;
-    } else if (a->table != b->table) {
-        return a->table < b->table ? -1 : 1;
-    } else if (a->priority != b->priority) {
-        return a->priority > b->priority ? -1 : 1;
-    }
-    return a->ifindex < b->ifindex ? -1 : a->ifindex > b->ifindex;
-}
-
 static void
-fill_router(void)
+bump_change_seq(void)
 {
-    const struct link_table *table = kdp_links_table();
-    long long int start = time_msec(), end;
-    struct link_route *routes;
     uint64_t orig;
-    size_t n;
 
-    routes_seqno = link_routes_seqno(kdp_links_routes());
-    addrs_seqno = link_addrs_seqno(kdp_links_addrs());
-    renamed = false;
     atomic_add_relaxed(&change_seq, 1, &orig);
+}
 
-    ovs_router_flush();
-    routes = link_routes_get(kdp_links_routes(), &n);
-    qsort(routes, n, sizeof *routes, compare_routes);
-    for (size_t i = 0; i < n; i++) {
-        const struct link_route *route = &routes[i];
-        struct link_info link;
+/* Makes the router's route to 'dest' the preferred one of those that it takes.
+ * Link 'touched' of it has changed.  Returns true if the route may have. */
+static bool
+update_dest(const struct link_dest_key *dest, int touched)
+{
+    struct link_route route;
+    struct link_info link;
+    struct router_stats before, after;
 
-        if (link_table_find(table, LINK_NSID_LOCAL, route->ifindex, &link)) {
-            ovs_compat_router_insert(route->mark, &route->dst,
-                                     route->dst_len, route->local, link.name,
-                                     &route->gateway, &route->source);
+    router_get_stats(&before);
+    for (size_t i = 0;; i++) {
+        if (!link_routes_get_nth(kdp_links_routes(), dest, i, &route)) {
+            return router_remove(dest);
+        }
+        if (link_table_find(kdp_links_table(), LINK_NSID_LOCAL, route.ifindex,
+                            &link)
+            && router_set(dest, &route, link.name,
+                          touched == LINK_DEST_SEVERAL
+                          || touched == route.ifindex)) {
+            router_get_stats(&after);
+            return after.inserted != before.inserted;
         }
     }
-    free(routes);
-    end = time_msec();
-    fill_at = end + (end - start) * FILL_REST;
 }
 
-/* A link that has routes may have a new name, or tunnels another carrier. */
+/* Takes over the changes of at most 'n' destinations. */
+static void
+update_router(size_t n)
+{
+    struct link_dest_key dest;
+    bool changed = false;
+    int touched;
+
+    while (n-- > 0
+           && link_routes_next_changed(kdp_links_routes(), &dest, &touched)) {
+        changed |= update_dest(&dest, touched);
+    }
+    if (changed) {
+        bump_change_seq();
+    }
+}
+
+/* A link that has routes may have a new name or other addresses, or tunnels
+ * another carrier. */
 static void
 link_changed(const struct link_change *change, void *aux OVS_UNUSED)
 {
-    renamed |= (change->what & LINK_CHANGE_NAME) != 0;
+    int ifindex = change->link->ifindex;
+
+    if (change->what & ROUTE_CHANGES) {
+        link_routes_touch_link(kdp_links_routes(), ifindex);
+    }
     carrier_changed |= (change->what & CARRIER_CHANGES
-                        && link_routes_has_link(kdp_links_routes(),
-                                                change->link->ifindex));
+                        && link_routes_has_link(kdp_links_routes(), ifindex));
 }
 
 void
@@ -133,7 +119,7 @@ route_table_kdp_register(void)
 {
     if (kdp_links_enabled()) {
         link_table_subscribe(kdp_links_table(), LINK_NSID_LOCAL,
-                             LINK_CHANGE_NAME | CARRIER_CHANGES, link_changed,
+                             ROUTE_CHANGES | CARRIER_CHANGES, link_changed,
                              NULL);
     }
 }
@@ -148,17 +134,8 @@ route_table_init(void)
     ovs_assert(!initialized);
     initialized = true;
     ovs_router_init();
-    fill_router();
-}
-
-/* True if the router is to be filled anew. */
-static bool
-is_outdated(void)
-{
-    return (initialized && kdp_links_are_idle()
-            && (renamed
-                || routes_seqno != link_routes_seqno(kdp_links_routes())
-                || addrs_seqno != link_addrs_seqno(kdp_links_addrs())));
+    update_router(SIZE_MAX);
+    bump_change_seq();
 }
 
 void
@@ -168,14 +145,12 @@ route_table_run(void)
         kdp_stock_route_table_run();
         return;
     }
-    if (is_outdated() && time_msec() >= fill_at) {
-        fill_router();
+    if (initialized) {
+        update_router(ROUTE_TABLE_TURN);
     }
     if (carrier_changed && kdp_links_are_idle()) {
-        uint64_t orig;
-
         carrier_changed = false;
-        atomic_add_relaxed(&change_seq, 1, &orig);
+        bump_change_seq();
     }
 }
 
@@ -186,11 +161,9 @@ route_table_wait(void)
         kdp_stock_route_table_wait();
         return;
     }
-    if (carrier_changed && kdp_links_are_idle()) {
+    if ((initialized && link_routes_has_changed(kdp_links_routes()))
+        || (carrier_changed && kdp_links_are_idle())) {
+        /* The listener ran after this did, or a turn was not enough. */
         poll_immediate_wake();
-    }
-    if (is_outdated()) {
-        /* The listener ran after this did, or it was not time yet. */
-        poll_timer_wait_until(fill_at);
     }
 }

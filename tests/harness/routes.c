@@ -103,6 +103,12 @@ unit_ip_add(struct unit_ns *ns, int ifindex, const char *address)
 }
 
 int
+unit_ip_renew(struct unit_ns *ns, int ifindex, const char *address)
+{
+    return change_ip(ns, RTM_NEWADDR, NLM_F_REPLACE, ifindex, address);
+}
+
+int
 unit_ip_del(struct unit_ns *ns, int ifindex, const char *address)
 {
     return change_ip(ns, RTM_DELADDR, 0, ifindex, address);

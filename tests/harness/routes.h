@@ -20,8 +20,10 @@ struct link_qdiscs;
 struct link_routes;
 struct unit_ns;
 
-/* Adds or deletes address "ADDRESS/LENGTH". */
+/* Adds or deletes address "ADDRESS/LENGTH", or has the kernel tell of it once
+ * more. */
 int unit_ip_add(struct unit_ns *, int ifindex, const char *address);
+int unit_ip_renew(struct unit_ns *, int ifindex, const char *address);
 int unit_ip_del(struct unit_ns *, int ifindex, const char *address);
 
 /* A route.  Members that are 0 or NULL are left out of the request. */

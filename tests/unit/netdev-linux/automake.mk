@@ -7,6 +7,7 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-fault \
 	tests/unit/netdev-linux/test-netdev-links \
 	tests/unit/netdev-linux/test-netdev-qos \
+	tests/unit/netdev-linux/test-netdev-router \
 	tests/unit/netdev-linux/test-netdev-stats \
 	tests/unit/netdev-linux/test-qdisc-lock \
 	tests/unit/netdev-linux/test-rtnl-count
@@ -19,7 +20,7 @@ tests_unit_netdev_linux_test_netdev_bridge_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-bridge.c \
 	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_bridge_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=ovs_router_flush $(unit_clock_wrap)
+	$(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_netdev_linux_test_netdev_check_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-check.c $(unit_common)
 tests_unit_netdev_linux_test_netdev_classes_SOURCES = \
@@ -42,6 +43,15 @@ tests_unit_netdev_linux_test_netdev_links_SOURCES = \
 	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_links_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap)
+tests_unit_netdev_linux_test_netdev_router_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-router.c \
+	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+tests_unit_netdev_linux_test_netdev_router_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) \
+	-Wl,--wrap=ovs_router_flush \
+	-Wl,--wrap=ovs_router_insert \
+	-Wl,--wrap=tnl_port_map_delete_ipdev \
+	-Wl,--wrap=tnl_port_map_insert_ipdev
 tests_unit_netdev_linux_test_netdev_stats_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-stats.c \
 	$(netdev_fixture) $(unit_link) $(unit_common)

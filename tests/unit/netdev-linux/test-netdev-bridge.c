@@ -30,6 +30,8 @@
 #include "ovs-features.h"
 #include "ovs-thread.h"
 #include "packets.h"
+#include "link/link-route.h"
+#include "netdev-linux/links.h"
 #include "netdev-linux/route-table-kdp.h"
 #include "route-table.h"
 #include "sset.h"
@@ -38,23 +40,6 @@
 #include "harness/routes.h"
 #include "unit/netdev-linux/netdev-fixture.h"
 #include "util.h"
-
-/* How long it takes to fill the router, if time stands still. */
-static long long int fill_duration;
-
-static unsigned int n_fills;
-
-void __wrap_ovs_router_flush(void);
-void __real_ovs_router_flush(void);
-void
-__wrap_ovs_router_flush(void)
-{
-    if (unit_clock_is_stopped()) {
-        unit_clock_advance(fill_duration);
-    }
-    n_fills++;
-    __real_ovs_router_flush();
-}
 
 static unsigned int n_notices;
 
@@ -259,12 +244,14 @@ tunnels_have_the_source_that_their_route_prefers(void **state OVS_UNUSED)
     unit_wait_until(source_of_route() == 0x0a000001);
 }
 
+/* True if there are 'n' routes, and the router was told of them. */
 static bool
-is_filled_since(uint64_t seq)
+has_routes(size_t n)
 {
     netdev_run();
     route_table_run();
-    return route_table_get_change_seq() != seq;
+    return (link_routes_count(kdp_links_routes()) == n
+            && !link_routes_has_changed(kdp_links_routes()));
 }
 
 /* Open vSwitch knows no tables.  A VRF's is not to be taken for the main one
@@ -281,12 +268,12 @@ the_main_table_beats_those_of_vrfs(void **state OVS_UNUSED)
     OK(unit_route_add(own, &via_a, NLM_F_EXCL));
     unit_wait_until(routed_to("a"));
     for (uint32_t table = 1276; table <= 1280; table++) {
-        uint64_t seq = route_table_get_change_seq();
+        size_t n = link_routes_count(kdp_links_routes());
 
         OK(unit_route_add(own, &(struct unit_route) {
             .dst = "10.9.0.0/16", .gateway = "10.1.0.9", .table = table },
             NLM_F_EXCL));
-        unit_wait_until(is_filled_since(seq));
+        unit_wait_until(has_routes(n + 1));
         assert_true(routed_to("a"));
     }
     OK(unit_route_del(own, &via_a));
@@ -333,57 +320,6 @@ tunnels_look_again_when_a_carrier_changes(void **state OVS_UNUSED)
     unit_ns_destroy(other);
 }
 
-/* Adds route number 'i', and returns how often the router was filled. */
-static unsigned int
-fills_after_route(int i)
-{
-    unsigned int before = n_fills;
-    char *dst = xasprintf("10.8.%d.0/24", i);
-
-    OK(unit_route_add(own, &(struct unit_route) {
-        .dst = dst, .gateway = "10.0.0.9" }, NLM_F_EXCL));
-    free(dst);
-    netdev_run();
-    route_table_run();
-    return n_fills - before;
-}
-
-static void
-a_router_that_takes_long_to_fill_is_filled_less_often(void **state OVS_UNUSED)
-{
-    OK(unit_ip_add(own, A, "10.0.0.1/24"));
-    unit_wait_until(routed_to(""));
-
-    /* Without a wait if that takes no time, and once more if an address came
-     * on its own. */
-    unit_clock_stop(time_msec() + 1000);
-    fill_duration = 0;
-    assert_true(fills_after_route(1) >= 1);
-    assert_true(fills_after_route(2) >= 1);
-
-    fill_duration = 10;
-    assert_int_equal(fills_after_route(3), 1);
-    assert_int_equal(fills_after_route(4), 0);
-    unit_clock_advance(39);
-    assert_int_equal(fills_after_route(5), 0);
-    unit_clock_advance(1);
-    assert_int_equal(fills_after_route(6), 1);
-
-    /* The main loop is woken up when it is time. */
-    fill_duration = 0;
-    assert_int_equal(fills_after_route(7), 0);
-    unit_clock_run();
-    long long int start = unit_now();
-    unsigned int before = n_fills;
-    while (n_fills == before) {
-        route_table_wait();
-        poll_timer_wait(UNIT_PATIENCE);
-        poll_block();
-        route_table_run();
-    }
-    assert_true(unit_now() - start < UNIT_PATIENCE / 2);
-}
-
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -395,7 +331,6 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(tunnels_have_the_source_that_their_route_prefers),
         TEST(the_main_table_beats_those_of_vrfs),
         TEST(tunnels_look_again_when_a_carrier_changes),
-        TEST(a_router_that_takes_long_to_fill_is_filled_less_often),
     };
 
     netdev_fixture_init(argv[0]);
