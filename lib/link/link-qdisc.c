@@ -161,6 +161,8 @@ link_qdiscs_sweep(struct link_qdiscs *qdiscs)
     ovs_mutex_unlock(&qdiscs->mutex);
 }
 
+/* Returns the sequence number of the discipline of link 'ifindex' at 'parent',
+ * or 0 if there is none: no discipline has that. */
 static uint64_t
 link_qdiscs_seqno(const struct link_qdiscs *qdiscs_, int ifindex,
                   uint32_t parent)
@@ -186,28 +188,16 @@ link_qdiscs_ingress_seqno(const struct link_qdiscs *qdiscs, int ifindex)
     return link_qdiscs_seqno(qdiscs, ifindex, TC_H_INGRESS);
 }
 
-static bool
-link_qdiscs_has(const struct link_qdiscs *qdiscs_, int ifindex,
-                uint32_t parent)
-{
-    struct link_qdiscs *qdiscs = CONST_CAST(struct link_qdiscs *, qdiscs_);
-
-    ovs_mutex_lock(&qdiscs->mutex);
-    bool has = link_qdisc_find(qdiscs, ifindex, parent) != NULL;
-    ovs_mutex_unlock(&qdiscs->mutex);
-    return has;
-}
-
 bool
 link_qdiscs_has_root(const struct link_qdiscs *qdiscs, int ifindex)
 {
-    return link_qdiscs_has(qdiscs, ifindex, TC_H_ROOT);
+    return link_qdiscs_seqno(qdiscs, ifindex, TC_H_ROOT) != 0;
 }
 
 bool
 link_qdiscs_has_ingress(const struct link_qdiscs *qdiscs, int ifindex)
 {
-    return link_qdiscs_has(qdiscs, ifindex, TC_H_INGRESS);
+    return link_qdiscs_seqno(qdiscs, ifindex, TC_H_INGRESS) != 0;
 }
 
 size_t
