@@ -242,28 +242,23 @@ reconcile(struct offload *offload, unsigned int thread,
     }
 }
 
+/* Offers 'flow', which waited for its port to be ready. */
+static void
+offer(struct offload_flow *flow, void *offload)
+{
+    offload_placement_revive(offload, flow);
+    offload_placement_offer(offload, flow);
+}
+
 /* Says that the rules that were on the port of 'message' are known, and offers
  * the flows that waited for that. */
 static void
 set_ready(struct offload *offload, const struct offload_control *message)
 {
-    bool exists = offload_ports_set_ready(&offload->ports, message->port,
-                                          message->port_id);
-
-    for (size_t i = 0; exists && i < OFFLOAD_STRIPES; i++) {
-        struct offload_stripe *stripe = &offload->table.stripes[i];
-        const struct ovs_list *flows;
-        struct offload_flow *flow;
-
-        ovs_mutex_lock(&stripe->mutex);
-        flows = offload_flows_of_port(stripe, message->port);
-        if (flows) {
-            LIST_FOR_EACH (flow, port_node, flows) {
-                offload_placement_revive(offload, flow);
-                offload_placement_offer(offload, flow);
-            }
-        }
-        ovs_mutex_unlock(&stripe->mutex);
+    if (offload_ports_set_ready(&offload->ports, message->port,
+                                message->port_id)) {
+        offload_table_visit_port(&offload->table, message->port, offer,
+                                 offload);
     }
 }
 

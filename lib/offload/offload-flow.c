@@ -76,14 +76,26 @@ unlist(struct offload_flow *flow)
     }
 }
 
-/* The flows of 'stripe' with input port 'port', linked by their 'port_node';
- * NULL if there are none. */
-const struct ovs_list *
-offload_flows_of_port(const struct offload_stripe *stripe, uint32_t port)
+/* Has 'visitor' called for each flow with input port 'port', one stripe after
+ * the other, with 'aux'. */
+void
+offload_table_visit_port(struct offload_table *table, uint32_t port,
+                         offload_flow_visitor *visitor, void *aux)
 {
-    const struct offload_port_flows *flows = port_flows_find(stripe, port);
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &table->stripes[i];
+        const struct offload_port_flows *flows;
+        struct offload_flow *flow;
 
-    return flows ? &flows->flows : NULL;
+        ovs_mutex_lock(&stripe->mutex);
+        flows = port_flows_find(stripe, port);
+        if (flows) {
+            LIST_FOR_EACH (flow, port_node, &flows->flows) {
+                visitor(flow, aux);
+            }
+        }
+        ovs_mutex_unlock(&stripe->mutex);
+    }
 }
 
 /* Frees the flows that are left, at which nobody is. */

@@ -162,12 +162,19 @@ struct offload_flow {
 };
 
 /* Table. */
+
+/* Does something with a flow, the mutex of whose stripe the caller has.  Does
+ * not take the flow out of the table. */
+typedef void offload_flow_visitor(struct offload_flow *, void *aux);
+
 void offload_table_init(struct offload_table *);
 void offload_table_destroy(struct offload_table *);
 struct offload_stripe *offload_table_stripe(struct offload_table *,
                                             const ovs_u128 *ufid);
 uint64_t offload_table_clock(struct offload_table *);
 uint64_t offload_table_n_tc_only(struct offload_table *);
+void offload_table_visit_port(struct offload_table *, uint32_t port,
+                              offload_flow_visitor *, void *aux);
 
 /* Life. */
 struct offload_flow *offload_flow_create(struct offload_stripe *stripe,
@@ -178,9 +185,6 @@ struct offload_flow *offload_flow_create_placeholder(
     OVS_REQUIRES(stripe->mutex);
 struct offload_flow *offload_flow_find(struct offload_stripe *stripe,
                                        const ovs_u128 *ufid)
-    OVS_REQUIRES(stripe->mutex);
-const struct ovs_list *offload_flows_of_port(
-    const struct offload_stripe *stripe, uint32_t port)
     OVS_REQUIRES(stripe->mutex);
 struct offload_flow *offload_flow_find_deleting(
     const struct offload_stripe *stripe, const ovs_u128 *ufid)

@@ -31,27 +31,21 @@ is_concerned(const struct offload_flow *flow)
     return offload_flow_needs_thread(flow) || flow->request;
 }
 
+/* Drops 'flow', whose port is gone. */
+static void
+drop(struct offload_flow *flow, void *offload)
+{
+    if (is_concerned(flow)) {
+        offload_placement_drop(offload, flow);
+    }
+}
+
 /* The port that 'message' is about is gone. */
 void
 offload_withdraw_port(struct offload *offload,
                       const struct offload_control *message)
 {
-    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
-        struct offload_stripe *stripe = &offload->table.stripes[i];
-        const struct ovs_list *flows;
-        struct offload_flow *flow;
-
-        ovs_mutex_lock(&stripe->mutex);
-        flows = offload_flows_of_port(stripe, message->port);
-        if (flows) {
-            LIST_FOR_EACH (flow, port_node, flows) {
-                if (is_concerned(flow)) {
-                    offload_placement_drop(offload, flow);
-                }
-            }
-        }
-        ovs_mutex_unlock(&stripe->mutex);
-    }
+    offload_table_visit_port(&offload->table, message->port, drop, offload);
     if (message->located) {
         sweep_later(offload, message->port, &message->place);
     }
