@@ -26,6 +26,21 @@ set_patience() {
 }
 set_patience "${KDP_PATIENCE:-1}"
 
+# Where the kernel has its processors.
+CPUS=/sys/devices/system/cpu
+
+# Has the guest run on $1 processors, "1" or "all" that it has.  The first one
+# always runs.
+use_cpus() {
+    local online=1 cpu
+    test "$1" = all || online=0
+    for cpu in "$CPUS"/cpu[1-9]*/online; do
+        if test -e "$cpu" && test "$(<"$cpu")" != $online; then
+            echo $online >"$cpu"
+        fi
+    done
+}
+
 # Patterns of warnings that a slow machine causes, not the daemon.
 LOG_ALLOWED=('timeval(\([a-z0-9]*\))?\|WARN\|'
              'ovs_rcu.*\|WARN\|blocked [0-9]* ms waiting')

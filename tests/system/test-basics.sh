@@ -2,7 +2,7 @@
 #
 # A switch that forwards.
 
-add_test bridge_ports 'ports of a bridge reach each other'
+add_test bridge_ports 'ports of a bridge reach each other' one-cpu
 bridge_ports() {
     start_ovs
     ovs-vsctl add-br br0
@@ -19,7 +19,7 @@ bridge_ports() {
     equal "$(upcalls_lost)" 0 'upcalls lost'
 }
 
-add_test bridge_local_port "the bridge's own device is a port"
+add_test bridge_local_port "the bridge's own device is a port" one-cpu
 bridge_local_port() {
     start_ovs
     ovs-vsctl add-br br0
@@ -36,7 +36,7 @@ bridge_local_port() {
     ping_works n2 10.0.0.100
 }
 
-add_test vlan_access 'access ports of different VLANs are separate'
+add_test vlan_access 'access ports of different VLANs are separate' one-cpu
 vlan_access() {
     start_ovs
     ovs-vsctl add-br br0
@@ -51,7 +51,7 @@ vlan_access() {
     ping_fails n1 10.0.0.2
 }
 
-add_test vlan_trunk 'a trunk port carries the VLANs that it is told to'
+add_test vlan_trunk 'a trunk port carries the VLANs that it is told to' one-cpu
 vlan_trunk() {
     local vlan
     start_ovs
@@ -73,7 +73,8 @@ vlan_trunk() {
     tcp_works t 10.2.0.1@n2
 }
 
-add_test patch_ports 'two bridges joined by patch ports are one network'
+add_test patch_ports \
+    'two bridges joined by patch ports are one network' one-cpu
 patch_ports() {
     ports_go_under_traffic
     start_ovs

@@ -2,14 +2,14 @@
 #
 # Options, exit codes and files, as the scripts of an operator rely on them.
 
-add_test version 'the version names ovs-kdp and Open vSwitch' kdp
+add_test version 'the version names ovs-kdp and Open vSwitch' kdp one-cpu
 version() {
     matches "$("$KDP_DAEMON" --version)" \
         '^ovs-vswitchd \(ovs-kdp\) [0-9.]+[[:cntrl:]]Open vSwitch [0-9]+\.[0-9]+\.[0-9]+'
     matches "$("$KDP_DAEMON" -V)" 'ovs-kdp'
 }
 
-add_test options 'options and exit codes are those of the stock daemon'
+add_test options 'options and exit codes are those of the stock daemon' one-cpu
 options() {
     local daemon status stock args
     matches "$("$KDP_DAEMON" --help)" 'usage: ovs-vswitchd '
@@ -25,7 +25,7 @@ options() {
     done
 }
 
-add_test files 'pid file, log file, control socket and exit status'
+add_test files 'pid file, log file, control socket and exit status' one-cpu
 files() {
     start_ovsdb
     # In the foreground, for its exit status.
@@ -53,7 +53,7 @@ files() {
     test ! -e "$KDP_WORK/my.ctl" || fail 'the control socket is still there'
 }
 
-add_test signals 'the daemon ends on SIGTERM and removes its files'
+add_test signals 'the daemon ends on SIGTERM and removes its files' one-cpu
 signals() {
     start_ovs
     ovs-vsctl add-br br0
@@ -64,7 +64,7 @@ signals() {
     start_daemon
 }
 
-add_test monitor 'a monitored daemon is started again after a crash'
+add_test monitor 'a monitored daemon is started again after a crash' one-cpu
 monitor() {
     local old
     start_ovsdb
@@ -88,7 +88,8 @@ pid_file_changed() {
         test -n "$pid" && test "$pid" != "$1"
 }
 
-add_test ovs_ctl "the distribution's scripts start, report and stop the daemon"
+add_test ovs_ctl \
+    "the distribution's scripts start, report and stop the daemon" one-cpu
 ovs_ctl() {
     printf '#!/bin/sh\nexec %s "$@" %s\n' "$KDP_DAEMON" "$KDP_DAEMON_ARGS" \
         >"$KDP_WORK/wrapper"

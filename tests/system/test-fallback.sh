@@ -16,7 +16,8 @@ start_without() {
     connect br0 n2 10.0.0.2/24
 }
 
-add_test fallback_engine 'without io_uring upcalls are received with epoll' kdp
+add_test fallback_engine \
+    'without io_uring upcalls are received with epoll' kdp one-cpu
 fallback_engine() {
     local lack='the kernel lacks what upcall engine "io_uring" needs'
     start_without tests/system/no-io-uring.so
@@ -51,7 +52,8 @@ check_per_port() {
     ping_works n1 10.0.0.2
 }
 
-add_test fallback_dispatch 'without dispatch by CPU upcalls come by port' kdp
+add_test fallback_dispatch \
+    'without dispatch by CPU upcalls come by port' kdp one-cpu
 fallback_dispatch() {
     start_without utilities/bench/per-vport.so
     allow_log 'the kernel does not dispatch upcalls by CPU'

@@ -3,8 +3,7 @@
 # Too few file descriptors.
 
 add_test fd_limit_hard \
-    'ports share a socket when file descriptors run short (U8)' \
-    kdp
+    'ports share a socket when file descriptors run short (U8)' kdp one-cpu
 fd_limit_hard() {
     local i open
     start_ovs
@@ -94,7 +93,8 @@ sockets_are_at_least() {
     test "$(upcall_json .n_sockets)" -ge "$1"
 }
 
-add_test fd_limit_soft 'the soft limit on file descriptors is raised' kdp
+add_test fd_limit_soft \
+    'the soft limit on file descriptors is raised' kdp one-cpu
 fd_limit_soft() {
     start_ovsdb
     (

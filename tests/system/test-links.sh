@@ -30,7 +30,8 @@ n_configured() {
     ovs-appctl coverage/read-counter bridge_reconfigure
 }
 
-add_test link_state 'flags and carrier changed by others reach OVSDB (L2)'
+add_test link_state \
+    'flags and carrier changed by others reach OVSDB (L2)' one-cpu
 link_state() {
     local resets
     start_ovs
@@ -57,7 +58,8 @@ link_resets_are() {
     test "$(interface_get "$1" link_resets)" -ge "$2"
 }
 
-add_test link_changed 'MTU, hardware address and index reach OVSDB (L2)'
+add_test link_changed \
+    'MTU, hardware address and index reach OVSDB (L2)' one-cpu
 link_changed() {
     start_ovs
     ovs-vsctl add-br br0
@@ -102,7 +104,8 @@ link_recreated() {
         "mac_in_use=$(cat /sys/class/net/v-n1/address)"
 }
 
-add_test link_renamed 'a device renamed and renamed back is a port again (L2)'
+add_test link_renamed \
+    'a device renamed and renamed back is a port again (L2)' one-cpu
 link_renamed() {
     ports_go_under_traffic
     start_ovs
@@ -122,7 +125,7 @@ link_renamed() {
 }
 
 add_test link_moved \
-    'a device moved to a namespace and back is a port again (L2)'
+    'a device moved to a namespace and back is a port again (L2)' one-cpu
 link_moved() {
     ports_go_under_traffic
     start_ovs
@@ -142,7 +145,7 @@ link_moved() {
 
 # A device of class internal stays a port in another namespace.
 add_test link_internal_moved \
-    'an internal port that moves elsewhere is known (L3)'
+    'an internal port that moves elsewhere is known (L3)' one-cpu
 link_internal_moved() {
     start_ovs
     internal_elsewhere
@@ -164,7 +167,8 @@ internal_elsewhere() {
 }
 
 # The stock daemon takes it to be down.
-add_test link_internal_found 'a daemon that starts finds it there (L2)' kdp
+add_test link_internal_found \
+    'a daemon that starts finds it there (L2)' kdp one-cpu
 link_internal_found() {
     start_ovs
     internal_elsewhere
@@ -179,7 +183,8 @@ link_internal_found() {
     interface_becomes int0 admin_state=up link_state=up
 }
 
-add_test link_own_writes 'what the daemon changes itself is read back (L4)'
+add_test link_own_writes \
+    'what the daemon changes itself is read back (L4)' one-cpu
 link_own_writes() {
     start_ovs
     # It tries before there is such a device, and then again.
@@ -443,7 +448,8 @@ statistics_have_arrived() {
     test "$(ovs-vsctl get Interface "$1" statistics:rx_packets)" -ge 3
 }
 
-add_test link_table_show 'link-table/show, its options and its errors' kdp
+add_test link_table_show \
+    'link-table/show, its options and its errors' kdp one-cpu
 link_table_show() {
     local text
     start_ovs
@@ -473,7 +479,8 @@ link_table_show() {
     show_fails 'takes at most 3 arguments' --format json local local
 }
 
-add_test link_resync 'link-table/resync brings in what no event tells (L2)' kdp
+add_test link_resync \
+    'link-table/resync brings in what no event tells (L2)' kdp one-cpu
 link_resync() {
     start_ovs
     ip link add down0 type veth peer name down1
@@ -501,7 +508,8 @@ show_fails() {
     matches "$output" "$message"
 }
 
-add_test link_buckets 'other_config:link-table-netns-entries is looked at' kdp
+add_test link_buckets \
+    'other_config:link-table-netns-entries is looked at' kdp one-cpu
 link_buckets() {
     start_ovs
     ovs-vsctl add-br br0
@@ -540,7 +548,8 @@ buckets_are_shared() {
     test "$(link_json '.namespaces[0].buckets')" -lt 0
 }
 
-add_test link_stock 'with stock providers link-table/show says why not' kdp
+add_test link_stock \
+    'with stock providers link-table/show says why not' kdp one-cpu
 link_stock() {
     start_ovs --stock-providers
     ovs-vsctl add-br br0

@@ -23,7 +23,8 @@ statistics_are_equal() {
     test "$(statistics_of "$1")" = "$(statistics_of_device "$1")"
 }
 
-add_test statistics "statistics are those that the kernel has for the device"
+add_test statistics \
+    "statistics are those that the kernel has for the device" one-cpu
 statistics() {
     local before
     start_ovs
@@ -67,7 +68,7 @@ tc_lacks() {
     ! tc_has "$@"
 }
 
-add_test policing 'policing is set and removed, and leaves nothing'
+add_test policing 'policing is set and removed, and leaves nothing' one-cpu
 policing() {
     modprobe -a sch_ingress act_police cls_basic cls_matchall
     start_ovs
@@ -93,7 +94,7 @@ policing() {
 }
 
 # Others' changes come with the next configuration, as the stock daemon has it.
-add_test policing_restored 'policing that others removed is set again'
+add_test policing_restored 'policing that others removed is set again' one-cpu
 policing_restored() {
     modprobe -a sch_ingress act_police cls_basic cls_matchall
     start_ovs
@@ -107,7 +108,8 @@ policing_restored() {
     wait_until $PATIENCE tc_has filter v-n1 'rate 10Mbit' ingress
 }
 
-add_test qos 'quality of service is set and removed, and leaves nothing'
+add_test qos \
+    'quality of service is set and removed, and leaves nothing' one-cpu
 qos() {
     modprobe -a sch_htb
     ports_go_under_traffic
@@ -131,7 +133,7 @@ qos() {
 }
 
 add_test qdisc_foreign \
-    'what others have left at a device goes when it is added'
+    'what others have left at a device goes when it is added' one-cpu
 qdisc_foreign() {
     modprobe -a sch_ingress sch_htb
     ports_go_under_traffic
@@ -156,7 +158,8 @@ egress_is() {
         status:tunnel_egress_iface 2>/dev/null | tr -d '"')" = "$2"
 }
 
-add_test tunnel_route 'a tunnel follows its route, also one that comes later'
+add_test tunnel_route \
+    'a tunnel follows its route, also one that comes later' one-cpu
 tunnel_route() {
     start_ovs
     add_ns r1 r2

@@ -83,7 +83,8 @@ frames_have_bytes() {
 }
 
 add_test offload_bytes \
-    'bytes are those of tc, or of the datapath where that is asked for' kdp
+    'bytes are those of tc, or of the datapath where that is asked for' \
+    kdp one-cpu
 offload_bytes() {
     # A frame is 60 bytes, and 46 without its header.
     start_frames
@@ -121,7 +122,7 @@ used_long_ago() {
     [[ $used =~ ^[0-9]+$ ]] && test "$used" -ge "$2"
 }
 
-add_test offload_used 'time of use goes on when a flow moves (O2)' kdp
+add_test offload_used 'time of use goes on when a flow moves (O2)' kdp one-cpu
 offload_used() {
     local recent=$((3 * ${KDP_PATIENCE:-1}))
     local old=$((recent + 2))
@@ -190,7 +191,8 @@ offload_many_rules() {
     wait_until $PATIENCE openflow_count_is in_port=1 $((301 + $(cat sent)))
 }
 
-add_test offload_tcp_flags 'TCP flags are kept when flows move to tc (O2)' kdp
+add_test offload_tcp_flags \
+    'TCP flags are kept when flows move to tc (O2)' kdp one-cpu
 offload_tcp_flags() {
     local flow='in_port(v-left).*eth_type(0x0800)'
     # Late enough that the connection is over.

@@ -26,7 +26,7 @@ foreign_rules() {
                   .options.keys]'
 }
 
-add_test offload_foreign 'rules of others stay' kdp 150
+add_test offload_foreign 'rules of others stay' kdp one-cpu 150
 offload_foreign() {
     local dev
     # Of the flow that is deleted with dpctl.
@@ -95,7 +95,7 @@ offload_foreign() {
 }
 
 add_test offload_foreign_prio \
-    'rules of others in the way do not stop traffic' kdp
+    'rules of others in the way do not stop traffic' kdp one-cpu
 offload_foreign_prio() {
     local prio
     start_with_offload
@@ -125,7 +125,7 @@ offload_foreign_prio() {
 }
 
 add_test offload_foreign_internal \
-    'filters of others on an internal port stay' kdp 150
+    'filters of others on an internal port stay' kdp one-cpu 150
 offload_foreign_internal() {
     start_pings
     ip address add 10.1.1.100/24 dev br0

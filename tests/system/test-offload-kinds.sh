@@ -2,7 +2,7 @@
 #
 # Kinds of ports and flows.
 
-add_test offload_vxlan 'a VXLAN tunnel is offloaded' kdp 150
+add_test offload_vxlan 'a VXLAN tunnel is offloaded' kdp one-cpu 150
 offload_vxlan() {
     local devs='br0 br-u v-n1 v-remote vxlan_sys_4789'
     ports_go_under_traffic
@@ -43,7 +43,7 @@ offload_vxlan() {
     allow_log 'receive tunnel port not found'
 }
 
-add_test offload_vlan 'VLAN tags are pushed and popped in tc' kdp 120
+add_test offload_vlan 'VLAN tags are pushed and popped in tc' kdp one-cpu 120
 offload_vlan() {
     start_with_offload
     ovs-vsctl add-br br0
@@ -65,7 +65,8 @@ offload_vlan() {
     ping_works left 10.1.1.2
 }
 
-add_test offload_internal 'flows from an internal port are offloaded' kdp 200
+add_test offload_internal \
+    'flows from an internal port are offloaded' kdp one-cpu 200
 offload_internal() {
     local flow='in_port(br0),.*eth_type(0x0800)'
     start_pings
@@ -109,7 +110,7 @@ policing_rules_are() {
 }
 
 add_test offload_policing \
-    'policing and offload do not disturb each other' kdp 150
+    'policing and offload do not disturb each other' kdp one-cpu 150
 offload_policing() {
     local i
     start_pings
@@ -135,7 +136,7 @@ offload_policing() {
     ping_works left 10.1.1.2
 }
 
-add_test offload_meter 'meters work with offload' kdp 120
+add_test offload_meter 'meters work with offload' kdp one-cpu 120
 offload_meter() {
     start_frames
     ovs-ofctl -O OpenFlow13 add-meter br0 \

@@ -20,7 +20,7 @@ settled_tries() {
 MAX_TRIES=3
 
 add_test offload_rejected \
-    'a flow that tc does not take works and is explained (O6)' kdp
+    'a flow that tc does not take works and is explained (O6)' kdp one-cpu
 offload_rejected() {
     local flow='in_port(v-left),.*actions:trunc' ufid name tries
     start_frames
@@ -87,8 +87,7 @@ offload_rejected() {
 }
 
 add_test offload_rejected_kind \
-    'what a device rejects is not tried again and again' \
-    kdp
+    'what a device rejects is not tried again and again' kdp one-cpu
 offload_rejected_kind() {
     local tries
     start_frames
@@ -136,7 +135,8 @@ port_backs_off() {
 }
 
 add_test offload_no_space \
-    'what a full card does not take is offered again, and gets there' kdp 200
+    'what a full card does not take is offered again, and gets there' \
+    kdp one-cpu 200
 offload_no_space() {
     test -n "$KDP_TC_WATCH" || fail "there is no driver of a card:" \
         "the headers of the kernel are missing"

@@ -30,7 +30,8 @@ offload_threads() {
     matches "$(ovs-appctl offload/show)" 'offload: 1 threads'
 }
 
-add_test offload_bad_settings 'bad settings are logged and change nothing' kdp
+add_test offload_bad_settings \
+    'bad settings are logged and change nothing' kdp one-cpu
 offload_bad_settings() {
     local value n=0
     allow_log 'other_config:(n-offload-threads|offload-delay|offload-bytes) is '
@@ -62,7 +63,7 @@ offload_bad_settings() {
     wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
 }
 
-add_test offload_delay 'young flows stay out of tc' kdp
+add_test offload_delay 'young flows stay out of tc' kdp one-cpu
 offload_delay() {
     start_frames other_config:offload-delay=3600000
     send_frames left --same
@@ -80,8 +81,7 @@ offload_delay() {
 }
 
 add_test offload_stats_show \
-    'statistics are named as those of the userspace datapath' \
-    kdp
+    'statistics are named as those of the userspace datapath' kdp one-cpu
 offload_stats_show() {
     local name
     modprobe tun
@@ -104,7 +104,7 @@ offload_stats_show() {
     matches "$(cat ours)" '\[  2\] '
 }
 
-add_test offload_stats_total 'the total of latencies is weighted' kdp
+add_test offload_stats_total 'the total of latencies is weighted' kdp one-cpu
 offload_stats_total() {
     start_frames other_config:n-offload-threads=4
     ovs-ofctl del-flows br0

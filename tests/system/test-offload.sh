@@ -231,7 +231,7 @@ check_tc_agrees() {
 
 # Tests.
 
-add_test offload_ping 'pings go through tc' kdp
+add_test offload_ping 'pings go through tc' kdp one-cpu
 offload_ping() {
     start_pings
     ping_works left 10.1.1.2
@@ -248,7 +248,7 @@ offload_ping() {
 
 # A flow that tc takes, and one that it does not.
 add_test offload_types \
-    'each flow is shown once, and under the types of stock (O2)'
+    'each flow is shown once, and under the types of stock (O2)' one-cpu
 offload_types() {
     local type taken='eth_type(0x88b5)' other='eth_type(0x0806)'
     start_frames
@@ -287,7 +287,7 @@ modules_are_loaded() {
 }
 
 add_test offload_actions_loaded \
-    'no rule waits for the kernel to load what its actions need' kdp
+    'no rule waits for the kernel to load what its actions need' kdp one-cpu
 offload_actions_loaded() {
     local kinds='act_csum act_gact act_mirred act_mpls act_pedit act_police
                  act_skbedit act_tunnel_key act_vlan'
@@ -321,7 +321,7 @@ flow_name() {
 }
 
 add_test offload_flow_commands \
-    'dpctl gets, changes and deletes flows anywhere' kdp 120
+    'dpctl gets, changes and deletes flows anywhere' kdp one-cpu 120
 offload_flow_commands() {
     local where ufid name
     allow_log 'failed to (flow_del|flow_get|put)'

@@ -12,7 +12,7 @@ two_ports() {
     ovs-ofctl del-flows br0
 }
 
-add_test openflow_rules 'rules output, drop and are changed'
+add_test openflow_rules 'rules output, drop and are changed' one-cpu
 openflow_rules() {
     two_ports
     ping_fails n1 10.0.0.2
@@ -31,7 +31,7 @@ END
     ping_fails n1 10.0.0.2
 }
 
-add_test openflow_statistics 'rules and ports count packets'
+add_test openflow_statistics 'rules and ports count packets' one-cpu
 openflow_statistics() {
     two_ports
     ovs-ofctl add-flow br0 'in_port=1,dl_type=0x88b5,actions=output:2'
@@ -52,7 +52,7 @@ port_has_sent() {
         sed -n 's/.*tx pkts=\([0-9]*\).*/\1/p')" -ge "$2"
 }
 
-add_test openflow_packet_in 'each packet for the controller gets there'
+add_test openflow_packet_in 'each packet for the controller gets there' one-cpu
 openflow_packet_in() {
     two_ports
     ovs-ofctl add-flow br0 'in_port=1,dl_type=0x88b5,actions=controller'
@@ -68,7 +68,7 @@ packet_ins_are() {
         "$KDP_WORK/monitor")" -eq "$1"
 }
 
-add_test openflow_packet_out "the controller's packets get out"
+add_test openflow_packet_out "the controller's packets get out" one-cpu
 openflow_packet_out() {
     two_ports
     start_receiver receiver n2
@@ -79,7 +79,7 @@ openflow_packet_out() {
     received_all receiver
 }
 
-add_test openflow_fields 'rules change header fields'
+add_test openflow_fields 'rules change header fields' one-cpu
 openflow_fields() {
     two_ports
     ovs-ofctl add-flows br0 - <<END
@@ -93,7 +93,8 @@ END
     matches "$(in_ns n1 ping -c 1 -W 5 10.0.0.9)" 'ttl=63'
 }
 
-add_test conntrack 'connection tracking lets answers pass and nothing new'
+add_test conntrack \
+    'connection tracking lets answers pass and nothing new' one-cpu
 conntrack() {
     two_ports
     ovs-ofctl add-flows br0 - <<END
@@ -116,7 +117,7 @@ END
     kill "${BACKGROUND[server]}"
 }
 
-add_test conntrack_nat 'connection tracking translates addresses'
+add_test conntrack_nat 'connection tracking translates addresses' one-cpu
 conntrack_nat() {
     two_ports
     ovs-ofctl add-flows br0 - <<END

@@ -128,7 +128,7 @@ interface_has_error() {
     test "$(ovs-vsctl get Interface "$1" error)" != '[]'
 }
 
-add_test port_missing 'a port whose device does not exist has an error'
+add_test port_missing 'a port whose device does not exist has an error' one-cpu
 port_missing() {
     start_ovs
     ovs-vsctl add-br br0

@@ -38,12 +38,12 @@ tunnel_works() {
     ping_works n1 10.1.1.2
 }
 
-add_test vxlan 'a VXLAN tunnel works, and does when added again'
+add_test vxlan 'a VXLAN tunnel works, and does when added again' one-cpu
 vxlan() {
     tunnel_works vxlan dstport 4789
 }
 
-add_test geneve 'a Geneve tunnel works, and does when added again'
+add_test geneve 'a Geneve tunnel works, and does when added again' one-cpu
 geneve() {
     tunnel_works geneve
 }

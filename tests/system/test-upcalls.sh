@@ -220,7 +220,7 @@ everything_is_accounted_for() {
 }
 
 add_test upcall_show \
-    '"upcall/show" tells in text and JSON what happens (U2)' kdp
+    '"upcall/show" tells in text and JSON what happens (U2)' kdp one-cpu
 upcall_show() {
     local text json
     start_ovs
@@ -518,7 +518,8 @@ upcall_cpus() {
     finish_upcalls
 }
 
-add_test upcall_bad_settings 'a wrong setting is named and changes nothing' kdp
+add_test upcall_bad_settings \
+    'a wrong setting is named and changes nothing' kdp one-cpu
 upcall_bad_settings() {
     start_ovs
     ovs-vsctl add-br br0
@@ -533,7 +534,7 @@ upcall_bad_settings() {
     equal "$(upcall_json .dispatch)" per-port dispatch
 }
 
-add_test upcall_port '"upcall/show PORT" and "upcall/reset"' kdp
+add_test upcall_port '"upcall/show PORT" and "upcall/reset"' kdp one-cpu
 upcall_port() {
     local text
     start_ovs

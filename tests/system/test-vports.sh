@@ -111,7 +111,7 @@ table_is_true() {
     equal "$table" "$kernel" 'ports'
 }
 
-add_test vport_show '"vport-table/show" and its arguments' kdp
+add_test vport_show '"vport-table/show" and its arguments' kdp one-cpu
 vport_show() {
     start_ovs
     ovs-vsctl add-br br0
@@ -167,7 +167,8 @@ is_port() {
     ovs-appctl dpctl/show | grep -q "port $1\( \|\$\)"
 }
 
-add_test port_renamed 'a device that is renamed, and renamed back, works'
+add_test port_renamed \
+    'a device that is renamed, and renamed back, works' one-cpu
 port_renamed() {
     ports_go_under_traffic
     start_ovs
@@ -192,7 +193,8 @@ port_renamed() {
     is_port '3: v-n2'
 }
 
-add_test internal_moved 'an internal port in another namespace works (U6)'
+add_test internal_moved \
+    'an internal port in another namespace works (U6)' one-cpu
 internal_moved() {
     local i
     start_ovs

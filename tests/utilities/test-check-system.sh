@@ -42,7 +42,7 @@ END
     cat > "$tree/tests/system/run" << 'END'
 #!/bin/bash
 if [ "$1" = --list ]; then
-    printf '%-10s what it shows\n' a b c d e f
+    printf '%-10s 1    what it shows\n' a b c d e f
     exit
 fi
 status=0
@@ -150,11 +150,61 @@ test_sanitizers () {
     echo 'race:^two$' > "$tree/tests/system/sanitizers/thread.txt"
     echo 'SANITIZER_CFLAGS = -fsanitize=thread' > "$tree/build/Makefile"
     echo '[[ $KDP_SANITIZER_OPTIONS = *suppressions=*/thread.txt* ]] \
-              && [ $KDP_PATIENCE -gt 1 ] || result="not ok - system: $name"' \
+              && [ $KDP_PATIENCE -gt 1 ] && [ $KDP_ALL_CPUS = yes ] || result="not ok - system: $name"' \
         > "$tree/tests/system/one-test"
     run
     counted 6 0 && [ "$(grep -c '^race:' \
                             "$tree/build/system-logs/thread.txt")" -eq 2 ]
+}
+
+# Those that are about what happens at the same time have all processors, and
+# whether the others do is asked for.
+test_processors () {
+    local name cpus rest
+    "$source/tests/system/check-system" --list > "$dir/list" || return 1
+    while read -r name cpus rest; do
+        case $cpus:$name in
+        1:handlers_* | 1:upcall_engines | 1:upcall_dispatch | 1:upcall_cpus \
+        | 1:upcall_units | 1:idle_* | 1:flow* | 1:loss_* | 1:first_* \
+        | 1:stock_dpctl | 1:restart_* | 1:*_churn | 1:*_burst_* | 1:*_overrun \
+        | 1:*_lost | 1:offload_threads | 1:offload_random | 1:offload_toggle \
+        | 1:offload_counts | 1:offload_crash* | 1:offload_device* \
+        | 1:offload_rule* | 1:offload_leaks | 1:socket_budget)
+            echo "$name has one processor"
+            return 1
+            ;;
+        1:* | all:*) [ "$rest" ] || return 1 ;;
+        *) return 1 ;;
+        esac
+    done < "$dir/list" > "$out"
+    grep -q '^link_state  *1 ' "$dir/list" || return 1
+    echo 'result="$result # $KDP_ALL_CPUS"' > "$tree/tests/system/one-test"
+    run
+    counted 6 0 && [ "$(grep -c '# no$' "$out")" -eq 6 ] || return 1
+    run --all-cpus
+    counted 6 0 && [ "$(grep -c '# yes$' "$out")" -eq 6 ]
+}
+
+# The guest's processors are taken away and given back, but for the first one.
+test_processors_taken () {
+    local cpu
+    for cpu in 1 2 10; do
+        mkdir -p "$dir/cpus/cpu$cpu"
+        echo 1 > "$dir/cpus/cpu$cpu/online"
+    done
+    mkdir -p "$dir/cpus/cpu0" "$dir/cpus/cpuidle"
+    online () {
+        (. "$source/tests/system/harness.sh"
+         CPUS=$dir/cpus
+         set -e
+         use_cpus "$1") > "$out" 2>&1 || return 1
+        [ "$(cat "$dir"/cpus/cpu*/online | tr -d '\n')" = "$2" ]
+    }
+    online 1 000 && online all 111 && online all 111 && online 1 000 \
+        && [ ! -e "$dir/cpus/cpu0/online" ] || return 1
+    # One that cannot be had is a failure.
+    rm "$dir/cpus/cpu2/online" && mkdir "$dir/cpus/cpu2/online" || return 1
+    ! online all 111
 }
 
 test_interrupt () {
@@ -181,7 +231,8 @@ wait; exit 1' > "$tree/utilities/before-guest"
 
 tests='two_guests_share failed_test guest_that_dies all_guests_die
        guest_that_does_not_boot kernel_report result_that_is_not_one
-       old_results more_guests_than_tests sanitizers interrupt'
+       old_results more_guests_than_tests sanitizers processors
+       processors_taken interrupt'
 
 n=0
 failures=0
