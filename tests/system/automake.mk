@@ -50,12 +50,15 @@ tests/system/no-io-uring.so: tests/system/no-io-uring.c
 CLEANFILES += tests/system/no-io-uring.so
 
 # The whole daemon, in a guest: DAEMON is kdp, kdp-stock or stock, SYSTEMTESTS
-# are shell patterns of test names, SYSTEMGUESTS is the number of guests.
+# are shell patterns of test names, SYSTEMGUESTS is the number of guests, and
+# SYSTEMFLAGS are further options of check-system.
 SYSTEMGUESTS = 1
+SYSTEMFLAGS =
 check-system: all tests/system/traffic tests/system/no-io-uring.so \
     utilities/bench/per-vport.so $(unit_tests)
 	$(srcdir)/tests/system/check-system --builddir '$(abs_builddir)' \
-	    --daemon '$(DAEMON)' --guests '$(SYSTEMGUESTS)' $(SYSTEMTESTS)
+	    --daemon '$(DAEMON)' --guests '$(SYSTEMGUESTS)' $(SYSTEMFLAGS) \
+	    $(SYSTEMTESTS)
 .PHONY: check-system
 
 # Those that are worth the time that a daemon with sanitizers takes: they start
