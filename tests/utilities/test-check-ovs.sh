@@ -142,20 +142,7 @@ test_lists_of_the_tree () {
 tests='all_pass failed_and_skipped guest_that_dies known write_known
        lists_of_the_tree'
 
-n=0
-failures=0
+. "$source/tests/harness/tap.sh"
 # shellcheck disable=SC2086 # Several words.
-set -- ${*:-$tests}
-echo "1..$#"
-for name; do
-    make_tree
-    n=$((n + 1))
-    if "test_$name"; then
-        echo "ok $n - check-ovs: ${name//_/ }"
-    else
-        failures=$((failures + 1))
-        echo "not ok $n - check-ovs: ${name//_/ }"
-        sed 's/^/# /' "$out"
-    fi
-done
-[ $failures -eq 0 ]
+run_tests check-ovs ${*:-$tests}
+exit $tests_failed

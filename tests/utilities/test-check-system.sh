@@ -234,20 +234,7 @@ tests='two_guests_share failed_test guest_that_dies all_guests_die
        old_results more_guests_than_tests sanitizers processors
        processors_taken interrupt'
 
-n=0
-failures=0
+. "$source/tests/harness/tap.sh"
 # shellcheck disable=SC2086 # Several words.
-set -- ${*:-$tests}
-echo "1..$#"
-for name; do
-    make_tree
-    n=$((n + 1))
-    if "test_$name"; then
-        echo "ok $n - check-system: ${name//_/ }"
-    else
-        failures=$((failures + 1))
-        echo "not ok $n - check-system: ${name//_/ }"
-        sed 's/^/# /' "$out"
-    fi
-done
-[ $failures -eq 0 ]
+run_tests check-system ${*:-$tests}
+exit $tests_failed

@@ -10,20 +10,7 @@ dir=$(mktemp -d /tmp/test-check-versions.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 tree=$dir/tree
 out=$dir/out
-n=0
-failed=0
-
-# Prints the result of the test that $1 describes, which is that of the last
-# command.
-result () {
-    if [ $? -eq 0 ]; then
-        echo "ok $((++n)) - $1"
-    else
-        echo "not ok $((++n)) - $1"
-        sed 's/^/# /' "$out"
-        failed=1
-    fi
-}
+. tests/harness/tap.sh
 
 # Makes a tree of ovs-kdp whose configure takes versions 1 and 2, and whose
 # build does what the files "build" and "check" of the source say.
@@ -138,4 +125,4 @@ printf '#!/bin/sh\n' > "$dir/bin/apt-get"
 run sid
 counted 1 0 1 && grep -q 'name trees instead' "$out"
 result 'a system without packages of Debian is told to name trees'
-exit $failed
+exit $tests_failed

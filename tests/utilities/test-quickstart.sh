@@ -441,20 +441,7 @@ tests='all_pass failed_case guest_that_did_not_boot no_test_ran
        other_distributions other_architecture not_root little_space no_network
        container kernel_package package_lists documented_packages'
 
-n=0
-failures=0
+. "$source/tests/harness/tap.sh"
 # shellcheck disable=SC2086 # Several words.
-set -- ${*:-$tests}
-echo "1..$#"
-for name; do
-    make_tree
-    n=$((n + 1))
-    if "test_$name"; then
-        echo "ok $n - quickstart: ${name//_/ }"
-    else
-        failures=$((failures + 1))
-        echo "not ok $n - quickstart: ${name//_/ }"
-        sed 's/^/# /' "$out"
-    fi
-done
-[ $failures -eq 0 ]
+run_tests quickstart ${*:-$tests}
+exit $tests_failed

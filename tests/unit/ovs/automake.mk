@@ -11,5 +11,6 @@ TESTS += \
 	tests/unit/ovs/test-ovs-features.sh \
 	tests/unit/ovs/test-ovs-source.sh
 EXTRA_DIST += \
+	tests/harness/tap.sh \
 	tests/unit/ovs/test-ovs-features.sh \
 	tests/unit/ovs/test-ovs-source.sh

@@ -8,35 +8,22 @@ export LC_ALL=C
 source=$(cd "$(dirname "$0")/../../.." && pwd)
 dir=$(mktemp -d /tmp/test-ovs-features.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
-status=0
-n=0
-
-# Prints the result of the test that $1 describes, which is that of the last
-# command.
-result () {
-    local failed=$?
-    if [ $failed -eq 0 ]; then
-        echo "ok $((++n)) - $1"
-    else
-        echo "not ok $((++n)) - $1"
-        sed 's/^/# /' "$dir/out"
-        status=1
-    fi
-}
+out=$dir/out
+. "$source/tests/harness/tap.sh"
 
 features () {
-    sh "$source/build-aux/ovs-features" "$1" > "$dir/out" 2>&1
+    sh "$source/build-aux/ovs-features" "$1" > "$out" 2>&1
 }
 
 # Does the output say that feature $1 is $2?
 says () {
-    grep -qx "#define OVS_HAVE_$1 $2" "$dir/out"
+    grep -qx "#define OVS_HAVE_$1 $2" "$out"
 }
 
 echo 1..5
-features ovs/src && cmp -s "$dir/out" ovs/ovs-features.h
+features ovs/src && cmp -s "$out" ovs/ovs-features.h
 result 'what was built is what the script says now'
-! grep -vE '^(#define OVS_HAVE_[A-Z_]+ [01]|/\* .* \*/)$' "$dir/out"
+! grep -vE '^(#define OVS_HAVE_[A-Z_]+ [01]|/\* .* \*/)$' "$out"
 result 'each feature is there or is not'
 
 mkdir "$dir/tree"
@@ -53,6 +40,6 @@ echo '/* daemonize_start(bool a, bool b) */ void daemonize_start(bool a);' \
 features "$dir/tree" && says RAWIO 0
 result 'what a comment says does not count'
 rm "$dir/tree/lib/daemon.h"
-! features "$dir/tree" && grep -q 'lib/daemon.h is missing' "$dir/out"
+! features "$dir/tree" && grep -q 'lib/daemon.h is missing' "$out"
 result 'a file that is missing is an error'
-exit $status
+exit $tests_failed

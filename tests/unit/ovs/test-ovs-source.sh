@@ -8,21 +8,8 @@ export LC_ALL=C
 source=$(cd "$(dirname "$0")/../../.." && pwd)
 dir=$(mktemp -d /tmp/test-ovs-source.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
-status=0
-n=0
-
-# Prints the result of the test that $1 describes, which is that of the last
-# command.
-result () {
-    local failed=$?
-    if [ $failed -eq 0 ]; then
-        echo "ok $((++n)) - $1"
-    else
-        echo "not ok $((++n)) - $1"
-        sed 's/^/# /' "$dir/out"
-        status=1
-    fi
-}
+out=$dir/out
+. "$source/tests/harness/tap.sh"
 
 # Makes tree $1, of Open vSwitch $2.
 make_tree () {
@@ -34,7 +21,7 @@ make_tree () {
 
 # Configures with arguments $@, and fails if that does.
 configure () {
-    (cd "$dir/build" && "$dir/configure" "$@") > "$dir/out" 2>&1
+    (cd "$dir/build" && "$dir/configure" "$@") > "$out" 2>&1
 }
 
 # As configure, but fails unless it ends with an error that says $1, and what
@@ -43,7 +30,7 @@ refused () {
     local says=$1
     shift
     ! configure "$@" && grep -q "error: .*$says.*Supported are .*3\\.1\\.x" \
-        "$dir/out"
+        "$out"
 }
 
 # Succeeds if source $1, of version $2, was taken.
@@ -64,7 +51,7 @@ AC_PROG_SED
 KDP_OVS_SOURCE([$dir/distribution])
 echo "\$OVS_SOURCE \$OVS_VERSION" > result
 END
-(cd "$dir" && autoconf) > "$dir/out" 2>&1
+(cd "$dir" && autoconf) > "$out" 2>&1
 result 'there is a configure'
 
 supported='3.1.0 3.1.8 3.3.0 3.3.10 3.5.0 3.5.5'
@@ -113,7 +100,7 @@ result 'or a tar file'
 # It would be copied into itself, or written to.
 mkdir "$dir/distribution/build"
 rm "$dir/distribution/openvswitch.tar.gz"
-(cd "$dir/distribution/build" && "$dir/configure") > "$dir/out" 2>&1
-[ $? -ne 0 ] && grep -q 'contains the build directory' "$dir/out"
+(cd "$dir/distribution/build" && "$dir/configure") > "$out" 2>&1
+[ $? -ne 0 ] && grep -q 'contains the build directory' "$out"
 result 'nothing is built in a tree that is given'
-exit $status
+exit $tests_failed
