@@ -31,10 +31,12 @@ if [ "$version" -gt 2 ]; then
     echo "configure: error: $from is Open vSwitch $version, which is not supported." >&2
     exit 1
 fi
-echo configured >> "$from/configured"
+echo configured "$@" >> "$from/configured"
 touch config.status
 printf 'OVS_VERSION = %s\nall:\n\t%s\ncheck:\n\t%s\n' "$version" \
     "$(cat "$from/build")" "$(cat "$from/check")" > Makefile
+printf 'ovs-build-%%:\n\tmkdir -p ovs/src/tests\n' >> Makefile
+printf '\ttouch ovs/src/tests/system-kmod-testsuite\n' >> Makefile
 END
     chmod +x "$tree/configure"
     make_source one 1
@@ -63,7 +65,7 @@ counted () {
         && grep -qx "1\\.\\.$(($2 + $3))" "$out"
 }
 
-echo 1..10
+echo 1..12
 make_tree
 run "$dir/one" "$dir/two"
 counted 0 4 0 && grep -q '^ok 2 - one, 1: unit tests$' "$out"
@@ -94,6 +96,32 @@ result 'a source that configure does not understand is a failure'
 run "$dir/missing"
 [ $status -eq 2 ]
 result 'a source that is missing is wrong usage'
+
+# Tests in guests, which say what they were asked for.
+make_tree
+mkdir -p "$tree/tests/system" "$tree/tests/ovs"
+for program in system/check-system ovs/check-ovs; do
+    cat > "$tree/tests/$program" << END
+#!/bin/bash
+echo "${program##*/} \$*" >> "$dir/guests"
+! grep -q fails "$dir/one/guests"
+END
+    chmod +x "$tree/tests/$program"
+done
+echo passes > "$dir/one/guests"
+run --system --cflags '-O1 -g0' "$dir/one"
+grep -q -- ' CFLAGS=-O1 -g0$' "$dir/one/configured" && counted 0 4 0 \
+    && [ "$(wc -l < "$dir/guests")" -eq 1 ] \
+    && grep -q -- '--same-ovs --daemon kdp .* bridge_ports ' "$dir/guests" \
+    && echo fails > "$dir/one/guests" && run --system "$dir/one" \
+    && counted 1 3 1
+result 'a few system tests are run if asked for, and flags are used'
+echo passes > "$dir/one/guests"
+: > "$dir/guests"
+run --guests "$dir/one"
+counted 0 8 0 && [ "$(grep -c '^check-system ' "$dir/guests")" -eq 2 ] \
+    && [ "$(grep -c '^check-ovs ' "$dir/guests")" -eq 2 ]
+result 'or many, and those of Open vSwitch, with both daemons'
 
 # Of the system, only apt's list of sources is read.
 make_tree
