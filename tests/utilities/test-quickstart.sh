@@ -16,7 +16,7 @@ host=$dir/host
 out=$dir/out
 
 # Makes a tree in which all is well: 2 unit tests in each of the three builds,
-# 3 tests in each of the eight other stages.
+# 3 tests in each of the nine other stages.
 make_tree () {
     rm -rf "$tree"
     mkdir -p "$tree/utilities"
@@ -39,8 +39,8 @@ EOF
     printf '1..3\nok 1 - a\nok 2 - b\nok 3 - c\n' > "$tree/tap"
     # The commands of the targets; a test replaces those it is about.
     for target in all programs models guest kselftest system ovs-build \
-                  system-selection ovs bench bench-all soak distcheck deb \
-                  fuzz analyze docs
+                  system-selection ovs bench bench-all versions soak \
+                  distcheck deb fuzz analyze docs
     do
         echo "cat ../tap" > "$tree/run-$target"
     done
@@ -104,7 +104,7 @@ ended () {
 
 test_all_pass () {
     run
-    ended '27 passed, 0 failed' 0
+    ended '30 passed, 0 failed' 0
 }
 
 test_failed_case () {
@@ -112,7 +112,7 @@ test_failed_case () {
     echo 'cat ../failing; exit 1' > "$tree/run-kselftest"
     run
     # The stage, its log and the test are named; the stages after it ran.
-    ended '26 passed, 1 failed' 1 && grep -q 'not ok 2 - b' "$out" \
+    ended '29 passed, 1 failed' 1 && grep -q 'not ok 2 - b' "$out" \
         && grep -q 'kselftest.*_build/logs/check-kselftest.log' "$out" \
         && grep -q 'models.*: 3 passed' "$out"
 }
@@ -120,19 +120,19 @@ test_failed_case () {
 test_guest_that_did_not_boot () {
     echo 'echo guest did not boot >&2; exit 125' > "$tree/run-system"
     run
-    ended '24 passed, 1 failed' 1
+    ended '27 passed, 1 failed' 1
 }
 
 test_no_test_ran () {
     echo true > "$tree/run-ovs"
     run
-    ended '24 passed, 1 failed' 1
+    ended '27 passed, 1 failed' 1
 }
 
 test_status_without_failed_case () {
     echo 'cat ../tap; exit 126' > "$tree/run-ovs"
     run
-    ended '27 passed, 1 failed' 1
+    ended '30 passed, 1 failed' 1
 }
 
 test_skipped_case () {
@@ -140,7 +140,7 @@ test_skipped_case () {
         > "$tree/tap2"
     echo 'cat ../tap2' > "$tree/run-kselftest"
     run
-    ended '26 passed, 1 failed' 1
+    ended '29 passed, 1 failed' 1
 }
 
 test_plan_not_fulfilled () {
@@ -148,20 +148,20 @@ test_plan_not_fulfilled () {
     printf '1..1\nok 1 - a\n1..4\nok 1 - a\n' > "$tree/tap2"
     echo 'cat ../tap2' > "$tree/run-kselftest"
     run
-    ended '26 passed, 3 failed' 1
+    ended '29 passed, 3 failed' 1
 }
 
 test_crashed_unit_test () {
     printf '1..2\nok 1 - a\n' > "$tree/unit.log"
     echo ':global-test-result: FAIL' > "$tree/unit.trs"
     run
-    ended '24 passed, 3 failed' 1
+    ended '27 passed, 3 failed' 1
 }
 
 test_sanitizer_report_at_exit () {
     echo ':global-test-result: FAIL' > "$tree/unit.trs"
     run
-    ended '27 passed, 3 failed' 1
+    ended '30 passed, 3 failed' 1
 }
 
 test_failed_build () {
@@ -169,7 +169,7 @@ test_failed_build () {
     echo 'case $PWD in *-asan) echo no luck; exit 1; esac' > "$tree/run-all"
     run
     # What needs the build is missing: two unit tests, three system tests.
-    ended '22 passed, 1 failed' 1 && grep -q 'build-asan-make.log' "$out" \
+    ended '25 passed, 1 failed' 1 && grep -q 'build-asan-make.log' "$out" \
         && grep -q 'no luck' "$out" \
         && [ "$(grep -c 'address.*: not run' "$out")" -eq 2 ]
 }
@@ -194,7 +194,7 @@ test_stages_at_the_same_time () {
     # shellcheck disable=SC2016 # For make's shell.
     echo 'case $PWD in *_build) touch ../built; esac' > "$tree/run-programs"
     run
-    ended '27 passed, 0 failed' 0 && [ ! -e "$tree/early" ]
+    ended '30 passed, 0 failed' 0 && [ ! -e "$tree/early" ]
 }
 
 # No more at a time than there are processors and one.
@@ -203,18 +203,19 @@ test_capacity () {
     # shellcheck disable=SC2016 # For make's shell.
     run='mkdir ../now.$$; ls -d ../now.* | wc -l >> ../at-a-time; sleep 0.3
          rmdir ../now.$$; cat ../tap'
-    for stage in models guest kselftest system system-selection ovs bench; do
+    for stage in models guest kselftest system system-selection ovs bench \
+        versions; do
         echo "$run" > "$tree/run-$stage"
     done
     run
-    ended '27 passed, 0 failed' 0 \
+    ended '30 passed, 0 failed' 0 \
         && [ "$(sort -n "$tree/at-a-time" | tail -n 1)" -le 3 ] \
         && [ "$(sort -n "$tree/at-a-time" | tail -n 1)" -ge 2 ] || return 1
     # With little memory, one.
     rm -rf "$tree"/_* "$tree/at-a-time"
     echo 'MemAvailable: 5000000 kB' > "$host/proc/meminfo"
     run
-    ended '27 passed, 0 failed' 0 \
+    ended '30 passed, 0 failed' 0 \
         && [ "$(sort -n "$tree/at-a-time" | tail -n 1)" -eq 1 ]
 }
 
@@ -223,7 +224,7 @@ test_old_results_do_not_count () {
     cp "$tree/unit.log" "$tree/_build/tests/gone.log"
     cp "$tree/unit.trs" "$tree/_build/tests/gone.trs"
     run
-    ended '27 passed, 0 failed' 0
+    ended '30 passed, 0 failed' 0
 }
 
 test_interrupt () {
@@ -250,7 +251,7 @@ test_interrupt () {
     ! ps -eo args | grep -q '^sleep 100[01]$' || return 1
     echo 'cat ../tap' | tee "$tree/run-guest" > "$tree/run-system"
     run
-    ended '27 passed, 0 failed' 0
+    ended '30 passed, 0 failed' 0
 }
 
 # Continuous integration runs the command that README.md shows, and fails with
@@ -264,11 +265,11 @@ test_continuous_integration () {
     cp "$source/.ci/run" "$tree/.ci/"
     PATH=$host/bin:$PATH QUICKSTART_ROOT=$host "$tree/.ci/run" > "$out" 2>&1
     status=$?
-    ended '27 passed, 0 failed' 0 || return 1
+    ended '30 passed, 0 failed' 0 || return 1
     echo 'cat ../tap; exit 1' > "$tree/run-system"
     PATH=$host/bin:$PATH QUICKSTART_ROOT=$host "$tree/.ci/run" > "$out" 2>&1
     status=$?
-    ended '27 passed, 1 failed' 1
+    ended '30 passed, 1 failed' 1
 }
 
 test_second_instance () {
@@ -284,7 +285,7 @@ test_progress_and_times () {
     echo 'echo half-way; sleep 3; cat ../tap' > "$tree/run-models"
     QUICKSTART_PROGRESS=1 quickstart check > "$out" 2>&1
     grep -q ' s, models of what.*: half-way' "$out" \
-        && [ "$(grep -c 'status 0$' "$tree/_build/logs/stages")" -eq 16 ]
+        && [ "$(grep -c 'status 0$' "$tree/_build/logs/stages")" -eq 17 ]
 }
 
 test_all () {
@@ -294,16 +295,19 @@ test_all () {
     # shellcheck disable=SC2016 # For make's shell.
     echo 'case $PWD:$SYSTEMFLAGS in *-tsan: | *:--all-cpus) cat ../tap; esac' \
         > "$tree/run-system"
+    # shellcheck disable=SC2016 # For make's shell.
+    echo 'case $VERSIONSFLAGS in *--guests*) cat ../tap; esac' \
+        > "$tree/run-versions"
     quickstart check --all > "$out" 2>&1
     status=$?
     # 3 in each of two suites, two soak tests, the tests of a sanitizer, of the
     # benchmarks and of the package; and four that are one test.
-    ended '52 passed, 0 failed' 0 || return 1
+    ended '55 passed, 0 failed' 0 || return 1
     echo 'echo no luck; exit 1' > "$tree/run-fuzz"
     echo 'exit 1' > "$tree/run-docs"
     quickstart check --all > "$out" 2>&1
     status=$?
-    ended '50 passed, 2 failed' 1 && grep -q 'no luck' "$out"
+    ended '53 passed, 2 failed' 1 && grep -q 'no luck' "$out"
 }
 
 test_help_touches_nothing () {
@@ -381,14 +385,14 @@ exit 100'
 test_container () {
     rm "$host/dev/kvm"
     run
-    ended '27 passed, 0 failed' 0 \
+    ended '30 passed, 0 failed' 0 \
         && [ "$(grep -c 'no KVM.*emulated' "$out")" -eq 1 ] || return 1
     # Its memory may be limited.
     mkdir -p "$host/sys/fs/cgroup"
     echo max > "$host/sys/fs/cgroup/memory.max"
     echo 1048576 > "$host/sys/fs/cgroup/memory.current"
     run
-    ended '27 passed, 0 failed' 0 || return 1
+    ended '30 passed, 0 failed' 0 || return 1
     echo 2147483648 > "$host/sys/fs/cgroup/memory.max"
     refused '2047 MB of memory' 'x86' check
 }
