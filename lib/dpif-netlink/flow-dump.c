@@ -6,27 +6,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "dpif-netlink/flow-engine.h"
 #include "dpif-netlink/flow-operate.h"
 #include "dpif-netlink/flow-stats.h"
-#include "netdev-offload.h"
-#include "netdev.h"
-#include "openvswitch/vlog.h"
-#include "tc/tc-transact.h"
-#include "timeval.h"
 #include "util.h"
-
-VLOG_DEFINE_THIS_MODULE(kdp_flow_dump);
-
-static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 1);
 
 /* Flows shown at a time, as in Open vSwitch. */
 #define MAX_BATCH 50
-
-/* Rules of a device that are many. */
-#define MANY_RULES 100
 
 struct flow_dump {
     struct dpif_flow_dump up;
@@ -36,26 +23,10 @@ struct flow_dump {
     bool started;               /* 'view' is under way. */
     bool learn;                 /* Take over flows that it does not know. */
     atomic_int error;           /* Of a part of it, or 0. */
-
-    struct kdp_tc_list list;    /* What is in tc at the start. */
-    atomic_count next_chunk;    /* MAX_BATCH of the rules. */
-
-    struct ovs_mutex mutex;
-    size_t next_device OVS_GUARDED;
-    struct listing *listing OVS_GUARDED;        /* That threads join. */
-};
-
-/* A device whose rules are being listed, by several threads. */
-struct listing {
-    struct nl_dump nl_dump;
-    bool in_hw;
-    unsigned int n_threads;     /* Guarded by the mutex of the dump. */
 };
 
 enum phase {
     PHASE_KERNEL,
-    PHASE_TC,
-    PHASE_DEVICES,
     PHASE_REST,
     PHASE_DONE
 };
@@ -65,8 +36,6 @@ struct flow_dump_thread {
     struct flow_dump *dump;
     enum phase phase;
     struct dpif_flow_dump_thread *inner;
-    struct listing *listing;    /* PHASE_DEVICES.  Or NULL. */
-    struct ofpbuf buffer;
 
     /* Flows to show, from 'next' to 'n', and the descriptions that those
      * before point into, too. */
@@ -105,23 +74,15 @@ kdp_flow_dump_create(struct kdp_flow_engine *engine, const struct dpif *dpif,
     dpif_flow_dump_init(&dump->up, dpif);
     dump->up.terse = terse;
     dump->engine = engine;
-    atomic_count_init(&dump->next_chunk, 0);
-    ovs_mutex_init(&dump->mutex);
-    error = offload_dump_start(engine->offload, type, &dump->view);
-    atomic_init(&dump->error, error);
-    dump->started = !error;
 
     /* Revalidators come again soon. */
-    dump->view.lax = terse;
+    error = offload_dump_start(engine->offload, type, terse, &dump->view);
+    atomic_init(&dump->error, error);
+    dump->started = !error;
     atomic_read_relaxed(&engine->enabled, &dump->learn);
     if (type & OFFLOAD_DUMP_KERNEL) {
         dump->inner = inner->dpif_class->flow_dump_create(inner, terse,
                                                           &kernel_only);
-    }
-    kdp_tc_list_init(&dump->list, (terse && kdp_tc_may_dump(&engine->tc)
-                                   ? MANY_RULES : UINT64_MAX));
-    if (type & OFFLOAD_DUMP_TC) {
-        offload_for_each_rule(engine->offload, kdp_tc_list_add, &dump->list);
     }
     return &dump->up;
 }
@@ -142,8 +103,6 @@ kdp_flow_dump_destroy(struct dpif_flow_dump *dump_)
     if (dump->started) {
         offload_dump_done(&dump->view);
     }
-    kdp_tc_list_uninit(&dump->list);
-    ovs_mutex_destroy(&dump->mutex);
     free(dump);
     return error;
 }
@@ -156,9 +115,8 @@ kdp_flow_dump_thread_create(struct dpif_flow_dump *dump_)
 
     dpif_flow_dump_thread_init(&thread->up, &dump->up);
     thread->dump = dump;
-    ofpbuf_init(&thread->buffer, NL_DUMP_BUFSIZE);
     thread->phase = (!dump->started ? PHASE_DONE
-                     : dump->inner ? PHASE_KERNEL : PHASE_TC);
+                     : dump->inner ? PHASE_KERNEL : PHASE_REST);
     if (dump->inner) {
         struct dpif *inner = dump->inner->dpif;
 
@@ -176,37 +134,11 @@ release_descs(struct flow_dump_thread *thread)
     }
 }
 
-/* Leaves the listing of a device's rules, which no other thread joins any more
- * if it has 'ended'.  What was not shown is read one by one. */
-static void
-leave_listing(struct flow_dump_thread *thread, bool ended)
-{
-    struct flow_dump *dump = thread->dump;
-    struct listing *listing = thread->listing;
-
-    if (!listing) {
-        return;
-    }
-    ovs_mutex_lock(&dump->mutex);
-    if (!--listing->n_threads || ended) {
-        dump->listing = dump->listing == listing ? NULL : dump->listing;
-    }
-    if (!listing->n_threads) {
-        kdp_tc_dump_done(&listing->nl_dump);
-        free(listing);
-    }
-    ovs_mutex_unlock(&dump->mutex);
-    ofpbuf_clear(&thread->buffer);
-    thread->listing = NULL;
-}
-
 void
 kdp_flow_dump_thread_destroy(struct dpif_flow_dump_thread *thread_)
 {
     struct flow_dump_thread *thread = flow_dump_thread_cast(thread_);
 
-    leave_listing(thread, false);
-    ofpbuf_uninit(&thread->buffer);
     release_descs(thread);
     if (thread->inner) {
         struct dpif *inner = thread->inner->dpif;
@@ -289,231 +221,14 @@ next_from_kernel(struct flow_dump_thread *thread, struct dpif_flow *flows)
     return n;
 }
 
-/* Takes what tc said of a rule with 'overhead'.  Returns false if that is not
- * to be shown. */
-static bool
-dump_rule(struct flow_dump *dump, const struct kdp_tc_rule *rule,
-          uint16_t overhead, struct offload_dumped *dumped)
-{
-    struct offload_stats stats = kdp_tc_stats(rule, overhead);
-
-    return offload_dump_tc(&dump->view, &rule->ufid, &stats, rule->in_hw,
-                           dumped);
-}
-
-/* Reads the rules of a chunk of the list, from 'first'. */
-static int
-read_rules(struct flow_dump_thread *thread, size_t first,
-           struct dpif_flow *flows)
-{
-    struct flow_dump *dump = thread->dump;
-    const struct kdp_tc_list_rule *rules = &dump->list.rules[first];
-    size_t n = MIN(dump->list.n_rules - first, MAX_BATCH);
-    struct kdp_tc_request *requests = xmalloc(n * sizeof *requests);
-    struct kdp_tc_request *sent[MAX_BATCH];
-    int n_flows = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        requests[i].type = KDP_TC_GET;
-        requests[i].id = rules[i].known.id;
-        sent[i] = &requests[i];
-    }
-    kdp_tc_transact(sent, n);
-    for (size_t i = 0; i < n; i++) {
-        const struct kdp_tc_rule *rule = &requests[i].reply;
-        struct offload_dumped dumped;
-
-        /* The name may be another rule's by now. */
-        if (requests[i].error || !ovs_u128_equals(rule->ufid, rules[i].ufid)) {
-            continue;
-        }
-        if (rule->in_hw) {
-            kdp_tc_rule_saw(rules[i].rule, true);
-        }
-        if (dump_rule(dump, rule, rules[i].known.overhead, &dumped)) {
-            show_dumped(thread, &dumped, &flows[n_flows++]);
-        }
-    }
-    free(requests);
-    return n_flows;
-}
-
-/* Gets the next flows in tc, MAX_BATCH at most.  Returns 0 only if there are
- * no more. */
-static int
-next_from_tc(struct flow_dump_thread *thread, struct dpif_flow *flows)
-{
-    struct flow_dump *dump = thread->dump;
-    int n = 0;
-
-    while (!n) {
-        size_t first = (size_t) atomic_count_inc(&dump->next_chunk)
-                       * MAX_BATCH;
-
-        if (first >= dump->list.n_rules) {
-            break;
-        }
-        n = read_rules(thread, first, flows);
-    }
-    return n;
-}
-
-/* The start of a part of a list. */
-struct part {
-    long long int start;
-    struct rusage usage;
-};
-
-static void
-start_part(struct part *part)
-{
-    memset(&part->usage, 0, sizeof part->usage);
-    getrusage(RUSAGE_THREAD, &part->usage);
-    part->start = time_msec();
-}
-
-/* Takes note of how long 'part' took, if that was for a lock: who waits for
- * one sleeps, or spins while its holder runs.  Otherwise other threads ran
- * because the thread's time was up. */
-static void
-end_part(struct kdp_tc *tc, const struct part *part)
-{
-    long long int duration = time_msec() - part->start;
-    struct rusage usage;
-
-    if (duration >= KDP_TC_SLOW_DUMP
-        && !getrusage(RUSAGE_THREAD, &usage)
-        && (usage.ru_nvcsw != part->usage.ru_nvcsw
-            || usage.ru_nivcsw == part->usage.ru_nivcsw)) {
-        VLOG_INFO_RL(&rl, "a list of rules in tc waited %lld ms for the "
-                     "kernel's RTNL lock; rules are asked for by name for %d "
-                     "s, which takes the revalidators longer", duration,
-                     KDP_TC_DUMP_PAUSE / 1000);
-        kdp_tc_dump_waited(tc, duration);
-    }
-}
-
-/* Starts to list the rules of 'device'.  Returns NULL if that fails. */
-static struct listing *
-start_listing(struct flow_dump *dump, const struct kdp_tc_device *device)
-{
-    struct kdp_tc *tc = &dump->engine->tc;
-    struct netdev *netdev = netdev_ports_get(u32_to_odp(device->port_no),
-                                             tc->dpif_type);
-    struct listing *listing;
-    struct part part;
-    int error;
-
-    if (!netdev) {
-        return NULL;
-    }
-    listing = xmalloc(sizeof *listing);
-    listing->in_hw = device->in_hw;
-    listing->n_threads = 0;
-    start_part(&part);
-    error = kdp_tc_dump_start(netdev, dump->up.terse, &listing->nl_dump);
-    if (error) {
-        free(listing);
-        listing = NULL;
-    } else if (!device->in_hw) {
-        end_part(tc, &part);
-    }
-    netdev_close(netdev);
-    return listing;
-}
-
-/* Joins the listing of a device, or starts the next one, unless the thread is
- * at one.  Returns false if there are none left. */
-static bool
-join_listing(struct flow_dump_thread *thread)
-{
-    struct flow_dump *dump = thread->dump;
-
-    if (thread->listing) {
-        return true;
-    }
-    /* Held during the request that starts a list, so that other threads join
-     * it instead of reading its rules one by one. */
-    ovs_mutex_lock(&dump->mutex);
-    while (!dump->listing && dump->next_device < dump->list.n_devices) {
-        const struct kdp_tc_device *device
-            = &dump->list.devices[dump->next_device++];
-
-        if (device->in_hw || kdp_tc_may_dump(&dump->engine->tc)) {
-            dump->listing = start_listing(dump, device);
-        }
-    }
-    thread->listing = dump->listing;
-    if (thread->listing) {
-        thread->listing->n_threads++;
-    }
-    ovs_mutex_unlock(&dump->mutex);
-    return thread->listing != NULL;
-}
-
-/* Gets the next rule of the device.  Returns false if there is none.  (To end
- * a list early would save nothing: the rest is received nevertheless.) */
-static bool
-next_listed(struct flow_dump_thread *thread, struct kdp_tc_rule *rule)
-{
-    struct listing *listing = thread->listing;
-    bool measure = !thread->buffer.size && !listing->in_hw;
-    struct part part;
-    bool found;
-
-    if (measure) {
-        start_part(&part);
-    }
-    found = kdp_tc_dump_next(&listing->nl_dump, &thread->buffer, rule);
-    if (measure) {
-        end_part(&thread->dump->engine->tc, &part);
-    }
-    return found;
-}
-
-/* Takes note of where 'rule', which a device told, is, and returns its
- * overhead. */
-static uint16_t
-saw_rule(struct flow_dump *dump, const struct kdp_tc_rule *rule)
-{
-    struct offload_rule *known = offload_get_rule(dump->engine->offload,
-                                                  &rule->ufid);
-    uint16_t overhead = known ? kdp_tc_rule_saw(known, rule->in_hw) : 0;
-
-    offload_rule_unref(known);
-    return overhead;
-}
-
-/* Gets the next flows of devices, MAX_BATCH at most.  Returns 0 only if there
- * are no more. */
-static int
-next_from_devices(struct flow_dump_thread *thread, struct dpif_flow *flows)
-{
-    struct flow_dump *dump = thread->dump;
-    int n = 0;
-
-    while (n < MAX_BATCH && join_listing(thread)) {
-        struct offload_dumped dumped;
-        struct kdp_tc_rule rule;
-
-        if (!next_listed(thread, &rule)) {
-            leave_listing(thread, true);
-        } else if (dump_rule(dump, &rule, saw_rule(dump, &rule), &dumped)) {
-            show_dumped(thread, &dumped, &flows[n++]);
-        }
-    }
-    return n;
-}
-
 static int
 next_of_rest(struct flow_dump_thread *thread, struct dpif_flow *flows)
 {
-    struct offload_dumped dumped;
-    int n = 0;
+    struct offload_dumped dumped[MAX_BATCH];
+    size_t n = offload_dump_next(&thread->dump->view, dumped, MAX_BATCH);
 
-    while (n < MAX_BATCH
-           && offload_dump_next(&thread->dump->view, &dumped)) {
-        show_dumped(thread, &dumped, &flows[n++]);
+    for (size_t i = 0; i < n; i++) {
+        show_dumped(thread, &dumped[i], &flows[i]);
     }
     return n;
 }
@@ -529,12 +244,6 @@ fill(struct flow_dump_thread *thread)
         switch (thread->phase) {
         case PHASE_KERNEL:
             n = next_from_kernel(thread, thread->flows);
-            break;
-        case PHASE_TC:
-            n = next_from_tc(thread, thread->flows);
-            break;
-        case PHASE_DEVICES:
-            n = next_from_devices(thread, thread->flows);
             break;
         case PHASE_REST:
         case PHASE_DONE:

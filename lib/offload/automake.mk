@@ -33,6 +33,8 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-queue.h \
 	lib/offload/offload-read.c \
 	lib/offload/offload-read.h \
+	lib/offload/offload-reader.c \
+	lib/offload/offload-reader.h \
 	lib/offload/offload-reason.c \
 	lib/offload/offload-reason.h \
 	lib/offload/offload-report.c \

@@ -188,6 +188,10 @@ typedef void offload_dump_cb(void *cb_aux, const ovs_u128 *ufid,
                              const struct offload_stats *,
                              struct offload_rule *rule);
 
+/* Called by the backend for a rule of flow 'ufid' that it has listed. */
+typedef void offload_list_cb(void *cb_aux, const ovs_u128 *ufid,
+                             const void *told);
+
 /* tc.  The stock translation is a backend, an encoder of our own may be one.
  *
  * Errors of OFFLOAD_COPY_PUT, all of which leave tc as it was:
@@ -202,6 +206,18 @@ struct offload_backend {
     struct offload_rule *(*create_rule)(void *aux);
 
     void (*operate)(void *aux, struct offload_copy_op *ops[], size_t n);
+
+    /* Calls 'cb' for each of those rules of ours that are better listed than
+     * read by OFFLOAD_COPY_GET, as far as they can be; 'told' is then for
+     * 'take', and valid during the call.  When rules were used need be told
+     * only if 'exact'.  NULL if there are none. */
+    void (*list)(void *aux, bool exact, offload_list_cb *cb, void *cb_aux);
+
+    /* Stores in '*stats' and '*in_hw' what was 'told' of 'rule', as
+     * OFFLOAD_COPY_GET would.  Returns false if it was not that rule.  Must not
+     * wait. */
+    bool (*take)(void *aux, struct offload_rule *rule, const void *told,
+                 struct offload_stats *stats, bool *in_hw);
 
     /* Stores where the rules with input port 'port' are in '*place'.  Returns
      * false if there is no such port.  Must not wait for tc. */

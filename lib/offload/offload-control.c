@@ -9,6 +9,7 @@
 
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
+#include "offload/offload-reader.h"
 #include "offload/offload-thread.h"
 #include "offload/offload-waiter.h"
 #include "util.h"
@@ -42,7 +43,9 @@ offload_create(const struct offload_kernel *kernel,
     atomic_init(&offload->enabled, true);
     atomic_init(&offload->n_flushes, 0);
     ovs_mutex_init(&offload->dumps_mutex);
+    atomic_init(&offload->last_round, 0);
     offload_configure(offload, config);
+    offload_reader_start(offload, config->read_interval);
     return offload;
 }
 
@@ -77,6 +80,7 @@ offload_destroy(struct offload *offload)
     if (!offload) {
         return;
     }
+    offload_reader_stop(offload);
     offload_threads_destroy(offload);
     cancel_all(offload);
     offload_table_destroy(&offload->table);
@@ -92,7 +96,8 @@ offload_destroy(struct offload *offload)
     free_cacheline(offload);
 }
 
-/* Changes the configuration.  Values out of range are brought into it. */
+/* Changes the configuration, but for 'read_interval', which stays.  Values out
+ * of range are brought into it. */
 void
 offload_configure(struct offload *offload, const struct offload_config *config)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reading flows, one by one and all.
+/* Showing all flows.
  *
- * A dump goes through what the kernel has, then through what tc has, and at
- * last through the engine's own table.  Each flow is marked when it is shown,
- * so that one that moves meanwhile is shown once; the last pass finds those
- * that moved away each time.  What the kernel and tc said of a flow that has
- * moved since the start is outdated, and it is read again, unless the dump is
- * lax and what is known of the flow is not older than the dump.  A flow with
- * copies in both is shown when the second of them is told. */
+ * A dump goes through what the kernel has, then through the engine's own table.
+ * Each flow is marked when it is shown, so that one that moves meanwhile is
+ * shown once; the second pass finds those that moved away from the first.
+ *
+ * What tc has counted is read before, all of it in a round (offload-reader.h),
+ * or if the dump is lax, it is what the reader thread found in its last round:
+ * such a dump never asks tc.  What the kernel said of a flow that has moved
+ * since the start is outdated, and the flow is read again, by itself, unless
+ * the dump is lax and what is known of it is not older than the dump. */
 
 #include <config.h>
 #include "offload/offload.h"
@@ -19,32 +21,34 @@
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
 #include "offload/offload-read.h"
+#include "timeval.h"
 #include "util.h"
 
-/* What is remembered of a flow in a dump: the dump's id when the flow was
- * shown, or that and which of its copies was told, while the other one was
- * not. */
-#define TOLD_KERNEL 1u
-#define TOLD_TC 2u
-#define TOLD_BOTH (TOLD_KERNEL | TOLD_TC)
-
 /* Starts a dump of the flows of 'type'.  Returns 0 or, if OFFLOAD_MAX_DUMPS
- * are under way, EBUSY.  Several threads may share it: all that are at it call
+ * are under way, EBUSY.  Unless 'lax', tc is read and waited for.
+ *
+ * If 'lax', what the dump shows of flows in tc is what was known.  Who looks
+ * at flows again and again does not wait for tc then, and still sees within
+ * the interval of the reader thread, or what a round takes, what was counted.
+ * A flow looks as idle as it was when it was read, not more.
+ *
+ * Several threads may share the dump: all that are at it call
  * offload_dump_kernel() for each flow that the kernel has, then
- * offload_dump_tc() for each that tc has, then offload_dump_next() until it
- * returns false; either of the first two may be left out, at the price of a
- * request for each flow there. */
+ * offload_dump_next() until it returns 0; the former may be left out, at the
+ * price of a request for each flow there. */
 int
 offload_dump_start(struct offload *offload, enum offload_dump_type type,
-                   struct offload_dump *dump)
+                   bool lax, struct offload_dump *dump)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
-    *dump = (struct offload_dump) { .offload = offload, .type = type };
+    *dump = (struct offload_dump) {
+        .offload = offload, .type = type, .lax = lax,
+    };
     ovs_mutex_lock(&offload->dumps_mutex);
     for (unsigned int i = 0; i < OFFLOAD_MAX_DUMPS && !dump->id; i++) {
         if (!offload->dump_ids[i]) {
             do {
-                dump->id = offload->last_dump += TOLD_BOTH + 1;
+                dump->id = ++offload->last_dump;
             } while (!dump->id);
             offload->dump_ids[i] = dump->id;
             dump->slot = i;
@@ -53,6 +57,9 @@ offload_dump_start(struct offload *offload, enum offload_dump_type type,
     ovs_mutex_unlock(&offload->dumps_mutex);
     if (!dump->id) {
         return EBUSY;
+    }
+    if (!lax && type & OFFLOAD_DUMP_TC) {
+        dump->round = offload_read_rules(offload);
     }
     dump->start = offload_table_clock(&offload->table);
     ovs_mutex_init(&dump->mutex);
@@ -87,18 +94,6 @@ is_shown(const struct offload_dump *dump, const struct offload_flow *flow)
     return flow->shown[dump->slot] == dump->id;
 }
 
-/* Takes note that a copy of 'flow', which is not shown yet, was told.  Returns
- * true if both were. */
-static bool
-tell(const struct offload_dump *dump, struct offload_flow *flow, bool in_tc)
-{
-    uint32_t told = flow->shown[dump->slot] - dump->id;
-
-    told = (told <= TOLD_BOTH ? told : 0) | (in_tc ? TOLD_TC : TOLD_KERNEL);
-    flow->shown[dump->slot] = dump->id + told;
-    return told == TOLD_BOTH;
-}
-
 /* Has nobody changed 'flow' since the start, so that statistics that were read
  * since then are those of its copy? */
 static bool
@@ -106,17 +101,6 @@ is_quiet(const struct offload_dump *dump, const struct offload_flow *flow)
 {
     return (flow->moved <= dump->start && !offload_flow_is_busy(flow)
             && !flow->kernel_claimed);
-}
-
-/* Has the only copy of 'flow' been made since the start, or the last one but
- * this been told then? */
-static bool
-is_new(const struct offload_dump *dump, const struct offload_flow *flow)
-{
-    return (flow->known > dump->start
-            && offload_flow_in_tc(flow) != offload_flow_in_kernel(flow)
-            && !offload_flow_is_busy(flow) && !flow->kernel_claimed
-            && !flow->discard_tc);
 }
 
 /* Is 'flow' where 'dump' looks? */
@@ -128,52 +112,76 @@ is_of_type(const struct offload_dump *dump, const struct offload_flow *flow)
             && dump->type & OFFLOAD_DUMP_KERNEL);
 }
 
-/* Stores what is known of 'flow'. */
+/* Stores what is known of 'flow'.  In a lax dump one in tc looks as idle as it
+ * was when it was read: what came since then is not known yet, and flows that
+ * are in use shall not expire because the last reading was some time ago. */
 static void
-show_known(const struct offload_flow *flow, struct offload_dumped *dumped)
+show_known(const struct offload_dump *dump, const struct offload_flow *flow,
+           struct offload_dumped *dumped)
 {
+    struct offload_stats *stats = &dumped->stats;
+
     dumped->in_tc = offload_flow_in_tc(flow);
     dumped->in_hw = dumped->in_tc && flow->in_hw;
-    dumped->stats = flow->base;
+    *stats = flow->base;
     if (offload_flow_in_kernel(flow)) {
-        offload_stats_add(&dumped->stats, &flow->kernel_seen);
+        offload_stats_add(stats, &flow->kernel_seen);
     }
-    if (dumped->in_tc) {
-        offload_stats_add(&dumped->stats, &flow->tc_seen);
+    if (flow->tc != OFFLOAD_TC_NONE && !flow->discard_tc) {
+        offload_stats_add(stats, &flow->tc_seen);
+    }
+    if (dump->lax && dumped->in_tc) {
+        long long int now = time_msec();
+
+        stats->used = MIN(now, (MAX(stats->used, flow->created)
+                                + MAX(now - flow->read, 0)));
     }
 }
 
-/* Shows 'flow', a copy of which has 'stats' unless it has moved. */
+/* Are the statistics of the kernel copy of 'flow' known, of which the kernel
+ * has told 'stats' or, if that is NULL, nothing? */
+static bool
+kernel_is_known(const struct offload_dump *dump, struct offload_flow *flow,
+                const struct offload_stats *stats)
+{
+    if (!offload_flow_in_kernel(flow)) {
+        return true;
+    }
+    if (stats && (is_quiet(dump, flow)
+                  || (dump->lax && flow->moved <= dump->start))) {
+        offload_flow_saw_kernel(flow, stats);
+        return true;
+    }
+    return dump->lax && flow->known > dump->start;
+}
+
+/* Likewise, for the copy in tc. */
+static bool
+tc_is_known(const struct offload_dump *dump, const struct offload_flow *flow)
+{
+    return (dump->lax || flow->tc == OFFLOAD_TC_NONE
+            || (offload_flow_in_tc(flow) && !flow->discard_tc
+                && (int32_t) (flow->round - dump->round) >= 0));
+}
+
+/* Shows 'flow', of whose copy in the kernel that has told 'stats', unless it
+ * is NULL. */
 static bool
 show(struct offload_dump *dump, struct offload_flow *flow,
-     const struct offload_stats *stats, bool in_tc, bool in_hw,
-     struct offload_dumped *dumped)
+     const struct offload_stats *stats, struct offload_dumped *dumped)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     bool exists = true;
-    bool told;
+    bool known;
 
     if (!is_of_type(dump, flow) || is_shown(dump, flow)) {
         return false;
     }
-    told = (stats && is_quiet(dump, flow) && !flow->discard_tc
-            && (in_tc ? offload_flow_in_tc(flow)
-                : offload_flow_in_kernel(flow)));
-    if (told) {
-        if (in_tc) {
-            offload_flow_saw_tc(flow, stats, in_hw);
-        } else {
-            offload_flow_saw_kernel(flow, stats);
-        }
-        if (offload_flow_in_tc(flow) && offload_flow_in_kernel(flow)
-            && !tell(dump, flow, in_tc)) {
-            return false;
-        }
-    }
+    known = kernel_is_known(dump, flow, stats) && tc_is_known(dump, flow);
     flow->shown[dump->slot] = dump->id;
     flow->n_refs++;
-    if (told || (dump->lax && is_new(dump, flow))) {
-        show_known(flow, dumped);
+    if (known) {
+        show_known(dump, flow, dumped);
     } else {
         exists = offload_read_flow(dump->offload, flow, &dumped->stats,
                                    &dumped->in_tc, &dumped->in_hw);
@@ -186,29 +194,6 @@ show(struct offload_dump *dump, struct offload_flow *flow,
     return exists;
 }
 
-static bool
-dump_one(struct offload_dump *dump, const ovs_u128 *ufid,
-         const struct offload_stats *stats, bool in_tc, bool in_hw,
-         struct offload_dumped *dumped)
-{
-    struct offload_stripe *stripe = offload_stripe(dump->offload, ufid);
-    struct offload_flow *flow;
-    bool shown = false;
-
-    *dumped = (struct offload_dumped) { .stats = *stats };
-    ovs_mutex_lock(&stripe->mutex);
-    flow = offload_flow_find(stripe, ufid);
-    if (flow) {
-        shown = show(dump, flow, stats, in_tc, in_hw, dumped);
-    } else {
-        /* A rule of a flow that is being deleted, or of another run.  Flows
-         * that the kernel has are shown whoever made them. */
-        shown = !in_tc;
-    }
-    ovs_mutex_unlock(&stripe->mutex);
-    return shown;
-}
-
 /* Decides about a flow that the kernel has, with statistics that it reported
  * since the start of the dump.  Returns true if it has to be shown, with what
  * is stored in '*dumped'.  Flows that are in the kernel only and may be in tc
@@ -218,16 +203,18 @@ offload_dump_kernel(struct offload_dump *dump, const ovs_u128 *ufid,
                     const struct offload_stats *stats,
                     struct offload_dumped *dumped)
 {
-    return dump_one(dump, ufid, stats, false, false, dumped);
-}
+    struct offload_stripe *stripe = offload_stripe(dump->offload, ufid);
+    struct offload_flow *flow;
+    bool shown;
 
-/* Likewise, for a rule in tc, which the device does if 'in_hw'. */
-bool
-offload_dump_tc(struct offload_dump *dump, const ovs_u128 *ufid,
-                const struct offload_stats *stats, bool in_hw,
-                struct offload_dumped *dumped)
-{
-    return dump_one(dump, ufid, stats, true, in_hw, dumped);
+    *dumped = (struct offload_dumped) { .stats = *stats };
+    ovs_mutex_lock(&stripe->mutex);
+    flow = offload_flow_find(stripe, ufid);
+
+    /* Flows that the kernel has are shown whoever made them. */
+    shown = !flow || show(dump, flow, stats, dumped);
+    ovs_mutex_unlock(&stripe->mutex);
+    return shown;
 }
 
 /* Collects flows of the next stripe that were not shown.  Returns false if
@@ -258,74 +245,55 @@ collect(struct offload_dump *dump)
     return true;
 }
 
-/* Stores a flow that was not shown yet in '*dumped' and returns true, or
- * returns false if there is none. */
-bool
-offload_dump_next(struct offload_dump *dump, struct offload_dumped *dumped)
+/* Takes up to 'n' of the flows that were collected, which are all of one
+ * stripe.  Returns how many, or -1 if there are no more. */
+static int
+take_collected(struct offload_dump *dump, struct offload_flow *flows[],
+               size_t n)
 {
-    for (;;) {
-        struct offload_flow *flow = NULL;
-        struct ovs_mutex *mutex;
-        bool more = true, shown;
+    size_t taken = 0;
+    bool more = true;
 
-        ovs_mutex_lock(&dump->mutex);
-        if (dump->n_flows) {
-            flow = dump->flows[--dump->n_flows];
-        } else {
-            more = collect(dump);
+    ovs_mutex_lock(&dump->mutex);
+    if (!dump->n_flows) {
+        more = collect(dump);
+    }
+    while (taken < n && dump->n_flows) {
+        flows[taken++] = dump->flows[--dump->n_flows];
+    }
+    ovs_mutex_unlock(&dump->mutex);
+    return more ? taken : -1;
+}
+
+/* Stores flows that were not shown yet, 'n' or OFFLOAD_BATCH at most, in
+ * 'dumped'.  Returns how many, 0 only if there are none. */
+size_t
+offload_dump_next(struct offload_dump *dump, struct offload_dumped dumped[],
+                  size_t n)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct offload_flow *flows[OFFLOAD_BATCH];
+    size_t n_shown = 0;
+
+    while (!n_shown) {
+        int taken = take_collected(dump, flows, MIN(n, OFFLOAD_BATCH));
+        struct ovs_mutex *mutex;
+
+        if (taken < 0) {
+            break;
         }
-        ovs_mutex_unlock(&dump->mutex);
-        if (!more) {
-            return false;
-        }
-        if (!flow) {
+        if (!taken) {
             continue;
         }
-
-        *dumped = (struct offload_dumped) { .desc = NULL };
-        mutex = &flow->stripe->mutex;
+        mutex = &flows[0]->stripe->mutex;
         ovs_mutex_lock(mutex);
-        shown = (offload_flow_in_table(flow)
-                 && show(dump, flow, NULL, false, false, dumped));
-        offload_flow_unref(flow);
+        for (int i = 0; i < taken; i++) {
+            dumped[n_shown] = (struct offload_dumped) { .desc = NULL };
+            n_shown += (offload_flow_in_table(flows[i])
+                        && show(dump, flows[i], NULL, &dumped[n_shown]));
+            offload_flow_unref(flows[i]);
+        }
         ovs_mutex_unlock(mutex);
-        if (shown) {
-            return true;
-        }
     }
-}
-
-/* Calls 'cb' for the rule of each flow that is in tc, or that is being put
- * there. */
-void
-offload_for_each_rule(struct offload *offload, offload_rule_cb *cb, void *aux)
-{
-    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
-        struct offload_stripe *stripe = &offload->table.stripes[i];
-        struct offload_flow *flow;
-
-        ovs_mutex_lock(&stripe->mutex);
-        HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-            if (flow->rule) {
-                cb(aux, &flow->ufid, flow->rule);
-            }
-        }
-        ovs_mutex_unlock(&stripe->mutex);
-    }
-}
-
-/* Returns the rule of the flow of 'ufid', with a reference for the caller, or
- * NULL if there is no such flow, or it is not in tc. */
-struct offload_rule *
-offload_get_rule(struct offload *offload, const ovs_u128 *ufid)
-{
-    struct offload_stripe *stripe = offload_stripe(offload, ufid);
-    const struct offload_flow *flow;
-    struct offload_rule *rule;
-
-    ovs_mutex_lock(&stripe->mutex);
-    flow = offload_flow_find(stripe, ufid);
-    rule = flow ? offload_rule_ref(flow->rule) : NULL;
-    ovs_mutex_unlock(&stripe->mutex);
-    return rule;
+    return n_shown;
 }

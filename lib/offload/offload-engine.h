@@ -19,6 +19,7 @@
  * the thread must not get stuck. */
 #define OFFLOAD_MAX_FAILURES 3
 
+struct offload_reader;
 struct offload_thread;
 
 struct offload {
@@ -33,6 +34,8 @@ struct offload {
     struct offload_chains chains;
     struct offload_leaks leaks;
     struct offload_thread *threads;     /* OFFLOAD_MAX_THREADS. */
+    struct offload_reader *reader;      /* Or NULL. */
+    atomic_uint32_t last_round;         /* See offload-reader.h. */
 
     /* Held for reading by who changes flows, or sends to a thread; for writing
      * by who needs that nobody does: a flush, and a change of the number of

@@ -345,6 +345,7 @@ offload_flow_set_tc_inserting(struct offload_flow *flow,
     flow->rule = rule;
     flow->tc_seen = (struct offload_stats) { .n_packets = 0 };
     flow->in_hw = false;
+    flow->round = 0;
 }
 
 /* That was done, with a copy that is made of 'desc'. */
@@ -356,6 +357,7 @@ offload_flow_set_tc_present(struct offload_flow *flow,
     flow->tc_desc = offload_desc_ref(desc);
     offload_flow_moved(flow);
     flow->tc_since = flow->moved;
+    flow->read = time_msec();
 }
 
 /* A copy was found in tc, made of what the flow is, as 'rule', of which the
@@ -369,6 +371,7 @@ offload_flow_set_tc_adopted(struct offload_flow *flow,
     flow->rule = rule;
     flow->tc_desc = offload_desc_ref(flow->desc);
     flow->tc_seen = *stats;
+    flow->read = time_msec();
     offload_flow_moved(flow);
 }
 
@@ -467,11 +470,13 @@ offload_flow_gone(struct offload_flow *flow)
     }
 }
 
-/* Takes note of what tc said of the copy of 'flow' there, unless it said more
- * before: what several threads read may come in any order. */
+/* Takes note of what tc, which was asked at 'when' in ms, said of the copy of
+ * 'flow' there, unless it said more before: what several threads read may come
+ * in any order. */
 void
 offload_flow_saw_tc(struct offload_flow *flow,
-                    const struct offload_stats *stats, bool in_hw)
+                    const struct offload_stats *stats, bool in_hw,
+                    long long int when)
 {
     const struct offload_stats last = flow->tc_seen;
 
@@ -480,6 +485,7 @@ offload_flow_saw_tc(struct offload_flow *flow,
     }
     flow->tc_seen = *stats;
     flow->in_hw = in_hw;
+    flow->read = MAX(flow->read, when);
     if (!stats->used) {
         flow->tc_seen.used = (stats->n_packets != last.n_packets
                               ? time_msec() : last.used);

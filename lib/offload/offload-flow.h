@@ -140,6 +140,9 @@ struct offload_flow {
     bool discard_tc;            /* Those of the copy that is in tc, or is being
                                  * put there, do not count. */
     bool in_hw;                 /* The copy in tc was seen in the device. */
+    uint32_t round;             /* Latest in which it was read, and when that
+                                 * began, or it came to tc, in ms: see */
+    long long int read;         /* offload-reader.h. */
 
     /* What is under way. */
     enum offload_request request;   /* The one not accounted for yet. */
@@ -214,7 +217,7 @@ void offload_flow_claim(struct offload_flow *);
 void offload_flow_release(struct offload_flow *);
 void offload_flow_moved(struct offload_flow *);
 void offload_flow_saw_tc(struct offload_flow *, const struct offload_stats *,
-                         bool in_hw);
+                         bool in_hw, long long int when);
 void offload_flow_saw_kernel(struct offload_flow *,
                              const struct offload_stats *);
 

@@ -7,6 +7,7 @@
 
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
+#include "timeval.h"
 #include "util.h"
 
 /* Does the operations, as far as they are not NULL. */
@@ -51,6 +52,7 @@ offload_read_flow(struct offload *offload, struct offload_flow *flow,
         /* Tc may have the rule before the put has returned. */
         bool in_tc_or_soon = flow->tc != OFFLOAD_TC_NONE;
         uint64_t moved = flow->moved;
+        long long int now = time_msec();
         bool missing;
 
         ovs_mutex_unlock(&flow->stripe->mutex);
@@ -76,7 +78,7 @@ offload_read_flow(struct offload *offload, struct offload_flow *flow,
             offload_flow_saw_kernel(flow, &kernel.stats);
         }
         if (in_tc_or_soon && !tc.error && flow->tc != OFFLOAD_TC_NONE) {
-            offload_flow_saw_tc(flow, &tc.stats, tc.in_hw);
+            offload_flow_saw_tc(flow, &tc.stats, tc.in_hw, now);
         }
         if (tc_desc && tc.error == ENOENT) {
             offload_placement_rule_vanished(offload, flow);

@@ -169,7 +169,7 @@ delete_from_tc(struct offload *offload, struct work *work)
     }
     flow->n_failures = 0;
     if (!error) {
-        offload_flow_saw_tc(flow, &work->op.stats, false);
+        offload_flow_saw_tc(flow, &work->op.stats, false, time_msec());
     }
     offload_chains_remove(&offload->chains, flow->tc_desc);
     offload_flow_set_tc_none(flow);

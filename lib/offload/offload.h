@@ -165,8 +165,11 @@
  *      offload_operate                    any       kernel (also a flush of
  *                                                   it); tc: see O4
  *      offload_learn                      any       likewise; not tc
- *      offload_dump_*                     any       kernel and tc (reading),
- *                                                   and if a copy is missing
+ *      offload_dump_start                 any       tc (reading), unless it
+ *                                                   is lax
+ *      offload_dump_*                     any       likewise, and the kernel,
+ *                                                   for flows that move, and
+ *                                                   if a copy is missing
  *                                                   while a thread is at the
  *                                                   flow, that change of tc
  *      offload_port_add                   one       a flush of the kernel, and
@@ -175,6 +178,7 @@
  *      offload_port_changed               one       nothing
  *      offload_port_del, _set_enabled     one       as offload_port_add
  *      offload_flush                      any       kernel, and claims
+ *      offload_read_rules                 any       tc (reading)
  *      offload_barrier                    any       tc, by a barrier in each
  *                                                   offload thread
  *      offload_configure                  any       barriers of others; the
@@ -184,8 +188,7 @@
  *      offload_set_chains,                any       nothing
  *        offload_meters_changed
  *      offload_get_info, _get_flow_info,  any       nothing
- *        offload_for_each_flow, _rule,
- *        offload_get_rule
+ *        offload_for_each_flow
  *
  * Who waits for a barrier is quiescent (ovs-rcu.h) meanwhile; the others are
  * not, so that their callers' pointers stay valid.
@@ -252,7 +255,15 @@ struct offload_config {
     unsigned int backoff;       /* First pause after ENOSPC, in ms; doubled
                                  * each time, up to OFFLOAD_BACKOFF_FACTOR
                                  * times as long. */
+    unsigned int read_interval; /* Time in ms after which a thread reads the
+                                 * counters of rules again; 0 if there is no
+                                 * such thread. */
 };
+
+/* What an owner who has dumps look at flows again and again should choose:
+ * Open vSwitch looks at them twice a second, and expires those that were not
+ * used for ten. */
+#define OFFLOAD_READ_INTERVAL 1000
 
 /* A pause after ENOSPC is doubled six times, to 64 times the first one: with
  * the default, a device that is full for long is asked about once a minute. */
@@ -327,10 +338,8 @@ enum offload_dump_type {
 struct offload_dump {
     struct offload *offload;
     enum offload_dump_type type;
-    bool lax;                   /* Set by the caller, after the start: of flows
-                                 * that come to tc meanwhile, what they had
-                                 * counted by then will do, and whether they
-                                 * are in a device does not matter. */
+    bool lax;                   /* What is known of flows in tc will do. */
+    uint32_t round;             /* In which rules were read, unless 'lax'. */
     unsigned int slot;
     uint32_t id;
     uint64_t start;             /* Move clock at the start. */
@@ -349,23 +358,15 @@ struct offload_dumped {
     struct offload_stats stats;
 };
 
-int offload_dump_start(struct offload *, enum offload_dump_type,
+int offload_dump_start(struct offload *, enum offload_dump_type, bool lax,
                        struct offload_dump *);
 bool offload_dump_kernel(struct offload_dump *, const ovs_u128 *ufid,
                          const struct offload_stats *,
                          struct offload_dumped *);
-bool offload_dump_tc(struct offload_dump *, const ovs_u128 *ufid,
-                     const struct offload_stats *, bool in_hw,
-                     struct offload_dumped *);
-bool offload_dump_next(struct offload_dump *, struct offload_dumped *);
+size_t offload_dump_next(struct offload_dump *, struct offload_dumped *,
+                         size_t n);
 void offload_dump_done(struct offload_dump *);
 
-/* Rules, as the backend knows them. */
-
-/* Called with the lock of some flows: must not call the engine. */
-typedef void offload_rule_cb(void *aux, const ovs_u128 *ufid,
-                             struct offload_rule *rule);
-void offload_for_each_rule(struct offload *, offload_rule_cb *, void *aux);
-struct offload_rule *offload_get_rule(struct offload *, const ovs_u128 *ufid);
+uint32_t offload_read_rules(struct offload *);
 
 #endif /* lib/offload/offload.h */

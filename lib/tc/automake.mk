@@ -13,6 +13,8 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-desc.h \
 	lib/tc/tc-handle.c \
 	lib/tc/tc-handle.h \
+	lib/tc/tc-list.c \
+	lib/tc/tc-list.h \
 	lib/tc/tc-parse.c \
 	lib/tc/tc-parse.h \
 	lib/tc/tc-prepare.c \

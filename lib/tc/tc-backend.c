@@ -17,6 +17,7 @@
 #include "ovs-rcu.h"
 #include "tc/tc-adopt.h"
 #include "tc/tc-handle.h"
+#include "tc/tc-list.h"
 #include "tc/tc-prepare.h"
 #include "tc/tc-rules.h"
 #include "tc/tc-transact.h"
@@ -212,6 +213,9 @@ commit(struct pending *pending)
     default:
         op->stats = kdp_tc_stats(&request->reply, pending->overhead);
         op->in_hw = request->reply.in_hw;
+        if (!op->error) {
+            kdp_tc_rule_saw(op->rule, op->in_hw);
+        }
         break;
     }
 }
@@ -309,6 +313,8 @@ kdp_tc_backend(struct kdp_tc *tc)
     return (struct offload_backend) {
         .create_rule = kdp_tc_rule_create,
         .operate = tc_operate,
+        .list = kdp_tc_list,
+        .take = kdp_tc_take,
         .locate = kdp_tc_locate,
         .dump = kdp_tc_adopt,
         .aux = tc,

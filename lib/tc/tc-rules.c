@@ -12,7 +12,6 @@
 #include "packets.h"
 #include "tc.h"
 #include "tc/tc-handle.h"
-#include "timeval.h"
 #include "util.h"
 
 enum phase {
@@ -43,6 +42,7 @@ struct rule {
 struct count {
     struct hmap_node node;      /* In kdp_tc->counts, by ifindex. */
     int ifindex;
+    struct tcf_id place;        /* Constant. */
     unsigned int n_refs;        /* Rules, removed ones included.  Guarded by
                                  * tc->mutex. */
 
@@ -65,7 +65,6 @@ kdp_tc_init(struct kdp_tc *tc, const char *dpif_type, bool recirc_sharing)
     tc->dpif_type = dpif_type;
     tc->recirc_sharing = recirc_sharing;
     atomic_init(&tc->count_headers, false);
-    atomic_init(&tc->dump_after, 0);
     tc->begin = NULL;
     ovs_mutex_init(&tc->begin_mutex);
     tc->begun = false;
@@ -90,6 +89,17 @@ device_of(const struct kdp_tc_id *id)
 {
     return (id->ifindex == (int) TCM_IFINDEX_MAGIC_BLOCK ? (int) id->parent
             : id->ifindex);
+}
+
+/* Where rule 'id' is, to list the rules there. */
+static struct tcf_id
+place_of(const struct kdp_tc_id *id)
+{
+    bool shared = id->ifindex == (int) TCM_IFINDEX_MAGIC_BLOCK;
+
+    return tc_make_tcf_id(device_of(id), shared ? id->parent : 0, 0,
+                          (!shared && id->parent == TC_EGRESS_PARENT
+                           ? TC_EGRESS : TC_INGRESS));
 }
 
 static struct count *
@@ -134,6 +144,7 @@ count_inc(struct kdp_tc *tc, struct rule *rule)
     if (!count) {
         count = xzalloc(sizeof *count);
         count->ifindex = ifindex;
+        count->place = place_of(&rule->id);
         atomic_init(&count->n, 0);
         atomic_init(&count->n_in_hw, 0);
         hmap_insert(&tc->counts, &count->node, hash_int(ifindex, 0));
@@ -315,14 +326,14 @@ kdp_tc_rule_get(const struct offload_rule *rule_, struct kdp_tc_known *known)
     return true;
 }
 
-uint16_t
+void
 kdp_tc_rule_saw(struct offload_rule *rule_, bool in_hw)
 {
     struct rule *rule = rule_cast(rule_);
     bool was_in_hw;
 
     if (!rule_is_set(rule)) {
-        return 0;
+        return;
     }
     atomic_read_relaxed(&rule->in_hw, &was_in_hw);
     if (was_in_hw != in_hw) {
@@ -335,76 +346,21 @@ kdp_tc_rule_saw(struct offload_rule *rule_, bool in_hw)
         }
         ovs_mutex_unlock(&rule->tc->mutex);
     }
-    return rule->overhead;
 }
 
-void
-kdp_tc_list_init(struct kdp_tc_list *list, uint64_t n_dump)
+size_t
+kdp_tc_places_in_hw(struct kdp_tc *tc, struct tcf_id **places)
 {
-    *list = (struct kdp_tc_list) { .n_dump = n_dump };
-    hmapx_init(&list->counts);
-}
+    const struct count *count;
+    size_t n = 0;
 
-void
-kdp_tc_list_add(void *list_, const ovs_u128 *ufid, struct offload_rule *rule_)
-{
-    struct rule *rule = rule_cast(rule_);
-    struct kdp_tc_list *list = list_;
-    struct kdp_tc_known known;
-    bool in_hw;
-
-    if (!kdp_tc_rule_get(rule_, &known)) {
-        return;
-    }
-    in_hw = get(&rule->count->n_in_hw) > 0;
-    if (!in_hw && get(&rule->count->n) < list->n_dump) {
-        if (list->n_rules == list->allocated_rules) {
-            list->rules = x2nrealloc(list->rules, &list->allocated_rules,
-                                     sizeof *list->rules);
+    ovs_mutex_lock(&tc->mutex);
+    *places = xcalloc(hmap_count(&tc->counts) + 1, sizeof **places);
+    HMAP_FOR_EACH (count, node, &tc->counts) {
+        if (get(&count->n_in_hw)) {
+            (*places)[n++] = count->place;
         }
-        list->rules[list->n_rules++] = (struct kdp_tc_list_rule) {
-            .ufid = *ufid,
-            .rule = offload_rule_ref(rule_),
-            .known = known,
-        };
-    } else if (hmapx_add(&list->counts, rule->count)) {
-        if (list->n_devices == list->allocated_devices) {
-            list->devices = x2nrealloc(list->devices,
-                                       &list->allocated_devices,
-                                       sizeof *list->devices);
-        }
-        list->devices[list->n_devices++] = (struct kdp_tc_device) {
-            .port_no = rule->port_no,
-            .in_hw = in_hw,
-        };
     }
-}
-
-void
-kdp_tc_list_uninit(struct kdp_tc_list *list)
-{
-    for (size_t i = 0; i < list->n_rules; i++) {
-        offload_rule_unref(list->rules[i].rule);
-    }
-    free(list->rules);
-    free(list->devices);
-    hmapx_destroy(&list->counts);
-}
-
-bool
-kdp_tc_may_dump(struct kdp_tc *tc)
-{
-    long long int dump_after;
-
-    atomic_read_relaxed(&tc->dump_after, &dump_after);
-    return time_msec() >= dump_after;
-}
-
-void
-kdp_tc_dump_waited(struct kdp_tc *tc, long long int duration)
-{
-    if (duration >= KDP_TC_SLOW_DUMP) {
-        atomic_store_relaxed(&tc->dump_after,
-                             time_msec() + KDP_TC_DUMP_PAUSE);
-    }
+    ovs_mutex_unlock(&tc->mutex);
+    return n;
 }

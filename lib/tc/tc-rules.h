@@ -30,19 +30,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hmapx.h"
 #include "offload/offload-backend.h"
 #include "openvswitch/hmap.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "tc/tc-parse.h"
 
+struct tcf_id;
+
 /* Rules of a datapath, and what goes for all of them. */
 struct kdp_tc {
     const char *dpif_type;      /* As netdev_ports_get() needs it. */
     bool recirc_sharing;        /* Tc's chains are known to the datapath. */
     atomic_bool count_headers;  /* In bytes of rules made from now on. */
-    atomic_llong dump_after;    /* See kdp_tc_may_dump(). */
 
     /* Set by the owner right after kdp_tc_init(): called once by an offload
      * thread, before there is any rule.  NULL does nothing. */
@@ -89,38 +89,14 @@ uint16_t kdp_tc_rule_set(struct offload_rule *rule, uint32_t port_no,
 uint16_t kdp_tc_overhead(struct kdp_tc *, const struct offload_desc *,
                          const struct kdp_tc_id *id);
 
-/* Takes note whether 'rule' was found in the device, and returns its
- * overhead. */
-uint16_t kdp_tc_rule_saw(struct offload_rule *rule, bool in_hw);
+/* Takes note whether 'rule' was found in the device. */
+void kdp_tc_rule_saw(struct offload_rule *rule, bool in_hw);
 
 /* What is known of a rule. */
 struct kdp_tc_known {
     struct kdp_tc_id id;
     uint32_t port_no;
     uint16_t overhead;          /* For kdp_tc_stats(). */
-};
-
-/* A device that has rules, or the members of a bond. */
-struct kdp_tc_device {
-    uint32_t port_no;           /* One of its ports. */
-    bool in_hw;                 /* Some are in the device. */
-};
-
-/* A rule to be asked for by name. */
-struct kdp_tc_list_rule {
-    ovs_u128 ufid;
-    struct offload_rule *rule;  /* A reference. */
-    struct kdp_tc_known known;
-};
-
-/* All rules, once each. */
-struct kdp_tc_list {
-    uint64_t n_dump;
-    struct kdp_tc_list_rule *rules;
-    size_t n_rules, allocated_rules;
-    struct kdp_tc_device *devices;      /* Whose rules a dump is to tell. */
-    size_t n_devices, allocated_devices;
-    struct hmapx counts;        /* Of these devices. */
 };
 
 /* Returns the statistics of 'rule' with 'overhead' bytes more for each packet.
@@ -130,23 +106,9 @@ struct kdp_tc_list {
 struct offload_stats kdp_tc_stats(const struct kdp_tc_rule *rule,
                                   uint16_t overhead);
 
-/* Makes a list of rules: kdp_tc_list_add(), an offload_rule_cb, is called for
- * each.  Devices are those that have 'n_dump' rules or more, or some that are
- * in the device itself. */
-void kdp_tc_list_init(struct kdp_tc_list *, uint64_t n_dump);
-void kdp_tc_list_add(void *list, const ovs_u128 *ufid, struct offload_rule *);
-void kdp_tc_list_uninit(struct kdp_tc_list *);
-
-/* May rules be listed by dumps that could be asked for by name as well?  A
- * dump takes far less time for a rule, but the RTNL lock for each part.  Where
- * that was to be waited for as long as KDP_TC_SLOW_DUMP ms, there are no such
- * dumps for KDP_TC_DUMP_PAUSE ms. */
-#define KDP_TC_SLOW_DUMP 5
-#define KDP_TC_DUMP_PAUSE 30000
-bool kdp_tc_may_dump(struct kdp_tc *);
-
-/* Says that a part of a dump had to wait, and took 'duration' ms. */
-void kdp_tc_dump_waited(struct kdp_tc *, long long int duration);
+/* Stores where there are rules that were in the device when they were read
+ * last in '*places', for the caller to free, and returns how many. */
+size_t kdp_tc_places_in_hw(struct kdp_tc *, struct tcf_id **places);
 
 /* Stores what is known of 'rule' in '*known'.  Returns false if it is not, or
  * not any more, one that tc may have. */

@@ -211,7 +211,6 @@ unit_get(struct unit_offload *unit, uint32_t flow, uint64_t *n_packets,
 
 struct walk {
     struct offload_dump dump;
-    bool tc;
     unsigned int *seen;
     size_t n_seen;
     size_t n;
@@ -234,34 +233,43 @@ walk_copy(void *walk_, const ovs_u128 *ufid, struct offload_desc *desc,
     struct walk *walk = walk_;
     struct offload_dumped dumped;
 
-    if (walk->tc ? offload_dump_tc(&walk->dump, ufid, stats, false,
-                                   &dumped)
-        : offload_dump_kernel(&walk->dump, ufid, stats, &dumped)) {
+    if (offload_dump_kernel(&walk->dump, ufid, stats, &dumped)) {
         note(walk, ufid, &dumped);
     }
     offload_rule_unref(rule);
     offload_desc_unref(desc);
 }
 
-size_t
-unit_dump(struct unit_offload *unit, unsigned int seen[], size_t n)
+static size_t
+dump(struct unit_offload *unit, bool lax, unsigned int seen[], size_t n)
 {
     struct walk walk = { .seen = seen, .n_seen = n };
     struct offload_dumped dumped;
 
-    if (offload_dump_start(unit->offload, OFFLOAD_DUMP_ALL, &walk.dump)) {
+    if (offload_dump_start(unit->offload, OFFLOAD_DUMP_ALL, lax,
+                           &walk.dump)) {
         unit_die("too many dumps");
     }
     offload_fake_dump(unit->fake, false, walk_copy, &walk);
-    walk.tc = true;
-    offload_fake_dump(unit->fake, true, walk_copy, &walk);
-    while (offload_dump_next(&walk.dump, &dumped)) {
+    while (offload_dump_next(&walk.dump, &dumped, 1)) {
         ovs_u128 ufid = dumped.desc->ufid;
 
         note(&walk, &ufid, &dumped);
     }
     offload_dump_done(&walk.dump);
     return walk.n;
+}
+
+size_t
+unit_dump(struct unit_offload *unit, unsigned int seen[], size_t n)
+{
+    return dump(unit, false, seen, n);
+}
+
+size_t
+unit_dump_lax(struct unit_offload *unit, unsigned int seen[], size_t n)
+{
+    return dump(unit, true, seen, n);
 }
 
 unsigned int

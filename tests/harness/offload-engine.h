@@ -57,6 +57,9 @@ int unit_get(struct unit_offload *, uint32_t flow, uint64_t *n_packets,
  * NULL, has room for flows 0 to 'n' - 1 and counts them. */
 size_t unit_dump(struct unit_offload *, unsigned int seen[], size_t n);
 
+/* Likewise, as those who do not wait for tc. */
+size_t unit_dump_lax(struct unit_offload *, unsigned int seen[], size_t n);
+
 unsigned int unit_where(struct unit_offload *, uint32_t flow);
 unsigned int unit_packets(struct unit_offload *, uint32_t flow, size_t n);
 uint64_t unit_counter(struct unit_offload *, enum offload_counter);

@@ -55,5 +55,6 @@ tests_unit_offload_test_offload_state_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=offload_transition_check
 tests_unit_offload_test_offload_stats_SOURCES = \
 	tests/unit/offload/test-offload-stats.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_stats_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_withdraw_SOURCES = \
 	tests/unit/offload/test-offload-withdraw.c $(unit_offload) $(unit_common)

@@ -150,13 +150,15 @@ static void
 no_packet_is_lost_or_counted_twice(void **state OVS_UNUSED)
 {
     pthread_t users[N_THREADS], sender, manager;
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
     uint32_t streams[N_THREADS + 2];
     uint64_t n_met, n_reported;
 
     for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
         streams[i] = i + 1;
     }
-    unit_offload_init(&unit, NULL, N_PORTS);
+    config.read_interval = 1;
+    unit_offload_init(&unit, &config, N_PORTS);
     offload_fake_set_delay(unit.fake, 0, 3);
     manager = ovs_thread_create("manager", manager_main, &streams[N_THREADS]);
     sender = ovs_thread_create("sender", sender_main, &streams[N_THREADS + 1]);

@@ -8,9 +8,12 @@
 #include "harness/offload-engine.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 
+#include "harness/clock.h"
 #include "harness/unit.h"
+#include "offload/offload-engine.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -77,7 +80,27 @@ statistics_start_again_during_a_put(void **state OVS_UNUSED)
 static int
 start_dump(struct unit_offload *unit, struct offload_dump *dump)
 {
-    return offload_dump_start(unit->offload, OFFLOAD_DUMP_ALL, dump);
+    return offload_dump_start(unit->offload, OFFLOAD_DUMP_ALL, false, dump);
+}
+
+/* A dump of those who do not wait for tc. */
+static void
+start_lax(struct unit_offload *unit, struct offload_dump *dump)
+{
+    assert_int_equal(offload_dump_start(unit->offload, OFFLOAD_DUMP_ALL, true,
+                                        dump), 0);
+}
+
+/* Who asked at 'when' learns of the rule of 'ufid'. */
+static void
+tc_tells(struct unit_offload *unit, const ovs_u128 *ufid,
+         const struct offload_stats *stats, bool in_hw, long long int when)
+{
+    struct offload_stripe *stripe = offload_stripe(unit->offload, ufid);
+
+    ovs_mutex_lock(&stripe->mutex);
+    offload_flow_saw_tc(offload_flow_find(stripe, ufid), stats, in_hw, when);
+    ovs_mutex_unlock(&stripe->mutex);
 }
 
 /* What a rule had counted before the put returned, and was shown, is not
@@ -124,11 +147,8 @@ older_reading_does_not_set_statistics_back(void **state OVS_UNUSED)
     start_dump(&unit, &first);
     start_dump(&unit, &second);
 
-    assert_true(offload_dump_tc(&second, &in_tc, &newer, false, &dumped));
-    offload_desc_unref(dumped.desc);
-    assert_true(offload_dump_tc(&first, &in_tc, &older, false, &dumped));
-    assert_int_equal(dumped.stats.n_packets, 5);
-    offload_desc_unref(dumped.desc);
+    tc_tells(&unit, &in_tc, &newer, false, time_msec());
+    tc_tells(&unit, &in_tc, &older, false, time_msec());
 
     assert_true(offload_dump_kernel(&second, &in_kernel, &newer, &dumped));
     offload_desc_unref(dumped.desc);
@@ -136,6 +156,10 @@ older_reading_does_not_set_statistics_back(void **state OVS_UNUSED)
     assert_int_equal(dumped.stats.n_packets, 5);
     offload_desc_unref(dumped.desc);
 
+    assert_int_equal(offload_dump_next(&first, &dumped, 1), 1);
+    assert_true(ovs_u128_equals(dumped.desc->ufid, in_tc));
+    assert_int_equal(dumped.stats.n_packets, 5);
+    offload_desc_unref(dumped.desc);
     offload_dump_done(&first);
     offload_dump_done(&second);
     unit_offload_uninit(&unit);
@@ -164,13 +188,12 @@ dump_shows_a_flow_once_while_it_moves(void **state OVS_UNUSED)
     offload_desc_unref(dumped.desc);
     offload_fake_release(unit.fake);
     offload_barrier(unit.offload);
-    assert_false(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
-    assert_false(offload_dump_next(&dump, &dumped));
+    assert_false(offload_dump_next(&dump, &dumped, 1));
     offload_dump_done(&dump);
 
     /* It has moved since the kernel said so. */
-    assert_int_equal(start_dump(&unit, &dump), 0);
     unit_packets(&unit, 1, 4);
+    assert_int_equal(start_dump(&unit, &dump), 0);
     assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
     assert_int_equal(dumped.stats.n_packets, 7);
     assert_true(dumped.in_tc);
@@ -190,10 +213,10 @@ dump_shows_a_flow_once_while_it_moves(void **state OVS_UNUSED)
 
     /* Found by neither. */
     assert_int_equal(start_dump(&unit, &dump), 0);
-    assert_true(offload_dump_next(&dump, &dumped));
+    assert_true(offload_dump_next(&dump, &dumped, 1));
     assert_int_equal(dumped.stats.n_packets, 7);
     offload_desc_unref(dumped.desc);
-    assert_false(offload_dump_next(&dump, &dumped));
+    assert_false(offload_dump_next(&dump, &dumped, 1));
     offload_dump_done(&dump);
 
     /* Unknown to the engine. */
@@ -201,7 +224,6 @@ dump_shows_a_flow_once_while_it_moves(void **state OVS_UNUSED)
     ufid = unit_ufid(99);
     assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
     assert_null(dumped.desc);
-    assert_false(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
     offload_dump_done(&dump);
     unit_offload_uninit(&unit);
 }
@@ -224,46 +246,171 @@ dumps_are_limited(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
-/* Tc's short answers do not say when a rule was used. */
+/* Shows the only flow in a lax dump. */
+static struct offload_dumped
+dump_lax(struct unit_offload *unit)
+{
+    struct offload_dumped dumped;
+    struct offload_dump dump;
+
+    start_lax(unit, &dump);
+    assert_int_equal(offload_dump_next(&dump, &dumped, 1), 1);
+    offload_desc_unref(dumped.desc);
+    offload_dump_done(&dump);
+    return dumped;
+}
+
+/* Tc's lists do not say when a rule was used. */
 static void
 use_is_noticed_by_more_packets(void **state OVS_UNUSED)
 {
-    struct unit_offload unit;
-    struct offload_dump dump;
-    struct offload_dumped dumped;
     struct offload_stats stats = { .n_packets = 3 };
-    ovs_u128 ufid = unit_ufid(1);
-    long long int first;
+    const ovs_u128 ufid = unit_ufid(1);
+    struct offload_dumped dumped;
+    struct unit_offload unit;
+    long long int start;
 
     unit_offload_init(&unit, NULL, 1);
     unit_put(&unit, unit_desc(1, 1), CREATE);
     offload_barrier(unit.offload);
-
-    start_dump(&unit, &dump);
-    assert_true(offload_dump_tc(&dump, &ufid, &stats, true, &dumped));
+    start = time_msec();
+    unit_clock_stop(start);
+    tc_tells(&unit, &ufid, &stats, true, start);
+    dumped = dump_lax(&unit);
     assert_true(dumped.in_tc && dumped.in_hw);
-    first = dumped.stats.used;
-    assert_true(first && first <= time_msec());
-    offload_desc_unref(dumped.desc);
-    offload_dump_done(&dump);
+    assert_int_equal(dumped.stats.used, start);
 
     /* No packet more: not used since. */
-    while (time_msec() == first) {
-        continue;
-    }
-    start_dump(&unit, &dump);
-    assert_true(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
+    unit_clock_advance(1000);
+    tc_tells(&unit, &ufid, &stats, false, start + 1000);
+    dumped = dump_lax(&unit);
     assert_false(dumped.in_hw);
-    assert_int_equal(dumped.stats.used, first);
-    offload_desc_unref(dumped.desc);
-    offload_dump_done(&dump);
+    assert_int_equal(dumped.stats.used, start);
 
     stats.n_packets++;
-    start_dump(&unit, &dump);
-    assert_true(offload_dump_tc(&dump, &ufid, &stats, false, &dumped));
-    assert_true(dumped.stats.used > first);
-    offload_desc_unref(dumped.desc);
-    offload_dump_done(&dump);
+    tc_tells(&unit, &ufid, &stats, false, start + 1000);
+    assert_int_equal(dump_lax(&unit).stats.used, start + 1000);
+    unit_clock_run();
+    unit_offload_uninit(&unit);
+}
+
+/* What was read some time ago does not make a flow look idle that may be in
+ * use. */
+static void
+flow_is_as_idle_as_it_was_when_it_was_read(void **state OVS_UNUSED)
+{
+    const ovs_u128 ufid = unit_ufid(1);
+    struct unit_offload unit;
+    long long int start;
+
+    start = time_msec();
+    unit_clock_stop(start);
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    offload_barrier(unit.offload);
+
+    /* It was not used, but it has just been made. */
+    unit_clock_advance(400);
+    assert_int_equal(dump_lax(&unit).stats.used, start + 400);
+
+    for (int i = 0; i < 2; i++) {
+        const struct offload_stats stats = {
+            .n_packets = 7, .used = start + 300,
+        };
+
+        /* 100 ms idle when it was read, 700 ms ago; then 800, 700 ago. */
+        tc_tells(&unit, &ufid, &stats, false, start + 400 + i * 700);
+        unit_clock_advance(700);
+        assert_int_equal(dump_lax(&unit).stats.used,
+                         start + 1000);
+        assert_int_equal(dump_lax(&unit).stats.n_packets, 7);
+    }
+    unit_clock_run();
+    unit_offload_uninit(&unit);
+}
+
+/* Lax dumps ask tc for nothing, and see what was read last. */
+static void
+lax_dump_does_not_read_tc(void **state OVS_UNUSED)
+{
+    struct offload_dumped dumped[OFFLOAD_BATCH];
+    uint64_t n_ops, n_calls, n_before;
+    struct unit_offload unit;
+    struct offload_dump dump;
+    const size_t n_flows = 200;
+
+    unit_offload_init(&unit, NULL, 1);
+    for (uint32_t i = 0; i < n_flows; i++) {
+        unit_put(&unit, unit_desc(i, 1), CREATE);
+    }
+    unit_settle(&unit);
+    for (uint32_t i = 0; i < n_flows; i++) {
+        unit_packets(&unit, i, 1);
+    }
+    for (unsigned int n_packets = 0; n_packets < 2; n_packets++) {
+        size_t n_shown = 0, n;
+
+        offload_fake_get_load(unit.fake, &n_before, &n_calls);
+        start_lax(&unit, &dump);
+        while ((n = offload_dump_next(&dump, dumped, OFFLOAD_BATCH))) {
+            for (size_t i = 0; i < n; i++) {
+                assert_int_equal(dumped[i].stats.n_packets, n_packets);
+                offload_desc_unref(dumped[i].desc);
+            }
+            n_shown += n;
+        }
+        offload_dump_done(&dump);
+        offload_fake_get_load(unit.fake, &n_ops, &n_calls);
+        assert_int_equal(n_shown, n_flows);
+        assert_int_equal(n_ops, n_before);
+
+        /* Many at a time. */
+        n_before = n_calls;
+        offload_read_rules(unit.offload);
+        offload_fake_get_load(unit.fake, &n_ops, &n_calls);
+        assert_int_equal(n_calls - n_before,
+                         DIV_ROUND_UP(n_flows, OFFLOAD_BATCH));
+    }
+    unit_offload_uninit(&unit);
+}
+
+/* The thread reads again and again, without being asked. */
+static void
+reader_reads_by_itself(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_offload unit;
+
+    config.read_interval = 10;
+    unit_offload_init(&unit, &config, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    unit_settle(&unit);
+    for (uint64_t n = 1; n <= 3; n++) {
+        unit_packets(&unit, 1, 1);
+        while (dump_lax(&unit).stats.n_packets < n) {
+            sched_yield();
+        }
+        assert_int_equal(dump_lax(&unit).stats.n_packets, n);
+    }
+    unit_offload_uninit(&unit);
+}
+
+static void
+reader_finds_that_rules_vanished(void **state OVS_UNUSED)
+{
+    const ovs_u128 ufid = unit_ufid(1);
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    unit_put(&unit, unit_desc(2, 1), CREATE);
+    unit_settle(&unit);
+    offload_fake_remove(unit.fake, true, &ufid);
+    offload_read_rules(unit.offload);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_where(&unit, 2), TC);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_VANISHED), 1);
     unit_offload_uninit(&unit);
 }
 
@@ -281,20 +428,19 @@ dump_of_a_type_shows_those_flows(void **state OVS_UNUSED)
     unit_put(&unit, unit_desc(2, 7), CREATE);   /* No such port. */
     offload_barrier(unit.offload);
 
-    offload_dump_start(unit.offload, OFFLOAD_DUMP_TC, &dump);
+    offload_dump_start(unit.offload, OFFLOAD_DUMP_TC, false, &dump);
     assert_false(offload_dump_kernel(&dump, &in_kernel, &stats, &dumped));
-    assert_true(offload_dump_next(&dump, &dumped));
+    assert_true(offload_dump_next(&dump, &dumped, 1));
     assert_true(ovs_u128_equals(dumped.desc->ufid, in_tc));
     offload_desc_unref(dumped.desc);
-    assert_false(offload_dump_next(&dump, &dumped));
+    assert_false(offload_dump_next(&dump, &dumped, 1));
     offload_dump_done(&dump);
 
-    offload_dump_start(unit.offload, OFFLOAD_DUMP_KERNEL, &dump);
-    assert_false(offload_dump_tc(&dump, &in_tc, &stats, false, &dumped));
-    assert_true(offload_dump_next(&dump, &dumped));
+    offload_dump_start(unit.offload, OFFLOAD_DUMP_KERNEL, false, &dump);
+    assert_true(offload_dump_next(&dump, &dumped, 1));
     assert_true(ovs_u128_equals(dumped.desc->ufid, in_kernel));
     offload_desc_unref(dumped.desc);
-    assert_false(offload_dump_next(&dump, &dumped));
+    assert_false(offload_dump_next(&dump, &dumped, 1));
     offload_dump_done(&dump);
 
     unit_offload_uninit(&unit);
@@ -310,13 +456,13 @@ count_gets(void *n_, bool tc OVS_UNUSED, const struct offload_copy_op *op)
     return 0;
 }
 
-/* Flows of chains are in the kernel and in tc, both of which are listed. */
+/* Flows of chains are in the kernel, which tells of them, and in tc, which has
+ * been read. */
 static void
-flow_in_both_is_shown_without_being_read(void **state OVS_UNUSED)
+flow_in_both_is_shown_without_being_read_by_itself(void **state OVS_UNUSED)
 {
-    struct offload_stats kernel = { .n_packets = 2, .n_bytes = 200 };
-    struct offload_stats tc = { .n_packets = 3, .n_bytes = 300 };
-    ovs_u128 ufid = unit_ufid(1);
+    const struct offload_stats kernel = { .n_packets = 2, .n_bytes = 200 };
+    const ovs_u128 ufid = unit_ufid(1);
     struct offload_dumped dumped;
     struct unit_offload unit;
     unsigned int n_gets = 0;
@@ -328,31 +474,23 @@ flow_in_both_is_shown_without_being_read(void **state OVS_UNUSED)
     unit_put(&unit, unit_desc_full(100, 1, 0, 55, 0), CREATE);
     unit_settle(&unit);
     assert_int_equal(unit_where(&unit, 1), TC | KERNEL);
+    unit_packets(&unit, 1, 3);
     offload_fake_set_fail(unit.fake, count_gets, &n_gets);
     assert_int_equal(unit_dump(&unit, NULL, 0), 21);
-    assert_int_equal(n_gets, 0);
+    assert_int_equal(n_gets, 21);
 
-    /* Once, whoever comes first, and however often. */
-    for (int tc_first = 0; tc_first < 2; tc_first++) {
+    for (int lax = 0; lax < 2; lax++) {
         struct offload_dump dump;
 
-        start_dump(&unit, &dump);
-        for (int i = 0; i < 2; i++) {
-            assert_false(tc_first
-                         ? offload_dump_tc(&dump, &ufid, &tc, true, &dumped)
-                         : offload_dump_kernel(&dump, &ufid, &kernel,
-                                               &dumped));
-        }
-        assert_true(tc_first
-                    ? offload_dump_kernel(&dump, &ufid, &kernel, &dumped)
-                    : offload_dump_tc(&dump, &ufid, &tc, true, &dumped));
+        n_gets = 0;
+        assert_int_equal(offload_dump_start(unit.offload, OFFLOAD_DUMP_ALL,
+                                            lax, &dump), 0);
+        assert_true(offload_dump_kernel(&dump, &ufid, &kernel, &dumped));
         assert_int_equal(dumped.stats.n_packets, 5);
-        assert_int_equal(dumped.stats.n_bytes, 500);
-        assert_true(dumped.in_tc && dumped.in_hw);
+        assert_true(dumped.in_tc);
         offload_desc_unref(dumped.desc);
         assert_false(offload_dump_kernel(&dump, &ufid, &kernel, &dumped));
-        assert_false(offload_dump_tc(&dump, &ufid, &tc, true, &dumped));
-        assert_int_equal(n_gets, 0);
+        assert_int_equal(n_gets, lax ? 0 : 21);
         offload_dump_done(&dump);
     }
     unit_offload_uninit(&unit);
@@ -361,8 +499,6 @@ flow_in_both_is_shown_without_being_read(void **state OVS_UNUSED)
 static void
 flow_in_both_of_which_one_is_not_told_is_read(void **state OVS_UNUSED)
 {
-    struct offload_stats kernel = { .n_packets = 2, .n_bytes = 200 };
-    ovs_u128 ufid = unit_ufid(1);
     struct offload_dumped dumped;
     struct unit_offload unit;
     struct offload_dump dump;
@@ -374,15 +510,14 @@ flow_in_both_of_which_one_is_not_told_is_read(void **state OVS_UNUSED)
     unit_settle(&unit);
     unit_packets(&unit, 1, 3);
     start_dump(&unit, &dump);
-    assert_false(offload_dump_kernel(&dump, &ufid, &kernel, &dumped));
     for (int i = 0; i < 2; i++) {
-        assert_true(offload_dump_next(&dump, &dumped));
+        assert_true(offload_dump_next(&dump, &dumped, 1));
         if (dumped.desc->ufid.u64.lo == 1) {
             assert_int_equal(dumped.stats.n_packets, 5);
         }
         offload_desc_unref(dumped.desc);
     }
-    assert_false(offload_dump_next(&dump, &dumped));
+    assert_false(offload_dump_next(&dump, &dumped, 1));
     offload_dump_done(&dump);
     unit_offload_uninit(&unit);
 }
@@ -401,8 +536,8 @@ flow_made_after_the_start_is_shown_without_being_read(void **state OVS_UNUSED)
 
         unit_offload_init(&unit, NULL, 1);
         offload_fake_set_fail(unit.fake, count_gets, &n_gets);
-        start_dump(&unit, &dump);
-        dump.lax = lax;
+        assert_int_equal(offload_dump_start(unit.offload, OFFLOAD_DUMP_ALL,
+                                            lax, &dump), 0);
         unit_put(&unit, unit_desc(1, 7), CREATE);
         assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
         assert_false(dumped.in_tc);
@@ -412,8 +547,8 @@ flow_made_after_the_start_is_shown_without_being_read(void **state OVS_UNUSED)
 
         /* One that is only new to the engine has counted before. */
         n_gets = 0;
-        start_dump(&unit, &dump);
-        dump.lax = lax;
+        assert_int_equal(offload_dump_start(unit.offload, OFFLOAD_DUMP_ALL,
+                                            lax, &dump), 0);
         unit_put(&unit, unit_desc(2, 7), CREATE | MODIFY);
         ufid = unit_ufid(2);
         assert_true(offload_dump_kernel(&dump, &ufid, &stats, &dumped));
@@ -437,7 +572,11 @@ main(void)
         cmocka_unit_test(dump_shows_a_flow_once_while_it_moves),
         cmocka_unit_test(dump_of_a_type_shows_those_flows),
         cmocka_unit_test(use_is_noticed_by_more_packets),
-        cmocka_unit_test(flow_in_both_is_shown_without_being_read),
+        cmocka_unit_test(flow_is_as_idle_as_it_was_when_it_was_read),
+        cmocka_unit_test(lax_dump_does_not_read_tc),
+        cmocka_unit_test(reader_reads_by_itself),
+        cmocka_unit_test(reader_finds_that_rules_vanished),
+        cmocka_unit_test(flow_in_both_is_shown_without_being_read_by_itself),
         cmocka_unit_test(flow_in_both_of_which_one_is_not_told_is_read),
         cmocka_unit_test(
             flow_made_after_the_start_is_shown_without_being_read),

@@ -130,28 +130,16 @@ backend_packets(uint32_t flow, unsigned int n)
     }
 }
 
-void
-backend_make_list(uint64_t n_dump, struct kdp_tc_list *list)
-{
-    kdp_tc_list_init(list, n_dump);
-    for (uint32_t i = 0; i < BACKEND_N_FLOWS; i++) {
-        const ovs_u128 ufid = unit_tc_ufid(i);
-
-        if (backend_rules[i]) {
-            kdp_tc_list_add(list, &ufid, backend_rules[i]);
-        }
-    }
-}
-
 size_t
 backend_n_known(void)
 {
-    struct kdp_tc_list list;
-    size_t n;
+    size_t n = 0;
 
-    backend_make_list(UINT64_MAX, &list);
-    n = list.n_rules;
-    kdp_tc_list_uninit(&list);
+    for (uint32_t i = 0; i < BACKEND_N_FLOWS; i++) {
+        struct kdp_tc_known known;
+
+        n += backend_rules[i] && kdp_tc_rule_get(backend_rules[i], &known);
+    }
     return n;
 }
 

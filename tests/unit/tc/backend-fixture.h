@@ -50,9 +50,6 @@ void backend_forget_all(void);
 /* 'n' packets meet the rule of 'flow'. */
 void backend_packets(uint32_t flow, unsigned int n);
 
-/* Lists the rules as a dump does. */
-void backend_make_list(uint64_t n_dump, struct kdp_tc_list *list);
-
 /* Number of rules that are known. */
 size_t backend_n_known(void);
 

@@ -7,19 +7,19 @@
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
 
 #include "dpif-netlink/datapath.h"
 #include "harness/unit.h"
 #include "tc.h"
-#include "timeval.h"
 #include "util.h"
 
 /* Bytes that a packet of 'flags' counts more than tc tells. */
 static uint64_t
 overhead(struct kdp_tc *tc, uint32_t parent, unsigned int flags)
 {
+    struct kdp_tc_known known;
     struct offload_copy_op op;
-    struct kdp_tc_list list;
 
     backend_hook = parent;
     assert_int_equal(backend_put(tc, unit_tc_desc(1, 1, flags)), 0);
@@ -28,12 +28,9 @@ overhead(struct kdp_tc *tc, uint32_t parent, unsigned int flags)
     assert_int_equal(op.stats.n_packets, 3);
     assert_int_equal(op.stats.n_bytes % 3, 0);
 
-    /* Dumps count alike. */
-    backend_make_list(UINT64_MAX, &list);
-    assert_int_equal(list.n_rules, 1);
-    assert_int_equal(list.rules[0].known.overhead,
-                     op.stats.n_bytes / 3 - BACKEND_PACKET);
-    kdp_tc_list_uninit(&list);
+    /* Lists count alike. */
+    assert_true(kdp_tc_rule_get(backend_rules[1], &known));
+    assert_int_equal(known.overhead, op.stats.n_bytes / 3 - BACKEND_PACKET);
     assert_int_equal(
         backend_operate(tc, OFFLOAD_COPY_DEL, 1, NULL).stats.n_bytes,
         op.stats.n_bytes);
@@ -132,7 +129,7 @@ handles_are_unique_and_of_one_range(void **state)
 {
     struct offload_backend backend = kdp_tc_backend(*state);
     struct offload_copy_op ops[N_RULES], *opps[N_RULES];
-    struct kdp_tc_list list;
+    uint32_t handles[N_RULES];
 
     for (uint32_t i = 0; i < N_RULES; i++) {
         opps[i] = &ops[i];
@@ -150,24 +147,40 @@ handles_are_unique_and_of_one_range(void **state)
         ops[i].type = OFFLOAD_COPY_DEL;
     }
 
-    backend_make_list(UINT64_MAX, &list);
-    assert_int_equal(list.n_rules, N_RULES);
+    assert_int_equal(backend_n_known(), N_RULES);
     for (size_t i = 0; i < N_RULES; i++) {
-        const uint32_t handle = list.rules[i].known.id.handle;
+        struct kdp_tc_known known;
 
-        assert_in_range(handle, 0x10000000, 0xefffffff);
-        assert_int_equal(handle >> 24, list.rules[0].known.id.handle >> 24);
+        assert_true(kdp_tc_rule_get(backend_rules[i], &known));
+        handles[i] = known.id.handle;
+        assert_in_range(handles[i], 0x10000000, 0xefffffff);
+        assert_int_equal(handles[i] >> 24, handles[0] >> 24);
         for (size_t j = 0; j < i; j++) {
-            assert_int_not_equal(handle, list.rules[j].known.id.handle);
+            assert_int_not_equal(handles[i], handles[j]);
         }
     }
-    kdp_tc_list_uninit(&list);
     assert_int_equal(kdp_tc_count(*state, 1), N_RULES);
     assert_int_equal(kdp_tc_count(*state, 2), 0);
     backend.operate(backend.aux, opps, N_RULES);
     assert_int_equal(unit_tc_count(), 0);
     assert_int_equal(backend_n_known(), 0);
     assert_int_equal(kdp_tc_count(*state, 1), 0);
+}
+
+/* Checks that there are 'n' places with rules in the device, and 'place' is the
+ * first of them. */
+static void
+check_places(struct kdp_tc *tc, size_t n, struct tcf_id place)
+{
+    struct tcf_id *places;
+
+    assert_int_equal(kdp_tc_places_in_hw(tc, &places), n);
+    if (n) {
+        assert_int_equal(places[0].ifindex, place.ifindex);
+        assert_int_equal(places[0].block_id, place.block_id);
+        assert_int_equal(places[0].hook, place.hook);
+    }
+    free(places);
 }
 
 static void
@@ -180,7 +193,8 @@ rules_of_a_bond_are_counted_for_it(void **state)
     assert_int_equal(kdp_tc_count(*state, 77), 1);
     assert_int_equal(kdp_tc_count(*state, 78), 1);
     assert_int_equal(kdp_tc_count(*state, TCM_IFINDEX_MAGIC_BLOCK), 0);
-    assert_int_equal(kdp_tc_rule_saw(backend_rules[1], true), 14);
+    kdp_tc_rule_saw(backend_rules[1], true);
+    check_places(*state, 1, (struct tcf_id) { .ifindex = 77, .block_id = 77 });
     assert_int_equal(DEL(1).error, 0);
     assert_int_equal(kdp_tc_count(*state, 77), 0);
     assert_int_equal(kdp_tc_count(*state, 78), 1);
@@ -188,67 +202,43 @@ rules_of_a_bond_are_counted_for_it(void **state)
     assert_int_equal(kdp_tc_count(*state, 78), 0);
 }
 
-/* Checks the list with 'n_dump': 'n_rules' by name, and the device of
- * port 'port_no' unless that is 0. */
 static void
-check_list(uint64_t n_dump, size_t n_rules, uint32_t port_no, bool in_hw)
+places_with_rules_in_the_device_are_known(void **state)
 {
-    struct kdp_tc_list list;
-
-    backend_make_list(n_dump, &list);
-    assert_int_equal(list.n_rules, n_rules);
-    assert_int_equal(list.n_devices, port_no > 0);
-    if (port_no) {
-        assert_int_equal(list.devices[0].port_no, port_no);
-        assert_int_equal(list.devices[0].in_hw, in_hw);
-    }
-    for (size_t i = 0; i < n_rules; i++) {
-        assert_int_not_equal(list.rules[i].known.port_no, port_no);
-    }
-    kdp_tc_list_uninit(&list);
-}
-
-static void
-rules_are_listed_by_name_or_by_device(void **state)
-{
+    const struct tcf_id one = { .ifindex = 1, .hook = TC_INGRESS };
+    const struct tcf_id egress = { .ifindex = 1, .hook = TC_EGRESS };
+    const struct tcf_id none = { .ifindex = 0 };
     struct kdp_tc *tc = *state;
 
-    check_list(1, 0, 0, false);
+    check_places(tc, 0, none);
     for (uint32_t i = 0; i < 5; i++) {
         assert_int_equal(backend_put(tc, unit_tc_desc(i, i < 2 ? 1 : 2, 0)),
                          0);
     }
-    check_list(UINT64_MAX, 5, 0, false);
-    check_list(4, 5, 0, false);
-    /* Twice: nothing is left of the first time. */
-    check_list(3, 2, 2, false);
-    check_list(3, 2, 2, false);
+    check_places(tc, 0, none);
 
     /* One in the device is enough. */
     kdp_tc_rule_saw(backend_rules[1], true);
-    check_list(UINT64_MAX, 3, 1, true);
+    check_places(tc, 1, one);
     /* A new one is taken to be there, too. */
     assert_int_equal(backend_put(tc, unit_tc_desc(9, 1, 0)), 0);
     assert_int_equal(DEL(1).error, 0);
-    check_list(UINT64_MAX, 3, 1, true);
+    check_places(tc, 1, one);
+
+    /* Until it is read. */
+    assert_int_equal(GET(9).error, 0);
+    check_places(tc, 0, none);
+    unit_tc_set_in_hw(true);
+    assert_int_equal(GET(9).error, 0);
+    check_places(tc, 1, one);
     assert_int_equal(DEL(9).error, 0);
-    check_list(UINT64_MAX, 4, 0, false);
-}
+    check_places(tc, 0, none);
 
-static void
-dumps_pause_after_a_slow_one(void **state)
-{
-    struct kdp_tc *tc = *state;
-
-    assert_true(kdp_tc_may_dump(tc));
-    kdp_tc_dump_waited(tc, KDP_TC_SLOW_DUMP - 1);
-    assert_true(kdp_tc_may_dump(tc));
-    kdp_tc_dump_waited(tc, KDP_TC_SLOW_DUMP);
-    assert_false(kdp_tc_may_dump(tc));
-    kdp_tc_dump_waited(tc, 0);
-    assert_false(kdp_tc_may_dump(tc));
-    atomic_store_relaxed(&tc->dump_after, time_msec());
-    assert_true(kdp_tc_may_dump(tc));
+    assert_int_equal(DEL(0).error, 0);
+    backend_hook = TC_EGRESS_PARENT;
+    assert_int_equal(PUT(9), 0);
+    assert_int_equal(GET(9).error, 0);
+    check_places(tc, 1, egress);
 }
 
 int
@@ -264,8 +254,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(packets_of_a_meter_are_not_those_of_the_flow),
         TEST(handles_are_unique_and_of_one_range),
         TEST(rules_of_a_bond_are_counted_for_it),
-        TEST(rules_are_listed_by_name_or_by_device),
-        TEST(dumps_pause_after_a_slow_one),
+        TEST(places_with_rules_in_the_device_are_known),
     };
 
     unit_init(argv[0]);
