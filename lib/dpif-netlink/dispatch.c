@@ -219,8 +219,10 @@ recv_enable(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
     struct dispatch *dispatch = dp->dispatch;
-    int error = upcall_dest_add_shared(dp);
+    int error;
 
+    upcall_dest_hold_all(dp);
+    error = upcall_dest_add_shared(dp);
     if (!error) {
         error = nl_mcast_open(NETLINK_GENERIC, dp->genl.datapath.mcgroup,
                               &dispatch->mcast);

@@ -22,11 +22,6 @@ VLOG_DEFINE_THIS_MODULE(kdp_upcall_dest);
 #define DRAIN_DELAY 1000
 #define DRAIN_AGAIN 100
 
-/* Turns of the main loop before the upcalls of a new port are handed out.  The
- * bridge that adds a port has the translation of packets know of it in its
- * next turn, after that turn's dpif_run(). */
-#define HOLD_TURNS 2
-
 /* What the kernel was told of a port. */
 struct told {
     struct hmap_node node;      /* In upcall_dests->told. */
@@ -44,6 +39,7 @@ struct upcall_dests {
     bool draining;              /* Some socket may wait to be empty. */
     long long int drain_at;     /* Not before this time. */
     bool holding;               /* Upcalls of a new port are held. */
+    bool hold_all;              /* Those of all that are added are to be. */
 };
 
 void
@@ -256,6 +252,44 @@ upcall_dest_n_own(const struct kdp_datapath *dp)
     return upcall_table_n_port_channels(dp->upcalls);
 }
 
+/* Holding. */
+
+static void
+hold(struct kdp_datapath *dp, struct upcall_channel *channel)
+    OVS_REQUIRES(dp->mutex)
+{
+    upcall_table_hold(dp->upcalls, channel, UPCALL_DEST_HOLD_TURNS);
+    dp->dests->holding = true;
+}
+
+void
+upcall_dest_hold_all(struct kdp_datapath *dp)
+{
+    dp->dests->hold_all = true;
+}
+
+/* Creates a channel and adds it as 'port_no', called 'name'.  Returns 0 or a
+ * positive errno value. */
+static int
+add_channel(struct kdp_datapath *dp, uint32_t port_no, const char *name)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct upcall_channel *channel;
+    int error = upcall_channel_create(&channel);
+
+    if (error) {
+        return error;
+    }
+    if (dp->dests->hold_all) {
+        hold(dp, channel);
+    }
+    error = upcall_table_add(dp->upcalls, port_no, name, channel);
+    if (error) {
+        upcall_channel_unref(channel);
+    }
+    return error;
+}
+
 /* Sockets that are no port's. */
 
 /* Adds the one that the table has as 'port_no', unless it is there.  It is
@@ -264,18 +298,9 @@ static int
 add_special(struct kdp_datapath *dp, uint32_t port_no, char *name)
     OVS_REQUIRES(dp->mutex)
 {
-    struct upcall_channel *channel;
-    int error = 0;
+    int error = (upcall_table_get_pid(dp->upcalls, port_no)
+                 ? 0 : add_channel(dp, port_no, name));
 
-    if (!upcall_table_get_pid(dp->upcalls, port_no)) {
-        error = upcall_channel_create(&channel);
-        if (!error) {
-            error = upcall_table_add(dp->upcalls, port_no, name, channel);
-            if (error) {
-                upcall_channel_unref(channel);
-            }
-        }
-    }
     free(name);
     return error;
 }
@@ -381,8 +406,7 @@ upcall_dest_commit(struct kdp_datapath *dp, struct upcall_dest_new *new,
     if (new->channel) {
         int error;
 
-        upcall_table_hold(dp->upcalls, new->channel, HOLD_TURNS);
-        dp->dests->holding = true;
+        hold(dp, new->channel);
         error = upcall_table_add(dp->upcalls, port_no, name, new->channel);
 
         if (is_shortage(error)) {
@@ -412,20 +436,8 @@ static int
 add_own(struct kdp_datapath *dp, uint32_t port_no, const char *name)
     OVS_REQUIRES(dp->mutex)
 {
-    struct upcall_channel *channel;
-    int error;
-
-    if (upcall_table_has_channel(dp->upcalls, port_no)) {
-        return 0;
-    }
-    error = upcall_channel_create(&channel);
-    if (!error) {
-        error = upcall_table_add(dp->upcalls, port_no, name, channel);
-        if (error) {
-            upcall_channel_unref(channel);
-        }
-    }
-    return error;
+    return (upcall_table_has_channel(dp->upcalls, port_no)
+            ? 0 : add_channel(dp, port_no, name));
 }
 
 int
@@ -572,6 +584,7 @@ drain(struct kdp_datapath *dp)
 void
 upcall_dest_run(struct kdp_datapath *dp)
 {
+    dp->dests->hold_all = false;
     if (dp->dests->holding) {
         dp->dests->holding = upcall_table_release(dp->upcalls);
     }

@@ -59,6 +59,12 @@
 
 struct upcall_channel;
 
+/* Turns of the main loop before the upcalls of a new port are handed out, and
+ * those of all ports when upcalls are turned on.  The bridge that adds a port
+ * has the translation of packets know of it in its next turn, after that
+ * turn's dpif_run(). */
+#define UPCALL_DEST_HOLD_TURNS 2
+
 /* Which socket the kernel sends an upcall to. */
 enum dispatch_mode {
     DISPATCH_PER_PORT,          /* That of the port. */
@@ -117,8 +123,8 @@ int upcall_dest_add_cpus(struct kdp_datapath *dp)
  *
  * Open vSwitch refuses packets of a port that its translation does not know
  * yet, and has the kernel drop those that follow.  So what comes to the socket
- * of a new port waits there for two turns of the main loop, in which the
- * bridge that adds the port lets the translation know.
+ * of a new port waits there for UPCALL_DEST_HOLD_TURNS, in which the bridge
+ * that adds the port lets the translation know.
  *
  * _prepare() makes a socket for the port, called 'name', if 'own' and that is
  * possible, and else takes the shared one.  It is followed by either
@@ -164,6 +170,12 @@ bool upcall_dest_is_known(const struct kdp_datapath *dp, uint32_t port_no)
 /* Removes the destination of port 'port_no', which the kernel no longer
  * has. */
 void upcall_dest_forget(struct kdp_datapath *dp, uint32_t port_no)
+    OVS_REQUIRES(dp->mutex);
+
+/* Has the sockets that are added before the next upcall_dest_run() held for
+ * UPCALL_DEST_HOLD_TURNS, as those of new ports: a bridge that turns upcalls on
+ * has not added its ports yet. */
+void upcall_dest_hold_all(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
 /* Removes all sockets.  The kernel knows none of them any more. */

@@ -251,11 +251,14 @@ forget_per_cpu(struct fixture *f)
     ovs_mutex_unlock(&f->dp.mutex);
 }
 
-/* Turns upcalls on. */
+/* Turns upcalls on, and lets the bridge add its ports. */
 static void
 start(struct fixture *f)
 {
     assert_int_equal(dispatch_recv_set(&f->dp, true), 0);
+    for (int i = 0; i < UPCALL_DEST_HOLD_TURNS; i++) {
+        dispatch_run(&f->dp);
+    }
 }
 
 static void
@@ -575,6 +578,33 @@ port_keeps_the_socket_that_the_kernel_knows(void **state)
     check_per_port(f);
 }
 
+/* R1: what comes before the bridge has added its ports is not refused. */
+static void
+upcalls_wait_until_the_bridge_has_its_ports(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_table *table = f->dp.upcalls;
+    struct upcall_view view;
+    unsigned int n = 0;
+
+    assert_int_equal(dispatch_recv_set(&f->dp, true), 0);
+    unit_send_upcall(f->sender, kernel.vport.pid, ++f->seq);
+    for (int i = 0; i < UPCALL_DEST_HOLD_TURNS; i++) {
+        for (uint32_t h = 0; h < upcall_table_n_handlers(table); h++) {
+            assert_int_equal(upcall_table_recv(table, h, &view), EAGAIN);
+        }
+        dispatch_run(&f->dp);
+    }
+    for (uint32_t h = 0; h < upcall_table_n_handlers(table); h++) {
+        n += !upcall_table_recv(table, h, &view);
+    }
+    assert_int_equal(n, 1);
+
+    /* Sockets that are made later are those of ports that are known. */
+    set_config(f, "upcall-dispatch", "per-cpu");
+    check_upcalls_come(f, kernel.cpu_pid);
+}
+
 /* Turns until flows are to be revalidated. */
 static void
 turn_until_revalidation(struct fixture *f)
@@ -761,6 +791,7 @@ main(void)
         TEST(kernel_that_cannot_dispatch_by_cpu_starts_by_port),
         TEST(kernel_that_refuses_to_dispatch_by_cpu_goes_on_by_port),
         TEST(port_keeps_the_socket_that_the_kernel_knows),
+        TEST(upcalls_wait_until_the_bridge_has_its_ports),
         TEST(socket_lives_until_flows_that_name_it_are_revalidated),
         TEST(upcalls_of_no_port_have_their_own_socket),
         TEST(wrong_budget_of_buffers_is_named_and_the_last_good_one_stays),
