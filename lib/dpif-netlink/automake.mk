@@ -25,6 +25,8 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/flow-ports.h \
 	lib/dpif-netlink/flow-show.c \
 	lib/dpif-netlink/flow-show.h \
+	lib/dpif-netlink/flow-stale.c \
+	lib/dpif-netlink/flow-stale.h \
 	lib/dpif-netlink/flow-stats.h \
 	lib/dpif-netlink/forward.c \
 	lib/dpif-netlink/forward.h \
@@ -38,6 +40,8 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/show.h \
 	lib/dpif-netlink/socket-budget.c \
 	lib/dpif-netlink/socket-budget.h \
+	lib/dpif-netlink/takeover.c \
+	lib/dpif-netlink/takeover.h \
 	lib/dpif-netlink/upcall-dest.c \
 	lib/dpif-netlink/upcall-dest.h \
 	lib/dpif-netlink/upcall-sync.c \

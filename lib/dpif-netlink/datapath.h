@@ -43,6 +43,7 @@ struct kdp_flow_meters;
 struct kdp_flow_offload;
 struct settings;
 struct socket_budget;
+struct takeover;
 struct upcall_dests;
 struct upcall_sync;
 
@@ -74,6 +75,7 @@ struct kdp_datapath {
     struct upcall_sync *sync;           /* upcall-sync.h. */
     struct dispatch *dispatch;          /* dispatch.h. */
     struct settings *settings;          /* settings.h. */
+    struct takeover *takeover;          /* takeover.h. */
     ATOMIC(struct kdp_flow_engine *) engine;    /* flow-engine.h. */
     struct kdp_flow_offload *offload;   /* flow-offload.h. */
     struct kdp_flow_meters *meters;     /* flow-meters.h. */

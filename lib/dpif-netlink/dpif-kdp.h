@@ -14,6 +14,7 @@ struct dpif_kdp {
     struct dpif dpif;
     struct kdp_datapath *dp;
     struct vport_poller *poller;    /* For port_poll; NULL before that. */
+    bool is_bridge;                 /* That of a bridge, not of a command. */
 };
 
 /* Declares the function of the class for its member NAME. */

@@ -21,6 +21,7 @@
 #include "dpif-netlink/ports.h"
 #include "dpif-netlink/settings.h"
 #include "dpif-netlink/show.h"
+#include "dpif-netlink/takeover.h"
 #include "dpif-netlink/upcall-dest.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-provider.h"
@@ -78,16 +79,34 @@ dpif_kdp_close(struct dpif *dpif_)
     free(dpif);
 }
 
+/* Open vSwitch registers the function for upcalls with the dpif of a bridge,
+ * right after it has opened it, and takes it away before it closes that.  We
+ * do not call the function, but know by that which dpif is a bridge's. */
+static void
+dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
+                            void *aux OVS_UNUSED)
+{
+    struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+
+    dpif->is_bridge = cb != NULL;
+    if (cb) {
+        takeover_begin(dpif->dp);
+    } else {
+        takeover_cancel(dpif->dp);
+    }
+}
+
 static bool
 dpif_kdp_run(struct dpif *dpif)
 {
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+    bool taken_over = takeover_run(dp);
 
     if (dispatch_run(dp)) {
         kdp_flow_offload_ports_changed(dp);
     }
     kdp_flow_offload_run(dp);
-    return dispatch_revalidate(dp);
+    return dispatch_revalidate(dp) || taken_over;
 }
 
 static void
@@ -95,6 +114,7 @@ dpif_kdp_wait(struct dpif *dpif)
 {
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
 
+    takeover_wait(dp);
     dispatch_wait(dp);
     kdp_flow_offload_wait(dp);
 }
@@ -115,9 +135,12 @@ static int
 dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
                   odp_port_t *port_no)
 {
-    int error = ports_add(dpif_kdp_cast(dpif)->dp, netdev, port_no);
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+    int error = ports_add(dp, netdev, port_no);
 
-    if (error && netdev_vport_is_vport_class(netdev_get_class(netdev))) {
+    if (!error) {
+        takeover_port_added(dp, odp_to_u32(*port_no));
+    } else if (netdev_vport_is_vport_class(netdev_get_class(netdev))) {
         if_notifier_kdp_tunnel_refused();
     }
     return error;
@@ -218,6 +241,10 @@ dpif_kdp_flow_flush(struct dpif *dpif)
     struct kdp_flow_engine *engine = dpif_kdp_engine(dpif);
     struct dpif *inner = dpif_kdp_inner(dpif);
 
+    if (dpif_kdp_cast(dpif)->is_bridge
+        && takeover_refuses_flush(dpif_kdp_cast(dpif)->dp)) {
+        return 0;
+    }
     return (engine ? kdp_flow_flush(engine)
             : inner->dpif_class->flow_flush(inner));
 }
@@ -233,10 +260,16 @@ dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
     struct dpif_flow_dump_types kernel = {
         .ovs_flows = !types || types->ovs_flows,
     };
-    struct dpif *inner = dpif_kdp_inner(dpif);
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+    struct dpif *inner = dp->inner;
 
     if (!strncmp(get_subprogram_name(), "revalidator", 11)) {
-        upcall_dest_dump_begins(dpif_kdp_cast(dpif)->dp);
+        if (takeover_hides_flows(dp)) {
+            struct dpif_flow_dump_types none = { .ovs_flows = false };
+
+            return inner->dpif_class->flow_dump_create(inner, terse, &none);
+        }
+        upcall_dest_dump_begins(dp);
     }
     return (engine
             ? kdp_flow_dump_create(engine, dpif, terse, types)
@@ -284,7 +317,13 @@ dpif_kdp_set_features(struct dpif *dpif, uint32_t user_features)
 static int
 dpif_kdp_recv_set(struct dpif *dpif, bool enable)
 {
-    return dispatch_recv_set(dpif_kdp_cast(dpif)->dp, enable);
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+    int error = dispatch_recv_set(dp, enable);
+
+    if (enable && !error) {
+        takeover_upcalls_on(dp);
+    }
+    return error;
 }
 
 static int
@@ -432,6 +471,7 @@ static const struct dpif_class dpif_netlink_kdp_class = {
     .flow_dump_next = kdp_flow_dump_next,
     .operate = dpif_kdp_operate,
     .offload_stats_get = dpif_kdp_offload_stats_get,
+    .register_upcall_cb = dpif_kdp_register_upcall_cb,
     .recv_set = dpif_kdp_recv_set,
     .handlers_set = dpif_kdp_handlers_set,
     .number_handlers_required = dpif_kdp_number_handlers_required,

@@ -100,3 +100,113 @@ providers_take_over() {
         fi
     done
 }
+
+# Ends the daemon by $1: exit, or a signal.
+end_daemon() {
+    if test "$1" = exit; then
+        stop_daemon
+    else
+        kill -"$1" "$DAEMON_PID"
+        wait_until $PATIENCE daemon_is_gone
+    fi
+}
+
+# True if the daemon counts packets of the flow that the test sends, which is to
+# say that it has translated it.
+flow_is_counted() {
+    [[ $(ovs-ofctl dump-flows br0) =~ n_packets=[1-9] ]]
+}
+
+# Starts a receiver, and a sender of a flow that the datapath has from then on.
+established_flow() {
+    start_receiver receiver n2 -t $((PATIENCE / 4))
+    start_sender sender n1 -n 0 -r 500 --same
+    wait_until $PATIENCE flow_is_counted
+}
+
+# Ends the sender; the receiver is to have all that it sent.
+flow_lost_nothing() {
+    stop_background sender
+    received_all receiver
+}
+
+two_namespaces() {
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 ''
+    connect br0 n2 ''
+}
+
+add_test restart_loses_nothing \
+    'a flow loses no packet while the daemon ends and starts (R1)' \
+    kdp 180
+restart_loses_nothing() {
+    local how
+    two_namespaces
+    for how in TERM KILL exit; do
+        established_flow
+        end_daemon $how
+        start_daemon
+        wait_until $PATIENCE flow_is_counted
+        flow_lost_nothing
+    done
+}
+
+# Rules that send what comes from namespace n1 to n2, by way of a group, which
+# takes recirculation.
+rules_with_group() {
+    local to
+    to=$(interface_get v-n2 ofport)
+    ovs-ofctl -O OpenFlow15 add-group br0 \
+        "group_id=1,type=select,bucket=output:$to,bucket=output:$to"
+    ovs-ofctl add-flow br0 \
+        "priority=10,in_port=$(interface_get v-n1 ofport),actions=group:1"
+}
+
+# Starts the daemon as ovs-ctl does, which restores rules: it waits for that.
+start_waiting_daemon() {
+    ovs-vsctl --no-wait set Open_vSwitch . \
+        other_config:flow-restore-wait=true
+    start_daemon
+}
+
+end_wait() {
+    ovs-vsctl remove Open_vSwitch . other_config flow-restore-wait
+}
+
+add_test restart_restores_rules \
+    'a flow loses no packet while its rules are restored (R1 R3)' \
+    kdp 180
+restart_restores_rules() {
+    two_namespaces
+    rules_with_group
+    established_flow
+    matches "$(ovs-appctl dpctl/dump-flows)" 'recirc\(0x'
+    end_daemon TERM
+    start_waiting_daemon
+    rules_with_group
+    end_wait
+    wait_until $PATIENCE flow_is_counted
+    flow_lost_nothing
+}
+
+# True if the datapath drops the flow that the test sends.
+flow_is_dropped() {
+    [[ $(ovs-appctl dpctl/dump-flows) =~ eth_type\(0x88b5\).*actions:drop ]]
+}
+
+add_test restart_obeys_new_rules \
+    'a rule that changed while the daemon was away is obeyed (R2)' kdp
+restart_obeys_new_rules() {
+    two_namespaces
+    established_flow
+    end_daemon KILL
+    start_waiting_daemon
+    # Nothing is compared before all rules are there.
+    matches "$(ovs-appctl dpctl/dump-flows)" 'eth_type\(0x88b5\).*actions:[0-9]'
+    ovs-ofctl add-flow br0 'priority=10,actions=drop'
+    end_wait
+    wait_until $PATIENCE flow_is_dropped
+    stop_background sender
+    wait_background receiver || :
+}

@@ -10,8 +10,10 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-flow-operate \
 	tests/unit/dpif-netlink/test-flow-random \
 	tests/unit/dpif-netlink/test-flow-settings \
+	tests/unit/dpif-netlink/test-flow-stale \
 	tests/unit/dpif-netlink/test-ports \
-	tests/unit/dpif-netlink/test-revalidation
+	tests/unit/dpif-netlink/test-revalidation \
+	tests/unit/dpif-netlink/test-takeover
 
 tests_unit_dpif_netlink_test_dpif_class_SOURCES = \
 	tests/unit/dpif-netlink/test-dpif-class.c $(unit_dpif) $(unit_common)
@@ -65,6 +67,8 @@ tests_unit_dpif_netlink_test_flow_settings_LDFLAGS = \
 	-Wl,--wrap=offload_create \
 	-Wl,--wrap=offload_meters_changed \
 	-Wl,--wrap=vport_table_get_by_number
+tests_unit_dpif_netlink_test_flow_stale_SOURCES = \
+	tests/unit/dpif-netlink/test-flow-stale.c $(unit_common)
 tests_unit_dpif_netlink_test_ports_SOURCES = \
 	tests/unit/dpif-netlink/test-ports.c $(unit_fault) $(unit_common)
 tests_unit_dpif_netlink_test_ports_LDFLAGS = \
@@ -82,3 +86,7 @@ tests_unit_dpif_netlink_test_ports_LDFLAGS = \
 	-Wl,--wrap=vport_table_list
 tests_unit_dpif_netlink_test_revalidation_SOURCES = \
 	tests/unit/dpif-netlink/test-revalidation.c $(unit_common)
+tests_unit_dpif_netlink_test_takeover_SOURCES = \
+	tests/unit/dpif-netlink/test-takeover.c $(unit_dpif) $(unit_common)
+tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_dpif_wrap)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpif-netlink/flow-stale.h"
+
+#include "dpif.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "util.h"
+
+/* Where actions are. */
+enum where {
+    IN_FLOW,                    /* All packets of the flow have them. */
+    IN_SAMPLE,                  /* Some have, and go on after them. */
+};
+
+/* Lists of actions deeper than that are none of Open vSwitch's. */
+#define MAX_DEPTH 16
+
+struct search {
+    flow_stale_port_cb *is_new;
+    void *aux;
+};
+
+static bool actions_are_stale(const struct search *,
+                              const struct nlattr *actions, size_t len,
+                              enum where, int depth);
+
+/* The actions that attribute 'type' of 'a' has. */
+static bool
+nested_is_stale(const struct search *search, const struct nlattr *a,
+                uint16_t type, enum where where, int depth)
+{
+    const struct nlattr *actions = nl_attr_find_nested(a, type);
+
+    return (actions
+            && actions_are_stale(search, nl_attr_get(actions),
+                                 nl_attr_get_size(actions), where, depth));
+}
+
+static bool
+action_is_stale(const struct search *search, const struct nlattr *a,
+                enum where where, int depth)
+{
+    switch (nl_attr_type(a)) {
+    case OVS_ACTION_ATTR_RECIRC:
+        return true;
+    case OVS_ACTION_ATTR_USERSPACE:
+        return where == IN_FLOW;
+    case OVS_ACTION_ATTR_OUTPUT:
+        return search->is_new(search->aux, nl_attr_get_u32(a));
+    case OVS_ACTION_ATTR_CLONE:
+        return actions_are_stale(search, nl_attr_get(a), nl_attr_get_size(a),
+                                 where, depth);
+    case OVS_ACTION_ATTR_SAMPLE:
+        return nested_is_stale(search, a, OVS_SAMPLE_ATTR_ACTIONS, IN_SAMPLE,
+                               depth);
+    case OVS_ACTION_ATTR_CHECK_PKT_LEN:
+        return (nested_is_stale(search, a,
+                                OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER,
+                                where, depth)
+                || nested_is_stale(
+                    search, a, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL,
+                    where, depth));
+    default:
+        return false;
+    }
+}
+
+static bool
+actions_are_stale(const struct search *search, const struct nlattr *actions,
+                  size_t len, enum where where, int depth)
+{
+    const struct nlattr *a;
+    size_t left;
+
+    if (depth >= MAX_DEPTH) {
+        return true;
+    }
+    NL_ATTR_FOR_EACH (a, left, actions, len) {
+        if (action_is_stale(search, a, where, depth + 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum flow_stale
+flow_stale(const struct dpif_flow *flow, flow_stale_port_cb *is_new,
+           void *aux)
+{
+    const struct search search = { .is_new = is_new, .aux = aux };
+    bool stale = actions_are_stale(&search, flow->actions, flow->actions_len,
+                                   IN_FLOW, 0);
+    const struct nlattr *a;
+    size_t left;
+
+    NL_ATTR_FOR_EACH (a, left, flow->key, flow->key_len) {
+        uint16_t type = nl_attr_type(a);
+
+        if (type == OVS_KEY_ATTR_RECIRC_ID && nl_attr_get_u32(a)) {
+            return FLOW_STALE;
+        } else if (type == OVS_KEY_ATTR_IN_PORT) {
+            stale = stale || is_new(aux, nl_attr_get_u32(a));
+        }
+    }
+    return stale ? FLOW_STALE_ROOT : FLOW_FRESH;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_DPIF_NETLINK_TAKEOVER_H
+#define KDP_DPIF_NETLINK_TAKEOVER_H 1
+
+/* Taking over the flows of a previous run
+ * =======================================
+ *
+ * When the daemon ends, its flows stay in the kernel and in tc and forward the
+ * packets that they match.  Open vSwitch deletes them when it starts, before
+ * it knows ports and rules.  What comes until then is lost.
+ *
+ * Here they are kept until they can be compared with what the new run makes of
+ * ports and rules:
+ *
+ *      phase     flows of the previous run         upcalls           ends with
+ *      -------   -------------------------------   ---------------   ---------
+ *      KEEP      forward; Open vSwitch's flushes   lost, as nobody   upcalls
+ *                are not carried out, and its      listens           turned on
+ *                revalidators see no flows
+ *      SETTLE    the same                          wait on their     TURNS
+ *                                                  sockets
+ *      (end)     those that must not stay are      the same
+ *                deleted (flow-stale.h), the
+ *                statistics of the others begin
+ *                anew
+ *      DONE      revalidators see all flows, and   handed out
+ *                translate them at once: they
+ *                keep, change or delete them
+ *
+ * With other_config:flow-restore-wait, Open vSwitch turns upcalls on when the
+ * wait is over, otherwise while it makes its first bridge.  In both cases the
+ * translation knows all ports and rules after the next turn of the main loop
+ * has begun (upcall-dest.h has the same number of turns).
+ *
+ * Only the bridge's own dpif is refused a flush: whoever asks with
+ * "ovs-appctl dpctl/del-flows" has his way, and so has everybody in DONE.
+ *
+ * A revalidator translates the flows that it sees without statistics of its
+ * own, and deletes those whose ports or rules are gone.  What the translation
+ * learns from packets, such as the ports of MAC addresses, it learns from
+ * packets that were counted since the end of SETTLE.  So flows are revalidated
+ * again soon after.
+ *
+ * When flows cannot be listed, they are all deleted, as Open vSwitch would.
+ * There is a limit to the number of flows that revalidators keep, which is
+ * Open vSwitch's: it begins with 10,000, and above twice that they delete
+ * all.
+ *
+ * Thread safety: takeover_hides_flows() is for any thread, the others are for
+ * the main thread. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dpif-netlink/datapath.h"
+
+void takeover_create(struct kdp_datapath *);
+void takeover_destroy(struct kdp_datapath *);
+
+/* Says that a bridge has opened 'dp', or that it is about to close it. */
+void takeover_begin(struct kdp_datapath *dp);
+void takeover_cancel(struct kdp_datapath *dp);
+
+/* Says that the bridge has turned upcalls on. */
+void takeover_upcalls_on(struct kdp_datapath *dp);
+
+/* Says that the bridge has added port 'port_no'. */
+void takeover_port_added(struct kdp_datapath *dp, uint32_t port_no);
+
+/* True if a flush that the bridge wants is not to be carried out. */
+bool takeover_refuses_flush(const struct kdp_datapath *dp);
+
+/* True if revalidators are to see no flows.  Any thread. */
+bool takeover_hides_flows(const struct kdp_datapath *dp);
+
+/* To be called in each turn of the main loop, before upcalls are handed out.
+ * Returns true if dpif_run() is to return true, which has flows revalidated
+ * and, before, the translation know all ports. */
+bool takeover_run(struct kdp_datapath *dp);
+void takeover_wait(struct kdp_datapath *dp);
+
+#endif /* lib/dpif-netlink/takeover.h */

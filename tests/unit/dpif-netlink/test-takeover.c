@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Flows of a previous run stay until they can be translated anew (R1), which
+ * is at once (R2), and those that must not stay go before (R3). */
+
+#include <config.h>
+#include "dpif-netlink/takeover.h"
+
+#include <errno.h>
+
+#include "dpif-netlink/flow-operate.h"
+#include "dpif-netlink/upcall-dest.h"
+#include "fake/dpif-fake.h"
+#include "fake/tc-fake.h"
+#include "harness/unit.h"
+#include "openvswitch/ofpbuf.h"
+#include "timeval.h"
+
+static int
+setup(void **state)
+{
+    struct unit_dpif *u;
+
+    unit_dpif_setup(state);
+    u = *state;
+    takeover_create(&u->dp);
+    unit_clock_stop(1000000);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    unit_clock_run();
+    takeover_destroy(&u->dp);
+    assert_int_equal(kdp_flow_flush(u->engine), 0);
+    return unit_dpif_teardown(state);
+}
+
+/* Leaves flow 'flow', which has met 'n' packets, in the kernel. */
+static void
+leave(struct unit_dpif *u, uint32_t flow, uint32_t port, unsigned int flags,
+      unsigned int n)
+{
+    unit_dpif_add(u, unit_tc_desc(flow, port, flags));
+    while (n--) {
+        assert_true(unit_dpif_packet(u, flow, 100));
+    }
+}
+
+/* Packets that the kernel has counted of 'flow'. */
+static uint64_t
+n_packets(struct unit_dpif *u, uint32_t flow)
+{
+    struct dpif_flow out;
+    uint64_t stub[256];
+    struct ofpbuf buffer;
+
+    ofpbuf_use_stub(&buffer, stub, sizeof stub);
+    assert_int_equal(unit_dpif_get(u, flow, &buffer, &out), 0);
+    ofpbuf_uninit(&buffer);
+    return out.stats.n_packets;
+}
+
+/* Turns of the main loop until the takeover ends, after upcalls were turned
+ * on. */
+static void
+settle(struct unit_dpif *u)
+{
+    for (int i = 1; i < UPCALL_DEST_HOLD_TURNS; i++) {
+        assert_false(takeover_run(&u->dp));
+        assert_true(takeover_hides_flows(&u->dp));
+    }
+    assert_true(takeover_run(&u->dp));
+}
+
+static void
+flows_are_kept_and_hidden_until_they_can_be_translated(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, 0, 0);
+    assert_false(takeover_refuses_flush(&u->dp));
+    assert_false(takeover_hides_flows(&u->dp));
+
+    /* While it waits for rules to be restored, there is no limit. */
+    takeover_begin(&u->dp);
+    for (int i = 0; i < 10; i++) {
+        assert_false(takeover_run(&u->dp));
+        assert_true(takeover_refuses_flush(&u->dp));
+        assert_true(takeover_hides_flows(&u->dp));
+    }
+
+    takeover_upcalls_on(&u->dp);
+    assert_true(takeover_refuses_flush(&u->dp));
+    settle(u);
+    assert_true(unit_dpif_has(u, 1));
+}
+
+static void
+later_flush_is_carried_out(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_false(takeover_refuses_flush(&u->dp));
+    assert_false(takeover_hides_flows(&u->dp));
+
+    /* Upcalls are turned off and on again by others than a start. */
+    takeover_upcalls_on(&u->dp);
+    assert_false(takeover_refuses_flush(&u->dp));
+}
+
+static void
+bridge_that_is_made_again_takes_over_again(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    takeover_begin(&u->dp);
+    takeover_cancel(&u->dp);
+    assert_false(takeover_refuses_flush(&u->dp));
+    assert_false(takeover_hides_flows(&u->dp));
+    assert_false(takeover_run(&u->dp));
+
+    takeover_begin(&u->dp);
+    assert_true(takeover_hides_flows(&u->dp));
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+}
+
+static void
+stale_flows_go_before_upcalls_roots_first(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, UNIT_TC_OF_CHAIN, 0);
+    leave(u, 2, 1, UNIT_TC_TO_CHAIN, 0);
+    leave(u, 3, 1, UNIT_TC_OF_CHAIN, 0);
+    leave(u, 4, 1, 0, 0);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    u->n_log = 0;
+    settle(u);
+
+    assert_int_equal(unit_dpif_count(u), 1);
+    assert_true(unit_dpif_has(u, 4));
+    assert_int_equal(u->n_log, 4);
+    assert_int_equal(u->log[0].type, DPIF_OP_FLOW_PUT);
+    assert_int_equal(u->log[1].type, DPIF_OP_FLOW_DEL);
+    assert_int_equal(u->log[1].flow, unit_tc_ufid(2).u32[0]);
+}
+
+static void
+flows_of_numbers_given_anew_go(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, 0, 0);               /* To port 1, as all are. */
+    leave(u, 2, 2, 0, 0);
+    takeover_begin(&u->dp);
+    takeover_port_added(&u->dp, 2);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_true(unit_dpif_has(u, 1));
+    assert_false(unit_dpif_has(u, 2));
+}
+
+static void
+statistics_begin_anew(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    for (uint32_t i = 0; i < 200; i++) {
+        leave(u, i, 1, 0, i % 5);
+    }
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_int_equal(unit_dpif_count(u), 200);
+    for (uint32_t i = 0; i < 200; i++) {
+        assert_int_equal(n_packets(u, i), 0);
+    }
+}
+
+static void
+flows_are_revalidated_again_soon(void **state)
+{
+    struct unit_dpif *u = *state;
+    unsigned int n = 0;
+
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_false(takeover_run(&u->dp));
+    for (int i = 0; i < 10000; i++) {
+        unit_clock_advance(1);
+        n += takeover_run(&u->dp);
+        assert_true(n || i < 100);
+    }
+    assert_int_equal(n, 3);
+}
+
+static void
+flows_that_cannot_be_listed_go(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    for (uint32_t i = 0; i < 20; i++) {
+        leave(u, i, 1, 0, 0);
+    }
+    u->dump_error = ENOBUFS;
+    u->dump_limit = 3;
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    u->dump_error = 0;
+    assert_int_equal(unit_dpif_count(u), 0);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(flows_are_kept_and_hidden_until_they_can_be_translated),
+        TEST(later_flush_is_carried_out),
+        TEST(bridge_that_is_made_again_takes_over_again),
+        TEST(stale_flows_go_before_upcalls_roots_first),
+        TEST(flows_of_numbers_given_anew_go),
+        TEST(statistics_begin_anew),
+        TEST(flows_are_revalidated_again_soon),
+        TEST(flows_that_cannot_be_listed_go),
+    };
+
+    unit_init(argv[0]);
+    unit_dpif_start_threads();
+    return cmocka_run_group_tests_name("takeover", tests, NULL, NULL);
+}
