@@ -91,12 +91,26 @@ usage(void)
     exit(EXIT_SUCCESS);
 }
 
+/* What --version and the control command "version" say: the linker brings the
+ * calls of the library here (--wrap).  Scripts take the first line for the
+ * version of Open vSwitch, or that which has this name: it is as the stock
+ * daemon's, and the only one with the name. */
+const char *__wrap_ovs_get_program_version(void);
+
+const char *
+__wrap_ovs_get_program_version(void)
+{
+    static char text[256];
+
+    snprintf(text, sizeof text, "%s (Open vSwitch) %s\n"
+             "ovs-kdp %s\n", program_name, kdp_ovs_version(), kdp_version());
+    return text;
+}
+
 OVS_NO_RETURN static void
 print_version(void)
 {
-    printf("%s (ovs-kdp) %s\n"
-           "Open vSwitch %s\n", program_name, kdp_version(),
-           kdp_ovs_version());
+    fputs(__wrap_ovs_get_program_version(), stdout);
     exit(EXIT_SUCCESS);
 }
 

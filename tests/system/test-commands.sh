@@ -2,11 +2,20 @@
 #
 # Options, exit codes and files, as the scripts of an operator rely on them.
 
-add_test version 'the version names ovs-kdp and Open vSwitch' kdp one-cpu
+add_test version 'the version names Open vSwitch and ovs-kdp' kdp one-cpu
 version() {
-    matches "$("$KDP_DAEMON" --version)" \
-        '^ovs-vswitchd \(ovs-kdp\) [0-9.]+[[:cntrl:]]Open vSwitch [0-9]+\.[0-9]+\.[0-9]+'
-    matches "$("$KDP_DAEMON" -V)" 'ovs-kdp'
+    local said version
+    said=$("$KDP_DAEMON" --version)
+    matches "$said" \
+        '^ovs-vswitchd \(Open vSwitch\) [0-9]+\.[0-9]+\.[0-9]+[[:cntrl:]]ovs-kdp [0-9.]+$'
+    equal "$("$KDP_DAEMON" -V)" "$said" 'what -V says'
+    start_ovs
+    equal "$(ovs-appctl version)" "$said" 'what the command says'
+    # As ovs-ctl and ovs-save read it.
+    version=${said#*Open vSwitch) }
+    version=${version%%[[:cntrl:]]*}
+    equal "$(awk '/Open vSwitch/{print $NF}' <<<"$said")" "$version" version
+    equal "$(awk 'NR==1{print $NF}' <<<"$said")" "$version" version
 }
 
 add_test options 'options and exit codes are those of the stock daemon' one-cpu

@@ -80,7 +80,7 @@ def build_flags(builddir, path):
 def daemon(builddir, path):
     """Says which daemon 'path' is."""
     said = (output(path, "--version") or "").splitlines()
-    found = {"version": said[0] if said else None}
+    found = {"version": ", ".join(said) if said else None}
     package = output("dpkg-query", "-S", os.path.realpath(path))
     if package:
         name = package.split(":")[0]
