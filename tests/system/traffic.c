@@ -7,7 +7,7 @@
  * datapath, so that each one is an upcall.  A frame carries the number of its
  * stream, its number in the stream, and whether it is the last one; its source
  * address is made from both numbers (or, with --same, from the stream's
- * alone). */
+ * alone; with --flows=N, from the remainder of the number by N). */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -90,6 +90,7 @@ usage(int status)
           "  -r, --rate=N      frames a second (default: as many as possible)\n"
           "  -d, --dst=MAC     destination address (default: broadcast)\n"
           "  --same            one source address for the whole stream\n"
+          "  --flows=N         N source addresses in turn\n"
           "  Prints the number of frames sent.\n"
           "recv:\n"
           "  -s, --streams=N   N streams are expected (default 1)\n"
@@ -188,6 +189,7 @@ do_send(int argc, char *argv[])
         { "rate", required_argument, NULL, 'r' },
         { "dst", required_argument, NULL, 'd' },
         { "same", no_argument, NULL, 'S' },
+        { "flows", required_argument, NULL, 'F' },
         { NULL, 0, NULL, 0 },
     };
     struct sigaction action = { .sa_handler = stop };
@@ -197,7 +199,7 @@ do_send(int argc, char *argv[])
         .magic = htonl(TRAFFIC_MAGIC),
     };
     uint32_t count = 1, rate = 0, stream = 0, number = 0;
-    bool same = false;
+    uint32_t n_flows = 0;       /* 0: each frame is one. */
     int64_t start;
     int c, fd;
 
@@ -206,7 +208,8 @@ do_send(int argc, char *argv[])
         case 's': stream = parse_number(optarg); break;
         case 'n': count = parse_number(optarg); break;
         case 'r': rate = parse_number(optarg); break;
-        case 'S': same = true; break;
+        case 'S': n_flows = 1; break;
+        case 'F': n_flows = parse_number(optarg); break;
         case 'd':
             if (sscanf(optarg, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx",
                        &frame.dst[0], &frame.dst[1], &frame.dst[2],
@@ -230,8 +233,10 @@ do_send(int argc, char *argv[])
     start = now_ns();
     do {
         frame.number = htonl(number);
-        if (!same) {
-            memcpy(&frame.src[2], &frame.number, sizeof frame.number);
+        if (n_flows != 1) {
+            uint32_t flow = htonl(n_flows ? number % n_flows : number);
+
+            memcpy(&frame.src[2], &flow, sizeof flow);
         }
         if (rate) {
             sleep_until(start + number * INT64_C(1000000000) / rate);
