@@ -27,6 +27,7 @@ netdev_kdp_alloc(void)
     struct netdev_kdp *dev = xzalloc(sizeof *dev);
 
     qos_memory_init(&dev->qos);
+    atomic_init(&dev->known, false);
     return &dev->up.up;
 }
 

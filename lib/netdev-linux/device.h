@@ -24,6 +24,7 @@
 #include "netdev-linux-private.h"
 #include "netdev-linux/qos-memory.h"
 #include "netdev-provider.h"
+#include "ovs-atomic.h"
 
 /* A device of one of our classes.  'up.mutex' guards the members.
  *
@@ -41,6 +42,11 @@ struct netdev_kdp {
     bool unresolved;            /* The device was not in the table when it was
                                  * opened, and was not looked for since: its
                                  * event may be on its way. */
+    atomic_bool known;          /* The callbacks may answer: the device is
+                                 * resolved, and what the table says of it is
+                                 * in 'up'.  Written under the mutex; may be
+                                 * read without, by who takes the mutex to
+                                 * read the rest. */
     int32_t nsid;               /* Namespace to look for it in, before ours. */
     uint64_t carrier_base;      /* Changes of the carrier, by the kernel's
                                  * count, when it was seen first. */

@@ -165,8 +165,9 @@ netdev_kdp_need_features(const struct netdev *netdev)
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
 
     netdev_kdp_state_resolve(netdev);
-    if (netdev_kdp_lacks(dev, VALID_FEATURES)
-        && !netdev_kdp_state_confirm(netdev)) {
+    if (!netdev_kdp_lacks(dev, VALID_FEATURES)) {
+        return 0;
+    } else if (!netdev_kdp_state_confirm(netdev)) {
         return ENODEV;
     }
     ovs_mutex_lock(&dev->up.mutex);
@@ -220,35 +221,54 @@ netdev_kdp_get_duplex(const struct netdev *netdev, bool *full_duplex)
                                                  netdev, full_duplex));
 }
 
+/* Returns 0 if the stock class is to answer about the driver of 'dev', which
+ * it asks the kernel about if '*lacks'; or why it is not. */
+static int
+netdev_kdp_check_status(struct netdev_kdp *dev, bool *lacks)
+    OVS_EXCLUDED(dev->up.mutex)
+{
+    int error;
+
+    ovs_mutex_lock(&dev->up.mutex);
+    error = dev->status_error;
+    *lacks = !error && !(dev->up.cache_valid & VALID_DRVINFO);
+    if (*lacks && !dev->present && dev->up.cache_valid & VALID_IFINDEX) {
+        *lacks = false;
+        error = ENODEV;
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+    return error;
+}
+
 static int
 netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    bool lacks;
     int error;
 
     netdev_kdp_state_resolve(netdev);
-    if (netdev_kdp_lacks(dev, VALID_DRVINFO)
-        && !netdev_kdp_state_confirm(netdev)) {
-        return ENODEV;
-    }
-    ovs_mutex_lock(&dev->up.mutex);
-    error = dev->status_error;
-    if (!error && !(dev->up.cache_valid & VALID_DRVINFO)) {
-        if (dev->present || !(dev->up.cache_valid & VALID_IFINDEX)) {
+    error = netdev_kdp_check_status(dev, &lacks);
+    if (!error && lacks) {
+        if (netdev_kdp_lacks(dev, VALID_DRVINFO)
+            && !netdev_kdp_state_confirm(netdev)) {
+            return ENODEV;
+        }
+        error = netdev_kdp_check_status(dev, &lacks);
+        if (!error && lacks) {
             kdp_rtnl_count(KDP_RTNL_DRIVER);
-        } else {
-            error = ENODEV;
         }
     }
-    ovs_mutex_unlock(&dev->up.mutex);
     if (error) {
         return error;
     }
 
     error = kdp_stock_netdev_linux_class.get_status(netdev, smap);
-    ovs_mutex_lock(&dev->up.mutex);
-    dev->status_error = error == EOPNOTSUPP ? error : 0;
-    ovs_mutex_unlock(&dev->up.mutex);
+    if (error == EOPNOTSUPP) {
+        ovs_mutex_lock(&dev->up.mutex);
+        dev->status_error = error;
+        ovs_mutex_unlock(&dev->up.mutex);
+    }
     return error;
 }
 
@@ -363,20 +383,23 @@ netdev_kdp_update_flags(struct netdev *netdev, enum netdev_flags off,
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
     enum netdev_flags flags;
-    bool known;
+    bool known, remote;
     int error;
 
     netdev_kdp_state_resolve(netdev);
     ovs_mutex_lock(&dev->up.mutex);
     known = (dev->up.cache_valid & VALID_IFINDEX) != 0;
+    remote = netnsid_is_remote(dev->up.netnsid);
     flags = flags_from_iff(dev->up.ifi_flags);
     ovs_mutex_unlock(&dev->up.mutex);
 
-    if (known && !on && !off) {
+    if (known && ((!on && !off)
+                  || (!remote && ((flags & ~off) | on) == flags))) {
+        /* Nothing to ask for, nor to set. */
         *old_flags = flags;
         return 0;
     }
-    if ((on || off) && (!known || ((flags & ~off) | on) != flags)) {
+    if (on || off) {
         kdp_rtnl_count(KDP_RTNL_SET_FLAGS);
     }
     error = kdp_stock_netdev_linux_class.update_flags(netdev, off, on,

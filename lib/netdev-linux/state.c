@@ -114,6 +114,37 @@ netdev_kdp_take_hwaddr(struct netdev_kdp *dev, const struct link_info *link)
     dev->up.ether_addr_error = ether ? 0 : EINVAL;
 }
 
+/* Notes whether the callbacks may answer. */
+static void
+netdev_kdp_update_known(struct netdev_kdp *dev)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    atomic_store_relaxed(&dev->known, (!dev->unresolved
+                                       && dev->up.cache_valid & VALID_IFINDEX));
+}
+
+/* True if a callback answers otherwise when the device, which is present, has
+ * become what 'link' says.  Who watches the device would ask in vain, for
+ * example, if it got another master or another alternative name. */
+static bool
+netdev_kdp_shows(const struct netdev_kdp *dev, const struct link_info *link)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    const struct link_info *old = &dev->link;
+
+    return (link->flags != old->flags
+            || link->operstate != old->operstate
+            || link->carrier != old->carrier
+            || link->carrier_up != old->carrier_up
+            || link->carrier_down != old->carrier_down
+            || link->mtu != old->mtu
+            || link->arp_type != old->arp_type
+            || link->hwaddr_len != old->hwaddr_len
+            || memcmp(link->hwaddr, old->hwaddr, sizeof link->hwaddr)
+            || strcmp(link->kind, old->kind)
+            || link->addr_seqno != old->addr_seqno);
+}
+
 /* Takes over what the table says of the device. */
 static void
 netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
@@ -127,6 +158,7 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
         && link->addr_seqno == dev->link.addr_seqno) {
         return;
     }
+    bool shows = replaced || netdev_kdp_shows(dev, link);
     if (replaced) {
         /* Not the device that it was. */
         up->cache_valid = 0;
@@ -163,7 +195,10 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
     netdev_kdp_set_present(dev, link);
     dev->unresolved = false;
     dev->nsid = link->nsid;
-    netdev_change_seq_changed(&up->up);
+    netdev_kdp_update_known(dev);
+    if (shows) {
+        netdev_change_seq_changed(&up->up);
+    }
 }
 
 /* There is no such device. */
@@ -187,6 +222,7 @@ netdev_kdp_lose(struct netdev_kdp *dev)
 
     netdev_kdp_set_present(dev, NULL);
     dev->nsid = LINK_NSID_LOCAL;
+    netdev_kdp_update_known(dev);
     netdev_change_seq_changed(&up->up);
 }
 
@@ -226,6 +262,7 @@ netdev_kdp_locate(struct netdev_kdp *dev)
             /* Not in the table: the stock class is to ask. */
             netnsid_set(&dev->up.netnsid, vport.netnsid);
             dev->up.cache_valid = 0;
+            netdev_kdp_update_known(dev);
         }
     }
     ovs_mutex_unlock(&dev->up.mutex);
@@ -330,7 +367,12 @@ void
 netdev_kdp_state_resolve(const struct netdev *netdev)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
-    bool unresolved, unknown;
+    bool unresolved, unknown, known;
+
+    atomic_read_relaxed(&dev->known, &known);
+    if (known) {
+        return;
+    }
 
     ovs_mutex_lock(&dev->up.mutex);
     unresolved = dev->unresolved;
@@ -500,6 +542,7 @@ netdev_kdp_state_attach(struct netdev_kdp *dev, const struct link_info *link)
     } else {
         /* The library's lock is held, so that events cannot be taken here. */
         dev->unresolved = true;
+        netdev_kdp_update_known(dev);
     }
     ovs_mutex_unlock(&dev->up.mutex);
 }

@@ -6,6 +6,7 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-classes \
 	tests/unit/netdev-linux/test-netdev-fault \
 	tests/unit/netdev-linux/test-netdev-links \
+	tests/unit/netdev-linux/test-netdev-locks \
 	tests/unit/netdev-linux/test-netdev-qos \
 	tests/unit/netdev-linux/test-netdev-router \
 	tests/unit/netdev-linux/test-netdev-stats \
@@ -43,6 +44,12 @@ tests_unit_netdev_linux_test_netdev_links_SOURCES = \
 	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_links_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap)
+tests_unit_netdev_linux_test_netdev_locks_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-locks.c \
+	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+tests_unit_netdev_linux_test_netdev_locks_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) \
+	-Wl,--wrap=ovs_mutex_lock_at -Wl,--wrap=recvmsg
 tests_unit_netdev_linux_test_netdev_router_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-router.c \
 	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
