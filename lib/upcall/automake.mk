@@ -18,6 +18,8 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-fd-limit.c \
 	lib/upcall/upcall-fd-limit.h \
 	lib/upcall/upcall-fifo.h \
+	lib/upcall/upcall-groups.c \
+	lib/upcall/upcall-groups.h \
 	lib/upcall/upcall-handler.c \
 	lib/upcall/upcall-handler.h \
 	lib/upcall/upcall-info.h \

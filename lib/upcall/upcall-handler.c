@@ -16,6 +16,7 @@
 #include "timeval.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-groups.h"
 #include "upcall/upcall-info.h"
 #include "upcall/upcall-msg.h"
 #include "upcall/upcall-ports.h"
@@ -38,7 +39,12 @@ COVERAGE_DEFINE(upcall_empty_wakeup);
 
 struct upcall_handler {
     struct upcall_ports *ports;
-    struct upcall_sched *sched;
+    struct upcall_groups *groups;
+    uint32_t group;             /* Of 'groups'. */
+    struct upcall_sched *sched; /* Of 'group'. */
+    uint32_t loan_credit;       /* For upcall_groups_plan(). */
+    struct upcall_sched *lender;    /* In this batch, or NULL. */
+    bool offered;               /* Others know what this batch leaves. */
     struct upcall_handler *predecessor; /* To be ended first, or NULL. */
     struct ovs_refcount refcount;
     uint32_t index;
@@ -74,7 +80,7 @@ now_usec(void)
 int
 upcall_handler_create(struct upcall_ports *ports,
                       struct upcall_stats *stats, uint32_t index,
-                      uint32_t generation, struct upcall_sched *sched,
+                      uint32_t generation, struct upcall_groups *groups,
                       const struct upcall_engine_class *class,
                       struct upcall_handler **handlerp)
 {
@@ -91,15 +97,17 @@ upcall_handler_create(struct upcall_ports *ports,
     handler = xzalloc(sizeof *handler);
     upcall_ports_ref(ports);
     handler->ports = ports;
-    upcall_sched_ref(sched);
-    handler->sched = sched;
+    upcall_groups_ref(groups);
+    handler->groups = groups;
+    handler->group = upcall_groups_of_handler(groups, index);
+    handler->sched = upcall_groups_sched(groups, handler->group);
     ovs_refcount_init(&handler->refcount);
     handler->index = index;
     handler->generation = generation;
     handler->token = upcall_token(generation, index);
     upcall_stats_block_init(&handler->stats, stats);
     upcall_reader_init(&handler->reader, ports->name, index, handler->token,
-                       sched, engine, &handler->stats);
+                       groups, engine, &handler->stats);
     *handlerp = handler;
     return 0;
 }
@@ -117,7 +125,7 @@ upcall_handler_unref(struct upcall_handler *handler)
         upcall_reader_uninit(&handler->reader);
         upcall_stats_block_uninit(&handler->stats);
         upcall_handler_unref(handler->predecessor);
-        upcall_sched_unref(handler->sched);
+        upcall_groups_unref(handler->groups);
         upcall_ports_unref(handler->ports);
         free(handler);
     }
@@ -131,13 +139,20 @@ upcall_handler_sched(const struct upcall_handler *handler)
 
 int
 upcall_handler_wait(struct upcall_handler *handler, int timeout, bool *ready,
-                    uint32_t *extra)
+                    uint32_t *extra, bool *again)
 {
     struct upcall_events *events = &handler->events;
-    int error = upcall_sched_wait(handler->sched, timeout, events);
+    int error = upcall_groups_wait(handler->groups, handler->group, timeout,
+                                   events);
 
-    *ready = events->n_channels || events->kicked;
+    *ready = events->n_channels || events->kicked || events->called;
     *extra = events->extra;
+    *again = events->in_vain && !*ready;
+    if (*again) {
+        COVERAGE_INC(upcall_empty_wakeup);
+        upcall_stats_add(&handler->stats, UPCALL_STAT_WAKEUPS, 1);
+        upcall_stats_add(&handler->stats, UPCALL_STAT_EMPTY_WAKEUPS, 1);
+    }
     if (*ready && timeout) {
         upcall_stats_add(&handler->stats, UPCALL_STAT_WAKEUPS, 1);
         handler->woken = true;
@@ -152,20 +167,24 @@ upcall_handler_release(struct upcall_handler *handler,
 {
     if (!upcall_channel_is_dead(channel)) {
         upcall_channel_release(channel, handler->token);
-        upcall_sched_arm(handler->sched, channel);
+        upcall_groups_arm(handler->groups, channel);
         upcall_ports_rearm(handler->ports, channel, handler->generation);
     }
     upcall_channel_unref(channel);
 }
 
-/* Puts 'channel' at the end of the run queue. */
+/* Puts 'channel' at the end of the run queue of its home. */
 static void
 upcall_handler_enqueue(struct upcall_handler *handler,
                        struct upcall_channel *channel)
 {
+    struct upcall_sched *home = upcall_groups_home(handler->groups, channel);
+
     if (upcall_channel_is_dead(channel)
-        || !upcall_sched_push(handler->sched, channel, handler->token)) {
+        || !upcall_sched_push(home, channel, handler->token)) {
         upcall_handler_release(handler, channel);
+    } else if (home != handler->sched) {
+        upcall_sched_kick(home, 0);
     }
 }
 
@@ -296,7 +315,7 @@ static void
 upcall_handler_activate(struct upcall_handler *handler,
                         struct upcall_channel *channel)
 {
-    struct upcall_sched *sched = handler->sched;
+    struct upcall_sched *sched = upcall_groups_home(handler->groups, channel);
 
     if (upcall_channel_is_urgent(channel)) {
         upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched));
@@ -382,6 +401,24 @@ upcall_handler_take_ready(struct upcall_handler *handler)
     return n;
 }
 
+/* Takes channels that became readable in another group which has more of them
+ * than it can take. */
+static void
+upcall_handler_take_others(struct upcall_handler *handler)
+{
+    struct upcall_sched *lender
+        = upcall_groups_overloaded(handler->groups, handler->group);
+
+    if (lender && upcall_sched_is_crowded(lender)) {
+        upcall_sched_poll_for_others(
+            lender, upcall_sched_n_sleepers(handler->sched) > 0,
+            &handler->events);
+        upcall_stats_add(&handler->stats, UPCALL_STAT_LOANS,
+                         handler->events.n_channels);
+        upcall_handler_take(handler, &handler->events);
+    }
+}
+
 /* Gives the channels that wait for their first read back to epoll, but for the
  * handler's share of them, if others sleep: they wake up for them. */
 static void
@@ -409,6 +446,45 @@ upcall_handler_give_back(struct upcall_handler *handler)
     }
 }
 
+/* Says what the batch takes from run queues. */
+static void
+upcall_handler_plan(struct upcall_handler *handler)
+{
+    handler->reader.share = upcall_sched_share(handler->sched);
+    handler->reader.loan = upcall_groups_plan(handler->groups, handler->group,
+                                              &handler->loan_credit);
+    handler->lender = handler->reader.loan.lender;
+    handler->offered = false;
+}
+
+/* Wakes others for what the batch leaves.  To be called when the handler has
+ * taken the first part of its own, or those that wake up would. */
+static void
+upcall_handler_offer(struct upcall_handler *handler)
+{
+    const struct upcall_reader *reader = &handler->reader;
+    const struct upcall_sched *sched = handler->sched;
+    const struct upcall_sched *lender = handler->lender;
+    bool call;
+
+    handler->offered = true;
+    upcall_sched_kick(handler->sched, reader->share);
+    if (upcall_groups_n(handler->groups) == 1) {
+        return;
+    }
+
+    call = (upcall_sched_has_too_much(sched)
+            && (upcall_sched_n_queued(sched) > UPCALL_TURNS
+                || upcall_sched_is_crowded(sched)));
+    if (!call && lender && upcall_sched_has_too_much(lender)) {
+        call = (upcall_sched_n_queued(lender) > reader->loan.n
+                || upcall_sched_is_crowded(lender));
+    }
+    if (call) {
+        upcall_groups_call(handler->groups);
+    }
+}
+
 static void
 upcall_handler_begin_batch(struct upcall_handler *handler)
 {
@@ -425,15 +501,20 @@ upcall_handler_begin_batch(struct upcall_handler *handler)
         size_t n = upcall_handler_take_ready(handler);
 
         handler->lonely = handler->woken && n == 1;
+        if (!n && !upcall_sched_n_queued(handler->sched)) {
+            upcall_handler_take_others(handler);
+        }
     }
     upcall_handler_give_back(handler);
-    handler->reader.share = upcall_sched_share(handler->sched);
-    upcall_sched_kick(handler->sched, handler->reader.share);
+    upcall_handler_plan(handler);
 }
 
 static void
 upcall_handler_end_batch(struct upcall_handler *handler)
 {
+    if (!handler->offered) {
+        upcall_handler_offer(handler);
+    }
     upcall_sched_kick(handler->sched, 0);
     if (handler->n_handed) {
         upcall_stats_add(&handler->stats, UPCALL_STAT_BATCHES, 1);
@@ -524,6 +605,8 @@ upcall_handler_recv(struct upcall_handler *handler, struct upcall_view *view)
         if (!upcall_reader_read(&handler->reader)) {
             upcall_handler_end_batch(handler);
             return EAGAIN;
+        } else if (!handler->offered) {
+            upcall_handler_offer(handler);
         }
     }
 }
@@ -540,7 +623,8 @@ upcall_handler_is_ready(const struct upcall_handler *handler)
             || upcall_reader_n(reader, UPCALL_STATE_PARTIAL)
             || upcall_reader_n(reader, UPCALL_STATE_EMPTY)
             || upcall_reader_n(reader, UPCALL_STATE_SPENT)
-            || upcall_sched_n_queued(handler->sched));
+            || upcall_sched_n_queued(handler->sched)
+            || upcall_groups_overloaded(handler->groups, handler->group));
 }
 
 long long int

@@ -16,13 +16,13 @@
  *      (upcall-state.h).
  *   2. The scheduler's events name channels that became readable.  The handler
  *      becomes their owner.  Those with credit (upcall-turn.h) are SPARSE, the
- *      others go to the run queue.
- *      If others sleep, it gives SPARSE ones that are not its share back to
- *      epoll, and kicks a sleeping handler for what is not its share of the
- *      run queue: nothing that another one could begin with now waits until
- *      this batch has been processed.
+ *      others go to the run queue.  If other handlers of the group sleep, it
+ *      gives SPARSE ones that are not its share back to epoll.
  *   3. The reader takes upcalls from the channels whose turn it is
- *      (upcall-reader.h), until the batch is full or nothing is left.
+ *      (upcall-reader.h), until the batch is full or nothing is left.  After
+ *      its first read, and so before any upcall is processed, the handler
+ *      wakes another one for what is not its share of the run queue, and
+ *      calls one of another group if its own has too much (upcall-groups.h).
  *   4. When the batch ends, a sleeping handler is kicked for what is left in
  *      the run queue.
  *
@@ -45,6 +45,7 @@
 #include <stdint.h>
 
 struct upcall_engine_class;
+struct upcall_groups;
 struct upcall_handler;
 struct upcall_handler_stats;
 struct upcall_ports;
@@ -53,12 +54,12 @@ struct upcall_stats;
 struct upcall_view;
 
 /* Creates handler 'index' of generation 'generation' for the datapath of
- * 'ports'.  It takes channels from 'sched', reads from them with an engine of
+ * 'ports'.  It takes channels from its group in 'groups', reads from them with an engine of
  * class 'engine' and counts in 'stats'.  Returns 0 or a positive errno
  * value. */
 int upcall_handler_create(struct upcall_ports *ports,
                           struct upcall_stats *stats, uint32_t index,
-                          uint32_t generation, struct upcall_sched *sched,
+                          uint32_t generation, struct upcall_groups *groups,
                           const struct upcall_engine_class *engine,
                           struct upcall_handler **);
 
@@ -94,10 +95,11 @@ struct upcall_sched *upcall_handler_sched(const struct upcall_handler *);
 /* Waits at most 'timeout' milliseconds (-1 for ever) for something to receive,
  * and keeps what came for the next receive.  Sets '*ready' if there may be
  * something, and '*extra' to the bits of extra descriptors (upcall-sched.h)
- * that are readable.
+ * that are readable.  Sets '*again' if it ended for a call of another group
+ * (upcall-groups.h) that needs no help any more.
  * Returns 0 or a positive errno value. */
 int upcall_handler_wait(struct upcall_handler *, int timeout, bool *ready,
-                        uint32_t *extra);
+                        uint32_t *extra, bool *again);
 
 /* What the handler counted since the last reset.  For the control thread. */
 void upcall_handler_get_stats(const struct upcall_handler *,

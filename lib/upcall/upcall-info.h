@@ -36,6 +36,7 @@ struct upcall_handler_stats {
     uint64_t receives;          /* Receive system calls. */
     uint64_t steals;            /* Reads from channels that another handler
                                  * had read from before. */
+    uint64_t loans;             /* Channels taken over from other groups. */
 };
 
 struct upcall_table_info {

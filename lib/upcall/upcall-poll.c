@@ -88,10 +88,10 @@ upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
     for (;;) {
         uint32_t extra;
         int n_ready = 0;
-        bool ready;
+        bool ready, again;
         int error;
 
-        error = upcall_handler_wait(handler, timeout, &ready, &extra);
+        error = upcall_handler_wait(handler, timeout, &ready, &extra, &again);
         if (error) {
             errno = error;
             return -1;
@@ -106,7 +106,7 @@ upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
             upcall_sched_extra_remove(upcall_handler_sched(handler),
                                   extra & ~all);
         }
-        if (n_ready || !timeout || !(extra & ~all)) {
+        if (n_ready || !timeout || !(extra & ~all || again)) {
             return n_ready;
         }
         if (timeout > 0) {

@@ -11,11 +11,11 @@
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-groups.h"
 #include "upcall/upcall-info.h"
 #include "upcall/upcall-msg.h"
 #include "upcall/upcall-rcvbuf.h"
 #include "upcall/upcall-refcount.h"
-#include "upcall/upcall-sched.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_ports);
@@ -185,8 +185,8 @@ upcall_ports_release(struct upcall_ports *ports)
     ovs_mutex_lock(&ports->mutex);
     if (ports->holding) {
         UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
-            if (channel->hold && !--channel->hold && ports->sched) {
-                upcall_sched_arm(ports->sched, channel);
+            if (channel->hold && !--channel->hold && ports->groups) {
+                upcall_groups_arm(ports->groups, channel);
             }
             holding = holding || channel->hold;
         }
@@ -227,8 +227,8 @@ upcall_ports_del__(struct upcall_ports *ports, uint32_t slot)
     }
     ovsrcu_set(&ports->slots[slot], NULL);
     atomic_store_relaxed(&channel->dead, true);
-    if (ports->sched) {
-        upcall_sched_del(ports->sched, channel);
+    if (ports->groups) {
+        upcall_groups_del(ports->groups, channel);
     }
     ports->n_channels--;
     ports->n_port_channels -= slot < UPCALL_MAX_PORTS;
@@ -283,7 +283,7 @@ upcall_ports_add(struct upcall_ports *ports, uint32_t port_no,
     /* From the first event on handlers must find the channel; and a channel
      * that the port has already must stay if this fails. */
     ovsrcu_set(&ports->adding, channel);
-    error = ports->sched ? upcall_sched_add(ports->sched, channel) : 0;
+    error = ports->groups ? upcall_groups_add(ports->groups, channel) : 0;
     if (error) {
         VLOG_WARN("%s: adding the channel of port %s to the upcall handlers "
                   "failed (%s)", ports->name, name, ovs_strerror(error));
@@ -440,14 +440,14 @@ upcall_ports_count_shared(struct upcall_ports *ports,
 
 static int
 upcall_ports_register_all(struct upcall_ports *ports,
-                          struct upcall_sched *sched)
+                          struct upcall_groups *groups)
     OVS_REQUIRES(ports->mutex)
 {
     struct upcall_channel *channel;
     uint32_t slot;
 
     UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
-        int error = upcall_sched_add(sched, channel);
+        int error = upcall_groups_add(groups, channel);
 
         if (error) {
             VLOG_WARN("%s: adding the channel of port %s to the upcall "
@@ -460,17 +460,17 @@ upcall_ports_register_all(struct upcall_ports *ports,
 }
 
 int
-upcall_ports_attach(struct upcall_ports *ports, struct upcall_sched *sched,
+upcall_ports_attach(struct upcall_ports *ports, struct upcall_groups *groups,
                     uint32_t generation)
 {
     int error;
 
     ovs_mutex_lock(&ports->mutex);
-    error = upcall_ports_register_all(ports, sched);
+    error = upcall_ports_register_all(ports, groups);
     if (!error) {
-        upcall_sched_ref(sched);
-        upcall_sched_unref(ports->sched);
-        ports->sched = sched;
+        upcall_groups_ref(groups);
+        upcall_groups_unref(ports->groups);
+        ports->groups = groups;
 
         /* Pairs with the load in upcall_ports_rearm().  Sequentially
          * consistent, as is the owner word. */
@@ -484,8 +484,8 @@ void
 upcall_ports_detach(struct upcall_ports *ports)
 {
     ovs_mutex_lock(&ports->mutex);
-    upcall_sched_unref(ports->sched);
-    ports->sched = NULL;
+    upcall_groups_unref(ports->groups);
+    ports->groups = NULL;
     ovs_mutex_unlock(&ports->mutex);
 }
 
@@ -504,8 +504,8 @@ upcall_ports_rearm(struct upcall_ports *ports,
     atomic_read(&ports->generation, &current);
     if (current != generation) {
         ovs_mutex_lock(&ports->mutex);
-        if (ports->sched) {
-            upcall_sched_arm(ports->sched, channel);
+        if (ports->groups) {
+            upcall_groups_arm(ports->groups, channel);
         }
         ovs_mutex_unlock(&ports->mutex);
     }

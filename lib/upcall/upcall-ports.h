@@ -7,13 +7,13 @@
  * ======================================
  *
  * Private to lib/upcall.  The registry that handlers look channels up in, and
- * that knows with which scheduler the channels are registered now.  It stands
+ * that knows with which groups the channels are registered now.  It stands
  * below the handlers: it knows nothing of them.
  *
  * Handlers are replaced as a whole (upcall-set.h).  Each generation of them
- * has a scheduler of its own, and upcall_ports_attach() registers every
- * channel with the new one.  A handler of an earlier generation which
- * releases a channel afterwards has it armed in the new scheduler with
+ * has groups (upcall-groups.h) of its own, and upcall_ports_attach() registers
+ * every channel with the new ones.  A handler of an earlier generation which
+ * releases a channel afterwards has it armed in the new groups with
  * upcall_ports_rearm().
  *
  * Life cycle
@@ -42,8 +42,8 @@
 #include "upcall/upcall-shared.h"
 
 struct upcall_channel;
+struct upcall_groups;
 struct upcall_port_info;
-struct upcall_sched;
 struct upcall_table_info;
 struct upcall_view;
 
@@ -67,9 +67,9 @@ struct upcall_ports {
     bool over_budget OVS_GUARDED;   /* That was logged. */
     bool holding OVS_GUARDED;   /* Some channel may be held. */
     uint32_t last_slot OVS_GUARDED; /* No higher port number was ever used. */
-    struct upcall_sched *sched OVS_GUARDED; /* The channels are registered
-                                             * here; or NULL. */
-    atomic_uint32_t generation; /* Of the last scheduler attached. */
+    struct upcall_groups *groups OVS_GUARDED;   /* The channels are registered
+                                                 * here; or NULL. */
+    atomic_uint32_t generation; /* Of the last groups attached. */
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
     upcall_slot adding;         /* Channel on its way into its slot. */
     struct upcall_shared shared;
@@ -119,18 +119,18 @@ struct upcall_channel *upcall_ports_urgent(const struct upcall_ports *);
 void upcall_ports_count_shared(struct upcall_ports *,
                                const struct upcall_view *);
 
-/* Registers every channel with 'sched', whose handlers are those of
+/* Registers every channel with 'groups', whose handlers are those of
  * 'generation', and from now on each that is added.  To be called before a
  * handler of 'generation' takes a channel.  Returns 0 or the error that kept a
  * channel from being registered; then nothing has changed. */
-int upcall_ports_attach(struct upcall_ports *, struct upcall_sched *sched,
+int upcall_ports_attach(struct upcall_ports *, struct upcall_groups *groups,
                         uint32_t generation);
 
-/* Registers channels with no scheduler any more. */
+/* Registers channels with no groups any more. */
 void upcall_ports_detach(struct upcall_ports *);
 
 /* Arms 'channel', which a handler of 'generation', or its run queue, has
- * released, with the scheduler of now if that is another one. */
+ * released, with the groups of now if these are others. */
 void upcall_ports_rearm(struct upcall_ports *, const struct upcall_channel *,
                         uint32_t generation);
 

@@ -26,6 +26,8 @@ COVERAGE_DEFINE(upcall_receive_error);
  * earlier turn. */
 #define UPCALL_READS (DIV_ROUND_UP(UPCALL_BATCH, UPCALL_QUANTUM) + 1)
 
+BUILD_ASSERT_DECL(UPCALL_TURNS == UPCALL_BATCH / UPCALL_QUANTUM);
+
 /* A channel with a standing backlog has its backlog measured in one of this
  * many turns, so that it costs few system calls. */
 #define UPCALL_SAMPLE_TURNS 16
@@ -38,13 +40,16 @@ COVERAGE_DEFINE(upcall_receive_error);
 
 void
 upcall_reader_init(struct upcall_reader *reader, const char *dp_name,
-                   uint32_t index, uint32_t token, struct upcall_sched *sched,
+                   uint32_t index, uint32_t token,
+                   struct upcall_groups *groups,
                    struct upcall_engine *engine,
                    struct upcall_stats_block *stats)
 {
     memset(reader, 0, sizeof *reader);
     reader->dp_name = dp_name;
-    reader->sched = sched;
+    reader->groups = groups;
+    reader->sched = upcall_groups_sched(
+        groups, upcall_groups_of_handler(groups, index));
     reader->engine = engine;
     reader->stats = stats;
     reader->index = index;
@@ -73,24 +78,47 @@ void
 upcall_reader_begin(struct upcall_reader *reader)
 {
     reader->share = 0;
+    reader->loan = (struct upcall_loan) { .lender = NULL };
     reader->n_msgs = reader->n_sparse = reader->n_urgent = 0;
     reader->engine->class->begin(reader->engine);
 }
 
-/* Takes the first channel of the run queue that can pay, and begins its turn.
+/* Takes the next channel of a run queue, and stores the queue it was in:
+ * those on loan first, then those of the own group. */
+static struct upcall_channel *
+upcall_reader_pop_queued(struct upcall_reader *reader,
+                         struct upcall_sched **sched)
+{
+    struct upcall_channel *channel;
+
+    if (reader->loan.n) {
+        *sched = reader->loan.lender;
+        channel = upcall_sched_pop(*sched, reader->token);
+        if (channel) {
+            reader->loan.n--;
+            upcall_stats_add(reader->stats, UPCALL_STAT_LOANS, 1);
+            return channel;
+        }
+        reader->loan.n = 0;
+    }
+    if (reader->share) {
+        reader->share--;
+        *sched = reader->sched;
+        return upcall_sched_pop(*sched, reader->token);
+    }
+    return NULL;
+}
+
+/* Takes the first channel of a run queue that can pay, and begins its turn.
  * Channels that still owe for large packets go to the end of the queue. */
 static struct upcall_channel *
 upcall_reader_dequeue(struct upcall_reader *reader)
 {
-    struct upcall_sched *sched = reader->sched;
+    struct upcall_channel *channel;
+    struct upcall_sched *sched;
 
-    while (reader->share) {
-        struct upcall_channel *channel;
-
-        reader->share--;
-        channel = upcall_sched_pop(sched, reader->token);
-        if (!channel
-            || upcall_channel_is_dead(channel)
+    while ((channel = upcall_reader_pop_queued(reader, &sched)) != NULL) {
+        if (upcall_channel_is_dead(channel)
             || upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched))) {
             return channel;
         }
@@ -124,10 +152,10 @@ upcall_reader_get_room(const struct upcall_reader *reader,
     unsigned int limit = UPCALL_BATCH;
     unsigned int left;
 
-    room->crowded = upcall_sched_n_queued(reader->sched) > 0;
+    room->crowded = upcall_sched_n_queued(reader->sched) || reader->loan.n;
 
     /* What sparse channels leave to others. */
-    left = ((room->crowded && reader->share)
+    left = ((room->crowded && reader->share + reader->loan.n)
             || upcall_reader_n(reader, UPCALL_STATE_PARTIAL)
             ? UPCALL_QUANTUM : 0);
     room->sparse = free - MIN(free, n_asked + left);
@@ -178,7 +206,8 @@ upcall_reader_choose_channel(struct upcall_reader *reader,
         channel = upcall_reader_pop(reader, UPCALL_STATE_SPENT);
         if (channel) {
             upcall_turn_begin(&channel->turn,
-                              upcall_sched_pushed(reader->sched));
+                              upcall_sched_pushed(upcall_groups_home(
+                                  reader->groups, channel)));
         }
     }
     return channel;
@@ -329,7 +358,8 @@ upcall_reader_account(struct upcall_reader *reader,
     if (read->error) {
         upcall_reader_fail(reader, channel, read->error);
     } else if (read->empty && read->n && !choice->sparse
-               && upcall_sched_is_saturated(reader->sched)) {
+               && upcall_sched_is_saturated(
+                   upcall_groups_home(reader->groups, channel))) {
         upcall_reader_keep(reader, channel, UPCALL_STATE_SPENT);
     } else if (read->empty) {
         upcall_reader_keep(reader, channel, UPCALL_STATE_EMPTY);

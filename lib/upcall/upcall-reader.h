@@ -45,6 +45,7 @@
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine-provider.h"
 #include "upcall/upcall-fifo.h"
+#include "upcall/upcall-groups.h"
 
 struct upcall_sched;
 struct upcall_stats_block;
@@ -52,7 +53,8 @@ struct upcall_stats_block;
 struct upcall_reader {
     /* Constant. */
     const char *dp_name;        /* For messages. */
-    struct upcall_sched *sched;
+    struct upcall_groups *groups;
+    struct upcall_sched *sched; /* Of the handler's group. */
     struct upcall_engine *engine;
     struct upcall_stats_block *stats;
     uint32_t index;             /* Of the handler. */
@@ -67,6 +69,7 @@ struct upcall_reader {
 
     /* The batch. */
     size_t share;               /* Channels to take from the run queue yet. */
+    struct upcall_loan loan;    /* To take from that of another group first. */
     unsigned int n_msgs;        /* Messages received. */
     unsigned int n_sparse;      /* Of these, from sparse channels that had no
                                  * more. */
@@ -79,11 +82,11 @@ struct upcall_reader {
 };
 
 /* Makes a reader for handler 'index' of datapath 'dp_name' with owner word
- * 'token', which takes channels from the run queue of 'sched', reads with
- * 'engine' and counts in 'stats'.  The caller keeps all of these until
+ * 'token', which takes channels from the run queue of its group in 'groups',
+ * reads with 'engine' and counts in 'stats'.  The caller keeps all of these until
  * upcall_reader_uninit(), but the engine, which that destroys. */
 void upcall_reader_init(struct upcall_reader *, const char *dp_name,
-                        uint32_t index, uint32_t token, struct upcall_sched *,
+                        uint32_t index, uint32_t token, struct upcall_groups *,
                         struct upcall_engine *, struct upcall_stats_block *);
 void upcall_reader_uninit(struct upcall_reader *);
 

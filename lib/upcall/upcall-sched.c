@@ -19,7 +19,8 @@
 /* Event data of what is not a channel: serial numbers never are this large. */
 #define EVENT_RETIRE (UINT64_C(0xffffffff) << 32)
 #define EVENT_KICK (EVENT_RETIRE | 1)
-#define EVENT_EXTRA (EVENT_RETIRE | 2) /* Plus the index in 'extra'. */
+#define EVENT_CALL (EVENT_RETIRE | 2)
+#define EVENT_EXTRA (EVENT_RETIRE | 3) /* Plus the index in 'extra'. */
 #define EVENT_MASK (UINT64_C(0xffffffff) << 32)
 
 struct upcall_extra {
@@ -40,6 +41,7 @@ struct upcall_sched {
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         atomic_uint32_t n_sleepers;
         atomic_uint32_t epoch;
+        atomic_bool crowded;
     );
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         struct ovs_mutex mutex;
@@ -47,6 +49,8 @@ struct upcall_sched {
         bool retired OVS_GUARDED;
         atomic_uint64_t pushed; /* These are written with the mutex held. */
         atomic_uint64_t popped;
+        atomic_uint64_t n_locks;
+        atomic_uint64_t n_contended;
         atomic_uint32_t n_queued;
     );
     PADDED_MEMBERS(CACHE_LINE_SIZE,
@@ -98,11 +102,14 @@ upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
     }
     atomic_init(&sched->n_sleepers, 0);
     atomic_init(&sched->epoch, 1);
+    atomic_init(&sched->crowded, false);
     ovs_mutex_init(&sched->mutex);
     ovs_mutex_init(&sched->extra_mutex);
     upcall_fifo_init(&sched->queue);
     atomic_init(&sched->pushed, 0);
     atomic_init(&sched->popped, 0);
+    atomic_init(&sched->n_locks, 0);
+    atomic_init(&sched->n_contended, 0);
     atomic_init(&sched->n_queued, 0);
     *schedp = sched;
     return 0;
@@ -151,6 +158,13 @@ int
 upcall_sched_epoll_fd(const struct upcall_sched *sched)
 {
     return sched->epoll_fd;
+}
+
+int
+upcall_sched_add_call_fd(struct upcall_sched *sched, int fd)
+{
+    return upcall_sched_add_fd(sched, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
+                               EVENT_CALL);
 }
 
 /* What an event of 'channel' carries, and what it says. */
@@ -356,6 +370,8 @@ upcall_sched_get_events(const struct epoll_event *epoll_events, size_t n,
 
         if (data >= EVENT_EXTRA) {
             events->extra |= UINT32_C(1) << (data - EVENT_EXTRA);
+        } else if (data == EVENT_CALL) {
+            events->called = true;
         } else if ((data & EVENT_MASK) == EVENT_MASK) {
             events->kicked = true;
         } else {
@@ -364,18 +380,17 @@ upcall_sched_get_events(const struct epoll_event *epoll_events, size_t n,
     }
 }
 
-/* Asks for events, as one of 'n_self' sleepers, 0 or 1, and stores them in
- * 'events'.  Returns 0 or a positive errno value. */
+/* Asks for at most 'max' events and stores them in 'events'.  'n_self' of the
+ * sleepers, 0 or 1, are the caller.  Returns 0 or a positive errno value. */
 static int
-upcall_sched_ask(struct upcall_sched *sched, uint32_t n_self, int timeout,
-                 struct upcall_events *events)
+upcall_sched_ask(struct upcall_sched *sched, uint32_t n_self, int max,
+                 int timeout, struct upcall_events *events)
 {
     struct epoll_event epoll_events[UPCALL_EVENTS];
-    int max, n, error;
+    int n = epoll_wait(sched->epoll_fd, epoll_events, max, timeout);
+    int error = n < 0 ? errno : 0;
+    bool crowded = n == UPCALL_EVENTS;
 
-    max = upcall_sched_n_sleepers(sched) > n_self ? 1 : UPCALL_EVENTS;
-    n = epoll_wait(sched->epoll_fd, epoll_events, max, timeout);
-    error = n < 0 ? errno : 0;
     upcall_sched_get_events(epoll_events, MAX(n, 0), events);
     events->more = n == max;
     if (!error && (n < max || upcall_sched_n_sleepers(sched) > n_self)) {
@@ -383,7 +398,26 @@ upcall_sched_ask(struct upcall_sched *sched, uint32_t n_self, int timeout,
 
         atomic_add_relaxed(&sched->epoch, 1, &orig);
     }
+    if (crowded != upcall_sched_is_crowded(sched)) {
+        atomic_store_relaxed(&sched->crowded, crowded);
+    }
     return error;
+}
+
+/* How many events a handler should take if 'n_self' of the sleepers, 0 or 1,
+ * are itself. */
+static int
+upcall_sched_max_events(const struct upcall_sched *sched, uint32_t n_self)
+{
+    return upcall_sched_n_sleepers(sched) > n_self ? 1 : UPCALL_EVENTS;
+}
+
+int
+upcall_sched_wait_counted(struct upcall_sched *sched, int timeout,
+                          struct upcall_events *events)
+{
+    return upcall_sched_ask(sched, 1, upcall_sched_max_events(sched, 1),
+                            timeout, events);
 }
 
 int
@@ -394,7 +428,7 @@ upcall_sched_wait(struct upcall_sched *sched, int timeout,
 
     memset(events, 0, sizeof *events);
     if (upcall_sched_sleep_begin(sched)) {
-        error = upcall_sched_ask(sched, 1, timeout, events);
+        error = upcall_sched_wait_counted(sched, timeout, events);
     }
     upcall_sched_sleep_end(sched);
     if (upcall_sched_n_queued(sched)) {
@@ -406,19 +440,29 @@ upcall_sched_wait(struct upcall_sched *sched, int timeout,
 void
 upcall_sched_poll(struct upcall_sched *sched, struct upcall_events *events)
 {
-    upcall_sched_ask(sched, 0, 0, events);
+    upcall_sched_poll_for_others(sched, upcall_sched_n_sleepers(sched) > 0,
+                                 events);
+}
+
+void
+upcall_sched_poll_for_others(struct upcall_sched *sched, bool one,
+                             struct upcall_events *events)
+{
+    upcall_sched_ask(sched, 0, one ? 1 : UPCALL_EVENTS, 0, events);
     if (events->extra) {
         upcall_sched_extra_remove(sched, events->extra);
     }
 }
 
 static void
-counter_inc(atomic_uint64_t *counter)
+upcall_sched_lock(struct upcall_sched *sched)
+    OVS_ACQUIRES(sched->mutex)
 {
-    uint64_t value;
-
-    atomic_read_relaxed(counter, &value);
-    atomic_store_relaxed(counter, value + 1);
+    if (ovs_mutex_trylock(&sched->mutex)) {
+        ovs_mutex_lock(&sched->mutex);
+        upcall_count(&sched->n_contended, 1);
+    }
+    upcall_count(&sched->n_locks, 1);
 }
 
 bool
@@ -427,7 +471,7 @@ upcall_sched_push(struct upcall_sched *sched, struct upcall_channel *channel,
 {
     bool retired;
 
-    ovs_mutex_lock(&sched->mutex);
+    upcall_sched_lock(sched);
     retired = sched->retired;
     if (!retired) {
         upcall_channel_enqueue(channel, token,
@@ -436,7 +480,7 @@ upcall_sched_push(struct upcall_sched *sched, struct upcall_channel *channel,
             upcall_fifo_push_front(&sched->queue, channel);
         } else {
             upcall_fifo_push(&sched->queue, channel);
-            counter_inc(&sched->pushed);
+            upcall_count(&sched->pushed, 1);
         }
         atomic_store(&sched->n_queued, sched->queue.n);
     }
@@ -452,11 +496,11 @@ upcall_sched_pop(struct upcall_sched *sched, uint32_t token)
     if (!upcall_sched_n_queued(sched)) {
         return NULL;
     }
-    ovs_mutex_lock(&sched->mutex);
+    upcall_sched_lock(sched);
     channel = upcall_fifo_pop(&sched->queue);
     if (channel) {
         if (!upcall_channel_is_urgent(channel)) {
-            counter_inc(&sched->popped);
+            upcall_count(&sched->popped, 1);
         }
         atomic_store(&sched->n_queued, sched->queue.n);
     }
@@ -501,6 +545,34 @@ bool
 upcall_sched_is_saturated(const struct upcall_sched *sched)
 {
     return upcall_sched_n_queued(sched) && !upcall_sched_n_sleepers(sched);
+}
+
+bool
+upcall_sched_is_crowded(const struct upcall_sched *sched)
+{
+    bool crowded;
+
+    atomic_read_relaxed(CONST_CAST(atomic_bool *, &sched->crowded), &crowded);
+    return crowded;
+}
+
+bool
+upcall_sched_has_too_much(const struct upcall_sched *sched)
+{
+    uint32_t n_queued;
+
+    /* Both sequentially consistent: see upcall-groups.h. */
+    atomic_read(CONST_CAST(atomic_uint32_t *, &sched->n_queued), &n_queued);
+    return ((n_queued || upcall_sched_is_crowded(sched))
+            && !upcall_sched_n_sleepers(sched));
+}
+
+void
+upcall_sched_get_locks(const struct upcall_sched *sched,
+                       struct upcall_sched_locks *locks)
+{
+    locks->taken = upcall_counter_read(&sched->n_locks);
+    locks->contended = upcall_counter_read(&sched->n_contended);
 }
 
 uint32_t

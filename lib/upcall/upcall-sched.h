@@ -7,7 +7,7 @@
  * ================
  *
  * Private to lib/upcall.  Gives the channels that have something to read to
- * the handlers of a set:
+ * the handlers of a group:
  *
  *      channel empty              readable                  handler
  *      -------------              --------                  -------
@@ -18,7 +18,9 @@
  *                   +--- run queue <---- turn used up ---------+
  *                   +----------------------------------------> reads
  *
- * All handlers of the set wait in the same epoll instance.  The kernel wakes
+ * A set has one scheduler, or several, each for a group of its handlers
+ * (upcall-groups.h).  All handlers of the group wait in the same epoll
+ * instance.  The kernel wakes
  * one of them for an event, the one that went to sleep last, whose caches are
  * warm.  Channels are registered with EPOLLONESHOT: a channel that a handler
  * has is disarmed, so that its further upcalls wake nobody, and the handler
@@ -34,8 +36,8 @@
  * as many registrations as there are handlers.
  *
  * Channels with a standing backlog do not go back to epoll, which would serve
- * them in front of others, but to the run queue, which all handlers share: the
- * round robin is one over all ports, not one for each handler.
+ * them in front of others, but to the run queue, which all handlers of the
+ * group share: the round robin is not one for each handler.
  *
  * While all handlers are at work and there is a run queue, a channel of it
  * that has become empty stays in it, and goes back to epoll if it still is
@@ -49,7 +51,7 @@
  * more, and gives back what is not its share, see upcall-handler.h.)
  *
  * Sleep and kick: a handler that leaves channels in the run queue kicks a
- * sleeping one, through an eventfd in the epoll instance, when it begins its
+ * sleeping one, through an eventfd in the epoll instance, when it has begun its
  * batch and when it ends it.  It looks at the number of sleepers after it
  * wrote the length of the queue; a handler looks at the length after it
  * counted itself a sleeper.  Both are sequentially consistent, so one of them
@@ -84,6 +86,10 @@ void upcall_sched_ref(struct upcall_sched *);
 void upcall_sched_unref(struct upcall_sched *);
 
 int upcall_sched_epoll_fd(const struct upcall_sched *);
+
+/* Has eventfd 'fd', by which groups call each other, among the events.  Returns
+ * 0 or a positive errno value; EINVAL if the kernel has no EPOLLEXCLUSIVE. */
+int upcall_sched_add_call_fd(struct upcall_sched *, int fd);
 
 /* Registers 'channel', armed unless it is held (upcall-table.h).  Returns 0 or
  * a positive errno value. */
@@ -120,6 +126,9 @@ struct upcall_events {
     bool more;                  /* There may be further events. */
     bool kicked;                /* There may be something in the run queue, or
                                  * the handlers are retired. */
+    bool called;                /* Another group may have too much. */
+    bool in_vain;               /* A call came for a group that does not have
+                                 * too much any more. */
 };
 
 /* Takes events.  Waits at most 'timeout' milliseconds for one, -1 for ever.
@@ -127,8 +136,18 @@ struct upcall_events {
 int upcall_sched_wait(struct upcall_sched *, int timeout,
                       struct upcall_events *events);
 
+/* The same for a caller that has counted itself by upcall_sched_sleep_begin(),
+ * which returned true. */
+int upcall_sched_wait_counted(struct upcall_sched *, int timeout,
+                              struct upcall_events *events);
+
 /* Takes the events that are there. */
 void upcall_sched_poll(struct upcall_sched *, struct upcall_events *events);
+
+/* The same for a handler of another group, but takes one event only if
+ * 'one'. */
+void upcall_sched_poll_for_others(struct upcall_sched *, bool one,
+                                  struct upcall_events *events);
 
 /* Extra descriptors: what handlers wait for besides their channels, such as
  * the latch that ends them.  They are in the same epoll instance.
@@ -179,6 +198,22 @@ size_t upcall_sched_share(const struct upcall_sched *);
 
 /* True if no handler sleeps and there is something in the run queue. */
 bool upcall_sched_is_saturated(const struct upcall_sched *);
+
+/* True if a handler got as many events as it could take at once, and there may
+ * be more.  A hint. */
+bool upcall_sched_is_crowded(const struct upcall_sched *);
+
+/* True if no handler sleeps and either of that holds. */
+bool upcall_sched_has_too_much(const struct upcall_sched *);
+
+/* How often the mutex of the run queue was taken, and how often somebody else
+ * had it then. */
+struct upcall_sched_locks {
+    uint64_t taken;
+    uint64_t contended;
+};
+void upcall_sched_get_locks(const struct upcall_sched *,
+                            struct upcall_sched_locks *);
 
 /* Channels ever put into and taken out of the run queue, but for the urgent
  * one, see upcall-turn.h. */

@@ -8,9 +8,9 @@
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-groups.h"
 #include "upcall/upcall-handler.h"
 #include "upcall/upcall-ports.h"
-#include "upcall/upcall-sched.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_set);
@@ -24,7 +24,7 @@ upcall_set_destroy(struct upcall_set *set)
         for (uint32_t i = 0; i < set->n; i++) {
             upcall_handler_unref(set->handlers[i]);
         }
-        upcall_sched_unref(set->sched);
+        upcall_groups_unref(set->groups);
         upcall_ports_unref(set->ports);
         free(set);
     }
@@ -32,7 +32,7 @@ upcall_set_destroy(struct upcall_set *set)
 
 int
 upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
-                  uint32_t n, uint32_t generation,
+                  uint32_t n, uint32_t group_size, uint32_t generation,
                   const struct upcall_engine_class *engine,
                   struct upcall_set **setp)
 {
@@ -43,7 +43,7 @@ upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
     set->generation = generation;
     upcall_ports_ref(ports);
     set->ports = ports;
-    error = upcall_sched_create(generation, &set->sched);
+    error = upcall_groups_create(generation, n, group_size, &set->groups);
     if (error) {
         VLOG_WARN("%s: creating upcall handlers failed (%s)", ports->name,
                   ovs_strerror(error));
@@ -51,7 +51,7 @@ upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
     }
     for (; set->n < n; set->n++) {
         error = upcall_handler_create(ports, stats, set->n, generation,
-                                      set->sched, engine,
+                                      set->groups, engine,
                                       &set->handlers[set->n]);
         if (error) {
             VLOG_WARN("%s: creating upcall handler %"PRIu32" failed (%s)",
@@ -97,6 +97,6 @@ upcall_set_retire(struct upcall_set *old, uint32_t n_successors)
     }
 
     /* Whoever sleeps in one of them looks for its handler anew. */
-    upcall_sched_retire(old->sched, release_queued, old);
+    upcall_groups_retire(old->groups, release_queued, old);
     ovsrcu_postpone(upcall_set_destroy, old);
 }

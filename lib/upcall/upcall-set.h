@@ -7,10 +7,10 @@
  * ================
  *
  * Private to lib/upcall.  Handlers that work together form a set, which is
- * never changed once others than its maker can see it.  When their number or
- * their engine changes, the set is replaced as a whole:
+ * never changed once others than its maker can see it.  When their number,
+ * the size of their groups or their engine changes, the set is replaced as a whole:
  *
- *   1. The new set gets a scheduler of its own, in which every channel is
+ *   1. The new set gets groups of its own, in which every channel is
  *      registered (upcall_ports_attach()), so that both sets have events for a
  *      time.
  *   2. Each of its handlers has the one of the same number in the old set, if
@@ -31,25 +31,25 @@
 #include <stdint.h>
 
 struct upcall_engine_class;
+struct upcall_groups;
 struct upcall_handler;
 struct upcall_ports;
-struct upcall_sched;
 struct upcall_stats;
 
 struct upcall_set {
     uint32_t generation;
     struct upcall_ports *ports;
-    struct upcall_sched *sched;
+    struct upcall_groups *groups;
     uint32_t n;
     struct upcall_handler *handlers[];
 };
 
-/* Makes a set of 'n' handlers, at least 1, of generation 'generation' for the
- * channels of 'ports', which they receive from with engines of class 'engine'.
+/* Makes a set of 'n' handlers, at least 1, in groups of at most 'group_size',
+ * of generation 'generation' for the channels of 'ports', which they receive from with engines of class 'engine'.
  * They count in 'stats'.  Returns 0 or a positive errno value, after a
  * message. */
 int upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
-                      uint32_t n, uint32_t generation,
+                      uint32_t n, uint32_t group_size, uint32_t generation,
                       const struct upcall_engine_class *engine,
                       struct upcall_set **);
 

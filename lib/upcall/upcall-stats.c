@@ -98,6 +98,7 @@ upcall_stats_block_get(const struct upcall_stats_block *block,
         .upcalls = upcall_stats_block_read(block, UPCALL_STAT_UPCALLS),
         .receives = upcall_stats_block_read(block, UPCALL_STAT_RECEIVES),
         .steals = upcall_stats_block_read(block, UPCALL_STAT_STEALS),
+        .loans = upcall_stats_block_read(block, UPCALL_STAT_LOANS),
     };
 }
 

@@ -41,6 +41,7 @@ struct upcall_table {
      * 'ports'. */
     struct ovs_mutex mutex;
     const struct upcall_engine_class *engine OVS_GUARDED;
+    uint32_t group_size OVS_GUARDED;
     OVSRCU_TYPE(struct upcall_set *) set;
     uint32_t generation OVS_GUARDED;    /* Of the last set there was. */
 };
@@ -56,6 +57,7 @@ upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
     table->threads = xcalloc(UPCALL_MAX_HANDLERS, sizeof *table->threads);
     ovs_mutex_init(&table->mutex);
     table->engine = &upcall_engine_epoll;
+    table->group_size = UPCALL_GROUP_SIZE;
     ovsrcu_init(&table->set, NULL);
     return table;
 }
@@ -116,12 +118,13 @@ upcall_table_replace(struct upcall_table *table, uint32_t n)
 
     /* 0 would make the token of the run queue that of nobody. */
     generation = MAX((table->generation + 1) % UPCALL_MAX_GENERATION, 1);
-    error = upcall_set_create(table->ports, table->stats, n, generation,
-                              table->engine, &set);
+    error = upcall_set_create(table->ports, table->stats, n,
+                              table->group_size, generation, table->engine,
+                              &set);
     if (error) {
         return error;
     }
-    error = upcall_ports_attach(table->ports, set->sched, generation);
+    error = upcall_ports_attach(table->ports, set->groups, generation);
     if (error) {
         upcall_set_destroy(set);
         return error;
@@ -170,6 +173,31 @@ upcall_table_set_engine(struct upcall_table *table,
         }
         if (error) {
             table->engine = old_engine;
+        }
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return error;
+}
+
+int
+upcall_table_set_group_size(struct upcall_table *table, uint32_t size)
+{
+    const struct upcall_set *old;
+    uint32_t old_size;
+    int error = 0;
+
+    ovs_assert(size);
+    ovs_mutex_lock(&table->mutex);
+    old_size = table->group_size;
+    old = upcall_table_set_protected(table);
+    if (size != old_size) {
+        table->group_size = size;
+        if (old && (DIV_ROUND_UP(old->n, size)
+                    != DIV_ROUND_UP(old->n, old_size))) {
+            error = upcall_table_replace(table, old->n);
+        }
+        if (error) {
+            table->group_size = old_size;
         }
     }
     ovs_mutex_unlock(&table->mutex);

@@ -98,6 +98,13 @@ int upcall_table_set_engine(struct upcall_table *,
                             const struct upcall_engine_class *engine);
 const char *upcall_table_engine_name(const struct upcall_table *);
 
+/* Has the handlers in groups of at most 'size', at least 1, which share an
+ * epoll instance and a run queue (upcall-groups.h); at first
+ * UPCALL_GROUP_SIZE.  Returns 0 or the error that kept a group from being
+ * made; then nothing has changed. */
+#define UPCALL_GROUP_SIZE 8
+int upcall_table_set_group_size(struct upcall_table *, uint32_t size);
+
 uint32_t upcall_table_n_handlers(const struct upcall_table *);
 
 /* Makes 'channel' the channel of port 'port_no' (below UPCALL_MAX_PORTS, or

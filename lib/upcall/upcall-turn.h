@@ -61,6 +61,9 @@
  * readable waits for one batch at most. */
 #define UPCALL_QUANTUM 21
 
+/* Quanta, and so channels of a run queue, that a batch has room for. */
+#define UPCALL_TURNS 3
+
 /* Quantum in bytes: that many upcalls with packets of usual size (1,500 bytes
  * and a few hundred of flow key), so that it limits jumbo frames only. */
 #define UPCALL_QUANTUM_BYTES (UPCALL_QUANTUM * 2048)

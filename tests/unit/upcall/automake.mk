@@ -11,6 +11,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-fanout \
 	tests/unit/upcall/test-upcall-fault \
 	tests/unit/upcall/test-upcall-flood \
+	tests/unit/upcall/test-upcall-groups \
 	tests/unit/upcall/test-upcall-handlers \
 	tests/unit/upcall/test-upcall-msg \
 	tests/unit/upcall/test-upcall-poll \
@@ -75,6 +76,9 @@ tests_unit_upcall_test_upcall_fault_LDFLAGS = \
 	-Wl,--wrap=setrlimit
 tests_unit_upcall_test_upcall_flood_SOURCES = \
 	tests/unit/upcall/test-upcall-flood.c $(unit_upcall_table) $(unit_common)
+tests_unit_upcall_test_upcall_groups_SOURCES = \
+	tests/unit/upcall/test-upcall-groups.c $(unit_upcall_fair) \
+	$(unit_handlers) $(unit_common)
 tests_unit_upcall_test_upcall_handlers_SOURCES = \
 	tests/unit/upcall/test-upcall-handlers.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_msg_SOURCES = \

@@ -82,8 +82,10 @@ process(uint32_t handler OVS_UNUSED,
     atomic_count_inc(&n_processed);
 }
 
+/* Counts the calls for a lonely upcall of 'n_handlers' handlers, each a group
+ * of its own. */
 static void
-lonely_upcall_takes_three_calls(void **state OVS_UNUSED)
+check_lonely(uint32_t n_handlers)
 {
     enum { N = 50 };
     struct upcall_channel *channel;
@@ -91,11 +93,13 @@ lonely_upcall_takes_three_calls(void **state OVS_UNUSED)
     struct upcall_table *table;
     int sender = unit_sender_open();
 
+    atomic_count_set(&n_processed, 0);
     table = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
-    assert_int_equal(upcall_table_set_handlers(table, 1), 0);
+    assert_int_equal(upcall_table_set_group_size(table, 1), 0);
+    assert_int_equal(upcall_table_set_handlers(table, n_handlers), 0);
     assert_int_equal(upcall_channel_create(&channel), 0);
     assert_int_equal(upcall_table_add(table, 1, "port", channel), 0);
-    unit_handlers_start(&handlers, table, 1, process, NULL);
+    unit_handlers_start(&handlers, table, n_handlers, process, NULL);
     for (int i = 0; i < N + 1; i++) {
         unit_wait_until(unit_handlers_are_in_epoll_wait(&handlers));
         if (i == 1) {
@@ -133,11 +137,24 @@ lonely_upcall_takes_three_calls(void **state OVS_UNUSED)
     unit_rcu_barrier();
 }
 
+static void
+lonely_upcall_takes_three_calls(void **state OVS_UNUSED)
+{
+    check_lonely(1);
+}
+
+static void
+lonely_upcall_takes_three_calls_with_groups(void **state OVS_UNUSED)
+{
+    check_lonely(4);
+}
+
 int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(lonely_upcall_takes_three_calls),
+        cmocka_unit_test(lonely_upcall_takes_three_calls_with_groups),
     };
 
     unit_init("test-upcall-calls");

@@ -18,6 +18,7 @@
 #include "ovs-thread.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
+#include "upcall/upcall-groups.h"
 #include "upcall/upcall-handler.h"
 #include "upcall/upcall-ports.h"
 #include "upcall/upcall-sched.h"
@@ -127,6 +128,7 @@ struct fixture {
     size_t n_fds;
     struct upcall_ports *ports;
     struct upcall_stats *stats;
+    struct upcall_groups *groups;
     struct upcall_sched *sched;
     struct upcall_handler *handler;
     struct upcall_channel *channels[MAX_PORTS];
@@ -143,9 +145,10 @@ setup(void **state)
     f->ports = upcall_ports_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
     f->stats = upcall_stats_create();
     f->sender = unit_sender_open();
-    assert_int_equal(upcall_sched_create(1, &f->sched), 0);
-    assert_int_equal(upcall_ports_attach(f->ports, f->sched, 1), 0);
-    assert_int_equal(upcall_handler_create(f->ports, f->stats, 0, 1, f->sched,
+    assert_int_equal(upcall_groups_create(1, 4, 4, &f->groups), 0);
+    f->sched = upcall_groups_sched(f->groups, 0);
+    assert_int_equal(upcall_ports_attach(f->ports, f->groups, 1), 0);
+    assert_int_equal(upcall_handler_create(f->ports, f->stats, 0, 1, f->groups,
                                            &upcall_engine_epoll, &f->handler),
                      0);
     *state = f;
@@ -162,7 +165,7 @@ teardown(void **state)
     upcall_ports_detach(f->ports);
     upcall_ports_del_all(f->ports);
     unit_rcu_barrier();
-    upcall_sched_unref(f->sched);
+    upcall_groups_unref(f->groups);
     upcall_ports_unref(f->ports);
     upcall_stats_unref(f->stats);
     close(f->sender);

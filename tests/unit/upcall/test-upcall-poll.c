@@ -17,6 +17,7 @@
 #include "harness/unit.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
+#include "upcall/upcall-groups.h"
 #include "upcall/upcall-handler.h"
 #include "upcall/upcall-info.h"
 #include "upcall/upcall-ports.h"
@@ -28,6 +29,7 @@ struct fixture {
     size_t n_fds;
     struct upcall_ports *ports;
     struct upcall_stats *stats;
+    struct upcall_groups *groups;
     struct upcall_sched *sched;
     struct upcall_handler *handler;
     struct upcall_channel *channel;
@@ -46,8 +48,9 @@ setup(void **state)
 
     f->ports = upcall_ports_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
     f->stats = upcall_stats_create();
-    assert_int_equal(upcall_sched_create(1, &f->sched), 0);
-    assert_int_equal(upcall_handler_create(f->ports, f->stats, 0, 1, f->sched,
+    assert_int_equal(upcall_groups_create(1, 4, 4, &f->groups), 0);
+    f->sched = upcall_groups_sched(f->groups, 0);
+    assert_int_equal(upcall_handler_create(f->ports, f->stats, 0, 1, f->groups,
                                            &upcall_engine_epoll,
                                            &f->handler), 0);
     assert_int_equal(upcall_channel_create(&f->channel), 0);
@@ -77,7 +80,7 @@ teardown(void **state)
     close(f->sender);
     upcall_channel_unref(f->channel);
     upcall_handler_unref(f->handler);
-    upcall_sched_unref(f->sched);
+    upcall_groups_unref(f->groups);
     upcall_ports_unref(f->ports);
     upcall_stats_unref(f->stats);
     unit_rcu_barrier();
@@ -379,14 +382,14 @@ handler_lives_while_it_is_polled(void **state)
     struct upcall_handler *handler;
 
     /* Arming is a reference, given up by the next poll() or arming. */
-    assert_int_equal(upcall_handler_create(f->ports, f->stats, 1, 1, f->sched,
+    assert_int_equal(upcall_handler_create(f->ports, f->stats, 1, 1, f->groups,
                                            &upcall_engine_epoll, &handler), 0);
     upcall_poll_arm(handler);
     upcall_handler_unref(handler);
     upcall_poll_arm(f->handler);
     assert_int_equal(__wrap_poll(&pfd, 1, 0), 0);
 
-    assert_int_equal(upcall_handler_create(f->ports, f->stats, 1, 1, f->sched,
+    assert_int_equal(upcall_handler_create(f->ports, f->stats, 1, 1, f->groups,
                                            &upcall_engine_epoll, &handler), 0);
     upcall_poll_arm(handler);
     upcall_handler_unref(handler);

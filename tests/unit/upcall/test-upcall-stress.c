@@ -241,9 +241,16 @@ check_completeness(struct stress *stress, const struct upcall_table_info *info)
                   (unsigned long long int) n_lost);
 }
 
+/* Changes the engine, or the size of groups. */
 static void
 change_engine(struct upcall_table *table, bool has_uring)
 {
+    if (unit_random(2)) {
+        unit_check(!upcall_table_set_group_size(
+                       table, 1 + unit_random(MAX_HANDLERS)));
+        return;
+    }
+
     bool uring = has_uring && unit_random(2);
 
     unit_check(!upcall_table_set_engine(table, uring ? &upcall_engine_uring

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "upcall/upcall-groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "openvswitch/vlog.h"
+#include "ovs-atomic.h"
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-refcount.h"
+#include "upcall/upcall-sched.h"
+#include "upcall/upcall-turn.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(upcall_groups);
+
+/* Parts of a channel, in which credit for loans is counted, and how much of
+ * its share a group may lack before it gives turns away.  Lengths of queues
+ * vary all the time; an eighth hurts no port and keeps loans few. */
+#define CREDIT_ONE 256
+#define CREDIT_ENOUGH (CREDIT_ONE - CREDIT_ONE / 8)
+
+struct upcall_groups {
+    struct ovs_refcount refcount;
+    uint32_t n_handlers;
+    int call_fd;                /* eventfd in the epoll instances of all
+                                 * groups, never read; -1 if there is one
+                                 * group. */
+    uint32_t n;
+    struct upcall_sched *scheds[];
+};
+
+static void
+upcall_groups_destroy(struct upcall_groups *groups)
+{
+    for (uint32_t i = 0; i < groups->n; i++) {
+        upcall_sched_unref(groups->scheds[i]);
+    }
+    if (groups->call_fd >= 0) {
+        close(groups->call_fd);
+    }
+    free(groups);
+}
+
+/* Makes 'n' groups. */
+static int
+upcall_groups_create__(uint32_t generation, uint32_t n_handlers, uint32_t n,
+                       struct upcall_groups **groupsp)
+{
+    struct upcall_groups *groups = xzalloc(sizeof *groups
+                                           + n * sizeof *groups->scheds);
+    int error = 0;
+
+    ovs_refcount_init(&groups->refcount);
+    groups->n_handlers = n_handlers;
+    groups->call_fd = n > 1 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    if (n > 1 && groups->call_fd < 0) {
+        error = errno;
+    }
+    while (!error && groups->n < n) {
+        struct upcall_sched *sched;
+
+        error = upcall_sched_create(generation, &sched);
+        if (!error) {
+            groups->scheds[groups->n++] = sched;
+            if (n > 1) {
+                error = upcall_sched_add_call_fd(sched, groups->call_fd);
+            }
+        }
+    }
+    if (error) {
+        upcall_groups_destroy(groups);
+        groups = NULL;
+    }
+    *groupsp = groups;
+    return error;
+}
+
+int
+upcall_groups_create(uint32_t generation, uint32_t n_handlers, uint32_t size,
+                     struct upcall_groups **groupsp)
+{
+    uint32_t n = DIV_ROUND_UP(n_handlers, size);
+    int error;
+
+    error = upcall_groups_create__(generation, n_handlers, n, groupsp);
+    if (error == EINVAL && n > 1) {
+        VLOG_WARN_ONCE("the kernel lacks what groups of upcall handlers need "
+                       "(EPOLLEXCLUSIVE, Linux 4.5); using one group");
+        error = upcall_groups_create__(generation, n_handlers, 1, groupsp);
+    }
+    return error;
+}
+
+void
+upcall_groups_ref(struct upcall_groups *groups)
+{
+    ovs_refcount_ref(&groups->refcount);
+}
+
+void
+upcall_groups_unref(struct upcall_groups *groups)
+{
+    if (groups && upcall_refcount_unref(&groups->refcount)) {
+        upcall_groups_destroy(groups);
+    }
+}
+
+uint32_t
+upcall_groups_n(const struct upcall_groups *groups)
+{
+    return groups->n;
+}
+
+struct upcall_sched *
+upcall_groups_sched(const struct upcall_groups *groups, uint32_t group)
+{
+    return groups->scheds[group];
+}
+
+uint32_t
+upcall_groups_of_handler(const struct upcall_groups *groups, uint32_t index)
+{
+    return (uint64_t) index * groups->n / groups->n_handlers;
+}
+
+/* The first handler of 'group'. */
+static uint32_t
+first_handler(const struct upcall_groups *groups, uint32_t group)
+{
+    return DIV_ROUND_UP((uint64_t) group * groups->n_handlers, groups->n);
+}
+
+uint32_t
+upcall_groups_n_handlers(const struct upcall_groups *groups, uint32_t group)
+{
+    return first_handler(groups, group + 1) - first_handler(groups, group);
+}
+
+struct upcall_sched *
+upcall_groups_home(const struct upcall_groups *groups,
+                   const struct upcall_channel *channel)
+{
+    return groups->scheds[channel->serial % groups->n];
+}
+
+int
+upcall_groups_add(struct upcall_groups *groups,
+                  const struct upcall_channel *channel)
+{
+    return upcall_sched_add(upcall_groups_home(groups, channel), channel);
+}
+
+void
+upcall_groups_del(struct upcall_groups *groups,
+                  const struct upcall_channel *channel)
+{
+    upcall_sched_del(upcall_groups_home(groups, channel), channel);
+}
+
+void
+upcall_groups_arm(struct upcall_groups *groups,
+                  const struct upcall_channel *channel)
+{
+    upcall_sched_arm(upcall_groups_home(groups, channel), channel);
+}
+
+void
+upcall_groups_retire(struct upcall_groups *groups,
+                     void (*release)(struct upcall_channel *, void *aux),
+                     void *aux)
+{
+    for (uint32_t i = 0; i < groups->n; i++) {
+        upcall_sched_retire(groups->scheds[i], release, aux);
+    }
+}
+
+/* True if the run queue of 'a' is longer for each handler than that of 'b'. */
+static bool
+has_more(const struct upcall_groups *groups, uint32_t a, uint32_t b)
+{
+    uint64_t n_a = upcall_sched_n_queued(groups->scheds[a]);
+    uint64_t n_b = upcall_sched_n_queued(groups->scheds[b]);
+
+    return (n_a * upcall_groups_n_handlers(groups, b)
+            > n_b * upcall_groups_n_handlers(groups, a));
+}
+
+struct upcall_sched *
+upcall_groups_overloaded(const struct upcall_groups *groups, uint32_t group)
+{
+    uint32_t most = group;
+
+    for (uint32_t i = 0; i < groups->n; i++) {
+        if (i != group && upcall_sched_has_too_much(groups->scheds[i])
+            && (most == group || has_more(groups, i, most))) {
+            most = i;
+        }
+    }
+    return most != group ? groups->scheds[most] : NULL;
+}
+
+int
+upcall_groups_wait(struct upcall_groups *groups, uint32_t group, int timeout,
+                   struct upcall_events *events)
+{
+    struct upcall_sched *sched = groups->scheds[group];
+    bool was_called;
+    int error = 0;
+
+    if (groups->n == 1) {
+        return upcall_sched_wait(sched, timeout, events);
+    }
+    memset(events, 0, sizeof *events);
+    if (upcall_sched_sleep_begin(sched)
+        && !upcall_groups_overloaded(groups, group)) {
+        error = upcall_sched_wait_counted(sched, timeout, events);
+    }
+    upcall_sched_sleep_end(sched);
+    events->kicked = events->kicked || upcall_sched_n_queued(sched);
+    was_called = events->called;
+    events->called = upcall_groups_overloaded(groups, group) != NULL;
+    events->in_vain = was_called && !events->called;
+    return error;
+}
+
+struct upcall_loan
+upcall_groups_plan(const struct upcall_groups *groups, uint32_t group,
+                   uint32_t *credit)
+{
+    struct upcall_loan loan = { .lender = NULL };
+    uint64_t n_own, n_queued, own;
+    uint32_t n_handlers;
+
+    if (groups->n > 1) {
+        loan.lender = upcall_groups_overloaded(groups, group);
+    }
+    if (!loan.lender) {
+        *credit = 0;
+        return loan;
+    }
+
+    /* Channels and handlers of this group and of those that have too much. */
+    n_own = n_queued = upcall_sched_n_queued(groups->scheds[group]);
+    n_handlers = upcall_groups_n_handlers(groups, group);
+    for (uint32_t i = 0; i < groups->n; i++) {
+        if (i != group && upcall_sched_has_too_much(groups->scheds[i])) {
+            n_queued += upcall_sched_n_queued(groups->scheds[i]);
+            n_handlers += upcall_groups_n_handlers(groups, i);
+        }
+    }
+
+    /* The part of its turns that the group needs for its own channels. */
+    own = (n_own
+           ? (n_own * n_handlers * CREDIT_ONE
+              / (n_queued * upcall_groups_n_handlers(groups, group)))
+           : 0);
+    if (own >= CREDIT_ENOUGH) {
+        *credit = 0;
+        return (struct upcall_loan) { .lender = NULL };
+    }
+    *credit += UPCALL_TURNS * (CREDIT_ONE - own);
+    loan.n = *credit / CREDIT_ONE;
+    *credit %= CREDIT_ONE;
+    return loan;
+}
+
+void
+upcall_groups_call(struct upcall_groups *groups)
+{
+    for (uint32_t i = 0; groups->n > 1 && i < groups->n; i++) {
+        if (upcall_sched_n_sleepers(groups->scheds[i])) {
+            static const uint64_t one = 1;
+
+            ignore(write(groups->call_fd, &one, sizeof one));
+            return;
+        }
+    }
+}
