@@ -59,6 +59,9 @@ unit_offload = \
 	tests/fake/offload-fake.h \
 	tests/harness/offload-engine.c \
 	tests/harness/offload-engine.h
+unit_shown = \
+	tests/harness/shown.c \
+	tests/harness/shown.h
 unit_tc = \
 	tests/fake/tc-fake-dump.c \
 	tests/fake/tc-fake-flows.c \
@@ -107,6 +110,7 @@ include tests/unit/stats/automake.mk
 include tests/unit/tc/automake.mk
 include tests/unit/unixctl/automake.mk
 include tests/unit/upcall/automake.mk
+include tests/unit/utilities/automake.mk
 include tests/unit/vport/automake.mk
 include tests/unit/vswitchd/automake.mk
 
@@ -130,6 +134,7 @@ unit_test_objects = \
 	tests/unit/dpif-netlink/flow-dump-fixture.$(OBJEXT) \
 	tests/unit/tc/backend-fixture.$(OBJEXT) \
 	tests/harness/prng.$(OBJEXT) \
+	tests/harness/shown.$(OBJEXT) \
 	tests/harness/routes.$(OBJEXT) \
 	tests/fake/tc-fake-dump.$(OBJEXT) \
 	tests/fake/tc-fake-flows.$(OBJEXT) \
@@ -182,5 +187,3 @@ check-local:
 	    'not find (apt-get install libcmocka-dev)' >&2; exit 1
 endif
 
-TESTS += tests/unit/utilities/test-switch.sh
-EXTRA_DIST += tests/unit/utilities/test-switch.sh

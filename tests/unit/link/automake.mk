@@ -101,7 +101,8 @@ tests_unit_link_test_link_random_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=recvmsg
 tests_unit_link_test_link_route_SOURCES = \
 	tests/unit/link/test-link-route.c $(unit_common)
 tests_unit_link_test_link_show_SOURCES = \
-	tests/unit/link/test-link-show.c $(unit_link) $(unit_common)
+	tests/unit/link/test-link-show.c $(unit_shown) $(unit_link) \
+	$(unit_common)
 tests_unit_link_test_link_store_SOURCES = \
 	tests/unit/link/test-link-store.c $(unit_common)
 tests_unit_link_test_link_table_SOURCES = \

@@ -14,6 +14,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "harness/netns.h"
+#include "harness/shown.h"
 #include "util.h"
 
 #define INDEX 1000
@@ -101,6 +102,7 @@ show_json(struct fixture *f, int32_t nsid)
 
     assert_int_equal(parsed->type, JSON_OBJECT);
     assert_true(json_equal(json, parsed));
+    unit_shown("link-table-show", json);
     json_destroy(json);
     free(text);
     return parsed;

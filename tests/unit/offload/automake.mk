@@ -46,7 +46,7 @@ tests_unit_offload_test_offload_queue_SOURCES = \
 tests_unit_offload_test_offload_race_SOURCES = \
 	tests/unit/offload/test-offload-race.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_show_SOURCES = \
-	tests/unit/offload/test-offload-show.c $(unit_common)
+	tests/unit/offload/test-offload-show.c $(unit_shown) $(unit_common)
 tests_unit_offload_test_offload_state_SOURCES = \
 	tests/unit/offload/test-offload-state.c \
 	tests/unit/offload/transitions.c tests/unit/offload/transitions.h \

@@ -11,6 +11,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "harness/shown.h"
 #include "harness/unit.h"
 #include "util.h"
 
@@ -103,6 +104,7 @@ json_has_the_same(void **state OVS_UNUSED)
     const struct json *total = member(json, "total");
     const struct json *thread, *reason;
 
+    unit_shown("offload-show#datapath", json);
     assert_int_equal(json_integer(member(member(json, "flows"), "in tc")), 40);
     assert_int_equal(json_integer(member(total, "queued")), 11);
     assert_int_equal(json_integer(member(total, "vanished")), 2);
@@ -149,6 +151,7 @@ why_tells_the_reason(void **state OVS_UNUSED)
         assert_string_equal(ds_cstr(&s), cases[i].text);
         ds_destroy(&s);
         json = offload_why_json(&ufid, &cases[i].info);
+        unit_shown("offload-why#flow", json);
         assert_string_equal(json_string(member(json, "state")),
                             offload_state_to_string(cases[i].info.state));
         assert_int_equal(json_integer(member(json, "retry_ms")),

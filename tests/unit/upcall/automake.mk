@@ -98,7 +98,7 @@ tests_unit_upcall_test_upcall_recv_SOURCES = \
 tests_unit_upcall_test_upcall_sched_SOURCES = \
 	tests/unit/upcall/test-upcall-sched.c $(unit_common)
 tests_unit_upcall_test_upcall_show_SOURCES = \
-	tests/unit/upcall/test-upcall-show.c $(unit_common)
+	tests/unit/upcall/test-upcall-show.c $(unit_shown) $(unit_common)
 tests_unit_upcall_test_upcall_source_SOURCES = \
 	tests/unit/upcall/test-upcall-source.c $(unit_base)
 tests_unit_upcall_test_upcall_state_SOURCES = \

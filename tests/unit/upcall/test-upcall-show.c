@@ -10,6 +10,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "harness/shown.h"
 #include "harness/unit.h"
 #include "upcall/upcall-info.h"
 #include "util.h"
@@ -103,6 +104,7 @@ through_text(const struct upcall_table_info *snapshot)
 
     assert_int_equal(parsed->type, JSON_OBJECT);
     assert_true(json_equal(json, parsed));
+    unit_shown("upcall-show#table", json);
     json_destroy(json);
     free(text);
     return parsed;

@@ -27,7 +27,7 @@ tests_unit_vport_test_vport_random_SOURCES = \
 tests_unit_vport_test_vport_random_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_vport_wrap) $(unit_clock_wrap)
 tests_unit_vport_test_vport_show_SOURCES = \
-	tests/unit/vport/test-vport-show.c $(unit_common)
+	tests/unit/vport/test-vport-show.c $(unit_shown) $(unit_common)
 tests_unit_vport_test_vport_sync_SOURCES = \
 	tests/unit/vport/test-vport-sync.c $(unit_vport) $(unit_fault) $(unit_common)
 tests_unit_vport_test_vport_sync_LDFLAGS = \

@@ -11,6 +11,7 @@
 #include "odp-netlink.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "harness/shown.h"
 #include "harness/unit.h"
 #include "util.h"
 
@@ -111,6 +112,7 @@ json_says_all(void **state OVS_UNUSED)
     const struct json *ports = member(json, "ports");
     const struct json *port;
 
+    unit_shown("vport-table-show#table", json);
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         assert_int_equal(json_integer(member(json, members[i].path)),
                          members[i].value);

@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON of commands is as utilities/schemas says.
+
+Runs the unit tests that have such JSON in their hands, in the build directory,
+and looks at what they leave.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import tap
+
+tap.need("jsonschema")
+
+import fake_daemon  # noqa: E402
+import schemas  # noqa: E402
+
+PROGRAMS = ("link/test-link-show", "offload/test-offload-show",
+            "upcall/test-upcall-show", "vport/test-vport-show")
+
+# What the callers add to what these tests see.
+ADDED = {
+    "upcall-show#table": {"dispatch": "per-port", "dispatch_restored": 0},
+    "offload-show#datapath": {"datapath": "system@ovs-system",
+                              "enabled": True},
+}
+
+FILE_OF = {command: command.replace("/", "-") for command in
+           ("upcall/show", "vport-table/show", "link-table/show",
+            "offload/show")}
+
+
+class SchemasTest(unittest.TestCase):
+    """All there is to it."""
+
+    def check(self, name, instance):
+        """'instance' conforms, and has nothing that is not described."""
+        self.assertEqual(schemas.complaints(name, instance), [])
+
+    def test_schemas_are_schemas(self):
+        names = [name[:-5] for name in os.listdir(schemas.SCHEMAS)]
+        self.assertGreaterEqual(set(names), set(FILE_OF.values()))
+        for name in names:
+            schemas.jsonschema.Draft202012Validator.check_schema(
+                schemas.load(name))
+
+    def test_what_the_engines_show_is_described(self):
+        seen = set()
+        with tempfile.NamedTemporaryFile() as file:
+            for program in PROGRAMS:
+                subprocess.run(
+                    ["tests/unit/" + program], check=True,
+                    env=dict(os.environ, UNIT_SHOWN=file.name),
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for line in file.read().decode().splitlines():
+                name, text = line.split("\t", 1)
+                shown = dict(json.loads(text), **ADDED.get(name, {}))
+                self.check(name, shown)
+                seen.add(name)
+        self.assertEqual(seen, {
+            "link-table-show", "offload-show#datapath", "offload-why#flow",
+            "upcall-show#table", "vport-table-show#table"})
+
+    def test_the_fake_daemon_shows_the_same(self):
+        answers = fake_daemon.answers()
+        for command, name in FILE_OF.items():
+            self.check(name, answers[command])
+
+    def test_an_engine_that_was_never_used_shows_little(self):
+        self.check("offload-show", [{"datapath": "d", "enabled": False}])
+
+    def test_wrong_types_and_unknown_members_are_found(self):
+        shown = fake_daemon.upcall_show(2)
+        shown[0]["ports"][0]["lost"] = "many"
+        shown[0]["ports"][1]["colour"] = 1
+        del shown[0]["ports"][2]["received"]
+        self.assertEqual(len(schemas.complaints("upcall-show", shown)), 3)
+        self.assertEqual(
+            len(schemas.complaints("upcall-show", shown, strict=False)), 2)
+
+
+if __name__ == "__main__":
+    tap.main()
