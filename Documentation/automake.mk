@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	Documentation/index.rst \
 	Documentation/link-tables.rst \
 	Documentation/offload.rst \
+	Documentation/openvswitch-kdp-exporter.8.rst \
 	Documentation/ovs-kdp-switch.8.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
 	Documentation/performance/index.rst \
@@ -23,6 +24,7 @@ EXTRA_DIST += \
 
 if HAVE_RST2MAN
 nodist_man_MANS += \
+	Documentation/openvswitch-kdp-exporter.8 \
 	Documentation/ovs-kdp-switch.8 \
 	Documentation/ovs-vswitchd-kdp.8
 CLEANFILES += $(nodist_man_MANS)

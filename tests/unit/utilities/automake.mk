@@ -3,15 +3,12 @@
 # Programs that are installed beside the daemon.  Those in Python are skipped
 # without the modules that they need (utilities/packages-check).
 utilities_tests = \
+	tests/unit/utilities/test-exporter.py \
+	tests/unit/utilities/test-prometheus.py \
 	tests/unit/utilities/test-schemas.py \
 	tests/unit/utilities/test-switch.sh
 TESTS += $(utilities_tests)
 EXTRA_DIST += \
-	utilities/schemas/link-table-show.json \
-	utilities/schemas/offload-show.json \
-	utilities/schemas/offload-why.json \
-	utilities/schemas/upcall-show.json \
-	utilities/schemas/vport-table-show.json \
 	$(utilities_tests) \
 	tests/fake/fake_daemon.py \
 	tests/unit/utilities/schemas.py \

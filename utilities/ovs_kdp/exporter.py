@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""openvswitch-kdp-exporter: what the daemon shows, for Prometheus."""
+
+import argparse
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from ovs_kdp import daemon, metrics
+
+PORT = 9476
+
+
+class Collector:
+    """Asks the daemon, once at a time."""
+
+    def __init__(self, target, with_ports=True):
+        self.target = target
+        self.with_ports = with_ports
+        self.lock = threading.Lock()
+        self.complaint = None
+
+    def collect(self):
+        """All metric families.  A daemon that does not answer is one of them:
+        that its monitoring fails must not hide why."""
+        begin = time.monotonic()
+        families = metrics.Families()
+        with self.lock:
+            up = self._ask(families)
+        families.gauge("up", "1 if the daemon answered.", {}, up)
+        families.gauge("scrape_duration_seconds",
+                       "Time that asking the daemon took.", {},
+                       time.monotonic() - begin)
+        return families.families.values()
+
+    def _ask(self, families):
+        complaint = None
+        shown = {}
+        try:
+            version = self.target.text("version")
+            for command in daemon.SHOWS:
+                shown[command] = self._show(command)
+        except daemon.DaemonError as error:
+            complaint = str(error)
+        if complaint != self.complaint:
+            print(complaint or "the daemon answers again", file=sys.stderr,
+                  flush=True)
+            self.complaint = complaint
+        if complaint:
+            return 0
+        add_version(families, version)
+        for command, show in shown.items():
+            if show is None:
+                continue
+            if command == "upcall/show":
+                metrics.add_upcalls(families, show, self.with_ports)
+            else:
+                metrics.ADDERS[command](families, show)
+        return 1
+
+    def _show(self, command):
+        """What 'command' shows, or None if the daemon has no such command or
+        nothing to show.  A daemon on stock providers is one."""
+        try:
+            return self.target.show(command)
+        except daemon.CommandError:
+            return None
+
+
+def add_version(families, text):
+    """Adds the versions that command "version" tells."""
+    ours = re.search(r"ovs-kdp\)? +([0-9][\w.~+-]*)", text)
+    stock = re.search(r"Open vSwitch\)? +([0-9][\w.~+-]*)", text)
+    families.gauge("build_info", "Versions of the daemon.", {
+        "version": ours.group(1) if ours else "",
+        "openvswitch": stock.group(1) if stock else "",
+    }, 1)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers GET /metrics."""
+
+    server_version = "openvswitch-kdp-exporter"
+    sys_version = ""
+    # Seconds that a client may say nothing.
+    timeout = 30
+
+    def do_GET(self):
+        """Called for GET."""
+        path = self.path.split("?")[0]
+        if path == "/metrics":
+            self._answer(200, CONTENT_TYPE_LATEST,
+                         generate_latest(self.server.collector))
+        elif path == "/":
+            self._answer(200, "text/plain; charset=utf-8",
+                         b"Metrics of ovs-kdp are at /metrics.\n")
+        else:
+            self._answer(404, "text/plain; charset=utf-8", b"not found\n")
+
+    def _answer(self, status, content_type, body):
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format, *args):
+        """Says nothing: each scrape would be a line."""
+
+
+class Server(ThreadingHTTPServer):
+    """An HTTP server with a collector."""
+
+    daemon_threads = True
+
+    def __init__(self, address, collector):
+        self.collector = collector
+        self.address_family = (socket.AF_INET6 if ":" in address[0]
+                               else socket.AF_INET)
+        super().__init__(address, Handler)
+
+
+def parse_address(text):
+    """(host, port) of "HOST:PORT", "[HOST]:PORT" or ":PORT"."""
+    match = re.fullmatch(r"(?:\[([^]]*)\]|([^:]*)):([0-9]{1,5})", text)
+    if not match or int(match.group(3)) > 65535:
+        raise argparse.ArgumentTypeError(
+            "\"%s\": expected HOST:PORT or [HOST]:PORT" % text)
+    return match.group(1) or match.group(2) or "", int(match.group(3))
+
+
+def parse(argv):
+    """The options."""
+    parser = argparse.ArgumentParser(
+        prog="openvswitch-kdp-exporter",
+        description="Answers Prometheus with metrics of ovs-kdp.")
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", type=parse_address,
+        default=("127.0.0.1", PORT),
+        help="where to listen (default: 127.0.0.1:%d, which other machines "
+        "do not reach)" % PORT)
+    parser.add_argument(
+        "-t", "--target", default="ovs-vswitchd",
+        help="name of the daemon's pid file, or path of its control socket "
+        "(default: %(default)s)")
+    parser.add_argument(
+        "--no-ports", action="store_true",
+        help="sums over all ports instead of samples of each")
+    parser.add_argument(
+        "--timeout", metavar="SECONDS", type=float, default=daemon.TIMEOUT,
+        help="how long the daemon may take to answer (default: %(default)g)")
+    parser.add_argument(
+        "--once", action="store_true",
+        help="print the metrics to standard output instead")
+    options = parser.parse_args(argv)
+    if options.timeout <= 0:
+        parser.error("--timeout %g: expected a positive number"
+                     % options.timeout)
+    return options
+
+
+def main(argv=None):
+    """The program."""
+    options = parse(argv)
+    collector = Collector(daemon.Daemon(options.target, options.timeout),
+                          not options.no_ports)
+    if options.once:
+        sys.stdout.buffer.write(generate_latest(collector))
+        return 0 if collector.complaint is None else 1
+    try:
+        server = Server(options.listen, collector)
+    except OSError as error:
+        print("openvswitch-kdp-exporter: listening at %s:%d failed: %s"
+              % (*options.listen, error.strerror or error), file=sys.stderr)
+        return 1
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

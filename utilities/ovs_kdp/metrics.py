@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of a daemon, made of what its commands show.
+
+A metric is a row of a table below: the member of the JSON, the name, the type
+and the help.  A member that the daemon does not have, because it is older or
+because the engine was never used, leads to no sample.  Times are in seconds,
+as Prometheus wants them; the daemon tells microseconds.
+"""
+
+from prometheus_client.core import (CounterMetricFamily, GaugeMetricFamily,
+                                    HistogramMetricFamily, Metric)
+
+PREFIX = "ovs_kdp_"
+USEC = 1e-6
+
+# Of each port, and of what is no port but has a socket.
+PORT_COUNTERS = (
+    ("received", "upcalls_received", "Upcalls received."),
+    ("lost", "upcalls_lost",
+     "Upcalls that the kernel dropped, as the receive buffer was full."),
+    ("shed", "upcalls_shed", "Upcalls dropped to keep the delay short."),
+    ("overruns", "upcall_overruns", "Reports of losses by the kernel."),
+    ("malformed", "upcalls_malformed",
+     "Messages that could not be understood."),
+    ("errors", "upcall_receive_errors", "Failed attempts to receive."),
+)
+PORT_GAUGES = (
+    ("backlog", "upcall_backlog_bytes", "Kernel memory of waiting upcalls."),
+    ("backlog_max", "upcall_backlog_max_bytes", "The most of that so far."),
+    ("shared", "upcall_socket_shared",
+     "1 if the port shares its socket with others."),
+)
+HANDLER_COUNTERS = (
+    ("wakeups", "handler_wakeups", "Times that a handler was woken."),
+    ("empty_wakeups", "handler_empty_wakeups",
+     "Times that it was woken and found nothing."),
+    ("batches", "handler_batches", "Batches of upcalls."),
+    ("upcalls", "handler_upcalls", "Upcalls handed out."),
+    ("receives", "handler_receives", "Receive system calls."),
+    ("steals", "handler_steals",
+     "Reads from channels that another handler had read from before."),
+)
+UPCALL_COUNTERS = (
+    ("foreign", "upcalls_foreign", "Messages of another datapath, dropped."),
+    ("refused", "upcalls_refused",
+     "Messages that did not come from the kernel, dropped."),
+    ("abandoned", "upcalls_abandoned",
+     "Upcalls dropped when handlers were changed."),
+    ("dispatch_restored", "upcall_dispatch_restored",
+     "Times that another process had changed how upcalls are dispatched."),
+)
+UPCALL_GAUGES = (
+    ("n_ports", "ports", "Ports of the datapath."),
+    ("n_sockets", "upcall_sockets", "Sockets for upcalls."),
+    ("n_handlers", "handlers", "Handler threads."),
+    ("buffer_size", "upcall_buffer_bytes", "Receive buffer of each port."),
+    ("buffer_max", "upcall_buffer_max_bytes",
+     "Most memory of all receive buffers."),
+)
+VPORT_GAUGES = (
+    ("in_sync", "vport_table_in_sync",
+     "1 if the table of ports is as the kernel's."),
+)
+LINK_COUNTERS = (
+    ("overruns", "link_overruns", "Reports of lost link events."),
+    ("lost", "link_events_lost", "Link events that the kernel dropped."),
+    ("truncated", "link_events_truncated", "Messages that were cut short."),
+    ("malformed", "link_events_malformed",
+     "Messages that could not be understood."),
+    ("resyncs", "link_resyncs", "Times that devices were listed anew."),
+    ("interrupted", "link_dumps_interrupted", "Lists that a change cut off."),
+    ("failed", "link_dumps_failed", "Lists that failed."),
+    ("bridge_told", "link_changes_told", "Changes the bridge was told of."),
+)
+LINK_SECONDS = (
+    ("resync_last", "link_resync_last_seconds", "Length of the last resync."),
+    ("resync_max", "link_resync_max_seconds", "Length of the longest."),
+)
+LINK_GAUGES = (
+    ("addresses", "link_addresses", "Addresses known."),
+    ("routes", "link_routes", "Routes known."),
+)
+OFFLOAD_GAUGES = (
+    ("enabled", "offload_enabled", "1 if flows are offloaded to tc."),
+    ("ports_backing_off", "offload_ports_backing_off",
+     "Ports whose device was full."),
+)
+THREAD_COUNTERS = (
+    ("enqueued", "offload_requests", "Requests to the thread."),
+    ("inserted", "offload_inserted", "Flows put into tc."),
+    ("modified", "offload_modified", "Rules changed in tc."),
+    ("deleted", "offload_deleted", "Rules deleted from tc."),
+    ("returned", "offload_returned", "Flows moved back to the kernel."),
+    ("rejected", "offload_rejected", "Flows that tc did not take."),
+    ("superseded", "offload_superseded", "Requests overtaken by later ones."),
+    ("vanished", "offload_vanished", "Rules that somebody else removed."),
+    ("leaked", "offload_leaked", "Rules that could not be deleted."),
+    ("lost", "offload_lost", "Flows that the kernel did not take back."),
+)
+THREAD_GAUGES = (
+    ("queued", "offload_queue_length", "Flows that wait for the thread."),
+    ("most_queued", "offload_queue_length_max", "The most so far."),
+    ("in_tc", "offload_rules", "Rules in tc."),
+)
+
+
+class Families:
+    """Metric families by name, in the order in which they came."""
+
+    def __init__(self):
+        self.families = {}
+
+    def _family(self, kind, name, text, labels):
+        name = PREFIX + name
+        if name not in self.families:
+            self.families[name] = kind(name, text, labels=labels)
+        return self.families[name]
+
+    def counter(self, name, text, labels, value):
+        """Adds a sample.  'labels' are names and values."""
+        family = self._family(CounterMetricFamily, name, text, list(labels))
+        family.add_metric(list(labels.values()), value)
+
+    def gauge(self, name, text, labels, value):
+        """Likewise."""
+        family = self._family(GaugeMetricFamily, name, text, list(labels))
+        family.add_metric(list(labels.values()), value)
+
+    def histogram(self, name, text, labels, buckets, total):
+        """Likewise.  'buckets' are bounds and cumulative counts."""
+        family = self._family(HistogramMetricFamily, name, text, list(labels))
+        family.add_metric(list(labels.values()), buckets, total)
+
+    def summary(self, name, text, labels, n, total, quantiles):
+        """Likewise.  'quantiles' are quantiles and values."""
+        name = PREFIX + name
+        family = self.families.setdefault(name,
+                                          Metric(name, text, "summary"))
+        for quantile, value in quantiles:
+            family.add_sample(name, dict(labels, quantile=quantile), value)
+        family.add_sample(name + "_count", labels, n)
+        family.add_sample(name + "_sum", labels, total)
+
+    def rows(self, table, labels, values, add, factor=1):
+        """Adds a sample with method 'add' for each row of 'table'."""
+        for member, name, text in table:
+            if member in values:
+                add(name, text, labels, values[member] * factor)
+
+    def kinds(self, name, text, labels, label, values):
+        """Adds a counter for each member of 'values'."""
+        for kind, value in values.items():
+            self.counter(name, text, dict(labels, **{label: kind}), value)
+
+
+def add_latency(families, labels, latency, bounds):
+    """Adds the histogram of a port."""
+    if "below" not in latency or "sum" not in latency:
+        return
+    buckets = [(repr(bound * USEC), n)
+               for bound, n in zip(bounds, latency["below"])]
+    families.histogram(
+        "upcall_latency_seconds", "Time from when an upcall could be read to "
+        "when a handler got it.", labels, buckets + [("+Inf", latency["n"])],
+        latency["sum"] * USEC)
+
+
+def add_upcalls(families, datapaths, with_ports=True):
+    """Adds what upcall/show tells."""
+    for table in datapaths:
+        dp = {"datapath": table["name"]}
+        families.rows(UPCALL_COUNTERS, dp, table, families.counter)
+        families.rows(UPCALL_GAUGES, dp, table, families.gauge)
+        if "dispatch" in table:
+            families.gauge("upcall_mode_info", "How upcalls are received.",
+                           dict(dp, dispatch=table["dispatch"],
+                                engine=table["engine"]), 1)
+        for number, handler in enumerate(table["handlers"]):
+            families.rows(HANDLER_COUNTERS, dict(dp, handler=str(number)),
+                          handler, families.counter)
+        ports = table["ports"] if with_ports else [sum_ports(table["ports"])]
+        for port in ports:
+            labels = dict(dp, port=port["name"]) if with_ports else dp
+            families.rows(PORT_COUNTERS, labels, port, families.counter)
+            families.rows(PORT_GAUGES if with_ports else (), labels, port,
+                          families.gauge)
+            add_latency(families, labels, port.get("latency_us", {}),
+                        table.get("latency_bounds_us", []))
+
+
+def sum_ports(ports):
+    """One port that stands for all."""
+    total = {}
+    for port in ports:
+        for member, _, _ in PORT_COUNTERS:
+            if member in port:
+                total[member] = total.get(member, 0) + port[member]
+    latencies = [port["latency_us"] for port in ports
+                 if "below" in port.get("latency_us", {})]
+    if latencies:
+        total["latency_us"] = {
+            "n": sum(latency["n"] for latency in latencies),
+            "sum": sum(latency["sum"] for latency in latencies),
+            "below": [sum(counts) for counts
+                      in zip(*(latency["below"] for latency in latencies))],
+        }
+    return total
+
+
+def add_vports(families, datapaths):
+    """Adds what vport-table/show tells."""
+    for table in datapaths:
+        dp = {"datapath": table["name"]}
+        families.rows(VPORT_GAUGES, dp, table, families.gauge)
+        families.kinds("vport_events", "Announcements of ports by the kernel.",
+                       dp, "event", table.get("events", {}))
+        families.kinds("vport_requests", "Requests for ports, by reason.", dp,
+                       "reason", table.get("asked", {}))
+        losses = dict(table.get("losses", {}))
+        if "resyncs" in losses:
+            families.counter("vport_resyncs",
+                             "Times that ports were listed anew.", dp,
+                             losses.pop("resyncs"))
+        families.kinds("vport_losses", "Losses of announcements.", dp, "kind",
+                       losses)
+
+
+def add_links(families, links):
+    """Adds what link-table/show tells."""
+    families.kinds("link_events", "Link events.", {}, "event",
+                   links.get("events", {}))
+    families.kinds("rtnl_requests", "Requests of link tables that take the "
+                   "RTNL lock, by reason.", {}, "reason",
+                   links.get("rtnl", {}))
+    families.kinds("rtnl_calls", "Calls of the daemon that take the RTNL "
+                   "lock, by what for.", {}, "call",
+                   links.get("rtnl_calls", {}))
+    families.rows(LINK_COUNTERS, {}, links, families.counter)
+    families.rows(LINK_GAUGES, {}, links, families.gauge)
+    families.rows(LINK_SECONDS, {}, links, families.gauge, USEC)
+    if "resync_total" in links:
+        families.counter("link_resync_seconds", "Length of all resyncs.", {},
+                         links["resync_total"] * USEC)
+    namespaces = links.get("namespaces", [])
+    families.gauge("link_devices", "Network devices known, of all namespaces.",
+                   {}, sum(ns["n_links"] for ns in namespaces))
+    for state in ("current", "pending", "stale"):
+        families.gauge("link_namespaces", "Network namespaces, by the state "
+                       "of their tables.", {"state": state},
+                       sum(ns["state"] == state for ns in namespaces))
+
+
+def add_offload(families, datapaths):
+    """Adds what offload/show tells."""
+    for engine in datapaths:
+        dp = {"datapath": engine["datapath"]}
+        families.rows(OFFLOAD_GAUGES, dp, engine, families.gauge)
+        for state, n in engine.get("flows", {}).items():
+            families.gauge("offload_flows", "Flows, by where they are.",
+                           dict(dp, state=state), n)
+        for thread in engine.get("threads", []):
+            labels = dict(dp, thread=str(thread["thread"]))
+            families.rows(THREAD_COUNTERS, labels, thread, families.counter)
+            families.rows(THREAD_GAUGES, labels, thread, families.gauge)
+            add_insertion(families, labels, thread["latency_us"])
+        for reason in engine.get("reasons", []):
+            families.counter("offload_not_in_tc", "Times that a flow was not "
+                             "in tc, by reason.",
+                             dict(dp, reason=reason["reason"]), reason["n"])
+
+
+def add_insertion(families, labels, latency):
+    """Adds the times from request to insertion of a thread."""
+    mean = latency["cumulative"]
+    families.summary(
+        "offload_insertion_seconds", "Time from request to insertion.", labels,
+        mean["n"], mean["n"] * mean["mean"] * USEC,
+        [(quantile, latency[member] * USEC) for quantile, member
+         in (("0.5", "p50"), ("0.99", "p99")) if member in latency])
+
+
+ADDERS = {
+    "upcall/show": add_upcalls,
+    "vport-table/show": add_vports,
+    "link-table/show": add_links,
+    "offload/show": add_offload,
+}
