@@ -4,6 +4,7 @@
 # without the modules that they need (utilities/packages-check).
 utilities_tests = \
 	tests/unit/utilities/test-exporter.py \
+	tests/unit/utilities/test-lists.py \
 	tests/unit/utilities/test-prometheus.py \
 	tests/unit/utilities/test-schemas.py \
 	tests/unit/utilities/test-switch.sh

@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The manual page lists the keys and the commands that the code has.
+
+A key is a macro KEY_X somewhere in lib/ or vswitchd/; a command is what is
+registered there.
+"""
+
+import os
+import re
+import unittest
+
+import tap
+
+PAGE = "Documentation/ovs-vswitchd-kdp.8.rst"
+
+# Keys and commands of Open vSwitch about which the page has to say something.
+STOCK_KEYS = {"n-handler-threads"}
+STOCK_COMMANDS = {"dpctl/offload-stats-show", "dpif-netlink/dispatch-mode",
+                  "version"}
+# Registered by ours as by the stock daemon, and no different.
+SAME_COMMANDS = {"exit"}
+
+
+def read(path):
+    """What file 'path' of the source tree has."""
+    with open(os.path.join(tap.SRCDIR, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def code():
+    """All of the daemon."""
+    text = []
+    for folder in ("lib", "vswitchd"):
+        for where, _, files in os.walk(os.path.join(tap.SRCDIR, folder)):
+            text += [read(os.path.join(where, name)) for name in sorted(files)
+                     if name.endswith((".c", ".h"))]
+    return "\n".join(text)
+
+
+def section(page, title):
+    """The section of that title."""
+    parts = re.split(r"^(.+)\n=+\n", page, flags=re.MULTILINE)
+    return parts[parts.index(title) + 1]
+
+
+def listed(text):
+    """What the items of a list define."""
+    names = []
+    for line in re.findall(r"^``.*(?=\n    )", text, flags=re.MULTILINE):
+        names += re.findall(r"(?:^|, )``([^`]+)``", line)
+    return names
+
+
+class ListsTest(unittest.TestCase):
+    """All there is to it."""
+
+    def check(self, found, expected):
+        """Names both ways what is missing."""
+        self.assertEqual(sorted(set(expected) - set(found)), [],
+                         "in the code, not in " + PAGE)
+        self.assertEqual(sorted(set(found) - set(expected)), [],
+                         "in %s, not in the code" % PAGE)
+        self.assertEqual(len(found), len(set(found)), "listed twice")
+
+    def test_keys_of_other_config(self):
+        keys = set(re.findall(r'#define\s+KEY_\w+\s+"([^"]+)"', code()))
+        self.assertIn("upcall-engine", keys)
+        self.check(listed(section(read(PAGE), "Configuration")),
+                   keys | STOCK_KEYS)
+
+    def test_keys_have_a_macro(self):
+        literal = re.findall(r'smap_get\w*\(\w*config\w*,\s*"([^"]+)"', code())
+        self.assertEqual(literal, [])
+
+    def test_commands(self):
+        commands = set(re.findall(
+            r'unixctl_(?:command_register|override)\(\s*"([^"]+)"', code()))
+        self.assertIn("upcall/show", commands)
+        self.check(listed(section(read(PAGE), "Runtime commands")),
+                   commands - SAME_COMMANDS | STOCK_COMMANDS)
+
+
+if __name__ == "__main__":
+    tap.main()
