@@ -22,6 +22,7 @@
 #include "dummy.h"
 #include "fatal-signal.h"
 #include "netdev-linux/links.h"
+#include "netdev-linux/links-diagnose.h"
 #include "netdev-linux/links-show.h"
 #include "kdp-version.h"
 #include "memory.h"
@@ -40,6 +41,7 @@
 #include "stream-ssl.h"
 #include "stream.h"
 #include "unixctl.h"
+#include "unixctl/findings.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(vswitchd);
@@ -245,6 +247,8 @@ init_providers(const struct vswitchd_options *options)
         }
     }
     kdp_links_show_register();
+    kdp_links_diagnose_register();
+    findings_register_command();
     netdev_linux_kdp_init(options->stock_providers);
     route_table_kdp_register();
     if (options->disable_system) {

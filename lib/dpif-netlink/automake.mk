@@ -5,6 +5,8 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/datapath.h \
 	lib/dpif-netlink/datapaths.c \
 	lib/dpif-netlink/datapaths.h \
+	lib/dpif-netlink/diagnose.c \
+	lib/dpif-netlink/diagnose.h \
 	lib/dpif-netlink/dispatch.c \
 	lib/dpif-netlink/dispatch.h \
 	lib/dpif-netlink/dpif-kdp.h \
@@ -34,6 +36,8 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/ports.h \
 	lib/dpif-netlink/revalidation.c \
 	lib/dpif-netlink/revalidation.h \
+	lib/dpif-netlink/settings-diagnose.c \
+	lib/dpif-netlink/settings-diagnose.h \
 	lib/dpif-netlink/settings.c \
 	lib/dpif-netlink/settings.h \
 	lib/dpif-netlink/show.c \

@@ -9,6 +9,7 @@
 
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/datapaths.h"
+#include "dpif-netlink/diagnose.h"
 #include "dpif-netlink/dispatch.h"
 #include "dpif-netlink/dpif-kdp.h"
 #include "dpif-netlink/flow-api.h"
@@ -124,6 +125,7 @@ dpif_kdp_set_config(struct dpif *dpif, const struct smap *other_config)
 {
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
 
+    kdp_diagnose_set_config(other_config);
     settings_set(dp, other_config);
     kdp_flow_offload_set(dp, other_config);
     return 0;
@@ -434,6 +436,7 @@ dpif_netlink_kdp_register(void)
 
     check_offload();
     show_register();
+    kdp_diagnose_register();
     kdp_flow_show_register();
     kdp_flow_api_register();
     error = dp_unregister_provider(kdp_dpif_type);

@@ -5,6 +5,8 @@ lib_libkdp_a_SOURCES += \
 	lib/link/link-addr.h \
 	lib/link/link-dest.c \
 	lib/link/link-dest.h \
+	lib/link/link-diagnose.c \
+	lib/link/link-diagnose.h \
 	lib/link/link-event.c \
 	lib/link/link-event.h \
 	lib/link/link-filter.c \

@@ -7,6 +7,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/if-notifier-kdp.h \
 	lib/netdev-linux/lag.c \
 	lib/netdev-linux/lag.h \
+	lib/netdev-linux/links-diagnose.c \
+	lib/netdev-linux/links-diagnose.h \
 	lib/netdev-linux/links-show.c \
 	lib/netdev-linux/links-show.h \
 	lib/netdev-linux/links.c \
@@ -29,6 +31,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/router.h \
 	lib/netdev-linux/rtnl-count.c \
 	lib/netdev-linux/rtnl-count.h \
+	lib/netdev-linux/rtnl-diagnose.c \
+	lib/netdev-linux/rtnl-diagnose.h \
 	lib/netdev-linux/state.c \
 	lib/netdev-linux/state.h \
 	lib/netdev-linux/stats.c \

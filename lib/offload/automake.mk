@@ -16,6 +16,8 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-control.c \
 	lib/offload/offload-counters.c \
 	lib/offload/offload-counters.h \
+	lib/offload/offload-diagnose.c \
+	lib/offload/offload-diagnose.h \
 	lib/offload/offload-dump.c \
 	lib/offload/offload-engine.h \
 	lib/offload/offload-flow.c \

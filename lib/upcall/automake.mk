@@ -8,6 +8,8 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-channel.h \
 	lib/upcall/upcall-closed.c \
 	lib/upcall/upcall-closed.h \
+	lib/upcall/upcall-diagnose.c \
+	lib/upcall/upcall-diagnose.h \
 	lib/upcall/upcall-engine-epoll.c \
 	lib/upcall/upcall-engine-epoll.h \
 	lib/upcall/upcall-engine-provider.h \

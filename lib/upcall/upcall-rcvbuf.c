@@ -8,9 +8,19 @@
 #include <sys/socket.h>
 
 #include "openvswitch/vlog.h"
+#include "ovs-atomic.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_rcvbuf);
+
+/* Sockets whose buffer is smaller than was asked for, so far. */
+static atomic_count n_clamped = ATOMIC_COUNT_INIT(0);
+
+unsigned int
+upcall_rcvbuf_n_clamped(void)
+{
+    return atomic_count_get(&n_clamped);
+}
 
 uint64_t
 upcall_rcvbuf_total(size_t n_ports, size_t n_others, uint32_t size)
@@ -55,6 +65,7 @@ upcall_rcvbuf_set(int fd, uint32_t size_)
                      ovs_strerror(errno));
     } else if (!getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &actual, &len)
                && actual / 2 < size) {
+        atomic_count_inc(&n_clamped);
         VLOG_WARN_RL(&rl, "asked for a receive buffer of %d bytes for upcalls "
                      "and got %d: net.core.rmem_max limits it, because the "
                      "process lacks CAP_NET_ADMIN; more upcalls will be lost "

@@ -54,4 +54,8 @@ uint64_t upcall_rcvbuf_total(size_t n_ports, size_t n_others, uint32_t size);
  */
 void upcall_rcvbuf_set(int fd, uint32_t size);
 
+/* Number of sockets so far whose receive buffer is smaller than was asked for.
+ * Any thread. */
+unsigned int upcall_rcvbuf_n_clamped(void);
+
 #endif /* lib/upcall/upcall-rcvbuf.h */

@@ -59,6 +59,9 @@ unit_offload = \
 	tests/fake/offload-fake.h \
 	tests/harness/offload-engine.c \
 	tests/harness/offload-engine.h
+unit_found = \
+	tests/harness/found.c \
+	tests/harness/found.h
 unit_shown = \
 	tests/harness/shown.c \
 	tests/harness/shown.h
@@ -134,6 +137,7 @@ unit_test_objects = \
 	tests/unit/dpif-netlink/flow-dump-fixture.$(OBJEXT) \
 	tests/unit/tc/backend-fixture.$(OBJEXT) \
 	tests/harness/prng.$(OBJEXT) \
+	tests/harness/found.$(OBJEXT) \
 	tests/harness/shown.$(OBJEXT) \
 	tests/harness/routes.$(OBJEXT) \
 	tests/fake/tc-fake-dump.$(OBJEXT) \

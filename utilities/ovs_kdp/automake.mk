@@ -12,6 +12,7 @@ dist_kdppython_DATA = \
 # What they show, and what monitoring systems take.
 kdpschemadir = $(kdpdatadir)/schemas
 dist_kdpschema_DATA = \
+	utilities/schemas/kdp-doctor.json \
 	utilities/schemas/link-table-show.json \
 	utilities/schemas/offload-show.json \
 	utilities/schemas/offload-why.json \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/dpif-netlink/test-settings-diagnose \
 	tests/unit/dpif-netlink/test-dpif-class \
 	tests/unit/dpif-netlink/test-fallback \
 	tests/unit/dpif-netlink/test-fallback-uring \
@@ -90,3 +91,6 @@ tests_unit_dpif_netlink_test_takeover_SOURCES = \
 	tests/unit/dpif-netlink/test-takeover.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_dpif_wrap)
+tests_unit_dpif_netlink_test_settings_diagnose_SOURCES = \
+	tests/unit/dpif-netlink/test-settings-diagnose.c $(unit_found) \
+	$(unit_common)

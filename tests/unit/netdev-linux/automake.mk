@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/netdev-linux/test-rtnl-diagnose \
 	tests/unit/netdev-linux/test-netdev-bridge \
 	tests/unit/netdev-linux/test-netdev-check \
 	tests/unit/netdev-linux/test-netdev-classes \
@@ -76,3 +77,6 @@ tests_unit_netdev_linux_test_qdisc_lock_SOURCES = \
 	tests/unit/netdev-linux/test-qdisc-lock.c $(unit_common)
 tests_unit_netdev_linux_test_rtnl_count_SOURCES = \
 	tests/unit/netdev-linux/test-rtnl-count.c $(unit_common)
+tests_unit_netdev_linux_test_rtnl_diagnose_SOURCES = \
+	tests/unit/netdev-linux/test-rtnl-diagnose.c $(unit_found) \
+	$(unit_common)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/offload/test-offload-diagnose \
 	tests/unit/offload/test-id-fpool \
 	tests/unit/offload/test-mpsc-queue \
 	tests/unit/offload/test-mpsc-queue-threads \
@@ -58,3 +59,6 @@ tests_unit_offload_test_offload_stats_SOURCES = \
 tests_unit_offload_test_offload_stats_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_withdraw_SOURCES = \
 	tests/unit/offload/test-offload-withdraw.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_diagnose_SOURCES = \
+	tests/unit/offload/test-offload-diagnose.c $(unit_found) \
+	$(unit_common)

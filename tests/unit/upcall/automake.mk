@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/upcall/test-upcall-diagnose \
 	tests/unit/upcall/test-upcall-buffers \
 	tests/unit/upcall/test-upcall-calls \
 	tests/unit/upcall/test-upcall-channel \
@@ -113,3 +114,6 @@ tests_unit_upcall_test_upcall_threads_SOURCES = \
 	tests/unit/upcall/test-upcall-threads.c $(unit_handlers) $(unit_common)
 tests_unit_upcall_test_upcall_turn_SOURCES = \
 	tests/unit/upcall/test-upcall-turn.c $(unit_common)
+tests_unit_upcall_test_upcall_diagnose_SOURCES = \
+	tests/unit/upcall/test-upcall-diagnose.c $(unit_found) \
+	$(unit_common)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The manual page lists the keys and the commands that the code has.
+"""The manual page lists the keys, commands and findings that the code has.
 
-A key is a macro KEY_X somewhere in lib/ or vswitchd/; a command is what is
-registered there.
+A finding is a constant of type struct finding_kind.  A key is a macro KEY_X
+somewhere in lib/ or vswitchd/; a command is what is registered there.
 """
 
 import os
@@ -63,15 +63,25 @@ class ListsTest(unittest.TestCase):
                          "in %s, not in the code" % PAGE)
         self.assertEqual(len(found), len(set(found)), "listed twice")
 
-    def test_keys_of_other_config(self):
+    def keys(self):
+        """Keys that the code reads."""
         keys = set(re.findall(r'#define\s+KEY_\w+\s+"([^"]+)"', code()))
         self.assertIn("upcall-engine", keys)
+        return keys
+
+    def test_keys_of_other_config(self):
         self.check(listed(section(read(PAGE), "Configuration")),
-                   keys | STOCK_KEYS)
+                   self.keys() | STOCK_KEYS)
 
     def test_keys_have_a_macro(self):
         literal = re.findall(r'smap_get\w*\(\w*config\w*,\s*"([^"]+)"', code())
-        self.assertEqual(literal, [])
+        self.assertEqual(set(literal) - self.keys(), set())
+
+    def test_the_doctor_knows_all_keys(self):
+        known = re.findall(r'{ \.name = "([^"]+)"',
+                           read("lib/dpif-netlink/settings-diagnose.c"))
+        self.assertEqual(sorted(known), sorted(self.keys() | STOCK_KEYS),
+                         "settings[] in settings-diagnose.c and the keys")
 
     def test_commands(self):
         commands = set(re.findall(
@@ -79,6 +89,11 @@ class ListsTest(unittest.TestCase):
         self.assertIn("upcall/show", commands)
         self.check(listed(section(read(PAGE), "Runtime commands")),
                    commands - SAME_COMMANDS | STOCK_COMMANDS)
+
+    def test_findings(self):
+        kinds = re.findall(r'struct finding_kind \w+ = \{\s*"([^"]+)"', code())
+        self.assertIn("upcalls-lost", kinds)
+        self.check(listed(section(read(PAGE), "Findings")), kinds)
 
 
 if __name__ == "__main__":

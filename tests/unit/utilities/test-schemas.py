@@ -20,7 +20,8 @@ import fake_daemon  # noqa: E402
 import schemas  # noqa: E402
 
 PROGRAMS = ("link/test-link-show", "offload/test-offload-show",
-            "upcall/test-upcall-show", "vport/test-vport-show")
+            "unixctl/test-findings", "upcall/test-upcall-show",
+            "vport/test-vport-show")
 
 # What the callers add to what these tests see.
 ADDED = {
@@ -58,12 +59,15 @@ class SchemasTest(unittest.TestCase):
                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             for line in file.read().decode().splitlines():
                 name, text = line.split("\t", 1)
-                shown = dict(json.loads(text), **ADDED.get(name, {}))
+                shown = json.loads(text)
+                if name in ADDED:
+                    shown.update(ADDED[name])
                 self.check(name, shown)
                 seen.add(name)
         self.assertEqual(seen, {
-            "link-table-show", "offload-show#datapath", "offload-why#flow",
-            "upcall-show#table", "vport-table-show#table"})
+            "kdp-doctor", "link-table-show", "offload-show#datapath",
+            "offload-why#flow", "upcall-show#table",
+            "vport-table-show#table"})
 
     def test_the_fake_daemon_shows_the_same(self):
         answers = fake_daemon.answers()

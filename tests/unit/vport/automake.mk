@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/vport/test-vport-diagnose \
 	tests/unit/vport/test-vport-device \
 	tests/unit/vport/test-vport-poll \
 	tests/unit/vport/test-vport-random \
@@ -40,3 +41,6 @@ tests_unit_vport_test_vport_table_LDFLAGS = \
 tests_unit_vport_test_vport_threads_SOURCES = \
 	tests/unit/vport/test-vport-threads.c $(unit_vport) $(unit_common)
 tests_unit_vport_test_vport_threads_LDFLAGS = $(AM_LDFLAGS) $(unit_vport_wrap)
+tests_unit_vport_test_vport_diagnose_SOURCES = \
+	tests/unit/vport/test-vport-diagnose.c $(unit_found) \
+	$(unit_common)

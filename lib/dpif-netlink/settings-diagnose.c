@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpif-netlink/settings-diagnose.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "smap.h"
+#include "unixctl/findings.h"
+#include "util.h"
+
+static const struct finding_kind setting_wrong = {
+    "setting-wrong",
+    "The value before it is still in use.",
+    "Set it to what is expected, or remove it.",
+};
+
+static const struct finding_kind setting_unknown = {
+    "setting-unknown",
+    "Nobody reads it.",
+    "Look for a spelling mistake; ovs-vswitchd-kdp(8) lists the names.",
+};
+
+static const struct finding_kind setting_without_effect = {
+    "setting-without-effect",
+    "The daemon does not do what the configuration seems to ask for.",
+    "Remove it, or change the setting that it depends on.",
+};
+
+/* One of 'words', which end with NULL, or a number. */
+static const struct setting {
+    const char *name;
+    const char *words[3];
+    unsigned int min, max;      /* Besides 0 if 'zero' is true. */
+    bool zero;
+} settings[] = {
+    { .name = "upcall-dispatch", .words = { "per-port", "per-cpu" } },
+    { .name = "upcall-engine", .words = { "epoll", "io_uring" } },
+    { .name = "upcall-max-sockets", .min = 3, .max = 1000000, .zero = true },
+    { .name = "upcall-buffer-max", .min = 16, .max = 1048576 },
+    { .name = "link-table-netns-entries", .min = 0, .max = 16777216 },
+    { .name = "hw-offload", .words = { "true", "false" } },
+    { .name = "n-offload-threads", .min = 1, .max = 10 },
+    { .name = "offload-delay", .min = 0, .max = 3600000 },
+    { .name = "offload-bytes", .words = { "tc", "datapath" } },
+    { .name = "offload-rebalance", .words = { "true", "false" } },
+    { .name = "n-handler-threads", .min = 1, .max = 10000 },
+};
+
+/* What names of ours begin with. */
+static const char *const prefixes[] = { "upcall-", "link-table-", "offload-" };
+
+static const struct setting *
+find_setting(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        if (!strcmp(settings[i].name, name)) {
+            return &settings[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+diagnose_value(const struct setting *setting, const char *value,
+               struct findings *findings)
+{
+    unsigned int n;
+
+    if (setting->words[0]) {
+        for (const char *const *word = setting->words; *word; word++) {
+            if (!strcmp(*word, value)) {
+                return;
+            }
+        }
+        findings_add(findings, &setting_wrong, "other_config:%s is \"%s\", "
+                     "expected \"%s\" or \"%s\"", setting->name, value,
+                     setting->words[0], setting->words[1]);
+    } else if (!str_to_uint(value, 10, &n) || n > setting->max
+               || (n < setting->min && !(setting->zero && !n))) {
+        findings_add(findings, &setting_wrong, "other_config:%s is \"%s\", "
+                     "expected %s%u to %u", setting->name, value,
+                     setting->zero ? "0 or " : "", setting->min,
+                     setting->max);
+    }
+}
+
+static void
+diagnose_names(const struct smap *config, struct findings *findings)
+{
+    const struct smap_node *node;
+
+    SMAP_FOR_EACH (node, config) {
+        const struct setting *setting = find_setting(node->key);
+
+        if (setting) {
+            diagnose_value(setting, node->value, findings);
+            continue;
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+            if (!strncmp(node->key, prefixes[i], strlen(prefixes[i]))) {
+                findings_add(findings, &setting_unknown, "other_config:%s is "
+                             "not a setting", node->key);
+            }
+        }
+    }
+}
+
+static void
+diagnose_effects(const struct smap *config, struct findings *findings)
+{
+    static const char *const of_offload[] = {
+        "n-offload-threads", "offload-delay", "offload-bytes",
+    };
+    static const char *const of_ports[] = {
+        "upcall-max-sockets",
+    };
+
+    if (!smap_get_bool(config, "hw-offload", false)) {
+        for (size_t i = 0; i < ARRAY_SIZE(of_offload); i++) {
+            if (smap_get(config, of_offload[i])) {
+                findings_add(findings, &setting_without_effect,
+                             "other_config:%s is set, and hw-offload is not "
+                             "\"true\"", of_offload[i]);
+            }
+        }
+    }
+    if (!strcmp(smap_get_def(config, "upcall-dispatch", ""), "per-cpu")) {
+        for (size_t i = 0; i < ARRAY_SIZE(of_ports); i++) {
+            if (smap_get(config, of_ports[i])) {
+                findings_add(findings, &setting_without_effect,
+                             "other_config:%s is set, and upcall-dispatch is "
+                             "\"per-cpu\"", of_ports[i]);
+            }
+        }
+    }
+    if (smap_get_bool(config, "offload-rebalance", false)) {
+        findings_add(findings, &setting_without_effect, "other_config:"
+                     "offload-rebalance has no effect: flows that a full "
+                     "device does not take are offered again after a pause");
+    }
+}
+
+void
+settings_diagnose(const struct smap *config, struct findings *findings)
+{
+    diagnose_names(config, findings);
+    diagnose_effects(config, findings);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "upcall/upcall-diagnose.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "unixctl/findings.h"
+#include "upcall/upcall-info.h"
+#include "upcall/upcall-rcvbuf.h"
+#include "util.h"
+
+/* Ports that are named, the worst first.  The others are added up. */
+#define MAX_PORTS 5
+
+static const struct finding_kind upcalls_lost = {
+    "upcalls-lost",
+    "The packets are gone: new connections at the port stall or fail.",
+    "Limit what it sends (ingress_policing_kpkts_rate of the interface, "
+    "meters in flows to the controller), or raise n-handler-threads; "
+    "upcall/reset starts counting anew.",
+};
+
+static const struct finding_kind sockets_shared = {
+    "sockets-shared",
+    "A noisy port harms the others on its socket.",
+    "Raise LimitNOFILE of the service, or upcall-max-sockets.",
+};
+
+static const struct finding_kind descriptors_scarce = {
+    "descriptors-scarce",
+    "New ports will share sockets, and a noisy one then harms others.",
+    "Raise the hard limit on open files (LimitNOFILE of the service).",
+};
+
+static const struct finding_kind buffers_small = {
+    "buffers-small",
+    "Shorter bursts of new connections lead to losses.",
+    "Raise upcall-buffer-max, if the machine has the memory.",
+};
+
+static const struct finding_kind buffers_clamped = {
+    "buffers-clamped",
+    "Bursts of new connections lead to losses.",
+    "Give the daemon CAP_NET_ADMIN, or raise net.core.rmem_max.",
+};
+
+static const struct finding_kind messages_refused = {
+    "messages-refused",
+    "Some process sends to sockets that only the kernel should send to; the "
+    "messages were dropped.",
+    "Find the process: it runs in the daemon's network namespace.",
+};
+
+static int
+compare_lost(const void *a_, const void *b_)
+{
+    const struct upcall_port_info *const *a = a_;
+    const struct upcall_port_info *const *b = b_;
+
+    return ((*a)->stats.lost < (*b)->stats.lost
+            ? 1 : (*a)->stats.lost > (*b)->stats.lost ? -1 : 0);
+}
+
+static void
+diagnose_losses(const struct upcall_table_info *info,
+                struct findings *findings)
+{
+    const struct upcall_port_info **ports
+        = xcalloc(info->n_ports, sizeof *ports);
+    uint64_t others = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < info->n_ports; i++) {
+        if (info->ports[i].stats.lost) {
+            ports[n++] = &info->ports[i];
+        }
+    }
+    qsort(ports, n, sizeof *ports, compare_lost);
+    for (size_t i = 0; i < n; i++) {
+        const struct upcall_channel_stats *stats = &ports[i]->stats;
+
+        if (i >= MAX_PORTS) {
+            others += stats->lost;
+            continue;
+        }
+        findings_add(findings, &upcalls_lost, "%s: port %s: %"PRIu64
+                     " upcalls lost, %"PRIu64" received", info->name,
+                     ports[i]->name, stats->lost, stats->received);
+    }
+    if (others) {
+        findings_add(findings, &upcalls_lost, "%s: %"PRIuSIZE" more ports: %"
+                     PRIu64" upcalls lost", info->name, n - MAX_PORTS, others);
+    }
+    free(ports);
+}
+
+static void
+diagnose_sockets(const struct upcall_table_info *info, size_t max_channels,
+                 struct findings *findings)
+{
+    size_t n_shared = 0;
+
+    for (size_t i = 0; i < info->n_ports; i++) {
+        n_shared += (info->ports[i].shared
+                     && upcall_port_is_real(info->ports[i].port_no));
+    }
+    if (n_shared) {
+        findings_add(findings, &sockets_shared, "%s: %"PRIuSIZE" of %"PRIuSIZE
+                     " ports share a socket", info->name, n_shared,
+                     info->n_ports);
+    } else if (info->n_sockets > max_channels / 10 * 9) {
+        findings_add(findings, &descriptors_scarce, "%s: %"PRIuSIZE" sockets "
+                     "for upcalls, and room for %"PRIuSIZE, info->name,
+                     info->n_sockets, max_channels);
+    }
+}
+
+static void
+diagnose_buffers(const struct upcall_table_info *info, unsigned int n_clamped,
+                 struct findings *findings)
+{
+    if (n_clamped) {
+        findings_add(findings, &buffers_clamped, "%s: %u sockets got a "
+                     "smaller receive buffer than was asked for", info->name,
+                     n_clamped);
+    }
+    if (info->buffer_size && info->buffer_size < UPCALL_RCVBUF_MAX) {
+        findings_add(findings, &buffers_small, "%s: receive buffers of %"PRIu32
+                     " kB for each port rather than %d, to stay within %"
+                     PRIu64" MB", info->name, info->buffer_size >> 10,
+                     UPCALL_RCVBUF_MAX >> 10, info->buffer_max >> 20);
+    }
+}
+
+void
+upcall_diagnose(const struct upcall_table_info *info,
+                const struct upcall_limits *limits, struct findings *findings)
+{
+    diagnose_losses(info, findings);
+    diagnose_sockets(info, limits->max_channels, findings);
+    diagnose_buffers(info, limits->n_clamped, findings);
+    if (info->refused) {
+        findings_add(findings, &messages_refused, "%s: %"PRIu64" messages of "
+                     "other processes", info->name, info->refused);
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_DIAGNOSE_H
+#define KDP_UPCALL_DIAGNOSE_H 1
+
+/* What is wrong with upcalls, for kdp/doctor (unixctl/findings.h).
+ *
+ * Thread safety: a pure function of its arguments. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct findings;
+struct upcall_table_info;
+
+/* What the process has room for. */
+struct upcall_limits {
+    size_t max_channels;        /* upcall_fd_limit_max_channels(). */
+    unsigned int n_clamped;     /* upcall_rcvbuf_n_clamped(). */
+};
+
+void upcall_diagnose(const struct upcall_table_info *,
+                     const struct upcall_limits *, struct findings *);
+
+#endif /* lib/upcall/upcall-diagnose.h */

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* U5: losses are visible.  Each finding about upcalls, from a snapshot that
+ * shows it. */
+
+#include <config.h>
+#include "upcall/upcall-diagnose.h"
+
+#include <stdlib.h>
+
+#include "harness/found.h"
+#include "harness/unit.h"
+#include "upcall/upcall-info.h"
+#include "upcall/upcall-rcvbuf.h"
+#include "util.h"
+
+#define N_PORTS 10
+
+struct fixture {
+    struct upcall_port_info ports[N_PORTS];
+    struct upcall_table_info info;
+    struct upcall_limits limits;
+    struct findings findings;
+};
+
+static struct fixture f;
+
+static int
+setup(void **state OVS_UNUSED)
+{
+    static const char *const names[] = { "a", "b", "c", "d", "e",
+                                         "f", "g", "h", "i", "j" };
+
+    f = (struct fixture) {
+        .info = { .name = "dp", .engine = "epoll", .n_sockets = N_PORTS + 2,
+                  .buffer_size = UPCALL_RCVBUF_MAX,
+                  .buffer_max = UPCALL_BUFFER_MAX,
+                  .n_ports = N_PORTS, .ports = f.ports },
+        .limits = { .max_channels = 1000 },
+    };
+    for (size_t i = 0; i < N_PORTS; i++) {
+        f.ports[i] = (struct upcall_port_info) {
+            .port_no = i, .name = names[i], .has_channel = true,
+        };
+    }
+    findings_init(&f.findings);
+    return 0;
+}
+
+static int
+teardown(void **state OVS_UNUSED)
+{
+    unit_found_nothing(&f.findings);
+    findings_uninit(&f.findings);
+    return 0;
+}
+
+static void
+diagnose(void)
+{
+    upcall_diagnose(&f.info, &f.limits, &f.findings);
+}
+
+static void
+nothing_is_found_where_all_is_well(void **state OVS_UNUSED)
+{
+    diagnose();
+    unit_found_nothing(&f.findings);
+    f.limits.max_channels = SIZE_MAX;
+    f.info.buffer_size = 0;
+    diagnose();
+}
+
+static void
+ports_that_lost_upcalls_are_named_the_worst_first(void **state OVS_UNUSED)
+{
+    f.ports[3].stats.lost = 5;
+    f.ports[7].stats.lost = 500;
+    f.ports[7].stats.received = 77;
+    diagnose();
+    unit_found(&f.findings, 2, "upcalls-lost",
+               "dp: port h: 500 upcalls lost, 77 received");
+}
+
+static void
+many_ports_that_lost_upcalls_are_summed_up(void **state OVS_UNUSED)
+{
+    for (size_t i = 0; i < N_PORTS; i++) {
+        f.ports[i].stats.lost = 1 + i;
+    }
+    diagnose();
+    assert_int_equal(f.findings.n, 6);
+    assert_string_equal(f.findings.array[5].what,
+                        "dp: 5 more ports: 15 upcalls lost");
+    unit_found(&f.findings, 6, "upcalls-lost", "port j: 10 ");
+}
+
+static void
+ports_that_share_a_socket_are_counted(void **state OVS_UNUSED)
+{
+    f.ports[1].shared = f.ports[2].shared = true;
+    f.ports[9].shared = true;
+    f.ports[9].port_no = UPCALL_PORT_NONE;
+    diagnose();
+    unit_found(&f.findings, 1, "sockets-shared", "2 of 10 ports");
+}
+
+static void
+scarce_descriptors_are_told_before_ports_share(void **state OVS_UNUSED)
+{
+    f.limits.max_channels = 13;
+    diagnose();
+    unit_found(&f.findings, 1, "descriptors-scarce", "room for 13");
+}
+
+static void
+small_buffers_are_told(void **state OVS_UNUSED)
+{
+    f.info.buffer_size = UPCALL_RCVBUF_MIN;
+    diagnose();
+    unit_found(&f.findings, 1, "buffers-small", "buffers of 64 kB");
+}
+
+static void
+clamped_buffers_are_told(void **state OVS_UNUSED)
+{
+    f.limits.n_clamped = 3;
+    diagnose();
+    unit_found(&f.findings, 1, "buffers-clamped", "3 sockets");
+}
+
+static void
+messages_of_others_are_told(void **state OVS_UNUSED)
+{
+    f.info.refused = 9;
+    diagnose();
+    unit_found(&f.findings, 1, "messages-refused", "9 messages");
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+        TEST(nothing_is_found_where_all_is_well),
+        TEST(ports_that_lost_upcalls_are_named_the_worst_first),
+        TEST(many_ports_that_lost_upcalls_are_summed_up),
+        TEST(ports_that_share_a_socket_are_counted),
+        TEST(scarce_descriptors_are_told_before_ports_share),
+        TEST(small_buffers_are_told),
+        TEST(clamped_buffers_are_told),
+        TEST(messages_of_others_are_told),
+    };
+
+    unit_init("test-upcall-diagnose");
+    return cmocka_run_group_tests_name("upcall-diagnose", tests, NULL, NULL);
+}
