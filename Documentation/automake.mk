@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	Documentation/offload.rst \
 	Documentation/openvswitch-kdp-exporter.8.rst \
 	Documentation/ovs-kdp-switch.8.rst \
+	Documentation/ovs-kdp-top.8.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
 	Documentation/performance/index.rst \
 	Documentation/performance/links.rst \
@@ -26,6 +27,7 @@ if HAVE_RST2MAN
 nodist_man_MANS += \
 	Documentation/openvswitch-kdp-exporter.8 \
 	Documentation/ovs-kdp-switch.8 \
+	Documentation/ovs-kdp-top.8 \
 	Documentation/ovs-vswitchd-kdp.8
 CLEANFILES += $(nodist_man_MANS)
 endif

@@ -7,7 +7,10 @@ dist_kdppython_DATA = \
 	utilities/ovs_kdp/__init__.py \
 	utilities/ovs_kdp/daemon.py \
 	utilities/ovs_kdp/exporter.py \
-	utilities/ovs_kdp/metrics.py
+	utilities/ovs_kdp/metrics.py \
+	utilities/ovs_kdp/page.py \
+	utilities/ovs_kdp/top.py \
+	utilities/ovs_kdp/view.py
 
 # What they show, and what monitoring systems take.
 kdpschemadir = $(kdpdatadir)/schemas
@@ -25,7 +28,8 @@ dist_kdpprometheus_DATA = \
 	utilities/prometheus/dashboard.json
 
 python_programs = \
-	utilities/openvswitch-kdp-exporter
+	utilities/openvswitch-kdp-exporter \
+	utilities/ovs-kdp-top
 bin_SCRIPTS = $(python_programs)
 CLEANFILES += $(python_programs)
 EXTRA_DIST += \
@@ -36,3 +40,4 @@ $(python_programs): Makefile
 	$(SED) 's|@kdpdatadir[@]|$(kdpdatadir)|g' $(srcdir)/$@.in >$@.tmp && \
 	chmod +x $@.tmp && mv $@.tmp $@
 utilities/openvswitch-kdp-exporter: utilities/openvswitch-kdp-exporter.in
+utilities/ovs-kdp-top: utilities/ovs-kdp-top.in

@@ -7,7 +7,8 @@ utilities_tests = \
 	tests/unit/utilities/test-lists.py \
 	tests/unit/utilities/test-prometheus.py \
 	tests/unit/utilities/test-schemas.py \
-	tests/unit/utilities/test-switch.sh
+	tests/unit/utilities/test-switch.sh \
+	tests/unit/utilities/test-top.py
 TESTS += $(utilities_tests)
 EXTRA_DIST += \
 	$(utilities_tests) \

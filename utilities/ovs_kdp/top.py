@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ovs-kdp-top: a live view of a daemon in a terminal."""
+
+import argparse
+import curses
+import json
+import sys
+import time
+
+from ovs_kdp import daemon, page, view
+
+KEYS = "q: quit   s: sort by the next column   /: filter ports   p: pause"
+
+
+class Screen:
+    """The view in a terminal.  It is drawn anew from plain lines each time;
+    what does not fit is cut off."""
+
+    def __init__(self, window, target, options):
+        self.window = window
+        self.target = target
+        self.interval = options.interval
+        self.sort = options.sort
+        self.pattern = options.filter
+        self.typed = None           # What is typed as a filter, or None.
+        self.paused = False
+        self.first = 0              # The first port that is shown.
+        self.shown = None
+        self.complaint = ""
+        self.next = 0.0
+
+    def refresh(self):
+        """Looks at the daemon."""
+        self.next = time.monotonic() + self.interval
+        try:
+            look = view.Look(self.target)
+        except daemon.DaemonError as error:
+            self.complaint = str(error)
+            return
+        self.complaint = ""
+        self.shown = view.View(look, self.shown.look if self.shown else None)
+
+    def key(self, key):
+        """Does what 'key' asks for.  Returns False at the end."""
+        if self.typed is not None:
+            self._type(key)
+        elif key in ("q", "Q"):
+            return False
+        elif key == "s":
+            sorts = view.SORTS
+            self.sort = sorts[(sorts.index(self.sort) + 1) % len(sorts)]
+        elif key == "/":
+            self.typed = ""
+        elif key == "p":
+            self.paused = not self.paused
+        elif key in (curses.KEY_DOWN, "j"):
+            self.first += 1
+        elif key in (curses.KEY_UP, "k"):
+            self.first -= 1
+        elif key == curses.KEY_NPAGE:
+            self.first += 10
+        elif key == curses.KEY_PPAGE:
+            self.first -= 10
+        return True
+
+    def _type(self, key):
+        if key in ("\n", "\r", curses.KEY_ENTER):
+            self.pattern, self.typed, self.first = self.typed, None, 0
+        elif key == "\x1b":
+            self.typed = None
+        elif key in (curses.KEY_BACKSPACE, "\b", "\x7f"):
+            self.typed = self.typed[:-1]
+        elif isinstance(key, str) and key.isprintable():
+            self.typed += key
+
+    def title(self):
+        """The first line."""
+        title = "ovs-kdp-top  %s" % time.strftime("%H:%M:%S")
+        if self.typed is not None:
+            return title + "  filter: " + self.typed
+        if self.paused:
+            title += "  paused"
+        if self.pattern:
+            title += "  ports with \"%s\"" % self.pattern
+        return title + "  " + KEYS
+
+    def draw(self):
+        """Draws all."""
+        height, width = self.window.getmaxyx()
+        lines = [(self.title(), curses.A_REVERSE)]
+        if self.complaint:
+            lines.append((self.complaint, curses.A_BOLD))
+        if self.shown:
+            lines += [(line, 0) for line in page.summary(self.shown)]
+            lines += [("", 0), (page.heading(self.sort), curses.A_UNDERLINE)]
+            ports = view.select(self.shown.ports(), self.sort, self.pattern)
+            self.first = max(0, min(self.first, len(ports) - 1))
+            lines += [(page.port_line(port), curses.A_BOLD
+                       if port["lost_rate"] else 0)
+                      for port in ports[self.first:]]
+        self.window.erase()
+        for y, (line, attributes) in enumerate(lines[:height]):
+            # The last column of the last line cannot be written to.
+            self.window.addstr(y, 0, line[:width - 1], attributes)
+        self.window.refresh()
+
+    def run(self):
+        """Until somebody ends it."""
+        while True:
+            left = self.next - time.monotonic()
+            if left <= 0 and not self.paused:
+                self.refresh()
+                continue
+            self.draw()
+            self.window.timeout(-1 if self.paused else int(left * 1000) + 1)
+            try:
+                key = self.window.get_wch()
+            except curses.error:
+                continue            # Nobody pressed one in time.
+            if not self.key(key):
+                return
+
+
+def in_terminal(window, target, options):
+    """Runs in a terminal that curses has set up."""
+    try:
+        curses.curs_set(0)
+    except curses.error:
+        pass                        # A terminal that has a cursor always.
+    Screen(window, target, options).run()
+
+
+def once(target, options):
+    """Prints the view of an interval."""
+    look = view.Look(target)
+    time.sleep(options.interval)
+    shown = view.View(view.Look(target), look)
+    if options.json:
+        json.dump(shown.json(options.sort, options.filter), sys.stdout,
+                  indent=2)
+        print()
+    else:
+        print("\n".join(page.lines(shown, options.sort, options.filter)))
+
+
+def parse(argv):
+    """The options."""
+    parser = argparse.ArgumentParser(
+        prog="ovs-kdp-top", description="Shows what ovs-vswitchd of ovs-kdp "
+        "is doing: ports by upcalls, losses and latency; handlers; link "
+        "events and the RTNL lock; offload.", epilog="keys: " + KEYS)
+    parser.add_argument(
+        "-t", "--target", default="ovs-vswitchd",
+        help="name of the daemon's pid file, or path of its control socket "
+        "(default: %(default)s)")
+    parser.add_argument(
+        "-i", "--interval", metavar="SECONDS", type=float, default=2,
+        help="time between two looks (default: %(default)g)")
+    parser.add_argument(
+        "-s", "--sort", choices=view.SORTS, default="rate",
+        help="what ports are sorted by (default: %(default)s)")
+    parser.add_argument(
+        "-f", "--filter", metavar="TEXT", default="",
+        help="only ports with TEXT in their name")
+    parser.add_argument(
+        "--once", action="store_true",
+        help="print what happens in one interval, and end")
+    parser.add_argument(
+        "--json", action="store_true", help="as JSON; implies --once")
+    options = parser.parse_args(argv)
+    if options.interval < 0.1:
+        parser.error("--interval %g: expected at least 0.1 seconds"
+                     % options.interval)
+    return options
+
+
+def main(argv=None):
+    """The program."""
+    options = parse(argv)
+    target = daemon.Daemon(options.target)
+    try:
+        if options.once or options.json:
+            once(target, options)
+        elif not sys.stdout.isatty():
+            print("ovs-kdp-top: standard output is no terminal; use --once or "
+                  "--json", file=sys.stderr)
+            return 2
+        else:
+            curses.wrapper(in_terminal, target, options)
+    except daemon.DaemonError as error:
+        print("ovs-kdp-top: %s" % error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
