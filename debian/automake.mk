@@ -2,9 +2,13 @@
 
 EXTRA_DIST += \
 	debian/changelog \
+	debian/clean \
 	debian/control \
 	debian/copyright \
+	debian/openvswitch-kdp-tools.openvswitch-kdp-exporter.default \
+	debian/openvswitch-kdp-tools.install \
 	debian/openvswitch-switch-kdp.docs \
+	debian/openvswitch-switch-kdp.install \
 	debian/openvswitch-switch-kdp.postinst \
 	debian/openvswitch-switch-kdp.prerm \
 	debian/rules \
