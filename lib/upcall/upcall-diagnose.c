@@ -14,6 +14,10 @@
 /* Ports that are named, the worst first.  The others are added up. */
 #define MAX_PORTS 5
 
+/* Kernel memory of a port that has all that it may have: the kernel doubles
+ * what it is told. */
+#define MAX_BUFFER (2 * UPCALL_RCVBUF_MAX)
+
 static const struct finding_kind upcalls_lost = {
     "upcalls-lost",
     "The packets are gone: new connections at the port stall or fail.",
@@ -126,11 +130,11 @@ diagnose_buffers(const struct upcall_table_info *info, unsigned int n_clamped,
                      "smaller receive buffer than was asked for", info->name,
                      n_clamped);
     }
-    if (info->buffer_size && info->buffer_size < UPCALL_RCVBUF_MAX) {
+    if (info->buffer_size && info->buffer_size < MAX_BUFFER) {
         findings_add(findings, &buffers_small, "%s: receive buffers of %"PRIu32
                      " kB for each port rather than %d, to stay within %"
                      PRIu64" MB", info->name, info->buffer_size >> 10,
-                     UPCALL_RCVBUF_MAX >> 10, info->buffer_max >> 20);
+                     MAX_BUFFER >> 10, info->buffer_max >> 20);
     }
 }
 

@@ -33,7 +33,7 @@ setup(void **state OVS_UNUSED)
 
     f = (struct fixture) {
         .info = { .name = "dp", .engine = "epoll", .n_sockets = N_PORTS + 2,
-                  .buffer_size = UPCALL_RCVBUF_MAX,
+                  .buffer_size = 2 * UPCALL_RCVBUF_MAX,
                   .buffer_max = UPCALL_BUFFER_MAX,
                   .n_ports = N_PORTS, .ports = f.ports },
         .limits = { .max_channels = 1000 },
@@ -116,9 +116,9 @@ scarce_descriptors_are_told_before_ports_share(void **state OVS_UNUSED)
 static void
 small_buffers_are_told(void **state OVS_UNUSED)
 {
-    f.info.buffer_size = UPCALL_RCVBUF_MIN;
+    f.info.buffer_size = 2 * UPCALL_RCVBUF_MIN;
     diagnose();
-    unit_found(&f.findings, 1, "buffers-small", "buffers of 64 kB");
+    unit_found(&f.findings, 1, "buffers-small", "buffers of 128 kB");
 }
 
 static void
