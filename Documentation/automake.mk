@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	Documentation/link-tables.rst \
 	Documentation/offload.rst \
 	Documentation/openvswitch-kdp-exporter.8.rst \
+	Documentation/ovs-kdp-doctor.8.rst \
 	Documentation/ovs-kdp-switch.8.rst \
 	Documentation/ovs-kdp-top.8.rst \
 	Documentation/ovs-vswitchd-kdp.8.rst \
@@ -26,6 +27,7 @@ EXTRA_DIST += \
 if HAVE_RST2MAN
 nodist_man_MANS += \
 	Documentation/openvswitch-kdp-exporter.8 \
+	Documentation/ovs-kdp-doctor.8 \
 	Documentation/ovs-kdp-switch.8 \
 	Documentation/ovs-kdp-top.8 \
 	Documentation/ovs-vswitchd-kdp.8

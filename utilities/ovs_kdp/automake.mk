@@ -6,9 +6,13 @@ kdppythondir = $(kdpdatadir)/ovs_kdp
 dist_kdppython_DATA = \
 	utilities/ovs_kdp/__init__.py \
 	utilities/ovs_kdp/daemon.py \
+	utilities/ovs_kdp/doctor.py \
 	utilities/ovs_kdp/exporter.py \
+	utilities/ovs_kdp/facts.py \
+	utilities/ovs_kdp/mask.py \
 	utilities/ovs_kdp/metrics.py \
 	utilities/ovs_kdp/page.py \
+	utilities/ovs_kdp/tc_rules.py \
 	utilities/ovs_kdp/top.py \
 	utilities/ovs_kdp/view.py
 
@@ -29,6 +33,7 @@ dist_kdpprometheus_DATA = \
 
 python_programs = \
 	utilities/openvswitch-kdp-exporter \
+	utilities/ovs-kdp-doctor \
 	utilities/ovs-kdp-top
 bin_SCRIPTS = $(python_programs)
 CLEANFILES += $(python_programs)
@@ -40,4 +45,5 @@ $(python_programs): Makefile
 	$(SED) 's|@kdpdatadir[@]|$(kdpdatadir)|g' $(srcdir)/$@.in >$@.tmp && \
 	chmod +x $@.tmp && mv $@.tmp $@
 utilities/openvswitch-kdp-exporter: utilities/openvswitch-kdp-exporter.in
+utilities/ovs-kdp-doctor: utilities/ovs-kdp-doctor.in
 utilities/ovs-kdp-top: utilities/ovs-kdp-top.in

@@ -3,6 +3,7 @@
 # Programs that are installed beside the daemon.  Those in Python are skipped
 # without the modules that they need (utilities/packages-check).
 utilities_tests = \
+	tests/unit/utilities/test-doctor.py \
 	tests/unit/utilities/test-exporter.py \
 	tests/unit/utilities/test-lists.py \
 	tests/unit/utilities/test-prometheus.py \

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Masks addresses in text, so that a bundle can be given away.
+
+An address gets the same name wherever it turns up, so that who reads the text
+can still tell which ones are the same.  Addresses that say nothing of a
+network, such as those of loopback, stay.
+"""
+
+import ipaddress
+import re
+
+# Candidates; what they are is found out afterwards.  Times and ids of flows
+# look like addresses, too.
+MAC = re.compile(r"(?<![0-9A-Fa-f:.-])(?:[0-9A-Fa-f]{2}:){5,}[0-9A-Fa-f]{2}"
+                 r"(?![0-9A-Fa-f:])")
+IPV4 = re.compile(r"(?<![0-9A-Za-z.-])(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
+                  r"(?![0-9A-Za-z]|\.[0-9])")
+IPV6 = re.compile(r"(?<![0-9A-Za-z:.-])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4})"
+                  r"{2,7}(?:[0-9]{0,3}(?:\.[0-9]{1,3}){3})?(?![0-9A-Za-z:])")
+PLAIN_MACS = ("00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff")
+
+
+class Masker:
+    """Gives names."""
+
+    def __init__(self):
+        self.names = {}
+
+    def _name(self, kind, address):
+        key = (kind, address)
+        if key not in self.names:
+            n = sum(other == kind for other, _ in self.names)
+            self.names[key] = "%s-%d" % (kind, n + 1)
+        return self.names[key]
+
+    def _mac(self, match):
+        address = match.group().lower()
+        return (match.group() if address in PLAIN_MACS
+                else self._name("mac", address))
+
+    def _ip(self, match):
+        try:
+            address = ipaddress.ip_address(match.group())
+        except ValueError:
+            return match.group()
+        if address.is_loopback or address.is_unspecified or str(
+                address).startswith("255."):
+            return match.group()
+        return self._name("ipv%d" % address.version, str(address))
+
+    def mask(self, text):
+        """'text' without addresses."""
+        return IPV4.sub(self._ip, IPV6.sub(self._ip, MAC.sub(self._mac,
+                                                             text)))

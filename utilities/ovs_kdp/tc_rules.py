@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of others on the disciplines that the daemon uses.
+
+The daemon and other programs may have rules on the same device.  The daemon
+leaves those of others alone, but they are looked at in the order of their
+preferences, and one that comes first takes the packets.
+"""
+
+import json
+import re
+import subprocess
+
+# Devices that are looked at: each takes a request under the RTNL lock.
+MAX_DEVICES = 200
+TIMEOUT = 20
+COOKIE = re.compile(r"[0-9a-f]{32}")
+
+WHY = ("They are looked at in the order of their preferences; one that comes "
+       "first takes packets from the daemon's.")
+ADVICE = ("\"tc -s filter show dev DEVICE ingress\" shows them; find who made "
+          "them, or take the port out of that program's hands.")
+
+
+def is_ours(rule):
+    """Open vSwitch marks the actions of its rules with the id of the flow."""
+    return any(COOKIE.fullmatch(str(action.get("cookie", "")))
+               for action in rule["options"].get("actions", []))
+
+
+def rules_of_others(device):
+    """Preferences of rules on 'device' that are not the daemon's."""
+    try:
+        result = subprocess.run(
+            ["tc", "-json", "filter", "show", "dev", device, "ingress"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            timeout=TIMEOUT, check=False)
+        rules = json.loads(result.stdout or "[]")
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return []
+    return sorted({rule.get("pref", 0) for rule in rules
+                   if "handle" in rule.get("options", {})
+                   and not is_ours(rule)})
+
+
+def findings(shown):
+    """A finding for each device with rules of others.  'shown' is what the
+    daemon shows, by command."""
+    if not any(engine["enabled"] for engine in shown.get("offload/show", [])):
+        return []
+    devices = [port["name"] for table in shown.get("vport-table/show", [])
+               for port in table["ports"]
+               if port["ifindex"] and port["nsid"] is None]
+    found = []
+    for device in devices[:MAX_DEVICES]:
+        preferences = rules_of_others(device)
+        if preferences:
+            found.append({
+                "name": "rules-of-others",
+                "what": "%s: rules in tc that are not the daemon's, with "
+                "preferences %s" % (device,
+                                    ", ".join(map(str, preferences))),
+                "why": WHY, "advice": ADVICE,
+            })
+    return found
