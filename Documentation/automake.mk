@@ -19,6 +19,15 @@ EXTRA_DIST += \
 	Documentation/performance/results.json \
 	Documentation/performance/rtnl.rst \
 	Documentation/performance/upcalls.rst \
+	Documentation/tasks/index.rst \
+	Documentation/tasks/install.rst \
+	Documentation/tasks/many-ports.rst \
+	Documentation/tasks/monitoring.rst \
+	Documentation/tasks/noisy-neighbour.rst \
+	Documentation/tasks/offload-card.rst \
+	Documentation/tasks/rtnl-contention.rst \
+	Documentation/tasks/troubleshooting.rst \
+	Documentation/tasks/tuning.rst \
 	Documentation/testing.rst \
 	Documentation/upcall-channels.rst \
 	Documentation/versions.rst \
