@@ -57,6 +57,10 @@ UPCALL_GAUGES = (
     ("buffer_max", "upcall_buffer_max_bytes",
      "Most memory of all receive buffers."),
 )
+UPCALL_SECONDS = (
+    ("target_delay_us", "upcall_target_delay_seconds",
+     "Bound of the standing queue of a port."),
+)
 VPORT_GAUGES = (
     ("in_sync", "vport_table_in_sync",
      "1 if the table of ports is as the kernel's."),
@@ -171,6 +175,7 @@ def add_upcalls(families, datapaths, with_ports=True):
         dp = {"datapath": table["name"]}
         families.rows(UPCALL_COUNTERS, dp, table, families.counter)
         families.rows(UPCALL_GAUGES, dp, table, families.gauge)
+        families.rows(UPCALL_SECONDS, dp, table, families.gauge, USEC)
         if "dispatch" in table:
             families.gauge("upcall_mode_info", "How upcalls are received.",
                            dict(dp, dispatch=table["dispatch"],
@@ -258,6 +263,9 @@ def add_offload(families, datapaths):
         for state, n in engine.get("flows", {}).items():
             families.gauge("offload_flows", "Flows, by where they are.",
                            dict(dp, state=state), n)
+        for where, n in engine.get("in_tc", {}).items():
+            families.gauge("offload_flows_in_tc", "Flows in tc, by whether a "
+                           "network card has them.", dict(dp, where=where), n)
         for thread in engine.get("threads", []):
             labels = dict(dp, thread=str(thread["thread"]))
             families.rows(THREAD_COUNTERS, labels, thread, families.counter)

@@ -135,8 +135,15 @@ class ExporterTest(unittest.TestCase):
 
     def test_shed_upcalls_are_there_if_the_daemon_sheds(self):
         self.shown["upcall/show"][0]["ports"][1]["shed"] = 9
+        self.shown["upcall/show"][0]["target_delay_us"] = 20000
         self.has(self.metrics(), 'ovs_kdp_upcalls_shed_total%s,port="vif1"} '
-                 '9.0' % DATAPATH)
+                 '9.0' % DATAPATH,
+                 "ovs_kdp_upcall_target_delay_seconds%s} 0.02" % DATAPATH)
+
+    def test_flows_in_hardware_are_told(self):
+        self.shown["offload/show"][0]["in_tc"] = {"in hardware": 40}
+        self.has(self.metrics(), 'ovs_kdp_offload_flows_in_tc%s,'
+                 'where="in hardware"} 40.0' % DATAPATH)
 
     def test_stock_providers_have_no_links(self):
         self.shown["link-table/show"] = Exception("links are not kept")
