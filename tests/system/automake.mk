@@ -26,6 +26,7 @@ EXTRA_DIST += \
 	tests/system/test-openflow.sh \
 	tests/system/test-ports.sh \
 	tests/system/test-restart.sh \
+	tests/system/test-tools.sh \
 	tests/system/test-tunnels.sh \
 	tests/system/test-upcalls.sh \
 	tests/system/test-vports.sh \

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds what commands show to the schemas in utilities/schemas.
 
-As a program, checks what its standard input has:
+As a program, checks files, each after the name of its schema:
 
-    schemas.py NAME
+    schemas.py [NAME FILE]...
 """
 
 import copy
@@ -56,10 +56,13 @@ def complaints(name, instance, strict=True):
 
 def main():
     """The program."""
-    found = complaints(sys.argv[1], json.load(sys.stdin))
-    for complaint in found:
-        print("%s: %s" % (sys.argv[1], complaint))
-    return 1 if found else 0
+    n = 0
+    for name, path in zip(sys.argv[1::2], sys.argv[2::2]):
+        with open(path, encoding="utf-8") as file:
+            for complaint in complaints(name, json.load(file), strict=False):
+                print("%s: %s" % (path, complaint))
+                n += 1
+    return 1 if n else 0
 
 
 if __name__ == "__main__":
