@@ -13,6 +13,9 @@
  * none; each may wait for as long as another process holds the lock. */
 #define MANY_CALLS 1
 
+/* Seconds before that says anything: ports are added at the start. */
+#define MIN_SECONDS 60
+
 /* Kinds of calls that are named. */
 #define MAX_KINDS 3
 
@@ -51,7 +54,7 @@ kdp_rtnl_diagnose(const uint64_t counts[KDP_N_RTNL_CALLS],
     for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
         total += counts[i];
     }
-    if (seconds && total / seconds >= MANY_CALLS) {
+    if (seconds >= MIN_SECONDS && total / seconds >= MANY_CALLS) {
         for (int i = 0; i < MAX_KINDS; i++) {
             enum kdp_rtnl_call call = most(counts, named);
 

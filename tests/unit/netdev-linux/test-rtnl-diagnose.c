@@ -21,6 +21,9 @@ diagnose(void **state OVS_UNUSED)
     findings_init(&findings);
     kdp_rtnl_diagnose(counts, 106, &findings);
     unit_found_nothing(&findings);
+    /* At the start. */
+    kdp_rtnl_diagnose(counts, 59, &findings);
+    unit_found_nothing(&findings);
     kdp_rtnl_diagnose(counts, 0, &findings);
     unit_found_nothing(&findings);
 
@@ -31,8 +34,9 @@ diagnose(void **state OVS_UNUSED)
 
     counts[KDP_RTNL_QOS] = counts[KDP_RTNL_SET_MTU] = 0;
     counts[KDP_RTNL_PORT_ADD] = 0;
-    kdp_rtnl_diagnose(counts, 10, &findings);
-    unit_found(&findings, 1, "rtnl-busy", "to: MII monitoring 40");
+    counts[KDP_RTNL_MII] = 400;
+    kdp_rtnl_diagnose(counts, 100, &findings);
+    unit_found(&findings, 1, "rtnl-busy", "to: MII monitoring 400");
     findings_uninit(&findings);
 }
 
