@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The manual page lists the keys, commands and findings that the code has.
+"""The documentation has the keys, commands and findings that the code has.
+
+The manual page lists all of them, the tuning table all keys.  Pages by task
+name no others.
 
 A finding is a constant of type struct finding_kind.  A key is a macro KEY_X
 somewhere in lib/ or vswitchd/; a command is what is registered there.
@@ -90,10 +93,33 @@ class ListsTest(unittest.TestCase):
         self.check(listed(section(read(PAGE), "Runtime commands")),
                    commands - SAME_COMMANDS | STOCK_COMMANDS)
 
-    def test_findings(self):
+    def kinds(self):
+        """Names of findings."""
         kinds = re.findall(r'struct finding_kind \w+ = \{\s*"([^"]+)"', code())
         self.assertIn("upcalls-lost", kinds)
-        self.check(listed(section(read(PAGE), "Findings")), kinds)
+        return kinds
+
+    def test_findings(self):
+        self.check(listed(section(read(PAGE), "Findings")), self.kinds())
+
+    def test_the_tuning_table_has_all_keys(self):
+        table = read("Documentation/tasks/tuning.rst")
+        self.assertEqual(set(re.findall(r"^``([^`]+)``  ", table,
+                                        flags=re.MULTILINE)),
+                         self.keys() | STOCK_KEYS)
+
+    def test_tasks_name_what_there_is(self):
+        known = {*self.kinds(), *self.keys(), *STOCK_KEYS}
+        for path in ("utilities/ovs_kdp/doctor.py",
+                     "utilities/ovs_kdp/tc_rules.py"):
+            known.update(re.findall(r'"name": "([^"]+)"', read(path)))
+        folder = os.path.join(tap.SRCDIR, "Documentation/tasks")
+        for name in sorted(os.listdir(folder)):
+            text = read(os.path.join(folder, name))
+            found = re.findall(r"``((?:upcall|upcalls|offload|setting|rtnl|"
+                               r"sockets|buffers|link|port|rules|dispatch|"
+                               r"descriptors|messages)-[a-z-]+)``", text)
+            self.assertEqual(set(found) - known, set(), name)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,14 @@ class PrometheusTest(unittest.TestCase):
     def test_the_dashboard_asks_for_what_there_is(self):
         self.check_names("\n".join(self.exprs()))
 
+    def test_the_documentation_names_what_there_is(self):
+        path = os.path.join(tap.SRCDIR, "Documentation/tasks/monitoring.rst")
+        with open(path, encoding="utf-8") as file:
+            names = set(re.findall(r"\bovs_kdp_\w+", file.read()))
+        families = {name.rsplit("_bucket", 1)[0] for name in samples()}
+        self.assertGreater(len(names), 5)
+        self.assertEqual(names - families, set())
+
     def test_the_dashboard_asks_in_the_right_language(self):
         rules = {"groups": [{"name": "panels", "rules": [
             {"record": "panel%d" % i, "expr": expr}
