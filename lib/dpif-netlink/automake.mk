@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 lib_libkdp_a_SOURCES += \
+	lib/dpif-netlink/datapath-diagnose.c \
+	lib/dpif-netlink/datapath-diagnose.h \
 	lib/dpif-netlink/datapath.c \
 	lib/dpif-netlink/datapath.h \
 	lib/dpif-netlink/datapaths.c \

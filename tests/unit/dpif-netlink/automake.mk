@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/dpif-netlink/test-datapath-diagnose \
 	tests/unit/dpif-netlink/test-settings-diagnose \
 	tests/unit/dpif-netlink/test-dpif-class \
 	tests/unit/dpif-netlink/test-fallback \
@@ -93,4 +94,7 @@ tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_dpif_wrap)
 tests_unit_dpif_netlink_test_settings_diagnose_SOURCES = \
 	tests/unit/dpif-netlink/test-settings-diagnose.c $(unit_found) \
+	$(unit_common)
+tests_unit_dpif_netlink_test_datapath_diagnose_SOURCES = \
+	tests/unit/dpif-netlink/test-datapath-diagnose.c $(unit_found) \
 	$(unit_common)
