@@ -307,7 +307,8 @@ reconcile_all(struct offload *offload, unsigned int thread,
 
 /* Compares the rules that are on the port of 'message', which belongs to
  * 'thread', with the table.  Until this is done no flow of the port is
- * offered, so nobody else changes the rules. */
+ * offered.  Other threads may still delete rules of flows that the port had
+ * when it was there before: see reconcile(). */
 void
 offload_adopt_port(struct offload *offload, unsigned int thread,
                    const struct offload_control *message)

@@ -105,6 +105,12 @@ struct offload_desc {
                                  * device might take one: for another value, or
                                  * if hashes collide (offload-port.h).  0 if
                                  * unknown: always tried. */
+    uint32_t spread;            /* A hash by which flows of a port are spread
+                                 * over threads: the same for flows that match
+                                 * the same packets by the same fields, whose
+                                 * rules get in each other's way.  0 if the flow
+                                 * goes where its port goes, as all do that
+                                 * have to do with chains. */
     bool has_meter;             /* Its actions name meters. */
     const uint32_t *outputs;    /* Ports that its actions send to. */
     size_t n_outputs;

@@ -93,7 +93,7 @@ struct offload_thread_info {
     uint64_t counters[OFFLOAD_N_COUNTERS];
     uint32_t n_queued;          /* Flows in the queue now, and */
     uint32_t most_queued;       /* at most so far. */
-    uint64_t n_rules;           /* In tc, with input ports of this thread. */
+    uint64_t n_rules;           /* In tc, of flows of this thread. */
     struct average_summary cumulative;      /* Latency in microseconds. */
     struct average_summary exponential;
     struct latency_summary latency;

@@ -23,7 +23,7 @@ thread_of(struct offload *offload, const struct offload_flow *flow)
             return old->thread;
         }
     }
-    return offload_queues_choose(&offload->queues, flow->desc->in_port);
+    return offload_queues_choose_for(&offload->queues, flow->desc);
 }
 
 /* Ends that 'flow' waits for its parent, if it does. */
@@ -267,8 +267,8 @@ void
 offload_placement_rule_vanished(struct offload *offload,
                                 struct offload_flow *flow)
 {
-    unsigned int thread = offload_queues_choose(&offload->queues,
-                                                flow->desc->in_port);
+    unsigned int thread = offload_queues_choose_for(&offload->queues,
+                                                    flow->desc);
 
     offload_count(offload, thread, OFFLOAD_VANISHED);
     offload_chains_remove(&offload->chains, flow->tc_desc);
@@ -367,8 +367,8 @@ offload_placement_wake_children(struct offload *offload,
                 && !offload_chains_is_waiting(&offload->chains,
                                               &flow->chain_waiter)) {
                 flow->requested = time_usec();
-                flow->thread = offload_queues_choose(&offload->queues,
-                                                     flow->desc->in_port);
+                flow->thread = offload_queues_choose_for(&offload->queues,
+                                                         flow->desc);
                 offload_queues_push(&offload->queues, flow);
             }
             ovs_mutex_unlock(&stripe->mutex);

@@ -44,14 +44,29 @@ offload_queues_destroy(struct offload_queues *queues)
     }
 }
 
-/* The thread that flows with input port 'port' go to. */
-unsigned int
-offload_queues_choose(struct offload_queues *queues, uint32_t port)
+static unsigned int
+choose(struct offload_queues *queues, uint32_t hash)
 {
     unsigned int n;
 
     atomic_read_relaxed(&queues->n, &n);
-    return hash_int(port, 0) % n;
+    return hash % n;
+}
+
+/* The thread that 'port' belongs to. */
+unsigned int
+offload_queues_choose(struct offload_queues *queues, uint32_t port)
+{
+    return choose(queues, hash_int(port, 0));
+}
+
+/* The thread that flows of 'desc' go to. */
+unsigned int
+offload_queues_choose_for(struct offload_queues *queues,
+                          const struct offload_desc *desc)
+{
+    return choose(queues, (desc->spread ? desc->spread
+                           : hash_int(desc->in_port, 0)));
 }
 
 /* Flows that 'thread' has to see to. */

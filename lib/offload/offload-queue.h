@@ -8,7 +8,11 @@
  *
  * Each offload thread has a queue, in which flows wait for it, each at most
  * once, and messages about ports and barriers.  A port belongs to the thread
- * that its number's hash says.  When the number of threads changes, flows that
+ * that its number's hash says, and so do its flows that have to do with
+ * recirculation chains: those that lead to a chain are in tc before those of
+ * it.  The others are independent of each other, but for those that match the
+ * same packets, and go by a hash of what they match (offload_desc.spread): so
+ * several threads work for one busy port.  When the number of threads changes, flows that
  * no thread has go to the new one the next time that they are queued.
  *
  * Here is also what is measured of each thread, apart from its counters.
@@ -17,7 +21,8 @@
  * -------------
  *
  *     offload_queues_init, _destroy       no other call on the queues
- *     offload_queues_choose, _length      any thread, any time
+ *     offload_queues_choose, _choose_for, any thread, any time
+ *       _length
  *     offload_queues_push                 with the lock of the flow's stripe
  *     offload_queues_send                 with offload->change_rwlock, or
  *                                         config_mutex, so that the thread
@@ -67,6 +72,8 @@ struct offload_control {
 void offload_queues_init(struct offload_queues *);
 void offload_queues_destroy(struct offload_queues *);
 unsigned int offload_queues_choose(struct offload_queues *, uint32_t port);
+unsigned int offload_queues_choose_for(struct offload_queues *,
+                                       const struct offload_desc *);
 uint32_t offload_queues_length(struct offload_queues *, unsigned int thread);
 void offload_queues_push(struct offload_queues *, struct offload_flow *);
 void offload_queues_out(struct offload_queues *, struct offload_flow *,

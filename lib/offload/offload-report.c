@@ -72,8 +72,8 @@ offload_get_info(struct offload *offload, struct offload_engine_info *info)
                 info->n_flows[offload_flow_state(flow)]++;
             }
             if (offload_flow_in_tc(flow)) {
-                info->threads[offload_queues_choose(
-                    &offload->queues, flow->desc->in_port)].n_rules++;
+                info->threads[offload_queues_choose_for(
+                    &offload->queues, flow->desc)].n_rules++;
             }
         }
         info->n_flows[OFFLOAD_STATE_DELETING] += hmap_count(&stripe->deleting);

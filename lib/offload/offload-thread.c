@@ -281,8 +281,7 @@ hand_over_one(struct offload_thread *thread)
     flow = flow_from_item(item);
     ovs_mutex_lock(&flow->stripe->mutex);
     offload_queues_out(&offload->queues, flow, OFFLOAD_WORK_IDLE);
-    flow->thread = offload_queues_choose(&offload->queues,
-                                         flow->desc->in_port);
+    flow->thread = offload_queues_choose_for(&offload->queues, flow->desc);
     offload_queues_push(&offload->queues, flow);
     offload_flow_unref(flow);
     ovs_mutex_unlock(&flow->stripe->mutex);

@@ -22,6 +22,10 @@
  * (TCA_ACT_MAX_PRIO); of more ports it does not matter what they can do. */
 #define MAX_OUTPUTS 32
 
+/* Bytes of a field that are looked at for the hash of what a flow matches;
+ * those of longer ones, as labels of tunnels, make no difference. */
+#define MAX_FIELD 64
+
 /* What is gathered about a flow. */
 struct gathered {
     uint32_t hash;
@@ -189,6 +193,43 @@ gather_actions(struct gathered *gathered, const struct nlattr *actions,
     }
 }
 
+/* Returns a hash of the fields of 'key' as far as 'mask' says that they count,
+ * and how far that is, in whatever order they come. */
+static uint32_t
+hash_match(const struct nlattr *key, size_t key_len,
+           const struct nlattr *mask, size_t mask_len, int depth)
+{
+    const struct nlattr *a;
+    uint32_t hash = 0;
+    size_t left;
+
+    NL_ATTR_FOR_EACH (a, left, key, key_len) {
+        enum ovs_key_attr type = nl_attr_type(a);
+        const struct nlattr *m = nl_attr_find__(mask, mask_len, type);
+        uint8_t field[2 * MAX_FIELD];
+        size_t size;
+
+        if (!m || is_all_zeros(nl_attr_get(m), nl_attr_get_size(m))) {
+            continue;
+        }
+        if (type == OVS_KEY_ATTR_ENCAP || type == OVS_KEY_ATTR_TUNNEL) {
+            hash += depth ? hash_add(type, hash_match(
+                nl_attr_get(a), nl_attr_get_size(a),
+                nl_attr_get(m), nl_attr_get_size(m), depth - 1)) : 0;
+            continue;
+        }
+        size = MIN(MIN(nl_attr_get_size(a), nl_attr_get_size(m)), MAX_FIELD);
+        for (size_t i = 0; i < size; i++) {
+            uint8_t bits = ((const uint8_t *) nl_attr_get(m))[i];
+
+            field[i] = ((const uint8_t *) nl_attr_get(a))[i] & bits;
+            field[size + i] = bits;
+        }
+        hash += hash_bytes(field, 2 * size, type);
+    }
+    return hash;
+}
+
 static uint32_t
 get_u32(const struct nlattr *attrs, size_t len, uint16_t type, uint32_t deflt)
 {
@@ -206,16 +247,24 @@ kdp_tc_desc_create(const ovs_u128 *ufid,
 {
     struct gathered gathered = { .hash = hash_bytes(mask, mask_len, 0) };
     struct offload_desc desc;
+    uint32_t recirc_id, spread = 0;
 
     gather_key(&gathered, key, key_len, MAX_DEPTH);
     gather_actions(&gathered, actions, actions_len, MAX_DEPTH);
     gathered.hash = hash_finish(gathered.hash, key_len);
+    recirc_id = get_u32(key, key_len, OVS_KEY_ATTR_RECIRC_ID, 0);
+    if (!recirc_id && !gathered.n_children) {
+        spread = hash_finish(hash_match(key, key_len, mask, mask_len,
+                                        MAX_DEPTH), 0);
+        spread = spread ? spread : 1;
+    }
 
     desc = (struct offload_desc) {
         .ufid = *ufid,
         .in_port = get_u32(key, key_len, OVS_KEY_ATTR_IN_PORT, UINT32_MAX),
-        .recirc_id = get_u32(key, key_len, OVS_KEY_ATTR_RECIRC_ID, 0),
+        .recirc_id = recirc_id,
         .kind = gathered.hash ? gathered.hash : 1,
+        .spread = spread,
         .has_meter = gathered.has_meter,
         .outputs = gathered.outputs,
         .n_outputs = gathered.n_outputs,

@@ -134,6 +134,18 @@ unit_desc_full(uint32_t flow, uint32_t port, uint32_t recirc_id,
 }
 
 struct offload_desc *
+unit_desc_spread(uint32_t flow, uint32_t port, uint32_t spread)
+{
+    struct offload_desc *plain = unit_desc_full(flow, port, 0, 0, 0), *desc;
+    struct offload_desc proto = *plain;
+
+    proto.spread = spread;
+    desc = offload_desc_create(&proto);
+    offload_desc_unref(plain);
+    return desc;
+}
+
+struct offload_desc *
 unit_desc_to(uint32_t flow, uint32_t port, uint32_t kind, uint32_t output,
              bool has_meter)
 {
@@ -143,6 +155,7 @@ unit_desc_to(uint32_t flow, uint32_t port, uint32_t kind, uint32_t output,
     proto.outputs = &output;
     proto.n_outputs = output != 0;
     proto.has_meter = has_meter;
+    proto.spread = flow + 1;
     desc = offload_desc_create(&proto);
     offload_desc_unref(plain);
     return desc;

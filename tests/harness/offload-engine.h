@@ -37,10 +37,15 @@ struct offload_desc *unit_desc_full(uint32_t flow, uint32_t port,
                                     uint32_t recirc_id, uint32_t child,
                                     uint32_t kind);
 
-/* Of a kind, with an output port and maybe a meter. */
+/* Of a kind, with an output port and maybe a meter.  It goes to a thread by its
+ * number, not by its port. */
 struct offload_desc *unit_desc_to(uint32_t flow, uint32_t port,
                                   uint32_t kind, uint32_t output,
                                   bool has_meter);
+
+/* One that goes to a thread by 'spread', not by its port. */
+struct offload_desc *unit_desc_spread(uint32_t flow, uint32_t port,
+                                      uint32_t spread);
 
 /* With the key of 'other', so that the kernel takes only one of them. */
 struct offload_desc *unit_desc_like(uint32_t flow,

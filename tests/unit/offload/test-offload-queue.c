@@ -57,6 +57,41 @@ full_queue_leaves_flows_in_the_kernel(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* Those of one port that are independent of each other: a device that is slow
+ * is asked for several of them at a time. */
+static void
+flows_of_a_port_use_several_threads(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct offload_engine_info info;
+    struct unit_offload unit;
+
+    config.n_threads = 4;
+    for (int spread = 0; spread < 2; spread++) {
+        unit_offload_init(&unit, &config, 1);
+        offload_fake_hold(unit.fake);
+        for (uint32_t i = 0; i < 16; i++) {
+            unit_put(&unit, unit_desc_spread(i, 1, spread ? 100 + i : 0),
+                     CREATE);
+        }
+        offload_fake_wait_held(unit.fake, spread ? 4 : 1);
+        offload_fake_release(unit.fake);
+        offload_barrier(unit.offload);
+        offload_get_info(unit.offload, &info);
+        for (size_t i = 0; i < 4; i++) {
+            assert_true(info.threads[i].counters[OFFLOAD_INSERTED]
+                        == (spread ? 4 : 0) || !spread);
+        }
+        assert_int_equal(offload_fake_count(unit.fake, true), 16);
+
+        /* All leave with the port, whoever has them. */
+        offload_port_del(unit.offload, 1);
+        unit_settle(&unit);
+        assert_int_equal(offload_fake_count(unit.fake, true), 0);
+        unit_offload_uninit(&unit);
+    }
+}
+
 static void
 young_flows_are_not_offered(void **state OVS_UNUSED)
 {
@@ -469,6 +504,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_queue_leaves_flows_in_the_kernel),
+        cmocka_unit_test(flows_of_a_port_use_several_threads),
         cmocka_unit_test(young_flows_are_not_offered),
         cmocka_unit_test(child_waits_for_its_parent),
         cmocka_unit_test(deletes_and_changes_overtake_offers),

@@ -287,6 +287,57 @@ flows_that_differ_in_values_are_of_a_kind(void **state OVS_UNUSED)
     flow_uninit(&b);
 }
 
+static uint32_t
+flow_spread(const struct unit_flow *flow)
+{
+    struct offload_desc *desc = flow_desc(flow);
+    uint32_t spread = desc->spread;
+
+    offload_desc_unref(desc);
+    return spread;
+}
+
+/* Flows whose rules would be in each other's way go to the same thread (O3),
+ * and so do those of chains. */
+static void
+flows_are_spread_by_what_they_match(void **state OVS_UNUSED)
+{
+    struct ovs_key_ipv4 ip = { .ipv4_src = htonl(1) };
+    struct ovs_key_tcp *tcp;
+    struct unit_flow a, b;
+
+    /* Only TCP's ports count, in whatever order fields come. */
+    flow_tcp(&a, 1, 3);
+    flow_init(&b);
+    tcp = nl_msg_put_unspec_uninit(&b.key, OVS_KEY_ATTR_TCP, sizeof *tcp);
+    *tcp = (struct ovs_key_tcp) { htons(1), htons(1) };
+    nl_msg_put_unspec(&b.key, OVS_KEY_ATTR_IPV4, &ip, sizeof ip);
+    memset(nl_msg_put_unspec_uninit(&b.mask, OVS_KEY_ATTR_TCP, sizeof *tcp),
+           0xff, sizeof *tcp);
+    assert_int_not_equal(flow_spread(&a), 0);
+    assert_int_equal(flow_spread(&a), flow_spread(&b));
+
+    /* What they do does not matter, unless that leads to a chain. */
+    nl_msg_put_u32(&b.actions, OVS_ACTION_ATTR_OUTPUT, 77);
+    assert_int_equal(flow_spread(&a), flow_spread(&b));
+    put_recirc(&b.actions, 1);
+    assert_int_equal(flow_spread(&b), 0);
+    ofpbuf_clear(&b.actions);
+    nl_msg_put_u32(&b.key, OVS_KEY_ATTR_RECIRC_ID, 5);
+    assert_int_equal(flow_spread(&b), 0);
+    flow_uninit(&b);
+
+    /* Another value, or the same one by another mask. */
+    flow_tcp(&b, 2, 3);
+    assert_int_not_equal(flow_spread(&a), flow_spread(&b));
+    flow_uninit(&b);
+    flow_tcp(&b, 1, 3);
+    nl_msg_put_unspec(&b.mask, OVS_KEY_ATTR_IPV4, &ip, sizeof ip);
+    assert_int_not_equal(flow_spread(&a), flow_spread(&b));
+    flow_uninit(&b);
+    flow_uninit(&a);
+}
+
 /* Ends the test if 'flow', which is given up, is of the same kind as the
  * reference, from which it differs by 'what'. */
 static void
@@ -491,6 +542,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(children_are_limited_in_number),
         cmocka_unit_test(outputs_and_meters_are_told),
         cmocka_unit_test(flows_that_differ_in_values_are_of_a_kind),
+        cmocka_unit_test(flows_are_spread_by_what_they_match),
         cmocka_unit_test(what_a_device_may_object_to_makes_another_kind),
         cmocka_unit_test(metadata_counts_as_zero_or_not),
         cmocka_unit_test(meters_count),
