@@ -167,7 +167,7 @@ show_dumped(struct flow_dump_thread *thread,
         .ufid_present = true,
         .pmd_id = PMD_ID_NULL,
         .attrs = {
-            .offloaded = dumped->in_hw,
+            .offloaded = offload_in_hw(dumped->hw),
             .dp_layer = dumped->in_tc ? "tc" : "ovs",
         },
     };

@@ -281,7 +281,7 @@ store_flow(const struct offload_op *op, const struct dpif_flow_get *get)
     flow->ufid_present = true;
     flow->pmd_id = PMD_ID_NULL;
     flow->stats = kdp_flow_stats_to_dpif(&op->stats);
-    flow->attrs.offloaded = op->in_tc && op->in_hw;
+    flow->attrs.offloaded = op->in_tc && offload_in_hw(op->hw);
     flow->attrs.dp_layer = op->in_tc ? "tc" : "ovs";
 }
 

@@ -140,6 +140,23 @@ void offload_rule_init(struct offload_rule *,
 struct offload_rule *offload_rule_ref(const struct offload_rule *);
 void offload_rule_unref(struct offload_rule *);
 
+/* Whether a device does a rule in tc. */
+enum offload_hw {
+    OFFLOAD_HW_UNKNOWN,         /* Nobody has read the rule yet. */
+    OFFLOAD_HW_NONE,            /* Only tc does, in software. */
+    OFFLOAD_HW_PARTLY,          /* Fewer devices do than do others of its
+                                 * place, such as one of two members of a
+                                 * bond. */
+    OFFLOAD_HW_ALL,
+    OFFLOAD_N_HW
+};
+
+static inline bool
+offload_in_hw(enum offload_hw hw)
+{
+    return hw >= OFFLOAD_HW_PARTLY;
+}
+
 enum offload_copy_type {
     OFFLOAD_COPY_PUT,
     OFFLOAD_COPY_DEL,
@@ -166,8 +183,10 @@ struct offload_copy_op {
     /* Results. */
     int error;                  /* 0 or a positive errno value: ENOENT if there
                                  * is no such copy. */
+    const char *why;            /* PUT, tc: what is known of 'error' in words,
+                                 * or NULL.  It stays for ever. */
     struct offload_stats stats; /* DEL, GET: those of the copy. */
-    bool in_hw;                 /* GET, tc: the device does it. */
+    enum offload_hw hw;         /* GET, tc. */
 };
 
 /* The kernel datapath. */
@@ -219,11 +238,11 @@ struct offload_backend {
      * only if 'exact'.  NULL if there are none. */
     void (*list)(void *aux, bool exact, offload_list_cb *cb, void *cb_aux);
 
-    /* Stores in '*stats' and '*in_hw' what was 'told' of 'rule', as
+    /* Stores in '*stats' and '*hw' what was 'told' of 'rule', as
      * OFFLOAD_COPY_GET would.  Returns false if it was not that rule.  Must not
      * wait. */
     bool (*take)(void *aux, struct offload_rule *rule, const void *told,
-                 struct offload_stats *stats, bool *in_hw);
+                 struct offload_stats *stats, enum offload_hw *hw);
 
     /* Stores where the rules with input port 'port' are in '*place'.  Returns
      * false if there is no such port.  Must not wait for tc. */

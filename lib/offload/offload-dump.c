@@ -122,7 +122,7 @@ show_known(const struct offload_dump *dump, const struct offload_flow *flow,
     struct offload_stats *stats = &dumped->stats;
 
     dumped->in_tc = offload_flow_in_tc(flow);
-    dumped->in_hw = dumped->in_tc && flow->in_hw;
+    dumped->hw = dumped->in_tc ? flow->hw : OFFLOAD_HW_UNKNOWN;
     *stats = flow->base;
     if (offload_flow_in_kernel(flow)) {
         offload_stats_add(stats, &flow->kernel_seen);
@@ -184,7 +184,7 @@ show(struct offload_dump *dump, struct offload_flow *flow,
         show_known(dump, flow, dumped);
     } else {
         exists = offload_read_flow(dump->offload, flow, &dumped->stats,
-                                   &dumped->in_tc, &dumped->in_hw);
+                                   &dumped->in_tc, &dumped->hw);
     }
     if (exists) {
         dumped->desc = offload_desc_ref(flow->desc);

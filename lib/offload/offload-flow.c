@@ -344,7 +344,7 @@ offload_flow_set_tc_inserting(struct offload_flow *flow,
     set_tc(flow, OFFLOAD_TC_INSERTING);
     flow->rule = rule;
     flow->tc_seen = (struct offload_stats) { .n_packets = 0 };
-    flow->in_hw = false;
+    flow->hw = OFFLOAD_HW_UNKNOWN;
     flow->round = 0;
 }
 
@@ -475,7 +475,7 @@ offload_flow_gone(struct offload_flow *flow)
  * in any order. */
 void
 offload_flow_saw_tc(struct offload_flow *flow,
-                    const struct offload_stats *stats, bool in_hw,
+                    const struct offload_stats *stats, enum offload_hw hw,
                     long long int when)
 {
     const struct offload_stats last = flow->tc_seen;
@@ -484,7 +484,7 @@ offload_flow_saw_tc(struct offload_flow *flow,
         return;
     }
     flow->tc_seen = *stats;
-    flow->in_hw = in_hw;
+    flow->hw = hw;
     flow->read = MAX(flow->read, when);
     if (!stats->used) {
         flow->tc_seen.used = (stats->n_packets != last.n_packets

@@ -139,7 +139,7 @@ struct offload_flow {
                                  * cannot be told. */
     bool discard_tc;            /* Those of the copy that is in tc, or is being
                                  * put there, do not count. */
-    bool in_hw;                 /* The copy in tc was seen in the device. */
+    enum offload_hw hw;         /* Where the copy in tc was seen. */
     uint32_t round;             /* Latest in which it was read, and when that
                                  * began, or it came to tc, in ms: see */
     long long int read;         /* offload-reader.h. */
@@ -155,6 +155,8 @@ struct offload_flow {
     /* Why it is not in tc. */
     enum offload_reason reason;
     int error;                  /* From tc, or 0. */
+    const char *why;            /* 'error' in words, or NULL; valid if 'error'
+                                 * is not 0. */
     uint64_t port_seq;          /* Of the port when it was rejected. */
     long long int retry;        /* When to offer again, in ms. */
     unsigned int retry_msec;    /* Pause before that. */
@@ -217,7 +219,7 @@ void offload_flow_claim(struct offload_flow *);
 void offload_flow_release(struct offload_flow *);
 void offload_flow_moved(struct offload_flow *);
 void offload_flow_saw_tc(struct offload_flow *, const struct offload_stats *,
-                         bool in_hw, long long int when);
+                         enum offload_hw, long long int when);
 void offload_flow_saw_kernel(struct offload_flow *,
                              const struct offload_stats *);
 

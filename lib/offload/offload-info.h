@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "offload/offload-backend.h"
 #include "openvswitch/types.h"
 #include "stats/latency-hist.h"
 #include "stats/moving-average.h"
@@ -25,7 +26,6 @@
 struct ds;
 struct json;
 struct offload;
-struct offload_desc;
 
 /* See offload.h. */
 enum offload_state {
@@ -40,6 +40,7 @@ enum offload_state {
 };
 
 const char *offload_state_to_string(enum offload_state);
+const char *offload_hw_to_string(enum offload_hw);
 
 /* Why a flow is not in tc. */
 enum offload_reason {
@@ -104,6 +105,7 @@ struct offload_reason_info {
     ovs_u128 ufid;              /* The latest example. */
     uint32_t port;
     int error;                  /* Its errno value, or 0. */
+    const char *why;            /* What was said about that, or NULL. */
 };
 
 struct offload_engine_info {
@@ -112,6 +114,7 @@ struct offload_engine_info {
     struct offload_thread_info threads[10];
     struct offload_thread_info total;   /* Without the percentiles. */
     uint64_t n_flows[OFFLOAD_N_STATES];
+    uint64_t n_hw[OFFLOAD_N_HW];        /* Of those in tc. */
     struct offload_reason_info reasons[OFFLOAD_N_REASONS];
     uint32_t n_backoffs;        /* Ports that back off now. */
 };
@@ -125,8 +128,10 @@ uint64_t offload_n_tc_only(struct offload *);
 /* A flow. */
 struct offload_flow_info {
     enum offload_state state;
+    enum offload_hw hw;         /* If it is in tc. */
     enum offload_reason reason;
     int error;                  /* That tc reported, or 0. */
+    const char *why;            /* What was said about that, or NULL. */
     uint32_t port;
     uint32_t recirc_id;
     long long int retry;        /* ms until it may be offered again, or 0. */

@@ -24,6 +24,19 @@ offload_state_to_string(enum offload_state state)
 }
 
 const char *
+offload_hw_to_string(enum offload_hw hw)
+{
+    switch (hw) {
+    case OFFLOAD_HW_UNKNOWN: return "not read yet";
+    case OFFLOAD_HW_NONE: return "only in software";
+    case OFFLOAD_HW_PARTLY: return "partly in hardware";
+    case OFFLOAD_HW_ALL: return "in hardware";
+    case OFFLOAD_N_HW:
+    default: OVS_NOT_REACHED();
+    }
+}
+
+const char *
 offload_reason_to_string(enum offload_reason reason)
 {
     switch (reason) {

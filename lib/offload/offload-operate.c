@@ -286,7 +286,7 @@ read_flow(struct offload *offload, struct offload_op *op)
     if (flow && flow->life == OFFLOAD_LIFE_PRESENT) {
         flow->n_refs++;
         found = offload_read_flow(offload, flow, &op->stats, &op->in_tc,
-                                  &op->in_hw);
+                                  &op->hw);
         if (found && op->type == OFFLOAD_GET) {
             op->result = offload_desc_ref(flow->desc);
         }
@@ -358,7 +358,8 @@ offload_operate(struct offload *offload, struct offload_op *ops[], size_t n)
     for (size_t i = 0; i < n; i++) {
         ops[i]->error = 0;
         ops[i]->tracked = false;
-        ops[i]->in_tc = ops[i]->in_hw = false;
+        ops[i]->in_tc = false;
+        ops[i]->hw = OFFLOAD_HW_UNKNOWN;
         ops[i]->stats = (struct offload_stats) { .n_packets = 0 };
         ops[i]->result = NULL;
     }

@@ -95,7 +95,8 @@ set_reason(struct offload *offload, struct offload_flow *flow,
            enum offload_reason reason)
 {
     if (reason != flow->reason || reason == OFFLOAD_REASON_FULL) {
-        offload_reasons_note(&offload->reasons, reason, flow->desc, 0);
+        offload_reasons_note(&offload->reasons, reason, flow->desc, 0,
+                             NULL);
     }
     flow->reason = reason;
     flow->error = 0;
@@ -276,7 +277,7 @@ offload_placement_rule_vanished(struct offload *offload,
 
     if (offload_flow_in_table(flow) && !flow->request) {
         offload_reasons_note(&offload->reasons, OFFLOAD_REASON_VANISHED,
-                             flow->desc, 0);
+                             flow->desc, 0, NULL);
         flow->reason = OFFLOAD_REASON_VANISHED;
         flow->error = 0;
         offload_ports_admit(&offload->ports, flow->desc, &flow->port_seq);
@@ -308,20 +309,22 @@ offload_placement_left_kernel(struct offload *offload,
     }
 }
 
-/* Tc did not take 'flow' because of 'error'. */
+/* Tc did not take 'flow' because of 'error', of which 'why' says more, a
+ * string that stays for ever, unless it is NULL. */
 void
 offload_placement_reject(struct offload *offload, struct offload_flow *flow,
-                         int error)
+                         int error, const char *why)
 {
     enum offload_reason reason = offload_reason_from_error(error);
     unsigned int backoff;
 
     atomic_read_relaxed(&offload->backoff, &backoff);
     offload_ports_failed(&offload->ports, flow->desc, error, backoff);
-    offload_reasons_note(&offload->reasons, reason, flow->desc, error);
+    offload_reasons_note(&offload->reasons, reason, flow->desc, error, why);
     offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
     flow->reason = reason;
     flow->error = error;
+    flow->why = why;
     flow->retry = 0;
     offload_ports_admit(&offload->ports, flow->desc, &flow->port_seq);
     if (reason == OFFLOAD_REASON_NO_SPACE || reason == OFFLOAD_REASON_EXISTS

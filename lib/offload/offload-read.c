@@ -24,14 +24,15 @@ read_copies(struct offload *offload, struct offload_copy_op *kernel,
 }
 
 /* Stores the statistics of 'flow' in '*stats' and whether it is in tc in
- * '*in_tc', and whether the device does it in '*in_hw'.  Returns false if it
+ * '*in_tc', and whether the device does it in '*hw'.  Returns false if it
  * turns out that it does not exist.
  *
  * The caller has the lock of the flow's stripe, which is released meanwhile,
  * and a reference. */
 bool
 offload_read_flow(struct offload *offload, struct offload_flow *flow,
-                  struct offload_stats *stats, bool *in_tc, bool *in_hw)
+                  struct offload_stats *stats, bool *in_tc,
+                  enum offload_hw *hw)
     OVS_REQUIRES(flow->stripe->mutex)
 {
     for (;;) {
@@ -78,7 +79,7 @@ offload_read_flow(struct offload *offload, struct offload_flow *flow,
             offload_flow_saw_kernel(flow, &kernel.stats);
         }
         if (in_tc_or_soon && !tc.error && flow->tc != OFFLOAD_TC_NONE) {
-            offload_flow_saw_tc(flow, &tc.stats, tc.in_hw, now);
+            offload_flow_saw_tc(flow, &tc.stats, tc.hw, now);
         }
         if (tc_desc && tc.error == ENOENT) {
             offload_placement_rule_vanished(offload, flow);
@@ -96,7 +97,7 @@ offload_read_flow(struct offload *offload, struct offload_flow *flow,
             offload_stats_add(stats, &flow->kernel_seen);
         }
         *in_tc = offload_flow_in_tc(flow);
-        *in_hw = *in_tc && flow->in_hw;
+        *hw = *in_tc ? flow->hw : OFFLOAD_HW_UNKNOWN;
         if (flow->tc != OFFLOAD_TC_NONE && !flow->discard_tc) {
             /* Tc may count already, what puts the rule there has not
              * returned. */

@@ -18,7 +18,8 @@
 struct offload;
 
 bool offload_read_flow(struct offload *, struct offload_flow *flow,
-                       struct offload_stats *, bool *in_tc, bool *in_hw)
+                       struct offload_stats *, bool *in_tc,
+                       enum offload_hw *)
     OVS_REQUIRES(flow->stripe->mutex);
 
 #endif /* lib/offload/offload-read.h */

@@ -68,9 +68,9 @@ is_later(uint32_t a, uint32_t b)
 /* Takes note of what tc said of the rule of 'flow'. */
 static void
 saw(const struct round *round, struct offload_flow *flow,
-    const struct offload_stats *stats, bool in_hw)
+    const struct offload_stats *stats, enum offload_hw hw)
 {
-    offload_flow_saw_tc(flow, stats, in_hw, round->start);
+    offload_flow_saw_tc(flow, stats, hw, round->start);
     if (is_later(round->number, flow->round)) {
         flow->round = round->number;
     }
@@ -89,11 +89,11 @@ take_listed(void *round_, const ovs_u128 *ufid, const void *told)
     flow = offload_flow_find(stripe, ufid);
     if (flow && offload_flow_in_tc(flow) && flow->moved <= round->clock) {
         struct offload_stats stats;
-        bool in_hw;
+        enum offload_hw hw;
 
         if (offload->backend.take(offload->backend.aux, flow->rule, told,
-                                  &stats, &in_hw)) {
-            saw(round, flow, &stats, in_hw);
+                                  &stats, &hw)) {
+            saw(round, flow, &stats, hw);
         }
     }
     ovs_mutex_unlock(&stripe->mutex);
@@ -109,7 +109,7 @@ take_read(struct round *round, struct offload_flow *flow, uint64_t moved,
         return;
     }
     if (!op->error) {
-        saw(round, flow, &op->stats, op->in_hw);
+        saw(round, flow, &op->stats, op->hw);
     } else if (op->error == ENOENT && !offload_flow_is_busy(flow)
                && !flow->kernel_claimed) {
         offload_placement_rule_vanished(round->offload, flow);

@@ -30,11 +30,13 @@ offload_reasons_destroy(struct offload_reasons *reasons)
 }
 
 /* Counts that the flow that 'desc' describes is not in tc for 'reason', with
- * 'error' or 0, and logs the first of each reason. */
+ * 'error' or 0, of which 'why' says more unless it is NULL, and logs the first
+ * of each reason. */
 void
 offload_reasons_note(struct offload_reasons *reasons,
                      enum offload_reason reason,
-                     const struct offload_desc *desc, int error)
+                     const struct offload_desc *desc, int error,
+                     const char *why)
 {
     struct offload_reason_info *info = &reasons->info[reason];
     bool first;
@@ -44,14 +46,16 @@ offload_reasons_note(struct offload_reasons *reasons,
     info->ufid = desc->ufid;
     info->port = desc->in_port;
     info->error = error;
+    info->why = why;
     ovs_mutex_unlock(&reasons->mutex);
 
     if (first && offload_reason_is_rejection(reason)) {
         VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" stays in the "
-                     "kernel datapath: %s%s%s",
+                     "kernel datapath: %s%s%s%s%s",
                      UUID_ARGS((const struct uuid *) &desc->ufid),
                      desc->in_port, offload_reason_to_string(reason),
-                     error ? ": " : "", error ? ovs_strerror(error) : "");
+                     error ? ": " : "", error ? ovs_strerror(error) : "",
+                     why ? ": " : "", why ? why : "");
     }
 }
 

@@ -19,7 +19,8 @@ struct offload_reasons {
 void offload_reasons_init(struct offload_reasons *);
 void offload_reasons_destroy(struct offload_reasons *);
 void offload_reasons_note(struct offload_reasons *, enum offload_reason,
-                          const struct offload_desc *, int error);
+                          const struct offload_desc *, int error,
+                          const char *why);
 void offload_reasons_get(struct offload_reasons *,
                          struct offload_reason_info info[OFFLOAD_N_REASONS]);
 enum offload_reason offload_reason_from_error(int error);

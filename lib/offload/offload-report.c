@@ -72,6 +72,7 @@ offload_get_info(struct offload *offload, struct offload_engine_info *info)
                 info->n_flows[offload_flow_state(flow)]++;
             }
             if (offload_flow_in_tc(flow)) {
+                info->n_hw[flow->hw]++;
                 info->threads[offload_queues_choose_for(
                     &offload->queues, flow->desc)].n_rules++;
             }
@@ -99,8 +100,10 @@ get_flow_info(const struct offload_flow *flow, struct offload_flow_info *info)
 {
     *info = (struct offload_flow_info) {
         .state = offload_flow_state(flow),
+        .hw = offload_flow_in_tc(flow) ? flow->hw : OFFLOAD_HW_UNKNOWN,
         .reason = flow->reason,
         .error = flow->error,
+        .why = flow->error ? flow->why : NULL,
         .port = flow->desc->in_port,
         .recirc_id = flow->desc->recirc_id,
         .retry = flow->retry ? MAX(flow->retry - time_msec(), 0) : 0,

@@ -143,7 +143,21 @@ show_reasons(const struct offload_engine_info *info, struct ds *s)
         if (reason->error) {
             ds_put_format(s, " (%s)", ovs_strerror(reason->error));
         }
+        if (reason->why) {
+            ds_put_format(s, ": %s", reason->why);
+        }
         ds_put_char(s, '\n');
+    }
+}
+
+/* Says where the rules in tc are, in the order in which one wants to know. */
+static void
+show_hw(const struct offload_engine_info *info, struct ds *s)
+{
+    ds_put_cstr(s, "  in tc:");
+    for (int i = OFFLOAD_N_HW - 1; i >= 0; i--) {
+        ds_put_format(s, " %s %"PRIu64"%s", offload_hw_to_string(i),
+                      info->n_hw[i], i ? "," : "\n");
     }
 }
 
@@ -157,6 +171,7 @@ offload_show_text(const struct offload_engine_info *info, struct ds *s)
                       offload_state_to_string(i), info->n_flows[i]);
     }
     ds_put_char(s, '\n');
+    show_hw(info, s);
     show_threads(info, s);
     show_rare(info, s);
     show_reasons(info, s);
@@ -225,6 +240,9 @@ reason_to_json(enum offload_reason reason,
     put_integer(json, "port", info->port);
     put_ufid(json, &info->ufid);
     put_integer(json, "errno", info->error);
+    if (info->why) {
+        json_object_put_string(json, "why", info->why);
+    }
     return json;
 }
 
@@ -235,7 +253,11 @@ offload_show_json(const struct offload_engine_info *info)
     struct json *threads = json_array_create_empty();
     struct json *reasons = json_array_create_empty();
     struct json *flows = json_object_create();
+    struct json *hw = json_object_create();
 
+    for (size_t i = 0; i < OFFLOAD_N_HW; i++) {
+        put_integer(hw, offload_hw_to_string(i), info->n_hw[i]);
+    }
     for (size_t i = 0; i < OFFLOAD_N_STATES; i++) {
         put_integer(flows, offload_state_to_string(i), info->n_flows[i]);
     }
@@ -248,6 +270,7 @@ offload_show_json(const struct offload_engine_info *info)
         }
     }
     json_object_put(json, "flows", flows);
+    json_object_put(json, "in_tc", hw);
     json_object_put(json, "threads", threads);
     json_object_put(json, "total", thread_to_json(&info->total, true));
     json_object_put(json, "reasons", reasons);
@@ -262,6 +285,9 @@ offload_why_text(const ovs_u128 *ufid, const struct offload_flow_info *info,
     ds_put_format(s, "ufid:"UUID_FMT": %s",
                   UUID_ARGS((const struct uuid *) ufid),
                   offload_state_to_string(info->state));
+    if (info->state == OFFLOAD_STATE_IN_TC) {
+        ds_put_format(s, ", %s", offload_hw_to_string(info->hw));
+    }
     if (info->state == OFFLOAD_STATE_PARKED) {
         ds_put_format(s, ": no flow in tc recirculates to %#"PRIx32,
                       info->recirc_id);
@@ -270,6 +296,9 @@ offload_why_text(const ovs_u128 *ufid, const struct offload_flow_info *info,
     }
     if (info->error) {
         ds_put_format(s, " (%s)", ovs_strerror(info->error));
+    }
+    if (info->why) {
+        ds_put_format(s, ": %s", info->why);
     }
     ds_put_format(s, ", port %"PRIu32, info->port);
     if (info->retry) {
@@ -286,9 +315,15 @@ offload_why_json(const ovs_u128 *ufid, const struct offload_flow_info *info)
     put_ufid(json, ufid);
     json_object_put_string(json, "state",
                            offload_state_to_string(info->state));
+    if (info->state == OFFLOAD_STATE_IN_TC) {
+        json_object_put_string(json, "in_tc", offload_hw_to_string(info->hw));
+    }
     json_object_put_string(json, "reason",
                            offload_reason_to_string(info->reason));
     put_integer(json, "errno", info->error);
+    if (info->why) {
+        json_object_put_string(json, "why", info->why);
+    }
     put_integer(json, "port", info->port);
     put_integer(json, "recirc_id", info->recirc_id);
     put_integer(json, "retry_ms", info->retry);

@@ -139,7 +139,8 @@ put_into_tc(struct offload *offload, struct work *work)
 
         /* Another version of it may fare better. */
         if (flow->target == OFFLOAD_TARGET_TC && flow->desc == work->desc) {
-            offload_placement_reject(offload, flow, work->op.error);
+            offload_placement_reject(offload, flow, work->op.error,
+                                     work->op.why);
         }
         return;
     }
@@ -169,7 +170,8 @@ delete_from_tc(struct offload *offload, struct work *work)
     }
     flow->n_failures = 0;
     if (!error) {
-        offload_flow_saw_tc(flow, &work->op.stats, false, time_msec());
+        offload_flow_saw_tc(flow, &work->op.stats, OFFLOAD_HW_UNKNOWN,
+                            time_msec());
     }
     offload_chains_remove(&offload->chains, flow->tc_desc);
     offload_flow_set_tc_none(flow);
@@ -197,6 +199,7 @@ put_into_kernel(struct offload *offload, struct work *work)
         if (!offload_reason_is_rejection(flow->reason)) {
             flow->reason = OFFLOAD_REASON_ERROR;
             flow->error = work->op.error;
+            flow->why = NULL;
         }
     }
 }

@@ -313,7 +313,7 @@ struct offload_op {
                                  * If not, the kernel operation was passed on
                                  * as it was. */
     bool in_tc;                 /* GET: where is it? */
-    bool in_hw;                 /* GET: 'in_tc', and the device does it. */
+    enum offload_hw hw;         /* GET: whether the device does it. */
     struct offload_stats stats; /* PUT: after it, with 'want_stats'. */
     struct offload_desc *result;    /* GET, if 'tracked': what it is, with a
                                      * reference for the caller. */
@@ -354,7 +354,7 @@ struct offload_dumped {
     struct offload_desc *desc;  /* A reference for the caller; NULL if the flow
                                  * is not the engine's. */
     bool in_tc;
-    bool in_hw;                 /* 'in_tc', and the device does it. */
+    enum offload_hw hw;         /* Whether the device does it, if 'in_tc'. */
     struct offload_stats stats;
 };
 

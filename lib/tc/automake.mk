@@ -11,6 +11,8 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-clean.h \
 	lib/tc/tc-desc.c \
 	lib/tc/tc-desc.h \
+	lib/tc/tc-explain.c \
+	lib/tc/tc-explain.h \
 	lib/tc/tc-handle.c \
 	lib/tc/tc-handle.h \
 	lib/tc/tc-list.c \

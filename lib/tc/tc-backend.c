@@ -16,6 +16,7 @@
 #include "openvswitch/ofpbuf.h"
 #include "ovs-rcu.h"
 #include "tc/tc-adopt.h"
+#include "tc/tc-explain.h"
 #include "tc/tc-handle.h"
 #include "tc/tc-list.h"
 #include "tc/tc-prepare.h"
@@ -45,20 +46,23 @@ outputs_are_known(const struct kdp_tc *tc, const struct nlattr *actions,
     return true;
 }
 
-/* Translates 'desc' into '*request'. */
+/* Translates 'desc' into '*request'.  On failure, may store in '*why' what
+ * there is to say. */
 static int
 prepare_add(const struct kdp_tc *tc, const struct offload_desc *desc,
-            struct kdp_tc_request *request)
+            struct kdp_tc_request *request, const char **why)
 {
     struct netdev *netdev;
     int error;
 
     if (!tc->recirc_sharing && (desc->recirc_id || desc->n_children)) {
+        *why = "chains of tc are not known to the kernel datapath";
         return EOPNOTSUPP;
     }
     if (!outputs_are_known(tc, desc->actions, desc->actions_len)) {
         /* One of them is coming or going, which says nothing about flows of
          * that kind. */
+        *why = "an output port is coming or going";
         return EAGAIN;
     }
     netdev = netdev_ports_get(u32_to_odp(desc->in_port), tc->dpif_type);
@@ -68,6 +72,9 @@ prepare_add(const struct kdp_tc *tc, const struct offload_desc *desc,
     error = kdp_tc_translate(netdev, desc, tc->recirc_sharing, &request->rule,
                              &request->id);
     netdev_close(netdev);
+    if (error == EOPNOTSUPP) {
+        *why = "Open vSwitch has no rule of tc for it";
+    }
     if (!error && !kdp_tc_handle_new(&request->id.handle)) {
         ofpbuf_delete(request->rule);
         error = ENOSPC;
@@ -93,11 +100,12 @@ prepare(struct kdp_tc *tc, struct pending *pending)
     struct kdp_tc_known known;
 
     op->stats = (struct offload_stats) { .n_packets = 0 };
-    op->in_hw = false;
+    op->hw = OFFLOAD_HW_UNKNOWN;
+    op->why = NULL;
     pending->handle_taken = false;
     if (op->type == OFFLOAD_COPY_PUT) {
         request->type = KDP_TC_ADD;
-        op->error = prepare_add(tc, op->desc, request);
+        op->error = prepare_add(tc, op->desc, request, &op->why);
         if (!op->error) {
             /* Packets may meet the rule before the answer comes: who asks
              * meanwhile has to find it. */
@@ -212,9 +220,8 @@ commit(struct pending *pending)
     case OFFLOAD_COPY_GET:
     default:
         op->stats = kdp_tc_stats(&request->reply, pending->overhead);
-        op->in_hw = request->reply.in_hw;
         if (!op->error) {
-            kdp_tc_rule_saw(op->rule, op->in_hw);
+            op->hw = kdp_tc_rule_saw(op->rule, &request->reply);
         }
         break;
     }
@@ -272,6 +279,37 @@ retry_batch(const struct kdp_tc *tc, struct pending pending[], size_t n)
     transact(requests, n_requests);
 }
 
+/* Is 'error' a refusal that the kernel may have said more about? */
+static bool
+is_refusal(int error)
+{
+    return error == EOPNOTSUPP || error == EINVAL || error == ENOSPC;
+}
+
+/* Asks why insertions were refused: once for each error of the batch, as others
+ * are likely to be refused for the same reason. */
+static void
+explain_batch(struct pending pending[], size_t n)
+{
+    int asked[KDP_TC_BATCH];
+    size_t n_asked = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct kdp_tc_request *request = &pending[i].request;
+        bool ask = request->type == KDP_TC_ADD && is_refusal(request->error);
+
+        for (size_t j = 0; ask && j < n_asked; j++) {
+            ask = asked[j] != request->error;
+        }
+        if (ask) {
+            asked[n_asked++] = request->error;
+            ovsrcu_quiesce_start();
+            request->error = kdp_tc_explain(request, &pending[i].op->why);
+            ovsrcu_quiesce_end();
+        }
+    }
+}
+
 /* Does at most KDP_TC_BATCH operations. */
 static void
 operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
@@ -289,6 +327,7 @@ operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
     }
     transact(requests, n_pending);
     retry_batch(tc, pending, n_pending);
+    explain_batch(pending, n_pending);
     for (size_t i = 0; i < n_pending; i++) {
         commit(&pending[i]);
     }

@@ -44,7 +44,7 @@ kdp_tc_list(void *tc, bool exact, offload_list_cb *cb, void *cb_aux)
 
 bool
 kdp_tc_take(void *tc OVS_UNUSED, struct offload_rule *rule, const void *told_,
-            struct offload_stats *stats, bool *in_hw)
+            struct offload_stats *stats, enum offload_hw *hw)
 {
     const struct kdp_tc_rule *told = told_;
     struct kdp_tc_known known;
@@ -53,8 +53,7 @@ kdp_tc_take(void *tc OVS_UNUSED, struct offload_rule *rule, const void *told_,
         || known.id.info != told->id.info || known.id.chain != told->id.chain) {
         return false;
     }
-    kdp_tc_rule_saw(rule, told->in_hw);
+    *hw = kdp_tc_rule_saw(rule, told);
     *stats = kdp_tc_stats(told, known.overhead);
-    *in_hw = told->in_hw;
     return true;
 }

@@ -21,6 +21,6 @@
 
 void kdp_tc_list(void *tc, bool exact, offload_list_cb *, void *cb_aux);
 bool kdp_tc_take(void *tc, struct offload_rule *, const void *told,
-                 struct offload_stats *, bool *in_hw);
+                 struct offload_stats *, enum offload_hw *);
 
 #endif /* lib/tc/tc-list.h */

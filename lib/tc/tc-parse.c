@@ -331,7 +331,7 @@ bool
 kdp_tc_rule_parse(const struct ofpbuf *msg, struct kdp_tc_rule *rule)
 {
     const struct nlattr *attrs[TCA_CHAIN + 1];
-    const struct nlattr *options[TCA_FLOWER_FLAGS + 1];
+    const struct nlattr *options[TCA_FLOWER_IN_HW_COUNT + 1];
     uint32_t bits = 0;
 
     memset(rule, 0, sizeof *rule);
@@ -345,12 +345,14 @@ kdp_tc_rule_parse(const struct ofpbuf *msg, struct kdp_tc_rule *rule)
         || tc_get_major(rule->id.info) == TC_RESERVED_PRIORITY_POLICE) {
         return false;
     }
-    find_nested(attrs[TCA_OPTIONS], TCA_FLOWER_FLAGS, options);
+    find_nested(attrs[TCA_OPTIONS], TCA_FLOWER_IN_HW_COUNT, options);
     if (!options[TCA_FLOWER_ACT]
         || !parse_actions(options[TCA_FLOWER_ACT], rule)) {
         return false;
     }
     get_bytes(options[TCA_FLOWER_FLAGS], &bits, sizeof bits);
     rule->in_hw = !(bits & TCA_CLS_FLAGS_NOT_IN_HW);
+    get_bytes(options[TCA_FLOWER_IN_HW_COUNT], &rule->n_devices,
+              sizeof rule->n_devices);
     return true;
 }

@@ -40,6 +40,8 @@ struct kdp_tc_rule {
     struct offload_stats stats;
     uint64_t n_sw_packets;      /* Of 'stats', those not met by the device. */
     bool in_hw;
+    uint32_t n_devices;         /* That do it, if 'in_hw'; 0 if not told, as in
+                                 * terse dumps. */
     bool jumps;                 /* It leads to another chain.  Terse dumps do
                                  * not tell. */
 };

@@ -14,6 +14,10 @@
 #include "tc/tc-handle.h"
 #include "util.h"
 
+/* Devices that do a rule are counted up to here: those of a bond, and maybe
+ * those where tunnels end. */
+#define MAX_DEVICES 8
+
 enum phase {
     BLANK,
     SET,                        /* It may be in tc. */
@@ -32,8 +36,8 @@ struct rule {
     struct kdp_tc_id id;
     struct count *count;        /* Of its device. */
 
-    atomic_bool in_hw;          /* When it was read last.  Written with
-                                 * tc->mutex. */
+    atomic_uint n_devices;      /* That did it when it was read last, at most
+                                 * MAX_DEVICES.  Written with tc->mutex. */
     bool own_handle;            /* From the pool of handles; guarded by who
                                  * changes the rule. */
 };
@@ -46,9 +50,10 @@ struct count {
     unsigned int n_refs;        /* Rules, removed ones included.  Guarded by
                                  * tc->mutex. */
 
-    /* Written with tc->mutex. */
+    /* Written with tc->mutex.  Rules, and of these by how many devices did
+     * them when they were read last. */
     atomic_uint64_t n;
-    atomic_uint64_t n_in_hw;    /* Found in the device when read last. */
+    atomic_uint64_t n_by_devices[MAX_DEVICES + 1];
 };
 
 static struct rule *
@@ -132,6 +137,18 @@ add(atomic_uint64_t *n, int64_t diff)
     atomic_store_relaxed(n, get(n) + diff);
 }
 
+/* The most devices that do a rule of 'count'. */
+static unsigned int
+most_devices(const struct count *count)
+{
+    unsigned int i;
+
+    for (i = MAX_DEVICES; i > 0 && !get(&count->n_by_devices[i]); i--) {
+        continue;
+    }
+    return i;
+}
+
 /* Counts 'rule', which becomes one of the rules. */
 static void
 count_inc(struct kdp_tc *tc, struct rule *rule)
@@ -139,24 +156,22 @@ count_inc(struct kdp_tc *tc, struct rule *rule)
 {
     int ifindex = device_of(&rule->id);
     struct count *count = count_find(tc, ifindex);
-    bool in_hw;
+    unsigned int n_devices;
 
     if (!count) {
         count = xzalloc(sizeof *count);
         count->ifindex = ifindex;
         count->place = place_of(&rule->id);
-        atomic_init(&count->n, 0);
-        atomic_init(&count->n_in_hw, 0);
         hmap_insert(&tc->counts, &count->node, hash_int(ifindex, 0));
     }
 
     /* Where others are in the device, this one will be, too. */
-    in_hw = get(&count->n_in_hw) > 0;
-    atomic_store_relaxed(&rule->in_hw, in_hw);
+    n_devices = most_devices(count);
+    atomic_store_relaxed(&rule->n_devices, n_devices);
     rule->count = count;
     count->n_refs++;
     add(&count->n, 1);
-    add(&count->n_in_hw, in_hw);
+    add(&count->n_by_devices[n_devices], 1);
 }
 
 /* Likewise, for one that is none any more. */
@@ -164,11 +179,11 @@ static void
 count_dec(struct rule *rule)
     OVS_REQUIRES(rule->tc->mutex)
 {
-    bool in_hw;
+    unsigned int n_devices;
 
-    atomic_read_relaxed(&rule->in_hw, &in_hw);
+    atomic_read_relaxed(&rule->n_devices, &n_devices);
     add(&rule->count->n, -1);
-    add(&rule->count->n_in_hw, -in_hw);
+    add(&rule->count->n_by_devices[n_devices], -1);
 }
 
 static void
@@ -268,7 +283,7 @@ kdp_tc_rule_create(void *tc)
     offload_rule_init(&rule->up, rule_destroy);
     rule->tc = tc;
     atomic_init(&rule->phase, BLANK);
-    atomic_init(&rule->in_hw, false);
+    atomic_init(&rule->n_devices, 0);
     return &rule->up;
 }
 
@@ -326,26 +341,42 @@ kdp_tc_rule_get(const struct offload_rule *rule_, struct kdp_tc_known *known)
     return true;
 }
 
-void
-kdp_tc_rule_saw(struct offload_rule *rule_, bool in_hw)
+/* 'rule', of its count, is done by 'n' devices now. */
+static void
+set_devices(struct rule *rule, unsigned int n)
+    OVS_REQUIRES(rule->tc->mutex)
+{
+    unsigned int old;
+
+    atomic_read_relaxed(&rule->n_devices, &old);
+    atomic_store_relaxed(&rule->n_devices, n);
+    add(&rule->count->n_by_devices[old], -1);
+    add(&rule->count->n_by_devices[n], 1);
+}
+
+enum offload_hw
+kdp_tc_rule_saw(struct offload_rule *rule_, const struct kdp_tc_rule *told)
 {
     struct rule *rule = rule_cast(rule_);
-    bool was_in_hw;
+    unsigned int before, n;
 
     if (!rule_is_set(rule)) {
-        return;
+        return OFFLOAD_HW_UNKNOWN;
     }
-    atomic_read_relaxed(&rule->in_hw, &was_in_hw);
-    if (was_in_hw != in_hw) {
+    atomic_read_relaxed(&rule->n_devices, &before);
+    n = (!told->in_hw ? 0 : told->n_devices ? MIN(told->n_devices, MAX_DEVICES)
+         : MAX(before, 1));
+    if (n != before) {
         /* Rarely.  It may be removed meanwhile, or another thread here. */
         ovs_mutex_lock(&rule->tc->mutex);
         if (rule_is_set(rule)) {
-            atomic_read_relaxed(&rule->in_hw, &was_in_hw);
-            atomic_store_relaxed(&rule->in_hw, in_hw);
-            add(&rule->count->n_in_hw, in_hw - was_in_hw);
+            set_devices(rule, n);
         }
         ovs_mutex_unlock(&rule->tc->mutex);
     }
+    return (!n ? OFFLOAD_HW_NONE
+            : n < most_devices(rule->count) ? OFFLOAD_HW_PARTLY
+            : OFFLOAD_HW_ALL);
 }
 
 size_t
@@ -357,7 +388,7 @@ kdp_tc_places_in_hw(struct kdp_tc *tc, struct tcf_id **places)
     ovs_mutex_lock(&tc->mutex);
     *places = xcalloc(hmap_count(&tc->counts) + 1, sizeof **places);
     HMAP_FOR_EACH (count, node, &tc->counts) {
-        if (get(&count->n_in_hw)) {
+        if (most_devices(count)) {
             (*places)[n++] = count->place;
         }
     }

@@ -89,8 +89,10 @@ uint16_t kdp_tc_rule_set(struct offload_rule *rule, uint32_t port_no,
 uint16_t kdp_tc_overhead(struct kdp_tc *, const struct offload_desc *,
                          const struct kdp_tc_id *id);
 
-/* Takes note whether 'rule' was found in the device. */
-void kdp_tc_rule_saw(struct offload_rule *rule, bool in_hw);
+/* Takes note of which devices do 'rule', as 'told', and returns how that is
+ * called. */
+enum offload_hw kdp_tc_rule_saw(struct offload_rule *rule,
+                                const struct kdp_tc_rule *told);
 
 /* What is known of a rule. */
 struct kdp_tc_known {

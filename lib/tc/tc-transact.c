@@ -153,9 +153,8 @@ kdp_tc_check(void)
     return is_taken && nl_dump_next != kdp_stock_nl_dump_next;
 }
 
-/* Makes the request that 'request' describes. */
-static void
-put_request(const struct kdp_tc_request *request, struct ofpbuf *buf)
+void
+kdp_tc_request_put(const struct kdp_tc_request *request, struct ofpbuf *buf)
 {
     const struct kdp_tc_id *id = &request->id;
     struct tcmsg *tcm;
@@ -227,7 +226,7 @@ transact_batch(struct kdp_tc_request *requests[], size_t n,
 
         ofpbuf_use_stub(&t->request, t->request_stub, sizeof t->request_stub);
         ofpbuf_use_stub(&t->reply, t->reply_stub, sizeof t->reply_stub);
-        put_request(requests[i], &t->request);
+        kdp_tc_request_put(requests[i], &t->request);
         memset(&requests[i]->reply, 0, sizeof requests[i]->reply);
         t->txn.request = &t->request;
         t->txn.reply = requests[i]->type == KDP_TC_ADD ? NULL : &t->reply;

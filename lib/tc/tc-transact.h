@@ -45,6 +45,10 @@ struct kdp_tc_request {
     struct kdp_tc_rule reply;   /* DEL, GET: what it was, or is. */
 };
 
+/* Appends the message that 'request' describes to 'buf', which is empty. */
+void kdp_tc_request_put(const struct kdp_tc_request *request,
+                        struct ofpbuf *buf);
+
 /* Sends the 'n' requests, in order, and waits for all answers. */
 void kdp_tc_transact(struct kdp_tc_request *requests[], size_t n);
 

@@ -17,8 +17,9 @@
 
 #include "dpif-netlink/datapath.h"
 #include "hash.h"
-#include "tc/tc-transact.h"
 #include "tc/tc-desc.h"
+#include "tc/tc-explain.h"
+#include "tc/tc-transact.h"
 #include "netdev-offload.h"
 #include "netdev-offload-provider.h"
 #include "netdev-provider.h"
@@ -48,6 +49,11 @@ static bool was_quiescent OVS_GUARDED_BY(unit_tc_mutex);
 static size_t n_requests OVS_GUARDED_BY(unit_tc_mutex);
 static size_t n_kinds OVS_GUARDED_BY(unit_tc_mutex);
 static bool in_hw OVS_GUARDED_BY(unit_tc_mutex);
+
+/* See unit_tc_explain(). */
+static const char *why OVS_GUARDED_BY(unit_tc_mutex);
+static bool takes OVS_GUARDED_BY(unit_tc_mutex);
+static unsigned int n_explained OVS_GUARDED_BY(unit_tc_mutex);
 static uint64_t n_policed OVS_GUARDED_BY(unit_tc_mutex);
 static bool police_cookie OVS_GUARDED_BY(unit_tc_mutex);
 
@@ -71,6 +77,9 @@ unit_tc_uninit(void)
     n_requests = 0;
     n_kinds = 0;
     in_hw = false;
+    why = NULL;
+    takes = false;
+    n_explained = 0;
     n_policed = 0;
     ovs_mutex_unlock(&unit_tc_mutex);
     unit_tc_dumps_reset();
@@ -573,6 +582,38 @@ unit_tc_was_quiescent(void)
 }
 
 /* What is shown of all rules. */
+
+unsigned int
+unit_tc_explain(const char *new_why, bool new_takes)
+{
+    unsigned int n;
+
+    ovs_mutex_lock(&unit_tc_mutex);
+    why = new_why;
+    takes = new_takes;
+    n = n_explained;
+    ovs_mutex_unlock(&unit_tc_mutex);
+    return n;
+}
+
+int __wrap_kdp_tc_explain(const struct kdp_tc_request *, const char **);
+
+int
+__wrap_kdp_tc_explain(const struct kdp_tc_request *request, const char **whyp)
+{
+    struct kdp_tc_request again = *request;
+    bool take;
+
+    ovs_mutex_lock(&unit_tc_mutex);
+    n_explained++;
+    take = takes;
+    *whyp = take ? NULL : why;
+    ovs_mutex_unlock(&unit_tc_mutex);
+    if (take) {
+        kdp_tc_transact((struct kdp_tc_request *[]) { &again }, 1);
+    }
+    return again.error;
+}
 
 void
 unit_tc_set_in_hw(bool new)

@@ -61,6 +61,11 @@ bool unit_tc_was_quiescent(void);
 /* Kinds of actions that were asked for, which do not count in the load. */
 size_t unit_tc_n_kinds(void);
 
+/* What tc says about a rule that it refused, when it is sent once more: 'why',
+ * a constant string or NULL, unless it takes the rule, which it does if
+ * 'takes'.  Returns how often it was asked so far. */
+unsigned int unit_tc_explain(const char *why, bool takes);
+
 /* Says that all rules are in devices, or that none is. */
 void unit_tc_set_in_hw(bool);
 

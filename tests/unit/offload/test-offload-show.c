@@ -60,6 +60,10 @@ make_info(void)
         average_summary_merge(&info.total.exponential, &thread->exponential);
     }
     info.total.counters[OFFLOAD_VANISHED] = 2;
+    info.n_hw[OFFLOAD_HW_ALL] = 30;
+    info.n_hw[OFFLOAD_HW_PARTLY] = 2;
+    info.n_hw[OFFLOAD_HW_NONE] = 7;
+    info.n_hw[OFFLOAD_HW_UNKNOWN] = 1;
     return info;
 }
 
@@ -72,7 +76,9 @@ text_has_threads_states_and_reasons(void **state OVS_UNUSED)
     offload_show_text(&info, &s);
     assert_non_null(strstr(ds_cstr(&s), "offload: 2 threads\n"
                            "  flows: kernel 4, queued 0, parked 0, in tc 40, "
-                           "moving back 0, rejected 0, deleting 0\n"));
+                           "moving back 0, rejected 0, deleting 0\n"
+                           "  in tc: in hardware 30, partly in hardware 2, "
+                           "only in software 7, not read yet 1\n"));
     assert_non_null(strstr(ds_cstr(&s), "\n    total       11"));
     assert_non_null(strstr(ds_cstr(&s), "  also: vanished 2\n"));
     assert_non_null(strstr(ds_cstr(&s), "  not supported                     "
@@ -106,6 +112,8 @@ json_has_the_same(void **state OVS_UNUSED)
 
     unit_shown("offload-show#datapath", json);
     assert_int_equal(json_integer(member(member(json, "flows"), "in tc")), 40);
+    assert_int_equal(json_integer(member(member(json, "in_tc"),
+                                         "only in software")), 7);
     assert_int_equal(json_integer(member(total, "queued")), 11);
     assert_int_equal(json_integer(member(total, "vanished")), 2);
     assert_int_equal(json_array(member(json, "threads"))->n, 2);
@@ -130,7 +138,14 @@ why_tells_the_reason(void **state OVS_UNUSED)
         const char *text;
     } cases[] = {
         { { .state = OFFLOAD_STATE_IN_TC, .port = 1 },
-          UFID "in tc, port 1\n" },
+          UFID "in tc, not read yet, port 1\n" },
+        { { .state = OFFLOAD_STATE_IN_TC, .port = 1, .hw = OFFLOAD_HW_NONE },
+          UFID "in tc, only in software, port 1\n" },
+        { { .state = OFFLOAD_STATE_IN_TC, .port = 1,
+            .hw = OFFLOAD_HW_PARTLY },
+          UFID "in tc, partly in hardware, port 1\n" },
+        { { .state = OFFLOAD_STATE_IN_TC, .port = 1, .hw = OFFLOAD_HW_ALL },
+          UFID "in tc, in hardware, port 1\n" },
         { { .state = OFFLOAD_STATE_PARKED, .port = 2, .recirc_id = 0x1f },
           UFID "parked: no flow in tc recirculates to 0x1f, port 2\n" },
         { { .state = OFFLOAD_STATE_KERNEL, .port = 2,
@@ -141,6 +156,11 @@ why_tells_the_reason(void **state OVS_UNUSED)
             .retry = 1500 },
           UFID "rejected: no space in the device (No space left on device), "
           "port 3, may be offered again in 1500 ms\n" },
+        { { .state = OFFLOAD_STATE_REJECTED, .port = 3,
+            .reason = OFFLOAD_REASON_UNSUPPORTED, .error = EOPNOTSUPP,
+            .why = "card: no more than one VLAN tag" },
+          UFID "rejected: not supported (Operation not supported): card: no "
+          "more than one VLAN tag, port 3\n" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

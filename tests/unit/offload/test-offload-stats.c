@@ -94,12 +94,13 @@ start_lax(struct unit_offload *unit, struct offload_dump *dump)
 /* Who asked at 'when' learns of the rule of 'ufid'. */
 static void
 tc_tells(struct unit_offload *unit, const ovs_u128 *ufid,
-         const struct offload_stats *stats, bool in_hw, long long int when)
+         const struct offload_stats *stats, enum offload_hw hw,
+         long long int when)
 {
     struct offload_stripe *stripe = offload_stripe(unit->offload, ufid);
 
     ovs_mutex_lock(&stripe->mutex);
-    offload_flow_saw_tc(offload_flow_find(stripe, ufid), stats, in_hw, when);
+    offload_flow_saw_tc(offload_flow_find(stripe, ufid), stats, hw, when);
     ovs_mutex_unlock(&stripe->mutex);
 }
 
@@ -147,8 +148,8 @@ older_reading_does_not_set_statistics_back(void **state OVS_UNUSED)
     start_dump(&unit, &first);
     start_dump(&unit, &second);
 
-    tc_tells(&unit, &in_tc, &newer, false, time_msec());
-    tc_tells(&unit, &in_tc, &older, false, time_msec());
+    tc_tells(&unit, &in_tc, &newer, OFFLOAD_HW_NONE, time_msec());
+    tc_tells(&unit, &in_tc, &older, OFFLOAD_HW_NONE, time_msec());
 
     assert_true(offload_dump_kernel(&second, &in_kernel, &newer, &dumped));
     offload_desc_unref(dumped.desc);
@@ -275,20 +276,20 @@ use_is_noticed_by_more_packets(void **state OVS_UNUSED)
     offload_barrier(unit.offload);
     start = time_msec();
     unit_clock_stop(start);
-    tc_tells(&unit, &ufid, &stats, true, start);
+    tc_tells(&unit, &ufid, &stats, OFFLOAD_HW_ALL, start);
     dumped = dump_lax(&unit);
-    assert_true(dumped.in_tc && dumped.in_hw);
+    assert_true(dumped.in_tc && offload_in_hw(dumped.hw));
     assert_int_equal(dumped.stats.used, start);
 
     /* No packet more: not used since. */
     unit_clock_advance(1000);
-    tc_tells(&unit, &ufid, &stats, false, start + 1000);
+    tc_tells(&unit, &ufid, &stats, OFFLOAD_HW_NONE, start + 1000);
     dumped = dump_lax(&unit);
-    assert_false(dumped.in_hw);
+    assert_false(offload_in_hw(dumped.hw));
     assert_int_equal(dumped.stats.used, start);
 
     stats.n_packets++;
-    tc_tells(&unit, &ufid, &stats, false, start + 1000);
+    tc_tells(&unit, &ufid, &stats, OFFLOAD_HW_NONE, start + 1000);
     assert_int_equal(dump_lax(&unit).stats.used, start + 1000);
     unit_clock_run();
     unit_offload_uninit(&unit);
@@ -319,7 +320,7 @@ flow_is_as_idle_as_it_was_when_it_was_read(void **state OVS_UNUSED)
         };
 
         /* 100 ms idle when it was read, 700 ms ago; then 800, 700 ago. */
-        tc_tells(&unit, &ufid, &stats, false, start + 400 + i * 700);
+        tc_tells(&unit, &ufid, &stats, OFFLOAD_HW_NONE, start + 400 + i * 700);
         unit_clock_advance(700);
         assert_int_equal(dump_lax(&unit).stats.used,
                          start + 1000);

@@ -5,6 +5,7 @@ unit_tests += \
 	tests/unit/tc/test-tc-backend \
 	tests/unit/tc/test-tc-chains \
 	tests/unit/tc/test-tc-desc \
+	tests/unit/tc/test-tc-explain \
 	tests/unit/tc/test-tc-rules \
 	tests/unit/tc/test-tc-transact \
 	tests/unit/tc/test-tc-translate
@@ -17,6 +18,11 @@ tests_unit_tc_test_tc_adopt_SOURCES = \
 	tests/unit/tc/test-tc-adopt.c $(unit_backend)
 tests_unit_tc_test_tc_adopt_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate
+tests_unit_tc_test_tc_explain_SOURCES = \
+	tests/unit/tc/test-tc-explain.c $(unit_common)
+tests_unit_tc_test_tc_explain_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=nl_conn_open -Wl,--wrap=nl_conn_close \
+	-Wl,--wrap=nl_conn_transact -Wl,--wrap=nl_conn_ext_error
 tests_unit_tc_test_tc_rules_SOURCES = \
 	tests/unit/tc/test-tc-rules.c $(unit_backend)
 tests_unit_tc_test_tc_rules_LDFLAGS = \

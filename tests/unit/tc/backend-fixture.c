@@ -93,7 +93,7 @@ backend_operate(struct kdp_tc *tc, enum offload_copy_type type, uint32_t flow,
     struct offload_backend backend = kdp_tc_backend(tc);
     struct offload_copy_op op = {
         .type = type, .ufid = unit_tc_ufid(flow), .desc = desc,
-        .error = -1, .stats.n_packets = 99, .in_hw = true,
+        .error = -1, .stats.n_packets = 99, .hw = OFFLOAD_HW_ALL,
     };
 
     if (type == OFFLOAD_COPY_PUT) {

@@ -7,7 +7,9 @@
 #include "unit/tc/backend-fixture.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 
 #include "harness/unit.h"
 #include "link/link-qdisc.h"
@@ -184,7 +186,7 @@ rule_that_others_deleted_is_told(void **state)
     op = GET(1);
     assert_int_equal(op.error, ENOENT);
     assert_int_equal(op.stats.n_packets, 0);
-    assert_false(op.in_hw);
+    assert_int_equal(op.hw, OFFLOAD_HW_UNKNOWN);
     assert_int_equal(DEL(1).error, ENOENT);
     assert_int_equal(PUT(1), 0);
     assert_int_equal(DEL(1).error, 0);
@@ -273,12 +275,66 @@ rule_of_somebody_else_is_in_the_way(void **state)
     assert_int_equal(DEL(1).error, 0);
 }
 
+/* What the kernel says about a refusal is asked for once in a batch. */
+static void
+refusal_is_explained(void **state)
+{
+    static const int errors[] = { EOPNOTSUPP, EINVAL, ENOSPC };
+    struct offload_backend backend = kdp_tc_backend(*state);
+    struct offload_copy_op ops[10], *opps[10];
+
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+        for (uint32_t j = 0; j < 10; j++) {
+            opps[j] = &ops[j];
+            ops[j] = (struct offload_copy_op) {
+                .type = OFFLOAD_COPY_PUT,
+                .ufid = unit_tc_ufid(j),
+                .desc = unit_tc_desc(j, 1, 0),
+                .rule = backend.create_rule(backend.aux),
+                .why = "something else",
+            };
+        }
+        unit_tc_explain("too many labels", false);
+        backend_fail(UNIT_TC_REFUSED, RTM_NEWTFILTER, errors[i], UINT_MAX);
+        backend.operate(backend.aux, opps, 10);
+        for (uint32_t j = 0; j < 10; j++) {
+            unit_check(ops[j].error == errors[i]);
+            unit_check(j ? !ops[j].why
+                       : !strcmp(ops[j].why, "too many labels"));
+            offload_rule_unref(ops[j].rule);
+            offload_desc_unref(CONST_CAST(struct offload_desc *, ops[j].desc));
+        }
+        unit_check(unit_tc_explain(NULL, false) == i + 1);
+    }
+
+    /* Others are not asked about. */
+    backend_fail(UNIT_TC_REFUSED, RTM_NEWTFILTER, EPERM, 1);
+    assert_int_equal(PUT(1), EPERM);
+    assert_int_equal(unit_tc_explain(NULL, false), ARRAY_SIZE(errors));
+    assert_int_equal(unit_tc_count(), 0);
+}
+
+/* Tc has room, or its device has changed, by the time it is asked why. */
+static void
+rule_that_is_taken_when_asked_about_is_there(void **state)
+{
+    unit_tc_explain(NULL, true);
+    backend_fail(UNIT_TC_REFUSED, RTM_NEWTFILTER, ENOSPC, 1);
+    assert_int_equal(PUT(1), 0);
+    assert_int_equal(unit_tc_explain(NULL, true), 1);
+    assert_int_equal(unit_tc_count(), 1);
+    assert_int_equal(GET(1).error, 0);
+    assert_int_equal(DEL(1).error, 0);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
 #define TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, backend_setup, backend_teardown)
     const struct CMUnitTest tests[] = {
+        TEST(refusal_is_explained),
+        TEST(rule_that_is_taken_when_asked_about_is_there),
         TEST(what_tc_cannot_have_is_not_asked_for),
         TEST(rule_that_could_not_be_deleted_is_still_known),
         TEST(rule_that_others_deleted_is_told),

@@ -167,6 +167,18 @@ handles_are_unique_and_of_one_range(void **state)
     assert_int_equal(kdp_tc_count(*state, 1), 0);
 }
 
+/* Somebody reads that 'n' devices do the rule of 'flow', or if 'n' is -1, that
+ * some do. */
+static enum offload_hw
+saw(uint32_t flow, int n)
+{
+    const struct kdp_tc_rule told = {
+        .in_hw = n != 0, .n_devices = MAX(n, 0),
+    };
+
+    return kdp_tc_rule_saw(backend_rules[flow], &told);
+}
+
 /* Checks that there are 'n' places with rules in the device, and 'place' is the
  * first of them. */
 static void
@@ -193,7 +205,7 @@ rules_of_a_bond_are_counted_for_it(void **state)
     assert_int_equal(kdp_tc_count(*state, 77), 1);
     assert_int_equal(kdp_tc_count(*state, 78), 1);
     assert_int_equal(kdp_tc_count(*state, TCM_IFINDEX_MAGIC_BLOCK), 0);
-    kdp_tc_rule_saw(backend_rules[1], true);
+    saw(1, 1);
     check_places(*state, 1, (struct tcf_id) { .ifindex = 77, .block_id = 77 });
     assert_int_equal(DEL(1).error, 0);
     assert_int_equal(kdp_tc_count(*state, 77), 0);
@@ -218,7 +230,7 @@ places_with_rules_in_the_device_are_known(void **state)
     check_places(tc, 0, none);
 
     /* One in the device is enough. */
-    kdp_tc_rule_saw(backend_rules[1], true);
+    assert_int_equal(saw(1, 1), OFFLOAD_HW_ALL);
     check_places(tc, 1, one);
     /* A new one is taken to be there, too. */
     assert_int_equal(backend_put(tc, unit_tc_desc(9, 1, 0)), 0);
@@ -241,6 +253,38 @@ places_with_rules_in_the_device_are_known(void **state)
     check_places(tc, 1, egress);
 }
 
+/* Of rules that members of a bond share, one may be in the card of one member
+ * only. */
+static void
+rule_that_not_all_devices_do_is_partly_in_hardware(void **state)
+{
+    backend_block = 77;
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_int_equal(PUT(i), 0);
+        assert_int_equal(saw(i, i == 1), i == 1 ? OFFLOAD_HW_ALL
+                         : OFFLOAD_HW_NONE);
+    }
+    assert_int_equal(saw(2, 2), OFFLOAD_HW_ALL);
+    assert_int_equal(saw(1, 1), OFFLOAD_HW_PARTLY);
+    assert_int_equal(saw(3, 0), OFFLOAD_HW_NONE);
+
+    /* Lists do not say how many. */
+    assert_int_equal(saw(1, -1), OFFLOAD_HW_PARTLY);
+    assert_int_equal(saw(2, -1), OFFLOAD_HW_ALL);
+    assert_int_equal(saw(3, -1), OFFLOAD_HW_PARTLY);
+
+    /* More than are counted are as many as those. */
+    assert_int_equal(saw(2, 1000), OFFLOAD_HW_ALL);
+    assert_int_equal(saw(1, 8), OFFLOAD_HW_ALL);
+    assert_int_equal(saw(1, 1), OFFLOAD_HW_PARTLY);
+
+    /* The bond has lost a member: what is left is all. */
+    assert_int_equal(DEL(2).error, 0);
+    assert_int_equal(saw(1, 1), OFFLOAD_HW_ALL);
+    assert_int_equal(DEL(1).error, 0);
+    assert_int_equal(DEL(3).error, 0);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -255,6 +299,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(handles_are_unique_and_of_one_range),
         TEST(rules_of_a_bond_are_counted_for_it),
         TEST(places_with_rules_in_the_device_are_known),
+        TEST(rule_that_not_all_devices_do_is_partly_in_hardware),
     };
 
     unit_init(argv[0]);
