@@ -127,8 +127,9 @@ read_batch(struct round *round)
 
     for (size_t i = 0; i < round->n; i++) {
         struct offload_flow *flow = round->flows[i];
+        struct ovs_mutex *mutex = &flow->stripe->mutex;
 
-        ovs_mutex_lock(&flow->stripe->mutex);
+        ovs_mutex_lock(mutex);
         if (offload_flow_in_tc(flow)) {
             ops[n_ops] = (struct offload_copy_op) {
                 .type = OFFLOAD_COPY_GET,
@@ -142,7 +143,7 @@ read_batch(struct round *round)
         } else {
             offload_flow_unref(flow);
         }
-        ovs_mutex_unlock(&flow->stripe->mutex);
+        ovs_mutex_unlock(mutex);
     }
     round->n = 0;
     if (!n_ops) {
