@@ -286,8 +286,8 @@ is_refusal(int error)
     return error == EOPNOTSUPP || error == EINVAL || error == ENOSPC;
 }
 
-/* Asks why insertions were refused: once for each error of the batch, as others
- * are likely to be refused for the same reason. */
+/* Asks why insertions were refused: once for each error of the batch, as
+ * others are likely to be refused for the same reason. */
 static void
 explain_batch(struct pending pending[], size_t n)
 {

@@ -50,6 +50,7 @@ kdp_tc_explain(const struct kdp_tc_request *request, const char **why)
     ofpbuf_init(&msg, 0);
     kdp_tc_request_put(request, &msg);
     nl_msg_nlmsghdr(&msg)->nlmsg_len = msg.size;
+    nl_msg_nlmsghdr(&msg)->nlmsg_flags |= NLM_F_ACK;
     error = nl_conn_transact(conn, nl_msg_nlmsghdr(&msg), NULL, NULL);
     if (error) {
         *why = keep(nl_conn_ext_error(conn));

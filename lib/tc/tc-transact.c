@@ -164,8 +164,9 @@ kdp_tc_request_put(const struct kdp_tc_request *request, struct ofpbuf *buf)
 
         ofpbuf_put(buf, request->rule->data, request->rule->size);
         nlh = nl_msg_nlmsghdr(buf);
-        nlh->nlmsg_flags = (NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL
-                            | NLM_F_ACK);
+        /* An error is answered all the same, and a loss of answers is told.
+         * To make and receive an answer for each rule takes some time. */
+        nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL;
         tcm = ofpbuf_at_assert(buf, NLMSG_HDRLEN, sizeof *tcm);
         tcm->tcm_handle = id->handle;
         return;

@@ -357,8 +357,8 @@ do_request(const struct ofpbuf *request, struct ofpbuf *reply)
     unit_check(nlh->nlmsg_flags & NLM_F_REQUEST);
     ofpbuf_clear(reply);
     if (nlh->nlmsg_type == RTM_NEWTFILTER) {
-        /* An answer without a message, and no change of a rule. */
-        unit_check(nlh->nlmsg_flags & NLM_F_ACK);
+        /* No answer unless it fails, and no change of a rule. */
+        unit_check(!(nlh->nlmsg_flags & NLM_F_ACK));
         unit_check(nlh->nlmsg_flags & NLM_F_EXCL);
         unit_check(nlh->nlmsg_flags & NLM_F_CREATE);
         unit_check(!(nlh->nlmsg_flags & NLM_F_ECHO));
@@ -515,7 +515,9 @@ do_message(struct message *m, struct ofpbuf *reply)
         } else {
             int error = do_request(request, reply);
 
-            receive(m, i, reply, error);
+            if (error || reply->size) {
+                receive(m, i, reply, error);
+            }
         }
     }
     record_error(m, m->n, lost ? plan.error : 0);
