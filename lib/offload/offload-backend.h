@@ -76,6 +76,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "openvswitch/compiler.h"
 #include "openvswitch/types.h"
 #include "ovs-atomic.h"
 
@@ -141,7 +142,7 @@ struct offload_rule *offload_rule_ref(const struct offload_rule *);
 void offload_rule_unref(struct offload_rule *);
 
 /* Whether a device does a rule in tc. */
-enum offload_hw {
+enum OVS_PACKED_ENUM offload_hw {
     OFFLOAD_HW_UNKNOWN,         /* Nobody has read the rule yet. */
     OFFLOAD_HW_NONE,            /* Only tc does, in software. */
     OFFLOAD_HW_PARTLY,          /* Fewer devices do than do others of its

@@ -74,7 +74,7 @@ struct offload_table {
 };
 
 /* What was asked for, to account for it. */
-enum offload_request {
+enum OVS_PACKED_ENUM offload_request {
     OFFLOAD_NO_REQUEST,
     OFFLOAD_INSERT,
     OFFLOAD_MODIFY,
@@ -105,12 +105,13 @@ struct offload_flow {
     ovs_u128 ufid;              /* Constant. */
     long long int created;      /* Constant.  In ms. */
 
-    /* All of the rest is guarded by stripe->mutex. */
+    /* All of the rest is guarded by stripe->mutex.  Small members stand
+     * together: there may be very many flows. */
     struct hmap_node hmap_node; /* In stripe->flows or ->deleting. */
     struct ovs_list port_node;  /* In the list of its port, if it is in
                                  * stripe->flows. */
-    unsigned int n_refs;        /* Table, queue, thread, users. */
     struct offload_desc *desc;  /* What it is. */
+    unsigned int n_refs;        /* Table, queue, thread, users. */
 
     /* States, changed by offload_flow_set_*() only. */
     enum offload_life life;
@@ -120,12 +121,23 @@ struct offload_flow {
     enum offload_work work;     /* What the thread does. */
 
     /* Copies. */
-    struct offload_desc *tc_desc;   /* What it is in tc if 'tc' is
-                                     * OFFLOAD_TC_PRESENT, else NULL. */
-    struct offload_rule *rule;      /* NULL if 'tc' is OFFLOAD_TC_NONE. */
     bool tc_only;               /* In tc, not in the kernel: is counted. */
     bool kernel_claimed;        /* Somebody changes the kernel copy. */
     bool keep_kernel;           /* Also if it is in tc. */
+    bool discard_tc;            /* The statistics of the copy that is in tc, or
+                                 * is being put there, do not count. */
+    enum offload_hw hw;         /* Where the copy in tc was seen. */
+
+    enum offload_request request;   /* What is under way, and not accounted
+                                     * for yet. */
+    enum offload_reason reason; /* Why it is not in tc. */
+    int error;                  /* From tc, or 0. */
+    const char *why;            /* 'error' in words, or NULL; valid if 'error'
+                                 * is not 0. */
+
+    struct offload_desc *tc_desc;   /* What it is in tc if 'tc' is
+                                     * OFFLOAD_TC_PRESENT, else NULL. */
+    struct offload_rule *rule;      /* NULL if 'tc' is OFFLOAD_TC_NONE. */
     uint64_t moved;             /* Move clock at the latest change of copies,
                                  * or of what is added to their statistics. */
 
@@ -137,26 +149,18 @@ struct offload_flow {
     uint64_t tc_since;          /* Move clock when it came to tc last. */
     uint64_t known;             /* Those known are of then or later, 0 if that
                                  * cannot be told. */
-    bool discard_tc;            /* Those of the copy that is in tc, or is being
-                                 * put there, do not count. */
-    enum offload_hw hw;         /* Where the copy in tc was seen. */
-    uint32_t round;             /* Latest in which it was read, and when that
-                                 * began, or it came to tc, in ms: see */
-    long long int read;         /* offload-reader.h. */
+    long long int read;         /* When the latest round began in which the
+                                 * rule was read, or it came to tc, in ms, */
+    uint32_t round;             /* and which that was: see offload-reader.h. */
 
     /* What is under way. */
-    enum offload_request request;   /* The one not accounted for yet. */
-    long long int requested;    /* When, in microseconds. */
     unsigned int thread;        /* Valid if queued or busy. */
+    long long int requested;    /* When, in microseconds. */
     struct offload_chain_waiter chain_waiter;
     struct offload_waiter *waiter;      /* Told when the flow is gone, or */
     struct offload_stats *final;        /* NULL.  Gets all statistics. */
 
-    /* Why it is not in tc. */
-    enum offload_reason reason;
-    int error;                  /* From tc, or 0. */
-    const char *why;            /* 'error' in words, or NULL; valid if 'error'
-                                 * is not 0. */
+    /* After it was not taken. */
     uint64_t port_seq;          /* Of the port when it was rejected. */
     long long int retry;        /* When to offer again, in ms. */
     unsigned int retry_msec;    /* Pause before that. */

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "offload/offload-backend.h"
+#include "openvswitch/compiler.h"
 #include "openvswitch/types.h"
 #include "stats/latency-hist.h"
 #include "stats/moving-average.h"
@@ -43,7 +44,7 @@ const char *offload_state_to_string(enum offload_state);
 const char *offload_hw_to_string(enum offload_hw);
 
 /* Why a flow is not in tc. */
-enum offload_reason {
+enum OVS_PACKED_ENUM offload_reason {
     OFFLOAD_REASON_NONE,
     /* The flow was not offered. */
     OFFLOAD_REASON_DISABLED,    /* Offload is off. */

@@ -36,7 +36,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum offload_life {
+#include "openvswitch/compiler.h"
+
+enum OVS_PACKED_ENUM offload_life {
     OFFLOAD_LIFE_NEW,           /* In the table, not shown: being made. */
     OFFLOAD_LIFE_PRESENT,       /* In the table.  It has no copies for a moment
                                  * when its rule vanished, or is replaced while
@@ -46,26 +48,26 @@ enum offload_life {
     OFFLOAD_LIFE_GONE,          /* Nothing is left to do. */
 };
 
-enum offload_kernel_copy {
+enum OVS_PACKED_ENUM offload_kernel_copy {
     OFFLOAD_KERNEL_NONE,
     OFFLOAD_KERNEL_PRESENT,
     OFFLOAD_KERNEL_REFUSED,     /* None, because the kernel has another flow
                                  * where this one would be. */
 };
 
-enum offload_tc_copy {
+enum OVS_PACKED_ENUM offload_tc_copy {
     OFFLOAD_TC_NONE,
     OFFLOAD_TC_INSERTING,       /* May be there already, unknown to us. */
     OFFLOAD_TC_PRESENT,
 };
 
-enum offload_target {
+enum OVS_PACKED_ENUM offload_target {
     OFFLOAD_TARGET_KERNEL,
     OFFLOAD_TARGET_TC,
     OFFLOAD_TARGET_NOWHERE,     /* Deleted; if it is present, lost. */
 };
 
-enum offload_work {
+enum OVS_PACKED_ENUM offload_work {
     OFFLOAD_WORK_IDLE,
     OFFLOAD_WORK_QUEUED,        /* In the queue of the thread. */
     OFFLOAD_WORK_BUSY,          /* The thread is at it. */
