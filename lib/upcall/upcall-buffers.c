@@ -9,15 +9,17 @@
 
 /* Nearly all of the buffers is never touched, because most upcalls are small.
  * A huge page would have it backed with memory nevertheless, 4 MB for each
- * handler, because the first page of each buffer is used.  Under --mlockall
- * the kernel would back all of it with memory, 5 MB for each handler, so that
- * lock is taken off again; a page that was used once is then as good as any
- * other. */
+ * handler, because the first page of each buffer is used.
+ *
+ * Under --mlockall the kernel backs what is mapped with memory at once, 5 MB
+ * for each handler, but not what cannot be accessed.  So the buffers are mapped
+ * that way, and may be accessed when the lock is off; a page that was used once
+ * is then as good as any other. */
 void *
 upcall_buffers_map(unsigned int n_msgs, size_t msg_size)
 {
     size_t size = n_msgs * msg_size;
-    void *buffers = mmap(NULL, size, PROT_READ | PROT_WRITE,
+    void *buffers = mmap(NULL, size, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (buffers == MAP_FAILED) {
@@ -28,7 +30,10 @@ upcall_buffers_map(unsigned int n_msgs, size_t msg_size)
     madvise(buffers, size, MADV_NOHUGEPAGE);
     if (ovs_compat_memory_locked()) {
         munlock(buffers, size);
-        madvise(buffers, size, MADV_DONTNEED);
+    }
+    if (mprotect(buffers, size, PROT_READ | PROT_WRITE)) {
+        upcall_buffers_unmap(buffers, n_msgs, msg_size);
+        return NULL;
     }
     return buffers;
 }
