@@ -41,26 +41,24 @@ ovs_compat_daemonize_start(bool access_datapath,
 #define OVS_COMPAT_RAWIO_OPTION(VALUE)
 #endif
 
-/* Locks the memory of the process, also what it gets later.  Since 3.4 a page
- * is locked when it is first used, if the kernel can do that (Linux 4.4);
- * otherwise, and before, all are got at once.  Returns 0 or a positive errno
+/* Locks the memory of the process, also what it gets later.  A page is locked
+ * when it is first used, as with Open vSwitch since 3.4, if the kernel can do
+ * that (Linux 4.4); otherwise all are got at once.  With all at once, each
+ * thread takes the memory of its whole stack.  Returns 0 or a positive errno
  * value. */
 static inline int
 ovs_compat_lock_memory(void)
 {
     const int all = MCL_CURRENT | MCL_FUTURE;
 
-#if OVS_HAVE_MEMORY_ALL_LOCKED
     if (!mlockall(all | MCL_ONFAULT)) {
         return 0;
     } else if (mlockall(all)) {
         return errno;
     }
+#if OVS_HAVE_MEMORY_ALL_LOCKED
     set_all_memory_locked();
 #else
-    if (mlockall(all)) {
-        return errno;
-    }
     set_memory_locked();
 #endif
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How memory is locked: page by page where Open vSwitch and the kernel know
- * that, at once otherwise. */
+/* How memory is locked: page by page where the kernel knows that, at once
+ * otherwise. */
 
 #include <config.h>
 
@@ -44,13 +44,6 @@ setup(void **state OVS_UNUSED)
     return 0;
 }
 
-/* Is memory locked page by page? */
-static bool
-by_page(void)
-{
-    return OVS_HAVE_MEMORY_ALL_LOCKED;
-}
-
 /* Must come first: that memory is locked is never forgotten. */
 static void
 memory_that_could_not_be_locked_is_not(void **state OVS_UNUSED)
@@ -58,7 +51,7 @@ memory_that_could_not_be_locked_is_not(void **state OVS_UNUSED)
     onfault_error = EINVAL;
     all_error = ENOMEM;
     assert_int_equal(ovs_compat_lock_memory(), ENOMEM);
-    assert_int_equal(n_onfault, by_page());
+    assert_int_equal(n_onfault, 1);
     assert_int_equal(n_all, 1);
     assert_false(ovs_compat_memory_locked());
 }
@@ -67,12 +60,10 @@ memory_that_could_not_be_locked_is_not(void **state OVS_UNUSED)
 static void
 pages_are_locked_when_they_are_used(void **state OVS_UNUSED)
 {
-    if (by_page()) {
-        assert_int_equal(ovs_compat_lock_memory(), 0);
-        assert_int_equal(n_onfault, 1);
-        assert_int_equal(n_all, 0);
-        assert_false(ovs_compat_memory_locked());
-    }
+    assert_int_equal(ovs_compat_lock_memory(), 0);
+    assert_int_equal(n_onfault, 1);
+    assert_int_equal(n_all, 0);
+    assert_false(ovs_compat_memory_locked());
 }
 
 static void
@@ -80,7 +71,7 @@ old_kernels_lock_all_at_once(void **state OVS_UNUSED)
 {
     onfault_error = EINVAL;
     assert_int_equal(ovs_compat_lock_memory(), 0);
-    assert_int_equal(n_onfault, by_page());
+    assert_int_equal(n_onfault, 1);
     assert_int_equal(n_all, 1);
     assert_true(ovs_compat_memory_locked());
 }
