@@ -197,6 +197,7 @@ struct inner_dump {
     struct dpif_flow_dump up;
     size_t slot;                /* Under the mutex of the dpif. */
     size_t n;                   /* Flows so far. */
+    bool empty;                 /* No flows are asked for. */
 };
 
 struct inner_thread {
@@ -212,7 +213,8 @@ inner_dump_create(const struct dpif *dpif, bool terse,
 {
     struct inner_dump *dump = xzalloc(sizeof *dump);
 
-    unit_check(types && types->ovs_flows && !types->netdev_flows);
+    unit_check(types && !types->netdev_flows);
+    dump->empty = !types->ovs_flows;
     dpif_flow_dump_init(&dump->up, dpif);
     dump->up.terse = terse;
     return &dump->up;
@@ -273,7 +275,8 @@ inner_dump_next(struct dpif_flow_dump_thread *thread_,
 
     release_buffers(thread);
     ovs_mutex_lock(&u->mutex);
-    for (; dump->slot < UNIT_DPIF_SLOTS && n < MIN(max_flows, 7);
+    for (; !dump->empty && dump->slot < UNIT_DPIF_SLOTS
+         && n < MIN(max_flows, 7);
          dump->slot++) {
         if (u->dump_error && dump->n >= u->dump_limit) {
             break;

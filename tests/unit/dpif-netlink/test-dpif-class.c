@@ -12,6 +12,7 @@
 
 #include "dpif-netlink/dpif-kdp.h"
 #include "dpif-netlink/dpif-netlink-kdp.h"
+#include "dpif-netlink/takeover.h"
 #include "fake/dpif-fake.h"
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
@@ -147,6 +148,73 @@ flow_whose_rule_vanished_is_not_in_tc(void **state)
     assert_int_equal(n_flows(u), 1);
 }
 
+/* R1: a bridge that starts deletes no flow and sees none; others do. */
+
+static void
+upcall_cb_of_a_bridge(void)
+{
+}
+
+/* Number of flows that a thread called 'name' sees. */
+static int
+n_seen(struct dpif_kdp *dpif, const char *name)
+{
+    char *old = xstrdup(get_subprogram_name());
+    struct dpif_flow_dump_thread *thread;
+    struct dpif_flow_dump *dump;
+    const struct dpif_class *class;
+    struct dpif_flow flows[50];
+    int n, sum = 0;
+
+    set_subprogram_name(name);
+    dump = registered->flow_dump_create(&dpif->dpif, false, NULL);
+    class = dump->dpif->dpif_class;
+    thread = class->flow_dump_thread_create(dump);
+    while ((n = class->flow_dump_next(thread, flows, ARRAY_SIZE(flows)))) {
+        sum += n;
+    }
+    class->flow_dump_thread_destroy(thread);
+    assert_int_equal(class->flow_dump_destroy(dump), 0);
+    set_subprogram_name(old);
+    free(old);
+    return sum;
+}
+
+static void
+bridge_that_starts_keeps_flows_a_command_does_not(void **state)
+{
+    struct unit_dpif *u = *state;
+    struct dpif_kdp bridge = {
+        .dpif = { .dpif_class = registered },
+        .dp = &u->dp,
+    };
+    struct dpif_kdp command = bridge;
+
+    takeover_create(&u->dp);
+    for (uint32_t i = 0; i < N_FLOWS; i++) {
+        put(u, i, 0);
+    }
+    unit_dpif_settle(u);
+
+    registered->register_upcall_cb(
+        &bridge.dpif, (upcall_callback *) upcall_cb_of_a_bridge, NULL);
+    assert_int_equal(registered->flow_flush(&bridge.dpif), 0);
+    assert_int_equal(n_seen(&command, "main"), N_FLOWS);
+    assert_int_equal(n_seen(&bridge, "revalidator7"), 0);
+
+    assert_int_equal(registered->flow_flush(&command.dpif), 0);
+    assert_int_equal(n_seen(&command, "main"), 0);
+
+    /* It is closed. */
+    put(u, 1, 0);
+    unit_dpif_settle(u);
+    registered->register_upcall_cb(&bridge.dpif, NULL, NULL);
+    assert_int_equal(registered->flow_flush(&bridge.dpif), 0);
+    assert_int_equal(n_seen(&command, "main"), 0);
+    unit_dpif_settle(u);
+    takeover_destroy(&u->dp);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -157,6 +225,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(number_of_flows_includes_those_in_tc),
         TEST(flow_in_both_places_is_one),
         TEST(flow_whose_rule_vanished_is_not_in_tc),
+        TEST(bridge_that_starts_keeps_flows_a_command_does_not),
     };
 
     unit_init(argv[0]);
