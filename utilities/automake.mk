@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	tests/utilities/test-quickstart.sh \
 	utilities/bench-link \
 	utilities/bench-offload \
+	utilities/bench-restart \
 	utilities/bench-rtnl \
 	utilities/bench-upcall \
 	utilities/bench/bench_host.py \
@@ -31,6 +32,8 @@ EXTRA_DIST += \
 	utilities/bench/pages.py \
 	utilities/bench/per-vport.c \
 	utilities/bench/publish \
+	utilities/bench/restart-in-guest \
+	utilities/bench/restart_report.py \
 	utilities/bench/rtnl-in-guest \
 	utilities/bench/rtnl-watch/Kbuild \
 	utilities/bench/rtnl-watch/rtnl_watch.c \
@@ -124,19 +127,25 @@ bench-offload: all ovs-build-stock utilities/bench/upcall-traffic
 	$(srcdir)/utilities/bench-offload --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 
+# What a restart costs, likewise.
+bench-restart: all ovs-build-stock tests/system/traffic
+	$(srcdir)/utilities/bench-restart --builddir '$(abs_builddir)' \
+	    $(BENCHFLAGS)
+
 # What it takes to find and to ask for links, natively but for --dump.
 bench-link: all $(link_bench)
 	$(srcdir)/utilities/bench-link --builddir '$(abs_builddir)' $(BENCHFLAGS)
 
-bench: bench-upcall bench-rtnl bench-offload bench-link
-.PHONY: bench bench-link bench-offload bench-rtnl bench-upcall
+bench: bench-upcall bench-rtnl bench-offload bench-restart bench-link
+.PHONY: bench bench-link bench-offload bench-restart bench-rtnl bench-upcall
 
 # That the benchmarks measure what they say: with upcalls few ports, a minute or
 # two in a guest, or all, an hour.
 BENCHTESTS = help wrong_arguments traffic_arguments old_results published \
 	quick_run every_frame_missed every_frame_accounted_for all_members \
 	idle_port_is_spared floods_are_too_much where_handlers_sleep \
-	provenance unavailable rtnl_arguments offload_arguments \
+	provenance unavailable restart_arguments restart_report \
+	rtnl_arguments offload_arguments \
 	link_arguments link_lookups
 check-bench: all ovs-build-stock utilities/bench/upcall-traffic \
     utilities/bench/per-handler $(bench_libraries) $(link_bench)

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests utilities/bench-upcall, -rtnl, -offload and -link: that they refuse what
-# makes no sense, and that a short run measures what it says it measures.  How fast
-# anything is plays no part.  Prints TAP.
+# Tests utilities/bench-upcall, -rtnl, -offload, -restart and -link: that they
+# refuse what makes no sense, and that a short run measures what it says it
+# measures.  How fast anything is plays no part.  Prints TAP.
 #
 # usage: test-bench.sh BUILDDIR
 
@@ -325,6 +325,60 @@ for measured, current, n in (("0.3.0", "0.3.0", 0), ("0.2.0", "0.3.0", 1),
     assert (text is None) == (n in (0, 1)), text
     assert text is None or measured in text and "warning" in text
 assert b.version() in b.releases()
+') > "$out/stdout" 2> "$out/stderr"
+}
+
+test_restart_arguments () {
+    local option value text
+    while IFS='|' read -r option value text; do
+        run "${bench%upcall}restart" --builddir "$builddir" "$option" "$value"
+        if [ "$status" -ne 2 ] || ! said "$option" "$value" "$text"; then
+            echo "# arguments: $option $value"
+            return 1
+        fi
+    done << END
+--ends|TERM,other|TERM, KILL, monitor
+--rules|x|normal, openflow
+--offload|yes|off, on
+--flows|0|1 to 5000
+--ports|1|2 to 4000
+--handlers|0|1 to 256
+--rate|9|10 to 100000
+--daemon|other|stock
+END
+}
+
+# Lost packets are added up by case, ours is to lose none but where the datapath
+# is deleted, and what failed is named.
+test_restart_report () {
+    (cd "$tools" && python3 -B -c '
+import restart_report as report
+def case(how, first, to, lost):
+    return {"how": how, "rules": "normal", "offload": False, "flows": 1,
+            "from": first, "to": to, "lost": lost}
+def start(daemon, rss_kb):
+    return {"daemon": daemon, "ports": 10, "handlers": 4, "start_ms": 5,
+            "first_upcall_ms": 6, "rss_kb": rss_kb, "threads": 7}
+results = {"parameters": {"rate": 1000},
+           "runs": [case("TERM", "stock", "stock", 20),
+                    case("TERM", "stock", "stock", 30),
+                    case("TERM", "kdp", "kdp", 0),
+                    case("TERM", "kdp", "stock", 9),
+                    case("exit --cleanup", "kdp", "kdp", 500)],
+           "starts": [start("stock", 1000), start("kdp", 1100)],
+           "failures": [{"how": "exit", "error": "no end"}]}
+def evaluate():
+    results["summary"] = report.summarize(results)
+    results["targets"] = report.targets(results)
+    return [t["holds"] for t in results["targets"]]
+assert evaluate() == [True, True], results["targets"]
+text = report.text(results)
+for said in "25 (20-30)", "kdp to stock", "500", "first upcall, ms":
+    assert said in text, text
+assert report.problems(results) == ["how exit error no end"]
+results["runs"].append(case("TERM", "stock", "kdp", 1))
+results["starts"][1]["rss_kb"] = 1200
+assert evaluate() == [False, False], results["targets"]
 ') > "$out/stdout" 2> "$out/stderr"
 }
 
@@ -662,8 +716,9 @@ tests='help wrong_arguments traffic_arguments old_results published quick_run
        every_frame_missed every_frame_accounted_for all_members
        idle_port_is_spared floods_are_too_much where_handlers_sleep provenance
        unavailable few_open_files dead_daemon publish_refuses pages
-       rtnl_arguments rtnl rtnl_conditions rtnl_not_finished offload_arguments
-       offload offload_delays offload_expire offload_masks offload_chains
+       restart_arguments restart_report rtnl_arguments rtnl rtnl_conditions
+       rtnl_not_finished offload_arguments offload offload_delays
+       offload_expire offload_masks offload_chains
        offload_targets offload_ours offload_dead_daemon link_arguments
        link_lookups link_dumps other_pages'
 

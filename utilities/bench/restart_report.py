@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the results of bench-restart come to: packets lost, by case, and time
+and memory of a start."""
+
+from bench_report import columns, median, target_lines
+
+STOCK, OURS = "stock", "kdp"
+
+# What deletes the datapath loses packets by its nature.
+DELETING = ("exit --cleanup", "ovs-ctl force-reload-kmod")
+
+# The memory of ours, to that of stock, with the fewest ports.
+MEMORY_LIMIT = 1.1
+
+
+def case_of(run):
+    return (run["how"], run["rules"], run["offload"], run["flows"])
+
+
+def pair_of(run):
+    return (run["from"] if run["from"] == run["to"]
+            else f"{run['from']} to {run['to']}")
+
+
+def summarize(results):
+    """Returns the median, the least and the largest number of lost packets of
+    each case, and the medians of starts."""
+    lost, starts = {}, {}
+    for run in results["runs"]:
+        lost.setdefault((*case_of(run), pair_of(run)), []).append(run)
+    for row in results.get("starts", []):
+        starts.setdefault((row["ports"], row["handlers"], row["daemon"]),
+                          []).append(row)
+    return {
+        "lost": [{"how": how, "rules": rules, "offload": offload,
+                  "flows": flows, "daemon": daemon,
+                  "lost": median([r["lost"] for r in runs]),
+                  "least": min(r["lost"] for r in runs),
+                  "most": max(r["lost"] for r in runs),
+                  "rounds": len(runs)}
+                 for (how, rules, offload, flows, daemon), runs
+                 in lost.items()],
+        "starts": [{"ports": ports, "handlers": handlers, "daemon": daemon,
+                    **{k: median([r[k] for r in rows])
+                       for k in ("start_ms", "first_upcall_ms", "rss_kb",
+                                 "threads")}}
+                   for (ports, handlers, daemon), rows in starts.items()]}
+
+
+def lost_cell(rows):
+    if not rows:
+        return "-"
+    row = rows[0]
+    text = f"{row['lost']:g}"
+    if row["least"] != row["most"]:
+        text += f" ({row['least']}-{row['most']})"
+    return text
+
+
+def lost_table(results):
+    found = results["summary"]["lost"]
+    daemons = list(dict.fromkeys(r["daemon"] for r in found))
+    keys = list(dict.fromkeys((r["how"], r["rules"], r["offload"], r["flows"])
+                              for r in found))
+    return [["end", "rules", "offload", "flows", *daemons]] + [
+        [how, rules, "on" if offload else "off", f"{flows:,}",
+         *(lost_cell([r for r in found if r["daemon"] == daemon and
+                      (r["how"], r["rules"], r["offload"], r["flows"])
+                      == (how, rules, offload, flows)])
+           for daemon in daemons)]
+        for how, rules, offload, flows in keys]
+
+
+def start_table(results):
+    return [["ports", "handlers", "daemon", "all ports, ms",
+             "first upcall, ms", "memory, MiB", "threads"]] + [
+        [str(r["ports"]), str(r["handlers"]), r["daemon"],
+         f"{r['start_ms']:,.0f}", f"{r['first_upcall_ms']:,.0f}",
+         f"{r['rss_kb'] / 1024:.1f}", f"{r['threads']:g}"]
+        for r in results["summary"]["starts"]]
+
+
+def targets(results):
+    summary = results["summary"]
+    ours = [r["most"] for r in summary["lost"]
+            if r["how"] not in DELETING and r["daemon"].endswith(OURS)]
+    found = []
+    if ours:
+        found.append({"target": "lost", "what": "packets lost at most, where "
+                      "ours starts", "value": max(ours), "sense": "<=",
+                      "limit": 0, "holds": max(ours) == 0})
+    starts = summary["starts"]
+    if starts:
+        fewest = min(r["ports"] for r in starts)
+        handlers = min(r["handlers"] for r in starts)
+        memory = {r["daemon"]: r["rss_kb"] for r in starts
+                  if r["ports"] == fewest and r["handlers"] == handlers}
+        if OURS in memory and STOCK in memory:
+            value = memory[OURS] / memory[STOCK]
+            found.append({"target": "memory", "what": "memory with "
+                          f"{fewest} ports, to stock", "value": value,
+                          "sense": "<=", "limit": MEMORY_LIMIT,
+                          "holds": value <= MEMORY_LIMIT})
+    return found
+
+
+def problems(results):
+    return [" ".join(f"{k} {v}" for k, v in failure.items())
+            for failure in results.get("failures", [])]
+
+
+def text(results):
+    lines = []
+    if results["summary"]["lost"]:
+        rate = results["parameters"]["rate"]
+        lines += [f"Packets lost, of {rate:,} a second:",
+                  *columns(lost_table(results), left=3)]
+    if results["summary"]["starts"]:
+        lines += ["", "Starts:", *columns(start_table(results), left=3)]
+    return "\n".join(lines + target_lines(results["targets"]))
