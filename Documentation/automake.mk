@@ -16,6 +16,7 @@ EXTRA_DIST += \
 	Documentation/performance/links.rst \
 	Documentation/performance/modules.rst \
 	Documentation/performance/offload.rst \
+	Documentation/performance/restart.rst \
 	Documentation/performance/results.json \
 	Documentation/performance/rtnl.rst \
 	Documentation/performance/upcalls.rst \
