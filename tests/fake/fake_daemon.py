@@ -140,6 +140,8 @@ def answers(n_ports=3):
         "vport-table/show": vport_show(n_ports),
         "link-table/show": link_show(),
         "offload/show": offload_show(),
+        "kdp/doctor": [{"name": "setting-wrong", "what": "a setting",
+                        "why": "It matters.", "advice": "Change it."}],
     }
 
 

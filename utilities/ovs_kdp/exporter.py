@@ -44,7 +44,7 @@ class Collector:
         shown = {}
         try:
             version = self.target.text("version")
-            for command in daemon.SHOWS:
+            for command in metrics.ADDERS:
                 shown[command] = self._show(command)
         except daemon.DaemonError as error:
             complaint = str(error)

@@ -287,9 +287,18 @@ def add_insertion(families, labels, latency):
          in (("0.5", "p50"), ("0.99", "p99")) if member in latency])
 
 
+def add_findings(families, found):
+    """Adds what kdp/doctor tells."""
+    for name in sorted({finding["name"] for finding in found}):
+        families.gauge("findings", "What kdp/doctor finds to be wrong.",
+                       {"finding": name},
+                       sum(finding["name"] == name for finding in found))
+
+
 ADDERS = {
     "upcall/show": add_upcalls,
     "vport-table/show": add_vports,
     "link-table/show": add_links,
     "offload/show": add_offload,
+    "kdp/doctor": add_findings,
 }

@@ -82,6 +82,7 @@ class ExporterTest(unittest.TestCase):
             'ovs_kdp_link_namespaces{state="stale"} 1.0',
             'ovs_kdp_vport_table_in_sync%s} 1.0' % DATAPATH,
             'ovs_kdp_vport_resyncs_total%s} 1.0' % DATAPATH,
+            'ovs_kdp_findings{finding="setting-wrong"} 1.0',
             'ovs_kdp_offload_flows%s,state="in tc"} 43.0' % DATAPATH,
             'ovs_kdp_offload_queue_length%s,thread="0"} 5.0' % DATAPATH,
             'ovs_kdp_offload_not_in_tc_total%s,reason="tc does not support '
@@ -261,7 +262,7 @@ class ServerTest(unittest.TestCase):
             self.assertEqual(result.returncode, 2, args)
             self.assertIn("usage:", result.stderr)
 
-    def test_a_scrape_of_4000_ports_asks_four_questions(self):
+    def test_a_scrape_of_4000_ports_asks_six_questions(self):
         self.daemon = FakeDaemon(self.path, answers(4000))
         begin, usage = time.monotonic(), resource.getrusage(
             resource.RUSAGE_SELF)
@@ -271,7 +272,7 @@ class ServerTest(unittest.TestCase):
         self.assertIn('port="vif3999"', text)
         self.assertEqual([command for command, _ in self.daemon.asked],
                          ["version", "upcall/show", "vport-table/show",
-                          "link-table/show", "offload/show"])
+                          "link-table/show", "offload/show", "kdp/doctor"])
         print("# %d samples, %.1f MB, of %.1f MB of JSON; %.2f s, %.2f s of "
               "CPU, the daemon's part made up" % (
                   sum(not line.startswith("#") for line in text.splitlines()),

@@ -32,7 +32,7 @@ ADDED = {
 
 FILE_OF = {command: command.replace("/", "-") for command in
            ("upcall/show", "vport-table/show", "link-table/show",
-            "offload/show")}
+            "offload/show", "kdp/doctor")}
 
 
 class SchemasTest(unittest.TestCase):
