@@ -50,7 +50,7 @@ class ExporterTest(unittest.TestCase):
 
     def metrics(self, **kwargs):
         """The text of a scrape."""
-        collector = exporter.Collector(Daemon(self.path, 5), **kwargs)
+        collector = exporter.Collector(Daemon(self.path, 60), **kwargs)
         self.collector = collector
         stderr, sys.stderr = sys.stderr, open(self.messages, "a+",
                                               encoding="utf-8")
