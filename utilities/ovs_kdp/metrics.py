@@ -37,6 +37,8 @@ HANDLER_COUNTERS = (
     ("batches", "handler_batches", "Batches of upcalls."),
     ("upcalls", "handler_upcalls", "Upcalls handed out."),
     ("receives", "handler_receives", "Receive system calls."),
+    ("loans", "handler_loans",
+     "Channels taken over from other groups of handlers."),
     ("steals", "handler_steals",
      "Reads from channels that another handler had read from before."),
 )
@@ -81,6 +83,10 @@ LINK_SECONDS = (
     ("resync_max", "link_resync_max_seconds", "Length of the longest."),
 )
 LINK_GAUGES = (
+    ("current", "link_table_current",
+     "1 if the tables are as the kernel's, as far as it told."),
+    ("backlog", "link_event_backlog_bytes", "Kernel memory of events that "
+     "wait."),
     ("addresses", "link_addresses", "Addresses known."),
     ("routes", "link_routes", "Routes known."),
 )
@@ -230,6 +236,11 @@ def add_vports(families, datapaths):
                        losses)
 
 
+def seconds(values):
+    """The members of 'values', which are microseconds, in seconds."""
+    return {name: usec * USEC for name, usec in values.items()}
+
+
 def add_links(families, links):
     """Adds what link-table/show tells."""
     families.kinds("link_events", "Link events.", {}, "event",
@@ -240,6 +251,10 @@ def add_links(families, links):
     families.kinds("rtnl_calls", "Calls of the daemon that take the RTNL "
                    "lock, by what for.", {}, "call",
                    links.get("rtnl_calls", {}))
+    families.kinds("rtnl_request_seconds", "Time that these requests took.",
+                   {}, "reason", seconds(links.get("rtnl_us", {})))
+    families.kinds("rtnl_call_seconds", "Time that these calls took.", {},
+                   "call", seconds(links.get("rtnl_calls_us", {})))
     families.rows(LINK_COUNTERS, {}, links, families.counter)
     families.rows(LINK_GAUGES, {}, links, families.gauge)
     families.rows(LINK_SECONDS, {}, links, families.gauge, USEC)
@@ -249,7 +264,7 @@ def add_links(families, links):
     namespaces = links.get("namespaces", [])
     families.gauge("link_devices", "Network devices known, of all namespaces.",
                    {}, sum(ns["n_links"] for ns in namespaces))
-    for state in ("current", "pending", "stale"):
+    for state in ("current", "pending", "stale", "not followed"):
         families.gauge("link_namespaces", "Network namespaces, by the state "
                        "of their tables.", {"state": state},
                        sum(ns["state"] == state for ns in namespaces))

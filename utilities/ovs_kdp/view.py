@@ -130,7 +130,7 @@ class View:
         return {
             "devices": sum(space["n_links"] for space in spaces),
             "namespaces": len(spaces),
-            "not_current": sum(space["state"] != "current"
+            "not_current": sum(space["state"] in ("pending", "stale")
                                for space in spaces),
             "events": rate(total(new.get("events")),
                            total(old["events"]) if "events" in old else None,

@@ -141,6 +141,13 @@ class ExporterTest(unittest.TestCase):
                  '9.0' % DATAPATH,
                  "ovs_kdp_upcall_target_delay_seconds%s} 0.02" % DATAPATH)
 
+    def test_time_under_the_lock_is_told_in_seconds(self):
+        self.shown["link-table/show"]["rtnl_us"] = {"look-up": 1500000}
+        self.shown["link-table/show"]["rtnl_calls_us"] = {"set MTU": 500000}
+        self.has(self.metrics(),
+                 'ovs_kdp_rtnl_request_seconds_total{reason="look-up"} 1.5',
+                 'ovs_kdp_rtnl_call_seconds_total{call="set MTU"} 0.5')
+
     def test_flows_in_hardware_are_told(self):
         self.shown["offload/show"][0]["in_tc"] = {"in hardware": 40}
         self.has(self.metrics(), 'ovs_kdp_offload_flows_in_tc%s,'
