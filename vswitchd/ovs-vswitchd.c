@@ -330,7 +330,6 @@ main(int argc, char *argv[])
     ovsthread_id_init();
     dns_resolve_init(true);
     ovs_cmdl_proctitle_init(argc, argv);
-    service_start(&argc, &argv);
     parse_options(argc, argv, &options);
     fatal_ignore_sigpipe();
 
@@ -361,15 +360,11 @@ main(int argc, char *argv[])
             poll_immediate_wake();
         }
         poll_block();
-        if (should_service_stop()) {
-            request.exiting = true;
-        }
     }
 
     bridge_exit(request.cleanup);
     vswitchd_exited(&request);
     unixctl_server_destroy(unixctl);
-    service_stop();
     vlog_disable_async();
     ovsrcu_exit();
     dns_resolve_destroy();

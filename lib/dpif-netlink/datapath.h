@@ -48,7 +48,7 @@ struct upcall_dests;
 struct upcall_sync;
 
 /* Type of our dpifs, "system".  Open vSwitch's table of ports
- * (netdev-offload.h) compares types by address: it is to be this one. */
+ * (ovs/compat-offload.h) compares types by address: it is to be this one. */
 extern const char kdp_dpif_type[];
 
 /* User features that say where upcalls go. */

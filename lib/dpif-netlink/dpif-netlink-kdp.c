@@ -282,24 +282,24 @@ dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
  * the engine deals with by itself: those that ask for tc at once are told that
  * there is no such thing. */
 static void
-dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops, size_t n_ops,
-                 enum dpif_offload_type offload_type)
+dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops,
+                 size_t n_ops OVS_COMPAT_OPERATE_PARAM)
 {
     struct kdp_flow_engine *engine = dpif_kdp_engine(dpif);
     struct dpif *inner = dpif_kdp_inner(dpif);
 
-    if (offload_type == DPIF_OFFLOAD_ALWAYS) {
+    if (OVS_COMPAT_OPERATE_TC_ONLY) {
         for (size_t i = 0; i < n_ops; i++) {
             ops[i]->error = EOPNOTSUPP;
         }
     } else if (engine) {
         kdp_flow_operate(engine, ops, n_ops);
     } else {
-        inner->dpif_class->operate(inner, ops, n_ops, DPIF_OFFLOAD_NEVER);
+        ovs_compat_operate(inner, ops, n_ops);
     }
 }
 
-static int
+OVS_UNUSED static int
 dpif_kdp_offload_stats_get(struct dpif *dpif,
                            struct netdev_custom_stats *stats)
 {
@@ -312,6 +312,12 @@ static int
 dpif_kdp_set_features(struct dpif *dpif, uint32_t user_features)
 {
     return dispatch_set_features(dpif_kdp_cast(dpif)->dp, user_features);
+}
+
+OVS_UNUSED static uint32_t
+dpif_kdp_get_features(struct dpif *dpif)
+{
+    return ovs_compat_get_features(dpif_kdp_inner(dpif));
 }
 
 /* Upcalls. */
@@ -434,11 +440,11 @@ dpif_netlink_kdp_register(void)
 {
     int error;
 
-    check_offload();
     show_register();
     kdp_diagnose_register();
     kdp_flow_show_register();
     kdp_flow_api_register();
+    check_offload();
     error = dp_unregister_provider(kdp_dpif_type);
     return error ? error : dp_register_provider(&dpif_netlink_kdp_class);
 }
@@ -455,6 +461,7 @@ static const struct dpif_class dpif_netlink_kdp_class = {
     .wait = dpif_kdp_wait,
     .get_stats = dpif_kdp_get_stats,
     .set_features = dpif_kdp_set_features,
+    OVS_COMPAT_GET_FEATURES(dpif_kdp_get_features)
     .set_config = dpif_kdp_set_config,
     .port_add = dpif_kdp_port_add,
     .port_del = dpif_kdp_port_del,
@@ -473,7 +480,7 @@ static const struct dpif_class dpif_netlink_kdp_class = {
     .flow_dump_thread_destroy = kdp_flow_dump_thread_destroy,
     .flow_dump_next = kdp_flow_dump_next,
     .operate = dpif_kdp_operate,
-    .offload_stats_get = dpif_kdp_offload_stats_get,
+    OVS_COMPAT_OFFLOAD_STATS_GET(dpif_kdp_offload_stats_get)
     .register_upcall_cb = dpif_kdp_register_upcall_cb,
     .recv_set = dpif_kdp_recv_set,
     .handlers_set = dpif_kdp_handlers_set,

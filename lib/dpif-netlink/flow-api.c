@@ -3,9 +3,13 @@
 #include <config.h>
 #include "dpif-netlink/flow-api.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/datapaths.h"
 #include "dpif-netlink/flow-engine.h"
+#include "dpif-netlink/flow-show.h"
 #include "odp-netlink.h"
 #include "tc/tc-prepare.h"
 #include "util.h"
@@ -76,6 +80,35 @@ count_rules(int ifindex)
     return count.n;
 }
 
+/* A search for the engine of a datapath. */
+struct figures {
+    const char *name;
+    struct netdev_custom_stats *stats;
+    int error;
+};
+
+static void
+add_figures(struct kdp_datapath *dp, void *figures_)
+{
+    struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
+    struct figures *figures = figures_;
+
+    if (engine && figures->error && !strcmp(dp->name, figures->name)) {
+        figures->error = kdp_flow_show_stats(engine, figures->stats);
+    }
+}
+
+static int
+get_stats(const char *name, struct netdev_custom_stats *stats)
+{
+    struct figures figures = {
+        .name = name, .stats = stats, .error = EOPNOTSUPP,
+    };
+
+    kdp_datapaths_for_each(add_figures, &figures);
+    return figures.error;
+}
+
 void
 kdp_flow_api_register(void)
 {
@@ -83,6 +116,7 @@ kdp_flow_api_register(void)
         .for_each_local_port = for_each_local_port,
         .shares_chains = shares_chains,
         .count_rules = count_rules,
+        .get_stats = get_stats,
     };
 
     kdp_tc_prepare_register(kdp_dpif_type, &datapaths);

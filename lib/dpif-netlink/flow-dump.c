@@ -10,6 +10,7 @@
 #include "dpif-netlink/flow-engine.h"
 #include "dpif-netlink/flow-operate.h"
 #include "dpif-netlink/flow-stats.h"
+#include "ovs/compat-dpif.h"
 #include "util.h"
 
 /* Flows shown at a time, as in Open vSwitch. */
@@ -69,10 +70,9 @@ kdp_flow_dump_create(struct kdp_flow_engine *engine, const struct dpif *dpif,
 
     if (types) {
         type = ((types->ovs_flows ? OFFLOAD_DUMP_KERNEL : 0)
-                | (types->netdev_flows ? OFFLOAD_DUMP_TC : 0));
+                | (types->OVS_COMPAT_TC_FLOWS ? OFFLOAD_DUMP_TC : 0));
     }
-    dpif_flow_dump_init(&dump->up, dpif);
-    dump->up.terse = terse;
+    ovs_compat_flow_dump_init(&dump->up, dpif, terse);
     dump->engine = engine;
 
     /* Revalidators come again soon. */
@@ -95,8 +95,7 @@ kdp_flow_dump_destroy(struct dpif_flow_dump *dump_)
 
     atomic_read_relaxed(&dump->error, &error);
     if (dump->inner) {
-        struct dpif *inner = dump->inner->dpif;
-        int retval = inner->dpif_class->flow_dump_destroy(dump->inner);
+        int retval = ovs_compat_flow_dump_destroy(dump->inner);
 
         error = error ? error : retval;
     }
@@ -141,9 +140,8 @@ kdp_flow_dump_thread_destroy(struct dpif_flow_dump_thread *thread_)
 
     release_descs(thread);
     if (thread->inner) {
-        struct dpif *inner = thread->inner->dpif;
-
-        inner->dpif_class->flow_dump_thread_destroy(thread->inner);
+        ovs_compat_flow_dump_thread_destroy(thread->dump->inner->dpif,
+                                            thread->inner);
     }
     free(thread);
 }
@@ -198,7 +196,7 @@ dump_kernel_flow(struct flow_dump *dump, const struct dpif_flow *flow,
 static int
 next_from_kernel(struct flow_dump_thread *thread, struct dpif_flow *flows)
 {
-    struct dpif *inner = thread->inner->dpif;
+    struct dpif *inner = thread->dump->inner->dpif;
     int n_in, n;
 
     do {

@@ -9,9 +9,9 @@
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/flow-engine.h"
 #include "hash.h"
-#include "netdev-offload.h"
 #include "openvswitch/list.h"
 #include "ovs-rcu.h"
+#include "ovs/compat-offload.h"
 #include "util.h"
 
 struct meter {
@@ -117,7 +117,7 @@ kdp_flow_meters_set(struct kdp_datapath *dp, ofproto_meter_id id,
     ovs_mutex_lock(&meters->mutex);
     error = inner->dpif_class->meter_set(inner, id, config);
     if (!error) {
-        meter_set(meters, id, config, netdev_is_flow_api_enabled());
+        meter_set(meters, id, config, ovs_compat_offload_is_enabled());
     }
     ovs_mutex_unlock(&meters->mutex);
     if (!error && engine) {
@@ -156,7 +156,7 @@ offload_one(struct kdp_flow_meters *meters)
         meter = CONTAINER_OF(ovs_list_pop_front(&meters->missing),
                              struct meter, list_node);
         ovs_list_init(&meter->list_node);
-        meter_offload_set(meter->id, &meter->config);
+        ovs_compat_meter_set(meter->id, &meter->config);
     }
     ovs_mutex_unlock(&meters->mutex);
     return meter != NULL;

@@ -12,6 +12,7 @@
 #include "dpif-netlink/flow-stats.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-thread.h"
+#include "ovs/compat-dpif.h"
 #include "tc/tc-desc.h"
 #include "util.h"
 
@@ -145,7 +146,7 @@ kernel_operate_chunk(struct dpif *inner, struct offload_copy_op *copy_ops[],
     if (others) {
         others->n = 0;
     }
-    inner->dpif_class->operate(inner, ops, n + n_others, DPIF_OFFLOAD_NEVER);
+    ovs_compat_operate(inner, ops, n + n_others);
     for (size_t i = 0; i < n; i++) {
         kernel_op_finish(&kernel_ops[i]);
     }
@@ -342,8 +343,7 @@ kdp_flow_operate(struct kdp_flow_engine *engine, struct dpif_op **dpif_ops,
     }
     if (rest.n) {
         /* The engine had nothing to do in the kernel. */
-        inner->dpif_class->operate(inner, rest.ops, rest.n,
-                                   DPIF_OFFLOAD_NEVER);
+        ovs_compat_operate(inner, rest.ops, rest.n);
     }
     free(rest.ops);
     free(opps);
@@ -370,8 +370,7 @@ get_from_kernel(void *engine_, const ovs_u128 *ufid)
     };
 
     ofpbuf_init(&buffer, DPIF_FLOW_BUFSIZE);
-    inner->dpif_class->operate(inner, (struct dpif_op *[]) { &op }, 1,
-                               DPIF_OFFLOAD_NEVER);
+    ovs_compat_operate(inner, (struct dpif_op *[]) { &op }, 1);
     if (!op.error) {
         desc = kdp_tc_desc_create(ufid, flow.key, flow.key_len, flow.mask,
                                   flow.mask_len, flow.actions,

@@ -9,10 +9,10 @@
 #include "connectivity.h"
 #include "dpif-netlink/flow-engine.h"
 #include "hash.h"
-#include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/poll-loop.h"
+#include "ovs/compat-offload.h"
 #include "seq.h"
 #include "timeval.h"
 #include "util.h"
@@ -97,7 +97,7 @@ add_candidate(struct netdev *netdev, odp_port_t port_no, void *candidates_)
     int ifindex = netdev_get_ifindex(netdev);
 
     if (ifindex >= 0
-        && ovsrcu_get(const struct netdev_flow_api *, &netdev->flow_api)) {
+        && ovs_compat_offload_is_prepared(netdev)) {
         if (candidates->n == candidates->allocated) {
             candidates->ports = x2nrealloc(candidates->ports,
                                            &candidates->allocated,
@@ -177,7 +177,8 @@ compare_ports(struct kdp_flow_engine *engine)
     engine->ports->seq = seq_read(connectivity_seq_get());
     engine->ports->incomplete = false;
     engine->ports->next_look = time_msec() + LOOK_INTERVAL;
-    netdev_ports_traverse(engine->tc.dpif_type, add_candidate, &candidates);
+    ovs_compat_ports_traverse(engine->tc.dpif_type, add_candidate,
+                              &candidates);
     for (size_t i = 0; i < candidates.n; i++) {
         compare_port(engine, &candidates.ports[i]);
     }

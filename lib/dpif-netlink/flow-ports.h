@@ -7,7 +7,7 @@
  * ===========================
  *
  * A port is known to the engine while Open vSwitch has it in its table of
- * ports (netdev-offload.h) with a flow API assigned, it is one of the
+ * ports (ovs/compat-offload.h) that is prepared, it is one of the
  * datapath, and its device has an index: the main loop compares the two after
  * ports may have come or gone, and at most twice a second after devices have
  * changed.

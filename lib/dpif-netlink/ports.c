@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dpif-netlink-rtnl.h"
 #include "dpif-netlink.h"
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/dispatch.h"
@@ -24,6 +23,7 @@
 #include "odp-util.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/vlog.h"
+#include "ovs/compat-dpif.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_ports);
@@ -87,7 +87,7 @@ add_as_device(struct kdp_datapath *dp, struct netdev *netdev,
     const char *name;
     int error;
 
-    error = dpif_netlink_rtnl_port_create(netdev);
+    error = ovs_compat_tunnel_create(netdev);
     if (error) {
         if (error != EOPNOTSUPP) {
             VLOG_WARN_RL(&rl, "Failed to create %s with rtnetlink: %s",
@@ -99,7 +99,7 @@ add_as_device(struct kdp_datapath *dp, struct netdev *netdev,
     name = netdev_vport_get_dpif_port(netdev, namebuf, sizeof namebuf);
     error = add_vport(dp, name, OVS_VPORT_TYPE_NETDEV, NULL, dest, port_no);
     if (error) {
-        dpif_netlink_rtnl_port_destroy(name, netdev_get_type(netdev));
+        ovs_compat_tunnel_destroy(name, netdev_get_type(netdev));
     }
     return error;
 }
@@ -168,7 +168,7 @@ static bool out_of_tree;
 static void
 probe_out_of_tree(void)
 {
-    out_of_tree = dpif_netlink_rtnl_probe_oot_tunnels();
+    out_of_tree = ovs_compat_probe_tunnels_out_of_tree();
 }
 
 /* True if tunnels are made by the openvswitch module rather than as devices of
@@ -238,8 +238,7 @@ type_name(const struct ovs_vport *vport)
         [OVS_VPORT_TYPE_GRE] = "gre",
         [OVS_VPORT_TYPE_VXLAN] = "vxlan",
         [OVS_VPORT_TYPE_GENEVE] = "geneve",
-        [OVS_VPORT_TYPE_LISP] = "lisp",
-        [OVS_VPORT_TYPE_STT] = "stt",
+        OVS_COMPAT_VPORT_TYPES
         [OVS_VPORT_TYPE_ERSPAN] = "erspan",
         [OVS_VPORT_TYPE_IP6ERSPAN] = "ip6erspan",
         [OVS_VPORT_TYPE_IP6GRE] = "ip6gre",
@@ -290,8 +289,7 @@ ports_del(struct kdp_datapath *dp, odp_port_t port_no_)
     upcall_dest_forget(dp, port_no);
     ovs_mutex_unlock(&dp->mutex);
     if (!error && !tunnels_out_of_tree()) {
-        error = dpif_netlink_rtnl_port_destroy(vport.name,
-                                               type_name(&vport));
+        error = ovs_compat_tunnel_destroy(vport.name, type_name(&vport));
         error = error == EOPNOTSUPP ? 0 : error;
     }
     return error;

@@ -13,6 +13,7 @@
 #include "dpif-netlink/upcall-dest.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
+#include "ovs/compat-dpif.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -190,7 +191,7 @@ reset_statistics(struct dpif *inner, struct dpif_flow *const flows[], size_t n)
         opps[i] = &ops[i];
     }
     if (n) {
-        inner->dpif_class->operate(inner, opps, n, DPIF_OFFLOAD_NEVER);
+        ovs_compat_operate(inner, opps, n);
     }
 }
 
@@ -247,7 +248,7 @@ operate(struct kdp_datapath *dp, struct dpif_op *ops[], size_t n)
     if (engine) {
         kdp_flow_operate(engine, ops, n);
     } else {
-        dp->inner->dpif_class->operate(dp->inner, ops, n, DPIF_OFFLOAD_NEVER);
+        ovs_compat_operate(dp->inner, ops, n);
     }
 }
 

@@ -14,7 +14,7 @@
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-linux/state.h"
 #include "netdev-linux-valid.h"
-#include "netdev-offload.h"
+#include "ovs/compat-offload.h"
 #include "smap.h"
 
 /* True if it is known that the device has no queueing discipline that 'has'
@@ -49,7 +49,7 @@ netdev_kdp_qos_set_policing(struct netdev *netdev, uint32_t kbits_rate,
     int error;
 
     netdev_kdp_state_resolve(netdev);
-    if (!netdev_is_flow_api_enabled()) {
+    if (!ovs_compat_offload_is_enabled()) {
         ovs_mutex_lock(&dev->up.mutex);
         if (qos_lacks_qdisc(dev, link_qdiscs_has_ingress)
             && (!(up->cache_valid & VALID_POLICING)

@@ -12,6 +12,7 @@
 #include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "ovs-router.h"
+#include "ovs/compat-netdev.h"
 #include "route-table.h"
 #include "util.h"
 
@@ -38,12 +39,33 @@ static atomic_uint64_t change_seq;
 
 static bool carrier_changed;            /* Of a link with routes. */
 
+/* Do we fill the router?  Not if it has a classifier for each routing table,
+ * and rules that choose among them: that is left to Open vSwitch. */
+static bool
+is_ours(void)
+{
+    return kdp_links_enabled() && ovs_compat_router_classifier();
+}
+
+/* Forgets which destinations have changed, as nobody asks. */
+static void
+forget_changes(void)
+{
+    struct link_dest_key dest;
+    int touched;
+
+    while (kdp_links_enabled()
+           && link_routes_next_changed(kdp_links_routes(), &dest, &touched)) {
+        /* Nothing to do. */
+    }
+}
+
 uint64_t
 route_table_get_change_seq(void)
 {
     uint64_t seq;
 
-    if (!kdp_links_enabled()) {
+    if (!is_ours()) {
         return kdp_stock_route_table_get_change_seq();
     }
     atomic_read_relaxed(&change_seq, &seq);
@@ -117,7 +139,7 @@ link_changed(const struct link_change *change, void *aux OVS_UNUSED)
 void
 route_table_kdp_register(void)
 {
-    if (kdp_links_enabled()) {
+    if (is_ours()) {
         link_table_subscribe(kdp_links_table(), LINK_NSID_LOCAL,
                              ROUTE_CHANGES | CARRIER_CHANGES, link_changed,
                              NULL);
@@ -127,7 +149,7 @@ route_table_kdp_register(void)
 void
 route_table_init(void)
 {
-    if (!kdp_links_enabled()) {
+    if (!is_ours()) {
         kdp_stock_route_table_init();
         return;
     }
@@ -141,7 +163,8 @@ route_table_init(void)
 void
 route_table_run(void)
 {
-    if (!kdp_links_enabled()) {
+    if (!is_ours()) {
+        forget_changes();
         kdp_stock_route_table_run();
         return;
     }
@@ -157,7 +180,7 @@ route_table_run(void)
 void
 route_table_wait(void)
 {
-    if (!kdp_links_enabled()) {
+    if (!is_ours()) {
         kdp_stock_route_table_wait();
         return;
     }

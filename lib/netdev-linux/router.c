@@ -20,9 +20,6 @@
 #include "tnl-ports.h"
 #include "util.h"
 
-/* The router's. */
-extern struct classifier kdp_ovs_router_cls;
-
 /* A route that is in the router. */
 struct router_entry {
     struct hmap_node node;      /* In 'entries'. */
@@ -80,8 +77,8 @@ router_find_rule(const struct link_dest_key *dest)
     /* The router's own priorities: those of ovs_router_insert(). */
     cls_rule_init(&rule, &match, (dest->local ? dest->dst_len + 64
                                   : dest->dst_len));
-    found = classifier_find_rule_exactly(&kdp_ovs_router_cls, &rule,
-                                         OVS_VERSION_MAX);
+    found = classifier_find_rule_exactly(ovs_compat_router_classifier(),
+                                         &rule, OVS_VERSION_MAX);
     cls_rule_destroy(&rule);
     return found;
 }
@@ -172,7 +169,7 @@ router_remove(const struct link_dest_key *dest)
     }
     rule = router_find_rule(dest);
     if (rule) {
-        classifier_remove_assert(&kdp_ovs_router_cls, rule);
+        classifier_remove_assert(ovs_compat_router_classifier(), rule);
         ovsrcu_postpone(router_free_rule, CONST_CAST(struct cls_rule *, rule));
     }
     stats.removed++;

@@ -19,15 +19,35 @@
 #include "ovs-router.h"
 #include "util.h"
 
-/* Preferred source address of a route, since 3.2.  'source' is all zeros for a
- * route without one. */
+/* The router's classifier, or NULL: from 3.7 on it has one for each routing
+ * table, and rules that choose among them.  Then the code of Open vSwitch
+ * itself fills it. */
+extern struct classifier kdp_ovs_router_cls;
+
+static inline struct classifier *
+ovs_compat_router_classifier(void)
+{
+#if OVS_HAVE_ROUTER_TABLES
+    return NULL;
+#else
+    return &kdp_ovs_router_cls;
+#endif
+}
+
+/* Adds a route of the kernel where there is one classifier.  Its preferred
+ * source address counts since 3.2; 'source' is all zeros for a route without
+ * one. */
 static inline void
-ovs_compat_router_insert(uint32_t mark, const struct in6_addr *dst,
-                         uint8_t dst_len, bool local, const char *output,
-                         const struct in6_addr *gateway,
+ovs_compat_router_insert(uint32_t mark OVS_UNUSED,
+                         const struct in6_addr *dst OVS_UNUSED,
+                         uint8_t dst_len OVS_UNUSED, bool local OVS_UNUSED,
+                         const char *output OVS_UNUSED,
+                         const struct in6_addr *gateway OVS_UNUSED,
                          const struct in6_addr *source OVS_UNUSED)
 {
-#if OVS_HAVE_ROUTER_PREFSRC
+#if OVS_HAVE_ROUTER_TABLES
+    OVS_NOT_REACHED();
+#elif OVS_HAVE_ROUTER_PREFSRC
     ovs_router_insert(mark, dst, dst_len, local, output, gateway, source);
 #else
     ovs_router_insert(mark, dst, dst_len, local, output, gateway);

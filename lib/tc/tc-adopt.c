@@ -12,13 +12,13 @@
 #include "dpif.h"               /* The flow API tells in its structures. */
 #include "hash.h"
 #include "netdev-linux/qdisc-lock.h"
-#include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "netlink.h"
 #include "odp-util.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-rcu.h"
+#include "ovs/compat-offload.h"
 #include "tc/tc-desc.h"
 #include "tc/tc-handle.h"
 #include "tc/tc-rules.h"
@@ -155,7 +155,7 @@ static void
 adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
             struct hmap *rules, offload_dump_cb *cb, void *cb_aux)
 {
-    struct netdev_flow_dump *dump;
+    struct ovs_compat_rule_dump *dump;
     struct odputil_keybuf actions_stub;
     struct dpif_flow_stats stats;
     struct dpif_flow_attrs attrs;
@@ -164,18 +164,18 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
     struct match match;
     ovs_u128 ufid;
 
-    if (netdev_flow_dump_create(netdev, &dump, false)) {
+    dump = ovs_compat_rule_dump_create(netdev, u32_to_odp(port_no));
+    if (!dump) {
         return;
     }
-    dump->port = u32_to_odp(port_no);
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     kdp_tc_only_ours(true);
     for (;;) {
         struct port_rule *r;
 
         ofpbuf_use_stack(&act, &actions_stub, sizeof actions_stub);
-        if (!netdev_flow_dump_next(dump, &match, &actions, &stats, &attrs,
-                                   &ufid, &buffer, &act)) {
+        if (!ovs_compat_rule_dump_next(dump, &match, &actions, &stats, &attrs,
+                                       &ufid, &buffer, &act)) {
             break;
         }
         r = port_rule_find(rules, &ufid);
@@ -193,7 +193,7 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
     }
     kdp_tc_only_ours(false);
     ofpbuf_uninit(&buffer);
-    netdev_flow_dump_destroy(dump);
+    ovs_compat_rule_dump_destroy(dump);
 }
 
 /* Has the kernel load what actions need, and the owner make what rules may
@@ -224,8 +224,8 @@ bool
 kdp_tc_locate(void *tc_, uint32_t port_no, struct offload_place *place)
 {
     struct kdp_tc *tc = tc_;
-    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
-                                             tc->dpif_type);
+    struct netdev *netdev = ovs_compat_ports_get(u32_to_odp(port_no),
+                                                 tc->dpif_type);
     int ifindex = netdev ? netdev_get_ifindex(netdev) : -ENODEV;
 
     if (ifindex >= 0) {
@@ -253,7 +253,7 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, const struct offload_place *place,
 
     begin_once(tc);
     if (describe) {
-        netdev = netdev_ports_get(u32_to_odp(port_no), tc->dpif_type);
+        netdev = ovs_compat_ports_get(u32_to_odp(port_no), tc->dpif_type);
     }
     error = find_rules(&id, &rules);
     if (error == ENODEV) {

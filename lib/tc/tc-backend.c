@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "hmapx.h"
-#include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-rcu.h"
+#include "ovs/compat-offload.h"
 #include "tc/tc-adopt.h"
 #include "tc/tc-explain.h"
 #include "tc/tc-handle.h"
@@ -34,8 +34,8 @@ outputs_are_known(const struct kdp_tc *tc, const struct nlattr *actions,
 
     NL_ATTR_FOR_EACH (a, left, actions, len) {
         if (nl_attr_type(a) == OVS_ACTION_ATTR_OUTPUT) {
-            struct netdev *netdev = netdev_ports_get(nl_attr_get_odp_port(a),
-                                                     tc->dpif_type);
+            struct netdev *netdev = ovs_compat_ports_get(
+                nl_attr_get_odp_port(a), tc->dpif_type);
 
             if (!netdev) {
                 return false;
@@ -65,7 +65,7 @@ prepare_add(const struct kdp_tc *tc, const struct offload_desc *desc,
         *why = "an output port is coming or going";
         return EAGAIN;
     }
-    netdev = netdev_ports_get(u32_to_odp(desc->in_port), tc->dpif_type);
+    netdev = ovs_compat_ports_get(u32_to_odp(desc->in_port), tc->dpif_type);
     if (!netdev) {
         return ENODEV;
     }
@@ -241,8 +241,8 @@ lacks_place(const struct pending *pending)
 static bool
 restore_place(const struct kdp_tc *tc, uint32_t port_no)
 {
-    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
-                                             tc->dpif_type);
+    struct netdev *netdev = ovs_compat_ports_get(u32_to_odp(port_no),
+                                                 tc->dpif_type);
     bool restored = netdev && kdp_tc_prepare_restore(netdev);
 
     netdev_close(netdev);

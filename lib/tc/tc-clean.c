@@ -7,10 +7,10 @@
 
 #include "link/link-qdisc.h"
 #include "netdev-linux/links.h"
-#include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
+#include "ovs/compat-offload.h"
 #include "tc/tc-adopt.h"
 #include "util.h"
 
@@ -67,7 +67,7 @@ kdp_tc_cleaner_start(const char *dpif_type)
     struct kdp_tc_cleaner *cleaner = xzalloc(sizeof *cleaner);
 
     if (kdp_links_qdiscs()) {
-        netdev_ports_traverse(dpif_type, add_netdev, cleaner);
+        ovs_compat_ports_traverse(dpif_type, add_netdev, cleaner);
     }
     if (!cleaner->n) {
         free(cleaner->netdevs);

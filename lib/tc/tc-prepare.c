@@ -10,15 +10,13 @@
 #include "link/link-qdisc.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/rtnl-count.h"
-#include "netdev-offload-provider.h"
-#include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "netdev-vport.h"
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
-#include "sset.h"
+#include "ovs/compat-offload.h"
 #include "tc/tc-chains.h"
 #include "tc/tc-transact.h"
 #include "util.h"
@@ -41,7 +39,7 @@ probe_on(const char *name)
         return false;
     }
     netdev_set_dpif_type(netdev, datapaths_type);
-    done = !netdev_offload_tc.init_flow_api(netdev);
+    done = !ovs_compat_offload_stock_init(netdev);
     netdev_close(netdev);
     return done;
 }
@@ -61,7 +59,7 @@ probe_once(struct netdev *netdev)
         VLOG_INFO("no local port of a datapath to find out on what tc can do; "
                   "taking %s, whose rules in tc go",
                   netdev_get_name(netdev));
-        prepared = !netdev_offload_tc.init_flow_api(netdev);
+        prepared = !ovs_compat_offload_stock_init(netdev);
     }
     ovsthread_once_done(&once);
     return prepared;
@@ -233,7 +231,7 @@ kdp_api_init(struct netdev *netdev)
         /* Members of a bond share their rules, which takes a queueing
          * discipline made for that.  One of a previous run has its rules. */
         if (!shares_block(ifindex, netdev_get_block_id(netdev))) {
-            return netdev_offload_tc.init_flow_api(netdev);
+            return ovs_compat_offload_stock_init(netdev);
         }
         delete_old_chains(netdev, ifindex);
         return 0;
@@ -250,40 +248,34 @@ kdp_api_init(struct netdev *netdev)
     return error;
 }
 
-/* The stock flow API knows none of our rules.  Ours are not told by thread. */
-static int
-kdp_api_get_n_flows(struct netdev *netdev, uint64_t *n_flows)
+static uint64_t
+kdp_api_count(struct netdev *netdev)
 {
-    n_flows[0] = datapaths->count_rules(netdev_get_ifindex(netdev));
-    return 0;
+    return datapaths->count_rules(netdev_get_ifindex(netdev));
+}
+
+static int
+kdp_api_stats(const char *name, struct netdev_custom_stats *stats)
+{
+    return datapaths->get_stats(name, stats);
 }
 
 void
 kdp_tc_prepare_register(const char *dpif_type,
                         const struct kdp_tc_datapaths *datapaths_)
 {
-    static struct netdev_flow_api api;
-    struct sset types = SSET_INITIALIZER(&types);
+    static const struct ovs_compat_offload_class class = {
+        .init = kdp_api_init,
+        .count = kdp_api_count,
+        .stats = kdp_api_stats,
+    };
     int error;
 
     datapaths_type = dpif_type;
     datapaths = datapaths_;
-
-    /* The stock one is registered the first time that somebody asks for
-     * anything about netdevs. */
-    netdev_enumerate_types(&types);
-    sset_destroy(&types);
-
-    api = netdev_offload_tc;
-    api.init_flow_api = kdp_api_init;
-    api.flow_get_n_flows = kdp_api_get_n_flows;
-    error = netdev_unregister_flow_api_provider(api.type);
-    if (!error) {
-        error = netdev_register_flow_api_provider(&api);
-    }
+    error = ovs_compat_offload_register(&class);
     if (error) {
-        VLOG_WARN("registering flow API %s failed (%s); rules in tc of others "
-                  "may go when a port is added", api.type,
-                  ovs_strerror(error));
+        VLOG_WARN("registering the flow API of tc failed (%s); rules in tc of "
+                  "others may go when a port is added", ovs_strerror(error));
     }
 }

@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 struct netdev;
+struct netdev_custom_stats;
 
 /* What the flow API asks about datapaths. */
 struct kdp_tc_datapaths {
@@ -42,6 +43,10 @@ struct kdp_tc_datapaths {
 
     /* Number of rules that all datapaths have on device 'ifindex'. */
     uint64_t (*count_rules)(int ifindex);
+
+    /* Tells the figures of datapath 'name', such as "system@NAME".  Returns 0
+     * or a positive errno value.  Not called before Open vSwitch 3.7. */
+    int (*get_stats)(const char *name, struct netdev_custom_stats *stats);
 };
 
 /* Registers the flow API in place of Open vSwitch's.  'dpif_type' is that of

@@ -40,7 +40,7 @@ struct tcf_id;
 
 /* Rules of a datapath, and what goes for all of them. */
 struct kdp_tc {
-    const char *dpif_type;      /* As netdev_ports_get() needs it. */
+    const char *dpif_type;      /* As ovs_compat_ports_get() needs it. */
     bool recirc_sharing;        /* Tc's chains are known to the datapath. */
     atomic_bool count_headers;  /* In bytes of rules made from now on. */
 

@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "netdev-linux/rtnl-count.h"
-#include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "netlink.h"
 #include "odp-util.h"
@@ -30,6 +29,7 @@
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
+#include "ovs/compat-offload.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_offload_request);
@@ -107,7 +107,6 @@ kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
                  bool recirc_sharing, struct ofpbuf **rule,
                  struct kdp_tc_id *id)
 {
-    struct offload_info info = { .recirc_id_shared_with_tc = recirc_sharing };
     struct match match;
     int error;
 
@@ -119,9 +118,10 @@ kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
     *rule = ofpbuf_new(1024);
     *taken_get() = *rule;
     /* Some of Open vSwitch's errors are negative. */
-    error = abs(netdev_flow_put(netdev, &match,
-                                CONST_CAST(struct nlattr *, desc->actions),
-                                desc->actions_len, &desc->ufid, &info, NULL));
+    error = abs(ovs_compat_flow_put(netdev, &match,
+                                    CONST_CAST(struct nlattr *, desc->actions),
+                                    desc->actions_len, &desc->ufid,
+                                    recirc_sharing));
     *taken_get() = NULL;
     if (error == HANDED_OVER && !has_ufid(*rule, &desc->ufid)) {
         error = EOPNOTSUPP;

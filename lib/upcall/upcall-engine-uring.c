@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "ovs/compat-util.h"
 #include "upcall/upcall-buffers.h"
 #include "upcall/upcall-engine-provider.h"
 #include "util.h"
@@ -496,7 +497,7 @@ engine_uring_probe(void)
     for (int i = 0; i < 3; i++) {
         char c = i;
 
-        ignore(send(fds[0], &c, sizeof c, 0));
+        ovs_compat_ignore(send(fds[0], &c, sizeof c, 0));
     }
     read = (struct upcall_read) { .fd = fds[1], .max = 2 };
     engine->class->read(engine, &read, 1, rx);

@@ -11,6 +11,7 @@
 
 #include "openvswitch/vlog.h"
 #include "ovs-atomic.h"
+#include "ovs/compat-util.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
@@ -277,7 +278,7 @@ upcall_groups_call(struct upcall_groups *groups)
         if (upcall_sched_n_sleepers(groups->scheds[i])) {
             static const uint64_t one = 1;
 
-            ignore(write(groups->call_fd, &one, sizeof one));
+            ovs_compat_ignore(write(groups->call_fd, &one, sizeof one));
             return;
         }
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ovs-thread.h"
+#include "ovs/compat-util.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-closed.h"
 #include "upcall/upcall-fifo.h"
@@ -230,7 +231,7 @@ ring(int fd)
 {
     static const uint64_t one = 1;
 
-    ignore(write(fd, &one, sizeof one));
+    ovs_compat_ignore(write(fd, &one, sizeof one));
 }
 
 void

@@ -9,6 +9,7 @@
 
 #include "offload/offload-info.h"
 #include "openvswitch/ofpbuf.h"
+#include "ovs/compat-dpif.h"
 #include "packets.h"
 #include "timeval.h"
 #include "dpif-netlink/flow-operate.h"
@@ -172,12 +173,12 @@ log_op(struct unit_dpif *u, const struct dpif_op *op)
 }
 
 static void
-inner_operate(struct dpif *dpif, struct dpif_op **ops, size_t n,
-              enum dpif_offload_type type)
+inner_operate(struct dpif *dpif, struct dpif_op **ops,
+              size_t n OVS_COMPAT_OPERATE_PARAM)
 {
     struct unit_dpif *u = unit_dpif_cast(dpif);
 
-    unit_check(type == DPIF_OFFLOAD_NEVER);
+    unit_check(!OVS_COMPAT_OPERATE_TC_ONLY);
     ovs_mutex_lock(&u->mutex);
     for (size_t i = 0; i < n; i++) {
         log_op(u, ops[i]);
@@ -213,10 +214,9 @@ inner_dump_create(const struct dpif *dpif, bool terse,
 {
     struct inner_dump *dump = xzalloc(sizeof *dump);
 
-    unit_check(types && !types->netdev_flows);
+    unit_check(types && !types->OVS_COMPAT_TC_FLOWS);
     dump->empty = !types->ovs_flows;
-    dpif_flow_dump_init(&dump->up, dpif);
-    dump->up.terse = terse;
+    ovs_compat_flow_dump_init(&dump->up, dpif, terse);
     return &dump->up;
 }
 
@@ -269,8 +269,8 @@ inner_dump_next(struct dpif_flow_dump_thread *thread_,
 {
     struct inner_thread *thread = CONTAINER_OF(thread_, struct inner_thread,
                                                up);
-    struct unit_dpif *u = unit_dpif_cast(thread_->dpif);
     struct inner_dump *dump = thread->dump;
+    struct unit_dpif *u = unit_dpif_cast(dump->up.dpif);
     int n = 0;
 
     release_buffers(thread);

@@ -12,13 +12,11 @@
 #include "dpif-netlink/datapath.h"
 #include "harness/netns.h"
 #include "harness/unit.h"
-#include "netdev-offload-provider.h"
-#include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "openvswitch/ofpbuf.h"
-#include "ovs-rcu.h"
+#include "ovs/compat-offload.h"
 #include "packets.h"
 #include "tc/tc-desc.h"
 #include "util.h"
@@ -53,28 +51,25 @@ static void
 insert_port(uint32_t port_no, uint32_t device)
 {
     char name[IFNAMSIZ];
-    struct dpif_port port = {
-        .name = name, .type = "system", .port_no = u32_to_odp(port_no),
-    };
     struct netdev *netdev;
 
     make_device(device, name);
     unit_check(!netdev_open(name, "system", &netdev));
     netdev_set_dpif_type(netdev, kdp_dpif_type);
-    unit_check(!netdev_ports_insert(netdev, &port));
-    ovsrcu_set(&netdev->flow_api, &netdev_offload_tc);
+    unit_check(!ovs_compat_ports_insert(netdev, u32_to_odp(port_no)));
+    ovs_compat_offload_set_prepared(netdev, true);
     netdev_close(netdev);
 }
 
 static void
 remove_port(uint32_t port_no)
 {
-    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
-                                             kdp_dpif_type);
+    struct netdev *netdev = ovs_compat_ports_get(u32_to_odp(port_no),
+                                                 kdp_dpif_type);
 
     unit_check(netdev);
-    ovsrcu_set(&netdev->flow_api, NULL);
-    unit_check(!netdev_ports_remove(u32_to_odp(port_no), kdp_dpif_type));
+    ovs_compat_offload_set_prepared(netdev, false);
+    unit_check(!ovs_compat_ports_remove(u32_to_odp(port_no), kdp_dpif_type));
     netdev_close(netdev);
 }
 

@@ -20,8 +20,6 @@
 #include "tc/tc-desc.h"
 #include "tc/tc-explain.h"
 #include "tc/tc-transact.h"
-#include "netdev-offload.h"
-#include "netdev-offload-provider.h"
 #include "netdev-provider.h"
 #include "netlink-socket.h"
 #include "netlink.h"

@@ -19,6 +19,7 @@
 #include "harness/prng.h"
 #include "harness/unit.h"
 #include "ovs-atomic.h"
+#include "ovs/compat-util.h"
 #include "util.h"
 
 /* How long the report may take, in seconds, before the program is killed.  It
@@ -56,7 +57,8 @@ say(const char *format, ...)
     va_start(args, format);
     n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    ignore(write(STDERR_FILENO, line, MIN(n, (int) sizeof line - 1)));
+    ovs_compat_ignore(write(STDERR_FILENO, line,
+                            MIN(n, (int) sizeof line - 1)));
 }
 
 /* Reads what the kernel tells of thread 'tid' in file 'name'. */

@@ -25,6 +25,7 @@
 #include "link/link-listener.h"
 #include "link/link-table.h"
 #include "nl/nl-conn.h"
+#include "ovs/compat-util.h"
 #include "util.h"
 
 #define REQUEST_SIZE 512
@@ -54,7 +55,7 @@ now_ns(void)
 {
     struct timespec ts;
 
-    ignore(clock_gettime(CLOCK_MONOTONIC, &ts));
+    ovs_compat_ignore(clock_gettime(CLOCK_MONOTONIC, &ts));
     return ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec;
 }
 

@@ -9,6 +9,7 @@
 
 #include <config.h>
 #include "link/link-store.h"
+#include "ovs/compat-util.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -50,7 +51,7 @@ now_ns(void)
 {
     struct timespec ts;
 
-    ignore(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts));
+    ovs_compat_ignore(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts));
     return ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec;
 }
 

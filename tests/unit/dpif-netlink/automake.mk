@@ -63,8 +63,8 @@ tests_unit_dpif_netlink_test_flow_settings_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-settings.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_flow_settings_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
-	-Wl,--wrap=meter_offload_set \
-	-Wl,--wrap=netdev_is_flow_api_enabled \
+	-Wl,--wrap=ovs_compat_meter_set \
+	-Wl,--wrap=ovs_compat_offload_is_enabled \
 	-Wl,--wrap=offload_configure \
 	-Wl,--wrap=offload_create \
 	-Wl,--wrap=offload_meters_changed \
@@ -78,6 +78,8 @@ tests_unit_dpif_netlink_test_ports_LDFLAGS = \
 	-Wl,--wrap=dpif_netlink_rtnl_port_create \
 	-Wl,--wrap=dpif_netlink_rtnl_port_destroy \
 	-Wl,--wrap=dpif_netlink_rtnl_probe_oot_tunnels \
+	-Wl,--wrap=dpif_netlink_rtnl_tunnel_create \
+	-Wl,--wrap=dpif_netlink_rtnl_tunnel_destroy \
 	-Wl,--wrap=epoll_ctl \
 	-Wl,--wrap=ovs_datapath_set_features \
 	-Wl,--wrap=ovs_vport_del \

@@ -7,12 +7,13 @@
 
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
+#include "ovs/compat-dpif.h"
 #include "util.h"
 
 const struct dpif_flow_dump_types dump_ovs = { .ovs_flows = true };
-const struct dpif_flow_dump_types dump_tc = { .netdev_flows = true };
+const struct dpif_flow_dump_types dump_tc = { .OVS_COMPAT_TC_FLOWS = true };
 const struct dpif_flow_dump_types dump_both = {
-    .ovs_flows = true, .netdev_flows = true,
+    .ovs_flows = true, .OVS_COMPAT_TC_FLOWS = true,
 };
 const struct dpif_flow_dump_types dump_neither;
 

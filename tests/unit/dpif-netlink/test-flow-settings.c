@@ -15,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
 #include "offload/offload-info.h"
 #include "openvswitch/netdev.h"
 #include "openvswitch/poll-loop.h"
+#include "ovs/compat-offload.h"
 #include "smap.h"
 #include "timeval.h"
 #include "fake/tc-fake.h"
@@ -75,14 +75,15 @@ static atomic_count n_meters_told;
 
 static bool flow_api_enabled;
 
-void __wrap_meter_offload_set(ofproto_meter_id, struct ofputil_meter_config *);
-bool __wrap_netdev_is_flow_api_enabled(void);
+void __wrap_ovs_compat_meter_set(ofproto_meter_id,
+                                 struct ofputil_meter_config *);
+bool __wrap_ovs_compat_offload_is_enabled(void);
 void __wrap_offload_meters_changed(struct offload *);
 void __real_offload_meters_changed(struct offload *);
 
 void
-__wrap_meter_offload_set(ofproto_meter_id id,
-                         struct ofputil_meter_config *config)
+__wrap_ovs_compat_meter_set(ofproto_meter_id id,
+                            struct ofputil_meter_config *config)
 {
     unsigned int i = atomic_count_inc(&n_meters_made);
 
@@ -94,7 +95,7 @@ __wrap_meter_offload_set(ofproto_meter_id id,
 }
 
 bool
-__wrap_netdev_is_flow_api_enabled(void)
+__wrap_ovs_compat_offload_is_enabled(void)
 {
     return flow_api_enabled;
 }
@@ -334,8 +335,8 @@ ports_are_those_of_the_datapath(void **state)
 static struct netdev *
 get_netdev(uint32_t port_no)
 {
-    struct netdev *netdev = netdev_ports_get(u32_to_odp(port_no),
-                                             kdp_dpif_type);
+    struct netdev *netdev = ovs_compat_ports_get(u32_to_odp(port_no),
+                                                 kdp_dpif_type);
 
     assert_non_null(netdev);
     return netdev;

@@ -165,6 +165,21 @@ __wrap_dpif_netlink_rtnl_port_destroy(const char *name OVS_UNUSED,
     return 0;
 }
 
+/* The names of these two since 3.7. */
+int __wrap_dpif_netlink_rtnl_tunnel_create(struct netdev *);
+int
+__wrap_dpif_netlink_rtnl_tunnel_create(struct netdev *netdev)
+{
+    return __wrap_dpif_netlink_rtnl_port_create(netdev);
+}
+
+int __wrap_dpif_netlink_rtnl_tunnel_destroy(const char *, const char *);
+int
+__wrap_dpif_netlink_rtnl_tunnel_destroy(const char *name, const char *type)
+{
+    return __wrap_dpif_netlink_rtnl_port_destroy(name, type);
+}
+
 bool __wrap_dpif_netlink_rtnl_probe_oot_tunnels(void);
 bool
 __wrap_dpif_netlink_rtnl_probe_oot_tunnels(void)

@@ -13,6 +13,7 @@
 #include "link/link-table.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "ovs/compat-util.h"
 #include "harness/netns.h"
 #include "harness/shown.h"
 #include "util.h"
@@ -86,10 +87,10 @@ string(const struct json *object, const char *name)
     return json_string(member(object, name));
 }
 
-static const struct json_array *
+static const struct json *
 array(const struct json *object, const char *name)
 {
-    return json_array(member(object, name));
+    return member(object, name);
 }
 
 /* The JSON after a trip through text, as programs see it. */
@@ -218,7 +219,8 @@ json_tells_all(void **state)
 {
     struct fixture *f = *state;
     struct json *json = show_json(f, LINK_NSID_ALL);
-    const struct json_array *namespaces = array(json, "namespaces");
+    const struct json *namespaces = array(json, "namespaces");
+    const struct json *local, *other;
 
     assert_int_equal(shash_count(json_object(json)), 20);
     assert_int_equal(integer(json, "resyncs"), 1);
@@ -229,14 +231,16 @@ json_tells_all(void **state)
     assert_int_equal(integer(member(json, "events"), "newlink"), 0);
     assert_int_equal(shash_count(json_object(member(json, "events"))),
                      LINK_N_MSGS);
-    assert_int_equal(namespaces->n, 2);
-    assert_string_equal(string(namespaces->elems[0], "namespace"), "local");
-    assert_int_equal(integer(namespaces->elems[0], "self_nsid"), SELF_NSID);
-    assert_string_equal(string(namespaces->elems[1], "namespace"), "4000");
-    assert_string_equal(string(namespaces->elems[1], "state"), "current");
-    assert_int_equal(integer(namespaces->elems[1], "n_links"), 2);
-    assert_int_equal(integer(namespaces->elems[1], "buckets"), -4);
-    assert_null(shash_find(json_object(namespaces->elems[1]), "links"));
+    assert_int_equal(ovs_compat_json_size(namespaces), 2);
+    local = ovs_compat_json_at(namespaces, 0);
+    other = ovs_compat_json_at(namespaces, 1);
+    assert_string_equal(string(local, "namespace"), "local");
+    assert_int_equal(integer(local, "self_nsid"), SELF_NSID);
+    assert_string_equal(string(other, "namespace"), "4000");
+    assert_string_equal(string(other, "state"), "current");
+    assert_int_equal(integer(other, "n_links"), 2);
+    assert_int_equal(integer(other, "buckets"), -4);
+    assert_null(shash_find(json_object(other), "links"));
     json_destroy(json);
 }
 
@@ -245,24 +249,36 @@ json_tells_of_the_links_of_one(void **state)
 {
     struct fixture *f = *state;
     struct json *json = show_json(f, NSID);
-    const struct json_array *namespaces = array(json, "namespaces");
+    const struct json *namespaces = array(json, "namespaces");
 
-    assert_int_equal(namespaces->n, 1);
+    assert_int_equal(ovs_compat_json_size(namespaces), 1);
 
-    const struct json_array *links = array(namespaces->elems[0], "links");
-    assert_int_equal(links->n, 2);
+    const struct json *links = array(ovs_compat_json_at(namespaces, 0),
+                                     "links");
+    assert_int_equal(ovs_compat_json_size(links), 2);
 
-    const struct json *link = links->elems[1];
+    const struct json *link = ovs_compat_json_at(links, 1);
     assert_string_equal(string(link, "name"), "br\"0");
     assert_string_equal(string(link, "kind"), "ifb");
     assert_int_equal(integer(link, "ifindex"), INDEX);
     assert_int_equal(integer(link, "mtu"), 1300);
     assert_int_equal(member(link, "carrier")->type, JSON_TRUE);
     assert_string_equal(string(link, "lower_nsid"), "same");
-    assert_int_equal(array(link, "alt_names")->n, 1);
-    assert_string_equal(json_string(array(link, "alt_names")->elems[0]),
+    const struct json *names = array(link, "alt_names");
+    assert_int_equal(ovs_compat_json_size(names), 1);
+    assert_string_equal(json_string(ovs_compat_json_at(names, 0)),
                         "a\\lternative");
     json_destroy(json);
+}
+
+/* The second link of the first namespace that 'json' tells of. */
+static const struct json *
+second_link(const struct json *json)
+{
+    const struct json *namespace
+        = ovs_compat_json_at(array(json, "namespaces"), 0);
+
+    return ovs_compat_json_at(array(namespace, "links"), 1);
 }
 
 /* Makes the link of the other namespace a port of a switch, as far as the
@@ -294,7 +310,7 @@ ports_of_switches_are_shown_as_such(void **state)
     char *text;
 
     json = show_json(f, NSID);
-    link = array(array(json, "namespaces")->elems[0], "links")->elems[1];
+    link = second_link(json);
     assert_null(shash_find(json_object(link), "phys_port_name"));
     assert_null(shash_find(json_object(link), "phys_switch_id"));
     json_destroy(json);
@@ -305,7 +321,7 @@ ports_of_switches_are_shown_as_such(void **state)
                 "02:00:00:00:00:01 portname pf0vf1 switchid 02ab009f");
     free(text);
     json = show_json(f, NSID);
-    link = array(array(json, "namespaces")->elems[0], "links")->elems[1];
+    link = second_link(json);
     assert_string_equal(string(link, "phys_port_name"), "pf0vf1");
     assert_string_equal(string(link, "phys_switch_id"), "02ab009f");
     json_destroy(json);

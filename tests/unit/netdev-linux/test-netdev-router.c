@@ -20,9 +20,9 @@
 #include "netdev-linux/links.h"
 #include "netdev-linux/router.h"
 #include "openvswitch/poll-loop.h"
-#include "ovs-features.h"
 #include "ovs-router.h"
 #include "ovs-thread.h"
+#include "ovs/compat-netdev.h"
 #include "route-table.h"
 #include "tnl-ports.h"
 #include "harness/netns.h"
@@ -360,6 +360,9 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_turn_takes_a_bounded_number_of_routes),
     };
 
+    if (!ovs_compat_router_classifier()) {
+        return 77;              /* Open vSwitch's own code fills the router. */
+    }
     netdev_fixture_init(argv[0]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

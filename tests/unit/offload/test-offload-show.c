@@ -12,6 +12,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "harness/shown.h"
+#include "ovs/compat-util.h"
 #include "harness/unit.h"
 #include "util.h"
 
@@ -116,13 +117,13 @@ json_has_the_same(void **state OVS_UNUSED)
                                          "only in software")), 7);
     assert_int_equal(json_integer(member(total, "queued")), 11);
     assert_int_equal(json_integer(member(total, "vanished")), 2);
-    assert_int_equal(json_array(member(json, "threads"))->n, 2);
-    thread = json_array(member(json, "threads"))->elems[1];
+    assert_int_equal(ovs_compat_json_size(member(json, "threads")), 2);
+    thread = ovs_compat_json_at(member(json, "threads"), 1);
     assert_int_equal(json_integer(member(thread, "thread")), 1);
     assert_int_equal(json_integer(member(member(thread, "latency_us"),
                                          "p99")), 20);
-    assert_int_equal(json_array(member(json, "reasons"))->n, 1);
-    reason = json_array(member(json, "reasons"))->elems[0];
+    assert_int_equal(ovs_compat_json_size(member(json, "reasons")), 1);
+    reason = ovs_compat_json_at(member(json, "reasons"), 0);
     assert_string_equal(json_string(member(reason, "reason")),
                         "not supported");
     assert_int_equal(json_integer(member(reason, "errno")), EOPNOTSUPP);

@@ -50,4 +50,5 @@ tests_unit_tc_test_tc_transact_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap)
 tests_unit_tc_test_tc_translate_SOURCES = \
 	tests/unit/tc/test-tc-translate.c $(unit_tc) $(unit_common)
 tests_unit_tc_test_tc_translate_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=tc_transact
+	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=ovs_compat_flow_put \
+	-Wl,--wrap=tc_transact

@@ -12,7 +12,6 @@
 
 #include "harness/unit.h"
 #include "netdev-linux/qdisc-lock.h"
-#include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-thread.h"
@@ -143,10 +142,12 @@ rules_of_another_device_are_not_found(void **state)
     struct found found;
 
     assert_int_equal(backend_put(*state, unit_tc_desc(1, 2, 0)), 0);
+    unit_tc_port_replace(2, BACKEND_N_PORTS + 2);
     unit_tc_port_replace(1, 2);
     assert_int_equal(find(*state, &place, &found), 0);
     assert_int_equal(found.n, 0);
     unit_tc_port_replace(1, 1);
+    unit_tc_port_replace(2, 2);
 }
 
 static void

@@ -10,10 +10,10 @@
 
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
-#include "netdev-offload-provider.h"
 #include "netdev-provider.h"
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
+#include "ovs/compat-offload.h"
 #include "tc/tc-prepare.h"
 #include "tc/tc-transact.h"
 #include "util.h"
@@ -211,8 +211,8 @@ prepare(void)
 
     assert_int_equal(netdev_open("lo", "system", &netdev), 0);
     netdev_set_dpif_type(netdev, "system");
-    assert_int_equal(netdev_init_flow_api(netdev), 0);
-    netdev_uninit_flow_api(netdev);
+    assert_int_equal(ovs_compat_offload_prepare(netdev), 0);
+    ovs_compat_offload_set_prepared(netdev, false);
     netdev_close(netdev);
     return unit_tc_count();
 }
@@ -225,12 +225,9 @@ port_has_no_chains_once_it_is_prepared(void **state OVS_UNUSED)
         .shares_chains = shares_chains,
         .count_rules = count_rules,
     };
-    struct smap config = SMAP_INITIALIZER(&config);
 
     kdp_tc_prepare_register("system", &datapaths);
-    smap_add(&config, "hw-offload", "true");
-    netdev_set_flow_api_enabled(&config);
-    smap_destroy(&config);
+    ovs_compat_offload_enable();
     add_rules();
 
     /* The numbers are not shared. */

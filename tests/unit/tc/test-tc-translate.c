@@ -12,12 +12,10 @@
 
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
-#include "netdev-offload-provider.h"
-#include "netdev-offload.h"
 #include "netdev-provider.h"
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
-#include "ovs-rcu.h"
+#include "ovs/compat-offload.h"
 #include "tc/tc-adopt.h"
 #include "util.h"
 
@@ -39,11 +37,32 @@ __wrap_tc_transact(struct ofpbuf *request, struct ofpbuf **replyp)
     return ENODEV;
 }
 
+/* What translates, or NULL for Open vSwitch. */
+static int (*flow_put)(const ovs_u128 *ufid);
+
+int __wrap_ovs_compat_flow_put(struct netdev *, struct match *,
+                               struct nlattr *actions, size_t actions_len,
+                               const ovs_u128 *ufid, bool recirc_sharing);
+int __real_ovs_compat_flow_put(struct netdev *, struct match *,
+                               struct nlattr *actions, size_t actions_len,
+                               const ovs_u128 *ufid, bool recirc_sharing);
+
+int
+__wrap_ovs_compat_flow_put(struct netdev *netdev, struct match *match,
+                           struct nlattr *actions, size_t actions_len,
+                           const ovs_u128 *ufid, bool recirc_sharing)
+{
+    return (flow_put ? flow_put(ufid)
+            : __real_ovs_compat_flow_put(netdev, match, actions, actions_len,
+                                         ufid, recirc_sharing));
+}
+
 static int
 setup(void **state)
 {
     struct netdev *netdev;
 
+    flow_put = NULL;
     unit_tc_init();
     unit_tc_ports_add(1);
     unit_check(!netdev_open("lo", "system", &netdev));
@@ -154,19 +173,15 @@ flow_that_is_not_translated_leaves_no_trap(void **state)
     check_untranslated(netdev, offload_desc_create(&odd), EOPNOTSUPP);
 
     /* A device without a flow API. */
-    ovsrcu_set(&netdev->flow_api, NULL);
+    ovs_compat_offload_set_prepared(netdev, false);
     check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
 }
 
-/* A flow API that returns without a request, or makes two, or one that no rule
- * could be told by, or asks the kernel before. */
+/* A translation that returns without a request, or makes two, or one that no
+ * rule could be told by, or asks the kernel before. */
 
 static int
-put_nothing(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
-            struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-            const ovs_u128 *id OVS_UNUSED,
-            struct offload_info *info OVS_UNUSED,
-            struct dpif_flow_stats *stats OVS_UNUSED)
+put_nothing(const ovs_u128 *id OVS_UNUSED)
 {
     return 0;
 }
@@ -185,10 +200,7 @@ send_request(const ovs_u128 *ufid)
 }
 
 static int
-put_two(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
-        struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-        const ovs_u128 *id, struct offload_info *info OVS_UNUSED,
-        struct dpif_flow_stats *stats OVS_UNUSED)
+put_two(const ovs_u128 *id)
 {
     unit_check(send_request(id) == EINPROGRESS);
     check_that_requests_are_sent();
@@ -196,23 +208,13 @@ put_two(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
 }
 
 static int
-put_without_cookie(struct netdev *netdev OVS_UNUSED,
-                   struct match *match OVS_UNUSED,
-                   struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-                   const ovs_u128 *id OVS_UNUSED,
-                   struct offload_info *info OVS_UNUSED,
-                   struct dpif_flow_stats *stats OVS_UNUSED)
+put_without_cookie(const ovs_u128 *id OVS_UNUSED)
 {
     return send_request(NULL);
 }
 
 static int
-put_with_another(struct netdev *netdev OVS_UNUSED,
-                 struct match *match OVS_UNUSED,
-                 struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-                 const ovs_u128 *id OVS_UNUSED,
-                 struct offload_info *info OVS_UNUSED,
-                 struct dpif_flow_stats *stats OVS_UNUSED)
+put_with_another(const ovs_u128 *id OVS_UNUSED)
 {
     const ovs_u128 another = unit_tc_ufid(77);
 
@@ -220,21 +222,13 @@ put_with_another(struct netdev *netdev OVS_UNUSED,
 }
 
 static int
-put_negative(struct netdev *netdev OVS_UNUSED, struct match *match OVS_UNUSED,
-             struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-             const ovs_u128 *id OVS_UNUSED,
-             struct offload_info *info OVS_UNUSED,
-             struct dpif_flow_stats *stats OVS_UNUSED)
+put_negative(const ovs_u128 *id OVS_UNUSED)
 {
     return -EOPNOTSUPP;
 }
 
 static int
-put_after_question(struct netdev *netdev OVS_UNUSED,
-                   struct match *match OVS_UNUSED,
-                   struct nlattr *actions OVS_UNUSED, size_t len OVS_UNUSED,
-                   const ovs_u128 *id, struct offload_info *info OVS_UNUSED,
-                   struct dpif_flow_stats *stats OVS_UNUSED)
+put_after_question(const ovs_u128 *id)
 {
     check_that_requests_are_sent();
     return send_request(id);
@@ -243,30 +237,21 @@ put_after_question(struct netdev *netdev OVS_UNUSED,
 static void
 flow_api_that_sends_nothing_or_more_is_no_success(void **state)
 {
-    static struct netdev_flow_api none = { .type = "none",
-                                           .flow_put = put_nothing };
-    static struct netdev_flow_api two = { .type = "two",
-                                          .flow_put = put_two };
-    struct netdev *netdev = *state;
-
-    ovsrcu_set(&netdev->flow_api, &none);
-    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
-    ovsrcu_set(&netdev->flow_api, &two);
-    check_untranslated(netdev, unit_tc_desc(1, 1, 0), ENOSPC);
+    flow_put = put_nothing;
+    check_untranslated(*state, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
+    flow_put = put_two;
+    check_untranslated(*state, unit_tc_desc(1, 1, 0), ENOSPC);
 }
 
 static void
 only_a_rule_is_taken(void **state)
 {
-    static struct netdev_flow_api api = { .type = "question",
-                                          .flow_put = put_after_question };
     struct offload_desc *desc = unit_tc_desc(1, 1, 0);
-    struct netdev *netdev = *state;
     struct ofpbuf *rule;
     struct kdp_tc_id id;
 
-    ovsrcu_set(&netdev->flow_api, &api);
-    assert_int_equal(kdp_tc_translate(netdev, desc, true, &rule, &id), 0);
+    flow_put = put_after_question;
+    assert_int_equal(kdp_tc_translate(*state, desc, true, &rule, &id), 0);
     assert_int_equal(nl_msg_nlmsghdr(rule)->nlmsg_type, RTM_NEWTFILTER);
     check_that_requests_are_sent();
     ofpbuf_delete(rule);
@@ -276,27 +261,17 @@ only_a_rule_is_taken(void **state)
 static void
 errors_of_the_flow_api_are_positive(void **state)
 {
-    static struct netdev_flow_api api = { .type = "negative",
-                                          .flow_put = put_negative };
-    struct netdev *netdev = *state;
-
-    ovsrcu_set(&netdev->flow_api, &api);
-    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
+    flow_put = put_negative;
+    check_untranslated(*state, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
 }
 
 static void
 rule_that_could_not_be_told_again_is_refused(void **state)
 {
-    static struct netdev_flow_api bare = { .type = "bare",
-                                           .flow_put = put_without_cookie };
-    static struct netdev_flow_api other = { .type = "other",
-                                            .flow_put = put_with_another };
-    struct netdev *netdev = *state;
-
-    ovsrcu_set(&netdev->flow_api, &bare);
-    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
-    ovsrcu_set(&netdev->flow_api, &other);
-    check_untranslated(netdev, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
+    flow_put = put_without_cookie;
+    check_untranslated(*state, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
+    flow_put = put_with_another;
+    check_untranslated(*state, unit_tc_desc(1, 1, 0), EOPNOTSUPP);
 }
 
 static void

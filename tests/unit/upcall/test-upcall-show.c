@@ -11,6 +11,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "harness/shown.h"
+#include "ovs/compat-util.h"
 #include "harness/unit.h"
 #include "upcall/upcall-info.h"
 #include "util.h"
@@ -70,7 +71,7 @@ integer(const struct json *object, const char *name)
     return json_integer(json);
 }
 
-static const struct json_array *
+static const struct json *
 array(const struct json *object, const char *name)
 {
     const struct json *json = shash_find_data(json_object(object), name);
@@ -79,7 +80,7 @@ array(const struct json *object, const char *name)
         fail_msg("no member \"%s\"", name);
     }
     assert_int_equal(json->type, JSON_ARRAY);
-    return json_array(json);
+    return json;
 }
 
 static const char *
@@ -114,6 +115,7 @@ static void
 json_tells_of_the_table(void **state OVS_UNUSED)
 {
     struct json *json = through_text(&info);
+    const struct json *bounds;
 
     assert_string_equal(string(json, "name"), "system@dp");
     assert_int_equal(integer(json, "n_ports"), 2);
@@ -125,9 +127,9 @@ json_tells_of_the_table(void **state OVS_UNUSED)
     assert_int_equal(integer(json, "abandoned"), 602);
     assert_int_equal(integer(json, "refused"), 603);
     assert_string_equal(string(json, "engine"), "e");
-    assert_int_equal(array(json, "latency_bounds_us")->n, LATENCY_N_BOUNDS);
-    assert_int_equal(
-        json_integer(array(json, "latency_bounds_us")->elems[0]), 64);
+    bounds = array(json, "latency_bounds_us");
+    assert_int_equal(ovs_compat_json_size(bounds), LATENCY_N_BOUNDS);
+    assert_int_equal(json_integer(ovs_compat_json_at(bounds, 0)), 64);
     assert_int_equal(shash_count(json_object(json)), 13);
     json_destroy(json);
 }
@@ -136,11 +138,11 @@ static void
 json_tells_of_every_port(void **state OVS_UNUSED)
 {
     struct json *json = through_text(&info);
-    const struct json_array *elems = array(json, "ports");
+    const struct json *elems = array(json, "ports");
 
-    assert_int_equal(elems->n, ARRAY_SIZE(ports));
-    for (size_t i = 0; i < elems->n; i++) {
-        const struct json *port = elems->elems[i];
+    assert_int_equal(ovs_compat_json_size(elems), ARRAY_SIZE(ports));
+    for (size_t i = 0; i < ovs_compat_json_size(elems); i++) {
+        const struct json *port = ovs_compat_json_at(elems, i);
         const struct upcall_channel_stats *stats = &ports[i].stats;
 
         assert_string_equal(string(port, "name"), ports[i].name);
@@ -161,11 +163,11 @@ json_tells_of_every_port(void **state OVS_UNUSED)
 
         assert_int_equal(shared->type, ports[i].shared ? JSON_TRUE
                                                        : JSON_FALSE);
-        const struct json_array *below = array(latency, "below");
+        const struct json *below = array(latency, "below");
 
-        assert_int_equal(below->n, LATENCY_N_BOUNDS);
-        for (size_t j = 0; j < below->n; j++) {
-            assert_int_equal(json_integer(below->elems[j]),
+        assert_int_equal(ovs_compat_json_size(below), LATENCY_N_BOUNDS);
+        for (size_t j = 0; j < ovs_compat_json_size(below); j++) {
+            assert_int_equal(json_integer(ovs_compat_json_at(below, j)),
                              stats->latency.below[j]);
         }
         assert_int_equal(integer(latency, "sum"), stats->latency.sum);
@@ -181,12 +183,13 @@ static void
 json_has_null_for_the_number_of_no_port(void **state OVS_UNUSED)
 {
     struct json *json = through_text(&info);
-    const struct json_array *elems = array(json, "ports");
+    const struct json *elems = array(json, "ports");
     const struct json *none;
 
-    assert_int_equal(integer(elems->elems[0], "port_no"), 0);
-    assert_int_equal(integer(elems->elems[1], "port_no"), 17);
-    none = shash_find_data(json_object(elems->elems[2]), "port_no");
+    assert_int_equal(integer(ovs_compat_json_at(elems, 0), "port_no"), 0);
+    assert_int_equal(integer(ovs_compat_json_at(elems, 1), "port_no"), 17);
+    none = shash_find_data(json_object(ovs_compat_json_at(elems, 2)),
+                           "port_no");
     assert_non_null(none);
     assert_int_equal(none->type, JSON_NULL);
     json_destroy(json);
@@ -196,11 +199,11 @@ static void
 json_tells_of_every_handler(void **state OVS_UNUSED)
 {
     struct json *json = through_text(&info);
-    const struct json_array *elems = array(json, "handlers");
+    const struct json *elems = array(json, "handlers");
 
-    assert_int_equal(elems->n, ARRAY_SIZE(handlers));
-    for (size_t i = 0; i < elems->n; i++) {
-        const struct json *handler = elems->elems[i];
+    assert_int_equal(ovs_compat_json_size(elems), ARRAY_SIZE(handlers));
+    for (size_t i = 0; i < ovs_compat_json_size(elems); i++) {
+        const struct json *handler = ovs_compat_json_at(elems, i);
         const struct upcall_handler_stats *stats = &handlers[i];
 
         assert_int_equal(integer(handler, "wakeups"), stats->wakeups);
@@ -220,8 +223,8 @@ json_of_an_empty_table_has_empty_arrays(void **state OVS_UNUSED)
 {
     struct json *json = through_text(&empty);
 
-    assert_int_equal(array(json, "ports")->n, 0);
-    assert_int_equal(array(json, "handlers")->n, 0);
+    assert_int_equal(ovs_compat_json_size(array(json, "ports")), 0);
+    assert_int_equal(ovs_compat_json_size(array(json, "handlers")), 0);
     assert_int_equal(integer(json, "n_ports"), 0);
     json_destroy(json);
 }

@@ -12,6 +12,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "harness/shown.h"
+#include "ovs/compat-util.h"
 #include "harness/unit.h"
 #include "util.h"
 
@@ -121,10 +122,10 @@ json_says_all(void **state OVS_UNUSED)
     assert_true(json_boolean(member(json, "open")));
     assert_true(json_boolean(member(json, "in_sync")));
     assert_true(json_boolean(member(json, "all_namespaces")));
-    assert_int_equal(json_array(ports)->n, 2);
-    port = json_array(ports)->elems[0];
+    assert_int_equal(ovs_compat_json_size(ports), 2);
+    port = ovs_compat_json_at(ports, 0);
     assert_int_equal(member(port, "nsid")->type, JSON_NULL);
-    port = json_array(ports)->elems[1];
+    port = ovs_compat_json_at(ports, 1);
     assert_int_equal(json_integer(member(port, "port_no")), 17);
     assert_string_equal(json_string(member(port, "name")), "odd \"name\"");
     assert_int_equal(json_integer(member(port, "type")), 1);
