@@ -378,6 +378,7 @@ upcall_view_to_dpif(const struct upcall_view *view, struct dpif_upcall *upcall)
     upcall->actions = view->actions;
     upcall->mru = view->mru;
     upcall->hash = view->hash;
+    ovs_compat_upcall_set_pid(upcall, view->pid);
 
     /* The packet stays where it was received, until its batch is over. */
     dp_packet_use_stub(packet, (char *) view->packet - view->headroom,

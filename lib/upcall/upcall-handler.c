@@ -577,6 +577,7 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
         && !upcall_channel_is_urgent(channel)) {
         upcall_ports_count_shared(ports, view);
     }
+    view->pid = channel->pid;
     atomic_read_relaxed(&channel->ready_at, &ready_at);
     waited = now_usec() - ready_at;
     latency_hist_record(&channel->latency, waited);

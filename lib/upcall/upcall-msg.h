@@ -34,6 +34,8 @@ enum upcall_type {
 struct upcall_view {
     enum upcall_type type;
     int dp_ifindex;             /* Datapath that sent it. */
+    uint32_t pid;               /* Netlink port id of the socket that it came
+                                 * to.  Not part of the message. */
 
     void *packet;               /* First byte of the frame. */
     size_t packet_len;          /* In bytes, at least UPCALL_PACKET_MIN. */

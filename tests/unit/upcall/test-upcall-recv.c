@@ -89,6 +89,27 @@ channel_without_a_port_is_received_like_any_other(void **state)
     expect_batch(f, 0, 77, 1);
 }
 
+/* The kernel is told it again with packets that are executed for the upcall
+ * (U8). */
+static void
+upcall_names_the_socket_that_it_came_to(void **state)
+{
+    struct fixture *f = *state;
+
+    set_handlers(f, 1);
+    for (uint32_t port_no = 1; port_no <= 3; port_no++) {
+        struct upcall_view view;
+
+        add_port(f, port_no);
+        send_to(f, port_no, port_no);
+        assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
+        assert_int_equal(unit_view_seq(&view), port_no);
+        assert_int_not_equal(view.pid, 0);
+        assert_int_equal(view.pid, upcall_table_get_pid(f->table, port_no));
+        assert_int_equal(upcall_table_recv(f->table, 0, &view), EAGAIN);
+    }
+}
+
 static void
 handler_that_does_not_exist_receives_nothing(void **state)
 {
@@ -395,6 +416,7 @@ main(void)
         TEST(upcalls_from_before_the_port_was_added_are_received),
         TEST(upcalls_from_before_there_were_handlers_are_received),
         TEST(channel_without_a_port_is_received_like_any_other),
+        TEST(upcall_names_the_socket_that_it_came_to),
         TEST(handler_that_does_not_exist_receives_nothing),
         TEST(port_stays_with_its_handler_until_the_batch_was_processed),
         TEST(upcall_that_came_during_processing_is_found_without_another_edge),
