@@ -17,6 +17,7 @@
 #include "odp-util.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
+#include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
 #include "ovs/compat-offload.h"
 #include "tc/tc-desc.h"
@@ -24,6 +25,8 @@
 #include "tc/tc-rules.h"
 #include "tc/tc-transact.h"
 #include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_tc_adopt);
 
 /* A rule that was found on a port. */
 struct port_rule {
@@ -196,10 +199,27 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
     ovs_compat_rule_dump_destroy(dump);
 }
 
+/* Leaves flows of chains to the kernel datapath if the flow API does not
+ * translate them. */
+static void
+check_chains(struct kdp_tc *tc, uint32_t port_no)
+{
+    struct netdev *netdev = ovs_compat_ports_get(u32_to_odp(port_no),
+                                                 tc->dpif_type);
+
+    if (netdev && tc->recirc_sharing && !kdp_tc_check_chains(netdev)) {
+        VLOG_ERR("Open vSwitch does not translate flows of recirculation "
+                 "chains for tc in this program; they stay in the kernel "
+                 "datapath");
+        tc->recirc_sharing = false;
+    }
+    netdev_close(netdev);
+}
+
 /* Has the kernel load what actions need, and the owner make what rules may
  * name, and waits for whoever is at it. */
 static void
-begin_once(struct kdp_tc *tc)
+begin_once(struct kdp_tc *tc, uint32_t port_no)
 {
     /* It may take long, and nobody else shall wait for that, but for other
      * offload threads, whose first rules would. */
@@ -208,6 +228,7 @@ begin_once(struct kdp_tc *tc)
     if (!tc->begun) {
         kdp_tc_load_actions();
         ovsrcu_quiesce_end();
+        check_chains(tc, port_no);
         if (tc->begin) {
             tc->begin(tc->begin_aux);
         }
@@ -251,7 +272,7 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, const struct offload_place *place,
     struct port_rule *r;
     int error;
 
-    begin_once(tc);
+    begin_once(tc, port_no);
     if (describe) {
         netdev = ovs_compat_ports_get(u32_to_odp(port_no), tc->dpif_type);
     }

@@ -41,7 +41,8 @@ struct tcf_id;
 /* Rules of a datapath, and what goes for all of them. */
 struct kdp_tc {
     const char *dpif_type;      /* As ovs_compat_ports_get() needs it. */
-    bool recirc_sharing;        /* Tc's chains are known to the datapath. */
+    bool recirc_sharing;        /* Tc's chains are known to the datapath, and
+                                 * flows of them are translated. */
     atomic_bool count_headers;  /* In bytes of rules made from now on. */
 
     /* Set by the owner right after kdp_tc_init(): called once by an offload

@@ -24,12 +24,14 @@
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-provider.h"
 #include "netlink.h"
+#include "odp-netlink.h"
 #include "odp-util.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
 #include "ovs/compat-offload.h"
+#include "packets.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_offload_request);
@@ -102,6 +104,39 @@ has_ufid(const struct ofpbuf *request, const ovs_u128 *ufid)
             && ovs_u128_equals(cookie, *ufid));
 }
 
+/* Takes the request that the flow API of 'netdev' makes of 'desc', which
+ * matches as 'match' says.  The flow API gets to know nothing of chains that
+ * lead to that of the flow: since 3.6 it translates only what one of its own
+ * rules leads to, and it has none.  So it makes a rule of chain 0, which gets
+ * its chain here.  Returns 0 or a positive errno value. */
+static int
+translate(struct netdev *netdev, const struct offload_desc *desc,
+          struct match *match, bool recirc_sharing, struct ofpbuf *rule)
+{
+    uint32_t chain = match->flow.recirc_id;
+    int error;
+
+    if (chain && (!recirc_sharing || chain > TC_ACT_EXT_VAL_MASK)) {
+        return EOPNOTSUPP;
+    }
+    match->flow.recirc_id = 0;
+    *taken_get() = rule;
+    /* Some of Open vSwitch's errors are negative. */
+    error = abs(ovs_compat_flow_put(netdev, match,
+                                    CONST_CAST(struct nlattr *, desc->actions),
+                                    desc->actions_len, &desc->ufid,
+                                    recirc_sharing));
+    *taken_get() = NULL;
+    if (error == HANDED_OVER && has_ufid(rule, &desc->ufid)) {
+        if (chain) {
+            nl_msg_put_u32(rule, TCA_CHAIN, chain);
+        }
+        return 0;
+    }
+    /* Success would be one without a rule. */
+    return error && error != HANDED_OVER ? error : EOPNOTSUPP;
+}
+
 int
 kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
                  bool recirc_sharing, struct ofpbuf **rule,
@@ -116,24 +151,66 @@ kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
         return EOPNOTSUPP;
     }
     *rule = ofpbuf_new(1024);
-    *taken_get() = *rule;
-    /* Some of Open vSwitch's errors are negative. */
-    error = abs(ovs_compat_flow_put(netdev, &match,
-                                    CONST_CAST(struct nlattr *, desc->actions),
-                                    desc->actions_len, &desc->ufid,
-                                    recirc_sharing));
-    *taken_get() = NULL;
-    if (error == HANDED_OVER && !has_ufid(*rule, &desc->ufid)) {
-        error = EOPNOTSUPP;
-    }
-    if (error != HANDED_OVER) {
+    error = translate(netdev, desc, &match, recirc_sharing, *rule);
+    if (error) {
         ofpbuf_delete(*rule);
         *rule = NULL;
-        /* Success would be one without a rule. */
-        return error ? error : EOPNOTSUPP;
+        return error;
     }
     kdp_tc_id_parse(*rule, id);
     return 0;
+}
+
+/* Puts the key or the mask of a flow of IPv4 packets of chain 'chain'. */
+static void
+put_chain_match(struct ofpbuf *buf, uint32_t chain, ovs_be16 dl_type,
+                uint8_t frag)
+{
+    const struct ovs_key_ethernet eth = { .eth_src.ea[0] = 0 };
+    const struct ovs_key_ipv4 ip = { .ipv4_frag = frag };
+
+    nl_msg_put_u32(buf, OVS_KEY_ATTR_RECIRC_ID, chain);
+    nl_msg_put_unspec(buf, OVS_KEY_ATTR_ETHERNET, &eth, sizeof eth);
+    nl_msg_put_be16(buf, OVS_KEY_ATTR_ETHERTYPE, dl_type);
+    nl_msg_put_unspec(buf, OVS_KEY_ATTR_IPV4, &ip, sizeof ip);
+}
+
+/* Is a flow of chain 'from' that leads to chain 'to' translated?  Nothing is
+ * sent. */
+static bool
+translates_chain(struct netdev *netdev, uint32_t from, uint32_t to)
+{
+    struct offload_desc desc = { .ufid.u32 = { from, to } };
+    struct ofpbuf key, mask, actions, *rule;
+    struct kdp_tc_id id;
+    int error;
+
+    ofpbuf_init(&key, 0);
+    ofpbuf_init(&mask, 0);
+    ofpbuf_init(&actions, 0);
+    put_chain_match(&key, from, htons(ETH_TYPE_IP), 0);
+    put_chain_match(&mask, UINT32_MAX, OVS_BE16_MAX, UINT8_MAX);
+    nl_msg_put_u32(&actions, OVS_ACTION_ATTR_RECIRC, to);
+    desc.key = key.data;
+    desc.key_len = key.size;
+    desc.mask = mask.data;
+    desc.mask_len = mask.size;
+    desc.actions = actions.data;
+    desc.actions_len = actions.size;
+    error = kdp_tc_translate(netdev, &desc, true, &rule, &id);
+    if (!error) {
+        ofpbuf_delete(rule);
+    }
+    ofpbuf_uninit(&key);
+    ofpbuf_uninit(&mask);
+    ofpbuf_uninit(&actions);
+    return !error && id.chain == from;
+}
+
+bool
+kdp_tc_check_chains(struct netdev *netdev)
+{
+    return translates_chain(netdev, 0, 1) && translates_chain(netdev, 1, 2);
 }
 
 /* If it is not taken, the kernel refuses the request: there is no device with

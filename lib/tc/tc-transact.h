@@ -69,6 +69,10 @@ int kdp_tc_translate(struct netdev *netdev, const struct offload_desc *,
  * Must be true for all of the above.  Sends nothing if so. */
 bool kdp_tc_check(void);
 
+/* Is a pair of flows of recirculation chains, the first of which leads to the
+ * second, translated for 'netdev'?  Sends nothing. */
+bool kdp_tc_check_chains(struct netdev *netdev);
+
 /* Goes through the rules of a device that have a ufid.  Threads may share a
  * dump, each with a buffer of its own of NL_DUMP_BUFSIZE. */
 int kdp_tc_dump_start(struct netdev *, bool terse, struct nl_dump *);

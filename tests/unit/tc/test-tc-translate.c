@@ -137,6 +137,47 @@ request_of_the_flow_api_is_taken_instead_of_sent(void **state)
     offload_desc_unref(desc);
 }
 
+static int
+put_negative(const ovs_u128 *id OVS_UNUSED)
+{
+    return -EOPNOTSUPP;
+}
+
+/* The flow API has no rule that leads to the chain. */
+static void
+flow_of_a_chain_gets_a_rule_of_that_chain(void **state)
+{
+    struct offload_desc *desc = unit_tc_desc(1, 1, UNIT_TC_OF_CHAIN);
+    struct kdp_tc_id id, plain;
+    struct ofpbuf *rule;
+
+    assert_int_equal(kdp_tc_translate(*state, desc, true, &rule, &id), 0);
+    assert_int_equal(id.chain, 1);
+    ofpbuf_delete(rule);
+    assert_int_equal(kdp_tc_translate(*state, desc, false, &rule, &id),
+                     EOPNOTSUPP);
+    assert_null(rule);
+    offload_desc_unref(desc);
+
+    desc = unit_tc_desc(1, 1, UNIT_TC_TO_CHAIN);
+    assert_int_equal(kdp_tc_translate(*state, desc, true, &rule, &plain), 0);
+    assert_int_equal(plain.chain, 0);
+    assert_int_equal(plain.info, id.info);
+    ofpbuf_delete(rule);
+    offload_desc_unref(desc);
+    check_that_requests_are_sent();
+}
+
+static void
+pair_of_chains_is_tried(void **state)
+{
+    assert_true(kdp_tc_check_chains(*state));
+    assert_int_equal(unit_tc_count(), 0);
+    flow_put = put_negative;
+    assert_false(kdp_tc_check_chains(*state));
+    check_that_requests_are_sent();
+}
+
 static void
 library_is_seen_to_send_by_our_function(void **state OVS_UNUSED)
 {
@@ -222,12 +263,6 @@ put_with_another(const ovs_u128 *id OVS_UNUSED)
 }
 
 static int
-put_negative(const ovs_u128 *id OVS_UNUSED)
-{
-    return -EOPNOTSUPP;
-}
-
-static int
 put_after_question(const ovs_u128 *id)
 {
     check_that_requests_are_sent();
@@ -297,6 +332,8 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(request_of_the_flow_api_is_taken_instead_of_sent),
+        TEST(flow_of_a_chain_gets_a_rule_of_that_chain),
+        TEST(pair_of_chains_is_tried),
         TEST(library_is_seen_to_send_by_our_function),
         TEST(flow_that_is_not_translated_leaves_no_trap),
         TEST(flow_api_that_sends_nothing_or_more_is_no_success),
