@@ -54,7 +54,7 @@ END
 (cd "$dir" && autoconf) > "$out" 2>&1
 result 'there is a configure'
 
-supported='3.1.0 3.1.8 3.3.0 3.3.10 3.5.0 3.5.5'
+supported='3.1.0 3.1.8 3.3.0 3.3.10 3.5.0 3.5.5 4.0.0 4.0.1'
 for version in $supported; do
     make_tree "$dir/$version" "$version"
     configure --with-ovs-source="$dir/$version" \
