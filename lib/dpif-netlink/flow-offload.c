@@ -194,6 +194,9 @@ set_engine(struct kdp_datapath *dp, const struct smap *config)
                &last->threads, &last->config.n_threads);
     set_number(dp, config, KEY_DELAY, 0, MAX_DELAY, 0, &last->delay,
                &last->config.delay);
+    last->config.rebalance_interval
+        = (smap_get_bool(config, KEY_REBALANCE, false)
+           ? OFFLOAD_REBALANCE_INTERVAL : 0);
     if (engine && memcmp(&old, &last->config, sizeof old)) {
         offload_configure(engine->offload, &last->config);
     }
@@ -232,11 +235,6 @@ kdp_flow_offload_set(struct kdp_datapath *dp, const struct smap *config)
     offload->looked = true;
     if (enable && !engine) {
         stop_cleaner(offload, false);
-        if (smap_get_bool(config, KEY_REBALANCE, false)) {
-            VLOG_WARN("%s: other_config:"KEY_REBALANCE" has no effect: flows "
-                      "that a full device does not take are offered again "
-                      "after a pause", dp->name);
-        }
         kdp_flow_engine_set(dp, create_engine(dp));
     } else if (engine && enable != enabled) {
         VLOG_INFO("%s: offload to tc is turned %s%s", dp->name,

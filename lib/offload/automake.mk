@@ -37,6 +37,8 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-read.h \
 	lib/offload/offload-reader.c \
 	lib/offload/offload-reader.h \
+	lib/offload/offload-rebalance.c \
+	lib/offload/offload-rebalance.h \
 	lib/offload/offload-reason.c \
 	lib/offload/offload-reason.h \
 	lib/offload/offload-report.c \

@@ -45,6 +45,7 @@ struct offload {
     atomic_uint max_queued;
     atomic_uint delay;
     atomic_uint backoff;
+    atomic_uint rebalance_interval;
     atomic_bool enabled;
     atomic_uint64_t n_flushes;  /* Written with change_rwlock for writing. */
 

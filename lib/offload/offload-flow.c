@@ -358,6 +358,7 @@ offload_flow_set_tc_present(struct offload_flow *flow,
     offload_flow_moved(flow);
     flow->tc_since = flow->moved;
     flow->read = time_msec();
+    flow->came = flow->read;
 }
 
 /* A copy was found in tc, made of what the flow is, as 'rule', of which the
@@ -372,6 +373,7 @@ offload_flow_set_tc_adopted(struct offload_flow *flow,
     flow->tc_desc = offload_desc_ref(flow->desc);
     flow->tc_seen = *stats;
     flow->read = time_msec();
+    flow->came = flow->read;
     offload_flow_moved(flow);
 }
 

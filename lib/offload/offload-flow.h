@@ -131,6 +131,7 @@ struct offload_flow {
     enum offload_request request;   /* What is under way, and not accounted
                                      * for yet. */
     enum offload_reason reason; /* Why it is not in tc. */
+    uint8_t n_failures;         /* To delete a copy, in a row. */
     int error;                  /* From tc, or 0. */
     const char *why;            /* 'error' in words, or NULL; valid if 'error'
                                  * is not 0. */
@@ -164,7 +165,10 @@ struct offload_flow {
     uint64_t port_seq;          /* Of the port when it was rejected. */
     long long int retry;        /* When to offer again, in ms. */
     unsigned int retry_msec;    /* Pause before that. */
-    unsigned int n_failures;    /* To delete a copy, in a row. */
+
+    /* See offload-rebalance.h. */
+    uint32_t came;              /* When it came to tc, in ms modulo 2^32. */
+    uint32_t n_ranked;          /* Packets when it was ranked last, likewise. */
 
     uint32_t shown[OFFLOAD_MAX_DUMPS];  /* Latest dump of each slot that has
                                          * shown it. */

@@ -62,6 +62,8 @@ enum OVS_PACKED_ENUM offload_reason {
     OFFLOAD_REASON_ERROR,       /* Another error. */
     /* It was in tc. */
     OFFLOAD_REASON_VANISHED,    /* Somebody else removed the rule. */
+    OFFLOAD_REASON_SOFTWARE,    /* Its card had no room for it. */
+    OFFLOAD_REASON_OUTRANKED,   /* Others with more packets have its place. */
     OFFLOAD_N_REASONS
 };
 

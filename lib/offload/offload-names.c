@@ -54,6 +54,8 @@ offload_reason_to_string(enum offload_reason reason)
     case OFFLOAD_REASON_EXISTS: return "another rule is in the way";
     case OFFLOAD_REASON_ERROR: return "error";
     case OFFLOAD_REASON_VANISHED: return "rule vanished from tc";
+    case OFFLOAD_REASON_SOFTWARE: return "no room in the card";
+    case OFFLOAD_REASON_OUTRANKED: return "flows with more packets go first";
     case OFFLOAD_N_REASONS:
     default: OVS_NOT_REACHED();
     }

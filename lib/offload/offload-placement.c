@@ -169,6 +169,30 @@ offload_placement_return(struct offload *offload, struct offload_flow *flow,
     }
 }
 
+/* Does not offer 'flow', which is in the kernel or goes there because its
+ * device had no room, for 'pause' ms. */
+void
+offload_placement_postpone(struct offload *offload, struct offload_flow *flow,
+                           unsigned int pause)
+{
+    if (!offload_reason_is_rejection(flow->reason)) {
+        set_reason(offload, flow, OFFLOAD_REASON_NO_SPACE);
+    }
+    offload_ports_admit(&offload->ports, flow->desc, &flow->port_seq);
+    flow->retry = time_msec() + MAX(pause, 1);
+}
+
+/* Moves 'flow', which is in tc, back to the kernel for 'reason', which is a
+ * rejection, and does not offer it again for 'pause' ms. */
+void
+offload_placement_return_for(struct offload *offload,
+                             struct offload_flow *flow,
+                             enum offload_reason reason, unsigned int pause)
+{
+    offload_placement_return(offload, flow, reason);
+    offload_placement_postpone(offload, flow, pause);
+}
+
 /* The port of 'flow' goes, so that no packet comes to it.  If it is in tc
  * only, it goes from there without being put into the kernel: it stays in the
  * table without copies until the user deletes it. */

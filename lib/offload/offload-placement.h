@@ -30,6 +30,10 @@ void offload_placement_cancel(struct offload *, struct offload_flow *);
 void offload_placement_done(struct offload *, struct offload_flow *);
 void offload_placement_return(struct offload *, struct offload_flow *,
                               enum offload_reason);
+void offload_placement_return_for(struct offload *, struct offload_flow *,
+                                  enum offload_reason, unsigned int pause);
+void offload_placement_postpone(struct offload *, struct offload_flow *,
+                                unsigned int pause);
 void offload_placement_drop(struct offload *, struct offload_flow *);
 void offload_placement_revive(struct offload *, struct offload_flow *);
 void offload_placement_changed(struct offload *, struct offload_flow *);

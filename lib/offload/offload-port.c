@@ -29,6 +29,7 @@ struct port {
     struct hmap kinds;          /* Rejected. */
     unsigned int backoff;       /* Pause after ENOSPC in ms, 0 if none. */
     long long int backoff_until;
+    uint32_t n_in_hw;           /* Rules in the device, when counted last. */
 };
 
 /* A kind of flows that failed. */
@@ -385,6 +386,39 @@ offload_ports_succeeded(struct offload_ports *ports,
         }
     }
     ovs_mutex_unlock(&ports->mutex);
+}
+
+/* Says that the device of 'port_no' has room again, so that its pause ends. */
+void
+offload_ports_has_room(struct offload_ports *ports, uint32_t port_no)
+{
+    struct port *port;
+
+    ovs_mutex_lock(&ports->mutex);
+    port = port_find(ports, port_no);
+    if (port) {
+        port->backoff_until = 0;
+    }
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+/* Takes note that 'n' rules of 'port_no' are in its device, and returns how
+ * many it were before. */
+uint32_t
+offload_ports_set_n_in_hw(struct offload_ports *ports, uint32_t port_no,
+                          uint32_t n)
+{
+    struct port *port;
+    uint32_t before = 0;
+
+    ovs_mutex_lock(&ports->mutex);
+    port = port_find(ports, port_no);
+    if (port) {
+        before = port->n_in_hw;
+        port->n_in_hw = n;
+    }
+    ovs_mutex_unlock(&ports->mutex);
+    return before;
 }
 
 /* Takes note that a meter has come or changed. */

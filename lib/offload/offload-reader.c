@@ -10,6 +10,7 @@
 #include "latch.h"
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
+#include "offload/offload-rebalance.h"
 #include "openvswitch/poll-loop.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
@@ -237,11 +238,26 @@ cpu_msec(void)
             : ts.tv_sec * 1000LL + ts.tv_nsec / 1000000);
 }
 
+/* After a round: has flows change places in full cards, if it is time for
+ * that since '*last', and wanted. */
+static void
+rebalance(struct offload *offload, long long int *last)
+{
+    unsigned int interval;
+
+    atomic_read_relaxed(&offload->rebalance_interval, &interval);
+    if (interval && time_msec() >= *last + interval) {
+        *last = time_msec();
+        offload_rebalance_run(offload);
+    }
+}
+
 static void *
 reader_main(void *reader_)
 {
     struct offload_reader *reader = reader_;
     long long int next = time_msec() + reader->interval;
+    long long int last_rebalance = time_msec();
 
     while (!latch_is_set(&reader->stop)) {
         if (time_msec() >= next) {
@@ -249,6 +265,7 @@ reader_main(void *reader_)
             long long int cpu = cpu_msec();
 
             run_round(reader->offload, false, true);
+            rebalance(reader->offload, &last_rebalance);
             cpu = cpu_msec() - cpu;
             next = MAX(start + reader->interval,
                        time_msec() + cpu * READER_SHARE);

@@ -258,12 +258,18 @@ struct offload_config {
     unsigned int read_interval; /* Time in ms after which a thread reads the
                                  * counters of rules again; 0 if there is no
                                  * such thread. */
+    unsigned int rebalance_interval;    /* Time in ms after which that thread
+                                 * has flows with many packets take the places
+                                 * of others in full cards; 0 if it does not. */
 };
 
 /* What an owner who has dumps look at flows again and again should choose:
  * Open vSwitch looks at them twice a second, and expires those that were not
  * used for ten. */
 #define OFFLOAD_READ_INTERVAL 1000
+
+/* As in Open vSwitch. */
+#define OFFLOAD_REBALANCE_INTERVAL 3000
 
 /* A pause after ENOSPC is doubled six times, to 64 times the first one: with
  * the default, a device that is full for long is asked about once a minute. */

@@ -30,6 +30,7 @@ struct copy {
     struct offload_desc *desc;
     struct offload_rule *rule;  /* Tc only. */
     struct offload_stats stats;
+    enum offload_hw hw;         /* Tc only. */
 };
 
 /* Of a copy in tc.  There is nothing to know of it: it is compared. */
@@ -54,6 +55,9 @@ struct offload_fake {
     struct offload_fake_failure failure OVS_GUARDED;
     unsigned int min_delay OVS_GUARDED;
     unsigned int max_delay OVS_GUARDED;
+    unsigned int card OVS_GUARDED;      /* Rules that it has room for. */
+    bool only_card OVS_GUARDED;
+    unsigned int n_in_card OVS_GUARDED;
 
     bool hold OVS_GUARDED;
     bool hold_returns OVS_GUARDED;
@@ -86,6 +90,7 @@ offload_fake_create(void)
 static void
 copy_destroy(struct side *side, struct copy *copy)
 {
+    side->fake->n_in_card -= offload_in_hw(copy->hw);
     hmap_remove(&side->copies, &copy->node);
     if (!side->tc) {
         hmap_remove(&side->keys, &copy->key_node);
@@ -176,6 +181,12 @@ copy_create(struct side *side, const struct offload_desc *desc,
 
     copy->desc = offload_desc_ref(desc);
     copy->rule = rule;
+    if (side->tc && side->fake->n_in_card < side->fake->card) {
+        side->fake->n_in_card++;
+        copy->hw = OFFLOAD_HW_ALL;
+    } else if (side->tc) {
+        copy->hw = OFFLOAD_HW_NONE;
+    }
     hmap_insert(&side->copies, &copy->node, ufid_hash(&desc->ufid));
     if (!side->tc) {
         hmap_insert(&side->keys, &copy->key_node, key_hash(desc));
@@ -194,6 +205,10 @@ put(struct side *side, const struct offload_copy_op *op)
         if (is_in_the_way(side, op->desc)) {
             /* As ovs_flow_cmd_new() does. */
             return op->flags & OFFLOAD_PUT_MODIFY ? ENOENT : EEXIST;
+        }
+        if (side->tc && side->fake->only_card
+            && side->fake->n_in_card >= side->fake->card) {
+            return ENOSPC;
         }
         copy_create(side, op->desc, offload_rule_ref(op->rule));
         return 0;
@@ -245,6 +260,7 @@ operate_one(struct side *side, struct offload_copy_op *op)
         return;
     }
     op->stats = copy->stats;
+    op->hw = copy->hw;
     if (op->type == OFFLOAD_COPY_DEL) {
         copy_destroy(side, copy);
     }
@@ -403,6 +419,16 @@ offload_fake_set_delay(struct offload_fake *fake, unsigned int min,
     ovs_mutex_lock(&fake->mutex);
     fake->min_delay = min;
     fake->max_delay = max;
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
+offload_fake_set_card(struct offload_fake *fake, unsigned int n,
+                      bool only_card)
+{
+    ovs_mutex_lock(&fake->mutex);
+    fake->card = n;
+    fake->only_card = only_card;
     ovs_mutex_unlock(&fake->mutex);
 }
 

@@ -49,6 +49,10 @@ struct offload_backend offload_fake_backend(struct offload_fake *);
  * chance. */
 void offload_fake_set_delay(struct offload_fake *, unsigned int min,
                             unsigned int max);
+/* From now on there is a card, with room for 'n' rules.  Tc refuses others
+ * (ENOSPC) if 'only_card', else has them in software. */
+void offload_fake_set_card(struct offload_fake *, unsigned int n,
+                           bool only_card);
 void offload_fake_set_fail(struct offload_fake *, offload_fake_fail_cb *,
                            void *aux);
 

@@ -12,6 +12,7 @@ unit_tests += \
 	tests/unit/offload/test-offload-model \
 	tests/unit/offload/test-offload-queue \
 	tests/unit/offload/test-offload-race \
+	tests/unit/offload/test-offload-rebalance \
 	tests/unit/offload/test-offload-show \
 	tests/unit/offload/test-offload-state \
 	tests/unit/offload/test-offload-stats \
@@ -46,6 +47,11 @@ tests_unit_offload_test_offload_queue_SOURCES = \
 	tests/unit/offload/test-offload-queue.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_race_SOURCES = \
 	tests/unit/offload/test-offload-race.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_rebalance_SOURCES = \
+	tests/unit/offload/test-offload-rebalance.c $(unit_offload) \
+	$(unit_common)
+tests_unit_offload_test_offload_rebalance_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_show_SOURCES = \
 	tests/unit/offload/test-offload-show.c $(unit_shown) $(unit_common)
 tests_unit_offload_test_offload_state_SOURCES = \

@@ -478,7 +478,14 @@ manager_main(void *stream)
             config.n_threads = 1 + unit_random(OFFLOAD_MAX_THREADS);
             config.max_queued = 1 + unit_random(20);
             config.backoff = 1;
+            config.rebalance_interval = unit_random(2);
             offload_configure(unit.offload, &config);
+            break;
+
+        case 10:
+            /* A card, which has taken rules that it has no room for any more,
+             * or has room again. */
+            offload_fake_set_card(unit.fake, unit_random(N_FLOWS), false);
             break;
         }
         unit_sleep_us(500);
@@ -494,6 +501,7 @@ check_at_rest(void)
 
     atomic_store_relaxed(&failing, false);
     offload_fake_set_delay(unit.fake, 0, 0);
+    offload_fake_set_card(unit.fake, 0, false);
 
     /* What was failing when that ended is rejected before the ports change,
      * which lets it be offered again. */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef OFFLOAD_REBALANCE_H
+#define OFFLOAD_REBALANCE_H 1
+
+/* Which flows a full card has
+ * ===========================
+ *
+ * A card that is full keeps the flows that came first.  This gives its places
+ * to those with the most packets, as far as the user wants it.  From time to
+ * time the packets of each flow since the time before are counted, and the
+ * flows of each input port that has rules in hardware are ranked:
+ *
+ *     in    in the card
+ *     out   the card had no room: refused (ENOSPC), not offered because of
+ *           that, or in tc, but only in software
+ *
+ * The best of "out" are compared with the worst of "in", pair by pair.  As long
+ * as the former has clearly more packets, the latter goes back to the kernel,
+ * and the former is offered, or offered again, once there is room.  Those who
+ * are not chosen wait, so that they do not take the place.
+ *
+ * A flow that has been in tc's software for OFFLOAD_SOFTWARE_MSEC goes back to
+ * the kernel datapath, whose tables are made for many flows with many masks:
+ * tc looks through one after the other.  It is offered again after a pause, or
+ * when flows have left the card.
+ *
+ * Flows that have to do with recirculation chains stay where they are, as
+ * others depend on them.
+ *
+ * Thread safety: any thread, but one at a time. */
+
+struct offload;
+
+/* Flows that change places at a time on a port, at most: a card may take long
+ * for each. */
+#define OFFLOAD_REBALANCE_MAX 64
+
+/* Time in ms after which a flow that is in software only goes back. */
+#define OFFLOAD_SOFTWARE_MSEC 10000
+
+/* Time in ms for which one that went back is not offered again, unless there
+ * is room. */
+#define OFFLOAD_OUTRANKED_MSEC 10000
+
+void offload_rebalance_run(struct offload *);
+
+#endif /* lib/offload/offload-rebalance.h */

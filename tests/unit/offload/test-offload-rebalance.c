@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which flows a full card has: those with the most packets, if that is wanted.
+ * Others are in the kernel, or wait. */
+
+#include <config.h>
+#include "harness/offload-engine.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include "harness/clock.h"
+#include "harness/unit.h"
+#include "offload/offload-rebalance.h"
+#include "timeval.h"
+#include "util.h"
+
+#define KERNEL OFFLOAD_FAKE_KERNEL
+#define TC OFFLOAD_FAKE_TC
+#define CREATE OFFLOAD_PUT_CREATE
+
+/* An engine with a card that has room for 'n_room' rules, and 'n' flows. */
+static void
+setup(struct unit_offload *unit, unsigned int n_room, bool only_card,
+      uint32_t n)
+{
+    unit_clock_stop(1000000);
+    unit_offload_init(unit, NULL, 2);
+    offload_fake_set_card(unit->fake, n_room, only_card);
+    for (uint32_t i = 1; i <= n; i++) {
+        unit_put(unit, unit_desc(i, 1), CREATE);
+        unit_settle(unit);
+    }
+}
+
+static void
+teardown(struct unit_offload *unit)
+{
+    unit_clock_run();
+    unit_offload_uninit(unit);
+}
+
+/* What happens in 'msec' ms: 'n_packets' of each flow, the sweeps of
+ * revalidators and rounds of the reader, and then a ranking. */
+static void
+pass(struct unit_offload *unit, const unsigned int n_packets[], uint32_t n,
+     unsigned int msec)
+{
+    for (uint32_t i = 1; i <= n; i++) {
+        unit_packets(unit, i, n_packets[i - 1]);
+    }
+    unit_clock_advance(msec);
+    unit_dump(unit, NULL, 0);
+    unit_settle(unit);
+    offload_rebalance_run(unit->offload);
+    unit_settle(unit);
+}
+
+static enum offload_hw
+hw_of(struct unit_offload *unit, uint32_t flow)
+{
+    const ovs_u128 ufid = unit_ufid(flow);
+    struct offload_flow_info info;
+
+    offload_read_rules(unit->offload);
+    assert_int_equal(offload_get_flow_info(unit->offload, &ufid, &info), 0);
+    return info.hw;
+}
+
+static void
+flow_with_more_packets_has_the_place(void **state OVS_UNUSED)
+{
+    static const unsigned int n_packets[] = { 1, 50, 100, 10 };
+    static const unsigned int none[4];
+    struct unit_offload unit;
+
+    setup(&unit, 2, true, 4);
+    assert_int_equal(unit_where(&unit, 2), TC);
+    assert_int_equal(unit_where(&unit, 3), KERNEL);
+    assert_int_equal(unit_where(&unit, 4), KERNEL);
+    assert_int_equal(unit_reason(&unit, 3), OFFLOAD_REASON_NO_SPACE);
+
+    /* The third has clearly more than the first; the fourth has not more than
+     * the second. */
+    pass(&unit, n_packets, 4, 10);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_OUTRANKED);
+    pass(&unit, n_packets, 4, 10);
+    assert_int_equal(hw_of(&unit, 3), OFFLOAD_HW_ALL);
+    assert_int_equal(hw_of(&unit, 2), OFFLOAD_HW_ALL);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_where(&unit, 4), KERNEL);
+
+    /* They stay as long as nothing changes. */
+    for (int i = 0; i < 20; i++) {
+        pass(&unit, n_packets, 4, 3000);
+        assert_int_equal(unit_where(&unit, 2), TC);
+        assert_int_equal(unit_where(&unit, 3), TC);
+    }
+
+    /* One goes, and another has its place, the one with more packets. */
+    unit_del(&unit, 3, NULL);
+    unit_settle(&unit);
+    pass(&unit, (unsigned int[]) { 1, 50, 0, 10 }, 4, 3000);
+    pass(&unit, none, 4, 10);
+    assert_int_equal(unit_where(&unit, 4), TC);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    teardown(&unit);
+}
+
+static void
+flows_that_are_alike_stay(void **state OVS_UNUSED)
+{
+    static const unsigned int n_packets[] = { 100, 100, 110, 120 };
+    struct unit_offload unit;
+
+    setup(&unit, 2, true, 4);
+    for (int i = 0; i < 10; i++) {
+        pass(&unit, n_packets, 4, 3000);
+        assert_int_equal(unit_where(&unit, 1), TC);
+        assert_int_equal(unit_where(&unit, 2), TC);
+    }
+    assert_int_equal(unit_counter(&unit, OFFLOAD_RETURNED), 0);
+    teardown(&unit);
+}
+
+/* With tc-policy=none tc takes what the card has no room for. */
+static void
+flow_that_only_tc_has_goes_back(void **state OVS_UNUSED)
+{
+    static const unsigned int n_packets[] = { 1, 50, 100, 10 };
+    static const unsigned int none[4];
+    struct unit_offload unit;
+
+    setup(&unit, 2, false, 4);
+    assert_int_equal(hw_of(&unit, 2), OFFLOAD_HW_ALL);
+    assert_int_equal(hw_of(&unit, 4), OFFLOAD_HW_NONE);
+
+    /* The best changes places at once, the other one after a while. */
+    pass(&unit, n_packets, 4, 10);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_where(&unit, 3), KERNEL);
+    assert_int_equal(unit_reason(&unit, 3), OFFLOAD_REASON_SOFTWARE);
+    assert_int_equal(unit_where(&unit, 4), TC);
+    pass(&unit, n_packets, 4, 10);
+    assert_int_equal(hw_of(&unit, 3), OFFLOAD_HW_ALL);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+
+    pass(&unit, n_packets, 4, OFFLOAD_SOFTWARE_MSEC);
+    assert_int_equal(unit_where(&unit, 4), KERNEL);
+    assert_int_equal(unit_reason(&unit, 4), OFFLOAD_REASON_SOFTWARE);
+    assert_int_equal(hw_of(&unit, 2), OFFLOAD_HW_ALL);
+    assert_int_equal(hw_of(&unit, 3), OFFLOAD_HW_ALL);
+
+    /* It comes when there is room. */
+    unit_del(&unit, 2, NULL);
+    unit_settle(&unit);
+    pass(&unit, (unsigned int[]) { 0, 0, 100, 10 }, 4, 10);
+    pass(&unit, none, 4, 10);
+    assert_int_equal(hw_of(&unit, 4), OFFLOAD_HW_ALL);
+    teardown(&unit);
+}
+
+static void
+without_a_card_nothing_moves(void **state OVS_UNUSED)
+{
+    static const unsigned int n_packets[] = { 1, 50, 100, 10 };
+    struct unit_offload unit;
+
+    setup(&unit, 0, false, 4);
+    for (int i = 0; i < 3; i++) {
+        pass(&unit, n_packets, 4, OFFLOAD_SOFTWARE_MSEC);
+    }
+    assert_int_equal(offload_fake_count(unit.fake, true), 4);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_RETURNED), 0);
+    teardown(&unit);
+}
+
+/* Flows of chains depend on those that lead there. */
+static void
+flows_of_chains_stay(void **state OVS_UNUSED)
+{
+    static const unsigned int n_packets[] = { 1, 1, 100 };
+    struct unit_offload unit;
+
+    setup(&unit, 2, true, 0);
+    unit_put(&unit, unit_desc_full(1, 1, 0, 55, 0), CREATE);
+    unit_put(&unit, unit_desc_full(2, 1, 55, 0, 0), CREATE);
+    unit_settle(&unit);
+    unit_put(&unit, unit_desc(3, 1), CREATE);
+    unit_settle(&unit);
+    for (int i = 0; i < 3; i++) {
+        pass(&unit, n_packets, 3, 10);
+    }
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_where(&unit, 2), TC | KERNEL);
+    assert_int_equal(unit_where(&unit, 3), KERNEL);
+    teardown(&unit);
+}
+
+/* The thread does it by itself, if and while that is configured. */
+static void
+reader_rebalances_if_it_is_wanted(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_offload unit;
+
+    config.read_interval = 1;
+    unit_offload_init(&unit, &config, 1);
+    offload_fake_set_card(unit.fake, 1, true);
+    for (uint32_t i = 1; i <= 2; i++) {
+        unit_put(&unit, unit_desc(i, 1), CREATE);
+        unit_settle(&unit);
+    }
+    assert_int_equal(unit_where(&unit, 1), TC);
+    config.rebalance_interval = 1;
+    offload_configure(unit.offload, &config);
+    while (unit_where(&unit, 2) != TC) {
+        unit_packets(&unit, 2, 1000);
+        unit_dump_lax(&unit, NULL, 0);
+        sched_yield();
+    }
+    teardown(&unit);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flow_with_more_packets_has_the_place),
+        cmocka_unit_test(flows_that_are_alike_stay),
+        cmocka_unit_test(flow_that_only_tc_has_goes_back),
+        cmocka_unit_test(without_a_card_nothing_moves),
+        cmocka_unit_test(flows_of_chains_stay),
+        cmocka_unit_test(reader_rebalances_if_it_is_wanted),
+    };
+
+    unit_init("test-offload-rebalance");
+    unit_start_threads();
+    return cmocka_run_group_tests_name("offload-rebalance", tests, NULL, NULL);
+}
