@@ -35,18 +35,24 @@ struct round {
     uint32_t number;
     long long int start;        /* In ms. */
     uint64_t clock;             /* Move clock at the start. */
-    bool quiesce;               /* The caller has no pointers that RCU
-                                 * guards. */
+    struct latch *stop;         /* Ends the round early; NULL if the caller may
+                                 * have pointers that RCU guards. */
 
     /* Flows that are to be read, with references. */
     struct offload_flow *flows[OFFLOAD_BATCH];
     size_t n;
 };
 
+static bool
+is_stopped(const struct round *round)
+{
+    return round->stop && latch_is_set(round->stop);
+}
+
 static void
 quiesce_start(const struct round *round)
 {
-    if (round->quiesce) {
+    if (round->stop) {
         ovsrcu_quiesce_start();
     }
 }
@@ -54,7 +60,7 @@ quiesce_start(const struct round *round)
 static void
 quiesce_end(const struct round *round)
 {
-    if (round->quiesce) {
+    if (round->stop) {
         ovsrcu_quiesce_end();
     }
 }
@@ -150,9 +156,15 @@ read_batch(struct round *round)
     if (!n_ops) {
         return;
     }
-    quiesce_start(round);
-    backend->operate(backend->aux, opps, n_ops);
-    quiesce_end(round);
+    if (is_stopped(round)) {
+        for (size_t i = 0; i < n_ops; i++) {
+            ops[i].error = EAGAIN;
+        }
+    } else {
+        quiesce_start(round);
+        backend->operate(backend->aux, opps, n_ops);
+        quiesce_end(round);
+    }
     for (size_t i = 0; i < n_ops; i++) {
         struct offload_flow *flow = round->flows[i];
         struct ovs_mutex *mutex = &flow->stripe->mutex;
@@ -195,24 +207,24 @@ read_stripe(struct round *round, struct offload_stripe *stripe)
 }
 
 static uint32_t
-run_round(struct offload *offload, bool exact, bool quiesce)
+run_round(struct offload *offload, bool exact, struct latch *stop)
 {
     struct offload_backend *backend = &offload->backend;
     struct round round = {
         .offload = offload,
         .start = time_msec(),
         .clock = offload_table_clock(&offload->table),
-        .quiesce = quiesce,
+        .stop = stop,
     };
 
     atomic_add_relaxed(&offload->last_round, 1, &round.number);
     round.number++;
-    if (backend->list) {
+    if (backend->list && !is_stopped(&round)) {
         quiesce_start(&round);
         backend->list(backend->aux, exact, take_listed, &round);
         quiesce_end(&round);
     }
-    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+    for (size_t i = 0; i < OFFLOAD_STRIPES && !is_stopped(&round); i++) {
         read_stripe(&round, &offload->table.stripes[i]);
     }
     read_batch(&round);
@@ -225,7 +237,16 @@ run_round(struct offload *offload, bool exact, bool quiesce)
 uint32_t
 offload_read_rules(struct offload *offload)
 {
-    return run_round(offload, true, false);
+    return run_round(offload, true, NULL);
+}
+
+/* A round of the reader thread, or of a test, which ends early when 'stop' is
+ * set: whoever ends the thread does not wait for all rules of a slow card, but
+ * for the request that is under way. */
+void
+offload_reader_round(struct offload *offload, struct latch *stop)
+{
+    run_round(offload, false, stop);
 }
 
 /* Time of a processor that the thread has taken, in ms. */
@@ -264,7 +285,7 @@ reader_main(void *reader_)
             long long int start = time_msec();
             long long int cpu = cpu_msec();
 
-            run_round(reader->offload, false, true);
+            offload_reader_round(reader->offload, &reader->stop);
             rebalance(reader->offload, &last_rebalance);
             cpu = cpu_msec() - cpu;
             next = MAX(start + reader->interval,

@@ -33,8 +33,10 @@
  * offload_create() and _destroy(); it waits for tc.  Who moves a flow meanwhile
  * wins: what was read of a copy that has changed since is forgotten. */
 
+struct latch;
 struct offload;
 
+void offload_reader_round(struct offload *, struct latch *stop);
 void offload_reader_start(struct offload *, unsigned int read_interval);
 void offload_reader_stop(struct offload *);
 

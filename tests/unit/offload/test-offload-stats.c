@@ -13,7 +13,9 @@
 
 #include "harness/clock.h"
 #include "harness/unit.h"
+#include "latch.h"
 #include "offload/offload-engine.h"
+#include "offload/offload-reader.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -396,6 +398,32 @@ reader_reads_by_itself(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* Who ends the thread does not wait for a round of very many rules. */
+static void
+round_ends_early_when_it_is_to(void **state OVS_UNUSED)
+{
+    uint64_t n_before, n_after, n_calls;
+    struct unit_offload unit;
+    struct latch stop;
+
+    latch_init(&stop);
+    unit_offload_init(&unit, NULL, 1);
+    for (uint32_t i = 0; i < 200; i++) {
+        unit_put(&unit, unit_desc(i, 1), CREATE);
+    }
+    unit_settle(&unit);
+    offload_fake_get_load(unit.fake, &n_before, &n_calls);
+    offload_reader_round(unit.offload, &stop);
+    offload_fake_get_load(unit.fake, &n_after, &n_calls);
+    assert_int_equal(n_after - n_before, 200);
+    latch_set(&stop);
+    offload_reader_round(unit.offload, &stop);
+    offload_fake_get_load(unit.fake, &n_before, &n_calls);
+    assert_int_equal(n_after, n_before);
+    latch_destroy(&stop);
+    unit_offload_uninit(&unit);
+}
+
 static void
 reader_finds_that_rules_vanished(void **state OVS_UNUSED)
 {
@@ -576,6 +604,7 @@ main(void)
         cmocka_unit_test(flow_is_as_idle_as_it_was_when_it_was_read),
         cmocka_unit_test(lax_dump_does_not_read_tc),
         cmocka_unit_test(reader_reads_by_itself),
+        cmocka_unit_test(round_ends_early_when_it_is_to),
         cmocka_unit_test(reader_finds_that_rules_vanished),
         cmocka_unit_test(flow_in_both_is_shown_without_being_read_by_itself),
         cmocka_unit_test(flow_in_both_of_which_one_is_not_told_is_read),
