@@ -27,15 +27,24 @@ MODES = {
 RULE = ("udp,actions=move:NXM_OF_IP_SRC[]->NXM_NX_REG0[],"
         "move:NXM_OF_IP_DST[]->NXM_NX_REG1[],LOCAL")
 
+
+def address(number):
+    """Returns the IPv4 address with the least significant bits 'number'."""
+    return f"0.0.{number >> 8}.{number & 0xff}"
+
+
 def rules_of(test, p):
     """Returns the OpenFlow rules of a test, and how many flows a frame
     makes."""
     moves = RULE.removesuffix("LOCAL")
     if test == "masks":
         # Rule i leaves out the i most significant bits of the source, which
-        # are the same in all frames; the least significant ones choose the
-        # rule.  So flows of one port have as many masks as there are rules.
-        return [f"udp,nw_src=0.0.0.{i}/0.0.0.{p['masks'] - 1}," + RULE[4:]
+        # are the same in all frames.  Bits choose the rule that frames of one
+        # port differ in, which come to the ports in turn.  So flows of one
+        # port have as many masks as there are rules.
+        shift = (p["ports"] - 1).bit_length()
+        return [f"udp,nw_src={address(i << shift)}"
+                f"/{address((p['masks'] - 1) << shift)}," + RULE[4:]
                 .replace("NXM_OF_IP_SRC[]", f"NXM_OF_IP_SRC[0..{31 - i}]")
                 .replace("NXM_NX_REG0[]", f"NXM_NX_REG0[0..{31 - i}]")
                 for i in range(p["masks"])], 1
