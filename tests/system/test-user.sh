@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The daemon as distributions start it: as another user, watched, with its memory
+# locked.
+
+# Prints field $1 of the daemon's status.
+daemon_status() {
+    sed -n "s/^$1:[[:space:]]*//p" "/proc/$DAEMON_PID/status"
+}
+
+# True if upcalls are received with engine $1.
+engine_is() {
+    test "$(upcall_json .engine)" = "$1"
+}
+
+# Checks that the daemon of another user is whole.
+user_has_all() {
+    matches "$(daemon_status Uid)" "^$(id -u nobody)[[:space:]]"
+    # CAP_NET_BIND_SERVICE, _BROADCAST, _ADMIN, _RAW and CAP_IPC_LOCK: what
+    # Open vSwitch keeps.
+    equal "$(daemon_status CapEff)" 0000000000007c00 capabilities
+    test "$(daemon_status VmLck | sed 's/ .*//')" -gt 0 ||
+        fail 'no memory is locked'
+    wait_until $PATIENCE engine_is io_uring
+    ping_works n1 10.0.0.2
+}
+
+add_test other_user \
+    'nothing is missing for a user with the capabilities that stock keeps' \
+    kdp one-cpu
+other_user() {
+    start_ovsdb
+    ovs-vsctl --no-wait set Open_vSwitch . \
+        other_config:upcall-engine=io_uring \
+        other_config:hw-offload=true other_config:tc-policy=skip_hw
+    chown nobody:nogroup "$OVS_RUNDIR" "$OVS_RUNDIR/db.sock"
+    start_daemon --user=nobody:nogroup --monitor --mlockall
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    connect br0 n2 10.0.0.2/24
+    user_has_all
+
+    # Events of devices, those of other namespaces too.
+    ip -n n1 link set eth0 mtu 1400
+    ip link set v-n1 mtu 1300
+    interface_becomes v-n1 mtu=1300
+    ip link set v-n1 mtu 1500
+    ip -n n1 link set eth0 mtu 1500
+}
