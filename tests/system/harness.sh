@@ -13,6 +13,7 @@
 #   KDP_TRAFFIC      the program of traffic.c
 #   KDP_WORK         folder of the test, for everything that it leaves
 #   KDP_PATIENCE     factor of time limits (default 1)
+#   KDP_SANITIZER_OPTIONS  options of the daemon's sanitizers, if it has any
 #   KDP_EMPTY_DB     a database that is initialized and otherwise empty, if one
 #                    is there already
 #   KDP_PIPE         a pipe that nobody writes to, likewise
@@ -462,6 +463,19 @@ stop_background() {
 # Waits for receiver $1; nothing may have been lost or come twice.
 received_all() {
     wait_background "$1" || fail "frames are missing: $(cat "$KDP_WORK/$1")"
+}
+
+# Prints how many frames a second, at most $1, the daemon keeps up with when each
+# of them is an upcall.  What is more fills the port's socket in the end, and the
+# kernel drops it.  A daemon with sanitizers, emulated on a busy machine, does not
+# keep up with 50.
+upcall_rate() {
+    local slow=$((80 / KDP_PATIENCE + 1))
+    if test -n "${KDP_SANITIZER_OPTIONS:-}" && test "$1" -gt $slow; then
+        echo $slow
+    else
+        echo "$1"
+    fi
 }
 
 # Makes every source address of frames from port $2 to port $3 of bridge $1 a

@@ -59,7 +59,7 @@ socket_budget() {
 
     # It turns noisy.
     start_receiver receiver n2 --timeout $PATIENCE
-    start_sender sender n1 -n 0 -r 300
+    start_sender sender n1 -n 0 -r "$(upcall_rate 300)"
     wait_until $PATIENCE port_has_its_own v-n1
     wait_for_misses 50
     test "$(upcall_json .n_sockets)" -le 10 || fail 'over the budget'

@@ -37,7 +37,7 @@ first_packet_in_flood() {
         # Frames come in all the time.  From when on they reach the datapath
         # is what the kernel says: each of them misses.
         start_receiver receiver n2 --first $i --timeout $PATIENCE
-        start_sender sender n1 -s $i -n 0 -r 200
+        start_sender sender n1 -s $i -n 0 -r "$(upcall_rate 200)"
         hit=$(datapath_count hit)
         missed=$(datapath_count missed)
         refused=$(packets_refused)
@@ -141,7 +141,7 @@ flow_limit() {
     ovs-appctl upcall/set-flow-limit 1
     keep_order n1 n2
     start_receiver receiver n2 --timeout $PATIENCE
-    send_frames n1 -n 1000 -r 500
+    send_frames n1 -n 1000 -r "$(upcall_rate 500)"
     received_all receiver
     # Dispatch by CPU changes their order when the sender changes its CPU.
     if test "$KDP_PROVIDERS" = kdp; then
@@ -160,7 +160,7 @@ stock_dpctl() {
     connect br0 n2 '' -- set Interface v-n2 ofport_request=2
     every_frame_an_upcall br0 1 2
     start_receiver receiver n2 --timeout $PATIENCE
-    start_sender sender n1 -n 0 -r 200
+    start_sender sender n1 -n 0 -r "$(upcall_rate 200)"
     wait_for_misses 50
     for i in $(seq 10); do
         ovs-dpctl show >/dev/null
@@ -341,7 +341,7 @@ start_upcalls() {
         keep_order n1 n2
     fi
     start_receiver receiver n2 --timeout $PATIENCE
-    start_sender sender n1 -n 0 -r 500
+    start_sender sender n1 -n 0 -r "$(upcall_rate 500)"
     wait_for_misses 50
 }
 
@@ -450,7 +450,7 @@ flows_name_sockets() {
     # Nobody listens there.
     allow_log 'sending to collector failed'
     start_receiver receiver n2 --timeout $PATIENCE
-    start_sender sender n1 -n 0 -r 100
+    start_sender sender n1 -n 0 -r "$(upcall_rate 100)"
     wait_for_hits 50
     matches "$(ovs-appctl dpctl/dump-flows)" 'userspace\(pid=[1-9].*sFlow'
     matches "$(ovs-appctl dpctl/dump-flows)" 'userspace\(pid=[1-9].*controller'
