@@ -162,8 +162,15 @@ link_event_take(struct link_replica *replica, const struct nlmsghdr *nlh,
                    int32_t tag)
 {
     struct link_msg msg;
-    int error = link_msg_parse(nlh, nlh->nlmsg_len, &msg);
+    int error;
 
+    if (tag != LINK_NSID_NONE && tag != replica->self_nsid
+        && link_table_skips(replica->table, tag)) {
+        /* Not even parsed. */
+        replica->stats.ignored_foreign++;
+        return;
+    }
+    error = link_msg_parse(nlh, nlh->nlmsg_len, &msg);
     if (error == ENOMSG) {
         replica->stats.events_other++;
         return;

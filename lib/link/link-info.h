@@ -70,7 +70,8 @@ struct link_info {
 enum link_ns_state {
     LINK_NS_CURRENT,            /* As the kernel has told. */
     LINK_NS_PENDING,            /* They are still to be asked for. */
-    LINK_NS_STALE               /* They cannot be asked for. */
+    LINK_NS_STALE,              /* They cannot be asked for. */
+    LINK_NS_UNFOLLOWED          /* They are of no interest to anybody. */
 };
 
 /* A change of a link. */

@@ -73,6 +73,9 @@ link_listener_open(struct link_table *table,
     options = options ? options : &defaults;
     link_replica_init(&listener->replica, table, options->addrs,
                       options->routes, options->qdiscs);
+    if (options->on_demand) {
+        link_table_set_on_demand(table);
+    }
     link_resync_init(&listener->resync, &listener->replica);
     error = link_listener_open_socket(listener, !options->own_namespace_only,
                                       options->rcvbuf);

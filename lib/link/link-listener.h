@@ -53,6 +53,9 @@
  * none, and is repeated.  A namespace whose links we may not ask for stays as
  * it is and is marked stale.
  *
+ * With 'on_demand' the namespaces of others are not asked for, and their events
+ * are not parsed, until link_table_follow_ns() is called for them.
+ *
  * Some changes are announced by no event: carrier, its counts and alternative
  * names of a link that is down, and a veth's peer.  They come with the link's
  * next event, or with the next resync.
@@ -88,6 +91,8 @@ struct link_table;
 
 struct link_listener_options {
     bool own_namespace_only;    /* Do not listen to other namespaces. */
+    bool on_demand;             /* Follow those that link_table_follow_ns() is
+                                 * called for, and no others. */
     int rcvbuf;                 /* Bytes of receive buffer, or 0 for
                                  * LINK_RCVBUF. */
 

@@ -40,6 +40,7 @@ link_ns_state_name(enum link_ns_state state)
     case LINK_NS_CURRENT: return "current";
     case LINK_NS_PENDING: return "pending";
     case LINK_NS_STALE: return "stale";
+    case LINK_NS_UNFOLLOWED: return "not followed";
     }
     OVS_NOT_REACHED();
 }

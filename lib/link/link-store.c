@@ -104,21 +104,6 @@ link_store_set_state(struct link_store *store, struct link_ns *ns,
     ns->error = error;
 }
 
-struct link_ns *
-link_store_add_ns(struct link_store *store, int32_t nsid)
-{
-    struct link_ns *ns = xzalloc(sizeof *ns);
-
-    ns->nsid = nsid;
-    ns->store_generation = store->generation;
-    ns->index = link_ns_make_index(store, nsid);
-    ns->state = LINK_NS_CURRENT;
-    ovs_list_init(&ns->links);
-    hmap_insert(&store->namespaces, &ns->node, hash_int(nsid, 0));
-    link_store_set_state(store, ns, LINK_NS_PENDING, 0);
-    return ns;
-}
-
 /* Puts the links of 'ns' into another index. */
 static void
 link_ns_move(struct link_store *store, struct link_ns *ns)
@@ -135,6 +120,33 @@ link_ns_move(struct link_store *store, struct link_ns *ns)
 }
 
 void
+link_store_follow_ns(struct link_store *store, struct link_ns *ns)
+{
+    if (!ns->followed) {
+        ns->followed = true;
+        link_ns_move(store, ns);
+        link_store_set_state(store, ns, LINK_NS_PENDING, 0);
+    }
+}
+
+struct link_ns *
+link_store_add_ns(struct link_store *store, int32_t nsid)
+{
+    struct link_ns *ns = xzalloc(sizeof *ns);
+
+    ns->nsid = nsid;
+    ns->store_generation = store->generation;
+    ns->index = &store->shared;
+    ns->state = LINK_NS_UNFOLLOWED;
+    ovs_list_init(&ns->links);
+    hmap_insert(&store->namespaces, &ns->node, hash_int(nsid, 0));
+    if (nsid == LINK_NSID_LOCAL || !store->on_demand) {
+        link_store_follow_ns(store, ns);
+    }
+    return ns;
+}
+
+void
 link_store_set_buckets(struct link_store *store, uint32_t n)
 {
     struct link_ns *ns;
@@ -142,7 +154,9 @@ link_store_set_buckets(struct link_store *store, uint32_t n)
     if (n != store->n_buckets) {
         store->n_buckets = n;
         HMAP_FOR_EACH (ns, node, &store->namespaces) {
-            link_ns_move(store, ns);
+            if (ns->followed) {
+                link_ns_move(store, ns);
+            }
         }
     }
 }

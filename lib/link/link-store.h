@@ -27,7 +27,8 @@ struct link_ns {
     int32_t nsid;
     uint64_t generation;        /* Of its links. */
     uint64_t store_generation;  /* Store's when last added. */
-    enum link_ns_state state;
+    bool followed;
+    enum link_ns_state state;   /* LINK_NS_UNFOLLOWED if it is not. */
     int error;
     struct ovs_list pending_node;       /* If pending. */
     struct ovs_list links;
@@ -39,6 +40,8 @@ struct link_ns {
 struct link_store {
     struct hmap namespaces;
     struct ovs_list pending;    /* Of struct link_ns. */
+    bool on_demand;             /* Others than our own namespace are followed
+                                 * if somebody wants that. */
     uint64_t generation;        /* Of the namespaces. */
     struct link_index shared;
     uint32_t n_buckets;         /* Of new namespaces, or 0. */
@@ -56,8 +59,12 @@ void link_store_uninit(struct link_store *, struct ovs_list *removed);
 /* Returns NULL if it is not there. */
 struct link_ns *link_store_find_ns(const struct link_store *, int32_t nsid);
 
-/* Adds a namespace that is not there.  It is pending. */
+/* Adds a namespace that is not there.  It is pending, unless it is not
+ * followed. */
 struct link_ns *link_store_add_ns(struct link_store *, int32_t nsid);
+
+/* Follows 'ns' from now on.  If it was not, it becomes pending. */
+void link_store_follow_ns(struct link_store *, struct link_ns *ns);
 void link_store_drop_ns(struct link_store *, struct link_ns *,
                         struct ovs_list *removed);
 

@@ -15,6 +15,7 @@
 struct link_table {
     struct ovs_mutex mutex;
     struct link_store store OVS_GUARDED;
+    uint64_t n_skipped OVS_GUARDED;
 
     /* The writer's alone. */
     struct link_notifier notifier;
@@ -80,6 +81,49 @@ link_table_add_ns(struct link_table *table, int32_t nsid)
     return added;
 }
 
+void
+link_table_set_on_demand(struct link_table *table)
+{
+    ovs_mutex_lock(&table->mutex);
+    table->store.on_demand = true;
+    ovs_mutex_unlock(&table->mutex);
+}
+
+void
+link_table_follow_ns(struct link_table *table, int32_t nsid)
+{
+    ovs_mutex_lock(&table->mutex);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
+    if (!ns) {
+        ns = link_store_add_ns(&table->store, nsid);
+    }
+    link_store_follow_ns(&table->store, ns);
+    ovs_mutex_unlock(&table->mutex);
+}
+
+bool
+link_table_skips(struct link_table *table, int32_t nsid)
+{
+    ovs_mutex_lock(&table->mutex);
+    struct link_ns *ns = link_store_find_ns(&table->store, nsid);
+    bool skips = ns && !ns->followed;
+    if (skips) {
+        ns->events++;
+        table->n_skipped++;
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return skips;
+}
+
+uint64_t
+link_table_get_skipped(const struct link_table *table)
+{
+    ovs_mutex_lock(&table->mutex);
+    uint64_t n = table->n_skipped;
+    ovs_mutex_unlock(&table->mutex);
+    return n;
+}
+
 /* Sets the state of namespace 'nsid', if it is there. */
 static void
 link_table_set_state(struct link_table *table, int32_t nsid,
@@ -99,7 +143,7 @@ link_table_set_pending(struct link_table *table, int32_t nsid)
 {
     ovs_mutex_lock(&table->mutex);
     struct link_ns *ns = link_store_find_ns(&table->store, nsid);
-    if (ns) {
+    if (ns && ns->followed) {
         /* So that it becomes the last even if it is pending. */
         link_store_set_state(&table->store, ns, LINK_NS_CURRENT, 0);
         link_store_set_state(&table->store, ns, LINK_NS_PENDING, 0);
@@ -126,7 +170,9 @@ link_table_set_all_pending(struct link_table *table)
 
     ovs_mutex_lock(&table->mutex);
     HMAP_FOR_EACH (ns, node, &table->store.namespaces) {
-        link_store_set_state(&table->store, ns, LINK_NS_PENDING, 0);
+        if (ns->followed) {
+            link_store_set_state(&table->store, ns, LINK_NS_PENDING, 0);
+        }
     }
     ovs_mutex_unlock(&table->mutex);
 }

@@ -109,13 +109,28 @@ void link_table_set_buckets(struct link_table *, uint32_t n);
  * which case it is pending. */
 bool link_table_add_ns(struct link_table *, int32_t nsid);
 
+/* Has other namespaces than our own followed only on demand.  To be called
+ * before there are any. */
+void link_table_set_on_demand(struct link_table *);
+
+/* Follows namespace 'nsid' from now on, which is added if need be. */
+void link_table_follow_ns(struct link_table *, int32_t nsid);
+
+/* Returns true, and counts an event, if namespace 'nsid' is there and is not
+ * followed: what happens there is of no interest. */
+bool link_table_skips(struct link_table *, int32_t nsid);
+
+/* Number of events that were skipped. */
+uint64_t link_table_get_skipped(const struct link_table *);
+
 /* Removes namespace 'nsid', if it is there, with all of its links. */
 void link_table_drop_ns(struct link_table *, int32_t nsid);
 
 bool link_table_has_ns(const struct link_table *, int32_t nsid);
 
-/* Makes namespace 'nsid', which has to be there, or all, pending.  Our own
- * becomes the first of those that are, another the last. */
+/* Makes namespace 'nsid', which has to be there, or all, pending, if they are
+ * followed.  Our own becomes the first of those that are, another the
+ * last. */
 void link_table_set_pending(struct link_table *, int32_t nsid);
 void link_table_set_all_pending(struct link_table *);
 

@@ -8,6 +8,7 @@ unit_tests += \
 	tests/unit/link/test-link-fault \
 	tests/unit/link/test-link-fault-ns \
 	tests/unit/link/test-link-filter \
+	tests/unit/link/test-link-follow \
 	tests/unit/link/test-link-listener \
 	tests/unit/link/test-link-listener-ns \
 	tests/unit/link/test-link-local \
@@ -68,6 +69,11 @@ tests_unit_link_test_link_fault_ns_LDFLAGS = \
 	-Wl,--wrap=recvmsg
 tests_unit_link_test_link_filter_SOURCES = \
 	tests/unit/link/test-link-filter.c $(unit_common)
+tests_unit_link_test_link_follow_SOURCES = \
+	tests/unit/link/test-link-follow.c \
+	$(link_listener_fixture) $(unit_link) $(unit_common)
+tests_unit_link_test_link_follow_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=link_msg_parse
 tests_unit_link_test_link_listener_SOURCES = \
 	tests/unit/link/test-link-listener.c \
 	$(link_listener_fixture) $(unit_link) $(unit_common)
