@@ -35,7 +35,7 @@ static unsigned int n_entries;
 int
 kdp_links_init(void)
 {
-    struct link_listener_options options = { .rcvbuf = 0 };
+    struct link_listener_options options = { .on_demand = true };
     int error;
 
     ovs_assert(!listener);

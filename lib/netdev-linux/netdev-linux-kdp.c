@@ -415,6 +415,7 @@ static void
 netdev_kdp_run(void)
 {
     kdp_links_run();
+    netdev_kdp_state_run();
     netdev_kdp_mii_run();
     netdev_kdp_stats_run();
 }

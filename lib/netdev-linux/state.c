@@ -22,6 +22,7 @@
 #include "ovs/compat-netdev.h"
 #include "packets.h"
 #include "socket-util.h"
+#include "simap.h"
 #include "sset.h"
 #include "util.h"
 
@@ -239,9 +240,19 @@ netdev_kdp_find(const struct netdev_kdp *dev, struct link_info *link)
             || link_table_find_name(table, LINK_NSID_LOCAL, name, link));
 }
 
+/* The main thread's: the names of ports whose devices have gone from where they
+ * were and were not found elsewhere, as the datapath may learn of it later.
+ * An event of a namespace that nobody follows may say that they have arrived.
+ * The data is how often they were looked for, at most SEEK_MAX times: some
+ * turns of the main loop. */
+static struct simap sought = SIMAP_INITIALIZER(&sought);
+static uint64_t sought_at;      /* Such events that there were by then. */
+#define SEEK_MAX 100
+
 /* Asks the datapath whether the device lives on in another namespace.  That
- * takes no RTNL.  The caller holds no lock: the first request to a datapath
- * opens network devices. */
+ * takes no RTNL.  If it does, that namespace is followed from then on.  The
+ * caller holds no lock: the first request to a datapath opens network
+ * devices. */
 static void
 netdev_kdp_locate(struct netdev_kdp *dev)
     OVS_EXCLUDED(dev->up.mutex)
@@ -251,10 +262,12 @@ netdev_kdp_locate(struct netdev_kdp *dev)
     struct ofpbuf *buf;
 
     if (dpif_netlink_vport_get(netdev_get_name(&dev->up.up), &vport, &buf)) {
+        simap_find_and_delete(&sought, netdev_get_name(&dev->up.up));
         return;
     }
     ovs_mutex_lock(&dev->up.mutex);
     if (!dev->present && netnsid_is_remote(vport.netnsid)) {
+        link_table_follow_ns(kdp_links_table(), vport.netnsid);
         dev->nsid = vport.netnsid;
         if (netdev_kdp_find(dev, &link)) {
             netdev_kdp_take(dev, &link);
@@ -265,8 +278,58 @@ netdev_kdp_locate(struct netdev_kdp *dev)
             netdev_kdp_update_known(dev);
         }
     }
+    if (dev->present) {
+        simap_find_and_delete(&sought, netdev_get_name(&dev->up.up));
+    } else {
+        simap_increase(&sought, netdev_get_name(&dev->up.up), 1);
+        sought_at = link_table_get_skipped(kdp_links_table());
+    }
     ovs_mutex_unlock(&dev->up.mutex);
     ofpbuf_delete(buf);
+}
+
+/* Looks again for the device that is open as 'name', if it is still absent.
+ * Returns true if it was. */
+static bool
+netdev_kdp_seek(const char *name)
+{
+    struct netdev *netdev = netdev_from_name(name);
+    bool absent = false;
+
+    if (netdev && netdev_is_kdp(netdev)) {
+        struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+
+        ovs_mutex_lock(&dev->up.mutex);
+        absent = !dev->present;
+        ovs_mutex_unlock(&dev->up.mutex);
+        if (absent) {
+            netdev_kdp_locate(dev);
+        }
+    }
+    netdev_close(netdev);
+    return absent;
+}
+
+void
+netdev_kdp_state_run(void)
+{
+    struct sset names = SSET_INITIALIZER(&names);
+    const struct simap_node *node;
+    const char *name;
+
+    if (simap_is_empty(&sought)
+        || link_table_get_skipped(kdp_links_table()) == sought_at) {
+        return;
+    }
+    SIMAP_FOR_EACH (node, &sought) {
+        sset_add(&names, node->name);
+    }
+    SSET_FOR_EACH (name, &names) {
+        if (!netdev_kdp_seek(name) || simap_get(&sought, name) > SEEK_MAX) {
+            simap_find_and_delete(&sought, name);
+        }
+    }
+    sset_destroy(&names);
 }
 
 /* True if the device is in another namespace and has another name there.  It

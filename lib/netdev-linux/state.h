@@ -19,7 +19,8 @@
  *     netdev_kdp_state_resolve() looks again, after all events were taken.
  *
  *   - Absent: there is no such device.  One that left our namespace is looked
- *     for in the others, by what the datapath says.
+ *     for in the others, by what the datapath says.  A namespace that has one
+ *     is followed from then on.
  *
  * Thread safety: netdev_kdp_state_init() belongs to the main thread.  The rest
  * may be called by any.  Devices change in the main thread only.
@@ -30,6 +31,9 @@
 
 /* Follows the link table from then on. */
 void netdev_kdp_state_init(void);
+
+/* To be called in each turn of the main loop, after the listener ran. */
+void netdev_kdp_state_run(void);
 
 /* Finds the link that is to be opened as 'name' in our namespace.  Returns
  * false if it is not in the table, or not any more. */

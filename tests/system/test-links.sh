@@ -260,6 +260,12 @@ link_burst_foreign() {
     test $before -le 3 || fail "configured anew $before times"
     test "$(link_json .bridge_not_told)" -ge 300 ||
         fail "too few: $(link_json .bridge_not_told)"
+    # What nobody wants to know is not kept.
+    equal "$(link_json '.namespaces[] | select(.namespace == "4711") |
+        .state, .n_links')" "not followed
+0" 'namespace of foreign devices'
+    test "$(link_json '.namespaces[] | select(.namespace == "4711").events')" \
+        -ge 90 || fail 'its events did not arrive'
     matches "$(ovs-appctl link-table/show)" 'bridge: told of changes [0-9]+, '
 }
 
@@ -366,6 +372,10 @@ link_overrun() {
     ovs-vsctl add-port br0 v-n4 2>/dev/null || :
     ip link add foreign type ifb
     nsid=$(ip -j netns list | jq '.[] | select(.name == "n1").id')
+    # A namespace is followed once it has a port.
+    ovs-vsctl add-port br0 int0 -- set Interface int0 type=internal
+    ip link set int0 netns n1
+    wait_until $PATIENCE table_is_right "$nsid" ip -n n1
     interface_is_as_in_kernel v-n1
     interface_has_error v-n4
     resyncs=$(link_json .resyncs)
@@ -400,7 +410,8 @@ link_overrun() {
     test "$(link_json .namespaces[0].overruns)" -ge 1 ||
         fail 'no overrun was counted for our namespace'
     test "$(link_json .resyncs)" -gt "$resyncs" || fail 'no resync'
-    equal "$(link_json '[.namespaces[].state] | unique | join(" ")')" current \
+    equal "$(link_json "[.namespaces[] | select(.namespace == \"local\" or
+        .namespace == \"$nsid\").state] | unique | join(\" \")")" current \
         'states'
     logged 'WARN\|events of links were lost \(.*\); all links are asked for'
     ping_works n1 10.0.0.2

@@ -19,6 +19,7 @@
 #include "if-notifier.h"
 #include "netdev-linux/device.h"
 #include "netdev-linux/links.h"
+#include "link/link-listener.h"
 #include "link/link-table.h"
 #include "netdev-linux-private.h"
 #include "netdev-provider.h"
@@ -526,6 +527,91 @@ a_device_is_found_in_whatever_namespace_it_moves_to(void **state OVS_UNUSED)
     netdev_close(netdev);
 }
 
+static int
+mtu_of(struct netdev *netdev)
+{
+    int mtu;
+
+    OK(netdev_get_mtu(netdev, &mtu));
+    return mtu;
+}
+
+static uint64_t
+n_asked_for_namespaces(void)
+{
+    struct link_listener_stats stats;
+
+    link_listener_get_stats(kdp_links_listener(), &stats);
+    return stats.rtnl[LINK_REASON_NAMESPACE];
+}
+
+static bool
+is_followed(int32_t nsid)
+{
+    netdev_run();
+    return (link_table_has_ns(kdp_links_table(), nsid)
+            && !link_table_skips(kdp_links_table(), nsid));
+}
+
+static bool
+is_present_as(const struct netdev *netdev, int ifindex)
+{
+    netdev_run();
+    return present_index(netdev) == ifindex;
+}
+
+/* Invariant L5: a namespace is asked for its links when the device of a port
+ * moves there, and not before.  The datapath learns of the move some time after
+ * the device has left. */
+static void
+a_namespace_is_asked_for_when_a_port_moves_there(void **state OVS_UNUSED)
+{
+    enum { N = 3 };
+    uint64_t asked = n_asked_for_namespaces();
+    struct unit_ns *others[N];
+    struct netdev *netdev;
+
+    for (int i = 0; i < N; i++) {
+        others[i] = unit_ns_create();
+        OK(unit_ns_set_nsid(own, others[i], 6000 + i));
+        OK(unit_link_add(others[i], "ifb", A, "int0"));
+    }
+    OK(unit_link_add(own, "ifb", B + 1, "int0"));
+    netdev_run();
+    OK(netdev_open("int0", "internal", &netdev));
+    assert_int_equal(present_index(netdev), B + 1);
+    assert_int_equal(n_asked_for_namespaces(), asked);
+
+    int0_nsid = LINK_NSID_LOCAL;
+    OK(unit_link_del(others[1], A));
+    OK(unit_link_move(own, B + 1, others[1], B + 2));
+    unit_wait_until(is_present_as(netdev, 0));
+    assert_int_equal(n_asked_for_namespaces(), asked);
+    int0_nsid = 6001;
+    OK(unit_link_set_mtu(others[1], B + 2, 1400));
+    unit_wait_until(is_present_as(netdev, B + 2));
+    assert_int_equal(n_asked_for_namespaces(), asked + 1);
+    assert_int_equal(mtu_of(netdev), 1400);
+
+    /* It is known by events from then on, also when it goes to another one. */
+    OK(unit_link_set_mtu(others[1], B + 2, 1300));
+    unit_wait_until((netdev_run(), mtu_of(netdev) == 1300));
+    OK(unit_link_del(others[2], A));
+    OK(unit_ns_set_nsid(others[1], others[2], 1));
+    OK(unit_link_move(others[1], B + 2, others[2], B + 3));
+    unit_wait_until(!is_present_as(netdev, B + 2));
+    int0_nsid = 6002;
+    OK(unit_link_set_mtu(others[2], B + 3, 1200));
+    unit_wait_until(is_present_as(netdev, B + 3));
+    assert_int_equal(n_asked_for_namespaces(), asked + 2);
+    assert_false(is_followed(6000));
+
+    netdev_close(netdev);
+    for (int i = 0; i < N; i++) {
+        unit_ns_destroy(others[i]);
+    }
+}
+
 static void
 a_member_that_cannot_be_bound_is_bound_later(void **state OVS_UNUSED)
 {
@@ -712,6 +798,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(driver_information_that_cannot_be_had_is_asked_for_again),
         TEST(a_device_that_has_gone_is_not_asked_about),
         TEST(a_device_is_found_in_whatever_namespace_it_moves_to),
+        TEST(a_namespace_is_asked_for_when_a_port_moves_there),
         TEST(a_member_that_cannot_be_bound_is_bound_later),
         TEST(the_speed_of_a_bond_changes_with_its_members),
         TEST(a_member_is_known_by_its_index),
