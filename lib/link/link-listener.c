@@ -16,6 +16,7 @@
 #include "link/link-table.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(link_listener);
@@ -28,6 +29,9 @@ struct link_listener {
     struct link_replica replica;
     struct link_resync resync;
     struct link_socket *sock;   /* Of events. */
+    long long int event_at;     /* When the last event was taken... */
+    long long int current_at;   /* ...and when the tables were last current,
+                                 * and all events taken; milliseconds. */
     bool lossy;                 /* The socket is to be drained. */
     bool idle;                  /* The socket was seen empty, at the end of the
                                  * last run. */
@@ -87,6 +91,7 @@ link_listener_open(struct link_table *table,
         return error;
     }
 
+    listener->event_at = listener->current_at = time_msec();
     link_request_self_nsid(&listener->replica);
     link_resync_start(&listener->resync, LINK_REASON_START);
     *listenerp = listener;
@@ -143,6 +148,7 @@ link_listener_take(const struct nlmsghdr *nlh, int32_t tag, void *listener_)
 {
     struct link_listener *listener = listener_;
 
+    listener->event_at = time_msec();
     link_event_take(&listener->replica, nlh, tag);
 }
 
@@ -196,6 +202,9 @@ link_listener_run(struct link_listener *listener)
     }
     if (link_listener_is_current(listener)) {
         link_resync_finish(&listener->resync);
+        if (listener->idle) {
+            listener->current_at = time_msec();
+        }
     }
 }
 
@@ -254,6 +263,17 @@ bool
 link_listener_is_idle(const struct link_listener *listener)
 {
     return listener->idle;
+}
+
+void
+link_listener_get_lag(const struct link_listener *listener,
+                      struct link_listener_lag *lag)
+{
+    long long int now = time_msec();
+
+    lag->event_age = now - listener->event_at;
+    lag->current_age = now - listener->current_at;
+    link_socket_get_backlog(listener->sock, &lag->backlog, &lag->rcvbuf);
 }
 
 void

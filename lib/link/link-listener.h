@@ -150,6 +150,18 @@ bool link_listener_is_idle(const struct link_listener *);
 /* Id that our namespace has for itself, or LINK_NSID_NONE. */
 int32_t link_listener_self_nsid(const struct link_listener *);
 
+/* How far the tables are behind the kernel, as far as that is known. */
+struct link_listener_lag {
+    long long int event_age;    /* Milliseconds since the last event, or since
+                                 * the listener opened. */
+    long long int current_age;  /* Milliseconds since the tables were last
+                                 * known to be current, or since it opened. */
+    uint32_t backlog;           /* Bytes that wait on the socket... */
+    uint32_t rcvbuf;            /* ...and for how many there is room. */
+};
+void link_listener_get_lag(const struct link_listener *,
+                           struct link_listener_lag *);
+
 void link_listener_get_stats(const struct link_listener *,
                              struct link_listener_stats *);
 

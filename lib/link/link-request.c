@@ -18,6 +18,7 @@
 #include "link/link-table.h"
 #include "nl/nl-conn.h"
 #include "openvswitch/vlog.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(link_request);
@@ -26,6 +27,19 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
 /* A request has a header and at most two attributes. */
 #define LINK_REQUEST_SIZE 128
+
+/* Makes the request 'nlh', which takes the RTNL lock. */
+static int
+link_request_transact(struct link_replica *replica, struct nlmsghdr *nlh,
+                      nl_reply_func *cb, void *aux, enum link_reason reason)
+{
+    long long int start = time_usec();
+    int error = nl_conn_transact(replica->conn, nlh, cb, aux);
+
+    replica->stats.rtnl[reason]++;
+    replica->stats.rtnl_us[reason] += time_usec() - start;
+    return error;
+}
 
 /* RTM_GETNSID. */
 
@@ -129,10 +143,9 @@ link_request_nsids(struct link_replica *replica, enum link_reason reason)
         }
     }
 
-    replica->stats.rtnl[reason]++;
     link_table_mark_namespaces(replica->table);
-    int error = nl_conn_transact(replica->conn, nlh, link_nsids_reply,
-                                 replica);
+    int error = link_request_transact(replica, nlh, link_nsids_reply, replica,
+                                      reason);
     if (!error) {
         link_table_sweep_namespaces(replica->table);
     }
@@ -202,11 +215,11 @@ link_request_links(struct link_replica *replica, int32_t nsid, bool again,
         mnl_attr_put_u32(nlh, IFLA_TARGET_NETNSID, nsid);
     }
 
-    replica->stats.rtnl[reason]++;
     if (!again) {
         link_table_mark(replica->table, nsid);
     }
-    int error = nl_conn_transact(replica->conn, nlh, link_dump_reply, &dump);
+    int error = link_request_transact(replica, nlh, link_dump_reply, &dump,
+                                      reason);
     if (!error) {
         link_table_sweep(replica->table, nsid);
     }
@@ -228,8 +241,8 @@ link_request_link(struct link_replica *replica, int ifindex,
     ifi->ifi_index = ifindex;
     mnl_attr_put_u32(nlh, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
 
-    replica->stats.rtnl[reason]++;
-    int error = nl_conn_transact(replica->conn, nlh, link_dump_reply, &dump);
+    int error = link_request_transact(replica, nlh, link_dump_reply, &dump,
+                                      reason);
     if (error == ENODEV) {
         link_table_remove(replica->table, LINK_NSID_LOCAL, ifindex);
         error = 0;
@@ -271,9 +284,8 @@ link_request_dump(struct link_replica *replica, uint16_t type, size_t hdrlen,
     nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
     mnl_nlmsg_put_extra_header(nlh, hdrlen);
 
-    replica->stats.rtnl[reason]++;
-    return nl_conn_transact(replica->conn, nlh, link_request_dump_reply,
-                            replica);
+    return link_request_transact(replica, nlh, link_request_dump_reply,
+                                 replica, reason);
 }
 
 int

@@ -77,6 +77,7 @@ struct link_routes {
     bool stale;
     uint64_t generation;
     uint64_t seqno;
+    struct link_routes_stats stats;     /* But for 'hidden'. */
 };
 
 struct link_routes *
@@ -388,12 +389,16 @@ link_routes_update(struct link_routes *routes,
                      && view->scope != RT_SCOPE_NOWHERE);
     struct route_key key;
 
-    if ((view->family != AF_INET && view->family != AF_INET6)
-        || view->cloned) {
+    if (view->family != AF_INET && view->family != AF_INET6) {
         return;
     }
 
     ovs_mutex_lock(&routes->mutex);
+    if (view->cloned) {
+        routes->stats.cached++;
+        ovs_mutex_unlock(&routes->mutex);
+        return;
+    }
     if ((view->several && !view->nh_id) || view->replace) {
         /* Of others than this one something is left or not. */
         routes->stale = true;
@@ -412,6 +417,10 @@ link_routes_update(struct link_routes *routes,
                 route_remove(routes, route);
             }
         }
+    } else if (!gone) {
+        *(!relevant ? &routes->stats.type
+          : view->several ? &routes->stats.several
+          : &routes->stats.no_device) += 1;
     }
     ovs_mutex_unlock(&routes->mutex);
 }
@@ -594,6 +603,18 @@ link_routes_count(const struct link_routes *routes_)
     size_t n = hmap_count(&routes->routes) - routes->n_hidden;
     ovs_mutex_unlock(&routes->mutex);
     return n;
+}
+
+void
+link_routes_get_stats(const struct link_routes *routes_,
+                      struct link_routes_stats *stats)
+{
+    struct link_routes *routes = CONST_CAST(struct link_routes *, routes_);
+
+    ovs_mutex_lock(&routes->mutex);
+    *stats = routes->stats;
+    stats->hidden = routes->n_hidden;
+    ovs_mutex_unlock(&routes->mutex);
 }
 
 uint64_t

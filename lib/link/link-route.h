@@ -113,6 +113,20 @@ struct link_route *link_routes_get(const struct link_routes *, size_t *n);
 
 size_t link_routes_count(const struct link_routes *);
 
+/* Routes that readers do not get to see.  All but the first are numbers of
+ * messages since the start. */
+struct link_routes_stats {
+    size_t hidden;              /* Kept, with a next hop object that stands for
+                                 * several next hops or for none. */
+    uint64_t several;           /* With several next hops. */
+    uint64_t type;              /* Neither unicast nor local, or to be used by
+                                 * nobody. */
+    uint64_t no_device;         /* Without a device. */
+    uint64_t cached;            /* Entries of a cache. */
+};
+void link_routes_get_stats(const struct link_routes *,
+                           struct link_routes_stats *);
+
 /* True if there is a route through link 'ifindex'. */
 bool link_routes_has_link(const struct link_routes *, int ifindex);
 

@@ -115,6 +115,24 @@ link_show_stats_text(const struct link_listener_stats *stats, struct ds *s)
                       stats->rtnl[i]);
     }
     ds_put_format(s, " without: %"PRIu64"\n", stats->nsid_requests);
+    ds_put_cstr(s, "  time of requests under RTNL (us):");
+    for (int i = 0; i < LINK_N_REASONS; i++) {
+        ds_put_format(s, "%s %s %"PRIu64, i ? "," : "", link_reason_name(i),
+                      stats->rtnl_us[i]);
+    }
+    ds_put_char(s, '\n');
+}
+
+static void
+link_show_lag_text(const struct link_listener *listener, struct ds *s)
+{
+    struct link_listener_lag lag;
+
+    link_listener_get_lag(listener, &lag);
+    ds_put_format(s, "  now: %s (ms: last event %lld, current %lld ago), "
+                  "backlog %"PRIu32" of %"PRIu32" bytes\n",
+                  link_listener_is_current(listener) ? "current" : "behind",
+                  lag.event_age, lag.current_age, lag.backlog, lag.rcvbuf);
 }
 
 static void
@@ -192,6 +210,7 @@ link_show_text(const struct link_listener *listener, int32_t nsid,
     ds_put_cstr(s, "link tables\n");
     if (nsid == LINK_NSID_ALL) {
         link_listener_get_stats(listener, &stats);
+        link_show_lag_text(listener, s);
         link_show_stats_text(&stats, s);
     }
     ds_put_format(s, "  %-11s %8s %10s %12s %9s %8s %s\n", "namespace",
@@ -222,6 +241,7 @@ link_show_stats_json(const struct link_listener_stats *stats)
     struct json *json = json_object_create();
     struct json *events = json_object_create();
     struct json *rtnl = json_object_create();
+    struct json *rtnl_us = json_object_create();
 
     for (int i = 0; i < LINK_N_MSGS; i++) {
         char *name = link_event_name(i);
@@ -231,9 +251,11 @@ link_show_stats_json(const struct link_listener_stats *stats)
     }
     for (int i = 0; i < LINK_N_REASONS; i++) {
         put_integer(rtnl, link_reason_name(i), stats->rtnl[i]);
+        put_integer(rtnl_us, link_reason_name(i), stats->rtnl_us[i]);
     }
     json_object_put(json, "events", events);
     json_object_put(json, "rtnl", rtnl);
+    json_object_put(json, "rtnl_us", rtnl_us);
 
     const struct {
         const char *name;
@@ -365,6 +387,20 @@ link_show_ns_json(const struct link_listener *listener,
     return json;
 }
 
+static void
+link_show_lag_json(const struct link_listener *listener, struct json *json)
+{
+    struct link_listener_lag lag;
+
+    link_listener_get_lag(listener, &lag);
+    json_object_put(json, "current",
+                    json_boolean_create(link_listener_is_current(listener)));
+    put_integer(json, "event_age", lag.event_age);
+    put_integer(json, "current_age", lag.current_age);
+    put_integer(json, "backlog", lag.backlog);
+    put_integer(json, "rcvbuf", lag.rcvbuf);
+}
+
 struct json *
 link_show_json(const struct link_listener *listener, int32_t nsid)
 {
@@ -385,6 +421,7 @@ link_show_json(const struct link_listener *listener, int32_t nsid)
 
     link_listener_get_stats(listener, &stats);
     struct json *json = link_show_stats_json(&stats);
+    link_show_lag_json(listener, json);
     json_object_put(json, "namespaces", namespaces);
     return json;
 }

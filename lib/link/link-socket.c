@@ -138,16 +138,39 @@ link_socket_capacity(const struct link_socket *sock)
     return sock->rcvbuf / LINK_TRUESIZE_MIN;
 }
 
+/* Fills 'meminfo' with what the kernel says of the socket's memory, or with
+ * zeros. */
+static void
+link_socket_get_meminfo(const struct link_socket *sock,
+                        uint32_t meminfo[SK_MEMINFO_VARS])
+{
+    socklen_t len = SK_MEMINFO_VARS * sizeof *meminfo;
+
+    memset(meminfo, 0, len);
+    if (getsockopt(link_socket_fd(sock), SOL_SOCKET, SO_MEMINFO, meminfo,
+                   &len)) {
+        memset(meminfo, 0, SK_MEMINFO_VARS * sizeof *meminfo);
+    }
+}
+
 uint64_t
 link_socket_lost(const struct link_socket *sock)
 {
     uint32_t meminfo[SK_MEMINFO_VARS];
-    socklen_t len = sizeof meminfo;
 
-    return (!getsockopt(link_socket_fd(sock), SOL_SOCKET, SO_MEMINFO,
-                        meminfo, &len)
-            && len > SK_MEMINFO_DROPS * sizeof *meminfo
-            ? meminfo[SK_MEMINFO_DROPS] : 0);
+    link_socket_get_meminfo(sock, meminfo);
+    return meminfo[SK_MEMINFO_DROPS];
+}
+
+void
+link_socket_get_backlog(const struct link_socket *sock, uint32_t *backlog,
+                        uint32_t *rcvbuf)
+{
+    uint32_t meminfo[SK_MEMINFO_VARS];
+
+    link_socket_get_meminfo(sock, meminfo);
+    *backlog = meminfo[SK_MEMINFO_RMEM_ALLOC];
+    *rcvbuf = meminfo[SK_MEMINFO_RCVBUF];
 }
 
 /* Returns the tag of the datagram that came with 'msg'. */

@@ -55,8 +55,18 @@ bool link_socket_has_all_nsid(const struct link_socket *);
 /* The most datagrams that the receive buffer holds. */
 int link_socket_capacity(const struct link_socket *);
 
+/* Stores how many bytes wait, and for how many there is room, as the kernel
+ * counts them; zeros if it does not say. */
+void link_socket_get_backlog(const struct link_socket *, uint32_t *backlog,
+                             uint32_t *rcvbuf);
+
 /* Messages that the kernel did not queue, for want of room. */
 uint64_t link_socket_lost(const struct link_socket *);
+
+/* Stores how many bytes wait, and for how many there is room, as the kernel
+ * counts them; zeros if it does not say. */
+void link_socket_get_backlog(const struct link_socket *, uint32_t *backlog,
+                             uint32_t *rcvbuf);
 
 /* Receives a datagram, if there is one, and passes its messages to 'cb'.
  * Returns 0, EAGAIN if there is none, ENOBUFS or EMSGSIZE if something was

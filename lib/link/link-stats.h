@@ -46,7 +46,9 @@ struct link_listener_stats {
     uint64_t resync_max;
     uint64_t resync_total;
 
-    uint64_t rtnl[LINK_N_REASONS];      /* Requests that take the RTNL lock. */
+    uint64_t rtnl[LINK_N_REASONS];      /* Requests that take the RTNL lock... */
+    uint64_t rtnl_us[LINK_N_REASONS];   /* ...and microseconds until they were
+                                         * answered. */
     uint64_t nsid_requests;     /* Requests that do not. */
 };
 

@@ -222,7 +222,12 @@ json_tells_all(void **state)
     const struct json *namespaces = array(json, "namespaces");
     const struct json *local, *other;
 
-    assert_int_equal(shash_count(json_object(json)), 20);
+    assert_int_equal(shash_count(json_object(json)), 26);
+    assert_int_equal(integer(json, "event_age") >= 0, true);
+    assert_true(json_boolean(member(json, "current")));
+    assert_true(integer(json, "rcvbuf") > 0);
+    assert_int_equal(shash_count(json_object(member(json, "rtnl_us"))),
+                     LINK_N_REASONS);
     assert_int_equal(integer(json, "resyncs"), 1);
     assert_int_equal(integer(json, "nsid_requests"), 1);
     assert_int_equal(integer(member(json, "rtnl"), "start"), 3);
