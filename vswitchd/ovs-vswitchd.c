@@ -314,6 +314,7 @@ report_memory(void)
     if (memory_should_report()) {
         simap_init(&usage);
         bridge_get_memory_usage(&usage);
+        kdp_links_get_memory_usage(&usage);
         memory_report(&usage);
         simap_destroy(&usage);
     }

@@ -214,6 +214,7 @@ add_port(struct kdp_datapath *dp, struct netdev *netdev, odp_port_t *port_no)
 int
 ports_add(struct kdp_datapath *dp, struct netdev *netdev, odp_port_t *port_no)
 {
+    long long int start = kdp_rtnl_begin();
     int error;
 
     ovs_mutex_lock(&dp->mutex);
@@ -222,7 +223,7 @@ ports_add(struct kdp_datapath *dp, struct netdev *netdev, odp_port_t *port_no)
     vport_table_expire(dp->vports);
 
     /* A device may have come with it, or changed. */
-    kdp_rtnl_count(KDP_RTNL_PORT_ADD);
+    kdp_rtnl_end(KDP_RTNL_PORT_ADD, start);
     kdp_links_catch_up();
     kdp_flow_offload_ports_changed(dp);
     return error;
@@ -273,11 +274,13 @@ ports_del(struct kdp_datapath *dp, odp_port_t port_no_)
     }
     kdp_flow_offload_port_del(dp, port_no);
     if (!error) {
+        long long int start = kdp_rtnl_begin();
+
         ovs_mutex_lock(&dp->mutex);
         error = ovs_vport_del(&dp->genl, dp->ifindex, port_no);
         ovs_mutex_unlock(&dp->mutex);
+        kdp_rtnl_end(KDP_RTNL_PORT_DEL, start);
         vport_table_expire(dp->vports);
-        kdp_rtnl_count(KDP_RTNL_PORT_DEL);
         kdp_links_catch_up();
         if (error == ENODEV) {
             vport_table_doubt(dp->vports, port_no);

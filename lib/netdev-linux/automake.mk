@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 lib_libkdp_a_SOURCES += \
+	lib/netdev-linux/device-show.c \
+	lib/netdev-linux/device-show.h \
 	lib/netdev-linux/device.c \
 	lib/netdev-linux/device.h \
 	lib/netdev-linux/if-notifier-kdp.c \
@@ -29,6 +31,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/route-table-kdp.h \
 	lib/netdev-linux/router.c \
 	lib/netdev-linux/router.h \
+	lib/netdev-linux/routes-show.c \
+	lib/netdev-linux/routes-show.h \
 	lib/netdev-linux/rtnl-count.c \
 	lib/netdev-linux/rtnl-count.h \
 	lib/netdev-linux/rtnl-diagnose.c \

@@ -11,8 +11,11 @@
 #include "link/link-qdisc.h"
 #include "link/link-route.h"
 #include "link/link-show.h"
+#include "netdev-linux/device-show.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
+#include "netdev-linux/router.h"
+#include "netdev-linux/routes-show.h"
 #include "netdev-linux/rtnl-count.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
@@ -23,10 +26,21 @@
 /* link-table/show. */
 
 static void
+show_router_text(struct ds *s)
+{
+    struct router_stats stats;
+
+    router_get_stats(&stats);
+    ds_put_format(s, "  tunnels: routes %"PRIuSIZE", inserted %"PRIu64
+                  ", removed %"PRIu64", refused %"PRIu64"\n", router_count(),
+                  stats.inserted, stats.removed, stats.refused);
+}
+
+static void
 show_text(int32_t nsid, struct ds *s)
 {
     unsigned long long int notices, foreign;
-    uint64_t calls[KDP_N_RTNL_CALLS];
+    uint64_t calls[KDP_N_RTNL_CALLS], usecs[KDP_N_RTNL_CALLS];
     bool any = false;
 
     link_show_text(kdp_links_listener(), nsid, s);
@@ -41,12 +55,25 @@ show_text(int32_t nsid, struct ds *s)
     if_notifier_kdp_get_counts(&notices, &foreign);
     ds_put_format(s, "  bridge: told of changes %llu, not told of %llu\n",
                   notices, foreign);
+    device_show_text(s);
+    show_router_text(s);
     ds_put_cstr(s, "  calls under RTNL:");
     kdp_rtnl_get_counts(calls);
+    kdp_rtnl_get_usecs(usecs);
     for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
         if (calls[i]) {
             ds_put_format(s, "%s %s %"PRIu64, any ? "," : "",
                           kdp_rtnl_call_name(i), calls[i]);
+            any = true;
+        }
+    }
+    ds_put_format(s, "%s  time of calls under RTNL (us):",
+                  any ? "\n" : " none\n");
+    any = false;
+    for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
+        if (usecs[i]) {
+            ds_put_format(s, "%s %s %"PRIu64, any ? "," : "",
+                          kdp_rtnl_call_name(i), usecs[i]);
             any = true;
         }
     }
@@ -59,13 +86,27 @@ put_count(struct json *json, const char *name, uint64_t count)
     json_object_put(json, name, json_integer_create(count));
 }
 
+static void
+show_router_json(struct json *json)
+{
+    struct json *router = json_object_create();
+    struct router_stats stats;
+
+    router_get_stats(&stats);
+    put_count(router, "routes", router_count());
+    put_count(router, "inserted", stats.inserted);
+    put_count(router, "removed", stats.removed);
+    put_count(router, "refused", stats.refused);
+    json_object_put(json, "router", router);
+}
+
 static struct json *
 show_json(int32_t nsid)
 {
     struct json *json = link_show_json(kdp_links_listener(), nsid);
     unsigned long long int notices, foreign;
-    uint64_t counts[KDP_N_RTNL_CALLS];
-    struct json *calls;
+    uint64_t counts[KDP_N_RTNL_CALLS], usecs[KDP_N_RTNL_CALLS];
+    struct json *calls, *times;
 
     if (nsid == LINK_NSID_ALL) {
         if_notifier_kdp_get_counts(&notices, &foreign);
@@ -75,11 +116,17 @@ show_json(int32_t nsid)
         put_count(json, "routes", link_routes_count(kdp_links_routes()));
         put_count(json, "qdiscs", link_qdiscs_count(kdp_links_qdiscs()));
         kdp_rtnl_get_counts(counts);
+        kdp_rtnl_get_usecs(usecs);
         calls = json_object_create();
+        times = json_object_create();
         for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
             put_count(calls, kdp_rtnl_call_name(i), counts[i]);
+            put_count(times, kdp_rtnl_call_name(i), usecs[i]);
         }
         json_object_put(json, "rtnl_calls", calls);
+        json_object_put(json, "rtnl_calls_us", times);
+        json_object_put(json, "devices", device_show_json());
+        show_router_json(json);
     }
     return json;
 }
@@ -143,6 +190,35 @@ link_table_resync(struct unixctl_conn *conn, int argc OVS_UNUSED,
     }
 }
 
+/* link-table/routes. */
+
+static void
+link_table_routes(struct unixctl_conn *conn, int argc, const char *argv[],
+                  void *aux OVS_UNUSED)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    const char *none;
+    char *error;
+    bool json;
+
+    if (!check_enabled(conn)) {
+        return;
+    }
+    error = show_args_parse(argc, argv, NULL, &json, &none);
+    if (error) {
+        unixctl_command_reply_error(conn, error);
+        free(error);
+        return;
+    }
+    if (json) {
+        show_args_put_json(&s, routes_show_json());
+    } else {
+        routes_show_text(&s);
+    }
+    unixctl_command_reply(conn, ds_cstr(&s));
+    ds_destroy(&s);
+}
+
 void
 kdp_links_show_register(void)
 {
@@ -150,4 +226,6 @@ kdp_links_show_register(void)
                              0, 3, link_table_show, NULL);
     unixctl_command_register("link-table/resync", "", 0, 0, link_table_resync,
                              NULL);
+    unixctl_command_register("link-table/routes", "[--format text|json]", 0, 2,
+                             link_table_routes, NULL);
 }

@@ -13,6 +13,7 @@
 #include "link/link-table.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
+#include "simap.h"
 #include "smap.h"
 #include "util.h"
 
@@ -131,6 +132,26 @@ struct link_qdiscs *
 kdp_links_qdiscs(void)
 {
     return qdiscs;
+}
+
+void
+kdp_links_get_memory_usage(struct simap *usage)
+{
+    struct link_ns_info *namespaces;
+    size_t n;
+
+    if (!listener) {
+        return;
+    }
+    namespaces = link_table_get_namespaces(table, &n);
+    simap_increase(usage, "link namespaces", n);
+    for (size_t i = 0; i < n; i++) {
+        simap_increase(usage, "links", namespaces[i].n_links);
+    }
+    free(namespaces);
+    simap_increase(usage, "link addresses", link_addrs_count(addrs));
+    simap_increase(usage, "link routes", link_routes_count(routes));
+    simap_increase(usage, "link qdiscs", link_qdiscs_count(qdiscs));
 }
 
 void

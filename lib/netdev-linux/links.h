@@ -38,6 +38,7 @@ struct link_listener;
 struct link_qdiscs;
 struct link_routes;
 struct link_table;
+struct simap;
 struct smap;
 
 /* Main.  Returns 0 or a positive errno value. */
@@ -70,6 +71,9 @@ struct link_table *kdp_links_table(void);
 struct link_addrs *kdp_links_addrs(void);
 struct link_routes *kdp_links_routes(void);
 struct link_qdiscs *kdp_links_qdiscs(void);
+
+/* Main.  Adds what the tables have to 'usage', for memory/show. */
+void kdp_links_get_memory_usage(struct simap *usage);
 
 /* Main.  Takes other_config:link-table-netns-entries into account. */
 void kdp_links_set_config(const struct smap *other_config);

@@ -54,12 +54,14 @@ mii_ioctl(const char *name, unsigned int command, const char *command_name,
           struct mii_ioctl_data *data)
 {
     struct ifreq ifr;
+    long long int start;
     int error;
 
     memset(&ifr, 0, sizeof ifr);
     memcpy(&ifr.ifr_data, data, sizeof *data);
-    kdp_rtnl_count(KDP_RTNL_MII);
+    start = kdp_rtnl_begin();
     error = af_inet_ifreq_ioctl(name, &ifr, command, command_name);
+    kdp_rtnl_end(KDP_RTNL_MII, start);
     memcpy(data, &ifr.ifr_data, sizeof *data);
     return error;
 }
@@ -70,13 +72,15 @@ mii_read_ethtool(const char *name)
 {
     struct ethtool_value value = { .cmd = ETHTOOL_GLINK };
     struct ifreq ifr;
+    long long int start;
     int error;
 
     memset(&ifr, 0, sizeof ifr);
     ovs_strzcpy(ifr.ifr_name, name, sizeof ifr.ifr_name);
     ifr.ifr_data = (caddr_t) &value;
-    kdp_rtnl_count(KDP_RTNL_MII);
+    start = kdp_rtnl_begin();
     error = af_inet_ioctl(SIOCETHTOOL, &ifr);
+    kdp_rtnl_end(KDP_RTNL_MII, start);
     if (error) {
         VLOG_WARN_RL(&rl, "%s: asking for the state of the link failed (%s); "
                      "it is taken to be down", name, ovs_strerror(error));

@@ -72,8 +72,10 @@ netdev_kdp_construct(struct netdev *netdev)
     if (tap) {
         /* It needs a file of the device, which it makes, or finds if a crash
          * has left it: then the table has it, too. */
-        kdp_rtnl_count(KDP_RTNL_TAP);
+        long long int start = kdp_rtnl_begin();
+
         error = kdp_stock_netdev_tap_class.construct(netdev);
+        kdp_rtnl_end(KDP_RTNL_TAP, start);
     } else if (found) {
         error = netdev_kdp_construct_known(netdev);
     } else {
@@ -158,12 +160,14 @@ netdev_kdp_lacks(struct netdev_kdp *dev, int valid)
 }
 
 /* Who calls this is about to have the stock class read the features, unless
- * they are known.  Returns 0, or ENODEV if the device has gone. */
+ * they are known.  Returns 0, or ENODEV if the device has gone.  If the kernel
+ * is going to be asked, stores when that begins in '*start', or 0. */
 static int
-netdev_kdp_need_features(const struct netdev *netdev)
+netdev_kdp_need_features(const struct netdev *netdev, long long int *start)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
 
+    *start = 0;
     netdev_kdp_state_resolve(netdev);
     if (!netdev_kdp_lacks(dev, VALID_FEATURES)) {
         return 0;
@@ -174,7 +178,7 @@ netdev_kdp_need_features(const struct netdev *netdev)
     if (!(dev->up.cache_valid & VALID_FEATURES)
         && !netnsid_is_remote(dev->up.netnsid)) {
         if (dev->present || !(dev->up.cache_valid & VALID_IFINDEX)) {
-            kdp_rtnl_count(KDP_RTNL_FEATURES);
+            *start = kdp_rtnl_begin();
         } else {
             /* The kernel would say the same. */
             dev->up.get_features_error = ENODEV;
@@ -185,6 +189,16 @@ netdev_kdp_need_features(const struct netdev *netdev)
     return 0;
 }
 
+/* Takes note that the kernel was asked, if 'start' is not 0, from then on. */
+static int
+netdev_kdp_asked(enum kdp_rtnl_call call, long long int start, int error)
+{
+    if (start) {
+        kdp_rtnl_end(call, start);
+    }
+    return error;
+}
+
 static int
 netdev_kdp_get_features(const struct netdev *netdev,
                         enum netdev_features *current,
@@ -192,33 +206,45 @@ netdev_kdp_get_features(const struct netdev *netdev,
                         enum netdev_features *supported,
                         enum netdev_features *peer)
 {
-    int error = netdev_kdp_need_features(netdev);
+    long long int start;
+    int error = netdev_kdp_need_features(netdev, &start);
 
-    return (error ? error
-            : kdp_stock_netdev_linux_class.get_features(netdev, current,
-                                                        advertised, supported,
-                                                        peer));
+    if (error) {
+        return error;
+    }
+    error = kdp_stock_netdev_linux_class.get_features(netdev, current,
+                                                      advertised, supported,
+                                                      peer);
+    return netdev_kdp_asked(KDP_RTNL_FEATURES, start, error);
 }
 
 static int
 netdev_kdp_get_speed(const struct netdev *netdev, uint32_t *current,
                      uint32_t *max)
 {
-    int error = netdev_kdp_need_features(netdev);
+    long long int start;
+    int error = netdev_kdp_need_features(netdev, &start);
 
-    return (error ? error
-            : ovs_compat_netdev_class_get_speed(&kdp_stock_netdev_linux_class,
-                                                netdev, current, max));
+    if (error) {
+        return error;
+    }
+    error = ovs_compat_netdev_class_get_speed(&kdp_stock_netdev_linux_class,
+                                              netdev, current, max);
+    return netdev_kdp_asked(KDP_RTNL_FEATURES, start, error);
 }
 
 static int
 netdev_kdp_get_duplex(const struct netdev *netdev, bool *full_duplex)
 {
-    int error = netdev_kdp_need_features(netdev);
+    long long int start;
+    int error = netdev_kdp_need_features(netdev, &start);
 
-    return (error ? error
-            : ovs_compat_netdev_class_get_duplex(&kdp_stock_netdev_linux_class,
-                                                 netdev, full_duplex));
+    if (error) {
+        return error;
+    }
+    error = ovs_compat_netdev_class_get_duplex(&kdp_stock_netdev_linux_class,
+                                               netdev, full_duplex);
+    return netdev_kdp_asked(KDP_RTNL_FEATURES, start, error);
 }
 
 /* Returns 0 if the stock class is to answer about the driver of 'dev', which
@@ -244,6 +270,7 @@ static int
 netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    long long int start = 0;
     bool lacks;
     int error;
 
@@ -256,7 +283,7 @@ netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
         }
         error = netdev_kdp_check_status(dev, &lacks);
         if (!error && lacks) {
-            kdp_rtnl_count(KDP_RTNL_DRIVER);
+            start = kdp_rtnl_begin();
         }
     }
     if (error) {
@@ -264,6 +291,7 @@ netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
     }
 
     error = kdp_stock_netdev_linux_class.get_status(netdev, smap);
+    netdev_kdp_asked(KDP_RTNL_DRIVER, start, error);
     if (error == EOPNOTSUPP) {
         ovs_mutex_lock(&dev->up.mutex);
         dev->status_error = error;
@@ -277,11 +305,13 @@ netdev_kdp_set_advertisements(struct netdev *netdev,
                               enum netdev_features advertise)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    long long int start;
     int error;
 
-    kdp_rtnl_count(KDP_RTNL_ADVERTISE);
+    start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.set_advertisements(netdev,
                                                             advertise);
+    kdp_rtnl_end(KDP_RTNL_ADVERTISE, start);
     ovs_mutex_lock(&dev->up.mutex);
     dev->up.cache_valid &= ~VALID_FEATURES;
     dev->features_seqno++;
@@ -335,10 +365,12 @@ static int
 netdev_kdp_set_in4(struct netdev *netdev, struct in_addr address,
                    struct in_addr netmask)
 {
+    long long int start;
     int error;
 
-    kdp_rtnl_count(KDP_RTNL_SET_ADDR);
+    start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.set_in4(netdev, address, netmask);
+    kdp_rtnl_end(KDP_RTNL_SET_ADDR, start);
     kdp_links_catch_up();
     return error;
 }
@@ -349,6 +381,7 @@ netdev_kdp_set_in4(struct netdev *netdev, struct in_addr address,
 static int
 netdev_kdp_set_etheraddr(struct netdev *netdev, const struct eth_addr mac)
 {
+    long long int start;
     struct eth_addr old;
     int error;
 
@@ -356,8 +389,9 @@ netdev_kdp_set_etheraddr(struct netdev *netdev, const struct eth_addr mac)
     if (error || eth_addr_equals(old, mac)) {
         return error;
     }
-    kdp_rtnl_count(KDP_RTNL_SET_HWADDR);
+    start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.set_etheraddr(netdev, mac);
+    kdp_rtnl_end(KDP_RTNL_SET_HWADDR, start);
     kdp_links_catch_up();
     return error;
 }
@@ -365,14 +399,16 @@ netdev_kdp_set_etheraddr(struct netdev *netdev, const struct eth_addr mac)
 static int
 netdev_kdp_set_mtu(struct netdev *netdev, int mtu)
 {
+    long long int start;
     int error, old;
 
     error = netdev_kdp_get_mtu(netdev, &old);
     if (error || old == mtu) {
         return error;
     }
-    kdp_rtnl_count(KDP_RTNL_SET_MTU);
+    start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.set_mtu(netdev, mtu);
+    kdp_rtnl_end(KDP_RTNL_SET_MTU, start);
     kdp_links_catch_up();
     return error;
 }

@@ -46,6 +46,7 @@ netdev_kdp_qos_set_policing(struct netdev *netdev, uint32_t kbits_rate,
     struct netdev_linux *up = &dev->up;
     struct qdisc_lock *lock;
     bool nothing = false;
+    long long int start;
     int error;
 
     netdev_kdp_state_resolve(netdev);
@@ -78,9 +79,10 @@ netdev_kdp_qos_set_policing(struct netdev *netdev, uint32_t kbits_rate,
     /* Before it sets up policing, Open vSwitch deletes the discipline. */
     lock = qdisc_lock_get(netdev_get_ifindex(netdev));
     qdisc_lock_acquire(lock);
-    kdp_rtnl_count(KDP_RTNL_POLICING);
+    start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.set_policing(
         netdev, kbits_rate, kbits_burst, kpkts_rate, kpkts_burst);
+    kdp_rtnl_end(KDP_RTNL_POLICING, start);
     qdisc_lock_release(lock);
     kdp_links_catch_up();
     ovs_mutex_lock(&dev->up.mutex);
@@ -117,6 +119,7 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
     struct qos_basis before, basis;
     bool known = false;
     bool nothing;
+    long long int start;
     int error;
 
     netdev_kdp_state_resolve(netdev);
@@ -136,10 +139,11 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
         return 0;
     }
 
-    if (*type || !dev->qdisc_checked) {
-        kdp_rtnl_count(KDP_RTNL_QOS);
-    }
+    start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.set_qos(netdev, type, details);
+    if (*type || !dev->qdisc_checked) {
+        kdp_rtnl_end(KDP_RTNL_QOS, start);
+    }
     bool current = kdp_links_catch_up();
 
     ovs_mutex_lock(&dev->up.mutex);
@@ -181,6 +185,7 @@ netdev_kdp_qos_set_queue(struct netdev *netdev, unsigned int id,
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
     struct qos_basis basis = { .ifindex = 0 };
     bool nothing;
+    long long int start;
     int error;
 
     ovs_mutex_lock(&dev->up.mutex);
@@ -190,10 +195,11 @@ netdev_kdp_qos_set_queue(struct netdev *netdev, unsigned int id,
     if (nothing) {
         return 0;
     }
+    start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.set_queue(netdev, id, details);
     if (error != EINVAL) {
         /* Otherwise the discipline has no such queue, and nothing was sent. */
-        kdp_rtnl_count(KDP_RTNL_QOS);
+        kdp_rtnl_end(KDP_RTNL_QOS, start);
         qos_remember_queue(dev, id, error ? NULL : details, &basis);
     }
     return error;
@@ -204,13 +210,15 @@ netdev_kdp_qos_delete_queue(struct netdev *netdev, unsigned int id)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
     struct qos_basis basis = { .ifindex = 0 };
+    long long int start;
     int error;
 
     ovs_mutex_lock(&dev->up.mutex);
     qos_get_basis(dev, &dev->qos.details, &basis);
     ovs_mutex_unlock(&dev->up.mutex);
-    kdp_rtnl_count(KDP_RTNL_QOS);
+    start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.delete_queue(netdev, id);
+    kdp_rtnl_end(KDP_RTNL_QOS, start);
     qos_remember_queue(dev, id, NULL, &basis);
     return error;
 }

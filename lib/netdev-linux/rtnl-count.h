@@ -6,8 +6,10 @@
 /* Calls under the RTNL lock
  * =========================
  *
- * Counts the calls that take the kernel's RTNL lock or may wait for it, by
- * kind.  Each thread counts in a block of its own (stats/thread-counters.h).
+ * Counts the calls that take the kernel's RTNL lock or may wait for it, and
+ * the time that they take, by kind.  The kernel does not say how much of that
+ * is waiting.  Each thread counts in a block of its own
+ * (stats/thread-counters.h).
  *
  * Life cycle: the counters exist from the first call to the end of the
  * process.
@@ -46,11 +48,17 @@ enum kdp_rtnl_call {
     KDP_N_RTNL_CALLS
 };
 
-/* Counts a call. */
+/* Counts a call that takes no time worth to be known, or an unknown one. */
 void kdp_rtnl_count(enum kdp_rtnl_call);
 
-/* Stores how many calls of each kind there were. */
+/* To be called before a call, and after it with what the former returned. */
+long long int kdp_rtnl_begin(void);
+void kdp_rtnl_end(enum kdp_rtnl_call, long long int start);
+
+/* Store how many calls of each kind there were, and how many microseconds they
+ * took. */
 void kdp_rtnl_get_counts(uint64_t counts[KDP_N_RTNL_CALLS]);
+void kdp_rtnl_get_usecs(uint64_t usecs[KDP_N_RTNL_CALLS]);
 
 /* In words, as in "set MTU". */
 const char *kdp_rtnl_call_name(enum kdp_rtnl_call);

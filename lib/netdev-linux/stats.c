@@ -266,8 +266,10 @@ stats_read_dev(const struct netdev *netdev, const struct link_info *link,
     memset(stats, 0xff, sizeof *stats);
     error = stats_read_sysfs(link, true, stats);
     if (error) {
-        kdp_rtnl_count(KDP_RTNL_STATS);
+        long long int start = kdp_rtnl_begin();
+
         error = get_stats_via_netlink(netdev, stats);
+        kdp_rtnl_end(KDP_RTNL_STATS, start);
     }
     return error;
 }

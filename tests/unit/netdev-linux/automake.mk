@@ -10,6 +10,7 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-locks \
 	tests/unit/netdev-linux/test-netdev-qos \
 	tests/unit/netdev-linux/test-netdev-router \
+	tests/unit/netdev-linux/test-netdev-show \
 	tests/unit/netdev-linux/test-netdev-stats \
 	tests/unit/netdev-linux/test-qdisc-lock \
 	tests/unit/netdev-linux/test-rtnl-count
@@ -60,6 +61,11 @@ tests_unit_netdev_linux_test_netdev_router_LDFLAGS = \
 	-Wl,--wrap=ovs_router_insert \
 	-Wl,--wrap=tnl_port_map_delete_ipdev \
 	-Wl,--wrap=tnl_port_map_insert_ipdev
+tests_unit_netdev_linux_test_netdev_show_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-show.c \
+	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+tests_unit_netdev_linux_test_netdev_show_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=dpif_netlink_vport_get
 tests_unit_netdev_linux_test_netdev_stats_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-stats.c \
 	$(netdev_fixture) $(unit_link) $(unit_common)

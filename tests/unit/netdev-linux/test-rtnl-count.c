@@ -65,6 +65,29 @@ calls_of_all_threads_count(void **state OVS_UNUSED)
 }
 
 static void
+time_counts_with_its_call(void **state OVS_UNUSED)
+{
+    uint64_t counts[KDP_N_RTNL_CALLS], before[KDP_N_RTNL_CALLS];
+    uint64_t usecs[KDP_N_RTNL_CALLS];
+    long long int start;
+
+    kdp_rtnl_get_counts(before);
+    kdp_rtnl_get_usecs(usecs);
+    for (int i = 0; i < KDP_N_RTNL_CALLS; i++) {
+        assert_int_equal(usecs[i], 0);
+    }
+    start = kdp_rtnl_begin();
+    unit_sleep_us(3000);
+    kdp_rtnl_end(KDP_RTNL_SET_MTU, start);
+    kdp_rtnl_get_counts(counts);
+    kdp_rtnl_get_usecs(usecs);
+    for (int i = 0; i < KDP_N_RTNL_CALLS; i++) {
+        assert_int_equal(counts[i], before[i] + (i == KDP_RTNL_SET_MTU));
+        assert_true(i == KDP_RTNL_SET_MTU ? usecs[i] >= 3000 : !usecs[i]);
+    }
+}
+
+static void
 every_kind_has_a_name(void **state OVS_UNUSED)
 {
     for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
@@ -81,6 +104,7 @@ main(int argc OVS_UNUSED, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_of_all_threads_count),
+        cmocka_unit_test(time_counts_with_its_call),
         cmocka_unit_test(every_kind_has_a_name),
     };
 
