@@ -20,6 +20,7 @@
 #include "netdev-linux/links.h"
 #include "link/link-listener.h"
 #include "link/link-qdisc.h"
+#include "link/link-route.h"
 #include "link/link-table.h"
 #include "netdev-provider.h"
 #include "openvswitch/poll-loop.h"
@@ -45,6 +46,41 @@ setup(void **state)
     OK(unit_link_set_up(own, A, true));
     OK(unit_link_set_up(own, B, true));
     netdev_run();
+    OK(netdev_open("a", "system", &netdev));
+    *state = netdev;
+    return 0;
+}
+
+/* True if the kernel has said that the link is in operation, which it does
+ * some time after it came up, once, and if it has no routes left of one that had
+ * its index before. */
+static bool
+is_quiet(int ifindex)
+{
+    /* IF_OPER_UP of <linux/if.h>, which is at odds with <net/if.h>. */
+    enum { OPER_UP = 6 };
+    struct link_info link;
+
+    netdev_run();
+    return (link_table_find(kdp_links_table(), LINK_NSID_LOCAL, ifindex,
+                            &link)
+            && link.operstate == OPER_UP && link.carrier
+            && !link_routes_has_link(kdp_links_routes(), ifindex)
+            && link_listener_is_current(kdp_links_listener())
+            && kdp_links_are_idle());
+}
+
+int
+setup_quiet(void **state)
+{
+    struct netdev *netdev;
+
+    OK(unit_link_add_veth(own, A, "a", own, B, "b"));
+    OK(unit_link_set_no_addresses(own, A));
+    OK(unit_link_set_no_addresses(own, B));
+    OK(unit_link_set_up(own, A, true));
+    OK(unit_link_set_up(own, B, true));
+    unit_wait_until(is_quiet(A) && is_quiet(B));
     OK(netdev_open("a", "system", &netdev));
     *state = netdev;
     return 0;

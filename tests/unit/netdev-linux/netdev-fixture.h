@@ -28,6 +28,10 @@ extern struct unit_ns *own;
 void netdev_fixture_init(const char *program);
 int setup(void **state);
 
+/* The same with links that get no IPv6 addresses by themselves.  Nothing is
+ * left that the kernel is yet to do, which would be announced later. */
+int setup_quiet(void **state);
+
 /* True if nobody has device "a" open. */
 bool is_released(void);
 int teardown(void **state);
