@@ -14,8 +14,9 @@
  * nor on that of links.
  *
  * Preference: the local table of the kernel comes first, the main one after
- * it, then all others, such as those of VRFs.  Within a table the lowest metric
- * does; of routes that are equal, that of the link with the highest index.
+ * it, then all others, such as those of VRFs.  Within a table the lowest
+ * metric does; of routes that are equal, that of the link with the highest
+ * index.
  *
  * Life cycle: link_dests_init(), link_dests_uninit() when it has no routes.  A
  * destination is there while it has routes, and after that until nobody is

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 #include "coverage.h"
@@ -34,21 +35,18 @@ link_event_check_self(struct link_replica *replica)
     }
 }
 
-/* Returns the key of the namespace whose events are tagged with 'tag'. */
-static int32_t
-link_event_namespace(struct link_replica *replica, int32_t tag)
+/* True if events that are tagged with 'tag' are of our own namespace. */
+static bool
+link_event_is_own(struct link_replica *replica, int32_t tag)
 {
-    if (tag == LINK_NSID_NONE || tag == replica->self_nsid) {
-        return LINK_NSID_LOCAL;
-    }
-    if (!link_table_has_ns(replica->table, tag)) {
+    if (tag != LINK_NSID_NONE && tag != replica->self_nsid
+        && !link_table_has_ns(replica->table, tag)) {
         link_event_check_self(replica);
-        if (tag == replica->self_nsid) {
-            return LINK_NSID_LOCAL;
+        if (tag != replica->self_nsid) {
+            link_table_add_ns(replica->table, tag);
         }
-        link_table_add_ns(replica->table, tag);
     }
-    return tag;
+    return tag == LINK_NSID_NONE || tag == replica->self_nsid;
 }
 
 static void
@@ -157,43 +155,67 @@ link_event_take_other(struct link_replica *replica,
     }
 }
 
-void
-link_event_take(struct link_replica *replica, const struct nlmsghdr *nlh,
-                   int32_t tag)
+/* Parses and counts 'nlh'.  Returns false if there is nothing to take. */
+static bool
+link_event_parse(struct link_replica *replica, const struct nlmsghdr *nlh,
+                 struct link_msg *msg)
 {
-    struct link_msg msg;
-    int error;
+    int error = link_msg_parse(nlh, nlh->nlmsg_len, msg);
 
-    if (tag != LINK_NSID_NONE && tag != replica->self_nsid
-        && link_table_skips(replica->table, tag)) {
-        /* Not even parsed. */
-        replica->stats.ignored_foreign++;
-        return;
-    }
-    error = link_msg_parse(nlh, nlh->nlmsg_len, &msg);
     if (error == ENOMSG) {
         replica->stats.events_other++;
-        return;
+        return false;
     } else if (error) {
         COVERAGE_INC(link_event_malformed);
         replica->stats.malformed++;
         VLOG_WARN_RL(&rl, "malformed rtnetlink message of type %"PRIu16
                      " (%"PRIu32" bytes) is skipped",
                      nlh->nlmsg_type, nlh->nlmsg_len);
+        return false;
+    }
+    COVERAGE_INC(link_event);
+    replica->stats.events[msg->type]++;
+    return true;
+}
+
+void
+link_event_take_own(struct link_replica *replica, const struct nlmsghdr *nlh)
+{
+    struct link_msg msg;
+
+    if (!link_event_parse(replica, nlh, &msg)) {
         return;
     }
-
-    COVERAGE_INC(link_event);
-    replica->stats.events[msg.type]++;
-    int32_t nsid = link_event_namespace(replica, tag);
-    if (nsid == LINK_NSID_LOCAL && msg.type <= LINK_MSG_DELADDR) {
+    if (msg.type <= LINK_MSG_DELADDR) {
         replica->changed_at = time_msec();
     }
     if (msg.type == LINK_MSG_NEWLINK || msg.type == LINK_MSG_DELLINK) {
-        link_event_take_link(replica, nsid, &msg);
-    } else if (nsid == LINK_NSID_LOCAL) {
-        link_event_take_other(replica, &msg);
+        link_event_take_link(replica, LINK_NSID_LOCAL, &msg);
     } else {
+        link_event_take_other(replica, &msg);
+    }
+}
+
+void
+link_event_take_others(struct link_replica *replica,
+                       const struct nlmsghdr *nlh, int32_t tag)
+{
+    bool is_link = (nlh->nlmsg_type == RTM_NEWLINK
+                    || nlh->nlmsg_type == RTM_DELLINK);
+    bool is_nsid = (nlh->nlmsg_type == RTM_NEWNSID
+                    || nlh->nlmsg_type == RTM_DELNSID);
+    struct link_msg msg;
+
+    if (link_event_is_own(replica, tag)) {
+        if (!is_nsid) {
+            replica->stats.ignored_own++;
+        } else if (link_event_parse(replica, nlh, &msg)) {
+            link_event_take_nsid(replica, msg.type, msg.nsid);
+        }
+    } else if (!is_link || link_table_skips(replica->table, tag)) {
+        /* Not even parsed. */
         replica->stats.ignored_foreign++;
+    } else if (link_event_parse(replica, nlh, &msg)) {
+        link_event_take_link(replica, tag, &msg);
     }
 }

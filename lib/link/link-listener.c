@@ -25,28 +25,41 @@ COVERAGE_DEFINE(link_overrun);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
-struct link_listener {
-    struct link_replica replica;
-    struct link_resync resync;
-    struct link_socket *sock;   /* Of events. */
-    long long int event_at;     /* When the last event was taken... */
-    long long int current_at;   /* ...and when the tables were last current,
-                                 * and all events taken; milliseconds. */
+/* A socket of events. */
+struct link_source {
+    struct link_listener *listener;
+    struct link_socket *sock;   /* NULL if there is none. */
+    bool others;                /* Of other namespaces, not of ours. */
     bool lossy;                 /* The socket is to be drained. */
     bool idle;                  /* The socket was seen empty, at the end of the
                                  * last run. */
 };
 
+enum { LINK_SOURCE_OWN, LINK_SOURCE_OTHERS, LINK_N_SOURCES };
+
+struct link_listener {
+    struct link_replica replica;
+    struct link_resync resync;
+    struct link_source sources[LINK_N_SOURCES];
+    long long int event_at;     /* When the last event was taken... */
+    long long int current_at;   /* ...and when the tables were last current,
+                                 * and all events taken; milliseconds. */
+};
+
+#define LINK_FOR_EACH_SOURCE(SOURCE, LISTENER)                          \
+    for (SOURCE = (LISTENER)->sources;                                  \
+         SOURCE < &(LISTENER)->sources[LINK_N_SOURCES]; SOURCE++)       \
+        if ((SOURCE)->sock)
+
+/* Opens the socket of what happens in our own namespace. */
 static int
-link_listener_open_socket(struct link_listener *listener, bool all_nsid,
-                          int rcvbuf)
+link_listener_open_own(struct link_listener *listener, int rcvbuf)
 {
     struct link_replica *replica = &listener->replica;
-    unsigned int groups[8] = {
-        RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_NSID,
+    unsigned int groups[7] = {
+        RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
     };
-    size_t n = 4;
-    int error;
+    size_t n = 3;
 
     if (replica->routes) {
         groups[n++] = RTNLGRP_IPV4_ROUTE;
@@ -56,11 +69,26 @@ link_listener_open_socket(struct link_listener *listener, bool all_nsid,
     if (replica->qdiscs) {
         groups[n++] = RTNLGRP_TC;
     }
-    error = link_socket_open(groups, n, rcvbuf ? rcvbuf : LINK_RCVBUF,
-                             all_nsid, &replica->stats, &listener->sock);
-    if (!error) {
-        replica->all_nsid = link_socket_has_all_nsid(listener->sock);
+    return link_socket_open(groups, n, rcvbuf, false, &replica->stats,
+                            &listener->sources[LINK_SOURCE_OWN].sock);
+}
+
+/* Opens the socket of what happens in others.  Without the privilege for that
+ * there is none. */
+static int
+link_listener_open_others(struct link_listener *listener, int rcvbuf)
+{
+    static const unsigned int groups[] = { RTNLGRP_LINK, RTNLGRP_NSID };
+    struct link_source *source = &listener->sources[LINK_SOURCE_OTHERS];
+    int error;
+
+    error = link_socket_open(groups, ARRAY_SIZE(groups), rcvbuf, true,
+                             &listener->replica.stats, &source->sock);
+    if (!error && !link_socket_has_all_nsid(source->sock)) {
+        link_socket_close(source->sock);
+        source->sock = NULL;
     }
+    listener->replica.all_nsid = source->sock != NULL;
     return error;
 }
 
@@ -71,18 +99,25 @@ link_listener_open(struct link_table *table,
 {
     static const struct link_listener_options defaults;
     struct link_listener *listener = xzalloc(sizeof *listener);
-    int error;
+    int rcvbuf, error;
 
     *listenerp = NULL;
     options = options ? options : &defaults;
+    rcvbuf = options->rcvbuf ? options->rcvbuf : LINK_RCVBUF;
+    for (int i = 0; i < LINK_N_SOURCES; i++) {
+        listener->sources[i].listener = listener;
+        listener->sources[i].others = i == LINK_SOURCE_OTHERS;
+    }
     link_replica_init(&listener->replica, table, options->addrs,
                       options->routes, options->qdiscs);
     if (options->on_demand) {
         link_table_set_on_demand(table);
     }
     link_resync_init(&listener->resync, &listener->replica);
-    error = link_listener_open_socket(listener, !options->own_namespace_only,
-                                      options->rcvbuf);
+    error = link_listener_open_own(listener, rcvbuf);
+    if (!error && !options->own_namespace_only) {
+        error = link_listener_open_others(listener, rcvbuf);
+    }
     if (!error) {
         error = link_replica_connect(&listener->replica);
     }
@@ -93,7 +128,7 @@ link_listener_open(struct link_table *table,
 
     listener->event_at = listener->current_at = time_msec();
     link_request_self_nsid(&listener->replica);
-    link_resync_start(&listener->resync, LINK_REASON_START);
+    link_resync_start(&listener->resync, LINK_REASON_START, LINK_RESYNC_ALL);
     *listenerp = listener;
     return 0;
 }
@@ -102,7 +137,9 @@ void
 link_listener_close(struct link_listener *listener)
 {
     if (listener) {
-        link_socket_close(listener->sock);
+        for (int i = 0; i < LINK_N_SOURCES; i++) {
+            link_socket_close(listener->sources[i].sock);
+        }
         link_replica_uninit(&listener->replica);
         free(listener);
     }
@@ -123,86 +160,138 @@ link_listener_self_nsid(const struct link_listener *listener)
 /* Receiving. */
 
 static void
-link_listener_lose(struct link_listener *listener, int error)
+link_source_lose(struct link_source *source, int error)
 {
+    struct link_listener *listener = source->listener;
     struct link_replica *replica = &listener->replica;
 
     if (error == ENOBUFS) {
         COVERAGE_INC(link_overrun);
         replica->stats.overruns++;
-        link_table_count_overrun(replica->table);
+        link_table_count_overrun(replica->table, source->others);
     } else if (error == EMSGSIZE) {
         replica->stats.truncated++;
     }
-    VLOG_WARN_RL(&rl, "events of links were lost (%s); all links are asked "
-                 "for anew", ovs_strerror(error));
+    VLOG_WARN_RL(&rl, "events of links were lost (%s); all links %s are asked "
+                 "for anew", ovs_strerror(error),
+                 source->others ? "of other namespaces" : "of our own");
 
     /* After a message that was cut short come others that were not, none of
      * which is missing. */
-    listener->lossy = error != EMSGSIZE;
-    link_resync_start(&listener->resync, LINK_REASON_LOSS);
+    source->lossy = error != EMSGSIZE;
+    link_resync_start(&listener->resync, LINK_REASON_LOSS,
+                      source->others ? LINK_RESYNC_OTHERS : LINK_RESYNC_OWN);
 }
 
 static void
-link_listener_take(const struct nlmsghdr *nlh, int32_t tag, void *listener_)
+link_source_take(const struct nlmsghdr *nlh, int32_t tag, void *source_)
 {
-    struct link_listener *listener = listener_;
+    struct link_source *source = source_;
+    struct link_listener *listener = source->listener;
 
     listener->event_at = time_msec();
-    link_event_take(&listener->replica, nlh, tag);
+    if (source->others) {
+        link_event_take_others(&listener->replica, nlh, tag);
+    } else {
+        link_event_take_own(&listener->replica, nlh);
+    }
 }
 
 /* Takes events, '*budget' datagrams at most, until there are none. */
 static void
-link_listener_receive_some(struct link_listener *listener,
-                           unsigned int *budget)
+link_source_receive(struct link_source *source, unsigned int *budget)
 {
     int error = 0;
 
     for (; *budget && !error; --*budget) {
-        error = link_socket_receive(listener->sock, link_listener_take,
-                                    listener);
+        error = link_socket_receive(source->sock, link_source_take, source);
     }
-    listener->idle = error == EAGAIN;
+    source->idle = error == EAGAIN;
     if (error && error != EAGAIN) {
-        link_listener_lose(listener, error);
+        link_source_lose(source, error);
     }
 }
 
+/* Takes events of those sources that are not lossy. */
+static void
+link_listener_receive(struct link_listener *listener)
+{
+    struct link_source *source;
+
+    LINK_FOR_EACH_SOURCE (source, listener) {
+        unsigned int budget = LINK_RUN_DATAGRAMS;
+
+        if (!source->lossy) {
+            link_source_receive(source, &budget);
+        }
+    }
+}
+
+/* Throws away what waits on lossy sockets.  Returns true if none is left. */
+static bool
+link_listener_drain(struct link_listener *listener)
+{
+    struct link_source *source;
+    bool drained = true;
+
+    LINK_FOR_EACH_SOURCE (source, listener) {
+        unsigned int budget = LINK_RUN_DATAGRAMS;
+
+        source->lossy = (source->lossy
+                         && !link_socket_drain(source->sock, &budget));
+        drained &= !source->lossy;
+    }
+    return drained;
+}
+
 /* Running. */
+
+static bool
+link_listener_is_lossy(const struct link_listener *listener)
+{
+    return (listener->sources[LINK_SOURCE_OWN].lossy
+            || listener->sources[LINK_SOURCE_OTHERS].lossy);
+}
+
+bool
+link_listener_is_idle(const struct link_listener *listener)
+{
+    const struct link_source *source;
+
+    LINK_FOR_EACH_SOURCE (source, listener) {
+        if (!source->idle) {
+            return false;
+        }
+    }
+    return true;
+}
 
 /* True if all events were taken, and none is known to be missing. */
 static bool
 link_listener_has_all(const struct link_listener *listener)
 {
-    return listener->idle && !listener->lossy;
+    return (link_listener_is_idle(listener)
+            && !link_listener_is_lossy(listener));
 }
 
 void
 link_listener_run(struct link_listener *listener)
 {
-    unsigned int budget = LINK_RUN_DATAGRAMS;
-
     /* Events first, so that what they tell does not replace what a dump told
      * that is newer. */
-    if (!listener->lossy) {
-        link_listener_receive_some(listener, &budget);
-    }
-    if (listener->lossy) {
-        if (!link_socket_drain(listener->sock, &budget)) {
-            return;
-        }
-        listener->lossy = false;
+    link_listener_receive(listener);
+    if (!link_listener_drain(listener)) {
+        return;
     }
     if (link_resync_run(&listener->resync)) {
-        link_listener_receive_some(listener, &budget);
+        link_listener_receive(listener);
     }
     if (link_listener_has_all(listener)) {
         link_resync_run_routes(&listener->resync);
     }
     if (link_listener_is_current(listener)) {
         link_resync_finish(&listener->resync);
-        if (listener->idle) {
+        if (link_listener_is_idle(listener)) {
             listener->current_at = time_msec();
         }
     }
@@ -211,6 +300,7 @@ link_listener_run(struct link_listener *listener)
 void
 link_listener_wait(struct link_listener *listener)
 {
+    struct link_source *source;
     long long int next = link_resync_next(&listener->resync);
 
     if (!link_listener_has_all(listener)) {
@@ -225,24 +315,27 @@ link_listener_wait(struct link_listener *listener)
     if (next != LLONG_MAX) {
         poll_timer_wait_until(next);
     }
-    poll_fd_wait(link_socket_fd(listener->sock), POLLIN);
+    LINK_FOR_EACH_SOURCE (source, listener) {
+        poll_fd_wait(link_socket_fd(source->sock), POLLIN);
+    }
 }
 
 bool
 link_listener_catch_up(struct link_listener *listener)
 {
     /* That many runs take what a full socket holds. */
-    int n_runs = (link_socket_capacity(listener->sock) / LINK_RUN_DATAGRAMS
+    const struct link_source *own = &listener->sources[LINK_SOURCE_OWN];
+    int n_runs = (link_socket_capacity(own->sock) / LINK_RUN_DATAGRAMS
                   + LINK_INTERRUPTED_MAX);
     bool current;
 
     do {
         link_listener_run(listener);
-        current = (!listener->lossy
+        current = (!own->lossy
                    && !link_table_is_pending(listener->replica.table,
                                              LINK_NSID_LOCAL));
     } while (n_runs--
-             && (!listener->idle
+             && (!link_listener_is_idle(listener)
                  || (!current && !link_resync_own_waits(&listener->resync))));
     return current;
 }
@@ -250,36 +343,44 @@ link_listener_catch_up(struct link_listener *listener)
 void
 link_listener_resync(struct link_listener *listener)
 {
-    link_resync_start(&listener->resync, LINK_REASON_ASKED);
+    link_resync_start(&listener->resync, LINK_REASON_ASKED, LINK_RESYNC_ALL);
 }
 
 bool
 link_listener_is_current(const struct link_listener *listener)
 {
-    return !listener->lossy && link_resync_is_done(&listener->resync);
-}
-
-bool
-link_listener_is_idle(const struct link_listener *listener)
-{
-    return listener->idle;
+    return (!link_listener_is_lossy(listener)
+            && link_resync_is_done(&listener->resync));
 }
 
 void
 link_listener_get_lag(const struct link_listener *listener,
                       struct link_listener_lag *lag)
 {
+    const struct link_source *source;
     long long int now = time_msec();
 
     lag->event_age = now - listener->event_at;
     lag->current_age = now - listener->current_at;
-    link_socket_get_backlog(listener->sock, &lag->backlog, &lag->rcvbuf);
+    lag->backlog = lag->rcvbuf = 0;
+    LINK_FOR_EACH_SOURCE (source, listener) {
+        uint32_t backlog, rcvbuf;
+
+        link_socket_get_backlog(source->sock, &backlog, &rcvbuf);
+        lag->backlog += backlog;
+        lag->rcvbuf += rcvbuf;
+    }
 }
 
 void
 link_listener_get_stats(const struct link_listener *listener,
                         struct link_listener_stats *stats)
 {
+    const struct link_source *source;
+
     *stats = listener->replica.stats;
-    stats->lost = link_socket_lost(listener->sock);
+    stats->lost = 0;
+    LINK_FOR_EACH_SOURCE (source, listener) {
+        stats->lost += link_socket_lost(source->sock);
+    }
 }

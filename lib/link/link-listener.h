@@ -7,15 +7,20 @@
  * =============
  *
  * Keeps a link table (link-table.h) equal to the kernel.  One rtnetlink socket
- * receives what happens to links, addresses and namespace ids, in our own
- * network namespace and, as far as the kernel permits, in those that have an
- * id in it.  It may also keep the addresses (link-addr.h), routes
- * (link-route.h) and queueing disciplines (link-qdisc.h) of our own namespace.
+ * receives what happens to links and addresses in our own network namespace.
+ * Another one, as far as the kernel permits, receives what happens to links in
+ * those that have an id in it, and to these ids.  The listener may also keep
+ * the addresses (link-addr.h), routes (link-route.h) and queueing disciplines
+ * (link-qdisc.h) of our own namespace.
  *
- *      kernel --> socket (link-socket.h) -- events (link-event.h) --> tables
- *                    | loss                                             ^
- *                    v                                                  |
- *                 resync (link-resync.h) -- requests (link-request.h) --'
+ * There are two, so that addresses, routes and rules of tc that change in
+ * other namespaces do not even wake the daemon, and so that a loss in these leaves
+ * our own alone.  The price is that the links of ours are announced on both.
+ *
+ *      kernel --> sockets (link-socket.h) -- events (link-event.h) --> tables
+ *                    | loss                                              ^
+ *                    v                                                   |
+ *                 resync (link-resync.h) -- requests (link-request.h) ---'
  *
  *
  * Life cycle
@@ -36,13 +41,13 @@
  * Loss
  * ----
  *
- * When the socket's buffer was full (ENOBUFS), or a message was cut short, a
- * resync makes the table equal to the kernel again:
+ * When a socket's buffer was full (ENOBUFS), or a message was cut short, a
+ * resync makes that part of the tables equal to the kernel again:
  *
  *      1. Drain: what waits on the socket is older than what was lost, and is
  *         thrown away, until the socket was seen empty.  (Until then the
  *         kernel queues nothing, and does not report what it drops.)
- *      2. Enumerate: ask for the namespace ids.
+ *      2. Enumerate: ask for the namespace ids, if it is about others.
  *      3. For each namespace: mark, dump on the other socket, sweep.
  *      4. Replay: the events that arrived since the drain are taken as ever.
  *         They may tell older states than the dump did.  But none is missing,
@@ -53,8 +58,8 @@
  * none, and is repeated.  A namespace whose links we may not ask for stays as
  * it is and is marked stale.
  *
- * With 'on_demand' the namespaces of others are not asked for, and their events
- * are not parsed, until link_table_follow_ns() is called for them.
+ * With 'on_demand' other namespaces are not asked for, and their events are
+ * not parsed, until link_table_follow_ns() is called for them.
  *
  * Some changes are announced by no event: carrier, its counts and alternative
  * names of a link that is down, and a veth's peer.  They come with the link's
@@ -107,8 +112,8 @@ struct link_listener_options {
  * many alternative names more: room for a thousand. */
 #define LINK_RCVBUF (4 * 1024 * 1024)
 
-/* Most datagrams that a run takes, so that a flood of events does not keep the
- * main loop from its other work.  One takes some microseconds. */
+/* Most datagrams that a run takes from a socket, so that a flood of events
+ * does not keep the main loop from its other work.  One takes some microseconds. */
 #define LINK_RUN_DATAGRAMS 256
 
 /* Opens a listener that keeps 'table', which the caller keeps until after

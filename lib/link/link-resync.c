@@ -48,7 +48,8 @@ link_resync_init(struct link_resync *resync, struct link_replica *replica)
 }
 
 void
-link_resync_start(struct link_resync *resync, enum link_reason reason)
+link_resync_start(struct link_resync *resync, enum link_reason reason,
+                  enum link_resync_what what)
 {
     struct link_table *table = resync->replica->table;
 
@@ -59,11 +60,17 @@ link_resync_start(struct link_resync *resync, enum link_reason reason)
     } else if (reason == LINK_REASON_LOSS) {
         resync->reason = reason;
     }
-    resync->enumerate = resync->replica->all_nsid;
-    resync->own_retry_at = resync->retry_at = 0;
-    resync->own_stage = resync->own_dumps = resync->unconfirmed = 0;
-    link_table_add_ns(table, LINK_NSID_LOCAL);
-    link_table_set_all_pending(table);
+    if (what & LINK_RESYNC_OTHERS && resync->replica->all_nsid) {
+        resync->enumerate = true;
+        resync->retry_at = 0;
+        link_table_set_others_pending(table);
+    }
+    if (what & LINK_RESYNC_OWN) {
+        resync->own_retry_at = 0;
+        resync->own_stage = resync->own_dumps = resync->unconfirmed = 0;
+        link_table_add_ns(table, LINK_NSID_LOCAL);
+        link_table_set_pending(table, LINK_NSID_LOCAL);
+    }
 }
 
 void

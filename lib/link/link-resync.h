@@ -100,9 +100,17 @@ struct link_resync {
 
 void link_resync_init(struct link_resync *, struct link_replica *);
 
-/* Starts to ask for everything.  If that is being done already, what was done
- * is not counted on. */
-void link_resync_start(struct link_resync *, enum link_reason);
+/* What to ask for anew. */
+enum link_resync_what {
+    LINK_RESYNC_OWN = 1 << 0,           /* Our own namespace. */
+    LINK_RESYNC_OTHERS = 1 << 1,        /* The ids and links of others. */
+    LINK_RESYNC_ALL = LINK_RESYNC_OWN | LINK_RESYNC_OTHERS,
+};
+
+/* Starts to ask for that.  If it is being asked for already, what was done is
+ * not counted on. */
+void link_resync_start(struct link_resync *, enum link_reason,
+                       enum link_resync_what);
 
 /* Makes the next request, if there is one to be made and it is time.  Returns
  * true if so. */

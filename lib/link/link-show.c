@@ -97,9 +97,10 @@ link_show_stats_text(const struct link_listener_stats *stats, struct ds *s)
     }
     ds_put_format(s, " other %"PRIu64"\n", stats->events_other);
     ds_put_format(s, "  skipped: malformed %"PRIu64", foreign %"PRIu64
-                  ", bridge ports %"PRIu64", sender %"PRIu64"\n",
-                  stats->malformed, stats->ignored_foreign,
-                  stats->ignored_port, stats->ignored_sender);
+                  ", bridge ports %"PRIu64", sender %"PRIu64", own %"PRIu64
+                  "\n", stats->malformed, stats->ignored_foreign,
+                  stats->ignored_port, stats->ignored_sender,
+                  stats->ignored_own);
     ds_put_format(s, "  losses: overruns %"PRIu64" (lost %"PRIu64
                   "), truncated %"PRIu64", drained %"PRIu64"\n",
                   stats->overruns, stats->lost, stats->truncated,
@@ -264,6 +265,7 @@ link_show_stats_json(const struct link_listener_stats *stats)
         { "events_other", stats->events_other },
         { "malformed", stats->malformed },
         { "ignored_foreign", stats->ignored_foreign },
+        { "ignored_own", stats->ignored_own },
         { "ignored_port", stats->ignored_port },
         { "ignored_sender", stats->ignored_sender },
         { "overruns", stats->overruns },

@@ -28,6 +28,8 @@ struct link_listener_stats {
     uint64_t events_other;      /* Of a type that nobody asked for. */
     uint64_t malformed;         /* Dropped as unparsable. */
     uint64_t ignored_foreign;   /* Of other namespaces, and not of links. */
+    uint64_t ignored_own;       /* Of our own links, once more, on the socket
+                                 * of other namespaces. */
     uint64_t ignored_port;      /* About ports of bridges, not devices. */
     uint64_t ignored_sender;    /* Not sent by the kernel. */
 
@@ -46,7 +48,8 @@ struct link_listener_stats {
     uint64_t resync_max;
     uint64_t resync_total;
 
-    uint64_t rtnl[LINK_N_REASONS];      /* Requests that take the RTNL lock... */
+    uint64_t rtnl[LINK_N_REASONS];      /* Requests that take the RTNL lock,
+                                         * by reason... */
     uint64_t rtnl_us[LINK_N_REASONS];   /* ...and microseconds until they were
                                          * answered. */
     uint64_t nsid_requests;     /* Requests that do not. */

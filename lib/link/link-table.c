@@ -164,13 +164,13 @@ link_table_set_stale(struct link_table *table, int32_t nsid, int error)
 }
 
 void
-link_table_set_all_pending(struct link_table *table)
+link_table_set_others_pending(struct link_table *table)
 {
     struct link_ns *ns;
 
     ovs_mutex_lock(&table->mutex);
     HMAP_FOR_EACH (ns, node, &table->store.namespaces) {
-        if (ns->followed) {
+        if (ns->followed && ns->nsid != LINK_NSID_LOCAL) {
             link_store_set_state(&table->store, ns, LINK_NS_PENDING, 0);
         }
     }
@@ -189,13 +189,13 @@ link_table_count_event(struct link_table *table, int32_t nsid)
 }
 
 void
-link_table_count_overrun(struct link_table *table)
+link_table_count_overrun(struct link_table *table, bool others)
 {
     struct link_ns *ns;
 
     ovs_mutex_lock(&table->mutex);
     HMAP_FOR_EACH (ns, node, &table->store.namespaces) {
-        ns->overruns++;
+        ns->overruns += others == (ns->nsid != LINK_NSID_LOCAL);
     }
     ovs_mutex_unlock(&table->mutex);
 }

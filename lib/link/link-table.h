@@ -128,11 +128,11 @@ void link_table_drop_ns(struct link_table *, int32_t nsid);
 
 bool link_table_has_ns(const struct link_table *, int32_t nsid);
 
-/* Makes namespace 'nsid', which has to be there, or all, pending, if they are
- * followed.  Our own becomes the first of those that are, another the
- * last. */
+/* Makes namespace 'nsid', which has to be there, or all but our own, pending,
+ * if they are followed.  Our own becomes the first of those that are, another
+ * the last. */
 void link_table_set_pending(struct link_table *, int32_t nsid);
-void link_table_set_all_pending(struct link_table *);
+void link_table_set_others_pending(struct link_table *);
 
 /* Returns true and stores the first pending namespace in '*nsid', if there is
  * one. */
@@ -146,7 +146,9 @@ void link_table_set_stale(struct link_table *, int32_t nsid, int error);
 
 /* Counters of a namespace, for link_table_get_namespaces(). */
 void link_table_count_event(struct link_table *, int32_t nsid);
-void link_table_count_overrun(struct link_table *);
+
+/* Of our own namespace, or of all 'others'. */
+void link_table_count_overrun(struct link_table *, bool others);
 
 /* Between the two, link_table_add_ns() for each namespace that there is; then
  * the others are dropped, except for our own. */

@@ -33,8 +33,8 @@ void kdp_stock_route_table_wait(void);
 
 static bool initialized;
 
-/* Increases whenever the router has changed, and when tunnels are to look again
- * at the devices that their routes lead to. */
+/* Increases whenever the router has changed, and when tunnels are to look
+ * again at the devices that their routes lead to. */
 static atomic_uint64_t change_seq;
 
 static bool carrier_changed;            /* Of a link with routes. */

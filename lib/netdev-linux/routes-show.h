@@ -6,9 +6,9 @@
 /* Routes for tunnels, and why others are not
  * ==========================================
  *
- * What command link-table/routes shows.  Of several routes to a destination Open
- * vSwitch's router has one at most (route-table-kdp.h).  Each route that is
- * kept is shown with what became of it:
+ * What command link-table/routes shows.  Of several routes to a destination
+ * Open vSwitch's router has one at most (route-table-kdp.h).  Each route that
+ * is kept is shown with what became of it:
  *
  *   - used: the router has it;
  *   - not preferred: it has another one to that destination;

@@ -120,8 +120,9 @@ static void
 netdev_kdp_update_known(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
 {
-    atomic_store_relaxed(&dev->known, (!dev->unresolved
-                                       && dev->up.cache_valid & VALID_IFINDEX));
+    bool known = !dev->unresolved && dev->up.cache_valid & VALID_IFINDEX;
+
+    atomic_store_relaxed(&dev->known, known);
 }
 
 /* True if a callback answers otherwise when the device, which is present, has
@@ -240,8 +241,8 @@ netdev_kdp_find(const struct netdev_kdp *dev, struct link_info *link)
             || link_table_find_name(table, LINK_NSID_LOCAL, name, link));
 }
 
-/* The main thread's: the names of ports whose devices have gone from where they
- * were and were not found elsewhere, as the datapath may learn of it later.
+/* The main thread's: the names of ports whose devices have gone from where
+ * they were and were not found elsewhere, as the datapath may learn of it later.
  * An event of a namespace that nobody follows may say that they have arrived.
  * The data is how often they were looked for, at most SEEK_MAX times: some
  * turns of the main loop. */

@@ -34,9 +34,14 @@ failed_opens_leave_nothing(void **state)
         unsigned int nth;
     } tests[] = {
         { UNIT_CALL_SOCKET, 1 }, { UNIT_CALL_SOCKET, 2 },
-        { UNIT_CALL_BIND, 1 }, { UNIT_CALL_BIND, 2 },
-        { UNIT_CALL_MNL_SETSOCKOPT, 2 }, { UNIT_CALL_MNL_SETSOCKOPT, 3 },
-        { UNIT_CALL_MNL_SETSOCKOPT, 4 }, { UNIT_CALL_MNL_SETSOCKOPT, 5 },
+        { UNIT_CALL_SOCKET, 3 },
+        { UNIT_CALL_BIND, 1 }, { UNIT_CALL_BIND, 2 }, { UNIT_CALL_BIND, 3 },
+
+        /* The groups of our own namespace, and of others: the fourth option,
+         * which is to listen to those, is not vital. */
+        { UNIT_CALL_MNL_SETSOCKOPT, 1 }, { UNIT_CALL_MNL_SETSOCKOPT, 2 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 3 }, { UNIT_CALL_MNL_SETSOCKOPT, 5 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 6 },
     };
     size_t n_fds = unit_count_fds();
 
@@ -57,7 +62,7 @@ without_the_right_to_listen_ours_is_known(void **state)
 {
     struct fixture *f = *state;
 
-    unit_plan_failures(UNIT_CALL_MNL_SETSOCKOPT, 1, 1, EPERM);
+    unit_plan_failures(UNIT_CALL_MNL_SETSOCKOPT, 4, 1, EPERM);
     open_listener(f);
     assert_int_equal(unit_n_failed(), 1);
     assert_false(link_table_has_ns(f->table, NSID));
@@ -302,7 +307,9 @@ only_the_kernel_is_believed(void **state)
     send_link(sender, INDEX, "liar");
     send_nsid(sender, RTM_DELNSID, NSID);
     link_listener_run(f->listener);
-    assert_int_equal(stats_of(f).ignored_sender, 2);
+
+    /* The link was sent to both sockets. */
+    assert_int_equal(stats_of(f).ignored_sender, 3);
     assert_false(has(f, LINK_NSID_LOCAL, INDEX));
     assert_true(link_table_has_ns(f->table, NSID));
     close(sender);
@@ -352,8 +359,22 @@ errors_of_the_socket_are_losses(void **state)
     assert_int_equal(unit_link_add(f->own, "ifb", INDEX + 1, "y"), 0);
     link_listener_run(f->listener);
     finish(f);
-    assert_int_equal(stats_of(f).rtnl[LINK_REASON_LOSS], 3);
+
+    /* What was lost of ours has ours asked for, and nothing else. */
+    assert_int_equal(stats_of(f).rtnl[LINK_REASON_LOSS], 1);
     assert_equal(f, LINK_NSID_LOCAL, f->own);
+
+    /* What was lost of others has the ids and theirs asked for.  Our socket is
+     * empty, so that the second call is for theirs. */
+    assert_int_equal(unit_link_add(f->other, "ifb", INDEX, "z"), 0);
+    link_listener_run(f->listener);
+    unit_plan_failures(UNIT_CALL_RECVMSG, 2, 1, ENOMEM);
+    assert_int_equal(unit_link_set_mtu(f->other, INDEX, 1234), 0);
+    link_listener_run(f->listener);
+    finish(f);
+    assert_int_equal(unit_n_failed(), 1);
+    assert_int_equal(stats_of(f).rtnl[LINK_REASON_LOSS], 3);
+    assert_equal(f, NSID, f->other);
 }
 
 int

@@ -172,7 +172,7 @@ text_tells_of_every_namespace(void **state)
     assert_line(text, "requests under RTNL: start 3, loss 0, namespace 0, "
                 "asked 0, routes 0, without: 1");
     assert_line(text, "skipped: malformed 0, foreign 0, bridge ports 0, "
-                "sender 0");
+                "sender 0, own 0");
     assert_line(text, "losses: overruns 0 (lost 0), truncated 0, drained 0");
     assert_null(strstr(text, "br\"0"));
     free(text);
@@ -222,7 +222,7 @@ json_tells_all(void **state)
     const struct json *namespaces = array(json, "namespaces");
     const struct json *local, *other;
 
-    assert_int_equal(shash_count(json_object(json)), 26);
+    assert_int_equal(shash_count(json_object(json)), 27);
     assert_int_equal(integer(json, "event_age") >= 0, true);
     assert_true(json_boolean(member(json, "current")));
     assert_true(integer(json, "rcvbuf") > 0);

@@ -88,7 +88,8 @@ pending_namespaces_take_turns(void **state)
     assert_int_equal(get_ns(f, LINK_NSID_LOCAL).resyncs, 1);
 
     /* Ours overtakes, the others keep their turns. */
-    link_table_set_all_pending(f->table);
+    link_table_set_pending(f->table, LINK_NSID_LOCAL);
+    link_table_set_others_pending(f->table);
     link_table_next_pending(f->table, &nsid);
     assert_int_equal(nsid, LINK_NSID_LOCAL);
     link_table_set_current(f->table, LINK_NSID_LOCAL);
@@ -119,7 +120,7 @@ namespaces_are_listed_ours_first(void **state)
     link_table_count_event(f->table, 3);
     link_table_count_event(f->table, 3);
     link_table_count_event(f->table, 99);
-    link_table_count_overrun(f->table);
+    link_table_count_overrun(f->table, true);
     infos = link_table_get_namespaces(f->table, &n);
     assert_int_equal(n, 3);
     assert_int_equal(infos[0].nsid, LINK_NSID_LOCAL);
@@ -128,6 +129,7 @@ namespaces_are_listed_ours_first(void **state)
     assert_int_equal(infos[1].events, 2);
     assert_int_equal(infos[2].events, 0);
     assert_int_equal(infos[2].overruns, 1);
+    assert_int_equal(infos[0].overruns, 0);
     free(infos);
 }
 
