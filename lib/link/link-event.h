@@ -13,8 +13,8 @@
  * and these ids.  An event of another one is tagged with its id.  One of ours
  * is not tagged, unless our namespace was given an id for itself, and is
  * skipped there.  That id is asked for when the listener opens, when an id
- * appears, and when a tag is unknown.  Link events of other namespaces go to their own part
- * of the table.
+ * appears, and when a tag is unknown.  Link events of other namespaces go to
+ * their own part of the table.
  *
  * Thread safety: the thread of the replica.
  *

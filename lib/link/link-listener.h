@@ -14,8 +14,9 @@
  * (link-qdisc.h) of our own namespace.
  *
  * There are two, so that addresses, routes and rules of tc that change in
- * other namespaces do not even wake the daemon, and so that a loss in these leaves
- * our own alone.  The price is that the links of ours are announced on both.
+ * other namespaces do not even wake the daemon, and so that a loss in these
+ * leaves our own alone.  The price is that the links of ours are announced on
+ * both.
  *
  *      kernel --> sockets (link-socket.h) -- events (link-event.h) --> tables
  *                    | loss                                              ^
@@ -113,7 +114,8 @@ struct link_listener_options {
 #define LINK_RCVBUF (4 * 1024 * 1024)
 
 /* Most datagrams that a run takes from a socket, so that a flood of events
- * does not keep the main loop from its other work.  One takes some microseconds. */
+ * does not keep the main loop from its other work.  One takes some
+ * microseconds. */
 #define LINK_RUN_DATAGRAMS 256
 
 /* Opens a listener that keeps 'table', which the caller keeps until after

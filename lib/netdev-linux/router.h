@@ -17,8 +17,8 @@
  * How one route is removed: the router's classifier is private to Open
  * vSwitch.  The build gives its symbol a second name (build-aux/ovs-build),
  * and a rule is found and removed there by the functions of classifier.h.
- * That the rule is the first member of the router's structure, which is freed with
- * it, is checked by the build.
+ * That the rule is the first member of the router's structure, which is freed
+ * with it, is checked by the build.
  *
  * Routes that a user added (ovs/route/add) have another priority and are left
  * alone.

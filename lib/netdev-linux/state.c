@@ -242,10 +242,10 @@ netdev_kdp_find(const struct netdev_kdp *dev, struct link_info *link)
 }
 
 /* The main thread's: the names of ports whose devices have gone from where
- * they were and were not found elsewhere, as the datapath may learn of it later.
- * An event of a namespace that nobody follows may say that they have arrived.
- * The data is how often they were looked for, at most SEEK_MAX times: some
- * turns of the main loop. */
+ * they were and were not found elsewhere, as the datapath may learn of it
+ * later.  An event of a namespace that nobody follows may say that they have
+ * arrived.  The data is how often they were looked for, at most SEEK_MAX
+ * times: some turns of the main loop. */
 static struct simap sought = SIMAP_INITIALIZER(&sought);
 static uint64_t sought_at;      /* Such events that there were by then. */
 #define SEEK_MAX 100

@@ -52,8 +52,8 @@ setup(void **state)
 }
 
 /* True if the kernel has said that the link is in operation, which it does
- * some time after it came up, once, and if it has no routes left of one that had
- * its index before. */
+ * some time after it came up, once, and if it has no routes left of one that
+ * had its index before. */
 static bool
 is_quiet(int ifindex)
 {
