@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,26 +57,65 @@ proc_net_dev_parse(const char *line, struct proc_net_dev *dev)
     return true;
 }
 
+/* What is read of a file at once.  The kernel gives at most a page of it each
+ * time; the C library, which goes by the size of a block in /proc, would ask
+ * for a quarter of that. */
+#define PROC_READ_SIZE 4096
+
+/* Parses the whole lines among the 'len' bytes at 'buf', and with 'end' what
+ * follows them, too.  Returns the number of bytes that are done with. */
+static size_t
+proc_net_dev_take(char *buf, size_t len, bool end, proc_net_dev_func *cb,
+                  void *aux)
+{
+    struct proc_net_dev dev;
+    char *line = buf, *newline;
+
+    while (line < buf + len) {
+        newline = memchr(line, '\n', buf + len - line);
+        if (!newline && !end) {
+            break;
+        }
+        newline = newline ? newline : buf + len;
+        *newline = '\0';
+        if (proc_net_dev_parse(line, &dev)) {
+            cb(&dev, aux);
+        }
+        line = newline + 1;
+    }
+    return MIN(line - buf, len);
+}
+
 int
 proc_net_dev_read(const char *path, proc_net_dev_func *cb, void *aux)
 {
-    FILE *stream = fopen(path, "re");
-    struct ds line = DS_EMPTY_INITIALIZER;
-    struct proc_net_dev dev;
-    int error;
+    char buf[2 * PROC_READ_SIZE + 1];
+    size_t len = 0;
+    int error = 0;
+    ssize_t n;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    if (!stream) {
+    if (fd < 0) {
         return errno;
     }
-    errno = 0;
-    while (!ds_get_line(&line, stream)) {
-        if (proc_net_dev_parse(ds_cstr(&line), &dev)) {
-            cb(&dev, aux);
+    do {
+        n = read(fd, buf + len, PROC_READ_SIZE);
+        if (n > 0) {
+            len += n;
+            size_t done = proc_net_dev_take(buf, len, false, cb, aux);
+
+            /* No line of the kernel's is that long. */
+            done = len - done < PROC_READ_SIZE ? done : len;
+            len -= done;
+            memmove(buf, buf + done, len);
+        } else if (n < 0 && errno != EINTR) {
+            error = errno;
         }
+    } while (n > 0 || (n < 0 && !error));
+    if (!error) {
+        proc_net_dev_take(buf, len, true, cb, aux);
     }
-    error = ferror(stream) ? (errno ? errno : EIO) : 0;
-    fclose(stream);
-    ds_destroy(&line);
+    close(fd);
     return error;
 }
 

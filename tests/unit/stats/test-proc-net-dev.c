@@ -23,6 +23,22 @@
     "bytes    packets errs drop fifo colls carrier compressed\n"
 #define COUNTS " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"
 
+static unsigned int n_reads;
+static unsigned int interrupt_at;       /* That call is interrupted, or 0. */
+
+ssize_t __wrap_read(int, void *, size_t);
+ssize_t __real_read(int, void *, size_t);
+ssize_t
+__wrap_read(int fd, void *buf, size_t size)
+{
+    n_reads++;
+    if (interrupt_at && n_reads == interrupt_at) {
+        errno = EINTR;
+        return -1;
+    }
+    return __real_read(fd, buf, size);
+}
+
 /* A folder for the files of a test. */
 struct fixture {
     char path[64];
@@ -363,6 +379,61 @@ no_descriptor_is_left(void **state)
     assert_int_equal(after, before);
 }
 
+static void
+count_device(const struct proc_net_dev *dev, void *n_)
+{
+    unsigned int *n = n_;
+    char *name = xasprintf("dev%u", *n);
+
+    assert_string_equal(dev->name, name);
+    assert_int_equal(dev->tx_carrier, 15);
+    free(name);
+    ++*n;
+}
+
+/* A page at a time, wherever in a line that ends. */
+static void
+a_large_file_takes_few_reads(void **state)
+{
+    enum { N = 2000, PAGE = 4096 };
+    char *content = xmalloc(N * 64), *path;
+    unsigned int n = 0;
+    size_t len = 0;
+
+    for (int i = 0; i < N; i++) {
+        len += sprintf(content + len, "dev%d:%s\n", i, COUNTS);
+    }
+
+    /* The end of it has no newline. */
+    content[--len] = '\0';
+    path = put_file(*state, "dev", content);
+    n_reads = 0;
+    interrupt_at = 2;
+    assert_int_equal(proc_net_dev_read(path, count_device, &n), 0);
+    interrupt_at = 0;
+    assert_int_equal(n, N);
+
+    /* One that finds the end, and one that was interrupted. */
+    assert_int_equal(n_reads, DIV_ROUND_UP(len, PAGE) + 2);
+    free(content);
+    free(path);
+}
+
+static void
+a_line_without_end_is_skipped(void **state)
+{
+    char *content = xmalloc(20001), *path;
+    unsigned int n = 0;
+
+    memset(content, 'x', 20000);
+    strcpy(content + 20000 - 60, "\ndev0:" COUNTS "\n");
+    path = put_file(*state, "dev", content);
+    assert_int_equal(proc_net_dev_read(path, count_device, &n), 0);
+    assert_int_equal(n, 1);
+    free(content);
+    free(path);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -382,6 +453,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_device_without_statistics_is_told),
         TEST(counters_are_read),
         TEST(no_descriptor_is_left),
+        TEST(a_large_file_takes_few_reads),
+        TEST(a_line_without_end_is_skipped),
     };
 
     unit_init(argv[0]);
