@@ -56,6 +56,12 @@ struct netdev_kdp {
     uint64_t policing_seqno;    /* Of the discipline at ingress, after policing
                                  * was set last. */
     uint64_t features_seqno;    /* Changes when they may have changed. */
+    enum {
+        NETDEV_MII_UNKNOWN,     /* Both are tried. */
+        NETDEV_MII_REGISTERS,   /* Those of PHY 'mii_phy' can be read. */
+        NETDEV_MII_ETHTOOL      /* The device has none. */
+    } mii_way;                  /* How to ask whether the link is up. */
+    uint16_t mii_phy;
     int status_error;           /* EOPNOTSUPP if the driver was asked for
                                  * information and has none, or 0. */
 };

@@ -49,71 +49,102 @@ netdev_kdp_mii_set_interval(struct netdev *netdev, long long int interval)
     return 0;
 }
 
+/* Makes a request under RTNL. */
 static int
-mii_ioctl(const char *name, unsigned int command, const char *command_name,
-          struct mii_ioctl_data *data)
+mii_request(unsigned int command, struct ifreq *ifr)
+{
+    long long int start = kdp_rtnl_begin();
+    int error = af_inet_ioctl(command, ifr);
+
+    kdp_rtnl_end(KDP_RTNL_MII, start);
+    return error;
+}
+
+static int
+mii_ioctl(const char *name, unsigned int command, struct mii_ioctl_data *data)
 {
     struct ifreq ifr;
-    long long int start;
     int error;
 
     memset(&ifr, 0, sizeof ifr);
+    ovs_strzcpy(ifr.ifr_name, name, sizeof ifr.ifr_name);
     memcpy(&ifr.ifr_data, data, sizeof *data);
-    start = kdp_rtnl_begin();
-    error = af_inet_ifreq_ioctl(name, &ifr, command, command_name);
-    kdp_rtnl_end(KDP_RTNL_MII, start);
+    error = mii_request(command, &ifr);
     memcpy(data, &ifr.ifr_data, sizeof *data);
     return error;
 }
 
-/* Asks the driver for what it takes the link to be. */
-static bool
-mii_read_ethtool(const char *name)
+/* Asks the driver for what it takes the link to be.  Returns 0 or a positive
+ * errno value. */
+static int
+mii_read_ethtool(const char *name, bool *up)
 {
     struct ethtool_value value = { .cmd = ETHTOOL_GLINK };
     struct ifreq ifr;
-    long long int start;
     int error;
 
     memset(&ifr, 0, sizeof ifr);
     ovs_strzcpy(ifr.ifr_name, name, sizeof ifr.ifr_name);
     ifr.ifr_data = (caddr_t) &value;
-    start = kdp_rtnl_begin();
-    error = af_inet_ioctl(SIOCETHTOOL, &ifr);
-    kdp_rtnl_end(KDP_RTNL_MII, start);
+    error = mii_request(SIOCETHTOOL, &ifr);
+    *up = !error && value.data != 0;
     if (error) {
         VLOG_WARN_RL(&rl, "%s: asking for the state of the link failed (%s); "
                      "it is taken to be down", name, ovs_strerror(error));
-        return false;
     }
-    return value.data != 0;
+    return error;
 }
 
-/* Returns whether the link of device 'name' is up. */
-static bool
-mii_read(const char *name)
+/* Reads the status register of PHY 'phy'. */
+static int
+mii_read_register(const char *name, uint16_t phy, bool *up)
 {
-    struct mii_ioctl_data data;
+    struct mii_ioctl_data data = { .phy_id = phy, .reg_num = MII_BMSR };
+    int error = mii_ioctl(name, SIOCGMIIREG, &data);
 
-    memset(&data, 0, sizeof data);
-    if (!mii_ioctl(name, SIOCGMIIPHY, "SIOCGMIIPHY", &data)) {
-        /* That has filled in the PHY's number. */
-        data.reg_num = MII_BMSR;
-        if (!mii_ioctl(name, SIOCGMIIREG, "SIOCGMIIREG", &data)) {
-            return (data.val_out & BMSR_LSTATUS) != 0;
+    *up = !error && data.val_out & BMSR_LSTATUS;
+    return error;
+}
+
+/* Returns whether the link of 'dev' is up.  Which of the ways a driver has is
+ * found out once, after which each question is one request. */
+static bool
+mii_read(struct netdev_kdp *dev)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    const char *name = netdev_get_name(&dev->up.up);
+    struct mii_ioctl_data data;
+    bool up;
+
+    if (dev->mii_way == NETDEV_MII_REGISTERS) {
+        if (!mii_read_register(name, dev->mii_phy, &up)) {
+            return up;
+        }
+        dev->mii_way = NETDEV_MII_UNKNOWN;
+    }
+    if (dev->mii_way == NETDEV_MII_UNKNOWN) {
+        memset(&data, 0, sizeof data);
+        if (!mii_ioctl(name, SIOCGMIIPHY, &data)
+            && !mii_read_register(name, data.phy_id, &up)) {
+            dev->mii_phy = data.phy_id;
+            dev->mii_way = NETDEV_MII_REGISTERS;
+            return up;
         }
     }
-    return mii_read_ethtool(name);
+    dev->mii_way = (mii_read_ethtool(name, &up) ? NETDEV_MII_UNKNOWN
+                    : NETDEV_MII_ETHTOOL);
+    return up;
 }
 
 static void
 mii_run_device(struct netdev *netdev)
 {
-    struct netdev_linux *up = netdev_linux_cast(netdev);
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    struct netdev_linux *up = &dev->up;
 
     ovs_mutex_lock(&up->mutex);
     if (up->miimon_interval > 0 && timer_expired(&up->miimon_timer)) {
-        bool link_up = mii_read(netdev_get_name(netdev));
+        bool link_up = mii_read(dev);
 
         if (link_up != up->miimon) {
             up->miimon = link_up;

@@ -167,6 +167,7 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
         dev->features_seqno++;
         dev->qdisc_checked = false;
         dev->status_error = 0;
+        dev->mii_way = NETDEV_MII_UNKNOWN;
         dev->carrier_base = ((uint64_t) link->carrier_up + link->carrier_down
                              - up->carrier_resets);
     } else if ((link->flags ^ dev->link.flags) & (IFF_UP | IFF_RUNNING)

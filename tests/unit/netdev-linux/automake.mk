@@ -8,6 +8,7 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-fault \
 	tests/unit/netdev-linux/test-netdev-links \
 	tests/unit/netdev-linux/test-netdev-locks \
+	tests/unit/netdev-linux/test-netdev-mii \
 	tests/unit/netdev-linux/test-netdev-qos \
 	tests/unit/netdev-linux/test-netdev-router \
 	tests/unit/netdev-linux/test-netdev-show \
@@ -52,6 +53,11 @@ tests_unit_netdev_linux_test_netdev_locks_SOURCES = \
 tests_unit_netdev_linux_test_netdev_locks_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) \
 	-Wl,--wrap=ovs_mutex_lock_at -Wl,--wrap=recvmsg
+tests_unit_netdev_linux_test_netdev_mii_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-mii.c \
+	$(netdev_fixture) $(unit_link) $(unit_common)
+tests_unit_netdev_linux_test_netdev_mii_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=af_inet_ioctl
 tests_unit_netdev_linux_test_netdev_router_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-router.c \
 	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
