@@ -13,9 +13,35 @@
  * all are read at once, with one request to each datapath and one read of
  * /proc/net/dev.  The rest of the turn is answered from that snapshot.
  *
- * /proc/net/dev adds some rare counters up.  Where such a sum is 0, so are
- * they.  Where it is not, that device's are read one by one, when the sum has
- * changed.
+ *
+ *      in this turn    and then                    the answer comes from
+ *      ------------    ------------------------    ---------------------
+ *      nobody asked    somebody asks about the     a snapshot, as others will
+ *                      device that was the first   be asked about again
+ *                      when the last snapshot
+ *                      was taken
+ *      nobody asked    somebody asks about         the device alone
+ *                      another one
+ *      one was         that one again              the device alone
+ *      asked about
+ *      one was         another one                 a snapshot
+ *      asked about
+ *      there is a      any                         the snapshot
+ *      snapshot
+ *
+ * What a snapshot lacks is asked for one by one: a port that came since, or a
+ * device that is open under an alternative name.
+ *
+ * /proc/net/dev adds some rare counters up:
+ *
+ *      the sums are                                the counters are
+ *      ----------------------------------------    ---------------------
+ *      0                                           0
+ *      0, but for what was dropped on receipt,     that, and 0
+ *      which is what the datapath has dropped
+ *      what they were when the counters were       what they were then
+ *      last read
+ *      anything else                               read one by one (/sys)
  *
  * Life cycle: a snapshot is valid during one turn.  netdev_kdp_stats_run()
  * begins the next.
