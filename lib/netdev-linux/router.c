@@ -112,7 +112,8 @@ router_release_device(const char *name)
     size_t *n = node->data;
 
     if (!--*n) {
-        free(shash_steal(&devices, node));
+        shash_delete(&devices, node);
+        free(n);
         tnl_port_map_delete_ipdev(name);
     }
 }
