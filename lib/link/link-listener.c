@@ -172,9 +172,9 @@ link_source_lose(struct link_source *source, int error)
     } else if (error == EMSGSIZE) {
         replica->stats.truncated++;
     }
-    VLOG_WARN_RL(&rl, "events of links were lost (%s); all links %s are asked "
-                 "for anew", ovs_strerror(error),
-                 source->others ? "of other namespaces" : "of our own");
+    VLOG_WARN_RL(&rl, "events of links were lost (%s); all links are asked for "
+                 "anew in %s", ovs_strerror(error),
+                 source->others ? "other namespaces" : "our namespace");
 
     /* After a message that was cut short come others that were not, none of
      * which is missing. */
