@@ -40,6 +40,7 @@ static const struct setting {
     { .name = "upcall-engine", .words = { "epoll", "io_uring" } },
     { .name = "upcall-max-sockets", .min = 3, .max = 1000000, .zero = true },
     { .name = "upcall-buffer-max", .min = 16, .max = 1048576 },
+    { .name = "upcall-target-delay", .min = 0, .max = 10000 },
     { .name = "link-table-netns-entries", .min = 0, .max = 16777216 },
     { .name = "hw-offload", .words = { "true", "false" } },
     { .name = "n-offload-threads", .min = 1, .max = 10 },

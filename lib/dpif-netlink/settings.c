@@ -22,6 +22,7 @@ VLOG_DEFINE_THIS_MODULE(kdp_settings);
 #define KEY_ENGINE "upcall-engine"
 #define KEY_MAX_SOCKETS "upcall-max-sockets"
 #define KEY_BUFFER_MAX "upcall-buffer-max"
+#define KEY_TARGET_DELAY "upcall-target-delay"
 
 /* Range of KEY_BUFFER_MAX, in MiB: from room for some sockets to more memory
  * than there is. */
@@ -41,6 +42,8 @@ struct settings {
     char *engine;
     char *max_sockets;
     char *buffer_max;
+    char *target_delay;
+    unsigned int target_ms;     /* In use. */
     unsigned int buffer_mib;    /* In use. */
 };
 
@@ -58,6 +61,7 @@ settings_destroy(struct kdp_datapath *dp)
     free(dp->settings->engine);
     free(dp->settings->max_sockets);
     free(dp->settings->buffer_max);
+    free(dp->settings->target_delay);
     free(dp->settings);
 }
 
@@ -164,6 +168,22 @@ set_buffer_max(struct kdp_datapath *dp, const char *value)
     upcall_table_set_buffer_max(dp->upcalls, (uint64_t) mib << 20);
 }
 
+static void
+set_target_delay(struct kdp_datapath *dp, const char *value)
+    OVS_REQUIRES(dp->mutex)
+{
+    unsigned int ms;
+
+    if (!str_to_uint(value, 10, &ms) || ms > UPCALL_DELAY_MAX) {
+        VLOG_WARN("%s: other_config:"KEY_TARGET_DELAY" is \"%s\", expected 0 "
+                  "(off) to %d ms; going on with %u", dp->name, value,
+                  UPCALL_DELAY_MAX, dp->settings->target_ms);
+        return;
+    }
+    dp->settings->target_ms = ms;
+    upcall_table_set_target_delay(dp->upcalls, ms * 1000);
+}
+
 void
 settings_set(struct kdp_datapath *dp, const struct smap *config)
 {
@@ -181,6 +201,10 @@ settings_set(struct kdp_datapath *dp, const struct smap *config)
     if (has_changed(&settings->buffer_max, config, KEY_BUFFER_MAX,
                     BUFFER_MAX_DEFAULT)) {
         set_buffer_max(dp, settings->buffer_max);
+    }
+    if (has_changed(&settings->target_delay, config, KEY_TARGET_DELAY,
+                    OVS_STRINGIZE(UPCALL_DELAY_DEFAULT))) {
+        set_target_delay(dp, settings->target_delay);
     }
     if (has_changed(&settings->engine, config, KEY_ENGINE,
                     upcall_engine_epoll.name)) {

@@ -10,6 +10,8 @@
  *      upcall-dispatch         dispatch.h
  *      upcall-engine           upcall/upcall-table.h
  *      upcall-max-sockets      socket-budget.h
+ *      upcall-buffer-max       upcall/upcall-rcvbuf.h
+ *      upcall-target-delay     upcall/upcall-delay.h
  *
  * Those about offload are in flow-offload.h.
  *

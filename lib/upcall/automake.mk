@@ -6,8 +6,11 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-buffers.h \
 	lib/upcall/upcall-channel.c \
 	lib/upcall/upcall-channel.h \
+	lib/upcall/upcall-clock.h \
 	lib/upcall/upcall-closed.c \
 	lib/upcall/upcall-closed.h \
+	lib/upcall/upcall-delay.c \
+	lib/upcall/upcall-delay.h \
 	lib/upcall/upcall-diagnose.c \
 	lib/upcall/upcall-diagnose.h \
 	lib/upcall/upcall-engine-epoll.c \
@@ -43,6 +46,8 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-set.h \
 	lib/upcall/upcall-shared.c \
 	lib/upcall/upcall-shared.h \
+	lib/upcall/upcall-shed.c \
+	lib/upcall/upcall-shed.h \
 	lib/upcall/upcall-show.c \
 	lib/upcall/upcall-show.h \
 	lib/upcall/upcall-source.c \

@@ -51,12 +51,14 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_init(&channel->owner, 0);
     channel->state = UPCALL_STATE_IDLE;
     upcall_turn_init(&channel->turn);
+    upcall_delay_init(&channel->delay);
     atomic_init(&channel->ready_at, 0);
     atomic_init(&channel->last_reader, 0);
     atomic_init(&channel->received, 0);
     atomic_init(&channel->malformed, 0);
     atomic_init(&channel->overruns, 0);
     atomic_init(&channel->errors, 0);
+    atomic_init(&channel->shed, 0);
     atomic_init(&channel->backlog_max, 0);
     latency_hist_init(&channel->latency);
     atomic_init(&channel->received_base, 0);
@@ -64,8 +66,10 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_init(&channel->overruns_base, 0);
     atomic_init(&channel->errors_base, 0);
     atomic_init(&channel->lost_base, 0);
+    atomic_init(&channel->shed_base, 0);
     atomic_init(&channel->carried_received, 0);
     atomic_init(&channel->carried_lost, 0);
+    atomic_init(&channel->carried_shed, 0);
     atomic_count_inc(&n_open);
     *channelp = channel;
     return 0;
@@ -211,7 +215,7 @@ upcall_channel_get_meminfo(const struct upcall_channel *channel,
     *backlog = meminfo[SK_MEMINFO_RMEM_ALLOC];
 }
 
-void
+uint32_t
 upcall_channel_sample_backlog(struct upcall_channel *channel)
 {
     uint32_t drops, backlog, max;
@@ -221,6 +225,7 @@ upcall_channel_sample_backlog(struct upcall_channel *channel)
     if (backlog > max) {
         atomic_store_relaxed(&channel->backlog_max, backlog);
     }
+    return backlog;
 }
 
 /* What 'counter' has counted since it had 'base'. */
@@ -254,6 +259,8 @@ upcall_channel_get_stats(const struct upcall_channel *channel_,
     stats->overruns = counted_since(&channel->overruns,
                                     &channel->overruns_base);
     stats->errors = counted_since(&channel->errors, &channel->errors_base);
+    stats->shed = (counted_since(&channel->shed, &channel->shed_base)
+                   + upcall_counter_read(&channel->carried_shed));
     upcall_channel_get_meminfo(channel, &drops, &stats->backlog);
     stats->lost = (uint32_t) (drops
                               - upcall_counter_read(&channel->lost_base));
@@ -272,10 +279,12 @@ upcall_channel_reset_stats(struct upcall_channel *channel)
     atomic_store_relaxed(&channel->lost_base, drops);
     atomic_store_relaxed(&channel->carried_received, 0);
     atomic_store_relaxed(&channel->carried_lost, 0);
+    atomic_store_relaxed(&channel->carried_shed, 0);
     reset_base(&channel->received_base, &channel->received);
     reset_base(&channel->malformed_base, &channel->malformed);
     reset_base(&channel->overruns_base, &channel->overruns);
     reset_base(&channel->errors_base, &channel->errors);
+    reset_base(&channel->shed_base, &channel->shed);
     atomic_store_relaxed(&channel->backlog_max, 0);
     latency_hist_reset(&channel->latency);
 }

@@ -83,6 +83,7 @@
 #include "openvswitch/types.h"
 #include "ovs-atomic.h"
 #include "stats/latency-hist.h"
+#include "upcall/upcall-delay.h"
 #include "upcall/upcall-state.h"
 #include "upcall/upcall-turn.h"
 
@@ -95,6 +96,9 @@ struct upcall_channel_stats {
     uint64_t overruns;          /* Times that the socket said ENOBUFS. */
     uint64_t errors;            /* Reads that failed with any other error. */
     uint64_t lost;              /* Upcalls that the kernel could not queue. */
+    uint64_t shed;              /* Upcalls that waited too long and were thrown
+                                 * away (upcall-shed.h).  Neither received nor
+                                 * lost. */
     uint32_t backlog;           /* Bytes that wait on the socket now. */
     uint32_t backlog_max;       /* Most bytes seen waiting. */
 
@@ -123,6 +127,10 @@ struct upcall_channel {
     /* Written by the owner alone. */
     enum upcall_state state;
     struct upcall_turn turn;
+    struct upcall_delay delay;
+    uint32_t msg_mem;           /* Mean memory of an upcall that waits, in
+                                 * bytes, or 0; see upcall-shed.h. */
+    uint32_t turn_mem;          /* Memory of all when the turn began, or 0. */
     unsigned int n_failures;    /* Reads that failed since one did not. */
     long long int retry_at;     /* When to read it again after that, in ms. */
     atomic_uint64_t ready_at;   /* When it was put where it waits for its
@@ -132,19 +140,22 @@ struct upcall_channel {
     atomic_uint64_t malformed;
     atomic_uint64_t overruns;
     atomic_uint64_t errors;
+    atomic_uint64_t shed;
     atomic_uint32_t backlog_max;
     struct latency_hist latency;
 
     /* Written by the control thread: what the counters had at the last reset,
-     * and what the port received and lost while it had no channel of its
-     * own. */
+     * and what the port received, lost and shed while it had no channel of its
+     * own, or another one. */
     atomic_uint64_t received_base;
     atomic_uint64_t malformed_base;
     atomic_uint64_t overruns_base;
     atomic_uint64_t errors_base;
     atomic_uint64_t lost_base;
+    atomic_uint64_t shed_base;
     atomic_uint64_t carried_received;
     atomic_uint64_t carried_lost;
+    atomic_uint64_t carried_shed;
 };
 
 /* An owner word: the generation, then the handler's index plus one.  A
@@ -245,8 +256,9 @@ upcall_channel_is_urgent(const struct upcall_channel *channel)
 /* Takes and throws away what waits on the socket. */
 void upcall_channel_drain(struct upcall_channel *);
 
-/* Notes how many bytes wait on the socket.  A system call.  By the owner. */
-void upcall_channel_sample_backlog(struct upcall_channel *);
+/* Notes how many bytes wait on the socket, and returns it; 0 if the kernel
+ * does not say.  A system call.  By the owner. */
+uint32_t upcall_channel_sample_backlog(struct upcall_channel *);
 
 void upcall_channel_get_stats(const struct upcall_channel *,
                               struct upcall_channel_stats *);

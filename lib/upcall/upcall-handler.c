@@ -8,13 +8,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "coverage.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
 #include "timeval.h"
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-clock.h"
 #include "upcall/upcall-engine-provider.h"
 #include "upcall/upcall-groups.h"
 #include "upcall/upcall-info.h"
@@ -67,15 +67,6 @@ struct upcall_handler {
 
     struct upcall_stats_block stats;
 };
-
-static uint64_t
-now_usec(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * UINT64_C(1000000) + ts.tv_nsec / 1000;
-}
 
 int
 upcall_handler_create(struct upcall_ports *ports,
@@ -229,7 +220,7 @@ upcall_handler_finish_batch(struct upcall_handler *handler)
         upcall_handler_release(handler, channel);
     }
 
-    now = upcall_reader_n(reader, UPCALL_STATE_SPENT) ? now_usec() : 0;
+    now = upcall_reader_n(reader, UPCALL_STATE_SPENT) ? upcall_now_usec() : 0;
     while ((channel = upcall_reader_pop(reader, UPCALL_STATE_SPENT))) {
         atomic_store_relaxed(&channel->ready_at, now);
         upcall_handler_enqueue(handler, channel);
@@ -353,7 +344,7 @@ static void
 upcall_handler_take(struct upcall_handler *handler,
                     struct upcall_events *events)
 {
-    uint64_t now = events->n_channels ? now_usec() : 0;
+    uint64_t now = events->n_channels ? upcall_now_usec() : 0;
 
     for (size_t i = 0; i < events->n_channels; i++) {
         const struct upcall_event *event = &events->channels[i];
@@ -492,7 +483,8 @@ upcall_handler_begin_batch(struct upcall_handler *handler)
 
     handler->in_batch = true;
     handler->n_handed = handler->next_msg = 0;
-    upcall_reader_begin(&handler->reader);
+    upcall_reader_begin(&handler->reader,
+                        upcall_ports_target_delay(handler->ports));
 
     upcall_handler_finish_batch(handler);
     handler->lonely = false;
@@ -579,7 +571,7 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
     }
     view->pid = channel->pid;
     atomic_read_relaxed(&channel->ready_at, &ready_at);
-    waited = now_usec() - ready_at;
+    waited = upcall_now_usec() - ready_at;
     latency_hist_record(&channel->latency, waited);
     UPCALL_PROBE_HANDOUT(channel->port_no, handler->index, waited);
     return true;

@@ -49,6 +49,8 @@ struct upcall_table_info {
     uint64_t buffer_max;        /* Budget of receive buffers, in bytes. */
     uint32_t buffer_size;       /* Kernel memory that the channel of a port can
                                  * take, in bytes; 0 if there was none. */
+    uint32_t target_delay;      /* Microseconds that an upcall may wait, or 0
+                                 * (upcall-delay.h). */
     size_t n_ports;
     struct upcall_port_info *ports;         /* By port number. */
     size_t n_handlers;

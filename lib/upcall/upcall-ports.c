@@ -71,6 +71,7 @@ upcall_ports_create(const char *name, int dp_ifindex, uint16_t packet_family)
     ports->packet_family = packet_family;
     ovs_mutex_init(&ports->mutex);
     ports->buffer_max = UPCALL_BUFFER_MAX;
+    atomic_init(&ports->target_delay, 0);
     atomic_init(&ports->generation, 0);
     ports->slots = xcalloc(UPCALL_N_SLOTS, sizeof *ports->slots);
     ovsrcu_init(&ports->adding, NULL);
@@ -206,6 +207,22 @@ upcall_ports_set_buffer_max(struct upcall_ports *ports, uint64_t max)
         upcall_ports_update_rcvbuf(ports);
     }
     ovs_mutex_unlock(&ports->mutex);
+}
+
+void
+upcall_ports_set_target_delay(struct upcall_ports *ports, uint32_t usec)
+{
+    atomic_store_relaxed(&ports->target_delay, usec);
+}
+
+uint32_t
+upcall_ports_target_delay(const struct upcall_ports *ports_)
+{
+    struct upcall_ports *ports = CONST_CAST(struct upcall_ports *, ports_);
+    uint32_t usec;
+
+    atomic_read_relaxed(&ports->target_delay, &usec);
+    return usec;
 }
 
 static void
@@ -530,6 +547,7 @@ get_port_info(const struct upcall_ports *ports, uint32_t slot,
         port->shared = true;
         port->stats.received += upcall_counter_read(&shared->received);
         port->stats.lost += upcall_counter_read(&shared->lost);
+        port->stats.shed += upcall_counter_read(&shared->shed);
     }
 }
 
@@ -541,6 +559,7 @@ upcall_ports_get_info(const struct upcall_ports *ports,
     info->n_sockets = ports->n_channels;
     info->buffer_max = ports->buffer_max;
     info->buffer_size = ports->rcvbuf * 2;
+    info->target_delay = upcall_ports_target_delay(ports);
     info->ports = xcalloc(ports->n_channels + ports->shared.n,
                           sizeof *info->ports);
     for (uint32_t slot = 0; slot < UPCALL_N_SLOTS;

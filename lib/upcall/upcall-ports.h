@@ -69,6 +69,7 @@ struct upcall_ports {
     uint32_t last_slot OVS_GUARDED; /* No higher port number was ever used. */
     struct upcall_groups *groups OVS_GUARDED;   /* The channels are registered
                                                  * here; or NULL. */
+    atomic_uint32_t target_delay; /* Microseconds, or 0 (upcall-delay.h). */
     atomic_uint32_t generation; /* Of the last groups attached. */
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
     upcall_slot adding;         /* Channel on its way into its slot. */
@@ -105,12 +106,16 @@ void upcall_ports_hold(struct upcall_ports *, struct upcall_channel *,
                        unsigned int n);
 bool upcall_ports_release(struct upcall_ports *);
 void upcall_ports_set_buffer_max(struct upcall_ports *, uint64_t max);
+void upcall_ports_set_target_delay(struct upcall_ports *, uint32_t usec);
 void upcall_ports_purge(struct upcall_ports *);
 
 /* Finds the channel of an event: that of port 'port_no' whose serial number is
  * 'serial', or NULL if it is gone.  Valid until the next quiescent state. */
 struct upcall_channel *upcall_ports_lookup(const struct upcall_ports *,
                                            uint32_t port_no, uint32_t serial);
+
+/* The target set last.  Any thread. */
+uint32_t upcall_ports_target_delay(const struct upcall_ports *);
 
 /* Finds the channel that is urgent (upcall-channel.h), or NULL.  Likewise. */
 struct upcall_channel *upcall_ports_urgent(const struct upcall_ports *);

@@ -21,6 +21,8 @@
  *      upcall_handout      when a handler is given an upcall
  *          port number, index of the handler, microseconds waited (those of
  *          the latencies in upcall-channel.h)
+ *      upcall_shed         after upcalls that waited too long were thrown away
+ *          port number, how many
  *      upcall_loss         when a channel reports that upcalls were lost
  *          port number, times that the socket said ENOBUFS since the last
  *          report
@@ -42,6 +44,9 @@
 
 #define UPCALL_PROBE_HANDOUT(PORT_NO, HANDLER, USEC)                    \
     DTRACE_PROBE3(ovs_kdp, upcall_handout, PORT_NO, HANDLER, USEC)
+
+#define UPCALL_PROBE_SHED(PORT_NO, N_MSGS)                              \
+    DTRACE_PROBE2(ovs_kdp, upcall_shed, PORT_NO, N_MSGS)
 
 #define UPCALL_PROBE_LOSS(PORT_NO, N_OVERRUNS)                          \
     DTRACE_PROBE2(ovs_kdp, upcall_loss, PORT_NO, N_OVERRUNS)

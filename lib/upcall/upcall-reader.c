@@ -13,6 +13,7 @@
 #include "timeval.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-sched.h"
+#include "upcall/upcall-shed.h"
 #include "upcall/upcall-stats.h"
 #include "util.h"
 
@@ -20,6 +21,7 @@ VLOG_DEFINE_THIS_MODULE(upcall_reader);
 
 COVERAGE_DEFINE(upcall_overrun);
 COVERAGE_DEFINE(upcall_receive_error);
+COVERAGE_DEFINE(upcall_shed);
 
 /* The most channels that the engine is asked to read at once: what a full
  * batch needs when each uses its turn up, and one more for the rest of an
@@ -75,12 +77,90 @@ upcall_reader_uninit(struct upcall_reader *reader)
 }
 
 void
-upcall_reader_begin(struct upcall_reader *reader)
+upcall_reader_begin(struct upcall_reader *reader, uint32_t target_delay)
 {
+    reader->target_delay = target_delay;
+    reader->n_to_shed = UPCALL_SHED_MAX;
     reader->share = 0;
     reader->loan = (struct upcall_loan) { .lender = NULL };
     reader->n_msgs = reader->n_sparse = reader->n_urgent = 0;
     reader->engine->class->begin(reader->engine);
+}
+
+/* Says in 's' which channel it is, what it lost and what can be done.  The
+ * rate limit works in front of the datapath, a meter only on packets that
+ * match a flow; only another dispatch mode keeps the ports of a CPU apart. */
+static void
+upcall_reader_format_loss(const struct upcall_channel *channel,
+                          uint64_t n_lost, struct ds *s)
+{
+    bool is_port = upcall_port_is_real(channel->port_no);
+
+    ds_put_cstr(s, "lost packet on port channel ");
+    if (is_port) {
+        ds_put_format(s, "%"PRIu32" ", channel->port_no);
+    }
+    ds_put_format(s, "(%s): it dropped %"PRIu64" upcalls so far, which came "
+                  "faster than handlers take them; limit what %s "
+                  "(Interface column ingress_policing_kpkts_rate; meters, if "
+                  "flows send to the controller) or raise "
+                  "other_config:n-handler-threads",
+                  channel->name ? channel->name : "no port", n_lost,
+                  is_port ? "the port sends" : "ports send");
+    if (upcall_port_is_cpu(channel->port_no)) {
+        ds_put_cstr(s, ", or keep ports apart by "
+                    "other_config:upcall-dispatch=per-port");
+    }
+}
+
+static void
+upcall_reader_report_overrun(const struct upcall_reader *reader,
+                             struct upcall_channel *channel, unsigned int n)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    struct upcall_channel_stats stats;
+
+    COVERAGE_ADD(upcall_overrun, n);
+    upcall_count(&channel->overruns, n);
+    UPCALL_PROBE_LOSS(channel->port_no, n);
+    if (!VLOG_DROP_WARN(&rl)) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        upcall_channel_get_stats(channel, &stats);
+        upcall_reader_format_loss(channel, stats.lost, &s);
+        VLOG_WARN("%s: %s", reader->dp_name, ds_cstr(&s));
+        ds_destroy(&s);
+    }
+}
+
+/* Sheds what waits too long on 'channel', whose turn has begun. */
+static void
+upcall_reader_shed(struct upcall_reader *reader,
+                   struct upcall_channel *channel)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    bool was_shedding = channel->delay.shedding;
+    struct upcall_shed shed = upcall_shed_begin(channel, reader->target_delay,
+                                                reader->n_to_shed);
+
+    if (shed.overruns) {
+        upcall_reader_report_overrun(reader, channel, shed.overruns);
+    }
+    if (!shed.n_calls) {
+        return;
+    }
+    reader->n_to_shed -= shed.n;
+    COVERAGE_ADD(upcall_shed, shed.n);
+    UPCALL_PROBE_SHED(channel->port_no, shed.n);
+    upcall_stats_add(reader->stats, UPCALL_STAT_RECEIVES, shed.n_calls);
+    if (!was_shedding) {
+        VLOG_WARN_RL(&rl, "%s: port %s sends more upcalls than its share, and "
+                     "they would wait longer than %"PRIu32" ms (other_config:"
+                     "upcall-target-delay); throwing the oldest away",
+                     reader->dp_name,
+                     channel->name ? channel->name : "(none)",
+                     reader->target_delay / 1000);
+    }
 }
 
 /* Takes the next channel of a run queue, and stores the queue it was in:
@@ -118,8 +198,11 @@ upcall_reader_dequeue(struct upcall_reader *reader)
     struct upcall_sched *sched;
 
     while ((channel = upcall_reader_pop_queued(reader, &sched)) != NULL) {
-        if (upcall_channel_is_dead(channel)
-            || upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched))) {
+        if (upcall_channel_is_dead(channel)) {
+            return channel;
+        }
+        if (upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched))) {
+            upcall_reader_shed(reader, channel);
             return channel;
         }
         upcall_reader_keep(reader, channel, UPCALL_STATE_SPENT);
@@ -208,6 +291,7 @@ upcall_reader_choose_channel(struct upcall_reader *reader,
             upcall_turn_begin(&channel->turn,
                               upcall_sched_pushed(upcall_groups_home(
                                   reader->groups, channel)));
+            upcall_reader_shed(reader, channel);
         }
     }
     return channel;
@@ -241,52 +325,6 @@ upcall_reader_choose(struct upcall_reader *reader, unsigned int n_asked,
     choice->max = upcall_reader_choose_max(&room, choice->channel,
                                            choice->sparse);
     return true;
-}
-
-/* Says in 's' which channel it is, what it lost and what can be done.  The
- * rate limit works in front of the datapath, a meter only on packets that
- * match a flow; only another dispatch mode keeps the ports of a CPU apart. */
-static void
-upcall_reader_format_loss(const struct upcall_channel *channel,
-                          uint64_t n_lost, struct ds *s)
-{
-    bool is_port = upcall_port_is_real(channel->port_no);
-
-    ds_put_cstr(s, "lost packet on port channel ");
-    if (is_port) {
-        ds_put_format(s, "%"PRIu32" ", channel->port_no);
-    }
-    ds_put_format(s, "(%s): it dropped %"PRIu64" upcalls so far, which came "
-                  "faster than handlers take them; limit what %s "
-                  "(Interface column ingress_policing_kpkts_rate; meters, if "
-                  "flows send to the controller) or raise "
-                  "other_config:n-handler-threads",
-                  channel->name ? channel->name : "no port", n_lost,
-                  is_port ? "the port sends" : "ports send");
-    if (upcall_port_is_cpu(channel->port_no)) {
-        ds_put_cstr(s, ", or keep ports apart by "
-                    "other_config:upcall-dispatch=per-port");
-    }
-}
-
-static void
-upcall_reader_report_overrun(const struct upcall_reader *reader,
-                             struct upcall_channel *channel, unsigned int n)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-    struct upcall_channel_stats stats;
-
-    COVERAGE_ADD(upcall_overrun, n);
-    upcall_count(&channel->overruns, n);
-    UPCALL_PROBE_LOSS(channel->port_no, n);
-    if (!VLOG_DROP_WARN(&rl)) {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        upcall_channel_get_stats(channel, &stats);
-        upcall_reader_format_loss(channel, stats.lost, &s);
-        VLOG_WARN("%s: %s", reader->dp_name, ds_cstr(&s));
-        ds_destroy(&s);
-    }
 }
 
 /* Accounts for a read of 'channel' that failed with 'error', and puts the
@@ -339,6 +377,7 @@ upcall_reader_account(struct upcall_reader *reader,
     }
     upcall_count(&channel->received, read->n);
     upcall_turn_spend(&channel->turn, read->n, n_bytes);
+    upcall_shed_account(channel, read->n, read->empty || read->error);
     UPCALL_PROBE_RECEIVE(channel->port_no, read->n, n_bytes, read->empty);
 
     atomic_read_relaxed(&channel->last_reader, &last);
@@ -366,9 +405,8 @@ upcall_reader_account(struct upcall_reader *reader,
     } else if (upcall_turn_has_credit(&channel->turn)) {
         upcall_reader_keep(reader, channel, UPCALL_STATE_PARTIAL);
     } else {
-        if (reader->n_turns++ % UPCALL_SAMPLE_TURNS == 0) {
-            upcall_channel_sample_backlog(channel);
-        }
+        upcall_shed_end(channel,
+                        reader->n_turns++ % UPCALL_SAMPLE_TURNS == 0);
         upcall_reader_keep(reader, channel, UPCALL_STATE_SPENT);
     }
 }

@@ -28,6 +28,9 @@
  * a run queue, upcalls of SPARSE channels do not wait for a full batch of
  * others, because all upcalls of a batch are processed together.
  *
+ * A channel from the run queue may have too much waiting; then the oldest of
+ * it is shed before it is read (upcall-shed.h).
+ *
  * Failure
  * -------
  *
@@ -68,6 +71,8 @@ struct upcall_reader {
                                  * are PAUSED, in ms, or LLONG_MAX. */
 
     /* The batch. */
+    uint32_t target_delay;      /* See upcall-delay.h. */
+    unsigned int n_to_shed;     /* Upcalls that may be shed yet. */
     size_t share;               /* Channels to take from the run queue yet. */
     struct upcall_loan loan;    /* To take from that of another group first. */
     unsigned int n_msgs;        /* Messages received. */
@@ -91,8 +96,8 @@ void upcall_reader_init(struct upcall_reader *, const char *dp_name,
 void upcall_reader_uninit(struct upcall_reader *);
 
 /* Begins a batch, in which there are no messages yet.  Views of the last one
- * are no longer valid. */
-void upcall_reader_begin(struct upcall_reader *);
+ * are no longer valid.  'target_delay' is the table's, in microseconds. */
+void upcall_reader_begin(struct upcall_reader *, uint32_t target_delay);
 
 /* Reads from the channels whose turn it is.  Returns false if there is none,
  * or no room. */

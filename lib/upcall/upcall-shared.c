@@ -49,6 +49,7 @@ upcall_shared_add(struct upcall_shared *shared, uint32_t port_no,
         port->name = xstrdup(name);
         atomic_init(&port->received, 0);
         atomic_init(&port->lost, 0);
+        atomic_init(&port->shed, 0);
         ovsrcu_set(&shared->slots[port_no], port);
         shared->n++;
     }
@@ -74,6 +75,7 @@ upcall_shared_del(struct upcall_shared *shared, uint32_t port_no,
         counter_add(&channel->carried_received,
                     upcall_counter_read(&port->received));
         counter_add(&channel->carried_lost, upcall_counter_read(&port->lost));
+        counter_add(&channel->carried_shed, upcall_counter_read(&port->shed));
     }
     ovsrcu_set(&shared->slots[port_no], NULL);
     shared->n--;
@@ -108,6 +110,7 @@ upcall_shared_port_add_stats(struct upcall_shared_port *port,
 {
     counter_add(&port->received, stats->received);
     counter_add(&port->lost, stats->lost);
+    counter_add(&port->shed, stats->shed);
 }
 
 void
@@ -115,4 +118,5 @@ upcall_shared_port_reset_stats(struct upcall_shared_port *port)
 {
     atomic_store_relaxed(&port->received, 0);
     atomic_store_relaxed(&port->lost, 0);
+    atomic_store_relaxed(&port->shed, 0);
 }

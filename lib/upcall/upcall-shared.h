@@ -37,6 +37,7 @@ struct upcall_shared_port {
     char *name;
     atomic_uint64_t received;
     atomic_uint64_t lost;       /* While it had a channel of its own. */
+    atomic_uint64_t shed;       /* Likewise. */
 };
 
 typedef OVSRCU_TYPE(struct upcall_shared_port *) upcall_shared_slot;

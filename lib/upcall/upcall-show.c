@@ -46,10 +46,10 @@ show_port_no(const struct upcall_port_info *port, struct ds *s)
 static void
 show_ports_text(const struct upcall_table_info *info, struct ds *s)
 {
-    ds_put_format(s, "  %5s %-16s %10s %12s %10s %8s %9s %9s %9s %9s %9s "
-                  "%9s %9s\n", "port", "name", "pid", "received", "lost",
-                  "overruns", "malformed", "errors", "backlog", "most", "p50",
-                  "p99", "max");
+    ds_put_format(s, "  %5s %-16s %10s %12s %10s %10s %8s %9s %9s %9s %9s "
+                  "%9s %9s %9s\n", "port", "name", "pid", "received", "lost",
+                  "shed", "overruns", "malformed", "errors", "backlog", "most",
+                  "p50", "p99", "max");
     for (size_t i = 0; i < info->n_ports; i++) {
         const struct upcall_port_info *port = &info->ports[i];
         const struct upcall_channel_stats *stats = &port->stats;
@@ -57,11 +57,12 @@ show_ports_text(const struct upcall_table_info *info, struct ds *s)
         ds_put_cstr(s, "  ");
         show_port_no(port, s);
         ds_put_format(s, " %-16s %10"PRIu32"%c%12"PRIu64" %10"PRIu64
-                      " %8"PRIu64" %9"PRIu64" %9"PRIu64" %9"PRIu32" %9"PRIu32
-                      " %9"PRIu32" %9"PRIu32" %9"PRIu32"\n", port->name,
-                      port->pid, port->shared ? '*' : ' ', stats->received,
-                      stats->lost, stats->overruns, stats->malformed,
-                      stats->errors, stats->backlog, stats->backlog_max,
+                      " %10"PRIu64" %8"PRIu64" %9"PRIu64" %9"PRIu64" %9"PRIu32
+                      " %9"PRIu32" %9"PRIu32" %9"PRIu32" %9"PRIu32"\n",
+                      port->name, port->pid, port->shared ? '*' : ' ', stats->received,
+                      stats->lost, stats->shed, stats->overruns,
+                      stats->malformed, stats->errors, stats->backlog,
+                      stats->backlog_max,
                       stats->latency.p50, stats->latency.p99,
                       stats->latency.max);
     }
@@ -93,6 +94,11 @@ upcall_show_text(const struct upcall_table_info *info, struct ds *s)
     ds_put_format(s, "  receive buffers: %"PRIu32" kB for each port, at most "
                   "%"PRIu64" MB in all\n", info->buffer_size >> 10,
                   info->buffer_max >> 20);
+    if (info->target_delay) {
+        ds_put_format(s, "  target delay: %"PRIu32" ms for upcalls of a port "
+                      "that sends more than its share\n",
+                      info->target_delay / 1000);
+    }
     if (info->foreign || info->abandoned) {
         ds_put_format(s, "  dropped: %"PRIu64" of another datapath, %"PRIu64
                       " when handlers were changed\n", info->foreign,
@@ -142,6 +148,7 @@ upcall_show_port_text(const struct upcall_table_info *info,
     ds_put_format(s, "  upcalls lost       %"PRIu64" in %"PRIu64
                   " overruns of the receive buffer\n", stats->lost,
                   stats->overruns);
+    ds_put_format(s, "  upcalls shed       %"PRIu64"\n", stats->shed);
     ds_put_format(s, "  upcalls malformed  %"PRIu64"\n", stats->malformed);
     ds_put_format(s, "  receive errors     %"PRIu64"\n", stats->errors);
     ds_put_format(s, "  backlog            %"PRIu32" bytes of kernel memory, "
@@ -192,6 +199,7 @@ upcall_show_port_json(const struct upcall_port_info *port)
     json_object_put(json, "shared", json_boolean_create(port->shared));
     put_integer(json, "received", port->stats.received);
     put_integer(json, "lost", port->stats.lost);
+    put_integer(json, "shed", port->stats.shed);
     put_integer(json, "overruns", port->stats.overruns);
     put_integer(json, "malformed", port->stats.malformed);
     put_integer(json, "errors", port->stats.errors);
@@ -247,6 +255,7 @@ upcall_show_json(const struct upcall_table_info *info)
     put_integer(json, "n_sockets", info->n_sockets);
     put_integer(json, "buffer_size", info->buffer_size);
     put_integer(json, "buffer_max", info->buffer_max);
+    put_integer(json, "target_delay_us", info->target_delay);
     put_integer(json, "n_handlers", info->n_handlers);
     put_integer(json, "foreign", info->foreign);
     put_integer(json, "refused", info->refused);

@@ -375,6 +375,12 @@ upcall_table_set_buffer_max(struct upcall_table *table, uint64_t max)
 }
 
 void
+upcall_table_set_target_delay(struct upcall_table *table, uint32_t usec)
+{
+    upcall_ports_set_target_delay(table->ports, usec);
+}
+
+void
 upcall_table_purge(struct upcall_table *table)
 {
     upcall_ports_purge(table->ports);

@@ -172,6 +172,11 @@ size_t upcall_table_n_channels(const struct upcall_table *);
  * At first it is UPCALL_BUFFER_MAX. */
 void upcall_table_set_buffer_max(struct upcall_table *, uint64_t max);
 
+/* Has the oldest upcalls of a port thrown away that would wait much longer
+ * than 'usec' microseconds because the port sends more than its share
+ * (upcall-delay.h).  0, as it is at first, for none. */
+void upcall_table_set_target_delay(struct upcall_table *, uint32_t usec);
+
 /* Takes the next upcall for handler 'handler_id' into '*view'.  Returns 0, or
  * EAGAIN if there is none, the batch is full, or there is no such handler.
  * Never blocks. */

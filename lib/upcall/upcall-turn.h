@@ -178,4 +178,16 @@ upcall_turn_spend(struct upcall_turn *turn, unsigned int n, size_t n_bytes)
     }
 }
 
+/* Charges for work that gave no upcall but took as long as 'n' would have, at
+ * most half of a turn. */
+static inline void
+upcall_turn_charge(struct upcall_turn *turn, unsigned int n)
+{
+    int32_t upcalls;
+
+    atomic_read_relaxed(&turn->upcalls, &upcalls);
+    atomic_store_relaxed(&turn->upcalls,
+                         upcalls - (int32_t) MIN(n, UPCALL_QUANTUM / 2));
+}
+
 #endif /* lib/upcall/upcall-turn.h */

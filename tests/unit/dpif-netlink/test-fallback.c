@@ -739,6 +739,51 @@ wrong_budget_of_buffers_is_named_and_the_last_good_one_stays(void **state)
     assert_int_equal(buffer_max(f), UPCALL_BUFFER_MAX);
 }
 
+static uint32_t
+target_delay(struct fixture *f)
+{
+    struct upcall_table_info info;
+
+    upcall_table_get_info(f->dp.upcalls, &info);
+    upcall_table_info_uninit(&info);
+    return info.target_delay;
+}
+
+/* U7. */
+static void
+wrong_target_delay_is_named_and_the_last_good_one_stays(void **state)
+{
+    static const char *const wrong[] = {
+        "", "10001", "-1", "50 ms", "long", "99999999999999999999",
+    };
+    struct fixture *f = *state;
+
+    start(f);
+    set_config(f, "upcall-engine", "epoll");
+    assert_int_equal(target_delay(f), UPCALL_DELAY_DEFAULT * 1000);
+    set_config(f, "upcall-target-delay", "7");
+    assert_int_equal(target_delay(f), 7000);
+    free(read_log());
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        char *message = xasprintf("other_config:upcall-target-delay is "
+                                  "\"%s\", expected 0 (off) to 10000 ms; "
+                                  "going on with 7\n", wrong[i]);
+
+        set_config(f, "upcall-target-delay", wrong[i]);
+        check_log(message);
+        free(message);
+        assert_int_equal(target_delay(f), 7000);
+    }
+    set_config(f, "upcall-target-delay", "10000");
+    assert_int_equal(target_delay(f), 10000000);
+    set_config(f, "upcall-target-delay", "0");
+    assert_int_equal(target_delay(f), 0);
+
+    /* Without it, the default is used. */
+    set_config(f, "upcall-engine", "epoll");
+    assert_int_equal(target_delay(f), UPCALL_DELAY_DEFAULT * 1000);
+}
+
 static void
 nothing_is_revalidated_without_a_change_of_sockets(void **state)
 {
@@ -795,6 +840,7 @@ main(void)
         TEST(socket_lives_until_flows_that_name_it_are_revalidated),
         TEST(upcalls_of_no_port_have_their_own_socket),
         TEST(wrong_budget_of_buffers_is_named_and_the_last_good_one_stays),
+        TEST(wrong_target_delay_is_named_and_the_last_good_one_stays),
         TEST(nothing_is_revalidated_without_a_change_of_sockets),
         TEST(comparison_keeps_the_socket_that_the_kernel_knows),
     };

@@ -6,6 +6,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-calls \
 	tests/unit/upcall/test-upcall-channel \
 	tests/unit/upcall/test-upcall-closed \
+	tests/unit/upcall/test-upcall-delay \
 	tests/unit/upcall/test-upcall-engine \
 	tests/unit/upcall/test-upcall-errors \
 	tests/unit/upcall/test-upcall-fair \
@@ -20,6 +21,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-rcvbuf \
 	tests/unit/upcall/test-upcall-recv \
 	tests/unit/upcall/test-upcall-sched \
+	tests/unit/upcall/test-upcall-shed \
 	tests/unit/upcall/test-upcall-show \
 	tests/unit/upcall/test-upcall-source \
 	tests/unit/upcall/test-upcall-state \
@@ -49,6 +51,8 @@ tests_unit_upcall_test_upcall_channel_SOURCES = \
 	tests/unit/upcall/test-upcall-channel.c $(unit_common)
 tests_unit_upcall_test_upcall_closed_SOURCES = \
 	tests/unit/upcall/test-upcall-closed.c $(unit_common)
+tests_unit_upcall_test_upcall_delay_SOURCES = \
+	tests/unit/upcall/test-upcall-delay.c $(unit_common)
 tests_unit_upcall_test_upcall_engine_SOURCES = \
 	tests/unit/upcall/test-upcall-engine.c $(unit_common)
 tests_unit_upcall_test_upcall_errors_SOURCES = \
@@ -98,6 +102,13 @@ tests_unit_upcall_test_upcall_recv_SOURCES = \
 	tests/unit/upcall/test-upcall-recv.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_sched_SOURCES = \
 	tests/unit/upcall/test-upcall-sched.c $(unit_common)
+tests_unit_upcall_test_upcall_shed_SOURCES = \
+	tests/unit/upcall/test-upcall-shed.c $(unit_common)
+tests_unit_upcall_test_upcall_shed_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=clock_gettime \
+	-Wl,--wrap=getsockopt \
+	-Wl,--wrap=recvmmsg
 tests_unit_upcall_test_upcall_show_SOURCES = \
 	tests/unit/upcall/test-upcall-show.c $(unit_shown) $(unit_common)
 tests_unit_upcall_test_upcall_source_SOURCES = \

@@ -20,7 +20,8 @@
 static struct upcall_port_info ports[] = {
     { .port_no = 0, .name = "br0", .pid = 4200000001u,
       .stats = { .received = 10000000001, .malformed = 102, .overruns = 103,
-                 .errors = 111, .lost = 104, .backlog = 105,
+                 .errors = 111, .lost = 104, .shed = 112,
+                 .backlog = 105,
                  .backlog_max = 106,
                  .latency = { .n = 107, .p50 = 108, .p99 = 109,
                               .max = 110, .sum = 112,
@@ -28,13 +29,15 @@ static struct upcall_port_info ports[] = {
                                          120 } } } },
     { .port_no = 17, .shared = true, .name = "odd \"name\"\n\\", .pid = 4242,
       .stats = { .received = 201, .malformed = 202, .overruns = 203,
-                 .errors = 211, .lost = 204, .backlog = 205,
+                 .errors = 211, .lost = 204, .shed = 212,
+                 .backlog = 205,
                  .backlog_max = 206,
                  .latency = { .n = 207, .p50 = 208, .p99 = 209,
                               .max = 210 } } },
     { .port_no = UPCALL_PORT_NONE, .name = "none", .pid = 4343,
       .stats = { .received = 301, .malformed = 302, .overruns = 303,
-                 .errors = 311, .lost = 304, .backlog = 305,
+                 .errors = 311, .lost = 304, .shed = 312,
+                 .backlog = 305,
                  .backlog_max = 306,
                  .latency = { .n = 307, .p50 = 308, .p99 = 309,
                               .max = 310 } } },
@@ -50,6 +53,7 @@ static struct upcall_handler_stats handlers[] = {
 static const struct upcall_table_info info = {
     .name = "system@dp", .engine = "e", .n_sockets = 3,
     .buffer_size = 524288, .buffer_max = UINT64_C(5) << 30,
+    .target_delay = 70000,
     .foreign = 601, .refused = 603, .abandoned = 602,
     .n_ports = ARRAY_SIZE(ports), .ports = ports,
     .n_handlers = ARRAY_SIZE(handlers), .handlers = handlers,
@@ -126,11 +130,12 @@ json_tells_of_the_table(void **state OVS_UNUSED)
     assert_int_equal(integer(json, "foreign"), 601);
     assert_int_equal(integer(json, "abandoned"), 602);
     assert_int_equal(integer(json, "refused"), 603);
+    assert_int_equal(integer(json, "target_delay_us"), 70000);
     assert_string_equal(string(json, "engine"), "e");
     bounds = array(json, "latency_bounds_us");
     assert_int_equal(ovs_compat_json_size(bounds), LATENCY_N_BOUNDS);
     assert_int_equal(json_integer(ovs_compat_json_at(bounds, 0)), 64);
-    assert_int_equal(shash_count(json_object(json)), 13);
+    assert_int_equal(shash_count(json_object(json)), 14);
     json_destroy(json);
 }
 
@@ -152,9 +157,10 @@ json_tells_of_every_port(void **state OVS_UNUSED)
         assert_int_equal(integer(port, "overruns"), stats->overruns);
         assert_int_equal(integer(port, "errors"), stats->errors);
         assert_int_equal(integer(port, "lost"), stats->lost);
+        assert_int_equal(integer(port, "shed"), stats->shed);
         assert_int_equal(integer(port, "backlog"), stats->backlog);
         assert_int_equal(integer(port, "backlog_max"), stats->backlog_max);
-        assert_int_equal(shash_count(json_object(port)), 12);
+        assert_int_equal(shash_count(json_object(port)), 13);
 
         const struct json *shared = shash_find_data(json_object(port),
                                                     "shared");
@@ -280,16 +286,18 @@ text_tells_the_same(void **state OVS_UNUSED)
     check_line(&s, "ports", "ports 2, sockets 3, handlers 2, engine e");
     check_line(&s, "receive",
                "receive buffers: 512 kB for each port, at most 5120 MB in all");
+    check_line(&s, "target", "target delay: 70 ms for upcalls of a port that "
+               "sends more than its share");
     check_line(&s, "dropped:", "dropped: 601 of another datapath, "
                "602 when handlers were changed");
     check_line(&s, "refused:", "refused: 603 messages of other processes");
     check_line(&s, "port",
-               "port name pid received lost overruns malformed errors "
+               "port name pid received lost shed overruns malformed errors "
                "backlog most p50 p99 max");
-    check_line(&s, "0", "0 br0 4200000001 10000000001 104 103 102 111 "
-               "105 106 108 109 110");
-    check_line(&s, "-", "- none 4343 301 304 303 302 311 305 306 308 309 "
-               "310");
+    check_line(&s, "0", "0 br0 4200000001 10000000001 104 112 103 102 "
+               "111 105 106 108 109 110");
+    check_line(&s, "-", "- none 4343 301 304 312 303 302 311 305 306 308 "
+               "309 310");
     check_line(&s, "handler",
                "handler wakeups empty batches upcalls receives steals");
     check_line(&s, "1", "1 501 502 503 504 505 506");

@@ -57,7 +57,7 @@ is_nop () {
     $found
 }
 
-probes=(upcall_receive:4 upcall_handout:3 upcall_loss:2)
+probes=(upcall_receive:4 upcall_handout:3 upcall_loss:2 upcall_shed:2)
 echo "1..$((2 * ${#probes[@]} + 1))"
 for probe in "${probes[@]}"; do
     result "probe ${probe%:*} has ${probe#*:} arguments" \
@@ -66,6 +66,6 @@ for probe in "${probes[@]}"; do
 done
 others=$(awk '$1 == "Provider:" { provider = $2 }
               $1 == "Name:" && provider == "ovs_kdp" { print $2 }' \
-             <<<"$notes" | grep -vxE 'upcall_(receive|handout|loss)')
+             <<<"$notes" | grep -vxE 'upcall_(receive|handout|loss|shed)')
 result 'there is no other probe' test -z "$others"
 exit $status

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "upcall/upcall-shed.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-clock.h"
+#include "upcall/upcall-engine-provider.h"
+#include "util.h"
+
+/* Upcalls thrown away for the price of one that is handed out: from the
+ * benchmark, where one takes 36 us and the other half a microsecond. */
+#define SHED_PRICE 64
+
+/* The least memory that an upcall takes in the kernel: a socket buffer and the
+ * smallest piece of memory that holds its head. */
+#define MEM_MIN 512
+
+/* Takes 'n' upcalls that took 'bytes' into what one takes. */
+static void
+learn(struct upcall_channel *channel, unsigned int n, int64_t bytes)
+{
+    if (n && bytes > 0) {
+        uint32_t mem = MAX(MEM_MIN, bytes / n);
+
+        channel->msg_mem = (channel->msg_mem
+                            ? (channel->msg_mem * UINT64_C(3) + mem) / 4
+                            : mem);
+    }
+}
+
+/* Throws away up to 'max' upcalls. */
+static void
+shed(struct upcall_channel *channel, unsigned int max,
+     struct upcall_shed *result)
+{
+    struct mmsghdr msgs[UPCALL_SHED_CALL] = { { .msg_len = 0 } };
+
+    while (result->n < max) {
+        unsigned int n_asked = MIN(max - result->n, UPCALL_SHED_CALL);
+        int n = recvmmsg(upcall_channel_fd(channel), msgs, n_asked,
+                         MSG_DONTWAIT, NULL);
+
+        result->n_calls++;
+        if (n < 0 && errno == ENOBUFS
+            && ++result->overruns < UPCALL_OVERRUNS) {
+            continue;
+        } else if (n <= 0) {
+            break;
+        }
+        result->n += n;
+        if (n < n_asked) {
+            break;
+        }
+    }
+}
+
+struct upcall_shed
+upcall_shed_begin(struct upcall_channel *channel, uint64_t target,
+                  unsigned int max)
+{
+    struct upcall_shed result = { .n = 0 };
+    unsigned int n_queued, n;
+    uint32_t before;
+
+    if (!upcall_port_is_real(channel->port_no)) {
+        return result;
+    }
+    before = target ? upcall_channel_sample_backlog(channel) : 0;
+    n_queued = channel->msg_mem ? before / channel->msg_mem : 0;
+    n = upcall_delay_turn(&channel->delay, upcall_now_usec(), n_queued,
+                          UPCALL_QUANTUM, target);
+    if (n && max) {
+        uint32_t after;
+
+        shed(channel, MIN(n, max), &result);
+        upcall_count(&channel->shed, result.n);
+        upcall_turn_charge(&channel->turn, result.n / SHED_PRICE);
+        after = upcall_channel_sample_backlog(channel);
+        learn(channel, result.n, (int64_t) before - after);
+        before = after;
+    }
+    channel->turn_mem = before;
+    return result;
+}
+
+void
+upcall_shed_account(struct upcall_channel *channel, unsigned int n,
+                    bool empty)
+{
+    upcall_delay_served(&channel->delay, n);
+    if (empty) {
+        upcall_delay_empty(&channel->delay);
+        channel->turn_mem = 0;
+    }
+}
+
+void
+upcall_shed_end(struct upcall_channel *channel, bool sample)
+{
+    if (sample || (channel->turn_mem && !channel->msg_mem)) {
+        uint32_t after = upcall_channel_sample_backlog(channel);
+
+        if (channel->turn_mem) {
+            learn(channel, channel->delay.turn_n,
+                  (int64_t) channel->turn_mem - after);
+        }
+    }
+    channel->turn_mem = 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_SHED_H
+#define KDP_UPCALL_SHED_H 1
+
+/* Shedding
+ * ========
+ *
+ * Private to lib/upcall.  Takes the oldest upcalls from the socket of a port
+ * whose queue stands, as upcall-delay.h says, and throws them away.
+ *
+ * How many wait
+ * -------------
+ *
+ * The kernel says how much memory the upcalls on a socket take (SO_MEMINFO),
+ * not how many they are.  So the memory of one is measured: what fewer bytes
+ * there are after a turn than before it, over the upcalls that it took.  What
+ * came in between makes it look smaller, and more upcalls seem to wait than
+ * do; a floor limits that.  A port of which nothing was measured yet, or
+ * whose kernel (Linux before 4.12) does not say, sheds nothing.
+ *
+ * What it costs
+ * -------------
+ *
+ * One recvmmsg() call throws away UPCALL_SHED_CALL upcalls, of which it copies
+ * not a byte.  That is some sixtieth of the work of handling one, or less, and
+ * the turn is charged for it, up to half of the turn.  A batch sheds at most
+ * UPCALL_SHED_MAX, so that it delays other ports by a millisecond or so.
+ *
+ * Only channels of one port shed.  On one that belongs to several, what stands
+ * is not the fault of the port whose upcall is the oldest, and the urgent
+ * channel has no flood to speak of and nothing to spare.
+ *
+ * It works on the socket, between reads, and so with every engine.
+ *
+ * Failure
+ * -------
+ *
+ * An overrun is told to the caller, as in a read.  Any other error ends the
+ * shedding; the read that follows meets it again and reports it.
+ *
+ * Thread safety: by the owner of the channel alone, as upcall-channel.h
+ * says. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct upcall_channel;
+
+/* The most that one batch sheds: what a full receive buffer holds of small
+ * upcalls. */
+#define UPCALL_SHED_MAX 2048
+
+/* The most that one system call sheds. */
+#define UPCALL_SHED_CALL 64
+
+/* What was done. */
+struct upcall_shed {
+    unsigned int n;             /* Upcalls thrown away. */
+    unsigned int n_calls;       /* Receive system calls. */
+    unsigned int overruns;      /* Times that the socket said ENOBUFS. */
+};
+
+/* Begins a turn of 'channel' that follows another one of the same backlog,
+ * when the channel has its quantum (upcall-turn.h).  With 'target'
+ * microseconds, 0 for none, throws away the upcalls that are to be, at most
+ * 'max', and charges the turn. */
+struct upcall_shed upcall_shed_begin(struct upcall_channel *channel,
+                                     uint64_t target, unsigned int max);
+
+/* Accounts for a read of 'channel' that took 'n' upcalls.  'empty' says that
+ * nothing more waits, or that it cannot be told. */
+void upcall_shed_account(struct upcall_channel *channel, unsigned int n,
+                         bool empty);
+
+/* Ends a turn of 'channel', after which more waits.  Notes how much it is if
+ * 'sample', or if nothing is known of the channel yet. */
+void upcall_shed_end(struct upcall_channel *channel, bool sample);
+
+#endif /* lib/upcall/upcall-shed.h */

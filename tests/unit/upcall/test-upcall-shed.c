@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* U5, U7: shedding from sockets.  Upcalls go to channels, a thread plays the
+ * handlers, and time is made up. */
+
+#include <config.h>
+#include "upcall/upcall-shed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/descriptors.h"
+#include "harness/kernel-messages.h"
+#include "harness/unit.h"
+#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-table.h"
+#include "upcall/upcall-turn.h"
+#include "util.h"
+
+#define TARGET 50000
+#define STEP 100000             /* Time of a batch, in microseconds. */
+
+/* The clock of the code under test, in microseconds. */
+static uint64_t now = 1000000;
+
+int __wrap_clock_gettime(clockid_t, struct timespec *);
+int
+__wrap_clock_gettime(clockid_t clock OVS_UNUSED, struct timespec *ts)
+{
+    ts->tv_sec = now / 1000000;
+    ts->tv_nsec = now % 1000000 * 1000;
+    return 0;
+}
+
+/* Calls that throw upcalls away fail so often with this. */
+static int shed_error;
+static unsigned int n_errors;
+static unsigned int n_shed_calls;
+static int read_error;          /* Reads fail with this, or 0. */
+
+int __wrap_recvmmsg(int, struct mmsghdr *, unsigned int, int,
+                    struct timespec *);
+int __real_recvmmsg(int, struct mmsghdr *, unsigned int, int,
+                    struct timespec *);
+int
+__wrap_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+                struct timespec *timeout)
+{
+    bool shedding = !msgs[0].msg_hdr.msg_iovlen;
+
+    n_shed_calls += shedding;
+    if (shedding && n_errors) {
+        n_errors--;
+        errno = shed_error;
+        return -1;
+    } else if (!shedding && read_error) {
+        errno = read_error;
+        return -1;
+    }
+    return __real_recvmmsg(fd, msgs, n, flags, timeout);
+}
+
+/* A kernel that does not say how much memory upcalls take. */
+static bool no_meminfo;
+
+int __wrap_getsockopt(int, int, int, void *, socklen_t *);
+int __real_getsockopt(int, int, int, void *, socklen_t *);
+int
+__wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+    if (no_meminfo && level == SOL_SOCKET && name == SO_MEMINFO) {
+        errno = ENOPROTOOPT;
+        return -1;
+    }
+    return __real_getsockopt(fd, level, name, value, len);
+}
+
+#define N_PORTS 3               /* A batch has a turn of each. */
+
+struct fixture {
+    size_t n_fds;
+    struct upcall_table *table;
+    int sender;
+    uint32_t port_nos[N_PORTS];
+    uint64_t n_sent[N_PORTS];
+    uint64_t next[N_PORTS];     /* Sequence number expected at least. */
+    uint64_t n_received[N_PORTS];
+};
+
+static int
+setup(void **state)
+{
+    struct fixture *f = xzalloc(sizeof *f);
+
+    shed_error = n_errors = n_shed_calls = 0;
+    read_error = 0;
+    no_meminfo = false;
+    unit_rcu_barrier();
+    f->n_fds = unit_count_fds();
+    f->table = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
+    assert_int_equal(upcall_table_set_handlers(f->table, 1), 0);
+    upcall_table_set_target_delay(f->table, TARGET);
+    f->sender = unit_sender_open();
+    *state = f;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    upcall_table_destroy(f->table);
+    close(f->sender);
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), f->n_fds);
+    free(f);
+    return 0;
+}
+
+/* Makes 'port_no' the 'i'th port. */
+static void
+add(struct fixture *f, size_t i, uint32_t port_no)
+{
+    struct upcall_channel *channel;
+
+    assert_int_equal(upcall_channel_create(&channel), 0);
+    assert_int_equal(upcall_table_add(f->table, port_no, "port", channel), 0);
+    f->port_nos[i] = port_no;
+}
+
+static void
+add_all(struct fixture *f)
+{
+    for (uint32_t i = 0; i < N_PORTS; i++) {
+        add(f, i, i + 1);
+    }
+}
+
+/* Sends 'n' upcalls to the 'i'th port. */
+static void
+send_n(struct fixture *f, size_t i, size_t n)
+{
+    uint32_t pid = upcall_table_get_own_pid(f->table, f->port_nos[i]);
+
+    for (size_t j = 0; j < n; j++) {
+        unit_send_upcall(f->sender, pid, (uint64_t) i << 32 | f->n_sent[i]++);
+    }
+}
+
+/* Receives a batch, in which the upcalls of each port are in order. */
+static void
+recv_batch(struct fixture *f)
+{
+    struct upcall_view view;
+
+    while (!upcall_table_recv(f->table, 0, &view)) {
+        uint64_t seq = unit_view_seq(&view);
+        size_t i = seq >> 32;
+
+        assert_true(i < N_PORTS);
+        assert_true((uint32_t) seq >= f->next[i]);
+        f->next[i] = (uint32_t) seq + 1;
+        f->n_received[i]++;
+    }
+    now += STEP;
+}
+
+static struct upcall_channel_stats
+stats_of(struct fixture *f, size_t i)
+{
+    struct upcall_channel_stats stats = { .received = 0 };
+    struct upcall_table_info info;
+
+    upcall_table_get_info(f->table, &info);
+    for (size_t j = 0; j < info.n_ports; j++) {
+        if (info.ports[j].port_no == f->port_nos[i]) {
+            stats = info.ports[j].stats;
+        }
+    }
+    upcall_table_info_uninit(&info);
+    return stats;
+}
+
+/* Checks that every upcall was counted once, when none waits. */
+static void
+check_all_counted(struct fixture *f)
+{
+    for (size_t i = 0; i < N_PORTS; i++) {
+        struct upcall_channel_stats stats = stats_of(f, i);
+
+        assert_int_equal(stats.received, f->n_received[i]);
+        assert_int_equal(stats.lost, 0);
+        assert_int_equal(stats.received + stats.shed, f->n_sent[i]);
+    }
+}
+
+static void
+recv_all(struct fixture *f)
+{
+    for (int i = 0; i < 200; i++) {
+        recv_batch(f);
+    }
+    check_all_counted(f);
+}
+
+/* Has all ports get 'n' upcalls in each of 'n_batches' batches, after
+ * 'n_first' at once. */
+static void
+flood(struct fixture *f, size_t n_first, size_t n, int n_batches)
+{
+    for (size_t i = 0; i < N_PORTS; i++) {
+        send_n(f, i, n_first);
+    }
+    for (int j = 0; j < n_batches; j++) {
+        for (size_t i = 0; i < N_PORTS; i++) {
+            send_n(f, i, n);
+        }
+        recv_batch(f);
+    }
+}
+
+static void
+standing_queue_is_shed_from_its_oldest(void **state)
+{
+    struct fixture *f = *state;
+
+    add_all(f);
+    flood(f, 300, 30, 4);
+    for (size_t i = 0; i < N_PORTS; i++) {
+        assert_int_equal(stats_of(f, i).shed, 0);
+    }
+
+    /* From the next interval on a turn leaves none that is old. */
+    flood(f, 0, 30, 10);
+    for (int j = 0; j < 10; j++) {
+        flood(f, 0, 30, 1);
+        for (size_t i = 0; i < N_PORTS; i++) {
+            /* A batch may be without a turn of one, and a turn short. */
+            assert_in_range(f->n_sent[i] - f->next[i], 0, 2 * 30);
+        }
+    }
+    for (size_t i = 0; i < N_PORTS; i++) {
+        uint64_t n = stats_of(f, i).shed;
+
+        /* Its turns were full, but for what shedding costs. */
+        assert_in_range(n, 300 - 3 * 30,
+                        300 + 24 * 30 - 24 * (UPCALL_QUANTUM - 3));
+    }
+    recv_all(f);
+}
+
+static void
+port_within_its_share_sheds_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    add_all(f);
+    for (int j = 0; j < 60; j++) {
+        send_n(f, 0, 100);
+        send_n(f, 1, UPCALL_QUANTUM);
+        send_n(f, 2, j % 5 ? 0 : 3 * UPCALL_QUANTUM);
+        recv_batch(f);
+    }
+    assert_in_range(stats_of(f, 0).shed, 1, f->n_sent[0]);
+    assert_int_equal(stats_of(f, 1).shed, 0);
+    assert_int_equal(stats_of(f, 2).shed, 0);
+    recv_all(f);
+}
+
+static void
+channels_of_no_port_and_of_several_shed_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, 0, UPCALL_PORT_NONE);
+    add(f, 1, UPCALL_PORT_SHARED);
+    add(f, 2, UPCALL_PORT_CPU(0));
+    flood(f, 300, 30, 20);
+    for (size_t i = 0; i < N_PORTS; i++) {
+        assert_int_equal(stats_of(f, i).shed, 0);
+    }
+    recv_all(f);
+    assert_int_equal(n_shed_calls, 0);
+}
+
+static void
+without_a_target_nothing_is_shed(void **state)
+{
+    struct fixture *f = *state;
+
+    add_all(f);
+    upcall_table_set_target_delay(f->table, 0);
+    flood(f, 300, 30, 20);
+    recv_all(f);
+    assert_int_equal(n_shed_calls, 0);
+}
+
+static void
+kernel_that_says_nothing_of_memory_has_nothing_shed(void **state)
+{
+    struct fixture *f = *state;
+
+    no_meminfo = true;
+    add_all(f);
+    flood(f, 300, 30, 20);
+    recv_all(f);
+    assert_int_equal(n_shed_calls, 0);
+}
+
+static void
+batch_sheds_no_more_than_its_bound(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t before = 0;
+
+    add_all(f);
+    flood(f, 1000, 30, 4);
+    for (int j = 0; j < 20; j++) {
+        uint64_t n_shed = 0;
+
+        flood(f, 0, 30, 1);
+        for (size_t i = 0; i < N_PORTS; i++) {
+            n_shed += stats_of(f, i).shed;
+        }
+        assert_in_range(n_shed - before, 0, UPCALL_SHED_MAX);
+        before = n_shed;
+    }
+    assert_in_range(before, 2000, 3000 + 24 * 30 * N_PORTS);
+    recv_all(f);
+}
+
+static void
+overrun_is_counted_when_shedding_meets_it(void **state)
+{
+    struct fixture *f = *state;
+
+    add_all(f);
+    flood(f, 300, 30, 4);
+    shed_error = ENOBUFS;
+    n_errors = 2;
+    flood(f, 0, 30, 10);
+    assert_int_equal(n_errors, 0);
+    assert_int_equal(stats_of(f, 0).overruns + stats_of(f, 1).overruns
+                     + stats_of(f, 2).overruns, 2);
+    recv_all(f);
+
+    /* One that comes again and again does not hold up the handler. */
+    flood(f, 300, 30, 4);
+    n_errors = 1000;
+    flood(f, 0, 30, 10);
+    assert_in_range(n_errors, 1000 - 10 * N_PORTS * UPCALL_OVERRUNS, 999);
+    n_errors = 0;
+    recv_all(f);
+}
+
+static void
+error_ends_shedding_and_loses_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    add_all(f);
+    flood(f, 300, 30, 4);
+    shed_error = EINTR;
+    n_errors = 3;
+    flood(f, 0, 30, 10);
+    assert_int_equal(n_errors, 0);
+    recv_all(f);
+
+    /* Reads meet it, too. */
+    flood(f, 300, 30, 4);
+    shed_error = read_error = EACCES;
+    n_errors = 1000;
+    flood(f, 0, 10, 3);
+    assert_true(stats_of(f, 0).errors > 0);
+    n_errors = 0;
+    read_error = 0;
+    for (int i = 0; i < 100; i++) {
+        recv_batch(f);
+    }
+    for (size_t i = 0; i < N_PORTS; i++) {
+        struct upcall_channel_stats stats = stats_of(f, i);
+
+        assert_int_equal(stats.received, f->n_received[i]);
+    }
+}
+
+static void
+what_was_shed_goes_along_with_the_port(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t n_shed;
+
+    add_all(f);
+    flood(f, 300, 30, 20);
+    recv_all(f);
+    n_shed = stats_of(f, 0).shed;
+    assert_true(n_shed > 0);
+
+    upcall_table_share(f->table, 1, "port");
+    assert_int_equal(stats_of(f, 0).shed, n_shed);
+    upcall_table_del(f->table, 1);
+    assert_int_equal(stats_of(f, 0).shed, n_shed);
+    add(f, 0, 1);
+    upcall_table_unshare(f->table, 1);
+    assert_int_equal(stats_of(f, 0).shed, n_shed);
+
+    upcall_table_reset_stats(f->table);
+    for (size_t i = 0; i < N_PORTS; i++) {
+        assert_int_equal(stats_of(f, i).shed, 0);
+    }
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+        TEST(standing_queue_is_shed_from_its_oldest),
+        TEST(port_within_its_share_sheds_nothing),
+        TEST(channels_of_no_port_and_of_several_shed_nothing),
+        TEST(without_a_target_nothing_is_shed),
+        TEST(kernel_that_says_nothing_of_memory_has_nothing_shed),
+        TEST(batch_sheds_no_more_than_its_bound),
+        TEST(overrun_is_counted_when_shedding_meets_it),
+        TEST(error_ends_shedding_and_loses_nothing),
+        TEST(what_was_shed_goes_along_with_the_port),
+    };
+
+    unit_init("test-upcall-shed");
+    return cmocka_run_group_tests_name("upcall-shed", tests, NULL, NULL);
+}
