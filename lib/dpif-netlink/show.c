@@ -21,6 +21,8 @@
 /* What upcall/show is asked for, and what it has found. */
 struct show {
     const char *port;           /* Name or number, or NULL for all. */
+    const char *sort;           /* Key to sort ports by, or NULL. */
+    unsigned int top;           /* Ports to show, or 0 for all. */
     bool found;                 /* A datapath has that port. */
     struct ds *text;            /* Either this or 'json' is not NULL. */
     struct json *json;          /* Array of datapaths, or of ports. */
@@ -35,6 +37,9 @@ show_datapath(struct kdp_datapath *dp, void *show_)
     const char *mode;
 
     upcall_table_get_info(dp->upcalls, &info);
+    if (show->sort) {
+        upcall_show_sort(&info, show->sort, show->top);
+    }
     ovs_mutex_lock(&dp->mutex);
     mode = dispatch_mode_name(upcall_dest_mode(dp));
     n_restored = dispatch_n_restored(dp);
@@ -77,6 +82,39 @@ show_port(struct kdp_datapath *dp, void *show_)
     upcall_table_info_uninit(&info);
 }
 
+/* Takes "--top N" and "--sort KEY" out of '*argc' arguments 'argv' into
+ * 'show'.  Returns NULL, or an error message that the caller must free. */
+static char *
+parse_order(int *argc, const char *argv[], struct show *show)
+{
+    struct upcall_table_info none = { .n_ports = 0 };
+    int n = 1;
+
+    for (int i = 1; i < *argc; i++) {
+        bool top = !strcmp(argv[i], "--top");
+
+        if (!top && strcmp(argv[i], "--sort")) {
+            argv[n++] = argv[i];
+            continue;
+        }
+        const char *value = i + 1 < *argc ? argv[++i] : "";
+        if (top && (!str_to_uint(value, 10, &show->top) || !show->top)) {
+            return xasprintf("--top %s: expected a number of ports, at least "
+                             "1", value);
+        } else if (!top && !upcall_show_sort(&none, value, 0)) {
+            return xasprintf("--sort %s: expected %s", value,
+                             upcall_show_keys());
+        } else if (!top) {
+            show->sort = value;
+        }
+    }
+    *argc = n;
+    if (show->top && !show->sort) {
+        show->sort = "upcalls";
+    }
+    return NULL;
+}
+
 static void
 upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
             void *aux OVS_UNUSED)
@@ -86,7 +124,14 @@ upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
     bool json;
     char *error;
 
-    error = show_args_parse(argc, argv, "PORT", &json, &show.port);
+    error = parse_order(&argc, argv, &show);
+    if (!error) {
+        error = show_args_parse(argc, argv, "PORT", &json, &show.port);
+    }
+    if (!error && show.port && show.sort) {
+        error = xasprintf("%s: expected no port with --top or --sort",
+                          show.port);
+    }
     if (error) {
         unixctl_command_reply_error(conn, error);
         free(error);
@@ -196,7 +241,8 @@ vport_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
 void
 show_register(void)
 {
-    unixctl_override("upcall/show", "[--format text|json] [PORT]", 0, 3,
+    unixctl_override("upcall/show", "[--format text|json] [--top N] "
+                     "[--sort KEY] [PORT]", 0, 7,
                      upcall_show, NULL);
     unixctl_command_register("upcall/reset", "", 0, 0, upcall_reset, NULL);
     unixctl_command_register("vport-table/show", "[--format text|json] [DP]",

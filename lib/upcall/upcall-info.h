@@ -51,6 +51,7 @@ struct upcall_table_info {
                                  * take, in bytes; 0 if there was none. */
     uint32_t target_delay;      /* Microseconds that an upcall may wait, or 0
                                  * (upcall-delay.h). */
+    size_t top;                 /* Show no more ports than this; 0 for all. */
     size_t n_ports;
     struct upcall_port_info *ports;         /* By port number. */
     size_t n_handlers;

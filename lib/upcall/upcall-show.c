@@ -4,11 +4,118 @@
 #include "upcall/upcall-show.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "upcall/upcall-info.h"
 #include "util.h"
+
+/* What ports can be sorted by. */
+enum sort_key {
+    SORT_UPCALLS,
+    SORT_RECEIVED,
+    SORT_LOST,
+    SORT_SHED,
+    SORT_OVERRUNS,
+    SORT_MALFORMED,
+    SORT_ERRORS,
+    SORT_BACKLOG,
+    SORT_MOST,
+    SORT_P50,
+    SORT_P99,
+    SORT_MAX,
+    N_SORT_KEYS,
+};
+
+static const char *const sort_names[N_SORT_KEYS] = {
+    "upcalls", "received", "lost", "shed", "overruns", "malformed", "errors",
+    "backlog", "most", "p50", "p99", "max",
+};
+
+static uint64_t
+sort_value(const struct upcall_channel_stats *stats, enum sort_key key)
+{
+    const uint64_t values[N_SORT_KEYS] = {
+        [SORT_UPCALLS] = stats->received + stats->lost + stats->shed,
+        [SORT_RECEIVED] = stats->received,
+        [SORT_LOST] = stats->lost,
+        [SORT_SHED] = stats->shed,
+        [SORT_OVERRUNS] = stats->overruns,
+        [SORT_MALFORMED] = stats->malformed,
+        [SORT_ERRORS] = stats->errors,
+        [SORT_BACKLOG] = stats->backlog,
+        [SORT_MOST] = stats->backlog_max,
+        [SORT_P50] = stats->latency.p50,
+        [SORT_P99] = stats->latency.p99,
+        [SORT_MAX] = stats->latency.max,
+    };
+
+    return values[key];
+}
+
+/* A port and what it is sorted by.  Ports that are equal stay in the order of
+ * their numbers. */
+struct ranked {
+    uint64_t value;
+    size_t index;
+    struct upcall_port_info port;
+};
+
+static int
+compare_ranked(const void *a_, const void *b_)
+{
+    const struct ranked *a = a_;
+    const struct ranked *b = b_;
+
+    return (a->value != b->value
+            ? (a->value > b->value ? -1 : 1)
+            : (a->index < b->index ? -1 : a->index > b->index));
+}
+
+bool
+upcall_show_sort(struct upcall_table_info *info, const char *name, size_t top)
+{
+    enum sort_key key = 0;
+    struct ranked *ranked;
+
+    while (key < N_SORT_KEYS && strcmp(name, sort_names[key])) {
+        key++;
+    }
+    if (key == N_SORT_KEYS) {
+        return false;
+    }
+    ranked = xcalloc(info->n_ports, sizeof *ranked);
+    for (size_t i = 0; i < info->n_ports; i++) {
+        ranked[i] = (struct ranked) {
+            .value = sort_value(&info->ports[i].stats, key),
+            .index = i,
+            .port = info->ports[i],
+        };
+    }
+    qsort(ranked, info->n_ports, sizeof *ranked, compare_ranked);
+    for (size_t i = 0; i < info->n_ports; i++) {
+        info->ports[i] = ranked[i].port;
+    }
+    free(ranked);
+    info->top = top;
+    return true;
+}
+
+const char *
+upcall_show_keys(void)
+{
+    return "upcalls, received, lost, shed, overruns, malformed, errors, "
+           "backlog, most, p50, p99 or max";
+}
+
+/* Number of ports to show. */
+static size_t
+count_shown(const struct upcall_table_info *info)
+{
+    return info->top ? MIN(info->top, info->n_ports) : info->n_ports;
+}
 
 /* Number of channels that belong to a port. */
 static size_t
@@ -50,7 +157,7 @@ show_ports_text(const struct upcall_table_info *info, struct ds *s)
                   "%9s %9s %9s\n", "port", "name", "pid", "received", "lost",
                   "shed", "overruns", "malformed", "errors", "backlog", "most",
                   "p50", "p99", "max");
-    for (size_t i = 0; i < info->n_ports; i++) {
+    for (size_t i = 0; i < count_shown(info); i++) {
         const struct upcall_port_info *port = &info->ports[i];
         const struct upcall_channel_stats *stats = &port->stats;
 
@@ -242,7 +349,7 @@ upcall_show_json(const struct upcall_table_info *info)
     struct json *ports = json_array_create_empty();
     struct json *handlers = json_array_create_empty();
 
-    for (size_t i = 0; i < info->n_ports; i++) {
+    for (size_t i = 0; i < count_shown(info); i++) {
         json_array_add(ports, upcall_show_port_json(&info->ports[i]));
     }
     for (size_t i = 0; i < info->n_handlers; i++) {

@@ -11,10 +11,21 @@
  *
  * Thread safety: any thread. */
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct ds;
 struct json;
 struct upcall_port_info;
 struct upcall_table_info;
+
+/* Sorts the ports of 'info', the largest 'key' first, and has at most 'top'
+ * shown, 0 for all.  'key' is the name of a column, or "upcalls" for all that
+ * the kernel sent or would have.  Returns false if there is no such key; then
+ * nothing has changed.  upcall_show_keys() lists the keys for people. */
+bool upcall_show_sort(struct upcall_table_info *info, const char *key,
+                      size_t top);
+const char *upcall_show_keys(void);
 
 /* Appends 'info' to 's'. */
 void upcall_show_text(const struct upcall_table_info *info, struct ds *s);

@@ -329,6 +329,67 @@ one_port_is_found_by_name_or_number(void **state OVS_UNUSED)
     ds_destroy(&s);
 }
 
+/* Returns the numbers of the ports that 'snapshot' shows, as a string that the
+ * caller frees. */
+static char *
+shown(const struct upcall_table_info *snapshot)
+{
+    struct json *json = upcall_show_json(snapshot);
+    const struct json *elems = array(json, "ports");
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < ovs_compat_json_size(elems); i++) {
+        ds_put_format(&s, "%s ", string(ovs_compat_json_at(elems, i),
+                                        "name"));
+    }
+    json_destroy(json);
+    return ds_steal_cstr(&s);
+}
+
+static void
+check_order(const char *key, size_t top, const char *expected)
+{
+    struct upcall_port_info some[] = {
+        { .name = "a", .port_no = 1, .stats = { .received = 5, .lost = 1 } },
+        { .name = "b", .port_no = 2, .stats = { .received = 1, .lost = 3,
+                                                .shed = 4,
+                                                .latency = { .p99 = 2 } } },
+        { .name = "c", .port_no = 3, .stats = { .received = 7, .lost = 1,
+                                                .latency = { .p99 = 9 } } },
+    };
+    struct upcall_table_info snapshot = {
+        .name = "dp", .engine = "e", .n_ports = 3, .ports = some,
+    };
+    char *names;
+
+    assert_true(upcall_show_sort(&snapshot, key, top));
+    names = shown(&snapshot);
+    assert_string_equal(names, expected);
+    free(names);
+
+    /* All are counted, whatever is shown. */
+    struct ds s = DS_EMPTY_INITIALIZER;
+    upcall_show_text(&snapshot, &s);
+    check_line(&s, "ports", "ports 3, sockets 0, handlers 0, engine e");
+    ds_destroy(&s);
+}
+
+static void
+ports_are_sorted_and_the_first_shown(void **state OVS_UNUSED)
+{
+    struct upcall_table_info none = { .n_ports = 0 };
+
+    check_order("upcalls", 0, "b c a ");
+    check_order("received", 0, "c a b ");
+    check_order("lost", 0, "b a c ");
+    check_order("shed", 2, "b a ");
+    check_order("p99", 1, "c ");
+    check_order("errors", 100, "a b c ");
+    assert_false(upcall_show_sort(&none, "", 0));
+    assert_false(upcall_show_sort(&none, "name", 0));
+    assert_true(upcall_show_sort(&none, "max", 0));
+}
+
 static void
 text_of_an_untroubled_table_mentions_no_drops(void **state OVS_UNUSED)
 {
@@ -362,6 +423,7 @@ main(void)
         cmocka_unit_test(json_of_an_empty_table_has_empty_arrays),
         cmocka_unit_test(text_tells_the_same),
         cmocka_unit_test(one_port_is_found_by_name_or_number),
+        cmocka_unit_test(ports_are_sorted_and_the_first_shown),
         cmocka_unit_test(text_of_an_untroubled_table_mentions_no_drops),
         cmocka_unit_test(text_is_appended),
     };
