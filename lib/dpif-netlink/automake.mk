@@ -48,6 +48,8 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/socket-budget.h \
 	lib/dpif-netlink/takeover.c \
 	lib/dpif-netlink/takeover.h \
+	lib/dpif-netlink/upcall-counters-source.c \
+	lib/dpif-netlink/upcall-counters-source.h \
 	lib/dpif-netlink/upcall-dest.c \
 	lib/dpif-netlink/upcall-dest.h \
 	lib/dpif-netlink/upcall-sync.c \

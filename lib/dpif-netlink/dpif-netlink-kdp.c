@@ -23,6 +23,7 @@
 #include "dpif-netlink/settings.h"
 #include "dpif-netlink/show.h"
 #include "dpif-netlink/takeover.h"
+#include "dpif-netlink/upcall-counters-source.h"
 #include "dpif-netlink/upcall-dest.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-provider.h"
@@ -443,6 +444,7 @@ dpif_netlink_kdp_register(void)
 
     show_register();
     kdp_diagnose_register();
+    upcall_counters_source_register();
     kdp_flow_show_register();
     kdp_flow_api_register();
     check_offload();

@@ -40,4 +40,6 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/state.c \
 	lib/netdev-linux/state.h \
 	lib/netdev-linux/stats.c \
-	lib/netdev-linux/stats.h
+	lib/netdev-linux/stats.h \
+	lib/netdev-linux/upcall-counters.c \
+	lib/netdev-linux/upcall-counters.h

@@ -16,6 +16,7 @@
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-linux/state.h"
 #include "netdev-linux/stats.h"
+#include "netdev-linux/upcall-counters.h"
 #include "link/link-addr.h"
 #include "link/link-table.h"
 #include "netdev-linux-valid.h"
@@ -472,6 +473,9 @@ netdev_kdp_class_init(struct netdev_class *class,
     *class = *stock;
     class->alloc = netdev_kdp_alloc;
     class->dealloc = netdev_kdp_dealloc;
+    if (!stock->get_custom_stats) {
+        class->get_custom_stats = netdev_kdp_upcalls_get;
+    }
     if (!kdp_links_enabled()) {
         return;
     }

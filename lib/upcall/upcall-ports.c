@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
@@ -528,6 +529,43 @@ upcall_ports_rearm(struct upcall_ports *ports,
     }
 }
 
+/* Stores what was counted on 'channel' and as 'shared', either of which may be
+ * NULL. */
+static void
+get_port_stats(const struct upcall_channel *channel,
+               const struct upcall_shared_port *shared,
+               struct upcall_channel_stats *stats)
+{
+    memset(stats, 0, sizeof *stats);
+    if (channel) {
+        upcall_channel_get_stats(channel, stats);
+    }
+    if (shared) {
+        stats->received += upcall_counter_read(&shared->received);
+        stats->lost += upcall_counter_read(&shared->lost);
+        stats->shed += upcall_counter_read(&shared->shed);
+    }
+}
+
+bool
+upcall_ports_get_stats(const struct upcall_ports *ports, uint32_t port_no,
+                       struct upcall_channel_stats *stats)
+{
+    uint32_t slot = port_to_slot(port_no);
+    const struct upcall_shared_port *shared;
+    const struct upcall_channel *channel;
+
+    if (slot >= UPCALL_N_SLOTS) {
+        return false;
+    }
+    ovs_mutex_lock(&ports->mutex);
+    shared = upcall_shared_get(&ports->shared, slot);
+    channel = slot_channel(ports, slot);
+    get_port_stats(channel, shared, stats);
+    ovs_mutex_unlock(&ports->mutex);
+    return channel || shared;
+}
+
 static void
 get_port_info(const struct upcall_ports *ports, uint32_t slot,
               const struct upcall_channel *channel,
@@ -537,7 +575,6 @@ get_port_info(const struct upcall_ports *ports, uint32_t slot,
     if (channel) {
         port->port_no = channel->port_no;
         port->has_channel = true;
-        upcall_channel_get_stats(channel, &port->stats);
     } else {
         port->port_no = slot;
     }
@@ -545,10 +582,8 @@ get_port_info(const struct upcall_ports *ports, uint32_t slot,
     port->pid = upcall_ports_get_pid(ports, port->port_no);
     if (shared) {
         port->shared = true;
-        port->stats.received += upcall_counter_read(&shared->received);
-        port->stats.lost += upcall_counter_read(&shared->lost);
-        port->stats.shed += upcall_counter_read(&shared->shed);
     }
+    get_port_stats(channel, shared, &port->stats);
 }
 
 void

@@ -42,6 +42,7 @@
 #include "upcall/upcall-shared.h"
 
 struct upcall_channel;
+struct upcall_channel_stats;
 struct upcall_groups;
 struct upcall_port_info;
 struct upcall_table_info;
@@ -143,6 +144,8 @@ void upcall_ports_rearm(struct upcall_ports *, const struct upcall_channel *,
  * counters zero, respectively. */
 void upcall_ports_get_info(const struct upcall_ports *,
                            struct upcall_table_info *);
+bool upcall_ports_get_stats(const struct upcall_ports *, uint32_t port_no,
+                            struct upcall_channel_stats *);
 void upcall_ports_reset_stats(struct upcall_ports *);
 
 #endif /* lib/upcall/upcall-ports.h */

@@ -414,6 +414,13 @@ upcall_table_get_info(const struct upcall_table *table,
     ovs_mutex_unlock(&table->mutex);
 }
 
+bool
+upcall_table_get_stats(const struct upcall_table *table, uint32_t port_no,
+                       struct upcall_channel_stats *stats)
+{
+    return upcall_ports_get_stats(table->ports, port_no, stats);
+}
+
 void
 upcall_table_info_uninit(struct upcall_table_info *info)
 {

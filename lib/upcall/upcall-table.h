@@ -193,6 +193,12 @@ void upcall_table_purge(struct upcall_table *);
 /* Starts counting from 0 again. */
 void upcall_table_reset_stats(struct upcall_table *);
 
+/* Stores what was counted for port 'port_no', wherever its upcalls came, in
+ * '*stats'.  Returns false if the table does not know the port. */
+bool upcall_table_get_stats(const struct upcall_table *table,
+                            uint32_t port_no,
+                            struct upcall_channel_stats *stats);
+
 /* Takes a snapshot of 'table' into '*info', which upcall_table_info_uninit()
  * frees.  'info->name' and the port names live as long as the snapshot. */
 void upcall_table_get_info(const struct upcall_table *table,

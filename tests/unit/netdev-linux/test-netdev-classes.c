@@ -5,13 +5,18 @@
  * that we link. */
 
 #include <config.h>
+#include <errno.h>
 #include <net/if.h>
+#include <string.h>
 
 #include "harness/unit.h"
 #include "netdev-linux/netdev-linux-kdp.h"
+#include "netdev-linux/upcall-counters.h"
 #include "netdev-linux-private.h"
 #include "netdev-provider.h"
 #include "netdev.h"
+#include "openvswitch/netdev.h"
+#include "ovs/compat-netdev.h"
 
 extern const struct netdev_class kdp_stock_netdev_linux_class;
 extern const struct netdev_class kdp_stock_netdev_internal_class;
@@ -57,12 +62,57 @@ test_library_opens_devices_of_our_class(void **state)
     netdev_close(netdev);
 }
 
+/* What the datapath's provider knows of upcalls. */
+static bool
+knows_lo(const char *name, struct netdev_kdp_upcalls *upcalls)
+{
+    *upcalls = (struct netdev_kdp_upcalls) {
+        .packets = 101, .errors = 102, .shed = 103,
+    };
+    return !strcmp(name, "lo");
+}
+
+static uint64_t
+custom_counter(const struct netdev_custom_stats *stats, const char *name)
+{
+    for (size_t i = 0; i < stats->size; i++) {
+        if (!strcmp(stats->counters[i].name, name)) {
+            return stats->counters[i].value;
+        }
+    }
+    return 0;
+}
+
+/* U5: monitoring of interfaces sees what became of upcalls. */
+static void
+test_statistics_tell_of_upcalls(void **state)
+{
+    struct netdev_custom_stats stats;
+    struct netdev *netdev;
+
+    assert_int_equal(netdev_open("lo", "system", &netdev), 0);
+    assert_int_equal(netdev_get_custom_stats(netdev, &stats), EOPNOTSUPP);
+    assert_int_equal(stats.size, 0);
+
+    netdev_kdp_upcalls_set_source(knows_lo);
+    assert_int_equal(netdev_get_custom_stats(netdev, &stats), 0);
+    assert_int_equal(custom_counter(&stats, "upcall_shed"), 103);
+    if (!OVS_HAVE_UPCALL_STATS) {
+        assert_int_equal(custom_counter(&stats, "upcall_packets"), 101);
+        assert_int_equal(custom_counter(&stats, "upcall_errors"), 102);
+    }
+    netdev_free_custom_stats_counters(&stats);
+    netdev_kdp_upcalls_set_source(NULL);
+    netdev_close(netdev);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_originals_are_reachable_and_refer_to_ours),
         cmocka_unit_test(test_library_opens_devices_of_our_class),
+        cmocka_unit_test(test_statistics_tell_of_upcalls),
     };
 
     netdev_linux_kdp_init(false);

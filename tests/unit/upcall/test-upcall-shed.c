@@ -185,6 +185,19 @@ stats_of(struct fixture *f, size_t i)
     return stats;
 }
 
+/* The statistics of one port are those of the snapshot. */
+static void
+check_port_stats(struct fixture *f, size_t i)
+{
+    struct upcall_channel_stats all = stats_of(f, i);
+    struct upcall_channel_stats one;
+
+    assert_true(upcall_table_get_stats(f->table, f->port_nos[i], &one));
+    assert_int_equal(one.received, all.received);
+    assert_int_equal(one.lost, all.lost);
+    assert_int_equal(one.shed, all.shed);
+}
+
 /* Checks that every upcall was counted once, when none waits. */
 static void
 check_all_counted(struct fixture *f)
@@ -195,6 +208,7 @@ check_all_counted(struct fixture *f)
         assert_int_equal(stats.received, f->n_received[i]);
         assert_int_equal(stats.lost, 0);
         assert_int_equal(stats.received + stats.shed, f->n_sent[i]);
+        check_port_stats(f, i);
     }
 }
 
@@ -401,14 +415,19 @@ what_was_shed_goes_along_with_the_port(void **state)
     assert_true(n_shed > 0);
 
     upcall_table_share(f->table, 1, "port");
+    check_port_stats(f, 0);
     assert_int_equal(stats_of(f, 0).shed, n_shed);
     upcall_table_del(f->table, 1);
+    check_port_stats(f, 0);
     assert_int_equal(stats_of(f, 0).shed, n_shed);
     add(f, 0, 1);
     upcall_table_unshare(f->table, 1);
     assert_int_equal(stats_of(f, 0).shed, n_shed);
 
     upcall_table_reset_stats(f->table);
+    assert_false(upcall_table_get_stats(f->table, 99,
+                                        &(struct upcall_channel_stats) {
+                                            .received = 0 }));
     for (size_t i = 0; i < N_PORTS; i++) {
         assert_int_equal(stats_of(f, i).shed, 0);
     }
