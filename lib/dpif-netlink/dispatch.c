@@ -14,6 +14,7 @@
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "ovs-numa.h"
+#include "timeval.h"
 #include "upcall/upcall-fd-limit.h"
 #include "util.h"
 
@@ -23,6 +24,12 @@ VLOG_DEFINE_THIS_MODULE(kdp_dispatch);
  * takes. */
 #define MCAST_MAX 64
 
+/* So many restorations in so many milliseconds are no accident: something
+ * opens the datapath the stock way again and again, such as a program that
+ * monitors it. */
+#define RESTORED_OFTEN 3
+#define RESTORED_MSEC 60000
+
 /* Under the mutex of the datapath. */
 struct dispatch {
     bool on;                    /* Upcalls are. */
@@ -30,6 +37,8 @@ struct dispatch {
     struct nl_mcast *mcast;     /* Group "ovs_datapath", while on. */
     uint64_t n_restored;        /* Times that the features had to be
                                  * restored. */
+    uint64_t n_since;           /* Of these, in the period that began then, */
+    long long int since;        /* in ms. */
 };
 
 static void recv_disable(struct kdp_datapath *dp)
@@ -372,6 +381,29 @@ features_check_cb(const struct nlmsghdr *nlh, void *check_)
     return 0;
 }
 
+/* Counts a restoration, and warns if there are many. */
+static void
+count_restored(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct dispatch *dispatch = dp->dispatch;
+    long long int now = time_msec();
+
+    dispatch->n_restored++;
+    if (!dispatch->n_since || now - dispatch->since >= RESTORED_MSEC) {
+        dispatch->n_since = 0;
+        dispatch->since = now;
+    }
+    if (++dispatch->n_since == RESTORED_OFTEN) {
+        VLOG_WARN("%s: other processes keep changing how the datapath "
+                  "dispatches upcalls, %d times within a minute; each time "
+                  "upcalls of all ports share a socket for a moment.  Stock "
+                  "tools that open the datapath do that, \"ovs-dpctl\" for "
+                  "one; use \"ovs-appctl dpctl/show\" and the like in their "
+                  "place", dp->name, RESTORED_OFTEN);
+    }
+}
+
 /* Restores the dispatch mode if another process changed it. */
 static void
 check_features(struct kdp_datapath *dp)
@@ -400,7 +432,7 @@ check_features(struct kdp_datapath *dp)
         return;
     }
 
-    dp->dispatch->n_restored++;
+    count_restored(dp);
     VLOG_INFO_RL(&rl, "%s: another process changed the user features of the "
                  "datapath to 0x%"PRIx32"; setting them back to 0x%"PRIx32,
                  dp->name, check.user_features, wanted);

@@ -28,6 +28,7 @@ tests_unit_dpif_netlink_test_fallback_SOURCES = \
 tests_unit_dpif_netlink_test_fallback_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_uring_wrap) \
 	-Wl,--wrap=nl_mcast_recv \
+	-Wl,--wrap=ovs_datapath_get \
 	-Wl,--wrap=ovs_datapath_set_features \
 	-Wl,--wrap=ovs_vport_set_pid \
 	-Wl,--wrap=socketpair \

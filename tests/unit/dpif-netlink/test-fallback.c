@@ -71,6 +71,7 @@ static struct {
     unsigned int n_requests;    /* To change the features. */
     uint32_t cpu_pid;           /* Socket of the first CPU. */
     struct ovs_vport vport;
+    bool announcements_lost;
 } kernel;
 
 int __wrap_ovs_datapath_set_features(struct ovs_genl *, int, uint32_t,
@@ -141,7 +142,25 @@ int
 __wrap_nl_mcast_recv(struct nl_mcast *mcast OVS_UNUSED,
                      nl_reply_func *cb OVS_UNUSED, void *aux OVS_UNUSED)
 {
+    if (kernel.announcements_lost) {
+        kernel.announcements_lost = false;
+        return ENOBUFS;
+    }
     return EAGAIN;
+}
+
+/* What another process made of the datapath. */
+int __wrap_ovs_datapath_get(struct ovs_genl *, const char *name,
+                            struct ovs_datapath *);
+int
+__wrap_ovs_datapath_get(struct ovs_genl *genl OVS_UNUSED,
+                        const char *name OVS_UNUSED,
+                        struct ovs_datapath *datapath)
+{
+    memset(datapath, 0, sizeof *datapath);
+    datapath->ifindex = UNIT_DP_IFINDEX;
+    datapath->user_features = OVS_DP_F_DISPATCH_UPCALL_PER_CPU;
+    return 0;
 }
 
 /* The log. */
@@ -185,6 +204,9 @@ struct fixture {
     uint64_t seq;
 };
 
+static char inner_name[] = "dp";
+static struct dpif inner = { .base_name = inner_name };
+
 static int
 setup(void **state)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -204,6 +226,7 @@ setup(void **state)
 
     dp->name = xstrdup("system@dp");
     dp->ifindex = UNIT_DP_IFINDEX;
+    dp->inner = &inner;
     dp->upcalls = upcall_table_create(dp->name, UNIT_DP_IFINDEX, UNIT_FAMILY);
     ovs_mutex_init(&dp->mutex);
     dp->per_cpu_known = true;
@@ -784,6 +807,47 @@ wrong_target_delay_is_named_and_the_last_good_one_stays(void **state)
     assert_int_equal(target_delay(f), UPCALL_DELAY_DEFAULT * 1000);
 }
 
+/* U8.  Another process changes the mode, which is restored. */
+static void
+mode_that_others_keep_changing_is_warned_of_once(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f);
+    run(f);
+    free(read_log());
+    for (int i = 0; i < 2; i++) {
+        kernel.announcements_lost = true;
+        turn(f);
+        assert_true(kernel.features & OVS_DP_F_VPORT_PIDS);
+        assert_false(kernel.features & OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
+    }
+
+    /* Two in a minute, and two in the next, are not many. */
+    unit_clock_advance(60000);
+    for (int i = 0; i < 2; i++) {
+        kernel.announcements_lost = true;
+        turn(f);
+    }
+    char *log = read_log();
+    assert_null(strstr(log, "keep changing"));
+    free(log);
+
+    kernel.announcements_lost = true;
+    turn(f);
+    check_log("other processes keep changing how the datapath dispatches");
+    for (int i = 0; i < 10; i++) {
+        kernel.announcements_lost = true;
+        turn(f);
+    }
+    log = read_log();
+    assert_null(strstr(log, "keep changing"));
+    free(log);
+    ovs_mutex_lock(&f->dp.mutex);
+    assert_int_equal(dispatch_n_restored(&f->dp), 15);
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
 static void
 nothing_is_revalidated_without_a_change_of_sockets(void **state)
 {
@@ -840,6 +904,7 @@ main(void)
         TEST(socket_lives_until_flows_that_name_it_are_revalidated),
         TEST(upcalls_of_no_port_have_their_own_socket),
         TEST(wrong_budget_of_buffers_is_named_and_the_last_good_one_stays),
+        TEST(mode_that_others_keep_changing_is_warned_of_once),
         TEST(wrong_target_delay_is_named_and_the_last_good_one_stays),
         TEST(nothing_is_revalidated_without_a_change_of_sockets),
         TEST(comparison_keeps_the_socket_that_the_kernel_knows),
