@@ -15,8 +15,8 @@
  *
  * The first two are those that Open vSwitch 3.2 and later take from a kernel
  * that counts them (Linux 6.2).  Upon these versions they are left to that.
- * Earlier ones have no place for them among the statistics of a device, so they
- * are custom ones.
+ * Earlier ones have no place for them among the statistics of a device, so
+ * they are custom ones.
  *
  * This module knows no datapath; the provider of dpifs says whom to ask.
  *
