@@ -39,6 +39,8 @@ struct dispatch {
                                  * restored. */
     uint64_t n_since;           /* Of these, in the period that began then, */
     long long int since;        /* in ms. */
+    long long int rates_at;     /* When to look at the rates of ports, in
+                                 * ms. */
 };
 
 static void recv_disable(struct kdp_datapath *dp)
@@ -453,6 +455,9 @@ dispatch_run(struct kdp_datapath *dp)
         socket_budget_run(dp);
         upcall_dest_run(dp);
         gone = upcall_sync_run(dp);
+        dp->dispatch->rates_at = upcall_table_update_rates(dp->upcalls,
+                                                           time_msec(),
+                                                           time_wall_msec());
     }
     ovs_mutex_unlock(&dp->mutex);
     return gone;
@@ -478,6 +483,7 @@ dispatch_wait(struct kdp_datapath *dp)
         socket_budget_wait(dp);
         upcall_dest_wait(dp);
         upcall_sync_wait(dp);
+        poll_timer_wait_until(dp->dispatch->rates_at);
     }
     ovs_mutex_unlock(&dp->mutex);
 }

@@ -244,8 +244,8 @@ reset_base(atomic_uint64_t *base, const atomic_uint64_t *counter)
 }
 
 void
-upcall_channel_get_stats(const struct upcall_channel *channel_,
-                         struct upcall_channel_stats *stats)
+upcall_channel_get_counts(const struct upcall_channel *channel_,
+                          struct upcall_channel_stats *stats)
 {
     struct upcall_channel *channel = CONST_CAST(struct upcall_channel *,
                                                 channel_);
@@ -267,6 +267,13 @@ upcall_channel_get_stats(const struct upcall_channel *channel_,
     stats->lost += upcall_counter_read(&channel->carried_lost);
     atomic_read_relaxed(&channel->backlog_max, &stats->backlog_max);
     stats->backlog_max = MAX(stats->backlog_max, stats->backlog);
+}
+
+void
+upcall_channel_get_stats(const struct upcall_channel *channel,
+                         struct upcall_channel_stats *stats)
+{
+    upcall_channel_get_counts(channel, stats);
     latency_hist_summarize(&channel->latency, &stats->latency);
 }
 

@@ -260,6 +260,9 @@ void upcall_channel_drain(struct upcall_channel *);
  * does not say.  A system call.  By the owner. */
 uint32_t upcall_channel_sample_backlog(struct upcall_channel *);
 
+/* All but the latency, which takes longer. */
+void upcall_channel_get_counts(const struct upcall_channel *,
+                               struct upcall_channel_stats *);
 void upcall_channel_get_stats(const struct upcall_channel *,
                               struct upcall_channel_stats *);
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-rate.h"
 
 /* Budget of receive buffers, in bytes, unless another one is set: that of 512
  * ports with the largest buffers.  A machine with as many ports has hundreds
@@ -26,6 +27,7 @@ struct upcall_port_info {
     const char *name;
     uint32_t pid;
     struct upcall_channel_stats stats;
+    struct upcall_rate rate;
 };
 
 struct upcall_handler_stats {

@@ -75,6 +75,7 @@ upcall_ports_create(const char *name, int dp_ifindex, uint16_t packet_family)
     atomic_init(&ports->target_delay, 0);
     atomic_init(&ports->generation, 0);
     ports->slots = xcalloc(UPCALL_N_SLOTS, sizeof *ports->slots);
+    ports->rates = xcalloc(UPCALL_N_SLOTS, sizeof *ports->rates);
     ovsrcu_init(&ports->adding, NULL);
     upcall_shared_init(&ports->shared);
     return ports;
@@ -92,6 +93,7 @@ upcall_ports_unref(struct upcall_ports *ports)
     if (upcall_refcount_unref(&ports->refcount)) {
         upcall_shared_uninit(&ports->shared);
         ovs_mutex_destroy(&ports->mutex);
+        free(ports->rates);
         free(ports->slots);
         free(ports->name);
         free(ports);
@@ -319,6 +321,14 @@ upcall_ports_add(struct upcall_ports *ports, uint32_t port_no,
     return error;
 }
 
+/* Forgets what was seen of the port in 'slot'. */
+static void
+forget_rate(struct upcall_ports *ports, uint32_t slot)
+    OVS_REQUIRES(ports->mutex)
+{
+    memset(&ports->rates[slot], 0, sizeof ports->rates[slot]);
+}
+
 void
 upcall_ports_del(struct upcall_ports *ports, uint32_t port_no)
 {
@@ -327,6 +337,9 @@ upcall_ports_del(struct upcall_ports *ports, uint32_t port_no)
     if (slot < UPCALL_N_SLOTS) {
         ovs_mutex_lock(&ports->mutex);
         upcall_ports_del__(ports, slot);
+        if (!upcall_shared_get(&ports->shared, slot)) {
+            forget_rate(ports, slot);
+        }
         ovs_mutex_unlock(&ports->mutex);
     }
 }
@@ -366,6 +379,9 @@ upcall_ports_unshare(struct upcall_ports *ports, uint32_t port_no)
         ovs_mutex_lock(&ports->mutex);
         upcall_shared_del(&ports->shared, port_no,
                           slot_channel(ports, port_no));
+        if (!slot_channel(ports, port_no)) {
+            forget_rate(ports, port_no);
+        }
         ovs_mutex_unlock(&ports->mutex);
     }
 }
@@ -530,15 +546,17 @@ upcall_ports_rearm(struct upcall_ports *ports,
 }
 
 /* Stores what was counted on 'channel' and as 'shared', either of which may be
- * NULL. */
+ * NULL.  Without 'latency' that is left out. */
 static void
 get_port_stats(const struct upcall_channel *channel,
-               const struct upcall_shared_port *shared,
+               const struct upcall_shared_port *shared, bool latency,
                struct upcall_channel_stats *stats)
 {
     memset(stats, 0, sizeof *stats);
-    if (channel) {
+    if (channel && latency) {
         upcall_channel_get_stats(channel, stats);
+    } else if (channel) {
+        upcall_channel_get_counts(channel, stats);
     }
     if (shared) {
         stats->received += upcall_counter_read(&shared->received);
@@ -561,7 +579,7 @@ upcall_ports_get_stats(const struct upcall_ports *ports, uint32_t port_no,
     ovs_mutex_lock(&ports->mutex);
     shared = upcall_shared_get(&ports->shared, slot);
     channel = slot_channel(ports, slot);
-    get_port_stats(channel, shared, stats);
+    get_port_stats(channel, shared, false, stats);
     ovs_mutex_unlock(&ports->mutex);
     return channel || shared;
 }
@@ -571,6 +589,7 @@ get_port_info(const struct upcall_ports *ports, uint32_t slot,
               const struct upcall_channel *channel,
               const struct upcall_shared_port *shared,
               struct upcall_port_info *port)
+    OVS_REQUIRES(ports->mutex)
 {
     if (channel) {
         port->port_no = channel->port_no;
@@ -583,7 +602,38 @@ get_port_info(const struct upcall_ports *ports, uint32_t slot,
     if (shared) {
         port->shared = true;
     }
-    get_port_stats(channel, shared, &port->stats);
+    get_port_stats(channel, shared, true, &port->stats);
+    port->rate = ports->rates[slot];
+}
+
+long long int
+upcall_ports_update_rates(struct upcall_ports *ports, long long int now,
+                          long long int wall)
+{
+    long long int next;
+
+    ovs_mutex_lock(&ports->mutex);
+    if (!ports->rated_at || now - ports->rated_at >= UPCALL_RATE_MSEC) {
+        long long int msec = ports->rated_at ? now - ports->rated_at : 0;
+
+        for (uint32_t slot = 0; slot < UPCALL_N_SLOTS;
+             slot = next_slot(ports, slot)) {
+            struct upcall_shared_port *shared
+                = upcall_shared_get(&ports->shared, slot);
+            struct upcall_channel *channel = slot_channel(ports, slot);
+
+            if (channel || shared) {
+                struct upcall_channel_stats stats;
+
+                get_port_stats(channel, shared, false, &stats);
+                upcall_rate_update(&ports->rates[slot], &stats, msec, wall);
+            }
+        }
+        ports->rated_at = now;
+    }
+    next = ports->rated_at + UPCALL_RATE_MSEC;
+    ovs_mutex_unlock(&ports->mutex);
+    return next;
 }
 
 void
@@ -629,5 +679,9 @@ upcall_ports_reset_stats(struct upcall_ports *ports)
             upcall_shared_port_reset_stats(shared);
         }
     }
+    for (slot = 0; slot < UPCALL_N_SLOTS; slot = next_slot(ports, slot)) {
+        forget_rate(ports, slot);
+    }
+    ports->rated_at = 0;
     ovs_mutex_unlock(&ports->mutex);
 }

@@ -45,6 +45,7 @@ struct upcall_channel;
 struct upcall_channel_stats;
 struct upcall_groups;
 struct upcall_port_info;
+struct upcall_rate;
 struct upcall_table_info;
 struct upcall_view;
 
@@ -73,6 +74,8 @@ struct upcall_ports {
     atomic_uint32_t target_delay; /* Microseconds, or 0 (upcall-delay.h). */
     atomic_uint32_t generation; /* Of the last groups attached. */
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
+    struct upcall_rate *rates;  /* Likewise; under the mutex. */
+    long long int rated_at OVS_GUARDED;     /* Last look, in ms, or 0. */
     upcall_slot adding;         /* Channel on its way into its slot. */
     struct upcall_shared shared;
 };
@@ -146,6 +149,9 @@ void upcall_ports_get_info(const struct upcall_ports *,
                            struct upcall_table_info *);
 bool upcall_ports_get_stats(const struct upcall_ports *, uint32_t port_no,
                             struct upcall_channel_stats *);
+long long int upcall_ports_update_rates(struct upcall_ports *,
+                                        long long int now,
+                                        long long int wall);
 void upcall_ports_reset_stats(struct upcall_ports *);
 
 #endif /* lib/upcall/upcall-ports.h */

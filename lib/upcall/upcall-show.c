@@ -9,12 +9,14 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "timeval.h"
 #include "upcall/upcall-info.h"
 #include "util.h"
 
 /* What ports can be sorted by. */
 enum sort_key {
     SORT_UPCALLS,
+    SORT_RATE,
     SORT_RECEIVED,
     SORT_LOST,
     SORT_SHED,
@@ -30,15 +32,24 @@ enum sort_key {
 };
 
 static const char *const sort_names[N_SORT_KEYS] = {
-    "upcalls", "received", "lost", "shed", "overruns", "malformed", "errors",
-    "backlog", "most", "p50", "p99", "max",
+    "upcalls", "rate", "received", "lost", "shed", "overruns", "malformed",
+    "errors", "backlog", "most", "p50", "p99", "max",
 };
 
+/* Upcalls a second, whatever became of them. */
 static uint64_t
-sort_value(const struct upcall_channel_stats *stats, enum sort_key key)
+total_rate(const struct upcall_rate *rate)
 {
+    return rate->received + rate->lost + rate->shed;
+}
+
+static uint64_t
+sort_value(const struct upcall_port_info *port, enum sort_key key)
+{
+    const struct upcall_channel_stats *stats = &port->stats;
     const uint64_t values[N_SORT_KEYS] = {
         [SORT_UPCALLS] = stats->received + stats->lost + stats->shed,
+        [SORT_RATE] = total_rate(&port->rate),
         [SORT_RECEIVED] = stats->received,
         [SORT_LOST] = stats->lost,
         [SORT_SHED] = stats->shed,
@@ -89,7 +100,7 @@ upcall_show_sort(struct upcall_table_info *info, const char *name, size_t top)
     ranked = xcalloc(info->n_ports, sizeof *ranked);
     for (size_t i = 0; i < info->n_ports; i++) {
         ranked[i] = (struct ranked) {
-            .value = sort_value(&info->ports[i].stats, key),
+            .value = sort_value(&info->ports[i], key),
             .index = i,
             .port = info->ports[i],
         };
@@ -106,8 +117,8 @@ upcall_show_sort(struct upcall_table_info *info, const char *name, size_t top)
 const char *
 upcall_show_keys(void)
 {
-    return "upcalls, received, lost, shed, overruns, malformed, errors, "
-           "backlog, most, p50, p99 or max";
+    return "upcalls, rate, received, lost, shed, overruns, malformed, "
+           "errors, backlog, most, p50, p99 or max";
 }
 
 /* Number of ports to show. */
@@ -153,21 +164,22 @@ show_port_no(const struct upcall_port_info *port, struct ds *s)
 static void
 show_ports_text(const struct upcall_table_info *info, struct ds *s)
 {
-    ds_put_format(s, "  %5s %-16s %10s %12s %10s %10s %8s %9s %9s %9s %9s "
-                  "%9s %9s %9s\n", "port", "name", "pid", "received", "lost",
-                  "shed", "overruns", "malformed", "errors", "backlog", "most",
-                  "p50", "p99", "max");
+    ds_put_format(s, "  %5s %-16s %10s %9s %12s %10s %10s %8s %9s %9s %9s "
+                  "%9s %9s %9s %9s\n", "port", "name", "pid", "rate",
+                  "received", "lost", "shed", "overruns", "malformed",
+                  "errors", "backlog", "most", "p50", "p99", "max");
     for (size_t i = 0; i < count_shown(info); i++) {
         const struct upcall_port_info *port = &info->ports[i];
         const struct upcall_channel_stats *stats = &port->stats;
 
         ds_put_cstr(s, "  ");
         show_port_no(port, s);
-        ds_put_format(s, " %-16s %10"PRIu32"%c%12"PRIu64" %10"PRIu64
+        ds_put_format(s, " %-16s %10"PRIu32"%c%9"PRIu64" %12"PRIu64" %10"PRIu64
                       " %10"PRIu64" %8"PRIu64" %9"PRIu64" %9"PRIu64" %9"PRIu32
                       " %9"PRIu32" %9"PRIu32" %9"PRIu32" %9"PRIu32"\n",
-                      port->name, port->pid, port->shared ? '*' : ' ', stats->received,
-                      stats->lost, stats->shed, stats->overruns,
+                      port->name, port->pid, port->shared ? '*' : ' ',
+                      total_rate(&port->rate), stats->received, stats->lost,
+                      stats->shed, stats->overruns,
                       stats->malformed, stats->errors, stats->backlog,
                       stats->backlog_max,
                       stats->latency.p50, stats->latency.p99,
@@ -256,6 +268,16 @@ upcall_show_port_text(const struct upcall_table_info *info,
                   " overruns of the receive buffer\n", stats->lost,
                   stats->overruns);
     ds_put_format(s, "  upcalls shed       %"PRIu64"\n", stats->shed);
+    ds_put_format(s, "  rates              %"PRIu64" received, %"PRIu64
+                  " lost, %"PRIu64" shed a second\n", port->rate.received,
+                  port->rate.lost, port->rate.shed);
+    if (port->rate.lost_at) {
+        char *when = xastrftime_msec("%Y-%m-%d %H:%M:%S", port->rate.lost_at,
+                                     true);
+
+        ds_put_format(s, "  last loss          %s UTC\n", when);
+        free(when);
+    }
     ds_put_format(s, "  upcalls malformed  %"PRIu64"\n", stats->malformed);
     ds_put_format(s, "  receive errors     %"PRIu64"\n", stats->errors);
     ds_put_format(s, "  backlog            %"PRIu32" bytes of kernel memory, "
@@ -270,6 +292,17 @@ static void
 put_integer(struct json *object, const char *name, uint64_t value)
 {
     json_object_put(object, name, json_integer_create(value));
+}
+
+static struct json *
+rates_to_json(const struct upcall_rate *rate)
+{
+    struct json *json = json_object_create();
+
+    put_integer(json, "received", rate->received);
+    put_integer(json, "lost", rate->lost);
+    put_integer(json, "shed", rate->shed);
+    return json;
 }
 
 static struct json *
@@ -312,6 +345,11 @@ upcall_show_port_json(const struct upcall_port_info *port)
     put_integer(json, "errors", port->stats.errors);
     put_integer(json, "backlog", port->stats.backlog);
     put_integer(json, "backlog_max", port->stats.backlog_max);
+    json_object_put(json, "rates", rates_to_json(&port->rate));
+    json_object_put(json, "last_loss_ms",
+                    port->rate.lost_at
+                    ? json_integer_create(port->rate.lost_at)
+                    : json_null_create());
     json_object_put(json, "latency_us", latency_to_json(&port->stats.latency));
     return json;
 }

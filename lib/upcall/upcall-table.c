@@ -414,6 +414,13 @@ upcall_table_get_info(const struct upcall_table *table,
     ovs_mutex_unlock(&table->mutex);
 }
 
+long long int
+upcall_table_update_rates(struct upcall_table *table, long long int now,
+                          long long int wall)
+{
+    return upcall_ports_update_rates(table->ports, now, wall);
+}
+
 bool
 upcall_table_get_stats(const struct upcall_table *table, uint32_t port_no,
                        struct upcall_channel_stats *stats)

@@ -433,6 +433,94 @@ what_was_shed_goes_along_with_the_port(void **state)
     }
 }
 
+static struct upcall_rate
+rate_of(struct fixture *f, size_t i)
+{
+    struct upcall_rate rate = { .received = 0 };
+    struct upcall_table_info info;
+
+    upcall_table_get_info(f->table, &info);
+    for (size_t j = 0; j < info.n_ports; j++) {
+        if (info.ports[j].port_no == f->port_nos[i]) {
+            rate = info.ports[j].rate;
+        }
+    }
+    upcall_table_info_uninit(&info);
+    return rate;
+}
+
+/* U5. */
+static void
+rates_are_those_of_the_last_period(void **state)
+{
+    struct fixture *f = *state;
+    long long int at = 1000, next;
+
+    add_all(f);
+    next = upcall_table_update_rates(f->table, at, 1);
+    assert_int_equal(next, at + UPCALL_RATE_MSEC);
+    flood(f, 300, 30, 20);
+    recv_all(f);
+
+    /* Not before it is time. */
+    upcall_table_update_rates(f->table, next - 1, 2);
+    assert_int_equal(rate_of(f, 0).received, 0);
+    at = next;
+    next = upcall_table_update_rates(f->table, at, 3);
+    for (size_t i = 0; i < N_PORTS; i++) {
+        struct upcall_channel_stats stats = stats_of(f, i);
+        struct upcall_rate rate = rate_of(f, i);
+
+        assert_int_equal(rate.received, DIV_ROUND_UP(stats.received, 5));
+        assert_int_equal(rate.shed, DIV_ROUND_UP(stats.shed, 5));
+        assert_int_equal(rate.lost, 0);
+        assert_int_equal(rate.lost_at, 0);
+    }
+
+    /* Nothing came since; a port that is another one has no past. */
+    upcall_table_del(f->table, 2);
+    add(f, 1, 2);
+    upcall_table_update_rates(f->table, next, 4);
+    for (size_t i = 0; i < N_PORTS; i++) {
+        assert_int_equal(rate_of(f, i).received, 0);
+    }
+
+    /* Nor does a reset make a rate of what it takes away. */
+    upcall_table_reset_stats(f->table);
+    next = upcall_table_update_rates(f->table, next + 1, 5);
+    assert_int_equal(rate_of(f, 0).received, 0);
+}
+
+static void
+loss_has_a_time(void **state OVS_UNUSED)
+{
+    struct upcall_channel_stats stats = { .received = 10, .lost = 0 };
+    struct upcall_rate rate = { .received = 0 };
+
+    upcall_rate_update(&rate, &stats, 0, 100);
+    assert_int_equal(rate.received, 0);
+    stats.received = 20;
+    stats.lost = 1;
+    upcall_rate_update(&rate, &stats, 5000, 200);
+    assert_int_equal(rate.received, 2);
+    assert_int_equal(rate.lost, 1);
+    assert_int_equal(rate.lost_at, 200);
+    stats.lost = 6;
+    upcall_rate_update(&rate, &stats, 5000, 300);
+    assert_int_equal(rate.lost_at, 300);
+    upcall_rate_update(&rate, &stats, 5000, 400);
+    assert_int_equal(rate.lost, 0);
+    assert_int_equal(rate.lost_at, 300);
+
+    /* Counters that began anew. */
+    stats.received = 5;
+    stats.lost = 2;
+    upcall_rate_update(&rate, &stats, 1000, 500);
+    assert_int_equal(rate.received, 5);
+    assert_int_equal(rate.lost, 2);
+    assert_int_equal(rate.lost_at, 500);
+}
+
 int
 main(void)
 {
@@ -447,6 +535,8 @@ main(void)
         TEST(overrun_is_counted_when_shedding_meets_it),
         TEST(error_ends_shedding_and_loses_nothing),
         TEST(what_was_shed_goes_along_with_the_port),
+        TEST(rates_are_those_of_the_last_period),
+        TEST(loss_has_a_time),
     };
 
     unit_init("test-upcall-shed");

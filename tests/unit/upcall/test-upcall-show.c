@@ -26,7 +26,9 @@ static struct upcall_port_info ports[] = {
                  .latency = { .n = 107, .p50 = 108, .p99 = 109,
                               .max = 110, .sum = 112,
                               .below = { 113, 114, 115, 116, 117, 118, 119,
-                                         120 } } } },
+                                         120 } } },
+      .rate = { .received = 121, .lost = 122, .shed = 123,
+                .lost_at = INT64_C(1700000000123) } },
     { .port_no = 17, .shared = true, .name = "odd \"name\"\n\\", .pid = 4242,
       .stats = { .received = 201, .malformed = 202, .overruns = 203,
                  .errors = 211, .lost = 204, .shed = 212,
@@ -160,7 +162,22 @@ json_tells_of_every_port(void **state OVS_UNUSED)
         assert_int_equal(integer(port, "shed"), stats->shed);
         assert_int_equal(integer(port, "backlog"), stats->backlog);
         assert_int_equal(integer(port, "backlog_max"), stats->backlog_max);
-        assert_int_equal(shash_count(json_object(port)), 13);
+        assert_int_equal(shash_count(json_object(port)), 15);
+
+        const struct json *rates = shash_find_data(json_object(port),
+                                                   "rates");
+        const struct json *last_loss = shash_find_data(json_object(port),
+                                                       "last_loss_ms");
+
+        assert_int_equal(integer(rates, "received"), ports[i].rate.received);
+        assert_int_equal(integer(rates, "lost"), ports[i].rate.lost);
+        assert_int_equal(integer(rates, "shed"), ports[i].rate.shed);
+        if (ports[i].rate.lost_at) {
+            assert_int_equal(integer(port, "last_loss_ms"),
+                             ports[i].rate.lost_at);
+        } else {
+            assert_int_equal(last_loss->type, JSON_NULL);
+        }
 
         const struct json *shared = shash_find_data(json_object(port),
                                                     "shared");
@@ -292,11 +309,11 @@ text_tells_the_same(void **state OVS_UNUSED)
                "602 when handlers were changed");
     check_line(&s, "refused:", "refused: 603 messages of other processes");
     check_line(&s, "port",
-               "port name pid received lost shed overruns malformed errors "
+               "port name pid rate received lost shed overruns malformed errors "
                "backlog most p50 p99 max");
-    check_line(&s, "0", "0 br0 4200000001 10000000001 104 112 103 102 "
+    check_line(&s, "0", "0 br0 4200000001 366 10000000001 104 112 103 102 "
                "111 105 106 108 109 110");
-    check_line(&s, "-", "- none 4343 301 304 312 303 302 311 305 306 308 "
+    check_line(&s, "-", "- none 4343 0 301 304 312 303 302 311 305 306 308 "
                "309 310");
     check_line(&s, "handler",
                "handler wakeups empty batches upcalls receives steals");
@@ -324,6 +341,8 @@ one_port_is_found_by_name_or_number(void **state OVS_UNUSED)
     assert_non_null(strstr(ds_cstr(&s), "port 0 br0, netlink port id "
                                         "4200000001\n"));
     check_line(&s, "upcalls", "upcalls received 10000000001");
+    check_line(&s, "rates", "rates 121 received, 122 lost, 123 shed a second");
+    check_line(&s, "last", "last loss 2023-11-14 22:13:20 UTC");
     check_line(&s, "latency", "latency p50 108 us, p99 109 us, max 110 us, "
                "of 107 upcalls");
     ds_destroy(&s);
