@@ -56,9 +56,10 @@
  * waits for an answer. */
 #define UPCALL_DELAY_INTERVAL UINT64_C(500000)
 
-/* Target unless another one is set, in ms, and the largest one: more is no
- * bound, since a receive buffer is full by then. */
-#define UPCALL_DELAY_DEFAULT 50
+/* Target unless another one is set, in ms: none, because what is shed costs
+ * work that the kernel saves when it drops an upcall instead.  And the largest
+ * one: more is no bound, since a receive buffer is full by then. */
+#define UPCALL_DELAY_DEFAULT 0
 #define UPCALL_DELAY_MAX 10000
 
 struct upcall_delay {

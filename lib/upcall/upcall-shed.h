@@ -23,8 +23,8 @@
  * -------------
  *
  * One recvmmsg() call throws away UPCALL_SHED_CALL upcalls, of which it copies
- * not a byte.  That is some sixtieth of the work of handling one, or less, and
- * the turn is charged for it, up to half of the turn.  A batch sheds at most
+ * not a byte.  That is about a tenth of the work of handling one, and the turn
+ * is charged for it, up to half of the turn.  A batch sheds at most
  * UPCALL_SHED_MAX, so that it delays other ports by a millisecond or so.
  *
  * Only channels of one port shed.  On one that belongs to several, what stands
@@ -47,9 +47,9 @@
 
 struct upcall_channel;
 
-/* The most that one batch sheds: what a full receive buffer holds of small
- * upcalls. */
-#define UPCALL_SHED_MAX 2048
+/* The most that one batch sheds: less than half of the work of a batch.  A full
+ * receive buffer takes some turns. */
+#define UPCALL_SHED_MAX 256
 
 /* The most that one system call sheds. */
 #define UPCALL_SHED_CALL 64

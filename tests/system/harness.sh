@@ -135,13 +135,11 @@ start_ovsdb() {
         --log-file --remote="punix:$OVS_RUNDIR/db.sock" 2>/dev/null
 }
 
-# Makes database $1, with what "ovs-vsctl init" puts there.  A slow guest could
-# shed packets of a test that lets none be lost, so nothing is shed.
+# Makes database $1, with what "ovs-vsctl init" puts there.
 create_db() {
     ovsdb-tool create "$1" "$KDP_SCHEMA"
     ovsdb-tool transact "$1" '["Open_vSwitch", {"op": "insert",
-        "table": "Open_vSwitch", "row": {"other_config":
-            ["map", [["upcall-target-delay", "0"]]]}}]' >/dev/null
+        "table": "Open_vSwitch", "row": {}}]' >/dev/null
 }
 
 # Starts the daemon, with arguments $@.
