@@ -194,18 +194,19 @@ provider_close(struct dpif_offload *offload)
     free(provider);
 }
 
-/* The rest of the configuration is given to the dpif, too. */
+/* What Open vSwitch itself reads of the configuration.  The rest is given to
+ * the dpif, too. */
 static void
-provider_set_config(struct dpif_offload *offload, const struct smap *config)
+provider_set_config(struct dpif_offload *offload, const struct smap *other_cfg)
 {
     struct provider *provider = provider_cast(offload);
     struct dpif_offload_port *port;
 
-    if (!smap_get_bool(config, "hw-offload", false)
+    if (!smap_get_bool(other_cfg, "hw-offload", false)
         || !ovsthread_once_start(&provider->once)) {
         return;
     }
-    tc_set_policy(smap_get_def(config, "tc-policy", TC_POLICY_DEFAULT));
+    tc_set_policy(smap_get_def(other_cfg, "tc-policy", TC_POLICY_DEFAULT));
     DPIF_OFFLOAD_PORT_FOR_EACH (port, offload) {
         if (!ovs_compat_offload_is_prepared(port->netdev)) {
             prepare_device(offload, port->netdev);
