@@ -19,6 +19,8 @@ PAGE = "Documentation/ovs-vswitchd-kdp.8.rst"
 
 # Keys and commands of Open vSwitch about which the page has to say something.
 STOCK_KEYS = {"n-handler-threads"}
+# Keys of Open vSwitch that are read, and mean what they mean there.
+SAME_KEYS = {"tc-policy"}
 STOCK_COMMANDS = {"dpctl/offload-stats-show", "dpif-netlink/dispatch-mode",
                   "version"}
 # Registered by ours as by the stock daemon, and no different.
@@ -78,7 +80,7 @@ class ListsTest(unittest.TestCase):
 
     def test_keys_have_a_macro(self):
         literal = re.findall(r'smap_get\w*\(\w*config\w*,\s*"([^"]+)"', code())
-        self.assertEqual(set(literal) - self.keys(), set())
+        self.assertEqual(set(literal) - self.keys() - SAME_KEYS, set())
 
     def test_the_doctor_knows_all_keys(self):
         known = re.findall(r'{ \.name = "([^"]+)"',
