@@ -139,7 +139,7 @@ two_namespaces() {
 
 add_test restart_loses_nothing \
     'a flow loses no packet while the daemon ends and starts (R1)' \
-    kdp one-cpu 180
+    kdp 180
 restart_loses_nothing() {
     local how
     two_namespaces
@@ -176,7 +176,7 @@ end_wait() {
 
 add_test restart_restores_rules \
     'a flow loses no packet while its rules are restored (R1 R3)' \
-    kdp one-cpu 180
+    kdp 180
 restart_restores_rules() {
     two_namespaces
     rules_with_group
@@ -196,8 +196,7 @@ flow_is_dropped() {
 }
 
 add_test restart_obeys_new_rules \
-    'a rule that changed while the daemon was away is obeyed (R2)' \
-    kdp one-cpu
+    'a rule that changed while the daemon was away is obeyed (R2)' kdp
 restart_obeys_new_rules() {
     two_namespaces
     established_flow
