@@ -35,12 +35,14 @@ static const struct setting {
     const char *words[3];
     unsigned int min, max;      /* Besides 0 if 'zero' is true. */
     bool zero;
+    const char *word;           /* Besides the number, or NULL. */
 } settings[] = {
     { .name = "upcall-dispatch", .words = { "per-port", "per-cpu" } },
     { .name = "upcall-engine", .words = { "epoll", "io_uring" } },
     { .name = "upcall-max-sockets", .min = 3, .max = 1000000, .zero = true },
     { .name = "upcall-buffer-max", .min = 16, .max = 1048576 },
     { .name = "upcall-target-delay", .min = 0, .max = 10000 },
+    { .name = "upcall-group-size", .min = 1, .max = 64, .word = "auto" },
     { .name = "link-table-netns-entries", .min = 0, .max = 16777216 },
     { .name = "hw-offload", .words = { "true", "false" } },
     { .name = "n-offload-threads", .min = 1, .max = 10 },
@@ -79,10 +81,14 @@ diagnose_value(const struct setting *setting, const char *value,
         findings_add(findings, &setting_wrong, "other_config:%s is \"%s\", "
                      "expected \"%s\" or \"%s\"", setting->name, value,
                      setting->words[0], setting->words[1]);
+    } else if (setting->word && !strcmp(value, setting->word)) {
+        return;
     } else if (!str_to_uint(value, 10, &n) || n > setting->max
                || (n < setting->min && !(setting->zero && !n))) {
         findings_add(findings, &setting_wrong, "other_config:%s is \"%s\", "
-                     "expected %s%u to %u", setting->name, value,
+                     "expected %s%s%s%u to %u", setting->name, value,
+                     setting->word ? setting->word : "",
+                     setting->word ? " or " : "",
                      setting->zero ? "0 or " : "", setting->min,
                      setting->max);
     }

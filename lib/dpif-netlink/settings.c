@@ -14,6 +14,7 @@
 #include "openvswitch/vlog.h"
 #include "smap.h"
 #include "upcall/upcall-engine.h"
+#include "upcall/upcall-llc.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_settings);
@@ -23,6 +24,14 @@ VLOG_DEFINE_THIS_MODULE(kdp_settings);
 #define KEY_MAX_SOCKETS "upcall-max-sockets"
 #define KEY_BUFFER_MAX "upcall-buffer-max"
 #define KEY_TARGET_DELAY "upcall-target-delay"
+#define KEY_GROUP_SIZE "upcall-group-size"
+
+/* Range of KEY_GROUP_SIZE: from no two handlers together to as many as one
+ * lock was ever good for, and what stands for the size that fits the
+ * machine. */
+#define GROUP_SIZE_MIN 1
+#define GROUP_SIZE_MAX 64
+#define GROUP_SIZE_AUTO "auto"
 
 /* Range of KEY_BUFFER_MAX, in MiB: from room for some sockets to more memory
  * than there is. */
@@ -44,6 +53,7 @@ struct settings {
     char *buffer_max;
     char *target_delay;
     unsigned int target_ms;     /* In use. */
+    char *group_size;
     unsigned int buffer_mib;    /* In use. */
 };
 
@@ -62,6 +72,7 @@ settings_destroy(struct kdp_datapath *dp)
     free(dp->settings->max_sockets);
     free(dp->settings->buffer_max);
     free(dp->settings->target_delay);
+    free(dp->settings->group_size);
     free(dp->settings);
 }
 
@@ -184,6 +195,30 @@ set_target_delay(struct kdp_datapath *dp, const char *value)
     upcall_table_set_target_delay(dp->upcalls, ms * 1000);
 }
 
+static void
+set_group_size(struct kdp_datapath *dp, const char *value)
+    OVS_REQUIRES(dp->mutex)
+{
+    uint32_t old = upcall_table_group_size(dp->upcalls);
+    unsigned int size;
+    int error;
+
+    if (!strcmp(value, GROUP_SIZE_AUTO)) {
+        size = upcall_llc_group_size(upcall_llc_n_cpus(UPCALL_LLC_SYSFS));
+    } else if (!str_to_uint(value, 10, &size)
+               || size < GROUP_SIZE_MIN || size > GROUP_SIZE_MAX) {
+        VLOG_WARN("%s: other_config:"KEY_GROUP_SIZE" is \"%s\", expected "
+                  "\""GROUP_SIZE_AUTO"\" or %d to %d; going on with %"PRIu32,
+                  dp->name, value, GROUP_SIZE_MIN, GROUP_SIZE_MAX, old);
+        return;
+    }
+    error = upcall_table_set_group_size(dp->upcalls, size);
+    if (error) {
+        VLOG_WARN("%s: making groups of %u upcall handlers failed (%s); going "
+                  "on with %"PRIu32, dp->name, size, ovs_strerror(error), old);
+    }
+}
+
 void
 settings_set(struct kdp_datapath *dp, const struct smap *config)
 {
@@ -205,6 +240,10 @@ settings_set(struct kdp_datapath *dp, const struct smap *config)
     if (has_changed(&settings->target_delay, config, KEY_TARGET_DELAY,
                     OVS_STRINGIZE(UPCALL_DELAY_DEFAULT))) {
         set_target_delay(dp, settings->target_delay);
+    }
+    if (has_changed(&settings->group_size, config, KEY_GROUP_SIZE,
+                    GROUP_SIZE_AUTO)) {
+        set_group_size(dp, settings->group_size);
     }
     if (has_changed(&settings->engine, config, KEY_ENGINE,
                     upcall_engine_epoll.name)) {

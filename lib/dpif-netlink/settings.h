@@ -12,6 +12,7 @@
  *      upcall-max-sockets      socket-budget.h
  *      upcall-buffer-max       upcall/upcall-rcvbuf.h
  *      upcall-target-delay     upcall/upcall-delay.h
+ *      upcall-group-size       upcall/upcall-table.h
  *
  * Those about offload are in flow-offload.h.
  *

@@ -54,9 +54,9 @@ struct upcall_stats;
 struct upcall_view;
 
 /* Creates handler 'index' of generation 'generation' for the datapath of
- * 'ports'.  It takes channels from its group in 'groups', reads from them with an engine of
- * class 'engine' and counts in 'stats'.  Returns 0 or a positive errno
- * value. */
+ * 'ports'.  It takes channels from its group in 'groups', reads from them with
+ * an engine of class 'engine' and counts in 'stats'.  Returns 0 or a positive
+ * errno value. */
 int upcall_handler_create(struct upcall_ports *ports,
                           struct upcall_stats *stats, uint32_t index,
                           uint32_t generation, struct upcall_groups *groups,

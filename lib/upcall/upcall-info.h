@@ -41,6 +41,18 @@ struct upcall_handler_stats {
     uint64_t loans;             /* Channels taken over from other groups. */
 };
 
+struct upcall_group_info {
+    uint32_t n_handlers;        /* The first groups have the first ones. */
+    uint32_t n_queued;          /* Channels in its run queue now. */
+    uint64_t wakeups;           /* Of its handlers. */
+    uint64_t loans;             /* Channels that they took over from others. */
+
+    /* Since the handlers were changed last: how often the lock of the run
+     * queue was taken, and how often somebody else had it then. */
+    uint64_t locks;
+    uint64_t contended;
+};
+
 struct upcall_table_info {
     const char *name;
     const char *engine;
@@ -58,6 +70,9 @@ struct upcall_table_info {
     struct upcall_port_info *ports;         /* By port number. */
     size_t n_handlers;
     struct upcall_handler_stats *handlers;  /* By number. */
+    uint32_t group_size;        /* The most handlers of a group. */
+    size_t n_groups;
+    struct upcall_group_info *groups;       /* By number. */
 };
 
 #endif /* lib/upcall/upcall-info.h */

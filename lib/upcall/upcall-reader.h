@@ -88,8 +88,8 @@ struct upcall_reader {
 
 /* Makes a reader for handler 'index' of datapath 'dp_name' with owner word
  * 'token', which takes channels from the run queue of its group in 'groups',
- * reads with 'engine' and counts in 'stats'.  The caller keeps all of these until
- * upcall_reader_uninit(), but the engine, which that destroys. */
+ * reads with 'engine' and counts in 'stats'.  The caller keeps all of these
+ * until upcall_reader_uninit(), but the engine, which that destroys. */
 void upcall_reader_init(struct upcall_reader *, const char *dp_name,
                         uint32_t index, uint32_t token, struct upcall_groups *,
                         struct upcall_engine *, struct upcall_stats_block *);

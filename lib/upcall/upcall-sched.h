@@ -51,8 +51,8 @@
  * more, and gives back what is not its share, see upcall-handler.h.)
  *
  * Sleep and kick: a handler that leaves channels in the run queue kicks a
- * sleeping one, through an eventfd in the epoll instance, when it has begun its
- * batch and when it ends it.  It looks at the number of sleepers after it
+ * sleeping one, through an eventfd in the epoll instance, when it has begun
+ * its batch and when it ends it.  It looks at the number of sleepers after it
  * wrote the length of the queue; a handler looks at the length after it
  * counted itself a sleeper.  Both are sequentially consistent, so one of them
  * sees the other.
@@ -87,8 +87,9 @@ void upcall_sched_unref(struct upcall_sched *);
 
 int upcall_sched_epoll_fd(const struct upcall_sched *);
 
-/* Has eventfd 'fd', by which groups call each other, among the events.  Returns
- * 0 or a positive errno value; EINVAL if the kernel has no EPOLLEXCLUSIVE. */
+/* Has eventfd 'fd', by which groups call each other, among the events.
+ * Returns 0 or a positive errno value; EINVAL if the kernel has no
+ * EPOLLEXCLUSIVE. */
 int upcall_sched_add_call_fd(struct upcall_sched *, int fd);
 
 /* Registers 'channel', armed unless it is held (upcall-table.h).  Returns 0 or

@@ -8,7 +8,8 @@
  *
  * Private to lib/upcall.  Handlers that work together form a set, which is
  * never changed once others than its maker can see it.  When their number,
- * the size of their groups or their engine changes, the set is replaced as a whole:
+ * the size of their groups or their engine changes, the set is replaced as a
+ * whole:
  *
  *   1. The new set gets groups of its own, in which every channel is
  *      registered (upcall_ports_attach()), so that both sets have events for a
@@ -45,9 +46,9 @@ struct upcall_set {
 };
 
 /* Makes a set of 'n' handlers, at least 1, in groups of at most 'group_size',
- * of generation 'generation' for the channels of 'ports', which they receive from with engines of class 'engine'.
- * They count in 'stats'.  Returns 0 or a positive errno value, after a
- * message. */
+ * of generation 'generation' for the channels of 'ports', which they receive
+ * from with engines of class 'engine'.  They count in 'stats'.  Returns 0 or a
+ * positive errno value, after a message. */
 int upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
                       uint32_t n, uint32_t group_size, uint32_t generation,
                       const struct upcall_engine_class *engine,

@@ -203,6 +203,22 @@ show_handlers_text(const struct upcall_table_info *info, struct ds *s)
     }
 }
 
+static void
+show_groups_text(const struct upcall_table_info *info, struct ds *s)
+{
+    ds_put_format(s, "  %7s %12s %12s %12s %12s %12s %12s\n", "group",
+                  "handlers", "queued", "wakeups", "loans", "locks",
+                  "contended");
+    for (size_t i = 0; i < info->n_groups; i++) {
+        const struct upcall_group_info *group = &info->groups[i];
+
+        ds_put_format(s, "  %7"PRIuSIZE" %12"PRIu32" %12"PRIu32" %12"PRIu64
+                      " %12"PRIu64" %12"PRIu64" %12"PRIu64"\n", i,
+                      group->n_handlers, group->n_queued, group->wakeups,
+                      group->loans, group->locks, group->contended);
+    }
+}
+
 void
 upcall_show_text(const struct upcall_table_info *info, struct ds *s)
 {
@@ -232,6 +248,7 @@ upcall_show_text(const struct upcall_table_info *info, struct ds *s)
         ds_put_cstr(s, "  *: on a socket shared with other ports\n");
     }
     show_handlers_text(info, s);
+    show_groups_text(info, s);
 }
 
 const struct upcall_port_info *
@@ -365,6 +382,7 @@ handler_to_json(const struct upcall_handler_stats *stats)
     put_integer(json, "upcalls", stats->upcalls);
     put_integer(json, "receives", stats->receives);
     put_integer(json, "steals", stats->steals);
+    put_integer(json, "loans", stats->loans);
     return json;
 }
 
@@ -380,18 +398,36 @@ bounds_to_json(void)
     return json;
 }
 
+static struct json *
+group_to_json(const struct upcall_group_info *group)
+{
+    struct json *json = json_object_create();
+
+    put_integer(json, "n_handlers", group->n_handlers);
+    put_integer(json, "n_queued", group->n_queued);
+    put_integer(json, "wakeups", group->wakeups);
+    put_integer(json, "loans", group->loans);
+    put_integer(json, "locks", group->locks);
+    put_integer(json, "contended", group->contended);
+    return json;
+}
+
 struct json *
 upcall_show_json(const struct upcall_table_info *info)
 {
     struct json *json = json_object_create();
     struct json *ports = json_array_create_empty();
     struct json *handlers = json_array_create_empty();
+    struct json *groups = json_array_create_empty();
 
     for (size_t i = 0; i < count_shown(info); i++) {
         json_array_add(ports, upcall_show_port_json(&info->ports[i]));
     }
     for (size_t i = 0; i < info->n_handlers; i++) {
         json_array_add(handlers, handler_to_json(&info->handlers[i]));
+    }
+    for (size_t i = 0; i < info->n_groups; i++) {
+        json_array_add(groups, group_to_json(&info->groups[i]));
     }
     json_object_put_string(json, "name", info->name);
     json_object_put_string(json, "engine", info->engine);
@@ -407,5 +443,7 @@ upcall_show_json(const struct upcall_table_info *info)
     put_integer(json, "abandoned", info->abandoned);
     json_object_put(json, "ports", ports);
     json_object_put(json, "handlers", handlers);
+    put_integer(json, "group_size", info->group_size);
+    json_object_put(json, "groups", groups);
     return json;
 }

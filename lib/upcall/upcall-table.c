@@ -14,6 +14,7 @@
 #include "ovs-thread.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
+#include "upcall/upcall-groups.h"
 #include "upcall/upcall-handler.h"
 #include "upcall/upcall-poll.h"
 #include "upcall/upcall-ports.h"
@@ -204,6 +205,17 @@ upcall_table_set_group_size(struct upcall_table *table, uint32_t size)
     return error;
 }
 
+uint32_t
+upcall_table_group_size(const struct upcall_table *table)
+{
+    uint32_t size;
+
+    ovs_mutex_lock(&table->mutex);
+    size = table->group_size;
+    ovs_mutex_unlock(&table->mutex);
+    return size;
+}
+
 const char *
 upcall_table_engine_name(const struct upcall_table *table)
 {
@@ -388,6 +400,33 @@ upcall_table_purge(struct upcall_table *table)
 
 /* Statistics. */
 
+/* Fills in what 'info' says of groups, after what it says of handlers. */
+static void
+get_groups_info(const struct upcall_groups *groups,
+                struct upcall_table_info *info)
+{
+    info->n_groups = upcall_groups_n(groups);
+    info->groups = xcalloc(info->n_groups, sizeof *info->groups);
+    for (size_t i = 0; i < info->n_groups; i++) {
+        struct upcall_group_info *group = &info->groups[i];
+        const struct upcall_sched *sched = upcall_groups_sched(groups, i);
+        struct upcall_sched_locks locks;
+
+        upcall_sched_get_locks(sched, &locks);
+        group->n_handlers = upcall_groups_n_handlers(groups, i);
+        group->n_queued = upcall_sched_n_queued(sched);
+        group->locks = locks.taken;
+        group->contended = locks.contended;
+    }
+    for (size_t i = 0; i < info->n_handlers; i++) {
+        struct upcall_group_info *group
+            = &info->groups[upcall_groups_of_handler(groups, i)];
+
+        group->wakeups += info->handlers[i].wakeups;
+        group->loans += info->handlers[i].loans;
+    }
+}
+
 void
 upcall_table_get_info(const struct upcall_table *table,
                       struct upcall_table_info *info)
@@ -410,6 +449,10 @@ upcall_table_get_info(const struct upcall_table *table,
     info->handlers = xcalloc(info->n_handlers, sizeof *info->handlers);
     for (size_t i = 0; i < info->n_handlers; i++) {
         upcall_handler_get_stats(set->handlers[i], &info->handlers[i]);
+    }
+    info->group_size = table->group_size;
+    if (set) {
+        get_groups_info(set->groups, info);
     }
     ovs_mutex_unlock(&table->mutex);
 }
@@ -436,6 +479,7 @@ upcall_table_info_uninit(struct upcall_table_info *info)
     }
     free(info->ports);
     free(info->handlers);
+    free(info->groups);
     free(CONST_CAST(char *, info->name));
 }
 

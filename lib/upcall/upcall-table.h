@@ -104,6 +104,7 @@ const char *upcall_table_engine_name(const struct upcall_table *);
  * made; then nothing has changed. */
 #define UPCALL_GROUP_SIZE 8
 int upcall_table_set_group_size(struct upcall_table *, uint32_t size);
+uint32_t upcall_table_group_size(const struct upcall_table *);
 
 uint32_t upcall_table_n_handlers(const struct upcall_table *);
 

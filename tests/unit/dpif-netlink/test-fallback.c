@@ -849,6 +849,38 @@ mode_that_others_keep_changing_is_warned_of_once(void **state)
 }
 
 static void
+wrong_group_size_is_named_and_the_last_good_one_stays(void **state)
+{
+    static const char *const wrong[] = {
+        "", "0", "65", "-1", "4 handlers", "many", "99999999999999999999",
+    };
+    struct fixture *f = *state;
+    uint32_t deflt;
+
+    start(f);
+    set_config(f, "upcall-engine", "epoll");
+    deflt = upcall_table_group_size(f->dp.upcalls);
+    assert_in_range(deflt, 4, 8);
+    set_config(f, "upcall-group-size", "3");
+    assert_int_equal(upcall_table_group_size(f->dp.upcalls), 3);
+    free(read_log());
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        char *message = xasprintf("other_config:upcall-group-size is \"%s\", "
+                                  "expected \"auto\" or 1 to 64; going on "
+                                  "with 3\n", wrong[i]);
+
+        set_config(f, "upcall-group-size", wrong[i]);
+        check_log(message);
+        free(message);
+        assert_int_equal(upcall_table_group_size(f->dp.upcalls), 3);
+    }
+    set_config(f, "upcall-group-size", "64");
+    assert_int_equal(upcall_table_group_size(f->dp.upcalls), 64);
+    set_config(f, "upcall-group-size", "auto");
+    assert_int_equal(upcall_table_group_size(f->dp.upcalls), deflt);
+}
+
+static void
 nothing_is_revalidated_without_a_change_of_sockets(void **state)
 {
     struct fixture *f = *state;
@@ -906,6 +938,7 @@ main(void)
         TEST(wrong_budget_of_buffers_is_named_and_the_last_good_one_stays),
         TEST(mode_that_others_keep_changing_is_warned_of_once),
         TEST(wrong_target_delay_is_named_and_the_last_good_one_stays),
+        TEST(wrong_group_size_is_named_and_the_last_good_one_stays),
         TEST(nothing_is_revalidated_without_a_change_of_sockets),
         TEST(comparison_keeps_the_socket_that_the_kernel_knows),
     };

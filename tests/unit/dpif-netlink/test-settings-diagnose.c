@@ -36,6 +36,10 @@ settings_that_work(void **state OVS_UNUSED)
          "offload-delay", "0", "offload-bytes", "datapath",
          "n-handler-threads", "4", "link-table-netns-entries", "1024");
     unit_found_nothing(&findings);
+    LOOK("upcall-group-size", "auto");
+    unit_found_nothing(&findings);
+    LOOK("upcall-group-size", "64");
+    unit_found_nothing(&findings);
     /* Those of Open vSwitch are none of our business. */
     LOOK("max-idle", "nonsense", "dpdk-init", "x", "bundle-idle-timeout", "");
     unit_found_nothing(&findings);
@@ -62,6 +66,9 @@ wrong_values(void **state OVS_UNUSED)
     LOOK("upcall-max-sockets", "1");
     unit_found(&findings, 1, "setting-wrong", "other_config:"
                "upcall-max-sockets is \"1\", expected 0 or 3 to 1000000");
+    LOOK("upcall-group-size", "65");
+    unit_found(&findings, 1, "setting-wrong", "other_config:"
+               "upcall-group-size is \"65\", expected auto or 1 to 64");
     findings_uninit(&findings);
 }
 

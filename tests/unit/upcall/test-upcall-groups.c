@@ -364,8 +364,8 @@ static atomic_count n_done;
 static atomic_count n_inside;
 static atomic_count go_on;
 
-/* No batch but the first 'n_alone' of handler 0 is processed until 'n' handlers
- * have had one. */
+/* No batch but the first 'n_alone' of handler 0 is processed until 'n'
+ * handlers have had one. */
 struct demand {
     unsigned int n_alone;
     unsigned int n;

@@ -47,9 +47,18 @@ static struct upcall_port_info ports[] = {
 
 static struct upcall_handler_stats handlers[] = {
     { .wakeups = 401, .empty_wakeups = 402, .batches = 403, .upcalls = 404,
-      .receives = 405, .steals = 406 },
+      .receives = 405, .steals = 406, .loans = 407 },
     { .wakeups = 501, .empty_wakeups = 502, .batches = 503, .upcalls = 504,
-      .receives = 505, .steals = 506 },
+      .receives = 505, .steals = 506, .loans = 507 },
+};
+
+static struct upcall_group_info groups[] = {
+    { .n_handlers = 701, .n_queued = 702, .wakeups = 703, .loans = 704,
+      .locks = 705, .contended = 706 },
+    { .n_handlers = 801, .n_queued = 802, .wakeups = 803, .loans = 804,
+      .locks = 805, .contended = 806 },
+    { .n_handlers = 901, .n_queued = 902, .wakeups = 903, .loans = 904,
+      .locks = 905, .contended = 906 },
 };
 
 static const struct upcall_table_info info = {
@@ -59,6 +68,7 @@ static const struct upcall_table_info info = {
     .foreign = 601, .refused = 603, .abandoned = 602,
     .n_ports = ARRAY_SIZE(ports), .ports = ports,
     .n_handlers = ARRAY_SIZE(handlers), .handlers = handlers,
+    .group_size = 604, .n_groups = ARRAY_SIZE(groups), .groups = groups,
 };
 
 static const struct upcall_table_info empty = {
@@ -137,7 +147,8 @@ json_tells_of_the_table(void **state OVS_UNUSED)
     bounds = array(json, "latency_bounds_us");
     assert_int_equal(ovs_compat_json_size(bounds), LATENCY_N_BOUNDS);
     assert_int_equal(json_integer(ovs_compat_json_at(bounds, 0)), 64);
-    assert_int_equal(shash_count(json_object(json)), 14);
+    assert_int_equal(integer(json, "group_size"), 604);
+    assert_int_equal(shash_count(json_object(json)), 16);
     json_destroy(json);
 }
 
@@ -236,7 +247,29 @@ json_tells_of_every_handler(void **state OVS_UNUSED)
         assert_int_equal(integer(handler, "upcalls"), stats->upcalls);
         assert_int_equal(integer(handler, "receives"), stats->receives);
         assert_int_equal(integer(handler, "steals"), stats->steals);
-        assert_int_equal(shash_count(json_object(handler)), 6);
+        assert_int_equal(integer(handler, "loans"), stats->loans);
+        assert_int_equal(shash_count(json_object(handler)), 7);
+    }
+    json_destroy(json);
+}
+
+static void
+json_tells_of_every_group(void **state OVS_UNUSED)
+{
+    struct json *json = through_text(&info);
+    const struct json *elems = array(json, "groups");
+
+    assert_int_equal(ovs_compat_json_size(elems), ARRAY_SIZE(groups));
+    for (size_t i = 0; i < ovs_compat_json_size(elems); i++) {
+        const struct json *group = ovs_compat_json_at(elems, i);
+
+        assert_int_equal(integer(group, "n_handlers"), groups[i].n_handlers);
+        assert_int_equal(integer(group, "n_queued"), groups[i].n_queued);
+        assert_int_equal(integer(group, "wakeups"), groups[i].wakeups);
+        assert_int_equal(integer(group, "loans"), groups[i].loans);
+        assert_int_equal(integer(group, "locks"), groups[i].locks);
+        assert_int_equal(integer(group, "contended"), groups[i].contended);
+        assert_int_equal(shash_count(json_object(group)), 6);
     }
     json_destroy(json);
 }
@@ -248,6 +281,7 @@ json_of_an_empty_table_has_empty_arrays(void **state OVS_UNUSED)
 
     assert_int_equal(ovs_compat_json_size(array(json, "ports")), 0);
     assert_int_equal(ovs_compat_json_size(array(json, "handlers")), 0);
+    assert_int_equal(ovs_compat_json_size(array(json, "groups")), 0);
     assert_int_equal(integer(json, "n_ports"), 0);
     json_destroy(json);
 }
@@ -318,6 +352,9 @@ text_tells_the_same(void **state OVS_UNUSED)
     check_line(&s, "handler",
                "handler wakeups empty batches upcalls receives steals");
     check_line(&s, "1", "1 501 502 503 504 505 506");
+    check_line(&s, "group",
+               "group handlers queued wakeups loans locks contended");
+    check_line(&s, "2", "2 901 902 903 904 905 906");
     check_line(&s, "*:", "*: on a socket shared with other ports");
     assert_non_null(strstr(ds_cstr(&s), " 4242*"));
     ds_destroy(&s);
@@ -439,6 +476,7 @@ main(void)
         cmocka_unit_test(json_tells_of_every_port),
         cmocka_unit_test(json_has_null_for_the_number_of_no_port),
         cmocka_unit_test(json_tells_of_every_handler),
+        cmocka_unit_test(json_tells_of_every_group),
         cmocka_unit_test(json_of_an_empty_table_has_empty_arrays),
         cmocka_unit_test(text_tells_the_same),
         cmocka_unit_test(one_port_is_found_by_name_or_number),

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_UPCALL_LLC_H
+#define KDP_UPCALL_LLC_H 1
+
+/* CPUs that share a last-level cache
+ * ==================================
+ *
+ * How many handlers a group (upcall-groups.h) should have.  The run queue and
+ * the counters of a group are written by all of its handlers.  Among CPUs that
+ * share a cache that is cheap, between others it is not.
+ *
+ * Handlers are not bound to CPUs.  The kernel's scheduler keeps a thread among
+ * CPUs that share a cache if it can, and only the size of groups is taken from
+ * the machine.
+ *
+ * Thread safety: any thread. */
+
+#define UPCALL_LLC_SYSFS "/sys/devices/system/cpu"
+
+/* Returns the number of CPUs that share the last-level cache of the first CPU,
+ * which are alike as a rule, or 0 if 'sysfs', normally UPCALL_LLC_SYSFS, does
+ * not tell. */
+unsigned int upcall_llc_n_cpus(const char *sysfs);
+
+/* Returns the size of groups for 'n_cpus' CPUs that share a cache, from 4 to
+ * UPCALL_LLC_GROUP_MAX. */
+#define UPCALL_LLC_GROUP_MAX 8
+unsigned int upcall_llc_group_size(unsigned int n_cpus);
+
+#endif /* lib/upcall/upcall-llc.h */
