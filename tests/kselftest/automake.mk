@@ -2,6 +2,7 @@
 
 EXTRA_DIST += \
 	tests/kselftest/check-kselftest \
+	tests/kselftest/epoll-call.c \
 	tests/kselftest/epoll-exclusive.c \
 	tests/kselftest/epoll-oneshot.c \
 	tests/kselftest/ks-rtnl.h \
