@@ -364,7 +364,8 @@ add_test upcall_units \
 upcall_units() {
     local name unit=${KDP_TRAFFIC%/*}/../unit/upcall
     start_ovs
-    for name in engine errors fair flood handlers poll quiet recv sched table
+    for name in engine errors fair fanout flood handlers poll quiet recv \
+        sched table
     do
         "$unit/test-upcall-$name" >"$KDP_WORK/unit" 2>&1 || {
             cat "$KDP_WORK/unit"
@@ -374,15 +375,23 @@ upcall_units() {
 }
 
 add_test upcall_engines \
-    'no upcall is lost or overtaken when the engine changes (U1)' \
+    'no upcall is lost or overtaken when the engine or groups change (U1)' \
     kdp
 upcall_engines() {
-    local engine
+    local engine size
     start_upcalls ordered
     upcalls_say engine epoll
     for engine in io_uring epoll io_uring epoll io_uring; do
         ovs-vsctl set Open_vSwitch . other_config:upcall-engine=$engine
         wait_until $PATIENCE upcalls_say engine $engine
+        wait_for_misses 50
+    done
+    # Four handlers in groups of their own, of two, in one.
+    for size in 1 2 4 1; do
+        ovs-vsctl set Open_vSwitch . other_config:upcall-group-size=$size
+        wait_until $PATIENCE upcalls_say group_size $size
+        equal "$(upcall_json '.groups | length')" $((4 / size)) groups
+        equal "$(upcall_json '[.groups[].n_handlers] | add')" 4 handlers
         wait_for_misses 50
     done
     # One system call serves the handler's ports; all of them are counted.
@@ -523,13 +532,16 @@ add_test upcall_bad_settings \
 upcall_bad_settings() {
     start_ovs
     ovs-vsctl add-br br0
-    allow_log 'other_config:upcall-(engine|dispatch) is'
+    allow_log 'other_config:upcall-(engine|dispatch|group-size) is'
     ovs-vsctl set Open_vSwitch . other_config:upcall-engine=fast \
-        other_config:upcall-dispatch=per-moon
+        other_config:upcall-dispatch=per-moon \
+        other_config:upcall-group-size=65
     wait_until $PATIENCE logged \
         'upcall-engine is "fast", expected "epoll" or "io_uring"'
     wait_until $PATIENCE logged \
         'upcall-dispatch is "per-moon", expected "per-port" or "per-cpu"'
+    wait_until $PATIENCE logged \
+        'upcall-group-size is "65", expected "auto" or 1 to 64'
     equal "$(upcall_json .engine)" epoll engine
     equal "$(upcall_json .dispatch)" per-port dispatch
 }
