@@ -158,7 +158,7 @@ class Network:
 
 class Switch:
     # Keys of other_config that configurations differ in.
-    KEYS = ("upcall-dispatch", "upcall-engine")
+    KEYS = ("upcall-dispatch", "upcall-engine", "upcall-group-size")
 
     def __init__(self, p):
         self.p = p

@@ -8,6 +8,9 @@ which the thread slept.  It was empty if the thread sent nothing to the kernel
 before it slept again: each upcall of the benchmark makes the daemon send the
 packet back.  That definition does not depend on how upcalls are received.
 
+A thread that the kernel woke and that slept on within the same call was woken
+in vain.
+
 A socket on which no thread ever sends is one that only receives: the replies
 to what the daemon asks of the kernel come on those on which it asks.
 """
@@ -61,6 +64,9 @@ tracepoint:raw_syscalls:sys_enter /pid == $1/ {
 }
 tracepoint:sched:sched_switch /@waits[args->prev_pid]/ {
     if (args->prev_state & 3) {
+        if (@slept[args->prev_pid]) {
+            @vain[args->prev_pid] = count();
+        }
         if (@woken[args->prev_pid] && !@worked[args->prev_pid]) {
             @empty[args->prev_pid] = count();
         }
@@ -133,13 +139,14 @@ class Tracer:
                     or ARMS.get(number))
             if name:
                 by_name[name] = by_name.get(name, 0) + n
-        wakeups, empty = (
+        wakeups, empty, vain = (
             sum(n for tid, n in maps.get(name, {}).items()
                 if int(tid) in self.handlers)
-            for name in ("@wakeups", "@empty"))
+            for name in ("@wakeups", "@empty", "@vain"))
         total = sum(by_name.values())
         return {"upcalls": upcalls, "receive_calls": total,
                 "by_name": by_name, "reply_receives": replies,
                 "calls_per_upcall": total / upcalls if upcalls else None,
                 "wakeups": wakeups, "empty_wakeups": empty,
+                "vain_wakeups": vain,
                 "empty_share": empty / wakeups if wakeups else None}
