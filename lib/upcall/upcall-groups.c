@@ -230,6 +230,30 @@ upcall_groups_wait(struct upcall_groups *groups, uint32_t group, int timeout,
     return error;
 }
 
+/* Number of handlers of all groups that sleep. */
+static uint32_t
+upcall_groups_n_sleepers(const struct upcall_groups *groups)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < groups->n; i++) {
+        n += upcall_sched_n_sleepers(groups->scheds[i]);
+    }
+    return n;
+}
+
+size_t
+upcall_groups_share(const struct upcall_groups *groups, uint32_t group)
+{
+    const struct upcall_sched *sched = groups->scheds[group];
+    size_t share = upcall_sched_share(sched);
+
+    if (groups->n > 1 && share > 1 && !upcall_sched_n_sleepers(sched)) {
+        share = DIV_ROUND_UP(share, 1 + upcall_groups_n_sleepers(groups));
+    }
+    return share;
+}
+
 struct upcall_loan
 upcall_groups_plan(const struct upcall_groups *groups, uint32_t group,
                    uint32_t *credit)
@@ -266,7 +290,9 @@ upcall_groups_plan(const struct upcall_groups *groups, uint32_t group,
         return (struct upcall_loan) { .lender = NULL };
     }
     *credit += UPCALL_TURNS * (CREDIT_ONE - own);
-    loan.n = *credit / CREDIT_ONE;
+    loan.n = MIN(*credit / CREDIT_ONE,
+                 DIV_ROUND_UP(upcall_sched_n_queued(loan.lender),
+                              1 + upcall_groups_n_sleepers(groups)));
     *credit %= CREDIT_ONE;
     return loan;
 }

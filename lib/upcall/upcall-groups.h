@@ -138,6 +138,11 @@ int upcall_groups_wait(struct upcall_groups *, uint32_t group, int timeout,
 struct upcall_sched *upcall_groups_overloaded(const struct upcall_groups *,
                                               uint32_t group);
 
+/* Number of channels that a handler of 'group' should take from the group's
+ * run queue now, so that those that sleep get their share: of the group, or if
+ * none of its handlers sleeps, of all groups. */
+size_t upcall_groups_share(const struct upcall_groups *, uint32_t group);
+
 /* What a handler takes from another group in its batch. */
 struct upcall_loan {
     struct upcall_sched *lender;    /* Or NULL. */

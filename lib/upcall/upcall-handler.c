@@ -441,7 +441,8 @@ upcall_handler_give_back(struct upcall_handler *handler)
 static void
 upcall_handler_plan(struct upcall_handler *handler)
 {
-    handler->reader.share = upcall_sched_share(handler->sched);
+    handler->reader.share = upcall_groups_share(handler->groups,
+                                                handler->group);
     handler->reader.loan = upcall_groups_plan(handler->groups, handler->group,
                                               &handler->loan_credit);
     handler->lender = handler->reader.loan.lender;
@@ -465,7 +466,7 @@ upcall_handler_offer(struct upcall_handler *handler)
     }
 
     call = (upcall_sched_has_too_much(sched)
-            && (upcall_sched_n_queued(sched) > UPCALL_TURNS
+            && (upcall_sched_n_queued(sched) > reader->share
                 || upcall_sched_is_crowded(sched)));
     if (!call && lender && upcall_sched_has_too_much(lender)) {
         call = (upcall_sched_n_queued(lender) > reader->loan.n

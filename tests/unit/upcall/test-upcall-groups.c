@@ -485,6 +485,13 @@ other_groups_are_called_for_the_run_queue(void **state OVS_UNUSED)
 }
 
 static void
+other_groups_are_called_for_a_short_run_queue(void **state OVS_UNUSED)
+{
+    /* One handler could serve all three ports in each of its batches. */
+    check_help(3, 200, (struct demand) { .n_alone = 3, .n = 2 });
+}
+
+static void
 one_call_wakes_one_handler(void **state OVS_UNUSED)
 {
     static struct demand demand = { .n_alone = 0, .n = 2 };
@@ -536,6 +543,7 @@ main(void)
         TEST(upcalls_survive_a_change_of_the_group_size),
         cmocka_unit_test(other_groups_are_called_for_events),
         cmocka_unit_test(other_groups_are_called_for_the_run_queue),
+        cmocka_unit_test(other_groups_are_called_for_a_short_run_queue),
         cmocka_unit_test(one_call_wakes_one_handler),
     };
 
