@@ -24,11 +24,12 @@ VLOG_DEFINE_THIS_MODULE(kdp_dispatch);
  * takes. */
 #define MCAST_MAX 64
 
-/* So many restorations in so many milliseconds are no accident: something
- * opens the datapath the stock way again and again, such as a program that
- * monitors it. */
-#define RESTORED_OFTEN 3
-#define RESTORED_MSEC 60000
+/* Restorations that go on for the latter time, in ms, with less than the former
+ * from one to the next: something opens the datapath the stock way again and
+ * again, such as a program that monitors it.  An operator, or a test, that uses
+ * stock tools for a while does not deserve a warning. */
+#define RESTORED_GAP 60000
+#define RESTORED_LONG (10 * RESTORED_GAP)
 
 /* Under the mutex of the datapath. */
 struct dispatch {
@@ -37,8 +38,10 @@ struct dispatch {
     struct nl_mcast *mcast;     /* Group "ovs_datapath", while on. */
     uint64_t n_restored;        /* Times that the features had to be
                                  * restored. */
-    uint64_t n_since;           /* Of these, in the period that began then, */
-    long long int since;        /* in ms. */
+    long long int last;         /* Time of the last of these, 0 if none, and */
+    long long int since;        /* of the first one that is not further from
+                                 * the next than RESTORED_GAP. */
+    bool warned;                /* Of those since then. */
     long long int rates_at;     /* When to look at the rates of ports, in
                                  * ms. */
 };
@@ -383,7 +386,7 @@ features_check_cb(const struct nlmsghdr *nlh, void *check_)
     return 0;
 }
 
-/* Counts a restoration, and warns if there are many. */
+/* Counts a restoration, and warns if there is no end of them. */
 static void
 count_restored(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -392,17 +395,19 @@ count_restored(struct kdp_datapath *dp)
     long long int now = time_msec();
 
     dispatch->n_restored++;
-    if (!dispatch->n_since || now - dispatch->since >= RESTORED_MSEC) {
-        dispatch->n_since = 0;
+    if (!dispatch->last || now - dispatch->last >= RESTORED_GAP) {
         dispatch->since = now;
+        dispatch->warned = false;
     }
-    if (++dispatch->n_since == RESTORED_OFTEN) {
-        VLOG_WARN("%s: other processes keep changing how the datapath "
-                  "dispatches upcalls, %d times within a minute; each time "
-                  "upcalls of all ports share a socket for a moment.  Stock "
-                  "tools that open the datapath do that, \"ovs-dpctl\" for "
-                  "one; use \"ovs-appctl dpctl/show\" and the like in their "
-                  "place", dp->name, RESTORED_OFTEN);
+    dispatch->last = now;
+    if (!dispatch->warned && now - dispatch->since >= RESTORED_LONG) {
+        dispatch->warned = true;
+        VLOG_WARN("%s: other processes have kept changing how the datapath "
+                  "dispatches upcalls for %d minutes; each time upcalls of "
+                  "all ports share a socket for a moment.  Stock tools that "
+                  "open the datapath do that, \"ovs-dpctl\" for one; use "
+                  "\"ovs-appctl dpctl/show\" and the like in their place",
+                  dp->name, RESTORED_LONG / 60000);
     }
 }
 
