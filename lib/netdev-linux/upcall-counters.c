@@ -7,7 +7,7 @@
 
 #include "netdev-provider.h"
 #include "openvswitch/netdev.h"
-#include "ovs/compat-netdev.h"
+#include "ovs-features.h"
 #include "util.h"
 
 static netdev_kdp_upcalls_cb *source;
