@@ -3,9 +3,16 @@
 # Statistics, traffic control and tunnels' routes of devices.
 
 # Statistics of interface $1, as OVSDB has them, in lines of NAME=VALUE.
+# Those of upcalls are not the device's.
 statistics_of() {
     ovs-vsctl get Interface "$1" statistics | tr -d '{} "' | tr ',' '\n' |
-        sort
+        grep -v '^upcall_' | sort
+}
+
+# The port sends frames to unknown addresses, of which each kind is an upcall.
+upcalls_are_counted() {
+    test "$(interface_get "$1" statistics:upcall_packets)" -gt 0 &&
+        test "$(interface_get "$1" statistics:upcall_errors)" = 0
 }
 
 # What the kernel counts for device $1, under the names of OVSDB.
@@ -41,6 +48,9 @@ statistics() {
     wait_until $PATIENCE statistics_are_equal v-n2
     test "$(interface_get v-n1 statistics:rx_packets)" -ge \
         $((before + 500)) || fail 'packets are missing'
+    if test "$KDP_PROVIDERS" = kdp; then
+        wait_until $PATIENCE upcalls_are_counted v-n1
+    fi
     # What is sent to a device that is down is dropped there.
     ip link set v-n2 down
     send_frames n1 --count 50
