@@ -5,7 +5,8 @@
 # True if $1 offload threads run.
 threads_run() {
     test "$(offload_json '[.threads[] | select(.running)] | length')" = "$1" &&
-        test "$(cat /proc/"$DAEMON_PID"/task/*/comm | grep -c offload)" = "$1"
+        test "$(cat /proc/"$DAEMON_PID"/task/*/comm |
+            grep -c '^offload[0-9]')" = "$1"
 }
 
 add_test offload_threads 'threads are changed under load (O3)' kdp 200

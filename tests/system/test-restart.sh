@@ -106,6 +106,7 @@ end_daemon() {
     if test "$1" = exit; then
         stop_daemon
     else
+        allow_log 'fatal_signal.*\|WARN\|terminating with signal 15'
         kill -"$1" "$DAEMON_PID"
         wait_until $PATIENCE daemon_is_gone
     fi
