@@ -11,8 +11,8 @@
 #include "upcall/upcall-engine-provider.h"
 #include "util.h"
 
-/* Upcalls thrown away for the price of one that is handed out: from the
- * benchmark, where one takes 36 us and the other 4 us. */
+/* Upcalls thrown away for the price of one that is handed out.  An estimate:
+ * what the benchmark served less with shedding, over what it shed. */
 #define SHED_PRICE 10
 
 /* The least memory that an upcall takes in the kernel: a socket buffer and the
