@@ -27,9 +27,11 @@
 #include "unit/netdev-linux/netdev-fixture.h"
 #include "util.h"
 
-static const struct ovs_mutex *watched;
-static unsigned int n_locks;            /* Of 'watched'. */
-static unsigned int n_receives;
+/* Of this thread only: what others lock and receive meanwhile, no answer needs.
+ */
+static __thread const struct ovs_mutex *watched;
+static __thread unsigned int n_locks;   /* Of 'watched'. */
+static __thread unsigned int n_receives;
 
 void __wrap_ovs_mutex_lock_at(const struct ovs_mutex *, const char *)
     OVS_NO_THREAD_SAFETY_ANALYSIS;
