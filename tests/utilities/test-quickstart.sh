@@ -29,6 +29,7 @@ make_tree () {
     printf '#!/bin/sh\ntouch configure Makefile.in\n' > "$tree/boot.sh"
     cat > "$tree/configure" << 'EOF'
 #!/bin/sh
+mkdir -p tests
 touch config.status
 cp ../makefile Makefile
 EOF
@@ -49,7 +50,7 @@ EOF
 all:
 	sh ../run-all
 check:
-	mkdir -p tests && cp ../unit.log ../unit.trs tests
+	cp ../unit.log ../unit.trs tests
 	grep -q PASS ../unit.trs
 check-%:
 	sh ../run-$*
@@ -225,6 +226,16 @@ test_old_results_do_not_count () {
     cp "$tree/unit.trs" "$tree/_build/tests/gone.trs"
     run
     ended '30 passed, 0 failed' 0
+}
+
+# Other builds in a build folder run their own unit tests, at the same time.
+test_results_of_other_builds () {
+    local other=$tree/_build/versions/other-build/tests
+    mkdir -p "$other"
+    printf '1..2\nok 1 - a\n' > "$other/unit.log"
+    cp "$tree/unit.trs" "$other/"
+    run
+    ended '30 passed, 0 failed' 0 && [ -e "$other/unit.trs" ]
 }
 
 test_interrupt () {
@@ -440,7 +451,8 @@ test_documented_packages () {
 tests='all_pass failed_case guest_that_did_not_boot no_test_ran
        status_without_failed_case skipped_case plan_not_fulfilled
        crashed_unit_test sanitizer_report_at_exit failed_build failed_bootstrap
-       old_results_do_not_count stages_at_the_same_time capacity interrupt
+       old_results_do_not_count results_of_other_builds
+       stages_at_the_same_time capacity interrupt
        continuous_integration second_instance progress_and_times all help_touches_nothing
        other_distributions other_architecture not_root little_space no_network
        container kernel_package package_lists documented_packages'
