@@ -26,6 +26,14 @@ static const struct finding_kind upcalls_lost = {
     "upcall/reset starts counting anew.",
 };
 
+static const struct finding_kind upcalls_shed = {
+    "upcalls-shed",
+    "The packets are gone; they waited longer than upcall-target-delay, and "
+    "newer ones were served instead.",
+    "Limit what the port sends, raise n-handler-threads, or raise "
+    "upcall-target-delay; upcall/reset starts counting anew.",
+};
+
 static const struct finding_kind sockets_shared = {
     "sockets-shared",
     "A noisy port harms the others on its socket.",
@@ -57,47 +65,69 @@ static const struct finding_kind messages_refused = {
     "Find the process: it runs in the daemon's network namespace.",
 };
 
-static int
-compare_lost(const void *a_, const void *b_)
-{
-    const struct upcall_port_info *const *a = a_;
-    const struct upcall_port_info *const *b = b_;
+/* How many upcalls of a port had a fate. */
+struct port_count {
+    const struct upcall_port_info *port;
+    uint64_t n;
+};
 
-    return ((*a)->stats.lost < (*b)->stats.lost
-            ? 1 : (*a)->stats.lost > (*b)->stats.lost ? -1 : 0);
+static int
+compare_counts(const void *a_, const void *b_)
+{
+    const struct port_count *a = a_;
+    const struct port_count *b = b_;
+
+    return a->n < b->n ? 1 : a->n > b->n ? -1 : 0;
 }
 
-static void
-diagnose_losses(const struct upcall_table_info *info,
-                struct findings *findings)
+static uint64_t
+get_lost(const struct upcall_channel_stats *stats)
 {
-    const struct upcall_port_info **ports
-        = xcalloc(info->n_ports, sizeof *ports);
+    return stats->lost;
+}
+
+static uint64_t
+get_shed(const struct upcall_channel_stats *stats)
+{
+    return stats->shed;
+}
+
+/* Adds findings of 'kind' for the ports whose upcalls had the fate that 'get'
+ * counts, which 'fate' names. */
+static void
+diagnose_fate(const struct upcall_table_info *info,
+              const struct finding_kind *kind, const char *fate,
+              uint64_t (*get)(const struct upcall_channel_stats *),
+              struct findings *findings)
+{
+    struct port_count *counts = xcalloc(info->n_ports, sizeof *counts);
     uint64_t others = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < info->n_ports; i++) {
-        if (info->ports[i].stats.lost) {
-            ports[n++] = &info->ports[i];
+        uint64_t count = get(&info->ports[i].stats);
+
+        if (count) {
+            counts[n++] = (struct port_count) { &info->ports[i], count };
         }
     }
-    qsort(ports, n, sizeof *ports, compare_lost);
+    qsort(counts, n, sizeof *counts, compare_counts);
     for (size_t i = 0; i < n; i++) {
-        const struct upcall_channel_stats *stats = &ports[i]->stats;
+        const struct upcall_port_info *port = counts[i].port;
 
         if (i >= MAX_PORTS) {
-            others += stats->lost;
+            others += counts[i].n;
             continue;
         }
-        findings_add(findings, &upcalls_lost, "%s: port %s: %"PRIu64
-                     " upcalls lost, %"PRIu64" received", info->name,
-                     ports[i]->name, stats->lost, stats->received);
+        findings_add(findings, kind, "%s: port %s: %"PRIu64" upcalls %s, %"
+                     PRIu64" received", info->name, port->name, counts[i].n,
+                     fate, port->stats.received);
     }
     if (others) {
-        findings_add(findings, &upcalls_lost, "%s: %"PRIuSIZE" more ports: %"
-                     PRIu64" upcalls lost", info->name, n - MAX_PORTS, others);
+        findings_add(findings, kind, "%s: %"PRIuSIZE" more ports: %"PRIu64
+                     " upcalls %s", info->name, n - MAX_PORTS, others, fate);
     }
-    free(ports);
+    free(counts);
 }
 
 static void
@@ -142,7 +172,8 @@ void
 upcall_diagnose(const struct upcall_table_info *info,
                 const struct upcall_limits *limits, struct findings *findings)
 {
-    diagnose_losses(info, findings);
+    diagnose_fate(info, &upcalls_lost, "lost", get_lost, findings);
+    diagnose_fate(info, &upcalls_shed, "shed", get_shed, findings);
     diagnose_sockets(info, limits->max_channels, findings);
     diagnose_buffers(info, limits->n_clamped, findings);
     if (info->refused) {

@@ -96,6 +96,32 @@ many_ports_that_lost_upcalls_are_summed_up(void **state OVS_UNUSED)
 }
 
 static void
+ports_that_shed_upcalls_are_named_the_worst_first(void **state OVS_UNUSED)
+{
+    f.ports[2].stats.shed = 8;
+    f.ports[5].stats.shed = 40;
+    f.ports[5].stats.received = 66;
+    diagnose();
+    unit_found(&f.findings, 2, "upcalls-shed",
+               "dp: port f: 40 upcalls shed, 66 received");
+}
+
+static void
+what_was_lost_and_what_was_shed_are_told_apart(void **state OVS_UNUSED)
+{
+    f.ports[2].stats.lost = 1;
+    f.ports[2].stats.shed = 8;
+    diagnose();
+    assert_int_equal(f.findings.n, 2);
+    assert_string_equal(f.findings.array[0].what,
+                        "dp: port c: 1 upcalls lost, 0 received");
+    assert_string_equal(f.findings.array[1].what,
+                        "dp: port c: 8 upcalls shed, 0 received");
+    findings_uninit(&f.findings);
+    findings_init(&f.findings);
+}
+
+static void
 ports_that_share_a_socket_are_counted(void **state OVS_UNUSED)
 {
     f.ports[1].shared = f.ports[2].shared = true;
@@ -145,6 +171,8 @@ main(void)
         TEST(nothing_is_found_where_all_is_well),
         TEST(ports_that_lost_upcalls_are_named_the_worst_first),
         TEST(many_ports_that_lost_upcalls_are_summed_up),
+        TEST(ports_that_shed_upcalls_are_named_the_worst_first),
+        TEST(what_was_lost_and_what_was_shed_are_told_apart),
         TEST(ports_that_share_a_socket_are_counted),
         TEST(scarce_descriptors_are_told_before_ports_share),
         TEST(small_buffers_are_told),
