@@ -549,12 +549,12 @@ one_of_several_like_routes_that_goes_makes_stale(void **state)
     assert_false(link_routes_is_stale(*state));
 }
 
-/* A router may have the whole Internet behind one link. */
+/* A router may have the whole Internet behind one link.  If a route that comes
+ * or goes had others looked at, the test would run into its time limit. */
 static void
-very_many_routes_of_a_link_come_and_go_in_time(void **state)
+very_many_routes_of_a_link_come_and_go(void **state)
 {
-    const int n = 60000;
-    long long int start = unit_now();
+    const int n = 200000;
     struct route route;
 
     route_init(&route, "10.0.0.0/32", "10.0.0.1");
@@ -570,9 +570,6 @@ very_many_routes_of_a_link_come_and_go_in_time(void **state)
     link_routes_mark(*state);
     link_routes_sweep(*state);
     assert_int_equal(link_routes_count(*state), 0);
-
-    /* It takes a hundredth of that. */
-    assert_true(unit_now() - start < 5000);
 }
 
 int
@@ -599,7 +596,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_replacement_makes_stale),
         TEST(the_end_of_an_unknown_route_makes_stale),
         TEST(one_of_several_like_routes_that_goes_makes_stale),
-        TEST(very_many_routes_of_a_link_come_and_go_in_time),
+        TEST(very_many_routes_of_a_link_come_and_go),
     };
 
     unit_init(argv[0]);
