@@ -11,6 +11,7 @@
 #include "dpif-netlink/flow-meters.h"
 #include "dpif-netlink/flow-operate.h"
 #include "dpif-netlink/flow-ports.h"
+#include "netdev-linux/links.h"
 #include "odp-netlink.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
@@ -114,6 +115,7 @@ kdp_flow_offload_destroy(struct kdp_datapath *dp)
 
     kdp_flow_engine_set(dp, NULL);
     destroy_engine(engine);
+    kdp_links_follow_qdiscs(true);
     stop_cleaner(offload, false);
     kdp_flow_meters_destroy(dp->meters);
     free(offload->threads);
@@ -233,6 +235,9 @@ kdp_flow_offload_set(struct kdp_datapath *dp, const struct smap *config)
         offload->cleaner = kdp_tc_cleaner_start(kdp_dpif_type);
     }
     offload->looked = true;
+
+    /* The kernel would announce each rule. */
+    kdp_links_follow_qdiscs(!enable);
     if (enable && !engine) {
         stop_cleaner(offload, false);
         kdp_flow_engine_set(dp, create_engine(dp));

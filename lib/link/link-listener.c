@@ -10,6 +10,7 @@
 
 #include "coverage.h"
 #include "link/link-event.h"
+#include "link/link-qdisc.h"
 #include "link/link-request.h"
 #include "link/link-resync.h"
 #include "link/link-socket.h"
@@ -344,6 +345,31 @@ void
 link_listener_resync(struct link_listener *listener)
 {
     link_resync_start(&listener->resync, LINK_REASON_ASKED, LINK_RESYNC_ALL);
+}
+
+void
+link_listener_follow_qdiscs(struct link_listener *listener, bool follow)
+{
+    struct link_source *own = &listener->sources[LINK_SOURCE_OWN];
+    struct link_replica *replica = &listener->replica;
+    int error;
+
+    if (!replica->qdiscs || follow == replica->qdiscs_followed) {
+        return;
+    }
+    error = link_socket_set_member(own->sock, RTNLGRP_TC, follow);
+    if (error) {
+        VLOG_WARN_RL(&rl, "%s the group of traffic control failed (%s); "
+                     "queueing disciplines are %s as before",
+                     follow ? "joining" : "leaving", ovs_strerror(error),
+                     follow ? "unknown" : "followed");
+        return;
+    }
+    replica->qdiscs_followed = follow;
+    link_qdiscs_follow(replica->qdiscs, follow);
+    if (follow) {
+        link_resync_ask_qdiscs(&listener->resync);
+    }
 }
 
 bool

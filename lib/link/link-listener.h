@@ -147,6 +147,13 @@ bool link_listener_catch_up(struct link_listener *);
 /* Makes the next runs take all anew, as after a loss. */
 void link_listener_resync(struct link_listener *);
 
+/* Whether queueing disciplines are followed, which they are at first if they
+ * are kept.  They are announced to the same group as all rules of tc are, and
+ * Linux 6.8 and later, and late 6.1, make an announcement only if there is
+ * somebody in the group: so who adds many rules had better not be.  When they
+ * are followed again, the next run asks for them. */
+void link_listener_follow_qdiscs(struct link_listener *, bool follow);
+
 /* True if the table holds, of all namespaces for which that is possible, what
  * the kernel has told. */
 bool link_listener_is_current(const struct link_listener *);

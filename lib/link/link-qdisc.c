@@ -25,6 +25,8 @@ struct link_qdiscs {
     struct hmap qdiscs;         /* Of struct link_qdisc. */
     uint64_t generation;
     uint64_t next_seqno;        /* For the next discipline. */
+    bool followed;              /* Does somebody enter what changes? */
+    bool known;                 /* Has 'qdiscs' all? */
 };
 
 /* Room between the numbers of two disciplines, for more changes than one will
@@ -38,6 +40,7 @@ link_qdiscs_create(void)
 
     ovs_mutex_init(&qdiscs->mutex);
     hmap_init(&qdiscs->qdiscs);
+    qdiscs->followed = qdiscs->known = true;
     return qdiscs;
 }
 
@@ -49,21 +52,40 @@ link_qdisc_remove(struct link_qdiscs *qdiscs, struct link_qdisc *qdisc)
     free(qdisc);
 }
 
-void
-link_qdiscs_destroy(struct link_qdiscs *qdiscs)
+static void
+link_qdiscs_clear(struct link_qdiscs *qdiscs)
+    OVS_REQUIRES(qdiscs->mutex)
 {
     struct link_qdisc *qdisc;
 
+    HMAP_FOR_EACH_SAFE (qdisc, node, &qdiscs->qdiscs) {
+        link_qdisc_remove(qdiscs, qdisc);
+    }
+}
+
+void
+link_qdiscs_destroy(struct link_qdiscs *qdiscs)
+{
     if (qdiscs) {
         ovs_mutex_lock(&qdiscs->mutex);
-        HMAP_FOR_EACH_SAFE (qdisc, node, &qdiscs->qdiscs) {
-            link_qdisc_remove(qdiscs, qdisc);
-        }
+        link_qdiscs_clear(qdiscs);
         ovs_mutex_unlock(&qdiscs->mutex);
         hmap_destroy(&qdiscs->qdiscs);
         ovs_mutex_destroy(&qdiscs->mutex);
         free(qdiscs);
     }
+}
+
+void
+link_qdiscs_follow(struct link_qdiscs *qdiscs, bool follow)
+{
+    ovs_mutex_lock(&qdiscs->mutex);
+    qdiscs->followed = follow;
+    if (!follow) {
+        qdiscs->known = false;
+        link_qdiscs_clear(qdiscs);
+    }
+    ovs_mutex_unlock(&qdiscs->mutex);
 }
 
 /* Finds the discipline of link 'ifindex' at 'parent', or any if that is 0. */
@@ -95,7 +117,10 @@ link_qdiscs_update(struct link_qdiscs *qdiscs,
     ovs_mutex_lock(&qdiscs->mutex);
     struct link_qdisc *qdisc = link_qdisc_find(qdiscs, view->ifindex,
                                                view->parent);
-    if (gone) {
+    if (!qdiscs->followed) {
+        /* It was announced before that ended, or is told in answer to a
+         * request of that time. */
+    } else if (gone) {
         /* One that took its place may have been announced before. */
         if (qdisc && qdisc->handle == view->handle) {
             link_qdisc_remove(qdiscs, qdisc);
@@ -158,11 +183,24 @@ link_qdiscs_sweep(struct link_qdiscs *qdiscs)
             link_qdisc_remove(qdiscs, qdisc);
         }
     }
+    qdiscs->known = qdiscs->followed;
     ovs_mutex_unlock(&qdiscs->mutex);
 }
 
+bool
+link_qdiscs_are_known(const struct link_qdiscs *qdiscs_)
+{
+    struct link_qdiscs *qdiscs = CONST_CAST(struct link_qdiscs *, qdiscs_);
+
+    ovs_mutex_lock(&qdiscs->mutex);
+    bool known = qdiscs->known;
+    ovs_mutex_unlock(&qdiscs->mutex);
+    return known;
+}
+
 /* Returns the sequence number of the discipline of link 'ifindex' at 'parent',
- * or 0 if there is none: no discipline has that. */
+ * or 0 if there is none: no discipline has that.  If nothing is known, returns
+ * one that no discipline has had or will have. */
 static uint64_t
 link_qdiscs_seqno(const struct link_qdiscs *qdiscs_, int ifindex,
                   uint32_t parent)
@@ -171,7 +209,9 @@ link_qdiscs_seqno(const struct link_qdiscs *qdiscs_, int ifindex,
 
     ovs_mutex_lock(&qdiscs->mutex);
     struct link_qdisc *qdisc = link_qdisc_find(qdiscs, ifindex, parent);
-    uint64_t seqno = qdisc ? qdisc->seqno : 0;
+    uint64_t seqno = (!qdiscs->known
+                      ? qdiscs->next_seqno += QDISC_SEQNO_STEP
+                      : qdisc ? qdisc->seqno : 0);
     ovs_mutex_unlock(&qdiscs->mutex);
     return seqno;
 }

@@ -22,7 +22,11 @@
  * writes.
  *
  * Loss: the table does not know what its writer missed.  When all disciplines
- * are entered anew, the number of each changes, as classes may have. */
+ * are entered anew, the number of each changes, as classes may have.
+ *
+ * Following: link_qdiscs_follow() tells that nobody enters anything for a
+ * while.  Then nothing is known, until all were entered after that has
+ * ended. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +38,10 @@ struct link_qdiscs;
 struct link_qdiscs *link_qdiscs_create(void);
 void link_qdiscs_destroy(struct link_qdiscs *);
 
+/* Forgets all and ignores what is entered, or ends that, according to
+ * 'follow'. */
+void link_qdiscs_follow(struct link_qdiscs *, bool follow);
+
 /* Enters, or removes if 'gone', the queueing discipline that 'view' describes.
  * Others than those at root and ingress are ignored. */
 void link_qdiscs_update(struct link_qdiscs *,
@@ -42,17 +50,21 @@ void link_qdiscs_update(struct link_qdiscs *,
 /* Removes those of link 'ifindex'. */
 void link_qdiscs_remove_link(struct link_qdiscs *, int ifindex);
 
+/* All disciplines are entered between the two, anew. */
 void link_qdiscs_mark(struct link_qdiscs *);
 void link_qdiscs_sweep(struct link_qdiscs *);
 
+/* Is it known which links have disciplines? */
+bool link_qdiscs_are_known(const struct link_qdiscs *);
+
 /* True if link 'ifindex' has a configured root discipline, or one at ingress
- * (of whatever kind). */
+ * (of whatever kind), or may have one, as nothing is known. */
 bool link_qdiscs_has_root(const struct link_qdiscs *, int ifindex);
 bool link_qdiscs_has_ingress(const struct link_qdiscs *, int ifindex);
 
 /* A number that changes whenever the kernel says something about the root
  * discipline of link 'ifindex', or about its classes, and by 1 for each
- * message.  0 if there is none. */
+ * message.  0 if there is none; another one each time if nothing is known. */
 uint64_t link_qdiscs_root_seqno(const struct link_qdiscs *, int ifindex);
 
 /* The same for the discipline at ingress, without classes. */

@@ -43,6 +43,7 @@ link_replica_init(struct link_replica *replica, struct link_table *table,
     replica->addrs = addrs;
     replica->routes = routes;
     replica->qdiscs = qdiscs;
+    replica->qdiscs_followed = qdiscs != NULL;
     replica->self_nsid = LINK_NSID_NONE;
     replica->subscription = link_table_subscribe(
         table, LINK_NSID_LOCAL, LINK_CHANGE_GONE | LINK_CHANGE_FLAGS,

@@ -33,6 +33,7 @@ struct link_replica {
     struct link_addrs *addrs;   /* NULL if not kept; so are the next two. */
     struct link_routes *routes;
     struct link_qdiscs *qdiscs;
+    bool qdiscs_followed;       /* See link_listener_follow_qdiscs(). */
     struct link_subscription *subscription;     /* To 'table'. */
 
     struct nl_conn *conn;       /* For requests. */

@@ -327,7 +327,7 @@ link_request_qdiscs(struct link_replica *replica, enum link_reason reason)
 {
     struct link_qdiscs *qdiscs = replica->qdiscs;
 
-    if (!qdiscs) {
+    if (!qdiscs || !replica->qdiscs_followed) {
         return 0;
     }
     link_qdiscs_mark(qdiscs);

@@ -99,6 +99,13 @@ link_resync_is_done(const struct link_resync *resync)
             && (!routes || !link_routes_is_stale(routes)));
 }
 
+void
+link_resync_ask_qdiscs(struct link_resync *resync)
+{
+    resync->unconfirmed |= 1u << LINK_OWN_QDISCS;
+    resync->confirm_at = 0;
+}
+
 bool
 link_resync_own_waits(const struct link_resync *resync)
 {

@@ -133,6 +133,9 @@ long long int link_resync_routes_next(const struct link_resync *);
 /* True if there is nothing to ask for. */
 bool link_resync_is_done(const struct link_resync *);
 
+/* Asks for queueing disciplines in the next run. */
+void link_resync_ask_qdiscs(struct link_resync *);
+
 /* True if our own namespace was asked for and has to be asked for again, not
  * before some time. */
 bool link_resync_own_waits(const struct link_resync *);

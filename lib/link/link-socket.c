@@ -114,6 +114,15 @@ link_socket_open(const unsigned int groups[], size_t n, int rcvbuf,
     return error;
 }
 
+int
+link_socket_set_member(struct link_socket *sock, unsigned int group,
+                       bool member)
+{
+    return (mnl_socket_setsockopt(sock->sock, (member ? NETLINK_ADD_MEMBERSHIP
+                                               : NETLINK_DROP_MEMBERSHIP),
+                                  &group, sizeof group) < 0 ? errno : 0);
+}
+
 void
 link_socket_close(struct link_socket *sock)
 {

@@ -43,6 +43,11 @@ int link_socket_open(const unsigned int groups[], size_t n, int rcvbuf,
                      bool all_nsid, struct link_listener_stats *stats,
                      struct link_socket **sockp);
 
+/* Makes the socket a member of 'group', or ends that, according to 'member'.
+ * Returns 0 or a positive errno value. */
+int link_socket_set_member(struct link_socket *, unsigned int group,
+                           bool member);
+
 /* Closes 'sock', which may be NULL. */
 void link_socket_close(struct link_socket *sock);
 

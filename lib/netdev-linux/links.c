@@ -135,6 +135,14 @@ kdp_links_qdiscs(void)
 }
 
 void
+kdp_links_follow_qdiscs(bool follow)
+{
+    if (listener) {
+        link_listener_follow_qdiscs(listener, follow);
+    }
+}
+
+void
 kdp_links_get_memory_usage(struct simap *usage)
 {
     struct link_ns_info *namespaces;

@@ -72,6 +72,10 @@ struct link_addrs *kdp_links_addrs(void);
 struct link_routes *kdp_links_routes(void);
 struct link_qdiscs *kdp_links_qdiscs(void);
 
+/* Main.  Whether the table of queueing disciplines is kept, as it is at first:
+ * see link_listener_follow_qdiscs(). */
+void kdp_links_follow_qdiscs(bool follow);
+
 /* Main.  Adds what the tables have to 'usage', for memory/show. */
 void kdp_links_get_memory_usage(struct simap *usage);
 

@@ -4,6 +4,7 @@
 #include "tc/tc-prepare.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #include "ovs/compat-offload.h"
 #include "tc/tc-chains.h"
 #include "tc/tc-transact.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_tc_prepare);
@@ -173,17 +175,39 @@ add_qdisc(struct netdev *netdev, int ifindex)
     return error;
 }
 
+/* In ms, how long after the place for rules was found where it should be it is
+ * not looked for again. */
+#define RESTORE_MSEC 1000
+
+/* Should the kernel be asked whether the place for rules of device 'ifindex'
+ * is gone?  That takes the RTNL lock.  If the link tables have it, something
+ * else made the rule fail.  They know nothing while there is offload: see
+ * kdp_links_follow_qdiscs(). */
+static bool
+may_lack_qdisc(int ifindex, long long int in_vain)
+{
+    const struct link_qdiscs *qdiscs = kdp_links_qdiscs();
+
+    return (qdiscs && link_qdiscs_are_known(qdiscs)
+            ? !link_qdiscs_has_ingress(qdiscs, ifindex)
+            : time_msec() >= in_vain + RESTORE_MSEC);
+}
+
 bool
 kdp_tc_prepare_restore(struct netdev *netdev)
 {
+    /* When a place was looked for last that was not gone. */
+    static atomic_llong in_vain = ATOMIC_VAR_INIT(LLONG_MIN / 2);
     int ifindex = netdev_get_ifindex(netdev);
+    long long int last;
 
-    /* The kernel is asked to add it, which takes the RTNL lock, only if the
-     * link tables have none: whatever made the rule fail then was not that. */
+    atomic_read_relaxed(&in_vain, &last);
     if (ifindex < 0 || netdev_get_block_id(netdev)
-        || (kdp_links_qdiscs()
-            && link_qdiscs_has_ingress(kdp_links_qdiscs(), ifindex))
-        || add_qdisc(netdev, ifindex)) {
+        || !may_lack_qdisc(ifindex, last)) {
+        return false;
+    }
+    if (add_qdisc(netdev, ifindex)) {
+        atomic_store_relaxed(&in_vain, time_msec());
         return false;
     }
     VLOG_INFO("%s: its queueing discipline for rules of tc was gone and has "

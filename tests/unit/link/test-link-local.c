@@ -108,6 +108,52 @@ all_goes_with_a_link(void **state)
     unit_ns_destroy(other);
 }
 
+static bool
+becomes_current(struct fixture *f)
+{
+    link_listener_run(f->listener);
+    return link_listener_is_current(f->listener);
+}
+
+static void
+queueing_disciplines_are_followed_or_not(void **state)
+{
+    struct fixture *f = *state;
+    struct link_listener_stats before, after;
+
+    /* What was announced before that ended is not taken for news. */
+    OK(unit_qdisc_add(f->own, B, TC_H_INGRESS, 0xffff0000, "ingress"));
+    link_listener_follow_qdiscs(f->listener, false);
+    link_listener_follow_qdiscs(f->listener, false);
+    assert_true(link_listener_catch_up(f->listener));
+    assert_false(link_qdiscs_are_known(f->options.qdiscs));
+
+    /* Nothing is announced, nor asked for after a loss. */
+    link_listener_get_stats(f->listener, &before);
+    OK(unit_qdisc_add(f->own, A, TC_H_INGRESS, 0xffff0000, "ingress"));
+    assert_true(link_listener_catch_up(f->listener));
+    link_listener_get_stats(f->listener, &after);
+    assert_int_equal(after.events[LINK_MSG_NEWQDISC],
+                     before.events[LINK_MSG_NEWQDISC]);
+    link_listener_resync(f->listener);
+    unit_wait_until(becomes_current(f));
+    assert_false(link_qdiscs_are_known(f->options.qdiscs));
+    assert_int_equal(link_qdiscs_count(f->options.qdiscs), 0);
+
+    /* All are asked for when they are followed again. */
+    link_listener_follow_qdiscs(f->listener, true);
+    assert_false(link_listener_is_current(f->listener));
+    unit_wait_until(becomes_current(f));
+    assert_equal(f);
+    assert_true(link_qdiscs_are_known(f->options.qdiscs));
+    assert_true(link_qdiscs_has_ingress(f->options.qdiscs, A));
+    assert_true(link_qdiscs_has_ingress(f->options.qdiscs, B));
+    assert_false(link_qdiscs_has_root(f->options.qdiscs, A));
+    OK(unit_qdisc_del(f->own, A, TC_H_INGRESS, 0xffff0000));
+    assert_equal(f);
+    assert_false(link_qdiscs_has_ingress(f->options.qdiscs, A));
+}
+
 static void
 queueing_disciplines_come_and_go(void **state)
 {
@@ -217,6 +263,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(an_own_change_is_there_at_once),
         TEST(all_goes_with_a_link),
         TEST(queueing_disciplines_come_and_go),
+        TEST(queueing_disciplines_are_followed_or_not),
         TEST(other_namespaces_do_not_touch_ours),
         TEST(changes_of_classes_are_noticed),
         TEST(a_resync_takes_all_anew),

@@ -154,6 +154,56 @@ what_the_kernel_says_moves_a_number(void **state)
     assert_true(link_qdiscs_ingress_seqno(*state, LINK) > ingress + 1);
 }
 
+static void
+what_nobody_follows_is_unknown(void **state)
+{
+    uint64_t root, ingress;
+
+    ADD(LINK, TC_H_ROOT, HANDLE(1));
+    assert_true(link_qdiscs_are_known(*state));
+    root = link_qdiscs_root_seqno(*state, LINK);
+
+    /* A link may have anything, and that may be another one each time. */
+    link_qdiscs_follow(*state, false);
+    assert_false(link_qdiscs_are_known(*state));
+    assert_int_equal(link_qdiscs_count(*state), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_true(link_qdiscs_has_root(*state, LINK + i));
+        assert_true(link_qdiscs_has_ingress(*state, LINK + i));
+        assert_true(link_qdiscs_root_seqno(*state, LINK) > root + 1);
+        root = link_qdiscs_root_seqno(*state, LINK);
+        ingress = link_qdiscs_ingress_seqno(*state, LINK);
+        assert_true(link_qdiscs_ingress_seqno(*state, LINK) > ingress + 1);
+    }
+
+    /* What is told late is not taken for all there is. */
+    ADD(LINK, TC_H_ROOT, HANDLE(1));
+    link_qdiscs_mark(*state);
+    link_qdiscs_sweep(*state);
+    assert_false(link_qdiscs_are_known(*state));
+    assert_int_equal(link_qdiscs_count(*state), 0);
+}
+
+static void
+what_is_followed_again_is_known_after_a_sweep(void **state)
+{
+    uint64_t root;
+
+    ADD(LINK, TC_H_ROOT, HANDLE(1));
+    root = link_qdiscs_root_seqno(*state, LINK);
+    link_qdiscs_follow(*state, false);
+    link_qdiscs_follow(*state, true);
+    ADD(LINK, TC_H_ROOT, HANDLE(1));
+    assert_false(link_qdiscs_are_known(*state));
+    assert_true(link_qdiscs_has_ingress(*state, LINK));
+    link_qdiscs_mark(*state);
+    ADD(LINK, TC_H_ROOT, HANDLE(1));
+    link_qdiscs_sweep(*state);
+    assert_true(link_qdiscs_are_known(*state));
+    assert_false(link_qdiscs_has_ingress(*state, LINK));
+    assert_true(link_qdiscs_root_seqno(*state, LINK) > root + 1);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -166,6 +216,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(disciplines_go_with_their_link),
         TEST(a_sweep_removes_what_was_not_told_again),
         TEST(what_the_kernel_says_moves_a_number),
+        TEST(what_nobody_follows_is_unknown),
+        TEST(what_is_followed_again_is_known_after_a_sweep),
     };
 
     unit_init(argv[0]);

@@ -252,12 +252,33 @@ policing_goes_with_its_discipline(void **state)
     assert_true(n_announced() > before);
 }
 
+/* While disciplines are not followed, nothing is taken to be as it was. */
+static void
+what_is_not_known_is_sent_again(void **state)
+{
+    struct netdev *netdev = *state;
+    uint64_t calls;
+
+    configure_first(netdev, "100000000");
+    kdp_links_follow_qdiscs(false);
+    for (int i = 0; i < 2; i++) {
+        calls = n_calls();
+        configure(netdev, "linux-htb", "100000000", RATE);
+        assert_int_equal(n_calls() - calls, ALL);
+    }
+    kdp_links_follow_qdiscs(true);
+    kdp_links_catch_up();
+    CHANGES(ALL, configure(netdev, "linux-htb", "100000000", RATE));
+    CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup_qos, teardown)
         TEST(what_is_the_same_is_not_sent),
+        TEST(what_is_not_known_is_sent_again),
         TEST(a_queue_that_went_is_set_again),
         TEST(what_others_changed_is_set_again),
         TEST(what_rates_depend_on_makes_them_sent_again),

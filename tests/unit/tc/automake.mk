@@ -30,8 +30,10 @@ tests_unit_tc_test_tc_rules_LDFLAGS = \
 tests_unit_tc_test_tc_backend_SOURCES = \
 	tests/unit/tc/test-tc-backend.c $(unit_backend)
 tests_unit_tc_test_tc_backend_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate \
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_tc_wrap) \
+	-Wl,--wrap=kdp_tc_translate \
 	-Wl,--wrap=kdp_links_qdiscs \
+	-Wl,--wrap=link_qdiscs_are_known \
 	-Wl,--wrap=link_qdiscs_has_ingress \
 	-Wl,--wrap=tc_add_del_qdisc
 tests_unit_tc_test_tc_chains_SOURCES = \

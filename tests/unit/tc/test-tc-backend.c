@@ -16,18 +16,20 @@
 #include "netdev-linux/links.h"
 #include "ovs-rcu.h"
 #include "tc.h"
+#include "timeval.h"
 #include "util.h"
 
 /* Requests to add a queueing discipline, and what they end with. */
 static unsigned int n_qdiscs_added;
 static int qdisc_error;
 
-/* Do the link tables have one on all devices? */
-static bool has_ingress;
+/* Do the link tables know which devices have one, and do all have one then? */
+static bool is_known = true, has_ingress;
 
 int __wrap_tc_add_del_qdisc(int ifindex, bool add, uint32_t block_id,
                             enum tc_qdisc_hook);
 struct link_qdiscs *__wrap_kdp_links_qdiscs(void);
+bool __wrap_link_qdiscs_are_known(const struct link_qdiscs *);
 bool __wrap_link_qdiscs_has_ingress(const struct link_qdiscs *, int ifindex);
 
 int
@@ -43,6 +45,12 @@ struct link_qdiscs *
 __wrap_kdp_links_qdiscs(void)
 {
     return (void *) &has_ingress;
+}
+
+bool
+__wrap_link_qdiscs_are_known(const struct link_qdiscs *qdiscs OVS_UNUSED)
+{
+    return is_known;
 }
 
 bool
@@ -114,6 +122,32 @@ place_for_rules_is_asked_for_once_for_each_port(void **state)
     has_ingress = false;
     assert_int_equal(put_while_failing(*state, EOPNOTSUPP, 20), 0);
     assert_int_equal(n_qdiscs_added, 0);
+}
+
+/* While there is offload the link tables do not know.  To ask takes RTNL. */
+static void
+place_that_is_there_is_asked_for_once_a_second(void **state)
+{
+    unit_clock_stop(time_msec() + 10000);
+    is_known = has_ingress = false;
+    qdisc_error = EEXIST;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(put_while_failing(*state, EINVAL, 20), 0);
+        assert_int_equal(n_qdiscs_added, !i);
+    }
+    unit_clock_advance(1000);
+    assert_int_equal(put_while_failing(*state, EINVAL, 20), 0);
+    assert_int_equal(n_qdiscs_added, 1);
+
+    /* Those that are gone are all added again. */
+    unit_clock_advance(1000);
+    qdisc_error = 0;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(put_while_failing(*state, EINVAL, 20), 20);
+        assert_int_equal(n_qdiscs_added, 2);
+    }
+    is_known = true;
+    unit_clock_run();
 }
 
 static void
@@ -345,6 +379,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(only_changes_are_waited_for_in_a_quiescent_state),
         TEST(rule_of_somebody_else_is_in_the_way),
         TEST(place_for_rules_is_asked_for_once_for_each_port),
+        TEST(place_that_is_there_is_asked_for_once_a_second),
     };
 
     unit_init(argv[0]);
