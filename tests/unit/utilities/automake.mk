@@ -14,5 +14,6 @@ TESTS += $(utilities_tests)
 EXTRA_DIST += \
 	$(utilities_tests) \
 	tests/fake/fake_daemon.py \
+	tests/unit/utilities/promql.py \
 	tests/unit/utilities/schemas.py \
 	tests/unit/utilities/tap.py
