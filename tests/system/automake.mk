@@ -24,6 +24,7 @@ EXTRA_DIST += \
 	tests/system/test-offload-settings.sh \
 	tests/system/test-offload.sh \
 	tests/system/test-openflow.sh \
+	tests/system/test-ovn.sh \
 	tests/system/test-ports.sh \
 	tests/system/test-restart.sh \
 	tests/system/test-tools.sh \
