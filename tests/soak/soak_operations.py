@@ -218,7 +218,9 @@ def change_bond(c, rng):
 
 
 def change_qos(c, rng):
-    end = rng.choice([1, 2, 3, 4, 5, 6])
+    """While the kernel changes the queueing discipline, for one or more grace
+    periods of its RCU, it throws away what the device is to send."""
+    end = c.pick_end(rng)
     port = f"v-s{end}"
     c.switch.vsctl("set", "Port", port, "qos=@q", "--", "--id=@q", "create",
                    "QoS", "type=linux-htb",
@@ -424,7 +426,7 @@ TABLE = [Operation(*row) for row in (
      "a tunnel is deleted, and added"),
     ("bond", PORT, 1, NO_LOSS, change_bond,
      "a bond changes its mode, and a member goes down and up"),
-    ("qos", PORT, 2, NO_LOSS, change_qos,
+    ("qos", PORT, 2, LOSS_AT_PORT, change_qos,
      "queues and policing, which limit nothing, are set up and removed"),
 
     ("links", LINK, 3, NO_LOSS, churn_links,
