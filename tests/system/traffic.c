@@ -7,7 +7,8 @@
  * datapath, so that each one is an upcall.  A frame carries the number of its
  * stream, its number in the stream, and whether it is the last one; its source
  * address is made from both numbers (or, with --same, from the stream's
- * alone; with --flows=N, from the remainder of the number by N). */
+ * alone; with --flows=N, from the remainder of the number by N).  With --udp
+ * the frames are UDP in IPv4, and their source port is made likewise. */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -17,10 +18,13 @@
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +38,9 @@
 
 #define TRAFFIC_MAGIC 0x6b647074
 
+/* With --udp, the destination port, and the first of the source ports. */
+#define UDP_PORT 9000
+
 /* Streams that one receiver can tell apart. */
 #define MAX_STREAMS 64
 
@@ -41,16 +48,42 @@
  * dropped frames at its socket, and this makes that unlikely. */
 #define RECEIVE_BUFFER (64 * 1024 * 1024)
 
-struct frame {
-    uint8_t dst[6];
-    uint8_t src[6];
-    uint16_t ethertype;
+struct payload {
     uint32_t magic;
     uint32_t stream;
     uint32_t number;
     uint8_t last;
     uint8_t pad[33];
 } __attribute__((packed));
+
+struct frame {
+    uint8_t dst[6];
+    uint8_t src[6];
+    uint16_t ethertype;
+    union {
+        struct payload raw;
+        struct {
+            struct iphdr ip;
+            struct udphdr udp;
+            struct payload payload;
+        } __attribute__((packed)) udp;
+    } __attribute__((packed));
+} __attribute__((packed));
+
+/* Bytes of a frame, which is one of UDP if 'udp'. */
+static size_t
+frame_size(bool udp)
+{
+    return (offsetof(struct frame, raw)
+            + (udp ? sizeof ((struct frame *) NULL)->udp
+               : sizeof (struct payload)));
+}
+
+static struct payload *
+frame_payload(struct frame *frame, bool udp)
+{
+    return udp ? &frame->udp.payload : &frame->raw;
+}
 
 static volatile sig_atomic_t stopped;
 
@@ -91,12 +124,14 @@ usage(int status)
           "  -d, --dst=MAC     destination address (default: broadcast)\n"
           "  --same            one source address for the whole stream\n"
           "  --flows=N         N source addresses in turn\n"
+          "  --udp             UDP in IPv4, of as many source ports\n"
           "  Prints the number of frames sent.\n"
           "recv:\n"
           "  -s, --streams=N   N streams are expected (default 1)\n"
           "  -f, --first=N     the first of them (default 0)\n"
           "  -t, --timeout=S   seconds without a frame before it gives up\n"
           "                    (default 10)\n"
+          "  --udp             the frames are UDP in IPv4\n"
           "  Ends when it has all frames of all streams, or was idle too\n"
           "  long, or upon SIGTERM when no frame is waiting.  Prints\n"
           "  \"ready\", at the end a line for the frames of other streams\n"
@@ -166,9 +201,9 @@ sleep_until(int64_t when)
 }
 
 static void
-send_frame(int fd, const struct frame *frame)
+send_frame(int fd, const struct frame *frame, size_t size)
 {
-    while (send(fd, frame, sizeof *frame, 0) < 0) {
+    while (send(fd, frame, size, 0) < 0) {
         if (errno == ENOBUFS || errno == EAGAIN) {
             /* The device's queue is full. */
             struct pollfd pfd = { .fd = fd, .events = POLLOUT };
@@ -178,6 +213,33 @@ send_frame(int fd, const struct frame *frame)
             fatal("send");
         }
     }
+}
+
+/* Makes 'frame' one of UDP, from 192.0.2.1 to 192.0.2.2. */
+static void
+make_udp(struct frame *frame)
+{
+    const uint16_t len = sizeof frame->udp - sizeof frame->udp.ip;
+    uint16_t words[sizeof frame->udp.ip / 2];
+    uint32_t sum = 0;
+
+    frame->ethertype = htons(ETHERTYPE_IP);
+    frame->udp.ip = (struct iphdr) {
+        .version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_UDP,
+        .tot_len = htons(sizeof frame->udp),
+        .saddr = htonl(0xc0000201), .daddr = htonl(0xc0000202),
+    };
+    memcpy(words, &frame->udp.ip, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        sum += words[i];
+    }
+    sum = (sum & 0xffff) + (sum >> 16);
+    frame->udp.ip.check = ~(sum + (sum >> 16));
+    /* No checksum of UDP. */
+    frame->udp.udp = (struct udphdr) {
+        .source = htons(UDP_PORT), .dest = htons(UDP_PORT),
+        .len = htons(len),
+    };
 }
 
 static int
@@ -190,14 +252,16 @@ do_send(int argc, char *argv[])
         { "dst", required_argument, NULL, 'd' },
         { "same", no_argument, NULL, 'S' },
         { "flows", required_argument, NULL, 'F' },
+        { "udp", no_argument, NULL, 'U' },
         { NULL, 0, NULL, 0 },
     };
     struct sigaction action = { .sa_handler = stop };
     struct frame frame = {
         .dst = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
         .ethertype = htons(TRAFFIC_ETHERTYPE),
-        .magic = htonl(TRAFFIC_MAGIC),
     };
+    struct payload *payload;
+    bool udp = false;
     uint32_t count = 1, rate = 0, stream = 0, number = 0;
     uint32_t n_flows = 0;       /* 0: each frame is one. */
     int64_t start;
@@ -210,6 +274,7 @@ do_send(int argc, char *argv[])
         case 'r': rate = parse_number(optarg); break;
         case 'S': n_flows = 1; break;
         case 'F': n_flows = parse_number(optarg); break;
+        case 'U': udp = true; break;
         case 'd':
             if (sscanf(optarg, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx",
                        &frame.dst[0], &frame.dst[1], &frame.dst[2],
@@ -227,24 +292,32 @@ do_send(int argc, char *argv[])
 
     fd = open_socket(argv[optind], 0);
     sigaction(SIGTERM, &action, NULL);
-    frame.stream = htonl(stream);
+    if (udp) {
+        make_udp(&frame);
+    }
+    payload = frame_payload(&frame, udp);
+    payload->magic = htonl(TRAFFIC_MAGIC);
+    payload->stream = htonl(stream);
     frame.src[0] = 0x02;
     frame.src[1] = stream;
     start = now_ns();
     do {
-        frame.number = htonl(number);
+        payload->number = htonl(number);
         if (n_flows != 1) {
             uint32_t flow = htonl(n_flows ? number % n_flows : number);
 
             memcpy(&frame.src[2], &flow, sizeof flow);
+            if (udp) {
+                frame.udp.udp.source = htons(UDP_PORT + ntohl(flow) % 50000);
+            }
         }
         if (rate) {
             sleep_until(start + number * INT64_C(1000000000) / rate);
         }
-        frame.last = stopped || number + 1 == count;
-        send_frame(fd, &frame);
+        payload->last = stopped || number + 1 == count;
+        send_frame(fd, &frame, frame_size(udp));
         number++;
-    } while (!frame.last);
+    } while (!payload->last);
     printf("%"PRIu32"\n", number);
     return 0;
 }
@@ -344,12 +417,14 @@ do_recv(int argc, char *argv[])
         { "streams", required_argument, NULL, 's' },
         { "first", required_argument, NULL, 'f' },
         { "timeout", required_argument, NULL, 't' },
+        { "udp", no_argument, NULL, 'U' },
         { NULL, 0, NULL, 0 },
     };
     static struct stream streams[MAX_STREAMS];
     struct sigaction action = { .sa_handler = stop };
     uint32_t n_streams = 1, first = 0, timeout = 10, n_others = 0;
     int buffer = RECEIVE_BUFFER;
+    bool udp = false;
     int c, fd;
 
     while ((c = getopt_long(argc, argv, "s:f:t:", options, NULL)) != -1) {
@@ -357,6 +432,7 @@ do_recv(int argc, char *argv[])
         case 's': n_streams = parse_number(optarg); break;
         case 'f': first = parse_number(optarg); break;
         case 't': timeout = parse_number(optarg); break;
+        case 'U': udp = true; break;
         default: usage(2);
         }
     }
@@ -364,7 +440,7 @@ do_recv(int argc, char *argv[])
         usage(2);
     }
 
-    fd = open_socket(argv[optind], TRAFFIC_ETHERTYPE);
+    fd = open_socket(argv[optind], udp ? ETHERTYPE_IP : TRAFFIC_ETHERTYPE);
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof buffer)) {
         fatal("SO_RCVBUFFORCE");
     }
@@ -385,14 +461,15 @@ do_recv(int argc, char *argv[])
             break;
         }
         while (recv(fd, &frame, sizeof frame, MSG_DONTWAIT)
-               == sizeof frame) {
-            uint32_t stream = ntohl(frame.stream) - first;
+               == frame_size(udp)) {
+            const struct payload *payload = frame_payload(&frame, udp);
+            uint32_t stream = ntohl(payload->stream) - first;
 
-            if (ntohl(frame.magic) != TRAFFIC_MAGIC) {
+            if (ntohl(payload->magic) != TRAFFIC_MAGIC) {
                 continue;
             } else if (stream < n_streams) {
-                stream_add(&streams[stream], ntohl(frame.number));
-                streams[stream].ended |= frame.last;
+                stream_add(&streams[stream], ntohl(payload->number));
+                streams[stream].ended |= payload->last;
             } else {
                 n_others++;
             }
