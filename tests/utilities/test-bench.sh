@@ -338,7 +338,7 @@ test_restart_arguments () {
         fi
     done << END
 --ends|TERM,other|TERM, KILL, monitor
---rules|x|normal, openflow
+--rules|x|normal, openflow, conntrack
 --offload|yes|off, on
 --flows|0|1 to 5000
 --ports|1|2 to 4000
