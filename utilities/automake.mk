@@ -57,7 +57,11 @@ EXTRA_DIST += \
 	utilities/ovs-kdp-switch.in \
 	utilities/packages \
 	utilities/packages-all \
+	utilities/packages-all-12 \
+	utilities/packages-all-13 \
 	utilities/packages-check \
+	utilities/packages-check-12 \
+	utilities/packages-check-13 \
 	utilities/quickstart-guest \
 	utilities/quickstart-host \
 	utilities/quickstart-stages \

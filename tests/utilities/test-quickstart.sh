@@ -22,7 +22,7 @@ make_tree () {
     mkdir -p "$tree/utilities"
     cp "$source/quickstart" "$tree/"
     cp "$source"/utilities/quickstart-{host,stages,steps} "$tree/utilities/"
-    for list in packages packages-check packages-all; do
+    for list in packages packages-{check,all}{,-12,-13}; do
         echo "# No package" > "$tree/utilities/$list"
     done
     touch "$tree/configure.ac" "$tree/Makefile.am"
@@ -347,10 +347,10 @@ test_other_distributions () {
     while IFS=: read -r name id version; do
         printf 'PRETTY_NAME="%s"\nID=%s\nVERSION_ID="%s"\n' \
             "$name" "$id" "$version" > "$host/etc/os-release"
-        refused "this is $name; quickstart knows the packages of Debian 12" \
+        refused "this is $name; quickstart knows the packages of Debian 12 and 13" \
             '/etc' && refused "$name" '/etc' check || return 1
     done << END
-Debian GNU/Linux 13 (trixie):debian:13
+Debian GNU/Linux 14 (forky):debian:14
 Ubuntu 24.04.1 LTS:ubuntu:24.04
 Fedora Linux 41 (Server Edition):fedora:41
 END
@@ -430,6 +430,28 @@ test_package_lists () {
     [ $? -eq 1 ] && [ -s "$host/calls" ]
 }
 
+# Names that differ between releases of Debian are those of this one.
+test_package_lists_of_release () {
+    local release
+    echo of-12 | tee "$tree/utilities/packages-check-12" \
+        > "$tree/utilities/packages-all-12"
+    echo of-13 | tee "$tree/utilities/packages-check-13" \
+        > "$tree/utilities/packages-all-13"
+    program apt-get 'echo "$*" >> '"$host"'/calls
+case $* in *update) ;; *) exit 100 ;; esac'
+    for release in 12 13; do
+        sed -i "s/^VERSION_ID=.*/VERSION_ID=$release/" "$host/etc/os-release"
+        rm -f "$host/calls"
+        quickstart check > "$out" 2>&1
+        [ $? -eq 1 ] || return 1
+        quickstart check --all > "$out" 2>&1
+        [ $? -eq 1 ] || return 1
+        # Once for each of the two.
+        [ "$(grep -c "of-$release" "$host/calls")" -eq 2 ] \
+            && ! grep -q "of-$((25 - release))" "$host/calls" || return 1
+    done
+}
+
 # The command of the documentation, as it stands there, asks for each package
 # of the lists, and for nothing on the way.
 test_documented_packages () {
@@ -440,7 +462,7 @@ test_documented_packages () {
     program apt-get 'echo "$*" >> '"$host/calls"
     (cd "$source" && PATH=$host/bin:$PATH bash -ec "$command") > "$out" 2>&1 \
         || return 1
-    expected=$(cat "$source"/utilities/packages{,-check} | sed 's/#.*//' \
+    expected=$(cat "$source"/utilities/packages{,-check{,-12}} | sed 's/#.*//' \
         | grep . | sort)
     [ "$(grep install "$host/calls" | tr ' ' '\n' \
             | grep -vE '^(install|-.*)$' | sort)" = "$expected" ] \
@@ -455,7 +477,8 @@ tests='all_pass failed_case guest_that_did_not_boot no_test_ran
        stages_at_the_same_time capacity interrupt
        continuous_integration second_instance progress_and_times all help_touches_nothing
        other_distributions other_architecture not_root little_space no_network
-       container kernel_package package_lists documented_packages'
+       container kernel_package package_lists
+       package_lists_of_release documented_packages'
 
 . "$source/tests/harness/tap.sh"
 # shellcheck disable=SC2086 # Several words.
