@@ -13,8 +13,12 @@
 #include "netdev-linux/router.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "ovs/compat-netdev.h"
 #include "packets.h"
 #include "util.h"
+
+/* What became of a route that the router has. */
+static const char STATE_USED[] = "used";
 
 static int
 compare_dests(const void *a_, const void *b_)
@@ -34,6 +38,24 @@ compare_dests(const void *a_, const void *b_)
 typedef void show_route_func(const struct link_route *, const char *device,
                              const char *state, void *aux);
 
+/* Returns what became of 'route'.  'known' says whether its device is, and
+ * 'found' whether the router has a route to the same destination that is
+ * preferred. */
+static const char *
+route_state(const struct link_route *route, bool known, bool found)
+{
+    if (!found && router_has(route)) {
+        return STATE_USED;
+    } else if (link_routes_has_changed(kdp_links_routes())) {
+        return "waiting";
+    } else if (found) {
+        return "not preferred";
+    } else if (!known) {
+        return "no device";
+    }
+    return ovs_compat_router_classifier() ? "no source" : "unknown";
+}
+
 /* Calls 'cb' for the routes to the destination of 'route', the preferred one
  * first. */
 static void
@@ -48,14 +70,10 @@ show_dest(const struct link_route *route, show_route_func *cb, void *aux)
         struct link_info link;
         bool known = link_table_find(kdp_links_table(), LINK_NSID_LOCAL,
                                      other.ifindex, &link);
-        bool used = !found && router_has(&other);
+        const char *state = route_state(&other, known, found);
 
-        cb(&other, known ? link.name : "?",
-           (used ? "used"
-            : link_routes_has_changed(kdp_links_routes()) ? "waiting"
-            : found ? "not preferred"
-            : known ? "no source" : "no device"), aux);
-        found |= used;
+        cb(&other, known ? link.name : "?", state, aux);
+        found |= state == STATE_USED;
     }
 }
 

@@ -14,7 +14,9 @@
  *   - not preferred: it has another one to that destination;
  *   - no device: the link table has no such device;
  *   - no source: the device has no address for packets to come from;
- *   - waiting: it has changed, and the router is yet to be told.
+ *   - waiting: it has changed, and the router is yet to be told;
+ *   - unknown: Open vSwitch's own code fills the router (since 3.7), and it
+ *     cannot be asked.  Command ovs/route/show has all that it has.
  *
  * Thread safety: the main thread. */
 
