@@ -389,6 +389,27 @@ test_release () {
     nothing_left
 }
 
+# A kernel whose package was unpacked somewhere has its modules there.
+test_kernel_that_is_not_installed () {
+    local release root=$out/unpacked
+    release=$("$guest" --print-release) || return 1
+    mkdir -p "$root/boot" "$root/lib/modules"
+    cp "/boot/vmlinuz-$release" "$root/boot/"
+    cp -rl "/lib/modules/$release" "$root/lib/modules/" 2> /dev/null \
+        || cp -r "/lib/modules/$release" "$root/lib/modules/"
+    run --kernel "$root/boot/vmlinuz-$release" -- \
+        sh -c 'readlink /lib/modules/$(uname -r) && modprobe openvswitch'
+    [ "$status" -eq 0 ] \
+        && [ "$(cat "$out/stdout")" = "$root/lib/modules/$release" ] \
+        || return 1
+    # What was kept of that one does not serve the other.
+    run -- sh -c '[ -d /lib/modules/$(uname -r)/kernel ] \
+                  && [ ! -L /lib/modules/$(uname -r) ]'
+    [ "$status" -eq 0 ] || return 1
+    rm -r "$root"
+    nothing_left
+}
+
 test_reader_that_stops () {
     local rc
     "$guest" -- sh -c 'seq 100000; exit 6' 2> "$out/stderr" | head -n 1 \
@@ -455,6 +476,7 @@ tests='pass arguments logs environment files changed_files time_limit silence sh
        kernel_reports allowed_report
        crash killed_command interrupt terminate sudden_death shell
        command_then_shell reader_that_stops virtual_time usage release
+       kernel_that_is_not_installed
        missing_packages dead_qemu boot_once_more no_boot'
 
 # shellcheck disable=SC2086 # Several words.
