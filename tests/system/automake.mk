@@ -31,6 +31,7 @@ EXTRA_DIST += \
 	tests/system/test-tunnels.sh \
 	tests/system/test-upcalls.sh \
 	tests/system/test-user.sh \
+	tests/system/test-versions.sh \
 	tests/system/test-vports.sh \
 	tests/system/uncounted.awk
 

@@ -77,6 +77,11 @@ exits_with() {
     equal "$status" "$expected" "exit status of \"$*\""
 }
 
+# Is version $1, numbers between dots and whatever follows, at least $2?
+at_least() {
+    test "$(printf '%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2"
+}
+
 # Waits for $1 seconds.  An emulated guest needs a good part of that to start a
 # program that would do so.  Nobody ever writes to the pipe.
 nap() {
