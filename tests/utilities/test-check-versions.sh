@@ -17,7 +17,7 @@ out=$dir/out
 make_tree () {
     rm -rf "$tree" "$dir/build"
     mkdir -p "$tree/tests/versions" "$dir/build" "$dir/bin"
-    cp "$source/tests/versions/check-versions" \
+    cp "$source"/tests/versions/{check-versions,debian-packages} \
         "$source/tests/versions/stable-groups" "$tree/tests/versions/"
     cat > "$tree/configure" << 'END'
 #!/bin/bash
@@ -151,6 +151,6 @@ counted 0 3 0 && [ "$(wc -l < "$dir/apt")" -eq "$lines" ]
 result 'once'
 printf '#!/bin/sh\n' > "$dir/bin/apt-get"
 run sid
-counted 1 0 1 && grep -q 'name trees instead' "$out"
-result 'a system without packages of Debian is told to name trees'
+counted 1 0 1 && grep -q 'name a path instead' "$out"
+result 'a system without packages of Debian is told to name paths'
 exit $tests_failed

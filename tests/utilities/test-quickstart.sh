@@ -40,7 +40,7 @@ EOF
     printf '1..3\nok 1 - a\nok 2 - b\nok 3 - c\n' > "$tree/tap"
     # The commands of the targets; a test replaces those it is about.
     for target in all programs models guest kselftest system ovs-build \
-                  system-selection ovs bench bench-all versions soak \
+                  system-selection ovs bench bench-all versions kernels soak \
                   distcheck deb fuzz analyze docs
     do
         echo "cat ../tap" > "$tree/run-$target"
@@ -311,14 +311,15 @@ test_all () {
         > "$tree/run-versions"
     quickstart check --all > "$out" 2>&1
     status=$?
-    # 3 in each of two suites, upon another Open vSwitch, two soak tests, the tests of a sanitizer, of the
-    # benchmarks and of the package; and four that are one test.
-    ended '58 passed, 0 failed' 0 || return 1
+    # 3 in each of two suites, upon another Open vSwitch and another kernel, two
+    # soak tests, the tests of a sanitizer, of the benchmarks and of the package;
+    # and four that are one test.
+    ended '61 passed, 0 failed' 0 || return 1
     echo 'echo no luck; exit 1' > "$tree/run-fuzz"
     echo 'exit 1' > "$tree/run-docs"
     quickstart check --all > "$out" 2>&1
     status=$?
-    ended '56 passed, 2 failed' 1 && grep -q 'no luck' "$out"
+    ended '59 passed, 2 failed' 1 && grep -q 'no luck' "$out"
 }
 
 test_help_touches_nothing () {

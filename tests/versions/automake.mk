@@ -11,6 +11,16 @@ VERSIONSFLAGS =
 check-versions:
 	@$(srcdir)/tests/versions/check-versions $(VERSIONSFLAGS) $(OVS_TREES)
 .PHONY: check-versions
+
+# Other kernels than the one that is installed: linux-image-amd64 of a release
+# of Debian, or the file of a kernel.
+KERNELS =
+KERNELSFLAGS =
+check-kernels:
+	@$(srcdir)/tests/versions/check-kernels $(KERNELSFLAGS) $(KERNELS)
+.PHONY: check-kernels
 EXTRA_DIST += \
+	tests/versions/check-kernels \
 	tests/versions/check-versions \
+	tests/versions/debian-packages \
 	tests/versions/stable-groups
