@@ -3,6 +3,7 @@
 EXTRA_DIST += \
 	Documentation/architecture.rst \
 	Documentation/building.rst \
+	Documentation/ci.rst \
 	Documentation/conf.py \
 	Documentation/index.rst \
 	Documentation/link-tables.rst \
@@ -20,6 +21,7 @@ EXTRA_DIST += \
 	Documentation/performance/results.json \
 	Documentation/performance/rtnl.rst \
 	Documentation/performance/upcalls.rst \
+	Documentation/tasks/comparison.rst \
 	Documentation/tasks/index.rst \
 	Documentation/tasks/install.rst \
 	Documentation/tasks/many-ports.rst \
