@@ -265,6 +265,17 @@ take_collected(struct offload_dump *dump, struct offload_flow *flows[],
     return more ? taken : -1;
 }
 
+/* Has the processor fetch 'flow', which is used soon.  With many flows none is
+ * in its caches, and the time of a dump is that of waiting for memory: so that
+ * waits for the flows of a batch together. */
+static void
+prefetch(const struct offload_flow *flow)
+{
+    for (size_t i = 0; i < sizeof *flow; i += CACHE_LINE_SIZE) {
+        OVS_PREFETCH((const char *) flow + i);
+    }
+}
+
 /* Stores flows that were not shown yet, 'n' or OFFLOAD_BATCH at most, in
  * 'dumped'.  Returns how many, 0 only if there are none. */
 size_t
@@ -284,6 +295,9 @@ offload_dump_next(struct offload_dump *dump, struct offload_dumped dumped[],
         }
         if (!taken) {
             continue;
+        }
+        for (int i = 0; i < taken; i++) {
+            prefetch(flows[i]);
         }
         mutex = &flows[0]->stripe->mutex;
         ovs_mutex_lock(mutex);
