@@ -35,6 +35,8 @@ struct round {
     uint32_t number;
     long long int start;        /* In ms. */
     uint64_t clock;             /* Move clock at the start. */
+    unsigned int interval;      /* Time in ms for which what is known of a rule
+                                 * is new enough; 0 if it never is. */
     struct latch *stop;         /* Ends the round early; NULL if the caller may
                                  * have pointers that RCU guards. */
 
@@ -178,7 +180,18 @@ read_batch(struct round *round)
     }
 }
 
-/* Reads the rules of 'stripe' that nobody has read since the start. */
+/* Is 'flow' in tc, and to be read by itself?  One that has just come need not
+ * be: it was known how much it had counted, and in a burst of new flows there
+ * would be more to read than to add. */
+static bool
+is_due(const struct round *round, const struct offload_flow *flow)
+{
+    return (offload_flow_in_tc(flow) && is_later(round->number, flow->round)
+            && (!round->interval
+                || flow->read + round->interval <= round->start));
+}
+
+/* Reads the rules of 'stripe' that are to be read by themselves. */
 static void
 read_stripe(struct round *round, struct offload_stripe *stripe)
 {
@@ -187,8 +200,7 @@ read_stripe(struct round *round, struct offload_stripe *stripe)
 
     ovs_mutex_lock(&stripe->mutex);
     HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-        if (offload_flow_in_tc(flow)
-            && is_later(round->number, flow->round)) {
+        if (is_due(round, flow)) {
             if (n == allocated) {
                 flows = x2nrealloc(flows, &allocated, sizeof *flows);
             }
@@ -207,13 +219,15 @@ read_stripe(struct round *round, struct offload_stripe *stripe)
 }
 
 static uint32_t
-run_round(struct offload *offload, bool exact, struct latch *stop)
+run_round(struct offload *offload, bool exact, unsigned int interval,
+          struct latch *stop)
 {
     struct offload_backend *backend = &offload->backend;
     struct round round = {
         .offload = offload,
         .start = time_msec(),
         .clock = offload_table_clock(&offload->table),
+        .interval = interval,
         .stop = stop,
     };
 
@@ -237,16 +251,18 @@ run_round(struct offload *offload, bool exact, struct latch *stop)
 uint32_t
 offload_read_rules(struct offload *offload)
 {
-    return run_round(offload, true, NULL);
+    return run_round(offload, true, 0, NULL);
 }
 
-/* A round of the reader thread, or of a test, which ends early when 'stop' is
- * set: whoever ends the thread does not wait for all rules of a slow card, but
- * for the request that is under way. */
+/* A round of the reader thread, or of a test, of the rules of which nothing
+ * was learnt for 'interval' ms.  It ends early when 'stop' is set: whoever
+ * ends the thread does not wait for all rules of a slow card, but for the
+ * request that is under way. */
 void
-offload_reader_round(struct offload *offload, struct latch *stop)
+offload_reader_round(struct offload *offload, unsigned int interval,
+                     struct latch *stop)
 {
-    run_round(offload, false, stop);
+    run_round(offload, false, interval, stop);
 }
 
 /* Time of a processor that the thread has taken, in ms. */
@@ -285,7 +301,8 @@ reader_main(void *reader_)
             long long int start = time_msec();
             long long int cpu = cpu_msec();
 
-            offload_reader_round(reader->offload, &reader->stop);
+            offload_reader_round(reader->offload, reader->interval,
+                                 &reader->stop);
             rebalance(reader->offload, &last_rebalance);
             cpu = cpu_msec() - cpu;
             next = MAX(start + reader->interval,

@@ -19,9 +19,11 @@
  *                    flow->read
  *
  * Rounds begin 'read_interval' ms after each other, or later: the thread takes
- * at most a share of a processor, READER_SHARE.  So what is known of a rule is
- * as old as that at most, plus what tc takes to answer.  Somebody else may do a
- * round at any time (offload_read_rules()).
+ * at most a share of a processor, READER_SHARE.  A round reads the rules that
+ * neither came nor were read within that interval, and those that a device
+ * lists.  So what is known of a rule is as old as that at most, and of a new
+ * one twice, plus what tc takes to answer.  Somebody else may do a round at
+ * any time (offload_read_rules()), which reads all.
  *
  * A rule that is not there any more has vanished, and its flow goes back to the
  * kernel.  One that cannot be read keeps what was known of it.
@@ -36,7 +38,8 @@
 struct latch;
 struct offload;
 
-void offload_reader_round(struct offload *, struct latch *stop);
+void offload_reader_round(struct offload *, unsigned int interval,
+                          struct latch *stop);
 void offload_reader_start(struct offload *, unsigned int read_interval);
 void offload_reader_stop(struct offload *);
 

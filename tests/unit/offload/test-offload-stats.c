@@ -413,15 +413,70 @@ round_ends_early_when_it_is_to(void **state OVS_UNUSED)
     }
     unit_settle(&unit);
     offload_fake_get_load(unit.fake, &n_before, &n_calls);
-    offload_reader_round(unit.offload, &stop);
+    offload_reader_round(unit.offload, 0, &stop);
     offload_fake_get_load(unit.fake, &n_after, &n_calls);
     assert_int_equal(n_after - n_before, 200);
     latch_set(&stop);
-    offload_reader_round(unit.offload, &stop);
+    offload_reader_round(unit.offload, 0, &stop);
     offload_fake_get_load(unit.fake, &n_before, &n_calls);
     assert_int_equal(n_after, n_before);
     latch_destroy(&stop);
     unit_offload_uninit(&unit);
+}
+
+/* How many rules a round reads that has nothing to do with those of which
+ * something was learnt in the last second. */
+static uint64_t
+n_read_by_round(struct unit_offload *unit)
+{
+    uint64_t n_before, n_after, n_calls;
+    struct latch stop;
+
+    latch_init(&stop);
+    offload_fake_get_load(unit->fake, &n_before, &n_calls);
+    offload_reader_round(unit->offload, 1000, &stop);
+    offload_fake_get_load(unit->fake, &n_after, &n_calls);
+    latch_destroy(&stop);
+    return n_after - n_before;
+}
+
+static void
+rule_is_read_once_in_an_interval(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    uint64_t n;
+
+    unit_clock_stop(time_msec());
+    unit_offload_init(&unit, NULL, 1);
+    for (uint32_t i = 1; i <= 10; i++) {
+        unit_put(&unit, unit_desc(i, 1), CREATE);
+    }
+    unit_settle(&unit);
+    unit_clock_advance(999);
+    unit_packets(&unit, 1, 3);
+    assert_int_equal(n_read_by_round(&unit), 0);
+    unit_clock_advance(1);
+    assert_int_equal(n_read_by_round(&unit), 10);
+    assert_int_equal(n_read_by_round(&unit), 0);
+
+    /* A new one does not keep the others from being read. */
+    unit_clock_advance(500);
+    unit_put(&unit, unit_desc(11, 1), CREATE);
+    unit_settle(&unit);
+    unit_clock_advance(500);
+    assert_int_equal(n_read_by_round(&unit), 10);
+
+    /* Who wants to know it exactly is told. */
+    unit_packets(&unit, 11, 2);
+    offload_read_rules(unit.offload);
+    unit_get(&unit, 11, &n, NULL);
+    assert_int_equal(n, 2);
+    unit_clock_advance(999);
+    assert_int_equal(n_read_by_round(&unit), 0);
+    unit_clock_advance(1);
+    assert_int_equal(n_read_by_round(&unit), 11);
+    unit_offload_uninit(&unit);
+    unit_clock_run();
 }
 
 static void
@@ -605,6 +660,7 @@ main(void)
         cmocka_unit_test(lax_dump_does_not_read_tc),
         cmocka_unit_test(reader_reads_by_itself),
         cmocka_unit_test(round_ends_early_when_it_is_to),
+        cmocka_unit_test(rule_is_read_once_in_an_interval),
         cmocka_unit_test(reader_finds_that_rules_vanished),
         cmocka_unit_test(flow_in_both_is_shown_without_being_read_by_itself),
         cmocka_unit_test(flow_in_both_of_which_one_is_not_told_is_read),
