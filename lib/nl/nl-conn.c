@@ -26,6 +26,8 @@ struct nl_conn {
     struct mnl_socket *sock;
     uint32_t next_seq;
     bool interrupted;           /* The last dump was. */
+    bool dumping;               /* More of the answer to a dump is to come. */
+    int reply_error;            /* What the reply function returned first. */
     char ext_error[NL_EXT_ERROR_SIZE];
     void *buf;                  /* NL_REPLY_SIZE bytes. */
 };
@@ -130,17 +132,17 @@ nl_conn_take_ext_error(struct nl_conn *conn, const struct nlmsghdr *nlh)
     }
 }
 
-/* Takes the 'n' bytes of one datagram of the answer to request 'seq'.  Sets
+/* Takes the 'n' bytes of one datagram of the answer to the last request.  Sets
  * '*done' when it was the last one of the answer. */
 static int
-nl_conn_take(struct nl_conn *conn, size_t n, uint32_t seq, bool dump,
-             nl_reply_func *reply, void *aux, int *reply_error, bool *done)
+nl_conn_take(struct nl_conn *conn, size_t n, bool dump,
+             nl_reply_func *reply, void *aux, bool *done)
 {
     const struct nlmsghdr *nlh = conn->buf;
     int left = n;
 
     for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
-        if (nlh->nlmsg_seq != seq) {
+        if (nlh->nlmsg_seq != conn->next_seq - 1) {
             continue;
         }
         conn->interrupted |= (nlh->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
@@ -152,7 +154,7 @@ nl_conn_take(struct nl_conn *conn, size_t n, uint32_t seq, bool dump,
             }
             nl_conn_take_ext_error(conn, nlh);
             *done = true;
-            return err->error ? -err->error : *reply_error;
+            return err->error ? -err->error : conn->reply_error;
         } else if (nlh->nlmsg_type == NLMSG_DONE) {
             const int *status = mnl_nlmsg_get_payload(nlh);
 
@@ -161,14 +163,49 @@ nl_conn_take(struct nl_conn *conn, size_t n, uint32_t seq, bool dump,
                 && *status < 0) {
                 return -*status;
             }
-            return *reply_error;
+            return conn->reply_error;
         } else if (nlh->nlmsg_type >= NLMSG_MIN_TYPE) {
-            if (reply && !*reply_error) {
-                *reply_error = reply(nlh, aux);
+            if (reply && !conn->reply_error) {
+                conn->reply_error = reply(nlh, aux);
             }
         }
     }
     return dump || left == 0 ? 0 : EBADMSG;
+}
+
+/* Sends 'request' under a sequence number of its own. */
+static int
+nl_conn_send(struct nl_conn *conn, struct nlmsghdr *request)
+{
+    ovs_assert(!conn->dumping);
+    conn->ext_error[0] = '\0';
+    conn->interrupted = false;
+    conn->reply_error = 0;
+    request->nlmsg_seq = conn->next_seq++;
+    return (mnl_socket_sendto(conn->sock, request, request->nlmsg_len) < 0
+            ? errno : 0);
+}
+
+/* Receives one datagram of the answer to the last request.  Returns 0 or a
+ * positive errno value; the answer is over if it is not 0, or if '*done' is
+ * set. */
+static int
+nl_conn_receive(struct nl_conn *conn, bool dump, nl_reply_func *reply,
+                void *aux, bool *done)
+{
+    ssize_t n;
+
+    do {
+        n = mnl_socket_recvfrom(conn->sock, conn->buf, NL_REPLY_SIZE);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        *done = true;
+        return errno == ENOSPC ? EMSGSIZE : errno;
+    }
+
+    int error = nl_conn_take(conn, n, dump, reply, aux, done);
+    *done |= error != 0;
+    return error || !*done ? error : conn->interrupted ? EINTR : 0;
 }
 
 int
@@ -176,35 +213,39 @@ nl_conn_transact(struct nl_conn *conn, struct nlmsghdr *request,
                  nl_reply_func *reply, void *aux)
 {
     bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
-    uint32_t seq = conn->next_seq++;
-    int reply_error = 0;
     bool done = false;
-    int error = 0;
+    int error;
 
-    conn->ext_error[0] = '\0';
-    conn->interrupted = false;
-    request->nlmsg_seq = seq;
     if (!dump) {
         /* The acknowledgement marks the end of the answer. */
         request->nlmsg_flags |= NLM_F_ACK;
     }
-    if (mnl_socket_sendto(conn->sock, request, request->nlmsg_len) < 0) {
-        return errno;
-    }
-
+    error = nl_conn_send(conn, request);
     while (!done && !error) {
-        ssize_t n;
-
-        do {
-            n = mnl_socket_recvfrom(conn->sock, conn->buf, NL_REPLY_SIZE);
-        } while (n < 0 && errno == EINTR);
-        if (n < 0) {
-            return errno == ENOSPC ? EMSGSIZE : errno;
-        }
-        error = nl_conn_take(conn, n, seq, dump, reply, aux,
-                             &reply_error, &done);
+        error = nl_conn_receive(conn, dump, reply, aux, &done);
     }
-    return error ? error : conn->interrupted ? EINTR : 0;
+    return error;
+}
+
+int
+nl_conn_start_dump(struct nl_conn *conn, struct nlmsghdr *request)
+{
+    int error = nl_conn_send(conn, request);
+
+    conn->dumping = !error;
+    return error;
+}
+
+int
+nl_conn_continue_dump(struct nl_conn *conn, nl_reply_func *reply, void *aux)
+{
+    bool done = false;
+    int error;
+
+    ovs_assert(conn->dumping);
+    error = nl_conn_receive(conn, true, reply, aux, &done);
+    conn->dumping = !done;
+    return done ? error : EINPROGRESS;
 }
 
 int

@@ -17,6 +17,10 @@
  * the socket for the next request to stumble over.  A late answer to a request
  * that failed half-way is recognised by its sequence number and skipped.
  *
+ * A dump may also be taken part by part (nl_conn_start_dump()), so that other
+ * work is done in between.  The kernel writes a part when the part before it
+ * is received: the next one tells what was true then.
+ *
  * Thread safety: a connection belongs to one thread at a time.  Whoever shares
  * one holds a lock over the whole of nl_conn_transact().  The functions block
  * for as long as the kernel takes to answer.
@@ -56,6 +60,18 @@ void nl_conn_close(struct nl_conn *conn);
  * 'reply' saw was true when the kernel wrote it, but some may be missing. */
 int nl_conn_transact(struct nl_conn *conn, struct nlmsghdr *request,
                      nl_reply_func *reply, void *aux);
+
+/* Sends the dump request 'request', as nl_conn_transact() does.  If it returns
+ * 0, nl_conn_continue_dump() is to be called until it does not return
+ * EINPROGRESS, before there is another request on 'conn', or nl_conn_close(),
+ * which ends the dump, too. */
+int nl_conn_start_dump(struct nl_conn *conn, struct nlmsghdr *request);
+
+/* Receives one more part of the answer, some 32 kB, and passes its messages to
+ * 'reply'.  Returns EINPROGRESS if there is more to come, otherwise as
+ * nl_conn_transact() does. */
+int nl_conn_continue_dump(struct nl_conn *conn, nl_reply_func *reply,
+                          void *aux);
 
 /* Explanation that the kernel attached to the last error on 'conn', or an
  * empty string.  Valid until the next request on 'conn'. */

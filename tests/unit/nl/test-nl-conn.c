@@ -178,6 +178,50 @@ dump_of_many_datagrams_is_complete(void **state)
 }
 
 static void
+dump_is_taken_part_by_part(void **state)
+{
+    struct unit_ns *ns = *state;
+    struct unit_seen seen = { .n = 0 };
+    struct request request;
+    int n_parts = 0, most = 0, error;
+    char name[IFNAMSIZ];
+
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "d%d", i);
+        assert_int_equal(unit_link_add(ns, "ifb", 0, name), 0);
+    }
+    link_request(&request, RTM_GETLINK, NLM_F_DUMP, 0);
+    assert_int_equal(nl_conn_start_dump(ns->conn, request.nlh), 0);
+    do {
+        int before = seen.n;
+
+        error = nl_conn_continue_dump(ns->conn, unit_see_link, &seen);
+        n_parts++;
+        most = MAX(most, seen.n - before);
+    } while (error == EINPROGRESS);
+    assert_int_equal(error, 0);
+    assert_int_equal(seen.n, 101);
+    assert_true(n_parts > 2);
+    assert_true(most <= 50);
+
+    /* The next request finds nothing of it. */
+    seen.n = 0;
+    assert_int_equal(dump_links(ns, &seen), 0);
+    assert_int_equal(seen.n, 101);
+
+    /* One that is not wanted any more ends with the connection. */
+    struct nl_conn *conn;
+    assert_int_equal(nl_conn_open(NETLINK_ROUTE, &conn), 0);
+    assert_int_equal(nl_conn_start_dump(conn, request.nlh), 0);
+    assert_int_equal(nl_conn_continue_dump(conn, NULL, NULL), EINPROGRESS);
+    nl_conn_close(conn);
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "d%d", i);
+        assert_int_equal(unit_link_del(ns, if_nametoindex(name)), 0);
+    }
+}
+
+static void
 error_of_the_callback_is_returned_after_the_whole_answer(void **state)
 {
     struct unit_ns *ns = *state;
@@ -312,6 +356,7 @@ main(void)
         TEST(name_that_is_too_long_is_an_error_and_no_overflow),
         TEST(dump_shows_everything_once),
         TEST(dump_of_many_datagrams_is_complete),
+        TEST(dump_is_taken_part_by_part),
         TEST(error_of_the_callback_is_returned_after_the_whole_answer),
         TEST(single_answer_is_passed_on),
         TEST(refusal_of_the_kernel_is_returned),
