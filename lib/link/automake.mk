@@ -7,6 +7,8 @@ lib_libkdp_a_SOURCES += \
 	lib/link/link-dest.h \
 	lib/link/link-diagnose.c \
 	lib/link/link-diagnose.h \
+	lib/link/link-dump.c \
+	lib/link/link-dump.h \
 	lib/link/link-event.c \
 	lib/link/link-event.h \
 	lib/link/link-filter.c \
@@ -18,6 +20,8 @@ lib_libkdp_a_SOURCES += \
 	lib/link/link-listener.h \
 	lib/link/link-msg.c \
 	lib/link/link-msg.h \
+	lib/link/link-newer.c \
+	lib/link/link-newer.h \
 	lib/link/link-notify.c \
 	lib/link/link-notify.h \
 	lib/link/link-qdisc.c \

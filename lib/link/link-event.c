@@ -51,7 +51,7 @@ link_event_is_own(struct link_replica *replica, int32_t tag)
 
 static void
 link_event_take_nsid(struct link_replica *replica,
-                        enum link_msg_type type, int32_t nsid)
+                     enum link_msg_type type, int32_t nsid)
 {
     if (nsid == LINK_NSID_NONE || !replica->all_nsid) {
         /* Our own events are not tagged unless we listen to others too. */
@@ -81,7 +81,7 @@ link_event_take_nsid(struct link_replica *replica,
 
 static void
 link_event_take_link(struct link_replica *replica, int32_t nsid,
-                        struct link_msg *msg)
+                     const struct nlmsghdr *nlh, struct link_msg *msg)
 {
     struct link_view *view = &msg->link;
 
@@ -90,6 +90,9 @@ link_event_take_link(struct link_replica *replica, int32_t nsid,
         return;
     }
     link_table_count_event(replica->table, nsid);
+    if (!view->partial) {
+        link_newer_note(&replica->newer, nlh, nsid, view->ifindex);
+    }
     if (msg->type == LINK_MSG_DELLINK) {
         link_table_remove(replica->table, nsid, view->ifindex);
         return;
@@ -100,7 +103,7 @@ link_event_take_link(struct link_replica *replica, int32_t nsid,
 /* Takes an event of our own namespace that is not about a link itself. */
 static void
 link_event_take_other(struct link_replica *replica,
-                         const struct link_msg *msg)
+                      const struct link_msg *msg)
 {
     switch (msg->type) {
     case LINK_MSG_NEWADDR:
@@ -190,8 +193,9 @@ link_event_take_own(struct link_replica *replica, const struct nlmsghdr *nlh)
         replica->changed_at = time_msec();
     }
     if (msg.type == LINK_MSG_NEWLINK || msg.type == LINK_MSG_DELLINK) {
-        link_event_take_link(replica, LINK_NSID_LOCAL, &msg);
+        link_event_take_link(replica, LINK_NSID_LOCAL, nlh, &msg);
     } else {
+        link_newer_note(&replica->newer, nlh, LINK_NSID_LOCAL, 0);
         link_event_take_other(replica, &msg);
     }
 }
@@ -210,12 +214,13 @@ link_event_take_others(struct link_replica *replica,
         if (!is_nsid) {
             replica->stats.ignored_own++;
         } else if (link_event_parse(replica, nlh, &msg)) {
+            link_newer_note(&replica->newer, nlh, LINK_NSID_LOCAL, msg.nsid);
             link_event_take_nsid(replica, msg.type, msg.nsid);
         }
     } else if (!is_link || link_table_skips(replica->table, tag)) {
         /* Not even parsed. */
         replica->stats.ignored_foreign++;
     } else if (link_event_parse(replica, nlh, &msg)) {
-        link_event_take_link(replica, tag, &msg);
+        link_event_take_link(replica, tag, nlh, &msg);
     }
 }

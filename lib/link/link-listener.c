@@ -127,6 +127,7 @@ link_listener_open(struct link_table *table,
         return error;
     }
 
+    link_resync_allow(&listener->resync, LINK_TURN_PARTS);
     listener->event_at = listener->current_at = time_msec();
     link_request_self_nsid(&listener->replica);
     link_resync_start(&listener->resync, LINK_REASON_START, LINK_RESYNC_ALL);
@@ -141,6 +142,7 @@ link_listener_close(struct link_listener *listener)
         for (int i = 0; i < LINK_N_SOURCES; i++) {
             link_socket_close(listener->sources[i].sock);
         }
+        link_resync_uninit(&listener->resync);
         link_replica_uninit(&listener->replica);
         free(listener);
     }
@@ -275,8 +277,8 @@ link_listener_has_all(const struct link_listener *listener)
             && !link_listener_is_lossy(listener));
 }
 
-void
-link_listener_run(struct link_listener *listener)
+static void
+link_listener_run__(struct link_listener *listener)
 {
     /* Events first, so that what they tell does not replace what a dump told
      * that is newer. */
@@ -296,6 +298,13 @@ link_listener_run(struct link_listener *listener)
             listener->current_at = time_msec();
         }
     }
+}
+
+void
+link_listener_run(struct link_listener *listener)
+{
+    link_resync_allow(&listener->resync, LINK_TURN_PARTS);
+    link_listener_run__(listener);
 }
 
 void
@@ -328,16 +337,22 @@ link_listener_catch_up(struct link_listener *listener)
     const struct link_source *own = &listener->sources[LINK_SOURCE_OWN];
     int n_runs = (link_socket_capacity(own->sock) / LINK_RUN_DATAGRAMS
                   + LINK_INTERRUPTED_MAX);
+    struct link_resync *resync = &listener->resync;
     bool current;
 
+    if (!resync->filled) {
+        link_resync_allow(resync, UINT_MAX);
+    }
     do {
-        link_listener_run(listener);
+        link_listener_run__(listener);
         current = (!own->lossy
                    && !link_table_is_pending(listener->replica.table,
                                              LINK_NSID_LOCAL));
     } while (n_runs--
              && (!link_listener_is_idle(listener)
-                 || (!current && !link_resync_own_waits(&listener->resync))));
+                 || (!current && resync->parts
+                     && !link_resync_own_waits(resync))));
+    resync->parts = MIN(resync->parts, LINK_TURN_PARTS);
     return current;
 }
 

@@ -28,12 +28,15 @@
  * ----------
  *
  * link_listener_open() makes our own namespace pending in the table.  Each
- * link_listener_run() asks the kernel for the links of at most one pending
- * namespace and takes a bounded number of events.  So the first run fills the
- * table.  After that nothing is asked while nothing is lost.
+ * link_listener_run() takes a bounded part of what the kernel says of at most
+ * one pending namespace, and a bounded number of events.  The links of a host
+ * with a hundred devices take one run, ten thousand take a dozen.  After that
+ * nothing is asked while nothing is lost.
  *
  * link_listener_catch_up() takes all that the kernel has sent.  A change that
- * we made ourselves, on any socket, is in the table after it.  Routes are an
+ * we made ourselves, on any socket, is in the table after it.  The first call
+ * fills the table, whatever that takes.  A later one takes of a dump no more
+ * than the last run has left.  Routes are an
  * exception: the kernel removes some without an event (link-route.h).  They
  * are asked for in a later run, when no more events come and the last dump of
  * routes was long enough ago.
@@ -50,9 +53,11 @@
  *         kernel queues nothing, and does not report what it drops.)
  *      2. Enumerate: ask for the namespace ids, if it is about others.
  *      3. For each namespace: mark, dump on the other socket, sweep.
- *      4. Replay: the events that arrived since the drain are taken as ever.
- *         They may tell older states than the dump did.  But none is missing,
- *         so the last event about each link tells what it is now.
+ *      4. Replay: the events that arrived since the drain are taken as ever,
+ *         between the parts of a dump, too.  They may tell older states than
+ *         the dump did.  But none is missing, so the last event about each
+ *         link tells what it is now.  A part that is older than an event does
+ *         not undo it (link-newer.h).
  *
  * If more is lost meanwhile, the socket says so, and the resync starts again.
  * A dump that a change interrupted (NLM_F_DUMP_INTR) updates links but removes
@@ -139,9 +144,9 @@ void link_listener_run(struct link_listener *);
 void link_listener_wait(struct link_listener *);
 
 /* Takes what the kernel sent before the call, our own namespace's links
- * included if those are pending.  Returns true if our own namespace is current
- * after it, except that routes may be stale; false if it could not be taken or
- * too much keeps arriving. */
+ * included if those are pending and not too many (see "Life cycle").  Returns
+ * true if our own namespace is current after it, except that routes may be
+ * stale; false if it could not be taken or too much keeps arriving. */
 bool link_listener_catch_up(struct link_listener *);
 
 /* Makes the next runs take all anew, as after a loss. */

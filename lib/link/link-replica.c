@@ -54,6 +54,7 @@ void
 link_replica_uninit(struct link_replica *replica)
 {
     nl_conn_close(replica->conn);
+    link_newer_end(&replica->newer);
     link_table_unsubscribe(replica->subscription);
 }
 

@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 
+#include "link/link-newer.h"
 #include "link/link-stats.h"
 
 struct link_addrs;
@@ -36,7 +37,8 @@ struct link_replica {
     bool qdiscs_followed;       /* See link_listener_follow_qdiscs(). */
     struct link_subscription *subscription;     /* To 'table'. */
 
-    struct nl_conn *conn;       /* For requests. */
+    struct nl_conn *conn;       /* For questions. */
+    struct link_newer newer;    /* Than what the dump under way says next. */
     bool all_nsid;              /* Other namespaces are followed. */
     int32_t self_nsid;          /* Or LINK_NSID_NONE. */
 

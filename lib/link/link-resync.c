@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coverage.h"
 #include "link/link-request.h"
 #include "link/link-route.h"
 #include "link/link-table.h"
@@ -18,8 +17,6 @@
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(link_resync);
-
-COVERAGE_DEFINE(link_dump);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
@@ -39,12 +36,38 @@ enum link_own_stage {
     LINK_OWN_QDISCS,
     LINK_OWN_N_STAGES
 };
+static const enum link_dump_kind own_stages[] = {
+    [LINK_OWN_LINKS] = LINK_DUMP_LINKS,
+    [LINK_OWN_ADDRS] = LINK_DUMP_ADDRS,
+    [LINK_OWN_ROUTES] = LINK_DUMP_ROUTES,
+    [LINK_OWN_QDISCS] = LINK_DUMP_QDISCS,
+};
 
 void
 link_resync_init(struct link_resync *resync, struct link_replica *replica)
 {
     memset(resync, 0, sizeof *resync);
     resync->replica = replica;
+    link_dump_init(&resync->dump, replica);
+}
+
+void
+link_resync_uninit(struct link_resync *resync)
+{
+    link_dump_cancel(&resync->dump);
+}
+
+/* Ends the dump that is under way if it is about 'what', or if it stands in
+ * the way of that: our own namespace comes first. */
+static void
+link_resync_cancel(struct link_resync *resync, enum link_resync_what what)
+{
+    bool others = (resync->task == LINK_TASK_IDS
+                   || resync->task == LINK_TASK_FOREIGN);
+
+    if (resync->dump.active && (what & LINK_RESYNC_OWN || others)) {
+        link_dump_cancel(&resync->dump);
+    }
 }
 
 void
@@ -60,6 +83,7 @@ link_resync_start(struct link_resync *resync, enum link_reason reason,
     } else if (reason == LINK_REASON_LOSS) {
         resync->reason = reason;
     }
+    link_resync_cancel(resync, what);
     if (what & LINK_RESYNC_OTHERS && resync->replica->all_nsid) {
         resync->enumerate = true;
         resync->retry_at = 0;
@@ -67,6 +91,7 @@ link_resync_start(struct link_resync *resync, enum link_reason reason,
     }
     if (what & LINK_RESYNC_OWN) {
         resync->own_retry_at = 0;
+        resync->asking = false;
         resync->own_stage = resync->own_dumps = resync->unconfirmed = 0;
         link_table_add_ns(table, LINK_NSID_LOCAL);
         link_table_set_pending(table, LINK_NSID_LOCAL);
@@ -95,6 +120,7 @@ link_resync_is_done(const struct link_resync *resync)
     int32_t nsid;
 
     return (!resync->enumerate && !resync->unconfirmed
+            && !resync->dump.active
             && !link_table_next_pending(resync->replica->table, &nsid)
             && (!routes || !link_routes_is_stale(routes)));
 }
@@ -102,6 +128,10 @@ link_resync_is_done(const struct link_resync *resync)
 void
 link_resync_ask_qdiscs(struct link_resync *resync)
 {
+    if (resync->dump.active && resync->dump.kind == LINK_DUMP_QDISCS) {
+        /* It began before they were followed. */
+        link_dump_cancel(&resync->dump);
+    }
     resync->unconfirmed |= 1u << LINK_OWN_QDISCS;
     resync->confirm_at = 0;
 }
@@ -224,65 +254,32 @@ link_resync_next(const struct link_resync *resync)
 {
     int32_t nsid;
 
-    return MIN(link_resync_next__(resync, &nsid),
-               link_resync_confirm_next(resync));
+    return (resync->dump.active ? 0
+            : MIN(link_resync_next__(resync, &nsid),
+                  link_resync_confirm_next(resync)));
 }
 
-static int
-link_resync_request_routes(struct link_resync *resync, enum link_reason reason)
-{
-    long long int start = time_msec();
-    int error = link_request_routes(resync->replica, reason);
-    long long int end = time_msec();
-
-    resync->routes_at = end + MAX(LINK_ROUTES_MS,
-                                  (end - start) * LINK_ROUTES_REST);
-    return error;
-}
-
-/* Makes the dump of 'stage'.  With 'again', what the last one told of links
- * counts, too. */
-static int
-link_resync_dump(struct link_resync *resync, enum link_own_stage stage,
-                 bool again, enum link_reason reason)
+/* Asks one by one for the links that no interrupted dump told of.  Returns
+ * true if all were asked for, false if that goes on later. */
+static bool
+link_resync_ask_unseen(struct link_resync *resync)
 {
     struct link_replica *replica = resync->replica;
-    int error = 0;
-
-    switch (stage) {
-    case LINK_OWN_LINKS:
-        error = link_request_links(replica, LINK_NSID_LOCAL, again, reason);
-        break;
-    case LINK_OWN_ADDRS:
-        error = link_request_addrs(replica, reason);
-        break;
-    case LINK_OWN_ROUTES:
-        error = link_resync_request_routes(resync, reason);
-        break;
-    case LINK_OWN_QDISCS:
-        error = link_request_qdiscs(replica, reason);
-        break;
-    case LINK_OWN_N_STAGES:
-        OVS_NOT_REACHED();
-    }
-    replica->stats.interrupted += error == EINTR;
-    return error;
-}
-
-/* Asks one by one for the links that no interrupted dump told of. */
-static void
-link_resync_ask_unseen(struct link_resync *resync, enum link_reason reason)
-{
-    struct link_replica *replica = resync->replica;
-    int ifindexes[LINK_ASK_MAX];
+    int ifindexes[LINK_TURN_PARTS];
     size_t n = link_table_get_unseen(replica->table, LINK_NSID_LOCAL,
-                                     ifindexes, LINK_ASK_MAX);
+                                     ifindexes, ARRAY_SIZE(ifindexes));
 
     for (size_t i = 0; i < n; i++) {
-        if (link_request_link(replica, ifindexes[i], reason)) {
-            return;
+        if (!resync->parts) {
+            return false;
+        }
+        resync->parts--;
+        if (link_request_link(replica, ifindexes[i], resync->dump.reason)) {
+            /* It stays until a dump confirms what there is. */
+            return true;
         }
     }
+    return n < ARRAY_SIZE(ifindexes);
 }
 
 /* Sets when to try next to confirm what is provisional. */
@@ -294,113 +291,237 @@ link_resync_plan_confirmation(struct link_resync *resync)
     resync->confirm_wait = MIN(2 * resync->confirm_wait, LINK_CONFIRM_MAX_MS);
 }
 
-/* Asks for all that is kept of our own namespace. */
-static int
-link_resync_own(struct link_resync *resync, enum link_reason reason)
+/* Returns the next provisional stage from 'stage' on, or LINK_OWN_N_STAGES. */
+static unsigned int
+link_resync_next_unconfirmed(const struct link_resync *resync,
+                             unsigned int stage)
 {
-    struct link_replica *replica = resync->replica;
+    while (stage < LINK_OWN_N_STAGES
+           && !(resync->unconfirmed & (1u << stage))) {
+        stage++;
+    }
+    return stage;
+}
 
-    resync->own_retry_at = 0;
-    while (resync->own_stage < LINK_OWN_N_STAGES) {
-        enum link_own_stage stage = resync->own_stage;
-        int error = link_resync_dump(resync, stage, resync->own_dumps > 0,
-                                     reason);
+/* How dumps end.  Each of the following functions returns true if there is
+ * more of the same to be asked for. */
 
-        if (error == EINTR && ++resync->own_dumps < LINK_UNION_DUMPS) {
-            return error;
-        } else if (error == EINTR) {
-            resync->unconfirmed |= 1u << stage;
-            if (stage == LINK_OWN_LINKS) {
-                link_resync_ask_unseen(resync, reason);
-            }
-        } else if (error) {
-            link_resync_retry(resync, error, LINK_NSID_LOCAL,
-                              &resync->own_retry_at);
-            return error;
-        }
-        if (!error) {
-            resync->unconfirmed &= ~(1u << stage);
-        }
-        resync->own_stage++;
-        resync->own_dumps = 0;
+/* A stage of our own namespace is done but for links to be asked for.  Goes on
+ * with the next stage if there are none. */
+static bool
+link_resync_advance_own(struct link_resync *resync)
+{
+    if (resync->asking && !link_resync_ask_unseen(resync)) {
+        return false;
+    }
+    resync->asking = false;
+    resync->own_dumps = 0;
+    if (++resync->own_stage < LINK_OWN_N_STAGES) {
+        return true;
     }
 
     resync->own_stage = 0;
+    resync->filled = true;
     resync->confirm_wait = LINK_CONFIRM_MS;
     link_resync_plan_confirmation(resync);
-    link_table_set_current(replica->table, LINK_NSID_LOCAL);
-    link_replica_tell_addrs(replica, 0);
-    return 0;
+    link_table_set_current(resync->replica->table, LINK_NSID_LOCAL);
+    link_replica_tell_addrs(resync->replica, 0);
+    return false;
 }
 
-/* Tries to confirm what is provisional of our own namespace. */
-static void
-link_resync_confirm(struct link_resync *resync, enum link_reason reason)
+/* The dump of a stage of our own namespace ended with 'error'. */
+static bool
+link_resync_end_own(struct link_resync *resync, int error)
 {
-    for (int stage = 0; stage < LINK_OWN_N_STAGES; stage++) {
-        unsigned int bit = 1u << stage;
+    unsigned int bit = 1u << resync->own_stage;
 
-        if (resync->unconfirmed & bit
-            && !link_resync_dump(resync, stage, false, reason)) {
-            resync->unconfirmed &= ~bit;
-            if (stage == LINK_OWN_ADDRS) {
-                link_replica_tell_addrs(resync->replica, 0);
-            }
+    resync->own_retry_at = 0;
+    if (error == EINTR) {
+        resync->replica->stats.interrupted++;
+        if (++resync->own_dumps < LINK_UNION_DUMPS) {
+            return false;
+        }
+        resync->unconfirmed |= bit;
+        resync->asking = own_stages[resync->own_stage] == LINK_DUMP_LINKS;
+    } else if (error) {
+        link_resync_retry(resync, error, LINK_NSID_LOCAL,
+                          &resync->own_retry_at);
+        return false;
+    } else {
+        resync->unconfirmed &= ~bit;
+    }
+    return link_resync_advance_own(resync);
+}
+
+/* The dump of what is provisional of our own namespace did. */
+static bool
+link_resync_end_confirm(struct link_resync *resync, int error)
+{
+    unsigned int stage = resync->confirm_stage;
+
+    resync->replica->stats.interrupted += error == EINTR;
+    if (!error) {
+        resync->unconfirmed &= ~(1u << stage);
+        if (own_stages[stage] == LINK_DUMP_ADDRS) {
+            link_replica_tell_addrs(resync->replica, 0);
         }
     }
+    resync->confirm_stage = link_resync_next_unconfirmed(resync, stage + 1);
+    if (resync->confirm_stage < LINK_OWN_N_STAGES) {
+        return true;
+    }
     link_resync_plan_confirmation(resync);
+    return false;
 }
 
-static int
-link_resync_ids(struct link_resync *resync, enum link_reason reason)
+static bool
+link_resync_end_ids(struct link_resync *resync, int error)
 {
-    int error;
-
     resync->retry_at = 0;
-    error = link_request_nsids(resync->replica, reason);
     if (!error) {
         resync->enumerate = false;
     } else {
         link_resync_retry(resync, error, LINK_NSID_LOCAL, &resync->retry_at);
     }
-    return error;
+    return false;
 }
 
-static int
-link_resync_foreign(struct link_resync *resync, int32_t nsid,
-                    enum link_reason reason)
+static bool
+link_resync_end_routes(struct link_resync *resync, int error)
 {
-    int error;
+    resync->own_retry_at = 0;
+    if (error) {
+        link_resync_retry(resync, error, LINK_NSID_LOCAL,
+                          &resync->own_retry_at);
+    }
+    return false;
+}
 
-    resync->retry_at = 0;
-    error = link_request_links(resync->replica, nsid, false, reason);
-    link_resync_end_foreign(resync, nsid, error);
-    return error;
+/* What the dump took so far, in milliseconds, without what the main loop did
+ * in between. */
+static long long int
+link_resync_spent(const struct link_resync *resync)
+{
+    return resync->spent + time_msec() - resync->work_at;
+}
+
+static bool
+link_resync_end(struct link_resync *resync, int error)
+{
+    if (resync->dump.kind == LINK_DUMP_ROUTES) {
+        resync->routes_at = time_msec() + MAX(
+            LINK_ROUTES_MS, link_resync_spent(resync) * LINK_ROUTES_REST);
+    }
+    if (error != EINTR) {
+        resync->n_interrupted = 0;
+    }
+    switch (resync->task) {
+    case LINK_TASK_OWN:
+        return link_resync_end_own(resync, error);
+    case LINK_TASK_CONFIRM:
+        return link_resync_end_confirm(resync, error);
+    case LINK_TASK_IDS:
+        return link_resync_end_ids(resync, error);
+    case LINK_TASK_FOREIGN:
+        resync->retry_at = 0;
+        link_resync_end_foreign(resync, resync->dump.nsid, error);
+        return false;
+    case LINK_TASK_ROUTES:
+        return link_resync_end_routes(resync, error);
+    }
+    OVS_NOT_REACHED();
+}
+
+/* Running. */
+
+/* Chooses what to ask for, except for routes alone.  Returns false if there is
+ * nothing, or it is not time. */
+static bool
+link_resync_choose(struct link_resync *resync, int32_t *nsid)
+{
+    long long int now = time_msec();
+
+    if (now >= link_resync_next__(resync, nsid)) {
+        resync->task = (*nsid == LINK_NSID_LOCAL ? LINK_TASK_OWN
+                        : resync->enumerate ? LINK_TASK_IDS
+                        : LINK_TASK_FOREIGN);
+        return true;
+    } else if (now >= link_resync_confirm_next(resync)) {
+        resync->task = LINK_TASK_CONFIRM;
+        resync->confirm_stage = link_resync_next_unconfirmed(resync, 0);
+        return true;
+    }
+    return false;
+}
+
+/* Begins the dump that the task calls for, as link_dump_begin() does. */
+static int
+link_resync_begin(struct link_resync *resync, int32_t nsid)
+{
+    enum link_reason reason = (resync->active ? resync->reason
+                               : LINK_REASON_NAMESPACE);
+    struct link_dump *dump = &resync->dump;
+
+    switch (resync->task) {
+    case LINK_TASK_OWN:
+        return link_dump_begin(dump, own_stages[resync->own_stage],
+                               LINK_NSID_LOCAL, resync->own_dumps > 0,
+                               reason);
+    case LINK_TASK_CONFIRM:
+        return link_dump_begin(dump, own_stages[resync->confirm_stage],
+                               LINK_NSID_LOCAL, false, reason);
+    case LINK_TASK_IDS:
+        return link_dump_begin(dump, LINK_DUMP_NSIDS, LINK_NSID_LOCAL, false,
+                               reason);
+    case LINK_TASK_FOREIGN:
+        return link_dump_begin(dump, LINK_DUMP_LINKS, nsid, false, reason);
+    case LINK_TASK_ROUTES:
+        return link_dump_begin(dump, LINK_DUMP_ROUTES, LINK_NSID_LOCAL, false,
+                               LINK_REASON_ROUTES);
+    }
+    OVS_NOT_REACHED();
+}
+
+/* Takes parts of the dump that is under way, or begins the one that the task
+ * calls for, and goes on until the task is done or no parts are left. */
+static void
+link_resync_work(struct link_resync *resync, int32_t nsid)
+{
+    int error = EINPROGRESS;
+
+    resync->work_at = time_msec();
+    do {
+        if (!resync->dump.active) {
+            resync->spent = 0;
+            resync->work_at = time_msec();
+            error = link_resync_begin(resync, nsid);
+        }
+        while (error == EINPROGRESS && resync->parts) {
+            resync->parts--;
+            error = link_dump_continue(&resync->dump);
+        }
+    } while (error != EINPROGRESS && link_resync_end(resync, error));
+    resync->spent = link_resync_spent(resync);
+}
+
+void
+link_resync_allow(struct link_resync *resync, unsigned int parts)
+{
+    resync->parts = parts;
 }
 
 bool
 link_resync_run(struct link_resync *resync)
 {
-    enum link_reason reason = (resync->active ? resync->reason
-                               : LINK_REASON_NAMESPACE);
-    int32_t nsid;
-    int error;
+    int32_t nsid = LINK_NSID_NONE;
 
-    if (time_msec() < link_resync_next__(resync, &nsid)) {
-        if (time_msec() < link_resync_confirm_next(resync)) {
-            return false;
-        }
-        COVERAGE_INC(link_dump);
-        link_resync_confirm(resync, reason);
-        return true;
+    if (!resync->parts
+        || (!resync->dump.active && !link_resync_choose(resync, &nsid))) {
+        return false;
     }
-
-    COVERAGE_INC(link_dump);
-    error = (nsid == LINK_NSID_LOCAL ? link_resync_own(resync, reason)
-             : resync->enumerate ? link_resync_ids(resync, reason)
-             : link_resync_foreign(resync, nsid, reason));
-    if (error != EINTR) {
-        resync->n_interrupted = 0;
+    if (resync->task != LINK_TASK_OWN || !resync->asking
+        || link_resync_advance_own(resync)) {
+        link_resync_work(resync, nsid);
     }
     return true;
 }
@@ -410,7 +531,7 @@ link_resync_routes_next(const struct link_resync *resync)
 {
     const struct link_routes *routes = resync->replica->routes;
 
-    if (!routes
+    if (!routes || resync->dump.active
         || link_table_is_pending(resync->replica->table, LINK_NSID_LOCAL)
         || !link_routes_is_stale(routes)) {
         return LLONG_MAX;
@@ -422,20 +543,13 @@ void
 link_resync_run_routes(struct link_resync *resync)
 {
     struct link_routes *routes = resync->replica->routes;
-    int error;
 
-    if (routes) {
+    /* What goes with a link is not known before the end of a dump. */
+    if (routes && !resync->dump.active) {
         link_routes_check_stale(routes);
     }
-    if (time_msec() < link_resync_routes_next(resync)) {
-        return;
-    }
-    resync->own_retry_at = 0;
-    error = link_resync_request_routes(resync, LINK_REASON_ROUTES);
-    if (error) {
-        link_resync_retry(resync, error, LINK_NSID_LOCAL,
-                          &resync->own_retry_at);
-    } else {
-        resync->n_interrupted = 0;
+    if (resync->parts && time_msec() >= link_resync_routes_next(resync)) {
+        resync->task = LINK_TASK_ROUTES;
+        link_resync_work(resync, LINK_NSID_LOCAL);
     }
 }

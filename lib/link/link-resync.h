@@ -30,7 +30,7 @@
  *     link; hardly ever do two skip the same.
  *
  *   - A link that we know and neither told of is asked for by its index.  That
- *     removes what is gone.
+ *     removes what is gone.  A question counts as a part of a dump (below).
  *
  *   - Then the namespace is current, and provisional: links that we have never
  *     heard of may be missing yet, and addresses and the like that went with
@@ -39,10 +39,16 @@
  *     LINK_QUIET_MS.  If they go on changing, it is tried in intervals that
  *     double, as it takes the RTNL lock.
  *
- * One call makes one step, so that the main loop does other work in between.
  *
- * Life cycle: link_resync_init() and the first link_resync_start().  There is
- * nothing to free.
+ * The main loop
+ * -------------
+ *
+ * A turn of the main loop takes LINK_TURN_PARTS parts of dumps at most, of
+ * some 32 kB each.  A dump that has more goes on in the next turn, and events
+ * are taken in between (link-dump.h).
+ *
+ * Life cycle: link_resync_init() and the first link_resync_start(), then
+ * link_resync_allow() in each turn; link_resync_uninit().
  *
  * Thread safety: all functions belong to the thread of the replica.
  *
@@ -52,6 +58,7 @@
  * dump repeated later.  A namespace whose links we may not ask for becomes
  * stale. */
 
+#include "link/link-dump.h"
 #include "link/link-replica.h"
 
 /* Dumps that may be interrupted in a row before the next one waits. */
@@ -59,9 +66,6 @@
 
 /* Interrupted dumps that are taken together. */
 #define LINK_UNION_DUMPS 2
-
-/* Links that are asked for one by one, at most: some milliseconds. */
-#define LINK_ASK_MAX 64
 
 /* Milliseconds without a change after which a dump is likely to go through,
  * and the first and the longest interval between two tries. */
@@ -78,12 +82,34 @@
 #define LINK_ROUTES_MS 200
 #define LINK_ROUTES_REST 4
 
+/* Parts of dumps that are taken in a turn of the main loop.  One has some 25
+ * links or 300 routes, and takes the RTNL lock once.  So 10,000 links take 13
+ * turns of some 5 ms, and what a host with a hundred devices has takes one. */
+#define LINK_TURN_PARTS 32
+
+/* What a dump is for. */
+enum link_task {
+    LINK_TASK_OWN,              /* A stage of our own namespace... */
+    LINK_TASK_CONFIRM,          /* ...or one that is provisional. */
+    LINK_TASK_IDS,              /* The ids of others. */
+    LINK_TASK_FOREIGN,          /* The links of one of them. */
+    LINK_TASK_ROUTES            /* Routes that may have gone in silence. */
+};
+
 struct link_resync {
     struct link_replica *replica;
+    struct link_dump dump;      /* The one that is under way... */
+    enum link_task task;        /* ...and what it is for. */
+    unsigned int confirm_stage; /* That stage, with LINK_TASK_CONFIRM. */
+    long long int spent;        /* Milliseconds of earlier turns... */
+    long long int work_at;      /* ...and when it began in this one. */
+    unsigned int parts;         /* That may be taken in this turn. */
+    bool filled;                /* Our own namespace was current once. */
     bool enumerate;             /* The ids are to be asked for. */
     unsigned int n_interrupted; /* Dumps in a row. */
     unsigned int own_stage;     /* What of our own to ask for next... */
     unsigned int own_dumps;     /* ...and how many were interrupted. */
+    bool asking;                /* For the links that none of those told. */
     unsigned int unconfirmed;   /* Bits of stages that are provisional... */
     long long int confirm_wait; /* ...the interval until the next try... */
     long long int tried_at;     /* ...when the last one was... */
@@ -99,6 +125,7 @@ struct link_resync {
 };
 
 void link_resync_init(struct link_resync *, struct link_replica *);
+void link_resync_uninit(struct link_resync *);
 
 /* What to ask for anew. */
 enum link_resync_what {
@@ -112,8 +139,12 @@ enum link_resync_what {
 void link_resync_start(struct link_resync *, enum link_reason,
                        enum link_resync_what);
 
-/* Makes the next request, if there is one to be made and it is time.  Returns
- * true if so. */
+/* Lets 'parts' parts of dumps be taken until it is called again. */
+void link_resync_allow(struct link_resync *, unsigned int parts);
+
+/* Makes the next request, or goes on with the one under way, if there is one
+ * to be made, and it is time, and as far as parts are left.  Returns true if
+ * so. */
 bool link_resync_run(struct link_resync *);
 
 /* Asks for the routes if some may have gone without an event and it is time.

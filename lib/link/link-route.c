@@ -381,12 +381,36 @@ route_enter(struct link_routes *routes, const struct link_route_view *view,
     route->generation = routes->generation;
 }
 
+static bool
+route_view_is_relevant(const struct link_route_view *view)
+{
+    return ((view->type == RTN_UNICAST || view->type == RTN_LOCAL)
+            && view->scope != RT_SCOPE_NOWHERE);
+}
+
+static bool
+route_view_is_kept(const struct link_route_view *view)
+{
+    return (!view->cloned && route_view_is_relevant(view)
+            && (view->nh_id || (!view->several && view->oif)));
+}
+
+/* Counts what readers do not get to see. */
+static void
+route_count_ignored(struct link_routes *routes,
+                    const struct link_route_view *view)
+    OVS_REQUIRES(routes->mutex)
+{
+    *(view->cloned ? &routes->stats.cached
+      : !route_view_is_relevant(view) ? &routes->stats.type
+      : view->several ? &routes->stats.several
+      : &routes->stats.no_device) += 1;
+}
+
 void
 link_routes_update(struct link_routes *routes,
                    const struct link_route_view *view, bool gone)
 {
-    bool relevant = ((view->type == RTN_UNICAST || view->type == RTN_LOCAL)
-                     && view->scope != RT_SCOPE_NOWHERE);
     struct route_key key;
 
     if (view->family != AF_INET && view->family != AF_INET6) {
@@ -394,16 +418,12 @@ link_routes_update(struct link_routes *routes,
     }
 
     ovs_mutex_lock(&routes->mutex);
-    if (view->cloned) {
-        routes->stats.cached++;
-        ovs_mutex_unlock(&routes->mutex);
-        return;
-    }
-    if ((view->several && !view->nh_id) || view->replace) {
+    if (!view->cloned
+        && ((view->several && !view->nh_id) || view->replace)) {
         /* Of others than this one something is left or not. */
         routes->stale = true;
     }
-    if (relevant && (view->nh_id || (!view->several && view->oif))) {
+    if (route_view_is_kept(view)) {
         route_key_from_view(&key, view);
         if (!gone) {
             route_enter(routes, view, &key);
@@ -418,9 +438,53 @@ link_routes_update(struct link_routes *routes,
             }
         }
     } else if (!gone) {
-        *(!relevant ? &routes->stats.type
-          : view->several ? &routes->stats.several
-          : &routes->stats.no_device) += 1;
+        route_count_ignored(routes, view);
+    }
+    ovs_mutex_unlock(&routes->mutex);
+}
+
+void
+link_routes_enter(struct link_routes *routes,
+                  const struct link_route_view *view)
+{
+    if (view->family != AF_INET && view->family != AF_INET6) {
+        return;
+    }
+    ovs_mutex_lock(&routes->mutex);
+    if (route_view_is_kept(view)) {
+        struct route_key key;
+
+        route_key_from_view(&key, view);
+        route_enter(routes, view, &key);
+    } else {
+        route_count_ignored(routes, view);
+    }
+    ovs_mutex_unlock(&routes->mutex);
+}
+
+void
+link_routes_correct(struct link_routes *routes,
+                    const struct link_route_view *view, bool gone)
+{
+    struct route_key key;
+    struct route *route;
+
+    if ((view->family != AF_INET && view->family != AF_INET6)
+        || !route_view_is_kept(view)) {
+        return;
+    }
+    ovs_mutex_lock(&routes->mutex);
+    route_key_from_view(&key, view);
+    route = route_find(routes, &key);
+    if (!gone) {
+        bool repeated = route && route->repeated;
+
+        route_enter(routes, view, &key);
+        if (route) {
+            route->repeated = repeated;
+        }
+    } else if (route) {
+        route_remove(routes, route);
     }
     ovs_mutex_unlock(&routes->mutex);
 }
@@ -494,6 +558,14 @@ link_routes_check_stale(struct link_routes *routes)
     ovs_mutex_unlock(&routes->mutex);
 }
 
+void
+link_routes_doubt(struct link_routes *routes)
+{
+    ovs_mutex_lock(&routes->mutex);
+    routes->stale = true;
+    ovs_mutex_unlock(&routes->mutex);
+}
+
 bool
 link_routes_is_stale(const struct link_routes *routes_)
 {
@@ -510,6 +582,8 @@ link_routes_mark(struct link_routes *routes)
 {
     ovs_mutex_lock(&routes->mutex);
     routes->generation++;
+    routes->stale = false;
+    routes_clear_causes(routes);
     ovs_mutex_unlock(&routes->mutex);
 }
 
@@ -524,8 +598,6 @@ link_routes_sweep(struct link_routes *routes)
             route_remove(routes, route);
         }
     }
-    routes_clear_causes(routes);
-    routes->stale = false;
     ovs_mutex_unlock(&routes->mutex);
 }
 

@@ -63,9 +63,19 @@ struct link_dest_key link_route_dest(const struct link_route *route);
 struct link_routes *link_routes_create(void);
 void link_routes_destroy(struct link_routes *);
 
-/* Enters, or removes if 'gone', the route that 'view' describes. */
+/* Enters, or removes if 'gone', the route that 'view' describes, as an event
+ * says. */
 void link_routes_update(struct link_routes *,
                         const struct link_route_view *view, bool gone);
+
+/* Enters a route that there is, as an answer says that tells all of them. */
+void link_routes_enter(struct link_routes *,
+                       const struct link_route_view *view);
+
+/* Enters what link_routes_update() was told already: an older message about the
+ * same route may have been entered since. */
+void link_routes_correct(struct link_routes *,
+                         const struct link_route_view *view, bool gone);
 
 /* Note that link 'ifindex' went down or away, or that an address went, which
  * may have been the 'last' IPv4 address of its link.  The kernel may be about
@@ -85,8 +95,12 @@ void link_routes_check_stale(struct link_routes *);
 
 bool link_routes_is_stale(const struct link_routes *);
 
-/* Between the two, link_routes_update() for each route that there is; then the
- * others are removed and the table is not stale any more. */
+/* Makes the table stale. */
+void link_routes_doubt(struct link_routes *);
+
+/* Between the two, link_routes_enter() for each route that there is; then the
+ * others are removed.  From the first on the table is not stale any more,
+ * unless something makes it so. */
 void link_routes_mark(struct link_routes *);
 void link_routes_sweep(struct link_routes *);
 

@@ -3,6 +3,7 @@
 unit_tests += \
 	tests/unit/link/test-link-diagnose \
 	tests/unit/link/test-link-addr \
+	tests/unit/link/test-link-bound \
 	tests/unit/link/test-link-churn \
 	tests/unit/link/test-link-dest \
 	tests/unit/link/test-link-fault \
@@ -39,6 +40,13 @@ link_table_fixture = \
 	tests/unit/link/link-table-fixture.h
 
 tests_unit_link_test_link_addr_SOURCES = tests/unit/link/test-link-addr.c $(unit_common)
+tests_unit_link_test_link_bound_SOURCES = \
+	tests/unit/link/test-link-bound.c $(unit_common)
+tests_unit_link_test_link_bound_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) \
+	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=mnl_socket_sendto \
+	-Wl,--wrap=recvmsg
 tests_unit_link_test_link_churn_SOURCES = \
 	tests/unit/link/test-link-churn.c \
 	$(link_fault_fixture) $(unit_fault) $(unit_link) $(unit_common)

@@ -66,6 +66,13 @@ add(struct link_routes *routes, const struct route *route)
     link_routes_update(routes, &route->view, false);
 }
 
+/* As a dump tells it. */
+static void
+enter(struct link_routes *routes, const struct route *route)
+{
+    link_routes_enter(routes, &route->view);
+}
+
 static void
 del(struct link_routes *routes, const struct route *route)
 {
@@ -455,7 +462,7 @@ a_next_hop_object_is_known_by_its_id(void **state)
         link_routes_nexthop_changed(*state, 2, false);
         assert_true(link_routes_is_stale(*state));
         link_routes_mark(*state);
-        add(*state, &route);
+        enter(*state, &route);
         link_routes_sweep(*state);
         del(*state, &route);
         link_routes_nexthop_changed(*state, 2, false);
@@ -502,7 +509,7 @@ a_replacement_makes_stale(void **state)
     add(*state, &route);
     assert_true(link_routes_is_stale(*state));
     link_routes_mark(*state);
-    add(*state, &route);
+    enter(*state, &route);
     link_routes_sweep(*state);
     assert_false(link_routes_is_stale(*state));
     assert_address(only_route(*state).gateway, "::ffff:10.0.0.2");
@@ -542,7 +549,7 @@ one_of_several_like_routes_that_goes_makes_stale(void **state)
     add(*state, &route);
     add(*state, &route);
     link_routes_mark(*state);
-    add(*state, &route);
+    enter(*state, &route);
     link_routes_sweep(*state);
     del(*state, &route);
     assert_int_equal(link_routes_count(*state), 0);
