@@ -330,7 +330,7 @@ offload_reader_start(struct offload *offload, unsigned int read_interval)
     reader->interval = read_interval;
     latch_init(&reader->stop);
     offload->reader = reader;
-    reader->thread = ovs_thread_create("offload_reader", reader_main, reader);
+    reader->thread = ovs_thread_create("rule_reader", reader_main, reader);
 }
 
 /* Ends the thread, if there is one, after the request that it waits for. */

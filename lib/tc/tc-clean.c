@@ -75,7 +75,7 @@ kdp_tc_cleaner_start(const char *dpif_type)
         return NULL;
     }
     atomic_init(&cleaner->stop, false);
-    cleaner->thread = ovs_thread_create("offload_clean", clean, cleaner);
+    cleaner->thread = ovs_thread_create("rule_clean", clean, cleaner);
     return cleaner;
 }
 

@@ -104,6 +104,14 @@ class ListsTest(unittest.TestCase):
     def test_findings(self):
         self.check(listed(section(read(PAGE), "Findings")), self.kinds())
 
+    def test_names_of_threads_leave_room_for_their_numbers(self):
+        # Open vSwitch adds the number, counted since the start of the daemon.
+        # A name that is longer than 15 characters then is not set at all, and
+        # the thread looks like another main thread.
+        names = re.findall(r'\bovs_thread_create\(\s*"([^"]+)"', code())
+        self.assertGreaterEqual(len(names), 3)
+        self.assertEqual([name for name in names if len(name) > 11], [])
+
     def test_the_tuning_table_has_all_keys(self):
         table = read("Documentation/tasks/tuning.rst")
         self.assertEqual(set(re.findall(r"^``([^`]+)``  ", table,
