@@ -286,8 +286,7 @@ link_resync_ask_unseen(struct link_resync *resync)
 static void
 link_resync_plan_confirmation(struct link_resync *resync)
 {
-    resync->tried_at = time_msec();
-    resync->confirm_at = resync->tried_at + resync->confirm_wait;
+    resync->confirm_at = time_msec() + resync->confirm_wait;
     resync->confirm_wait = MIN(2 * resync->confirm_wait, LINK_CONFIRM_MAX_MS);
 }
 
@@ -442,12 +441,16 @@ link_resync_choose(struct link_resync *resync, int32_t *nsid)
     long long int now = time_msec();
 
     if (now >= link_resync_next__(resync, nsid)) {
+        if (*nsid == LINK_NSID_LOCAL && !resync->own_stage) {
+            resync->tried_at = now;
+        }
         resync->task = (*nsid == LINK_NSID_LOCAL ? LINK_TASK_OWN
                         : resync->enumerate ? LINK_TASK_IDS
                         : LINK_TASK_FOREIGN);
         return true;
     } else if (now >= link_resync_confirm_next(resync)) {
         resync->task = LINK_TASK_CONFIRM;
+        resync->tried_at = now;
         resync->confirm_stage = link_resync_next_unconfirmed(resync, 0);
         return true;
     }

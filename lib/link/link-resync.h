@@ -112,7 +112,7 @@ struct link_resync {
     bool asking;                /* For the links that none of those told. */
     unsigned int unconfirmed;   /* Bits of stages that are provisional... */
     long long int confirm_wait; /* ...the interval until the next try... */
-    long long int tried_at;     /* ...when the last one was... */
+    long long int tried_at;     /* ...when the last one began... */
     long long int confirm_at;   /* ...and the next is, unless it is quiet
                                  * before; milliseconds. */
     long long int own_retry_at; /* When to ask for our own links again... */

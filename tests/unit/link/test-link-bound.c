@@ -483,6 +483,26 @@ under_churn_two_dumps_and_a_quiet_second_are_enough(void **state OVS_UNUSED)
     assert_true(most_messages <= TURN_MESSAGES);
 }
 
+/* However long it was busy before: here, as long as it takes for tries to
+ * become rare, up to the middle of one. */
+static void
+a_change_during_a_try_calls_for_another(void **state OVS_UNUSED)
+{
+    link_listener_catch_up(listener);
+    kernel.lost = true;
+    turns_until_current(true);
+    for (int i = 0; i < 30 * 1000 / TURN_MSEC || !kernel.dump_sock; i++) {
+        churn();
+        turn();
+    }
+    churn();
+    for (int i = 0; i < 1000 / TURN_MSEC; i++) {
+        turn();
+    }
+    assert_true(link_listener_is_current(listener));
+    assert_true(is_equal());
+}
+
 /* How often link 'ifindex' came, and whether its MTU went back. */
 struct watched {
     int ifindex;
@@ -546,6 +566,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(a_turn_takes_a_bounded_part_of_a_dump),
         TEST(under_churn_two_dumps_and_a_quiet_second_are_enough),
+        TEST(a_change_during_a_try_calls_for_another),
         TEST(an_older_part_undoes_no_event),
     };
 
