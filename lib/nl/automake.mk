@@ -3,6 +3,8 @@
 lib_libkdp_a_SOURCES += \
 	lib/nl/nl-conn.c \
 	lib/nl/nl-conn.h \
+	lib/nl/nl-intercept.c \
+	lib/nl/nl-intercept.h \
 	lib/nl/ovs-genl.c \
 	lib/nl/ovs-genl.h \
 	lib/nl/ovs-stats.c \

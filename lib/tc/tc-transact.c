@@ -24,6 +24,7 @@
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-provider.h"
 #include "netlink.h"
+#include "nl/nl-intercept.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
 #include "openvswitch/match.h"
@@ -39,13 +40,6 @@ VLOG_DEFINE_THIS_MODULE(kdp_offload_request);
 /* What nl_transact() returns for a request that it has handed over: no error
  * that the kernel or Open vSwitch would report for one. */
 #define HANDED_OVER EINPROGRESS
-
-/* Where the thread's next request to add a rule goes, or NULL if it is to be
- * sent. */
-DEFINE_STATIC_PER_THREAD_DATA(struct ofpbuf *, taken, NULL);
-
-int kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
-                          struct ofpbuf **replyp);
 
 /* Does the thread want to see only those rules in dumps that may be ours? */
 DEFINE_STATIC_PER_THREAD_DATA(bool, only_ours, false);
@@ -74,23 +68,19 @@ kdp_tc_only_ours(bool only_ours)
     *only_ours_get() = only_ours;
 }
 
-/* In place of Open vSwitch's. */
-int
-nl_transact(int protocol, const struct ofpbuf *request,
-            struct ofpbuf **replyp)
+/* Takes the thread's next request to add a rule, in an empty 'rule'. */
+static bool
+take(const struct ofpbuf *request, int *error, void *rule_)
 {
-    struct ofpbuf *to = *taken_get();
+    struct ofpbuf *rule = rule_;
 
-    if (!to || protocol != NETLINK_ROUTE
+    if (rule->size
         || nl_msg_nlmsghdr(request)->nlmsg_type != RTM_NEWTFILTER) {
-        return kdp_stock_nl_transact(protocol, request, replyp);
+        return false;
     }
-    *taken_get() = NULL;
-    ofpbuf_put(to, request->data, request->size);
-    if (replyp) {
-        *replyp = NULL;
-    }
-    return HANDED_OVER;
+    ofpbuf_put(rule, request->data, request->size);
+    *error = HANDED_OVER;
+    return true;
 }
 
 /* Could the rule that 'request' makes be told as that of flow 'ufid'?  One
@@ -120,13 +110,13 @@ translate(struct netdev *netdev, const struct offload_desc *desc,
         return EOPNOTSUPP;
     }
     match->flow.recirc_id = 0;
-    *taken_get() = rule;
+    nl_intercept_begin(take, rule);
     /* Some of Open vSwitch's errors are negative. */
     error = abs(ovs_compat_flow_put(netdev, match,
                                     CONST_CAST(struct nlattr *, desc->actions),
                                     desc->actions_len, &desc->ufid,
                                     recirc_sharing));
-    *taken_get() = NULL;
+    nl_intercept_end();
     if (error == HANDED_OVER && has_ufid(rule, &desc->ufid)) {
         if (chain) {
             nl_msg_put_u32(rule, TCA_CHAIN, chain);
@@ -223,9 +213,9 @@ kdp_tc_check(void)
     bool is_taken;
 
     tc_make_request(0, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, &request);
-    *taken_get() = rule;
+    nl_intercept_begin(take, rule);
     is_taken = tc_transact(&request, NULL) == HANDED_OVER && rule->size;
-    *taken_get() = NULL;
+    nl_intercept_end();
     ofpbuf_delete(rule);
     return is_taken && nl_dump_next != kdp_stock_nl_dump_next;
 }

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "nl/nl-intercept.h"
+
+#include <linux/netlink.h>
+
+#include "netlink-socket.h"
+#include "ovs-thread.h"
+#include "util.h"
+
+struct nl_intercept {
+    nl_intercept_func *cb;      /* NULL if there is none. */
+    void *aux;
+};
+
+DEFINE_STATIC_PER_THREAD_DATA(struct nl_intercept, nl_intercept,
+                              { NULL });
+
+/* The original. */
+int kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
+                          struct ofpbuf **replyp);
+
+/* In place of Open vSwitch's. */
+int
+nl_transact(int protocol, const struct ofpbuf *request,
+            struct ofpbuf **replyp)
+{
+    const struct nl_intercept *intercept = nl_intercept_get();
+    int error;
+
+    if (protocol != NETLINK_ROUTE || !intercept->cb
+        || !intercept->cb(request, &error, intercept->aux)) {
+        return kdp_stock_nl_transact(protocol, request, replyp);
+    }
+    if (replyp) {
+        *replyp = NULL;
+    }
+    return error;
+}
+
+void
+nl_intercept_begin(nl_intercept_func *cb, void *aux)
+{
+    struct nl_intercept *intercept = nl_intercept_get();
+
+    ovs_assert(!intercept->cb);
+    intercept->cb = cb;
+    intercept->aux = aux;
+}
+
+void
+nl_intercept_end(void)
+{
+    nl_intercept_get()->cb = NULL;
+}
