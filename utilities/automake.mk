@@ -99,9 +99,11 @@ utilities_bench_per_handler_LDADD = $(LIBMNL_LIBS)
 
 # These are of the daemon's own code.
 link_bench = \
+	utilities/bench/churn-links \
 	utilities/bench/dump-links \
 	utilities/bench/link-lookup
 check_PROGRAMS += $(link_bench)
+utilities_bench_churn_links_SOURCES = utilities/bench/churn-links.c
 utilities_bench_dump_links_SOURCES = utilities/bench/dump-links.c
 utilities_bench_link_lookup_SOURCES = utilities/bench/link-lookup.c
 link_bench_objects = $(link_bench:=.$(OBJEXT))

@@ -91,6 +91,29 @@ def dump_table(results):
     return rows
 
 
+def churn_table(results):
+    churn = results["churn"]
+    rows = [["resync", "ms", "turns", "longest turn, ms", "requests",
+             "pairs/s"]]
+    rows += [[str(r["round"] + 1), f"{r['ms']:.1f}", str(r["turns"]),
+              f"{r['longest_turn_ms']:.1f}", str(r["requests"]),
+              f"{r['pairs_per_s']:.0f}"] for r in churn["rounds"]]
+    return rows
+
+
+def churn_text(results):
+    churn = results["churn"]
+    rows = churn_table(results)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        [f"churn, {churn['links']} links"]
+        + ["  ".join(c.rjust(w) for c, w in zip(row, widths))
+           for row in rows]
+        + [f"quiet: certain after {churn['quiet_ms']:.0f} ms, longest turn "
+           f"{churn['quiet_longest_turn_ms']:.1f} ms; the table is "
+           + ("equal" if churn["equal"] else "NOT EQUAL")])
+
+
 def text(results):
     blocks = []
     for what, title, table in (
@@ -105,4 +128,6 @@ def text(results):
         blocks.append("\n".join([title] + [
             "  ".join(c.rjust(w) for c, w in zip(row, widths))
             for row in rows]))
+    if "churn" in results:
+        blocks.append(churn_text(results))
     return "\n\n".join(blocks)
