@@ -416,7 +416,7 @@ test_rtnl () {
     # hundred for a port that comes anew, is what the stock daemon needs; ours
     # needs a handful for a port and none in steady state.
     [ "$status" -eq 0 ] && grep -q '^Targets:' "$out/stdout" \
-        && rtnl_holds '(.runs | length == 36)
+        && rtnl_holds '(.runs | length == 38)
                   and ([.runs[] | select(.daemon == "stock"
                                          and .condition == "plain")]
                        | (map(select(.test == "steady"))
@@ -703,12 +703,13 @@ test_link_lookups () {
 # The filter leaves out no link, and some bytes of each.
 test_link_dumps () {
     run "${bench%upcall}link" --builddir "$builddir" --quick --no-lookup \
-        --dump --possible-cpus 1,3 --output "$out/dump.json" \
+        --dump --churn --possible-cpus 1,3 --output "$out/dump.json" \
         --logs "$out/link-logs"
     [ "$status" -eq 0 ] && jq -e '
         (.dumps | length == 12 and all(.links == 41 and .ms > 0))
         and (.summary.dumps | map(.possible_cpus) == [1, 3]
              and all(.skip_bytes < .stats_bytes and .skip_ms < .stats_ms))
+        and (.churn.equal and (.churn.rounds | length == 1))
         and (.kernel | test("^[0-9]"))' "$out/dump.json" > /dev/null
 }
 

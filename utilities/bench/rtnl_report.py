@@ -13,7 +13,31 @@ OURS = "kdp"
 PLAIN = "plain"
 
 FIGURES = ("seconds", "acquisitions_per_port", "requests_per_port",
-           "longest_turn_ms", "acquisitions_per_s", "route_changes_per_s")
+           "main_requests_per_port", "longest_turn_ms", "acquisitions_per_s",
+           "route_changes_per_s", "own_share")
+
+# Functions that are named of a profile, those with the most samples.
+TOP_FUNCTIONS = 25
+
+
+def find_shares(results, own):
+    """Replaces the samples of each run by the share of each of the functions
+    with the most of them, and of all those in 'own', our library's."""
+    for run in results["runs"]:
+        samples = run.pop("samples", None)
+        if not samples:
+            continue
+        own_here = own if run["daemon"] == OURS else set()
+        total = sum(samples.values())
+        top = sorted(samples, key=lambda name: -samples[name])
+        run["n_samples"] = total
+        run["own_share"] = sum(samples[name] for name in samples
+                               if name in own_here) / total
+        run["shares"] = {name: round(samples[name] / total, 5)
+                         for name in top[:TOP_FUNCTIONS]}
+        run["own_shares"] = {
+            name: round(samples[name] / total, 5)
+            for name in [n for n in top if n in own_here][:TOP_FUNCTIONS]}
 
 
 def figures(run):
@@ -22,6 +46,9 @@ def figures(run):
     return {"seconds": run["seconds"],
             "acquisitions_per_port": run["acquisitions"] / run["changed"],
             "requests_per_port": requests / run["changed"],
+            "main_requests_per_port": ratio(run.get("main_requests"),
+                                            run["changed"]),
+            "own_share": run.get("own_share"),
             "longest_turn_ms": run["longest_turn_ms"],
             "acquisitions_per_s": run["acquisitions"] / run["seconds"],
             "route_changes_per_s": ratio(run.get("route_changes"),
@@ -69,6 +96,8 @@ TARGETS = [
     ("each: acquisitions for a port", "each", "acquisitions_per_port", False,
      10),
     ("each: requests for a port", "each", "requests_per_port", False, 30),
+    ("each: requests of the main thread for a port", "each",
+     "main_requests_per_port", False, 30),
     ("each: time, to stock", "each", "seconds", True, 1 / 15),
     ("all: time, to stock", "all", "seconds", True, 0.5),
     ("each: longest turn of the main loop, to stock", "each",
@@ -131,7 +160,9 @@ COLUMNS = [("seconds", "seconds", "{:.2f}"),
            ("acquisitions_per_port", "RTNL/port", "{:.1f}"),
            ("acquisitions_per_s", "RTNL/s", "{:.1f}"),
            ("requests_per_port", "requests/port", "{:.1f}"),
+           ("main_requests_per_port", "of the main thread", "{:.1f}"),
            ("longest_turn_ms", "longest turn ms", "{:.1f}"),
+           ("own_share", "samples in ours", "{:.2%}"),
            ("route_changes_per_s", "routes/s", "{:.0f}")]
 KEYS = [("test", "test"), ("condition", "condition"), ("ports", "ports"),
         ("delay_us", "delay us"), ("daemon", "daemon")]
