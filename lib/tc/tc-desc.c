@@ -193,39 +193,78 @@ gather_actions(struct gathered *gathered, const struct nlattr *actions,
     }
 }
 
+/* Attributes, and where the one is expected that is asked for next. */
+struct expectation {
+    const struct nlattr *attrs;
+    size_t len;
+    const struct nlattr *next;
+    size_t left;
+};
+
+/* Returns the attribute of 'type', or NULL.  Masks have the fields of their
+ * keys, and in their order, so that it is mostly the next one. */
+static const struct nlattr *
+find_expected(struct expectation *e, uint16_t type)
+{
+    const struct nlattr *a = e->next;
+
+    if (!nl_attr_is_valid(a, e->left) || nl_attr_type(a) != type) {
+        a = nl_attr_find__(e->attrs, e->len, type);
+        if (!a) {
+            return NULL;
+        }
+        e->left = e->len - ((const char *) a - (const char *) e->attrs);
+    }
+    e->left -= nl_attr_len_pad(a, e->left);
+    e->next = nl_attr_next(a);
+    return a;
+}
+
+/* Returns a hash of field 'a' as far as 'm' says that it counts, and how far
+ * that is; 0 if it does not count at all. */
+static uint32_t
+hash_field(const struct nlattr *a, const struct nlattr *m)
+{
+    size_t size = MIN(MIN(nl_attr_get_size(a), nl_attr_get_size(m)),
+                      MAX_FIELD);
+    const uint8_t *value = nl_attr_get(a);
+    const uint8_t *mask = nl_attr_get(m);
+    uint8_t field[2 * MAX_FIELD];
+    uint8_t any = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        field[i] = value[i] & mask[i];
+        field[size + i] = mask[i];
+        any |= mask[i];
+    }
+    return any ? hash_bytes(field, 2 * size, nl_attr_type(a)) : 0;
+}
+
 /* Returns a hash of the fields of 'key' as far as 'mask' says that they count,
  * and how far that is, in whatever order they come. */
 static uint32_t
 hash_match(const struct nlattr *key, size_t key_len,
            const struct nlattr *mask, size_t mask_len, int depth)
 {
+    struct expectation masks = { mask, mask_len, mask, mask_len };
     const struct nlattr *a;
     uint32_t hash = 0;
     size_t left;
 
     NL_ATTR_FOR_EACH (a, left, key, key_len) {
         enum ovs_key_attr type = nl_attr_type(a);
-        const struct nlattr *m = nl_attr_find__(mask, mask_len, type);
-        uint8_t field[2 * MAX_FIELD];
-        size_t size;
+        const struct nlattr *m = find_expected(&masks, type);
 
-        if (!m || is_all_zeros(nl_attr_get(m), nl_attr_get_size(m))) {
+        if (!m) {
             continue;
         }
-        if (type == OVS_KEY_ATTR_ENCAP || type == OVS_KEY_ATTR_TUNNEL) {
-            hash += depth ? hash_add(type, hash_match(
+        if (type != OVS_KEY_ATTR_ENCAP && type != OVS_KEY_ATTR_TUNNEL) {
+            hash += hash_field(a, m);
+        } else if (depth) {
+            hash += hash_add(type, hash_match(
                 nl_attr_get(a), nl_attr_get_size(a),
-                nl_attr_get(m), nl_attr_get_size(m), depth - 1)) : 0;
-            continue;
+                nl_attr_get(m), nl_attr_get_size(m), depth - 1));
         }
-        size = MIN(MIN(nl_attr_get_size(a), nl_attr_get_size(m)), MAX_FIELD);
-        for (size_t i = 0; i < size; i++) {
-            uint8_t bits = ((const uint8_t *) nl_attr_get(m))[i];
-
-            field[i] = ((const uint8_t *) nl_attr_get(a))[i] & bits;
-            field[size + i] = bits;
-        }
-        hash += hash_bytes(field, 2 * size, type);
     }
     return hash;
 }

@@ -317,6 +317,15 @@ flows_are_spread_by_what_they_match(void **state OVS_UNUSED)
     assert_int_not_equal(flow_spread(&a), 0);
     assert_int_equal(flow_spread(&a), flow_spread(&b));
 
+    /* Also if the mask has them in another order than the key, and some more
+     * that say nothing. */
+    nl_msg_put_u32(&b.mask, OVS_KEY_ATTR_SKB_MARK, 0);
+    memset(nl_msg_put_unspec_uninit(&b.mask, OVS_KEY_ATTR_IPV4, sizeof ip), 0,
+           sizeof ip);
+    assert_int_equal(flow_spread(&a), flow_spread(&b));
+    nl_msg_put_u32(&b.key, OVS_KEY_ATTR_SKB_MARK, 7);
+    assert_int_equal(flow_spread(&a), flow_spread(&b));
+
     /* What they do does not matter, unless that leads to a chain. */
     nl_msg_put_u32(&b.actions, OVS_ACTION_ATTR_OUTPUT, 77);
     assert_int_equal(flow_spread(&a), flow_spread(&b));
