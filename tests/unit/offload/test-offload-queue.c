@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ovs-thread.h"
 #include "harness/unit.h"
@@ -147,6 +148,87 @@ child_waits_for_its_parent(void **state OVS_UNUSED)
     assert_int_equal(unit_where(&unit, 1), KERNEL);
     assert_int_equal(unit_state(&unit, 4), OFFLOAD_STATE_KERNEL);
     unit_offload_uninit(&unit);
+}
+
+/* A packet's way through connection tracking, as OVN makes it: flow 1 leads to
+ * a chain, flow 2 of that to the next one, and so on. */
+#define N_STAGES 4
+
+static struct offload_desc *
+stage_desc(uint32_t stage)
+{
+    return unit_desc_full(stage, 1, stage > 1 ? 50 + stage - 1 : 0,
+                          stage < N_STAGES ? 50 + stage : 0, 0);
+}
+
+/* Stores the 'k'-th order of all stages in 'order'. */
+static void
+order_stages(unsigned int k, uint32_t order[N_STAGES])
+{
+    uint32_t left[N_STAGES];
+
+    for (uint32_t i = 0; i < N_STAGES; i++) {
+        left[i] = 1 + i;
+    }
+    for (uint32_t i = 0; i < N_STAGES; i++) {
+        uint32_t n = N_STAGES - i, pick = k % n;
+
+        k /= n;
+        order[i] = left[pick];
+        memmove(&left[pick], &left[pick + 1],
+                (n - pick - 1) * sizeof left[0]);
+    }
+}
+
+/* Checks that the stages up to the first that is not in 'put' are in tc, all
+ * but the first in the kernel, too, and that others wait. */
+static void
+check_stages(struct unit_offload *unit, unsigned int put)
+{
+    bool in_tc = true;
+
+    unit_settle(unit);
+    unit_settle(unit);
+    for (uint32_t stage = 1; stage <= N_STAGES; stage++) {
+        in_tc = in_tc && put & 1u << stage;
+        assert_int_equal(unit_where(unit, stage),
+                         (!(put & 1u << stage) ? 0
+                          : !in_tc ? KERNEL
+                          : stage == 1 ? TC : KERNEL | TC));
+    }
+}
+
+static void
+pipeline_gets_to_tc_from_its_start(void **state OVS_UNUSED)
+{
+    for (unsigned int k = 0; k < 24; k++) {
+        uint32_t order[N_STAGES];
+        struct unit_offload unit;
+        unsigned int put = 0;
+        uint64_t n;
+
+        order_stages(k, order);
+        unit_offload_init(&unit, NULL, 1);
+        for (int i = 0; i < N_STAGES; i++) {
+            unit_put(&unit, stage_desc(order[i]), CREATE);
+            put |= 1u << order[i];
+            check_stages(&unit, put);
+            for (int j = 0; j <= i; j++) {
+                unit_packets(&unit, order[j], 2);
+            }
+        }
+
+        /* Translation changes, as when a connection is established. */
+        unit_put(&unit, stage_desc(order[1]), MODIFY);
+        check_stages(&unit, put);
+        for (int i = 0; i < N_STAGES; i++) {
+            unit_del(&unit, order[i], &n);
+            assert_int_equal(n, 2 * (N_STAGES - i));
+        }
+        unit_settle(&unit);
+        assert_int_equal(offload_fake_count(unit.fake, true), 0);
+        unit_offload_uninit(&unit);
+    }
 }
 
 static void
@@ -507,6 +589,7 @@ main(void)
         cmocka_unit_test(flows_of_a_port_use_several_threads),
         cmocka_unit_test(young_flows_are_not_offered),
         cmocka_unit_test(child_waits_for_its_parent),
+        cmocka_unit_test(pipeline_gets_to_tc_from_its_start),
         cmocka_unit_test(deletes_and_changes_overtake_offers),
         cmocka_unit_test(flow_whose_rule_vanished_overtakes_offers),
         cmocka_unit_test(port_removal_leaves_no_rule),
