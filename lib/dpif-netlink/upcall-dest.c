@@ -444,20 +444,37 @@ int
 upcall_dest_to_shared(struct kdp_datapath *dp, uint32_t port_no,
                       const char *name)
 {
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    int error;
+
     upcall_table_share(dp->upcalls, port_no, name);
-    return tell_change(dp, port_no, name);
+    error = tell_change(dp, port_no, name);
+    if (!error) {
+        VLOG_INFO_RL(&rl, "%s: port %s shares the socket for upcalls of "
+                     "several ports now, because others have more upcalls and "
+                     "there is no socket for each (other_config:"
+                     "upcall-max-sockets, or the limit on open files)",
+                     dp->name, name);
+    }
+    return error;
 }
 
 int
 upcall_dest_to_own(struct kdp_datapath *dp, uint32_t port_no, const char *name)
 {
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
     int error = add_own(dp, port_no, name);
 
     if (error) {
         return error;
     }
     upcall_table_unshare(dp->upcalls, port_no);
-    return tell_change(dp, port_no, name);
+    error = tell_change(dp, port_no, name);
+    if (!error) {
+        VLOG_INFO_RL(&rl, "%s: port %s has a socket for upcalls of its own "
+                     "now", dp->name, name);
+    }
+    return error;
 }
 
 int
