@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,11 +44,14 @@ upcall_channel_create(struct upcall_channel **channelp)
     struct upcall_channel *channel = xzalloc(sizeof *channel);
     channel->sock = sock;
     channel->pid = mnl_socket_get_portid(sock);
-    channel->rcvbuf = UPCALL_RCVBUF_MAX;
+    atomic_init(&channel->rcvbuf, UPCALL_RCVBUF_MAX);
+    atomic_init(&channel->limited, false);
+    atomic_init(&channel->limited_drops, 0);
     channel->port_no = UPCALL_MAX_PORTS;    /* Until it is added. */
     atomic_add_relaxed(&next_serial, 1, &channel->serial);
     ovs_refcount_init(&channel->refcount);
     atomic_init(&channel->dead, false);
+    atomic_init(&channel->weight, 1);
     atomic_init(&channel->owner, 0);
     channel->state = UPCALL_STATE_IDLE;
     upcall_turn_init(&channel->turn);
@@ -67,8 +71,10 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_init(&channel->errors_base, 0);
     atomic_init(&channel->lost_base, 0);
     atomic_init(&channel->shed_base, 0);
+    atomic_init(&channel->limited_base, 0);
     atomic_init(&channel->carried_received, 0);
     atomic_init(&channel->carried_lost, 0);
+    atomic_init(&channel->carried_limited, 0);
     atomic_init(&channel->carried_shed, 0);
     atomic_count_inc(&n_open);
     *channelp = channel;
@@ -95,9 +101,17 @@ upcall_channel_unref(struct upcall_channel *channel)
 void
 upcall_channel_set_rcvbuf(struct upcall_channel *channel, uint32_t size)
 {
-    if (channel->rcvbuf != size) {
-        upcall_rcvbuf_set(upcall_channel_fd(channel), size);
-        channel->rcvbuf = size;
+    uint32_t old;
+    bool limited;
+
+    atomic_read_relaxed(&channel->rcvbuf, &old);
+    if (old != size) {
+        /* Pairs with upcall_channel_unlimit(). */
+        atomic_store(&channel->rcvbuf, size);
+        atomic_read(&channel->limited, &limited);
+        if (!limited) {
+            upcall_rcvbuf_set(upcall_channel_fd(channel), size);
+        }
     }
 }
 
@@ -216,16 +230,98 @@ upcall_channel_get_meminfo(const struct upcall_channel *channel,
 }
 
 uint32_t
-upcall_channel_sample_backlog(struct upcall_channel *channel)
+upcall_channel_look(struct upcall_channel *channel, uint32_t *drops)
 {
-    uint32_t drops, backlog, max;
+    uint32_t backlog, max;
 
-    upcall_channel_get_meminfo(channel, &drops, &backlog);
+    upcall_channel_get_meminfo(channel, drops, &backlog);
     atomic_read_relaxed(&channel->backlog_max, &max);
     if (backlog > max) {
         atomic_store_relaxed(&channel->backlog_max, backlog);
     }
     return backlog;
+}
+
+uint32_t
+upcall_channel_sample_backlog(struct upcall_channel *channel)
+{
+    uint32_t drops;
+
+    return upcall_channel_look(channel, &drops);
+}
+
+/* 'limited_drops' is one word, so that who asks for it while the limit begins
+ * or ends gets a number that was true at some time:
+ *
+ *      no limit    what was dropped in limits so far
+ *      limit       this bit, and what the kernel had counted when the limit
+ *                  began, less what was dropped in limits before */
+#define LIMITED_BIT (UINT64_C(1) << 32)
+
+/* What was dropped in limits when the kernel has counted 'drops'. */
+static uint32_t
+upcall_channel_limited_drops(const struct upcall_channel *channel,
+                             uint32_t drops)
+{
+    uint64_t word = upcall_counter_read(&channel->limited_drops);
+
+    return word & LIMITED_BIT ? drops - (uint32_t) word : word;
+}
+
+/* Has the kernel drop what the buffer of 'channel' has no room for and say
+ * nothing, or as usual.  As usual, an overrun costs the next read a call, and
+ * nothing more is queued before all that waits was read. */
+static void
+upcall_channel_set_no_enobufs(struct upcall_channel *channel, int on)
+{
+    setsockopt(upcall_channel_fd(channel), SOL_NETLINK, NETLINK_NO_ENOBUFS,
+               &on, sizeof on);
+}
+
+void
+upcall_channel_limit(struct upcall_channel *channel, uint32_t size,
+                     uint32_t drops)
+{
+    uint32_t max;
+    bool limited;
+
+    atomic_read_relaxed(&channel->limited, &limited);
+    if (!limited) {
+        uint32_t before = upcall_channel_limited_drops(channel, drops);
+
+        atomic_store_relaxed(&channel->limited_drops,
+                             LIMITED_BIT | (uint32_t) (drops - before));
+        atomic_store(&channel->limited, true);
+        upcall_channel_set_no_enobufs(channel, 1);
+    }
+    atomic_read_relaxed(&channel->rcvbuf, &max);
+    upcall_rcvbuf_change(upcall_channel_fd(channel), MIN(size, max));
+}
+
+void
+upcall_channel_unlimit(struct upcall_channel *channel)
+{
+    uint32_t drops, backlog, size, now;
+    bool limited;
+
+    atomic_read_relaxed(&channel->limited, &limited);
+    if (!limited) {
+        return;
+    }
+    upcall_channel_get_meminfo(channel, &drops, &backlog);
+    atomic_store_relaxed(&channel->limited_drops,
+                         upcall_channel_limited_drops(channel, drops));
+    upcall_channel_set_no_enobufs(channel, 0);
+
+    /* Whoever changes the size now sees the limit, or is seen.  Both
+     * sequentially consistent; pairs with upcall_channel_set_rcvbuf(). */
+    atomic_store(&channel->limited, false);
+    atomic_read(&channel->rcvbuf, &now);
+    do {
+        size = now;
+        upcall_rcvbuf_change(upcall_channel_fd(channel), size);
+        atomic_read(&channel->rcvbuf, &now);
+    } while (size != now);
 }
 
 /* What 'counter' has counted since it had 'base'. */
@@ -265,6 +361,11 @@ upcall_channel_get_counts(const struct upcall_channel *channel_,
     stats->lost = (uint32_t) (drops
                               - upcall_counter_read(&channel->lost_base));
     stats->lost += upcall_counter_read(&channel->carried_lost);
+    stats->lost_limited = (uint32_t) (upcall_channel_limited_drops(channel,
+                                                                   drops)
+                                      - upcall_counter_read(
+                                          &channel->limited_base));
+    stats->lost_limited += upcall_counter_read(&channel->carried_limited);
     atomic_read_relaxed(&channel->backlog_max, &stats->backlog_max);
     stats->backlog_max = MAX(stats->backlog_max, stats->backlog);
 }
@@ -285,7 +386,10 @@ upcall_channel_reset_stats(struct upcall_channel *channel)
     upcall_channel_get_meminfo(channel, &drops, &backlog);
     atomic_store_relaxed(&channel->lost_base, drops);
     atomic_store_relaxed(&channel->carried_received, 0);
+    atomic_store_relaxed(&channel->limited_base,
+                         upcall_channel_limited_drops(channel, drops));
     atomic_store_relaxed(&channel->carried_lost, 0);
+    atomic_store_relaxed(&channel->carried_limited, 0);
     atomic_store_relaxed(&channel->carried_shed, 0);
     reset_base(&channel->received_base, &channel->received);
     reset_base(&channel->malformed_base, &channel->malformed);

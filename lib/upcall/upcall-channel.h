@@ -96,6 +96,9 @@ struct upcall_channel_stats {
     uint64_t overruns;          /* Times that the socket said ENOBUFS. */
     uint64_t errors;            /* Reads that failed with any other error. */
     uint64_t lost;              /* Upcalls that the kernel could not queue. */
+    uint64_t lost_limited;      /* Of these, while the port sent more than its
+                                 * share and its receive buffer was limited
+                                 * for that (upcall-limit.h). */
     uint64_t shed;              /* Upcalls that waited too long and were thrown
                                  * away (upcall-shed.h).  Neither received nor
                                  * lost. */
@@ -114,13 +117,16 @@ struct upcall_channel {
     uint32_t serial;            /* Tells this channel from an earlier one of
                                  * the same port. */
     char *name;                 /* Of the port, for people. */
-    uint32_t rcvbuf;            /* Size of the receive buffer; see
-                                 * upcall-rcvbuf.h.  The control thread's. */
+    atomic_uint32_t rcvbuf;     /* Size of the receive buffer unless it is
+                                 * limited; see upcall-rcvbuf.h.  The control
+                                 * thread's. */
     unsigned int hold;          /* Calls of upcall_table_release() until its
                                  * upcalls are handed out.  The control
                                  * thread's. */
     struct ovs_refcount refcount;
     atomic_bool dead;           /* The port is gone. */
+    atomic_uint32_t weight;     /* Ports whose upcalls come on it
+                                 * (upcall-shared.h). */
 
     atomic_uint32_t owner;      /* See above. */
 
@@ -131,6 +137,8 @@ struct upcall_channel {
     uint32_t msg_mem;           /* Mean memory of an upcall that waits, in
                                  * bytes, or 0; see upcall-shed.h. */
     uint32_t turn_mem;          /* Memory of all when the turn began, or 0. */
+    atomic_bool limited;        /* The receive buffer is limited. */
+    atomic_uint64_t limited_drops;  /* See upcall_channel_limited_drops(). */
     unsigned int n_failures;    /* Reads that failed since one did not. */
     long long int retry_at;     /* When to read it again after that, in ms. */
     atomic_uint64_t ready_at;   /* When it was put where it waits for its
@@ -153,8 +161,10 @@ struct upcall_channel {
     atomic_uint64_t errors_base;
     atomic_uint64_t lost_base;
     atomic_uint64_t shed_base;
+    atomic_uint64_t limited_base;
     atomic_uint64_t carried_received;
     atomic_uint64_t carried_lost;
+    atomic_uint64_t carried_limited;
     atomic_uint64_t carried_shed;
 };
 
@@ -253,12 +263,34 @@ upcall_channel_is_urgent(const struct upcall_channel *channel)
     return channel->port_no == UPCALL_PORT_NONE;
 }
 
+/* Ports that 'channel' serves, at least 1. */
+static inline uint32_t
+upcall_channel_weight(const struct upcall_channel *channel)
+{
+    uint32_t weight;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &channel->weight),
+                        &weight);
+    return weight;
+}
+
 /* Takes and throws away what waits on the socket. */
 void upcall_channel_drain(struct upcall_channel *);
 
 /* Notes how many bytes wait on the socket, and returns it; 0 if the kernel
- * does not say.  A system call.  By the owner. */
+ * does not say.  Stores how many upcalls it has dropped so far in '*drops'.  A
+ * system call.  By the owner. */
+uint32_t upcall_channel_look(struct upcall_channel *, uint32_t *drops);
+
+/* The same, of the bytes alone. */
 uint32_t upcall_channel_sample_backlog(struct upcall_channel *);
+
+/* Limits the receive buffer to 'size' (upcall-rcvbuf.h), and ends the limit,
+ * when the kernel has dropped 'drops' upcalls so far.  A limit on one that is
+ * limited changes it.  By the owner. */
+void upcall_channel_limit(struct upcall_channel *, uint32_t size,
+                          uint32_t drops);
+void upcall_channel_unlimit(struct upcall_channel *);
 
 /* All but the latency, which takes longer. */
 void upcall_channel_get_counts(const struct upcall_channel *,

@@ -78,7 +78,14 @@ upcall_fifo_push_front(struct upcall_fifo *fifo,
     fifo->n++;
 }
 
-/* Returns the first channel, or NULL. */
+/* Returns the first channel, or NULL, and leaves it there. */
+static inline struct upcall_channel *
+upcall_fifo_first(const struct upcall_fifo *fifo)
+{
+    return fifo->n ? fifo->ring[fifo->head] : NULL;
+}
+
+/* Takes the first channel out and returns it, or NULL. */
 static inline struct upcall_channel *
 upcall_fifo_pop(struct upcall_fifo *fifo)
 {

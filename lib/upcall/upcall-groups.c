@@ -289,7 +289,8 @@ upcall_groups_plan(const struct upcall_groups *groups, uint32_t group,
         *credit = 0;
         return (struct upcall_loan) { .lender = NULL };
     }
-    *credit += UPCALL_TURNS * (CREDIT_ONE - own);
+    *credit += (UPCALL_TURNS * UPCALL_QUANTUM
+                / upcall_sched_quantum(loan.lender) * (CREDIT_ONE - own));
     loan.n = MIN(*credit / CREDIT_ONE,
                  DIV_ROUND_UP(upcall_sched_n_queued(loan.lender),
                               1 + upcall_groups_n_sleepers(groups)));

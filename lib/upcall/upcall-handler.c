@@ -37,6 +37,10 @@ COVERAGE_DEFINE(upcall_empty_wakeup);
  * them keeps none from its work for long. */
 #define UPCALL_POLLS 8
 
+/* Rounds of the run queue in a target delay (upcall-delay.h): an upcall that
+ * is not read in the first one is in the second. */
+#define UPCALL_ROUNDS 2
+
 struct upcall_handler {
     struct upcall_ports *ports;
     struct upcall_groups *groups;
@@ -62,6 +66,7 @@ struct upcall_handler {
     bool lonely;                /* The last one followed a wake-up, and had one
                                  * channel, and there was no other. */
     unsigned int n_handed;      /* Upcalls handed out. */
+    uint64_t handed_at;         /* The first of these, in microseconds. */
     unsigned int next_msg;      /* The reader's first message that was not
                                  * looked at. */
 
@@ -309,11 +314,13 @@ upcall_handler_activate(struct upcall_handler *handler,
     struct upcall_sched *sched = upcall_groups_home(handler->groups, channel);
 
     if (upcall_channel_is_urgent(channel)) {
-        upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched));
+        upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched),
+                          UPCALL_QUANTUM);
         upcall_reader_keep(&handler->reader, channel, UPCALL_STATE_SPARSE);
     } else if (upcall_turn_activate(&channel->turn, upcall_sched_pushed(sched),
-                             upcall_sched_popped(sched),
-                             upcall_sched_epoch(sched))) {
+                                    upcall_sched_popped(sched),
+                                    upcall_sched_epoch(sched),
+                                    upcall_sched_quantum(sched))) {
         upcall_reader_keep(&handler->reader, channel, UPCALL_STATE_SPARSE);
     } else {
         upcall_handler_enqueue(handler, channel);
@@ -480,12 +487,17 @@ upcall_handler_offer(struct upcall_handler *handler)
 static void
 upcall_handler_begin_batch(struct upcall_handler *handler)
 {
+    uint32_t target = upcall_ports_target_delay(handler->ports);
     bool lonely = handler->lonely;
 
+    if (handler->n_handed) {
+        upcall_stats_add(&handler->stats, UPCALL_STAT_BUSY_USEC,
+                         upcall_now_usec() - handler->handed_at);
+    }
     handler->in_batch = true;
     handler->n_handed = handler->next_msg = 0;
-    upcall_reader_begin(&handler->reader,
-                        upcall_ports_target_delay(handler->ports));
+    upcall_reader_begin(&handler->reader, target);
+    upcall_sched_set_round_goal(handler->sched, target / UPCALL_ROUNDS);
 
     upcall_handler_finish_batch(handler);
     handler->lonely = false;
@@ -548,7 +560,7 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
     unsigned int i = handler->next_msg++;
     struct upcall_channel *channel = handler->reader.channels[i];
     const struct upcall_rx *rx = &handler->reader.rx[i];
-    uint64_t ready_at, waited;
+    uint64_t ready_at, waited, now;
 
     if (upcall_handler_refuse(handler, channel, rx)) {
         return false;
@@ -566,13 +578,17 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
         upcall_stats_add(&handler->stats, UPCALL_STAT_FOREIGN, 1);
         return false;
     }
+    now = upcall_now_usec();
     if (!upcall_port_is_real(channel->port_no)
         && !upcall_channel_is_urgent(channel)) {
-        upcall_ports_count_shared(ports, view);
+        upcall_ports_count_shared(ports, view, now);
     }
     view->pid = channel->pid;
     atomic_read_relaxed(&channel->ready_at, &ready_at);
-    waited = upcall_now_usec() - ready_at;
+    waited = now - ready_at;
+    if (!handler->n_handed) {
+        handler->handed_at = now;
+    }
     latency_hist_record(&channel->latency, waited);
     UPCALL_PROBE_HANDOUT(channel->port_no, handler->index, waited);
     return true;

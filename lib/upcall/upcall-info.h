@@ -20,10 +20,16 @@
  * of GiB. */
 #define UPCALL_BUFFER_MAX (UINT64_C(1024) << 20)
 
+/* In place of a handler that has a channel. */
+#define UPCALL_OWNER_NONE (-1)  /* Nothing waits on it. */
+#define UPCALL_OWNER_QUEUE (-2) /* It waits in a run queue. */
+
 struct upcall_port_info {
     uint32_t port_no;           /* Or UPCALL_PORT_*. */
     bool shared;                /* Its upcalls come on shared channels. */
     bool has_channel;           /* It has a channel of its own. */
+    int owner;                  /* Handler that has the channel now, or
+                                 * UPCALL_OWNER_*. */
     const char *name;
     uint32_t pid;
     struct upcall_channel_stats stats;
@@ -39,11 +45,15 @@ struct upcall_handler_stats {
     uint64_t steals;            /* Reads from channels that another handler
                                  * had read from before. */
     uint64_t loans;             /* Channels taken over from other groups. */
+    uint64_t busy_usec;         /* Microseconds from the first upcall of a
+                                 * batch until the handler came for the next
+                                 * batch. */
 };
 
 struct upcall_group_info {
     uint32_t n_handlers;        /* The first groups have the first ones. */
     uint32_t n_queued;          /* Channels in its run queue now. */
+    uint32_t quantum;           /* Upcalls that a turn takes now. */
     uint64_t wakeups;           /* Of its handlers. */
     uint64_t loans;             /* Channels that they took over from others. */
 

@@ -463,12 +463,20 @@ upcall_ports_purge(struct upcall_ports *ports)
 
 void
 upcall_ports_count_shared(struct upcall_ports *ports,
-                          const struct upcall_view *view)
+                          const struct upcall_view *view, uint64_t now)
 {
-    uint32_t port_no;
+    struct upcall_channel *channel;
+    uint32_t port_no, n;
 
-    if (upcall_view_in_port(view, &port_no)) {
-        upcall_shared_count(&ports->shared, port_no);
+    if (!upcall_view_in_port(view, &port_no)) {
+        return;
+    }
+    n = upcall_shared_count(&ports->shared, port_no, now);
+    if (n) {
+        channel = upcall_ports_get(ports, UPCALL_PORT_SHARED);
+        if (channel) {
+            atomic_store_relaxed(&channel->weight, n);
+        }
     }
 }
 
@@ -561,6 +569,7 @@ get_port_stats(const struct upcall_channel *channel,
     if (shared) {
         stats->received += upcall_counter_read(&shared->received);
         stats->lost += upcall_counter_read(&shared->lost);
+        stats->lost_limited += upcall_counter_read(&shared->lost_limited);
         stats->shed += upcall_counter_read(&shared->shed);
     }
 }
@@ -584,6 +593,19 @@ upcall_ports_get_stats(const struct upcall_ports *ports, uint32_t port_no,
     return channel || shared;
 }
 
+/* Who has 'channel' now. */
+static int
+upcall_channel_owner(const struct upcall_channel *channel)
+{
+    uint32_t owner, handler;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &channel->owner),
+                        &owner);
+    handler = owner & UPCALL_MAX_HANDLERS;
+    return (!owner ? UPCALL_OWNER_NONE
+            : !handler ? UPCALL_OWNER_QUEUE : (int) handler - 1);
+}
+
 static void
 get_port_info(const struct upcall_ports *ports, uint32_t slot,
               const struct upcall_channel *channel,
@@ -594,8 +616,10 @@ get_port_info(const struct upcall_ports *ports, uint32_t slot,
     if (channel) {
         port->port_no = channel->port_no;
         port->has_channel = true;
+        port->owner = upcall_channel_owner(channel);
     } else {
         port->port_no = slot;
+        port->owner = UPCALL_OWNER_NONE;
     }
     port->name = xstrdup(channel ? channel->name : shared->name);
     port->pid = upcall_ports_get_pid(ports, port->port_no);

@@ -124,9 +124,10 @@ uint32_t upcall_ports_target_delay(const struct upcall_ports *);
 /* Finds the channel that is urgent (upcall-channel.h), or NULL.  Likewise. */
 struct upcall_channel *upcall_ports_urgent(const struct upcall_ports *);
 
-/* Counts an upcall that came on a channel which is not one port's own. */
+/* Counts an upcall that came on a channel which is not one port's own, at time
+ * 'now' in microseconds. */
 void upcall_ports_count_shared(struct upcall_ports *,
-                               const struct upcall_view *);
+                               const struct upcall_view *, uint64_t now);
 
 /* Registers every channel with 'groups', whose handlers are those of
  * 'generation', and from now on each that is added.  To be called before a

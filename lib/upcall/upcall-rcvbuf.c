@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sys/socket.h>
 
 #include "openvswitch/vlog.h"
@@ -47,6 +48,16 @@ upcall_rcvbuf_choose(uint64_t max, size_t n_ports, size_t n_others,
         size /= 2;
     }
     return size;
+}
+
+void
+upcall_rcvbuf_change(int fd, uint32_t size_)
+{
+    int size = MIN(size_, INT_MAX / 2);
+
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size)) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    }
 }
 
 void

@@ -20,6 +20,9 @@
  * others set each time.  Channels that belong to no port have buffers of the
  * largest size, which are taken off the budget first.
  *
+ * A port that sends more than its share has a smaller one for the time being
+ * (upcall-limit.h).
+ *
  * Sizes are what setsockopt() is given.  The kernel makes twice as much of it,
  * for its own overhead, and that is what the budget counts.
  *
@@ -53,6 +56,9 @@ uint64_t upcall_rcvbuf_total(size_t n_ports, size_t n_others, uint32_t size);
  * process may, and as large as that sysctl allows elsewhere, with a warning.
  */
 void upcall_rcvbuf_set(int fd, uint32_t size);
+
+/* The same, without a word, for a buffer that changes all the time. */
+void upcall_rcvbuf_change(int fd, uint32_t size);
 
 /* Number of sockets so far whose receive buffer is smaller than was asked for.
  * Any thread. */

@@ -11,6 +11,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
 #include "timeval.h"
+#include "upcall/upcall-clock.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-sched.h"
 #include "upcall/upcall-shed.h"
@@ -22,6 +23,7 @@ VLOG_DEFINE_THIS_MODULE(upcall_reader);
 COVERAGE_DEFINE(upcall_overrun);
 COVERAGE_DEFINE(upcall_receive_error);
 COVERAGE_DEFINE(upcall_shed);
+COVERAGE_DEFINE(upcall_limited);
 
 /* The most channels that the engine is asked to read at once: what a full
  * batch needs when each uses its turn up, and one more for the rest of an
@@ -80,6 +82,7 @@ void
 upcall_reader_begin(struct upcall_reader *reader, uint32_t target_delay)
 {
     reader->target_delay = target_delay;
+    reader->now = 0;
     reader->n_to_shed = UPCALL_SHED_MAX;
     reader->share = 0;
     reader->loan = (struct upcall_loan) { .lender = NULL };
@@ -133,47 +136,52 @@ upcall_reader_report_overrun(const struct upcall_reader *reader,
     }
 }
 
-/* Sheds what waits too long on 'channel', whose turn has begun. */
+/* Sees to it that not too much waits on 'channel', whose turn of 'quantum' has
+ * begun. */
 static void
-upcall_reader_shed(struct upcall_reader *reader,
-                   struct upcall_channel *channel)
+upcall_reader_limit(struct upcall_reader *reader,
+                    struct upcall_channel *channel, unsigned int quantum)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
-    bool was_shedding = channel->delay.shedding;
-    struct upcall_shed shed = upcall_shed_begin(channel, reader->target_delay,
-                                                reader->n_to_shed);
+    struct upcall_shed shed;
 
+    if (!reader->now) {
+        reader->now = upcall_now_usec();
+    }
+    shed = upcall_shed_begin(channel, reader->now, quantum,
+                             reader->target_delay, reader->n_to_shed);
     if (shed.overruns) {
         upcall_reader_report_overrun(reader, channel, shed.overruns);
     }
-    if (!shed.n_calls) {
-        return;
+    if (shed.n_calls) {
+        reader->n_to_shed -= shed.n;
+        COVERAGE_ADD(upcall_shed, shed.n);
+        UPCALL_PROBE_SHED(channel->port_no, shed.n);
+        upcall_stats_add(reader->stats, UPCALL_STAT_RECEIVES, shed.n_calls);
     }
-    reader->n_to_shed -= shed.n;
-    COVERAGE_ADD(upcall_shed, shed.n);
-    UPCALL_PROBE_SHED(channel->port_no, shed.n);
-    upcall_stats_add(reader->stats, UPCALL_STAT_RECEIVES, shed.n_calls);
-    if (!was_shedding) {
+    if (shed.limited) {
+        COVERAGE_INC(upcall_limited);
         VLOG_WARN_RL(&rl, "%s: port %s sends more upcalls than its share, and "
                      "they would wait longer than %"PRIu32" ms (other_config:"
-                     "upcall-target-delay); throwing the oldest away",
-                     reader->dp_name,
+                     "upcall-target-delay); for the time being no more than "
+                     "%u of them may wait", reader->dp_name,
                      channel->name ? channel->name : "(none)",
-                     reader->target_delay / 1000);
+                     reader->target_delay / 1000, shed.keep);
     }
 }
 
-/* Takes the next channel of a run queue, and stores the queue it was in:
- * those on loan first, then those of the own group. */
+/* Takes the next channel of a run queue, and stores the queue it was in and
+ * how many upcalls its turn may take: those on loan first, then those of the
+ * own group. */
 static struct upcall_channel *
 upcall_reader_pop_queued(struct upcall_reader *reader,
-                         struct upcall_sched **sched)
+                         struct upcall_sched **sched, unsigned int *quantum)
 {
     struct upcall_channel *channel;
 
     if (reader->loan.n) {
         *sched = reader->loan.lender;
-        channel = upcall_sched_pop(*sched, reader->token);
+        channel = upcall_sched_pop(*sched, reader->token, quantum);
         if (channel) {
             reader->loan.n--;
             upcall_stats_add(reader->stats, UPCALL_STAT_LOANS, 1);
@@ -184,7 +192,7 @@ upcall_reader_pop_queued(struct upcall_reader *reader,
     if (reader->share) {
         reader->share--;
         *sched = reader->sched;
-        return upcall_sched_pop(*sched, reader->token);
+        return upcall_sched_pop(*sched, reader->token, quantum);
     }
     return NULL;
 }
@@ -196,13 +204,15 @@ upcall_reader_dequeue(struct upcall_reader *reader)
 {
     struct upcall_channel *channel;
     struct upcall_sched *sched;
+    unsigned int quantum;
 
-    while ((channel = upcall_reader_pop_queued(reader, &sched)) != NULL) {
+    while ((channel = upcall_reader_pop_queued(reader, &sched, &quantum))) {
         if (upcall_channel_is_dead(channel)) {
             return channel;
         }
-        if (upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched))) {
-            upcall_reader_shed(reader, channel);
+        if (upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched),
+                              quantum)) {
+            upcall_reader_limit(reader, channel, quantum);
             return channel;
         }
         upcall_reader_keep(reader, channel, UPCALL_STATE_SPENT);
@@ -290,8 +300,8 @@ upcall_reader_choose_channel(struct upcall_reader *reader,
         if (channel) {
             upcall_turn_begin(&channel->turn,
                               upcall_sched_pushed(upcall_groups_home(
-                                  reader->groups, channel)));
-            upcall_reader_shed(reader, channel);
+                                  reader->groups, channel)), UPCALL_QUANTUM);
+            upcall_reader_limit(reader, channel, UPCALL_QUANTUM);
         }
     }
     return channel;
@@ -401,6 +411,7 @@ upcall_reader_account(struct upcall_reader *reader,
                    upcall_groups_home(reader->groups, channel))) {
         upcall_reader_keep(reader, channel, UPCALL_STATE_SPENT);
     } else if (read->empty) {
+        upcall_shed_leave(channel);
         upcall_reader_keep(reader, channel, UPCALL_STATE_EMPTY);
     } else if (upcall_turn_has_credit(&channel->turn)) {
         upcall_reader_keep(reader, channel, UPCALL_STATE_PARTIAL);

@@ -28,8 +28,8 @@
  * a run queue, upcalls of SPARSE channels do not wait for a full batch of
  * others, because all upcalls of a batch are processed together.
  *
- * A channel from the run queue may have too much waiting; then the oldest of
- * it is shed before it is read (upcall-shed.h).
+ * A channel from the run queue may have too much waiting; then its receive
+ * buffer is limited before it is read (upcall-shed.h).
  *
  * Failure
  * -------
@@ -72,6 +72,7 @@ struct upcall_reader {
 
     /* The batch. */
     uint32_t target_delay;      /* See upcall-delay.h. */
+    uint64_t now;               /* Microseconds, or 0 if nobody asked. */
     unsigned int n_to_shed;     /* Upcalls that may be shed yet. */
     size_t share;               /* Channels to take from the run queue yet. */
     struct upcall_loan loan;    /* To take from that of another group first. */

@@ -50,6 +50,12 @@
  * one for what is left.  (One that went to sleep while no other slept may get
  * more, and gives back what is not its share, see upcall-handler.h.)
  *
+ * A channel that serves several ports (upcall-shared.h) has a weight, the number
+ * of those that use it.  It waits beside the run queue and gets as many turns
+ * in a round as it weighs, evenly spread, those that are due together as one
+ * larger turn.  As it has one owner at a time, it gets no more than what one
+ * handler does.
+ *
  * Sleep and kick: a handler that leaves channels in the run queue kicks a
  * sleeping one, through an eventfd in the epoll instance, when it has begun
  * its batch and when it ends it.  It looks at the number of sleepers after it
@@ -181,9 +187,17 @@ bool upcall_sched_push(struct upcall_sched *, struct upcall_channel *,
                        uint32_t token);
 
 /* Takes the first channel from the run queue, with its reference.  Makes
- * 'token' its owner.  Returns NULL if the queue is empty. */
-struct upcall_channel *upcall_sched_pop(struct upcall_sched *,
-                                        uint32_t token);
+ * 'token' its owner.  Stores how many upcalls its turn may take in '*quantum',
+ * unless that is null.  Returns NULL if the queue is empty. */
+struct upcall_channel *upcall_sched_pop(struct upcall_sched *, uint32_t token,
+                                        unsigned int *quantum);
+
+/* Microseconds that a round should take at most, 0 for no matter
+ * (upcall-turn.h). */
+void upcall_sched_set_round_goal(struct upcall_sched *, uint64_t usec);
+
+/* Upcalls that a turn takes now, of a channel of one port. */
+unsigned int upcall_sched_quantum(const struct upcall_sched *);
 
 /* Wakes a sleeping handler if there is one and the run queue has more than the
  * 'share' of channels that the caller is about to take. */

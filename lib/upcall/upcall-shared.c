@@ -21,6 +21,9 @@ upcall_shared_init(struct upcall_shared *shared)
 {
     shared->slots = xcalloc(UPCALL_MAX_PORTS, sizeof *shared->slots);
     shared->n = 0;
+    atomic_init(&shared->period, 1);
+    atomic_init(&shared->period_at, 0);
+    atomic_init(&shared->n_active, 0);
 }
 
 void
@@ -49,7 +52,9 @@ upcall_shared_add(struct upcall_shared *shared, uint32_t port_no,
         port->name = xstrdup(name);
         atomic_init(&port->received, 0);
         atomic_init(&port->lost, 0);
+        atomic_init(&port->lost_limited, 0);
         atomic_init(&port->shed, 0);
+        atomic_init(&port->period, 0);
         ovsrcu_set(&shared->slots[port_no], port);
         shared->n++;
     }
@@ -75,6 +80,8 @@ upcall_shared_del(struct upcall_shared *shared, uint32_t port_no,
         counter_add(&channel->carried_received,
                     upcall_counter_read(&port->received));
         counter_add(&channel->carried_lost, upcall_counter_read(&port->lost));
+        counter_add(&channel->carried_limited,
+                    upcall_counter_read(&port->lost_limited));
         counter_add(&channel->carried_shed, upcall_counter_read(&port->shed));
     }
     ovsrcu_set(&shared->slots[port_no], NULL);
@@ -90,18 +97,51 @@ upcall_shared_has(const struct upcall_shared *shared, uint32_t port_no)
                           &shared->slots[port_no]));
 }
 
-void
-upcall_shared_count(struct upcall_shared *shared, uint32_t port_no)
+/* Notes that an upcall of 'port' came at time 'now'. */
+static uint32_t
+upcall_shared_note(struct upcall_shared *shared,
+                   struct upcall_shared_port *port, uint64_t now)
 {
-    if (upcall_port_is_real(port_no)) {
-        struct upcall_shared_port *port;
+    uint64_t period_at;
+    uint32_t period, last, n, orig;
 
-        port = ovsrcu_get(struct upcall_shared_port *,
-                          &shared->slots[port_no]);
-        if (port) {
-            counter_add(&port->received, 1);
-        }
+    atomic_read_relaxed(&shared->period, &period);
+    atomic_read_relaxed(&port->period, &last);
+    if (last != period) {
+        atomic_store_relaxed(&port->period, period);
+        atomic_add_relaxed(&shared->n_active, 1, &orig);
     }
+
+    atomic_read_relaxed(&shared->period_at, &period_at);
+    if (now - period_at < UPCALL_SHARED_PERIOD
+        || !atomic_compare_exchange_strong_relaxed(&shared->period_at,
+                                                   &period_at, now)) {
+        return 0;
+    }
+
+    /* Only one thread gets here in a period.  What others count at this moment
+     * may be missed by this period and be part of the next one. */
+    atomic_read_relaxed(&shared->n_active, &n);
+    atomic_sub_relaxed(&shared->n_active, n, &orig);
+    atomic_add_relaxed(&shared->period, 1, &orig);
+    return n;
+}
+
+uint32_t
+upcall_shared_count(struct upcall_shared *shared, uint32_t port_no,
+                    uint64_t now)
+{
+    struct upcall_shared_port *port;
+
+    if (!upcall_port_is_real(port_no)) {
+        return 0;
+    }
+    port = ovsrcu_get(struct upcall_shared_port *, &shared->slots[port_no]);
+    if (!port) {
+        return 0;
+    }
+    counter_add(&port->received, 1);
+    return upcall_shared_note(shared, port, now);
 }
 
 void
@@ -110,6 +150,7 @@ upcall_shared_port_add_stats(struct upcall_shared_port *port,
 {
     counter_add(&port->received, stats->received);
     counter_add(&port->lost, stats->lost);
+    counter_add(&port->lost_limited, stats->lost_limited);
     counter_add(&port->shed, stats->shed);
 }
 
@@ -118,5 +159,6 @@ upcall_shared_port_reset_stats(struct upcall_shared_port *port)
 {
     atomic_store_relaxed(&port->received, 0);
     atomic_store_relaxed(&port->lost, 0);
+    atomic_store_relaxed(&port->lost_limited, 0);
     atomic_store_relaxed(&port->shed, 0);
 }

@@ -10,6 +10,11 @@
  * upcalls to channels that belong to no port.  Its entry here counts them for
  * it, by the port number in each upcall.
  *
+ * The ports of which upcalls came lately are counted, too: those are the ports
+ * that the shared channel works for, and what it weighs against the channels
+ * of single ports (upcall-sched.h).  Ports that send nothing do not count, or
+ * the few others would get their part.
+ *
  * What was counted goes along: from the channel of a port to its entry with
  * upcall_shared_port_add_stats() when the channel goes, and from the entry to
  * the channel with upcall_shared_del() when the port shares no more.
@@ -37,7 +42,9 @@ struct upcall_shared_port {
     char *name;
     atomic_uint64_t received;
     atomic_uint64_t lost;       /* While it had a channel of its own. */
+    atomic_uint64_t lost_limited;   /* Likewise. */
     atomic_uint64_t shed;       /* Likewise. */
+    atomic_uint32_t period;     /* In which an upcall came last. */
 };
 
 typedef OVSRCU_TYPE(struct upcall_shared_port *) upcall_shared_slot;
@@ -45,7 +52,14 @@ typedef OVSRCU_TYPE(struct upcall_shared_port *) upcall_shared_slot;
 struct upcall_shared {
     upcall_shared_slot *slots;  /* UPCALL_MAX_PORTS, mostly untouched. */
     size_t n;                   /* Ports that share. */
+    atomic_uint32_t period;     /* The present one. */
+    atomic_uint64_t period_at;  /* Its begin, in microseconds. */
+    atomic_uint32_t n_active;   /* Ports of which upcalls came in it. */
 };
+
+/* Length of a period, in microseconds: in it the shared channel has several
+ * turns, even with some thousand ports. */
+#define UPCALL_SHARED_PERIOD UINT64_C(1000000)
 
 void upcall_shared_init(struct upcall_shared *);
 
@@ -68,8 +82,11 @@ struct upcall_shared_port *upcall_shared_get(const struct upcall_shared *,
 
 bool upcall_shared_has(const struct upcall_shared *, uint32_t port_no);
 
-/* Counts an upcall of 'port_no', if it shares. */
-void upcall_shared_count(struct upcall_shared *, uint32_t port_no);
+/* Counts an upcall of 'port_no', if it shares, at time 'now' in microseconds.
+ * Returns the number of ports of which upcalls came in the period that ends
+ * with this one, or 0 if none ends. */
+uint32_t upcall_shared_count(struct upcall_shared *, uint32_t port_no,
+                             uint64_t now);
 
 /* Counts what 'port', which had a channel until now, had counted there. */
 void upcall_shared_port_add_stats(struct upcall_shared_port *port,

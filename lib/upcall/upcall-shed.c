@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-clock.h"
 #include "upcall/upcall-engine-provider.h"
 #include "util.h"
 
@@ -58,21 +57,56 @@ shed(struct upcall_channel *channel, unsigned int max,
     }
 }
 
+/* Number of upcalls that take 'bytes', or 0 if it cannot be told. */
+static unsigned int
+n_in(const struct upcall_channel *channel, uint32_t bytes)
+{
+    return channel->msg_mem ? bytes / channel->msg_mem : 0;
+}
+
+/* Takes a look at 'channel', of which a turn takes 'quantum', and limits it if
+ * it has to be.  Returns the memory of what waits. */
+static uint32_t
+look(struct upcall_channel *channel, uint64_t now, unsigned int quantum,
+     uint64_t target, struct upcall_shed *result)
+{
+    bool was_limited = channel->delay.keep;
+    uint32_t drops;
+    uint32_t queued = upcall_channel_look(channel, &drops);
+
+    result->keep = upcall_delay_look(&channel->delay, now,
+                                     n_in(channel, queued), drops, quantum,
+                                     target);
+    if (result->keep) {
+        uint64_t mem = (uint64_t) (result->keep - 1) * channel->msg_mem;
+
+        upcall_channel_limit(channel, MIN(mem / 2, UINT32_MAX), drops);
+        result->limited = !was_limited;
+    } else if (was_limited) {
+        upcall_channel_unlimit(channel);
+    }
+    return queued;
+}
+
 struct upcall_shed
-upcall_shed_begin(struct upcall_channel *channel, uint64_t target,
-                  unsigned int max)
+upcall_shed_begin(struct upcall_channel *channel, uint64_t now,
+                  unsigned int quantum, uint64_t target, unsigned int max)
 {
     struct upcall_shed result = { .n = 0 };
-    unsigned int n_queued, n;
-    uint32_t before;
+    struct upcall_delay *delay = &channel->delay;
+    uint32_t before = 0;
+    unsigned int n;
 
-    if (!upcall_port_is_real(channel->port_no)) {
+    if (!upcall_port_is_real(channel->port_no)
+        || (!target && !delay->keep)) {
         return result;
     }
-    before = target ? upcall_channel_sample_backlog(channel) : 0;
-    n_queued = channel->msg_mem ? before / channel->msg_mem : 0;
-    n = upcall_delay_turn(&channel->delay, upcall_now_usec(), n_queued,
-                          UPCALL_QUANTUM, target);
+    if (upcall_delay_turn(delay, now, quantum)) {
+        before = look(channel, now, quantum, target, &result);
+    } else if (delay->shedding) {
+        before = upcall_channel_sample_backlog(channel);
+    }
+    n = upcall_delay_shed(delay, n_in(channel, before));
     if (n && max) {
         uint32_t after;
 
@@ -101,13 +135,23 @@ upcall_shed_account(struct upcall_channel *channel, unsigned int n,
 void
 upcall_shed_end(struct upcall_channel *channel, bool sample)
 {
+    upcall_delay_spent(&channel->delay);
     if (sample || (channel->turn_mem && !channel->msg_mem)) {
         uint32_t after = upcall_channel_sample_backlog(channel);
 
         if (channel->turn_mem) {
-            learn(channel, channel->delay.turn_n,
+            learn(channel, channel->delay.turn_served,
                   (int64_t) channel->turn_mem - after);
         }
     }
     channel->turn_mem = 0;
+}
+
+void
+upcall_shed_leave(struct upcall_channel *channel)
+{
+    if (channel->delay.looked_at) {
+        upcall_channel_unlimit(channel);
+        upcall_delay_init(&channel->delay);
+    }
 }

@@ -3,11 +3,26 @@
 #ifndef KDP_UPCALL_SHED_H
 #define KDP_UPCALL_SHED_H 1
 
-/* Shedding
- * ========
+/* Limits and shedding
+ * ===================
  *
- * Private to lib/upcall.  Takes the oldest upcalls from the socket of a port
- * whose queue stands, as upcall-delay.h says, and throws them away.
+ * Private to lib/upcall.  Does what upcall-delay.h says to a port whose queue
+ * stands: limits its receive buffer, and takes the oldest upcalls of those
+ * that wait already from the socket and throws them away.
+ *
+ * The limit
+ * ---------
+ *
+ * The kernel drops an upcall when those that wait take more memory than the
+ * socket's receive buffer.  So a buffer for all but one of as many as may wait
+ * is the limit; one upcall always has room, however large.  The kernel's
+ * smallest buffer (SOCK_MIN_RCVBUF, about 2 kB) is below what a port may have
+ * waiting.  What waits already stays.
+ *
+ * An overrun is no event while a port is limited (NETLINK_NO_ENOBUFS).
+ * Otherwise the next read would fail once, and the kernel would queue nothing
+ * before all that waits was read.  What it drops is in its count, as always,
+ * and is counted as 'lost_limited', too.
  *
  * How many wait
  * -------------
@@ -22,21 +37,26 @@
  * What it costs
  * -------------
  *
- * One recvmmsg() call throws away UPCALL_SHED_CALL upcalls, of which it copies
- * not a byte.  That is about a tenth of the work of handling one, and the turn
- * is charged for it, up to half of the turn.  A batch sheds at most
- * UPCALL_SHED_MAX, so that it delays other ports by a millisecond or so.
+ * A look costs a system call, and a limit another one, some times a second.
+ * What the kernel drops then costs nothing here.
  *
- * Only channels of one port shed.  On one that belongs to several, what stands
- * is not the fault of the port whose upcall is the oldest, and the urgent
- * channel has no flood to speak of and nothing to spare.
+ * Shedding is for what waits when a limit begins.  One recvmmsg() call throws
+ * away UPCALL_SHED_CALL upcalls, of which it copies not a byte.  That is about
+ * a tenth of the work of handling one, and the turn is charged for it, up to
+ * half of the turn.  A batch sheds at most UPCALL_SHED_MAX, so that it delays
+ * other ports by a millisecond or so.
+ *
+ * Only channels of one port are limited.  On one that belongs to several, what
+ * stands is not the fault of the port whose upcall is the oldest, and the
+ * urgent channel has no flood to speak of and nothing to spare.
  *
  * It works on the socket, between reads, and so with every engine.
  *
  * Failure
  * -------
  *
- * An overrun is told to the caller, as in a read.  Any other error ends the
+ * A limit that cannot be set leaves the buffer as it was.  An overrun is told
+ * to the caller, as in a read.  Any other error ends the
  * shedding; the read that follows meets it again and reports it.
  *
  * Thread safety: by the owner of the channel alone, as upcall-channel.h
@@ -56,16 +76,20 @@ struct upcall_channel;
 
 /* What was done. */
 struct upcall_shed {
+    bool limited;               /* The port became limited, */
+    unsigned int keep;          /* to so many upcalls. */
     unsigned int n;             /* Upcalls thrown away. */
     unsigned int n_calls;       /* Receive system calls. */
     unsigned int overruns;      /* Times that the socket said ENOBUFS. */
 };
 
-/* Begins a turn of 'channel' that follows another one of the same backlog,
- * when the channel has its quantum (upcall-turn.h).  With 'target'
- * microseconds, 0 for none, throws away the upcalls that are to be, at most
- * 'max', and charges the turn. */
+/* Begins a turn of 'channel' that follows another one of the same backlog, at
+ * time 'now', in microseconds, when the channel has its quantum of 'quantum'
+ * (upcall-turn.h).  With 'target' microseconds, 0 for none, limits the channel
+ * if it has to be, throws away the upcalls that are to be, at most 'max', and
+ * charges the turn. */
 struct upcall_shed upcall_shed_begin(struct upcall_channel *channel,
+                                     uint64_t now, unsigned int quantum,
                                      uint64_t target, unsigned int max);
 
 /* Accounts for a read of 'channel' that took 'n' upcalls.  'empty' says that
@@ -76,5 +100,9 @@ void upcall_shed_account(struct upcall_channel *channel, unsigned int n,
 /* Ends a turn of 'channel', after which more waits.  Notes how much it is if
  * 'sample', or if nothing is known of the channel yet. */
 void upcall_shed_end(struct upcall_channel *channel, bool sample);
+
+/* Says that 'channel' has no backlog any more and leaves the run queue, which
+ * ends its limit. */
+void upcall_shed_leave(struct upcall_channel *channel);
 
 #endif /* lib/upcall/upcall-shed.h */

@@ -99,6 +99,7 @@ upcall_stats_block_get(const struct upcall_stats_block *block,
         .receives = upcall_stats_block_read(block, UPCALL_STAT_RECEIVES),
         .steals = upcall_stats_block_read(block, UPCALL_STAT_STEALS),
         .loans = upcall_stats_block_read(block, UPCALL_STAT_LOANS),
+        .busy_usec = upcall_stats_block_read(block, UPCALL_STAT_BUSY_USEC),
     };
 }
 

@@ -415,6 +415,7 @@ get_groups_info(const struct upcall_groups *groups,
         upcall_sched_get_locks(sched, &locks);
         group->n_handlers = upcall_groups_n_handlers(groups, i);
         group->n_queued = upcall_sched_n_queued(sched);
+        group->quantum = upcall_sched_quantum(sched);
         group->locks = locks.taken;
         group->contended = locks.contended;
     }

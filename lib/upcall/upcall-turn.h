@@ -46,6 +46,15 @@
  * copying.  The last upcalls of a turn may overdraw the bytes; the next turns
  * then pay for it.
  *
+ * Length of a round
+ * -----------------
+ *
+ * With many channels a round of full quanta takes long: 150 ms with 200 ports
+ * and 28,000 upcalls a second.  Every upcall of a noisy port waits for one.  So
+ * where delay is to be bounded (upcall-delay.h), the quantum becomes smaller,
+ * for all channels alike, until a round takes no longer than it should, or the
+ * quantum is UPCALL_QUANTUM_MIN.
+ *
  * Thread safety: a turn belongs to the channel's owner.  Its members are
  * atomic for the reason that upcall-channel.h gives. */
 
@@ -63,6 +72,21 @@
 
 /* Quanta, and so channels of a run queue, that a batch has room for. */
 #define UPCALL_TURNS 3
+
+/* The smallest quantum: reading and passing on a channel, which has to be done
+ * for each turn, costs a small part of what handling so many upcalls does. */
+#define UPCALL_QUANTUM_MIN 4
+
+/* Returns the quantum for a round after one of 'quantum' that took 'usec'
+ * microseconds, when it should take 'goal'.  It at most halves or doubles. */
+static inline unsigned int
+upcall_turn_quantum(unsigned int quantum, uint64_t usec, uint64_t goal)
+{
+    uint64_t next = quantum * goal / MAX(usec, 1);
+
+    next = MIN(MAX(next, quantum / 2), quantum * 2);
+    return MIN(MAX(next, UPCALL_QUANTUM_MIN), UPCALL_QUANTUM);
+}
 
 /* Quantum in bytes: that many upcalls with packets of usual size (1,500 bytes
  * and a few hundred of flow key), so that it limits jumbo frames only. */
@@ -102,25 +126,29 @@ upcall_turn_has_credit(const struct upcall_turn *turn_)
     return upcalls > 0 && bytes > 0;
 }
 
-/* Begins a round at 'pushed': adds a quantum to what an overdrawn turn owes,
- * or to nothing.  Returns true if there is credit now. */
+/* Begins a round at 'pushed': adds a quantum of 'quantum' upcalls, and bytes
+ * in proportion, to what an overdrawn turn owes, or to nothing.  Returns true
+ * if there is credit now. */
 static inline bool
-upcall_turn_begin(struct upcall_turn *turn, uint64_t pushed)
+upcall_turn_begin(struct upcall_turn *turn, uint64_t pushed,
+                  unsigned int quantum)
 {
+    int32_t n_bytes = quantum * (UPCALL_QUANTUM_BYTES / UPCALL_QUANTUM);
     int32_t bytes;
 
     atomic_read_relaxed(&turn->bytes, &bytes);
-    atomic_store_relaxed(&turn->upcalls, UPCALL_QUANTUM);
-    atomic_store_relaxed(&turn->bytes, MIN(bytes, 0) + UPCALL_QUANTUM_BYTES);
+    atomic_store_relaxed(&turn->upcalls, quantum);
+    atomic_store_relaxed(&turn->bytes, MIN(bytes, 0) + n_bytes);
     atomic_store_relaxed(&turn->round_end, pushed);
     return upcall_turn_has_credit(turn);
 }
 
 /* To be called when an empty channel becomes readable, in epoch 'epoch', which
- * is not 0.  Returns true if it may be served before the run queue. */
+ * is not 0, and when a turn takes 'quantum' upcalls.  Returns true if it may
+ * be served before the run queue. */
 static inline bool
 upcall_turn_activate(struct upcall_turn *turn, uint64_t pushed,
-                     uint64_t popped, uint32_t epoch)
+                     uint64_t popped, uint32_t epoch, unsigned int quantum)
 {
     uint64_t round_end;
     uint32_t last;
@@ -132,7 +160,7 @@ upcall_turn_activate(struct upcall_turn *turn, uint64_t pushed,
 
     /* A difference, because another set of handlers counts anew. */
     credit = (popped - round_end < UINT64_MAX / 2 || round_end > pushed
-              ? upcall_turn_begin(turn, pushed)
+              ? upcall_turn_begin(turn, pushed, quantum)
               : upcall_turn_has_credit(turn));
     return credit && last != epoch;
 }
@@ -179,7 +207,7 @@ upcall_turn_spend(struct upcall_turn *turn, unsigned int n, size_t n_bytes)
 }
 
 /* Charges for work that gave no upcall but took as long as 'n' would have, at
- * most half of a turn. */
+ * most half of what is left of the turn. */
 static inline void
 upcall_turn_charge(struct upcall_turn *turn, unsigned int n)
 {
@@ -187,7 +215,7 @@ upcall_turn_charge(struct upcall_turn *turn, unsigned int n)
 
     atomic_read_relaxed(&turn->upcalls, &upcalls);
     atomic_store_relaxed(&turn->upcalls,
-                         upcalls - (int32_t) MIN(n, UPCALL_QUANTUM / 2));
+                         upcalls - (int32_t) MIN(n, MAX(upcalls, 0) / 2));
 }
 
 #endif /* lib/upcall/upcall-turn.h */

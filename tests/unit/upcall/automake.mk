@@ -30,7 +30,8 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-stress \
 	tests/unit/upcall/test-upcall-table \
 	tests/unit/upcall/test-upcall-threads \
-	tests/unit/upcall/test-upcall-turn
+	tests/unit/upcall/test-upcall-turn \
+	tests/unit/upcall/test-upcall-weight
 
 unit_upcall_table = \
 	tests/unit/upcall/table-fixture.c \
@@ -131,3 +132,8 @@ tests_unit_upcall_test_upcall_turn_SOURCES = \
 tests_unit_upcall_test_upcall_diagnose_SOURCES = \
 	tests/unit/upcall/test-upcall-diagnose.c $(unit_found) \
 	$(unit_common)
+tests_unit_upcall_test_upcall_weight_SOURCES = \
+	tests/unit/upcall/test-upcall-weight.c $(unit_common)
+tests_unit_upcall_test_upcall_weight_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=clock_gettime

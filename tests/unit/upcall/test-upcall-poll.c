@@ -155,7 +155,7 @@ run_queue_makes_the_handler_readable(void **state)
     assert_true(upcall_sched_push(f->sched, f->channel, upcall_token(1, 7)));
     assert_int_equal(poll_three(f, true, UNIT_PATIENCE, ready), 1);
     assert_true(ready[1]);
-    assert_ptr_equal(upcall_sched_pop(f->sched, upcall_token(1, 0)),
+    assert_ptr_equal(upcall_sched_pop(f->sched, upcall_token(1, 0), NULL),
                      f->channel);
     upcall_channel_unref(f->channel);
     assert_int_equal(poll_three(f, true, 0, ready), 0);

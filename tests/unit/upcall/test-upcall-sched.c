@@ -92,7 +92,7 @@ release(struct upcall_channel *channel, void *aux OVS_UNUSED)
 static void
 expect_pop(struct fixture *f, size_t i)
 {
-    struct upcall_channel *channel = upcall_sched_pop(f->sched, TOKEN(0));
+    struct upcall_channel *channel = upcall_sched_pop(f->sched, TOKEN(0), NULL);
     uint32_t owner;
 
     assert_ptr_equal(channel, f->channels[i]);
@@ -242,7 +242,7 @@ run_queue_is_first_in_first_out(void **state)
     struct fixture *f = *state;
 
     create_channels(f, MAX_CHANNELS);
-    assert_null(upcall_sched_pop(f->sched, TOKEN(0)));
+    assert_null(upcall_sched_pop(f->sched, TOKEN(0), NULL));
 
     /* More than fit at first, and around the end of the ring. */
     for (size_t round = 0; round < 5; round++) {
@@ -255,7 +255,7 @@ run_queue_is_first_in_first_out(void **state)
             upcall_channel_release(f->channels[i], TOKEN(0));
         }
         assert_int_equal(upcall_sched_n_queued(f->sched), 0);
-        assert_null(upcall_sched_pop(f->sched, TOKEN(0)));
+        assert_null(upcall_sched_pop(f->sched, TOKEN(0), NULL));
         assert_int_equal(upcall_sched_pushed(f->sched),
                          (round + 1) * MAX_CHANNELS);
         assert_int_equal(upcall_sched_popped(f->sched),
@@ -274,7 +274,7 @@ retired_run_queue_gives_back_what_it_has_and_takes_no_more(void **state)
         push(f, i);
     }
     upcall_sched_retire(f->sched, release, NULL);
-    assert_null(upcall_sched_pop(f->sched, TOKEN(0)));
+    assert_null(upcall_sched_pop(f->sched, TOKEN(0), NULL));
     assert_int_equal(upcall_sched_n_queued(f->sched), 0);
 
     /* Whoever wants to put one in keeps it. */
@@ -399,7 +399,7 @@ sleeper_main(void *sleeper_)
 
         unit_check(!upcall_sched_wait(sleeper->sched, -1, &events));
         unit_check(events.kicked);
-        sleeper->popped = upcall_sched_pop(sleeper->sched, TOKEN(1));
+        sleeper->popped = upcall_sched_pop(sleeper->sched, TOKEN(1), NULL);
     }
     atomic_count_inc(&sleeper->n_popped);
     return NULL;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* U5, U7: shedding from sockets.  Upcalls go to channels, a thread plays the
- * handlers, and time is made up. */
+/* U5, U7: limits of receive buffers, and shedding from sockets.  Upcalls go to
+ * channels, a thread plays the handlers, and time is made up. */
 
 #include <config.h>
 #include "upcall/upcall-shed.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -66,6 +68,27 @@ __wrap_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
 /* A kernel that does not say how much memory upcalls take. */
 static bool no_meminfo;
 
+/* Upcalls of each port that found no room.  The kernel counts those that it
+ * sends itself, so these are added to its count. */
+#define N_PORTS 3               /* A batch has a turn of each. */
+static struct {
+    uint32_t pid;
+    uint32_t n;
+} drops[N_PORTS];
+
+static void
+add_drops(int fd, uint32_t *n)
+{
+    struct sockaddr_nl addr;
+    socklen_t len = sizeof addr;
+
+    if (!getsockname(fd, (struct sockaddr *) &addr, &len)) {
+        for (size_t i = 0; i < N_PORTS; i++) {
+            *n += addr.nl_pid == drops[i].pid ? drops[i].n : 0;
+        }
+    }
+}
+
 int __wrap_getsockopt(int, int, int, void *, socklen_t *);
 int __real_getsockopt(int, int, int, void *, socklen_t *);
 int
@@ -75,10 +98,13 @@ __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
         errno = ENOPROTOOPT;
         return -1;
     }
-    return __real_getsockopt(fd, level, name, value, len);
-}
+    int retval = __real_getsockopt(fd, level, name, value, len);
 
-#define N_PORTS 3               /* A batch has a turn of each. */
+    if (!retval && level == SOL_SOCKET && name == SO_MEMINFO) {
+        add_drops(fd, &((uint32_t *) value)[SK_MEMINFO_DROPS]);
+    }
+    return retval;
+}
 
 struct fixture {
     size_t n_fds;
@@ -98,6 +124,7 @@ setup(void **state)
     shed_error = n_errors = n_shed_calls = 0;
     read_error = 0;
     no_meminfo = false;
+    memset(drops, 0, sizeof drops);
     unit_rcu_barrier();
     f->n_fds = unit_count_fds();
     f->table = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
@@ -145,10 +172,30 @@ static void
 send_n(struct fixture *f, size_t i, size_t n)
 {
     uint32_t pid = upcall_table_get_own_pid(f->table, f->port_nos[i]);
+    struct unit_msg msg;
 
-    for (size_t j = 0; j < n; j++) {
-        unit_send_upcall(f->sender, pid, (uint64_t) i << 32 | f->n_sent[i]++);
+    if (drops[i].pid != pid) {
+        drops[i].pid = pid;
+        drops[i].n = 0;
     }
+    unit_msg_upcall(&msg, 0, UNIT_PACKET_MIN);
+    for (size_t j = 0; j < n; j++) {
+        int error;
+
+        unit_msg_set_seq(&msg, (uint64_t) i << 32 | f->n_sent[i]++);
+        error = unit_send(f->sender, pid, msg.buf, msg.len);
+        assert_true(!error || error == EAGAIN);
+        drops[i].n += error == EAGAIN;
+    }
+    unit_msg_uninit(&msg);
+}
+
+/* Number of upcalls that wait at the 'i'th port. */
+static uint64_t stats_shed(struct fixture *f, size_t i);
+static uint64_t
+n_waiting(struct fixture *f, size_t i)
+{
+    return (f->n_sent[i] - f->n_received[i] - drops[i].n - stats_shed(f, i));
 }
 
 /* Receives a batch, in which the upcalls of each port are in order. */
@@ -185,6 +232,12 @@ stats_of(struct fixture *f, size_t i)
     return stats;
 }
 
+static uint64_t
+stats_shed(struct fixture *f, size_t i)
+{
+    return stats_of(f, i).shed;
+}
+
 /* The statistics of one port are those of the snapshot. */
 static void
 check_port_stats(struct fixture *f, size_t i)
@@ -195,6 +248,7 @@ check_port_stats(struct fixture *f, size_t i)
     assert_true(upcall_table_get_stats(f->table, f->port_nos[i], &one));
     assert_int_equal(one.received, all.received);
     assert_int_equal(one.lost, all.lost);
+    assert_int_equal(one.lost_limited, all.lost_limited);
     assert_int_equal(one.shed, all.shed);
 }
 
@@ -206,8 +260,10 @@ check_all_counted(struct fixture *f)
         struct upcall_channel_stats stats = stats_of(f, i);
 
         assert_int_equal(stats.received, f->n_received[i]);
-        assert_int_equal(stats.lost, 0);
-        assert_int_equal(stats.received + stats.shed, f->n_sent[i]);
+        assert_int_equal(stats.lost, no_meminfo ? 0 : drops[i].n);
+        assert_int_equal(stats.lost_limited, stats.lost);
+        assert_int_equal(stats.received + stats.shed + drops[i].n,
+                         f->n_sent[i]);
         check_port_stats(f, i);
     }
 }
@@ -237,38 +293,77 @@ flood(struct fixture *f, size_t n_first, size_t n, int n_batches)
     }
 }
 
+/* Size of the receive buffer of the 'i'th port, as the kernel has it. */
+static uint32_t
+buffer_of(struct fixture *f, size_t i)
+{
+    uint32_t pid = upcall_table_get_own_pid(f->table, f->port_nos[i]);
+    uint32_t meminfo[SK_MEMINFO_VARS];
+    struct sockaddr_nl addr;
+    socklen_t len = sizeof addr;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        if (!getsockname(fd, (struct sockaddr *) &addr, &len)
+            && addr.nl_family == AF_NETLINK && addr.nl_pid == pid) {
+            len = sizeof meminfo;
+            assert_int_equal(__real_getsockopt(fd, SOL_SOCKET, SO_MEMINFO,
+                                               meminfo, &len), 0);
+            return meminfo[SK_MEMINFO_RCVBUF];
+        }
+        len = sizeof addr;
+    }
+    return 0;
+}
+
 static void
-standing_queue_is_shed_from_its_oldest(void **state)
+standing_queue_is_limited_and_shed_from_its_oldest(void **state)
 {
     struct fixture *f = *state;
+    uint64_t n_before[N_PORTS];
+    uint32_t size;
 
     add_all(f);
+    size = buffer_of(f, 0);
     flood(f, 300, 30, 4);
     for (size_t i = 0; i < N_PORTS; i++) {
         assert_int_equal(stats_of(f, i).shed, 0);
+        assert_int_equal(buffer_of(f, i), size);
     }
 
-    /* From the next interval on a turn leaves none that is old. */
+    /* From the next interval on at most two turns wait, as far as that can be
+     * told from the memory they take. */
     flood(f, 0, 30, 10);
+    for (size_t i = 0; i < N_PORTS; i++) {
+        assert_in_range(buffer_of(f, i), 1, size / 2);
+        n_before[i] = f->n_received[i];
+        assert_in_range(stats_of(f, i).shed, 200, 300 + 14 * 30);
+    }
     for (int j = 0; j < 10; j++) {
         flood(f, 0, 30, 1);
         for (size_t i = 0; i < N_PORTS; i++) {
-            /* A batch may be without a turn of one, and a turn short. */
-            assert_in_range(f->n_sent[i] - f->next[i], 0, 2 * 30);
+            assert_in_range(n_waiting(f, i), 0, 3 * UPCALL_QUANTUM);
         }
     }
-    for (size_t i = 0; i < N_PORTS; i++) {
-        uint64_t n = stats_of(f, i).shed;
 
-        /* Its turns were full, but for what shedding costs. */
-        assert_in_range(n, 300 - 3 * 30,
-                        300 + 24 * 30 - 24 * (UPCALL_QUANTUM - 3));
+    /* Its turns are full nevertheless, and the rest is the kernel's to drop. */
+    for (size_t i = 0; i < N_PORTS; i++) {
+        assert_in_range(f->n_received[i] - n_before[i],
+                        9 * UPCALL_QUANTUM, 11 * UPCALL_QUANTUM);
+        assert_in_range(stats_of(f, i).lost_limited, 5 * 9, 24 * 30);
     }
+
+    /* The limit ends with the flood. */
+    recv_all(f);
+    for (size_t i = 0; i < N_PORTS; i++) {
+        assert_int_equal(buffer_of(f, i), size);
+        assert_in_range(drops[i].n, 5 * 9, 24 * 30);
+    }
+    send_n(f, 0, 300);
     recv_all(f);
 }
 
 static void
-port_within_its_share_sheds_nothing(void **state)
+port_within_its_share_is_not_limited(void **state)
 {
     struct fixture *f = *state;
 
@@ -280,8 +375,39 @@ port_within_its_share_sheds_nothing(void **state)
         recv_batch(f);
     }
     assert_in_range(stats_of(f, 0).shed, 1, f->n_sent[0]);
-    assert_int_equal(stats_of(f, 1).shed, 0);
-    assert_int_equal(stats_of(f, 2).shed, 0);
+    assert_in_range(stats_of(f, 0).lost_limited, 1, f->n_sent[0]);
+    for (size_t i = 1; i < N_PORTS; i++) {
+        assert_int_equal(stats_of(f, i).shed, 0);
+        assert_int_equal(stats_of(f, i).lost, 0);
+    }
+    recv_all(f);
+}
+
+/* The budget of all buffers may change while a port is limited. */
+static void
+end_of_a_limit_gives_the_buffer_of_now(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t size;
+
+    add_all(f);
+    upcall_table_set_buffer_max(f->table, 8 << 20);
+    size = buffer_of(f, 0);
+    flood(f, 300, 30, 20);
+    assert_in_range(buffer_of(f, 0), 1, size / 2);
+    upcall_table_set_buffer_max(f->table, 1 << 20);
+    assert_in_range(buffer_of(f, 0), 1, size / 2);
+    recv_all(f);
+    assert_in_range(buffer_of(f, 0), 1, size / 2);
+    upcall_table_set_buffer_max(f->table, 8 << 20);
+    assert_int_equal(buffer_of(f, 0), size);
+
+    flood(f, 300, 30, 20);
+    upcall_table_set_target_delay(f->table, 0);
+    flood(f, 0, 30, 2);
+    for (size_t i = 0; i < N_PORTS; i++) {
+        assert_int_equal(buffer_of(f, i), size);
+    }
     recv_all(f);
 }
 
@@ -473,8 +599,8 @@ rates_are_those_of_the_last_period(void **state)
 
         assert_int_equal(rate.received, DIV_ROUND_UP(stats.received, 5));
         assert_int_equal(rate.shed, DIV_ROUND_UP(stats.shed, 5));
-        assert_int_equal(rate.lost, 0);
-        assert_int_equal(rate.lost_at, 0);
+        assert_int_equal(rate.lost, DIV_ROUND_UP(stats.lost, 5));
+        assert_int_equal(rate.lost_at, stats.lost ? 3 : 0);
     }
 
     /* Nothing came since; a port that is another one has no past. */
@@ -526,8 +652,9 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
-        TEST(standing_queue_is_shed_from_its_oldest),
-        TEST(port_within_its_share_sheds_nothing),
+        TEST(standing_queue_is_limited_and_shed_from_its_oldest),
+        TEST(port_within_its_share_is_not_limited),
+        TEST(end_of_a_limit_gives_the_buffer_of_now),
         TEST(channels_of_no_port_and_of_several_shed_nothing),
         TEST(without_a_target_nothing_is_shed),
         TEST(kernel_that_says_nothing_of_memory_has_nothing_shed),

@@ -34,7 +34,7 @@ activate(struct upcall_turn *turn, uint64_t pushed, uint64_t popped)
 {
     static uint32_t epoch;
 
-    return upcall_turn_activate(turn, pushed, popped, ++epoch);
+    return upcall_turn_activate(turn, pushed, popped, ++epoch, UPCALL_QUANTUM);
 }
 
 static void
@@ -60,7 +60,7 @@ credit_ends_with_the_quantum_of_upcalls(void **state OVS_UNUSED)
     struct upcall_turn turn;
 
     upcall_turn_init(&turn);
-    upcall_turn_begin(&turn, 0);
+    upcall_turn_begin(&turn, 0, UPCALL_QUANTUM);
     for (int i = 1; i <= UPCALL_QUANTUM; i++) {
         assert_true(upcall_turn_has_credit(&turn));
         assert_int_equal(upcall_turn_allowance(&turn),
@@ -77,7 +77,7 @@ credit_ends_with_the_quantum_of_bytes(void **state OVS_UNUSED)
     struct upcall_turn turn;
 
     upcall_turn_init(&turn);
-    upcall_turn_begin(&turn, 0);
+    upcall_turn_begin(&turn, 0, UPCALL_QUANTUM);
     upcall_turn_spend(&turn, 1, UPCALL_QUANTUM_BYTES - 1);
     assert_true(upcall_turn_has_credit(&turn));
     upcall_turn_spend(&turn, 1, 1);
@@ -91,7 +91,7 @@ nothing_read_costs_nothing(void **state OVS_UNUSED)
     struct upcall_turn turn;
 
     upcall_turn_init(&turn);
-    upcall_turn_begin(&turn, 0);
+    upcall_turn_begin(&turn, 0, UPCALL_QUANTUM);
     upcall_turn_spend(&turn, 2, 18000);
     unsigned int allowance = upcall_turn_allowance(&turn);
     upcall_turn_spend(&turn, 0, 0);
@@ -107,7 +107,7 @@ credit_does_not_add_up(void **state OVS_UNUSED)
 
     upcall_turn_init(&turn);
     for (int i = 0; i < 5; i++) {
-        assert_true(upcall_turn_begin(&turn, i));
+        assert_true(upcall_turn_begin(&turn, i, UPCALL_QUANTUM));
         assert_int_equal(upcalls_of(&turn), UPCALL_QUANTUM);
         assert_int_equal(bytes_of(&turn), UPCALL_QUANTUM_BYTES);
     }
@@ -120,20 +120,20 @@ overdrawn_bytes_are_paid_for_by_the_next_turns(void **state OVS_UNUSED)
 
     /* A little: the next turn is that much shorter. */
     upcall_turn_init(&turn);
-    upcall_turn_begin(&turn, 0);
+    upcall_turn_begin(&turn, 0, UPCALL_QUANTUM);
     upcall_turn_spend(&turn, 1, UPCALL_QUANTUM_BYTES + 1000);
     assert_false(upcall_turn_has_credit(&turn));
-    assert_true(upcall_turn_begin(&turn, 1));
+    assert_true(upcall_turn_begin(&turn, 1, UPCALL_QUANTUM));
     assert_int_equal(bytes_of(&turn), UPCALL_QUANTUM_BYTES - 1000);
 
     /* A lot: turns are left out, exactly as many as it owes for. */
     upcall_turn_spend(&turn, UPCALL_QUANTUM,
                       4 * UPCALL_QUANTUM_BYTES - 1000);
     for (int i = 0; i < 3; i++) {
-        assert_false(upcall_turn_begin(&turn, 2 + i));
+        assert_false(upcall_turn_begin(&turn, 2 + i, UPCALL_QUANTUM));
         assert_true(bytes_of(&turn) <= 0);
     }
-    assert_true(upcall_turn_begin(&turn, 5));
+    assert_true(upcall_turn_begin(&turn, 5, UPCALL_QUANTUM));
     assert_int_equal(bytes_of(&turn), UPCALL_QUANTUM_BYTES);
 }
 
@@ -143,11 +143,11 @@ allowance_follows_the_size_of_what_was_read_last(void **state OVS_UNUSED)
     struct upcall_turn turn;
 
     upcall_turn_init(&turn);
-    upcall_turn_begin(&turn, 0);
+    upcall_turn_begin(&turn, 0, UPCALL_QUANTUM);
     upcall_turn_spend(&turn, 2, 2 * 9000);
     assert_int_equal(upcall_turn_allowance(&turn),
                      (UPCALL_QUANTUM_BYTES - 2 * 9000) / 9000);
-    upcall_turn_begin(&turn, 0);
+    upcall_turn_begin(&turn, 0, UPCALL_QUANTUM);
     assert_int_equal(upcall_turn_allowance(&turn),
                      UPCALL_QUANTUM_BYTES / 9000);
 
@@ -163,7 +163,7 @@ allowance_is_at_least_one(void **state OVS_UNUSED)
 
     upcall_turn_init(&turn);
     assert_int_equal(upcall_turn_allowance(&turn), 1);
-    upcall_turn_begin(&turn, 0);
+    upcall_turn_begin(&turn, 0, UPCALL_QUANTUM);
     upcall_turn_spend(&turn, 1, UPCALL_QUANTUM_BYTES - 1);
     assert_int_equal(upcall_turn_allowance(&turn), 1);
     upcall_turn_spend(&turn, 1, 60000);
@@ -171,7 +171,7 @@ allowance_is_at_least_one(void **state OVS_UNUSED)
 
     /* Messages without a byte have no size to go by. */
     upcall_turn_init(&turn);
-    upcall_turn_begin(&turn, 0);
+    upcall_turn_begin(&turn, 0, UPCALL_QUANTUM);
     upcall_turn_spend(&turn, 3, 0);
     assert_int_equal(upcall_turn_allowance(&turn), UPCALL_QUANTUM - 3);
 }
@@ -189,7 +189,7 @@ what_a_backlog_gets_is_a_quantum_per_round(void **state OVS_UNUSED)
 
         upcall_turn_init(&turn);
         for (int round = 1; round <= N_ROUNDS; round++) {
-            bool credit = upcall_turn_begin(&turn, round);
+            bool credit = upcall_turn_begin(&turn, round, UPCALL_QUANTUM);
 
             while (credit) {
                 unsigned int n = upcall_turn_allowance(&turn);
@@ -274,12 +274,12 @@ rounds_of_another_set_of_handlers_are_over(void **state OVS_UNUSED)
 
     /* The new set has not yet counted as far as the old one. */
     upcall_turn_init(&turn);
-    upcall_turn_begin(&turn, 1000);
+    upcall_turn_begin(&turn, 1000, UPCALL_QUANTUM);
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 2000);
     assert_true(activate(&turn, 999, 0));
 
     /* It has: at worst the round ends when it reaches that number. */
-    upcall_turn_begin(&turn, 1000);
+    upcall_turn_begin(&turn, 1000, UPCALL_QUANTUM);
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 2000);
     assert_false(activate(&turn, 1005, 990));
     assert_true(activate(&turn, 1005, 1000));
@@ -291,12 +291,12 @@ counts_that_wrap_around_end_the_round(void **state OVS_UNUSED)
     struct upcall_turn turn;
 
     upcall_turn_init(&turn);
-    upcall_turn_begin(&turn, UINT64_MAX);
+    upcall_turn_begin(&turn, UINT64_MAX, UPCALL_QUANTUM);
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 2000);
     assert_false(activate(&turn, UINT64_MAX, UINT64_MAX - 1));
     assert_true(activate(&turn, 3, 0));
 
-    upcall_turn_begin(&turn, 2);
+    upcall_turn_begin(&turn, 2, UPCALL_QUANTUM);
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 2000);
     assert_false(activate(&turn, 3, UINT64_MAX));
     assert_false(activate(&turn, 3, 1));
@@ -311,12 +311,12 @@ debt_is_bounded(void **state OVS_UNUSED)
 
     upcall_turn_init(&turn);
     for (int i = 0; i < 100000; i++) {
-        upcall_turn_begin(&turn, i);
+        upcall_turn_begin(&turn, i, UPCALL_QUANTUM);
         upcall_turn_spend(&turn, 1, 65000);
     }
     do {
         n_turns++;
-    } while (!upcall_turn_begin(&turn, n_turns));
+    } while (!upcall_turn_begin(&turn, n_turns, UPCALL_QUANTUM));
     assert_int_equal(n_turns, UPCALL_DEBT_BYTES / UPCALL_QUANTUM_BYTES + 1);
 }
 
@@ -326,17 +326,17 @@ nobody_goes_first_twice_in_an_epoch(void **state OVS_UNUSED)
     struct upcall_turn turn;
 
     upcall_turn_init(&turn);
-    assert_true(upcall_turn_activate(&turn, 0, 0, 1));
+    assert_true(upcall_turn_activate(&turn, 0, 0, 1, UPCALL_QUANTUM));
     upcall_turn_spend(&turn, 1, 100);
     for (int i = 0; i < 3; i++) {
-        assert_false(upcall_turn_activate(&turn, 0, 0, 1));
+        assert_false(upcall_turn_activate(&turn, 0, 0, 1, UPCALL_QUANTUM));
         assert_true(upcall_turn_has_credit(&turn));
     }
-    assert_true(upcall_turn_activate(&turn, 0, 0, 2));
+    assert_true(upcall_turn_activate(&turn, 0, 0, 2, UPCALL_QUANTUM));
 
     /* Without credit a new epoch is of no use. */
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 100);
-    assert_false(upcall_turn_activate(&turn, 10, UINT64_MAX, 3));
+    assert_false(upcall_turn_activate(&turn, 10, UINT64_MAX, 3, UPCALL_QUANTUM));
 }
 
 int
