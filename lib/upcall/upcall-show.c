@@ -190,16 +190,17 @@ show_ports_text(const struct upcall_table_info *info, struct ds *s)
 static void
 show_handlers_text(const struct upcall_table_info *info, struct ds *s)
 {
-    ds_put_format(s, "  %7s %12s %12s %12s %12s %12s %12s\n", "handler",
+    ds_put_format(s, "  %7s %12s %12s %12s %12s %12s %12s %12s\n", "handler",
                   "wakeups", "empty", "batches", "upcalls", "receives",
-                  "steals");
+                  "steals", "busy");
     for (size_t i = 0; i < info->n_handlers; i++) {
         const struct upcall_handler_stats *stats = &info->handlers[i];
 
         ds_put_format(s, "  %7"PRIuSIZE" %12"PRIu64" %12"PRIu64" %12"PRIu64
-                      " %12"PRIu64" %12"PRIu64" %12"PRIu64"\n", i,
+                      " %12"PRIu64" %12"PRIu64" %12"PRIu64" %12"PRIu64"\n", i,
                       stats->wakeups, stats->empty_wakeups, stats->batches,
-                      stats->upcalls, stats->receives, stats->steals);
+                      stats->upcalls, stats->receives, stats->steals,
+                      stats->busy_usec / 1000);
     }
 }
 
@@ -267,6 +268,20 @@ upcall_show_find(const struct upcall_table_info *info, const char *port)
     return NULL;
 }
 
+static void
+show_owner(const struct upcall_port_info *port, struct ds *s)
+{
+    ds_put_cstr(s, "  channel            ");
+    if (!port->has_channel) {
+        ds_put_cstr(s, "of other ports, too\n");
+    } else if (port->owner >= 0) {
+        ds_put_format(s, "with handler %d\n", port->owner);
+    } else {
+        ds_put_format(s, "%s\n", port->owner == UPCALL_OWNER_QUEUE
+                                 ? "in the run queue" : "without upcalls");
+    }
+}
+
 void
 upcall_show_port_text(const struct upcall_table_info *info,
                       const struct upcall_port_info *port, struct ds *s)
@@ -284,6 +299,8 @@ upcall_show_port_text(const struct upcall_table_info *info,
     ds_put_format(s, "  upcalls lost       %"PRIu64" in %"PRIu64
                   " overruns of the receive buffer\n", stats->lost,
                   stats->overruns);
+    ds_put_format(s, "  of these limited   %"PRIu64" while the port sent more "
+                  "than its share\n", stats->lost_limited);
     ds_put_format(s, "  upcalls shed       %"PRIu64"\n", stats->shed);
     ds_put_format(s, "  rates              %"PRIu64" received, %"PRIu64
                   " lost, %"PRIu64" shed a second\n", port->rate.received,
@@ -299,6 +316,7 @@ upcall_show_port_text(const struct upcall_table_info *info,
     ds_put_format(s, "  receive errors     %"PRIu64"\n", stats->errors);
     ds_put_format(s, "  backlog            %"PRIu32" bytes of kernel memory, "
                   "at most %"PRIu32"\n", stats->backlog, stats->backlog_max);
+    show_owner(port, s);
     ds_put_format(s, "  latency            p50 %"PRIu32" us, p99 %"PRIu32
                   " us, max %"PRIu32" us, of %"PRIu64" upcalls\n",
                   stats->latency.p50, stats->latency.p99, stats->latency.max,
@@ -341,6 +359,15 @@ latency_to_json(const struct latency_summary *latency)
     return json;
 }
 
+/* Number of a handler, "queue", or null. */
+static struct json *
+owner_to_json(int owner)
+{
+    return (owner >= 0 ? json_integer_create(owner)
+            : owner == UPCALL_OWNER_QUEUE ? json_string_create("queue")
+            : json_null_create());
+}
+
 struct json *
 upcall_show_port_json(const struct upcall_port_info *port)
 {
@@ -356,12 +383,14 @@ upcall_show_port_json(const struct upcall_port_info *port)
     json_object_put(json, "shared", json_boolean_create(port->shared));
     put_integer(json, "received", port->stats.received);
     put_integer(json, "lost", port->stats.lost);
+    put_integer(json, "lost_limited", port->stats.lost_limited);
     put_integer(json, "shed", port->stats.shed);
     put_integer(json, "overruns", port->stats.overruns);
     put_integer(json, "malformed", port->stats.malformed);
     put_integer(json, "errors", port->stats.errors);
     put_integer(json, "backlog", port->stats.backlog);
     put_integer(json, "backlog_max", port->stats.backlog_max);
+    json_object_put(json, "owner", owner_to_json(port->owner));
     json_object_put(json, "rates", rates_to_json(&port->rate));
     json_object_put(json, "last_loss_ms",
                     port->rate.lost_at
@@ -383,6 +412,7 @@ handler_to_json(const struct upcall_handler_stats *stats)
     put_integer(json, "receives", stats->receives);
     put_integer(json, "steals", stats->steals);
     put_integer(json, "loans", stats->loans);
+    put_integer(json, "busy_us", stats->busy_usec);
     return json;
 }
 
@@ -405,6 +435,7 @@ group_to_json(const struct upcall_group_info *group)
 
     put_integer(json, "n_handlers", group->n_handlers);
     put_integer(json, "n_queued", group->n_queued);
+    put_integer(json, "quantum", group->quantum);
     put_integer(json, "wakeups", group->wakeups);
     put_integer(json, "loans", group->loans);
     put_integer(json, "locks", group->locks);

@@ -18,6 +18,8 @@ PORT_COUNTERS = (
     ("received", "upcalls_received", "Upcalls received."),
     ("lost", "upcalls_lost",
      "Upcalls that the kernel dropped, as the receive buffer was full."),
+    ("lost_limited", "upcalls_lost_limited",
+     "Of these, while the port sent more than its share."),
     ("shed", "upcalls_shed", "Upcalls dropped to keep the delay short."),
     ("overruns", "upcall_overruns", "Reports of losses by the kernel."),
     ("malformed", "upcalls_malformed",
@@ -41,6 +43,10 @@ HANDLER_COUNTERS = (
      "Channels taken over from other groups of handlers."),
     ("steals", "handler_steals",
      "Reads from channels that another handler had read from before."),
+)
+HANDLER_SECONDS = (
+    ("busy_us", "handler_busy_seconds",
+     "Time from the first upcall of a batch until the next batch."),
 )
 UPCALL_COUNTERS = (
     ("foreign", "upcalls_foreign", "Messages of another datapath, dropped."),
@@ -189,6 +195,8 @@ def add_upcalls(families, datapaths, with_ports=True):
         for number, handler in enumerate(table["handlers"]):
             families.rows(HANDLER_COUNTERS, dict(dp, handler=str(number)),
                           handler, families.counter)
+            families.rows(HANDLER_SECONDS, dict(dp, handler=str(number)),
+                          handler, families.counter, USEC)
         ports = table["ports"] if with_ports else [sum_ports(table["ports"])]
         for port in ports:
             labels = dict(dp, port=port["name"]) if with_ports else dp

@@ -19,8 +19,10 @@
 /* Numbers that are told apart wherever they turn up. */
 static struct upcall_port_info ports[] = {
     { .port_no = 0, .name = "br0", .pid = 4200000001u,
+      .has_channel = true, .owner = 7,
       .stats = { .received = 10000000001, .malformed = 102, .overruns = 103,
-                 .errors = 111, .lost = 104, .shed = 112,
+                 .errors = 111, .lost = 104, .lost_limited = 113,
+                 .shed = 112,
                  .backlog = 105,
                  .backlog_max = 106,
                  .latency = { .n = 107, .p50 = 108, .p99 = 109,
@@ -30,15 +32,19 @@ static struct upcall_port_info ports[] = {
       .rate = { .received = 121, .lost = 122, .shed = 123,
                 .lost_at = INT64_C(1700000000123) } },
     { .port_no = 17, .shared = true, .name = "odd \"name\"\n\\", .pid = 4242,
+      .owner = UPCALL_OWNER_NONE,
       .stats = { .received = 201, .malformed = 202, .overruns = 203,
-                 .errors = 211, .lost = 204, .shed = 212,
+                 .errors = 211, .lost = 204, .lost_limited = 213,
+                 .shed = 212,
                  .backlog = 205,
                  .backlog_max = 206,
                  .latency = { .n = 207, .p50 = 208, .p99 = 209,
                               .max = 210 } } },
     { .port_no = UPCALL_PORT_NONE, .name = "none", .pid = 4343,
+      .has_channel = true, .owner = UPCALL_OWNER_QUEUE,
       .stats = { .received = 301, .malformed = 302, .overruns = 303,
-                 .errors = 311, .lost = 304, .shed = 312,
+                 .errors = 311, .lost = 304, .lost_limited = 313,
+                 .shed = 312,
                  .backlog = 305,
                  .backlog_max = 306,
                  .latency = { .n = 307, .p50 = 308, .p99 = 309,
@@ -47,18 +53,20 @@ static struct upcall_port_info ports[] = {
 
 static struct upcall_handler_stats handlers[] = {
     { .wakeups = 401, .empty_wakeups = 402, .batches = 403, .upcalls = 404,
-      .receives = 405, .steals = 406, .loans = 407 },
+      .receives = 405, .steals = 406, .loans = 407,
+      .busy_usec = 408000 },
     { .wakeups = 501, .empty_wakeups = 502, .batches = 503, .upcalls = 504,
-      .receives = 505, .steals = 506, .loans = 507 },
+      .receives = 505, .steals = 506, .loans = 507,
+      .busy_usec = 508000 },
 };
 
 static struct upcall_group_info groups[] = {
     { .n_handlers = 701, .n_queued = 702, .wakeups = 703, .loans = 704,
-      .locks = 705, .contended = 706 },
+      .locks = 705, .contended = 706, .quantum = 707 },
     { .n_handlers = 801, .n_queued = 802, .wakeups = 803, .loans = 804,
-      .locks = 805, .contended = 806 },
+      .locks = 805, .contended = 806, .quantum = 807 },
     { .n_handlers = 901, .n_queued = 902, .wakeups = 903, .loans = 904,
-      .locks = 905, .contended = 906 },
+      .locks = 905, .contended = 906, .quantum = 907 },
 };
 
 static const struct upcall_table_info info = {
@@ -153,6 +161,18 @@ json_tells_of_the_table(void **state OVS_UNUSED)
 }
 
 static void
+check_owner(const struct json *json, int owner)
+{
+    if (owner == UPCALL_OWNER_NONE) {
+        assert_int_equal(json->type, JSON_NULL);
+    } else if (owner == UPCALL_OWNER_QUEUE) {
+        assert_string_equal(json_string(json), "queue");
+    } else {
+        assert_int_equal(json_integer(json), owner);
+    }
+}
+
+static void
 json_tells_of_every_port(void **state OVS_UNUSED)
 {
     struct json *json = through_text(&info);
@@ -170,10 +190,13 @@ json_tells_of_every_port(void **state OVS_UNUSED)
         assert_int_equal(integer(port, "overruns"), stats->overruns);
         assert_int_equal(integer(port, "errors"), stats->errors);
         assert_int_equal(integer(port, "lost"), stats->lost);
+        assert_int_equal(integer(port, "lost_limited"), stats->lost_limited);
         assert_int_equal(integer(port, "shed"), stats->shed);
+        check_owner(shash_find_data(json_object(port), "owner"),
+                    ports[i].owner);
         assert_int_equal(integer(port, "backlog"), stats->backlog);
         assert_int_equal(integer(port, "backlog_max"), stats->backlog_max);
-        assert_int_equal(shash_count(json_object(port)), 15);
+        assert_int_equal(shash_count(json_object(port)), 17);
 
         const struct json *rates = shash_find_data(json_object(port),
                                                    "rates");
@@ -248,7 +271,8 @@ json_tells_of_every_handler(void **state OVS_UNUSED)
         assert_int_equal(integer(handler, "receives"), stats->receives);
         assert_int_equal(integer(handler, "steals"), stats->steals);
         assert_int_equal(integer(handler, "loans"), stats->loans);
-        assert_int_equal(shash_count(json_object(handler)), 7);
+        assert_int_equal(integer(handler, "busy_us"), stats->busy_usec);
+        assert_int_equal(shash_count(json_object(handler)), 8);
     }
     json_destroy(json);
 }
@@ -269,7 +293,8 @@ json_tells_of_every_group(void **state OVS_UNUSED)
         assert_int_equal(integer(group, "loans"), groups[i].loans);
         assert_int_equal(integer(group, "locks"), groups[i].locks);
         assert_int_equal(integer(group, "contended"), groups[i].contended);
-        assert_int_equal(shash_count(json_object(group)), 6);
+        assert_int_equal(integer(group, "quantum"), groups[i].quantum);
+        assert_int_equal(shash_count(json_object(group)), 7);
     }
     json_destroy(json);
 }
@@ -350,8 +375,9 @@ text_tells_the_same(void **state OVS_UNUSED)
     check_line(&s, "-", "- none 4343 0 301 304 312 303 302 311 305 306 308 "
                "309 310");
     check_line(&s, "handler",
-               "handler wakeups empty batches upcalls receives steals");
-    check_line(&s, "1", "1 501 502 503 504 505 506");
+               "handler wakeups empty batches upcalls receives steals "
+               "busy");
+    check_line(&s, "1", "1 501 502 503 504 505 506 508");
     check_line(&s, "group",
                "group handlers queued wakeups loans locks contended");
     check_line(&s, "2", "2 901 902 903 904 905 906");
@@ -378,6 +404,9 @@ one_port_is_found_by_name_or_number(void **state OVS_UNUSED)
     assert_non_null(strstr(ds_cstr(&s), "port 0 br0, netlink port id "
                                         "4200000001\n"));
     check_line(&s, "upcalls", "upcalls received 10000000001");
+    check_line(&s, "of", "of these limited 113 while the port sent more than "
+               "its share");
+    check_line(&s, "channel", "channel with handler 7");
     check_line(&s, "rates", "rates 121 received, 122 lost, 123 shed a second");
     check_line(&s, "last", "last loss 2023-11-14 22:13:20 UTC");
     check_line(&s, "latency", "latency p50 108 us, p99 109 us, max 110 us, "

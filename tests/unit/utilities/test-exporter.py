@@ -141,6 +141,15 @@ class ExporterTest(unittest.TestCase):
                  '9.0' % DATAPATH,
                  "ovs_kdp_upcall_target_delay_seconds%s} 0.02" % DATAPATH)
 
+    def test_limited_ports_and_work_of_handlers_are_there(self):
+        self.shown["upcall/show"][0]["ports"][1]["lost_limited"] = 8
+        self.shown["upcall/show"][0]["handlers"][1]["busy_us"] = 1500000
+        self.has(self.metrics(),
+                 'ovs_kdp_upcalls_lost_limited_total%s,port="vif1"} '
+                 '8.0' % DATAPATH,
+                 'ovs_kdp_handler_busy_seconds_total%s,handler="1"} '
+                 '1.5' % DATAPATH)
+
     def test_time_under_the_lock_is_told_in_seconds(self):
         self.shown["link-table/show"]["rtnl_us"] = {"look-up": 1500000}
         self.shown["link-table/show"]["rtnl_calls_us"] = {"set MTU": 500000}
