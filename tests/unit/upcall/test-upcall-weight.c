@@ -179,7 +179,7 @@ check_jain(uint32_t n_handlers, uint32_t n_own, uint32_t n_sharing,
     flood_init(&f, n_handlers, n_own, n_sharing, goal);
     run(&f, 10000000);
     memset(f.served, 0, sizeof f.served);
-    run(&f, 60000000);
+    run(&f, 20000000);
     index = jain(&f);
     print_message("%u handlers, %u ports, %u share: Jain's index %.3f, "
                   "quantum %u\n", n_handlers, n_own, n_sharing, index,
