@@ -29,9 +29,9 @@
  *
  * link_listener_open() makes our own namespace pending in the table.  Each
  * link_listener_run() takes a bounded part of what the kernel says of at most
- * one pending namespace, and a bounded number of events.  The links of a host
- * with a hundred devices take one run, ten thousand take a dozen.  After that
- * nothing is asked while nothing is lost.
+ * one pending namespace, and a bounded number of events.  What a host with
+ * some dozens of devices has takes one run, ten thousand links take 25.  After
+ * that nothing is asked while nothing is lost.
  *
  * link_listener_catch_up() takes all that the kernel has sent.  A change that
  * we made ourselves, on any socket, is in the table after it.  The first call

@@ -83,9 +83,10 @@
 #define LINK_ROUTES_REST 4
 
 /* Parts of dumps that are taken in a turn of the main loop.  One has some 25
- * links or 300 routes, and takes the RTNL lock once.  So 10,000 links take 13
- * turns of some 5 ms, and what a host with a hundred devices has takes one. */
-#define LINK_TURN_PARTS 32
+ * links or 300 routes, and takes the RTNL lock once.  So 10,000 links take 25
+ * turns of some 5 ms, and what a host with some dozens of devices has takes
+ * one. */
+#define LINK_TURN_PARTS 16
 
 /* What a dump is for. */
 enum link_task {

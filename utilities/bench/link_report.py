@@ -93,10 +93,11 @@ def dump_table(results):
 
 def churn_table(results):
     churn = results["churn"]
-    rows = [["resync", "ms", "turns", "longest turn, ms", "requests",
-             "pairs/s"]]
+    rows = [["resync", "ms", "turns", "longest turn, ms", "of CPU, ms",
+             "requests", "pairs/s"]]
     rows += [[str(r["round"] + 1), f"{r['ms']:.1f}", str(r["turns"]),
-              f"{r['longest_turn_ms']:.1f}", str(r["requests"]),
+              f"{r['longest_turn_ms']:.1f}",
+              f"{r['longest_turn_cpu_ms']:.1f}", str(r["requests"]),
               f"{r['pairs_per_s']:.0f}"] for r in churn["rounds"]]
     return rows
 
