@@ -6,6 +6,9 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-check \
 	tests/unit/netdev-linux/test-netdev-classes \
 	tests/unit/netdev-linux/test-netdev-fault \
+	tests/unit/netdev-linux/test-netdev-fault-lag \
+	tests/unit/netdev-linux/test-netdev-fault-ns \
+	tests/unit/netdev-linux/test-netdev-fault-stats \
 	tests/unit/netdev-linux/test-netdev-links \
 	tests/unit/netdev-linux/test-netdev-locks \
 	tests/unit/netdev-linux/test-netdev-mii \
@@ -29,11 +32,12 @@ tests_unit_netdev_linux_test_netdev_check_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-check.c $(unit_common)
 tests_unit_netdev_linux_test_netdev_classes_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-classes.c $(unit_common)
-tests_unit_netdev_linux_test_netdev_fault_SOURCES = \
-	tests/unit/netdev-linux/test-netdev-fault.c \
+unit_netdev_fault = \
+	tests/unit/netdev-linux/netdev-fault-fixture.c \
+	tests/unit/netdev-linux/netdev-fault-fixture.h \
 	$(unit_fault) $(unit_link) $(unit_common)
-tests_unit_netdev_linux_test_netdev_fault_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_fault_wrap) \
+unit_netdev_fault_wrap = \
+	$(unit_fault_wrap) \
 	-Wl,--wrap=af_inet_ioctl \
 	-Wl,--wrap=dpif_netlink_vport_get \
 	-Wl,--wrap=get_stats_via_netlink \
@@ -42,6 +46,22 @@ tests_unit_netdev_linux_test_netdev_fault_LDFLAGS = \
 	-Wl,--wrap=open \
 	-Wl,--wrap=proc_net_dev_read \
 	-Wl,--wrap=tc_add_del_qdisc
+tests_unit_netdev_linux_test_netdev_fault_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-fault.c $(unit_netdev_fault)
+tests_unit_netdev_linux_test_netdev_fault_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_netdev_fault_wrap)
+tests_unit_netdev_linux_test_netdev_fault_lag_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-fault-lag.c $(unit_netdev_fault)
+tests_unit_netdev_linux_test_netdev_fault_lag_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_netdev_fault_wrap)
+tests_unit_netdev_linux_test_netdev_fault_ns_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-fault-ns.c $(unit_netdev_fault)
+tests_unit_netdev_linux_test_netdev_fault_ns_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_netdev_fault_wrap)
+tests_unit_netdev_linux_test_netdev_fault_stats_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-fault-stats.c $(unit_netdev_fault)
+tests_unit_netdev_linux_test_netdev_fault_stats_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_netdev_fault_wrap)
 tests_unit_netdev_linux_test_netdev_links_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-links.c \
 	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef UNIT_NETDEV_FAULT_FIXTURE_H
+#define UNIT_NETDEV_FAULT_FIXTURE_H 1
+
+/* Network devices on the links of a namespace of the test, where the system
+ * refuses what a test plans (harness/fault.h).  The linker sends the calls of
+ * the code under test here (--wrap). */
+
+#include <stdint.h>
+
+#include "harness/fault.h"
+#include "harness/netns.h"
+#include "harness/unit.h"
+#include "netdev.h"
+
+/* A veth, not to be mistaken for what the kernel chooses. */
+#define A 1000
+#define B 1001
+
+#define OK(CALL) assert_int_equal(CALL, 0)
+
+extern struct unit_ns *own;
+
+extern unsigned int n_ethtool;  /* Requests. */
+
+/* What /proc/net/dev says on top of what the kernel does. */
+extern uint64_t more_rx_frame;
+
+/* Bonds are made up: what is bound to which block is not told to the
+ * kernel. */
+extern unsigned int n_bound, n_unbound;
+extern uint32_t bound_block;
+
+/* Namespace in which the datapath says that port "int0" is, or
+ * LINK_NSID_NONE if it has no such port. */
+extern int32_t int0_nsid;
+
+/* Times that the list of addresses of all devices was thrown away. */
+extern unsigned int n_flushes;
+
+/* Initializes the program, with a namespace of its own. */
+void netdev_fault_init(const char *program);
+
+/* The same, and listens to its links. */
+void netdev_fault_listen(const char *program);
+
+int setup(void **state);
+int teardown(void **state);
+
+/* Tell the link table what the kernel of the test does not know. */
+void tell_ns(int32_t nsid, int ifindex, const char *name, const char *kind,
+             int master, uint32_t flags);
+void tell(int ifindex, const char *name, const char *kind, int master,
+          uint32_t flags);
+
+/* True once the kernel has told that "a" has a carrier. */
+bool a_has_carrier(void);
+
+#endif
