@@ -5,6 +5,8 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-settings-diagnose \
 	tests/unit/dpif-netlink/test-dpif-class \
 	tests/unit/dpif-netlink/test-fallback \
+	tests/unit/dpif-netlink/test-fallback-settings \
+	tests/unit/dpif-netlink/test-fallback-sockets \
 	tests/unit/dpif-netlink/test-fallback-uring \
 	tests/unit/dpif-netlink/test-flow-dump \
 	tests/unit/dpif-netlink/test-flow-dump-devices \
@@ -23,10 +25,12 @@ tests_unit_dpif_netlink_test_dpif_class_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
 	-Wl,--wrap=dp_register_provider \
 	-Wl,--wrap=dp_unregister_provider
-tests_unit_dpif_netlink_test_fallback_SOURCES = \
-	tests/unit/dpif-netlink/test-fallback.c $(unit_uring) $(unit_common)
-tests_unit_dpif_netlink_test_fallback_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_uring_wrap) \
+unit_fallback = \
+	tests/unit/dpif-netlink/fallback-fixture.c \
+	tests/unit/dpif-netlink/fallback-fixture.h \
+	$(unit_uring) $(unit_common)
+unit_fallback_wrap = \
+	$(unit_uring_wrap) \
 	-Wl,--wrap=nl_mcast_recv \
 	-Wl,--wrap=ovs_datapath_get \
 	-Wl,--wrap=ovs_datapath_set_features \
@@ -36,6 +40,15 @@ tests_unit_dpif_netlink_test_fallback_LDFLAGS = \
 	-Wl,--wrap=vport_table_expire \
 	-Wl,--wrap=vport_table_list \
 	-Wl,--wrap=vport_table_next_gone
+tests_unit_dpif_netlink_test_fallback_SOURCES = \
+	tests/unit/dpif-netlink/test-fallback.c $(unit_fallback)
+tests_unit_dpif_netlink_test_fallback_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)
+tests_unit_dpif_netlink_test_fallback_settings_SOURCES = \
+	tests/unit/dpif-netlink/test-fallback-settings.c $(unit_fallback)
+tests_unit_dpif_netlink_test_fallback_settings_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)
+tests_unit_dpif_netlink_test_fallback_sockets_SOURCES = \
+	tests/unit/dpif-netlink/test-fallback-sockets.c $(unit_fallback)
+tests_unit_dpif_netlink_test_fallback_sockets_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)
 tests_unit_dpif_netlink_test_fallback_uring_SOURCES = \
 	tests/unit/dpif-netlink/test-fallback-uring.c $(unit_common)
 unit_flow_dump = \

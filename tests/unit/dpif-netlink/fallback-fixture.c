@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "unit/dpif-netlink/fallback-fixture.h"
+
+#include "dpif-netlink/dispatch.h"
+#include "dpif-netlink/revalidation.h"
+#include "dpif-netlink/settings.h"
+#include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/upcall-dest.h"
+#include "dpif-netlink/upcall-sync.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "nl/nl-conn.h"
+#include "odp-netlink.h"
+#include "openvswitch/vlog.h"
+#include "smap.h"
+#include "harness/descriptors.h"
+#include "harness/kernel-messages.h"
+#include "harness/unit.h"
+#include "fake/uring-fake.h"
+#include "util.h"
+
+/* Errors that the next such call fails with, or 0. */
+int socketpair_error;
+int set_features_error;
+
+/* The same of all such calls. */
+int set_pid_error;
+
+static int
+take_error(int *error)
+{
+    int taken = *error;
+
+    *error = 0;
+    return taken;
+}
+
+int __wrap_socketpair(int, int, int, int[2]);
+int __real_socketpair(int, int, int, int[2]);
+int
+__wrap_socketpair(int domain, int type, int protocol, int fds[2])
+{
+    int error = take_error(&socketpair_error);
+
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    return __real_socketpair(domain, type, protocol, fds);
+}
+
+/* The datapath in the kernel. */
+struct fallback_kernel kernel;
+
+int __wrap_ovs_datapath_set_features(struct ovs_genl *, int, uint32_t,
+                                     const uint32_t[], size_t,
+                                     struct ovs_datapath *);
+int
+__wrap_ovs_datapath_set_features(struct ovs_genl *genl OVS_UNUSED,
+                                 int ifindex, uint32_t features,
+                                 const uint32_t pids[], size_t n_pids,
+                                 struct ovs_datapath *reply)
+{
+    int error = take_error(&set_features_error);
+
+    assert_int_equal(ifindex, UNIT_DP_IFINDEX);
+    assert_null(reply);
+    kernel.n_requests++;
+    if (!error) {
+        kernel.features = features;
+        if (n_pids) {
+            assert_true(features & OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
+            kernel.cpu_pid = pids[0];
+        }
+    }
+    return error;
+}
+
+int __wrap_vport_table_list(struct vport_table *, struct ovs_vport **,
+                            size_t *);
+int
+__wrap_vport_table_list(struct vport_table *vports OVS_UNUSED,
+                        struct ovs_vport **vportsp, size_t *n)
+{
+    *vportsp = xmemdup(&kernel.vport, sizeof kernel.vport);
+    *n = 1;
+    return 0;
+}
+
+void __wrap_vport_table_expire(struct vport_table *);
+void
+__wrap_vport_table_expire(struct vport_table *vports OVS_UNUSED)
+{
+}
+
+bool __wrap_vport_table_next_gone(struct vport_table *, uint32_t *);
+bool
+__wrap_vport_table_next_gone(struct vport_table *vports OVS_UNUSED,
+                             uint32_t *port_no OVS_UNUSED)
+{
+    return false;
+}
+
+int __wrap_ovs_vport_set_pid(struct ovs_genl *, int, uint32_t, uint32_t);
+int
+__wrap_ovs_vport_set_pid(struct ovs_genl *genl OVS_UNUSED,
+                         int dp_ifindex OVS_UNUSED, uint32_t port_no,
+                         uint32_t pid)
+{
+    assert_int_equal(port_no, PORT);
+    if (!set_pid_error) {
+        kernel.vport.pid = pid;
+        kernel.vport.n_pids = 1;
+    }
+    return set_pid_error;
+}
+
+int __wrap_nl_mcast_recv(struct nl_mcast *, nl_reply_func *, void *);
+int
+__wrap_nl_mcast_recv(struct nl_mcast *mcast OVS_UNUSED,
+                     nl_reply_func *cb OVS_UNUSED, void *aux OVS_UNUSED)
+{
+    if (kernel.announcements_lost) {
+        kernel.announcements_lost = false;
+        return ENOBUFS;
+    }
+    return EAGAIN;
+}
+
+/* What another process made of the datapath. */
+int __wrap_ovs_datapath_get(struct ovs_genl *, const char *name,
+                            struct ovs_datapath *);
+int
+__wrap_ovs_datapath_get(struct ovs_genl *genl OVS_UNUSED,
+                        const char *name OVS_UNUSED,
+                        struct ovs_datapath *datapath)
+{
+    memset(datapath, 0, sizeof *datapath);
+    datapath->ifindex = UNIT_DP_IFINDEX;
+    datapath->user_features = OVS_DP_F_DISPATCH_UPCALL_PER_CPU;
+    return 0;
+}
+
+/* The log. */
+
+/* A file without a name, so that none is left whatever becomes of the test. */
+static int log_fd;
+
+/* Returns what was logged since the last time, which the caller frees. */
+char *
+read_log(void)
+{
+    static char buf[8192];
+    ssize_t n = pread(log_fd, buf, sizeof buf - 1, 0);
+
+    assert_true(n >= 0);
+    buf[n] = '\0';
+    assert_int_equal(ftruncate(log_fd, 0), 0);
+    return xstrdup(buf);
+}
+
+/* Checks that 'message', and no other warning, was logged. */
+void
+check_log(const char *message)
+{
+    char *log = read_log();
+    char *first = strstr(log, "|WARN|");
+
+    if (!strstr(log, message)) {
+        fail_msg("no \"%s\" in: %s", message, log);
+    }
+    if (first && (!strstr(first, message) || strstr(first + 1, "|WARN|"))) {
+        fail_msg("not just \"%s\" in: %s", message, log);
+    }
+    free(log);
+}
+
+static char inner_name[] = "dp";
+static struct dpif inner = { .base_name = inner_name };
+
+int
+setup(void **state)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct fixture *f = xzalloc(sizeof *f);
+    struct kdp_datapath *dp = &f->dp;
+
+    unit_clock_stop(1000000);
+    unit_uring_fail(UNIT_URING_SETUP, 0, 0, 0);
+    socketpair_error = set_features_error = set_pid_error = 0;
+    memset(&kernel, 0, sizeof kernel);
+    kernel.vport.port_no = PORT;
+    strcpy(kernel.vport.name, "port");
+    unit_rcu_barrier();
+    f->n_fds = unit_count_fds();
+    f->sender = unit_sender_open();
+
+    dp->name = xstrdup("system@dp");
+    dp->ifindex = UNIT_DP_IFINDEX;
+    dp->inner = &inner;
+    dp->upcalls = upcall_table_create(dp->name, UNIT_DP_IFINDEX, UNIT_FAMILY);
+    ovs_mutex_init(&dp->mutex);
+    dp->per_cpu_known = true;
+    dp->user_features = OVS_DP_F_UNALIGNED;
+    dp->genl.datapath.mcgroup = 1;
+    upcall_dests_create(dp);
+    socket_budget_create(dp);
+    upcall_sync_create(dp);
+    dispatch_create(dp);
+    settings_create(dp);
+    assert_int_equal(upcall_table_set_handlers(dp->upcalls, 2), 0);
+    free(read_log());
+    *state = f;
+    return 0;
+}
+
+int
+teardown(void **state)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct fixture *f = *state;
+    struct kdp_datapath *dp = &f->dp;
+
+    settings_destroy(dp);
+    dispatch_destroy(dp);
+    upcall_sync_destroy(dp);
+    socket_budget_destroy(dp);
+    upcall_dests_destroy(dp);
+    upcall_table_destroy(dp->upcalls);
+    ovs_mutex_destroy(&dp->mutex);
+    free(dp->name);
+    close(f->sender);
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), f->n_fds);
+    free(f);
+    return 0;
+}
+
+/* Makes the kernel one before Linux 5.15. */
+void
+forget_per_cpu(struct fixture *f)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    f->dp.per_cpu_known = false;
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+/* Turns upcalls on, and lets the bridge add its ports. */
+void
+start(struct fixture *f)
+{
+    assert_int_equal(dispatch_recv_set(&f->dp, true), 0);
+    for (int i = 0; i < UPCALL_DEST_HOLD_TURNS; i++) {
+        dispatch_run(&f->dp);
+    }
+}
+
+void
+set_config(struct fixture *f, const char *key, const char *value)
+{
+    struct smap config = SMAP_INITIALIZER(&config);
+
+    smap_add(&config, key, value);
+    settings_set(&f->dp, &config);
+    smap_destroy(&config);
+}
+
+/* A turn of the main loop, a second after the last one.  Returns true if flows
+ * are to be revalidated. */
+bool
+turn(struct fixture *f)
+{
+    unit_clock_advance(1000);
+    assert_false(dispatch_run(&f->dp));
+    return dispatch_revalidate(&f->dp);
+}
+
+/* The revalidators go through the flows until what was in hand is done. */
+void
+revalidators_run(struct fixture *f)
+{
+    unit_rcu_barrier();
+    for (int i = 0; i < REVALIDATION_DUMPS; i++) {
+        upcall_dest_dump_begins(&f->dp);
+    }
+}
+
+/* The main loop turns for a while: ports are compared, and what is no longer
+ * used goes. */
+void
+run(struct fixture *f)
+{
+    for (int i = 0; i < 8; i++) {
+        turn(f);
+        revalidators_run(f);
+    }
+}
+
+void
+check_upcalls_come(struct fixture *f, uint32_t pid)
+{
+    struct upcall_table *table = f->dp.upcalls;
+    unsigned int n = 0;
+
+    assert_int_not_equal(pid, 0);
+    unit_send_upcall(f->sender, pid, ++f->seq);
+    for (int n_empty = 0; n_empty < 3; n_empty++) {
+        for (uint32_t h = 0; h < upcall_table_n_handlers(table); h++) {
+            struct upcall_view view;
+
+            while (!upcall_table_recv(table, h, &view)) {
+                assert_int_equal(unit_view_seq(&view), f->seq);
+                n++;
+            }
+        }
+    }
+    assert_int_equal(n, 1);
+}
+
+const char *
+dispatch_of(struct fixture *f)
+{
+    const char *name;
+
+    ovs_mutex_lock(&f->dp.mutex);
+    name = dispatch_mode_name(upcall_dest_mode(&f->dp));
+    ovs_mutex_unlock(&f->dp.mutex);
+    return name;
+}
+
+/* Checks that the kernel dispatches by port, to sockets that are read. */
+void
+check_per_port(struct fixture *f)
+{
+    assert_string_equal(dispatch_of(f), "per-port");
+    assert_int_equal(kernel.features,
+                     OVS_DP_F_UNALIGNED | OVS_DP_F_VPORT_PIDS);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 3);
+    assert_int_equal(kernel.vport.pid,
+                     upcall_table_get_pid(f->dp.upcalls, PORT));
+    assert_false(upcall_table_is_shared(f->dp.upcalls, PORT));
+    check_upcalls_come(f, kernel.vport.pid);
+}
+
+void
+check_engine(struct fixture *f, const char *name)
+{
+    struct upcall_table_info info;
+
+    /* What upcall/show shows. */
+    upcall_table_get_info(f->dp.upcalls, &info);
+    assert_string_equal(info.engine, name);
+    upcall_table_info_uninit(&info);
+    check_upcalls_come(f, kernel.vport.pid);
+}
+
+void
+fallback_init(const char *program)
+{
+    char log_name[] = "/tmp/test-kdp-fallback-XXXXXX";
+
+    unit_init(program);
+    log_fd = mkstemp(log_name);
+    if (log_fd < 0 || vlog_set_log_file(log_name)) {
+        unit_die("%s: cannot log there", log_name);
+    }
+    unlink(log_name);
+    vlog_set_levels(NULL, VLF_FILE, VLL_INFO);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Settings of upcalls that make no sense are named, and the last good one
+ * stays. */
+
+#include <config.h>
+#include "dpif-netlink/settings.h"
+
+#include <stdlib.h>
+
+#include "harness/unit.h"
+#include "unit/dpif-netlink/fallback-fixture.h"
+#include "util.h"
+
+static uint64_t
+buffer_max(struct fixture *f)
+{
+    struct upcall_table_info info;
+
+    upcall_table_get_info(f->dp.upcalls, &info);
+    upcall_table_info_uninit(&info);
+    return info.buffer_max;
+}
+
+static void
+wrong_budget_of_buffers_is_named_and_the_last_good_one_stays(void **state)
+{
+    static const char *const wrong[] = {
+        "", "15", "1048577", "-1", "1 GB", "many", "99999999999999999999",
+    };
+    struct fixture *f = *state;
+
+    start(f);
+    assert_int_equal(buffer_max(f), UPCALL_BUFFER_MAX);
+    set_config(f, "upcall-buffer-max", "16");
+    assert_int_equal(buffer_max(f), 16 << 20);
+    free(read_log());
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        char *message = xasprintf("other_config:upcall-buffer-max is \"%s\", "
+                                  "expected 16 to 1048576 MiB; going on with "
+                                  "16\n", wrong[i]);
+
+        set_config(f, "upcall-buffer-max", wrong[i]);
+        check_log(message);
+        free(message);
+        assert_int_equal(buffer_max(f), 16 << 20);
+    }
+    set_config(f, "upcall-buffer-max", "1048576");
+    assert_int_equal(buffer_max(f), UINT64_C(1) << 40);
+
+    /* Without it, the default is used. */
+    set_config(f, "upcall-engine", "epoll");
+    assert_int_equal(buffer_max(f), UPCALL_BUFFER_MAX);
+}
+
+static uint32_t
+target_delay(struct fixture *f)
+{
+    struct upcall_table_info info;
+
+    upcall_table_get_info(f->dp.upcalls, &info);
+    upcall_table_info_uninit(&info);
+    return info.target_delay;
+}
+
+/* U7. */
+static void
+wrong_target_delay_is_named_and_the_last_good_one_stays(void **state)
+{
+    static const char *const wrong[] = {
+        "", "10001", "-1", "50 ms", "long", "99999999999999999999",
+    };
+    struct fixture *f = *state;
+
+    start(f);
+    set_config(f, "upcall-engine", "epoll");
+    assert_int_equal(target_delay(f), UPCALL_DELAY_DEFAULT * 1000);
+    set_config(f, "upcall-target-delay", "7");
+    assert_int_equal(target_delay(f), 7000);
+    free(read_log());
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        char *message = xasprintf("other_config:upcall-target-delay is "
+                                  "\"%s\", expected 0 (off) to 10000 ms; "
+                                  "going on with 7\n", wrong[i]);
+
+        set_config(f, "upcall-target-delay", wrong[i]);
+        check_log(message);
+        free(message);
+        assert_int_equal(target_delay(f), 7000);
+    }
+    set_config(f, "upcall-target-delay", "10000");
+    assert_int_equal(target_delay(f), 10000000);
+    set_config(f, "upcall-target-delay", "0");
+    assert_int_equal(target_delay(f), 0);
+
+    /* Without it, the default is used. */
+    set_config(f, "upcall-engine", "epoll");
+    assert_int_equal(target_delay(f), UPCALL_DELAY_DEFAULT * 1000);
+}
+
+static void
+wrong_group_size_is_named_and_the_last_good_one_stays(void **state)
+{
+    static const char *const wrong[] = {
+        "", "0", "65", "-1", "4 handlers", "many", "99999999999999999999",
+    };
+    struct fixture *f = *state;
+    uint32_t deflt;
+
+    start(f);
+    set_config(f, "upcall-engine", "epoll");
+    deflt = upcall_table_group_size(f->dp.upcalls);
+    assert_in_range(deflt, 4, 8);
+    set_config(f, "upcall-group-size", "3");
+    assert_int_equal(upcall_table_group_size(f->dp.upcalls), 3);
+    free(read_log());
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        char *message = xasprintf("other_config:upcall-group-size is \"%s\", "
+                                  "expected \"auto\" or 1 to 64; going on "
+                                  "with 3\n", wrong[i]);
+
+        set_config(f, "upcall-group-size", wrong[i]);
+        check_log(message);
+        free(message);
+        assert_int_equal(upcall_table_group_size(f->dp.upcalls), 3);
+    }
+    set_config(f, "upcall-group-size", "64");
+    assert_int_equal(upcall_table_group_size(f->dp.upcalls), 64);
+    set_config(f, "upcall-group-size", "auto");
+    assert_int_equal(upcall_table_group_size(f->dp.upcalls), deflt);
+}
+
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(wrong_budget_of_buffers_is_named_and_the_last_good_one_stays),
+        TEST(wrong_target_delay_is_named_and_the_last_good_one_stays),
+        TEST(wrong_group_size_is_named_and_the_last_good_one_stays),
+    };
+
+    fallback_init("test-kdp-fallback-settings");
+    return cmocka_run_group_tests_name("kdp-fallback-settings", tests, NULL, NULL);
+}
