@@ -40,6 +40,7 @@ kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
     dp->upcalls = upcall_table_create(dp->name, dp->ifindex,
                                       dp->genl.packet.id);
     dp->vports = vport_table_create(dp->name, dp->ifindex, &dp->genl.vport);
+    dp->lost_before = kdp_datapath_n_lost(dp);
     ovs_mutex_init(&dp->mutex);
 
     /* The stock class asks for dispatch by CPU and gets it where the kernel
@@ -71,6 +72,18 @@ kdp_datapath_destroy(struct kdp_datapath *dp)
     dpif_uninit(dp->inner, true);
     free(dp->name);
     free(dp);
+}
+
+uint64_t
+kdp_datapath_n_lost(const struct kdp_datapath *dp)
+{
+    struct dpif_dp_stats stats;
+
+    if (dp->inner->dpif_class->get_stats(dp->inner, &stats)
+        || stats.n_lost == UINT64_MAX || stats.n_lost < dp->lost_before) {
+        return 0;
+    }
+    return stats.n_lost - dp->lost_before;
 }
 
 bool

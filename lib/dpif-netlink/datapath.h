@@ -19,7 +19,8 @@
  * Thread safety
  * -------------
  *
- *      inner, name, ifindex    constant
+ *      inner, name, ifindex,
+ *      lost_before             constant
  *      upcalls, vports         constant; see upcall-table.h, vport-table.h
  *      genl, user_features,
  *      per_cpu_known           under the mutex
@@ -60,6 +61,8 @@ struct kdp_datapath {
     char *name;                     /* "system@NAME", for messages. */
     int ifindex;                    /* Of the local port; tells a datapath
                                      * from an earlier one of the same name. */
+    uint64_t lost_before;           /* Upcalls that the kernel lost before we
+                                     * had the datapath. */
     struct upcall_table *upcalls;
     struct vport_table *vports;
 
@@ -92,6 +95,10 @@ int kdp_datapath_create(const char *name, bool create,
 
 /* Frees 'dp', whose parts are gone. */
 void kdp_datapath_destroy(struct kdp_datapath *dp);
+
+/* Upcalls that the kernel lost since then, for whatever reason, or 0 if it
+ * does not say.  A request to the kernel. */
+uint64_t kdp_datapath_n_lost(const struct kdp_datapath *dp);
 
 /* True if 'dp' is the datapath that the kernel has under 'name'. */
 bool kdp_datapath_is_current(struct kdp_datapath *dp, const char *name);

@@ -33,10 +33,13 @@ show_datapath(struct kdp_datapath *dp, void *show_)
 {
     struct show *show = show_;
     struct upcall_table_info info;
-    uint64_t n_restored;
+    uint64_t n_restored, n_lost, n_nowhere;
     const char *mode;
 
+    /* The other way round losses of this moment would be lost nowhere. */
+    n_lost = kdp_datapath_n_lost(dp);
     upcall_table_get_info(dp->upcalls, &info);
+    n_nowhere = n_lost - MIN(n_lost, info.dropped);
     if (show->sort) {
         upcall_show_sort(&info, show->sort, show->top);
     }
@@ -46,11 +49,17 @@ show_datapath(struct kdp_datapath *dp, void *show_)
     ovs_mutex_unlock(&dp->mutex);
     if (show->text) {
         upcall_show_text(&info, show->text);
+        if (n_nowhere) {
+            ds_put_format(show->text, "  lost on no socket: %"PRIu64" (sent "
+                          "to a socket that is gone or was not there yet)\n",
+                          n_nowhere);
+        }
         ds_put_format(show->text, "  dispatch %s, restored after other "
                       "processes: %"PRIu64"\n", mode, n_restored);
     } else {
         struct json *json = upcall_show_json(&info);
 
+        json_object_put(json, "lost_nowhere", json_integer_create(n_nowhere));
         json_object_put_string(json, "dispatch", mode);
         json_object_put(json, "dispatch_restored",
                         json_integer_create(n_restored));

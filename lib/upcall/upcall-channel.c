@@ -324,6 +324,15 @@ upcall_channel_unlimit(struct upcall_channel *channel)
     } while (size != now);
 }
 
+uint32_t
+upcall_channel_dropped(const struct upcall_channel *channel)
+{
+    uint32_t drops, backlog;
+
+    upcall_channel_get_meminfo(channel, &drops, &backlog);
+    return drops;
+}
+
 /* What 'counter' has counted since it had 'base'. */
 static uint64_t
 counted_since(const atomic_uint64_t *counter, const atomic_uint64_t *base)

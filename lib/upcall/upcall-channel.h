@@ -292,6 +292,9 @@ void upcall_channel_limit(struct upcall_channel *, uint32_t size,
                           uint32_t drops);
 void upcall_channel_unlimit(struct upcall_channel *);
 
+/* Upcalls that the kernel could not queue on the socket, ever. */
+uint32_t upcall_channel_dropped(const struct upcall_channel *);
+
 /* All but the latency, which takes longer. */
 void upcall_channel_get_counts(const struct upcall_channel *,
                                struct upcall_channel_stats *);

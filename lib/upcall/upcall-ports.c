@@ -245,6 +245,7 @@ upcall_ports_del__(struct upcall_ports *ports, uint32_t slot)
         upcall_channel_get_stats(channel, &stats);
         upcall_shared_port_add_stats(shared, &stats);
     }
+    ports->dropped += upcall_channel_dropped(channel);
     ovsrcu_set(&ports->slots[slot], NULL);
     atomic_store_relaxed(&channel->dead, true);
     if (ports->groups) {
@@ -666,6 +667,7 @@ upcall_ports_get_info(const struct upcall_ports *ports,
 {
     ovs_mutex_lock(&ports->mutex);
     info->n_sockets = ports->n_channels;
+    info->dropped = ports->dropped;
     info->buffer_max = ports->buffer_max;
     info->buffer_size = ports->rcvbuf * 2;
     info->target_delay = upcall_ports_target_delay(ports);
@@ -681,6 +683,7 @@ upcall_ports_get_info(const struct upcall_ports *ports,
             get_port_info(ports, slot, channel, shared,
                           &info->ports[info->n_ports++]);
         }
+        info->dropped += channel ? upcall_channel_dropped(channel) : 0;
     }
     ovs_mutex_unlock(&ports->mutex);
 }

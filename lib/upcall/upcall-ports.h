@@ -66,6 +66,8 @@ struct upcall_ports {
     uint64_t buffer_max OVS_GUARDED; /* Bytes of all receive buffers. */
     uint32_t rcvbuf OVS_GUARDED;    /* Size of those of ports, or 0 if there
                                      * was none (upcall-rcvbuf.h). */
+    uint64_t dropped OVS_GUARDED;   /* By the kernel, on channels that are
+                                     * gone. */
     bool over_budget OVS_GUARDED;   /* That was logged. */
     bool holding OVS_GUARDED;   /* Some channel may be held. */
     uint32_t last_slot OVS_GUARDED; /* No higher port number was ever used. */

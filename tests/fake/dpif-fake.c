@@ -298,6 +298,7 @@ inner_get_stats(const struct dpif *dpif, struct dpif_dp_stats *stats)
 {
     *stats = (struct dpif_dp_stats) {
         .n_flows = unit_dpif_count(unit_dpif_cast(dpif)),
+        .n_lost = unit_dpif_cast(dpif)->n_lost,
     };
     return 0;
 }

@@ -30,6 +30,7 @@ struct unit_dpif {
     struct kdp_datapath dp;
     struct kdp_flow_engine *engine;
     uint32_t n_ports;
+    uint64_t n_lost;            /* Upcalls, as the inner dpif has it. */
 
     struct ovs_mutex mutex;     /* Guards what follows. */
     struct unit_dpif_flow *slots[UNIT_DPIF_SLOTS];

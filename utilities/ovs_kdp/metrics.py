@@ -52,6 +52,8 @@ UPCALL_COUNTERS = (
     ("foreign", "upcalls_foreign", "Messages of another datapath, dropped."),
     ("refused", "upcalls_refused",
      "Messages that did not come from the kernel, dropped."),
+    ("lost_nowhere", "upcalls_lost_nowhere",
+     "Upcalls sent to a socket that is gone or was not there yet."),
     ("abandoned", "upcalls_abandoned",
      "Upcalls dropped when handlers were changed."),
     ("dispatch_restored", "upcall_dispatch_restored",

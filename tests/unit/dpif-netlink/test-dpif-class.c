@@ -215,6 +215,22 @@ bridge_that_starts_keeps_flows_a_command_does_not(void **state)
     takeover_destroy(&u->dp);
 }
 
+/* What was lost before the datapath was ours does not count. */
+static void
+lost_upcalls_are_told(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    u->n_lost = 10;
+    assert_int_equal(kdp_datapath_n_lost(&u->dp), 10);
+    u->dp.lost_before = 4;
+    assert_int_equal(kdp_datapath_n_lost(&u->dp), 6);
+    u->n_lost = 3;
+    assert_int_equal(kdp_datapath_n_lost(&u->dp), 0);
+    u->n_lost = UINT64_MAX;
+    assert_int_equal(kdp_datapath_n_lost(&u->dp), 0);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -225,6 +241,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(number_of_flows_includes_those_in_tc),
         TEST(flow_in_both_places_is_one),
         TEST(flow_whose_rule_vanished_is_not_in_tc),
+        TEST(lost_upcalls_are_told),
         TEST(bridge_that_starts_keeps_flows_a_command_does_not),
     };
 

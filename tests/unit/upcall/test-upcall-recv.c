@@ -340,6 +340,7 @@ overrun_of_a_port_is_its_own(void **state)
     struct upcall_view views[UPCALL_BATCH];
     uint64_t n_sent = 0, next = 0, n_received = 0;
     struct upcall_channel_stats stats;
+    struct upcall_table_info info;
     struct unit_msg msg;
     bool found = false;
     size_t n;
@@ -381,6 +382,16 @@ overrun_of_a_port_is_its_own(void **state)
     /* And the port goes on. */
     send_to(f, 1, 1000000);
     expect_batch(f, 0, 1000000, 1);
+
+    /* The sum of all losses outlives the port and a reset. */
+    upcall_table_reset_stats(f->table);
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.dropped, stats.lost);
+    upcall_table_info_uninit(&info);
+    upcall_table_del(f->table, 1);
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.dropped, stats.lost);
+    upcall_table_info_uninit(&info);
 }
 
 static void

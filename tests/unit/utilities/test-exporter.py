@@ -144,7 +144,9 @@ class ExporterTest(unittest.TestCase):
     def test_limited_ports_and_work_of_handlers_are_there(self):
         self.shown["upcall/show"][0]["ports"][1]["lost_limited"] = 8
         self.shown["upcall/show"][0]["handlers"][1]["busy_us"] = 1500000
+        self.shown["upcall/show"][0]["lost_nowhere"] = 7
         self.has(self.metrics(),
+                 'ovs_kdp_upcalls_lost_nowhere_total%s} 7.0' % DATAPATH,
                  'ovs_kdp_upcalls_lost_limited_total%s,port="vif1"} '
                  '8.0' % DATAPATH,
                  'ovs_kdp_handler_busy_seconds_total%s,handler="1"} '

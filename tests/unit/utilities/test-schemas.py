@@ -25,7 +25,8 @@ PROGRAMS = ("link/test-link-show", "offload/test-offload-show",
 
 # What the callers add to what these tests see.
 ADDED = {
-    "upcall-show#table": {"dispatch": "per-port", "dispatch_restored": 0},
+    "upcall-show#table": {"dispatch": "per-port", "dispatch_restored": 0,
+                          "lost_nowhere": 0},
     "offload-show#datapath": {"datapath": "system@ovs-system",
                               "enabled": True},
 }
