@@ -77,6 +77,7 @@ tests_unit_dpif_netlink_test_flow_settings_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-settings.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_flow_settings_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
+	-Wl,--wrap=kdp_links_follow_qdiscs \
 	-Wl,--wrap=ovs_compat_meter_set \
 	-Wl,--wrap=ovs_compat_offload_is_enabled \
 	-Wl,--wrap=offload_configure \

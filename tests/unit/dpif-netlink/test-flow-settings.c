@@ -107,6 +107,17 @@ __wrap_offload_meters_changed(struct offload *offload)
     __real_offload_meters_changed(offload);
 }
 
+/* Are queueing disciplines followed?  The main thread says so. */
+static bool qdiscs_followed;
+
+void __wrap_kdp_links_follow_qdiscs(bool follow);
+
+void
+__wrap_kdp_links_follow_qdiscs(bool follow)
+{
+    qdiscs_followed = follow;
+}
+
 /* The last port is another datapath's. */
 int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
                                      struct ovs_vport *);
@@ -166,6 +177,7 @@ teardown(void **state)
 
     kdp_flow_offload_clean_up(&test->dp);
     kdp_flow_offload_destroy(&test->dp);
+    assert_true(qdiscs_followed);
     assert_null(kdp_flow_engine_get(&test->dp));
     ovs_mutex_destroy(&test->dp.mutex);
     test->u.engine = test->other;
@@ -290,6 +302,25 @@ flows_move_as_offload_goes_off_and_on(void **state)
         assert_int_equal(unit_tc_count(), 2);
         assert_int_equal(unit_dpif_count(&test->u), 0);
     }
+}
+
+/* Else the kernel would announce each rule to us. */
+static void
+queueing_disciplines_are_followed_without_offload(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "false", NULL, NULL);
+    assert_true(qdiscs_followed);
+    for (int i = 0; i < 2; i++) {
+        set_config(test, "true", NULL, NULL);
+        assert_false(qdiscs_followed);
+        set_config(test, "true", "offload-delay", "5");
+        assert_false(qdiscs_followed);
+        set_config(test, "false", NULL, NULL);
+        assert_true(qdiscs_followed);
+    }
+    set_config(test, "true", NULL, NULL);
 }
 
 static void
@@ -602,6 +633,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(chains_go_to_tc_if_the_kernel_shares_ids),
         TEST(chains_stay_in_the_kernel_if_it_does_not_share_ids),
         TEST(flows_move_as_offload_goes_off_and_on),
+        TEST(queueing_disciplines_are_followed_without_offload),
         TEST(ports_are_those_of_the_datapath),
         TEST(port_of_another_device_is_another_port),
         TEST(device_that_changes_is_tried_again),
