@@ -486,10 +486,13 @@ link_resync_begin(struct link_resync *resync, int32_t nsid)
 }
 
 /* Takes parts of the dump that is under way, or begins the one that the task
- * calls for, and goes on until the task is done or no parts are left. */
+ * calls for, and goes on until the task is done or no parts are left.  Where a
+ * stage took several turns, there is much to remove and to tell at its end, and
+ * the next stage waits for the next turn. */
 static void
 link_resync_work(struct link_resync *resync, int32_t nsid)
 {
+    bool is_long = resync->dump.active && resync->task == LINK_TASK_OWN;
     int error = EINPROGRESS;
 
     resync->work_at = time_msec();
@@ -503,7 +506,8 @@ link_resync_work(struct link_resync *resync, int32_t nsid)
             resync->parts--;
             error = link_dump_continue(&resync->dump);
         }
-    } while (error != EINPROGRESS && link_resync_end(resync, error));
+    } while (error != EINPROGRESS && link_resync_end(resync, error)
+             && !is_long);
     resync->spent = link_resync_spent(resync);
 }
 
