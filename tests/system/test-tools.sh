@@ -12,6 +12,17 @@ keep_shown() {
     ovs-appctl kdp/doctor --format json >"$1/kdp-doctor"
 }
 
+# Checks that a scrape, $1, has each metric that alerts and the dashboard ask for.
+scrape_is_complete() {
+    local name
+    while read -r name; do
+        # A flow that tc does not take is none of this test.
+        test "$name" != ovs_kdp_offload_not_in_tc_total || continue
+        [[ $1 == *$'\n'"$name"[{\ ]* ]] || fail "$name is not in: $1"
+    done < <(grep -ohE 'ovs_kdp_[a-z_]+' "$here"/../../utilities/prometheus/*.* |
+        sort -u)
+}
+
 add_test tools 'what a live daemon shows is as described, and tools read it' \
     kdp one-cpu 150
 tools() {
@@ -39,6 +50,7 @@ tools() {
     metrics=$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here/../../utilities \
         /usr/bin/python3 -m ovs_kdp.exporter --timeout "$PATIENCE" --once)
     matches "$metrics" 'ovs_kdp_up 1.0'
+    scrape_is_complete "$metrics"
     matches "$metrics" \
         'ovs_kdp_upcalls_received_total\{[^}]*port="v-n1"\} [1-9]'
     matches "$metrics" 'ovs_kdp_offload_enabled\{[^}]*\} 1.0'
