@@ -188,6 +188,24 @@ nat_works() {
     ping_works ext 10.0.3.102
 }
 
+# Ends the daemon of chassis $1 and starts it, without rules.
+restart_chassis() {
+    end_chassis_daemon "$1" \
+        kill -TERM "$(<"$KDP_WORK/$1/ovs-vswitchd.pid")"
+    start_chassis_daemon "$1"
+}
+
+# Does that as "ovs-ctl restart" does, which restores the rules.
+reload_chassis() {
+    at "$1" /usr/share/openvswitch/scripts/ovs-save save-flows br-int \
+        >"$KDP_WORK/restore"
+    at "$1" ovs-vsctl --no-wait set Open_vSwitch . \
+        other_config:flow-restore-wait=true
+    restart_chassis "$1"
+    at "$1" sh "$KDP_WORK/restore"
+    at "$1" ovs-vsctl remove Open_vSwitch . other_config flow-restore-wait
+}
+
 # Ends ping "name" and notes how many packets it has lost.
 end_ping() {
     kill -INT "${BACKGROUND[$1]}"
@@ -249,14 +267,20 @@ ovn() {
     # The daemon knows no options of tunnels until ovn-controller is back.
     allow_log 'fatal_signal.*\|WARN\|terminating with signal 15' \
         'Invalid Geneve tunnel metadata' 'Failed to acquire udpif_key'
-    end_chassis_daemon c2 \
-        kill -TERM "$(<"$KDP_WORK/c2/ovs-vswitchd.pid")"
-    start_chassis_daemon c2
+    restart_chassis c2
     # What the kernel still had may have worked before.
     chassis_are_current
     ping_works vm1 10.0.1.2
     kill -0 "${BACKGROUND[ping]}" || fail 'ping has ended'
     end_ping ping
+    in_ns_background ping2@vm1 ping -n -O -i 0.05 10.0.1.2
+    # It should know all rules before it replaces those that were restored.
+    at c1 ovs-vsctl --no-wait set Open_vSwitch . \
+        external_ids:ovn-ofctrl-wait-before-clear=2000
+    reload_chassis c1
+    chassis_are_current
+    ping_works vm1 10.0.1.2
+    end_ping ping2
     dhcp_works
     load_balancer_works
     nat_works
