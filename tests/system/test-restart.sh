@@ -118,10 +118,11 @@ flow_is_counted() {
     [[ $(ovs-ofctl dump-flows br0) =~ n_packets=[1-9] ]]
 }
 
-# Starts a receiver, and a sender of a flow that the datapath has from then on.
+# Starts a receiver, and a sender of a flow that the datapath has from then on,
+# with options "$@".
 established_flow() {
-    start_receiver receiver n2 -t $((PATIENCE / 4))
-    start_sender sender n1 -n 0 -r 500 --same
+    start_receiver receiver n2 "$@" -t $((PATIENCE / 4))
+    start_sender sender n1 "$@" -n 0 -r 500 --same
     wait_until $PATIENCE flow_is_counted
 }
 
@@ -208,6 +209,48 @@ restart_obeys_new_rules() {
     ovs-ofctl add-flow br0 'priority=10,actions=drop'
     end_wait
     wait_until $PATIENCE flow_is_dropped
+    stop_background sender
+    stop_background receiver || :
+}
+
+# Rules that track what comes from namespace n1, and then do $1 with it.
+rules_with_conntrack() {
+    local in
+    in=$(interface_get v-n1 ofport)
+    ovs-ofctl add-flows br0 - <<END
+priority=10,in_port=$in,udp,actions=ct(commit,table=1)
+table=1,priority=10,in_port=$in,ct_state=+trk,udp,actions=$1
+END
+}
+
+# True if the datapath drops what the test sends and what it has tracked.
+tracked_flow_is_dropped() {
+    [[ $(ovs-appctl dpctl/dump-flows) =~ ct_state[^$'\n']*actions:drop ]]
+}
+
+add_test restart_tracked \
+    'tracked packets are not lost, and obey rules that changed (R1 R2 R3)' \
+    kdp 180
+restart_tracked() {
+    local to
+    two_namespaces
+    to=$(interface_get v-n2 ofport)
+    rules_with_conntrack "output:$to"
+    established_flow --udp
+    matches "$(ovs-appctl dpctl/dump-flows)" 'recirc\(0x'
+    end_daemon TERM
+    start_waiting_daemon
+    rules_with_conntrack "output:$to"
+    end_wait
+    wait_until $PATIENCE flow_is_counted
+    flow_lost_nothing
+
+    established_flow --udp
+    end_daemon KILL
+    start_waiting_daemon
+    rules_with_conntrack drop
+    end_wait
+    wait_until $PATIENCE tracked_flow_is_dropped
     stop_background sender
     stop_background receiver || :
 }
