@@ -58,7 +58,7 @@ output:v-n2"
         flow_meets 'actions:psample\(group=10' || fail 'no flow samples'
     else
         # The daemon says that it cannot.
-        allow_log 'psample'
+        allow_log 'ignoring local sampling configuration'
     fi
 }
 
@@ -119,7 +119,7 @@ offload_providers() {
     connect br0 right 10.1.1.2/24
     ping_works left 10.1.1.2
     matches "$(ovs-appctl dpif/offload/show)" \
-        'system@ovs-system: +tc +- '
+        'system@ovs-system:[[:space:]]+tc[[:space:]]+- '
     matches "$(ovs-appctl dpif/offload/show)" 'v-right: port_no: [0-9]+, ifind'
     ! [[ $(ovs-appctl dpif/offload/show) =~ v-left: ]] ||
         fail 'the port that has none has a provider'
