@@ -64,28 +64,42 @@ n_in(const struct upcall_channel *channel, uint32_t bytes)
     return channel->msg_mem ? bytes / channel->msg_mem : 0;
 }
 
-/* Takes a look at 'channel', of which a turn takes 'quantum', and limits it if
- * it has to be.  Returns the memory of what waits. */
-static uint32_t
-look(struct upcall_channel *channel, uint64_t now, unsigned int quantum,
-     uint64_t target, struct upcall_shed *result)
+/* Limits 'channel', of which the kernel dropped 'drops' so far, as the policy
+ * says.  While it sheds the buffer stays large: what is left then is what came
+ * last, and not what came last before a small one was full. */
+static void
+limit(struct upcall_channel *channel, uint32_t drops)
 {
-    bool was_limited = channel->delay.keep;
-    uint32_t drops;
-    uint32_t queued = upcall_channel_look(channel, &drops);
+    const struct upcall_delay *delay = &channel->delay;
 
-    result->keep = upcall_delay_look(&channel->delay, now,
-                                     n_in(channel, queued), drops, quantum,
-                                     target);
-    if (result->keep) {
-        uint64_t mem = (uint64_t) (result->keep - 1) * channel->msg_mem;
+    if (!delay->keep) {
+        upcall_channel_unlimit(channel);
+    } else if (!delay->shedding) {
+        uint64_t mem = (uint64_t) (delay->keep - 1) * channel->msg_mem;
 
         upcall_channel_limit(channel, MIN(mem / 2, UINT32_MAX), drops);
-        result->limited = !was_limited;
-    } else if (was_limited) {
-        upcall_channel_unlimit(channel);
     }
-    return queued;
+}
+
+/* Throws away up to 'max' of the upcalls on 'channel', which take '*mem',
+ * as far as they are too many.  Updates that and the kernel's count
+ * '*drops'. */
+static void
+shed_excess(struct upcall_channel *channel, unsigned int max, uint32_t *mem,
+            uint32_t *drops, struct upcall_shed *result)
+{
+    unsigned int n = upcall_delay_shed(&channel->delay, n_in(channel, *mem));
+
+    if (n && max) {
+        uint32_t before = *mem;
+
+        shed(channel, MIN(n, max), result);
+        upcall_count(&channel->shed, result->n);
+        upcall_turn_charge(&channel->turn, result->n / SHED_PRICE);
+        *mem = upcall_channel_look(channel, drops);
+        learn(channel, result->n, (int64_t) before - *mem);
+        upcall_delay_shed(&channel->delay, n_in(channel, *mem));
+    }
 }
 
 struct upcall_shed
@@ -94,30 +108,28 @@ upcall_shed_begin(struct upcall_channel *channel, uint64_t now,
 {
     struct upcall_shed result = { .n = 0 };
     struct upcall_delay *delay = &channel->delay;
-    uint32_t before = 0;
-    unsigned int n;
+    bool was_limited = delay->keep;
+    uint32_t mem, drops;
+    bool due;
 
-    if (!upcall_port_is_real(channel->port_no)
-        || (!target && !delay->keep)) {
+    if (!upcall_port_is_real(channel->port_no) || (!target && !delay->keep)) {
         return result;
     }
-    if (upcall_delay_turn(delay, now, quantum)) {
-        before = look(channel, now, quantum, target, &result);
-    } else if (delay->shedding) {
-        before = upcall_channel_sample_backlog(channel);
+    channel->turn_mem = 0;
+    due = upcall_delay_turn(delay, now, quantum);
+    if (!due && !delay->shedding) {
+        return result;
     }
-    n = upcall_delay_shed(delay, n_in(channel, before));
-    if (n && max) {
-        uint32_t after;
 
-        shed(channel, MIN(n, max), &result);
-        upcall_count(&channel->shed, result.n);
-        upcall_turn_charge(&channel->turn, result.n / SHED_PRICE);
-        after = upcall_channel_sample_backlog(channel);
-        learn(channel, result.n, (int64_t) before - after);
-        before = after;
+    mem = upcall_channel_look(channel, &drops);
+    if (due) {
+        result.keep = upcall_delay_look(delay, now, n_in(channel, mem), drops,
+                                        quantum, target);
+        result.limited = result.keep && !was_limited;
     }
-    channel->turn_mem = before;
+    shed_excess(channel, max, &mem, &drops, &result);
+    limit(channel, drops);
+    channel->turn_mem = mem;
     return result;
 }
 

@@ -473,6 +473,23 @@ batch_sheds_no_more_than_its_bound(void **state)
     recv_all(f);
 }
 
+/* The kernel drops nothing before what is too much was shed: then what is left
+ * came last. */
+static void
+what_is_kept_came_last(void **state)
+{
+    struct fixture *f = *state;
+
+    add_all(f);
+    flood(f, 1000, 30, 4);
+    for (int j = 0; !drops[0].n; j++) {
+        assert_true(j < 50);
+        flood(f, 0, 30, 1);
+    }
+    assert_in_range(n_waiting(f, 0), 0, 3 * UPCALL_QUANTUM);
+    recv_all(f);
+}
+
 static void
 overrun_is_counted_when_shedding_meets_it(void **state)
 {
@@ -659,6 +676,7 @@ main(void)
         TEST(without_a_target_nothing_is_shed),
         TEST(kernel_that_says_nothing_of_memory_has_nothing_shed),
         TEST(batch_sheds_no_more_than_its_bound),
+        TEST(what_is_kept_came_last),
         TEST(overrun_is_counted_when_shedding_meets_it),
         TEST(error_ends_shedding_and_loses_nothing),
         TEST(what_was_shed_goes_along_with_the_port),
