@@ -305,6 +305,18 @@ upcall_handler_in_batch(struct upcall_handler *handler)
     return handler->in_batch ? handler : NULL;
 }
 
+/* Upcalls that a channel may have now that became readable at 'sched'.  Where
+ * delay is to be bounded these are few while a crowd of channels becomes
+ * readable: the last one of them, which may be the quiet one, waits for the
+ * turns of all others, and a round that adapts the quantum has not been yet. */
+static unsigned int
+upcall_handler_quantum(const struct upcall_handler *handler,
+                       const struct upcall_sched *sched)
+{
+    return (handler->reader.target_delay && upcall_sched_is_crowded(sched)
+            ? UPCALL_QUANTUM_MIN : upcall_sched_quantum(sched));
+}
+
 /* Puts 'channel', which became readable and now belongs to the handler, where
  * its credit says. */
 static void
@@ -320,7 +332,8 @@ upcall_handler_activate(struct upcall_handler *handler,
     } else if (upcall_turn_activate(&channel->turn, upcall_sched_pushed(sched),
                                     upcall_sched_popped(sched),
                                     upcall_sched_epoch(sched),
-                                    upcall_sched_quantum(sched))) {
+                                    upcall_handler_quantum(handler,
+                                                           sched))) {
         upcall_reader_keep(&handler->reader, channel, UPCALL_STATE_SPARSE);
     } else {
         upcall_handler_enqueue(handler, channel);

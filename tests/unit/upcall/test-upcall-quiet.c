@@ -260,6 +260,28 @@ upcalls_of_no_port_stay_in_order_with_several_handlers(void **state)
 #define TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, fair_setup, fair_teardown)
 
+/* U7.  A crowd of ports that become readable at the same time: where delay is
+ * to be bounded, each of them has a few upcalls read at first, and so the last
+ * one does not wait for full turns of all others. */
+static void
+crowd_is_read_in_small_turns(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t seen = 0;
+    size_t n_seen = 0;
+    uint32_t order[UPCALL_BATCH];
+
+    prepare(f, 1, 40);
+    upcall_table_set_target_delay(f->table, 50000);
+    top_up_all(f, 64);
+    for (size_t i = 0, n = recv_batch(f, 0, order); i < n; i++) {
+        n_seen += !(seen >> order[i] & 1);
+        seen |= UINT64_C(1) << order[i];
+    }
+    assert_in_range(n_seen, 8, 16);
+    recv_all(f);
+}
+
 int
 main(void)
 {
@@ -269,6 +291,7 @@ main(void)
         TEST(quiet_port_is_first_after_a_change_of_handlers_too),
         TEST(many_quiet_ports_are_served_as_fast_as_events_are_taken),
         TEST(quiet_port_passes_a_crowd_of_small_bursts),
+        TEST(crowd_is_read_in_small_turns),
         TEST(upcalls_of_no_port_are_before_a_crowd_that_becomes_readable),
         TEST(flood_of_no_port_leaves_others_two_thirds),
         TEST(upcalls_of_no_port_stay_in_order_with_several_handlers),
