@@ -28,6 +28,7 @@ EXTRA_DIST += \
 	Documentation/tasks/monitoring.rst \
 	Documentation/tasks/noisy-neighbour.rst \
 	Documentation/tasks/offload-card.rst \
+	Documentation/tasks/ovn.rst \
 	Documentation/tasks/rtnl-contention.rst \
 	Documentation/tasks/troubleshooting.rst \
 	Documentation/tasks/tuning.rst \
