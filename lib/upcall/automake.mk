@@ -37,6 +37,8 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-ports.c \
 	lib/upcall/upcall-ports.h \
 	lib/upcall/upcall-probes.h \
+	lib/upcall/upcall-queue.c \
+	lib/upcall/upcall-queue.h \
 	lib/upcall/upcall-rate.c \
 	lib/upcall/upcall-rate.h \
 	lib/upcall/upcall-rcvbuf.c \

@@ -12,11 +12,10 @@
 #include "ovs-thread.h"
 #include "ovs/compat-util.h"
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-clock.h"
 #include "upcall/upcall-closed.h"
 #include "upcall/upcall-fifo.h"
+#include "upcall/upcall-queue.h"
 #include "upcall/upcall-refcount.h"
-#include "upcall/upcall-turn.h"
 #include "util.h"
 
 /* Event data of what is not a channel: serial numbers never are this large. */
@@ -25,9 +24,6 @@
 #define EVENT_CALL (EVENT_RETIRE | 2)
 #define EVENT_EXTRA (EVENT_RETIRE | 3) /* Plus the index in 'extra'. */
 #define EVENT_MASK (UINT64_C(0xffffffff) << 32)
-
-/* Parts of a turn, in which those are counted that are due. */
-#define TURN_ONE 1024
 
 struct upcall_extra {
     int fd;                     /* Or -1 if the entry is free. */
@@ -48,21 +44,13 @@ struct upcall_sched {
         atomic_uint32_t n_sleepers;
         atomic_uint32_t epoch;
         atomic_bool crowded;
-        atomic_uint64_t round_goal; /* Microseconds, or 0. */
     );
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         struct ovs_mutex mutex;
-        struct upcall_fifo queue OVS_GUARDED;
-        struct upcall_fifo heavy OVS_GUARDED;   /* Those with a weight. */
-        uint32_t heavy_weight OVS_GUARDED;  /* Of the last of these. */
-        uint64_t heavy_due OVS_GUARDED; /* Turns of these, in 1/TURN_ONE. */
-        uint64_t round_end OVS_GUARDED; /* Value of 'popped'. */
-        uint64_t round_at OVS_GUARDED;  /* Its begin in microseconds, or 0. */
-        atomic_uint32_t quantum;
+        struct upcall_queue queue;  /* Under the mutex, but for what its
+                                     * header says. */
         bool retired OVS_GUARDED;
-        atomic_uint64_t pushed; /* These are written with the mutex held. */
-        atomic_uint64_t popped;
-        atomic_uint64_t n_locks;
+        atomic_uint64_t n_locks;    /* These are written with it held. */
         atomic_uint64_t n_contended;
         atomic_uint32_t n_queued;
     );
@@ -116,14 +104,9 @@ upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
     atomic_init(&sched->n_sleepers, 0);
     atomic_init(&sched->epoch, 1);
     atomic_init(&sched->crowded, false);
-    atomic_init(&sched->round_goal, 0);
-    atomic_init(&sched->quantum, UPCALL_QUANTUM);
-    upcall_fifo_init(&sched->heavy);
     ovs_mutex_init(&sched->mutex);
     ovs_mutex_init(&sched->extra_mutex);
-    upcall_fifo_init(&sched->queue);
-    atomic_init(&sched->pushed, 0);
-    atomic_init(&sched->popped, 0);
+    upcall_queue_init(&sched->queue);
     atomic_init(&sched->n_locks, 0);
     atomic_init(&sched->n_contended, 0);
     atomic_init(&sched->n_queued, 0);
@@ -158,12 +141,10 @@ upcall_sched_unref(struct upcall_sched *sched)
     if (!sched || !upcall_refcount_unref(&sched->refcount)) {
         return;
     }
-    while ((channel = upcall_fifo_pop(&sched->queue)) != NULL
-           || (channel = upcall_fifo_pop(&sched->heavy)) != NULL) {
+    while ((channel = upcall_queue_drain(&sched->queue)) != NULL) {
         upcall_channel_unref(channel);
     }
-    upcall_fifo_uninit(&sched->heavy);
-    upcall_fifo_uninit(&sched->queue);
+    upcall_queue_uninit(&sched->queue);
     ovs_mutex_destroy(&sched->extra_mutex);
     ovs_mutex_destroy(&sched->mutex);
     close(sched->kick_fd);
@@ -259,11 +240,10 @@ upcall_sched_retire(struct upcall_sched *sched,
     struct upcall_channel *channel;
     struct upcall_fifo queue;
 
+    upcall_fifo_init(&queue);
     ovs_mutex_lock(&sched->mutex);
     sched->retired = true;
-    queue = sched->queue;
-    upcall_fifo_init(&sched->queue);
-    while ((channel = upcall_fifo_pop(&sched->heavy)) != NULL) {
+    while ((channel = upcall_queue_drain(&sched->queue)) != NULL) {
         upcall_fifo_push(&queue, channel);
     }
     atomic_store(&sched->n_queued, 0);
@@ -497,122 +477,29 @@ upcall_sched_push(struct upcall_sched *sched, struct upcall_channel *channel,
     if (!retired) {
         upcall_channel_enqueue(channel, token,
                                upcall_token_queue(sched->generation));
-        if (upcall_channel_is_urgent(channel)) {
-            upcall_fifo_push_front(&sched->queue, channel);
-        } else if (upcall_channel_weight(channel) > 1) {
-            upcall_fifo_push(&sched->heavy, channel);
-            sched->heavy_weight = upcall_channel_weight(channel);
-        } else {
-            upcall_fifo_push(&sched->queue, channel);
-            upcall_count(&sched->pushed, 1);
-        }
-        atomic_store(&sched->n_queued, sched->queue.n + sched->heavy.n);
+        upcall_queue_push(&sched->queue, channel);
+        atomic_store(&sched->n_queued, upcall_queue_n(&sched->queue));
     }
     ovs_mutex_unlock(&sched->mutex);
     return !retired;
-}
-
-/* Ends a round, if it is over, and adapts the quantum to how long it took. */
-static void
-upcall_sched_end_round(struct upcall_sched *sched)
-    OVS_REQUIRES(sched->mutex)
-{
-    unsigned int old = upcall_sched_quantum(sched);
-    unsigned int quantum = UPCALL_QUANTUM;
-    uint64_t now, goal;
-
-    atomic_read_relaxed(&sched->round_goal, &goal);
-    if (goal && !sched->queue.n) {
-        /* Nobody waits, and how long the next round takes is no matter of the
-         * quantum. */
-        quantum = upcall_turn_quantum(old, 0, goal);
-        sched->round_at = 0;
-        sched->round_end = upcall_sched_pushed(sched);
-    } else if (upcall_sched_popped(sched) - sched->round_end
-               < UINT64_MAX / 2) {
-        if (goal) {
-            now = upcall_now_usec();
-            quantum = (sched->round_at
-                       ? upcall_turn_quantum(old, now - sched->round_at, goal)
-                       : old);
-            sched->round_at = now;
-        }
-        sched->round_end = upcall_sched_pushed(sched);
-    } else {
-        return;
-    }
-    if (quantum != old) {
-        atomic_store_relaxed(&sched->quantum, quantum);
-    }
-}
-
-/* The number of turns, of 'quantum', that fill a batch. */
-static unsigned int
-turns_of_batch(unsigned int quantum)
-{
-    return UPCALL_TURNS * UPCALL_QUANTUM / quantum;
-}
-
-/* Takes the first channel that has a weight, if it is its turn, and multiplies
- * '*quantum' by the number of turns that are due.  Otherwise returns NULL. */
-static struct upcall_channel *
-upcall_sched_pop_heavy(struct upcall_sched *sched, unsigned int *quantum)
-    OVS_REQUIRES(sched->mutex)
-{
-    const struct upcall_channel *first = upcall_fifo_first(&sched->queue);
-    uint64_t max = turns_of_batch(*quantum);
-    uint64_t n_due = MIN(sched->heavy_due / TURN_ONE, max);
-
-    if (!sched->heavy.n
-        || (first && (!n_due || upcall_channel_is_urgent(first)))) {
-        return NULL;
-    }
-    sched->heavy_due -= n_due * TURN_ONE;
-    *quantum *= first ? n_due : max;
-    return upcall_fifo_pop(&sched->heavy);
-}
-
-/* Takes the first of the other channels, which brings those with a weight
- * nearer to their turn. */
-static struct upcall_channel *
-upcall_sched_pop_light(struct upcall_sched *sched)
-    OVS_REQUIRES(sched->mutex)
-{
-    struct upcall_channel *channel = upcall_fifo_pop(&sched->queue);
-
-    if (channel && !upcall_channel_is_urgent(channel)) {
-        upcall_count(&sched->popped, 1);
-        if (sched->heavy_weight) {
-            uint64_t round = (uint64_t) sched->heavy_weight * TURN_ONE;
-
-            /* What is due for longer than a round is not. */
-            sched->heavy_due += round / (sched->queue.n + 1);
-            sched->heavy_due = MIN(sched->heavy_due, round);
-        }
-        upcall_sched_end_round(sched);
-    }
-    return channel;
 }
 
 struct upcall_channel *
 upcall_sched_pop(struct upcall_sched *sched, uint32_t token,
                  unsigned int *quantum)
 {
-    unsigned int n = upcall_sched_quantum(sched);
+    unsigned int n;
     struct upcall_channel *channel;
 
     if (!upcall_sched_n_queued(sched)) {
         return NULL;
     }
     upcall_sched_lock(sched);
-    channel = upcall_sched_pop_heavy(sched, &n);
-    if (!channel) {
-        channel = upcall_sched_pop_light(sched);
-    }
+    channel = upcall_queue_pop(&sched->queue, &n);
     if (quantum) {
         *quantum = n;
     }
-    atomic_store(&sched->n_queued, sched->queue.n + sched->heavy.n);
+    atomic_store(&sched->n_queued, upcall_queue_n(&sched->queue));
     ovs_mutex_unlock(&sched->mutex);
 
     if (channel) {
@@ -625,22 +512,13 @@ upcall_sched_pop(struct upcall_sched *sched, uint32_t token,
 void
 upcall_sched_set_round_goal(struct upcall_sched *sched, uint64_t usec)
 {
-    uint64_t old;
-
-    atomic_read_relaxed(&sched->round_goal, &old);
-    if (old != usec) {
-        atomic_store_relaxed(&sched->round_goal, usec);
-    }
+    upcall_queue_set_goal(&sched->queue, usec);
 }
 
 unsigned int
 upcall_sched_quantum(const struct upcall_sched *sched)
 {
-    uint32_t quantum;
-
-    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &sched->quantum),
-                        &quantum);
-    return quantum;
+    return upcall_queue_quantum(&sched->queue);
 }
 
 void
@@ -717,11 +595,11 @@ upcall_sched_epoch(const struct upcall_sched *sched)
 uint64_t
 upcall_sched_pushed(const struct upcall_sched *sched)
 {
-    return upcall_counter_read(&sched->pushed);
+    return upcall_counter_read(&sched->queue.pushed);
 }
 
 uint64_t
 upcall_sched_popped(const struct upcall_sched *sched)
 {
-    return upcall_counter_read(&sched->popped);
+    return upcall_counter_read(&sched->queue.popped);
 }

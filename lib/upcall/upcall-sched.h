@@ -37,7 +37,7 @@
  *
  * Channels with a standing backlog do not go back to epoll, which would serve
  * them in front of others, but to the run queue, which all handlers of the
- * group share: the round robin is not one for each handler.
+ * group share: the round robin is not one for each handler (upcall-queue.h).
  *
  * While all handlers are at work and there is a run queue, a channel of it
  * that has become empty stays in it, and goes back to epoll if it still is
@@ -49,12 +49,6 @@
  * handler takes a single event while others sleep; epoll then wakes the next
  * one for what is left.  (One that went to sleep while no other slept may get
  * more, and gives back what is not its share, see upcall-handler.h.)
- *
- * A channel that serves several ports (upcall-shared.h) has a weight, the number
- * of those that use it.  It waits beside the run queue and gets as many turns
- * in a round as it weighs, evenly spread, those that are due together as one
- * larger turn.  As it has one owner at a time, it gets no more than what one
- * handler does.
  *
  * Sleep and kick: a handler that leaves channels in the run queue kicks a
  * sleeping one, through an eventfd in the epoll instance, when it has begun

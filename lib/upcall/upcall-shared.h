@@ -12,7 +12,7 @@
  *
  * The ports of which upcalls came lately are counted, too: those are the ports
  * that the shared channel works for, and what it weighs against the channels
- * of single ports (upcall-sched.h).  Ports that send nothing do not count, or
+ * of single ports (upcall-queue.h).  Ports that send nothing do not count, or
  * the few others would get their part.
  *
  * What was counted goes along: from the channel of a port to its entry with

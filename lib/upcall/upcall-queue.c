@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "upcall/upcall-queue.h"
+
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-clock.h"
+#include "upcall/upcall-turn.h"
+
+/* Parts of a turn, in which those are counted that are due. */
+#define TURN_ONE 1024
+
+void
+upcall_queue_init(struct upcall_queue *queue)
+{
+    upcall_fifo_init(&queue->light);
+    upcall_fifo_init(&queue->heavy);
+    queue->heavy_weight = 0;
+    queue->heavy_due = queue->round_end = queue->round_at = 0;
+    atomic_init(&queue->goal, 0);
+    atomic_init(&queue->quantum, UPCALL_QUANTUM);
+    atomic_init(&queue->pushed, 0);
+    atomic_init(&queue->popped, 0);
+}
+
+void
+upcall_queue_uninit(struct upcall_queue *queue)
+{
+    upcall_fifo_uninit(&queue->light);
+    upcall_fifo_uninit(&queue->heavy);
+}
+
+void
+upcall_queue_push(struct upcall_queue *queue, struct upcall_channel *channel)
+{
+    if (upcall_channel_is_urgent(channel)) {
+        upcall_fifo_push_front(&queue->light, channel);
+    } else if (upcall_channel_weight(channel) > 1) {
+        upcall_fifo_push(&queue->heavy, channel);
+        queue->heavy_weight = upcall_channel_weight(channel);
+    } else {
+        upcall_fifo_push(&queue->light, channel);
+        upcall_count(&queue->pushed, 1);
+    }
+}
+
+/* Ends a round, if it is over, and adapts the quantum to how long it took. */
+static void
+upcall_queue_end_round(struct upcall_queue *queue)
+{
+    uint64_t pushed = upcall_counter_read(&queue->pushed);
+    uint64_t popped = upcall_counter_read(&queue->popped);
+    unsigned int old = upcall_queue_quantum(queue);
+    unsigned int quantum = UPCALL_QUANTUM;
+    uint64_t goal;
+
+    atomic_read_relaxed(&queue->goal, &goal);
+    if (goal && !queue->light.n) {
+        /* Nobody waits, and how long the next round takes is no matter of the
+         * quantum. */
+        quantum = upcall_turn_quantum(old, 0, goal);
+        queue->round_at = 0;
+    } else if (popped - queue->round_end >= UINT64_MAX / 2) {
+        return;
+    } else if (goal) {
+        uint64_t now = upcall_now_usec();
+
+        quantum = (queue->round_at
+                   ? upcall_turn_quantum(old, now - queue->round_at, goal)
+                   : old);
+        queue->round_at = now;
+    }
+    queue->round_end = pushed;
+    if (quantum != old) {
+        atomic_store_relaxed(&queue->quantum, quantum);
+    }
+}
+
+/* The number of turns, of 'quantum', that fill a batch. */
+static unsigned int
+turns_of_batch(unsigned int quantum)
+{
+    return UPCALL_TURNS * UPCALL_QUANTUM / quantum;
+}
+
+/* Takes the first channel that has a weight, if it is its turn, and multiplies
+ * '*quantum' by the number of turns that are due.  Otherwise returns NULL. */
+static struct upcall_channel *
+upcall_queue_pop_heavy(struct upcall_queue *queue, unsigned int *quantum)
+{
+    const struct upcall_channel *first = upcall_fifo_first(&queue->light);
+    uint64_t max = turns_of_batch(*quantum);
+    uint64_t n_due = MIN(queue->heavy_due / TURN_ONE, max);
+
+    if (!queue->heavy.n
+        || (first && (!n_due || upcall_channel_is_urgent(first)))) {
+        return NULL;
+    }
+    queue->heavy_due -= n_due * TURN_ONE;
+    *quantum *= first ? n_due : max;
+    return upcall_fifo_pop(&queue->heavy);
+}
+
+/* Takes the first of the other channels, which brings those with a weight
+ * nearer to their turn. */
+static struct upcall_channel *
+upcall_queue_pop_light(struct upcall_queue *queue)
+{
+    struct upcall_channel *channel = upcall_fifo_pop(&queue->light);
+
+    if (channel && !upcall_channel_is_urgent(channel)) {
+        upcall_count(&queue->popped, 1);
+        if (queue->heavy_weight) {
+            uint64_t round = (uint64_t) queue->heavy_weight * TURN_ONE;
+
+            /* What is due for longer than a round is not. */
+            queue->heavy_due += round / (queue->light.n + 1);
+            queue->heavy_due = MIN(queue->heavy_due, round);
+        }
+        upcall_queue_end_round(queue);
+    }
+    return channel;
+}
+
+struct upcall_channel *
+upcall_queue_pop(struct upcall_queue *queue, unsigned int *quantum)
+{
+    struct upcall_channel *channel;
+
+    *quantum = upcall_queue_quantum(queue);
+    channel = upcall_queue_pop_heavy(queue, quantum);
+    return channel ? channel : upcall_queue_pop_light(queue);
+}
+
+struct upcall_channel *
+upcall_queue_drain(struct upcall_queue *queue)
+{
+    struct upcall_channel *channel = upcall_fifo_pop(&queue->light);
+
+    return channel ? channel : upcall_fifo_pop(&queue->heavy);
+}
+
+void
+upcall_queue_set_goal(struct upcall_queue *queue, uint64_t usec)
+{
+    uint64_t old;
+
+    atomic_read_relaxed(&queue->goal, &old);
+    if (old != usec) {
+        atomic_store_relaxed(&queue->goal, usec);
+    }
+}
