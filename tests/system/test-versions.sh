@@ -9,6 +9,11 @@ flow_meets() {
     [[ $(ovs-appctl dpctl/dump-flows) =~ packets:[1-9][0-9]*[^$'\n']*$1 ]]
 }
 
+# Is there a flow whose actions begin so?
+has_flow() {
+    [[ $(ovs-appctl dpctl/dump-flows) =~ $1 ]]
+}
+
 # Does the datapath of bridge $1 have feature $2, "yes" or "no"?
 feature() {
     ovs-appctl dpif/show-dp-features "$1" | sed -n "s/^$2: //p" |
@@ -32,6 +37,9 @@ drops_and_samples() {
     equal "$(feature br0 'Explicit Drop action')" $expected 'explicit drop'
     if test $expected = yes; then
         ovs-ofctl add-flow br0 'priority=100,in_port=v-n1,actions=drop'
+        # What comes before there is a flow is not dropped by its action.
+        send_frames n1
+        wait_until $PATIENCE has_flow 'actions:drop'
         prepare_tracing
         # Those of Open vSwitch; the third is OVS_DROP_EXPLICIT.
         echo 'reason == 0x30003' >$TRACING/events/skb/kfree_skb/filter
@@ -52,7 +60,9 @@ output:v-n2"
     at_least "$kernel" 6.11 && expected=yes || expected=no
     equal "$(feature br0 'psample action')" $expected psample
     if test $expected = yes; then
-        start_receiver got n2 --count 200
+        send_frames n1
+        wait_until $PATIENCE has_flow 'actions:psample\(group=10'
+        start_receiver got n2
         send_frames n1 --count 200
         received_all got
         flow_meets 'actions:psample\(group=10' || fail 'no flow samples'
