@@ -203,7 +203,7 @@ tunnels_follow_their_routes(void **state OVS_UNUSED)
     OK(unit_route_add(own, &via_b, NLM_F_EXCL));
     unit_wait_until(routed_to("b"));
 
-    /* Since Linux 6.7 a link may have another name while it is up. */
+    /* Since Linux 6.2 a link may have another name while it is up. */
     if (!unit_link_set_name(own, B, "bb")) {
         unit_wait_until(routed_to("bb"));
     }
