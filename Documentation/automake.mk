@@ -22,6 +22,7 @@ EXTRA_DIST += \
 	Documentation/performance/rtnl.rst \
 	Documentation/performance/upcalls.rst \
 	Documentation/tasks/comparison.rst \
+	Documentation/tasks/hardening.rst \
 	Documentation/tasks/index.rst \
 	Documentation/tasks/install.rst \
 	Documentation/tasks/many-ports.rst \

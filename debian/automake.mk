@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	debian/openvswitch-kdp-tools.openvswitch-kdp-exporter.default \
 	debian/openvswitch-kdp-tools.install \
 	debian/openvswitch-switch-kdp.docs \
+	debian/openvswitch-switch-kdp.examples \
 	debian/openvswitch-switch-kdp.install \
 	debian/openvswitch-switch-kdp.postinst \
 	debian/openvswitch-switch-kdp.prerm \

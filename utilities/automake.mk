@@ -56,6 +56,7 @@ EXTRA_DIST += \
 	utilities/guest.d/modprobe \
 	utilities/guest.d/programs \
 	utilities/ovs-kdp-switch.in \
+	utilities/ovs-vswitchd-sandbox.conf \
 	utilities/packages \
 	utilities/packages-all \
 	utilities/packages-all-12 \
