@@ -23,8 +23,9 @@ static const struct finding_kind rules_left = {
 
 static const struct finding_kind flows_lost = {
     "offload-flows-lost",
-    "Packets of these flows missed until the flows were installed again.",
-    "Look for errors of flow_put in the log.",
+    "Packets of these flows missed, or met another flow that matches them.",
+    "The log has the kernel's error; \"No such file or directory\" means that "
+    "there is another flow.",
 };
 
 static const struct finding_kind device_full = {
