@@ -6,7 +6,6 @@
 #include "ks-util.h"
 
 #include <dirent.h>
-#include <limits.h>
 #include <libmnl/libmnl.h>
 #include <linux/openvswitch.h>
 
@@ -186,49 +185,49 @@ FIXTURE_TEARDOWN(datapath)
 	mnl_socket_close(self->nl);
 }
 
-/* Inode of a socket behind descriptor 'fd' of process 'pid', or 0. */
-static unsigned long socket_inode(long pid, const char *fd)
+/* True if descriptor 'fd' of the process behind 'pidfd' is a netlink socket
+ * and, if 'port_id' is not 0, one with that port id. */
+static bool is_netlink(int pidfd, int fd, uint32_t port_id)
 {
-	char path[PATH_MAX], target[64];
-	unsigned long inode = 0;
-	ssize_t n;
+	struct sockaddr_nl addr = { 0 };
+	socklen_t len = sizeof(addr);
+	int copy = syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	bool found;
 
-	snprintf(path, sizeof(path), "/proc/%ld/fd/%s", pid, fd);
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n > 0) {
-		target[n] = '\0';
-		sscanf(target, "socket:[%lu]", &inode);
-	}
-	return inode;
+	if (copy < 0)
+		return false;
+	found = !getsockname(copy, (struct sockaddr *)&addr, &len) &&
+		addr.nl_family == AF_NETLINK &&
+		(!port_id || addr.nl_pid == port_id);
+	close(copy);
+	return found;
 }
 
 /* Counts the netlink sockets of process 'pid' and, if 'port_id' is not 0, only
- * the one with that port id. */
+ * those with that port id.  Returns -1 if they cannot be read.
+ *
+ * The sockets themselves are asked.  /proc/net/netlink is read in pieces, and
+ * each piece goes on by the number of lines before it: a socket that somebody
+ * opens or closes meanwhile makes it show another one twice or not at all. */
 static int count_sockets(long pid, uint32_t port_id)
 {
-	FILE *f = fopen("/proc/net/netlink", "r");
-	unsigned long inode;
-	unsigned int id;
-	char line[256];
+	int pidfd = syscall(SYS_pidfd_open, pid, 0);
+	struct dirent *de;
+	char path[64];
+	DIR *dir;
 	int n = 0;
 
-	while (f && fgets(line, sizeof(line), f)) {
-		struct dirent *de;
-		char path[64];
-		DIR *dir;
-
-		if (sscanf(line, "%*s %*s %u %*s %*s %*s %*s %*s %*s %lu",
-			   &id, &inode) != 2 || (port_id && id != port_id))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
-		dir = opendir(path);
-		while (dir && (de = readdir(dir)) != NULL)
-			n += socket_inode(pid, de->d_name) == inode;
-		if (dir)
-			closedir(dir);
-	}
-	if (f)
-		fclose(f);
+	snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
+	dir = opendir(path);
+	if (pidfd < 0 || !dir)
+		n = -1;
+	while (n >= 0 && (de = readdir(dir)) != NULL)
+		n += de->d_name[0] != '.' &&
+		     is_netlink(pidfd, atoi(de->d_name), port_id);
+	if (dir)
+		closedir(dir);
+	if (pidfd >= 0)
+		close(pidfd);
 	return n;
 }
 

@@ -278,7 +278,20 @@ daemon_backlog() {
              END { print n + 0 }' - /proc/net/netlink
 }
 
+# The kernel shows its sockets in pieces, and each piece goes on by the number
+# of lines before it: a socket that somebody opens or closes meanwhile hides
+# another one, or shows it twice.
 daemon_netlink_sockets() {
+    local before= now
+    now=$(count_netlink_sockets)
+    until test "$now" = "$before"; do
+        before=$now
+        now=$(count_netlink_sockets)
+    done
+    echo "$now"
+}
+
+count_netlink_sockets() {
     find "/proc/$DAEMON_PID/fd" -mindepth 1 -printf '%l\n' |
         sed -n 's/^socket:\[\([0-9]*\)\]$/\1/p' |
         grep -cxFf - <(awk 'NR > 1 { print $10 }' /proc/net/netlink)
