@@ -39,9 +39,10 @@ start_daemon () {
 install () {
     local name
     stop_daemon
-    rm -rf "$dir"/{bin,lib,alternatives,admin,sbin,run,log}
+    rm -rf "$dir"/{bin,lib,alternatives,admin,sbin,run,log,systemd}
     mkdir -p "$dir"/{bin,alternatives,admin,sbin,run}
-    sed -e "s|@kdplibdir@|$dir/lib/kdp|; s|^stock=.*|stock=$dir/lib/stock/ovs-vswitchd|" \
+    sed -e "s|@kdplibdir@|$dir/lib/kdp|; s|^stock=.*|stock=$dir/lib/stock/ovs-vswitchd|
+            s|/run/systemd/system|$dir/systemd|" \
         "$srcdir/utilities/ovs-kdp-switch.in" > "$switch"
     cat > "$dir/bin/update-alternatives" << END
 #!/bin/sh
@@ -55,7 +56,12 @@ echo "\$@" >> $dir/restarts
 END
     cat > "$dir/bin/systemctl" << END
 #!/bin/sh
-[ "\$2" = is-active ] || echo "\$@" >> $dir/restarts
+case "\$*" in
+*is-active*) ;;
+# There is nothing to reset.
+*reset-failed*) exit 1 ;;
+*) echo "\$@" >> $dir/restarts ;;
+esac
 END
     : > "$dir/restarts"
     chmod +x "$dir"/bin/*
@@ -134,16 +140,47 @@ test_upgraded () {
         && said "running: kdp, whose file was replaced or removed since"
 }
 
+# Checks that the service was told $@, once.
+restarted_by () {
+    [ "$(cat "$dir/restarts")" = "$*" ] || {
+        echo "# expected \"$*\" in:"
+        sed 's/^/# /' "$dir/restarts"
+        return 1
+    }
+}
+
 # Only a daemon that is not the chosen one is restarted.
 test_restart () {
     install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
         && switches 0 --restart kdp && [ ! -s "$dir/restarts" ] \
-        && switches 0 --restart stock && [ "$(wc -l < "$dir/restarts")" = 1 ] \
-        && grep -q '^\(openvswitch-switch restart --save-flows=yes\|reload openvswitch-switch\)$' \
-               "$dir/restarts" \
+        && switches 0 --restart stock \
+        && restarted_by openvswitch-switch restart --save-flows=yes \
         && start_daemon "$dir/lib/stock/ovs-vswitchd" && switches 0 kdp \
         && grep -q -e '--restart kdp' "$dir/out" \
         && [ "$(wc -l < "$dir/restarts")" = 1 ]
+}
+
+test_restart_by_systemd () {
+    install stock:100 kdp:200 && mkdir "$dir/systemd" \
+        && start_daemon "$dir/lib/stock/ovs-vswitchd" \
+        && switches 0 --restart kdp && restarted_by reload openvswitch-switch
+}
+
+# Where a daemon does not start, the other one is started.  Its file has the
+# process id that it had.  Whoever only chooses starts none.
+test_restart_of_none () {
+    local init
+    for init in '' systemd; do
+        install stock:100 kdp:200 && mkdir -p "$dir/$init" \
+            && echo 1073741824 > "$OVS_RUNDIR/ovs-vswitchd.pid" \
+            && switches 0 stock && ! grep -q restart "$dir/out" \
+            && [ ! -s "$dir/restarts" ] && switches 0 --restart stock || return
+        if [ "$init" ]; then
+            restarted_by restart ovs-vswitchd
+        else
+            restarted_by openvswitch-switch restart --save-flows=yes
+        fi || return
+    done
 }
 
 test_other_daemon () {
@@ -178,7 +215,8 @@ test_wrong_usage () {
 
 mkfifo "$dir/never" && exec 8<> "$dir/never" || exit 1
 tests='package_is_preferred there_and_back what_runs upgraded restart
-       other_daemon removed nothing_installed wrong_usage'
+       restart_by_systemd restart_of_none other_daemon removed
+       nothing_installed wrong_usage'
 if ! command -v update-alternatives > /dev/null; then
     echo "1..0 # SKIP no update-alternatives"
     exit 0
