@@ -30,6 +30,8 @@
 
 VLOG_DEFINE_THIS_MODULE(upcall_handler);
 
+BUILD_ASSERT_DECL(UPCALL_BATCH < 1 << UPCALL_N_BATCH_SIZES);
+
 COVERAGE_DEFINE(upcall_empty_wakeup);
 
 /* How often a handler asks for events at the begin of a batch as long as all
@@ -535,7 +537,9 @@ upcall_handler_end_batch(struct upcall_handler *handler)
     }
     upcall_sched_kick(handler->sched, 0);
     if (handler->n_handed) {
-        upcall_stats_add(&handler->stats, UPCALL_STAT_BATCHES, 1);
+        upcall_stats_add(&handler->stats, (UPCALL_STAT_BATCHES
+                                           + log_2_floor(handler->n_handed)),
+                         1);
     } else if (handler->woken) {
         COVERAGE_INC(upcall_empty_wakeup);
         upcall_stats_add(&handler->stats, UPCALL_STAT_EMPTY_WAKEUPS, 1);

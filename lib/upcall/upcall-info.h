@@ -36,10 +36,15 @@ struct upcall_port_info {
     struct upcall_rate rate;
 };
 
+/* Sizes of batches are told apart by powers of two: size I is from 2^I to
+ * 2^(I + 1) - 1 upcalls. */
+#define UPCALL_N_BATCH_SIZES 6
+
 struct upcall_handler_stats {
     uint64_t wakeups;           /* Times that it slept and was woken. */
     uint64_t empty_wakeups;     /* Of these, found no upcall. */
     uint64_t batches;           /* Batches with an upcall. */
+    uint64_t batch_sizes[UPCALL_N_BATCH_SIZES]; /* Of these, by size. */
     uint64_t upcalls;           /* Upcalls handed out. */
     uint64_t receives;          /* Receive system calls. */
     uint64_t steals;            /* Reads from channels that another handler

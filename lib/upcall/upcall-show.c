@@ -204,6 +204,28 @@ show_handlers_text(const struct upcall_table_info *info, struct ds *s)
     }
 }
 
+/* How many batches there were of each size, of all handlers. */
+static void
+show_batches_text(const struct upcall_table_info *info, struct ds *s)
+{
+    ds_put_cstr(s, "  batches by upcalls:");
+    for (unsigned int i = 0; i < UPCALL_N_BATCH_SIZES; i++) {
+        unsigned int first = 1u << i;
+        unsigned int last = 2 * first - 1;
+        uint64_t n = 0;
+
+        for (size_t j = 0; j < info->n_handlers; j++) {
+            n += info->handlers[j].batch_sizes[i];
+        }
+        ds_put_format(s, "%s %u", i ? "," : "", first);
+        if (last > first) {
+            ds_put_format(s, "-%u", last);
+        }
+        ds_put_format(s, ": %"PRIu64, n);
+    }
+    ds_put_char(s, '\n');
+}
+
 static void
 show_groups_text(const struct upcall_table_info *info, struct ds *s)
 {
@@ -249,6 +271,7 @@ upcall_show_text(const struct upcall_table_info *info, struct ds *s)
         ds_put_cstr(s, "  *: on a socket shared with other ports\n");
     }
     show_handlers_text(info, s);
+    show_batches_text(info, s);
     show_groups_text(info, s);
 }
 
@@ -404,7 +427,12 @@ static struct json *
 handler_to_json(const struct upcall_handler_stats *stats)
 {
     struct json *json = json_object_create();
+    struct json *sizes = json_array_create_empty();
 
+    for (size_t i = 0; i < UPCALL_N_BATCH_SIZES; i++) {
+        json_array_add(sizes, json_integer_create(stats->batch_sizes[i]));
+    }
+    json_object_put(json, "batch_sizes", sizes);
     put_integer(json, "wakeups", stats->wakeups);
     put_integer(json, "empty_wakeups", stats->empty_wakeups);
     put_integer(json, "batches", stats->batches);

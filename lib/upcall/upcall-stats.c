@@ -7,7 +7,6 @@
 
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
-#include "upcall/upcall-info.h"
 #include "upcall/upcall-refcount.h"
 #include "util.h"
 
@@ -94,13 +93,18 @@ upcall_stats_block_get(const struct upcall_stats_block *block,
         .wakeups = upcall_stats_block_read(block, UPCALL_STAT_WAKEUPS),
         .empty_wakeups
             = upcall_stats_block_read(block, UPCALL_STAT_EMPTY_WAKEUPS),
-        .batches = upcall_stats_block_read(block, UPCALL_STAT_BATCHES),
         .upcalls = upcall_stats_block_read(block, UPCALL_STAT_UPCALLS),
         .receives = upcall_stats_block_read(block, UPCALL_STAT_RECEIVES),
         .steals = upcall_stats_block_read(block, UPCALL_STAT_STEALS),
         .loans = upcall_stats_block_read(block, UPCALL_STAT_LOANS),
         .busy_usec = upcall_stats_block_read(block, UPCALL_STAT_BUSY_USEC),
     };
+    for (size_t i = 0; i < UPCALL_N_BATCH_SIZES; i++) {
+        uint64_t n = upcall_stats_block_read(block, UPCALL_STAT_BATCHES + i);
+
+        stats->batch_sizes[i] = n;
+        stats->batches += n;
+    }
 }
 
 void

@@ -34,15 +34,14 @@
 #include <stdint.h>
 
 #include "stats/thread-counters.h"
+#include "upcall/upcall-info.h"
 
-struct upcall_handler_stats;
 struct upcall_stats;
 
 /* See struct upcall_handler_stats and struct upcall_table_info. */
 enum upcall_stat {
     UPCALL_STAT_WAKEUPS,
     UPCALL_STAT_EMPTY_WAKEUPS,
-    UPCALL_STAT_BATCHES,
     UPCALL_STAT_UPCALLS,
     UPCALL_STAT_RECEIVES,
     UPCALL_STAT_STEALS,
@@ -51,8 +50,10 @@ enum upcall_stat {
     UPCALL_STAT_FOREIGN,
     UPCALL_STAT_ABANDONED,
     UPCALL_STAT_REFUSED,
+    UPCALL_STAT_BATCHES,        /* And those that follow: one for each size of
+                                 * batches, see UPCALL_N_BATCH_SIZES. */
 };
-#define UPCALL_N_STATS (UPCALL_STAT_REFUSED + 1)
+#define UPCALL_N_STATS (UPCALL_STAT_BATCHES + UPCALL_N_BATCH_SIZES)
 
 struct upcall_stats *upcall_stats_create(void);
 void upcall_stats_unref(struct upcall_stats *);

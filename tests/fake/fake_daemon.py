@@ -43,6 +43,7 @@ def port(number, name):
 def upcall_show(n_ports, n_handlers=2):
     """upcall/show of a datapath."""
     handlers = [{"wakeups": 401 + i, "empty_wakeups": 4 + i, "batches": 403,
+                 "batch_sizes": [200, 100, 50, 30, 20, 3],
                  "upcalls": 5000 + i, "receives": 405, "steals": 406}
                 for i in range(n_handlers)]
     ports = [port(0, "ovs-system")]

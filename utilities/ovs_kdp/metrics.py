@@ -183,6 +183,18 @@ def add_latency(families, labels, latency, bounds):
         latency["sum"] * USEC)
 
 
+def add_batches(families, labels, handler):
+    """Adds the histogram of a handler's batches by size."""
+    buckets, n = [], 0
+    for i, count in enumerate(handler.get("batch_sizes", [])):
+        n += count
+        buckets.append((repr(float(2 ** (i + 1) - 1)), n))
+    if buckets:
+        families.histogram("handler_batch_size", "Upcalls of a batch.",
+                           labels, buckets + [("+Inf", n)],
+                           handler["upcalls"])
+
+
 def add_upcalls(families, datapaths, with_ports=True):
     """Adds what upcall/show tells."""
     for table in datapaths:
@@ -199,6 +211,7 @@ def add_upcalls(families, datapaths, with_ports=True):
                           handler, families.counter)
             families.rows(HANDLER_SECONDS, dict(dp, handler=str(number)),
                           handler, families.counter, USEC)
+            add_batches(families, dict(dp, handler=str(number)), handler)
         ports = table["ports"] if with_ports else [sum_ports(table["ports"])]
         for port in ports:
             labels = dict(dp, port=port["name"]) if with_ports else dp

@@ -54,10 +54,12 @@ static struct upcall_port_info ports[] = {
 static struct upcall_handler_stats handlers[] = {
     { .wakeups = 401, .empty_wakeups = 402, .batches = 403, .upcalls = 404,
       .receives = 405, .steals = 406, .loans = 407,
-      .busy_usec = 408000 },
+      .busy_usec = 408000,
+      .batch_sizes = { 411, 412, 413, 414, 415, 416 } },
     { .wakeups = 501, .empty_wakeups = 502, .batches = 503, .upcalls = 504,
       .receives = 505, .steals = 506, .loans = 507,
-      .busy_usec = 508000 },
+      .busy_usec = 508000,
+      .batch_sizes = { 511, 512, 513, 514, 515, 516 } },
 };
 
 static struct upcall_group_info groups[] = {
@@ -272,7 +274,15 @@ json_tells_of_every_handler(void **state OVS_UNUSED)
         assert_int_equal(integer(handler, "steals"), stats->steals);
         assert_int_equal(integer(handler, "loans"), stats->loans);
         assert_int_equal(integer(handler, "busy_us"), stats->busy_usec);
-        assert_int_equal(shash_count(json_object(handler)), 8);
+        for (size_t j = 0; j < UPCALL_N_BATCH_SIZES; j++) {
+            const struct json *sizes = array(handler, "batch_sizes");
+
+            assert_int_equal(ovs_compat_json_size(sizes),
+                             UPCALL_N_BATCH_SIZES);
+            assert_int_equal(json_integer(ovs_compat_json_at(sizes, j)),
+                             stats->batch_sizes[j]);
+        }
+        assert_int_equal(shash_count(json_object(handler)), 9);
     }
     json_destroy(json);
 }
@@ -378,6 +388,8 @@ text_tells_the_same(void **state OVS_UNUSED)
                "handler wakeups empty batches upcalls receives steals "
                "busy");
     check_line(&s, "1", "1 501 502 503 504 505 506 508");
+    check_line(&s, "batches", "batches by upcalls: 1: 922, 2-3: 924, "
+               "4-7: 926, 8-15: 928, 16-31: 930, 32-63: 932");
     check_line(&s, "group",
                "group handlers queued wakeups loans locks contended");
     check_line(&s, "2", "2 901 902 903 904 905 906");

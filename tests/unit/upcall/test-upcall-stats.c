@@ -25,14 +25,19 @@ static void
 expect_block(const struct upcall_stats_block *block, uint64_t n)
 {
     struct upcall_handler_stats stats;
+    uint64_t batches = 0;
 
     upcall_stats_block_get(block, &stats);
     assert_int_equal(stats.wakeups, n + UPCALL_STAT_WAKEUPS);
     assert_int_equal(stats.empty_wakeups, n + UPCALL_STAT_EMPTY_WAKEUPS);
-    assert_int_equal(stats.batches, n + UPCALL_STAT_BATCHES);
     assert_int_equal(stats.upcalls, n + UPCALL_STAT_UPCALLS);
     assert_int_equal(stats.receives, n + UPCALL_STAT_RECEIVES);
     assert_int_equal(stats.steals, n + UPCALL_STAT_STEALS);
+    for (size_t i = 0; i < UPCALL_N_BATCH_SIZES; i++) {
+        assert_int_equal(stats.batch_sizes[i], n + UPCALL_STAT_BATCHES + i);
+        batches += stats.batch_sizes[i];
+    }
+    assert_int_equal(stats.batches, batches);
 }
 
 static void

@@ -411,6 +411,7 @@ snapshot_tells_of_ports_and_handlers(void **state)
     assert_int_equal(info.handlers[0].batches, 0);
     assert_int_equal(info.handlers[1].upcalls, 10);
     assert_int_equal(info.handlers[1].batches, 1);
+    assert_int_equal(info.handlers[1].batch_sizes[3], 1);   /* 8 to 15. */
     assert_int_equal(info.handlers[1].receives, 1);
 
     /* It outlives what it tells of. */

@@ -152,6 +152,15 @@ class ExporterTest(unittest.TestCase):
                  'ovs_kdp_handler_busy_seconds_total%s,handler="1"} '
                  '1.5' % DATAPATH)
 
+    def test_batches_are_a_histogram(self):
+        handler = DATAPATH + ',handler="1"'
+        name = "ovs_kdp_handler_batch_size"
+        self.has(self.metrics(), name + '_bucket%s,le="1.0"} 200.0' % handler,
+                 name + '_bucket%s,le="7.0"} 350.0' % handler,
+                 name + '_bucket%s,le="63.0"} 403.0' % handler,
+                 name + "_count%s} 403.0" % handler,
+                 name + "_sum%s} 5001.0" % handler)
+
     def test_time_under_the_lock_is_told_in_seconds(self):
         self.shown["link-table/show"]["rtnl_us"] = {"look-up": 1500000}
         self.shown["link-table/show"]["rtnl_calls_us"] = {"set MTU": 500000}
