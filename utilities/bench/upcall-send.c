@@ -305,18 +305,30 @@ continue_process(void)
     }
 }
 
-/* Floods the ports before the measurement, while the daemon is stopped: its
- * buffers fill in the least time.  What comes back if it is not is received, or
- * the socket's buffer would have to be large enough for it. */
+/* Floods the ports for 'ms' before the measurement.  What comes back is
+ * received, or the socket's buffer would have to be large enough for it. */
 static void
-send_lead(struct bench *b)
+send_unmeasured(struct bench *b, uint32_t ms)
 {
     struct flood flood = {
         .start = now_ns(CLOCK_MONOTONIC),
-        .n_ticks = b->lead_ms * INT64_C(1000000) / TICK_NS,
+        .n_ticks = ms * INT64_C(1000000) / TICK_NS,
         .rate = b->flood_rate,
     };
 
+    while (flood.tick < flood.n_ticks && !stopped) {
+        sleep_until(flood.start + flood.tick * TICK_NS);
+        send_due(b, LEAD, &flood, now_ns(CLOCK_MONOTONIC));
+        receive_waiting(b);
+    }
+}
+
+/* Floods the ports while the daemon is stopped, so that its buffers fill in
+ * the least time, and then while it runs, until what full buffers make it do
+ * once is over. */
+static void
+send_lead(struct bench *b)
+{
     if (b->stop) {
         /* Also if this program ends early. */
         atexit(continue_process);
@@ -325,12 +337,9 @@ send_lead(struct bench *b)
             fatal("cannot stop process %d", (int) b->stop);
         }
     }
-    while (flood.tick < flood.n_ticks && !stopped) {
-        sleep_until(flood.start + flood.tick * TICK_NS);
-        send_due(b, LEAD, &flood, now_ns(CLOCK_MONOTONIC));
-        receive_waiting(b);
-    }
+    send_unmeasured(b, b->lead_ms);
     continue_process();
+    send_unmeasured(b, b->run_in_ms);
 }
 
 /* Sends each frame at its time.  Probes are sent in the middle between two

@@ -149,6 +149,8 @@ usage(int status)
           "  --lead=MS         the flood begins so long before what is\n"
           "                    measured (default 0)\n"
           "  --stop=PID        and this process is stopped meanwhile\n"
+          "  --run-in=MS       then the flood goes on, while it runs, so long\n"
+          "                    before what is measured (default 0)\n"
           "  --window=N        probes under way at a time, sent as fast as\n"
           "                    they come back, without a flood (default 0:\n"
           "                    sent by the clock)\n"
@@ -199,6 +201,7 @@ parse_options(struct bench *b, int argc, char *argv[])
         { "settle", required_argument, NULL, 'S' },
         { "lead", required_argument, NULL, 'L' },
         { "stop", required_argument, NULL, 'T' },
+        { "run-in", required_argument, NULL, 'R' },
         { "window", required_argument, NULL, 'w' },
         { "udp", no_argument, NULL, 'u' },
         { "flows", required_argument, NULL, 'F' },
@@ -233,6 +236,7 @@ parse_options(struct bench *b, int argc, char *argv[])
         case 's': b->spare = true; break;
         case 'T': b->stop = parse_number(name, optarg, 2, INT_MAX); break;
         case 'L': b->lead_ms = parse_number(name, optarg, 0, 600000); break;
+        case 'R': b->run_in_ms = parse_number(name, optarg, 0, 600000); break;
         case 'w': b->window = parse_number(name, optarg, 0, 100000); break;
         case 'u': b->udp = true; break;
         case 'F': b->flows = parse_number(name, optarg, 0, 1000000); break;
@@ -263,6 +267,9 @@ parse_options(struct bench *b, int argc, char *argv[])
     }
     if (b->lead_ms && !b->flood_rate) {
         fatal("--lead=%"PRIu32": expected --flood", b->lead_ms);
+    }
+    if (b->run_in_ms && !b->lead_ms) {
+        fatal("--run-in=%"PRIu32": expected --lead", b->run_in_ms);
     }
     if (b->stop && !b->lead_ms) {
         fatal("--stop=%d: expected --lead", (int) b->stop);

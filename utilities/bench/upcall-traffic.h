@@ -23,13 +23,15 @@
  *
  * With --lead the flood begins earlier than what is measured, so that all
  * buffers are full by then that it can fill; with --stop the daemon is stopped
- * meanwhile, and they fill sooner.
+ * meanwhile, and they fill sooner.  With --run-in the flood goes on for some
+ * time while the daemon runs again, before what is measured.
  *
  * Nothing is received while frames are being sent: the socket's buffer is made
  * large enough for all of them, so the measurement does not take CPU time from
- * what it measures.  The exceptions are the lead, and --window, with which frames are sent as
- * fast as they come back: as many as may be under way are there for the daemon
- * to take at any time, and none is lost because a buffer is full. */
+ * what it measures.  The exceptions are the lead, the run-in, and --window,
+ * with which frames are sent as fast as they come back: as many as may be under
+ * way are there for the daemon to take at any time, and none is lost because a
+ * buffer is full. */
 
 #ifndef UPCALL_TRAFFIC_H
 #define UPCALL_TRAFFIC_H 1
@@ -119,7 +121,7 @@ struct bench {
     /* Options. */
     const char *local, *netns, *prefix;
     uint32_t n_ports, run, probe_port, probe_count, per_port, flood_rate;
-    uint32_t settle_ms, lead_ms;
+    uint32_t settle_ms, lead_ms, run_in_ms;
     pid_t stop;                 /* To be stopped during the lead, or 0. */
     int64_t interval_ns;
     int cpu;

@@ -158,7 +158,8 @@ class Network:
 
 class Switch:
     # Keys of other_config that configurations differ in.
-    KEYS = ("upcall-dispatch", "upcall-engine", "upcall-group-size")
+    KEYS = ("upcall-dispatch", "upcall-engine", "upcall-group-size",
+            "upcall-target-delay")
 
     def __init__(self, p):
         self.p = p
@@ -203,7 +204,7 @@ class Switch:
         there."""
         for key in self.KEYS:
             value = configuration["other_config"].get(key)
-            if value:
+            if value is not None:
                 self.vsctl("set", "Open_vSwitch", ".",
                            f"other_config:{key}={value}")
             else:
