@@ -12,12 +12,19 @@ OURS = "kdp"
 # The condition of tests that name none.
 PLAIN = "plain"
 
-FIGURES = ("seconds", "acquisitions_per_port", "requests_per_port",
+FIGURES = ("seconds", "ms_per_port", "cpu_ms_per_port",
+           "acquisitions_per_port", "requests_per_port",
            "main_requests_per_port", "longest_turn_ms", "acquisitions_per_s",
-           "route_changes_per_s", "own_share")
+           "route_changes_per_s", "own_share", "kernel_share")
 
 # Functions that are named of a profile, those with the most samples.
 TOP_FUNCTIONS = 25
+
+
+def largest(samples, total):
+    """Returns the shares of the functions with the most samples."""
+    top = sorted(samples, key=lambda name: -samples[name])[:TOP_FUNCTIONS]
+    return {name: round(samples[name] / total, 5) for name in top}
 
 
 def find_shares(results, own):
@@ -25,25 +32,38 @@ def find_shares(results, own):
     with the most of them, and of all those in 'own', our library's."""
     for run in results["runs"]:
         samples = run.pop("samples", None)
+        kernel = run.pop("kernel_samples", {})
         if not samples:
             continue
-        own_here = own if run["daemon"] == OURS else set()
         total = sum(samples.values())
-        top = sorted(samples, key=lambda name: -samples[name])
+        ours = {name: n for name, n in samples.items()
+                if run["daemon"] == OURS and name in own}
         run["n_samples"] = total
-        run["own_share"] = sum(samples[name] for name in samples
-                               if name in own_here) / total
-        run["shares"] = {name: round(samples[name] / total, 5)
-                         for name in top[:TOP_FUNCTIONS]}
-        run["own_shares"] = {
-            name: round(samples[name] / total, 5)
-            for name in [n for n in top if n in own_here][:TOP_FUNCTIONS]}
+        run["own_share"] = sum(ours.values()) / total
+        run["shares"] = largest(samples, total)
+        run["own_shares"] = largest(ours, total)
+
+        # A sample outside the kernel has no function of it.
+        kernel.pop("?", None)
+        run["kernel_share"] = sum(kernel.values()) / total
+        run["kernel_shares"] = largest(kernel, total)
+
+
+def cpu_ms_per_port(run):
+    """Returns the time that the main thread had the processor, by samples."""
+    if not run.get("n_samples") or not run.get("sample_hz"):
+        return None
+    return run["n_samples"] / run["sample_hz"] * 1000 / run["changed"]
 
 
 def figures(run):
     """'changed' is the number of ports that were changed."""
     requests = sum(run["requests"].values())
     return {"seconds": run["seconds"],
+            "ms_per_port": (run["seconds"] * 1000 / run["changed"]
+                            if run["test"].startswith("add") else None),
+            "cpu_ms_per_port": cpu_ms_per_port(run),
+            "kernel_share": run.get("kernel_share"),
             "acquisitions_per_port": run["acquisitions"] / run["changed"],
             "requests_per_port": requests / run["changed"],
             "main_requests_per_port": ratio(run.get("main_requests"),
@@ -162,7 +182,10 @@ COLUMNS = [("seconds", "seconds", "{:.2f}"),
            ("requests_per_port", "requests/port", "{:.1f}"),
            ("main_requests_per_port", "of the main thread", "{:.1f}"),
            ("longest_turn_ms", "longest turn ms", "{:.1f}"),
+           ("ms_per_port", "ms/port", "{:.1f}"),
+           ("cpu_ms_per_port", "CPU ms/port", "{:.1f}"),
            ("own_share", "samples in ours", "{:.2%}"),
+           ("kernel_share", "in the kernel", "{:.0%}"),
            ("route_changes_per_s", "routes/s", "{:.0f}")]
 KEYS = [("test", "test"), ("condition", "condition"), ("ports", "ports"),
         ("delay_us", "delay us"), ("daemon", "daemon")]
