@@ -11,6 +11,7 @@
 #include "dpif-netlink/socket-budget.h"
 #include "dpif-netlink/upcall-sync.h"
 #include "odp-netlink.h"
+#include "nl/nl-mcast.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "ovs-numa.h"
@@ -238,8 +239,11 @@ recv_enable(struct kdp_datapath *dp)
     upcall_dest_hold_all(dp);
     error = upcall_dest_add_shared(dp);
     if (!error) {
-        error = nl_mcast_open(NETLINK_GENERIC, dp->genl.datapath.mcgroup,
-                              &dispatch->mcast);
+        const struct nl_mcast_options options = {
+            .groups = &dp->genl.datapath.mcgroup, .n_groups = 1,
+        };
+
+        error = nl_mcast_open(NETLINK_GENERIC, &options, &dispatch->mcast);
     }
     if (!error && !upcall_table_n_handlers(dp->upcalls)) {
         error = upcall_table_set_handlers(dp->upcalls, 1);
@@ -372,8 +376,9 @@ struct features_check {
     bool seen;
 };
 
-static int
-features_check_cb(const struct nlmsghdr *nlh, void *check_)
+static void
+features_check_cb(const struct nlmsghdr *nlh, int32_t nsid OVS_UNUSED,
+                  void *check_)
 {
     struct features_check *check = check_;
     struct ovs_datapath kernel;
@@ -383,7 +388,6 @@ features_check_cb(const struct nlmsghdr *nlh, void *check_)
         check->user_features = kernel.user_features;
         check->seen = true;
     }
-    return 0;
 }
 
 /* Counts a restoration, and warns if there is no end of them. */

@@ -11,8 +11,6 @@ lib_libkdp_a_SOURCES += \
 	lib/link/link-dump.h \
 	lib/link/link-event.c \
 	lib/link/link-event.h \
-	lib/link/link-filter.c \
-	lib/link/link-filter.h \
 	lib/link/link-index.c \
 	lib/link/link-index.h \
 	lib/link/link-info.h \
@@ -36,8 +34,6 @@ lib_libkdp_a_SOURCES += \
 	lib/link/link-route.h \
 	lib/link/link-show.c \
 	lib/link/link-show.h \
-	lib/link/link-socket.c \
-	lib/link/link-socket.h \
 	lib/link/link-stats.c \
 	lib/link/link-stats.h \
 	lib/link/link-store.c \

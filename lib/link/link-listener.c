@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
@@ -13,8 +14,8 @@
 #include "link/link-qdisc.h"
 #include "link/link-request.h"
 #include "link/link-resync.h"
-#include "link/link-socket.h"
 #include "link/link-table.h"
+#include "nl/nl-mcast.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "timeval.h"
@@ -29,7 +30,7 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 /* A socket of events. */
 struct link_source {
     struct link_listener *listener;
-    struct link_socket *sock;   /* NULL if there is none. */
+    struct nl_mcast *sock;      /* NULL if there is none. */
     bool others;                /* Of other namespaces, not of ours. */
     bool lossy;                 /* The socket is to be drained. */
     bool idle;                  /* The socket was seen empty, at the end of the
@@ -52,26 +53,51 @@ struct link_listener {
          SOURCE < &(LISTENER)->sources[LINK_N_SOURCES]; SOURCE++)       \
         if ((SOURCE)->sock)
 
+/* What is of interest in our own namespace.  The group of traffic control
+ * brings filters, too, and with them every rule that is offloaded. */
+static const uint16_t own_types[] = {
+    RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR, RTM_NEWROUTE,
+    RTM_DELROUTE, RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_NEWQDISC, RTM_DELQDISC,
+    RTM_NEWTCLASS, RTM_DELTCLASS,
+};
+
+/* What is of interest in others. */
+static const uint16_t other_types[] = {
+    RTM_NEWLINK, RTM_DELLINK, RTM_NEWNSID, RTM_DELNSID,
+};
+
 /* Opens the socket of what happens in our own namespace. */
 static int
 link_listener_open_own(struct link_listener *listener, int rcvbuf)
 {
+    struct link_source *source = &listener->sources[LINK_SOURCE_OWN];
     struct link_replica *replica = &listener->replica;
-    unsigned int groups[7] = {
+    unsigned int groups[6] = {
         RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
     };
     size_t n = 3;
+    int error;
 
     if (replica->routes) {
         groups[n++] = RTNLGRP_IPV4_ROUTE;
         groups[n++] = RTNLGRP_IPV6_ROUTE;
-        groups[n++] = RTNLGRP_NEXTHOP;
     }
     if (replica->qdiscs) {
         groups[n++] = RTNLGRP_TC;
     }
-    return link_socket_open(groups, n, rcvbuf, false, &replica->stats,
-                            &listener->sources[LINK_SOURCE_OWN].sock);
+    error = nl_mcast_open(NETLINK_ROUTE, &(struct nl_mcast_options) {
+        .groups = groups, .n_groups = n,
+        .types = own_types, .n_types = ARRAY_SIZE(own_types),
+        .rcvbuf = rcvbuf,
+    }, &source->sock);
+    if (!error && replica->routes) {
+        error = nl_mcast_set_member(source->sock, RTNLGRP_NEXTHOP, true);
+        if (error == EINVAL) {
+            /* Kernels before 5.3 have neither the objects nor the group. */
+            error = 0;
+        }
+    }
+    return error;
 }
 
 /* Opens the socket of what happens in others.  Without the privilege for that
@@ -83,14 +109,24 @@ link_listener_open_others(struct link_listener *listener, int rcvbuf)
     struct link_source *source = &listener->sources[LINK_SOURCE_OTHERS];
     int error;
 
-    error = link_socket_open(groups, ARRAY_SIZE(groups), rcvbuf, true,
-                             &listener->replica.stats, &source->sock);
-    if (!error && !link_socket_has_all_nsid(source->sock)) {
-        link_socket_close(source->sock);
+    error = nl_mcast_open(NETLINK_ROUTE, &(struct nl_mcast_options) {
+        .groups = groups, .n_groups = ARRAY_SIZE(groups),
+        .types = other_types, .n_types = ARRAY_SIZE(other_types),
+        .rcvbuf = rcvbuf,
+    }, &source->sock);
+    if (error) {
+        return error;
+    }
+    error = nl_mcast_listen_all_nsid(source->sock);
+    if (error) {
+        VLOG_WARN("listening to other network namespaces is not permitted "
+                  "(%s); only the links of our own are known",
+                  ovs_strerror(error));
+        nl_mcast_close(source->sock);
         source->sock = NULL;
     }
     listener->replica.all_nsid = source->sock != NULL;
-    return error;
+    return 0;
 }
 
 int
@@ -140,7 +176,7 @@ link_listener_close(struct link_listener *listener)
 {
     if (listener) {
         for (int i = 0; i < LINK_N_SOURCES; i++) {
-            link_socket_close(listener->sources[i].sock);
+            nl_mcast_close(listener->sources[i].sock);
         }
         link_resync_uninit(&listener->resync);
         link_replica_uninit(&listener->replica);
@@ -166,14 +202,10 @@ static void
 link_source_lose(struct link_source *source, int error)
 {
     struct link_listener *listener = source->listener;
-    struct link_replica *replica = &listener->replica;
 
     if (error == ENOBUFS) {
         COVERAGE_INC(link_overrun);
-        replica->stats.overruns++;
-        link_table_count_overrun(replica->table, source->others);
-    } else if (error == EMSGSIZE) {
-        replica->stats.truncated++;
+        link_table_count_overrun(listener->replica.table, source->others);
     }
     VLOG_WARN_RL(&rl, "events of links were lost (%s); all links are asked for "
                  "anew in %s", ovs_strerror(error),
@@ -204,11 +236,9 @@ link_source_take(const struct nlmsghdr *nlh, int32_t tag, void *source_)
 static void
 link_source_receive(struct link_source *source, unsigned int *budget)
 {
-    int error = 0;
+    int error = nl_mcast_recv_all(source->sock, budget, link_source_take,
+                                  source);
 
-    for (; *budget && !error; --*budget) {
-        error = link_socket_receive(source->sock, link_source_take, source);
-    }
     source->idle = error == EAGAIN;
     if (error && error != EAGAIN) {
         link_source_lose(source, error);
@@ -241,7 +271,7 @@ link_listener_drain(struct link_listener *listener)
         unsigned int budget = LINK_RUN_DATAGRAMS;
 
         source->lossy = (source->lossy
-                         && !link_socket_drain(source->sock, &budget));
+                         && !nl_mcast_drain(source->sock, &budget));
         drained &= !source->lossy;
     }
     return drained;
@@ -326,7 +356,7 @@ link_listener_wait(struct link_listener *listener)
         poll_timer_wait_until(next);
     }
     LINK_FOR_EACH_SOURCE (source, listener) {
-        poll_fd_wait(link_socket_fd(source->sock), POLLIN);
+        poll_fd_wait(nl_mcast_fd(source->sock), POLLIN);
     }
 }
 
@@ -335,7 +365,7 @@ link_listener_catch_up(struct link_listener *listener)
 {
     /* That many runs take what a full socket holds. */
     const struct link_source *own = &listener->sources[LINK_SOURCE_OWN];
-    int n_runs = (link_socket_capacity(own->sock) / LINK_RUN_DATAGRAMS
+    int n_runs = (nl_mcast_capacity(own->sock) / LINK_RUN_DATAGRAMS
                   + LINK_INTERRUPTED_MAX);
     struct link_resync *resync = &listener->resync;
     bool current;
@@ -372,7 +402,7 @@ link_listener_follow_qdiscs(struct link_listener *listener, bool follow)
     if (!replica->qdiscs || follow == replica->qdiscs_followed) {
         return;
     }
-    error = link_socket_set_member(own->sock, RTNLGRP_TC, follow);
+    error = nl_mcast_set_member(own->sock, RTNLGRP_TC, follow);
     if (error) {
         VLOG_WARN_RL(&rl, "%s the group of traffic control failed (%s); "
                      "queueing disciplines are %s as before",
@@ -407,7 +437,7 @@ link_listener_get_lag(const struct link_listener *listener,
     LINK_FOR_EACH_SOURCE (source, listener) {
         uint32_t backlog, rcvbuf;
 
-        link_socket_get_backlog(source->sock, &backlog, &rcvbuf);
+        nl_mcast_get_backlog(source->sock, &backlog, &rcvbuf);
         lag->backlog += backlog;
         lag->rcvbuf += rcvbuf;
     }
@@ -420,8 +450,15 @@ link_listener_get_stats(const struct link_listener *listener,
     const struct link_source *source;
 
     *stats = listener->replica.stats;
-    stats->lost = 0;
     LINK_FOR_EACH_SOURCE (source, listener) {
-        stats->lost += link_socket_lost(source->sock);
+        struct nl_mcast_stats received;
+
+        nl_mcast_get_stats(source->sock, &received);
+        stats->overruns += received.overruns;
+        stats->lost += received.lost;
+        stats->truncated += received.truncated;
+        stats->drained += received.drained;
+        stats->ignored_sender += received.ignored_sender;
+        stats->malformed += received.malformed;
     }
 }

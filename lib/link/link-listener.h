@@ -18,7 +18,7 @@
  * leaves our own alone.  The price is that the links of ours are announced on
  * both.
  *
- *      kernel --> sockets (link-socket.h) -- events (link-event.h) --> tables
+ *      kernel --> sockets (nl-mcast.h) -- events (link-event.h) --> tables
  *                    | loss                                              ^
  *                    v                                                   |
  *                 resync (link-resync.h) -- requests (link-request.h) ---'

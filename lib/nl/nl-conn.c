@@ -32,23 +32,15 @@ struct nl_conn {
     void *buf;                  /* NL_REPLY_SIZE bytes. */
 };
 
-struct nl_mcast {
-    struct mnl_socket *sock;
-    bool all_nsid;              /* Datagrams tell their namespace. */
-    int32_t nsid;               /* That of the last one. */
-    void *buf;                  /* NL_REPLY_SIZE bytes. */
-};
-
 static int
-nl_socket_open(int protocol, int flags, uint32_t groups,
-               struct mnl_socket **sockp)
+nl_socket_open(int protocol, struct mnl_socket **sockp)
 {
-    struct mnl_socket *sock = mnl_socket_open2(protocol,
-                                               SOCK_CLOEXEC | flags);
+    struct mnl_socket *sock = mnl_socket_open2(protocol, SOCK_CLOEXEC);
+
     if (!sock) {
         return errno;
     }
-    if (mnl_socket_bind(sock, groups, MNL_SOCKET_AUTOPID) < 0) {
+    if (mnl_socket_bind(sock, 0, MNL_SOCKET_AUTOPID) < 0) {
         int error = errno;
 
         mnl_socket_close(sock);
@@ -61,8 +53,8 @@ nl_socket_open(int protocol, int flags, uint32_t groups,
 int
 nl_conn_open(int protocol, struct nl_conn **connp)
 {
-    struct mnl_socket *sock;
-    int error = nl_socket_open(protocol, 0, 0, &sock);
+    struct mnl_socket *sock = NULL;
+    int error = nl_socket_open(protocol, &sock);
 
     *connp = NULL;
     if (error) {
@@ -380,144 +372,4 @@ genl_family_lookup(struct nl_conn *conn, const char *name,
         error = ENOENT;
     }
     return error;
-}
-
-int
-nl_mcast_open(int protocol, uint32_t group, struct nl_mcast **mcastp)
-{
-    struct mnl_socket *sock;
-    int error;
-
-    *mcastp = NULL;
-    error = nl_socket_open(protocol, SOCK_NONBLOCK, 0, &sock);
-    if (error) {
-        return error;
-    }
-
-    struct nl_mcast *mcast = xzalloc(sizeof *mcast);
-    mcast->sock = sock;
-    mcast->nsid = NL_NSID_NONE;
-    mcast->buf = xmalloc(NL_REPLY_SIZE);
-    error = nl_mcast_join(mcast, group);
-    if (error) {
-        nl_mcast_close(mcast);
-        return error;
-    }
-    *mcastp = mcast;
-    return 0;
-}
-
-int
-nl_mcast_join(struct nl_mcast *mcast, uint32_t group)
-{
-    return (mnl_socket_setsockopt(mcast->sock, NETLINK_ADD_MEMBERSHIP, &group,
-                                  sizeof group) < 0 ? errno : 0);
-}
-
-int
-nl_mcast_listen_all_nsid(struct nl_mcast *mcast)
-{
-    int on = 1;
-
-    if (mnl_socket_setsockopt(mcast->sock, NETLINK_LISTEN_ALL_NSID, &on,
-                              sizeof on) < 0) {
-        return errno;
-    }
-    mcast->all_nsid = true;
-    return 0;
-}
-
-void
-nl_mcast_set_buffer(struct nl_mcast *mcast, int size)
-{
-    int fd = nl_mcast_fd(mcast);
-
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size)) {
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
-    }
-}
-
-int32_t
-nl_mcast_nsid(const struct nl_mcast *mcast)
-{
-    return mcast->nsid;
-}
-
-void
-nl_mcast_close(struct nl_mcast *mcast)
-{
-    if (mcast) {
-        mnl_socket_close(mcast->sock);
-        free(mcast->buf);
-        free(mcast);
-    }
-}
-
-int
-nl_mcast_fd(const struct nl_mcast *mcast)
-{
-    return mnl_socket_get_fd(mcast->sock);
-}
-
-/* Receives one datagram and what is said of its namespace. */
-static ssize_t
-nl_mcast_recv_nsid(struct nl_mcast *mcast)
-{
-    char control[CMSG_SPACE(sizeof(int)) * 2]
-        __attribute__((aligned(__alignof__(struct cmsghdr))));
-    struct iovec iov = { .iov_base = mcast->buf, .iov_len = NL_REPLY_SIZE };
-    struct msghdr msg = {
-        .msg_iov = &iov,
-        .msg_iovlen = 1,
-        .msg_control = control,
-        .msg_controllen = sizeof control,
-    };
-    struct cmsghdr *cmsg;
-    ssize_t n;
-
-    mcast->nsid = NL_NSID_NONE;
-    n = recvmsg(nl_mcast_fd(mcast), &msg, 0);
-    if (n < 0) {
-        return n;
-    } else if (msg.msg_flags & MSG_TRUNC) {
-        errno = ENOSPC;
-        return -1;
-    }
-    for (cmsg = CMSG_FIRSTHDR(&msg); cmsg; cmsg = CMSG_NXTHDR(&msg, cmsg)) {
-        if (cmsg->cmsg_level == SOL_NETLINK
-            && cmsg->cmsg_type == NETLINK_LISTEN_ALL_NSID) {
-            memcpy(&mcast->nsid, CMSG_DATA(cmsg), sizeof mcast->nsid);
-        }
-    }
-    return n;
-}
-
-int
-nl_mcast_recv(struct nl_mcast *mcast, nl_reply_func *cb, void *aux)
-{
-    const struct nlmsghdr *nlh;
-    ssize_t n;
-    int left;
-
-    do {
-        n = (mcast->all_nsid
-             ? nl_mcast_recv_nsid(mcast)
-             : mnl_socket_recvfrom(mcast->sock, mcast->buf, NL_REPLY_SIZE));
-    } while (n < 0 && errno == EINTR);
-    if (n < 0) {
-        return errno == ENOSPC ? EMSGSIZE : errno;
-    }
-
-    left = n;
-    for (nlh = mcast->buf; mnl_nlmsg_ok(nlh, left);
-         nlh = mnl_nlmsg_next(nlh, &left)) {
-        if (nlh->nlmsg_type >= NLMSG_MIN_TYPE) {
-            int error = cb(nlh, aux);
-
-            if (error) {
-                return error;
-            }
-        }
-    }
-    return 0;
 }

@@ -23,12 +23,7 @@
  *
  * Thread safety: a connection belongs to one thread at a time.  Whoever shares
  * one holds a lock over the whole of nl_conn_transact().  The functions block
- * for as long as the kernel takes to answer.
- *
- * Multicast sockets ("struct nl_mcast") only receive.  They never block; a
- * socket that overran says ENOBUFS once, after which its reader has to take
- * the state anew.  One that listens to all namespaces says which one each
- * datagram came from. */
+ * for as long as the kernel takes to answer. */
 
 #include <libmnl/libmnl.h>
 #include <stdbool.h>
@@ -36,6 +31,9 @@
 #include <stdint.h>
 
 struct nl_conn;
+
+/* In place of the id of a network namespace: it has none. */
+#define NL_NSID_NONE (-1)
 
 /* Called for every message of an answer.  Returns 0 to go on, otherwise a
  * positive errno value, which nl_conn_transact() returns after it has read the
@@ -113,40 +111,5 @@ struct nl_attr_policy {
 int nl_attrs_parse(const void *payload, size_t len,
                    const struct nl_attr_policy policy[],
                    const struct nlattr *attrs[], size_t n);
-
-/* Receiving multicast socket. */
-struct nl_mcast;
-
-/* Opens a non-blocking socket that is a member of 'group' of 'protocol'. */
-int nl_mcast_open(int protocol, uint32_t group, struct nl_mcast **mcastp);
-void nl_mcast_close(struct nl_mcast *mcast);
-
-/* Joins one more group of the same protocol.  Returns 0 or a positive errno
- * value. */
-int nl_mcast_join(struct nl_mcast *mcast, uint32_t group);
-
-/* Makes 'mcast' receive also from the network namespaces that have an id in
- * ours.  Returns 0, or a positive errno value if that is not permitted. */
-int nl_mcast_listen_all_nsid(struct nl_mcast *mcast);
-
-/* Sizes the receive buffer to 'size' bytes, or to the system's limit if the
- * process may not exceed it. */
-void nl_mcast_set_buffer(struct nl_mcast *mcast, int size);
-
-/* Id of the namespace that the datagram received last came from, or
- * NL_NSID_NONE if it had none: it came from our own namespace, or 'mcast' does
- * not listen to others.  An id may be one that our own namespace has for
- * itself. */
-#define NL_NSID_NONE (-1)
-int32_t nl_mcast_nsid(const struct nl_mcast *mcast);
-
-/* File descriptor to poll for POLLIN. */
-int nl_mcast_fd(const struct nl_mcast *mcast);
-
-/* Receives one datagram without blocking and passes each of its messages to
- * 'cb'.  Returns 0, EAGAIN if nothing waits, ENOBUFS if messages were lost
- * since the last call, EMSGSIZE if the datagram was truncated, or what 'cb'
- * returned. */
-int nl_mcast_recv(struct nl_mcast *mcast, nl_reply_func *cb, void *aux);
 
 #endif /* lib/nl/nl-conn.h */

@@ -17,7 +17,7 @@
  * Failure: none. */
 
 #include "bitmap.h"
-#include "nl/nl-conn.h"
+#include "nl/nl-mcast.h"
 #include "nl/ovs-genl.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/list.h"

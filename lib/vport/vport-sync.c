@@ -52,34 +52,35 @@ static int
 vport_open_links(struct vport_table *table)
     OVS_REQUIRES(table->mutex)
 {
-    int error = nl_mcast_open(NETLINK_ROUTE, RTNLGRP_LINK,
-                              &table->link_mcast);
+    static const unsigned int groups[] = { RTNLGRP_LINK, RTNLGRP_NSID };
+    static const uint16_t types[] = { RTM_NEWLINK, RTM_DELLINK, RTM_DELNSID };
+    static const struct nl_mcast_options options = {
+        .groups = groups, .n_groups = ARRAY_SIZE(groups),
+        .types = types, .n_types = ARRAY_SIZE(types),
+        .rcvbuf = LINK_BUFFER,
+    };
+    int error = nl_mcast_open(NETLINK_ROUTE, &options, &table->link_mcast);
 
-    if (error) {
-        return error;
+    if (!error) {
+        table->all_namespaces = !nl_mcast_listen_all_nsid(table->link_mcast);
     }
-    nl_mcast_set_buffer(table->link_mcast, LINK_BUFFER);
-    error = nl_mcast_join(table->link_mcast, RTNLGRP_NSID);
-    if (error) {
-        return error;
-    }
-    table->all_namespaces = !nl_mcast_listen_all_nsid(table->link_mcast);
-    return 0;
+    return error;
 }
 
 int
 vport_sync_open(struct vport_table *table)
 {
+    const struct nl_mcast_options options = {
+        .groups = &table->mcgroup, .n_groups = 1, .rcvbuf = VPORT_BUFFER,
+    };
     int error;
 
     if (table->genl.conn) {
         return 0;
     }
 
-    error = nl_mcast_open(NETLINK_GENERIC, table->mcgroup,
-                          &table->vport_mcast);
+    error = nl_mcast_open(NETLINK_GENERIC, &options, &table->vport_mcast);
     if (!error) {
-        nl_mcast_set_buffer(table->vport_mcast, VPORT_BUFFER);
         error = vport_open_links(table);
     }
     if (!error) {
@@ -107,23 +108,22 @@ vport_sync_close(struct vport_table *table)
  * no end to it: the socket was not seen empty. */
 static bool
 vport_receive(struct vport_table *table, struct nl_mcast *mcast,
-              nl_reply_func *cb, const char *what, uint64_t *overruns)
+              nl_mcast_func *cb, const char *what, uint64_t *overruns)
     OVS_REQUIRES(table->mutex)
 {
-    for (int i = 0; i < VPORT_MAX_DATAGRAMS; i++) {
-        int error = nl_mcast_recv(mcast, cb, table);
+    unsigned int budget = VPORT_MAX_DATAGRAMS;
+    int error;
 
-        if (error == EAGAIN) {
-            return true;
-        } else if (error) {
-            VLOG_WARN_RL(&rl, "%s: changes of %s were missed (%s); looking at "
-                         "all ports", table->name, what, ovs_strerror(error));
-            ++*(error == ENOBUFS ? overruns : &table->stats.malformed);
-            vport_sync_lost(table, VPORT_ASK_LOSS);
+    while ((error = nl_mcast_recv_all(mcast, &budget, cb, table)) != EAGAIN) {
+        vport_sync_lost(table, VPORT_ASK_LOSS);
+        if (!error) {
+            return false;
         }
+        VLOG_WARN_RL(&rl, "%s: changes of %s were missed (%s); looking at all "
+                     "ports", table->name, what, ovs_strerror(error));
+        ++*(error == ENOBUFS ? overruns : &table->stats.malformed);
     }
-    vport_sync_lost(table, VPORT_ASK_LOSS);
-    return false;
+    return true;
 }
 
 /* Announcements of ports. */
@@ -213,8 +213,9 @@ vport_take(struct vport_table *table, const struct ovs_vport *vport)
     }
 }
 
-static int
-vport_take_cb(const struct nlmsghdr *nlh, void *table_)
+static void
+vport_take_cb(const struct nlmsghdr *nlh, int32_t nsid OVS_UNUSED,
+              void *table_)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct vport_table *table = table_;
@@ -226,22 +227,21 @@ vport_take_cb(const struct nlmsghdr *nlh, void *table_)
                      "all ports", table->name);
         stats->malformed++;
         vport_sync_lost(table, VPORT_ASK_LOSS);
-        return 0;
+        return;
     }
     if (vport.dp_ifindex != table->dp_ifindex) {
         stats->foreign++;
-        return 0;
+        return;
     }
     switch (vport.cmd) {
     case OVS_VPORT_CMD_NEW: stats->new++; break;
     case OVS_VPORT_CMD_DEL: stats->deleted++; break;
     case OVS_VPORT_CMD_SET: stats->changed++; break;
-    default: return 0;
+    default: return;
     }
     VLOG_DBG("port_changed: dpif:%s vport:%s cmd:%"PRIu8, table->name,
              vport.name, vport.cmd);
     vport_take(table, &vport);
-    return 0;
 }
 
 /* Announcements of devices. */
@@ -307,6 +307,17 @@ vport_take_nsid_gone(struct vport_table *table, int32_t nsid)
     }
 }
 
+/* Counts a malformed message of rtnetlink, which is as good as a loss. */
+static void
+vport_link_malformed(struct vport_table *table)
+    OVS_REQUIRES(table->mutex)
+{
+    VLOG_WARN_RL(&rl, "%s: malformed message of rtnetlink; looking at all "
+                 "ports", table->name);
+    table->stats.malformed++;
+    vport_sync_lost(table, VPORT_ASK_LOSS);
+}
+
 /* Sorts the attributes of rtnetlink message 'nlh', whose header has 'header'
  * bytes.  Returns false if it is malformed, which counts as a loss. */
 static bool
@@ -320,10 +331,7 @@ vport_parse_link(struct vport_table *table, const struct nlmsghdr *nlh,
         || nl_attrs_parse(mnl_nlmsg_get_payload_offset(nlh, header),
                           mnl_nlmsg_get_payload_len(nlh) - header,
                           policy, attrs, n)) {
-        VLOG_WARN_RL(&rl, "%s: malformed message of rtnetlink; looking at all "
-                     "ports", table->name);
-        table->stats.malformed++;
-        vport_sync_lost(table, VPORT_ASK_LOSS);
+        vport_link_malformed(table);
         return false;
     }
     return true;
@@ -344,35 +352,50 @@ vport_nsid_cb(struct vport_table *table, const struct nlmsghdr *nlh)
     }
 }
 
-static int
-vport_link_cb(const struct nlmsghdr *nlh, void *table_)
-    OVS_NO_THREAD_SAFETY_ANALYSIS
+/* Stores in '*name' what message 'nlh' calls its device.  Returns false if it
+ * is malformed. */
+static bool
+vport_parse_name(struct vport_table *table, const struct nlmsghdr *nlh,
+                 const char **name)
+    OVS_REQUIRES(table->mutex)
 {
     static const struct nl_attr_policy policy[] = {
         [IFLA_IFNAME] = { .type = MNL_TYPE_NUL_STRING, .required = true },
     };
-    const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
     const struct nlattr *attrs[ARRAY_SIZE(policy)];
+
+    if (!vport_parse_link(table, nlh, sizeof(struct ifinfomsg), policy, attrs,
+                          ARRAY_SIZE(policy))) {
+        return false;
+    }
+    *name = mnl_attr_get_str(attrs[IFLA_IFNAME]);
+    return true;
+}
+
+static void
+vport_link_cb(const struct nlmsghdr *nlh, int32_t nsid, void *table_)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
     struct vport_table *table = table_;
+    const char *name;
 
     if (nlh->nlmsg_type == RTM_DELNSID) {
         vport_nsid_cb(table, nlh);
-        return 0;
-    } else if (nlh->nlmsg_type != RTM_NEWLINK
-               && nlh->nlmsg_type != RTM_DELLINK) {
-        return 0;
+        return;
     }
     table->stats.links++;
-    if (vport_parse_link(table, nlh, sizeof *ifi, policy, attrs,
-                         ARRAY_SIZE(policy))
-        && ifi->ifi_family == AF_UNSPEC) {
-        /* Those of other families are of ports of Linux bridges. */
-        vport_take_link(table, ifi->ifi_index,
-                        nl_mcast_nsid(table->link_mcast),
-                        nlh->nlmsg_type == RTM_DELLINK,
-                        mnl_attr_get_str(attrs[IFLA_IFNAME]));
+    if (mnl_nlmsg_get_payload_len(nlh) < sizeof *ifi) {
+        vport_link_malformed(table);
+        return;
     }
-    return 0;
+
+    /* Messages of other families are about ports of Linux bridges. */
+    if (ifi->ifi_family == AF_UNSPEC
+        && vport_parse_name(table, nlh, &name)) {
+        vport_take_link(table, ifi->ifi_index, nsid,
+                        nlh->nlmsg_type == RTM_DELLINK, name);
+    }
 }
 
 /* Doubts. */

@@ -254,6 +254,21 @@ __wrap_mnl_socket_recvfrom(const struct mnl_socket *sock, void *buf,
     return answer->len;
 }
 
+/* The kernel is the sender of announcements. */
+ssize_t __wrap_recvmsg(int, struct msghdr *, int);
+ssize_t __real_recvmsg(int, struct msghdr *, int);
+ssize_t
+__wrap_recvmsg(int fd, struct msghdr *msg, int flags)
+{
+    ssize_t n = __real_recvmsg(fd, msg, flags);
+    struct sockaddr_nl *addr = msg->msg_name;
+
+    if (n >= 0 && addr && addr->nl_family == AF_NETLINK) {
+        addr->nl_pid = 0;
+    }
+    return n;
+}
+
 /* Names of devices are those of the ports. */
 char *__wrap_if_indextoname(unsigned int, char *);
 char *

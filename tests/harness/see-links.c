@@ -32,3 +32,12 @@ unit_see_link(const struct nlmsghdr *nlh, void *seen_)
     seen->type = nlh->nlmsg_type;
     return seen->error;
 }
+
+void
+unit_see_event(const struct nlmsghdr *nlh, int32_t nsid, void *seen_)
+{
+    struct unit_seen *seen = seen_;
+
+    unit_see_link(nlh, seen);
+    seen->nsid = nsid;
+}

@@ -3,8 +3,8 @@
 #ifndef HARNESS_SEE_LINKS_H
 #define HARNESS_SEE_LINKS_H 1
 
-/* A callback for nl_conn_transact() and nl_mcast_recv() that notes what it is
- * told of links. */
+/* Callbacks for nl_conn_transact() and for nl_mcast_recv() that note what they
+ * are told of links. */
 
 #include <linux/netlink.h>
 #include <stddef.h>
@@ -16,9 +16,11 @@ struct unit_seen {
     size_t n_lo;                /* Of these, about the loopback device. */
     uint16_t type;              /* Of the last one. */
     uint32_t mtu;               /* In the last one. */
-    int error;                  /* What to return. */
+    int error;                  /* What unit_see_link() returns. */
+    int32_t nsid;               /* Namespace of the last one. */
 };
 
 int unit_see_link(const struct nlmsghdr *, void *seen);
+void unit_see_event(const struct nlmsghdr *, int32_t nsid, void *seen);
 
 #endif /* tests/harness/see-links.h */

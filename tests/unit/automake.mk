@@ -96,7 +96,8 @@ unit_vport = \
 unit_vport_wrap = \
 	-Wl,--wrap=if_indextoname \
 	-Wl,--wrap=mnl_socket_recvfrom \
-	-Wl,--wrap=mnl_socket_sendto
+	-Wl,--wrap=mnl_socket_sendto \
+	-Wl,--wrap=recvmsg
 
 unit_tests += tests/harness/test-harness
 tests_harness_test_harness_SOURCES = \

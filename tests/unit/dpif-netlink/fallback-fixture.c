@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "nl/nl-conn.h"
+#include "nl/nl-mcast.h"
 #include "odp-netlink.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
@@ -122,10 +122,10 @@ __wrap_ovs_vport_set_pid(struct ovs_genl *genl OVS_UNUSED,
     return set_pid_error;
 }
 
-int __wrap_nl_mcast_recv(struct nl_mcast *, nl_reply_func *, void *);
+int __wrap_nl_mcast_recv(struct nl_mcast *, nl_mcast_func *, void *);
 int
 __wrap_nl_mcast_recv(struct nl_mcast *mcast OVS_UNUSED,
-                     nl_reply_func *cb OVS_UNUSED, void *aux OVS_UNUSED)
+                     nl_mcast_func *cb OVS_UNUSED, void *aux OVS_UNUSED)
 {
     if (kernel.announcements_lost) {
         kernel.announcements_lost = false;

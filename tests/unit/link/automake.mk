@@ -8,7 +8,6 @@ unit_tests += \
 	tests/unit/link/test-link-dest \
 	tests/unit/link/test-link-fault \
 	tests/unit/link/test-link-fault-ns \
-	tests/unit/link/test-link-filter \
 	tests/unit/link/test-link-follow \
 	tests/unit/link/test-link-listener \
 	tests/unit/link/test-link-listener-ns \
@@ -75,8 +74,6 @@ tests_unit_link_test_link_fault_ns_LDFLAGS = \
 	-Wl,--wrap=mnl_socket_recvfrom \
 	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=recvmsg
-tests_unit_link_test_link_filter_SOURCES = \
-	tests/unit/link/test-link-filter.c $(unit_common)
 tests_unit_link_test_link_follow_SOURCES = \
 	tests/unit/link/test-link-follow.c \
 	$(link_listener_fixture) $(unit_link) $(unit_common)

@@ -37,11 +37,11 @@ failed_opens_leave_nothing(void **state)
         { UNIT_CALL_SOCKET, 3 },
         { UNIT_CALL_BIND, 1 }, { UNIT_CALL_BIND, 2 }, { UNIT_CALL_BIND, 3 },
 
-        /* The groups of our own namespace, and of others: the fourth option,
+        /* The groups of our own namespace, and of others: the sixth option,
          * which is to listen to those, is not vital. */
         { UNIT_CALL_MNL_SETSOCKOPT, 1 }, { UNIT_CALL_MNL_SETSOCKOPT, 2 },
-        { UNIT_CALL_MNL_SETSOCKOPT, 3 }, { UNIT_CALL_MNL_SETSOCKOPT, 5 },
-        { UNIT_CALL_MNL_SETSOCKOPT, 6 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 3 }, { UNIT_CALL_MNL_SETSOCKOPT, 4 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 5 },
     };
     size_t n_fds = unit_count_fds();
 
@@ -62,7 +62,7 @@ without_the_right_to_listen_ours_is_known(void **state)
 {
     struct fixture *f = *state;
 
-    unit_plan_failures(UNIT_CALL_MNL_SETSOCKOPT, 4, 1, EPERM);
+    unit_plan_failures(UNIT_CALL_MNL_SETSOCKOPT, 6, 1, EPERM);
     open_listener(f);
     assert_int_equal(unit_n_failed(), 1);
     assert_false(link_table_has_ns(f->table, NSID));

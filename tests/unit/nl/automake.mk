@@ -4,6 +4,7 @@ unit_tests += \
 	tests/unit/nl/test-nl-answer \
 	tests/unit/nl/test-nl-attrs \
 	tests/unit/nl/test-nl-conn \
+	tests/unit/nl/test-nl-filter \
 	tests/unit/nl/test-nl-mcast \
 	tests/unit/nl/test-ovs-stats
 
@@ -15,6 +16,9 @@ tests_unit_nl_test_nl_answer_LDFLAGS = \
 tests_unit_nl_test_nl_attrs_SOURCES = tests/unit/nl/test-nl-attrs.c $(unit_common)
 tests_unit_nl_test_nl_conn_SOURCES = \
 	tests/unit/nl/test-nl-conn.c $(unit_see_links) $(unit_link) $(unit_common)
+tests_unit_nl_test_nl_filter_SOURCES = \
+	tests/unit/nl/test-nl-filter.c $(unit_common)
 tests_unit_nl_test_nl_mcast_SOURCES = \
 	tests/unit/nl/test-nl-mcast.c $(unit_see_links) $(unit_link) $(unit_common)
+tests_unit_nl_test_nl_mcast_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=recvmsg
 tests_unit_nl_test_ovs_stats_SOURCES = tests/unit/nl/test-ovs-stats.c $(unit_common)

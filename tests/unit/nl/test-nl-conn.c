@@ -317,33 +317,23 @@ static void
 closing_nothing_is_harmless(void **state OVS_UNUSED)
 {
     size_t n_fds = unit_count_fds();
-    struct nl_mcast *mcast;
     struct nl_conn *conn;
 
     nl_conn_close(NULL);
-    nl_mcast_close(NULL);
     assert_int_equal(nl_conn_open(NETLINK_ROUTE, &conn), 0);
-    assert_int_equal(nl_mcast_open(NETLINK_ROUTE, RTNLGRP_LINK, &mcast), 0);
-    assert_int_equal(unit_count_fds(), n_fds + 2);
+    assert_int_equal(unit_count_fds(), n_fds + 1);
     nl_conn_close(conn);
-    nl_mcast_close(mcast);
     assert_int_equal(unit_count_fds(), n_fds);
 }
 
 static void
 unknown_protocol_cannot_be_opened(void **state OVS_UNUSED)
 {
-    struct nl_mcast *mcast;
     struct nl_conn *conn;
 
     assert_int_equal(nl_conn_open(NETLINK_GENERIC + 1000, &conn),
                      EPROTONOSUPPORT);
     assert_null(conn);
-    assert_int_equal(nl_mcast_open(NETLINK_GENERIC + 1000, 1, &mcast),
-                     EPROTONOSUPPORT);
-    assert_null(mcast);
-    assert_int_equal(nl_mcast_open(NETLINK_ROUTE, 100000, &mcast), EINVAL);
-    assert_null(mcast);
 }
 
 int

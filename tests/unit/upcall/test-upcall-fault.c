@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "nl/nl-conn.h"
+#include "nl/nl-mcast.h"
 #include "harness/descriptors.h"
 #include "harness/fault.h"
 #include "harness/kernel-messages.h"
@@ -504,12 +504,16 @@ multicast_socket_that_cannot_be_opened_leaves_nothing_behind(
         { UNIT_CALL_MNL_SETSOCKOPT, EPERM },
     };
 
+    const struct nl_mcast_options options = {
+        .groups = (const unsigned int[]) { 16 }, .n_groups = 1,
+    };
+
     for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
         struct nl_mcast *mcast = (struct nl_mcast *) &mcast;
         size_t n_fds = unit_count_fds();
 
         unit_plan_failures(failures[i].which, 1, 1, failures[i].error);
-        assert_int_equal(nl_mcast_open(NETLINK_GENERIC, 16, &mcast),
+        assert_int_equal(nl_mcast_open(NETLINK_GENERIC, &options, &mcast),
                          failures[i].error);
         assert_null(mcast);
         assert_int_equal(unit_count_fds(), n_fds);

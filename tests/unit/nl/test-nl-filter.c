@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Invariant L5: socket filter of the link listener. */
+/* Invariant L5: filter of messages by type, with the types of the link
+ * listener and more. */
 
 #include <config.h>
-#include "link/link-filter.h"
+#include "nl/nl-filter.h"
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -16,6 +17,12 @@
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "util.h"
+
+static const uint16_t types[] = {
+    RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR, RTM_NEWROUTE,
+    RTM_DELROUTE, RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_NEWQDISC, RTM_DELQDISC,
+    RTM_NEWTCLASS, RTM_DELTCLASS, RTM_NEWNSID, RTM_DELNSID,
+};
 
 struct fixture {
     int sender;
@@ -34,7 +41,8 @@ setup(void **state)
     f->receiver = unit_sender_open();
     unit_check(!getsockname(f->receiver, (struct sockaddr *) &addr, &len));
     f->pid = addr.nl_pid;
-    assert_int_equal(link_filter_attach(f->receiver), 0);
+    assert_int_equal(nl_filter_attach(f->receiver, types, ARRAY_SIZE(types)),
+                     0);
     *state = f;
     return 0;
 }
@@ -71,12 +79,6 @@ pass(struct fixture *f, uint16_t type, size_t n)
 static void
 types_that_are_asked_for_pass(void **state)
 {
-    static const uint16_t types[] = {
-        RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR, RTM_NEWROUTE,
-        RTM_DELROUTE, RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_NEWQDISC,
-        RTM_DELQDISC, RTM_NEWTCLASS, RTM_DELTCLASS, RTM_NEWNSID, RTM_DELNSID,
-    };
-
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         assert_int_equal(pass(*state, types[i], 64), 64);
     }
@@ -115,7 +117,28 @@ what_passes_is_not_cut_short(void **state)
 static void
 a_filter_needs_a_socket(void **state OVS_UNUSED)
 {
-    assert_int_equal(link_filter_attach(-1), EBADF);
+    assert_int_equal(nl_filter_attach(-1, types, ARRAY_SIZE(types)), EBADF);
+}
+
+static void
+as_many_types_pass_as_there_is_room_for(void **state)
+{
+    struct fixture *f = *state;
+    uint16_t many[NL_FILTER_MAX];
+
+    for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
+        many[i] = 100 + i;
+    }
+    assert_int_equal(nl_filter_attach(f->receiver, many, ARRAY_SIZE(many)), 0);
+    assert_int_equal(pass(f, 99, 64), -1);
+    assert_int_equal(pass(f, 100, 64), 64);
+    assert_int_equal(pass(f, 100 + NL_FILTER_MAX - 1, 64), 64);
+    assert_int_equal(pass(f, 100 + NL_FILTER_MAX, 64), -1);
+
+    /* The first of the types alone. */
+    assert_int_equal(nl_filter_attach(f->receiver, many, 1), 0);
+    assert_int_equal(pass(f, 100, 64), 64);
+    assert_int_equal(pass(f, 101, 64), -1);
 }
 
 int
@@ -126,6 +149,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(types_that_are_asked_for_pass),
         TEST(all_other_types_are_dropped),
         TEST(what_passes_is_not_cut_short),
+        TEST(as_many_types_pass_as_there_is_room_for),
         cmocka_unit_test(a_filter_needs_a_socket),
     };
 
