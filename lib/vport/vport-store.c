@@ -62,6 +62,20 @@ vport_store_find(const struct vport_table *table, uint32_t port_no)
     return NULL;
 }
 
+bool
+vport_store_has_ifindex(const struct vport_table *table, int ifindex)
+{
+    const struct vport_entry *entry;
+
+    HMAP_FOR_EACH_WITH_HASH (entry, ifindex_node, hash_int(ifindex, 0),
+                             &table->by_ifindex) {
+        if (entry->vport.ifindex == ifindex) {
+            return true;
+        }
+    }
+    return false;
+}
+
 size_t
 vport_store_find_name(const struct vport_table *table, const char *name,
                       struct vport_entry **entryp)

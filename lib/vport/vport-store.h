@@ -112,6 +112,10 @@ struct vport_entry *vport_store_find(const struct vport_table *table,
                                      uint32_t port_no)
     OVS_REQUIRES(table->mutex);
 
+/* True if the device of a port has index 'ifindex', in whatever namespace. */
+bool vport_store_has_ifindex(const struct vport_table *table, int ifindex)
+    OVS_REQUIRES(table->mutex);
+
 /* Number of ports whose device is called 'name'; the first is stored in
  * '*entryp'. */
 size_t vport_store_find_name(const struct vport_table *table,

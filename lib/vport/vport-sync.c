@@ -390,8 +390,11 @@ vport_link_cb(const struct nlmsghdr *nlh, int32_t nsid, void *table_)
         return;
     }
 
-    /* Messages of other families are about ports of Linux bridges. */
+    /* Messages of other families are about ports of Linux bridges.  Most of
+     * the rest are about devices that are no ports: of these no more is read
+     * than the header. */
     if (ifi->ifi_family == AF_UNSPEC
+        && vport_store_has_ifindex(table, ifi->ifi_index)
         && vport_parse_name(table, nlh, &name)) {
         vport_take_link(table, ifi->ifi_index, nsid,
                         nlh->nlmsg_type == RTM_DELLINK, name);

@@ -146,6 +146,15 @@ malformed_announcement_is_a_loss(void **state)
     assert_int_equal(get_stats(table).malformed, 2);
     assert_int_equal(get_stats(table).resyncs, 2);
 
+    /* Of a device that is no port's no more is read than the header. */
+    unit_announce_link(unit_dp.links, false, 102, NULL);
+    unit_announce_link(unit_dp.links, true, 102, NULL);
+    vport_table_expire(table);
+    assert_int_equal(unit_by_number(table, 1), 0);
+    assert_int_equal(get_stats(table).links, 3);
+    assert_int_equal(get_stats(table).malformed, 2);
+    assert_int_equal(get_stats(table).resyncs, 2);
+
     /* Of a namespace: without an id. */
     unit_announce_nsid_gone(unit_dp.links, NL_NSID_NONE);
     vport_table_expire(table);
