@@ -149,7 +149,10 @@ upcall_reader_limit(struct upcall_reader *reader,
         reader->now = upcall_now_usec();
     }
     shed = upcall_shed_begin(channel, reader->now, quantum,
-                             reader->target_delay, reader->n_to_shed);
+                             reader->target_delay,
+                             (reader->n_sparse
+                              ? MIN(reader->n_to_shed, UPCALL_SHED_MAX_SPARSE)
+                              : reader->n_to_shed));
     if (shed.overruns) {
         upcall_reader_report_overrun(reader, channel, shed.overruns);
     }
@@ -255,10 +258,15 @@ upcall_reader_get_room(const struct upcall_reader *reader,
     room->sparse_waits = !room->sparse && free > left;
 
     /* What sparse ones sent does not wait for a full batch of others: all of a
-     * batch are processed together. */
+     * batch are processed together.  The others have as many, so that few
+     * batches are small where many channels are sparse, but at least a turn,
+     * and no more than a full one. */
     if (room->crowded && reader->n_sparse) {
+        unsigned int turn = upcall_sched_quantum(reader->sched);
+
         limit = MIN(limit, (reader->n_sparse + reader->n_urgent
-                            + UPCALL_QUANTUM));
+                            + MIN(MAX(turn, reader->n_sparse),
+                                  UPCALL_QUANTUM)));
     }
     room->other = limit - MIN(limit, reader->n_msgs + n_asked);
 }

@@ -26,7 +26,8 @@
  *
  * What its turn allows (upcall-turn.h), and what the batch has room for.  With
  * a run queue, upcalls of SPARSE channels do not wait for a full batch of
- * others, because all upcalls of a batch are processed together.
+ * others, because all upcalls of a batch are processed together: others have as
+ * many, but at least a turn.
  *
  * A channel from the run queue may have too much waiting; then its receive
  * buffer is limited before it is read (upcall-shed.h).

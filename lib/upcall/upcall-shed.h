@@ -72,6 +72,10 @@ struct upcall_channel;
  * buffer takes some turns. */
 #define UPCALL_SHED_MAX 512
 
+/* The same of a turn in a batch with upcalls of sparse channels, which wait for
+ * all that the batch does. */
+#define UPCALL_SHED_MAX_SPARSE UPCALL_SHED_CALL
+
 /* The most that one system call sheds. */
 #define UPCALL_SHED_CALL 64
 

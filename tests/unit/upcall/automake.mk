@@ -25,6 +25,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-shed \
 	tests/unit/upcall/test-upcall-show \
 	tests/unit/upcall/test-upcall-source \
+	tests/unit/upcall/test-upcall-sparse \
 	tests/unit/upcall/test-upcall-state \
 	tests/unit/upcall/test-upcall-stats \
 	tests/unit/upcall/test-upcall-stress \
@@ -117,6 +118,11 @@ tests_unit_upcall_test_upcall_show_SOURCES = \
 	tests/unit/upcall/test-upcall-show.c $(unit_shown) $(unit_common)
 tests_unit_upcall_test_upcall_source_SOURCES = \
 	tests/unit/upcall/test-upcall-source.c $(unit_base)
+tests_unit_upcall_test_upcall_sparse_SOURCES = \
+	tests/unit/upcall/test-upcall-sparse.c $(unit_upcall_fair) $(unit_common)
+tests_unit_upcall_test_upcall_sparse_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=clock_gettime
 tests_unit_upcall_test_upcall_state_SOURCES = \
 	tests/unit/upcall/test-upcall-state.c $(unit_common)
 tests_unit_upcall_test_upcall_stats_SOURCES = \

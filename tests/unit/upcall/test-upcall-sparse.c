@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* U3, U7: quiet ports among many noisy ones, where turns are small because
+ * delay is bounded.  One thread plays the handler, and time is made up. */
+
+#include <config.h>
+#include "upcall/upcall-table.h"
+
+#include <time.h>
+
+#include "harness/unit.h"
+#include "unit/upcall/fair-fixture.h"
+#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-turn.h"
+#include "util.h"
+
+#define TARGET 50000
+#define UPCALL_USEC 100         /* Work for one upcall. */
+#define N_NOISY 50              /* A round takes 105 ms with full turns, and 20
+                                 * with the smallest ones. */
+#define N_PORTS 60
+#define BACKLOG (2 * UPCALL_QUANTUM)
+
+/* The clock of the code under test, in microseconds. */
+static uint64_t now = 1000000;
+
+int __wrap_clock_gettime(clockid_t, struct timespec *);
+int
+__wrap_clock_gettime(clockid_t clock OVS_UNUSED, struct timespec *ts)
+{
+    ts->tv_sec = now / 1000000;
+    ts->tv_nsec = now % 1000000 * 1000;
+    return 0;
+}
+
+/* Does a batch, which takes its time.  Returns the number of upcalls. */
+static size_t
+batch(struct fixture *f, uint32_t order[UPCALL_BATCH])
+{
+    size_t n;
+
+    for (uint32_t i = 0; i < N_NOISY; i++) {
+        top_up(f, i, BACKLOG);
+    }
+    n = recv_batch(f, 0, order);
+    now += n * UPCALL_USEC;
+    return n;
+}
+
+/* Has the noisy ports flood, until turns are as small as they become.  No
+ * queue stands for as long as it takes to be limited. */
+static void
+prepare_flood(struct fixture *f)
+{
+    prepare(f, 1, N_PORTS);
+    upcall_table_set_target_delay(f->table, TARGET);
+    for (int i = 0; i < 40; i++) {
+        batch(f, NULL);
+    }
+}
+
+static void
+quiet_upcall_waits_for_one_small_turn(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t order[UPCALL_BATCH];
+
+    prepare_flood(f);
+    assert_int_equal(batch(f, order), UPCALL_BATCH);
+    for (int i = 0; i < 20; i++) {
+        top_up(f, N_NOISY, 1);
+        assert_in_range(batch(f, order), 1 + UPCALL_QUANTUM_MIN,
+                        1 + 2 * UPCALL_QUANTUM_MIN);
+        assert_int_equal(order[0], N_NOISY);
+        assert_int_equal(batch(f, order), UPCALL_BATCH);
+    }
+}
+
+/* Of 'n_quiet' ports, each is sent 'n' upcalls before each batch. */
+static void
+check_shares(struct fixture *f, uint32_t n_quiet, size_t n)
+{
+    uint64_t before[N_PORTS], least = UINT64_MAX, most = 0;
+    uint64_t end;
+
+    prepare_flood(f);
+    for (uint32_t i = 0; i < N_PORTS; i++) {
+        before[i] = f->ports[i].n_received;
+    }
+    for (end = now + 200000; now < end; ) {
+        size_t n_served;
+
+        for (uint32_t i = 0; i < n_quiet; i++) {
+            top_up(f, N_NOISY + i, n);
+        }
+        n_served = batch(f, NULL);
+        assert_true(n_served > UPCALL_QUANTUM_MIN);
+    }
+    for (uint32_t i = 0; i < N_PORTS; i++) {
+        uint64_t served = f->ports[i].n_received - before[i];
+
+        if (i < N_NOISY) {
+            least = MIN(least, served);
+            most = MAX(most, served);
+        } else if (i < N_NOISY + n_quiet) {
+            /* No more than a turn in each round. */
+            assert_true(served <= most + 2 * (uint64_t) UPCALL_QUANTUM_MIN);
+        }
+    }
+    print_message("%u quiet ports with %zu each: a noisy port was served %"
+                  PRIu64" to %"PRIu64", a quiet one %"PRIu64"\n", n_quiet, n,
+                  least, most,
+                  f->ports[N_NOISY].n_received - before[N_NOISY]);
+    assert_true(least >= UPCALL_QUANTUM_MIN);
+    assert_true(most - least <= 2 * UPCALL_QUANTUM_MIN);
+}
+
+/* A port that goes empty again and again gets no more than its turns by
+ * it. */
+static void
+ports_that_go_empty_starve_nobody(void **state)
+{
+    struct fixture *f = *state;
+
+    check_shares(f, 1, 1);
+}
+
+static void
+many_ports_that_go_empty_starve_nobody(void **state)
+{
+    struct fixture *f = *state;
+
+    check_shares(f, N_PORTS - N_NOISY, 3);
+}
+
+#define TEST(NAME) \
+    cmocka_unit_test_setup_teardown(NAME, fair_setup, fair_teardown)
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(quiet_upcall_waits_for_one_small_turn),
+        TEST(ports_that_go_empty_starve_nobody),
+        TEST(many_ports_that_go_empty_starve_nobody),
+    };
+
+    unit_init("test-upcall-sparse");
+    return cmocka_run_group_tests_name("upcall-sparse", tests, NULL, NULL);
+}
