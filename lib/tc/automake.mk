@@ -24,5 +24,7 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-rules.c \
 	lib/tc/tc-rules.h \
 	lib/tc/tc-transact.c \
-	lib/tc/tc-transact.h
+	lib/tc/tc-transact.h \
+	lib/tc/tc-zeros.c \
+	lib/tc/tc-zeros.h
 EXTRA_DIST += lib/tc/README.md

@@ -8,7 +8,8 @@ unit_tests += \
 	tests/unit/tc/test-tc-explain \
 	tests/unit/tc/test-tc-rules \
 	tests/unit/tc/test-tc-transact \
-	tests/unit/tc/test-tc-translate
+	tests/unit/tc/test-tc-translate \
+	tests/unit/tc/test-tc-zeros
 
 unit_backend = \
 	tests/unit/tc/backend-fixture.c \
@@ -54,3 +55,5 @@ tests_unit_tc_test_tc_translate_SOURCES = \
 tests_unit_tc_test_tc_translate_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=ovs_compat_flow_put \
 	-Wl,--wrap=tc_transact
+tests_unit_tc_test_tc_zeros_SOURCES = \
+	tests/unit/tc/test-tc-zeros.c $(unit_common)
