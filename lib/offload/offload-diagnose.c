@@ -23,9 +23,8 @@ static const struct finding_kind rules_left = {
 
 static const struct finding_kind flows_lost = {
     "offload-flows-lost",
-    "Packets of these flows missed, or met another flow that matches them.",
-    "The log has the kernel's error; \"No such file or directory\" means that "
-    "there is another flow.",
+    "Packets of these flows are upcalls until the revalidators see to them.",
+    "The log has the kernel's error.",
 };
 
 static const struct finding_kind device_full = {

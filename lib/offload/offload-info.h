@@ -86,8 +86,10 @@ enum offload_counter {
     OFFLOAD_VANISHED,           /* Rules that somebody else removed. */
     OFFLOAD_LEAKED,             /* Rules that could not be deleted.  It is
                                  * tried again later, which is not counted. */
-    OFFLOAD_LOST,               /* Times that the kernel did not take a flow
-                                 * back, which is nowhere then. */
+    OFFLOAD_OVERLAPPED,         /* Times that the kernel did not take a flow
+                                 * back, which is nowhere then, as another
+                                 * flow there overlaps with it. */
+    OFFLOAD_LOST,               /* Times that it did not for another reason. */
     OFFLOAD_N_COUNTERS
 };
 

@@ -27,6 +27,7 @@ static const char *const counter_names[OFFLOAD_N_COUNTERS] = {
     [OFFLOAD_STALE] = "stale",
     [OFFLOAD_VANISHED] = "vanished",
     [OFFLOAD_LEAKED] = "leaked",
+    [OFFLOAD_OVERLAPPED] = "overlapped",
     [OFFLOAD_LOST] = "lost",
 };
 

@@ -177,6 +177,14 @@ delete_from_tc(struct offload *offload, struct work *work)
     offload_flow_set_tc_none(flow);
 }
 
+/* Does 'error', with which the kernel refused a flow, say that another flow
+ * there overlaps with it?  It then serves the packets. */
+static bool
+is_overlap(int error)
+{
+    return error == ENOENT || error == EEXIST;
+}
+
 static void
 put_into_kernel(struct offload *offload, struct work *work)
 {
@@ -190,11 +198,16 @@ put_into_kernel(struct offload *offload, struct work *work)
          * copies until the user, who sees that it is idle, deletes it, or
          * changes it: only a packet of another microflow, whose ufid is
          * another, makes a new one before that. */
-        offload_count(offload, flow->thread, OFFLOAD_LOST);
-        VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" is lost: the "
+        bool overlap = is_overlap(work->op.error);
+
+        offload_count(offload, flow->thread,
+                      overlap ? OFFLOAD_OVERLAPPED : OFFLOAD_LOST);
+        VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" is %s: the "
                      "kernel datapath does not take it: %s",
                      UUID_ARGS((const struct uuid *) &flow->ufid),
-                     flow->desc->in_port, ovs_strerror(work->op.error));
+                     flow->desc->in_port,
+                     overlap ? "overlapped by another one" : "lost",
+                     ovs_strerror(work->op.error));
         offload_flow_set_target(flow, OFFLOAD_TARGET_NOWHERE);
         if (!offload_reason_is_rejection(flow->reason)) {
             flow->reason = OFFLOAD_REASON_ERROR;

@@ -142,15 +142,17 @@ def offload_is_settled(switch):
 
 
 def flows_lost(switch):
-    """Returns how many flows neither tc nor the datapath would take.  When a
-    daemon starts, rules that it found may be in the way of flows that are
-    wider: it has those when OpenFlow is not restored yet."""
+    """Returns how many flows neither tc nor the datapath would take, without
+    those that others overlap with.  Those are no loss: when a daemon starts,
+    rules that it found may be in the way of flows that are wider, which it has
+    while OpenFlow is not restored yet."""
     return switch.show("offload/show", "ovs-system")[0]["total"]["lost"]
 
 
 def rules_equal_flows(switch, lost):
-    """No more than 'lost' flows are lost.  Each flow that is shown as being in tc has a rule, each rule of ours is
-    of such a flow, and none is in two places."""
+    """No more than 'lost' flows are lost.  Each flow that is shown as being in
+    tc has a rule, each rule of ours is of such a flow, and none is in two
+    places."""
     wrong = offload_is_settled(switch)
     if flows_lost(switch) > lost:
         wrong.append(f"{flows_lost(switch)} flows lost, {lost} before")

@@ -113,7 +113,10 @@ THREAD_COUNTERS = (
     ("superseded", "offload_superseded", "Requests overtaken by later ones."),
     ("vanished", "offload_vanished", "Rules that somebody else removed."),
     ("leaked", "offload_leaked", "Rules that could not be deleted."),
-    ("lost", "offload_lost", "Flows that the kernel did not take back."),
+    ("overlapped", "offload_overlapped",
+     "Flows that the kernel did not take back, as others overlap with them."),
+    ("lost", "offload_lost",
+     "Flows that the kernel did not take back for another reason."),
 )
 THREAD_GAUGES = (
     ("queued", "offload_queue_length", "Flows that wait for the thread."),

@@ -40,6 +40,12 @@ diagnose(void **state OVS_UNUSED)
         unit_found(&findings, 1, counters[i].name, counters[i].what);
     }
 
+    /* The other flow serves the packets. */
+    info = well;
+    info.total.counters[OFFLOAD_OVERLAPPED] = 7;
+    offload_diagnose("dp", &info, &findings);
+    unit_found_nothing(&findings);
+
     info = well;
     info.n_backoffs = 2;
     offload_diagnose("dp", &info, &findings);

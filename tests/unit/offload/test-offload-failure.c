@@ -570,7 +570,8 @@ change_that_nobody_takes_ends_the_flow(void **state OVS_UNUSED)
         offload_fake_release(unit.fake);
         offload_barrier(unit.offload);
         assert_int_equal(unit_where(&unit, 1), gone ? KERNEL : 0);
-        assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), !gone);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_OVERLAPPED), !gone);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), 0);
         assert_int_equal(unit_counter(&unit, OFFLOAD_REJECTED), 1);
 
         /* Tc may take another version, still refused by the kernel or not. */
@@ -589,10 +590,10 @@ change_that_nobody_takes_ends_the_flow(void **state OVS_UNUSED)
 
 /* A rule of a previous run is in tc while the kernel, which was flushed, has a
  * wider flow.  When OpenFlow wants the former changed, and a port of the new
- * actions is not known yet, the flow is lost, and the wider one serves its
+ * actions is not known yet, the flow goes, and the wider one serves its
  * packets; if the kernel would take it, it is not. */
 static void
-adopted_flow_is_lost_only_if_another_serves_its_packets(
+adopted_flow_goes_only_if_another_serves_its_packets(
     void **state OVS_UNUSED)
 {
     static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
@@ -623,7 +624,8 @@ adopted_flow_is_lost_only_if_another_serves_its_packets(
         offload_fake_fail_next(unit.fake, &failure);
         assert_int_equal(unit_put(&unit, unit_desc(1, 1), MODIFY), 0);
         unit_settle(&unit);
-        assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), wider);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_OVERLAPPED), wider);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), 0);
         assert_int_equal(unit_where(&unit, 1), wider ? 0 : KERNEL);
         assert_int_equal(offload_fake_count(unit.fake, false), 1);
         if (wider) {
@@ -653,7 +655,7 @@ main(void)
         cmocka_unit_test(change_that_the_kernel_refuses_reaches_tc),
         cmocka_unit_test(change_that_nobody_takes_ends_the_flow),
         cmocka_unit_test(
-            adopted_flow_is_lost_only_if_another_serves_its_packets),
+            adopted_flow_goes_only_if_another_serves_its_packets),
     };
 
     unit_init("test-offload-failure");
