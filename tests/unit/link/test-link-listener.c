@@ -289,9 +289,9 @@ an_event_ends_the_wait(void **state)
     link_listener_run(f->listener);
 
     /* Nothing to do: it sleeps. */
+    long long int start = time_msec();
     link_listener_wait(f->listener);
     poll_timer_wait(20);
-    long long int start = time_msec();
     poll_block();
     assert_true(time_msec() - start >= 19);
 
