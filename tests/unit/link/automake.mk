@@ -60,7 +60,7 @@ tests_unit_link_test_link_fault_SOURCES = \
 	tests/unit/link/test-link-fault.c \
 	$(link_fault_fixture) $(unit_fault) $(unit_link) $(unit_common)
 tests_unit_link_test_link_fault_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_fault_wrap) \
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_fault_wrap) \
 	-Wl,--wrap=getsockopt \
 	-Wl,--wrap=mnl_socket_recvfrom \
 	-Wl,--wrap=mnl_socket_sendto \

@@ -173,6 +173,7 @@ teardown(void **state)
 {
     struct fixture *f = *state;
 
+    unit_clock_run();
     unit_plan_none();
     link_listener_close(f->listener);
     link_table_destroy(f->table);
