@@ -16,6 +16,7 @@ unit_tests += \
 	tests/unit/offload/test-offload-show \
 	tests/unit/offload/test-offload-state \
 	tests/unit/offload/test-offload-stats \
+	tests/unit/offload/test-offload-thread \
 	tests/unit/offload/test-offload-withdraw
 
 tests_unit_offload_test_id_fpool_SOURCES = \
@@ -63,6 +64,10 @@ tests_unit_offload_test_offload_state_LDFLAGS = \
 tests_unit_offload_test_offload_stats_SOURCES = \
 	tests/unit/offload/test-offload-stats.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_stats_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
+tests_unit_offload_test_offload_thread_SOURCES = \
+	tests/unit/offload/test-offload-thread.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_thread_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=pthread_join
 tests_unit_offload_test_offload_withdraw_SOURCES = \
 	tests/unit/offload/test-offload-withdraw.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_diagnose_SOURCES = \

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The offload engine: what is offered and when, ports, flush, threads.
+/* The offload engine: what is offered and when, ports, flush.
  *
- *   O3  child_waits_for_its_parent, deletes_and_changes_overtake_offers,
- *       thread_that_goes_hands_over
+ *   O3  child_waits_for_its_parent
  *   O4  full_queue_leaves_flows_in_the_kernel,
  *       adding_waits_for_nobody_who_waits_for_tc
  *   O5  port_removal_leaves_no_rule, flush_deletes_everything,
  *       disabling_moves_everything_back,
  *       rules_of_a_previous_run_are_reconciled
- *   O6  threads_come_and_go, and each test at its end */
+ *   O6  each test at its end */
 
 #include <config.h>
 #include "harness/offload-engine.h"
@@ -232,81 +231,6 @@ pipeline_gets_to_tc_from_its_start(void **state OVS_UNUSED)
 }
 
 static void
-deletes_and_changes_overtake_offers(void **state OVS_UNUSED)
-{
-    enum { N = 1000 };
-    struct unit_offload unit;
-    ovs_u128 ufid = unit_ufid(2);
-    struct offload_engine_info info;
-    uint64_t n_ops, n_calls;
-    struct offload_desc *desc, *rule;
-
-    unit_offload_init(&unit, NULL, 2);
-    for (uint32_t i = 1; i <= 3; i++) {
-        unit_put(&unit, unit_desc(i, i == 3 ? 2 : 1), CREATE);
-    }
-    offload_barrier(unit.offload);
-    offload_fake_hold(unit.fake);
-    for (uint32_t i = 0; i < N; i++) {
-        unit_put(&unit, unit_desc(100 + i, 1), CREATE);
-    }
-    offload_fake_wait_held(unit.fake, 1);
-    offload_fake_set_delay(unit.fake, 500, 500);
-    desc = unit_desc(2, 1);
-    unit_put(&unit, offload_desc_ref(desc), MODIFY);
-    offload_fake_release(unit.fake);
-
-    /* The thread is at one batch whenever it is asked for something: for two
-     * deletions.  One more, which may have been first, and one to spare. */
-    offload_port_del(unit.offload, 2);
-    assert_int_equal(unit_del(&unit, 1, NULL), 0);
-    assert_int_equal(unit_del(&unit, 3, NULL), 0);
-    assert_int_equal(unit_where(&unit, 3), 0);
-    rule = offload_fake_rule(unit.fake, &ufid);
-    assert_ptr_equal(rule, desc);
-    offload_fake_get_load(unit.fake, &n_ops, &n_calls);
-    assert_true(n_ops < 3 + 5 + 6 * OFFLOAD_BATCH);
-    offload_get_info(unit.offload, &info);
-    assert_true(info.total.n_queued > N / 4);
-    offload_fake_set_delay(unit.fake, 0, 0);
-    offload_desc_unref(rule);
-    offload_desc_unref(desc);
-    unit_offload_uninit(&unit);
-}
-
-static void
-flow_whose_rule_vanished_overtakes_offers(void **state OVS_UNUSED)
-{
-    enum { N = 1000 };
-    struct unit_offload unit;
-    struct offload_engine_info info;
-    ovs_u128 ufid = unit_ufid(1);
-
-    unit_offload_init(&unit, NULL, 2);
-    unit_put(&unit, unit_desc(1, 1), CREATE);
-    offload_barrier(unit.offload);
-    offload_fake_hold(unit.fake);
-    for (uint32_t i = 0; i < N; i++) {
-        unit_put(&unit, unit_desc(100 + i, 1), CREATE);
-    }
-    offload_fake_wait_held(unit.fake, 1);
-    offload_fake_remove(unit.fake, true, &ufid);
-    assert_int_equal(unit_get(&unit, 1, NULL, NULL), 0);
-    assert_int_equal(unit_where(&unit, 1), 0);
-    offload_fake_set_delay(unit.fake, 500, 500);
-    offload_fake_release(unit.fake);
-
-    /* At most as long as a few batches take. */
-    while (unit_where(&unit, 1) != KERNEL) {
-        unit_sleep_us(100);
-    }
-    offload_get_info(unit.offload, &info);
-    assert_true(info.total.n_queued > N / 4);
-    offload_fake_set_delay(unit.fake, 0, 0);
-    unit_offload_uninit(&unit);
-}
-
-static void
 port_removal_leaves_no_rule(void **state OVS_UNUSED)
 {
     struct unit_offload unit;
@@ -470,117 +394,6 @@ rules_of_a_previous_run_are_reconciled(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
-static void
-threads_come_and_go(void **state OVS_UNUSED)
-{
-    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
-    struct unit_offload unit;
-    struct offload_engine_info info;
-
-    config.n_threads = 10;
-    unit_offload_init(&unit, &config, 50);
-    for (uint32_t i = 0; i < 500; i++) {
-        unit_put(&unit, unit_desc(i, 1 + i % 50), CREATE);
-        if (i % 100 == 50) {
-            config.n_threads = 1 + (config.n_threads + 6) % 10;
-            offload_configure(unit.offload, &config);
-        }
-    }
-    offload_barrier(unit.offload);
-    assert_int_equal(offload_fake_count(unit.fake, true), 500);
-    offload_get_info(unit.offload, &info);
-    assert_int_equal(info.n_threads, 10);
-    assert_int_equal(info.total.counters[OFFLOAD_INSERTED], 500);
-    assert_int_equal(info.total.cumulative.n, 500);
-    unit_offload_uninit(&unit);
-}
-
-static void
-thread_that_goes_hands_over(void **state OVS_UNUSED)
-{
-    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
-    struct unit_offload unit;
-    struct offload_engine_info info;
-    uint32_t port;
-
-    config.n_threads = 2;
-    unit_offload_init(&unit, &config, 8);
-
-    /* A port of the second thread. */
-    for (port = 1; ; port++) {
-        unit_put(&unit, unit_desc(1000 + port, port), CREATE);
-        offload_barrier(unit.offload);
-        offload_get_info(unit.offload, &info);
-        if (info.threads[1].counters[OFFLOAD_INSERTED]) {
-            break;
-        }
-    }
-    offload_fake_set_delay(unit.fake, 1000, 1000);
-    for (uint32_t i = 0; i < 300; i++) {
-        unit_put(&unit, unit_desc(i, port), CREATE);
-    }
-    config.n_threads = 1;
-    offload_configure(unit.offload, &config);
-    offload_get_info(unit.offload, &info);
-    assert_false(info.threads[1].running);
-    assert_true(info.threads[0].n_queued > 0);
-    offload_fake_set_delay(unit.fake, 0, 0);
-    offload_barrier(unit.offload);
-    assert_int_equal(offload_fake_count(unit.fake, true), 300 + port);
-    unit_offload_uninit(&unit);
-}
-
-static void
-destroy_drops_offers_and_does_the_rest(void **state OVS_UNUSED)
-{
-    enum { N = 10, N_OFFERS = 2000 };
-    struct offload_desc *changed[N];
-    struct unit_offload unit;
-    ovs_u128 vanished = unit_ufid(N);
-    size_t n_tc;
-
-    unit_offload_init(&unit, NULL, 1);
-    for (uint32_t i = 0; i <= N; i++) {
-        unit_put(&unit, unit_desc(i, 1), CREATE);
-    }
-    unit_put(&unit, unit_desc_full(N + 1, 1, 1, 0, 0), CREATE);
-    offload_barrier(unit.offload);
-    offload_fake_hold(unit.fake);
-    for (uint32_t i = 0; i < N_OFFERS; i++) {
-        unit_put(&unit, unit_desc(100 + i, 1), CREATE);
-    }
-    offload_fake_wait_held(unit.fake, 1);
-    for (uint32_t i = 0; i < N; i++) {
-        changed[i] = unit_desc(i, 1);
-        unit_put(&unit, offload_desc_ref(changed[i]), MODIFY);
-    }
-    offload_fake_remove(unit.fake, true, &vanished);
-    unit_get(&unit, N, NULL, NULL);
-    offload_fake_set_delay(unit.fake, 1000, 1000);
-    offload_fake_release(unit.fake);
-    offload_destroy(unit.offload);
-
-    /* The thread was at a batch, and may have begun the next. */
-    n_tc = offload_fake_count(unit.fake, true);
-    assert_in_range(n_tc, N + 1, N + N_OFFERS / 2);
-    assert_int_equal(offload_fake_count(unit.fake, false),
-                     N_OFFERS + 2 - (n_tc - N));
-    for (uint32_t i = 0; i < N; i++) {
-        struct offload_desc *rule = offload_fake_rule(unit.fake,
-                                                      &changed[i]->ufid);
-
-        assert_ptr_equal(rule, changed[i]);
-        assert_int_equal(unit_where(&unit, i), TC);
-        offload_desc_unref(rule);
-        offload_desc_unref(changed[i]);
-    }
-    assert_int_equal(unit_where(&unit, N), KERNEL);
-    assert_int_equal(unit_where(&unit, N + 1), KERNEL);
-    offload_fake_destroy(unit.fake);
-    offload_destroy(NULL);
-    offload_fake_destroy(NULL);
-}
-
 int
 main(void)
 {
@@ -590,16 +403,11 @@ main(void)
         cmocka_unit_test(young_flows_are_not_offered),
         cmocka_unit_test(child_waits_for_its_parent),
         cmocka_unit_test(pipeline_gets_to_tc_from_its_start),
-        cmocka_unit_test(deletes_and_changes_overtake_offers),
-        cmocka_unit_test(flow_whose_rule_vanished_overtakes_offers),
         cmocka_unit_test(port_removal_leaves_no_rule),
         cmocka_unit_test(flush_deletes_everything),
         cmocka_unit_test(adding_waits_for_nobody_who_waits_for_tc),
         cmocka_unit_test(disabling_moves_everything_back),
         cmocka_unit_test(rules_of_a_previous_run_are_reconciled),
-        cmocka_unit_test(threads_come_and_go),
-        cmocka_unit_test(thread_that_goes_hands_over),
-        cmocka_unit_test(destroy_drops_offers_and_does_the_rest),
     };
 
     unit_init("test-offload-queue");
