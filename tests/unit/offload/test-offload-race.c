@@ -71,11 +71,21 @@ check(const struct offload_op *op)
     }
 }
 
+/* The sender may be late.  Without it there is nothing to lose. */
+static bool
+has_met(void)
+{
+    uint64_t n_met;
+
+    atomic_read(&met, &n_met);
+    return n_met > 0;
+}
+
 static void *
 user_main(void *stream)
 {
     unit_random_stream(*(uint32_t *) stream);
-    for (int i = 0; i < N_BATCHES; i++) {
+    for (int i = 0; i < N_BATCHES || !has_met(); i++) {
         struct offload_op ops_[MAX_BATCH], *ops[MAX_BATCH];
         size_t n = 1 + unit_random(MAX_BATCH);
 
@@ -181,7 +191,7 @@ no_packet_is_lost_or_counted_twice(void **state OVS_UNUSED)
     }
     atomic_read(&met, &n_met);
     atomic_read(&reported, &n_reported);
-    if (n_met != n_reported || !n_met) {
+    if (n_met != n_reported) {
         unit_die("%"PRIu64" packets met a flow, %"PRIu64" were reported",
                  n_met, n_reported);
     }
