@@ -266,18 +266,18 @@ upcall_of_a_busy_port_wakes_nobody(void **state)
     idle = atomic_count_get(&f->last_handler);
     unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, idle));
 
+    /* Had they woken it, it would have gone to sleep more often by the time
+     * that it is seen asleep.  What it does when it is awake is not looked at:
+     * there it may sleep for a lock that another thread has. */
     n_sleeps = unit_handler_n_sleeps(&f->handlers, idle);
     for (unsigned int i = 0; i < 50; i++) {
         send_to(f, 1, 2 + i);
+        unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, idle));
     }
+    assert_int_equal(unit_handler_n_sleeps(&f->handlers, idle), n_sleeps);
 
-    /* Had they woken it, it would have slept again by the time that it has
-     * served another port, and been seen asleep more than once. */
     send_to(f, 2, 100);
     wait_processed(f, 2);
-    unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, idle));
-    assert_int_equal(unit_handler_n_sleeps(&f->handlers, idle), n_sleeps + 1);
-
     latch_set(&f->go[0]);
     wait_processed(f, 53);
     assert_int_equal(sum_stats(f).empty_wakeups, 0);
