@@ -389,7 +389,7 @@ get_ifindex(uint32_t port_no)
 static void
 run_until_offloaded(struct test *test, uint32_t flow, uint32_t port)
 {
-    long long int end = time_msec() + 20000;
+    long long int end = time_msec() + UNIT_PATIENCE;
     const ovs_u128 ufid = unit_tc_ufid(flow);
 
     while (unit_dpif_has(&test->u, flow) || !unit_tc_packet(&ufid, 100)) {
