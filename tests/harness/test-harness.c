@@ -19,6 +19,7 @@
 #include "harness/fault.h"
 #include "harness/prng.h"
 #include "harness/wait.h"
+#include "harness/watchdog.h"
 #include "latch.h"
 #include "openvswitch/poll-loop.h"
 #include "ovs-thread.h"
@@ -27,22 +28,41 @@
 
 /* Programs that fail, as which this one runs itself. */
 
+static atomic_bool waiter_runs = ATOMIC_VAR_INIT(false);
+
 static void *
 thread_that_never_ends(void *latch)
 {
+    atomic_store(&waiter_runs, true);
     latch_wait(latch);
     poll_block();
     return NULL;
+}
+
+static bool
+is_waiting(void)
+{
+    bool runs;
+
+    atomic_read(&waiter_runs, &runs);
+    return runs;
 }
 
 static void
 hang(void **state OVS_UNUSED)
 {
     struct latch latch;
+    pthread_t thread;
 
+    /* The limit is short, and the thread may be late. */
+    unit_watchdog_stop();
     latch_init(&latch);
-    xpthread_join(ovs_thread_create("waiter", thread_that_never_ends, &latch),
-                  NULL);
+    thread = ovs_thread_create("waiter", thread_that_never_ends, &latch);
+    while (!is_waiting()) {
+        unit_pause();
+    }
+    unit_watchdog_start("hang");
+    xpthread_join(thread, NULL);
 }
 
 static void

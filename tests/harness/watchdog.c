@@ -24,11 +24,11 @@
 
 /* How long the report may take, in seconds, before the program is killed.  It
  * runs addr2line for each thread. */
-#define REPORT_TIME 60
+#define REPORT_TIME 300
 
 /* How long a thread may take to tell where it is, in milliseconds: it does so
- * at once, unless it has the signal blocked. */
-#define ANSWER_TIME 500
+ * as soon as it has a processor, unless it has the signal blocked. */
+#define ANSWER_TIME 10000
 
 #define MAX_FRAMES 32
 
