@@ -79,8 +79,14 @@ counted () {
 }
 
 test_two_guests_share () {
-    echo 'cp "$KDP_RESULTS/$name/by" "$KDP_RESULTS/../by-$name"' \
-        > "$tree/tests/system/one-test"
+    # Each has one before either goes on, however late the other one is.
+    cat > "$tree/tests/system/one-test" << 'END'
+cp "$KDP_RESULTS/$name/by" "$KDP_RESULTS/../by-$name"
+for _ in {1..600}; do
+    [ "$(cat "$KDP_RESULTS"/../by-? | sort -u | wc -l)" -lt 2 ] || break
+    sleep 0.1
+done
+END
     run
     counted 6 0 && [ "$(cat "$tree"/build/by-? | sort -u | wc -l)" -eq 2 ] \
         || return 1
