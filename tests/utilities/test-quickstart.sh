@@ -201,8 +201,14 @@ test_stages_at_the_same_time () {
 # No more at a time than there are processors and one.
 test_capacity () {
     local run
+    # The first waits for another one.
     # shellcheck disable=SC2016 # For make's shell.
-    run='mkdir ../now.$$; ls -d ../now.* | wc -l >> ../at-a-time; sleep 0.3
+    run='mkdir ../now.$$; i=0
+         until [ -e ../met -o $i -eq 600 ]; do
+             [ "$(ls -d ../now.* | wc -l)" -lt 2 ] || touch ../met
+             i=$((i + 1)); sleep 0.1
+         done
+         ls -d ../now.* | wc -l >> ../at-a-time; sleep 0.3
          rmdir ../now.$$; cat ../tap'
     for stage in models guest kselftest system system-selection ovs bench \
         versions; do
@@ -241,7 +247,8 @@ test_results_of_other_builds () {
 test_interrupt () {
     local pid
     # Two stages that run then, one of which does not want to end at once.
-    echo "touch ../running; sleep 1000; sleep 1001" > "$tree/run-system"
+    # How long they sleep tells them from others of the machine.
+    echo "touch ../running; sleep 1000.$$; sleep 1001.$$" > "$tree/run-system"
     echo "trap 'sleep 1; touch ../cleaned; exit 1' TERM
           until [ -e ../running ]; do sleep 0.1; done
           touch ../running2; while :; do sleep 0.1; done" > "$tree/run-guest"
@@ -259,7 +266,7 @@ test_interrupt () {
         && [ -e "$tree/cleaned" ] || return 1
     # Nothing left, and it can run again.
     ! pgrep -f "$tree" > /dev/null || return 1
-    ! ps -eo args | grep -q '^sleep 100[01]$' || return 1
+    ! ps -eo args | grep -q "^sleep 100[01][.]$$\$" || return 1
     echo 'cat ../tap' | tee "$tree/run-guest" > "$tree/run-system"
     run
     ended '30 passed, 0 failed' 0
@@ -293,7 +300,13 @@ test_second_instance () {
 }
 
 test_progress_and_times () {
-    echo 'echo half-way; sleep 3; cat ../tap' > "$tree/run-models"
+    # It goes on once it has been listed.
+    echo "echo half-way
+          for i in \$(seq 600); do
+              ! grep -q 'models of what.*: half-way' $out || break
+              sleep 0.1
+          done
+          cat ../tap" > "$tree/run-models"
     QUICKSTART_PROGRESS=1 quickstart check > "$out" 2>&1
     grep -q ' s, models of what.*: half-way' "$out" \
         && [ "$(grep -c 'status 0$' "$tree/_build/logs/stages")" -eq 17 ]
