@@ -52,6 +52,29 @@ unit_init(const char *program)
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
 }
 
+int
+unit_log_open(void)
+{
+    static const char *const of_machine[] = {
+        "coverage", "ovs_rcu", "poll_loop", "timeval",
+    };
+    char name[] = "/tmp/unit-log-XXXXXX";
+    int fd = mkstemp(name);
+
+    if (fd < 0 || vlog_set_log_file(name)) {
+        unit_die("%s: cannot log there", name);
+    }
+    unlink(name);
+    vlog_set_levels(NULL, VLF_FILE, VLL_INFO);
+    for (size_t i = 0; i < ARRAY_SIZE(of_machine); i++) {
+        struct vlog_module *module = vlog_module_from_name(of_machine[i]);
+
+        unit_check(module != NULL);
+        vlog_set_levels(module, VLF_FILE, VLL_OFF);
+    }
+    return fd;
+}
+
 static void *
 unit_thread_main(void *aux OVS_UNUSED)
 {

@@ -43,6 +43,10 @@
  * main(). */
 void unit_init(const char *program);
 
+/* Has Open vSwitch log to a file, from level INFO on, but for what it says of a
+ * slow machine.  Returns a descriptor of the file, which has no name. */
+int unit_log_open(void);
+
 /* Makes the process one with several threads as far as Open vSwitch is
  * concerned, with the one that runs what was postponed with RCU.  Left alone,
  * whichever thread quiesces first does that, racing with others (harmlessly,

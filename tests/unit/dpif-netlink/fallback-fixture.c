@@ -364,13 +364,6 @@ check_engine(struct fixture *f, const char *name)
 void
 fallback_init(const char *program)
 {
-    char log_name[] = "/tmp/test-kdp-fallback-XXXXXX";
-
     unit_init(program);
-    log_fd = mkstemp(log_name);
-    if (log_fd < 0 || vlog_set_log_file(log_name)) {
-        unit_die("%s: cannot log there", log_name);
-    }
-    unlink(log_name);
-    vlog_set_levels(NULL, VLF_FILE, VLL_INFO);
+    log_fd = unit_log_open();
 }

@@ -224,14 +224,8 @@ main(void)
         TEST(channels_of_no_port_keep_the_largest_buffer),
         TEST(buffer_that_the_system_limits_is_reported),
     };
-    char log_name[] = "/tmp/test-upcall-rcvbuf-XXXXXX";
 
     unit_init("test-upcall-rcvbuf");
-    log_fd = mkstemp(log_name);
-    if (log_fd < 0 || vlog_set_log_file(log_name)) {
-        unit_die("%s: cannot log there", log_name);
-    }
-    unlink(log_name);
-    vlog_set_levels(NULL, VLF_FILE, VLL_INFO);
+    log_fd = unit_log_open();
     return cmocka_run_group_tests_name("upcall-rcvbuf", tests, NULL, NULL);
 }
