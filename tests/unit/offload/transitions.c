@@ -32,6 +32,39 @@ unit_transitions(enum offload_machine_id id, unsigned int from,
     return atomic_count_get(&reached[id][from][to]);
 }
 
+/* Is 't' of machine 'id' one of the 'n' of 'elsewhere'? */
+static bool
+is_elsewhere(enum offload_machine_id id, const struct offload_transition *t,
+             const struct unit_transition elsewhere[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (elsewhere[i].id == id && elsewhere[i].from == t->from
+            && elsewhere[i].to == t->to) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Was each transition of the tables made, but for the 'n' of 'elsewhere'? */
+bool
+unit_has_transitions(const struct unit_transition elsewhere[], size_t n)
+{
+    for (enum offload_machine_id i = 0; i < OFFLOAD_N_MACHINES; i++) {
+        const struct offload_machine *machine = &offload_machines[i];
+
+        for (size_t j = 0; j < machine->n_transitions; j++) {
+            const struct offload_transition *t = &machine->transitions[j];
+
+            if (!unit_transitions(i, t->from, t->to)
+                && !is_elsewhere(i, t, elsewhere, n)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* Fails unless each transition of the tables was made, but for the 'n' of
  * 'elsewhere', which were not. */
 void
@@ -43,14 +76,8 @@ unit_check_transitions(const struct unit_transition elsewhere[], size_t n)
         for (size_t j = 0; j < machine->n_transitions; j++) {
             const struct offload_transition *t = &machine->transitions[j];
             unsigned int n_made = unit_transitions(i, t->from, t->to);
-            bool is_elsewhere = false;
 
-            for (size_t k = 0; k < n; k++) {
-                is_elsewhere |= (elsewhere[k].id == i
-                                 && elsewhere[k].from == t->from
-                                 && elsewhere[k].to == t->to);
-            }
-            if (!n_made != is_elsewhere) {
+            if (!n_made != is_elsewhere(i, t, elsewhere, n)) {
                 unit_die("%s: \"%s\" to \"%s\" (%s) was made %u times",
                          machine->name, machine->states[t->from],
                          machine->states[t->to], t->why, n_made);

@@ -8,6 +8,9 @@
  *
  * Thread safety: any thread, any time. */
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "offload/offload-state.h"
 
 /* Number of times that the transition was made. */
@@ -21,6 +24,7 @@ struct unit_transition {
     const char *why;
 };
 
+bool unit_has_transitions(const struct unit_transition elsewhere[], size_t n);
 void unit_check_transitions(const struct unit_transition elsewhere[],
                             size_t n);
 
