@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 lib_libkdp_a_SOURCES += \
+	lib/tc/tc-action.c \
+	lib/tc/tc-action.h \
 	lib/tc/tc-adopt.c \
 	lib/tc/tc-adopt.h \
 	lib/tc/tc-backend.c \

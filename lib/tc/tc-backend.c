@@ -15,6 +15,7 @@
 #include "openvswitch/ofpbuf.h"
 #include "ovs-rcu.h"
 #include "ovs/compat-offload.h"
+#include "tc/tc-action.h"
 #include "tc/tc-adopt.h"
 #include "tc/tc-explain.h"
 #include "tc/tc-handle.h"
@@ -78,6 +79,9 @@ prepare_add(const struct kdp_tc *tc, const struct offload_desc *desc,
     if (!error && !kdp_tc_handle_new(&request->id.handle)) {
         ofpbuf_delete(request->rule);
         error = ENOSPC;
+    }
+    if (!error) {
+        kdp_tc_action_name(request->rule);
     }
     return error;
 }

@@ -338,15 +338,16 @@ static const char *const action_kinds[] = {
     "tunnel_key", "vlan",
 };
 
-/* Makes a request for an action of 'kind' that lacks all that such an action
- * needs. */
+/* Makes a request of 'type' for an action of 'kind' of which nothing else is
+ * said. */
 static void
-put_action_request(const char *kind, struct ofpbuf *buf)
+put_action_request(const char *kind, int type, unsigned int flags,
+                   struct ofpbuf *buf)
 {
     size_t tab, action;
 
-    nl_msg_put_nlmsghdr(buf, sizeof(struct tcamsg), RTM_NEWACTION,
-                        NLM_F_REQUEST | NLM_F_CREATE | NLM_F_ACK);
+    nl_msg_put_nlmsghdr(buf, sizeof(struct tcamsg), type,
+                        NLM_F_REQUEST | flags);
     ofpbuf_put_zeros(buf, sizeof(struct tcamsg));
     tab = nl_msg_start_nested(buf, TCA_ACT_TAB);
     action = nl_msg_start_nested(buf, 1);
@@ -366,7 +367,9 @@ kdp_tc_load_actions(void)
         struct transfer *t = &transfers[i];
 
         ofpbuf_use_stub(&t->request, t->request_stub, sizeof t->request_stub);
-        put_action_request(action_kinds[i], &t->request);
+        /* It lacks all that an action needs. */
+        put_action_request(action_kinds[i], RTM_NEWACTION,
+                           NLM_F_CREATE | NLM_F_ACK, &t->request);
         t->txn.request = &t->request;
         txns[i] = &t->txn;
         kdp_rtnl_count(KDP_RTNL_TC_ACTION);
@@ -383,6 +386,26 @@ kdp_tc_load_actions(void)
         ofpbuf_uninit(&transfers[i].request);
     }
     free(transfers);
+}
+
+int
+kdp_tc_dump_actions(const char *kind, kdp_tc_actions_cb *cb, void *aux)
+{
+    uint64_t stub[NL_DUMP_BUFSIZE / 8];
+    struct ofpbuf request, msg, buffer;
+    struct nl_dump dump;
+
+    ofpbuf_init(&request, 64);
+    put_action_request(kind, RTM_GETACTION, 0, &request);
+    kdp_rtnl_count(KDP_RTNL_TC_DUMP);
+    nl_dump_start(&dump, NETLINK_ROUTE, &request);
+    ofpbuf_uninit(&request);
+    ofpbuf_use_stub(&buffer, stub, sizeof stub);
+    while (kdp_stock_nl_dump_next(&dump, &msg, &buffer)) {
+        cb(aux, &msg);
+    }
+    ofpbuf_uninit(&buffer);
+    return nl_dump_done(&dump);
 }
 
 /* Dumps. */

@@ -82,6 +82,12 @@ bool kdp_tc_dump_next(struct nl_dump *, struct ofpbuf *buffer,
                       struct kdp_tc_rule *);
 int kdp_tc_dump_done(struct nl_dump *);
 
+/* Calls 'cb' for each message of a dump of the actions of 'kind', not only
+ * those of rules.  Takes the RTNL lock.  Returns 0 or a positive errno value;
+ * it is no error if the kernel has no such kind. */
+typedef void kdp_tc_actions_cb(void *aux, const struct ofpbuf *msg);
+int kdp_tc_dump_actions(const char *kind, kdp_tc_actions_cb *, void *aux);
+
 /* Has the flow API's dumps by the calling thread leave out rules that are not
  * ours, whose actions it may not know and would complain about. */
 void kdp_tc_only_ours(bool only_ours);

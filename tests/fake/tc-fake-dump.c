@@ -13,6 +13,7 @@
 #include "netlink-socket.h"
 #include "openvswitch/ofpbuf.h"
 #include "tc.h"
+#include "tc/tc-transact.h"
 #include "util.h"
 
 static int dump_error OVS_GUARDED_BY(unit_tc_mutex);
@@ -147,4 +148,16 @@ __wrap_nl_dump_done(struct nl_dump *dump)
     n_dumps--;
     ovs_mutex_unlock(&unit_tc_mutex);
     return error;
+}
+
+int __wrap_kdp_tc_dump_actions(const char *kind, kdp_tc_actions_cb *,
+                               void *aux);
+
+/* There are none. */
+int
+__wrap_kdp_tc_dump_actions(const char *kind OVS_UNUSED,
+                           kdp_tc_actions_cb *cb OVS_UNUSED,
+                           void *aux OVS_UNUSED)
+{
+    return 0;
 }

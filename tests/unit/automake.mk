@@ -74,6 +74,7 @@ unit_tc = \
 	$(unit_link)
 unit_tc_wrap = \
 	-Wl,--wrap=kdp_stock_nl_dump_next \
+	-Wl,--wrap=kdp_tc_dump_actions \
 	-Wl,--wrap=kdp_tc_explain \
 	-Wl,--wrap=nl_dump_done \
 	-Wl,--wrap=nl_transact_multiple \

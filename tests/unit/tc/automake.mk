@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/tc/test-tc-action \
 	tests/unit/tc/test-tc-adopt \
 	tests/unit/tc/test-tc-backend \
 	tests/unit/tc/test-tc-chains \
@@ -15,6 +16,10 @@ unit_backend = \
 	tests/unit/tc/backend-fixture.c \
 	tests/unit/tc/backend-fixture.h \
 	$(unit_tc) $(unit_common)
+tests_unit_tc_test_tc_action_SOURCES = \
+	tests/unit/tc/test-tc-action.c $(unit_common)
+tests_unit_tc_test_tc_action_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=kdp_tc_dump_actions
 tests_unit_tc_test_tc_adopt_SOURCES = \
 	tests/unit/tc/test-tc-adopt.c $(unit_backend)
 tests_unit_tc_test_tc_adopt_LDFLAGS = \

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "tc/tc-action.h"
+
+#include <errno.h>
+#include <linux/pkt_cls.h>
+#include <linux/rtnetlink.h>
+#include <linux/tc_act/tc_csum.h>
+#include <linux/tc_act/tc_ct.h>
+#include <linux/tc_act/tc_gact.h>
+#include <linux/tc_act/tc_mirred.h>
+#include <linux/tc_act/tc_mpls.h>
+#include <linux/tc_act/tc_pedit.h>
+#include <linux/tc_act/tc_skbedit.h>
+#include <linux/tc_act/tc_tunnel_key.h>
+#include <linux/tc_act/tc_vlan.h>
+#include <string.h>
+
+#include "netlink.h"
+#include "openvswitch/ofpbuf.h"
+#include "openvswitch/vlog.h"
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
+#include "random.h"
+#include "tc/tc-transact.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_tc_action);
+
+/* Actions that are named.  What an action is like stands in an attribute of
+ * its options, and begins with the number. */
+static const struct kind {
+    const char *name;
+    uint16_t parms;
+    uint16_t old_parms;         /* In another form, or the same. */
+} kinds[] = {
+    { "csum", TCA_CSUM_PARMS, TCA_CSUM_PARMS },
+    { "ct", TCA_CT_PARMS, TCA_CT_PARMS },
+    { "gact", TCA_GACT_PARMS, TCA_GACT_PARMS },
+    { "mirred", TCA_MIRRED_PARMS, TCA_MIRRED_PARMS },
+    { "mpls", TCA_MPLS_PARMS, TCA_MPLS_PARMS },
+    { "pedit", TCA_PEDIT_PARMS_EX, TCA_PEDIT_PARMS },
+    { "skbedit", TCA_SKBEDIT_PARMS, TCA_SKBEDIT_PARMS },
+    { "tunnel_key", TCA_TUNNEL_KEY_PARMS, TCA_TUNNEL_KEY_PARMS },
+    { "vlan", TCA_VLAN_PARMS, TCA_VLAN_PARMS },
+};
+
+static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
+static uint32_t next_number OVS_GUARDED_BY(mutex);
+static uint32_t n_left OVS_GUARDED_BY(mutex);
+static bool gave_up OVS_GUARDED_BY(mutex);
+
+/* Held while a range is being chosen, so that one thread does it.  Taken
+ * outside of 'mutex'. */
+static struct ovs_mutex choose_mutex = OVS_MUTEX_INITIALIZER;
+
+static const struct kind *
+kind_of(const struct nlattr *action)
+{
+    const struct nlattr *a = nl_attr_find_nested(action, TCA_ACT_KIND);
+
+    for (size_t i = 0; a && i < ARRAY_SIZE(kinds); i++) {
+        size_t size = strlen(kinds[i].name) + 1;
+
+        if (nl_attr_get_size(a) == size
+            && !memcmp(nl_attr_get(a), kinds[i].name, size)) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
+}
+
+/* Returns where the number of 'action' is, or NULL if it is of another kind.
+ * It may be at any address. */
+static const void *
+number_of(const struct nlattr *action)
+{
+    const struct nlattr *options = nl_attr_find_nested(action,
+                                                       TCA_ACT_OPTIONS);
+    const struct kind *kind = kind_of(action);
+    const struct nlattr *parms;
+
+    if (!options || !kind) {
+        return NULL;
+    }
+    parms = nl_attr_find_nested(options, kind->parms);
+    if (!parms) {
+        parms = nl_attr_find_nested(options, kind->old_parms);
+    }
+    return (parms && nl_attr_get_size(parms) >= sizeof(uint32_t)
+            ? nl_attr_get(parms) : NULL);
+}
+
+static uint32_t
+get_number(const void *number_)
+{
+    uint32_t number;
+
+    memcpy(&number, number_, sizeof number);
+    return number;
+}
+
+void
+kdp_tc_action_mark(const struct ofpbuf *msg, bool used[])
+{
+    const size_t offset = NLMSG_HDRLEN + sizeof(struct tcamsg);
+    const struct nlattr *tab, *action;
+    size_t left;
+
+    tab = msg->size >= offset ? nl_attr_find(msg, offset, TCA_ACT_TAB) : NULL;
+    if (!tab) {
+        return;
+    }
+    NL_NESTED_FOR_EACH (action, left, tab) {
+        const void *number = number_of(action);
+        uint32_t i;
+
+        if (number && get_number(number) >= KDP_TC_ACTION_FIRST) {
+            i = (get_number(number) - KDP_TC_ACTION_FIRST)
+                / KDP_TC_ACTION_RANGE;
+            if (i < KDP_TC_ACTION_N_RANGES) {
+                used[i] = true;
+            }
+        }
+    }
+}
+
+static void
+mark(void *used, const struct ofpbuf *msg)
+{
+    kdp_tc_action_mark(msg, used);
+}
+
+/* Stores the first number of a range that no action has a number of.  Returns
+ * 0 or a positive errno value.  Waits for tc. */
+static int
+find_range(uint32_t *first)
+{
+    bool used[KDP_TC_ACTION_N_RANGES] = { false };
+    uint32_t start = random_range(KDP_TC_ACTION_N_RANGES);
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        int error = kdp_tc_dump_actions(kinds[i].name, mark, used);
+
+        if (error) {
+            return error;
+        }
+    }
+    for (uint32_t i = 0; i < KDP_TC_ACTION_N_RANGES; i++) {
+        uint32_t range = (start + i) % KDP_TC_ACTION_N_RANGES;
+
+        if (!used[range]) {
+            *first = KDP_TC_ACTION_FIRST + range * KDP_TC_ACTION_RANGE;
+            return 0;
+        }
+    }
+    return ENOSPC;
+}
+
+/* Takes 'n' numbers of the range that is in use.  Returns false if there are
+ * none. */
+static bool
+take(uint32_t n, uint32_t *first)
+{
+    bool taken;
+
+    ovs_mutex_lock(&mutex);
+    taken = n <= n_left;
+    if (taken) {
+        *first = next_number;
+        next_number += n;
+        n_left -= n;
+    }
+    ovs_mutex_unlock(&mutex);
+    return taken;
+}
+
+/* Chooses another range, unless another thread just did.  Returns false if
+ * that cannot be done. */
+static bool
+choose_range(uint32_t n)
+{
+    uint32_t first = 0;
+    bool needed;
+    bool chosen;
+
+    ovsrcu_quiesce_start();
+    ovs_mutex_lock(&choose_mutex);
+    ovs_mutex_lock(&mutex);
+    needed = n > n_left && !gave_up;
+    chosen = !gave_up;
+    ovs_mutex_unlock(&mutex);
+    if (needed) {
+        int error = find_range(&first);
+
+        if (error) {
+            VLOG_INFO("numbers of actions of tc are left to the kernel, "
+                      "which takes longer the more there are (%s)",
+                      ovs_strerror(error));
+        }
+        chosen = !error;
+        ovs_mutex_lock(&mutex);
+        next_number = first;
+        n_left = chosen ? KDP_TC_ACTION_RANGE : 0;
+        gave_up = !chosen;
+        ovs_mutex_unlock(&mutex);
+    }
+    ovs_mutex_unlock(&choose_mutex);
+    ovsrcu_quiesce_end();
+    return chosen;
+}
+
+static bool
+has_given_up(void)
+{
+    bool given_up;
+
+    ovs_mutex_lock(&mutex);
+    given_up = gave_up;
+    ovs_mutex_unlock(&mutex);
+    return given_up;
+}
+
+/* Returns the actions of 'request', or NULL. */
+static const struct nlattr *
+actions_of(const struct ofpbuf *request)
+{
+    const struct nlattr *options = nl_attr_find(
+        request, NLMSG_HDRLEN + sizeof(struct tcmsg), TCA_OPTIONS);
+
+    return options ? nl_attr_find_nested(options, TCA_FLOWER_ACT) : NULL;
+}
+
+/* Is there a number at 'number' that is to be named? */
+static bool
+is_unnamed(const void *number)
+{
+    return number && !get_number(number);
+}
+
+void
+kdp_tc_action_name(struct ofpbuf *request)
+{
+    const struct nlattr *actions = actions_of(request);
+    const struct nlattr *action;
+    uint32_t n = 0, number;
+    size_t left;
+
+    if (!actions) {
+        return;
+    }
+    NL_NESTED_FOR_EACH (action, left, actions) {
+        n += is_unnamed(number_of(action));
+    }
+    if (!n || (!take(n, &number)
+               && (has_given_up() || !choose_range(n) || !take(n, &number)))) {
+        return;
+    }
+    NL_NESTED_FOR_EACH (action, left, actions) {
+        const void *p = number_of(action);
+
+        if (is_unnamed(p)) {
+            memcpy(CONST_CAST(void *, p), &number, sizeof number);
+            number++;
+        }
+    }
+}
+
+void
+kdp_tc_action_next_range(void)
+{
+    ovs_mutex_lock(&mutex);
+    n_left = 0;
+    gave_up = false;
+    ovs_mutex_unlock(&mutex);
+}

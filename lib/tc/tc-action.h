@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_TC_TC_ACTION_H
+#define KDP_TC_TC_ACTION_H 1
+
+/* Numbers of actions
+ * ==================
+ *
+ * Each action of a rule has a number, by which the kernel keeps it in a tree
+ * for its kind.  A request may name the number.  If it does not, the kernel
+ * takes the lowest one that is free, and searches for it from 1.  As number 0
+ * is never given out, the tree says that there is something free in its first
+ * leaf.  So the kernel goes through all full leaves that follow
+ * (idr_get_free()): with n actions, n / 64 of them for each new one.  That
+ * makes a new rule the slower the more there are.
+ *
+ * So the numbers are named here.  If a number that a request names is taken,
+ * the kernel makes the action that has it a part of the new rule.  That must
+ * not happen:
+ *
+ *   - Numbers come from a range in which no action was when it was chosen.
+ *     For that all actions of the kinds concerned are dumped, once.  So those
+ *     that a previous run left, or that others have named, are avoided.
+ *
+ *   - A number is used once.  The kernel may still have the action of a rule
+ *     that was deleted.  When all numbers of a range were used, another range
+ *     is chosen in the same way.
+ *
+ *   - Ranges begin above the numbers that Open vSwitch gives to the policers
+ *     of meters, and far above those that the kernel gives out.
+ *
+ * If no range can be chosen, the kernel goes on to choose numbers.
+ *
+ * Policers are left alone: those of meters have numbers that mean something.
+ *
+ * Thread safety: kdp_tc_action_name() may wait for a dump of actions, in a
+ * quiescent state.  So it is for threads that may wait for tc and have no
+ * pointers that RCU guards; several at the same time. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ofpbuf;
+
+/* Numbers of a range: with 1,000 new actions a second, those of 18 hours.  All
+ * numbers fit into an int, which some programs take them for. */
+#define KDP_TC_ACTION_FIRST 0x20000000u
+#define KDP_TC_ACTION_RANGE 0x04000000u
+#define KDP_TC_ACTION_N_RANGES 24
+
+/* Names the numbers of the actions of 'request', which adds a rule, as far as
+ * it does not. */
+void kdp_tc_action_name(struct ofpbuf *request);
+
+/* Marks in 'used', which has KDP_TC_ACTION_N_RANGES elements, the ranges that
+ * the actions in 'msg' have numbers of.  'msg' is a part of a dump of actions,
+ * and may have any contents and size. */
+void kdp_tc_action_mark(const struct ofpbuf *msg, bool used[]);
+
+/* Takes the range that is in use as exhausted, so that the next rule chooses
+ * another one.  For tests. */
+void kdp_tc_action_next_range(void);
+
+#endif /* lib/tc/tc-action.h */
