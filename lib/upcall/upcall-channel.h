@@ -98,7 +98,7 @@ struct upcall_channel_stats {
     uint64_t lost;              /* Upcalls that the kernel could not queue. */
     uint64_t lost_limited;      /* Of these, while the port sent more than its
                                  * share and its receive buffer was limited
-                                 * for that (upcall-limit.h). */
+                                 * for that (upcall-shed.h). */
     uint64_t shed;              /* Upcalls that waited too long and were thrown
                                  * away (upcall-shed.h).  Neither received nor
                                  * lost. */

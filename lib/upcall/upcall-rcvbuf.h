@@ -21,7 +21,7 @@
  * largest size, which are taken off the budget first.
  *
  * A port that sends more than its share has a smaller one for the time being
- * (upcall-limit.h).
+ * (upcall-shed.h).
  *
  * Sizes are what setsockopt() is given.  The kernel makes twice as much of it,
  * for its own overhead, and that is what the budget counts.
