@@ -45,6 +45,7 @@ EXTRA_DIST += \
 	utilities/bench/tc-watch/Kbuild \
 	utilities/bench/tc-watch/tc_watch.c \
 	utilities/bench/upcall-in-guest \
+	utilities/bench/upcall_instructions.py \
 	utilities/bench/upcall_page.py \
 	utilities/bench/upcall_report.py \
 	utilities/bench/upcall_switch.py \
@@ -98,6 +99,15 @@ utilities_bench_per_handler_CFLAGS = -std=gnu11 $(KDP_CFLAGS) $(LIBMNL_CFLAGS)
 utilities_bench_per_handler_LDFLAGS =
 utilities_bench_per_handler_LDADD = $(LIBMNL_LIBS)
 
+# Uses nothing but the C library.
+check_PROGRAMS += utilities/bench/count-instructions
+utilities_bench_count_instructions_SOURCES = \
+	utilities/bench/count-instructions.c
+utilities_bench_count_instructions_CPPFLAGS =
+utilities_bench_count_instructions_CFLAGS = -std=gnu11 $(KDP_CFLAGS)
+utilities_bench_count_instructions_LDFLAGS =
+utilities_bench_count_instructions_LDADD =
+
 # These are of the daemon's own code.
 link_bench = \
 	utilities/bench/churn-links \
@@ -122,7 +132,8 @@ CLEANFILES += $(bench_libraries)
 # How upcalls are served, next to the stock daemon, in a guest.  BENCHFLAGS are
 # options of utilities/bench-upcall.
 bench-upcall: all ovs-build-stock utilities/bench/upcall-traffic \
-    utilities/bench/per-handler $(bench_libraries)
+    utilities/bench/per-handler utilities/bench/count-instructions \
+    $(bench_libraries)
 	$(srcdir)/utilities/bench-upcall --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 
@@ -156,7 +167,8 @@ BENCHTESTS = help wrong_arguments traffic_arguments old_results published \
 	rtnl_arguments offload_arguments \
 	link_arguments link_lookups
 check-bench: all ovs-build-stock utilities/bench/upcall-traffic \
-    utilities/bench/per-handler $(bench_libraries) $(link_bench)
+    utilities/bench/per-handler utilities/bench/count-instructions \
+    $(bench_libraries) $(link_bench)
 	$(srcdir)/tests/utilities/test-bench.sh '$(abs_builddir)' $(BENCHTESTS)
 check-bench-all:
 	$(MAKE) check-bench BENCHTESTS=

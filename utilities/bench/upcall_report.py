@@ -88,6 +88,24 @@ def trace_figures(name, test):
     return figures
 
 
+def instruction_figures(name, counted):
+    """Returns what receiving an upcall takes, and all that the handler thread
+    does, without the kernel."""
+    upcalls = counted["upcalls"]
+    receiving = [counted[key] for key in ("dpif_recv", "poll_block",
+                                          "dpif_recv_wait")]
+    return {
+        f"{name}_receive_instructions":
+            sum(c["instructions"] for c in receiving) / upcalls,
+        f"{name}_receive_locked": sum(c["locked"] for c in receiving) / upcalls,
+        f"{name}_instructions": (sum(c["instructions"] for c in receiving)
+                                 + counted["others"]["instructions"])
+        / upcalls,
+        f"{name}_locked": (sum(c["locked"] for c in receiving)
+                           + counted["others"]["locked"]) / upcalls,
+    }
+
+
 def run_figures(run):
     """Returns the figures of one configuration in one round, by name."""
     figures = {"sockets": run["sockets"]["netlink"],
@@ -104,6 +122,8 @@ def run_figures(run):
                 port_means(test)
         if name in FLOODS:
             figures.update(flood_figures(name, test))
+    for name, counted in run.get("instructions", {}).items():
+        figures.update(instruction_figures(f"count_{name}", counted))
     tests = run.get("tests", {}).values()
     if tests:
         figures["all_missed"] = all(t["missed_equals_sent"] for t in tests)
@@ -280,6 +300,13 @@ ROWS = [
     ("flood: empty wake-ups %", "trace_flood_empty_share", .01, 1),
     ("light: receive calls/upcall", "trace_light_calls_per_upcall", 1, 3),
     ("light: empty wake-ups %", "trace_light_empty_share", .01, 1),
+    *((f"{test}: {what}/upcall", f"count_{test}_{key}", 1, decimals)
+      for test in ("alone", "flood")
+      for what, key, decimals in (
+          ("instructions to receive", "receive_instructions", 0),
+          ("locked ones", "receive_locked", 1),
+          ("instructions in all", "instructions", 0),
+          ("locked ones in all", "locked", 1))),
     ("sent, not received or lost", "unaccounted", 1, 0),
 ]
 
