@@ -39,10 +39,12 @@ struct route {
     struct route_key key;
     struct link_dest_route choice;      /* In 'dests', unless hidden. */
     uint32_t mark;
-    bool repeated;              /* Was told more than once in this generation:
+    bool repeated;              /* Was told more than once in this generation,
+                                 * other than by an event and an answer:
                                  * the kernel may have several that differ in
                                  * what is not kept, like their metrics. */
-    uint64_t generation;        /* At the last update. */
+    uint64_t generation;        /* At the last update... */
+    uint64_t answered;          /* ...and when an answer told of it last. */
 };
 
 /* Something that routes depend on: a link, a next hop object, or an address
@@ -355,9 +357,12 @@ route_cause_has_any(const struct link_routes *routes,
     return cause->addr && route_base_find(routes, 0, 0, &cause->source);
 }
 
+/* Enters a route, of which an 'answer' tells, or an event.  Whoever answers
+ * tells of all routes, so a second time means another route.  An answer after
+ * an event may be about the same.  An event after an answer may, too, or not. */
 static void
 route_enter(struct link_routes *routes, const struct link_route_view *view,
-            const struct route_key *key)
+            const struct route_key *key, bool answer)
     OVS_REQUIRES(routes->mutex)
 {
     struct route *route = route_find(routes, key);
@@ -366,11 +371,16 @@ route_enter(struct link_routes *routes, const struct link_route_view *view,
         route = xzalloc(sizeof *route);
         route->key = *key;
         route->mark = view->mark;
+        route->answered = UINT64_MAX;
         hmap_insert(&routes->routes, &route->node, route_key_hash(key));
         route_choose(routes, route);
         route_count(routes, key, false);
     } else {
-        route->repeated = route->generation == routes->generation;
+        if (route->generation != routes->generation) {
+            route->repeated = false;
+        } else if (!answer || route->answered == routes->generation) {
+            route->repeated = true;
+        }
         if (route->mark != view->mark) {
             route_unchoose(routes, route);
             route->mark = view->mark;
@@ -379,6 +389,9 @@ route_enter(struct link_routes *routes, const struct link_route_view *view,
         }
     }
     route->generation = routes->generation;
+    if (answer) {
+        route->answered = routes->generation;
+    }
 }
 
 static bool
@@ -426,7 +439,7 @@ link_routes_update(struct link_routes *routes,
     if (route_view_is_kept(view)) {
         route_key_from_view(&key, view);
         if (!gone) {
-            route_enter(routes, view, &key);
+            route_enter(routes, view, &key, false);
         } else {
             struct route *route = route_find(routes, &key);
 
@@ -455,7 +468,7 @@ link_routes_enter(struct link_routes *routes,
         struct route_key key;
 
         route_key_from_view(&key, view);
-        route_enter(routes, view, &key);
+        route_enter(routes, view, &key, true);
     } else {
         route_count_ignored(routes, view);
     }
@@ -479,7 +492,7 @@ link_routes_correct(struct link_routes *routes,
     if (!gone) {
         bool repeated = route && route->repeated;
 
-        route_enter(routes, view, &key);
+        route_enter(routes, view, &key, false);
         if (route) {
             route->repeated = repeated;
         }

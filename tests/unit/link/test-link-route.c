@@ -556,6 +556,61 @@ one_of_several_like_routes_that_goes_makes_stale(void **state)
     assert_false(link_routes_is_stale(*state));
 }
 
+/* While a dump is under way. */
+static void
+a_route_told_by_an_event_and_then_a_dump_is_one(void **state)
+{
+    struct route a;
+
+    route_init(&a, "10.0.0.0/8", "192.0.2.1");
+    link_routes_mark(*state);
+    add(*state, &a);
+    enter(*state, &a);
+    link_routes_sweep(*state);
+    del(*state, &a);
+    assert_false(link_routes_is_stale(*state));
+
+    /* One that was known before. */
+    add(*state, &a);
+    link_routes_mark(*state);
+    add(*state, &a);
+    enter(*state, &a);
+    link_routes_sweep(*state);
+    del(*state, &a);
+    assert_false(link_routes_is_stale(*state));
+}
+
+static void
+a_route_told_twice_by_a_dump_or_after_it_is_several(void **state)
+{
+    struct route a;
+
+    route_init(&a, "10.0.0.0/8", "192.0.2.1");
+    link_routes_mark(*state);
+    add(*state, &a);
+    enter(*state, &a);
+    enter(*state, &a);
+    link_routes_sweep(*state);
+    del(*state, &a);
+    assert_stale(*state);
+
+    /* By events only, which the dump then confirms. */
+    link_routes_mark(*state);
+    add(*state, &a);
+    add(*state, &a);
+    enter(*state, &a);
+    link_routes_sweep(*state);
+    del(*state, &a);
+    assert_stale(*state);
+
+    link_routes_mark(*state);
+    enter(*state, &a);
+    add(*state, &a);
+    link_routes_sweep(*state);
+    del(*state, &a);
+    assert_stale(*state);
+}
+
 /* A router may have the whole Internet behind one link.  If a route that comes
  * or goes had others looked at, the test would run into its time limit. */
 static void
@@ -603,6 +658,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_replacement_makes_stale),
         TEST(the_end_of_an_unknown_route_makes_stale),
         TEST(one_of_several_like_routes_that_goes_makes_stale),
+        TEST(a_route_told_by_an_event_and_then_a_dump_is_one),
+        TEST(a_route_told_twice_by_a_dump_or_after_it_is_several),
         TEST(very_many_routes_of_a_link_come_and_go),
     };
 
