@@ -69,7 +69,11 @@ netdev_kdp_construct(struct netdev *netdev)
     if (!netdev->auto_classified) {
         if_notifier_kdp_wanted(name);
     }
-    found = !tap && netdev_kdp_state_find(name, &link);
+
+    /* Who opens a device without a type, the router, does so for each route,
+     * and goes by what the events that were taken say. */
+    found = !tap && netdev_kdp_state_find(name, !netdev->auto_classified,
+                                          &link);
     if (tap) {
         /* It needs a file of the device, which it makes, or finds if a crash
          * has left it: then the table has it, too. */

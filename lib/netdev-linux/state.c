@@ -589,11 +589,11 @@ netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
  * be taken.  A device that is open is told of that; who opens one has seen
  * what there is. */
 bool
-netdev_kdp_state_find(const char *name, struct link_info *link)
+netdev_kdp_state_find(const char *name, bool confirm, struct link_info *link)
 {
     return (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, name,
                                  link)
-            && link_is_called(link, name));
+            && (!confirm || link_is_called(link, name)));
 }
 
 void

@@ -36,8 +36,10 @@ void netdev_kdp_state_init(void);
 void netdev_kdp_state_run(void);
 
 /* Finds the link that is to be opened as 'name' in our namespace.  Returns
- * false if it is not in the table, or not any more. */
-bool netdev_kdp_state_find(const char *name, struct link_info *link);
+ * false if it is not in the table, or, if the kernel is to 'confirm' that, not
+ * any more. */
+bool netdev_kdp_state_find(const char *name, bool confirm,
+                           struct link_info *link);
 
 /* To be called when 'dev' was constructed, with what was found then, or NULL,
  * and when it is destructed. */

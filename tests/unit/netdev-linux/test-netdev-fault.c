@@ -99,6 +99,23 @@ a_device_whose_index_cannot_be_asked_for_is_opened(void **state)
     *state = netdev;
 }
 
+/* As the router does for each route. */
+static void
+who_opens_a_device_without_a_type_asks_for_nothing(void **state)
+{
+    struct netdev *netdev;
+
+    netdev_close(*state);
+    unit_plan_failures(UNIT_CALL_IOCTL, 1, 1000000, EIO);
+    OK(netdev_open("a", NULL, &netdev));
+    assert_int_equal(netdev_get_ifindex(netdev), A);
+    netdev_close(netdev);
+    assert_int_equal(unit_n_failed(), 0);
+    unit_plan_none();
+    OK(netdev_open("a", "system", &netdev));
+    *state = netdev;
+}
+
 static void
 a_tap_device_that_cannot_be_made_leaves_nothing(void **state OVS_UNUSED)
 {
@@ -258,6 +275,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(a_listener_that_cannot_be_opened_leaves_nothing),
         TEST(a_device_whose_index_cannot_be_asked_for_is_opened),
         TEST(a_device_is_not_taken_for_one_of_its_name_that_died),
+        TEST(who_opens_a_device_without_a_type_asks_for_nothing),
         TEST(a_tap_device_that_cannot_be_made_leaves_nothing),
         TEST(a_link_whose_registers_cannot_be_read_is_down),
         TEST(driver_information_that_cannot_be_had_is_asked_for_again),
