@@ -46,6 +46,8 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/show.h \
 	lib/dpif-netlink/socket-budget.c \
 	lib/dpif-netlink/socket-budget.h \
+	lib/dpif-netlink/takeover-ports.c \
+	lib/dpif-netlink/takeover-ports.h \
 	lib/dpif-netlink/takeover.c \
 	lib/dpif-netlink/takeover.h \
 	lib/dpif-netlink/upcall-counters-source.c \

@@ -45,6 +45,7 @@ struct kdp_flow_offload;
 struct settings;
 struct socket_budget;
 struct takeover;
+struct takeover_ports;
 struct upcall_dests;
 struct upcall_sync;
 
@@ -79,6 +80,7 @@ struct kdp_datapath {
     struct dispatch *dispatch;          /* dispatch.h. */
     struct settings *settings;          /* settings.h. */
     struct takeover *takeover;          /* takeover.h. */
+    struct takeover_ports *takeover_ports;      /* takeover-ports.h. */
     ATOMIC(struct kdp_flow_engine *) engine;    /* flow-engine.h. */
     struct kdp_flow_offload *offload;   /* flow-offload.h. */
     struct kdp_flow_meters *meters;     /* flow-meters.h. */

@@ -8,6 +8,7 @@
 #include "dpif-netlink/flow-offload.h"
 #include "dpif-netlink/settings.h"
 #include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/takeover-ports.h"
 #include "dpif-netlink/takeover.h"
 #include "dpif-netlink/upcall-dest.h"
 #include "dpif-netlink/upcall-sync.h"
@@ -28,11 +29,13 @@ create_parts(struct kdp_datapath *dp)
     settings_create(dp);
     kdp_flow_offload_create(dp);
     takeover_create(dp);
+    takeover_ports_create(dp);
 }
 
 static void
 destroy_parts(struct kdp_datapath *dp)
 {
+    takeover_ports_destroy(dp);
     takeover_destroy(dp);
     kdp_flow_offload_destroy(dp);
     settings_destroy(dp);

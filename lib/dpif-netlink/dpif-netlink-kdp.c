@@ -22,6 +22,7 @@
 #include "dpif-netlink/ports.h"
 #include "dpif-netlink/settings.h"
 #include "dpif-netlink/show.h"
+#include "dpif-netlink/takeover-ports.h"
 #include "dpif-netlink/takeover.h"
 #include "dpif-netlink/upcall-counters-source.h"
 #include "dpif-netlink/upcall-dest.h"
@@ -92,6 +93,7 @@ dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
 
     dpif->is_bridge = cb != NULL;
     if (cb) {
+        takeover_ports_forget(dpif->dp);
         takeover_begin(dpif->dp);
     } else {
         takeover_cancel(dpif->dp);
@@ -104,6 +106,7 @@ dpif_kdp_run(struct dpif *dpif)
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
     bool taken_over = takeover_run(dp);
 
+    takeover_ports_run(dp);
     if (dispatch_run(dp)) {
         kdp_flow_offload_ports_changed(dp);
     }
@@ -139,8 +142,13 @@ dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
                   odp_port_t *port_no)
 {
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
-    int error = ports_add(dp, netdev, port_no);
+    int error;
 
+    if (dpif_kdp_cast(dpif)->is_bridge
+        && takeover_ports_claim(dp, netdev, port_no)) {
+        return 0;
+    }
+    error = ports_add(dp, netdev, port_no);
     if (!error) {
         takeover_port_added(dp, odp_to_u32(*port_no));
     } else if (netdev_vport_is_vport_class(netdev_get_class(netdev))) {
@@ -152,7 +160,20 @@ dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
 static int
 dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no)
 {
-    return ports_del(dpif_kdp_cast(dpif)->dp, port_no);
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+
+    if (dpif_kdp_cast(dpif)->is_bridge && takeover_ports_keep(dp, port_no)) {
+        return 0;
+    }
+    return ports_del(dp, port_no);
+}
+
+/* True if 'dpif' is not to see port 'name', which the bridge has deleted. */
+static bool
+dpif_kdp_port_is_hidden(const struct dpif *dpif, const char *name)
+{
+    return (dpif_kdp_cast(dpif)->is_bridge
+            && takeover_ports_hides(dpif_kdp_cast(dpif)->dp, name));
 }
 
 static int
@@ -166,7 +187,8 @@ static int
 dpif_kdp_port_query_by_name(const struct dpif *dpif, const char *devname,
                             struct dpif_port *port)
 {
-    return ports_query_by_name(dpif_kdp_cast(dpif)->dp, devname, port);
+    return (dpif_kdp_port_is_hidden(dpif, devname) ? ENODEV
+            : ports_query_by_name(dpif_kdp_cast(dpif)->dp, devname, port));
 }
 
 static uint32_t
@@ -185,10 +207,15 @@ dpif_kdp_port_dump_start(const struct dpif *dpif, void **dumpp)
 }
 
 static int
-dpif_kdp_port_dump_next(const struct dpif *dpif OVS_UNUSED, void *dump,
+dpif_kdp_port_dump_next(const struct dpif *dpif, void *dump,
                         struct dpif_port *port)
 {
-    return ports_dump_next(dump, port);
+    int error;
+
+    do {
+        error = ports_dump_next(dump, port);
+    } while (!error && dpif_kdp_port_is_hidden(dpif, port->name));
+    return error;
 }
 
 static int
@@ -234,6 +261,7 @@ dpif_kdp_destroy(struct dpif *dpif)
 {
     struct dpif *inner = dpif_kdp_inner(dpif);
 
+    takeover_ports_delete(dpif_kdp_cast(dpif)->dp);
     kdp_flow_offload_clean_up(dpif_kdp_cast(dpif)->dp);
     return inner->dpif_class->destroy(inner);
 }

@@ -117,6 +117,14 @@ takeover_port_added(struct kdp_datapath *dp, uint32_t port_no)
     }
 }
 
+void
+takeover_port_stays(struct kdp_datapath *dp, uint32_t port_no)
+{
+    if (dp->takeover->phase != DONE && port_no < MAX_PORTS) {
+        bitmap_set0(dp->takeover->new_ports, port_no);
+    }
+}
+
 bool
 takeover_refuses_flush(const struct kdp_datapath *dp)
 {

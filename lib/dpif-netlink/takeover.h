@@ -68,6 +68,9 @@ void takeover_upcalls_on(struct kdp_datapath *dp);
 /* Says that the bridge has added port 'port_no'. */
 void takeover_port_added(struct kdp_datapath *dp, uint32_t port_no);
 
+/* Takes that back: the number is that of the same port as before. */
+void takeover_port_stays(struct kdp_datapath *dp, uint32_t port_no);
+
 /* True if a flush that the bridge wants is not to be carried out. */
 bool takeover_refuses_flush(const struct kdp_datapath *dp);
 

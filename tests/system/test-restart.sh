@@ -192,6 +192,55 @@ restart_restores_rules() {
     flow_lost_nothing
 }
 
+# A bridge with namespace n1 and a tunnel to namespace "remote", where the
+# kernel's own device tun0 ends it.
+namespace_and_tunnel() {
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 ''
+    ip -batch - <<<"netns add remote
+link add under type veth peer name eth0 netns remote
+address add 172.31.1.100/24 dev under
+link set under up"
+    veth_inside remote 172.31.1.1/24 "link add tun0 type geneve id 42 \
+remote 172.31.1.100
+link set tun0 up"
+    ovs-vsctl add-port br0 t0 -- set Interface t0 type=geneve \
+        options:remote_ip=172.31.1.1 options:key=42
+}
+
+add_test restart_keeps_tunnels \
+    'a flow loses no packet in a tunnel while the daemon ends and starts (R1)' \
+    kdp 180
+restart_keeps_tunnels() {
+    local device=/sys/class/net/genev_sys_6081 index how
+    namespace_and_tunnel
+    index=$(<$device/ifindex)
+    for how in TERM exit KILL; do
+        # With rules in tc on that device, too.
+        test $how != KILL || ovs-vsctl set Open_vSwitch . \
+            other_config:hw-offload=true other_config:tc-policy=skip_hw
+        in_ns_background receiver@remote "$KDP_TRAFFIC" recv \
+            -t $((PATIENCE / 4)) tun0
+        wait_until $PATIENCE grep -q ready "$KDP_WORK/receiver"
+        start_sender sender n1 -n 0 -r 500 --same
+        wait_until $PATIENCE flow_is_counted
+        end_daemon $how
+        start_daemon
+        wait_until $PATIENCE flow_is_counted
+        flow_lost_nothing
+        equal "$(<$device/ifindex)" "$index" 'device of tunnels'
+    done
+
+    # That of tunnels which are in the database no more goes.
+    kill_daemon
+    ovs-vsctl --no-wait del-port br0 t0
+    start_daemon
+    wait_until $PATIENCE test ! -e $device
+    matches "$(ovs-appctl dpctl/show)" 'port 0: ovs-system'
+    exits_with 1 grep -q genev_sys <<<"$(ovs-appctl dpctl/show)"
+}
+
 # True if the datapath drops the flow that the test sends.
 flow_is_dropped() {
     [[ $(ovs-appctl dpctl/dump-flows) =~ eth_type\(0x88b5\).*actions:drop ]]

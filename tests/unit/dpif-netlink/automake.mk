@@ -17,7 +17,8 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-flow-stale \
 	tests/unit/dpif-netlink/test-ports \
 	tests/unit/dpif-netlink/test-revalidation \
-	tests/unit/dpif-netlink/test-takeover
+	tests/unit/dpif-netlink/test-takeover \
+	tests/unit/dpif-netlink/test-takeover-ports
 
 tests_unit_dpif_netlink_test_dpif_class_SOURCES = \
 	tests/unit/dpif-netlink/test-dpif-class.c $(unit_dpif) $(unit_common)
@@ -109,6 +110,20 @@ tests_unit_dpif_netlink_test_takeover_SOURCES = \
 	tests/unit/dpif-netlink/test-takeover.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_dpif_wrap)
+tests_unit_dpif_netlink_test_takeover_ports_SOURCES = \
+	tests/unit/dpif-netlink/test-takeover-ports.c $(unit_common)
+tests_unit_dpif_netlink_test_takeover_ports_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=dpif_netlink_rtnl_port_create \
+	-Wl,--wrap=dpif_netlink_rtnl_tunnel_create \
+	-Wl,--wrap=if_nametoindex \
+	-Wl,--wrap=kdp_flow_offload_ports_changed \
+	-Wl,--wrap=netdev_vport_get_dpif_port \
+	-Wl,--wrap=ports_del \
+	-Wl,--wrap=takeover_port_added \
+	-Wl,--wrap=takeover_port_stays \
+	-Wl,--wrap=takeover_refuses_flush \
+	-Wl,--wrap=vport_table_get_by_number
 tests_unit_dpif_netlink_test_settings_diagnose_SOURCES = \
 	tests/unit/dpif-netlink/test-settings-diagnose.c $(unit_found) \
 	$(unit_common)

@@ -12,6 +12,7 @@
 
 #include "dpif-netlink/dpif-kdp.h"
 #include "dpif-netlink/dpif-netlink-kdp.h"
+#include "dpif-netlink/takeover-ports.h"
 #include "dpif-netlink/takeover.h"
 #include "fake/dpif-fake.h"
 #include "fake/tc-fake.h"
@@ -191,6 +192,7 @@ bridge_that_starts_keeps_flows_a_command_does_not(void **state)
     struct dpif_kdp command = bridge;
 
     takeover_create(&u->dp);
+    takeover_ports_create(&u->dp);
     for (uint32_t i = 0; i < N_FLOWS; i++) {
         put(u, i, 0);
     }
@@ -212,6 +214,7 @@ bridge_that_starts_keeps_flows_a_command_does_not(void **state)
     assert_int_equal(registered->flow_flush(&bridge.dpif), 0);
     assert_int_equal(n_seen(&command, "main"), 0);
     unit_dpif_settle(u);
+    takeover_ports_destroy(&u->dp);
     takeover_destroy(&u->dp);
 }
 
