@@ -359,7 +359,8 @@ route_cause_has_any(const struct link_routes *routes,
 
 /* Enters a route, of which an 'answer' tells, or an event.  Whoever answers
  * tells of all routes, so a second time means another route.  An answer after
- * an event may be about the same.  An event after an answer may, too, or not. */
+ * an event may be about the same, and an event after an answer may be about
+ * the same or another. */
 static void
 route_enter(struct link_routes *routes, const struct link_route_view *view,
             const struct route_key *key, bool answer)

@@ -11,7 +11,8 @@
  * linker sends libmnl's send and receive functions here (--wrap);
  * announcements of ports are multicasts of a generic netlink socket, those of
  * devices of an rtnetlink socket, in the namespace of the test or in another
- * one, and their receiver (recvmsg()) takes the kernel for their sender.  The names of devices (if_indextoname()) are those of the ports.
+ * one, and their receiver (recvmsg()) takes the kernel for their sender.  The
+ * names of devices (if_indextoname()) are those of the ports.
  *
  * A port is changed and announced apart, because the kernel announces after it
  * has released its lock, so that announcements may be late or change places.
