@@ -429,15 +429,9 @@ netdev_kdp_look_again(struct netdev_kdp *dev)
 }
 
 void
-netdev_kdp_state_resolve(const struct netdev *netdev)
+netdev_kdp_state_resolve__(struct netdev_kdp *dev)
 {
-    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
-    bool unresolved, unknown, known;
-
-    atomic_read_relaxed(&dev->known, &known);
-    if (known) {
-        return;
-    }
+    bool unresolved, unknown;
 
     ovs_mutex_lock(&dev->up.mutex);
     unresolved = dev->unresolved;

@@ -53,7 +53,22 @@ void netdev_kdp_state_detach(struct netdev_kdp *dev);
 bool netdev_kdp_state_confirm(const struct netdev *);
 
 /* Looks again for 'netdev' in the table if it is unresolved.  The caller holds
- * no lock. */
-void netdev_kdp_state_resolve(const struct netdev *);
+ * no lock.
+ *
+ * Open vSwitch calls those that call this some twenty times for each port
+ * whenever it configures a bridge, nearly always of a device that is known. */
+void netdev_kdp_state_resolve__(struct netdev_kdp *);
+
+static inline void
+netdev_kdp_state_resolve(const struct netdev *netdev)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    bool known;
+
+    atomic_read_relaxed(&dev->known, &known);
+    if (OVS_UNLIKELY(!known)) {
+        netdev_kdp_state_resolve__(dev);
+    }
+}
 
 #endif /* lib/netdev-linux/state.h */
