@@ -15,11 +15,13 @@ A socket on which no thread ever sends is one that only receives: the replies
 to what the daemon asks of the kernel come on those on which it asks.
 """
 
+import contextlib
+import glob
 import json
 import signal
 import subprocess
 
-from upcall_switch import COMMAND_SECONDS, BenchError
+from upcall_switch import COMMAND_SECONDS, BenchError, read
 
 # System call numbers of x86-64.
 WAITS = {7: "poll", 271: "ppoll", 232: "epoll_wait", 281: "epoll_pwait",
@@ -88,6 +90,35 @@ END {
 """
 
 
+def set_online(path, value):
+    try:
+        with open(path, "w") as f:
+            f.write(value)
+    except OSError as e:
+        raise BenchError(f"{path}: {e.strerror}")
+
+
+@contextlib.contextmanager
+def one_cpu():
+    """Takes all CPUs but the first offline meanwhile.
+
+    When a tracepoint is switched on or off, the kernel changes its own code
+    while other CPUs may run it.  An emulator with several CPUs may hang of
+    it."""
+    paths = [path for path
+             in glob.glob("/sys/devices/system/cpu/cpu[1-9]*/online")
+             if read(path).strip() == "1"]
+    taken = []
+    try:
+        for path in paths:
+            set_online(path, "0")
+            taken.append(path)
+        yield
+    finally:
+        for path in taken:
+            set_online(path, "1")
+
+
 class Tracer:
     def __init__(self, switch):
         self.pid = switch.pid
@@ -96,6 +127,10 @@ class Tracer:
 
     def start(self):
         """Returns when the tracepoints count."""
+        with one_cpu():
+            self.start_process()
+
+    def start_process(self):
         self.process = subprocess.Popen(
             ["bpftrace", "-f", "json", "-e", PROGRAM, str(self.pid)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -107,13 +142,14 @@ class Tracer:
 
     def stop(self, upcalls):
         """Returns what was counted while 'upcalls' upcalls were served."""
-        self.process.send_signal(signal.SIGINT)
-        try:
-            out, err = self.process.communicate(
-                timeout=COMMAND_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise BenchError("bpftrace does not end")
+        with one_cpu():
+            self.process.send_signal(signal.SIGINT)
+            try:
+                out, err = self.process.communicate(
+                    timeout=COMMAND_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                raise BenchError("bpftrace does not end")
         maps = {}
         for line in out.splitlines():
             entry = json.loads(line) if line.strip() else {}
