@@ -54,6 +54,8 @@ offload_crash_restore() {
     wait_until $PATIENCE flows_shown 20 tc "$FRAMES"
     send_frames left -n 20
     wait_until $PATIENCE frames_counted 20
+    output_actions >actions.before
+    equal "$(action_ranges <actions.before | wc -l)" 1 'ranges of actions'
 
     kill_daemon
     ovs-vsctl --no-wait set Open_vSwitch . \
@@ -71,6 +73,14 @@ offload_crash_restore() {
     received_all received
     # All of them are translated anew when the wait ends, and stay.
     wait_until $PATIENCE flows_shown 20 tc "$FRAMES"
+    check_tc_agrees br0 v-left v-right
+    # New rules have numbers of actions of another range.
+    send_frames left -n 30
+    wait_until $PATIENCE flows_shown 30 tc "$FRAMES"
+    output_actions | comm -13 actions.before - | action_ranges >ranges
+    equal "$(wc -l <ranges)" 1 'ranges of actions of the new run'
+    test "$(cat ranges)" != "$(action_ranges <actions.before)" ||
+        fail 'numbers of actions of the run before'
     check_tc_agrees br0 v-left v-right
 }
 

@@ -227,6 +227,27 @@ check_tc_agrees() {
         fi
         sleep 0.2
     done
+    equal "$(shared_actions)" '' 'actions of more than one rule'
+}
+
+# Prints the numbers of actions that more than one rule has.
+shared_actions() {
+    local kind
+    for kind in mirred skbedit; do
+        tc actions list action $kind |
+            sed -n 's/.*index \([0-9]*\) ref [0-9]* bind \([0-9]*\).*/\1 \2/p' |
+            awk -v kind=$kind '$2 > 1 { print kind, $1 }'
+    done
+}
+
+# Prints the numbers of the actions that send packets out, sorted as text.
+output_actions() {
+    tc actions list action mirred | sed -n 's/.*index \([0-9]*\) .*/\1/p' | sort
+}
+
+# Prints which ranges the numbers in stdin are of, see tc-action.h.
+action_ranges() {
+    awk '{ print int(($1 - 536870912) / 67108864) }' | sort -u
 }
 
 # Tests.
