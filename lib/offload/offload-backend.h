@@ -185,7 +185,8 @@ struct offload_copy_op {
     int error;                  /* 0 or a positive errno value: ENOENT if there
                                  * is no such copy. */
     const char *why;            /* PUT, tc: what is known of 'error' in words,
-                                 * or NULL.  It stays for ever. */
+                                 * or without an error why cards may skip the
+                                 * rule, or NULL.  It stays for ever. */
     struct offload_stats stats; /* DEL, GET: those of the copy. */
     enum offload_hw hw;         /* GET, tc. */
 };

@@ -134,7 +134,8 @@ struct offload_flow {
     uint8_t n_failures;         /* To delete a copy, in a row. */
     int error;                  /* From tc, or 0. */
     const char *why;            /* 'error' in words, or NULL; valid if 'error'
-                                 * is not 0. */
+                                 * is not 0.  If it is in tc, why cards may
+                                 * skip it, or NULL. */
 
     struct offload_desc *tc_desc;   /* What it is in tc if 'tc' is
                                      * OFFLOAD_TC_PRESENT, else NULL. */

@@ -136,7 +136,8 @@ struct offload_flow_info {
     enum offload_hw hw;         /* If it is in tc. */
     enum offload_reason reason;
     int error;                  /* That tc reported, or 0. */
-    const char *why;            /* What was said about that, or NULL. */
+    const char *why;            /* What was said about that, or about a rule
+                                 * that cards skip, or NULL. */
     uint32_t port;
     uint32_t recirc_id;
     long long int retry;        /* ms until it may be offered again, or 0. */

@@ -95,6 +95,17 @@ offload_n_tc_only(struct offload *offload)
     return offload_table_n_tc_only(&offload->table);
 }
 
+/* What was said about where 'flow' is, or NULL. */
+static const char *
+get_why(const struct offload_flow *flow)
+{
+    bool skipped = (offload_flow_in_tc(flow) && !flow->error
+                    && (flow->hw == OFFLOAD_HW_NONE
+                        || flow->hw == OFFLOAD_HW_PARTLY));
+
+    return flow->error || skipped ? flow->why : NULL;
+}
+
 static void
 get_flow_info(const struct offload_flow *flow, struct offload_flow_info *info)
 {
@@ -103,7 +114,7 @@ get_flow_info(const struct offload_flow *flow, struct offload_flow_info *info)
         .hw = offload_flow_in_tc(flow) ? flow->hw : OFFLOAD_HW_UNKNOWN,
         .reason = flow->reason,
         .error = flow->error,
-        .why = flow->error ? flow->why : NULL,
+        .why = get_why(flow),
         .port = flow->desc->in_port,
         .recirc_id = flow->desc->recirc_id,
         .retry = flow->retry ? MAX(flow->retry - time_msec(), 0) : 0,

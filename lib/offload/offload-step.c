@@ -146,6 +146,8 @@ put_into_tc(struct offload *offload, struct work *work)
     }
     offload_flow_set_tc_present(flow, work->desc);
     flow->retry_msec = 0;
+    flow->error = 0;
+    flow->why = work->op.why;
     offload_chains_add(&offload->chains, work->desc);
     offload_ports_succeeded(&offload->ports, work->desc);
     if (flow->target == OFFLOAD_TARGET_TC && flow->desc == work->desc) {

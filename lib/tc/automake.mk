@@ -25,6 +25,8 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-prepare.h \
 	lib/tc/tc-rules.c \
 	lib/tc/tc-rules.h \
+	lib/tc/tc-skip.c \
+	lib/tc/tc-skip.h \
 	lib/tc/tc-transact.c \
 	lib/tc/tc-transact.h \
 	lib/tc/tc-zeros.c \

@@ -22,6 +22,7 @@
 #include "tc/tc-list.h"
 #include "tc/tc-prepare.h"
 #include "tc/tc-rules.h"
+#include "tc/tc-skip.h"
 #include "tc/tc-transact.h"
 #include "util.h"
 
@@ -92,6 +93,8 @@ struct pending {
     struct kdp_tc_request request;
     uint16_t overhead;          /* DEL, GET. */
     bool handle_taken;          /* PUT: the handle may be another rule's. */
+    bool alone;                 /* PUT: it is sent by itself, and drivers are
+                                 * asked why cards skip it. */
 };
 
 /* Makes the request of 'pending->op'.  Returns false if the outcome is known
@@ -107,6 +110,7 @@ prepare(struct kdp_tc *tc, struct pending *pending)
     op->hw = OFFLOAD_HW_UNKNOWN;
     op->why = NULL;
     pending->handle_taken = false;
+    pending->alone = false;
     if (op->type == OFFLOAD_COPY_PUT) {
         request->type = KDP_TC_ADD;
         op->error = prepare_add(tc, op->desc, request, &op->why);
@@ -115,6 +119,7 @@ prepare(struct kdp_tc *tc, struct pending *pending)
              * meanwhile has to find it. */
             kdp_tc_rule_set(op->rule, op->desc->in_port, &request->id,
                             op->desc, true);
+            pending->alone = kdp_tc_skip_ask(request, op->desc, &op->why);
         }
     } else {
         request->type = (op->type == OFFLOAD_COPY_DEL ? KDP_TC_DEL
@@ -146,6 +151,44 @@ transact(struct kdp_tc_request *requests[], size_t n)
     if (quiesce) {
         ovsrcu_quiesce_end();
     }
+}
+
+/* Sends the request of 'pending', which adds a rule, by itself.  Returns false
+ * if that cannot be done. */
+static bool
+add_alone(struct pending *pending)
+{
+    struct kdp_tc_request *request = &pending->request;
+    struct offload_copy_op *op = pending->op;
+    bool sent;
+
+    ovsrcu_quiesce_start();
+    request->error = kdp_tc_add_verbosely(request, &sent, &op->why);
+    ovsrcu_quiesce_end();
+    if (sent && !request->error) {
+        kdp_tc_skip_learn(op->desc, op->why);
+    }
+    return sent;
+}
+
+/* Sends the requests of 'n' operations, in the order of the array. */
+static void
+transact_batch(struct pending pending[], size_t n)
+{
+    struct kdp_tc_request *requests[KDP_TC_BATCH];
+    size_t n_requests = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (pending[i].alone) {
+            transact(requests, n_requests);
+            n_requests = 0;
+            if (add_alone(&pending[i])) {
+                continue;
+            }
+        }
+        requests[n_requests++] = &pending[i].request;
+    }
+    transact(requests, n_requests);
 }
 
 /* May the rule that 'request' was to add be there although that failed?  It
@@ -300,7 +343,8 @@ explain_batch(struct pending pending[], size_t n)
 
     for (size_t i = 0; i < n; i++) {
         struct kdp_tc_request *request = &pending[i].request;
-        bool ask = request->type == KDP_TC_ADD && is_refusal(request->error);
+        bool ask = (request->type == KDP_TC_ADD
+                    && is_refusal(request->error) && !pending[i].op->why);
 
         for (size_t j = 0; ask && j < n_asked; j++) {
             ask = asked[j] != request->error;
@@ -319,17 +363,13 @@ static void
 operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
 {
     struct pending *pending = xmalloc(n * sizeof *pending);
-    struct kdp_tc_request *requests[KDP_TC_BATCH];
     size_t n_pending = 0;
 
     for (size_t i = 0; i < n; i++) {
         pending[n_pending].op = ops[i];
-        if (prepare(tc, &pending[n_pending])) {
-            requests[n_pending] = &pending[n_pending].request;
-            n_pending++;
-        }
+        n_pending += prepare(tc, &pending[n_pending]);
     }
-    transact(requests, n_pending);
+    transact_batch(pending, n_pending);
     retry_batch(tc, pending, n_pending);
     explain_batch(pending, n_pending);
     for (size_t i = 0; i < n_pending; i++) {

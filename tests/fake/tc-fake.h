@@ -66,6 +66,11 @@ size_t unit_tc_n_kinds(void);
  * 'takes'.  Returns how often it was asked so far. */
 unsigned int unit_tc_explain(const char *why, bool takes);
 
+/* From now on cards may skip rules without a word, and say 'why' if asked; no
+ * longer if 'why' is NULL.  Returns how many rules were added with that
+ * question so far. */
+unsigned int unit_tc_skip(const char *why);
+
 /* Says that all rules are in devices, or that none is. */
 void unit_tc_set_in_hw(bool);
 

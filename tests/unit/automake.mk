@@ -74,8 +74,10 @@ unit_tc = \
 	$(unit_link)
 unit_tc_wrap = \
 	-Wl,--wrap=kdp_stock_nl_dump_next \
+	-Wl,--wrap=kdp_tc_add_verbosely \
 	-Wl,--wrap=kdp_tc_dump_actions \
 	-Wl,--wrap=kdp_tc_explain \
+	-Wl,--wrap=kdp_tc_may_be_skipped \
 	-Wl,--wrap=nl_dump_done \
 	-Wl,--wrap=nl_transact_multiple \
 	-Wl,--wrap=tc_dump_flower_start

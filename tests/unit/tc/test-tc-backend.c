@@ -11,11 +11,13 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
+#include "harness/clock.h"
 #include "harness/unit.h"
 #include "link/link-qdisc.h"
 #include "netdev-linux/links.h"
 #include "ovs-rcu.h"
 #include "tc.h"
+#include "tc/tc-skip.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -361,6 +363,79 @@ rule_that_is_taken_when_asked_about_is_there(void **state)
     assert_int_equal(DEL(1).error, 0);
 }
 
+/* Puts flow 'flow' of 'kind', and returns why cards skip it. */
+static const char *
+put_of_kind(struct kdp_tc *tc, uint32_t flow, uint32_t kind)
+{
+    struct offload_desc *desc = unit_tc_desc(flow, 1, 0);
+    struct offload_copy_op op;
+
+    desc->kind = kind;
+    op = backend_operate(tc, OFFLOAD_COPY_PUT, flow, desc);
+    assert_int_equal(op.error, 0);
+    offload_desc_unref(desc);
+    return op.why;
+}
+
+/* One rule of each kind asks, and again after a while; it holds for all. */
+static void
+driver_says_why_cards_skip_rules(void **state)
+{
+    unit_clock_stop(1000000);
+    assert_null(put_of_kind(*state, 1, 77));
+    assert_int_equal(unit_tc_skip("card: no MPLS"), 0);
+    assert_string_equal(put_of_kind(*state, 2, 77), "card: no MPLS");
+    assert_int_equal(unit_tc_skip("card: full"), 1);
+    assert_string_equal(put_of_kind(*state, 3, 77), "card: no MPLS");
+    assert_int_equal(unit_tc_skip("card: full"), 1);
+
+    /* Another kind, and one of which nothing is known. */
+    assert_string_equal(put_of_kind(*state, 4, 78), "card: full");
+    assert_int_equal(unit_tc_skip("card: full"), 2);
+    assert_null(put_of_kind(*state, 5, 0));
+    assert_int_equal(unit_tc_skip("card: full"), 2);
+
+    unit_clock_advance(KDP_TC_SKIP_MSEC);
+    assert_string_equal(put_of_kind(*state, 6, 77), "card: full");
+    assert_int_equal(unit_tc_skip(NULL), 3);
+    assert_int_equal(unit_tc_count(), 6);
+    unit_clock_run();
+}
+
+/* Requests before and behind one that asks are sent as before, in order. */
+static void
+rule_that_asks_keeps_its_place_in_the_batch(void **state)
+{
+    struct offload_copy_op ops[5], *opps[5];
+    struct offload_desc *descs[5];
+    size_t messages, requests, before;
+
+    unit_clock_stop(2000000);
+    unit_tc_skip("card: no");
+    unit_tc_get_load(&before, &requests);
+    for (uint32_t i = 0; i < 5; i++) {
+        descs[i] = unit_tc_desc(i + 1, 1, 0);
+        descs[i]->kind = i == 2 ? 90 : 0;
+        backend_rules[i + 1] = kdp_tc_rule_create(*state);
+        ops[i] = (struct offload_copy_op) {
+            .type = OFFLOAD_COPY_PUT, .ufid = descs[i]->ufid,
+            .desc = descs[i], .rule = backend_rules[i + 1],
+        };
+        opps[i] = &ops[i];
+    }
+    kdp_tc_backend(*state).operate(*state, opps, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(ops[i].error, 0);
+        assert_int_equal(ops[i].why != NULL, i == 2);
+        offload_desc_unref(descs[i]);
+    }
+    unit_tc_get_load(&messages, &requests);
+    assert_int_equal(messages - before, 3);
+    assert_int_equal(unit_tc_skip(NULL), 1);
+    assert_int_equal(unit_tc_count(), 5);
+    unit_clock_run();
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -369,6 +444,8 @@ main(int argc OVS_UNUSED, char *argv[])
     const struct CMUnitTest tests[] = {
         TEST(refusal_is_explained),
         TEST(rule_that_is_taken_when_asked_about_is_there),
+        TEST(driver_says_why_cards_skip_rules),
+        TEST(rule_that_asks_keeps_its_place_in_the_batch),
         TEST(what_tc_cannot_have_is_not_asked_for),
         TEST(rule_that_could_not_be_deleted_is_still_known),
         TEST(rule_that_others_deleted_is_told),

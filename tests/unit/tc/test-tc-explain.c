@@ -25,6 +25,22 @@ static int open_error;
 static unsigned int n_open;
 static struct tcmsg sent;
 static uint16_t sent_flags;
+static uint32_t rule_flags;
+
+/* The flags of the rule, 0 if there are none. */
+static uint32_t
+get_rule_flags(const struct nlmsghdr *request)
+{
+    const size_t header = NLMSG_HDRLEN + sizeof sent;
+    const struct nlattr *options = nl_attr_find__(
+        (const void *) ((const char *) request + header),
+        request->nlmsg_len - header,
+        TCA_OPTIONS);
+    const struct nlattr *flags
+        = options ? nl_attr_find_nested(options, TCA_FLOWER_FLAGS) : NULL;
+
+    return flags ? nl_attr_get_u32(flags) : 0;
+}
 
 int __wrap_nl_conn_open(int protocol, struct nl_conn **);
 void __wrap_nl_conn_close(struct nl_conn *);
@@ -57,6 +73,7 @@ __wrap_nl_conn_transact(struct nl_conn *conn OVS_UNUSED,
     assert_true(request->nlmsg_len > NLMSG_HDRLEN + sizeof sent);
     sent_flags = request->nlmsg_flags;
     memcpy(&sent, NLMSG_DATA(request), sizeof sent);
+    rule_flags = get_rule_flags(request);
     return answer;
 }
 
@@ -123,6 +140,72 @@ without_a_socket_the_error_stays(void **state OVS_UNUSED)
     open_error = 0;
 }
 
+/* Makes a request for a rule with 'flags' in 'rule'. */
+static struct kdp_tc_request
+make_request(uint32_t flags, struct ofpbuf *rule)
+{
+    size_t options;
+
+    tc_make_request(3, RTM_NEWTFILTER, 0, rule);
+    nl_msg_put_string(rule, TCA_KIND, "flower");
+    options = nl_msg_start_nested(rule, TCA_OPTIONS);
+    nl_msg_put_u32(rule, TCA_FLOWER_FLAGS, flags);
+    nl_msg_end_nested(rule, options);
+    return (struct kdp_tc_request) {
+        .type = KDP_TC_ADD, .id.handle = 77, .rule = rule,
+    };
+}
+
+/* What the driver says of a rule that tc takes is told, too. */
+static void
+driver_is_asked_why_it_skips_a_rule(void **state OVS_UNUSED)
+{
+    struct ofpbuf rule;
+    struct kdp_tc_request request = make_request(0, &rule);
+    const char *why;
+    bool is_sent;
+
+    for (int error = 0; error <= ENOSPC; error += ENOSPC) {
+        answer = error;
+        ovs_strlcpy(said, "card: full", sizeof said);
+        assert_int_equal(kdp_tc_add_verbosely(&request, &is_sent, &why),
+                         error);
+        assert_true(is_sent);
+        assert_string_equal(why, "card: full");
+        assert_int_equal(rule_flags, TCA_CLS_FLAGS_VERBOSE);
+        assert_int_equal(sent.tcm_handle, 77);
+    }
+    open_error = EMFILE;
+    kdp_tc_add_verbosely(&request, &is_sent, &why);
+    assert_false(is_sent);
+    assert_null(why);
+    open_error = 0;
+    ofpbuf_uninit(&rule);
+    assert_int_equal(n_open, 0);
+}
+
+/* With the other policies none does so without a word. */
+static void
+rules_may_be_skipped_without_a_policy_only(void **state OVS_UNUSED)
+{
+    static const struct {
+        uint32_t flags;
+        bool skipped;
+    } cases[] = {
+        { 0, true },
+        { TCA_CLS_FLAGS_SKIP_HW, false },
+        { TCA_CLS_FLAGS_SKIP_SW, false },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct ofpbuf rule;
+        struct kdp_tc_request request = make_request(cases[i].flags, &rule);
+
+        assert_int_equal(kdp_tc_may_be_skipped(&request), cases[i].skipped);
+        ofpbuf_uninit(&rule);
+    }
+}
+
 static void
 texts_are_limited_in_number(void **state OVS_UNUSED)
 {
@@ -147,6 +230,8 @@ main(int argc OVS_UNUSED, char *argv[])
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rule_is_sent_once_more),
         cmocka_unit_test(without_a_socket_the_error_stays),
+        cmocka_unit_test(driver_is_asked_why_it_skips_a_rule),
+        cmocka_unit_test(rules_may_be_skipped_without_a_policy_only),
         cmocka_unit_test(texts_are_limited_in_number),
     };
 
