@@ -418,17 +418,71 @@ reaches() {
 
 # Checks that namespace $1 reaches address $2: soon, and then always.
 ping_works() {
-    local result
     wait_until $PATIENCE reaches "$1" "$2"
-    result=$(in_ns "$1" ping -q -c 5 -i 0.1 -W 5 "$2" || :)
-    matches "$result" ' 0% packet loss'
+    pings_are_answered "$1" "$2" 5
+}
+
+# Checks that $3 pings from namespace $1 to address $2 are answered.  Each has a
+# process, with the same identifier: one that sends several waits for the last
+# answer no longer than twice as long as for those before.
+pings_are_answered() {
+    # shellcheck disable=SC2016
+    in_ns "$1" sh -c 'for i in $(seq "$1"); do
+            ping -n -q -c 1 -e $(($$ % 65536)) -W "$2" "$3" || exit
+        done' sh "$3" $PATIENCE "$2" >/dev/null ||
+        fail "a ping from namespace $1 to $2 is not answered"
+}
+
+# Starts a ping that goes on, as start_ping NAME@NAMESPACE ADDRESS OPTION....
+start_ping() {
+    local address=$2
+    in_ns_background "$1" ping -n -O "${@:3}" "$address"
+}
+
+# Prints how many answers ping $1 has got.
+n_answers() {
+    grep -c ' bytes from ' "$KDP_WORK/$1" || :
+}
+
+has_answers() {
+    test "$(n_answers "$1")" -ge "$2"
+}
+
+# Ends ping $1 after two more answers.
+stop_ping() {
+    wait_until $PATIENCE has_answers "$1" $(($(n_answers "$1") + 2))
+    kill -INT "${BACKGROUND[$1]}"
+    wait_background "$1" || :
+}
+
+# Likewise, and checks that it has got all answers: what ping itself says counts
+# as lost what is under way when it ends.
+ping_lost_nothing() {
+    stop_ping "$1"
+    equal "$(awk '/ bytes from / && !/DUP!/ {
+                      sub(/.*icmp_seq=/, "")
+                      n++
+                      last = $1 + 0 > last ? $1 + 0 : last
+                  }
+                  END { print last - n }' "$KDP_WORK/$1")" 0 \
+        'pings without an answer'
 }
 
 # Checks that namespace $1 does not reach address $2.
 ping_fails() {
+    is_unreachable "$1" "$2" || fail "namespace $1 reaches address $2"
+}
+
+# Checks that namespace $1 does not reach address $2 soon.  What the datapath has
+# for a while after a change is deleted by revalidators, for which nobody waits.
+ping_stops() {
+    wait_until $PATIENCE is_unreachable "$1" "$2"
+}
+
+is_unreachable() {
     local result
     result=$(in_ns "$1" ping -q -c 3 -i 0.2 -W 1 "$2" || :)
-    matches "$result" ' 100% packet loss'
+    [[ $result =~ ' 100% packet loss' ]]
 }
 
 is_listening() {

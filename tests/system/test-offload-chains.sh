@@ -17,7 +17,7 @@ shared_rules_are() {
 pings_use_shared_rules() {
     local flow='in_port(bond0),.*eth_type(0x0800)' before
     before=$(flow_count packets "$flow" tc)
-    matches "$(in_ns left ping -q -c 10 -i 0.05 10.1.1.2)" ' 0% packet loss'
+    pings_are_answered left 10.1.1.2 10
     equal "$(flow_count packets "$flow" tc)" $((before + 10)) 'packets'
 }
 
@@ -163,7 +163,7 @@ pings_use_chains() {
     parent=$(flow_count packets "$PARENT" tc)
     child=$(flow_count packets "$CHILD" tc)
     copy=$(kernel_packets "$(flow_ufid "$CHILD")")
-    matches "$(in_ns left ping -q -c "$1" -i 0.05 10.1.1.2)" ' 0% packet loss'
+    pings_are_answered left 10.1.1.2 "$1"
     equal "$(flow_count packets "$PARENT" tc)" $((parent + $1)) 'parent'
     equal "$(flow_count packets "$CHILD" tc)" $((child + $1)) 'child'
     equal "$(kernel_packets "$(flow_ufid "$CHILD")")" "$copy" 'copy'
@@ -188,7 +188,7 @@ chains_are_in_tc() {
     know_each_other
     check_chains
     pings_use_chains 10
-    in_ns_background ping@left ping -q -i 0.01 10.1.1.2
+    start_ping ping@left 10.1.1.2 -i 0.01
     missed=$(datapath_count missed)
     for i in 1 2 3; do
         set_offload false
@@ -208,9 +208,7 @@ chains_are_in_tc() {
         wait_until $PATIENCE vanished_at_least $((vanished + 1))
         check_chains
     done
-    kill -INT "${BACKGROUND[ping]}"
-    wait_background ping
-    matches "$(cat ping)" ' 0% packet loss'
+    ping_lost_nothing ping
     pings_use_chains 10
     tcp_works left 10.1.1.2@right
 

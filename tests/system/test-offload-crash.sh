@@ -17,15 +17,16 @@ offload_crash() {
     local i
     start_pings
     ping_works left 10.1.1.2
+    # Nobody asks for an address while there is no daemon.
+    know_each_other
     wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
-    in_ns_background ping@left ping -q -i 0.05 10.1.1.2
+    start_ping ping@left 10.1.1.2 -i 0.05
     for i in 1 2; do
         dump_flows tc | grep 'eth_type(0x0800)' |
             sed -n 's/^ufid:\([0-9a-f-]*\),.*/\1/p' | sort >before
         kill_daemon
         test "$(tc_rules v-left)" -ge 1 || fail 'no rule is left'
-        in_ns left ping -q -c 20 -i 0.05 -W 5 10.1.1.2 >result || :
-        matches "$(cat result)" ' 0% packet loss'
+        pings_are_answered left 10.1.1.2 10
         start_daemon
         wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
         check_adopted 2
@@ -35,9 +36,7 @@ offload_crash() {
         comm -23 before <(shown_ufids tc) >gone
         equal "$(cat gone)" '' 'flows that have gone'
     done
-    kill -INT "${BACKGROUND[ping]}"
-    wait_background ping
-    matches "$(cat ping)" ' 0% packet loss'
+    ping_lost_nothing ping
     stop_daemon --cleanup
     unset DAEMON_PID
     check_no_rules v-left v-right

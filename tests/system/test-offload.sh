@@ -257,8 +257,9 @@ offload_ping() {
     start_pings
     ping_works left 10.1.1.2
     wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
-    in_ns left ping -q -c 20 -i 0.1 10.1.1.2 >ping
-    matches "$(cat ping)" ' 0% packet loss'
+    start_ping ping@left 10.1.1.2 -i 0.1
+    wait_until $PATIENCE has_answers ping 20
+    ping_lost_nothing ping
     dump_flows tc >flows
     matches "$(cat flows)" 'ufid:.*dp:tc, actions:v-right'
     check_tc_agrees br0 v-left v-right
@@ -397,7 +398,7 @@ offload_toggle() {
     # Nothing but the pings from here on.
     know_each_other
     wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
-    in_ns_background ping@left ping -q -i 0.01 10.1.1.2
+    start_ping ping@left 10.1.1.2 -i 0.01
     missed=$(datapath_count missed)
     for i in 1 2 3; do
         set_offload false
@@ -411,9 +412,7 @@ offload_toggle() {
         test "$after" -ge "$before" || fail "count fell from $before to $after"
         check_tc_agrees br0 v-left v-right
     done
-    kill -INT "${BACKGROUND[ping]}"
-    wait_background ping
-    matches "$(cat ping)" ' 0% packet loss'
+    ping_lost_nothing ping
     # IPv6 speaks now and then; each ping would be hundreds.
     missed=$(($(datapath_count missed) - missed))
     test $missed -le 10 || fail "$missed packets missed"

@@ -22,13 +22,13 @@ in_port=2,actions=output:1
 END
     ping_works n1 10.0.0.2
     ovs-ofctl add-flow br0 'priority=40000,icmp,actions=drop'
-    ping_fails n1 10.0.0.2
+    ping_stops n1 10.0.0.2
     tcp_works n1 10.0.0.2@n2
     ovs-ofctl mod-flows br0 'icmp,actions=normal'
     ping_works n1 10.0.0.2
     ovs-ofctl --strict del-flows br0 'priority=40000,icmp'
     ovs-ofctl mod-flows br0 'in_port=2,actions=drop'
-    ping_fails n1 10.0.0.2
+    ping_stops n1 10.0.0.2
 }
 
 add_test openflow_statistics 'rules and ports count packets' one-cpu
@@ -90,7 +90,7 @@ END
     in_ns n1 ip neighbour add 10.0.0.9 dev eth0 \
         lladdr "$(in_ns n2 cat /sys/class/net/eth0/address)"
     ping_works n1 10.0.0.9
-    matches "$(in_ns n1 ping -c 1 -W 5 10.0.0.9)" 'ttl=63'
+    matches "$(in_ns n1 ping -c 1 -W $PATIENCE 10.0.0.9)" 'ttl=63'
 }
 
 add_test conntrack \

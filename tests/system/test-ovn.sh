@@ -214,8 +214,7 @@ all_answered() {
 
 # Ends ping "name" and notes how many packets it has lost.
 end_ping() {
-    kill -INT "${BACKGROUND[$1]}"
-    wait_background "$1" || :
+    stop_ping "$1"
     note "$1: $(grep 'packets transmitted' "$KDP_WORK/$1")"
 }
 
@@ -269,7 +268,7 @@ ovn() {
     chassis_are_current
     load_balancer_works
 
-    in_ns_background ping@vm1 ping -n -O -i 0.05 10.0.1.2
+    start_ping ping@vm1 10.0.1.2 -i 0.05
     # The daemon knows no options of tunnels until ovn-controller is back.
     allow_log 'fatal_signal.*\|WARN\|terminating with signal 15' \
         'Invalid Geneve tunnel metadata' 'Failed to acquire udpif_key'
@@ -279,7 +278,7 @@ ovn() {
     wait_until $PATIENCE all_answered vm1 10.0.1.2
     kill -0 "${BACKGROUND[ping]}" || fail 'ping has ended'
     end_ping ping
-    in_ns_background ping2@vm1 ping -n -O -i 0.05 10.0.1.2
+    start_ping ping2@vm1 10.0.1.2 -i 0.05
     reload_chassis c1
     chassis_are_current
     wait_until $PATIENCE all_answered vm1 10.0.1.2

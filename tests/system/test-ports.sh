@@ -58,7 +58,7 @@ port_churn() {
     ping_works n1 10.0.0.3
     ovs-vsctl del-port br0 v-n3
     descriptors_start
-    in_ns_background ping@n1 ping -n -i 0.05 10.0.0.3
+    start_ping ping@n1 10.0.0.3 -i 0.05
     for i in $(seq $LEAK_ROUNDS); do
         ovs-vsctl add-port br0 v-n3
         ovs-vsctl del-port br0 v-n3
@@ -114,7 +114,8 @@ device_deleted() {
     allow_log 'v-n2' 'cannot get R?STP status on nonexistent port'
     for i in $(seq $LEAK_ROUNDS); do
         ip link delete v-n2
-        reaches n1 10.0.0.3 || fail 'packets of another port do not pass'
+        # Packets of another port pass.
+        wait_until $PATIENCE reaches n1 10.0.0.3
         wait_until $PATIENCE interface_has_error v-n2
         add_veth n2 10.0.0.2/24
         # It has another Ethernet address now.

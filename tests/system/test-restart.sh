@@ -9,7 +9,7 @@ running_traffic() {
     connect br0 n1 10.0.0.1/24
     connect br0 n2 10.0.0.2/24
     ping_works n1 10.0.0.2
-    in_ns_background ping@n1 ping -n -O -i 0.05 10.0.0.2
+    start_ping ping@n1 10.0.0.2 -i 0.05
 }
 
 # Checks that packets pass from now on, and that the daemon has flows and

@@ -32,7 +32,7 @@ tunnel_works() {
 
     ovs-vsctl del-port br0 t0
     allow_log 'receive tunnel port not found'
-    ping_fails n1 10.1.1.2
+    ping_stops n1 10.1.1.2
     ovs-vsctl add-port br0 t0 -- set Interface t0 "type=$type" \
         options:remote_ip=172.31.1.1 options:key=42
     ping_works n1 10.1.1.2
