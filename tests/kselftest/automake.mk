@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	tests/kselftest/epoll-call.c \
 	tests/kselftest/epoll-exclusive.c \
 	tests/kselftest/epoll-oneshot.c \
+	tests/kselftest/ks-harness.h \
 	tests/kselftest/ks-rtnl.h \
 	tests/kselftest/ks-util.h \
 	tests/kselftest/ks-waiter.h \

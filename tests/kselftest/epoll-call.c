@@ -7,7 +7,7 @@
 #include "ks-util.h"
 #include "ks-waiter.h"
 
-#include "kselftest_harness.h"
+#include "ks-harness.h"
 
 #define CALL_EVENTS (EPOLLIN | EPOLLET | EPOLLEXCLUSIVE)
 

@@ -7,7 +7,7 @@
 #include "ks-util.h"
 #include "ks-waiter.h"
 
-#include "kselftest_harness.h"
+#include "ks-harness.h"
 
 /* Messages that come while a handler has the socket. */
 #define N_MESSAGES 8

@@ -8,7 +8,7 @@
 #include "ks-util.h"
 #include "ks-waiter.h"
 
-#include "kselftest_harness.h"
+#include "ks-harness.h"
 
 #define ARMED (EPOLLIN | EPOLLONESHOT)
 

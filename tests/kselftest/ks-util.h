@@ -7,6 +7,7 @@
 #define KS_UTIL_H 1
 
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/genetlink.h>
@@ -199,6 +200,60 @@ static inline long ks_daemon_pid(void)
 				  "/ovs-vswitchd.pid");
 
 	return s ? strtol(s, NULL, 10) : -1;
+}
+
+/* What 'cb' returns for descriptor 'fd' of the process behind 'pidfd', if that is
+ * a netlink socket, otherwise 0. */
+static inline long ks_ask_netlink(int pidfd, int fd,
+				  long (*cb)(int fd,
+					     const struct sockaddr_nl *addr,
+					     const void *aux),
+				  const void *aux)
+{
+	struct sockaddr_nl addr = { 0 };
+	socklen_t len = sizeof(addr);
+	int copy = syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	long value = 0;
+
+	if (copy < 0)
+		return 0;
+	if (!getsockname(copy, (struct sockaddr *)&addr, &len) &&
+	    addr.nl_family == AF_NETLINK)
+		value = cb(copy, &addr, aux);
+	close(copy);
+	return value;
+}
+
+/* Adds what 'cb' returns for each netlink socket of process 'pid', of which it
+ * gets a descriptor and the address.  Returns -1 if they cannot be read.
+ *
+ * The sockets themselves are asked.  /proc/net/netlink is read in pieces, and
+ * each piece goes on by the number of lines before it: a socket that somebody
+ * opens or closes meanwhile makes it show another one twice or not at all. */
+static inline long ks_sum_netlink(long pid,
+				  long (*cb)(int fd,
+					     const struct sockaddr_nl *addr,
+					     const void *aux),
+				  const void *aux)
+{
+	int pidfd = syscall(SYS_pidfd_open, pid, 0);
+	struct dirent *de;
+	char path[64];
+	long sum = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
+	dir = opendir(path);
+	if (pidfd < 0 || !dir)
+		sum = -1;
+	while (sum >= 0 && (de = readdir(dir)) != NULL)
+		if (de->d_name[0] != '.')
+			sum += ks_ask_netlink(pidfd, atoi(de->d_name), cb, aux);
+	if (dir)
+		closedir(dir);
+	if (pidfd >= 0)
+		close(pidfd);
+	return sum;
 }
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "ks-util.h"
 
-#include "kselftest_harness.h"
+#include "ks-harness.h"
 
 /* Receive buffer in bytes: some answers of the kernel fit. */
 #define RCVBUF 8192

@@ -6,7 +6,7 @@
 
 #include "ks-rtnl.h"
 
-#include "kselftest_harness.h"
+#include "ks-harness.h"
 
 #define INDEX 1000
 #define NSID 4000

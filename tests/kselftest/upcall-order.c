@@ -25,7 +25,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "kselftest_harness.h"
+#include "ks-harness.h"
 
 #define N_PORTS 4
 #define N_PACKETS 4000		/* For each port. */
@@ -140,21 +140,21 @@ static long packets_in(void)
 	return sum;
 }
 
+static long generic_drops(int fd, const struct sockaddr_nl *addr __maybe_unused,
+			  const void *aux __maybe_unused)
+{
+	socklen_t len = sizeof(int);
+	int protocol;
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) &&
+	       protocol == NETLINK_GENERIC ? ks_drops(fd) : 0;
+}
+
 /* Messages that the kernel could not queue on the daemon's generic netlink
  * sockets, all of them. */
 static long messages_dropped(void)
 {
-	char command[512];
-	const char *s;
-
-	snprintf(command, sizeof(command),
-		 "find /proc/%ld/fd -mindepth 1 -printf '%%l\\n' | "
-		 "sed -n 's/^socket:\\[\\([0-9]*\\)\\]$/\\1/p' | "
-		 "awk 'NR == FNR { mine[$1]; next } "
-		 "$2 == 16 && $10 in mine { n += $9 } "
-		 "END { print n + 0 }' - /proc/net/netlink", ks_daemon_pid());
-	s = ks_output(command);
-	return s ? strtol(s, NULL, 10) : -1;
+	return ks_sum_netlink(ks_daemon_pid(), generic_drops, NULL);
 }
 
 FIXTURE(order) {
