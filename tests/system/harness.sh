@@ -508,7 +508,8 @@ tcp_works() {
 start_receiver() {
     local name=$1 ns=$2
     shift 2
-    in_ns_background "$name@$ns" "$KDP_TRAFFIC" recv "$@" eth0
+    in_ns_background "$name@$ns" "$KDP_TRAFFIC" recv --timeout $PATIENCE "$@" \
+        eth0
     wait_until $PATIENCE grep -q ready "$KDP_WORK/$name"
 }
 
@@ -524,6 +525,16 @@ start_sender() {
     local name=$1 ns=$2
     shift 2
     in_ns_background "$name@$ns" "$KDP_TRAFFIC" send "$@" eth0
+    wait_until $PATIENCE takes_sigterm "${BACKGROUND[$name]}"
+}
+
+# True if process $1 handles SIGTERM by now, or has ended.
+takes_sigterm() {
+    local status
+    { status=$(<"/proc/$1/status"); } 2>/dev/null || return 0
+    [[ $status =~ State:[[:space:]]*[ZX] ]] ||
+        { [[ $status =~ SigCgt:[[:space:]]*([0-9a-f]+) ]] &&
+            ((16#${BASH_REMATCH[1]} & 1 << 14)); }
 }
 
 # Ends background command $1 and waits for it.
@@ -536,6 +547,11 @@ stop_background() {
 received_all() {
     wait_background "$1" || fail "frames are missing: $(cat "$KDP_WORK/$1")"
 }
+
+# Options of a sender of which each frame is an upcall: not more are under way than
+# fit with ease into the socket of a port, which takes some two thousand.  The
+# receiver has to say what has arrived in file "progress".
+WINDOW='--window=500 --progress=progress'
 
 # Prints how many frames a second, at most $1, the daemon keeps up with when each
 # of them is an upcall.  What is more fills the port's socket in the end, and the

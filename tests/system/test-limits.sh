@@ -26,7 +26,7 @@ fd_limit_hard() {
     equal "$(port_json v-n3 .shared)" true 'a new port shares'
     test "$(port_json v-n3 .received)" -gt 0 || fail 'not counted for the port'
     matches "$(ovs-appctl upcall/show)" 'v-n3 +[0-9]+\*'
-    logged 'the quietest ports share one' || fail 'not logged'
+    wait_until $PATIENCE logged 'the quietest ports share one'
 
     # With enough of them, each port gets its own again.
     prlimit --pid "$DAEMON_PID" --nofile=4096
@@ -58,8 +58,8 @@ socket_budget() {
     equal "$(port_json v-n1 .shared)" true 'the last port shares'
 
     # It turns noisy: that is more than 50 a second.
-    start_receiver receiver n2 --timeout $PATIENCE
-    start_sender sender n1 -n 0 -r "$(upcall_rate 300 120)"
+    start_receiver receiver n2 --progress=progress
+    start_sender sender n1 -n 0 -r "$(upcall_rate 300 120)" $WINDOW
     wait_until $PATIENCE port_has_its_own v-n1
     wait_for_misses 50
     test "$(upcall_json .n_sockets)" -le 10 || fail 'over the budget'
@@ -106,7 +106,7 @@ fd_limit_soft() {
     connect br0 n1 10.0.0.1/24
     connect br0 n2 10.0.0.2/24
     ping_works n1 10.0.0.2
-    logged 'raised the limit on open files from 64' || fail 'not logged'
+    wait_until $PATIENCE logged 'raised the limit on open files from 64'
     test "$(awk '/^Max open files/ { print $4 }' "/proc/$DAEMON_PID/limits")" \
         -gt 64 || fail 'not raised'
 }

@@ -121,7 +121,7 @@ flow_is_counted() {
 # Starts a receiver, and a sender of a flow that the datapath has from then on,
 # with options "$@".
 established_flow() {
-    start_receiver receiver n2 "$@" -t $((PATIENCE / 4))
+    start_receiver receiver n2 "$@"
     start_sender sender n1 "$@" -n 0 -r 500 --same
     wait_until $PATIENCE flow_is_counted
 }

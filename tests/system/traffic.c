@@ -8,11 +8,16 @@
  * stream, its number in the stream, and whether it is the last one; its source
  * address is made from both numbers (or, with --same, from the stream's
  * alone; with --flows=N, from the remainder of the number by N).  With --udp
- * the frames are UDP in IPv4, and their source port is made likewise. */
+ * the frames are UDP in IPv4, and their source port is made likewise.
+ *
+ * With --window a sender waits while that many of its frames have not arrived,
+ * which the receiver tells it through a file: then none is lost on a slow machine
+ * just because it comes too fast. */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <linux/if_packet.h>
@@ -23,12 +28,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -125,6 +132,8 @@ usage(int status)
           "  --same            one source address for the whole stream\n"
           "  --flows=N         N source addresses in turn\n"
           "  --udp             UDP in IPv4, of as many source ports\n"
+          "  --window=N        waits while N frames have not arrived\n"
+          "  --progress=FILE   where the receiver says which have\n"
           "  Prints the number of frames sent.\n"
           "recv:\n"
           "  -s, --streams=N   N streams are expected (default 1)\n"
@@ -132,6 +141,7 @@ usage(int status)
           "  -t, --timeout=S   seconds without a frame before it gives up\n"
           "                    (default 10)\n"
           "  --udp             the frames are UDP in IPv4\n"
+          "  --progress=FILE   where it says what has arrived, for senders\n"
           "  Ends when it has all frames of all streams, or was idle too\n"
           "  long, or upon SIGTERM when no frame is waiting.  Prints\n"
           "  \"ready\", at the end a line for the frames of other streams\n"
@@ -177,6 +187,26 @@ open_socket(const char *iface, uint16_t ethertype)
         fatal("%s: cannot open a packet socket", iface);
     }
     return fd;
+}
+
+/* Maps file 'name', which the receiver makes anew: for each stream, how many of
+ * its frames have arrived. */
+static atomic_uint *
+map_progress(const char *name, bool make)
+{
+    const size_t size = MAX_STREAMS * sizeof(atomic_uint);
+    int fd = open(name, O_RDWR | O_CLOEXEC | (make ? O_CREAT | O_TRUNC : 0),
+                  0600);
+    void *progress = MAP_FAILED;
+
+    if (fd >= 0 && (!make || !ftruncate(fd, size))) {
+        progress = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    if (progress == MAP_FAILED) {
+        fatal("%s: cannot map the file", name);
+    }
+    close(fd);
+    return progress;
 }
 
 static int64_t
@@ -253,6 +283,8 @@ do_send(int argc, char *argv[])
         { "same", no_argument, NULL, 'S' },
         { "flows", required_argument, NULL, 'F' },
         { "udp", no_argument, NULL, 'U' },
+        { "window", required_argument, NULL, 'w' },
+        { "progress", required_argument, NULL, 'p' },
         { NULL, 0, NULL, 0 },
     };
     struct sigaction action = { .sa_handler = stop };
@@ -264,6 +296,8 @@ do_send(int argc, char *argv[])
     bool udp = false;
     uint32_t count = 1, rate = 0, stream = 0, number = 0;
     uint32_t n_flows = 0;       /* 0: each frame is one. */
+    uint32_t window = 0;        /* 0: no bound. */
+    atomic_uint *progress = NULL;
     int64_t start;
     int c, fd;
 
@@ -275,6 +309,8 @@ do_send(int argc, char *argv[])
         case 'S': n_flows = 1; break;
         case 'F': n_flows = parse_number(optarg); break;
         case 'U': udp = true; break;
+        case 'w': window = parse_number(optarg); break;
+        case 'p': progress = map_progress(optarg, false); break;
         case 'd':
             if (sscanf(optarg, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx",
                        &frame.dst[0], &frame.dst[1], &frame.dst[2],
@@ -286,7 +322,8 @@ do_send(int argc, char *argv[])
         default: usage(2);
         }
     }
-    if (optind + 1 != argc) {
+    if (optind + 1 != argc || !window != !progress
+        || (window && stream >= MAX_STREAMS)) {
         usage(2);
     }
 
@@ -313,6 +350,10 @@ do_send(int argc, char *argv[])
         }
         if (rate) {
             sleep_until(start + number * INT64_C(1000000000) / rate);
+        }
+        while (window && !stopped
+               && number - atomic_load(&progress[stream]) >= window) {
+            sleep_until(now_ns() + 1000000);
         }
         payload->last = stopped || number + 1 == count;
         send_frame(fd, &frame, frame_size(udp));
@@ -418,12 +459,14 @@ do_recv(int argc, char *argv[])
         { "first", required_argument, NULL, 'f' },
         { "timeout", required_argument, NULL, 't' },
         { "udp", no_argument, NULL, 'U' },
+        { "progress", required_argument, NULL, 'p' },
         { NULL, 0, NULL, 0 },
     };
     static struct stream streams[MAX_STREAMS];
     struct sigaction action = { .sa_handler = stop };
     uint32_t n_streams = 1, first = 0, timeout = 10, n_others = 0;
     int buffer = RECEIVE_BUFFER;
+    atomic_uint *progress = NULL;
     bool udp = false;
     int c, fd;
 
@@ -433,10 +476,12 @@ do_recv(int argc, char *argv[])
         case 'f': first = parse_number(optarg); break;
         case 't': timeout = parse_number(optarg); break;
         case 'U': udp = true; break;
+        case 'p': progress = map_progress(optarg, true); break;
         default: usage(2);
         }
     }
-    if (optind + 1 != argc || n_streams > MAX_STREAMS) {
+    if (optind + 1 != argc || n_streams > MAX_STREAMS
+        || (progress && first > MAX_STREAMS - n_streams)) {
         usage(2);
     }
 
@@ -470,6 +515,10 @@ do_recv(int argc, char *argv[])
             } else if (stream < n_streams) {
                 stream_add(&streams[stream], ntohl(payload->number));
                 streams[stream].ended |= payload->last;
+                if (progress) {
+                    atomic_store(&progress[first + stream],
+                                 streams[stream].n);
+                }
             } else {
                 n_others++;
             }
