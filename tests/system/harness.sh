@@ -354,6 +354,13 @@ add_ns() {
 add_veth() {
     ip -batch - <<<"$(veth_outside "$1")"
     veth_inside "$1" "${2:-}"
+    wait_until $PATIENCE carries "v-$1"
+}
+
+# True if device $1 sends.  It got its carrier from its peer: the kernel drops what
+# it is to send until a worker has seen to that.
+carries() {
+    test "$(<"/sys/class/net/$1/operstate")" = up
 }
 
 # Prints what makes the device, for ip.  To start a program costs an emulated
@@ -382,6 +389,7 @@ connect() {
     ip -batch - <<<"netns add $ns
 $(veth_outside "$ns")"
     veth_inside "$ns" "$address" 'link set lo up'
+    wait_until $PATIENCE carries "v-$ns"
     ovs-vsctl add-port "$bridge" "v-$ns" "$@"
 }
 
