@@ -149,8 +149,6 @@ flow_limit() {
     connect br0 n1 '' -- set Interface v-n1 ofport_request=1
     connect br0 n2 '' -- set Interface v-n2 ofport_request=2
     every_frame_an_upcall br0 1 2
-    allow_log 'twice as high as current dynamic flow limit' \
-        'datapath reached the dynamic limit'
     ovs-appctl upcall/set-flow-limit 1
     keep_order n1 n2
     start_receiver receiver n2
