@@ -27,9 +27,9 @@ options() {
         '--unixctl=/nowhere/x' 'one two' '--verbose=nonsense'; do
         # shellcheck disable=SC2086
         status=0
-        timeout 20 "$KDP_DAEMON" $args >/dev/null 2>&1 || status=$?
+        timeout $PATIENCE "$KDP_DAEMON" $args >/dev/null 2>&1 || status=$?
         stock=0
-        timeout 20 "$KDP_STOCK" $args >/dev/null 2>&1 || stock=$?
+        timeout $PATIENCE "$KDP_STOCK" $args >/dev/null 2>&1 || stock=$?
         equal "$status" "$stock" "exit status for \"$args\""
     done
 }
@@ -55,7 +55,8 @@ files() {
         --unixctl="$KDP_WORK/other.ctl" --detach 2>/dev/null
     mv "$KDP_WORK/my.log" "$KDP_WORK/old.log"
     ovs-appctl -t "$KDP_WORK/my.ctl" vlog/reopen
-    test -s "$KDP_WORK/my.log" || fail 'the log was not opened again'
+    # The log is written in the background.
+    wait_until $PATIENCE test -s "$KDP_WORK/my.log"
     ovs-appctl -t "$KDP_WORK/my.ctl" exit
     wait $!
     test ! -e "$KDP_WORK/my.pid" || fail 'the pid file is still there'
@@ -104,6 +105,8 @@ ovs_ctl() {
         >"$KDP_WORK/wrapper"
     chmod +x "$KDP_WORK/wrapper"
     ports_go_under_traffic
+    # The script waits for two seconds, then sends a signal.
+    allow_log 'fatal_signal.*\|WARN\|terminating with signal 15'
     unset OVS_RUNDIR OVS_LOGDIR
     ctl --system-id=random start
     matches "$(ctl status)" 'ovs-vswitchd is running with pid'

@@ -11,6 +11,7 @@ LEAK_SLACK=2
 # Remembers how many descriptors the daemon has, when nothing is under way.
 descriptors_start() {
     local fds=
+    wait_until $PATIENCE channels_are_those_of_ports
     until test "$fds" = "$(daemon_fds)"; do
         fds=$(daemon_fds)
         sleep 0.5
@@ -18,6 +19,11 @@ descriptors_start() {
     start_fds=$fds
     start_sockets=$(daemon_netlink_sockets)
     start_channels=$(n_channels)
+}
+
+# True if no port that has gone has a channel: two belong to none.
+channels_are_those_of_ports() {
+    test "$KDP_PROVIDERS" != kdp || upcalls_say 'n_sockets - .n_ports' 2
 }
 
 # Waits until the daemon has as many descriptors as then.  Handlers release a

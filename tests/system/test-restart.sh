@@ -20,7 +20,7 @@ traffic_recovers() {
     address=$((address + 1))
     missed=$(datapath_count missed)
     ping_works n1 10.0.0.2
-    matches "$(ovs-appctl dpctl/dump-flows)" 'eth_type\(0x0800\)'
+    wait_until $PATIENCE has_flow 'eth_type\(0x0800\)'
     # A packet of a kind that was not there before reaches a handler.
     start_receiver receiver n2
     send_frames n1 -n 1 -d "02:00:00:00:00:$address"

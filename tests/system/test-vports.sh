@@ -29,13 +29,15 @@ vport_json() {
 }
 
 # Prints the counts of the table and of the kernel when neither has changed for
-# two seconds.
+# two seconds, in which the main thread has answered five times.
 settled_requests() {
-    local last='' now=none
-    until test "$now" = "$last"; do
-        last=$now
-        sleep 2
+    local last='' now same=0
+    until test $same = 5; do
+        nap 0.5
         now="$(vport_json .requests) $(traced_requests)"
+        same=$((same + 1))
+        test "$now" = "$last" || same=1
+        last=$now
     done
     echo "$now"
 }
@@ -101,14 +103,17 @@ vport_cost() {
     equal "$(vport_json .in_sync)" true 'in sync'
 }
 
-# Checks that the daemon knows the ports that the kernel has.
+# Waits until the daemon knows the ports that the kernel has.
 table_is_true() {
+    wait_until $PATIENCE table_is_that_of_kernel
+}
+
+table_is_that_of_kernel() {
     local kernel table
     kernel=$(ovs-dpctl show system@ovs-system |
         sed -n 's/^ *port \([0-9]*\): \([^ ]*\).*/\1 \2/p' | sort)
     table=$(vport_json '.ports[] | "\(.port_no) \(.name)"' | sort)
-    test -n "$kernel"
-    equal "$table" "$kernel" 'ports'
+    test -n "$kernel" && test "$table" = "$kernel"
 }
 
 add_test vport_show '"vport-table/show" and its arguments' kdp one-cpu
@@ -190,7 +195,7 @@ port_renamed() {
     ip link set renamed name v-n2
     ip link set v-n2 up
     ping_works n1 10.0.0.2
-    is_port '3: v-n2'
+    wait_until $PATIENCE is_port '3: v-n2'
 }
 
 add_test internal_moved \
@@ -224,7 +229,7 @@ internal_moved() {
     ip -n other link set int0 name int1
     ip -n other link set int1 up
     wait_until $PATIENCE reaches n1 10.0.0.2
-    is_port '3: int1 (internal)'
+    wait_until $PATIENCE is_port '3: int1 (internal)'
     if test "$KDP_PROVIDERS" = kdp; then
         table_is_true
     fi
@@ -291,7 +296,7 @@ internal_lost() {
     # It can be deleted and added.
     lose_int0
     wait_until $PATIENCE int0_went
-    int0_is_known_to_be_gone
+    wait_until $PATIENCE int0_is_known_to_be_gone
     ovs-vsctl del-port br0 int0
     ovs-vsctl add-port br0 int0 -- set Interface int0 type=internal
     int0_is_back 10.0.0.13
