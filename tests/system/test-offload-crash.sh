@@ -130,6 +130,9 @@ offload_crash_off() {
     wait_until $PATIENCE policing_rules_are 1
     start_receiver received right
     restrict_frames
+    # What flows of the previous run do is translated anew first.
+    ovs-appctl revalidator/wait
+    ovs-appctl revalidator/wait
     send_frames left -n 20
     received_all received
 }
@@ -144,7 +147,8 @@ offload_module_reload() {
     # As for an upgrade of the module.
     stop_daemon
     ovs-dpctl del-dp ovs-system
-    modprobe -r openvswitch
+    # The kernel frees parts of a datapath some time after it.
+    wait_until $PATIENCE modprobe -r openvswitch
     modprobe openvswitch
     start_daemon
     ping_works left 10.1.1.2

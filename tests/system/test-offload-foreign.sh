@@ -141,8 +141,7 @@ offload_foreign_internal() {
     ping_works left 10.1.1.100
     ping_works left 10.1.1.2
     equal "$(foreign_rules br0)" "$(cat before)" 'rules of others on br0'
-    matches "$(cat "$OVS_LOGDIR/ovs-vswitchd.log")" \
-        'br0: not prepared for offload, .*busy'
+    wait_until $PATIENCE logged 'br0: not prepared for offload, .*busy'
     # It offloads nothing, others do.
     wait_until $PATIENCE flows_shown_at_least 1 tc 'in_port(v-left)'
     flows_shown 0 tc 'in_port(br0)' || fail 'flows of br0 in tc'

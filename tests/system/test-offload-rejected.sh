@@ -2,14 +2,16 @@
 #
 # Flows that tc does not take.
 
-# Prints how often tc did not take a flow, when that has not changed for two
-# seconds.
+# Prints how often tc did not take a flow, when that has not changed while the
+# revalidators looked at all flows twice, which takes about a second.
 settled_tries() {
     local last='' now=none end=$((SECONDS + PATIENCE))
-    until test "$now" = "$last"; do
+    until test "$now" = "$last" && offload_is_settled; do
         test $SECONDS -lt $end || fail "tried on and on: $now times" >&2
         last=$now
-        sleep 2
+        ovs-appctl revalidator/wait
+        ovs-appctl revalidator/wait
+        nap 1
         now=$(offload_json '[.reasons[] | .n] | add')
     done
     echo "$now"
@@ -72,8 +74,8 @@ offload_rejected() {
     equal "$(offload_json '.reasons[] | select(.reason == "not supported")
                            | "\(.n) \(.port) \(.ufid)"')" \
         "$tries 2 $ufid" reason
-    logged "flow $ufid on port 2 stays in the kernel .*: not supported" ||
-        fail 'nothing is logged'
+    wait_until $PATIENCE logged \
+        "flow $ufid on port 2 stays in the kernel .*: not supported"
     equal "$(grep -c 'stays in the kernel' "$OVS_LOGDIR/ovs-vswitchd.log")" 1 \
         'lines in the log'
     exits_with 2 ovs-appctl offload/why nonsense 2>/dev/null
@@ -128,6 +130,13 @@ card_has() {
     test "$(card in_card)" = "$1"
 }
 
+# True if that is what is said of a flow in the kernel.
+has_no_space() {
+    local why=': (rejected: no space in the device|kernel: device backs off)'
+    [[ $(ovs-appctl offload/why "$(dump_flows ovs | grep "$FRAMES" |
+        head -n 1 | sed -n 's/^ufid:\([0-9a-f-]*\),.*/\1/p')") =~ $why ]]
+}
+
 # True if a port pauses, as it now and then does while it is full.  Leaves what
 # is shown then in file show.
 port_backs_off() {
@@ -154,9 +163,8 @@ offload_no_space() {
     wait_until $PATIENCE card_has 4
     wait_until $PATIENCE port_backs_off
     matches "$(cat show)" 'no space .*\(No space left on device\)'
-    matches "$(ovs-appctl offload/why "$(dump_flows ovs | grep "$FRAMES" |
-        head -n 1 | sed -n 's/^ufid:\([0-9a-f-]*\),.*/\1/p')")" \
-        ': (rejected: no space in the device|kernel: device backs off)'
+    # One that is not being offered right now.
+    wait_until $PATIENCE has_no_space
     # What has no place there is in the kernel, and served.
     equal "$(($(count_flows tc .) + $(count_flows ovs .)))" \
         "$(count_flows all .)" 'flows'
@@ -172,6 +180,6 @@ offload_no_space() {
     ! port_backs_off || fail 'a port is still taken for full'
 
     set_offload false
-    card_has 0 || fail "$(card in_card) rules are left in the card"
+    wait_until $PATIENCE card_has 0
     flows_shown 10 ovs "$FRAMES" || fail 'flows are not back'
 }
