@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 
-/* The kernel's test harness, with a time limit that suits a slow, emulated CPU. */
+/* The kernel's test harness, with a time limit that suits an emulated CPU. */
 
 #ifndef KS_HARNESS_H
 #define KS_HARNESS_H 1

@@ -202,8 +202,8 @@ static inline long ks_daemon_pid(void)
 	return s ? strtol(s, NULL, 10) : -1;
 }
 
-/* What 'cb' returns for descriptor 'fd' of the process behind 'pidfd', if that is
- * a netlink socket, otherwise 0. */
+/* What 'cb' returns for descriptor 'fd' of the process behind 'pidfd', if that
+ * is a netlink socket, otherwise 0. */
 static inline long ks_ask_netlink(int pidfd, int fd,
 				  long (*cb)(int fd,
 					     const struct sockaddr_nl *addr,

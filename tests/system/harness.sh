@@ -210,8 +210,8 @@ check_daemon_logs() {
     test -z "$found" || fail "unexpected in the daemon's log: $found"
 }
 
-# Puts what a line of the log says of dropped messages at the end of the next one
-# of the same thread and module, which it is about: it is allowed with that.
+# Puts what a line of the log says of dropped messages at the end of the next
+# one of the same thread and module, which it is about: it is allowed with that.
 join_dropped() {
     awk -F'|' '
         { from = $3 "|" $4 }
@@ -371,8 +371,8 @@ add_veth() {
     wait_until $PATIENCE carries "v-$1"
 }
 
-# True if device $1 sends.  It got its carrier from its peer: the kernel drops what
-# it is to send until a worker has seen to that.
+# True if device $1 sends.  It got its carrier from its peer: the kernel drops
+# what it is to send until a worker has seen to that.
 carries() {
     test "$(<"/sys/class/net/$1/operstate")" = up
 }
@@ -570,9 +570,9 @@ received_all() {
     wait_background "$1" || fail "frames are missing: $(cat "$KDP_WORK/$1")"
 }
 
-# Options of a sender of which each frame is an upcall: not more are under way than
-# fit with ease into the socket of a port, which takes some two thousand.  The
-# receiver has to say what has arrived in file "progress".
+# Options of a sender of which each frame is an upcall: not more are under way
+# than fit with ease into the socket of a port, which takes some two thousand.
+# The receiver has to say what has arrived in file "progress".
 WINDOW='--window=500 --progress=progress'
 
 # Prints how many frames a second, at most $1, the daemon keeps up with when each

@@ -11,8 +11,8 @@
  * the frames are UDP in IPv4, and their source port is made likewise.
  *
  * With --window a sender waits while that many of its frames have not arrived,
- * which the receiver tells it through a file: then none is lost on a slow machine
- * just because it comes too fast. */
+ * which the receiver tells it through a file: then none is lost on a slow
+ * machine just because it comes too fast. */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
