@@ -66,7 +66,7 @@ counted () {
         && grep -qx "1\\.\\.$(($2 + $3))" "$out"
 }
 
-echo 1..6
+echo 1..8
 tests_say 0 'TAP version 13\n1..2\nok 1 - system: a\nok 2 - system: b\n'
 run
 kernels=$dir/build/kernels
@@ -82,6 +82,28 @@ lines=$(wc -l < "$dir/apt")
 run bookworm-backports
 counted 0 2 0 && [ "$(wc -l < "$dir/apt")" -eq "$lines" ]
 result 'once'
+cp "$dir/bin/apt-get" "$dir/bin/apt-get.real"
+cat > "$dir/bin/apt-get" << END
+#!/bin/bash
+case " \$* " in
+*' update '* | *' download '*)
+    echo x >> "$dir/tries"
+    [ \$(wc -l < "$dir/tries") -gt \$(cat "$dir/failures") ] || exit 100 ;;
+esac
+exec "$dir/bin/apt-get.real" "\$@"
+END
+echo 2 > "$dir/failures"
+rm -rf "$kernels/bookworm-backports"
+FETCH_PAUSE=0 run
+counted 0 3 0 && [ "$(wc -l < "$dir/tries")" -eq 4 ]
+result 'again if that fails'
+echo 99 > "$dir/failures"
+rm -rf "$kernels/bookworm-backports" "$dir/tries"
+FETCH_PAUSE=0 run
+counted 1 0 1 && [ "$(wc -l < "$dir/tries")" -eq 3 ]
+result 'but not for ever'
+mv "$dir/bin/apt-get.real" "$dir/bin/apt-get"
+run
 tests_say 1 '1..2\nok 1 - system: a\nnot ok 2 - system: b\n# why\n'
 run --same-ovs --tests 'a b' "$dir/build/kernels/bookworm-backports/kernel"
 counted 1 1 1 && grep -q '^not ok 2 - kernel: system: b$' "$out" \
