@@ -132,7 +132,8 @@ send_one(struct stress *stress, int fd, struct unit_msg *msg, uint32_t port_no)
 }
 
 /* Sends 'n' upcalls, unless it is kept from sending.  Quiescent meanwhile:
- * handlers that went release their channels only when all threads have been. */
+ * handlers that went release their channels only when all threads have
+ * been. */
 static void
 send_burst(struct stress *stress, int fd, struct unit_msg *msg,
            uint32_t port_no, uint32_t n)
