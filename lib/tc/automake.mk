@@ -29,6 +29,5 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-skip.h \
 	lib/tc/tc-transact.c \
 	lib/tc/tc-transact.h \
-	lib/tc/tc-zeros.c \
-	lib/tc/tc-zeros.h
+	lib/tc/tc-zeros.c
 EXTRA_DIST += lib/tc/README.md

@@ -33,7 +33,6 @@
 #include "ovs-thread.h"
 #include "ovs/compat-offload.h"
 #include "packets.h"
-#include "tc/tc-zeros.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_offload_request);
@@ -218,8 +217,7 @@ kdp_tc_check(void)
     is_taken = tc_transact(&request, NULL) == HANDED_OVER && rule->size;
     nl_intercept_end();
     ofpbuf_delete(rule);
-    return (is_taken && nl_dump_next != kdp_stock_nl_dump_next
-            && kdp_tc_zeros_check());
+    return is_taken && nl_dump_next != kdp_stock_nl_dump_next;
 }
 
 void
