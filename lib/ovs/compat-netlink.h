@@ -18,4 +18,8 @@
 #define OVS_COMPAT_VPORT_UPCALL_ATTR_SUCCESS 0
 #define OVS_COMPAT_VPORT_UPCALL_ATTR_FAIL 1
 
+/* Flag of a rule of tc since Linux 4.17: a driver's reason not to take it is
+ * told, although tc takes it. */
+#define OVS_COMPAT_TCA_CLS_FLAGS_VERBOSE (1u << 4)
+
 #endif /* lib/ovs/compat-netlink.h */

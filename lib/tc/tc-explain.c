@@ -11,6 +11,7 @@
 #include "nl/nl-conn.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-thread.h"
+#include "ovs/compat-netlink.h"
 #include "sset.h"
 #include "tc/tc-transact.h"
 #include "util.h"
@@ -73,7 +74,7 @@ add_alone(const struct kdp_tc_request *request, bool verbose, int unsent,
         uint32_t flags;
 
         memcpy(&flags, p, sizeof flags);
-        flags |= TCA_CLS_FLAGS_VERBOSE;
+        flags |= OVS_COMPAT_TCA_CLS_FLAGS_VERBOSE;
         memcpy(p, &flags, sizeof flags);
     }
     error = nl_conn_transact(conn, nl_msg_nlmsghdr(&msg), NULL, NULL);

@@ -14,6 +14,7 @@
 #include "harness/unit.h"
 #include "nl/nl-conn.h"
 #include "openvswitch/ofpbuf.h"
+#include "ovs/compat-netlink.h"
 #include "tc.h"
 #include "tc/tc-transact.h"
 #include "util.h"
@@ -172,7 +173,7 @@ driver_is_asked_why_it_skips_a_rule(void **state OVS_UNUSED)
                          error);
         assert_true(is_sent);
         assert_string_equal(why, "card: full");
-        assert_int_equal(rule_flags, TCA_CLS_FLAGS_VERBOSE);
+        assert_int_equal(rule_flags, OVS_COMPAT_TCA_CLS_FLAGS_VERBOSE);
         assert_int_equal(sent.tcm_handle, 77);
     }
     open_error = EMFILE;
