@@ -324,7 +324,8 @@ int
 main(int argc OVS_UNUSED, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
-#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+#define TEST(NAME) \
+        cmocka_unit_test_setup_teardown(NAME, setup_quiet, teardown)
         TEST(the_bridge_is_told_of_its_own_devices_alone),
         TEST(a_tunnel_that_was_refused_is_tried_again),
     };
