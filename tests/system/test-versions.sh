@@ -141,3 +141,40 @@ offload_providers() {
     equal "$(tc filter show dev v-right ingress | grep -c v-left || :)" 0 \
         'rules to it'
 }
+
+if at_least "$KDP_OVS_VERSION" 3.7; then
+    add_test offload_order \
+        'the order of offload providers is that of the setting' one-cpu
+fi
+offload_order() {
+    allow_log 'hw-offload-priority configuration has an unknown type; nosuch'
+    start_with_offload other_config:hw-offload-priority=nosuch,tc
+    ovs-vsctl add-br br0
+    connect br0 left 10.1.1.1/24
+    connect br0 right 10.1.1.2/24 -- set Interface v-right \
+        other_config:hw-offload-priority=dummy,tc
+    matches "$(grep WARN "$OVS_LOGDIR/ovs-vswitchd.log")" 'unknown type; nosuch'
+    matches "$(ovs-appctl --format json dpif/offload/show)" \
+        '"priority":\["tc"\]'
+    matches "$(ovs-appctl dpif/offload/show)" 'v-right: port_no: [0-9]+, ifind'
+    ping_works left 10.1.1.2
+    wait_until $PATIENCE has_rules v-left
+    wait_until $PATIENCE has_rules v-right
+
+    # The setting counts when the daemon starts.
+    ovs-vsctl set Interface v-left other_config:hw-offload-priority=none
+    ovs-vsctl set Open_vSwitch . other_config:hw-offload-priority=tc
+    wait_until $PATIENCE grep -q 'priority configuration changed; restart' \
+        "$OVS_LOGDIR/ovs-vswitchd.log"
+    has_rules v-left || fail 'the change took effect without a restart'
+    stop_daemon
+    start_daemon
+    # Open vSwitch lets the port have the rules that it had.
+    tc filter delete dev v-left ingress
+    ping_works left 10.1.1.2
+    equal "$(rules_of v-left)" 0 'rules of the port that has no provider now'
+}
+
+has_rules() {
+    test "$(rules_of "$1")" -gt 0
+}
