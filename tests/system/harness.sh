@@ -552,8 +552,10 @@ start_sender() {
 
 # True if process $1 handles SIGTERM by now, or has ended.
 takes_sigterm() {
-    local status
-    { status=$(<"/proc/$1/status"); } 2>/dev/null || return 0
+    local status=
+    # Not by "$(<", at which bash ends where the file is gone.
+    { read -rd '' status <"/proc/$1/status"; } 2>/dev/null || :
+    test -n "$status" || return 0
     [[ $status =~ State:[[:space:]]*[ZX] ]] ||
         { [[ $status =~ SigCgt:[[:space:]]*([0-9a-f]+) ]] &&
             ((16#${BASH_REMATCH[1]} & 1 << 14)); }
