@@ -7,8 +7,7 @@ add_test offload_cleanup \
 offload_cleanup() {
     start_frames
     separate_frames
-    send_frames left -n 50
-    wait_until $PATIENCE flows_shown 50 tc "$FRAMES"
+    install_flows 50 "$FRAMES"
     tc_rules v-left >n
     equal "$(cat n)" 50 'rules'
     # A port with flows of its own, and to which flows go.
@@ -17,16 +16,14 @@ offload_cleanup() {
     check_tc_agrees br0 v-left v-right
     ovs-vsctl add-port br0 v-right -- set Interface v-right ofport_request=2
     wait_until $PATIENCE port_is_up v-right
-    send_frames left -n 50
-    wait_until $PATIENCE flows_shown 50 tc "$FRAMES.*v-right"
+    install_flows 50 "$FRAMES.*v-right"
     ovs-vsctl del-port v-left
     check_no_rules v-left
     check_tc_agrees br0 v-left v-right
 
     ovs-vsctl add-port br0 v-left -- set Interface v-left ofport_request=1
     wait_until $PATIENCE port_is_up v-left
-    send_frames left -n 50
-    wait_until $PATIENCE flows_shown 50 tc "$FRAMES"
+    install_flows 50 "$FRAMES"
     ovs-vsctl del-br br0
     check_no_rules v-left v-right
     # Its flows went with the datapath.
@@ -46,8 +43,7 @@ offload_device_goes() {
     start_frames
     separate_frames
     for i in 1 2 3; do
-        send_frames left -n 50
-        wait_until $PATIENCE flows_shown 50 tc "$FRAMES"
+        install_flows 50 "$FRAMES"
         start_sender sent left -n 0 -r 100
         ip link del v-left
         stop_background sent || :
@@ -60,8 +56,7 @@ offload_device_goes() {
         check_tc_agrees br0 v-left v-right
     done
     # In the other direction: an output goes.
-    send_frames left -n 50
-    wait_until $PATIENCE flows_shown 50 tc "$FRAMES"
+    install_flows 50 "$FRAMES"
     ip link del v-right
     wait_until $PATIENCE flows_shown 0 tc "v-right"
     check_tc_agrees br0 v-left
@@ -111,8 +106,7 @@ offload_leaks() {
     start_frames
     separate_frames
     one_round() {
-        send_frames left -n 10
-        wait_until $PATIENCE flows_shown 10 tc "$FRAMES"
+        install_flows 10 "$FRAMES"
         if test $(($1 % 2)) = 0; then
             set_offload false
             check_no_rules v-left

@@ -18,8 +18,11 @@ know_each_other() {
 # they are deleted, however long nothing meets them.
 start_with_offload() {
     start_ovsdb
+    # Revalidators whose rounds take half of max-revalidator delete flows of few
+    # packets after a change, instead of translating them anew.
     ovs-vsctl --no-wait set Open_vSwitch . other_config:hw-offload=true \
-        other_config:tc-policy=skip_hw other_config:max-idle=1000000 "$@"
+        other_config:tc-policy=skip_hw other_config:max-idle=1000000 \
+        other_config:max-revalidator=$((500 * KDP_PATIENCE)) "$@"
     start_daemon
 }
 
@@ -60,6 +63,17 @@ install_frames_flow() {
 
 sent_and_shown() {
     flows_shown 1 "$1" "$FRAMES" || { send_frames left --same; false; }
+}
+
+# Sends frames of $1 flows until tc has them all with match $2.  After a change
+# of ports or rules frames may meet flows that are about to go: revalidators
+# that need 250 ms for a round delete those of few packets.
+install_flows() {
+    wait_until $PATIENCE all_sent_and_shown "$1" "$2"
+}
+
+all_sent_and_shown() {
+    flows_shown "$1" tc "$2" || { send_frames left -n "$1"; false; }
 }
 
 # The flow of those frames, in the datapath.
