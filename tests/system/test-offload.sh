@@ -17,12 +17,16 @@ know_each_other() {
 # Starts Open vSwitch with offload, and further settings $@.  Flows stay until
 # they are deleted, however long nothing meets them.
 start_with_offload() {
+    local round=500
     start_ovsdb
     # Revalidators whose rounds take half of max-revalidator delete flows of few
-    # packets after a change, instead of translating them anew.
+    # packets after a change, instead of translating them anew.  With sanitizers
+    # they do take that long.  They also begin a round no more often, for which
+    # many tests wait.
+    test -z "${KDP_SANITIZER_OPTIONS:-}" || round=$((500 * KDP_PATIENCE))
     ovs-vsctl --no-wait set Open_vSwitch . other_config:hw-offload=true \
         other_config:tc-policy=skip_hw other_config:max-idle=1000000 \
-        other_config:max-revalidator=$((500 * KDP_PATIENCE)) "$@"
+        other_config:max-revalidator=$round "$@"
     start_daemon
 }
 
