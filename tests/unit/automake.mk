@@ -29,6 +29,10 @@ unit_base = \
 	tests/harness/watchdog.c \
 	tests/harness/watchdog.h
 unit_clock_wrap = -Wl,--wrap=time_msec
+unit_made_up_clock = \
+	tests/harness/made-up-clock.c \
+	tests/harness/made-up-clock.h
+unit_made_up_clock_wrap = -Wl,--wrap=clock_gettime
 unit_fault = \
 	tests/harness/fault.c \
 	tests/harness/fault.h
@@ -137,6 +141,7 @@ unit_test_objects = \
 	tests/fake/dpif-fake.$(OBJEXT) \
 	tests/harness/handlers.$(OBJEXT) \
 	tests/harness/kernel-messages.$(OBJEXT) \
+	tests/harness/made-up-clock.$(OBJEXT) \
 	tests/harness/netns.$(OBJEXT) \
 	tests/harness/offload-engine.$(OBJEXT) \
 	tests/unit/dpif-netlink/flow-dump-fixture.$(OBJEXT) \

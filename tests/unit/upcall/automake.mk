@@ -108,10 +108,11 @@ tests_unit_upcall_test_upcall_recv_SOURCES = \
 tests_unit_upcall_test_upcall_sched_SOURCES = \
 	tests/unit/upcall/test-upcall-sched.c $(unit_common)
 tests_unit_upcall_test_upcall_shed_SOURCES = \
-	tests/unit/upcall/test-upcall-shed.c $(unit_common)
+	tests/unit/upcall/test-upcall-shed.c $(unit_made_up_clock) \
+	$(unit_common)
 tests_unit_upcall_test_upcall_shed_LDFLAGS = \
 	$(AM_LDFLAGS) \
-	-Wl,--wrap=clock_gettime \
+	$(unit_made_up_clock_wrap) \
 	-Wl,--wrap=getsockopt \
 	-Wl,--wrap=recvmmsg
 tests_unit_upcall_test_upcall_show_SOURCES = \
@@ -119,10 +120,11 @@ tests_unit_upcall_test_upcall_show_SOURCES = \
 tests_unit_upcall_test_upcall_source_SOURCES = \
 	tests/unit/upcall/test-upcall-source.c $(unit_base)
 tests_unit_upcall_test_upcall_sparse_SOURCES = \
-	tests/unit/upcall/test-upcall-sparse.c $(unit_upcall_fair) $(unit_common)
+	tests/unit/upcall/test-upcall-sparse.c $(unit_upcall_fair) \
+	$(unit_made_up_clock) $(unit_common)
 tests_unit_upcall_test_upcall_sparse_LDFLAGS = \
 	$(AM_LDFLAGS) \
-	-Wl,--wrap=clock_gettime
+	$(unit_made_up_clock_wrap)
 tests_unit_upcall_test_upcall_state_SOURCES = \
 	tests/unit/upcall/test-upcall-state.c $(unit_common)
 tests_unit_upcall_test_upcall_stats_SOURCES = \
@@ -139,7 +141,8 @@ tests_unit_upcall_test_upcall_diagnose_SOURCES = \
 	tests/unit/upcall/test-upcall-diagnose.c $(unit_found) \
 	$(unit_common)
 tests_unit_upcall_test_upcall_weight_SOURCES = \
-	tests/unit/upcall/test-upcall-weight.c $(unit_common)
+	tests/unit/upcall/test-upcall-weight.c $(unit_made_up_clock) \
+	$(unit_common)
 tests_unit_upcall_test_upcall_weight_LDFLAGS = \
 	$(AM_LDFLAGS) \
-	-Wl,--wrap=clock_gettime
+	$(unit_made_up_clock_wrap)

@@ -11,11 +11,11 @@
 #include <linux/sock_diag.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/descriptors.h"
 #include "harness/kernel-messages.h"
+#include "harness/made-up-clock.h"
 #include "harness/unit.h"
 #include "upcall/upcall-engine-provider.h"
 #include "upcall/upcall-table.h"
@@ -24,18 +24,6 @@
 
 #define TARGET 50000
 #define STEP 100000             /* Time of a batch, in microseconds. */
-
-/* The clock of the code under test, in microseconds. */
-static uint64_t now = 1000000;
-
-int __wrap_clock_gettime(clockid_t, struct timespec *);
-int
-__wrap_clock_gettime(clockid_t clock OVS_UNUSED, struct timespec *ts)
-{
-    ts->tv_sec = now / 1000000;
-    ts->tv_nsec = now % 1000000 * 1000;
-    return 0;
-}
 
 /* Calls that throw upcalls away fail so often with this. */
 static int shed_error;
@@ -213,7 +201,7 @@ recv_batch(struct fixture *f)
         f->next[i] = (uint32_t) seq + 1;
         f->n_received[i]++;
     }
-    now += STEP;
+    unit_made_up_advance(STEP);
 }
 
 static struct upcall_channel_stats

@@ -6,8 +6,7 @@
 #include <config.h>
 #include "upcall/upcall-table.h"
 
-#include <time.h>
-
+#include "harness/made-up-clock.h"
 #include "harness/unit.h"
 #include "unit/upcall/fair-fixture.h"
 #include "upcall/upcall-engine-provider.h"
@@ -21,18 +20,6 @@
 #define N_PORTS 60
 #define BACKLOG (2 * UPCALL_QUANTUM)
 
-/* The clock of the code under test, in microseconds. */
-static uint64_t now = 1000000;
-
-int __wrap_clock_gettime(clockid_t, struct timespec *);
-int
-__wrap_clock_gettime(clockid_t clock OVS_UNUSED, struct timespec *ts)
-{
-    ts->tv_sec = now / 1000000;
-    ts->tv_nsec = now % 1000000 * 1000;
-    return 0;
-}
-
 /* Does a batch, which takes its time.  Returns the number of upcalls. */
 static size_t
 batch(struct fixture *f, uint32_t order[UPCALL_BATCH])
@@ -43,7 +30,7 @@ batch(struct fixture *f, uint32_t order[UPCALL_BATCH])
         top_up(f, i, BACKLOG);
     }
     n = recv_batch(f, 0, order);
-    now += n * UPCALL_USEC;
+    unit_made_up_advance(n * UPCALL_USEC);
     return n;
 }
 
@@ -87,7 +74,7 @@ check_shares(struct fixture *f, uint32_t n_quiet, size_t n)
     for (uint32_t i = 0; i < N_PORTS; i++) {
         before[i] = f->ports[i].n_received;
     }
-    for (end = now + 200000; now < end; ) {
+    for (end = unit_made_up_usec() + 200000; unit_made_up_usec() < end; ) {
         size_t n_served;
 
         for (uint32_t i = 0; i < n_quiet; i++) {

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "harness/made-up-clock.h"
 #include "harness/prng.h"
 #include "harness/unit.h"
 #include "upcall/upcall-channel.h"
@@ -22,18 +22,6 @@
 #define UPCALL_USEC 40          /* Work for one upcall. */
 #define MAX_HANDLERS 4
 #define MAX_PORTS 4000
-
-/* The clock of the code under test, in microseconds. */
-static uint64_t now;
-
-int __wrap_clock_gettime(clockid_t, struct timespec *);
-int
-__wrap_clock_gettime(clockid_t clock OVS_UNUSED, struct timespec *ts)
-{
-    ts->tv_sec = now / 1000000;
-    ts->tv_nsec = now % 1000000 * 1000;
-    return 0;
-}
 
 /* A flood of 'n_own' ports that have channels, numbers 0 and up, and of
  * 'n_sharing' that share the channel after these. */
@@ -104,11 +92,12 @@ serve(struct flood *f, struct upcall_channel *channel, unsigned int n)
     for (unsigned int i = 0; i < n; i++) {
         uint32_t port_no = channel->port_no, weight;
 
-        now += UPCALL_USEC;
+        unit_made_up_advance(UPCALL_USEC);
         if (!upcall_port_is_real(port_no)) {
             port_no = f->n_own + f->next;
             f->next = (f->next + 1) % f->n_sharing;
-            weight = upcall_shared_count(&f->shared, port_no, now);
+            weight = upcall_shared_count(&f->shared, port_no,
+                                         unit_made_up_usec());
             if (weight) {
                 atomic_store_relaxed(&channel->weight, weight);
             }
@@ -149,7 +138,8 @@ batch(struct flood *f, uint32_t handler)
 static void
 run(struct flood *f, uint64_t usec)
 {
-    for (uint64_t end = now + usec; now < end; ) {
+    for (uint64_t end = unit_made_up_usec() + usec;
+         unit_made_up_usec() < end; ) {
         for (uint32_t i = 0; i < f->n_handlers; i++) {
             batch(f, i);
         }
@@ -260,6 +250,5 @@ main(void)
     };
 
     unit_init("test-upcall-weight");
-    now = 1000000;
     return cmocka_run_group_tests_name("upcall-weight", tests, NULL, NULL);
 }
