@@ -388,7 +388,8 @@ upcall_reader_account(struct upcall_reader *reader,
         n_bytes += reader->rx[reader->n_msgs].len;
         reader->channels[reader->n_msgs++] = channel;
     }
-    if (choice->sparse && read->empty) {
+    if (choice->sparse
+        && (read->empty || read->n < upcall_sched_quantum(reader->sched))) {
         reader->n_sparse += read->n;
     } else if (upcall_channel_is_urgent(channel)) {
         reader->n_urgent += read->n;

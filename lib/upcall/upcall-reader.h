@@ -79,7 +79,7 @@ struct upcall_reader {
     struct upcall_loan loan;    /* To take from that of another group first. */
     unsigned int n_msgs;        /* Messages received. */
     unsigned int n_sparse;      /* Of these, from sparse channels that had no
-                                 * more. */
+                                 * more, or less credit than a turn. */
     unsigned int n_urgent;      /* Others of these, from the urgent one. */
     unsigned int n_turns;       /* Turns used up, for sampling. */
     struct upcall_rx rx[UPCALL_BATCH];

@@ -59,8 +59,35 @@ quiet_upcall_waits_for_one_small_turn(void **state)
         assert_in_range(batch(f, order), 1 + UPCALL_QUANTUM_MIN,
                         1 + 2 * UPCALL_QUANTUM_MIN);
         assert_int_equal(order[0], N_NOISY);
+
+        /* It sends some two in a round, less than its share. */
+        assert_int_equal(batch(f, order), UPCALL_BATCH);
         assert_int_equal(batch(f, order), UPCALL_BATCH);
     }
+}
+
+/* That it uses up what it may be sent in a round makes no difference. */
+static void
+last_upcall_of_the_credit_waits_no_longer(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t order[UPCALL_BATCH];
+    int n_first = 0;
+
+    prepare_flood(f);
+    for (;;) {
+        size_t n;
+
+        top_up(f, N_NOISY, 1);
+        n = batch(f, order);
+        if (order[0] != N_NOISY) {
+            break;
+        }
+        assert_in_range(n, 1 + UPCALL_QUANTUM_MIN,
+                        1 + 2 * UPCALL_QUANTUM_MIN);
+        n_first++;
+    }
+    assert_in_range(n_first, UPCALL_QUANTUM_MIN, 2 * UPCALL_QUANTUM_MIN);
 }
 
 /* Of 'n_quiet' ports, each is sent 'n' upcalls before each batch. */
@@ -128,6 +155,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(quiet_upcall_waits_for_one_small_turn),
+        TEST(last_upcall_of_the_credit_waits_no_longer),
         TEST(ports_that_go_empty_starve_nobody),
         TEST(many_ports_that_go_empty_starve_nobody),
     };
