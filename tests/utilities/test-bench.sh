@@ -356,8 +356,8 @@ import restart_report as report
 def case(how, first, to, lost):
     return {"how": how, "rules": "normal", "offload": False, "flows": 1,
             "from": first, "to": to, "lost": lost}
-def start(daemon, rss_kb):
-    return {"daemon": daemon, "ports": 10, "handlers": 4, "start_ms": 5,
+def start(daemon, rss_kb, ports=10):
+    return {"daemon": daemon, "ports": ports, "handlers": 4, "start_ms": 5,
             "first_upcall_ms": 6, "rss_kb": rss_kb, "threads": 7}
 results = {"parameters": {"rate": 1000},
            "runs": [case("TERM", "stock", "stock", 20),
@@ -365,20 +365,26 @@ results = {"parameters": {"rate": 1000},
                     case("TERM", "kdp", "kdp", 0),
                     case("TERM", "kdp", "stock", 9),
                     case("exit --cleanup", "kdp", "kdp", 500)],
-           "starts": [start("stock", 1000), start("kdp", 1100)],
+           "starts": [start("stock", 1000), start("kdp", 1100),
+                      start("stock", 3000, 99), start("kdp", 3099, 99)],
            "failures": [{"how": "exit", "error": "no end"}]}
 def evaluate():
     results["summary"] = report.summarize(results)
     results["targets"] = report.targets(results)
     return [t["holds"] for t in results["targets"]]
-assert evaluate() == [True, True], results["targets"]
+assert evaluate() == [True, True, True], results["targets"]
 text = report.text(results)
 for said in "25 (20-30)", "kdp to stock", "500", "first upcall, ms":
     assert said in text, text
 assert report.problems(results) == ["how exit error no end"]
 results["runs"].append(case("TERM", "stock", "kdp", 1))
 results["starts"][1]["rss_kb"] = 1200
+results["starts"][3]["rss_kb"] = 3200
+assert evaluate() == [False, False, False], results["targets"]
+del results["starts"][2]
 assert evaluate() == [False, False], results["targets"]
+results["starts"] = results["starts"][:1]
+assert evaluate() == [False], results["targets"]
 ') > "$out/stdout" 2> "$out/stderr"
 }
 

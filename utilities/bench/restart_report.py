@@ -81,6 +81,37 @@ def start_table(results):
         for r in results["summary"]["starts"]]
 
 
+def memory_by_ports(starts):
+    """Returns the memory of each daemon, by its name and the number of ports,
+    with the fewest handlers."""
+    handlers = min(r["handlers"] for r in starts)
+    memory = {}
+    for r in starts:
+        if r["handlers"] == handlers:
+            memory.setdefault(r["daemon"], {})[r["ports"]] = r["rss_kb"]
+    return memory
+
+
+def memory_targets(starts):
+    memory = memory_by_ports(starts)
+    stock, ours = memory.get(STOCK, {}), memory.get(OURS, {})
+    both = sorted(set(stock) & set(ours))
+    if not both:
+        return []
+    fewest, most = both[0], both[-1]
+    value = ours[fewest] / stock[fewest]
+    found = [{"target": "memory", "what": f"memory with {fewest} ports, to "
+              "stock", "value": value, "sense": "<=", "limit": MEMORY_LIMIT,
+              "holds": value <= MEMORY_LIMIT}]
+    if most > fewest and stock[most] > stock[fewest]:
+        value = ((ours[most] - ours[fewest])
+                 / (stock[most] - stock[fewest]))
+        found.append({"target": "memory of a port", "what": "memory of a port,"
+                      f" from {fewest} to {most}, to stock", "value": value,
+                      "sense": "<", "limit": 1, "holds": value < 1})
+    return found
+
+
 def targets(results):
     summary = results["summary"]
     ours = [r["most"] for r in summary["lost"]
@@ -90,18 +121,8 @@ def targets(results):
         found.append({"target": "lost", "what": "packets lost at most, where "
                       "ours starts", "value": max(ours), "sense": "<=",
                       "limit": 0, "holds": max(ours) == 0})
-    starts = summary["starts"]
-    if starts:
-        fewest = min(r["ports"] for r in starts)
-        handlers = min(r["handlers"] for r in starts)
-        memory = {r["daemon"]: r["rss_kb"] for r in starts
-                  if r["ports"] == fewest and r["handlers"] == handlers}
-        if OURS in memory and STOCK in memory:
-            value = memory[OURS] / memory[STOCK]
-            found.append({"target": "memory", "what": "memory with "
-                          f"{fewest} ports, to stock", "value": value,
-                          "sense": "<=", "limit": MEMORY_LIMIT,
-                          "holds": value <= MEMORY_LIMIT})
+    if summary["starts"]:
+        found += memory_targets(summary["starts"])
     return found
 
 
