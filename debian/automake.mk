@@ -20,9 +20,11 @@ EXTRA_DIST += \
 	tests/debian/in-guest
 
 # Debian packages, in deb/, of the release archive.  DEBFLAGS are options of
-# dpkg-buildpackage.
+# dpkg-buildpackage.  The archive has nothing of what is built, and Open vSwitch is
+# built there once more.
 DEBFLAGS = --build=binary --no-sign
-deb: dist
+deb:
+	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) dist BUILT_SOURCES=
 	$(AM_V_at)rm -rf deb && mkdir deb
 	$(AM_V_at)tar -xf $(distdir).tar.xz -C deb
 	cd deb/$(distdir) && dpkg-buildpackage $(DEBFLAGS)
