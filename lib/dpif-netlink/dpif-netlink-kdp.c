@@ -228,11 +228,16 @@ static int
 dpif_kdp_port_poll(const struct dpif *dpif_, char **devnamep)
 {
     struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
+    int error;
 
     if (!dpif->poller) {
         dpif->poller = vport_poller_create(dpif->dp->vports);
     }
-    return vport_poller_next(dpif->poller, devnamep);
+    error = vport_poller_next(dpif->poller, devnamep);
+    if (error != EAGAIN) {
+        if_notifier_kdp_catch_up();
+    }
+    return error;
 }
 
 static void

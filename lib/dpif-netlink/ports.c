@@ -14,6 +14,7 @@
 #include "dpif-netlink/flow-offload.h"
 #include "dpif-netlink/socket-budget.h"
 #include "dpif-netlink/upcall-dest.h"
+#include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-linux.h"
@@ -281,7 +282,7 @@ ports_del(struct kdp_datapath *dp, odp_port_t port_no_)
         ovs_mutex_unlock(&dp->mutex);
         kdp_rtnl_end(KDP_RTNL_PORT_DEL, start);
         vport_table_expire(dp->vports);
-        kdp_links_catch_up();
+        if_notifier_kdp_catch_up();
         if (error == ENODEV) {
             vport_table_doubt(dp->vports, port_no);
         } else if (error) {

@@ -154,6 +154,20 @@ if_notifier_destroy(struct if_notifier *notifier)
     notify_cb = NULL;
 }
 
+/* Tells the bridge, if there is something and it may be told now. */
+static void
+tell(void)
+{
+    if (changed && notify_cb && kdp_links_are_idle()
+        && time_msec() >= not_before) {
+        changed = false;
+        not_before = time_msec() + IF_NOTIFIER_INTERVAL;
+        n_notices++;
+        forget_wanted();
+        notify_cb(notify_aux);
+    }
+}
+
 void
 if_notifier_run(void)
 {
@@ -165,14 +179,14 @@ if_notifier_run(void)
     /* Before the bridge looks at its ports, so that it does not find one gone
      * of whose device it is not told. */
     kdp_links_run();
-    if (changed && notify_cb && kdp_links_are_idle()
-        && time_msec() >= not_before) {
-        changed = false;
-        not_before = time_msec() + IF_NOTIFIER_INTERVAL;
-        n_notices++;
-        forget_wanted();
-        notify_cb(notify_aux);
-    }
+    tell();
+}
+
+void
+if_notifier_kdp_catch_up(void)
+{
+    kdp_links_catch_up();
+    tell();
 }
 
 void

@@ -63,6 +63,28 @@ count_notices(void)
     return n_notices - before;
 }
 
+/* Ofproto finds out about a port in the middle of a turn, after the bridge's
+ * question whether something has changed. */
+static void
+the_bridge_is_told_in_the_middle_of_a_turn(void **state OVS_UNUSED)
+{
+    struct if_notifier *notifier = if_notifier_create(notice, NULL);
+    unsigned int before;
+
+    while (count_notices()) {
+        continue;
+    }
+    before = n_notices;
+    OK(unit_link_set_mtu(own, A, 1302));
+    if_notifier_kdp_catch_up();
+    assert_int_equal(n_notices, before + 1);
+    assert_int_equal(count_notices(), 0);
+
+    if_notifier_kdp_catch_up();
+    assert_int_equal(n_notices, before + 1);
+    if_notifier_destroy(notifier);
+}
+
 static void
 the_bridge_is_told_of_its_own_devices_alone(void **state OVS_UNUSED)
 {
@@ -326,6 +348,7 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) \
         cmocka_unit_test_setup_teardown(NAME, setup_quiet, teardown)
+        TEST(the_bridge_is_told_in_the_middle_of_a_turn),
         TEST(the_bridge_is_told_of_its_own_devices_alone),
         TEST(a_tunnel_that_was_refused_is_tried_again),
     };
