@@ -62,6 +62,9 @@ struct upcall_rx {
 struct upcall_engine_class {
     const char *name;
 
+    /* Reads cost less the more of them are carried out at once. */
+    bool together;
+
     /* Checks that the kernel has what the engine needs.  Returns 0 or a
      * positive errno value.  Null if nothing can be missing. */
     int (*probe)(void);

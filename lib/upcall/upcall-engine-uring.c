@@ -531,6 +531,7 @@ engine_uring_create(unsigned int n_msgs, struct upcall_engine **enginep)
 
 const struct upcall_engine_class upcall_engine_uring = {
     .name = "io_uring",
+    .together = true,
     .probe = engine_uring_probe,
     .create = engine_uring_create,
     .destroy = engine_uring_destroy,

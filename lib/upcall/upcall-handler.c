@@ -414,6 +414,23 @@ upcall_handler_take_ready(struct upcall_handler *handler)
     return n;
 }
 
+/* Takes channels that became readable since the batch began, before it takes
+ * more turns of the run queue, unless somebody sleeps who takes them.  A kick
+ * that comes to light may have been for somebody who went to sleep just now:
+ * then what the batch leaves is offered once more. */
+static void
+upcall_handler_look_again(struct upcall_handler *handler)
+{
+    if (upcall_reader_is_between_turns(&handler->reader)
+        && !upcall_sched_n_sleepers(handler->sched)) {
+        upcall_sched_poll(handler->sched, &handler->events);
+        if (handler->events.kicked) {
+            handler->offered = false;
+        }
+        upcall_handler_take(handler, &handler->events);
+    }
+}
+
 /* Takes channels that became readable in another group which has more of them
  * than it can take. */
 static void
@@ -629,6 +646,7 @@ upcall_handler_recv(struct upcall_handler *handler, struct upcall_view *view)
                 return 0;
             }
         }
+        upcall_handler_look_again(handler);
         if (!upcall_reader_read(&handler->reader)) {
             upcall_handler_end_batch(handler);
             return EAGAIN;

@@ -23,6 +23,9 @@
  *      its first read, and so before any upcall is processed, the handler
  *      wakes another one for what is not its share of the run queue, and
  *      calls one of another group if its own has too much (upcall-groups.h).
+ *      While nobody sleeps, it looks for events again before each full turn
+ *      of the run queue: a channel with credit that became readable meanwhile
+ *      goes before it, and ends the batch.
  *   4. When the batch ends, a sleeping handler is kicked for what is left in
  *      the run queue.
  *

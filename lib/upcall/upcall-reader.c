@@ -87,6 +87,7 @@ upcall_reader_begin(struct upcall_reader *reader, uint32_t target_delay)
     reader->share = 0;
     reader->loan = (struct upcall_loan) { .lender = NULL };
     reader->n_msgs = reader->n_sparse = reader->n_urgent = 0;
+    reader->n_others = reader->n_seen = 0;
     reader->engine->class->begin(reader->engine);
 }
 
@@ -250,10 +251,11 @@ upcall_reader_get_room(const struct upcall_reader *reader,
 
     room->crowded = upcall_sched_n_queued(reader->sched) || reader->loan.n;
 
-    /* What sparse channels leave to others. */
+    /* What sparse channels leave to others, less what these had. */
     left = ((room->crowded && reader->share + reader->loan.n)
             || upcall_reader_n(reader, UPCALL_STATE_PARTIAL)
             ? UPCALL_QUANTUM : 0);
+    left -= MIN(left, reader->n_others);
     room->sparse = free - MIN(free, n_asked + left);
     room->sparse_waits = !room->sparse && free > left;
 
@@ -394,6 +396,7 @@ upcall_reader_account(struct upcall_reader *reader,
     } else if (upcall_channel_is_urgent(channel)) {
         reader->n_urgent += read->n;
     }
+    reader->n_others += choice->sparse ? 0 : read->n;
     upcall_count(&channel->received, read->n);
     upcall_turn_spend(&channel->turn, read->n, n_bytes);
     upcall_shed_account(channel, read->n, read->empty || read->error);
@@ -432,15 +435,35 @@ upcall_reader_account(struct upcall_reader *reader,
 }
 
 bool
+upcall_reader_is_between_turns(struct upcall_reader *reader)
+{
+    struct room room;
+
+    if (reader->n_msgs - reader->n_seen < UPCALL_QUANTUM
+        || (!reader->share && !reader->loan.n
+            && !upcall_reader_n(reader, UPCALL_STATE_PARTIAL))) {
+        return false;
+    }
+    upcall_reader_get_room(reader, 0, &room);
+    if (!room.other) {
+        return false;
+    }
+    reader->n_seen = reader->n_msgs;
+    return true;
+}
+
+bool
 upcall_reader_read(struct upcall_reader *reader)
 {
     struct choice choices[UPCALL_READS];
     struct upcall_read reads[UPCALL_READS];
-    unsigned int n_asked = 0, n_calls;
+    bool together = reader->engine->class->together;
+    unsigned int n_asked = 0, n_queued = 0, n_calls;
     bool seen_dead = false;
     size_t n = 0;
 
-    while (n < UPCALL_READS && reader->n_msgs + n_asked < UPCALL_BATCH) {
+    while (n < UPCALL_READS && reader->n_msgs + n_asked < UPCALL_BATCH
+           && (together || n_queued < UPCALL_QUANTUM)) {
         struct choice *choice = &choices[n];
 
         if (!upcall_reader_choose(reader, n_asked, n ? &choices[n - 1] : NULL,
@@ -457,6 +480,7 @@ upcall_reader_read(struct upcall_reader *reader)
             .fd = upcall_channel_fd(choice->channel), .max = choice->max,
         };
         n_asked += choice->max;
+        n_queued += choice->sparse ? 0 : choice->max;
     }
     if (!n) {
         return seen_dead;

@@ -27,7 +27,9 @@
  * What its turn allows (upcall-turn.h), and what the batch has room for.  With
  * a run queue, upcalls of SPARSE channels do not wait for a full batch of
  * others, because all upcalls of a batch are processed together: others have as
- * many, but at least a turn.
+ * many, but at least a turn.  For the same reason a call reads no more than a
+ * full turn from the run queue, unless the engine does better with more: the
+ * handler looks for SPARSE channels before it goes on.
  *
  * A channel from the run queue may have too much waiting; then its receive
  * buffer is limited before it is read (upcall-shed.h).
@@ -81,6 +83,10 @@ struct upcall_reader {
     unsigned int n_sparse;      /* Of these, from sparse channels that had no
                                  * more, or less credit than a turn. */
     unsigned int n_urgent;      /* Others of these, from the urgent one. */
+    unsigned int n_others;      /* Of all, from channels that were not sparse
+                                 * when they were read. */
+    unsigned int n_seen;        /* Of all, received when it was last time to
+                                 * look for events. */
     unsigned int n_turns;       /* Turns used up, for sampling. */
     struct upcall_rx rx[UPCALL_BATCH];
     struct upcall_channel *channels[UPCALL_BATCH]; /* Of each message; a
@@ -100,6 +106,11 @@ void upcall_reader_uninit(struct upcall_reader *);
 /* Begins a batch, in which there are no messages yet.  Views of the last one
  * are no longer valid.  'target_delay' is the table's, in microseconds. */
 void upcall_reader_begin(struct upcall_reader *, uint32_t target_delay);
+
+/* True if the batch has got as many upcalls as a full turn takes since the
+ * last time that this was true, and would take more of the run queue: it is
+ * time to look for channels that go before it. */
+bool upcall_reader_is_between_turns(struct upcall_reader *);
 
 /* Reads from the channels whose turn it is.  Returns false if there is none,
  * or no room. */

@@ -65,9 +65,10 @@
 #include "util.h"
 
 /* Quantum in upcalls: a third of a batch.  One system call reads it, so that
- * with a backlog everywhere a batch takes three receive calls and one look for
- * events; three noisy ports share a batch, and a quiet port that becomes
- * readable waits for one batch at most. */
+ * with a backlog everywhere a batch takes three receive calls, and as many
+ * looks for events; three noisy ports share a batch, and a quiet port that
+ * becomes readable waits for one of three turns, and for the next batch only
+ * in the last one. */
 #define UPCALL_QUANTUM 21
 
 /* Quanta, and so channels of a run queue, that a batch has room for. */

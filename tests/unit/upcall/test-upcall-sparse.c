@@ -90,6 +90,68 @@ last_upcall_of_the_credit_waits_no_longer(void **state)
     assert_in_range(n_first, UPCALL_QUANTUM_MIN, 2 * UPCALL_QUANTUM_MIN);
 }
 
+/* Has a quiet upcall come when 'n' of a batch were received.  Returns how many
+ * were when it is, and stores how many there were in all. */
+static size_t
+receive_within_batch(struct fixture *f, size_t n, size_t *total)
+{
+    size_t found = 0;
+    uint32_t port_no;
+
+    *total = 0;
+    while ((port_no = recv_one(f, 0)) != UINT32_MAX) {
+        if (++*total == n) {
+            top_up(f, N_NOISY, 1);
+        } else if (port_no == N_NOISY) {
+            assert_int_equal(found, 0);
+            found = *total;
+        }
+    }
+    unit_made_up_advance(*total * UPCALL_USEC);
+    return found;
+}
+
+/* A batch takes several turns, and looks for quiet ports between them.  What
+ * comes then ends it. */
+static void
+quiet_upcall_within_a_batch_waits_for_one_turn(void **state)
+{
+    static const size_t when[] = { 1, UPCALL_QUANTUM, UPCALL_QUANTUM + 1,
+                                   2 * UPCALL_QUANTUM };
+    struct fixture *f = *state;
+    size_t found, total;
+
+    prepare(f, 1, N_PORTS);
+    for (int i = 0; i < 40; i++) {
+        batch(f, NULL);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(when); i++) {
+        size_t turns = DIV_ROUND_UP(when[i], UPCALL_QUANTUM);
+
+        found = receive_within_batch(f, when[i], &total);
+        assert_int_equal(found, turns * UPCALL_QUANTUM + 1);
+        assert_int_equal(total, found);
+        assert_int_equal(batch(f, NULL), UPCALL_BATCH);
+    }
+
+    /* The last turn of a batch has nothing after it. */
+    found = receive_within_batch(f, 2 * UPCALL_QUANTUM + 1, &total);
+    assert_int_equal(found, 0);
+    assert_int_equal(total, UPCALL_BATCH);
+}
+
+static void
+quiet_upcall_within_a_batch_of_small_turns_waits_for_some(void **state)
+{
+    struct fixture *f = *state;
+    size_t found, total;
+
+    prepare_flood(f);
+    found = receive_within_batch(f, 2, &total);
+    assert_in_range(found, UPCALL_QUANTUM + 1, 2 * UPCALL_QUANTUM);
+    assert_int_equal(total, found);
+}
+
 /* Of 'n_quiet' ports, each is sent 'n' upcalls before each batch. */
 static void
 check_shares(struct fixture *f, uint32_t n_quiet, size_t n)
@@ -156,6 +218,8 @@ main(void)
     static const struct CMUnitTest tests[] = {
         TEST(quiet_upcall_waits_for_one_small_turn),
         TEST(last_upcall_of_the_credit_waits_no_longer),
+        TEST(quiet_upcall_within_a_batch_waits_for_one_turn),
+        TEST(quiet_upcall_within_a_batch_of_small_turns_waits_for_some),
         TEST(ports_that_go_empty_starve_nobody),
         TEST(many_ports_that_go_empty_starve_nobody),
     };
