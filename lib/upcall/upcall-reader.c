@@ -434,6 +434,16 @@ upcall_reader_account(struct upcall_reader *reader,
     }
 }
 
+/* True if there is no channel to choose. */
+static bool
+upcall_reader_is_done(const struct upcall_reader *reader)
+{
+    return (!reader->share && !reader->loan.n
+            && !upcall_reader_n(reader, UPCALL_STATE_SPARSE)
+            && !upcall_reader_n(reader, UPCALL_STATE_PARTIAL)
+            && !upcall_reader_n(reader, UPCALL_STATE_SPENT));
+}
+
 bool
 upcall_reader_is_between_turns(struct upcall_reader *reader)
 {
@@ -463,7 +473,8 @@ upcall_reader_read(struct upcall_reader *reader)
     size_t n = 0;
 
     while (n < UPCALL_READS && reader->n_msgs + n_asked < UPCALL_BATCH
-           && (together || n_queued < UPCALL_QUANTUM)) {
+           && (together || n_queued < UPCALL_QUANTUM)
+           && !upcall_reader_is_done(reader)) {
         struct choice *choice = &choices[n];
 
         if (!upcall_reader_choose(reader, n_asked, n ? &choices[n - 1] : NULL,
