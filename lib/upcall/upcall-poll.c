@@ -50,29 +50,40 @@ upcall_poll_plain(struct upcall_handler *handler, struct pollfd *fds,
  * in '*all'.  Returns false if it cannot be done. */
 static bool
 upcall_poll_add_extra(struct upcall_sched *sched, const struct pollfd *fds,
-                  nfds_t n, const struct pollfd *self, uint32_t bits[],
-                  uint32_t *all)
+                      nfds_t n, const struct pollfd *self, uint32_t bits[],
+                      uint32_t *all)
 {
+    uint32_t extra_bits[UPCALL_EXTRA_FDS];
+    int extra_fds[UPCALL_EXTRA_FDS];
+    size_t n_extra = 0, i_extra = 0;
+    bool ok = true;
+
     *all = 0;
-    if (n > UPCALL_EXTRA_FDS + 1 || self->events != POLLIN) {
+    if (n > UPCALL_EXTRA_FDS + 1) {
         return false;
     }
     for (nfds_t i = 0; i < n; i++) {
-        bits[i] = 0;
-        if (&fds[i] == self) {
-            continue;
-        }
-        if (fds[i].events == POLLIN) {
-            bits[i] = upcall_sched_extra_begin(sched, fds[i].fd);
-        }
-        if (!bits[i] || *all & bits[i]) {
-            /* The same descriptor twice: it counts twice in the scheduler. */
-            upcall_sched_extra_end(sched, bits[i]);
+        if (fds[i].events != POLLIN) {
             return false;
+        } else if (&fds[i] != self) {
+            extra_fds[n_extra++] = fds[i].fd;
         }
+    }
+    upcall_sched_extra_begin(sched, extra_fds, n_extra, extra_bits);
+    for (nfds_t i = 0; i < n; i++) {
+        bits[i] = &fds[i] != self ? extra_bits[i_extra++] : 0;
+
+        /* The same descriptor twice counts twice in the scheduler. */
+        ok = ok && (&fds[i] == self || (bits[i] && !(*all & bits[i])));
         *all |= bits[i];
     }
-    return true;
+    for (size_t i = 0; !ok && i < n_extra; i++) {
+        upcall_sched_extra_end(sched, extra_bits[i]);
+    }
+    if (!ok) {
+        *all = 0;
+    }
+    return ok;
 }
 
 /* Carries poll() out as a wait for 'handler'.  'bits' are those of the extra
@@ -104,7 +115,7 @@ upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
         }
         if (extra & ~all) {
             upcall_sched_extra_remove(upcall_handler_sched(handler),
-                                  extra & ~all);
+                                      extra & ~all);
         }
         if (n_ready || !timeout || !(extra & ~all || again)) {
             return n_ready;

@@ -27,7 +27,6 @@
 
 struct upcall_extra {
     int fd;                     /* Or -1 if the entry is free. */
-    unsigned int n;             /* Handlers that wait for it now. */
     uint64_t closed;            /* Count of upcall_closed_watch() when it was
                                  * registered. */
 };
@@ -56,6 +55,7 @@ struct upcall_sched {
     );
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         struct ovs_mutex extra_mutex;   /* Not with 'mutex'. */
+        atomic_uint64_t n_waiting;  /* See waiting_one(). */
         struct upcall_extra extra[UPCALL_EXTRA_FDS]
             OVS_GUARDED_BY(extra_mutex);
     );
@@ -101,6 +101,7 @@ upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
     for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
         sched->extra[i].fd = -1;
     }
+    atomic_init(&sched->n_waiting, 0);
     atomic_init(&sched->n_sleepers, 0);
     atomic_init(&sched->epoch, 1);
     atomic_init(&sched->crowded, false);
@@ -275,46 +276,86 @@ upcall_sched_find_extra(struct upcall_sched *sched, int fd)
     return free_extra;
 }
 
-uint32_t
-upcall_sched_extra_begin(struct upcall_sched *sched, int fd)
+/* How many handlers wait for each extra descriptor is in one word, 16 bits for
+ * each, so that it takes one locked instruction for all of a handler.  The
+ * word grows with the mutex held only.
+ *
+ * This is one handler that waits for the descriptor of 'bit', 0 for none. */
+static uint64_t
+waiting_one(uint32_t bit)
 {
-    struct upcall_extra *extra;
-    uint32_t bit = 0;
+    return bit ? UINT64_C(1) << 16 * raw_ctz(bit) : 0;
+}
 
-    ovs_mutex_lock(&sched->extra_mutex);
-    extra = upcall_sched_find_extra(sched, fd);
-    if (extra) {
-        uint64_t closed = upcall_closed_watch(fd);
-        size_t i = extra - sched->extra;
-        int error = 0;
+BUILD_ASSERT_DECL(UPCALL_EXTRA_FDS * 16 <= 64);
+BUILD_ASSERT_DECL(UPCALL_MAX_HANDLERS < 1 << 16);
 
-        /* It usually is there from the last time, unless it was closed, which
-         * removes it; its number may be used again. */
-        if (extra->fd != fd || extra->closed != closed) {
-            error = upcall_sched_add_fd(sched, fd, EPOLLIN, EVENT_EXTRA + i);
-        }
-        if (!error || (error == EEXIST && extra->fd == fd)) {
-            extra->fd = fd;
-            extra->closed = closed;
-            extra->n++;
-            bit = UINT32_C(1) << i;
-        }
+static bool
+upcall_sched_is_waited_for(const struct upcall_sched *sched, size_t i)
+{
+    uint64_t n;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, &sched->n_waiting), &n);
+    return n >> 16 * i & UINT16_MAX;
+}
+
+/* Sees to it that 'fd' is registered.  Returns its bit, or 0 if that cannot
+ * be. */
+static uint32_t
+upcall_sched_extra_add(struct upcall_sched *sched, int fd)
+    OVS_REQUIRES(sched->extra_mutex)
+{
+    struct upcall_extra *extra = upcall_sched_find_extra(sched, fd);
+    uint64_t closed;
+    int error = 0;
+    size_t i;
+
+    if (!extra) {
+        return 0;
     }
-    ovs_mutex_unlock(&sched->extra_mutex);
-    return bit;
+    i = extra - sched->extra;
+    closed = upcall_closed_watch(fd);
+
+    /* It usually is there from the last time, unless it was closed, which
+     * removes it; its number may be used again. */
+    if (extra->fd != fd || extra->closed != closed) {
+        error = upcall_sched_add_fd(sched, fd, EPOLLIN, EVENT_EXTRA + i);
+    }
+    if (error && (error != EEXIST || extra->fd != fd)) {
+        return 0;
+    }
+    extra->fd = fd;
+    extra->closed = closed;
+    return UINT32_C(1) << i;
 }
 
 void
+upcall_sched_extra_begin(struct upcall_sched *sched, const int fds[], size_t n,
+                         uint32_t bits[])
+{
+    uint64_t waiting = 0, orig;
+
+    ovs_mutex_lock(&sched->extra_mutex);
+    for (size_t i = 0; i < n; i++) {
+        bits[i] = upcall_sched_extra_add(sched, fds[i]);
+        waiting += waiting_one(bits[i]);
+    }
+    atomic_add_relaxed(&sched->n_waiting, waiting, &orig);
+    ovs_mutex_unlock(&sched->extra_mutex);
+}
+
+/* Without the mutex: whoever sees the old number leaves the descriptor where
+ * it is, and the next one that gets its event removes it. */
+void
 upcall_sched_extra_end(struct upcall_sched *sched, uint32_t bits)
 {
-    if (bits) {
-        ovs_mutex_lock(&sched->extra_mutex);
-        for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
-            if (bits & (UINT32_C(1) << i)) {
-                sched->extra[i].n--;
-            }
-        }
-        ovs_mutex_unlock(&sched->extra_mutex);
+    uint64_t waiting = 0, orig;
+
+    for (; bits; bits = zero_rightmost_1bit(bits)) {
+        waiting += waiting_one(rightmost_1bit(bits));
+    }
+    if (waiting) {
+        atomic_sub_relaxed(&sched->n_waiting, waiting, &orig);
     }
 }
 
@@ -325,7 +366,8 @@ upcall_sched_extra_remove(struct upcall_sched *sched, uint32_t bits)
     for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
         struct upcall_extra *extra = &sched->extra[i];
 
-        if (bits & (UINT32_C(1) << i) && !extra->n && extra->fd >= 0) {
+        if (bits & (UINT32_C(1) << i) && extra->fd >= 0
+            && !upcall_sched_is_waited_for(sched, i)) {
             epoll_ctl(sched->epoll_fd, EPOLL_CTL_DEL, extra->fd, NULL);
             extra->fd = -1;
         }

@@ -153,10 +153,10 @@ void upcall_sched_poll_for_others(struct upcall_sched *, bool one,
 /* Extra descriptors: what handlers wait for besides their channels, such as
  * the latch that ends them.  They are in the same epoll instance.
  *
- * extra_begin() is to be called before each wait.  It returns the bit of 'fd'
- * in 'events.extra', or 0 if 'fd' cannot be waited for, for want of room or
- * because epoll does not take it.  extra_end() gives the 'bits' of the wait
- * back.
+ * extra_begin() is to be called before each wait.  It stores the bit of each
+ * of the 'n' descriptors in 'events.extra', or 0 if one cannot be waited for,
+ * for want of room or because epoll does not take it.  extra_end() gives the
+ * 'bits' of the wait back.
  *
  * The kernel may give the event of an extra descriptor to a handler that does
  * not wait for it.  That handler calls extra_remove(), which removes the
@@ -164,7 +164,8 @@ void upcall_sched_poll_for_others(struct upcall_sched *, bool one,
  * Otherwise epoll, which still has the event, wakes others in turn until it
  * comes to one that waits for it. */
 #define UPCALL_EXTRA_FDS 4
-uint32_t upcall_sched_extra_begin(struct upcall_sched *, int fd);
+void upcall_sched_extra_begin(struct upcall_sched *, const int fds[], size_t n,
+                              uint32_t bits[]);
 void upcall_sched_extra_end(struct upcall_sched *, uint32_t bits);
 void upcall_sched_extra_remove(struct upcall_sched *, uint32_t bits);
 

@@ -434,6 +434,15 @@ push_and_kick_never_miss_one_who_goes_to_sleep(void **state)
 
 /* Watches. */
 
+static uint32_t
+extra_begin(struct upcall_sched *sched, int fd)
+{
+    uint32_t bit;
+
+    upcall_sched_extra_begin(sched, &fd, 1, &bit);
+    return bit;
+}
+
 static void
 extra_descriptors_have_bits_of_their_own_and_are_few(void **state)
 {
@@ -445,18 +454,16 @@ extra_descriptors_have_bits_of_their_own_and_are_few(void **state)
         assert_int_equal(pipe(pipes[i]), 0);
     }
     for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
-        uint32_t bit = upcall_sched_extra_begin(f->sched, pipes[i][0]);
+        uint32_t bit = extra_begin(f->sched, pipes[i][0]);
 
         assert_int_not_equal(bit, 0);
         assert_false(all & bit);
-        assert_int_equal(upcall_sched_extra_begin(f->sched, pipes[i][0]),
-                         bit);
+        assert_int_equal(extra_begin(f->sched, pipes[i][0]), bit);
         upcall_sched_extra_end(f->sched, bit);
         all |= bit;
     }
-    assert_int_equal(upcall_sched_extra_begin(f->sched,
-                                              pipes[UPCALL_EXTRA_FDS][0]), 0);
-    assert_int_equal(upcall_sched_extra_begin(f->sched, -1), 0);
+    assert_int_equal(extra_begin(f->sched, pipes[UPCALL_EXTRA_FDS][0]), 0);
+    assert_int_equal(extra_begin(f->sched, -1), 0);
 
     /* Readable ones are told, as long as they are. */
     assert_int_equal(write(pipes[2][1], "x", 1), 1);
@@ -464,8 +471,7 @@ extra_descriptors_have_bits_of_their_own_and_are_few(void **state)
         struct upcall_events events;
 
         assert_int_equal(upcall_sched_wait(f->sched, -1, &events), 0);
-        assert_int_equal(events.extra,
-                         upcall_sched_extra_begin(f->sched, pipes[2][0]));
+        assert_int_equal(events.extra, extra_begin(f->sched, pipes[2][0]));
         upcall_sched_extra_end(f->sched, events.extra);
         assert_false(events.kicked);
     }
@@ -486,7 +492,7 @@ extra_descriptor_that_nobody_waits_for_is_removed(void **state)
 
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], "x", 1), 1);
-    bit = upcall_sched_extra_begin(f->sched, fds[0]);
+    bit = extra_begin(f->sched, fds[0]);
 
     /* Somebody does. */
     upcall_sched_extra_remove(f->sched, bit);
@@ -498,7 +504,7 @@ extra_descriptor_that_nobody_waits_for_is_removed(void **state)
     assert_int_equal(poll_events(f).extra, bit);
     assert_int_equal(poll_events(f).extra, 0);
 
-    assert_int_equal(upcall_sched_extra_begin(f->sched, fds[0]), bit);
+    assert_int_equal(extra_begin(f->sched, fds[0]), bit);
     assert_int_equal(poll_events(f).extra, bit);
     upcall_sched_extra_end(f->sched, bit);
     close(fds[0]);
@@ -515,7 +521,7 @@ channel_keeps_the_number_of_an_extra_descriptor(void **state)
 
     assert_int_equal(pipe(fds), 0);
     number = fds[0];
-    bit = upcall_sched_extra_begin(f->sched, number);
+    bit = extra_begin(f->sched, number);
     assert_true(bit);
     upcall_sched_extra_end(f->sched, bit);
 
@@ -539,9 +545,8 @@ channel_cannot_be_an_extra_descriptor(void **state)
 
     create_channels(f, 1);
     assert_int_equal(upcall_sched_add(f->sched, f->channels[0]), 0);
-    assert_int_equal(
-        upcall_sched_extra_begin(f->sched,
-                                 upcall_channel_fd(f->channels[0])), 0);
+    assert_int_equal(extra_begin(f->sched, upcall_channel_fd(f->channels[0])),
+                     0);
     unit_send_upcall(f->sender, f->channels[0]->pid, 1);
     assert_int_equal(poll_events(f).n_channels, 1);
 }
