@@ -8,7 +8,7 @@
  *
  * Private to lib/upcall.  One epoll instance and one run queue are two locks
  * that all handlers pass for each batch.  So the handlers of a set come in
- * groups of some, as many as share a last-level cache (upcall-cache.h).  Each
+ * groups of some, as many as share a last-level cache (upcall-llc.h).  Each
  * group has a scheduler (upcall-sched.h) of its own:
  *
  *      channels 0, 2, 4 ...  --> epoll, run queue --> handlers 0 to 7
