@@ -63,8 +63,9 @@ netdev_kdp_construct(struct netdev *netdev)
 
     if (strlen(name) >= IFNAMSIZ) {
         /* An alternative name may be.  Requests with an ioctl would be about
-         * another device, whose name is the beginning of it. */
-        return ENODEV;
+         * another device, whose name is the beginning of it.  The user is told
+         * what is wrong, as Open vSwitch does since 4.0. */
+        return ENAMETOOLONG;
     }
     if (!netdev->auto_classified) {
         if_notifier_kdp_wanted(name);

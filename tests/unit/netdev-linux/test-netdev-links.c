@@ -157,7 +157,7 @@ a_device_is_not_opened_by_a_name_that_is_cut_short(void **state OVS_UNUSED)
     OK(unit_link_add(own, "ifb", B + 1, "fifteen-letters"));
     OK(unit_link_add_alt_name(own, A, name));
     netdev_run();
-    assert_int_equal(netdev_open(name, "system", &netdev), ENODEV);
+    assert_int_equal(netdev_open(name, "system", &netdev), ENAMETOOLONG);
     assert_null(netdev);
     OK(netdev_open("fifteen-letters", "system", &netdev));
     assert_int_equal(netdev_get_ifindex(netdev), B + 1);
