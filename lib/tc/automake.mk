@@ -17,6 +17,8 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-explain.h \
 	lib/tc/tc-handle.c \
 	lib/tc/tc-handle.h \
+	lib/tc/tc-kind.c \
+	lib/tc/tc-kind.h \
 	lib/tc/tc-list.c \
 	lib/tc/tc-list.h \
 	lib/tc/tc-parse.c \

@@ -6,15 +6,6 @@
 #include <errno.h>
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
-#include <linux/tc_act/tc_csum.h>
-#include <linux/tc_act/tc_ct.h>
-#include <linux/tc_act/tc_gact.h>
-#include <linux/tc_act/tc_mirred.h>
-#include <linux/tc_act/tc_mpls.h>
-#include <linux/tc_act/tc_pedit.h>
-#include <linux/tc_act/tc_skbedit.h>
-#include <linux/tc_act/tc_tunnel_key.h>
-#include <linux/tc_act/tc_vlan.h>
 #include <string.h>
 
 #include "netlink.h"
@@ -23,28 +14,11 @@
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "random.h"
+#include "tc/tc-kind.h"
 #include "tc/tc-transact.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_tc_action);
-
-/* Actions that are named.  What an action is like stands in an attribute of
- * its options, and begins with the number. */
-static const struct kind {
-    const char *name;
-    uint16_t parms;
-    uint16_t old_parms;         /* In another form, or the same. */
-} kinds[] = {
-    { "csum", TCA_CSUM_PARMS, TCA_CSUM_PARMS },
-    { "ct", TCA_CT_PARMS, TCA_CT_PARMS },
-    { "gact", TCA_GACT_PARMS, TCA_GACT_PARMS },
-    { "mirred", TCA_MIRRED_PARMS, TCA_MIRRED_PARMS },
-    { "mpls", TCA_MPLS_PARMS, TCA_MPLS_PARMS },
-    { "pedit", TCA_PEDIT_PARMS_EX, TCA_PEDIT_PARMS },
-    { "skbedit", TCA_SKBEDIT_PARMS, TCA_SKBEDIT_PARMS },
-    { "tunnel_key", TCA_TUNNEL_KEY_PARMS, TCA_TUNNEL_KEY_PARMS },
-    { "vlan", TCA_VLAN_PARMS, TCA_VLAN_PARMS },
-};
 
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
 static uint32_t next_number OVS_GUARDED_BY(mutex);
@@ -55,39 +29,16 @@ static bool gave_up OVS_GUARDED_BY(mutex);
  * outside of 'mutex'. */
 static struct ovs_mutex choose_mutex = OVS_MUTEX_INITIALIZER;
 
-static const struct kind *
-kind_of(const struct nlattr *action)
-{
-    const struct nlattr *a = nl_attr_find_nested(action, TCA_ACT_KIND);
-
-    for (size_t i = 0; a && i < ARRAY_SIZE(kinds); i++) {
-        size_t size = strlen(kinds[i].name) + 1;
-
-        if (nl_attr_get_size(a) == size
-            && !memcmp(nl_attr_get(a), kinds[i].name, size)) {
-            return &kinds[i];
-        }
-    }
-    return NULL;
-}
-
-/* Returns where the number of 'action' is, or NULL if it is of another kind.
- * It may be at any address. */
+/* Returns where the number of 'action' is, or NULL if it is of a kind whose
+ * actions are not named.  It may be at any address. */
 static const void *
 number_of(const struct nlattr *action)
 {
-    const struct nlattr *options = nl_attr_find_nested(action,
-                                                       TCA_ACT_OPTIONS);
-    const struct kind *kind = kind_of(action);
-    const struct nlattr *parms;
+    const struct kdp_tc_kind *kind = kdp_tc_kind_find(
+        nl_attr_find_nested(action, TCA_ACT_KIND));
+    const struct nlattr *parms = (kind ? kdp_tc_kind_parms(
+        kind, nl_attr_find_nested(action, TCA_ACT_OPTIONS)) : NULL);
 
-    if (!options || !kind) {
-        return NULL;
-    }
-    parms = nl_attr_find_nested(options, kind->parms);
-    if (!parms) {
-        parms = nl_attr_find_nested(options, kind->old_parms);
-    }
     return (parms && nl_attr_get_size(parms) >= sizeof(uint32_t)
             ? nl_attr_get(parms) : NULL);
 }
@@ -140,8 +91,10 @@ find_range(uint32_t *first)
     bool used[KDP_TC_ACTION_N_RANGES] = { false };
     uint32_t start = random_range(KDP_TC_ACTION_N_RANGES);
 
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-        int error = kdp_tc_dump_actions(kinds[i].name, mark, used);
+    for (size_t i = 0; i < KDP_TC_N_KINDS; i++) {
+        const struct kdp_tc_kind *kind = &kdp_tc_kinds[i];
+        int error = (kdp_tc_kind_is_policer(kind) ? 0
+                     : kdp_tc_dump_actions(kind->name, mark, used));
 
         if (error) {
             return error;

@@ -40,13 +40,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ofpbuf;
+#include "tc/tc-kind.h"
 
-/* Numbers of a range: with 1,000 new actions a second, those of 18 hours.  All
- * numbers fit into an int, which some programs take them for. */
-#define KDP_TC_ACTION_FIRST 0x20000000u
-#define KDP_TC_ACTION_RANGE 0x04000000u
-#define KDP_TC_ACTION_N_RANGES 24
+struct ofpbuf;
 
 /* Names the numbers of the actions of 'request', which adds a rule, as far as
  * it does not. */

@@ -13,43 +13,19 @@
 #include <linux/gen_stats.h>
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
-#include <linux/tc_act/tc_ct.h>
 #include <linux/tc_act/tc_gact.h>
-#include <linux/tc_act/tc_mirred.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
 #include "tc.h"
+#include "tc/tc-kind.h"
 #include "timeval.h"
 #include "util.h"
 
 /* What comes before the attributes. */
 #define HEADERS_LEN (NLMSG_HDRLEN + sizeof(struct tcmsg))
-
-/* Actions that Open vSwitch makes rules of, and which of their options is the
- * times, which one action of each rule tells at least; 0 if it is not looked
- * at. */
-static const struct action_kind {
-    const char *name;
-    size_t size;                /* Of 'name', with the null byte. */
-    uint16_t times;
-    bool is_policer;
-} action_kinds[] = {
-#define KIND(NAME) .name = NAME, .size = sizeof NAME
-    { KIND("mirred"), .times = TCA_MIRRED_TM },
-    { KIND("gact"), .times = TCA_GACT_TM },
-    { KIND("csum") },
-    { KIND("ct"), .times = TCA_CT_TM },
-    { KIND("mpls") },
-    { KIND("pedit") },
-    { KIND("police"), .times = TCA_POLICE_TM, .is_policer = true },
-    { KIND("skbedit") },
-    { KIND("tunnel_key") },
-    { KIND("vlan") },
-#undef KIND
-};
 
 /* Is 'a', which may be NULL, 's' of 'size' bytes? */
 static bool
@@ -206,23 +182,20 @@ static bool
 parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
              long long int *used)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++) {
-        const struct action_kind *kind = &action_kinds[i];
+    const struct kdp_tc_kind *kind = kdp_tc_kind_find(attrs[TCA_ACT_KIND]);
 
-        if (!is_string(attrs[TCA_ACT_KIND], kind->name, kind->size)) {
-            continue;
-        }
-        if (kind->is_policer && !attrs[TCA_ACT_COOKIE]) {
-            /* That of a meter.  It belongs to all rules that name it, and
-             * counts what all of them met since the meter was made.  Open
-             * vSwitch gives it no cookie, unlike the policer of a rule that
-             * asks for the size of packets. */
-            return true;
-        }
-        parse_times(attrs[TCA_ACT_OPTIONS], kind->times, used);
-        return parse_stats(attrs[TCA_ACT_STATS], sw, hw);
+    if (!kind) {
+        return false;
     }
-    return false;
+    if (kdp_tc_kind_is_policer(kind) && !attrs[TCA_ACT_COOKIE]) {
+        /* That of a meter.  It belongs to all rules that name it, and counts
+         * what all of them met since the meter was made.  Open vSwitch gives
+         * it no cookie, unlike the policer of a rule that asks for the size of
+         * packets. */
+        return true;
+    }
+    parse_times(attrs[TCA_ACT_OPTIONS], kind->times, used);
+    return parse_stats(attrs[TCA_ACT_STATS], sw, hw);
 }
 
 /* Does the action of 'attrs' lead to another chain?  Open vSwitch makes one of

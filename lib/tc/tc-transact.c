@@ -33,6 +33,7 @@
 #include "ovs-thread.h"
 #include "ovs/compat-offload.h"
 #include "packets.h"
+#include "tc/tc-kind.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_offload_request);
@@ -330,12 +331,6 @@ kdp_tc_transact(struct kdp_tc_request *requests[], size_t n)
 
 /* Kinds of actions. */
 
-/* Those that Open vSwitch translates to. */
-static const char *const action_kinds[] = {
-    "csum", "ct", "gact", "mirred", "mpls", "pedit", "police", "skbedit",
-    "tunnel_key", "vlan",
-};
-
 /* Makes a request of 'type' for an action of 'kind' of which nothing else is
  * said. */
 static void
@@ -357,29 +352,29 @@ put_action_request(const char *kind, int type, unsigned int flags,
 void
 kdp_tc_load_actions(void)
 {
-    struct transfer *transfers = xzalloc(ARRAY_SIZE(action_kinds)
+    struct transfer *transfers = xzalloc(KDP_TC_N_KINDS
                                          * sizeof *transfers);
-    struct nl_transaction *txns[ARRAY_SIZE(action_kinds)];
+    struct nl_transaction *txns[KDP_TC_N_KINDS];
 
-    for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++) {
+    for (size_t i = 0; i < KDP_TC_N_KINDS; i++) {
         struct transfer *t = &transfers[i];
 
         ofpbuf_use_stub(&t->request, t->request_stub, sizeof t->request_stub);
         /* It lacks all that an action needs. */
-        put_action_request(action_kinds[i], RTM_NEWACTION,
+        put_action_request(kdp_tc_kinds[i].name, RTM_NEWACTION,
                            NLM_F_CREATE | NLM_F_ACK, &t->request);
         t->txn.request = &t->request;
         txns[i] = &t->txn;
         kdp_rtnl_count(KDP_RTNL_TC_ACTION);
     }
     nl_transact_multiple(NETLINK_ROUTE, txns, ARRAY_SIZE(txns));
-    for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++) {
+    for (size_t i = 0; i < KDP_TC_N_KINDS; i++) {
         /* It is EINVAL where the kernel has the kind, and misses what the
          * action needs. */
         if (transfers[i].txn.error == ENOENT) {
             VLOG_INFO("the kernel has no actions of kind \"%s\" for tc: flows "
                       "that need them stay in the kernel datapath",
-                      action_kinds[i]);
+                      kdp_tc_kinds[i].name);
         }
         ofpbuf_uninit(&transfers[i].request);
     }
