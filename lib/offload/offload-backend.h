@@ -189,6 +189,9 @@ struct offload_copy_op {
                                  * rule, or NULL.  It stays for ever. */
     struct offload_stats stats; /* DEL, GET: those of the copy. */
     enum offload_hw hw;         /* GET, tc. */
+    bool conflict;              /* GET, tc: somebody else has a part in it, so
+                                 * that it may not do what it was made of, and
+                                 * has to be made anew. */
 };
 
 /* The kernel datapath. */

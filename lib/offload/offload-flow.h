@@ -209,6 +209,7 @@ void offload_flow_discard(struct offload_flow *);
 void offload_flow_remove(struct offload_flow *);
 void offload_flow_gone(struct offload_flow *);
 void offload_flow_describe(struct offload_flow *, struct offload_desc *);
+void offload_flow_outdate(struct offload_flow *);
 
 /* Other states. */
 void offload_flow_set_kernel(struct offload_flow *, enum offload_kernel_copy);

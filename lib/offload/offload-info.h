@@ -84,6 +84,8 @@ enum offload_counter {
                                  * flows are known but not in tc, or the rules
                                  * are not understood. */
     OFFLOAD_VANISHED,           /* Rules that somebody else removed. */
+    OFFLOAD_CONFLICTS,          /* Rules that somebody else had a part in, and
+                                 * that were made anew. */
     OFFLOAD_LEAKED,             /* Rules that could not be deleted.  It is
                                  * tried again later, which is not counted. */
     OFFLOAD_OVERLAPPED,         /* Times that the kernel did not take a flow

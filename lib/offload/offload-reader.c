@@ -119,6 +119,9 @@ take_read(struct round *round, struct offload_flow *flow, uint64_t moved,
     }
     if (!op->error) {
         saw(round, flow, &op->stats, op->hw);
+        if (op->conflict) {
+            offload_placement_renew(round->offload, flow);
+        }
     } else if (op->error == ENOENT && !offload_flow_is_busy(flow)
                && !flow->kernel_claimed) {
         offload_placement_rule_vanished(round->offload, flow);

@@ -15,8 +15,8 @@
  * makes a new rule the slower the more there are.
  *
  * So the numbers are named here.  If a number that a request names is taken,
- * the kernel makes the action that has it a part of the new rule.  That must
- * not happen:
+ * the kernel makes the action that has it a part of the new rule, and says
+ * nothing.  That must not happen:
  *
  *   - Numbers come from a range in which no action was when it was chosen.
  *     For that all actions of the kinds concerned are dumped, once.  So those
@@ -29,7 +29,15 @@
  *   - Ranges begin above the numbers that Open vSwitch gives to the policers
  *     of meters, and far above those that the kernel gives out.
  *
- * If no range can be chosen, the kernel goes on to choose numbers.
+ *   - Somebody else may name a number of the range later, before we do.  The
+ *     action that he made has then more references than that of our rule
+ *     (tc-parse.h).  Each rule is read a second or two after it was made, and
+ *     made anew if that is so, with numbers of another range.  Who has his
+ *     action for a rule only, and deletes that before ours is read, is not
+ *     found.
+ *
+ * If no range can be chosen, or somebody else has named numbers of ours
+ * KDP_TC_ACTION_MAX_CONFLICTS times, the kernel goes on to choose numbers.
  *
  * Policers are left alone: those of meters have numbers that mean something.
  *
@@ -52,6 +60,15 @@ void kdp_tc_action_name(struct ofpbuf *request);
  * the actions in 'msg' have numbers of.  'msg' is a part of a dump of actions,
  * and may have any contents and size. */
 void kdp_tc_action_mark(const struct ofpbuf *msg, bool used[]);
+
+/* Ranges that are given up because of others: who has met several names
+ * numbers in ours as we do in his. */
+#define KDP_TC_ACTION_MAX_CONFLICTS 8
+
+/* The action of 'kind' with 'number', which a rule of 'device' has, is not
+ * ours alone.  The next rules have numbers of another range. */
+void kdp_tc_action_conflict(const char *device, const char *kind,
+                            uint32_t number);
 
 /* Takes the range that is in use as exhausted, so that the next rule chooses
  * another one.  For tests. */

@@ -12,14 +12,14 @@
 #include "util.h"
 
 static void
-list_place(const struct tcf_id *place, bool exact, offload_list_cb *cb,
+list_place(const struct kdp_tc_place_in_hw *place, bool exact, offload_list_cb *cb,
            void *cb_aux)
 {
     struct kdp_tc_rule rule;
     struct ofpbuf buffer;
     struct nl_dump dump;
 
-    kdp_tc_dump_start_at(place, !exact, &dump);
+    kdp_tc_dump_start_at(&place->place, !exact && !place->full, &dump);
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     while (kdp_tc_dump_next(&dump, &buffer, &rule)) {
         cb(cb_aux, &rule.ufid, &rule);
@@ -33,7 +33,7 @@ list_place(const struct tcf_id *place, bool exact, offload_list_cb *cb,
 void
 kdp_tc_list(void *tc, bool exact, offload_list_cb *cb, void *cb_aux)
 {
-    struct tcf_id *places;
+    struct kdp_tc_place_in_hw *places;
     size_t n = kdp_tc_places_in_hw(tc, &places);
 
     for (size_t i = 0; i < n; i++) {
@@ -50,10 +50,14 @@ kdp_tc_take(void *tc OVS_UNUSED, struct offload_rule *rule, const void *told_,
     struct kdp_tc_known known;
 
     if (!kdp_tc_rule_get(rule, &known) || known.id.handle != told->id.handle
-        || known.id.info != told->id.info || known.id.chain != told->id.chain) {
+        || known.id.info != told->id.info || known.id.chain != told->id.chain
+        || told->shared_number) {
         return false;
     }
     *hw = kdp_tc_rule_saw(rule, told);
+    if (!kdp_tc_rule_is_checked(rule)) {
+        return false;
+    }
     *stats = kdp_tc_stats(told, known.overhead);
     return true;
 }

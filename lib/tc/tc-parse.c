@@ -176,13 +176,45 @@ parse_times(const struct nlattr *options, uint16_t type, long long int *used)
     }
 }
 
-/* Adds what the action of 'attrs' tells to the others.  Returns false if it is
- * not one of Open vSwitch. */
+/* Does anything but one rule refer to the action of 'kind' that 'parms' says
+ * the parameters of, and is its number one of those that are named here?
+ * Takes note of it in 'rule' if so.
+ *
+ * An action that a rule has made has one reference, that of the rule.  If a
+ * rule names a number that is taken, one more is added to the action that is
+ * there; who made that by itself keeps a reference as long as rules have some,
+ * as the kernel deletes no action that rules have. */
+static bool
+is_shared(const struct kdp_tc_kind *kind, const struct nlattr *parms,
+          struct kdp_tc_rule *rule)
+{
+    struct tc_gact gen;         /* As all begin. */
+
+    if (!get_bytes(parms, &gen, sizeof gen)) {
+        rule->is_terse = true;
+        return false;
+    }
+    if (gen.refcnt <= 1
+        || gen.index - KDP_TC_ACTION_FIRST
+        >= KDP_TC_ACTION_N_RANGES * KDP_TC_ACTION_RANGE) {
+        return false;
+    }
+    if (!rule->shared_number) {
+        rule->shared_number = gen.index;
+        rule->shared_kind = kind->name;
+    }
+    return true;
+}
+
+/* Adds what the action of 'attrs' tells to the others, and to 'rule'.  Returns
+ * false if it is not one of Open vSwitch. */
 static bool
 parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
-             long long int *used)
+             struct kdp_tc_rule *rule)
 {
     const struct kdp_tc_kind *kind = kdp_tc_kind_find(attrs[TCA_ACT_KIND]);
+    const struct nlattr *options = attrs[TCA_ACT_OPTIONS];
+    struct count others_sw = { 0, 0 }, others_hw = { 0, 0 };
 
     if (!kind) {
         return false;
@@ -194,7 +226,11 @@ parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
          * packets. */
         return true;
     }
-    parse_times(attrs[TCA_ACT_OPTIONS], kind->times, used);
+    if (!kdp_tc_kind_is_policer(kind)
+        && is_shared(kind, kdp_tc_kind_parms(kind, options), rule)) {
+        return parse_stats(attrs[TCA_ACT_STATS], &others_sw, &others_hw);
+    }
+    parse_times(options, kind->times, &rule->stats.used);
     return parse_stats(attrs[TCA_ACT_STATS], sw, hw);
 }
 
@@ -263,7 +299,7 @@ parse_actions(const struct nlattr *actions, struct kdp_tc_rule *rule)
                 return false;
             }
         }
-        if (!parse_action(attrs, &sw, &hw, &rule->stats.used)) {
+        if (!parse_action(attrs, &sw, &hw, rule)) {
             return false;
         }
         rule->jumps |= is_jump(attrs);

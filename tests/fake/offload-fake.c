@@ -31,6 +31,7 @@ struct copy {
     struct offload_rule *rule;  /* Tc only. */
     struct offload_stats stats;
     enum offload_hw hw;         /* Tc only. */
+    bool is_shared;             /* Tc only: see offload_fake_share(). */
 };
 
 /* Of a copy in tc.  There is nothing to know of it: it is compared. */
@@ -261,9 +262,23 @@ operate_one(struct side *side, struct offload_copy_op *op)
     }
     op->stats = copy->stats;
     op->hw = copy->hw;
+    op->conflict = copy->is_shared;
     if (op->type == OFFLOAD_COPY_DEL) {
         copy_destroy(side, copy);
     }
+}
+
+void
+offload_fake_share(struct offload_fake *fake, const ovs_u128 *ufid)
+{
+    struct copy *copy;
+
+    ovs_mutex_lock(&fake->mutex);
+    copy = copy_find(&fake->tc, ufid);
+    if (copy) {
+        copy->is_shared = true;
+    }
+    ovs_mutex_unlock(&fake->mutex);
 }
 
 /* Waits while '*hold', which is one of the flags of 'fake'. */

@@ -94,6 +94,10 @@ void offload_fake_add(struct offload_fake *, bool tc,
                       const struct offload_desc *);
 void offload_fake_remove(struct offload_fake *, bool tc, const ovs_u128 *ufid);
 
+/* Somebody else has a part in the copy of 'ufid' that is in tc now, if there is
+ * one. */
+void offload_fake_share(struct offload_fake *, const ovs_u128 *ufid);
+
 /* Calls 'cb' for each copy, with the statistics that it has at the time, and
  * references to what it was made of and, in tc, to its rule.  Copies that come
  * or go meanwhile may be missed. */

@@ -19,6 +19,8 @@ struct unit_tc_rule {
     struct kdp_tc_id id;
     uint64_t n_packets;
     uint64_t n_bytes;
+    uint32_t number;            /* Of its action. */
+    bool is_shared;             /* Its action is somebody else's. */
     bool jumps;                 /* To a chain. */
     bool bare;                  /* Has no cookie. */
 };

@@ -57,6 +57,10 @@ static unsigned int n_explained OVS_GUARDED_BY(unit_tc_mutex);
 static const char *why_skipped OVS_GUARDED_BY(unit_tc_mutex);
 static unsigned int n_verbose OVS_GUARDED_BY(unit_tc_mutex);
 
+/* See unit_tc_take_numbers(), unit_tc_look_at_actions(). */
+static unsigned int n_taken OVS_GUARDED_BY(unit_tc_mutex);
+static unsigned int n_looks OVS_GUARDED_BY(unit_tc_mutex);
+
 static uint64_t n_policed OVS_GUARDED_BY(unit_tc_mutex);
 static bool police_cookie OVS_GUARDED_BY(unit_tc_mutex);
 
@@ -85,6 +89,8 @@ unit_tc_uninit(void)
     n_explained = 0;
     why_skipped = NULL;
     n_verbose = 0;
+    n_taken = 0;
+    n_looks = 0;
     n_policed = 0;
     ovs_mutex_unlock(&unit_tc_mutex);
     unit_tc_dumps_reset();
@@ -181,6 +187,33 @@ unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes)
 }
 
 void
+unit_tc_take_numbers(unsigned int n)
+{
+    ovs_mutex_lock(&unit_tc_mutex);
+    n_taken = n;
+    ovs_mutex_unlock(&unit_tc_mutex);
+}
+
+void
+unit_tc_look_at_actions(unsigned int n)
+{
+    ovs_mutex_lock(&unit_tc_mutex);
+    n_looks = n;
+    ovs_mutex_unlock(&unit_tc_mutex);
+}
+
+uint32_t
+unit_tc_number(const ovs_u128 *ufid)
+{
+    uint32_t number;
+
+    ovs_mutex_lock(&unit_tc_mutex);
+    number = find_ufid(ufid)->number;
+    ovs_mutex_unlock(&unit_tc_mutex);
+    return number;
+}
+
+void
 unit_tc_set_jump(const ovs_u128 *ufid)
 {
     ovs_mutex_lock(&unit_tc_mutex);
@@ -207,11 +240,13 @@ unit_tc_remove(const ovs_u128 *ufid)
 
 /* Puts action 'order' of a rule: one of kind 'kind' that met packets as
  * 'basic' says, whose times are the option of type 'tm', but for a terse dump.
- * 'ufid' may be NULL, for an action without a cookie. */
+ * 'mirred' may be NULL, for another kind, and 'ufid' for an action without a
+ * cookie. */
 static void
 put_action(struct ofpbuf *msg, uint16_t order, const char *kind,
            const struct gnet_stats_basic *basic, const ovs_u128 *ufid,
-           uint16_t tm, const struct tcf_t *times)
+           uint16_t tm, const struct tcf_t *times,
+           const struct tc_mirred *mirred)
     OVS_REQUIRES(unit_tc_mutex)
 {
     size_t action = nl_msg_start_nested(msg, order);
@@ -226,6 +261,9 @@ put_action(struct ofpbuf *msg, uint16_t order, const char *kind,
     }
     if (!unit_tc_is_terse) {
         nest = nl_msg_start_nested(msg, TCA_ACT_OPTIONS);
+        if (mirred) {
+            nl_msg_put_unspec(msg, TCA_MIRRED_PARMS, mirred, sizeof *mirred);
+        }
         nl_msg_put_unspec(msg, tm, times, sizeof *times);
         nl_msg_end_nested(msg, nest);
     }
@@ -244,7 +282,8 @@ put_policer(struct ofpbuf *msg, const struct unit_tc_rule *rule)
 
     if (n_policed) {
         put_action(msg, 1, "police", &basic,
-                   police_cookie ? &rule->ufid : NULL, TCA_POLICE_TM, &times);
+                   police_cookie ? &rule->ufid : NULL, TCA_POLICE_TM, &times,
+                   NULL);
     }
 }
 
@@ -281,6 +320,12 @@ unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
     const struct tcf_t times = {
         .install = 1000, .lastuse = n_policed ? 1000 : 0,
     };
+    bool is_seen = n_looks && type == RTM_NEWTFILTER;
+    const struct tc_mirred mirred = {
+        .index = rule->number,
+        .refcnt = 1 + rule->is_shared + is_seen,
+        .bindcnt = 1,
+    };
     size_t options, actions;
     struct tcmsg *tcm;
 
@@ -298,7 +343,8 @@ unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
     actions = nl_msg_start_nested(msg, TCA_FLOWER_ACT);
     put_policer(msg, rule);
     put_action(msg, n_policed ? 2 : 1, "mirred", &basic,
-               rule->bare ? NULL : &rule->ufid, TCA_MIRRED_TM, &times);
+               rule->bare ? NULL : &rule->ufid, TCA_MIRRED_TM, &times,
+               &mirred);
     if (rule->jumps) {
         put_jump(msg, n_policed ? 3 : 2, &basic);
     }
@@ -325,12 +371,11 @@ unit_tc_make_rule(const ovs_u128 *ufid, uint32_t info, uint32_t chain,
     ovs_mutex_unlock(&unit_tc_mutex);
 }
 
-/* The cookie of the first action in the request 'msg'. */
-static ovs_u128
-get_cookie(const struct ofpbuf *msg)
+/* The first action in the request 'msg'. */
+static const struct nlattr *
+first_action(const struct ofpbuf *msg)
 {
     const struct nlattr *a;
-    ovs_u128 ufid;
 
     a = nl_attr_find(msg, NLMSG_HDRLEN + sizeof(struct tcmsg), TCA_OPTIONS);
     unit_check(a);
@@ -338,7 +383,33 @@ get_cookie(const struct ofpbuf *msg)
     unit_check(a);
     a = nl_attr_find_nested(a, 1);
     unit_check(a);
-    a = nl_attr_find_nested(a, TCA_ACT_COOKIE);
+    return a;
+}
+
+/* Its number, 0 if that is not told. */
+static uint32_t
+get_number(const struct ofpbuf *msg)
+{
+    const struct nlattr *a = nl_attr_find_nested(first_action(msg),
+                                                 TCA_ACT_OPTIONS);
+    struct tc_mirred mirred;
+
+    a = a ? nl_attr_find_nested(a, TCA_MIRRED_PARMS) : NULL;
+    if (!a || nl_attr_get_size(a) != sizeof mirred) {
+        return 0;
+    }
+    memcpy(&mirred, nl_attr_get(a), sizeof mirred);
+    return mirred.index;
+}
+
+/* Its cookie. */
+static ovs_u128
+get_cookie(const struct ofpbuf *msg)
+{
+    const struct nlattr *a = nl_attr_find_nested(first_action(msg),
+                                                 TCA_ACT_COOKIE);
+    ovs_u128 ufid;
+
     unit_check(a && nl_attr_get_size(a) == sizeof ufid);
     memcpy(&ufid, nl_attr_get(a), sizeof ufid);
     return ufid;
@@ -373,6 +444,9 @@ do_request(const struct ofpbuf *request, struct ofpbuf *reply)
         rule = xzalloc(sizeof *rule);
         rule->id = id;
         rule->ufid = get_cookie(request);
+        rule->number = get_number(request);
+        rule->is_shared = n_taken > 0;
+        n_taken -= rule->is_shared;
         hmap_insert(&unit_tc_rules, &rule->node, hash_ufid(&rule->ufid));
         return 0;
     }
@@ -387,6 +461,7 @@ do_request(const struct ofpbuf *request, struct ofpbuf *reply)
     } else {
         unit_check(nlh->nlmsg_type == RTM_GETTFILTER);
         unit_tc_put_rule(reply, RTM_NEWTFILTER, rule);
+        n_looks -= n_looks > 0;
     }
     return 0;
 }

@@ -96,6 +96,15 @@ bool unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes);
 /* Makes the rule whose cookie is 'ufid' lead to a chain, too. */
 void unit_tc_set_jump(const ovs_u128 *ufid);
 
+/* The next 'n' rules get an action of somebody else, instead of their own, as
+ * he has its number.  The next 'n' rules that are read have an action that
+ * somebody else looks at. */
+void unit_tc_take_numbers(unsigned int n);
+void unit_tc_look_at_actions(unsigned int n);
+
+/* The number of the action of the rule whose cookie is 'ufid'. */
+uint32_t unit_tc_number(const ovs_u128 *ufid);
+
 /* Somebody else deletes the rule.  Returns false if there is none. */
 bool unit_tc_remove(const ovs_u128 *ufid);
 

@@ -19,6 +19,7 @@ diagnose(void **state OVS_UNUSED)
         const char *what;
     } counters[] = {
         { OFFLOAD_VANISHED, "offload-rules-removed", "dp: 7 rules" },
+        { OFFLOAD_CONFLICTS, "offload-rules-shared", "dp: 7 rules" },
         { OFFLOAD_LEAKED, "offload-rules-left", "dp: 7 rules" },
         { OFFLOAD_LOST, "offload-flows-lost", "dp: 7 flows" },
     };

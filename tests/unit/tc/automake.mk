@@ -5,6 +5,7 @@ unit_tests += \
 	tests/unit/tc/test-tc-adopt \
 	tests/unit/tc/test-tc-backend \
 	tests/unit/tc/test-tc-chains \
+	tests/unit/tc/test-tc-conflict \
 	tests/unit/tc/test-tc-desc \
 	tests/unit/tc/test-tc-explain \
 	tests/unit/tc/test-tc-rules \
@@ -50,6 +51,10 @@ tests_unit_tc_test_tc_chains_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \
 	-Wl,--wrap=tc_dump_tc_action_start \
 	-Wl,--wrap=tc_dump_tc_chain_start \
 	-Wl,--wrap=tc_transact
+tests_unit_tc_test_tc_conflict_SOURCES = \
+	tests/unit/tc/test-tc-conflict.c $(unit_backend)
+tests_unit_tc_test_tc_conflict_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate
 tests_unit_tc_test_tc_desc_SOURCES = \
 	tests/unit/tc/test-tc-desc.c $(unit_common)
 tests_unit_tc_test_tc_transact_SOURCES = \
