@@ -38,6 +38,7 @@ offload_desc_create(const struct offload_desc *proto)
 {
     size_t children_len = proto->n_children * sizeof *proto->children;
     size_t outputs_len = proto->n_outputs * sizeof *proto->outputs;
+    const size_t skip = offsetof(struct offload_desc, ufid);
     struct offload_desc *desc;
     uint8_t *pos;
 
@@ -45,7 +46,9 @@ offload_desc_create(const struct offload_desc *proto)
                    + ROUND_UP(outputs_len, 8) + ROUND_UP(proto->key_len, 8)
                    + ROUND_UP(proto->mask_len, 8)
                    + ROUND_UP(proto->actions_len, 8));
-    *desc = *proto;
+    /* Not the count, which others may be changing. */
+    memcpy((uint8_t *) desc + skip, (const uint8_t *) proto + skip,
+           sizeof *desc - skip);
     atomic_init(&desc->n_refs, 1);
     pos = (uint8_t *) desc + ROUND_UP(sizeof *desc, 8);
     desc->children = append(&pos, proto->children, children_len);
