@@ -32,6 +32,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-table \
 	tests/unit/upcall/test-upcall-threads \
 	tests/unit/upcall/test-upcall-turn \
+	tests/unit/upcall/test-upcall-wait \
 	tests/unit/upcall/test-upcall-weight
 
 unit_upcall_table = \
@@ -140,6 +141,12 @@ tests_unit_upcall_test_upcall_turn_SOURCES = \
 tests_unit_upcall_test_upcall_diagnose_SOURCES = \
 	tests/unit/upcall/test-upcall-diagnose.c $(unit_found) \
 	$(unit_common)
+tests_unit_upcall_test_upcall_wait_SOURCES = \
+	tests/unit/upcall/test-upcall-wait.c $(unit_upcall_fair) \
+	$(unit_made_up_clock) $(unit_common)
+tests_unit_upcall_test_upcall_wait_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	$(unit_made_up_clock_wrap)
 tests_unit_upcall_test_upcall_weight_SOURCES = \
 	tests/unit/upcall/test-upcall-weight.c $(unit_made_up_clock) \
 	$(unit_common)
