@@ -221,3 +221,61 @@ offload_qdisc_removed() {
     start_survivor
     survives tc qdisc del dev v-left ingress
 }
+
+# Prints the numbers of the actions that rules on device $1 have to send.
+rule_numbers() {
+    tc -j filter show dev "$1" ingress |
+        jq '.[] | .options.actions[]? | select(.kind == "mirred") | .index'
+}
+
+# True if frames that are sent now arrive.  Some of others may, too.
+frames_arrive() {
+    local before
+    before=$(received_by_right)
+    send_frames left --same -n 10
+    test "$(received_by_right)" -ge $((before + 10))
+}
+
+received_by_right() {
+    in_ns right cat /sys/class/net/eth0/statistics/rx_packets
+}
+
+add_test offload_number_taken \
+    'a rule that gets an action of others is made anew (O1)' kdp one-cpu
+offload_number_taken() {
+    local number first last
+    local add='actions add action mirred egress redirect dev elsewhere index'
+    # The kernel has no action twice: whoever names a number first has it.
+    allow_log 'v-left: number [0-9]+ of actions of kind "mirred" is used by'
+    start_frames
+    ip link add elsewhere type dummy
+    ip link set elsewhere up
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    number=$(rule_numbers v-left)
+    # Flows that drop what else comes may take some.
+    first=$((number + 1)) last=$((number + 64))
+    # With "skip_hw" as rules of this tc-policy: the kernel does not mix them.
+    seq $first $last | sed "s/.*/$add & skip_hw/" >others
+    tc -batch others
+    ovs-appctl revalidator/purge
+    wait_until $PATIENCE flows_shown 0 all "$FRAMES"
+
+    # The first frame goes through the daemon.
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 all "$FRAMES"
+    wait_until $PATIENCE frames_arrive
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    equal "$(offload_json .total.conflicts)" 1 'conflicts'
+    logged 'v-left: number [0-9]+ of actions of kind "mirred" is used by' ||
+        fail 'nothing is said'
+    test $(($(rule_numbers v-left) >> 26)) -ne $((number >> 26)) ||
+        fail "the rule has a number of the same range, $(rule_numbers v-left)"
+    start_receiver received right
+    send_frames left --same -n 10
+    received_all received
+    # No rule has them: the kernel would refuse that.
+    seq $first $last | sed 's/^/actions del action mirred index /' >others
+    tc -batch others
+    check_tc_agrees br0 v-left v-right
+}
