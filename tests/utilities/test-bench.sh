@@ -503,7 +503,7 @@ test_offload_arguments () {
             return 1
         fi
     done << END
---tests|paced,fast|paced, burst, masks, chains, expire, single, threads, moves
+--tests|paced,fast|paced, burst, masks, chains, pipeline, expire, single
 --modes|hard|off, software, card, slow-card
 --ports|0|1 to 200
 --flows|9|10 to 200000
@@ -534,18 +534,21 @@ test_offload () {
     # stock daemon needs the lock for each one in a card, and for none in
     # software, nor does its handler wait for a card without one.
     [ "$status" -eq 0 ] && grep -q '^Targets:' "$out/stdout" \
-        && offload_holds '[.runs[] | select(.test != "chains")]
+        && offload_holds '[.runs[] | select(.test | IN("chains", "pipeline") | not)]
                           | length == 42 and all(.available)' \
         && offload_holds '[.runs[] | select(.test | IN("moves", "expire",
-                                                       "chains") | not)]
+                                                       "chains", "pipeline")
+                                            | not)]
                           | all(.missed == .sent and .received == .sent
                                 and .duplicates == 0 and .us.p50 > 0)' \
         && offload_holds '[.runs[] | select(.mode != "off")
                                    | select(.test | IN("moves", "expire",
-                                                       "chains") | not)]
+                                                       "chains", "pipeline")
+                                            | not)]
                           | all(.rules == .sent and .listed == .rules + 64
                                 and .in_tc_s > 0)' \
-        && offload_holds '[.runs[] | select(.mode == "off")]
+        && offload_holds '[.runs[] | select(.mode == "off"
+                                            and .test != "pipeline")]
                           | all(.flows_in_kernel >= .sent
                                 and .listed == null)' \
         && offload_holds '[.runs[] | select(.daemon == "stock")]
@@ -581,12 +584,19 @@ test_offload_masks () {
 
 # What the kernel cannot do is left out, and the reason told.
 test_offload_chains () {
-    offload_holds '[.runs[] | select(.test == "chains")]
-                   | length == 2
+    offload_holds '[.runs[] | select(.test | IN("chains", "pipeline"))
+                            | select(.mode == "software")]
+                   | length == 4
                      and all(if .available
-                             then .missed == 2 * .sent and .rules >= 2 * .sent
+                             then .missed == .per_frame * .sent
+                                  and .rules >= .per_frame * .sent
                              else .reason | contains("CONFIG_NET_TC_SKB_EXT")
                              end)' \
+        && offload_holds '[.runs[] | select(.test == "pipeline"
+                                            and .mode == "off")]
+                          | length == 2
+                            and all(.received == .sent
+                                    and .missed == 4 * .sent)' \
         && { offload_holds '[.runs[] | select(.test == "chains")]
                             | all(.available)' > /dev/null \
              || grep -q '^chains, kdp, software: left out' "$out/stdout"; }

@@ -100,6 +100,8 @@ TO_STOCK = [
     ("burst", "cpu_us_per_flow", "CPU time for a flow", "<="),
     ("masks", "inserts_per_s", "insertions a second, several masks", ">="),
     ("chains", "inserts_per_s", "insertions a second, chains", ">="),
+    ("pipeline", "flows_per_s", "frames a second, pipeline", ">="),
+    ("pipeline", "inserts_per_s", "insertions a second, pipeline", ">="),
     ("expire", "deleted_per_s", "deletions a second", ">="),
     ("expire", "cpu_us_per_flow", "CPU time to delete a flow", "<="),
 ]

@@ -50,6 +50,16 @@ def rules_of(test, p):
                 for i in range(p["masks"])], 1
     if test == "chains":
         return [f"{moves}ct(table=1)", "table=1,actions=LOCAL"], 2
+    if test == "pipeline":
+        # As OVN has it: the address is translated where connections of the
+        # router begin, and each datapath has a zone of its own.
+        return [f"{moves}ct(table=1,zone=1,nat)",
+                "table=1,udp,ct_state=+new+trk,"
+                "actions=ct(commit,table=2,zone=1,"
+                "nat(src=10.128.0.1-10.128.255.254))",
+                "table=1,udp,actions=ct(table=2,zone=1,nat)",
+                "table=2,udp,actions=ct(commit,table=3,zone=2)",
+                "table=3,udp,actions=LOCAL"], 4
     return [RULE], 1
 
 
