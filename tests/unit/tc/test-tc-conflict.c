@@ -157,7 +157,7 @@ list(struct kdp_tc *tc)
 static void
 rules_in_a_card_are_listed_in_full_once(void **state)
 {
-    enum { N = 8 };
+    enum { N = 40 };
     struct listed listed;
 
     unit_tc_set_in_hw(true);
