@@ -3,7 +3,7 @@
 /* Counts the instructions that a thread executes in some of its functions,
  * and those of them that are locked, by executing it step by step (ptrace).
  *
- *      count-instructions [--functions-only] THREAD UPCALLS NAME=ADDRESS...
+ *      count-instructions THREAD UPCALLS NAME=ADDRESS...
  *
  * The functions are given by their addresses in the process.  What they call
  * counts, too; what the kernel does for them does not.  The first one is
@@ -12,16 +12,12 @@
  * time before the first upcall, and ends when it does after UPCALLS upcalls at
  * least.
  *
- * With --functions-only the thread runs at full speed outside of the functions,
- * up to a breakpoint, and what it executes there is not counted.
- *
  * Prints "ready" once the thread is traced, and JSON in the end. */
 
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +27,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#define MAX_FUNCTIONS 4         /* As many as there are breakpoints. */
+#define MAX_FUNCTIONS 8
 #define RECV 0
 #define BLOCK 1
 
@@ -51,7 +47,6 @@ struct function {
 static struct function functions[MAX_FUNCTIONS];
 static size_t n_functions;
 static struct count others;     /* Outside of all. */
-static bool functions_only;
 
 /* What is known of instructions, by their addresses: twice the address, plus 1
  * if the instruction is locked; or 0. */
@@ -131,71 +126,10 @@ reset_counts(void)
     others = (struct count) { 0, 0, 0 };
 }
 
-static void
-set_debug_register(pid_t thread, int i, uint64_t value)
-{
-    if (ptrace(PTRACE_POKEUSER, thread,
-               offsetof(struct user, u_debugreg) + i * sizeof(long),
-               (void *) (uintptr_t) value)) {
-        fatal("PTRACE_POKEUSER");
-    }
-}
-
-/* Has the processor stop the thread at the functions, or not. */
-static void
-set_breakpoints(pid_t thread, bool enable)
-{
-    uint64_t control = 0;
-
-    for (size_t i = 0; enable && i < n_functions; i++) {
-        set_debug_register(thread, i, functions[i].address);
-        control |= UINT64_C(1) << 2 * i;
-    }
-    set_debug_register(thread, 7, control);
-}
-
-/* Executes one instruction of the thread, which is in function 'current' or,
- * if that is negative, in none: then up to the next function if nothing else
- * counts. */
-static void
-execute(pid_t thread, int current)
-{
-    bool run = functions_only && current < 0;
-
-    if (run) {
-        set_breakpoints(thread, true);
-    }
-    if (ptrace(run ? PTRACE_CONT : PTRACE_SINGLESTEP, thread, NULL, NULL)) {
-        fatal("cannot go on");
-    }
-    wait_for_stop(thread);
-    if (run) {
-        set_breakpoints(thread, false);
-    }
-}
-
-/* Accounts for the return of function 'returned', with 'value'.  Returns true
- * if it was the last one of the 'n' upcalls, which are counted in
- * '*upcalls'. */
-static bool
-account_return(int returned, int value, uint64_t n, uint64_t *upcalls,
-               bool *begun)
-{
-    if (returned == RECV && !value) {
-        *upcalls += *begun;
-    } else if (returned == BLOCK && *upcalls >= n) {
-        return true;
-    } else if (returned == BLOCK && !*upcalls) {
-        reset_counts();
-        *begun = true;
-    }
-    return false;
-}
-
-/* Executes the thread until the end of the batch of the 'n'th upcall.  Returns
- * the number of upcalls. */
+/* Steps until the end of the batch of the 'n'th upcall.  Returns the number of
+ * upcalls. */
 static uint64_t
-count(pid_t thread, uint64_t n)
+step(pid_t thread, uint64_t n)
 {
     uint64_t upcalls = 0, return_sp = 0;
     bool begun = false;
@@ -203,6 +137,7 @@ count(pid_t thread, uint64_t n)
 
     for (;;) {
         struct user_regs_struct regs;
+        struct count *count;
 
         if (ptrace(PTRACE_GETREGS, thread, NULL, &regs)) {
             fatal("PTRACE_GETREGS");
@@ -211,8 +146,13 @@ count(pid_t thread, uint64_t n)
             int returned = current;
 
             current = -1;
-            if (account_return(returned, regs.rax, n, &upcalls, &begun)) {
+            if (returned == RECV && !(int) regs.rax) {
+                upcalls += begun;
+            } else if (returned == BLOCK && upcalls >= n) {
                 return upcalls;
+            } else if (returned == BLOCK && !upcalls) {
+                reset_counts();
+                begun = true;
             }
         }
         for (size_t i = 0; current < 0 && i < n_functions; i++) {
@@ -222,14 +162,13 @@ count(pid_t thread, uint64_t n)
                 functions[i].count.calls++;
             }
         }
-        if (current >= 0 || !functions_only) {
-            struct count *c = (current >= 0 ? &functions[current].count
-                               : &others);
-
-            c->instructions++;
-            c->locked += find_locked(thread, regs.rip);
+        count = current >= 0 ? &functions[current].count : &others;
+        count->instructions++;
+        count->locked += find_locked(thread, regs.rip);
+        if (ptrace(PTRACE_SINGLESTEP, thread, NULL, NULL)) {
+            fatal("PTRACE_SINGLESTEP");
         }
-        execute(thread, current);
+        wait_for_stop(thread);
     }
 }
 
@@ -247,14 +186,9 @@ main(int argc, char *argv[])
     uint64_t upcalls;
     pid_t thread;
 
-    if (argc > 1 && !strcmp(argv[1], "--functions-only")) {
-        functions_only = true;
-        argv++;
-        argc--;
-    }
     if (argc < 5 || argc > 3 + MAX_FUNCTIONS) {
-        fputs("usage: count-instructions [--functions-only] THREAD UPCALLS "
-              "NAME=ADDRESS...\n", stderr);
+        fputs("usage: count-instructions THREAD UPCALLS NAME=ADDRESS...\n",
+              stderr);
         return 2;
     }
     thread = atoi(argv[1]);
@@ -272,17 +206,15 @@ main(int argc, char *argv[])
     wait_for_stop(thread);
     puts("ready");
     fflush(stdout);
-    upcalls = count(thread, strtoull(argv[2], NULL, 0));
+    upcalls = step(thread, strtoull(argv[2], NULL, 0));
     ptrace(PTRACE_DETACH, thread, NULL, NULL);
 
     printf("{\"upcalls\": %"PRIu64", ", upcalls);
     for (size_t i = 0; i < n_functions; i++) {
         print_count(functions[i].name, &functions[i].count);
-        printf("%s", i + 1 < n_functions || !functions_only ? ", " : "");
+        printf(", ");
     }
-    if (!functions_only) {
-        print_count("others", &others);
-    }
+    print_count("others", &others);
     printf("}\n");
     return 0;
 }

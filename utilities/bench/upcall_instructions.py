@@ -6,7 +6,7 @@ to process upcalls.  These functions are in all daemons; what they call is what
 daemons differ in.
 
 The thread is executed step by step, so it is slow meanwhile, and the numbers
-are exact.  Under a flood only these functions are, or it would take too long.
+are exact.
 """
 
 import json
@@ -46,12 +46,10 @@ class InstructionCounter:
         self.addresses = addresses(switch.pid)
         self.process = None
 
-    def start(self, upcalls, functions_only):
-        """Counts for 'upcalls' upcalls, and until the end of a batch, what is
-        outside of the functions only if not 'functions_only'."""
+    def start(self, upcalls):
+        """Counts for 'upcalls' upcalls, and until the end of a batch."""
         self.process = subprocess.Popen(
-            [self.program, *(["--functions-only"] if functions_only else []),
-             str(self.thread), str(upcalls),
+            [self.program, str(self.thread), str(upcalls),
              *(f"{name}={self.addresses[name]:#x}" for name in FUNCTIONS)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)

@@ -89,18 +89,21 @@ def trace_figures(name, test):
 
 
 def instruction_figures(name, counted):
-    """Returns what receiving an upcall takes, and, if it was counted, all that
-    the handler thread does, without the kernel."""
+    """Returns what receiving an upcall takes, and all that the handler thread
+    does, without the kernel."""
     upcalls = counted["upcalls"]
-    keys = ["dpif_recv", "poll_block", "dpif_recv_wait"]
-    figures = {}
-    for prefix, more in ("receive_", []), ("", ["others"]):
-        if all(key in counted for key in more):
-            keys += more
-            for what in "instructions", "locked":
-                figures[f"{name}_{prefix}{what}"] = \
-                    sum(counted[key][what] for key in keys) / upcalls
-    return figures
+    receiving = [counted[key] for key in ("dpif_recv", "poll_block",
+                                          "dpif_recv_wait")]
+    return {
+        f"{name}_receive_instructions":
+            sum(c["instructions"] for c in receiving) / upcalls,
+        f"{name}_receive_locked": sum(c["locked"] for c in receiving) / upcalls,
+        f"{name}_instructions": (sum(c["instructions"] for c in receiving)
+                                 + counted["others"]["instructions"])
+        / upcalls,
+        f"{name}_locked": (sum(c["locked"] for c in receiving)
+                           + counted["others"]["locked"]) / upcalls,
+    }
 
 
 def run_figures(run):
@@ -303,9 +306,6 @@ ROWS = [
           ("locked ones", "receive_locked", 1),
           ("instructions in all", "instructions", 0),
           ("locked ones in all", "locked", 1))),
-    ("flood: instructions to receive/upcall",
-     "count_flood_receive_instructions", 1, 0),
-    ("flood: locked ones/upcall", "count_flood_receive_locked", 1, 2),
     ("sent, not received or lost", "unaccounted", 1, 0),
 ]
 
