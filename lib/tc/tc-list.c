@@ -12,8 +12,8 @@
 #include "util.h"
 
 static void
-list_place(const struct kdp_tc_place_in_hw *place, bool exact, offload_list_cb *cb,
-           void *cb_aux)
+list_place(const struct kdp_tc_place_in_hw *place, bool exact,
+           offload_list_cb *cb, void *cb_aux)
 {
     struct kdp_tc_rule rule;
     struct ofpbuf buffer;

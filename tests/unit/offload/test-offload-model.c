@@ -7,9 +7,9 @@
  * Operators create, change, delete and read flows; senders send packets;
  * dumpers go through all flows; a manager adds and removes ports, turns
  * offload off and on, flushes, changes the number of threads, and makes and
- * deletes the meter that some flows name.  Somebody else gets a part in rules.  Tc is slow and fails by chance.
- * Between phases the engine is destroyed, and another one finds the rules that
- * are there.  After each step:
+ * deletes the meter that some flows name.  Somebody else gets a part in rules.
+ * Tc is slow and fails by chance.  Between phases the engine is destroyed, and
+ * another one finds the rules that are there.  After each step:
  *
  *   O1  A packet to an installed flow finds it, unless its port is gone.
  *   O2  A delete reports exactly the packets sent.  A get or a dump reports no
