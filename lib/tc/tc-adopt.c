@@ -35,8 +35,8 @@ struct port_rule {
     bool adopted;
 };
 
-/* Stores the rules in 'place' that may be ours in 'rules'.  Returns 0 or a
- * positive errno value. */
+/* Stores the rules in 'place' that may be ours, or a previous run's, in
+ * 'rules'.  Returns 0 or a positive errno value. */
 static int
 find_rules(const struct tcf_id *place, struct hmap *rules)
 {
@@ -277,6 +277,9 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, const struct offload_place *place,
         netdev = ovs_compat_ports_get(u32_to_odp(port_no), tc->dpif_type);
     }
     error = find_rules(&id, &rules);
+    HMAP_FOR_EACH (r, node, &rules) {
+        kdp_tc_handle_found(r->rule.id.handle);
+    }
     if (error == ENODEV) {
         /* They went with the device. */
         error = 0;

@@ -16,11 +16,20 @@
 
 /* Handles that we choose: one of several ranges, away from the small numbers
  * that the kernel and people choose, each with more than a datapath has
- * flows.  The range is chosen by chance, so that the handles of rules that a
- * previous run left are hardly ever among them. */
+ * flows.
+ *
+ * The range is chosen once, when the first handle is asked for or about.  A
+ * rule that a previous run left, with a handle that is in it, cannot be taken
+ * over, as the handle may be given out again.  So no range is chosen that has
+ * the handle of a rule that was found before.  A run has one range, so the
+ * rules of one port usually tell those of all; what they do not tell is
+ * avoided by chance. */
 #define KDP_TC_HANDLE_FIRST 0x10000000
 #define KDP_TC_HANDLE_N (1u << 24)
 #define KDP_TC_HANDLE_RANGES 224
+
+/* Says that a rule with 'handle' is there, which we did not make. */
+void kdp_tc_handle_found(uint32_t handle);
 
 /* May the pool give out 'handle'? */
 bool kdp_tc_is_own_handle(uint32_t handle);

@@ -8,6 +8,7 @@ unit_tests += \
 	tests/unit/tc/test-tc-conflict \
 	tests/unit/tc/test-tc-desc \
 	tests/unit/tc/test-tc-explain \
+	tests/unit/tc/test-tc-handle \
 	tests/unit/tc/test-tc-rules \
 	tests/unit/tc/test-tc-transact \
 	tests/unit/tc/test-tc-translate \
@@ -30,6 +31,8 @@ tests_unit_tc_test_tc_explain_SOURCES = \
 tests_unit_tc_test_tc_explain_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=nl_conn_open -Wl,--wrap=nl_conn_close \
 	-Wl,--wrap=nl_conn_transact -Wl,--wrap=nl_conn_ext_error
+tests_unit_tc_test_tc_handle_SOURCES = \
+	tests/unit/tc/test-tc-handle.c $(unit_common)
 tests_unit_tc_test_tc_rules_SOURCES = \
 	tests/unit/tc/test-tc-rules.c $(unit_backend)
 tests_unit_tc_test_tc_rules_LDFLAGS = \
