@@ -363,6 +363,9 @@ main(int argc, char *argv[])
         poll_block();
     }
 
+    if (!request.cleanup) {
+        dpif_netlink_kdp_leave_flows();
+    }
     bridge_exit(request.cleanup);
     vswitchd_exited(&request);
     unixctl_server_destroy(unixctl);

@@ -45,6 +45,9 @@
 
 VLOG_DEFINE_THIS_MODULE(dpif_netlink_kdp);
 
+/* The daemon is about to end, and leaves its flows. */
+static atomic_bool leaving = ATOMIC_VAR_INIT(false);
+
 /* Opening and closing. */
 
 static int
@@ -312,6 +315,51 @@ dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
             : inner->dpif_class->flow_dump_create(inner, terse, &kernel));
 }
 
+void
+dpif_netlink_kdp_leave_flows(void)
+{
+    atomic_store(&leaving, true);
+}
+
+/* True if 'op' would change the flows, which are to stay as they are.  Then it
+ * has been carried out as far as the caller is concerned. */
+static bool
+leave_flow(struct dpif_op *op)
+{
+    struct dpif_flow_stats *stats;
+
+    if (op->type == DPIF_OP_FLOW_PUT) {
+        stats = op->flow_put.stats;
+    } else if (op->type == DPIF_OP_FLOW_DEL) {
+        stats = op->flow_del.stats;
+    } else {
+        return false;
+    }
+    op->error = 0;
+    if (stats) {
+        memset(stats, 0, sizeof *stats);
+    }
+    return true;
+}
+
+/* Returns those of '*n_ops' operations 'ops' that are carried out when the
+ * daemon leaves its flows, and stores how many in '*n_ops'.  The caller frees
+ * the array. */
+static struct dpif_op **
+leave_flows(struct dpif_op **ops, size_t *n_ops)
+{
+    struct dpif_op **rest = xmalloc(*n_ops * sizeof *rest);
+    size_t n = 0;
+
+    for (size_t i = 0; i < *n_ops; i++) {
+        if (!leave_flow(ops[i])) {
+            rest[n++] = ops[i];
+        }
+    }
+    *n_ops = n;
+    return rest;
+}
+
 /* What Open vSwitch calls offload types is about devices that are full, which
  * the engine deals with by itself: those that ask for tc at once are told that
  * there is no such thing. */
@@ -321,7 +369,13 @@ dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops,
 {
     struct kdp_flow_engine *engine = dpif_kdp_engine(dpif);
     struct dpif *inner = dpif_kdp_inner(dpif);
+    struct dpif_op **rest = NULL;
+    bool leave;
 
+    atomic_read(&leaving, &leave);
+    if (leave && dpif_kdp_cast(dpif)->is_bridge) {
+        ops = rest = leave_flows(ops, &n_ops);
+    }
     if (OVS_COMPAT_OPERATE_TC_ONLY) {
         for (size_t i = 0; i < n_ops; i++) {
             ops[i]->error = EOPNOTSUPP;
@@ -331,6 +385,7 @@ dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops,
     } else {
         ovs_compat_operate(inner, ops, n_ops);
     }
+    free(rest);
 }
 
 OVS_UNUSED static int

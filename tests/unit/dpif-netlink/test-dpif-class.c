@@ -17,6 +17,7 @@
 #include "fake/dpif-fake.h"
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
+#include "openvswitch/ofpbuf.h"
 #include "ovs/compat-dpif.h"
 #include "util.h"
 
@@ -234,6 +235,84 @@ lost_upcalls_are_told(void **state)
     assert_int_equal(kdp_datapath_n_lost(&u->dp), 0);
 }
 
+/* Asks the class for 'op', for a bridge or for a command. */
+static void
+operate(struct unit_dpif *u, struct dpif_op *op, bool is_bridge)
+{
+    struct dpif_kdp dpif = {
+        .dpif = { .dpif_class = registered },
+        .dp = &u->dp,
+        .is_bridge = is_bridge,
+    };
+
+    op->error = -1;
+    ovs_compat_operate(&dpif.dpif, &op, 1);
+}
+
+static int
+get(struct unit_dpif *u, uint32_t flow)
+{
+    struct dpif_flow out;
+    struct ofpbuf buffer;
+    int error;
+
+    ofpbuf_init(&buffer, 0);
+    error = unit_dpif_get(u, flow, &buffer, &out);
+    ofpbuf_uninit(&buffer);
+    return error;
+}
+
+/* A bridge that goes has lost its ports when its threads look at flows (R1).
+ * The last test: nothing takes that back. */
+static void
+flows_stay_when_the_daemon_ends(void **state)
+{
+    struct offload_desc *desc = unit_tc_desc(1, 1, 0);
+    const ovs_u128 ufid = unit_tc_ufid(0);
+    struct dpif_flow_stats stats = { .n_packets = 77 };
+    struct unit_dpif *u = *state;
+    struct dpif_op del = {
+        .type = DPIF_OP_FLOW_DEL,
+        .flow_del = {
+            .ufid = &ufid, .pmd_id = PMD_ID_NULL, .stats = &stats,
+        },
+    };
+    struct dpif_op add = {
+        .type = DPIF_OP_FLOW_PUT,
+        .flow_put = {
+            .flags = DPIF_FP_CREATE,
+            .key = desc->key, .key_len = desc->key_len,
+            .mask = desc->mask, .mask_len = desc->mask_len,
+            .actions = desc->actions, .actions_len = desc->actions_len,
+            .ufid = &desc->ufid, .pmd_id = PMD_ID_NULL,
+        },
+    };
+
+    put(u, 0, 0);
+    operate(u, &del, true);
+    assert_int_equal(del.error, 0);
+    assert_int_equal(get(u, 0), ENOENT);
+    put(u, 0, 0);
+
+    dpif_netlink_kdp_leave_flows();
+    stats.n_packets = 77;
+    operate(u, &del, true);
+    assert_int_equal(del.error, 0);
+    assert_int_equal(stats.n_packets, 0);
+    assert_int_equal(get(u, 0), 0);
+    operate(u, &add, true);
+    assert_int_equal(add.error, 0);
+    assert_int_equal(get(u, 1), ENOENT);
+
+    /* Who asks for it by a command has his way. */
+    operate(u, &add, false);
+    assert_int_equal(add.error, 0);
+    assert_int_equal(get(u, 1), 0);
+    operate(u, &del, false);
+    assert_int_equal(get(u, 0), ENOENT);
+    offload_desc_unref(desc);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -246,6 +325,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flow_whose_rule_vanished_is_not_in_tc),
         TEST(lost_upcalls_are_told),
         TEST(bridge_that_starts_keeps_flows_a_command_does_not),
+        TEST(flows_stay_when_the_daemon_ends),
     };
 
     unit_init(argv[0]);
