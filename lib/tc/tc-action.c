@@ -28,6 +28,10 @@ static uint32_t next_number OVS_GUARDED_BY(mutex);
 static uint32_t n_left OVS_GUARDED_BY(mutex);
 static bool gave_up OVS_GUARDED_BY(mutex);
 
+/* The number that rules share, of the range that is in use.  0 if none has
+ * been named yet. */
+static uint32_t shared_number OVS_GUARDED_BY(mutex);
+
 /* Ranges that were given up, and how many. */
 static bool given_up[KDP_TC_ACTION_N_RANGES] OVS_GUARDED_BY(mutex);
 static unsigned int n_given_up OVS_GUARDED_BY(mutex);
@@ -121,19 +125,34 @@ find_range(uint32_t *first)
     return ENOSPC;
 }
 
-/* Takes 'n' numbers of the range that is in use.  Returns false if there are
- * none. */
+/* Numbers for a request: 'n' that it has alone, from 'first' on, and, if
+ * 'share', one that it shares. */
+struct numbers {
+    uint32_t n;
+    bool share;
+    uint32_t first;
+    uint32_t shared;
+};
+
+/* Takes '*numbers' of the range that is in use.  Returns false if there are
+ * not enough. */
 static bool
-take(uint32_t n, uint32_t *first)
+take(struct numbers *numbers)
 {
+    uint32_t n;
     bool taken;
 
     ovs_mutex_lock(&mutex);
+    n = numbers->n + (numbers->share && !shared_number);
     taken = n <= n_left;
     if (taken) {
-        *first = next_number;
+        numbers->first = next_number;
         next_number += n;
         n_left -= n;
+        if (n > numbers->n) {
+            shared_number = next_number - 1;
+        }
+        numbers->shared = shared_number;
     }
     ovs_mutex_unlock(&mutex);
     return taken;
@@ -166,6 +185,7 @@ choose_range(uint32_t n)
         ovs_mutex_lock(&mutex);
         next_number = first;
         n_left = chosen ? KDP_TC_ACTION_RANGE : 0;
+        shared_number = 0;
         gave_up = !chosen;
         ovs_mutex_unlock(&mutex);
     }
@@ -185,14 +205,63 @@ has_given_up(void)
     return value;
 }
 
-/* Returns the actions of 'request', or NULL. */
-static const struct nlattr *
-actions_of(const struct ofpbuf *request)
+/* Takes '*numbers', of another range if need be.  Returns false if the kernel
+ * is to choose. */
+static bool
+take_or_choose(struct numbers *numbers)
 {
-    const struct nlattr *options = nl_attr_find(
-        request, NLMSG_HDRLEN + sizeof(struct tcmsg), TCA_OPTIONS);
+    return (take(numbers)
+            || (!has_given_up() && choose_range(numbers->n + numbers->share)
+                && take(numbers)));
+}
 
-    return options ? nl_attr_find_nested(options, TCA_FLOWER_ACT) : NULL;
+/* Returns what 'request' says of the rule, or NULL. */
+static const struct nlattr *
+options_of(const struct ofpbuf *request)
+{
+    return nl_attr_find(request, NLMSG_HDRLEN + sizeof(struct tcmsg),
+                        TCA_OPTIONS);
+}
+
+/* Does no driver get to know of a rule with 'options'? */
+static bool
+skips_hw(const struct nlattr *options)
+{
+    const struct nlattr *flags = nl_attr_find_nested(options,
+                                                     TCA_FLOWER_FLAGS);
+
+    return (flags && nl_attr_get_size(flags) == sizeof(uint32_t)
+            && nl_attr_get_u32(flags) & TCA_CLS_FLAGS_SKIP_HW);
+}
+
+/* Is 'action' one that rules may share? */
+static bool
+is_to_host(const struct nlattr *action)
+{
+    const struct kdp_tc_kind *kind = kdp_tc_kind_find(
+        nl_attr_find_nested(action, TCA_ACT_KIND));
+
+    return kind && kdp_tc_kind_is_to_host(
+        kind, nl_attr_find_nested(action, TCA_ACT_OPTIONS));
+}
+
+/* Returns the action that a rule with 'options' shares with others, or NULL. */
+static const struct nlattr *
+shared_of(const struct nlattr *options)
+{
+    const struct nlattr *actions = nl_attr_find_nested(options,
+                                                       TCA_FLOWER_ACT);
+    const struct nlattr *action;
+    size_t left;
+
+    if (actions && skips_hw(options)) {
+        NL_NESTED_FOR_EACH (action, left, actions) {
+            if (is_to_host(action)) {
+                return action;
+            }
+        }
+    }
+    return NULL;
 }
 
 /* Is there a number at 'number' that is to be named? */
@@ -202,32 +271,61 @@ is_unnamed(const void *number)
     return number && !get_number(number);
 }
 
+static void
+set_number(const void *p, uint32_t number)
+{
+    memcpy(CONST_CAST(void *, p), &number, sizeof number);
+}
+
 void
 kdp_tc_action_name(struct ofpbuf *request)
 {
-    const struct nlattr *actions = actions_of(request);
-    const struct nlattr *action;
-    uint32_t n = 0, number;
+    const struct nlattr *options = options_of(request);
+    const struct nlattr *actions, *action, *shared;
+    struct numbers numbers = { .n = 0 };
     size_t left;
 
+    actions = options ? nl_attr_find_nested(options, TCA_FLOWER_ACT) : NULL;
     if (!actions) {
         return;
     }
+    shared = shared_of(options);
     NL_NESTED_FOR_EACH (action, left, actions) {
-        n += is_unnamed(number_of(action));
+        if (is_unnamed(number_of(action))) {
+            numbers.share |= action == shared;
+            numbers.n += action != shared;
+        }
     }
-    if (!n || (!take(n, &number)
-               && (has_given_up() || !choose_range(n) || !take(n, &number)))) {
+    if (!(numbers.n || numbers.share) || !take_or_choose(&numbers)) {
         return;
     }
     NL_NESTED_FOR_EACH (action, left, actions) {
         const void *p = number_of(action);
 
         if (is_unnamed(p)) {
-            memcpy(CONST_CAST(void *, p), &number, sizeof number);
-            number++;
+            set_number(p, action == shared ? numbers.shared : numbers.first++);
         }
     }
+}
+
+bool
+kdp_tc_action_unshare(struct ofpbuf *request)
+{
+    const struct nlattr *options = options_of(request);
+    const struct nlattr *shared = options ? shared_of(options) : NULL;
+    const void *p = shared ? number_of(shared) : NULL;
+    struct numbers own = { .n = 1 };
+
+    if (!p || is_unnamed(p)) {
+        return false;
+    }
+    ovs_mutex_lock(&mutex);
+    if (get_number(p) == shared_number) {
+        shared_number = 0;
+    }
+    ovs_mutex_unlock(&mutex);
+    set_number(p, take_or_choose(&own) ? own.first : 0);
+    return true;
 }
 
 /* Is 'number' of the range that is in use? */
@@ -246,6 +344,7 @@ kdp_tc_action_conflict(const char *device, const char *kind, uint32_t number)
     ovs_mutex_lock(&mutex);
     if (is_in_use(number)) {
         n_left = 0;
+        shared_number = 0;
         given_up[(number - KDP_TC_ACTION_FIRST) / KDP_TC_ACTION_RANGE] = true;
         gave_up = ++n_given_up >= KDP_TC_ACTION_MAX_CONFLICTS;
     }
@@ -260,6 +359,7 @@ kdp_tc_action_next_range(void)
 {
     ovs_mutex_lock(&mutex);
     n_left = 0;
+    shared_number = 0;
     memset(given_up, 0, sizeof given_up);
     n_given_up = 0;
     gave_up = false;

@@ -41,8 +41,38 @@
  *
  * Policers are left alone: those of meters have numbers that mean something.
  *
- * Thread safety: kdp_tc_action_name() may wait for a dump of actions, in a
- * quiescent state.  So it is for threads that may wait for tc and have no
+ * An action that rules share
+ * --------------------------
+ *
+ * Before each output to an internal port, such as the local port of a bridge,
+ * Open vSwitch puts an action of kind skbedit that makes the packet one for
+ * this host (tc-kind.h).  All of them are alike.  The kernel gives each one
+ * counters for each CPU, whatever the request asks for, and to find memory for
+ * these takes a third of the time of such a rule.  A rule that names an action
+ * that is there only refers to it.
+ *
+ * So rules name the same number for it, one of the range.  The first of them
+ * makes the action, and it goes with the last one.  That is:
+ *
+ *   - Only for rules with TCA_CLS_FLAGS_SKIP_HW.  A driver may keep figures by
+ *     action, and refuse a second rule with one that it knows.  mlx5 does so
+ *     since Linux 6.3, if the rule has conntrack or a branch, too.  And the
+ *     kernel does not mix rules with the flag and without in an action.
+ *
+ *   - Only for one action of a rule.  While the action is being made, the
+ *     kernel makes whoever names its number try again: another thread under
+ *     the RTNL lock, a second action of the same rule for ever.
+ *
+ *   - Not for any other kind: what the action counts is of all rules, and not
+ *     looked at.  The output that follows counts the packets of the rule.
+ *
+ * If somebody else has an action with that number, which he must have named
+ * later, the kernel may refuse the rule (EINVAL).  kdp_tc_action_unshare()
+ * gives it a number of its own then.  If the kernel takes it, the rule is made
+ * anew as above, unless his action is the same as ours.
+ *
+ * Thread safety: kdp_tc_action_name() and kdp_tc_action_unshare() may wait for a
+ * dump of actions, in a quiescent state.  So they are for threads that may wait for tc and have no
  * pointers that RCU guards; several at the same time. */
 
 #include <stdbool.h>
@@ -55,6 +85,11 @@ struct ofpbuf;
 /* Names the numbers of the actions of 'request', which adds a rule, as far as
  * it does not. */
 void kdp_tc_action_name(struct ofpbuf *request);
+
+/* 'request', whose numbers were named and which tc has refused, gets a number
+ * of its own for the action that it shares with others, and those that follow
+ * share another one.  Returns false if it shares none. */
+bool kdp_tc_action_unshare(struct ofpbuf *request);
 
 /* Marks in 'used', which has KDP_TC_ACTION_N_RANGES elements, the ranges that
  * the actions in 'msg' have numbers of.  'msg' is a part of a dump of actions,

@@ -315,6 +315,15 @@ lacks_place(const struct pending *pending)
                 || pending->request.error == ENOENT));
 }
 
+/* Has an insertion failed maybe because somebody else has made the action that
+ * it shares? */
+static bool
+may_mismatch(const struct pending *pending)
+{
+    return (pending->request.type == KDP_TC_ADD
+            && pending->request.error == EINVAL);
+}
+
 /* Adds the place for rules of 'port_no' again if it is gone.  Returns true if
  * so. */
 static bool
@@ -328,8 +337,9 @@ restore_place(const struct kdp_tc *tc, uint32_t port_no)
     return restored;
 }
 
-/* Tries insertions again that failed because the place for rules was gone.
- * Each port of the batch is looked at once, whatever fails there. */
+/* Tries insertions again that failed because the place for rules was gone, or
+ * maybe because of an action that rules share.  Each port of the batch is
+ * looked at once, whatever fails there. */
 static void
 retry_batch(const struct kdp_tc *tc, struct pending pending[], size_t n)
 {
@@ -348,10 +358,12 @@ retry_batch(const struct kdp_tc *tc, struct pending pending[], size_t n)
         }
     }
     hmapx_destroy(&ports);
-    for (size_t i = 0; restored && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct kdp_tc_request *request = &pending[i].request;
 
-        if (request->type == KDP_TC_ADD && request->error) {
+        if (restored ? request->type == KDP_TC_ADD && request->error
+            : may_mismatch(&pending[i])
+            && kdp_tc_action_unshare(request->rule)) {
             requests[n_requests++] = request;
         }
     }

@@ -3,6 +3,7 @@
 #include <config.h>
 #include "tc/tc-kind.h"
 
+#include <linux/if_packet.h>
 #include <linux/pkt_cls.h>
 #include <linux/tc_act/tc_csum.h>
 #include <linux/tc_act/tc_ct.h>
@@ -29,7 +30,8 @@ const struct kdp_tc_kind kdp_tc_kinds[KDP_TC_N_KINDS] = {
     { KIND("mpls"), PARMS(MPLS_PARMS, MPLS_PARMS) },
     { KIND("pedit"), PARMS(PEDIT_PARMS_EX, PEDIT_PARMS) },
     { KIND("police"), .times = TCA_POLICE_TM },
-    { KIND("skbedit"), PARMS(SKBEDIT_PARMS, SKBEDIT_PARMS) },
+    { KIND("skbedit"), PARMS(SKBEDIT_PARMS, SKBEDIT_PARMS),
+      .is_common = true },
     { KIND("tunnel_key"), PARMS(TUNNEL_KEY_PARMS, TUNNEL_KEY_PARMS) },
     { KIND("vlan"), PARMS(VLAN_PARMS, VLAN_PARMS) },
 #undef PARMS
@@ -63,4 +65,47 @@ kdp_tc_kind_parms(const struct kdp_tc_kind *kind,
         }
     }
     return parms;
+}
+
+/* Does 'a', an option of an action of kind skbedit, say nothing about what the
+ * action does to packets? */
+static bool
+is_no_edit(const struct nlattr *a)
+{
+    return (nl_attr_type(a) == TCA_SKBEDIT_PARMS
+            || nl_attr_type(a) == TCA_SKBEDIT_TM
+            || nl_attr_type(a) == TCA_SKBEDIT_PAD);
+}
+
+static bool
+is_type_host(const struct nlattr *a)
+{
+    return (nl_attr_type(a) == TCA_SKBEDIT_PTYPE
+            && nl_attr_get_size(a) == sizeof(uint16_t)
+            && nl_attr_get_u16(a) == PACKET_HOST);
+}
+
+bool
+kdp_tc_kind_is_to_host(const struct kdp_tc_kind *kind,
+                       const struct nlattr *options)
+{
+    const struct nlattr *parms = kdp_tc_kind_parms(kind, options);
+    bool is_to_host = false;
+    struct tc_skbedit skbedit;
+    const struct nlattr *a;
+    size_t left;
+
+    if (strcmp(kind->name, "skbedit") || !parms
+        || nl_attr_get_size(parms) != sizeof skbedit) {
+        return false;
+    }
+    memcpy(&skbedit, nl_attr_get(parms), sizeof skbedit);
+    NL_NESTED_FOR_EACH (a, left, options) {
+        if (is_type_host(a)) {
+            is_to_host = true;
+        } else if (!is_no_edit(a)) {
+            return false;
+        }
+    }
+    return is_to_host && skbedit.action == TC_ACT_PIPE;
 }

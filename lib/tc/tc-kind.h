@@ -13,6 +13,10 @@
  * all kinds but policers as struct tc_gact does: with its number, and with how
  * many refer to it ("refcnt"), rules among them ("bindcnt").
  *
+ * One action is known by what it does: the one that makes a packet one for this
+ * host.  Open vSwitch has it before each output to an internal port, so that
+ * all rules may have the same (tc-action.h).
+ *
  * Thread safety: constant data. */
 
 #include <stdbool.h>
@@ -38,6 +42,9 @@ struct kdp_tc_kind {
                                  * either form.  0 for policers, whose numbers
                                  * are those of meters. */
     uint16_t old_parms;
+    bool is_common;             /* Rules may have one action of this kind
+                                 * together, so that what it counts is not of
+                                 * one rule. */
 };
 
 #define KDP_TC_N_KINDS 10
@@ -57,5 +64,10 @@ kdp_tc_kind_is_policer(const struct kdp_tc_kind *kind)
  * is like, or NULL. */
 const struct nlattr *kdp_tc_kind_parms(const struct kdp_tc_kind *kind,
                                        const struct nlattr *options);
+
+/* Does an action of 'kind' with 'options', which may be NULL, make a packet one
+ * for this host, and nothing else? */
+bool kdp_tc_kind_is_to_host(const struct kdp_tc_kind *kind,
+                            const struct nlattr *options);
 
 #endif /* lib/tc/tc-kind.h */

@@ -176,18 +176,20 @@ parse_times(const struct nlattr *options, uint16_t type, long long int *used)
     }
 }
 
-/* Does anything but one rule refer to the action of 'kind' that 'parms' says
- * the parameters of, and is its number one of those that are named here?
- * Takes note of it in 'rule' if so.
+/* Does anything but one rule refer to the action of 'kind' with 'options', and
+ * is its number one of those that are named here?  Takes note of it in 'rule'
+ * if so.  What rules have together on purpose is left out: it is as it was
+ * asked for, whoever has made it.
  *
  * An action that a rule has made has one reference, that of the rule.  If a
  * rule names a number that is taken, one more is added to the action that is
  * there; who made that by itself keeps a reference as long as rules have some,
  * as the kernel deletes no action that rules have. */
 static bool
-is_shared(const struct kdp_tc_kind *kind, const struct nlattr *parms,
+is_shared(const struct kdp_tc_kind *kind, const struct nlattr *options,
           struct kdp_tc_rule *rule)
 {
+    const struct nlattr *parms = kdp_tc_kind_parms(kind, options);
     struct tc_gact gen;         /* As all begin. */
 
     if (!get_bytes(parms, &gen, sizeof gen)) {
@@ -196,7 +198,8 @@ is_shared(const struct kdp_tc_kind *kind, const struct nlattr *parms,
     }
     if (gen.refcnt <= 1
         || gen.index - KDP_TC_ACTION_FIRST
-        >= KDP_TC_ACTION_N_RANGES * KDP_TC_ACTION_RANGE) {
+        >= KDP_TC_ACTION_N_RANGES * KDP_TC_ACTION_RANGE
+        || kdp_tc_kind_is_to_host(kind, options)) {
         return false;
     }
     if (!rule->shared_number) {
@@ -227,7 +230,8 @@ parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
         return true;
     }
     if (!kdp_tc_kind_is_policer(kind)
-        && is_shared(kind, kdp_tc_kind_parms(kind, options), rule)) {
+        && (is_shared(kind, options, rule) || kind->is_common)) {
+        /* An output follows one that is common, and has met the same. */
         return parse_stats(attrs[TCA_ACT_STATS], &others_sw, &others_hw);
     }
     parse_times(options, kind->times, &rule->stats.used);

@@ -21,6 +21,9 @@ struct unit_tc_rule {
     uint64_t n_bytes;
     uint32_t number;            /* Of its action. */
     bool is_shared;             /* Its action is somebody else's. */
+    bool to_host;               /* See unit_tc_send_to_host(). */
+    uint32_t common_number;     /* If so, that of the action that makes packets
+                                 * ones for this host. */
     bool jumps;                 /* To a chain. */
     bool bare;                  /* Has no cookie. */
 };

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/gen_stats.h>
+#include <linux/if_packet.h>
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
 #include <linux/tc_act/tc_gact.h>
 #include <linux/tc_act/tc_mirred.h>
+#include <linux/tc_act/tc_skbedit.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +63,11 @@ static unsigned int n_verbose OVS_GUARDED_BY(unit_tc_mutex);
 static unsigned int n_taken OVS_GUARDED_BY(unit_tc_mutex);
 static unsigned int n_looks OVS_GUARDED_BY(unit_tc_mutex);
 
+/* See unit_tc_send_to_host(), unit_tc_take_common_number(). */
+static bool to_host OVS_GUARDED_BY(unit_tc_mutex);
+static bool take_common OVS_GUARDED_BY(unit_tc_mutex);
+static uint32_t taken_common OVS_GUARDED_BY(unit_tc_mutex);
+
 static uint64_t n_policed OVS_GUARDED_BY(unit_tc_mutex);
 static bool police_cookie OVS_GUARDED_BY(unit_tc_mutex);
 
@@ -91,6 +98,9 @@ unit_tc_uninit(void)
     n_verbose = 0;
     n_taken = 0;
     n_looks = 0;
+    to_host = false;
+    take_common = false;
+    taken_common = 0;
     n_policed = 0;
     ovs_mutex_unlock(&unit_tc_mutex);
     unit_tc_dumps_reset();
@@ -213,6 +223,33 @@ unit_tc_number(const ovs_u128 *ufid)
     return number;
 }
 
+uint32_t
+unit_tc_common_number(const ovs_u128 *ufid)
+{
+    uint32_t number;
+
+    ovs_mutex_lock(&unit_tc_mutex);
+    number = find_ufid(ufid)->common_number;
+    ovs_mutex_unlock(&unit_tc_mutex);
+    return number;
+}
+
+void
+unit_tc_send_to_host(bool to_host_)
+{
+    ovs_mutex_lock(&unit_tc_mutex);
+    to_host = to_host_;
+    ovs_mutex_unlock(&unit_tc_mutex);
+}
+
+void
+unit_tc_take_common_number(void)
+{
+    ovs_mutex_lock(&unit_tc_mutex);
+    take_common = true;
+    ovs_mutex_unlock(&unit_tc_mutex);
+}
+
 void
 unit_tc_set_jump(const ovs_u128 *ufid)
 {
@@ -310,6 +347,61 @@ put_jump(struct ofpbuf *msg, uint16_t order,
     nl_msg_end_nested(msg, action);
 }
 
+/* Puts the options of the action that makes packets ones for this host, which
+ * 'n_rules' rules with number 'number' have. */
+static void
+put_to_host_options(struct ofpbuf *msg, uint32_t number, int n_rules)
+    OVS_REQUIRES(unit_tc_mutex)
+{
+    bool is_taken = number && number == taken_common;
+    const struct tc_skbedit skbedit = {
+        .index = number,
+        .action = TC_ACT_PIPE,
+        .refcnt = n_rules + is_taken,
+        .bindcnt = n_rules,
+    };
+    const struct tcf_t times = { .install = 1000 };
+    size_t nest = nl_msg_start_nested(msg, TCA_ACT_OPTIONS);
+
+    nl_msg_put_unspec(msg, TCA_SKBEDIT_PARMS, &skbedit, sizeof skbedit);
+    nl_msg_put_u16(msg, TCA_SKBEDIT_PTYPE, PACKET_HOST);
+    if (is_taken) {
+        nl_msg_put_u32(msg, TCA_SKBEDIT_MARK, 1);
+    }
+    nl_msg_put_unspec(msg, TCA_SKBEDIT_TM, &times, sizeof times);
+    nl_msg_end_nested(msg, nest);
+}
+
+/* Puts that action of 'rule', the one of that order, which has no cookie, and
+ * counts what all rules that have it met. */
+static void
+put_to_host(struct ofpbuf *msg, uint16_t order,
+            const struct unit_tc_rule *rule)
+    OVS_REQUIRES(unit_tc_mutex)
+{
+    size_t action = nl_msg_start_nested(msg, order);
+    struct gnet_stats_basic basic = { .packets = 0 };
+    const struct unit_tc_rule *other;
+    int n_rules = 0;
+    size_t nest;
+
+    HMAP_FOR_EACH (other, node, &unit_tc_rules) {
+        if (other->to_host && other->common_number == rule->common_number) {
+            basic.packets += other->n_packets;
+            basic.bytes += other->n_bytes;
+            n_rules++;
+        }
+    }
+    nl_msg_put_string(msg, TCA_ACT_KIND, "skbedit");
+    nest = nl_msg_start_nested(msg, TCA_ACT_STATS);
+    nl_msg_put_unspec(msg, TCA_STATS_BASIC, &basic, sizeof basic);
+    nl_msg_end_nested(msg, nest);
+    if (!unit_tc_is_terse) {
+        put_to_host_options(msg, rule->common_number, n_rules);
+    }
+    nl_msg_end_nested(msg, action);
+}
+
 void
 unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
                  const struct unit_tc_rule *rule)
@@ -326,6 +418,7 @@ unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
         .refcnt = 1 + rule->is_shared + is_seen,
         .bindcnt = 1,
     };
+    uint16_t order = n_policed ? 2 : 1;
     size_t options, actions;
     struct tcmsg *tcm;
 
@@ -338,15 +431,19 @@ unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
     nl_msg_put_string(msg, TCA_KIND, "flower");
     nl_msg_put_u32(msg, TCA_CHAIN, rule->id.chain);
     options = nl_msg_start_nested(msg, TCA_OPTIONS);
-    nl_msg_put_u32(msg, TCA_FLOWER_FLAGS, (in_hw ? TCA_CLS_FLAGS_IN_HW
-                                           : TCA_CLS_FLAGS_NOT_IN_HW));
+    nl_msg_put_u32(msg, TCA_FLOWER_FLAGS,
+                   ((in_hw ? TCA_CLS_FLAGS_IN_HW : TCA_CLS_FLAGS_NOT_IN_HW)
+                    | (rule->to_host ? TCA_CLS_FLAGS_SKIP_HW : 0)));
     actions = nl_msg_start_nested(msg, TCA_FLOWER_ACT);
     put_policer(msg, rule);
-    put_action(msg, n_policed ? 2 : 1, "mirred", &basic,
+    if (rule->to_host) {
+        put_to_host(msg, order++, rule);
+    }
+    put_action(msg, order++, "mirred", &basic,
                rule->bare ? NULL : &rule->ufid, TCA_MIRRED_TM, &times,
                &mirred);
     if (rule->jumps) {
-        put_jump(msg, n_policed ? 3 : 2, &basic);
+        put_jump(msg, order, &basic);
     }
     nl_msg_end_nested(msg, actions);
     nl_msg_end_nested(msg, options);
@@ -358,7 +455,7 @@ unit_tc_make_rule(const ovs_u128 *ufid, uint32_t info, uint32_t chain,
                   struct ofpbuf *msg)
 {
     static const ovs_u128 no_ufid;
-    const struct unit_tc_rule rule = {
+    struct unit_tc_rule rule = {
         .ufid = ufid ? *ufid : no_ufid,
         .bare = !ufid,
         .id = {
@@ -367,49 +464,82 @@ unit_tc_make_rule(const ovs_u128 *ufid, uint32_t info, uint32_t chain,
     };
 
     ovs_mutex_lock(&unit_tc_mutex);
+    rule.to_host = to_host;
     unit_tc_put_rule(msg, RTM_NEWTFILTER, &rule);
     ovs_mutex_unlock(&unit_tc_mutex);
 }
 
-/* The first action in the request 'msg'. */
+/* The first action of 'kind' in the request 'msg', or of any if that is NULL;
+ * NULL if there is none. */
 static const struct nlattr *
-first_action(const struct ofpbuf *msg)
+find_action(const struct ofpbuf *msg, const char *kind)
 {
-    const struct nlattr *a;
+    const struct nlattr *actions, *a;
+    size_t left;
 
     a = nl_attr_find(msg, NLMSG_HDRLEN + sizeof(struct tcmsg), TCA_OPTIONS);
     unit_check(a);
-    a = nl_attr_find_nested(a, TCA_FLOWER_ACT);
-    unit_check(a);
-    a = nl_attr_find_nested(a, 1);
-    unit_check(a);
-    return a;
+    actions = nl_attr_find_nested(a, TCA_FLOWER_ACT);
+    unit_check(actions);
+    NL_NESTED_FOR_EACH (a, left, actions) {
+        if (!kind || !strcmp(nl_attr_get_string(
+                nl_attr_find_nested(a, TCA_ACT_KIND)), kind)) {
+            return a;
+        }
+    }
+    return NULL;
 }
 
-/* Its number, 0 if that is not told. */
+/* The number of 'action', whose parameters, of 'size' bytes, are the option of
+ * type 'parms'.  0 if that is not told. */
 static uint32_t
-get_number(const struct ofpbuf *msg)
+get_number(const struct nlattr *action, uint16_t parms, size_t size)
 {
-    const struct nlattr *a = nl_attr_find_nested(first_action(msg),
-                                                 TCA_ACT_OPTIONS);
-    struct tc_mirred mirred;
+    const struct nlattr *a = (action ? nl_attr_find_nested(
+        action, TCA_ACT_OPTIONS) : NULL);
+    uint32_t number;
 
-    a = a ? nl_attr_find_nested(a, TCA_MIRRED_PARMS) : NULL;
-    if (!a || nl_attr_get_size(a) != sizeof mirred) {
+    a = a ? nl_attr_find_nested(a, parms) : NULL;
+    if (!a || nl_attr_get_size(a) != size) {
         return 0;
     }
-    memcpy(&mirred, nl_attr_get(a), sizeof mirred);
-    return mirred.index;
+    /* All begin with it. */
+    memcpy(&number, nl_attr_get(a), sizeof number);
+    return number;
 }
 
-/* Its cookie. */
+/* Stores the numbers of the actions in 'request' in '*rule'. */
+static void
+get_numbers(const struct ofpbuf *request, struct unit_tc_rule *rule)
+    OVS_REQUIRES(unit_tc_mutex)
+{
+    const struct nlattr *skbedit = find_action(request, "skbedit");
+
+    rule->number = get_number(find_action(request, "mirred"),
+                              TCA_MIRRED_PARMS, sizeof(struct tc_mirred));
+    rule->is_shared = n_taken > 0;
+    n_taken -= rule->is_shared;
+    rule->to_host = skbedit != NULL;
+    rule->common_number = get_number(skbedit, TCA_SKBEDIT_PARMS,
+                                     sizeof(struct tc_skbedit));
+    if (rule->to_host && take_common) {
+        taken_common = rule->common_number;
+        take_common = false;
+    }
+}
+
+/* The first cookie. */
 static ovs_u128
 get_cookie(const struct ofpbuf *msg)
 {
-    const struct nlattr *a = nl_attr_find_nested(first_action(msg),
-                                                 TCA_ACT_COOKIE);
+    const struct nlattr *action = find_action(msg, NULL);
+    const struct nlattr *a;
     ovs_u128 ufid;
 
+    if (action && !nl_attr_find_nested(action, TCA_ACT_COOKIE)) {
+        action = find_action(msg, "mirred");
+    }
+    a = action ? nl_attr_find_nested(action, TCA_ACT_COOKIE) : NULL;
     unit_check(a && nl_attr_get_size(a) == sizeof ufid);
     memcpy(&ufid, nl_attr_get(a), sizeof ufid);
     return ufid;
@@ -444,9 +574,7 @@ do_request(const struct ofpbuf *request, struct ofpbuf *reply)
         rule = xzalloc(sizeof *rule);
         rule->id = id;
         rule->ufid = get_cookie(request);
-        rule->number = get_number(request);
-        rule->is_shared = n_taken > 0;
-        n_taken -= rule->is_shared;
+        get_numbers(request, rule);
         hmap_insert(&unit_tc_rules, &rule->node, hash_ufid(&rule->ufid));
         return 0;
     }

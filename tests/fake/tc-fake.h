@@ -102,8 +102,19 @@ void unit_tc_set_jump(const ovs_u128 *ufid);
 void unit_tc_take_numbers(unsigned int n);
 void unit_tc_look_at_actions(unsigned int n);
 
-/* The number of the action of the rule whose cookie is 'ufid'. */
+/* The number of the action of the rule whose cookie is 'ufid', and of the one
+ * before it that makes packets ones for this host. */
 uint32_t unit_tc_number(const ovs_u128 *ufid);
+uint32_t unit_tc_common_number(const ovs_u128 *ufid);
+
+/* Says whether rules that unit_tc_make_rule() makes from now on are not for
+ * drivers, and send to an internal port, as Open vSwitch makes them. */
+void unit_tc_send_to_host(bool);
+
+/* The number that the next rule to an internal port names for the action that
+ * makes packets ones for this host is that of somebody else's action, which
+ * marks them as well. */
+void unit_tc_take_common_number(void);
 
 /* Somebody else deletes the rule.  Returns false if there is none. */
 bool unit_tc_remove(const ovs_u128 *ufid);

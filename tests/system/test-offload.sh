@@ -248,14 +248,25 @@ check_tc_agrees() {
     equal "$(shared_actions)" '' 'actions of more than one rule'
 }
 
-# Prints the numbers of actions that more than one rule has.
+# Prints the numbers of outputs that more than one rule has.
 shared_actions() {
-    local kind
-    for kind in mirred skbedit; do
-        tc actions list action $kind |
-            sed -n 's/.*index \([0-9]*\) ref [0-9]* bind \([0-9]*\).*/\1 \2/p' |
-            awk -v kind=$kind '$2 > 1 { print kind, $1 }'
+    tc actions list action mirred |
+        sed -n 's/.*index \([0-9]*\) ref [0-9]* bind \([0-9]*\).*/\1 \2/p' |
+        awk '$2 > 1 { print $1 }'
+}
+
+# Prints the numbers that the rules of devices $@ have for what makes packets
+# ones for this host, a line a rule.
+to_host_numbers() {
+    local dev
+    for dev; do
+        tc -j filter show dev "$dev" ingress |
+            jq '.[] | .options.actions[]? | select(.kind == "skbedit") | .index'
     done
+}
+
+no_to_host_actions() {
+    ! tc actions list action skbedit | grep -q index
 }
 
 # Prints the numbers of the actions that send packets out, sorted as text.
@@ -317,6 +328,32 @@ offload_types() {
         'used:[0-9.a-z]*, dp:tc, actions:v-right$'
     matches "$(dump_flows all | grep "$other")" \
         'used:[0-9.a-z]*, dp:ovs, actions:trunc\(100\),v-right$'
+}
+
+add_test offload_local_port \
+    'rules to a local port share an action, and count each its own packets (O2)' \
+    kdp one-cpu
+offload_local_port() {
+    local numbers
+    start_frames
+    ovs-ofctl del-flows br0
+    ovs-ofctl add-flow br0 actions=LOCAL
+    ip link set br0 up
+    send_frames left --same
+    send_frames right --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES_BACK"
+    numbers=$(to_host_numbers v-left v-right)
+    test "$(wc -l <<<"$numbers")" -ge 2 || fail "rules have: $numbers"
+    equal "$(sort -u <<<"$numbers" | wc -l)" 1 'different numbers'
+    send_frames left --same -n 20
+    send_frames right --same -n 3
+    wait_until $PATIENCE flow_count_is "$FRAMES" 20
+    wait_until $PATIENCE flow_count_is "$FRAMES_BACK" 3
+    equal "$(flow_count packets "$FRAMES" all)" 20 'of left'
+    check_tc_agrees br0 v-left v-right
+    ovs-appctl revalidator/purge
+    wait_until $PATIENCE no_to_host_actions
 }
 
 modules_are_loaded() {

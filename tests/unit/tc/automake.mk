@@ -10,6 +10,7 @@ unit_tests += \
 	tests/unit/tc/test-tc-explain \
 	tests/unit/tc/test-tc-handle \
 	tests/unit/tc/test-tc-rules \
+	tests/unit/tc/test-tc-shared-action \
 	tests/unit/tc/test-tc-transact \
 	tests/unit/tc/test-tc-translate \
 	tests/unit/tc/test-tc-zeros
@@ -60,6 +61,11 @@ tests_unit_tc_test_tc_conflict_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate
 tests_unit_tc_test_tc_desc_SOURCES = \
 	tests/unit/tc/test-tc-desc.c $(unit_common)
+tests_unit_tc_test_tc_shared_action_SOURCES = \
+	tests/unit/tc/test-tc-shared-action.c $(unit_backend)
+tests_unit_tc_test_tc_shared_action_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate \
+	-Wl,--wrap=kdp_tc_prepare_restore
 tests_unit_tc_test_tc_transact_SOURCES = \
 	tests/unit/tc/test-tc-transact.c $(unit_tc) $(unit_common)
 tests_unit_tc_test_tc_transact_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap)
