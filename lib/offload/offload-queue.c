@@ -41,6 +41,7 @@ offload_queues_destroy(struct offload_queues *queues)
 {
     for (unsigned int i = 0; i < OFFLOAD_MAX_THREADS; i++) {
         kdp_mpsc_queue_destroy(&queues->queues[i].items);
+        latency_hist_uninit(&queues->queues[i].latency);
     }
 }
 

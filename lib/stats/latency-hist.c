@@ -3,6 +3,7 @@
 #include <config.h>
 #include "stats/latency-hist.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "util.h"
@@ -10,11 +11,44 @@
 void
 latency_hist_init(struct latency_hist *hist)
 {
-    for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
-        atomic_init(&hist->buckets[i], 0);
+    for (size_t i = 0; i < LATENCY_N_PARTS; i++) {
+        atomic_init(&hist->parts[i], NULL);
     }
     atomic_init(&hist->max, 0);
     atomic_init(&hist->sum, 0);
+}
+
+/* Returns part 'i' as readers see it, or NULL. */
+static struct latency_part *
+get_part(struct latency_hist *hist, unsigned int i)
+{
+    struct latency_part *part;
+
+    /* Pairs with add_part(). */
+    atomic_read_explicit(&hist->parts[i], &part, memory_order_acquire);
+    return part;
+}
+
+/* Makes part 'i', which is not there. */
+static struct latency_part *
+add_part(struct latency_hist *hist, unsigned int i)
+{
+    struct latency_part *part = xmalloc(sizeof *part);
+
+    for (size_t j = 0; j < LATENCY_PART_BUCKETS; j++) {
+        atomic_init(&part->buckets[j], 0);
+    }
+    /* Pairs with get_part(). */
+    atomic_store_explicit(&hist->parts[i], part, memory_order_release);
+    return part;
+}
+
+void
+latency_hist_uninit(struct latency_hist *hist)
+{
+    for (size_t i = 0; i < LATENCY_N_PARTS; i++) {
+        free(get_part(hist, i));
+    }
 }
 
 unsigned int
@@ -49,10 +83,17 @@ void
 latency_hist_record(struct latency_hist *hist, uint64_t usec_)
 {
     uint32_t usec = MIN(usec_, UINT32_MAX);
-    atomic_uint32_t *bucket = &hist->buckets[latency_hist_bucket(usec)];
+    unsigned int i = latency_hist_bucket(usec);
+    struct latency_part *part;
+    atomic_uint32_t *bucket;
     uint32_t n, max;
     uint64_t sum;
 
+    atomic_read_relaxed(&hist->parts[i / LATENCY_PART_BUCKETS], &part);
+    if (OVS_UNLIKELY(!part)) {
+        part = add_part(hist, i / LATENCY_PART_BUCKETS);
+    }
+    bucket = &part->buckets[i % LATENCY_PART_BUCKETS];
     atomic_read_relaxed(bucket, &n);
     if (n < UINT32_MAX) {
         atomic_store_relaxed(bucket, n + 1);
@@ -68,8 +109,12 @@ latency_hist_record(struct latency_hist *hist, uint64_t usec_)
 void
 latency_hist_reset(struct latency_hist *hist)
 {
-    for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
-        atomic_store_relaxed(&hist->buckets[i], 0);
+    for (size_t i = 0; i < LATENCY_N_PARTS; i++) {
+        struct latency_part *part = get_part(hist, i);
+
+        for (size_t j = 0; part && j < LATENCY_PART_BUCKETS; j++) {
+            atomic_store_relaxed(&part->buckets[j], 0);
+        }
     }
     atomic_store_relaxed(&hist->max, 0);
     atomic_store_relaxed(&hist->sum, 0);
@@ -118,7 +163,13 @@ latency_hist_summarize(const struct latency_hist *hist_,
 
     memset(summary, 0, sizeof *summary);
     for (unsigned int i = 0; i < LATENCY_BUCKETS; i++) {
-        atomic_read_relaxed(&hist->buckets[i], &buckets[i]);
+        struct latency_part *part = get_part(hist, i / LATENCY_PART_BUCKETS);
+
+        buckets[i] = 0;
+        if (part) {
+            atomic_read_relaxed(&part->buckets[i % LATENCY_PART_BUCKETS],
+                                &buckets[i]);
+        }
         summary->n += buckets[i];
     }
     atomic_read_relaxed(&hist->max, &summary->max);

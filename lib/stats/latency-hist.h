@@ -8,7 +8,12 @@
  *
  * Counts durations in buckets whose width grows with the duration: each power
  * of two is divided into LATENCY_SUB_BUCKETS equal parts, so that a percentile
- * is exact to 12.5 %, from a microsecond to more than an hour, in 1 kB.
+ * is exact to 12.5 %, from a microsecond to more than an hour.
+ *
+ * All buckets take 1 kB.  There is a histogram for each port, and most ports
+ * have few durations, which lie close to each other.  So buckets come in parts
+ * of two powers of two, and a part gets its memory when a duration falls into
+ * it.
  *
  * A bucket that has counted 2^32 - 1 durations, half a day of 100,000 upcalls
  * a second, stays there.  Percentiles then lean towards the other buckets
@@ -19,11 +24,35 @@
  * another thread cannot read while they are written; its ways around that cost
  * locked instructions for each record or several histograms for each port.
  *
- * Thread safety: one writer at a time; any number of readers at any time.
- * What a reader sees may lack the latest records. */
+ * Life cycle: latency_hist_init(), latency_hist_uninit().  A part, once there,
+ * stays until the end, through resets as well.
+ *
+ * Failure: none.  Open vSwitch ends the process when memory for a part cannot
+ * be had.
+ *
+ * Thread safety
+ * -------------
+ *
+ *                    init, uninit   record   reset     summarize
+ *      init, uninit       -           -        -           -
+ *      record             -           -       yes (*)     yes
+ *      reset              -          yes (*)  yes         yes
+ *      summarize          -          yes      yes         yes
+ *
+ *      (*) What is recorded at the same time may be lost or stay.
+ *
+ * Whoever passes the right to record on to another thread sees to it that this
+ * one sees all that was written.  What a reader sees may lack the latest
+ * records.
+ *
+ * The store of the pointer to a part, which the writer makes when the part is
+ * all zeros, is its linearisation point.  It releases, and pairs with the
+ * acquiring load of those who reset or summarize.  The writer itself needs no
+ * barrier. */
 
 #include <stdint.h>
 
+#include "openvswitch/util.h"
 #include "ovs-atomic.h"
 
 #define LATENCY_SUB_BITS 3
@@ -35,8 +64,21 @@
 #define LATENCY_BUCKETS \
     ((LATENCY_MAX_BITS - LATENCY_SUB_BITS + 1) * LATENCY_SUB_BUCKETS)
 
+/* Buckets to a part: with fewer, pointers and what malloc() needs for itself
+ * would take more than the buckets that are not there. */
+#define LATENCY_PART_BUCKETS (2 * LATENCY_SUB_BUCKETS)
+#define LATENCY_N_PARTS (LATENCY_BUCKETS / LATENCY_PART_BUCKETS)
+
+BUILD_ASSERT_DECL(LATENCY_BUCKETS % LATENCY_PART_BUCKETS == 0);
+
+struct latency_part {
+    atomic_uint32_t buckets[LATENCY_PART_BUCKETS];  /* At most UINT32_MAX. */
+};
+
 struct latency_hist {
-    atomic_uint32_t buckets[LATENCY_BUCKETS];   /* At most UINT32_MAX. */
+    ATOMIC(struct latency_part *) parts[LATENCY_N_PARTS];   /* NULL if all
+                                                             * buckets are
+                                                             * 0. */
     atomic_uint32_t max;        /* Microseconds. */
     atomic_uint64_t sum;        /* Microseconds. */
 };
@@ -61,12 +103,12 @@ struct latency_summary {
 };
 
 void latency_hist_init(struct latency_hist *);
+void latency_hist_uninit(struct latency_hist *);
 
 /* Counts a duration of 'usec' microseconds. */
 void latency_hist_record(struct latency_hist *, uint64_t usec);
 
-/* Forgets everything.  By the writer, or by a thread that accepts that a
- * record made at the same time may be lost or stay. */
+/* Forgets everything. */
 void latency_hist_reset(struct latency_hist *);
 
 void latency_hist_summarize(const struct latency_hist *,

@@ -93,6 +93,7 @@ upcall_channel_unref(struct upcall_channel *channel)
     if (channel && upcall_refcount_unref(&channel->refcount)) {
         mnl_socket_close(channel->sock);
         atomic_count_dec(&n_open);
+        latency_hist_uninit(&channel->latency);
         free(channel->name);
         free(channel);
     }
