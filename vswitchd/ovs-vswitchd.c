@@ -9,6 +9,7 @@
 
 #include <getopt.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -269,6 +270,30 @@ init_providers(const struct vswitchd_options *options)
     }
 }
 
+/* Bytes from which on a block of memory is not part of the heap: what malloc()
+ * begins with.  And bytes that the heap keeps at its end: small blocks for the
+ * ports, some hundred kB with a thousand of them, come and go in each round of
+ * statistics, and are to cost no system calls. */
+#define LARGE_BLOCK (128 * 1024)
+#define HEAP_SPARE (1024 * 1024)
+
+/* Has large blocks of memory go back to the kernel when they are freed.
+ *
+ * The first configuration of many ports, and the first report of their
+ * statistics, need blocks of more than 1 MB for texts and tables that go
+ * again.  Once one was freed, malloc() would take all up to its size from the
+ * heap, where the small blocks that follow them keep their room from the
+ * kernel.  It would never get that back: with --mlockall free memory within
+ * the heap is locked. */
+static void
+limit_heap(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+    mallopt(M_TRIM_THRESHOLD, HEAP_SPARE);
+#endif
+}
+
 static void
 lock_memory(void)
 {
@@ -327,6 +352,7 @@ main(int argc, char *argv[])
     struct vswitchd_options options;
     struct unixctl_server *unixctl;
 
+    limit_heap();
     set_program_name(argv[0]);
     ovsthread_id_init();
     dns_resolve_init(true);
