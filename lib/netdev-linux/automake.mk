@@ -39,6 +39,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/rtnl-diagnose.h \
 	lib/netdev-linux/state.c \
 	lib/netdev-linux/state.h \
+	lib/netdev-linux/stats-snapshot.c \
+	lib/netdev-linux/stats-snapshot.h \
 	lib/netdev-linux/stats.c \
 	lib/netdev-linux/stats.h \
 	lib/netdev-linux/upcall-counters.c \

@@ -12,6 +12,7 @@
 #include "netdev-linux/device.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-linux/state.h"
+#include "netdev-linux/stats-snapshot.h"
 #include "netdev-linux-valid.h"
 #include "netnsid.h"
 #include "nl/ovs-genl.h"
@@ -39,14 +40,6 @@ struct rare {
     uint64_t turn;              /* When last used. */
 };
 
-/* What is known of one name in a snapshot. */
-struct entry {
-    bool has_vport;
-    struct ovs_vport_counters vport;
-    bool has_dev;
-    struct proc_net_dev dev;
-};
-
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
 
 static struct ovs_genl genl OVS_GUARDED_BY(mutex);
@@ -65,8 +58,7 @@ static char first[IFNAMSIZ] OVS_GUARDED_BY(mutex);
  * the snapshot is taken at once. */
 static uint64_t snapshot_turn OVS_GUARDED_BY(mutex);
 static char snapshot_first[IFNAMSIZ] OVS_GUARDED_BY(mutex);
-static struct shash snapshot OVS_GUARDED_BY(mutex)
-    = SHASH_INITIALIZER(&snapshot);
+static struct stats_snapshot snapshot OVS_GUARDED_BY(mutex);
 
 static struct shash rares OVS_GUARDED_BY(mutex) = SHASH_INITIALIZER(&rares);
 
@@ -80,8 +72,8 @@ netdev_kdp_stats_run(void)
     ovs_mutex_lock(&mutex);
     turn++;
     first[0] = '\0';
-    if (!shash_is_empty(&snapshot) && snapshot_turn + 1 < turn) {
-        shash_clear_free_data(&snapshot);
+    if (snapshot_turn + 1 < turn) {
+        stats_snapshot_clear(&snapshot);
     }
     if (!(turn % RARE_TURNS)) {
         struct shash_node *node;
@@ -146,37 +138,18 @@ stats_get_vport(const char *name, struct ovs_vport_counters *counters)
 
 /* Snapshot. */
 
-static struct entry *
-snapshot_enter(const char *name)
-    OVS_REQUIRES(mutex)
-{
-    struct entry *entry = shash_find_data(&snapshot, name);
-
-    if (!entry) {
-        entry = xzalloc(sizeof *entry);
-        shash_add_nocopy(&snapshot, xstrdup(name), entry);
-    }
-    return entry;
-}
-
 static void
 snapshot_vport(const struct ovs_vport_counters *counters, void *aux OVS_UNUSED)
     OVS_REQUIRES(mutex)
 {
-    struct entry *entry = snapshot_enter(counters->name);
-
-    entry->has_vport = true;
-    entry->vport = *counters;
+    stats_snapshot_add_vport(&snapshot, counters);
 }
 
 static void
 snapshot_dev(const struct proc_net_dev *dev, void *aux OVS_UNUSED)
     OVS_REQUIRES(mutex)
 {
-    struct entry *entry = snapshot_enter(dev->name);
-
-    entry->has_dev = true;
-    entry->dev = *dev;
+    stats_snapshot_add_dev(&snapshot, dev);
 }
 
 static void
@@ -185,7 +158,7 @@ snapshot_take(void)
 {
     int error = stats_open();
 
-    shash_clear_free_data(&snapshot);
+    stats_snapshot_clear(&snapshot);
     snapshot_turn = turn;
     for (size_t i = 0; i < n_datapaths && !error; ) {
         int dp_error = ovs_vport_counters_dump(&genl, datapaths[i],
@@ -203,6 +176,7 @@ snapshot_take(void)
         VLOG_WARN_RL(&rl, "/proc/net/dev: reading it failed (%s); ports lack "
                      "statistics of their devices", ovs_strerror(error));
     }
+    stats_snapshot_sort(&snapshot);
 }
 
 /* One device. */
@@ -274,20 +248,20 @@ stats_read_dev(const struct netdev *netdev, const struct link_info *link,
     return error;
 }
 
-/* Fills in the counters that 'dev' has in sums only. */
+/* Fills in the counters that 'dev' has in sums only.  'vport' is what the
+ * snapshot has of the vport, or NULL. */
 static int
 stats_split(const struct netdev *netdev, const struct link_info *link,
-            const struct entry *entry, struct netdev_stats *stats)
+            const struct proc_net_dev *dev,
+            const struct ovs_vport_counters *vport, struct netdev_stats *stats)
     OVS_REQUIRES(mutex)
 {
-    const struct proc_net_dev *dev = &entry->dev;
     struct rare *rare = shash_find_data(&rares, dev->name);
 
     if (!dev->rx_frame && !dev->tx_carrier
         && (!dev->rx_drop
-            || (entry->has_vport
-                && get_32aligned_u64(&entry->vport.stats.rx_dropped)
-                   == dev->rx_drop))) {
+            || (vport && get_32aligned_u64(&vport->stats.rx_dropped)
+                         == dev->rx_drop))) {
         stats->rx_dropped = dev->rx_drop;
         stats->rx_missed_errors = 0;
         stats->rx_length_errors = stats->rx_over_errors = 0;
@@ -328,14 +302,14 @@ stats_split(const struct netdev *netdev, const struct link_info *link,
     return 0;
 }
 
-/* Converts what /proc/net/dev says of a device. */
+/* Converts what /proc/net/dev says of a device.  'vport' is as above. */
 static int
 stats_from_dev(const struct netdev *netdev, const struct link_info *link,
-               const struct entry *entry, struct netdev_stats *stats)
+               const struct proc_net_dev *dev,
+               const struct ovs_vport_counters *vport,
+               struct netdev_stats *stats)
     OVS_REQUIRES(mutex)
 {
-    const struct proc_net_dev *dev = &entry->dev;
-
     memset(stats, 0xff, sizeof *stats);
     stats->rx_packets = dev->rx_packets;
     stats->tx_packets = dev->tx_packets;
@@ -348,7 +322,7 @@ stats_from_dev(const struct netdev *netdev, const struct link_info *link,
     stats->collisions = dev->collisions;
     stats->rx_fifo_errors = dev->rx_fifo;
     stats->tx_fifo_errors = dev->tx_fifo;
-    return stats_split(netdev, link, entry, stats);
+    return stats_split(netdev, link, dev, vport, stats);
 }
 
 /* Converts what a datapath says of a vport. */
@@ -394,7 +368,8 @@ stats_get_sides(const struct netdev *netdev, const struct link_info *link,
                 bool vport_only, struct sides *sides)
 {
     const char *name = netdev_get_name(netdev);
-    const struct entry *entry = NULL;
+    const struct ovs_vport_counters *vport = NULL;
+    const struct proc_net_dev *dev = NULL;
 
     sides->dev_error = ENODEV;
     memset(&sides->dev, 0xff, sizeof sides->dev);
@@ -409,19 +384,21 @@ stats_get_sides(const struct netdev *netdev, const struct link_info *link,
         snapshot_take();
     }
     if (snapshot_turn == turn) {
-        entry = shash_find_data(&snapshot, name);
+        vport = stats_snapshot_find_vport(&snapshot, name);
+        dev = stats_snapshot_find_dev(&snapshot, name);
     }
 
-    if (entry && entry->has_vport) {
-        sides->vport = entry->vport;
+    if (vport) {
+        sides->vport = *vport;
         sides->vport_error = 0;
     } else {
         sides->vport_error = stats_get_vport(name, &sides->vport);
     }
     if (link && !vport_only) {
         /* An alternative name is not in the file. */
-        sides->dev_error = (entry && entry->has_dev
-                            ? stats_from_dev(netdev, link, entry, &sides->dev)
+        sides->dev_error = (dev
+                            ? stats_from_dev(netdev, link, dev, vport,
+                                             &sides->dev)
                             : stats_read_dev(netdev, link, &sides->dev));
     }
     ovs_mutex_unlock(&mutex);

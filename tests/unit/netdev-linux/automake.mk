@@ -17,7 +17,8 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-show \
 	tests/unit/netdev-linux/test-netdev-stats \
 	tests/unit/netdev-linux/test-qdisc-lock \
-	tests/unit/netdev-linux/test-rtnl-count
+	tests/unit/netdev-linux/test-rtnl-count \
+	tests/unit/netdev-linux/test-stats-snapshot
 
 netdev_fixture = \
 	tests/unit/netdev-linux/netdev-fixture.c \
@@ -112,3 +113,5 @@ tests_unit_netdev_linux_test_rtnl_count_SOURCES = \
 tests_unit_netdev_linux_test_rtnl_diagnose_SOURCES = \
 	tests/unit/netdev-linux/test-rtnl-diagnose.c $(unit_found) \
 	$(unit_common)
+tests_unit_netdev_linux_test_stats_snapshot_SOURCES = \
+	tests/unit/netdev-linux/test-stats-snapshot.c $(unit_common)
