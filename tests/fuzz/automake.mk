@@ -50,6 +50,7 @@ FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=undefined
 fuzz_parsers = \
+	$(srcdir)/lib/tc/tc-kind.c \
 	$(srcdir)/lib/tc/tc-parse.c \
 	$(srcdir)/lib/link/link-msg.c \
 	$(srcdir)/lib/nl/nl-conn.c \

@@ -7,10 +7,12 @@
 #include "tc/tc-parse.h"
 
 #include <linux/gen_stats.h>
+#include <linux/if_packet.h>
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
 #include <linux/tc_act/tc_gact.h>
 #include <linux/tc_act/tc_mirred.h>
+#include <linux/tc_act/tc_skbedit.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,9 +92,31 @@ put_action(struct ofpbuf *msg, uint16_t order, const char *kind,
     nl_msg_end_nested(msg, action);
 }
 
+/* An action that rules share. */
+static void
+put_to_host(struct ofpbuf *msg, uint16_t order)
+{
+    size_t action = nl_msg_start_nested(msg, order);
+    const struct gnet_stats_basic all = { .bytes = 9000, .packets = 90 };
+    const struct tc_skbedit skbedit = {
+        .index = 0x20000001, .action = TC_ACT_PIPE, .refcnt = 3, .bindcnt = 3,
+    };
+    size_t nest;
+
+    nl_msg_put_string(msg, TCA_ACT_KIND, "skbedit");
+    nest = nl_msg_start_nested(msg, TCA_ACT_STATS);
+    nl_msg_put_unspec(msg, TCA_STATS_BASIC, &all, sizeof all);
+    nl_msg_end_nested(msg, nest);
+    nest = nl_msg_start_nested(msg, TCA_ACT_OPTIONS);
+    nl_msg_put_unspec(msg, TCA_SKBEDIT_PARMS, &skbedit, sizeof skbedit);
+    nl_msg_put_u16(msg, TCA_SKBEDIT_PTYPE, PACKET_HOST);
+    nl_msg_end_nested(msg, nest);
+    nl_msg_end_nested(msg, action);
+}
+
 static void
 emit_rule(fuzz_emit_func *emit, void *aux, const char *seed, bool hw,
-          uint32_t chain)
+          uint32_t chain, bool to_host)
 {
     const struct tcmsg tcm = {
         .tcm_ifindex = 3,
@@ -113,7 +137,11 @@ emit_rule(fuzz_emit_func *emit, void *aux, const char *seed, bool hw,
     nl_msg_put_u32(&msg, TCA_FLOWER_FLAGS, hw ? TCA_CLS_FLAGS_IN_HW
                    : TCA_CLS_FLAGS_SKIP_HW | TCA_CLS_FLAGS_NOT_IN_HW);
     actions = nl_msg_start_nested(&msg, TCA_FLOWER_ACT);
-    put_action(&msg, 1, "pedit", 0, hw);
+    if (to_host) {
+        put_to_host(&msg, 1);
+    } else {
+        put_action(&msg, 1, "pedit", 0, hw);
+    }
     put_action(&msg, 2, "mirred", TCA_MIRRED_TM, hw);
     if (chain) {
         put_action(&msg, 3, "gact", TCA_GACT_TM, hw);
@@ -127,7 +155,8 @@ emit_rule(fuzz_emit_func *emit, void *aux, const char *seed, bool hw,
 void
 fuzz_seeds(fuzz_emit_func *emit, void *aux)
 {
-    emit_rule(emit, aux, "software", false, 0);
-    emit_rule(emit, aux, "hardware", true, 0);
-    emit_rule(emit, aux, "chain", false, 7);
+    emit_rule(emit, aux, "software", false, 0, false);
+    emit_rule(emit, aux, "hardware", true, 0, false);
+    emit_rule(emit, aux, "chain", false, 7, false);
+    emit_rule(emit, aux, "to-host", false, 0, true);
 }
