@@ -24,14 +24,15 @@ get_part(struct latency_hist *hist, unsigned int i)
 {
     struct latency_part *part;
 
-    /* Pairs with add_part(). */
+    /* Pairs with record_in_new_part(). */
     atomic_read_explicit(&hist->parts[i], &part, memory_order_acquire);
     return part;
 }
 
-/* Makes part 'i', which is not there. */
-static struct latency_part *
-add_part(struct latency_hist *hist, unsigned int i)
+/* Makes part 'i', which is not there, and counts 'usec', which falls into it.
+ * A function of its own, so that others need no stack for it. */
+static void __attribute__((__noinline__))
+record_in_new_part(struct latency_hist *hist, unsigned int i, uint64_t usec)
 {
     struct latency_part *part = xmalloc(sizeof *part);
 
@@ -40,7 +41,7 @@ add_part(struct latency_hist *hist, unsigned int i)
     }
     /* Pairs with get_part(). */
     atomic_store_explicit(&hist->parts[i], part, memory_order_release);
-    return part;
+    latency_hist_record(hist, usec);
 }
 
 void
@@ -91,7 +92,8 @@ latency_hist_record(struct latency_hist *hist, uint64_t usec_)
 
     atomic_read_relaxed(&hist->parts[i / LATENCY_PART_BUCKETS], &part);
     if (OVS_UNLIKELY(!part)) {
-        part = add_part(hist, i / LATENCY_PART_BUCKETS);
+        record_in_new_part(hist, i / LATENCY_PART_BUCKETS, usec_);
+        return;
     }
     bucket = &part->buckets[i % LATENCY_PART_BUCKETS];
     atomic_read_relaxed(bucket, &n);
