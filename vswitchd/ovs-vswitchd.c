@@ -271,11 +271,10 @@ init_providers(const struct vswitchd_options *options)
 }
 
 /* Bytes from which on a block of memory is not part of the heap: what malloc()
- * begins with.  And bytes that the heap keeps at its end: small blocks for the
- * ports, some hundred kB with a thousand of them, come and go in each round of
- * statistics, and are to cost no system calls. */
+ * begins with.  And free bytes that the heap keeps at its end: twice that, which
+ * is malloc()'s own rule. */
 #define LARGE_BLOCK (128 * 1024)
-#define HEAP_SPARE (1024 * 1024)
+#define HEAP_SPARE (2 * LARGE_BLOCK)
 
 /* Has large blocks of memory go back to the kernel when they are freed.
  *
