@@ -328,10 +328,13 @@ upcall_handler_activate(struct upcall_handler *handler,
     struct upcall_sched *sched = upcall_groups_home(handler->groups, channel);
 
     if (upcall_channel_is_urgent(channel)) {
-        upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched),
+        upcall_turn_begin(&channel->turn,
+                          upcall_reader_round_end(&handler->reader, sched),
                           UPCALL_QUANTUM);
         upcall_reader_keep(&handler->reader, channel, UPCALL_STATE_SPARSE);
-    } else if (upcall_turn_activate(&channel->turn, upcall_sched_pushed(sched),
+    } else if (upcall_turn_activate(&channel->turn,
+                                    upcall_reader_round_end(&handler->reader,
+                                                            sched),
                                     upcall_sched_popped(sched),
                                     upcall_sched_epoch(sched),
                                     upcall_handler_quantum(handler,

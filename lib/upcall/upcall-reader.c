@@ -201,6 +201,14 @@ upcall_reader_pop_queued(struct upcall_reader *reader,
     return NULL;
 }
 
+uint64_t
+upcall_reader_round_end(const struct upcall_reader *reader,
+                        const struct upcall_sched *sched)
+{
+    return (upcall_sched_pushed(sched)
+            + upcall_reader_n(reader, UPCALL_STATE_SPENT));
+}
+
 /* Takes the first channel of a run queue that can pay, and begins its turn.
  * Channels that still owe for large packets go to the end of the queue. */
 static struct upcall_channel *
@@ -214,7 +222,8 @@ upcall_reader_dequeue(struct upcall_reader *reader)
         if (upcall_channel_is_dead(channel)) {
             return channel;
         }
-        if (upcall_turn_begin(&channel->turn, upcall_sched_pushed(sched),
+        if (upcall_turn_begin(&channel->turn,
+                              upcall_reader_round_end(reader, sched),
                               quantum)) {
             upcall_reader_limit(reader, channel, quantum);
             return channel;
@@ -309,8 +318,10 @@ upcall_reader_choose_channel(struct upcall_reader *reader,
         channel = upcall_reader_pop(reader, UPCALL_STATE_SPENT);
         if (channel) {
             upcall_turn_begin(&channel->turn,
-                              upcall_sched_pushed(upcall_groups_home(
-                                  reader->groups, channel)), UPCALL_QUANTUM);
+                              upcall_reader_round_end(
+                                  reader, upcall_groups_home(reader->groups,
+                                                             channel)),
+                              UPCALL_QUANTUM);
             upcall_reader_limit(reader, channel, UPCALL_QUANTUM);
         }
     }

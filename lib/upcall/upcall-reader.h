@@ -112,6 +112,12 @@ void upcall_reader_begin(struct upcall_reader *, uint32_t target_delay);
  * time to look for channels that go before it. */
 bool upcall_reader_is_between_turns(struct upcall_reader *);
 
+/* Returns the value of "popped" that ends a round of 'sched' that begins now
+ * (upcall-turn.h).  Channels that used their turn up in this batch, and go to
+ * the run queue when it is over, have a turn in the round, too. */
+uint64_t upcall_reader_round_end(const struct upcall_reader *,
+                                 const struct upcall_sched *sched);
+
 /* Reads from the channels whose turn it is.  Returns false if there is none,
  * or no room. */
 bool upcall_reader_read(struct upcall_reader *);

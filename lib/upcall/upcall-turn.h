@@ -31,7 +31,9 @@
  *
  * Rounds are told by the run queue's count of channels put in ("pushed") and
  * taken out ("popped") so far: a round that begins now ends when "popped"
- * reaches the present "pushed".
+ * reaches the present "pushed", and those that the handler has to put in at the
+ * end of its batch.  Those that other handlers have are not known, so that a
+ * round is shorter by them at most.
  *
  * The channel for upcalls of no port is urgent: what is late there makes links
  * of bonds and tunnels look dead.  It is served first in each batch whatever

@@ -161,6 +161,43 @@ port_that_goes_empty_in_between_gets_no_more_than_noisy_ones(void **state)
     }
 }
 
+/* A round lasts until all had their turn, those too that a handler has at the
+ * moment. */
+static void
+port_that_goes_empty_gains_nothing_from_several_handlers(void **state)
+{
+    static const size_t bursts[] = { 1, 7, UPCALL_QUANTUM - 1, UPCALL_QUANTUM,
+                                     UPCALL_QUANTUM + 1, 40, 63 };
+    enum { N_NOISY = 24, SLY = N_NOISY };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(bursts); i++) {
+        struct port *sly = &f->ports[SLY];
+        uint64_t sum = 0;
+
+        prepare(f, MAX_HANDLERS, N_NOISY + 1);
+        for (unsigned int k = 0; k < 400; k++) {
+            for (uint32_t port = 0; port < N_NOISY; port++) {
+                top_up(f, port, 64);
+            }
+            if (!n_waiting(sly)) {
+                top_up(f, SLY, bursts[i]);
+            }
+            recv_batch(f, k % MAX_HANDLERS, NULL);
+        }
+        for (uint32_t port = 0; port < N_NOISY; port++) {
+            sum += f->ports[port].n_received;
+        }
+
+        /* A turn ahead of the others for each handler. */
+        assert_true(sly->n_received
+                    <= sum / N_NOISY + MAX_HANDLERS * UPCALL_QUANTUM);
+        upcall_table_del_all(f->table);
+        memset(f->held, 0, sizeof f->held);
+        memset(f->in_batch, 0, sizeof f->in_batch);
+    }
+}
+
 static void
 lone_noisy_port_gets_whole_batches(void **state)
 {
@@ -327,6 +364,7 @@ main(void)
         TEST(large_packets_do_not_delay_small_ones),
         TEST(crowd_of_sparse_ports_leaves_room_for_the_backlog),
         TEST(port_that_goes_empty_in_between_gets_no_more_than_noisy_ones),
+        TEST(port_that_goes_empty_gains_nothing_from_several_handlers),
         TEST(lone_noisy_port_gets_whole_batches),
         TEST(no_port_is_with_two_handlers_at_a_time),
         TEST(backlog_moves_between_handlers_in_order),
