@@ -385,6 +385,15 @@ upcall_reader_fail(struct upcall_reader *reader,
     }
 }
 
+/* True if 'channel', which is empty, has used its turn up, or sends more than
+ * its share in bursts: it will have more by its next turn.  Any other one is
+ * quiet, and would wait for that turn with each upcall that it gets. */
+static bool
+upcall_reader_used_share(const struct upcall_channel *channel)
+{
+    return !upcall_turn_has_credit(&channel->turn) || channel->delay.keep;
+}
+
 /* Accounts for what 'read' took as chosen, messages that begin at 'n_msgs',
  * and puts the channel in the state that it has now. */
 static void
@@ -430,6 +439,7 @@ upcall_reader_account(struct upcall_reader *reader,
     if (read->error) {
         upcall_reader_fail(reader, channel, read->error);
     } else if (read->empty && read->n && !choice->sparse
+               && upcall_reader_used_share(channel)
                && upcall_sched_is_saturated(
                    upcall_groups_home(reader->groups, channel))) {
         upcall_reader_keep(reader, channel, UPCALL_STATE_SPENT);

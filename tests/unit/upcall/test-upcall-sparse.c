@@ -20,18 +20,25 @@
 #define N_PORTS 60
 #define BACKLOG (2 * UPCALL_QUANTUM)
 
-/* Does a batch, which takes its time.  Returns the number of upcalls. */
+/* Does a batch, which takes its time, when 'backlog' wait at each noisy port.
+ * Returns the number of upcalls. */
 static size_t
-batch(struct fixture *f, uint32_t order[UPCALL_BATCH])
+batch_of(struct fixture *f, size_t backlog, uint32_t order[UPCALL_BATCH])
 {
     size_t n;
 
     for (uint32_t i = 0; i < N_NOISY; i++) {
-        top_up(f, i, BACKLOG);
+        top_up(f, i, backlog);
     }
     n = recv_batch(f, 0, order);
     unit_made_up_advance(n * UPCALL_USEC);
     return n;
+}
+
+static size_t
+batch(struct fixture *f, uint32_t order[UPCALL_BATCH])
+{
+    return batch_of(f, BACKLOG, order);
 }
 
 /* Has the noisy ports flood, until turns are as small as they become.  No
@@ -88,6 +95,61 @@ last_upcall_of_the_credit_waits_no_longer(void **state)
         n_first++;
     }
     assert_in_range(n_first, UPCALL_QUANTUM_MIN, 2 * UPCALL_QUANTUM_MIN);
+}
+
+/* A burst of more than a turn waits for its turns.  What the port sends later is
+ * less than its share, and does not wait for the run queue, though an upcall
+ * comes in each round, which takes 'round_usec'.  'backlog' wait at each noisy
+ * port. */
+static void
+check_after_burst(struct fixture *f, uint32_t target, size_t backlog,
+                  uint64_t round_usec)
+{
+    uint64_t begin, next_at;
+    unsigned int n_late = 0;
+
+    prepare(f, 1, N_PORTS);
+    upcall_table_set_target_delay(f->table, target);
+    for (int i = 0; i < 40; i++) {
+        batch_of(f, backlog, NULL);
+    }
+    top_up(f, N_NOISY, 2 * UPCALL_QUANTUM);
+    do {
+        batch_of(f, backlog, NULL);
+    } while (n_waiting(&f->ports[N_NOISY]));
+
+    begin = next_at = unit_made_up_usec();
+    while (unit_made_up_usec() < begin + 20 * round_usec) {
+        uint32_t order[UPCALL_BATCH];
+        bool sent = unit_made_up_usec() >= next_at;
+
+        if (sent) {
+            top_up(f, N_NOISY, 1);
+            next_at += round_usec * 2 / 3;
+        }
+        batch_of(f, backlog, order);
+
+        /* The round after the burst may have it in the run queue. */
+        if (unit_made_up_usec() > begin + 3 * round_usec) {
+            n_late += sent && order[0] != N_NOISY;
+        }
+    }
+    assert_int_equal(n_late, 0);
+}
+
+static void
+port_that_sent_a_burst_is_quiet_again(void **state)
+{
+    check_after_burst(*state, 0, BACKLOG,
+                      N_NOISY * UPCALL_QUANTUM * UPCALL_USEC);
+}
+
+static void
+port_that_sent_a_burst_is_quiet_again_with_small_turns(void **state)
+{
+    /* As many as may wait, so that nothing is shed. */
+    check_after_burst(*state, TARGET, 2 * UPCALL_QUANTUM_MIN,
+                      N_NOISY * UPCALL_QUANTUM_MIN * UPCALL_USEC);
 }
 
 /* Has a quiet upcall come when 'n' of a batch were received.  Returns how many
@@ -218,6 +280,8 @@ main(void)
     static const struct CMUnitTest tests[] = {
         TEST(quiet_upcall_waits_for_one_small_turn),
         TEST(last_upcall_of_the_credit_waits_no_longer),
+        TEST(port_that_sent_a_burst_is_quiet_again),
+        TEST(port_that_sent_a_burst_is_quiet_again_with_small_turns),
         TEST(quiet_upcall_within_a_batch_waits_for_one_turn),
         TEST(quiet_upcall_within_a_batch_of_small_turns_waits_for_some),
         TEST(ports_that_go_empty_starve_nobody),
