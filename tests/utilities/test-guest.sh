@@ -281,10 +281,18 @@ test_kernel_reports () {
         && said "command's status was 3"
 }
 
+# Its trace is allowed, too, but no other one.
 test_allowed_report () {
-    run --allow-dmesg 'CPU: 0 PID: 1' -- sh -c '
-        echo "WARNING: CPU: 0 PID: 1 at x" > /dev/kmsg; exit 3'
-    [ "$status" -eq 3 ] && ! said 'kernel reports'
+    run --allow-dmesg 'CPU: 0 PID: 1 at' -- sh -c '
+        echo "WARNING: CPU: 0 PID: 1 at x" > /dev/kmsg
+        echo "Call Trace:" > /dev/kmsg; exit 3'
+    [ "$status" -eq 3 ] && ! said 'kernel reports' || return
+    run --allow-dmesg 'CPU: 0 PID: 1 at' -- sh -c '
+        echo "WARNING: CPU: 0 PID: 1 at x" > /dev/kmsg
+        echo "WARNING: CPU: 0 PID: 2 at y" > /dev/kmsg
+        echo "Call Trace: of the second" > /dev/kmsg; exit 3'
+    [ "$status" -eq 126 ] && said 'PID: 2 at y' && said 'of the second' \
+        && ! said 'PID: 1 at x'
 }
 
 test_crash () {
