@@ -44,7 +44,8 @@ use_cpus() {
 
 # Patterns of warnings that a slow machine causes, not the daemon.
 LOG_ALLOWED=('timeval(\([a-z0-9_]*\))?\|WARN\|'
-             'ovs_rcu.*\|WARN\|blocked [0-9]* ms waiting')
+             'ovs_rcu.*\|WARN\|blocked [0-9]* ms waiting'
+             'WARN\|Spent an unreasonably long [0-9]*ms dumping flows')
 
 # Reporting.
 

@@ -401,7 +401,9 @@ add_test offload_flow_commands \
     'dpctl gets, changes and deletes flows anywhere' kdp one-cpu 120
 offload_flow_commands() {
     local where ufid name
-    allow_log 'failed to (flow_del|flow_get|put)'
+    # Open vSwitch sees that counts are cleared, if it looks in time.
+    allow_log 'failed to (flow_del|flow_get|put)' \
+        'Unexpected jump in packet stats from [79] to [0-3] '
     start_frames
     for where in tc ovs; do
         if test $where = ovs; then
