@@ -64,7 +64,7 @@ n_waiting(const struct port *port)
 }
 
 void
-top_up(struct fixture *f, uint32_t port_no, size_t n)
+fill(struct fixture *f, uint32_t port_no, size_t n)
 {
     struct port *port = &f->ports[port_no];
     struct unit_msg msg;
@@ -78,9 +78,15 @@ top_up(struct fixture *f, uint32_t port_no, size_t n)
         port->n_sent += !error;
     }
     unit_msg_uninit(&msg);
+}
+
+void
+top_up(struct fixture *f, uint32_t port_no, size_t n)
+{
+    fill(f, port_no, n);
 
     /* More than a turn, or the port is no noisy one. */
-    assert_true(n_waiting(port) >= MIN(n, UPCALL_QUANTUM + 1));
+    assert_true(n_waiting(&f->ports[port_no]) >= MIN(n, UPCALL_QUANTUM + 1));
 }
 
 void

@@ -47,6 +47,9 @@ void prepare(struct fixture *f, uint32_t n_handlers, uint32_t n_ports);
 size_t n_waiting(const struct port *port);
 
 /* Sends upcalls to port 'port_no' until 'n' wait, or no more fit. */
+void fill(struct fixture *f, uint32_t port_no, size_t n);
+
+/* The same, and checks that more than a turn fits. */
 void top_up(struct fixture *f, uint32_t port_no, size_t n);
 void top_up_all(struct fixture *f, size_t n);
 

@@ -7,7 +7,6 @@
 #include <config.h>
 #include "upcall/upcall-table.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,24 +50,6 @@ struct model {
     uint64_t waits[N_WAITS];
     size_t n_waits;
 };
-
-/* As top_up(), but the port need not be a noisy one, nor lose nothing. */
-static void
-fill(struct fixture *f, uint32_t port_no, size_t n)
-{
-    struct port *port = &f->ports[port_no];
-    struct unit_msg msg;
-    int error = 0;
-
-    unit_msg_upcall(&msg, 0, port->packet_len);
-    while (!error && n_waiting(port) < n) {
-        unit_msg_set_seq(&msg, (uint64_t) port_no << SEQ_BITS | port->n_sent);
-        error = unit_send(f->sender, port->pid, msg.buf, msg.len);
-        assert_true(!error || error == EAGAIN);
-        port->n_sent += !error;
-    }
-    unit_msg_uninit(&msg);
-}
 
 /* Sends what is due. */
 static void
