@@ -126,6 +126,16 @@ card_takes() {
     echo "$1" >/sys/module/tc_watch/parameters/max_rules
 }
 
+# Has devices that are made from now on a card with room for $1 rules.
+use_card() {
+    test -n "$KDP_TC_WATCH" || fail "there is no driver of a card:" \
+        "the headers of the kernel are missing"
+    modprobe cls_flower
+    test -e /sys/module/tc_watch || insmod "$KDP_TC_WATCH"
+    card_takes "$1"
+    echo Y >/sys/module/tc_watch/parameters/cards
+}
+
 card_has() {
     test "$(card in_card)" = "$1"
 }
@@ -147,12 +157,7 @@ add_test offload_no_space \
     'what a full card does not take is offered again, and gets there' \
     kdp one-cpu 200
 offload_no_space() {
-    test -n "$KDP_TC_WATCH" || fail "there is no driver of a card:" \
-        "the headers of the kernel are missing"
-    modprobe cls_flower
-    test -e /sys/module/tc_watch || insmod "$KDP_TC_WATCH"
-    card_takes 4
-    echo Y >/sys/module/tc_watch/parameters/cards
+    use_card 4
     # The card is the only one that gets rules.
     start_frames other_config:tc-policy=skip_sw
     separate_frames
@@ -182,4 +187,35 @@ offload_no_space() {
     set_offload false
     wait_until $PATIENCE card_has 0
     flows_shown 10 ovs "$FRAMES" || fail 'flows are not back'
+}
+
+# True if the card has the rule of the flow of stream $1, and no other.
+card_has_stream() {
+    card_has 1 && flows_shown 1 offloaded "in_port(v-left).*src=$(stream_mac "$1")"
+}
+
+stream_mac() {
+    printf '02:%02x:00:00:00:00' "$1"
+}
+
+add_test offload_rebalance \
+    'a full card gives its place to the flow that has more packets' \
+    kdp one-cpu 200
+offload_rebalance() {
+    use_card 1
+    # Tc does in software what the card has no room for.
+    start_frames other_config:tc-policy=none \
+        other_config:offload-rebalance=true
+    separate_frames
+    start_receiver received right -s 2
+    # Other frames of the guest may have taken the place.
+    start_sender few left --same -n 0 -r 5
+    wait_until $((2 * PATIENCE)) card_has_stream 0
+    start_sender many left -s 1 --same -n 0 -r 50
+    wait_until $((2 * PATIENCE)) card_has_stream 1
+    stop_background many
+    wait_until $((2 * PATIENCE)) card_has_stream 0
+    stop_background few
+    received_all received
+    check_tc_agrees br0 v-left v-right
 }
