@@ -271,8 +271,8 @@ init_providers(const struct vswitchd_options *options)
 }
 
 /* Bytes from which on a block of memory is not part of the heap: what malloc()
- * begins with.  And free bytes that the heap keeps at its end: twice that, which
- * is malloc()'s own rule. */
+ * begins with.  And free bytes that the heap keeps at its end: twice that,
+ * which is malloc()'s own rule. */
 #define LARGE_BLOCK (128 * 1024)
 #define HEAP_SPARE (2 * LARGE_BLOCK)
 

@@ -15,9 +15,10 @@ struct findings;
 
 struct datapath_facts {
     const char *name;
-    uint64_t n_restored;        /* Times that the dispatch mode was set back. */
-    const char *engine;         /* That receives upcalls, and the one that is */
-    const char *wanted_engine;  /* set, or NULL. */
+    uint64_t n_restored;        /* Times that the dispatch mode was set
+                                 * back. */
+    const char *engine;         /* That receives upcalls, and the one that */
+    const char *wanted_engine;  /* is set, or NULL. */
     bool offload;               /* Flows are offloaded. */
     bool chains;                /* Those of recirculation chains can be. */
 };

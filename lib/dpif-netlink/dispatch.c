@@ -25,10 +25,10 @@ VLOG_DEFINE_THIS_MODULE(kdp_dispatch);
  * takes. */
 #define MCAST_MAX 64
 
-/* Restorations that go on for the latter time, in ms, with less than the former
- * from one to the next: something opens the datapath the stock way again and
- * again, such as a program that monitors it.  An operator, or a test, that uses
- * stock tools for a while does not deserve a warning. */
+/* Restorations that go on for the latter time, in ms, with less than the
+ * former from one to the next: something opens the datapath the stock way
+ * again and again, such as a program that monitors it.  An operator, or a
+ * test, that uses stock tools for a while does not deserve a warning. */
 #define RESTORED_GAP 60000
 #define RESTORED_LONG (10 * RESTORED_GAP)
 

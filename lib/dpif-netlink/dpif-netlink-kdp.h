@@ -39,11 +39,11 @@
  * stock provider cannot be replaced. */
 int dpif_netlink_kdp_register(void);
 
-/* Main thread, before bridge_exit(), if the datapaths stay.  From then on flows
- * that bridges add, change or delete stay as they are.  While a bridge goes, its
- * ports go before its threads, which then delete flows of unknown ports, and
- * have the kernel drop their packets: until the next run, nobody would forward
- * what the flows did. */
+/* Main thread, before bridge_exit(), if the datapaths stay.  From then on
+ * flows that bridges add, change or delete stay as they are.  While a bridge
+ * goes, its ports go before its threads, which then delete flows of unknown
+ * ports, and have the kernel drop their packets: until the next run, nobody
+ * would forward what the flows did. */
 void dpif_netlink_kdp_leave_flows(void);
 
 #endif /* lib/dpif-netlink/dpif-netlink-kdp.h */

@@ -170,9 +170,9 @@ set_buffer_max(struct kdp_datapath *dp, const char *value)
 
     if (!str_to_uint(value, 10, &mib)
         || mib < BUFFER_MAX_MIN || mib > BUFFER_MAX_MAX) {
-        VLOG_WARN("%s: other_config:"KEY_BUFFER_MAX" is \"%s\", expected %d to "
-                  "%d MiB; going on with %u", dp->name, value, BUFFER_MAX_MIN,
-                  BUFFER_MAX_MAX, dp->settings->buffer_mib);
+        VLOG_WARN("%s: other_config:"KEY_BUFFER_MAX" is \"%s\", expected %d "
+                  "to %d MiB; going on with %u", dp->name, value,
+                  BUFFER_MAX_MIN, BUFFER_MAX_MAX, dp->settings->buffer_mib);
         return;
     }
     dp->settings->buffer_mib = mib;

@@ -102,9 +102,10 @@ sync_vport(struct kdp_datapath *dp, const struct ovs_vport *vport)
     int error = upcall_dest_sync(dp, vport, own);
 
     if (error) {
-        VLOG_ERR_RL(&rl, "%s: port %s does not have the socket for its upcalls "
-                    "that it is to have (%s); trying again in %d ms", dp->name,
-                    vport->name, ovs_strerror(error), RETRY_INTERVAL);
+        VLOG_ERR_RL(&rl, "%s: port %s does not have the socket for its "
+                    "upcalls that it is to have (%s); trying again in %d ms",
+                    dp->name, vport->name, ovs_strerror(error),
+                    RETRY_INTERVAL);
         retry(dp);
     }
     return error;

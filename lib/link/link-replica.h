@@ -42,8 +42,8 @@ struct link_replica {
     bool all_nsid;              /* Other namespaces are followed. */
     int32_t self_nsid;          /* Or LINK_NSID_NONE. */
 
-    long long int changed_at;   /* When a change of a link or an address of ours
-                                 * was announced last; milliseconds. */
+    long long int changed_at;   /* When a change of a link or an address of
+                                 * ours was announced last; milliseconds. */
     struct link_listener_stats stats;
 };
 

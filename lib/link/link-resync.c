@@ -487,8 +487,8 @@ link_resync_begin(struct link_resync *resync, int32_t nsid)
 
 /* Takes parts of the dump that is under way, or begins the one that the task
  * calls for, and goes on until the task is done or no parts are left.  Where a
- * stage took several turns, there is much to remove and to tell at its end, and
- * the next stage waits for the next turn. */
+ * stage took several turns, there is much to remove and to tell at its end,
+ * and the next stage waits for the next turn. */
 static void
 link_resync_work(struct link_resync *resync, int32_t nsid)
 {

@@ -72,8 +72,8 @@ void link_routes_update(struct link_routes *,
 void link_routes_enter(struct link_routes *,
                        const struct link_route_view *view);
 
-/* Enters what link_routes_update() was told already: an older message about the
- * same route may have been entered since. */
+/* Enters what link_routes_update() was told already: an older message about
+ * the same route may have been entered since. */
 void link_routes_correct(struct link_routes *,
                          const struct link_route_view *view, bool gone);
 

@@ -63,10 +63,10 @@ void if_notifier_kdp_tunnel_refused(void);
 void if_notifier_kdp_port_deleted(void);
 
 /* Main thread.  Takes the events that there are, and tells the bridge of them
- * at once, if it may be told now.  For whoever is about to tell ofproto, in the
- * middle of a turn of the main loop, that ports went: if the bridge were told
- * in the next turn only, it would ask in this one for the state of ports that
- * ofproto has no more, and warn of that. */
+ * at once, if it may be told now.  For whoever is about to tell ofproto, in
+ * the middle of a turn of the main loop, that ports went: if the bridge were
+ * told in the next turn only, it would ask in this one for the state of ports
+ * that ofproto has no more, and warn of that. */
 void if_notifier_kdp_catch_up(void);
 
 /* Number of notices to the bridge, and of changes that it was not told of:

@@ -31,8 +31,9 @@
 struct qos_basis {
     int ifindex;
     int mtu;
-    uint64_t features_seqno;    /* Of the features, from which the speed follows
-                                 * where the details give no maximum, or 0. */
+    uint64_t features_seqno;    /* Of the features, from which the speed
+                                 * follows where the details give no maximum,
+                                 * or 0. */
     uint64_t seqno;             /* Of the root discipline, or 0 without. */
 };
 

@@ -109,9 +109,9 @@ struct offload_desc {
     uint32_t spread;            /* A hash by which flows of a port are spread
                                  * over threads: the same for flows that match
                                  * the same packets by the same fields, whose
-                                 * rules get in each other's way.  0 if the flow
-                                 * goes where its port goes, as all do that
-                                 * have to do with chains. */
+                                 * rules get in each other's way.  0 if the
+                                 * flow goes where its port goes, as all do
+                                 * that have to do with chains. */
     bool has_meter;             /* Its actions name meters. */
     const uint32_t *outputs;    /* Ports that its actions send to. */
     size_t n_outputs;
@@ -244,8 +244,8 @@ struct offload_backend {
     void (*list)(void *aux, bool exact, offload_list_cb *cb, void *cb_aux);
 
     /* Stores in '*stats' and '*hw' what was 'told' of 'rule', as
-     * OFFLOAD_COPY_GET would.  Returns false if it was not that rule.  Must not
-     * wait. */
+     * OFFLOAD_COPY_GET would.  Returns false if it was not that rule.  Must
+     * not wait. */
     bool (*take)(void *aux, struct offload_rule *rule, const void *told,
                  struct offload_stats *stats, enum offload_hw *hw);
 

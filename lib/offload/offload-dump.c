@@ -2,9 +2,10 @@
 
 /* Showing all flows.
  *
- * A dump goes through what the kernel has, then through the engine's own table.
- * Each flow is marked when it is shown, so that one that moves meanwhile is
- * shown once; the second pass finds those that moved away from the first.
+ * A dump goes through what the kernel has, then through the engine's own
+ * table.  Each flow is marked when it is shown, so that one that moves
+ * meanwhile is shown once; the second pass finds those that moved away from
+ * the first.
  *
  * What tc has counted is read before, all of it in a round (offload-reader.h),
  * or if the dump is lax, it is what the reader thread found in its last round:

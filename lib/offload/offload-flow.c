@@ -266,8 +266,8 @@ offload_flow_describe(struct offload_flow *flow, struct offload_desc *desc)
     flow->keep_kernel = desc->recirc_id != 0;
 }
 
-/* Makes the rule of 'flow', which is in tc, outdated though it was made of what
- * the flow is: another version of it says the same. */
+/* Makes the rule of 'flow', which is in tc, outdated though it was made of
+ * what the flow is: another version of it says the same. */
 void
 offload_flow_outdate(struct offload_flow *flow)
 {

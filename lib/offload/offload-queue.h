@@ -12,8 +12,9 @@
  * recirculation chains: those that lead to a chain are in tc before those of
  * it.  The others are independent of each other, but for those that match the
  * same packets, and go by a hash of what they match (offload_desc.spread): so
- * several threads work for one busy port.  When the number of threads changes, flows that
- * no thread has go to the new one the next time that they are queued.
+ * several threads work for one busy port.  When the number of threads changes,
+ * flows that no thread has go to the new one the next time that they are
+ * queued.
  *
  * Here is also what is measured of each thread, apart from its counters.
  *

@@ -25,15 +25,16 @@
  * one twice, plus what tc takes to answer.  Somebody else may do a round at
  * any time (offload_read_rules()), which reads all.
  *
- * A rule that is not there any more has vanished, and its flow goes back to the
- * kernel.  One that cannot be read keeps what was known of it.
+ * A rule that is not there any more has vanished, and its flow goes back to
+ * the kernel.  One that cannot be read keeps what was known of it.
  *
  * Life cycle: _start() makes the thread, unless the configuration says that
  * there is none; _stop() ends it.
  *
  * Thread safety: offload_read_rules() by any thread, any time between
- * offload_create() and _destroy(); it waits for tc.  Who moves a flow meanwhile
- * wins: what was read of a copy that has changed since is forgotten. */
+ * offload_create() and _destroy(); it waits for tc.  Who moves a flow
+ * meanwhile wins: what was read of a copy that has changed since is
+ * forgotten. */
 
 struct latch;
 struct offload;

@@ -15,10 +15,10 @@
  *     out   the card had no room: refused (ENOSPC), not offered because of
  *           that, or in tc, but only in software
  *
- * The best of "out" are compared with the worst of "in", pair by pair.  As long
- * as the former has clearly more packets, the latter goes back to the kernel,
- * and the former is offered, or offered again, once there is room.  Those who
- * are not chosen wait, so that they do not take the place.
+ * The best of "out" are compared with the worst of "in", pair by pair.  As
+ * long as the former has clearly more packets, the latter goes back to the
+ * kernel, and the former is offered, or offered again, once there is room.
+ * Those who are not chosen wait, so that they do not take the place.
  *
  * A flow that has been in tc's software for OFFLOAD_SOFTWARE_MSEC goes back to
  * the kernel datapath, whose tables are made for many flows with many masks:

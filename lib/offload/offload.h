@@ -260,7 +260,8 @@ struct offload_config {
                                  * such thread. */
     unsigned int rebalance_interval;    /* Time in ms after which that thread
                                  * has flows with many packets take the places
-                                 * of others in full cards; 0 if it does not. */
+                                 * of others in full cards; 0 if it does
+                                 * not. */
 };
 
 /* What an owner who has dumps look at flows again and again should choose:

@@ -245,7 +245,8 @@ is_to_host(const struct nlattr *action)
         kind, nl_attr_find_nested(action, TCA_ACT_OPTIONS));
 }
 
-/* Returns the action that a rule with 'options' shares with others, or NULL. */
+/* Returns the action that a rule with 'options' shares with others, or
+ * NULL. */
 static const struct nlattr *
 shared_of(const struct nlattr *options)
 {

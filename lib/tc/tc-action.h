@@ -71,9 +71,10 @@
  * gives it a number of its own then.  If the kernel takes it, the rule is made
  * anew as above, unless his action is the same as ours.
  *
- * Thread safety: kdp_tc_action_name() and kdp_tc_action_unshare() may wait for a
- * dump of actions, in a quiescent state.  So they are for threads that may wait for tc and have no
- * pointers that RCU guards; several at the same time. */
+ * Thread safety: kdp_tc_action_name() and kdp_tc_action_unshare() may wait for
+ * a dump of actions, in a quiescent state.  So they are for threads that may
+ * wait for tc and have no pointers that RCU guards; several at the same
+ * time. */
 
 #include <stdbool.h>
 #include <stdint.h>

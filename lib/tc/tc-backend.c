@@ -241,8 +241,8 @@ check_reply(struct kdp_tc_request *request, const ovs_u128 *ufid)
 }
 
 /* Has somebody else a part in the rule of 'pending', which was read?  He may
- * only have looked at the action, to which he refers meanwhile: it is read once
- * more. */
+ * only have looked at the action, to which he refers meanwhile: it is read
+ * once more. */
 static bool
 has_conflict(const struct kdp_tc *tc, const struct pending *pending)
 {

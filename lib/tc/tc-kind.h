@@ -13,9 +13,9 @@
  * all kinds but policers as struct tc_gact does: with its number, and with how
  * many refer to it ("refcnt"), rules among them ("bindcnt").
  *
- * One action is known by what it does: the one that makes a packet one for this
- * host.  Open vSwitch has it before each output to an internal port, so that
- * all rules may have the same (tc-action.h).
+ * One action is known by what it does: the one that makes a packet one for
+ * this host.  Open vSwitch has it before each output to an internal port, so
+ * that all rules may have the same (tc-action.h).
  *
  * Thread safety: constant data. */
 
@@ -65,8 +65,8 @@ kdp_tc_kind_is_policer(const struct kdp_tc_kind *kind)
 const struct nlattr *kdp_tc_kind_parms(const struct kdp_tc_kind *kind,
                                        const struct nlattr *options);
 
-/* Does an action of 'kind' with 'options', which may be NULL, make a packet one
- * for this host, and nothing else? */
+/* Does an action of 'kind' with 'options', which may be NULL, make a packet
+ * one for this host, and nothing else? */
 bool kdp_tc_kind_is_to_host(const struct kdp_tc_kind *kind,
                             const struct nlattr *options);
 

@@ -18,10 +18,11 @@
  * those where tunnels end. */
 #define MAX_DEVICES 8
 
-/* A place is listed in full if more than one of so many rules is to be checked.
- * To read one by itself takes the RTNL lock if the driver needs that, while a
- * list in full takes it once for each forty, and a terse one for each eighty.
- * To list one in full takes a fraction of the time to read it. */
+/* A place is listed in full if more than one of so many rules is to be
+ * checked.  To read one by itself takes the RTNL lock if the driver needs
+ * that, while a list in full takes it once for each forty, and a terse one for
+ * each eighty.  To list one in full takes a fraction of the time to read
+ * it. */
 #define FULL_SHARE 32
 
 enum phase {

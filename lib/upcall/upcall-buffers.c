@@ -12,9 +12,9 @@
  * handler, because the first page of each buffer is used.
  *
  * Under --mlockall the kernel backs what is mapped with memory at once, 5 MB
- * for each handler, but not what cannot be accessed.  So the buffers are mapped
- * that way, and may be accessed when the lock is off; a page that was used once
- * is then as good as any other. */
+ * for each handler, but not what cannot be accessed.  So the buffers are
+ * mapped that way, and may be accessed when the lock is off; a page that was
+ * used once is then as good as any other. */
 void *
 upcall_buffers_map(unsigned int n_msgs, size_t msg_size)
 {

@@ -310,7 +310,8 @@ upcall_handler_in_batch(struct upcall_handler *handler)
 /* Upcalls that a channel may have now that became readable at 'sched'.  Where
  * delay is to be bounded these are few while a crowd of channels becomes
  * readable: the last one of them, which may be the quiet one, waits for the
- * turns of all others, and a round that adapts the quantum has not been yet. */
+ * turns of all others, and a round that adapts the quantum has not been
+ * yet. */
 static unsigned int
 upcall_handler_quantum(const struct upcall_handler *handler,
                        const struct upcall_sched *sched)

@@ -75,8 +75,8 @@ struct upcall_table_info {
     uint64_t abandoned;         /* Lost with a retired handler. */
     uint64_t refused;           /* Messages that were not the kernel's. */
     size_t n_sockets;           /* Number of channels. */
-    uint64_t dropped;           /* Upcalls that the kernel could not queue on any
-                                 * channel there ever was; no reset. */
+    uint64_t dropped;           /* Upcalls that the kernel could not queue on
+                                 * any channel there ever was; no reset. */
     uint64_t buffer_max;        /* Budget of receive buffers, in bytes. */
     uint32_t buffer_size;       /* Kernel memory that the channel of a port can
                                  * take, in bytes; 0 if there was none. */

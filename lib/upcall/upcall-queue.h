@@ -15,8 +15,8 @@
  * one larger turn.  As it has one owner at a time, it gets no more than what
  * one handler does.
  *
- * The queue measures how long a round takes, and adapts the quantum of turns to
- * a goal (upcall-turn.h).
+ * The queue measures how long a round takes, and adapts the quantum of turns
+ * to a goal (upcall-turn.h).
  *
  *
  * Synchronisation

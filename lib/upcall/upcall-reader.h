@@ -26,9 +26,9 @@
  *
  * What its turn allows (upcall-turn.h), and what the batch has room for.  With
  * a run queue, upcalls of SPARSE channels do not wait for a full batch of
- * others, because all upcalls of a batch are processed together: others have as
- * many, but at least a turn.  For the same reason a call reads no more than a
- * full turn from the run queue, unless the engine does better with more: the
+ * others, because all upcalls of a batch are processed together: others have
+ * as many, but at least a turn.  For the same reason a call reads no more than
+ * a full turn from the run queue, unless the engine does better with more: the
  * handler looks for SPARSE channels before it goes on.
  *
  * A channel from the run queue may have too much waiting; then its receive

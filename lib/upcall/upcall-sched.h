@@ -42,11 +42,11 @@
  * While all handlers are at work and there is a run queue, a channel of it
  * that has become empty stays in it if it used its turn up or is limited
  * (upcall-shed.h), and goes back to epoll if it still is empty at its next
- * turn.  More will have come by then, as a rule, and is taken at once, in place
- * of an event, an arming and a read for each upcall or two.  A port that used
- * less of its turn sends less than its share.  Its channel goes back to epoll at
- * once: in the run queue each upcall would wait for a round, for as long as at
- * least one comes in each.
+ * turn.  More will have come by then, as a rule, and is taken at once, in
+ * place of an event, an arming and a read for each upcall or two.  A port that
+ * used less of its turn sends less than its share.  Its channel goes back to
+ * epoll at once: in the run queue each upcall would wait for a round, for as
+ * long as at least one comes in each.
  *
  * Fan-out: with k handlers asleep and k channels readable, each gets one.  A
  * handler takes a single event while others sleep; epoll then wakes the next

@@ -17,8 +17,8 @@
  * socket's receive buffer.  So a buffer for all but one of as many as may wait
  * is the limit; one upcall always has room, however large.  The kernel's
  * smallest buffer (SOCK_MIN_RCVBUF, about 2 kB) is below what a port may have
- * waiting.  What waits already stays.  So the limit begins when what is too much
- * was shed.
+ * waiting.  What waits already stays.  So the limit begins when what is too
+ * much was shed.
  *
  * An overrun is no event while a port is limited (NETLINK_NO_ENOBUFS).
  * Otherwise the next read would fail once, and the kernel would queue nothing
@@ -68,12 +68,12 @@
 
 struct upcall_channel;
 
-/* The most that one batch sheds: less than the work of a batch.  A full receive
- * buffer takes some turns. */
+/* The most that one batch sheds: less than the work of a batch.  A full
+ * receive buffer takes some turns. */
 #define UPCALL_SHED_MAX 512
 
-/* The same of a turn in a batch with upcalls of sparse channels, which wait for
- * all that the batch does. */
+/* The same of a turn in a batch with upcalls of sparse channels, which wait
+ * for all that the batch does. */
 #define UPCALL_SHED_MAX_SPARSE UPCALL_SHED_CALL
 
 /* The most that one system call sheds. */

@@ -194,14 +194,16 @@ void upcall_table_purge(struct upcall_table *);
 /* Starts counting from 0 again. */
 void upcall_table_reset_stats(struct upcall_table *);
 
-/* Looks at the counters of all ports, for their rates, if it is time to.  'now'
- * is monotonic, 'wall' since 1970, both in ms.  Returns when it is next. */
+/* Looks at the counters of all ports, for their rates, if it is time to.
+ * 'now' is monotonic, 'wall' since 1970, both in ms.  Returns when it is
+ * next. */
 long long int upcall_table_update_rates(struct upcall_table *,
                                         long long int now,
                                         long long int wall);
 
 /* Stores what was counted for port 'port_no', wherever its upcalls came, in
- * '*stats', without the latency.  Returns false if the table does not know the port. */
+ * '*stats', without the latency.  Returns false if the table does not know the
+ * port. */
 bool upcall_table_get_stats(const struct upcall_table *table,
                             uint32_t port_no,
                             struct upcall_channel_stats *stats);

@@ -31,9 +31,9 @@
  *
  * Rounds are told by the run queue's count of channels put in ("pushed") and
  * taken out ("popped") so far: a round that begins now ends when "popped"
- * reaches the present "pushed", and those that the handler has to put in at the
- * end of its batch.  Those that other handlers have are not known, so that a
- * round is shorter by them at most.
+ * reaches the present "pushed", and those that the handler has to put in at
+ * the end of its batch.  Those that other handlers have are not known, so that
+ * a round is shorter by them at most.
  *
  * The channel for upcalls of no port is urgent: what is late there makes links
  * of bonds and tunnels look dead.  It is served first in each batch whatever
@@ -52,10 +52,10 @@
  * -----------------
  *
  * With many channels a round of full quanta takes long: 150 ms with 200 ports
- * and 28,000 upcalls a second.  Every upcall of a noisy port waits for one.  So
- * where delay is to be bounded (upcall-delay.h), the quantum becomes smaller,
- * for all channels alike, until a round takes no longer than it should, or the
- * quantum is UPCALL_QUANTUM_MIN.
+ * and 28,000 upcalls a second.  Every upcall of a noisy port waits for one.
+ * So where delay is to be bounded (upcall-delay.h), the quantum becomes
+ * smaller, for all channels alike, until a round takes no longer than it
+ * should, or the quantum is UPCALL_QUANTUM_MIN.
  *
  * Thread safety: a turn belongs to the channel's owner.  Its members are
  * atomic for the reason that upcall-channel.h gives. */

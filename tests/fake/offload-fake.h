@@ -94,8 +94,8 @@ void offload_fake_add(struct offload_fake *, bool tc,
                       const struct offload_desc *);
 void offload_fake_remove(struct offload_fake *, bool tc, const ovs_u128 *ufid);
 
-/* Somebody else has a part in the copy of 'ufid' that is in tc now, if there is
- * one. */
+/* Somebody else has a part in the copy of 'ufid' that is in tc now, if there
+ * is one. */
 void offload_fake_share(struct offload_fake *, const ovs_u128 *ufid);
 
 /* Calls 'cb' for each copy, with the statistics that it has at the time, and

@@ -37,8 +37,8 @@ struct offload_desc *unit_desc_full(uint32_t flow, uint32_t port,
                                     uint32_t recirc_id, uint32_t child,
                                     uint32_t kind);
 
-/* Of a kind, with an output port and maybe a meter.  It goes to a thread by its
- * number, not by its port. */
+/* Of a kind, with an output port and maybe a meter.  It goes to a thread by
+ * its number, not by its port. */
 struct offload_desc *unit_desc_to(uint32_t flow, uint32_t port,
                                   uint32_t kind, uint32_t output,
                                   bool has_meter);

@@ -43,8 +43,8 @@
  * main(). */
 void unit_init(const char *program);
 
-/* Has Open vSwitch log to a file, from level INFO on, but for what it says of a
- * slow machine.  Returns a descriptor of the file, which has no name. */
+/* Has Open vSwitch log to a file, from level INFO on, but for what it says of
+ * a slow machine.  Returns a descriptor of the file, which has no name. */
 int unit_log_open(void);
 
 /* Makes the process one with several threads as far as Open vSwitch is

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-/* What the scheduler of ovs-kdp (lib/upcall/upcall-sched.h) relies on in epoll:
- * all handlers wait in one instance, which holds the netlink sockets with
- * EPOLLONESHOT, an edge-triggered eventfd to kick one handler, and
+/* What the scheduler of ovs-kdp (lib/upcall/upcall-sched.h) relies on in
+ * epoll: all handlers wait in one instance, which holds the netlink sockets
+ * with EPOLLONESHOT, an edge-triggered eventfd to kick one handler, and
  * level-triggered descriptors that all handlers are to see. */
 
 #include "ks-util.h"

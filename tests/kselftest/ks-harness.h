@@ -9,8 +9,8 @@
 
 #include "kselftest_harness.h"
 
-/* Seconds that a test may take unless it says otherwise.  A test that waits for
- * a condition is to fail by that, not by the harness's limit of 30 s. */
+/* Seconds that a test may take unless it says otherwise.  A test that waits
+ * for a condition is to fail by that, not by the harness's limit of 30 s. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT (3 * KS_PATIENCE)
 

@@ -30,7 +30,8 @@
 /* Seconds that a condition may take to come true on a slow, emulated CPU. */
 #define KS_PATIENCE 60
 
-/* Runs EXPR until it is true, for at most KS_PATIENCE seconds; is its value. */
+/* Runs EXPR until it is true, for at most KS_PATIENCE seconds; is its
+ * value. */
 #define KS_EVENTUALLY(EXPR)                                     \
 	({                                                      \
 		time_t end__ = time(NULL) + KS_PATIENCE;        \

@@ -14,8 +14,8 @@
 #define MAX_PORTS 1024
 
 /* Open vSwitch keeps the sockets of its own requests to the kernel, and makes
- * one more when threads happen to ask at the same time.  Less than one for each
- * of the handlers that are added. */
+ * one more when threads happen to ask at the same time.  Less than one for
+ * each of the handlers that are added. */
 #define SOCKET_SLACK 2
 
 struct vport {

@@ -189,8 +189,8 @@ open_socket(const char *iface, uint16_t ethertype)
     return fd;
 }
 
-/* Maps file 'name', which the receiver makes anew: for each stream, how many of
- * its frames have arrived. */
+/* Maps file 'name', which the receiver makes anew: for each stream, how many
+ * of its frames have arrived. */
 static atomic_uint *
 map_progress(const char *name, bool make)
 {
@@ -369,7 +369,8 @@ struct stream {
     size_t allocated;
     uint32_t n;                 /* Different numbers seen. */
     uint32_t end;               /* One more than the highest number seen. */
-    bool ended;                 /* The frame marked as the last one was seen. */
+    bool ended;                 /* The frame marked as the last one was
+                                 * seen. */
     uint32_t duplicated;
     uint32_t reordered;         /* Came after a higher number. */
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Opens a netlink socket for each port of a datapath and each handler, and
- * tells the datapath to send the upcalls of a port to its sockets: how handlers
- * received before they shared sockets.  Prints how many there are as JSON, and
- * closes them; ports then have no socket. */
+ * tells the datapath to send the upcalls of a port to its sockets: how
+ * handlers received before they shared sockets.  Prints how many there are as
+ * JSON, and closes them; ports then have no socket. */
 
 #include <errno.h>
 #include <libmnl/libmnl.h>

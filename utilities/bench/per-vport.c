@@ -6,8 +6,8 @@
  * asks for that, and has no option against it.  This library, preloaded into
  * it, puts a feature that no kernel knows in the place of that one in requests
  * to the datapath, so that the kernel refuses them, and the daemon falls back
- * to dispatch by port as it does on older kernels.  The system tests preload it
- * into ovs-kdp, to see the same there. */
+ * to dispatch by port as it does on older kernels.  The system tests preload
+ * it into ovs-kdp, to see the same there. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -142,5 +142,6 @@ main(void)
     };
 
     fallback_init("test-kdp-fallback-settings");
-    return cmocka_run_group_tests_name("kdp-fallback-settings", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("kdp-fallback-settings", tests, NULL,
+                                       NULL);
 }

@@ -257,5 +257,6 @@ main(void)
     };
 
     fallback_init("test-kdp-fallback-sockets");
-    return cmocka_run_group_tests_name("kdp-fallback-sockets", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("kdp-fallback-sockets", tests, NULL,
+                                       NULL);
 }

@@ -206,7 +206,8 @@ mode_that_others_keep_changing_is_warned_of_once(void **state)
     restore_once(f);
     unit_clock_advance(58000);
     restore_once(f);
-    check_log("other processes have kept changing how the datapath dispatches");
+    check_log("other processes have kept changing how the datapath "
+              "dispatches");
     for (int i = 0; i < 30; i++) {
         unit_clock_advance(58000);
         restore_once(f);

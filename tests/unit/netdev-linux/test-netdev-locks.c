@@ -27,7 +27,8 @@
 #include "unit/netdev-linux/netdev-fixture.h"
 #include "util.h"
 
-/* Of this thread only: what others lock and receive meanwhile, no answer needs.
+/* Of this thread only: what others lock and receive meanwhile, no answer
+ * needs.
  */
 static __thread const struct ovs_mutex *watched;
 static __thread unsigned int n_locks;   /* Of 'watched'. */

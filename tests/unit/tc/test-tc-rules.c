@@ -179,8 +179,8 @@ saw(uint32_t flow, int n)
     return kdp_tc_rule_saw(backend_rules[flow], &told);
 }
 
-/* Checks that there are 'n' places with rules in the device, and 'place' is the
- * first of them. */
+/* Checks that there are 'n' places with rules in the device, and 'place' is
+ * the first of them. */
 static void
 check_places(struct kdp_tc *tc, size_t n, struct tcf_id place)
 {

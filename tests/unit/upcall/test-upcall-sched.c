@@ -92,7 +92,8 @@ release(struct upcall_channel *channel, void *aux OVS_UNUSED)
 static void
 expect_pop(struct fixture *f, size_t i)
 {
-    struct upcall_channel *channel = upcall_sched_pop(f->sched, TOKEN(0), NULL);
+    struct upcall_channel *channel = upcall_sched_pop(f->sched, TOKEN(0),
+                                                      NULL);
     uint32_t owner;
 
     assert_ptr_equal(channel, f->channels[i]);

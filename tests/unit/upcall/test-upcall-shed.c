@@ -333,7 +333,8 @@ standing_queue_is_limited_and_shed_from_its_oldest(void **state)
         }
     }
 
-    /* Its turns are full nevertheless, and the rest is the kernel's to drop. */
+    /* Its turns are full nevertheless, and the rest is the kernel's to
+     * drop. */
     for (size_t i = 0; i < N_PORTS; i++) {
         assert_in_range(f->n_received[i] - n_before[i],
                         9 * UPCALL_QUANTUM, 11 * UPCALL_QUANTUM);

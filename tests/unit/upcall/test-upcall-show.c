@@ -371,15 +371,16 @@ text_tells_the_same(void **state OVS_UNUSED)
     check_line(&s, "system@dp:", "system@dp: upcall channels");
     check_line(&s, "ports", "ports 2, sockets 3, handlers 2, engine e");
     check_line(&s, "receive",
-               "receive buffers: 512 kB for each port, at most 5120 MB in all");
+               "receive buffers: 512 kB for each port, at most 5120 MB in "
+               "all");
     check_line(&s, "target", "target delay: 70 ms for upcalls of a port that "
                "sends more than its share");
     check_line(&s, "dropped:", "dropped: 601 of another datapath, "
                "602 when handlers were changed");
     check_line(&s, "refused:", "refused: 603 messages of other processes");
     check_line(&s, "port",
-               "port name pid rate received lost shed overruns malformed errors "
-               "backlog most p50 p99 max");
+               "port name pid rate received lost shed overruns malformed "
+               "errors backlog most p50 p99 max");
     check_line(&s, "0", "0 br0 4200000001 366 10000000001 104 112 103 102 "
                "111 105 106 108 109 110");
     check_line(&s, "-", "- none 4343 0 301 304 312 303 302 311 305 306 308 "

@@ -97,10 +97,10 @@ last_upcall_of_the_credit_waits_no_longer(void **state)
     assert_in_range(n_first, UPCALL_QUANTUM_MIN, 2 * UPCALL_QUANTUM_MIN);
 }
 
-/* A burst of more than a turn waits for its turns.  What the port sends later is
- * less than its share, and does not wait for the run queue, though an upcall
- * comes in each round, which takes 'round_usec'.  'backlog' wait at each noisy
- * port. */
+/* A burst of more than a turn waits for its turns.  What the port sends later
+ * is less than its share, and does not wait for the run queue, though an
+ * upcall comes in each round, which takes 'round_usec'.  'backlog' wait at
+ * each noisy port. */
 static void
 check_after_burst(struct fixture *f, uint32_t target, size_t backlog,
                   uint64_t round_usec)

@@ -336,7 +336,8 @@ nobody_goes_first_twice_in_an_epoch(void **state OVS_UNUSED)
 
     /* Without credit a new epoch is of no use. */
     upcall_turn_spend(&turn, UPCALL_QUANTUM, 100);
-    assert_false(upcall_turn_activate(&turn, 10, UINT64_MAX, 3, UPCALL_QUANTUM));
+    assert_false(upcall_turn_activate(&turn, 10, UINT64_MAX, 3,
+                                      UPCALL_QUANTUM));
 }
 
 int

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* U3: how long an upcall of a quiet port waits while 50 others flood, in a
- * model of one CPU that handlers share.  Each has the CPU until its slice ends,
- * as with a scheduler that looks at every tick, and time is made up. */
+ * model of one CPU that handlers share.  Each has the CPU until its slice
+ * ends, as with a scheduler that looks at every tick, and time is made up. */
 
 #include <config.h>
 #include "upcall/upcall-table.h"

@@ -5,8 +5,8 @@
  * A probe on rtnl_lock() misses most of them: the compiler inlines it into
  * rtnetlink_rcv_msg(), and netlink dumps take the mutex by another pointer.
  * All of them call one of the functions that lock a mutex, so calls of these
- * with the address of rtnl_mutex are redirected to functions here, which count,
- * delay and then do what was asked.
+ * with the address of rtnl_mutex are redirected to functions here, which
+ * count, delay and then do what was asked.
  *
  *      parameter   meaning
  *      ---------   --------------------------------------------------------

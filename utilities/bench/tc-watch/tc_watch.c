@@ -12,8 +12,9 @@
  * it.  For the others the kernel calls the driver, with the RTNL lock held
  * unless the driver says, as few do, that it does not need it.  This one takes
  * the rules after a delay, and forwards nothing: packets of veth go the way of
- * software anyway.  When asked for the statistics of a rule it says what it was
- * told to: so many packets since it was asked before, the last one just now.
+ * software anyway.  When asked for the statistics of a rule it says what it
+ * was told to: so many packets since it was asked before, the last one just
+ * now.
  *
  *      parameter   meaning
  *      ---------   --------------------------------------------------------
