@@ -287,7 +287,7 @@ test_allowed_report () {
         echo "WARNING: CPU: 0 PID: 1 at x" > /dev/kmsg
         echo "Call Trace:" > /dev/kmsg; exit 3'
     [ "$status" -eq 3 ] && ! said 'kernel reports' || return
-    run --allow-dmesg 'CPU: 0 PID: 1 at' -- sh -c '
+    run --logs "$logs" --allow-dmesg 'CPU: 0 PID: 1 at' -- sh -c '
         echo "WARNING: CPU: 0 PID: 1 at x" > /dev/kmsg
         echo "WARNING: CPU: 0 PID: 2 at y" > /dev/kmsg
         echo "Call Trace: of the second" > /dev/kmsg; exit 3'
