@@ -344,6 +344,41 @@ report_memory(void)
     }
 }
 
+/* Milliseconds that a turn takes at least while bridges do not run, every
+ * other time. */
+#define ALONE_MS 10
+
+/* Waits for what bridges have to do.
+ *
+ * If they did not run in this turn, 'alone', the database is away, and what they
+ * wait for may be there already, which they will not take before the database is
+ * back.  So a wait that was short is followed by a pause.  It is short itself:
+ * to connect again takes some turns. */
+static void
+wait_for_bridges(bool alone)
+{
+    static unsigned int n_alone = 0;
+    static long long int waited_at = LLONG_MIN;
+    static bool paused = false;
+    long long int now = time_msec();
+
+    /* A bridge that was made in this turn runs in the next one. */
+    if (alone && ++n_alone == 2) {
+        VLOG_INFO("without the database bridges do not run; flows stay, and "
+                  "upcalls are served");
+    } else if (!alone && n_alone > 1) {
+        VLOG_INFO("the database is back, and bridges run");
+    }
+    n_alone = alone ? MIN(n_alone, 2) : 0;
+    paused = alone && !paused && now < waited_at + ALONE_MS;
+    if (paused) {
+        poll_timer_wait(ALONE_MS);
+    } else {
+        bridge_wait();
+    }
+    waited_at = now;
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -373,13 +408,16 @@ main(int argc, char *argv[])
     free(options.database);
 
     while (!request.exiting) {
+        bool alone;
+
         report_memory();
         bridge_run();
+        alone = dpif_netlink_kdp_run_alone();
         unixctl_server_run(unixctl);
         netdev_run();
 
         memory_wait();
-        bridge_wait();
+        wait_for_bridges(alone);
         unixctl_server_wait(unixctl);
         netdev_wait();
         if (request.exiting) {

@@ -48,6 +48,11 @@ VLOG_DEFINE_THIS_MODULE(dpif_netlink_kdp);
 /* The daemon is about to end, and leaves its flows. */
 static atomic_bool leaving = ATOMIC_VAR_INIT(false);
 
+/* Main thread only: how many dpifs of bridges are open, and whether one was run
+ * in this turn of the main loop. */
+static unsigned int n_bridge_dpifs;
+static bool bridge_dpif_ran;
+
 /* Opening and closing. */
 
 static int
@@ -94,6 +99,7 @@ dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
 {
     struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
 
+    n_bridge_dpifs += (cb != NULL) - dpif->is_bridge;
     dpif->is_bridge = cb != NULL;
     if (cb) {
         takeover_ports_forget(dpif->dp);
@@ -103,18 +109,38 @@ dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
     }
 }
 
+/* What goes on in each turn of the main loop, whether bridges run or not. */
+static void
+run_datapath(struct kdp_datapath *dp, void *aux OVS_UNUSED)
+{
+    if (dispatch_run(dp)) {
+        kdp_flow_offload_ports_changed(dp);
+    }
+    kdp_flow_offload_run(dp);
+}
+
 static bool
 dpif_kdp_run(struct dpif *dpif)
 {
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
     bool taken_over = takeover_run(dp);
 
+    bridge_dpif_ran |= dpif_kdp_cast(dpif)->is_bridge;
     takeover_ports_run(dp);
-    if (dispatch_run(dp)) {
-        kdp_flow_offload_ports_changed(dp);
-    }
-    kdp_flow_offload_run(dp);
+    run_datapath(dp, NULL);
     return dispatch_revalidate(dp) || taken_over;
+}
+
+bool
+dpif_netlink_kdp_run_alone(void)
+{
+    bool alone = n_bridge_dpifs && !bridge_dpif_ran;
+
+    bridge_dpif_ran = false;
+    if (alone) {
+        kdp_datapaths_for_each(run_datapath, NULL);
+    }
+    return alone;
 }
 
 static void

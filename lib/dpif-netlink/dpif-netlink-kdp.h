@@ -3,6 +3,8 @@
 #ifndef KDP_DPIF_NETLINK_DPIF_NETLINK_KDP_H
 #define KDP_DPIF_NETLINK_DPIF_NETLINK_KDP_H 1
 
+#include <stdbool.h>
+
 /* Provider of kernel datapaths
  * ============================
  *
@@ -38,6 +40,17 @@
  * is opened, in the main thread.  Returns 0, or a positive errno value if the
  * stock provider cannot be replaced. */
 int dpif_netlink_kdp_register(void);
+
+/* Main thread, in each turn of the main loop, after bridge_run().
+ *
+ * While the connection to the database is lost, Open vSwitch does not run its
+ * bridges, nor their datapaths.  Yet it waits for what their turns would read,
+ * which is there at once, again and again.  Returns true if there are
+ * datapaths of bridges that did not run in this turn.  Then it has done what
+ * must go on: restored the dispatch mode if somebody changed it, given ports
+ * their sockets, and looked after offloaded flows.  What is to be revalidated
+ * waits for the bridges. */
+bool dpif_netlink_kdp_run_alone(void);
 
 /* Main thread, before bridge_exit(), if the datapaths stay.  From then on
  * flows that bridges add, change or delete stay as they are.  While a bridge

@@ -79,6 +79,56 @@ restart_of_ovsdb() {
     traffic_recovers
 }
 
+# Prints how often the main thread of the daemon waited in a time of two seconds.
+count_turns() {
+    prepare_tracing
+    (
+        cd $TRACING/events/raw_syscalls/sys_enter
+        # poll().
+        echo "id == 7 && common_pid == $DAEMON_PID" >filter
+        echo 1 >enable
+    )
+    nap 2
+    echo 0 >$TRACING/events/raw_syscalls/sys_enter/enable
+    echo 0 >$TRACING/events/raw_syscalls/sys_enter/filter
+    grep -c 'NR 7 ' $TRACING/trace || :
+}
+
+dispatch_was_restored() {
+    test "$(upcall_json .dispatch_restored)" -gt "$1"
+}
+
+# Open vSwitch does not run its bridges then.
+add_test database_away \
+    'the daemon is at work, and at rest, while the database is away (U8)' \
+    kdp one-cpu
+database_away() {
+    local restored turns
+    running_traffic
+    allow_log 'reconnect\|WARN\|unix:' 'jsonrpc\|WARN\|unix:'
+    restored=$(upcall_json .dispatch_restored)
+    ! logged 'bridges do not run' || fail 'bridges did not run'
+    ovs-appctl -t ovsdb-server exit
+    wait_until $PATIENCE test ! -e "$OVS_RUNDIR/ovsdb-server.pid"
+    wait_until $PATIENCE logged 'without the database bridges do not run'
+    # Upcalls would go on sharing one socket.
+    ovs-dpctl show >/dev/null
+    wait_until $PATIENCE dispatch_was_restored "$restored"
+
+    # A message is there that only a bridge's turn would read.
+    ip link add spare type dummy
+    turns=$(count_turns)
+    note "$turns turns of the main loop in 2 s"
+    test "$turns" -le 600 || fail 'the main loop spins'
+    traffic_recovers
+
+    ovsdb-server "$KDP_WORK/conf.db" --detach --no-chdir --pidfile \
+        --log-file --remote="punix:$OVS_RUNDIR/db.sock" 2>/dev/null
+    connect br0 n3 10.0.0.3/24
+    ping_works n1 10.0.0.3
+    logged 'the database is back, and bridges run' || fail 'nothing is said'
+}
+
 add_test providers_take_over \
     'stock providers and ours take over from each other (U8)' \
     kdp
