@@ -4,7 +4,8 @@ EXTRA_DIST += \
 	tests/ovs/check-ovs \
 	tests/ovs/in-guest \
 	tests/ovs/known-kmod \
-	tests/ovs/known-offloads
+	tests/ovs/known-offloads \
+	tests/ovs/stable-groups
 
 # Open vSwitch's own kernel suites, in a guest: DAEMON is kdp, kdp-stock or
 # stock, SUITE is kmod or offloads, TESTSUITEFLAGS are groups as for Autotest.

@@ -21,6 +21,8 @@ make_tree () {
         "$tree"/build/ovs/src/{tests,utilities,ovsdb,vswitchd,vtep,python} \
         "$tree"/build/ovs/src/{build-aux,ofproto} "$tree/results"
     cp "$source/tests/ovs/check-ovs" "$tree/tests/ovs/"
+    printf '%s\n' '# Stable.' 'datapath - number 2' 'datapath - number 4' \
+        > "$tree/tests/ovs/stable-groups"
     cp /bin/true "$tree/build/vswitchd/ovs-vswitchd"
     touch "$tree"/build/ovs/src/tests/{atconfig,atlocal}
     cat > "$suite" << 'END'
@@ -35,6 +37,7 @@ for group; do
     [1-9]) groups="$groups $group" ;;
     esac
 done
+test "$*" != --list || groups='1 2 3 4'
 for group in $groups; do
     echo "  $group: x.at:$group    datapath - number $group"
 done
@@ -85,6 +88,13 @@ test_all_pass () {
     run 1-
     counted 4 0 0 && [ "$(ls "$tree/build/check-ovs-logs/kmod-kdp")" = \
                        $'guest0\nguest0.out\nguest1\nguest1.out' ]
+}
+
+# Without groups, the stable ones, which are told by their titles.
+test_stable () {
+    run
+    [ "$status" -eq 0 ] && grep -q '^1\.\.2$' "$out" \
+        && grep -q '^ok 2 ' "$out" && grep -q '^ok 4 ' "$out"
 }
 
 test_failed_and_skipped () {
@@ -139,7 +149,7 @@ test_lists_of_the_tree () {
     return 0
 }
 
-tests='all_pass failed_and_skipped guest_that_dies known write_known
+tests='all_pass stable failed_and_skipped guest_that_dies known write_known
        lists_of_the_tree'
 
 . "$source/tests/harness/tap.sh"

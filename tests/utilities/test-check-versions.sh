@@ -18,7 +18,7 @@ make_tree () {
     rm -rf "$tree" "$dir/build"
     mkdir -p "$tree/tests/versions" "$dir/build" "$dir/bin"
     cp "$source"/tests/versions/{check-versions,debian-packages} \
-        "$source/tests/versions/stable-groups" "$tree/tests/versions/"
+        "$tree/tests/versions/"
     cat > "$tree/configure" << 'END'
 #!/bin/bash
 for arg; do

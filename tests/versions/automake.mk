@@ -22,5 +22,4 @@ check-kernels:
 EXTRA_DIST += \
 	tests/versions/check-kernels \
 	tests/versions/check-versions \
-	tests/versions/debian-packages \
-	tests/versions/stable-groups
+	tests/versions/debian-packages
