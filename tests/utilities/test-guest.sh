@@ -351,8 +351,8 @@ test_shell () {
 }
 
 test_command_then_shell () {
-    printf 'cat /tmp/x; exit 5\n' \
-        | "$guest" --shell -- sh -c 'echo from-command > /tmp/x; exit 4' \
+    printf 'cat /run/words; exit 5\n' \
+        | "$guest" --shell -- sh -c 'echo from-command > /run/words; exit 4' \
         > "$out/stdout" 2> "$out/stderr"
     [ $? -eq 4 ] && grep -q from-command "$out/stdout"
 }
