@@ -194,6 +194,12 @@ put_into_kernel(struct offload *offload, struct work *work)
 
     if (!work->op.error) {
         offload_flow_set_kernel(flow, OFFLOAD_KERNEL_PRESENT);
+        if (flow->target == OFFLOAD_TARGET_NOWHERE
+            && offload_flow_in_table(flow)) {
+            /* Its port went meanwhile (offload_placement_drop()).  It stays,
+             * as those of the port do that were in the kernel before. */
+            offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
+        }
     } else if (offload_flow_in_table(flow)) {
         /* It cannot stay in tc either.  Its packets are upcalls then, or
          * meet the flow that is in its way.  It stays in the table without
