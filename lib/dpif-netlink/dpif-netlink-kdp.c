@@ -26,6 +26,7 @@
 #include "dpif-netlink/takeover.h"
 #include "dpif-netlink/upcall-counters-source.h"
 #include "dpif-netlink/upcall-dest.h"
+#include "hmapx.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-provider.h"
 #include "netdev-vport.h"
@@ -48,9 +49,9 @@ VLOG_DEFINE_THIS_MODULE(dpif_netlink_kdp);
 /* The daemon is about to end, and leaves its flows. */
 static atomic_bool leaving = ATOMIC_VAR_INIT(false);
 
-/* Main thread only: how many dpifs of bridges are open, and whether one was run
+/* Main thread only: the dpifs of bridges that are open, and whether one was run
  * in this turn of the main loop. */
-static unsigned int n_bridge_dpifs;
+static struct hmapx bridge_dpifs = HMAPX_INITIALIZER(&bridge_dpifs);
 static bool bridge_dpif_ran;
 
 /* Opening and closing. */
@@ -99,19 +100,20 @@ dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
 {
     struct dpif_kdp *dpif = dpif_kdp_cast(dpif_);
 
-    n_bridge_dpifs += (cb != NULL) - dpif->is_bridge;
     dpif->is_bridge = cb != NULL;
     if (cb) {
+        hmapx_add(&bridge_dpifs, dpif);
         takeover_ports_forget(dpif->dp);
         takeover_begin(dpif->dp);
     } else {
+        hmapx_find_and_delete(&bridge_dpifs, dpif);
         takeover_cancel(dpif->dp);
     }
 }
 
 /* What goes on in each turn of the main loop, whether bridges run or not. */
 static void
-run_datapath(struct kdp_datapath *dp, void *aux OVS_UNUSED)
+run_datapath(struct kdp_datapath *dp)
 {
     if (dispatch_run(dp)) {
         kdp_flow_offload_ports_changed(dp);
@@ -127,18 +129,24 @@ dpif_kdp_run(struct dpif *dpif)
 
     bridge_dpif_ran |= dpif_kdp_cast(dpif)->is_bridge;
     takeover_ports_run(dp);
-    run_datapath(dp, NULL);
+    run_datapath(dp);
     return dispatch_revalidate(dp) || taken_over;
 }
 
 bool
 dpif_netlink_kdp_run_alone(void)
 {
-    bool alone = n_bridge_dpifs && !bridge_dpif_ran;
+    bool alone = !hmapx_is_empty(&bridge_dpifs) && !bridge_dpif_ran;
 
     bridge_dpif_ran = false;
     if (alone) {
-        kdp_datapaths_for_each(run_datapath, NULL);
+        struct hmapx_node *node;
+
+        HMAPX_FOR_EACH (node, &bridge_dpifs) {
+            const struct dpif_kdp *dpif = node->data;
+
+            run_datapath(dpif->dp);
+        }
     }
     return alone;
 }
