@@ -4,8 +4,9 @@
 #define FAKE_TC_FAKE_PRIVATE_H 1
 
 /* What the files of tc-fake.h share: tc-fake.c has the rules and answers
- * requests, tc-fake-dump.c answers dumps, and tc-fake-flows.c makes ports and
- * descriptions of flows. */
+ * requests, tc-fake-messages.c knows what they look like, tc-fake-explain.c
+ * says why rules are refused or skipped, tc-fake-dump.c answers dumps, and
+ * tc-fake-flows.c makes ports and descriptions of flows. */
 
 #include "fake/tc-fake.h"
 
@@ -39,7 +40,20 @@ void unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
                       const struct unit_tc_rule *)
     OVS_REQUIRES(unit_tc_mutex);
 
-/* Forgets how dumps are to fail.  None may be under way. */
+/* The first cookie of a request. */
+ovs_u128 unit_tc_get_cookie(const struct ofpbuf *request);
+
+/* Stores the numbers of the actions in 'request' in '*rule'. */
+void unit_tc_get_numbers(const struct ofpbuf *request, struct unit_tc_rule *)
+    OVS_REQUIRES(unit_tc_mutex);
+
+/* A rule was read, see unit_tc_look_at_actions(). */
+void unit_tc_was_read(void)
+    OVS_REQUIRES(unit_tc_mutex);
+
+/* Forget what tests asked for.  No dump may be under way. */
+void unit_tc_messages_reset(void);
+void unit_tc_explanations_reset(void);
 void unit_tc_dumps_reset(void);
 
 #endif /* tests/fake/tc-fake-private.h */

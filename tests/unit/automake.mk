@@ -71,7 +71,9 @@ unit_shown = \
 	tests/harness/shown.h
 unit_tc = \
 	tests/fake/tc-fake-dump.c \
+	tests/fake/tc-fake-explain.c \
 	tests/fake/tc-fake-flows.c \
+	tests/fake/tc-fake-messages.c \
 	tests/fake/tc-fake-private.h \
 	tests/fake/tc-fake.c \
 	tests/fake/tc-fake.h \
@@ -151,7 +153,9 @@ unit_test_objects = \
 	tests/harness/shown.$(OBJEXT) \
 	tests/harness/routes.$(OBJEXT) \
 	tests/fake/tc-fake-dump.$(OBJEXT) \
+	tests/fake/tc-fake-explain.$(OBJEXT) \
 	tests/fake/tc-fake-flows.$(OBJEXT) \
+	tests/fake/tc-fake-messages.$(OBJEXT) \
 	tests/harness/see-links.$(OBJEXT) \
 	tests/fake/tc-fake.$(OBJEXT) \
 	tests/harness/unit.$(OBJEXT) \
