@@ -20,6 +20,8 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-engine-uring.h \
 	lib/upcall/upcall-engine.c \
 	lib/upcall/upcall-engine.h \
+	lib/upcall/upcall-extra.c \
+	lib/upcall/upcall-extra.h \
 	lib/upcall/upcall-fd-limit.c \
 	lib/upcall/upcall-fd-limit.h \
 	lib/upcall/upcall-fifo.h \

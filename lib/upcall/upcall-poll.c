@@ -8,6 +8,7 @@
 
 #include "ovs-thread.h"
 #include "timeval.h"
+#include "upcall/upcall-extra.h"
 #include "upcall/upcall-handler.h"
 #include "upcall/upcall-sched.h"
 #include "util.h"
@@ -45,11 +46,11 @@ upcall_poll_plain(struct upcall_handler *handler, struct pollfd *fds,
     return retval;
 }
 
-/* Makes all of 'fds' but the epoll instance of 'sched' itself, 'self', extra
- * descriptors of 'sched'.  Stores the bits of each in 'bits', and all of them
+/* Makes all of 'fds' but 'self', the scheduler's epoll instance, extra
+ * descriptors 'extra'.  Stores the bits of each in 'bits', and all of them
  * in '*all'.  Returns false if it cannot be done. */
 static bool
-upcall_poll_add_extra(struct upcall_sched *sched, const struct pollfd *fds,
+upcall_poll_add_extra(struct upcall_extra *extra, const struct pollfd *fds,
                       nfds_t n, const struct pollfd *self, uint32_t bits[],
                       uint32_t *all)
 {
@@ -69,16 +70,16 @@ upcall_poll_add_extra(struct upcall_sched *sched, const struct pollfd *fds,
             extra_fds[n_extra++] = fds[i].fd;
         }
     }
-    upcall_sched_extra_begin(sched, extra_fds, n_extra, extra_bits);
+    upcall_extra_begin(extra, extra_fds, n_extra, extra_bits);
     for (nfds_t i = 0; i < n; i++) {
         bits[i] = &fds[i] != self ? extra_bits[i_extra++] : 0;
 
-        /* The same descriptor twice counts twice in the scheduler. */
+        /* The same descriptor twice counts twice. */
         ok = ok && (&fds[i] == self || (bits[i] && !(*all & bits[i])));
         *all |= bits[i];
     }
     for (size_t i = 0; !ok && i < n_extra; i++) {
-        upcall_sched_extra_end(sched, extra_bits[i]);
+        upcall_extra_end(extra, extra_bits[i]);
     }
     if (!ok) {
         *all = 0;
@@ -114,8 +115,9 @@ upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
             n_ready += is_ready;
         }
         if (extra & ~all) {
-            upcall_sched_extra_remove(upcall_handler_sched(handler),
-                                      extra & ~all);
+            struct upcall_sched *sched = upcall_handler_sched(handler);
+
+            upcall_extra_remove(upcall_sched_extra(sched), extra & ~all);
         }
         if (n_ready || !timeout || !(extra & ~all || again)) {
             return n_ready;
@@ -132,6 +134,7 @@ __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
     struct upcall_handler *handler = armed;
     uint32_t bits[UPCALL_EXTRA_FDS + 1], all;
     struct pollfd *self = NULL;
+    struct upcall_extra *extra;
     struct upcall_sched *sched;
     int retval, error;
 
@@ -141,13 +144,14 @@ __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
     armed = NULL;
 
     sched = upcall_handler_sched(handler);
+    extra = upcall_sched_extra(sched);
     for (nfds_t i = 0; i < n; i++) {
         if (fds[i].fd == upcall_sched_epoll_fd(sched)) {
             self = &fds[i];
         }
     }
     all = 0;
-    if (self && upcall_poll_add_extra(sched, fds, n, self, bits, &all)) {
+    if (self && upcall_poll_add_extra(extra, fds, n, self, bits, &all)) {
         retval = upcall_poll_handler(handler, fds, n, self, bits, all,
                                      timeout);
     } else {
@@ -155,7 +159,7 @@ __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
     }
 
     error = errno;
-    upcall_sched_extra_end(sched, all);
+    upcall_extra_end(extra, all);
     if (retval < 0 && error == EINTR) {
         /* The caller polls again. */
         armed = handler;

@@ -12,7 +12,7 @@
 #include "ovs-thread.h"
 #include "ovs/compat-util.h"
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-closed.h"
+#include "upcall/upcall-extra.h"
 #include "upcall/upcall-fifo.h"
 #include "upcall/upcall-queue.h"
 #include "upcall/upcall-refcount.h"
@@ -22,14 +22,8 @@
 #define EVENT_RETIRE (UINT64_C(0xffffffff) << 32)
 #define EVENT_KICK (EVENT_RETIRE | 1)
 #define EVENT_CALL (EVENT_RETIRE | 2)
-#define EVENT_EXTRA (EVENT_RETIRE | 3) /* Plus the index in 'extra'. */
+#define EVENT_EXTRA (EVENT_RETIRE | 3) /* And those that follow. */
 #define EVENT_MASK (UINT64_C(0xffffffff) << 32)
-
-struct upcall_extra {
-    int fd;                     /* Or -1 if the entry is free. */
-    uint64_t closed;            /* Count of upcall_closed_watch() when it was
-                                 * registered. */
-};
 
 struct upcall_sched {
     struct ovs_refcount refcount;
@@ -54,10 +48,7 @@ struct upcall_sched {
         atomic_uint32_t n_queued;
     );
     PADDED_MEMBERS(CACHE_LINE_SIZE,
-        struct ovs_mutex extra_mutex;   /* Not with 'mutex'. */
-        atomic_uint64_t n_waiting;  /* See waiting_one(). */
-        struct upcall_extra extra[UPCALL_EXTRA_FDS]
-            OVS_GUARDED_BY(extra_mutex);
+        struct upcall_extra extra;  /* Its mutex is not taken with 'mutex'. */
     );
 };
 
@@ -98,15 +89,11 @@ upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
 
     sched->generation = generation;
     ovs_refcount_init(&sched->refcount);
-    for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
-        sched->extra[i].fd = -1;
-    }
-    atomic_init(&sched->n_waiting, 0);
+    upcall_extra_init(&sched->extra, sched->epoll_fd, EVENT_EXTRA);
     atomic_init(&sched->n_sleepers, 0);
     atomic_init(&sched->epoch, 1);
     atomic_init(&sched->crowded, false);
     ovs_mutex_init(&sched->mutex);
-    ovs_mutex_init(&sched->extra_mutex);
     upcall_queue_init(&sched->queue);
     atomic_init(&sched->n_locks, 0);
     atomic_init(&sched->n_contended, 0);
@@ -146,7 +133,7 @@ upcall_sched_unref(struct upcall_sched *sched)
         upcall_channel_unref(channel);
     }
     upcall_queue_uninit(&sched->queue);
-    ovs_mutex_destroy(&sched->extra_mutex);
+    upcall_extra_uninit(&sched->extra);
     ovs_mutex_destroy(&sched->mutex);
     close(sched->kick_fd);
     close(sched->retire_fd);
@@ -184,23 +171,9 @@ int
 upcall_sched_add(struct upcall_sched *sched,
                  const struct upcall_channel *channel)
 {
-    int fd = upcall_channel_fd(channel);
-    int error;
-
-    ovs_mutex_lock(&sched->extra_mutex);
-    error = upcall_sched_add_fd(sched, fd, ((channel->hold ? 0 : EPOLLIN)
-                                            | EPOLLONESHOT),
-                                event_data(channel));
-    for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
-        if (sched->extra[i].fd == fd) {
-            /* The extra descriptor was closed, which removed it from the epoll
-             * instance.  upcall_sched_extra_remove() must not remove the
-             * channel that has its number now. */
-            sched->extra[i].fd = -1;
-        }
-    }
-    ovs_mutex_unlock(&sched->extra_mutex);
-    return error;
+    return upcall_extra_add_other(&sched->extra, upcall_channel_fd(channel),
+                                  (channel->hold ? 0 : EPOLLIN) | EPOLLONESHOT,
+                                  event_data(channel));
 }
 
 void
@@ -257,122 +230,10 @@ upcall_sched_retire(struct upcall_sched *sched,
     ring(sched->retire_fd);
 }
 
-/* Finds the entry of 'fd', or a free one.  Returns NULL if there is none. */
-static struct upcall_extra *
-upcall_sched_find_extra(struct upcall_sched *sched, int fd)
-    OVS_REQUIRES(sched->extra_mutex)
+struct upcall_extra *
+upcall_sched_extra(struct upcall_sched *sched)
 {
-    struct upcall_extra *free_extra = NULL;
-
-    for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
-        struct upcall_extra *extra = &sched->extra[i];
-
-        if (extra->fd == fd) {
-            return extra;
-        } else if (extra->fd < 0 && !free_extra) {
-            free_extra = extra;
-        }
-    }
-    return free_extra;
-}
-
-/* How many handlers wait for each extra descriptor is in one word, 16 bits for
- * each, so that it takes one locked instruction for all of a handler.  The
- * word grows with the mutex held only.
- *
- * This is one handler that waits for the descriptor of 'bit', 0 for none. */
-static uint64_t
-waiting_one(uint32_t bit)
-{
-    return bit ? UINT64_C(1) << 16 * raw_ctz(bit) : 0;
-}
-
-BUILD_ASSERT_DECL(UPCALL_EXTRA_FDS * 16 <= 64);
-BUILD_ASSERT_DECL(UPCALL_MAX_HANDLERS < 1 << 16);
-
-static bool
-upcall_sched_is_waited_for(const struct upcall_sched *sched, size_t i)
-{
-    uint64_t n;
-
-    atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, &sched->n_waiting), &n);
-    return n >> 16 * i & UINT16_MAX;
-}
-
-/* Sees to it that 'fd' is registered.  Returns its bit, or 0 if that cannot
- * be. */
-static uint32_t
-upcall_sched_extra_add(struct upcall_sched *sched, int fd)
-    OVS_REQUIRES(sched->extra_mutex)
-{
-    struct upcall_extra *extra = upcall_sched_find_extra(sched, fd);
-    uint64_t closed;
-    int error = 0;
-    size_t i;
-
-    if (!extra) {
-        return 0;
-    }
-    i = extra - sched->extra;
-    closed = upcall_closed_watch(fd);
-
-    /* It usually is there from the last time, unless it was closed, which
-     * removes it; its number may be used again. */
-    if (extra->fd != fd || extra->closed != closed) {
-        error = upcall_sched_add_fd(sched, fd, EPOLLIN, EVENT_EXTRA + i);
-    }
-    if (error && (error != EEXIST || extra->fd != fd)) {
-        return 0;
-    }
-    extra->fd = fd;
-    extra->closed = closed;
-    return UINT32_C(1) << i;
-}
-
-void
-upcall_sched_extra_begin(struct upcall_sched *sched, const int fds[], size_t n,
-                         uint32_t bits[])
-{
-    uint64_t waiting = 0, orig;
-
-    ovs_mutex_lock(&sched->extra_mutex);
-    for (size_t i = 0; i < n; i++) {
-        bits[i] = upcall_sched_extra_add(sched, fds[i]);
-        waiting += waiting_one(bits[i]);
-    }
-    atomic_add_relaxed(&sched->n_waiting, waiting, &orig);
-    ovs_mutex_unlock(&sched->extra_mutex);
-}
-
-/* Without the mutex: whoever sees the old number leaves the descriptor where
- * it is, and the next one that gets its event removes it. */
-void
-upcall_sched_extra_end(struct upcall_sched *sched, uint32_t bits)
-{
-    uint64_t waiting = 0, orig;
-
-    for (; bits; bits = zero_rightmost_1bit(bits)) {
-        waiting += waiting_one(rightmost_1bit(bits));
-    }
-    if (waiting) {
-        atomic_sub_relaxed(&sched->n_waiting, waiting, &orig);
-    }
-}
-
-void
-upcall_sched_extra_remove(struct upcall_sched *sched, uint32_t bits)
-{
-    ovs_mutex_lock(&sched->extra_mutex);
-    for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
-        struct upcall_extra *extra = &sched->extra[i];
-
-        if (bits & (UINT32_C(1) << i) && extra->fd >= 0
-            && !upcall_sched_is_waited_for(sched, i)) {
-            epoll_ctl(sched->epoll_fd, EPOLL_CTL_DEL, extra->fd, NULL);
-            extra->fd = -1;
-        }
-    }
-    ovs_mutex_unlock(&sched->extra_mutex);
+    return &sched->extra;
 }
 
 bool
@@ -493,7 +354,7 @@ upcall_sched_poll_for_others(struct upcall_sched *sched, bool one,
 {
     upcall_sched_ask(sched, 0, one ? 1 : UPCALL_EVENTS, 0, events);
     if (events->extra) {
-        upcall_sched_extra_remove(sched, events->extra);
+        upcall_extra_remove(&sched->extra, events->extra);
     }
 }
 

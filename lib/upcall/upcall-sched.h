@@ -64,7 +64,6 @@
  * answers for it, a handler at work that looks for events as much as one that
  * slept: it begins a batch, and kicks again for what it leaves then.
  *
- *
  * Thread safety
  * -------------
  *
@@ -80,6 +79,7 @@
 #include <sys/epoll.h>
 
 struct upcall_channel;
+struct upcall_extra;
 struct upcall_sched;
 
 /* Creates a scheduler for handlers of generation 'generation'.  Returns 0 or a
@@ -126,7 +126,7 @@ struct upcall_events {
     size_t n_channels;          /* Channels that are readable. */
     struct upcall_event channels[UPCALL_EVENTS];
     uint32_t extra;             /* Bit for each extra descriptor that is
-                                 * readable. */
+                                 * readable (upcall-extra.h). */
     bool more;                  /* There may be further events. */
     bool kicked;                /* There may be something in the run queue, or
                                  * the handlers are retired. */
@@ -153,24 +153,8 @@ void upcall_sched_poll(struct upcall_sched *, struct upcall_events *events);
 void upcall_sched_poll_for_others(struct upcall_sched *, bool one,
                                   struct upcall_events *events);
 
-/* Extra descriptors: what handlers wait for besides their channels, such as
- * the latch that ends them.  They are in the same epoll instance.
- *
- * extra_begin() is to be called before each wait.  It stores the bit of each
- * of the 'n' descriptors in 'events.extra', or 0 if one cannot be waited for,
- * for want of room or because epoll does not take it.  extra_end() gives the
- * 'bits' of the wait back.
- *
- * The kernel may give the event of an extra descriptor to a handler that does
- * not wait for it.  That handler calls extra_remove(), which removes the
- * descriptor from the epoll instance if nobody waits for it, and waits again.
- * Otherwise epoll, which still has the event, wakes others in turn until it
- * comes to one that waits for it. */
-#define UPCALL_EXTRA_FDS 4
-void upcall_sched_extra_begin(struct upcall_sched *, const int fds[], size_t n,
-                              uint32_t bits[]);
-void upcall_sched_extra_end(struct upcall_sched *, uint32_t bits);
-void upcall_sched_extra_remove(struct upcall_sched *, uint32_t bits);
+/* Returns the extra descriptors that are in the epoll instance. */
+struct upcall_extra *upcall_sched_extra(struct upcall_sched *);
 
 /* Counts those who wait for an event in another way than by
  * upcall_sched_wait().  begin returns false if there is no need to wait. */

@@ -14,6 +14,7 @@
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-extra.h"
 #include "util.h"
 
 #define GENERATION 5
@@ -440,7 +441,7 @@ extra_begin(struct upcall_sched *sched, int fd)
 {
     uint32_t bit;
 
-    upcall_sched_extra_begin(sched, &fd, 1, &bit);
+    upcall_extra_begin(upcall_sched_extra(sched), &fd, 1, &bit);
     return bit;
 }
 
@@ -460,7 +461,7 @@ extra_descriptors_have_bits_of_their_own_and_are_few(void **state)
         assert_int_not_equal(bit, 0);
         assert_false(all & bit);
         assert_int_equal(extra_begin(f->sched, pipes[i][0]), bit);
-        upcall_sched_extra_end(f->sched, bit);
+        upcall_extra_end(upcall_sched_extra(f->sched), bit);
         all |= bit;
     }
     assert_int_equal(extra_begin(f->sched, pipes[UPCALL_EXTRA_FDS][0]), 0);
@@ -473,11 +474,11 @@ extra_descriptors_have_bits_of_their_own_and_are_few(void **state)
 
         assert_int_equal(upcall_sched_wait(f->sched, -1, &events), 0);
         assert_int_equal(events.extra, extra_begin(f->sched, pipes[2][0]));
-        upcall_sched_extra_end(f->sched, events.extra);
+        upcall_extra_end(upcall_sched_extra(f->sched), events.extra);
         assert_false(events.kicked);
     }
 
-    upcall_sched_extra_end(f->sched, all);
+    upcall_extra_end(upcall_sched_extra(f->sched), all);
     for (size_t i = 0; i < UPCALL_EXTRA_FDS + 1; i++) {
         close(pipes[i][0]);
         close(pipes[i][1]);
@@ -496,18 +497,18 @@ extra_descriptor_that_nobody_waits_for_is_removed(void **state)
     bit = extra_begin(f->sched, fds[0]);
 
     /* Somebody does. */
-    upcall_sched_extra_remove(f->sched, bit);
+    upcall_extra_remove(upcall_sched_extra(f->sched), bit);
     assert_int_equal(poll_events(f).extra, bit);
     assert_int_equal(poll_events(f).extra, bit);
 
     /* Nobody does, which the second look knows. */
-    upcall_sched_extra_end(f->sched, bit);
+    upcall_extra_end(upcall_sched_extra(f->sched), bit);
     assert_int_equal(poll_events(f).extra, bit);
     assert_int_equal(poll_events(f).extra, 0);
 
     assert_int_equal(extra_begin(f->sched, fds[0]), bit);
     assert_int_equal(poll_events(f).extra, bit);
-    upcall_sched_extra_end(f->sched, bit);
+    upcall_extra_end(upcall_sched_extra(f->sched), bit);
     close(fds[0]);
     close(fds[1]);
 }
@@ -524,7 +525,7 @@ channel_keeps_the_number_of_an_extra_descriptor(void **state)
     number = fds[0];
     bit = extra_begin(f->sched, number);
     assert_true(bit);
-    upcall_sched_extra_end(f->sched, bit);
+    upcall_extra_end(upcall_sched_extra(f->sched), bit);
 
     /* A channel's socket takes the lowest free number, while some handler
      * still is to remove it. */
@@ -532,7 +533,7 @@ channel_keeps_the_number_of_an_extra_descriptor(void **state)
     create_channels(f, 1);
     assert_int_equal(upcall_channel_fd(f->channels[0]), number);
     assert_int_equal(upcall_sched_add(f->sched, f->channels[0]), 0);
-    upcall_sched_extra_remove(f->sched, bit);
+    upcall_extra_remove(upcall_sched_extra(f->sched), bit);
     unit_send_upcall(f->sender, f->channels[0]->pid, 1);
     events = poll_events(f);
     assert_int_equal(events.n_channels, 1);
