@@ -14,6 +14,9 @@
  * what the benchmark served less with shedding, over what it shed. */
 #define SHED_PRICE 10
 
+/* What a batch throws away is less work than what it hands out. */
+BUILD_ASSERT_DECL(UPCALL_SHED_MAX / SHED_PRICE < UPCALL_BATCH);
+
 /* The least memory that an upcall takes in the kernel: a socket buffer and the
  * smallest piece of memory that holds its head. */
 #define MEM_MIN 512

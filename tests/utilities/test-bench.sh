@@ -75,6 +75,9 @@ test_wrong_arguments () {
 --interval|9|10 to 1000000
 --rounds||1 to 100
 --config|stok|stock, distribution, stock-per-vport, stock-epoll-wait, per-handler
+--config|kdp-delay-10001|kdp-groups-N, kdp-delay-N
+--config|kdp-delay-x|kdp-groups-N, kdp-delay-N
+--config|kdp-groups-0|kdp-groups-N, kdp-delay-N
 --open-files|255|256 to 1048576
 --tables|0|1 to 200
 --lead|600001|0 to 600000
@@ -403,6 +406,7 @@ test_rtnl_arguments () {
 --ports|0,1|1 to 4000
 --delays|x|0 to 1000000
 --grow|20|21 to 4000
+--grow-devices|vlan|dummy
 --rounds|1,2|1 to 100
 --daemon|other|stock
 --conditions|plain,other|plain, ipv6, qos, routes, bonds

@@ -226,6 +226,14 @@ class Links:
             self.transact(where, RTM_NEWLINK, 0,
                           self.header(IFF_UP) + self.name(which))
 
+    def add_dummy(self, name):
+        """Creates a device without another end, and takes it up."""
+        self.transact(self.own, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL,
+                      self.header(IFF_UP) + self.name(name)
+                      + self.attribute(IFLA_LINKINFO | NLA_F_NESTED,
+                                       self.attribute(IFLA_INFO_KIND,
+                                                      b"dummy\0")))
+
     def remove(self, name):
         self.transact(self.own, RTM_DELLINK, 0,
                       self.header() + self.name(name))
