@@ -11,12 +11,14 @@ EXTRA_DIST += \
 	tests/soak/soak_traffic.py
 
 # Everything at once, in a guest: for SOAK_SECONDS, operations being chosen by
-# SOAK_SEED, with time limits SOAK_PATIENCE times as long.
+# SOAK_SEED, with time limits SOAK_PATIENCE times as long.  A daemon lives for
+# SOAK_LIFE intervals of half a minute.
 SOAK_SECONDS = 600
 SOAK_SEED =
 SOAK_PATIENCE = 1
+SOAK_LIFE = 5
 soak: all tests/system/traffic
 	$(srcdir)/tests/soak/check-soak --builddir '$(abs_builddir)' \
 	    --seconds '$(SOAK_SECONDS)' --seed '$(SOAK_SEED)' \
-	    --patience '$(SOAK_PATIENCE)'
+	    --patience '$(SOAK_PATIENCE)' --life '$(SOAK_LIFE)'
 .PHONY: soak
