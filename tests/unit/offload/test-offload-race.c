@@ -170,11 +170,12 @@ no_packet_is_lost_or_counted_twice(void **state OVS_UNUSED)
     config.read_interval = 1;
     unit_offload_init(&unit, &config, N_PORTS);
     offload_fake_set_delay(unit.fake, 0, 3);
-    manager = ovs_thread_create("manager", manager_main, &streams[N_THREADS]);
     sender = ovs_thread_create("sender", sender_main, &streams[N_THREADS + 1]);
     for (size_t i = 0; i < N_THREADS; i++) {
         users[i] = ovs_thread_create("user", user_main, &streams[i]);
     }
+    /* It makes threads, which only one thread may do at a time. */
+    manager = ovs_thread_create("manager", manager_main, &streams[N_THREADS]);
     for (size_t i = 0; i < N_THREADS; i++) {
         xpthread_join(users[i], NULL);
     }
