@@ -90,6 +90,34 @@ offload_device_replaced() {
     done
 }
 
+# True if $1 ports have a channel.
+channels_are() {
+    test "$(upcall_json .n_ports)" = "$1"
+}
+
+add_test offload_database_away \
+    'a device goes while the database is away' kdp 200
+offload_database_away() {
+    local channels
+    allow_log 'could not (open|add) network device v-' \
+        'cannot get R?STP status on nonexistent port'
+    start_frames
+    install_frames_flow tc
+    channels=$(upcall_json .n_ports)
+    lose_database
+    ip link del v-left
+    wait_until $PATIENCE channels_are $((channels - 1))
+    wait_until $PATIENCE flows_shown 0 tc "$FRAMES"
+    wait_until $PATIENCE offload_is_settled
+    add_veth left ''
+    restart_ovsdb
+    wait_until $PATIENCE test -e /sys/class/net/v-left/master
+    ovs-vsctl set Interface v-left ofport_request=1
+    interface_becomes v-left ofport=1
+    install_frames_flow tc
+    check_tc_agrees br0 v-left v-right
+}
+
 # True if the daemon has at most $1 files, $2 of them netlink sockets.
 daemon_has_at_most() {
     local fds sockets

@@ -65,15 +65,30 @@ restart_after_cleanup() {
     traffic_recovers
 }
 
-add_test restart_of_ovsdb 'traffic flows while ovsdb-server restarts'
-restart_of_ovsdb() {
-    running_traffic
+# Ends ovsdb-server, whose database remains.
+stop_ovsdb() {
     allow_log 'reconnect\|WARN\|unix:' 'jsonrpc\|WARN\|unix:'
     ovs-appctl -t ovsdb-server exit
     wait_until $PATIENCE test ! -e "$OVS_RUNDIR/ovsdb-server.pid"
-    traffic_recovers
+}
+
+# Likewise, and the daemon has noticed.
+lose_database() {
+    stop_ovsdb
+    wait_until $PATIENCE logged 'without the database bridges do not run'
+}
+
+restart_ovsdb() {
     ovsdb-server "$KDP_WORK/conf.db" --detach --no-chdir --pidfile \
         --log-file --remote="punix:$OVS_RUNDIR/db.sock" 2>/dev/null
+}
+
+add_test restart_of_ovsdb 'traffic flows while ovsdb-server restarts'
+restart_of_ovsdb() {
+    running_traffic
+    stop_ovsdb
+    traffic_recovers
+    restart_ovsdb
     connect br0 n3 10.0.0.3/24
     ping_works n1 10.0.0.3
     traffic_recovers
@@ -105,12 +120,9 @@ add_test database_away \
 database_away() {
     local restored turns
     running_traffic
-    allow_log 'reconnect\|WARN\|unix:' 'jsonrpc\|WARN\|unix:'
     restored=$(upcall_json .dispatch_restored)
     ! logged 'bridges do not run' || fail 'bridges did not run'
-    ovs-appctl -t ovsdb-server exit
-    wait_until $PATIENCE test ! -e "$OVS_RUNDIR/ovsdb-server.pid"
-    wait_until $PATIENCE logged 'without the database bridges do not run'
+    lose_database
     # Upcalls would go on sharing one socket.
     ovs-dpctl show >/dev/null
     wait_until $PATIENCE dispatch_was_restored "$restored"
@@ -122,8 +134,7 @@ database_away() {
     test "$turns" -le 600 || fail 'the main loop spins'
     traffic_recovers
 
-    ovsdb-server "$KDP_WORK/conf.db" --detach --no-chdir --pidfile \
-        --log-file --remote="punix:$OVS_RUNDIR/db.sock" 2>/dev/null
+    restart_ovsdb
     connect br0 n3 10.0.0.3/24
     ping_works n1 10.0.0.3
     logged 'the database is back, and bridges run' || fail 'nothing is said'
@@ -245,9 +256,8 @@ restart_restores_rules() {
 # A bridge with namespace n1 and a tunnel to namespace "remote", where the
 # kernel's own device tun0 ends it.
 namespace_and_tunnel() {
-    start_ovs
     ovs-vsctl add-br br0
-    connect br0 n1 ''
+    connect br0 n1 '' -- set Interface v-n1 ofport_request=1
     ip -batch - <<<"netns add remote
 link add under type veth peer name eth0 netns remote
 address add 172.31.1.100/24 dev under
@@ -256,7 +266,7 @@ link set under up"
 remote 172.31.1.100
 link set tun0 up"
     ovs-vsctl add-port br0 t0 -- set Interface t0 type=geneve \
-        options:remote_ip=172.31.1.1 options:key=42
+        options:remote_ip=172.31.1.1 options:key=42 ofport_request=2
 }
 
 add_test restart_keeps_tunnels \
@@ -264,6 +274,7 @@ add_test restart_keeps_tunnels \
     kdp 180
 restart_keeps_tunnels() {
     local device=/sys/class/net/genev_sys_6081 index how
+    start_ovs
     namespace_and_tunnel
     index=$(<$device/ifindex)
     for how in TERM exit KILL; do
@@ -289,6 +300,74 @@ restart_keeps_tunnels() {
     wait_until $PATIENCE test ! -e $device
     matches "$(ovs-appctl dpctl/show)" 'port 0: ovs-system'
     exits_with 1 grep -q genev_sys <<<"$(ovs-appctl dpctl/show)"
+}
+
+# Rules that send what comes from namespace n1 into the tunnel, and back.
+tunnel_rules() {
+    ovs-ofctl add-flows br0 - <<END
+priority=10,in_port=1,actions=output:2
+priority=10,in_port=2,actions=output:1
+END
+}
+
+# What the kernel and tc do with packets that go into the tunnel of key $1, and
+# that come out of it.
+into_tunnel() {
+    echo "in_port(v-n1).*eth_type(0x88b5).*set(tunnel(tun_id=$1.*genev_sys_6081"
+}
+
+out_of_tunnel() {
+    echo "tunnel(tun_id=$1.*in_port(genev_sys_6081).*eth_type(0x88b5).*v-n1"
+}
+
+# True if tc has these, in both directions.
+tunnel_is_in_tc() {
+    flows_shown 1 tc "$(into_tunnel 0x2a)" &&
+        flows_shown 1 tc "$(out_of_tunnel 0x2a)"
+}
+
+# Starts a flow in each direction, both of which tc has from then on.
+flows_through_tunnel() {
+    start_with_offload
+    namespace_and_tunnel
+    tunnel_rules
+    start_sender to n1 -n 0 -r 50 --same
+    in_ns_background from@remote "$KDP_TRAFFIC" send -n 0 -r 50 --same tun0
+    wait_until $PATIENCE takes_sigterm "${BACKGROUND[from]}"
+    wait_until $PATIENCE tunnel_is_in_tc
+    test "$(tc_rules genev_sys_6081)" -ge 1 || fail 'no rule on the device'
+}
+
+add_test restart_tunnel_changes \
+    'no rule in tc stays of a tunnel that changed or went (R2 O5)' kdp 180
+restart_tunnel_changes() {
+    # Nobody takes what still comes.
+    allow_log 'receive tunnel port not found'
+    ports_go_under_traffic
+    flows_through_tunnel
+
+    # Another key: the device of tunnels is the same.
+    kill_daemon
+    ovs-vsctl --no-wait set Interface t0 options:key=43
+    start_waiting_daemon
+    tunnel_rules
+    end_wait
+    wait_until $PATIENCE flows_shown 1 tc "$(into_tunnel 0x2b)"
+    wait_until $PATIENCE flows_shown 0 all "$(into_tunnel 0x2a)"
+    wait_until $PATIENCE flows_shown 0 all "$(out_of_tunnel 0x2a)"
+
+    # It is in the database no more.
+    kill_daemon
+    ovs-vsctl --no-wait del-port br0 t0
+    start_waiting_daemon
+    tunnel_rules
+    end_wait
+    wait_until $PATIENCE test ! -e /sys/class/net/genev_sys_6081
+    exits_with 1 grep -q genev_sys <<<"$(ovs-appctl dpctl/show)"
+    wait_until $PATIENCE flows_shown 0 all 'tunnel(\|genev_sys'
+    check_tc_agrees br0 v-n1
+    stop_background to
+    stop_background from
 }
 
 # True if the datapath drops the flow that the test sends.
