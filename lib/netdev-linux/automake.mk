@@ -44,4 +44,6 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/stats.c \
 	lib/netdev-linux/stats.h \
 	lib/netdev-linux/upcall-counters.c \
-	lib/netdev-linux/upcall-counters.h
+	lib/netdev-linux/upcall-counters.h \
+	lib/netdev-linux/veth.c \
+	lib/netdev-linux/veth.h

@@ -17,6 +17,7 @@
 #include "netdev-linux/state.h"
 #include "netdev-linux/stats.h"
 #include "netdev-linux/upcall-counters.h"
+#include "netdev-linux/veth.h"
 #include "link/link-addr.h"
 #include "link/link-table.h"
 #include "netdev-linux-valid.h"
@@ -181,6 +182,7 @@ netdev_kdp_need_features(const struct netdev *netdev, long long int *start)
         return ENODEV;
     }
     ovs_mutex_lock(&dev->up.mutex);
+    veth_recall(dev);
     if (!(dev->up.cache_valid & VALID_FEATURES)
         && !netnsid_is_remote(dev->up.netnsid)) {
         if (dev->present || !(dev->up.cache_valid & VALID_IFINDEX)) {
@@ -195,12 +197,30 @@ netdev_kdp_need_features(const struct netdev *netdev, long long int *start)
     return 0;
 }
 
-/* Takes note that the kernel was asked, if 'start' is not 0, from then on. */
+/* Takes note that the kernel was asked, if 'start' is not 0, from then on.  As
+ * it is asked by name, what it said is kept for all devices of the kind only
+ * if the name means this one still. */
 static int
-netdev_kdp_asked(enum kdp_rtnl_call call, long long int start, int error)
+netdev_kdp_asked(const struct netdev *netdev, enum kdp_rtnl_call call,
+                 long long int start, int error)
 {
-    if (start) {
-        kdp_rtnl_end(call, start);
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    struct veth_answers answers;
+    bool may_keep;
+
+    if (!start) {
+        return error;
+    }
+    kdp_rtnl_end(call, start);
+
+    /* Before the events are taken, which may make the answers invalid. */
+    ovs_mutex_lock(&dev->up.mutex);
+    may_keep = !error && veth_get_answers(dev, &answers);
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (may_keep && netdev_kdp_state_confirm(netdev)) {
+        ovs_mutex_lock(&dev->up.mutex);
+        veth_keep(dev, &answers);
+        ovs_mutex_unlock(&dev->up.mutex);
     }
     return error;
 }
@@ -221,7 +241,7 @@ netdev_kdp_get_features(const struct netdev *netdev,
     error = kdp_stock_netdev_linux_class.get_features(netdev, current,
                                                       advertised, supported,
                                                       peer);
-    return netdev_kdp_asked(KDP_RTNL_FEATURES, start, error);
+    return netdev_kdp_asked(netdev, KDP_RTNL_FEATURES, start, error);
 }
 
 static int
@@ -236,7 +256,7 @@ netdev_kdp_get_speed(const struct netdev *netdev, uint32_t *current,
     }
     error = ovs_compat_netdev_class_get_speed(&kdp_stock_netdev_linux_class,
                                               netdev, current, max);
-    return netdev_kdp_asked(KDP_RTNL_FEATURES, start, error);
+    return netdev_kdp_asked(netdev, KDP_RTNL_FEATURES, start, error);
 }
 
 static int
@@ -250,7 +270,7 @@ netdev_kdp_get_duplex(const struct netdev *netdev, bool *full_duplex)
     }
     error = ovs_compat_netdev_class_get_duplex(&kdp_stock_netdev_linux_class,
                                                netdev, full_duplex);
-    return netdev_kdp_asked(KDP_RTNL_FEATURES, start, error);
+    return netdev_kdp_asked(netdev, KDP_RTNL_FEATURES, start, error);
 }
 
 /* Returns 0 if the stock class is to answer about the driver of 'dev', which
@@ -287,6 +307,9 @@ netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
             && !netdev_kdp_state_confirm(netdev)) {
             return ENODEV;
         }
+        ovs_mutex_lock(&dev->up.mutex);
+        veth_recall(dev);
+        ovs_mutex_unlock(&dev->up.mutex);
         error = netdev_kdp_check_status(dev, &lacks);
         if (!error && lacks) {
             start = kdp_rtnl_begin();
@@ -297,7 +320,7 @@ netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
     }
 
     error = kdp_stock_netdev_linux_class.get_status(netdev, smap);
-    netdev_kdp_asked(KDP_RTNL_DRIVER, start, error);
+    netdev_kdp_asked(netdev, KDP_RTNL_DRIVER, start, error);
     if (error == EOPNOTSUPP) {
         ovs_mutex_lock(&dev->up.mutex);
         dev->status_error = error;

@@ -12,6 +12,8 @@
  *
  * Thread safety: that of the function of Open vSwitch that stands behind. */
 
+#include <string.h>
+
 #include "netdev-linux-private.h"
 #include "netdev-provider.h"
 #include "openvswitch/netdev.h"
@@ -63,6 +65,40 @@ ovs_compat_netdev_set_lag(struct netdev_linux *netdev, bool is_lag)
     netdev->is_lag_primary = is_lag;
 #else
     netdev->is_lag_master = is_lag;
+#endif
+}
+
+/* The part of a device's link settings that the class keeps only where it tells
+ * speed and duplex by functions of their own. */
+struct ovs_compat_link_settings {
+    uint32_t speed;
+    uint8_t duplex;
+};
+
+static inline void
+ovs_compat_netdev_get_link_settings(const struct netdev_linux *netdev
+                                    OVS_UNUSED,
+                                    struct ovs_compat_link_settings *settings)
+{
+    memset(settings, 0, sizeof *settings);
+#if OVS_HAVE_CURRENT_SPEED
+    settings->speed = netdev->current_speed;
+#endif
+#if OVS_HAVE_CURRENT_DUPLEX
+    settings->duplex = netdev->current_duplex;
+#endif
+}
+
+static inline void
+ovs_compat_netdev_set_link_settings(
+    struct netdev_linux *netdev OVS_UNUSED,
+    const struct ovs_compat_link_settings *settings OVS_UNUSED)
+{
+#if OVS_HAVE_CURRENT_SPEED
+    netdev->current_speed = settings->speed;
+#endif
+#if OVS_HAVE_CURRENT_DUPLEX
+    netdev->current_duplex = settings->duplex;
 #endif
 }
 

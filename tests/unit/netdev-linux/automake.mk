@@ -16,6 +16,7 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-router \
 	tests/unit/netdev-linux/test-netdev-show \
 	tests/unit/netdev-linux/test-netdev-stats \
+	tests/unit/netdev-linux/test-netdev-veth \
 	tests/unit/netdev-linux/test-qdisc-lock \
 	tests/unit/netdev-linux/test-rtnl-count \
 	tests/unit/netdev-linux/test-stats-snapshot
@@ -62,6 +63,10 @@ tests_unit_netdev_linux_test_netdev_fault_ns_LDFLAGS = \
 tests_unit_netdev_linux_test_netdev_fault_stats_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-fault-stats.c $(unit_netdev_fault)
 tests_unit_netdev_linux_test_netdev_fault_stats_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_netdev_fault_wrap)
+tests_unit_netdev_linux_test_netdev_veth_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-veth.c $(unit_netdev_fault)
+tests_unit_netdev_linux_test_netdev_veth_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_netdev_fault_wrap)
 tests_unit_netdev_linux_test_netdev_links_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-links.c \

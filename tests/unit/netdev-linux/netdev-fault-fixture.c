@@ -23,16 +23,23 @@
 #include "util.h"
 
 unsigned int n_ethtool;  /* Requests. */
+void (*after_ethtool)(void);
 
 int __wrap_af_inet_ioctl(unsigned long int command, const void *arg);
 int __real_af_inet_ioctl(unsigned long int command, const void *arg);
 int
 __wrap_af_inet_ioctl(unsigned long int command, const void *arg)
 {
+    int error;
+
     n_ethtool += command == SIOCETHTOOL;
-    return ((command == SIOCGIFINDEX || command == SIOCETHTOOL)
-            && unit_fails(UNIT_CALL_IOCTL)
-            ? errno : __real_af_inet_ioctl(command, arg));
+    error = ((command == SIOCGIFINDEX || command == SIOCETHTOOL)
+             && unit_fails(UNIT_CALL_IOCTL)
+             ? errno : __real_af_inet_ioctl(command, arg));
+    if (command == SIOCETHTOOL && after_ethtool) {
+        after_ethtool();
+    }
+    return error;
 }
 UNIT_WRAP(int, get_stats_via_netlink, (const struct netdev *netdev,
                                        struct netdev_stats *stats),
@@ -173,6 +180,7 @@ int
 teardown(void **state)
 {
     unit_plan_none();
+    after_ethtool = NULL;
     more_rx_frame = 0;
     int0_nsid = LINK_NSID_NONE;
     netdev_close(*state);

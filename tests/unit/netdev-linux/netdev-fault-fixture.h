@@ -24,6 +24,9 @@ extern struct unit_ns *own;
 
 extern unsigned int n_ethtool;  /* Requests. */
 
+/* Called after each of them, if it is not NULL. */
+extern void (*after_ethtool)(void);
+
 /* What /proc/net/dev says on top of what the kernel does. */
 extern uint64_t more_rx_frame;
 
