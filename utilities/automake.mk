@@ -3,6 +3,7 @@
 EXTRA_DIST += \
 	quickstart \
 	tests/utilities/test-bench.sh \
+	tests/utilities/test-build-kernel.sh \
 	tests/utilities/test-check-kernels.sh \
 	tests/utilities/test-check-ovs.sh \
 	tests/utilities/test-check-system.sh \
@@ -73,7 +74,7 @@ EXTRA_DIST += \
 # What the tests themselves rely on.
 check-guest:
 	@status=0; for test in quickstart check-system check-ovs \
-	    check-versions check-kernels guest; do \
+	    check-versions check-kernels build-kernel guest; do \
 	    $(srcdir)/tests/utilities/test-$$test.sh || status=1; \
 	done; exit $$status
 .PHONY: check-guest
