@@ -101,8 +101,28 @@ class ListsTest(unittest.TestCase):
         self.assertIn("upcalls-lost", kinds)
         return kinds
 
+    def kinds_of_tools(self):
+        """Names of findings that ovs-kdp-doctor makes itself."""
+        kinds = []
+        for path in ("utilities/ovs_kdp/doctor.py",
+                     "utilities/ovs_kdp/tc_rules.py"):
+            kinds += re.findall(r'"name": "([^"]+)"', read(path))
+        self.assertIn("daemon-silent", kinds)
+        return kinds
+
     def test_findings(self):
         self.check(listed(section(read(PAGE), "Findings")), self.kinds())
+
+    def test_each_finding_has_a_test(self):
+        # What the daemon finds is provoked in test-X-diagnose of its engine,
+        # the rest in test-doctor.py; each is named there by its full name.
+        tests = [read("tests/unit/utilities/test-doctor.py")]
+        for where, _, files in os.walk(os.path.join(tap.SRCDIR, "tests/unit")):
+            tests += [read(os.path.join(where, name)) for name in files
+                      if re.fullmatch(r"test-[a-z]+-diagnose\.c", name)]
+        found = re.findall(r'"([a-z]+-[a-z-]+)[":]', "\n".join(tests))
+        self.assertEqual({*self.kinds(), *self.kinds_of_tools()} - set(found),
+                         set())
 
     def test_names_of_threads_leave_room_for_their_numbers(self):
         # Open vSwitch adds the number, counted since the start of the daemon.
@@ -119,10 +139,8 @@ class ListsTest(unittest.TestCase):
                          self.keys() | STOCK_KEYS)
 
     def test_tasks_name_what_there_is(self):
-        known = {*self.kinds(), *self.keys(), *STOCK_KEYS}
-        for path in ("utilities/ovs_kdp/doctor.py",
-                     "utilities/ovs_kdp/tc_rules.py"):
-            known.update(re.findall(r'"name": "([^"]+)"', read(path)))
+        known = {*self.kinds(), *self.kinds_of_tools(), *self.keys(),
+                 *STOCK_KEYS}
         folder = os.path.join(tap.SRCDIR, "Documentation/tasks")
         for name in sorted(os.listdir(folder)):
             text = read(os.path.join(folder, name))
