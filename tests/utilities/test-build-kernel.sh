@@ -53,7 +53,8 @@ echo CONFIG_MODULES=y > "$dir/config"
 
 run () {
     : > "$dir/made"
-    PATH=$dir/bin:$PATH FETCH_PAUSE=0 "$script" --builddir "$dir/build" \
+    # As below "make -C", which tells folders.
+    MAKEFLAGS=w PATH=$dir/bin:$PATH FETCH_PAUSE=0 "$script" --builddir "$dir/build" \
         --config "$dir/config" --jobs 1 "$@" > "$out" 2>&1
     status=$?
 }
