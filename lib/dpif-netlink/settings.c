@@ -62,6 +62,8 @@ settings_create(struct kdp_datapath *dp)
 {
     dp->settings = xzalloc(sizeof *dp->settings);
     dp->settings->buffer_mib = UPCALL_BUFFER_MAX >> 20;
+    dp->settings->target_ms = UPCALL_DELAY_DEFAULT;
+    upcall_table_set_target_delay(dp->upcalls, UPCALL_DELAY_DEFAULT * 1000);
 }
 
 void

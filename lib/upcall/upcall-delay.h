@@ -66,8 +66,12 @@
 #define UPCALL_DELAY_LOOK (UPCALL_DELAY_INTERVAL / 5)
 
 /* Target unless another one is set, in ms, and the largest one: more is no
- * bound, since a receive buffer is full by then. */
-#define UPCALL_DELAY_DEFAULT 0
+ * bound, since a receive buffer is full by then.
+ *
+ * The default is the shortest one that was measured to cost less than a
+ * hundredth of what is served, with 200 ports: shorter turns take more reads
+ * for as many upcalls. */
+#define UPCALL_DELAY_DEFAULT 100
 #define UPCALL_DELAY_MAX 10000
 
 /* All zeros are a port without a backlog. */

@@ -73,8 +73,14 @@ wrong_target_delay_is_named_and_the_last_good_one_stays(void **state)
     struct fixture *f = *state;
 
     start(f);
+    assert_int_equal(target_delay(f), 100000);
+    free(read_log());
+    set_config(f, "upcall-target-delay", "never");
+    check_log("other_config:upcall-target-delay is \"never\", expected 0 "
+              "(off) to 10000 ms; going on with 100\n");
+    assert_int_equal(target_delay(f), 100000);
     set_config(f, "upcall-engine", "epoll");
-    assert_int_equal(target_delay(f), UPCALL_DELAY_DEFAULT * 1000);
+    assert_int_equal(target_delay(f), 100000);
     set_config(f, "upcall-target-delay", "7");
     assert_int_equal(target_delay(f), 7000);
     free(read_log());
@@ -95,7 +101,7 @@ wrong_target_delay_is_named_and_the_last_good_one_stays(void **state)
 
     /* Without it, the default is used. */
     set_config(f, "upcall-engine", "epoll");
-    assert_int_equal(target_delay(f), UPCALL_DELAY_DEFAULT * 1000);
+    assert_int_equal(target_delay(f), 100000);
 }
 
 static void
