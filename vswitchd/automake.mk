@@ -10,7 +10,7 @@ vswitchd_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=ovs_get_program_version
 vswitchd_ovs_vswitchd_LDADD = \
 	lib/libkdp.a \
-	$(OVS_OBJECTS) \
+	$(OVS_DAEMON) \
 	$(OVS_ARCHIVES) \
 	$(LIBMNL_LIBS) $(LIBURING_LIBS)
 $(vswitchd_ovs_vswitchd_OBJECTS): $(EXTRA_OVS_DEPS)

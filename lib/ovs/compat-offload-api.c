@@ -63,9 +63,13 @@ ovs_compat_flow_put(struct netdev *netdev, struct match *match,
 }
 
 void
-ovs_compat_meter_set(ofproto_meter_id id, struct ofputil_meter_config *config)
+ovs_compat_meter_set(ofproto_meter_id id OVS_UNUSED,
+                     struct ofputil_meter_config *config OVS_UNUSED)
 {
+    /* Without it, flows that have a meter are not translated either. */
+#if OVS_HAVE_METER_OFFLOAD
     meter_offload_set(id, config);
+#endif
 }
 
 static struct netdev_flow_dump *

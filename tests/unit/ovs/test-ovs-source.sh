@@ -54,7 +54,7 @@ END
 (cd "$dir" && autoconf) > "$out" 2>&1
 result 'there is a configure'
 
-supported='3.1.0 3.1.8 3.3.0 3.3.10 3.5.0 3.5.5 4.0.0 4.0.1'
+supported='2.17.9 3.1.0 3.1.8 3.3.0 3.3.10 3.5.0 3.5.5 4.0.0 4.0.1'
 for version in $supported; do
     make_tree "$dir/$version" "$version"
     configure --with-ovs-source="$dir/$version" \
@@ -62,7 +62,7 @@ for version in $supported; do
 done
 result "trees of these are taken: $supported"
 
-others='2.17.9 3.0.1 3.2.0 3.4.0 3.6.0 3.7.1 4.1.0 3.10.0 13.1.0'
+others='2.16.8 3.0.1 3.2.0 3.4.0 3.6.0 3.7.1 4.1.0 3.10.0 13.1.0'
 for version in $others; do
     make_tree "$dir/$version" "$version"
     refused "is Open vSwitch $version, which is not supported" \

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "harness/unit.h"
+#include "netlink.h"
 #include "nl/nl-conn.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs/compat-netlink.h"
