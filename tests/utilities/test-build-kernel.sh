@@ -10,6 +10,7 @@ dir=$(mktemp -d /tmp/test-build-kernel.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 out=$dir/out
 . tests/harness/tap.sh
+. tests/harness/debian.sh
 
 # The source: a makefile that notes what it is asked for.
 source=$dir/linux-source-6.1
@@ -32,20 +33,13 @@ case " $* " in *' --enable NET_TC_SKB_EXT '*)
     [ -e no-chains ] || echo CONFIG_NET_TC_SKB_EXT=y >> .config ;;
 esac
 END
-cat > "$dir/bin/apt-get" << END
-#!/bin/bash
-echo "\$@" >> "$dir/apt"
-case " \$* " in
-*' indextargets '*) echo "Debian bookworm file:/archive/" ;;
-*' download '*) touch "\${!#}_6.1.9_all.deb" ;;
-esac
-END
+make_apt "$dir/bin" "$dir/apt"
 cat > "$dir/bin/dpkg-deb" << END
 #!/bin/bash
 mkdir -p "\$3/usr/src"
 tar -C "$dir" -cJf "\$3/usr/src/linux-source-6.1.tar.xz" linux-source-6.1
 END
-for program in apt-cache flex bison bc depmod; do
+for program in flex bison bc depmod; do
     printf '#!/bin/sh\n' > "$dir/bin/$program"
 done
 chmod +x "$source/scripts/config" "$dir/bin"/*

@@ -11,6 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 tree=$dir/tree
 out=$dir/out
 . tests/harness/tap.sh
+. tests/harness/debian.sh
 
 mkdir -p "$tree"/tests/{versions,system} "$dir"/{bin,build}
 cp "$source"/tests/versions/{check-kernels,debian-packages} \
@@ -21,14 +22,7 @@ echo "\$*" >> "$dir/guests"
 cat "$dir/tap"
 exit \$(cat "$dir/status")
 END
-cat > "$dir/bin/apt-get" << END
-#!/bin/bash
-echo "\$@" >> "$dir/apt"
-case " \$* " in
-*' indextargets '*) echo "Debian bookworm file:/archive/" ;;
-*' download '*) touch "\${!#}_6.99_amd64.deb" ;;
-esac
-END
+make_apt "$dir/bin" "$dir/apt"
 cat > "$dir/bin/apt-cache" << 'END'
 #!/bin/bash
 printf 'linux-image-amd64\n  Depends: linux-image-6.99-amd64\n'

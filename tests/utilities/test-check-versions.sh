@@ -11,6 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 tree=$dir/tree
 out=$dir/out
 . tests/harness/tap.sh
+. tests/harness/debian.sh
 
 # Makes a tree of ovs-kdp whose configure takes versions 1 and 2, and whose
 # build does what the files "build" and "check" of the source say.
@@ -125,14 +126,7 @@ result 'or many, and those of Open vSwitch, with both daemons'
 
 # Of the system, only apt's list of sources is read.
 make_tree
-cat > "$dir/bin/apt-get" << END
-#!/bin/bash
-echo "\$@" >> "$dir/apt"
-case " \$* " in
-*' indextargets '*) echo "Debian bookworm file:/archive/" ;;
-*' download '*) touch openvswitch-source_1_all.deb ;;
-esac
-END
+make_apt "$dir/bin" "$dir/apt"
 cat > "$dir/bin/dpkg-deb" << END
 #!/bin/bash
 mkdir -p "\$3/usr/src" && cp -r "$dir/one" "\$3/usr/src/openvswitch"

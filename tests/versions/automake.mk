@@ -26,6 +26,7 @@ kernel-with-chains:
 	@$(srcdir)/tests/versions/build-kernel --builddir '$(abs_builddir)'
 .PHONY: kernel-with-chains
 EXTRA_DIST += \
+	tests/harness/debian.sh \
 	tests/versions/build-kernel \
 	tests/versions/check-kernels \
 	tests/versions/check-versions \
