@@ -525,6 +525,7 @@ test_offload_arguments () {
 --memory|3000|such as 3G
 --daemon|other|stock
 --kdp|/nonexistent|an executable file
+--kernel|/nonexistent|expected a file
 END
 }
 

@@ -386,12 +386,14 @@ test_usage () {
 }
 
 test_release () {
-    local release
-    run --print-release && [ "$status" -eq 0 ] || return 1
-    release=$(cat "$out/stdout")
-    [ -e "/boot/vmlinuz-$release" ] || return 1
-    run --kernel "/boot/vmlinuz-$release" --print-release
-    [ "$(cat "$out/stdout")" = "$release" ] || return 1
+    local modules release
+    run --print-modules && [ "$status" -eq 0 ] || return 1
+    modules=$(cat "$out/stdout")
+    release=${modules##*/}
+    [ "$modules" = "/lib/modules/$release" ] \
+        && [ -e "/boot/vmlinuz-$release" ] || return 1
+    run --kernel "/boot/vmlinuz-$release" --print-modules
+    [ "$(cat "$out/stdout")" = "$modules" ] || return 1
     run -- uname -r
     [ "$status" -eq 0 ] && [ "$(cat "$out/stdout")" = "$release" ] || return 1
     nothing_left
@@ -400,11 +402,13 @@ test_release () {
 # A kernel whose package was unpacked somewhere has its modules there.
 test_kernel_that_is_not_installed () {
     local release root=$out/unpacked
-    release=$("$guest" --print-release) || return 1
+    release=$(basename "$("$guest" --print-modules)") || return 1
     mkdir -p "$root/boot" "$root/lib/modules"
     cp "/boot/vmlinuz-$release" "$root/boot/"
     cp -rl "/lib/modules/$release" "$root/lib/modules/" 2> /dev/null \
         || cp -r "/lib/modules/$release" "$root/lib/modules/"
+    run --kernel "$root/boot/vmlinuz-$release" --print-modules
+    [ "$(cat "$out/stdout")" = "$root/lib/modules/$release" ] || return 1
     run --kernel "$root/boot/vmlinuz-$release" -- \
         sh -c 'readlink /lib/modules/$(uname -r) && modprobe openvswitch'
     [ "$status" -eq 0 ] \

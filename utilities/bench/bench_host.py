@@ -19,22 +19,43 @@ def version_key(text):
             for part in re.findall(r"\d+|\D+", text)]
 
 
-def find_kernel(program):
-    """Returns the newest kernel with headers, and its version."""
+def find_kernel(program, image=None):
+    """Returns a kernel with headers, and the folder with its modules: 'image',
+    by default the newest of /boot."""
+    if image:
+        return image, modules_of(program, image)
     versions = [name[len("vmlinuz-"):] for name in os.listdir("/boot")
                 if name.startswith("vmlinuz-")]
     versions.sort(key=version_key)
     for version in reversed(versions):
-        if os.path.isdir(f"/lib/modules/{version}/build"):
-            return f"/boot/vmlinuz-{version}", version
+        modules = f"/lib/modules/{version}"
+        if os.path.isdir(f"{modules}/build"):
+            return f"/boot/vmlinuz-{version}", modules
     what = versions[-1] if versions else "amd64"
     sys.exit(f"{program}: no kernel of /boot has headers to build a module "
              f"with (apt-get install linux-headers-{what})")
 
 
-def build_module(program, builddir, version, name):
-    """Builds module 'name' for kernel 'version' and returns its path."""
-    folder = os.path.join(builddir, "bench", name)
+def modules_of(program, image):
+    """Returns the folder with the modules of kernel 'image', which has
+    headers."""
+    result = subprocess.run([GUEST, "--kernel", image, "--print-modules"],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            text=True)
+    modules = result.stdout.strip()
+    if result.returncode:
+        sys.exit(1)
+    if not os.path.isdir(f"{modules}/build"):
+        sys.exit(f"{program}: {modules}/build, the headers to build a module "
+                 "with, is missing")
+    return modules
+
+
+def build_module(program, builddir, modules, name):
+    """Builds module 'name' for the kernel whose modules are in folder
+    'modules', and returns its path."""
+    folder = os.path.join(builddir, "bench", "modules",
+                          os.path.basename(modules), name)
     source = os.path.join(HERE, name)
     os.makedirs(folder, exist_ok=True)
     # Tests and benchmarks that run at the same time may want the same module.
@@ -43,7 +64,7 @@ def build_module(program, builddir, version, name):
         for file in os.listdir(source):
             shutil.copy2(os.path.join(source, file), folder)
         result = subprocess.run(
-            ["make", "-C", f"/lib/modules/{version}/build", f"M={folder}",
+            ["make", "-C", f"{modules}/build", f"M={folder}",
              "modules"], text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode:

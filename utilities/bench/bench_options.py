@@ -76,6 +76,13 @@ def program(text):
     return path
 
 
+def file(text):
+    path = os.path.realpath(text)
+    if not os.path.isfile(path):
+        raise argparse.ArgumentTypeError(f"\"{text}\": expected a file")
+    return path
+
+
 # The daemons that are compared, the one that the others are compared with
 # first, and where in the build tree two of them are.
 DAEMONS = ["stock", "distribution", "kdp"]
