@@ -446,13 +446,13 @@ ping_works() {
 }
 
 # Checks that $3 pings from namespace $1 to address $2 are answered.  Each has a
-# process, with the same identifier: one that sends several waits for the last
-# answer no longer than twice as long as for those before.
+# process, with the same identifier, $4 or any: one that sends several waits for
+# the last answer no longer than twice as long as for those before.
 pings_are_answered() {
     # shellcheck disable=SC2016
     in_ns "$1" sh -c 'for i in $(seq "$1"); do
-            ping -n -q -c 1 -e $(($$ % 65536)) -W "$2" "$3" || exit
-        done' sh "$3" $PATIENCE "$2" >/dev/null ||
+            ping -n -q -c 1 -e "${4:-$(($$ % 65536))}" -W "$2" "$3" || exit
+        done' sh "$3" $PATIENCE "$2" "${4:-}" >/dev/null ||
         fail "a ping from namespace $1 to $2 is not answered"
 }
 
@@ -478,17 +478,21 @@ stop_ping() {
     wait_background "$1" || :
 }
 
-# Likewise, and checks that it has got all answers: what ping itself says counts
-# as lost what is under way when it ends.
+# Prints how many answers ping $1, which has ended, has not got: what ping itself
+# says counts as lost what is under way when it ends.
+pings_lost() {
+    awk '/ bytes from / && !/DUP!/ {
+             sub(/.*icmp_seq=/, "")
+             n++
+             last = $1 + 0 > last ? $1 + 0 : last
+         }
+         END { print last - n }' "$KDP_WORK/$1"
+}
+
+# Ends ping $1, and checks that it has got all answers.
 ping_lost_nothing() {
     stop_ping "$1"
-    equal "$(awk '/ bytes from / && !/DUP!/ {
-                      sub(/.*icmp_seq=/, "")
-                      n++
-                      last = $1 + 0 > last ? $1 + 0 : last
-                  }
-                  END { print last - n }' "$KDP_WORK/$1")" 0 \
-        'pings without an answer'
+    equal "$(pings_lost "$1")" 0 'pings without an answer'
 }
 
 # Checks that namespace $1 does not reach address $2.
