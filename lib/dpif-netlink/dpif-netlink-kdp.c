@@ -334,10 +334,11 @@ dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
         .ovs_flows = !types || types->ovs_flows,
     };
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+    bool hidden = takeover_hides_flows(dp);
     struct dpif *inner = dp->inner;
 
     if (!strncmp(get_subprogram_name(), "revalidator", 11)) {
-        if (takeover_hides_flows(dp)) {
+        if (hidden) {
             struct dpif_flow_dump_types none = { .ovs_flows = false };
 
             return inner->dpif_class->flow_dump_create(inner, terse, &none);
@@ -345,7 +346,7 @@ dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
         upcall_dest_dump_begins(dp);
     }
     return (engine
-            ? kdp_flow_dump_create(engine, dpif, terse, types)
+            ? kdp_flow_dump_create(engine, dpif, terse, !hidden, types)
             : inner->dpif_class->flow_dump_create(inner, terse, &kernel));
 }
 

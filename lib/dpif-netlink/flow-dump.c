@@ -60,7 +60,8 @@ flow_dump_thread_cast(struct dpif_flow_dump_thread *thread)
 
 struct dpif_flow_dump *
 kdp_flow_dump_create(struct kdp_flow_engine *engine, const struct dpif *dpif,
-                     bool terse, const struct dpif_flow_dump_types *types)
+                     bool terse, bool learn,
+                     const struct dpif_flow_dump_types *types)
 {
     struct flow_dump *dump = xzalloc(sizeof *dump);
     struct dpif_flow_dump_types kernel_only = { .ovs_flows = true };
@@ -79,7 +80,9 @@ kdp_flow_dump_create(struct kdp_flow_engine *engine, const struct dpif *dpif,
     error = offload_dump_start(engine->offload, type, terse, &dump->view);
     atomic_init(&dump->error, error);
     dump->started = !error;
-    atomic_read_relaxed(&engine->enabled, &dump->learn);
+    if (learn) {
+        atomic_read_relaxed(&engine->enabled, &dump->learn);
+    }
     if (type & OFFLOAD_DUMP_KERNEL) {
         dump->inner = inner->dpif_class->flow_dump_create(inner, terse,
                                                           &kernel_only);

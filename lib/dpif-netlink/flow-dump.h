@@ -36,9 +36,12 @@ struct dpif_flow_dump_thread;
 struct dpif_flow_dump_types;
 struct kdp_flow_engine;
 
-/* As the dpif functions of those names, for a datapath that has an engine. */
+/* As the dpif functions of those names, for a datapath that has an engine.
+ * Flows of the kernel that the engine does not know yet are offered to tc if
+ * 'learn' is true: not while they are those of a previous run (takeover.h),
+ * whose chains mean nothing to this one. */
 struct dpif_flow_dump *kdp_flow_dump_create(
-    struct kdp_flow_engine *, const struct dpif *, bool terse,
+    struct kdp_flow_engine *, const struct dpif *, bool terse, bool learn,
     const struct dpif_flow_dump_types *);
 int kdp_flow_dump_destroy(struct dpif_flow_dump *);
 struct dpif_flow_dump_thread *kdp_flow_dump_thread_create(

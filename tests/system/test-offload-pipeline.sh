@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Chains of recirculation as OVN has them.  Where the kernel cannot tell the
-# datapath of chains, all that is about tc has to be true of the datapath.
+# Chains of recirculation as OVN has them, and what becomes of the rules of
+# chains when the daemon crashes.  Where the kernel cannot tell the datapath of
+# chains, all that is about tc has to be true of the datapath.
 
 # True if the kernel can tell the datapath of chains, as its configuration says,
 # or if nobody has that, the daemon.
@@ -182,4 +183,110 @@ offload_pipeline() {
     wait_until $PATIENCE pipeline_is_settled "$place"
     ping_lost_nothing ping
     pings_pass_four_flows "$place" 10
+}
+
+# Prints how many flows of chains the kernel datapath has.
+n_chain_flows() {
+    ovs-dpctl dump-flows -m system@ovs-system |
+        grep -cE 'recirc_id\(0x[1-9a-f]|recirc\(' || :
+}
+
+# Has the kernel trace what is deleted, and what is done for packets.
+trace_takeover() {
+    local header='ifindex=+20(%si):u32 handle=+24(%si):u32 info=+32(%si):u32'
+    prepare_tracing
+    {
+        # Of "struct tcmsg", which follows the header of the message.
+        echo "p:kdp/rule tc_del_tfilter $header"
+        echo 'p:kdp/flow ovs_flow_cmd_del'
+        echo 'p:kdp/packet ovs_packet_cmd_execute'
+        echo 'p:kdp/new ovs_flow_cmd_new'
+    } >>$TRACING/kprobe_events
+    echo 1 >$TRACING/events/kdp/enable
+}
+
+# Prints of the trace what came before a handler first did something for a
+# packet.  Fails if none did.
+traced_until_served() {
+    awk '/^ *handler[0-9]*-/ && / (packet|new): / { served = 1; exit }
+         { print }
+         END { exit !served }' $TRACING/trace
+}
+
+# Checks that the rules in file $1, and flows of chains, $2 of them, were deleted
+# before the first packet was served.
+old_chains_went_first() {
+    local n='([0-9]+)'
+    traced_until_served >until-served || fail 'no packet was served'
+    sed -nE "s/.* rule: .* ifindex=$n handle=$n info=$n.*/\1 \2 \3/p" \
+        until-served | awk '{ print $1, int($3 / 65536), $2 }' | sort >deleted
+    equal "$(comm -23 "$1" deleted)" '' 'rules of chains that stayed'
+    test "$(grep -c ' flow: ' until-served)" -ge "$2" ||
+        fail "$(grep -c ' flow: ' until-served) flows of $2 were deleted"
+}
+
+# Checks that flows of the previous run, which are in the kernel, do not get to tc
+# by being looked at while the daemon waits for its rules.
+stale_flows_stay_out_of_tc() {
+    local i
+    for i in 1 2; do
+        flows_shown_at_least 1 all 'eth_type(0x0800)' ||
+            fail 'the daemon has no flows while it waits'
+        wait_until $PATIENCE offload_is_settled
+        equal "$(chain_rules v-left v-right)" '' 'rules while it waits'
+    done
+}
+
+add_test offload_chains_crash \
+    'what a crash leaves of chains goes before the first packet is served (O8)' \
+    kdp 250
+offload_chains_crash() {
+    local place how n wait
+
+    # A packet that is on its way from one old flow to the next when these are
+    # deleted is an upcall of a chain that nobody knows.  Open vSwitch drops what
+    # follows it by a flow, and warns when revalidators find that.
+    allow_log 'Failed to acquire udpif_key .* unexpected flow'
+    start_pipeline
+    ping_works left $SERVICE
+    place=$(place_of_chains)
+    note "chains are in $place"
+    # The second and the third daemon wait until they are told their rules, and
+    # that before the third had nothing in tc.
+    for how in at-once waiting from-kernel; do
+        wait_until $PATIENCE pipeline_is_settled "$place"
+        if test $how = from-kernel; then
+            set_offload false
+            wait_until $PATIENCE pipeline_is_settled ovs
+        fi
+        kill_daemon
+        chain_rules v-left v-right >rules
+        if test "$place" = tc && test $how != from-kernel; then
+            test "$(wc -l <rules)" -ge 8 || fail "rules: $(cat rules)"
+        else
+            equal "$(cat rules)" '' 'rules of chains'
+        fi
+        n=$(n_chain_flows)
+        test "$n" -ge 6 || fail "$n flows of chains"
+        pings_are_answered left $SERVICE 5 77
+        wait=true
+        test $how != at-once || wait=false
+        ovs-vsctl --no-wait set Open_vSwitch . other_config:hw-offload=true \
+            other_config:flow-restore-wait=$wait
+        trace_takeover
+        start_ping ping@left $SERVICE -e 77 -i 0.05
+        start_daemon
+        add_pipeline
+        test $how != from-kernel || stale_flows_stay_out_of_tc
+        ovs-vsctl remove Open_vSwitch . other_config flow-restore-wait
+        wait_until $PATIENCE pipeline_is_settled "$place"
+        old_chains_went_first rules "$n"
+        trace_end
+        stop_ping ping
+        note "$how: $(pings_lost ping) pings lost, $(n_answers ping) answered"
+        pings_pass_four_flows "$place" 10
+    done
+    stream_passes "$place"
+    set_offload false
+    check_no_rules br0 v-left v-right
 }

@@ -17,7 +17,7 @@ const struct dpif_flow_dump_types dump_both = {
 };
 const struct dpif_flow_dump_types dump_neither;
 
-bool dump_terse;
+bool dump_terse, dump_learn;
 
 void
 dump_note(struct dump_seen *seen, const struct dpif_flow *flow)
@@ -63,13 +63,15 @@ dump_walk(struct dpif_flow_dump *dump, int max_flows, struct dump_seen *seen)
 struct dpif_flow_dump *
 dump_start(struct unit_dpif *u, const struct dpif_flow_dump_types *types)
 {
-    return kdp_flow_dump_create(u->engine, &u->inner, dump_terse, types);
+    return kdp_flow_dump_create(u->engine, &u->inner, dump_terse, dump_learn,
+                                types);
 }
 
 int
 dump_setup(void **state)
 {
     dump_terse = false;
+    dump_learn = true;
     return unit_dpif_setup(state);
 }
 

@@ -29,6 +29,10 @@ struct dump_seen {
 /* Are dumps those of revalidators?  Not at the start of a test. */
 extern bool dump_terse;
 
+/* Do dumps take over flows that the engine does not know?  At the start of a
+ * test they do. */
+extern bool dump_learn;
+
 /* For cmocka, as unit_dpif_setup(). */
 int dump_setup(void **state);
 

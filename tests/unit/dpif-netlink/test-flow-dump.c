@@ -91,6 +91,31 @@ flows_that_were_there_before_are_shown_once_and_learned(void **state)
 }
 
 static void
+flows_of_a_previous_run_are_shown_once_and_left_alone(void **state)
+{
+    struct unit_dpif *u = *state;
+    struct dump_seen seen;
+
+    dump_learn = false;
+    for (uint32_t i = 0; i < DUMP_N_FLOWS; i++) {
+        unit_dpif_add(u, unit_tc_desc(i, 1, 0));
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(dump_all(u, NULL, 50, &seen), 0);
+        dump_check_seen(&seen, 0, DUMP_N_FLOWS);
+        assert_int_equal(seen.n_tc, 0);
+        unit_dpif_settle(u);
+        assert_int_equal(unit_tc_count(), 0);
+        assert_int_equal(unit_dpif_count(u), DUMP_N_FLOWS);
+    }
+    /* They are taken over when they have been looked at. */
+    dump_learn = true;
+    assert_int_equal(dump_all(u, NULL, 50, &seen), 0);
+    unit_dpif_settle(u);
+    assert_int_equal(unit_tc_count(), DUMP_N_FLOWS);
+}
+
+static void
 flows_that_were_there_before_are_shown_once_while_offload_is_off(void **state)
 {
     struct unit_dpif *u = *state;
@@ -239,6 +264,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(types_select_where_flows_are),
         TEST(statistics_are_those_of_both_sides),
         TEST(flows_that_were_there_before_are_shown_once_and_learned),
+        TEST(flows_of_a_previous_run_are_shown_once_and_left_alone),
         TEST(flows_that_were_there_before_are_shown_once_while_offload_is_off),
         TEST(flows_that_tc_does_not_tell_about_are_shown),
         TEST(flows_whose_rules_vanished_are_shown_and_go_back),

@@ -208,7 +208,7 @@ dumper_main(void *test_)
         int n;
 
         dump = kdp_flow_dump_create(test->u.engine, &test->u.inner,
-                                       unit_random(2), NULL);
+                                       unit_random(2), true, NULL);
         thread = kdp_flow_dump_thread_create(dump);
         while ((n = kdp_flow_dump_next(thread, flows, 50)) > 0) {
             for (int i = 0; i < n; i++) {
