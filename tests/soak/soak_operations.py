@@ -329,6 +329,14 @@ def flood(c, rng):
     return n
 
 
+def shed(c, rng):
+    """A short target, and more than its port's share."""
+    target = rng.choice([1, 20, 100])
+    c.switch.set_config(upcall_target_delay=target)
+    c.traffic.flood(3000)
+    return target
+
+
 def shrink_buffers(c, rng):
     """Some of the daemon's netlink sockets, those of upcalls and those of
     events, take hardly anything."""
@@ -438,6 +446,8 @@ TABLE = [Operation(*row) for row in (
      "addresses and routes come and go"),
     ("flood", LINK, 2, NO_LOSS, flood,
      "one port sends as many misses as it can, few enough for its buffer"),
+    ("shed", LINK, 2, ANY_LOSS, shed,
+     "a port sends more than its share while the delay of upcalls is bounded"),
     ("shrink", LINK, 1, COUNTED_LOSS, shrink_buffers,
      "receive buffers get tiny"),
     ("descriptors", LINK, 1, COUNTED_LOSS, withhold_descriptors,
