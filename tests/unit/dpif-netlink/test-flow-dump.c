@@ -90,6 +90,7 @@ flows_that_were_there_before_are_shown_once_and_learned(void **state)
     assert_int_equal(seen.n_tc, DUMP_N_FLOWS);
 }
 
+/* O8. */
 static void
 flows_of_a_previous_run_are_shown_once_and_left_alone(void **state)
 {
