@@ -2,7 +2,7 @@
 
 /* What Open vSwitch is told about flows that are in the kernel or in tc, or go
  * from one to the other: its own statistics of a flow stay right (O2), and it
- * knows how many flows there are. */
+ * knows how many flows there are.  And what it is told of an upcall. */
 
 #include <config.h>
 
@@ -18,7 +18,11 @@
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
 #include "openvswitch/ofpbuf.h"
+#include "netlink.h"
+#include "ovs-features.h"
 #include "ovs/compat-dpif.h"
+#include "upcall/upcall-msg.h"
+#include "upcall/upcall-table.h"
 #include "util.h"
 
 #define N_FLOWS 100
@@ -237,6 +241,69 @@ lost_upcalls_are_told(void **state)
     assert_int_equal(kdp_datapath_n_lost(&u->dp), 0);
 }
 
+/* The upcall that waits. */
+static struct upcall_view received;
+
+int __wrap_upcall_table_recv(struct upcall_table *, uint32_t handler_id,
+                             struct upcall_view *);
+
+int
+__wrap_upcall_table_recv(struct upcall_table *table OVS_UNUSED,
+                         uint32_t handler_id, struct upcall_view *view)
+{
+    if (handler_id != 3) {
+        return EAGAIN;
+    }
+    *view = received;
+    return 0;
+}
+
+/* The port id of its socket among it, from the version on that tells the kernel
+ * again, which sends what recirculates to the socket of that id. */
+static void
+upcall_is_passed_on_whole(void **state)
+{
+    struct unit_dpif *u = *state;
+    struct dpif_kdp dpif = {
+        .dpif = { .dpif_class = registered },
+        .dp = &u->dp,
+    };
+    struct nlattr attrs[5];
+    char frame[32 + UPCALL_PACKET_MIN];
+    struct dpif_upcall upcall;
+    struct ofpbuf key;
+
+    ofpbuf_init(&key, 0);
+    nl_msg_put_u32(&key, OVS_KEY_ATTR_IN_PORT, 7);
+    nl_msg_put_be16(&key, OVS_KEY_ATTR_ETHERTYPE, htons(0x88b5));
+    received = (struct upcall_view) {
+        .type = UPCALL_ACTION, .pid = 0x89abcdef,
+        .packet = &frame[32], .packet_len = UPCALL_PACKET_MIN, .headroom = 32,
+        .key = key.data, .key_len = key.size,
+        .userdata = &attrs[0], .egress_tun_key = &attrs[1],
+        .actions = &attrs[2], .mru = &attrs[3], .hash = &attrs[4],
+    };
+    memset(&upcall, 0xff, sizeof upcall);
+    assert_int_equal(registered->recv(&dpif.dpif, 2, &upcall, NULL), EAGAIN);
+    assert_int_equal(registered->recv(&dpif.dpif, 3, &upcall, NULL), 0);
+    assert_int_equal(upcall.type, DPIF_UC_ACTION);
+    assert_ptr_equal(upcall.key, key.data);
+    assert_int_equal(upcall.key_len, key.size);
+    assert_ptr_equal(upcall.userdata, &attrs[0]);
+    assert_ptr_equal(upcall.out_tun_key, &attrs[1]);
+    assert_ptr_equal(upcall.actions, &attrs[2]);
+    assert_ptr_equal(upcall.mru, &attrs[3]);
+    assert_ptr_equal(upcall.hash, &attrs[4]);
+    assert_ptr_equal(dp_packet_data(&upcall.packet), &frame[32]);
+    assert_int_equal(dp_packet_size(&upcall.packet), UPCALL_PACKET_MIN);
+    assert_int_equal(dp_packet_headroom(&upcall.packet), 32);
+#if OVS_HAVE_UPCALL_PID
+    assert_int_equal(upcall.pid, 0x89abcdef);
+#endif
+    dp_packet_uninit(&upcall.packet);
+    ofpbuf_uninit(&key);
+}
+
 /* Asks the class for 'op', for a bridge or for a command. */
 static void
 operate(struct unit_dpif *u, struct dpif_op *op, bool is_bridge)
@@ -326,6 +393,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flow_in_both_places_is_one),
         TEST(flow_whose_rule_vanished_is_not_in_tc),
         TEST(lost_upcalls_are_told),
+        TEST(upcall_is_passed_on_whole),
         TEST(bridge_that_starts_keeps_flows_a_command_does_not),
         TEST(flows_stay_when_the_daemon_ends),
     };
