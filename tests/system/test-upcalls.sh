@@ -544,6 +544,7 @@ add_test upcall_bad_settings \
 upcall_bad_settings() {
     start_ovs
     ovs-vsctl add-br br0
+    wait_until $PATIENCE upcalls_say target_delay_us 100000
     allow_log 'other_config:upcall-(engine|dispatch|group-size) is'
     ovs-vsctl set Open_vSwitch . other_config:upcall-engine=fast \
         other_config:upcall-dispatch=per-moon \
