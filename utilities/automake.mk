@@ -51,6 +51,7 @@ EXTRA_DIST += \
 	utilities/bench/upcall_report.py \
 	utilities/bench/upcall_switch.py \
 	utilities/bench/upcall_trace.py \
+	utilities/failed-cases.awk \
 	utilities/guest \
 	utilities/guest.d/boot \
 	utilities/guest.d/init \

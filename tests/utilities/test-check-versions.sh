@@ -20,6 +20,8 @@ make_tree () {
     mkdir -p "$tree/tests/versions" "$dir/build" "$dir/bin"
     cp "$source"/tests/versions/{check-versions,debian-packages} \
         "$tree/tests/versions/"
+    mkdir -p "$tree/utilities"
+    cp "$source/utilities/failed-cases.awk" "$tree/utilities/"
     cat > "$tree/configure" << 'END'
 #!/bin/bash
 for arg; do
@@ -66,7 +68,7 @@ counted () {
         && grep -qx "1\\.\\.$(($2 + $3))" "$out"
 }
 
-echo 1..12
+echo 1..13
 make_tree
 run "$dir/one" "$dir/two"
 counted 0 4 0 && grep -q '^ok 2 - one, 1: unit tests$' "$out"
@@ -105,6 +107,7 @@ for program in system/check-system ovs/check-ovs; do
     cat > "$tree/tests/$program" << END
 #!/bin/bash
 echo "${program##*/} \$*" >> "$dir/guests"
+cat "$dir/one/guests"
 ! grep -q fails "$dir/one/guests"
 END
     chmod +x "$tree/tests/$program"
@@ -117,6 +120,14 @@ grep -q -- ' CFLAGS=-O1 -g0$' "$dir/one/configured" && counted 0 4 0 \
     && echo fails > "$dir/one/guests" && run --system "$dir/one" \
     && counted 1 3 1
 result 'a few system tests are run if asked for, and flags are used'
+(
+    printf 'not ok 1 - this fails\n# reason\n'
+    seq -f 'ok %g - passes' 2 20
+) > "$dir/one/guests"
+run --system "$dir/one"
+counted 1 3 1 && grep -qx '# not ok 1 - this fails' "$out" \
+    && grep -qx '#   # reason' "$out" && grep -qx '# ok 20 - passes' "$out"
+result 'the test in a guest that failed says why'
 echo passes > "$dir/one/guests"
 : > "$dir/guests"
 run --guests "$dir/one"

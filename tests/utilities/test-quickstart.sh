@@ -21,7 +21,8 @@ make_tree () {
     rm -rf "$tree"
     mkdir -p "$tree/utilities"
     cp "$source/quickstart" "$tree/"
-    cp "$source"/utilities/quickstart-{host,stages,steps} "$tree/utilities/"
+    cp "$source"/utilities/{failed-cases.awk,quickstart-{host,stages,steps}} \
+        "$tree/utilities/"
     for list in packages packages-{check,all}{,-12,-13}; do
         echo "# No package" > "$tree/utilities/$list"
     done
@@ -116,6 +117,20 @@ test_failed_case () {
     ended '29 passed, 1 failed' 1 && grep -q 'not ok 2 - b' "$out" \
         && grep -q 'kselftest.*_build/logs/check-kselftest.log' "$out" \
         && grep -q 'models.*: 3 passed' "$out"
+}
+
+# All that is left of a machine may be what the check printed.
+test_failed_case_says_why () {
+    (
+        printf '1..3\nok 1 - a\n# of a\nnot ok 2 - b\n'
+        seq -f '# line %g of b' 40
+        printf 'ok 3 - c\n# of c\n'
+    ) > "$tree/failing"
+    echo 'cat ../failing; exit 1' > "$tree/run-kselftest"
+    run
+    ended '29 passed, 1 failed' 1 && grep -q '# line 40 of b$' "$out" \
+        && [ "$(grep -c '# line [0-9]* of b$' "$out")" -eq 30 ] \
+        && ! grep -q '# of [ac]$' "$out"
 }
 
 test_guest_that_did_not_boot () {
