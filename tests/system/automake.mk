@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	tests/system/test-basics.sh \
 	tests/system/test-commands.sh \
 	tests/system/test-fallback.sh \
+	tests/system/test-floods.sh \
 	tests/system/test-limits.sh \
 	tests/system/test-links.sh \
 	tests/system/test-netdevs.sh \
