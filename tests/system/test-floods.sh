@@ -106,3 +106,27 @@ misses_are_accounted_for() {
     test "$(upcall_json '[.ports[] | .received, .shed, .lost] | add')" -eq \
         "$(datapath_count missed)"
 }
+
+# No socket can have the port id: the kernel takes that of a process, or one above
+# 2^31.  Revalidators correct the flow soon, as they do not know it.
+add_test upcalls_to_nobody \
+    'upcalls to a socket that is gone are told apart (U5, U8)' kdp one-cpu
+upcalls_to_nobody() {
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 ''
+    upcalls_before=$(upcall_json .lost_nowhere)
+    wait_until $PATIENCE an_upcall_finds_nobody
+    equal "$(port_json v-n1 .lost)" 0 'upcalls lost at the port'
+    matches "$(ovs-appctl upcall/show)" 'lost on no socket: [1-9]'
+}
+
+an_upcall_finds_nobody() {
+    local port
+    port=$(port_json v-n1 .port_no)
+    ovs-dpctl add-flow ovs-system \
+        "in_port($port),eth(),eth_type(0x88b5)" 'userspace(pid=1999999999)' ||
+        : # It is there from the last time.
+    send_frames n1
+    test "$(upcall_json .lost_nowhere)" -gt "$upcalls_before"
+}

@@ -61,6 +61,8 @@ socket_budget() {
     start_receiver receiver n2 --progress=progress
     start_sender sender n1 -n 0 -r "$(upcall_rate 300 120)" $WINDOW
     wait_until $PATIENCE port_has_its_own v-n1
+    wait_until $PATIENCE logged \
+        'port v-n1 has a socket for upcalls of its own now'
     wait_for_misses 50
     test "$(upcall_json .n_sockets)" -le 10 || fail 'over the budget'
     stop_background sender
@@ -70,6 +72,8 @@ socket_budget() {
     # Smaller, larger, none, wrong.
     ovs-vsctl set Open_vSwitch . other_config:upcall-max-sockets=3
     wait_until $PATIENCE sockets_are_at_most 3
+    wait_until $PATIENCE logged \
+        'port .* shares the socket for upcalls of several ports now'
     ovs-vsctl set Open_vSwitch . other_config:upcall-max-sockets=20
     wait_until $PATIENCE sockets_are_at_least 15
     ovs-vsctl remove Open_vSwitch . other_config upcall-max-sockets
