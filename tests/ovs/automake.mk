@@ -5,7 +5,8 @@ EXTRA_DIST += \
 	tests/ovs/in-guest \
 	tests/ovs/known-kmod \
 	tests/ovs/known-offloads \
-	tests/ovs/stable-groups
+	tests/ovs/stable-groups \
+	tests/ovs/wait-for-monitor.awk
 
 # Open vSwitch's own kernel suites, in a guest: DAEMON is kdp, kdp-stock or
 # stock, SUITE is kmod or offloads, TESTSUITEFLAGS are groups as for Autotest.

@@ -20,7 +20,7 @@ make_tree () {
     mkdir -p "$tree"/{tests/ovs,utilities,build/vswitchd} \
         "$tree"/build/ovs/src/{tests,utilities,ovsdb,vswitchd,vtep,python} \
         "$tree"/build/ovs/src/{build-aux,ofproto} "$tree/results"
-    cp "$source/tests/ovs/check-ovs" "$tree/tests/ovs/"
+    cp "$source"/tests/ovs/{check-ovs,wait-for-monitor.awk} "$tree/tests/ovs/"
     printf '%s\n' '# Stable.' 'datapath - number 2' 'datapath - number 4' \
         > "$tree/tests/ovs/stable-groups"
     cp /bin/true "$tree/build/vswitchd/ovs-vswitchd"
@@ -53,6 +53,7 @@ END
 #!/bin/bash
 tree=${0%/utilities/*}
 while [ "$1" != -- ]; do shift; done
+cat "$4" > "$tree/suite-in-guest"
 status=0
 for group in "${@:7}"; do
     cat "$tree/results/$group" || exit 125
@@ -140,6 +141,47 @@ test_write_known () {
     counted 4 0 0
 }
 
+# What a group looks for in the log of a monitor, it waits for before it ends the
+# monitor.  The group here is a part of what Autotest makes of one; its monitor
+# writes the second line when the first was read.
+test_group_waits_for_monitor () {
+    local prints
+    # shellcheck disable=SC2016 # For the shell that runs the suite.
+    for prints in '$as_echo "one' 'printf "%s\n" "one'; do
+        make_tree
+        cat >> "$tree/build/ovs/src/tests/system-kmod-testsuite" << END
+#AT_START_2
+   TMPPID=\$(cat \$OVS_RUNDIR/ovs-ofctl.pid)
+( \$at_check_trace; cat ofctl_monitor.log | grep -v none
+) >>"\$at_stdout" 2>>"\$at_stderr" 5>&-
+echo >>"\$at_stdout"; $prints
+two
+" | \\
+  \$at_diff - "\$at_stdout" || at_failed=:
+at_fn_check_status 0 \$at_status "\$at_srcdir/system-traffic.at:1"
+#AT_STOP_2
+END
+        run 2
+        [ "$status" -eq 0 ] || return 1
+        (
+            cd "$tree" || exit 1
+            sed -n '/^#AT_START_2/,/^   TMPPID=/p' suite-in-guest > group
+            printf 'one\nnone\n' > ofctl_monitor.log
+            # shellcheck disable=SC2120 # The group calls it.
+            cat () {
+                command cat "$@"
+                [ "$1" != ofctl_monitor.log ] || echo two >> "$1"
+            }
+            # shellcheck disable=SC2034 # The group uses it.
+            OVS_RUNDIR=.
+            touch ovs-ofctl.pid
+            . ./group
+            # It was read once too early and once in time.
+            [ "$(grep -c two ofctl_monitor.log)" -eq 2 ]
+        ) || return 1
+    done
+}
+
 test_lists_of_the_tree () {
     local list
     for list in kmod offloads; do
@@ -150,7 +192,7 @@ test_lists_of_the_tree () {
 }
 
 tests='all_pass stable failed_and_skipped guest_that_dies known write_known
-       lists_of_the_tree'
+       group_waits_for_monitor lists_of_the_tree'
 
 . "$source/tests/harness/tap.sh"
 # shellcheck disable=SC2086 # Several words.
