@@ -91,6 +91,15 @@ dpif_kdp_close(struct dpif *dpif_)
     free(dpif);
 }
 
+/* Has upcalls of a previous run marked as long as its flows forward. */
+static void
+mark_outdated(struct kdp_datapath *dp)
+{
+    ovs_mutex_lock(&dp->mutex);
+    upcall_dest_mark_outdated(dp, takeover_hides_flows(dp));
+    ovs_mutex_unlock(&dp->mutex);
+}
+
 /* Open vSwitch registers the function for upcalls with the dpif of a bridge,
  * right after it has opened it, and takes it away before it closes that.  We
  * do not call the function, but know by that which dpif is a bridge's. */
@@ -109,6 +118,7 @@ dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
         hmapx_find_and_delete(&bridge_dpifs, dpif);
         takeover_cancel(dpif->dp);
     }
+    mark_outdated(dpif->dp);
 }
 
 /* What goes on in each turn of the main loop, whether bridges run or not. */
@@ -128,6 +138,7 @@ dpif_kdp_run(struct dpif *dpif)
     bool taken_over = takeover_run(dp);
 
     bridge_dpif_ran |= dpif_kdp_cast(dpif)->is_bridge;
+    mark_outdated(dp);
     takeover_ports_run(dp);
     run_datapath(dp);
     return dispatch_revalidate(dp) || taken_over;

@@ -3,8 +3,11 @@
 #include <config.h>
 #include "dpif-netlink/takeover.h"
 
+#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "bitmap.h"
 #include "dpif-netlink/flow-engine.h"
@@ -296,6 +299,17 @@ flush(struct kdp_datapath *dp)
     }
 }
 
+/* Waits until no packet is under way any more that met a flow which has been
+ * deleted: the kernel forwards a packet within one RCU read-side section.
+ * Some ten milliseconds.  (With one CPU, a packet is never half-way while
+ * others run.  With CPUs that have no tick the kernel refuses, and the wait is
+ * left out.) */
+static void
+wait_for_packets(void)
+{
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
 static void
 look_at_flows(struct kdp_datapath *dp)
 {
@@ -315,6 +329,9 @@ look_at_flows(struct kdp_datapath *dp)
         VLOG_INFO("%s: %"PRIuSIZE" flows of a previous run are translated "
                   "anew, %"PRIuSIZE" were deleted", dp->name, legacy.n_kept,
                   legacy.n_doomed);
+    }
+    if (error || legacy.n_doomed) {
+        wait_for_packets();
     }
 }
 

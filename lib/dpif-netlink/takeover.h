@@ -42,6 +42,12 @@
  * packets that were counted since the end of SETTLE.  So flows are revalidated
  * again soon after.
  *
+ * Until the end of SETTLE, a packet that an old flow recirculates may match no
+ * further one.  Its upcall waits on a socket of this run, with an id of the
+ * previous one.  upcall_dest_mark_outdated() has such upcalls dropped.  The end
+ * of SETTLE waits until no packet is under way any more that met an old flow,
+ * so that none comes later.
+ *
  * When flows cannot be listed, they are all deleted, as Open vSwitch would.
  * There is a limit to the number of flows that revalidators keep, which is
  * Open vSwitch's: it begins with 10,000, and above twice that they delete

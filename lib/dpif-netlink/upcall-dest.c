@@ -40,6 +40,8 @@ struct upcall_dests {
     long long int drain_at;     /* Not before this time. */
     bool holding;               /* Upcalls of a new port are held. */
     bool hold_all;              /* Those of all that are added are to be. */
+    bool mark_outdated;         /* New sockets mark those of a previous
+                                 * run. */
 };
 
 void
@@ -268,6 +270,39 @@ upcall_dest_hold_all(struct kdp_datapath *dp)
     dp->dests->hold_all = true;
 }
 
+/* Sockets. */
+
+/* Creates a channel that no port has yet.  Returns 0 or a positive errno
+ * value. */
+static int
+create_channel(struct kdp_datapath *dp, struct upcall_channel **channelp)
+    OVS_REQUIRES(dp->mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    int error = upcall_channel_create(channelp);
+
+    if (!error && dp->dests->mark_outdated) {
+        int filter_error = upcall_channel_mark_outdated(*channelp);
+
+        if (filter_error) {
+            VLOG_WARN_RL(&rl, "%s: upcalls of a previous run cannot be told "
+                         "from others (%s): packets that it had recirculated "
+                         "may take a wrong way", dp->name,
+                         ovs_strerror(filter_error));
+        }
+    }
+    return error;
+}
+
+void
+upcall_dest_mark_outdated(struct kdp_datapath *dp, bool mark)
+{
+    if (dp->dests->mark_outdated && !mark) {
+        upcall_table_unmark_outdated(dp->upcalls);
+    }
+    dp->dests->mark_outdated = mark;
+}
+
 /* Creates a channel and adds it as 'port_no', called 'name'.  Returns 0 or a
  * positive errno value. */
 static int
@@ -275,7 +310,7 @@ add_channel(struct kdp_datapath *dp, uint32_t port_no, const char *name)
     OVS_REQUIRES(dp->mutex)
 {
     struct upcall_channel *channel;
-    int error = upcall_channel_create(&channel);
+    int error = create_channel(dp, &channel);
 
     if (error) {
         return error;
@@ -371,7 +406,7 @@ upcall_dest_prepare(struct kdp_datapath *dp, bool own, const char *name,
     }
     upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls) + 1,
                            upcall_table_n_handlers(dp->upcalls));
-    error = upcall_channel_create(&new->channel);
+    error = create_channel(dp, &new->channel);
     if (!error) {
         new->pid = new->channel->pid;
     } else if (is_shortage(error)) {

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "upcall/upcall-outdated.h"
 #include "upcall/upcall-rcvbuf.h"
 #include "upcall/upcall-refcount.h"
 #include "util.h"
@@ -97,6 +98,18 @@ upcall_channel_unref(struct upcall_channel *channel)
         free(channel->name);
         free(channel);
     }
+}
+
+int
+upcall_channel_mark_outdated(struct upcall_channel *channel)
+{
+    return upcall_outdated_mark(upcall_channel_fd(channel));
+}
+
+void
+upcall_channel_unmark_outdated(struct upcall_channel *channel)
+{
+    upcall_outdated_unmark(upcall_channel_fd(channel));
 }
 
 void

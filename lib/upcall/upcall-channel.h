@@ -228,6 +228,12 @@ int upcall_channel_create(struct upcall_channel **);
 /* Drops a reference.  'channel' may be NULL. */
 void upcall_channel_unref(struct upcall_channel *channel);
 
+/* Has the kernel mark upcalls of a previous run that come to it, or no more
+ * (upcall-outdated.h).  _mark_ returns 0 or a positive errno value.  By the
+ * control thread. */
+int upcall_channel_mark_outdated(struct upcall_channel *);
+void upcall_channel_unmark_outdated(struct upcall_channel *);
+
 /* Gives it a receive buffer of 'size' (upcall-rcvbuf.h).  By the control
  * thread. */
 void upcall_channel_set_rcvbuf(struct upcall_channel *, uint32_t size);

@@ -19,6 +19,7 @@
 #include "upcall/upcall-groups.h"
 #include "upcall/upcall-info.h"
 #include "upcall/upcall-msg.h"
+#include "upcall/upcall-outdated.h"
 #include "upcall/upcall-ports.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-reader.h"
@@ -605,6 +606,10 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
     }
     if (rx->truncated
         || upcall_msg_parse(rx->data, rx->len, ports->packet_family, view)) {
+        if (upcall_outdated_is(rx->data, rx->len)) {
+            upcall_stats_add(&handler->stats, UPCALL_STAT_OUTDATED, 1);
+            return false;
+        }
         upcall_count(&channel->malformed, 1);
         VLOG_WARN_RL(&rl, "%s: dropping malformed upcall of %"PRIuSIZE" "
                      "bytes%s on the channel of port %s", ports->name, rx->len,

@@ -74,6 +74,8 @@ struct upcall_table_info {
     uint64_t foreign;           /* Messages of another datapath, dropped. */
     uint64_t abandoned;         /* Lost with a retired handler. */
     uint64_t refused;           /* Messages that were not the kernel's. */
+    uint64_t outdated;          /* Upcalls that a previous run's flows had
+                                 * recirculated, dropped. */
     size_t n_sockets;           /* Number of channels. */
     uint64_t dropped;           /* Upcalls that the kernel could not queue on
                                  * any channel there ever was; no reset. */

@@ -201,6 +201,19 @@ upcall_ports_release(struct upcall_ports *ports)
 }
 
 void
+upcall_ports_unmark_outdated(struct upcall_ports *ports)
+{
+    struct upcall_channel *channel;
+    uint32_t slot;
+
+    ovs_mutex_lock(&ports->mutex);
+    UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+        upcall_channel_unmark_outdated(channel);
+    }
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+void
 upcall_ports_set_buffer_max(struct upcall_ports *ports, uint64_t max)
 {
     ovs_mutex_lock(&ports->mutex);

@@ -111,6 +111,7 @@ size_t upcall_ports_n_channels(const struct upcall_ports *);
 void upcall_ports_hold(struct upcall_ports *, struct upcall_channel *,
                        unsigned int n);
 bool upcall_ports_release(struct upcall_ports *);
+void upcall_ports_unmark_outdated(struct upcall_ports *);
 void upcall_ports_set_buffer_max(struct upcall_ports *, uint64_t max);
 void upcall_ports_set_target_delay(struct upcall_ports *, uint32_t usec);
 void upcall_ports_purge(struct upcall_ports *);

@@ -266,6 +266,10 @@ upcall_show_text(const struct upcall_table_info *info, struct ds *s)
         ds_put_format(s, "  refused: %"PRIu64" messages of other processes\n",
                       info->refused);
     }
+    if (info->outdated) {
+        ds_put_format(s, "  outdated: %"PRIu64" upcalls that flows of a "
+                      "previous run had recirculated\n", info->outdated);
+    }
     show_ports_text(info, s);
     if (count_shared(info)) {
         ds_put_cstr(s, "  *: on a socket shared with other ports\n");
@@ -499,6 +503,7 @@ upcall_show_json(const struct upcall_table_info *info)
     put_integer(json, "n_handlers", info->n_handlers);
     put_integer(json, "foreign", info->foreign);
     put_integer(json, "refused", info->refused);
+    put_integer(json, "outdated", info->outdated);
     put_integer(json, "abandoned", info->abandoned);
     json_object_put(json, "ports", ports);
     json_object_put(json, "handlers", handlers);

@@ -314,6 +314,12 @@ upcall_table_release(struct upcall_table *table)
 }
 
 void
+upcall_table_unmark_outdated(struct upcall_table *table)
+{
+    upcall_ports_unmark_outdated(table->ports);
+}
+
+void
 upcall_table_del(struct upcall_table *table, uint32_t port_no)
 {
     upcall_ports_del(table->ports, port_no);
@@ -441,6 +447,7 @@ upcall_table_get_info(const struct upcall_table *table,
     info->foreign = totals[UPCALL_STAT_FOREIGN];
     info->abandoned = totals[UPCALL_STAT_ABANDONED];
     info->refused = totals[UPCALL_STAT_REFUSED];
+    info->outdated = totals[UPCALL_STAT_OUTDATED];
     upcall_ports_get_info(table->ports, info);
 
     ovs_mutex_lock(&table->mutex);

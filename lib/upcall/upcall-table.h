@@ -128,6 +128,10 @@ void upcall_table_hold(struct upcall_table *, struct upcall_channel *channel,
                        unsigned int n);
 bool upcall_table_release(struct upcall_table *);
 
+/* Marks no more upcalls of a previous run on any channel
+ * (upcall_channel_mark_outdated()). */
+void upcall_table_unmark_outdated(struct upcall_table *);
+
 /* Removes the channel of port 'port_no', if it has one; its socket is closed
  * when no handler uses it any more. */
 void upcall_table_del(struct upcall_table *, uint32_t port_no);

@@ -275,8 +275,8 @@ upcalls_lost() {
     lost=$(datapath_count lost)
     test -n "$lost" || return
     if test "$KDP_PROVIDERS" = kdp; then
-        lost=$((lost + $(upcall_json '[.ports[].lost, .abandoned, .foreign]
-                                      | add')))
+        lost=$((lost + $(upcall_json '[.ports[].lost, .abandoned, .foreign,
+                                       .outdated] | add')))
     fi
     echo "$lost"
 }

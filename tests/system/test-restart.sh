@@ -432,3 +432,58 @@ restart_tracked() {
     stop_background sender
     stop_background receiver || :
 }
+
+# Rules by which UDP from port $1 is tracked, and each source port is a flow of
+# its own after that, with actions $2.  What comes from port $3 is dropped.
+rules_by_source() {
+    ovs-ofctl add-flows br0 - <<END
+priority=10,in_port=$1,udp,actions=ct(table=1)
+priority=10,in_port=$3,actions=drop
+table=1,udp,actions=move:NXM_OF_UDP_SRC[]->NXM_NX_REG0[0..15]$2
+END
+}
+
+# True if the datapath has at least $1 flows of packets with recirculation id 1.
+has_recirculated() {
+    test "$(ovs-appctl dpctl/dump-flows | grep -c 'recirc_id(0x1)')" -ge "$1"
+}
+
+add_test restart_outdated \
+    'what a previous run recirculated takes no way of the new one (R3)' \
+    kdp 180
+restart_outdated() {
+    allow_log 'lost packet on port channel [0-9]+ \(v-n3\)'
+    start_ovs
+    ovs-vsctl add-br br0
+    connect br0 n1 '' -- set Interface v-n1 ofport_request=1
+    connect br0 n2 '' -- set Interface v-n2 ofport_request=2
+    connect br0 n3 '' -- set Interface v-n3 ofport_request=3
+
+    # Before, what n3 sends is tracked, and dropped.  Each frame is an upcall
+    # with recirculation id 1.
+    rules_by_source 3 '' 1
+    start_sender noisy n3 -s 3 -n 0 -r 2000 --udp
+    wait_until $PATIENCE has_recirculated 500
+    end_daemon KILL
+
+    # Now what n1 sends is, and goes to n2; the id is the same.
+    start_waiting_daemon
+    rules_by_source 1 ,output:2 3
+    start_receiver receiver n2 -s 1 -f 1 --udp
+    start_sender sender n1 -s 1 -n 0 -r "$(upcall_rate 100)" --udp
+    end_wait
+    wait_until $PATIENCE has_recirculated 20
+    stop_background noisy
+    stop_background sender
+    # Some were lost while nobody listened.
+    stop_background receiver || :
+    note "$(cat "$KDP_WORK/receiver")"
+    matches "$(cat "$KDP_WORK/receiver")" 'others 0'
+    test "$(upcall_json .outdated)" -gt 0 || fail 'no upcall was outdated'
+    matches "$(ovs-appctl upcall/show)" 'outdated: [0-9]+ upcalls'
+
+    # From now on the recirculated are served.
+    start_receiver later n2 -s 1 -f 2 --udp
+    send_frames n1 -s 2 -n 50 --udp
+    received_all later
+}

@@ -52,6 +52,8 @@ UPCALL_COUNTERS = (
     ("foreign", "upcalls_foreign", "Messages of another datapath, dropped."),
     ("refused", "upcalls_refused",
      "Messages that did not come from the kernel, dropped."),
+    ("outdated", "upcalls_outdated",
+     "Upcalls that flows of a previous run had recirculated, dropped."),
     ("lost_nowhere", "upcalls_lost_nowhere",
      "Upcalls sent to a socket that is gone or was not there yet."),
     ("abandoned", "upcalls_abandoned",

@@ -9,13 +9,16 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dpif-netlink/dpif-kdp.h"
 #include "dpif-netlink/dpif-netlink-kdp.h"
 #include "dpif-netlink/takeover-ports.h"
 #include "dpif-netlink/takeover.h"
+#include "dpif-netlink/upcall-dest.h"
 #include "fake/dpif-fake.h"
 #include "fake/tc-fake.h"
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "openvswitch/ofpbuf.h"
 #include "netlink.h"
@@ -186,6 +189,26 @@ n_seen(struct dpif_kdp *dpif, const char *name)
     return sum;
 }
 
+/* The parts that a bridge that starts goes through. */
+static void
+create_parts(struct unit_dpif *u)
+{
+    u->dp.upcalls = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
+    upcall_dests_create(&u->dp);
+    takeover_create(&u->dp);
+    takeover_ports_create(&u->dp);
+}
+
+static void
+destroy_parts(struct unit_dpif *u)
+{
+    takeover_ports_destroy(&u->dp);
+    takeover_destroy(&u->dp);
+    upcall_dests_destroy(&u->dp);
+    upcall_table_destroy(u->dp.upcalls);
+    u->dp.upcalls = NULL;
+}
+
 static void
 bridge_that_starts_keeps_flows_a_command_does_not(void **state)
 {
@@ -196,8 +219,7 @@ bridge_that_starts_keeps_flows_a_command_does_not(void **state)
     };
     struct dpif_kdp command = bridge;
 
-    takeover_create(&u->dp);
-    takeover_ports_create(&u->dp);
+    create_parts(u);
     for (uint32_t i = 0; i < N_FLOWS; i++) {
         put(u, i, 0);
     }
@@ -221,8 +243,51 @@ bridge_that_starts_keeps_flows_a_command_does_not(void **state)
     assert_int_equal(registered->flow_flush(&bridge.dpif), 0);
     assert_int_equal(n_seen(&command, "main"), 0);
     unit_dpif_settle(u);
-    takeover_ports_destroy(&u->dp);
-    takeover_destroy(&u->dp);
+    destroy_parts(u);
+}
+
+/* True if an upcall with a recirculation id reaches the shared socket whole. */
+static bool
+takes_recirculated(struct unit_dpif *u)
+{
+    const struct { struct nlattr attr; uint32_t id; } key = {
+        { .nla_len = sizeof key, .nla_type = OVS_KEY_ATTR_RECIRC_ID }, 1
+    };
+    uint32_t pid = upcall_dest_pid(&u->dp, UPCALL_PORT_SHARED);
+    int sender = unit_sender_open();
+    struct unit_msg msg;
+    int error;
+
+    unit_msg_init(&msg, UNIT_FAMILY, OVS_PACKET_CMD_MISS, UNIT_DP_IFINDEX);
+    unit_msg_put(&msg, OVS_PACKET_ATTR_KEY, &key, sizeof key);
+    error = unit_send(sender, pid, msg.buf, msg.len);
+    assert_true(!error || error == EMSGSIZE);
+    unit_msg_uninit(&msg);
+    close(sender);
+    return !error;
+}
+
+/* R3: while flows of a previous run forward, what they recirculate is told from
+ * what this run does. */
+static void
+bridge_that_starts_has_upcalls_of_a_previous_run_marked(void **state)
+{
+    struct unit_dpif *u = *state;
+    struct dpif_kdp bridge = {
+        .dpif = { .dpif_class = registered },
+        .dp = &u->dp,
+    };
+
+    create_parts(u);
+    registered->register_upcall_cb(
+        &bridge.dpif, (upcall_callback *) upcall_cb_of_a_bridge, NULL);
+    ovs_mutex_lock(&u->dp.mutex);
+    assert_int_equal(upcall_dest_add_shared(&u->dp), 0);
+    ovs_mutex_unlock(&u->dp.mutex);
+    assert_false(takes_recirculated(u));
+    registered->register_upcall_cb(&bridge.dpif, NULL, NULL);
+    assert_true(takes_recirculated(u));
+    destroy_parts(u);
 }
 
 /* What was lost before the datapath was ours does not count. */
@@ -395,6 +460,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(lost_upcalls_are_told),
         TEST(upcall_is_passed_on_whole),
         TEST(bridge_that_starts_keeps_flows_a_command_does_not),
+        TEST(bridge_that_starts_has_upcalls_of_a_previous_run_marked),
         TEST(flows_stay_when_the_daemon_ends),
     };
 

@@ -17,6 +17,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-handlers \
 	tests/unit/upcall/test-upcall-llc \
 	tests/unit/upcall/test-upcall-msg \
+	tests/unit/upcall/test-upcall-outdated \
 	tests/unit/upcall/test-upcall-poll \
 	tests/unit/upcall/test-upcall-quiet \
 	tests/unit/upcall/test-upcall-rcvbuf \
@@ -94,6 +95,8 @@ tests_unit_upcall_test_upcall_llc_SOURCES = \
 	tests/unit/upcall/test-upcall-llc.c $(unit_common)
 tests_unit_upcall_test_upcall_msg_SOURCES = \
 	tests/unit/upcall/test-upcall-msg.c $(unit_common)
+tests_unit_upcall_test_upcall_outdated_SOURCES = \
+	tests/unit/upcall/test-upcall-outdated.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_poll_SOURCES = \
 	tests/unit/upcall/test-upcall-poll.c $(unit_common)
 tests_unit_upcall_test_upcall_quiet_SOURCES = \

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* R3: upcalls of packets that a previous run had recirculated are dropped and
+ * counted, whenever they are read, and no others are. */
+
+#include <config.h>
+#include "upcall/upcall-outdated.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "harness/kernel-messages.h"
+#include "harness/unit.h"
+#include "odp-netlink.h"
+#include "openvswitch/util.h"
+#include "unit/upcall/table-fixture.h"
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-table.h"
+
+/* What a key begins with in a message of the kernel. */
+struct key {
+    struct nlattr attr;
+    uint32_t recirc_id;
+    struct nlattr priority_attr;
+    uint32_t priority;
+};
+
+/* Makes an upcall as the kernel does: the key first, whose type has 'flags',
+ * and in it an id. */
+static void
+make_upcall(struct unit_msg *msg, uint64_t seq, uint32_t recirc_id,
+            uint16_t flags)
+{
+    const struct key key = {
+        .attr = { .nla_len = 8, .nla_type = OVS_KEY_ATTR_RECIRC_ID },
+        .recirc_id = recirc_id,
+        .priority_attr = { .nla_len = 8, .nla_type = OVS_KEY_ATTR_PRIORITY },
+    };
+    char packet[UNIT_PACKET_MIN] = { 0 };
+
+    unit_msg_init(msg, UNIT_FAMILY, OVS_PACKET_CMD_MISS, UNIT_DP_IFINDEX);
+    unit_msg_put(msg, OVS_PACKET_ATTR_KEY | flags, &key, sizeof key);
+    msg->packet_ofs = msg->len + NLA_HDRLEN;
+    unit_msg_put(msg, OVS_PACKET_ATTR_PACKET, packet, sizeof packet);
+    unit_msg_set_seq(msg, seq);
+}
+
+static void
+send_upcall(struct fixture *f, uint64_t seq, uint32_t recirc_id,
+            uint16_t flags)
+{
+    struct unit_msg msg;
+
+    make_upcall(&msg, seq, recirc_id, flags);
+    assert_int_equal(unit_send(f->sender, upcall_table_get_pid(f->table, 1),
+                               msg.buf, msg.len), 0);
+    unit_msg_uninit(&msg);
+}
+
+/* Sends one that is to be cut. */
+static void
+send_outdated(struct fixture *f, uint32_t recirc_id, uint16_t flags)
+{
+    struct sockaddr_nl addr = {
+        .nl_family = AF_NETLINK,
+        .nl_pid = upcall_table_get_pid(f->table, 1),
+    };
+    struct unit_msg msg;
+
+    make_upcall(&msg, 0, recirc_id, flags);
+    assert_int_equal(sendto(f->sender, msg.buf, msg.len, 0,
+                            (struct sockaddr *) &addr, sizeof addr), 24);
+    unit_msg_uninit(&msg);
+}
+
+static uint64_t
+n_outdated(struct fixture *f)
+{
+    struct upcall_table_info info;
+    uint64_t n;
+
+    upcall_table_get_info(f->table, &info);
+    n = info.outdated;
+    upcall_table_info_uninit(&info);
+    return n;
+}
+
+static void
+recirculated_upcall_is_dropped_and_counted_while_marked(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_channel *channel;
+
+    set_handlers(f, 1);
+    channel = add_port(f, 1);
+    assert_int_equal(upcall_channel_mark_outdated(channel), 0);
+    send_upcall(f, 0, 0, 0);
+    send_outdated(f, 1, 0);
+    send_upcall(f, 1, 0, NLA_F_NESTED);
+    send_outdated(f, UINT32_MAX, NLA_F_NESTED);
+    send_outdated(f, 0x01000000, 0);
+    expect_batch(f, 0, 0, 2);
+    expect_nothing(f, 0);
+    assert_int_equal(n_outdated(f), 3);
+    assert_int_equal(stats_of(f, 1).malformed, 0);
+}
+
+static void
+mark_is_of_the_time_at_which_the_upcall_was_sent(void **state)
+{
+    struct fixture *f = *state;
+
+    set_handlers(f, 1);
+    assert_int_equal(upcall_channel_mark_outdated(add_port(f, 1)), 0);
+    assert_int_equal(upcall_channel_mark_outdated(add_port(f, 2)), 0);
+    send_outdated(f, 7, 0);
+    send_upcall(f, 0, 0, 0);
+    upcall_table_unmark_outdated(f->table);
+    send_upcall(f, 1, 7, 0);
+    send_upcall(f, 2, 0, 0);
+    expect_batch(f, 0, 0, 3);
+    assert_int_equal(n_outdated(f), 1);
+
+    /* Nothing is marked, and that is no error. */
+    upcall_table_unmark_outdated(f->table);
+    send_upcall(f, 3, 7, 0);
+    expect_batch(f, 0, 3, 1);
+}
+
+static void
+socket_that_does_not_mark_takes_all(void **state)
+{
+    struct fixture *f = *state;
+
+    set_handlers(f, 1);
+    add_port(f, 1);
+    send_upcall(f, 0, 7, 0);
+    expect_batch(f, 0, 0, 1);
+    assert_int_equal(n_outdated(f), 0);
+}
+
+/* What does not look like an upcall of the kernel stays as it is. */
+static void
+other_messages_are_not_cut(void **state)
+{
+    static const uint32_t word = 7;
+    struct fixture *f = *state;
+    struct unit_msg msg;
+    uint32_t pid;
+
+    set_handlers(f, 1);
+    assert_int_equal(upcall_channel_mark_outdated(add_port(f, 1)), 0);
+    pid = upcall_table_get_pid(f->table, 1);
+
+    /* With another attribute first, and with another one in the key. */
+    send_to(f, 1, 0);
+    unit_msg_init(&msg, UNIT_FAMILY, OVS_PACKET_CMD_MISS, UNIT_DP_IFINDEX);
+    unit_msg_put(&msg, OVS_PACKET_ATTR_USERDATA, &word, sizeof word);
+    assert_int_equal(unit_send(f->sender, pid, msg.buf, msg.len), 0);
+
+    /* Down to nothing. */
+    for (size_t len = 4; len < msg.len; len += 4) {
+        assert_int_equal(unit_send(f->sender, pid, msg.buf, len), 0);
+    }
+    unit_msg_uninit(&msg);
+    expect_batch(f, 0, 0, 1);
+    expect_nothing(f, 0);
+    assert_int_equal(n_outdated(f), 0);
+    assert_int_equal(stats_of(f, 1).malformed, 8);
+}
+
+static void
+what_the_mark_leaves_is_told_from_what_is_short(void **state OVS_UNUSED)
+{
+    struct unit_msg msg;
+
+    make_upcall(&msg, 0, 7, 0);
+    assert_true(upcall_outdated_is(msg.buf, 24));
+    assert_false(upcall_outdated_is(msg.buf, 23));
+    assert_false(upcall_outdated_is(msg.buf, 28));
+    assert_false(upcall_outdated_is(msg.buf, msg.len));
+    unit_msg_uninit(&msg);
+
+    /* An upcall of the headers alone was never more. */
+    unit_msg_init(&msg, UNIT_FAMILY, OVS_PACKET_CMD_MISS, UNIT_DP_IFINDEX);
+    assert_int_equal(msg.len, 24);
+    assert_false(upcall_outdated_is(msg.buf, msg.len));
+    unit_msg_uninit(&msg);
+}
+
+static void
+failure_is_reported(void **state OVS_UNUSED)
+{
+    assert_int_equal(upcall_outdated_mark(-1), EBADF);
+    upcall_outdated_unmark(-1);
+}
+
+#define TEST(NAME) \
+    cmocka_unit_test_setup_teardown(NAME, table_setup, table_teardown)
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(recirculated_upcall_is_dropped_and_counted_while_marked),
+        TEST(mark_is_of_the_time_at_which_the_upcall_was_sent),
+        TEST(socket_that_does_not_mark_takes_all),
+        TEST(other_messages_are_not_cut),
+        cmocka_unit_test(what_the_mark_leaves_is_told_from_what_is_short),
+        cmocka_unit_test(failure_is_reported),
+    };
+
+    unit_init("test-upcall-outdated");
+    return cmocka_run_group_tests_name("upcall-outdated", tests, NULL, NULL);
+}
