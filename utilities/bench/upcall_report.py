@@ -300,7 +300,8 @@ ROWS = [
     ("flood: empty wake-ups %", "trace_flood_empty_share", .01, 1),
     ("light: receive calls/upcall", "trace_light_calls_per_upcall", 1, 3),
     ("light: empty wake-ups %", "trace_light_empty_share", .01, 1),
-    *((f"alone: {what}/upcall", f"count_alone_{key}", 1, decimals)
+    *((f"{test}: {what}/upcall", f"count_{test}_{key}", 1, decimals)
+      for test in ("alone", "flooded")
       for what, key, decimals in (
           ("instructions to receive", "receive_instructions", 0),
           ("locked ones", "receive_locked", 1),

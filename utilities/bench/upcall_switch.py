@@ -294,6 +294,12 @@ class Switch:
         appctl("upcall/disable-megaflows")
         appctl("upcall/set-flow-limit", "1")
 
+    @staticmethod
+    def do_not_log_slowness():
+        """Keeps the daemon from logging that a thread was slow, and its
+        counters when one was."""
+        appctl("vlog/set", "timeval:off", "coverage:off")
+
     # Counters.
 
     def datapath(self):
