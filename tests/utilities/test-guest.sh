@@ -409,13 +409,13 @@ test_kernel_that_is_not_installed () {
         || cp -r "/lib/modules/$release" "$root/lib/modules/"
     run --kernel "$root/boot/vmlinuz-$release" --print-modules
     [ "$(cat "$out/stdout")" = "$root/lib/modules/$release" ] || return 1
-    run --kernel "$root/boot/vmlinuz-$release" -- \
+    run --cache-dir "$out/cache" --kernel "$root/boot/vmlinuz-$release" -- \
         sh -c 'readlink /lib/modules/$(uname -r) && modprobe openvswitch'
     [ "$status" -eq 0 ] \
         && [ "$(cat "$out/stdout")" = "$root/lib/modules/$release" ] \
         || return 1
     # What was kept of that one does not serve the other.
-    run -- sh -c '[ -d /lib/modules/$(uname -r)/kernel ] \
+    run --cache-dir "$out/cache" -- sh -c '[ -d /lib/modules/$(uname -r)/kernel ] \
                   && [ ! -L /lib/modules/$(uname -r) ]'
     [ "$status" -eq 0 ] || return 1
     rm -r "$root"
@@ -449,14 +449,15 @@ test_dead_qemu () {
     [ "$status" -eq 125 ] && said 'out of luck'
 }
 
-# A QEMU that does nothing, the first $1 times.
+# A QEMU that does nothing, the first $1 times, in which another run clears the
+# cache.
 hanging_qemu () {
     mkdir -p "$out/bin3"
     : > "$out/starts"
     cat > "$out/bin3/qemu-system-x86_64" << END
 #!/bin/sh
 echo >> $out/starts
-[ \$(wc -l < $out/starts) -gt $1 ] || exec sleep 1000
+[ \$(wc -l < $out/starts) -gt $1 ] || { rm -rf $out/cache; exec sleep 1000; }
 exec $(command -v qemu-system-x86_64) "\$@"
 END
     chmod +x "$out/bin3/qemu-system-x86_64"
@@ -468,7 +469,7 @@ test_boot_once_more () {
     hanging_qemu 1
     # So long that the second one boots, on a busy machine, too.
     GUEST_BOOT_LIMIT=60 PATH=$out/bin3:$PATH run --accel tcg \
-        --logs "$logs" -- echo here
+        --cache-dir "$out/cache" --logs "$logs" -- echo here
     [ "$status" -eq 0 ] && [ "$(cat "$out/stdout")" = here ] \
         && said 'did not boot in 60 s' && said 'trying once more' \
         && [ -s "$logs/kernel.log" ] \
@@ -478,8 +479,8 @@ test_boot_once_more () {
 # But not for ever.
 test_no_boot () {
     hanging_qemu 9
-    GUEST_BOOT_LIMIT=1 PATH=$out/bin3:$PATH run --accel tcg --logs "$logs" \
-        -- true
+    GUEST_BOOT_LIMIT=1 PATH=$out/bin3:$PATH run --accel tcg \
+        --cache-dir "$out/cache" --logs "$logs" -- true
     [ "$status" -eq 125 ] && said 'did not boot in 1 s' \
         && [ "$(wc -l < "$out/starts")" -eq 2 ]
 }
