@@ -110,7 +110,8 @@ tests_unit_dpif_netlink_test_revalidation_SOURCES = \
 tests_unit_dpif_netlink_test_takeover_SOURCES = \
 	tests/unit/dpif-netlink/test-takeover.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_dpif_wrap)
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_dpif_wrap) \
+	-Wl,--wrap=syscall
 tests_unit_dpif_netlink_test_takeover_ports_SOURCES = \
 	tests/unit/dpif-netlink/test-takeover-ports.c $(unit_common)
 tests_unit_dpif_netlink_test_takeover_ports_LDFLAGS = \
