@@ -285,6 +285,22 @@ policing_goes_with_its_discipline(void **state)
     assert_true(n_announced() > before);
 }
 
+/* The bridge sets no policing of each port whenever it is configured. */
+static void
+policing_that_nobody_wants_is_not_sent(void **state)
+{
+    struct netdev *netdev = *state;
+    uint64_t before[KDP_N_RTNL_CALLS], after[KDP_N_RTNL_CALLS];
+
+    kdp_links_catch_up();
+    kdp_rtnl_get_counts(before);
+    for (int i = 0; i < 2; i++) {
+        OK(netdev_set_policing(netdev, 0, 0, 0, 0));
+    }
+    kdp_rtnl_get_counts(after);
+    assert_int_equal(after[KDP_RTNL_POLICING], before[KDP_RTNL_POLICING]);
+}
+
 /* While disciplines are not followed, nothing is taken to be as it was. */
 static void
 what_is_not_known_is_sent_again(void **state)
@@ -318,6 +334,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(what_rates_depend_on_makes_them_sent_again),
         TEST(a_device_that_was_made_anew_has_none),
         TEST(policing_goes_with_its_discipline),
+        TEST(policing_that_nobody_wants_is_not_sent),
     };
 
     netdev_fixture_init(argv[0]);
