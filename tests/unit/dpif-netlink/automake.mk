@@ -26,6 +26,7 @@ tests_unit_dpif_netlink_test_dpif_class_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
 	-Wl,--wrap=dp_register_provider \
 	-Wl,--wrap=dp_unregister_provider \
+	-Wl,--wrap=upcall_outdated_mark \
 	-Wl,--wrap=upcall_table_recv
 unit_fallback = \
 	tests/unit/dpif-netlink/fallback-fixture.c \

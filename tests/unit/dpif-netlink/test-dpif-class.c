@@ -246,6 +246,18 @@ bridge_that_starts_keeps_flows_a_command_does_not(void **state)
     destroy_parts(u);
 }
 
+/* What marking says instead of doing it, or 0. */
+static int mark_error;
+
+int __real_upcall_outdated_mark(int fd);
+int __wrap_upcall_outdated_mark(int fd);
+
+int
+__wrap_upcall_outdated_mark(int fd)
+{
+    return mark_error ? mark_error : __real_upcall_outdated_mark(fd);
+}
+
 /* True if an upcall with a recirculation id reaches the shared socket whole. */
 static bool
 takes_recirculated(struct unit_dpif *u)
@@ -287,6 +299,29 @@ bridge_that_starts_has_upcalls_of_a_previous_run_marked(void **state)
     assert_false(takes_recirculated(u));
     registered->register_upcall_cb(&bridge.dpif, NULL, NULL);
     assert_true(takes_recirculated(u));
+    destroy_parts(u);
+}
+
+/* Upcalls that cannot be told from others are better than none. */
+static void
+bridge_starts_where_upcalls_cannot_be_marked(void **state)
+{
+    struct unit_dpif *u = *state;
+    struct dpif_kdp bridge = {
+        .dpif = { .dpif_class = registered },
+        .dp = &u->dp,
+    };
+
+    create_parts(u);
+    registered->register_upcall_cb(
+        &bridge.dpif, (upcall_callback *) upcall_cb_of_a_bridge, NULL);
+    mark_error = ENOMEM;
+    ovs_mutex_lock(&u->dp.mutex);
+    assert_int_equal(upcall_dest_add_shared(&u->dp), 0);
+    ovs_mutex_unlock(&u->dp.mutex);
+    mark_error = 0;
+    assert_true(takes_recirculated(u));
+    registered->register_upcall_cb(&bridge.dpif, NULL, NULL);
     destroy_parts(u);
 }
 
@@ -461,6 +496,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(upcall_is_passed_on_whole),
         TEST(bridge_that_starts_keeps_flows_a_command_does_not),
         TEST(bridge_that_starts_has_upcalls_of_a_previous_run_marked),
+        TEST(bridge_starts_where_upcalls_cannot_be_marked),
         TEST(flows_stay_when_the_daemon_ends),
     };
 
