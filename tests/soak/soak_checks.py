@@ -42,9 +42,13 @@ Memory = collections.namedtuple("Memory", "resident in_use free")
 
 
 def memory_kb(switch):
-    """What the daemon has: resident, allocated, and free in its heaps."""
+    """What the daemon has: resident, allocated, and free in its heaps.  With
+    sanitizers it has heaps of another kind, of which it does not tell."""
+    resident = kernel.resident_kb(switch.pid)
+    if switch.sanitized:
+        return Memory(resident, 0, 0)
     shown = switch.appctl("memory/show")
-    return Memory(kernel.resident_kb(switch.pid),
+    return Memory(resident,
                   *(int(re.search(rf"heap kB {what}:(\d+)", shown).group(1))
                     for what in ("in use", "free")))
 
