@@ -301,9 +301,12 @@ flush(struct kdp_datapath *dp)
 
 /* Waits until no packet is under way any more that met a flow which has been
  * deleted: the kernel forwards a packet within one RCU read-side section.
- * Some ten milliseconds.  (With one CPU, a packet is never half-way while
- * others run.  With CPUs that have no tick the kernel refuses, and the wait is
- * left out.) */
+ * Some ten milliseconds.
+ *
+ * The kernel does not wait where it has one CPU, on which a packet is never
+ * half-way while others run, but for PREEMPT_RT.  It refuses where CPUs have no
+ * tick.  Then an upcall of such a packet may still come, in the moments that
+ * the packet takes. */
 static void
 wait_for_packets(void)
 {
