@@ -114,11 +114,13 @@ dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
         hmapx_add(&bridge_dpifs, dpif);
         takeover_ports_forget(dpif->dp);
         takeover_begin(dpif->dp);
+        mark_outdated(dpif->dp);
     } else {
         hmapx_find_and_delete(&bridge_dpifs, dpif);
+        /* Handlers have stopped.  What is on sockets stays marked, as the
+         * flows stay. */
         takeover_cancel(dpif->dp);
     }
-    mark_outdated(dpif->dp);
 }
 
 /* What goes on in each turn of the main loop, whether bridges run or not. */

@@ -297,8 +297,19 @@ bridge_that_starts_has_upcalls_of_a_previous_run_marked(void **state)
     assert_int_equal(upcall_dest_add_shared(&u->dp), 0);
     ovs_mutex_unlock(&u->dp.mutex);
     assert_false(takes_recirculated(u));
+
+    /* The flows outlive a bridge that goes at once. */
     registered->register_upcall_cb(&bridge.dpif, NULL, NULL);
+    assert_false(takes_recirculated(u));
+    registered->register_upcall_cb(
+        &bridge.dpif, (upcall_callback *) upcall_cb_of_a_bridge, NULL);
+    assert_false(takes_recirculated(u));
+
+    ovs_mutex_lock(&u->dp.mutex);
+    upcall_dest_mark_outdated(&u->dp, false);
+    ovs_mutex_unlock(&u->dp.mutex);
     assert_true(takes_recirculated(u));
+    registered->register_upcall_cb(&bridge.dpif, NULL, NULL);
     destroy_parts(u);
 }
 
