@@ -9,6 +9,7 @@
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/datapaths.h"
 #include "dpif-netlink/flow-engine.h"
+#include "dpif-netlink/flow-offload.h"
 #include "dpif-netlink/flow-show.h"
 #include "odp-netlink.h"
 #include "tc/tc-prepare.h"
@@ -52,6 +53,21 @@ shares_chains(void)
 
     kdp_datapaths_for_each(look_for_sharing, &shares);
     return shares;
+}
+
+static void
+look_for_keeping(struct kdp_datapath *dp, void *keeps)
+{
+    *(bool *) keeps |= kdp_flow_offload_keeps_old(dp);
+}
+
+static bool
+keeps_chains(void)
+{
+    bool keeps = false;
+
+    kdp_datapaths_for_each(look_for_keeping, &keeps);
+    return keeps;
 }
 
 /* Number of rules on a device. */
@@ -115,6 +131,7 @@ kdp_flow_api_register(void)
     static const struct kdp_tc_datapaths datapaths = {
         .for_each_local_port = for_each_local_port,
         .shares_chains = shares_chains,
+        .keeps_chains = keeps_chains,
         .count_rules = count_rules,
         .get_stats = get_stats,
     };

@@ -35,7 +35,10 @@ VLOG_DEFINE_THIS_MODULE(kdp_flow_offload);
 struct kdp_flow_offload {
     struct offload_config config;
     bool count_headers;         /* In the bytes of rules in tc. */
-    bool looked;                /* Was there a first look? */
+    bool keeps_old;             /* Rules of a previous run stay. */
+    bool looked;                /* Were they looked at, */
+    bool may_look;              /* and may they be: are settings known? */
+    bool wanted;                /* Setting: is there to be offload? */
     struct kdp_tc_cleaner *cleaner;     /* Or NULL. */
 
     /* Values looked at last, or NULL. */
@@ -52,7 +55,20 @@ kdp_flow_offload_create(struct kdp_datapath *dp)
     dp->offload = xzalloc(sizeof *dp->offload);
     dp->offload->config = (struct offload_config) OFFLOAD_CONFIG_DEFAULT;
     dp->offload->config.read_interval = OFFLOAD_READ_INTERVAL;
+    dp->offload->keeps_old = true;
     dp->meters = kdp_flow_meters_create();
+}
+
+/* Has the datapath recirculation chains in common with tc? */
+static bool
+shares_chains(struct kdp_datapath *dp)
+{
+    bool shares;
+
+    ovs_mutex_lock(&dp->mutex);
+    shares = (dp->user_features & OVS_DP_F_TC_RECIRC_SHARING) != 0;
+    ovs_mutex_unlock(&dp->mutex);
+    return shares;
 }
 
 static struct kdp_flow_engine *
@@ -62,11 +78,7 @@ create_engine(struct kdp_datapath *dp)
     struct kdp_flow_engine *engine = xzalloc(sizeof *engine);
     struct offload_kernel kernel_side;
     struct offload_backend backend;
-    bool sharing;
-
-    ovs_mutex_lock(&dp->mutex);
-    sharing = dp->user_features & OVS_DP_F_TC_RECIRC_SHARING;
-    ovs_mutex_unlock(&dp->mutex);
+    bool sharing = shares_chains(dp);
 
     engine->dp = dp;
     kdp_tc_init(&engine->tc, kdp_dpif_type, sharing);
@@ -80,6 +92,7 @@ create_engine(struct kdp_datapath *dp)
     backend = kdp_tc_backend(&engine->tc);
     engine->offload = offload_create(&kernel_side, &backend, config);
     offload_set_chains(engine->offload, sharing);
+    offload_keep_chains(engine->offload, dp->offload->keeps_old);
     VLOG_INFO("%s: flows are offloaded to tc by %u thread%s%s", dp->name,
               config->n_threads, config->n_threads == 1 ? "" : "s",
               sharing ? "" : "; those of recirculation chains stay in the "
@@ -134,6 +147,46 @@ kdp_flow_offload_clean_up(struct kdp_datapath *dp)
         offload_flush(engine->offload);
         offload_set_enabled(engine->offload, false);
     }
+}
+
+/* What a previous run left. */
+
+/* Has rules of a previous run deleted if there is no offload, once. */
+static void
+look_for_old(struct kdp_flow_offload *offload)
+{
+    if (offload->may_look && !offload->looked && !offload->keeps_old) {
+        offload->looked = true;
+        if (!offload->wanted) {
+            offload->cleaner = kdp_tc_cleaner_start(kdp_dpif_type);
+        }
+    }
+}
+
+void
+kdp_flow_offload_keep_old(struct kdp_datapath *dp)
+{
+    dp->offload->keeps_old = true;
+}
+
+size_t
+kdp_flow_offload_end_old(struct kdp_datapath *dp)
+{
+    struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
+    size_t n = shares_chains(dp) ? kdp_tc_clean_chains(kdp_dpif_type) : 0;
+
+    dp->offload->keeps_old = false;
+    if (engine) {
+        offload_keep_chains(engine->offload, false);
+    }
+    look_for_old(dp->offload);
+    return n;
+}
+
+bool
+kdp_flow_offload_keeps_old(const struct kdp_datapath *dp)
+{
+    return dp->offload->keeps_old;
 }
 
 /* Settings. */
@@ -231,10 +284,9 @@ kdp_flow_offload_set(struct kdp_datapath *dp, const struct smap *config)
     if (engine) {
         atomic_read_relaxed(&engine->enabled, &enabled);
     }
-    if (!enable && !offload->looked) {
-        offload->cleaner = kdp_tc_cleaner_start(kdp_dpif_type);
-    }
-    offload->looked = true;
+    offload->wanted = enable;
+    offload->may_look = true;
+    look_for_old(offload);
 
     /* The kernel would announce each rule. */
     kdp_links_follow_qdiscs(!enable);

@@ -9,8 +9,12 @@
  * A datapath has an engine (flow-engine.h) from the first time that
  * other_config:hw-offload is true, until it is closed.  When hw-offload
  * becomes false, all flows move back to the kernel and none is offered until
- * it is true again.  A datapath that starts without offload has the rules
- * deleted that a previous run left (tc/tc-clean.h).
+ * it is true again.
+ *
+ * What a previous run left in tc stays as long as its flows in the kernel do
+ * (takeover.h).  Then rules of recirculation chains are deleted, and the others
+ * are if there is no offload (tc/tc-clean.h); with offload, the engine has taken
+ * them over meanwhile.
  *
  *      key                     meaning
  *      -------------------     ------------------------------------------
@@ -22,6 +26,8 @@
  * Thread safety: the main thread, but for kdp_flow_offload_ports_changed(),
  * which is for any. */
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct kdp_datapath;
@@ -39,6 +45,17 @@ void kdp_flow_offload_clean_up(struct kdp_datapath *);
  * are logged and change nothing. */
 void kdp_flow_offload_set(struct kdp_datapath *,
                           const struct smap *other_config);
+
+/* Says that what a previous run left in tc stays for now, as it does from the
+ * beginning: ports are prepared before a bridge says anything. */
+void kdp_flow_offload_keep_old(struct kdp_datapath *);
+
+/* Says that it does not.  Returns how many rules of recirculation chains were
+ * deleted: none of them is left, but for what tc refused. */
+size_t kdp_flow_offload_end_old(struct kdp_datapath *);
+
+/* True between the two. */
+bool kdp_flow_offload_keeps_old(const struct kdp_datapath *);
 
 /* From now on there is no offload, in no datapath, whatever settings say.  Why
  * is the caller's to log.  To be called before there are datapaths. */

@@ -11,6 +11,7 @@
 
 #include "bitmap.h"
 #include "dpif-netlink/flow-engine.h"
+#include "dpif-netlink/flow-offload.h"
 #include "dpif-netlink/flow-operate.h"
 #include "dpif-netlink/flow-stale.h"
 #include "dpif-netlink/upcall-dest.h"
@@ -93,6 +94,7 @@ takeover_begin(struct kdp_datapath *dp)
         t->new_ports = bitmap_allocate(MAX_PORTS);
         t->n_again = ARRAY_SIZE(again_after);
         atomic_store_explicit(&t->hides, true, memory_order_release);
+        kdp_flow_offload_keep_old(dp);
     }
 }
 
@@ -321,9 +323,11 @@ look_at_flows(struct kdp_datapath *dp)
         .others = OVS_LIST_INITIALIZER(&legacy.others),
     };
     int error = list_flows(dp, &legacy);
+    size_t n_rules;
 
     delete_flows(dp, &legacy.roots);
     delete_flows(dp, &legacy.others);
+    n_rules = kdp_flow_offload_end_old(dp);
     if (error) {
         VLOG_WARN("%s: listing the flows of a previous run failed (%s); all "
                   "are deleted", dp->name, ovs_strerror(error));
@@ -333,7 +337,7 @@ look_at_flows(struct kdp_datapath *dp)
                   "anew, %"PRIuSIZE" were deleted", dp->name, legacy.n_kept,
                   legacy.n_doomed);
     }
-    if (error || legacy.n_doomed) {
+    if (error || legacy.n_doomed || n_rules) {
         wait_for_packets();
     }
 }

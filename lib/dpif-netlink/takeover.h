@@ -48,6 +48,14 @@
  * of SETTLE waits until no packet is under way any more that met an old flow,
  * so that none comes later.
  *
+ * Rules in tc stay as long.  Those of recirculation chains are deleted with
+ * the flows in the kernel that have to do with one, and what becomes of others
+ * is up to offload (flow-offload.h).
+ *
+ * A packet that this run sends itself, for a controller, and that recirculates
+ * before the end of SETTLE, is taken for one of the previous run: its upcall is
+ * dropped.
+ *
  * When flows cannot be listed, they are all deleted, as Open vSwitch would.
  * There is a limit to the number of flows that revalidators keep, which is
  * Open vSwitch's: it begins with 10,000, and above twice that they delete

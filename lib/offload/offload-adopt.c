@@ -164,6 +164,7 @@ enum fate {
     FATE_KNOWN,                 /* It is the rule of a flow. */
     FATE_IN_DOUBT,              /* It may have gone since tc told of it. */
     FATE_ADOPTED,
+    FATE_KEPT,                  /* For now. */
     FATE_STALE,
 };
 
@@ -191,6 +192,11 @@ decide(struct offload *offload, unsigned int thread,
                && may_adopt(offload, message)) {
         *adopted = adopt(offload, stripe, rule, thread);
         fate = FATE_ADOPTED;
+    } else if (message->item.type == OFFLOAD_ITEM_ADOPT
+               && rule->desc && is_of_chain(rule->desc)
+               && offload_ports_keeps_chain(&offload->ports, message->port,
+                                            message->port_id)) {
+        fate = FATE_KEPT;
     } else {
         fate = FATE_STALE;
     }

@@ -176,6 +176,38 @@ offload_set_chains(struct offload *offload, bool chains)
     atomic_store_relaxed(&offload->chains.enabled, chains);
 }
 
+/* Says whether rules of recirculation chains that a previous run left, and
+ * those that lead to one, stay when they are found on a port, as is not
+ * assumed until it is called.  When they do no longer, what has stayed until
+ * then is deleted by offload threads. */
+void
+offload_keep_chains(struct offload *offload, bool keep)
+{
+    struct offload_located_port *ports;
+    size_t n;
+
+    offload_ports_keep_chains(&offload->ports, keep);
+    if (keep) {
+        return;
+    }
+    n = offload_ports_list(&offload->ports, &ports);
+    for (size_t i = 0; i < n; i++) {
+        if (ports[i].kept_chains) {
+            struct offload_control message = {
+                .item.type = OFFLOAD_ITEM_ADOPT,
+                .port = ports[i].port,
+                .port_id = ports[i].id,
+                .located = ports[i].located,
+                .place = ports[i].place,
+            };
+
+            atomic_read_relaxed(&offload->n_flushes, &message.n_flushes);
+            offload_send_to_port(offload, &message);
+        }
+    }
+    free(ports);
+}
+
 /* Says that datapath port 'port_no' is there, so that its flows may be
  * offered.  Rules that a previous run left on it become flows, or are deleted
  * if they are about flows that the engine knows better; an offload thread does

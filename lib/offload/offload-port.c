@@ -26,6 +26,7 @@ struct port {
     uint64_t id;                /* Of no other port, not 0. */
     uint64_t seq;               /* Changes when the port does. */
     bool ready;                 /* The rules that were there are known. */
+    bool kept_chains;           /* Some of them were kept. */
     struct hmap kinds;          /* Rejected. */
     unsigned int backoff;       /* Pause after ENOSPC in ms, 0 if none. */
     long long int backoff_until;
@@ -50,6 +51,7 @@ offload_ports_init(struct offload_ports *ports)
     hmap_init(&ports->hmap);
     ports->seq = 0;
     ports->meters_seq = 0;
+    ports->keep_chains = false;
 }
 
 static void
@@ -220,12 +222,43 @@ offload_ports_list(struct offload_ports *ports,
     HMAP_FOR_EACH (port, node, &ports->hmap) {
         (*list)[n++] = (struct offload_located_port) {
             .port = port->port_no,
+            .id = port->id,
+            .kept_chains = port->kept_chains,
             .located = port->located,
             .place = port->place,
         };
     }
     ovs_mutex_unlock(&ports->mutex);
     return n;
+}
+
+/* Says whether rules of recirculation chains that are found on ports stay. */
+void
+offload_ports_keep_chains(struct offload_ports *ports, bool keep)
+{
+    ovs_mutex_lock(&ports->mutex);
+    ports->keep_chains = keep;
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+/* Does a rule of a recirculation chain that was found on the port with 'id',
+ * 'port_no', stay?  If so, takes note that the port has one: whoever has ended
+ * that before finds it in the list of ports. */
+bool
+offload_ports_keeps_chain(struct offload_ports *ports, uint32_t port_no,
+                          uint64_t id)
+{
+    struct port *port;
+    bool keep;
+
+    ovs_mutex_lock(&ports->mutex);
+    port = port_find(ports, port_no);
+    keep = ports->keep_chains && port && port->id == id;
+    if (keep) {
+        port->kept_chains = true;
+    }
+    ovs_mutex_unlock(&ports->mutex);
+    return keep;
 }
 
 static struct kind *

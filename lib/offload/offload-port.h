@@ -24,6 +24,9 @@
  * For that each change has a number, and that of a flow is the largest of what
  * it depends on (offload_ports_admit()).
  *
+ * It also knows whether rules of recirculation chains that were on a port are
+ * kept for now, and on which ports some were.
+ *
  * Thread safety: any thread, any time, but for _init and _destroy. */
 
 #include <stdbool.h>
@@ -39,6 +42,8 @@
 /* A port, and where its rules are if that is known. */
 struct offload_located_port {
     uint32_t port;
+    uint64_t id;                /* See offload_ports_add(). */
+    bool kept_chains;           /* See offload_ports_keeps_chain(). */
     bool located;
     struct offload_place place;
 };
@@ -48,6 +53,7 @@ struct offload_ports {
     struct hmap hmap OVS_GUARDED;       /* struct port, by number. */
     uint64_t seq OVS_GUARDED;           /* Of the latest change, and */
     uint64_t meters_seq OVS_GUARDED;    /* of the latest one of meters. */
+    bool keep_chains OVS_GUARDED;       /* For now. */
 };
 
 void offload_ports_init(struct offload_ports *);
@@ -63,6 +69,9 @@ bool offload_ports_set_ready(struct offload_ports *, uint32_t port_no,
                              uint64_t id);
 size_t offload_ports_list(struct offload_ports *,
                           struct offload_located_port **);
+void offload_ports_keep_chains(struct offload_ports *, bool keep);
+bool offload_ports_keeps_chain(struct offload_ports *, uint32_t port_no,
+                               uint64_t id);
 enum offload_reason offload_ports_admit(struct offload_ports *,
                                         const struct offload_desc *,
                                         uint64_t *seq);

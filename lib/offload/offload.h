@@ -113,8 +113,8 @@
  * daemon starts, or a port comes, the rules that the backend finds on the port
  * become flows in state "in tc", for the revalidators to judge, and those that
  * it cannot tell, or that have to do with recirculation chains, are deleted
- * (offload_port_add()).  No flow of the port is
- * offered before that is done.
+ * (offload_port_add()); those of chains when offload_keep_chains() says so.  No
+ * flow of the port is offered before that is done.
  *
  * Recirculation
  * -------------
@@ -175,7 +175,8 @@
  *      offload_port_add                   one       a flush of the kernel, and
  *                                                   the claims (see below)
  *                                                   that it waits for
- *      offload_port_changed               one       nothing
+ *      offload_port_changed,              one       nothing
+ *        offload_keep_chains
  *      offload_port_del, _set_enabled     one       as offload_port_add
  *      offload_flush                      any       kernel, and claims
  *      offload_read_rules                 any       tc (reading)
@@ -291,6 +292,7 @@ void offload_destroy(struct offload *);
 void offload_configure(struct offload *, const struct offload_config *);
 void offload_set_enabled(struct offload *, bool enabled);
 void offload_set_chains(struct offload *, bool chains);
+void offload_keep_chains(struct offload *, bool keep);
 void offload_barrier(struct offload *);
 int offload_flush(struct offload *);
 

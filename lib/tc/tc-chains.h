@@ -12,8 +12,8 @@
  * of a previous run sends to a chain would follow the flows that this one has
  * put there for something else, and packets that this one sends to a chain
  * would follow what is left there.  So the rules of chains, and those that
- * lead to them, are deleted while ports are prepared, before any upcall is
- * served.
+ * lead to them, are deleted before any upcall is served (tc-clean.h), and on a
+ * port that comes later while it is prepared.
  *
  * Thread safety: any thread. */
 

@@ -12,6 +12,8 @@
 #include "ovs-thread.h"
 #include "ovs/compat-offload.h"
 #include "tc/tc-adopt.h"
+#include "tc/tc-chains.h"
+#include "tc/tc-transact.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_tc_clean);
@@ -23,6 +25,46 @@ struct kdp_tc_cleaner {
     size_t n, allocated;
     atomic_bool stop;           /* The thread is to end soon. */
 };
+
+/* May device 'ifindex' have a place for rules?  The link tables do not know
+ * while there is offload: see kdp_links_follow_qdiscs(). */
+static bool
+may_have_rules(int ifindex)
+{
+    const struct link_qdiscs *qdiscs = kdp_links_qdiscs();
+
+    return (!qdiscs || !link_qdiscs_are_known(qdiscs)
+            || link_qdiscs_has_ingress(qdiscs, ifindex));
+}
+
+static bool
+clean_chains(struct netdev *netdev, odp_port_t port_no OVS_UNUSED, void *n_)
+{
+    int ifindex = netdev_get_ifindex(netdev);
+    size_t *n = n_;
+
+    if (ifindex >= 0 && may_have_rules(ifindex)) {
+        struct tcf_id place = kdp_tc_place(netdev, ifindex);
+        size_t n_deleted = kdp_tc_delete_chains(&place);
+
+        if (n_deleted) {
+            VLOG_INFO("%s: deleted %"PRIuSIZE" rules of recirculation chains "
+                      "that a previous run left in tc",
+                      netdev_get_name(netdev), n_deleted);
+        }
+        *n += n_deleted;
+    }
+    return false;
+}
+
+size_t
+kdp_tc_clean_chains(const char *dpif_type)
+{
+    size_t n = 0;
+
+    ovs_compat_ports_traverse(dpif_type, clean_chains, &n);
+    return n;
+}
 
 static bool
 add_netdev(struct netdev *netdev, odp_port_t port_no OVS_UNUSED,

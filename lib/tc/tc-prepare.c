@@ -220,7 +220,8 @@ kdp_tc_prepare_restore(struct netdev *netdev)
 static void
 delete_old_chains(struct netdev *netdev, int ifindex)
 {
-    if (datapaths->shares_chains() && !datapaths->count_rules(ifindex)) {
+    if (datapaths->shares_chains() && !datapaths->keeps_chains()
+        && !datapaths->count_rules(ifindex)) {
         struct tcf_id place = kdp_tc_place(netdev, ifindex);
         size_t n = kdp_tc_delete_chains(&place);
 

@@ -41,6 +41,10 @@ struct kdp_tc_datapaths {
     /* Has a datapath recirculation chains in common with tc? */
     bool (*shares_chains)(void);
 
+    /* Do rules of recirculation chains stay that a previous run left, until a
+     * datapath has them deleted by itself? */
+    bool (*keeps_chains)(void);
+
     /* Number of rules that all datapaths have on device 'ifindex'. */
     uint64_t (*count_rules)(int ifindex);
 

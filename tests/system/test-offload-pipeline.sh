@@ -185,6 +185,12 @@ offload_pipeline() {
     pings_pass_four_flows "$place" 10
 }
 
+# True if all flows of packets are in the kernel datapath, and no rule is in tc.
+pipeline_is_without_offload() {
+    flows_shown_at_least 8 ovs 'eth_type(0x0800)' &&
+        test -z "$(chain_rules v-left v-right)"
+}
+
 # Prints how many flows of chains the kernel datapath has.
 n_chain_flows() {
     ovs-dpctl dump-flows -m system@ovs-system |
@@ -198,6 +204,7 @@ trace_takeover() {
     {
         # Of "struct tcmsg", which follows the header of the message.
         echo "p:kdp/rule tc_del_tfilter $header"
+        echo "p:kdp/discipline tc_get_qdisc type=+4(%si):u16 $header"
         echo 'p:kdp/flow ovs_flow_cmd_del'
         echo 'p:kdp/packet ovs_packet_cmd_execute'
         echo 'p:kdp/new ovs_flow_cmd_new'
@@ -219,7 +226,12 @@ old_chains_went_first() {
     local n='([0-9]+)'
     traced_until_served >until-served || fail 'no packet was served'
     sed -nE "s/.* rule: .* ifindex=$n handle=$n info=$n.*/\1 \2 \3/p" \
-        until-served | awk '{ print $1, int($3 / 65536), $2 }' | sort >deleted
+        until-served | awk '{ print $1, int($3 / 65536), $2 }' >deletions
+    # Rules go with the discipline, too, which is deleted without offload
+    # (RTM_DELQDISC).
+    sed -nE "s/.* discipline: .* type=37 ifindex=$n.*/\1/p" until-served |
+        awk 'NR == FNR { gone[$1] = 1; next } $1 in gone' - "$1" >>deletions
+    sort -u deletions >deleted
     equal "$(comm -23 "$1" deleted)" '' 'rules of chains that stayed'
     test "$(grep -c ' flow: ' until-served)" -ge "$2" ||
         fail "$(grep -c ' flow: ' until-served) flows of $2 were deleted"
@@ -241,7 +253,7 @@ add_test offload_chains_crash \
     'what a crash leaves of chains goes before the first packet is served (O8)' \
     kdp 250
 offload_chains_crash() {
-    local place how n wait
+    local place how n wait hw_offload
 
     # A packet that is on its way from one old flow to the next when these are
     # deleted is an upcall of a chain that nobody knows.  Open vSwitch drops what
@@ -251,9 +263,11 @@ offload_chains_crash() {
     ping_works left $SERVICE
     place=$(place_of_chains)
     note "chains are in $place"
-    # The second and the third daemon wait until they are told their rules, and
-    # that before the third had nothing in tc.
-    for how in at-once waiting from-kernel; do
+    # All daemons but the second and the fourth wait until they are told their
+    # rules; the last two do without offload; and that before the third had
+    # nothing in tc.
+    for how in waiting at-once from-kernel at-once-without waiting-without; do
+        set_offload true
         wait_until $PATIENCE pipeline_is_settled "$place"
         if test $how = from-kernel; then
             set_offload false
@@ -267,25 +281,38 @@ offload_chains_crash() {
             equal "$(cat rules)" '' 'rules of chains'
         fi
         n=$(n_chain_flows)
-        test "$n" -ge 6 || fail "$n flows of chains"
+        test "$n" -ge 6 || test $how != from-kernel || fail "$n flows of chains"
         pings_are_answered left $SERVICE 5 77
-        wait=true
-        test $how != at-once || wait=false
-        ovs-vsctl --no-wait set Open_vSwitch . other_config:hw-offload=true \
+        wait=true hw_offload=true
+        [[ $how != at-once* ]] || wait=false
+        [[ $how != *-without ]] || hw_offload=false
+        ovs-vsctl --no-wait set Open_vSwitch . \
+            other_config:hw-offload=$hw_offload \
             other_config:flow-restore-wait=$wait
         trace_takeover
         start_ping ping@left $SERVICE -e 77 -i 0.05
         start_daemon
         add_pipeline
         test $how != from-kernel || stale_flows_stay_out_of_tc
+        # Without offload the rules have gone with their discipline.
+        test $wait$hw_offload != truetrue ||
+            wait_until $PATIENCE has_answers ping $(($(n_answers ping) + 10))
         ovs-vsctl remove Open_vSwitch . other_config flow-restore-wait
-        wait_until $PATIENCE pipeline_is_settled "$place"
+        if test $hw_offload = true; then
+            wait_until $PATIENCE pipeline_is_settled "$place"
+        else
+            place=ovs
+            wait_until $PATIENCE pipeline_is_without_offload
+        fi
         old_chains_went_first rules "$n"
         trace_end
         stop_ping ping
         note "$how: $(pings_lost ping) pings lost, $(n_answers ping) answered"
         pings_pass_four_flows "$place" 10
+        place=$(place_of_chains)
     done
+    set_offload true
+    wait_until $PATIENCE pipeline_is_settled "$place"
     stream_passes "$place"
     set_offload false
     check_no_rules br0 v-left v-right

@@ -26,6 +26,8 @@ tests_unit_dpif_netlink_test_dpif_class_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
 	-Wl,--wrap=dp_register_provider \
 	-Wl,--wrap=dp_unregister_provider \
+	-Wl,--wrap=kdp_flow_offload_end_old \
+	-Wl,--wrap=kdp_flow_offload_keep_old \
 	-Wl,--wrap=upcall_outdated_mark \
 	-Wl,--wrap=upcall_table_recv
 unit_fallback = \
@@ -81,6 +83,9 @@ tests_unit_dpif_netlink_test_flow_settings_SOURCES = \
 tests_unit_dpif_netlink_test_flow_settings_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
 	-Wl,--wrap=kdp_links_follow_qdiscs \
+	-Wl,--wrap=kdp_tc_clean_chains \
+	-Wl,--wrap=kdp_tc_cleaner_start \
+	-Wl,--wrap=offload_keep_chains \
 	-Wl,--wrap=ovs_compat_meter_set \
 	-Wl,--wrap=ovs_compat_offload_is_enabled \
 	-Wl,--wrap=offload_configure \
@@ -112,6 +117,8 @@ tests_unit_dpif_netlink_test_takeover_SOURCES = \
 	tests/unit/dpif-netlink/test-takeover.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_dpif_wrap) \
+	-Wl,--wrap=kdp_flow_offload_end_old \
+	-Wl,--wrap=kdp_flow_offload_keep_old \
 	-Wl,--wrap=syscall
 tests_unit_dpif_netlink_test_takeover_ports_SOURCES = \
 	tests/unit/dpif-netlink/test-takeover-ports.c $(unit_common)

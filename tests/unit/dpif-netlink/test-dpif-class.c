@@ -189,6 +189,21 @@ n_seen(struct dpif_kdp *dpif, const char *name)
     return sum;
 }
 
+/* There is nothing of a previous run in tc. */
+void __wrap_kdp_flow_offload_keep_old(struct kdp_datapath *);
+size_t __wrap_kdp_flow_offload_end_old(struct kdp_datapath *);
+
+void
+__wrap_kdp_flow_offload_keep_old(struct kdp_datapath *dp OVS_UNUSED)
+{
+}
+
+size_t
+__wrap_kdp_flow_offload_end_old(struct kdp_datapath *dp OVS_UNUSED)
+{
+    return 0;
+}
+
 /* The parts that a bridge that starts goes through. */
 static void
 create_parts(struct unit_dpif *u)

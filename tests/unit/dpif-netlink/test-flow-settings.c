@@ -118,6 +118,34 @@ __wrap_kdp_links_follow_qdiscs(bool follow)
     qdiscs_followed = follow;
 }
 
+/* What is done about rules of a previous run. */
+static unsigned int n_chains_cleaned, n_cleaners;
+static bool chains_kept;
+
+size_t __wrap_kdp_tc_clean_chains(const char *dpif_type);
+struct kdp_tc_cleaner *__wrap_kdp_tc_cleaner_start(const char *dpif_type);
+void __wrap_offload_keep_chains(struct offload *, bool keep);
+
+size_t
+__wrap_kdp_tc_clean_chains(const char *dpif_type OVS_UNUSED)
+{
+    n_chains_cleaned++;
+    return 7;
+}
+
+struct kdp_tc_cleaner *
+__wrap_kdp_tc_cleaner_start(const char *dpif_type OVS_UNUSED)
+{
+    n_cleaners++;
+    return NULL;
+}
+
+void
+__wrap_offload_keep_chains(struct offload *offload OVS_UNUSED, bool keep)
+{
+    chains_kept = keep;
+}
+
 /* The last port is another datapath's. */
 int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
                                      struct ovs_vport *);
@@ -156,6 +184,7 @@ setup(void **state)
     flow_api_enabled = false;
     atomic_count_set(&n_meters_made, 0);
     atomic_count_set(&n_meters_told, 0);
+    n_chains_cleaned = n_cleaners = 0;
     unit_dpif_init(&test->u, N_PORTS);
     test->other = test->u.engine;
     test->u.engine = NULL;
@@ -321,6 +350,57 @@ queueing_disciplines_are_followed_without_offload(void **state)
         assert_true(qdiscs_followed);
     }
     set_config(test, "true", NULL, NULL);
+}
+
+static void
+old_rules_stay_until_the_takeover_ends(void **state)
+{
+    struct test *test = *state;
+
+    assert_true(kdp_flow_offload_keeps_old(&test->dp));
+    set_config(test, "false", NULL, NULL);
+    set_config(test, "false", NULL, NULL);
+    assert_int_equal(n_chains_cleaned, 0);
+    assert_int_equal(n_cleaners, 0);
+
+    assert_int_equal(kdp_flow_offload_end_old(&test->dp), 7);
+    assert_false(kdp_flow_offload_keeps_old(&test->dp));
+    assert_int_equal(n_chains_cleaned, 1);
+    assert_int_equal(n_cleaners, 1);
+    set_config(test, "false", NULL, NULL);
+    assert_int_equal(n_cleaners, 1);
+}
+
+static void
+old_rules_are_left_to_the_engine_but_for_chains(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+    assert_true(chains_kept);
+    assert_int_equal(kdp_flow_offload_end_old(&test->dp), 7);
+    assert_false(chains_kept);
+    assert_int_equal(n_chains_cleaned, 1);
+
+    /* A bridge that is made again finds some again. */
+    kdp_flow_offload_keep_old(&test->dp);
+    assert_true(kdp_flow_offload_keeps_old(&test->dp));
+    kdp_flow_offload_end_old(&test->dp);
+    assert_int_equal(n_chains_cleaned, 2);
+    set_config(test, "false", NULL, NULL);
+    assert_int_equal(n_cleaners, 0);
+}
+
+static void
+there_are_no_old_chains_if_the_kernel_does_not_share_ids(void **state)
+{
+    struct test *test = *state;
+
+    set_features(test, 0);
+    set_config(test, "false", NULL, NULL);
+    assert_int_equal(kdp_flow_offload_end_old(&test->dp), 0);
+    assert_int_equal(n_chains_cleaned, 0);
+    assert_int_equal(n_cleaners, 1);
 }
 
 static void
@@ -634,6 +714,9 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(chains_stay_in_the_kernel_if_it_does_not_share_ids),
         TEST(flows_move_as_offload_goes_off_and_on),
         TEST(queueing_disciplines_are_followed_without_offload),
+        TEST(old_rules_stay_until_the_takeover_ends),
+        TEST(old_rules_are_left_to_the_engine_but_for_chains),
+        TEST(there_are_no_old_chains_if_the_kernel_does_not_share_ids),
         TEST(ports_are_those_of_the_datapath),
         TEST(port_of_another_device_is_another_port),
         TEST(device_that_changes_is_tried_again),

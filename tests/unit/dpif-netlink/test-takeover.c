@@ -23,6 +23,10 @@
 static struct unit_dpif *current;
 static size_t n_barriers, n_log_at_barrier;
 
+/* Rules in tc that there are of old chains, and whether they stay. */
+static size_t n_rules, n_log_at_rules;
+static bool keeps_rules;
+
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 
@@ -49,6 +53,24 @@ __wrap_syscall(long number, ...)
                           values[4], values[5]);
 }
 
+void __wrap_kdp_flow_offload_keep_old(struct kdp_datapath *);
+size_t __wrap_kdp_flow_offload_end_old(struct kdp_datapath *);
+
+void
+__wrap_kdp_flow_offload_keep_old(struct kdp_datapath *dp OVS_UNUSED)
+{
+    keeps_rules = true;
+}
+
+size_t
+__wrap_kdp_flow_offload_end_old(struct kdp_datapath *dp OVS_UNUSED)
+{
+    assert_true(keeps_rules);
+    keeps_rules = false;
+    n_log_at_rules = current->n_log;
+    return n_rules;
+}
+
 static int
 setup(void **state)
 {
@@ -57,7 +79,8 @@ setup(void **state)
     unit_dpif_setup(state);
     u = *state;
     current = u;
-    n_barriers = 0;
+    n_barriers = n_rules = 0;
+    keeps_rules = false;
     takeover_create(&u->dp);
     unit_clock_stop(1000000);
     return 0;
@@ -206,6 +229,27 @@ packets_that_met_a_flow_that_went_are_waited_for(void **state)
     assert_int_equal(u->n_log, 2);
 }
 
+/* They forward as long as the flows. */
+static void
+rules_of_chains_go_with_the_flows_and_are_waited_for(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, 0, 0);
+    n_rules = 1;
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    for (int i = 1; i < UPCALL_DEST_HOLD_TURNS; i++) {
+        assert_false(takeover_run(&u->dp));
+        assert_true(keeps_rules);
+    }
+    u->n_log = 0;
+    assert_true(takeover_run(&u->dp));
+    assert_false(keeps_rules);
+    assert_int_equal(n_log_at_rules, u->n_log);
+    assert_int_equal(n_barriers, 1);
+}
+
 static void
 nothing_is_waited_for_if_no_flow_goes(void **state)
 {
@@ -295,6 +339,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(bridge_that_is_made_again_takes_over_again),
         TEST(stale_flows_go_before_upcalls_roots_first),
         TEST(packets_that_met_a_flow_that_went_are_waited_for),
+        TEST(rules_of_chains_go_with_the_flows_and_are_waited_for),
         TEST(nothing_is_waited_for_if_no_flow_goes),
         TEST(flows_of_numbers_given_anew_go),
         TEST(statistics_begin_anew),

@@ -10,7 +10,8 @@
  *       flush_is_not_undone_by_old_rules,
  *       disabling_is_not_undone_by_old_rules,
  *       port_that_goes_at_once_leaves_no_old_rule
- *   O8  rules_of_old_chains_do_not_become_flows
+ *   O8  rules_of_old_chains_do_not_become_flows,
+ *       rules_of_old_chains_stay_as_long_as_they_are_kept
  *   O7  nobody_waits_for_tc, port_without_flows_costs_tc_nothing */
 
 #include <config.h>
@@ -344,28 +345,37 @@ port_that_goes_at_once_leaves_no_old_rule(void **state OVS_UNUSED)
     end_without_rules(&unit);
 }
 
-/* The numbers of chains mean something to one run only. */
+/* Makes '*unit' an engine without ports, where a previous run has left three
+ * rules of chains and another one. */
 static void
-rules_of_old_chains_do_not_become_flows(void **state OVS_UNUSED)
+init_with_old_chains(struct unit_offload *unit)
 {
     static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
-    struct load load = { .kernel = { 0 } };
-    struct offload_kernel kernel;
-    struct offload_backend backend;
     struct offload_desc *descs[] = {
         unit_desc_full(1, 1, 55, 0, 0), unit_desc_full(2, 1, 0, 55, 0),
         unit_desc_full(3, 1, 55, 56, 0), unit_desc(4, 1),
     };
-    struct unit_offload unit;
+    struct offload_backend backend;
+    struct offload_kernel kernel;
 
-    unit.fake = offload_fake_create();
-    kernel = offload_fake_kernel(unit.fake);
-    backend = offload_fake_backend(unit.fake);
+    unit->fake = offload_fake_create();
+    kernel = offload_fake_kernel(unit->fake);
+    backend = offload_fake_backend(unit->fake);
     for (size_t i = 0; i < ARRAY_SIZE(descs); i++) {
-        offload_fake_add(unit.fake, true, descs[i]);
+        offload_fake_add(unit->fake, true, descs[i]);
         offload_desc_unref(descs[i]);
     }
-    unit.offload = offload_create(&kernel, &backend, &config);
+    unit->offload = offload_create(&kernel, &backend, &config);
+}
+
+/* The numbers of chains mean something to one run only. */
+static void
+rules_of_old_chains_do_not_become_flows(void **state OVS_UNUSED)
+{
+    struct load load = { .kernel = { 0 } };
+    struct unit_offload unit;
+
+    init_with_old_chains(&unit);
     offload_fake_set_fail(unit.fake, count_operation, &load);
     offload_port_add(unit.offload, 1);
     unit_settle(&unit);
@@ -374,6 +384,46 @@ rules_of_old_chains_do_not_become_flows(void **state OVS_UNUSED)
     assert_int_equal(load.kernel[OFFLOAD_COPY_PUT], 0);
     assert_int_equal(unit_counter(&unit, OFFLOAD_ADOPTED), 1);
     assert_int_equal(unit_counter(&unit, OFFLOAD_STALE), 3);
+    unit_offload_uninit(&unit);
+}
+
+static void
+rules_of_old_chains_stay_as_long_as_they_are_kept(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+
+    init_with_old_chains(&unit);
+    offload_keep_chains(unit.offload, true);
+    offload_port_add(unit.offload, 1);
+    unit_settle(&unit);
+    assert_int_equal(offload_fake_count(unit.fake, true), 4);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_ADOPTED), 1);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_STALE), 0);
+
+    /* What its owner has not deleted is deleted. */
+    offload_keep_chains(unit.offload, false);
+    unit_settle(&unit);
+    assert_int_equal(offload_fake_count(unit.fake, true), 1);
+    assert_int_equal(unit_where(&unit, 4), TC);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_ADOPTED), 1);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_STALE), 3);
+    unit_offload_uninit(&unit);
+}
+
+/* Nobody ends it then, so they go with the port. */
+static void
+kept_rules_go_with_their_port(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+
+    init_with_old_chains(&unit);
+    offload_keep_chains(unit.offload, true);
+    offload_port_add(unit.offload, 1);
+    unit_settle(&unit);
+    offload_port_del(unit.offload, 1);
+    unit_settle(&unit);
+    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+    offload_keep_chains(unit.offload, false);
     unit_offload_uninit(&unit);
 }
 
@@ -392,6 +442,8 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(disabling_is_not_undone_by_old_rules),
         cmocka_unit_test(port_that_goes_at_once_leaves_no_old_rule),
         cmocka_unit_test(rules_of_old_chains_do_not_become_flows),
+        cmocka_unit_test(rules_of_old_chains_stay_as_long_as_they_are_kept),
+        cmocka_unit_test(kept_rules_go_with_their_port),
     };
 
     unit_init(argv[0]);

@@ -51,6 +51,7 @@ tests_unit_tc_test_tc_chains_SOURCES = \
 	tests/unit/tc/test-tc-chains.c $(unit_tc) $(unit_common)
 tests_unit_tc_test_tc_chains_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \
 	-Wl,--wrap=netdev_get_block_id \
+	-Wl,--wrap=ovs_compat_ports_traverse \
 	-Wl,--wrap=tc_add_del_qdisc \
 	-Wl,--wrap=tc_dump_tc_action_start \
 	-Wl,--wrap=tc_dump_tc_chain_start \

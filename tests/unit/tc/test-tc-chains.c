@@ -14,12 +14,13 @@
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs/compat-offload.h"
+#include "tc/tc-clean.h"
 #include "tc/tc-prepare.h"
 #include "tc/tc-transact.h"
 #include "util.h"
 
 /* What the datapaths say. */
-static bool shares;
+static bool shares, keeps;
 static uint64_t n_rules;
 
 /* What adding a queueing discipline ends with. */
@@ -137,6 +138,7 @@ static int
 setup(void **state OVS_UNUSED)
 {
     shares = true;
+    keeps = false;
     n_rules = 0;
     qdisc_error = EEXIST;
     n_qdiscs_deleted = 0;
@@ -184,6 +186,36 @@ rule_that_cannot_be_deleted_is_not_counted(void **state OVS_UNUSED)
     unit_tc_fail_dumps(0, 0);
 }
 
+/* All ports there are: device "lo". */
+void __wrap_ovs_compat_ports_traverse(const char *dpif_type,
+                                      bool (*cb)(struct netdev *, odp_port_t,
+                                                 void *aux),
+                                      void *aux);
+
+void
+__wrap_ovs_compat_ports_traverse(const char *dpif_type,
+                                 bool (*cb)(struct netdev *, odp_port_t,
+                                            void *aux),
+                                 void *aux)
+{
+    struct netdev *netdev;
+
+    assert_string_equal(dpif_type, "system");
+    assert_int_equal(netdev_open("lo", "system", &netdev), 0);
+    cb(netdev, u32_to_odp(1), aux);
+    netdev_close(netdev);
+}
+
+static void
+rules_of_chains_on_all_ports_go(void **state OVS_UNUSED)
+{
+    add_rules();
+    assert_int_equal(kdp_tc_clean_chains("system"), 3);
+    assert_true(is_there(1) && is_there(5) && is_there(6));
+    assert_int_equal(kdp_tc_clean_chains("system"), 0);
+    assert_int_equal(unit_tc_count(), 3);
+}
+
 static bool
 probe(bool (*cb)(const char *name) OVS_UNUSED)
 {
@@ -195,6 +227,12 @@ static bool
 shares_chains(void)
 {
     return shares;
+}
+
+static bool
+keeps_chains(void)
+{
+    return keeps;
 }
 
 static uint64_t
@@ -223,6 +261,7 @@ port_has_no_chains_once_it_is_prepared(void **state OVS_UNUSED)
     static const struct kdp_tc_datapaths datapaths = {
         .for_each_local_port = probe,
         .shares_chains = shares_chains,
+        .keeps_chains = keeps_chains,
         .count_rules = count_rules,
     };
 
@@ -239,7 +278,12 @@ port_has_no_chains_once_it_is_prepared(void **state OVS_UNUSED)
     n_rules = 1;
     assert_int_equal(prepare(), 6);
 
+    /* Those of the previous run forward for now. */
     n_rules = 0;
+    keeps = true;
+    assert_int_equal(prepare(), 6);
+
+    keeps = false;
     assert_int_equal(prepare(), 3);
     assert_true(is_there(1) && is_there(5) && is_there(6));
 }
@@ -269,6 +313,7 @@ main(int argc OVS_UNUSED, char *argv[])
     const struct CMUnitTest tests[] = {
         TEST(rules_of_chains_and_those_that_lead_there_go),
         TEST(rule_that_cannot_be_deleted_is_not_counted),
+        TEST(rules_of_chains_on_all_ports_go),
         TEST(port_has_no_chains_once_it_is_prepared),
         TEST(discipline_of_a_bond_is_deleted_only_if_it_is_another),
     };
