@@ -3,9 +3,11 @@
 #include <config.h>
 #include "dpif-netlink/takeover.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -265,10 +267,13 @@ operate(struct kdp_datapath *dp, struct dpif_op *ops[], size_t n)
     }
 }
 
-/* Deletes the flows of 'list', which is of "struct doomed", and frees it. */
-static void
+/* Deletes the flows of 'list', which is of "struct doomed", and frees it.
+ * Returns 0, or a positive errno value if one of them may be left. */
+static int
 delete_flows(struct kdp_datapath *dp, struct ovs_list *list)
 {
+    int error = 0;
+
     while (!ovs_list_is_empty(list)) {
         struct doomed *batch[MAX_BATCH];
         struct dpif_op *ops[MAX_BATCH];
@@ -284,20 +289,29 @@ delete_flows(struct kdp_datapath *dp, struct ovs_list *list)
         }
         operate(dp, ops, n);
         while (n) {
-            free(batch[--n]);
+            int op_error = ops[--n]->error;
+
+            if (op_error && op_error != ENOENT) {
+                error = op_error;
+            }
+            free(batch[n]);
         }
     }
+    return error;
 }
 
+/* Deletes all flows. */
 static void
 flush(struct kdp_datapath *dp)
 {
     struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
+    int error = (engine ? kdp_flow_flush(engine)
+                 : dp->inner->dpif_class->flow_flush(dp->inner));
 
-    if (engine) {
-        kdp_flow_flush(engine);
-    } else {
-        dp->inner->dpif_class->flow_flush(dp->inner);
+    if (error) {
+        VLOG_ERR("%s: flows of a previous run cannot be deleted (%s): packets "
+                 "that they recirculate may take a wrong way", dp->name,
+                 ovs_strerror(error));
     }
 }
 
@@ -307,12 +321,24 @@ flush(struct kdp_datapath *dp)
  *
  * The kernel does not wait where it has one CPU, on which a packet is never
  * half-way while others run, but for PREEMPT_RT.  It refuses where CPUs have no
- * tick.  Then an upcall of such a packet may still come, in the moments that
- * the packet takes. */
+ * tick.  There it waits in the same way when a packet socket is closed, which
+ * has to be no packet's any more. */
 static void
-wait_for_packets(void)
+wait_for_packets(const struct kdp_datapath *dp)
 {
-    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+    int fd;
+
+    if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) {
+        return;
+    }
+    fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        VLOG_WARN("%s: packets that flows of a previous run have met cannot "
+                  "be waited for (%s): those that recirculate at this moment "
+                  "may take a wrong way", dp->name, ovs_strerror(errno));
+        return;
+    }
+    close(fd);
 }
 
 static void
@@ -322,23 +348,24 @@ look_at_flows(struct kdp_datapath *dp)
         .roots = OVS_LIST_INITIALIZER(&legacy.roots),
         .others = OVS_LIST_INITIALIZER(&legacy.others),
     };
-    int error = list_flows(dp, &legacy);
-    size_t n_rules;
+    int list_error = list_flows(dp, &legacy);
+    int error = delete_flows(dp, &legacy.roots);
+    int other_error = delete_flows(dp, &legacy.others);
+    size_t n_rules = kdp_flow_offload_end_old(dp);
 
-    delete_flows(dp, &legacy.roots);
-    delete_flows(dp, &legacy.others);
-    n_rules = kdp_flow_offload_end_old(dp);
-    if (error) {
-        VLOG_WARN("%s: listing the flows of a previous run failed (%s); all "
-                  "are deleted", dp->name, ovs_strerror(error));
+    error = error ? error : other_error;
+    if (list_error || error) {
+        VLOG_WARN("%s: %s the flows of a previous run failed (%s); all are "
+                  "deleted", dp->name, list_error ? "listing" : "deleting",
+                  ovs_strerror(list_error ? list_error : error));
         flush(dp);
     } else if (legacy.n_kept || legacy.n_doomed) {
         VLOG_INFO("%s: %"PRIuSIZE" flows of a previous run are translated "
                   "anew, %"PRIuSIZE" were deleted", dp->name, legacy.n_kept,
                   legacy.n_doomed);
     }
-    if (error || legacy.n_doomed || n_rules) {
-        wait_for_packets();
+    if (list_error || legacy.n_doomed || n_rules) {
+        wait_for_packets(dp);
     }
 }
 

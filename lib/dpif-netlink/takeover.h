@@ -56,7 +56,8 @@
  * before the end of SETTLE, is taken for one of the previous run: its upcall is
  * dropped.
  *
- * When flows cannot be listed, they are all deleted, as Open vSwitch would.
+ * When flows cannot be listed, or one of them not be deleted, they are all
+ * deleted, as Open vSwitch would.
  * There is a limit to the number of flows that revalidators keep, which is
  * Open vSwitch's: it begins with 10,000, and above twice that they delete
  * all.

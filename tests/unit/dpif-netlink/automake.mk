@@ -119,6 +119,7 @@ tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_dpif_wrap) \
 	-Wl,--wrap=kdp_flow_offload_end_old \
 	-Wl,--wrap=kdp_flow_offload_keep_old \
+	-Wl,--wrap=socket \
 	-Wl,--wrap=syscall
 tests_unit_dpif_netlink_test_takeover_ports_SOURCES = \
 	tests/unit/dpif-netlink/test-takeover-ports.c $(unit_common)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <stdarg.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +23,12 @@
 
 static struct unit_dpif *current;
 static size_t n_barriers, n_log_at_barrier;
+
+/* What the barrier ends with, and packet sockets that stand for it: how many
+ * were opened, and whether there are any. */
+static int barrier_error;
+static size_t n_packet_sockets;
+static int packet_socket_error;
 
 /* Rules in tc that there are of old chains, and whether they stay. */
 static size_t n_rules, n_log_at_rules;
@@ -47,10 +54,27 @@ __wrap_syscall(long number, ...)
         assert_int_equal(values[0], MEMBARRIER_CMD_GLOBAL);
         n_barriers++;
         n_log_at_barrier = current->n_log;
-        return 0;
+        errno = barrier_error;
+        return barrier_error ? -1 : 0;
     }
     return __real_syscall(number, values[0], values[1], values[2], values[3],
                           values[4], values[5]);
+}
+
+int __real_socket(int domain, int type, int protocol);
+int __wrap_socket(int domain, int type, int protocol);
+
+int
+__wrap_socket(int domain, int type, int protocol)
+{
+    if (domain != AF_PACKET) {
+        return __real_socket(domain, type, protocol);
+    }
+    /* It is to see no packet. */
+    assert_int_equal(protocol, 0);
+    n_packet_sockets++;
+    errno = packet_socket_error;
+    return packet_socket_error ? -1 : __real_socket(AF_UNIX, SOCK_STREAM, 0);
 }
 
 void __wrap_kdp_flow_offload_keep_old(struct kdp_datapath *);
@@ -79,7 +103,8 @@ setup(void **state)
     unit_dpif_setup(state);
     u = *state;
     current = u;
-    n_barriers = n_rules = 0;
+    n_barriers = n_packet_sockets = n_rules = 0;
+    barrier_error = packet_socket_error = 0;
     keeps_rules = false;
     takeover_create(&u->dp);
     unit_clock_stop(1000000);
@@ -250,6 +275,31 @@ rules_of_chains_go_with_the_flows_and_are_waited_for(void **state)
     assert_int_equal(n_barriers, 1);
 }
 
+/* As where CPUs have no tick. */
+static void
+where_the_kernel_has_no_barrier_a_packet_socket_is_closed(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    barrier_error = EINVAL;
+    leave(u, 1, 1, UNIT_TC_TO_CHAIN, 0);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_int_equal(n_barriers, 1);
+    assert_int_equal(n_packet_sockets, 1);
+    assert_false(takeover_hides_flows(&u->dp));
+
+    /* Without either it goes on, too. */
+    packet_socket_error = EPERM;
+    leave(u, 1, 1, UNIT_TC_TO_CHAIN, 0);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_int_equal(n_packet_sockets, 2);
+    assert_false(takeover_hides_flows(&u->dp));
+}
+
 static void
 nothing_is_waited_for_if_no_flow_goes(void **state)
 {
@@ -329,6 +379,30 @@ flows_that_cannot_be_listed_go(void **state)
     assert_int_equal(unit_dpif_count(u), 0);
 }
 
+static void
+all_go_if_one_cannot_be_deleted(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, UNIT_TC_TO_CHAIN, 0);
+    leave(u, 2, 1, UNIT_TC_OF_CHAIN, 0);
+    leave(u, 3, 1, 0, 0);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    unit_dpif_fail(u, DPIF_OP_FLOW_DEL, ENOBUFS, 1);
+    settle(u);
+    assert_int_equal(unit_dpif_count(u), 0);
+
+    /* But not if one is gone already. */
+    leave(u, 1, 1, UNIT_TC_TO_CHAIN, 0);
+    leave(u, 3, 1, 0, 0);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    unit_dpif_fail(u, DPIF_OP_FLOW_DEL, ENOENT, 1);
+    settle(u);
+    assert_true(unit_dpif_has(u, 3));
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -340,11 +414,13 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(stale_flows_go_before_upcalls_roots_first),
         TEST(packets_that_met_a_flow_that_went_are_waited_for),
         TEST(rules_of_chains_go_with_the_flows_and_are_waited_for),
+        TEST(where_the_kernel_has_no_barrier_a_packet_socket_is_closed),
         TEST(nothing_is_waited_for_if_no_flow_goes),
         TEST(flows_of_numbers_given_anew_go),
         TEST(statistics_begin_anew),
         TEST(flows_are_revalidated_again_soon),
         TEST(flows_that_cannot_be_listed_go),
+        TEST(all_go_if_one_cannot_be_deleted),
     };
 
     unit_init(argv[0]);
