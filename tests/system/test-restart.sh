@@ -452,8 +452,21 @@ add_test restart_outdated \
     'what a previous run recirculated takes no way of the new one (R3)' \
     kdp 180
 restart_outdated() {
-    allow_log 'lost packet on port channel [0-9]+ \(v-n3\)'
+    outdated_are_dropped per-port
+}
+
+add_test restart_outdated_by_cpu \
+    'nor does it where upcalls are dispatched by CPU (R3)' kdp 180
+restart_outdated_by_cpu() {
+    outdated_are_dropped per-cpu
+}
+
+# Checks what becomes of packets that recirculate across a restart, where upcalls
+# are dispatched as $1 says.
+outdated_are_dropped() {
+    allow_log 'lost packet on port channel ([0-9]+ )?\((v-n3|.handler [0-9]+.)\)'
     start_ovs
+    set_other_config upcall-dispatch "$1"
     ovs-vsctl add-br br0
     connect br0 n1 '' -- set Interface v-n1 ofport_request=1
     connect br0 n2 '' -- set Interface v-n2 ofport_request=2
@@ -479,6 +492,7 @@ restart_outdated() {
     stop_background receiver || :
     note "$(cat "$KDP_WORK/receiver")"
     matches "$(cat "$KDP_WORK/receiver")" 'others 0'
+    upcalls_say dispatch "$1"
     test "$(upcall_json .outdated)" -gt 0 || fail 'no upcall was outdated'
     matches "$(ovs-appctl upcall/show)" 'outdated: [0-9]+ upcalls'
 
