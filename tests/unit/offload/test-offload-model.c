@@ -22,7 +22,8 @@
  *   O5  After a port was removed, offload disabled or everything flushed, tc
  *       has no rule that it must not have.
  *   O6  Each request has one outcome (unit_offload_uninit()).
- *   O8  Another engine takes no flow over that has to do with chains, and all
+ *   O8  Another engine takes no flow over that has to do with chains, leaves
+ *       their rules alone as long as it is told to, and takes over all
  *       others that are in tc. */
 
 #include <config.h>
@@ -567,21 +568,30 @@ note_rule(void *n_packets, const ovs_u128 *ufid, struct offload_desc *desc,
 }
 
 /* At rest, when all flows are in tc that can be: the daemon starts again, with
- * a kernel that it has flushed. */
+ * a kernel that it has flushed.  If 'keep', rules of chains forward for a
+ * while. */
 static void
-restart(void)
+restart(bool keep)
 {
     struct offload_kernel kernel = offload_fake_kernel(unit.fake);
     struct offload_backend backend = offload_fake_backend(unit.fake);
     uint64_t n_packets[N_FLOWS] = { 0 }, n_adopted = 0;
+    size_t n_rules;
 
     offload_destroy(unit.offload);
     unit_check(!kernel.flush(kernel.aux));
     unit.offload = offload_create(&kernel, &backend, &engine_config);
+    offload_keep_chains(unit.offload, keep);
+    n_rules = offload_fake_count(unit.fake, true);
     for (uint32_t i = 1; i <= N_PORTS; i++) {
         offload_port_add(unit.offload, i);
     }
     unit_settle(&unit);
+    if (keep) {
+        unit_check(offload_fake_count(unit.fake, true) == n_rules);
+        offload_keep_chains(unit.offload, false);
+        unit_settle(&unit);
+    }
     offload_fake_dump(unit.fake, true, note_rule, n_packets);
     unit_check(!offload_fake_count(unit.fake, false));
     for (uint32_t i = 0; i < N_FLOWS; i++) {
@@ -668,7 +678,7 @@ engine_agrees_with_the_model(void **state OVS_UNUSED)
                  elsewhere, ARRAY_SIZE(elsewhere))); i++) {
         unit_watchdog_progress();
         if (i) {
-            restart();
+            restart(i % 2);
         }
         run_phase(delays[i % ARRAY_SIZE(delays)], 100 * (i + 1));
     }
