@@ -56,7 +56,7 @@ struct vswitchd_options {
     bool enable_dummy;
     const char *dummy_level;    /* NULL for the default. */
     bool stock_providers;
-    bool hw_rawio_access;       /* Keep CAP_SYS_RAWIO with --user. */
+    bool hw_rawio_access;       /* See ovs_compat_daemonize_start(). */
 };
 
 /* What "exit" commands say. */
@@ -90,7 +90,8 @@ usage(void)
            "  -h, --help                display this help message\n"
            "  -V, --version             display version information\n",
            OVS_HAVE_RAWIO
-           ? "  --hw-rawio-access         keep CAP_SYS_RAWIO with --user\n" : "");
+           ? "  --hw-rawio-access         has no effect: for drivers of DPDK\n"
+           : "");
     exit(EXIT_SUCCESS);
 }
 

@@ -19,9 +19,9 @@
 #include "ovs-features.h"
 #include "util.h"
 
-/* Option --hw-rawio-access, since 3.2: whether the daemon keeps CAP_SYS_RAWIO
- * when it changes its user.  Without the option 'hw_rawio_access' has no
- * effect. */
+/* Option --hw-rawio-access, since 3.2: whether the daemon wants CAP_SYS_RAWIO
+ * when it changes its user.  Only drivers of DPDK need that.  Open vSwitch
+ * without them, which is what we link, warns and does not keep it. */
 static inline void
 ovs_compat_daemonize_start(bool access_datapath,
                            bool hw_rawio_access OVS_UNUSED)

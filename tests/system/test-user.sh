@@ -47,3 +47,24 @@ other_user() {
     ip link set v-n1 mtu 1500
     ip -n n1 link set eth0 mtu 1500
 }
+
+# What is wanted for drivers of DPDK is not kept, as by a stock daemon without them.
+add_test user_with_rawio \
+    'an option for drivers that we do not have is accepted where it is known' \
+    kdp one-cpu
+user_with_rawio() {
+    start_ovsdb
+    chown nobody:nogroup "$OVS_RUNDIR" "$OVS_RUNDIR/db.sock"
+    if ! at_least "$KDP_OVS_VERSION" 3.2; then
+        exits_with 1 "$KDP_DAEMON" --hw-rawio-access 2>error
+        matches "$(<error)" "unrecognized option '--hw-rawio-access'"
+        return
+    fi
+    matches "$("$KDP_DAEMON" --help)" '--hw-rawio-access +has no effect'
+    allow_log 'No driver requires Linux capability CAP_SYS_RAWIO'
+    start_daemon --user=nobody:nogroup --hw-rawio-access
+    matches "$(daemon_status Uid)" "^$(id -u nobody)[[:space:]]"
+    matches "$(<"$KDP_WORK/daemon.stderr")" 'CAP_SYS_RAWIO, disabling it'
+    equal "$(daemon_status CapEff)" 0000000000007c00 capabilities
+    ovs-vsctl add-br br0
+}
