@@ -63,6 +63,23 @@ files() {
     test ! -e "$KDP_WORK/my.ctl" || fail 'the control socket is still there'
 }
 
+add_test exit_answers '"exit" is answered when all is cleaned up' kdp one-cpu
+exit_answers() {
+    local i bridges=()
+    start_ovs
+    # It takes the kernel some time to delete each device.
+    for i in $(seq 10); do
+        bridges+=(-- add-br "br$i" -- add-port "br$i" "int$i"
+            -- set Interface "int$i" type=internal)
+    done
+    ovs-vsctl "${bridges[@]}"
+    exit_daemon --cleanup
+    set -- /sys/class/net/*
+    unset DAEMON_PID
+    [[ "$*" != *br[0-9]* && "$*" != *ovs-system* && "$*" != *int[0-9]* ]] ||
+        fail "left when it was answered: $*"
+}
+
 add_test signals 'the daemon ends on SIGTERM and removes its files' one-cpu
 signals() {
     start_ovs
