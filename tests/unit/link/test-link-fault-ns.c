@@ -51,6 +51,36 @@ a_tag_may_come_before_its_id(void **state)
     unit_ns_destroy(third);
 }
 
+/* As from the start where our own namespace always has an id. */
+static void
+ids_are_heard_of_where_our_own_events_are_tagged(void **state)
+{
+    struct fixture *f = *state;
+    struct unit_ns *third = unit_ns_create();
+    uint64_t n_ignored;
+
+    assert_int_equal(unit_ns_set_nsid(f->own, f->own, SELF_NSID), 0);
+    mangle.tag_own = true;
+    open_listener(f);
+    assert_int_equal(link_listener_self_nsid(f->listener), SELF_NSID);
+
+    /* A link is heard of on the socket of our own namespace, too. */
+    n_ignored = stats_of(f).ignored_own;
+    assert_int_equal(unit_link_add(f->own, "ifb", INDEX, "x"), 0);
+    assert_true(link_listener_catch_up(f->listener));
+    assert_true(has(f, LINK_NSID_LOCAL, INDEX));
+    assert_true(stats_of(f).ignored_own > n_ignored);
+
+    /* An id is not. */
+    assert_int_equal(unit_ns_set_nsid(f->own, third, NSID + 1), 0);
+    assert_true(link_listener_catch_up(f->listener));
+    assert_true(link_table_has_ns(f->table, NSID + 1));
+    assert_false(link_table_has_ns(f->table, SELF_NSID));
+    finish(f);
+    assert_equal(f, NSID + 1, third);
+    unit_ns_destroy(third);
+}
+
 static void
 our_id_may_have_been_anothers(void **state)
 {
@@ -214,6 +244,7 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(a_tag_may_come_before_its_id),
+        TEST(ids_are_heard_of_where_our_own_events_are_tagged),
         TEST(our_id_may_have_been_anothers),
         TEST(an_id_may_be_in_use_again_when_it_goes),
         TEST(without_an_answer_an_id_is_asked_for_again),
