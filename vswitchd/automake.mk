@@ -4,7 +4,9 @@
 kdplibdir = $(libdir)/openvswitch-switch-kdp
 kdplib_PROGRAMS = vswitchd/ovs-vswitchd
 
-vswitchd_ovs_vswitchd_SOURCES = vswitchd/ovs-vswitchd.c
+vswitchd_ovs_vswitchd_SOURCES = \
+	vswitchd/entropy.c \
+	vswitchd/ovs-vswitchd.c
 vswitchd_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=ovs_get_program_version

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
-	tests/unit/vswitchd/test-build-info
+	tests/unit/vswitchd/test-build-info \
+	tests/unit/vswitchd/test-entropy
 
 tests_unit_vswitchd_test_build_info_SOURCES = \
 	tests/unit/vswitchd/test-build-info.c $(unit_common)
+
+tests_unit_vswitchd_test_entropy_SOURCES = \
+	tests/unit/vswitchd/test-entropy.c vswitchd/entropy.c $(unit_common)
+tests_unit_vswitchd_test_entropy_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=getrandom
 
 # How the daemon was built, and what it takes.
 TESTS += \
