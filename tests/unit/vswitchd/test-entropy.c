@@ -119,6 +119,5 @@ main(int argc OVS_UNUSED, char *argv[])
     };
 
     unit_init(argv[0]);
-    unit_start_threads();
     return cmocka_run_group_tests_name("entropy", tests, NULL, NULL);
 }
