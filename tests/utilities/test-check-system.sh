@@ -53,7 +53,9 @@ for name in a b c d e f; do
     result="ok - system: $name"
     . "${0%/*}/one-test"
     [ "${result%% *}" = ok ] || status=1
-    echo "$result" > "$KDP_RESULTS/$name/result"
+    # Only a result that is complete has this name.
+    printf "%s${result:+\n}" "$result" > "$KDP_RESULTS/$name/result.new"
+    mv "$KDP_RESULTS/$name/result.new" "$KDP_RESULTS/$name/result"
 done
 exit $status
 END
@@ -134,6 +136,12 @@ test_kernel_report () {
 
 test_result_that_is_not_one () {
     echo '[ $name != d ] || result=' > "$tree/tests/system/one-test"
+    run
+    counted 5 1
+}
+
+test_result_that_is_a_line_of_nothing () {
+    echo '[ $name != d ] || result=" "' > "$tree/tests/system/one-test"
     run
     counted 5 1
 }
@@ -237,6 +245,7 @@ wait; exit 1' > "$tree/utilities/before-guest"
 
 tests='two_guests_share failed_test guest_that_dies all_guests_die
        guest_that_does_not_boot kernel_report result_that_is_not_one
+       result_that_is_a_line_of_nothing
        old_results more_guests_than_tests sanitizers processors
        processors_taken interrupt'
 
