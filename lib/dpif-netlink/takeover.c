@@ -321,8 +321,8 @@ flush(struct kdp_datapath *dp)
  *
  * The kernel does not wait where it has one CPU, on which a packet is never
  * half-way while others run, but for PREEMPT_RT.  It refuses where CPUs have no
- * tick.  There it waits in the same way when a packet socket is closed, which
- * has to be no packet's any more. */
+ * tick.  There, to close a packet socket waits in the same way, as packets may
+ * be on their way to it. */
 static void
 wait_for_packets(const struct kdp_datapath *dp)
 {
