@@ -294,23 +294,32 @@ takes_recirculated(struct unit_dpif *u)
     return !error;
 }
 
+/* Has a bridge start with 'dpif' on the datapath of 'u', up to the socket that
+ * ports share. */
+static void
+start_bridge(struct unit_dpif *u, struct dpif_kdp *dpif)
+{
+    *dpif = (struct dpif_kdp) {
+        .dpif = { .dpif_class = registered },
+        .dp = &u->dp,
+    };
+    create_parts(u);
+    registered->register_upcall_cb(
+        &dpif->dpif, (upcall_callback *) upcall_cb_of_a_bridge, NULL);
+    ovs_mutex_lock(&u->dp.mutex);
+    assert_int_equal(upcall_dest_add_shared(&u->dp), 0);
+    ovs_mutex_unlock(&u->dp.mutex);
+}
+
 /* R3: while flows of a previous run forward, what they recirculate is told from
  * what this run does. */
 static void
 bridge_that_starts_has_upcalls_of_a_previous_run_marked(void **state)
 {
     struct unit_dpif *u = *state;
-    struct dpif_kdp bridge = {
-        .dpif = { .dpif_class = registered },
-        .dp = &u->dp,
-    };
+    struct dpif_kdp bridge;
 
-    create_parts(u);
-    registered->register_upcall_cb(
-        &bridge.dpif, (upcall_callback *) upcall_cb_of_a_bridge, NULL);
-    ovs_mutex_lock(&u->dp.mutex);
-    assert_int_equal(upcall_dest_add_shared(&u->dp), 0);
-    ovs_mutex_unlock(&u->dp.mutex);
+    start_bridge(u, &bridge);
     assert_false(takes_recirculated(u));
 
     /* The flows outlive a bridge that goes at once. */
@@ -333,18 +342,10 @@ static void
 bridge_starts_where_upcalls_cannot_be_marked(void **state)
 {
     struct unit_dpif *u = *state;
-    struct dpif_kdp bridge = {
-        .dpif = { .dpif_class = registered },
-        .dp = &u->dp,
-    };
+    struct dpif_kdp bridge;
 
-    create_parts(u);
-    registered->register_upcall_cb(
-        &bridge.dpif, (upcall_callback *) upcall_cb_of_a_bridge, NULL);
     mark_error = ENOMEM;
-    ovs_mutex_lock(&u->dp.mutex);
-    assert_int_equal(upcall_dest_add_shared(&u->dp), 0);
-    ovs_mutex_unlock(&u->dp.mutex);
+    start_bridge(u, &bridge);
     mark_error = 0;
     assert_true(takes_recirculated(u));
     registered->register_upcall_cb(&bridge.dpif, NULL, NULL);
