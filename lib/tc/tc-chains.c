@@ -5,10 +5,14 @@
 
 #include <stdlib.h>
 
+#include "netdev.h"
 #include "netlink-socket.h"
 #include "openvswitch/ofpbuf.h"
+#include "openvswitch/vlog.h"
 #include "tc/tc-transact.h"
 #include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_tc_chains);
 
 /* Names of rules. */
 struct names {
@@ -71,5 +75,18 @@ kdp_tc_delete_chains(const struct tcf_id *place)
     kdp_tc_dump_done(&dump);
     n = delete_rules(&parents);
     n += delete_rules(&children);
+    return n;
+}
+
+size_t
+kdp_tc_delete_chains_of(struct netdev *netdev, int ifindex)
+{
+    struct tcf_id place = kdp_tc_place(netdev, ifindex);
+    size_t n = kdp_tc_delete_chains(&place);
+
+    if (n) {
+        VLOG_INFO("%s: deleted %"PRIuSIZE" rules of recirculation chains that "
+                  "a previous run left in tc", netdev_get_name(netdev), n);
+    }
     return n;
 }

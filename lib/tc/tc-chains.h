@@ -21,9 +21,15 @@
 
 #include "tc.h"
 
+struct netdev;
+
 /* Deletes the rules in 'place' that may be ours and are in a chain other than
  * the first, or lead to one; those that lead to one first.  Returns how many
  * were deleted. */
 size_t kdp_tc_delete_chains(const struct tcf_id *place);
+
+/* Does that on 'netdev', a device whose index is 'ifindex', and logs how many
+ * were deleted, if any were. */
+size_t kdp_tc_delete_chains_of(struct netdev *netdev, int ifindex);
 
 #endif /* lib/tc/tc-chains.h */

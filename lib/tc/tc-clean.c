@@ -13,7 +13,6 @@
 #include "ovs/compat-offload.h"
 #include "tc/tc-adopt.h"
 #include "tc/tc-chains.h"
-#include "tc/tc-transact.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_tc_clean);
@@ -44,15 +43,7 @@ clean_chains(struct netdev *netdev, odp_port_t port_no OVS_UNUSED, void *n_)
     size_t *n = n_;
 
     if (ifindex >= 0 && may_have_rules(ifindex)) {
-        struct tcf_id place = kdp_tc_place(netdev, ifindex);
-        size_t n_deleted = kdp_tc_delete_chains(&place);
-
-        if (n_deleted) {
-            VLOG_INFO("%s: deleted %"PRIuSIZE" rules of recirculation chains "
-                      "that a previous run left in tc",
-                      netdev_get_name(netdev), n_deleted);
-        }
-        *n += n_deleted;
+        *n += kdp_tc_delete_chains_of(netdev, ifindex);
     }
     return false;
 }

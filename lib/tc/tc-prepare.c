@@ -222,14 +222,7 @@ delete_old_chains(struct netdev *netdev, int ifindex)
 {
     if (datapaths->shares_chains() && !datapaths->keeps_chains()
         && !datapaths->count_rules(ifindex)) {
-        struct tcf_id place = kdp_tc_place(netdev, ifindex);
-        size_t n = kdp_tc_delete_chains(&place);
-
-        if (n) {
-            VLOG_INFO("%s: deleted %"PRIuSIZE" rules of recirculation chains "
-                      "that a previous run left in tc",
-                      netdev_get_name(netdev), n);
-        }
+        kdp_tc_delete_chains_of(netdev, ifindex);
     }
 }
 
