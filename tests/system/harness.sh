@@ -442,6 +442,12 @@ reaches() {
     in_ns "$1" ping -q -c 1 -W 1 "$2" >/dev/null
 }
 
+# True if a ping from namespace $1 to address $2 is answered, and the datapath has
+# a flow that matches extended regular expression $3.  Flows that are not used go.
+makes_flow() {
+    reaches "$1" "$2" && [[ $(ovs-appctl dpctl/dump-flows) =~ $3 ]]
+}
+
 # Checks that namespace $1 reaches address $2: soon, and then always.
 ping_works() {
     wait_until $PATIENCE reaches "$1" "$2"

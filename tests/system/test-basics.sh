@@ -15,7 +15,7 @@ bridge_ports() {
     tcp_works n1 10.0.0.2@n2
     matches "$(ovs-vsctl show)" 'Port v-n3'
     matches "$(ovs-appctl dpctl/show)" 'port [0-9]+: v-n1'
-    matches "$(ovs-appctl dpctl/dump-flows)" 'in_port\('
+    wait_until $PATIENCE makes_flow n1 10.0.0.2 'in_port\('
     equal "$(upcalls_lost)" 0 'upcalls lost'
 }
 

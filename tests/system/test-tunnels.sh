@@ -27,7 +27,7 @@ tunnel_works() {
     ping_works remote 10.1.1.1
     tcp_works n1 10.1.1.2@remote
     matches "$(ovs-appctl dpctl/show)" "\($type: packet_type=ptap\)"
-    matches "$(ovs-appctl dpctl/dump-flows)" 'tun_id=0x2a'
+    wait_until $PATIENCE makes_flow n1 10.1.1.2 'tun_id=0x2a'
     equal "$(upcalls_lost)" 0 'upcalls lost'
 
     ovs-vsctl del-port br0 t0

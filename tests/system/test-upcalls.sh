@@ -161,6 +161,11 @@ flow_limit() {
     equal "$(upcalls_lost)" 0 'upcalls lost'
 }
 
+# True if the kernel dispatches upcalls as $1 says.
+dispatches() {
+    [[ $(ovs-appctl dpif-netlink/dispatch-mode) =~ $1 ]]
+}
+
 add_test stock_dpctl \
     'no packet is lost when stock tools open the datapath (U8)'
 stock_dpctl() {
@@ -179,7 +184,7 @@ stock_dpctl() {
     done
     wait_for_misses 50
     if test "$KDP_PROVIDERS" = kdp; then
-        matches "$(ovs-appctl dpif-netlink/dispatch-mode)" 'per-vport'
+        wait_until $PATIENCE dispatches per-vport
     fi
     stop_background sender
     received_all receiver
