@@ -71,6 +71,8 @@ END
 start_pipeline() {
     local ns
     modprobe -a nf_conntrack nf_nat
+    # A connection that expired is a new one to the next ping.
+    sysctl -q -w net.netfilter.nf_conntrack_icmp_timeout=600
     start_pings
     # That speaks now and then.
     for ns in left right; do
