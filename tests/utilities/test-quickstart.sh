@@ -273,8 +273,9 @@ test_interrupt () {
         [ -e "$tree/running2" ] && break
         sleep 0.1
     done
-    # The signal goes to quickstart, not to the function around it.
-    kill -TERM "$(pgrep -f "^/bin/bash $tree/quickstart" | head -n 1)"
+    # The signal goes to quickstart, not to the function around it, nor to a process
+    # of it, whose number may be a smaller one.
+    kill -TERM "$(pgrep -o -f "^/bin/bash $tree/quickstart")"
     wait $pid 2> /dev/null
     [ $? -eq 143 ] && grep -q 'interrupted at:.*system tests' "$out" \
         && grep -q 'interrupted at:.*test tools' "$out" \
