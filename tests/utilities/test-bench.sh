@@ -55,6 +55,24 @@ test_help () {
     [ "$status" -eq 0 ] && grep -q -e --sockets-only "$out/stdout"
 }
 
+# Each benchmark has files of its own, unless others are named.
+test_result_files () {
+    run python3 -B -c '
+import sys
+sys.path.insert(0, sys.argv[1])
+import bench_options as options
+for given in [], ["--output", "o", "--logs", "/l"]:
+    parser = options.ArgumentParser("test", "test")
+    options.add_daemons(parser.add_argument)
+    options.add_results(parser.add_argument, "some.json", "some-logs")
+    args = parser.parse_args(["--builddir", sys.argv[2], *given])
+    options.complete(parser, args, "some.json", "some-logs")
+    print(args.output, args.logs)' "$tools" "$builddir"
+    [ "$status" -eq 0 ] && [ "$(cat "$out/stdout")" = \
+        "$builddir/bench/some.json $builddir/bench/some-logs
+o /l" ]
+}
+
 # Arguments that are refused, with the texts of which the error has to consist.
 # Each error names the value and what would have been accepted.
 test_wrong_arguments () {
@@ -738,7 +756,7 @@ test_link_dumps () {
         and (.kernel | test("^[0-9]"))' "$out/dump.json" > /dev/null
 }
 
-tests='help wrong_arguments traffic_arguments old_results published quick_run
+tests='help wrong_arguments result_files traffic_arguments old_results published quick_run
        every_frame_missed every_frame_accounted_for all_members
        idle_port_is_spared floods_are_too_much where_handlers_sleep provenance
        unavailable few_open_files dead_daemon publish_refuses pages

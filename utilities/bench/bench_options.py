@@ -132,14 +132,14 @@ def complete(parser, args, name, logs):
     if not os.path.isdir(args.builddir):
         parser.error(f"--builddir {args.builddir}: expected a folder")
     args.builddir = os.path.abspath(args.builddir)
-    for name, path in IN_BUILDDIR.items():
-        if getattr(args, name):
+    for daemon, path in IN_BUILDDIR.items():
+        if getattr(args, daemon):
             continue
         path = os.path.join(args.builddir, path)
         if not os.access(path, os.X_OK):
-            parser.error(f"--{name} {path}: expected an executable file "
+            parser.error(f"--{daemon} {path}: expected an executable file "
                          f"(\"make {parser.prog}\" makes it)")
-        setattr(args, name, path)
+        setattr(args, daemon, path)
     if not args.distribution and os.access(DISTRIBUTION, os.X_OK):
         args.distribution = DISTRIBUTION
     args.output = args.output or os.path.join(args.builddir, "bench", name)
