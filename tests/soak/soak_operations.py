@@ -87,8 +87,14 @@ def set_several(c, rng):
 
 
 def purge_flows(c, rng):
+    """The revalidators stand still meanwhile.  Open vSwitch 3.1 does not see
+    to that itself, and what describes a flow may be freed twice: a daemon that
+    was purged again and again ended after some dozens of times, with the stock
+    providers, too."""
     with c.switch.process:
+        c.switch.appctl("revalidator/pause")
         c.switch.appctl("revalidator/purge")
+        c.switch.appctl("revalidator/resume")
 
 
 def ask_with_stock_tools(c, rng):
