@@ -24,6 +24,9 @@ import time
 import soak_kernel as kernel
 from soak_kernel import run
 
+TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+SUPPRESSIONS = ["unit/tsan-suppressions.txt", "system/sanitizers/thread.txt"]
+
 ENDS = range(1, 9)
 SETTINGS = {
     "n-handler-threads": "4",
@@ -79,7 +82,8 @@ class Switch:
                              (b"__asan_init", b"__tsan_init"))
         sanitizer = f"log_path={work}/sanitizer"
         os.environ.update(
-            ASAN_OPTIONS=sanitizer, TSAN_OPTIONS=sanitizer,
+            ASAN_OPTIONS=sanitizer,
+            TSAN_OPTIONS=f"{sanitizer}:suppressions={work}/thread.txt",
             UBSAN_OPTIONS=sanitizer + ":print_stacktrace=1")
 
     # Waiting.
@@ -242,8 +246,17 @@ class Switch:
                           + (" nodad" if ":" in address else "")
                           for address in addresses), namespace=namespace)
 
+    def write_suppressions(self):
+        """Puts together what the thread sanitizer says of Open vSwitch
+        alone, as for the system tests."""
+        with open(f"{self.work}/thread.txt", "w") as target:
+            for name in SUPPRESSIONS:
+                with open(os.path.join(TESTS, name)) as f:
+                    target.write(f.read())
+
     def build(self):
         """Starts all, with all ports."""
+        self.write_suppressions()
         for module in ("openvswitch", "bonding max_bonds=0", "ifb numifbs=0",
                        "sch_htb", "sch_ingress", "act_police", "cls_matchall",
                        "cls_basic", "cls_flower", "vxlan", "geneve"):
