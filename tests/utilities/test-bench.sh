@@ -5,7 +5,7 @@
 # refuse what makes no sense, and that a short run measures what it says it
 # measures.  How fast anything is plays no part.  Prints TAP.
 #
-# usage: test-bench.sh BUILDDIR
+# usage: test-bench.sh BUILDDIR [--portion K/N] [TEST]...
 
 cd "$(dirname "$0")/../.." || exit 1
 bench=$PWD/utilities/bench-upcall
@@ -767,8 +767,20 @@ tests='help wrong_arguments result_files traffic_arguments old_results published
        link_lookups link_dumps other_pages'
 
 shift
+portion=1/1
+if [ "${1-}" = --portion ]; then
+    portion=${2-}
+    shift 2
+fi
+. tests/harness/portion.sh
+if ! is_portion "$portion"; then
+    echo "test-bench.sh: --portion $portion: expected K/N" >&2
+    exit 2
+fi
 # shellcheck disable=SC2086 # Several words.
 [ $# -gt 0 ] || set -- $tests
+mapfile -t names < <(printf '%s\n' "$@" | portion "$portion")
+set -- "${names[@]}"
 echo "1..$#"
 for name; do
     "test_$name"

@@ -17,10 +17,11 @@ out=$dir/out
 make_tree () {
     local suite=$tree/build/ovs/src/tests/system-kmod-testsuite group
     rm -rf "$tree"
-    mkdir -p "$tree"/{tests/ovs,utilities,build/vswitchd} \
+    mkdir -p "$tree"/{tests/{ovs,harness},utilities,build/vswitchd} \
         "$tree"/build/ovs/src/{tests,utilities,ovsdb,vswitchd,vtep,python} \
         "$tree"/build/ovs/src/{build-aux,ofproto} "$tree/results"
     cp "$source"/tests/ovs/{check-ovs,wait-for-monitor.awk} "$tree/tests/ovs/"
+    cp "$source/tests/harness/portion.sh" "$tree/tests/harness/"
     printf '%s\n' '# Stable.' 'datapath - number 2' 'datapath - number 4' \
         > "$tree/tests/ovs/stable-groups"
     cp /bin/true "$tree/build/vswitchd/ovs-vswitchd"
@@ -96,6 +97,21 @@ test_stable () {
     run
     [ "$status" -eq 0 ] && grep -q '^1\.\.2$' "$out" \
         && grep -q '^ok 2 ' "$out" && grep -q '^ok 4 ' "$out"
+}
+
+test_portions () {
+    run --portion 1/2 1-
+    [ "$status" -eq 0 ] && [ "$(grep -c '^ok ' "$out")" -eq 2 ] \
+        && grep -q '^ok 1 ' "$out" && grep -q '^ok 3 ' "$out" || return 1
+    run --portion 2/2 1-
+    [ "$status" -eq 0 ] && [ "$(grep -c '^ok ' "$out")" -eq 2 ] \
+        && grep -q '^ok 2 ' "$out" && grep -q '^ok 4 ' "$out" \
+        && [ -d "$tree/build/check-ovs-logs/kmod-kdp-1" ] || return 1
+    run --portion 3/2 1-
+    [ "$status" -eq 2 ] && grep -q -e '--portion 3/2: expected K/N' "$out" \
+        || return 1
+    run --portion 5/5 1-
+    [ "$status" -eq 2 ] && grep -q 'no group.*portion 5/5' "$out"
 }
 
 test_failed_and_skipped () {
@@ -191,7 +207,7 @@ test_lists_of_the_tree () {
     return 0
 }
 
-tests='all_pass stable failed_and_skipped guest_that_dies known write_known
+tests='all_pass stable portions failed_and_skipped guest_that_dies known write_known
        group_waits_for_monitor lists_of_the_tree'
 
 . "$source/tests/harness/tap.sh"

@@ -15,8 +15,10 @@ out=$dir/out
 # Makes a tree with six tests.  A guest is a process.
 make_tree () {
     rm -rf "$tree"
-    mkdir -p "$tree"/{tests/system,utilities,build/vswitchd,build/tests/system}
+    mkdir -p "$tree"/{tests/{system,harness},utilities} \
+        "$tree"/build/{vswitchd,tests/system}
     cp "$source/tests/system/check-system" "$tree/tests/system/"
+    cp "$source/tests/harness/portion.sh" "$tree/tests/harness/"
     ln -s /bin/true "$tree/build/vswitchd/ovs-vswitchd"
     ln -s /bin/true "$tree/build/tests/system/traffic"
     : > "$tree/build/Makefile"
@@ -46,7 +48,7 @@ if [ "$1" = --list ]; then
     exit
 fi
 status=0
-for name in a b c d e f; do
+for name; do
     mkdir "$KDP_RESULTS/$name" 2> /dev/null || continue
     echo "$GUEST_LOGS" > "$KDP_RESULTS/$name/by"
     sleep 0.2
@@ -171,6 +173,30 @@ test_sanitizers () {
                             "$tree/build/system-logs/thread.txt")" -eq 2 ]
 }
 
+# Portions have each test once between them, and logs of their own.
+test_portions () {
+    local k n
+    for n in 1 4 6; do
+        for ((k = 1; k <= n; k++)); do
+            run --portion $k/$n
+            [ $status -eq 0 ] || return 1
+            grep -o 'system: [a-f]$' "$out"
+        done | sort > "$dir/results"
+        [ "$(cat "$dir/results")" = "$(printf 'system: %s\n' a b c d e f)" ] \
+            || return 1
+    done
+    [ -d "$tree/build/system-logs-1" ] && [ -d "$tree/build/system-logs-6" ] \
+        || return 1
+    # One without a test is none.
+    run --portion 7/7
+    [ "$status" -eq 2 ] && grep -q -- '--portion 7/7: no test' "$out" || return 1
+    for k in 0/2 3/2 1 1/ /2 1/100 a/b ''; do
+        run --portion "$k"
+        [ "$status" -eq 2 ] && grep -q -e "--portion $k: expected K/N" "$out" \
+            || return 1
+    done
+}
+
 # Those that are about what happens at the same time have all processors, and
 # whether the others do is asked for.
 test_processors () {
@@ -246,7 +272,7 @@ wait; exit 1' > "$tree/utilities/before-guest"
 tests='two_guests_share failed_test guest_that_dies all_guests_die
        guest_that_does_not_boot kernel_report result_that_is_not_one
        result_that_is_a_line_of_nothing
-       old_results more_guests_than_tests sanitizers processors
+       old_results more_guests_than_tests sanitizers portions processors
        processors_taken interrupt'
 
 . "$source/tests/harness/tap.sh"

@@ -11,6 +11,7 @@ TESTS += \
 	tests/unit/ovs/test-ovs-features.sh \
 	tests/unit/ovs/test-ovs-source.sh
 EXTRA_DIST += \
+	tests/harness/portion.sh \
 	tests/harness/tap.sh \
 	tests/unit/ovs/test-ovs-features.sh \
 	tests/unit/ovs/test-ovs-source.sh
