@@ -68,7 +68,7 @@ counted () {
         && grep -qx "1\\.\\.$(($2 + $3))" "$out"
 }
 
-echo 1..13
+echo 1..14
 make_tree
 run "$dir/one" "$dir/two"
 counted 0 4 0 && grep -q '^ok 2 - one, 1: unit tests$' "$out"
@@ -134,6 +134,21 @@ run --guests "$dir/one"
 counted 0 8 0 && [ "$(grep -c '^check-system ' "$dir/guests")" -eq 2 ] \
     && [ "$(grep -c '^check-ovs ' "$dir/guests")" -eq 2 ]
 result 'or many, and those of Open vSwitch, with both daemons'
+only_parts () {
+    run --only unit "$dir/one"
+    counted 0 2 0 || return 1
+    run --only system "$dir/one"
+    counted 0 4 0 && grep -q 'ok 4 - .*: system tests, daemon stock' "$out" \
+        || return 1
+    run --only groups "$dir/one"
+    counted 0 5 0 && grep -q 'ok 5 - .*: stable groups, daemon stock' "$out" \
+        || return 1
+    run --only all "$dir/one"
+    [ $status -eq 2 ] \
+        && grep -q -e '--only all: expected unit, system or groups' "$out"
+}
+only_parts
+result 'or one part of all this'
 
 # Of the system, only apt's list of sources is read.
 make_tree
