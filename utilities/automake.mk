@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	tests/utilities/test-build-kernel.sh \
 	tests/utilities/test-check-kernels.sh \
 	tests/utilities/test-check-ovs.sh \
+	tests/utilities/test-check-soak.sh \
 	tests/utilities/test-check-system.sh \
 	tests/utilities/test-check-versions.sh \
 	tests/utilities/test-guest.sh \
@@ -69,12 +70,13 @@ EXTRA_DIST += \
 	utilities/packages-check-13 \
 	utilities/quickstart-guest \
 	utilities/quickstart-host \
+	utilities/quickstart-results \
 	utilities/quickstart-stages \
 	utilities/quickstart-steps
 
 # What the tests themselves rely on.
 check-guest:
-	@status=0; for test in quickstart check-system check-ovs \
+	@status=0; for test in quickstart check-system check-ovs check-soak \
 	    check-versions check-kernels build-kernel guest; do \
 	    $(srcdir)/tests/utilities/test-$$test.sh || status=1; \
 	done; exit $$status
