@@ -21,7 +21,7 @@ make_tree () {
     rm -rf "$tree"
     mkdir -p "$tree/utilities"
     cp "$source/quickstart" "$tree/"
-    cp "$source"/utilities/{failed-cases.awk,quickstart-{host,stages,steps}} \
+    cp "$source"/utilities/{failed-cases.awk,quickstart-{host,results,stages,steps}} \
         "$tree/utilities/"
     for list in packages packages-{check,all}{,-12,-13}; do
         echo "# No package" > "$tree/utilities/$list"
@@ -41,7 +41,7 @@ EOF
     printf '1..3\nok 1 - a\nok 2 - b\nok 3 - c\n' > "$tree/tap"
     # The commands of the targets; a test replaces those it is about.
     for target in all programs models guest kselftest system ovs-build \
-                  system-selection ovs bench bench-all versions kernels soak \
+                  system-selection ovs bench versions kernels soak \
                   distcheck deb fuzz analyze docs
     do
         echo "cat ../tap" > "$tree/run-$target"
@@ -328,27 +328,127 @@ test_progress_and_times () {
         && [ "$(grep -c 'status 0$' "$tree/_build/logs/stages")" -eq 17 ]
 }
 
+# Makes the tree one of a commit, as a clone is.
+make_commit () {
+    printf '%s\n' '/_*' /configured /Makefile.in /config.status /calls \
+        > "$tree/.gitignore"
+    [ -e "$tree/.git" ] || git -C "$tree" init -q
+    git -C "$tree" add -A
+    git -C "$tree" -c user.name=test -c user.email=test commit -q \
+        --allow-empty -m test
+}
+
+run_all () {
+    quickstart check --all > "$out" 2>&1
+    status=$?
+}
+
+# Each stage that tests something, with 3 tests or one, or 2 unit tests.
+n_stages=47
+n_tests_of_all=$((3 * 40 + 3 * 2 + 4))
+
 test_all () {
     # The selection is no more, and the rest is a selection of nothing.
     echo false > "$tree/run-system-selection"
     # What saves time must not keep anything from being tested here.
     # shellcheck disable=SC2016 # For make's shell.
-    echo 'case $PWD:$SYSTEMFLAGS in *-tsan: | *:--all-cpus) cat ../tap; esac' \
+    echo 'case $PWD:$SYSTEMFLAGS in *-tsan:* | *:--all-cpus\ --portion*) cat ../tap; esac' \
         > "$tree/run-system"
     # shellcheck disable=SC2016 # For make's shell.
-    echo 'case $OVS_TREES:$VERSIONSFLAGS in sid:* | *--guests*) cat ../tap; esac' \
+    echo 'case $OVS_TREES:$VERSIONSFLAGS in *--only*) cat ../tap; esac' \
         > "$tree/run-versions"
-    quickstart check --all > "$out" 2>&1
-    status=$?
-    # 3 in each of two suites, upon another Open vSwitch and another kernel, two
-    # soak tests, the tests of a sanitizer, of the benchmarks and of the package;
-    # and four that are one test.
-    ended '61 passed, 0 failed' 0 || return 1
+    run_all
+    ended "$n_tests_of_all passed, 0 failed" 0 \
+        && grep -q 'no result was kept' "$out" || return 1
     echo 'echo no luck; exit 1' > "$tree/run-fuzz"
     echo 'exit 1' > "$tree/run-docs"
-    quickstart check --all > "$out" 2>&1
+    run_all
+    ended "$((n_tests_of_all - 2)) passed, 2 failed" 1 && grep -q 'no luck' "$out"
+}
+
+# Portions have each portion once.
+test_all_portions () {
+    # shellcheck disable=SC2016 # For make's shell.
+    echo 'echo "${PWD##*/} $SYSTEMFLAGS $TESTSUITEFLAGS $BENCHTESTS" |
+              sed "s/ .*--portion/ /" >> ../portions; cat ../tap' \
+        | tee "$tree"/run-{system,ovs,bench} > /dev/null
+    run_all
+    ended "$n_tests_of_all passed, 0 failed" 0 || return 1
+    awk '/ [0-9]+\/[0-9]+ *$/ { split($NF, p, "/"); n[$1 "/" p[2]] += 1; sum[$1 "/" p[2]] += p[1] }
+         END { for (i in n) { print i, n[i], sum[i] } }' "$tree/portions" \
+        | sort > "$dir/sums"
+    # 3 of the system tests and of the benchmarks, and 4 of Open vSwitch's.
+    cat "$dir/sums" >> "$out"
+    [ "$(cat "$dir/sums")" = "$(printf '%s\n' '_build-asan/5 5 15' \
+        '_build-tsan/5 5 15' '_build/3 6 12' '_build/4 4 10')" ]
+}
+
+# What passed on a commit is not run again on it, and what failed is.
+test_all_goes_on () {
+    echo 'echo >> ../fuzzed; [ -e ../luck ]' > "$tree/run-fuzz"
+    echo 'echo >> ../models; cat ../tap' > "$tree/run-models"
+    printf '/fuzzed\n/models\n/luck\n' > "$tree/ignored"
+    make_commit
+    cat "$tree/ignored" >> "$tree/.gitignore"
+    git -C "$tree" -c user.name=test -c user.email=test commit -q -a -m ignore
+    run_all
+    ended "$((n_tests_of_all - 1)) passed, 1 failed" 1 \
+        && grep -q '^  fuzz .*FAILED' "$out" \
+        && [ "$(grep -c '^  .* passed, ' "$out")" -ge $((n_stages - 1)) ] \
+        || return 1
+    touch "$tree/luck"
+    run_all
+    # The sum is that of the commit, not that of the run.
+    ended "$n_tests_of_all passed, 0 failed" 0 \
+        && [ "$(wc -l < "$tree/models")" -eq 1 ] \
+        && [ "$(wc -l < "$tree/fuzzed")" -eq 2 ] || return 1
+    run_all
+    ended "$n_tests_of_all passed, 0 failed" 0 \
+        && [ "$(wc -l < "$tree/fuzzed")" -eq 2 ] || return 1
+    # All is open on another commit, or if the tree is changed.
+    echo change >> "$tree/configure.ac"
+    run_all
+    ended "$n_tests_of_all passed, 0 failed" 0 \
+        && [ "$(wc -l < "$tree/models")" -eq 2 ] || return 1
+    make_commit
+    quickstart check --list > "$out" 2>&1
+    [ "$(grep -c ' open$' "$out")" -eq $n_stages ] || return 1
+    run_all
+    [ "$(wc -l < "$tree/models")" -eq 3 ]
+}
+
+# A stage that is interrupted is open, and so are those that need a build which
+# failed.
+test_all_open () {
+    # shellcheck disable=SC2016 # For make's shell.
+    echo 'case $PWD in *-tsan) exit 1; esac' > "$tree/run-all"
+    make_commit
+    run_all
+    # Five portions of system tests, two of the soak, and the unit tests.
+    ended "$((n_tests_of_all - 7 * 3 - 2)) passed, 1 failed" 1 \
+        && grep -q '^8 stages are open$' "$out" \
+        && [ "$(grep -c '^  .*thread sanitizer.* open$' "$out")" -eq 8 ]
+}
+
+# A named stage runs with what it needs, on whichever commit.
+test_named_stages () {
+    make_commit
+    quickstart check soak-tsan-2 docs > "$out" 2>&1
     status=$?
-    ended '59 passed, 2 failed' 1 && grep -q 'no luck' "$out"
+    ended '4 passed, 0 failed' 0 && [ -d "$tree/_build-tsan" ] \
+        && [ ! -d "$tree/_build-asan" ] || return 1
+    quickstart check --list > "$out"
+    [ "$(grep -c ' open$' "$out")" -eq $((n_stages - 2)) ] \
+        && grep -q '^  docs .*passed, 1 tests' "$out" || return 1
+    # What it needs and passed already is not run again; asked for, it is.
+    quickstart check check-deb > "$out" 2>&1
+    status=$?
+    ended '4 passed, 0 failed' 0 || return 1
+    quickstart check check-deb > "$out" 2>&1
+    status=$?
+    ended '3 passed, 0 failed' 0 || return 1
+    quickstart check no-such docs build-make > "$out" 2>&1
+    [ $? -eq 2 ] && grep -q 'no stage is called no-such build-make;' "$out"
 }
 
 test_help_touches_nothing () {
@@ -505,7 +605,8 @@ tests='all_pass failed_case guest_that_did_not_boot no_test_ran
        crashed_unit_test sanitizer_report_at_exit failed_build failed_bootstrap
        old_results_do_not_count results_of_other_builds
        stages_at_the_same_time capacity interrupt
-       continuous_integration second_instance progress_and_times all help_touches_nothing
+       continuous_integration second_instance progress_and_times all
+       all_portions all_goes_on all_open named_stages help_touches_nothing
        other_distributions other_architecture not_root little_space no_network
        container kernel_package package_lists
        package_lists_of_release documented_packages'
