@@ -39,7 +39,8 @@ struct upcall_dests {
     bool draining;              /* Some socket may wait to be empty. */
     long long int drain_at;     /* Not before this time. */
     bool holding;               /* Upcalls of a new port are held. */
-    bool hold_all;              /* Those of all that are added are to be. */
+    unsigned int hold_all;      /* Turns in which those of all sockets that
+                                 * are added are to be held. */
     bool mark_outdated;         /* New sockets mark those of a previous
                                  * run. */
 };
@@ -256,18 +257,19 @@ upcall_dest_n_own(const struct kdp_datapath *dp)
 
 /* Holding. */
 
+/* Holds 'channel' for 'n' turns. */
 static void
-hold(struct kdp_datapath *dp, struct upcall_channel *channel)
+hold(struct kdp_datapath *dp, struct upcall_channel *channel, unsigned int n)
     OVS_REQUIRES(dp->mutex)
 {
-    upcall_table_hold(dp->upcalls, channel, UPCALL_DEST_HOLD_TURNS);
+    upcall_table_hold(dp->upcalls, channel, n);
     dp->dests->holding = true;
 }
 
 void
 upcall_dest_hold_all(struct kdp_datapath *dp)
 {
-    dp->dests->hold_all = true;
+    dp->dests->hold_all = UPCALL_DEST_HOLD_TURNS;
 }
 
 /* Sockets. */
@@ -316,7 +318,7 @@ add_channel(struct kdp_datapath *dp, uint32_t port_no, const char *name)
         return error;
     }
     if (dp->dests->hold_all) {
-        hold(dp, channel);
+        hold(dp, channel, dp->dests->hold_all);
     }
     error = upcall_table_add(dp->upcalls, port_no, name, channel);
     if (error) {
@@ -441,7 +443,7 @@ upcall_dest_commit(struct kdp_datapath *dp, struct upcall_dest_new *new,
     if (new->channel) {
         int error;
 
-        hold(dp, new->channel);
+        hold(dp, new->channel, UPCALL_DEST_HOLD_TURNS);
         error = upcall_table_add(dp->upcalls, port_no, name, new->channel);
 
         if (is_shortage(error)) {
@@ -636,7 +638,9 @@ drain(struct kdp_datapath *dp)
 void
 upcall_dest_run(struct kdp_datapath *dp)
 {
-    dp->dests->hold_all = false;
+    if (dp->dests->hold_all) {
+        dp->dests->hold_all--;
+    }
     if (dp->dests->holding) {
         dp->dests->holding = upcall_table_release(dp->upcalls);
     }

@@ -172,9 +172,9 @@ bool upcall_dest_is_known(const struct kdp_datapath *dp, uint32_t port_no)
 void upcall_dest_forget(struct kdp_datapath *dp, uint32_t port_no)
     OVS_REQUIRES(dp->mutex);
 
-/* Has the sockets that are added before the next upcall_dest_run() held for
- * UPCALL_DEST_HOLD_TURNS, as those of new ports: a bridge that turns upcalls
- * on has not added its ports yet. */
+/* Has the sockets that are added in the next UPCALL_DEST_HOLD_TURNS held until
+ * these are over: a bridge that turns upcalls on has not added its ports
+ * yet. */
 void upcall_dest_hold_all(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 

@@ -166,6 +166,18 @@ upcall_channel_pass(struct upcall_channel *channel, uint32_t from,
     ovs_assert(passed);
 }
 
+void
+upcall_channel_hold(struct upcall_channel *channel)
+{
+    upcall_channel_pass(channel, 0, UPCALL_TOKEN_HELD);
+}
+
+void
+upcall_channel_unhold(struct upcall_channel *channel)
+{
+    upcall_channel_pass(channel, UPCALL_TOKEN_HELD, 0);
+}
+
 /* The owner writes the state: the old one before it passes the channel on, the
  * new one after it got it. */
 

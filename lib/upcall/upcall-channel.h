@@ -19,6 +19,8 @@
  *      word                     meaning
  *      ---------------------    ----------------------------------------
  *      0                        nobody; the next event gives it an owner
+ *      UPCALL_TOKEN_HELD        nobody may read it before it is released
+ *                               (upcall_table_hold())
  *      generation | 0           it waits in the scheduler's run queue
  *      generation | handler     that handler reads it
  *
@@ -32,6 +34,12 @@
  *
  * A handler keeps a channel until the upcalls that it took were processed
  * (U1).
+ *
+ * A channel that is held is registered with epoll as any other.  A handler
+ * that gets an event of it finds the owner word taken and leaves it, as it
+ * leaves a channel of another handler.  No event mask would do: the kernel
+ * reports an overrun of a socket whatever the mask is, and a handler that is
+ * busy takes the urgent channel without an event.
  *
  * The generation is that of the set of handlers.  When a set is replaced, its
  * handlers release what they have once their batch is over (upcall-set.h);
@@ -55,6 +63,7 @@
  *      set_state, enqueue    yes         no               no
  *      dequeue                -         yes (**)          no
  *      release               yes         no              yes (**)
+ *      hold, unhold           no         no              yes
  *      read, count, turn     yes         no               no
  *      stats, drain           no         no              yes (*)
  *      ref, unref            yes         yes             yes
@@ -175,6 +184,10 @@ struct upcall_channel {
 #define UPCALL_MAX_HANDLERS ((1u << UPCALL_TOKEN_HANDLER_BITS) - 1)
 #define UPCALL_MAX_GENERATION (1u << (32 - UPCALL_TOKEN_HANDLER_BITS))
 
+/* Owner word of a channel that is held.  No set of handlers has generation
+ * 0. */
+#define UPCALL_TOKEN_HELD 1
+
 /* Largest port number of the kernel datapath plus one (DP_MAX_PORTS). */
 #define UPCALL_MAX_PORTS 65536
 
@@ -242,6 +255,11 @@ void upcall_channel_set_rcvbuf(struct upcall_channel *, uint32_t size);
 size_t upcall_channel_n_open(void);
 
 int upcall_channel_fd(const struct upcall_channel *);
+
+/* Keeps handlers from taking 'channel', which is not registered yet, and lets
+ * them again.  After that the caller has it armed. */
+void upcall_channel_hold(struct upcall_channel *);
+void upcall_channel_unhold(struct upcall_channel *);
 
 /* Makes 'token', of a handler, the owner of 'channel' if nobody is: it becomes
  * TAKEN.  Returns true if it was done. */

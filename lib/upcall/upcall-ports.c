@@ -174,8 +174,11 @@ upcall_ports_hold(struct upcall_ports *ports, struct upcall_channel *channel,
                   unsigned int n)
 {
     ovs_mutex_lock(&ports->mutex);
-    channel->hold = n;
-    ports->holding = ports->holding || n;
+    if (n) {
+        upcall_channel_hold(channel);
+        channel->hold = n;
+        ports->holding = true;
+    }
     ovs_mutex_unlock(&ports->mutex);
 }
 
@@ -189,8 +192,12 @@ upcall_ports_release(struct upcall_ports *ports)
     ovs_mutex_lock(&ports->mutex);
     if (ports->holding) {
         UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
-            if (channel->hold && !--channel->hold && ports->groups) {
-                upcall_groups_arm(ports->groups, channel);
+            if (channel->hold && !--channel->hold) {
+                /* A handler may have left an event of it before this. */
+                upcall_channel_unhold(channel);
+                if (ports->groups) {
+                    upcall_groups_arm(ports->groups, channel);
+                }
             }
             holding = holding || channel->hold;
         }
@@ -616,7 +623,7 @@ upcall_channel_owner(const struct upcall_channel *channel)
     atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &channel->owner),
                         &owner);
     handler = owner & UPCALL_MAX_HANDLERS;
-    return (!owner ? UPCALL_OWNER_NONE
+    return (!owner || owner == UPCALL_TOKEN_HELD ? UPCALL_OWNER_NONE
             : !handler ? UPCALL_OWNER_QUEUE : (int) handler - 1);
 }
 

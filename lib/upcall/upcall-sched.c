@@ -172,7 +172,7 @@ upcall_sched_add(struct upcall_sched *sched,
                  const struct upcall_channel *channel)
 {
     return upcall_extra_add_other(&sched->extra, upcall_channel_fd(channel),
-                                  (channel->hold ? 0 : EPOLLIN) | EPOLLONESHOT,
+                                  EPOLLIN | EPOLLONESHOT,
                                   event_data(channel));
 }
 

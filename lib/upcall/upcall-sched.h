@@ -95,8 +95,7 @@ int upcall_sched_epoll_fd(const struct upcall_sched *);
  * EPOLLEXCLUSIVE. */
 int upcall_sched_add_call_fd(struct upcall_sched *, int fd);
 
-/* Registers 'channel', armed unless it is held (upcall-table.h).  Returns 0 or
- * a positive errno value. */
+/* Registers 'channel', armed.  Returns 0 or a positive errno value. */
 int upcall_sched_add(struct upcall_sched *, const struct upcall_channel *);
 void upcall_sched_del(struct upcall_sched *, const struct upcall_channel *);
 

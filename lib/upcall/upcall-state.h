@@ -11,7 +11,8 @@
  *
  *      state       owner       meaning
  *      --------    ---------   -------------------------------------------
- *      IDLE        nobody      armed; its next upcall is an event
+ *      IDLE        nobody      armed; its next upcall is an event.  Or it is
+ *                              held, and its events are left
  *      TAKEN       handler     just became the handler's
  *      SPARSE      handler     readable, and goes before the run queue
  *      READING     handler     chosen for the read that is being made

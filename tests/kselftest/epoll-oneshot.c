@@ -226,6 +226,31 @@ TEST_F_TIMEOUT(oneshot, an_overrun_of_an_armed_socket_is_an_event,
 	EXPECT_EQ(ENOBUFS, ks_recv(self->rx, NULL));
 }
 
+/* So no mask keeps a socket quiet: a channel whose upcalls are to wait has an
+ * owner instead. */
+TEST_F(oneshot, no_mask_hides_an_overrun)
+{
+	static const uint32_t masks[] = { 0, EPOLLET, EPOLLONESHOT };
+	uint32_t events;
+	int size = 2048;
+	size_t i;
+
+	ASSERT_EQ(0, setsockopt(self->rx, SOL_SOCKET, SO_RCVBUF, &size,
+				sizeof(size)));
+	ASSERT_EQ(0, send_one(self));
+	ASSERT_TRUE(ks_overrun(self->rx));
+	for (i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		ASSERT_EQ(0, ks_epoll_add(self->epoll_fd, self->rx, masks[i]));
+		EXPECT_EQ(1, ks_epoll_take(self->epoll_fd, &events));
+		EXPECT_EQ(EPOLLERR, events);
+		ASSERT_EQ(0, ks_epoll_del(self->epoll_fd, self->rx));
+	}
+
+	/* The event takes nothing from the socket: whoever reads it is told. */
+	EXPECT_EQ(ENOBUFS, ks_recv(self->rx, NULL));
+	EXPECT_EQ(0, ks_recv(self->rx, NULL));
+}
+
 TEST_F(oneshot, arming_after_an_overrun_is_an_event)
 {
 	uint32_t events;

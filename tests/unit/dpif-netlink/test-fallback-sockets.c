@@ -109,6 +109,36 @@ upcalls_wait_until_the_bridge_has_its_ports(void **state)
     check_upcalls_come(f, kernel.cpu_pid);
 }
 
+static unsigned int
+receive_one_each(struct fixture *f)
+{
+    unsigned int n = 0;
+
+    for (uint32_t h = 0; h < upcall_table_n_handlers(f->dp.upcalls); h++) {
+        struct upcall_view view;
+
+        n += !upcall_table_recv(f->dp.upcalls, h, &view);
+    }
+    return n;
+}
+
+/* R3: nor is what comes on a socket that is made in between. */
+static void
+sockets_made_before_the_bridge_has_its_ports_wait_with_the_others(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(dispatch_recv_set(&f->dp, true), 0);
+    for (int i = 1; i < UPCALL_DEST_HOLD_TURNS; i++) {
+        dispatch_run(&f->dp);
+    }
+    set_config(f, "upcall-dispatch", "per-cpu");
+    unit_send_upcall(f->sender, kernel.cpu_pid, ++f->seq);
+    assert_int_equal(receive_one_each(f), 0);
+    dispatch_run(&f->dp);
+    assert_int_equal(receive_one_each(f), 1);
+}
+
 /* Turns until flows are to be revalidated. */
 static void
 turn_until_revalidation(struct fixture *f)
@@ -250,6 +280,7 @@ main(void)
     static const struct CMUnitTest tests[] = {
         TEST(port_keeps_the_socket_that_the_kernel_knows),
         TEST(upcalls_wait_until_the_bridge_has_its_ports),
+        TEST(sockets_made_before_the_bridge_has_its_ports_wait_with_the_others),
         TEST(socket_lives_until_flows_that_name_it_are_revalidated),
         TEST(upcalls_of_no_port_have_their_own_socket),
         TEST(nothing_is_revalidated_without_a_change_of_sockets),

@@ -15,6 +15,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-flood \
 	tests/unit/upcall/test-upcall-groups \
 	tests/unit/upcall/test-upcall-handlers \
+	tests/unit/upcall/test-upcall-hold \
 	tests/unit/upcall/test-upcall-llc \
 	tests/unit/upcall/test-upcall-msg \
 	tests/unit/upcall/test-upcall-outdated \
@@ -91,6 +92,8 @@ tests_unit_upcall_test_upcall_groups_SOURCES = \
 	$(unit_handlers) $(unit_common)
 tests_unit_upcall_test_upcall_handlers_SOURCES = \
 	tests/unit/upcall/test-upcall-handlers.c $(unit_upcall_table) $(unit_common)
+tests_unit_upcall_test_upcall_hold_SOURCES = \
+	tests/unit/upcall/test-upcall-hold.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_llc_SOURCES = \
 	tests/unit/upcall/test-upcall-llc.c $(unit_common)
 tests_unit_upcall_test_upcall_msg_SOURCES = \
