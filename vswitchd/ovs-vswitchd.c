@@ -232,6 +232,17 @@ parse_options(int argc, char *argv[], struct vswitchd_options *options)
                          : xasprintf("unix:%s/db.sock", ovs_rundir()));
 }
 
+/* The bridge's calls come here (--wrap), each time that it is configured. */
+void __wrap_ofproto_set_threads(int n_handlers, int n_revalidators);
+void __real_ofproto_set_threads(int n_handlers, int n_revalidators);
+
+void
+__wrap_ofproto_set_threads(int n_handlers, int n_revalidators)
+{
+    __real_ofproto_set_threads(dpif_netlink_kdp_limit_handlers(n_handlers),
+                               n_revalidators);
+}
+
 /* Puts the providers in place.  Nothing may have asked Open vSwitch for a
  * network device or a datapath before. */
 static void

@@ -54,6 +54,9 @@ static atomic_bool leaving = ATOMIC_VAR_INIT(false);
 static struct hmapx bridge_dpifs = HMAPX_INITIALIZER(&bridge_dpifs);
 static bool bridge_dpif_ran;
 
+/* Main thread only: the class is registered. */
+static bool registered;
+
 /* Opening and closing. */
 
 static int
@@ -585,7 +588,17 @@ dpif_netlink_kdp_register(void)
     kdp_flow_api_register();
     check_offload();
     error = dp_unregister_provider(kdp_dpif_type);
-    return error ? error : dp_register_provider(&dpif_netlink_kdp_class);
+    if (!error) {
+        error = dp_register_provider(&dpif_netlink_kdp_class);
+    }
+    registered = !error;
+    return error;
+}
+
+int
+dpif_netlink_kdp_limit_handlers(int n)
+{
+    return registered ? settings_limit_handlers(n) : n;
 }
 
 /* Functions that are not here are null in the stock class too. */

@@ -41,6 +41,11 @@
  * stock provider cannot be replaced. */
 int dpif_netlink_kdp_register(void);
 
+/* Main thread, before Open vSwitch is told that other_config:n-handler-threads
+ * is 'n'.  Returns what it is to be told instead (settings.h); 'n' if the
+ * provider was not registered. */
+int dpif_netlink_kdp_limit_handlers(int n);
+
 /* Main thread, in each turn of the main loop, after bridge_run().
  *
  * While the connection to the database is lost, Open vSwitch does not run its

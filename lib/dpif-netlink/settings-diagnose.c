@@ -9,6 +9,7 @@
 
 #include "smap.h"
 #include "unixctl/findings.h"
+#include "upcall/upcall-channel.h"
 #include "util.h"
 
 static const struct finding_kind setting_wrong = {
@@ -49,7 +50,8 @@ static const struct setting {
     { .name = "offload-delay", .min = 0, .max = 3600000 },
     { .name = "offload-bytes", .words = { "tc", "datapath" } },
     { .name = "offload-rebalance", .words = { "true", "false" } },
-    { .name = "n-handler-threads", .min = 1, .max = 10000 },
+    { .name = "n-handler-threads", .min = 1,
+      .max = UPCALL_MAX_HANDLERS },
 };
 
 /* What names of ours begin with. */

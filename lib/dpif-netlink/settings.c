@@ -253,3 +253,23 @@ settings_set(struct kdp_datapath *dp, const struct smap *config)
     }
     ovs_mutex_unlock(&dp->mutex);
 }
+
+int
+settings_limit_handlers(int n)
+{
+    static int last, wrong;
+
+    if (n <= (int) UPCALL_MAX_HANDLERS) {
+        last = n;
+        wrong = 0;
+    } else if (n != wrong) {
+        char *instead = (last > 0 ? xasprintf("%d", last)
+                         : xstrdup("a number that fits the machine"));
+
+        wrong = n;
+        VLOG_WARN("other_config:n-handler-threads is %d, expected 1 to %u; "
+                  "going on with %s", n, UPCALL_MAX_HANDLERS, instead);
+        free(instead);
+    }
+    return last;
+}

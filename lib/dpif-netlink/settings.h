@@ -14,6 +14,8 @@
  *      upcall-target-delay     upcall/upcall-delay.h
  *      upcall-group-size       upcall/upcall-table.h
  *
+ *      n-handler-threads       Open vSwitch, by dispatch.h
+ *
  * Those about offload are in flow-offload.h.
  *
  * Thread safety: the main thread. */
@@ -27,5 +29,12 @@ void settings_destroy(struct kdp_datapath *);
 /* Takes over what 'other_config' says.  Values that it must not have are
  * logged and change nothing. */
 void settings_set(struct kdp_datapath *, const struct smap *other_config);
+
+/* Returns how many handlers Open vSwitch is to have when n-handler-threads is
+ * 'n': that, or if there cannot be as many, those that it was told last, 0 for
+ * a number of its own choice.  Open vSwitch stops all threads and deletes all
+ * flows before it asks the dpif for another number, and at the start it asks
+ * before the dpif is told of any setting. */
+int settings_limit_handlers(int n);
 
 #endif /* lib/dpif-netlink/settings.h */

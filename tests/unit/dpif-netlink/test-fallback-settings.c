@@ -6,7 +6,9 @@
 #include <config.h>
 #include "dpif-netlink/settings.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/unit.h"
 #include "unit/dpif-netlink/fallback-fixture.h"
@@ -136,6 +138,32 @@ wrong_group_size_is_named_and_the_last_good_one_stays(void **state)
     assert_int_equal(upcall_table_group_size(f->dp.upcalls), deflt);
 }
 
+/* Open vSwitch is told nothing that it would be refused (U8). */
+static void
+too_many_handlers_are_named_and_the_last_good_number_stays(
+    void **state OVS_UNUSED)
+{
+    free(read_log());
+    assert_int_equal(settings_limit_handlers(5000), 0);
+    check_log("other_config:n-handler-threads is 5000, expected 1 to 4095; "
+              "going on with a number that fits the machine\n");
+    assert_int_equal(settings_limit_handlers(4), 4);
+    assert_int_equal(settings_limit_handlers(4096), 4);
+    check_log("other_config:n-handler-threads is 4096, expected 1 to 4095; "
+              "going on with 4\n");
+
+    /* Once, however often the bridge is configured. */
+    assert_int_equal(settings_limit_handlers(4096), 4);
+    assert_int_equal(settings_limit_handlers(4095), 4095);
+    assert_int_equal(settings_limit_handlers(0), 0);
+    assert_int_equal(settings_limit_handlers(-1), -1);
+    char *log = read_log();
+    assert_string_equal(log, "");
+    free(log);
+    assert_int_equal(settings_limit_handlers(INT_MAX), -1);
+    check_log("n-handler-threads is 2147483647, expected 1 to 4095");
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -144,6 +172,7 @@ main(void)
     static const struct CMUnitTest tests[] = {
         TEST(wrong_budget_of_buffers_is_named_and_the_last_good_one_stays),
         TEST(wrong_target_delay_is_named_and_the_last_good_one_stays),
+        TEST(too_many_handlers_are_named_and_the_last_good_number_stays),
         TEST(wrong_group_size_is_named_and_the_last_good_one_stays),
     };
 

@@ -40,6 +40,8 @@ settings_that_work(void **state OVS_UNUSED)
     unit_found_nothing(&findings);
     LOOK("upcall-group-size", "64");
     unit_found_nothing(&findings);
+    LOOK("n-handler-threads", "4095");
+    unit_found_nothing(&findings);
     /* Those of Open vSwitch are none of our business. */
     LOOK("max-idle", "nonsense", "dpdk-init", "x", "bundle-idle-timeout", "");
     unit_found_nothing(&findings);
@@ -54,7 +56,7 @@ wrong_values(void **state OVS_UNUSED)
         { "upcall-max-sockets", "2" }, { "upcall-max-sockets", "1000001" },
         { "upcall-buffer-max", "1 GiB" }, { "upcall-buffer-max", "0" },
         { "link-table-netns-entries", "-1" }, { "hw-offload", "yes" },
-        { "n-handler-threads", "0" },
+        { "n-handler-threads", "0" }, { "n-handler-threads", "4096" },
     };
     struct findings findings;
 
