@@ -4,6 +4,7 @@
 #include "dpif-netlink/dispatch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,10 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_dispatch);
 
+/* Milliseconds before what failed is tried again.  File descriptors or memory
+ * come back when somebody frees them, not at once. */
+#define RETRY_INTERVAL 1000
+
 /* The most notifications of the datapath group that one turn of the main loop
  * takes. */
 #define MCAST_MAX 64
@@ -36,6 +41,11 @@ VLOG_DEFINE_THIS_MODULE(kdp_dispatch);
 struct dispatch {
     bool on;                    /* Upcalls are. */
     enum dispatch_mode wanted;  /* The mode in use is upcall_dest_mode(). */
+    uint32_t n_handlers;        /* Those wanted, or 0 if nobody said. */
+    bool untold;                /* The kernel may not know the mode in use, or
+                                 * the sockets of CPUs. */
+    long long int retry_at;     /* When to try again what failed, in ms, or
+                                 * LLONG_MAX. */
     struct nl_mcast *mcast;     /* Group "ovs_datapath", while on. */
     uint64_t n_restored;        /* Times that the features had to be
                                  * restored. */
@@ -55,6 +65,7 @@ dispatch_create(struct kdp_datapath *dp)
 {
     dp->dispatch = xzalloc(sizeof *dp->dispatch);
     dp->dispatch->wanted = DISPATCH_PER_PORT;
+    dp->dispatch->retry_at = LLONG_MAX;
 }
 
 void
@@ -129,42 +140,54 @@ tell_cpu_pids(struct kdp_datapath *dp)
                                       | OVS_DP_F_DISPATCH_UPCALL_PER_CPU,
                                       pids, n_cpus, NULL);
     free(pids);
+    if (!error) {
+        upcall_dest_cpus_told(dp);
+    }
     return error;
 }
 
-/* Makes the kernel dispatch by the mode in use. */
+static void
+try_again_later(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    dp->dispatch->retry_at = time_msec() + RETRY_INTERVAL;
+}
+
+/* Makes the kernel dispatch by the mode in use.  What the kernel refuses, it
+ * is told again later. */
 static int
 tell_mode(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    int error;
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    int cpu_error = dp->per_cpu_known ? tell_cpu_pids(dp) : 0;
+    int error = cpu_error;
 
-    if (upcall_dest_mode(dp) == DISPATCH_PER_CPU) {
-        return tell_cpu_pids(dp);
-    }
-    if (dp->per_cpu_known) {
-        error = tell_cpu_pids(dp);
-        if (error) {
-            VLOG_WARN("%s: setting the sockets of CPUs failed (%s); upcalls "
-                      "may be lost while another process has the datapath "
-                      "open", dp->name, ovs_strerror(error));
+    if (upcall_dest_mode(dp) == DISPATCH_PER_PORT) {
+        if (cpu_error) {
+            VLOG_WARN_RL(&rl, "%s: setting the sockets of CPUs failed (%s); "
+                         "upcalls may come out of order while another process "
+                         "has the datapath open", dp->name,
+                         ovs_strerror(cpu_error));
         }
+        error = ovs_datapath_set_features(&dp->genl, dp->ifindex,
+                                          wanted_features(dp), NULL, 0, NULL);
     }
-    error = ovs_datapath_set_features(&dp->genl, dp->ifindex,
-                                      wanted_features(dp), NULL, 0, NULL);
-    if (error) {
-        VLOG_ERR("%s: setting the datapath to dispatch upcalls by port failed "
-                 "(%s)", dp->name, ovs_strerror(error));
+    dp->dispatch->untold = error || cpu_error;
+    if (dp->dispatch->untold) {
+        try_again_later(dp);
     }
     return error;
 }
 
 /* Changing the mode. */
 
+/* A failure is logged with 'level'. */
 static int
-change_to_port(struct kdp_datapath *dp)
+change_to_port(struct kdp_datapath *dp, enum vlog_level level)
     OVS_REQUIRES(dp->mutex)
 {
+    enum dispatch_mode old = upcall_dest_mode(dp);
     int error;
 
     /* Ports that get no channel are reported, and tried again. */
@@ -174,6 +197,13 @@ change_to_port(struct kdp_datapath *dp)
     if (!error) {
         VLOG_INFO("%s: upcalls are dispatched by port, one socket for each",
                   dp->name);
+    } else if (old == DISPATCH_PER_CPU) {
+        /* The kernel sends to the sockets of CPUs, or to the shared one.  The
+         * ports keep their sockets for the next try. */
+        upcall_dest_set_mode(dp, old);
+        VLOG(level, "%s: the kernel does not dispatch upcalls by port (%s); "
+             "going on by CPU, and trying again every %d ms", dp->name,
+             ovs_strerror(error), RETRY_INTERVAL);
     }
     upcall_dest_drain(dp);
     return error;
@@ -183,7 +213,6 @@ static int
 change_to_cpu(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    enum dispatch_mode old = upcall_dest_mode(dp);
     int error;
 
     error = dp->per_cpu_known ? 0 : EOPNOTSUPP;
@@ -191,12 +220,18 @@ change_to_cpu(struct kdp_datapath *dp)
         error = upcall_dest_add_cpus(dp);
     }
     if (!error) {
+        enum dispatch_mode old = upcall_dest_mode(dp);
+
         upcall_dest_set_mode(dp, DISPATCH_PER_CPU);
         error = tell_mode(dp);
+        if (error) {
+            /* The kernel may have taken the mode and not the sockets. */
+            upcall_dest_set_mode(dp, old);
+            tell_mode(dp);
+        }
     }
     upcall_dest_drain(dp);
     if (error) {
-        upcall_dest_set_mode(dp, old);
         VLOG_WARN("%s: the kernel does not dispatch upcalls by CPU (%s); "
                   "going on by port", dp->name, ovs_strerror(error));
         return error;
@@ -216,7 +251,7 @@ dispatch_set_mode(struct kdp_datapath *dp, enum dispatch_mode mode)
         if (mode == DISPATCH_PER_CPU) {
             change_to_cpu(dp);
         } else {
-            change_to_port(dp);
+            change_to_port(dp, VLL_WARN);
         }
     }
 }
@@ -255,7 +290,7 @@ recv_enable(struct kdp_datapath *dp)
     if (dispatch->wanted == DISPATCH_PER_CPU && !change_to_cpu(dp)) {
         return 0;
     }
-    return change_to_port(dp);
+    return change_to_port(dp, VLL_WARN);
 }
 
 static void
@@ -266,6 +301,9 @@ recv_disable(struct kdp_datapath *dp)
     size_t n;
 
     dispatch->on = false;
+    dispatch->n_handlers = 0;
+    dispatch->untold = false;
+    dispatch->retry_at = LLONG_MAX;
     upcall_sync_cancel(dp);
     vport_table_expire(dp->vports);
     vport_table_list(dp->vports, &vports, &n);
@@ -302,9 +340,10 @@ dispatch_recv_set(struct kdp_datapath *dp, bool enable)
     return error;
 }
 
-/* Gives each handler a socket for its CPUs, if that is the mode. */
+/* Gives each handler a socket for its CPUs, if that is the mode.  A failure is
+ * logged with 'level'. */
 static void
-handlers_changed(struct kdp_datapath *dp)
+handlers_changed(struct kdp_datapath *dp, enum vlog_level level)
     OVS_REQUIRES(dp->mutex)
 {
     int error;
@@ -313,33 +352,93 @@ handlers_changed(struct kdp_datapath *dp)
         return;
     }
     error = upcall_dest_add_cpus(dp);
-    if (!error) {
+    if (error) {
+        dp->dispatch->untold = true;
+        try_again_later(dp);
+    } else {
         error = tell_mode(dp);
     }
     if (error) {
-        VLOG_ERR("%s: giving each handler a socket failed (%s); CPUs keep the "
-                 "sockets that they have", dp->name, ovs_strerror(error));
+        VLOG(level, "%s: giving each handler a socket failed (%s); CPUs keep "
+             "the sockets that they have, and it is tried again every %d ms",
+             dp->name, ovs_strerror(error), RETRY_INTERVAL);
+    }
+    upcall_dest_drain(dp);
+}
+
+/* Makes as many handlers as are wanted.  A failure is logged with 'level'. */
+static void
+set_handlers(struct kdp_datapath *dp, enum vlog_level level)
+    OVS_REQUIRES(dp->mutex)
+{
+    uint32_t n = dp->dispatch->n_handlers;
+    uint32_t old = upcall_table_n_handlers(dp->upcalls);
+    int error;
+
+    upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls), n);
+    error = upcall_table_set_handlers(dp->upcalls, n);
+    if (!error) {
+        if (level == VLL_DBG) {
+            VLOG_INFO("%s: there are %"PRIu32" upcall handlers now", dp->name,
+                      n);
+        }
+        handlers_changed(dp, level);
+    } else if (n > UPCALL_MAX_HANDLERS) {
+        dp->dispatch->n_handlers = old;     /* There cannot be as many. */
+    } else if (n > old && old) {
+        VLOG(level, "%s: making %"PRIu32" upcall handlers (other_config:"
+             "n-handler-threads) failed (%s); going on with %"PRIu32", and "
+             "trying again every %d ms", dp->name, n, ovs_strerror(error),
+             old, RETRY_INTERVAL);
+        try_again_later(dp);
     } else {
-        upcall_dest_drain(dp);
+        /* Some of the old handlers have no thread any more, and whole groups
+         * may have none.  The next try has the descriptors of the old ones. */
+        upcall_table_set_handlers(dp->upcalls, 0);
+        VLOG(level, "%s: making %"PRIu32" upcall handlers (other_config:"
+             "n-handler-threads) failed (%s); upcalls wait until there are, "
+             "and it is tried again every %d ms", dp->name, n,
+             ovs_strerror(error), RETRY_INTERVAL);
+        try_again_later(dp);
     }
 }
 
-int
+void
 dispatch_handlers_set(struct kdp_datapath *dp, uint32_t n_handlers)
 {
-    int error = 0;
-
     ovs_mutex_lock(&dp->mutex);
     if (dp->dispatch->on) {
-        upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls),
-                               n_handlers);
-        error = upcall_table_set_handlers(dp->upcalls, n_handlers);
-        if (!error) {
-            handlers_changed(dp);
-        }
+        dp->dispatch->n_handlers = n_handlers;
+        set_handlers(dp, VLL_WARN);
     }
     ovs_mutex_unlock(&dp->mutex);
-    return error;
+}
+
+/* Tries again what failed. */
+static void
+retry(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct dispatch *dispatch = dp->dispatch;
+
+    if (time_msec() < dispatch->retry_at) {
+        return;
+    }
+    dispatch->retry_at = LLONG_MAX;
+    if (dispatch->n_handlers
+        && dispatch->n_handlers != upcall_table_n_handlers(dp->upcalls)) {
+        set_handlers(dp, VLL_DBG);
+    }
+    if (dispatch->untold) {
+        if (upcall_dest_mode(dp) == DISPATCH_PER_CPU
+            && dispatch->wanted == DISPATCH_PER_PORT) {
+            change_to_port(dp, VLL_DBG);
+        } else if (upcall_dest_mode(dp) == DISPATCH_PER_CPU) {
+            handlers_changed(dp, VLL_DBG);
+        } else {
+            tell_mode(dp);
+        }
+    }
 }
 
 int
@@ -447,7 +546,11 @@ check_features(struct kdp_datapath *dp)
     VLOG_INFO_RL(&rl, "%s: another process changed the user features of the "
                  "datapath to 0x%"PRIx32"; setting them back to 0x%"PRIx32,
                  dp->name, check.user_features, wanted);
-    tell_mode(dp);
+    error = tell_mode(dp);
+    if (error) {
+        VLOG_WARN_RL(&rl, "%s: that failed (%s); trying again every %d ms",
+                     dp->name, ovs_strerror(error), RETRY_INTERVAL);
+    }
 }
 
 /* The main loop. */
@@ -461,6 +564,7 @@ dispatch_run(struct kdp_datapath *dp)
     ovs_mutex_lock(&dp->mutex);
     if (dp->dispatch->on) {
         check_features(dp);
+        retry(dp);
         socket_budget_run(dp);
         upcall_dest_run(dp);
         gone = upcall_sync_run(dp);
@@ -493,6 +597,7 @@ dispatch_wait(struct kdp_datapath *dp)
         upcall_dest_wait(dp);
         upcall_sync_wait(dp);
         poll_timer_wait_until(dp->dispatch->rates_at);
+        poll_timer_wait_until(dp->dispatch->retry_at);
     }
     ovs_mutex_unlock(&dp->mutex);
 }

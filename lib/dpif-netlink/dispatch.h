@@ -15,7 +15,15 @@
  *
  * A change of the mode first makes the sockets of the new mode, then tells the
  * kernel, and has the sockets of the old mode drained.  One that the kernel
- * refuses leaves the mode as it was.
+ * refuses leaves the mode as it was.  Sockets that the kernel may still send
+ * to stay.  What the kernel refuses otherwise (to go back from CPUs to ports,
+ * other sockets of CPUs, the mode after another process changed it) it is told
+ * again every second until it takes it.
+ *
+ * Open vSwitch stops its threads before it asks for another number of
+ * handlers, and starts none if that fails.  So it is told that there are as
+ * many as it wants.  Those that could not be made are made as soon as that is
+ * possible; until then their threads find no upcalls.
  *
  * Another process can change the mode, too: the stock "ovs-dpctl show" does.
  * Against that there are two defences:
@@ -44,9 +52,8 @@ void dispatch_destroy(struct kdp_datapath *);
  * they are off. */
 int dispatch_recv_set(struct kdp_datapath *, bool enable);
 
-/* Makes 'n_handlers' handlers, while upcalls are on.  Returns 0 or a positive
- * errno value, with which there are as many as before. */
-int dispatch_handlers_set(struct kdp_datapath *, uint32_t n_handlers);
+/* Makes 'n_handlers' handlers, while upcalls are on, now or later. */
+void dispatch_handlers_set(struct kdp_datapath *, uint32_t n_handlers);
 
 /* Adds 'features' to those that the datapath is to have.  Returns 0,
  * EOPNOTSUPP if the kernel has none of them, or another positive errno

@@ -34,6 +34,8 @@ struct told {
 /* Under the mutex of the datapath. */
 struct upcall_dests {
     enum dispatch_mode mode;
+    uint32_t n_cpus;            /* The kernel knows the sockets of the first so
+                                 * many handlers for its CPUs. */
     struct hmap told;           /* By port number. */
     struct revalidation *revalidation;
     bool draining;              /* Some socket may wait to be empty. */
@@ -246,7 +248,14 @@ upcall_dest_cpu_pid(const struct kdp_datapath *dp, size_t cpu)
                         ? UPCALL_PORT_CPU(cpu % n_cpu_handlers(dp))
                         : UPCALL_PORT_SHARED);
 
-    return upcall_table_get_pid(dp->upcalls, port_no);
+    return upcall_dest_pid(dp, port_no);
+}
+
+void
+upcall_dest_cpus_told(struct kdp_datapath *dp)
+{
+    dp->dests->n_cpus = (dp->dests->mode == DISPATCH_PER_CPU
+                         ? n_cpu_handlers(dp) : 0);
 }
 
 size_t
@@ -564,6 +573,7 @@ void
 upcall_dest_clear(struct kdp_datapath *dp)
 {
     dp->dests->draining = false;
+    dp->dests->n_cpus = 0;
     clear_told(dp->dests);
     upcall_table_del_all(dp->upcalls);
 }
@@ -595,13 +605,17 @@ is_wanted(const struct kdp_datapath *dp, const struct upcall_port_info *port)
 }
 
 /* True if the kernel may still send to the channel of 'port', which is not
- * wanted: it was told so of the port, or it has flows that name it. */
+ * wanted: it was told so of the port or the CPU, or it has flows that name
+ * it. */
 static bool
 is_in_use(const struct kdp_datapath *dp, const struct upcall_port_info *port)
     OVS_REQUIRES(dp->mutex)
 {
     const struct told *told = find_told(dp, port->port_no);
 
+    if (upcall_port_is_cpu(port->port_no)) {
+        return port->port_no - UPCALL_PORT_CPU_BASE < dp->dests->n_cpus;
+    }
     return (told
             && (told->pid == upcall_table_get_own_pid(dp->upcalls,
                                                       port->port_no)

@@ -82,7 +82,7 @@ enum upcall_dest {
 void upcall_dests_create(struct kdp_datapath *);
 void upcall_dests_destroy(struct kdp_datapath *);
 
-/* The mode, as the kernel was told. */
+/* The mode in use. */
 enum dispatch_mode upcall_dest_mode(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
@@ -101,8 +101,11 @@ enum upcall_dest upcall_dest_of(const struct kdp_datapath *dp,
  * are off.  Any thread. */
 uint32_t upcall_dest_pid(const struct kdp_datapath *dp, uint32_t port_no);
 
-/* The pid that upcalls of CPU 'cpu' are to be sent to. */
+/* The pid that upcalls of CPU 'cpu' are to be sent to, and that the kernel was
+ * told those of all CPUs. */
 uint32_t upcall_dest_cpu_pid(const struct kdp_datapath *dp, size_t cpu)
+    OVS_REQUIRES(dp->mutex);
+void upcall_dest_cpus_told(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
 /* Number of sockets that belong to ports, those that are drained included. */

@@ -506,6 +506,7 @@ upcall_ports_register_all(struct upcall_ports *ports,
                           struct upcall_groups *groups)
     OVS_REQUIRES(ports->mutex)
 {
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     struct upcall_channel *channel;
     uint32_t slot;
 
@@ -513,9 +514,9 @@ upcall_ports_register_all(struct upcall_ports *ports,
         int error = upcall_groups_add(groups, channel);
 
         if (error) {
-            VLOG_WARN("%s: adding the channel of port %s to the upcall "
-                      "handlers failed (%s)", ports->name, channel->name,
-                      ovs_strerror(error));
+            VLOG_WARN_RL(&rl, "%s: adding the channel of port %s to the "
+                         "upcall handlers failed (%s)", ports->name,
+                         channel->name, ovs_strerror(error));
             return error;
         }
     }

@@ -36,6 +36,7 @@ upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
                   const struct upcall_engine_class *engine,
                   struct upcall_set **setp)
 {
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     struct upcall_set *set = xzalloc(sizeof *set + n * sizeof *set->handlers);
     int error;
 
@@ -45,8 +46,8 @@ upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
     set->ports = ports;
     error = upcall_groups_create(generation, n, group_size, &set->groups);
     if (error) {
-        VLOG_WARN("%s: creating upcall handlers failed (%s)", ports->name,
-                  ovs_strerror(error));
+        VLOG_WARN_RL(&rl, "%s: creating upcall handlers failed (%s)",
+                     ports->name, ovs_strerror(error));
         goto error;
     }
     for (; set->n < n; set->n++) {
@@ -54,8 +55,8 @@ upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
                                       set->groups, engine,
                                       &set->handlers[set->n]);
         if (error) {
-            VLOG_WARN("%s: creating upcall handler %"PRIu32" failed (%s)",
-                      ports->name, set->n, ovs_strerror(error));
+            VLOG_WARN_RL(&rl, "%s: creating upcall handler %"PRIu32" failed "
+                         "(%s)", ports->name, set->n, ovs_strerror(error));
             goto error;
         }
     }

@@ -25,6 +25,11 @@
 
 VLOG_DEFINE_THIS_MODULE(upcall_table);
 
+/* Milliseconds after which a thread looks again for a handler that could not
+ * be made.  Something to wait for would take the descriptors that handlers
+ * lack: "struct seq" has two for each thread that waits. */
+#define LOOK_AGAIN_MSEC 250
+
 /* What the thread that receives for a handler is in the middle of, whichever
  * handlers have had the number meanwhile.  On a cache line of its own. */
 union upcall_thread {
@@ -279,8 +284,7 @@ upcall_table_recv_wait(struct upcall_table *table, uint32_t handler_id)
                                                               handler_id);
 
     if (!handler) {
-        /* A thread whose handler is gone has nothing to wait for here. */
-        return;
+        poll_timer_wait(LOOK_AGAIN_MSEC);
     } else if (upcall_handler_is_ready(handler)) {
         poll_immediate_wake();
     } else {

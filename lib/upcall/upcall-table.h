@@ -189,7 +189,8 @@ int upcall_table_recv(struct upcall_table *, uint32_t handler_id,
                       struct upcall_view *view);
 
 /* Arranges for the calling thread's poll_block() to wake up when
- * upcall_table_recv() may have an upcall, or the handlers are changed. */
+ * upcall_table_recv() may have an upcall, or the handlers are changed; without
+ * a handler of that number, after a while. */
 void upcall_table_recv_wait(struct upcall_table *, uint32_t handler_id);
 
 /* Throws away the upcalls that wait on all channels. */

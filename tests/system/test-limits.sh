@@ -115,3 +115,85 @@ fd_limit_soft() {
     test "$(awk '/^Max open files/ { print $4 }' "/proc/$DAEMON_PID/limits")" \
         -gt 64 || fail 'not raised'
 }
+
+# Checks that new flows come through, at a port that is new itself, $1.
+new_port_works() {
+    connect br0 "n$1" "10.0.0.$1/24"
+    ping_works "n$1" 10.0.0.1
+    ping_works n2 "10.0.0.$1"
+}
+
+# Sets the number of handlers.
+ask_for_handlers() {
+    ovs-vsctl set Open_vSwitch . "other_config:n-handler-threads=$1"
+}
+
+add_test too_many_handlers \
+    'a number of handlers that is too large changes nothing (U8)'
+too_many_handlers() {
+    local threads
+    start_ovs
+    ask_for_handlers 3
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    connect br0 n2 10.0.0.2/24
+    ping_works n1 10.0.0.2
+    threads=$(ls "/proc/$DAEMON_PID/task")
+    allow_log 'n-handler-threads is (5000|4096), expected'
+    ask_for_handlers 5000
+    new_port_works 3
+    equal "$(ls "/proc/$DAEMON_PID/task")" "$threads" threads
+    test "$KDP_PROVIDERS" = kdp || return 0
+
+    equal "$(upcall_json .n_handlers)" 3 handlers
+    logged 'n-handler-threads is 5000, expected 1 to 4095; going on with 3' ||
+        fail 'not logged'
+    matches "$(ovs-appctl kdp/doctor)" \
+        'n-handler-threads is "5000", expected 1 to 4095'
+    ask_for_handlers 2
+    wait_until $PATIENCE upcalls_say n_handlers 2
+    new_port_works 4
+
+    # At the start there is no last good one.
+    ask_for_handlers 4096
+    exit_daemon
+    start_daemon
+    new_port_works 5
+    logged 'n-handler-threads is 4096, .*; going on with a number that fits' ||
+        fail 'not logged after the start'
+}
+
+add_test handlers_without_descriptors \
+    'upcalls go on when more handlers lack file descriptors (U8)' kdp
+handlers_without_descriptors() {
+    local open mode i=2 n=0
+    local failed='20 upcall handlers .* failed .Too many.*; going on with 2'
+    start_ovs
+    # Each handler needs several.
+    ovs-vsctl set Open_vSwitch . other_config:upcall-group-size=1
+    ask_for_handlers 2
+    ovs-vsctl add-br br0
+    connect br0 n1 10.0.0.1/24
+    connect br0 n2 10.0.0.2/24
+    ping_works n1 10.0.0.2
+    allow_log 'open files' 'handlers? .*failed \(Too many' \
+        'giving each handler a socket failed'
+    for mode in per-port per-cpu; do
+        ovs-vsctl set Open_vSwitch . "other_config:upcall-dispatch=$mode"
+        wait_until $PATIENCE upcalls_say dispatch $mode
+        open=$(ls "/proc/$DAEMON_PID/fd" | wc -l)
+        prlimit --pid "$DAEMON_PID" --nofile=$((open + 30))
+        ask_for_handlers 20
+        wait_until $PATIENCE logged "$failed" $((n += 1))
+        equal "$(upcall_json .n_handlers)" 2 handlers
+        new_port_works $((i += 1))
+
+        # They come when there is room.
+        prlimit --pid "$DAEMON_PID" --nofile=4096
+        wait_until $PATIENCE upcalls_say n_handlers 20
+        new_port_works $((i += 1))
+        ask_for_handlers 2
+        wait_until $PATIENCE upcalls_say n_handlers 2
+        new_port_works $((i += 1))
+    done
+}

@@ -5,6 +5,8 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-settings-diagnose \
 	tests/unit/dpif-netlink/test-dpif-class \
 	tests/unit/dpif-netlink/test-fallback \
+	tests/unit/dpif-netlink/test-fallback-handlers \
+	tests/unit/dpif-netlink/test-fallback-modes \
 	tests/unit/dpif-netlink/test-fallback-settings \
 	tests/unit/dpif-netlink/test-fallback-sockets \
 	tests/unit/dpif-netlink/test-fallback-uring \
@@ -36,6 +38,7 @@ unit_fallback = \
 	$(unit_uring) $(unit_common)
 unit_fallback_wrap = \
 	$(unit_uring_wrap) \
+	-Wl,--wrap=epoll_create1 \
 	-Wl,--wrap=nl_mcast_recv \
 	-Wl,--wrap=ovs_datapath_get \
 	-Wl,--wrap=ovs_datapath_set_features \
@@ -48,6 +51,12 @@ unit_fallback_wrap = \
 tests_unit_dpif_netlink_test_fallback_SOURCES = \
 	tests/unit/dpif-netlink/test-fallback.c $(unit_fallback)
 tests_unit_dpif_netlink_test_fallback_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)
+tests_unit_dpif_netlink_test_fallback_handlers_SOURCES = \
+	tests/unit/dpif-netlink/test-fallback-handlers.c $(unit_fallback)
+tests_unit_dpif_netlink_test_fallback_handlers_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)
+tests_unit_dpif_netlink_test_fallback_modes_SOURCES = \
+	tests/unit/dpif-netlink/test-fallback-modes.c $(unit_fallback)
+tests_unit_dpif_netlink_test_fallback_modes_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)
 tests_unit_dpif_netlink_test_fallback_settings_SOURCES = \
 	tests/unit/dpif-netlink/test-fallback-settings.c $(unit_fallback)
 tests_unit_dpif_netlink_test_fallback_settings_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)

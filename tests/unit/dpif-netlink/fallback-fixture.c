@@ -32,6 +32,8 @@ int set_features_error;
 
 /* The same of all such calls. */
 int set_pid_error;
+int epoll_create_error;
+int no_features_error;
 
 static int
 take_error(int *error)
@@ -56,6 +58,18 @@ __wrap_socketpair(int domain, int type, int protocol, int fds[2])
     return __real_socketpair(domain, type, protocol, fds);
 }
 
+int __wrap_epoll_create1(int);
+int __real_epoll_create1(int);
+int
+__wrap_epoll_create1(int flags)
+{
+    if (epoll_create_error) {
+        errno = epoll_create_error;
+        return -1;
+    }
+    return __real_epoll_create1(flags);
+}
+
 /* The datapath in the kernel. */
 struct fallback_kernel kernel;
 
@@ -73,11 +87,18 @@ __wrap_ovs_datapath_set_features(struct ovs_genl *genl OVS_UNUSED,
     assert_int_equal(ifindex, UNIT_DP_IFINDEX);
     assert_null(reply);
     kernel.n_requests++;
+    if (no_features_error
+        && (!n_pids || !kernel.takes_cpu_pids)) {
+        error = no_features_error;
+    }
     if (!error) {
         kernel.features = features;
         if (n_pids) {
             assert_true(features & OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
             kernel.cpu_pid = pids[0];
+            kernel.n_cpu_pids = MIN(n_pids, ARRAY_SIZE(kernel.cpu_pids));
+            memcpy(kernel.cpu_pids, pids,
+                   kernel.n_cpu_pids * sizeof *kernel.cpu_pids);
         }
     }
     return error;
@@ -195,6 +216,7 @@ setup(void **state)
     unit_clock_stop(1000000);
     unit_uring_fail(UNIT_URING_SETUP, 0, 0, 0);
     socketpair_error = set_features_error = set_pid_error = 0;
+    epoll_create_error = no_features_error = 0;
     memset(&kernel, 0, sizeof kernel);
     kernel.vport.port_no = PORT;
     strcpy(kernel.vport.name, "port");

@@ -26,12 +26,20 @@ extern int set_features_error;
 
 /* The same of all such calls. */
 extern int set_pid_error;
+extern int epoll_create_error;
+
+/* The same of all that change the features; those with sockets of CPUs pass if
+ * 'kernel.takes_cpu_pids'. */
+extern int no_features_error;
 
 /* The datapath in the kernel. */
 struct fallback_kernel {
     uint32_t features;
     unsigned int n_requests;    /* To change the features. */
-    uint32_t cpu_pid;           /* Socket of the first CPU. */
+    bool takes_cpu_pids;
+    uint32_t cpu_pid;           /* Socket of the first CPU, */
+    uint32_t cpu_pids[16];      /* and of as many as fit. */
+    size_t n_cpu_pids;
     struct ovs_vport vport;
     bool announcements_lost;
 };

@@ -124,7 +124,7 @@ receive_one_each(struct fixture *f)
 
 /* R3: nor is what comes on a socket that is made in between. */
 static void
-sockets_made_before_the_bridge_has_its_ports_wait_with_the_others(void **state)
+sockets_made_before_the_bridge_has_its_ports_wait_too(void **state)
 {
     struct fixture *f = *state;
 
@@ -280,7 +280,7 @@ main(void)
     static const struct CMUnitTest tests[] = {
         TEST(port_keeps_the_socket_that_the_kernel_knows),
         TEST(upcalls_wait_until_the_bridge_has_its_ports),
-        TEST(sockets_made_before_the_bridge_has_its_ports_wait_with_the_others),
+        TEST(sockets_made_before_the_bridge_has_its_ports_wait_too),
         TEST(socket_lives_until_flows_that_name_it_are_revalidated),
         TEST(upcalls_of_no_port_have_their_own_socket),
         TEST(nothing_is_revalidated_without_a_change_of_sockets),

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "openvswitch/poll-loop.h"
 #include "harness/descriptors.h"
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
@@ -29,6 +30,26 @@ number_of_handlers_is_bounded(void **state)
                                                UPCALL_MAX_HANDLERS + 1),
                      EINVAL);
     assert_int_equal(upcall_table_n_handlers(f->table), 1);
+}
+
+/* Open vSwitch may have more threads than there could be handlers made. */
+static void
+thread_without_a_handler_sleeps_until_there_is_one(void **state)
+{
+    static const uint32_t numbers[] = { 0, 2 };
+    struct fixture *f = *state;
+
+    add_port(f, 1);
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        set_handlers(f, numbers[i]);
+        send_to(f, 1, i);
+        expect_nothing(f, 3);
+        upcall_table_recv_wait(f->table, 3);
+        set_handlers(f, 4);
+        poll_block();
+        expect_batch(f, 3, i, 1);
+        expect_nothing(f, 3);
+    }
 }
 
 static void
@@ -227,6 +248,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(number_of_handlers_is_bounded),
+        TEST(thread_without_a_handler_sleeps_until_there_is_one),
         TEST(same_number_of_handlers_changes_nothing),
         TEST(no_upcall_is_lost_when_handlers_change),
         TEST(upcalls_lost_with_an_unfinished_batch_are_counted),
