@@ -27,14 +27,15 @@ VLOG_DEFINE_THIS_MODULE(upcall_fd_limit);
  * channels come and go. */
 #define FD_LIMIT_COUNT_INTERVAL 10000
 
-/* Taken for the count where the system does not tell. */
+/* Those of everything else where the system never told how many there are. */
 #define FD_LIMIT_UNKNOWN 256
 
 /* The soft limit grows in steps of this many, so that adding ports one by one
  * does not set it each time. */
 #define FD_LIMIT_STEP 1024
 
-/* Returns the number of descriptors that the process has open. */
+/* Returns the number of descriptors that the process has open, or 0 if that
+ * cannot be counted, as when there is none left for the directory. */
 static size_t
 count_all(void)
 {
@@ -43,7 +44,7 @@ count_all(void)
     size_t n = 0;
 
     if (!dir) {
-        return FD_LIMIT_UNKNOWN;
+        return 0;
     }
     while ((entry = readdir(dir)) != NULL) {
         n += entry->d_name[0] != '.';
@@ -58,14 +59,16 @@ count_others(void)
 {
     static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
     static long long int count_at OVS_GUARDED_BY(mutex) = LLONG_MIN;
-    static size_t n_others OVS_GUARDED_BY(mutex);
+    static size_t n_others OVS_GUARDED_BY(mutex) = FD_LIMIT_UNKNOWN;
     size_t n;
 
     ovs_mutex_lock(&mutex);
     if (time_msec() >= count_at) {
         size_t n_all = count_all();
 
-        n_others = n_all - MIN(n_all, upcall_channel_n_open());
+        if (n_all) {
+            n_others = n_all - MIN(n_all, upcall_channel_n_open());
+        }
         count_at = time_msec() + FD_LIMIT_COUNT_INTERVAL;
     }
     n = n_others + FD_LIMIT_RESERVE;

@@ -83,6 +83,7 @@ tests_unit_upcall_test_upcall_fault_LDFLAGS = \
 	-Wl,--wrap=eventfd \
 	-Wl,--wrap=getrlimit \
 	-Wl,--wrap=mmap \
+	-Wl,--wrap=opendir \
 	-Wl,--wrap=recvmmsg \
 	-Wl,--wrap=setrlimit
 tests_unit_upcall_test_upcall_flood_SOURCES = \

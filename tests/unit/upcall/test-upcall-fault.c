@@ -8,6 +8,7 @@
 
 #include <config.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <stdlib.h>
@@ -43,6 +44,8 @@ UNIT_WRAP(void *, mmap, (void *addr, size_t len, int prot, int flags, int fd,
 UNIT_WRAP(int, recvmmsg, (int fd, struct mmsghdr *msgs, unsigned int n,
                           int flags, struct timespec *timeout),
           (fd, msgs, n, flags, timeout), UNIT_CALL_RECVMMSG, -1)
+
+UNIT_WRAP(DIR *, opendir, (const char *name), (name), UNIT_CALL_OPEN, NULL)
 
 /* Limits on open files are made up. */
 static struct rlimit limit;
@@ -603,6 +606,30 @@ what_else_is_open_is_counted(void **state OVS_UNUSED)
     unit_clock_run();
 }
 
+/* As when there is no descriptor left to count them with. */
+static void
+what_was_counted_last_holds_when_nothing_can_be_counted(
+    void **state OVS_UNUSED)
+{
+    struct upcall_channel *channels[10];
+    size_t n;
+
+    limit = (struct rlimit) { 1024, 10000 };
+    unit_clock_stop(unit_now() + 2000000);
+    n = upcall_fd_limit_max_channels();
+    for (size_t i = 0; i < ARRAY_SIZE(channels); i++) {
+        channels[i] = create_channel();
+    }
+    unit_plan_failures(UNIT_CALL_OPEN, 1, 1, EMFILE);
+    unit_clock_advance(60000);
+    assert_int_equal(upcall_fd_limit_max_channels(), n);
+    assert_int_equal(unit_n_failed(), 1);
+    for (size_t i = 0; i < ARRAY_SIZE(channels); i++) {
+        upcall_channel_unref(channels[i]);
+    }
+    unit_clock_run();
+}
+
 static void
 limit_that_cannot_be_raised_is_reported(void **state OVS_UNUSED)
 {
@@ -645,6 +672,7 @@ main(void)
         TEST(soft_limit_is_raised_for_many_ports),
         TEST(hard_limit_that_is_too_low_is_reached_and_reported),
         TEST(what_else_is_open_is_counted),
+        TEST(what_was_counted_last_holds_when_nothing_can_be_counted),
         TEST(limit_that_cannot_be_raised_is_reported),
         TEST(limit_that_cannot_be_read_keeps_nobody_from_trying),
     };
