@@ -10,7 +10,8 @@
 
 static const struct finding_kind dispatch_changed = {
     "dispatch-changed",
-    "Until it is set back, upcalls go where nobody reads, and are lost.",
+    "Until it is set back, upcalls of all ports share a socket, or go to the "
+    "other process and are lost.",
     "Find the process: a second ovs-vswitchd, or ovs-dpctl, on this "
     "datapath.",
 };
