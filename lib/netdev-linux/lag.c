@@ -10,6 +10,7 @@
 #include "link/link-table.h"
 #include "netdev-linux/device.h"
 #include "netdev-linux/links.h"
+#include "netdev-linux/qdisc-lock.h"
 #include "netdev-linux/rtnl-count.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/vlog.h"
@@ -70,11 +71,14 @@ lag_get_block(const struct link_info *link)
 static void
 lag_bind(const struct link_info *link, uint32_t block_id)
 {
+    struct qdisc_lock *lock = qdisc_lock_get(link->ifindex);
     struct lag_member *member;
     int error;
 
     kdp_rtnl_count(KDP_RTNL_LAG);
+    qdisc_lock_acquire(lock);
     tc_add_del_qdisc(link->ifindex, false, 0, TC_INGRESS);
+    qdisc_lock_release(lock);
     kdp_rtnl_count(KDP_RTNL_LAG);
     error = tc_add_del_qdisc(link->ifindex, true, block_id, TC_INGRESS);
     if (error) {
