@@ -10,6 +10,7 @@ vswitchd_ovs_vswitchd_SOURCES = \
 vswitchd_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=ofproto_set_threads \
+	-Wl,--wrap=daemonize_complete \
 	-Wl,--wrap=ovs_get_program_version
 vswitchd_ovs_vswitchd_LDADD = \
 	lib/libkdp.a \

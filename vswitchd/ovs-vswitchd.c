@@ -111,6 +111,18 @@ __wrap_ovs_get_program_version(void)
     return text;
 }
 
+/* Open vSwitch calls this when the first configuration has been carried out:
+ * the linker brings the call here (--wrap), too. */
+void __wrap_daemonize_complete(void);
+void __real_daemonize_complete(void);
+
+void
+__wrap_daemonize_complete(void)
+{
+    __real_daemonize_complete();
+    dpif_netlink_kdp_configured();
+}
+
 OVS_NO_RETURN static void
 print_version(void)
 {
@@ -455,6 +467,7 @@ main(int argc, char *argv[])
         dpif_netlink_kdp_leave_flows();
     }
     bridge_exit(request.cleanup);
+    dpif_netlink_kdp_exit();
     vswitchd_exited(&request);
     unixctl_server_destroy(unixctl);
     vlog_disable_async();

@@ -39,6 +39,7 @@
 #include "openvswitch/vlog.h"
 #include "ovs/compat-dpif.h"
 #include "packets.h"
+#include "tc/tc-orphans.h"
 #include "tc/tc-transact.h"
 #include "unixctl/override.h"
 #include "upcall/upcall-show.h"
@@ -147,6 +148,23 @@ dpif_kdp_run(struct dpif *dpif)
     takeover_ports_run(dp);
     run_datapath(dp);
     return dispatch_revalidate(dp) || taken_over;
+}
+
+/* Was the provider registered? */
+static bool registered;
+
+void
+dpif_netlink_kdp_configured(void)
+{
+    if (registered && hmapx_is_empty(&bridge_dpifs)) {
+        kdp_tc_orphans_look(kdp_dpif_type, KDP_TC_ORPHANS_LAST);
+    }
+}
+
+void
+dpif_netlink_kdp_exit(void)
+{
+    kdp_tc_orphans_stop(false);
 }
 
 bool

@@ -45,6 +45,10 @@ int dpif_netlink_kdp_register(void);
  * is 'n'.  Returns what it is to be told instead (settings.h); 'n' if the
  * provider was not registered. */
 int dpif_netlink_kdp_limit_handlers(int n);
+/* Main thread.  Says that bridges have been configured as the database says,
+ * for the first time.  If none of them has a datapath, nothing else looks for
+ * the rules in tc that a previous run left. */
+void dpif_netlink_kdp_configured(void);
 
 /* Main thread, in each turn of the main loop, after bridge_run().
  *
@@ -63,5 +67,8 @@ bool dpif_netlink_kdp_run_alone(void);
  * ports, and have the kernel drop their packets: until the next run, nobody
  * would forward what the flows did. */
 void dpif_netlink_kdp_leave_flows(void);
+
+/* Main thread, after bridge_exit().  Ends what goes on without datapaths. */
+void dpif_netlink_kdp_exit(void);
 
 #endif /* lib/dpif-netlink/dpif-netlink-kdp.h */

@@ -16,7 +16,8 @@
 #include "openvswitch/vlog.h"
 #include "smap.h"
 #include "tc/tc-backend.h"
-#include "tc/tc-clean.h"
+#include "tc/tc-chains.h"
+#include "tc/tc-orphans.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_flow_offload);
@@ -35,11 +36,11 @@ VLOG_DEFINE_THIS_MODULE(kdp_flow_offload);
 struct kdp_flow_offload {
     struct offload_config config;
     bool count_headers;         /* In the bytes of rules in tc. */
-    bool keeps_old;             /* Rules of a previous run stay. */
-    bool looked;                /* Were they looked at, */
-    bool may_look;              /* and may they be: are settings known? */
+    bool keeps_old;             /* Rules that a previous run left on ports
+                                 * stay. */
+    bool look;                  /* Rules that it left shall be looked for, */
+    bool may_look;              /* and may be: a bridge has told settings. */
     bool wanted;                /* Setting: is there to be offload? */
-    struct kdp_tc_cleaner *cleaner;     /* Or NULL. */
 
     /* Values looked at last, or NULL. */
     char *threads;
@@ -55,7 +56,7 @@ kdp_flow_offload_create(struct kdp_datapath *dp)
     dp->offload = xzalloc(sizeof *dp->offload);
     dp->offload->config = (struct offload_config) OFFLOAD_CONFIG_DEFAULT;
     dp->offload->config.read_interval = OFFLOAD_READ_INTERVAL;
-    dp->offload->keeps_old = true;
+    dp->offload->keeps_old = dp->offload->look = true;
     dp->meters = kdp_flow_meters_create();
 }
 
@@ -111,15 +112,6 @@ destroy_engine(struct kdp_flow_engine *engine)
     }
 }
 
-/* Ends the thread that deletes rules of a previous run, after it has finished
- * if 'finish'. */
-static void
-stop_cleaner(struct kdp_flow_offload *offload, bool finish)
-{
-    kdp_tc_cleaner_join(offload->cleaner, finish);
-    offload->cleaner = NULL;
-}
-
 void
 kdp_flow_offload_destroy(struct kdp_datapath *dp)
 {
@@ -129,7 +121,9 @@ kdp_flow_offload_destroy(struct kdp_datapath *dp)
     kdp_flow_engine_set(dp, NULL);
     destroy_engine(engine);
     kdp_links_follow_qdiscs(true);
-    stop_cleaner(offload, false);
+    if (offload->may_look) {
+        kdp_tc_orphans_stop(false);
+    }
     kdp_flow_meters_destroy(dp->meters);
     free(offload->threads);
     free(offload->delay);
@@ -142,24 +136,30 @@ kdp_flow_offload_clean_up(struct kdp_datapath *dp)
 {
     struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
 
-    stop_cleaner(dp->offload, true);
     if (engine) {
         offload_flush(engine->offload);
         offload_set_enabled(engine->offload, false);
     }
+    kdp_tc_orphans_stop(true);
 }
 
 /* What a previous run left. */
 
-/* Has rules of a previous run deleted if there is no offload, once. */
+/* Has rules that a previous run left looked for, once the bridge has added its
+ * ports.  The engine knows what ports have. */
 static void
-look_for_old(struct kdp_flow_offload *offload)
+look_for_old(struct kdp_datapath *dp)
 {
-    if (offload->may_look && !offload->looked && !offload->keeps_old) {
-        offload->looked = true;
-        if (!offload->wanted) {
-            offload->cleaner = kdp_tc_cleaner_start(kdp_dpif_type);
-        }
+    struct kdp_flow_offload *offload = dp->offload;
+
+    if (offload->look && offload->may_look) {
+        bool spare = (offload->keeps_old || offload->wanted
+                      || kdp_flow_engine_get(dp));
+
+        offload->look = false;
+        kdp_tc_orphans_look(kdp_dpif_type,
+                            (spare ? KDP_TC_ORPHANS_SPARE_PORTS : 0)
+                            | (offload->keeps_old ? 0 : KDP_TC_ORPHANS_LAST));
     }
 }
 
@@ -176,10 +176,10 @@ kdp_flow_offload_end_old(struct kdp_datapath *dp)
     size_t n = shares_chains(dp) ? kdp_tc_clean_chains(kdp_dpif_type) : 0;
 
     dp->offload->keeps_old = false;
+    dp->offload->look = true;
     if (engine) {
         offload_keep_chains(engine->offload, false);
     }
-    look_for_old(dp->offload);
     return n;
 }
 
@@ -187,6 +187,14 @@ bool
 kdp_flow_offload_keeps_old(const struct kdp_datapath *dp)
 {
     return dp->offload->keeps_old;
+}
+
+void
+kdp_flow_offload_was_port(struct kdp_datapath *dp, int ifindex)
+{
+    if (dp->offload->keeps_old) {
+        kdp_tc_orphans_was_port(ifindex);
+    }
 }
 
 /* Settings. */
@@ -286,12 +294,10 @@ kdp_flow_offload_set(struct kdp_datapath *dp, const struct smap *config)
     }
     offload->wanted = enable;
     offload->may_look = true;
-    look_for_old(offload);
 
     /* The kernel would announce each rule. */
     kdp_links_follow_qdiscs(!enable);
     if (enable && !engine) {
-        stop_cleaner(offload, false);
         kdp_flow_engine_set(dp, create_engine(dp));
     } else if (engine && enable != enabled) {
         VLOG_INFO("%s: offload to tc is turned %s%s", dp->name,
@@ -329,6 +335,7 @@ kdp_flow_offload_run(struct kdp_datapath *dp)
 {
     struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
 
+    look_for_old(dp);
     if (engine) {
         kdp_flow_ports_run(engine);
     }

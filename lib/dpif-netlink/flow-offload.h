@@ -13,8 +13,9 @@
  *
  * What a previous run left in tc stays as long as its flows in the kernel do
  * (takeover.h).  Then rules of recirculation chains are deleted, and the others
- * are if there is no offload (tc/tc-clean.h); with offload, the engine has taken
- * them over meanwhile.
+ * are if there is no offload; with offload, the engine has taken them over
+ * meanwhile.  Rules of a previous run on devices that are no ports are deleted
+ * as soon as the bridge has added its ports (tc/tc-orphans.h).
  *
  *      key                     meaning
  *      -------------------     ------------------------------------------
@@ -56,6 +57,10 @@ size_t kdp_flow_offload_end_old(struct kdp_datapath *);
 
 /* True between the two. */
 bool kdp_flow_offload_keeps_old(const struct kdp_datapath *);
+
+/* Says that the bridge has deleted the port of device 'ifindex', whether or not
+ * the kernel still has it. */
+void kdp_flow_offload_was_port(struct kdp_datapath *, int ifindex);
 
 /* From now on there is no offload, in no datapath, whatever settings say.  Why
  * is the caller's to log.  To be called before there are datapaths. */

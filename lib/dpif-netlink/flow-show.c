@@ -19,6 +19,7 @@
 #include "openvswitch/match.h"
 #include "openvswitch/netdev.h"
 #include "openvswitch/ofpbuf.h"
+#include "tc/tc-orphans.h"
 #include "unixctl/args.h"
 #include "simap.h"
 #include "unixctl.h"
@@ -60,6 +61,7 @@ show_engine(const struct kdp_datapath *dp, struct kdp_flow_engine *engine,
         json_object_put_string(json, "datapath", dp->name);
         json_object_put(json, "enabled",
                         json_boolean_create(enabled));
+        json_object_put(json, "orphans", kdp_tc_orphans_show_json());
         json_array_add(show->json, json);
     }
     free(info);
@@ -84,6 +86,7 @@ show_datapath(struct kdp_datapath *dp, void *show_)
 
         json_object_put_string(json, "datapath", dp->name);
         json_object_put(json, "enabled", json_boolean_create(false));
+        json_object_put(json, "orphans", kdp_tc_orphans_show_json());
         json_array_add(show->json, json);
     }
 }
@@ -104,6 +107,8 @@ offload_show(struct unixctl_conn *conn, int argc, const char *argv[],
         kdp_datapaths_for_each(show_datapath, &show);
         if (json) {
             show_args_put_json(&s, show.json);
+        } else {
+            kdp_tc_orphans_show_text(&s);
         }
         if (show.datapath && !show.found) {
             error = xasprintf("%s: no such datapath is open", show.datapath);

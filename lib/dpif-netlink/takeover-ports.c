@@ -111,6 +111,7 @@ takeover_ports_keep(struct kdp_datapath *dp, odp_port_t port_no)
     ovs_list_push_back(&ports->kept, &kept->list_node);
     ovs_mutex_unlock(&ports->mutex);
     takeover_port_added(dp, kept->port_no);
+    kdp_flow_offload_was_port(dp, kept->ifindex);
     return true;
 }
 

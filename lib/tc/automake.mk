@@ -9,8 +9,6 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-backend.h \
 	lib/tc/tc-chains.c \
 	lib/tc/tc-chains.h \
-	lib/tc/tc-clean.c \
-	lib/tc/tc-clean.h \
 	lib/tc/tc-desc.c \
 	lib/tc/tc-desc.h \
 	lib/tc/tc-explain.c \
@@ -21,6 +19,8 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-kind.h \
 	lib/tc/tc-list.c \
 	lib/tc/tc-list.h \
+	lib/tc/tc-orphans.c \
+	lib/tc/tc-orphans.h \
 	lib/tc/tc-parse.c \
 	lib/tc/tc-parse.h \
 	lib/tc/tc-prepare.c \

@@ -11,7 +11,6 @@
 
 #include "dpif.h"               /* The flow API tells in its structures. */
 #include "hash.h"
-#include "netdev-linux/qdisc-lock.h"
 #include "netdev-provider.h"
 #include "netlink.h"
 #include "odp-util.h"
@@ -57,18 +56,6 @@ find_rules(const struct tcf_id *place, struct hmap *rules)
     return kdp_tc_dump_done(&dump);
 }
 
-/* Deletes the rule of 'r', of which nothing else knows. */
-static int
-delete_rule(const struct port_rule *r)
-{
-    struct kdp_tc_request request = {
-        .type = KDP_TC_DEL, .id = r->rule.id,
-    };
-
-    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
-    return request.error == ENOENT ? 0 : request.error;
-}
-
 static struct port_rule *
 port_rule_find(const struct hmap *rules, const ovs_u128 *ufid)
 {
@@ -81,42 +68,6 @@ port_rule_find(const struct hmap *rules, const ovs_u128 *ufid)
         }
     }
     return NULL;
-}
-
-static bool
-is_true(atomic_bool *flag)
-{
-    bool value;
-
-    atomic_read_relaxed(flag, &value);
-    return value;
-}
-
-size_t
-kdp_tc_delete_left(struct netdev *netdev, atomic_bool *stop)
-{
-    int ifindex = netdev_get_ifindex(netdev);
-    struct qdisc_lock *lock = qdisc_lock_get(ifindex);
-    struct tcf_id place = kdp_tc_place(netdev, ifindex);
-    struct hmap rules = HMAP_INITIALIZER(&rules);
-    struct port_rule *r;
-    size_t n = 0;
-
-    if (ifindex >= 0 && !is_true(stop)) {
-        find_rules(&place, &rules);
-    }
-    HMAP_FOR_EACH_POP (r, node, &rules) {
-        if (!is_true(stop)
-            && r->rule.id.handle - KDP_TC_HANDLE_FIRST
-            < KDP_TC_HANDLE_RANGES * KDP_TC_HANDLE_N) {
-            qdisc_lock_acquire(lock);
-            n += !delete_rule(r);
-            qdisc_lock_release(lock);
-        }
-        free(r);
-    }
-    hmap_destroy(&rules);
-    return n;
 }
 
 /* Describes the flow that 'match' and 'actions' tell. */

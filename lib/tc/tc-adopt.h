@@ -13,23 +13,13 @@
  * Thread safety: any thread. */
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "offload/offload-backend.h"
-#include "ovs-atomic.h"
-
-struct netdev;
 
 /* Functions of struct offload_backend, for its 'tc', a struct kdp_tc. */
 bool kdp_tc_locate(void *tc, uint32_t port_no, struct offload_place *);
 int kdp_tc_adopt(void *tc, uint32_t port_no, const struct offload_place *,
                  bool describe, offload_dump_cb *, void *cb_aux);
-
-/* Deletes the rules that another run of ours left on 'netdev', while no engine
- * makes any, until 'stop' becomes true.  Holds the lock of the device's
- * queueing discipline (netdev-linux/qdisc-lock.h) for each request.  Returns
- * how many were deleted. */
-size_t kdp_tc_delete_left(struct netdev *, atomic_bool *stop);
 
 #endif /* lib/tc/tc-adopt.h */

@@ -5,10 +5,13 @@
 
 #include <stdlib.h>
 
-#include "netdev.h"
+#include "link/link-qdisc.h"
+#include "netdev-linux/links.h"
+#include "netdev-provider.h"
 #include "netlink-socket.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/vlog.h"
+#include "ovs/compat-offload.h"
 #include "tc/tc-transact.h"
 #include "util.h"
 
@@ -88,5 +91,62 @@ kdp_tc_delete_chains_of(struct netdev *netdev, int ifindex)
         VLOG_INFO("%s: deleted %"PRIuSIZE" rules of recirculation chains that "
                   "a previous run left in tc", netdev_get_name(netdev), n);
     }
+    return n;
+}
+
+/* All ports. */
+
+/* Devices, each with a reference, so that nothing is asked of tc under the lock
+ * that ports are gone through with. */
+struct netdevs {
+    struct netdev **array;
+    size_t n, allocated;
+};
+
+static void
+netdevs_add(struct netdevs *netdevs, const struct netdev *netdev)
+{
+    if (netdevs->n == netdevs->allocated) {
+        netdevs->array = x2nrealloc(netdevs->array, &netdevs->allocated,
+                                    sizeof *netdevs->array);
+    }
+    netdevs->array[netdevs->n++] = netdev_ref(netdev);
+}
+
+/* May device 'ifindex' have a place for rules?  The link tables do not know
+ * while there is offload: see kdp_links_follow_qdiscs(). */
+static bool
+may_have_rules(int ifindex)
+{
+    const struct link_qdiscs *qdiscs = kdp_links_qdiscs();
+
+    return (!qdiscs || !link_qdiscs_are_known(qdiscs)
+            || link_qdiscs_has_ingress(qdiscs, ifindex));
+}
+
+static bool
+add_any(struct netdev *netdev, odp_port_t port_no OVS_UNUSED, void *netdevs)
+{
+    netdevs_add(netdevs, netdev);
+    return false;
+}
+
+size_t
+kdp_tc_clean_chains(const char *dpif_type)
+{
+    struct netdevs netdevs = { .n = 0 };
+    size_t n = 0;
+
+    ovs_compat_ports_traverse(dpif_type, add_any, &netdevs);
+    for (size_t i = 0; i < netdevs.n; i++) {
+        struct netdev *netdev = netdevs.array[i];
+        int ifindex = netdev_get_ifindex(netdev);
+
+        if (ifindex >= 0 && may_have_rules(ifindex)) {
+            n += kdp_tc_delete_chains_of(netdev, ifindex);
+        }
+        netdev_close(netdev);
+    }
+    free(netdevs.array);
     return n;
 }

@@ -12,8 +12,8 @@
  * of a previous run sends to a chain would follow the flows that this one has
  * put there for something else, and packets that this one sends to a chain
  * would follow what is left there.  So the rules of chains, and those that
- * lead to them, are deleted before any upcall is served (tc-clean.h), and on a
- * port that comes later while it is prepared.
+ * lead to them, are deleted before any upcall is served, and on a port that
+ * comes later while it is prepared.
  *
  * Thread safety: any thread. */
 
@@ -31,5 +31,9 @@ size_t kdp_tc_delete_chains(const struct tcf_id *place);
 /* Does that on 'netdev', a device whose index is 'ifindex', and logs how many
  * were deleted, if any were. */
 size_t kdp_tc_delete_chains_of(struct netdev *netdev, int ifindex);
+
+/* Does that on all ports of type 'dpif_type'.  Takes the RTNL lock for each such
+ * port, and for some dozens of rules at a time. */
+size_t kdp_tc_clean_chains(const char *dpif_type);
 
 #endif /* lib/tc/tc-chains.h */

@@ -19,6 +19,7 @@
 #include "ovs-thread.h"
 #include "ovs/compat-offload.h"
 #include "tc/tc-chains.h"
+#include "tc/tc-orphans.h"
 #include "tc/tc-transact.h"
 #include "timeval.h"
 #include "util.h"
@@ -242,6 +243,7 @@ kdp_api_init(struct netdev *netdev)
                   netdev_get_name(netdev), ovs_strerror(-ifindex));
         return -ifindex;
     }
+    kdp_tc_orphans_spare(ifindex);
     if (probe_once(netdev)) {
         return 0;
     }

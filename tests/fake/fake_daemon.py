@@ -124,6 +124,8 @@ def offload_show():
              "being deleted")
     return [{
         "datapath": "system@ovs-system", "enabled": True,
+        "orphans": {"deleted": 5, "failed": 0, "passes": 2,
+                    "under_way": False},
         "flows": {name: 40 + i for i, name in enumerate(flows)},
         "threads": [thread(0)], "total": thread(None),
         "reasons": [{"reason": "tc does not support it", "n": 17, "port": 3,

@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	tests/system/test-offload-ends.sh \
 	tests/system/test-offload-foreign.sh \
 	tests/system/test-offload-kinds.sh \
+	tests/system/test-offload-orphans.sh \
 	tests/system/test-offload-pipeline.sh \
 	tests/system/test-offload-random.sh \
 	tests/system/test-offload-rejected.sh \

@@ -99,17 +99,21 @@ add_test offload_crash_changed \
 offload_crash_changed() {
     start_frames
     separate_frames
+    every_frame_an_upcall br0 2 1
     send_frames left -n 20
+    send_frames right -n 20
     wait_until $PATIENCE flows_shown 20 tc "$FRAMES"
+    wait_until $PATIENCE flows_shown 20 tc "$FRAMES_BACK"
     kill_daemon
-    # Its device is not a port any more.
+    # Its device is not a port any more, and has rules of its own.
     ovs-vsctl --no-wait del-port br0 v-right
+    equal "$(tc_rules v-right)" 20 'rules that are left'
     start_daemon
     wait_until $PATIENCE flows_shown 0 all 'actions:v-right'
+    check_no_rules v-right
     send_frames left -n 20
     check_tc_agrees br0 v-left
     flows_shown 0 tc v-right || fail 'flows to a port that has gone'
-    check_no_rules v-right
 }
 
 add_test offload_crash_off \

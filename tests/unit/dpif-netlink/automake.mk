@@ -93,7 +93,8 @@ tests_unit_dpif_netlink_test_flow_settings_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
 	-Wl,--wrap=kdp_links_follow_qdiscs \
 	-Wl,--wrap=kdp_tc_clean_chains \
-	-Wl,--wrap=kdp_tc_cleaner_start \
+	-Wl,--wrap=kdp_tc_orphans_look \
+	-Wl,--wrap=kdp_tc_orphans_was_port \
 	-Wl,--wrap=offload_keep_chains \
 	-Wl,--wrap=ovs_compat_meter_set \
 	-Wl,--wrap=ovs_compat_offload_is_enabled \
@@ -138,6 +139,7 @@ tests_unit_dpif_netlink_test_takeover_ports_LDFLAGS = \
 	-Wl,--wrap=dpif_netlink_rtnl_tunnel_create \
 	-Wl,--wrap=if_nametoindex \
 	-Wl,--wrap=kdp_flow_offload_ports_changed \
+	-Wl,--wrap=kdp_flow_offload_was_port \
 	-Wl,--wrap=netdev_vport_get_dpif_port \
 	-Wl,--wrap=ports_del \
 	-Wl,--wrap=takeover_port_added \

@@ -23,6 +23,7 @@
 #include "openvswitch/poll-loop.h"
 #include "ovs/compat-offload.h"
 #include "smap.h"
+#include "tc/tc-orphans.h"
 #include "timeval.h"
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
@@ -119,11 +120,12 @@ __wrap_kdp_links_follow_qdiscs(bool follow)
 }
 
 /* What is done about rules of a previous run. */
-static unsigned int n_chains_cleaned, n_cleaners;
-static bool chains_kept;
+static unsigned int n_chains_cleaned, n_passes, n_former;
+static bool chains_kept, ports_spared, is_last_pass;
 
 size_t __wrap_kdp_tc_clean_chains(const char *dpif_type);
-struct kdp_tc_cleaner *__wrap_kdp_tc_cleaner_start(const char *dpif_type);
+void __wrap_kdp_tc_orphans_look(const char *dpif_type, unsigned int flags);
+void __wrap_kdp_tc_orphans_was_port(int ifindex);
 void __wrap_offload_keep_chains(struct offload *, bool keep);
 
 size_t
@@ -133,11 +135,20 @@ __wrap_kdp_tc_clean_chains(const char *dpif_type OVS_UNUSED)
     return 7;
 }
 
-struct kdp_tc_cleaner *
-__wrap_kdp_tc_cleaner_start(const char *dpif_type OVS_UNUSED)
+void
+__wrap_kdp_tc_orphans_look(const char *dpif_type, unsigned int flags)
 {
-    n_cleaners++;
-    return NULL;
+    assert_string_equal(dpif_type, "system");
+    n_passes++;
+    ports_spared = (flags & KDP_TC_ORPHANS_SPARE_PORTS) != 0;
+    is_last_pass = (flags & KDP_TC_ORPHANS_LAST) != 0;
+}
+
+void
+__wrap_kdp_tc_orphans_was_port(int ifindex)
+{
+    assert_int_equal(ifindex, 5);
+    n_former++;
 }
 
 void
@@ -184,7 +195,7 @@ setup(void **state)
     flow_api_enabled = false;
     atomic_count_set(&n_meters_made, 0);
     atomic_count_set(&n_meters_told, 0);
-    n_chains_cleaned = n_cleaners = 0;
+    n_chains_cleaned = n_passes = n_former = 0;
     unit_dpif_init(&test->u, N_PORTS);
     test->other = test->u.engine;
     test->u.engine = NULL;
@@ -352,43 +363,63 @@ queueing_disciplines_are_followed_without_offload(void **state)
     set_config(test, "true", NULL, NULL);
 }
 
+/* Those on ports: others are looked for as soon as the bridge has its ports,
+ * which it adds after it has told its settings. */
 static void
 old_rules_stay_until_the_takeover_ends(void **state)
 {
     struct test *test = *state;
 
     assert_true(kdp_flow_offload_keeps_old(&test->dp));
+    run(test);
+    assert_int_equal(n_passes, 0);
     set_config(test, "false", NULL, NULL);
     set_config(test, "false", NULL, NULL);
     assert_int_equal(n_chains_cleaned, 0);
-    assert_int_equal(n_cleaners, 0);
+    assert_int_equal(n_passes, 0);
+    run(test);
+    run(test);
+    assert_int_equal(n_passes, 1);
+    assert_true(ports_spared);
+    assert_false(is_last_pass);
 
     assert_int_equal(kdp_flow_offload_end_old(&test->dp), 7);
     assert_false(kdp_flow_offload_keeps_old(&test->dp));
     assert_int_equal(n_chains_cleaned, 1);
-    assert_int_equal(n_cleaners, 1);
+    run(test);
     set_config(test, "false", NULL, NULL);
-    assert_int_equal(n_cleaners, 1);
+    run(test);
+    assert_int_equal(n_passes, 2);
+    assert_false(ports_spared);
+    assert_true(is_last_pass);
 }
 
 static void
-old_rules_are_left_to_the_engine_but_for_chains(void **state)
+old_rules_of_ports_are_left_to_the_engine_but_for_chains(void **state)
 {
     struct test *test = *state;
 
     set_config(test, "true", NULL, NULL);
+    run(test);
     assert_true(chains_kept);
     assert_int_equal(kdp_flow_offload_end_old(&test->dp), 7);
     assert_false(chains_kept);
     assert_int_equal(n_chains_cleaned, 1);
+    run(test);
+    assert_int_equal(n_passes, 2);
+    assert_true(ports_spared);
+    assert_true(is_last_pass);
 
-    /* A bridge that is made again finds some again. */
+    /* A bridge that is made again finds some again.  The engine moves its own
+     * back to the kernel datapath first. */
     kdp_flow_offload_keep_old(&test->dp);
     assert_true(kdp_flow_offload_keeps_old(&test->dp));
+    set_config(test, "false", NULL, NULL);
     kdp_flow_offload_end_old(&test->dp);
     assert_int_equal(n_chains_cleaned, 2);
-    set_config(test, "false", NULL, NULL);
-    assert_int_equal(n_cleaners, 0);
+    run(test);
+    assert_int_equal(n_passes, 3);
+    assert_true(ports_spared);
 }
 
 static void
@@ -400,7 +431,21 @@ there_are_no_old_chains_if_the_kernel_does_not_share_ids(void **state)
     set_config(test, "false", NULL, NULL);
     assert_int_equal(kdp_flow_offload_end_old(&test->dp), 0);
     assert_int_equal(n_chains_cleaned, 0);
-    assert_int_equal(n_cleaners, 1);
+    run(test);
+    assert_int_equal(n_passes, 1);
+    assert_false(ports_spared);
+}
+
+static void
+ports_of_a_previous_run_are_those_deleted_while_its_rules_stay(void **state)
+{
+    struct test *test = *state;
+
+    kdp_flow_offload_was_port(&test->dp, 5);
+    assert_int_equal(n_former, 1);
+    kdp_flow_offload_end_old(&test->dp);
+    kdp_flow_offload_was_port(&test->dp, 5);
+    assert_int_equal(n_former, 1);
 }
 
 static void
@@ -715,8 +760,9 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flows_move_as_offload_goes_off_and_on),
         TEST(queueing_disciplines_are_followed_without_offload),
         TEST(old_rules_stay_until_the_takeover_ends),
-        TEST(old_rules_are_left_to_the_engine_but_for_chains),
+        TEST(old_rules_of_ports_are_left_to_the_engine_but_for_chains),
         TEST(there_are_no_old_chains_if_the_kernel_does_not_share_ids),
+        TEST(ports_of_a_previous_run_are_those_deleted_while_its_rules_stay),
         TEST(ports_are_those_of_the_datapath),
         TEST(port_of_another_device_is_another_port),
         TEST(device_that_changes_is_tried_again),

@@ -38,6 +38,7 @@ static struct {
     bool taking_over;
     bool number_is_new;
     unsigned int n_compared, n_deleted;
+    int former_ifindex;         /* Of the device of a port that was deleted. */
 } world;
 
 bool __wrap_takeover_refuses_flush(const struct kdp_datapath *);
@@ -116,6 +117,14 @@ void __wrap_kdp_flow_offload_ports_changed(struct kdp_datapath *);
 void
 __wrap_kdp_flow_offload_ports_changed(struct kdp_datapath *dp OVS_UNUSED)
 {
+}
+
+void __wrap_kdp_flow_offload_was_port(struct kdp_datapath *, int ifindex);
+void
+__wrap_kdp_flow_offload_was_port(struct kdp_datapath *dp OVS_UNUSED,
+                                 int ifindex)
+{
+    world.former_ifindex = ifindex;
 }
 
 struct fixture {
@@ -249,7 +258,9 @@ only_tunnels_stay_and_only_at_a_start(void **state)
     assert_false(keep(f));
     world.query_error = 0;
     assert_false(world.number_is_new);
+    assert_int_equal(world.former_ifindex, 0);
     assert_true(keep(f));
+    assert_int_equal(world.former_ifindex, IFINDEX);
 }
 
 /* Where the device is another one, the port is deleted, and made anew by the

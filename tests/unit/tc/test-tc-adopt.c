@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "harness/unit.h"
-#include "netdev-linux/qdisc-lock.h"
 #include "netdev-provider.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-thread.h"
@@ -170,96 +169,6 @@ rules_that_cannot_be_listed_or_deleted_are_told(void **state)
     assert_int_equal(unit_tc_n_dumps(), 0);
 }
 
-static size_t
-delete_left(struct netdev *netdev)
-{
-    atomic_bool stop = ATOMIC_VAR_INIT(false);
-
-    return kdp_tc_delete_left(netdev, &stop);
-}
-
-static void
-only_rules_with_our_handles_are_left_ones(void **state OVS_UNUSED)
-{
-    static const uint32_t others[] = { 1, 0x0fffffff, 0xf0000000, UINT32_MAX };
-    static const uint32_t ours[] = { 0x10000000, 0x12345678, 0xefffffff };
-    struct netdev *netdev;
-
-    unit_check(!netdev_open("lo", "system", &netdev));
-    for (uint32_t i = 0; i < ARRAY_SIZE(others); i++) {
-        add_unknown(i, others[i]);
-    }
-    for (uint32_t i = 0; i < ARRAY_SIZE(ours); i++) {
-        add_unknown(10 + i, ours[i]);
-    }
-
-    /* What cannot be deleted, or is gone, does not count. */
-    backend_fail(UNIT_TC_REFUSED, RTM_DELTFILTER, EBUSY, 1);
-    assert_int_equal(delete_left(netdev), ARRAY_SIZE(ours) - 1);
-    unit_tc_fail_dumps(ENOBUFS, 0);
-    assert_int_equal(delete_left(netdev), 0);
-    unit_tc_fail_dumps(0, 0);
-    assert_int_equal(delete_left(netdev), 1);
-    assert_int_equal(delete_left(netdev), 0);
-    assert_int_equal(unit_tc_count(), ARRAY_SIZE(others));
-    netdev_close(netdev);
-}
-
-/* Deletion by a thread of its own. */
-struct deletion {
-    struct netdev *netdev;
-    atomic_bool stop;
-    atomic_bool started;
-};
-
-static void *
-delete_in_thread(void *deletion_)
-{
-    struct deletion *deletion = deletion_;
-
-    atomic_store_relaxed(&deletion->started, true);
-    kdp_tc_delete_left(deletion->netdev, &deletion->stop);
-    return NULL;
-}
-
-static void
-deletion_of_left_rules_can_be_stopped(void **state OVS_UNUSED)
-    OVS_NO_THREAD_SAFETY_ANALYSIS
-{
-    struct deletion deletion = { .netdev = NULL };
-    struct qdisc_lock *lock;
-    bool started = false;
-    pthread_t thread;
-
-    unit_check(!netdev_open("lo", "system", &deletion.netdev));
-    lock = qdisc_lock_get(netdev_get_ifindex(deletion.netdev));
-    for (uint32_t i = 0; i < 10; i++) {
-        add_unknown(i, 0x10000000 + i);
-    }
-    atomic_init(&deletion.stop, false);
-    atomic_init(&deletion.started, false);
-
-    /* It waits for the lock, or will find that it is to stop. */
-    qdisc_lock_acquire(lock);
-    thread = ovs_thread_create("deletion", delete_in_thread, &deletion);
-    while (!started) {
-        unit_pause();
-        atomic_read_relaxed(&deletion.started, &started);
-    }
-    unit_sleep_us(10000);
-    atomic_store_relaxed(&deletion.stop, true);
-    qdisc_lock_release(lock);
-    xpthread_join(thread, NULL);
-    assert_true(unit_tc_count() >= 9);
-
-    /* Not even looked for. */
-    kdp_tc_delete_left(deletion.netdev, &deletion.stop);
-    assert_true(unit_tc_count() >= 9);
-    assert_int_not_equal(delete_left(deletion.netdev), 0);
-    assert_int_equal(unit_tc_count(), 0);
-    netdev_close(deletion.netdev);
-}
-
 static void
 note_unknown(void *n, const ovs_u128 *ufid OVS_UNUSED,
              struct offload_desc *desc, const struct offload_stats *stats,
@@ -305,8 +214,6 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rules_are_found_where_their_port_was),
         TEST(rules_of_another_device_are_not_found),
         TEST(rules_that_cannot_be_listed_or_deleted_are_told),
-        TEST(only_rules_with_our_handles_are_left_ones),
-        TEST(deletion_of_left_rules_can_be_stopped),
         TEST(rules_that_cannot_be_told_are_found_and_can_be_deleted),
     };
 

@@ -14,7 +14,6 @@
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs/compat-offload.h"
-#include "tc/tc-clean.h"
 #include "tc/tc-prepare.h"
 #include "tc/tc-transact.h"
 #include "util.h"

@@ -28,7 +28,9 @@ ADDED = {
     "upcall-show#table": {"dispatch": "per-port", "dispatch_restored": 0,
                           "lost_nowhere": 0},
     "offload-show#datapath": {"datapath": "system@ovs-system",
-                              "enabled": True},
+                              "enabled": True,
+                              "orphans": {"deleted": 5, "failed": 0,
+                                          "passes": 2, "under_way": False}},
 }
 
 FILE_OF = {command: command.replace("/", "-") for command in
@@ -76,7 +78,10 @@ class SchemasTest(unittest.TestCase):
             self.check(name, answers[command])
 
     def test_an_engine_that_was_never_used_shows_little(self):
-        self.check("offload-show", [{"datapath": "d", "enabled": False}])
+        self.check("offload-show", [{
+            "datapath": "d", "enabled": False,
+            "orphans": {"deleted": 0, "failed": 0, "passes": 2,
+                        "under_way": False}}])
 
     def test_wrong_types_and_unknown_members_are_found(self):
         shown = fake_daemon.upcall_show(2)

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "tc/tc-orphans.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <stdlib.h>
+
+#include "hmapx.h"
+#include "netdev-linux/qdisc-lock.h"
+#include "netdev-provider.h"
+#include "netlink.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/ofpbuf.h"
+#include "openvswitch/vlog.h"
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
+#include "ovs/compat-offload.h"
+#include "tc.h"
+#include "tc/tc-handle.h"
+#include "tc/tc-transact.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_tc_orphans);
+
+/* A few devices with many rules, such as those of a rack that were ports, should
+ * not fill the log. */
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(60, 60);
+
+static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
+
+/* Interface indexes, as pointers. */
+static struct hmapx spared OVS_GUARDED_BY(mutex)
+    = HMAPX_INITIALIZER(&spared);
+static struct hmapx former OVS_GUARDED_BY(mutex)
+    = HMAPX_INITIALIZER(&former);
+
+static struct kdp_tc_orphans_info info OVS_GUARDED_BY(mutex);
+static const char *type OVS_GUARDED_BY(mutex);
+static unsigned int flags OVS_GUARDED_BY(mutex);        /* For the next pass. */
+static bool again OVS_GUARDED_BY(mutex);        /* One more pass is wanted. */
+static bool stopping OVS_GUARDED_BY(mutex);
+
+/* The main thread's. */
+static pthread_t thread;
+static bool joinable;           /* 'thread' has been started. */
+
+static void *
+as_node(int ifindex)
+{
+    return (void *) (uintptr_t) ifindex;
+}
+
+static bool
+is_stopping(void)
+{
+    bool stop;
+
+    ovs_mutex_lock(&mutex);
+    stop = stopping;
+    ovs_mutex_unlock(&mutex);
+    return stop;
+}
+
+/* Places. */
+
+struct places {
+    struct tcf_id *array;
+    size_t n, allocated;
+};
+
+static void
+places_add(void *places_, const struct tcf_id *place)
+{
+    struct places *places = places_;
+
+    if (places->n == places->allocated) {
+        places->array = x2nrealloc(places->array, &places->allocated,
+                                   sizeof *places->array);
+    }
+    places->array[places->n++] = *place;
+}
+
+/* The device whose rules are in 'place', or the bond that the block there is
+ * of. */
+static int
+place_device(const struct tcf_id *place)
+{
+    return place->block_id ? (int) place->block_id : place->ifindex;
+}
+
+static int
+compare_places(const void *a_, const void *b_)
+{
+    const struct tcf_id *a = a_, *b = b_;
+
+    /* Which of its members tells of a block does not matter. */
+    if (a->block_id != b->block_id) {
+        return a->block_id < b->block_id ? -1 : 1;
+    }
+    if (a->block_id) {
+        return 0;
+    }
+    return (a->ifindex != b->ifindex ? (a->ifindex < b->ifindex ? -1 : 1)
+            : (int) a->hook - (int) b->hook);
+}
+
+static void
+places_sort(struct places *places)
+{
+    if (places->n) {
+        qsort(places->array, places->n, sizeof *places->array,
+              compare_places);
+    }
+}
+
+static bool
+places_contain(const struct places *places, const struct tcf_id *place)
+{
+    return (places->n
+            && bsearch(place, places->array, places->n, sizeof *place,
+                       compare_places));
+}
+
+static bool
+add_port(struct netdev *netdev, odp_port_t port_no OVS_UNUSED, void *ports)
+{
+    int ifindex = netdev_get_ifindex(netdev);
+
+    if (ifindex >= 0) {
+        struct tcf_id place = kdp_tc_place(netdev, ifindex);
+
+        places_add(ports, &place);
+    }
+    return false;
+}
+
+/* Rules in a place. */
+
+struct orphans {
+    struct kdp_tc_id *ids;
+    size_t n, allocated;
+};
+
+static void
+orphans_add(struct orphans *orphans, const struct kdp_tc_id *id)
+{
+    if (orphans->n == orphans->allocated) {
+        orphans->ids = x2nrealloc(orphans->ids, &orphans->allocated,
+                                  sizeof *orphans->ids);
+    }
+    orphans->ids[orphans->n++] = *id;
+}
+
+/* Is 'ufid' one that Open vSwitch has made of a flow's key? */
+static bool
+is_version_4(const ovs_u128 *ufid)
+{
+    return ((ufid->u32[1] & 0xf000) == 0x4000
+            && (ufid->u32[2] & 0xc0000000) == 0x80000000);
+}
+
+/* Was 'rule' made by a previous run?  'was_port' says that its device was a
+ * port then. */
+static bool
+is_of_previous_run(const struct kdp_tc_rule *rule, bool was_port)
+{
+    return (rule->id.handle - KDP_TC_HANDLE_FIRST
+            < KDP_TC_HANDLE_RANGES * KDP_TC_HANDLE_N
+            || (was_port && is_version_4(&rule->ufid)));
+}
+
+/* Lists the rules of a previous run in 'place': those that lead to another
+ * chain, and the others.  Returns 0 or a positive errno value. */
+static int
+find_orphans(const struct tcf_id *place, bool was_port,
+             struct orphans *parents, struct orphans *others)
+{
+    /* The device may have been bound to a block meanwhile. */
+    int ifindex = (place->block_id ? (int) TCM_IFINDEX_MAGIC_BLOCK
+                   : place->ifindex);
+    struct kdp_tc_rule rule;
+    struct ofpbuf buffer;
+    struct nl_dump dump;
+    int error;
+
+    kdp_tc_dump_start_at(place, false, &dump);
+    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
+    while (kdp_tc_dump_next(&dump, &buffer, &rule)) {
+        if (is_of_previous_run(&rule, was_port)
+            && rule.id.ifindex == ifindex) {
+            kdp_tc_handle_found(rule.id.handle);
+            orphans_add(rule.jumps ? parents : others, &rule.id);
+        }
+    }
+    ofpbuf_uninit(&buffer);
+    error = kdp_tc_dump_done(&dump);
+    return error == ENODEV ? 0 : error;
+}
+
+/* What became of the rules in a place. */
+struct outcome {
+    size_t n_deleted, n_failed;
+    int error;                  /* Of one that failed. */
+};
+
+static void
+delete_batch(const struct kdp_tc_id *ids, size_t n, struct outcome *outcome)
+{
+    struct kdp_tc_request requests[KDP_TC_ORPHANS_BATCH];
+    struct kdp_tc_request *pointers[KDP_TC_ORPHANS_BATCH];
+
+    for (size_t i = 0; i < n; i++) {
+        requests[i] = (struct kdp_tc_request) {
+            .type = KDP_TC_DEL, .id = ids[i],
+        };
+        pointers[i] = &requests[i];
+    }
+    kdp_tc_transact(pointers, n);
+    for (size_t i = 0; i < n; i++) {
+        int error = requests[i].error;
+
+        if (!error) {
+            outcome->n_deleted++;
+        } else if (error != ENOENT && error != ENODEV) {
+            outcome->n_failed++;
+            outcome->error = error;
+        }
+    }
+}
+
+/* Deletes 'orphans', which are in 'place', and frees them. */
+static void
+delete_orphans(const struct tcf_id *place, struct orphans *orphans,
+               struct outcome *outcome)
+{
+    struct qdisc_lock *lock = qdisc_lock_get(place_device(place));
+    bool go_on = true;
+
+    for (size_t i = 0; go_on && i < orphans->n; i += KDP_TC_ORPHANS_BATCH) {
+        /* Who waits in kdp_tc_orphans_spare() waits for this lock, too. */
+        qdisc_lock_acquire(lock);
+        ovs_mutex_lock(&mutex);
+        go_on = (!stopping
+                 && !hmapx_contains(&spared, as_node(place_device(place))));
+        ovs_mutex_unlock(&mutex);
+        if (go_on) {
+            delete_batch(&orphans->ids[i],
+                         MIN(orphans->n - i, KDP_TC_ORPHANS_BATCH), outcome);
+        }
+        qdisc_lock_release(lock);
+    }
+    free(orphans->ids);
+}
+
+static void
+log_outcome(const struct tcf_id *place, const struct outcome *outcome)
+{
+    const char *s = outcome->n_deleted == 1 ? "" : "s";
+    char name[IF_NAMESIZE + 16];
+
+    if (place->block_id) {
+        snprintf(name, sizeof name, "block %"PRIu32, place->block_id);
+    } else if (!if_indextoname(place->ifindex, name)) {
+        snprintf(name, sizeof name, "device %d", place->ifindex);
+    }
+    if (outcome->n_deleted) {
+        VLOG_INFO_RL(&rl, "%s: deleted %"PRIuSIZE" rule%s that a previous run "
+                     "left in tc", name, outcome->n_deleted, s);
+    }
+    if (outcome->n_failed) {
+        VLOG_WARN_RL(&rl, "%s: %"PRIuSIZE" rules that a previous run left in "
+                     "tc cannot be deleted (%s), and go on forwarding", name,
+                     outcome->n_failed, ovs_strerror(outcome->error));
+    }
+}
+
+/* Deletes the rules of a previous run in 'place'.  Returns how many failed. */
+static size_t
+clean_place(const struct tcf_id *place)
+{
+    struct orphans parents = { .n = 0 }, others = { .n = 0 };
+    struct outcome outcome = { .n_deleted = 0 };
+    bool was_port;
+    int error;
+
+    ovs_mutex_lock(&mutex);
+    was_port = hmapx_contains(&former, as_node(place_device(place)));
+    ovs_mutex_unlock(&mutex);
+    error = find_orphans(place, was_port, &parents, &others);
+    if (error) {
+        VLOG_INFO_RL(&rl, "device %d: rules that a previous run may have left "
+                     "in tc cannot be listed (%s)", place_device(place),
+                     ovs_strerror(error));
+    }
+
+    /* No packet shall be sent to a chain that is gone in part. */
+    delete_orphans(place, &parents, &outcome);
+    delete_orphans(place, &others, &outcome);
+    log_outcome(place, &outcome);
+    ovs_mutex_lock(&mutex);
+    info.n_deleted += outcome.n_deleted;
+    ovs_mutex_unlock(&mutex);
+    return outcome.n_failed;
+}
+
+/* Passes. */
+
+/* Fills 'ports' in with the places of ports. */
+static void
+find_ports(const char *dpif_type, struct places *ports)
+{
+    /* Open vSwitch may keep ports by RCU. */
+    ovsrcu_quiesce_end();
+    ovs_compat_ports_traverse(dpif_type, add_port, ports);
+    ovsrcu_quiesce_start();
+    places_sort(ports);
+}
+
+static void
+make_pass(void)
+{
+    struct places ports = { .n = 0 }, places = { .n = 0 };
+    const char *dpif_type;
+    unsigned int pass_flags;
+    size_t n_failed = 0;
+    int error;
+
+    ovs_mutex_lock(&mutex);
+    dpif_type = type;
+    pass_flags = flags;
+    ovs_mutex_unlock(&mutex);
+    if (pass_flags & KDP_TC_ORPHANS_SPARE_PORTS) {
+        find_ports(dpif_type, &ports);
+    }
+    error = kdp_tc_dump_places(places_add, &places);
+    if (error) {
+        VLOG_WARN("queueing disciplines cannot be listed (%s); rules that a "
+                  "previous run may have left on devices that are no ports "
+                  "go on forwarding", ovs_strerror(error));
+    }
+    places_sort(&places);
+    for (size_t i = 0; i < places.n && !is_stopping(); i++) {
+        const struct tcf_id *place = &places.array[i];
+
+        if ((!i || compare_places(place, place - 1))
+            && !places_contain(&ports, place)) {
+            n_failed += clean_place(place);
+        }
+    }
+    free(places.array);
+    free(ports.array);
+    ovs_mutex_lock(&mutex);
+    if (!stopping && !error) {
+        info.n_passes++;
+        info.n_failed = n_failed;
+        if (pass_flags & KDP_TC_ORPHANS_LAST) {
+            hmapx_clear(&former);
+        }
+    }
+    ovs_mutex_unlock(&mutex);
+}
+
+static void *
+make_passes(void *aux OVS_UNUSED)
+{
+    bool go_on;
+
+    ovsrcu_quiesce_start();
+    do {
+        make_pass();
+        ovs_mutex_lock(&mutex);
+        go_on = info.under_way = again && !stopping;
+        again = false;
+        ovs_mutex_unlock(&mutex);
+    } while (go_on);
+    return NULL;
+}
+
+static void
+join(void)
+{
+    if (joinable) {
+        xpthread_join(thread, NULL);
+        joinable = false;
+    }
+}
+
+void
+kdp_tc_orphans_look(const char *dpif_type, unsigned int flags_)
+{
+    bool start;
+
+    ovs_mutex_lock(&mutex);
+    type = dpif_type;
+    flags = flags_;
+    start = !info.under_way;
+    if (start) {
+        hmapx_clear(&spared);
+    }
+    again = !start;
+    info.under_way = true;
+    ovs_mutex_unlock(&mutex);
+    if (start) {
+        join();
+        thread = ovs_thread_create("rule_orphan", make_passes, NULL);
+        joinable = true;
+    }
+}
+
+void
+kdp_tc_orphans_stop(bool finish)
+{
+    ovs_mutex_lock(&mutex);
+    stopping = !finish;
+    ovs_mutex_unlock(&mutex);
+    join();
+    ovs_mutex_lock(&mutex);
+    stopping = false;
+    ovs_mutex_unlock(&mutex);
+}
+
+void
+kdp_tc_orphans_was_port(int ifindex)
+{
+    ovs_mutex_lock(&mutex);
+    hmapx_add(&former, as_node(ifindex));
+    ovs_mutex_unlock(&mutex);
+}
+
+void
+kdp_tc_orphans_spare(int ifindex)
+{
+    struct qdisc_lock *lock = qdisc_lock_get(ifindex);
+    bool wait;
+
+    ovs_mutex_lock(&mutex);
+    wait = info.under_way;
+    if (wait) {
+        hmapx_add(&spared, as_node(ifindex));
+    }
+    ovs_mutex_unlock(&mutex);
+    if (wait) {
+        qdisc_lock_acquire(lock);
+        qdisc_lock_release(lock);
+    }
+}
+
+/* Output. */
+
+void
+kdp_tc_orphans_get_info(struct kdp_tc_orphans_info *infop)
+{
+    ovs_mutex_lock(&mutex);
+    *infop = info;
+    ovs_mutex_unlock(&mutex);
+}
+
+void
+kdp_tc_orphans_show_text(struct ds *s)
+{
+    struct kdp_tc_orphans_info now;
+
+    kdp_tc_orphans_get_info(&now);
+    ds_put_format(s, "rules of no port: deleted %"PRIu64", could not be "
+                  "deleted %"PRIu64", passes %"PRIu64"%s\n", now.n_deleted,
+                  now.n_failed, now.n_passes,
+                  now.under_way ? ", one under way" : "");
+}
+
+struct json *
+kdp_tc_orphans_show_json(void)
+{
+    struct json *json = json_object_create();
+    struct kdp_tc_orphans_info now;
+
+    kdp_tc_orphans_get_info(&now);
+    json_object_put(json, "deleted", json_integer_create(now.n_deleted));
+    json_object_put(json, "failed", json_integer_create(now.n_failed));
+    json_object_put(json, "passes", json_integer_create(now.n_passes));
+    json_object_put(json, "under_way", json_boolean_create(now.under_way));
+    return json;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_TC_TC_ORPHANS_H
+#define KDP_TC_TC_ORPHANS_H 1
+
+/* Rules of no port
+ * ================
+ *
+ * A rule forwards packets as long as its device exists, whether or not the
+ * device is still a port.  The offload engine looks at the devices of its ports
+ * only.  So if a port goes from the database while no daemon runs, its rules
+ * stay: the packets of what was a VM's device go on to the ports of others.
+ *
+ * A pass goes through all places for rules that the kernel has: the ingress and
+ * the egress of devices, and the blocks that devices share.  It deletes each
+ * rule of a previous run ("orphan") that is not in the place of a port:
+ *
+ *      place            rules that the pass deletes
+ *      ---------------  --------------------------------------------------
+ *      of a port        none with KDP_TC_ORPHANS_SPARE_PORTS; else as below
+ *      of a device      those of ovs-kdp, and those of the stock daemon
+ *      that was a port
+ *      any other        those of ovs-kdp
+ *
+ * A rule is one of ovs-kdp if its handle is from our ranges (tc-handle.h), its
+ * first cookie has the size of a ufid, and it has no actions but those that
+ * Open vSwitch makes (tc-parse.h).  The handle of a rule of the stock daemon is
+ * the kernel's choice, so only the cookie tells.  Others may have such cookies.
+ * So the pass takes the rule for one of the stock daemon's only if the cookie
+ * has the bits of a version 4 UUID, as all ufids of Open vSwitch have, and only
+ * on a device that was a port when this daemon opened the datapath, and that the
+ * bridge then deleted from it: there the stock daemon deletes the rules of
+ * everybody.
+ *
+ * Rules never leave the network namespace of the process: the kernel removes
+ * the queueing disciplines of a device that moves to another one.  A pass
+ * cannot see the rules of a daemon that ran in another namespace.
+ *
+ * Passes run in a thread of their own, so nobody waits for tc or for the RTNL
+ * lock.  kdp_tc_orphans_look() may be called as often as one likes.
+ *
+ * Races
+ * -----
+ *
+ * A pass knows the ports as they were at its start.  A device that becomes a
+ * port during the pass has to be spared before the engine adds or adopts a rule
+ * there: see kdp_tc_orphans_spare().
+ *
+ * A list of queueing disciplines may miss a device if another one goes while
+ * the kernel makes the list.  A daemon that starts makes two passes.
+ *
+ * Failure: a rule that cannot be deleted stays, is logged and counted, and is
+ * tried again in the next pass.
+ *
+ * Thread safety: _look(), _stop() and _was_port() belong to the main thread.
+ * The others are for any thread. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ds;
+struct json;
+
+/* Rules in the places of ports stay: there is an engine, which takes them over,
+ * or flows of the previous run are to forward. */
+#define KDP_TC_ORPHANS_SPARE_PORTS (1u << 0)
+
+/* No port of the previous run will be deleted or taken over any more.  Whoever
+ * gets a device that was one may have cookies like those of the stock daemon
+ * from then on, so what kdp_tc_orphans_was_port() said is forgotten when the
+ * pass has ended. */
+#define KDP_TC_ORPHANS_LAST (1u << 1)
+
+/* Starts a pass over the devices of this network namespace, or one more if one
+ * is under way.  Ports are those of datapaths of type 'dpif_type', a constant
+ * string.  'flags' are KDP_TC_ORPHANS_*. */
+void kdp_tc_orphans_look(const char *dpif_type, unsigned int flags);
+
+/* Waits until all passes have ended if 'finish', else until the pass that is
+ * under way is done with the rules that it is at, and ends passes. */
+void kdp_tc_orphans_stop(bool finish);
+
+/* Says that device 'ifindex' was a port of a previous run, which the bridge has
+ * deleted. */
+void kdp_tc_orphans_was_port(int ifindex);
+
+/* Says that rules on device 'ifindex', or in the block of the bond that it is,
+ * belong to a port from now on.  Waits for the rules of the device that a pass
+ * is just deleting: at most KDP_TC_ORPHANS_BATCH. */
+void kdp_tc_orphans_spare(int ifindex);
+
+/* Rules that are deleted together: as many as cost little more than one, and so
+ * few that who waits for them does not wait for long. */
+#define KDP_TC_ORPHANS_BATCH 16
+
+/* What passes have done since the process started. */
+struct kdp_tc_orphans_info {
+    uint64_t n_passes;          /* Ended regularly. */
+    uint64_t n_deleted;
+    uint64_t n_failed;          /* Rules that the latest pass could not
+                                 * delete. */
+    bool under_way;
+};
+
+void kdp_tc_orphans_get_info(struct kdp_tc_orphans_info *);
+
+/* Output of offload/show. */
+void kdp_tc_orphans_show_text(struct ds *);
+struct json *kdp_tc_orphans_show_json(void);
+
+#endif /* lib/tc/tc-orphans.h */
