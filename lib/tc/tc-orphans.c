@@ -209,31 +209,21 @@ struct outcome {
 };
 
 static void
-delete_batch(const struct kdp_tc_id *ids, size_t n, struct outcome *outcome)
+delete_rule(const struct kdp_tc_id *id, struct outcome *outcome)
 {
-    struct kdp_tc_request requests[KDP_TC_ORPHANS_BATCH];
-    struct kdp_tc_request *pointers[KDP_TC_ORPHANS_BATCH];
+    struct kdp_tc_request request = { .type = KDP_TC_DEL, .id = *id };
 
-    for (size_t i = 0; i < n; i++) {
-        requests[i] = (struct kdp_tc_request) {
-            .type = KDP_TC_DEL, .id = ids[i],
-        };
-        pointers[i] = &requests[i];
-    }
-    kdp_tc_transact(pointers, n);
-    for (size_t i = 0; i < n; i++) {
-        int error = requests[i].error;
-
-        if (!error) {
-            outcome->n_deleted++;
-        } else if (error != ENOENT && error != ENODEV) {
-            outcome->n_failed++;
-            outcome->error = error;
-        }
+    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
+    if (!request.error) {
+        outcome->n_deleted++;
+    } else if (request.error != ENOENT && request.error != ENODEV) {
+        outcome->n_failed++;
+        outcome->error = request.error;
     }
 }
 
-/* Deletes 'orphans', which are in 'place', and frees them. */
+/* Deletes 'orphans', which are in 'place', and frees them.  The main thread may
+ * wait for the lock, so that there is one request at a time. */
 static void
 delete_orphans(const struct tcf_id *place, struct orphans *orphans,
                struct outcome *outcome)
@@ -241,16 +231,14 @@ delete_orphans(const struct tcf_id *place, struct orphans *orphans,
     struct qdisc_lock *lock = qdisc_lock_get(place_device(place));
     bool go_on = true;
 
-    for (size_t i = 0; go_on && i < orphans->n; i += KDP_TC_ORPHANS_BATCH) {
-        /* Who waits in kdp_tc_orphans_spare() waits for this lock, too. */
+    for (size_t i = 0; go_on && i < orphans->n; i++) {
         qdisc_lock_acquire(lock);
         ovs_mutex_lock(&mutex);
         go_on = (!stopping
                  && !hmapx_contains(&spared, as_node(place_device(place))));
         ovs_mutex_unlock(&mutex);
         if (go_on) {
-            delete_batch(&orphans->ids[i],
-                         MIN(orphans->n - i, KDP_TC_ORPHANS_BATCH), outcome);
+            delete_rule(&orphans->ids[i], outcome);
         }
         qdisc_lock_release(lock);
     }

@@ -78,7 +78,7 @@ struct json;
 void kdp_tc_orphans_look(const char *dpif_type, unsigned int flags);
 
 /* Waits until all passes have ended if 'finish', else until the pass that is
- * under way is done with the rules that it is at, and ends passes. */
+ * under way is done with the request that it is at, and ends passes. */
 void kdp_tc_orphans_stop(bool finish);
 
 /* Says that device 'ifindex' was a port of a previous run, which the bridge has
@@ -86,13 +86,9 @@ void kdp_tc_orphans_stop(bool finish);
 void kdp_tc_orphans_was_port(int ifindex);
 
 /* Says that rules on device 'ifindex', or in the block of the bond that it is,
- * belong to a port from now on.  Waits for the rules of the device that a pass
- * is just deleting: at most KDP_TC_ORPHANS_BATCH. */
+ * belong to a port from now on.  Waits for the rule of the device that a pass is
+ * just deleting, if there is one. */
 void kdp_tc_orphans_spare(int ifindex);
-
-/* Rules that are deleted together: as many as cost little more than one, and so
- * few that who waits for them does not wait for long. */
-#define KDP_TC_ORPHANS_BATCH 16
 
 /* What passes have done since the process started. */
 struct kdp_tc_orphans_info {

@@ -6,7 +6,8 @@
 # Cases: how the daemon ends, which daemon that is, and what changes while it
 # is away.  The daemon of the test starts each time.
 #
-# With the mark "kdp": the stock daemon leaves the rules.
+# With the mark "kdp": the stock daemon leaves the rules, or deletes those of
+# ports, too.
 #
 # name   ends  daemon changes  mark
 ORPHANS='
@@ -17,7 +18,7 @@ stock    KILL  stock  port
 off      KILL  same   off      kdp
 bridge   KILL  same   bridge
 all      KILL  same   bridges  kdp
-restore  KILL  same   restore
+restore  KILL  same   restore  kdp
 '
 
 # Has frames pass in both directions, so that both ports have rules, with the
