@@ -370,6 +370,15 @@ test_virtual_time () {
                "$out/stdout"
 }
 
+test_nics () {
+    # shellcheck disable=SC2016
+    run --nics 2 -- sh -c 'modprobe virtio_net; ls /sys/class/net
+        ip link set eth1 up; ethtool -s eth1 speed 2500 duplex full
+        cat /sys/class/net/eth1/speed /sys/class/net/eth1/carrier'
+    [ "$status" -eq 0 ] \
+        && [ "$(echo $(cat "$out/stdout"))" = "eth0 eth1 lo 2500 1" ]
+}
+
 test_usage () {
     local args
     for args in "" "--cpus 0 -- true" "--bogus" "--env 1=2 -- true" \
@@ -485,7 +494,7 @@ test_no_boot () {
         && [ "$(wc -l < "$out/starts")" -eq 2 ]
 }
 
-tests='pass arguments logs environment files changed_files time_limit silence share slowness
+tests='pass arguments logs environment files changed_files time_limit silence share slowness nics
        kernel_reports allowed_report
        crash killed_command interrupt terminate sudden_death shell
        command_then_shell reader_that_stops virtual_time usage release
