@@ -167,7 +167,7 @@ sync_gone(struct kdp_datapath *dp)
         } else if (error == ENODEV) {
             if (upcall_dest_is_known(dp, port_no)) {
                 /* We forget the ports that we delete ourselves at once. */
-                if_notifier_kdp_port_deleted();
+                if_notifier_kdp_outdated();
             }
             upcall_dest_forget(dp, port_no);
         } else {

@@ -37,6 +37,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/rtnl-count.h \
 	lib/netdev-linux/rtnl-diagnose.c \
 	lib/netdev-linux/rtnl-diagnose.h \
+	lib/netdev-linux/speed.c \
+	lib/netdev-linux/speed.h \
 	lib/netdev-linux/state.c \
 	lib/netdev-linux/state.h \
 	lib/netdev-linux/stats-snapshot.c \

@@ -28,6 +28,7 @@ netdev_kdp_alloc(void)
 
     qos_memory_init(&dev->qos);
     atomic_init(&dev->known, false);
+    dev->speed_used = NETDEV_SPEED_UNUSED;
     return &dev->up.up;
 }
 

@@ -26,6 +26,10 @@
 #include "netdev-provider.h"
 #include "ovs-atomic.h"
 
+/* Speeds that are none. */
+#define NETDEV_SPEED_UNUSED (-1)
+#define NETDEV_SPEED_SEVERAL (-2)
+
 /* A device of one of our classes.  'up.mutex' guards the members.
  *
  * The stock callbacks answer from the stock structure as long as its
@@ -55,7 +59,10 @@ struct netdev_kdp {
     struct qos_memory qos;      /* What was set last. */
     uint64_t policing_seqno;    /* Of the discipline at ingress, after policing
                                  * was set last. */
-    uint64_t features_seqno;    /* Changes when they may have changed. */
+    int64_t speed_used;         /* In Mbit/s, or NETDEV_SPEED_*: see
+                                 * netdev-linux/speed.h. */
+    bool in4_set;               /* The bridge has set an address, and the
+                                 * device has not gone down since. */
     enum {
         NETDEV_MII_UNKNOWN,     /* Both are tried. */
         NETDEV_MII_REGISTERS,   /* Those of PHY 'mii_phy' can be read. */

@@ -109,7 +109,7 @@ if_notifier_kdp_changed(const char *name, const struct link_change *change,
 }
 
 void
-if_notifier_kdp_port_deleted(void)
+if_notifier_kdp_outdated(void)
 {
     changed = true;
 }

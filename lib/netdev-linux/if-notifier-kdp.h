@@ -16,6 +16,11 @@
  *   - Which changes: a link came or went, or left its master, or its name,
  *     MTU, hardware address or kind changed.
  *
+ *   - The speed of a link that the bridge has used (speed.h).
+ *
+ *   - That a link with an address that the bridge has set, which is its local
+ *     port, went down: the bridge brings it up again.
+ *
  *   - Ports that others delete from a datapath.  Their links leave the
  *     datapath first, and the deletion is announced after that: a bridge that
  *     is told of the link alone may look at its ports before it is known.
@@ -23,7 +28,8 @@
  *   - If a tunnel could not be added, because another device had its UDP port
  *     or key: that a tunnel device of somebody else's went, or went down.
  *
- * Flags, carrier and addresses reach the bridge through the devices.  Changes
+ * Other flags, carrier and addresses reach the bridge through the devices, and
+ * their flaps are no reason to configure anything.  Changes
  * in other namespaces are not told, as Open vSwitch does not tell them.
  *
  * Coalescing: the bridge is told when the listener has no more events, and
@@ -59,8 +65,9 @@ void if_notifier_kdp_changed(const char *name, const struct link_change *,
 /* Main thread.  Says that a tunnel could not be added to a datapath. */
 void if_notifier_kdp_tunnel_refused(void);
 
-/* Main thread.  Says that somebody else has deleted a port of a datapath. */
-void if_notifier_kdp_port_deleted(void);
+/* Main thread.  Says that the bridge has to configure itself: something that
+ * its configuration was computed from has changed. */
+void if_notifier_kdp_outdated(void);
 
 /* Main thread.  Takes the events that there are, and tells the bridge of them
  * at once, if it may be told now.  For whoever is about to tell ofproto, in

@@ -14,6 +14,7 @@
 #include "netdev-linux/mii.h"
 #include "netdev-linux/qos.h"
 #include "netdev-linux/rtnl-count.h"
+#include "netdev-linux/speed.h"
 #include "netdev-linux/state.h"
 #include "netdev-linux/stats.h"
 #include "netdev-linux/upcall-counters.h"
@@ -216,6 +217,9 @@ netdev_kdp_asked(const struct netdev *netdev, enum kdp_rtnl_call call,
     /* Before the events are taken, which may make the answers invalid. */
     ovs_mutex_lock(&dev->up.mutex);
     may_keep = !error && veth_get_answers(dev, &answers);
+    if (call == KDP_RTNL_FEATURES) {
+        netdev_kdp_speed_read(dev);
+    }
     ovs_mutex_unlock(&dev->up.mutex);
     if (may_keep && netdev_kdp_state_confirm(netdev)) {
         ovs_mutex_lock(&dev->up.mutex);
@@ -343,7 +347,6 @@ netdev_kdp_set_advertisements(struct netdev *netdev,
     kdp_rtnl_end(KDP_RTNL_ADVERTISE, start);
     ovs_mutex_lock(&dev->up.mutex);
     dev->up.cache_valid &= ~VALID_FEATURES;
-    dev->features_seqno++;
     ovs_mutex_unlock(&dev->up.mutex);
     return error;
 }
@@ -394,12 +397,16 @@ static int
 netdev_kdp_set_in4(struct netdev *netdev, struct in_addr address,
                    struct in_addr netmask)
 {
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
     long long int start;
     int error;
 
     start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.set_in4(netdev, address, netmask);
     kdp_rtnl_end(KDP_RTNL_SET_ADDR, start);
+    ovs_mutex_lock(&dev->up.mutex);
+    dev->in4_set = true;
+    ovs_mutex_unlock(&dev->up.mutex);
     kdp_links_catch_up();
     return error;
 }
@@ -481,6 +488,7 @@ netdev_kdp_run(void)
 {
     kdp_links_run();
     netdev_kdp_state_run();
+    netdev_kdp_speed_run();
     netdev_kdp_mii_run();
     netdev_kdp_stats_run();
 }
@@ -490,6 +498,7 @@ netdev_kdp_wait(const struct netdev_class *class)
 {
     if (class == &kdp_linux_class) {
         kdp_links_wait();
+        netdev_kdp_speed_wait();
         netdev_kdp_mii_wait();
     }
 }
@@ -556,6 +565,7 @@ netdev_linux_kdp_init(bool stock)
         kdp_internal_class.get_stats = netdev_kdp_stats_get_internal;
         kdp_tap_class.get_stats = netdev_kdp_stats_get_tap;
         netdev_kdp_state_init();
+        netdev_kdp_speed_init();
         netdev_kdp_set_run(netdev_kdp_run);
     }
 }

@@ -69,7 +69,7 @@ bool
 qos_basis_rates_equal(const struct qos_basis *a, const struct qos_basis *b)
 {
     return (a->ifindex == b->ifindex && a->mtu == b->mtu
-            && a->features_seqno == b->features_seqno);
+            && a->speed == b->speed);
 }
 
 bool

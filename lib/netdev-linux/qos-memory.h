@@ -12,7 +12,7 @@
  * not be sent.
  *
  * It holds as long as its basis is the same: the device, what its rates are
- * calculated from, and what the kernel has said about its root discipline
+ * computed from, and what the kernel has said about its root discipline
  * (link/link-qdisc.h).
  *
  * Life cycle: qos_memory_init(), qos_memory_destroy().  Who sets something
@@ -31,9 +31,8 @@
 struct qos_basis {
     int ifindex;
     int mtu;
-    uint64_t features_seqno;    /* Of the features, from which the speed
-                                 * follows where the details give no maximum,
-                                 * or 0. */
+    uint32_t speed;             /* Mbit/s, where the details give no maximum;
+                                 * 0 if unknown. */
     uint64_t seqno;             /* Of the root discipline, or 0 without. */
 };
 

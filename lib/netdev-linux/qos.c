@@ -14,11 +14,13 @@
 #include "netdev-linux/qdisc-lock.h"
 #include "netdev-linux/qos-memory.h"
 #include "netdev-linux/rtnl-count.h"
+#include "netdev-linux/speed.h"
 #include "netdev-linux/state.h"
 #include "netdev-linux-valid.h"
 #include "netlink.h"
 #include "nl/nl-intercept.h"
 #include "openvswitch/ofpbuf.h"
+#include "ovs/compat-netdev.h"
 #include "ovs/compat-offload.h"
 #include "smap.h"
 
@@ -96,10 +98,22 @@ netdev_kdp_qos_set_policing(struct netdev *netdev, uint32_t kbits_rate,
     return error;
 }
 
-/* Fills '*basis' with what the quality of service of 'dev' with 'details'
- * depends on.  Returns false if that is not known. */
+/* Returns the speed in Mbit/s from which Open vSwitch computes rates with
+ * 'details', or 0 if it is unknown or 'details' give the rate. */
+static uint32_t
+qos_get_speed(const struct netdev *netdev, const struct smap *details)
+{
+    uint32_t speed;
+
+    return (!smap_get_ullong(details, "max-rate", 0)
+            && !ovs_compat_netdev_get_speed(netdev, &speed)
+            ? speed : 0);
+}
+
+/* Fills '*basis' with what the quality of service of 'dev' depends on, with
+ * 'speed'.  Returns false if that is not known. */
 static bool
-qos_get_basis(const struct netdev_kdp *dev, const struct smap *details,
+qos_get_basis(const struct netdev_kdp *dev, uint32_t speed,
               struct qos_basis *basis)
     OVS_REQUIRES(dev->up.mutex)
 {
@@ -109,8 +123,7 @@ qos_get_basis(const struct netdev_kdp *dev, const struct smap *details,
     *basis = (struct qos_basis) {
         .ifindex = dev->link.ifindex,
         .mtu = dev->link.mtu,
-        .features_seqno = (smap_get(details, "max-rate") ? 0
-                           : dev->features_seqno),
+        .speed = speed,
         .seqno = link_qdiscs_root_seqno(kdp_links_qdiscs(), dev->link.ifindex),
     };
     return true;
@@ -173,15 +186,18 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
     struct qos_basis before, basis;
+    uint32_t speed;
     bool known = false;
     bool nothing;
     long long int start;
     int error;
 
     netdev_kdp_state_resolve(netdev);
+    speed = *type ? qos_get_speed(netdev, details) : 0;
     ovs_mutex_lock(&dev->up.mutex);
+    netdev_kdp_speed_configure(dev);
     if (*type) {
-        known = qos_get_basis(dev, details, &before);
+        known = qos_get_basis(dev, speed, &before);
         nothing = (known
                    && qos_memory_has(&dev->qos, &before, type, details));
     } else {
@@ -200,10 +216,15 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
     if (*type || !dev->qdisc_checked) {
         kdp_rtnl_end(KDP_RTNL_QOS, start);
     }
+    if (*type) {
+        /* Before the events are taken.  If Open vSwitch had to read the speed
+         * again, this is what it has read and used. */
+        speed = qos_get_speed(netdev, details);
+    }
     bool current = kdp_links_catch_up();
 
     ovs_mutex_lock(&dev->up.mutex);
-    if (!error && current && known && qos_get_basis(dev, details, &basis)
+    if (!error && current && known && qos_get_basis(dev, speed, &basis)
         && qos_basis_rates_equal(&before, &basis)) {
         qos_memory_set(&dev->qos, &basis, type, details);
     } else {
@@ -225,7 +246,7 @@ qos_remember_queue(struct netdev_kdp *dev, unsigned int id,
 
     ovs_mutex_lock(&dev->up.mutex);
     if (current && qos_memory_holds(&dev->qos, before)
-        && qos_get_basis(dev, &dev->qos.details, &basis)
+        && qos_get_basis(dev, before->speed, &basis)
         && basis.seqno == before->seqno + 1) {
         qos_memory_set_queue(&dev->qos, &basis, id, details);
     } else {
@@ -245,7 +266,7 @@ netdev_kdp_qos_set_queue(struct netdev *netdev, unsigned int id,
     int error;
 
     ovs_mutex_lock(&dev->up.mutex);
-    nothing = (qos_get_basis(dev, &dev->qos.details, &basis)
+    nothing = (qos_get_basis(dev, dev->qos.basis.speed, &basis)
                && qos_memory_has_queue(&dev->qos, &basis, id, details));
     ovs_mutex_unlock(&dev->up.mutex);
     if (nothing) {
@@ -270,7 +291,7 @@ netdev_kdp_qos_delete_queue(struct netdev *netdev, unsigned int id)
     int error;
 
     ovs_mutex_lock(&dev->up.mutex);
-    qos_get_basis(dev, &dev->qos.details, &basis);
+    qos_get_basis(dev, dev->qos.basis.speed, &basis);
     ovs_mutex_unlock(&dev->up.mutex);
     start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.delete_queue(netdev, id);

@@ -164,7 +164,7 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
     if (replaced) {
         /* Not the device that it was. */
         up->cache_valid = 0;
-        dev->features_seqno++;
+        dev->speed_used = NETDEV_SPEED_UNUSED;
         dev->qdisc_checked = false;
         dev->status_error = 0;
         dev->mii_way = NETDEV_MII_UNKNOWN;
@@ -176,7 +176,12 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
                || link->carrier_down != dev->link.carrier_down) {
         /* Speed and duplex are agreed on when the carrier comes. */
         up->cache_valid &= ~VALID_FEATURES;
-        dev->features_seqno++;
+    }
+    if (dev->in4_set && dev->link.flags & IFF_UP && !(link->flags & IFF_UP)) {
+        /* The bridge brings it up, and sets its address and its routes, when
+         * it is configured. */
+        dev->in4_set = false;
+        if_notifier_kdp_outdated();
     }
     netdev_kdp_count_carrier(dev, link);
 
@@ -499,31 +504,60 @@ netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
     return concerned;
 }
 
-/* Notes that the speed of the bond or team 'ifindex' may have changed, with
- * one of its members. */
+/* Notes that the speeds of the devices that are open as 'names' may have
+ * changed; with 'lag', of those that are bonds or teams. */
 static void
-netdev_kdp_touch_lag(int32_t nsid, int ifindex)
+netdev_kdp_touch_settings(const struct sset *names, bool lag)
 {
-    struct sset names = SSET_INITIALIZER(&names);
     const char *name;
 
-    netdev_kdp_get_names(nsid, ifindex, &names);
-    SSET_FOR_EACH (name, &names) {
+    SSET_FOR_EACH (name, names) {
         struct netdev *netdev = netdev_from_name(name);
 
         if (netdev && netdev_is_kdp(netdev)) {
             struct netdev_kdp *dev = netdev_kdp_cast(netdev);
 
             ovs_mutex_lock(&dev->up.mutex);
-            if (dev->present && netdev_kdp_kind_is_lag(dev->link.kind)) {
+            if (dev->present
+                && (!lag || netdev_kdp_kind_is_lag(dev->link.kind))) {
                 dev->up.cache_valid &= ~VALID_FEATURES;
-                dev->features_seqno++;
                 netdev_change_seq_changed(netdev);
             }
             ovs_mutex_unlock(&dev->up.mutex);
         }
         netdev_close(netdev);
     }
+}
+
+/* Notes that the speed of the bond or team 'ifindex' may have changed, with
+ * one of its members. */
+static void
+netdev_kdp_touch_lag(int32_t nsid, int ifindex)
+{
+    struct sset names = SSET_INITIALIZER(&names);
+
+    netdev_kdp_get_names(nsid, ifindex, &names);
+    netdev_kdp_touch_settings(&names, true);
+    sset_destroy(&names);
+}
+
+void
+netdev_kdp_state_settings_changed(int ifindex)
+{
+    struct sset names = SSET_INITIALIZER(&names);
+    const struct netdev_kdp *dev;
+
+    ovs_mutex_lock(&present_mutex);
+    HMAP_FOR_EACH (dev, present_node, &present) {
+        /* A VLAN device has the settings of the link that it is on. */
+        if (dev->link.nsid == LINK_NSID_LOCAL
+            && (!ifindex || dev->link.ifindex == ifindex
+                || dev->link.lower == ifindex)) {
+            sset_add(&names, netdev_get_name(&dev->up.up));
+        }
+    }
+    ovs_mutex_unlock(&present_mutex);
+    netdev_kdp_touch_settings(&names, false);
     sset_destroy(&names);
 }
 

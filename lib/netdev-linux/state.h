@@ -41,6 +41,10 @@ void netdev_kdp_state_run(void);
 bool netdev_kdp_state_find(const char *name, bool confirm,
                            struct link_info *link);
 
+/* Main thread.  Says that what ethtool tells about link 'ifindex' of our
+ * namespace, such as its speed, may have changed; with 0, about all links. */
+void netdev_kdp_state_settings_changed(int ifindex);
+
 /* To be called when 'dev' was constructed, with what was found then, or NULL,
  * and when it is destructed. */
 void netdev_kdp_state_attach(struct netdev_kdp *dev,

@@ -102,6 +102,22 @@ ovs_compat_netdev_set_link_settings(
 #endif
 }
 
+/* Returns the speed in Mbit/s that the class read last, or 0 if it is unknown.
+ * The bridge computes rates and path costs from that. */
+static inline uint32_t
+ovs_compat_netdev_get_speed_read(const struct netdev_linux *netdev)
+{
+    if (netdev->get_features_error) {
+        return 0;
+    }
+#if OVS_HAVE_CURRENT_SPEED
+    /* SPEED_UNKNOWN of <linux/ethtool.h>. */
+    return netdev->current_speed == UINT32_MAX ? 0 : netdev->current_speed;
+#else
+    return netdev_features_to_bps(netdev->current, 0) / 1000000;
+#endif
+}
+
 /* Packets of the port of a device that upcalls were sent for, and could not be
  * sent for, are statistics of the device since 3.2.  UINT64_MAX stands for
  * unknown. */

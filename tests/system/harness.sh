@@ -411,6 +411,22 @@ $(veth_outside "$ns")"
     ovs-vsctl add-port "$bridge" "v-$ns" "$@"
 }
 
+# Makes eth0 and eth1, network cards of the guest, which are down and whose speed
+# can be set.
+add_nics() {
+    modprobe virtio_net
+    wait_until $PATIENCE test -e /sys/class/net/eth1
+    ip -batch - <<<"link set eth0 down
+link set eth1 down"
+    set_speed eth0 100
+    set_speed eth1 100
+}
+
+# Sets the speed of network card $1 to $2 Mbit/s.
+set_speed() {
+    ethtool -s "$1" speed "$2" duplex full autoneg off
+}
+
 # Runs command $2... in namespace $1.
 in_ns() {
     local ns=$1

@@ -270,7 +270,7 @@ link_burst_foreign() {
 }
 
 add_test link_burst_own \
-    'a burst on ports configures a bounded number of times' kdp
+    'a burst on ports configures a bounded number of times (L7)' kdp
 link_burst_own() {
     local before i n
     start_ovs
@@ -293,19 +293,165 @@ link_burst_own() {
     n=$(($(n_configured) - before))
     note "$n configurations"
     test $n -le 60 || fail "$n configurations upon 300 changes"
-    # Flags and carrier are no reason.  What was announced before has been seen
-    # to when a change of flags, announced later, has.
+    # Flags and carrier are no reason while the speed stays what it was: see
+    # link_speed.  The daemon has processed what was announced before once it
+    # has processed a change of flags that is announced later.
     ip link set v-n1 down
     interface_becomes v-n1 admin_state=down
     before=$(n_configured)
-    for i in $(seq 20); do
-        ip link set v-n2 down
-        ip link set v-n2 up
-    done
+    for i in $(seq 1000); do
+        echo 'link set v-n2 down'
+        echo 'link set v-n2 up'
+    done >"$KDP_WORK/burst"
+    ip -batch "$KDP_WORK/burst"
     ip link set v-n1 up
     interface_becomes v-n1 admin_state=up
     interface_becomes v-n2 link_state=up
     equal "$(n_configured)" "$before" 'configurations upon changes of flags'
+}
+
+# Makes bridge br0 with RSTP and port eth0, for whose quality of service no
+# maximal rate is given.
+add_fast_port() {
+    modprobe sch_htb
+    ovs-vsctl add-br br0 -- set Bridge br0 rstp_enable=true \
+        -- add-port br0 eth0 -- set Port eth0 qos=@q \
+        -- --id=@q create QoS type=linux-htb queues:0=@q0 \
+        -- --id=@q0 create Queue other_config:min-rate=1000000 >/dev/null
+}
+
+# Waits until the bridge takes port $1 for one of $2 (as tc writes it), and of
+# the path cost of that, $3.
+port_follows() {
+    wait_until $PATIENCE port_is_limited_to "$1" "$2"
+    wait_until $PATIENCE path_cost_is "$1" "$3"
+}
+
+# The class above all queues, and that of a queue.
+port_is_limited_to() {
+    test "$(tc class show dev "$1" | grep -c "ceil $2 ")" = 2
+}
+
+path_cost_is() {
+    test "$(ovs-appctl rstp/show br0 | awk -v port="$1" '
+        $1 == port { print $4 }')" = "$2"
+}
+
+add_test link_speed \
+    'rates and path costs follow the speed of a link (L7)' one-cpu
+link_speed() {
+    local i n
+    add_nics
+    ip link set eth0 up
+    start_ovs
+    add_fast_port
+    port_follows eth0 100Mbit 200000
+    ip link set eth0 down
+    set_speed eth0 10000
+    ip link set eth0 up
+    port_follows eth0 10Gbit 2000
+
+    # The speed is set before the daemon has seen the link down, or after that.
+    kill -STOP "$DAEMON_PID"
+    ip link set eth0 down
+    set_speed eth0 1000
+    ip link set eth0 up
+    kill -CONT "$DAEMON_PID"
+    port_follows eth0 1Gbit 20000
+    ip link set eth0 down
+    interface_becomes eth0 link_state=down
+    ovs-vsctl set Bridge br0 other_config:x=y
+    set_speed eth0 100
+    ip link set eth0 up
+    port_follows eth0 100Mbit 200000
+
+    # The bridge is configured in between, for another reason.
+    ip link set eth0 down
+    interface_becomes eth0 link_state=down
+    set_speed eth0 10000
+    ovs-vsctl set Bridge br0 other_config:x=z
+    ip link set eth0 up
+    port_follows eth0 10Gbit 2000
+
+    # The daemon starts while the link is down.
+    ip link set eth0 down
+    set_speed eth0 100
+    stop_daemon
+    start_daemon
+    interface_becomes eth0 link_state=down
+    set_speed eth0 10000
+    ip link set eth0 up
+    port_follows eth0 10Gbit 2000
+
+    # A carrier that comes back with the same speed is no reason to configure.
+    test "$KDP_PROVIDERS" = kdp || return 0
+    interface_becomes eth0 link_state=up
+    n=$(n_configured)
+    for i in $(seq 20); do
+        ip link set eth0 down
+        ip link set eth0 up
+        interface_becomes eth0 link_state=up
+    done
+    equal "$(n_configured)" "$n" 'configurations upon changes of the carrier'
+}
+
+# The stock daemon does not follow that.
+add_test link_speed_alone \
+    'a speed that is set while the link is up is followed (L7)' kdp one-cpu
+link_speed_alone() {
+    add_nics
+    ip link set eth0 up
+    start_ovs
+    add_fast_port
+    port_follows eth0 100Mbit 200000
+    set_speed eth0 10000
+    port_follows eth0 10Gbit 2000
+    interface_becomes eth0 link_speed=10000000000
+    set_speed eth0 1000
+    port_follows eth0 1Gbit 20000
+
+    # A VLAN device has the speed of the device that it is on.
+    modprobe 8021q
+    ip link set eth1 up
+    ip link add link eth1 name vlan5 up type vlan id 5
+    ovs-vsctl add-port br0 vlan5
+    wait_until $PATIENCE path_cost_is vlan5 200000
+    set_speed eth1 10000
+    wait_until $PATIENCE path_cost_is vlan5 2000
+}
+
+add_test link_local_ip \
+    'the port with an address of a controller comes up again (L7)' one-cpu
+link_local_ip() {
+    local i
+    start_ovs
+    # Nobody listens there.
+    allow_log 'rconn' 'stream_tcp' 'in_band\|WARN\|br0: cannot find route' \
+        'SIOCADDRT\): (File exists|Network is unreachable)'
+    ovs-vsctl add-br br0 -- set-controller br0 tcp:10.9.0.9:6653 \
+        -- set Controller br0 local_ip=10.1.0.1 local_netmask=255.255.255.0 \
+        local_gateway=10.1.0.9
+    wait_until $PATIENCE link_is_up br0
+    for i in 1 2 3; do
+        ip link set br0 down
+        wait_until $PATIENCE link_is_up br0
+        ip -4 -o address show br0 | grep -q ' 10\.1\.0\.1/24 ' ||
+            fail 'it lacks the address'
+        # Which the kernel deletes when the port goes down.
+        wait_until $PATIENCE has_gateway 10.1.0.9
+        ip -batch - <<<"link set br0 down
+link set br0 up"
+        wait_until $PATIENCE has_gateway 10.1.0.9
+    done
+}
+
+has_gateway() {
+    test -n "$(ip route show default via "$1")"
+}
+
+# True if somebody has brought device $1 up.
+link_is_up() {
+    test $(($(<"/sys/class/net/$1/flags") & 1)) = 1
 }
 
 # Prints the number of events that the kernel did not queue for the link

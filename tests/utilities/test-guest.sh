@@ -494,8 +494,8 @@ test_no_boot () {
         && [ "$(wc -l < "$out/starts")" -eq 2 ]
 }
 
-tests='pass arguments logs environment files changed_files time_limit silence share slowness nics
-       kernel_reports allowed_report
+tests='pass arguments logs environment files changed_files time_limit silence share slowness
+       nics kernel_reports allowed_report
        crash killed_command interrupt terminate sudden_death shell
        command_then_shell reader_that_stops virtual_time usage release
        kernel_that_is_not_installed

@@ -15,6 +15,7 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-qos \
 	tests/unit/netdev-linux/test-netdev-router \
 	tests/unit/netdev-linux/test-netdev-show \
+	tests/unit/netdev-linux/test-netdev-speed \
 	tests/unit/netdev-linux/test-netdev-stats \
 	tests/unit/netdev-linux/test-netdev-veth \
 	tests/unit/netdev-linux/test-qdisc-lock \
@@ -28,6 +29,15 @@ netdev_fixture = \
 tests_unit_netdev_linux_test_netdev_bridge_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-bridge.c \
 	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+tests_unit_netdev_linux_test_netdev_speed_SOURCES = \
+	tests/unit/netdev-linux/test-netdev-speed.c \
+	$(netdev_fixture) $(unit_fault) $(unit_route) $(unit_link) \
+	$(unit_common)
+tests_unit_netdev_linux_test_netdev_speed_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_fault_wrap) \
+	-Wl,--wrap=af_inet_ioctl \
+	-Wl,--wrap=mnl_socket_sendto \
+	-Wl,--wrap=nl_mcast_recv_all
 tests_unit_netdev_linux_test_netdev_bridge_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_netdev_linux_test_netdev_check_SOURCES = \
