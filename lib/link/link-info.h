@@ -28,6 +28,7 @@ struct link_info {
     uint8_t hwaddr_len;
     int master;                 /* Interface index or 0... */
     int last_master;            /* ...and what it was before that. */
+    uint16_t bond_state;        /* As in struct link_view. */
 
     /* The link that this one is on, or a veth's peer, as of the last message
      * about this link: the kernel says nothing when a veth gets its peer or
@@ -64,7 +65,9 @@ struct link_info {
                                              * the table. */
 #define LINK_CHANGE_SWITCH    (1u << 13)    /* Name of the port, or id of the
                                              * switch that it is of. */
-#define LINK_CHANGE_ALL       ((1u << 14) - 1)
+#define LINK_CHANGE_BOND      (1u << 14)    /* Whether the bond, which it is a
+                                             * member of, sends through it. */
+#define LINK_CHANGE_ALL       ((1u << 15) - 1)
 
 /* How well the links of a namespace are known. */
 enum link_ns_state {

@@ -45,6 +45,13 @@ static const struct nl_attr_policy link_policy[] = {
 
 static const struct nl_attr_policy link_info_policy[] = {
     [IFLA_INFO_KIND] = { .type = MNL_TYPE_NUL_STRING },
+    [IFLA_INFO_SLAVE_KIND] = { .type = MNL_TYPE_NUL_STRING },
+    [IFLA_INFO_SLAVE_DATA] = { .type = MNL_TYPE_NESTED },
+};
+
+static const struct nl_attr_policy bond_member_policy[] = {
+    [IFLA_BOND_SLAVE_STATE] = { .type = MNL_TYPE_U8, .required = true },
+    [IFLA_BOND_SLAVE_MII_STATUS] = { .type = MNL_TYPE_U8, .required = true },
 };
 
 static const struct nl_attr_policy addr_policy[] = {
@@ -136,6 +143,23 @@ link_attr_nsid(const struct nlattr *attr)
     return MAX(nsid, LINK_NSID_NONE);
 }
 
+/* Takes what a bond says of a member, of which 'data' is all. */
+static int
+link_parse_bond_member(const struct nlattr *data, struct link_view *view)
+{
+    const struct nlattr *attrs[ARRAY_SIZE(bond_member_policy)];
+
+    if (nl_attrs_parse(mnl_attr_get_payload(data),
+                       mnl_attr_get_payload_len(data), bond_member_policy,
+                       attrs, ARRAY_SIZE(attrs))) {
+        return EINVAL;
+    }
+    view->bond_state
+        = (0x8000 | (mnl_attr_get_u8(attrs[IFLA_BOND_SLAVE_STATE]) & 0x7f) << 8
+           | mnl_attr_get_u8(attrs[IFLA_BOND_SLAVE_MII_STATUS]));
+    return 0;
+}
+
 static int
 link_parse_kind(const struct nlattr *info, struct link_view *view)
 {
@@ -153,6 +177,13 @@ link_parse_kind(const struct nlattr *info, struct link_view *view)
             if (strlen(view->kind) >= LINK_KIND_SIZE) {
                 return EINVAL;
             }
+        }
+
+        /* Masters of other kinds say other things there. */
+        if (attrs[IFLA_INFO_SLAVE_KIND] && attrs[IFLA_INFO_SLAVE_DATA]
+            && !strcmp(mnl_attr_get_str(attrs[IFLA_INFO_SLAVE_KIND]),
+                       "bond")) {
+            return link_parse_bond_member(attrs[IFLA_INFO_SLAVE_DATA], view);
         }
     }
     return 0;

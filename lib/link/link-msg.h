@@ -92,6 +92,11 @@ struct link_view {
     int32_t new_nsid;           /* RTM_DELLINK: namespace to which the device
                                  * moves, or LINK_NSID_NONE. */
 
+    uint16_t bond_state;        /* Of a member of a bond: another number for
+                                 * each combination of active or backup, and
+                                 * whether the bond considers it to be up.
+                                 * Otherwise 0. */
+
     /* Of a port of a switch in hardware, among them the representors of
      * virtual functions.  The kernel says nothing of these if the link is no
      * such port. */

@@ -416,6 +416,7 @@ link_take(struct link *link, const struct link_view *view)
         info->master = view->master;
         what |= LINK_CHANGE_MASTER;
     }
+    what |= LINK_SET(info->bond_state, view->bond_state, LINK_CHANGE_BOND);
     what |= LINK_SET(info->lower, view->lower, LINK_CHANGE_LOWER);
     what |= LINK_SET(info->lower_nsid, view->lower_nsid, LINK_CHANGE_LOWER);
     what |= link_take_optional(info, view);

@@ -569,7 +569,7 @@ netdev_kdp_member_changed(const struct link_change *change)
 
     if (change->what & (LINK_CHANGE_NEW | LINK_CHANGE_GONE | LINK_CHANGE_FLAGS
                         | LINK_CHANGE_OPERSTATE | LINK_CHANGE_CARRIER
-                        | LINK_CHANGE_MASTER)) {
+                        | LINK_CHANGE_MASTER | LINK_CHANGE_BOND)) {
         if (link->master) {
             netdev_kdp_touch_lag(link->nsid, link->master);
         }

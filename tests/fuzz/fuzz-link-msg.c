@@ -218,7 +218,7 @@ fuzz_seeds(fuzz_emit_func *emit, void *aux)
 {
     char buf[1024] __attribute__((aligned(NLMSG_ALIGNTO)));
     struct nlmsghdr *nlh;
-    struct nlattr *nest;
+    struct nlattr *nest, *data;
 
     nlh = put_link(buf, RTM_NEWLINK, "eth0");
     mnl_attr_put(nlh, IFLA_ADDRESS, 6, "\2\0\0\0\0\1");
@@ -243,6 +243,16 @@ fuzz_seeds(fuzz_emit_func *emit, void *aux)
     mnl_attr_put_strz(nlh, IFLA_PHYS_PORT_NAME, "pf0vf1");
     mnl_attr_put(nlh, IFLA_PHYS_SWITCH_ID, 8, "\1\2\3\4\5\6\7\x08");
     emit("switch-port", buf, nlh->nlmsg_len, aux);
+
+    nlh = put_link(buf, RTM_NEWLINK, "member");
+    nest = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
+    mnl_attr_put_strz(nlh, IFLA_INFO_SLAVE_KIND, "bond");
+    data = mnl_attr_nest_start(nlh, IFLA_INFO_SLAVE_DATA);
+    mnl_attr_put_u8(nlh, IFLA_BOND_SLAVE_STATE, 1);
+    mnl_attr_put_u8(nlh, IFLA_BOND_SLAVE_MII_STATUS, 0);
+    mnl_attr_nest_end(nlh, data);
+    mnl_attr_nest_end(nlh, nest);
+    emit("bond-member", buf, nlh->nlmsg_len, aux);
 
     nlh = put_link(buf, RTM_DELLINK, "mover");
     mnl_attr_put_u32(nlh, IFLA_NEW_NETNSID, 1);

@@ -420,6 +420,37 @@ link_speed_alone() {
     wait_until $PATIENCE path_cost_is vlan5 2000
 }
 
+# The bond is a port, and its speed is that of its active member.
+add_test link_speed_bond \
+    'the speed of a bond follows its members (L7)' one-cpu
+link_speed_bond() {
+    modprobe bonding
+    add_nics
+    set_speed eth1 10000
+    ip -batch - <<<"link add bond0 type bond mode active-backup miimon 50
+link set eth0 master bond0
+link set eth1 master bond0
+link set bond0 type bond active_slave eth0
+link set bond0 up"
+    start_ovs
+    modprobe sch_htb
+    ovs-vsctl add-br br0 -- set Bridge br0 rstp_enable=true \
+        -- add-port br0 bond0 -- set Port bond0 qos=@q \
+        -- --id=@q create QoS type=linux-htb queues:0=@q0 \
+        -- --id=@q0 create Queue other_config:min-rate=1000000 >/dev/null
+    port_follows bond0 100Mbit 200000
+    ip link set eth0 down
+    port_follows bond0 10Gbit 2000
+    ip link set eth0 up
+    wait_until $PATIENCE bond_has_up eth0
+    ip link set bond0 type bond active_slave eth0
+    port_follows bond0 100Mbit 200000
+}
+
+bond_has_up() {
+    test "$(<"/sys/class/net/$1/bonding_slave/mii_status")" = up
+}
+
 add_test link_local_ip \
     'the port with an address of a controller comes up again (L7)' one-cpu
 link_local_ip() {

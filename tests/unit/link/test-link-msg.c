@@ -267,6 +267,52 @@ names_that_do_not_fit_are_refused(void **state OVS_UNUSED)
     assert_malformed();
 }
 
+/* Parses a link whose master is of 'kind' and says 'state' and 'mii_status',
+ * of 'len' bytes each. */
+static int
+parse_member(const char *kind, uint16_t state, uint16_t mii_status, size_t len,
+             uint16_t *bond_state)
+{
+    struct link_msg msg;
+    struct nlattr *info, *data;
+    int error;
+
+    begin_link(RTM_NEWLINK, 5, "x");
+    info = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
+    mnl_attr_put_strz(nlh, IFLA_INFO_SLAVE_KIND, kind);
+    data = mnl_attr_nest_start(nlh, IFLA_INFO_SLAVE_DATA);
+    mnl_attr_put(nlh, IFLA_BOND_SLAVE_STATE, len, &state);
+    mnl_attr_put(nlh, IFLA_BOND_SLAVE_MII_STATUS, len, &mii_status);
+    mnl_attr_nest_end(nlh, data);
+    mnl_attr_nest_end(nlh, info);
+    error = parse(&msg);
+    *bond_state = error ? 0 : msg.link.bond_state;
+    return error;
+}
+
+static void
+what_a_bond_says_of_a_member_is_told(void **state OVS_UNUSED)
+{
+    uint16_t states[4], other;
+
+    assert_int_equal(parse_member("bond", 0, 0, 1, &states[0]), 0);
+    assert_int_equal(parse_member("bond", 0, 2, 1, &states[1]), 0);
+    assert_int_equal(parse_member("bond", 1, 0, 1, &states[2]), 0);
+    assert_int_equal(parse_member("bond", 1, 2, 1, &states[3]), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+        assert_true(states[i]);
+        for (size_t j = 0; j < i; j++) {
+            assert_true(states[i] != states[j]);
+        }
+    }
+
+    /* Those of a bridge have other attributes of these numbers. */
+    assert_int_equal(parse_member("bridge", 1, 2, 2, &other), 0);
+    assert_int_equal(other, 0);
+    assert_int_equal(parse_member("bond", 1, 2, 2, &other), EINVAL);
+    assert_int_equal(parse_member("bond", 1, 2, 0, &other), EINVAL);
+}
+
 static void
 ports_of_switches_are_told(void **state OVS_UNUSED)
 {
@@ -487,6 +533,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(alternative_names_come_in_order),
         cmocka_unit_test(malformed_alternative_names_are_refused),
         cmocka_unit_test(names_that_do_not_fit_are_refused),
+        cmocka_unit_test(what_a_bond_says_of_a_member_is_told),
         cmocka_unit_test(ports_of_switches_are_told),
         cmocka_unit_test(indexes_out_of_range_are_refused),
         cmocka_unit_test(wrong_lengths_are_refused),

@@ -71,6 +71,8 @@ every_change_is_told(void **state)
     assert_told(f, &view, LINK_CHANGE_HWADDR);
     view.master = 9;
     assert_told(f, &view, LINK_CHANGE_MASTER);
+    view.bond_state = 0x8001;
+    assert_told(f, &view, LINK_CHANGE_BOND);
     view.lower = 10;
     assert_told(f, &view, LINK_CHANGE_LOWER);
     view.lower_nsid = 4;
@@ -117,6 +119,9 @@ every_change_is_told(void **state)
     assert_string_equal(info.port_name, "pf0vf1");
     assert_int_equal(info.switch_id_len, 4);
     assert_memory_equal(info.switch_id, "\1\2\3\5", 5);
+    assert_int_equal(info.bond_state, 0x8001);
+    view.bond_state = 0;
+    assert_told(f, &view, LINK_CHANGE_BOND);
     view.port_name = NULL;
     view.switch_id_len = 0;
     assert_told(f, &view, LINK_CHANGE_SWITCH);
