@@ -11,6 +11,7 @@
 #include "dpif-netlink/flow-meters.h"
 #include "dpif-netlink/flow-operate.h"
 #include "dpif-netlink/flow-ports.h"
+#include "netdev-linux/lag.h"
 #include "netdev-linux/links.h"
 #include "odp-netlink.h"
 #include "openvswitch/vlog.h"
@@ -137,6 +138,7 @@ kdp_flow_offload_clean_up(struct kdp_datapath *dp)
     struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
 
     if (engine) {
+        kdp_flow_ports_enable(engine, false);
         offload_flush(engine->offload);
         offload_set_enabled(engine->offload, false);
     }
@@ -145,8 +147,23 @@ kdp_flow_offload_clean_up(struct kdp_datapath *dp)
 
 /* What a previous run left. */
 
-/* Has rules that a previous run left looked for, once the bridge has added its
- * ports.  The engine knows what ports have. */
+/* Unbinds devices that a previous run bound to a bond and this one did not. */
+static void
+unbind_old(struct kdp_datapath *dp)
+{
+    struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
+
+    if (engine) {
+        /* All ports are there by now.  The engine has to know the bonds among
+         * them before anything is unbound. */
+        kdp_flow_ports_changed(engine);
+        kdp_flow_ports_run(engine);
+    }
+    netdev_kdp_lag_clean(true);
+}
+
+/* Looks for what a previous run left, once the bridge has added its ports.  The
+ * engine knows what ports have. */
 static void
 look_for_old(struct kdp_datapath *dp)
 {
@@ -157,6 +174,9 @@ look_for_old(struct kdp_datapath *dp)
                       || kdp_flow_engine_get(dp));
 
         offload->look = false;
+        if (!offload->keeps_old) {
+            unbind_old(dp);
+        }
         kdp_tc_orphans_look(kdp_dpif_type,
                             (spare ? KDP_TC_ORPHANS_SPARE_PORTS : 0)
                             | (offload->keeps_old ? 0 : KDP_TC_ORPHANS_LAST));
@@ -304,6 +324,7 @@ kdp_flow_offload_set(struct kdp_datapath *dp, const struct smap *config)
                   enable ? "on" : "off",
                   enable ? "" : "; flows move back to the kernel datapath");
         atomic_store_relaxed(&engine->enabled, enable);
+        kdp_flow_ports_enable(engine, enable);
         offload_set_enabled(engine->offload, enable);
     }
 }

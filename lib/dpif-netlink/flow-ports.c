@@ -9,6 +9,7 @@
 #include "connectivity.h"
 #include "dpif-netlink/flow-engine.h"
 #include "hash.h"
+#include "netdev-linux/lag.h"
 #include "netdev-provider.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/poll-loop.h"
@@ -28,8 +29,19 @@ struct port {
     struct hmap_node node;      /* In kdp_flow_ports->ports. */
     uint32_t port_no;
     int ifindex;                /* Another one is another port. */
+    uint32_t block_id;          /* Of a bond, otherwise 0. */
     uint64_t change_seq;        /* Of the netdev, when it was looked at. */
     bool seen;
+};
+
+/* A bond whose members are bound to its block.  After it has become 'idle',
+ * they stay bound until tc has none of its rules.  Otherwise the kernel would
+ * take all of them from the members' cards at once, for which the main thread
+ * would wait, and what they had counted would be lost. */
+struct bond {
+    struct hmap_node node;      /* In kdp_flow_ports->bonds, by 'ifindex'. */
+    int ifindex;
+    bool idle;
 };
 
 struct kdp_flow_ports {
@@ -37,6 +49,7 @@ struct kdp_flow_ports {
 
     /* Main thread. */
     struct hmap ports;          /* Those that the engine has. */
+    struct hmap bonds;          /* Those whose members are bound. */
     uint64_t seq;               /* connectivity_seq_get() at the comparison. */
     bool incomplete;            /* Some port could not be looked up in it. */
     long long int next_look;    /* When these two may lead to the next one. */
@@ -49,6 +62,7 @@ kdp_flow_ports_create(struct kdp_flow_engine *engine)
 
     atomic_init(&ports->dirty, true);
     hmap_init(&ports->ports);
+    hmap_init(&ports->bonds);
     engine->ports = ports;
 }
 
@@ -56,11 +70,17 @@ void
 kdp_flow_ports_destroy(struct kdp_flow_engine *engine)
 {
     struct port *port;
+    struct bond *bond;
 
     HMAP_FOR_EACH_POP (port, node, &engine->ports->ports) {
         free(port);
     }
     hmap_destroy(&engine->ports->ports);
+    HMAP_FOR_EACH_POP (bond, node, &engine->ports->bonds) {
+        netdev_kdp_lag_remove(bond->ifindex, bond->idle);
+        free(bond);
+    }
+    hmap_destroy(&engine->ports->bonds);
     free(engine->ports);
 }
 
@@ -78,10 +98,88 @@ port_find(const struct kdp_flow_engine *engine, uint32_t port_no)
     return NULL;
 }
 
+/* Bonds. */
+
+static struct bond *
+bond_find(const struct kdp_flow_ports *ports, int ifindex)
+{
+    struct bond *bond;
+
+    HMAP_FOR_EACH_WITH_HASH (bond, node, hash_int(ifindex, 0),
+                             &ports->bonds) {
+        if (bond->ifindex == ifindex) {
+            return bond;
+        }
+    }
+    return NULL;
+}
+
+/* Binds the members of 'port', if it is a bond and offload is on. */
+static void
+bond_use(struct kdp_flow_engine *engine, const struct port *port)
+{
+    struct bond *bond = bond_find(engine->ports, port->ifindex);
+    bool enabled;
+
+    atomic_read_relaxed(&engine->enabled, &enabled);
+    if (!port->block_id || !enabled) {
+        return;
+    }
+    if (!bond) {
+        bond = xmalloc(sizeof *bond);
+        bond->ifindex = port->ifindex;
+        hmap_insert(&engine->ports->bonds, &bond->node,
+                    hash_int(bond->ifindex, 0));
+        netdev_kdp_lag_add(bond->ifindex, port->block_id);
+    }
+    bond->idle = false;
+}
+
+/* Says that the members of 'port', if it is a bond, are to be unbound as soon
+ * as it has no rules. */
+static void
+bond_end(struct kdp_flow_engine *engine, const struct port *port)
+{
+    struct bond *bond = bond_find(engine->ports, port->ifindex);
+
+    if (bond) {
+        bond->idle = true;
+    }
+}
+
+/* Unbinds the members of bonds that are idle and have no rules. */
+static void
+bonds_run(struct kdp_flow_engine *engine)
+{
+    struct bond *bond;
+
+    HMAP_FOR_EACH_SAFE (bond, node, &engine->ports->bonds) {
+        if (bond->idle && !kdp_tc_count(&engine->tc, bond->ifindex)) {
+            netdev_kdp_lag_remove(bond->ifindex, true);
+            hmap_remove(&engine->ports->bonds, &bond->node);
+            free(bond);
+        }
+    }
+}
+
+static void
+bonds_wait(const struct kdp_flow_ports *ports)
+{
+    const struct bond *bond;
+
+    HMAP_FOR_EACH (bond, node, &ports->bonds) {
+        if (bond->idle) {
+            poll_timer_wait(LOOK_INTERVAL);
+            break;
+        }
+    }
+}
+
 /* A port that Open vSwitch has, and may be one of the datapath. */
 struct candidate {
     uint32_t port_no;
     int ifindex;
+    uint32_t block_id;
     uint64_t change_seq;
 };
 
@@ -106,6 +204,7 @@ add_candidate(struct netdev *netdev, odp_port_t port_no, void *candidates_)
         candidates->ports[candidates->n++] = (struct candidate) {
             .port_no = odp_to_u32(port_no),
             .ifindex = ifindex,
+            .block_id = netdev_get_block_id(netdev),
             .change_seq = netdev_get_change_seq(netdev),
         };
     }
@@ -116,6 +215,7 @@ static void
 remove_port(struct kdp_flow_engine *engine, struct port *port)
 {
     hmap_remove(&engine->ports->ports, &port->node);
+    bond_end(engine, port);
     offload_port_del(engine->offload, port->port_no);
     free(port);
 }
@@ -134,8 +234,10 @@ update_port(struct kdp_flow_engine *engine, const struct candidate *candidate)
         port = xzalloc(sizeof *port);
         port->port_no = candidate->port_no;
         port->ifindex = candidate->ifindex;
+        port->block_id = candidate->block_id;
         hmap_insert(&engine->ports->ports, &port->node,
                     hash_int(port->port_no, 0));
+        bond_use(engine, port);
         offload_port_add(engine->offload, port->port_no);
     } else if (port->change_seq != candidate->change_seq) {
         offload_port_changed(engine->offload, port->port_no);
@@ -208,6 +310,20 @@ kdp_flow_ports_del(struct kdp_flow_engine *engine, uint32_t port_no)
     }
 }
 
+void
+kdp_flow_ports_enable(struct kdp_flow_engine *engine, bool enable)
+{
+    const struct port *port;
+
+    HMAP_FOR_EACH (port, node, &engine->ports->ports) {
+        if (enable) {
+            bond_use(engine, port);
+        } else {
+            bond_end(engine, port);
+        }
+    }
+}
+
 /* Is there a reason to compare the ports that can wait a little? */
 static bool
 may_have_changed(const struct kdp_flow_ports *ports)
@@ -228,6 +344,7 @@ kdp_flow_ports_run(struct kdp_flow_engine *engine)
         atomic_store_relaxed(&ports->dirty, false);
         compare_ports(engine);
     }
+    bonds_run(engine);
 }
 
 void
@@ -244,4 +361,5 @@ kdp_flow_ports_wait(struct kdp_flow_engine *engine)
     } else {
         seq_wait(connectivity_seq_get(), ports->seq);
     }
+    bonds_wait(ports);
 }

@@ -18,14 +18,20 @@
  * another device by then is removed and added.  While a port cannot be looked
  * up, it stays as it is.
  *
+ * The members of a bond that the engine has are bound to its block while
+ * offload is on (netdev-linux/lag.h).  After offload was turned off, or the
+ * bond was removed, they are unbound as soon as tc has none of its rules.
+ *
  * Thread safety: the main thread, but for kdp_flow_ports_changed(), which is
  * for any. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct kdp_flow_engine;
 
-/* _create() takes note that all ports are to be compared. */
+/* _create() takes note that all ports are to be compared.  _destroy() leaves
+ * members of bonds bound whose rules stay. */
 void kdp_flow_ports_create(struct kdp_flow_engine *);
 void kdp_flow_ports_destroy(struct kdp_flow_engine *);
 
@@ -35,6 +41,10 @@ void kdp_flow_ports_changed(struct kdp_flow_engine *);
 /* Says that port 'port_no' is about to be deleted from the datapath.  Waits
  * for nothing. */
 void kdp_flow_ports_del(struct kdp_flow_engine *, uint32_t port_no);
+
+/* Says that offload has been turned on, or off, for all ports, as
+ * 'engine->enabled' says. */
+void kdp_flow_ports_enable(struct kdp_flow_engine *, bool enable);
 
 /* To be called in each turn of the main loop. */
 void kdp_flow_ports_run(struct kdp_flow_engine *);

@@ -7,6 +7,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/device.h \
 	lib/netdev-linux/if-notifier-kdp.c \
 	lib/netdev-linux/if-notifier-kdp.h \
+	lib/netdev-linux/ingress-qdisc.c \
+	lib/netdev-linux/ingress-qdisc.h \
 	lib/netdev-linux/lag.c \
 	lib/netdev-linux/lag.h \
 	lib/netdev-linux/links-diagnose.c \

@@ -3,12 +3,13 @@
 #include <config.h>
 #include "netdev-linux/lag.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
 #include "link/link-table.h"
-#include "netdev-linux/device.h"
+#include "netdev-linux/ingress-qdisc.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/qdisc-lock.h"
 #include "netdev-linux/rtnl-count.h"
@@ -21,6 +22,13 @@ VLOG_DEFINE_THIS_MODULE(netdev_kdp_lag);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
+/* A bond whose block is in use. */
+struct lag_bond {
+    struct hmap_node node;      /* In 'bonds', by 'ifindex'. */
+    int ifindex;
+    uint32_t block_id;
+};
+
 /* A member that was bound. */
 struct lag_member {
     struct hmap_node node;      /* In 'members', by 'ifindex'. */
@@ -29,7 +37,27 @@ struct lag_member {
     uint32_t block_id;
 };
 
+static struct hmap bonds = HMAP_INITIALIZER(&bonds);
 static struct hmap members = HMAP_INITIALIZER(&members);
+
+bool
+netdev_kdp_lag_is_kind(const char *kind)
+{
+    return !strcmp(kind, "bond") || !strcmp(kind, "team");
+}
+
+static struct lag_bond *
+lag_bond_find(int ifindex)
+{
+    struct lag_bond *bond;
+
+    HMAP_FOR_EACH_WITH_HASH (bond, node, hash_int(ifindex, 0), &bonds) {
+        if (bond->ifindex == ifindex) {
+            return bond;
+        }
+    }
+    return NULL;
+}
 
 static struct lag_member *
 lag_member_find(int ifindex)
@@ -44,66 +72,119 @@ lag_member_find(int ifindex)
     return NULL;
 }
 
-/* Returns the id of the block of the bond that 'link' is a member of, or 0 if
- * it is none or the bond is not a port. */
-static uint32_t
-lag_get_block(const struct link_info *link)
+static int
+lag_set_qdisc(int ifindex, bool add, uint32_t block_id)
 {
-    struct link_info master;
-    uint32_t block_id = 0;
-    struct netdev *netdev;
+    kdp_rtnl_count(KDP_RTNL_LAG);
+    return tc_add_del_qdisc(ifindex, add, block_id, TC_INGRESS);
+}
 
-    if (!link->master
-        || !link_table_find(kdp_links_table(), LINK_NSID_LOCAL, link->master,
-                            &master)
-        || (strcmp(master.kind, "bond") && strcmp(master.kind, "team"))) {
-        return 0;
+/* Binds the ingress of device 'ifindex' to block 'block_id', which it may be
+ * bound to.  Returns 0 or a positive errno value. */
+static int
+lag_set_block(int ifindex, uint32_t block_id)
+{
+    /* A device that was a port may have rules that are being deleted. */
+    struct qdisc_lock *lock = qdisc_lock_get(ifindex);
+    struct ingress_qdisc qdisc;
+    int error;
+
+    qdisc_lock_acquire(lock);
+    error = lag_set_qdisc(ifindex, true, block_id);
+    if (error == EEXIST) {
+        if (ingress_qdisc_get(ifindex, &qdisc) && qdisc.block_id == block_id) {
+            error = 0;
+        } else {
+            lag_set_qdisc(ifindex, false, 0);
+            error = lag_set_qdisc(ifindex, true, block_id);
+        }
     }
-    netdev = netdev_from_name(master.name);
-    if (netdev && !netdev->auto_classified
-        && is_netdev_linux_class(netdev->netdev_class)) {
-        block_id = netdev_get_block_id(netdev);
-    }
-    netdev_close(netdev);
-    return block_id;
+    qdisc_lock_release(lock);
+    return error;
+}
+
+/* Unbinds the ingress of device 'ifindex' from block 'block_id'. */
+static void
+lag_unset_block(int ifindex, uint32_t block_id)
+{
+    struct qdisc_lock *lock = qdisc_lock_get(ifindex);
+
+    qdisc_lock_acquire(lock);
+    lag_set_qdisc(ifindex, false, block_id);
+    qdisc_lock_release(lock);
 }
 
 static void
-lag_bind(const struct link_info *link, uint32_t block_id)
+lag_bind(const struct link_info *link, const struct lag_bond *bond)
 {
-    struct qdisc_lock *lock = qdisc_lock_get(link->ifindex);
+    int error = lag_set_block(link->ifindex, bond->block_id);
     struct lag_member *member;
-    int error;
 
-    kdp_rtnl_count(KDP_RTNL_LAG);
-    qdisc_lock_acquire(lock);
-    tc_add_del_qdisc(link->ifindex, false, 0, TC_INGRESS);
-    qdisc_lock_release(lock);
-    kdp_rtnl_count(KDP_RTNL_LAG);
-    error = tc_add_del_qdisc(link->ifindex, true, block_id, TC_INGRESS);
     if (error) {
         VLOG_WARN_RL(&rl, "%s: binding it to block %"PRIu32" of its bond "
                      "failed (%s); its flows are not offloaded", link->name,
-                     block_id, ovs_strerror(error));
+                     bond->block_id, ovs_strerror(error));
         return;
     }
     member = xmalloc(sizeof *member);
     member->ifindex = link->ifindex;
     member->master = link->master;
-    member->block_id = block_id;
+    member->block_id = bond->block_id;
     hmap_insert(&members, &member->node, hash_int(member->ifindex, 0));
 }
 
-/* Unbinds 'member', whose device may be 'gone'. */
+/* Forgets 'member', whose device is unbound first if 'unbind'. */
 static void
-lag_unbind(struct lag_member *member, bool gone)
+lag_forget(struct lag_member *member, bool unbind)
 {
-    if (!gone) {
-        kdp_rtnl_count(KDP_RTNL_LAG);
-        tc_add_del_qdisc(member->ifindex, false, member->block_id, TC_INGRESS);
+    if (unbind) {
+        lag_unset_block(member->ifindex, member->block_id);
     }
     hmap_remove(&members, &member->node);
     free(member);
+}
+
+void
+netdev_kdp_lag_add(int ifindex, uint32_t block_id)
+{
+    struct lag_bond *bond = lag_bond_find(ifindex);
+    struct link_info *links;
+    size_t n;
+
+    if (bond || !kdp_links_enabled()) {
+        return;
+    }
+    bond = xmalloc(sizeof *bond);
+    bond->ifindex = ifindex;
+    bond->block_id = block_id;
+    hmap_insert(&bonds, &bond->node, hash_int(ifindex, 0));
+
+    /* Those that join, or whose events are yet to be taken, follow. */
+    links = link_table_get_links(kdp_links_table(), LINK_NSID_LOCAL, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (links[i].master == ifindex && !lag_member_find(links[i].ifindex)) {
+            lag_bind(&links[i], bond);
+        }
+    }
+    free(links);
+}
+
+void
+netdev_kdp_lag_remove(int ifindex, bool unbind)
+{
+    struct lag_bond *bond = lag_bond_find(ifindex);
+    struct lag_member *member;
+
+    if (!bond) {
+        return;
+    }
+    HMAP_FOR_EACH_SAFE (member, node, &members) {
+        if (member->master == ifindex) {
+            lag_forget(member, unbind);
+        }
+    }
+    hmap_remove(&bonds, &bond->node);
+    free(bond);
 }
 
 void
@@ -113,19 +194,70 @@ netdev_kdp_lag_update(const struct link_change *change)
     bool gone = (change->what & LINK_CHANGE_GONE) != 0;
     struct lag_member *member;
 
-    if (!link->master && hmap_is_empty(&members)) {
+    if (hmap_is_empty(&bonds)) {
         return;
     }
     member = lag_member_find(link->ifindex);
     if (member && (gone || link->master != member->master)) {
-        lag_unbind(member, gone);
+        lag_forget(member, !gone);
         member = NULL;
     }
-    if (!member && !gone) {
-        uint32_t block_id = lag_get_block(link);
+    if (!member && !gone && link->master) {
+        const struct lag_bond *bond = lag_bond_find(link->master);
 
-        if (block_id) {
-            lag_bind(link, block_id);
+        if (bond) {
+            lag_bind(link, bond);
         }
+    }
+}
+
+bool
+netdev_kdp_lag_is_bound(int ifindex)
+{
+    return lag_member_find(ifindex) != NULL;
+}
+
+/* What a previous run left. */
+
+static bool
+lag_has_bonds(void)
+{
+    struct link_info *links;
+    bool found = false;
+    size_t n;
+
+    links = link_table_get_links(kdp_links_table(), LINK_NSID_LOCAL, &n);
+    for (size_t i = 0; i < n && !found; i++) {
+        found = netdev_kdp_lag_is_kind(links[i].kind);
+    }
+    free(links);
+    return found;
+}
+
+static void
+lag_clean_device(const struct ingress_qdisc *qdisc, void *all_added)
+{
+    const struct link_table *table = kdp_links_table();
+    struct link_info link, bond;
+
+    if (qdisc->block_id && qdisc->block_id != qdisc->ifindex
+        && !lag_member_find(qdisc->ifindex)
+        && link_table_find(table, LINK_NSID_LOCAL, qdisc->block_id, &bond)
+        && netdev_kdp_lag_is_kind(bond.kind)
+        && link_table_find(table, LINK_NSID_LOCAL, qdisc->ifindex, &link)
+        && (*(bool *) all_added || link.master != bond.ifindex)) {
+        VLOG_INFO("%s: unbound from the block of %s, which a previous run "
+                  "bound it to", link.name, bond.name);
+        lag_unset_block(link.ifindex, qdisc->block_id);
+    }
+}
+
+void
+netdev_kdp_lag_clean(bool all_added)
+{
+    /* Where there is no bond, the list of all disciplines is not worth the
+     * RTNL lock. */
+    if (kdp_links_enabled() && lag_has_bonds()) {
+        ingress_qdisc_for_each(lag_clean_device, &all_added);
     }
 }

@@ -6,20 +6,64 @@
 /* Members of bonds
  * ================
  *
- * Flows of a bond that is a port are offloaded to a tc block.  The ingress of
- * each member has to be bound to that block, as the packets come in there.
+ * The rules of a bond that is a port are in a tc block, whose number is the
+ * interface index of the bond.  Packets come in at the members, so the ingress
+ * of each member has to be bound to that block: otherwise its network card
+ * does not get the rules.  A team counts as a bond here.
  *
- * Life cycle: a member is bound when it joins the bond, and unbound when it
- * leaves it or goes.  It may change its name, and the bond, at any time.
+ * A block is in use from netdev_kdp_lag_add() to netdev_kdp_lag_remove().  All
+ * that time each member of the bond is bound to it.  A member is bound when
  *
- * Thread safety: the main thread.
+ *   - its bond's block comes into use and it is a member already;
  *
- * Failure: a member that cannot be bound is logged.  Its flows are not
- * offloaded. */
+ *   - an event of the link table says that it has joined, or joined again as
+ *     another device.
+ *
+ * It is unbound when it leaves, or when the block is no longer in use.
+ *
+ * A device that a previous run bound to the right block stays as it is, and tc
+ * goes on working for it.  Any other discipline at the ingress of a member is
+ * replaced, and the rules in it are lost.
+ *
+ * Life cycle: nothing is bound before the first netdev_kdp_lag_add().  Members
+ * stay bound when the process ends, as the rules stay.  netdev_kdp_lag_clean()
+ * unbinds devices that a previous run bound and this one does not.
+ *
+ * Thread safety: the main thread.  Each bond takes one walk through the link
+ * table; each member one or three requests that take the RTNL lock.
+ *
+ * Failure: a member that cannot be bound is logged, and is tried again at the
+ * next event about it.  Its packets do not meet the rules in its card until
+ * then. */
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct link_change;
 
+/* Is a link of this kind a bond or a team? */
+bool netdev_kdp_lag_is_kind(const char *kind);
+
+/* Takes the block 'block_id' of bond 'ifindex' into use.  May be called again.
+ * Does nothing if there are no links (netdev-linux/links.h): then the stock
+ * classes run, which do what they can by themselves. */
+void netdev_kdp_lag_add(int ifindex, uint32_t block_id);
+
+/* Says that the block of bond 'ifindex', if it has one in use, is not in use
+ * any more.  Unbinds the members from it if 'unbind'. */
+void netdev_kdp_lag_remove(int ifindex, bool unbind);
+
 /* To be called for each change of a link of our namespace. */
 void netdev_kdp_lag_update(const struct link_change *);
+
+/* Unbinds what a previous run left.  A device that is bound to the block of a
+ * bond goes unless it is a member of that bond, and, if 'all_added' says that
+ * no further bond of a previous run will be added, unless the block is in
+ * use. */
+void netdev_kdp_lag_clean(bool all_added);
+
+/* Is device 'ifindex' bound, as a member?  It may have left its bond, of which
+ * the event is yet to be taken. */
+bool netdev_kdp_lag_is_bound(int ifindex);
 
 #endif /* lib/netdev-linux/lag.h */

@@ -36,12 +36,6 @@ static struct hmap present OVS_GUARDED_BY(present_mutex)
  * keeps. */
 #define VALID_FROM_LINK (VALID_IFINDEX | VALID_ETHERADDR | VALID_MTU)
 
-static bool
-netdev_kdp_kind_is_lag(const char *kind)
-{
-    return !strcmp(kind, "bond") || !strcmp(kind, "team");
-}
-
 static uint32_t
 link_hash(int32_t nsid, int ifindex)
 {
@@ -196,7 +190,7 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
     up->mtu = link->mtu;
     up->netdev_mtu_error = 0;
     netdev_kdp_take_hwaddr(dev, link);
-    ovs_compat_netdev_set_lag(up, netdev_kdp_kind_is_lag(link->kind));
+    ovs_compat_netdev_set_lag(up, netdev_kdp_lag_is_kind(link->kind));
     up->present = true;
     up->cache_valid |= VALID_FROM_LINK;
 
@@ -519,7 +513,7 @@ netdev_kdp_touch_settings(const struct sset *names, bool lag)
 
             ovs_mutex_lock(&dev->up.mutex);
             if (dev->present
-                && (!lag || netdev_kdp_kind_is_lag(dev->link.kind))) {
+                && (!lag || netdev_kdp_lag_is_kind(dev->link.kind))) {
                 dev->up.cache_valid &= ~VALID_FEATURES;
                 netdev_change_seq_changed(netdev);
             }

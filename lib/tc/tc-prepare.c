@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "link/link-qdisc.h"
+#include "netdev-linux/ingress-qdisc.h"
+#include "netdev-linux/lag.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-provider.h"
@@ -58,6 +60,9 @@ probe_once(struct netdev *netdev)
     if (!ovsthread_once_start(&once)) {
         return false;
     }
+    /* A device that left its bond while no daemon ran may be a port by now,
+     * with rules of its own. */
+    netdev_kdp_lag_clean(false);
     if (!datapaths->for_each_local_port(probe_on)) {
         VLOG_INFO("no local port of a datapath to find out on what tc can do; "
                   "taking %s, whose rules in tc go",
@@ -68,44 +73,14 @@ probe_once(struct netdev *netdev)
     return prepared;
 }
 
-/* Asks for the queueing discipline at the ingress of device 'ifindex'.
- * Returns the reply, for the caller to free, or NULL. */
-static struct ofpbuf *
-get_ingress(int ifindex)
-{
-    struct ofpbuf request, *reply;
-    struct tcmsg *tcmsg;
-
-    kdp_rtnl_count(KDP_RTNL_TC_QDISC);
-    tcmsg = tc_make_request(ifindex, RTM_GETQDISC, NLM_F_ECHO, &request);
-    tcmsg->tcm_parent = TC_H_CLSACT;    /* That of others, too. */
-    return tc_transact(&request, &reply) ? NULL : reply;
-}
-
-static const struct nlattr *
-find_attr(const struct ofpbuf *reply, uint16_t type, size_t size)
-{
-    const struct nlattr *a = nl_attr_find(
-        reply, NLMSG_HDRLEN + sizeof(struct tcmsg), type);
-
-    return a && nl_attr_get_size(a) == size ? a : NULL;
-}
-
-/* Is the queueing discipline at the ingress of device 'ifindex' of the kind
- * that has a place for rules on outgoing packets, too? */
+/* Does the queueing discipline at the ingress of device 'ifindex' have a place
+ * for rules on outgoing packets, too? */
 static bool
 has_clsact(int ifindex)
 {
-    struct ofpbuf *reply = get_ingress(ifindex);
-    const struct nlattr *kind;
-    bool clsact = false;
+    struct ingress_qdisc qdisc;
 
-    if (reply) {
-        kind = find_attr(reply, TCA_KIND, sizeof "clsact");
-        clsact = kind && !memcmp(nl_attr_get(kind), "clsact", sizeof "clsact");
-        ofpbuf_delete(reply);
-    }
-    return clsact;
+    return ingress_qdisc_get(ifindex, &qdisc) && qdisc.is_clsact;
 }
 
 /* Are the rules at the ingress of device 'ifindex' those of 'block', which the
@@ -113,16 +88,9 @@ has_clsact(int ifindex)
 static bool
 shares_block(int ifindex, uint32_t block)
 {
-    struct ofpbuf *reply = get_ingress(ifindex);
-    const struct nlattr *a;
-    bool shares = false;
+    struct ingress_qdisc qdisc;
 
-    if (reply) {
-        a = find_attr(reply, TCA_INGRESS_BLOCK, sizeof block);
-        shares = a && nl_attr_get_u32(a) == block;
-        ofpbuf_delete(reply);
-    }
-    return shares;
+    return ingress_qdisc_get(ifindex, &qdisc) && qdisc.block_id == block;
 }
 
 /* Has the queueing discipline at the ingress of device 'ifindex' any filter?
@@ -255,6 +223,11 @@ kdp_api_init(struct netdev *netdev)
         }
         delete_old_chains(netdev, ifindex);
         return 0;
+    }
+    if (netdev_kdp_lag_is_bound(ifindex)) {
+        /* No member of a bond is a port, so it has left, which is to be known
+         * before it gets another discipline. */
+        kdp_links_catch_up();
     }
     error = add_qdisc(netdev, ifindex);
     if (error == EEXIST) {

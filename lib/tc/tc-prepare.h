@@ -19,7 +19,8 @@
  *
  * Before that it lets the stock code find out what the kernel can do, on a
  * device where nobody else has rules: the local port of the datapath, which
- * Open vSwitch made.
+ * Open vSwitch made.  It also unbinds devices that left their bonds while no
+ * daemon ran, as they may be ports by now (netdev_kdp_lag_clean()).
  *
  * A device that cannot be prepared is logged, and has no offload.
  *

@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	tests/system/test-limits.sh \
 	tests/system/test-links.sh \
 	tests/system/test-netdevs.sh \
+	tests/system/test-offload-bonds.sh \
 	tests/system/test-offload-chains.sh \
 	tests/system/test-offload-counts.sh \
 	tests/system/test-offload-crash.sh \

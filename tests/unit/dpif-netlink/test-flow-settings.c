@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Life cycle, settings and ports of a datapath's offload (O3: chains; O5:
- * ports that go, offload that is turned off). */
+ * ports that go, offload that is turned off; L7: members of bonds). */
 
 #include <config.h>
 #include "fake/dpif-fake.h"
@@ -157,6 +157,52 @@ __wrap_offload_keep_chains(struct offload *offload OVS_UNUSED, bool keep)
     chains_kept = keep;
 }
 
+/* The bond, by its interface index, or 0 if no device is one.  Are its members
+ * bound? */
+static int bond;
+static bool bound;
+
+/* Times that devices that a previous run had bound were looked for, and
+ * whether the members were bound the last time. */
+static unsigned int n_lag_cleaned;
+static bool bound_before_cleaned;
+
+uint32_t __wrap_netdev_get_block_id(struct netdev *);
+void __wrap_netdev_kdp_lag_add(int ifindex, uint32_t block_id);
+void __wrap_netdev_kdp_lag_remove(int ifindex, bool unbind);
+void __wrap_netdev_kdp_lag_clean(bool all_added);
+
+uint32_t
+__wrap_netdev_get_block_id(struct netdev *netdev)
+{
+    return bond && netdev_get_ifindex(netdev) == bond ? bond : 0;
+}
+
+void
+__wrap_netdev_kdp_lag_add(int ifindex, uint32_t block_id)
+{
+    assert_int_equal(ifindex, bond);
+    assert_int_equal(block_id, bond);
+    assert_false(bound);
+    bound = true;
+}
+
+void
+__wrap_netdev_kdp_lag_remove(int ifindex, bool unbind)
+{
+    assert_int_equal(ifindex, bond);
+    assert_true(bound);
+    bound = !unbind;
+}
+
+void
+__wrap_netdev_kdp_lag_clean(bool all_added)
+{
+    assert_true(all_added);
+    n_lag_cleaned++;
+    bound_before_cleaned = bound;
+}
+
 /* The last port is another datapath's. */
 int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
                                      struct ovs_vport *);
@@ -195,7 +241,9 @@ setup(void **state)
     flow_api_enabled = false;
     atomic_count_set(&n_meters_made, 0);
     atomic_count_set(&n_meters_told, 0);
-    n_chains_cleaned = n_passes = n_former = 0;
+    n_chains_cleaned = n_passes = n_former = n_lag_cleaned = 0;
+    bond = 0;
+    bound = bound_before_cleaned = false;
     unit_dpif_init(&test->u, N_PORTS);
     test->other = test->u.engine;
     test->u.engine = NULL;
@@ -209,14 +257,25 @@ setup(void **state)
     return 0;
 }
 
+/* Closes the datapath, as when the process ends, or after it was deleted. */
+static void
+close_datapath(struct test *test, bool deleted)
+{
+    if (deleted) {
+        kdp_flow_offload_clean_up(&test->dp);
+    }
+    kdp_flow_offload_destroy(&test->dp);
+    test->u.engine = NULL;
+}
+
 static int
 teardown(void **state)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct test *test = *state;
 
-    kdp_flow_offload_clean_up(&test->dp);
-    kdp_flow_offload_destroy(&test->dp);
+    close_datapath(test, true);
+    assert_false(bound);
     assert_true(qdiscs_followed);
     assert_null(kdp_flow_engine_get(&test->dp));
     ovs_mutex_destroy(&test->dp.mutex);
@@ -387,9 +446,11 @@ old_rules_stay_until_the_takeover_ends(void **state)
     assert_false(kdp_flow_offload_keeps_old(&test->dp));
     assert_int_equal(n_chains_cleaned, 1);
     run(test);
+    assert_int_equal(n_lag_cleaned, 1);
     set_config(test, "false", NULL, NULL);
     run(test);
     assert_int_equal(n_passes, 2);
+    assert_int_equal(n_lag_cleaned, 1);
     assert_false(ports_spared);
     assert_true(is_last_pass);
 }
@@ -612,6 +673,89 @@ port_that_cannot_be_looked_up_stays(void **state)
     assert_int_equal(unit_tc_count(), 0);
 }
 
+/* True if the main loop has seen to it that members are bound, or not. */
+static bool
+members_are(struct test *test, bool expected)
+{
+    kdp_flow_offload_run(&test->dp);
+    return bound == expected;
+}
+
+/* Until then a card has rules that the kernel would have to take from it. */
+static void
+members_of_a_bond_are_bound_until_it_has_no_rule(void **state)
+{
+    struct test *test = *state;
+
+    bond = get_ifindex(1);
+    set_config(test, "false", NULL, NULL);
+    run(test);
+    assert_false(bound);
+    for (int i = 0; i < 2; i++) {
+        set_config(test, "true", NULL, NULL);
+        unit_wait_until(members_are(test, true));
+        put(test, 1, 1);
+        put(test, 2, 2);
+        unit_dpif_settle(&test->u);
+        assert_int_equal(unit_tc_count(), 2);
+        assert_true(members_are(test, true));
+
+        /* Offload goes off, and on again at once. */
+        set_config(test, "false", NULL, NULL);
+        set_config(test, "true", NULL, NULL);
+        unit_dpif_settle(&test->u);
+        assert_true(members_are(test, true));
+
+        set_config(test, "false", NULL, NULL);
+        assert_true(bound || !kdp_tc_count(&test->u.engine->tc, bond));
+        unit_wait_until(members_are(test, false));
+        assert_int_equal(kdp_tc_count(&test->u.engine->tc, bond), 0);
+        assert_int_equal(unit_dpif_del(&test->u, 1, NULL), 0);
+        assert_int_equal(unit_dpif_del(&test->u, 2, NULL), 0);
+    }
+
+    /* The bond goes, and comes back. */
+    set_config(test, "true", NULL, NULL);
+    assert_true(members_are(test, true));
+    put(test, 3, 1);
+    unit_dpif_settle(&test->u);
+    kdp_flow_offload_port_del(&test->dp, 1);
+    assert_true(bound);
+    unit_wait_until(members_are(test, false));
+    assert_int_equal(kdp_tc_count(&test->u.engine->tc, bond), 0);
+    kdp_flow_offload_ports_changed(&test->dp);
+    assert_true(members_are(test, true));
+
+    /* Another port is nothing to the bond. */
+    kdp_flow_offload_port_del(&test->dp, 2);
+    assert_true(members_are(test, true));
+}
+
+static void
+members_of_a_bond_stay_bound_as_its_rules_stay(void **state)
+{
+    struct test *test = *state;
+
+    bond = get_ifindex(1);
+    set_config(test, "true", NULL, NULL);
+    assert_true(members_are(test, true));
+    close_datapath(test, false);
+    assert_true(bound);
+
+    /* The next run takes over, and knows the bond before it cleans up. */
+    bound = false;
+    kdp_flow_offload_create(&test->dp);
+    set_config(test, "true", NULL, NULL);
+    assert_int_equal(n_lag_cleaned, 0);
+    kdp_flow_offload_end_old(&test->dp);
+    run(test);
+    assert_int_equal(n_lag_cleaned, 1);
+    assert_true(bound_before_cleaned);
+    set_config(test, "true", NULL, NULL);
+    run(test);
+    assert_int_equal(n_lag_cleaned, 1);
+}
+
 static void
 set_meter(struct test *test, uint32_t id, uint32_t rate)
 {
@@ -767,6 +911,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(port_of_another_device_is_another_port),
         TEST(device_that_changes_is_tried_again),
         TEST(port_that_cannot_be_looked_up_stays),
+        TEST(members_of_a_bond_are_bound_until_it_has_no_rule),
+        TEST(members_of_a_bond_stay_bound_as_its_rules_stay),
         TEST(meters_made_before_offload_are_made_in_tc),
         TEST(numbers_that_are_wrong_change_nothing),
         TEST(bytes_are_counted_as_was_said_last),

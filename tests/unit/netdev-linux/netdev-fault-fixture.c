@@ -13,6 +13,7 @@
 #include "dpif-netlink.h"
 #include "link/link-table.h"
 #include "netdev-linux-private.h"
+#include "netdev-linux/ingress-qdisc.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/netdev-linux-kdp.h"
 #include "netdev-provider.h"
@@ -97,22 +98,61 @@ __wrap_proc_net_dev_read(const char *path, proc_net_dev_func *cb, void *aux)
 
 /* Bonds are made up: what is bound to which block is not told to the
  * kernel. */
+struct unit_ingress unit_ingress[N_INGRESS];
 unsigned int n_bound, n_unbound;
-uint32_t bound_block;
+
+static struct unit_ingress *
+ingress_of(int ifindex)
+{
+    assert_in_range(ifindex, A, A + N_INGRESS - 1);
+    return &unit_ingress[ifindex - A];
+}
 
 int __wrap_tc_add_del_qdisc(int, bool, uint32_t, enum tc_qdisc_hook);
 int
 __wrap_tc_add_del_qdisc(int ifindex, bool add, uint32_t block_id,
                         enum tc_qdisc_hook hook)
 {
-    assert_int_equal(ifindex, B);
+    struct unit_ingress *ingress = ingress_of(ifindex);
+
     assert_int_equal(hook, TC_INGRESS);
     *(add ? &n_bound : &n_unbound) += 1;
     if (add && unit_fails(UNIT_CALL_QDISC)) {
         return errno;
+    } else if (add && ingress->exists) {
+        return EEXIST;
     }
-    bound_block = add ? block_id : 0;
+    *ingress = (struct unit_ingress) {
+        .exists = add, .block_id = add ? block_id : 0,
+    };
     return 0;
+}
+
+bool __wrap_ingress_qdisc_get(int, struct ingress_qdisc *);
+bool
+__wrap_ingress_qdisc_get(int ifindex, struct ingress_qdisc *qdisc)
+{
+    const struct unit_ingress *ingress = ingress_of(ifindex);
+
+    *qdisc = (struct ingress_qdisc) {
+        .ifindex = ifindex, .block_id = ingress->block_id,
+    };
+    return ingress->exists;
+}
+
+void __wrap_ingress_qdisc_for_each(void (*)(const struct ingress_qdisc *,
+                                            void *), void *);
+void
+__wrap_ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *,
+                                         void *), void *aux)
+{
+    for (int i = 0; i < N_INGRESS; i++) {
+        struct ingress_qdisc qdisc;
+
+        if (__wrap_ingress_qdisc_get(A + i, &qdisc)) {
+            cb(&qdisc, aux);
+        }
+    }
 }
 
 /* Namespace in which the datapath says that port "int0" is, or

@@ -7,6 +7,7 @@
  * refuses what a test plans (harness/fault.h).  The linker sends the calls of
  * the code under test here (--wrap). */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "harness/fault.h"
@@ -30,10 +31,16 @@ extern void (*after_ethtool)(void);
 /* What /proc/net/dev says on top of what the kernel does. */
 extern uint64_t more_rx_frame;
 
-/* Bonds are made up: what is bound to which block is not told to the
- * kernel. */
+/* Bonds are made up: what is bound to which block is not told to the kernel.
+ * What devices from A on have at their ingress, and how many requests to add
+ * and to delete that there were: */
+#define N_INGRESS 10
+struct unit_ingress {
+    bool exists;
+    uint32_t block_id;
+};
+extern struct unit_ingress unit_ingress[N_INGRESS];
 extern unsigned int n_bound, n_unbound;
-extern uint32_t bound_block;
 
 /* Namespace in which the datapath says that port "int0" is, or
  * LINK_NSID_NONE if it has no such port. */

@@ -1,39 +1,229 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Invariants L1 and L2: members of bonds, when the system refuses, and when
- * bonds and members change. */
+/* Invariants L1, L2 and L7: members of bonds, when the system refuses, and
+ * when bonds and members change. */
 
 #include <config.h>
-#include "netdev-linux/netdev-linux-kdp.h"
+#include "netdev-linux/lag.h"
 
 #include <errno.h>
 #include <net/if.h>
+#include <string.h>
 
+#include "link/link-table.h"
+#include "netdev-linux/links.h"
 #include "netdev-provider.h"
 #include "netdev.h"
 #include "unit/netdev-linux/netdev-fault-fixture.h"
 #include "util.h"
 
+#define C (A + 2)
+#define D (A + 3)
+
+/* The block that device 'ifindex' is bound to, or 0. */
+static uint32_t
+block_of(int ifindex)
+{
+    return unit_ingress[ifindex - A].block_id;
+}
+
+/* Gives device 'ifindex' a discipline at ingress with 'block_id', or 0. */
+static void
+give_ingress(int ifindex, uint32_t block_id)
+{
+    unit_ingress[ifindex - A] = (struct unit_ingress) { true, block_id };
+}
+
+static void
+use_block(int ifindex)
+{
+    netdev_kdp_lag_add(ifindex, ifindex);
+    n_bound = n_unbound = 0;
+}
+
 static void
 a_member_that_cannot_be_bound_is_bound_later(void **state OVS_UNUSED)
 {
     tell(A, "a", "bond", 0, IFF_UP);
-    n_bound = n_unbound = 0;
+    use_block(A);
     unit_plan_failures(UNIT_CALL_QDISC, 1, 1, ENOMEM);
     tell(B, "b", NULL, A, IFF_UP);
     assert_int_equal(unit_n_failed(), 1);
     assert_int_equal(n_bound, 1);
-    assert_int_equal(bound_block, 0);
+    assert_int_equal(block_of(B), 0);
+    assert_false(netdev_kdp_lag_is_bound(B));
 
     tell(B, "b", NULL, A, 0);
     assert_int_equal(n_bound, 2);
-    assert_int_equal(bound_block, A);
+    assert_int_equal(block_of(B), A);
+    assert_true(netdev_kdp_lag_is_bound(B));
     tell(B, "b", NULL, A, IFF_UP);
     assert_int_equal(n_bound, 2);
+    assert_int_equal(n_unbound, 0);
     tell(B, "b", NULL, 0, IFF_UP);
-    assert_int_equal(bound_block, 0);
+    assert_int_equal(block_of(B), 0);
     assert_int_equal(n_bound, 2);
+    assert_int_equal(n_unbound, 1);
+}
+
+static void
+a_discipline_that_cannot_be_replaced_is_replaced_later(void **state OVS_UNUSED)
+{
+    tell(A, "a", "bond", 0, IFF_UP);
+    tell(B, "b", NULL, A, IFF_UP);
+    give_ingress(B, 0);
+    unit_plan_failures(UNIT_CALL_QDISC, 2, 1, ENOMEM);
+    use_block(A);
+    assert_int_equal(unit_n_failed(), 1);
+    assert_false(netdev_kdp_lag_is_bound(B));
+    tell(B, "b", NULL, A, 0);
+    assert_int_equal(block_of(B), A);
+}
+
+/* Members that were there before the port have no event. */
+static void
+members_that_were_there_first_are_bound(void **state OVS_UNUSED)
+{
+    tell(A, "a", "bond", 0, IFF_UP);
+    tell(B, "b", NULL, A, IFF_UP);
+    tell(C, "c", NULL, A, IFF_UP);
+    tell(D, "d", NULL, 0, IFF_UP);
+    assert_int_equal(block_of(B), 0);
+    netdev_kdp_lag_add(A, A);
+    assert_int_equal(block_of(B), A);
+    assert_int_equal(block_of(C), A);
+    assert_int_equal(block_of(D), 0);
+
+    /* Once is enough. */
+    n_bound = n_unbound = 0;
+    netdev_kdp_lag_add(A, A);
+    tell(B, "b", NULL, A, 0);
+    assert_int_equal(n_bound, 0);
+    tell(D, "d", NULL, A, IFF_UP);
+    assert_int_equal(block_of(D), A);
+
+    netdev_kdp_lag_remove(A, true);
+    assert_int_equal(block_of(B), 0);
+    assert_int_equal(block_of(C), 0);
+    assert_int_equal(block_of(D), 0);
     assert_int_equal(n_unbound, 3);
+    netdev_kdp_lag_remove(A, true);
+    tell(B, "b", NULL, A, IFF_UP);
+    assert_int_equal(n_unbound, 3);
+    assert_int_equal(block_of(B), 0);
+}
+
+/* Their rules stay, too. */
+static void
+members_stay_bound_when_the_process_ends(void **state OVS_UNUSED)
+{
+    tell(A, "a", "bond", 0, IFF_UP);
+    tell(B, "b", NULL, A, IFF_UP);
+    use_block(A);
+    netdev_kdp_lag_remove(A, false);
+    assert_int_equal(block_of(B), A);
+    assert_int_equal(n_unbound, 0);
+    assert_false(netdev_kdp_lag_is_bound(B));
+}
+
+static void
+a_discipline_with_the_right_block_stays(void **state OVS_UNUSED)
+{
+    static const uint32_t others[] = { 0, D };
+
+    tell(A, "a", "team", 0, IFF_UP);
+    tell(B, "b", NULL, A, IFF_UP);
+    give_ingress(B, A);
+    use_block(A);
+    assert_int_equal(n_unbound, 0);
+    assert_true(netdev_kdp_lag_is_bound(B));
+
+    /* Any other is replaced. */
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        tell(B, "b", NULL, 0, IFF_UP);
+        assert_int_equal(block_of(B), 0);
+        give_ingress(B, others[i]);
+        tell(B, "b", NULL, A, IFF_UP);
+        assert_int_equal(block_of(B), A);
+    }
+}
+
+/* Names and indexes of other namespaces mean other devices. */
+static void
+members_elsewhere_are_of_no_interest(void **state OVS_UNUSED)
+{
+    enum { NSID = 4000 };
+
+    tell(A, "a", "bond", 0, IFF_UP);
+    tell_ns(NSID, A, "a", "bond", 0, IFF_UP);
+    tell_ns(NSID, B, "b", NULL, A, IFF_UP);
+    use_block(A);
+    tell_ns(NSID, C, "c", NULL, A, IFF_UP);
+    assert_int_equal(n_bound, 0);
+    tell(B, "b", NULL, A, IFF_UP);
+    tell_ns(NSID, B, "b", NULL, 0, IFF_UP);
+    assert_int_equal(block_of(B), A);
+    link_table_drop_ns(kdp_links_table(), NSID);
+    assert_int_equal(block_of(B), A);
+}
+
+/* The device that has the index of a member may be another one. */
+static void
+a_member_that_comes_again_is_bound_again(void **state OVS_UNUSED)
+{
+    tell(A, "a", "bond", 0, IFF_UP);
+    use_block(A);
+    tell(C, "c", NULL, A, IFF_UP);
+    assert_int_equal(block_of(C), A);
+    assert_true(link_table_remove(kdp_links_table(), LINK_NSID_LOCAL, C));
+    assert_false(netdev_kdp_lag_is_bound(C));
+    assert_int_equal(n_unbound, 0);
+
+    /* Its discipline went with it. */
+    memset(unit_ingress, 0, sizeof unit_ingress);
+    tell(C, "c", NULL, A, IFF_UP);
+    assert_int_equal(block_of(C), A);
+}
+
+static void
+what_a_previous_run_bound_is_unbound(void **state OVS_UNUSED)
+{
+    tell(A, "a", "bond", 0, IFF_UP);
+    tell(B, "b", NULL, A, IFF_UP);
+    tell(C, "c", NULL, 0, IFF_UP);
+    tell(D, "d", "dummy", 0, IFF_UP);
+    tell(D + 1, "e", NULL, D, IFF_UP);
+    give_ingress(A, A);
+    give_ingress(B, A);
+    give_ingress(C, A);
+    give_ingress(D, 0);
+    give_ingress(D + 1, D);     /* The number of no bond. */
+
+    /* The bond may become a port yet. */
+    netdev_kdp_lag_clean(false);
+    assert_int_equal(block_of(A), A);
+    assert_int_equal(block_of(B), A);
+    assert_int_equal(block_of(C), 0);
+    use_block(A);
+    netdev_kdp_lag_clean(true);
+    assert_int_equal(block_of(A), A);
+    assert_int_equal(block_of(B), A);
+    assert_int_equal(n_unbound, 0);
+
+    /* It has not become one. */
+    netdev_kdp_lag_remove(A, false);
+    netdev_kdp_lag_clean(true);
+    assert_int_equal(block_of(A), A);
+    assert_int_equal(block_of(B), 0);
+    assert_int_equal(n_unbound, 1);
+    assert_true(unit_ingress[D - A].exists);
+    assert_int_equal(block_of(D + 1), D);
+
+    /* Without bonds there is nothing to look for. */
+    tell(A, "a", "dummy", 0, IFF_UP);
+    give_ingress(B, A);
+    netdev_kdp_lag_clean(true);
+    assert_int_equal(block_of(B), A);
 }
 
 /* True if the features of 'netdev' are asked for when they are wanted. */
@@ -82,42 +272,54 @@ the_speed_of_a_bond_changes_with_its_members(void **state)
 static void
 a_member_is_known_by_its_index(void **state OVS_UNUSED)
 {
-    struct netdev *bond;
-
     tell(A, "a", "bond", 0, IFF_UP);
-    n_bound = n_unbound = 0;
+    use_block(A);
     tell(B, "b", NULL, A, IFF_UP);
     assert_int_equal(n_bound, 1);
-    assert_int_equal(bound_block, A);
+    assert_int_equal(block_of(B), A);
     tell(B, "renamed", NULL, A, IFF_UP);
     assert_int_equal(n_bound, 1);
-    assert_int_equal(n_unbound, 1);
+    assert_int_equal(n_unbound, 0);
     tell(B, "renamed", NULL, 0, IFF_UP);
-    assert_int_equal(n_unbound, 2);
-    assert_int_equal(bound_block, 0);
+    assert_int_equal(n_unbound, 1);
+    assert_int_equal(block_of(B), 0);
 
     /* From one bond to another at once. */
-    OK(unit_link_add(own, "ifb", B + 1, "c"));
-    netdev_run();
-    OK(netdev_open("c", "system", &bond));
-    tell(A, "a", "bond", 0, IFF_UP);
-    tell(B + 1, "c", "bond", 0, IFF_UP);
+    tell(C, "c", "bond", 0, IFF_UP);
+    netdev_kdp_lag_add(C, C);
     tell(B, "b", NULL, A, IFF_UP);
-    assert_int_equal(bound_block, A);
-    tell(B, "b", NULL, B + 1, IFF_UP);
-    assert_int_equal(bound_block, B + 1);
+    assert_int_equal(block_of(B), A);
+    tell(B, "b", NULL, C, IFF_UP);
+    assert_int_equal(block_of(B), C);
     tell(B, "b", NULL, 0, IFF_UP);
-    assert_int_equal(bound_block, 0);
-    netdev_close(bond);
-    OK(unit_link_del(own, B + 1));
+    assert_int_equal(block_of(B), 0);
+}
+
+static int
+teardown_lag(void **state)
+{
+    netdev_kdp_lag_remove(A, false);
+    netdev_kdp_lag_remove(C, false);
+    for (int ifindex = C; ifindex < A + N_INGRESS; ifindex++) {
+        link_table_remove(kdp_links_table(), LINK_NSID_LOCAL, ifindex);
+    }
+    memset(unit_ingress, 0, sizeof unit_ingress);
+    return teardown(state);
 }
 
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
-#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown_lag)
         TEST(a_member_that_cannot_be_bound_is_bound_later),
+        TEST(a_discipline_that_cannot_be_replaced_is_replaced_later),
+        TEST(members_that_were_there_first_are_bound),
+        TEST(members_stay_bound_when_the_process_ends),
+        TEST(a_discipline_with_the_right_block_stays),
+        TEST(members_elsewhere_are_of_no_interest),
+        TEST(a_member_that_comes_again_is_bound_again),
+        TEST(what_a_previous_run_bound_is_unbound),
         TEST(the_speed_of_a_bond_changes_with_its_members),
         TEST(a_member_is_known_by_its_index),
     };

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "netdev-linux/ingress-qdisc.h"
+
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "netdev-linux/rtnl-count.h"
+#include "netlink.h"
+#include "netlink-socket.h"
+#include "openvswitch/ofpbuf.h"
+#include "tc.h"
+#include "util.h"
+
+/* The original: what lib/tc has in its place is for dumps of rules. */
+bool kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *reply,
+                            struct ofpbuf *buffer);
+
+/* Fills in '*qdisc' from a message of the kernel.  Returns false if that says
+ * nothing. */
+static bool
+ingress_qdisc_parse(const struct ofpbuf *msg, struct ingress_qdisc *qdisc)
+{
+    const struct tcmsg *tcm = ofpbuf_at(msg, NLMSG_HDRLEN, sizeof *tcm);
+    const struct nlattr *kind, *block;
+
+    if (!tcm) {
+        return false;
+    }
+    kind = nl_attr_find(msg, NLMSG_HDRLEN + sizeof *tcm, TCA_KIND);
+    block = nl_attr_find(msg, NLMSG_HDRLEN + sizeof *tcm, TCA_INGRESS_BLOCK);
+    *qdisc = (struct ingress_qdisc) {
+        .ifindex = tcm->tcm_ifindex,
+        .is_clsact = (kind
+                      && nl_attr_get_size(kind) == sizeof "clsact"
+                      && !memcmp(nl_attr_get(kind), "clsact",
+                                 sizeof "clsact")),
+        .block_id = (block && nl_attr_get_size(block) == sizeof(uint32_t)
+                     ? nl_attr_get_u32(block) : 0),
+    };
+    return true;
+}
+
+bool
+ingress_qdisc_get(int ifindex, struct ingress_qdisc *qdisc)
+{
+    struct ofpbuf request, *reply;
+    struct tcmsg *tcm;
+    bool found;
+
+    kdp_rtnl_count(KDP_RTNL_TC_QDISC);
+    tcm = tc_make_request(ifindex, RTM_GETQDISC, NLM_F_ECHO, &request);
+    tcm->tcm_parent = TC_H_INGRESS;
+    if (tc_transact(&request, &reply)) {
+        return false;
+    }
+    found = ingress_qdisc_parse(reply, qdisc);
+    ofpbuf_delete(reply);
+    return found;
+}
+
+void
+ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *, void *aux),
+                       void *aux)
+{
+    struct ingress_qdisc *qdiscs = NULL, qdisc;
+    struct ofpbuf request, msg, buffer;
+    size_t n = 0, allocated = 0;
+    struct nl_dump dump;
+
+    kdp_rtnl_count(KDP_RTNL_TC_QDISC);
+    tc_make_request(0, RTM_GETQDISC, 0, &request);
+    nl_dump_start(&dump, NETLINK_ROUTE, &request);
+    ofpbuf_uninit(&request);
+    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
+    while (kdp_stock_nl_dump_next(&dump, &msg, &buffer)) {
+        const struct tcmsg *tcm = ofpbuf_at(&msg, NLMSG_HDRLEN, sizeof *tcm);
+
+        /* The parent of "clsact" is the same. */
+        if (tcm && tcm->tcm_parent == TC_H_INGRESS
+            && ingress_qdisc_parse(&msg, &qdisc)) {
+            if (n == allocated) {
+                qdiscs = x2nrealloc(qdiscs, &allocated, sizeof *qdiscs);
+            }
+            qdiscs[n++] = qdisc;
+        }
+    }
+    ofpbuf_uninit(&buffer);
+    nl_dump_done(&dump);
+
+    /* A change during the list could make the kernel leave devices out. */
+    for (size_t i = 0; i < n; i++) {
+        cb(&qdiscs[i], aux);
+    }
+    free(qdiscs);
+}
