@@ -25,6 +25,8 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-parse.h \
 	lib/tc/tc-prepare.c \
 	lib/tc/tc-prepare.h \
+	lib/tc/tc-prio.c \
+	lib/tc/tc-prio.h \
 	lib/tc/tc-rules.c \
 	lib/tc/tc-rules.h \
 	lib/tc/tc-skip.c \

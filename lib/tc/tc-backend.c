@@ -21,6 +21,7 @@
 #include "tc/tc-handle.h"
 #include "tc/tc-list.h"
 #include "tc/tc-prepare.h"
+#include "tc/tc-prio.h"
 #include "tc/tc-rules.h"
 #include "tc/tc-skip.h"
 #include "tc/tc-transact.h"
@@ -82,6 +83,7 @@ prepare_add(const struct kdp_tc *tc, const struct offload_desc *desc,
         error = ENOSPC;
     }
     if (!error) {
+        kdp_tc_prio_set(&request->id);
         kdp_tc_action_name(request->rule);
     }
     return error;
@@ -306,6 +308,24 @@ commit(const struct kdp_tc *tc, struct pending *pending)
     }
 }
 
+/* Makes insertions that failed because somebody else has their priority ones
+ * that failed for the moment: they are offered again, with another priority.
+ * What a rule is called does not change once it is set (tc-rules.h). */
+static void
+avoid_priorities(struct pending pending[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct kdp_tc_request *request = &pending[i].request;
+
+        if (request->type == KDP_TC_ADD && request->error == EINVAL
+            && kdp_tc_prio_avoid(request)) {
+            request->error = EAGAIN;
+            pending[i].op->why = "another filter has its priority; the next "
+                                 "try has another one";
+        }
+    }
+}
+
 /* Has an insertion failed maybe because the place for rules is gone? */
 static bool
 lacks_place(const struct pending *pending)
@@ -414,6 +434,7 @@ operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
         n_pending += prepare(tc, &pending[n_pending]);
     }
     transact_batch(pending, n_pending);
+    avoid_priorities(pending, n_pending);
     retry_batch(tc, pending, n_pending);
     explain_batch(pending, n_pending);
     for (size_t i = 0; i < n_pending; i++) {

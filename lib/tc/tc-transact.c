@@ -236,6 +236,7 @@ kdp_tc_request_put(const struct kdp_tc_request *request, struct ofpbuf *buf)
          * To make and receive an answer for each rule takes some time. */
         nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL;
         tcm = ofpbuf_at_assert(buf, NLMSG_HDRLEN, sizeof *tcm);
+        tcm->tcm_info = id->info;
         tcm->tcm_handle = id->handle;
         return;
     }
@@ -268,7 +269,7 @@ static void
 finish(struct kdp_tc_request *request, const struct nl_transaction *txn)
 {
     request->error = txn->error;
-    if (request->type == KDP_TC_ADD) {
+    if (request->type == KDP_TC_ADD || request->type == KDP_TC_PROBE) {
         return;
     }
     if (request->error == EINVAL) {

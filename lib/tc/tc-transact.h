@@ -31,12 +31,18 @@ struct ofpbuf;
 /* Requests that are sent together, at most. */
 #define KDP_TC_BATCH OFFLOAD_BATCH
 
-enum kdp_tc_request_type { KDP_TC_ADD, KDP_TC_DEL, KDP_TC_GET };
+enum kdp_tc_request_type {
+    KDP_TC_ADD,
+    KDP_TC_DEL,
+    KDP_TC_GET,
+    KDP_TC_PROBE,               /* Like KDP_TC_GET, but only 'error' is stored,
+                                 * as tc tells it. */
+};
 
 struct kdp_tc_request {
     enum kdp_tc_request_type type;
-    struct kdp_tc_id id;        /* ADD: but 'handle' made by
-                                 * kdp_tc_translate(). */
+    struct kdp_tc_id id;        /* ADD: made by kdp_tc_translate(), except
+                                 * 'handle' and the priority. */
     struct ofpbuf *rule;        /* ADD: made by kdp_tc_translate(). */
 
     /* Results. */

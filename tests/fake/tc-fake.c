@@ -15,6 +15,7 @@
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-rcu.h"
+#include "tc.h"
 #include "util.h"
 
 struct ovs_mutex unit_tc_mutex = OVS_MUTEX_INITIALIZER;
@@ -26,6 +27,13 @@ static size_t n_messages OVS_GUARDED_BY(unit_tc_mutex);
 static bool was_quiescent OVS_GUARDED_BY(unit_tc_mutex);
 static size_t n_requests OVS_GUARDED_BY(unit_tc_mutex);
 static size_t n_kinds OVS_GUARDED_BY(unit_tc_mutex);
+
+/* See unit_tc_take_prio(). */
+static struct {
+    int ifindex;
+    uint16_t prio;
+} taken[8192] OVS_GUARDED_BY(unit_tc_mutex);
+static size_t n_taken OVS_GUARDED_BY(unit_tc_mutex);
 
 void
 unit_tc_init(void)
@@ -46,6 +54,7 @@ unit_tc_uninit(void)
     n_messages = 0;
     n_requests = 0;
     n_kinds = 0;
+    n_taken = 0;
     ovs_mutex_unlock(&unit_tc_mutex);
     unit_tc_messages_reset();
     unit_tc_explanations_reset();
@@ -165,6 +174,51 @@ unit_tc_common_number(const ovs_u128 *ufid)
 }
 
 void
+unit_tc_take_prio(int ifindex, uint16_t prio)
+{
+    ovs_mutex_lock(&unit_tc_mutex);
+    unit_check(n_taken < ARRAY_SIZE(taken));
+    taken[n_taken].ifindex = ifindex;
+    taken[n_taken++].prio = prio;
+    ovs_mutex_unlock(&unit_tc_mutex);
+}
+
+uint16_t
+unit_tc_prio(const ovs_u128 *ufid)
+{
+    uint16_t prio;
+
+    ovs_mutex_lock(&unit_tc_mutex);
+    prio = tc_get_major(find_ufid(ufid)->id.info);
+    ovs_mutex_unlock(&unit_tc_mutex);
+    return prio;
+}
+
+/* Does the priority in 'id' belong to another kind or protocol there? */
+static bool
+is_prio_taken(const struct kdp_tc_id *id)
+    OVS_REQUIRES(unit_tc_mutex)
+{
+    const struct unit_tc_rule *rule;
+
+    for (size_t i = 0; i < n_taken; i++) {
+        if (taken[i].ifindex == id->ifindex
+            && taken[i].prio == tc_get_major(id->info)) {
+            return true;
+        }
+    }
+    HMAP_FOR_EACH (rule, node, &unit_tc_rules) {
+        if (rule->id.ifindex == id->ifindex && rule->id.parent == id->parent
+            && rule->id.chain == id->chain
+            && tc_get_major(rule->id.info) == tc_get_major(id->info)
+            && rule->id.info != id->info) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
 unit_tc_set_jump(const ovs_u128 *ufid)
 {
     ovs_mutex_lock(&unit_tc_mutex);
@@ -204,6 +258,9 @@ do_request(const struct ofpbuf *request, struct ofpbuf *reply)
     unit_check(id.handle);
     unit_check(nlh->nlmsg_flags & NLM_F_REQUEST);
     ofpbuf_clear(reply);
+    if (is_prio_taken(&id)) {
+        return EINVAL;
+    }
     if (nlh->nlmsg_type == RTM_NEWTFILTER) {
         /* No answer unless it fails, and no change of a rule. */
         unit_check(!(nlh->nlmsg_flags & NLM_F_ACK));

@@ -116,6 +116,12 @@ void unit_tc_send_to_host(bool);
  * marks them as well. */
 void unit_tc_take_common_number(void);
 
+/* From now on 'prio' of device 'ifindex' belongs to filters of another kind. */
+void unit_tc_take_prio(int ifindex, uint16_t prio);
+
+/* The priority of the rule whose cookie is 'ufid'. */
+uint16_t unit_tc_prio(const ovs_u128 *ufid);
+
 /* Somebody else deletes the rule.  Returns false if there is none. */
 bool unit_tc_remove(const ovs_u128 *ufid);
 

@@ -93,6 +93,58 @@ frames_counted() {
         awk '{ n += $1 } END { print n + 0 }')" -ge "$1"
 }
 
+# Sends from namespace left with VLAN tag $1 of kind $2.
+send_tagged() {
+    ip -n left link show "eth0.$1" >/dev/null 2>&1 ||
+        ip -n left link add link eth0 name "eth0.$1" type vlan \
+            protocol "$2" id "$1"
+    ip -n left link set "eth0.$1" up
+    in_ns left "$KDP_TRAFFIC" send --same "eth0.$1" >/dev/null
+}
+
+# Lets frames pass from left to right, with a flow of its own for each VLAN.
+restrict_tagged() {
+    restrict_frames
+    ovs-ofctl add-flow br0 priority=40000,in_port=1,dl_vlan=4000,actions=drop
+}
+
+add_test offload_crash_priorities \
+    'old rules of one protocol do not keep others out of tc' \
+    kdp one-cpu 150
+offload_crash_priorities() {
+    start_frames
+    restrict_tagged
+    # A neighbour that does not answer: requests are the first frames.
+    ip -n left address add 10.1.1.1/24 dev eth0
+    in_ns left ping -q -c 1 -W 1 10.1.1.99 >/dev/null || :
+    wait_until $PATIENCE flows_shown_at_least 1 tc 'eth_type(0x0806)'
+    send_tagged 10 802.1Q
+    wait_until $PATIENCE flows_shown_at_least 1 tc 'eth_type(0x8100)'
+    rule_priorities >before
+
+    kill_daemon
+    ovs-vsctl --no-wait set Open_vSwitch . \
+        other_config:flow-restore-wait=true
+    start_daemon
+    restrict_tagged
+    ovs-vsctl remove Open_vSwitch . other_config flow-restore-wait
+    ovs-appctl revalidator/wait
+    ovs-appctl revalidator/wait
+    # The first new rule is of a protocol that comes late in the order of the
+    # run before.
+    send_tagged 20 802.1ad
+    wait_until $PATIENCE flows_shown_at_least 1 tc 'eth_type(0x88a8)'
+    send_tagged 30 802.1Q
+    wait_until $PATIENCE flows_shown_at_least 1 tc 'vlan(vid=30'
+    in_ns left ping -q -c 1 -W 1 10.1.1.99 >/dev/null || :
+    wait_until $PATIENCE flows_shown_at_least 1 tc 'eth_type(0x0806)'
+    # A protocol has the priority that it had.
+    rule_priorities >after
+    equal "$(comm -23 before after)" '' 'priorities that have gone'
+    equal "$(cut -d ' ' -f 2 after | sort | uniq -d)" '' \
+        'priorities of two protocols'
+}
+
 add_test offload_crash_changed \
     'rules that OpenFlow does not want any more go (O5)' \
     kdp 150

@@ -95,7 +95,8 @@ offload_foreign() {
 }
 
 add_test offload_foreign_prio \
-    'rules of others in the way do not stop traffic' kdp one-cpu
+    'rules of others in the way do not stop traffic, and are avoided' \
+    kdp one-cpu
 offload_foreign_prio() {
     local prio
     start_with_offload
@@ -104,9 +105,8 @@ offload_foreign_prio() {
     add_veth left ''
     add_veth right ''
     tc qdisc add dev v-left ingress
-    # Priorities that Open vSwitch takes first; 1 is that of policing.  It
-    # counts up with each Ethertype, and does not try another one.
-    for prio in 2 3 4 5 6 7 8 9; do
+    # The one of the protocol, 0x88b5, and all that are taken instead.
+    for prio in 34997 11 12 13 14 15 16; do
         tc filter add dev v-left ingress prio $prio protocol 0x88b6 matchall \
             action pass
     done
@@ -121,7 +121,18 @@ offload_foreign_prio() {
     flows_shown 0 tc "$FRAMES" || fail 'nothing was in the way'
     equal "$(tc -j filter show dev v-left ingress |
              jq '[.[] | select(.kind == "matchall" and .options)] | length')" \
-        8 'rules of others'
+        7 'rules of others'
+
+    tc filter del dev v-left ingress prio 12
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    equal "$(rule_priorities)" '[34997] 12' 'priority of the rule'
+    start_receiver received right
+    send_frames left --same -n 10
+    received_all received
+    check_tc_agrees br0 v-left v-right
+    equal "$(tc -j filter show dev v-left ingress |
+             jq '[.[] | select(.kind == "matchall" and .options)] | length')" \
+        6 'rules of others'
 }
 
 add_test offload_foreign_internal \

@@ -195,6 +195,13 @@ tc_rules() {
     tc_ufids "$@" | wc -l
 }
 
+# Prints protocol and priority of the rules of flows on v-left, each pair once.
+rule_priorities() {
+    tc -j filter show dev v-left ingress |
+        jq -r '.[] | select(.options.actions[0].cookie)
+               | "\(.protocol) \(.pref)"' | sort -u
+}
+
 no_tc_rules() {
     test "$(tc_rules "$@")" = 0
 }

@@ -11,6 +11,7 @@ unit_tests += \
 	tests/unit/tc/test-tc-handle \
 	tests/unit/tc/test-tc-orphans \
 	tests/unit/tc/test-tc-places \
+	tests/unit/tc/test-tc-prio \
 	tests/unit/tc/test-tc-rules \
 	tests/unit/tc/test-tc-shared-action \
 	tests/unit/tc/test-tc-transact \
@@ -36,6 +37,11 @@ tests_unit_tc_test_tc_explain_LDFLAGS = \
 	-Wl,--wrap=nl_conn_transact -Wl,--wrap=nl_conn_ext_error
 tests_unit_tc_test_tc_handle_SOURCES = \
 	tests/unit/tc/test-tc-handle.c $(unit_common)
+tests_unit_tc_test_tc_prio_SOURCES = \
+	tests/unit/tc/test-tc-prio.c $(unit_backend)
+tests_unit_tc_test_tc_prio_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate \
+	-Wl,--wrap=kdp_tc_prepare_restore
 tests_unit_tc_test_tc_rules_SOURCES = \
 	tests/unit/tc/test-tc-rules.c $(unit_backend)
 tests_unit_tc_test_tc_rules_LDFLAGS = \

@@ -11,12 +11,14 @@
 #include "harness/unit.h"
 #include "netdev-provider.h"
 #include "openvswitch/ofpbuf.h"
+#include "packets.h"
 #include "tc.h"
 #include "tc/tc-transact.h"
 #include "util.h"
 
 uint32_t backend_hook = TC_INGRESS_PARENT;
 uint32_t backend_block;
+uint16_t backend_protocol = ETH_TYPE_IP;
 
 int __wrap_kdp_tc_translate(struct netdev *, const struct offload_desc *,
                             bool recirc_sharing, struct ofpbuf **,
@@ -31,7 +33,11 @@ __wrap_kdp_tc_translate(struct netdev *netdev,
     struct tcmsg *tcm;
 
     *rule = ofpbuf_new(0);
-    unit_tc_make_rule(&desc->ufid, 4 << 16 | 8, 0, *rule);
+    /* As Open vSwitch numbers protocols. */
+    unit_tc_make_rule(&desc->ufid,
+                      tc_make_handle(4, (OVS_FORCE uint16_t) htons(
+                                            backend_protocol)),
+                      desc->recirc_id, *rule);
     tcm = ofpbuf_at_assert(*rule, NLMSG_HDRLEN, sizeof *tcm);
     tcm->tcm_ifindex = netdev_get_ifindex(netdev);
     tcm->tcm_parent = backend_hook;
@@ -67,6 +73,7 @@ backend_setup(void **state)
 
     backend_hook = TC_INGRESS_PARENT;
     backend_block = 0;
+    backend_protocol = ETH_TYPE_IP;
     unit_tc_init();
     unit_tc_ports_add(BACKEND_N_PORTS);
     kdp_tc_init(tc, kdp_dpif_type, false);

@@ -19,6 +19,9 @@
 /* The hook that rules are translated for. */
 extern uint32_t backend_hook;
 
+/* The Ethertype that they are for. */
+extern uint16_t backend_protocol;
+
 /* The block that they are for, or 0 for the device. */
 extern uint32_t backend_block;
 

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_TC_TC_PRIO_H
+#define KDP_TC_TC_PRIO_H 1
+
+/* Priorities of rules
+ * ===================
+ *
+ * In each chain of a place, tc gives a priority to one protocol (Ethertype)
+ * and one kind of classifier.  It refuses a rule (EINVAL) if the priority of
+ * the rule belongs to another protocol or kind.
+ *
+ * Open vSwitch numbers protocols in the order in which a process first uses
+ * them.  Two runs number them differently, and rules of the first run are
+ * still there when the second one begins.  So we choose the priority
+ * ourselves: it is a function of the protocol.
+ *
+ *     protocol                          priority
+ *     -------------------------------   ---------------------------------
+ *     IPv4, IPv6                        2, 3: as in Open vSwitch
+ *     ARP, 802.1Q, 802.1ad, MPLS,       4 to 10
+ *       MPLS multicast, NSH, RARP
+ *     any, if its own one is taken      11 to 16
+ *     others                            the Ethertype
+ *
+ * Common protocols have small numbers because some cards take no others: mlx5
+ * without the capability "ignore_flow_level" refuses priorities above 16.
+ * Priority 1 is that of policing in Open vSwitch.  The order of priorities
+ * does not matter among rules of flows, as no packet has two protocols.
+ *
+ * All rules of a protocol share a priority, whatever they match on.  That
+ * needs several masks for each priority, which flower has had since Linux
+ * 4.19.
+ *
+ * A priority may belong to somebody else: an older version of ovs-kdp or the
+ * stock daemon, whose rules were taken over, or another program.  When tc
+ * refuses a rule, kdp_tc_prio_avoid() asks tc about the priority, without the
+ * RTNL lock, and chooses the next one that is free.  The choice holds for the
+ * protocol in this place as long as the process runs.
+ *
+ * Thread safety: any thread. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "openvswitch/types.h"
+
+struct kdp_tc_id;
+struct kdp_tc_request;
+
+/* The priority of rules of 'protocol' where nothing is in the way.  Never 0,
+ * and never that of policing. */
+uint16_t kdp_tc_prio_own(ovs_be16 protocol);
+
+/* Gives 'id', whose place and protocol are set, its priority. */
+void kdp_tc_prio_set(struct kdp_tc_id *id);
+
+/* Tc has refused 'request', which adds a rule.  Returns true if the priority
+ * belongs to another protocol or kind, and rules that are translated from now
+ * on have another one; false if that is not what is wrong, or if no priority
+ * is free.  The caller is an offload thread. */
+bool kdp_tc_prio_avoid(const struct kdp_tc_request *request);
+
+#endif /* lib/tc/tc-prio.h */
