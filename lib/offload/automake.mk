@@ -11,8 +11,6 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-backend.h \
 	lib/offload/offload-chain.c \
 	lib/offload/offload-chain.h \
-	lib/offload/offload-cleanup.c \
-	lib/offload/offload-cleanup.h \
 	lib/offload/offload-control.c \
 	lib/offload/offload-counters.c \
 	lib/offload/offload-counters.h \
@@ -23,8 +21,6 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-flow.c \
 	lib/offload/offload-flow.h \
 	lib/offload/offload-info.h \
-	lib/offload/offload-leak.c \
-	lib/offload/offload-leak.h \
 	lib/offload/offload-names.c \
 	lib/offload/offload-operate.c \
 	lib/offload/offload-placement.c \

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "offload/offload-cleanup.h"
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
 #include "offload/offload-step.h"
@@ -110,20 +109,25 @@ finish(struct offload *offload, struct offload_flow *flow)
     offload_desc_unref(tc_desc);
 }
 
-/* Deletes a rule of 'port' that is not ours any more. */
-static void
-delete_stale(struct offload *offload, unsigned int thread, uint32_t port,
-             const struct old_rule *rule)
+/* Makes a flow of a rule on 'port' that is not to stay: one that is being
+ * deleted.  Nothing is known of the flow but that, so no chain hangs on it. */
+static struct offload_flow *
+adopt_stale(struct offload_stripe *stripe, const struct old_rule *rule,
+            uint32_t port, unsigned int thread)
+    OVS_REQUIRES(stripe->mutex)
 {
-    int error = offload_cleanup_rule(offload, &rule->ufid, rule->rule,
-                                     rule->desc);
+    const struct offload_desc desc = { .ufid = rule->ufid, .in_port = port };
+    struct offload_flow *flow;
 
-    if (error) {
-        offload_cleanup_later(offload, thread, &rule->ufid, port, rule->rule,
-                              rule->desc, error);
-    } else {
-        offload_count(offload, thread, OFFLOAD_STALE);
-    }
+    flow = offload_flow_create(stripe, offload_desc_create(&desc));
+    offload_flow_set_present(flow);
+    offload_flow_set_tc_adopted(flow, offload_rule_ref(rule->rule),
+                                &rule->stats);
+    offload_flow_remove(flow);
+    flow->thread = thread;
+    flow->n_refs++;
+    offload_flow_set_work(flow, OFFLOAD_WORK_BUSY);
+    return flow;
 }
 
 /* May rules on the port of 'message' still become flows?  Not if the port is
@@ -168,8 +172,8 @@ enum fate {
     FATE_STALE,
 };
 
-/* Decides on 'rule'.  If it is adopted, stores the flow in '*adopted'.  If
- * 'sure', tc has said once more that the rule is there. */
+/* Decides on 'rule'.  If it is adopted or stale, stores the flow in
+ * '*adopted'.  If 'sure', tc has said once more that the rule is there. */
 static enum fate
 decide(struct offload *offload, unsigned int thread,
        const struct offload_control *message, const struct old_rules *old,
@@ -198,6 +202,7 @@ decide(struct offload *offload, unsigned int thread,
                                             message->port_id)) {
         fate = FATE_KEPT;
     } else {
+        *adopted = adopt_stale(stripe, rule, message->port, thread);
         fate = FATE_STALE;
     }
     ovs_mutex_unlock(&stripe->mutex);
@@ -244,7 +249,8 @@ reconcile(struct offload *offload, unsigned int thread,
     if (fate == FATE_ADOPTED) {
         finish(offload, adopted);
     } else if (fate == FATE_STALE) {
-        delete_stale(offload, thread, message->port, rule);
+        offload_count(offload, thread, OFFLOAD_STALE);
+        offload_step_flows(offload, &adopted, 1);
     }
 }
 
@@ -329,6 +335,5 @@ void
 offload_adopt_sweep(struct offload *offload, unsigned int thread,
                     const struct offload_control *message)
 {
-    offload_cleanup_retry_port(offload, message->port);
     reconcile_all(offload, thread, message);
 }

@@ -47,8 +47,7 @@
  *     OFFLOAD_COPY_DEL ends it.
  *
  *   - It is counted.  The flow has a reference from before the put is sent
- *     until the copy is known to be gone, or the memory of rules that could
- *     not be deleted has it after that.  Who reads the copy, or lists rules,
+ *     until the copy is known to be gone.  Who reads the copy, or lists rules,
  *     has one meanwhile.  The last one that is given up destroys it; if the
  *     rule was not deleted by then, it stays in tc.
  *

@@ -33,7 +33,6 @@ offload_create(const struct offload_kernel *kernel,
     offload_reasons_init(&offload->reasons);
     offload_ports_init(&offload->ports);
     offload_chains_init(&offload->chains);
-    offload_leaks_init(&offload->leaks);
     offload_threads_create(offload);
     ovs_rwlock_init(&offload->change_rwlock);
     ovs_mutex_init(&offload->config_mutex);
@@ -90,7 +89,6 @@ offload_destroy(struct offload *offload)
     offload_reasons_destroy(&offload->reasons);
     offload_ports_destroy(&offload->ports);
     offload_chains_destroy(&offload->chains);
-    offload_leaks_destroy(&offload->leaks);
     ovs_rwlock_destroy(&offload->change_rwlock);
     ovs_mutex_destroy(&offload->config_mutex);
     ovs_mutex_destroy(&offload->dumps_mutex);
@@ -288,16 +286,13 @@ flush_stripe(struct offload *offload, struct offload_stripe *stripe)
     ovs_mutex_unlock(&stripe->mutex);
 }
 
-/* Deletes all flows from the kernel, and has them and rules that could not be
- * deleted before deleted from tc by offload threads, which are not waited for.
+/* Deletes all flows from the kernel, and asks offload threads to delete their
+ * rules from tc.  Does not wait for these threads.
  * Flows that are added meanwhile are kept.  Returns 0 or a positive errno
  * value, from the kernel side. */
 int
 offload_flush(struct offload *offload)
 {
-    const struct offload_control message = {
-        .item.type = OFFLOAD_ITEM_RETRY_LEAKS,
-    };
     uint64_t orig;
     int error;
 
@@ -308,6 +303,5 @@ offload_flush(struct offload *offload)
     }
     error = offload->kernel.flush(offload->kernel.aux);
     ovs_rwlock_unlock(&offload->change_rwlock);
-    send_to_all(offload, &message);
     return error;
 }

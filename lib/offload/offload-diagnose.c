@@ -24,8 +24,9 @@ static const struct finding_kind rules_shared = {
 
 static const struct finding_kind rules_left = {
     "offload-rules-left",
-    "Packets may still match a rule whose flow is gone.",
-    "It is tried again; the log names the device and the error.",
+    "Packets still match the rules of flows that were deleted or changed.",
+    "The deletion is tried again every few seconds; the log has the port and "
+    "the error.",
 };
 
 static const struct finding_kind flows_lost = {
@@ -63,7 +64,6 @@ offload_diagnose(const char *name, const struct offload_engine_info *info,
           "rules in tc were removed by another process" },
         { &rules_shared, OFFLOAD_CONFLICTS,
           "rules in tc had an action of another process" },
-        { &rules_left, OFFLOAD_LEAKED, "rules in tc could not be deleted" },
         { &flows_lost, OFFLOAD_LOST,
           "flows were not taken back by the kernel datapath" },
     };
@@ -75,6 +75,10 @@ offload_diagnose(const char *name, const struct offload_engine_info *info,
             findings_add(findings, counters[i].kind, "%s: %"PRIu64" %s", name,
                          n, counters[i].what);
         }
+    }
+    if (info->n_stuck) {
+        findings_add(findings, &rules_left, "%s: %"PRIu64" rules in tc cannot "
+                     "be deleted", name, info->n_stuck);
     }
     if (info->n_backoffs) {
         findings_add(findings, &device_full, "%s: %"PRIu32" ports whose "

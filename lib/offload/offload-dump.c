@@ -165,6 +165,18 @@ tc_is_known(const struct offload_dump *dump, const struct offload_flow *flow)
                 && (int32_t) (flow->round - dump->round) >= 0));
 }
 
+/* Is 'flow' lost, or was its rule deleted late, so that its packets are
+ * upcalls as long as it is in the table? It then looks as idle as can be: the
+ * user deletes it soon, and the next packet makes a new one. */
+static bool
+is_useless(const struct offload_flow *flow)
+{
+    return (flow->target == OFFLOAD_TARGET_NOWHERE
+            && flow->reason == OFFLOAD_REASON_ERROR
+            && !offload_flow_in_kernel(flow)
+            && !offload_flow_needs_thread(flow));
+}
+
 /* Shows 'flow', of whose copy in the kernel that has told 'stats', unless it
  * is NULL. */
 static bool
@@ -188,6 +200,9 @@ show(struct offload_dump *dump, struct offload_flow *flow,
                                    &dumped->in_tc, &dumped->hw);
     }
     if (exists) {
+        if (is_useless(flow)) {
+            dumped->stats.used = 1;
+        }
         dumped->desc = offload_desc_ref(flow->desc);
     }
     offload_placement_offer(dump->offload, flow);

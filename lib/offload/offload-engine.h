@@ -9,14 +9,13 @@
 #include "offload/offload-chain.h"
 #include "offload/offload-counters.h"
 #include "offload/offload-flow.h"
-#include "offload/offload-leak.h"
 #include "offload/offload-port.h"
 #include "offload/offload-queue.h"
 #include "offload/offload-reason.h"
 #include "offload/offload.h"
 
-/* Tries to delete a copy: the kernel may be short of memory for a moment, but
- * the thread must not get stuck. */
+/* Tries to delete a copy from the kernel datapath, which may be short of
+ * memory for a moment.  That the copy stays does no harm. */
 #define OFFLOAD_MAX_FAILURES 3
 
 struct offload_reader;
@@ -32,7 +31,6 @@ struct offload {
     struct offload_reasons reasons;
     struct offload_ports ports;
     struct offload_chains chains;
-    struct offload_leaks leaks;
     struct offload_thread *threads;     /* OFFLOAD_MAX_THREADS. */
     struct offload_reader *reader;      /* Or NULL. */
     atomic_uint32_t last_round;         /* See offload-reader.h. */

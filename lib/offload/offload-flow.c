@@ -398,6 +398,7 @@ offload_flow_set_tc_none(struct offload_flow *flow)
     set_tc(flow, OFFLOAD_TC_NONE);
     offload_rule_unref(flow->rule);
     flow->rule = NULL;
+    flow->n_tc_failures = 0;
     if (was_present) {
         if (!flow->discard_tc) {
             offload_stats_add(&flow->base, &flow->tc_seen);
@@ -472,14 +473,64 @@ offload_flow_gone(struct offload_flow *flow)
 {
     if (flow->life != OFFLOAD_LIFE_GONE) {
         set_life(flow, OFFLOAD_LIFE_GONE);
-        if (flow->final) {
-            *flow->final = flow->base;
-        }
-        if (flow->waiter) {
-            offload_waiter_done(flow->waiter);
-        }
+        offload_flow_tell(flow);
         hmap_remove(&flow->stripe->deleting, &flow->hmap_node);
         offload_flow_unref(flow);
+    }
+}
+
+/* Stores all statistics of 'flow' that are known in '*stats', and starts them
+ * again from 0: the user is told of the flow as one that was deleted, though
+ * tc still has it. */
+void
+offload_flow_report(struct offload_flow *flow, struct offload_stats *stats)
+{
+    *stats = flow->base;
+    if (offload_flow_in_kernel(flow)) {
+        offload_stats_add(stats, &flow->kernel_seen);
+    }
+    if (flow->tc != OFFLOAD_TC_NONE && !flow->discard_tc) {
+        offload_stats_add(stats, &flow->tc_seen);
+    }
+
+    /* The sum with what the copies count is right, as unsigned numbers
+     * wrap. */
+    flow->base.n_packets -= stats->n_packets;
+    flow->base.n_bytes -= stats->n_bytes;
+    offload_flow_moved(flow);
+}
+
+/* Tells the user who has deleted 'flow', if there is one who waits. */
+void
+offload_flow_tell(struct offload_flow *flow)
+{
+    if (flow->final) {
+        offload_flow_report(flow, flow->final);
+        flow->final = NULL;
+    }
+    if (flow->waiter) {
+        offload_waiter_done(flow->waiter);
+        flow->waiter = NULL;
+    }
+}
+
+/* 'flow' is being deleted, and tc does not delete its rule.  Puts the flow
+ * back into the table, unless there is another one of its ufid: packets meet
+ * the rule, so dumps show it and users learn what it counts.  It is still to
+ * go. */
+void
+offload_flow_restore(struct offload_flow *flow)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct offload_stripe *stripe = flow->stripe;
+
+    if (flow->life == OFFLOAD_LIFE_DELETING
+        && !offload_flow_find(stripe, &flow->ufid)) {
+        set_life(flow, OFFLOAD_LIFE_PRESENT);
+        hmap_remove(&stripe->deleting, &flow->hmap_node);
+        hmap_insert(&stripe->flows, &flow->hmap_node, ufid_hash(&flow->ufid));
+        list(flow);
+        offload_flow_moved(flow);
     }
 }
 

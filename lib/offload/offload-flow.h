@@ -20,9 +20,11 @@
  *
  * offload_flow_create() puts a flow into the table, which has a reference.
  * offload_flow_remove() takes it out and moves it to those that are being
- * deleted, until offload_flow_gone().  Whoever uses a flow without the lock
- * has a reference of its own: the queue of a thread, the thread that is at it,
- * a user who changes or reads it.
+ * deleted, until offload_flow_gone().  When tc does not delete its rule, that
+ * is tried again after a pause, which grows.  If that lasts the flow comes
+ * back into the table: see offload_flow_report().  Whoever uses a flow without
+ * the lock has a reference of its own: the queue of a thread, the thread that
+ * is at it, a user who changes or reads it.
  *
  * Who changes the kernel copy claims it ('kernel_claimed') meanwhile, so that
  * nobody else does.  The copy in tc is changed by the flow's thread only. */
@@ -43,6 +45,18 @@
 #include "ovs-thread.h"
 
 struct offload_waiter;
+
+/* Pauses after tc has failed to delete a rule: 1 ms, and each time twice as
+ * long, up to the last one of 8 s.  The kernel may be out of memory or file
+ * descriptors for a moment, so the first ones are short.  With the last one,
+ * thousands of rules that a driver does not delete cost their thread little,
+ * and a rule goes within ten seconds after the cause is gone. */
+#define OFFLOAD_N_PAUSES 14
+
+/* Failures in a row after which nobody waits any longer for a rule to be
+ * deleted: the user who has deleted the flow, nor the end of the engine.  The
+ * pauses are 1,023 ms by then. */
+#define OFFLOAD_PATIENCE 11
 
 /* Stripes of flows: enough that a dozen threads rarely meet. */
 #define OFFLOAD_STRIPES 64
@@ -86,7 +100,6 @@ enum OVS_PACKED_ENUM offload_request {
 enum offload_item_type {
     OFFLOAD_ITEM_FLOW,
     OFFLOAD_ITEM_BARRIER,       /* Everything before it has been done. */
-    OFFLOAD_ITEM_RETRY_LEAKS,   /* Deletes rules that are left. */
     OFFLOAD_ITEM_ADOPT,         /* A port has come. */
     OFFLOAD_ITEM_PORT_GONE,
     OFFLOAD_ITEM_DISABLED,      /* Offload is turned off. */
@@ -131,7 +144,9 @@ struct offload_flow {
     enum offload_request request;   /* What is under way, and not accounted
                                      * for yet. */
     enum offload_reason reason; /* Why it is not in tc. */
-    uint8_t n_failures;         /* To delete a copy, in a row. */
+    uint8_t n_failures;         /* To delete the kernel copy, in a row. */
+    uint8_t n_tc_failures;      /* To delete the copy in tc, likewise, up to
+                                 * UINT8_MAX. */
     int error;                  /* From tc, or 0. */
     const char *why;            /* 'error' in words, or NULL; valid if 'error'
                                  * is not 0.  If it is in tc, why cards may
@@ -156,11 +171,15 @@ struct offload_flow {
     uint32_t round;             /* and which that was: see offload-reader.h. */
 
     /* What is under way. */
-    unsigned int thread;        /* Valid if queued or busy. */
+    unsigned int thread;        /* Valid if queued, busy or paused. */
     long long int requested;    /* When, in microseconds. */
+    long long int resume;       /* End of the pause in ms, while it is in the
+                                 * list of pauses of 'thread'; else 0.  Written
+                                 * by the thread. */
     struct offload_chain_waiter chain_waiter;
-    struct offload_waiter *waiter;      /* Told when the flow is gone, or */
-    struct offload_stats *final;        /* NULL.  Gets all statistics. */
+    struct offload_waiter *waiter;      /* Told when the flow is gone, or
+                                         * stuck; or NULL. */
+    struct offload_stats *final;        /* Gets all statistics; or NULL. */
 
     /* After it was not taken. */
     uint64_t port_seq;          /* Of the port when it was rejected. */
@@ -209,6 +228,9 @@ void offload_flow_set_present(struct offload_flow *);
 void offload_flow_discard(struct offload_flow *);
 void offload_flow_remove(struct offload_flow *);
 void offload_flow_gone(struct offload_flow *);
+void offload_flow_report(struct offload_flow *, struct offload_stats *);
+void offload_flow_tell(struct offload_flow *);
+void offload_flow_restore(struct offload_flow *);
 void offload_flow_describe(struct offload_flow *, struct offload_desc *);
 void offload_flow_outdate(struct offload_flow *);
 
@@ -251,6 +273,14 @@ static inline bool
 offload_flow_in_tc(const struct offload_flow *flow)
 {
     return flow->tc == OFFLOAD_TC_PRESENT;
+}
+
+/* Has tc failed to delete the rule of 'flow' so often that nobody waits for
+ * it? */
+static inline bool
+offload_flow_is_stuck(const struct offload_flow *flow)
+{
+    return flow->n_tc_failures >= OFFLOAD_PATIENCE;
 }
 
 /* Is the rule of 'flow', which is in tc, what the flow is? */

@@ -86,8 +86,8 @@ enum offload_counter {
     OFFLOAD_VANISHED,           /* Rules that somebody else removed. */
     OFFLOAD_CONFLICTS,          /* Rules that somebody else had a part in, and
                                  * that were made anew. */
-    OFFLOAD_LEAKED,             /* Rules that could not be deleted.  It is
-                                 * tried again later, which is not counted. */
+    OFFLOAD_LEAKED,             /* Rules that tc did not delete for long.  It
+                                 * is still tried. */
     OFFLOAD_OVERLAPPED,         /* Times that the kernel did not take a flow
                                  * back, which is nowhere then, as another
                                  * flow there overlaps with it. */
@@ -124,6 +124,10 @@ struct offload_engine_info {
     uint64_t n_hw[OFFLOAD_N_HW];        /* Of those in tc. */
     struct offload_reason_info reasons[OFFLOAD_N_REASONS];
     uint32_t n_backoffs;        /* Ports that back off now. */
+    uint64_t n_retried;         /* Rules that tc has failed to delete, which is
+                                 * tried again, */
+    uint64_t n_stuck;           /* and of these, those that it has not deleted
+                                 * for longer than a second. */
 };
 
 void offload_get_info(struct offload *, struct offload_engine_info *);

@@ -98,11 +98,18 @@ start_put(struct pending *pending, bool wait)
     return PENDING;
 }
 
-/* Deletes 'flow', which has no kernel copy any more, from tc. */
+/* Deletes 'flow', which has no kernel copy any more, from tc.  If tc has
+ * failed to do that for long, nobody waits for it, and the flow stays in the
+ * table. */
 static void
 delete_rest(struct offload *offload, struct offload_flow *flow,
             struct offload_op *op, struct offload_waiter *waiter)
 {
+    if (offload_flow_is_stuck(flow)) {
+        offload_flow_set_target(flow, OFFLOAD_TARGET_NOWHERE);
+        offload_flow_report(flow, &op->stats);
+        return;
+    }
     offload_flow_remove(flow);
     flow->final = &op->stats;
     if (offload_flow_needs_thread(flow)) {

@@ -26,12 +26,15 @@ thread_of(struct offload *offload, const struct offload_flow *flow)
     return offload_queues_choose_for(&offload->queues, flow->desc);
 }
 
-/* Ends that 'flow' waits for its parent, if it does. */
+/* Ends that 'flow' waits for its parent, or for the flow before it, if it
+ * does. */
 static void
 stop_waiting(struct offload *offload, struct offload_flow *flow)
 {
     if (flow->work == OFFLOAD_WORK_WAITING) {
         offload_chains_cancel(&offload->chains, &flow->chain_waiter);
+        offload_flow_set_work(flow, OFFLOAD_WORK_IDLE);
+    } else if (flow->work == OFFLOAD_WORK_PAUSED && !flow->resume) {
         offload_flow_set_work(flow, OFFLOAD_WORK_IDLE);
     }
 }
@@ -56,7 +59,9 @@ make_request(struct offload *offload, struct offload_flow *flow,
 
     if (!has_thread) {
         stop_waiting(offload, flow);
-        flow->thread = thread_of(offload, flow);
+        if (!flow->resume) {
+            flow->thread = thread_of(offload, flow);
+        }
     }
     end_request(offload, flow, OFFLOAD_SUPERSEDED);
     offload_count(offload, flow->thread, OFFLOAD_ENQUEUED);
@@ -388,6 +393,35 @@ offload_placement_wait_for_parent(struct offload *offload,
     offload_flow_set_work(flow, OFFLOAD_WORK_WAITING);
     offload_count(offload, flow->thread, OFFLOAD_PARKED);
     return true;
+}
+
+/* If another flow of the ufid of 'flow', which its thread is at, is still to
+ * be deleted from tc, has 'flow' wait for that and returns true: both rules
+ * would match the same packets. */
+bool
+offload_placement_wait_for_old(struct offload_flow *flow)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    if (hmap_is_empty(&flow->stripe->deleting)
+        || !offload_flow_find_deleting(flow->stripe, &flow->ufid)) {
+        return false;
+    }
+    offload_flow_set_work(flow, OFFLOAD_WORK_PAUSED);
+    return true;
+}
+
+/* 'old' is gone, with which its thread was busy.  The flow that has waited for
+ * that, if there is one, goes on in the same thread. */
+void
+offload_placement_wake_new(struct offload *offload,
+                           const struct offload_flow *old)
+{
+    struct offload_flow *flow = offload_flow_find(old->stripe, &old->ufid);
+
+    if (flow && flow->work == OFFLOAD_WORK_PAUSED && !flow->resume) {
+        flow->thread = old->thread;
+        offload_queues_push(&offload->queues, flow);
+    }
 }
 
 /* Offers again the flows that waited for 'desc', which is in tc now. */

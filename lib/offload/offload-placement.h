@@ -45,6 +45,8 @@ void offload_placement_renew(struct offload *, struct offload_flow *);
 void offload_placement_left_kernel(struct offload *, struct offload_flow *);
 bool offload_placement_wait_for_parent(struct offload *,
                                        struct offload_flow *);
+bool offload_placement_wait_for_old(struct offload_flow *);
+void offload_placement_wake_new(struct offload *, const struct offload_flow *);
 void offload_placement_wake_children(struct offload *,
                                      const struct offload_desc *);
 

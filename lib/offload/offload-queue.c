@@ -3,10 +3,12 @@
 #include <config.h>
 #include "offload/offload-queue.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "hash.h"
 #include "offload/offload-waiter.h"
+#include "timeval.h"
 #include "util.h"
 
 /* Samples that the exponential average of the latency is mostly about, as in
@@ -21,6 +23,9 @@ queue_init(struct offload_queue *queue)
     atomic_init(&queue->ever_ran, false);
     atomic_init(&queue->n_flows, 0);
     atomic_init(&queue->most_flows, 0);
+    for (size_t i = 0; i < OFFLOAD_N_PAUSES; i++) {
+        ovs_list_init(&queue->pauses[i]);
+    }
     moving_average_init_cumulative(&queue->cumulative);
     moving_average_init_exponential(&queue->exponential,
                                     2.0 / (EMA_SAMPLES + 1));
@@ -34,6 +39,7 @@ offload_queues_init(struct offload_queues *queues)
         queue_init(&queues->queues[i]);
     }
     atomic_init(&queues->n, 0);
+    atomic_init(&queues->closing, false);
 }
 
 void
@@ -108,6 +114,77 @@ offload_queues_out(struct offload_queues *queues, struct offload_flow *flow,
 
     offload_flow_set_work(flow, work);
     atomic_sub_relaxed(&queues->queues[flow->thread].n_flows, 1, &orig);
+}
+
+/* Tc has failed to delete the rule of 'flow', which its thread is at, and
+ * whose reference is taken over: the flow waits until the thread tries again,
+ * or somebody asks for something else. */
+void
+offload_queues_pause(struct offload_queues *queues, struct offload_flow *flow)
+{
+    unsigned int i = MIN(flow->n_tc_failures, OFFLOAD_N_PAUSES) - 1;
+
+    offload_flow_set_work(flow, OFFLOAD_WORK_PAUSED);
+    flow->resume = time_msec() + (1 << i);
+    ovs_list_push_back(&queues->queues[flow->thread].pauses[i],
+                       &flow->item.list_node);
+}
+
+/* Takes 'flow' out of the list of pauses, and gives the reference of that
+ * up. */
+void
+offload_queues_unpause(struct offload_flow *flow)
+{
+    ovs_list_remove(&flow->item.list_node);
+    flow->resume = 0;
+    offload_flow_unref(flow);
+}
+
+/* Puts the flows of 'thread' whose pauses end at 'now' or before into its
+ * queue. */
+void
+offload_queues_resume(struct offload_queues *queues, unsigned int thread,
+                      long long int now)
+{
+    struct ovs_list *pauses = queues->queues[thread].pauses;
+
+    for (size_t i = 0; i < OFFLOAD_N_PAUSES; i++) {
+        while (!ovs_list_is_empty(&pauses[i])) {
+            struct offload_flow *flow = CONTAINER_OF(
+                ovs_list_front(&pauses[i]), struct offload_flow,
+                item.list_node);
+            struct ovs_mutex *mutex = &flow->stripe->mutex;
+
+            if (flow->resume > now) {
+                break;
+            }
+            ovs_mutex_lock(mutex);
+            if (flow->work == OFFLOAD_WORK_PAUSED) {
+                offload_queues_push(queues, flow);
+            }
+            offload_queues_unpause(flow);
+            ovs_mutex_unlock(mutex);
+        }
+    }
+}
+
+/* When the first pause in 'queue' ends, in ms, or LLONG_MAX if there is
+ * none. */
+long long int
+offload_queues_next_resume(const struct offload_queue *queue)
+{
+    long long int next = LLONG_MAX;
+
+    for (size_t i = 0; i < OFFLOAD_N_PAUSES; i++) {
+        if (!ovs_list_is_empty(&queue->pauses[i])) {
+            const struct offload_flow *flow = CONTAINER_OF(
+                ovs_list_front(&queue->pauses[i]), struct offload_flow,
+                item.list_node);
+
+            next = MIN(next, flow->resume);
+        }
+    }
+    return next;
 }
 
 /* Puts a copy of 'message' into the queue of 'thread'.  Its waiter, if it has

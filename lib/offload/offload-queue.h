@@ -30,7 +30,10 @@
  *                                         stays
  *     offload_queues_out                  the thread of the queue, with the
  *                                         lock of the flow's stripe
- *     offload_queues_inserted             the thread of the queue */
+ *     offload_queues_inserted,            the thread of the queue; no lock
+ *       _resume, _next_resume
+ *     offload_queues_pause, _unpause      the thread of the queue, with the
+ *                                         lock of the flow's stripe */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,6 +51,11 @@ struct offload_queue {
     atomic_uint32_t n_flows;    /* In the queue and the thread's lists. */
     atomic_uint32_t most_flows;
 
+    /* The thread's own: flows that wait until it tries again to delete their
+     * rules, by the length of the pause, so that each list is in the order in
+     * which pauses end. */
+    struct ovs_list pauses[OFFLOAD_N_PAUSES];
+
     /* From request to insertion, in microseconds. */
     struct moving_average cumulative;
     struct moving_average exponential;
@@ -57,6 +65,7 @@ struct offload_queue {
 struct offload_queues {
     struct offload_queue queues[OFFLOAD_MAX_THREADS];
     atomic_uint n;              /* The first so many are in use. */
+    atomic_bool closing;        /* The engine ends. */
 };
 
 /* A message to a thread that is not a flow.  The thread frees it. */
@@ -79,6 +88,11 @@ uint32_t offload_queues_length(struct offload_queues *, unsigned int thread);
 void offload_queues_push(struct offload_queues *, struct offload_flow *);
 void offload_queues_out(struct offload_queues *, struct offload_flow *,
                         enum offload_work);
+void offload_queues_pause(struct offload_queues *, struct offload_flow *);
+void offload_queues_unpause(struct offload_flow *);
+void offload_queues_resume(struct offload_queues *, unsigned int thread,
+                           long long int now);
+long long int offload_queues_next_resume(const struct offload_queue *);
 void offload_queues_send(struct offload_queues *, unsigned int thread,
                          const struct offload_control *);
 void offload_queues_inserted(struct offload_queues *, unsigned int thread,

@@ -42,6 +42,15 @@ add_to_total(struct offload_thread_info *total,
     total->latency.max = MAX(total->latency.max, info->latency.max);
 }
 
+/* Counts the rule of 'flow' if tc has failed to delete it. */
+static void
+count_retried(const struct offload_flow *flow,
+              struct offload_engine_info *info)
+{
+    info->n_retried += flow->n_tc_failures > 0;
+    info->n_stuck += offload_flow_is_stuck(flow);
+}
+
 /* Stores what there is to tell in '*info'. */
 void
 offload_get_info(struct offload *offload, struct offload_engine_info *info)
@@ -71,13 +80,17 @@ offload_get_info(struct offload *offload, struct offload_engine_info *info)
             if (flow->life == OFFLOAD_LIFE_PRESENT) {
                 info->n_flows[offload_flow_state(flow)]++;
             }
+            count_retried(flow, info);
             if (offload_flow_in_tc(flow)) {
                 info->n_hw[flow->hw]++;
                 info->threads[offload_queues_choose_for(
                     &offload->queues, flow->desc)].n_rules++;
             }
         }
-        info->n_flows[OFFLOAD_STATE_DELETING] += hmap_count(&stripe->deleting);
+        HMAP_FOR_EACH (flow, hmap_node, &stripe->deleting) {
+            info->n_flows[OFFLOAD_STATE_DELETING]++;
+            count_retried(flow, info);
+        }
         ovs_mutex_unlock(&stripe->mutex);
     }
 

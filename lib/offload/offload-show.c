@@ -118,6 +118,12 @@ show_rare(const struct offload_engine_info *info, struct ds *s)
                       info->n_backoffs);
         separator = ",";
     }
+    if (info->n_retried) {
+        ds_put_format(s, "%s deletions tried again %"PRIu64" (%"PRIu64
+                      " for long)", separator, info->n_retried,
+                      info->n_stuck);
+        separator = ",";
+    }
     if (*separator == ',') {
         ds_put_char(s, '\n');
     }
@@ -277,6 +283,8 @@ offload_show_json(const struct offload_engine_info *info)
     json_object_put(json, "total", thread_to_json(&info->total, true));
     json_object_put(json, "reasons", reasons);
     put_integer(json, "ports_backing_off", info->n_backoffs);
+    put_integer(json, "deletions_retried", info->n_retried);
+    put_integer(json, "deletions_stuck", info->n_stuck);
     return json;
 }
 

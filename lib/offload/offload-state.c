@@ -20,6 +20,7 @@ static const struct offload_transition life_transitions[] = {
     { OFFLOAD_LIFE_NEW, OFFLOAD_LIFE_GONE, "could not be made" },
     { OFFLOAD_LIFE_PRESENT, OFFLOAD_LIFE_DELETING, "deleted or flushed" },
     { OFFLOAD_LIFE_DELETING, OFFLOAD_LIFE_GONE, "not in tc any more" },
+    { OFFLOAD_LIFE_DELETING, OFFLOAD_LIFE_PRESENT, "tc does not delete it" },
 };
 
 static const char *const kernel_names[] = {
@@ -69,6 +70,7 @@ static const char *const work_names[] = {
     [OFFLOAD_WORK_QUEUED] = "queued",
     [OFFLOAD_WORK_BUSY] = "busy",
     [OFFLOAD_WORK_WAITING] = "waiting",
+    [OFFLOAD_WORK_PAUSED] = "paused",
 };
 
 static const struct offload_transition work_transitions[] = {
@@ -78,6 +80,9 @@ static const struct offload_transition work_transitions[] = {
     { OFFLOAD_WORK_QUEUED, OFFLOAD_WORK_IDLE, "offer dropped, handed over" },
     { OFFLOAD_WORK_BUSY, OFFLOAD_WORK_IDLE, "target reached" },
     { OFFLOAD_WORK_BUSY, OFFLOAD_WORK_WAITING, "parent not in tc" },
+    { OFFLOAD_WORK_BUSY, OFFLOAD_WORK_PAUSED, "a rule is not deleted yet" },
+    { OFFLOAD_WORK_PAUSED, OFFLOAD_WORK_QUEUED, "tried again" },
+    { OFFLOAD_WORK_PAUSED, OFFLOAD_WORK_IDLE, "request taken back" },
     { OFFLOAD_WORK_WAITING, OFFLOAD_WORK_QUEUED, "parent came" },
     { OFFLOAD_WORK_WAITING, OFFLOAD_WORK_IDLE, "request taken back" },
 };

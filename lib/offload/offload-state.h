@@ -17,8 +17,8 @@
  *     kernel      has the kernel a copy?   none, present, refused
  *     tc          has tc a copy?           none, inserting, present
  *     target      where shall it be?       kernel, tc, nowhere
- *     work        what does its thread     idle, queued, busy, waiting
- *                 do with it?
+ *     work        what does its thread     idle, queued, busy, waiting,
+ *                 do with it?              paused
  *
  * What users are shown, enum offload_state of offload-info.h, is derived from
  * these (offload_flow_state()).
@@ -44,7 +44,9 @@ enum OVS_PACKED_ENUM offload_life {
                                  * when its rule vanished, or is replaced while
                                  * the kernel refuses it, and until it is
                                  * deleted or changed if it is lost. */
-    OFFLOAD_LIFE_DELETING,      /* Out of the table; maybe still in tc. */
+    OFFLOAD_LIFE_DELETING,      /* Out of the table; maybe still in tc.  Comes
+                                 * back if that lasts: see
+                                 * offload_flow_report(). */
     OFFLOAD_LIFE_GONE,          /* Nothing is left to do. */
 };
 
@@ -73,6 +75,10 @@ enum OVS_PACKED_ENUM offload_work {
     OFFLOAD_WORK_BUSY,          /* The thread is at it. */
     OFFLOAD_WORK_WAITING,       /* For a rule that recirculates to its chain:
                                  * in no queue. */
+    OFFLOAD_WORK_PAUSED,        /* Until its thread tries again to delete the
+                                 * rule, or until the flow of the same ufid
+                                 * that was there before is gone: in no
+                                 * queue. */
 };
 
 /* A transition that is allowed. */

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 
-#include "offload/offload-cleanup.h"
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
 #include "openvswitch/vlog.h"
@@ -65,15 +64,16 @@ is_tc_step(enum step step)
     return step == TC_PUT || step == TC_DEL;
 }
 
-/* Leaves 'flow', which has no next step or waits for its parent. */
+/* Leaves 'flow', which has no next step or waits for another flow. */
 static void
 leave(struct offload *offload, struct offload_flow *flow)
 {
-    if (flow->work != OFFLOAD_WORK_WAITING) {
+    if (offload_flow_is_busy(flow)) {
         offload_flow_set_work(flow, OFFLOAD_WORK_IDLE);
         offload_placement_done(offload, flow);
         if (!offload_flow_in_table(flow)) {
             offload_flow_gone(flow);
+            offload_placement_wake_new(offload, flow);
         }
     }
     offload_flow_unref(flow);
@@ -93,7 +93,8 @@ prepare(struct offload *offload, struct work *work, bool tc)
         step = next_step(flow);
         if (step == NONE
             || (step == TC_PUT
-                && offload_placement_wait_for_parent(offload, flow))) {
+                && (offload_placement_wait_for_old(flow)
+                    || offload_placement_wait_for_parent(offload, flow)))) {
             work->flow = NULL;
             leave(offload, flow);
             ovs_mutex_unlock(mutex);
@@ -156,21 +157,80 @@ put_into_tc(struct offload *offload, struct work *work)
     }
 }
 
+/* Tc has failed to delete the rule of 'work'.  Returns true if it is not tried
+ * again, as the engine ends. */
+static bool
+gives_up(struct offload *offload, struct work *work)
+{
+    struct offload_flow *flow = work->flow;
+    bool closing;
+
+    flow->n_tc_failures += flow->n_tc_failures < UINT8_MAX;
+    if (!offload_flow_is_stuck(flow)) {
+        return false;
+    }
+    atomic_read_relaxed(&offload->queues.closing, &closing);
+    if (flow->n_tc_failures == OFFLOAD_PATIENCE) {
+        offload_count(offload, flow->thread, OFFLOAD_LEAKED);
+    }
+    if (closing || flow->n_tc_failures == OFFLOAD_PATIENCE) {
+        VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" could not be "
+                     "deleted from tc: %s; %s",
+                     UUID_ARGS((const struct uuid *) &flow->ufid),
+                     work->desc->in_port, ovs_strerror(work->op.error),
+                     closing ? "its rule stays" : "it is tried again");
+    }
+    if (closing && flow->target == OFFLOAD_TARGET_TC) {
+        /* No other rule is put beside it. */
+        offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
+    }
+    return closing;
+}
+
+/* If tc has failed to delete the rule of 'work', and that is still what has to
+ * be done, leaves the flow until that is tried again.  A user who waits is
+ * told what the rule has counted, if that has failed for long. */
+static void
+retry_later(struct offload *offload, struct work *work)
+{
+    struct offload_flow *flow = work->flow;
+    struct ovs_mutex *mutex = &flow->stripe->mutex;
+    struct offload_copy_op get = {
+        .type = OFFLOAD_COPY_GET, .ufid = flow->ufid, .desc = work->desc,
+        .rule = work->op.rule,
+    };
+
+    ovs_mutex_lock(mutex);
+    if (flow->waiter && offload_flow_is_stuck(flow)) {
+        ovs_mutex_unlock(mutex);
+        offload_tc_operate(offload, &get);
+        ovs_mutex_lock(mutex);
+        if (!get.error) {
+            offload_flow_saw_tc(flow, &get.stats, get.hw, time_msec());
+        }
+        offload_flow_tell(flow);
+        offload_flow_restore(flow);
+        flow->reason = OFFLOAD_REASON_ERROR;
+        flow->error = work->op.error;
+        flow->why = "tc does not delete its rule";
+    }
+    if (flow->n_tc_failures && next_step(flow) == TC_DEL) {
+        offload_queues_pause(&offload->queues, flow);
+        work->flow = NULL;
+    }
+    ovs_mutex_unlock(mutex);
+}
+
 static void
 delete_from_tc(struct offload *offload, struct work *work)
 {
     struct offload_flow *flow = work->flow;
     int error = work->op.error;
 
-    if (error && error != ENOENT && error != ENODEV) {
-        if (++flow->n_failures < OFFLOAD_MAX_FAILURES) {
-            return;
-        }
-        offload_cleanup_later(offload, flow->thread, &flow->ufid,
-                              work->desc->in_port, flow->rule, work->desc,
-                              error);
+    if (error && error != ENOENT && error != ENODEV
+        && !gives_up(offload, work)) {
+        return;
     }
-    flow->n_failures = 0;
     if (!error) {
         offload_flow_saw_tc(flow, &work->op.stats, OFFLOAD_HW_UNKNOWN,
                             time_msec());
@@ -275,6 +335,8 @@ commit(struct offload *offload, struct work *work, bool tc)
 
     if (tc && put && !work->op.error) {
         offload_placement_wake_children(offload, work->desc);
+    } else if (tc && !put && work->op.error) {
+        retry_later(offload, work);
     }
     offload_rule_unref(work->op.rule);
     offload_desc_unref(work->desc);
@@ -292,14 +354,6 @@ turn(struct offload *offload, struct work works[], size_t n, bool tc)
     for (size_t i = 0; i < n; i++) {
         if (!works[i].flow || !prepare(offload, &works[i], tc)) {
             continue;
-        }
-        if (tc && works[i].op.type == OFFLOAD_COPY_PUT) {
-            works[i].op.error = offload_cleanup_before_put(
-                offload, &works[i].op.ufid);
-            if (works[i].op.error) {
-                commit(offload, &works[i], tc);
-                continue;
-            }
         }
         ops[n_ops] = &works[i].op;
         todo[n_ops++] = &works[i];

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "offload/offload-adopt.h"
-#include "offload/offload-cleanup.h"
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
 #include "offload/offload-step.h"
@@ -84,9 +83,6 @@ run_control(struct offload_thread *thread, struct offload_control *control)
     case OFFLOAD_ITEM_SWEEP:
         offload_adopt_sweep(offload, thread->id, control);
         break;
-    case OFFLOAD_ITEM_RETRY_LEAKS:
-        offload_cleanup_retry(offload, thread->id);
-        break;
     case OFFLOAD_ITEM_BARRIER:
     case OFFLOAD_ITEM_FLOW:
     default:
@@ -138,8 +134,19 @@ static struct offload_item *
 pop_item(struct offload_thread *thread)
 {
     struct kdp_mpsc_node *node = kdp_mpsc_queue_pop(&thread->queue->items);
+    struct offload_item *item
+        = node ? CONTAINER_OF(node, struct offload_item, node) : NULL;
 
-    return node ? CONTAINER_OF(node, struct offload_item, node) : NULL;
+    if (item && item->type == OFFLOAD_ITEM_FLOW
+        && flow_from_item(item)->resume) {
+        /* Somebody wants something before its pause is over. */
+        struct offload_flow *flow = flow_from_item(item);
+
+        ovs_mutex_lock(&flow->stripe->mutex);
+        offload_queues_unpause(flow);
+        ovs_mutex_unlock(&flow->stripe->mutex);
+    }
+    return item;
 }
 
 /* Moves what is in the queue to the thread's lists, a bounded number. */
@@ -292,23 +299,34 @@ static void *
 offload_thread_main(void *thread_)
 {
     struct offload_thread *thread = thread_;
+    struct offload_queues *queues = &thread->offload->queues;
+    bool stopping = false;
 
     for (;;) {
+        long long int resume = offload_queues_next_resume(thread->queue);
         unsigned int stop;
 
         /* Acquire: what was done before, with the release in stop_thread().
          * The kick comes after that, so that it is not slept through. */
         atomic_read_explicit(&thread->stop, &stop, memory_order_acquire);
+        if (stop == HAND_OVER || (stop == DRAIN && !stopping)) {
+            /* Once more, or by another thread. */
+            offload_queues_resume(queues, thread->id, LLONG_MAX);
+            stopping = true;
+        } else if (resume != LLONG_MAX) {
+            offload_queues_resume(queues, thread->id, time_msec());
+        }
         if (stop == HAND_OVER
             ? hand_over_one(thread) : run_some(thread)) {
             /* There may be no sleep for long. */
             ovsrcu_quiesce();
             continue;
         }
-        if (stop != RUN) {
+        resume = offload_queues_next_resume(thread->queue);
+        if (stop != RUN && resume == LLONG_MAX) {
             return NULL;
         }
-        kdp_mpsc_queue_wait(&thread->queue->items, LLONG_MAX);
+        kdp_mpsc_queue_wait(&thread->queue->items, resume);
     }
 }
 
@@ -365,13 +383,15 @@ offload_threads_set(struct offload *offload, unsigned int n)
 
 /* Ends all threads once everything but offers has been done.  What is in the
  * kernel can stay there: nobody would wait for tc to take thousands of flows
- * before the process ends. */
+ * before the process ends.  Nor is a rule that tc does not delete waited for
+ * longer than OFFLOAD_PATIENCE says; it stays in tc. */
 void
 offload_threads_destroy(struct offload *offload)
 {
     unsigned int n;
     bool again;
 
+    atomic_store_relaxed(&offload->queues.closing, true);
     atomic_read_relaxed(&offload->queues.n, &n);
     for (unsigned int i = 0; i < n; i++) {
         stop_thread(&offload->threads[i], DRAIN);

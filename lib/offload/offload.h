@@ -70,7 +70,8 @@
  *      in tc        tc       tc             kernel copy kept in chains
  *      moving back  kernel   tc             or "tc" and the copy is outdated
  *      rejected     kernel   kernel         tc or its device did not take it
- *      deleting     gone     tc             not in the table any more
+ *      deleting     gone     tc             not in the table any more, unless
+ *                                           tc does not delete it for long
  *
  * and these are the transitions ("-": stays; "(k)", "(t)": the side where it
  * is done; the user waits for tc only where there is a "*"):
@@ -108,13 +109,25 @@
  * deleted is not in the table: to create it again makes another one, whose
  * requests come behind those of the old one in the same queue.
  *
+ * Tc may fail to delete a rule: it is short of memory or file descriptors, or
+ * a driver is busy.  The flow then stays as it is, and its thread tries again
+ * after a pause, which grows from 1 ms to 8 s, until the rule is gone.  A new
+ * flow of the same ufid waits in state queued meanwhile, so that tc never has
+ * two rules for the same packets.  After OFFLOAD_PATIENCE failures, about a
+ * second, the user who has deleted the flow does not wait any longer.  The
+ * user is told what is known, and the flow comes back into the table, in state
+ * deleting, with statistics that begin at 0: packets still meet the rule, and
+ * dumps and further deletions, which are not waited for, tell of them.  Once
+ * the rule is gone the flow stays without copies, like one that is lost, until
+ * the user deletes it.
+ *
  * A rule that vanishes from tc (its module was unloaded, somebody removed it)
  * is noticed when it is read; the flow then goes back to the kernel.  When the
  * daemon starts, or a port comes, the rules that the backend finds on the port
  * become flows in state "in tc", for the revalidators to judge, and those that
  * it cannot tell, or that have to do with recirculation chains, are deleted
- * (offload_port_add()); those of chains when offload_keep_chains() says so.  No
- * flow of the port is offered before that is done.
+ * (offload_port_add()); those of chains when offload_keep_chains() says so.
+ * No flow of the port is offered before that is done.
  *
  * Recirculation
  * -------------
@@ -147,7 +160,9 @@
  *      gets, and for puts that ask for statistics.
  *   O5 After offload_flush(), _port_del(), _set_enabled(false) no rule of ours
  *      remains on the ports concerned, once the threads have got there: what
- *      is urgent comes before all offers.
+ *      is urgent comes before all offers.  What tc fails to delete is tried
+ *      again.  offload_destroy() leaves a rule in tc only if the deletion has
+ *      failed OFFLOAD_PATIENCE times in a row.
  *   O6 Each request ends in exactly one of inserted, modified, deleted,
  *      returned (to the kernel), rejected or superseded.
  *   O7 The main thread does not wait for tc: no function waits for a thread
@@ -210,10 +225,9 @@
  *      stripe                  change_rwlock, offload_dump.mutex
  *      offload_waiter.mutex    stripe, config_mutex
  *      ports, chains, reasons, stripe; not each other
- *        leaks, counters,
- *        those that the backend
- *        needs for struct
- *        offload_rule
+ *        counters, those that
+ *        the backend needs for
+ *        struct offload_rule
  *
  * Bounds
  * ------

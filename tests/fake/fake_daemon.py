@@ -131,7 +131,7 @@ def offload_show():
         "reasons": [{"reason": "tc does not support it", "n": 17, "port": 3,
                      "ufid": "01234567-89ab-cdef-0123-456789abcdef",
                      "errno": 95}],
-        "ports_backing_off": 1,
+        "ports_backing_off": 1, "deletions_retried": 2, "deletions_stuck": 1,
     }]
 
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/unit.h"
+#include "harness/wait.h"
 #include "util.h"
 
 void
@@ -76,6 +77,15 @@ check_copy(void *aux, const ovs_u128 *ufid, struct offload_desc *desc,
     offload_desc_unref(desc);
 }
 
+uint64_t
+unit_retried(struct unit_offload *unit)
+{
+    struct offload_engine_info info;
+
+    offload_get_info(unit->offload, &info);
+    return info.n_retried;
+}
+
 /* A message leads to others, as that a port is gone: to requests on its flows,
  * then to the rules that are left, which may wait for a thread that goes. */
 void
@@ -83,6 +93,7 @@ unit_settle(struct unit_offload *unit)
 {
     for (int i = 0; i < 4; i++) {
         offload_barrier(unit->offload);
+        unit_wait_until(!unit_retried(unit));
     }
 }
 

@@ -23,6 +23,9 @@ void unit_offload_init(struct unit_offload *, const struct offload_config *,
  * states agree with where flows are. */
 void unit_offload_uninit(struct unit_offload *);
 
+/* Rules that tc has failed to delete, which is tried again. */
+uint64_t unit_retried(struct unit_offload *);
+
 /* Waits until what was asked for has been done, and what that led to. */
 void unit_settle(struct unit_offload *);
 

@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	tests/system/check-system \
 	tests/system/harness.sh \
 	tests/system/no-io-uring.c \
+	tests/system/no-tc-deletion.c \
 	tests/system/run \
 	tests/system/sanitizers/leaks.txt \
 	tests/system/sanitizers/thread.txt \
@@ -55,7 +56,10 @@ EXTRA_tests_system_traffic_DEPENDENCIES = ovs/stamp
 tests/system/no-io-uring.so: tests/system/no-io-uring.c
 	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) -std=gnu11 $(KDP_CFLAGS) $(CFLAGS) \
 	    -shared -fPIC -o $@ $(srcdir)/tests/system/no-io-uring.c
-CLEANFILES += tests/system/no-io-uring.so
+tests/system/no-tc-deletion.so: tests/system/no-tc-deletion.c
+	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) -std=gnu11 $(KDP_CFLAGS) $(CFLAGS) \
+	    -shared -fPIC -o $@ $(srcdir)/tests/system/no-tc-deletion.c -ldl
+CLEANFILES += tests/system/no-io-uring.so tests/system/no-tc-deletion.so
 
 # The whole daemon, in a guest: DAEMON is kdp, kdp-stock or stock, SYSTEMTESTS
 # are shell patterns of test names, SYSTEMGUESTS is the number of guests, and
@@ -63,7 +67,7 @@ CLEANFILES += tests/system/no-io-uring.so
 SYSTEMGUESTS = 1
 SYSTEMFLAGS =
 check-system: all tests/system/traffic tests/system/no-io-uring.so \
-    utilities/bench/per-vport.so $(unit_tests)
+    tests/system/no-tc-deletion.so utilities/bench/per-vport.so $(unit_tests)
 	$(srcdir)/tests/system/check-system --builddir '$(abs_builddir)' \
 	    --daemon '$(DAEMON)' --guests '$(SYSTEMGUESTS)' $(SYSTEMFLAGS) \
 	    $(SYSTEMTESTS)

@@ -118,6 +118,107 @@ offload_database_away() {
     check_tc_agrees br0 v-left v-right
 }
 
+# Starts as start_frames does, with a daemon whose deletions from tc fail while
+# file no-deletion exists.
+start_without_deletion() {
+    local library=${KDP_TRAFFIC%/*}/no-tc-deletion.so
+    test -e "$library" || fail "$library is missing"
+    allow_log 'transaction error \(Cannot allocate memory\)' \
+        'failed to flow_del'
+    export KDP_NO_TC_DELETION=$KDP_WORK/no-deletion
+    ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" \
+        LD_PRELOAD=$library start_frames
+}
+
+# True if $1 rules on v-left send packets somewhere.
+redirections_are() {
+    test "$(tc -j filter show dev v-left ingress |
+        jq '[.[] | .options.actions[]? | select(.kind == "mirred")] |
+            length')" = "$1"
+}
+
+# Prints the packets of the flow in OpenFlow.
+openflow_packets() {
+    ovs-ofctl dump-flows br0 in_port=1 |
+        sed -n 's/.*n_packets=\([0-9]*\).*/\1/p'
+}
+
+openflow_packets_are() {
+    test "$(openflow_packets)" = "$1"
+}
+
+# True if tc has not deleted $1 rules for long.
+stuck_are() {
+    test "$(offload_json .deletions_stuck)" = "$1"
+}
+
+add_test offload_deletion_fails \
+    'rules that tc does not delete go later, and all packets count (O2, O5)' \
+    kdp 150
+offload_deletion_fails() {
+    local before
+    start_without_deletion
+    install_frames_flow tc
+    wait_until $PATIENCE redirections_are 1
+
+    # The revalidators delete it, and find it again.
+    touch no-deletion
+    ovs-appctl revalidator/purge
+    before=$(openflow_packets)
+    wait_until $PATIENCE stuck_are 1
+    redirections_are 1 || fail 'the rule is gone'
+    matches "$(ovs-appctl offload/show)" 'deletions tried again 1 [(]1 for long'
+    matches "$(ovs-appctl kdp/doctor)" 'offload-rules-left'
+    start_receiver received right
+    send_frames left --same -n 50
+    received_all received
+    # As usual: tests have flows stay for long.
+    set_other_config max-idle 10000
+    rm no-deletion
+    wait_until $PATIENCE redirections_are 0
+    wait_until $PATIENCE flows_shown 0 all "$FRAMES"
+    wait_until $PATIENCE openflow_packets_are $((before + 50))
+    # Frames that come now make a new flow.
+    set_other_config max-idle 1000000
+    install_frames_flow tc
+    check_tc_agrees br0 v-left v-right
+
+    # The flow changes: frames stop when the old rule goes.
+    touch no-deletion
+    ovs-ofctl del-flows br0
+    wait_until $PATIENCE stuck_are 1
+    redirections_are 1 || fail 'the rule is gone'
+    rm no-deletion
+    wait_until $PATIENCE redirections_are 0
+    wait_until $PATIENCE stuck_are 0
+    check_tc_agrees br0 v-left v-right
+}
+
+add_test offload_deletion_exit \
+    'the daemon ends though tc does not delete rules (O5, O7)' kdp 150
+offload_deletion_exit() {
+    start_without_deletion
+    install_frames_flow tc
+    touch no-deletion
+    ovs-appctl revalidator/purge
+    wait_until $PATIENCE stuck_are 1
+    stop_daemon --cleanup
+    unset DAEMON_PID
+    redirections_are 1 || fail 'the rule is gone'
+    logged 'could not be deleted from tc: .*; its rule stays' ||
+        fail 'nothing is said of the rule'
+    # The next run finds it.
+    rm no-deletion
+    unset KDP_NO_TC_DELETION
+    start_daemon
+    restrict_frames
+    install_frames_flow tc
+    check_tc_agrees br0 v-left v-right
+    stop_daemon --cleanup
+    unset DAEMON_PID
+    check_no_rules v-left v-right
+}
+
 # True if the daemon has at most $1 files, $2 of them netlink sockets.
 daemon_has_at_most() {
     local fds sockets

@@ -104,6 +104,8 @@ OFFLOAD_GAUGES = (
     ("enabled", "offload_enabled", "1 if flows are offloaded to tc."),
     ("ports_backing_off", "offload_ports_backing_off",
      "Ports whose device was full."),
+    ("deletions_stuck", "offload_deletions_stuck",
+     "Rules that tc has not deleted for longer than a second."),
 )
 THREAD_COUNTERS = (
     ("enqueued", "offload_requests", "Requests to the thread."),
@@ -116,7 +118,7 @@ THREAD_COUNTERS = (
     ("vanished", "offload_vanished", "Rules that somebody else removed."),
     ("conflicts", "offload_conflicts",
      "Rules that got an action of somebody else, and were made anew."),
-    ("leaked", "offload_leaked", "Rules that could not be deleted."),
+    ("leaked", "offload_leaked", "Rules that tc did not delete for long."),
     ("overlapped", "offload_overlapped",
      "Flows that the kernel did not take back, as others overlap with them."),
     ("lost", "offload_lost",

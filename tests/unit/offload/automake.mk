@@ -8,11 +8,11 @@ unit_tests += \
 	tests/unit/offload/test-offload \
 	tests/unit/offload/test-offload-batch \
 	tests/unit/offload/test-offload-failure \
-	tests/unit/offload/test-offload-leak \
 	tests/unit/offload/test-offload-model \
 	tests/unit/offload/test-offload-queue \
 	tests/unit/offload/test-offload-race \
 	tests/unit/offload/test-offload-rebalance \
+	tests/unit/offload/test-offload-retry \
 	tests/unit/offload/test-offload-show \
 	tests/unit/offload/test-offload-state \
 	tests/unit/offload/test-offload-stats \
@@ -35,8 +35,8 @@ tests_unit_offload_test_offload_batch_SOURCES = \
 tests_unit_offload_test_offload_batch_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_failure_SOURCES = \
 	tests/unit/offload/test-offload-failure.c $(unit_offload) $(unit_common)
-tests_unit_offload_test_offload_leak_SOURCES = \
-	tests/unit/offload/test-offload-leak.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_retry_SOURCES = \
+	tests/unit/offload/test-offload-retry.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_model_SOURCES = \
 	tests/unit/offload/test-offload-model.c \
 	tests/unit/offload/model.c tests/unit/offload/model.h \

@@ -28,7 +28,7 @@ struct model {
     pthread_mutex_t change;     /* For 'desc'. */
 
     /* Guarded by the lock of the fake. */
-    bool failed[2];             /* The latest deletion failed. */
+    unsigned int n_failed[2];   /* Deletions that failed in a row. */
 };
 
 /* What is known before a report is asked for. */

@@ -20,7 +20,6 @@ diagnose(void **state OVS_UNUSED)
     } counters[] = {
         { OFFLOAD_VANISHED, "offload-rules-removed", "dp: 7 rules" },
         { OFFLOAD_CONFLICTS, "offload-rules-shared", "dp: 7 rules" },
-        { OFFLOAD_LEAKED, "offload-rules-left", "dp: 7 rules" },
         { OFFLOAD_LOST, "offload-flows-lost", "dp: 7 flows" },
     };
     static const struct offload_engine_info well = {
@@ -46,6 +45,16 @@ diagnose(void **state OVS_UNUSED)
     info.total.counters[OFFLOAD_OVERLAPPED] = 7;
     offload_diagnose("dp", &info, &findings);
     unit_found_nothing(&findings);
+
+    /* What is tried again for a moment only is nothing to see to. */
+    info = well;
+    info.n_retried = 9;
+    info.total.counters[OFFLOAD_LEAKED] = 9;
+    offload_diagnose("dp", &info, &findings);
+    unit_found_nothing(&findings);
+    info.n_stuck = 7;
+    offload_diagnose("dp", &info, &findings);
+    unit_found(&findings, 1, "offload-rules-left", "dp: 7 rules");
 
     info = well;
     info.n_backoffs = 2;

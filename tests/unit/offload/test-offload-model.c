@@ -132,13 +132,15 @@ chance(void *n_calls_, uint32_t n)
     return hash_int(++*n_calls, unit_seed()) % n;
 }
 
-/* Makes operations fail by chance.  A deletion by the engine fails once at
- * most, so that it does not give up. */
+/* Makes operations fail by chance.  A deletion from the kernel by the engine
+ * fails once at most, so that it does not give up; one from tc several times,
+ * so that there are pauses, but not so often that it is stuck. */
 static int
 fail_by_chance(void *n_calls, bool tc, const struct offload_copy_op *op)
 {
     static const int errors[] = { EOPNOTSUPP, ENOSPC, ENODEV, EEXIST, EINVAL };
     struct model *model = &models[op->ufid.u64.lo];
+    const unsigned int max_failures = tc ? 5 : 1;
     bool on, there;
 
     atomic_read_relaxed(&failing, &on);
@@ -156,9 +158,13 @@ fail_by_chance(void *n_calls, bool tc, const struct offload_copy_op *op)
         return (tc ? errors[chance(n_calls, ARRAY_SIZE(errors))]
                 : op->cookie ? ENOMEM : 0);
     }
-    model->failed[tc] = (on && !model->failed[tc] && !op->cookie
-                         && !chance(n_calls, 10));
-    return model->failed[tc] ? EBUSY : 0;
+    if (on && !op->cookie && model->n_failed[tc] < max_failures
+        && !chance(n_calls, model->n_failed[tc] ? 2 : 10)) {
+        model->n_failed[tc]++;
+        return EBUSY;
+    }
+    model->n_failed[tc] = 0;
+    return 0;
 }
 
 /* With the lock for writing: creates the flow, or deletes it. */
@@ -517,7 +523,7 @@ check_at_rest(void)
 
     /* What was failing when that ended is rejected before the ports change,
      * which lets it be offered again. */
-    offload_barrier(unit.offload);
+    unit_settle(&unit);
     offload_configure(unit.offload, &config);
     for (uint32_t i = 1; i <= N_PORTS; i++) {
         offload_port_changed(unit.offload, i);
@@ -657,6 +663,10 @@ static const struct unit_transition elsewhere[] = {
       "no two flows have the same key" },
     { OFFLOAD_MACHINE_KERNEL, OFFLOAD_KERNEL_REFUSED, OFFLOAD_KERNEL_PRESENT,
       "likewise" },
+    { OFFLOAD_MACHINE_LIFE, OFFLOAD_LIFE_DELETING, OFFLOAD_LIFE_PRESENT,
+      "no deletion fails for long" },
+    { OFFLOAD_MACHINE_WORK, OFFLOAD_WORK_PAUSED, OFFLOAD_WORK_IDLE,
+      "deletions are waited for" },
 };
 
 static void

@@ -61,6 +61,8 @@ make_info(void)
         average_summary_merge(&info.total.exponential, &thread->exponential);
     }
     info.total.counters[OFFLOAD_VANISHED] = 2;
+    info.n_retried = 6;
+    info.n_stuck = 5;
     info.n_hw[OFFLOAD_HW_ALL] = 30;
     info.n_hw[OFFLOAD_HW_PARTLY] = 2;
     info.n_hw[OFFLOAD_HW_NONE] = 7;
@@ -81,7 +83,8 @@ text_has_threads_states_and_reasons(void **state OVS_UNUSED)
                            "  in tc: in hardware 30, partly in hardware 2, "
                            "only in software 7, not read yet 1\n"));
     assert_non_null(strstr(ds_cstr(&s), "\n    total       11"));
-    assert_non_null(strstr(ds_cstr(&s), "  also: vanished 2\n"));
+    assert_non_null(strstr(ds_cstr(&s), "  also: vanished 2, deletions tried "
+                           "again 6 (5 for long)\n"));
     assert_non_null(strstr(ds_cstr(&s), "  not supported                     "
                            "            7      3  ufid:11223344-5566-7788-"
                            "99aa-bbccddeeff00 (Operation not supported)\n"));
@@ -117,6 +120,8 @@ json_has_the_same(void **state OVS_UNUSED)
                                          "only in software")), 7);
     assert_int_equal(json_integer(member(total, "queued")), 11);
     assert_int_equal(json_integer(member(total, "vanished")), 2);
+    assert_int_equal(json_integer(member(json, "deletions_retried")), 6);
+    assert_int_equal(json_integer(member(json, "deletions_stuck")), 5);
     assert_int_equal(ovs_compat_json_size(member(json, "threads")), 2);
     thread = ovs_compat_json_at(member(json, "threads"), 1);
     assert_int_equal(json_integer(member(thread, "thread")), 1);

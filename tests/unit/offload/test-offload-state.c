@@ -92,8 +92,8 @@ forbidden_transitions_end_the_process(void **state OVS_UNUSED)
         }
     }
 
-    /* 59 pairs of states, 26 transitions. */
-    assert_int_equal(n, 33);
+    /* 68 pairs of states, 30 transitions. */
+    assert_int_equal(n, 38);
 }
 
 static void

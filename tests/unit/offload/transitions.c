@@ -6,7 +6,7 @@
 #include "harness/unit.h"
 #include "ovs-atomic.h"
 
-#define MAX_STATES 4
+#define MAX_STATES 5
 
 static atomic_count reached[OFFLOAD_N_MACHINES][MAX_STATES][MAX_STATES];
 
