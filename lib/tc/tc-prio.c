@@ -29,16 +29,18 @@ VLOG_DEFINE_THIS_MODULE(kdp_tc_prio);
  * those that are needed are made again, which costs a rule its first try. */
 #define MAX_CHOICES 4096
 
-/* Protocols with a priority of their own, the first one TC_RESERVED_PRIORITY_
- * IPV4.  The order is part of what other runs rely on: append only. */
+/* The first priority of ours. */
+#define FIRST_OWN 2
+BUILD_ASSERT_DECL(FIRST_OWN > TC_RESERVED_PRIORITY_POLICE);
+
+/* Protocols with a priority of their own, from FIRST_OWN on.  Other runs rely
+ * on these numbers, so the order must not change. */
 static const uint16_t common[] = {
-    ETH_TYPE_IP, ETH_TYPE_IPV6, ETH_TYPE_ARP, ETH_TYPE_VLAN_8021Q,
+    ETH_TYPE_IP, ETH_TYPE_IPV6, ETH_TYPE_VLAN_8021Q, ETH_TYPE_ARP,
     ETH_TYPE_VLAN_8021AD, ETH_TYPE_MPLS, ETH_TYPE_MPLS_MCAST, ETH_TYPE_NSH,
     ETH_TYPE_RARP,
 };
-BUILD_ASSERT_DECL(TC_RESERVED_PRIORITY_IPV4 + ARRAY_SIZE(common)
-                  == FIRST_SPARE);
-BUILD_ASSERT_DECL(TC_RESERVED_PRIORITY_IPV6 == TC_RESERVED_PRIORITY_IPV4 + 1);
+BUILD_ASSERT_DECL(FIRST_OWN + ARRAY_SIZE(common) == FIRST_SPARE);
 
 /* What was chosen instead of a protocol's own priority. */
 struct choice {
@@ -73,7 +75,7 @@ kdp_tc_prio_own(ovs_be16 protocol)
 
     for (size_t i = 0; i < ARRAY_SIZE(common); i++) {
         if (type == common[i]) {
-            return TC_RESERVED_PRIORITY_IPV4 + i;
+            return FIRST_OWN + i;
         }
     }
     /* Numbers below 0x0600 are lengths, not Ethertypes. */

@@ -17,9 +17,10 @@
  *
  *     protocol                          priority
  *     -------------------------------   ---------------------------------
- *     IPv4, IPv6                        2, 3: as in Open vSwitch
- *     ARP, 802.1Q, 802.1ad, MPLS,       4 to 10
- *       MPLS multicast, NSH, RARP
+ *     IPv4, IPv6, 802.1Q                2, 3, 4: as in Open vSwitch, the
+ *                                       third one in later versions
+ *     ARP, 802.1ad, MPLS, MPLS          5 to 10
+ *       multicast, NSH, RARP
  *     any, if its own one is taken      11 to 16
  *     others                            the Ethertype
  *

@@ -46,7 +46,7 @@ static void
 each_protocol_has_a_priority(void **state OVS_UNUSED)
 {
     static const uint16_t common[] = {
-        ETH_TYPE_IP, ETH_TYPE_IPV6, ETH_TYPE_ARP, ETH_TYPE_VLAN_8021Q,
+        ETH_TYPE_IP, ETH_TYPE_IPV6, ETH_TYPE_VLAN_8021Q, ETH_TYPE_ARP,
         ETH_TYPE_VLAN_8021AD, ETH_TYPE_MPLS, ETH_TYPE_MPLS_MCAST,
         ETH_TYPE_NSH, ETH_TYPE_RARP,
     };
@@ -76,7 +76,7 @@ order_of_appearance_does_not_matter(void **state)
 {
     assert_int_equal(put(*state, 1, ETH_TYPE_MPLS, 0), 7);
     assert_int_equal(put(*state, 2, 0x88b5, 0), 0x88b5);
-    assert_int_equal(put(*state, 3, ETH_TYPE_ARP, 0), 4);
+    assert_int_equal(put(*state, 3, ETH_TYPE_ARP, 0), 5);
     assert_int_equal(put(*state, 4, ETH_TYPE_IP, 0), 2);
     assert_int_equal(put(*state, 5, ETH_TYPE_MPLS, 0), 7);
     assert_int_equal(DEL(1).error, 0);
@@ -85,7 +85,7 @@ order_of_appearance_does_not_matter(void **state)
 static void
 priority_of_others_is_avoided(void **state)
 {
-    unit_tc_take_prio(LO, 4);
+    unit_tc_take_prio(LO, 5);
     unit_tc_take_prio(LO, 11);
     put(*state, 1, ETH_TYPE_ARP, EAGAIN);
     assert_int_equal(put(*state, 1, ETH_TYPE_ARP, 0), 12);
@@ -96,7 +96,7 @@ priority_of_others_is_avoided(void **state)
 
     /* Other protocols keep theirs, and the spare one is this one's. */
     assert_int_equal(put(*state, 4, ETH_TYPE_IP, 0), 2);
-    unit_tc_take_prio(LO, 5);
+    unit_tc_take_prio(LO, 4);
     put(*state, 5, ETH_TYPE_VLAN_8021Q, EAGAIN);
     assert_int_equal(put(*state, 5, ETH_TYPE_VLAN_8021Q, 0), 13);
 
