@@ -14,5 +14,5 @@ include tests/versions/automake.mk
 # finds that there is nothing left to make.
 check-programs: $(BUILT_SOURCES)
 	$(MAKE) all $(check_PROGRAMS) tests/system/no-io-uring.so \
-	    utilities/bench/per-vport.so
+	    tests/system/no-tc-deletion.so utilities/bench/per-vport.so
 .PHONY: check-programs
