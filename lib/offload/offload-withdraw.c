@@ -51,23 +51,26 @@ offload_withdraw_port(struct offload *offload,
     }
 }
 
-/* Offload was turned off.  Nothing is done if it is on again. */
+/* Offload was turned off.  Stops as soon as it is on again. */
 void
 offload_withdraw_all(struct offload *offload)
 {
     struct offload_located_port *ports;
-    bool enabled;
     size_t n;
 
-    atomic_read_relaxed(&offload->enabled, &enabled);
-    if (enabled) {
-        return;
-    }
     for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
         struct offload_stripe *stripe = &offload->table.stripes[i];
         struct offload_flow *flow;
+        bool enabled;
 
+        /* Read with the lock, so that no flow is moved back that was offered
+         * after offload was turned on again. */
         ovs_mutex_lock(&stripe->mutex);
+        atomic_read_relaxed(&offload->enabled, &enabled);
+        if (enabled) {
+            ovs_mutex_unlock(&stripe->mutex);
+            return;
+        }
         HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
             if (is_concerned(flow)) {
                 offload_placement_return(offload, flow,

@@ -20,6 +20,7 @@
 #include <errno.h>
 
 #include "harness/unit.h"
+#include "offload/offload-engine.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "util.h"
@@ -274,6 +275,51 @@ disabling_leaves_no_flow_nowhere(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+static struct offload_stripe *
+stripe_of(struct unit_offload *unit, uint32_t flow)
+{
+    const ovs_u128 ufid = unit_ufid(flow);
+
+    return offload_stripe(unit->offload, &ufid);
+}
+
+/* The thread has begun to move all flows back when offload is turned on again.
+ * A flow that is put after that goes to tc all the same.  The thread stops at
+ * the lock of a stripe between those of the two flows. */
+static void
+flow_that_is_put_when_offload_is_on_again_goes_to_tc(void **state OVS_UNUSED)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    uint32_t first = 0, last = 0, between = 0;
+    struct offload_stripe *stripe;
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 1);
+    for (uint32_t i = 1; i < 100; i++) {
+        stripe = stripe_of(&unit, i);
+        first = stripe < stripe_of(&unit, first) ? i : first;
+        last = stripe > stripe_of(&unit, last) ? i : last;
+    }
+    do {
+        stripe = stripe_of(&unit, between++);
+    } while (stripe <= stripe_of(&unit, first)
+             || stripe >= stripe_of(&unit, last));
+
+    unit_put(&unit, unit_desc(first, 1), CREATE);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, first), TC);
+    ovs_mutex_lock(&stripe->mutex);
+    offload_set_enabled(unit.offload, false);
+    unit_wait_until(unit_state(&unit, first) == OFFLOAD_STATE_MOVING_BACK);
+    offload_set_enabled(unit.offload, true);
+    unit_put(&unit, unit_desc(last, 1), CREATE);
+    ovs_mutex_unlock(&stripe->mutex);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, first), KERNEL);
+    assert_int_equal(unit_where(&unit, last), TC);
+    unit_offload_uninit(&unit);
+}
+
 /* Rules of a previous run are being looked at when something else happens. */
 static void
 begin_with_old_rules(struct unit_offload *unit)
@@ -438,6 +484,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(flow_comes_back_with_its_port),
         cmocka_unit_test(rule_that_nobody_knows_goes_with_its_port),
         cmocka_unit_test(disabling_leaves_no_flow_nowhere),
+        cmocka_unit_test(flow_that_is_put_when_offload_is_on_again_goes_to_tc),
         cmocka_unit_test(flush_is_not_undone_by_old_rules),
         cmocka_unit_test(disabling_is_not_undone_by_old_rules),
         cmocka_unit_test(port_that_goes_at_once_leaves_no_old_rule),
