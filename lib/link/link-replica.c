@@ -30,6 +30,8 @@ link_replica_link_changed(const struct link_change *change, void *replica_)
     }
     if (replica->routes && (gone || !(change->link->flags & IFF_UP))) {
         link_routes_link_down(replica->routes, ifindex);
+    } else if (replica->routes && !(change->link->flags & IFF_RUNNING)) {
+        link_routes_carrier_lost(replica->routes, ifindex);
     }
 }
 

@@ -57,13 +57,15 @@ struct route_base {
     struct in6_addr source;     /* ...if it is this address. */
     size_t n;                   /* Routes. */
     size_t n_ipv4;              /* Those of IPv4. */
+    size_t n_objects;           /* Those with a next hop object. */
 };
 
 /* Something with which the kernel may have removed routes. */
 struct route_cause {
     struct ovs_list node;       /* In 'causes'. */
-    int ifindex;                /* The link that went down, or lost its last
-                                 * IPv4 address, or 0. */
+    int ifindex;                /* The link that went down, or lost its carrier
+                                 * or its last IPv4 address, or 0. */
+    bool carrier;               /* It lost its carrier. */
     bool addr;                  /* An IPv4 address went, namely: */
     struct in6_addr source;
     uint32_t nh_id;             /* The next hop object that went, or 0. */
@@ -122,10 +124,11 @@ route_base_find(const struct link_routes *routes, int ifindex, uint32_t nh_id,
     return NULL;
 }
 
-/* Counts a route that came or, with 'gone', went. */
+/* Counts the route of 'key', which came or, with 'gone', went. */
 static void
 route_base_count(struct link_routes *routes, int ifindex, uint32_t nh_id,
-                 const struct in6_addr *source, bool ipv4, bool gone)
+                 const struct in6_addr *source, const struct route_key *key,
+                 bool gone)
     OVS_REQUIRES(routes->mutex)
 {
     struct route_base *base = route_base_find(routes, ifindex, nh_id, source);
@@ -138,8 +141,10 @@ route_base_count(struct link_routes *routes, int ifindex, uint32_t nh_id,
         hmap_insert(&routes->bases, &base->node,
                     route_base_hash(ifindex, nh_id, source));
     }
-    base->n += gone ? -1 : 1;
-    base->n_ipv4 += !ipv4 ? 0 : gone ? -1 : 1;
+    int change = gone ? -1 : 1;
+    base->n += change;
+    base->n_ipv4 += key->family == AF_INET ? change : 0;
+    base->n_objects += key->nh_id ? change : 0;
     if (!base->n) {
         hmap_remove(&routes->bases, &base->node);
         free(base);
@@ -156,18 +161,16 @@ static void
 route_count(struct link_routes *routes, const struct route_key *key, bool gone)
     OVS_REQUIRES(routes->mutex)
 {
-    bool ipv4 = key->family == AF_INET;
-
     if (key->nh_id) {
-        route_base_count(routes, 0, key->nh_id, &in6addr_any, ipv4, gone);
+        route_base_count(routes, 0, key->nh_id, &in6addr_any, key, gone);
     }
     if (route_is_hidden(key)) {
         routes->n_hidden += gone ? -1 : 1;
         return;
     }
-    route_base_count(routes, key->ifindex, 0, &in6addr_any, ipv4, gone);
+    route_base_count(routes, key->ifindex, 0, &in6addr_any, key, gone);
     if (ipv6_addr_is_set(&key->source)) {
-        route_base_count(routes, 0, 0, &key->source, ipv4, gone);
+        route_base_count(routes, 0, 0, &key->source, key, gone);
     }
     routes->seqno++;
 }
@@ -351,7 +354,8 @@ route_cause_has_any(const struct link_routes *routes,
         return route_base_find(routes, 0, cause->nh_id, &in6addr_any);
     }
     base = route_base_find(routes, cause->ifindex, 0, &in6addr_any);
-    if (base && (!cause->addr || base->n_ipv4)) {
+    if (base && (cause->carrier ? base->n_objects
+                 : cause->addr ? base->n_ipv4 : base->n)) {
         return true;
     }
     return cause->addr && route_base_find(routes, 0, 0, &cause->source);
@@ -521,6 +525,14 @@ void
 link_routes_link_down(struct link_routes *routes, int ifindex)
 {
     const struct route_cause cause = { .ifindex = ifindex };
+
+    link_routes_add_cause(routes, &cause);
+}
+
+void
+link_routes_carrier_lost(struct link_routes *routes, int ifindex)
+{
+    const struct route_cause cause = { .ifindex = ifindex, .carrier = true };
 
     link_routes_add_cause(routes, &cause);
 }

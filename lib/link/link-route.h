@@ -23,6 +23,9 @@
  *     routes.  When a group of them changes, it speaks of the group, and of
  *     none of the routes.
  *
+ *   - When a device loses its carrier, the kernel removes the next hop objects
+ *     that use the device, without an event, and their IPv4 routes.
+ *
  * In such a case the table becomes stale: its writer has to enter all routes
  * anew.  So it does when the kernel speaks of a route that ought to be here
  * and is not, and when one goes of several that differ in nothing that is
@@ -77,10 +80,11 @@ void link_routes_enter(struct link_routes *,
 void link_routes_correct(struct link_routes *,
                          const struct link_route_view *view, bool gone);
 
-/* Note that link 'ifindex' went down or away, or that an address went, which
- * may have been the 'last' IPv4 address of its link.  The kernel may be about
- * to announce what went with it. */
+/* Note that link 'ifindex' went down or away, that it lost its carrier, or
+ * that an address went, which may have been the 'last' IPv4 address of its
+ * link.  The kernel may be about to announce what went with it. */
 void link_routes_link_down(struct link_routes *, int ifindex);
+void link_routes_carrier_lost(struct link_routes *, int ifindex);
 void link_routes_addr_gone(struct link_routes *, const struct link_addr_view *,
                            bool last);
 
@@ -88,9 +92,10 @@ void link_routes_addr_gone(struct link_routes *, const struct link_addr_view *,
 void link_routes_nexthop_changed(struct link_routes *, uint32_t id, bool gone);
 
 /* To be called when all events up to now were entered.  The table becomes
- * stale if it still has routes of a link that went down, IPv4 routes of a link
- * that lost its last IPv4 address, routes that prefer as their source an
- * address that went, or routes of a next hop object that did. */
+ * stale if it still has routes of a link that went down, routes of next hop
+ * objects through a link that lost its carrier, IPv4 routes of a link that lost
+ * its last IPv4 address, routes that prefer as their source an address that
+ * went, or routes of a next hop object that went. */
 void link_routes_check_stale(struct link_routes *);
 
 bool link_routes_is_stale(const struct link_routes *);

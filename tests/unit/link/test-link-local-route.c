@@ -9,6 +9,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -424,6 +425,50 @@ routes_go_with_a_link_that_goes_down(void **state)
     assert_equal(f);
 }
 
+/* True if link 'ifindex' is up and has no carrier, as the kernel announced. */
+static bool
+has_no_carrier(struct fixture *f, int ifindex)
+{
+    struct link_info link;
+
+    link_listener_run(f->listener);
+    return (link_table_find(f->table, LINK_NSID_LOCAL, ifindex, &link)
+            && link.flags & IFF_UP && !(link.flags & IFF_RUNNING));
+}
+
+/* The kernel removes next hop objects of a link that loses its carrier, with
+ * their IPv4 routes, without a word.  Other routes through the link stay. */
+static void
+routes_of_an_object_go_with_the_carrier(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t before;
+
+    OK(unit_route_add(f->own, &(struct unit_route) {
+        .dst = "10.2.0.0/16", .gateway = "10.0.0.9", .ifindex = A }, 0));
+    set_nexthop(f, 7, A);
+    OK(unit_route_add(f->own, &(struct unit_route) {
+        .dst = "10.1.0.0/16", .nh_id = 7 }, NLM_F_EXCL));
+    assert_equal(f);
+    assert_int_equal(n_routes_to_net(f), 1);
+    OK(unit_link_set_up(f->own, B, false));
+    unit_wait_until(has_no_carrier(f, A));
+    assert_equal(f);
+    assert_int_equal(n_routes_to_net(f), 0);
+
+    /* Without such a route nothing is asked for. */
+    OK(unit_link_set_up(f->own, B, true));
+    unit_wait_until(!has_no_carrier(f, A));
+    before = n_stale(f);
+    OK(unit_route_add(f->own, &(struct unit_route) {
+        .dst = "10.1.0.0/16", .gateway = "10.0.0.9", .ifindex = A }, 0));
+    OK(unit_link_set_up(f->own, B, false));
+    unit_wait_until(has_no_carrier(f, A));
+    assert_equal(f);
+    assert_int_equal(n_routes_to_net(f), 1);
+    assert_int_equal(n_stale(f), before);
+}
+
 static void
 routes_of_ipv6_may_go_without_a_word(void **state)
 {
@@ -472,6 +517,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(routes_may_differ_in_their_source_alone),
         TEST(routes_go_with_the_address_that_they_prefer),
         TEST(routes_go_with_a_link_that_goes_down),
+        TEST(routes_of_an_object_go_with_the_carrier),
         TEST(routes_of_ipv6_may_go_without_a_word),
         TEST(a_link_without_routes_makes_nothing_stale),
     };
