@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Adding and deleting ports of the dpif provider when the system refuses: no
- * socket leaks (U6), and one that the kernel may use stays (U8).  The kernel's
- * part is made up: requests for vports come here. */
+ * socket leaks (U6), and one that the kernel may use stays (U8).  Questions
+ * about ports, and dumps of them.  The kernel's part is made up: requests for
+ * vports come here. */
 
 #include <config.h>
 #include "dpif-netlink/ports.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -19,6 +22,7 @@
 #include "dpif-netlink-rtnl.h"
 #include "dummy.h"
 #include "netdev-linux/netdev-linux-kdp.h"
+#include "netdev-linux.h"
 #include "netdev.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
@@ -39,6 +43,8 @@ UNIT_WRAP(int, epoll_ctl, (int epfd, int op, int fd,
 /* The kernel. */
 static struct {
     int new_error, del_error, get_error;    /* Positive errno values or 0. */
+    int list_error;
+    uint32_t type;              /* Of the port, or 0 for an internal one. */
     int rtnl_error;
     int set_pid_error;
     bool has_port;
@@ -46,6 +52,7 @@ static struct {
     unsigned int n_new, n_del;
     unsigned int n_tunnels;     /* Devices of tunnels. */
     unsigned int n_doubts;      /* Of the vport table. */
+    char lro_off[IFNAMSIZ];     /* Device whose LRO was turned off. */
 } kernel;
 
 int __wrap_ovs_vport_new(struct ovs_genl *, struct ovs_vport *, const void *,
@@ -102,21 +109,51 @@ __wrap_vport_table_get_by_number(struct vport_table *table OVS_UNUSED,
     assert_int_equal(port_no, PORT_NO);
     memset(vport, 0, sizeof *vport);
     vport->port_no = port_no;
-    vport->type = OVS_VPORT_TYPE_INTERNAL;
+    vport->type = kernel.type ? kernel.type : OVS_VPORT_TYPE_INTERNAL;
+    ovs_strlcpy(vport->name, "p7", sizeof vport->name);
     return (kernel.get_error ? kernel.get_error
             : kernel.has_port ? 0 : ENODEV);
+}
+
+int __wrap_vport_table_get_by_name(struct vport_table *, const char *,
+                                   struct ovs_vport *);
+int
+__wrap_vport_table_get_by_name(struct vport_table *table, const char *name,
+                               struct ovs_vport *vport)
+{
+    assert_string_equal(name, "p7");
+    return __wrap_vport_table_get_by_number(table, PORT_NO, vport);
+}
+
+int __wrap_netdev_linux_ethtool_set_flag(struct netdev *, uint32_t flag,
+                                         const char *flag_name, bool enable);
+int
+__wrap_netdev_linux_ethtool_set_flag(struct netdev *netdev, uint32_t flag,
+                                     const char *flag_name, bool enable)
+{
+    assert_int_equal(flag, 1 << 15);
+    assert_string_equal(flag_name, "LRO");
+    assert_false(enable);
+    ovs_strlcpy(kernel.lro_off, netdev_get_name(netdev),
+                sizeof kernel.lro_off);
+    return EOPNOTSUPP;
 }
 
 /* Ports are added after upcalls have been turned on. */
 int __wrap_vport_table_list(struct vport_table *, struct ovs_vport **,
                             size_t *);
 int
-__wrap_vport_table_list(struct vport_table *vports OVS_UNUSED,
+__wrap_vport_table_list(struct vport_table *vports,
                         struct ovs_vport **vportsp, size_t *n)
 {
     *vportsp = NULL;
     *n = 0;
-    return 0;
+    if (!kernel.list_error && kernel.has_port) {
+        *vportsp = xzalloc(sizeof **vportsp);
+        *n = 1;
+        return __wrap_vport_table_get_by_number(vports, PORT_NO, *vportsp);
+    }
+    return kernel.list_error;
 }
 
 int __wrap_ovs_datapath_set_features(struct ovs_genl *, int, uint32_t,
@@ -544,6 +581,110 @@ a_port_that_cannot_be_deleted_keeps_its_socket(void **state)
     assert_nothing(f);
 }
 
+/* Packets merged on reception could not be forwarded.  A device that cannot
+ * turn that off is added all the same. */
+static void
+large_receive_offload_of_a_device_is_turned_off(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(add(f), 0);
+    assert_string_equal(kernel.lro_off, "lo");
+    assert_int_equal(del(f), 0);
+
+    /* The device of a tunnel has none. */
+    kernel.lro_off[0] = '\0';
+    kernel.rtnl_error = 0;
+    assert_int_equal(add(f), 0);
+    assert_string_equal(kernel.lro_off, "");
+    assert_int_equal(del(f), 0);
+}
+
+static int
+query(struct fixture *f, bool by_name, struct dpif_port *port)
+{
+    return (by_name ? ports_query_by_name(&f->dp, "p7", port)
+            : ports_query_by_number(&f->dp, u32_to_odp(PORT_NO), port));
+}
+
+/* With 'port' NULL, too: the caller only wants to know whether it is there. */
+static void
+a_question_about_a_port_has_the_answer_of_the_table(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int by_name = 0; by_name < 2; by_name++) {
+        struct dpif_port port = { .name = NULL };
+
+        assert_int_equal(query(f, by_name, &port), ENODEV);
+        assert_int_equal(query(f, by_name, NULL), ENODEV);
+        kernel.get_error = ENOBUFS;
+        assert_int_equal(query(f, by_name, &port), ENOBUFS);
+        kernel.get_error = 0;
+        assert_null(port.name);
+
+        kernel.has_port = true;
+        assert_int_equal(query(f, by_name, NULL), 0);
+        assert_int_equal(query(f, by_name, &port), 0);
+        assert_string_equal(port.name, "p7");
+        assert_string_equal(port.type, "internal");
+        assert_int_equal(odp_to_u32(port.port_no), PORT_NO);
+        dpif_port_destroy(&port);
+        kernel.has_port = false;
+    }
+}
+
+static void
+types_of_ports_are_those_of_netdevs(void **state)
+{
+    static const struct {
+        enum ovs_vport_type type;
+        const char *name;
+    } types[] = {
+        { OVS_VPORT_TYPE_NETDEV, "system" },
+        { OVS_VPORT_TYPE_INTERNAL, "internal" },
+        { OVS_VPORT_TYPE_GRE, "gre" },
+        { OVS_VPORT_TYPE_VXLAN, "vxlan" },
+        { OVS_VPORT_TYPE_GENEVE, "geneve" },
+        { OVS_VPORT_TYPE_ERSPAN, "erspan" },
+        { 12345, "unknown" },
+    };
+    struct dpif_port port;
+
+    kernel.has_port = true;
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        kernel.type = types[i].type;
+        assert_int_equal(query(*state, false, &port), 0);
+        assert_string_equal(port.type, types[i].name);
+        dpif_port_destroy(&port);
+    }
+    kernel.has_port = false;
+}
+
+static void
+a_dump_has_all_ports_or_says_that_it_failed(void **state)
+{
+    struct fixture *f = *state;
+    struct ports_dump *dump;
+    struct dpif_port port;
+
+    kernel.has_port = true;
+    dump = ports_dump_start(&f->dp);
+    assert_int_equal(ports_dump_next(dump, &port), 0);
+    assert_string_equal(port.name, "p7");
+    assert_string_equal(port.type, "internal");
+    assert_int_equal(odp_to_u32(port.port_no), PORT_NO);
+    assert_int_equal(ports_dump_next(dump, &port), EOF);
+    assert_int_equal(ports_dump_next(dump, &port), EOF);
+    assert_int_equal(ports_dump_done(dump), 0);
+
+    kernel.list_error = ENOBUFS;
+    dump = ports_dump_start(&f->dp);
+    assert_int_equal(ports_dump_next(dump, &port), EOF);
+    assert_int_equal(ports_dump_done(dump), ENOBUFS);
+    kernel.has_port = false;
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -558,6 +699,10 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(the_device_of_a_tunnel_goes_if_its_port_is_refused),
         TEST(a_port_of_an_unknown_type_is_not_added),
         TEST(a_port_that_cannot_be_deleted_keeps_its_socket),
+        TEST(large_receive_offload_of_a_device_is_turned_off),
+        TEST(a_question_about_a_port_has_the_answer_of_the_table),
+        TEST(types_of_ports_are_those_of_netdevs),
+        TEST(a_dump_has_all_ports_or_says_that_it_failed),
     };
 
     unit_init(argv[0]);
