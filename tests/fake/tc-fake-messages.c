@@ -15,12 +15,14 @@
 #include "harness/unit.h"
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
+#include "util.h"
 
 /* The interface index and the hook of made-up rules. */
 #define IFINDEX 3
 #define PARENT 0xfffffff2
 
 static bool in_hw OVS_GUARDED_BY(unit_tc_mutex);
+static uint64_t n_in_hw OVS_GUARDED_BY(unit_tc_mutex);
 
 /* See unit_tc_take_numbers(), unit_tc_look_at_actions(). */
 static unsigned int n_taken OVS_GUARDED_BY(unit_tc_mutex);
@@ -39,6 +41,7 @@ unit_tc_messages_reset(void)
 {
     ovs_mutex_lock(&unit_tc_mutex);
     in_hw = false;
+    n_in_hw = 0;
     n_taken = 0;
     n_looks = 0;
     to_host = false;
@@ -91,6 +94,14 @@ unit_tc_set_in_hw(bool new)
 }
 
 void
+unit_tc_set_packets_in_hw(uint64_t n)
+{
+    ovs_mutex_lock(&unit_tc_mutex);
+    n_in_hw = n;
+    ovs_mutex_unlock(&unit_tc_mutex);
+}
+
+void
 unit_tc_set_policer(uint64_t n_packets, bool cookie)
 {
     ovs_mutex_lock(&unit_tc_mutex);
@@ -100,6 +111,25 @@ unit_tc_set_policer(uint64_t n_packets, bool cookie)
 }
 
 /* From a rule to a message. */
+
+/* Puts what an action has counted.  As in the kernel, 'basic' includes what the
+ * card has counted. */
+static void
+put_stats(struct ofpbuf *msg, const struct gnet_stats_basic *basic)
+    OVS_REQUIRES(unit_tc_mutex)
+{
+    size_t nest = nl_msg_start_nested(msg, TCA_ACT_STATS);
+
+    nl_msg_put_unspec(msg, TCA_STATS_BASIC, basic, sizeof *basic);
+    if (n_in_hw && basic->packets) {
+        struct gnet_stats_basic hw = { .packets = MIN(n_in_hw,
+                                                      basic->packets) };
+
+        hw.bytes = basic->bytes / basic->packets * hw.packets;
+        nl_msg_put_unspec(msg, TCA_STATS_BASIC_HW, &hw, sizeof hw);
+    }
+    nl_msg_end_nested(msg, nest);
+}
 
 /* Puts action 'order' of a rule: one of kind 'kind' that met packets as
  * 'basic' says, whose times are the option of type 'tm', but for a terse dump.
@@ -116,9 +146,7 @@ put_action(struct ofpbuf *msg, uint16_t order, const char *kind,
     size_t nest;
 
     nl_msg_put_string(msg, TCA_ACT_KIND, kind);
-    nest = nl_msg_start_nested(msg, TCA_ACT_STATS);
-    nl_msg_put_unspec(msg, TCA_STATS_BASIC, basic, sizeof *basic);
-    nl_msg_end_nested(msg, nest);
+    put_stats(msg, basic);
     if (ufid) {
         nl_msg_put_unspec(msg, TCA_ACT_COOKIE, ufid, sizeof *ufid);
     }
@@ -162,9 +190,7 @@ put_jump(struct ofpbuf *msg, uint16_t order,
     size_t nest;
 
     nl_msg_put_string(msg, TCA_ACT_KIND, "gact");
-    nest = nl_msg_start_nested(msg, TCA_ACT_STATS);
-    nl_msg_put_unspec(msg, TCA_STATS_BASIC, basic, sizeof *basic);
-    nl_msg_end_nested(msg, nest);
+    put_stats(msg, basic);
     if (!unit_tc_is_terse) {
         nest = nl_msg_start_nested(msg, TCA_ACT_OPTIONS);
         nl_msg_put_unspec(msg, TCA_GACT_PARMS, &gact, sizeof gact);
@@ -209,7 +235,6 @@ put_to_host(struct ofpbuf *msg, uint16_t order,
     struct gnet_stats_basic basic = { .packets = 0 };
     const struct unit_tc_rule *other;
     int n_rules = 0;
-    size_t nest;
 
     HMAP_FOR_EACH (other, node, &unit_tc_rules) {
         if (other->to_host && other->common_number == rule->common_number) {
@@ -219,9 +244,7 @@ put_to_host(struct ofpbuf *msg, uint16_t order,
         }
     }
     nl_msg_put_string(msg, TCA_ACT_KIND, "skbedit");
-    nest = nl_msg_start_nested(msg, TCA_ACT_STATS);
-    nl_msg_put_unspec(msg, TCA_STATS_BASIC, &basic, sizeof basic);
-    nl_msg_end_nested(msg, nest);
+    put_stats(msg, &basic);
     if (!unit_tc_is_terse) {
         put_to_host_options(msg, rule->common_number, n_rules);
     }

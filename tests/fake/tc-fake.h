@@ -74,6 +74,10 @@ unsigned int unit_tc_skip(const char *why);
 /* Says that all rules are in devices, or that none is. */
 void unit_tc_set_in_hw(bool);
 
+/* Says that 'n' of the packets of each rule, or all if it has fewer, were
+ * counted by a card, the others by the kernel. */
+void unit_tc_set_packets_in_hw(uint64_t n);
+
 /* Shows a policer as the first action of all rules, which has met 'n_packets'
  * of 1000 bytes, the last one just now; none if that is 0.  'cookie' says that
  * it has the cookie of the rule.  What else a rule does met its last packet

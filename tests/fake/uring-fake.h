@@ -16,8 +16,10 @@ enum unit_uring_call {
     UNIT_URING_SETUP,           /* Making a ring. */
     UNIT_URING_REGISTER,        /* Giving it buffers. */
     UNIT_URING_SUBMIT,          /* Submitting requests: none is taken. */
-    UNIT_URING_REQUEST          /* Likewise: all are taken, and the kernel does
+    UNIT_URING_REQUEST,         /* Likewise: all are taken, and the kernel does
                                  * not know what they ask for (EINVAL). */
+    UNIT_URING_NOTHING          /* Waiting: it ends at once, no error, and
+                                 * nothing was submitted or completed. */
 };
 
 /* Calls of 'call' number 'nth' (from 1) to 'nth' + 'count' - 1 fail with

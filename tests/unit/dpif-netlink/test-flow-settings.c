@@ -18,6 +18,7 @@
 #include "netdev-provider.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
+#include "openflow/openflow-1.3.h"
 #include "offload/offload-info.h"
 #include "openvswitch/netdev.h"
 #include "openvswitch/poll-loop.h"
@@ -64,10 +65,11 @@ __wrap_offload_configure(struct offload *offload,
     __real_offload_configure(offload, config);
 }
 
-/* Meters that tc was asked to make: their ids and rates, in order. */
+/* Meters that tc was asked to make, in order. */
 static struct {
     uint32_t id;
-    uint32_t rate;
+    struct ofputil_meter_config config;
+    struct ofputil_meter_band bands[2];
 } meters_made[16];
 static atomic_count n_meters_made;
 
@@ -92,7 +94,10 @@ __wrap_ovs_compat_meter_set(ofproto_meter_id id,
     unit_check(!unit_tc_count());
     unit_check(i < ARRAY_SIZE(meters_made));
     meters_made[i].id = id.uint32;
-    meters_made[i].rate = config->bands[0].rate;
+    meters_made[i].config = *config;
+    unit_check(config->n_bands <= ARRAY_SIZE(meters_made[i].bands));
+    memcpy(meters_made[i].bands, config->bands,
+           config->n_bands * sizeof *config->bands);
 }
 
 bool
@@ -756,14 +761,49 @@ members_of_a_bond_stay_bound_as_its_rules_stay(void **state)
     assert_int_equal(n_lag_cleaned, 1);
 }
 
+/* Sets meter 'id', of two bands if the id is odd.  The caller's configuration
+ * is gone afterwards, as that of Open vSwitch is. */
 static void
 set_meter(struct test *test, uint32_t id, uint32_t rate)
 {
-    struct ofputil_meter_band band = { .rate = rate };
-    struct ofputil_meter_config config = { .n_bands = 1, .bands = &band };
+    struct ofputil_meter_band bands[] = {
+        { .type = OFPMBT13_DROP, .rate = rate, .burst_size = rate + 1 },
+        { .type = OFPMBT13_DSCP_REMARK, .prec_level = 2, .rate = rate + 2,
+          .burst_size = rate + 3 },
+    };
+    struct ofputil_meter_config config = {
+        .meter_id = 1000 + id,
+        .flags = OFPMF13_PKTPS | OFPMF13_BURST,
+        .n_bands = 1 + id % 2,
+        .bands = bands,
+    };
 
     assert_int_equal(kdp_flow_meters_set(&test->dp, (ofproto_meter_id) { id },
                                          &config), 0);
+    memset(bands, 0xee, sizeof bands);
+    memset(&config, 0xee, sizeof config);
+}
+
+/* Checks that the meter that was made as number 'i' is as set_meter() made
+ * it. */
+static void
+check_meter(int i, uint32_t rate)
+{
+    const struct ofputil_meter_config *config = &meters_made[i].config;
+    const struct ofputil_meter_band *bands = meters_made[i].bands;
+
+    assert_int_equal(config->meter_id, 1000 + meters_made[i].id);
+    assert_int_equal(config->flags, OFPMF13_PKTPS | OFPMF13_BURST);
+    assert_int_equal(config->n_bands, 1 + meters_made[i].id % 2);
+    assert_int_equal(bands[0].type, OFPMBT13_DROP);
+    assert_int_equal(bands[0].rate, rate);
+    assert_int_equal(bands[0].burst_size, rate + 1);
+    if (config->n_bands > 1) {
+        assert_int_equal(bands[1].type, OFPMBT13_DSCP_REMARK);
+        assert_int_equal(bands[1].prec_level, 2);
+        assert_int_equal(bands[1].rate, rate + 2);
+        assert_int_equal(bands[1].burst_size, rate + 3);
+    }
 }
 
 static void
@@ -772,7 +812,7 @@ meters_made_before_offload_are_made_in_tc(void **state)
     struct test *test = *state;
 
     set_config(test, "false", NULL, NULL);
-    for (uint32_t i = 1; i <= 3; i++) {
+    for (uint32_t i = 1; i <= 4; i++) {
         set_meter(test, i, 100 * i);
     }
     set_meter(test, 1, 150);
@@ -785,22 +825,23 @@ meters_made_before_offload_are_made_in_tc(void **state)
     flow_api_enabled = true;
     set_config(test, "true", NULL, NULL);
     run(test);
-    assert_int_equal(atomic_count_get(&n_meters_made), 2);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(meters_made[i].rate,
-                         meters_made[i].id == 1 ? 150 : 300);
+    assert_int_equal(atomic_count_get(&n_meters_made), 3);
+    for (int i = 0; i < 3; i++) {
+        check_meter(i, (meters_made[i].id == 1 ? 150
+                        : 100 * meters_made[i].id));
     }
-    assert_int_equal(meters_made[0].id + meters_made[1].id, 1 + 3);
+    assert_int_equal(meters_made[0].id + meters_made[1].id + meters_made[2].id,
+                     1 + 3 + 4);
 
     /* From now on Open vSwitch makes them, and the engine is told. */
     atomic_count_set(&n_meters_told, 0);
-    set_meter(test, 4, 400);
+    set_meter(test, 5, 400);
     set_meter(test, 1, 160);
     assert_int_equal(atomic_count_get(&n_meters_told), 2);
     set_config(test, "false", NULL, NULL);
     set_config(test, "true", NULL, NULL);
     run(test);
-    assert_int_equal(atomic_count_get(&n_meters_made), 2);
+    assert_int_equal(atomic_count_get(&n_meters_made), 3);
 }
 
 static void

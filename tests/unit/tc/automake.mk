@@ -45,7 +45,8 @@ tests_unit_tc_test_tc_prio_LDFLAGS = \
 tests_unit_tc_test_tc_rules_SOURCES = \
 	tests/unit/tc/test-tc-rules.c $(unit_backend)
 tests_unit_tc_test_tc_rules_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate
+	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_handle_free \
+	-Wl,--wrap=kdp_tc_translate
 tests_unit_tc_test_tc_backend_SOURCES = \
 	tests/unit/tc/test-tc-backend.c $(unit_backend)
 tests_unit_tc_test_tc_backend_LDFLAGS = \

@@ -12,7 +12,23 @@
 #include "dpif-netlink/datapath.h"
 #include "harness/unit.h"
 #include "tc.h"
+#include "tc/tc-handle.h"
 #include "util.h"
+
+/* Handles that went back to the pool, and the last of them. */
+static unsigned int n_freed;
+static uint32_t last_freed;
+
+void __wrap_kdp_tc_handle_free(uint32_t);
+void __real_kdp_tc_handle_free(uint32_t);
+
+void
+__wrap_kdp_tc_handle_free(uint32_t handle)
+{
+    n_freed++;
+    last_freed = handle;
+    __real_kdp_tc_handle_free(handle);
+}
 
 /* Bytes that a packet of 'flags' counts more than tc tells. */
 static uint64_t
@@ -98,6 +114,31 @@ packets_of_the_device_are_counted_as_they_are(void **state OVS_UNUSED)
     assert_int_equal(stats.used, 5);
 }
 
+/* Tc tells how many packets there are in all, and how many of these the card
+ * has counted.  Only the others lack their headers. */
+static void
+packets_that_the_card_counts_are_told_apart(void **state)
+{
+    struct offload_copy_op op;
+
+    assert_int_equal(PUT(1), 0);
+    backend_packets(1, 10);
+    unit_tc_set_packets_in_hw(7);
+    op = GET(1);
+    assert_int_equal(op.error, 0);
+    assert_int_equal(op.stats.n_packets, 10);
+    assert_int_equal(op.stats.n_bytes, 10 * BACKEND_PACKET + 3 * 14);
+
+    /* All of them. */
+    unit_tc_set_packets_in_hw(10);
+    op = GET(1);
+    assert_int_equal(op.stats.n_packets, 10);
+    assert_int_equal(op.stats.n_bytes, 10 * BACKEND_PACKET);
+    op = DEL(1);
+    assert_int_equal(op.stats.n_packets, 10);
+    assert_int_equal(op.stats.n_bytes, 10 * BACKEND_PACKET);
+}
+
 static void
 packets_of_a_meter_are_not_those_of_the_flow(void **state)
 {
@@ -165,6 +206,61 @@ handles_are_unique_and_of_one_range(void **state)
     assert_int_equal(unit_tc_count(), 0);
     assert_int_equal(backend_n_known(), 0);
     assert_int_equal(kdp_tc_count(*state, 1), 0);
+}
+
+static uint32_t
+handle_of(uint32_t flow)
+{
+    struct kdp_tc_known known;
+
+    assert_true(kdp_tc_rule_get(backend_rules[flow], &known));
+    return known.id.handle;
+}
+
+/* A handle goes back to the pool once: when its rule is deleted, or when
+ * nobody needs a rule any more that is still in tc. */
+static void
+handle_of_a_rule_is_freed_once(void **state)
+{
+    uint32_t handle;
+
+    n_freed = 0;
+    assert_int_equal(PUT(1), 0);
+    handle = handle_of(1);
+    assert_int_equal(n_freed, 0);
+    assert_int_equal(DEL(1).error, 0);
+    assert_int_equal(n_freed, 1);
+    assert_int_equal(last_freed, handle);
+
+    assert_int_equal(PUT(2), 0);
+    handle = handle_of(2);
+    backend_forget(2);
+    assert_int_equal(n_freed, 2);
+    assert_int_equal(last_freed, handle);
+
+    /* A rule that tc refuses. */
+    backend_fail(UNIT_TC_REFUSED, RTM_NEWTFILTER, ENOSPC, 1);
+    assert_int_equal(PUT(3), ENOSPC);
+    assert_int_equal(n_freed, 3);
+}
+
+/* The handle of a rule that was found is not of the pool. */
+static void
+handle_that_was_found_is_not_freed(void **state)
+{
+    const struct kdp_tc_id id = { .ifindex = 1, .handle = 7 };
+
+    n_freed = 0;
+    for (int i = 0; i < 2; i++) {
+        struct offload_rule *rule = kdp_tc_rule_create(*state);
+
+        kdp_tc_rule_set(rule, 1, &id, NULL, false);
+        if (i) {
+            kdp_tc_rule_removed(rule, true);
+        }
+        offload_rule_unref(rule);
+    }
+    assert_int_equal(n_freed, 0);
 }
 
 /* Somebody reads that 'n' devices do the rule of 'flow', or if 'n' is -1, that
@@ -295,8 +391,11 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(bytes_are_those_of_tc_unless_it_is_asked_for_headers),
         TEST(bytes_of_a_rule_are_counted_alike_as_long_as_it_lives),
         TEST(packets_of_the_device_are_counted_as_they_are),
+        TEST(packets_that_the_card_counts_are_told_apart),
         TEST(packets_of_a_meter_are_not_those_of_the_flow),
         TEST(handles_are_unique_and_of_one_range),
+        TEST(handle_of_a_rule_is_freed_once),
+        TEST(handle_that_was_found_is_not_freed),
         TEST(rules_of_a_bond_are_counted_for_it),
         TEST(places_with_rules_in_the_device_are_known),
         TEST(rule_that_not_all_devices_do_is_partly_in_hardware),

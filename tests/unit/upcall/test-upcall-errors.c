@@ -311,6 +311,27 @@ ring_that_fails_is_made_anew(void **state)
     }
 }
 
+/* A wait may end without an error and without a completion. */
+static void
+wait_that_ends_early_is_no_failure(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t seq = 0, n_errors;
+
+    bad_fd = -1;
+    assert_int_equal(upcall_table_set_engine(f->table, &upcall_engine_uring),
+                     0);
+    assert_int_equal(receive_all(f, &seq), 0);
+    n_errors = count_errors(f);
+    unit_send_upcall(f->sender, f->pid, 1);
+    unit_send_upcall(f->sender, f->pid, 2);
+    unit_uring_fail(UNIT_URING_NOTHING, 1, 1000, EAGAIN);
+    assert_int_equal(receive_all(f, &seq), 2);
+    assert_int_equal(seq, 2);
+    assert_int_equal(unit_uring_n_failed(), 1000);
+    assert_int_equal(count_errors(f), n_errors);
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -323,6 +344,7 @@ main(void)
         TEST(pausing_channel_is_handed_to_new_handlers),
         TEST(pausing_channel_of_a_deleted_port_is_closed),
         TEST(ring_that_fails_is_made_anew),
+        TEST(wait_that_ends_early_is_no_failure),
     };
 
     unit_init("test-upcall-errors");
