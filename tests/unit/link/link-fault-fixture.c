@@ -109,6 +109,13 @@ __wrap_mnl_socket_recvfrom(const struct mnl_socket *nl, void *buf, size_t size)
 
             attr->nla_len = 1;
         }
+        if (mangle.garble_nsids && nlh->nlmsg_type == RTM_NEWNSID
+            && nlh->nlmsg_flags & NLM_F_MULTI) {
+            struct nlattr *attr = mnl_nlmsg_get_payload_offset(
+                nlh, sizeof(struct rtgenmsg));
+
+            attr->nla_len = 1;
+        }
     }
     return n;
 }

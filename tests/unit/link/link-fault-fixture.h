@@ -29,6 +29,7 @@ struct mangle {
     int skip[4];                /* ...and that link is missing from each. */
     int32_t interrupt_nsid;     /* Dumps of it all are. */
     int garble_index;           /* Answers about that link make no sense. */
+    bool garble_nsids;          /* Dumps of ids make no sense. */
     bool swallow_nsid;          /* Events about ids do not arrive. */
     bool from_kernel;           /* Whoever sent it. */
     unsigned int truncate;      /* So many events are cut short. */

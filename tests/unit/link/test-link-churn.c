@@ -13,6 +13,7 @@
 
 #include "link/link-addr.h"
 #include "timeval.h"
+#include "harness/fault.h"
 #include "harness/netns.h"
 #include "harness/unit.h"
 #include "unit/link/link-fault-fixture.h"
@@ -109,6 +110,18 @@ two_interrupted_dumps_make_the_table_current(void **state)
     assert_false(link_listener_is_current(f->listener));
 }
 
+/* Makes the table know a link that is not there. */
+static void
+add_ghost(struct fixture *f, int ifindex)
+{
+    struct link_view ghost = {
+        .ifindex = ifindex, .name = "ghost", .lower_nsid = LINK_NSID_SAME,
+        .target_nsid = LINK_NSID_NONE, .new_nsid = LINK_NSID_NONE,
+    };
+
+    link_table_update(f->table, LINK_NSID_LOCAL, &ghost);
+}
+
 /* Whether it is still there, or has gone in what was lost. */
 static void
 a_known_link_that_both_leave_out_is_asked_for(void **state)
@@ -119,12 +132,7 @@ a_known_link_that_both_leave_out_is_asked_for(void **state)
     link_listener_run(f->listener);
     assert_true(link_listener_is_current(f->listener));
     assert_true_table(f);
-
-    struct link_view ghost = {
-        .ifindex = INDEX + 50, .name = "ghost", .lower_nsid = LINK_NSID_SAME,
-        .target_nsid = LINK_NSID_NONE, .new_nsid = LINK_NSID_NONE,
-    };
-    link_table_update(f->table, LINK_NSID_LOCAL, &ghost);
+    add_ghost(f, INDEX + 50);
     mangle.interrupt = UINT32_MAX;
     mangle.skip[0] = mangle.skip[1] = INDEX + 2;
     mangle.n_dumps = 0;
@@ -136,6 +144,36 @@ a_known_link_that_both_leave_out_is_asked_for(void **state)
     assert_int_equal(n_requests(f), before + 4);
     assert_false(is_pending(f));
     assert_false(has(f, LINK_NSID_LOCAL, INDEX + 50));
+    assert_true_table(f);
+}
+
+/* When a question fails, no other is asked: all known links stay until a dump
+ * that is not interrupted says which there are. */
+static void
+links_stay_if_they_cannot_be_asked_for(void **state)
+{
+    struct fixture *f = *state;
+
+    mangle.interrupt = 0;
+    link_listener_run(f->listener);
+    add_ghost(f, INDEX + 50);
+    add_ghost(f, INDEX + 51);
+    mangle.interrupt = UINT32_MAX;
+    link_listener_resync(f->listener);
+    uint64_t before = n_requests(f);
+    link_listener_run(f->listener);
+
+    /* The first request is the second dump. */
+    unit_plan_failures(UNIT_CALL_SENDTO, 2, 1, ENOBUFS);
+    link_listener_run(f->listener);
+    assert_int_equal(unit_n_failed(), 1);
+    assert_int_equal(n_requests(f), before + 3);
+    assert_true(has(f, LINK_NSID_LOCAL, INDEX + 50));
+    assert_true(has(f, LINK_NSID_LOCAL, INDEX + 51));
+    mangle.interrupt = 0;
+    unit_clock_advance(LINK_CONFIRM_MAX_MS);
+    link_listener_run(f->listener);
+    assert_true(link_listener_is_current(f->listener));
     assert_true_table(f);
 }
 
@@ -202,6 +240,7 @@ main(int argc OVS_UNUSED, char *argv[])
     cmocka_unit_test_setup_teardown(NAME, setup_churn, teardown_churn)
         TEST(two_interrupted_dumps_make_the_table_current),
         TEST(a_known_link_that_both_leave_out_is_asked_for),
+        TEST(links_stay_if_they_cannot_be_asked_for),
         TEST(quiet_confirms_what_is_known),
         TEST(dumps_that_are_interrupted_become_rare),
     };

@@ -198,6 +198,30 @@ a_namespace_that_is_gone_is_dropped_when_asked_for(void **state)
     assert_int_equal(stats_of(f).refused, 0);
 }
 
+/* Nobody knows which ids there are, so all stay until they are asked for
+ * again. */
+static void
+a_malformed_answer_about_ids_drops_none(void **state)
+{
+    struct fixture *f = *state;
+
+    open_listener(f);
+    unit_clock_stop(time_msec());
+    mangle.garble_nsids = true;
+    link_listener_resync(f->listener);
+    while (!stats_of(f).failed && !link_listener_is_current(f->listener)) {
+        link_listener_run(f->listener);
+    }
+    assert_int_equal(stats_of(f).failed, 1);
+    assert_false(link_listener_is_current(f->listener));
+    assert_true(link_table_has_ns(f->table, NSID));
+    mangle.garble_nsids = false;
+    unit_clock_advance(1000);
+    finish(f);
+    assert_int_equal(stats_of(f).failed, 1);
+    assert_equal(f, NSID, f->other);
+}
+
 static void
 an_old_kernel_answers_for_ours(void **state)
 {
@@ -250,6 +274,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(without_an_answer_an_id_is_asked_for_again),
         TEST(our_links_are_asked_for_at_once),
         TEST(a_namespace_that_is_gone_is_dropped_when_asked_for),
+        TEST(a_malformed_answer_about_ids_drops_none),
         TEST(an_old_kernel_answers_for_ours),
         TEST(without_an_answer_our_id_is_asked_for_again),
     };
