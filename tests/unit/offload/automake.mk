@@ -63,7 +63,8 @@ tests_unit_offload_test_offload_state_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=offload_transition_check
 tests_unit_offload_test_offload_stats_SOURCES = \
 	tests/unit/offload/test-offload-stats.c $(unit_offload) $(unit_common)
-tests_unit_offload_test_offload_stats_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
+tests_unit_offload_test_offload_stats_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=poll_timer_wait_until_at
 tests_unit_offload_test_offload_thread_SOURCES = \
 	tests/unit/offload/test-offload-thread.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_thread_LDFLAGS = \

@@ -6,11 +6,11 @@
 #include <config.h>
 #include "harness/offload-engine.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 #include "harness/clock.h"
 #include "harness/unit.h"
+#include "offload/offload-engine.h"
 #include "offload/offload-rebalance.h"
 #include "timeval.h"
 #include "util.h"
@@ -108,6 +108,38 @@ flow_with_more_packets_has_the_place(void **state OVS_UNUSED)
     teardown(&unit);
 }
 
+/* Which of the flows that are not in the card would have which place is
+ * compared pair by pair, the best one first.  It has to have more packets by
+ * more than a quarter. */
+static void
+best_flow_is_compared_with_the_worst(void **state OVS_UNUSED)
+{
+    static const struct {
+        unsigned int n_packets[4];
+        size_t n_swaps;
+    } tests[] = {
+        { { 10, 50, 100, 1 }, 1 },
+        { { 10, 50, 1, 100 }, 1 },
+        { { 50, 10, 100, 1 }, 1 },
+        { { 10, 50, 100, 70 }, 2 },
+        { { 100, 300, 125, 1 }, 0 },
+        { { 100, 300, 126, 1 }, 1 },
+        { { 100, 300, 126, 125 }, 1 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
+        struct unit_offload unit;
+
+        setup(&unit, 2, true, 4);
+        assert_int_equal(unit_where(&unit, 1), TC);
+        assert_int_equal(unit_where(&unit, 2), TC);
+        pass(&unit, tests[i].n_packets, 4, 10);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_RETURNED),
+                         tests[i].n_swaps);
+        teardown(&unit);
+    }
+}
+
 static void
 flows_that_are_alike_stay(void **state OVS_UNUSED)
 {
@@ -198,14 +230,34 @@ flows_of_chains_stay(void **state OVS_UNUSED)
     teardown(&unit);
 }
 
+/* Many packets meet flow 2. */
+static bool
+is_moved_by_packets(struct unit_offload *unit)
+{
+    unit_packets(unit, 2, 1000);
+    unit_dump_lax(unit, NULL, 0);
+    return unit_where(unit, 2) == TC;
+}
+
+static uint32_t
+n_rounds(struct unit_offload *unit)
+{
+    uint32_t n;
+
+    atomic_read_relaxed(&unit->offload->last_round, &n);
+    return n;
+}
+
 /* The thread does it by itself, if and while that is configured. */
 static void
 reader_rebalances_if_it_is_wanted(void **state OVS_UNUSED)
 {
     struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
     struct unit_offload unit;
+    uint32_t n;
 
     config.read_interval = 1;
+    config.rebalance_interval = 0;
     unit_offload_init(&unit, &config, 1);
     offload_fake_set_card(unit.fake, 1, true);
     for (uint32_t i = 1; i <= 2; i++) {
@@ -213,13 +265,12 @@ reader_rebalances_if_it_is_wanted(void **state OVS_UNUSED)
         unit_settle(&unit);
     }
     assert_int_equal(unit_where(&unit, 1), TC);
+    n = n_rounds(&unit);
+    unit_wait_until((assert_false(is_moved_by_packets(&unit)),
+                     n_rounds(&unit) - n >= 5));
     config.rebalance_interval = 1;
     offload_configure(unit.offload, &config);
-    while (unit_where(&unit, 2) != TC) {
-        unit_packets(&unit, 2, 1000);
-        unit_dump_lax(&unit, NULL, 0);
-        sched_yield();
-    }
+    unit_wait_until(is_moved_by_packets(&unit));
     teardown(&unit);
 }
 
@@ -228,6 +279,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(flow_with_more_packets_has_the_place),
+        cmocka_unit_test(best_flow_is_compared_with_the_worst),
         cmocka_unit_test(flows_that_are_alike_stay),
         cmocka_unit_test(flow_that_only_tc_has_goes_back),
         cmocka_unit_test(without_a_card_nothing_moves),

@@ -16,6 +16,7 @@
 #include "latch.h"
 #include "offload/offload-engine.h"
 #include "offload/offload-reader.h"
+#include "openvswitch/poll-loop.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -398,6 +399,75 @@ reader_reads_by_itself(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* A thread that waits until a made-up time looks every millisecond whether it
+ * has come. */
+static ATOMIC(long long int) waits_until;
+static atomic_count n_waits;
+
+void __wrap_poll_timer_wait_until_at(long long int, const char *);
+void __real_poll_timer_wait_until_at(long long int, const char *);
+void
+__wrap_poll_timer_wait_until_at(long long int msec, const char *where)
+{
+    if (unit_clock_is_stopped()) {
+        atomic_store_relaxed(&waits_until, msec);
+        atomic_count_inc(&n_waits);
+        poll_timer_wait_at(1, where);
+    } else {
+        __real_poll_timer_wait_until_at(msec, where);
+    }
+}
+
+/* Lets the reader see what time it is.  Returns how many rounds it did since
+ * '*n_rounds', which is set. */
+static uint32_t
+let_read(struct unit_offload *unit, uint32_t *n_rounds)
+{
+    unsigned int before = atomic_count_get(&n_waits);
+    uint32_t old = *n_rounds;
+
+    /* It may be about to wait, as of a time that is over. */
+    unit_wait_until(atomic_count_get(&n_waits) - before >= 2);
+    atomic_read_relaxed(&unit->offload->last_round, n_rounds);
+    return *n_rounds - old;
+}
+
+static void
+reader_keeps_its_interval(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    const long long int start = 1000000;
+    struct unit_offload unit;
+    long long int until;
+    uint32_t n = 0;
+
+    unit_clock_stop(start);
+    config.read_interval = 1000;
+    unit_offload_init(&unit, &config, 1);
+    unit_put(&unit, unit_desc(1, 1), CREATE);
+    unit_settle(&unit);
+    assert_int_equal(let_read(&unit, &n), 0);
+    unit_clock_advance(999);
+    assert_int_equal(let_read(&unit, &n), 0);
+    for (int i = 1; i <= 3; i++) {
+        unit_clock_advance(1);
+        assert_int_equal(let_read(&unit, &n), 1);
+        atomic_read_relaxed(&waits_until, &until);
+        assert_int_equal(until, start + (i + 1) * 1000);
+        unit_clock_advance(999);
+        assert_int_equal(let_read(&unit, &n), 0);
+    }
+
+    /* One that comes late does not make up for the others. */
+    unit_clock_advance(5001);
+    assert_int_equal(let_read(&unit, &n), 1);
+    assert_int_equal(let_read(&unit, &n), 0);
+    atomic_read_relaxed(&waits_until, &until);
+    assert_int_equal(until, start + 9000 + 1000);
+    unit_clock_run();
+    unit_offload_uninit(&unit);
+}
+
 /* Who ends the thread does not wait for a round of very many rules. */
 static void
 round_ends_early_when_it_is_to(void **state OVS_UNUSED)
@@ -728,6 +798,7 @@ main(void)
         cmocka_unit_test(flow_is_as_idle_as_it_was_when_it_was_read),
         cmocka_unit_test(lax_dump_does_not_read_tc),
         cmocka_unit_test(reader_reads_by_itself),
+        cmocka_unit_test(reader_keeps_its_interval),
         cmocka_unit_test(round_ends_early_when_it_is_to),
         cmocka_unit_test(rule_is_read_once_in_an_interval),
         cmocka_unit_test(reader_finds_that_rules_vanished),

@@ -104,6 +104,35 @@ queue_that_became_empty_is_spared_again(void **state OVS_UNUSED)
     }
 }
 
+/* One look that was held up counts for a quarter of the rate, and is forgotten
+ * after some others. */
+static void
+rate_is_smoothed(void **state OVS_UNUSED)
+{
+    const uint64_t target = 1000000;
+    const unsigned int share = 50;      /* In the time of a look. */
+    struct upcall_delay delay;
+    unsigned int keep = 0;
+    uint64_t now = 1;
+
+    upcall_delay_init(&delay);
+    assert_false(upcall_delay_turn(&delay, now, share));
+    for (int i = 0; i < 50; i++) {
+        /* The port is sent more than its share all the time. */
+        now += i == 20 ? 10 * UPCALL_DELAY_LOOK : UPCALL_DELAY_LOOK;
+        assert_true(upcall_delay_turn(&delay, now, share));
+        keep = upcall_delay_look(&delay, now, 5000, 1000 * i, share, target);
+        if (i == 19 || i == 49) {
+            assert_in_range(keep, 495, 500);
+        } else if (i == 20) {
+            /* Four looks of 50 in 3 + 10 times the time. */
+            assert_int_equal(keep, 4 * 50 * 10 / 13);
+        } else if (i > 20) {
+            assert_in_range(keep, 4 * 50 * 10 / 13, 500);
+        }
+    }
+}
+
 /* Passes 'n' intervals in which 'port' is served 'queued' a turn, and the
  * kernel drops 'dropped'.  Returns what it may keep then. */
 static unsigned int
@@ -444,6 +473,7 @@ main(void)
         cmocka_unit_test(queue_is_spared_for_an_interval),
         cmocka_unit_test(queue_that_was_short_once_is_spared_again),
         cmocka_unit_test(queue_that_became_empty_is_spared_again),
+        cmocka_unit_test(rate_is_smoothed),
         cmocka_unit_test(limit_lasts_while_more_than_the_share_is_sent),
         cmocka_unit_test(limit_ends_within_the_share),
         cmocka_unit_test(limit_ends_with_the_target),
