@@ -115,9 +115,11 @@ tests_unit_netdev_linux_test_netdev_stats_SOURCES = \
 	$(netdev_fixture) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_stats_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) \
+	-Wl,--wrap=get_stats_via_netlink \
 	-Wl,--wrap=ovs_genl_open \
 	-Wl,--wrap=ovs_vport_counters_dump \
-	-Wl,--wrap=ovs_vport_counters_get
+	-Wl,--wrap=ovs_vport_counters_get \
+	-Wl,--wrap=proc_net_dev_read
 tests_unit_netdev_linux_test_netdev_qos_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-qos.c \
 	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)

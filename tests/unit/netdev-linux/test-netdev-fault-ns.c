@@ -110,6 +110,7 @@ a_namespace_is_asked_for_when_a_port_moves_there(void **state OVS_UNUSED)
     uint64_t asked = n_asked_for_namespaces();
     struct unit_ns *others[N];
     struct netdev *netdev;
+    uint64_t seq;
 
     for (int i = 0; i < N; i++) {
         others[i] = unit_ns_create();
@@ -128,18 +129,25 @@ a_namespace_is_asked_for_when_a_port_moves_there(void **state OVS_UNUSED)
     unit_wait_until(is_present_as(netdev, 0));
     assert_int_equal(n_asked_for_namespaces(), asked);
     int0_nsid = 6001;
+    seq = netdev_get_change_seq(netdev);
     OK(unit_link_set_mtu(others[1], B + 2, 1400));
     unit_wait_until(is_present_as(netdev, B + 2));
+    assert_true(netdev_get_change_seq(netdev) != seq);
     assert_int_equal(n_asked_for_namespaces(), asked + 1);
     assert_int_equal(mtu_of(netdev), 1400);
 
-    /* It is known by events from then on, also when it goes to another one. */
+    /* It is known by events from then on, also when it goes to another one.
+     * The bridge looks at a port whose device tells of a change. */
+    seq = netdev_get_change_seq(netdev);
     OK(unit_link_set_mtu(others[1], B + 2, 1300));
     unit_wait_until((netdev_run(), mtu_of(netdev) == 1300));
+    assert_true(netdev_get_change_seq(netdev) != seq);
+    seq = netdev_get_change_seq(netdev);
     OK(unit_link_del(others[2], A));
     OK(unit_ns_set_nsid(others[1], others[2], 1));
     OK(unit_link_move(others[1], B + 2, others[2], B + 3));
     unit_wait_until(!is_present_as(netdev, B + 2));
+    assert_true(netdev_get_change_seq(netdev) != seq);
     int0_nsid = 6002;
     OK(unit_link_set_mtu(others[2], B + 3, 1200));
     unit_wait_until(is_present_as(netdev, B + 3));

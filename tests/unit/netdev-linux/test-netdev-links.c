@@ -70,6 +70,53 @@ changes_of_others_arrive(void **state)
     assert_false(flags_of(netdev) & NETDEV_UP);
 }
 
+static bool
+carrier_resets_are(struct netdev *netdev, long long int expected)
+{
+    netdev_run();
+    return netdev_get_carrier_resets(netdev) == expected;
+}
+
+/* Losses and returns of the carrier count.  The kernel tells of several at
+ * once if they come fast, and how many there were. */
+static void
+carrier_resets_are_counted(void **state)
+{
+    struct netdev *netdev = *state;
+    long long int resets;
+
+    assert_true(netdev_get_carrier(netdev));
+    resets = netdev_get_carrier_resets(netdev);
+    OK(unit_link_set_up(own, B, false));
+    unit_wait_until(carrier_resets_are(netdev, resets + 1));
+    assert_false(netdev_get_carrier(netdev));
+    OK(unit_link_set_up(own, B, true));
+    unit_wait_until(carrier_resets_are(netdev, resets + 2));
+    assert_true(netdev_get_carrier(netdev));
+    for (int i = 0; i < 3; i++) {
+        OK(unit_link_set_up(own, B, false));
+        OK(unit_link_set_up(own, B, true));
+    }
+    unit_wait_until(carrier_resets_are(netdev, resets + 8));
+
+    /* Nothing else counts. */
+    OK(unit_link_set_mtu(own, A, 1300));
+    netdev_run();
+    assert_true(carrier_resets_are(netdev, resets + 8));
+
+    /* A device that goes loses its carrier.  The next one of that name goes on
+     * from there. */
+    OK(unit_link_del(own, A));
+    netdev_run();
+    assert_int_equal(netdev_get_ifindex(netdev), -ENODEV);
+    assert_true(carrier_resets_are(netdev, resets + 9));
+    OK(unit_link_add_veth(own, A, "a", own, B, "b"));
+    OK(unit_link_set_up(own, A, true));
+    OK(unit_link_set_up(own, B, true));
+    unit_wait_until(carrier_is(netdev, true));
+    assert_true(netdev_get_carrier_resets(netdev) > resets + 9);
+}
+
 static void
 own_writes_are_read_back(void **state)
 {
@@ -514,6 +561,8 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(changes_of_others_arrive),
+        cmocka_unit_test_setup_teardown(carrier_resets_are_counted,
+                                        setup_quiet, teardown),
         TEST(own_writes_are_read_back),
         TEST(a_link_that_is_made_anew_is_another_one),
         TEST(a_name_may_come_to_mean_another_link),

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Statistics of devices that only some versions of Open vSwitch, or of the
- * kernel, have.  The datapath is made up. */
+ * kernel, have, and those of tap devices.  The datapath is made up. */
 
 #include <config.h>
 
 #include <errno.h>
 #include <string.h>
 
+#include "netdev-linux-private.h"
+#include "netdev-linux/device.h"
+#include "netdev-linux/stats.h"
 #include "nl/ovs-stats.h"
 #include "openvswitch/netdev.h"
 #include "ovs/compat-netdev.h"
+#include "stats/proc-net-dev.h"
 #include "unaligned.h"
 #include "unit/netdev-linux/netdev-fixture.h"
 #include "util.h"
@@ -52,6 +56,42 @@ __wrap_ovs_vport_counters_dump(struct ovs_genl *genl OVS_UNUSED,
         cb(&a, aux);
     }
     return 0;
+}
+
+/* What the kernel has of device "a", if that is made up.  The list of all
+ * devices cannot be read then. */
+static struct netdev_stats made_up;
+static bool is_made_up;
+static int made_up_error;
+
+int __wrap_get_stats_via_netlink(const struct netdev *, struct netdev_stats *);
+int __real_get_stats_via_netlink(const struct netdev *, struct netdev_stats *);
+int
+__wrap_get_stats_via_netlink(const struct netdev *netdev,
+                             struct netdev_stats *stats)
+{
+    if (!is_made_up) {
+        return __real_get_stats_via_netlink(netdev, stats);
+    }
+    if (!made_up_error) {
+        *stats = made_up;
+    }
+    return made_up_error;
+}
+
+int __wrap_proc_net_dev_read(const char *, proc_net_dev_func *, void *);
+int __real_proc_net_dev_read(const char *, proc_net_dev_func *, void *);
+int
+__wrap_proc_net_dev_read(const char *path, proc_net_dev_func *cb, void *aux)
+{
+    return (is_made_up ? ENOENT : __real_proc_net_dev_read(path, cb, aux));
+}
+
+static int
+teardown_port(void **state)
+{
+    is_made_up = false;
+    return teardown(state);
 }
 
 static int
@@ -114,13 +154,91 @@ upcalls_that_nobody_counts_are_unknown(void **state)
     check_upcalls(netdev, UINT64_MAX, UINT64_MAX);
 }
 
+/* Gets statistics of 'netdev' as of a tap device, in another turn. */
+static int
+get_tap(struct netdev *netdev, struct netdev_stats *stats)
+{
+    netdev_run();
+    memset(stats, 0xff, sizeof *stats);
+    return netdev_kdp_stats_get_tap(netdev, stats);
+}
+
+/* The device counts what the switch sends as received.  What the switch drops
+ * before it gets to the device counts, too. */
+static void
+a_tap_device_counts_the_other_way_around(void **state)
+{
+    struct netdev *netdev = *state;
+    struct netdev_linux *up = &netdev_kdp_cast(netdev)->up;
+    struct netdev_stats stats;
+
+    made_up = (struct netdev_stats) {
+        .rx_packets = 1, .tx_packets = 2, .rx_bytes = 3, .tx_bytes = 4,
+        .rx_errors = 5, .tx_errors = 6, .rx_dropped = 7, .tx_dropped = 8,
+        .multicast = 9, .collisions = 10, .rx_crc_errors = 11,
+        .tx_carrier_errors = 12,
+    };
+    is_made_up = true;
+    ovs_mutex_lock(&up->mutex);
+    up->rx_dropped = 100;
+    up->tx_dropped = 200;
+    ovs_mutex_unlock(&up->mutex);
+
+    /* Of no datapath. */
+    has_a = false;
+    OK(get_tap(netdev, &stats));
+    assert_int_equal(stats.rx_packets, 2);
+    assert_int_equal(stats.tx_packets, 1);
+    assert_int_equal(stats.rx_bytes, 4);
+    assert_int_equal(stats.tx_bytes, 3);
+    assert_int_equal(stats.rx_errors, 6);
+    assert_int_equal(stats.tx_errors, 5);
+    assert_int_equal(stats.rx_dropped, 8 + 100);
+    assert_int_equal(stats.tx_dropped, 7 + 200);
+    assert_int_equal(stats.multicast, 9);
+    assert_int_equal(stats.collisions, 10);
+    assert_int_equal(stats.rx_crc_errors, 0);
+    assert_int_equal(stats.tx_carrier_errors, 0);
+
+    /* A port: what the datapath drops counts as well. */
+    put_32aligned_u64(&a.stats.rx_packets, 5000);
+    put_32aligned_u64(&a.stats.rx_dropped, 1000);
+    put_32aligned_u64(&a.stats.tx_dropped, 2000);
+    put_32aligned_u64(&a.stats.rx_errors, 3000);
+    put_32aligned_u64(&a.stats.tx_errors, 4000);
+    has_a = true;
+    OK(get_tap(netdev, &stats));
+    assert_int_equal(stats.rx_packets, 2);
+    assert_int_equal(stats.tx_packets, 1);
+    assert_int_equal(stats.rx_bytes, 4);
+    assert_int_equal(stats.tx_bytes, 3);
+    assert_int_equal(stats.rx_dropped, 1000 + 8 + 100);
+    assert_int_equal(stats.tx_dropped, 2000 + 7 + 200);
+    assert_int_equal(stats.rx_errors, 3000 + 6);
+    assert_int_equal(stats.tx_errors, 4000 + 5);
+    assert_int_equal(stats.multicast, 9);
+    assert_int_equal(stats.collisions, 10);
+
+    /* The datapath alone will do, but not neither. */
+    made_up_error = ENOMEM;
+    OK(get_tap(netdev, &stats));
+    assert_int_equal(stats.rx_packets, 5000);
+    assert_int_equal(stats.rx_dropped, 1000 + 100);
+    assert_int_equal(stats.tx_dropped, 2000 + 200);
+    has_a = false;
+    assert_int_equal(get_tap(netdev, &stats), ENOMEM);
+    made_up_error = 0;
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
-#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup_port, teardown)
+#define TEST(NAME) \
+    cmocka_unit_test_setup_teardown(NAME, setup_port, teardown_port)
         TEST(upcalls_of_a_port_are_statistics_of_its_device),
         TEST(upcalls_that_nobody_counts_are_unknown),
+        TEST(a_tap_device_counts_the_other_way_around),
     };
 
     netdev_fixture_init(argv[0]);

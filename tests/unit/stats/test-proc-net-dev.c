@@ -25,13 +25,22 @@
 
 static unsigned int n_reads;
 static unsigned int interrupt_at;       /* That call is interrupted, or 0. */
+static unsigned int fail_from;          /* That call and all after it fail with
+                                         * EIO, or 0. */
+
+/* Calls after which a test gives up: nobody reads so often. */
+#define MAX_READS 10000
 
 ssize_t __wrap_read(int, void *, size_t);
 ssize_t __real_read(int, void *, size_t);
 ssize_t
 __wrap_read(int fd, void *buf, size_t size)
 {
-    n_reads++;
+    unit_check(++n_reads < MAX_READS);
+    if (fail_from && n_reads >= fail_from) {
+        errno = EIO;
+        return -1;
+    }
     if (interrupt_at && n_reads == interrupt_at) {
         errno = EINTR;
         return -1;
@@ -391,6 +400,54 @@ count_device(const struct proc_net_dev *dev, void *n_)
     ++*n;
 }
 
+/* What was read before counts, but for the line that is cut off. */
+static void
+a_read_that_fails_is_told_and_not_repeated(void **state)
+{
+    enum { N = 200, PAGE = 4096 };
+    struct fixture *f = *state;
+    char *content = xmalloc(N * 64), *path;
+    unsigned int n = 0;
+    uint64_t value;
+    size_t len = 0;
+
+    for (int i = 0; i < N; i++) {
+        len += sprintf(content + len, "dev%d:%s\n", i, COUNTS);
+    }
+    path = put_file(f, "dev", content);
+    n_reads = 0;
+    fail_from = 1;
+    assert_int_equal(proc_net_dev_read(path, count_device, &n), EIO);
+    assert_int_equal(n_reads, 1);
+    assert_int_equal(n, 0);
+    n_reads = 0;
+    fail_from = 2;
+    assert_int_equal(proc_net_dev_read(path, count_device, &n), EIO);
+    assert_int_equal(n_reads, 2);
+    content[PAGE] = '\0';
+    for (const char *p = content; (p = strchr(p, '\n')); p++) {
+        n--;
+    }
+    assert_int_equal(n, 0);
+    free(content);
+    free(path);
+
+    /* A counter of its own. */
+    free(put_file(f, "counter", "12\n"));
+    int dirfd = open(f->path, O_RDONLY | O_DIRECTORY);
+    n_reads = 0;
+    fail_from = 1;
+    assert_int_equal(sysfs_net_read(dirfd, "counter", &value), EIO);
+    assert_int_equal(n_reads, 1);
+    n_reads = fail_from = 0;
+    interrupt_at = 1;
+    assert_int_equal(sysfs_net_read(dirfd, "counter", &value), 0);
+    interrupt_at = 0;
+    assert_int_equal(n_reads, 2);
+    assert_int_equal(value, 12);
+    close(dirfd);
+}
+
 /* A page at a time, wherever in a line that ends. */
 static void
 a_large_file_takes_few_reads(void **state)
@@ -453,6 +510,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_device_without_statistics_is_told),
         TEST(counters_are_read),
         TEST(no_descriptor_is_left),
+        TEST(a_read_that_fails_is_told_and_not_repeated),
         TEST(a_large_file_takes_few_reads),
         TEST(a_line_without_end_is_skipped),
     };
