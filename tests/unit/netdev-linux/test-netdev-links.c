@@ -117,6 +117,44 @@ carrier_resets_are_counted(void **state)
     assert_true(netdev_get_carrier_resets(netdev) > resets + 9);
 }
 
+/* Tells the link table that link "a" had 'n' more losses and as many returns
+ * of its carrier, and has one as before. */
+static void
+tell_carrier_changes(unsigned int n)
+{
+    struct link_info link;
+
+    assert_true(link_table_find(kdp_links_table(), LINK_NSID_LOCAL, A, &link));
+
+    const struct link_view view = {
+        .ifindex = A,
+        .name = "a",
+        .flags = link.flags,
+        .has = LINK_HAS_CARRIER_COUNT,
+        .carrier_up = link.carrier_up + n,
+        .carrier_down = link.carrier_down + n,
+        .lower_nsid = LINK_NSID_SAME,
+        .target_nsid = LINK_NSID_NONE,
+        .new_nsid = LINK_NSID_NONE,
+    };
+    link_table_update(kdp_links_table(), LINK_NSID_LOCAL, &view);
+}
+
+/* The carrier went and came before the kernel told of either. */
+static void
+carrier_resets_between_events_are_counted(void **state)
+{
+    struct netdev *netdev = *state;
+    long long int resets = netdev_get_carrier_resets(netdev);
+
+    tell_carrier_changes(1);
+    assert_int_equal(netdev_get_carrier_resets(netdev), resets + 2);
+    tell_carrier_changes(2);
+    assert_int_equal(netdev_get_carrier_resets(netdev), resets + 6);
+    tell_carrier_changes(0);
+    assert_int_equal(netdev_get_carrier_resets(netdev), resets + 6);
+}
+
 static void
 own_writes_are_read_back(void **state)
 {
@@ -563,6 +601,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(changes_of_others_arrive),
         cmocka_unit_test_setup_teardown(carrier_resets_are_counted,
                                         setup_quiet, teardown),
+        cmocka_unit_test_setup_teardown(
+            carrier_resets_between_events_are_counted, setup_quiet, teardown),
         TEST(own_writes_are_read_back),
         TEST(a_link_that_is_made_anew_is_another_one),
         TEST(a_name_may_come_to_mean_another_link),
