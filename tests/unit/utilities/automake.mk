@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Programs that are installed beside the daemon.  Those in Python are skipped
-# without the modules that they need (utilities/packages-check).
+# Programs that are installed beside the daemon, and tests/mutants.  Those in
+# Python are skipped without the modules that they need
+# (utilities/packages-check).
 utilities_tests = \
 	tests/unit/utilities/test-doctor.py \
 	tests/unit/utilities/test-exporter.py \
 	tests/unit/utilities/test-lists.py \
+	tests/unit/utilities/test-mutants.py \
 	tests/unit/utilities/test-prometheus.py \
 	tests/unit/utilities/test-schemas.py \
 	tests/unit/utilities/test-switch.sh \
