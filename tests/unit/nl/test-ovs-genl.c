@@ -425,6 +425,22 @@ acknowledgement_alone_is_no_answer_about_a_vport(void **state)
 }
 
 static void
+vport_may_have_several_port_ids(void **state)
+{
+    static const uint32_t pids[] = { 77, 88, 99 };
+    struct ovs_vport vport;
+
+    for (size_t n = 0; n <= ARRAY_SIZE(pids); n++) {
+        unit_msg_put(answer_vport(5), OVS_VPORT_ATTR_UPCALL_PID, pids,
+                     n * sizeof *pids);
+        assert_int_equal(ovs_vport_get_by_number(*state, 8, 5, &vport), 0);
+        assert_int_equal(vport.n_pids, n);
+        assert_int_equal(vport.pid, n ? 77 : 0);
+        forget_answers();
+    }
+}
+
+static void
 name_that_no_request_holds_is_refused(void **state)
 {
     struct ovs_vport vport;
@@ -493,6 +509,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flush_has_the_error_of_the_kernel),
         TEST(vport_is_made_as_asked_for),
         TEST(acknowledgement_alone_is_no_answer_about_a_vport),
+        TEST(vport_may_have_several_port_ids),
         TEST(name_that_no_request_holds_is_refused),
         TEST(vport_is_changed_and_deleted_by_number),
         TEST(dump_skips_what_is_malformed),

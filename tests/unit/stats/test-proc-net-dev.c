@@ -45,7 +45,11 @@ __wrap_read(int fd, void *buf, size_t size)
         errno = EINTR;
         return -1;
     }
-    return __real_read(fd, buf, size);
+
+    /* A call that succeeds leaves whatever was there. */
+    ssize_t n = __real_read(fd, buf, size);
+    errno = n < 0 ? errno : EIO;
+    return n;
 }
 
 /* A folder for the files of a test. */
