@@ -242,6 +242,11 @@ handle_of_a_rule_is_freed_once(void **state)
     backend_fail(UNIT_TC_REFUSED, RTM_NEWTFILTER, ENOSPC, 1);
     assert_int_equal(PUT(3), ENOSPC);
     assert_int_equal(n_freed, 3);
+
+    /* If a rule of somebody else may have the handle, nobody else gets it. */
+    backend_fail(UNIT_TC_REFUSED, 0, EEXIST, 2);
+    assert_int_equal(PUT(4), EEXIST);
+    assert_int_equal(n_freed, 3);
 }
 
 /* The handle of a rule that was found is not of the pool. */
