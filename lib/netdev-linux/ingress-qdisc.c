@@ -19,25 +19,35 @@
 bool kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *reply,
                             struct ofpbuf *buffer);
 
-/* Fills in '*qdisc' from a message of the kernel.  Returns false if that says
- * nothing. */
+/* Is 'kind', an attribute that may be NULL, 's' of 'size' bytes? */
+static bool
+is_kind(const struct nlattr *kind, const char *s, size_t size)
+{
+    return (kind && nl_attr_get_size(kind) == size
+            && !memcmp(nl_attr_get(kind), s, size));
+}
+
+/* Fills in '*qdisc' from a message of the kernel.  Returns false if the message
+ * is about no discipline at the ingress. */
 static bool
 ingress_qdisc_parse(const struct ofpbuf *msg, struct ingress_qdisc *qdisc)
 {
     const struct tcmsg *tcm = ofpbuf_at(msg, NLMSG_HDRLEN, sizeof *tcm);
     const struct nlattr *kind, *block;
+    bool is_clsact;
 
     if (!tcm) {
         return false;
     }
     kind = nl_attr_find(msg, NLMSG_HDRLEN + sizeof *tcm, TCA_KIND);
     block = nl_attr_find(msg, NLMSG_HDRLEN + sizeof *tcm, TCA_INGRESS_BLOCK);
+    is_clsact = is_kind(kind, "clsact", sizeof "clsact");
+    if (!is_clsact && !is_kind(kind, "ingress", sizeof "ingress")) {
+        return false;
+    }
     *qdisc = (struct ingress_qdisc) {
         .ifindex = tcm->tcm_ifindex,
-        .is_clsact = (kind
-                      && nl_attr_get_size(kind) == sizeof "clsact"
-                      && !memcmp(nl_attr_get(kind), "clsact",
-                                 sizeof "clsact")),
+        .is_clsact = is_clsact,
         .block_id = (block && nl_attr_get_size(block) == sizeof(uint32_t)
                      ? nl_attr_get_u32(block) : 0),
     };
@@ -62,7 +72,7 @@ ingress_qdisc_get(int ifindex, struct ingress_qdisc *qdisc)
     return found;
 }
 
-void
+int
 ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *, void *aux),
                        void *aux)
 {
@@ -70,6 +80,7 @@ ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *, void *aux),
     struct ofpbuf request, msg, buffer;
     size_t n = 0, allocated = 0;
     struct nl_dump dump;
+    int error;
 
     kdp_rtnl_count(KDP_RTNL_TC_QDISC);
     tc_make_request(0, RTM_GETQDISC, 0, &request);
@@ -77,11 +88,7 @@ ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *, void *aux),
     ofpbuf_uninit(&request);
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     while (kdp_stock_nl_dump_next(&dump, &msg, &buffer)) {
-        const struct tcmsg *tcm = ofpbuf_at(&msg, NLMSG_HDRLEN, sizeof *tcm);
-
-        /* The parent of "clsact" is the same. */
-        if (tcm && tcm->tcm_parent == TC_H_INGRESS
-            && ingress_qdisc_parse(&msg, &qdisc)) {
+        if (ingress_qdisc_parse(&msg, &qdisc)) {
             if (n == allocated) {
                 qdiscs = x2nrealloc(qdiscs, &allocated, sizeof *qdiscs);
             }
@@ -89,11 +96,12 @@ ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *, void *aux),
         }
     }
     ofpbuf_uninit(&buffer);
-    nl_dump_done(&dump);
+    error = nl_dump_done(&dump);
 
     /* A change during the list could make the kernel leave devices out. */
     for (size_t i = 0; i < n; i++) {
         cb(&qdiscs[i], aux);
     }
     free(qdiscs);
+    return error;
 }

@@ -29,10 +29,10 @@ struct ingress_qdisc {
 bool ingress_qdisc_get(int ifindex, struct ingress_qdisc *qdisc);
 
 /* Calls 'cb' for each device of our namespace that has one.  'cb' may make
- * requests about it.  Devices are missing if the kernel does not finish the
- * list. */
-void ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *,
-                                       void *aux),
-                            void *aux);
+ * requests about it.  Returns 0 or a positive errno value, with which devices
+ * are missing. */
+int ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *,
+                                      void *aux),
+                           void *aux);
 
 #endif /* lib/netdev-linux/ingress-qdisc.h */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "hmapx.h"
+#include "netdev-linux/ingress-qdisc.h"
 #include "netdev-linux/qdisc-lock.h"
 #include "netdev-provider.h"
 #include "netlink.h"
@@ -74,15 +75,13 @@ struct places {
 };
 
 static void
-places_add(void *places_, const struct tcf_id *place)
+places_add(struct places *places, struct tcf_id place)
 {
-    struct places *places = places_;
-
     if (places->n == places->allocated) {
         places->array = x2nrealloc(places->array, &places->allocated,
                                    sizeof *places->array);
     }
-    places->array[places->n++] = *place;
+    places->array[places->n++] = place;
 }
 
 /* The device whose rules are in 'place', or the bond that the block there is
@@ -132,9 +131,7 @@ add_port(struct netdev *netdev, odp_port_t port_no OVS_UNUSED, void *ports)
     int ifindex = netdev_get_ifindex(netdev);
 
     if (ifindex >= 0) {
-        struct tcf_id place = kdp_tc_place(netdev, ifindex);
-
-        places_add(ports, &place);
+        places_add(ports, kdp_tc_place(netdev, ifindex));
     }
     return false;
 }
@@ -298,6 +295,18 @@ clean_place(const struct tcf_id *place)
 
 /* Passes. */
 
+/* Adds the places of the device: its ingress, or the block that the rules there
+ * are in, and its egress. */
+static void
+add_places(const struct ingress_qdisc *qdisc, void *places)
+{
+    places_add(places, tc_make_tcf_id(qdisc->ifindex, qdisc->block_id, 0,
+                                      TC_INGRESS));
+    if (qdisc->is_clsact) {
+        places_add(places, tc_make_tcf_id(qdisc->ifindex, 0, 0, TC_EGRESS));
+    }
+}
+
 /* Fills 'ports' in with the places of ports. */
 static void
 find_ports(const char *dpif_type, struct places *ports)
@@ -325,7 +334,7 @@ make_pass(void)
     if (pass_flags & KDP_TC_ORPHANS_SPARE_PORTS) {
         find_ports(dpif_type, &ports);
     }
-    error = kdp_tc_dump_places(places_add, &places);
+    error = ingress_qdisc_for_each(add_places, &places);
     if (error) {
         VLOG_WARN("queueing disciplines cannot be listed (%s); rules that a "
                   "previous run may have left on devices that are no ports "

@@ -402,64 +402,6 @@ kdp_tc_dump_actions(const char *kind, kdp_tc_actions_cb *cb, void *aux)
     return nl_dump_done(&dump);
 }
 
-/* Places. */
-
-/* Is 'kind', an attribute that may be NULL, 's' of 'size' bytes? */
-static bool
-is_kind(const struct nlattr *kind, const char *s, size_t size)
-{
-    return (kind && nl_attr_get_size(kind) == size
-            && !memcmp(nl_attr_get(kind), s, size));
-}
-
-/* Calls 'cb' for the places that the queueing discipline of 'msg' has. */
-static void
-tell_places(const struct ofpbuf *msg, kdp_tc_places_cb *cb, void *aux)
-{
-    const size_t headers_len = NLMSG_HDRLEN + sizeof(struct tcmsg);
-    const struct nlattr *kind, *block;
-    const struct tcmsg *tcm;
-    struct tcf_id place;
-    bool is_clsact;
-
-    if (msg->size < headers_len) {
-        return;
-    }
-    tcm = ofpbuf_at_assert(msg, NLMSG_HDRLEN, sizeof *tcm);
-    kind = nl_attr_find(msg, headers_len, TCA_KIND);
-    block = nl_attr_find(msg, headers_len, TCA_INGRESS_BLOCK);
-    is_clsact = is_kind(kind, "clsact", sizeof "clsact");
-    if (!is_clsact && !is_kind(kind, "ingress", sizeof "ingress")) {
-        return;
-    }
-    place = tc_make_tcf_id(tcm->tcm_ifindex,
-                           block && nl_attr_get_size(block) == sizeof(uint32_t)
-                           ? nl_attr_get_u32(block) : 0, 0, TC_INGRESS);
-    cb(aux, &place);
-    if (is_clsact) {
-        place = tc_make_tcf_id(tcm->tcm_ifindex, 0, 0, TC_EGRESS);
-        cb(aux, &place);
-    }
-}
-
-int
-kdp_tc_dump_places(kdp_tc_places_cb *cb, void *aux)
-{
-    struct ofpbuf request, msg, buffer;
-    struct nl_dump dump;
-
-    tc_make_request(0, RTM_GETQDISC, 0, &request);
-    kdp_rtnl_count(KDP_RTNL_TC_QDISC);
-    nl_dump_start(&dump, NETLINK_ROUTE, &request);
-    ofpbuf_uninit(&request);
-    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
-    while (kdp_stock_nl_dump_next(&dump, &msg, &buffer)) {
-        tell_places(&msg, cb, aux);
-    }
-    ofpbuf_uninit(&buffer);
-    return nl_dump_done(&dump);
-}
-
 /* Dumps. */
 
 struct tcf_id

@@ -88,14 +88,6 @@ bool kdp_tc_dump_next(struct nl_dump *, struct ofpbuf *buffer,
                       struct kdp_tc_rule *);
 int kdp_tc_dump_done(struct nl_dump *);
 
-/* Calls 'cb' for each place for rules that the kernel has in our network
- * namespace: the ingress of a device, its egress if there is such a place, or
- * the block that the rules at its ingress are in, which is told for each device
- * that shares it.  Takes the RTNL lock.  Returns 0 or a positive errno value,
- * after which there may be more. */
-typedef void kdp_tc_places_cb(void *aux, const struct tcf_id *place);
-int kdp_tc_dump_places(kdp_tc_places_cb *, void *aux);
-
 /* Calls 'cb' for each message of a dump of the actions of 'kind', not only
  * those of rules.  Takes the RTNL lock.  Returns 0 or a positive errno value;
  * it is no error if the kernel has no such kind. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
+	tests/unit/netdev-linux/test-ingress-qdisc \
 	tests/unit/netdev-linux/test-rtnl-diagnose \
 	tests/unit/netdev-linux/test-netdev-bridge \
 	tests/unit/netdev-linux/test-netdev-check \
@@ -26,6 +27,12 @@ netdev_fixture = \
 	tests/unit/netdev-linux/netdev-fixture.c \
 	tests/unit/netdev-linux/netdev-fixture.h
 
+tests_unit_netdev_linux_test_ingress_qdisc_SOURCES = \
+	tests/unit/netdev-linux/test-ingress-qdisc.c $(unit_common)
+tests_unit_netdev_linux_test_ingress_qdisc_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=kdp_stock_nl_dump_next \
+	-Wl,--wrap=nl_dump_done \
+	-Wl,--wrap=nl_dump_start
 tests_unit_netdev_linux_test_netdev_bridge_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-bridge.c \
 	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)

@@ -140,9 +140,9 @@ __wrap_ingress_qdisc_get(int ifindex, struct ingress_qdisc *qdisc)
     return ingress->exists;
 }
 
-void __wrap_ingress_qdisc_for_each(void (*)(const struct ingress_qdisc *,
-                                            void *), void *);
-void
+int __wrap_ingress_qdisc_for_each(void (*)(const struct ingress_qdisc *,
+                                           void *), void *);
+int
 __wrap_ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *,
                                          void *), void *aux)
 {
@@ -153,6 +153,7 @@ __wrap_ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *,
             cb(&qdisc, aux);
         }
     }
+    return 0;
 }
 
 /* Namespace in which the datapath says that port "int0" is, or

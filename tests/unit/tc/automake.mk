@@ -10,7 +10,6 @@ unit_tests += \
 	tests/unit/tc/test-tc-explain \
 	tests/unit/tc/test-tc-handle \
 	tests/unit/tc/test-tc-orphans \
-	tests/unit/tc/test-tc-places \
 	tests/unit/tc/test-tc-prio \
 	tests/unit/tc/test-tc-rules \
 	tests/unit/tc/test-tc-shared-action \
@@ -68,14 +67,8 @@ tests_unit_tc_test_tc_chains_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \
 tests_unit_tc_test_tc_orphans_SOURCES = \
 	tests/unit/tc/test-tc-orphans.c $(unit_tc) $(unit_common)
 tests_unit_tc_test_tc_orphans_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \
-	-Wl,--wrap=kdp_tc_dump_places \
+	-Wl,--wrap=ingress_qdisc_for_each \
 	-Wl,--wrap=ovs_compat_ports_traverse
-tests_unit_tc_test_tc_places_SOURCES = \
-	tests/unit/tc/test-tc-places.c $(unit_common)
-tests_unit_tc_test_tc_places_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=kdp_stock_nl_dump_next \
-	-Wl,--wrap=nl_dump_done \
-	-Wl,--wrap=nl_dump_start
 tests_unit_tc_test_tc_conflict_SOURCES = \
 	tests/unit/tc/test-tc-conflict.c $(unit_backend)
 tests_unit_tc_test_tc_conflict_LDFLAGS = \

@@ -10,6 +10,7 @@
 
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
+#include "netdev-linux/ingress-qdisc.h"
 #include "netdev-linux/qdisc-lock.h"
 #include "netdev-provider.h"
 #include "netlink.h"
@@ -35,7 +36,9 @@ void __wrap_ovs_compat_ports_traverse(const char *dpif_type,
                                       bool (*cb)(struct netdev *, odp_port_t,
                                                  void *aux),
                                       void *aux);
-int __wrap_kdp_tc_dump_places(kdp_tc_places_cb *, void *aux);
+int __wrap_ingress_qdisc_for_each(void (*)(const struct ingress_qdisc *,
+                                           void *aux),
+                                  void *aux);
 
 void
 __wrap_ovs_compat_ports_traverse(const char *dpif_type,
@@ -52,16 +55,17 @@ __wrap_ovs_compat_ports_traverse(const char *dpif_type,
 }
 
 int
-__wrap_kdp_tc_dump_places(kdp_tc_places_cb *cb, void *aux)
+__wrap_ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *,
+                                         void *aux),
+                              void *aux)
 {
     static const int devices[N_DEVICES] = { OTHER, PORT, VM };
 
     for (int i = 0; i <= twice; i++) {
         for (size_t j = 0; j < N_DEVICES; j++) {
-            struct tcf_id place = tc_make_tcf_id(devices[j], 0, 0,
-                                                 TC_INGRESS);
+            const struct ingress_qdisc qdisc = { .ifindex = devices[j] };
 
-            cb(aux, &place);
+            cb(&qdisc, aux);
         }
     }
     if (becomes_port) {

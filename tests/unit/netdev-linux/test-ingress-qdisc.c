@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Places for rules, as the kernel tells of them (O5). */
+/* Queueing disciplines at the ingress, as the kernel tells of them (O5). */
 
 #include <config.h>
-#include "tc/tc-transact.h"
+#include "netdev-linux/ingress-qdisc.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
 
 #include "harness/unit.h"
 #include "netlink.h"
+#include "netlink-socket.h"
 #include "openvswitch/ofpbuf.h"
 #include "util.h"
 
@@ -79,31 +80,33 @@ add_msg(int ifindex, const char *kind)
     return msg;
 }
 
-static struct tcf_id places[MAX_MSGS];
-static size_t n_places;
+static struct ingress_qdisc qdiscs[MAX_MSGS];
+static size_t n_qdiscs;
 
+/* The dump is over by then, so that requests may be made. */
 static void
-note_place(void *aux, const struct tcf_id *place)
+note_qdisc(const struct ingress_qdisc *qdisc, void *aux)
 {
-    assert_ptr_equal(aux, places);
-    assert_true(n_places < MAX_MSGS);
-    places[n_places++] = *place;
+    assert_ptr_equal(aux, qdiscs);
+    assert_int_equal(n_dumps, 0);
+    assert_true(n_qdiscs < MAX_MSGS);
+    qdiscs[n_qdiscs++] = *qdisc;
 }
 
 static int
 list(void)
 {
-    n_places = 0;
-    return kdp_tc_dump_places(note_place, places);
+    n_qdiscs = 0;
+    return ingress_qdisc_for_each(note_qdisc, qdiscs);
 }
 
 static void
-check_place(size_t i, int ifindex, uint32_t block, enum tc_qdisc_hook hook)
+check_qdisc(size_t i, int ifindex, uint32_t block_id, bool is_clsact)
 {
-    assert_true(i < n_places);
-    assert_int_equal(places[i].ifindex, ifindex);
-    assert_int_equal(places[i].block_id, block);
-    assert_int_equal(places[i].hook, hook);
+    assert_true(i < n_qdiscs);
+    assert_int_equal(qdiscs[i].ifindex, ifindex);
+    assert_int_equal(qdiscs[i].block_id, block_id);
+    assert_int_equal(qdiscs[i].is_clsact, is_clsact);
 }
 
 static int
@@ -125,7 +128,7 @@ teardown(void **state OVS_UNUSED)
 }
 
 static void
-places_are_ingress_egress_and_blocks(void **state OVS_UNUSED)
+disciplines_are_those_at_the_ingress(void **state OVS_UNUSED)
 {
     add_msg(1, "noqueue");
     add_msg(2, "ingress");
@@ -134,17 +137,15 @@ places_are_ingress_egress_and_blocks(void **state OVS_UNUSED)
     nl_msg_put_u32(add_msg(5, "ingress"), TCA_INGRESS_BLOCK, 77);
     nl_msg_put_u32(add_msg(6, "clsact"), TCA_INGRESS_BLOCK, 77);
     assert_int_equal(list(), 0);
-    assert_int_equal(n_places, 6);
-    check_place(0, 2, 0, TC_INGRESS);
-    check_place(1, 4, 0, TC_INGRESS);
-    check_place(2, 4, 0, TC_EGRESS);
-    check_place(3, 5, 77, TC_INGRESS);
-    check_place(4, 6, 77, TC_INGRESS);
-    check_place(5, 6, 0, TC_EGRESS);
+    assert_int_equal(n_qdiscs, 4);
+    check_qdisc(0, 2, 0, false);
+    check_qdisc(1, 4, 0, true);
+    check_qdisc(2, 5, 77, false);
+    check_qdisc(3, 6, 77, true);
 }
 
 static void
-messages_of_another_form_tell_no_place(void **state OVS_UNUSED)
+messages_of_another_form_tell_nothing(void **state OVS_UNUSED)
 {
     add_msg(1, NULL);
     add_msg(2, "");
@@ -154,13 +155,13 @@ messages_of_another_form_tell_no_place(void **state OVS_UNUSED)
     add_msg(6, "ingress")->size = NLMSG_HDRLEN + sizeof(struct tcmsg) - 1;
     add_msg(7, "ingress")->size -= 4;
     assert_int_equal(list(), 0);
-    assert_int_equal(n_places, 0);
+    assert_int_equal(n_qdiscs, 0);
 
     /* A block of another size is none. */
     nl_msg_put_u16(add_msg(8, "ingress"), TCA_INGRESS_BLOCK, 77);
     assert_int_equal(list(), 0);
-    assert_int_equal(n_places, 1);
-    check_place(0, 8, 0, TC_INGRESS);
+    assert_int_equal(n_qdiscs, 1);
+    check_qdisc(0, 8, 0, false);
 }
 
 static void
@@ -169,7 +170,7 @@ error_of_the_kernel_is_told(void **state OVS_UNUSED)
     add_msg(1, "ingress");
     dump_error = ENOBUFS;
     assert_int_equal(list(), ENOBUFS);
-    assert_int_equal(n_places, 1);
+    assert_int_equal(n_qdiscs, 1);
 }
 
 int
@@ -177,11 +178,11 @@ main(int argc OVS_UNUSED, char *argv[])
 {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(places_are_ingress_egress_and_blocks),
-        TEST(messages_of_another_form_tell_no_place),
+        TEST(disciplines_are_those_at_the_ingress),
+        TEST(messages_of_another_form_tell_nothing),
         TEST(error_of_the_kernel_is_told),
     };
 
     unit_init(argv[0]);
-    return cmocka_run_group_tests_name("tc-places", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ingress-qdisc", tests, NULL, NULL);
 }
