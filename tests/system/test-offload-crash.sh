@@ -110,7 +110,7 @@ restrict_tagged() {
 
 add_test offload_crash_priorities \
     'old rules of one protocol do not keep others out of tc' \
-    kdp one-cpu 150
+    kdp 150
 offload_crash_priorities() {
     start_frames
     restrict_tagged
