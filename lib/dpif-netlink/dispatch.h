@@ -16,14 +16,14 @@
  * A change of the mode first makes the sockets of the new mode, then tells the
  * kernel, and has the sockets of the old mode drained.  One that the kernel
  * refuses leaves the mode as it was.  Sockets that the kernel may still send
- * to stay.  What the kernel refuses otherwise (to go back from CPUs to ports,
- * other sockets of CPUs, the mode after another process changed it) it is told
- * again every second until it takes it.
+ * to stay.  If the kernel refuses another request (to go back from CPUs to
+ * ports, to use other sockets of CPUs, to restore a mode that another process
+ * changed), this module repeats the request every second until it succeeds.
  *
  * Open vSwitch stops its threads before it asks for another number of
- * handlers, and starts none if that fails.  So it is told that there are as
- * many as it wants.  Those that could not be made are made as soon as that is
- * possible; until then their threads find no upcalls.
+ * handlers, and starts none if that fails.  So the request always succeeds.
+ * This module makes missing handlers as soon as it can; until then their
+ * threads find no upcalls.
  *
  * Another process can change the mode, too: the stock "ovs-dpctl show" does.
  * Against that there are two defences:

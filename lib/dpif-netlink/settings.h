@@ -30,9 +30,9 @@ void settings_destroy(struct kdp_datapath *);
  * logged and change nothing. */
 void settings_set(struct kdp_datapath *, const struct smap *other_config);
 
-/* Returns how many handlers Open vSwitch is to have when n-handler-threads is
- * 'n': that, or if there cannot be as many, those that it was told last, 0 for
- * a number of its own choice.  Open vSwitch stops all threads and deletes all
+/* Returns the number of handlers to tell Open vSwitch when n-handler-threads
+ * is 'n': 'n', or if that is too large, the last number that was not.  0 lets
+ * Open vSwitch choose.  Open vSwitch stops all threads and deletes all
  * flows before it asks the dpif for another number, and at the start it asks
  * before the dpif is told of any setting. */
 int settings_limit_handlers(int n);

@@ -101,10 +101,11 @@ enum upcall_dest upcall_dest_of(const struct kdp_datapath *dp,
  * are off.  Any thread. */
 uint32_t upcall_dest_pid(const struct kdp_datapath *dp, uint32_t port_no);
 
-/* The pid that upcalls of CPU 'cpu' are to be sent to, and that the kernel was
- * told those of all CPUs. */
+/* The pid that upcalls of CPU 'cpu' are to be sent to. */
 uint32_t upcall_dest_cpu_pid(const struct kdp_datapath *dp, size_t cpu)
     OVS_REQUIRES(dp->mutex);
+
+/* Says that the kernel has taken the pids of all CPUs. */
 void upcall_dest_cpus_told(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 

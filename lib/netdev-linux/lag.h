@@ -22,8 +22,8 @@
  * It is unbound when it leaves, or when the block is no longer in use.
  *
  * A device that a previous run bound to the right block stays as it is, and tc
- * goes on working for it.  Any other discipline at the ingress of a member is
- * replaced, and the rules in it are lost.
+ * goes on working for it.  Any other discipline of kind "ingress" is replaced,
+ * and the rules in it are lost.  With one of kind "clsact", binding fails.
  *
  * Life cycle: nothing is bound before the first netdev_kdp_lag_add().  Members
  * stay bound when the process ends, as the rules stay.  netdev_kdp_lag_clean()
@@ -56,10 +56,9 @@ void netdev_kdp_lag_remove(int ifindex, bool unbind);
 /* To be called for each change of a link of our namespace. */
 void netdev_kdp_lag_update(const struct link_change *);
 
-/* Unbinds what a previous run left.  A device that is bound to the block of a
- * bond goes unless it is a member of that bond, and, if 'all_added' says that
- * no further bond of a previous run will be added, unless the block is in
- * use. */
+/* Unbinds devices that a previous run bound to the block of a bond, and this
+ * run has not: those that are not members of the bond.  If 'all_added', no
+ * bond of a previous run is added any more, and members are unbound, too. */
 void netdev_kdp_lag_clean(bool all_added);
 
 /* Is device 'ifindex' bound, as a member?  It may have left its bond, of which

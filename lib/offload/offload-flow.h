@@ -53,9 +53,9 @@ struct offload_waiter;
  * and a rule goes within ten seconds after the cause is gone. */
 #define OFFLOAD_N_PAUSES 14
 
-/* Failures in a row after which nobody waits any longer for a rule to be
- * deleted: the user who has deleted the flow, nor the end of the engine.  The
- * pauses are 1,023 ms by then. */
+/* Failures in a row after which neither the user who has deleted the flow nor
+ * the end of the engine waits any longer for a rule to be deleted.  The pauses
+ * add up to 1,023 ms by then. */
 #define OFFLOAD_PATIENCE 11
 
 /* Stripes of flows: enough that a dozen threads rarely meet. */
