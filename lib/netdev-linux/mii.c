@@ -142,7 +142,7 @@ mii_run_device(struct netdev *netdev)
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
     struct netdev_linux *up = &dev->up;
 
-    ovs_mutex_lock(&up->mutex);
+    ovs_mutex_lock(&dev->up.mutex);
     if (up->miimon_interval > 0 && timer_expired(&up->miimon_timer)) {
         bool link_up = mii_read(dev);
 
@@ -152,7 +152,7 @@ mii_run_device(struct netdev *netdev)
         }
         timer_set_duration(&up->miimon_timer, up->miimon_interval);
     }
-    ovs_mutex_unlock(&up->mutex);
+    ovs_mutex_unlock(&dev->up.mutex);
 }
 
 static void
