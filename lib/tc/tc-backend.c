@@ -95,6 +95,8 @@ struct pending {
     struct kdp_tc_request request;
     uint16_t overhead;          /* DEL, GET. */
     bool handle_taken;          /* PUT: the handle may be another rule's. */
+    bool prio_taken;            /* PUT: the priority belongs to another filter;
+                                 * the next try has another one. */
     bool alone;                 /* PUT: it is sent by itself, and drivers are
                                  * asked why cards skip it. */
 };
@@ -113,6 +115,7 @@ prepare(struct kdp_tc *tc, struct pending *pending)
     op->why = NULL;
     op->conflict = false;
     pending->handle_taken = false;
+    pending->prio_taken = false;
     pending->alone = false;
     if (op->type == OFFLOAD_COPY_PUT) {
         request->type = KDP_TC_ADD;
@@ -283,7 +286,7 @@ commit(const struct kdp_tc *tc, struct pending *pending)
     } else if (is_in_doubt(request)) {
         resolve_doubt(pending);
     }
-    op->error = request->error;
+    op->error = pending->prio_taken ? EAGAIN : request->error;
     switch (op->type) {
     case OFFLOAD_COPY_PUT:
         if (op->error) {
@@ -305,24 +308,6 @@ commit(const struct kdp_tc *tc, struct pending *pending)
             op->conflict = has_conflict(tc, pending);
         }
         break;
-    }
-}
-
-/* Makes insertions that failed because somebody else has their priority ones
- * that failed for the moment: they are offered again, with another priority.
- * What a rule is called does not change once it is set (tc-rules.h). */
-static void
-avoid_priorities(struct pending pending[], size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct kdp_tc_request *request = &pending[i].request;
-
-        if (request->type == KDP_TC_ADD && request->error == EINVAL
-            && kdp_tc_prio_avoid(request)) {
-            request->error = EAGAIN;
-            pending[i].op->why = "another filter has its priority; the next "
-                                 "try has another one";
-        }
     }
 }
 
@@ -390,6 +375,24 @@ retry_batch(const struct kdp_tc *tc, struct pending pending[], size_t n)
     transact(requests, n_requests);
 }
 
+/* Finds out which insertions failed because another filter has their priority.
+ * They fail for the moment only: they are offered again, with another one.
+ * What a rule is called does not change once it is set (tc-rules.h). */
+static void
+avoid_priorities(struct pending pending[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct kdp_tc_request *request = &pending[i].request;
+
+        if (request->type == KDP_TC_ADD && request->error == EINVAL
+            && kdp_tc_prio_avoid(request)) {
+            pending[i].prio_taken = true;
+            pending[i].op->why = "another filter has its priority; the next "
+                                 "try has another one";
+        }
+    }
+}
+
 /* Is 'error' a refusal that the kernel may have said more about? */
 static bool
 is_refusal(int error)
@@ -434,8 +437,8 @@ operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
         n_pending += prepare(tc, &pending[n_pending]);
     }
     transact_batch(pending, n_pending);
-    avoid_priorities(pending, n_pending);
     retry_batch(tc, pending, n_pending);
+    avoid_priorities(pending, n_pending);
     explain_batch(pending, n_pending);
     for (size_t i = 0; i < n_pending; i++) {
         commit(tc, &pending[i]);

@@ -24,6 +24,11 @@ VLOG_DEFINE_THIS_MODULE(kdp_tc_prio);
 #define FIRST_SPARE 11
 #define LAST_SPARE 16
 
+/* A priority that nobody has: ours are at most LAST_SPARE or an Ethertype,
+ * which is not below 0x05ff, and those that the kernel chooses go down from
+ * 0xc000. */
+#define NOBODYS 0x05fe
+
 /* Choices that are remembered.  Devices come and go, and nobody says that a
  * choice is not needed any more.  If there are so many, all are forgotten:
  * those that are needed are made again, which costs a rule its first try. */
@@ -126,11 +131,13 @@ kdp_tc_prio_set(struct kdp_tc_id *id)
     id->info = tc_make_handle(prio, protocol);
 }
 
-/* Does 'prio' belong to another protocol or kind where the rule of 'request'
- * would be?  Tc looks for the priority first and then for the handle, which no
- * rule has. */
+/* Does tc refuse (EINVAL) to look for a rule with 'prio' where that of
+ * 'request' would be?  It does if 'prio' belongs to another protocol or kind,
+ * and for all priorities if there is no queueing discipline or no chain: tc
+ * may not have a chain without rules.  Otherwise it does not find the handle,
+ * which no rule has. */
 static bool
-is_taken(const struct kdp_tc_request *request, uint16_t prio)
+is_refused(const struct kdp_tc_request *request, uint16_t prio)
 {
     struct kdp_tc_request probe = {
         .type = KDP_TC_PROBE, .id = request->id,
@@ -181,13 +188,15 @@ kdp_tc_prio_avoid(const struct kdp_tc_request *request)
         /* Another rule of the batch was here before. */
         return true;
     }
-    if (!is_taken(request, prio)) {
+    if (!is_refused(request, prio) || is_refused(request, NOBODYS)) {
         return false;
     }
     do {
         prio = next_prio(protocol_of(id), prio);
-    } while (prio && is_taken(request, prio));
-    if (!prio) {
+    } while (prio && is_refused(request, prio));
+
+    /* What was missing at first may be there since then. */
+    if (!prio || !is_refused(request, prio_of(id))) {
         return false;
     }
     choose(id, prio);

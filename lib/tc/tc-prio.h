@@ -36,8 +36,10 @@
  * A priority may belong to somebody else: an older version of ovs-kdp or the
  * stock daemon, whose rules were taken over, or another program.  When tc
  * refuses a rule, kdp_tc_prio_avoid() asks tc about the priority, without the
- * RTNL lock, and chooses the next one that is free.  The choice holds for the
- * protocol in this place as long as the process runs.
+ * RTNL lock, and chooses the next one that is free.  Tc answers the same if
+ * the place or the chain is missing, so kdp_tc_prio_avoid() also asks about a
+ * priority that nobody has.  The choice holds for the protocol in this place
+ * as long as the process runs.
  *
  * Thread safety: any thread. */
 
@@ -56,10 +58,11 @@ uint16_t kdp_tc_prio_own(ovs_be16 protocol);
 /* Gives 'id', whose place and protocol are set, its priority. */
 void kdp_tc_prio_set(struct kdp_tc_id *id);
 
-/* Tc has refused 'request', which adds a rule.  Returns true if the priority
- * belongs to another protocol or kind, and rules that are translated from now
- * on have another one; false if that is not what is wrong, or if no priority
- * is free.  The caller is an offload thread. */
+/* Tc has refused 'request', which adds a rule, with EINVAL.  Returns true if
+ * the priority belongs to another protocol or kind, and rules that are
+ * translated from now on have another one; false if that is not what is wrong,
+ * or if no priority is free.  The caller, an offload thread, restores the
+ * place first if it is missing. */
 bool kdp_tc_prio_avoid(const struct kdp_tc_request *request);
 
 #endif /* lib/tc/tc-prio.h */

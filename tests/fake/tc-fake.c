@@ -218,6 +218,27 @@ is_prio_taken(const struct kdp_tc_id *id)
     return false;
 }
 
+/* Is the chain of 'id' there?  Tc has one while it has rules. */
+static bool
+has_chain(const struct kdp_tc_id *id)
+    OVS_REQUIRES(unit_tc_mutex)
+{
+    const struct unit_tc_rule *rule;
+
+    for (size_t i = 0; i < n_taken; i++) {
+        if (taken[i].ifindex == id->ifindex) {
+            return true;
+        }
+    }
+    HMAP_FOR_EACH (rule, node, &unit_tc_rules) {
+        if (rule->id.ifindex == id->ifindex && rule->id.parent == id->parent
+            && rule->id.chain == id->chain) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void
 unit_tc_set_jump(const ovs_u128 *ufid)
 {
@@ -279,7 +300,8 @@ do_request(const struct ofpbuf *request, struct ofpbuf *reply)
     }
     unit_check(nlh->nlmsg_flags & NLM_F_ECHO);
     if (!rule) {
-        return ENOENT;
+        return (nlh->nlmsg_type == RTM_GETTFILTER && !has_chain(&id)
+                ? EINVAL : ENOENT);
     }
     if (nlh->nlmsg_type == RTM_DELTFILTER) {
         unit_tc_put_rule(reply, RTM_DELTFILTER, rule);

@@ -120,7 +120,8 @@ void unit_tc_send_to_host(bool);
  * marks them as well. */
 void unit_tc_take_common_number(void);
 
-/* From now on 'prio' of device 'ifindex' belongs to filters of another kind. */
+/* From now on 'prio' of device 'ifindex', in all chains, belongs to filters of
+ * another kind. */
 void unit_tc_take_prio(int ifindex, uint16_t prio);
 
 /* The priority of the rule whose cookie is 'ufid'. */

@@ -7,6 +7,7 @@
 #include "tc/tc-prio.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/rtnetlink.h>
 
 #include "harness/unit.h"
@@ -24,10 +25,39 @@
 
 bool __wrap_kdp_tc_prepare_restore(struct netdev *);
 
+/* Can the place for rules be restored? */
+static bool restorable;
+
 bool
 __wrap_kdp_tc_prepare_restore(struct netdev *netdev OVS_UNUSED)
 {
-    return false;
+    if (restorable) {
+        backend_fail(UNIT_TC_REFUSED, 0, 0, 0);
+    }
+    return restorable;
+}
+
+/* The next 'n' requests find no place for rules. */
+static void
+lose_place(unsigned int n)
+{
+    backend_fail(UNIT_TC_REFUSED, 0, EINVAL, n);
+}
+
+static int
+setup(void **state)
+{
+    restorable = false;
+    return backend_setup(state);
+}
+
+static size_t
+n_requests(void)
+{
+    size_t messages, requests;
+
+    unit_tc_get_load(&messages, &requests);
+    return requests;
 }
 
 /* Puts a rule of 'protocol' for 'flow' on port 1, and returns its priority, or
@@ -40,6 +70,36 @@ put(struct kdp_tc *tc, uint32_t flow, uint16_t protocol, int error)
     backend_protocol = protocol;
     assert_int_equal(backend_put(tc, unit_tc_desc(flow, 1, 0)), error);
     return error ? 0 : unit_tc_prio(&ufid);
+}
+
+/* Puts 'n' rules for flows from 'first' on, of 'backend_protocol', in one
+ * batch, which all end with 'error'.  Returns the number of requests that this
+ * took. */
+static size_t
+put_batch(struct kdp_tc *tc, uint32_t first, size_t n, int error)
+{
+    struct offload_backend backend = kdp_tc_backend(tc);
+    struct offload_copy_op ops[KDP_TC_BATCH], *opps[KDP_TC_BATCH];
+    size_t before = n_requests();
+
+    assert_in_range(n, 1, KDP_TC_BATCH);
+    for (uint32_t i = 0; i < n; i++) {
+        opps[i] = &ops[i];
+        ops[i] = (struct offload_copy_op) {
+            .type = OFFLOAD_COPY_PUT,
+            .ufid = unit_tc_ufid(first + i),
+            .desc = unit_tc_desc(first + i, 1, 0),
+            .rule = backend.create_rule(backend.aux),
+        };
+    }
+    backend.operate(backend.aux, opps, n);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(ops[i].error, error);
+        assert_int_equal(ops[i].why != NULL, error == EAGAIN);
+        offload_rule_unref(ops[i].rule);
+        offload_desc_unref(CONST_CAST(struct offload_desc *, ops[i].desc));
+    }
+    return n_requests() - before;
 }
 
 static void
@@ -169,34 +229,69 @@ priority_that_cannot_be_asked_about_is_asked_about_again(void **state)
 static void
 batch_asks_once(void **state)
 {
-    struct offload_backend backend = kdp_tc_backend(*state);
-    struct offload_copy_op ops[10], *opps[10];
-    size_t messages, before, requests;
-
     unit_tc_take_prio(LO, 9);
     backend_protocol = ETH_TYPE_NSH;
-    unit_tc_get_load(&messages, &before);
-    for (uint32_t i = 0; i < 10; i++) {
-        opps[i] = &ops[i];
-        ops[i] = (struct offload_copy_op) {
-            .type = OFFLOAD_COPY_PUT,
-            .ufid = unit_tc_ufid(i),
-            .desc = unit_tc_desc(i, 1, 0),
-            .rule = backend.create_rule(backend.aux),
-        };
-    }
-    backend.operate(backend.aux, opps, 10);
-    for (uint32_t i = 0; i < 10; i++) {
-        assert_int_equal(ops[i].error, EAGAIN);
-        assert_non_null(ops[i].why);
-        offload_rule_unref(ops[i].rule);
-        offload_desc_unref(CONST_CAST(struct offload_desc *, ops[i].desc));
-    }
-    unit_tc_get_load(&messages, &requests);
 
-    /* The rules, the two priorities, and whether the rules are there. */
-    assert_int_equal(requests - before, 10 + 2 + 10);
+    /* The rules; for the first one its priority, twice, the chain, and the
+     * spare priority. */
+    assert_int_equal(put_batch(*state, 0, 10, EAGAIN), 10 + 4);
     assert_int_equal(put(*state, 1, ETH_TYPE_NSH, 0), 11);
+}
+
+/* Somebody has deleted the queueing discipline. */
+static void
+missing_place_is_restored_first(void **state)
+{
+    const ovs_u128 ufid = unit_tc_ufid(0);
+
+    restorable = true;
+    lose_place(UINT_MAX);
+    backend_protocol = ETH_TYPE_RARP;
+    assert_int_equal(put_batch(*state, 0, KDP_TC_BATCH, 0), 2 * KDP_TC_BATCH);
+    assert_int_equal(unit_tc_prio(&ufid), 10);
+}
+
+/* If the place cannot be restored, each rule costs two questions. */
+static void
+missing_place_is_no_priority_of_others(void **state)
+{
+    lose_place(UINT_MAX);
+    backend_protocol = ETH_TYPE_RARP;
+    assert_int_equal(put_batch(*state, 0, KDP_TC_BATCH, EINVAL),
+                     3 * KDP_TC_BATCH);
+    lose_place(0);
+    assert_int_equal(put(*state, 1, ETH_TYPE_RARP, 0), 10);
+}
+
+/* A driver refuses the first rule of a chain, which tc does not have yet. */
+static void
+missing_chain_is_no_priority_of_others(void **state)
+{
+    size_t before = n_requests();
+
+    backend_fail(UNIT_TC_REFUSED, RTM_NEWTFILTER, EINVAL, 1);
+    put(*state, 1, ETH_TYPE_IPV6, EINVAL);
+    assert_int_equal(n_requests() - before, 1 + 2);
+
+    /* The chain is there now. */
+    assert_int_equal(put(*state, 1, ETH_TYPE_IPV6, 0), 3);
+    before = n_requests();
+    backend_fail(UNIT_TC_REFUSED, RTM_NEWTFILTER, EINVAL, 1);
+    put(*state, 2, ETH_TYPE_IPV6, EINVAL);
+    assert_int_equal(n_requests() - before, 1 + 1);
+}
+
+/* The place or the chain comes back between any two requests. */
+static void
+place_that_comes_back_changes_no_priority(void **state)
+{
+    assert_int_equal(put(*state, 100, ETH_TYPE_IP, 0), 2);
+    for (unsigned int n = 1; n < 10; n++) {
+        lose_place(n);
+        put(*state, n, ETH_TYPE_RARP, EINVAL);
+        lose_place(0);
+        assert_int_equal(put(*state, n, ETH_TYPE_RARP, 0), 10);
+    }
 }
 
 /* Of very many devices. */
@@ -237,7 +332,7 @@ main(int argc OVS_UNUSED, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) \
-        cmocka_unit_test_setup_teardown(NAME, backend_setup, backend_teardown)
+        cmocka_unit_test_setup_teardown(NAME, setup, backend_teardown)
         TEST(each_protocol_has_a_priority),
         TEST(order_of_appearance_does_not_matter),
         TEST(priority_of_others_is_avoided),
@@ -246,6 +341,10 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rule_that_is_wrong_by_itself_keeps_its_priority),
         TEST(priority_that_cannot_be_asked_about_is_asked_about_again),
         TEST(batch_asks_once),
+        TEST(missing_place_is_restored_first),
+        TEST(missing_place_is_no_priority_of_others),
+        TEST(missing_chain_is_no_priority_of_others),
+        TEST(place_that_comes_back_changes_no_priority),
         TEST(what_was_chosen_is_bounded),
 #undef TEST
     };
