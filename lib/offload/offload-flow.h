@@ -146,7 +146,8 @@ struct offload_flow {
     enum offload_reason reason; /* Why it is not in tc. */
     uint8_t n_failures;         /* To delete the kernel copy, in a row. */
     uint8_t n_tc_failures;      /* To delete the copy in tc, likewise, up to
-                                 * UINT8_MAX. */
+                                 * UINT8_MAX, */
+    uint16_t tc_error;          /* and the error of the latest, if not 0. */
     int error;                  /* From tc, or 0. */
     const char *why;            /* 'error' in words, or NULL; valid if 'error'
                                  * is not 0.  If it is in tc, why cards may

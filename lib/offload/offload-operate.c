@@ -106,7 +106,7 @@ delete_rest(struct offload *offload, struct offload_flow *flow,
             struct offload_op *op, struct offload_waiter *waiter)
 {
     if (offload_flow_is_stuck(flow)) {
-        offload_flow_set_target(flow, OFFLOAD_TARGET_NOWHERE);
+        offload_placement_keep_deleted(flow);
         offload_flow_report(flow, &op->stats);
         return;
     }

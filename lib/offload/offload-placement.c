@@ -278,6 +278,17 @@ offload_placement_delete(struct offload *offload, struct offload_flow *flow)
     }
 }
 
+/* The user has deleted 'flow', and tc has failed for long to delete its rule.
+ * The flow stays in the table for as long, and is to go nowhere else. */
+void
+offload_placement_keep_deleted(struct offload_flow *flow)
+{
+    offload_flow_set_target(flow, OFFLOAD_TARGET_NOWHERE);
+    flow->reason = OFFLOAD_REASON_ERROR;
+    flow->error = flow->tc_error;
+    flow->why = "tc does not delete its rule";
+}
+
 /* Sets when 'flow' may be offered again after a failure that may go away. */
 static void
 set_retry(struct offload *offload, struct offload_flow *flow)

@@ -38,6 +38,7 @@ void offload_placement_drop(struct offload *, struct offload_flow *);
 void offload_placement_revive(struct offload *, struct offload_flow *);
 void offload_placement_changed(struct offload *, struct offload_flow *);
 void offload_placement_delete(struct offload *, struct offload_flow *);
+void offload_placement_keep_deleted(struct offload_flow *);
 void offload_placement_reject(struct offload *, struct offload_flow *,
                               int error, const char *why);
 void offload_placement_rule_vanished(struct offload *, struct offload_flow *);

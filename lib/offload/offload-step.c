@@ -166,6 +166,7 @@ gives_up(struct offload *offload, struct work *work)
     bool closing;
 
     flow->n_tc_failures += flow->n_tc_failures < UINT8_MAX;
+    flow->tc_error = work->op.error;
     if (!offload_flow_is_stuck(flow)) {
         return false;
     }
@@ -210,9 +211,7 @@ retry_later(struct offload *offload, struct work *work)
         }
         offload_flow_tell(flow);
         offload_flow_restore(flow);
-        flow->reason = OFFLOAD_REASON_ERROR;
-        flow->error = work->op.error;
-        flow->why = "tc does not delete its rule";
+        offload_placement_keep_deleted(flow);
     }
     if (flow->n_tc_failures && next_step(flow) == TC_DEL) {
         offload_queues_pause(&offload->queues, flow);

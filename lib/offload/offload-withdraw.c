@@ -24,11 +24,13 @@ sweep_later(struct offload *offload, uint32_t port,
     offload_send_to_port(offload, &message);
 }
 
-/* Is 'flow' in tc, or on its way there, or back? */
+/* Is 'flow' in tc, or on its way there, or back?  One that goes from tc to
+ * nowhere goes there in any case: the user may have deleted it. */
 static bool
 is_concerned(const struct offload_flow *flow)
 {
-    return offload_flow_needs_thread(flow) || flow->request;
+    return (flow->target != OFFLOAD_TARGET_NOWHERE
+            && (offload_flow_needs_thread(flow) || flow->request));
 }
 
 /* Drops 'flow', whose port is gone. */

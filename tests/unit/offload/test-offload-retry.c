@@ -222,6 +222,91 @@ packets_of_a_rule_that_stays_are_counted(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+static int
+shown_error(struct unit_offload *unit)
+{
+    const ovs_u128 ufid = unit_ufid(1);
+    struct offload_flow_info info;
+
+    assert_int_equal(offload_get_flow_info(unit->offload, &ufid, &info), 0);
+    return info.error;
+}
+
+/* Lets offload threads act upon messages, and upon what these lead to. */
+static void
+settle_messages(struct unit_offload *unit)
+{
+    for (int i = 0; i < 3; i++) {
+        offload_barrier(unit->offload);
+    }
+}
+
+enum event { OFFLOAD_OFF, PORT_BACK, PORT_GONE_BEFORE, N_EVENTS };
+
+/* The user has deleted it, so the kernel does not get it, whatever happens
+ * before tc deletes the rule. */
+static void
+deleted_flow_is_not_put_into_the_kernel(void **state OVS_UNUSED)
+{
+    for (enum event event = 0; event < N_EVENTS; event++) {
+        struct unit_offload unit;
+
+        init(&unit, 1, 1);
+        fail_next(&unit, FOR_EVER);
+        if (event == PORT_GONE_BEFORE) {
+            offload_port_del(unit.offload, 1);
+            unit_wait_until(n_stuck(&unit) == 1);
+            assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_NO_PORT);
+            assert_int_equal(shown_error(&unit), 0);
+        }
+        assert_int_equal(unit_del(&unit, 1, NULL), 0);
+        assert_int_equal(n_stuck(&unit), 1);
+        if (event == OFFLOAD_OFF) {
+            offload_set_enabled(unit.offload, false);
+        } else if (event == PORT_BACK) {
+            offload_port_del(unit.offload, 1);
+        }
+        settle_messages(&unit);
+        if (event != OFFLOAD_OFF) {
+            offload_port_add(unit.offload, 1);
+            settle_messages(&unit);
+        }
+        assert_int_equal(unit_where(&unit, 1), TC);
+        assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_DELETING);
+        assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_ERROR);
+        assert_int_equal(shown_error(&unit), ENOBUFS);
+        fail_next(&unit, 0);
+        unit_settle(&unit);
+        assert_int_equal(unit_where(&unit, 1), 0);
+        assert_int_equal(unit_packets(&unit, 1, 1), 0);
+        assert_int_equal(shown_as_used(&unit), 1);
+        unit_offload_uninit(&unit);
+    }
+}
+
+/* Nobody has deleted it: its port was gone for a moment, and meanwhile offload
+ * was turned off. */
+static void
+flow_of_a_port_that_comes_back_goes_on(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+
+    init(&unit, 1, 1);
+    fail_next(&unit, FOR_EVER);
+    offload_port_del(unit.offload, 1);
+    unit_wait_until(n_stuck(&unit) == 1);
+    offload_set_enabled(unit.offload, false);
+    settle_messages(&unit);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    offload_port_add(unit.offload, 1);
+    settle_messages(&unit);
+    assert_int_equal(unit_where(&unit, 1), KERNEL | TC);
+    fail_next(&unit, 0);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    unit_offload_uninit(&unit);
+}
+
 /* The user wants it after all, with other actions. */
 static void
 flow_whose_rule_stays_can_be_changed(void **state OVS_UNUSED)
@@ -483,6 +568,8 @@ main(void)
         cmocka_unit_test(kernel_copy_that_stays_does_no_harm),
         cmocka_unit_test(user_is_told_all_packets_of_a_rule_that_goes_late),
         cmocka_unit_test(packets_of_a_rule_that_stays_are_counted),
+        cmocka_unit_test(deleted_flow_is_not_put_into_the_kernel),
+        cmocka_unit_test(flow_of_a_port_that_comes_back_goes_on),
         cmocka_unit_test(flow_whose_rule_stays_can_be_changed),
         cmocka_unit_test(new_flow_waits_for_the_rule_of_the_old_one),
         cmocka_unit_test(new_flow_may_go_before_the_old_one),
