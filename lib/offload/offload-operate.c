@@ -280,6 +280,7 @@ finish(struct offload *offload, struct pending *pending,
  * waits for the caller. */
 static void
 read_flow(struct offload *offload, struct offload_op *op)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct pending pending = {
         .op = op,

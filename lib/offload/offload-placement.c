@@ -426,6 +426,7 @@ offload_placement_wait_for_old(struct offload_flow *flow)
 void
 offload_placement_wake_new(struct offload *offload,
                            const struct offload_flow *old)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct offload_flow *flow = offload_flow_find(old->stripe, &old->ufid);
 

@@ -131,6 +131,7 @@ take_read(struct round *round, struct offload_flow *flow, uint64_t moved,
 /* Reads the flows that were collected, and gives them up. */
 static void
 read_batch(struct round *round)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct offload_copy_op ops[OFFLOAD_BATCH], *opps[OFFLOAD_BATCH];
     struct offload_backend *backend = &round->offload->backend;

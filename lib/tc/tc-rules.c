@@ -266,6 +266,7 @@ rule_is_set(const struct rule *rule)
 
 static void
 rule_destroy(struct offload_rule *rule_)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct rule *rule = rule_cast(rule_);
     struct kdp_tc *tc = rule->tc;
