@@ -150,9 +150,6 @@ dpif_kdp_run(struct dpif *dpif)
     return dispatch_revalidate(dp) || taken_over;
 }
 
-/* Was the provider registered? */
-static bool registered;
-
 void
 dpif_netlink_kdp_configured(void)
 {

@@ -45,6 +45,7 @@ int dpif_netlink_kdp_register(void);
  * is 'n'.  Returns what it is to be told instead (settings.h); 'n' if the
  * provider was not registered. */
 int dpif_netlink_kdp_limit_handlers(int n);
+
 /* Main thread.  Says that bridges have been configured as the database says,
  * for the first time.  If none of them has a datapath, nothing else looks for
  * the rules in tc that a previous run left. */

@@ -277,9 +277,6 @@ ports_del(struct kdp_datapath *dp, odp_port_t port_no_)
     if (!error) {
         long long int start = kdp_rtnl_begin();
 
-        if (vport.nsid == OVS_VPORT_LOCAL) {
-            kdp_flow_offload_was_port(dp, vport.ifindex);
-        }
         ovs_mutex_lock(&dp->mutex);
         error = ovs_vport_del(&dp->genl, dp->ifindex, port_no);
         ovs_mutex_unlock(&dp->mutex);
@@ -290,6 +287,9 @@ ports_del(struct kdp_datapath *dp, odp_port_t port_no_)
             vport_table_doubt(dp->vports, port_no);
         } else if (error) {
             return error;       /* It is there, and needs its channel. */
+        }
+        if (vport.nsid == OVS_VPORT_LOCAL) {
+            kdp_flow_offload_was_port(dp, vport.ifindex);
         }
     }
     ovs_mutex_lock(&dp->mutex);

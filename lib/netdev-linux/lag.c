@@ -122,7 +122,8 @@ lag_bind(const struct link_info *link, const struct lag_bond *bond)
 
     if (error) {
         VLOG_WARN_RL(&rl, "%s: binding it to block %"PRIu32" of its bond "
-                     "failed (%s); its flows are not offloaded", link->name,
+                     "failed (%s); packets from it miss the rules of the "
+                     "bond", link->name,
                      bond->block_id, ovs_strerror(error));
         return;
     }
