@@ -58,6 +58,10 @@ struct offload_waiter;
  * add up to 1,023 ms by then. */
 #define OFFLOAD_PATIENCE 11
 
+/* Time in ms after which the end of the engine has no rule wait for another
+ * try, however many there are: twice what a single one gets. */
+#define OFFLOAD_END_MSEC 2000
+
 /* Stripes of flows: enough that a dozen threads rarely meet. */
 #define OFFLOAD_STRIPES 64
 

@@ -39,7 +39,7 @@ offload_queues_init(struct offload_queues *queues)
         queue_init(&queues->queues[i]);
     }
     atomic_init(&queues->n, 0);
-    atomic_init(&queues->closing, false);
+    atomic_init(&queues->patience_end, LLONG_MAX);
 }
 
 void

@@ -65,7 +65,9 @@ struct offload_queue {
 struct offload_queues {
     struct offload_queue queues[OFFLOAD_MAX_THREADS];
     atomic_uint n;              /* The first so many are in use. */
-    atomic_bool closing;        /* The engine ends. */
+    atomic_llong patience_end;  /* When the engine, which ends, tries no
+                                 * deletion again any more, in ms; LLONG_MAX
+                                 * while it does not end. */
 };
 
 /* A message to a thread that is not a flow.  The thread frees it. */

@@ -10,6 +10,7 @@
 #include "offload/offload-step.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
@@ -163,29 +164,30 @@ static bool
 gives_up(struct offload *offload, struct work *work)
 {
     struct offload_flow *flow = work->flow;
-    bool closing;
+    long long int patience_end;
+    bool closing, last;
 
     flow->n_tc_failures += flow->n_tc_failures < UINT8_MAX;
     flow->tc_error = work->op.error;
-    if (!offload_flow_is_stuck(flow)) {
-        return false;
-    }
-    atomic_read_relaxed(&offload->queues.closing, &closing);
+    atomic_read_relaxed(&offload->queues.patience_end, &patience_end);
+    closing = patience_end != LLONG_MAX;
+    last = closing && (offload_flow_is_stuck(flow)
+                       || time_msec() >= patience_end);
     if (flow->n_tc_failures == OFFLOAD_PATIENCE) {
         offload_count(offload, flow->thread, OFFLOAD_LEAKED);
     }
-    if (closing || flow->n_tc_failures == OFFLOAD_PATIENCE) {
+    if (last || flow->n_tc_failures == OFFLOAD_PATIENCE) {
         VLOG_INFO_RL(&rl, "flow "UUID_FMT" on port %"PRIu32" could not be "
                      "deleted from tc: %s; %s",
                      UUID_ARGS((const struct uuid *) &flow->ufid),
                      work->desc->in_port, ovs_strerror(work->op.error),
-                     closing ? "its rule stays" : "it is tried again");
+                     last ? "its rule stays" : "it is tried again");
     }
-    if (closing && flow->target == OFFLOAD_TARGET_TC) {
+    if (last && flow->target == OFFLOAD_TARGET_TC) {
         /* No other rule is put beside it. */
         offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
     }
-    return closing;
+    return last;
 }
 
 /* If tc has failed to delete the rule of 'work', and that is still what has to

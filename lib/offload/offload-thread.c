@@ -383,15 +383,18 @@ offload_threads_set(struct offload *offload, unsigned int n)
 
 /* Ends all threads once everything but offers has been done.  What is in the
  * kernel can stay there: nobody would wait for tc to take thousands of flows
- * before the process ends.  Nor is a rule that tc does not delete waited for
- * longer than OFFLOAD_PATIENCE says; it stays in tc. */
+ * before the process ends.  A rule that tc does not delete stays there after
+ * as many failures as OFFLOAD_PATIENCE says, or after the next one if
+ * OFFLOAD_END_MSEC have passed: a driver may take its time for each of
+ * thousands. */
 void
 offload_threads_destroy(struct offload *offload)
 {
     unsigned int n;
     bool again;
 
-    atomic_store_relaxed(&offload->queues.closing, true);
+    atomic_store_relaxed(&offload->queues.patience_end,
+                         time_msec() + OFFLOAD_END_MSEC);
     atomic_read_relaxed(&offload->queues.n, &n);
     for (unsigned int i = 0; i < n; i++) {
         stop_thread(&offload->threads[i], DRAIN);

@@ -162,7 +162,7 @@
  *      remains on the ports concerned, once the threads have got there: what
  *      is urgent comes before all offers.  What tc fails to delete is tried
  *      again.  offload_destroy() leaves a rule in tc only if the deletion has
- *      failed OFFLOAD_PATIENCE times in a row.
+ *      failed OFFLOAD_PATIENCE times in a row, or after OFFLOAD_END_MSEC.
  *   O6 Each request ends in exactly one of inserted, modified, deleted,
  *      returned (to the kernel), rejected or superseded.
  *   O7 The main thread does not wait for tc: no function waits for a thread

@@ -7,16 +7,19 @@
  *       packets_of_a_rule_that_stays_are_counted,
  *       new_flow_waits_for_the_rule_of_the_old_one
  *   O5  the others
- *   O7  engine_ends_though_a_rule_stays */
+ *   O7  engine_ends_though_a_rule_stays, engine_ends_though_many_rules_stay */
 
 #include <config.h>
 #include "harness/offload-engine.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
+#include "harness/clock.h"
 #include "harness/unit.h"
 #include "harness/wait.h"
+#include "offload/offload-engine.h"
 #include "offload/offload-flow.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
@@ -31,10 +34,19 @@
 static atomic_count n_to_fail = ATOMIC_COUNT_INIT(0);
 static atomic_count n_failed = ATOMIC_COUNT_INIT(0);
 
+/* How long a deletion from tc takes in ms, while the clock is stopped. */
+#define SLOW_MSEC 40
+
 static int
 fail_deletions(void *error, bool tc, const struct offload_copy_op *op)
 {
-    if (!tc || op->type != OFFLOAD_COPY_DEL || !atomic_count_get(&n_to_fail)) {
+    if (!tc || op->type != OFFLOAD_COPY_DEL) {
+        return 0;
+    }
+    if (unit_clock_is_stopped()) {
+        unit_clock_advance(SLOW_MSEC);
+    }
+    if (!atomic_count_get(&n_to_fail)) {
         return 0;
     }
     atomic_count_dec(&n_to_fail);
@@ -561,6 +573,67 @@ engine_ends_though_a_rule_stays(void **state OVS_UNUSED)
     }
 }
 
+struct releaser {
+    struct unit_offload *unit;
+    atomic_bool stop;
+};
+
+/* Lets the device go as soon as the engine ends.  From then on time passes,
+ * slowly, also while every rule waits for another try. */
+static void *
+release_at_the_end(void *releaser_)
+{
+    struct releaser *releaser = releaser_;
+    struct unit_offload *unit = releaser->unit;
+    long long int patience_end;
+    bool stop;
+
+    do {
+        unit_pause();
+        atomic_read_relaxed(&unit->offload->queues.patience_end,
+                            &patience_end);
+    } while (patience_end == LLONG_MAX);
+    offload_fake_release(unit->fake);
+    do {
+        unit_clock_advance(1);
+        unit_sleep_us(100);
+        atomic_read(&releaser->stop, &stop);
+    } while (!stop);
+    return NULL;
+}
+
+/* A device takes its time for each of many rules.  The engine has it delete
+ * each, but the time for more tries is that for all together. */
+static void
+engine_ends_though_many_rules_stay(void **state OVS_UNUSED)
+{
+    enum { N = 200, N_AGAIN = OFFLOAD_END_MSEC / SLOW_MSEC };
+
+    for (int fails = 0; fails < 2; fails++) {
+        struct unit_offload unit;
+        struct releaser releaser = { .unit = &unit };
+        pthread_t thread;
+
+        init(&unit, 1, N);
+        fail_next(&unit, fails ? FOR_EVER : 0);
+        offload_fake_hold(unit.fake);
+        unit_clock_stop(1000);
+        assert_int_equal(offload_flush(unit.offload), 0);
+        offload_fake_wait_held(unit.fake, 1);
+        atomic_init(&releaser.stop, false);
+        thread = ovs_thread_create("releaser", release_at_the_end, &releaser);
+        offload_destroy(unit.offload);
+        atomic_store(&releaser.stop, true);
+        xpthread_join(thread, NULL);
+        unit_clock_run();
+        assert_int_equal(offload_fake_count(unit.fake, true), fails ? N : 0);
+        if (fails) {
+            assert_in_range(atomic_count_get(&n_failed), N, N + N_AGAIN);
+        }
+        offload_fake_destroy(unit.fake);
+    }
+}
+
 int
 main(void)
 {
@@ -577,6 +650,7 @@ main(void)
         cmocka_unit_test(rule_that_others_delete_is_gone),
         cmocka_unit_test(stale_rule_is_deleted_in_the_end),
         cmocka_unit_test(engine_ends_though_a_rule_stays),
+        cmocka_unit_test(engine_ends_though_many_rules_stay),
     };
 
     unit_init("test-offload-retry");
