@@ -14,6 +14,7 @@
 #include "netdev-linux/lag.h"
 #include "netdev-linux/links.h"
 #include "odp-netlink.h"
+#include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
 #include "tc/tc-backend.h"
@@ -29,6 +30,10 @@ VLOG_DEFINE_THIS_MODULE(kdp_flow_offload);
 #define KEY_BYTES "offload-bytes"
 #define KEY_REBALANCE "offload-rebalance"
 
+/* Milliseconds between looks whether the rules of a previous run are gone, so
+ * that members of bonds can be unbound.  That is once, at the start. */
+#define UNBIND_INTERVAL 100
+
 /* Longest KEY_DELAY, in ms: flows that live longer than an hour without being
  * offered are not short. */
 #define MAX_DELAY 3600000
@@ -39,6 +44,9 @@ struct kdp_flow_offload {
     bool count_headers;         /* In the bytes of rules in tc. */
     bool keeps_old;             /* Rules that a previous run left on ports
                                  * stay. */
+    bool unbind;                /* Members of bonds shall be unbound once the
+                                 * rules that the run before left are gone:
+                                 * the kernel would delete them meanwhile. */
     bool look;                  /* Rules that it left shall be looked for, */
     bool may_look;              /* and may be: a bridge has told settings. */
     bool wanted;                /* Setting: is there to be offload? */
@@ -159,7 +167,7 @@ unbind_old(struct kdp_datapath *dp)
         kdp_flow_ports_changed(engine);
         kdp_flow_ports_run(engine);
     }
-    netdev_kdp_lag_clean(true);
+    netdev_kdp_lag_clean(true, kdp_tc_orphans_may_unbind);
 }
 
 /* Looks for what a previous run left, once the bridge has added its ports.  The
@@ -174,9 +182,7 @@ look_for_old(struct kdp_datapath *dp)
                       || kdp_flow_engine_get(dp));
 
         offload->look = false;
-        if (!offload->keeps_old) {
-            unbind_old(dp);
-        }
+        offload->unbind = !offload->keeps_old;
         kdp_tc_orphans_look(kdp_dpif_type,
                             (spare ? KDP_TC_ORPHANS_SPARE_PORTS : 0)
                             | (offload->keeps_old ? 0 : KDP_TC_ORPHANS_LAST));
@@ -357,6 +363,10 @@ kdp_flow_offload_run(struct kdp_datapath *dp)
     struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
 
     look_for_old(dp);
+    if (dp->offload->unbind && kdp_tc_orphans_last_ended()) {
+        dp->offload->unbind = false;
+        unbind_old(dp);
+    }
     if (engine) {
         kdp_flow_ports_run(engine);
     }
@@ -367,6 +377,10 @@ kdp_flow_offload_wait(struct kdp_datapath *dp)
 {
     struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
 
+    if (dp->offload->unbind) {
+        /* The thread that goes through rules does not say that it has ended. */
+        poll_timer_wait(UNBIND_INTERVAL);
+    }
     if (engine) {
         kdp_flow_ports_wait(engine);
     }

@@ -103,15 +103,18 @@ lag_set_block(int ifindex, uint32_t block_id)
     return error;
 }
 
-/* Unbinds the ingress of device 'ifindex' from block 'block_id'. */
-static void
+/* Unbinds the ingress of device 'ifindex' from block 'block_id'.  Returns 0 or
+ * a positive errno value. */
+static int
 lag_unset_block(int ifindex, uint32_t block_id)
 {
     struct qdisc_lock *lock = qdisc_lock_get(ifindex);
+    int error;
 
     qdisc_lock_acquire(lock);
-    lag_set_qdisc(ifindex, false, block_id);
+    error = lag_set_qdisc(ifindex, false, block_id);
     qdisc_lock_release(lock);
+    return error;
 }
 
 static void
@@ -235,9 +238,15 @@ lag_has_bonds(void)
     return found;
 }
 
+struct lag_cleaning {
+    bool all_added;
+    bool (*is_ours)(uint32_t block_id);
+};
+
 static void
-lag_clean_device(const struct ingress_qdisc *qdisc, void *all_added)
+lag_clean_device(const struct ingress_qdisc *qdisc, void *cleaning_)
 {
+    const struct lag_cleaning *cleaning = cleaning_;
     const struct link_table *table = kdp_links_table();
     struct link_info link, bond;
 
@@ -246,19 +255,31 @@ lag_clean_device(const struct ingress_qdisc *qdisc, void *all_added)
         && link_table_find(table, LINK_NSID_LOCAL, qdisc->block_id, &bond)
         && netdev_kdp_lag_is_kind(bond.kind)
         && link_table_find(table, LINK_NSID_LOCAL, qdisc->ifindex, &link)
-        && (*(bool *) all_added || link.master != bond.ifindex)) {
-        VLOG_INFO("%s: unbound from the block of %s, which a previous run "
-                  "bound it to", link.name, bond.name);
-        lag_unset_block(link.ifindex, qdisc->block_id);
+        && (cleaning->all_added || link.master != bond.ifindex)
+        && cleaning->is_ours(qdisc->block_id)) {
+        int error = lag_unset_block(link.ifindex, qdisc->block_id);
+
+        if (error) {
+            VLOG_WARN_RL(&rl, "%s: unbinding it from the block of %s, which a "
+                         "previous run bound it to, failed (%s)", link.name,
+                         bond.name, ovs_strerror(error));
+        } else {
+            VLOG_INFO_RL(&rl, "%s: unbound from the block of %s, which a "
+                         "previous run bound it to", link.name, bond.name);
+        }
     }
 }
 
 void
-netdev_kdp_lag_clean(bool all_added)
+netdev_kdp_lag_clean(bool all_added, bool (*is_ours)(uint32_t block_id))
 {
+    struct lag_cleaning cleaning = {
+        .all_added = all_added, .is_ours = is_ours,
+    };
+
     /* Where there is no bond, the list of all disciplines is not worth the
      * RTNL lock. */
     if (kdp_links_enabled() && lag_has_bonds()) {
-        ingress_qdisc_for_each(lag_clean_device, &all_added);
+        ingress_qdisc_for_each(lag_clean_device, &cleaning);
     }
 }

@@ -58,8 +58,10 @@ void netdev_kdp_lag_update(const struct link_change *);
 
 /* Unbinds devices that a previous run bound to the block of a bond, and this
  * run has not: those that are not members of the bond.  If 'all_added', no
- * bond of a previous run is added any more, and members are unbound, too. */
-void netdev_kdp_lag_clean(bool all_added);
+ * bond of a previous run is added any more, and members are unbound, too.
+ * Somebody else may have chosen the number of a bond for a block, so 'is_ours'
+ * is asked whether a block may be one of a previous run. */
+void netdev_kdp_lag_clean(bool all_added, bool (*is_ours)(uint32_t block_id));
 
 /* Is device 'ifindex' bound, as a member?  It may have left its bond, of which
  * the event is yet to be taken. */

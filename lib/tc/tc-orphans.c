@@ -8,12 +8,15 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "hmapx.h"
 #include "netdev-linux/ingress-qdisc.h"
 #include "netdev-linux/qdisc-lock.h"
+#include "netdev-linux/rtnl-count.h"
 #include "netdev-provider.h"
 #include "netlink.h"
+#include "netlink-socket.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "openvswitch/ofpbuf.h"
@@ -23,6 +26,7 @@
 #include "ovs/compat-offload.h"
 #include "tc.h"
 #include "tc/tc-handle.h"
+#include "tc/tc-parse.h"
 #include "tc/tc-transact.h"
 #include "util.h"
 
@@ -45,6 +49,17 @@ static const char *type OVS_GUARDED_BY(mutex);
 static unsigned int flags OVS_GUARDED_BY(mutex);        /* For the next pass. */
 static bool again OVS_GUARDED_BY(mutex);        /* One more pass is wanted. */
 static bool stopping OVS_GUARDED_BY(mutex);
+static bool finishing OVS_GUARDED_BY(mutex);    /* Nothing is tried again. */
+static bool last_ended OVS_GUARDED_BY(mutex);   /* A KDP_TC_ORPHANS_LAST one. */
+
+/* Wakes the thread while it waits to try again, with 'mutex'. */
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+
+/* Milliseconds before a pass that failed in part is made again: the kernel may
+ * be short of memory for a moment, or a driver busy.  Doubled each time, up to
+ * the last one, so that rules which a driver never deletes cost little. */
+#define FIRST_PAUSE 1000
+#define LAST_PAUSE 64000
 
 /* The main thread's. */
 static pthread_t thread;
@@ -264,7 +279,8 @@ log_outcome(const struct tcf_id *place, const struct outcome *outcome)
     }
 }
 
-/* Deletes the rules of a previous run in 'place'.  Returns how many failed. */
+/* Deletes the rules of a previous run in 'place'.  Returns how many failed; a
+ * list that cannot be had counts as one. */
 static size_t
 clean_place(const struct tcf_id *place)
 {
@@ -278,7 +294,7 @@ clean_place(const struct tcf_id *place)
     ovs_mutex_unlock(&mutex);
     error = find_orphans(place, was_port, &parents, &others);
     if (error) {
-        VLOG_INFO_RL(&rl, "device %d: rules that a previous run may have left "
+        VLOG_WARN_RL(&rl, "device %d: rules that a previous run may have left "
                      "in tc cannot be listed (%s)", place_device(place),
                      ovs_strerror(error));
     }
@@ -290,7 +306,32 @@ clean_place(const struct tcf_id *place)
     ovs_mutex_lock(&mutex);
     info.n_deleted += outcome.n_deleted;
     ovs_mutex_unlock(&mutex);
-    return outcome.n_failed;
+    return outcome.n_failed + (error != 0);
+}
+
+bool
+kdp_tc_orphans_may_unbind(uint32_t block_id)
+{
+    struct tcf_id place = tc_make_tcf_id(0, block_id, 0, TC_INGRESS);
+    struct ofpbuf msg, buffer;
+    struct kdp_tc_rule rule;
+    struct nl_dump dump;
+    bool may = true;
+
+    kdp_rtnl_count(KDP_RTNL_TC_DUMP);
+    tc_dump_flower_start(&place, &dump, true);
+    ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
+    while (may && nl_dump_next(&dump, &msg, &buffer)) {
+        const struct tcmsg *tcm = ofpbuf_at(&msg, NLMSG_HDRLEN, sizeof *tcm);
+
+        /* Without a handle, it is about a priority. */
+        may = (tcm && (!tcm->tcm_handle
+                       || (kdp_tc_rule_parse(&msg, &rule)
+                           && is_of_previous_run(&rule, false))));
+    }
+    ofpbuf_uninit(&buffer);
+    nl_dump_done(&dump);
+    return may;
 }
 
 /* Passes. */
@@ -318,7 +359,8 @@ find_ports(const char *dpif_type, struct places *ports)
     places_sort(ports);
 }
 
-static void
+/* Returns true if all went well, or the pass was ended early. */
+static bool
 make_pass(void)
 {
     struct places ports = { .n = 0 }, places = { .n = 0 };
@@ -352,26 +394,57 @@ make_pass(void)
     free(places.array);
     free(ports.array);
     ovs_mutex_lock(&mutex);
-    if (!stopping && !error) {
+    if (stopping) {
+        n_failed = 0;
+    } else {
+        n_failed += error != 0;
         info.n_passes++;
         info.n_failed = n_failed;
         if (pass_flags & KDP_TC_ORPHANS_LAST) {
-            hmapx_clear(&former);
+            last_ended = true;
+            if (!n_failed) {
+                hmapx_clear(&former);
+            }
         }
     }
     ovs_mutex_unlock(&mutex);
+    return !n_failed;
+}
+
+/* Waits for 'pause' ms, or until somebody wants a pass or none any more. */
+static void
+wait_to_try_again(unsigned int pause)
+    OVS_REQUIRES(mutex)
+{
+    struct timespec end;
+    int error = 0;
+
+    xclock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += pause / 1000;
+    while (!again && !stopping && !finishing && error != ETIMEDOUT) {
+        error = pthread_cond_clockwait(&wake, &mutex.lock, CLOCK_MONOTONIC,
+                                       &end);
+    }
 }
 
 static void *
 make_passes(void *aux OVS_UNUSED)
 {
+    unsigned int pause = FIRST_PAUSE;
     bool go_on;
 
     ovsrcu_quiesce_start();
     do {
-        make_pass();
+        bool well = make_pass();
+
         ovs_mutex_lock(&mutex);
-        go_on = info.under_way = again && !stopping;
+        if (well || again) {
+            pause = FIRST_PAUSE;
+        } else {
+            wait_to_try_again(pause);
+            pause = MIN(2 * pause, LAST_PAUSE);
+        }
+        go_on = info.under_way = (again || (!well && !finishing)) && !stopping;
         again = false;
         ovs_mutex_unlock(&mutex);
     } while (go_on);
@@ -400,7 +473,9 @@ kdp_tc_orphans_look(const char *dpif_type, unsigned int flags_)
         hmapx_clear(&spared);
     }
     again = !start;
+    last_ended = false;
     info.under_way = true;
+    xpthread_cond_signal(&wake);
     ovs_mutex_unlock(&mutex);
     if (start) {
         join();
@@ -414,11 +489,24 @@ kdp_tc_orphans_stop(bool finish)
 {
     ovs_mutex_lock(&mutex);
     stopping = !finish;
+    finishing = finish;
+    xpthread_cond_signal(&wake);
     ovs_mutex_unlock(&mutex);
     join();
     ovs_mutex_lock(&mutex);
-    stopping = false;
+    stopping = finishing = false;
     ovs_mutex_unlock(&mutex);
+}
+
+bool
+kdp_tc_orphans_last_ended(void)
+{
+    bool ended;
+
+    ovs_mutex_lock(&mutex);
+    ended = last_ended;
+    ovs_mutex_unlock(&mutex);
+    return ended;
 }
 
 void

@@ -47,10 +47,12 @@
  * there: see kdp_tc_orphans_spare().
  *
  * A list of queueing disciplines may miss a device if another one goes while
- * the kernel makes the list.  A daemon that starts makes two passes.
+ * the kernel makes the list.  A daemon whose bridges have ports makes two
+ * passes.
  *
- * Failure: a rule that cannot be deleted stays, is logged and counted, and is
- * tried again in the next pass.
+ * Failure: a rule that cannot be deleted is logged and counted, and so is a
+ * place whose rules cannot be listed.  The thread makes one more pass after a
+ * pause, which grows from one second to about a minute, until nothing fails.
  *
  * Thread safety: _look(), _stop() and _was_port() belong to the main thread.
  * The others are for any thread. */
@@ -77,9 +79,18 @@ struct json;
  * string.  'flags' are KDP_TC_ORPHANS_*. */
 void kdp_tc_orphans_look(const char *dpif_type, unsigned int flags);
 
-/* Waits until all passes have ended if 'finish', else until the pass that is
+/* Waits until all passes have ended if 'finish', without another try of what
+ * fails, else until the pass that is
  * under way is done with the request that it is at, and ends passes. */
 void kdp_tc_orphans_stop(bool finish);
+
+/* Has a pass with KDP_TC_ORPHANS_LAST ended since the last
+ * kdp_tc_orphans_look(), whether or not something failed? */
+bool kdp_tc_orphans_last_ended(void);
+
+/* May a previous run have bound devices to block 'block_id'?  Returns true if
+ * the block has rules of ovs-kdp only, or none.  Takes the RTNL lock. */
+bool kdp_tc_orphans_may_unbind(uint32_t block_id);
 
 /* Says that device 'ifindex' was a port of a previous run, which the bridge has
  * deleted. */

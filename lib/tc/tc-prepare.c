@@ -62,7 +62,7 @@ probe_once(struct netdev *netdev)
     }
     /* A device that left its bond while no daemon ran may be a port by now,
      * with rules of its own. */
-    netdev_kdp_lag_clean(false);
+    netdev_kdp_lag_clean(false, kdp_tc_orphans_may_unbind);
     if (!datapaths->for_each_local_port(probe_on)) {
         VLOG_INFO("no local port of a datapath to find out on what tc can do; "
                   "taking %s, whose rules in tc go",

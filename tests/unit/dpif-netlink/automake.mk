@@ -93,6 +93,7 @@ tests_unit_dpif_netlink_test_flow_settings_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
 	-Wl,--wrap=kdp_links_follow_qdiscs \
 	-Wl,--wrap=kdp_tc_clean_chains \
+	-Wl,--wrap=kdp_tc_orphans_last_ended \
 	-Wl,--wrap=kdp_tc_orphans_look \
 	-Wl,--wrap=kdp_tc_orphans_was_port \
 	-Wl,--wrap=netdev_get_block_id \

@@ -175,7 +175,9 @@ static bool bound_before_cleaned;
 uint32_t __wrap_netdev_get_block_id(struct netdev *);
 void __wrap_netdev_kdp_lag_add(int ifindex, uint32_t block_id);
 void __wrap_netdev_kdp_lag_remove(int ifindex, bool unbind);
-void __wrap_netdev_kdp_lag_clean(bool all_added);
+void __wrap_netdev_kdp_lag_clean(bool all_added,
+                                 bool (*is_ours)(uint32_t));
+bool __wrap_kdp_tc_orphans_last_ended(void);
 
 uint32_t
 __wrap_netdev_get_block_id(struct netdev *netdev)
@@ -201,11 +203,20 @@ __wrap_netdev_kdp_lag_remove(int ifindex, bool unbind)
 }
 
 void
-__wrap_netdev_kdp_lag_clean(bool all_added)
+__wrap_netdev_kdp_lag_clean(bool all_added, bool (*is_ours)(uint32_t))
 {
     assert_true(all_added);
+    assert_ptr_equal(is_ours, kdp_tc_orphans_may_unbind);
     n_lag_cleaned++;
     bound_before_cleaned = bound;
+}
+
+static bool last_pass_ended;
+
+bool
+__wrap_kdp_tc_orphans_last_ended(void)
+{
+    return last_pass_ended;
 }
 
 /* The last port is another datapath's. */
@@ -248,7 +259,7 @@ setup(void **state)
     atomic_count_set(&n_meters_told, 0);
     n_chains_cleaned = n_passes = n_former = n_lag_cleaned = 0;
     bond = 0;
-    bound = bound_before_cleaned = false;
+    bound = bound_before_cleaned = last_pass_ended = false;
     unit_dpif_init(&test->u, N_PORTS);
     test->other = test->u.engine;
     test->u.engine = NULL;
@@ -450,6 +461,10 @@ old_rules_stay_until_the_takeover_ends(void **state)
     assert_int_equal(kdp_flow_offload_end_old(&test->dp), 7);
     assert_false(kdp_flow_offload_keeps_old(&test->dp));
     assert_int_equal(n_chains_cleaned, 1);
+    run(test);
+    /* Not before the rules have gone. */
+    assert_int_equal(n_lag_cleaned, 0);
+    last_pass_ended = true;
     run(test);
     assert_int_equal(n_lag_cleaned, 1);
     set_config(test, "false", NULL, NULL);
@@ -753,6 +768,7 @@ members_of_a_bond_stay_bound_as_its_rules_stay(void **state)
     set_config(test, "true", NULL, NULL);
     assert_int_equal(n_lag_cleaned, 0);
     kdp_flow_offload_end_old(&test->dp);
+    last_pass_ended = true;
     run(test);
     assert_int_equal(n_lag_cleaned, 1);
     assert_true(bound_before_cleaned);

@@ -185,6 +185,36 @@ a_member_that_comes_again_is_bound_again(void **state OVS_UNUSED)
     assert_int_equal(block_of(C), A);
 }
 
+/* A block that somebody else's rules are in, or 0. */
+static uint32_t foreign_block;
+
+static bool
+is_ours(uint32_t block_id)
+{
+    return block_id != foreign_block;
+}
+
+/* Somebody else's block may have the number of a bond. */
+static void
+blocks_of_others_stay(void **state OVS_UNUSED)
+{
+    tell(A, "a", "bond", 0, IFF_UP);
+    tell(B, "b", NULL, A, IFF_UP);
+    tell(C, "c", NULL, 0, IFF_UP);
+    give_ingress(B, A);
+    give_ingress(C, A);
+    foreign_block = A;
+    n_unbound = 0;
+    netdev_kdp_lag_clean(false, is_ours);
+    netdev_kdp_lag_clean(true, is_ours);
+    assert_int_equal(block_of(B), A);
+    assert_int_equal(block_of(C), A);
+    assert_int_equal(n_unbound, 0);
+    foreign_block = 0;
+    netdev_kdp_lag_clean(true, is_ours);
+    assert_int_equal(n_unbound, 2);
+}
+
 static void
 what_a_previous_run_bound_is_unbound(void **state OVS_UNUSED)
 {
@@ -200,19 +230,19 @@ what_a_previous_run_bound_is_unbound(void **state OVS_UNUSED)
     give_ingress(D + 1, D);     /* The number of no bond. */
 
     /* The bond may become a port yet. */
-    netdev_kdp_lag_clean(false);
+    netdev_kdp_lag_clean(false, is_ours);
     assert_int_equal(block_of(A), A);
     assert_int_equal(block_of(B), A);
     assert_int_equal(block_of(C), 0);
     use_block(A);
-    netdev_kdp_lag_clean(true);
+    netdev_kdp_lag_clean(true, is_ours);
     assert_int_equal(block_of(A), A);
     assert_int_equal(block_of(B), A);
     assert_int_equal(n_unbound, 0);
 
     /* It has not become one. */
     netdev_kdp_lag_remove(A, false);
-    netdev_kdp_lag_clean(true);
+    netdev_kdp_lag_clean(true, is_ours);
     assert_int_equal(block_of(A), A);
     assert_int_equal(block_of(B), 0);
     assert_int_equal(n_unbound, 1);
@@ -222,7 +252,7 @@ what_a_previous_run_bound_is_unbound(void **state OVS_UNUSED)
     /* Without bonds there is nothing to look for. */
     tell(A, "a", "dummy", 0, IFF_UP);
     give_ingress(B, A);
-    netdev_kdp_lag_clean(true);
+    netdev_kdp_lag_clean(true, is_ours);
     assert_int_equal(block_of(B), A);
 }
 
@@ -320,6 +350,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(members_elsewhere_are_of_no_interest),
         TEST(a_member_that_comes_again_is_bound_again),
         TEST(what_a_previous_run_bound_is_unbound),
+        TEST(blocks_of_others_stay),
         TEST(the_speed_of_a_bond_changes_with_its_members),
         TEST(a_member_is_known_by_its_index),
     };

@@ -335,6 +335,36 @@ pass_can_be_stopped(void **state OVS_UNUSED)
     assert_int_equal(look(SPARE), 0);
 }
 
+/* What failed is tried again without another pass being asked for. */
+static void
+what_failed_is_tried_again(void **state OVS_UNUSED)
+{
+    const struct unit_tc_plan plan = {
+        .fault = UNIT_TC_REFUSED, .type = RTM_DELTFILTER, .error = ENOMEM,
+        .n = 1,
+    };
+
+    add_rule(VM, 0x10000000);
+    unit_tc_plan(&plan);
+    kdp_tc_orphans_look("system", SPARE | LAST);
+    unit_wait_until(kdp_tc_orphans_last_ended());
+    assert_int_equal(unit_tc_count(), 1);
+    unit_wait_until(!get_info().under_way);
+    assert_int_equal(unit_tc_count(), 0);
+    assert_int_equal(n_passes(), 2);
+    assert_int_equal(get_info().n_failed, 0);
+
+    /* So is a list that could not be had. */
+    places_error = ENOBUFS;
+    kdp_tc_orphans_look("system", SPARE | LAST);
+    unit_wait_until(kdp_tc_orphans_last_ended());
+    assert_int_equal(get_info().n_failed, 1);
+    assert_true(get_info().under_way);
+    /* Nobody waits for that. */
+    kdp_tc_orphans_stop(true);
+    assert_int_equal(n_passes(), 3);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -345,6 +375,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(only_rules_with_our_handles_go),
         TEST(rules_of_the_stock_daemon_go_where_a_port_was),
         TEST(rule_that_cannot_be_deleted_is_told_and_tried_again),
+        TEST(what_failed_is_tried_again),
         TEST(rules_that_lead_to_chains_go_first),
         TEST(device_that_becomes_a_port_is_spared),
         TEST(passes_follow_each_other),
