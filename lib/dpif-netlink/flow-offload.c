@@ -170,8 +170,8 @@ unbind_old(struct kdp_datapath *dp)
     netdev_kdp_lag_clean(true, kdp_tc_orphans_may_unbind);
 }
 
-/* Looks for what a previous run left, once the bridge has added its ports.  The
- * engine knows what ports have. */
+/* Looks for what a previous run left, once the bridge has added its ports.
+ * The engine knows what ports have. */
 static void
 look_for_old(struct kdp_datapath *dp)
 {
@@ -378,7 +378,7 @@ kdp_flow_offload_wait(struct kdp_datapath *dp)
     struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
 
     if (dp->offload->unbind) {
-        /* The thread that goes through rules does not say that it has ended. */
+        /* The thread that goes through rules does not wake us. */
         poll_timer_wait(UNBIND_INTERVAL);
     }
     if (engine) {

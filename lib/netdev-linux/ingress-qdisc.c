@@ -27,8 +27,8 @@ is_kind(const struct nlattr *kind, const char *s, size_t size)
             && !memcmp(nl_attr_get(kind), s, size));
 }
 
-/* Fills in '*qdisc' from a message of the kernel.  Returns false if the message
- * is about no discipline at the ingress. */
+/* Fills in '*qdisc' from a message of the kernel.  Returns false if that is
+ * about no discipline at the ingress. */
 static bool
 ingress_qdisc_parse(const struct ofpbuf *msg, struct ingress_qdisc *qdisc)
 {

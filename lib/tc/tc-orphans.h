@@ -79,9 +79,9 @@ struct json;
  * string.  'flags' are KDP_TC_ORPHANS_*. */
 void kdp_tc_orphans_look(const char *dpif_type, unsigned int flags);
 
-/* Waits until all passes have ended if 'finish', without another try of what
- * fails, else until the pass that is
- * under way is done with the request that it is at, and ends passes. */
+/* Ends passes.  Waits until all that were asked for have been made if 'finish',
+ * else only for the request or the list that the thread is at.  What fails is
+ * not tried again. */
 void kdp_tc_orphans_stop(bool finish);
 
 /* Has a pass with KDP_TC_ORPHANS_LAST ended since the last
