@@ -86,7 +86,7 @@ link_recreated() {
     connect br0 n1 10.0.0.1/24
     interface_becomes v-n1 link_state=up
     old=$(ifindex_of v-n1)
-    allow_log 'v-n1' 'cannot get R?STP status on nonexistent port'
+    allow_log 'v-n1' 'cannot get R?STP stat(us|s) on nonexistent port'
     ip link delete v-n1
     wait_until $PATIENCE interface_has_error v-n1
     matches "$(interface_get v-n1 error)" 'could not open network device v-n1'
@@ -113,7 +113,7 @@ link_renamed() {
     connect br0 n1 10.0.0.1/24
     connect br0 n2 10.0.0.2/24
     ping_works n1 10.0.0.2
-    allow_log 'v-n2|away' 'cannot get R?STP status on nonexistent port'
+    allow_log 'v-n2|away' 'cannot get R?STP stat(us|s) on nonexistent port'
     ip link set v-n2 down
     ip link set v-n2 name away
     wait_until $PATIENCE interface_has_error v-n2
@@ -133,7 +133,7 @@ link_moved() {
     connect br0 n1 10.0.0.1/24
     add_ns elsewhere
     interface_becomes v-n1 link_state=up
-    allow_log 'v-n1' 'cannot get R?STP status on nonexistent port'
+    allow_log 'v-n1' 'cannot get R?STP stat(us|s) on nonexistent port'
     ip link set v-n1 netns elsewhere
     wait_until $PATIENCE interface_has_error v-n1
     ip -n elsewhere link set v-n1 address 02:00:00:00:12:34

@@ -293,7 +293,7 @@ offload_bond_changes() {
     ports_go_under_traffic
     # The device of the port goes for a while.
     allow_log 'could not open network device bond0 \(No such device' \
-        'cannot get R?STP status on nonexistent port'
+        'cannot get R?STP stat(us|s) on nonexistent port'
     start_with_offload
     make_members m0 m1 m2 t0 t1
     make_bond bond0

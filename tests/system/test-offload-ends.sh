@@ -37,7 +37,7 @@ offload_device_goes() {
     local i
     ports_go_under_traffic
     allow_log 'could not (open|add) network device v-' \
-        'cannot get R?STP status on nonexistent port' \
+        'cannot get R?STP stat(us|s) on nonexistent port' \
         'ethtool command ETHTOOL_[A-Z]* on network device v-.* failed: No such' \
         'flow_put: failed to get ifindex for v-[a-z]*: No such device'
     start_frames
@@ -67,7 +67,7 @@ add_test offload_device_replaced \
 offload_device_replaced() {
     local i
     allow_log 'could not (open|add) network device v-' \
-        'cannot get R?STP status on nonexistent port' \
+        'cannot get R?STP stat(us|s) on nonexistent port' \
         'ethtool command ETHTOOL_[A-Z]* on network device v-.* failed: No such' \
         'flow_put: failed to get ifindex for v-[a-z]*: No such device'
     start_frames
@@ -100,7 +100,7 @@ add_test offload_database_away \
 offload_database_away() {
     local channels
     allow_log 'could not (open|add) network device v-' \
-        'cannot get R?STP status on nonexistent port'
+        'cannot get R?STP stat(us|s) on nonexistent port'
     start_frames
     install_frames_flow tc
     channels=$(upcall_json .n_ports)

@@ -148,7 +148,7 @@ port_gone() {
     connect br0 n1 10.0.0.1/24
     connect br0 n2 10.0.0.2/24
     ping_works n1 10.0.0.2
-    allow_log 'v-n2' 'cannot get R?STP status on nonexistent port'
+    allow_log 'v-n2' 'cannot get R?STP stat(us|s) on nonexistent port'
     for i in 1 2 3; do
         # The daemon takes it off the bridge, and puts it there again.
         ovs-dpctl del-if ovs-system v-n2
@@ -186,7 +186,7 @@ port_renamed() {
     connect br0 n1 10.0.0.1/24
     connect br0 n2 10.0.0.2/24
     ping_works n1 10.0.0.2
-    allow_log 'v-n2' 'renamed' 'cannot get R?STP status on nonexistent port'
+    allow_log 'v-n2' 'renamed' 'cannot get R?STP stat(us|s) on nonexistent port'
     ip link set v-n2 down
     ip link set v-n2 name renamed
     wait_until $PATIENCE has_no_ofport v-n2
