@@ -330,8 +330,8 @@ kdp_tc_orphans_may_unbind(uint32_t block_id)
                            && is_of_previous_run(&rule, false))));
     }
     ofpbuf_uninit(&buffer);
-    nl_dump_done(&dump);
-    return may;
+    /* Rules that were not told may be anybody's. */
+    return !kdp_tc_dump_done(&dump) && may;
 }
 
 /* Passes. */

@@ -89,7 +89,8 @@ void kdp_tc_orphans_stop(bool finish);
 bool kdp_tc_orphans_last_ended(void);
 
 /* May a previous run have bound devices to block 'block_id'?  Returns true if
- * the block has rules of ovs-kdp only, or none.  Takes the RTNL lock. */
+ * the block has rules of ovs-kdp only, or none; false if the kernel does not
+ * list all of them.  Takes the RTNL lock. */
 bool kdp_tc_orphans_may_unbind(uint32_t block_id);
 
 /* Says that device 'ifindex' was a port of a previous run, which the bridge has

@@ -335,6 +335,27 @@ pass_can_be_stopped(void **state OVS_UNUSED)
     assert_int_equal(look(SPARE), 0);
 }
 
+/* A block that has rules of others, or that cannot be listed, is left alone.
+ * The rules of a block name no device. */
+static void
+blocks_of_others_are_told_from_ours(void **state OVS_UNUSED)
+{
+    assert_true(kdp_tc_orphans_may_unbind(77));
+    add_rule(0, 0x10000000);
+    add_rule(0, 0xefffffff);
+    assert_true(kdp_tc_orphans_may_unbind(77));
+    unit_tc_fail_dumps(ENOBUFS, 0);
+    assert_false(kdp_tc_orphans_may_unbind(77));
+    unit_tc_fail_dumps(ENOBUFS, 2);
+    assert_false(kdp_tc_orphans_may_unbind(77));
+    /* There is no such block. */
+    unit_tc_fail_dumps(ENOENT, 0);
+    assert_true(kdp_tc_orphans_may_unbind(77));
+    unit_tc_fail_dumps(0, 0);
+    add_rule(0, 1);
+    assert_false(kdp_tc_orphans_may_unbind(77));
+}
+
 /* What failed is tried again without another pass being asked for. */
 static void
 what_failed_is_tried_again(void **state OVS_UNUSED)
@@ -376,6 +397,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rules_of_the_stock_daemon_go_where_a_port_was),
         TEST(rule_that_cannot_be_deleted_is_told_and_tried_again),
         TEST(what_failed_is_tried_again),
+        TEST(blocks_of_others_are_told_from_ours),
         TEST(rules_that_lead_to_chains_go_first),
         TEST(device_that_becomes_a_port_is_spared),
         TEST(passes_follow_each_other),
