@@ -368,9 +368,8 @@ what_failed_is_tried_again(void **state OVS_UNUSED)
     add_rule(VM, 0x10000000);
     unit_tc_plan(&plan);
     kdp_tc_orphans_look("system", SPARE | LAST);
-    unit_wait_until(kdp_tc_orphans_last_ended());
-    assert_int_equal(unit_tc_count(), 1);
     unit_wait_until(!get_info().under_way);
+    assert_true(kdp_tc_orphans_last_ended());
     assert_int_equal(unit_tc_count(), 0);
     assert_int_equal(n_passes(), 2);
     assert_int_equal(get_info().n_failed, 0);
@@ -381,9 +380,10 @@ what_failed_is_tried_again(void **state OVS_UNUSED)
     unit_wait_until(kdp_tc_orphans_last_ended());
     assert_int_equal(get_info().n_failed, 1);
     assert_true(get_info().under_way);
-    /* Nobody waits for that. */
+    /* Nobody waits for that.  It may have been tried again already. */
     kdp_tc_orphans_stop(true);
-    assert_int_equal(n_passes(), 3);
+    assert_false(get_info().under_way);
+    assert_true(n_passes() >= 3);
 }
 
 int
