@@ -8,6 +8,7 @@
 #include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
+#include "upcall/upcall-refcount.h"
 #include "util.h"
 
 /* An RCU grace period that is waited for.  References: the revalidation, and
@@ -30,7 +31,7 @@ struct revalidation {
 static void
 grace_unref(struct grace *grace)
 {
-    if (grace && ovs_refcount_unref(&grace->refcount) == 1) {
+    if (grace && upcall_refcount_unref(&grace->refcount)) {
         free(grace);
     }
 }
