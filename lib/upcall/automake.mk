@@ -2,6 +2,8 @@
 
 EXTRA_DIST += lib/upcall/README.md
 lib_libkdp_a_SOURCES += \
+	lib/upcall/upcall-age.c \
+	lib/upcall/upcall-age.h \
 	lib/upcall/upcall-buffers.c \
 	lib/upcall/upcall-buffers.h \
 	lib/upcall/upcall-channel.c \

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "upcall/upcall-clock.h"
 #include "upcall/upcall-outdated.h"
 #include "upcall/upcall-rcvbuf.h"
 #include "upcall/upcall-refcount.h"
@@ -57,7 +58,7 @@ upcall_channel_create(struct upcall_channel **channelp)
     channel->state = UPCALL_STATE_IDLE;
     upcall_turn_init(&channel->turn);
     upcall_delay_init(&channel->delay);
-    atomic_init(&channel->ready_at, 0);
+    upcall_age_init(&channel->age, upcall_now_usec());
     atomic_init(&channel->last_reader, 0);
     atomic_init(&channel->received, 0);
     atomic_init(&channel->malformed, 0);

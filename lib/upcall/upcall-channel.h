@@ -92,6 +92,7 @@
 #include "openvswitch/types.h"
 #include "ovs-atomic.h"
 #include "stats/latency-hist.h"
+#include "upcall/upcall-age.h"
 #include "upcall/upcall-delay.h"
 #include "upcall/upcall-state.h"
 #include "upcall/upcall-turn.h"
@@ -114,8 +115,8 @@ struct upcall_channel_stats {
     uint32_t backlog;           /* Bytes that wait on the socket now. */
     uint32_t backlog_max;       /* Most bytes seen waiting. */
 
-    /* Microseconds from the moment at which a handler, or the run queue, had
-     * the channel as readable to the hand-out of an upcall. */
+    /* Microseconds from the moment at which the kernel queued an upcall to its
+     * hand-out; estimated as upcall-age.h says. */
     struct latency_summary latency;
 };
 
@@ -143,6 +144,9 @@ struct upcall_channel {
     enum upcall_state state;
     struct upcall_turn turn;
     struct upcall_delay delay;
+    struct upcall_age age;
+    uint64_t armed_at;          /* When it was released last; microseconds,
+                                 * monotonic. */
     uint32_t msg_mem;           /* Mean memory of an upcall that waits, in
                                  * bytes, or 0; see upcall-shed.h. */
     uint32_t turn_mem;          /* Memory of all when the turn began, or 0. */
@@ -150,8 +154,6 @@ struct upcall_channel {
     atomic_uint64_t limited_drops;  /* See upcall_channel_limited_drops(). */
     unsigned int n_failures;    /* Reads that failed since one did not. */
     long long int retry_at;     /* When to read it again after that, in ms. */
-    atomic_uint64_t ready_at;   /* When it was put where it waits for its
-                                 * turn; microseconds, monotonic. */
     atomic_uint32_t last_reader;    /* Handler that read it last, plus 1. */
     atomic_uint64_t received;
     atomic_uint64_t malformed;

@@ -50,6 +50,7 @@ struct upcall_handler {
     uint32_t group;             /* Of 'groups'. */
     struct upcall_sched *sched; /* Of 'group'. */
     uint32_t loan_credit;       /* For upcall_groups_plan(). */
+    uint32_t n_marked;          /* For upcall_age_between(). */
     struct upcall_sched *lender;    /* In this batch, or NULL. */
     bool offered;               /* Others know what this batch leaves. */
     struct upcall_handler *predecessor; /* To be ended first, or NULL. */
@@ -165,6 +166,7 @@ upcall_handler_release(struct upcall_handler *handler,
                        struct upcall_channel *channel)
 {
     if (!upcall_channel_is_dead(channel)) {
+        channel->armed_at = upcall_now_usec();
         upcall_channel_release(channel, handler->token);
         upcall_groups_arm(handler->groups, channel);
         upcall_ports_rearm(handler->ports, channel, handler->generation);
@@ -222,15 +224,11 @@ upcall_handler_finish_batch(struct upcall_handler *handler)
 {
     struct upcall_reader *reader = &handler->reader;
     struct upcall_channel *channel;
-    uint64_t now;
 
     while ((channel = upcall_reader_pop(reader, UPCALL_STATE_EMPTY))) {
         upcall_handler_release(handler, channel);
     }
-
-    now = upcall_reader_n(reader, UPCALL_STATE_SPENT) ? upcall_now_usec() : 0;
     while ((channel = upcall_reader_pop(reader, UPCALL_STATE_SPENT))) {
-        atomic_store_relaxed(&channel->ready_at, now);
         upcall_handler_enqueue(handler, channel);
     }
     upcall_handler_resume(handler);
@@ -347,17 +345,33 @@ upcall_handler_activate(struct upcall_handler *handler,
     }
 }
 
+/* Marks that the first upcall that waits on 'channel' came by 'now'.  It was
+ * the event of the channel, which was not there at 'since'. */
+static void
+upcall_handler_mark_event(struct upcall_handler *handler,
+                          struct upcall_channel *channel, uint64_t since,
+                          uint64_t now)
+{
+    /* A look before the channel was armed does not say that it was empty. */
+    uint64_t from = since >= channel->armed_at ? since : 0;
+
+    upcall_age_mark(&channel->age, 1,
+                    upcall_age_between(MAX(from, channel->age.marks[0].at),
+                                       now, &handler->n_marked));
+}
+
 /* Takes 'channel', which may be NULL, at time 'now', unless it is gone or
- * another handler has it. */
+ * another handler has it.  The channel did not have an event at 'since'. */
 static void
 upcall_handler_take_channel(struct upcall_handler *handler,
-                            struct upcall_channel *channel, uint64_t now)
+                            struct upcall_channel *channel, uint64_t since,
+                            uint64_t now)
 {
     if (!channel || !ovs_refcount_try_ref_rcu(&channel->refcount)) {
         return;
     }
     if (upcall_channel_take(channel, handler->token)) {
-        atomic_store_relaxed(&channel->ready_at, now);
+        upcall_handler_mark_event(handler, channel, since, now);
         upcall_handler_activate(handler, channel);
     } else {
         upcall_channel_unref(channel);
@@ -379,11 +393,13 @@ upcall_handler_take(struct upcall_handler *handler,
         upcall_handler_take_channel(handler,
                                     upcall_ports_lookup(handler->ports,
                                                         event->port_no,
-                                                        event->serial), now);
+                                                        event->serial),
+                                    events->since, now);
     }
     if (events->more && !upcall_sched_n_sleepers(handler->sched)) {
         upcall_handler_take_channel(handler,
-                                    upcall_ports_urgent(handler->ports), now);
+                                    upcall_ports_urgent(handler->ports), now,
+                                    now);
     }
     memset(events, 0, sizeof *events);
 }
@@ -599,7 +615,7 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
     unsigned int i = handler->next_msg++;
     struct upcall_channel *channel = handler->reader.channels[i];
     const struct upcall_rx *rx = &handler->reader.rx[i];
-    uint64_t ready_at, waited, now;
+    uint64_t waited, now;
 
     if (upcall_handler_refuse(handler, channel, rx)) {
         return false;
@@ -627,8 +643,7 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
         upcall_ports_count_shared(ports, view, now);
     }
     view->pid = channel->pid;
-    atomic_read_relaxed(&channel->ready_at, &ready_at);
-    waited = now - ready_at;
+    waited = now - handler->reader.queued_at[i];
     if (!handler->n_handed) {
         handler->handed_at = now;
     }

@@ -394,18 +394,20 @@ upcall_reader_used_share(const struct upcall_channel *channel)
     return !upcall_turn_has_credit(&channel->turn) || channel->delay.keep;
 }
 
-/* Accounts for what 'read' took as chosen, messages that begin at 'n_msgs',
- * and puts the channel in the state that it has now. */
+/* Accounts for what 'read' had taken as chosen at time 'now', messages that
+ * begin at 'n_msgs', and puts the channel in the state that it has now. */
 static void
 upcall_reader_account(struct upcall_reader *reader,
                       const struct choice *choice,
-                      const struct upcall_read *read)
+                      const struct upcall_read *read, uint64_t now)
 {
     struct upcall_channel *channel = choice->channel;
     uint32_t self = reader->index + 1;
     size_t n_bytes = 0;
     uint32_t last;
 
+    upcall_age_read(&channel->age, read->n, read->empty, now,
+                    &reader->queued_at[reader->n_msgs]);
     for (unsigned int i = 0; i < read->n; i++) {
         n_bytes += reader->rx[reader->n_msgs].len;
         reader->channels[reader->n_msgs++] = channel;
@@ -490,6 +492,7 @@ upcall_reader_read(struct upcall_reader *reader)
     struct upcall_read reads[UPCALL_READS];
     bool together = reader->engine->class->together;
     unsigned int n_asked = 0, n_queued = 0, n_calls;
+    uint64_t now;
     bool seen_dead = false;
     size_t n = 0;
 
@@ -521,8 +524,9 @@ upcall_reader_read(struct upcall_reader *reader)
     n_calls = reader->engine->class->read(reader->engine, reads, n,
                                           &reader->rx[reader->n_msgs]);
     upcall_stats_add(reader->stats, UPCALL_STAT_RECEIVES, n_calls);
+    now = upcall_now_usec();
     for (size_t i = 0; i < n; i++) {
-        upcall_reader_account(reader, &choices[i], &reads[i]);
+        upcall_reader_account(reader, &choices[i], &reads[i], now);
     }
     return true;
 }

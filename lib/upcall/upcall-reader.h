@@ -89,6 +89,8 @@ struct upcall_reader {
                                  * look for events. */
     unsigned int n_turns;       /* Turns used up, for sampling. */
     struct upcall_rx rx[UPCALL_BATCH];
+    uint64_t queued_at[UPCALL_BATCH];   /* When each message was queued, in
+                                         * microseconds (upcall-age.h). */
     struct upcall_channel *channels[UPCALL_BATCH]; /* Of each message; a
                                                     * reference is in one of
                                                     * the lists. */

@@ -12,6 +12,7 @@
 #include "ovs-thread.h"
 #include "ovs/compat-util.h"
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-clock.h"
 #include "upcall/upcall-extra.h"
 #include "upcall/upcall-fifo.h"
 #include "upcall/upcall-queue.h"
@@ -37,6 +38,8 @@ struct upcall_sched {
         atomic_uint32_t n_sleepers;
         atomic_uint32_t epoch;
         atomic_bool crowded;
+        atomic_uint64_t looked_at;  /* No event that came before this time, in
+                                     * microseconds, is waiting. */
     );
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         struct ovs_mutex mutex;
@@ -93,6 +96,7 @@ upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
     atomic_init(&sched->n_sleepers, 0);
     atomic_init(&sched->epoch, 1);
     atomic_init(&sched->crowded, false);
+    atomic_init(&sched->looked_at, 0);
     ovs_mutex_init(&sched->mutex);
     upcall_queue_init(&sched->queue);
     atomic_init(&sched->n_locks, 0);
@@ -291,12 +295,22 @@ upcall_sched_ask(struct upcall_sched *sched, uint32_t n_self, int max,
                  int timeout, struct upcall_events *events)
 {
     struct epoll_event epoll_events[UPCALL_EVENTS];
+    uint64_t now = upcall_now_usec();
     int n = epoll_wait(sched->epoll_fd, epoll_events, max, timeout);
     int error = n < 0 ? errno : 0;
     bool crowded = n == UPCALL_EVENTS;
 
     upcall_sched_get_events(epoll_events, MAX(n, 0), events);
     events->more = n == max;
+    if (timeout) {
+        /* The handler went to sleep because nothing had come. */
+        events->since = upcall_now_usec();
+    } else {
+        atomic_read_relaxed(&sched->looked_at, &events->since);
+    }
+    if (!error && (n < max || timeout)) {
+        atomic_store_relaxed(&sched->looked_at, now);
+    }
     if (!error && (n < max || upcall_sched_n_sleepers(sched) > n_self)) {
         uint32_t orig;
 

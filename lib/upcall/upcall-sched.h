@@ -122,6 +122,8 @@ struct upcall_event {
 };
 
 struct upcall_events {
+    uint64_t since;             /* These came later than this, in
+                                 * microseconds. */
     size_t n_channels;          /* Channels that are readable. */
     struct upcall_event channels[UPCALL_EVENTS];
     uint32_t extra;             /* Bit for each extra descriptor that is

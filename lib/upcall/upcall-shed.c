@@ -88,8 +88,8 @@ limit(struct upcall_channel *channel, uint32_t drops)
  * as far as they are too many.  Updates that and the kernel's count
  * '*drops'. */
 static void
-shed_excess(struct upcall_channel *channel, unsigned int max, uint32_t *mem,
-            uint32_t *drops, struct upcall_shed *result)
+shed_excess(struct upcall_channel *channel, uint64_t now, unsigned int max,
+            uint32_t *mem, uint32_t *drops, struct upcall_shed *result)
 {
     unsigned int n = upcall_delay_shed(&channel->delay, n_in(channel, *mem));
 
@@ -98,6 +98,7 @@ shed_excess(struct upcall_channel *channel, unsigned int max, uint32_t *mem,
 
         shed(channel, MIN(n, max), result);
         upcall_count(&channel->shed, result->n);
+        upcall_age_read(&channel->age, result->n, false, now, NULL);
         upcall_turn_charge(&channel->turn, result->n / SHED_PRICE);
         *mem = upcall_channel_look(channel, drops);
         learn(channel, result->n, (int64_t) before - *mem);
@@ -111,27 +112,35 @@ upcall_shed_begin(struct upcall_channel *channel, uint64_t now,
 {
     struct upcall_shed result = { .n = 0 };
     struct upcall_delay *delay = &channel->delay;
+    bool may_limit = (upcall_port_is_real(channel->port_no)
+                      && (target || delay->keep));
     bool was_limited = delay->keep;
     uint32_t mem, drops;
     bool due;
 
-    if (!upcall_port_is_real(channel->port_no) || (!target && !delay->keep)) {
-        return result;
-    }
     channel->turn_mem = 0;
+    if (!may_limit) {
+        upcall_delay_init(delay);
+    }
     due = upcall_delay_turn(delay, now, quantum);
-    if (!due && !delay->shedding) {
+    if (!(may_limit && (due || delay->shedding))
+        && !upcall_age_look_is_due(&channel->age, now)) {
         return result;
     }
 
     mem = upcall_channel_look(channel, &drops);
-    if (due) {
-        result.keep = upcall_delay_look(delay, now, n_in(channel, mem), drops,
-                                        quantum, target);
-        result.limited = result.keep && !was_limited;
+    if (may_limit) {
+        if (due) {
+            result.keep = upcall_delay_look(delay, now, n_in(channel, mem),
+                                            drops, quantum, target);
+            result.limited = result.keep && !was_limited;
+        }
+        shed_excess(channel, now, max, &mem, &drops, &result);
+        limit(channel, drops);
     }
-    shed_excess(channel, max, &mem, &drops, &result);
-    limit(channel, drops);
+    if (channel->msg_mem) {
+        upcall_age_mark(&channel->age, n_in(channel, mem), now);
+    }
     channel->turn_mem = mem;
     return result;
 }
@@ -140,6 +149,10 @@ void
 upcall_shed_account(struct upcall_channel *channel, unsigned int n,
                     bool empty)
 {
+    if (channel->delay.turn_served) {
+        /* Other upcalls came between two reads of the turn. */
+        channel->turn_mem = 0;
+    }
     upcall_delay_served(&channel->delay, n);
     if (empty) {
         upcall_delay_empty(&channel->delay);

@@ -2,6 +2,7 @@
 
 unit_tests += \
 	tests/unit/upcall/test-upcall-diagnose \
+	tests/unit/upcall/test-upcall-age \
 	tests/unit/upcall/test-upcall-buffers \
 	tests/unit/upcall/test-upcall-calls \
 	tests/unit/upcall/test-upcall-channel \
@@ -16,6 +17,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-groups \
 	tests/unit/upcall/test-upcall-handlers \
 	tests/unit/upcall/test-upcall-hold \
+	tests/unit/upcall/test-upcall-latency \
 	tests/unit/upcall/test-upcall-llc \
 	tests/unit/upcall/test-upcall-msg \
 	tests/unit/upcall/test-upcall-outdated \
@@ -44,6 +46,8 @@ unit_upcall_fair = \
 	tests/unit/upcall/fair-fixture.c \
 	tests/unit/upcall/fair-fixture.h
 
+tests_unit_upcall_test_upcall_age_SOURCES = \
+	tests/unit/upcall/test-upcall-age.c $(unit_common)
 tests_unit_upcall_test_upcall_buffers_SOURCES = \
 	tests/unit/upcall/test-upcall-buffers.c $(unit_common)
 tests_unit_upcall_test_upcall_calls_SOURCES = \
@@ -95,6 +99,12 @@ tests_unit_upcall_test_upcall_handlers_SOURCES = \
 	tests/unit/upcall/test-upcall-handlers.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_hold_SOURCES = \
 	tests/unit/upcall/test-upcall-hold.c $(unit_upcall_table) $(unit_common)
+tests_unit_upcall_test_upcall_latency_SOURCES = \
+	tests/unit/upcall/test-upcall-latency.c $(unit_upcall_fair) \
+	$(unit_made_up_clock) $(unit_common)
+tests_unit_upcall_test_upcall_latency_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	$(unit_made_up_clock_wrap)
 tests_unit_upcall_test_upcall_llc_SOURCES = \
 	tests/unit/upcall/test-upcall-llc.c $(unit_common)
 tests_unit_upcall_test_upcall_msg_SOURCES = \
