@@ -488,7 +488,8 @@ upcalls_were_outdated() {
 # Checks what becomes of packets that recirculate across a restart, where upcalls
 # are dispatched as $1 says.
 outdated_are_dropped() {
-    allow_log 'lost packet on port channel ([0-9]+ )?\((v-n3|.handler [0-9]+.)\)'
+    allow_log 'lost packet on port channel ([0-9]+ )?\((v-n3|.handler [0-9]+.)\)' \
+        'port v-n3 sends more upcalls than its share'
     start_ovs
     set_other_config upcall-dispatch "$1"
     ovs-vsctl add-br br0
