@@ -467,15 +467,13 @@ netdev_kdp_state_confirm(const struct netdev *netdev)
 }
 
 /* Brings the device that is open as 'name' up to date after a change of
- * 'link', which it 'was' before or not.  Returns true if it is a device of the
- * bridge that the change is about: one of a foreign namespace may have the
- * name by chance, and the router of tunnels opens any device, without a
- * type. */
+ * 'link'.  Returns true if the bridge may have opened the device: the router of
+ * tunnels opens any device, without a type. */
 static bool
-netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
+netdev_kdp_changed(const char *name, const struct link_info *link)
 {
     struct netdev *netdev = netdev_from_name(name);
-    bool concerned = was || link->nsid == LINK_NSID_LOCAL;
+    bool open = netdev && !netdev->auto_classified;
 
     if (netdev && netdev_is_kdp(netdev)) {
         struct netdev_kdp *dev = netdev_kdp_cast(netdev);
@@ -488,14 +486,9 @@ netdev_kdp_changed(const char *name, const struct link_info *link, bool was)
             /* When it went, the datapath did not know yet where it is. */
             netdev_kdp_locate(dev);
         }
-        ovs_mutex_lock(&dev->up.mutex);
-        concerned |= (dev->present && dev->link.nsid == link->nsid
-                      && dev->link.ifindex == link->ifindex);
-        ovs_mutex_unlock(&dev->up.mutex);
     }
-    concerned = netdev && concerned && !netdev->auto_classified;
     netdev_close(netdev);
-    return concerned;
+    return open;
 }
 
 /* Notes that the speeds of the devices that are open as 'names' may have
@@ -578,26 +571,20 @@ static void
 netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
 {
     const struct link_info *link = change->link;
-    struct sset before = SSET_INITIALIZER(&before);
     struct sset names = SSET_INITIALIZER(&names);
     const char *name;
 
     /* The names that it had when it was last looked at, and those that it has
      * now. */
-    netdev_kdp_get_names(link->nsid, link->ifindex, &before);
-    sset_clone(&names, &before);
+    netdev_kdp_get_names(link->nsid, link->ifindex, &names);
     sset_add(&names, link->name);
     if (change->what & (LINK_CHANGE_NEW | LINK_CHANGE_ALT_NAMES)) {
         link_table_get_alt_names(kdp_links_table(), link->nsid, link->ifindex,
                                  &names);
     }
     SSET_FOR_EACH (name, &names) {
-        bool was = sset_contains(&before, name);
-
-        if_notifier_kdp_changed(name, change,
-                                netdev_kdp_changed(name, link, was));
+        if_notifier_kdp_changed(name, change, netdev_kdp_changed(name, link));
     }
-    sset_destroy(&before);
     sset_destroy(&names);
     netdev_kdp_member_changed(change);
     if (link->nsid == LINK_NSID_LOCAL) {
