@@ -50,7 +50,7 @@ static const struct setting {
     { .name = "offload-delay", .min = 0, .max = 3600000 },
     { .name = "offload-bytes", .words = { "tc", "datapath" } },
     { .name = "offload-rebalance", .words = { "true", "false" } },
-    { .name = "n-handler-threads", .min = 1,
+    { .name = "n-handler-threads", .min = 0,
       .max = UPCALL_MAX_HANDLERS },
 };
 

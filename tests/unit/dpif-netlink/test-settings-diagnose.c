@@ -42,6 +42,9 @@ settings_that_work(void **state OVS_UNUSED)
     unit_found_nothing(&findings);
     LOOK("n-handler-threads", "4095");
     unit_found_nothing(&findings);
+    /* Open vSwitch takes 0 for its default. */
+    LOOK("n-handler-threads", "0");
+    unit_found_nothing(&findings);
     /* Those of Open vSwitch are none of our business. */
     LOOK("max-idle", "nonsense", "dpdk-init", "x", "bundle-idle-timeout", "");
     unit_found_nothing(&findings);
@@ -56,7 +59,7 @@ wrong_values(void **state OVS_UNUSED)
         { "upcall-max-sockets", "2" }, { "upcall-max-sockets", "1000001" },
         { "upcall-buffer-max", "1 GiB" }, { "upcall-buffer-max", "0" },
         { "link-table-netns-entries", "-1" }, { "hw-offload", "yes" },
-        { "n-handler-threads", "0" }, { "n-handler-threads", "4096" },
+        { "n-handler-threads", "x" }, { "n-handler-threads", "4096" },
     };
     struct findings findings;
 
