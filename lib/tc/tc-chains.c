@@ -3,6 +3,7 @@
 #include <config.h>
 #include "tc/tc-chains.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "link/link-qdisc.h"
@@ -33,9 +34,10 @@ add(struct names *names, const struct kdp_tc_id *id)
     names->ids[names->n++] = *id;
 }
 
-/* Deletes the rules, whose names are freed.  Returns how many were there. */
+/* Deletes the rules, whose names are freed.  Returns how many were there.  Stores
+ * an error in '*error' if one of them is left, unless it holds one already. */
 static size_t
-delete_rules(struct names *names)
+delete_rules(struct names *names, int *error)
 {
     struct kdp_tc_request *requests = xcalloc(names->n + 1, sizeof *requests);
     struct kdp_tc_request **sent = xcalloc(names->n + 1, sizeof *sent);
@@ -49,6 +51,9 @@ delete_rules(struct names *names)
     kdp_tc_transact(sent, names->n);
     for (size_t i = 0; i < names->n; i++) {
         n += !requests[i].error;
+        if (!*error && requests[i].error != ENOENT) {
+            *error = requests[i].error;
+        }
     }
     free(sent);
     free(requests);
@@ -56,14 +61,14 @@ delete_rules(struct names *names)
     return n;
 }
 
-size_t
-kdp_tc_delete_chains(const struct tcf_id *place)
+int
+kdp_tc_delete_chains(const struct tcf_id *place, size_t *n)
 {
     struct names parents = { .n = 0 }, children = { .n = 0 };
     struct kdp_tc_rule rule;
     struct ofpbuf buffer;
     struct nl_dump dump;
-    size_t n;
+    int error;
 
     kdp_tc_dump_start_at(place, false, &dump);
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
@@ -75,18 +80,25 @@ kdp_tc_delete_chains(const struct tcf_id *place)
         }
     }
     ofpbuf_uninit(&buffer);
-    kdp_tc_dump_done(&dump);
-    n = delete_rules(&parents);
-    n += delete_rules(&children);
-    return n;
+    error = kdp_tc_dump_done(&dump);
+    *n = delete_rules(&parents, &error);
+    *n += delete_rules(&children, &error);
+    return error;
 }
 
 size_t
 kdp_tc_delete_chains_of(struct netdev *netdev, int ifindex)
 {
     struct tcf_id place = kdp_tc_place(netdev, ifindex);
-    size_t n = kdp_tc_delete_chains(&place);
+    size_t n;
+    int error = kdp_tc_delete_chains(&place, &n);
 
+    if (error) {
+        VLOG_WARN("%s: deleting rules of recirculation chains that a previous "
+                  "run left in tc failed (%s): packets that they send to a "
+                  "chain may take a wrong way until they are gone",
+                  netdev_get_name(netdev), ovs_strerror(error));
+    }
     if (n) {
         VLOG_INFO("%s: deleted %"PRIuSIZE" rules of recirculation chains that "
                   "a previous run left in tc", netdev_get_name(netdev), n);

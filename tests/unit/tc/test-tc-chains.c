@@ -159,30 +159,63 @@ rules_of_chains_and_those_that_lead_there_go(void **state OVS_UNUSED)
 {
     struct tcf_id place = tc_make_tcf_id(1, 0, 0, TC_INGRESS);
 
+    size_t n;
+
     add_rules();
-    assert_int_equal(kdp_tc_delete_chains(&place), 3);
+    assert_int_equal(kdp_tc_delete_chains(&place, &n), 0);
+    assert_int_equal(n, 3);
     assert_int_equal(unit_tc_count(), 3);
     assert_true(is_there(1) && is_there(5) && is_there(6));
-    assert_int_equal(kdp_tc_delete_chains(&place), 0);
+    assert_int_equal(kdp_tc_delete_chains(&place, &n), 0);
+    assert_int_equal(n, 0);
     assert_int_equal(unit_tc_n_dumps(), 0);
 }
 
-/* Those that are told but cannot be deleted are left to the engine. */
 static void
-rule_that_cannot_be_deleted_is_not_counted(void **state OVS_UNUSED)
+rule_that_cannot_be_deleted_is_reported(void **state OVS_UNUSED)
 {
     struct tcf_id place = tc_make_tcf_id(1, 0, 0, TC_INGRESS);
     const struct unit_tc_plan plan = {
         .fault = UNIT_TC_REFUSED, .type = RTM_DELTFILTER, .error = EBUSY,
         .n = 1,
     };
+    size_t n;
 
     add_rules();
     unit_tc_plan(&plan);
-    assert_int_equal(kdp_tc_delete_chains(&place), 2);
-    assert_int_equal(kdp_tc_delete_chains(&place), 1);
+    assert_int_equal(kdp_tc_delete_chains(&place, &n), EBUSY);
+    assert_int_equal(n, 2);
+    assert_int_equal(kdp_tc_delete_chains(&place, &n), 0);
+    assert_int_equal(n, 1);
+}
+
+/* One that another process has deleted meanwhile is gone, as it should be. */
+static void
+rule_that_is_gone_is_no_failure(void **state OVS_UNUSED)
+{
+    struct tcf_id place = tc_make_tcf_id(1, 0, 0, TC_INGRESS);
+    const struct unit_tc_plan plan = {
+        .fault = UNIT_TC_REFUSED, .type = RTM_DELTFILTER, .error = ENOENT,
+        .n = 1,
+    };
+    size_t n;
+
+    add_rules();
+    unit_tc_plan(&plan);
+    assert_int_equal(kdp_tc_delete_chains(&place, &n), 0);
+    assert_int_equal(n, 2);
+}
+
+static void
+rules_that_cannot_be_listed_are_reported(void **state OVS_UNUSED)
+{
+    struct tcf_id place = tc_make_tcf_id(1, 0, 0, TC_INGRESS);
+    size_t n;
+
+    add_rules();
     unit_tc_fail_dumps(ENOBUFS, 0);
-    assert_int_equal(kdp_tc_delete_chains(&place), 0);
+    assert_int_equal(kdp_tc_delete_chains(&place, &n), ENOBUFS);
+    assert_int_equal(n, 0);
     unit_tc_fail_dumps(0, 0);
 }
 
@@ -316,7 +349,9 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(rules_of_chains_and_those_that_lead_there_go),
-        TEST(rule_that_cannot_be_deleted_is_not_counted),
+        TEST(rule_that_cannot_be_deleted_is_reported),
+        TEST(rule_that_is_gone_is_no_failure),
+        TEST(rules_that_cannot_be_listed_are_reported),
         TEST(rules_of_chains_on_all_ports_go),
         TEST(port_has_no_chains_once_it_is_prepared),
         TEST(discipline_of_a_bond_is_deleted_only_if_it_is_another),
