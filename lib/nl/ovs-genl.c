@@ -122,6 +122,20 @@ ovs_datapath_reply(const struct nlmsghdr *nlh, void *dp)
     return ovs_datapath_parse(nlh, dp);
 }
 
+/* Sends 'nlh', which asks for a datapath, and stores the answer in '*dp'. */
+static int
+ovs_datapath_transact(struct ovs_genl *genl, struct nlmsghdr *nlh,
+                      struct ovs_datapath *dp)
+{
+    int error;
+
+    memset(dp, 0, sizeof *dp);
+    error = nl_conn_transact(genl->conn, nlh, ovs_datapath_reply, dp);
+
+    /* An acknowledgement alone says nothing. */
+    return !error && !dp->ifindex ? EPROTO : error;
+}
+
 int
 ovs_datapath_get(struct ovs_genl *genl, const char *name,
                  struct ovs_datapath *dp)
@@ -131,7 +145,7 @@ ovs_datapath_get(struct ovs_genl *genl, const char *name,
                                         OVS_DATAPATH_VERSION, NLM_F_ACK, 0);
 
     mnl_attr_put_strz(nlh, OVS_DP_ATTR_NAME, name);
-    return nl_conn_transact(genl->conn, nlh, ovs_datapath_reply, dp);
+    return ovs_datapath_transact(genl, nlh, dp);
 }
 
 int
@@ -139,7 +153,6 @@ ovs_datapath_set_features(struct ovs_genl *genl, int ifindex,
                           uint32_t user_features, const uint32_t pids[],
                           size_t n_pids, struct ovs_datapath *dp)
 {
-    struct ovs_datapath dummy;
     void *buf = xmalloc(OVS_REQUEST_FIXED + n_pids * sizeof *pids);
     struct nlmsghdr *nlh = ovs_msg_init(buf, &genl->datapath, OVS_DP_CMD_SET,
                                         OVS_DATAPATH_VERSION, NLM_F_ECHO,
@@ -150,8 +163,8 @@ ovs_datapath_set_features(struct ovs_genl *genl, int ifindex,
         mnl_attr_put(nlh, OVS_DP_ATTR_PER_CPU_PIDS, n_pids * sizeof *pids,
                      pids);
     }
-    int error = nl_conn_transact(genl->conn, nlh, ovs_datapath_reply,
-                                 dp ? dp : &dummy);
+    int error = (dp ? ovs_datapath_transact(genl, nlh, dp)
+                 : nl_conn_transact(genl->conn, nlh, NULL, NULL));
     free(buf);
     return error;
 }

@@ -115,7 +115,9 @@ __wrap_nl_conn_transact(struct nl_conn *conn OVS_UNUSED,
     unit_check(request->nlmsg_len <= sizeof kernel.copy);
     memcpy(kernel.copy, request, request->nlmsg_len);
     for (size_t i = 0; i < kernel.n_answers && !error; i++) {
-        error = reply((struct nlmsghdr *) kernel.answers[i].buf, aux);
+        if (reply) {
+            error = reply((struct nlmsghdr *) kernel.answers[i].buf, aux);
+        }
     }
     return error ? error : kernel.error;
 }
@@ -296,6 +298,24 @@ datapath_is_found_by_name(void **state)
     forget_answers();
     kernel.error = ENODEV;
     assert_int_equal(ovs_datapath_get(*state, "none", &dp), ENODEV);
+}
+
+static void
+acknowledgement_alone_is_no_answer_about_a_datapath(void **state)
+{
+    struct ovs_datapath dp;
+
+    memset(&dp, 0xcc, sizeof dp);
+    assert_int_equal(ovs_datapath_get(*state, "dp", &dp), EPROTO);
+    assert_int_equal(dp.ifindex, 0);
+    memset(&dp, 0xcc, sizeof dp);
+    assert_int_equal(ovs_datapath_set_features(*state, 8, 6, NULL, 0, &dp),
+                     EPROTO);
+    assert_int_equal(dp.ifindex, 0);
+
+    /* If the caller wants to know nothing, it is enough. */
+    assert_int_equal(ovs_datapath_set_features(*state, 8, 6, NULL, 0, NULL),
+                     0);
 }
 
 static void
@@ -504,6 +524,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(families_are_looked_up),
         TEST(datapath_is_found_by_name),
+        TEST(acknowledgement_alone_is_no_answer_about_a_datapath),
         TEST(malformed_datapath_is_refused),
         TEST(features_are_set_with_the_ids_of_cpus),
         TEST(flush_has_the_error_of_the_kernel),
