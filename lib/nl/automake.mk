@@ -7,6 +7,8 @@ lib_libkdp_a_SOURCES += \
 	lib/nl/nl-filter.h \
 	lib/nl/nl-intercept.c \
 	lib/nl/nl-intercept.h \
+	lib/nl/nl-kernel.c \
+	lib/nl/nl-kernel.h \
 	lib/nl/nl-mcast.c \
 	lib/nl/nl-mcast.h \
 	lib/nl/ovs-genl.c \

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "nl/nl-kernel.h"
 #include "util.h"
 
 /* Bytes of a reply at most.  The kernel sizes the datagrams of a dump by the
@@ -188,7 +189,7 @@ nl_conn_receive(struct nl_conn *conn, bool dump, nl_reply_func *reply,
     ssize_t n;
 
     do {
-        n = mnl_socket_recvfrom(conn->sock, conn->buf, NL_REPLY_SIZE);
+        n = nl_kernel_recv(conn->sock, conn->buf, NL_REPLY_SIZE);
     } while (n < 0 && errno == EINTR);
     if (n < 0) {
         *done = true;

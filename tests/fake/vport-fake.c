@@ -231,16 +231,15 @@ __wrap_mnl_socket_sendto(const struct mnl_socket *sock, const void *buf,
     return len;
 }
 
-ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *, void *, size_t);
-ssize_t __real_mnl_socket_recvfrom(const struct mnl_socket *, void *, size_t);
+ssize_t __wrap_nl_kernel_recv(const struct mnl_socket *, void *, size_t);
+ssize_t __real_nl_kernel_recv(const struct mnl_socket *, void *, size_t);
 ssize_t
-__wrap_mnl_socket_recvfrom(const struct mnl_socket *sock, void *buf,
-                           size_t size)
+__wrap_nl_kernel_recv(const struct mnl_socket *sock, void *buf, size_t size)
 {
     const struct answer *answer;
 
     if (sock != asker) {
-        return __real_mnl_socket_recvfrom(sock, buf, size);
+        return __real_nl_kernel_recv(sock, buf, size);
     }
 
     /* Who asks for more than there is would block for ever. */

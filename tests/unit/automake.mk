@@ -104,7 +104,7 @@ unit_vport = \
 	tests/fake/vport-fake.h
 unit_vport_wrap = \
 	-Wl,--wrap=if_indextoname \
-	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=nl_kernel_recv \
 	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=recvmsg
 

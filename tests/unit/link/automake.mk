@@ -43,7 +43,7 @@ tests_unit_link_test_link_bound_SOURCES = \
 	tests/unit/link/test-link-bound.c $(unit_common)
 tests_unit_link_test_link_bound_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) \
-	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=nl_kernel_recv \
 	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=recvmsg
 tests_unit_link_test_link_churn_SOURCES = \
@@ -52,7 +52,7 @@ tests_unit_link_test_link_churn_SOURCES = \
 tests_unit_link_test_link_churn_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_fault_wrap) \
 	-Wl,--wrap=getsockopt \
-	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=nl_kernel_recv \
 	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=recvmsg
 tests_unit_link_test_link_dest_SOURCES = tests/unit/link/test-link-dest.c $(unit_common)
@@ -62,7 +62,7 @@ tests_unit_link_test_link_fault_SOURCES = \
 tests_unit_link_test_link_fault_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_fault_wrap) \
 	-Wl,--wrap=getsockopt \
-	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=nl_kernel_recv \
 	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=recvmsg
 tests_unit_link_test_link_fault_ns_SOURCES = \
@@ -71,7 +71,7 @@ tests_unit_link_test_link_fault_ns_SOURCES = \
 tests_unit_link_test_link_fault_ns_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_fault_wrap) \
 	-Wl,--wrap=getsockopt \
-	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=nl_kernel_recv \
 	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=recvmsg
 tests_unit_link_test_link_follow_SOURCES = \

@@ -77,12 +77,12 @@ __wrap_mnl_socket_sendto(const struct mnl_socket *nl, const void *request,
     return __real_mnl_socket_sendto(nl, request, len);
 }
 
-ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *, void *, size_t);
-ssize_t __real_mnl_socket_recvfrom(const struct mnl_socket *, void *, size_t);
+ssize_t __wrap_nl_kernel_recv(const struct mnl_socket *, void *, size_t);
+ssize_t __real_nl_kernel_recv(const struct mnl_socket *, void *, size_t);
 ssize_t
-__wrap_mnl_socket_recvfrom(const struct mnl_socket *nl, void *buf, size_t size)
+__wrap_nl_kernel_recv(const struct mnl_socket *nl, void *buf, size_t size)
 {
-    ssize_t n = __real_mnl_socket_recvfrom(nl, buf, size);
+    ssize_t n = __real_nl_kernel_recv(nl, buf, size);
     struct nlmsghdr *nlh = buf;
     int left = n;
 

@@ -266,10 +266,10 @@ __wrap_mnl_socket_sendto(const struct mnl_socket *sock, const void *buf,
     return len;
 }
 
-ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *, void *, size_t);
+ssize_t __wrap_nl_kernel_recv(const struct mnl_socket *, void *, size_t);
 ssize_t
-__wrap_mnl_socket_recvfrom(const struct mnl_socket *sock, void *buf,
-                           size_t size OVS_UNUSED)
+__wrap_nl_kernel_recv(const struct mnl_socket *sock, void *buf,
+                      size_t size OVS_UNUSED)
 {
     const struct datagram *d = (sock == kernel.dump_sock ? &kernel.part
                                 : &kernel.answer);

@@ -12,7 +12,7 @@ unit_tests += \
 tests_unit_nl_test_nl_answer_SOURCES = tests/unit/nl/test-nl-answer.c $(unit_common)
 tests_unit_nl_test_nl_answer_LDFLAGS = \
 	$(AM_LDFLAGS) \
-	-Wl,--wrap=mnl_socket_recvfrom \
+	-Wl,--wrap=nl_kernel_recv \
 	-Wl,--wrap=mnl_socket_sendto
 tests_unit_nl_test_nl_attrs_SOURCES = tests/unit/nl/test-nl-attrs.c $(unit_common)
 tests_unit_nl_test_nl_conn_SOURCES = \

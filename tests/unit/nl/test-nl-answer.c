@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Answers that the kernel gives seldom or never: interrupted dumps, late
- * answers, errors of the socket, and nonsense.  The linker sends libmnl's send
- * and receive functions here (--wrap). */
+ * answers, errors of the socket, and nonsense.  The linker sends the functions
+ * that send and receive here (--wrap). */
 
 #include <config.h>
 #include "nl/nl-conn.h"
@@ -51,10 +51,10 @@ __wrap_mnl_socket_sendto(const struct mnl_socket *sock OVS_UNUSED,
     return len;
 }
 
-ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *, void *, size_t);
+ssize_t __wrap_nl_kernel_recv(const struct mnl_socket *, void *, size_t);
 ssize_t
-__wrap_mnl_socket_recvfrom(const struct mnl_socket *sock OVS_UNUSED,
-                           void *buf, size_t size)
+__wrap_nl_kernel_recv(const struct mnl_socket *sock OVS_UNUSED,
+                      void *buf, size_t size)
 {
     struct datagram *d;
 

@@ -7,14 +7,19 @@
 #include "nl/nl-conn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/genetlink.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "coverage.h"
 #include "harness/descriptors.h"
+#include "harness/kernel-messages.h"
 #include "harness/netns.h"
 #include "harness/see-links.h"
 #include "harness/unit.h"
@@ -313,6 +318,62 @@ request_nobody_understands_is_an_error(void **state)
     assert_int_equal(transact(ns, &request, NULL), EOPNOTSUPP);
 }
 
+/* Other processes. */
+
+/* Counts datagrams that were dropped because they were not the kernel's. */
+extern struct coverage_counter counter_nl_not_kernel;
+
+/* Port id of the connection that was opened as descriptor 'fd'. */
+static uint32_t
+port_id(int fd)
+{
+    struct sockaddr_nl addr;
+    socklen_t len = sizeof addr;
+
+    assert_int_equal(getsockname(fd, (struct sockaddr *) &addr, &len), 0);
+    assert_int_equal(addr.nl_family, AF_NETLINK);
+    return addr.nl_pid;
+}
+
+/* Acknowledges the next request on 'port', number 'seq', in place of the kernel,
+ * which has not been asked yet. */
+static void
+forge_acknowledgement(int stranger, uint32_t port, uint32_t seq)
+{
+    struct {
+        struct nlmsghdr nlh;
+        struct nlmsgerr err;
+    } ack = {
+        .nlh = { .nlmsg_len = sizeof ack, .nlmsg_type = NLMSG_ERROR,
+                 .nlmsg_seq = seq, .nlmsg_pid = port },
+        .err = { .msg = { .nlmsg_len = sizeof ack.err.msg } },
+    };
+
+    assert_int_equal(unit_send(stranger, port, &ack, sizeof ack), 0);
+}
+
+static void
+answers_of_other_processes_are_dropped(void **state OVS_UNUSED)
+{
+    int stranger = unit_sender_open();
+    int fd = fcntl(stranger, F_DUPFD, 0);
+    struct genl_family family;
+    struct nl_conn *conn;
+
+    /* The connection gets the lowest number that is free. */
+    close(fd);
+    assert_int_equal(nl_conn_open(NETLINK_GENERIC, &conn), 0);
+    for (uint32_t seq = 1; seq <= 3; seq++) {
+        forge_acknowledgement(stranger, port_id(fd), seq);
+        assert_int_equal(genl_family_lookup(conn, "nlctrl", NULL, &family),
+                         0);
+        assert_int_equal(family.id, GENL_ID_CTRL);
+        assert_int_equal(counter_nl_not_kernel.count(), 1);
+    }
+    nl_conn_close(conn);
+    close(stranger);
+}
+
 static void
 closing_nothing_is_harmless(void **state OVS_UNUSED)
 {
@@ -353,6 +414,7 @@ main(void)
         TEST(explanation_of_an_error_lasts_until_the_next_request),
         TEST(explanation_is_found_behind_a_long_request),
         TEST(request_nobody_understands_is_an_error),
+        TEST(answers_of_other_processes_are_dropped),
         TEST(closing_nothing_is_harmless),
         TEST(unknown_protocol_cannot_be_opened),
     };
