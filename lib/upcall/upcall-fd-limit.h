@@ -12,7 +12,9 @@
  * before the descriptors run out.
  *
  * What the process has open besides channels is counted, now and then, and
- * some more is kept for what comes until the next count.
+ * some more is kept for what comes until the next count.  The count comes from
+ * /proc/self/fd, or if that cannot be opened, from a question about each
+ * descriptor that the soft limit allows.
  *
  * Thread safety: any thread. */
 

@@ -88,6 +88,7 @@ tests_unit_upcall_test_upcall_fault_LDFLAGS = \
 	-Wl,--wrap=getrlimit \
 	-Wl,--wrap=mmap \
 	-Wl,--wrap=opendir \
+	-Wl,--wrap=ppoll \
 	-Wl,--wrap=recvmmsg \
 	-Wl,--wrap=setrlimit
 tests_unit_upcall_test_upcall_flood_SOURCES = \

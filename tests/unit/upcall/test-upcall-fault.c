@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -74,6 +75,21 @@ __wrap_setrlimit(__rlimit_resource_t resource, const struct rlimit *l)
     assert_int_equal(l->rlim_max, limit.rlim_max);
     limit = *l;
     return 0;
+}
+
+/* What questions about descriptors end with. */
+static int ppoll_error;
+
+int __real_ppoll(struct pollfd *, nfds_t, const struct timespec *,
+                 const sigset_t *);
+int __wrap_ppoll(struct pollfd *, nfds_t, const struct timespec *,
+                 const sigset_t *);
+int
+__wrap_ppoll(struct pollfd *pfds, nfds_t n, const struct timespec *timeout,
+             const sigset_t *mask)
+{
+    errno = ppoll_error;
+    return ppoll_error ? -1 : __real_ppoll(pfds, n, timeout, mask);
 }
 
 /* Tables. */
@@ -606,27 +622,49 @@ what_else_is_open_is_counted(void **state OVS_UNUSED)
     unit_clock_run();
 }
 
-/* As when there is no descriptor left to count them with. */
+/* As when there is no descriptor left to list them with, or no /proc. */
 static void
-what_was_counted_last_holds_when_nothing_can_be_counted(
-    void **state OVS_UNUSED)
+what_else_is_open_is_counted_without_proc(void **state OVS_UNUSED)
 {
     struct upcall_channel *channels[10];
+    int fds[300];
     size_t n;
 
     limit = (struct rlimit) { 1024, 10000 };
-    unit_clock_stop(unit_now() + 2000000);
-    n = upcall_fd_limit_max_channels();
+    unit_clock_stop(unit_now() + 100000);
     for (size_t i = 0; i < ARRAY_SIZE(channels); i++) {
         channels[i] = create_channel();
     }
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+        fds[i] = dup(1);
+        assert_true(fds[i] >= 0);
+    }
     unit_plan_failures(UNIT_CALL_OPEN, 1, 1, EMFILE);
+    n = upcall_fd_limit_max_channels();
+    assert_int_equal(unit_n_failed(), 1);
     unit_clock_advance(60000);
     assert_int_equal(upcall_fd_limit_max_channels(), n);
-    assert_int_equal(unit_n_failed(), 1);
+
+    /* Those that are closed count no more. */
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+        close(fds[i]);
+    }
     for (size_t i = 0; i < ARRAY_SIZE(channels); i++) {
         upcall_channel_unref(channels[i]);
     }
+    unit_plan_failures(UNIT_CALL_OPEN, 1, 1, EMFILE);
+    unit_clock_advance(60000);
+    assert_int_equal(upcall_fd_limit_max_channels(), n + ARRAY_SIZE(fds));
+    assert_int_equal(unit_n_failed(), 1);
+
+    /* What cannot be asked about is taken for open. */
+    unit_plan_failures(UNIT_CALL_OPEN, 1, 1, ENOENT);
+    ppoll_error = ENOMEM;
+    unit_clock_advance(60000);
+    assert_int_equal(upcall_fd_limit_max_channels(), 10000 - 1024 - 64);
+    ppoll_error = 0;
+    unit_clock_advance(60000);
+    assert_int_equal(upcall_fd_limit_max_channels(), n + ARRAY_SIZE(fds));
     unit_clock_run();
 }
 
@@ -668,11 +706,11 @@ main(void)
         TEST(connection_that_cannot_be_opened_leaves_nothing_behind),
         TEST(connection_does_without_explanations_of_errors),
         TEST(multicast_socket_that_cannot_be_opened_leaves_nothing_behind),
+        TEST(what_else_is_open_is_counted_without_proc),
         TEST(limit_that_suffices_is_left_alone),
         TEST(soft_limit_is_raised_for_many_ports),
         TEST(hard_limit_that_is_too_low_is_reached_and_reported),
         TEST(what_else_is_open_is_counted),
-        TEST(what_was_counted_last_holds_when_nothing_can_be_counted),
         TEST(limit_that_cannot_be_raised_is_reported),
         TEST(limit_that_cannot_be_read_keeps_nobody_from_trying),
     };
