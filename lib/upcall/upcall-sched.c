@@ -355,20 +355,31 @@ upcall_sched_wait(struct upcall_sched *sched, int timeout,
     return error;
 }
 
+/* Takes the events that are there, one if 'one'. */
+static void
+upcall_sched_poll__(struct upcall_sched *sched, bool one,
+                    struct upcall_events *events)
+{
+    upcall_sched_ask(sched, 0, one ? 1 : UPCALL_EVENTS, 0, events);
+    if (events->extra) {
+        upcall_extra_remove(&sched->extra, events->extra);
+    }
+}
+
 void
 upcall_sched_poll(struct upcall_sched *sched, struct upcall_events *events)
 {
-    upcall_sched_poll_for_others(sched, upcall_sched_n_sleepers(sched) > 0,
-                                 events);
+    upcall_sched_poll__(sched, upcall_sched_n_sleepers(sched) > 0, events);
 }
 
 void
 upcall_sched_poll_for_others(struct upcall_sched *sched, bool one,
                              struct upcall_events *events)
 {
-    upcall_sched_ask(sched, 0, one ? 1 : UPCALL_EVENTS, 0, events);
-    if (events->extra) {
-        upcall_extra_remove(&sched->extra, events->extra);
+    upcall_sched_poll__(sched, one, events);
+    if (events->kicked) {
+        upcall_sched_kick(sched, 0);
+        events->kicked = false;
     }
 }
 

@@ -407,6 +407,32 @@ sleeper_main(void *sleeper_)
     return NULL;
 }
 
+/* A handler of another group takes events of this one that has too much, and
+ * with them a kick for a handler that goes to sleep meanwhile. */
+static void
+kick_that_another_group_meets_wakes_its_sleeper(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_events events;
+
+    create_channels(f, 1);
+    assert_true(upcall_sched_sleep_begin(f->sched));
+    push(f, 0);
+    upcall_sched_kick(f->sched, 0);
+    upcall_sched_poll_for_others(f->sched, false, &events);
+    assert_false(events.kicked);
+    assert_int_equal(upcall_sched_wait_counted(f->sched, 0, &events), 0);
+    assert_true(events.kicked);
+
+    /* What it was for has been taken: nobody is woken for nothing. */
+    upcall_sched_kick(f->sched, 0);
+    expect_pop(f, 0);
+    upcall_sched_poll_for_others(f->sched, false, &events);
+    assert_int_equal(upcall_sched_wait_counted(f->sched, 0, &events), 0);
+    assert_false(events.kicked);
+    upcall_sched_sleep_end(f->sched);
+}
+
 static void
 push_and_kick_never_miss_one_who_goes_to_sleep(void **state)
 {
@@ -572,6 +598,7 @@ main(void)
         TEST(handlers_that_sleep_count_for_the_share),
         TEST(nobody_sleeps_while_something_is_in_the_run_queue),
         TEST(kick_is_for_sleepers_when_there_is_work),
+        TEST(kick_that_another_group_meets_wakes_its_sleeper),
         TEST(push_and_kick_never_miss_one_who_goes_to_sleep),
         TEST(extra_descriptors_have_bits_of_their_own_and_are_few),
         TEST(extra_descriptor_that_nobody_waits_for_is_removed),
