@@ -131,6 +131,9 @@ dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
 static void
 run_datapath(struct kdp_datapath *dp)
 {
+    takeover_run(dp);
+    mark_outdated(dp);
+    takeover_ports_run(dp);
     if (dispatch_run(dp)) {
         kdp_flow_offload_ports_changed(dp);
     }
@@ -141,13 +144,13 @@ static bool
 dpif_kdp_run(struct dpif *dpif)
 {
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
-    bool taken_over = takeover_run(dp);
+    bool taken_over, moved;
 
     bridge_dpif_ran |= dpif_kdp_cast(dpif)->is_bridge;
-    mark_outdated(dp);
-    takeover_ports_run(dp);
     run_datapath(dp);
-    return dispatch_revalidate(dp) || taken_over;
+    taken_over = takeover_revalidate(dp);
+    moved = dispatch_revalidate(dp);
+    return taken_over || moved;
 }
 
 void

@@ -31,17 +31,17 @@ VLOG_DEFINE_THIS_MODULE(kdp_takeover);
 /* Port numbers of a datapath: the kernel has no more. */
 #define MAX_PORTS 65536
 
-/* Milliseconds after the end of SETTLE at which flows are revalidated again.
- * Of a flow that is in use, a packet was counted by then; and of one that is
- * used less, not many packets take a way that is not the best. */
-static const int again_after[] = { 20, 100, 500 };
+/* Milliseconds after the end of SETTLE at which flows are revalidated: at once, and
+ * again.  Of a flow that is in use, a packet was counted by then; and of one that
+ * is used less, not many packets take a way that is not the best. */
+static const int revalidate_after[] = { 0, 20, 100, 500 };
 
 struct takeover {
     enum { DONE, KEEP, SETTLE } phase;
     unsigned int turns;         /* In SETTLE: until it ends. */
     atomic_bool hides;          /* Not DONE; for revalidators. */
     unsigned long *new_ports;   /* Numbers that were given since KEEP. */
-    size_t n_again;             /* Those of 'again_after' that are over. */
+    size_t n_revalidated;       /* Those of 'revalidate_after' that are over. */
     long long int ended;        /* Time of the end of SETTLE. */
 };
 
@@ -66,7 +66,7 @@ takeover_create(struct kdp_datapath *dp)
     dp->takeover = xzalloc(sizeof *dp->takeover);
     dp->takeover->phase = DONE;
     atomic_init(&dp->takeover->hides, false);
-    dp->takeover->n_again = ARRAY_SIZE(again_after);
+    dp->takeover->n_revalidated = ARRAY_SIZE(revalidate_after);
 }
 
 static void
@@ -94,7 +94,7 @@ takeover_begin(struct kdp_datapath *dp)
     if (t->phase == DONE) {
         t->phase = KEEP;
         t->new_ports = bitmap_allocate(MAX_PORTS);
-        t->n_again = ARRAY_SIZE(again_after);
+        t->n_revalidated = ARRAY_SIZE(revalidate_after);
         atomic_store_explicit(&t->hides, true, memory_order_release);
         kdp_flow_offload_keep_old(dp);
     }
@@ -104,7 +104,7 @@ void
 takeover_cancel(struct kdp_datapath *dp)
 {
     enter_done(dp->takeover);
-    dp->takeover->n_again = ARRAY_SIZE(again_after);
+    dp->takeover->n_revalidated = ARRAY_SIZE(revalidate_after);
 }
 
 void
@@ -371,14 +371,7 @@ look_at_flows(struct kdp_datapath *dp)
 
 /* The main loop. */
 
-static bool
-again_is_due(const struct takeover *t)
-{
-    return (t->n_again < ARRAY_SIZE(again_after)
-            && time_msec() >= t->ended + again_after[t->n_again]);
-}
-
-bool
+void
 takeover_run(struct kdp_datapath *dp)
 {
     struct takeover *t = dp->takeover;
@@ -386,15 +379,21 @@ takeover_run(struct kdp_datapath *dp)
     if (t->phase == SETTLE && !--t->turns) {
         look_at_flows(dp);
         enter_done(t);
-        t->n_again = 0;
+        t->n_revalidated = 0;
         t->ended = time_msec();
-        return true;
     }
-    if (again_is_due(t)) {
-        t->n_again++;
-        return true;
-    }
-    return false;
+}
+
+bool
+takeover_revalidate(struct kdp_datapath *dp)
+{
+    struct takeover *t = dp->takeover;
+    bool due = (t->n_revalidated < ARRAY_SIZE(revalidate_after)
+                && (time_msec()
+                    >= t->ended + revalidate_after[t->n_revalidated]));
+
+    t->n_revalidated += due;
+    return due;
 }
 
 void
@@ -404,7 +403,7 @@ takeover_wait(struct kdp_datapath *dp)
 
     if (t->phase == SETTLE) {
         poll_immediate_wake();
-    } else if (t->n_again < ARRAY_SIZE(again_after)) {
-        poll_timer_wait_until(t->ended + again_after[t->n_again]);
+    } else if (t->n_revalidated < ARRAY_SIZE(revalidate_after)) {
+        poll_timer_wait_until(t->ended + revalidate_after[t->n_revalidated]);
     }
 }

@@ -33,6 +33,12 @@
  * translation knows all ports and rules after the next turn of the main loop
  * has begun (upcall-dest.h has the same number of turns).
  *
+ * While the connection to the database is lost, bridges do not run.  The
+ * takeover ends nevertheless: the bridge adds its ports and tells the translation
+ * of them in the turn that turns upcalls on.  A revalidator translates flows that
+ * it has not seen before without being told to; that it is to look at them again
+ * waits for the bridges.
+ *
  * Only the bridge's own dpif is refused a flush: whoever asks with
  * "ovs-appctl dpctl/del-flows" has his way, and so has everybody in DONE.
  *
@@ -92,10 +98,12 @@ bool takeover_refuses_flush(const struct kdp_datapath *dp);
 /* True if revalidators are to see no flows.  Any thread. */
 bool takeover_hides_flows(const struct kdp_datapath *dp);
 
-/* To be called in each turn of the main loop, before upcalls are handed out.
- * Returns true if dpif_run() is to return true, which has flows revalidated
- * and, before, the translation know all ports. */
-bool takeover_run(struct kdp_datapath *dp);
+/* To be called in each turn of the main loop, before upcalls are handed out. */
+void takeover_run(struct kdp_datapath *dp);
+
+/* After that, in each turn in which bridges run: returns true if dpif_run() is to
+ * return true, which makes revalidators look at all flows. */
+bool takeover_revalidate(struct kdp_datapath *dp);
 void takeover_wait(struct kdp_datapath *dp);
 
 #endif /* lib/dpif-netlink/takeover.h */

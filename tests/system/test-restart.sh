@@ -463,6 +463,36 @@ table=1,udp,actions=move:NXM_OF_UDP_SRC[]->NXM_NX_REG0[0..15]$2
 END
 }
 
+add_test restart_database_goes \
+    'upcalls are served if the database goes while flows are taken over (R3)' 180
+restart_database_goes() {
+    local from to
+    two_namespaces
+    from=$(interface_get v-n1 ofport)
+    to=$(interface_get v-n2 ofport)
+    rules_by_source "$from" ",output:$to" "$to"
+    established_flow --udp
+    end_daemon KILL
+    start_waiting_daemon
+    rules_by_source "$from" ",output:$to" "$to"
+
+    # The daemon turns upcalls on in the turn of the main loop in which it reads
+    # that, and that the connection is closed.
+    kill -STOP "$DAEMON_PID"
+    ovs-vsctl --no-wait remove Open_vSwitch . other_config flow-restore-wait
+    stop_ovsdb
+    kill -CONT "$DAEMON_PID"
+    wait_until $PATIENCE logged 'db.sock: connection (closed|dropped)'
+    stop_background sender
+    stop_background receiver || :
+
+    # The kernel recirculates each of these, and then finds no flow.
+    start_receiver later n2 --udp
+    send_frames n1 -n 50 -r 50 --udp
+    received_all later
+    restart_ovsdb
+}
+
 # True if the datapath has at least $1 flows of packets with recirculation id 1.
 has_recirculated() {
     test "$(ovs-appctl dpctl/dump-flows | grep -c 'recirc_id(0x1)')" -ge "$1"

@@ -147,16 +147,24 @@ n_packets(struct unit_dpif *u, uint32_t flow)
     return out.stats.n_packets;
 }
 
+/* One turn of the main loop.  Returns true if flows are to be revalidated. */
+static bool
+run(struct unit_dpif *u)
+{
+    takeover_run(&u->dp);
+    return takeover_revalidate(&u->dp);
+}
+
 /* Turns of the main loop until the takeover ends, after upcalls were turned
  * on. */
 static void
 settle(struct unit_dpif *u)
 {
     for (int i = 1; i < UPCALL_DEST_HOLD_TURNS; i++) {
-        assert_false(takeover_run(&u->dp));
+        assert_false(run(u));
         assert_true(takeover_hides_flows(&u->dp));
     }
-    assert_true(takeover_run(&u->dp));
+    assert_true(run(u));
 }
 
 static void
@@ -171,7 +179,7 @@ flows_are_kept_and_hidden_until_they_can_be_translated(void **state)
     /* While it waits for rules to be restored, there is no limit. */
     takeover_begin(&u->dp);
     for (int i = 0; i < 10; i++) {
-        assert_false(takeover_run(&u->dp));
+        assert_false(run(u));
         assert_true(takeover_refuses_flush(&u->dp));
         assert_true(takeover_hides_flows(&u->dp));
     }
@@ -207,7 +215,7 @@ bridge_that_is_made_again_takes_over_again(void **state)
     takeover_cancel(&u->dp);
     assert_false(takeover_refuses_flush(&u->dp));
     assert_false(takeover_hides_flows(&u->dp));
-    assert_false(takeover_run(&u->dp));
+    assert_false(run(u));
 
     takeover_begin(&u->dp);
     assert_true(takeover_hides_flows(&u->dp));
@@ -265,11 +273,11 @@ rules_of_chains_go_with_the_flows_and_are_waited_for(void **state)
     takeover_begin(&u->dp);
     takeover_upcalls_on(&u->dp);
     for (int i = 1; i < UPCALL_DEST_HOLD_TURNS; i++) {
-        assert_false(takeover_run(&u->dp));
+        assert_false(run(u));
         assert_true(keeps_rules);
     }
     u->n_log = 0;
-    assert_true(takeover_run(&u->dp));
+    assert_true(run(u));
     assert_false(keeps_rules);
     assert_int_equal(n_log_at_rules, u->n_log);
     assert_int_equal(n_barriers, 1);
@@ -353,13 +361,34 @@ flows_are_revalidated_again_soon(void **state)
     takeover_begin(&u->dp);
     takeover_upcalls_on(&u->dp);
     settle(u);
-    assert_false(takeover_run(&u->dp));
+    assert_false(run(u));
     for (int i = 0; i < 10000; i++) {
         unit_clock_advance(1);
-        n += takeover_run(&u->dp);
+        n += run(u);
         assert_true(n || i < 100);
     }
     assert_int_equal(n, 3);
+}
+
+/* As while the database is away. */
+static void
+takeover_ends_without_bridges_and_they_are_told_later(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, UNIT_TC_TO_CHAIN, 0);
+    leave(u, 2, 1, 0, 0);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    for (int i = 0; i < UPCALL_DEST_HOLD_TURNS; i++) {
+        assert_true(takeover_hides_flows(&u->dp));
+        takeover_run(&u->dp);
+    }
+    assert_false(takeover_hides_flows(&u->dp));
+    assert_false(unit_dpif_has(u, 1));
+    unit_clock_advance(10000);
+    takeover_run(&u->dp);
+    assert_true(run(u));
 }
 
 static void
@@ -419,6 +448,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flows_of_numbers_given_anew_go),
         TEST(statistics_begin_anew),
         TEST(flows_are_revalidated_again_soon),
+        TEST(takeover_ends_without_bridges_and_they_are_told_later),
         TEST(flows_that_cannot_be_listed_go),
         TEST(all_go_if_one_cannot_be_deleted),
     };
