@@ -19,7 +19,10 @@
 #include "dpif-netlink/upcall-dest.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
 #include "ovs/compat-dpif.h"
+#include "seq.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -31,25 +34,44 @@ VLOG_DEFINE_THIS_MODULE(kdp_takeover);
 /* Port numbers of a datapath: the kernel has no more. */
 #define MAX_PORTS 65536
 
-/* Milliseconds after the end of SETTLE at which flows are revalidated: at once, and
- * again.  Of a flow that is in use, a packet was counted by then; and of one that
- * is used less, not many packets take a way that is not the best. */
+/* Milliseconds after the end at which flows are revalidated: at once, and again.
+ * Of a flow that is in use, a packet was counted by then; and of one that is used
+ * less, not many packets take a way that is not the best. */
 static const int revalidate_after[] = { 0, 20, 100, 500 };
-
-struct takeover {
-    enum { DONE, KEEP, SETTLE } phase;
-    unsigned int turns;         /* In SETTLE: until it ends. */
-    atomic_bool hides;          /* Not DONE; for revalidators. */
-    unsigned long *new_ports;   /* Numbers that were given since KEEP. */
-    size_t n_revalidated;       /* Those of 'revalidate_after' that are over. */
-    long long int ended;        /* Time of the end of SETTLE. */
-};
 
 /* What the previous run left. */
 struct legacy {
+    int error;                  /* Of the list of flows. */
     struct ovs_list roots;      /* Of "struct doomed". */
     struct ovs_list others;
     size_t n_doomed, n_kept;
+};
+
+/* Work on all flows, for which the main thread has no time. */
+struct work {
+    struct kdp_datapath *dp;
+    void (*function)(struct work *);
+    pthread_t thread;
+    atomic_bool stop;           /* The main thread waits for its end. */
+    atomic_bool done;           /* The thread ends. */
+    const unsigned long *new_ports;     /* Numbers that were given anew, or
+                                         * NULL. */
+    struct legacy legacy;
+};
+
+struct takeover {
+    enum { DONE, KEEP, SETTLE, DELETE } phase;
+    unsigned int turns;         /* In SETTLE: until it may end. */
+    atomic_bool hides;          /* Not DONE; for revalidators. */
+    unsigned long *new_ports;   /* Numbers that were given since KEEP. */
+    unsigned long *copied_ports;        /* Those that 'work' has, or NULL. */
+    bool ports_changed;         /* 'new_ports' has, since it was copied. */
+    struct work work;
+    bool working;               /* 'work' has a thread. */
+    struct seq *seq;            /* Changes when work is done, from */
+    uint64_t seqno;             /* this value. */
+    size_t n_revalidated;       /* Those of 'revalidate_after' that are over. */
+    long long int ended;        /* Time of the end. */
 };
 
 /* A flow that is to be deleted. */
@@ -60,21 +82,119 @@ struct doomed {
     struct nlattr key[];
 };
 
+static void look_at_flows(struct work *);
+
+static void
+legacy_init(struct legacy *legacy)
+{
+    *legacy = (struct legacy) { .error = 0 };
+    ovs_list_init(&legacy->roots);
+    ovs_list_init(&legacy->others);
+}
+
+/* Forgets what 'legacy' has. */
+static void
+legacy_clear(struct legacy *legacy)
+{
+    struct doomed *doomed;
+
+    LIST_FOR_EACH_POP (doomed, list_node, &legacy->roots) {
+        free(doomed);
+    }
+    LIST_FOR_EACH_POP (doomed, list_node, &legacy->others) {
+        free(doomed);
+    }
+    legacy_init(legacy);
+}
+
+/* Threads. */
+
+static void *
+work_main(void *work_)
+{
+    struct work *work = work_;
+    struct seq *seq = work->dp->takeover->seq;
+
+    work->function(work);
+    /* Release: see work_is_done(). */
+    atomic_store_explicit(&work->done, true, memory_order_release);
+    seq_change(seq);
+    return NULL;
+}
+
+/* Makes a thread that calls 'function'.  The work belongs to the thread until
+ * work_is_done() returns true. */
+static void
+work_start(struct kdp_datapath *dp, void (*function)(struct work *))
+{
+    struct takeover *t = dp->takeover;
+
+    ovs_assert(!t->working);
+    t->work.dp = dp;
+    t->work.function = function;
+    atomic_init(&t->work.stop, false);
+    atomic_init(&t->work.done, false);
+    t->working = true;
+    t->seqno = seq_read(t->seq);
+    t->work.thread = ovs_thread_create("takeover", work_main, &t->work);
+}
+
+static void
+work_join(struct takeover *t)
+{
+    if (t->working) {
+        xpthread_join(t->work.thread, NULL);
+        t->working = false;
+    }
+}
+
+/* True if there is no thread, or no more. */
+static bool
+work_is_done(struct takeover *t)
+{
+    if (t->working) {
+        bool done;
+
+        atomic_read_explicit(&t->work.done, &done, memory_order_acquire);
+        if (done) {
+            work_join(t);
+        }
+    }
+    return !t->working;
+}
+
+/* To be called by the thread between parts of its work. */
+static bool
+work_shall_stop(struct work *work)
+{
+    bool stop;
+
+    ovsrcu_quiesce();
+    atomic_read_relaxed(&work->stop, &stop);
+    return stop;
+}
+
 void
 takeover_create(struct kdp_datapath *dp)
 {
     dp->takeover = xzalloc(sizeof *dp->takeover);
     dp->takeover->phase = DONE;
     atomic_init(&dp->takeover->hides, false);
+    dp->takeover->seq = seq_create();
+    legacy_init(&dp->takeover->work.legacy);
     dp->takeover->n_revalidated = ARRAY_SIZE(revalidate_after);
 }
 
 static void
 enter_done(struct takeover *t)
 {
+    atomic_store_relaxed(&t->work.stop, true);
+    work_join(t);
+    legacy_clear(&t->work.legacy);
     t->phase = DONE;
     bitmap_free(t->new_ports);
-    t->new_ports = NULL;
+    bitmap_free(t->copied_ports);
+    t->new_ports = t->copied_ports = NULL;
     /* Release: a revalidator that sees flows sees what was deleted, too. */
     atomic_store_explicit(&t->hides, false, memory_order_release);
 }
@@ -83,6 +203,7 @@ void
 takeover_destroy(struct kdp_datapath *dp)
 {
     enter_done(dp->takeover);
+    seq_destroy(dp->takeover->seq);
     free(dp->takeover);
 }
 
@@ -97,6 +218,8 @@ takeover_begin(struct kdp_datapath *dp)
         t->n_revalidated = ARRAY_SIZE(revalidate_after);
         atomic_store_explicit(&t->hides, true, memory_order_release);
         kdp_flow_offload_keep_old(dp);
+        t->work.new_ports = NULL;
+        work_start(dp, look_at_flows);
     }
 }
 
@@ -121,6 +244,7 @@ takeover_port_added(struct kdp_datapath *dp, uint32_t port_no)
 {
     if (dp->takeover->phase != DONE && port_no < MAX_PORTS) {
         bitmap_set1(dp->takeover->new_ports, port_no);
+        dp->takeover->ports_changed = true;
     }
 }
 
@@ -129,6 +253,7 @@ takeover_port_stays(struct kdp_datapath *dp, uint32_t port_no)
 {
     if (dp->takeover->phase != DONE && port_no < MAX_PORTS) {
         bitmap_set0(dp->takeover->new_ports, port_no);
+        dp->takeover->ports_changed = true;
     }
 }
 
@@ -151,11 +276,10 @@ takeover_hides_flows(const struct kdp_datapath *dp)
 /* Looking at the flows. */
 
 static bool
-port_is_new(void *t_, uint32_t port_no)
+port_is_new(void *new_ports, uint32_t port_no)
 {
-    const struct takeover *t = t_;
-
-    return port_no < MAX_PORTS && bitmap_is_set(t->new_ports, port_no);
+    return (new_ports && port_no < MAX_PORTS
+            && bitmap_is_set(new_ports, port_no));
 }
 
 static struct doomed *
@@ -210,17 +334,18 @@ reset_statistics(struct dpif *inner, struct dpif_flow *const flows[], size_t n)
     }
 }
 
-/* Sorts 'n' of the kernel's flows. */
+/* Sorts 'n' of the kernel's flows.  The statistics of a flow that stays are reset
+ * when it is listed for the first time. */
 static void
-sort_flows(struct kdp_datapath *dp, struct legacy *legacy,
-           struct dpif_flow *flows, size_t n)
+sort_flows(struct work *work, struct dpif_flow *flows, size_t n)
 {
+    struct legacy *legacy = &work->legacy;
+    void *new_ports = CONST_CAST(unsigned long *, work->new_ports);
     struct dpif_flow *kept[MAX_BATCH];
     size_t n_kept = 0;
 
     for (size_t i = 0; i < n; i++) {
-        enum flow_stale stale = flow_stale(&flows[i], port_is_new,
-                                           dp->takeover);
+        enum flow_stale stale = flow_stale(&flows[i], port_is_new, new_ports);
 
         if (stale == FLOW_FRESH) {
             kept[n_kept++] = &flows[i];
@@ -231,28 +356,33 @@ sort_flows(struct kdp_datapath *dp, struct legacy *legacy,
             legacy->n_doomed++;
         }
     }
-    reset_statistics(dp->inner, kept, n_kept);
+    if (!new_ports) {
+        reset_statistics(work->dp->inner, kept, n_kept);
+    }
     legacy->n_kept += n_kept;
 }
 
-/* Lists the kernel's flows.  Returns 0 or a positive errno value. */
-static int
-list_flows(struct kdp_datapath *dp, struct legacy *legacy)
+/* Lists the kernel's flows. */
+static void
+list_flows(struct work *work)
 {
     struct dpif_flow_dump_types types = { .ovs_flows = true };
-    const struct dpif_class *class = dp->inner->dpif_class;
-    struct dpif_flow_dump *dump = class->flow_dump_create(dp->inner, false,
+    struct dpif *inner = work->dp->inner;
+    const struct dpif_class *class = inner->dpif_class;
+    struct dpif_flow_dump *dump = class->flow_dump_create(inner, false,
                                                           &types);
     struct dpif_flow_dump_thread *thread
         = class->flow_dump_thread_create(dump);
     struct dpif_flow flows[MAX_BATCH];
     int n;
 
-    while ((n = class->flow_dump_next(thread, flows, MAX_BATCH)) > 0) {
-        sort_flows(dp, legacy, flows, n);
+    legacy_clear(&work->legacy);
+    while (!work_shall_stop(work)
+           && (n = class->flow_dump_next(thread, flows, MAX_BATCH)) > 0) {
+        sort_flows(work, flows, n);
     }
     class->flow_dump_thread_destroy(thread);
-    return class->flow_dump_destroy(dump);
+    work->legacy.error = class->flow_dump_destroy(dump);
 }
 
 static void
@@ -270,11 +400,11 @@ operate(struct kdp_datapath *dp, struct dpif_op *ops[], size_t n)
 /* Deletes the flows of 'list', which is of "struct doomed", and frees it.
  * Returns 0, or a positive errno value if one of them may be left. */
 static int
-delete_flows(struct kdp_datapath *dp, struct ovs_list *list)
+delete_flows(struct work *work, struct ovs_list *list)
 {
     int error = 0;
 
-    while (!ovs_list_is_empty(list)) {
+    while (!ovs_list_is_empty(list) && !work_shall_stop(work)) {
         struct doomed *batch[MAX_BATCH];
         struct dpif_op *ops[MAX_BATCH];
         struct doomed *doomed;
@@ -287,7 +417,7 @@ delete_flows(struct kdp_datapath *dp, struct ovs_list *list)
                 break;
             }
         }
-        operate(dp, ops, n);
+        operate(work->dp, ops, n);
         while (n) {
             int op_error = ops[--n]->error;
 
@@ -341,46 +471,93 @@ wait_for_packets(const struct kdp_datapath *dp)
     close(fd);
 }
 
+/* Work: lists the flows. */
 static void
-look_at_flows(struct kdp_datapath *dp)
+look_at_flows(struct work *work)
 {
-    struct legacy legacy = {
-        .roots = OVS_LIST_INITIALIZER(&legacy.roots),
-        .others = OVS_LIST_INITIALIZER(&legacy.others),
-    };
-    int list_error = list_flows(dp, &legacy);
-    int error = delete_flows(dp, &legacy.roots);
-    int other_error = delete_flows(dp, &legacy.others);
-    size_t n_rules = kdp_flow_offload_end_old(dp);
+    list_flows(work);
+}
 
-    error = error ? error : other_error;
-    if (list_error || error) {
-        VLOG_WARN("%s: %s the flows of a previous run failed (%s); all are "
-                  "deleted", dp->name, list_error ? "listing" : "deleting",
-                  ovs_strerror(list_error ? list_error : error));
-        flush(dp);
-    } else if (legacy.n_kept || legacy.n_doomed) {
-        VLOG_INFO("%s: %"PRIuSIZE" flows of a previous run are translated "
-                  "anew, %"PRIuSIZE" were deleted", dp->name, legacy.n_kept,
-                  legacy.n_doomed);
+/* Work: deletes those that must not stay.  Lists the flows again before that if
+ * numbers were given to other ports: these were not known before. */
+static void
+delete_stale(struct work *work)
+{
+    const char *name = work->dp->name;
+    struct legacy *legacy = &work->legacy;
+    int error, other_error;
+
+    if (work->new_ports) {
+        list_flows(work);
     }
-    if (list_error || legacy.n_doomed || n_rules) {
-        wait_for_packets(dp);
+    error = delete_flows(work, &legacy->roots);
+    other_error = delete_flows(work, &legacy->others);
+    if (work_shall_stop(work)) {
+        return;
+    }
+    error = error ? error : other_error;
+    if (legacy->error || error) {
+        VLOG_WARN("%s: %s the flows of a previous run failed (%s); all are "
+                  "deleted", name, legacy->error ? "listing" : "deleting",
+                  ovs_strerror(legacy->error ? legacy->error : error));
+        flush(work->dp);
+    } else if (legacy->n_kept || legacy->n_doomed) {
+        VLOG_INFO("%s: %"PRIuSIZE" flows of a previous run are translated "
+                  "anew, %"PRIuSIZE" were deleted", name, legacy->n_kept,
+                  legacy->n_doomed);
+    }
+    if (legacy->error || legacy->n_doomed) {
+        wait_for_packets(work->dp);
     }
 }
 
 /* The main loop. */
+
+/* Makes a thread that deletes the flows that must not stay. */
+static void
+enter_delete(struct kdp_datapath *dp)
+{
+    struct takeover *t = dp->takeover;
+
+    t->phase = DELETE;
+    t->ports_changed = false;
+    bitmap_free(t->copied_ports);
+    t->copied_ports = (bitmap_is_all_zeros(t->new_ports, MAX_PORTS) ? NULL
+                       : bitmap_clone(t->new_ports, MAX_PORTS));
+    t->work.new_ports = t->copied_ports;
+    work_start(dp, delete_stale);
+}
+
+static void
+end(struct kdp_datapath *dp)
+{
+    struct takeover *t = dp->takeover;
+
+    if (kdp_flow_offload_end_old(dp)) {
+        wait_for_packets(dp);
+    }
+    enter_done(t);
+    t->n_revalidated = 0;
+    t->ended = time_msec();
+}
 
 void
 takeover_run(struct kdp_datapath *dp)
 {
     struct takeover *t = dp->takeover;
 
-    if (t->phase == SETTLE && !--t->turns) {
-        look_at_flows(dp);
-        enter_done(t);
-        t->n_revalidated = 0;
-        t->ended = time_msec();
+    if (t->phase == SETTLE) {
+        t->turns -= t->turns > 0;
+        if (!t->turns && work_is_done(t)) {
+            enter_delete(dp);
+        }
+    }
+    if (t->phase == DELETE && work_is_done(t)) {
+        if (t->ports_changed) {
+            enter_delete(dp);
+        } else {
+            end(dp);
+        }
     }
 }
 
@@ -401,8 +578,10 @@ takeover_wait(struct kdp_datapath *dp)
 {
     const struct takeover *t = dp->takeover;
 
-    if (t->phase == SETTLE) {
+    if (t->phase == SETTLE && t->turns) {
         poll_immediate_wake();
+    } else if (t->phase == SETTLE || t->phase == DELETE) {
+        seq_wait(t->seq, t->seqno);
     } else if (t->n_revalidated < ARRAY_SIZE(revalidate_after)) {
         poll_timer_wait_until(t->ended + revalidate_after[t->n_revalidated]);
     }

@@ -18,15 +18,23 @@
  *      KEEP      forward; Open vSwitch's flushes   lost, as nobody   upcalls
  *                are not carried out, and its      listens           turned on
  *                revalidators see no flows
- *      SETTLE    the same                          wait on their     TURNS
- *                                                  sockets
- *      (end)     those that must not stay are      the same
- *                deleted (flow-stale.h), the
- *                statistics of the others begin
- *                anew
+ *      SETTLE    the same                          wait on their     TURNS, and
+ *                                                  sockets           the list
+ *      DELETE    those that must not stay are      the same          the last
+ *                deleted (flow-stale.h)                              of them
  *      DONE      revalidators see all flows, and   handed out
  *                translate them at once: they
  *                keep, change or delete them
+ *
+ * All work that takes longer with more flows is done by a thread.  It lists the
+ * flows from the beginning of KEEP on, resets the statistics of those that stay,
+ * and remembers the others.  In DELETE another one deletes these.  So no turn of
+ * the main loop takes longer for many flows, and upcalls wait for deletions, and
+ * for the list only if that is not complete by then.  What a flow counts in KEEP
+ * after it was listed is added to the rules that the translation finds.
+ *
+ * Numbers of ports that were given to other ports are not known in KEEP.  If there
+ * are any, the flows are listed once more in DELETE.
  *
  * With other_config:flow-restore-wait, Open vSwitch turns upcalls on when the
  * wait is over, otherwise while it makes its first bridge.  In both cases the
@@ -45,13 +53,13 @@
  * A revalidator translates the flows that it sees without statistics of its
  * own, and deletes those whose ports or rules are gone.  What the translation
  * learns from packets, such as the ports of MAC addresses, it learns from
- * packets that were counted since the end of SETTLE.  So flows are revalidated
+ * packets that were counted since the flow was listed.  So flows are revalidated
  * again soon after.
  *
- * Until the end of SETTLE, a packet that an old flow recirculates may match no
+ * Until the end of DELETE, a packet that an old flow recirculates may match no
  * further one.  Its upcall waits on a socket of this run, with an id of the
  * previous one.  upcall_dest_mark_outdated() has such upcalls dropped.  The end
- * of SETTLE waits until no packet is under way any more that met an old flow,
+ * of DELETE waits until no packet is under way any more that met an old flow,
  * so that none comes later.
  *
  * Rules in tc stay as long.  Those of recirculation chains are deleted with
@@ -59,7 +67,7 @@
  * is up to offload (flow-offload.h).
  *
  * A packet that this run sends itself, for a controller, and that recirculates
- * before the end of SETTLE, is taken for one of the previous run: its upcall is
+ * before the end of DELETE, is taken for one of the previous run: its upcall is
  * dropped.
  *
  * When flows cannot be listed, or one of them not be deleted, they are all

@@ -652,11 +652,14 @@ drain(struct kdp_datapath *dp)
 void
 upcall_dest_run(struct kdp_datapath *dp)
 {
-    if (dp->dests->hold_all) {
-        dp->dests->hold_all--;
-    }
-    if (dp->dests->holding) {
-        dp->dests->holding = upcall_table_release(dp->upcalls);
+    /* While flows of a previous run forward, all upcalls wait. */
+    if (!dp->dests->mark_outdated) {
+        if (dp->dests->hold_all) {
+            dp->dests->hold_all--;
+        }
+        if (dp->dests->holding) {
+            dp->dests->holding = upcall_table_release(dp->upcalls);
+        }
     }
     if (dp->dests->draining && time_msec() >= dp->dests->drain_at) {
         drain(dp);
@@ -680,7 +683,7 @@ void
 upcall_dest_wait(struct kdp_datapath *dp)
 {
     revalidation_wait(dp->dests->revalidation);
-    if (dp->dests->holding) {
+    if (dp->dests->holding && !dp->dests->mark_outdated) {
         poll_immediate_wake();
     }
     if (dp->dests->draining) {

@@ -215,6 +215,38 @@ check_control(struct fixture *f)
 }
 
 static void
+mark_outdated(struct fixture *f, bool mark)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    upcall_dest_mark_outdated(&f->dp, mark);
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+/* However many turns of the main loop that takes. */
+static void
+upcalls_wait_as_long_as_flows_of_a_previous_run_forward(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_view view;
+
+    mark_outdated(f, true);
+    assert_int_equal(dispatch_recv_set(&f->dp, true), 0);
+    unit_send_upcall(f->sender, kernel.vport.pid, ++f->seq);
+    for (int i = 0; i < 10; i++) {
+        dispatch_run(&f->dp);
+        assert_int_equal(upcall_table_recv(f->dp.upcalls, 0, &view), EAGAIN);
+    }
+    mark_outdated(f, false);
+    for (int i = 0; i < UPCALL_DEST_HOLD_TURNS; i++) {
+        assert_int_equal(upcall_table_recv(f->dp.upcalls, 0, &view), EAGAIN);
+        dispatch_run(&f->dp);
+    }
+    assert_int_equal(upcall_table_recv(f->dp.upcalls, 0, &view), 0);
+    assert_int_equal(unit_view_seq(&view), f->seq);
+    assert_int_equal(upcall_table_recv(f->dp.upcalls, 0, &view), EAGAIN);
+}
+
+static void
 upcalls_of_no_port_have_their_own_socket(void **state)
 {
     struct fixture *f = *state;
@@ -281,6 +313,7 @@ main(void)
         TEST(port_keeps_the_socket_that_the_kernel_knows),
         TEST(upcalls_wait_until_the_bridge_has_its_ports),
         TEST(sockets_made_before_the_bridge_has_its_ports_wait_too),
+        TEST(upcalls_wait_as_long_as_flows_of_a_previous_run_forward),
         TEST(socket_lives_until_flows_that_name_it_are_revalidated),
         TEST(upcalls_of_no_port_have_their_own_socket),
         TEST(nothing_is_revalidated_without_a_change_of_sockets),

@@ -30,6 +30,19 @@ static int barrier_error;
 static size_t n_packet_sockets;
 static int packet_socket_error;
 
+/* A gate at the barrier, which holds the thread that comes there. */
+enum { GATE_OPEN, GATE_CLOSED, GATE_REACHED };
+static atomic_int barrier_gate = ATOMIC_VAR_INIT(GATE_OPEN);
+
+static int
+gate(void)
+{
+    int value;
+
+    atomic_read(&barrier_gate, &value);
+    return value;
+}
+
 /* Rules in tc that there are of old chains, and whether they stay. */
 static size_t n_rules, n_log_at_rules;
 static bool keeps_rules;
@@ -54,6 +67,12 @@ __wrap_syscall(long number, ...)
         assert_int_equal(values[0], MEMBARRIER_CMD_GLOBAL);
         n_barriers++;
         n_log_at_barrier = current->n_log;
+        if (gate() == GATE_CLOSED) {
+            atomic_store(&barrier_gate, GATE_REACHED);
+            while (gate() == GATE_REACHED) {
+                unit_sleep_us(100);
+            }
+        }
         errno = barrier_error;
         return barrier_error ? -1 : 0;
     }
@@ -156,7 +175,7 @@ run(struct unit_dpif *u)
 }
 
 /* Turns of the main loop until the takeover ends, after upcalls were turned
- * on. */
+ * on.  A thread does the work. */
 static void
 settle(struct unit_dpif *u)
 {
@@ -164,7 +183,8 @@ settle(struct unit_dpif *u)
         assert_false(run(u));
         assert_true(takeover_hides_flows(&u->dp));
     }
-    assert_true(run(u));
+    unit_wait_until(run(u));
+    assert_false(takeover_hides_flows(&u->dp));
 }
 
 static void
@@ -232,9 +252,9 @@ stale_flows_go_before_upcalls_roots_first(void **state)
     leave(u, 2, 1, UNIT_TC_TO_CHAIN, 0);
     leave(u, 3, 1, UNIT_TC_OF_CHAIN, 0);
     leave(u, 4, 1, 0, 0);
+    u->n_log = 0;
     takeover_begin(&u->dp);
     takeover_upcalls_on(&u->dp);
-    u->n_log = 0;
     settle(u);
 
     assert_int_equal(unit_dpif_count(u), 1);
@@ -253,9 +273,9 @@ packets_that_met_a_flow_that_went_are_waited_for(void **state)
 
     leave(u, 1, 1, UNIT_TC_TO_CHAIN, 0);
     leave(u, 2, 1, UNIT_TC_OF_CHAIN, 0);
+    u->n_log = 0;
     takeover_begin(&u->dp);
     takeover_upcalls_on(&u->dp);
-    u->n_log = 0;
     settle(u);
     assert_int_equal(n_barriers, 1);
     assert_int_equal(n_log_at_barrier, u->n_log);
@@ -276,8 +296,7 @@ rules_of_chains_go_with_the_flows_and_are_waited_for(void **state)
         assert_false(run(u));
         assert_true(keeps_rules);
     }
-    u->n_log = 0;
-    assert_true(run(u));
+    unit_wait_until(run(u));
     assert_false(keeps_rules);
     assert_int_equal(n_log_at_rules, u->n_log);
     assert_int_equal(n_barriers, 1);
@@ -370,6 +389,70 @@ flows_are_revalidated_again_soon(void **state)
     assert_int_equal(n, 3);
 }
 
+/* The kernel takes its time: it is asked for nothing while the test has its
+ * mutex. */
+static void
+main_thread_does_not_wait_for_the_kernel(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, UNIT_TC_TO_CHAIN, 0);
+    leave(u, 2, 1, 0, 3);
+    ovs_mutex_lock(&u->mutex);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    for (int i = 0; i < 10; i++) {
+        assert_false(run(u));
+        assert_true(takeover_hides_flows(&u->dp));
+    }
+    ovs_mutex_unlock(&u->mutex);
+    unit_wait_until(run(u));
+    assert_false(unit_dpif_has(u, 1));
+    assert_int_equal(n_packets(u, 2), 0);
+}
+
+static void
+flows_of_a_number_that_is_given_while_others_are_deleted_go(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, UNIT_TC_TO_CHAIN, 0);
+    leave(u, 2, 2, 0, 0);
+    leave(u, 3, 1, 0, 0);
+    atomic_store(&barrier_gate, GATE_CLOSED);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    unit_wait_until((takeover_run(&u->dp), gate() == GATE_REACHED));
+    takeover_port_added(&u->dp, 2);
+    atomic_store(&barrier_gate, GATE_OPEN);
+    unit_wait_until(run(u));
+    assert_false(unit_dpif_has(u, 1));
+    assert_false(unit_dpif_has(u, 2));
+    assert_true(unit_dpif_has(u, 3));
+}
+
+/* The bridge goes at once. */
+static void
+takeover_that_is_cancelled_deletes_nothing(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, UNIT_TC_TO_CHAIN, 0);
+    for (uint32_t i = 2; i < 500; i++) {
+        leave(u, i, 1, 0, 0);
+    }
+    for (int i = 0; i < 20; i++) {
+        takeover_begin(&u->dp);
+        if (i % 2) {
+            takeover_upcalls_on(&u->dp);
+            assert_false(run(u));
+        }
+        takeover_cancel(&u->dp);
+        assert_false(takeover_hides_flows(&u->dp));
+    }
+    assert_int_equal(unit_dpif_count(u), 499);
+}
+
 /* As while the database is away. */
 static void
 takeover_ends_without_bridges_and_they_are_told_later(void **state)
@@ -380,11 +463,7 @@ takeover_ends_without_bridges_and_they_are_told_later(void **state)
     leave(u, 2, 1, 0, 0);
     takeover_begin(&u->dp);
     takeover_upcalls_on(&u->dp);
-    for (int i = 0; i < UPCALL_DEST_HOLD_TURNS; i++) {
-        assert_true(takeover_hides_flows(&u->dp));
-        takeover_run(&u->dp);
-    }
-    assert_false(takeover_hides_flows(&u->dp));
+    unit_wait_until((takeover_run(&u->dp), !takeover_hides_flows(&u->dp)));
     assert_false(unit_dpif_has(u, 1));
     unit_clock_advance(10000);
     takeover_run(&u->dp);
@@ -448,6 +527,9 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flows_of_numbers_given_anew_go),
         TEST(statistics_begin_anew),
         TEST(flows_are_revalidated_again_soon),
+        TEST(main_thread_does_not_wait_for_the_kernel),
+        TEST(flows_of_a_number_that_is_given_while_others_are_deleted_go),
+        TEST(takeover_that_is_cancelled_deletes_nothing),
         TEST(takeover_ends_without_bridges_and_they_are_told_later),
         TEST(flows_that_cannot_be_listed_go),
         TEST(all_go_if_one_cannot_be_deleted),
