@@ -57,9 +57,9 @@ void dpif_netlink_kdp_configured(void);
  * bridges, nor their datapaths.  Yet it waits for what their turns would read,
  * which is there at once, again and again.  Returns true if there are
  * datapaths of bridges that did not run in this turn.  Then it has done what
- * must go on: taken over flows of a previous run, restored the dispatch mode if
- * somebody changed it, given ports their sockets, and looked after offloaded
- * flows.  What is to be revalidated waits for the bridges. */
+ * must go on: taken over flows of a previous run, restored the dispatch mode
+ * if somebody changed it, given ports their sockets, and looked after
+ * offloaded flows.  What is to be revalidated waits for the bridges. */
 bool dpif_netlink_kdp_run_alone(void);
 
 /* Main thread, before bridge_exit(), if the datapaths stay.  From then on

@@ -34,9 +34,9 @@ VLOG_DEFINE_THIS_MODULE(kdp_takeover);
 /* Port numbers of a datapath: the kernel has no more. */
 #define MAX_PORTS 65536
 
-/* Milliseconds after the end at which flows are revalidated: at once, and again.
- * Of a flow that is in use, a packet was counted by then; and of one that is used
- * less, not many packets take a way that is not the best. */
+/* Milliseconds after the end at which flows are revalidated: at once, and
+ * again.  Of a flow that is in use, a packet was counted by then; and of one
+ * that is used less, not many packets take a way that is not the best. */
 static const int revalidate_after[] = { 0, 20, 100, 500 };
 
 /* What the previous run left. */
@@ -70,7 +70,7 @@ struct takeover {
     bool working;               /* 'work' has a thread. */
     struct seq *seq;            /* Changes when work is done, from */
     uint64_t seqno;             /* this value. */
-    size_t n_revalidated;       /* Those of 'revalidate_after' that are over. */
+    size_t n_revalidated;       /* Of 'revalidate_after', those that were. */
     long long int ended;        /* Time of the end. */
 };
 
@@ -82,7 +82,7 @@ struct doomed {
     struct nlattr key[];
 };
 
-static void look_at_flows(struct work *);
+static void list_flows(struct work *);
 
 static void
 legacy_init(struct legacy *legacy)
@@ -219,7 +219,7 @@ takeover_begin(struct kdp_datapath *dp)
         atomic_store_explicit(&t->hides, true, memory_order_release);
         kdp_flow_offload_keep_old(dp);
         t->work.new_ports = NULL;
-        work_start(dp, look_at_flows);
+        work_start(dp, list_flows);
     }
 }
 
@@ -334,8 +334,8 @@ reset_statistics(struct dpif *inner, struct dpif_flow *const flows[], size_t n)
     }
 }
 
-/* Sorts 'n' of the kernel's flows.  The statistics of a flow that stays are reset
- * when it is listed for the first time. */
+/* Sorts 'n' of the kernel's flows.  The statistics of a flow that stays are
+ * reset when it is listed for the first time. */
 static void
 sort_flows(struct work *work, struct dpif_flow *flows, size_t n)
 {
@@ -362,7 +362,7 @@ sort_flows(struct work *work, struct dpif_flow *flows, size_t n)
     legacy->n_kept += n_kept;
 }
 
-/* Lists the kernel's flows. */
+/* Work: lists the kernel's flows. */
 static void
 list_flows(struct work *work)
 {
@@ -450,9 +450,9 @@ flush(struct kdp_datapath *dp)
  * Some ten milliseconds.
  *
  * The kernel does not wait where it has one CPU, on which a packet is never
- * half-way while others run, but for PREEMPT_RT.  It refuses where CPUs have no
- * tick.  There, to close a packet socket waits in the same way, as packets may
- * be on their way to it. */
+ * half-way while others run, but for PREEMPT_RT.  It refuses where CPUs have
+ * no tick.  There, to close a packet socket waits in the same way, as packets
+ * may be on their way to it. */
 static void
 wait_for_packets(const struct kdp_datapath *dp)
 {
@@ -471,15 +471,8 @@ wait_for_packets(const struct kdp_datapath *dp)
     close(fd);
 }
 
-/* Work: lists the flows. */
-static void
-look_at_flows(struct work *work)
-{
-    list_flows(work);
-}
-
-/* Work: deletes those that must not stay.  Lists the flows again before that if
- * numbers were given to other ports: these were not known before. */
+/* Work: deletes those that must not stay.  Lists the flows again before that
+ * if numbers were given to other ports: these were not known before. */
 static void
 delete_stale(struct work *work)
 {

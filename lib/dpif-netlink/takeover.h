@@ -18,7 +18,7 @@
  *      KEEP      forward; Open vSwitch's flushes   lost, as nobody   upcalls
  *                are not carried out, and its      listens           turned on
  *                revalidators see no flows
- *      SETTLE    the same                          wait on their     TURNS, and
+ *      SETTLE    the same                          wait on their     turns and
  *                                                  sockets           the list
  *      DELETE    those that must not stay are      the same          the last
  *                deleted (flow-stale.h)                              of them
@@ -26,15 +26,16 @@
  *                translate them at once: they
  *                keep, change or delete them
  *
- * All work that takes longer with more flows is done by a thread.  It lists the
- * flows from the beginning of KEEP on, resets the statistics of those that stay,
- * and remembers the others.  In DELETE another one deletes these.  So no turn of
- * the main loop takes longer for many flows, and upcalls wait for deletions, and
- * for the list only if that is not complete by then.  What a flow counts in KEEP
- * after it was listed is added to the rules that the translation finds.
+ * All work that takes longer with more flows is done by a thread.  It lists
+ * the flows from the beginning of KEEP on, resets the statistics of those that
+ * stay, and remembers the others.  In DELETE another one deletes these.  So no
+ * turn of the main loop takes longer for many flows, and upcalls wait for
+ * deletions, and for the list only if that is not complete by then.  What a
+ * flow counts in KEEP after it was listed is added to the rules that the
+ * translation finds.
  *
- * Numbers of ports that were given to other ports are not known in KEEP.  If there
- * are any, the flows are listed once more in DELETE.
+ * Numbers of ports that were given to other ports are not known in KEEP.  If
+ * there are any, the flows are listed once more in DELETE.
  *
  * With other_config:flow-restore-wait, Open vSwitch turns upcalls on when the
  * wait is over, otherwise while it makes its first bridge.  In both cases the
@@ -42,10 +43,10 @@
  * has begun (upcall-dest.h has the same number of turns).
  *
  * While the connection to the database is lost, bridges do not run.  The
- * takeover ends nevertheless: the bridge adds its ports and tells the translation
- * of them in the turn that turns upcalls on.  A revalidator translates flows that
- * it has not seen before without being told to; that it is to look at them again
- * waits for the bridges.
+ * takeover ends nevertheless: the bridge adds its ports and tells the
+ * translation of them in the turn that turns upcalls on.  A revalidator
+ * translates flows that it has not seen before without being told to; that it
+ * is to look at them again waits for the bridges.
  *
  * Only the bridge's own dpif is refused a flush: whoever asks with
  * "ovs-appctl dpctl/del-flows" has his way, and so has everybody in DONE.
@@ -53,22 +54,22 @@
  * A revalidator translates the flows that it sees without statistics of its
  * own, and deletes those whose ports or rules are gone.  What the translation
  * learns from packets, such as the ports of MAC addresses, it learns from
- * packets that were counted since the flow was listed.  So flows are revalidated
- * again soon after.
+ * packets that were counted since the flow was listed.  So flows are
+ * revalidated again soon after.
  *
  * Until the end of DELETE, a packet that an old flow recirculates may match no
  * further one.  Its upcall waits on a socket of this run, with an id of the
- * previous one.  upcall_dest_mark_outdated() has such upcalls dropped.  The end
- * of DELETE waits until no packet is under way any more that met an old flow,
- * so that none comes later.
+ * previous one.  upcall_dest_mark_outdated() has such upcalls dropped.  The
+ * end of DELETE waits until no packet is under way any more that met an old
+ * flow, so that none comes later.
  *
  * Rules in tc stay as long.  Those of recirculation chains are deleted with
  * the flows in the kernel that have to do with one, and what becomes of others
  * is up to offload (flow-offload.h).
  *
  * A packet that this run sends itself, for a controller, and that recirculates
- * before the end of DELETE, is taken for one of the previous run: its upcall is
- * dropped.
+ * before the end of DELETE, is taken for one of the previous run: its upcall
+ * is dropped.
  *
  * When flows cannot be listed, or one of them not be deleted, they are all
  * deleted, as Open vSwitch would.
@@ -106,11 +107,11 @@ bool takeover_refuses_flush(const struct kdp_datapath *dp);
 /* True if revalidators are to see no flows.  Any thread. */
 bool takeover_hides_flows(const struct kdp_datapath *dp);
 
-/* To be called in each turn of the main loop, before upcalls are handed out. */
+/* In each turn of the main loop, before upcalls are handed out. */
 void takeover_run(struct kdp_datapath *dp);
 
-/* After that, in each turn in which bridges run: returns true if dpif_run() is to
- * return true, which makes revalidators look at all flows. */
+/* After that, in each turn in which bridges run: returns true if dpif_run() is
+ * to return true, which makes revalidators look at all flows. */
 bool takeover_revalidate(struct kdp_datapath *dp);
 void takeover_wait(struct kdp_datapath *dp);
 

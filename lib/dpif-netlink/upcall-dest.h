@@ -182,11 +182,11 @@ void upcall_dest_forget(struct kdp_datapath *dp, uint32_t port_no)
 void upcall_dest_hold_all(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
-/* Says whether flows of a previous run still forward.  While they do, the turns in
- * which upcalls are held do not count (upcall_dest_hold_all()), and upcalls
- * of packets that they recirculated are marked on their sockets, and dropped
- * when they are read (lib/upcall/upcall-outdated.h).  Sockets that are there
- * when 'mark' becomes true are not concerned. */
+/* Says whether flows of a previous run still forward.  While they do, the
+ * turns in which upcalls are held do not count (upcall_dest_hold_all()), and
+ * upcalls of packets that they recirculated are marked on their sockets, and
+ * dropped when they are read (lib/upcall/upcall-outdated.h).  Sockets that are
+ * there when 'mark' becomes true are not concerned. */
 void upcall_dest_mark_outdated(struct kdp_datapath *dp, bool mark)
     OVS_REQUIRES(dp->mutex);
 

@@ -467,8 +467,8 @@ netdev_kdp_state_confirm(const struct netdev *netdev)
 }
 
 /* Brings the device that is open as 'name' up to date after a change of
- * 'link'.  Returns true if the bridge may have opened the device: the router of
- * tunnels opens any device, without a type. */
+ * 'link'.  Returns true if the bridge may have opened the device: the router
+ * of tunnels opens any device, without a type. */
 static bool
 netdev_kdp_changed(const char *name, const struct link_info *link)
 {

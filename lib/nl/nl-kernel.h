@@ -18,10 +18,10 @@
 
 struct mnl_socket;
 
-/* Does what mnl_socket_recvfrom() does, for datagrams of the kernel: receives one
- * into the 'size' bytes at 'buf' and returns its length, or -1 and an errno
- * value, ENOSPC if it is longer.  Drops datagrams of others, and counts them
- * ("nl_not_kernel" of coverage/show). */
+/* Does what mnl_socket_recvfrom() does, for datagrams of the kernel: receives
+ * one into the 'size' bytes at 'buf' and returns its length, or -1 and an
+ * errno value, ENOSPC if it is longer.  Drops datagrams of others, and counts
+ * them ("nl_not_kernel" of coverage/show). */
 ssize_t nl_kernel_recv(const struct mnl_socket *, void *buf, size_t size);
 
 #endif /* lib/nl/nl-kernel.h */

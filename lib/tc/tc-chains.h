@@ -24,17 +24,18 @@
 struct netdev;
 
 /* Deletes the rules in 'place' that may be ours and are in a chain other than
- * the first, or lead to one; those that lead to one first.  Stores how many were
- * deleted in '*n'.  Returns 0, or a positive errno value if some of them may be
- * left. */
+ * the first, or lead to one; those that lead to one first.  Stores how many
+ * were deleted in '*n'.  Returns 0, or a positive errno value if some of them
+ * may be left. */
 int kdp_tc_delete_chains(const struct tcf_id *place, size_t *n);
 
-/* Does that on 'netdev', a device whose index is 'ifindex', and logs a failure,
- * and how many rules were deleted, if any were.  Returns that number. */
+/* Does that on 'netdev', a device whose index is 'ifindex', and logs a
+ * failure, and how many rules were deleted, if any were.  Returns that
+ * number. */
 size_t kdp_tc_delete_chains_of(struct netdev *netdev, int ifindex);
 
-/* Does that on all ports of type 'dpif_type'.  Takes the RTNL lock for each such
- * port, and for some dozens of rules at a time. */
+/* Does that on all ports of type 'dpif_type'.  Takes the RTNL lock for each
+ * such port, and for some dozens of rules at a time. */
 size_t kdp_tc_clean_chains(const char *dpif_type);
 
 #endif /* lib/tc/tc-chains.h */

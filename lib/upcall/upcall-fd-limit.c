@@ -55,8 +55,8 @@ count_all(void)
 }
 
 /* Returns the number of open descriptors below 'soft', the limit, without
- * opening one.  That is exact: the limit is one of numbers.  Takes some 20 ns for
- * each number. */
+ * opening one.  That is exact: the limit is one of numbers.  Takes some 20 ns
+ * for each number. */
 static size_t
 probe_all(rlim_t soft)
 {

@@ -62,8 +62,9 @@
  *
  * Kicks that follow each other quickly are one event.  So whoever gets a kick
  * answers for it, a handler at work that looks for events as much as one that
- * slept: it begins a batch, and kicks again for what it leaves then.  A handler
- * of another group does not look at this run queue, and kicks again at once.
+ * slept: it begins a batch, and kicks again for what it leaves then.  A
+ * handler of another group does not look at this run queue, and kicks again at
+ * once.
  *
  * Thread safety
  * -------------
@@ -150,8 +151,8 @@ int upcall_sched_wait_counted(struct upcall_sched *, int timeout,
 /* Takes the events that are there. */
 void upcall_sched_poll(struct upcall_sched *, struct upcall_events *events);
 
-/* The same for a handler of another group, but takes one event only if 'one'.  A
- * kick stays in the group: the handler would not answer for it. */
+/* The same for a handler of another group, but takes one event only if 'one'.
+ * A kick stays in the group: the handler would not answer for it. */
 void upcall_sched_poll_for_others(struct upcall_sched *, bool one,
                                   struct upcall_events *events);
 

@@ -335,8 +335,8 @@ port_id(int fd)
     return addr.nl_pid;
 }
 
-/* Acknowledges the next request on 'port', number 'seq', in place of the kernel,
- * which has not been asked yet. */
+/* Acknowledges the next request on 'port', number 'seq', in place of the
+ * kernel, which has not been asked yet. */
 static void
 forge_acknowledgement(int stranger, uint32_t port, uint32_t seq)
 {
