@@ -18,18 +18,15 @@ nl_kernel_recv(const struct mnl_socket *sock, void *buf, size_t size)
 {
     for (;;) {
         struct sockaddr_nl addr = { .nl_family = AF_NETLINK };
-        struct iovec iov = { buf, size };
-        struct msghdr msg = {
-            .msg_name = &addr, .msg_namelen = sizeof addr,
-            .msg_iov = &iov, .msg_iovlen = 1,
-        };
-        ssize_t n = recvmsg(mnl_socket_get_fd(sock), &msg, 0);
+        socklen_t len = sizeof addr;
+        ssize_t n = recvfrom(mnl_socket_get_fd(sock), buf, size, MSG_TRUNC,
+                             (struct sockaddr *) &addr, &len);
 
         if (n < 0) {
             return n;
         } else if (addr.nl_pid) {
             COVERAGE_INC(nl_not_kernel);
-        } else if (msg.msg_flags & MSG_TRUNC) {
+        } else if ((size_t) n > size) {
             errno = ENOSPC;
             return -1;
         } else {
