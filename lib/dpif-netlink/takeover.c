@@ -478,10 +478,12 @@ delete_stale(struct work *work)
 {
     const char *name = work->dp->name;
     struct legacy *legacy = &work->legacy;
+    int list_error = legacy->error;
     int error, other_error;
 
     if (work->new_ports) {
         list_flows(work);
+        list_error = list_error ? list_error : legacy->error;
     }
     error = delete_flows(work, &legacy->roots);
     other_error = delete_flows(work, &legacy->others);
@@ -489,17 +491,17 @@ delete_stale(struct work *work)
         return;
     }
     error = error ? error : other_error;
-    if (legacy->error || error) {
+    if (list_error || error) {
         VLOG_WARN("%s: %s the flows of a previous run failed (%s); all are "
-                  "deleted", name, legacy->error ? "listing" : "deleting",
-                  ovs_strerror(legacy->error ? legacy->error : error));
+                  "deleted", name, list_error ? "listing" : "deleting",
+                  ovs_strerror(list_error ? list_error : error));
         flush(work->dp);
     } else if (legacy->n_kept || legacy->n_doomed) {
         VLOG_INFO("%s: %"PRIuSIZE" flows of a previous run are translated "
                   "anew, %"PRIuSIZE" were deleted", name, legacy->n_kept,
                   legacy->n_doomed);
     }
-    if (legacy->error || legacy->n_doomed) {
+    if (list_error || legacy->n_doomed) {
         wait_for_packets(work->dp);
     }
 }
