@@ -148,8 +148,8 @@ class MutantsTest(unittest.TestCase):
         self.assertNotIn("-a_last = a;", text)
 
     def test_a_test_that_fails_anyway_kills_nothing(self):
-        self.write("tests/unit/a/test-a-add.c", "int main(void)\n{\n"
-                   "    return 1;\n}\n")
+        self.write("tests/unit/a/test-a-add.c", "int a_add(int, int);\n"
+                   "int main(void)\n{\n    return a_add(1, 2) != 0;\n}\n")
         os.unlink(os.path.join(self.build, "tests/unit/a/test-a-add"))
         subprocess.run(["make"], cwd=self.build, check=True,
                        stdout=subprocess.DEVNULL)
