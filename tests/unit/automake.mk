@@ -55,6 +55,9 @@ unit_route = \
 unit_see_links = \
 	tests/harness/see-links.c \
 	tests/harness/see-links.h
+unit_control = \
+	tests/harness/control.c \
+	tests/harness/control.h
 unit_handlers = \
 	tests/harness/handlers.c \
 	tests/harness/handlers.h
@@ -138,6 +141,7 @@ unit_test_objects = \
 	$(unit_tests:=.$(OBJEXT)) \
 	tests/fake/offload-fake.$(OBJEXT) \
 	tests/harness/clock.$(OBJEXT) \
+	tests/harness/control.$(OBJEXT) \
 	tests/harness/descriptors.$(OBJEXT) \
 	tests/harness/fault.$(OBJEXT) \
 	tests/fake/dpif-fake.$(OBJEXT) \

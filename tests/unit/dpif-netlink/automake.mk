@@ -2,6 +2,7 @@
 
 unit_tests += \
 	tests/unit/dpif-netlink/test-datapath-diagnose \
+	tests/unit/dpif-netlink/test-datapaths \
 	tests/unit/dpif-netlink/test-settings-diagnose \
 	tests/unit/dpif-netlink/test-dpif-class \
 	tests/unit/dpif-netlink/test-fallback \
@@ -22,6 +23,14 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-takeover \
 	tests/unit/dpif-netlink/test-takeover-ports
 
+tests_unit_dpif_netlink_test_datapaths_SOURCES = \
+	tests/unit/dpif-netlink/test-datapaths.c $(unit_common)
+tests_unit_dpif_netlink_test_datapaths_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=dpif_netlink_class \
+	-Wl,--wrap=ovs_datapath_get \
+	-Wl,--wrap=ovs_genl_close \
+	-Wl,--wrap=ovs_genl_open
 tests_unit_dpif_netlink_test_dpif_class_SOURCES = \
 	tests/unit/dpif-netlink/test-dpif-class.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_dpif_class_LDFLAGS = \

@@ -8,7 +8,7 @@ unit_tests += \
 tests_unit_unixctl_test_args_SOURCES = \
 	tests/unit/unixctl/test-args.c $(unit_common)
 tests_unit_unixctl_test_override_SOURCES = \
-	tests/unit/unixctl/test-override.c $(unit_common)
+	tests/unit/unixctl/test-override.c $(unit_control) $(unit_common)
 tests_unit_unixctl_test_findings_SOURCES = \
 	tests/unit/unixctl/test-findings.c $(unit_shown) $(unit_found) \
 	$(unit_common)

@@ -5,16 +5,11 @@
 #include <config.h>
 #include "unixctl/override.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "jsonrpc.h"
 #include "openvswitch/dynamic-string.h"
-#include "openvswitch/json.h"
-#include "socket-util.h"
-#include "stream.h"
+#include "harness/control.h"
 #include "harness/unit.h"
 #include "util.h"
 
@@ -54,17 +49,9 @@ our_command(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
     ds_destroy(&s);
 }
 
-static char *socket_dir;
-static char *socket_name;
-static struct unixctl_server *server;
-
 static int
 setup(void **state OVS_UNUSED)
 {
-    socket_dir = xstrdup("/tmp/unit-unixctl-XXXXXX");
-    assert_non_null(mkdtemp(socket_dir));
-    socket_name = xasprintf("%s/ctl", socket_dir);
-
     unixctl_override("test/extended", "[option]", 0, 1, our_command,
                      &our_aux);
     unixctl_override("test/silent", "", 0, 0, our_command, &our_aux);
@@ -75,67 +62,21 @@ setup(void **state OVS_UNUSED)
                              NULL);
     unixctl_command_register("test/stock", "", 0, 2, stock_command,
                              &stock_aux);
-    return unixctl_server_create(socket_name, &server);
+    unit_control_start();
+    return 0;
 }
 
 static int
 teardown(void **state OVS_UNUSED)
 {
-    unixctl_server_destroy(server);
-    rmdir(socket_dir);
-    free(socket_name);
-    free(socket_dir);
+    unit_control_stop();
     return 0;
-}
-
-/* Has the server carry out 'command'.  Returns its reply, or the error with
- * "error: " in front, for the caller to free. */
-static char *
-run(const char *command, const char *arg)
-{
-    long long int deadline = unit_now() + UNIT_PATIENCE;
-    struct jsonrpc_msg *reply = NULL;
-    struct json *params;
-    struct stream *stream;
-    struct jsonrpc *client;
-    char *name, *s;
-    int error;
-
-    name = xasprintf("unix:%s", socket_name);
-    error = stream_open_block(stream_open(name, &stream, DSCP_DEFAULT),
-                              UNIT_PATIENCE, &stream);
-    assert_int_equal(error, 0);
-    free(name);
-    client = jsonrpc_open(stream);
-
-    params = json_array_create_empty();
-    if (arg) {
-        json_array_add(params, json_string_create(arg));
-    }
-    assert_int_equal(jsonrpc_send(client,
-                                  jsonrpc_create_request(command, params,
-                                                         NULL)), 0);
-    do {
-        assert_true(unit_now() < deadline);
-        unixctl_server_run(server);
-        jsonrpc_run(client);
-        error = jsonrpc_recv(client, &reply);
-        assert_true(!error || error == EAGAIN);
-    } while (!reply);
-    if (reply->error) {
-        s = xasprintf("error: %s", json_string(reply->error));
-    } else {
-        s = xstrdup(json_string(reply->result));
-    }
-    jsonrpc_msg_destroy(reply);
-    jsonrpc_close(client);
-    return s;
 }
 
 static void
 check(const char *command, const char *arg, const char *expected)
 {
-    char *reply = run(command, arg);
+    char *reply = unit_control_run(command, arg, NULL);
 
     assert_string_equal(reply, expected);
     free(reply);
@@ -168,7 +109,7 @@ our_usage_and_arguments_hold(void **state OVS_UNUSED)
     char *reply;
 
     check("test/extended", "--option", "we say\nstock says\n--option\n");
-    reply = run("list-commands", NULL);
+    reply = unit_control_run("list-commands", NULL);
     assert_non_null(strstr(reply, "test/extended"));
     assert_non_null(strstr(reply, "[option]"));
     free(reply);
@@ -184,7 +125,7 @@ static void
 command_exists_only_once_the_stock_one_does(void **state OVS_UNUSED)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
-    char *reply = run("test/early", NULL);
+    char *reply = unit_control_run("test/early", NULL);
 
     assert_true(!strncmp(reply, "error: ", 7));
     free(reply);
