@@ -201,10 +201,9 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
         nothing = (known
                    && qos_memory_has(&dev->qos, &before, type, details));
     } else {
-        nothing = (!dev->up.tc
-                   && (dev->qdisc_checked
-                       || qos_lacks_qdisc(dev, link_qdiscs_has_root)));
-        dev->qdisc_checked |= nothing;
+        dev->qdisc_checked |= (!dev->up.tc
+                               && qos_lacks_qdisc(dev, link_qdiscs_has_root));
+        nothing = dev->qdisc_checked;
     }
     ovs_mutex_unlock(&dev->up.mutex);
     if (nothing) {
@@ -213,9 +212,7 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
 
     start = kdp_rtnl_begin();
     error = qos_set_stock(netdev, type, details);
-    if (*type || !dev->qdisc_checked) {
-        kdp_rtnl_end(KDP_RTNL_QOS, start);
-    }
+    kdp_rtnl_end(KDP_RTNL_QOS, start);
     if (*type) {
         /* Before the events are taken.  If Open vSwitch had to read the speed
          * again, this is what it has read and used. */
@@ -224,6 +221,7 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
     bool current = kdp_links_catch_up();
 
     ovs_mutex_lock(&dev->up.mutex);
+    dev->qdisc_checked = !error && !*type;
     if (!error && current && known && qos_get_basis(dev, speed, &basis)
         && qos_basis_rates_equal(&before, &basis)) {
         qos_memory_set(&dev->qos, &basis, type, details);

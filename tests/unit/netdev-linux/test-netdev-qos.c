@@ -223,6 +223,25 @@ what_rates_depend_on_makes_them_sent_again(void **state)
     CHANGES(0, configure(netdev, "linux-htb", NULL, RATE));
 }
 
+/* The bridge sets none of each port whenever it is configured.  Only a
+ * discipline that is there costs a call. */
+static void
+none_is_set_once(void **state)
+{
+    struct netdev *netdev = *state;
+
+    for (int i = 0; i < 2; i++) {
+        uint64_t calls = n_calls();
+
+        OK(netdev_set_qos(netdev, "", NULL));
+        assert_int_equal(n_calls(), calls);
+        configure_first(netdev, "100000000");
+        calls = n_calls();
+        OK(netdev_set_qos(netdev, "", NULL));
+        assert_int_equal(n_calls(), calls + 1);
+    }
+}
+
 static void
 a_device_that_was_made_anew_has_none(void **state)
 {
@@ -332,6 +351,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_queue_that_went_is_set_again),
         TEST(what_others_changed_is_set_again),
         TEST(what_rates_depend_on_makes_them_sent_again),
+        TEST(none_is_set_once),
         TEST(a_device_that_was_made_anew_has_none),
         TEST(policing_goes_with_its_discipline),
         TEST(policing_that_nobody_wants_is_not_sent),
