@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "dpif-netlink/dispatch.h"
@@ -346,6 +347,22 @@ a_port_without_a_socket_is_not_added(void **state)
     }
     assert_int_equal(kernel.n_new, 0);
     assert_works_now(*state);
+}
+
+/* Before its socket is opened. */
+static void
+a_port_raises_the_limit_on_open_files(void **state)
+{
+    struct rlimit old, limit;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    limit = old;
+    limit.rlim_cur = unit_count_fds() + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_works_now(*state);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_true(limit.rlim_cur > unit_count_fds() + 1);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
 /* Asserts that the port is there and shares. */
@@ -691,6 +708,7 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(a_port_without_a_socket_is_not_added),
+        TEST(a_port_raises_the_limit_on_open_files),
         TEST(a_port_shares_while_the_system_is_short_of_something),
         TEST(upcalls_of_a_new_port_wait_for_the_bridge),
         TEST(a_port_that_cannot_be_told_to_share_is_not_added),

@@ -19,6 +19,7 @@
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "unit/upcall/table-fixture.h"
+#include "upcall/upcall-clock.h"
 #include "upcall/upcall-engine.h"
 #include "util.h"
 
@@ -87,6 +88,31 @@ channel_without_a_port_is_received_like_any_other(void **state)
     add_port(f, UPCALL_PORT_NONE);
     send_to(f, UPCALL_PORT_NONE, 77);
     expect_batch(f, 0, 77, 1);
+}
+
+/* From its first upcall to the next call that receives. */
+static void
+time_of_a_batch_is_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_table_info info;
+    uint64_t begin, elapsed;
+    struct upcall_view view;
+
+    set_handlers(f, 1);
+    add_port(f, 1);
+    send_to(f, 1, 1);
+    begin = upcall_now_usec();
+    assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
+    usleep(1000);
+    while (upcall_table_recv(f->table, 0, &view) != EAGAIN) {
+        continue;
+    }
+    upcall_table_recv(f->table, 0, &view);
+    elapsed = upcall_now_usec() - begin;
+    upcall_table_get_info(f->table, &info);
+    assert_in_range(info.handlers[0].busy_usec, 1000, elapsed);
+    upcall_table_info_uninit(&info);
 }
 
 /* The kernel is told it again with packets that are executed for the upcall
@@ -427,6 +453,7 @@ main(void)
         TEST(upcalls_from_before_the_port_was_added_are_received),
         TEST(upcalls_from_before_there_were_handlers_are_received),
         TEST(channel_without_a_port_is_received_like_any_other),
+        TEST(time_of_a_batch_is_counted),
         TEST(upcall_names_the_socket_that_it_came_to),
         TEST(handler_that_does_not_exist_receives_nothing),
         TEST(port_stays_with_its_handler_until_the_batch_was_processed),
