@@ -18,6 +18,9 @@
 #include "util.h"
 #include "vport/vport-show.h"
 
+/* Arguments of upcall/show, at most. */
+#define SHOW_MAX_ARGS 7
+
 /* What upcall/show is asked for, and what it has found. */
 struct show {
     const char *port;           /* Name or number, or NULL for all. */
@@ -91,22 +94,26 @@ show_port(struct kdp_datapath *dp, void *show_)
     upcall_table_info_uninit(&info);
 }
 
-/* Takes "--top N" and "--sort KEY" out of '*argc' arguments 'argv' into
- * 'show'.  Returns NULL, or an error message that the caller must free. */
+/* Takes "--top N" and "--sort KEY" out of 'argc' arguments 'argv' into 'show',
+ * and stores the others in 'rest' and their number in '*n_rest'.  (Open
+ * vSwitch frees what is in 'argv'.)  Returns NULL, or an error message that
+ * the caller must free. */
 static char *
-parse_order(int *argc, const char *argv[], struct show *show)
+parse_order(int argc, const char *argv[], struct show *show,
+            const char *rest[], int *n_rest)
 {
     struct upcall_table_info none = { .n_ports = 0 };
-    int n = 1;
+    int n = 0;
 
-    for (int i = 1; i < *argc; i++) {
+    rest[n++] = argv[0];
+    for (int i = 1; i < argc; i++) {
         bool top = !strcmp(argv[i], "--top");
 
         if (!top && strcmp(argv[i], "--sort")) {
-            argv[n++] = argv[i];
+            rest[n++] = argv[i];
             continue;
         }
-        const char *value = i + 1 < *argc ? argv[++i] : "";
+        const char *value = i + 1 < argc ? argv[++i] : "";
         if (top && (!str_to_uint(value, 10, &show->top) || !show->top)) {
             return xasprintf("--top %s: expected a number of ports, at least "
                              "1", value);
@@ -117,7 +124,7 @@ parse_order(int *argc, const char *argv[], struct show *show)
             show->sort = value;
         }
     }
-    *argc = n;
+    *n_rest = n;
     if (show->top && !show->sort) {
         show->sort = "upcalls";
     }
@@ -130,12 +137,14 @@ upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
 {
     struct ds s = DS_EMPTY_INITIALIZER;
     struct show show = { .port = NULL };
+    const char *rest[1 + SHOW_MAX_ARGS];
     bool json;
     char *error;
+    int n_rest = 0;
 
-    error = parse_order(&argc, argv, &show);
+    error = parse_order(argc, argv, &show, rest, &n_rest);
     if (!error) {
-        error = show_args_parse(argc, argv, "PORT", &json, &show.port);
+        error = show_args_parse(n_rest, rest, "PORT", &json, &show.port);
     }
     if (!error && show.port && show.sort) {
         error = xasprintf("%s: expected no port with --top or --sort",
@@ -251,7 +260,7 @@ void
 show_register(void)
 {
     unixctl_override("upcall/show", "[--format text|json] [--top N] "
-                     "[--sort KEY] [PORT]", 0, 7,
+                     "[--sort KEY] [PORT]", 0, SHOW_MAX_ARGS,
                      upcall_show, NULL);
     unixctl_command_register("upcall/reset", "", 0, 0, upcall_reset, NULL);
     unixctl_command_register("vport-table/show", "[--format text|json] [DP]",

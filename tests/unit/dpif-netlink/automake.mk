@@ -20,6 +20,7 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-flow-stale \
 	tests/unit/dpif-netlink/test-ports \
 	tests/unit/dpif-netlink/test-revalidation \
+	tests/unit/dpif-netlink/test-show \
 	tests/unit/dpif-netlink/test-takeover \
 	tests/unit/dpif-netlink/test-takeover-ports
 
@@ -139,6 +140,13 @@ tests_unit_dpif_netlink_test_ports_LDFLAGS = \
 	-Wl,--wrap=vport_table_list
 tests_unit_dpif_netlink_test_revalidation_SOURCES = \
 	tests/unit/dpif-netlink/test-revalidation.c $(unit_common)
+tests_unit_dpif_netlink_test_show_SOURCES = \
+	tests/unit/dpif-netlink/test-show.c $(unit_control) $(unit_dpif) \
+	$(unit_common)
+tests_unit_dpif_netlink_test_show_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_dpif_wrap) \
+	-Wl,--wrap=kdp_datapaths_for_each \
+	-Wl,--wrap=vport_table_list
 tests_unit_dpif_netlink_test_takeover_SOURCES = \
 	tests/unit/dpif-netlink/test-takeover.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
