@@ -509,6 +509,14 @@ flows_stay_when_the_daemon_ends(void **state)
     offload_desc_unref(desc);
 }
 
+/* The number is checked where the class is registered. */
+static void
+too_many_handlers_are_refused(void **state OVS_UNUSED)
+{
+    assert_int_equal(dpif_netlink_kdp_limit_handlers(4), 4);
+    assert_int_equal(dpif_netlink_kdp_limit_handlers(5000), 4);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -516,6 +524,7 @@ main(int argc OVS_UNUSED, char *argv[])
     cmocka_unit_test_setup_teardown(NAME, unit_dpif_setup, unit_dpif_teardown)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(revalidators_keep_statistics_of_flows_that_move),
+        cmocka_unit_test(too_many_handlers_are_refused),
         TEST(number_of_flows_includes_those_in_tc),
         TEST(flow_in_both_places_is_one),
         TEST(flow_whose_rule_vanished_is_not_in_tc),

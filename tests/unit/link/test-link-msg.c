@@ -437,6 +437,7 @@ addresses_are_told(void **state OVS_UNUSED)
 
     msg = parse_addr(RTM_NEWADDR, AF_INET, 3, 0, 0, 0);
     assert_null(msg.addr.address);
+    assert_int_equal(msg.addr.address_len, 0);
     parse_addr(RTM_NEWADDR, 250, 3, 0, 7, 0);
     parse_addr(RTM_NEWADDR, AF_INET, 3, 16, 4, EINVAL);
     parse_addr(RTM_NEWADDR, AF_INET6, 3, 0, 4, EINVAL);

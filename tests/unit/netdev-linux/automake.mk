@@ -114,7 +114,7 @@ tests_unit_netdev_linux_test_netdev_router_LDFLAGS = \
 	-Wl,--wrap=tnl_port_map_insert_ipdev
 tests_unit_netdev_linux_test_netdev_show_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-show.c \
-	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+	$(unit_control) $(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_show_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=dpif_netlink_vport_get
 tests_unit_netdev_linux_test_netdev_stats_SOURCES = \

@@ -106,6 +106,20 @@ test_statistics_tell_of_upcalls(void **state)
     netdev_close(netdev);
 }
 
+/* The daemon that runs on stock providers. */
+static void
+test_stock_classes_can_be_had(void **state)
+{
+    netdev_linux_kdp_init(true);
+    assert_memory_equal(&netdev_linux_class, &kdp_stock_netdev_linux_class,
+                        sizeof netdev_linux_class);
+    assert_memory_equal(&netdev_internal_class,
+                        &kdp_stock_netdev_internal_class,
+                        sizeof netdev_internal_class);
+    assert_memory_equal(&netdev_tap_class, &kdp_stock_netdev_tap_class,
+                        sizeof netdev_tap_class);
+}
+
 int
 main(void)
 {
@@ -113,6 +127,7 @@ main(void)
         cmocka_unit_test(test_originals_are_reachable_and_refer_to_ours),
         cmocka_unit_test(test_library_opens_devices_of_our_class),
         cmocka_unit_test(test_statistics_tell_of_upcalls),
+        cmocka_unit_test(test_stock_classes_can_be_had),        /* Last. */
     };
 
     netdev_linux_kdp_init(false);

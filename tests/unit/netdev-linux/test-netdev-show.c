@@ -15,7 +15,12 @@
 #include "link/link-listener.h"
 #include "link/link-route.h"
 #include "link/link-table.h"
+#include "link/link-addr.h"
+#include "link/link-qdisc.h"
+#include "netdev-linux/links-show.h"
 #include "netdev-linux/links.h"
+#include "netdev-linux/router.h"
+#include "netdev-linux/rtnl-count.h"
 #include "netnsid.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
@@ -24,6 +29,7 @@
 #include "ovs/compat-util.h"
 #include "route-table.h"
 #include "simap.h"
+#include "harness/control.h"
 #include "harness/netns.h"
 #include "harness/routes.h"
 #include "unit/netdev-linux/netdev-fixture.h"
@@ -206,6 +212,106 @@ the_age_of_what_is_known_is_told(void **state OVS_UNUSED)
     assert_int_equal(lag.current_age, 0);
 }
 
+static const struct json *
+member(const struct json *object, const char *name)
+{
+    const struct json *json = shash_find_data(json_object(object), name);
+
+    assert_non_null(json);
+    return json;
+}
+
+/* The whole of "link-table/show", and a namespace. */
+static void
+commands_show_what_is_counted(void **state OVS_UNUSED)
+{
+    uint64_t counts[KDP_N_RTNL_CALLS], usecs[KDP_N_RTNL_CALLS];
+    struct ds expected = DS_EMPTY_INITIALIZER;
+    const struct json *calls, *times;
+    struct json *json;
+    char *reply;
+
+    kdp_rtnl_end(KDP_RTNL_LAG, kdp_rtnl_begin() - 5000);
+    reply = unit_control_run("link-table/show", "--format", "json", NULL);
+    json = json_from_string(reply);
+    free(reply);
+    kdp_rtnl_get_counts(counts);
+    kdp_rtnl_get_usecs(usecs);
+    assert_true(usecs[KDP_RTNL_LAG] >= 5000);
+    calls = member(json, "rtnl_calls");
+    times = member(json, "rtnl_calls_us");
+    for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
+        const char *name = kdp_rtnl_call_name(i);
+
+        assert_int_equal(json_integer(member(calls, name)), counts[i]);
+        assert_int_equal(json_integer(member(times, name)), usecs[i]);
+    }
+    assert_int_equal(json_integer(member(json, "addresses")),
+                     link_addrs_count(kdp_links_addrs()));
+    assert_int_equal(json_integer(member(json, "routes")),
+                     link_routes_count(kdp_links_routes()));
+    assert_int_equal(json_integer(member(json, "qdiscs")),
+                     link_qdiscs_count(kdp_links_qdiscs()));
+    member(json, "bridge_told");
+    member(json, "bridge_not_told");
+    member(json, "devices");
+    assert_int_equal(json_integer(member(member(json, "router"), "routes")),
+                     router_count());
+    json_destroy(json);
+
+    reply = unit_control_run("link-table/show", NULL);
+    ds_put_format(&expected, "%s %"PRIu64, kdp_rtnl_call_name(KDP_RTNL_LAG),
+                  counts[KDP_RTNL_LAG]);
+    assert_non_null(strstr(reply, "  calls under RTNL: "));
+    assert_non_null(strstr(reply, ds_cstr(&expected)));
+    ds_clear(&expected);
+    ds_put_format(&expected, "%s %"PRIu64, kdp_rtnl_call_name(KDP_RTNL_LAG),
+                  usecs[KDP_RTNL_LAG]);
+    assert_non_null(strstr(reply, "  time of calls under RTNL (us): "));
+    assert_non_null(strstr(strstr(reply, "time of calls"),
+                           ds_cstr(&expected)));
+    ds_destroy(&expected);
+    free(reply);
+
+    /* Counts of the daemon are none of a namespace. */
+    reply = unit_control_run("link-table/show", "local", NULL);
+    assert_null(strstr(reply, "calls under RTNL"));
+    free(reply);
+    reply = unit_control_run("link-table/show", "--format", "json", "local",
+                             NULL);
+    assert_null(strstr(reply, "rtnl_calls"));
+    free(reply);
+    reply = unit_control_run("link-table/show", "17", NULL);
+    assert_true(!strncmp(reply, "error: 17: no network namespace of that id",
+                         42));
+    free(reply);
+}
+
+static void
+other_commands_do_what_they_say(void **state OVS_UNUSED)
+{
+    struct link_listener *listener = kdp_links_listener();
+    struct json *json;
+    char *reply;
+
+    unit_wait_until((netdev_run(), link_listener_is_current(listener)));
+    free(unit_control_run("link-table/resync", NULL));
+    assert_false(link_listener_is_current(listener));
+    unit_wait_until((netdev_run(), link_listener_is_current(listener)));
+
+    reply = unit_control_run("link-table/routes", NULL);
+    assert_non_null(strstr(reply, "  ignored: hidden "));
+    free(reply);
+    reply = unit_control_run("link-table/routes", "--format", "json", NULL);
+    json = json_from_string(reply);
+    member(json, "routes");
+    json_destroy(json);
+    free(reply);
+    reply = unit_control_run("link-table/routes", "--format", "x", NULL);
+    assert_true(!strncmp(reply, "error: ", 7));
+    free(reply);
+}
+
 static void
 the_tables_are_in_what_memory_show_says(void **state OVS_UNUSED)
 {
@@ -233,9 +339,17 @@ main(int argc OVS_UNUSED, char *argv[])
         QUIET(routes_are_shown_with_what_became_of_them),
         TEST(a_route_of_which_the_router_is_yet_to_be_told_waits),
         TEST(the_age_of_what_is_known_is_told),
+        TEST(commands_show_what_is_counted),
+        TEST(other_commands_do_what_they_say),
         TEST(the_tables_are_in_what_memory_show_says),
     };
 
+    int result;
+
     netdev_fixture_init(argv[0]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    kdp_links_show_register();
+    unit_control_start();
+    result = cmocka_run_group_tests(tests, NULL, NULL);
+    unit_control_stop();
+    return result;
 }

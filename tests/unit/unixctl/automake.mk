@@ -10,5 +10,5 @@ tests_unit_unixctl_test_args_SOURCES = \
 tests_unit_unixctl_test_override_SOURCES = \
 	tests/unit/unixctl/test-override.c $(unit_control) $(unit_common)
 tests_unit_unixctl_test_findings_SOURCES = \
-	tests/unit/unixctl/test-findings.c $(unit_shown) $(unit_found) \
-	$(unit_common)
+	tests/unit/unixctl/test-findings.c $(unit_control) $(unit_found) \
+	$(unit_shown) $(unit_common)

@@ -6,7 +6,9 @@
 #include "unixctl/findings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "harness/control.h"
 #include "harness/found.h"
 #include "harness/shown.h"
 #include "harness/unit.h"
@@ -72,7 +74,7 @@ source(struct findings *findings, void *what)
 static void
 sources_are_asked_in_their_order(void **state OVS_UNUSED)
 {
-    char first[] = "first", second[] = "second";
+    static char first[] = "first", second[] = "second";
     struct findings findings;
 
     findings_init(&findings);
@@ -87,6 +89,27 @@ sources_are_asked_in_their_order(void **state OVS_UNUSED)
     findings_uninit(&findings);
 }
 
+/* With the sources of the test before. */
+static void
+command_shows_text_or_json(void **state OVS_UNUSED)
+{
+    char *text = unit_control_run("kdp/doctor", NULL);
+    char *json = unit_control_run("kdp/doctor", "--format", "json", NULL);
+    char *error = unit_control_run("kdp/doctor", "--format", "x", NULL);
+
+    assert_string_equal(text,
+                        "one: first\n"
+                        "    It is one too many.  Take it away.\n"
+                        "one: second\n"
+                        "    It is one too many.  Take it away.\n");
+    assert_int_equal(json[0], '[');
+    assert_non_null(strstr(json, "\"second\""));
+    assert_true(!strncmp(error, "error: ", 7));
+    free(error);
+    free(json);
+    free(text);
+}
+
 int
 main(void)
 {
@@ -94,8 +117,15 @@ main(void)
         cmocka_unit_test(text_has_two_lines_for_each),
         cmocka_unit_test(json_has_an_object_for_each),
         cmocka_unit_test(sources_are_asked_in_their_order),
+        cmocka_unit_test(command_shows_text_or_json),
     };
 
+    int result;
+
     unit_init("test-findings");
-    return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
+    findings_register_command();
+    unit_control_start();
+    result = cmocka_run_group_tests_name("findings", tests, NULL, NULL);
+    unit_control_stop();
+    return result;
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/time.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "harness/descriptors.h"
@@ -304,6 +305,32 @@ descriptor_that_is_polled_no_more_does_not_wake(void **state)
     assert_int_equal(poll_three(f, true, UNIT_PATIENCE, ready), 2);
 }
 
+/* A poll that turns out to be a plain one leaves nothing behind. */
+static void
+descriptor_that_is_there_twice_is_polled_plainly(void **state)
+{
+    struct fixture *f = *state;
+    struct pollfd fds[] = {
+        { .fd = f->pipes[0][0], .events = POLLIN },
+        { .fd = f->epoll_fd, .events = POLLIN },
+        { .fd = f->pipes[0][0], .events = POLLIN },
+    };
+    bool ready[3];
+
+    assert_int_equal(poll_three(f, true, 0, ready), 0);
+    write_byte(f->pipes[0][1]);
+    upcall_poll_arm(f->handler);
+    assert_true(__wrap_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE) >= 2);
+    assert_int_equal(fds[0].revents, POLLIN);
+    assert_int_equal(fds[2].revents, POLLIN);
+
+    /* Nobody waits for it: the next wait takes it out. */
+    upcall_poll_arm(f->handler);
+    assert_int_equal(__wrap_poll(&fds[1], 1, 50), 0);
+    struct epoll_event event;
+    assert_int_equal(epoll_wait(f->epoll_fd, &event, 1, 0), 0);
+}
+
 static void
 descriptor_number_that_is_used_again_wakes(void **state)
 {
@@ -412,6 +439,7 @@ main(void)
         TEST(poll_for_anything_but_input_is_plain),
         TEST(more_descriptors_than_fit_are_polled_plainly),
         TEST(descriptor_that_is_polled_no_more_does_not_wake),
+        TEST(descriptor_that_is_there_twice_is_polled_plainly),
         TEST(descriptor_number_that_is_used_again_wakes),
         TEST(hang_up_wakes),
         TEST(signal_interrupts),
