@@ -136,6 +136,7 @@ do_op(struct unit_dpif *u, struct dpif_op *op)
     case DPIF_OP_FLOW_PUT:
         return do_put(u, &op->flow_put);
     case DPIF_OP_FLOW_DEL:
+        unit_check(!op->flow_del.key == !op->flow_del.key_len);
         slot = op->flow_del.ufid ? find_slot(u, op->flow_del.ufid) : NULL;
         if (!slot) {
             return ENOENT;

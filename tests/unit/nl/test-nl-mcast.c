@@ -401,6 +401,14 @@ what_is_no_message_is_counted(void **state OVS_UNUSED)
     assert_int_equal(nl_mcast_recv(mcast, count_event, &len), 0);
     assert_int_equal(len, 64);
     assert_int_equal(get_stats(mcast).malformed, 2);
+
+    /* However little it is; and nothing is not. */
+    send_event(sender, 64, 65);
+    assert_int_equal(nl_mcast_recv(mcast, count_event, &len), 0);
+    assert_int_equal(get_stats(mcast).malformed, 3);
+    send_event(sender, 64, 64);
+    assert_int_equal(nl_mcast_recv(mcast, count_event, &len), 0);
+    assert_int_equal(get_stats(mcast).malformed, 3);
     close(sender);
     nl_mcast_close(mcast);
 }

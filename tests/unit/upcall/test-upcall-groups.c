@@ -203,7 +203,9 @@ group_gives_away_the_turns_that_it_has_too_many(void **state OVS_UNUSED)
     size_t n = 0;
 
     /* With nothing of its own, all; */
+    credit = 3;
     assert_null(upcall_groups_plan(groups, 1, &credit).lender);
+    assert_int_equal(credit, 0);
     for (int i = 0; i < 8; i++) {
         push(groups);
     }

@@ -202,6 +202,29 @@ upcall_that_came_during_processing_is_found_without_another_edge(void **state)
     expect_batch(f, 0, 2, 1);
 }
 
+/* Not when it is read for the first time. */
+static void
+port_that_another_handler_read_last_is_counted(void **state)
+{
+    static const uint64_t steals[] = { 0, 0, 1 };
+    struct fixture *f = *state;
+    struct upcall_table_info info;
+
+    set_handlers(f, 2);
+    add_port(f, 1);
+    for (size_t i = 0; i < ARRAY_SIZE(steals); i++) {
+        uint32_t handler = i < 2;
+
+        send_to(f, 1, i);
+        expect_batch(f, handler, i, 1);
+        expect_nothing(f, handler);
+        upcall_table_get_info(f->table, &info);
+        assert_int_equal(info.handlers[0].steals + info.handlers[1].steals,
+                         steals[i]);
+        upcall_table_info_uninit(&info);
+    }
+}
+
 static void
 different_ports_are_served_by_different_handlers_at_a_time(void **state)
 {
@@ -458,6 +481,7 @@ main(void)
         TEST(handler_that_does_not_exist_receives_nothing),
         TEST(port_stays_with_its_handler_until_the_batch_was_processed),
         TEST(upcall_that_came_during_processing_is_found_without_another_edge),
+        TEST(port_that_another_handler_read_last_is_counted),
         TEST(different_ports_are_served_by_different_handlers_at_a_time),
         TEST(malformed_messages_are_counted_and_skipped),
         TEST(batch_of_nothing_but_malformed_messages_is_empty),
