@@ -593,6 +593,49 @@ a_device_that_is_gone_has_no_speed(void **state)
     assert_int_equal(n_requests_for_features() - before, 0);
 }
 
+/* Stock callbacks ask the kernel, some of them under RTNL. */
+static void
+what_links_tell_is_not_asked_for(void **state OVS_UNUSED)
+{
+    const struct netdev_class *const classes[][2] = {
+        { &netdev_linux_class, &kdp_stock_netdev_linux_class },
+        { &netdev_internal_class, &kdp_stock_netdev_internal_class },
+        { &netdev_tap_class, &kdp_stock_netdev_tap_class },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+        const struct netdev_class *class = classes[i][0];
+        const struct netdev_class *stock = classes[i][1];
+
+#define OURS(CALLBACK) assert_true(class->CALLBACK != stock->CALLBACK)
+#define OURS_IF_ANY(CALLBACK) \
+        assert_true(!stock->CALLBACK || class->CALLBACK != stock->CALLBACK)
+        OURS(wait);
+        OURS(construct);
+        OURS(destruct);
+        OURS(get_etheraddr);
+        OURS(set_etheraddr);
+        OURS(get_mtu);
+        OURS(set_mtu);
+        OURS(get_ifindex);
+        OURS(get_carrier);
+        OURS(get_stats);
+        OURS(set_miimon_interval);
+        OURS(set_advertisements);
+        OURS(set_policing);
+        OURS(set_qos);
+        OURS(set_queue);
+        OURS(delete_queue);
+        OURS(set_in4);
+        OURS(get_addr_list);
+        OURS(update_flags);
+        OURS_IF_ANY(get_features);
+        OURS_IF_ANY(get_block_id);
+    }
+    assert_true(netdev_linux_class.get_status
+                != kdp_stock_netdev_linux_class.get_status);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -614,6 +657,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_tap_device_is_there_as_long_as_it_is_open),
         TEST(addresses_are_those_of_the_link),
         TEST(a_foreign_ingress_discipline_is_removed),
+        TEST(what_links_tell_is_not_asked_for),
         TEST(speed_is_asked_for_once_until_it_changes),
         TEST(a_device_that_is_gone_has_no_speed),
         TEST(links_stay_while_subscribers_are_told),

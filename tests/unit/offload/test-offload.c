@@ -65,6 +65,25 @@ flow_moves_to_tc(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* The kernel does not count them. */
+static void
+flows_in_tc_alone_are_counted(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 1);
+    for (uint32_t i = 0; i < 200; i++) {
+        unit_put(&unit, unit_desc(i, 1), CREATE);
+    }
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_n_tc_only(unit.offload), 200);
+    for (uint32_t i = 0; i < 200; i++) {
+        unit_del(&unit, i, NULL);
+        assert_int_equal(offload_n_tc_only(unit.offload), 199 - i);
+    }
+    unit_offload_uninit(&unit);
+}
+
 static void
 change_takes_effect_without_a_gap(void **state OVS_UNUSED)
 {
@@ -423,6 +442,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(flow_moves_to_tc),
+        cmocka_unit_test(flows_in_tc_alone_are_counted),
         cmocka_unit_test(change_takes_effect_without_a_gap),
         cmocka_unit_test(requests_collapse),
         cmocka_unit_test(delete_waits_for_an_insertion_that_is_under_way),
