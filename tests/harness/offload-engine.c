@@ -233,6 +233,17 @@ unit_get(struct unit_offload *unit, uint32_t flow, uint64_t *n_packets,
     return op.error;
 }
 
+enum offload_hw
+unit_get_hw(struct unit_offload *unit, uint32_t flow)
+{
+    struct offload_op op = { .type = OFFLOAD_GET, .ufid = unit_ufid(flow) };
+
+    operate(unit, &op);
+    unit_check(!op.error);
+    offload_desc_unref(op.result);
+    return op.hw;
+}
+
 struct walk {
     struct offload_dump dump;
     unsigned int *seen;

@@ -61,6 +61,9 @@ int unit_del(struct unit_offload *, uint32_t flow, uint64_t *n_packets);
 int unit_get(struct unit_offload *, uint32_t flow, uint64_t *n_packets,
              bool *in_tc);
 
+/* Whether 'flow', which is there, is in devices. */
+enum offload_hw unit_get_hw(struct unit_offload *, uint32_t flow);
+
 /* Goes through all flows and returns how many were shown.  'seen', if not
  * NULL, has room for flows 0 to 'n' - 1 and counts them. */
 size_t unit_dump(struct unit_offload *, unsigned int seen[], size_t n);

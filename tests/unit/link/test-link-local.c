@@ -16,6 +16,8 @@
 
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
+#include "link/link-replica.h"
+#include "link/link-request.h"
 #include "link/link-route.h"
 #include "link/link-table.h"
 #include "openvswitch/poll-loop.h"
@@ -35,6 +37,33 @@ what_was_there_before_is_asked_for_once(void **state)
     assert_int_equal(stats_of(f).rtnl[LINK_REASON_START], 5);
     assert_int_equal(n_stale(f), 0);
     assert_int_equal(stats_of(f).malformed, 0);
+}
+
+/* Without events. */
+static void
+a_link_that_is_asked_for_is_entered(void **state)
+{
+    struct fixture *f = *state;
+    struct link_table *table = link_table_create();
+    struct link_replica replica;
+    struct link_info link;
+
+    link_replica_init(&replica, table, NULL, NULL, NULL);
+    OK(link_replica_connect(&replica));
+    for (int mtu = 1300; mtu < 1302; mtu++) {
+        OK(unit_link_set_mtu(f->own, A, mtu));
+        OK(link_request_link(&replica, A, LINK_REASON_START));
+        assert_true(link_table_find(table, LINK_NSID_LOCAL, A, &link));
+        assert_string_equal(link.name, "a");
+        assert_int_equal(link.mtu, mtu);
+    }
+    assert_false(link_table_find(table, LINK_NSID_LOCAL, B, &link));
+    OK(unit_link_del(f->own, A));
+    OK(link_request_link(&replica, A, LINK_REASON_START));
+    assert_false(link_table_find(table, LINK_NSID_LOCAL, A, &link));
+    assert_int_equal(replica.stats.malformed, 0);
+    link_replica_uninit(&replica);
+    link_table_destroy(table);
 }
 
 static void
@@ -259,6 +288,7 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(what_was_there_before_is_asked_for_once),
+        TEST(a_link_that_is_asked_for_is_entered),
         TEST(addresses_come_and_go),
         TEST(an_own_change_is_there_at_once),
         TEST(all_goes_with_a_link),

@@ -64,6 +64,7 @@ hw_of(struct unit_offload *unit, uint32_t flow)
 
     offload_read_rules(unit->offload);
     assert_int_equal(offload_get_flow_info(unit->offload, &ufid, &info), 0);
+    assert_int_equal(unit_get_hw(unit, flow), info.hw);
     return info.hw;
 }
 

@@ -50,6 +50,8 @@ tests_unit_tc_test_tc_backend_SOURCES = \
 	tests/unit/tc/test-tc-backend.c $(unit_backend)
 tests_unit_tc_test_tc_backend_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_tc_wrap) \
+	-Wl,--wrap=ingress_qdisc_get \
+	-Wl,--wrap=kdp_tc_place \
 	-Wl,--wrap=kdp_tc_translate \
 	-Wl,--wrap=kdp_links_qdiscs \
 	-Wl,--wrap=link_qdiscs_are_known \

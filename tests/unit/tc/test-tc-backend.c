@@ -14,10 +14,14 @@
 #include "harness/clock.h"
 #include "harness/unit.h"
 #include "link/link-qdisc.h"
+#include "netdev-linux/ingress-qdisc.h"
 #include "netdev-linux/links.h"
+#include "netdev.h"
 #include "ovs-rcu.h"
 #include "tc.h"
+#include "tc/tc-prepare.h"
 #include "tc/tc-skip.h"
+#include "tc/tc-transact.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -34,13 +38,47 @@ struct link_qdiscs *__wrap_kdp_links_qdiscs(void);
 bool __wrap_link_qdiscs_are_known(const struct link_qdiscs *);
 bool __wrap_link_qdiscs_has_ingress(const struct link_qdiscs *, int ifindex);
 
+/* What a device has, if that is not left to 'qdisc_error'. */
+static enum { QDISC_ANY, QDISC_NONE, QDISC_INGRESS, QDISC_CLSACT } qdisc;
+
 int
 __wrap_tc_add_del_qdisc(int ifindex OVS_UNUSED, bool add,
                         uint32_t block_id OVS_UNUSED,
-                        enum tc_qdisc_hook hook OVS_UNUSED)
+                        enum tc_qdisc_hook hook)
 {
     n_qdiscs_added += add;
-    return qdisc_error;
+    if (qdisc == QDISC_ANY) {
+        return qdisc_error;
+    } else if (add != (qdisc == QDISC_NONE)) {
+        return add ? EEXIST : ENOENT;
+    }
+    qdisc = (!add ? QDISC_NONE
+             : hook == TC_EGRESS ? QDISC_CLSACT : QDISC_INGRESS);
+    return 0;
+}
+
+bool __wrap_ingress_qdisc_get(int ifindex, struct ingress_qdisc *);
+
+bool
+__wrap_ingress_qdisc_get(int ifindex, struct ingress_qdisc *found)
+{
+    *found = (struct ingress_qdisc) {
+        .ifindex = ifindex, .is_clsact = qdisc == QDISC_CLSACT,
+    };
+    return qdisc == QDISC_INGRESS || qdisc == QDISC_CLSACT;
+}
+
+/* The place of a port of type "internal", if that is true. */
+static bool is_internal;
+
+struct tcf_id __wrap_kdp_tc_place(struct netdev *, int ifindex);
+struct tcf_id __real_kdp_tc_place(struct netdev *, int ifindex);
+
+struct tcf_id
+__wrap_kdp_tc_place(struct netdev *netdev, int ifindex)
+{
+    return (is_internal ? tc_make_tcf_id(ifindex, 0, 0, TC_EGRESS)
+            : __real_kdp_tc_place(netdev, ifindex));
 }
 
 struct link_qdiscs *
@@ -150,6 +188,36 @@ place_that_is_there_is_asked_for_once_a_second(void **state)
     }
     is_known = true;
     unit_clock_run();
+}
+
+/* Rules of internal ports are on outgoing packets, which takes another
+ * discipline.  Filters of others would go with the one that is there. */
+static void
+place_without_the_other_direction_is_replaced(void **state)
+{
+    struct netdev *netdev;
+
+    has_ingress = false;
+    assert_int_equal(netdev_open("lo", "system", &netdev), 0);
+    qdisc = QDISC_INGRESS;
+    assert_false(kdp_tc_prepare_restore(netdev));
+    assert_int_equal(qdisc, QDISC_INGRESS);
+
+    is_internal = true;
+    assert_int_equal(PUT(1), 0);
+    assert_false(kdp_tc_prepare_restore(netdev));
+    assert_int_equal(qdisc, QDISC_INGRESS);
+    assert_int_equal(DEL(1).error, 0);
+    assert_true(kdp_tc_prepare_restore(netdev));
+    assert_int_equal(qdisc, QDISC_CLSACT);
+    assert_false(kdp_tc_prepare_restore(netdev));
+    assert_int_equal(qdisc, QDISC_CLSACT);
+    qdisc = QDISC_NONE;
+    assert_true(kdp_tc_prepare_restore(netdev));
+    assert_int_equal(qdisc, QDISC_CLSACT);
+    netdev_close(netdev);
+    is_internal = false;
+    qdisc = QDISC_ANY;
 }
 
 static void
@@ -456,6 +524,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(only_changes_are_waited_for_in_a_quiescent_state),
         TEST(rule_of_somebody_else_is_in_the_way),
         TEST(place_for_rules_is_asked_for_once_for_each_port),
+        TEST(place_without_the_other_direction_is_replaced),
         TEST(place_that_is_there_is_asked_for_once_a_second),
     };
 
