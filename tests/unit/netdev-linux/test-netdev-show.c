@@ -35,6 +35,9 @@
 #include "unit/netdev-linux/netdev-fixture.h"
 #include "util.h"
 
+/* How often the datapath was asked for a port. */
+static unsigned int n_asked;
+
 /* The datapath has port "int0", in that namespace. */
 int __wrap_dpif_netlink_vport_get(const char *, struct dpif_netlink_vport *,
                                   struct ofpbuf **);
@@ -43,6 +46,7 @@ __wrap_dpif_netlink_vport_get(const char *name,
                               struct dpif_netlink_vport *vport,
                               struct ofpbuf **buf)
 {
+    n_asked++;
     if (strcmp(name, "int0")) {
         return ENODEV;
     }
@@ -91,6 +95,15 @@ devices_that_are_not_where_they_were_are_shown(void **state OVS_UNUSED)
     OK(unit_link_del(other, B + 1));
     unit_wait_until(shows_device("elsewhere none, absent int0, "
                                  "behind none\n"));
+
+    /* It is not looked for while nothing happens. */
+    kdp_links_catch_up();
+    netdev_run();
+    n_asked = 0;
+    for (int i = 0; i < 10; i++) {
+        netdev_run();
+    }
+    assert_int_equal(n_asked, 0);
 
     struct json *json = device_show_json();
     const struct json *absent = shash_find_data(json_object(json), "absent");
