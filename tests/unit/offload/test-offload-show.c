@@ -185,6 +185,22 @@ why_tells_the_reason(void **state OVS_UNUSED)
                             offload_state_to_string(cases[i].info.state));
         assert_int_equal(json_integer(member(json, "retry_ms")),
                          cases[i].info.retry);
+        assert_int_equal(json_integer(member(json, "errno")),
+                         cases[i].info.error);
+        assert_int_equal(json_integer(member(json, "port")),
+                         cases[i].info.port);
+        assert_int_equal(json_integer(member(json, "recirc_id")),
+                         cases[i].info.recirc_id);
+        assert_string_equal(json_string(member(json, "reason")),
+                            offload_reason_to_string(cases[i].info.reason));
+        if (cases[i].info.state == OFFLOAD_STATE_IN_TC) {
+            assert_string_equal(json_string(member(json, "in_tc")),
+                                offload_hw_to_string(cases[i].info.hw));
+        }
+        if (cases[i].info.why) {
+            assert_string_equal(json_string(member(json, "why")),
+                                cases[i].info.why);
+        }
         json_destroy(json);
     }
 }

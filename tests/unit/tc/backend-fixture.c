@@ -16,6 +16,7 @@
 #include "tc/tc-transact.h"
 #include "util.h"
 
+int backend_error;
 uint32_t backend_hook = TC_INGRESS_PARENT;
 uint32_t backend_block;
 uint16_t backend_protocol = ETH_TYPE_IP;
@@ -32,7 +33,11 @@ __wrap_kdp_tc_translate(struct netdev *netdev,
 {
     struct tcmsg *tcm;
 
+    if (backend_error) {
+        return backend_error;
+    }
     *rule = ofpbuf_new(0);
+
     /* As Open vSwitch numbers protocols. */
     unit_tc_make_rule(&desc->ufid,
                       tc_make_handle(4, (OVS_FORCE uint16_t) htons(
@@ -72,7 +77,7 @@ backend_setup(void **state)
     struct kdp_tc *tc = xzalloc(sizeof *tc);
 
     backend_hook = TC_INGRESS_PARENT;
-    backend_block = 0;
+    backend_block = backend_error = 0;
     backend_protocol = ETH_TYPE_IP;
     unit_tc_init();
     unit_tc_ports_add(BACKEND_N_PORTS);

@@ -19,6 +19,9 @@
 /* The hook that rules are translated for. */
 extern uint32_t backend_hook;
 
+/* What translation fails with, or 0. */
+extern int backend_error;
+
 /* The Ethertype that they are for. */
 extern uint16_t backend_protocol;
 

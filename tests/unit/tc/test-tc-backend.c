@@ -220,6 +220,23 @@ place_without_the_other_direction_is_replaced(void **state)
     qdisc = QDISC_ANY;
 }
 
+/* Asserts that 'desc', which it frees, fails with 'error' for reason 'why'. */
+static void
+assert_refused(struct kdp_tc *tc, struct offload_desc *desc, int error,
+               const char *why)
+{
+    struct offload_copy_op op = backend_operate(tc, OFFLOAD_COPY_PUT, 1, desc);
+
+    assert_int_equal(op.error, error);
+    if (why) {
+        assert_non_null(op.why);
+        assert_string_equal(op.why, why);
+    } else {
+        assert_null(op.why);
+    }
+    offload_desc_unref(desc);
+}
+
 static void
 what_tc_cannot_have_is_not_asked_for(void **state)
 {
@@ -229,21 +246,30 @@ what_tc_cannot_have_is_not_asked_for(void **state)
     size_t n_messages, n_requests;
 
     /* No such ports.  Another flow of the kind may be taken. */
-    assert_int_equal(backend_put(*state, unit_tc_desc(1, 99, 0)), ENODEV);
+    assert_refused(*state, unit_tc_desc(1, 99, 0), ENODEV, NULL);
     unit_tc_ports_del(BACKEND_N_PORTS);
-    assert_int_equal(PUT(1), EAGAIN);
+    assert_refused(*state, unit_tc_desc(1, 1, 0), EAGAIN,
+                   "an output port is coming or going");
     unit_tc_ports_add(BACKEND_N_PORTS);
 
     /* Chains, if tc and the datapath do not share them. */
     chain.recirc_id = 1;
-    assert_int_equal(backend_put(*state, offload_desc_create(&chain)),
-                     EOPNOTSUPP);
+    assert_refused(*state, offload_desc_create(&chain), EOPNOTSUPP,
+                   "chains of tc are not known to the kernel datapath");
     chain.recirc_id = 0;
     chain.children = &child;
     chain.n_children = 1;
-    assert_int_equal(backend_put(*state, offload_desc_create(&chain)),
-                     EOPNOTSUPP);
+    assert_refused(*state, offload_desc_create(&chain), EOPNOTSUPP,
+                   "chains of tc are not known to the kernel datapath");
     offload_desc_unref(desc);
+
+    /* What Open vSwitch cannot translate, or fails to. */
+    backend_error = EOPNOTSUPP;
+    assert_refused(*state, unit_tc_desc(1, 1, 0), EOPNOTSUPP,
+                   "Open vSwitch has no rule of tc for it");
+    backend_error = ENOMEM;
+    assert_refused(*state, unit_tc_desc(1, 1, 0), ENOMEM, NULL);
+    backend_error = 0;
 
     /* What is not there. */
     assert_int_equal(GET(1).error, ENOENT);
