@@ -117,10 +117,10 @@ carrier_resets_are_counted(void **state)
     assert_true(netdev_get_carrier_resets(netdev) > resets + 9);
 }
 
-/* Tells the link table that link "a" had 'n' more losses and as many returns
- * of its carrier, and has one as before. */
+/* Tells the link table that link "a" had 'n_down' more losses and 'n_up' more
+ * returns of its carrier, and has one as before. */
 static void
-tell_carrier_changes(unsigned int n)
+tell_carrier_changes(unsigned int n_down, unsigned int n_up)
 {
     struct link_info link;
 
@@ -131,8 +131,8 @@ tell_carrier_changes(unsigned int n)
         .name = "a",
         .flags = link.flags,
         .has = LINK_HAS_CARRIER_COUNT,
-        .carrier_up = link.carrier_up + n,
-        .carrier_down = link.carrier_down + n,
+        .carrier_up = link.carrier_up + n_up,
+        .carrier_down = link.carrier_down + n_down,
         .lower_nsid = LINK_NSID_SAME,
         .target_nsid = LINK_NSID_NONE,
         .new_nsid = LINK_NSID_NONE,
@@ -147,12 +147,21 @@ carrier_resets_between_events_are_counted(void **state)
     struct netdev *netdev = *state;
     long long int resets = netdev_get_carrier_resets(netdev);
 
-    tell_carrier_changes(1);
+    tell_carrier_changes(1, 1);
     assert_int_equal(netdev_get_carrier_resets(netdev), resets + 2);
-    tell_carrier_changes(2);
+    tell_carrier_changes(2, 2);
     assert_int_equal(netdev_get_carrier_resets(netdev), resets + 6);
-    tell_carrier_changes(0);
+    tell_carrier_changes(0, 0);
     assert_int_equal(netdev_get_carrier_resets(netdev), resets + 6);
+
+    /* The bridge is told of each kind, and of nothing else. */
+    for (unsigned int i = 0; i < 3; i++) {
+        uint64_t seq = netdev_get_change_seq(netdev);
+
+        tell_carrier_changes(i == 1, i == 2);
+        netdev_run();
+        assert_int_equal(netdev_get_change_seq(netdev) != seq, i != 0);
+    }
 }
 
 static void
