@@ -66,6 +66,39 @@ a_link_that_is_asked_for_is_entered(void **state)
     link_table_destroy(table);
 }
 
+/* Our own namespace is to be asked for again if another id was that of it. */
+static void
+an_id_that_turns_out_to_be_our_own_is_dropped(void **state OVS_UNUSED)
+{
+    enum { SELF = 5 };
+    const struct link_view view = {
+        .ifindex = A,
+        .name = "a",
+        .lower_nsid = LINK_NSID_SAME,
+        .target_nsid = LINK_NSID_NONE,
+        .new_nsid = LINK_NSID_NONE,
+    };
+    struct link_table *table = link_table_create();
+    struct link_replica replica;
+
+    link_replica_init(&replica, table, NULL, NULL, NULL);
+    link_table_add_ns(table, LINK_NSID_LOCAL);
+    link_table_set_current(table, LINK_NSID_LOCAL);
+    link_replica_set_self_nsid(&replica, SELF);
+    assert_int_equal(replica.self_nsid, SELF);
+    assert_false(link_table_is_pending(table, LINK_NSID_LOCAL));
+
+    link_table_update(table, SELF, &view);
+    link_replica_set_self_nsid(&replica, LINK_NSID_NONE);
+    assert_true(link_table_has_ns(table, SELF));
+    assert_false(link_table_is_pending(table, LINK_NSID_LOCAL));
+    link_replica_set_self_nsid(&replica, SELF);
+    assert_false(link_table_has_ns(table, SELF));
+    assert_true(link_table_is_pending(table, LINK_NSID_LOCAL));
+    link_replica_uninit(&replica);
+    link_table_destroy(table);
+}
+
 static void
 addresses_come_and_go(void **state)
 {
@@ -289,6 +322,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(what_was_there_before_is_asked_for_once),
         TEST(a_link_that_is_asked_for_is_entered),
+        TEST(an_id_that_turns_out_to_be_our_own_is_dropped),
         TEST(addresses_come_and_go),
         TEST(an_own_change_is_there_at_once),
         TEST(all_goes_with_a_link),

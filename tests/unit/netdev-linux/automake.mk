@@ -51,6 +51,8 @@ tests_unit_netdev_linux_test_netdev_check_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-check.c $(unit_common)
 tests_unit_netdev_linux_test_netdev_classes_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-classes.c $(unit_common)
+tests_unit_netdev_linux_test_netdev_classes_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=kdp_stock_netdev_linux_run
 unit_netdev_fault = \
 	tests/unit/netdev-linux/netdev-fault-fixture.c \
 	tests/unit/netdev-linux/netdev-fault-fixture.h \

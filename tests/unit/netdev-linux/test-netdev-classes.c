@@ -43,6 +43,25 @@ test_originals_are_reachable_and_refer_to_ours(void **state)
     assert_ptr_equal(kdp_stock_netdev_tap_class.run, netdev_linux_run);
 }
 
+/* Calls of the original netdev_linux_run(). */
+static unsigned int n_stock_runs;
+
+void __wrap_kdp_stock_netdev_linux_run(const struct netdev_class *);
+void
+__wrap_kdp_stock_netdev_linux_run(const struct netdev_class *class)
+{
+    assert_ptr_equal(class, &netdev_linux_class);
+    n_stock_runs++;
+}
+
+/* As long as there is no other one to run. */
+static void
+test_without_links_the_original_runs(void **state)
+{
+    netdev_linux_run(&netdev_linux_class);
+    assert_int_equal(n_stock_runs, 1);
+}
+
 /* A device of type "system" is of our class, and the library's own functions
  * still take it for a Linux device: they assert that when they cast it. */
 static void
@@ -125,6 +144,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_originals_are_reachable_and_refer_to_ours),
+        cmocka_unit_test(test_without_links_the_original_runs),
         cmocka_unit_test(test_library_opens_devices_of_our_class),
         cmocka_unit_test(test_statistics_tell_of_upcalls),
         cmocka_unit_test(test_stock_classes_can_be_had),        /* Last. */

@@ -241,10 +241,13 @@ range_with_actions_is_not_chosen(void **state OVS_UNUSED)
 static void
 other_numbers_do_not_matter(void **state OVS_UNUSED)
 {
-    bool used[KDP_TC_ACTION_N_RANGES] = { false };
+    bool used[KDP_TC_ACTION_N_RANGES + 1] = { false };  /* And one behind. */
     const struct action others[] = {
         { "mirred", TCA_MIRRED_PARMS, 1 },
         { "mirred", TCA_MIRRED_PARMS, KDP_TC_ACTION_FIRST - 1 },
+        { "mirred", TCA_MIRRED_PARMS, (KDP_TC_ACTION_FIRST
+                                       + (KDP_TC_ACTION_N_RANGES
+                                          * KDP_TC_ACTION_RANGE)) },
         { "mirred", TCA_MIRRED_PARMS, UINT32_MAX },
         { "police", 2, KDP_TC_ACTION_FIRST },
     };
