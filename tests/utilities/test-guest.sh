@@ -3,7 +3,12 @@
 #
 # Tests utilities/guest, which the tests of the datapath rely on to fail when
 # something is wrong: a runner that passes too easily would hide everything.
-# Prints TAP.  Each guest takes 5 to 10 s.
+# Prints TAP.
+#
+# A guest takes 5 to 10 s, and as much of a processor.  So tests share a guest
+# where they can: run_NAME starts it, and of_run() shows each test what it
+# left.  Where only the runner's own logic is tested, a script stands in for
+# QEMU.
 
 cd "$(dirname "$0")/../.." || exit 1
 guest=$PWD/utilities/guest
@@ -58,6 +63,46 @@ nothing_left () {
     ! pgrep -f "$TMPDIR/guest" > /dev/null && ! compgen -G "$TMPDIR/guest*"
 }
 
+# Leaves $status and the output of run_$1, which the first test that asks for
+# it starts.
+of_run () {
+    local dir=$out/run-$1
+    if [ ! -e "$dir" ]; then
+        "run_$1"
+        mkdir "$dir"
+        cp "$out/stdout" "$out/stderr" "$dir/"
+        echo "$status" > "$dir/status"
+    fi
+    cp "$dir/stdout" "$dir/stderr" "$out/"
+    status=$(cat "$dir/status")
+}
+
+# Runs the guest runner with commands $1 of bash in place of QEMU.
+run_stand_in () {
+    make_stand_in "$1"
+    shift
+    PATH=$out/stand-in:$PATH run --accel tcg "$@"
+}
+
+make_stand_in () {
+    mkdir -p "$out/stand-in"
+    {
+        # shellcheck disable=SC2016 # The script expands these.
+        echo '#!/bin/bash
+              arguments="$*"
+              control=${arguments#*guest.control=}
+              control=${control%% *}
+              output=${arguments#*id=stdout,path=}
+              exec > "${output%% *}"
+              # A process that shows to whom it belongs.
+              hang () { exec -a "$control" sleep 1000; }
+              booted () { : > "$control/started"; }
+              ended () { echo "$1" > "$control/status"; exit 0; }'
+        echo "$1"
+    } > "$out/stand-in/qemu-system-x86_64"
+    chmod +x "$out/stand-in/qemu-system-x86_64"
+}
+
 wait_until () {
     local limit=$((SECONDS + 60))
     until "$@"; do
@@ -66,89 +111,150 @@ wait_until () {
     done
 }
 
+# What a command finds in a guest, and what comes of it outside.  The name of a
+# file in $out/shared/logs is that of a part, without an end if it passed.
+words=("a  b" "it's" '"$HOME" * `x`' '' $'new\nline' '--' NAME=v=)
+
+run_ordinary () {
+    mkdir -p "$out/shared/logs"
+    cat > "$out/in-guest" << 'END'
+shared=$1
+shift
+part () {
+    (set -e; "$1") > "$GUEST_LOGS/$1.failed" 2>&1
+    [ $? -ne 0 ] || mv "$GUEST_LOGS/$1.failed" "$GUEST_LOGS/$1"
+}
+
+nics () {
+    modprobe virtio_net
+    ls /sys/class/net
+    ip link set eth1 up
+    ethtool -s eth1 speed 2500 duplex full
+    cat /sys/class/net/eth1/speed /sys/class/net/eth1/carrier
+}
+
+requests () {
+    awk '/virtio.*-requests/ { n += $2 + $3 } END { print n }' /proc/interrupts
+}
+
+files () {
+    ip link show lo > /dev/null
+    before=$(requests)
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        ip link show lo
+    done > /dev/null
+    after=$(requests)
+    echo "$((after - before)) requests"
+    test $((after - before)) -lt 10
+    ip link add name one type dummy
+    ! ip link add name two type nonesuch || return 1
+    ls /run/guest-modprobe/unknown > /run/unknown
+    grep -qx rtnl-link-nonesuch /run/unknown
+    ! grep dummy /run/unknown
+}
+
+environment () {
+    test -c /dev/net/tun
+    test "$(cat /sys/class/net/lo/operstate)" = unknown
+    ping -c 1 -W 5 127.0.0.1 > /dev/null
+    for dir in /var/run/openvswitch /etc/openvswitch /var/log/openvswitch; do
+        test -z "$(ls -A $dir)"
+        touch $dir/probe
+    done
+    touch /tmp/probe /usr/bin/probe
+    test "$(nproc)" = 2
+    modprobe openvswitch
+    ip netns add a
+    ip netns exec a ip link show lo > /dev/null
+    test "$(ps -C systemd-udevd -o pid=)" = ""
+}
+
+share () {
+    (
+        cd "$shared"
+        echo one > file
+        mkdir folder
+        ! mkdir folder || exit 1
+    )
+    echo two > "$GUEST_LOGS/file"
+}
+
+modules () {
+    test -d "/lib/modules/$(uname -r)/kernel"
+    test ! -L "/lib/modules/$(uname -r)"
+}
+
+for name in nics files environment share modules; do
+    part $name
+done
+echo "WARNING: CPU: 0 PID: 1 at x" > /dev/kmsg
+echo "Call Trace:" > /dev/kmsg
+uname -a
+uname -r
+sleep 1000 &
+echo to-stdout
+echo to-stderr >&2
+echo report > "$GUEST_LOGS/report"
+echo written > "$PWD/guest-wrote-this"
+cat "$PWD/guest-wrote-this"
+printf '%s|' "$PWD" "$@"
+echo "$KDP_X" >&2
+exit 7
+END
+    run_program "$guest" --nics 2 --env 'KDP_X=1 "2'\' \
+        --share "$out/shared" --logs "$out/shared/logs" \
+        --cache-dir "$out/cache" --allow-dmesg 'CPU: 0 PID: 1 at' -- \
+        sh "$out/in-guest" "$out/shared" "${words[@]}" < /dev/null
+}
+
+# Succeeds if part $1 of what the guest did passed.
+part_passed () {
+    of_run ordinary
+    [ -e "$out/shared/logs/$1" ] && return
+    sed 's/^/# /' "$out/shared/logs/$1.failed"
+    return 1
+}
+
 test_pass () {
-    run -- uname -a
-    [ "$status" -eq 0 ] && grep -q '^Linux guest 6\.' "$out/stdout" \
-        && [ ! -s "$out/stderr" ] && nothing_left
+    of_run ordinary
+    head -n 1 "$out/stdout" | grep -q '^Linux guest 6\.' && nothing_left
 }
 
 test_arguments () {
-    # shellcheck disable=SC2016 # Nobody is to expand these.
-    local words=("a  b" "it's" '"$HOME" * `x`' '' $'new\nline' '--' NAME=v=)
-    # shellcheck disable=SC2016 # The guest's shell expands these.
-    run --env 'KDP_X=1 "2'\' -- sh -c '
-        printf "%s|" "$PWD" "$@"; echo "$KDP_X" >&2; exit 7' sh "${words[@]}"
-    [ "$status" -eq 7 ] && said '1 "2'\' \
-        && printf '%s|' "$PWD" "${words[@]}" | cmp -s - "$out/stdout"
+    of_run ordinary
+    [ "$status" -eq 7 ] && [ "$(tail -n 1 "$out/stderr")" = '1 "2'\' ] \
+        && printf '%s|' "$PWD" "${words[@]}" \
+            | cmp -s - <(tail -n +5 "$out/stdout")
 }
 
+# The background process holds the output open: the guest must end anyway.
 test_logs () {
-    # The background process holds the output open: the guest must end anyway.
-    # shellcheck disable=SC2016
-    run --logs "$logs" -- sh -c '
-        sleep 1000 &
-        echo to-stdout; echo to-stderr >&2
-        echo report > "$GUEST_LOGS/report"
-        echo written > '"$PWD"'/guest-wrote-this
-        cat '"$PWD"'/guest-wrote-this'
-    [ "$status" -eq 0 ] && [ "$(cat "$logs/report")" = report ] \
+    of_run ordinary
+    local logs=$out/shared/logs
+    [ "$(cat "$logs/report")" = report ] \
         && grep -q to-stdout "$logs/output.log" \
         && grep -q to-stderr "$logs/output.log" \
-        && [ "$(cat "$out/stdout")" = $'to-stdout\nwritten' ] \
-        && [ "$(cat "$out/stderr")" = to-stderr ] \
+        && [ "$(sed -n 3,4p "$out/stdout")" = $'to-stdout\nwritten' ] \
+        && [ "$(cat "$out/stderr")" = $'to-stderr\n1 "2\'' ] \
         && grep -q 'Linux version' "$logs/kernel.log" \
         && [ -e "$logs/console.log" ] \
         && [ ! -e guest-wrote-this ] && nothing_left
 }
 
 test_environment () {
-    # shellcheck disable=SC2016
-    run_program "$guest" -- sh -ec '
-        test -c /dev/net/tun
-        test "$(cat /sys/class/net/lo/operstate)" = unknown
-        ping -c 1 -W 5 127.0.0.1 > /dev/null
-        for dir in /var/run/openvswitch /etc/openvswitch /var/log/openvswitch
-        do
-            test -z "$(ls -A $dir)"
-            touch $dir/probe
-        done
-        touch /tmp/probe /usr/bin/probe
-        test "$(nproc)" = 2
-        modprobe openvswitch
-        ip netns add a
-        ip netns exec a ip link show lo > /dev/null
-        test "$(ps -C systemd-udevd -o pid=)" = ""' < /dev/null
-    [ "$status" -eq 0 ]
+    part_passed environment
 }
 
 # The guest does not ask the host for programs that are started often.  The
 # kernel finds modules, and asks once for those that do not exist.
 test_files () {
-    # shellcheck disable=SC2016
-    run -- sh -ec '
-        requests () {
-            awk "/virtio.*-requests/ { n += \$2 + \$3 } END { print n }" \
-                /proc/interrupts
-        }
-        ip link show lo > /dev/null
-        before=$(requests)
-        for i in 1 2 3 4 5 6 7 8 9 10; do
-            ip link show lo
-        done > /dev/null
-        after=$(requests)
-        echo "$((after - before)) requests"
-        test $((after - before)) -lt 10
-        ip link add name one type dummy
-        ! ip link add name two type nonesuch
-        ls /run/guest-modprobe/unknown > /run/unknown
-        grep -qx rtnl-link-nonesuch /run/unknown
-        ! grep dummy /run/unknown'
-    [ "$status" -eq 0 ]
+    part_passed files
 }
 
-# What guests start from is made anew when a file of the host changes.
-test_changed_files () {
-    run_program python3 -B - "$guest" "$out/files" << 'END'
+# Runs a program, from standard input, that has the runner as module "guest" and
+# a folder for itself, "top".
+run_python () {
+    run_program python3 -B - "$guest" "$@" < <(cat << 'END'
 import importlib.machinery
 import importlib.util
 import os
@@ -159,6 +265,13 @@ guest = importlib.util.module_from_spec(
     importlib.util.spec_from_loader("guest", loader))
 loader.exec_module(guest)
 top = sys.argv[2]
+END
+    cat)
+}
+
+# What guests start from is made anew when a file of the host changes.
+test_changed_files () {
+    run_python "$out/files" << 'END'
 os.makedirs(f"{top}/lib")
 for name in "a", "b":
     with open(f"{top}/lib/{name}", "w") as f:
@@ -187,47 +300,70 @@ END
     [ "$status" -eq 0 ]
 }
 
+# Whether KVM works is tried once for each QEMU.
+test_kvm () {
+    make_stand_in ''
+    PATH=$out/stand-in:$PATH run_python "$out/kvm-cache" << 'END'
+os.makedirs(top)
+probes = []
+guest.os.access = lambda *_: True
+guest.probe_kvm = lambda directory: probes.append(directory) or works
+for works in True, False:
+    qemu = guest.shutil.which("qemu-system-x86_64")
+    os.utime(qemu, (1, 1 + works))
+    probes.clear()
+    for work in "a", "b":
+        assert guest.kvm_works(top, work) == works
+    assert probes == ["a"], probes
+guest.os.access = lambda *_: False
+works = True
+assert not guest.kvm_works(top, "c")
+END
+    [ "$status" -eq 0 ]
+}
+
 test_time_limit () {
     local before=$SECONDS
-    run --time-limit 15 --logs "$logs" -- sleep 1000
-    [ "$status" -eq 124 ] && said 'time limit of 15 s' \
-        && [ $((SECONDS - before)) -lt 30 ] && [ -s "$logs/console.log" ] \
-        && nothing_left
+    run_stand_in 'booted; hang' --time-limit 2 --logs "$logs" -- true
+    [ "$status" -eq 124 ] && said 'time limit of 2 s' \
+        && [ $((SECONDS - before)) -lt 30 ] && nothing_left
 }
 
 test_silence () {
     # What is written at times goes on, however long.
-    run --silence 15 -- sh -c '
-        for i in 1 2 3 4; do sleep 4; echo $i; done; exit 3'
+    run_stand_in 'booted
+                  for i in 1 2 3 4 5 6; do sleep 1; echo $i; done
+                  ended 3' --silence 4 -- true
     [ "$status" -eq 3 ] || return 1
-    run --silence 15 --logs "$logs" -- sh -c 'echo begun; sleep 1000'
+    run_stand_in 'booted; echo begun; hang' --silence 2 --logs "$logs" -- true
     [ "$status" -eq 124 ] && said 'the command wrote nothing for' \
         && [ "$(cat "$out/stdout")" = begun ] && nothing_left
 }
 
 test_share () {
-    mkdir -p "$out/shared/logs"
-    # shellcheck disable=SC2016
-    run --share "$out/shared" --logs "$out/shared/logs" -- sh -c '
-        cd "$1" && echo one > file && mkdir folder && ! mkdir folder
-        echo two > "$GUEST_LOGS/file"' sh "$out/shared"
-    [ "$status" -eq 0 ] && [ "$(cat "$out/shared/file")" = one ] \
+    part_passed share && [ "$(cat "$out/shared/file")" = one ] \
         && [ -d "$out/shared/folder" ] \
         && [ "$(cat "$out/shared/logs/file")" = two ] || return 1
     run --share "$out/nowhere" -- true
     [ "$status" -eq 125 ] && said 'no such folder'
 }
 
-# How slow the guest is can be read at any time, and what it waits for on a
-# busy host shows: here, for a processor that it shares with five others.
-test_slowness () {
-    local pids=() i pid rc
+is_slow () {
+    grep -qE '^([3-9]|..)' "$out/stdout"
+}
+
+# The guest, which shares a processor with five loops, tells how slow it is
+# until that shows.  Then it is interrupted.
+run_slow () {
+    local pids=() i pid
     : > "$out/stdout"
+    # An interactive shell's background jobs get SIGINT, those of a script do
+    # not; env undoes that.
     # shellcheck disable=SC2016
-    taskset -c 0 "$guest" --time-limit 1800 -- sh -c '
-        while read -r slowness < $GUEST_SLOWNESS; do
-            echo $slowness
-            [ $slowness -lt 3 ] || exit 9
+    env --default-signal=INT taskset -c 0 "$guest" --cpus 1 --time-limit 1800 \
+        --logs "$out/slow-logs" -- sh -c '
+        while read -r slowness < $GUEST_SLOWNESS && echo $slowness; do
+            [ $slowness -lt 3 ] || sleep 1000
         done' > "$out/stdout" 2> "$out/stderr" < /dev/null &
     pid=$!
     wait_until test -s "$out/stdout"
@@ -235,11 +371,19 @@ test_slowness () {
         taskset -c 0 sh -c 'while :; do :; done' &
         pids+=($!)
     done
-    wait $pid
-    rc=$?
+    wait_until is_slow
     kill "${pids[@]}"
     wait "${pids[@]}" 2> /dev/null
-    [ $rc -eq 9 ]
+    kill -INT $pid
+    wait $pid 2> /dev/null
+    status=$?
+}
+
+# How slow the guest is can be read at any time, and what it waits for on a
+# busy host shows.
+test_slowness () {
+    of_run slow
+    is_slow
 }
 
 # One line for each kind of report, as Linux 6.1 writes them.
@@ -261,16 +405,25 @@ rcu: INFO: rcu_preempt self-detected stall on CPU
 watchdog: BUG: soft lockup - CPU#0 stuck for 26s! [a:1]
 INFO: task ovs-vswitchd:1 blocked for more than 120 seconds.'
 
-test_kernel_reports () {
-    local line missed=0
+# The trace of a report that is allowed is allowed, too, but no other one.
+run_reports () {
     # shellcheck disable=SC2016
     run --logs "$logs" --env LINES_="$kernel_lines" \
-        --allow-dmesg 'allowed [0-9]+' -- sh -c '
+        --allow-dmesg 'allowed [0-9]+' --allow-dmesg 'CPU: 0 PID: 1 at x' -- \
+        sh -c '
         echo "$LINES_" | while read -r line; do
             echo "$line" > /dev/kmsg
         done
         echo "WARNING: allowed 12" > /dev/kmsg
+        echo "WARNING: CPU: 0 PID: 1 at x" > /dev/kmsg
+        echo "WARNING: CPU: 0 PID: 2 at y" > /dev/kmsg
+        echo "Call Trace: of the second" > /dev/kmsg
         exit 3'
+}
+
+test_kernel_reports () {
+    local line missed=0
+    of_run reports
     while read -r line; do
         if ! said "$line"; then
             echo "# missed: $line"
@@ -281,16 +434,11 @@ test_kernel_reports () {
         && said "command's status was 3"
 }
 
-# Its trace is allowed, too, but no other one.
 test_allowed_report () {
-    run --allow-dmesg 'CPU: 0 PID: 1 at' -- sh -c '
-        echo "WARNING: CPU: 0 PID: 1 at x" > /dev/kmsg
-        echo "Call Trace:" > /dev/kmsg; exit 3'
-    [ "$status" -eq 3 ] && ! said 'kernel reports' || return
-    run --logs "$logs" --allow-dmesg 'CPU: 0 PID: 1 at' -- sh -c '
-        echo "WARNING: CPU: 0 PID: 1 at x" > /dev/kmsg
-        echo "WARNING: CPU: 0 PID: 2 at y" > /dev/kmsg
-        echo "Call Trace: of the second" > /dev/kmsg; exit 3'
+    of_run ordinary
+    [ "$status" -eq 7 ] && ! said 'kernel reports' \
+        && grep -q 'Call Trace:' "$out/shared/logs/kernel.log" || return 1
+    of_run reports
     [ "$status" -eq 126 ] && said 'PID: 2 at y' && said 'of the second' \
         && ! said 'PID: 1 at x'
 }
@@ -301,21 +449,14 @@ test_crash () {
         && said "$logs/console.log" && said 'Kernel panic' && nothing_left
 }
 
-test_killed_command () {
-    # shellcheck disable=SC2016
-    run -- sh -c 'kill -9 $$'
-    [ "$status" -eq 137 ]
-}
-
-# $1 is the signal, $2 the status expected of it.
+# Waits until the stand-in runs, and sends the runner signal $1.  Succeeds if
+# the runner ends with status $2.
 interrupted () {
-    # What an earlier test left there must not be taken for this one's.
-    : > "$out/stdout"
     local pid rc
-    # An interactive shell's background jobs get SIGINT, those of a script do
-    # not; env undoes that.
-    env --default-signal=INT "$guest" --logs "$logs" -- sh -c \
-        'echo running; sleep 1000' > "$out/stdout" 2> "$out/stderr" &
+    make_stand_in 'booted; echo running; hang'
+    : > "$out/stdout"
+    PATH=$out/stand-in:$PATH "$guest" --accel tcg -- true \
+        > "$out/stdout" 2> "$out/stderr" &
     pid=$!
     wait_until grep -q running "$out/stdout" || return 1
     kill "-$1" $pid
@@ -325,7 +466,9 @@ interrupted () {
 }
 
 test_interrupt () {
-    interrupted INT 130 && said 'interrupted by SIGINT' && nothing_left
+    of_run slow
+    [ "$status" -eq 130 ] && said 'interrupted by SIGINT' \
+        && [ -s "$out/slow-logs/console.log" ] && nothing_left
 }
 
 test_terminate () {
@@ -344,17 +487,22 @@ test_sudden_death () {
     return $rc
 }
 
-test_shell () {
-    printf 'echo answer-$((6 * 7)); exit 5\n' \
-        | "$guest" --shell > "$out/stdout" 2> "$out/stderr"
-    [ $? -eq 5 ] && grep -q answer-42 "$out/stdout" && nothing_left
+# A command that ends itself, and a shell after that.
+run_killed () {
+    # shellcheck disable=SC2016
+    run_program "$guest" --cpus 1 --shell -- sh -c '
+        echo from-command > /run/words; kill -9 $$' \
+        < <(echo 'cat /run/words; exit 5')
+}
+
+test_killed_command () {
+    of_run killed
+    [ "$status" -eq 137 ]
 }
 
 test_command_then_shell () {
-    printf 'cat /run/words; exit 5\n' \
-        | "$guest" --shell -- sh -c 'echo from-command > /run/words; exit 4' \
-        > "$out/stdout" 2> "$out/stderr"
-    [ $? -eq 4 ] && grep -q from-command "$out/stdout"
+    of_run killed
+    [ "$status" -eq 137 ] && grep -q from-command "$out/stdout"
 }
 
 test_virtual_time () {
@@ -364,19 +512,16 @@ test_virtual_time () {
         test "$(nproc)" = 1 || exit 1
         cut -d. -f1 /proc/uptime; date +%s; sleep 200
         cut -d. -f1 /proc/uptime; date +%s'
-    [ "$status" -eq 0 ] && [ $((SECONDS - before)) -lt 195 ] \
+    [ "$status" -eq 0 ] && [ ! -s "$out/stderr" ] \
+        && [ $((SECONDS - before)) -lt 195 ] \
         && awk '{ t[NR] = $1 }
                 END { exit !(t[3] - t[1] >= 200 && t[4] - t[2] >= 200) }' \
                "$out/stdout"
 }
 
 test_nics () {
-    # shellcheck disable=SC2016
-    run --nics 2 -- sh -c 'modprobe virtio_net; ls /sys/class/net
-        ip link set eth1 up; ethtool -s eth1 speed 2500 duplex full
-        cat /sys/class/net/eth1/speed /sys/class/net/eth1/carrier'
-    [ "$status" -eq 0 ] \
-        && [ "$(echo $(cat "$out/stdout"))" = "eth0 eth1 lo 2500 1" ]
+    part_passed nics \
+        && [ "$(echo $(cat "$out/shared/logs/nics"))" = "eth0 eth1 lo 2500 1" ]
 }
 
 test_usage () {
@@ -403,38 +548,52 @@ test_release () {
         && [ -e "/boot/vmlinuz-$release" ] || return 1
     run --kernel "/boot/vmlinuz-$release" --print-modules
     [ "$(cat "$out/stdout")" = "$modules" ] || return 1
-    run -- uname -r
-    [ "$status" -eq 0 ] && [ "$(cat "$out/stdout")" = "$release" ] || return 1
-    nothing_left
+    of_run ordinary
+    [ "$(sed -n 2p "$out/stdout")" = "$release" ] && nothing_left
 }
 
-# A kernel whose package was unpacked somewhere has its modules there.
-test_kernel_that_is_not_installed () {
+# A kernel whose package was unpacked somewhere, and a shell without a command.
+run_unpacked () {
     local release root=$out/unpacked
-    release=$(basename "$("$guest" --print-modules)") || return 1
+    release=$(basename "$("$guest" --print-modules)")
     mkdir -p "$root/boot" "$root/lib/modules"
-    cp "/boot/vmlinuz-$release" "$root/boot/"
+    cp -l "/boot/vmlinuz-$release" "$root/boot/" 2> /dev/null \
+        || cp -p "/boot/vmlinuz-$release" "$root/boot/"
     cp -rl "/lib/modules/$release" "$root/lib/modules/" 2> /dev/null \
         || cp -r "/lib/modules/$release" "$root/lib/modules/"
-    run --kernel "$root/boot/vmlinuz-$release" --print-modules
-    [ "$(cat "$out/stdout")" = "$root/lib/modules/$release" ] || return 1
-    run --cache-dir "$out/cache" --kernel "$root/boot/vmlinuz-$release" -- \
-        sh -c 'readlink /lib/modules/$(uname -r) && modprobe openvswitch'
-    [ "$status" -eq 0 ] \
-        && [ "$(cat "$out/stdout")" = "$root/lib/modules/$release" ] \
-        || return 1
-    # What was kept of that one does not serve the other.
-    run --cache-dir "$out/cache" -- sh -c '[ -d /lib/modules/$(uname -r)/kernel ] \
-                  && [ ! -L /lib/modules/$(uname -r) ]'
-    [ "$status" -eq 0 ] || return 1
-    rm -r "$root"
-    nothing_left
+    "$guest" --kernel "$root/boot/vmlinuz-$release" --print-modules \
+        > "$out/modules"
+    run_program "$guest" --cpus 1 --shell --cache-dir "$out/cache" \
+        --kernel "$root/boot/vmlinuz-$release" << 'END'
+readlink /lib/modules/$(uname -r)
+modprobe openvswitch && echo loaded-$((1 + 1))
+echo answer-$((6 * 7)); exit 5
+END
+    # What was kept of that one must not serve the other.
+    rm -rf "$root" "$out/run-ordinary" "$out/shared"
+}
+
+test_shell () {
+    of_run unpacked
+    [ "$status" -eq 5 ] && grep -q answer-42 "$out/stdout" && nothing_left
+}
+
+# The guest finds the modules where the package was unpacked.
+test_kernel_that_is_not_installed () {
+    local modules
+    of_run unpacked
+    modules=$out/unpacked/lib/modules/$(basename "$("$guest" --print-modules)")
+    [ "$(cat "$out/modules")" = "$modules" ] \
+        && tr -d '\r' < "$out/stdout" | grep -q "$modules\$" \
+        && grep -q loaded-2 "$out/stdout" && part_passed modules \
+        && nothing_left
 }
 
 test_reader_that_stops () {
     local rc
-    "$guest" -- sh -c 'seq 100000; exit 6' 2> "$out/stderr" | head -n 1 \
-        > "$out/stdout"
+    make_stand_in 'booted; seq 100000; ended 6'
+    PATH=$out/stand-in:$PATH "$guest" --accel tcg -- true 2> "$out/stderr" \
+        | head -n 1 > "$out/stdout"
     rc=${PIPESTATUS[0]}
     [ "$rc" -eq 6 ] && [ "$(cat "$out/stdout")" = 1 ] && [ ! -s "$out/stderr" ]
 }
@@ -458,47 +617,48 @@ test_dead_qemu () {
     [ "$status" -eq 125 ] && said 'out of luck'
 }
 
-# A QEMU that does nothing, the first $1 times, in which another run clears the
-# cache.
-hanging_qemu () {
-    mkdir -p "$out/bin3"
+# Runs a guest that does nothing the first $1 times, while another run clears
+# the cache.
+run_hanging () {
+    local times=$1
+    shift
     : > "$out/starts"
-    cat > "$out/bin3/qemu-system-x86_64" << END
-#!/bin/sh
-echo >> $out/starts
-[ \$(wc -l < $out/starts) -gt $1 ] || { rm -rf $out/cache; exec sleep 1000; }
-exec $(command -v qemu-system-x86_64) "\$@"
-END
-    chmod +x "$out/bin3/qemu-system-x86_64"
+    run_stand_in "echo >> $out/starts
+                  [ \$(wc -l < $out/starts) -gt $times ] || {
+                      rm -rf $out/hanging-cache
+                      hang
+                  }
+                  booted
+                  echo here
+                  echo log > $logs/kernel.log
+                  ended 0" \
+        --cache-dir "$out/hanging-cache" --logs "$logs" "$@"
 }
 
 # A guest that does not boot is started once more, and that is said.
 test_boot_once_more () {
     rm -rf "$logs"
-    hanging_qemu 1
-    # So long that the second one boots, on a busy machine, too.
-    GUEST_BOOT_LIMIT=60 PATH=$out/bin3:$PATH run --accel tcg \
-        --cache-dir "$out/cache" --logs "$logs" -- echo here
+    # So long that the second one starts, on a busy machine, too.
+    GUEST_BOOT_LIMIT=10 run_hanging 1 -- true
     [ "$status" -eq 0 ] && [ "$(cat "$out/stdout")" = here ] \
-        && said 'did not boot in 60 s' && said 'trying once more' \
+        && said 'did not boot in 10 s' && said 'trying once more' \
         && [ -s "$logs/kernel.log" ] \
         && [ "$(wc -l < "$out/starts")" -eq 2 ]
 }
 
 # But not for ever.
 test_no_boot () {
-    hanging_qemu 9
-    GUEST_BOOT_LIMIT=1 PATH=$out/bin3:$PATH run --accel tcg \
-        --cache-dir "$out/cache" --logs "$logs" -- true
+    GUEST_BOOT_LIMIT=1 run_hanging 9 -- true
     [ "$status" -eq 125 ] && said 'did not boot in 1 s' \
         && [ "$(wc -l < "$out/starts")" -eq 2 ]
 }
 
-tests='pass arguments logs environment files changed_files time_limit silence share slowness
-       nics kernel_reports allowed_report
-       crash killed_command interrupt terminate sudden_death shell
-       command_then_shell reader_that_stops virtual_time usage release
-       kernel_that_is_not_installed
+# The unpacked kernel comes first: a guest of many tests has to follow it.
+tests='kernel_that_is_not_installed shell
+       pass arguments logs environment files changed_files kvm time_limit silence share
+       nics release allowed_report kernel_reports
+       slowness interrupt terminate sudden_death
+       crash killed_command command_then_shell reader_that_stops virtual_time usage
        missing_packages dead_qemu boot_once_more no_boot'
 
 # shellcheck disable=SC2086 # Several words.
