@@ -9,6 +9,7 @@ vswitchd_ovs_vswitchd_SOURCES = \
 	vswitchd/ovs-vswitchd.c
 vswitchd_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
+	-Wl,--build-id \
 	-Wl,--wrap=ofproto_set_threads \
 	-Wl,--wrap=daemonize_complete \
 	-Wl,--wrap=ovs_get_program_version
