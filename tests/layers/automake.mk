@@ -4,13 +4,11 @@
 # tests protect which invariant.  "make check-layers" shows all there is to say.
 TESTS += \
 	tests/layers/check-invariants \
-	tests/layers/check-layers \
-	tests/layers/test-check-layers.sh
+	tests/layers/check-layers
 EXTRA_DIST += \
 	tests/layers/check-invariants \
 	tests/layers/check-layers \
-	tests/layers/layers.txt \
-	tests/layers/test-check-layers.sh
+	tests/layers/layers.txt
 check-layers: all
 	@NM='$(NM)' $(PYTHON3) $(srcdir)/tests/layers/check-layers
 .PHONY: check-layers
