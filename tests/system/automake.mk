@@ -3,6 +3,7 @@
 EXTRA_DIST += \
 	tests/system/check-system \
 	tests/system/harness.sh \
+	tests/system/json.awk \
 	tests/system/no-io-uring.c \
 	tests/system/no-tc-deletion.c \
 	tests/system/run \

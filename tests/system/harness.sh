@@ -263,9 +263,30 @@ datapath_count() {
     fi
 }
 
-# Prints what jq says to expression $1 about the table of upcall channels.
+# Prints the values of paths $2... in the JSON text on standard input, each on a
+# line, or what jq says to $2 if that is another expression.  All start from $1,
+# which is '.' or '.[0]'.
+json_values() {
+    local root=${1%.} path='(\.[A-Za-z_][A-Za-z0-9_]*|\["[^"]*"\]|\[[0-9]*\])'
+    shift
+    if test $# -gt 1 || [[ $1 =~ ^$path+$ ]]; then
+        local IFS=$'\n'
+        awk -v paths="${*/#/$root}" "$JSON_AWK"
+    else
+        jq -r "${root:-.} | $1"
+    fi
+}
+JSON_AWK=$(<"${BASH_SOURCE[0]%/*}/json.awk")
+
+# Prints the sum of $@, and fails if there are none.
+sum() {
+    local IFS=+
+    test $# -gt 0 && echo $(($*))
+}
+
+# Prints paths or an expression of the table of upcall channels.
 upcall_json() {
-    ovs-appctl upcall/show --format json | jq -r ".[0] | $1"
+    ovs-appctl upcall/show --format json | json_values '.[0]' "$@"
 }
 
 # Prints the number of packets that were lost on the way to the daemon: in the
@@ -275,8 +296,9 @@ upcalls_lost() {
     lost=$(datapath_count lost)
     test -n "$lost" || return
     if test "$KDP_PROVIDERS" = kdp; then
-        lost=$((lost + $(upcall_json '[.ports[].lost, .abandoned, .foreign,
-                                       .outdated] | add')))
+        # shellcheck disable=SC2046
+        lost=$(sum "$lost" $(upcall_json '.ports[].lost' .abandoned .foreign \
+                                 .outdated))
     fi
     echo "$lost"
 }

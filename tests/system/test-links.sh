@@ -20,9 +20,9 @@ ifindex_of() {
     cat "/sys/class/net/$1/ifindex"
 }
 
-# Prints what jq says to expression $1 about links.
+# Prints paths or an expression of the table of links.
 link_json() {
-    ovs-appctl link-table/show --format json | jq -r "$1"
+    ovs-appctl link-table/show --format json | json_values . "$@"
 }
 
 # Number of times that the bridge was configured anew.

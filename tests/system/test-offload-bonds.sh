@@ -5,24 +5,27 @@
 
 # Prints the block that the ingress of device $1 is bound to, or nothing.
 block_of() {
-    tc -j qdisc show dev "$1" | jq -r '.[].ingress_block // empty'
+    tc qdisc show dev "$1" | sed -n 's/.* ingress_block \([0-9]*\) .*/\1/p'
 }
 
 # True if each of devices $2... is bound to the block of bond $1.
 bound() {
-    local bond=$1 block dev
+    local bond=$1 block dev shown
     shift
     block=$(<"/sys/class/net/$bond/ifindex")
+    shown=$(tc qdisc show) || return
     for dev; do
-        test "$(block_of "$dev")" = "$block" || return 1
+        [[ $shown =~ \ dev\ $dev\ [^$'\n']*\ ingress_block\ $block\  ]] ||
+            return 1
     done
 }
 
 # True if none of devices $@ is bound to a block.
 unbound() {
-    local dev
+    local dev shown
+    shown=$(tc qdisc show) || return
     for dev; do
-        test -z "$(block_of "$dev")" || return 1
+        [[ ! $shown =~ \ dev\ $dev\ [^$'\n']*\ ingress_block\  ]] || return 1
     done
 }
 
@@ -41,9 +44,9 @@ make_bond() {
 make_members() {
     local dev
     for dev; do
-        ip -batch - <<<"link add $dev type veth peer name x-$dev
-link set x-$dev up"
-    done
+        printf '%s\n' "link add $dev type veth peer name x-$dev" \
+            "link set x-$dev up"
+    done | ip -batch -
 }
 
 # Waits until the daemon has done all that came before.
@@ -54,8 +57,8 @@ N_STEPS=0
 
 # Prints how many rules of ours the members of bond0 share.
 n_shared_rules() {
-    { tc -j filter show block "$(cat bond)" 2>/dev/null || :; } |
-        jq -s 'flatten | map(select(.options.actions)) | length'
+    { tc filter show block "$(<bond)" 2>/dev/null || :; } |
+        grep -c 'action order 1:' || :
 }
 
 shared_rules_are() {
@@ -190,9 +193,9 @@ end_order() {
     stop_daemon --cleanup
     ovs-vsctl --no-wait --if-exists del-port bond0 -- \
         remove Open_vSwitch . other_config hw-offload
-    ip link del bond0
-    ip link del m0
-    ip link del m1
+    ip -batch - <<<"link del bond0
+link del m0
+link del m1"
 }
 
 # Does each order of array ORDERS, and fails if one has failed.
@@ -274,9 +277,10 @@ offload_bond_boots() {
 
 # True if device $1 has a place for rules of its own.
 has_own_ingress() {
-    tc -j qdisc show dev "$1" |
-        jq -e 'any(.[]; .kind == "ingress" and .ingress_block == null)' \
-            >/dev/null
+    local shown
+    shown=$(tc qdisc show dev "$1") &&
+        [[ $shown =~ (^|$'\n')"qdisc ingress "[^$'\n']* ]] &&
+        [[ ! ${BASH_REMATCH[0]} =~ \ ingress_block\  ]]
 }
 
 # Prints the interface index of device $1.

@@ -6,7 +6,7 @@
 # that matches no flow.
 check_adopted() {
     adopted_at_least "$1" ||
-        fail "not adopted: $(offload_json .total | jq -c .)"
+        fail "not adopted: $(offload_json '.total | tojson')"
     check_tc_agrees br0 v-left v-right
 }
 

@@ -12,7 +12,8 @@ settled_tries() {
         ovs-appctl revalidator/wait
         ovs-appctl revalidator/wait
         nap 1
-        now=$(offload_json '[.reasons[] | .n] | add')
+        # shellcheck disable=SC2046
+        now=$(sum $(offload_json '.reasons[].n'))
     done
     echo "$now"
 }

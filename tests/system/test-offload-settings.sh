@@ -4,7 +4,7 @@
 
 # True if $1 offload threads run.
 threads_run() {
-    test "$(offload_json '[.threads[] | select(.running)] | length')" = "$1" &&
+    test "$(offload_json '.threads[].running' | grep -c true)" = "$1" &&
         test "$(cat /proc/"$DAEMON_PID"/task/*/comm |
             grep -c '^offload[0-9]')" = "$1"
 }

@@ -95,9 +95,10 @@ set_other_config() {
 
 # What the daemon shows.
 
-# Prints what jq says to expression $1 about offload.
+# Prints paths or an expression of what is shown of offload.
 offload_json() {
-    ovs-appctl offload/show --format json ovs-system | jq -r ".[0] | $1"
+    ovs-appctl offload/show --format json ovs-system |
+        json_values '.[0]' "$@"
 }
 
 # Prints the flows of type $1.
@@ -154,11 +155,14 @@ kernel_ufids() {
 # True if each request is accounted for.  Those of flows that wait for a parent
 # have not ended.
 offload_is_settled() {
-    test "$(offload_json '.flows.parked as $parked | (.total
-        | .queued == 0 and .enqueued == .inserted + .modified + .deleted
-                           + .returned + .rejected + .superseded + $parked)
-        and .flows.queued == 0 and .flows.deleting == 0
-        and .flows["moving back"] == 0')" = true
+    local n
+    n=$(offload_json .total.{queued,enqueued} .flows.{queued,deleting} \
+            '.flows["moving back"]' .flows.parked .total.inserted \
+            .total.{modified,deleted,returned,rejected,superseded}) || return
+    # shellcheck disable=SC2086
+    set -- $n
+    test $# = 12 && test "$1 $3 $4 $5" = '0 0 0 0' &&
+        test "$2" = "$(sum "${@:6}")"
 }
 
 # What tc shows.
@@ -166,23 +170,22 @@ offload_is_settled() {
 # Prints the cookies of the rules of ours on devices $@, as ufids.  A cookie is
 # the ufid as it is in memory, four numbers of 32 bits.
 tc_ufids() {
-    local dev hook hooks
+    local dev qdiscs
+    qdiscs=$(tc qdisc show)
     for dev; do
+        echo "filter show dev $dev ingress"
         # Without clsact there is one hook, which is shown under both names.
-        hooks=ingress
-        if tc qdisc show dev "$dev" 2>/dev/null | grep -q clsact; then
-            hooks='ingress egress'
-        fi
-        for hook in $hooks; do
-            { tc -j filter show dev "$dev" "$hook" 2>/dev/null || :; } |
-                jq -r '.[] | [.options.actions[]?.cookie | strings]
-                       | unique[] | select(length == 32)'
-        done
-    done | awk '{
+        [[ $qdiscs != *"qdisc clsact ffff: dev $dev "* ]] ||
+            echo "filter show dev $dev egress"
+    done | { tc -force -batch - 2>/dev/null || :; } | awk '
+    /^filter / { last = "" }
+    # All actions of a rule have the same.
+    $1 == "cookie" && length($2) == 32 && $2 != last {
+        last = $2
         u = ""
         for (i = 1; i < 32; i += 8) {
             for (j = 6; j >= 0; j -= 2) {
-                u = u substr($0, i + j, 2)
+                u = u substr(last, i + j, 2)
             }
         }
         printf "%s-%s-%s-%s-%s\n", substr(u, 1, 8), substr(u, 9, 4),
@@ -242,7 +245,7 @@ check_tc_agrees() {
     local end=$((SECONDS + PATIENCE))
     until tc_agrees "$@"; do
         if test $SECONDS -ge $end; then
-            note "offload: $(offload_json '{total, flows}' | jq -c .)"
+            note "offload: $(offload_json '{total, flows} | tojson')"
             note "rules in tc, not shown: $(comm -23 rules flows.tc)"
             note "shown, no rule in tc: $(comm -13 rules flows.tc)"
             note "in the kernel, too: $(comm -12 flows.tc flows.kernel)"

@@ -95,7 +95,7 @@ upcalls_are_done() {
 }
 
 n_handlers_are() {
-    test "$(upcall_json '.handlers | length')" = "$1"
+    test "$(upcall_json '.handlers[].upcalls' | wc -l)" = "$1"
 }
 
 add_test handlers_change \

@@ -28,9 +28,10 @@ traced_requests() {
     grep -c 'vport_\(get\|dump\):' $TRACING/trace || :
 }
 
-# Prints what jq says to expression $1 about the table of ports.
+# Prints paths or an expression of the table of ports.
 vport_json() {
-    ovs-appctl vport-table/show --format json ovs-system | jq -r ".[0] | $1"
+    ovs-appctl vport-table/show --format json ovs-system |
+        json_values '.[0]' "$@"
 }
 
 # Prints the counts of the table and of the kernel when neither has changed for
