@@ -247,6 +247,27 @@ test_processors_taken () {
     ! online all 111
 }
 
+# json_values() prints the same as jq, which it does not start for paths.
+test_json_paths () {
+    local json path
+    json='[{"name": "a, b {x} \"q\"", "total": {"n": 0, "s p": -3.5}, "z": true,
+            "empty": [], "ports": [{"pid": 1, "alt": ["x", "y"]},
+                                   {"pid": 22, "alt": [], "none": null}]}]'
+    values () {
+        (. "$source/tests/system/harness.sh"
+         jq () { echo "jq was started"; }
+         json_values '.[0]' "$@" <<< "$json")
+    }
+    for path in .name .total.n '.total["s p"]' .z '.ports[].pid' .nonesuch \
+        '.ports[1].pid' '.ports[].alt[]' '.ports[1].none' '.empty[]'; do
+        [ "$(values "$path")" = "$(jq -r ".[0] | $path" <<< "$json")" ] \
+            || return 1
+    done
+    # In the order in which they are asked for.
+    [ "$(values '.ports[].pid' .total.n)" = $'1\n22\n0' ] || return 1
+    [ "$(values '.ports | length')" = 'jq was started' ]
+}
+
 test_interrupt () {
     echo 'sleep 1000 & echo $! > "$KDP_RESULTS/../pid"; wait' \
         > "$tree/tests/system/one-test"
@@ -273,7 +294,7 @@ tests='two_guests_share failed_test guest_that_dies all_guests_die
        guest_that_does_not_boot kernel_report result_that_is_not_one
        result_that_is_a_line_of_nothing
        old_results more_guests_than_tests sanitizers portions processors
-       processors_taken interrupt'
+       processors_taken json_paths interrupt'
 
 . "$source/tests/harness/tap.sh"
 # shellcheck disable=SC2086 # Several words.
