@@ -368,6 +368,7 @@ test_restart_arguments () {
 --flows|0|1 to 5000
 --ports|1|2 to 4000
 --handlers|0|1 to 256
+--left|0|1 to 500000
 --rate|9|10 to 100000
 --daemon|other|stock
 END
@@ -392,6 +393,7 @@ results = {"parameters": {"rate": 1000},
                     case("exit --cleanup", "kdp", "kdp", 500)],
            "starts": [start("stock", 1000), start("kdp", 1100),
                       start("stock", 3000, 99), start("kdp", 3099, 99)],
+           "takeovers": [{"left": 5000, "wait": True, "hold_ms": 12}],
            "failures": [{"how": "exit", "error": "no end"}]}
 def evaluate():
     results["summary"] = report.summarize(results)
@@ -399,7 +401,8 @@ def evaluate():
     return [t["holds"] for t in results["targets"]]
 assert evaluate() == [True, True, True], results["targets"]
 text = report.text(results)
-for said in "25 (20-30)", "kdp to stock", "500", "first upcall, ms":
+for said in ("25 (20-30)", "kdp to stock", "500", "first upcall, ms",
+             "5,000                yes                12"):
     assert said in text, text
 assert report.problems(results) == ["how exit error no end"]
 results["runs"].append(case("TERM", "stock", "kdp", 1))

@@ -26,13 +26,18 @@ def pair_of(run):
 def summarize(results):
     """Returns the median, the least and the largest number of lost packets of
     each case, and the medians of starts."""
-    lost, starts = {}, {}
+    lost, starts, takeovers = {}, {}, {}
     for run in results["runs"]:
         lost.setdefault((*case_of(run), pair_of(run)), []).append(run)
     for row in results.get("starts", []):
         starts.setdefault((row["ports"], row["handlers"], row["daemon"]),
                           []).append(row)
+    for row in results.get("takeovers", []):
+        takeovers.setdefault((row["left"], row["wait"]), []).append(row)
     return {
+        "takeovers": [{"left": left, "wait": wait,
+                       "hold_ms": median([r["hold_ms"] for r in rows])}
+                      for (left, wait), rows in takeovers.items()],
         "lost": [{"how": how, "rules": rules, "offload": offload,
                   "flows": flows, "daemon": daemon,
                   "lost": median([r["lost"] for r in runs]),
@@ -79,6 +84,12 @@ def start_table(results):
          f"{r['start_ms']:,.0f}", f"{r['first_upcall_ms']:,.0f}",
          f"{r['rss_kb'] / 1024:.1f}", f"{r['threads']:g}"]
         for r in results["summary"]["starts"]]
+
+
+def takeover_table(results):
+    return [["flows", "flow-restore-wait", "upcalls wait, ms"]] + [
+        [f"{r['left']:,}", "yes" if r["wait"] else "no",
+         f"{r['hold_ms']:,.0f}"] for r in results["summary"]["takeovers"]]
 
 
 def memory_by_ports(starts):
@@ -137,6 +148,9 @@ def text(results):
         rate = results["parameters"]["rate"]
         lines += [f"Packets lost, of {rate:,} a second:",
                   *columns(lost_table(results), left=3)]
+    if results["summary"]["takeovers"]:
+        lines += ["", "Flows of a previous run:",
+                  *columns(takeover_table(results), left=0)]
     if results["summary"]["starts"]:
         lines += ["", "Starts:", *columns(start_table(results), left=3)]
     return "\n".join(lines + target_lines(results["targets"]))
