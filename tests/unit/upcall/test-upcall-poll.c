@@ -379,9 +379,15 @@ signal_interrupts(void **state)
                                .it_interval.tv_usec = 20000 };
     static const struct itimerval off;
     struct pollfd pfd = { .fd = f->epoll_fd, .events = POLLIN };
+    struct pollfd plain[] = {
+        pfd, { .fd = f->pipes[0][0], .events = POLLPRI },
+    };
 
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
     assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
+    upcall_poll_arm(f->handler);
+    assert_int_equal(__wrap_poll(plain, ARRAY_SIZE(plain), UNIT_PATIENCE), -1);
+    assert_int_equal(errno, EINTR);
     upcall_poll_arm(f->handler);
     assert_int_equal(__wrap_poll(&pfd, 1, UNIT_PATIENCE), -1);
     assert_int_equal(errno, EINTR);
