@@ -54,6 +54,8 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/upcall-counters-source.h \
 	lib/dpif-netlink/upcall-dest.c \
 	lib/dpif-netlink/upcall-dest.h \
+	lib/dpif-netlink/upcall-queues.c \
+	lib/dpif-netlink/upcall-queues.h \
 	lib/dpif-netlink/upcall-sync.c \
 	lib/dpif-netlink/upcall-sync.h
 EXTRA_DIST += lib/dpif-netlink/README.md

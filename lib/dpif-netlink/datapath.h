@@ -47,6 +47,7 @@ struct socket_budget;
 struct takeover;
 struct takeover_ports;
 struct upcall_dests;
+struct upcall_queues;
 struct upcall_sync;
 
 /* Type of our dpifs, "system".  Open vSwitch's table of ports
@@ -76,6 +77,7 @@ struct kdp_datapath {
     /* Parts. */
     struct upcall_dests *dests;         /* upcall-dest.h. */
     struct socket_budget *budget;       /* socket-budget.h. */
+    struct upcall_queues *queues;       /* upcall-queues.h. */
     struct upcall_sync *sync;           /* upcall-sync.h. */
     struct dispatch *dispatch;          /* dispatch.h. */
     struct settings *settings;          /* settings.h. */

@@ -11,6 +11,7 @@
 #include "dpif-netlink/takeover-ports.h"
 #include "dpif-netlink/takeover.h"
 #include "dpif-netlink/upcall-dest.h"
+#include "dpif-netlink/upcall-queues.h"
 #include "dpif-netlink/upcall-sync.h"
 #include "util.h"
 
@@ -24,6 +25,7 @@ create_parts(struct kdp_datapath *dp)
 {
     upcall_dests_create(dp);
     socket_budget_create(dp);
+    upcall_queues_create(dp);
     upcall_sync_create(dp);
     dispatch_create(dp);
     settings_create(dp);
@@ -41,6 +43,7 @@ destroy_parts(struct kdp_datapath *dp)
     settings_destroy(dp);
     dispatch_destroy(dp);
     upcall_sync_destroy(dp);
+    upcall_queues_destroy(dp);
     socket_budget_destroy(dp);
     upcall_dests_destroy(dp);
 }

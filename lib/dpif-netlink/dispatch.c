@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/upcall-queues.h"
 #include "dpif-netlink/upcall-sync.h"
 #include "odp-netlink.h"
 #include "nl/nl-mcast.h"
@@ -297,6 +298,7 @@ static void
 recv_disable(struct kdp_datapath *dp)
 {
     struct dispatch *dispatch = dp->dispatch;
+    const uint32_t nowhere = 0;
     struct ovs_vport *vports;
     size_t n;
 
@@ -309,12 +311,14 @@ recv_disable(struct kdp_datapath *dp)
     vport_table_list(dp->vports, &vports, &n);
     for (size_t i = 0; i < n; i++) {
         if (vports[i].pid) {
-            ovs_vport_set_pid(&dp->genl, dp->ifindex, vports[i].port_no, 0);
+            ovs_vport_set_pids(&dp->genl, dp->ifindex, vports[i].port_no,
+                               &nowhere, 1);
         }
     }
     free(vports);
 
     upcall_dest_clear(dp);
+    upcall_queues_clear(dp);
     upcall_table_set_handlers(dp->upcalls, 0);
     nl_mcast_close(dispatch->mcast);
     dispatch->mcast = NULL;
@@ -410,6 +414,7 @@ dispatch_handlers_set(struct kdp_datapath *dp, uint32_t n_handlers)
     if (dp->dispatch->on) {
         dp->dispatch->n_handlers = n_handlers;
         set_handlers(dp, VLL_WARN);
+        upcall_queues_handlers_changed(dp);
     }
     ovs_mutex_unlock(&dp->mutex);
 }
@@ -428,6 +433,7 @@ retry(struct kdp_datapath *dp)
     if (dispatch->n_handlers
         && dispatch->n_handlers != upcall_table_n_handlers(dp->upcalls)) {
         set_handlers(dp, VLL_DBG);
+        upcall_queues_handlers_changed(dp);
     }
     if (dispatch->untold) {
         if (upcall_dest_mode(dp) == DISPATCH_PER_CPU
@@ -567,6 +573,7 @@ dispatch_run(struct kdp_datapath *dp)
         retry(dp);
         socket_budget_run(dp);
         upcall_dest_run(dp);
+        upcall_queues_run(dp);
         gone = upcall_sync_run(dp);
         dp->dispatch->rates_at = upcall_table_update_rates(dp->upcalls,
                                                            time_msec(),
@@ -595,6 +602,7 @@ dispatch_wait(struct kdp_datapath *dp)
         poll_fd_wait(nl_mcast_fd(dp->dispatch->mcast), POLLIN);
         socket_budget_wait(dp);
         upcall_dest_wait(dp);
+        upcall_queues_wait(dp);
         upcall_sync_wait(dp);
         poll_timer_wait_until(dp->dispatch->rates_at);
         poll_timer_wait_until(dp->dispatch->retry_at);

@@ -239,6 +239,14 @@ dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no)
     return ports_del(dp, port_no);
 }
 
+static int
+dpif_kdp_port_set_config(struct dpif *dpif, odp_port_t port_no,
+                         const struct smap *config)
+{
+    settings_set_port(dpif_kdp_cast(dpif)->dp, odp_to_u32(port_no), config);
+    return 0;
+}
+
 /* True if 'dpif' is not to see port 'name', which the bridge has deleted. */
 static bool
 dpif_kdp_port_is_hidden(const struct dpif *dpif, const char *name)
@@ -620,7 +628,8 @@ dpif_netlink_kdp_limit_handlers(int n)
     return registered ? settings_limit_handlers(n) : n;
 }
 
-/* Functions that are not here are null in the stock class too. */
+/* Functions that are not here are null in the stock class too;
+ * port_set_config is null there. */
 static const struct dpif_class dpif_netlink_kdp_class = {
     .type = kdp_dpif_type,
     OVS_COMPAT_SYNCED_DP_LAYERS
@@ -636,6 +645,7 @@ static const struct dpif_class dpif_netlink_kdp_class = {
     .set_config = dpif_kdp_set_config,
     .port_add = dpif_kdp_port_add,
     .port_del = dpif_kdp_port_del,
+    .port_set_config = dpif_kdp_port_set_config,
     .port_query_by_number = dpif_kdp_port_query_by_number,
     .port_query_by_name = dpif_kdp_port_query_by_name,
     .port_get_pid = dpif_kdp_port_get_pid,

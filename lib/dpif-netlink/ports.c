@@ -12,8 +12,8 @@
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/dispatch.h"
 #include "dpif-netlink/flow-offload.h"
-#include "dpif-netlink/socket-budget.h"
 #include "dpif-netlink/upcall-dest.h"
+#include "dpif-netlink/upcall-queues.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/rtnl-count.h"
@@ -47,7 +47,6 @@ add_vport(struct kdp_datapath *dp, const char *name, enum ovs_vport_type type,
         .dp_ifindex = dp->ifindex,
         .port_no = odp_to_u32(*port_no),
         .type = type,
-        .pid = dest->pid,
     };
     int error;
 
@@ -55,8 +54,11 @@ add_vport(struct kdp_datapath *dp, const char *name, enum ovs_vport_type type,
         return ENAMETOOLONG;
     }
     ovs_strlcpy(vport.name, name, sizeof vport.name);
-    error = ovs_vport_new(&dp->genl, &vport, options ? options->data : NULL,
-                          options ? options->size : 0);
+    do {
+        error = ovs_vport_new(&dp->genl, &vport, dest->pids, dest->n_pids,
+                              options ? options->data : NULL,
+                              options ? options->size : 0);
+    } while (upcall_dest_refused(dp, dest, error));
     if (error) {
         if (error == EBUSY && *port_no != ODPP_NONE) {
             VLOG_INFO("%s: requested port %"PRIu32" is in use", dp->name,
@@ -72,6 +74,7 @@ add_vport(struct kdp_datapath *dp, const char *name, enum ovs_vport_type type,
         ovs_vport_del(&dp->genl, dp->ifindex, vport.port_no);
         return error;
     }
+    upcall_queues_port_added(dp, vport.port_no, name, vport.type);
     *port_no = u32_to_odp(vport.port_no);
     return 0;
 }
@@ -188,12 +191,16 @@ add_port(struct kdp_datapath *dp, struct netdev *netdev, odp_port_t *port_no)
     OVS_REQUIRES(dp->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    enum ovs_vport_type type
+        = netdev_to_ovs_vport_type(netdev_get_type(netdev));
     struct upcall_dest_new dest;
+    unsigned int n_queues = 0;
     int error;
 
-    error = upcall_dest_prepare(dp, (dispatch_is_on(dp)
-                                     && socket_budget_admit(dp)),
-                                netdev_get_name(netdev), &dest);
+    if (dispatch_is_on(dp)) {
+        n_queues = upcall_queues_admit(dp, netdev_get_name(netdev), type);
+    }
+    error = upcall_dest_prepare(dp, n_queues, netdev_get_name(netdev), &dest);
     if (error) {
         VLOG_WARN_RL(&rl, "%s: port %s is not added: no socket for its "
                      "upcalls (%s)", dp->name, netdev_get_name(netdev),
@@ -293,7 +300,7 @@ ports_del(struct kdp_datapath *dp, odp_port_t port_no_)
         }
     }
     ovs_mutex_lock(&dp->mutex);
-    upcall_dest_forget(dp, port_no);
+    upcall_queues_port_gone(dp, port_no);
     ovs_mutex_unlock(&dp->mutex);
     if (!error && !tunnels_out_of_tree()) {
         error = ovs_compat_tunnel_destroy(vport.name, type_name(&vport));

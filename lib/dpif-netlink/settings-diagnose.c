@@ -44,6 +44,7 @@ static const struct setting {
     { .name = "upcall-buffer-max", .min = 16, .max = 1048576 },
     { .name = "upcall-target-delay", .min = 0, .max = 10000 },
     { .name = "upcall-group-size", .min = 1, .max = 64, .word = "auto" },
+    { .name = "upcall-port-queues", .min = 1, .max = 64, .word = "auto" },
     { .name = "link-table-netns-entries", .min = 0, .max = 16777216 },
     { .name = "hw-offload", .words = { "true", "false" } },
     { .name = "n-offload-threads", .min = 1, .max = 10 },

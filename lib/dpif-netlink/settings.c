@@ -9,6 +9,7 @@
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/dispatch.h"
 #include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/upcall-queues.h"
 #include "dpif-netlink/upcall-sync.h"
 #include "netdev-linux/links.h"
 #include "openvswitch/vlog.h"
@@ -25,6 +26,7 @@ VLOG_DEFINE_THIS_MODULE(kdp_settings);
 #define KEY_BUFFER_MAX "upcall-buffer-max"
 #define KEY_TARGET_DELAY "upcall-target-delay"
 #define KEY_GROUP_SIZE "upcall-group-size"
+#define KEY_QUEUES "upcall-port-queues"
 
 /* Range of KEY_GROUP_SIZE: from no two handlers together to as many as one
  * lock was ever good for, and what stands for the size that fits the
@@ -32,6 +34,9 @@ VLOG_DEFINE_THIS_MODULE(kdp_settings);
 #define GROUP_SIZE_MIN 1
 #define GROUP_SIZE_MAX 64
 #define GROUP_SIZE_AUTO "auto"
+
+/* What stands for the number of queues that fits the port. */
+#define QUEUES_AUTO "auto"
 
 /* Range of KEY_BUFFER_MAX, in MiB: from room for some sockets to more memory
  * than there is. */
@@ -54,6 +59,7 @@ struct settings {
     char *target_delay;
     unsigned int target_ms;     /* In use. */
     char *group_size;
+    char *queues;
     unsigned int buffer_mib;    /* In use. */
 };
 
@@ -75,6 +81,7 @@ settings_destroy(struct kdp_datapath *dp)
     free(dp->settings->buffer_max);
     free(dp->settings->target_delay);
     free(dp->settings->group_size);
+    free(dp->settings->queues);
     free(dp->settings);
 }
 
@@ -221,6 +228,54 @@ set_group_size(struct kdp_datapath *dp, const char *value)
     }
 }
 
+/* Parses a number of queues, or "auto", which is 0. */
+static bool
+parse_queues(const char *value, unsigned int *n)
+{
+    *n = 0;
+    return (!strcmp(value, QUEUES_AUTO)
+            || (str_to_uint(value, 10, n) && *n && *n <= UPCALL_MAX_QUEUES));
+}
+
+static void
+set_queues(struct kdp_datapath *dp, const char *value)
+    OVS_REQUIRES(dp->mutex)
+{
+    unsigned int n;
+
+    if (parse_queues(value, &n)) {
+        upcall_queues_set(dp, n);
+    } else {
+        n = upcall_queues_get(dp);
+        VLOG_WARN("%s: other_config:"KEY_QUEUES" is \"%s\", expected "
+                  "\""QUEUES_AUTO"\" or 1 to %d; going on with %s%.0u",
+                  dp->name, value, UPCALL_MAX_QUEUES, n ? "" : QUEUES_AUTO, n);
+    }
+}
+
+void
+settings_set_port(struct kdp_datapath *dp, uint32_t port_no,
+                  const struct smap *config)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+    const char *value = smap_get_def(config, KEY_QUEUES, QUEUES_AUTO);
+    unsigned int n;
+
+    if (!parse_queues(value, &n)) {
+        struct ovs_vport vport = { .port_no = port_no };
+
+        vport_table_get_by_number(dp->vports, port_no, &vport);
+        VLOG_WARN_RL(&rl, "%s: other_config:"KEY_QUEUES" of the interface of "
+                     "port %"PRIu32" (%s) is \"%s\", expected "
+                     "\""QUEUES_AUTO"\" or 1 to %d; going on as without it",
+                     dp->name, port_no, vport.name, value, UPCALL_MAX_QUEUES);
+        n = 0;
+    }
+    ovs_mutex_lock(&dp->mutex);
+    upcall_queues_set_port(dp, port_no, n);
+    ovs_mutex_unlock(&dp->mutex);
+}
+
 void
 settings_set(struct kdp_datapath *dp, const struct smap *config)
 {
@@ -246,6 +301,9 @@ settings_set(struct kdp_datapath *dp, const struct smap *config)
     if (has_changed(&settings->group_size, config, KEY_GROUP_SIZE,
                     GROUP_SIZE_AUTO)) {
         set_group_size(dp, settings->group_size);
+    }
+    if (has_changed(&settings->queues, config, KEY_QUEUES, QUEUES_AUTO)) {
+        set_queues(dp, settings->queues);
     }
     if (has_changed(&settings->engine, config, KEY_ENGINE,
                     upcall_engine_epoll.name)) {

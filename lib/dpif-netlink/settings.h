@@ -13,12 +13,15 @@
  *      upcall-buffer-max       upcall/upcall-rcvbuf.h
  *      upcall-target-delay     upcall/upcall-delay.h
  *      upcall-group-size       upcall/upcall-table.h
+ *      upcall-port-queues      upcall-queues.h; also of an interface
  *
  *      n-handler-threads       Open vSwitch, by dispatch.h
  *
  * Those about offload are in flow-offload.h.
  *
  * Thread safety: the main thread. */
+
+#include <stdint.h>
 
 struct kdp_datapath;
 struct smap;
@@ -29,6 +32,11 @@ void settings_destroy(struct kdp_datapath *);
 /* Takes over what 'other_config' says.  Values that it must not have are
  * logged and change nothing. */
 void settings_set(struct kdp_datapath *, const struct smap *other_config);
+
+/* The same of what column other_config of an interface says, which is port
+ * 'port_no'. */
+void settings_set_port(struct kdp_datapath *, uint32_t port_no,
+                       const struct smap *other_config);
 
 /* Returns the number of handlers to tell Open vSwitch when n-handler-threads
  * is 'n': 'n', or if that is too large, the last number that was not.  0 lets

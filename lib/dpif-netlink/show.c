@@ -26,6 +26,7 @@ struct show {
     const char *port;           /* Name or number, or NULL for all. */
     const char *sort;           /* Key to sort ports by, or NULL. */
     unsigned int top;           /* Ports to show, or 0 for all. */
+    bool queues;                /* With a line for each queue. */
     bool found;                 /* A datapath has that port. */
     struct ds *text;            /* Either this or 'json' is not NULL. */
     struct json *json;          /* Array of datapaths, or of ports. */
@@ -46,6 +47,7 @@ show_datapath(struct kdp_datapath *dp, void *show_)
     if (show->sort) {
         upcall_show_sort(&info, show->sort, show->top);
     }
+    info.with_queues = show->queues;
     ovs_mutex_lock(&dp->mutex);
     mode = dispatch_mode_name(upcall_dest_mode(dp));
     n_restored = dispatch_n_restored(dp);
@@ -94,10 +96,10 @@ show_port(struct kdp_datapath *dp, void *show_)
     upcall_table_info_uninit(&info);
 }
 
-/* Takes "--top N" and "--sort KEY" out of 'argc' arguments 'argv' into 'show',
- * and stores the others in 'rest' and their number in '*n_rest'.  (Open
- * vSwitch frees what is in 'argv'.)  Returns NULL, or an error message that
- * the caller must free. */
+/* Takes "--top N", "--sort KEY" and "--queues" out of 'argc' arguments 'argv'
+ * into 'show', and stores the others in 'rest' and their number in '*n_rest'.
+ * (Open vSwitch frees what is in 'argv'.)  Returns NULL, or an error message
+ * that the caller must free. */
 static char *
 parse_order(int argc, const char *argv[], struct show *show,
             const char *rest[], int *n_rest)
@@ -109,7 +111,10 @@ parse_order(int argc, const char *argv[], struct show *show,
     for (int i = 1; i < argc; i++) {
         bool top = !strcmp(argv[i], "--top");
 
-        if (!top && strcmp(argv[i], "--sort")) {
+        if (!strcmp(argv[i], "--queues")) {
+            show->queues = true;
+            continue;
+        } else if (!top && strcmp(argv[i], "--sort")) {
             rest[n++] = argv[i];
             continue;
         }
@@ -260,7 +265,7 @@ void
 show_register(void)
 {
     unixctl_override("upcall/show", "[--format text|json] [--top N] "
-                     "[--sort KEY] [PORT]", 0, SHOW_MAX_ARGS,
+                     "[--sort KEY] [--queues] [PORT]", 0, SHOW_MAX_ARGS,
                      upcall_show, NULL);
     unixctl_command_register("upcall/reset", "", 0, 0, upcall_reset, NULL);
     unixctl_command_register("vport-table/show", "[--format text|json] [DP]",

@@ -110,6 +110,28 @@ socket_budget_admit(struct kdp_datapath *dp)
     return false;
 }
 
+unsigned int
+socket_budget_max_queues(const struct kdp_datapath *dp, unsigned int n)
+{
+    size_t max = socket_budget_max_own(dp);
+    size_t others = (upcall_dest_n_own(dp) - n
+                     - upcall_table_n_retired(dp->upcalls));
+
+    if (upcall_table_n_shared(dp->upcalls) || others >= max) {
+        return 1;
+    }
+    return MIN(max - others, UPCALL_MAX_QUEUES);
+}
+
+size_t
+socket_budget_room(const struct kdp_datapath *dp)
+{
+    size_t max = max_sockets(dp);
+    size_t n = upcall_table_n_channels(dp->upcalls);
+
+    return max > n ? max - n : 0;
+}
+
 /* A port and the upcalls that came for it since the last comparison, which may
  * have been long ago: there are none while no port shares. */
 struct port_rate {

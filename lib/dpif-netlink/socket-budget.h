@@ -46,6 +46,15 @@ size_t socket_budget_max_own(const struct kdp_datapath *dp)
 bool socket_budget_admit(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
+/* The most queues that a port which has 'n' may have, at least 1. */
+unsigned int socket_budget_max_queues(const struct kdp_datapath *dp,
+                                      unsigned int n)
+    OVS_REQUIRES(dp->mutex);
+
+/* Sockets that there may be besides those that there are, for a while. */
+size_t socket_budget_room(const struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
+
 /* To be called in each turn of the main loop. */
 void socket_budget_run(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);

@@ -9,8 +9,10 @@
 #include "dpif-netlink/revalidation.h"
 #include "hash.h"
 #include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
+#include "ovs-thread.h"
 #include "timeval.h"
 #include "upcall/upcall-fd-limit.h"
 #include "util.h"
@@ -18,15 +20,20 @@
 VLOG_DEFINE_THIS_MODULE(kdp_upcall_dest);
 
 /* Milliseconds before sockets that are no longer used are looked at, and
- * between two looks.  Some hundred times the kernel's usual grace period. */
+ * between two looks.  Some hundred times the kernel's usual grace period.
+ * (Those of queues that were replaced are looked at earlier: the table knows
+ * when the grace period is over.) */
 #define DRAIN_DELAY 1000
 #define DRAIN_AGAIN 100
 
 /* What the kernel was told of a port. */
 struct told {
     struct hmap_node node;      /* In upcall_dests->told. */
+    struct ovs_list leaving_node;   /* In upcall_dests->leaving, or empty. */
     uint32_t port_no;
-    uint32_t pid;
+    uint32_t pid;               /* The first one. */
+    size_t n_pids;
+    long long int drain_at;     /* If it is in 'leaving': not before this. */
     uint64_t change;            /* Revalidation after which no flow names the
                                  * socket that the port had before, or 0. */
 };
@@ -38,8 +45,12 @@ struct upcall_dests {
                                  * many handlers for its CPUs. */
     struct hmap told;           /* By port number. */
     struct revalidation *revalidation;
-    bool draining;              /* Some socket may wait to be empty. */
-    long long int drain_at;     /* Not before this time. */
+    struct ovs_list leaving;    /* Ports of which a socket may wait to be
+                                 * empty. */
+    bool cpus_leaving;          /* The same of a socket of CPUs. */
+    uint32_t max_cpus;          /* No handler from this on ever had one. */
+    long long int drain_at;     /* When to look at these, in ms. */
+    unsigned int max_queues;    /* As upcall_dest_max_queues(). */
     bool holding;               /* Upcalls of a new port are held. */
     unsigned int hold_all;      /* Turns in which those of all sockets that
                                  * are added are to be held. */
@@ -52,7 +63,9 @@ upcall_dests_create(struct kdp_datapath *dp)
 {
     dp->dests = xzalloc(sizeof *dp->dests);
     dp->dests->mode = DISPATCH_PER_PORT;
+    dp->dests->max_queues = UPCALL_MAX_QUEUES;
     hmap_init(&dp->dests->told);
+    ovs_list_init(&dp->dests->leaving);
     dp->dests->revalidation = revalidation_create();
 }
 
@@ -62,6 +75,7 @@ clear_told(struct upcall_dests *dests)
     struct told *told;
 
     HMAP_FOR_EACH_POP (told, node, &dests->told) {
+        ovs_list_remove(&told->leaving_node);
         free(told);
     }
 }
@@ -73,6 +87,13 @@ upcall_dests_destroy(struct kdp_datapath *dp)
     hmap_destroy(&dp->dests->told);
     revalidation_destroy(dp->dests->revalidation);
     free(dp->dests);
+}
+
+/* True if some socket may wait to be empty. */
+static bool
+is_draining(const struct upcall_dests *dests)
+{
+    return dests->cpus_leaving || !ovs_list_is_empty(&dests->leaving);
 }
 
 /* What the kernel was told. */
@@ -92,9 +113,10 @@ find_told(const struct kdp_datapath *dp, uint32_t port_no)
     return NULL;
 }
 
-/* Takes note that the kernel knows 'pid' for port 'port_no'. */
+/* Takes note that the kernel knows 'n' pids for port 'port_no', of which 'pid'
+ * is the first. */
 static void
-set_told(struct kdp_datapath *dp, uint32_t port_no, uint32_t pid)
+set_told(struct kdp_datapath *dp, uint32_t port_no, uint32_t pid, size_t n)
     OVS_REQUIRES(dp->mutex)
 {
     struct told *told = find_told(dp, port_no);
@@ -102,9 +124,11 @@ set_told(struct kdp_datapath *dp, uint32_t port_no, uint32_t pid)
     if (!told) {
         told = xzalloc(sizeof *told);
         told->port_no = port_no;
+        ovs_list_init(&told->leaving_node);
         hmap_insert(&dp->dests->told, &told->node, hash_int(port_no, 0));
     }
     told->pid = pid;
+    told->n_pids = n;
 }
 
 static void
@@ -115,21 +139,46 @@ forget_told(struct kdp_datapath *dp, uint32_t port_no)
 
     if (told) {
         hmap_remove(&dp->dests->told, &told->node);
+        ovs_list_remove(&told->leaving_node);
         free(told);
     }
 }
 
+/* Returns true if the kernel may take fewer pids for a port than 'n', which it
+ * has refused with 'error'.  From now on no port has more. */
+static bool
+refused(struct kdp_datapath *dp, size_t n, int error)
+    OVS_REQUIRES(dp->mutex)
+{
+    unsigned int n_cpus = MAX(1, count_total_cores());
+
+    if (error != EINVAL || n < 2) {
+        return false;
+    }
+    dp->dests->max_queues = n > n_cpus ? n_cpus : 1;
+    VLOG_INFO("%s: the kernel does not take %"PRIuSIZE" sockets for the "
+              "upcalls of one port; ports have %u at most", dp->name, n,
+              dp->dests->max_queues);
+    return true;
+}
+
 /* Tells the kernel where the upcalls of port 'port_no' are to be sent.
- * Returns 0 or a positive errno value. */
+ * Returns 0 or a positive errno value.  If the kernel does not take as many
+ * sockets as the port has, the first ones. */
 static int
 tell(struct kdp_datapath *dp, uint32_t port_no)
     OVS_REQUIRES(dp->mutex)
 {
-    uint32_t pid = upcall_table_get_pid(dp->upcalls, port_no);
-    int error = ovs_vport_set_pid(&dp->genl, dp->ifindex, port_no, pid);
+    uint32_t pids[UPCALL_MAX_QUEUES];
+    size_t n = upcall_table_get_pids(dp->upcalls, port_no, pids);
+    int error;
 
+    do {
+        n = MIN(n, dp->dests->max_queues);
+        error = ovs_vport_set_pids(&dp->genl, dp->ifindex, port_no, pids, n);
+    } while (refused(dp, n, error));
     if (!error) {
-        set_told(dp, port_no, pid);
+        set_told(dp, port_no, pids[0], n);
     } else if (error == ENODEV) {
         forget_told(dp, port_no);
     }
@@ -147,6 +196,27 @@ revalidate(struct kdp_datapath *dp, uint32_t port_no)
 
     if (told) {
         told->change = change;
+    }
+}
+
+/* Has the sockets of port 'port_no' that are not used any more drained, 'msec'
+ * from now on. */
+static void
+drain_port(struct kdp_datapath *dp, uint32_t port_no, int msec)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct upcall_dests *dests = dp->dests;
+    struct told *told = find_told(dp, port_no);
+
+    if (told) {
+        long long int at = time_msec() + msec;
+
+        if (!is_draining(dests) || at < dests->drain_at) {
+            dests->drain_at = at;
+        }
+        told->drain_at = at;
+        ovs_list_remove(&told->leaving_node);
+        ovs_list_push_back(&dests->leaving, &told->leaving_node);
     }
 }
 
@@ -194,7 +264,7 @@ tell_change(struct kdp_datapath *dp, uint32_t port_no, const char *name)
     /* Flows that were translated meanwhile have the new pid, whatever became
      * of it. */
     revalidate(dp, port_no);
-    upcall_dest_drain(dp);
+    drain_port(dp, port_no, DRAIN_DELAY);
     return error;
 }
 
@@ -283,6 +353,23 @@ upcall_dest_hold_all(struct kdp_datapath *dp)
 
 /* Sockets. */
 
+/* True if 'error' says that the system is short of something, so that a port
+ * is to share the socket of others rather than to have none. */
+static bool
+is_shortage(int error)
+{
+    switch (error) {
+    case EMFILE:                /* Descriptors. */
+    case ENFILE:
+    case ENOMEM:
+    case ENOBUFS:
+    case ENOSPC:                /* fs.epoll.max_user_watches. */
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Creates a channel that no port has yet.  Returns 0 or a positive errno
  * value. */
 static int
@@ -305,6 +392,38 @@ create_channel(struct kdp_datapath *dp, struct upcall_channel **channelp)
     return error;
 }
 
+static void
+unref_channels(struct upcall_channel *channels[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        upcall_channel_unref(channels[i]);
+    }
+}
+
+/* Creates '*n' channels, but at most as many as the kernel takes, and fewer if
+ * the system is short of something, at least one.  Stores how many they are in
+ * '*n'.  Returns 0 or a positive errno value. */
+static int
+create_channels(struct kdp_datapath *dp, struct upcall_channel *channels[],
+                size_t *n)
+    OVS_REQUIRES(dp->mutex)
+{
+    size_t wanted = MIN(*n, dp->dests->max_queues);
+    int error = 0;
+
+    *n = 0;
+    while (*n < wanted && !error) {
+        error = create_channel(dp, &channels[*n]);
+        *n += !error;
+    }
+    if (error && !(*n && is_shortage(error))) {
+        unref_channels(channels, *n);
+        *n = 0;
+        return error;
+    }
+    return 0;
+}
+
 void
 upcall_dest_mark_outdated(struct kdp_datapath *dp, bool mark)
 {
@@ -314,24 +433,25 @@ upcall_dest_mark_outdated(struct kdp_datapath *dp, bool mark)
     dp->dests->mark_outdated = mark;
 }
 
-/* Creates a channel and adds it as 'port_no', called 'name'.  Returns 0 or a
- * positive errno value. */
+/* Creates 'n' channels, or fewer if there cannot be as many, and adds them as
+ * 'port_no', called 'name'.  Returns 0 or a positive errno value. */
 static int
-add_channel(struct kdp_datapath *dp, uint32_t port_no, const char *name)
+add_channels(struct kdp_datapath *dp, uint32_t port_no, const char *name,
+             size_t n)
     OVS_REQUIRES(dp->mutex)
 {
-    struct upcall_channel *channel;
-    int error = create_channel(dp, &channel);
+    struct upcall_channel *channels[UPCALL_MAX_QUEUES];
+    int error = create_channels(dp, channels, &n);
 
     if (error) {
         return error;
     }
-    if (dp->dests->hold_all) {
-        hold(dp, channel, dp->dests->hold_all);
+    for (size_t i = 0; i < n; i++) {
+        hold(dp, channels[i], dp->dests->hold_all);
     }
-    error = upcall_table_add(dp->upcalls, port_no, name, channel);
+    error = upcall_table_add_queues(dp->upcalls, port_no, name, channels, n);
     if (error) {
-        upcall_channel_unref(channel);
+        unref_channels(channels, n);
     }
     return error;
 }
@@ -345,7 +465,7 @@ add_special(struct kdp_datapath *dp, uint32_t port_no, char *name)
     OVS_REQUIRES(dp->mutex)
 {
     int error = (upcall_table_get_pid(dp->upcalls, port_no)
-                 ? 0 : add_channel(dp, port_no, name));
+                 ? 0 : add_channels(dp, port_no, name, 1));
 
     free(name);
     return error;
@@ -368,6 +488,7 @@ upcall_dest_add_cpus(struct kdp_datapath *dp)
 
     upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls) + n,
                            n);
+    dp->dests->max_cpus = MAX(dp->dests->max_cpus, n);
     for (uint32_t i = 0; i < n && !error; i++) {
         error = add_special(dp, UPCALL_PORT_CPU(i),
                             xasprintf("(handler %"PRIu32")", i));
@@ -376,23 +497,6 @@ upcall_dest_add_cpus(struct kdp_datapath *dp)
 }
 
 /* New ports. */
-
-/* True if 'error' says that the system is short of something, so that a port
- * is to share the socket of others rather than to have none. */
-static bool
-is_shortage(int error)
-{
-    switch (error) {
-    case EMFILE:                /* Descriptors. */
-    case ENFILE:
-    case ENOMEM:
-    case ENOBUFS:
-    case ENOSPC:                /* fs.epoll.max_user_watches. */
-        return true;
-    default:
-        return false;
-    }
-}
 
 static void
 warn_of_shortage(const struct kdp_datapath *dp, const char *name, int error)
@@ -405,21 +509,26 @@ warn_of_shortage(const struct kdp_datapath *dp, const char *name, int error)
 }
 
 int
-upcall_dest_prepare(struct kdp_datapath *dp, bool own, const char *name,
-                    struct upcall_dest_new *new)
+upcall_dest_prepare(struct kdp_datapath *dp, unsigned int n_queues,
+                    const char *name, struct upcall_dest_new *new)
 {
     int error;
 
-    new->channel = NULL;
-    new->pid = upcall_table_get_pid(dp->upcalls, UPCALL_PORT_SHARED);
-    if (!own) {
+    new->n_channels = n_queues;
+    new->pids[0] = upcall_table_get_pid(dp->upcalls, UPCALL_PORT_SHARED);
+    new->n_pids = 1;
+    if (!n_queues) {
         return 0;
     }
-    upcall_fd_limit_ensure(dp->name, upcall_table_n_channels(dp->upcalls) + 1,
+    upcall_fd_limit_ensure(dp->name, (upcall_table_n_channels(dp->upcalls)
+                                      + n_queues),
                            upcall_table_n_handlers(dp->upcalls));
-    error = create_channel(dp, &new->channel);
+    error = create_channels(dp, new->channels, &new->n_channels);
     if (!error) {
-        new->pid = new->channel->pid;
+        for (size_t i = 0; i < new->n_channels; i++) {
+            new->pids[i] = new->channels[i]->pid;
+        }
+        new->n_pids = new->n_channels;
     } else if (is_shortage(error)) {
         warn_of_shortage(dp, name, error);
         error = 0;
@@ -427,8 +536,25 @@ upcall_dest_prepare(struct kdp_datapath *dp, bool own, const char *name,
     return error;
 }
 
-/* Makes port 'port_no', called 'name', share, whose channel handlers could not
- * be given because of 'error'.  The kernel knows the channel's pid. */
+bool
+upcall_dest_refused(struct kdp_datapath *dp, struct upcall_dest_new *new,
+                    int error)
+{
+    bool again = refused(dp, new->n_pids, error);
+
+    new->n_pids = MIN(new->n_pids, dp->dests->max_queues);
+    return again;
+}
+
+void
+upcall_dest_abort(struct upcall_dest_new *new)
+{
+    unref_channels(new->channels, new->n_channels);
+    new->n_channels = 0;
+}
+
+/* Makes port 'port_no', called 'name', share, whose channels handlers could
+ * not be given because of 'error'.  The kernel knows the channels' pids. */
 static int
 commit_shared(struct kdp_datapath *dp, struct upcall_dest_new *new,
               uint32_t port_no, const char *name, int error)
@@ -440,8 +566,7 @@ commit_shared(struct kdp_datapath *dp, struct upcall_dest_new *new,
         upcall_table_unshare(dp->upcalls, port_no);
         return error;
     }
-    upcall_channel_unref(new->channel);
-    new->channel = NULL;
+    upcall_dest_abort(new);
     return 0;
 }
 
@@ -449,41 +574,83 @@ int
 upcall_dest_commit(struct kdp_datapath *dp, struct upcall_dest_new *new,
                    uint32_t port_no, const char *name)
 {
-    if (new->channel) {
+    if (new->n_channels) {
         int error;
 
-        hold(dp, new->channel, UPCALL_DEST_HOLD_TURNS);
-        error = upcall_table_add(dp->upcalls, port_no, name, new->channel);
-
+        for (size_t i = 0; i < new->n_channels; i++) {
+            hold(dp, new->channels[i], UPCALL_DEST_HOLD_TURNS);
+        }
+        error = upcall_table_add_queues(dp->upcalls, port_no, name,
+                                        new->channels, new->n_channels);
         if (is_shortage(error)) {
             return commit_shared(dp, new, port_no, name, error);
         } else if (error) {
             return error;
         }
-        new->channel = NULL;
-    } else if (new->pid) {
+        new->n_channels = 0;
+    } else if (new->pids[0]) {
         upcall_table_share(dp->upcalls, port_no, name);
     }
-    set_told(dp, port_no, new->pid);
+    set_told(dp, port_no, new->pids[0], new->n_pids);
     return 0;
-}
-
-void
-upcall_dest_abort(struct upcall_dest_new *new)
-{
-    upcall_channel_unref(new->channel);
-    new->channel = NULL;
 }
 
 /* Changes. */
 
-/* Gives port 'port_no', called 'name', a channel if it has none. */
+/* Gives port 'port_no', called 'name', 'n' channels if it has none. */
 static int
-add_own(struct kdp_datapath *dp, uint32_t port_no, const char *name)
+add_own(struct kdp_datapath *dp, uint32_t port_no, const char *name, size_t n)
     OVS_REQUIRES(dp->mutex)
 {
     return (upcall_table_has_channel(dp->upcalls, port_no)
-            ? 0 : add_channel(dp, port_no, name));
+            ? 0 : add_channels(dp, port_no, name, n));
+}
+
+unsigned int
+upcall_dest_n_queues(const struct kdp_datapath *dp, uint32_t port_no)
+{
+    return upcall_table_n_queues(dp->upcalls, port_no, NULL);
+}
+
+unsigned int
+upcall_dest_max_queues(const struct kdp_datapath *dp)
+{
+    return dp->dests->max_queues;
+}
+
+int
+upcall_dest_set_queues(struct kdp_datapath *dp, uint32_t port_no,
+                       unsigned int n_queues)
+{
+    struct upcall_channel *channels[UPCALL_MAX_QUEUES];
+    size_t n = n_queues, n_retired;
+    int error;
+
+    upcall_table_n_queues(dp->upcalls, port_no, &n_retired);
+    if (n_retired) {
+        return EBUSY;
+    }
+    upcall_fd_limit_ensure(dp->name,
+                           upcall_table_n_channels(dp->upcalls) + n,
+                           upcall_table_n_handlers(dp->upcalls));
+    error = create_channels(dp, channels, &n);
+    if (error) {
+        return error;
+    }
+    error = upcall_table_change(dp->upcalls, port_no, channels, n);
+    if (error) {
+        unref_channels(channels, n);
+        return error;
+    }
+    error = tell(dp, port_no);
+    if (error) {
+        upcall_table_revert(dp->upcalls, port_no);
+    } else {
+        upcall_table_changed(dp->upcalls, port_no);
+    }
+    revalidate(dp, port_no);
+    drain_port(dp, port_no, DRAIN_AGAIN);
+    return error;
 }
 
 int
@@ -509,7 +676,7 @@ int
 upcall_dest_to_own(struct kdp_datapath *dp, uint32_t port_no, const char *name)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-    int error = add_own(dp, port_no, name);
+    int error = add_own(dp, port_no, name, 1);
 
     if (error) {
         return error;
@@ -525,14 +692,15 @@ upcall_dest_to_own(struct kdp_datapath *dp, uint32_t port_no, const char *name)
 
 int
 upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
-                 bool own)
+                 unsigned int n_queues)
 {
     uint32_t port_no = vport->port_no;
-    uint32_t pid = vport->n_pids == 1 ? vport->pid : 0;
+    uint32_t pids[UPCALL_MAX_QUEUES];
+    bool own = n_queues > 0;
     int error;
 
-    set_told(dp, port_no, pid);
-    error = own ? add_own(dp, port_no, vport->name) : 0;
+    set_told(dp, port_no, vport->pid, vport->n_pids);
+    error = own ? add_own(dp, port_no, vport->name, n_queues) : 0;
     if (is_shortage(error)) {
         warn_of_shortage(dp, vport->name, error);
         own = false;
@@ -544,7 +712,11 @@ upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
     } else {
         upcall_table_share(dp->upcalls, port_no, vport->name);
     }
-    if (pid && pid == upcall_table_get_pid(dp->upcalls, port_no)) {
+    if (vport->pid
+        && vport->n_pids == MIN(dp->dests->max_queues,
+                                upcall_table_get_pids(dp->upcalls, port_no,
+                                                      pids))
+        && vport->pid == pids[0]) {
         return 0;
     }
     error = tell_change(dp, port_no, vport->name);
@@ -572,7 +744,7 @@ upcall_dest_forget(struct kdp_datapath *dp, uint32_t port_no)
 void
 upcall_dest_clear(struct kdp_datapath *dp)
 {
-    dp->dests->draining = false;
+    dp->dests->cpus_leaving = false;
     dp->dests->n_cpus = 0;
     clear_told(dp->dests);
     upcall_table_del_all(dp->upcalls);
@@ -583,70 +755,99 @@ upcall_dest_clear(struct kdp_datapath *dp)
 void
 upcall_dest_drain(struct kdp_datapath *dp)
 {
-    dp->dests->draining = true;
-    dp->dests->drain_at = time_msec() + DRAIN_DELAY;
+    struct told *told;
+
+    HMAP_FOR_EACH (told, node, &dp->dests->told) {
+        drain_port(dp, told->port_no, DRAIN_DELAY);
+    }
+    if (!is_draining(dp->dests)) {
+        dp->dests->drain_at = time_msec() + DRAIN_DELAY;
+    }
+    dp->dests->cpus_leaving = true;
 }
 
-/* True if the channel of 'port' is where its upcalls are to go. */
+/* True if nothing waits on the channels of port 'port_no'. */
 static bool
-is_wanted(const struct kdp_datapath *dp, const struct upcall_port_info *port)
+is_empty(const struct kdp_datapath *dp, uint32_t port_no)
     OVS_REQUIRES(dp->mutex)
 {
-    uint32_t port_no = port->port_no;
+    struct upcall_channel_stats stats;
 
-    if (port_no == UPCALL_PORT_NONE || port_no == UPCALL_PORT_SHARED) {
+    return (!upcall_table_get_stats(dp->upcalls, port_no, &stats)
+            || !stats.backlog);
+}
+
+/* Removes the channels of the port of 'told' that are no longer used and
+ * empty.  Returns true if no other is to follow. */
+static bool
+drain_told(struct kdp_datapath *dp, const struct told *told)
+    OVS_REQUIRES(dp->mutex)
+{
+    uint32_t port_no = told->port_no;
+    bool revalidated = revalidation_is_done(dp->dests->revalidation,
+                                            told->change);
+    size_t n_retired;
+
+    upcall_table_n_queues(dp->upcalls, port_no, &n_retired);
+    if (n_retired) {
+        upcall_table_settle(dp->upcalls, port_no);
+        if (!revalidated || !upcall_table_del_retired(dp->upcalls, port_no)) {
+            return false;
+        }
+    }
+    if (!upcall_table_has_channel(dp->upcalls, port_no)
+        || upcall_dest_of(dp, port_no) == UPCALL_DEST_OWN) {
         return true;
-    } else if (upcall_port_is_cpu(port_no)) {
-        return (dp->dests->mode == DISPATCH_PER_CPU
-                && port_no - UPCALL_PORT_CPU_BASE < n_cpu_handlers(dp));
-    } else {
-        return upcall_dest_of(dp, port_no) == UPCALL_DEST_OWN;
+    } else if (!revalidated || !is_empty(dp, port_no)
+               || told->pid == upcall_table_get_own_pid(dp->upcalls,
+                                                        port_no)) {
+        /* The kernel may still send to it, as it was told of the port or has
+         * flows that name it. */
+        return false;
     }
+    upcall_table_del(dp->upcalls, port_no);
+    return true;
 }
 
-/* True if the kernel may still send to the channel of 'port', which is not
- * wanted: it was told so of the port or the CPU, or it has flows that name
- * it. */
+/* The same of channels of CPUs. */
 static bool
-is_in_use(const struct kdp_datapath *dp, const struct upcall_port_info *port)
+drain_cpus(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    const struct told *told = find_told(dp, port->port_no);
+    uint32_t first = (dp->dests->mode == DISPATCH_PER_CPU
+                      ? n_cpu_handlers(dp) : 0);
+    bool done = true;
 
-    if (upcall_port_is_cpu(port->port_no)) {
-        return port->port_no - UPCALL_PORT_CPU_BASE < dp->dests->n_cpus;
+    for (uint32_t i = first; i < dp->dests->max_cpus; i++) {
+        uint32_t port_no = UPCALL_PORT_CPU(i);
+
+        if (!upcall_table_has_channel(dp->upcalls, port_no)) {
+            continue;
+        } else if (i < dp->dests->n_cpus || !is_empty(dp, port_no)) {
+            done = false;
+        } else {
+            upcall_table_del(dp->upcalls, port_no);
+        }
     }
-    return (told
-            && (told->pid == upcall_table_get_own_pid(dp->upcalls,
-                                                      port->port_no)
-                || !revalidation_is_done(dp->dests->revalidation,
-                                         told->change)));
+    return done;
 }
 
-/* Removes the channels that are no longer used and empty, and finds out
- * whether others are to follow. */
 static void
 drain(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    struct upcall_table_info info;
-    bool again = false;
+    struct upcall_dests *dests = dp->dests;
+    long long int now = time_msec();
+    struct told *told;
 
-    upcall_table_get_info(dp->upcalls, &info);
-    for (size_t i = 0; i < info.n_ports; i++) {
-        const struct upcall_port_info *port = &info.ports[i];
-
-        if (!port->has_channel || is_wanted(dp, port)) {
-            continue;
-        } else if (is_in_use(dp, port) || port->stats.backlog) {
-            again = true;
-            continue;
+    LIST_FOR_EACH_SAFE (told, leaving_node, &dests->leaving) {
+        if (now >= told->drain_at && drain_told(dp, told)) {
+            ovs_list_remove(&told->leaving_node);
+            ovs_list_init(&told->leaving_node);
         }
-        upcall_table_del(dp->upcalls, port->port_no);
     }
-    upcall_table_info_uninit(&info);
-    dp->dests->draining = again;
-    dp->dests->drain_at = time_msec() + DRAIN_AGAIN;
+    dests->cpus_leaving = dests->cpus_leaving && !drain_cpus(dp);
+    dests->drain_at = now + DRAIN_AGAIN;
 }
 
 void
@@ -661,7 +862,7 @@ upcall_dest_run(struct kdp_datapath *dp)
             dp->dests->holding = upcall_table_release(dp->upcalls);
         }
     }
-    if (dp->dests->draining && time_msec() >= dp->dests->drain_at) {
+    if (is_draining(dp->dests) && time_msec() >= dp->dests->drain_at) {
         drain(dp);
     }
 }
@@ -686,7 +887,7 @@ upcall_dest_wait(struct kdp_datapath *dp)
     if (dp->dests->holding && !dp->dests->mark_outdated) {
         poll_immediate_wake();
     }
-    if (dp->dests->draining) {
+    if (is_draining(dp->dests)) {
         poll_timer_wait_until(dp->dests->drain_at);
     }
 }

@@ -10,7 +10,8 @@
  *
  *      mode        destination of a port         isolation
  *      --------    --------------------------    ------------------------
- *      per-port    a socket of its own           a port fills its own
+ *      per-port    a socket of its own, or       a port fills its own
+ *                  several (its queues)
  *                  the shared socket, without    ports fill it together
  *                  room for one of its own
  *      per-cpu     that of the CPU's handler     ports of a CPU share
@@ -38,8 +39,24 @@
  * then the old socket is drained: it is removed when it is empty.  The kernel
  * tells nobody when the last packet that was on its way to the old socket has
  * been queued.  That is a matter of an RCU grace period, so that no socket is
- * looked at before DRAIN_DELAY.  Around a change upcalls of a port may come on
- * both sockets and be handled out of order.
+ * looked at before DRAIN_DELAY.  When a port comes to share, or shares no
+ * longer, its upcalls may be handled out of order for that time.
+ *
+ * Queues
+ * ------
+ *
+ * A port may have several sockets, from which the kernel chooses one by the
+ * hash of the packet.  A change of their number replaces all of them, and
+ * keeps the order of upcalls (upcall_table_change()).  The old ones go as
+ * above.
+ *
+ * The actions of flows name the first socket of a port.  So upcalls of a flow
+ * that sends packets to user space come on that one, all of them, and those of
+ * packets that missed before the flow was there may be on another.
+ *
+ * Linux versions differ in how many sockets they take for a port.  One that
+ * refuses as many as there are is told of fewer, of as many as there are CPUs
+ * or else of one, and so are all ports from then on.
  *
  * When the kernel does not take another socket for a port, the port keeps the
  * one that the kernel knows.
@@ -56,8 +73,6 @@
 #include <stdint.h>
 
 #include "dpif-netlink/datapath.h"
-
-struct upcall_channel;
 
 /* Turns of the main loop before the upcalls of a new port are handed out, and
  * those of all ports when upcalls are turned on.  The bridge that adds a port
@@ -130,22 +145,46 @@ int upcall_dest_add_cpus(struct kdp_datapath *dp)
  * of a new port waits there for UPCALL_DEST_HOLD_TURNS, in which the bridge
  * that adds the port lets the translation know.
  *
- * _prepare() makes a socket for the port, called 'name', if 'own' and that is
- * possible, and else takes the shared one.  It is followed by either
- * _commit(), when the kernel has a vport with 'new->pid', or _abort().
+ * _prepare() makes 'n_queues' sockets for the port, called 'name', or as many
+ * as are possible; if that is 0, it takes the shared one.  It is followed by
+ * either _commit(), when the kernel has a vport with 'new->pids', or _abort().
  * _prepare() and _commit() return 0 or a positive errno value.  When _commit()
  * fails, the port has no destination, and _abort() has to follow. */
 struct upcall_dest_new {
-    struct upcall_channel *channel;     /* Or NULL. */
-    uint32_t pid;               /* For the kernel; 0 while upcalls are off. */
+    struct upcall_channel *channels[UPCALL_MAX_QUEUES];
+    size_t n_channels;          /* 0 for the shared one. */
+    uint32_t pids[UPCALL_MAX_QUEUES];   /* For the kernel; a single 0 while
+                                         * upcalls are off. */
+    size_t n_pids;
 };
-int upcall_dest_prepare(struct kdp_datapath *dp, bool own, const char *name,
-                        struct upcall_dest_new *new)
+int upcall_dest_prepare(struct kdp_datapath *dp, unsigned int n_queues,
+                        const char *name, struct upcall_dest_new *new)
+    OVS_REQUIRES(dp->mutex);
+
+/* True if the kernel may take fewer pids than 'new->n_pids', which it refused
+ * with 'error'; 'new' has fewer then. */
+bool upcall_dest_refused(struct kdp_datapath *dp, struct upcall_dest_new *new,
+                         int error)
     OVS_REQUIRES(dp->mutex);
 int upcall_dest_commit(struct kdp_datapath *dp, struct upcall_dest_new *new,
                        uint32_t port_no, const char *name)
     OVS_REQUIRES(dp->mutex);
 void upcall_dest_abort(struct upcall_dest_new *new);
+
+/* Gives port 'port_no', which has sockets of its own, 'n' in their place, and
+ * tells the kernel.  EBUSY while those before are still needed.  Returns 0 or
+ * a positive errno value, with which all is as it was. */
+int upcall_dest_set_queues(struct kdp_datapath *dp, uint32_t port_no,
+                           unsigned int n)
+    OVS_REQUIRES(dp->mutex);
+
+/* Number of queues of port 'port_no', and the most that the kernel takes for a
+ * port as far as is known. */
+unsigned int upcall_dest_n_queues(const struct kdp_datapath *dp,
+                                  uint32_t port_no)
+    OVS_REQUIRES(dp->mutex);
+unsigned int upcall_dest_max_queues(const struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex);
 
 /* Gives port 'port_no', called 'name', a socket of its own, or the shared one,
  * and tells the kernel.  Return 0 or a positive errno value, with which all is
@@ -157,13 +196,14 @@ int upcall_dest_to_shared(struct kdp_datapath *dp, uint32_t port_no,
                           const char *name)
     OVS_REQUIRES(dp->mutex);
 
-/* Makes the destination of 'vport', which is what the kernel has just said, a
- * socket of its own if 'own' and that is possible, else the shared one, and
- * tells the kernel unless it knows.  Returns 0 or a positive errno value.  A
- * port for which the kernel does not take another socket has the one that the
- * kernel knows.  One that went meanwhile has none, but that is no error. */
+/* Makes the destination of 'vport', which is what the kernel has just said,
+ * sockets of its own, 'n_queues' if it has none, or the shared one if that is
+ * 0 or there can be no other, and tells the kernel unless it knows.  Returns 0
+ * or a positive errno value.  A port for which the kernel does not take another
+ * socket has the one that the kernel knows.  One that went meanwhile has none,
+ * but that is no error. */
 int upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
-                     bool own)
+                     unsigned int n_queues)
     OVS_REQUIRES(dp->mutex);
 
 /* True if the kernel was told where the upcalls of port 'port_no' go, and the
@@ -194,7 +234,8 @@ void upcall_dest_mark_outdated(struct kdp_datapath *dp, bool mark)
 void upcall_dest_clear(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
-/* Says that some sockets may not be used any more: they are drained. */
+/* Says that sockets of any port or CPU may not be used any more: those are
+ * drained. */
 void upcall_dest_drain(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 

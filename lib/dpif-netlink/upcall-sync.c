@@ -8,6 +8,7 @@
 
 #include "dpif-netlink/socket-budget.h"
 #include "dpif-netlink/upcall-dest.h"
+#include "dpif-netlink/upcall-queues.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
@@ -85,7 +86,7 @@ sweep(struct kdp_datapath *dp, const struct ovs_vport *vports, size_t n)
         if (upcall_port_is_real(key.port_no)
             && (!n || !bsearch(&key, vports, n, sizeof *vports,
                                compare_vports))) {
-            upcall_dest_forget(dp, key.port_no);
+            upcall_queues_port_gone(dp, key.port_no);
         }
     }
     upcall_table_info_uninit(&info);
@@ -97,10 +98,15 @@ sync_vport(struct kdp_datapath *dp, const struct ovs_vport *vport)
     OVS_REQUIRES(dp->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-    bool own = (upcall_dest_of(dp, vport->port_no) == UPCALL_DEST_OWN
-                || socket_budget_admit(dp));
-    int error = upcall_dest_sync(dp, vport, own);
+    unsigned int n = (upcall_dest_of(dp, vport->port_no) == UPCALL_DEST_OWN
+                      ? upcall_dest_n_queues(dp, vport->port_no)
+                      : upcall_queues_admit(dp, vport->name, vport->type));
+    int error = upcall_dest_sync(dp, vport, n);
 
+    if (upcall_dest_is_known(dp, vport->port_no)) {
+        upcall_queues_port_added(dp, vport->port_no, vport->name,
+                                 vport->type);
+    }
     if (error) {
         VLOG_ERR_RL(&rl, "%s: port %s does not have the socket for its "
                     "upcalls that it is to have (%s); trying again in %d ms",
@@ -169,7 +175,7 @@ sync_gone(struct kdp_datapath *dp)
                 /* We forget the ports that we delete ourselves at once. */
                 if_notifier_kdp_outdated();
             }
-            upcall_dest_forget(dp, port_no);
+            upcall_queues_port_gone(dp, port_no);
         } else {
             retry(dp);
         }

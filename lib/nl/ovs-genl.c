@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/genetlink.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "openvswitch/vlog.h"
@@ -232,9 +233,11 @@ ovs_vport_reply(const struct nlmsghdr *nlh, void *vport)
 
 int
 ovs_vport_new(struct ovs_genl *genl, struct ovs_vport *vport,
+              const uint32_t pids[], size_t n_pids,
               const void *options, size_t options_len)
 {
-    void *buf = xmalloc(OVS_REQUEST_FIXED + options_len);
+    void *buf = xmalloc(OVS_REQUEST_FIXED + n_pids * sizeof *pids
+                        + options_len);
     struct nlmsghdr *nlh = ovs_msg_init(buf, &genl->vport, OVS_VPORT_CMD_NEW,
                                         OVS_VPORT_VERSION, NLM_F_ECHO,
                                         vport->dp_ifindex);
@@ -244,7 +247,7 @@ ovs_vport_new(struct ovs_genl *genl, struct ovs_vport *vport,
     }
     mnl_attr_put_u32(nlh, OVS_VPORT_ATTR_TYPE, vport->type);
     mnl_attr_put_strz(nlh, OVS_VPORT_ATTR_NAME, vport->name);
-    mnl_attr_put_u32(nlh, OVS_VPORT_ATTR_UPCALL_PID, vport->pid);
+    mnl_attr_put(nlh, OVS_VPORT_ATTR_UPCALL_PID, n_pids * sizeof *pids, pids);
     if (options_len) {
         mnl_attr_put(nlh, OVS_VPORT_ATTR_OPTIONS | NLA_F_NESTED, options_len,
                      options);
@@ -307,17 +310,19 @@ ovs_vport_get_by_name(struct ovs_genl *genl, int dp_ifindex, const char *name,
 }
 
 int
-ovs_vport_set_pid(struct ovs_genl *genl, int dp_ifindex, uint32_t port_no,
-                  uint32_t pid)
+ovs_vport_set_pids(struct ovs_genl *genl, int dp_ifindex, uint32_t port_no,
+                   const uint32_t pids[], size_t n)
 {
-    char buf[OVS_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
+    void *buf = xmalloc(OVS_REQUEST_FIXED + n * sizeof *pids);
     struct nlmsghdr *nlh = ovs_msg_init(buf, &genl->vport, OVS_VPORT_CMD_SET,
                                         OVS_VPORT_VERSION, NLM_F_ACK,
                                         dp_ifindex);
 
     mnl_attr_put_u32(nlh, OVS_VPORT_ATTR_PORT_NO, port_no);
-    mnl_attr_put_u32(nlh, OVS_VPORT_ATTR_UPCALL_PID, pid);
-    return nl_conn_transact(genl->conn, nlh, NULL, NULL);
+    mnl_attr_put(nlh, OVS_VPORT_ATTR_UPCALL_PID, n * sizeof *pids, pids);
+    int error = nl_conn_transact(genl->conn, nlh, NULL, NULL);
+    free(buf);
+    return error;
 }
 
 int

@@ -95,11 +95,13 @@ struct ovs_vport {
 /* Parses 'nlh', a message of the vport family.  Returns 0 or EINVAL. */
 int ovs_vport_parse(const struct nlmsghdr *nlh, struct ovs_vport *);
 
-/* Creates the vport that '*vport' describes by 'dp_ifindex', 'type', 'name',
- * 'pid' and 'port_no' (UINT32_MAX lets the kernel choose) with the type's
- * options in 'options', 'options_len' bytes of attributes.  On success
+/* Creates the vport that '*vport' describes by 'dp_ifindex', 'type', 'name'
+ * and 'port_no' (UINT32_MAX lets the kernel choose), whose upcalls go to the
+ * 'n_pids' netlink port ids 'pids' as with ovs_vport_set_pids(), with the
+ * type's options in 'options', 'options_len' bytes of attributes.  On success
  * '*vport' says what the kernel made.  EBUSY if 'port_no' is taken. */
 int ovs_vport_new(struct ovs_genl *, struct ovs_vport *vport,
+                  const uint32_t pids[], size_t n_pids,
                   const void *options, size_t options_len);
 
 /* Asks for port 'port_no' of datapath 'dp_ifindex', or for the one whose
@@ -110,10 +112,12 @@ int ovs_vport_get_by_number(struct ovs_genl *, int dp_ifindex,
 int ovs_vport_get_by_name(struct ovs_genl *, int dp_ifindex, const char *name,
                           struct ovs_vport *);
 
-/* Sends the upcalls of port 'port_no' to netlink port id 'pid', 0 for
- * nowhere.  ENODEV if there is no such port. */
-int ovs_vport_set_pid(struct ovs_genl *, int dp_ifindex, uint32_t port_no,
-                      uint32_t pid);
+/* Sends the upcalls of port 'port_no' to the 'n' netlink port ids 'pids', at
+ * least one, each to the one that its packet's hash chooses; a single one that
+ * is 0 is nowhere.  ENODEV if there is no such port.  EINVAL if there are more
+ * than the kernel takes. */
+int ovs_vport_set_pids(struct ovs_genl *, int dp_ifindex, uint32_t port_no,
+                       const uint32_t pids[], size_t n);
 
 /* Deletes port 'port_no'. */
 int ovs_vport_del(struct ovs_genl *, int dp_ifindex, uint32_t port_no);

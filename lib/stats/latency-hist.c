@@ -24,15 +24,14 @@ get_part(struct latency_hist *hist, unsigned int i)
 {
     struct latency_part *part;
 
-    /* Pairs with record_in_new_part(). */
+    /* Pairs with add_part(). */
     atomic_read_explicit(&hist->parts[i], &part, memory_order_acquire);
     return part;
 }
 
-/* Makes part 'i', which is not there, and counts 'usec', which falls into it.
- * A function of its own, so that others need no stack for it. */
-static void __attribute__((__noinline__))
-record_in_new_part(struct latency_hist *hist, unsigned int i, uint64_t usec)
+/* Makes part 'i', which is not there. */
+static struct latency_part *
+add_part(struct latency_hist *hist, unsigned int i)
 {
     struct latency_part *part = xmalloc(sizeof *part);
 
@@ -41,6 +40,15 @@ record_in_new_part(struct latency_hist *hist, unsigned int i, uint64_t usec)
     }
     /* Pairs with get_part(). */
     atomic_store_explicit(&hist->parts[i], part, memory_order_release);
+    return part;
+}
+
+/* Makes part 'i', which is not there, and counts 'usec', which falls into it.
+ * A function of its own, so that others need no stack for it. */
+static void __attribute__((__noinline__))
+record_in_new_part(struct latency_hist *hist, unsigned int i, uint64_t usec)
+{
+    add_part(hist, i);
     latency_hist_record(hist, usec);
 }
 
@@ -179,4 +187,45 @@ latency_hist_summarize(const struct latency_hist *hist_,
     count_below(buckets, summary->below);
     summary->p50 = MIN(percentile(buckets, summary->n, 50), summary->max);
     summary->p99 = MIN(percentile(buckets, summary->n, 99), summary->max);
+}
+
+/* Adds 'n' to '*counter', which stays at the largest value that it can
+ * have. */
+static void
+bucket_add(atomic_uint32_t *counter, uint32_t n)
+{
+    uint32_t old;
+
+    atomic_read_relaxed(counter, &old);
+    atomic_store_relaxed(counter, n > UINT32_MAX - old ? UINT32_MAX : old + n);
+}
+
+void
+latency_hist_add(struct latency_hist *dst, const struct latency_hist *src_)
+{
+    struct latency_hist *src = CONST_CAST(struct latency_hist *, src_);
+    uint64_t dst_sum, src_sum;
+    uint32_t dst_max, src_max;
+
+    for (unsigned int i = 0; i < LATENCY_N_PARTS; i++) {
+        struct latency_part *from = get_part(src, i);
+        struct latency_part *to = get_part(dst, i);
+
+        if (!from) {
+            continue;
+        }
+        to = to ? to : add_part(dst, i);
+        for (unsigned int j = 0; j < LATENCY_PART_BUCKETS; j++) {
+            uint32_t n;
+
+            atomic_read_relaxed(&from->buckets[j], &n);
+            bucket_add(&to->buckets[j], n);
+        }
+    }
+    atomic_read_relaxed(&src->sum, &src_sum);
+    atomic_read_relaxed(&dst->sum, &dst_sum);
+    atomic_store_relaxed(&dst->sum, dst_sum + src_sum);
+    atomic_read_relaxed(&src->max, &src_max);
+    atomic_read_relaxed(&dst->max, &dst_max);
+    atomic_store_relaxed(&dst->max, MAX(dst_max, src_max));
 }

@@ -41,6 +41,8 @@
  *
  *      (*) What is recorded at the same time may be lost or stay.
  *
+ * _add() records in one histogram and summarizes the other.
+ *
  * Whoever passes the right to record on to another thread sees to it that this
  * one sees all that was written.  What a reader sees may lack the latest
  * records.
@@ -113,6 +115,10 @@ void latency_hist_reset(struct latency_hist *);
 
 void latency_hist_summarize(const struct latency_hist *,
                             struct latency_summary *);
+
+/* Records in 'dst' what 'src' has recorded. */
+void latency_hist_add(struct latency_hist *dst,
+                      const struct latency_hist *src);
 
 /* For tests: bucket of 'usec', and largest duration that a bucket counts. */
 unsigned int latency_hist_bucket(uint32_t usec);

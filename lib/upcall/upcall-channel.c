@@ -53,6 +53,8 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_add_relaxed(&next_serial, 1, &channel->serial);
     ovs_refcount_init(&channel->refcount);
     atomic_init(&channel->dead, false);
+    atomic_init(&channel->retired, false);
+    ovsrcu_init(&channel->next, NULL);
     atomic_init(&channel->weight, 1);
     atomic_init(&channel->owner, 0);
     channel->state = UPCALL_STATE_IDLE;
@@ -74,10 +76,6 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_init(&channel->lost_base, 0);
     atomic_init(&channel->shed_base, 0);
     atomic_init(&channel->limited_base, 0);
-    atomic_init(&channel->carried_received, 0);
-    atomic_init(&channel->carried_lost, 0);
-    atomic_init(&channel->carried_limited, 0);
-    atomic_init(&channel->carried_shed, 0);
     atomic_count_inc(&n_open);
     *channelp = channel;
     return 0;
@@ -351,6 +349,68 @@ upcall_channel_unlimit(struct upcall_channel *channel)
     } while (size != now);
 }
 
+void
+upcall_channel_set_retired(struct upcall_channel *channel, bool retired)
+{
+    /* Sequentially consistent, as the owner word: a handler that releases the
+     * channel sees this, or is seen to have released it. */
+    atomic_store(&channel->retired, retired);
+    channel->done_at = 0;
+}
+
+bool
+upcall_channel_is_retired(const struct upcall_channel *channel)
+{
+    bool retired;
+
+    atomic_read(CONST_CAST(atomic_bool *, &channel->retired), &retired);
+    return retired;
+}
+
+bool
+upcall_channel_is_idle(const struct upcall_channel *channel)
+{
+    uint32_t drops, backlog, owner;
+
+    /* In this order: a handler that has emptied the socket is the owner until
+     * what it took was processed, or hands the channel to the run queue
+     * then. */
+    upcall_channel_get_meminfo(channel, &drops, &backlog);
+    atomic_read(CONST_CAST(atomic_uint32_t *, &channel->owner), &owner);
+    return !backlog && !(owner & UPCALL_MAX_HANDLERS);
+}
+
+/* The least memory that the kernel charges a socket for an upcall: a socket
+ * buffer, and the smallest block of memory for data with what it needs. */
+#define UPCALL_MEM_MIN 512
+
+/* Upcalls that may have been taken from a socket and not been counted or
+ * processed yet.  Open vSwitch takes at most 64 before it processes them;
+ * those of one read may not be counted, and those of one batch not processed. */
+#define UPCALL_IN_HAND (2 * 64)
+
+bool
+upcall_channel_is_done(struct upcall_channel *channel)
+{
+    uint32_t drops, backlog;
+    uint64_t n_read;
+
+    if (upcall_channel_is_idle(channel)) {
+        return true;
+    }
+
+    /* Flows may send to it all the time, so that it is never empty.  The
+     * counters are looked at after the memory: what was taken in between
+     * counts as taken before, and makes this later, not earlier. */
+    upcall_channel_get_meminfo(channel, &drops, &backlog);
+    n_read = (upcall_counter_read(&channel->received)
+              + upcall_counter_read(&channel->shed));
+    if (!channel->done_at) {
+        channel->done_at = n_read + backlog / UPCALL_MEM_MIN + UPCALL_IN_HAND;
+    }
+    return n_read >= channel->done_at;
+}
+
 uint32_t
 upcall_channel_dropped(const struct upcall_channel *channel)
 {
@@ -383,25 +443,21 @@ upcall_channel_get_counts(const struct upcall_channel *channel_,
                                                 channel_);
     uint32_t drops;
 
-    stats->received = (counted_since(&channel->received,
-                                     &channel->received_base)
-                       + upcall_counter_read(&channel->carried_received));
+    stats->received = counted_since(&channel->received,
+                                    &channel->received_base);
     stats->malformed = counted_since(&channel->malformed,
                                      &channel->malformed_base);
     stats->overruns = counted_since(&channel->overruns,
                                     &channel->overruns_base);
     stats->errors = counted_since(&channel->errors, &channel->errors_base);
-    stats->shed = (counted_since(&channel->shed, &channel->shed_base)
-                   + upcall_counter_read(&channel->carried_shed));
+    stats->shed = counted_since(&channel->shed, &channel->shed_base);
     upcall_channel_get_meminfo(channel, &drops, &stats->backlog);
     stats->lost = (uint32_t) (drops
                               - upcall_counter_read(&channel->lost_base));
-    stats->lost += upcall_counter_read(&channel->carried_lost);
     stats->lost_limited = (uint32_t) (upcall_channel_limited_drops(channel,
                                                                    drops)
                                       - upcall_counter_read(
                                           &channel->limited_base));
-    stats->lost_limited += upcall_counter_read(&channel->carried_limited);
     atomic_read_relaxed(&channel->backlog_max, &stats->backlog_max);
     stats->backlog_max = MAX(stats->backlog_max, stats->backlog);
 }
@@ -421,12 +477,8 @@ upcall_channel_reset_stats(struct upcall_channel *channel)
 
     upcall_channel_get_meminfo(channel, &drops, &backlog);
     atomic_store_relaxed(&channel->lost_base, drops);
-    atomic_store_relaxed(&channel->carried_received, 0);
     atomic_store_relaxed(&channel->limited_base,
                          upcall_channel_limited_drops(channel, drops));
-    atomic_store_relaxed(&channel->carried_lost, 0);
-    atomic_store_relaxed(&channel->carried_limited, 0);
-    atomic_store_relaxed(&channel->carried_shed, 0);
     reset_base(&channel->received_base, &channel->received);
     reset_base(&channel->malformed_base, &channel->malformed);
     reset_base(&channel->overruns_base, &channel->overruns);

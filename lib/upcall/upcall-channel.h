@@ -6,8 +6,9 @@
 /* Upcall channels
  * ===============
  *
- * A channel is the netlink socket on which the upcalls of one port arrive.
- * All handlers share it through their scheduler (upcall-sched.h).
+ * A channel is a netlink socket on which upcalls of one port arrive.  A port
+ * has one, or several, its queues (upcall-ports.h).  All handlers share a
+ * channel through their scheduler (upcall-sched.h).
  *
  *
  * Ownership
@@ -65,7 +66,8 @@
  *      release               yes         no              yes (**)
  *      hold, unhold           no         no              yes
  *      read, count, turn     yes         no               no
- *      stats, drain           no         no              yes (*)
+ *      stats, drain,          no         no              yes (*)
+ *      is_done
  *      ref, unref            yes         yes             yes
  *
  *      (*) Reading the counters is safe at any time: they are atomics with one
@@ -91,6 +93,7 @@
 
 #include "openvswitch/types.h"
 #include "ovs-atomic.h"
+#include "ovs-rcu.h"
 #include "stats/latency-hist.h"
 #include "upcall/upcall-age.h"
 #include "upcall/upcall-delay.h"
@@ -127,6 +130,9 @@ struct upcall_channel {
     uint32_t serial;            /* Tells this channel from an earlier one of
                                  * the same port. */
     char *name;                 /* Of the port, for people. */
+    OVSRCU_TYPE(struct upcall_channel *) next;  /* Next one of its port
+                                                 * (upcall-ports.h). */
+    unsigned int queue;         /* Its place among those of its port. */
     atomic_uint32_t rcvbuf;     /* Size of the receive buffer unless it is
                                  * limited; see upcall-rcvbuf.h.  The control
                                  * thread's. */
@@ -135,6 +141,11 @@ struct upcall_channel {
                                  * thread's. */
     struct ovs_refcount refcount;
     atomic_bool dead;           /* The port is gone. */
+    atomic_bool retired;        /* The port has others in its place. */
+    uint64_t done_at;           /* If it is: see upcall_channel_is_done().
+                                 * The control thread's, as is the next. */
+    uint64_t grace;             /* Grace period whose end it waits for, held,
+                                 * or 0 (upcall-ports.h). */
     atomic_uint32_t weight;     /* Ports whose upcalls come on it
                                  * (upcall-shared.h). */
 
@@ -163,9 +174,8 @@ struct upcall_channel {
     atomic_uint32_t backlog_max;
     struct latency_hist latency;
 
-    /* Written by the control thread: what the counters had at the last reset,
-     * and what the port received, lost and shed while it had no channel of its
-     * own, or another one. */
+    /* Written by the control thread: what the counters had at the last
+     * reset. */
     atomic_uint64_t received_base;
     atomic_uint64_t malformed_base;
     atomic_uint64_t overruns_base;
@@ -173,10 +183,6 @@ struct upcall_channel {
     atomic_uint64_t lost_base;
     atomic_uint64_t shed_base;
     atomic_uint64_t limited_base;
-    atomic_uint64_t carried_received;
-    atomic_uint64_t carried_lost;
-    atomic_uint64_t carried_limited;
-    atomic_uint64_t carried_shed;
 };
 
 /* An owner word: the generation, then the handler's index plus one.  A
@@ -189,6 +195,9 @@ struct upcall_channel {
 /* Owner word of a channel that is held.  No set of handlers has generation
  * 0. */
 #define UPCALL_TOKEN_HELD 1
+
+/* The most queues of a port.  More than one for each handler is of no use. */
+#define UPCALL_MAX_QUEUES 64
 
 /* Largest port number of the kernel datapath plus one (DP_MAX_PORTS). */
 #define UPCALL_MAX_PORTS 65536
@@ -281,6 +290,20 @@ void upcall_channel_release(struct upcall_channel *, uint32_t token);
 void upcall_channel_set_state(struct upcall_channel *, enum upcall_state);
 
 bool upcall_channel_is_dead(const struct upcall_channel *);
+
+/* Says that 'channel' is one of the queues that others have replaced, or that
+ * it is not.  By the control thread. */
+void upcall_channel_set_retired(struct upcall_channel *, bool retired);
+bool upcall_channel_is_retired(const struct upcall_channel *);
+
+/* True if handlers are done with all upcalls that waited on 'channel', which
+ * is retired, when this was called for the first time: nothing waits and no
+ * handler has it, or so many have been read since that those must be among
+ * the ones that were processed.  By the control thread. */
+bool upcall_channel_is_done(struct upcall_channel *);
+
+/* True if nothing waits on it and no handler has it. */
+bool upcall_channel_is_idle(const struct upcall_channel *);
 
 /* True if 'channel' is served before all others (upcall-turn.h). */
 static inline bool

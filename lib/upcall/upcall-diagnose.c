@@ -22,16 +22,18 @@ static const struct finding_kind upcalls_lost = {
     "upcalls-lost",
     "The packets are gone: new connections at the port stall or fail.",
     "Limit what it sends (ingress_policing_kpkts_rate of the interface, "
-    "meters in flows to the controller), or raise n-handler-threads; "
-    "upcall/reset starts counting anew.",
+    "meters in flows to the controller), or give it more handlers: raise "
+    "n-handler-threads, and upcall-port-queues of the interface; "
+    "upcall/reset starts counting from 0.",
 };
 
 static const struct finding_kind upcalls_shed = {
     "upcalls-shed",
     "The packets are gone; they waited longer than upcall-target-delay, and "
     "newer ones were served instead.",
-    "Limit what the port sends, raise n-handler-threads, or raise "
-    "upcall-target-delay; upcall/reset starts counting anew.",
+    "Limit what the port sends, give it more handlers (n-handler-threads, and "
+    "upcall-port-queues of the interface), or raise upcall-target-delay; "
+    "upcall/reset starts counting from 0.",
 };
 
 static const struct finding_kind sockets_shared = {
@@ -120,8 +122,10 @@ diagnose_fate(const struct upcall_table_info *info,
             continue;
         }
         findings_add(findings, kind, "%s: port %s: %"PRIu64" upcalls %s, %"
-                     PRIu64" received", info->name, port->name, counts[i].n,
-                     fate, port->stats.received);
+                     PRIu64" received%s", info->name, port->name, counts[i].n,
+                     fate, port->stats.received,
+                     (port->n_queues < info->n_handlers
+                      ? "; not all handlers can work for it at a time" : ""));
     }
     if (others) {
         findings_add(findings, kind, "%s: %"PRIuSIZE" more ports: %"PRIu64

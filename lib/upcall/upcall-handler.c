@@ -170,6 +170,10 @@ upcall_handler_release(struct upcall_handler *handler,
         upcall_channel_release(channel, handler->token);
         upcall_groups_arm(handler->groups, channel);
         upcall_ports_rearm(handler->ports, channel, handler->generation);
+        if (upcall_channel_is_retired(channel)) {
+            /* The queues that replace it may have waited for this. */
+            upcall_ports_settle(handler->ports, channel->port_no);
+        }
     }
     upcall_channel_unref(channel);
 }

@@ -24,14 +24,28 @@
 #define UPCALL_OWNER_NONE (-1)  /* Nothing waits on it. */
 #define UPCALL_OWNER_QUEUE (-2) /* It waits in a run queue. */
 
+/* A channel of a port that has several. */
+struct upcall_queue_info {
+    unsigned int number;        /* The kernel's, from 0. */
+    uint32_t pid;
+    bool retired;               /* Others have taken its place. */
+    bool held;                  /* Waits for those whose place it takes. */
+    int owner;                  /* As in struct upcall_port_info. */
+    struct upcall_channel_stats stats;
+};
+
 struct upcall_port_info {
     uint32_t port_no;           /* Or UPCALL_PORT_*. */
     bool shared;                /* Its upcalls come on shared channels. */
     bool has_channel;           /* It has a channel of its own. */
-    int owner;                  /* Handler that has the channel now, or
-                                 * UPCALL_OWNER_*. */
+    int owner;                  /* Handler that has the channel, or the first
+                                 * of them, now, or UPCALL_OWNER_*. */
     const char *name;
-    uint32_t pid;
+    uint32_t pid;               /* Of the first channel. */
+    size_t n_queues;            /* Channels that the kernel is to choose from;
+                                 * 0 if it has none of its own. */
+    size_t n_channels;          /* In 'queues'; 0 if there is at most one. */
+    struct upcall_queue_info *queues;
     struct upcall_channel_stats stats;
     struct upcall_rate rate;
 };
@@ -85,6 +99,7 @@ struct upcall_table_info {
     uint32_t target_delay;      /* Microseconds that an upcall may wait, or 0
                                  * (upcall-delay.h). */
     size_t top;                 /* Show no more ports than this; 0 for all. */
+    bool with_queues;           /* Show a line for each queue. */
     size_t n_ports;
     struct upcall_port_info *ports;         /* By port number. */
     size_t n_handlers;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-grace.h"
 #include "upcall/upcall-groups.h"
 #include "upcall/upcall-info.h"
 #include "upcall/upcall-msg.h"
@@ -25,6 +27,15 @@ VLOG_DEFINE_THIS_MODULE(upcall_ports);
  * the shared one, one for the CPUs of each handler. */
 #define UPCALL_N_SLOTS (UPCALL_MAX_PORTS + 2 + UPCALL_MAX_HANDLERS)
 
+/* Grace period of new queues that the kernel was not told of yet. */
+#define GRACE_UNKNOWN UINT64_MAX
+
+/* What was counted on channels that a port had before and has no more. */
+struct upcall_past {
+    struct upcall_channel_stats counts;     /* Without backlog and latency. */
+    struct latency_hist latency;
+};
+
 /* Returns UPCALL_N_SLOTS for a number that no port can have. */
 static uint32_t
 port_to_slot(uint32_t port_no)
@@ -37,7 +48,7 @@ port_to_slot(uint32_t port_no)
             : UPCALL_N_SLOTS);
 }
 
-/* The channel in 'slot', or NULL. */
+/* The first channel in 'slot', or NULL. */
 static struct upcall_channel *
 slot_channel(const struct upcall_ports *ports, uint32_t slot)
     OVS_REQUIRES(ports->mutex)
@@ -54,11 +65,23 @@ next_slot(const struct upcall_ports *ports, uint32_t slot)
     return slot == ports->last_slot ? UPCALL_MAX_PORTS : slot + 1;
 }
 
-/* Iterates over the channels of PORTS, whose mutex is held. */
+static struct upcall_channel *
+next_channel(const struct upcall_channel *channel)
+{
+    return ovsrcu_get_protected(struct upcall_channel *, &channel->next);
+}
+
+/* Iterates over the channels in SLOT of PORTS, whose mutex is held.  CHANNEL
+ * may be deleted meanwhile. */
+#define UPCALL_SLOT_FOR_EACH(CHANNEL, SLOT, PORTS)                      \
+    for ((CHANNEL) = slot_channel(PORTS, SLOT); (CHANNEL);              \
+         (CHANNEL) = next_channel(CHANNEL))
+
+/* Iterates over all channels of PORTS. */
 #define UPCALL_PORTS_FOR_EACH(CHANNEL, SLOT, PORTS)                     \
     for ((SLOT) = 0; (SLOT) < UPCALL_N_SLOTS;                           \
          (SLOT) = next_slot(PORTS, SLOT))                               \
-        if (((CHANNEL) = slot_channel(PORTS, SLOT)) != NULL)
+        UPCALL_SLOT_FOR_EACH (CHANNEL, SLOT, PORTS)
 
 struct upcall_ports *
 upcall_ports_create(const char *name, int dp_ifindex, uint16_t packet_family)
@@ -76,6 +99,7 @@ upcall_ports_create(const char *name, int dp_ifindex, uint16_t packet_family)
     atomic_init(&ports->generation, 0);
     ports->slots = xcalloc(UPCALL_N_SLOTS, sizeof *ports->slots);
     ports->rates = xcalloc(UPCALL_N_SLOTS, sizeof *ports->rates);
+    ports->pasts = xcalloc(UPCALL_N_SLOTS, sizeof *ports->pasts);
     ovsrcu_init(&ports->adding, NULL);
     upcall_shared_init(&ports->shared);
     return ports;
@@ -93,6 +117,7 @@ upcall_ports_unref(struct upcall_ports *ports)
     if (upcall_refcount_unref(&ports->refcount)) {
         upcall_shared_uninit(&ports->shared);
         ovs_mutex_destroy(&ports->mutex);
+        free(ports->pasts);
         free(ports->rates);
         free(ports->slots);
         free(ports->name);
@@ -100,7 +125,7 @@ upcall_ports_unref(struct upcall_ports *ports)
     }
 }
 
-/* Finds the channel in the slot of 'port_no'. */
+/* Finds the first channel in the slot of 'port_no'. */
 static struct upcall_channel *
 upcall_ports_get(const struct upcall_ports *ports, uint32_t port_no)
 {
@@ -111,19 +136,29 @@ upcall_ports_get(const struct upcall_ports *ports, uint32_t port_no)
             : NULL);
 }
 
+/* Finds the one with 'serial' among 'channel', which may be NULL, and those
+ * that follow it. */
+static struct upcall_channel *
+find_serial(struct upcall_channel *channel, uint32_t serial)
+{
+    while (channel && channel->serial != serial) {
+        channel = ovsrcu_get(struct upcall_channel *, &channel->next);
+    }
+    return channel;
+}
+
 struct upcall_channel *
 upcall_ports_lookup(const struct upcall_ports *ports, uint32_t port_no,
                     uint32_t serial)
 {
     struct upcall_channel *channel;
 
-    /* In this order, because a channel is put into its slot before it stops
-     * being the one that is added. */
-    channel = ovsrcu_get(struct upcall_channel *, &ports->adding);
-    if (!channel || channel->serial != serial) {
-        channel = upcall_ports_get(ports, port_no);
-    }
-    return channel && channel->serial == serial ? channel : NULL;
+    /* In this order, because channels are put into their slot before they stop
+     * being those that are added. */
+    channel = find_serial(ovsrcu_get(struct upcall_channel *, &ports->adding),
+                          serial);
+    return channel ? channel : find_serial(upcall_ports_get(ports, port_no),
+                                           serial);
 }
 
 struct upcall_channel *
@@ -182,6 +217,19 @@ upcall_ports_hold(struct upcall_ports *ports, struct upcall_channel *channel,
     ovs_mutex_unlock(&ports->mutex);
 }
 
+/* Lets handlers take 'channel', which was held. */
+static void
+unhold(struct upcall_ports *ports, struct upcall_channel *channel)
+    OVS_REQUIRES(ports->mutex)
+{
+    upcall_channel_unhold(channel);
+
+    /* A handler may have left an event of it before this. */
+    if (ports->groups) {
+        upcall_groups_arm(ports->groups, channel);
+    }
+}
+
 bool
 upcall_ports_release(struct upcall_ports *ports)
 {
@@ -193,11 +241,7 @@ upcall_ports_release(struct upcall_ports *ports)
     if (ports->holding) {
         UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
             if (channel->hold && !--channel->hold) {
-                /* A handler may have left an event of it before this. */
-                upcall_channel_unhold(channel);
-                if (ports->groups) {
-                    upcall_groups_arm(ports->groups, channel);
-                }
+                unhold(ports, channel);
             }
             holding = holding || channel->hold;
         }
@@ -248,62 +292,207 @@ upcall_ports_target_delay(const struct upcall_ports *ports_)
     return usec;
 }
 
+/* What was counted. */
+
 static void
-upcall_ports_del__(struct upcall_ports *ports, uint32_t slot)
+add_counts(struct upcall_channel_stats *sum,
+           const struct upcall_channel_stats *stats)
+{
+    sum->received += stats->received;
+    sum->malformed += stats->malformed;
+    sum->overruns += stats->overruns;
+    sum->errors += stats->errors;
+    sum->lost += stats->lost;
+    sum->lost_limited += stats->lost_limited;
+    sum->shed += stats->shed;
+    sum->backlog += stats->backlog;
+    sum->backlog_max = MAX(sum->backlog_max, stats->backlog_max);
+}
+
+/* What was counted before for the port in 'slot'. */
+static struct upcall_past *
+get_past(struct upcall_ports *ports, uint32_t slot)
     OVS_REQUIRES(ports->mutex)
 {
-    struct upcall_channel *channel = slot_channel(ports, slot);
-    struct upcall_shared_port *shared;
+    struct upcall_past *past = ports->pasts[slot];
 
-    if (!channel) {
-        return;
+    if (!past) {
+        past = ports->pasts[slot] = xzalloc(sizeof *past);
+        latency_hist_init(&past->latency);
     }
-    shared = upcall_shared_get(&ports->shared, slot);
-    if (shared) {
-        struct upcall_channel_stats stats;
+    return past;
+}
 
-        upcall_channel_get_stats(channel, &stats);
-        upcall_shared_port_add_stats(shared, &stats);
+static void
+forget_past(struct upcall_ports *ports, uint32_t slot)
+    OVS_REQUIRES(ports->mutex)
+{
+    struct upcall_past *past = ports->pasts[slot];
+
+    if (past) {
+        latency_hist_uninit(&past->latency);
+        free(past);
+        ports->pasts[slot] = NULL;
+    }
+}
+
+/* Counts on for the port in 'slot' what was counted on 'channel', which it is
+ * about to lose. */
+static void
+carry_on(struct upcall_ports *ports, uint32_t slot,
+         const struct upcall_channel *channel)
+    OVS_REQUIRES(ports->mutex)
+{
+    struct upcall_past *past = get_past(ports, slot);
+    struct upcall_channel_stats stats;
+
+    upcall_channel_get_counts(channel, &stats);
+    stats.backlog = 0;
+    add_counts(&past->counts, &stats);
+    latency_hist_add(&past->latency, &channel->latency);
+}
+
+/* Adding and deleting channels. */
+
+static void
+del_channel(struct upcall_ports *ports, uint32_t slot,
+            struct upcall_channel *channel)
+    OVS_REQUIRES(ports->mutex)
+{
+    struct upcall_channel *next = next_channel(channel);
+    struct upcall_channel *before = slot_channel(ports, slot);
+
+    if (before == channel) {
+        ovsrcu_set(&ports->slots[slot], next);
+    } else {
+        while (next_channel(before) != channel) {
+            before = next_channel(before);
+        }
+        ovsrcu_set(&before->next, next);
     }
     ports->dropped += upcall_channel_dropped(channel);
-    ovsrcu_set(&ports->slots[slot], NULL);
     atomic_store_relaxed(&channel->dead, true);
     if (ports->groups) {
         upcall_groups_del(ports->groups, channel);
     }
     ports->n_channels--;
     ports->n_port_channels -= slot < UPCALL_MAX_PORTS;
-    upcall_ports_update_rcvbuf(ports);
+    ports->n_retired -= upcall_channel_is_retired(channel);
 
     /* A handler may have found it in the slot and not taken its reference
      * yet. */
     ovsrcu_postpone(upcall_channel_unref, channel);
 }
 
-/* Puts 'channel' into 'slot', in place of one that is there. */
+/* Deletes 'channel', if that is not NULL, and those that follow it in
+ * 'slot'. */
 static void
-upcall_ports_put(struct upcall_ports *ports, uint32_t slot,
-                 struct upcall_channel *channel)
+del_channels(struct upcall_ports *ports, uint32_t slot,
+             struct upcall_channel *channel)
     OVS_REQUIRES(ports->mutex)
 {
-    upcall_ports_del__(ports, slot);
-    ovsrcu_set(&ports->slots[slot], channel);
-    ports->n_channels++;
-    ports->n_port_channels += slot < UPCALL_MAX_PORTS;
-    if (slot < UPCALL_MAX_PORTS && slot > ports->last_slot) {
-        ports->last_slot = slot;
+    bool shared = upcall_shared_get(&ports->shared, slot);
+
+    for (; channel; channel = next_channel(channel)) {
+        if (shared) {
+            carry_on(ports, slot, channel);
+        }
+        del_channel(ports, slot, channel);
     }
+    if (!shared) {
+        forget_past(ports, slot);
+    }
+}
+
+/* Registers the 'n' 'channels' with the groups.  If that fails, none is
+ * registered. */
+static int
+register_channels(struct upcall_ports *ports,
+                  struct upcall_channel *channels[], size_t n)
+    OVS_REQUIRES(ports->mutex)
+{
+    for (size_t i = 0; ports->groups && i < n; i++) {
+        int error = upcall_groups_add(ports->groups, channels[i]);
+
+        if (error) {
+            while (i-- > 0) {
+                upcall_groups_del(ports->groups, channels[i]);
+            }
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* Puts the 'n' 'channels', at least one, before those in 'slot'.  If that
+ * fails, nothing has changed. */
+static int
+insert_channels(struct upcall_ports *ports, uint32_t port_no, uint32_t slot,
+                const char *name, struct upcall_channel *channels[], size_t n)
+    OVS_REQUIRES(ports->mutex)
+{
+    int error;
+
+    for (size_t i = n; i-- > 0; ) {
+        struct upcall_channel *channel = channels[i];
+
+        channel->port_no = port_no;
+        channel->queue = i;
+        if (channel->name) {
+            /* Refused before; a handler may be about to mention it. */
+            ovsrcu_postpone(free, channel->name);
+        }
+        channel->name = xstrdup(name);
+        ovsrcu_set(&channel->next, i + 1 < n ? channels[i + 1] : NULL);
+    }
+
+    /* From the first event on handlers must find the channels; and those that
+     * the port has already must stay if this fails. */
+    ovsrcu_set(&ports->adding, channels[0]);
+    error = register_channels(ports, channels, n);
+    if (error) {
+        VLOG_WARN("%s: adding the channel of port %s to the upcall handlers "
+                  "failed (%s)", ports->name, name, ovs_strerror(error));
+    } else {
+        ovsrcu_set(&channels[n - 1]->next, slot_channel(ports, slot));
+        ovsrcu_set(&ports->slots[slot], channels[0]);
+        ports->n_channels += n;
+        if (slot < UPCALL_MAX_PORTS) {
+            ports->n_port_channels += n;
+            ports->last_slot = MAX(ports->last_slot, slot);
+        }
+    }
+    ovsrcu_set(&ports->adding, NULL);
+    for (size_t i = 0; error && i < n; i++) {
+        /* A handler may be looking at it, looking for another one, and the
+         * caller is free to drop it. */
+        ovs_refcount_ref(&channels[i]->refcount);
+        ovsrcu_postpone(upcall_channel_unref, channels[i]);
+    }
+    return error;
+}
+
+/* Gives the channels in 'slot', of which some are new, receive buffers. */
+static void
+update_new_rcvbufs(struct upcall_ports *ports, uint32_t slot)
+    OVS_REQUIRES(ports->mutex)
+{
+    struct upcall_channel *channel;
+
     upcall_ports_update_rcvbuf(ports);
     if (slot < UPCALL_MAX_PORTS) {
-        upcall_channel_set_rcvbuf(channel, ports->rcvbuf);
+        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+            upcall_channel_set_rcvbuf(channel, ports->rcvbuf);
+        }
     }
 }
 
 int
 upcall_ports_add(struct upcall_ports *ports, uint32_t port_no,
-                 const char *name, struct upcall_channel *channel)
+                 const char *name, struct upcall_channel *channels[], size_t n)
 {
     uint32_t slot = port_to_slot(port_no);
+    struct upcall_channel *old;
     int error;
 
     if (slot >= UPCALL_N_SLOTS) {
@@ -314,40 +503,244 @@ upcall_ports_add(struct upcall_ports *ports, uint32_t port_no,
     }
 
     ovs_mutex_lock(&ports->mutex);
-    channel->port_no = port_no;
-    if (channel->name) {
-        /* Refused before; a handler may be about to mention it. */
-        ovsrcu_postpone(free, channel->name);
-    }
-    channel->name = xstrdup(name);
-
-    /* From the first event on handlers must find the channel; and a channel
-     * that the port has already must stay if this fails. */
-    ovsrcu_set(&ports->adding, channel);
-    error = ports->groups ? upcall_groups_add(ports->groups, channel) : 0;
-    if (error) {
-        VLOG_WARN("%s: adding the channel of port %s to the upcall handlers "
-                  "failed (%s)", ports->name, name, ovs_strerror(error));
-    } else {
-        upcall_ports_put(ports, slot, channel);
-    }
-    ovsrcu_set(&ports->adding, NULL);
-    if (error) {
-        /* A handler may be looking at it, looking for another one, and the
-         * caller is free to drop it. */
-        ovs_refcount_ref(&channel->refcount);
-        ovsrcu_postpone(upcall_channel_unref, channel);
+    old = slot_channel(ports, slot);
+    error = insert_channels(ports, port_no, slot, name, channels, n);
+    if (!error) {
+        del_channels(ports, slot, old);
+        update_new_rcvbufs(ports, slot);
     }
     ovs_mutex_unlock(&ports->mutex);
     return error;
 }
 
-/* Forgets what was seen of the port in 'slot'. */
-static void
-forget_rate(struct upcall_ports *ports, uint32_t slot)
+/* Changing queues. */
+
+int
+upcall_ports_change(struct upcall_ports *ports, uint32_t port_no,
+                    struct upcall_channel *channels[], size_t n)
+{
+    uint32_t slot = port_to_slot(port_no);
+    struct upcall_channel *old;
+    int error = 0;
+
+    ovs_mutex_lock(&ports->mutex);
+    old = slot < UPCALL_MAX_PORTS ? slot_channel(ports, slot) : NULL;
+    if (!old) {
+        error = ENODEV;
+    }
+    for (struct upcall_channel *c = old; c && !error; c = next_channel(c)) {
+        error = upcall_channel_is_retired(c) ? EBUSY : 0;
+    }
+    for (size_t i = 0; i < n && !error; i++) {
+        upcall_channel_hold(channels[i]);
+        channels[i]->grace = GRACE_UNKNOWN;
+    }
+    if (!error) {
+        error = insert_channels(ports, port_no, slot, old->name, channels, n);
+    }
+    if (!error) {
+        for (; old; old = next_channel(old)) {
+            upcall_channel_set_retired(old, true);
+            ports->n_retired++;
+        }
+        update_new_rcvbufs(ports, slot);
+    }
+    ovs_mutex_unlock(&ports->mutex);
+    return error;
+}
+
+void
+upcall_ports_revert(struct upcall_ports *ports, uint32_t port_no)
+{
+    uint32_t slot = port_to_slot(port_no);
+    struct upcall_channel *channel;
+
+    ovs_mutex_lock(&ports->mutex);
+    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        if (upcall_channel_is_retired(channel)) {
+            upcall_channel_set_retired(channel, false);
+            ports->n_retired--;
+        } else {
+            del_channel(ports, slot, channel);
+        }
+    }
+    upcall_ports_update_rcvbuf(ports);
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+/* Releases the new queues in 'slot' if handlers are done with the retired
+ * ones.  Returns true if none is held for that (any more). */
+static bool
+settle(struct upcall_ports *ports, uint32_t slot)
     OVS_REQUIRES(ports->mutex)
 {
-    memset(&ports->rates[slot], 0, sizeof ports->rates[slot]);
+    struct upcall_channel *first = slot_channel(ports, slot);
+    struct upcall_channel *channel;
+    bool done = true;
+
+    if (!first || !first->grace) {
+        return true;
+    } else if (first->grace > ports->grace_over) {
+        return false;
+    }
+    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        /* Each of them, so that each knows what it is waited for. */
+        done = ((!upcall_channel_is_retired(channel)
+                 || upcall_channel_is_done(channel)) && done);
+    }
+    if (done) {
+        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+            if (channel->grace) {
+                channel->grace = 0;
+                unhold(ports, channel);
+            }
+        }
+    }
+    return done;
+}
+
+void
+upcall_ports_settle(struct upcall_ports *ports, uint32_t port_no)
+{
+    ovs_mutex_lock(&ports->mutex);
+    settle(ports, port_to_slot(port_no));
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+/* Waits for grace periods until none is wanted, and releases queues. */
+static void
+run_grace(struct upcall_ports *ports)
+{
+    bool again;
+
+    do {
+        uint64_t number;
+
+        ovs_mutex_lock(&ports->mutex);
+        number = ports->grace_wanted;
+        ovs_mutex_unlock(&ports->mutex);
+
+        upcall_grace_wait();
+
+        ovs_mutex_lock(&ports->mutex);
+        ports->grace_over = number;
+        for (uint32_t slot = 0; slot <= ports->last_slot; slot++) {
+            settle(ports, slot);
+        }
+        again = ports->grace_wanted != number;
+        ports->grace_running = again;
+        ovs_mutex_unlock(&ports->mutex);
+    } while (again);
+    upcall_ports_unref(ports);
+}
+
+static void *
+grace_main(void *ports)
+{
+    run_grace(ports);
+    return NULL;
+}
+
+/* Runs run_grace() in a thread.  No thread of Open vSwitch's, which would end
+ * the daemon if there cannot be one, and would have others wait for it. */
+static void
+start_grace(struct upcall_ports *ports)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    int error;
+
+    upcall_ports_ref(ports);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    error = pthread_create(&thread, &attr, grace_main, ports);
+    pthread_attr_destroy(&attr);
+    if (error) {
+        run_grace(ports);
+    }
+}
+
+void
+upcall_ports_changed(struct upcall_ports *ports, uint32_t port_no)
+{
+    uint32_t slot = port_to_slot(port_no);
+    struct upcall_channel *channel;
+    bool start;
+
+    ovs_mutex_lock(&ports->mutex);
+    ports->grace_wanted++;
+    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        if (channel->grace) {
+            channel->grace = ports->grace_wanted;
+        }
+    }
+    start = !ports->grace_running;
+    ports->grace_running = true;
+    ovs_mutex_unlock(&ports->mutex);
+    if (start) {
+        start_grace(ports);
+    }
+}
+
+size_t
+upcall_ports_n_queues(const struct upcall_ports *ports, uint32_t port_no,
+                      size_t *n_retiredp)
+{
+    uint32_t slot = port_to_slot(port_no);
+    const struct upcall_channel *channel;
+    size_t n = 0, n_retired = 0;
+
+    ovs_mutex_lock(&ports->mutex);
+    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        if (upcall_channel_is_retired(channel)) {
+            n_retired++;
+        } else {
+            n++;
+        }
+    }
+    ovs_mutex_unlock(&ports->mutex);
+    if (n_retiredp) {
+        *n_retiredp = n_retired;
+    }
+    return n;
+}
+
+bool
+upcall_ports_del_retired(struct upcall_ports *ports, uint32_t port_no)
+{
+    uint32_t slot = port_to_slot(port_no);
+    struct upcall_channel *channel;
+    bool all;
+
+    ovs_mutex_lock(&ports->mutex);
+    all = settle(ports, slot);
+    if (all) {
+        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+            if (!upcall_channel_is_retired(channel)) {
+                continue;
+            } else if (upcall_channel_is_idle(channel)) {
+                carry_on(ports, slot, channel);
+                del_channel(ports, slot, channel);
+            } else {
+                all = false;
+            }
+        }
+        upcall_ports_update_rcvbuf(ports);
+    }
+    ovs_mutex_unlock(&ports->mutex);
+    return all;
+}
+
+/* Forgets what was seen of the port in 'slot' if the port is gone. */
+static void
+forget_if_gone(struct upcall_ports *ports, uint32_t slot)
+    OVS_REQUIRES(ports->mutex)
+{
+    if (!slot_channel(ports, slot)
+        && !upcall_shared_get(&ports->shared, slot)) {
+        memset(&ports->rates[slot], 0, sizeof ports->rates[slot]);
+        forget_past(ports, slot);
+    }
 }
 
 void
@@ -357,10 +750,9 @@ upcall_ports_del(struct upcall_ports *ports, uint32_t port_no)
 
     if (slot < UPCALL_N_SLOTS) {
         ovs_mutex_lock(&ports->mutex);
-        upcall_ports_del__(ports, slot);
-        if (!upcall_shared_get(&ports->shared, slot)) {
-            forget_rate(ports, slot);
-        }
+        del_channels(ports, slot, slot_channel(ports, slot));
+        upcall_ports_update_rcvbuf(ports);
+        forget_if_gone(ports, slot);
         ovs_mutex_unlock(&ports->mutex);
     }
 }
@@ -368,16 +760,14 @@ upcall_ports_del(struct upcall_ports *ports, uint32_t port_no)
 void
 upcall_ports_del_all(struct upcall_ports *ports)
 {
-    struct upcall_channel *channel;
-    uint32_t slot;
-
     ovs_mutex_lock(&ports->mutex);
-    UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
-        upcall_ports_del__(ports, slot);
+    for (uint32_t slot = 0; slot < UPCALL_N_SLOTS;
+         slot = next_slot(ports, slot)) {
+        upcall_shared_del(&ports->shared, slot);
+        del_channels(ports, slot, slot_channel(ports, slot));
+        forget_if_gone(ports, slot);
     }
-    for (slot = 0; slot <= ports->last_slot; slot++) {
-        upcall_shared_del(&ports->shared, slot, NULL);
-    }
+    upcall_ports_update_rcvbuf(ports);
     ovs_mutex_unlock(&ports->mutex);
 }
 
@@ -393,16 +783,28 @@ upcall_ports_share(struct upcall_ports *ports, uint32_t port_no,
     }
 }
 
+static void
+stop_sharing(struct upcall_ports *ports, uint32_t slot)
+    OVS_REQUIRES(ports->mutex)
+{
+    const struct upcall_shared_port *shared
+        = upcall_shared_get(&ports->shared, slot);
+
+    if (shared) {
+        uint64_t received = upcall_counter_read(&shared->received);
+
+        get_past(ports, slot)->counts.received += received;
+        upcall_shared_del(&ports->shared, slot);
+    }
+}
+
 void
 upcall_ports_unshare(struct upcall_ports *ports, uint32_t port_no)
 {
     if (upcall_port_is_real(port_no)) {
         ovs_mutex_lock(&ports->mutex);
-        upcall_shared_del(&ports->shared, port_no,
-                          slot_channel(ports, port_no));
-        if (!slot_channel(ports, port_no)) {
-            forget_rate(ports, port_no);
-        }
+        stop_sharing(ports, port_no);
+        forget_if_gone(ports, port_no);
         ovs_mutex_unlock(&ports->mutex);
     }
 }
@@ -419,6 +821,25 @@ upcall_ports_get_own_pid(const struct upcall_ports *ports, uint32_t port_no)
     const struct upcall_channel *channel = upcall_ports_get(ports, port_no);
 
     return channel ? channel->pid : 0;
+}
+
+size_t
+upcall_ports_get_pids(const struct upcall_ports *ports, uint32_t port_no,
+                      uint32_t pids[UPCALL_MAX_QUEUES])
+{
+    const struct upcall_channel *channel;
+    size_t n = 0;
+
+    if (upcall_ports_is_shared(ports, port_no)) {
+        port_no = UPCALL_PORT_SHARED;
+    }
+    for (channel = upcall_ports_get(ports, port_no);
+         channel && n < UPCALL_MAX_QUEUES
+         && !upcall_channel_is_retired(channel);
+         channel = ovsrcu_get(struct upcall_channel *, &channel->next)) {
+        pids[n++] = channel->pid;
+    }
+    return n;
 }
 
 uint32_t
@@ -454,6 +875,17 @@ upcall_ports_n_port_channels(const struct upcall_ports *ports)
 
     ovs_mutex_lock(&ports->mutex);
     n = ports->n_port_channels;
+    ovs_mutex_unlock(&ports->mutex);
+    return n;
+}
+
+size_t
+upcall_ports_n_retired(const struct upcall_ports *ports)
+{
+    size_t n;
+
+    ovs_mutex_lock(&ports->mutex);
+    n = ports->n_retired;
     ovs_mutex_unlock(&ports->mutex);
     return n;
 }
@@ -575,25 +1007,66 @@ upcall_ports_rearm(struct upcall_ports *ports,
     }
 }
 
-/* Stores what was counted on 'channel' and as 'shared', either of which may be
- * NULL.  Without 'latency' that is left out. */
+/* Stores what was counted for the port in 'slot', all of it, without the
+ * latency. */
 static void
-get_port_stats(const struct upcall_channel *channel,
-               const struct upcall_shared_port *shared, bool latency,
-               struct upcall_channel_stats *stats)
+get_port_counts(const struct upcall_ports *ports, uint32_t slot,
+                struct upcall_channel_stats *sum)
+    OVS_REQUIRES(ports->mutex)
 {
-    memset(stats, 0, sizeof *stats);
-    if (channel && latency) {
-        upcall_channel_get_stats(channel, stats);
-    } else if (channel) {
-        upcall_channel_get_counts(channel, stats);
+    const struct upcall_shared_port *shared
+        = upcall_shared_get(&ports->shared, slot);
+    const struct upcall_channel *channel;
+
+    memset(sum, 0, sizeof *sum);
+    if (ports->pasts[slot]) {
+        *sum = ports->pasts[slot]->counts;
     }
     if (shared) {
-        stats->received += upcall_counter_read(&shared->received);
-        stats->lost += upcall_counter_read(&shared->lost);
-        stats->lost_limited += upcall_counter_read(&shared->lost_limited);
-        stats->shed += upcall_counter_read(&shared->shed);
+        sum->received += upcall_counter_read(&shared->received);
     }
+    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        struct upcall_channel_stats stats;
+
+        upcall_channel_get_counts(channel, &stats);
+        add_counts(sum, &stats);
+    }
+}
+
+/* The same with the latency. */
+static void
+get_port_stats(const struct upcall_ports *ports, uint32_t slot,
+               struct upcall_channel_stats *sum)
+    OVS_REQUIRES(ports->mutex)
+{
+    const struct upcall_past *past = ports->pasts[slot];
+    struct upcall_channel *channel = slot_channel(ports, slot);
+
+    get_port_counts(ports, slot, sum);
+    if (channel && !past && !next_channel(channel)) {
+        latency_hist_summarize(&channel->latency, &sum->latency);
+    } else if (channel || past) {
+        struct latency_hist all;
+
+        latency_hist_init(&all);
+        if (past) {
+            latency_hist_add(&all, &past->latency);
+        }
+        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+            latency_hist_add(&all, &channel->latency);
+        }
+        latency_hist_summarize(&all, &sum->latency);
+        latency_hist_uninit(&all);
+    }
+}
+
+/* True if there is something to say of 'slot'. */
+static bool
+slot_is_used(const struct upcall_ports *ports, uint32_t slot)
+    OVS_REQUIRES(ports->mutex)
+{
+    return slot_channel(ports, slot) || upcall_shared_get(&ports->shared,
+                                                          slot);
 }
 
 bool
@@ -601,18 +1074,16 @@ upcall_ports_get_stats(const struct upcall_ports *ports, uint32_t port_no,
                        struct upcall_channel_stats *stats)
 {
     uint32_t slot = port_to_slot(port_no);
-    const struct upcall_shared_port *shared;
-    const struct upcall_channel *channel;
+    bool used;
 
     if (slot >= UPCALL_N_SLOTS) {
         return false;
     }
     ovs_mutex_lock(&ports->mutex);
-    shared = upcall_shared_get(&ports->shared, slot);
-    channel = slot_channel(ports, slot);
-    get_port_stats(channel, shared, false, stats);
+    used = slot_is_used(ports, slot);
+    get_port_counts(ports, slot, stats);
     ovs_mutex_unlock(&ports->mutex);
-    return channel || shared;
+    return used;
 }
 
 /* Who has 'channel' now. */
@@ -628,13 +1099,44 @@ upcall_channel_owner(const struct upcall_channel *channel)
             : !handler ? UPCALL_OWNER_QUEUE : (int) handler - 1);
 }
 
+/* Fills in the queues of 'port', if it has several channels. */
+static void
+get_queues_info(const struct upcall_ports *ports, uint32_t slot,
+                struct upcall_port_info *port)
+    OVS_REQUIRES(ports->mutex)
+{
+    const struct upcall_channel *channel;
+    size_t n = 0;
+
+    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        n++;
+        port->n_queues += !upcall_channel_is_retired(channel);
+    }
+    if (n < 2) {
+        return;
+    }
+    port->queues = xcalloc(n, sizeof *port->queues);
+    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        struct upcall_queue_info *queue = &port->queues[port->n_channels++];
+
+        queue->number = channel->queue;
+        queue->pid = channel->pid;
+        queue->retired = upcall_channel_is_retired(channel);
+        queue->held = channel->grace != 0;
+        queue->owner = upcall_channel_owner(channel);
+        upcall_channel_get_stats(channel, &queue->stats);
+    }
+}
+
 static void
 get_port_info(const struct upcall_ports *ports, uint32_t slot,
-              const struct upcall_channel *channel,
-              const struct upcall_shared_port *shared,
               struct upcall_port_info *port)
     OVS_REQUIRES(ports->mutex)
 {
+    const struct upcall_channel *channel = slot_channel(ports, slot);
+    const struct upcall_shared_port *shared
+        = upcall_shared_get(&ports->shared, slot);
+
     if (channel) {
         port->port_no = channel->port_no;
         port->has_channel = true;
@@ -645,10 +1147,9 @@ get_port_info(const struct upcall_ports *ports, uint32_t slot,
     }
     port->name = xstrdup(channel ? channel->name : shared->name);
     port->pid = upcall_ports_get_pid(ports, port->port_no);
-    if (shared) {
-        port->shared = true;
-    }
-    get_port_stats(channel, shared, true, &port->stats);
+    port->shared = shared != NULL;
+    get_queues_info(ports, slot, port);
+    get_port_stats(ports, slot, &port->stats);
     port->rate = ports->rates[slot];
 }
 
@@ -664,14 +1165,10 @@ upcall_ports_update_rates(struct upcall_ports *ports, long long int now,
 
         for (uint32_t slot = 0; slot < UPCALL_N_SLOTS;
              slot = next_slot(ports, slot)) {
-            struct upcall_shared_port *shared
-                = upcall_shared_get(&ports->shared, slot);
-            struct upcall_channel *channel = slot_channel(ports, slot);
-
-            if (channel || shared) {
+            if (slot_is_used(ports, slot)) {
                 struct upcall_channel_stats stats;
 
-                get_port_stats(channel, shared, false, &stats);
+                get_port_counts(ports, slot, &stats);
                 upcall_rate_update(&ports->rates[slot], &stats, msec, wall);
             }
         }
@@ -696,15 +1193,14 @@ upcall_ports_get_info(const struct upcall_ports *ports,
                           sizeof *info->ports);
     for (uint32_t slot = 0; slot < UPCALL_N_SLOTS;
          slot = next_slot(ports, slot)) {
-        struct upcall_shared_port *shared
-            = upcall_shared_get(&ports->shared, slot);
-        struct upcall_channel *channel = slot_channel(ports, slot);
+        const struct upcall_channel *channel;
 
-        if (channel || shared) {
-            get_port_info(ports, slot, channel, shared,
-                          &info->ports[info->n_ports++]);
+        if (slot_is_used(ports, slot)) {
+            get_port_info(ports, slot, &info->ports[info->n_ports++]);
         }
-        info->dropped += channel ? upcall_channel_dropped(channel) : 0;
+        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+            info->dropped += upcall_channel_dropped(channel);
+        }
     }
     ovs_mutex_unlock(&ports->mutex);
 }
@@ -719,16 +1215,15 @@ upcall_ports_reset_stats(struct upcall_ports *ports)
     UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
         upcall_channel_reset_stats(channel);
     }
-    for (slot = 0; slot <= ports->last_slot; slot++) {
+    for (slot = 0; slot < UPCALL_N_SLOTS; slot = next_slot(ports, slot)) {
         struct upcall_shared_port *shared
             = upcall_shared_get(&ports->shared, slot);
 
         if (shared) {
-            upcall_shared_port_reset_stats(shared);
+            atomic_store_relaxed(&shared->received, 0);
         }
-    }
-    for (slot = 0; slot < UPCALL_N_SLOTS; slot = next_slot(ports, slot)) {
-        forget_rate(ports, slot);
+        forget_past(ports, slot);
+        memset(&ports->rates[slot], 0, sizeof ports->rates[slot]);
     }
     ports->rated_at = 0;
     ovs_mutex_unlock(&ports->mutex);

@@ -10,6 +10,35 @@
  * that knows with which groups the channels are registered now.  It stands
  * below the handlers: it knows nothing of them.
  *
+ * Queues
+ * ------
+ *
+ * The channels of a port are a list.  The port's queues come first, in the
+ * order in which the kernel knows them.  The kernel chooses one by the hash of
+ * the packet, so the upcalls of a flow stay in one queue.  With another number
+ * of queues the flow may belong to another one.  So a change replaces all
+ * queues of the port, and the new ones are held until nothing of the port is
+ * under way on the old ones, which are then called retired:
+ *
+ *      call           new queues                 retired queues
+ *      -----------    -----------------------    ---------------------------
+ *      change()       registered, held           read as before
+ *      (the caller tells the kernel)
+ *      changed()      the kernel sends here      the kernel may still send
+ *                                                here for one grace period
+ *                                                (upcall-grace.h)
+ *      (the grace
+ *      period ends)                              what waits now has to be
+ *                                                processed first
+ *      settle()       released                   only flows that name them
+ *                                                in their actions send here
+ *      del_retired()                             go, when they are idle
+ *
+ * changed() starts a thread that waits for the grace period, and then calls
+ * settle(); so does a handler that releases a retired channel.  There is at
+ * most one such thread for each datapath.  If no thread can be had, changed()
+ * waits.
+ *
  * Handlers are replaced as a whole (upcall-set.h).  Each generation of them
  * has groups (upcall-groups.h) of its own, and upcall_ports_attach() registers
  * every channel with the new ones.  A handler of an earlier generation which
@@ -29,6 +58,7 @@
  *      get_own_pid,
  *      has_channel, is_shared,
  *      count_shared
+ *      changed                          any thread; it may block
  *      all others                       any thread; they take the mutex and
  *                                       make only short system calls */
 
@@ -39,11 +69,11 @@
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
+#include "upcall/upcall-channel.h"
 #include "upcall/upcall-shared.h"
 
-struct upcall_channel;
-struct upcall_channel_stats;
 struct upcall_groups;
+struct upcall_past;
 struct upcall_port_info;
 struct upcall_rate;
 struct upcall_table_info;
@@ -61,8 +91,13 @@ struct upcall_ports {
 
     /* Held by those who change what follows. */
     struct ovs_mutex mutex;
+    uint64_t grace_wanted OVS_GUARDED;  /* Number of the last grace period
+                                         * that was asked for, and of the */
+    uint64_t grace_over OVS_GUARDED;    /* last one that is over. */
+    bool grace_running OVS_GUARDED;     /* A thread waits for one. */
     size_t n_channels OVS_GUARDED;
-    size_t n_port_channels OVS_GUARDED; /* Of these, of ports. */
+    size_t n_port_channels OVS_GUARDED; /* Of these, of ports; and of these, */
+    size_t n_retired OVS_GUARDED;       /* retired. */
     uint64_t buffer_max OVS_GUARDED; /* Bytes of all receive buffers. */
     uint32_t rcvbuf OVS_GUARDED;    /* Size of those of ports, or 0 if there
                                      * was none (upcall-rcvbuf.h). */
@@ -77,8 +112,9 @@ struct upcall_ports {
     atomic_uint32_t generation; /* Of the last groups attached. */
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
     struct upcall_rate *rates;  /* Likewise; under the mutex. */
+    struct upcall_past **pasts; /* Likewise. */
     long long int rated_at OVS_GUARDED;     /* Last look, in ms, or 0. */
-    upcall_slot adding;         /* Channel on its way into its slot. */
+    upcall_slot adding;         /* First channel on its way into its slot. */
     struct upcall_shared shared;
 };
 
@@ -94,7 +130,13 @@ void upcall_ports_unref(struct upcall_ports *);
 
 /* As the functions of upcall-table.h of the same name. */
 int upcall_ports_add(struct upcall_ports *, uint32_t port_no,
-                     const char *name, struct upcall_channel *);
+                     const char *name, struct upcall_channel *channels[],
+                     size_t n);
+int upcall_ports_change(struct upcall_ports *, uint32_t port_no,
+                        struct upcall_channel *channels[], size_t n);
+void upcall_ports_changed(struct upcall_ports *, uint32_t port_no);
+void upcall_ports_revert(struct upcall_ports *, uint32_t port_no);
+bool upcall_ports_del_retired(struct upcall_ports *, uint32_t port_no);
 void upcall_ports_del(struct upcall_ports *, uint32_t port_no);
 void upcall_ports_del_all(struct upcall_ports *);
 void upcall_ports_share(struct upcall_ports *, uint32_t port_no,
@@ -104,10 +146,15 @@ bool upcall_ports_is_shared(const struct upcall_ports *, uint32_t port_no);
 uint32_t upcall_ports_get_pid(const struct upcall_ports *, uint32_t port_no);
 uint32_t upcall_ports_get_own_pid(const struct upcall_ports *,
                                   uint32_t port_no);
+size_t upcall_ports_get_pids(const struct upcall_ports *, uint32_t port_no,
+                             uint32_t pids[UPCALL_MAX_QUEUES]);
 bool upcall_ports_has_channel(const struct upcall_ports *, uint32_t port_no);
 size_t upcall_ports_n_shared(const struct upcall_ports *);
 size_t upcall_ports_n_port_channels(const struct upcall_ports *);
+size_t upcall_ports_n_retired(const struct upcall_ports *);
 size_t upcall_ports_n_channels(const struct upcall_ports *);
+size_t upcall_ports_n_queues(const struct upcall_ports *, uint32_t port_no,
+                             size_t *n_retired);
 void upcall_ports_hold(struct upcall_ports *, struct upcall_channel *,
                        unsigned int n);
 bool upcall_ports_release(struct upcall_ports *);
@@ -115,6 +162,10 @@ void upcall_ports_unmark_outdated(struct upcall_ports *);
 void upcall_ports_set_buffer_max(struct upcall_ports *, uint64_t max);
 void upcall_ports_set_target_delay(struct upcall_ports *, uint32_t usec);
 void upcall_ports_purge(struct upcall_ports *);
+
+/* Releases the new queues of port 'port_no' if handlers are done with those
+ * that they replace.  Any thread. */
+void upcall_ports_settle(struct upcall_ports *, uint32_t port_no);
 
 /* Finds the channel of an event: that of port 'port_no' whose serial number is
  * 'serial', or NULL if it is gone.  Valid until the next quiescent state. */

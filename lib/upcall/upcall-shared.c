@@ -8,14 +8,6 @@
 #include "upcall/upcall-channel.h"
 #include "util.h"
 
-static void
-counter_add(atomic_uint64_t *counter, uint64_t n)
-{
-    uint64_t orig;
-
-    atomic_add_relaxed(counter, n, &orig);
-}
-
 void
 upcall_shared_init(struct upcall_shared *shared)
 {
@@ -51,9 +43,6 @@ upcall_shared_add(struct upcall_shared *shared, uint32_t port_no,
 
         port->name = xstrdup(name);
         atomic_init(&port->received, 0);
-        atomic_init(&port->lost, 0);
-        atomic_init(&port->lost_limited, 0);
-        atomic_init(&port->shed, 0);
         atomic_init(&port->period, 0);
         ovsrcu_set(&shared->slots[port_no], port);
         shared->n++;
@@ -68,25 +57,15 @@ shared_port_destroy(struct upcall_shared_port *port)
 }
 
 void
-upcall_shared_del(struct upcall_shared *shared, uint32_t port_no,
-                  struct upcall_channel *channel)
+upcall_shared_del(struct upcall_shared *shared, uint32_t port_no)
 {
     struct upcall_shared_port *port = upcall_shared_get(shared, port_no);
 
-    if (!port) {
-        return;
+    if (port) {
+        ovsrcu_set(&shared->slots[port_no], NULL);
+        shared->n--;
+        ovsrcu_postpone(shared_port_destroy, port);
     }
-    if (channel) {
-        counter_add(&channel->carried_received,
-                    upcall_counter_read(&port->received));
-        counter_add(&channel->carried_lost, upcall_counter_read(&port->lost));
-        counter_add(&channel->carried_limited,
-                    upcall_counter_read(&port->lost_limited));
-        counter_add(&channel->carried_shed, upcall_counter_read(&port->shed));
-    }
-    ovsrcu_set(&shared->slots[port_no], NULL);
-    shared->n--;
-    ovsrcu_postpone(shared_port_destroy, port);
 }
 
 bool
@@ -132,6 +111,7 @@ upcall_shared_count(struct upcall_shared *shared, uint32_t port_no,
                     uint64_t now)
 {
     struct upcall_shared_port *port;
+    uint64_t orig;
 
     if (!upcall_port_is_real(port_no)) {
         return 0;
@@ -140,25 +120,6 @@ upcall_shared_count(struct upcall_shared *shared, uint32_t port_no,
     if (!port) {
         return 0;
     }
-    counter_add(&port->received, 1);
+    atomic_add_relaxed(&port->received, 1, &orig);
     return upcall_shared_note(shared, port, now);
-}
-
-void
-upcall_shared_port_add_stats(struct upcall_shared_port *port,
-                             const struct upcall_channel_stats *stats)
-{
-    counter_add(&port->received, stats->received);
-    counter_add(&port->lost, stats->lost);
-    counter_add(&port->lost_limited, stats->lost_limited);
-    counter_add(&port->shed, stats->shed);
-}
-
-void
-upcall_shared_port_reset_stats(struct upcall_shared_port *port)
-{
-    atomic_store_relaxed(&port->received, 0);
-    atomic_store_relaxed(&port->lost, 0);
-    atomic_store_relaxed(&port->lost_limited, 0);
-    atomic_store_relaxed(&port->shed, 0);
 }

@@ -15,15 +15,11 @@
  * of single ports (upcall-queue.h).  Ports that send nothing do not count, or
  * the few others would get their part.
  *
- * What was counted goes along: from the channel of a port to its entry with
- * upcall_shared_port_add_stats() when the channel goes, and from the entry to
- * the channel with upcall_shared_del() when the port shares no more.
- *
  * Thread safety
  * -------------
  *
  *      init, uninit               no other call
- *      add, del, get, port_*      one thread at a time: the caller holds a
+ *      add, del, get              one thread at a time: the caller holds a
  *                                 mutex
  *      has, count                 any thread, any time; RCU readers */
 
@@ -34,16 +30,10 @@
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 
-struct upcall_channel;
-struct upcall_channel_stats;
-
 /* Several handlers may count at the same time. */
 struct upcall_shared_port {
     char *name;
     atomic_uint64_t received;
-    atomic_uint64_t lost;       /* While it had a channel of its own. */
-    atomic_uint64_t lost_limited;   /* Likewise. */
-    atomic_uint64_t shed;       /* Likewise. */
     atomic_uint32_t period;     /* In which an upcall came last. */
 };
 
@@ -71,10 +61,8 @@ void upcall_shared_uninit(struct upcall_shared *);
 void upcall_shared_add(struct upcall_shared *, uint32_t port_no,
                        const char *name);
 
-/* Makes 'port_no' share no more, if it does.  'channel', which it has now,
- * counts on; NULL if it has none. */
-void upcall_shared_del(struct upcall_shared *, uint32_t port_no,
-                       struct upcall_channel *channel);
+/* Makes 'port_no' share no more, if it does. */
+void upcall_shared_del(struct upcall_shared *, uint32_t port_no);
 
 /* Returns the entry of 'port_no', or NULL. */
 struct upcall_shared_port *upcall_shared_get(const struct upcall_shared *,
@@ -87,10 +75,5 @@ bool upcall_shared_has(const struct upcall_shared *, uint32_t port_no);
  * with this one, or 0 if none ends. */
 uint32_t upcall_shared_count(struct upcall_shared *, uint32_t port_no,
                              uint64_t now);
-
-/* Counts what 'port', which had a channel until now, had counted there. */
-void upcall_shared_port_add_stats(struct upcall_shared_port *port,
-                                  const struct upcall_channel_stats *);
-void upcall_shared_port_reset_stats(struct upcall_shared_port *);
 
 #endif /* lib/upcall/upcall-shared.h */

@@ -161,6 +161,18 @@ show_port_no(const struct upcall_port_info *port, struct ds *s)
     }
 }
 
+/* The columns from "received" on. */
+static void
+show_stats_text(const struct upcall_channel_stats *stats, struct ds *s)
+{
+    ds_put_format(s, " %12"PRIu64" %10"PRIu64" %10"PRIu64" %8"PRIu64" %9"PRIu64
+                  " %9"PRIu64" %9"PRIu32" %9"PRIu32" %9"PRIu32" %9"PRIu32
+                  " %9"PRIu32"\n", stats->received, stats->lost, stats->shed,
+                  stats->overruns, stats->malformed, stats->errors,
+                  stats->backlog, stats->backlog_max, stats->latency.p50,
+                  stats->latency.p99, stats->latency.max);
+}
+
 static void
 show_ports_text(const struct upcall_table_info *info, struct ds *s)
 {
@@ -170,20 +182,22 @@ show_ports_text(const struct upcall_table_info *info, struct ds *s)
                   "errors", "backlog", "most", "p50", "p99", "max");
     for (size_t i = 0; i < count_shown(info); i++) {
         const struct upcall_port_info *port = &info->ports[i];
-        const struct upcall_channel_stats *stats = &port->stats;
 
         ds_put_cstr(s, "  ");
         show_port_no(port, s);
-        ds_put_format(s, " %-16s %10"PRIu32"%c%9"PRIu64" %12"PRIu64" %10"PRIu64
-                      " %10"PRIu64" %8"PRIu64" %9"PRIu64" %9"PRIu64" %9"PRIu32
-                      " %9"PRIu32" %9"PRIu32" %9"PRIu32" %9"PRIu32"\n",
-                      port->name, port->pid, port->shared ? '*' : ' ',
-                      total_rate(&port->rate), stats->received, stats->lost,
-                      stats->shed, stats->overruns,
-                      stats->malformed, stats->errors, stats->backlog,
-                      stats->backlog_max,
-                      stats->latency.p50, stats->latency.p99,
-                      stats->latency.max);
+        ds_put_format(s, " %-16s %10"PRIu32"%c%9"PRIu64, port->name, port->pid,
+                      port->shared ? '*' : ' ', total_rate(&port->rate));
+        show_stats_text(&port->stats, s);
+        for (size_t j = 0; info->with_queues && j < port->n_channels; j++) {
+            const struct upcall_queue_info *queue = &port->queues[j];
+            char *name = xasprintf("  queue %u", queue->number);
+
+            ds_put_format(s, "  %5s %-16s %10"PRIu32"%c%9s", "", name,
+                          queue->pid, (queue->retired ? '-'
+                                       : queue->held ? '+' : ' '), "");
+            show_stats_text(&queue->stats, s);
+            free(name);
+        }
     }
 }
 
@@ -274,6 +288,10 @@ upcall_show_text(const struct upcall_table_info *info, struct ds *s)
     if (count_shared(info)) {
         ds_put_cstr(s, "  *: on a socket shared with other ports\n");
     }
+    if (info->with_queues) {
+        ds_put_cstr(s, "  -: a queue that was replaced, +: one that waits for "
+                    "those that it replaces\n");
+    }
     show_handlers_text(info, s);
     show_batches_text(info, s);
     show_groups_text(info, s);
@@ -296,16 +314,40 @@ upcall_show_find(const struct upcall_table_info *info, const char *port)
 }
 
 static void
-show_owner(const struct upcall_port_info *port, struct ds *s)
+show_owner(int owner, struct ds *s)
 {
-    ds_put_cstr(s, "  channel            ");
-    if (!port->has_channel) {
-        ds_put_cstr(s, "of other ports, too\n");
-    } else if (port->owner >= 0) {
-        ds_put_format(s, "with handler %d\n", port->owner);
+    if (owner >= 0) {
+        ds_put_format(s, "with handler %d\n", owner);
     } else {
-        ds_put_format(s, "%s\n", port->owner == UPCALL_OWNER_QUEUE
+        ds_put_format(s, "%s\n", owner == UPCALL_OWNER_QUEUE
                                  ? "in the run queue" : "without upcalls");
+    }
+}
+
+static void
+show_channels(const struct upcall_port_info *port, struct ds *s)
+{
+    if (!port->has_channel) {
+        ds_put_cstr(s, "  channel            of other ports, too\n");
+    } else if (!port->n_channels) {
+        ds_put_cstr(s, "  channel            ");
+        show_owner(port->owner, s);
+    }
+    for (size_t i = 0; i < port->n_channels; i++) {
+        const struct upcall_queue_info *queue = &port->queues[i];
+
+        ds_put_format(s, "  queue %-2u           netlink port id %"PRIu32", %"
+                      PRIu64" received, %"PRIu64" lost, %"PRIu64" shed, %"
+                      PRIu32" bytes wait, p99 %"PRIu32" us, %s", queue->number,
+                      queue->pid, queue->stats.received, queue->stats.lost,
+                      queue->stats.shed, queue->stats.backlog,
+                      queue->stats.latency.p99,
+                      queue->retired ? "replaced, " : "");
+        if (queue->held) {
+            ds_put_cstr(s, "waits for those that it replaces\n");
+        } else {
+            show_owner(queue->owner, s);
+        }
     }
 }
 
@@ -343,7 +385,7 @@ upcall_show_port_text(const struct upcall_table_info *info,
     ds_put_format(s, "  receive errors     %"PRIu64"\n", stats->errors);
     ds_put_format(s, "  backlog            %"PRIu32" bytes of kernel memory, "
                   "at most %"PRIu32"\n", stats->backlog, stats->backlog_max);
-    show_owner(port, s);
+    show_channels(port, s);
     ds_put_format(s, "  latency            p50 %"PRIu32" us, p99 %"PRIu32
                   " us, max %"PRIu32" us, of %"PRIu64" upcalls\n",
                   stats->latency.p50, stats->latency.p99, stats->latency.max,
@@ -395,6 +437,38 @@ owner_to_json(int owner)
             : json_null_create());
 }
 
+static struct json *
+queue_to_json(const struct upcall_queue_info *queue)
+{
+    struct json *json = json_object_create();
+
+    put_integer(json, "number", queue->number);
+    put_integer(json, "pid", queue->pid);
+    json_object_put(json, "retired", json_boolean_create(queue->retired));
+    json_object_put(json, "held", json_boolean_create(queue->held));
+    json_object_put(json, "owner", owner_to_json(queue->owner));
+    put_integer(json, "received", queue->stats.received);
+    put_integer(json, "lost", queue->stats.lost);
+    put_integer(json, "shed", queue->stats.shed);
+    put_integer(json, "backlog", queue->stats.backlog);
+    put_integer(json, "backlog_max", queue->stats.backlog_max);
+    put_integer(json, "p50_us", queue->stats.latency.p50);
+    put_integer(json, "p99_us", queue->stats.latency.p99);
+    put_integer(json, "max_us", queue->stats.latency.max);
+    return json;
+}
+
+static struct json *
+queues_to_json(const struct upcall_port_info *port)
+{
+    struct json *json = json_array_create_empty();
+
+    for (size_t i = 0; i < port->n_channels; i++) {
+        json_array_add(json, queue_to_json(&port->queues[i]));
+    }
+    return json;
+}
+
 struct json *
 upcall_show_port_json(const struct upcall_port_info *port)
 {
@@ -418,6 +492,8 @@ upcall_show_port_json(const struct upcall_port_info *port)
     put_integer(json, "backlog", port->stats.backlog);
     put_integer(json, "backlog_max", port->stats.backlog_max);
     json_object_put(json, "owner", owner_to_json(port->owner));
+    put_integer(json, "n_queues", port->n_queues);
+    json_object_put(json, "queues", queues_to_json(port));
     json_object_put(json, "rates", rates_to_json(&port->rate));
     json_object_put(json, "last_loss_ms",
                     port->rate.lost_at

@@ -301,7 +301,53 @@ int
 upcall_table_add(struct upcall_table *table, uint32_t port_no,
                  const char *name, struct upcall_channel *channel)
 {
-    return upcall_ports_add(table->ports, port_no, name, channel);
+    return upcall_table_add_queues(table, port_no, name, &channel, 1);
+}
+
+int
+upcall_table_add_queues(struct upcall_table *table, uint32_t port_no,
+                        const char *name, struct upcall_channel *channels[],
+                        size_t n)
+{
+    return upcall_ports_add(table->ports, port_no, name, channels, n);
+}
+
+int
+upcall_table_change(struct upcall_table *table, uint32_t port_no,
+                    struct upcall_channel *channels[], size_t n)
+{
+    return upcall_ports_change(table->ports, port_no, channels, n);
+}
+
+void
+upcall_table_changed(struct upcall_table *table, uint32_t port_no)
+{
+    upcall_ports_changed(table->ports, port_no);
+}
+
+void
+upcall_table_revert(struct upcall_table *table, uint32_t port_no)
+{
+    upcall_ports_revert(table->ports, port_no);
+}
+
+size_t
+upcall_table_n_queues(const struct upcall_table *table, uint32_t port_no,
+                      size_t *n_retired)
+{
+    return upcall_ports_n_queues(table->ports, port_no, n_retired);
+}
+
+void
+upcall_table_settle(struct upcall_table *table, uint32_t port_no)
+{
+    upcall_ports_settle(table->ports, port_no);
+}
+
+bool
+upcall_table_del_retired(struct upcall_table *table, uint32_t port_no)
+{
+    return upcall_ports_del_retired(table->ports, port_no);
 }
 
 void
@@ -366,6 +412,13 @@ upcall_table_get_pid(const struct upcall_table *table, uint32_t port_no)
     return upcall_ports_get_pid(table->ports, port_no);
 }
 
+size_t
+upcall_table_get_pids(const struct upcall_table *table, uint32_t port_no,
+                      uint32_t pids[UPCALL_MAX_QUEUES])
+{
+    return upcall_ports_get_pids(table->ports, port_no, pids);
+}
+
 uint32_t
 upcall_table_get_own_pid(const struct upcall_table *table, uint32_t port_no)
 {
@@ -382,6 +435,12 @@ size_t
 upcall_table_n_port_channels(const struct upcall_table *table)
 {
     return upcall_ports_n_port_channels(table->ports);
+}
+
+size_t
+upcall_table_n_retired(const struct upcall_table *table)
+{
+    return upcall_ports_n_retired(table->ports);
 }
 
 size_t
@@ -488,6 +547,7 @@ upcall_table_info_uninit(struct upcall_table_info *info)
 {
     for (size_t i = 0; i < info->n_ports; i++) {
         free(CONST_CAST(char *, info->ports[i].name));
+        free(info->ports[i].queues);
     }
     free(info->ports);
     free(info->handlers);

@@ -8,15 +8,16 @@
  *
  * The channels of one datapath, indexed by port number, and the handlers that
  * share them.  There is one socket for each port, whatever the number of
- * handlers, and channels that belong to no port (UPCALL_PORT_*).
+ * handlers, or several for a port that needs more than one handler.  Some
+ * channels belong to no port (UPCALL_PORT_*).
  *
  *      kernel --> socket of port 1 --\                     /-- handler 0
  *      kernel --> socket of port 2 ---- epoll, run queue ----- handler 1
  *      kernel --> socket of port 3 --/                     \-- handler 2
  *
  * The kernel wakes one waiting handler for an upcall; an owner word in the
- * channel keeps the upcalls of a port in order; deficit round robin keeps
- * ports from harming each other.
+ * channel keeps its upcalls in order; deficit round robin keeps ports from
+ * harming each other.
  *
  *
  * Batches
@@ -36,15 +37,17 @@
  *      ------------------------    -------------------------------------
  *      recv, recv_wait             one thread for each handler
  *      get_pid, get_own_pid,       any; no lock
- *      has_channel, is_shared,
+ *      get_pids, has_channel,
+ *      is_shared,
  *      n_handlers
+ *      changed                     any that may block
  *      all others                  any; they take a mutex and make only
  *                                  short system calls
  *
  * A thread that receives waits for no other thread but for the few
  * instructions that the run queue takes (upcall-sched.h).  It takes the mutex
- * of the ports only to release a channel while handlers are changed.  It reads
- * the set of handlers and the array of ports under RCU, and holds references
+ * of the ports only to release a channel while handlers or queues are changed.
+ * It reads the set of handlers and the array of ports under RCU, and holds references
  * to what it keeps over a quiescent state.  All threads are Open vSwitch
  * threads (ovs-rcu.h).
  *
@@ -119,6 +122,38 @@ uint32_t upcall_table_n_handlers(const struct upcall_table *);
 int upcall_table_add(struct upcall_table *, uint32_t port_no,
                      const char *name, struct upcall_channel *channel);
 
+/* The same with 'n' channels, from 1 to UPCALL_MAX_QUEUES: the port's queues.
+ * The kernel is to be told their pids in that order. */
+int upcall_table_add_queues(struct upcall_table *, uint32_t port_no,
+                            const char *name,
+                            struct upcall_channel *channels[], size_t n);
+
+/* Replaces the queues of port 'port_no' without changing the order of upcalls
+ * of any flow (upcall-ports.h):
+ *
+ *   - change() makes the 'n' 'channels' the queues of the port, on the same
+ *     terms as add_queues(), but those that it has stay, retired.  Upcalls on
+ *     the new ones are held.  Returns EBUSY if the port has retired queues
+ *     already, ENODEV if it has no channels.
+ *
+ *   - Then the caller tells the kernel, and calls changed() if the kernel has
+ *     taken the new pids, or revert(), which removes the new queues.  From
+ *     then on the upcalls of the new queues are handed out as soon as those
+ *     that came before on the retired ones were processed.
+ *
+ *   - settle() looks whether that is so; it is to be called now and then, for
+ *     the case that nobody else looks.
+ *
+ *   - del_retired() removes the retired queues that are idle.  It is for the
+ *     caller to know that flows no longer name them.  Returns true if none is
+ *     left, false if it is to be called again. */
+int upcall_table_change(struct upcall_table *, uint32_t port_no,
+                        struct upcall_channel *channels[], size_t n);
+void upcall_table_changed(struct upcall_table *, uint32_t port_no);
+void upcall_table_revert(struct upcall_table *, uint32_t port_no);
+void upcall_table_settle(struct upcall_table *, uint32_t port_no);
+bool upcall_table_del_retired(struct upcall_table *, uint32_t port_no);
+
 /* Holding: the upcalls of a port that nobody knows yet wait on its socket.
  *
  * hold() has 'channel', which was not added yet, held until the 'n'th call of
@@ -132,7 +167,7 @@ bool upcall_table_release(struct upcall_table *);
  * (upcall_channel_mark_outdated()). */
 void upcall_table_unmark_outdated(struct upcall_table *);
 
-/* Removes the channel of port 'port_no', if it has one; its socket is closed
+/* Removes the channels of port 'port_no', if it has any; a socket is closed
  * when no handler uses it any more. */
 void upcall_table_del(struct upcall_table *, uint32_t port_no);
 
@@ -153,20 +188,33 @@ void upcall_table_unshare(struct upcall_table *, uint32_t port_no);
 bool upcall_table_is_shared(const struct upcall_table *, uint32_t port_no);
 size_t upcall_table_n_shared(const struct upcall_table *);
 
-/* Netlink port id of the channel of port 'port_no', or of UPCALL_PORT_SHARED
- * if it shares, or 0. */
+/* Netlink port id of the first channel of port 'port_no', or of
+ * UPCALL_PORT_SHARED if it shares, or 0. */
 uint32_t upcall_table_get_pid(const struct upcall_table *, uint32_t port_no);
 
-/* Netlink port id of the channel of port 'port_no', whether it shares or not,
- * or 0. */
+/* Stores the netlink port ids of all queues of port 'port_no', or that of
+ * UPCALL_PORT_SHARED if it shares.  Returns how many there are. */
+size_t upcall_table_get_pids(const struct upcall_table *, uint32_t port_no,
+                             uint32_t pids[UPCALL_MAX_QUEUES]);
+
+/* Netlink port id of the first channel of port 'port_no', whether it shares or
+ * not, or 0. */
 uint32_t upcall_table_get_own_pid(const struct upcall_table *,
                                   uint32_t port_no);
 
 /* True if port 'port_no' has a channel of its own. */
 bool upcall_table_has_channel(const struct upcall_table *, uint32_t port_no);
 
+/* Number of queues of port 'port_no'.  Stores the number of retired ones in
+ * '*n_retired', unless that is NULL. */
+size_t upcall_table_n_queues(const struct upcall_table *, uint32_t port_no,
+                             size_t *n_retired);
+
 /* Number of channels that belong to ports. */
 size_t upcall_table_n_port_channels(const struct upcall_table *);
+
+/* Of these, retired ones. */
+size_t upcall_table_n_retired(const struct upcall_table *);
 
 /* Number of channels, those that belong to no port included. */
 size_t upcall_table_n_channels(const struct upcall_table *);

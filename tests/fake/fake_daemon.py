@@ -37,6 +37,7 @@ def port(number, name):
         "shared": False, "received": 1000 + (number or 0), "lost": 0,
         "overruns": 0, "malformed": 0, "errors": 0, "backlog": 512,
         "backlog_max": 65536, "latency_us": latency(1000, 100),
+        "n_queues": 1, "queues": [],
     }
 
 

@@ -122,6 +122,61 @@ handlers_change() {
     equal "$(upcalls_lost)" 0 'upcalls lost'
 }
 
+# True if port $1 has $2 queues, and those before are gone.
+queues_are() {
+    test "$(port_json "$1" ".n_queues == $2
+        and (.queues | length) == ($2 | if . == 1 then 0 else . end)")" = true
+}
+
+add_test queues_change \
+    'flows stay in order, and nothing is lost, when queues change (U1, U9)'
+queues_change() {
+    local i j k stream=0
+    start_ovs
+    ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=4
+    ovs-vsctl add-br br0
+    connect br0 rx '' -- set Interface v-rx ofport_request=100
+    # Four ports of four flows each; each frame of a flow misses.
+    for i in 1 2 3 4; do
+        connect br0 "n$i" '' -- set Interface "v-n$i" "ofport_request=$i"
+        every_frame_an_upcall br0 "$i" 100
+    done
+    ovs-appctl upcall/set-flow-limit 1
+    keep_order n1 n2 n3 n4 rx
+    if test "$KDP_PROVIDERS" = kdp; then
+        wait_until $PATIENCE n_handlers_are 4
+    fi
+    start_receiver receiver rx --udp --streams 16 --progress=progress
+    for i in 1 2 3 4; do
+        for j in 1 2 3 4; do
+            start_sender "sender$stream" "n$i" -s $stream --udp \
+                --sport $((2000 + stream)) -n 0 --window=100 \
+                --progress=progress -r "$(upcall_rate 100)"
+            stream=$((stream + 1))
+        done
+    done
+    # Linux of the late 6.1 series takes as many as there are CPUs.
+    for k in 2 1 64 1 2 1 3; do
+        ovs-vsctl set Open_vSwitch . "other_config:upcall-port-queues=$k"
+        if test "$KDP_PROVIDERS" = kdp; then
+            test "$k" -le "$(nproc)" || k=$(nproc)
+            wait_until $PATIENCE queues_are v-n1 "$k"
+        fi
+        wait_for_misses 300
+    done
+    for stream in $(seq 0 15); do
+        stop_background "sender$stream"
+    done
+    received_all receiver
+    if test "$KDP_PROVIDERS" = kdp; then
+        matches "$(sed 's/.*reordered //' "$KDP_WORK/receiver" | sort -u)" \
+            '0$'
+        equal "$(grep -c 'reordered 0$' "$KDP_WORK/receiver")" 16 \
+            'flows in order'
+    fi
+    equal "$(upcalls_lost)" 0 'upcalls lost'
+}
+
 # Waits until $1 more packets have missed the datapath's flows.
 wait_for_misses() {
     wait_until $PATIENCE missed_are $(($(datapath_count missed) + $1))

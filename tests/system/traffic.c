@@ -132,6 +132,7 @@ usage(int status)
           "  --same            one source address for the whole stream\n"
           "  --flows=N         N source addresses in turn\n"
           "  --udp             UDP in IPv4, of as many source ports\n"
+          "  --sport=N         of this source port alone, with --udp\n"
           "  --window=N        waits while N frames have not arrived\n"
           "  --progress=FILE   where the receiver says which have\n"
           "  Prints the number of frames sent.\n"
@@ -283,6 +284,7 @@ do_send(int argc, char *argv[])
         { "same", no_argument, NULL, 'S' },
         { "flows", required_argument, NULL, 'F' },
         { "udp", no_argument, NULL, 'U' },
+        { "sport", required_argument, NULL, 'P' },
         { "window", required_argument, NULL, 'w' },
         { "progress", required_argument, NULL, 'p' },
         { NULL, 0, NULL, 0 },
@@ -296,6 +298,7 @@ do_send(int argc, char *argv[])
     bool udp = false;
     uint32_t count = 1, rate = 0, stream = 0, number = 0;
     uint32_t n_flows = 0;       /* 0: each frame is one. */
+    uint32_t sport = 0;         /* 0: one for each flow. */
     uint32_t window = 0;        /* 0: no bound. */
     atomic_uint *progress = NULL;
     int64_t start;
@@ -309,6 +312,7 @@ do_send(int argc, char *argv[])
         case 'S': n_flows = 1; break;
         case 'F': n_flows = parse_number(optarg); break;
         case 'U': udp = true; break;
+        case 'P': sport = parse_number(optarg); break;
         case 'w': window = parse_number(optarg); break;
         case 'p': progress = map_progress(optarg, false); break;
         case 'd':
@@ -345,7 +349,8 @@ do_send(int argc, char *argv[])
 
             memcpy(&frame.src[2], &flow, sizeof flow);
             if (udp) {
-                frame.udp.udp.source = htons(UDP_PORT + ntohl(flow) % 50000);
+                frame.udp.udp.source = htons(sport ? sport : UDP_PORT
+                                             + ntohl(flow) % 50000);
             }
         }
         if (rate) {

@@ -31,6 +31,18 @@ PORT_GAUGES = (
     ("backlog_max", "upcall_backlog_max_bytes", "The most of that so far."),
     ("shared", "upcall_socket_shared",
      "1 if the port shares its socket with others."),
+    ("n_queues", "upcall_queues",
+     "Sockets of the port, of which the kernel chooses one for each flow."),
+)
+QUEUE_COUNTERS = (
+    ("received", "upcall_queue_received", "Upcalls received on a socket of a "
+     "port that has several."),
+    ("lost", "upcall_queue_lost", "Upcalls that the kernel dropped, as the "
+     "receive buffer of that socket was full."),
+)
+QUEUE_GAUGES = (
+    ("backlog", "upcall_queue_backlog_bytes",
+     "Kernel memory of upcalls that wait on that socket."),
 )
 HANDLER_COUNTERS = (
     ("wakeups", "handler_wakeups", "Times that a handler was woken."),
@@ -229,6 +241,18 @@ def add_upcalls(families, datapaths, with_ports=True):
                           families.gauge)
             add_latency(families, labels, port.get("latency_us", {}),
                         table.get("latency_bounds_us", []))
+            if with_ports:
+                add_queues(families, labels, port)
+
+
+def add_queues(families, labels, port):
+    """Adds the queues of 'port'.  Those that were replaced have the numbers of
+    others, and go within a second or two."""
+    for queue in port.get("queues", []):
+        if not queue["retired"]:
+            of_queue = dict(labels, queue=str(queue["number"]))
+            families.rows(QUEUE_COUNTERS, of_queue, queue, families.counter)
+            families.rows(QUEUE_GAUGES, of_queue, queue, families.gauge)
 
 
 def sum_ports(ports):

@@ -17,6 +17,7 @@ COLUMNS = (
     ("lost", "lost", 10),
     ("shed", "shed", 9),
     ("backlog", "backlog", 9),
+    ("queues", "queues", 7),
     ("p50 us", "p50", 9),
     ("p99 us", "p99", 9),
 )
@@ -84,6 +85,7 @@ class View:
                     "lost": port["lost"],
                     "shed": port.get("shed"),
                     "backlog": port.get("backlog"),
+                    "queues": port.get("n_queues"),
                     "rate": self._rate(port, old, "received"),
                     "lost_rate": self._rate(port, old, "lost"),
                     "p50": latency.get("p50"),

@@ -19,6 +19,7 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-flow-settings \
 	tests/unit/dpif-netlink/test-flow-stale \
 	tests/unit/dpif-netlink/test-ports \
+	tests/unit/dpif-netlink/test-queues \
 	tests/unit/dpif-netlink/test-revalidation \
 	tests/unit/dpif-netlink/test-show \
 	tests/unit/dpif-netlink/test-takeover \
@@ -52,12 +53,15 @@ unit_fallback_wrap = \
 	-Wl,--wrap=nl_mcast_recv \
 	-Wl,--wrap=ovs_datapath_get \
 	-Wl,--wrap=ovs_datapath_set_features \
-	-Wl,--wrap=ovs_vport_set_pid \
+	-Wl,--wrap=ovs_vport_set_pids \
 	-Wl,--wrap=socketpair \
 	$(unit_clock_wrap) \
 	-Wl,--wrap=vport_table_expire \
 	-Wl,--wrap=vport_table_list \
 	-Wl,--wrap=vport_table_next_gone
+tests_unit_dpif_netlink_test_queues_SOURCES = \
+	tests/unit/dpif-netlink/test-queues.c $(unit_fallback)
+tests_unit_dpif_netlink_test_queues_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)
 tests_unit_dpif_netlink_test_fallback_SOURCES = \
 	tests/unit/dpif-netlink/test-fallback.c $(unit_fallback)
 tests_unit_dpif_netlink_test_fallback_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)
@@ -133,7 +137,7 @@ tests_unit_dpif_netlink_test_ports_LDFLAGS = \
 	-Wl,--wrap=ovs_datapath_set_features \
 	-Wl,--wrap=ovs_vport_del \
 	-Wl,--wrap=ovs_vport_new \
-	-Wl,--wrap=ovs_vport_set_pid \
+	-Wl,--wrap=ovs_vport_set_pids \
 	-Wl,--wrap=vport_table_doubt \
 	-Wl,--wrap=vport_table_get_by_name \
 	-Wl,--wrap=vport_table_get_by_number \

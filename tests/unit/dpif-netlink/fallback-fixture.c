@@ -8,6 +8,7 @@
 #include "dpif-netlink/settings.h"
 #include "dpif-netlink/socket-budget.h"
 #include "dpif-netlink/upcall-dest.h"
+#include "dpif-netlink/upcall-queues.h"
 #include "dpif-netlink/upcall-sync.h"
 
 #include <errno.h>
@@ -129,16 +130,22 @@ __wrap_vport_table_next_gone(struct vport_table *vports OVS_UNUSED,
     return false;
 }
 
-int __wrap_ovs_vport_set_pid(struct ovs_genl *, int, uint32_t, uint32_t);
+int __wrap_ovs_vport_set_pids(struct ovs_genl *, int, uint32_t,
+                              const uint32_t pids[], size_t n);
 int
-__wrap_ovs_vport_set_pid(struct ovs_genl *genl OVS_UNUSED,
-                         int dp_ifindex OVS_UNUSED, uint32_t port_no,
-                         uint32_t pid)
+__wrap_ovs_vport_set_pids(struct ovs_genl *genl OVS_UNUSED,
+                          int dp_ifindex OVS_UNUSED, uint32_t port_no,
+                          const uint32_t pids[], size_t n)
 {
     assert_int_equal(port_no, PORT);
+    assert_in_range(n, 1, UPCALL_MAX_QUEUES);
+    if (kernel.max_pids && n > kernel.max_pids) {
+        return EINVAL;
+    }
     if (!set_pid_error) {
-        kernel.vport.pid = pid;
-        kernel.vport.n_pids = 1;
+        memcpy(kernel.pids, pids, n * sizeof *pids);
+        kernel.vport.pid = pids[0];
+        kernel.vport.n_pids = n;
     }
     return set_pid_error;
 }
@@ -219,6 +226,7 @@ setup(void **state)
     epoll_create_error = no_features_error = 0;
     memset(&kernel, 0, sizeof kernel);
     kernel.vport.port_no = PORT;
+    kernel.vport.type = OVS_VPORT_TYPE_NETDEV;
     strcpy(kernel.vport.name, "port");
     unit_rcu_barrier();
     f->n_fds = unit_count_fds();
@@ -234,6 +242,7 @@ setup(void **state)
     dp->genl.datapath.mcgroup = 1;
     upcall_dests_create(dp);
     socket_budget_create(dp);
+    upcall_queues_create(dp);
     upcall_sync_create(dp);
     dispatch_create(dp);
     settings_create(dp);
@@ -253,6 +262,7 @@ teardown(void **state)
     settings_destroy(dp);
     dispatch_destroy(dp);
     upcall_sync_destroy(dp);
+    upcall_queues_destroy(dp);
     socket_budget_destroy(dp);
     upcall_dests_destroy(dp);
     upcall_table_destroy(dp->upcalls);

@@ -41,6 +41,8 @@ struct fallback_kernel {
     uint32_t cpu_pids[16];      /* and of as many as fit. */
     size_t n_cpu_pids;
     struct ovs_vport vport;
+    uint32_t pids[UPCALL_MAX_QUEUES];   /* All of the vport's. */
+    size_t max_pids;            /* The most that it may have; 0 for any. */
     bool announcements_lost;
 };
 extern struct fallback_kernel kernel;

@@ -19,6 +19,7 @@
 #include "dpif-netlink/dispatch.h"
 #include "dpif-netlink/socket-budget.h"
 #include "dpif-netlink/upcall-dest.h"
+#include "dpif-netlink/upcall-queues.h"
 #include "dpif-netlink/upcall-sync.h"
 #include "dpif-netlink-rtnl.h"
 #include "dummy.h"
@@ -56,19 +57,22 @@ static struct {
     char lro_off[IFNAMSIZ];     /* Device whose LRO was turned off. */
 } kernel;
 
-int __wrap_ovs_vport_new(struct ovs_genl *, struct ovs_vport *, const void *,
+int __wrap_ovs_vport_new(struct ovs_genl *, struct ovs_vport *,
+                         const uint32_t pids[], size_t n_pids, const void *,
                          size_t);
 int
 __wrap_ovs_vport_new(struct ovs_genl *genl OVS_UNUSED, struct ovs_vport *vport,
+                     const uint32_t pids[], size_t n_pids,
                      const void *options OVS_UNUSED, size_t len OVS_UNUSED)
 {
+    assert_int_not_equal(n_pids, 0);
     kernel.n_new++;
     if (kernel.new_error) {
         return kernel.new_error;
     }
     assert_false(kernel.has_port);
     kernel.has_port = true;
-    kernel.pid = vport->pid;
+    kernel.pid = pids[0];
     vport->port_no = PORT_NO;
     return 0;
 }
@@ -87,16 +91,18 @@ __wrap_ovs_vport_del(struct ovs_genl *genl OVS_UNUSED, int dp_ifindex,
     return kernel.del_error;
 }
 
-int __wrap_ovs_vport_set_pid(struct ovs_genl *, int, uint32_t, uint32_t);
+int __wrap_ovs_vport_set_pids(struct ovs_genl *, int, uint32_t,
+                              const uint32_t pids[], size_t n);
 int
-__wrap_ovs_vport_set_pid(struct ovs_genl *genl OVS_UNUSED,
-                         int dp_ifindex OVS_UNUSED, uint32_t port_no,
-                         uint32_t pid)
+__wrap_ovs_vport_set_pids(struct ovs_genl *genl OVS_UNUSED,
+                          int dp_ifindex OVS_UNUSED, uint32_t port_no,
+                          const uint32_t pids[], size_t n)
 {
+    assert_int_not_equal(n, 0);
     assert_int_equal(port_no, PORT_NO);
     assert_true(kernel.has_port);
     if (!kernel.set_pid_error) {
-        kernel.pid = pid;
+        kernel.pid = pids[0];
     }
     return kernel.set_pid_error;
 }
@@ -252,6 +258,7 @@ setup(void **state)
     f->dp.genl.datapath = family;
     upcall_dests_create(&f->dp);
     socket_budget_create(&f->dp);
+    upcall_queues_create(&f->dp);
     upcall_sync_create(&f->dp);
     dispatch_create(&f->dp);
     unit_check(!upcall_table_set_handlers(f->dp.upcalls, 2));
@@ -272,6 +279,7 @@ teardown(void **state)
     netdev_close(f->netdev);
     dispatch_destroy(&f->dp);
     upcall_sync_destroy(&f->dp);
+    upcall_queues_destroy(&f->dp);
     socket_budget_destroy(&f->dp);
     upcall_dests_destroy(&f->dp);
     vport_table_destroy(f->dp.vports);

@@ -37,6 +37,8 @@ settings_that_work(void **state OVS_UNUSED)
          "n-handler-threads", "4", "link-table-netns-entries", "1024");
     unit_found_nothing(&findings);
     LOOK("upcall-group-size", "auto");
+    LOOK("upcall-port-queues", "auto");
+    LOOK("upcall-port-queues", "64");
     unit_found_nothing(&findings);
     LOOK("upcall-group-size", "64");
     unit_found_nothing(&findings);

@@ -381,21 +381,32 @@ flush_has_the_error_of_the_kernel(void **state)
 }
 
 static void
+check_pids(const uint32_t pids[], size_t n)
+{
+    const struct nlattr *attr = find(OVS_VPORT_ATTR_UPCALL_PID);
+
+    assert_non_null(attr);
+    assert_int_equal(mnl_attr_get_payload_len(attr), n * sizeof *pids);
+    assert_memory_equal(mnl_attr_get_payload(attr), pids, n * sizeof *pids);
+}
+
+static void
 vport_is_made_as_asked_for(void **state)
 {
     static const char options[2000];
+    static const uint32_t pids[] = { 99, 98 };
     struct ovs_vport vport = {
         .dp_ifindex = 8, .port_no = UINT32_MAX, .name = "p",
-        .type = OVS_VPORT_TYPE_GENEVE, .pid = 99,
+        .type = OVS_VPORT_TYPE_GENEVE,
     };
 
     answer_vport(5);
-    assert_int_equal(ovs_vport_new(*state, &vport, options, sizeof options),
-                     0);
+    assert_int_equal(ovs_vport_new(*state, &vport, pids, 2, options,
+                                   sizeof options), 0);
     check_request(VPORT, OVS_VPORT_CMD_NEW, NLM_F_ECHO, 8);
     assert_null(find(OVS_VPORT_ATTR_PORT_NO));
     check_u32(OVS_VPORT_ATTR_TYPE, OVS_VPORT_TYPE_GENEVE);
-    check_u32(OVS_VPORT_ATTR_UPCALL_PID, 99);
+    check_pids(pids, 2);
     check_string(OVS_VPORT_ATTR_NAME, "p");
     assert_int_equal(mnl_attr_get_payload_len(find(OVS_VPORT_ATTR_OPTIONS)),
                      sizeof options);
@@ -407,7 +418,8 @@ vport_is_made_as_asked_for(void **state)
     forget_answers();
     kernel.error = EBUSY;
     vport.dp_ifindex = 8;
-    assert_int_equal(ovs_vport_new(*state, &vport, NULL, 0), EBUSY);
+    assert_int_equal(ovs_vport_new(*state, &vport, pids, 1, NULL, 0),
+                     EBUSY);
     check_u32(OVS_VPORT_ATTR_PORT_NO, 5);
     assert_null(find(OVS_VPORT_ATTR_OPTIONS));
     assert_int_equal(vport.dp_ifindex, 8);
@@ -476,15 +488,17 @@ name_that_no_request_holds_is_refused(void **state)
 static void
 vport_is_changed_and_deleted_by_number(void **state)
 {
-    assert_int_equal(ovs_vport_set_pid(*state, 8, 5, 77), 0);
+    static const uint32_t pids[] = { 77, 78 };
+
+    assert_int_equal(ovs_vport_set_pids(*state, 8, 5, pids, 2), 0);
     check_request(VPORT, OVS_VPORT_CMD_SET, NLM_F_ACK, 8);
     check_u32(OVS_VPORT_ATTR_PORT_NO, 5);
-    check_u32(OVS_VPORT_ATTR_UPCALL_PID, 77);
+    check_pids(pids, 2);
     assert_int_equal(ovs_vport_del(*state, 8, 6), 0);
     check_request(VPORT, OVS_VPORT_CMD_DEL, NLM_F_ACK, 8);
     check_u32(OVS_VPORT_ATTR_PORT_NO, 6);
     kernel.error = ENODEV;
-    assert_int_equal(ovs_vport_set_pid(*state, 8, 5, 77), ENODEV);
+    assert_int_equal(ovs_vport_set_pids(*state, 8, 5, pids, 2), ENODEV);
     assert_int_equal(ovs_vport_del(*state, 8, 6), ENODEV);
 }
 

@@ -22,6 +22,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-msg \
 	tests/unit/upcall/test-upcall-outdated \
 	tests/unit/upcall/test-upcall-poll \
+	tests/unit/upcall/test-upcall-queues \
 	tests/unit/upcall/test-upcall-quiet \
 	tests/unit/upcall/test-upcall-rcvbuf \
 	tests/unit/upcall/test-upcall-recv \
@@ -114,6 +115,12 @@ tests_unit_upcall_test_upcall_outdated_SOURCES = \
 	tests/unit/upcall/test-upcall-outdated.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_poll_SOURCES = \
 	tests/unit/upcall/test-upcall-poll.c $(unit_common)
+tests_unit_upcall_test_upcall_queues_SOURCES = \
+	tests/unit/upcall/test-upcall-queues.c $(unit_upcall_table) \
+	$(unit_handlers) $(unit_common)
+tests_unit_upcall_test_upcall_queues_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=pthread_create \
+	-Wl,--wrap=upcall_grace_wait
 tests_unit_upcall_test_upcall_quiet_SOURCES = \
 	tests/unit/upcall/test-upcall-quiet.c $(unit_upcall_fair) $(unit_common)
 tests_unit_upcall_test_upcall_rcvbuf_SOURCES = \

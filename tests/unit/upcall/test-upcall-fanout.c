@@ -181,7 +181,7 @@ add_ports(struct fixture *f, uint32_t n, unsigned int n_upcalls)
     for (uint32_t i = 0; i < n; i++) {
         assert_int_equal(upcall_channel_create(&f->channels[i]), 0);
         assert_int_equal(upcall_ports_add(f->ports, i, "port",
-                                          f->channels[i]), 0);
+                                          &f->channels[i], 1), 0);
         for (unsigned int j = 0; j < n_upcalls; j++) {
             unit_send_upcall(f->sender, f->channels[i]->pid, j);
         }

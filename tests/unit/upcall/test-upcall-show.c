@@ -17,6 +17,18 @@
 #include "util.h"
 
 /* Numbers that are told apart wherever they turn up. */
+static struct upcall_queue_info queues[] = {
+    { .number = 0, .pid = 4200000001u, .owner = 7, .held = true,
+      .stats = { .received = 1001, .lost = 1002, .shed = 1003,
+                 .backlog = 1004, .backlog_max = 1005,
+                 .latency = { .p50 = 1006, .p99 = 1007, .max = 1008 } } },
+    { .number = 9, .pid = 4200000009u, .owner = UPCALL_OWNER_QUEUE,
+      .retired = true,
+      .stats = { .received = 1101, .lost = 1102, .shed = 1103,
+                 .backlog = 1104, .backlog_max = 1105,
+                 .latency = { .p50 = 1106, .p99 = 1107, .max = 1108 } } },
+};
+
 static struct upcall_port_info ports[] = {
     { .port_no = 0, .name = "br0", .pid = 4200000001u,
       .has_channel = true, .owner = 7,
@@ -175,6 +187,79 @@ check_owner(const struct json *json, int owner)
     }
 }
 
+/* A port with queues. */
+static const struct upcall_port_info *
+port_with_queues(void)
+{
+    static struct upcall_port_info port;
+
+    port = ports[0];
+    port.n_queues = 1;
+    port.n_channels = ARRAY_SIZE(queues);
+    port.queues = queues;
+    return &port;
+}
+
+static void
+json_tells_of_every_queue(void **state OVS_UNUSED)
+{
+    struct json *port = upcall_show_port_json(port_with_queues());
+    const struct json *elems = array(port, "queues");
+
+    assert_int_equal(integer(port, "n_queues"), 1);
+    assert_int_equal(ovs_compat_json_size(elems), ARRAY_SIZE(queues));
+    for (size_t i = 0; i < ARRAY_SIZE(queues); i++) {
+        const struct upcall_queue_info *q = &queues[i];
+        const struct json *json = ovs_compat_json_at(elems, i);
+
+        assert_int_equal(integer(json, "number"), q->number);
+        assert_int_equal(integer(json, "pid"), q->pid);
+        assert_int_equal(json_boolean(shash_find_data(json_object(json),
+                                                      "retired")),
+                         q->retired);
+        assert_int_equal(json_boolean(shash_find_data(json_object(json),
+                                                      "held")), q->held);
+        check_owner(shash_find_data(json_object(json), "owner"), q->owner);
+        assert_int_equal(integer(json, "received"), q->stats.received);
+        assert_int_equal(integer(json, "lost"), q->stats.lost);
+        assert_int_equal(integer(json, "shed"), q->stats.shed);
+        assert_int_equal(integer(json, "backlog"), q->stats.backlog);
+        assert_int_equal(integer(json, "backlog_max"), q->stats.backlog_max);
+        assert_int_equal(integer(json, "p50_us"), q->stats.latency.p50);
+        assert_int_equal(integer(json, "p99_us"), q->stats.latency.p99);
+        assert_int_equal(integer(json, "max_us"), q->stats.latency.max);
+        assert_int_equal(shash_count(json_object(json)), 13);
+    }
+    unit_shown("upcall-show#port", port);
+    json_destroy(port);
+}
+
+static void
+text_tells_of_queues_on_request(void **state OVS_UNUSED)
+{
+    struct upcall_port_info port = *port_with_queues();
+    struct upcall_table_info with = info;
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    with.ports = &port;
+    with.n_ports = 1;
+    upcall_show_text(&with, &s);
+    assert_null(strstr(ds_cstr(&s), "queue 9"));
+    ds_clear(&s);
+    with.with_queues = true;
+    upcall_show_text(&with, &s);
+    assert_non_null(strstr(ds_cstr(&s), "queue 0        4200000001+"));
+    assert_non_null(strstr(ds_cstr(&s), "queue 9        4200000009-"));
+    ds_clear(&s);
+    upcall_show_port_text(&with, &port, &s);
+    assert_non_null(strstr(ds_cstr(&s), "4200000001, 1001 received, 1002 lost, "
+                           "1003 shed, 1004 bytes wait, p99 1007 us, "
+                           "waits for those that it replaces\n"));
+    assert_non_null(strstr(ds_cstr(&s), "p99 1107 us, replaced, in the run "
+                           "queue\n"));
+    ds_destroy(&s);
+}
+
 static void
 json_tells_of_every_port(void **state OVS_UNUSED)
 {
@@ -199,7 +284,9 @@ json_tells_of_every_port(void **state OVS_UNUSED)
                     ports[i].owner);
         assert_int_equal(integer(port, "backlog"), stats->backlog);
         assert_int_equal(integer(port, "backlog_max"), stats->backlog_max);
-        assert_int_equal(shash_count(json_object(port)), 17);
+        assert_int_equal(integer(port, "n_queues"), ports[i].n_queues);
+        assert_int_equal(ovs_compat_json_size(array(port, "queues")), 0);
+        assert_int_equal(shash_count(json_object(port)), 19);
 
         const struct json *rates = shash_find_data(json_object(port),
                                                    "rates");
@@ -518,6 +605,8 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_tells_of_the_table),
+        cmocka_unit_test(json_tells_of_every_queue),
+        cmocka_unit_test(text_tells_of_queues_on_request),
         cmocka_unit_test(json_tells_of_every_port),
         cmocka_unit_test(json_has_null_for_the_number_of_no_port),
         cmocka_unit_test(json_tells_of_every_handler),

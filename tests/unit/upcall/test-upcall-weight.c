@@ -77,7 +77,7 @@ flood_uninit(struct flood *f)
         continue;
     }
     for (uint32_t i = 0; i < f->n_sharing; i++) {
-        upcall_shared_del(&f->shared, f->n_own + i, NULL);
+        upcall_shared_del(&f->shared, f->n_own + i);
     }
     upcall_shared_uninit(&f->shared);
     upcall_sched_unref(f->sched);
@@ -211,7 +211,7 @@ quiet_ports_do_not_weigh(void **state OVS_UNUSED)
     run(&f, 10000000);
     assert_true(jain(&f) >= 0.95);
     for (uint32_t i = 0; i < 400; i++) {
-        upcall_shared_del(&f.shared, 1000 + i, NULL);
+        upcall_shared_del(&f.shared, 1000 + i);
     }
     flood_uninit(&f);
 }

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* U9: a port has as many sockets as it is to have, the kernel knows them, and
+ * former ones go; U2: within the budget. */
+
+#include <config.h>
+#include "dpif-netlink/upcall-queues.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dpif-netlink/dispatch.h"
+#include "dpif-netlink/settings.h"
+#include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/upcall-dest.h"
+#include "harness/kernel-messages.h"
+#include "harness/unit.h"
+#include "odp-netlink.h"
+#include "ovs-thread.h"
+#include "smap.h"
+#include "unit/dpif-netlink/fallback-fixture.h"
+#include "util.h"
+
+/* Sockets that belong to no port. */
+#define N_SPECIAL 2
+
+static void
+set_port(struct fixture *f, const char *value)
+{
+    struct smap config = SMAP_INITIALIZER(&config);
+
+    if (value) {
+        smap_add(&config, "upcall-port-queues", value);
+    }
+    settings_set_port(&f->dp, PORT, &config);
+    smap_destroy(&config);
+}
+
+/* Checks that the kernel sends upcalls of the port to 'n' sockets, which are
+ * read, and that there are no others. */
+static void
+check_queues(struct fixture *f, size_t n)
+{
+    unit_wait_until((run(f), upcall_table_n_retired(f->dp.upcalls)) == 0);
+    run(f);
+    assert_int_equal(kernel.vport.n_pids, n);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), n + N_SPECIAL);
+    for (size_t i = 0; i < n; i++) {
+        check_upcalls_come(f, kernel.pids[i]);
+    }
+}
+
+static void
+setting_is_followed(void **state)
+{
+    struct fixture *f = *state;
+
+    set_config(f, "upcall-port-queues", "3");
+    start(f);
+    check_queues(f, 3);
+    set_config(f, "upcall-port-queues", "64");
+    check_queues(f, 64);
+    set_config(f, "upcall-port-queues", "1");
+    check_queues(f, 1);
+    set_config(f, "upcall-port-queues", "2");
+    check_queues(f, 2);
+
+    /* "auto": the port is neither a tunnel nor an uplink. */
+    set_config(f, "upcall-port-queues", "auto");
+    check_queues(f, 1);
+}
+
+static void
+wrong_setting_changes_nothing(void **state)
+{
+    static const char *const wrong[] = { "0", "65", "", "many", "-1" };
+    struct fixture *f = *state;
+
+    set_config(f, "upcall-port-queues", "2");
+    start(f);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        char *message;
+
+        free(read_log());
+        set_config(f, "upcall-port-queues", wrong[i]);
+        message = xasprintf("system@dp: other_config:upcall-port-queues is "
+                            "\"%s\", expected \"auto\" or 1 to 64; going on "
+                            "with 2\n", wrong[i]);
+        check_log(message);
+        free(message);
+    }
+    check_queues(f, 2);
+}
+
+static void
+setting_of_an_interface_goes_first(void **state)
+{
+    struct fixture *f = *state;
+
+    set_config(f, "upcall-port-queues", "2");
+    start(f);
+    check_queues(f, 2);
+    set_port(f, "4");
+    check_queues(f, 4);
+
+    /* Several interfaces with one port, in any order. */
+    set_port(f, "3");
+    set_port(f, NULL);
+    check_queues(f, 3);
+    set_port(f, NULL);
+    set_port(f, "5");
+    set_port(f, "4");
+    check_queues(f, 5);
+    set_port(f, NULL);
+    check_queues(f, 2);
+}
+
+static void
+kernel_that_takes_fewer_gets_fewer(void **state)
+{
+    struct fixture *f = *state;
+    char *log;
+
+    start(f);
+    check_queues(f, 1);
+    free(read_log());
+    kernel.max_pids = count_total_cores();
+    set_config(f, "upcall-port-queues", "64");
+    check_queues(f, count_total_cores());
+    log = read_log();
+    assert_non_null(strstr(log, "system@dp: the kernel does not take 64 "
+                           "sockets for the upcalls of one port; ports have "));
+    free(log);
+
+    kernel.max_pids = 1;
+    set_port(f, "1");
+    check_queues(f, 1);
+    set_port(f, "2");
+    check_queues(f, 1);
+
+    /* It is not asked again. */
+    free(read_log());
+    set_port(f, "7");
+    check_queues(f, 1);
+    log = read_log();
+    assert_null(strstr(log, "does not take"));
+    free(log);
+}
+
+static void
+kernel_that_takes_no_others_keeps_those_it_knows(void **state)
+{
+    struct fixture *f = *state;
+
+    set_config(f, "upcall-port-queues", "2");
+    start(f);
+    check_queues(f, 2);
+    set_pid_error = ENOMEM;
+    set_config(f, "upcall-port-queues", "4");
+    check_queues(f, 2);
+    set_pid_error = 0;
+    check_queues(f, 4);
+}
+
+static void
+queues_count_in_the_budget(void **state)
+{
+    struct fixture *f = *state;
+
+    set_config(f, "upcall-port-queues", "64");
+    ovs_mutex_lock(&f->dp.mutex);
+    socket_budget_set_max(&f->dp, 10);
+    ovs_mutex_unlock(&f->dp.mutex);
+
+    /* Two belong to no port, one is kept. */
+    start(f);
+    check_queues(f, 7);
+
+    /* A smaller budget takes them away. */
+    ovs_mutex_lock(&f->dp.mutex);
+    socket_budget_set_max(&f->dp, 5);
+    upcall_queues_handlers_changed(&f->dp);
+    ovs_mutex_unlock(&f->dp.mutex);
+    unit_wait_until((run(f), kernel.vport.n_pids) == 2);
+    check_queues(f, 2);
+}
+
+static void
+tunnels_begin_with_several(void **state)
+{
+    struct fixture *f = *state;
+    unsigned int n = MIN(MIN(4, upcall_table_n_handlers(f->dp.upcalls)),
+                         count_cpu_cores());
+
+    kernel.vport.type = OVS_VPORT_TYPE_GENEVE;
+    start(f);
+    check_queues(f, n);
+    dispatch_handlers_set(&f->dp, 8);
+    check_queues(f, MIN(4, count_cpu_cores()));
+    dispatch_handlers_set(&f->dp, 1);
+    check_queues(f, 1);
+}
+
+static void
+queues_go_with_dispatch_by_cpu(void **state)
+{
+    struct fixture *f = *state;
+
+    set_config(f, "upcall-port-queues", "4");
+    start(f);
+    check_queues(f, 4);
+    ovs_mutex_lock(&f->dp.mutex);
+    dispatch_set_mode(&f->dp, DISPATCH_PER_CPU);
+    ovs_mutex_unlock(&f->dp.mutex);
+    run(f);
+    run(f);
+    assert_int_equal(kernel.vport.n_pids, 1);
+    assert_int_equal(upcall_table_n_port_channels(f->dp.upcalls), 0);
+    ovs_mutex_lock(&f->dp.mutex);
+    dispatch_set_mode(&f->dp, DISPATCH_PER_PORT);
+    ovs_mutex_unlock(&f->dp.mutex);
+    check_queues(f, 4);
+}
+
+static void
+uplink_is_the_only_device_of_its_parent(void **state OVS_UNUSED)
+{
+    char dir[] = "/tmp/test-queues-XXXXXX";
+    char *command;
+
+    assert_non_null(mkdtemp(dir));
+    command = xasprintf("cd %s && mkdir -p eth0/device/net/eth0 veth0 "
+                        "pf0/device/net/pf0 pf0/device/net/pf0vf0 "
+                        "odd/device/net", dir);
+    assert_int_equal(system(command), 0);
+    free(command);
+    assert_true(upcall_queues_is_uplink(dir, "eth0"));
+    assert_false(upcall_queues_is_uplink(dir, "veth0"));
+    assert_false(upcall_queues_is_uplink(dir, "pf0"));
+    assert_false(upcall_queues_is_uplink(dir, "odd"));
+    assert_false(upcall_queues_is_uplink(dir, "gone"));
+    command = xasprintf("rm -r %s", dir);
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(setting_is_followed),
+        TEST(wrong_setting_changes_nothing),
+        TEST(setting_of_an_interface_goes_first),
+        TEST(kernel_that_takes_fewer_gets_fewer),
+        TEST(kernel_that_takes_no_others_keeps_those_it_knows),
+        TEST(queues_count_in_the_budget),
+        TEST(tunnels_begin_with_several),
+        TEST(queues_go_with_dispatch_by_cpu),
+        cmocka_unit_test(uplink_is_the_only_device_of_its_parent),
+    };
+
+    fallback_init(argv[0]);
+    return cmocka_run_group_tests_name("queues", tests, NULL, NULL);
+}
