@@ -19,7 +19,7 @@
 #include "vport/vport-show.h"
 
 /* Arguments of upcall/show, at most. */
-#define SHOW_MAX_ARGS 7
+#define SHOW_MAX_ARGS 8
 
 /* What upcall/show is asked for, and what it has found. */
 struct show {
