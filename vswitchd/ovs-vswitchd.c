@@ -375,6 +375,7 @@ report_memory(void)
         simap_init(&usage);
         bridge_get_memory_usage(&usage);
         kdp_links_get_memory_usage(&usage);
+        dpif_netlink_kdp_get_memory_usage(&usage);
         get_heap_usage(&usage);
         memory_report(&usage);
         simap_destroy(&usage);

@@ -39,9 +39,11 @@
 #include "openvswitch/vlog.h"
 #include "ovs/compat-dpif.h"
 #include "packets.h"
+#include "simap.h"
 #include "tc/tc-orphans.h"
 #include "tc/tc-transact.h"
 #include "unixctl/override.h"
+#include "upcall/upcall-fq.h"
 #include "upcall/upcall-show.h"
 #include "util.h"
 
@@ -159,6 +161,13 @@ dpif_netlink_kdp_configured(void)
     if (registered && hmapx_is_empty(&bridge_dpifs)) {
         kdp_tc_orphans_look(kdp_dpif_type, KDP_TC_ORPHANS_LAST);
     }
+}
+
+void
+dpif_netlink_kdp_get_memory_usage(struct simap *usage)
+{
+    simap_increase(usage, "upcalls read ahead kB",
+                   DIV_ROUND_UP(upcall_fq_total_bytes(), 1024));
 }
 
 void

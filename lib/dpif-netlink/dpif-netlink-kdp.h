@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+struct simap;
+
 /* Provider of kernel datapaths
  * ============================
  *
@@ -68,6 +70,9 @@ bool dpif_netlink_kdp_run_alone(void);
  * ports, and have the kernel drop their packets: until the next run, nobody
  * would forward what the flows did. */
 void dpif_netlink_kdp_leave_flows(void);
+
+/* Any thread.  Adds what the provider needs to 'usage', for "memory/show". */
+void dpif_netlink_kdp_get_memory_usage(struct simap *usage);
 
 /* Main thread, after bridge_exit().  Ends what goes on without datapaths. */
 void dpif_netlink_kdp_exit(void);

@@ -27,6 +27,8 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-fd-limit.c \
 	lib/upcall/upcall-fd-limit.h \
 	lib/upcall/upcall-fifo.h \
+	lib/upcall/upcall-fq.c \
+	lib/upcall/upcall-fq.h \
 	lib/upcall/upcall-grace.c \
 	lib/upcall/upcall-grace.h \
 	lib/upcall/upcall-groups.c \

@@ -55,6 +55,9 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_init(&channel->dead, false);
     atomic_init(&channel->retired, false);
     ovsrcu_init(&channel->next, NULL);
+    upcall_fq_init(&channel->fq);
+    atomic_init(&channel->ahead, 0);
+    atomic_init(&channel->purge, false);
     atomic_init(&channel->weight, 1);
     atomic_init(&channel->owner, 0);
     channel->state = UPCALL_STATE_IDLE;
@@ -93,6 +96,7 @@ upcall_channel_unref(struct upcall_channel *channel)
     if (channel && upcall_refcount_unref(&channel->refcount)) {
         mnl_socket_close(channel->sock);
         atomic_count_dec(&n_open);
+        upcall_fq_uninit(&channel->fq);
         latency_hist_uninit(&channel->latency);
         free(channel->name);
         free(channel);
@@ -142,16 +146,30 @@ upcall_channel_change_state(struct upcall_channel *channel,
     channel->state = state;
 }
 
-bool
-upcall_channel_take(struct upcall_channel *channel, uint32_t token)
+/* Makes 'token' the owner of 'channel' if nobody is, and 'state' the state. */
+static bool
+upcall_channel_take__(struct upcall_channel *channel, uint32_t token,
+                      enum upcall_state state)
 {
     uint32_t owner = 0;
 
     if (!atomic_compare_exchange_strong(&channel->owner, &owner, token)) {
         return false;
     }
-    upcall_channel_change_state(channel, UPCALL_STATE_TAKEN);
+    upcall_channel_change_state(channel, state);
     return true;
+}
+
+bool
+upcall_channel_take(struct upcall_channel *channel, uint32_t token)
+{
+    return upcall_channel_take__(channel, token, UPCALL_STATE_TAKEN);
+}
+
+bool
+upcall_channel_adopt(struct upcall_channel *channel, uint32_t queue)
+{
+    return upcall_channel_take__(channel, queue, UPCALL_STATE_QUEUED);
 }
 
 static void
@@ -226,6 +244,7 @@ upcall_channel_drain(struct upcall_channel *channel)
 {
     int fd = upcall_channel_fd(channel);
 
+    atomic_store_relaxed(&channel->purge, true);
     for (int i = 0; i < UPCALL_DRAIN_MAX; i++) {
         char c;
 
@@ -370,14 +389,16 @@ upcall_channel_is_retired(const struct upcall_channel *channel)
 bool
 upcall_channel_is_idle(const struct upcall_channel *channel)
 {
-    uint32_t drops, backlog, owner;
+    uint32_t drops, backlog, owner, ahead;
 
     /* In this order: a handler that has emptied the socket is the owner until
      * what it took was processed, or hands the channel to the run queue
      * then. */
     upcall_channel_get_meminfo(channel, &drops, &backlog);
     atomic_read(CONST_CAST(atomic_uint32_t *, &channel->owner), &owner);
-    return !backlog && !(owner & UPCALL_MAX_HANDLERS);
+    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &channel->ahead),
+                        &ahead);
+    return !backlog && !(owner & UPCALL_MAX_HANDLERS) && !ahead;
 }
 
 /* The least memory that the kernel charges a socket for an upcall: a socket
@@ -392,7 +413,7 @@ upcall_channel_is_idle(const struct upcall_channel *channel)
 bool
 upcall_channel_is_done(struct upcall_channel *channel)
 {
-    uint32_t drops, backlog;
+    uint32_t drops, backlog, ahead;
     uint64_t n_read;
 
     if (upcall_channel_is_idle(channel)) {
@@ -406,7 +427,9 @@ upcall_channel_is_done(struct upcall_channel *channel)
     n_read = (upcall_counter_read(&channel->received)
               + upcall_counter_read(&channel->shed));
     if (!channel->done_at) {
-        channel->done_at = n_read + backlog / UPCALL_MEM_MIN + UPCALL_IN_HAND;
+        atomic_read_relaxed(&channel->ahead, &ahead);
+        channel->done_at = (n_read + backlog / UPCALL_MEM_MIN + UPCALL_IN_HAND
+                            + (ahead ? UPCALL_FQ_MAX : 0));
     }
     return n_read >= channel->done_at;
 }
@@ -441,7 +464,7 @@ upcall_channel_get_counts(const struct upcall_channel *channel_,
 {
     struct upcall_channel *channel = CONST_CAST(struct upcall_channel *,
                                                 channel_);
-    uint32_t drops;
+    uint32_t drops, ahead;
 
     stats->received = counted_since(&channel->received,
                                     &channel->received_base);
@@ -452,6 +475,8 @@ upcall_channel_get_counts(const struct upcall_channel *channel_,
     stats->errors = counted_since(&channel->errors, &channel->errors_base);
     stats->shed = counted_since(&channel->shed, &channel->shed_base);
     upcall_channel_get_meminfo(channel, &drops, &stats->backlog);
+    atomic_read_relaxed(&channel->ahead, &ahead);
+    stats->backlog += ahead;
     stats->lost = (uint32_t) (drops
                               - upcall_counter_read(&channel->lost_base));
     stats->lost_limited = (uint32_t) (upcall_channel_limited_drops(channel,

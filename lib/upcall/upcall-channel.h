@@ -97,6 +97,7 @@
 #include "stats/latency-hist.h"
 #include "upcall/upcall-age.h"
 #include "upcall/upcall-delay.h"
+#include "upcall/upcall-fq.h"
 #include "upcall/upcall-state.h"
 #include "upcall/upcall-turn.h"
 
@@ -123,6 +124,16 @@ struct upcall_channel_stats {
     struct latency_summary latency;
 };
 
+/* Whose upcalls come on a channel.  Those of several senders are read ahead
+ * and sorted (upcall-fq.h).  The first upcall of a port shows whether it is a
+ * tunnel. */
+enum upcall_senders {
+    UPCALL_SENDERS_UNKNOWN,
+    UPCALL_SENDERS_ONE,
+    UPCALL_SENDERS_TUNNEL,      /* Remote machines. */
+    UPCALL_SENDERS_PORTS,
+};
+
 struct upcall_channel {
     struct mnl_socket *sock;
     uint32_t pid;               /* Netlink port id of 'sock'. */
@@ -132,7 +143,8 @@ struct upcall_channel {
     char *name;                 /* Of the port, for people. */
     OVSRCU_TYPE(struct upcall_channel *) next;  /* Next one of its port
                                                  * (upcall-ports.h). */
-    unsigned int queue;         /* Its place among those of its port. */
+    unsigned int queue, n_queues;   /* Its place among those of its port, and
+                                     * their number. */
     atomic_uint32_t rcvbuf;     /* Size of the receive buffer unless it is
                                  * limited; see upcall-rcvbuf.h.  The control
                                  * thread's. */
@@ -140,22 +152,30 @@ struct upcall_channel {
                                  * upcalls are handed out.  The control
                                  * thread's. */
     struct ovs_refcount refcount;
+    atomic_uint32_t ahead;      /* Bytes read ahead, so that the channel must
+                                 * not wait for an event.  The owner's. */
+    atomic_bool purge;          /* What was read ahead is to go. */
     atomic_bool dead;           /* The port is gone. */
     atomic_bool retired;        /* The port has others in its place. */
     uint64_t done_at;           /* If it is: see upcall_channel_is_done().
                                  * The control thread's, as is the next. */
     uint64_t grace;             /* Grace period whose end it waits for, held,
                                  * or 0 (upcall-ports.h). */
-    atomic_uint32_t weight;     /* Ports whose upcalls come on it
-                                 * (upcall-shared.h). */
+    atomic_uint32_t weight;     /* Senders with a backlog on it, at least 1
+                                 * (upcall-fq.h). */
 
     atomic_uint32_t owner;      /* See above. */
 
     /* Written by the owner alone. */
     enum upcall_state state;
+    enum upcall_senders senders;
     struct upcall_turn turn;
     struct upcall_delay delay;
     struct upcall_age age;
+    struct upcall_fq fq;        /* Not UPCALL_SENDERS_ONE: what was read
+                                 * ahead. */
+    uint64_t due;               /* In the run queue (upcall-queue.h). */
+    uint32_t n_turns;           /* That it was given together last. */
     uint64_t armed_at;          /* When it was released last; microseconds,
                                  * monotonic. */
     uint32_t msg_mem;           /* Mean memory of an upcall that waits, in
@@ -286,6 +306,10 @@ void upcall_channel_dequeue(struct upcall_channel *, uint32_t queue,
 /* Makes nobody the owner in place of 'token', and the channel IDLE. */
 void upcall_channel_release(struct upcall_channel *, uint32_t token);
 
+/* Makes run queue 'queue' the owner if nobody is, and the channel QUEUED.
+ * Returns true if it was done. */
+bool upcall_channel_adopt(struct upcall_channel *, uint32_t queue);
+
 /* Changes the state from one that a handler owns the channel in to another. */
 void upcall_channel_set_state(struct upcall_channel *, enum upcall_state);
 
@@ -312,7 +336,7 @@ upcall_channel_is_urgent(const struct upcall_channel *channel)
     return channel->port_no == UPCALL_PORT_NONE;
 }
 
-/* Ports that 'channel' serves, at least 1. */
+/* Senders that 'channel' works for, at least 1. */
 static inline uint32_t
 upcall_channel_weight(const struct upcall_channel *channel)
 {

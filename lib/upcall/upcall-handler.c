@@ -84,17 +84,18 @@ upcall_handler_create(struct upcall_ports *ports,
                       const struct upcall_engine_class *class,
                       struct upcall_handler **handlerp)
 {
-    struct upcall_handler *handler;
-    struct upcall_engine *engine;
+    struct upcall_handler *handler = xzalloc(sizeof *handler);
     int error;
 
     *handlerp = NULL;
-    error = class->create(UPCALL_BATCH, &engine);
+    handler->token = upcall_token(generation, index);
+    error = upcall_reader_init(&handler->reader, ports->name, index,
+                               handler->token, groups, class,
+                               &handler->stats);
     if (error) {
+        free(handler);
         return error;
     }
-
-    handler = xzalloc(sizeof *handler);
     upcall_ports_ref(ports);
     handler->ports = ports;
     upcall_groups_ref(groups);
@@ -104,10 +105,7 @@ upcall_handler_create(struct upcall_ports *ports,
     ovs_refcount_init(&handler->refcount);
     handler->index = index;
     handler->generation = generation;
-    handler->token = upcall_token(generation, index);
     upcall_stats_block_init(&handler->stats, stats);
-    upcall_reader_init(&handler->reader, ports->name, index, handler->token,
-                       groups, engine, &handler->stats);
     *handlerp = handler;
     return 0;
 }
@@ -644,7 +642,11 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
     now = upcall_now_usec();
     if (!upcall_port_is_real(channel->port_no)
         && !upcall_channel_is_urgent(channel)) {
-        upcall_ports_count_shared(ports, view, now);
+        upcall_ports_count_shared(ports, view);
+    }
+    if (channel->senders == UPCALL_SENDERS_UNKNOWN) {
+        channel->senders = (upcall_view_has_tunnel(view)
+                            ? UPCALL_SENDERS_TUNNEL : UPCALL_SENDERS_ONE);
     }
     view->pid = channel->pid;
     waited = now - handler->reader.queued_at[i];

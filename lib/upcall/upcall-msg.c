@@ -98,3 +98,16 @@ upcall_view_in_port(const struct upcall_view *view, uint32_t *port_no)
     }
     return false;
 }
+
+bool
+upcall_view_has_tunnel(const struct upcall_view *view)
+{
+    const struct nlattr *attr;
+
+    mnl_attr_for_each_payload (view->key, view->key_len) {
+        if (mnl_attr_get_type(attr) == OVS_KEY_ATTR_TUNNEL) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -67,4 +67,7 @@ int upcall_msg_parse(void *msg, size_t len, uint16_t packet_family,
  * flow key does not say. */
 bool upcall_view_in_port(const struct upcall_view *view, uint32_t *port_no);
 
+/* True if the packet of 'view' came out of a tunnel. */
+bool upcall_view_has_tunnel(const struct upcall_view *view);
+
 #endif /* lib/upcall/upcall-msg.h */

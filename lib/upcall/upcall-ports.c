@@ -19,6 +19,7 @@
 #include "upcall/upcall-msg.h"
 #include "upcall/upcall-rcvbuf.h"
 #include "upcall/upcall-refcount.h"
+#include "upcall/upcall-sched.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_ports);
@@ -438,6 +439,11 @@ insert_channels(struct upcall_ports *ports, uint32_t port_no, uint32_t slot,
 
         channel->port_no = port_no;
         channel->queue = i;
+        channel->n_queues = n;
+        if (slot >= UPCALL_MAX_PORTS) {
+            channel->senders = (port_no == UPCALL_PORT_NONE
+                                ? UPCALL_SENDERS_ONE : UPCALL_SENDERS_PORTS);
+        }
         if (channel->name) {
             /* Refused before; a handler may be about to mention it. */
             ovsrcu_postpone(free, channel->name);
@@ -916,20 +922,27 @@ upcall_ports_purge(struct upcall_ports *ports)
 
 void
 upcall_ports_count_shared(struct upcall_ports *ports,
-                          const struct upcall_view *view, uint64_t now)
+                          const struct upcall_view *view)
 {
-    struct upcall_channel *channel;
-    uint32_t port_no, n;
+    uint32_t port_no;
 
-    if (!upcall_view_in_port(view, &port_no)) {
-        return;
+    if (upcall_view_in_port(view, &port_no)) {
+        upcall_shared_count(&ports->shared, port_no);
     }
-    n = upcall_shared_count(&ports->shared, port_no, now);
-    if (n) {
-        channel = upcall_ports_get(ports, UPCALL_PORT_SHARED);
-        if (channel) {
-            atomic_store_relaxed(&channel->weight, n);
-        }
+}
+
+/* Has 'channel', which is registered with 'ports->groups', served by these if
+ * something was read ahead of it: it waits for no event. */
+static void
+upcall_ports_adopt(struct upcall_ports *ports, struct upcall_channel *channel)
+    OVS_REQUIRES(ports->mutex)
+{
+    uint32_t ahead;
+
+    atomic_read_relaxed(&channel->ahead, &ahead);
+    if (ahead) {
+        upcall_sched_adopt(upcall_groups_home(ports->groups, channel),
+                           channel);
     }
 }
 
@@ -959,6 +972,8 @@ int
 upcall_ports_attach(struct upcall_ports *ports, struct upcall_groups *groups,
                     uint32_t generation)
 {
+    struct upcall_channel *channel;
+    uint32_t slot;
     int error;
 
     ovs_mutex_lock(&ports->mutex);
@@ -971,6 +986,9 @@ upcall_ports_attach(struct upcall_ports *ports, struct upcall_groups *groups,
         /* Pairs with the load in upcall_ports_rearm().  Sequentially
          * consistent, as is the owner word. */
         atomic_store(&ports->generation, generation);
+        UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+            upcall_ports_adopt(ports, channel);
+        }
     }
     ovs_mutex_unlock(&ports->mutex);
     return error;
@@ -987,7 +1005,7 @@ upcall_ports_detach(struct upcall_ports *ports)
 
 void
 upcall_ports_rearm(struct upcall_ports *ports,
-                   const struct upcall_channel *channel, uint32_t generation)
+                   struct upcall_channel *channel, uint32_t generation)
 {
     uint32_t current;
 
@@ -1002,6 +1020,7 @@ upcall_ports_rearm(struct upcall_ports *ports,
         ovs_mutex_lock(&ports->mutex);
         if (ports->groups) {
             upcall_groups_arm(ports->groups, channel);
+            upcall_ports_adopt(ports, channel);
         }
         ovs_mutex_unlock(&ports->mutex);
     }

@@ -178,10 +178,9 @@ uint32_t upcall_ports_target_delay(const struct upcall_ports *);
 /* Finds the channel that is urgent (upcall-channel.h), or NULL.  Likewise. */
 struct upcall_channel *upcall_ports_urgent(const struct upcall_ports *);
 
-/* Counts an upcall that came on a channel which is not one port's own, at time
- * 'now' in microseconds. */
+/* Counts an upcall that came on a channel which is not one port's own. */
 void upcall_ports_count_shared(struct upcall_ports *,
-                               const struct upcall_view *, uint64_t now);
+                               const struct upcall_view *);
 
 /* Registers every channel with 'groups', whose handlers are those of
  * 'generation', and from now on each that is added.  To be called before a
@@ -195,7 +194,7 @@ void upcall_ports_detach(struct upcall_ports *);
 
 /* Arms 'channel', which a handler of 'generation', or its run queue, has
  * released, with the groups of now if these are others. */
-void upcall_ports_rearm(struct upcall_ports *, const struct upcall_channel *,
+void upcall_ports_rearm(struct upcall_ports *, struct upcall_channel *,
                         uint32_t generation);
 
 /* Fills in 'info->ports' and the numbers of ports and sockets, and makes all

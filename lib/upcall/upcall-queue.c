@@ -7,16 +7,15 @@
 #include "upcall/upcall-clock.h"
 #include "upcall/upcall-turn.h"
 
-/* Parts of a turn, in which those are counted that are due. */
-#define TURN_ONE 1024
+/* Parts of a turn, in which 'due' counts. */
+#define DUE_ONE UINT64_C(1024)
 
 void
 upcall_queue_init(struct upcall_queue *queue)
 {
     upcall_fifo_init(&queue->light);
     upcall_fifo_init(&queue->heavy);
-    queue->heavy_weight = 0;
-    queue->heavy_due = queue->round_end = queue->round_at = 0;
+    queue->round_end = queue->round_at = 0;
     atomic_init(&queue->goal, 0);
     atomic_init(&queue->quantum, UPCALL_QUANTUM);
     atomic_init(&queue->pushed, 0);
@@ -30,14 +29,30 @@ upcall_queue_uninit(struct upcall_queue *queue)
     upcall_fifo_uninit(&queue->heavy);
 }
 
+/* Says when 'channel', which has a weight, has its next turn: as many turns of
+ * others pass for each of its own as there are others for each sender.  What has
+ * been due for longer than a round is forgotten. */
+static void
+upcall_queue_set_due(const struct upcall_queue *queue,
+                     struct upcall_channel *channel)
+{
+    uint64_t now = upcall_counter_read(&queue->popped) * DUE_ONE;
+    uint64_t round = queue->light.n * DUE_ONE;
+    uint64_t due = MIN(channel->due, now);
+
+    due = MAX(due, now - MIN(now, round));
+    channel->due = due + (round * MAX(channel->n_turns, 1)
+                          / upcall_channel_weight(channel));
+}
+
 void
 upcall_queue_push(struct upcall_queue *queue, struct upcall_channel *channel)
 {
     if (upcall_channel_is_urgent(channel)) {
         upcall_fifo_push_front(&queue->light, channel);
     } else if (upcall_channel_weight(channel) > 1) {
+        upcall_queue_set_due(queue, channel);
         upcall_fifo_push(&queue->heavy, channel);
-        queue->heavy_weight = upcall_channel_weight(channel);
     } else {
         upcall_fifo_push(&queue->light, channel);
         upcall_count(&queue->pushed, 1);
@@ -83,26 +98,57 @@ turns_of_batch(unsigned int quantum)
     return UPCALL_TURNS * UPCALL_QUANTUM / quantum;
 }
 
-/* Takes the first channel that has a weight, if it is its turn, and multiplies
+/* Takes the channel with a weight that is due first. */
+static struct upcall_channel *
+upcall_queue_pop_first_due(struct upcall_queue *queue)
+{
+    struct upcall_channel *first = upcall_fifo_pop(&queue->heavy);
+
+    for (size_t n = queue->heavy.n; n > 0; n--) {
+        struct upcall_channel *channel = upcall_fifo_pop(&queue->heavy);
+
+        if (channel->due < first->due) {
+            struct upcall_channel *later = first;
+
+            first = channel;
+            channel = later;
+        }
+        upcall_fifo_push(&queue->heavy, channel);
+    }
+    return first;
+}
+
+/* Takes a channel that has a weight, if it is its turn, and multiplies
  * '*quantum' by the number of turns that are due.  Otherwise returns NULL. */
 static struct upcall_channel *
 upcall_queue_pop_heavy(struct upcall_queue *queue, unsigned int *quantum)
 {
-    const struct upcall_channel *first = upcall_fifo_first(&queue->light);
-    uint64_t max = turns_of_batch(*quantum);
-    uint64_t n_due = MIN(queue->heavy_due / TURN_ONE, max);
+    const struct upcall_channel *light = upcall_fifo_first(&queue->light);
+    uint32_t max = turns_of_batch(*quantum);
+    struct upcall_channel *channel;
 
-    if (!queue->heavy.n
-        || (first && (!n_due || upcall_channel_is_urgent(first)))) {
+    if (!queue->heavy.n || (light && upcall_channel_is_urgent(light))) {
         return NULL;
     }
-    queue->heavy_due -= n_due * TURN_ONE;
-    *quantum *= first ? n_due : max;
-    return upcall_fifo_pop(&queue->heavy);
+    channel = upcall_queue_pop_first_due(queue);
+    channel->n_turns = max;
+    if (light) {
+        uint64_t now = upcall_counter_read(&queue->popped) * DUE_ONE;
+
+        if (channel->due > now) {
+            upcall_fifo_push(&queue->heavy, channel);
+            return NULL;
+        }
+        /* While a handler had it, several may have become due. */
+        channel->n_turns = MIN(max, 1 + ((now - channel->due)
+                                         * upcall_channel_weight(channel)
+                                         / (queue->light.n * DUE_ONE)));
+    }
+    *quantum *= channel->n_turns;
+    return channel;
 }
 
-/* Takes the first of the other channels, which brings those with a weight
- * nearer to their turn. */
+/* Takes the first of the other channels. */
 static struct upcall_channel *
 upcall_queue_pop_light(struct upcall_queue *queue)
 {
@@ -110,13 +156,6 @@ upcall_queue_pop_light(struct upcall_queue *queue)
 
     if (channel && !upcall_channel_is_urgent(channel)) {
         upcall_count(&queue->popped, 1);
-        if (queue->heavy_weight) {
-            uint64_t round = (uint64_t) queue->heavy_weight * TURN_ONE;
-
-            /* What is due for longer than a round is not. */
-            queue->heavy_due += round / (queue->light.n + 1);
-            queue->heavy_due = MIN(queue->heavy_due, round);
-        }
         upcall_queue_end_round(queue);
     }
     return channel;

@@ -9,11 +9,11 @@
  * Private to lib/upcall.  The channels of a scheduler (upcall-sched.h) that
  * wait for their turn, in rounds.
  *
- * A channel that serves several ports (upcall-shared.h) has a weight, the
- * number of those that use it.  It waits beside the others and gets as many
- * turns in a round as it weighs, evenly spread, those that are due together as
- * one larger turn.  As it has one owner at a time, it gets no more than what
- * one handler does.
+ * A channel of several senders (upcall-fq.h) has a weight, the number of those
+ * that have a backlog.  It waits beside the others and gets as many turns in a
+ * round as it weighs, evenly spread, those that are due together as one larger
+ * turn.  As it has one owner at a time, it gets no more than what one handler
+ * does.
  *
  * The queue measures how long a round takes, and adapts the quantum of turns
  * to a goal (upcall-turn.h).
@@ -41,9 +41,7 @@
 
 struct upcall_queue {
     struct upcall_fifo light;   /* In turn; an urgent one is first. */
-    struct upcall_fifo heavy;   /* Those with a weight. */
-    uint32_t heavy_weight;      /* Of the last of these. */
-    uint64_t heavy_due;         /* Turns of these, in parts of one. */
+    struct upcall_fifo heavy;   /* Those with a weight, a few. */
     uint64_t round_end;         /* Value of 'popped'. */
     uint64_t round_at;          /* Its begin in microseconds, or 0. */
     atomic_uint64_t goal;       /* Microseconds of a round, or 0. */

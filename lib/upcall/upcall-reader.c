@@ -12,6 +12,7 @@
 #include "openvswitch/vlog.h"
 #include "timeval.h"
 #include "upcall/upcall-clock.h"
+#include "upcall/upcall-engine-epoll.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-sched.h"
 #include "upcall/upcall-shed.h"
@@ -42,19 +43,37 @@ BUILD_ASSERT_DECL(UPCALL_TURNS == UPCALL_BATCH / UPCALL_QUANTUM);
  * within a second once what was wrong is over. */
 #define UPCALL_PAUSE_SHIFT 10
 
-void
+/* The most upcalls that a turn reads ahead: what a socket with the largest
+ * receive buffer holds is read in four turns. */
+#define UPCALL_AHEAD 512
+
+/* The most memory for all that is read ahead.  When there is more, turns read no
+ * more than they hand out. */
+#define UPCALL_AHEAD_BYTES (64 * 1024 * 1024)
+
+int
 upcall_reader_init(struct upcall_reader *reader, const char *dp_name,
                    uint32_t index, uint32_t token,
                    struct upcall_groups *groups,
-                   struct upcall_engine *engine,
+                   const struct upcall_engine_class *engine,
                    struct upcall_stats_block *stats)
 {
+    int error;
+
     memset(reader, 0, sizeof *reader);
+    error = engine->create(UPCALL_BATCH, &reader->engine);
+    if (error) {
+        return error;
+    }
+    error = upcall_engine_epoll.create(UPCALL_BATCH, &reader->ahead);
+    if (error) {
+        engine->destroy(reader->engine);
+        return error;
+    }
     reader->dp_name = dp_name;
     reader->groups = groups;
     reader->sched = upcall_groups_sched(
         groups, upcall_groups_of_handler(groups, index));
-    reader->engine = engine;
     reader->stats = stats;
     reader->index = index;
     reader->token = token;
@@ -62,6 +81,18 @@ upcall_reader_init(struct upcall_reader *reader, const char *dp_name,
         upcall_fifo_init(&reader->lists[i]);
     }
     reader->retry_at = LLONG_MAX;
+    ovs_list_init(&reader->sorted);
+    return 0;
+}
+
+/* Frees the messages that were read ahead and are in the batch. */
+static void
+upcall_reader_free_sorted(struct upcall_reader *reader)
+{
+    while (!ovs_list_is_empty(&reader->sorted)) {
+        free(CONTAINER_OF(ovs_list_pop_front(&reader->sorted),
+                          struct upcall_fq_msg, node));
+    }
 }
 
 void
@@ -75,6 +106,8 @@ upcall_reader_uninit(struct upcall_reader *reader)
         }
         upcall_fifo_uninit(&reader->lists[i]);
     }
+    upcall_reader_free_sorted(reader);
+    reader->ahead->class->destroy(reader->ahead);
     reader->engine->class->destroy(reader->engine);
 }
 
@@ -88,6 +121,7 @@ upcall_reader_begin(struct upcall_reader *reader, uint32_t target_delay)
     reader->loan = (struct upcall_loan) { .lender = NULL };
     reader->n_msgs = reader->n_sparse = reader->n_urgent = 0;
     reader->n_others = reader->n_seen = 0;
+    upcall_reader_free_sorted(reader);
     reader->engine->class->begin(reader->engine);
 }
 
@@ -394,20 +428,18 @@ upcall_reader_used_share(const struct upcall_channel *channel)
     return !upcall_turn_has_credit(&channel->turn) || channel->delay.keep;
 }
 
-/* Accounts for what 'read' had taken as chosen at time 'now', messages that
- * begin at 'n_msgs', and puts the channel in the state that it has now. */
+/* Accounts for what 'read' took as chosen, messages that begin at 'n_msgs',
+ * and puts the channel in the state that it has now. */
 static void
 upcall_reader_account(struct upcall_reader *reader,
                       const struct choice *choice,
-                      const struct upcall_read *read, uint64_t now)
+                      const struct upcall_read *read)
 {
     struct upcall_channel *channel = choice->channel;
     uint32_t self = reader->index + 1;
     size_t n_bytes = 0;
     uint32_t last;
 
-    upcall_age_read(&channel->age, read->n, read->empty, now,
-                    &reader->queued_at[reader->n_msgs]);
     for (unsigned int i = 0; i < read->n; i++) {
         n_bytes += reader->rx[reader->n_msgs].len;
         reader->channels[reader->n_msgs++] = channel;
@@ -457,6 +489,95 @@ upcall_reader_account(struct upcall_reader *reader,
     }
 }
 
+/* Reads what waits on 'channel', as far as that is to be read ahead, and sorts
+ * it.  Says in 'read' what became of that. */
+static void
+upcall_reader_read_ahead(struct upcall_reader *reader,
+                         struct upcall_channel *channel,
+                         struct upcall_read *read)
+{
+    struct upcall_rx rx[UPCALL_BATCH];
+    uint64_t queued_at[UPCALL_BATCH];
+    unsigned int n_read = 0, overruns = 0;
+    uint64_t shed = channel->fq.n_shed;
+    unsigned int n_calls = 0;
+    uint64_t now;
+
+    do {
+        *read = (struct upcall_read) {
+            .fd = upcall_channel_fd(channel), .max = UPCALL_BATCH,
+        };
+        reader->ahead->class->begin(reader->ahead);
+        n_calls += reader->ahead->class->read(reader->ahead, read, 1, rx);
+        now = upcall_now_usec();
+        upcall_age_read(&channel->age, read->n, read->empty, now, queued_at);
+        for (unsigned int i = 0; i < read->n; i++) {
+            struct upcall_class_key key;
+
+            upcall_class_key_get(rx[i].data, rx[i].len,
+                                 channel->senders == UPCALL_SENDERS_PORTS,
+                                 &key);
+            upcall_fq_put(&channel->fq, &key, &rx[i], queued_at[i]);
+        }
+        n_read += read->n;
+        overruns += read->overruns;
+    } while (!read->empty && !read->error && n_read < UPCALL_AHEAD
+             && upcall_fq_total_bytes() < UPCALL_AHEAD_BYTES);
+    read->overruns = overruns;
+    upcall_stats_add(reader->stats, UPCALL_STAT_RECEIVES, n_calls);
+    upcall_turn_charge(&channel->turn,
+                       (channel->fq.n_shed - shed) / UPCALL_SHED_PRICE);
+}
+
+/* Reads ahead as 'choice' says and takes what is due of that. */
+static void
+upcall_reader_read_sorted(struct upcall_reader *reader,
+                          struct choice *choice)
+{
+    struct upcall_channel *channel = choice->channel;
+    struct upcall_fq *fq = &channel->fq;
+    uint64_t now = upcall_now_usec();
+    struct upcall_fq_msg *msg;
+    struct upcall_read read;
+    uint64_t shed;
+    bool purge;
+
+    atomic_read_relaxed(&channel->purge, &purge);
+    if (purge) {
+        atomic_store_relaxed(&channel->purge, false);
+        upcall_fq_clear(fq);
+    }
+    shed = fq->n_shed;
+    upcall_reader_read_ahead(reader, channel, &read);
+    for (read.n = 0; read.n < choice->max; read.n++) {
+        unsigned int i = reader->n_msgs + read.n;
+
+        msg = upcall_fq_get(fq, now, reader->target_delay);
+        if (!msg) {
+            break;
+        }
+        reader->rx[i] = msg->rx;
+        reader->queued_at[i] = msg->queued_at;
+        ovs_list_push_back(&reader->sorted, &msg->node);
+    }
+    if (fq->n_shed != shed) {
+        COVERAGE_ADD(upcall_shed, fq->n_shed - shed);
+        UPCALL_PROBE_SHED(channel->port_no, fq->n_shed - shed);
+        upcall_count(&channel->shed, fq->n_shed - shed);
+    }
+    if (fq->n) {
+        /* An error will come up again. */
+        read.empty = false;
+        read.error = 0;
+    }
+    atomic_store_relaxed(&channel->ahead, MIN(fq->n_bytes, UINT32_MAX));
+    /* A sender has a class in each of the port's queues. */
+    atomic_store_relaxed(&channel->weight,
+                         MAX(1, DIV_ROUND_UP(fq->n_backlogged,
+                                             MAX(channel->n_queues, 1))));
+    upcall_reader_account(reader, choice, &read);
+}
+
 /* True if there is no channel to choose. */
 static bool
 upcall_reader_is_done(const struct upcall_reader *reader)
@@ -493,7 +614,7 @@ upcall_reader_read(struct upcall_reader *reader)
     bool together = reader->engine->class->together;
     unsigned int n_asked = 0, n_queued = 0, n_calls;
     uint64_t now;
-    bool seen_dead = false;
+    bool read_something = false;
     size_t n = 0;
 
     while (n < UPCALL_READS && reader->n_msgs + n_asked < UPCALL_BATCH
@@ -508,7 +629,12 @@ upcall_reader_read(struct upcall_reader *reader)
             /* Dropped at the start of the next batch: messages of this one may
              * still refer to it. */
             upcall_reader_keep(reader, choice->channel, UPCALL_STATE_EMPTY);
-            seen_dead = true;
+            read_something = true;
+            continue;
+        } else if (choice->channel->senders > UPCALL_SENDERS_ONE) {
+            upcall_reader_read_sorted(reader, choice);
+            n_queued += choice->sparse ? 0 : choice->max;
+            read_something = true;
             continue;
         }
         reads[n++] = (struct upcall_read) {
@@ -518,7 +644,7 @@ upcall_reader_read(struct upcall_reader *reader)
         n_queued += choice->sparse ? 0 : choice->max;
     }
     if (!n) {
-        return seen_dead;
+        return read_something;
     }
 
     n_calls = reader->engine->class->read(reader->engine, reads, n,
@@ -526,7 +652,9 @@ upcall_reader_read(struct upcall_reader *reader)
     upcall_stats_add(reader->stats, UPCALL_STAT_RECEIVES, n_calls);
     now = upcall_now_usec();
     for (size_t i = 0; i < n; i++) {
-        upcall_reader_account(reader, &choices[i], &reads[i], now);
+        upcall_age_read(&choices[i].channel->age, reads[i].n, reads[i].empty,
+                        now, &reader->queued_at[reader->n_msgs]);
+        upcall_reader_account(reader, &choices[i], &reads[i]);
     }
     return true;
 }

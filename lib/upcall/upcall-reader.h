@@ -34,6 +34,10 @@
  * A channel from the run queue may have too much waiting; then its receive
  * buffer is limited before it is read (upcall-shed.h).
  *
+ * A channel of several senders is read ahead, up to UPCALL_AHEAD upcalls in each
+ * of its turns, and the turn is filled from what was sorted (upcall-fq.h).  It
+ * is empty when nothing waits there and on the socket.
+ *
  * Failure
  * -------
  *
@@ -48,6 +52,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "openvswitch/list.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine-provider.h"
 #include "upcall/upcall-fifo.h"
@@ -62,6 +67,7 @@ struct upcall_reader {
     struct upcall_groups *groups;
     struct upcall_sched *sched; /* Of the handler's group. */
     struct upcall_engine *engine;
+    struct upcall_engine *ahead;    /* For channels of several senders. */
     struct upcall_stats_block *stats;
     uint32_t index;             /* Of the handler. */
     uint32_t token;             /* Its owner word, see upcall-channel.h. */
@@ -94,15 +100,19 @@ struct upcall_reader {
     struct upcall_channel *channels[UPCALL_BATCH]; /* Of each message; a
                                                     * reference is in one of
                                                     * the lists. */
+    struct ovs_list sorted;     /* struct upcall_fq_msg: those of the messages
+                                 * that were read ahead. */
 };
 
 /* Makes a reader for handler 'index' of datapath 'dp_name' with owner word
  * 'token', which takes channels from the run queue of its group in 'groups',
- * reads with 'engine' and counts in 'stats'.  The caller keeps all of these
- * until upcall_reader_uninit(), but the engine, which that destroys. */
-void upcall_reader_init(struct upcall_reader *, const char *dp_name,
-                        uint32_t index, uint32_t token, struct upcall_groups *,
-                        struct upcall_engine *, struct upcall_stats_block *);
+ * reads with an engine of class 'engine' and counts in 'stats'.  The caller
+ * keeps all of these until upcall_reader_uninit().  Returns 0 or a positive
+ * errno value. */
+int upcall_reader_init(struct upcall_reader *, const char *dp_name,
+                       uint32_t index, uint32_t token, struct upcall_groups *,
+                       const struct upcall_engine_class *engine,
+                       struct upcall_stats_block *);
 void upcall_reader_uninit(struct upcall_reader *);
 
 /* Begins a batch, in which there are no messages yet.  Views of the last one

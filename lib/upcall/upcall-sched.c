@@ -412,6 +412,21 @@ upcall_sched_push(struct upcall_sched *sched, struct upcall_channel *channel,
     return !retired;
 }
 
+void
+upcall_sched_adopt(struct upcall_sched *sched, struct upcall_channel *channel)
+{
+    upcall_sched_lock(sched);
+    if (!sched->retired
+        && upcall_channel_adopt(channel,
+                                upcall_token_queue(sched->generation))) {
+        ovs_refcount_ref(&channel->refcount);
+        upcall_queue_push(&sched->queue, channel);
+        atomic_store(&sched->n_queued, upcall_queue_n(&sched->queue));
+    }
+    ovs_mutex_unlock(&sched->mutex);
+    upcall_sched_kick(sched, 0);
+}
+
 struct upcall_channel *
 upcall_sched_pop(struct upcall_sched *sched, uint32_t token,
                  unsigned int *quantum)

@@ -171,6 +171,11 @@ void upcall_sched_sleep_end(struct upcall_sched *);
 bool upcall_sched_push(struct upcall_sched *, struct upcall_channel *,
                        uint32_t token);
 
+/* Makes the run queue the owner of 'channel', which nobody owns, unless somebody
+ * does by now or the handlers are retired.  Takes a reference.  By the control
+ * thread. */
+void upcall_sched_adopt(struct upcall_sched *, struct upcall_channel *);
+
 /* Takes the first channel from the run queue, with its reference.  Makes
  * 'token' its owner.  Stores how many upcalls its turn may take in '*quantum',
  * unless that is null.  Returns NULL if the queue is empty. */

@@ -10,11 +10,6 @@
  * upcalls to channels that belong to no port.  Its entry here counts them for
  * it, by the port number in each upcall.
  *
- * The ports of which upcalls came lately are counted, too: those are the ports
- * that the shared channel works for, and what it weighs against the channels
- * of single ports (upcall-queue.h).  Ports that send nothing do not count, or
- * the few others would get their part.
- *
  * Thread safety
  * -------------
  *
@@ -34,7 +29,6 @@
 struct upcall_shared_port {
     char *name;
     atomic_uint64_t received;
-    atomic_uint32_t period;     /* In which an upcall came last. */
 };
 
 typedef OVSRCU_TYPE(struct upcall_shared_port *) upcall_shared_slot;
@@ -42,14 +36,7 @@ typedef OVSRCU_TYPE(struct upcall_shared_port *) upcall_shared_slot;
 struct upcall_shared {
     upcall_shared_slot *slots;  /* UPCALL_MAX_PORTS, mostly untouched. */
     size_t n;                   /* Ports that share. */
-    atomic_uint32_t period;     /* The present one. */
-    atomic_uint64_t period_at;  /* Its begin, in microseconds. */
-    atomic_uint32_t n_active;   /* Ports of which upcalls came in it. */
 };
-
-/* Length of a period, in microseconds: in it the shared channel has several
- * turns, even with some thousand ports. */
-#define UPCALL_SHARED_PERIOD UINT64_C(1000000)
 
 void upcall_shared_init(struct upcall_shared *);
 
@@ -70,10 +57,7 @@ struct upcall_shared_port *upcall_shared_get(const struct upcall_shared *,
 
 bool upcall_shared_has(const struct upcall_shared *, uint32_t port_no);
 
-/* Counts an upcall of 'port_no', if it shares, at time 'now' in microseconds.
- * Returns the number of ports of which upcalls came in the period that ends
- * with this one, or 0 if none ends. */
-uint32_t upcall_shared_count(struct upcall_shared *, uint32_t port_no,
-                             uint64_t now);
+/* Counts an upcall of 'port_no', if it shares. */
+void upcall_shared_count(struct upcall_shared *, uint32_t port_no);
 
 #endif /* lib/upcall/upcall-shared.h */

@@ -10,12 +10,8 @@
 #include "upcall/upcall-engine-provider.h"
 #include "util.h"
 
-/* Upcalls thrown away for the price of one that is handed out.  An estimate:
- * what the benchmark served less with shedding, over what it shed. */
-#define SHED_PRICE 10
-
 /* What a batch throws away is less work than what it hands out. */
-BUILD_ASSERT_DECL(UPCALL_SHED_MAX / SHED_PRICE < UPCALL_BATCH);
+BUILD_ASSERT_DECL(UPCALL_SHED_MAX / UPCALL_SHED_PRICE < UPCALL_BATCH);
 
 /* The least memory that an upcall takes in the kernel: a socket buffer and the
  * smallest piece of memory that holds its head. */
@@ -99,7 +95,7 @@ shed_excess(struct upcall_channel *channel, uint64_t now, unsigned int max,
         shed(channel, MIN(n, max), result);
         upcall_count(&channel->shed, result->n);
         upcall_age_read(&channel->age, result->n, false, now, NULL);
-        upcall_turn_charge(&channel->turn, result->n / SHED_PRICE);
+        upcall_turn_charge(&channel->turn, result->n / UPCALL_SHED_PRICE);
         *mem = upcall_channel_look(channel, drops);
         learn(channel, result->n, (int64_t) before - *mem);
         upcall_delay_shed(&channel->delay, n_in(channel, *mem));
@@ -113,6 +109,7 @@ upcall_shed_begin(struct upcall_channel *channel, uint64_t now,
     struct upcall_shed result = { .n = 0 };
     struct upcall_delay *delay = &channel->delay;
     bool may_limit = (upcall_port_is_real(channel->port_no)
+                      && channel->senders <= UPCALL_SENDERS_ONE
                       && (target || delay->keep));
     bool was_limited = delay->keep;
     uint32_t mem, drops;

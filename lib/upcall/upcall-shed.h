@@ -47,9 +47,9 @@
  * half of the turn.  A batch sheds at most UPCALL_SHED_MAX, so that it delays
  * other ports by a millisecond or so.
  *
- * Only channels of one port are limited.  On one that belongs to several, what
- * stands is not the fault of the port whose upcall is the oldest, and the
- * urgent channel has no flood to speak of and nothing to spare.
+ * Only channels of one sender are limited.  On one that belongs to several, what
+ * stands is not the fault of the one whose upcall is the oldest (upcall-fq.h),
+ * and the urgent channel has no flood to speak of and nothing to spare.
  *
  * It works on the socket, between reads, and so with every engine.
  *
@@ -67,6 +67,10 @@
 #include <stdint.h>
 
 struct upcall_channel;
+
+/* Upcalls thrown away for the price of one that is handed out.  An estimate:
+ * what the benchmark served less with shedding, over what it shed. */
+#define UPCALL_SHED_PRICE 10
 
 /* The most that one batch sheds: at the price of one upcall for ten that are
  * thrown away, the work of 51, less than the batch itself.  So a batch takes

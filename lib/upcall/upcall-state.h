@@ -28,6 +28,8 @@
  *      from        to          when
  *      --------    --------    -------------------------------------------
  *      IDLE        TAKEN       an event named it
+ *      IDLE        QUEUED      something was read ahead of it, and the
+ *                              handlers were replaced
  *      TAKEN       SPARSE      it has credit
  *      TAKEN       QUEUED      it has none
  *      TAKEN       READING     it came from the run queue, and can pay
@@ -84,7 +86,7 @@ upcall_state_may_become(enum upcall_state from, enum upcall_state to)
 {
 #define TO(STATE) (1u << UPCALL_STATE_##STATE)
     static const unsigned int allowed[UPCALL_N_STATES] = {
-        [UPCALL_STATE_IDLE] = TO(TAKEN),
+        [UPCALL_STATE_IDLE] = TO(TAKEN) | TO(QUEUED),
         [UPCALL_STATE_TAKEN] = (TO(SPARSE) | TO(QUEUED) | TO(READING)
                                 | TO(SPENT) | TO(IDLE)),
         [UPCALL_STATE_SPARSE] = TO(READING) | TO(IDLE),

@@ -14,6 +14,7 @@
 
 #include "fuzz.h"
 #include "odp-netlink.h"
+#include "upcall/upcall-fq.h"
 #include "upcall/upcall-msg.h"
 
 /* As UPCALL_FAMILY in record-upcalls.c. */
@@ -41,9 +42,12 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *buf = fuzz_copy(data, size);
+    struct upcall_class_key key;
     struct upcall_view view;
     int error = upcall_msg_parse(buf, size, FAMILY, &view);
 
+    upcall_class_key_get(buf, size, true, &key);
+    upcall_class_key_get(buf, size, false, &key);
     if (!error) {
         fuzz_check(view.type == UPCALL_MISS || view.type == UPCALL_ACTION);
         fuzz_check(view.packet_len >= UPCALL_PACKET_MIN);
@@ -100,10 +104,15 @@ fuzz_seeds(fuzz_emit_func *emit, void *aux)
     static const char zeros[64];
     char buf[512] __attribute__((aligned(NLMSG_ALIGNTO)));
     struct nlmsghdr *nlh;
-    struct nlattr *key;
+    struct nlattr *key, *tunnel;
 
     nlh = put_headers(buf, OVS_PACKET_CMD_MISS);
     key = mnl_attr_nest_start(nlh, OVS_PACKET_ATTR_KEY);
+    tunnel = mnl_attr_nest_start(nlh, OVS_KEY_ATTR_TUNNEL);
+    mnl_attr_put_u64(nlh, OVS_TUNNEL_KEY_ATTR_ID, 1);
+    mnl_attr_put_u32(nlh, OVS_TUNNEL_KEY_ATTR_IPV4_SRC, 1);
+    mnl_attr_put(nlh, OVS_TUNNEL_KEY_ATTR_IPV6_SRC, 16, zeros);
+    mnl_attr_nest_end(nlh, tunnel);
     mnl_attr_put_u32(nlh, OVS_KEY_ATTR_IN_PORT, 1);
     mnl_attr_nest_end(nlh, key);
     mnl_attr_put(nlh, OVS_PACKET_ATTR_PACKET, 42, zeros);

@@ -14,6 +14,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-fanout \
 	tests/unit/upcall/test-upcall-fault \
 	tests/unit/upcall/test-upcall-flood \
+	tests/unit/upcall/test-upcall-fq \
 	tests/unit/upcall/test-upcall-groups \
 	tests/unit/upcall/test-upcall-handlers \
 	tests/unit/upcall/test-upcall-hold \
@@ -27,6 +28,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-rcvbuf \
 	tests/unit/upcall/test-upcall-recv \
 	tests/unit/upcall/test-upcall-sched \
+	tests/unit/upcall/test-upcall-senders \
 	tests/unit/upcall/test-upcall-shed \
 	tests/unit/upcall/test-upcall-show \
 	tests/unit/upcall/test-upcall-source \
@@ -94,6 +96,8 @@ tests_unit_upcall_test_upcall_fault_LDFLAGS = \
 	-Wl,--wrap=setrlimit
 tests_unit_upcall_test_upcall_flood_SOURCES = \
 	tests/unit/upcall/test-upcall-flood.c $(unit_upcall_table) $(unit_common)
+tests_unit_upcall_test_upcall_fq_SOURCES = \
+	tests/unit/upcall/test-upcall-fq.c $(unit_common)
 tests_unit_upcall_test_upcall_groups_SOURCES = \
 	tests/unit/upcall/test-upcall-groups.c $(unit_upcall_fair) \
 	$(unit_handlers) $(unit_common)
@@ -133,6 +137,8 @@ tests_unit_upcall_test_upcall_recv_SOURCES = \
 	tests/unit/upcall/test-upcall-recv.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_sched_SOURCES = \
 	tests/unit/upcall/test-upcall-sched.c $(unit_common)
+tests_unit_upcall_test_upcall_senders_SOURCES = \
+	tests/unit/upcall/test-upcall-senders.c $(unit_common)
 tests_unit_upcall_test_upcall_shed_SOURCES = \
 	tests/unit/upcall/test-upcall-shed.c $(unit_made_up_clock) \
 	$(unit_common)

@@ -405,7 +405,7 @@ handlers_stay_when_new_ones_cannot_be_made(void **state)
         uint32_t n = before[i];
 
         check_set_handlers(f, n, 3, UNIT_CALL_EVENTFD, EMFILE, 2);
-        check_set_handlers(f, n, 3, UNIT_CALL_MMAP, ENOMEM, 3);
+        check_set_handlers(f, n, 3, UNIT_CALL_MMAP, ENOMEM, 6);
         check_set_handlers(f, n, 3, UNIT_CALL_EPOLL_CREATE, EMFILE, 1);
 
         /* What wakes the handlers, and two ports. */

@@ -36,7 +36,7 @@ struct transition {
 
 /* The table of upcall-state.h, written once more. */
 static const struct transition transitions[] = {
-    { IDLE, TAKEN },
+    { IDLE, TAKEN }, { IDLE, QUEUED },
     { TAKEN, SPARSE }, { TAKEN, QUEUED }, { TAKEN, READING },
     { TAKEN, SPENT }, { TAKEN, IDLE },
     { SPARSE, READING }, { SPARSE, IDLE },
@@ -92,7 +92,11 @@ move(struct upcall_channel *channel, enum upcall_state state)
         }
         break;
     case UPCALL_STATE_QUEUED:
-        upcall_channel_enqueue(channel, TOKEN, QUEUE);
+        if (channel->state == IDLE) {
+            assert_true(upcall_channel_adopt(channel, QUEUE));
+        } else {
+            upcall_channel_enqueue(channel, TOKEN, QUEUE);
+        }
         break;
     case UPCALL_STATE_SPARSE:
     case UPCALL_STATE_READING:

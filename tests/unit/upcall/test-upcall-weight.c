@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* U3: ports that share a channel get their share.  Handlers are played by one
+/* U3, U10: senders that share a channel get their share.  Handlers are played by one
  * thread, the kernel by numbers, and time is made up. */
 
 #include <config.h>
@@ -14,7 +14,6 @@
 #include "harness/unit.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine-provider.h"
-#include "upcall/upcall-shared.h"
 #include "upcall/upcall-turn.h"
 #include "util.h"
 
@@ -27,7 +26,6 @@
  * 'n_sharing' that share the channel after these. */
 struct flood {
     struct upcall_sched *sched;
-    struct upcall_shared shared;
     struct upcall_channel *channels;
     uint32_t n_own, n_sharing;
     uint32_t next;              /* Sharing port that sends next. */
@@ -46,22 +44,16 @@ flood_init(struct flood *f, uint32_t n_handlers, uint32_t n_own,
     assert_true(n_own + n_sharing <= MAX_PORTS);
     assert_int_equal(upcall_sched_create(1, &f->sched), 0);
     upcall_sched_set_round_goal(f->sched, goal);
-    upcall_shared_init(&f->shared);
     f->n_handlers = n_handlers;
     f->n_own = n_own;
     f->n_sharing = n_sharing;
     f->channels = xcalloc(n_own + 1, sizeof *f->channels);
-    for (uint32_t i = 0; i < n_own + n_sharing; i++) {
-        if (i >= n_own) {
-            upcall_shared_add(&f->shared, i, "port");
-        }
-    }
     for (uint32_t i = 0; i <= n_own; i++) {
         struct upcall_channel *channel = &f->channels[i];
 
         channel->port_no = i < n_own ? i : UPCALL_PORT_SHARED;
         ovs_refcount_init(&channel->refcount);
-        atomic_init(&channel->weight, 1);
+        atomic_init(&channel->weight, i < n_own ? 1 : MAX(n_sharing, 1));
         atomic_init(&channel->owner, TOKEN(0));
         channel->state = UPCALL_STATE_SPENT;
         if (i < n_own || n_sharing) {
@@ -76,10 +68,6 @@ flood_uninit(struct flood *f)
     while (upcall_sched_pop(f->sched, TOKEN(0), NULL)) {
         continue;
     }
-    for (uint32_t i = 0; i < f->n_sharing; i++) {
-        upcall_shared_del(&f->shared, f->n_own + i);
-    }
-    upcall_shared_uninit(&f->shared);
     upcall_sched_unref(f->sched);
     free(f->channels);
     unit_rcu_barrier();
@@ -90,17 +78,12 @@ static void
 serve(struct flood *f, struct upcall_channel *channel, unsigned int n)
 {
     for (unsigned int i = 0; i < n; i++) {
-        uint32_t port_no = channel->port_no, weight;
+        uint32_t port_no = channel->port_no;
 
         unit_made_up_advance(UPCALL_USEC);
         if (!upcall_port_is_real(port_no)) {
             port_no = f->n_own + f->next;
             f->next = (f->next + 1) % f->n_sharing;
-            weight = upcall_shared_count(&f->shared, port_no,
-                                         unit_made_up_usec());
-            if (weight) {
-                atomic_store_relaxed(&channel->weight, weight);
-            }
         }
         f->served[port_no]++;
     }
@@ -195,27 +178,6 @@ shares_are_equal_with_and_without_a_channel(void **state OVS_UNUSED)
     }
 }
 
-/* Ports that share and send nothing do not give those that do more. */
-static void
-quiet_ports_do_not_weigh(void **state OVS_UNUSED)
-{
-    static struct flood f;
-
-    flood_init(&f, 1, 100, 10, 0);
-    for (uint32_t i = 0; i < 400; i++) {
-        upcall_shared_add(&f.shared, 1000 + i, "quiet");
-    }
-    run(&f, 10000000);
-    assert_in_range(upcall_channel_weight(&f.channels[100]), 9, 11);
-    memset(f.served, 0, sizeof f.served);
-    run(&f, 10000000);
-    assert_true(jain(&f) >= 0.95);
-    for (uint32_t i = 0; i < 400; i++) {
-        upcall_shared_del(&f.shared, 1000 + i);
-    }
-    flood_uninit(&f);
-}
-
 /* The time that a round takes is bounded by the quantum, as far as that goes.
  */
 static void
@@ -245,7 +207,6 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_are_equal_with_and_without_a_channel),
-        cmocka_unit_test(quiet_ports_do_not_weigh),
         cmocka_unit_test(round_takes_as_long_as_it_should),
     };
 

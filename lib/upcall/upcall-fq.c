@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "upcall/upcall-fq.h"
+
+#include <libmnl/libmnl.h>
+#include <linux/genetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "nl/nl-conn.h"
+#include "odp-netlink.h"
+#include "ovs-atomic.h"
+#include "util.h"
+
+struct upcall_class {
+    struct hmap_node hmap_node; /* In 'classes'. */
+    struct ovs_list list_node;  /* In 'new_classes' or 'old_classes'. */
+    struct upcall_class_key key;
+    struct ovs_list msgs;       /* Of struct upcall_fq_msg, oldest first. */
+    size_t n, n_bytes;
+    int credit;                 /* Upcalls. */
+    bool is_new;
+};
+
+static atomic_uint64_t total_bytes = 0;
+
+uint64_t
+upcall_fq_total_bytes(void)
+{
+    uint64_t n;
+
+    atomic_read_relaxed(&total_bytes, &n);
+    return n;
+}
+
+void
+upcall_fq_init(struct upcall_fq *fq)
+{
+    memset(fq, 0, sizeof *fq);
+    hmap_init(&fq->classes);
+    ovs_list_init(&fq->new_classes);
+    ovs_list_init(&fq->old_classes);
+}
+
+static size_t
+msg_size(const struct upcall_fq_msg *msg)
+{
+    return sizeof *msg + msg->rx.len;
+}
+
+/* Takes the oldest upcall of 'class', which has one. */
+static struct upcall_fq_msg *
+class_pop(struct upcall_fq *fq, struct upcall_class *class)
+{
+    struct upcall_fq_msg *msg
+        = CONTAINER_OF(ovs_list_pop_front(&class->msgs),
+                       struct upcall_fq_msg, node);
+    size_t size = msg_size(msg);
+    uint64_t orig;
+
+    class->n--;
+    class->n_bytes -= size;
+    fq->n--;
+    fq->n_bytes -= size;
+    fq->n_backlogged -= !class->n;
+    atomic_sub_relaxed(&total_bytes, size, &orig);
+    return msg;
+}
+
+/* Throws the 'n' oldest upcalls of 'class' away. */
+static void
+class_shed(struct upcall_fq *fq, struct upcall_class *class, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(class_pop(fq, class));
+    }
+    fq->n_shed += n;
+}
+
+static void
+class_destroy(struct upcall_fq *fq, struct upcall_class *class)
+{
+    hmap_remove(&fq->classes, &class->hmap_node);
+    ovs_list_remove(&class->list_node);
+    free(class);
+}
+
+void
+upcall_fq_clear(struct upcall_fq *fq)
+{
+    struct upcall_class *class;
+
+    HMAP_FOR_EACH_SAFE (class, hmap_node, &fq->classes) {
+        class_shed(fq, class, class->n);
+        class_destroy(fq, class);
+    }
+}
+
+void
+upcall_fq_uninit(struct upcall_fq *fq)
+{
+    upcall_fq_clear(fq);
+    hmap_destroy(&fq->classes);
+}
+
+/* Keys. */
+
+static void
+get_tunnel(const struct nlattr *tunnel, struct upcall_class_key *key)
+{
+    const struct nlattr *attr;
+
+    mnl_attr_for_each_nested (attr, tunnel) {
+        switch (mnl_attr_get_type(attr)) {
+        case OVS_TUNNEL_KEY_ATTR_ID:
+            if (!mnl_attr_validate(attr, MNL_TYPE_U64)) {
+                key->id = mnl_attr_get_u64(attr);
+            }
+            break;
+        case OVS_TUNNEL_KEY_ATTR_IPV4_SRC:
+            if (!mnl_attr_validate(attr, MNL_TYPE_U32)) {
+                memset(&key->source[10], 0xff, 2);
+                memcpy(&key->source[12], mnl_attr_get_payload(attr), 4);
+            }
+            break;
+        case OVS_TUNNEL_KEY_ATTR_IPV6_SRC:
+            if (mnl_attr_get_payload_len(attr) == sizeof key->source) {
+                memcpy(key->source, mnl_attr_get_payload(attr),
+                       sizeof key->source);
+            }
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+void
+upcall_class_key_get(const void *msg, size_t len, bool by_port,
+                     struct upcall_class_key *key)
+{
+    const size_t headers = (NLMSG_HDRLEN + GENL_HDRLEN
+                            + sizeof(struct ovs_header));
+    const struct nlattr *attr, *flow_key = NULL;
+    const void *attrs = (const char *) msg + headers;
+
+    memset(key, 0, sizeof *key);
+    if (len < headers) {
+        return;
+    }
+    mnl_attr_for_each_payload (attrs, len - headers) {
+        if (mnl_attr_get_type(attr) == OVS_PACKET_ATTR_KEY) {
+            flow_key = attr;
+            break;
+        }
+    }
+    if (!flow_key) {
+        return;
+    }
+    mnl_attr_for_each_nested (attr, flow_key) {
+        uint16_t type = mnl_attr_get_type(attr);
+
+        if (by_port && type == OVS_KEY_ATTR_IN_PORT
+            && !mnl_attr_validate(attr, MNL_TYPE_U32)) {
+            key->port_no = mnl_attr_get_u32(attr);
+        } else if (!by_port && type == OVS_KEY_ATTR_TUNNEL) {
+            get_tunnel(attr, key);
+        }
+    }
+}
+
+/* Putting in. */
+
+static struct upcall_class *
+find_class(const struct upcall_fq *fq, const struct upcall_class_key *key,
+           uint32_t hash)
+{
+    struct upcall_class *class;
+
+    HMAP_FOR_EACH_WITH_HASH (class, hmap_node, hash, &fq->classes) {
+        if (!memcmp(&class->key, key, sizeof *key)) {
+            return class;
+        }
+    }
+    return NULL;
+}
+
+static struct upcall_class *
+get_class(struct upcall_fq *fq, const struct upcall_class_key *key)
+{
+    uint32_t hash = hash_bytes(key, sizeof *key, 0);
+    struct upcall_class *class = find_class(fq, key, hash);
+
+    if (!class) {
+        class = xzalloc(sizeof *class);
+        class->key = *key;
+        ovs_list_init(&class->msgs);
+        class->credit = UPCALL_FQ_QUANTUM;
+        class->is_new = true;
+        hmap_insert(&fq->classes, &class->hmap_node, hash);
+        ovs_list_push_back(&fq->new_classes, &class->list_node);
+    }
+    return class;
+}
+
+/* Makes room by throwing away half of what the largest class has. */
+static void
+shed_fattest(struct upcall_fq *fq)
+{
+    struct upcall_class *class, *fattest = NULL;
+
+    HMAP_FOR_EACH (class, hmap_node, &fq->classes) {
+        if (!fattest || class->n_bytes > fattest->n_bytes) {
+            fattest = class;
+        }
+    }
+    class_shed(fq, fattest, DIV_ROUND_UP(fattest->n, 2));
+}
+
+void
+upcall_fq_put(struct upcall_fq *fq, const struct upcall_class_key *key,
+              const struct upcall_rx *rx, uint64_t queued_at)
+{
+    struct upcall_class *class = get_class(fq, key);
+    struct upcall_fq_msg *msg = xmalloc(sizeof *msg + rx->len);
+    size_t size;
+    uint64_t orig;
+
+    msg->rx = *rx;
+    msg->rx.data = msg + 1;
+    memcpy(msg->rx.data, rx->data, rx->len);
+    msg->queued_at = queued_at;
+    size = msg_size(msg);
+
+    ovs_list_push_back(&class->msgs, &msg->node);
+    fq->n_backlogged += !class->n;
+    class->n++;
+    class->n_bytes += size;
+    fq->n++;
+    fq->n_bytes += size;
+    atomic_add_relaxed(&total_bytes, size, &orig);
+    while (fq->n > UPCALL_FQ_MAX || fq->n_bytes > UPCALL_FQ_MAX_BYTES) {
+        shed_fattest(fq);
+    }
+}
+
+/* Taking out. */
+
+/* Throws away what waits in 'class' for longer than 'target' at 'now', but for
+ * a turn. */
+static void
+shed_old(struct upcall_fq *fq, struct upcall_class *class, uint64_t now,
+         uint64_t target)
+{
+    while (class->n > UPCALL_FQ_QUANTUM) {
+        const struct upcall_fq_msg *first
+            = CONTAINER_OF(ovs_list_front(&class->msgs),
+                           struct upcall_fq_msg, node);
+
+        if (first->queued_at + target >= now) {
+            break;
+        }
+        class_shed(fq, class, 1);
+    }
+}
+
+/* Puts 'class' at the end of the old ones. */
+static void
+class_becomes_old(struct upcall_fq *fq, struct upcall_class *class)
+{
+    ovs_list_remove(&class->list_node);
+    ovs_list_push_back(&fq->old_classes, &class->list_node);
+    class->is_new = false;
+}
+
+struct upcall_fq_msg *
+upcall_fq_get(struct upcall_fq *fq, uint64_t now, uint64_t target)
+{
+    while (!hmap_is_empty(&fq->classes)) {
+        struct ovs_list *list = (ovs_list_is_empty(&fq->new_classes)
+                                 ? &fq->old_classes : &fq->new_classes);
+        struct upcall_class *class
+            = CONTAINER_OF(ovs_list_front(list), struct upcall_class,
+                           list_node);
+
+        if (!class->n) {
+            /* One that was new stays for a round, or it would be new again and
+             * again. */
+            if (class->is_new) {
+                class_becomes_old(fq, class);
+            } else {
+                class_destroy(fq, class);
+            }
+        } else if (class->credit <= 0) {
+            class->credit += UPCALL_FQ_QUANTUM;
+            class_becomes_old(fq, class);
+        } else {
+            if (target) {
+                shed_old(fq, class, now, target);
+            }
+            class->credit--;
+            return class_pop(fq, class);
+        }
+    }
+    return NULL;
+}

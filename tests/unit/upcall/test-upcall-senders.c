@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* U10: senders behind a tunnel, and ports that share a channel, are served as
+ * ports of their own.  One thread plays the handlers. */
+
+#include <config.h>
+#include "upcall/upcall-table.h"
+
+#include <libmnl/libmnl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/descriptors.h"
+#include "harness/kernel-messages.h"
+#include "harness/unit.h"
+#include "harness/wait.h"
+#include "odp-netlink.h"
+#include "ovs-rcu.h"
+#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-fq.h"
+#include "util.h"
+
+#define TUNNEL 1                /* Port number. */
+#define FLOOD 0                 /* The sender that floods. */
+#define MAX_SENDERS 64
+
+struct fixture {
+    size_t n_fds;
+    struct upcall_table *table;
+    int sender;
+    uint32_t n_sent[MAX_SENDERS], next[MAX_SENDERS];
+    uint64_t n_got[MAX_SENDERS];
+};
+
+static int
+setup(void **state)
+{
+    struct fixture *f = xzalloc(sizeof *f);
+
+    unit_rcu_barrier();
+    f->n_fds = unit_count_fds();
+    f->table = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
+    assert_int_equal(upcall_table_set_handlers(f->table, 1), 0);
+    f->sender = unit_sender_open();
+    *state = f;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    upcall_table_destroy(f->table);
+    close(f->sender);
+    unit_rcu_barrier();
+    assert_int_equal(unit_count_fds(), f->n_fds);
+    assert_int_equal(upcall_fq_total_bytes(), 0);
+    free(f);
+    return 0;
+}
+
+static void
+add(struct fixture *f, uint32_t port_no, enum upcall_senders senders)
+{
+    struct upcall_channel *channel;
+
+    assert_int_equal(upcall_channel_create(&channel), 0);
+    channel->senders = senders;
+    assert_int_equal(upcall_table_add(f->table, port_no, "port", channel), 0);
+}
+
+/* Sends 'n' upcalls of 'sender' to the channel of 'port_no'. */
+static void
+send_n(struct fixture *f, uint32_t port_no, uint32_t sender, uint32_t n)
+{
+    uint32_t pid = upcall_table_get_own_pid(f->table, port_no);
+    char key[256] = { 0 }, zeros[UNIT_PACKET_MIN] = { 0 };
+    struct nlmsghdr *nlh = mnl_nlmsg_put_header(key);
+    struct nlattr *tunnel = mnl_attr_nest_start(nlh, OVS_KEY_ATTR_TUNNEL);
+    struct unit_msg msg;
+
+    mnl_attr_put_u64(nlh, OVS_TUNNEL_KEY_ATTR_ID, 7);
+    mnl_attr_put_u32(nlh, OVS_TUNNEL_KEY_ATTR_IPV4_SRC, sender);
+    mnl_attr_nest_end(nlh, tunnel);
+    mnl_attr_put_u32(nlh, OVS_KEY_ATTR_IN_PORT, sender);
+
+    unit_msg_init(&msg, UNIT_FAMILY, OVS_PACKET_CMD_MISS, UNIT_DP_IFINDEX);
+    unit_msg_put(&msg, OVS_PACKET_ATTR_KEY, mnl_nlmsg_get_payload(nlh),
+                 mnl_nlmsg_get_payload_len(nlh));
+    msg.packet_ofs = msg.len + MNL_ATTR_HDRLEN;
+    unit_msg_put(&msg, OVS_PACKET_ATTR_PACKET, zeros, sizeof zeros);
+    for (uint32_t i = 0; i < n; i++) {
+        unit_msg_set_seq(&msg, (uint64_t) sender << 32 | f->n_sent[sender]++);
+        assert_int_equal(unit_send(f->sender, pid, msg.buf, msg.len), 0);
+    }
+    unit_msg_uninit(&msg);
+}
+
+/* Receives a batch with 'handler'.  The upcalls of each sender come in their
+ * order.  Returns their number, and stores the senders in 'order' unless it is
+ * null. */
+static size_t
+recv_batch(struct fixture *f, uint32_t handler, uint32_t order[UPCALL_BATCH])
+{
+    struct upcall_view view;
+    size_t n = 0;
+
+    while (!upcall_table_recv(f->table, handler, &view)) {
+        uint64_t seq = unit_view_seq(&view);
+        uint32_t sender = seq >> 32;
+
+        assert_true((uint32_t) seq >= f->next[sender]);
+        f->next[sender] = seq + 1;
+        f->n_got[sender]++;
+        if (order) {
+            order[n] = sender;
+        }
+        n++;
+    }
+    return n;
+}
+
+static size_t
+recv_all(struct fixture *f)
+{
+    size_t n = 0, n_batch;
+
+    while ((n_batch = recv_batch(f, 0, NULL))) {
+        n += n_batch;
+    }
+    return n;
+}
+
+static struct upcall_channel_stats
+stats_of(struct fixture *f, uint32_t port_no)
+{
+    struct upcall_channel_stats stats;
+
+    assert_true(upcall_table_get_stats(f->table, port_no, &stats));
+    return stats;
+}
+
+static void
+check_quiet_sender(struct fixture *f, uint32_t port_no)
+{
+    uint32_t order[UPCALL_BATCH];
+
+    send_n(f, port_no, FLOOD, 800);
+    assert_true(recv_batch(f, 0, NULL) > 0);
+    for (uint32_t i = 1; i <= 5; i++) {
+        send_n(f, port_no, i, 1);
+        assert_true(recv_batch(f, 0, order) > 0);
+        /* But for the rest of a turn. */
+        assert_true(memchr(order, i, (UPCALL_FQ_QUANTUM + 1) * sizeof *order));
+        assert_int_equal(f->n_got[i], 1);
+    }
+    recv_all(f);
+    assert_int_equal(f->n_got[FLOOD], 800);
+    assert_int_equal(stats_of(f, port_no).received, 805);
+    assert_int_equal(stats_of(f, port_no).shed, 0);
+    assert_int_equal(stats_of(f, port_no).backlog, 0);
+}
+
+static void
+quiet_sender_behind_a_tunnel_does_not_wait(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, TUNNEL, UPCALL_SENDERS_UNKNOWN);
+    send_n(f, TUNNEL, 10, 1);
+    assert_int_equal(recv_all(f), 1);
+    upcall_table_reset_stats(f->table);
+    check_quiet_sender(f, TUNNEL);
+}
+
+static void
+quiet_port_of_the_shared_channel_does_not_wait(void **state)
+{
+    add(*state, UPCALL_PORT_SHARED, UPCALL_SENDERS_ONE);
+    check_quiet_sender(*state, UPCALL_PORT_SHARED);
+}
+
+/* Ten ports with a channel each, and twenty senders behind a tunnel. */
+static void
+senders_get_the_share_of_a_port(void **state)
+{
+    enum { N_PORTS = 10, N_REMOTES = 20, N = N_PORTS + N_REMOTES };
+    struct fixture *f = *state;
+    double sum = 0, squares = 0;
+
+    for (uint32_t i = 0; i < N_PORTS; i++) {
+        add(f, 100 + i, UPCALL_SENDERS_ONE);
+    }
+    add(f, TUNNEL, UPCALL_SENDERS_TUNNEL);
+    for (int i = 0; i < 600; i++) {
+        if (i == 100) {
+            memset(f->n_got, 0, sizeof f->n_got);
+        }
+        for (uint32_t j = 0; j < N; j++) {
+            uint32_t n = f->n_sent[j] - f->next[j];
+
+            send_n(f, j < N_PORTS ? 100 + j : TUNNEL, j, 40 - MIN(n, 40));
+        }
+        recv_batch(f, 0, NULL);
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        sum += f->n_got[i];
+        squares += (double) f->n_got[i] * f->n_got[i];
+    }
+    print_message("Jain's index %.3f\n", sum * sum / (N * squares));
+    assert_true(sum * sum / (N * squares) >= 0.95);
+}
+
+static void
+flood_sheds_its_own_upcalls(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t n_lost = 0;
+
+    add(f, TUNNEL, UPCALL_SENDERS_TUNNEL);
+    for (int i = 0; i < 40; i++) {
+        send_n(f, TUNNEL, FLOOD, 400);
+        send_n(f, TUNNEL, 1 + i % 3, 2);
+        recv_batch(f, 0, NULL);
+    }
+    recv_all(f);
+    for (uint32_t i = 1; i < 4; i++) {
+        assert_int_equal(f->n_got[i], f->n_sent[i]);
+    }
+    n_lost = f->n_sent[FLOOD] - f->n_got[FLOOD];
+    assert_true(n_lost > 0);
+    assert_int_equal(stats_of(f, TUNNEL).shed, n_lost);
+    assert_int_equal(stats_of(f, TUNNEL).received,
+                     f->n_got[FLOOD] + f->n_got[1] + f->n_got[2]
+                     + f->n_got[3]);
+}
+
+/* What was read ahead waits for no event. */
+static void
+handlers_change_while_upcalls_are_read_ahead(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, TUNNEL, UPCALL_SENDERS_TUNNEL);
+    for (int i = 0; i < 30; i++) {
+        uint64_t before = f->n_got[FLOOD];
+
+        send_n(f, TUNNEL, FLOOD, 300);
+        assert_true(recv_batch(f, 0, NULL) > 0);
+        assert_true(stats_of(f, TUNNEL).backlog > 0);
+        if (i % 3 == 0) {
+            /* None for a while. */
+            assert_int_equal(upcall_table_set_handlers(f->table, 0), 0);
+            if (i % 2) {
+                unit_rcu_barrier();
+            }
+        }
+        assert_int_equal(upcall_table_set_handlers(f->table, 1 + i % 2), 0);
+        for (int tries = 0; f->n_got[FLOOD] - before < 300; tries++) {
+            assert_true(tries < 100);
+            recv_batch(f, 0, NULL);
+            recv_batch(f, 1, NULL);
+            unit_rcu_barrier();
+        }
+    }
+    assert_int_equal(stats_of(f, TUNNEL).backlog, 0);
+}
+
+static void
+purge_and_removal_take_what_was_read_ahead(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, TUNNEL, UPCALL_SENDERS_TUNNEL);
+    send_n(f, TUNNEL, FLOOD, 300);
+    assert_true(recv_batch(f, 0, NULL) > 0);
+    upcall_table_purge(f->table);
+    assert_int_equal(recv_batch(f, 0, NULL), 0);
+    assert_int_equal(stats_of(f, TUNNEL).backlog, 0);
+    send_n(f, TUNNEL, FLOOD, 5);
+    assert_int_equal(recv_all(f), 5);
+
+    send_n(f, TUNNEL, FLOOD, 300);
+    assert_true(recv_batch(f, 0, NULL) > 0);
+    upcall_table_del(f->table, TUNNEL);
+    assert_int_equal(recv_batch(f, 0, NULL), 0);
+    assert_int_equal(recv_batch(f, 0, NULL), 0);
+    unit_rcu_barrier();
+    assert_int_equal(upcall_fq_total_bytes(), 0);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(quiet_sender_behind_a_tunnel_does_not_wait),
+        TEST(quiet_port_of_the_shared_channel_does_not_wait),
+        TEST(senders_get_the_share_of_a_port),
+        TEST(flood_sheds_its_own_upcalls),
+        TEST(handlers_change_while_upcalls_are_read_ahead),
+        TEST(purge_and_removal_take_what_was_read_ahead),
+    };
+
+    unit_init(argv[0]);
+    return cmocka_run_group_tests_name("upcall-senders", tests, NULL, NULL);
+}
