@@ -10,7 +10,9 @@
 #include "upcall/upcall-table.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 
+#include "odp-netlink.h"
 #include "openvswitch/poll-loop.h"
 #include "harness/descriptors.h"
 #include "harness/kernel-messages.h"
@@ -332,9 +334,30 @@ port_deleted_in_the_run_queue_is_dropped(void **state)
 
 /* What is told. */
 
+/* Sends an upcall of port 'port_no' to the channel that ports share. */
+static void
+send_shared(struct fixture *f, uint32_t port_no)
+{
+    const struct { struct nlattr attr; uint32_t port_no; } key = {
+        { .nla_len = sizeof key, .nla_type = OVS_KEY_ATTR_IN_PORT }, port_no
+    };
+    static const char packet[UNIT_PACKET_MIN];
+    struct unit_msg msg;
+
+    unit_msg_init(&msg, UNIT_FAMILY, OVS_PACKET_CMD_MISS, UNIT_DP_IFINDEX);
+    unit_msg_put(&msg, OVS_PACKET_ATTR_KEY, &key, sizeof key);
+    unit_msg_put(&msg, OVS_PACKET_ATTR_PACKET, packet, sizeof packet);
+    assert_int_equal(unit_send(f->sender,
+                               upcall_table_get_pid(f->table,
+                                                    UPCALL_PORT_SHARED),
+                               msg.buf, msg.len), 0);
+    unit_msg_uninit(&msg);
+}
+
 static void
 sharing_port_is_counted(void **state)
 {
+    struct upcall_view views[UPCALL_BATCH];
     struct fixture *f = *state;
     struct upcall_table_info info;
 
@@ -353,6 +376,14 @@ sharing_port_is_counted(void **state)
     assert_int_equal(upcall_table_get_pid(f->table, 5),
                      upcall_table_get_pid(f->table, UPCALL_PORT_SHARED));
     assert_true(upcall_table_has_channel(f->table, 5));
+
+    /* What comes there counts for the port that it is from. */
+    send_shared(f, 5);
+    send_shared(f, 6);
+    send_shared(f, 5);
+    assert_int_equal(recv_batch(f, 0, views), 3);
+    assert_int_equal(stats_of(f, 5).received, 3);
+    assert_int_equal(stats_of(f, 6).received, 1);
     upcall_table_del(f->table, 5);
     assert_false(upcall_table_has_channel(f->table, 5));
 
@@ -361,7 +392,7 @@ sharing_port_is_counted(void **state)
     assert_int_equal(info.n_sockets, 1);
     assert_int_equal(info.ports[0].port_no, 5);
     assert_true(info.ports[0].shared);
-    assert_int_equal(info.ports[0].stats.received, 1);
+    assert_int_equal(info.ports[0].stats.received, 3);
     assert_string_equal(info.ports[1].name, "p6");
     upcall_table_info_uninit(&info);
 
@@ -370,7 +401,7 @@ sharing_port_is_counted(void **state)
     upcall_table_unshare(f->table, 5);
     upcall_table_unshare(f->table, 5);
     assert_false(upcall_table_is_shared(f->table, 5));
-    assert_int_equal(stats_of(f, 5).received, 1);
+    assert_int_equal(stats_of(f, 5).received, 3);
     upcall_table_reset_stats(f->table);
     assert_int_equal(stats_of(f, 5).received, 0);
 }
