@@ -248,7 +248,7 @@ frames_arrive() {
 }
 
 received_by_right() {
-    in_ns right cat /sys/class/net/eth0/statistics/rx_packets
+    ip netns exec right cat /sys/class/net/eth0/statistics/rx_packets
 }
 
 add_test offload_number_taken \

@@ -79,10 +79,8 @@ start_pipeline() {
         in_ns $ns sysctl -q -w net.ipv6.conf.eth0.disable_ipv6=1
     done
     add_pipeline
-    in_ns left ip neigh replace $SERVICE dev eth0 \
-        lladdr "$(in_ns right cat /sys/class/net/eth0/address)"
-    in_ns right ip neigh replace $SOURCE dev eth0 \
-        lladdr "$(in_ns left cat /sys/class/net/eth0/address)"
+    ip -n left neigh replace $SERVICE dev eth0 lladdr "$(mac_of right eth0)"
+    ip -n right neigh replace $SOURCE dev eth0 lladdr "$(mac_of left eth0)"
 }
 
 # True if all flows of packets are in $1, and nothing is under way.

@@ -8,10 +8,10 @@
 # Has left, whose device is $1 (default eth0), and right know their addresses, so
 # that nothing but what the test sends passes between them.
 know_each_other() {
-    in_ns left ip neigh replace 10.1.1.2 dev "${1:-eth0}" \
-        lladdr "$(in_ns right cat /sys/class/net/eth0/address)"
-    in_ns right ip neigh replace 10.1.1.1 dev eth0 \
-        lladdr "$(in_ns left cat "/sys/class/net/${1:-eth0}/address")"
+    ip -n left neigh replace 10.1.1.2 dev "${1:-eth0}" \
+        lladdr "$(mac_of right eth0)"
+    ip -n right neigh replace 10.1.1.1 dev eth0 \
+        lladdr "$(mac_of left "${1:-eth0}")"
 }
 
 # Starts Open vSwitch with offload, and further settings $@.  Flows stay until
@@ -206,7 +206,7 @@ rule_priorities() {
 }
 
 no_tc_rules() {
-    test "$(tc_rules "$@")" = 0
+    test -z "$(tc_ufids "$@")"
 }
 
 # Checks that none of our rules stays on devices $@: offload threads delete
@@ -223,7 +223,8 @@ tc_agrees() {
     shown_ufids tc >flows.tc
     shown_ufids ovs >flows.ovs
     kernel_ufids >flows.kernel
-    tc_ufids "$@" | cmp -s rules && cmp -s rules flows.tc &&
+    test "$(tc_ufids "$@")" = "$(<rules)" &&
+        test "$(<rules)" = "$(<flows.tc)" &&
         test -z "$(comm -12 flows.tc flows.ovs)" &&
         test -z "$(comm -12 flows.tc flows.kernel)"
 }
@@ -253,7 +254,7 @@ check_tc_agrees() {
             keep_state "$@"
             fail 'tc and what is shown differ'
         fi
-        sleep 0.2
+        nap 0.2
     done
     equal "$(shared_actions)" '' 'actions of more than one rule'
 }

@@ -87,8 +87,7 @@ arp,actions=normal
 in_port=1,ip,nw_dst=10.0.0.9,actions=mod_nw_dst:10.0.0.2,output:2
 in_port=2,ip,nw_src=10.0.0.2,actions=mod_nw_src:10.0.0.9,dec_ttl,output:1
 END
-    in_ns n1 ip neighbour add 10.0.0.9 dev eth0 \
-        lladdr "$(in_ns n2 cat /sys/class/net/eth0/address)"
+    ip -n n1 neighbour add 10.0.0.9 dev eth0 lladdr "$(mac_of n2 eth0)"
     ping_works n1 10.0.0.9
     matches "$(in_ns n1 ping -c 1 -W $PATIENCE 10.0.0.9)" 'ttl=63'
 }
@@ -127,8 +126,7 @@ priority=10,in_port=1,ip,actions=ct(commit,nat(src=10.0.0.50)),output:2
 priority=10,in_port=2,ip,ct_state=-trk,actions=ct(table=1,nat)
 table=1,in_port=2,ip,ct_state=+trk+est,actions=output:1
 END
-    in_ns n2 ip neighbour add 10.0.0.50 dev eth0 \
-        lladdr "$(in_ns n1 cat /sys/class/net/eth0/address)"
+    ip -n n2 neighbour add 10.0.0.50 dev eth0 lladdr "$(mac_of n1 eth0)"
     tcp_works n1 10.0.0.2@n2
     matches "$(ovs-appctl dpctl/dump-conntrack)" \
         'reply=.src=10\.0\.0\.2,dst=10\.0\.0\.50'

@@ -18,7 +18,7 @@ at() {
     shift
     OVS_RUNDIR=$KDP_WORK/$chassis OVS_LOGDIR=$KDP_WORK/$chassis \
         OVN_RUNDIR=$KDP_WORK/$chassis OVN_LOGDIR=$KDP_WORK/$chassis \
-        in_ns "$chassis" "$@"
+        ip netns exec "$chassis" "$@"
 }
 
 start_central() {

@@ -14,7 +14,7 @@ descriptors_start() {
     wait_until $PATIENCE channels_are_those_of_ports
     until test "$fds" = "$(daemon_fds)"; do
         fds=$(daemon_fds)
-        sleep 0.5
+        nap 0.5
     done
     start_fds=$fds
     start_sockets=$(daemon_netlink_sockets)

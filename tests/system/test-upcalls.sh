@@ -90,7 +90,7 @@ upcalls_are_done() {
     local i
     for i in 1 2 3 4 5; do
         test "$(daemon_backlog)" = 0 || return 1
-        sleep 0.2
+        nap 0.2
     done
 }
 
@@ -193,7 +193,7 @@ keep_order() {
     local ns
     for ns; do
         echo 1 >"/sys/class/net/v-$ns/queues/rx-0/rps_cpus"
-        in_ns "$ns" sh -c 'echo 1 >/sys/class/net/eth0/queues/rx-0/rps_cpus'
+        ip netns exec "$ns" sh -c 'echo 1 >/sys/class/net/eth0/queues/rx-0/rps_cpus'
     done
 }
 
