@@ -61,8 +61,8 @@ kernel_packets() {
 
 # Prints the chains of the rules of ours at the ingress of device $1.
 chains_of() {
-    tc -j filter show dev "$1" ingress |
-        jq -r '.[] | select(.options.actions) | .chain' | sort -un
+    tc filter show dev "$1" ingress |
+        sed -n 's/^filter .* chain \([0-9]*\) handle .*/\1/p' | sort -un
 }
 
 chains_are_settled() {

@@ -144,9 +144,8 @@ add_flow_rule() {
 
 # Prints the handles of these rules in place $1....
 flow_rules() {
-    tc -j filter show "$@" |
-        jq -r '.[] | select(.pref == 7 and .options.actions)
-               | .options.handle'
+    tc filter show "$@" |
+        sed -n 's/^filter .* pref 7 .* handle \(0x[0-9a-f]*\).*/\1/p'
 }
 
 ORPHAN_PLACES=('dev plain ingress' 'dev both ingress' 'dev both egress'
