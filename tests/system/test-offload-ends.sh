@@ -250,7 +250,7 @@ offload_leaks() {
     done
     fds=$(daemon_fds)
     sockets=$(daemon_netlink_sockets)
-    for ((i = 0; i < 50; i++)); do
+    for ((i = 0; i < 20; i++)); do
         one_round $i
     done
     # Threads keep sockets for their next use, and the socket of a port goes
