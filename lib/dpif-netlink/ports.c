@@ -48,6 +48,7 @@ add_vport(struct kdp_datapath *dp, const char *name, enum ovs_vport_type type,
         .port_no = odp_to_u32(*port_no),
         .type = type,
     };
+    unsigned int max_queues = upcall_dest_max_queues(dp);
     int error;
 
     if (strlen(name) >= sizeof vport.name) {
@@ -60,6 +61,7 @@ add_vport(struct kdp_datapath *dp, const char *name, enum ovs_vport_type type,
                               options ? options->size : 0);
     } while (upcall_dest_refused(dp, dest, error));
     if (error) {
+        upcall_dest_allow(dp, max_queues);
         if (error == EBUSY && *port_no != ODPP_NONE) {
             VLOG_INFO("%s: requested port %"PRIu32" is in use", dp->name,
                       *port_no);

@@ -34,7 +34,7 @@ VLOG_DEFINE_THIS_MODULE(kdp_socket_budget);
 struct socket_budget {
     size_t max;                 /* Setting, or 0 for what is possible. */
     bool noted;                 /* That it is used up was logged. */
-    uint64_t *last;             /* By port number: upcalls at the last
+    uint32_t *last;             /* By port number: upcalls at the last
                                  * comparison.  NULL before that. */
     long long int balance_at;   /* Next comparison. */
 };
@@ -135,8 +135,8 @@ socket_budget_room(const struct kdp_datapath *dp)
 /* A port and the upcalls that came for it since the last comparison, which may
  * have been long ago: there are none while no port shares. */
 struct port_rate {
-    const struct upcall_port_info *port;
-    uint64_t n;
+    uint32_t port_no;
+    uint32_t n;
 };
 
 static int
@@ -148,17 +148,18 @@ compare_rates(const void *a_, const void *b_)
     return a->n < b->n ? -1 : a->n > b->n;
 }
 
-/* Upcalls of 'port', lost ones too, since this was called last. */
-static uint64_t
-port_count(struct kdp_datapath *dp, const struct upcall_port_info *port)
+/* Upcalls of the port of 'count' since this was called last.  Those that were
+ * lost do not count: to know them takes a system call for each port, and a port
+ * that loses upcalls has many others. */
+static uint32_t
+port_count(struct kdp_datapath *dp, const struct upcall_port_count *count)
     OVS_REQUIRES(dp->mutex)
 {
-    uint64_t now = port->stats.received + port->stats.lost;
-    uint64_t *last = &dp->budget->last[port->port_no];
-    uint64_t n = now >= *last ? now - *last : now;
+    uint32_t *last = &dp->budget->last[count->port_no];
+    int32_t n = count->n - *last;
 
-    *last = now;
-    return n;
+    *last = count->n;
+    return MAX(n, 0);           /* Below 0 if counting has begun again. */
 }
 
 /* Ports by where their upcalls go, the quietest first. */
@@ -168,26 +169,27 @@ struct ranking {
 };
 
 static void
-ranking_init(struct ranking *ranking, struct kdp_datapath *dp,
-             const struct upcall_table_info *info)
+ranking_init(struct ranking *ranking, struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
 {
-    ranking->shared = xcalloc(info->n_ports, sizeof *ranking->shared);
-    ranking->own = xcalloc(info->n_ports, sizeof *ranking->own);
+    struct upcall_port_count *counts;
+    size_t n;
+
+    counts = upcall_table_get_counts(dp->upcalls, &n);
+    ranking->shared = xcalloc(n, sizeof *ranking->shared);
+    ranking->own = xcalloc(n, sizeof *ranking->own);
     ranking->n_shared = ranking->n_own = 0;
-    for (size_t i = 0; i < info->n_ports; i++) {
-        const struct upcall_port_info *port = &info->ports[i];
+    for (size_t i = 0; i < n; i++) {
+        uint32_t port_no = counts[i].port_no;
+        struct port_rate rate = { port_no, port_count(dp, &counts[i]) };
 
-        if (upcall_port_is_real(port->port_no)) {
-            struct port_rate rate = { port, port_count(dp, port) };
-
-            if (upcall_dest_of(dp, port->port_no) == UPCALL_DEST_OWN) {
-                ranking->own[ranking->n_own++] = rate;
-            } else {
-                ranking->shared[ranking->n_shared++] = rate;
-            }
+        if (upcall_dest_of(dp, port_no) == UPCALL_DEST_OWN) {
+            ranking->own[ranking->n_own++] = rate;
+        } else {
+            ranking->shared[ranking->n_shared++] = rate;
         }
     }
+    free(counts);
     qsort(ranking->shared, ranking->n_shared, sizeof *ranking->shared,
           compare_rates);
     qsort(ranking->own, ranking->n_own, sizeof *ranking->own, compare_rates);
@@ -204,7 +206,32 @@ ranking_uninit(struct ranking *ranking)
 static bool
 is_noisier(const struct port_rate *noisy, const struct port_rate *quiet)
 {
-    return noisy->n > quiet->n * BALANCE_FACTOR + BALANCE_MARGIN;
+    return (noisy->n > (uint64_t) quiet->n * BALANCE_FACTOR
+                       + BALANCE_MARGIN);
+}
+
+/* Makes port 'port_no' share, or gives it a socket of its own.  Returns 0 or a
+ * positive errno value. */
+static int
+to_shared(struct kdp_datapath *dp, uint32_t port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    char *name = upcall_table_port_name(dp->upcalls, port_no);
+    int error = upcall_dest_to_shared(dp, port_no, name);
+
+    free(name);
+    return error;
+}
+
+static int
+to_own(struct kdp_datapath *dp, uint32_t port_no)
+    OVS_REQUIRES(dp->mutex)
+{
+    char *name = upcall_table_port_name(dp->upcalls, port_no);
+    int error = upcall_dest_to_own(dp, port_no, name);
+
+    free(name);
+    return error;
 }
 
 static void
@@ -213,18 +240,14 @@ balance(struct kdp_datapath *dp)
 {
     size_t max_own = socket_budget_max_own(dp);
     size_t n_total = upcall_dest_n_own(dp);
-    struct upcall_table_info info;
     struct ranking ranking;
     size_t quietest = 0;
 
-    upcall_table_get_info(dp->upcalls, &info);
-    ranking_init(&ranking, dp, &info);
+    ranking_init(&ranking, dp);
 
     /* The budget was made smaller. */
     for (; ranking.n_own - quietest > max_own; quietest++) {
-        const struct port_rate *quiet = &ranking.own[quietest];
-
-        upcall_dest_to_shared(dp, quiet->port->port_no, quiet->port->name);
+        to_shared(dp, ranking.own[quietest].port_no);
     }
 
     for (size_t i = 0; i < BALANCE_PORTS && ranking.n_shared > 0; i++) {
@@ -235,19 +258,17 @@ balance(struct kdp_datapath *dp)
 
             if (quietest >= ranking.n_own || n_total + 1 >= max_sockets(dp)
                 || !is_noisier(noisy, quiet)
-                || upcall_dest_to_shared(dp, quiet->port->port_no,
-                                         quiet->port->name)) {
+                || to_shared(dp, quiet->port_no)) {
                 break;
             }
             quietest++;
         }
-        if (upcall_dest_to_own(dp, noisy->port->port_no, noisy->port->name)) {
+        if (to_own(dp, noisy->port_no)) {
             break;
         }
         n_total++;
     }
     ranking_uninit(&ranking);
-    upcall_table_info_uninit(&info);
 }
 
 /* Are there ports that share, or that will have to? */

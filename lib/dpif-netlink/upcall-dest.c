@@ -536,6 +536,12 @@ upcall_dest_prepare(struct kdp_datapath *dp, unsigned int n_queues,
     return error;
 }
 
+void
+upcall_dest_allow(struct kdp_datapath *dp, unsigned int max_queues)
+{
+    dp->dests->max_queues = max_queues;
+}
+
 bool
 upcall_dest_refused(struct kdp_datapath *dp, struct upcall_dest_new *new,
                     int error)

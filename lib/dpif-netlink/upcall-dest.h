@@ -162,7 +162,11 @@ int upcall_dest_prepare(struct kdp_datapath *dp, unsigned int n_queues,
     OVS_REQUIRES(dp->mutex);
 
 /* True if the kernel may take fewer pids than 'new->n_pids', which it refused
- * with 'error'; 'new' has fewer then. */
+ * with 'error'; 'new' has fewer then.  If the kernel refuses the port with any
+ * number of them, the refusal has another reason, and _allow() restores what
+ * upcall_dest_max_queues() said before. */
+void upcall_dest_allow(struct kdp_datapath *dp, unsigned int max_queues)
+    OVS_REQUIRES(dp->mutex);
 bool upcall_dest_refused(struct kdp_datapath *dp, struct upcall_dest_new *new,
                          int error)
     OVS_REQUIRES(dp->mutex);

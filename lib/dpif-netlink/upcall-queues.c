@@ -28,6 +28,9 @@ VLOG_DEFINE_THIS_MODULE(kdp_upcall_queues);
 #define CHANGES 16
 #define LOOK_AGAIN 100
 
+/* Milliseconds between two judgements of ports. */
+#define JUDGE_INTERVAL 1000
+
 struct queues_port {
     struct hmap_node node;      /* In upcall_queues->ports. */
     uint32_t port_no;
@@ -35,12 +38,21 @@ struct queues_port {
     unsigned int set;           /* Setting of the port, or 0. */
     unsigned int said;          /* The largest since 'is_said'. */
     bool is_said;               /* 'said' becomes 'set' in the next look. */
+    unsigned int grown;         /* Queues besides those it began with. */
+    unsigned int n_quiet;       /* Seconds in which one fewer had done. */
+    uint32_t last;              /* Upcalls at the last judgement. */
 };
 
 /* Under the mutex of the datapath. */
 struct upcall_queues {
     unsigned int set;           /* Setting, or 0. */
     struct hmap ports;
+    bool has_grown;             /* Some port may have 'grown'. */
+    long long int judge_at;     /* Next judgement, in ms, */
+    long long int judged_at;    /* and the last one, or 0, */
+    uint64_t busy_usec;         /* and what handlers had worked then, */
+    uint64_t n_upcalls;         /* and for how many upcalls. */
+    bool counted;               /* 'last' of ports is of then. */
     bool look;                  /* Some port may have too many or too few. */
     long long int look_at;      /* Not before this time. */
 };
@@ -200,12 +212,13 @@ auto_queues(const struct kdp_datapath *dp)
 
 /* Queues that a port is to have if the budget has room. */
 static unsigned int
-wanted(const struct kdp_datapath *dp, unsigned int set, bool wide)
+wanted(const struct kdp_datapath *dp, unsigned int set, bool wide,
+       unsigned int grown)
     OVS_REQUIRES(dp->mutex)
 {
     unsigned int n = (set ? set
                       : dp->queues->set ? dp->queues->set
-                      : wide ? auto_queues(dp) : 1);
+                      : (wide ? auto_queues(dp) : 1) + grown);
 
     return MIN(n, upcall_dest_max_queues(dp));
 }
@@ -216,7 +229,7 @@ upcall_queues_admit(struct kdp_datapath *dp, const char *name, uint32_t type)
     bool wide = !dp->queues->set && is_wide(name, type);
 
     return (!socket_budget_admit(dp) ? 0
-            : MIN(wanted(dp, 0, wide), socket_budget_max_queues(dp, 0)));
+            : MIN(wanted(dp, 0, wide, 0), socket_budget_max_queues(dp, 0)));
 }
 
 void
@@ -256,7 +269,7 @@ adjust(struct kdp_datapath *dp, const struct queues_port *port,
         return true;
     }
     has = upcall_dest_n_queues(dp, port->port_no);
-    n = MIN(wanted(dp, port->set, port->wide),
+    n = MIN(wanted(dp, port->set, port->wide, port->grown),
             socket_budget_max_queues(dp, has));
     if (n == has) {
         return true;
@@ -280,8 +293,118 @@ adjust(struct kdp_datapath *dp, const struct queues_port *port,
             || (!error && n <= room && n <= upcall_dest_max_queues(dp)));
 }
 
-void
-upcall_queues_run(struct kdp_datapath *dp)
+/* More and fewer. */
+
+int
+upcall_queues_judge(const struct upcall_queues_second *s)
+{
+    uint64_t worked = (s->n_upcalls
+                       ? s->busy_usec * s->n_of_port / s->n_upcalls : 0);
+    uint64_t enough = s->usec * UPCALL_QUEUES_BUSY / 100;
+
+    if (s->n_queues < s->n_handlers && worked >= s->n_queues * enough
+        && s->busy_usec + enough <= s->n_handlers * s->usec) {
+        return 1;
+    }
+    return worked < (s->n_queues - 1) * s->usec / 2 ? -1 : 0;
+}
+
+/* Judges the port of 'count', in the second that 's' says. */
+static void
+judge_port(struct kdp_datapath *dp, const struct upcall_port_count *count,
+           struct upcall_queues_second *s)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct queues_port *port = find_port(dp, count->port_no);
+    int32_t n;
+    int verdict;
+
+    if (!port) {
+        return;
+    }
+    n = count->n - port->last;
+    port->last = count->n;
+    if (port->set || upcall_dest_of(dp, port->port_no) != UPCALL_DEST_OWN) {
+        port->grown = 0;
+        return;
+    } else if (!dp->queues->counted) {
+        return;                 /* 'last' was of some time ago. */
+    }
+    s->n_of_port = MAX(n, 0);
+    s->n_queues = upcall_dest_n_queues(dp, port->port_no);
+    verdict = upcall_queues_judge(s);
+    port->n_quiet = verdict < 0 && port->grown ? port->n_quiet + 1 : 0;
+    if (verdict > 0 && s->n_queues < wanted(dp, 0, port->wide,
+                                            port->grown + 1)) {
+        /* Not before it has what it was to have. */
+        if (s->n_queues < wanted(dp, 0, port->wide, port->grown)) {
+            return;
+        }
+        port->grown++;
+    } else if (port->n_quiet >= UPCALL_QUEUES_QUIET) {
+        port->grown--;
+        port->n_quiet = 0;
+    } else {
+        return;
+    }
+    VLOG_INFO("%s: port %"PRIu32" %s a socket for its upcalls (other_config:"
+              "upcall-port-queues is auto)", dp->name, port->port_no,
+              verdict > 0 ? "gets" : "gives back");
+    look(dp);
+}
+
+/* Once a second, gives ports more queues or fewer.  While handlers did not
+ * work enough for any port to need more, and none has more than it began with,
+ * no port is looked at. */
+static void
+judge(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    struct upcall_queues *queues = dp->queues;
+    struct upcall_queues_second s = {
+        .n_handlers = upcall_table_n_handlers(dp->upcalls),
+    };
+    long long int now = time_msec();
+    uint64_t busy_usec, n_upcalls;
+
+    if (now < queues->judge_at) {
+        return;
+    }
+    upcall_table_get_work(dp->upcalls, &busy_usec, &n_upcalls);
+    s.usec = queues->judged_at ? (now - queues->judged_at) * 1000 : 0;
+    s.busy_usec = busy_usec - MIN(busy_usec, queues->busy_usec);
+    s.n_upcalls = n_upcalls - MIN(n_upcalls, queues->n_upcalls);
+    queues->judged_at = now;
+    queues->judge_at = now + JUDGE_INTERVAL;
+    queues->busy_usec = busy_usec;
+    queues->n_upcalls = n_upcalls;
+
+    if (s.usec && s.n_handlers > 1
+        && (queues->has_grown
+            || s.busy_usec >= s.usec * UPCALL_QUEUES_BUSY / 100)) {
+        const struct queues_port *port;
+        struct upcall_port_count *counts;
+        size_t n;
+
+        counts = upcall_table_get_counts(dp->upcalls, &n);
+        for (size_t i = 0; i < n; i++) {
+            judge_port(dp, &counts[i], &s);
+        }
+        free(counts);
+        queues->counted = true;
+        queues->has_grown = false;
+        HMAP_FOR_EACH (port, node, &queues->ports) {
+            queues->has_grown = queues->has_grown || port->grown;
+        }
+    } else {
+        queues->counted = false;
+    }
+}
+
+/* Gives ports the queues that they are to have. */
+static void
+adjust_all(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
 {
     struct upcall_queues *queues = dp->queues;
     struct queues_port *port;
@@ -303,8 +426,20 @@ upcall_queues_run(struct kdp_datapath *dp)
 }
 
 void
+upcall_queues_run(struct kdp_datapath *dp)
+{
+    if (upcall_dest_mode(dp) == DISPATCH_PER_PORT && !dp->queues->set) {
+        judge(dp);
+    }
+    adjust_all(dp);
+}
+
+void
 upcall_queues_wait(struct kdp_datapath *dp)
 {
+    if (upcall_dest_mode(dp) == DISPATCH_PER_PORT && !dp->queues->set) {
+        poll_timer_wait_until(dp->queues->judge_at);
+    }
     if (dp->queues->look) {
         poll_timer_wait_until(dp->queues->look_at);
     }

@@ -23,6 +23,15 @@
  *
  *   - Other ports have one.
  *
+ *   - A port of either kind gets one more when handlers spent more than
+ *     UPCALL_QUEUES_BUSY % of a second on it for each of its queues, so that
+ *     each of these had a handler nearly all the time, and the time that all
+ *     handlers slept in that second is as much of one handler.  How long
+ *     handlers worked for a port is not measured; the port has its part of the
+ *     upcalls in the time that they worked.  The port gives a queue back when
+ *     one fewer would have been busy for less than half of the time, for
+ *     UPCALL_QUEUES_QUIET seconds.
+ *
  * Queues count in the budget of sockets (socket-budget.h).  While a port has to
  * share, no other has more than one.  A port has fewer queues than it is to
  * have where the budget has no room.  Old and new queues count both while they
@@ -82,6 +91,23 @@ void upcall_queues_clear(struct kdp_datapath *dp)
  * tests. */
 #define UPCALL_QUEUES_SYSFS "/sys/class/net"
 bool upcall_queues_is_uplink(const char *sysfs, const char *name);
+
+#define UPCALL_QUEUES_BUSY 80
+#define UPCALL_QUEUES_QUIET 60
+
+/* A second, or somewhat more, of handlers and of a port. */
+struct upcall_queues_second {
+    uint64_t usec;              /* Its length. */
+    uint64_t busy_usec;         /* That all handlers worked. */
+    uint64_t n_upcalls;         /* For so many upcalls. */
+    uint64_t n_of_port;         /* Of these, of the port. */
+    unsigned int n_handlers;
+    unsigned int n_queues;      /* Of the port. */
+};
+
+/* Returns 1 if the port should have one queue more, -1 if one fewer would have
+ * done, else 0. */
+int upcall_queues_judge(const struct upcall_queues_second *);
 
 /* To be called in each turn of the main loop. */
 void upcall_queues_run(struct kdp_datapath *dp)

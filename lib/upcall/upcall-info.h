@@ -50,6 +50,13 @@ struct upcall_port_info {
     struct upcall_rate rate;
 };
 
+/* How many upcalls a port had, read or shed, since some time in the past.  All
+ * 32 bits are used: it starts over after the largest number. */
+struct upcall_port_count {
+    uint32_t port_no;
+    uint32_t n;
+};
+
 /* Sizes of batches are told apart by powers of two: size I is from 2^I to
  * 2^(I + 1) - 1 upcalls. */
 #define UPCALL_N_BATCH_SIZES 6

@@ -72,6 +72,18 @@ next_channel(const struct upcall_channel *channel)
     return ovsrcu_get_protected(struct upcall_channel *, &channel->next);
 }
 
+/* The name of the port in 'slot', which is used. */
+static const char *
+slot_name(const struct upcall_ports *ports, uint32_t slot)
+    OVS_REQUIRES(ports->mutex)
+{
+    const struct upcall_channel *channel = slot_channel(ports, slot);
+    const struct upcall_shared_port *shared
+        = upcall_shared_get(&ports->shared, slot);
+
+    return channel ? channel->name : shared ? shared->name : "";
+}
+
 /* Iterates over the channels in SLOT of PORTS, whose mutex is held.  CHANNEL
  * may be deleted meanwhile. */
 #define UPCALL_SLOT_FOR_EACH(CHANNEL, SLOT, PORTS)                      \
@@ -688,6 +700,18 @@ upcall_ports_changed(struct upcall_ports *ports, uint32_t port_no)
     }
 }
 
+char *
+upcall_ports_name(const struct upcall_ports *ports, uint32_t port_no)
+{
+    uint32_t slot = port_to_slot(port_no);
+    char *name;
+
+    ovs_mutex_lock(&ports->mutex);
+    name = xstrdup(slot_name(ports, slot));
+    ovs_mutex_unlock(&ports->mutex);
+    return name;
+}
+
 size_t
 upcall_ports_n_queues(const struct upcall_ports *ports, uint32_t port_no,
                       size_t *n_retiredp)
@@ -1164,12 +1188,48 @@ get_port_info(const struct upcall_ports *ports, uint32_t slot,
         port->port_no = slot;
         port->owner = UPCALL_OWNER_NONE;
     }
-    port->name = xstrdup(channel ? channel->name : shared->name);
+    port->name = xstrdup(slot_name(ports, slot));
     port->pid = upcall_ports_get_pid(ports, port->port_no);
     port->shared = shared != NULL;
     get_queues_info(ports, slot, port);
     get_port_stats(ports, slot, &port->stats);
     port->rate = ports->rates[slot];
+}
+
+struct upcall_port_count *
+upcall_ports_get_counts(const struct upcall_ports *ports, size_t *np)
+{
+    struct upcall_port_count *counts;
+    size_t n = 0;
+
+    ovs_mutex_lock(&ports->mutex);
+    counts = xcalloc(ports->n_port_channels + ports->shared.n,
+                     sizeof *counts);
+    for (uint32_t slot = 0; slot <= ports->last_slot; slot++) {
+        const struct upcall_shared_port *shared
+            = upcall_shared_get(&ports->shared, slot);
+        const struct upcall_channel *channel;
+        uint64_t sum = 0;
+
+        if (!slot_is_used(ports, slot)) {
+            continue;
+        }
+        if (ports->pasts[slot]) {
+            sum += ports->pasts[slot]->counts.received;
+            sum += ports->pasts[slot]->counts.shed;
+        }
+        if (shared) {
+            sum += upcall_counter_read(&shared->received);
+        }
+        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+            sum += upcall_counter_read(&channel->received);
+            sum += upcall_counter_read(&channel->shed);
+        }
+        counts[n++] = (struct upcall_port_count) { slot, sum };
+    }
+    ovs_mutex_unlock(&ports->mutex);
+    *np = n;
+    return counts;
 }
 
 long long int

@@ -74,6 +74,7 @@
 
 struct upcall_groups;
 struct upcall_past;
+struct upcall_port_count;
 struct upcall_port_info;
 struct upcall_rate;
 struct upcall_table_info;
@@ -153,6 +154,7 @@ size_t upcall_ports_n_shared(const struct upcall_ports *);
 size_t upcall_ports_n_port_channels(const struct upcall_ports *);
 size_t upcall_ports_n_retired(const struct upcall_ports *);
 size_t upcall_ports_n_channels(const struct upcall_ports *);
+char *upcall_ports_name(const struct upcall_ports *, uint32_t port_no);
 size_t upcall_ports_n_queues(const struct upcall_ports *, uint32_t port_no,
                              size_t *n_retired);
 void upcall_ports_hold(struct upcall_ports *, struct upcall_channel *,
@@ -203,6 +205,8 @@ void upcall_ports_get_info(const struct upcall_ports *,
                            struct upcall_table_info *);
 bool upcall_ports_get_stats(const struct upcall_ports *, uint32_t port_no,
                             struct upcall_channel_stats *);
+struct upcall_port_count *upcall_ports_get_counts(const struct upcall_ports *,
+                                                  size_t *n);
 long long int upcall_ports_update_rates(struct upcall_ports *,
                                         long long int now,
                                         long long int wall);

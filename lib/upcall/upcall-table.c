@@ -331,6 +331,12 @@ upcall_table_revert(struct upcall_table *table, uint32_t port_no)
     upcall_ports_revert(table->ports, port_no);
 }
 
+char *
+upcall_table_port_name(const struct upcall_table *table, uint32_t port_no)
+{
+    return upcall_ports_name(table->ports, port_no);
+}
+
 size_t
 upcall_table_n_queues(const struct upcall_table *table, uint32_t port_no,
                       size_t *n_retired)
@@ -533,6 +539,23 @@ upcall_table_update_rates(struct upcall_table *table, long long int now,
                           long long int wall)
 {
     return upcall_ports_update_rates(table->ports, now, wall);
+}
+
+struct upcall_port_count *
+upcall_table_get_counts(const struct upcall_table *table, size_t *n)
+{
+    return upcall_ports_get_counts(table->ports, n);
+}
+
+void
+upcall_table_get_work(const struct upcall_table *table, uint64_t *busy_usec,
+                      uint64_t *n_upcalls)
+{
+    uint64_t totals[UPCALL_N_STATS];
+
+    upcall_stats_get(table->stats, totals);
+    *busy_usec = totals[UPCALL_STAT_BUSY_USEC];
+    *n_upcalls = totals[UPCALL_STAT_UPCALLS];
 }
 
 bool

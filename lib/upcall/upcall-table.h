@@ -47,9 +47,9 @@
  * A thread that receives waits for no other thread but for the few
  * instructions that the run queue takes (upcall-sched.h).  It takes the mutex
  * of the ports only to release a channel while handlers or queues are changed.
- * It reads the set of handlers and the array of ports under RCU, and holds references
- * to what it keeps over a quiescent state.  All threads are Open vSwitch
- * threads (ovs-rcu.h).
+ * It reads the set of handlers and the array of ports under RCU, and holds
+ * references to what it keeps over a quiescent state.  All threads are Open
+ * vSwitch threads (ovs-rcu.h).
  *
  * Handlers and engines may be changed while threads receive.  A thread whose
  * handler is replaced by one of the same number first gets the rest of the
@@ -205,6 +205,10 @@ uint32_t upcall_table_get_own_pid(const struct upcall_table *,
 /* True if port 'port_no' has a channel of its own. */
 bool upcall_table_has_channel(const struct upcall_table *, uint32_t port_no);
 
+/* Returns the name of port 'port_no', which the table has; the caller frees
+ * it. */
+char *upcall_table_port_name(const struct upcall_table *, uint32_t port_no);
+
 /* Number of queues of port 'port_no'.  Stores the number of retired ones in
  * '*n_retired', unless that is NULL. */
 size_t upcall_table_n_queues(const struct upcall_table *, uint32_t port_no,
@@ -260,6 +264,17 @@ long long int upcall_table_update_rates(struct upcall_table *,
 bool upcall_table_get_stats(const struct upcall_table *table,
                             uint32_t port_no,
                             struct upcall_channel_stats *stats);
+
+/* Returns the counts of all ports, by port number, as an array of '*n'
+ * elements that the caller frees.  No system calls. */
+struct upcall_port_count *upcall_table_get_counts(const struct upcall_table *,
+                                                  size_t *n);
+
+/* Stores how long handlers have worked, in microseconds, and for how many
+ * upcalls, since some time in the past, or since upcall_table_reset_stats().
+ * No system calls. */
+void upcall_table_get_work(const struct upcall_table *, uint64_t *busy_usec,
+                           uint64_t *n_upcalls);
 
 /* Takes a snapshot of 'table' into '*info', which upcall_table_info_uninit()
  * frees.  'info->name' and the port names live as long as the snapshot. */

@@ -136,42 +136,40 @@ queues_change() {
     ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=4
     ovs-vsctl add-br br0
     connect br0 rx '' -- set Interface v-rx ofport_request=100
-    # Four ports of four flows each; each frame of a flow misses.
-    for i in 1 2 3 4; do
+    # Two ports of three flows each; each frame of a flow misses.
+    for i in 1 2; do
         connect br0 "n$i" '' -- set Interface "v-n$i" "ofport_request=$i"
         every_frame_an_upcall br0 "$i" 100
     done
     ovs-appctl upcall/set-flow-limit 1
-    keep_order n1 n2 n3 n4 rx
+    keep_order n1 n2 rx
     if test "$KDP_PROVIDERS" = kdp; then
         wait_until $PATIENCE n_handlers_are 4
     fi
-    start_receiver receiver rx --udp --streams 16 --progress=progress
-    for i in 1 2 3 4; do
-        for j in 1 2 3 4; do
+    start_receiver receiver rx --udp --streams 6 --progress=progress
+    for i in 1 2; do
+        for j in 1 2 3; do
             start_sender "sender$stream" "n$i" -s $stream --udp \
                 --sport $((2000 + stream)) -n 0 --window=100 \
-                --progress=progress -r "$(upcall_rate 100)"
+                --progress=progress -r "$(upcall_rate 50)"
             stream=$((stream + 1))
         done
     done
     # Linux of the late 6.1 series takes as many as there are CPUs.
-    for k in 2 1 64 1 2 1 3; do
+    for k in 2 1 64 1; do
         ovs-vsctl set Open_vSwitch . "other_config:upcall-port-queues=$k"
         if test "$KDP_PROVIDERS" = kdp; then
             test "$k" -le "$(nproc)" || k=$(nproc)
             wait_until $PATIENCE queues_are v-n1 "$k"
         fi
-        wait_for_misses 300
+        wait_for_misses 150
     done
-    for stream in $(seq 0 15); do
+    for stream in $(seq 0 5); do
         stop_background "sender$stream"
     done
     received_all receiver
     if test "$KDP_PROVIDERS" = kdp; then
-        matches "$(sed 's/.*reordered //' "$KDP_WORK/receiver" | sort -u)" \
-            '0$'
-        equal "$(grep -c 'reordered 0$' "$KDP_WORK/receiver")" 16 \
+        equal "$(grep -c 'reordered 0$' "$KDP_WORK/receiver")" 6 \
             'flows in order'
     fi
     equal "$(upcalls_lost)" 0 'upcalls lost'

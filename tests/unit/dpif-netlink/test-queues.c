@@ -247,6 +247,45 @@ uplink_is_the_only_device_of_its_parent(void **state OVS_UNUSED)
     free(command);
 }
 
+/* Checks what is said of a port with 'n_queues', for which handlers worked for
+ * 'port_ms' of a second, and for all for 'busy_ms'. */
+static void
+check_judgement(unsigned int n_handlers, unsigned int n_queues,
+                unsigned int port_ms, unsigned int busy_ms, int expected)
+{
+    struct upcall_queues_second s = {
+        .usec = 1000000, .busy_usec = busy_ms * 1000,
+        .n_upcalls = 10 * busy_ms, .n_of_port = 10 * port_ms,
+        .n_handlers = n_handlers, .n_queues = n_queues,
+    };
+
+    assert_int_equal(upcall_queues_judge(&s), expected);
+}
+
+static void
+port_gets_another_queue_if_that_helps(void **state OVS_UNUSED)
+{
+    /* It has its handler all the time, and another one sleeps. */
+    check_judgement(2, 1, 950, 960, 1);
+    check_judgement(4, 1, 800, 3000, 1);
+    check_judgement(4, 3, 2700, 2800, 1);
+
+    /* Its handler has time, or works for others. */
+    check_judgement(2, 1, 700, 700, 0);
+    check_judgement(2, 1, 500, 950, 0);
+
+    /* No handler sleeps, or none is left. */
+    check_judgement(2, 1, 950, 1900, 0);
+    check_judgement(2, 2, 1900, 1900, 0);
+    check_judgement(1, 1, 950, 950, 0);
+
+    /* One fewer would do. */
+    check_judgement(4, 2, 400, 400, -1);
+    check_judgement(4, 2, 600, 600, 0);
+    check_judgement(4, 3, 900, 3900, -1);
+    check_judgement(4, 2, 0, 0, -1);
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -261,6 +300,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(queues_count_in_the_budget),
         TEST(tunnels_begin_with_several),
         TEST(queues_go_with_dispatch_by_cpu),
+        cmocka_unit_test(port_gets_another_queue_if_that_helps),
         cmocka_unit_test(uplink_is_the_only_device_of_its_parent),
     };
 

@@ -203,8 +203,16 @@ port_with_queues(void)
 static void
 json_tells_of_every_queue(void **state OVS_UNUSED)
 {
-    struct json *port = upcall_show_port_json(port_with_queues());
-    const struct json *elems = array(port, "queues");
+    struct upcall_port_info with_queues = *port_with_queues();
+    struct upcall_table_info with = info;
+    const struct json *port, *elems;
+    struct json *table;
+
+    with.ports = &with_queues;
+    with.n_ports = 1;
+    table = through_text(&with);
+    port = ovs_compat_json_at(array(table, "ports"), 0);
+    elems = array(port, "queues");
 
     assert_int_equal(integer(port, "n_queues"), 1);
     assert_int_equal(ovs_compat_json_size(elems), ARRAY_SIZE(queues));
@@ -230,8 +238,7 @@ json_tells_of_every_queue(void **state OVS_UNUSED)
         assert_int_equal(integer(json, "max_us"), q->stats.latency.max);
         assert_int_equal(shash_count(json_object(json)), 13);
     }
-    unit_shown("upcall-show#port", port);
-    json_destroy(port);
+    json_destroy(table);
 }
 
 static void
