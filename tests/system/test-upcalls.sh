@@ -244,8 +244,9 @@ stock_dpctl() {
     equal "$(upcalls_lost)" 0 'upcalls lost'
 }
 
+# Prints paths or an expression, $2, of the upcall channel of port $1.
 port_json() {
-    upcall_json ".ports[] | select(.name == \"$1\") | $2"
+    ovs-appctl upcall/show "$1" --format json | json_values '.[0]' "$2"
 }
 
 add_test upcall_show \
