@@ -80,7 +80,10 @@ def port_line(port):
     for _, key, width in view.COLUMNS:
         digits = 1 if key.endswith("rate") and (port[key] or 0) < 100 else 0
         cells.append("%*s" % (width, number(port[key], digits)))
-    return "".join(cells) + ("  shared socket" if port["shared"] else "")
+    queues = port["queues"] or 0
+    return "".join(cells) + ("  shared socket" if port["shared"]
+                             else "  %d queues" % queues if queues > 1
+                             else "")
 
 
 def lines(shown, sort, pattern=""):

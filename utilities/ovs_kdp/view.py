@@ -17,7 +17,6 @@ COLUMNS = (
     ("lost", "lost", 10),
     ("shed", "shed", 9),
     ("backlog", "backlog", 9),
-    ("queues", "queues", 7),
     ("p50 us", "p50", 9),
     ("p99 us", "p99", 9),
 )
