@@ -57,6 +57,11 @@
 #define UPCALL_FQ_MAX 1024
 #define UPCALL_FQ_MAX_BYTES (2 * 1024 * 1024)
 
+/* The most memory for all fair queues together.  When it is used up, a turn
+ * reads no more than it hands out, and nothing while something was read ahead.
+ * So each handler exceeds it by one read at most. */
+#define UPCALL_FQ_TOTAL_BYTES (64 * 1024 * 1024)
+
 /* The sender of an upcall. */
 struct upcall_class_key {
     uint8_t source[16];         /* IPv6 address, or an IPv4-mapped one. */

@@ -47,10 +47,6 @@ BUILD_ASSERT_DECL(UPCALL_TURNS == UPCALL_BATCH / UPCALL_QUANTUM);
  * receive buffer holds is read in four turns. */
 #define UPCALL_AHEAD 512
 
-/* The most memory for all that is read ahead.  When there is more, turns read no
- * more than they hand out. */
-#define UPCALL_AHEAD_BYTES (64 * 1024 * 1024)
-
 int
 upcall_reader_init(struct upcall_reader *reader, const char *dp_name,
                    uint32_t index, uint32_t token,
@@ -489,23 +485,29 @@ upcall_reader_account(struct upcall_reader *reader,
     }
 }
 
-/* Reads what waits on 'channel', as far as that is to be read ahead, and sorts
- * it.  Says in 'read' what became of that. */
+/* Reads the upcalls that wait on 'channel', as far as they are to be read ahead
+ * of a turn of 'turn' upcalls, and sorts them.  Says in 'read' how that went. */
 static void
 upcall_reader_read_ahead(struct upcall_reader *reader,
-                         struct upcall_channel *channel,
+                         struct upcall_channel *channel, unsigned int turn,
                          struct upcall_read *read)
 {
     struct upcall_rx rx[UPCALL_BATCH];
     uint64_t queued_at[UPCALL_BATCH];
     unsigned int n_read = 0, overruns = 0;
     uint64_t shed = channel->fq.n_shed;
+    bool full = upcall_fq_total_bytes() >= UPCALL_FQ_TOTAL_BYTES;
     unsigned int n_calls = 0;
     uint64_t now;
 
+    if (full && channel->fq.n) {
+        *read = (struct upcall_read) { .empty = false };
+        return;
+    }
     do {
         *read = (struct upcall_read) {
-            .fd = upcall_channel_fd(channel), .max = UPCALL_BATCH,
+            .fd = upcall_channel_fd(channel),
+            .max = full ? turn : UPCALL_BATCH,
         };
         reader->ahead->class->begin(reader->ahead);
         n_calls += reader->ahead->class->read(reader->ahead, read, 1, rx);
@@ -521,8 +523,8 @@ upcall_reader_read_ahead(struct upcall_reader *reader,
         }
         n_read += read->n;
         overruns += read->overruns;
-    } while (!read->empty && !read->error && n_read < UPCALL_AHEAD
-             && upcall_fq_total_bytes() < UPCALL_AHEAD_BYTES);
+    } while (!full && !read->empty && !read->error && n_read < UPCALL_AHEAD
+             && upcall_fq_total_bytes() < UPCALL_FQ_TOTAL_BYTES);
     read->overruns = overruns;
     upcall_stats_add(reader->stats, UPCALL_STAT_RECEIVES, n_calls);
     upcall_turn_charge(&channel->turn,
@@ -548,7 +550,7 @@ upcall_reader_read_sorted(struct upcall_reader *reader,
         upcall_fq_clear(fq);
     }
     shed = fq->n_shed;
-    upcall_reader_read_ahead(reader, channel, &read);
+    upcall_reader_read_ahead(reader, channel, choice->max, &read);
     for (read.n = 0; read.n < choice->max; read.n++) {
         unsigned int i = reader->n_msgs + read.n;
 

@@ -139,6 +139,9 @@ tests_unit_upcall_test_upcall_sched_SOURCES = \
 	tests/unit/upcall/test-upcall-sched.c $(unit_common)
 tests_unit_upcall_test_upcall_senders_SOURCES = \
 	tests/unit/upcall/test-upcall-senders.c $(unit_common)
+tests_unit_upcall_test_upcall_senders_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=upcall_fq_total_bytes
 tests_unit_upcall_test_upcall_shed_SOURCES = \
 	tests/unit/upcall/test-upcall-shed.c $(unit_made_up_clock) \
 	$(unit_common)

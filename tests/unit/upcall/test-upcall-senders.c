@@ -25,6 +25,9 @@
 #define FLOOD 0                 /* The sender that floods. */
 #define MAX_SENDERS 64
 
+/* Stands in for the memory of all fair queues together, unless it is 0. */
+static uint64_t total;
+
 struct fixture {
     size_t n_fds;
     struct upcall_table *table;
@@ -38,6 +41,7 @@ setup(void **state)
 {
     struct fixture *f = xzalloc(sizeof *f);
 
+    total = 0;
     unit_rcu_barrier();
     f->n_fds = unit_count_fds();
     f->table = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
@@ -56,6 +60,7 @@ teardown(void **state)
     close(f->sender);
     unit_rcu_barrier();
     assert_int_equal(unit_count_fds(), f->n_fds);
+    total = 0;
     assert_int_equal(upcall_fq_total_bytes(), 0);
     free(f);
     return 0;
@@ -291,6 +296,48 @@ purge_and_removal_take_what_was_read_ahead(void **state)
     assert_int_equal(upcall_fq_total_bytes(), 0);
 }
 
+uint64_t __wrap_upcall_fq_total_bytes(void);
+uint64_t __real_upcall_fq_total_bytes(void);
+uint64_t
+__wrap_upcall_fq_total_bytes(void)
+{
+    return total ? total : __real_upcall_fq_total_bytes();
+}
+
+static void
+nothing_more_is_read_ahead_when_all_take_too_much(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_table_info info;
+    uint64_t n_receives;
+    size_t n;
+
+    add(f, TUNNEL, UPCALL_SENDERS_TUNNEL);
+    total = UPCALL_FQ_TOTAL_BYTES;
+
+    /* A turn takes no more than it hands out. */
+    send_n(f, TUNNEL, FLOOD, 100);
+    n = recv_batch(f, 0, NULL);
+    assert_in_range(n, 1, UPCALL_BATCH);
+    assert_int_equal(__real_upcall_fq_total_bytes(), 0);
+    assert_int_equal(recv_all(f), 100 - n);
+
+    /* What is there already goes first. */
+    total = 0;
+    send_n(f, TUNNEL, FLOOD, 300);
+    assert_true(recv_batch(f, 0, NULL) > 0);
+    total = UPCALL_FQ_TOTAL_BYTES;
+    upcall_table_get_info(f->table, &info);
+    n_receives = info.handlers[0].receives;
+    upcall_table_info_uninit(&info);
+    assert_true(recv_batch(f, 0, NULL) > 0);
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.handlers[0].receives, n_receives);
+    upcall_table_info_uninit(&info);
+    recv_all(f);
+    assert_int_equal(f->n_got[FLOOD], 400);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -302,6 +349,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flood_sheds_its_own_upcalls),
         TEST(handlers_change_while_upcalls_are_read_ahead),
         TEST(purge_and_removal_take_what_was_read_ahead),
+        TEST(nothing_more_is_read_ahead_when_all_take_too_much),
     };
 
     unit_init(argv[0]);
