@@ -4,12 +4,8 @@
 #include "dpif-netlink/takeover.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "bitmap.h"
 #include "dpif-netlink/flow-engine.h"
@@ -24,6 +20,7 @@
 #include "ovs/compat-dpif.h"
 #include "seq.h"
 #include "timeval.h"
+#include "upcall/upcall-grace.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_takeover);
@@ -35,8 +32,8 @@ VLOG_DEFINE_THIS_MODULE(kdp_takeover);
 #define MAX_PORTS 65536
 
 /* Milliseconds after the end at which flows are revalidated: at once, and
- * again.  Of a flow that is in use, a packet was counted by then; and of one
- * that is used less, not many packets take a way that is not the best. */
+ * again.  By then a flow that is in use has counted a packet.  Few packets of a
+ * flow that is used less take a way that is not the best. */
 static const int revalidate_after[] = { 0, 20, 100, 500 };
 
 /* What the previous run left. */
@@ -446,29 +443,17 @@ flush(struct kdp_datapath *dp)
 }
 
 /* Waits until no packet is under way any more that met a flow which has been
- * deleted: the kernel forwards a packet within one RCU read-side section.
- * Some ten milliseconds.
- *
- * The kernel does not wait where it has one CPU, on which a packet is never
- * half-way while others run, but for PREEMPT_RT.  It refuses where CPUs have
- * no tick.  There, to close a packet socket waits in the same way, as packets
- * may be on their way to it. */
+ * deleted. */
 static void
 wait_for_packets(const struct kdp_datapath *dp)
 {
-    int fd;
+    int error = upcall_grace_wait();
 
-    if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) {
-        return;
-    }
-    fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
+    if (error) {
         VLOG_WARN("%s: packets that flows of a previous run have met cannot "
                   "be waited for (%s): those that recirculate at this moment "
-                  "may take a wrong way", dp->name, ovs_strerror(errno));
-        return;
+                  "may take a wrong way", dp->name, ovs_strerror(error));
     }
-    close(fd);
 }
 
 /* Work: deletes those that must not stay.  Lists the flows again before that

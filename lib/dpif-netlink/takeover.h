@@ -30,9 +30,9 @@
  * the flows from the beginning of KEEP on, resets the statistics of those that
  * stay, and remembers the others.  In DELETE another one deletes these.  So no
  * turn of the main loop takes longer for many flows, and upcalls wait for
- * deletions, and for the list only if that is not complete by then.  What a
- * flow counts in KEEP after it was listed is added to the rules that the
- * translation finds.
+ * deletions, and for the list only if that is not complete by then.  Packets
+ * that a flow counts in KEEP after it was listed are added to the rules that
+ * the translation finds.
  *
  * Numbers of ports that were given to other ports are not known in KEEP.  If
  * there are any, the flows are listed once more in DELETE.

@@ -248,8 +248,8 @@ upcall_fq_put(struct upcall_fq *fq, const struct upcall_class_key *key,
 
 /* Taking out. */
 
-/* Throws away what waits in 'class' for longer than 'target' at 'now', but for
- * a turn. */
+/* Throws away the upcalls of 'class' that wait for longer than 'target' at
+ * 'now', but leaves a turn. */
 static void
 shed_old(struct upcall_fq *fq, struct upcall_class *class, uint64_t now,
          uint64_t target)

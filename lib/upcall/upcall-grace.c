@@ -3,19 +3,24 @@
 #include <config.h>
 #include "upcall/upcall-grace.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-void
+int
 upcall_grace_wait(void)
 {
-    if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0)) {
-        struct timespec pause = { .tv_sec = UPCALL_GRACE_MSEC / 1000 };
+    int fd;
 
-        while (nanosleep(&pause, &pause)) {
-            continue;
-        }
+    if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) {
+        return 0;
     }
+    fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return errno;
+    }
+    close(fd);
+    return 0;
 }

@@ -3,24 +3,24 @@
 #ifndef KDP_UPCALL_GRACE_H
 #define KDP_UPCALL_GRACE_H 1
 
-/* Private to lib/upcall.  Waits until the kernel sends no more upcalls to the
- * sockets that a port had before the kernel was told of others.
+/* Waits for an RCU grace period of the kernel, some 10 ms as a rule.
  *
- * The kernel looks up the socket and queues the upcall in one RCU read-side
- * critical section.  So the old sockets get nothing more from the port when an
- * RCU grace period has passed.  membarrier(MEMBARRIER_CMD_GLOBAL) waits for
- * one (Linux 4.3), some 10 ms as a rule.  On a machine with one processor it
- * returns at once, which is as good: packets are processed with bottom halves
- * disabled there, not while a process runs.
+ * The kernel forwards a packet, looks up the socket for its upcall and queues
+ * the upcall in one RCU read-side critical section.  So after a grace period no
+ * packet is under way that met a flow which has been deleted, and none that
+ * sends an upcall to a socket which has been replaced.
  *
- * Without that call (a filter of system calls, or processors in nohz_full
- * mode), this waits for UPCALL_GRACE_MSEC.
+ * membarrier(MEMBARRIER_CMD_GLOBAL) waits for a grace period (Linux 4.3).  With
+ * one CPU it returns at once.  There a packet is never half-way while a process
+ * runs, except with PREEMPT_RT.  The kernel refuses the call where CPUs have no
+ * tick, and a filter of system calls may.  Then this closes a packet socket,
+ * which waits in the same way, as packets may be on their way to it.  It needs
+ * CAP_NET_RAW.
+ *
+ * Returns 0, or a positive errno value if neither is possible.
  *
  * Thread safety: any thread that may block. */
 
-/* A hundred times the usual grace period. */
-#define UPCALL_GRACE_MSEC 1000
-
-void upcall_grace_wait(void);
+int upcall_grace_wait(void);
 
 #endif /* lib/upcall/upcall-grace.h */

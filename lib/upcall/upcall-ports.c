@@ -629,16 +629,24 @@ upcall_ports_settle(struct upcall_ports *ports, uint32_t port_no)
 static void
 run_grace(struct upcall_ports *ports)
 {
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     bool again;
 
     do {
         uint64_t number;
+        int error;
 
         ovs_mutex_lock(&ports->mutex);
         number = ports->grace_wanted;
         ovs_mutex_unlock(&ports->mutex);
 
-        upcall_grace_wait();
+        error = upcall_grace_wait();
+        if (error) {
+            VLOG_WARN_RL(&rl, "%s: upcalls that are on their way to replaced "
+                         "sockets cannot be waited for (%s), and may be "
+                         "handled out of order", ports->name,
+                         ovs_strerror(error));
+        }
 
         ovs_mutex_lock(&ports->mutex);
         ports->grace_over = number;

@@ -30,8 +30,8 @@ upcall_queue_uninit(struct upcall_queue *queue)
 }
 
 /* Says when 'channel', which has a weight, has its next turn: as many turns of
- * others pass for each of its own as there are others for each sender.  What has
- * been due for longer than a round is forgotten. */
+ * others pass for each of its own as there are others for each sender.  Turns
+ * that have been due for longer than a round are forgotten. */
 static void
 upcall_queue_set_due(const struct upcall_queue *queue,
                      struct upcall_channel *channel)

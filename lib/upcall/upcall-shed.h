@@ -30,8 +30,8 @@
  *
  * The kernel says how much memory the upcalls on a socket take (SO_MEMINFO),
  * not how many they are.  So the memory of one is measured: by how much a turn
- * that takes one read makes it less, over the upcalls that it took.  What comes
- * in the microseconds of the read makes it look smaller, and more upcalls seem
+ * that takes one read makes it less, over the upcalls that it took.  Upcalls
+ * that come in the microseconds of the read make it look smaller, and more seem
  * to wait than do; a floor limits that.  A port of which nothing was measured
  * yet, or whose kernel (Linux before 4.12) does not say, sheds nothing.
  *

@@ -35,14 +35,17 @@ static atomic_count n_graces = ATOMIC_COUNT_INIT(0);
 static atomic_count n_ended = ATOMIC_COUNT_INIT(0);     /* Threads. */
 static bool no_thread;
 
-void __wrap_upcall_grace_wait(void);
-void
+static int grace_error;
+
+int __wrap_upcall_grace_wait(void);
+int
 __wrap_upcall_grace_wait(void)
 {
     /* Whoever reads holds the lock for reading. */
     ovs_rwlock_wrlock(&grace);
     ovs_rwlock_unlock(&grace);
     atomic_count_inc(&n_graces);
+    return grace_error;
 }
 
 int __real_pthread_create(pthread_t *, const pthread_attr_t *,
@@ -192,7 +195,6 @@ new_queue_waits_until_the_old_one_is_processed(void **state)
     expect_nothing(f, 0);
     expect_nothing(f, 1);
 
-
     /* The kernel was still about to send to the old one. */
     unit_send_upcall(f->sender, old, 2);
     end_grace();
@@ -224,6 +226,22 @@ batch_that_is_processed_holds_the_new_queue(void **state)
 
     /* The handler comes for its next batch. */
     expect_batch(f, 0, 1, 1);
+}
+
+/* Upcalls must not wait for ever. */
+static void
+grace_period_that_cannot_be_waited_for_is_over(void **state)
+{
+    struct fixture *f = *state;
+
+    grace_error = EPERM;
+    begin_change(f, 2);
+    expect_batch(f, 0, 0, 1);
+    expect_nothing(f, 0);
+    end_grace();
+    grace_error = 0;
+    expect_batch(f, 0, 1, 1);
+    assert_true(upcall_table_del_retired(f->table, PORT));
 }
 
 static void
@@ -526,6 +544,7 @@ main(void)
         TEST(every_queue_is_received),
         TEST(new_queue_waits_until_the_old_one_is_processed),
         TEST(batch_that_is_processed_holds_the_new_queue),
+        TEST(grace_period_that_cannot_be_waited_for_is_over),
         TEST(refused_change_leaves_the_old_queue),
         TEST(one_change_at_a_time),
         TEST(port_that_goes_in_a_change_leaves_nothing),
