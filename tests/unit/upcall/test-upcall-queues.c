@@ -35,17 +35,20 @@ static atomic_count n_graces = ATOMIC_COUNT_INIT(0);
 static atomic_count n_ended = ATOMIC_COUNT_INIT(0);     /* Threads. */
 static bool no_thread;
 
-static int grace_error;
+static atomic_int grace_error = 0;
 
 int __wrap_upcall_grace_wait(void);
 int
 __wrap_upcall_grace_wait(void)
 {
+    int error;
+
     /* Whoever reads holds the lock for reading. */
     ovs_rwlock_wrlock(&grace);
     ovs_rwlock_unlock(&grace);
     atomic_count_inc(&n_graces);
-    return grace_error;
+    atomic_read_relaxed(&grace_error, &error);
+    return error;
 }
 
 int __real_pthread_create(pthread_t *, const pthread_attr_t *,
@@ -234,12 +237,12 @@ grace_period_that_cannot_be_waited_for_is_over(void **state)
 {
     struct fixture *f = *state;
 
-    grace_error = EPERM;
+    atomic_store_relaxed(&grace_error, EPERM);
     begin_change(f, 2);
     expect_batch(f, 0, 0, 1);
     expect_nothing(f, 0);
     end_grace();
-    grace_error = 0;
+    atomic_store_relaxed(&grace_error, 0);
     expect_batch(f, 0, 1, 1);
     assert_true(upcall_table_del_retired(f->table, PORT));
 }
