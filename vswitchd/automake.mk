@@ -6,10 +6,13 @@ kdplib_PROGRAMS = vswitchd/ovs-vswitchd
 
 vswitchd_ovs_vswitchd_SOURCES = \
 	vswitchd/entropy.c \
-	vswitchd/ovs-vswitchd.c
+	vswitchd/ovs-vswitchd.c \
+	vswitchd/restart-hold.c \
+	vswitchd/restart-hold.h
 vswitchd_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--build-id \
+	-Wl,--wrap=ofconn_send_reply \
 	-Wl,--wrap=ofproto_set_threads \
 	-Wl,--wrap=daemonize_complete \
 	-Wl,--wrap=ovs_get_program_version

@@ -37,6 +37,7 @@
 #include "ovs-router.h"
 #include "ovs-thread.h"
 #include "ovs/compat-daemon.h"
+#include "restart-hold.h"
 #include "netdev-linux/route-table-kdp.h"
 #include "simap.h"
 #include "stream-ssl.h"
@@ -291,6 +292,7 @@ init_providers(const struct vswitchd_options *options)
             VLOG_FATAL("registering the provider of kernel datapaths failed "
                        "(%s)", ovs_strerror(error));
         }
+        restart_hold_init();
     }
 }
 

@@ -45,6 +45,7 @@ static const struct setting {
     { .name = "upcall-target-delay", .min = 0, .max = 10000 },
     { .name = "upcall-group-size", .min = 1, .max = 64, .word = "auto" },
     { .name = "upcall-port-queues", .min = 1, .max = 64, .word = "auto" },
+    { .name = "restart-hold", .min = 0, .max = 3600 },
     { .name = "link-table-netns-entries", .min = 0, .max = 16777216 },
     { .name = "hw-offload", .words = { "true", "false" } },
     { .name = "n-offload-threads", .min = 1, .max = 10 },

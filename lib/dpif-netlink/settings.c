@@ -9,6 +9,7 @@
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/dispatch.h"
 #include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/takeover.h"
 #include "dpif-netlink/upcall-queues.h"
 #include "dpif-netlink/upcall-sync.h"
 #include "netdev-linux/links.h"
@@ -27,6 +28,7 @@ VLOG_DEFINE_THIS_MODULE(kdp_settings);
 #define KEY_TARGET_DELAY "upcall-target-delay"
 #define KEY_GROUP_SIZE "upcall-group-size"
 #define KEY_QUEUES "upcall-port-queues"
+#define KEY_HOLD "restart-hold"
 
 /* Range of KEY_GROUP_SIZE: from no two handlers together to as many as one
  * lock was ever good for, and what stands for the size that fits the
@@ -60,6 +62,8 @@ struct settings {
     unsigned int target_ms;     /* In use. */
     char *group_size;
     char *queues;
+    char *hold;
+    unsigned int hold_s;        /* In use. */
     unsigned int buffer_mib;    /* In use. */
 };
 
@@ -69,6 +73,7 @@ settings_create(struct kdp_datapath *dp)
     dp->settings = xzalloc(sizeof *dp->settings);
     dp->settings->buffer_mib = UPCALL_BUFFER_MAX >> 20;
     dp->settings->target_ms = UPCALL_DELAY_DEFAULT;
+    dp->settings->hold_s = TAKEOVER_HOLD_DEFAULT;
     upcall_table_set_target_delay(dp->upcalls, UPCALL_DELAY_DEFAULT * 1000);
 }
 
@@ -82,6 +87,7 @@ settings_destroy(struct kdp_datapath *dp)
     free(dp->settings->target_delay);
     free(dp->settings->group_size);
     free(dp->settings->queues);
+    free(dp->settings->hold);
     free(dp->settings);
 }
 
@@ -253,6 +259,21 @@ set_queues(struct kdp_datapath *dp, const char *value)
     }
 }
 
+static void
+set_hold(struct kdp_datapath *dp, const char *value)
+{
+    unsigned int s;
+
+    if (!str_to_uint(value, 10, &s) || s > TAKEOVER_HOLD_MAX) {
+        VLOG_WARN("%s: other_config:"KEY_HOLD" is \"%s\", expected 0 (off) to "
+                  "%d s; going on with %u", dp->name, value,
+                  TAKEOVER_HOLD_MAX, dp->settings->hold_s);
+        return;
+    }
+    dp->settings->hold_s = s;
+    takeover_set_hold(dp, s);
+}
+
 void
 settings_set_port(struct kdp_datapath *dp, uint32_t port_no,
                   const struct smap *config)
@@ -304,6 +325,10 @@ settings_set(struct kdp_datapath *dp, const struct smap *config)
     }
     if (has_changed(&settings->queues, config, KEY_QUEUES, QUEUES_AUTO)) {
         set_queues(dp, settings->queues);
+    }
+    if (has_changed(&settings->hold, config, KEY_HOLD,
+                    OVS_STRINGIZE(TAKEOVER_HOLD_DEFAULT))) {
+        set_hold(dp, settings->hold);
     }
     if (has_changed(&settings->engine, config, KEY_ENGINE,
                     upcall_engine_epoll.name)) {

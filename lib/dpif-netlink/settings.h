@@ -3,7 +3,7 @@
 #ifndef KDP_DPIF_NETLINK_SETTINGS_H
 #define KDP_DPIF_NETLINK_SETTINGS_H 1
 
-/* Settings about upcalls: keys of column other_config of table Open_vSwitch.
+/* Settings about upcalls and restarts: keys of column other_config of table Open_vSwitch.
  *
  *      key                     set where
  *      -------------------     ----------------------------------
@@ -14,6 +14,7 @@
  *      upcall-target-delay     upcall/upcall-delay.h
  *      upcall-group-size       upcall/upcall-table.h
  *      upcall-port-queues      upcall-queues.h; also of an interface
+ *      restart-hold            takeover.h
  *
  *      n-handler-threads       Open vSwitch, by dispatch.h
  *

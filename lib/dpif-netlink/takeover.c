@@ -42,6 +42,7 @@ struct legacy {
     struct ovs_list roots;      /* Of "struct doomed". */
     struct ovs_list others;
     size_t n_doomed, n_kept;
+    unsigned long *inputs;      /* Ports whose packets flows forward. */
 };
 
 /* Work on all flows, for which the main thread has no time. */
@@ -59,6 +60,8 @@ struct work {
 struct takeover {
     enum { DONE, KEEP, SETTLE, DELETE } phase;
     unsigned int turns;         /* In SETTLE: until it may end. */
+    unsigned int hold;          /* The longest hold, in seconds. */
+    long long int upcalls_on;   /* Time at which SETTLE began. */
     atomic_bool hides;          /* Not DONE; for revalidators. */
     unsigned long *new_ports;   /* Numbers that were given since KEEP. */
     unsigned long *copied_ports;        /* Those that 'work' has, or NULL. */
@@ -81,6 +84,14 @@ struct doomed {
 
 static void list_flows(struct work *);
 
+static takeover_hold_cb *hold_cb;
+
+void
+takeover_set_hold_cb(takeover_hold_cb *cb)
+{
+    hold_cb = cb;
+}
+
 static void
 legacy_init(struct legacy *legacy)
 {
@@ -101,6 +112,7 @@ legacy_clear(struct legacy *legacy)
     LIST_FOR_EACH_POP (doomed, list_node, &legacy->others) {
         free(doomed);
     }
+    bitmap_free(legacy->inputs);
     legacy_init(legacy);
 }
 
@@ -176,6 +188,7 @@ takeover_create(struct kdp_datapath *dp)
 {
     dp->takeover = xzalloc(sizeof *dp->takeover);
     dp->takeover->phase = DONE;
+    dp->takeover->hold = TAKEOVER_HOLD_DEFAULT;
     atomic_init(&dp->takeover->hides, false);
     dp->takeover->seq = seq_create();
     legacy_init(&dp->takeover->work.legacy);
@@ -233,7 +246,14 @@ takeover_upcalls_on(struct kdp_datapath *dp)
     if (dp->takeover->phase == KEEP) {
         dp->takeover->phase = SETTLE;
         dp->takeover->turns = UPCALL_DEST_HOLD_TURNS;
+        dp->takeover->upcalls_on = time_msec();
     }
+}
+
+void
+takeover_set_hold(struct kdp_datapath *dp, unsigned int seconds)
+{
+    dp->takeover->hold = seconds;
 }
 
 void
@@ -331,6 +351,18 @@ reset_statistics(struct dpif *inner, struct dpif_flow *const flows[], size_t n)
     }
 }
 
+/* Notes that 'flow' forwards packets of its input port, if it does. */
+static void
+note_input(unsigned long *inputs, const struct dpif_flow *flow)
+{
+    const struct nlattr *a = nl_attr_find__(flow->key, flow->key_len,
+                                            OVS_KEY_ATTR_IN_PORT);
+
+    if (a && flow->actions_len && nl_attr_get_u32(a) < MAX_PORTS) {
+        bitmap_set1(inputs, nl_attr_get_u32(a));
+    }
+}
+
 /* Sorts 'n' of the kernel's flows.  The statistics of a flow that stays are
  * reset when it is listed for the first time. */
 static void
@@ -344,6 +376,7 @@ sort_flows(struct work *work, struct dpif_flow *flows, size_t n)
     for (size_t i = 0; i < n; i++) {
         enum flow_stale stale = flow_stale(&flows[i], port_is_new, new_ports);
 
+        note_input(legacy->inputs, &flows[i]);
         if (stale == FLOW_FRESH) {
             kept[n_kept++] = &flows[i];
         } else {
@@ -374,6 +407,7 @@ list_flows(struct work *work)
     int n;
 
     legacy_clear(&work->legacy);
+    work->legacy.inputs = bitmap_allocate(MAX_PORTS);
     while (!work_shall_stop(work)
            && (n = class->flow_dump_next(thread, flows, MAX_BATCH)) > 0) {
         sort_flows(work, flows, n);
@@ -493,6 +527,43 @@ delete_stale(struct work *work)
 
 /* The main loop. */
 
+static bool
+had_flows(const char *port_name, void *dp_)
+{
+    struct kdp_datapath *dp = dp_;
+    const unsigned long *inputs = dp->takeover->work.legacy.inputs;
+    struct ovs_vport vport;
+
+    return (!vport_table_get_by_name(dp->vports, port_name, &vport)
+            && vport.port_no < MAX_PORTS
+            && bitmap_is_set(inputs, vport.port_no));
+}
+
+static long long int
+hold_ends(const struct takeover *t)
+{
+    return t->upcalls_on + t->hold * 1000LL;
+}
+
+/* True if the flows have to stay as they are, because a bridge waits for its
+ * rules.  The work is done. */
+static bool
+is_held(struct kdp_datapath *dp)
+{
+    struct takeover *t = dp->takeover;
+
+    if (!hold_cb || !t->hold || !hold_cb(had_flows, dp)) {
+        return false;
+    }
+    if (time_msec() >= hold_ends(t)) {
+        VLOG_WARN("%s: flows of a previous run waited for rules of secure "
+                  "bridges for %u s (other_config:restart-hold); they are "
+                  "compared with the rules that there are", dp->name, t->hold);
+        return false;
+    }
+    return true;
+}
+
 /* Makes a thread that deletes the flows that must not stay. */
 static void
 enter_delete(struct kdp_datapath *dp)
@@ -528,7 +599,7 @@ takeover_run(struct kdp_datapath *dp)
 
     if (t->phase == SETTLE) {
         t->turns -= t->turns > 0;
-        if (!t->turns && work_is_done(t)) {
+        if (!t->turns && work_is_done(t) && !is_held(dp)) {
             enter_delete(dp);
         }
     }
@@ -560,6 +631,8 @@ takeover_wait(struct kdp_datapath *dp)
 
     if (t->phase == SETTLE && t->turns) {
         poll_immediate_wake();
+    } else if (t->phase == SETTLE && !t->working) {
+        poll_timer_wait_until(hold_ends(t));
     } else if (t->phase == SETTLE || t->phase == DELETE) {
         seq_wait(t->seq, t->seqno);
     } else if (t->n_revalidated < ARRAY_SIZE(revalidate_after)) {

@@ -18,8 +18,9 @@
  *      KEEP      forward; Open vSwitch's flushes   lost, as nobody   upcalls
  *                are not carried out, and its      listens           turned on
  *                revalidators see no flows
- *      SETTLE    the same                          wait on their     turns and
- *                                                  sockets           the list
+ *      SETTLE    the same                          wait on their     turns, the
+ *                                                  sockets           list, and
+ *                                                                    the hold
  *      DELETE    those that must not stay are      the same          the last
  *                deleted (flow-stale.h)                              of them
  *      DONE      revalidators see all flows, and   handed out
@@ -41,6 +42,14 @@
  * wait is over, otherwise while it makes its first bridge.  In both cases the
  * translation knows all ports and rules after the next turn of the main loop
  * has begun (upcall-dest.h has the same number of turns).
+ *
+ * A bridge whose fail mode is "secure" has no rules until its controller sends
+ * them, unless somebody restored them.  If DONE came before that, revalidators
+ * would delete the flows of its ports, and established connections would break.
+ * So while such a bridge waits for rules, and flows of the previous run forward
+ * packets of its ports, SETTLE goes on: this is the hold.  It ends after
+ * other_config:restart-hold seconds at the latest.  The daemon knows the bridges
+ * and says whether one waits (takeover_set_hold_cb()).
  *
  * While the connection to the database is lost, bridges do not run.  The
  * takeover ends nevertheless: the bridge adds its ports and tells the
@@ -85,6 +94,24 @@
 
 #include "dpif-netlink/datapath.h"
 
+/* Seconds of the hold: the default, and the most.  The default is enough for a
+ * controller that connects again every 8 seconds, as Open vSwitch does, and then
+ * sends rules for some seconds. */
+#define TAKEOVER_HOLD_DEFAULT 30
+#define TAKEOVER_HOLD_MAX 3600
+
+/* Returns true if a flow of the previous run forwards packets that come from the
+ * port of the datapath that is named 'port'. */
+typedef bool takeover_had_flows_cb(const char *port, void *aux);
+
+/* Returns true if a bridge waits for the rules of its controller and
+ * 'had_flows', which takes 'aux', returns true for one of its ports. */
+typedef bool takeover_hold_cb(takeover_had_flows_cb *had_flows, void *aux);
+
+/* Says what tells of bridges that wait for rules.  Before the first datapath is
+ * opened.  Without it there is no hold. */
+void takeover_set_hold_cb(takeover_hold_cb *);
+
 void takeover_create(struct kdp_datapath *);
 void takeover_destroy(struct kdp_datapath *);
 
@@ -94,6 +121,10 @@ void takeover_cancel(struct kdp_datapath *dp);
 
 /* Says that the bridge has turned upcalls on. */
 void takeover_upcalls_on(struct kdp_datapath *dp);
+
+/* Sets how many seconds the hold takes at most, from the moment that upcalls are
+ * turned on.  0 is for no hold. */
+void takeover_set_hold(struct kdp_datapath *dp, unsigned int seconds);
 
 /* Says that the bridge has added port 'port_no'. */
 void takeover_port_added(struct kdp_datapath *dp, uint32_t port_no);

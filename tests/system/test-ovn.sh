@@ -212,10 +212,16 @@ all_answered() {
     in_ns "$1" ping -q -c 10 -i 0.2 -W 5 "$2" | grep -q ' 0% packet loss'
 }
 
-# Ends ping "name" and notes how many packets it has lost.
+# Ends ping $1, which has lost no packet; the answer to the last one may be under
+# way.
 end_ping() {
+    local line
     stop_ping "$1"
-    note "$1: $(grep 'packets transmitted' "$KDP_WORK/$1")"
+    line=$(grep 'packets transmitted' "$KDP_WORK/$1")
+    note "$1: $line"
+    [[ $line =~ ([0-9]+)\ packets\ transmitted,\ ([0-9]+)\ received ]]
+    test $((BASH_REMATCH[1] - BASH_REMATCH[2])) -le 1 ||
+        fail "packets were lost: $line"
 }
 
 end_chassis() {
@@ -272,6 +278,7 @@ ovn() {
     # The daemon knows no options of tunnels until ovn-controller is back.
     allow_log 'fatal_signal.*\|WARN\|terminating with signal 15' \
         'Invalid Geneve tunnel metadata' 'Failed to acquire udpif_key'
+    wait_until $PATIENCE all_answered vm1 10.0.1.2
     restart_chassis c2
     # What the kernel still had may have worked before.
     chassis_are_current
@@ -279,6 +286,7 @@ ovn() {
     kill -0 "${BACKGROUND[ping]}" || fail 'ping has ended'
     end_ping ping
     start_ping ping2@vm1 10.0.1.2 -i 0.05
+    wait_until $PATIENCE all_answered vm1 10.0.1.2
     reload_chassis c1
     chassis_are_current
     wait_until $PATIENCE all_answered vm1 10.0.1.2

@@ -411,6 +411,70 @@ restart_obeys_new_rules() {
     stop_background receiver || :
 }
 
+# A rule that sends what comes from namespace n1 to n2.
+rule_of_controller() {
+    ovs-ofctl add-flow br0 "priority=10,in_port=$(interface_get v-n1 \
+ofport),actions=output:$(interface_get v-n2 ofport)"
+}
+
+# True if bridge br0 has waited for rules at $1 starts at least.
+has_waited() {
+    logged 'bridge br0: flows of a previous run stay' "$1"
+}
+
+add_test restart_without_rules \
+    'a secure bridge keeps flows until its controller has sent rules (R1 R2)' \
+    kdp 240
+restart_without_rules() {
+    local how n=0
+    two_namespaces
+    ovs-vsctl set-fail-mode br0 secure
+    rule_of_controller
+    established_flow
+    for how in KILL TERM exit; do
+        end_daemon $how
+        start_daemon
+        n=$((n + 1))
+        wait_until $PATIENCE has_waited $n
+        # Frames go on, and there is no rule yet.
+        wait_until $PATIENCE frames_are $(($(frames_from_n1) + 50))
+        equal "$(ovs-ofctl --no-stats dump-flows br0)" '' rules
+        matches "$(ovs-appctl dpctl/dump-flows)" \
+            'eth_type\(0x88b5\).*actions:[0-9]'
+        rule_of_controller
+        wait_until $PATIENCE flow_is_counted
+    done
+    flow_lost_nothing
+
+    # Rules that say otherwise are obeyed.
+    established_flow
+    end_daemon KILL
+    start_daemon
+    wait_until $PATIENCE has_waited 4
+    ovs-ofctl add-flow br0 'priority=10,actions=drop'
+    wait_until $PATIENCE flow_is_dropped
+    stop_background sender
+    stop_background receiver || :
+    ovs-ofctl del-flows br0
+
+    # A controller that does not come is waited for so long, or not at all.
+    allow_log 'waited for rules of secure bridges for 1 s'
+    for how in 1 0; do
+        ovs-vsctl set Open_vSwitch . other_config:restart-hold=$how
+        rule_of_controller
+        established_flow
+        end_daemon KILL
+        start_daemon
+        wait_until $PATIENCE flow_is_dropped
+        stop_background sender
+        stop_background receiver || :
+        ovs-ofctl del-flows br0
+    done
+    has_waited 5
+    ! has_waited 6 || fail 'the daemon waited with restart-hold=0'
+    logged 'waited for rules'
+}
+
 # Rules that track what comes from namespace n1, and then do $1 with it.
 rules_with_conntrack() {
     local in

@@ -158,7 +158,8 @@ tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
 	-Wl,--wrap=kdp_flow_offload_end_old \
 	-Wl,--wrap=kdp_flow_offload_keep_old \
 	-Wl,--wrap=socket \
-	-Wl,--wrap=syscall
+	-Wl,--wrap=syscall \
+	-Wl,--wrap=vport_table_get_by_name
 tests_unit_dpif_netlink_test_takeover_ports_SOURCES = \
 	tests/unit/dpif-netlink/test-takeover-ports.c $(unit_common)
 tests_unit_dpif_netlink_test_takeover_ports_LDFLAGS = \

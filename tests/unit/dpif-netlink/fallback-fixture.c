@@ -7,6 +7,7 @@
 #include "dpif-netlink/revalidation.h"
 #include "dpif-netlink/settings.h"
 #include "dpif-netlink/socket-budget.h"
+#include "dpif-netlink/takeover.h"
 #include "dpif-netlink/upcall-dest.h"
 #include "dpif-netlink/upcall-queues.h"
 #include "dpif-netlink/upcall-sync.h"
@@ -246,6 +247,7 @@ setup(void **state)
     upcall_sync_create(dp);
     dispatch_create(dp);
     settings_create(dp);
+    takeover_create(dp);
     assert_int_equal(upcall_table_set_handlers(dp->upcalls, 2), 0);
     free(read_log());
     *state = f;
@@ -259,6 +261,7 @@ teardown(void **state)
     struct fixture *f = *state;
     struct kdp_datapath *dp = &f->dp;
 
+    takeover_destroy(dp);
     settings_destroy(dp);
     dispatch_destroy(dp);
     upcall_sync_destroy(dp);

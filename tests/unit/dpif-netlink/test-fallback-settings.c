@@ -107,6 +107,30 @@ wrong_target_delay_is_named_and_the_last_good_one_stays(void **state)
 }
 
 static void
+wrong_hold_is_named_and_the_last_good_one_stays(void **state)
+{
+    static const char *const wrong[] = {
+        "", "3601", "-1", "5 s", "never", "99999999999999999999",
+    };
+    struct fixture *f = *state;
+
+    start(f);
+    set_config(f, "restart-hold", "5");
+    set_config(f, "restart-hold", "3600");
+    set_config(f, "restart-hold", "7");
+    free(read_log());
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        char *message = xasprintf("other_config:restart-hold is \"%s\", "
+                                  "expected 0 (off) to 3600 s; going on with "
+                                  "7\n", wrong[i]);
+
+        set_config(f, "restart-hold", wrong[i]);
+        check_log(message);
+        free(message);
+    }
+}
+
+static void
 wrong_group_size_is_named_and_the_last_good_one_stays(void **state)
 {
     static const char *const wrong[] = {
@@ -174,6 +198,7 @@ main(void)
         TEST(wrong_target_delay_is_named_and_the_last_good_one_stays),
         TEST(too_many_handlers_are_named_and_the_last_good_number_stays),
         TEST(wrong_group_size_is_named_and_the_last_good_one_stays),
+        TEST(wrong_hold_is_named_and_the_last_good_one_stays),
     };
 
     fallback_init("test-kdp-fallback-settings");

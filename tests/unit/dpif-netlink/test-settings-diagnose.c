@@ -40,6 +40,9 @@ settings_that_work(void **state OVS_UNUSED)
     LOOK("upcall-port-queues", "auto");
     LOOK("upcall-port-queues", "64");
     unit_found_nothing(&findings);
+    LOOK("restart-hold", "3600");
+    LOOK("restart-hold", "0");
+    unit_found_nothing(&findings);
     LOOK("upcall-group-size", "64");
     unit_found_nothing(&findings);
     LOOK("n-handler-threads", "4095");
@@ -57,6 +60,7 @@ static void
 wrong_values(void **state OVS_UNUSED)
 {
     static const char *const settings[][2] = {
+        { "restart-hold", "3601" },
         { "upcall-engine", "poll" }, { "upcall-dispatch", "" },
         { "upcall-max-sockets", "2" }, { "upcall-max-sockets", "1000001" },
         { "upcall-buffer-max", "1 GiB" }, { "upcall-buffer-max", "0" },

@@ -511,9 +511,135 @@ all_go_if_one_cannot_be_deleted(void **state)
     assert_true(unit_dpif_has(u, 3));
 }
 
+/* What a bridge says of its rules, and of its only port, "p1". */
+static bool bridge_waits, p1_had_flows, p2_had_flows, p3_had_flows;
+
+static bool
+hold(takeover_had_flows_cb *had_flows, void *aux)
+{
+    p1_had_flows = had_flows("p1", aux);
+    p2_had_flows = had_flows("p2", aux);
+    p3_had_flows = had_flows("p3", aux);
+    return bridge_waits && p1_had_flows;
+}
+
+int __wrap_vport_table_get_by_name(struct vport_table *, const char *name,
+                                   struct ovs_vport *);
+
+/* There are ports "p1", of number 1, and "p2". */
+int
+__wrap_vport_table_get_by_name(struct vport_table *table OVS_UNUSED,
+                               const char *name, struct ovs_vport *vport)
+{
+    *vport = (struct ovs_vport) { .port_no = name[1] - '0' };
+    return vport->port_no > 2 ? ENODEV : 0;
+}
+
+static int
+hold_setup(void **state)
+{
+    takeover_set_hold_cb(hold);
+    bridge_waits = true;
+    p1_had_flows = p2_had_flows = p3_had_flows = false;
+    return setup(state);
+}
+
+static int
+hold_teardown(void **state)
+{
+    takeover_set_hold_cb(NULL);
+    return teardown(state);
+}
+
+/* Waits until the bridge was asked for its rules, which is after all that comes
+ * before that. */
+static void
+run_until_held(struct unit_dpif *u)
+{
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    unit_wait_until((takeover_run(&u->dp), p1_had_flows));
+    assert_true(takeover_hides_flows(&u->dp));
+}
+
+static void
+flows_stay_while_a_bridge_waits_for_rules(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, UNIT_TC_TO_CHAIN, 0);
+    leave(u, 2, 1, UNIT_TC_OF_CHAIN, 0);
+    leave(u, 3, 1, 0, 0);
+    run_until_held(u);
+    assert_false(p2_had_flows);
+    assert_false(p3_had_flows);
+    unit_clock_advance(TAKEOVER_HOLD_DEFAULT * 1000 - 1);
+    for (int i = 0; i < 10; i++) {
+        assert_false(run(u));
+    }
+    assert_true(takeover_hides_flows(&u->dp));
+    assert_true(takeover_refuses_flush(&u->dp));
+    assert_int_equal(unit_dpif_count(u), 3);
+
+    bridge_waits = false;
+    unit_wait_until(run(u));
+    assert_int_equal(unit_dpif_count(u), 1);
+    assert_true(unit_dpif_has(u, 3));
+}
+
+static void
+the_hold_has_an_end(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, 0, 0);
+    takeover_set_hold(&u->dp, 5);
+    run_until_held(u);
+    unit_clock_advance(4999);
+    assert_false(run(u));
+    assert_true(takeover_hides_flows(&u->dp));
+    unit_clock_advance(1);
+    unit_wait_until(run(u));
+    assert_true(unit_dpif_has(u, 1));
+}
+
+static void
+a_hold_can_be_shortened_and_turned_off(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, 0, 0);
+    run_until_held(u);
+    unit_clock_advance(2000);
+    takeover_set_hold(&u->dp, 2);
+    unit_wait_until(run(u));
+
+    takeover_set_hold(&u->dp, 0);
+    p1_had_flows = false;
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_false(p1_had_flows);
+}
+
+static void
+nothing_is_held_for_a_port_without_flows_that_forward(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 2, 0, 0);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_false(p1_had_flows);
+    assert_true(p2_had_flows);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
+#define HOLD(NAME) \
+    cmocka_unit_test_setup_teardown(NAME, hold_setup, hold_teardown)
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(flows_are_kept_and_hidden_until_they_can_be_translated),
@@ -533,6 +659,10 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(takeover_ends_without_bridges_and_they_are_told_later),
         TEST(flows_that_cannot_be_listed_go),
         TEST(all_go_if_one_cannot_be_deleted),
+        HOLD(flows_stay_while_a_bridge_waits_for_rules),
+        HOLD(the_hold_has_an_end),
+        HOLD(a_hold_can_be_shortened_and_turned_off),
+        HOLD(nothing_is_held_for_a_port_without_flows_that_forward),
     };
 
     unit_init(argv[0]);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "restart-hold.h"
+
+#include <string.h>
+
+#include "dpif-netlink/takeover.h"
+#include "netdev-vport.h"
+#include "ofproto/connmgr.h"
+#include "ofproto/ofproto-provider.h"
+#include "openvswitch/ofp-bundle.h"
+#include "openvswitch/ofp-msgs.h"
+#include "openvswitch/ofpbuf.h"
+#include "openvswitch/vlog.h"
+#include "sset.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_restart_hold);
+
+/* Names of bridges: those whose controllers have sent rules, and those that were
+ * logged as waiting. */
+static struct sset ready = SSET_INITIALIZER(&ready);
+static struct sset logged = SSET_INITIALIZER(&logged);
+
+/* What the flow tables of a bridge have. */
+enum rules {
+    NO_RULES,
+    HAS_RULES,
+    HAS_IN_BAND_RULES,          /* Those of in-band control, whatever else. */
+};
+
+/* Rules to look at in each table.  In-band control has some twenty, which are in
+ * an empty table before a controller connects. */
+#define MAX_LOOK 64
+
+static enum rules
+get_rules(const struct ofproto *ofproto)
+{
+    enum rules rules = NO_RULES;
+
+    for (int i = 0; i < ofproto->n_tables; i++) {
+        const struct oftable *table = &ofproto->tables[i];
+        const struct rule *rule;
+        int n = 0;
+
+        if (table->flags & OFTABLE_HIDDEN) {
+            continue;
+        }
+        CLS_FOR_EACH (rule, cr, &table->cls) {
+            if (rule_is_hidden(rule)) {
+                return HAS_IN_BAND_RULES;
+            }
+            rules = HAS_RULES;
+            if (++n == MAX_LOOK) {
+                break;
+            }
+        }
+    }
+    return rules;
+}
+
+/* True if 'msg' tells a controller that all it has sent was carried out.  Sets
+ * the length in its header, as Open vSwitch does later. */
+static bool
+is_end_of_rules(struct ofpbuf *msg)
+{
+    struct ofputil_bundle_ctrl_msg ctrl;
+    enum ofptype type;
+
+    ofpmsg_update_length(msg);
+    if (ofptype_decode(&type, msg->data)) {
+        return false;
+    }
+    return (type == OFPTYPE_BARRIER_REPLY
+            || (type == OFPTYPE_BUNDLE_CONTROL
+                && !ofputil_decode_bundle_ctrl(msg->data, &ctrl)
+                && ctrl.type == OFPBCT_COMMIT_REPLY));
+}
+
+/* The linker brings Open vSwitch's answers to controllers here (--wrap). */
+void __wrap_ofconn_send_reply(const struct ofconn *, struct ofpbuf *);
+void __real_ofconn_send_reply(const struct ofconn *, struct ofpbuf *);
+
+void
+__wrap_ofconn_send_reply(const struct ofconn *ofconn, struct ofpbuf *msg)
+{
+    const struct ofproto *ofproto = ofconn_get_ofproto(ofconn);
+
+    if (is_end_of_rules(msg) && !sset_contains(&ready, ofproto->name)
+        && get_rules(ofproto) != NO_RULES) {
+        sset_add(&ready, ofproto->name);
+        if (sset_find_and_delete(&logged, ofproto->name)) {
+            VLOG_INFO("bridge %s: its controller has sent rules",
+                      ofproto->name);
+        }
+    }
+    __real_ofconn_send_reply(ofconn, msg);
+}
+
+/* True if flows of the previous run forward packets of a port of 'ofproto'. */
+static bool
+had_rules(const struct ofproto *ofproto, takeover_had_flows_cb *had_flows,
+          void *aux)
+{
+    const struct ofport *port;
+
+    HMAP_FOR_EACH (port, hmap_node, &ofproto->ports) {
+        char name[NETDEV_VPORT_NAME_BUFSIZE];
+
+        if (had_flows(netdev_vport_get_dpif_port(port->netdev, name,
+                                                 sizeof name), aux)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+bridge_waits(const struct ofproto *ofproto, takeover_had_flows_cb *had_flows,
+             void *aux)
+{
+    if (connmgr_get_fail_mode(ofproto->connmgr) != OFPROTO_FAIL_SECURE) {
+        return false;
+    }
+    switch (get_rules(ofproto)) {
+    case NO_RULES:
+        /* It may be another bridge of the same name. */
+        sset_find_and_delete(&ready, ofproto->name);
+        break;
+    case HAS_RULES:
+        if (sset_contains(&ready, ofproto->name)) {
+            return false;
+        }
+        break;
+    case HAS_IN_BAND_RULES:
+        return false;
+    }
+    return had_rules(ofproto, had_flows, aux);
+}
+
+static bool
+bridges_wait(takeover_had_flows_cb *had_flows, void *aux)
+{
+    struct sset names = SSET_INITIALIZER(&names);
+    const char *name;
+    bool wait = false;
+
+    ofproto_enumerate_names("system", &names);
+    SSET_FOR_EACH (name, &names) {
+        const struct ofproto *ofproto = ofproto_lookup(name);
+
+        if (ofproto && bridge_waits(ofproto, had_flows, aux)) {
+            wait = true;
+            if (sset_add(&logged, name)) {
+                VLOG_INFO("bridge %s: flows of a previous run stay until its "
+                          "controller has sent rules", name);
+            }
+        }
+    }
+    sset_destroy(&names);
+    if (!wait) {
+        sset_clear(&logged);
+    }
+    return wait;
+}
+
+void
+restart_hold_init(void)
+{
+    takeover_set_hold_cb(bridges_wait);
+}
