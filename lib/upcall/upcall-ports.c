@@ -505,6 +505,33 @@ update_new_rcvbufs(struct upcall_ports *ports, uint32_t slot)
     }
 }
 
+/* Forgets what was seen of the port in 'slot' if the port is gone. */
+static void
+forget_if_gone(struct upcall_ports *ports, uint32_t slot)
+    OVS_REQUIRES(ports->mutex)
+{
+    if (!slot_channel(ports, slot)
+        && !upcall_shared_get(&ports->shared, slot)) {
+        memset(&ports->rates[slot], 0, sizeof ports->rates[slot]);
+        forget_past(ports, slot);
+    }
+}
+
+/* Forgets the port that shares in 'slot' if it is not called 'name'.  It is gone:
+ * the kernel gave its number to another port, which we are told of first. */
+static void
+forget_earlier(struct upcall_ports *ports, uint32_t slot, const char *name)
+    OVS_REQUIRES(ports->mutex)
+{
+    const struct upcall_shared_port *shared
+        = upcall_shared_get(&ports->shared, slot);
+
+    if (shared && strcmp(shared->name, name)) {
+        upcall_shared_del(&ports->shared, slot);
+        forget_if_gone(ports, slot);
+    }
+}
+
 int
 upcall_ports_add(struct upcall_ports *ports, uint32_t port_no,
                  const char *name, struct upcall_channel *channels[], size_t n)
@@ -524,6 +551,7 @@ upcall_ports_add(struct upcall_ports *ports, uint32_t port_no,
     old = slot_channel(ports, slot);
     error = insert_channels(ports, port_no, slot, name, channels, n);
     if (!error) {
+        forget_earlier(ports, slot, name);
         del_channels(ports, slot, old);
         update_new_rcvbufs(ports, slot);
     }
@@ -769,18 +797,6 @@ upcall_ports_del_retired(struct upcall_ports *ports, uint32_t port_no)
     return all;
 }
 
-/* Forgets what was seen of the port in 'slot' if the port is gone. */
-static void
-forget_if_gone(struct upcall_ports *ports, uint32_t slot)
-    OVS_REQUIRES(ports->mutex)
-{
-    if (!slot_channel(ports, slot)
-        && !upcall_shared_get(&ports->shared, slot)) {
-        memset(&ports->rates[slot], 0, sizeof ports->rates[slot]);
-        forget_past(ports, slot);
-    }
-}
-
 void
 upcall_ports_del(struct upcall_ports *ports, uint32_t port_no)
 {
@@ -815,6 +831,7 @@ upcall_ports_share(struct upcall_ports *ports, uint32_t port_no,
 {
     if (upcall_port_is_real(port_no)) {
         ovs_mutex_lock(&ports->mutex);
+        forget_earlier(ports, port_no, name);
         upcall_shared_add(&ports->shared, port_no, name);
         ports->last_slot = MAX(ports->last_slot, port_no);
         ovs_mutex_unlock(&ports->mutex);

@@ -368,8 +368,8 @@ sharing_port_is_counted(void **state)
     expect_batch(f, 0, 0, 1);
 
     /* It has the pid of the shared channel as long as it shares. */
-    upcall_table_share(f->table, 5, "p5");
-    upcall_table_share(f->table, 5, "p5");
+    upcall_table_share(f->table, 5, "port5");
+    upcall_table_share(f->table, 5, "port5");
     upcall_table_share(f->table, 6, "p6");
     assert_true(upcall_table_is_shared(f->table, 5));
     assert_int_equal(upcall_table_n_shared(f->table), 2);
@@ -404,6 +404,34 @@ sharing_port_is_counted(void **state)
     assert_int_equal(stats_of(f, 5).received, 3);
     upcall_table_reset_stats(f->table);
     assert_int_equal(stats_of(f, 5).received, 0);
+}
+
+/* The kernel gave the number of a port that went to another one, and the table
+ * is told of the new port first. */
+static void
+sharing_port_is_not_taken_for_an_earlier_one(void **state)
+{
+    struct upcall_view views[UPCALL_BATCH];
+    struct fixture *f = *state;
+    struct upcall_table_info info;
+
+    set_handlers(f, 1);
+    add_port(f, UPCALL_PORT_SHARED);
+    upcall_table_share(f->table, 5, "earlier");
+    send_shared(f, 5);
+    assert_int_equal(recv_batch(f, 0, views), 1);
+    assert_int_equal(stats_of(f, 5).received, 1);
+
+    upcall_table_share(f->table, 5, "later");
+    assert_int_equal(upcall_table_n_shared(f->table), 1);
+    assert_int_equal(stats_of(f, 5).received, 0);
+    upcall_table_get_info(f->table, &info);
+    assert_string_equal(info.ports[0].name, "later");
+    upcall_table_info_uninit(&info);
+
+    /* A port with a channel of its own follows one that shared. */
+    add_port(f, 5);
+    assert_false(upcall_table_is_shared(f->table, 5));
 }
 
 static void
@@ -490,6 +518,7 @@ main(void)
         TEST(event_of_an_earlier_port_of_that_number_does_nothing),
         TEST(port_deleted_in_the_run_queue_is_dropped),
         TEST(sharing_port_is_counted),
+        TEST(sharing_port_is_not_taken_for_an_earlier_one),
         TEST(snapshot_tells_of_ports_and_handlers),
         TEST(table_goes_with_upcalls_waiting_and_a_batch_open),
     };
