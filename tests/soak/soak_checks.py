@@ -16,7 +16,7 @@ import time
 import soak_kernel as kernel
 from soak_kernel import run
 from soak_operations import COUNTED_LOSS
-from soak_switch import SoakError
+from soak_switch import SoakError, shown_pids
 from soak_traffic import FLOODS, PINGS, STREAMS, reaches
 
 # Descriptors more than at the start that are no leak.  Open vSwitch keeps the
@@ -94,10 +94,10 @@ def ports_equal_kernel(switch):
 
 
 def channels_equal_kernel(switch):
-    """Each port sends upcalls to a socket of its own, which is the daemon's.
+    """Each port sends upcalls to sockets of its own, which are the daemon's.
     """
     shown = switch.show("upcall/show")[0]
-    table = {port["port_no"]: (port["name"], (port["pid"],))
+    table = {port["port_no"]: (port["name"], shown_pids(port))
              for port in shown["ports"] if port["port_no"] is not None}
     real = {port.port_no: (port.name, port.pids)
             for port in kernel.vports().values()}
@@ -115,8 +115,9 @@ def channels_equal_kernel(switch):
         wrong.append("ports share sockets")
     # One for the mode in which others open the datapath, one for upcalls of no
     # port.
-    if shown["n_sockets"] != len(real) + 2:
-        wrong.append(f"{shown['n_sockets']} sockets for {len(real)} ports")
+    if shown["n_sockets"] != len(pids) + 2:
+        wrong.append(f"{shown['n_sockets']} sockets, and ports send to "
+                     f"{len(pids)}")
     return wrong
 
 

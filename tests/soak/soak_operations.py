@@ -17,7 +17,7 @@ import time
 
 import soak_kernel as kernel
 from soak_kernel import run
-from soak_switch import add_port, del_port
+from soak_switch import add_port, del_port, shown_pids
 
 # What an operation allows: no loss of any numbered frame; loss that the kernel
 # counts as that of upcalls; loss of frames from and to the port that it
@@ -348,8 +348,9 @@ def shrink_buffers(c, rng):
     events, take hardly anything."""
     with c.switch.process:
         netlink = kernel.netlink_sockets()
-        channels = {port["pid"] for port
-                    in c.switch.show("upcall/show")[0]["ports"]}
+        channels = {pid for port
+                    in c.switch.show("upcall/show")[0]["ports"]
+                    for pid in shown_pids(port)}
         n = 0
         for fd, link in kernel.descriptors(c.switch.pid).items():
             _, pid, groups = netlink.get(kernel.socket_inode(link),

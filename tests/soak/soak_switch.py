@@ -62,6 +62,12 @@ def end_mac(end):
     return f"02:ee:00:00:00:{end:02x}"
 
 
+def shown_pids(port):
+    """The port ids of a port, in the order in which the kernel has them."""
+    return tuple(queue["pid"] for queue in port["queues"]
+                 if not queue["retired"]) or (port["pid"],)
+
+
 class SoakError(Exception):
     """What makes it impossible to go on."""
 
