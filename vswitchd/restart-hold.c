@@ -139,28 +139,47 @@ bridge_waits(const struct ofproto *ofproto, takeover_had_flows_cb *had_flows,
 }
 
 static bool
+bridge_has_lacp(struct ofproto *ofproto)
+{
+    const struct ofport *port;
+
+    HMAP_FOR_EACH (port, hmap_node, &ofproto->ports) {
+        if (ofproto_port_is_lacp_current(ofproto, port->ofp_port) >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
 bridges_wait(takeover_had_flows_cb *had_flows, void *aux)
 {
+    struct sset waiting = SSET_INITIALIZER(&waiting);
     struct sset names = SSET_INITIALIZER(&names);
     const char *name;
-    bool wait = false;
+    bool wait;
 
     ofproto_enumerate_names("system", &names);
     SSET_FOR_EACH (name, &names) {
-        const struct ofproto *ofproto = ofproto_lookup(name);
+        struct ofproto *ofproto = ofproto_lookup(name);
 
-        if (ofproto && bridge_waits(ofproto, had_flows, aux)) {
-            wait = true;
-            if (sset_add(&logged, name)) {
-                VLOG_INFO("bridge %s: flows of a previous run stay until its "
-                          "controller has sent rules", name);
-            }
+        if (ofproto && bridge_has_lacp(ofproto)) {
+            sset_clear(&waiting);
+            break;
+        } else if (ofproto && bridge_waits(ofproto, had_flows, aux)) {
+            sset_add(&waiting, name);
         }
     }
-    sset_destroy(&names);
-    if (!wait) {
-        sset_clear(&logged);
+    SSET_FOR_EACH (name, &waiting) {
+        if (!sset_contains(&logged, name)) {
+            VLOG_INFO("bridge %s: flows of a previous run stay until its "
+                      "controller has sent rules", name);
+        }
     }
+    wait = !sset_is_empty(&waiting);
+    sset_swap(&logged, &waiting);
+    sset_destroy(&waiting);
+    sset_destroy(&names);
     return wait;
 }
 

@@ -28,7 +28,9 @@
  * management socket of the bridge, as ovn-controller does.
  *
  * A bridge with in-band control does not wait.  The connection to its controller
- * goes through the bridge, and might need an upcall.
+ * goes through the bridge, and might need an upcall.  No bridge waits while one of
+ * them has a bond with LACP: without upcalls the partner takes the link down after
+ * some seconds, and with it the flows that were to be kept.
  *
  * Thread safety: the main thread. */
 

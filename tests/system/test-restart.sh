@@ -473,6 +473,19 @@ restart_without_rules() {
     has_waited 5
     ! has_waited 6 || fail 'the daemon waited with restart-hold=0'
     logged 'waited for rules'
+
+    # A bond with LACP anywhere needs upcalls.
+    ovs-vsctl remove Open_vSwitch . other_config restart-hold \
+        -- add-br br1 -- add-bond br1 bond d1 d2 lacp=active bond_mode=balance-slb \
+        -- set Interface d1 type=internal -- set Interface d2 type=internal
+    rule_of_controller
+    established_flow
+    end_daemon KILL
+    start_daemon
+    wait_until $PATIENCE flow_is_dropped
+    stop_background sender
+    stop_background receiver || :
+    ! has_waited 6 || fail 'the daemon waited in spite of LACP'
 }
 
 # Rules that track what comes from namespace n1, and then do $1 with it.
