@@ -100,7 +100,7 @@ struct offload_desc {
     uint32_t kind;              /* A hash of what a device may reject a flow
                                  * for: which bits it matches on and in which
                                  * protocols, types of actions, output ports,
-                                 * meters.  When flows of a kind and port are
+                                 * meters, ends of tunnels.  When flows of a kind and port are
                                  * rejected, others are not tried, though a
                                  * device might take one: for another value, or
                                  * if hashes collide (offload-port.h).  0 if

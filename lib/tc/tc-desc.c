@@ -42,6 +42,47 @@ add_hash(struct gathered *gathered, uint32_t value)
     gathered->hash = hash_add(gathered->hash, value);
 }
 
+static void
+add_bytes(struct gathered *gathered, const void *bytes, size_t n)
+{
+    gathered->hash = hash_bytes(bytes, n, gathered->hash);
+}
+
+/* Does a driver look at the value of attribute 'type' of a tunnel from which
+ * packets come, or into which they are 'sent'?  It asks for the device of the
+ * local address, and for the route if packets are sent, and a card knows some
+ * UDP ports.  The VNI and what else differs between flows is just compared or
+ * copied. */
+static bool
+is_decisive(enum ovs_tunnel_key_attr type, bool sent)
+{
+    return (type == OVS_TUNNEL_KEY_ATTR_IPV4_DST
+            || type == OVS_TUNNEL_KEY_ATTR_IPV6_DST
+            || type == OVS_TUNNEL_KEY_ATTR_TP_DST
+            || (sent && (type == OVS_TUNNEL_KEY_ATTR_IPV4_SRC
+                         || type == OVS_TUNNEL_KEY_ATTR_IPV6_SRC)));
+}
+
+/* Adds what a device may object to in the attributes of a tunnel. */
+static void
+gather_tunnel(struct gathered *gathered, const struct nlattr *tunnel,
+              bool sent)
+{
+    const struct nlattr *a;
+    size_t left;
+
+    NL_NESTED_FOR_EACH (a, left, tunnel) {
+        enum ovs_tunnel_key_attr type = nl_attr_type(a);
+
+        add_hash(gathered, type);
+        if (is_decisive(type, sent)) {
+            add_bytes(gathered, nl_attr_get(a), nl_attr_get_size(a));
+        } else if (type == OVS_TUNNEL_KEY_ATTR_GENEVE_OPTS) {
+            add_hash(gathered, nl_attr_get_size(a));
+        }
+    }
+}
+
 /* Adds what a device may object to in the key 'attrs': which fields there are
  * and whether they are zero, and of which protocols.  The mask says how much
  * of them counts. */
@@ -60,12 +101,20 @@ gather_key(struct gathered *gathered, const struct nlattr *attrs, size_t len,
         size_t size = nl_attr_get_size(a);
 
         add_hash(gathered, type);
-        if (type == OVS_KEY_ATTR_ENCAP || type == OVS_KEY_ATTR_TUNNEL) {
+        if (type == OVS_KEY_ATTR_ENCAP) {
             gather_key(gathered, nl_attr_get(a), size, depth - 1);
             continue;
         }
+        if (type == OVS_KEY_ATTR_TUNNEL) {
+            gather_tunnel(gathered, a, false);
+            continue;
+        }
         add_hash(gathered, is_all_zeros(nl_attr_get(a), size));
-        if (type == OVS_KEY_ATTR_ETHERTYPE && size == sizeof(ovs_be16)) {
+        if (type == OVS_KEY_ATTR_CT_STATE) {
+            /* Cards know some combinations of states. */
+            add_bytes(gathered, nl_attr_get(a), size);
+        } else if (type == OVS_KEY_ATTR_ETHERTYPE
+                   && size == sizeof(ovs_be16)) {
             add_hash(gathered, (OVS_FORCE uint16_t) nl_attr_get_be16(a));
         } else if (type == OVS_KEY_ATTR_IPV4
                    && size == sizeof(struct ovs_key_ipv4)) {
@@ -101,15 +150,40 @@ gather_branches(struct gathered *gathered, const struct nlattr *action,
     }
 }
 
-/* Adds the types of the attributes in 'action'. */
+/* Adds the types of the attributes in 'nest', and of those in its attribute of
+ * type 'inner', which is never 0. */
 static void
-gather_types(struct gathered *gathered, const struct nlattr *action)
+gather_types(struct gathered *gathered, const struct nlattr *nest, int inner)
 {
     const struct nlattr *a;
     size_t left;
 
-    NL_NESTED_FOR_EACH (a, left, action) {
+    NL_NESTED_FOR_EACH (a, left, nest) {
         add_hash(gathered, nl_attr_type(a));
+        if (inner && nl_attr_type(a) == inner) {
+            gather_types(gathered, a, 0);
+        }
+    }
+}
+
+/* Adds which field the action sets, and which bits of it if it is 'masked'. */
+static void
+gather_set(struct gathered *gathered, const struct nlattr *action,
+           bool masked)
+{
+    const struct nlattr *a = nl_attr_get(action);
+    size_t size;
+
+    if (!nl_attr_is_valid(a, nl_attr_get_size(action))) {
+        return;
+    }
+    add_hash(gathered, nl_attr_type(a));
+    size = nl_attr_get_size(a);
+    if (nl_attr_type(a) == OVS_KEY_ATTR_TUNNEL) {
+        gather_tunnel(gathered, a, true);
+    } else if (masked) {
+        add_bytes(gathered, (const char *) nl_attr_get(a) + size / 2,
+                  size / 2);
     }
 }
 
@@ -117,6 +191,7 @@ static void
 gather_action(struct gathered *gathered, const struct nlattr *a, int depth)
 {
     enum ovs_action_attr type = nl_attr_type(a);
+    const struct ovs_action_push_vlan *vlan;
 
     add_hash(gathered, type);
     switch (type) {
@@ -151,12 +226,19 @@ gather_action(struct gathered *gathered, const struct nlattr *a, int depth)
         break;
     case OVS_ACTION_ATTR_SET:
     case OVS_ACTION_ATTR_SET_MASKED:
+        gather_set(gathered, a, type == OVS_ACTION_ATTR_SET_MASKED);
+        break;
     case OVS_ACTION_ATTR_CT:
-        gather_types(gathered, a);
+        gather_types(gathered, a, OVS_CT_ATTR_NAT);
+        break;
+    case OVS_ACTION_ATTR_PUSH_VLAN:
+        if (nl_attr_get_size(a) == sizeof *vlan) {
+            vlan = nl_attr_get(a);
+            add_hash(gathered, (OVS_FORCE uint16_t) vlan->vlan_tpid);
+        }
         break;
     case OVS_ACTION_ATTR_UNSPEC:
     case OVS_ACTION_ATTR_USERSPACE:
-    case OVS_ACTION_ATTR_PUSH_VLAN:
     case OVS_ACTION_ATTR_POP_VLAN:
     case OVS_ACTION_ATTR_HASH:
     case OVS_ACTION_ATTR_PUSH_MPLS:

@@ -479,6 +479,103 @@ kind_in_tunnel(uint64_t id, uint16_t field)
     return kind;
 }
 
+/* A flow that sends into a tunnel to 'dst', with id 'id' and TOS 'tos', or is
+ * one of packets that have come from there if not 'sent'. */
+static uint32_t
+kind_of_tunnel(bool sent, uint32_t dst, uint64_t id, uint8_t tos)
+{
+    struct unit_flow flow;
+    struct ofpbuf *buf = sent ? &flow.actions : &flow.key;
+    size_t set = 0, nest;
+    uint32_t kind;
+
+    flow_init(&flow);
+    if (sent) {
+        set = nl_msg_start_nested(buf, OVS_ACTION_ATTR_SET);
+    }
+    nest = nl_msg_start_nested(buf, OVS_KEY_ATTR_TUNNEL);
+    nl_msg_put_be64(buf, OVS_TUNNEL_KEY_ATTR_ID, htonll(id));
+    nl_msg_put_be32(buf, (sent ? OVS_TUNNEL_KEY_ATTR_IPV4_DST
+                          : OVS_TUNNEL_KEY_ATTR_IPV4_SRC), htonl(dst));
+    nl_msg_put_u8(buf, OVS_TUNNEL_KEY_ATTR_TOS, tos);
+    nl_msg_end_nested(buf, nest);
+    if (sent) {
+        nl_msg_end_nested(buf, set);
+    }
+    kind = flow_kind(&flow);
+    flow_uninit(&flow);
+    return kind;
+}
+
+/* A flow that sets the bits 'mask' of the mark to 'value'. */
+static uint32_t
+kind_with_masked_set(uint32_t value, uint32_t mask)
+{
+    uint32_t masked[] = { value, mask };
+    struct unit_flow flow;
+    uint32_t kind;
+    size_t nest;
+
+    flow_init(&flow);
+    nest = nl_msg_start_nested(&flow.actions, OVS_ACTION_ATTR_SET_MASKED);
+    nl_msg_put_unspec(&flow.actions, OVS_KEY_ATTR_SKB_MARK, masked,
+                      sizeof masked);
+    nl_msg_end_nested(&flow.actions, nest);
+    kind = flow_kind(&flow);
+    flow_uninit(&flow);
+    return kind;
+}
+
+/* A flow that sends packets to connection tracking, with translation of
+ * addresses of type 'nat'. */
+static uint32_t
+kind_with_nat(uint16_t nat)
+{
+    struct unit_flow flow;
+    size_t ct, nest;
+    uint32_t kind;
+
+    flow_init(&flow);
+    ct = nl_msg_start_nested(&flow.actions, OVS_ACTION_ATTR_CT);
+    nest = nl_msg_start_nested(&flow.actions, OVS_CT_ATTR_NAT);
+    nl_msg_put_flag(&flow.actions, nat);
+    nl_msg_end_nested(&flow.actions, nest);
+    nl_msg_end_nested(&flow.actions, ct);
+    kind = flow_kind(&flow);
+    flow_uninit(&flow);
+    return kind;
+}
+
+static uint32_t
+kind_with_state(uint32_t state)
+{
+    struct unit_flow flow;
+    uint32_t kind;
+
+    flow_tcp(&flow, 1, 3);
+    nl_msg_put_u32(&flow.key, OVS_KEY_ATTR_CT_STATE, state);
+    kind = flow_kind(&flow);
+    flow_uninit(&flow);
+    return kind;
+}
+
+static uint32_t
+kind_with_vlan(uint16_t tpid, uint16_t tci)
+{
+    struct ovs_action_push_vlan vlan = {
+        .vlan_tpid = htons(tpid), .vlan_tci = htons(tci),
+    };
+    struct unit_flow flow;
+    uint32_t kind;
+
+    flow_init(&flow);
+    nl_msg_put_unspec(&flow.actions, OVS_ACTION_ATTR_PUSH_VLAN, &vlan,
+                      sizeof vlan);
+    kind = flow_kind(&flow);
+    flow_uninit(&flow);
+    return kind;
+}
+
 static uint32_t
 kind_with_ipv6(uint8_t proto, uint8_t frag)
 {
@@ -525,6 +622,45 @@ protocols_fields_set_and_tunnels_count(void **state OVS_UNUSED)
 }
 
 static void
+ends_of_tunnels_count(void **state OVS_UNUSED)
+{
+    /* The driver looks for the way to the remote end. */
+    assert_int_not_equal(kind_of_tunnel(true, 1, 5, 0),
+                         kind_of_tunnel(true, 2, 5, 0));
+    assert_int_equal(kind_of_tunnel(true, 1, 5, 0),
+                     kind_of_tunnel(true, 1, 6, 0));
+    assert_int_equal(kind_of_tunnel(true, 1, 5, 0),
+                     kind_of_tunnel(true, 1, 5, 1));
+
+    /* Where packets come from is only compared. */
+    assert_int_equal(kind_of_tunnel(false, 1, 5, 0),
+                     kind_of_tunnel(false, 2, 5, 0));
+}
+
+static void
+what_actions_are_about_counts(void **state OVS_UNUSED)
+{
+    assert_int_equal(kind_with_masked_set(1, 3), kind_with_masked_set(2, 3));
+    assert_int_not_equal(kind_with_masked_set(1, 3),
+                         kind_with_masked_set(1, 1));
+    assert_int_equal(kind_with_nat(OVS_NAT_ATTR_SRC),
+                     kind_with_nat(OVS_NAT_ATTR_SRC));
+    assert_int_not_equal(kind_with_nat(OVS_NAT_ATTR_SRC),
+                         kind_with_nat(OVS_NAT_ATTR_DST));
+    assert_int_equal(kind_with_vlan(ETH_TYPE_VLAN_8021Q, 1),
+                     kind_with_vlan(ETH_TYPE_VLAN_8021Q, 2));
+    assert_int_not_equal(kind_with_vlan(ETH_TYPE_VLAN_8021Q, 1),
+                         kind_with_vlan(ETH_TYPE_VLAN_8021AD, 1));
+}
+
+static void
+tracked_states_count(void **state OVS_UNUSED)
+{
+    assert_int_equal(kind_with_state(1), kind_with_state(1));
+    assert_int_not_equal(kind_with_state(1), kind_with_state(2));
+}
+
+static void
 attributes_that_end_early_are_left_out(void **state OVS_UNUSED)
 {
     struct offload_desc *desc;
@@ -556,6 +692,9 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(metadata_counts_as_zero_or_not),
         cmocka_unit_test(meters_count),
         cmocka_unit_test(protocols_fields_set_and_tunnels_count),
+        cmocka_unit_test(ends_of_tunnels_count),
+        cmocka_unit_test(what_actions_are_about_counts),
+        cmocka_unit_test(tracked_states_count),
         cmocka_unit_test(attributes_that_end_early_are_left_out),
     };
 
