@@ -100,11 +100,12 @@ struct offload_desc {
     uint32_t kind;              /* A hash of what a device may reject a flow
                                  * for: which bits it matches on and in which
                                  * protocols, types of actions, output ports,
-                                 * meters, ends of tunnels.  When flows of a kind and port are
-                                 * rejected, others are not tried, though a
-                                 * device might take one: for another value, or
-                                 * if hashes collide (offload-port.h).  0 if
-                                 * unknown: always tried. */
+                                 * meters, ends of tunnels.  When flows of a
+                                 * kind and port are rejected, others are not
+                                 * tried, though a device might take one: for
+                                 * another value, or if hashes collide
+                                 * (offload-port.h).  0 if unknown: always
+                                 * tried. */
     uint32_t spread;            /* A hash by which flows of a port are spread
                                  * over threads: the same for flows that match
                                  * the same packets by the same fields, whose

@@ -123,9 +123,8 @@ void
 offload_placement_offer(struct offload *offload, struct offload_flow *flow)
 {
     long long int now = time_msec();
-    enum offload_reason reason;
+    enum offload_reason reason = OFFLOAD_REASON_NONE;
     unsigned int delay;
-    uint64_t port_seq;
     bool enabled;
 
     if (!offload_flow_in_table(flow) || !offload_flow_in_kernel(flow)
@@ -136,18 +135,25 @@ offload_placement_offer(struct offload *offload, struct offload_flow *flow)
 
     atomic_read_relaxed(&offload->enabled, &enabled);
     atomic_read_relaxed(&offload->delay, &delay);
-    reason = offload_ports_admit(&offload->ports, flow->desc, &port_seq);
     if (offload_reason_is_rejection(flow->reason)
-        && port_seq == flow->port_seq
-        && (!flow->retry || now < flow->retry)) {
+        && (!flow->retry || now < flow->retry)
+        && (offload_ports_seq(&offload->ports, flow->desc)
+            == flow->port_seq)) {
         return;
     }
     if (!enabled) {
         reason = OFFLOAD_REASON_DISABLED;
     } else if (now - flow->created < delay) {
         reason = OFFLOAD_REASON_YOUNG;
-    } else if (!reason && queue_is_full(offload, flow)) {
+    } else if (queue_is_full(offload, flow)) {
         reason = OFFLOAD_REASON_FULL;
+    } else {
+        reason = offload_ports_admit(&offload->ports, flow->desc);
+    }
+    if (reason == OFFLOAD_REASON_KIND
+        && flow->reason == OFFLOAD_REASON_UNSUPPORTED) {
+        /* It was refused itself, which says more. */
+        return;
     }
     if (reason) {
         set_reason(offload, flow, reason);
@@ -183,7 +189,7 @@ offload_placement_postpone(struct offload *offload, struct offload_flow *flow,
     if (!offload_reason_is_rejection(flow->reason)) {
         set_reason(offload, flow, OFFLOAD_REASON_NO_SPACE);
     }
-    offload_ports_admit(&offload->ports, flow->desc, &flow->port_seq);
+    flow->port_seq = offload_ports_seq(&offload->ports, flow->desc);
     flow->retry = time_msec() + MAX(pause, 1);
 }
 
@@ -235,7 +241,6 @@ void
 offload_placement_changed(struct offload *offload, struct offload_flow *flow)
 {
     enum offload_reason reason;
-    uint64_t port_seq;
     bool enabled;
 
     flow->reason = OFFLOAD_REASON_NONE;
@@ -252,10 +257,8 @@ offload_placement_changed(struct offload *offload, struct offload_flow *flow)
         return;
     }
     atomic_read_relaxed(&offload->enabled, &enabled);
-    reason = offload_ports_admit(&offload->ports, flow->desc, &port_seq);
-    if (!enabled) {
-        reason = OFFLOAD_REASON_DISABLED;
-    }
+    reason = (enabled ? offload_ports_admit(&offload->ports, flow->desc)
+              : OFFLOAD_REASON_DISABLED);
     if (reason) {
         offload_placement_return(offload, flow, reason);
     } else {
@@ -320,7 +323,7 @@ offload_placement_rule_vanished(struct offload *offload,
                              flow->desc, 0, NULL);
         flow->reason = OFFLOAD_REASON_VANISHED;
         flow->error = 0;
-        offload_ports_admit(&offload->ports, flow->desc, &flow->port_seq);
+        flow->port_seq = offload_ports_seq(&offload->ports, flow->desc);
         set_retry(offload, flow);
         offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
         if (!offload_flow_in_kernel(flow)) {
@@ -382,8 +385,9 @@ offload_placement_reject(struct offload *offload, struct offload_flow *flow,
     flow->reason = reason;
     flow->error = error;
     flow->why = why;
-    flow->retry = 0;
-    offload_ports_admit(&offload->ports, flow->desc, &flow->port_seq);
+    flow->retry = (reason == OFFLOAD_REASON_UNSUPPORTED
+                   ? time_msec() + OFFLOAD_REFUSED_MSEC : 0);
+    flow->port_seq = offload_ports_seq(&offload->ports, flow->desc);
     if (reason == OFFLOAD_REASON_NO_SPACE || reason == OFFLOAD_REASON_EXISTS
         || reason == OFFLOAD_REASON_ERROR) {
         set_retry(offload, flow);

@@ -13,10 +13,11 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Kinds of flows remembered for a port.  Traffic has some dozens; when there
- * are more, those that come are tried each time, which costs time, not
- * correctness. */
-#define MAX_KINDS 256
+/* Kinds of flows remembered for a port.  Traffic has some dozens, and one for
+ * each remote end of a tunnel that the card refuses; when there are more,
+ * those that come are tried each time, which costs time, not correctness.  So
+ * many take 256 kB. */
+#define MAX_KINDS 4096
 
 struct port {
     struct hmap_node node;      /* In ports->hmap. */
@@ -39,8 +40,10 @@ struct kind {
     uint64_t seq;               /* What the flows depend on, by then. */
     unsigned int n_failures;    /* In a row, up to OFFLOAD_KIND_FAILURES. */
     unsigned int pause;         /* The latest, in ms, or 0. */
-    long long int until;        /* They are not tried before that: 0 if they
-                                 * are, LLONG_MAX if never. */
+    long long int until;        /* They are not tried before that, in ms; 0 if
+                                 * they are. */
+    bool refused;               /* EOPNOTSUPP was the latest answer, */
+    bool asked;                 /* and one flow is tried again. */
 };
 
 void
@@ -294,10 +297,11 @@ make_room(struct port *port, long long int now)
 }
 
 /* Takes note that flows of the kind of 'desc', which depends on what changed
- * last at 'seq', are not taken: never, or maybe later. */
+ * last at 'seq', are not taken.  'refused' says that the device does not know
+ * them. */
 static void
 kind_failed(struct port *port, const struct offload_desc *desc, uint64_t seq,
-            bool never, unsigned int backoff)
+            bool refused, unsigned int backoff)
 {
     struct kind *kind = kind_find(port, desc->kind);
     long long int now = time_msec();
@@ -312,9 +316,12 @@ kind_failed(struct port *port, const struct offload_desc *desc, uint64_t seq,
     } else if (kind->seq != seq) {
         kind->seq = seq;
         kind->n_failures = kind->pause = kind->until = 0;
+        kind->refused = false;
     }
-    if (never) {
-        kind->until = LLONG_MAX;
+    if (refused) {
+        kind->until = now + OFFLOAD_REFUSED_MSEC;
+        kind->refused = true;
+        kind->asked = false;
     } else if (now >= kind->until
                && ++kind->n_failures >= OFFLOAD_KIND_FAILURES) {
         /* One more ends the next pause, whose failure begins another. */
@@ -344,28 +351,61 @@ desc_seq(struct offload_ports *ports, const struct port *port,
     return desc->has_meter ? MAX(seq, ports->meters_seq) : seq;
 }
 
-/* Tells whether, as far as ports are concerned, 'desc' may be offered.  Stores
- * in '*seq' what changes when its ports or meters do, 0 if it has no input
- * port. */
+/* Returns what changes when the ports or meters of 'desc' do, 0 if there is no
+ * input port. */
+uint64_t
+offload_ports_seq(struct offload_ports *ports, const struct offload_desc *desc)
+{
+    const struct port *port;
+    uint64_t seq;
+
+    ovs_mutex_lock(&ports->mutex);
+    port = port_find(ports, desc->in_port);
+    seq = port ? desc_seq(ports, port, desc) : 0;
+    ovs_mutex_unlock(&ports->mutex);
+    return seq;
+}
+
+/* Is 'kind', which may be NULL, of flows that depend on what changed last at
+ * 'seq', one that is not tried at 'now'?  If its device has refused it, and
+ * the time for which that counts is over, the caller's flow is to be tried,
+ * and no other one until its outcome is known, or for as long. */
+static bool
+kind_is_out(struct kind *kind, uint64_t seq, long long int now)
+{
+    if (!kind || kind->seq != seq) {
+        return false;
+    }
+    if (now < kind->until) {
+        return true;
+    }
+    if (kind->refused) {
+        kind->until = now + OFFLOAD_REFUSED_MSEC;
+        kind->asked = true;
+    }
+    return false;
+}
+
+/* Tells whether, as far as ports are concerned, 'desc' may be offered, which
+ * the caller does if so. */
 enum offload_reason
 offload_ports_admit(struct offload_ports *ports,
-                    const struct offload_desc *desc, uint64_t *seq)
+                    const struct offload_desc *desc)
 {
     enum offload_reason reason = OFFLOAD_REASON_NO_PORT;
+    long long int now = time_msec();
     struct port *port;
 
     ovs_mutex_lock(&ports->mutex);
     port = port_find(ports, desc->in_port);
-    *seq = port ? desc_seq(ports, port, desc) : 0;
     if (port) {
-        const struct kind *kind = (desc->kind ? kind_find(port, desc->kind)
-                                   : NULL);
+        struct kind *kind = desc->kind ? kind_find(port, desc->kind) : NULL;
 
         reason = (!port->ready ? OFFLOAD_REASON_RECONCILING
-                  : kind && kind->seq == *seq && time_msec() < kind->until
-                  ? OFFLOAD_REASON_KIND
-                  : port->backoff && time_msec() < port->backoff_until
-                  ? OFFLOAD_REASON_BACKOFF : OFFLOAD_REASON_NONE);
+                  : port->backoff && now < port->backoff_until
+                  ? OFFLOAD_REASON_BACKOFF
+                  : kind_is_out(kind, desc_seq(ports, port, desc), now)
+                  ? OFFLOAD_REASON_KIND : OFFLOAD_REASON_NONE);
     }
     ovs_mutex_unlock(&ports->mutex);
     return reason;
@@ -411,7 +451,8 @@ offload_ports_succeeded(struct offload_ports *ports,
     if (port) {
         struct kind *kind = desc->kind ? kind_find(port, desc->kind) : NULL;
 
-        if (kind && kind->until != LLONG_MAX) {
+        /* One that was under way when another was refused says nothing. */
+        if (kind && (!kind->refused || kind->asked)) {
             kind_forget(port, kind);
         }
         if (time_msec() >= port->backoff_until) {

@@ -13,7 +13,8 @@
  *
  *     error             others of the kind are not tried
  *     ---------------   -----------------------------------------------------
- *     EOPNOTSUPP        any more
+ *     EOPNOTSUPP        for OFFLOAD_REFUSED_MSEC; then one flow is, and the
+ *                       others are if that one is taken
  *     EINVAL, ENOENT    for a pause that grows, once OFFLOAD_KIND_FAILURES in
  *                       a row have failed: it may be one flow, or its value
  *     others            they are, as the error says nothing about them
@@ -22,7 +23,7 @@
  * meters that it names.  What was remembered counts no more when one of these
  * has changed since: offload_ports_reset(), offload_ports_meters_changed().
  * For that each change has a number, and that of a flow is the largest of what
- * it depends on (offload_ports_admit()).
+ * it depends on (offload_ports_seq()).
  *
  * It also knows whether rules of recirculation chains that were on a port are
  * kept for now, and on which ports some were.
@@ -72,9 +73,10 @@ size_t offload_ports_list(struct offload_ports *,
 void offload_ports_keep_chains(struct offload_ports *, bool keep);
 bool offload_ports_keeps_chain(struct offload_ports *, uint32_t port_no,
                                uint64_t id);
+uint64_t offload_ports_seq(struct offload_ports *,
+                           const struct offload_desc *);
 enum offload_reason offload_ports_admit(struct offload_ports *,
-                                        const struct offload_desc *,
-                                        uint64_t *seq);
+                                        const struct offload_desc *);
 void offload_ports_failed(struct offload_ports *, const struct offload_desc *,
                           int error, unsigned int backoff);
 void offload_ports_succeeded(struct offload_ports *,

@@ -93,8 +93,9 @@
  *      port is back   -          -          moving b.  moving b.  moving b.
  *      tc took it                in tc
  *      EOPNOTSUPP                rejected   the kind of flow is remembered for
- *                                           the device, until it, an output
- *                                           port or a meter changes
+ *                                           the device for a minute, or until
+ *                                           it, an output port or a meter
+ *                                           changes
  *      ENOSPC                    rejected   the device backs off
  *      ENODEV                    rejected   until the port changes
  *      EEXIST                    rejected   for a second, and longer each time
@@ -290,6 +291,12 @@ struct offload_config {
 /* A pause after ENOSPC is doubled six times, to 64 times the first one: with
  * the default, a device that is full for long is asked about once a minute. */
 #define OFFLOAD_BACKOFF_FACTOR 64
+
+/* Time in ms for which a device's refusal (EOPNOTSUPP) of a flow counts, for
+ * the flow and others of its kind.  What a driver takes may depend on what
+ * nobody tells us of, such as a route or a neighbour of a tunnel, firmware, or
+ * a module.  One request a minute for each kind costs nothing. */
+#define OFFLOAD_REFUSED_MSEC 60000
 
 /* Flows of a kind that fail in a row for a reason that may be their own,
  * before others of the kind are not tried for a while: one or two may be

@@ -35,6 +35,8 @@ tests_unit_offload_test_offload_batch_SOURCES = \
 tests_unit_offload_test_offload_batch_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_failure_SOURCES = \
 	tests/unit/offload/test-offload-failure.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_failure_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_retry_SOURCES = \
 	tests/unit/offload/test-offload-retry.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_retry_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)

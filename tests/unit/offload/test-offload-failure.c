@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "harness/clock.h"
 #include "harness/unit.h"
 #include "util.h"
 
@@ -138,6 +139,91 @@ device_rejects_a_kind_once(void **state OVS_UNUSED)
     unit_dump(&unit, NULL, 0);
     offload_barrier(unit.offload);
     assert_int_equal(offload_fake_count(unit.fake, true), 10);
+    unit_offload_uninit(&unit);
+}
+
+static uint64_t
+n_tc_ops(struct unit_offload *unit)
+{
+    uint64_t n_ops, n_calls;
+
+    offload_fake_get_load(unit->fake, &n_ops, &n_calls);
+    return n_ops;
+}
+
+/* Offers what may be offered, and waits until that has been done. */
+static void
+offer_all(struct unit_offload *unit)
+{
+    unit_dump_lax(unit, NULL, 0);
+    offload_barrier(unit->offload);
+}
+
+static void
+refused_kind_is_tried_once_a_minute(void **state OVS_UNUSED)
+{
+    struct offload_fake_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 2,
+    };
+    struct unit_offload unit;
+    uint64_t n_ops;
+
+    unit_clock_stop(1000000);
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_fail_next(unit.fake, &failure);
+    for (uint32_t i = 1; i <= 20; i++) {
+        unit_put(&unit, unit_desc_full(i, 1, 0, 0, 77), CREATE);
+        offload_barrier(unit.offload);
+    }
+    n_ops = n_tc_ops(&unit);
+    assert_int_equal(n_ops, 1);
+    unit_clock_advance(OFFLOAD_REFUSED_MSEC - 1);
+    offer_all(&unit);
+    assert_int_equal(n_tc_ops(&unit), n_ops);
+
+    /* One is, which fails again.  The others wait for its outcome. */
+    unit_clock_advance(1);
+    offer_all(&unit);
+    assert_int_equal(n_tc_ops(&unit), n_ops + 1);
+    assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_UNSUPPORTED);
+    unit_clock_advance(OFFLOAD_REFUSED_MSEC - 1);
+    offer_all(&unit);
+    assert_int_equal(n_tc_ops(&unit), n_ops + 1);
+    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+
+    /* The next one is taken, and the others follow. */
+    unit_clock_advance(1);
+    offer_all(&unit);
+    assert_in_range(offload_fake_count(unit.fake, true), 1, 20);
+    unit_clock_advance(OFFLOAD_REFUSED_MSEC);
+    offer_all(&unit);
+    assert_int_equal(offload_fake_count(unit.fake, true), 20);
+    unit_offload_uninit(&unit);
+    unit_clock_run();
+}
+
+/* A flow that was on its way when another of its kind was refused is taken:
+ * the kind stays refused. */
+static void
+refusal_outlasts_flows_under_way(void **state OVS_UNUSED)
+{
+    struct offload_fake_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
+    };
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 1);
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc_full(1, 1, 0, 0, 77), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    unit_put(&unit, unit_desc_full(2, 1, 0, 0, 77), CREATE);
+    offload_fake_fail_next(unit.fake, &failure);
+    offload_fake_release(unit.fake);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_where(&unit, 2), TC);
+    unit_put(&unit, unit_desc_full(3, 1, 0, 0, 77), CREATE);
+    assert_int_equal(unit_reason(&unit, 3), OFFLOAD_REASON_KIND);
     unit_offload_uninit(&unit);
 }
 
@@ -644,6 +730,8 @@ main(void)
         cmocka_unit_test(rejection_has_a_reason_and_is_remembered),
         cmocka_unit_test(rejection_is_of_the_version_that_was_tried),
         cmocka_unit_test(device_rejects_a_kind_once),
+        cmocka_unit_test(refused_kind_is_tried_once_a_minute),
+        cmocka_unit_test(refusal_outlasts_flows_under_way),
         cmocka_unit_test(rejection_is_forgotten_when_its_cause_may_have_gone),
         cmocka_unit_test(kind_that_fails_in_a_row_pauses),
         cmocka_unit_test(pauses_grow),
