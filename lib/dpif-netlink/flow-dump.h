@@ -7,20 +7,14 @@
  * ==============================
  *
  * As the engine wants it (offload/offload.h), all threads of a dump go through
- * the flows of the kernel, by a dump of the inner dpif that they share, then
- * through the rules in tc, and then through what the engine has besides.
+ * the flows of the kernel, by a dump of the inner dpif that they share, and then
+ * through what the engine has besides.
  *
- * Rules are asked for by name, many in a message, or listed device by device.
- * The latter takes the RTNL lock for each part of the list, and a third of the
- * time for a rule if only statistics are wanted.  So that is done
- *
- *   - for devices that were found to have rules themselves: their drivers may
- *     want the lock for each rule that is asked for by name;
- *   - by revalidators, whose dumps are terse, for devices with many rules,
- *     while the lock is to be had at once (kdp_tc_may_dump()).  When a rule
- *     was used is then told by its count, as in Open vSwitch.
- *
- * All threads list one device together, then the next.
+ * No dump goes through the rules in tc by itself.  A dump that is not terse has
+ * the engine read all rules before it begins.  The terse ones of revalidators
+ * show what the engine's reader thread has read in its latest round
+ * (offload/offload-reader.h), so that they wait for neither tc nor the RTNL
+ * lock.
  *
  * A dump that fails shows what it can, and tells the error when it is
  * destroyed.
