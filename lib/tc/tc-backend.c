@@ -63,10 +63,10 @@ prepare_add(const struct kdp_tc *tc, const struct offload_desc *desc,
         return EOPNOTSUPP;
     }
     if (!outputs_are_known(tc, desc->actions, desc->actions_len)) {
-        /* One of them is coming or going, which says nothing about flows of
-         * that kind. */
-        *why = "an output port is coming or going";
-        return EAGAIN;
+        /* One of them is coming or going, or the user wants it without offload
+         * (hw-offload-priority of Open vSwitch 3.7). */
+        *why = "an output port has no offload, or is coming or going";
+        return EOPNOTSUPP;
     }
     netdev = ovs_compat_ports_get(u32_to_odp(desc->in_port), tc->dpif_type);
     if (!netdev) {
