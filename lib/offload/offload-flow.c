@@ -373,7 +373,9 @@ offload_flow_set_tc_present(struct offload_flow *flow,
 }
 
 /* A copy was found in tc, made of what the flow is, as 'rule', of which the
- * caller's reference is taken over.  It had 'stats' at some time before. */
+ * caller's reference is taken over.  It had 'stats' at some time before.  What
+ * it had counted until then is taken off: it was counted by a previous run,
+ * and whoever is told of the flow adds up what it counts from now on. */
 void
 offload_flow_set_tc_adopted(struct offload_flow *flow,
                             struct offload_rule *rule,
@@ -383,6 +385,9 @@ offload_flow_set_tc_adopted(struct offload_flow *flow,
     flow->rule = rule;
     flow->tc_desc = offload_desc_ref(flow->desc);
     flow->tc_seen = *stats;
+    /* The sum is right, as unsigned numbers wrap. */
+    flow->base.n_packets -= stats->n_packets;
+    flow->base.n_bytes -= stats->n_bytes;
     flow->read = time_msec();
     flow->came = flow->read;
     offload_flow_moved(flow);

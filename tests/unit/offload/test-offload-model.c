@@ -563,16 +563,6 @@ check_at_rest(void)
     }
 }
 
-/* Notes how many packets a rule has met. */
-static void
-note_rule(void *n_packets, const ovs_u128 *ufid, struct offload_desc *desc,
-          const struct offload_stats *stats, struct offload_rule *rule)
-{
-    ((uint64_t *) n_packets)[ufid->u64.lo] = stats->n_packets;
-    offload_desc_unref(desc);
-    offload_rule_unref(rule);
-}
-
 /* At rest, when all flows are in tc that can be: the daemon starts again, with
  * a kernel that it has flushed.  If 'keep', rules of chains forward for a
  * while. */
@@ -581,7 +571,7 @@ restart(bool keep)
 {
     struct offload_kernel kernel = offload_fake_kernel(unit.fake);
     struct offload_backend backend = offload_fake_backend(unit.fake);
-    uint64_t n_packets[N_FLOWS] = { 0 }, n_adopted = 0;
+    uint64_t n_adopted = 0;
     size_t n_rules;
 
     offload_destroy(unit.offload);
@@ -598,7 +588,6 @@ restart(bool keep)
         offload_keep_chains(unit.offload, false);
         unit_settle(&unit);
     }
-    offload_fake_dump(unit.fake, true, note_rule, n_packets);
     unit_check(!offload_fake_count(unit.fake, false));
     for (uint32_t i = 0; i < N_FLOWS; i++) {
         struct model *model = &models[i];
@@ -608,10 +597,10 @@ restart(bool keep)
             unit_check(unit_state(&unit, i) == OFFLOAD_STATE_IN_TC);
             n_adopted++;
 
-            /* What it had counted before it came to tc, nobody knows. */
-            atomic_store(&model->begun, n_packets[i]);
-            atomic_store(&model->sent, n_packets[i]);
-            atomic_store(&model->reported, n_packets[i]);
+            /* What the rule had counted is no matter of this run. */
+            atomic_store(&model->begun, 0);
+            atomic_store(&model->sent, 0);
+            atomic_store(&model->reported, 0);
         } else {
             unit_check(!unit_where(&unit, i));
             if (model->installed) {
