@@ -196,17 +196,21 @@ kdp_flow_offload_keep_old(struct kdp_datapath *dp)
 }
 
 size_t
+kdp_flow_offload_delete_old_chains(struct kdp_datapath *dp)
+{
+    return shares_chains(dp) ? kdp_tc_clean_chains(kdp_dpif_type) : 0;
+}
+
+void
 kdp_flow_offload_end_old(struct kdp_datapath *dp)
 {
     struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
-    size_t n = shares_chains(dp) ? kdp_tc_clean_chains(kdp_dpif_type) : 0;
 
     dp->offload->keeps_old = false;
     dp->offload->look = true;
     if (engine) {
         offload_keep_chains(engine->offload, false);
     }
-    return n;
 }
 
 bool

@@ -23,9 +23,11 @@
  *      n-offload-threads       threads of the engine
  *      offload-delay           age of a flow that is offered, in ms
  *      offload-bytes           how bytes of rules are counted
+ *      offload-rebalance       flows with more packets get the places of
+ *                              others in full cards
  *
- * Thread safety: the main thread, but for kdp_flow_offload_ports_changed(),
- * which is for any. */
+ * Thread safety: the main thread, except kdp_flow_offload_ports_changed() and
+ * kdp_flow_offload_delete_old_chains(), which are for any. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,9 +53,13 @@ void kdp_flow_offload_set(struct kdp_datapath *,
  * beginning: ports are prepared before a bridge says anything. */
 void kdp_flow_offload_keep_old(struct kdp_datapath *);
 
-/* Says that it does not.  Returns how many rules of recirculation chains were
- * deleted: none of them is left, but for what tc refused. */
-size_t kdp_flow_offload_end_old(struct kdp_datapath *);
+/* Deletes rules of recirculation chains that a previous run left on ports.
+ * Waits for tc and the RTNL lock.  Returns how many were deleted: none of them
+ * is left, except those that tc did not delete.  Any thread. */
+size_t kdp_flow_offload_delete_old_chains(struct kdp_datapath *);
+
+/* Says that what a previous run left does not stay any longer. */
+void kdp_flow_offload_end_old(struct kdp_datapath *);
 
 /* True between the two. */
 bool kdp_flow_offload_keeps_old(const struct kdp_datapath *);

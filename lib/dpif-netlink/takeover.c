@@ -490,7 +490,8 @@ wait_for_packets(const struct kdp_datapath *dp)
     }
 }
 
-/* Work: deletes those that must not stay.  Lists the flows again before that
+/* Work: deletes those that must not stay, in the kernel datapath and, of
+ * recirculation chains, in tc.  Lists the flows again before that
  * if numbers were given to other ports: these were not known before. */
 static void
 delete_stale(struct work *work)
@@ -499,6 +500,7 @@ delete_stale(struct work *work)
     struct legacy *legacy = &work->legacy;
     int list_error = legacy->error;
     int error, other_error;
+    size_t n_rules;
 
     if (work->new_ports) {
         list_flows(work);
@@ -520,7 +522,8 @@ delete_stale(struct work *work)
                   "anew, %"PRIuSIZE" were deleted", name, legacy->n_kept,
                   legacy->n_doomed);
     }
-    if (list_error || legacy->n_doomed) {
+    n_rules = kdp_flow_offload_delete_old_chains(work->dp);
+    if (list_error || legacy->n_doomed || n_rules) {
         wait_for_packets(work->dp);
     }
 }
@@ -584,9 +587,7 @@ end(struct kdp_datapath *dp)
 {
     struct takeover *t = dp->takeover;
 
-    if (kdp_flow_offload_end_old(dp)) {
-        wait_for_packets(dp);
-    }
+    kdp_flow_offload_end_old(dp);
     enter_done(t);
     t->n_revalidated = 0;
     t->ended = time_msec();

@@ -39,6 +39,7 @@ tests_unit_dpif_netlink_test_dpif_class_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_dpif_wrap) \
 	-Wl,--wrap=dp_register_provider \
 	-Wl,--wrap=dp_unregister_provider \
+	-Wl,--wrap=kdp_flow_offload_delete_old_chains \
 	-Wl,--wrap=kdp_flow_offload_end_old \
 	-Wl,--wrap=kdp_flow_offload_keep_old \
 	-Wl,--wrap=upcall_outdated_mark \
@@ -155,6 +156,7 @@ tests_unit_dpif_netlink_test_takeover_SOURCES = \
 	tests/unit/dpif-netlink/test-takeover.c $(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_dpif_wrap) \
+	-Wl,--wrap=kdp_flow_offload_delete_old_chains \
 	-Wl,--wrap=kdp_flow_offload_end_old \
 	-Wl,--wrap=kdp_flow_offload_keep_old \
 	-Wl,--wrap=socket \

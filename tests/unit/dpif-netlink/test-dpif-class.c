@@ -191,7 +191,8 @@ n_seen(struct dpif_kdp *dpif, const char *name)
 
 /* There is nothing of a previous run in tc. */
 void __wrap_kdp_flow_offload_keep_old(struct kdp_datapath *);
-size_t __wrap_kdp_flow_offload_end_old(struct kdp_datapath *);
+size_t __wrap_kdp_flow_offload_delete_old_chains(struct kdp_datapath *);
+void __wrap_kdp_flow_offload_end_old(struct kdp_datapath *);
 
 void
 __wrap_kdp_flow_offload_keep_old(struct kdp_datapath *dp OVS_UNUSED)
@@ -199,9 +200,14 @@ __wrap_kdp_flow_offload_keep_old(struct kdp_datapath *dp OVS_UNUSED)
 }
 
 size_t
-__wrap_kdp_flow_offload_end_old(struct kdp_datapath *dp OVS_UNUSED)
+__wrap_kdp_flow_offload_delete_old_chains(struct kdp_datapath *dp OVS_UNUSED)
 {
     return 0;
+}
+
+void
+__wrap_kdp_flow_offload_end_old(struct kdp_datapath *dp OVS_UNUSED)
+{
 }
 
 /* The parts that a bridge that starts goes through. */

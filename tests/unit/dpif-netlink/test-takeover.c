@@ -46,6 +46,7 @@ gate(void)
 /* Rules in tc that there are of old chains, and whether they stay. */
 static size_t n_rules, n_log_at_rules;
 static bool keeps_rules;
+static pthread_t main_thread;
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
@@ -97,7 +98,8 @@ __wrap_socket(int domain, int type, int protocol)
 }
 
 void __wrap_kdp_flow_offload_keep_old(struct kdp_datapath *);
-size_t __wrap_kdp_flow_offload_end_old(struct kdp_datapath *);
+size_t __wrap_kdp_flow_offload_delete_old_chains(struct kdp_datapath *);
+void __wrap_kdp_flow_offload_end_old(struct kdp_datapath *);
 
 void
 __wrap_kdp_flow_offload_keep_old(struct kdp_datapath *dp OVS_UNUSED)
@@ -106,12 +108,20 @@ __wrap_kdp_flow_offload_keep_old(struct kdp_datapath *dp OVS_UNUSED)
 }
 
 size_t
+__wrap_kdp_flow_offload_delete_old_chains(struct kdp_datapath *dp OVS_UNUSED)
+{
+    /* The main thread waits for no list of rules. */
+    assert_false(pthread_equal(pthread_self(), main_thread));
+    assert_true(keeps_rules);
+    n_log_at_rules = current->n_log;
+    return n_rules;
+}
+
+void
 __wrap_kdp_flow_offload_end_old(struct kdp_datapath *dp OVS_UNUSED)
 {
     assert_true(keeps_rules);
     keeps_rules = false;
-    n_log_at_rules = current->n_log;
-    return n_rules;
 }
 
 static int
@@ -125,6 +135,7 @@ setup(void **state)
     n_barriers = n_packet_sockets = n_rules = 0;
     barrier_error = packet_socket_error = 0;
     keeps_rules = false;
+    main_thread = pthread_self();
     takeover_create(&u->dp);
     unit_clock_stop(1000000);
     return 0;
