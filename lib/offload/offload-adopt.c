@@ -10,6 +10,7 @@
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
 #include "offload/offload-step.h"
+#include "offload/offload-withdraw.h"
 #include "openvswitch/vlog.h"
 #include "util.h"
 
@@ -325,6 +326,7 @@ void
 offload_adopt_port(struct offload *offload, unsigned int thread,
                    const struct offload_control *message)
 {
+    offload_withdraw_old(offload, message->port, message->port_id);
     reconcile_all(offload, thread, message);
     set_ready(offload, message);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hash.h"
 #include "offload/offload-backend.h"
@@ -26,6 +27,8 @@ struct port {
     struct offload_place place; /* where its rules are. */
     uint64_t id;                /* Of no other port, not 0. */
     uint64_t seq;               /* Changes when the port does. */
+    bool cleared;               /* No flow is left that was in tc when the
+                                 * port that had the number before went. */
     bool ready;                 /* The rules that were there are known. */
     bool kept_chains;           /* Some of them were kept. */
     struct hmap kinds;          /* Rejected. */
@@ -190,6 +193,54 @@ offload_ports_reset(struct offload_ports *ports, uint32_t port_no)
         port_reset(ports, port);
     }
     ovs_mutex_unlock(&ports->mutex);
+}
+
+/* Says that the flows that 'port_no' had before the port with 'id' came have
+ * been dropped.  No flow of that port is offered before. */
+void
+offload_ports_set_cleared(struct offload_ports *ports, uint32_t port_no,
+                          uint64_t id)
+{
+    struct port *port;
+
+    ovs_mutex_lock(&ports->mutex);
+    port = port_find(ports, port_no);
+    if (port && port->id == id) {
+        port->cleared = true;
+    }
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+/* Has that been said, so that the flows of 'port_no' belong to the port that
+ * is there now? */
+bool
+offload_ports_is_cleared(struct offload_ports *ports, uint32_t port_no)
+{
+    const struct port *port;
+    bool cleared;
+
+    ovs_mutex_lock(&ports->mutex);
+    port = port_find(ports, port_no);
+    cleared = port && port->cleared;
+    ovs_mutex_unlock(&ports->mutex);
+    return cleared;
+}
+
+/* Are rules in 'place' those of port 'port_no', and is it known which were
+ * there when it came, so that all others are those of flows? */
+bool
+offload_ports_is_known(struct offload_ports *ports, uint32_t port_no,
+                       const struct offload_place *place)
+{
+    const struct port *port;
+    bool known;
+
+    ovs_mutex_lock(&ports->mutex);
+    port = port_find(ports, port_no);
+    known = (port && port->ready && port->located && !ports->keep_chains
+             && !memcmp(&port->place, place, sizeof *place));
+    ovs_mutex_unlock(&ports->mutex);
+    return known;
 }
 
 /* Says that the rules that were on the port with 'id', 'port_no', when it came

@@ -7,8 +7,9 @@
  * ==============================================
  *
  * Decides whether a flow may be offered to tc as far as ports are concerned.
- * A port is there from offload_ports_add() on, and ready when the rules that
- * were on it are known.  It remembers until when it is to be left alone
+ * A port is there from offload_ports_add() on, cleared when the flows that the
+ * port of its number before left have been dropped, and ready when the rules
+ * that were on it are known.  It remembers until when it is to be left alone
  * because it was full, and which kinds of flows its device rejected:
  *
  *     error             others of the kind are not tried
@@ -66,6 +67,12 @@ bool offload_ports_remove(struct offload_ports *, uint32_t port_no,
 bool offload_ports_exists(struct offload_ports *, uint32_t port_no,
                           uint64_t id);
 void offload_ports_reset(struct offload_ports *, uint32_t port_no);
+void offload_ports_set_cleared(struct offload_ports *, uint32_t port_no,
+                               uint64_t id);
+bool offload_ports_is_cleared(struct offload_ports *, uint32_t port_no);
+bool offload_ports_is_known(struct offload_ports *, uint32_t port_no,
+                            const struct offload_place *);
+bool offload_ports_keep_any_chain(struct offload_ports *);
 bool offload_ports_set_ready(struct offload_ports *, uint32_t port_no,
                              uint64_t id);
 size_t offload_ports_list(struct offload_ports *,

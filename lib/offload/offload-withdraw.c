@@ -33,13 +33,27 @@ is_concerned(const struct offload_flow *flow)
             && (offload_flow_needs_thread(flow) || flow->request));
 }
 
-/* Drops 'flow', whose port is gone. */
+/* Drops 'flow', whose port is gone, unless it may be one of the port that has
+ * the number now: such flows are offered after offload_ports_set_cleared()
+ * only, and with the lock of the flow. */
 static void
-drop(struct offload_flow *flow, void *offload)
+drop(struct offload_flow *flow, void *offload_)
 {
-    if (is_concerned(flow)) {
+    struct offload *offload = offload_;
+
+    if (is_concerned(flow)
+        && !offload_ports_is_cleared(&offload->ports, flow->desc->in_port)) {
         offload_placement_drop(offload, flow);
     }
+}
+
+/* Drops what is left of flows that 'port' had before the one with 'id' came,
+ * which may have overtaken the message that its predecessor is gone. */
+void
+offload_withdraw_old(struct offload *offload, uint32_t port, uint64_t id)
+{
+    offload_table_visit_port(&offload->table, port, drop, offload);
+    offload_ports_set_cleared(&offload->ports, port, id);
 }
 
 /* The port that 'message' is about is gone. */

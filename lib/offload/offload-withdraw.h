@@ -9,7 +9,10 @@
  * When a port goes, its flows leave tc without being put into the kernel: no
  * packet comes from the port any more, or if its device is in use by others,
  * none that is the datapath's.  They are without copies then, until the user
- * deletes them, or until the port is there again.
+ * deletes them, or until the port is there again.  Two threads may be told, in
+ * any order, that a port is gone and that another one has its number, while the
+ * number of threads changes.  So both drop the flows, and the latter says so
+ * before it lets flows be offered.
  *
  * When offload is turned off, all flows move back to the kernel.
  *
@@ -24,6 +27,7 @@
 
 struct offload;
 
+void offload_withdraw_old(struct offload *, uint32_t port, uint64_t id);
 void offload_withdraw_port(struct offload *, const struct offload_control *);
 void offload_withdraw_all(struct offload *);
 

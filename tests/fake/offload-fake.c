@@ -62,6 +62,9 @@ struct offload_fake {
 
     bool hold OVS_GUARDED;
     bool hold_returns OVS_GUARDED;
+    bool hold_lists OVS_GUARDED;
+    bool hold_flow OVS_GUARDED; /* Operations in tc on this flow: */
+    ovs_u128 held_flow OVS_GUARDED;
     unsigned int n_held OVS_GUARDED;
     pthread_cond_t cond;        /* Any of these has changed. */
 };
@@ -332,6 +335,9 @@ fake_operate(void *side_, struct offload_copy_op *ops[], size_t n)
 
         if (change) {
             hold_up(fake);
+            if (ovs_u128_equals(fake->held_flow, ops[i]->ufid)) {
+                wait_while(fake, &fake->hold_flow);
+            }
         }
         operate_one(side, ops[i]);
         if (change) {
@@ -486,7 +492,8 @@ void
 offload_fake_release(struct offload_fake *fake)
 {
     ovs_mutex_lock(&fake->mutex);
-    fake->hold = fake->hold_returns = false;
+    fake->hold = fake->hold_returns = fake->hold_lists = false;
+    fake->hold_flow = false;
     xpthread_cond_broadcast(&fake->cond);
     ovs_mutex_unlock(&fake->mutex);
 }
@@ -558,6 +565,26 @@ offload_fake_count(struct offload_fake *fake, bool tc)
     n = hmap_count(&side_of(fake, tc)->copies);
     ovs_mutex_unlock(&fake->mutex);
     return n;
+}
+
+void
+offload_fake_hold_flow(struct offload_fake *fake, const ovs_u128 *ufid)
+{
+    ovs_mutex_lock(&fake->mutex);
+    fake->hold_flow = ufid != NULL;
+    if (ufid) {
+        fake->held_flow = *ufid;
+    }
+    xpthread_cond_broadcast(&fake->cond);
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
+offload_fake_hold_lists(struct offload_fake *fake)
+{
+    ovs_mutex_lock(&fake->mutex);
+    fake->hold_lists = true;
+    ovs_mutex_unlock(&fake->mutex);
 }
 
 void

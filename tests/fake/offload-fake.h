@@ -94,6 +94,17 @@ void offload_fake_add(struct offload_fake *, bool tc,
                       const struct offload_desc *);
 void offload_fake_remove(struct offload_fake *, bool tc, const ovs_u128 *ufid);
 
+/* Holds up operations in tc on the flow of 'ufid' only, until NULL is
+ * given. */
+void offload_fake_hold_flow(struct offload_fake *, const ovs_u128 *ufid);
+
+/* From this number on, ports are devices that are none of a datapath. */
+#define OFFLOAD_FAKE_NO_PORT 1000
+
+/* Holds up lists of all rules, after they have been made and before they are
+ * told, until offload_fake_release(). */
+void offload_fake_hold_lists(struct offload_fake *);
+
 /* Somebody else has a part in the copy of 'ufid' that is in tc now, if there
  * is one. */
 void offload_fake_share(struct offload_fake *, const ovs_u128 *ufid);

@@ -20,6 +20,8 @@
 #include <errno.h>
 
 #include "harness/unit.h"
+#include "harness/wait.h"
+#include "hash.h"
 #include "offload/offload-engine.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
@@ -44,6 +46,46 @@ count_operation(void *load_, bool tc, const struct offload_copy_op *op)
 
     (tc ? load->tc : load->kernel)[op->type]++;
     return 0;
+}
+
+/* A port goes and another one gets its number while the number of threads
+ * changes, so that another thread sees to the new port, and is first. */
+static void
+late_news_of_a_port_do_not_concern_the_next_one(void **state OVS_UNUSED)
+{
+    const ovs_u128 held = unit_ufid(1);
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    struct unit_offload unit;
+    uint32_t port;
+
+    unit_offload_init(&unit, &config, 20);
+    for (port = 1; hash_int(port, 0) % 2 != 1; port++) {
+        continue;
+    }
+    unit_put(&unit, unit_desc(2, port), CREATE);
+    offload_barrier(unit.offload);
+
+    /* The only thread waits for tc. */
+    offload_fake_hold_flow(unit.fake, &held);
+    unit_put(&unit, unit_desc(1, port + 1), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    offload_port_del(unit.offload, port);
+    config.n_threads = 2;
+    offload_configure(unit.offload, &config);
+    offload_port_add(unit.offload, port);
+    unit_put(&unit, unit_desc(3, port), CREATE);
+    unit_wait_until((unit_dump_lax(&unit, NULL, 0),
+                     unit_where(&unit, 3) == TC));
+    offload_fake_hold_flow(unit.fake, NULL);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_where(&unit, 3), TC);
+
+    /* That of the old one went with it, and is back. */
+    unit_dump_lax(&unit, NULL, 0);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, 2), TC);
+    unit_offload_uninit(&unit);
 }
 
 /* Tc does nothing at all meanwhile.  A call that waited for it would never
@@ -477,6 +519,7 @@ int
 main(int argc OVS_UNUSED, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(late_news_of_a_port_do_not_concern_the_next_one),
         cmocka_unit_test(nobody_waits_for_tc),
         cmocka_unit_test(port_without_flows_costs_tc_nothing),
         cmocka_unit_test(rules_of_a_dying_port_are_deleted_without_a_move),
