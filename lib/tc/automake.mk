@@ -23,6 +23,8 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-orphans.h \
 	lib/tc/tc-parse.c \
 	lib/tc/tc-parse.h \
+	lib/tc/tc-places.c \
+	lib/tc/tc-places.h \
 	lib/tc/tc-prepare.c \
 	lib/tc/tc-prepare.h \
 	lib/tc/tc-prio.c \

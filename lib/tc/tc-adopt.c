@@ -21,6 +21,7 @@
 #include "ovs/compat-offload.h"
 #include "tc/tc-desc.h"
 #include "tc/tc-handle.h"
+#include "tc/tc-places.h"
 #include "tc/tc-rules.h"
 #include "tc/tc-transact.h"
 #include "util.h"
@@ -190,8 +191,6 @@ begin_once(struct kdp_tc *tc, uint32_t port_no)
     ovsrcu_quiesce_end();
 }
 
-/* A place as the engine keeps it: what tc_make_tcf_id() needs. */
-
 bool
 kdp_tc_locate(void *tc_, uint32_t port_no, struct offload_place *place)
 {
@@ -203,9 +202,7 @@ kdp_tc_locate(void *tc_, uint32_t port_no, struct offload_place *place)
     if (ifindex >= 0) {
         struct tcf_id id = kdp_tc_place(netdev, ifindex);
 
-        *place = (struct offload_place) {
-            .data = { id.ifindex, id.block_id, id.hook },
-        };
+        *place = kdp_tc_place_for_engine(&id);
     }
     netdev_close(netdev);
     return ifindex >= 0;

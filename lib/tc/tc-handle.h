@@ -28,6 +28,14 @@
 #define KDP_TC_HANDLE_N (1u << 24)
 #define KDP_TC_HANDLE_RANGES 224
 
+/* May a run of ovs-kdp have given out 'handle'? */
+static inline bool
+kdp_tc_handle_is_kdp(uint32_t handle)
+{
+    return (handle - KDP_TC_HANDLE_FIRST
+            < KDP_TC_HANDLE_RANGES * KDP_TC_HANDLE_N);
+}
+
 /* Says that a rule with 'handle' is there, which we did not make. */
 void kdp_tc_handle_found(uint32_t handle);
 

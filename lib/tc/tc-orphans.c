@@ -11,10 +11,8 @@
 #include <time.h>
 
 #include "hmapx.h"
-#include "netdev-linux/ingress-qdisc.h"
 #include "netdev-linux/qdisc-lock.h"
 #include "netdev-linux/rtnl-count.h"
-#include "netdev-provider.h"
 #include "netlink.h"
 #include "netlink-socket.h"
 #include "openvswitch/dynamic-string.h"
@@ -27,7 +25,9 @@
 #include "tc.h"
 #include "tc/tc-handle.h"
 #include "tc/tc-parse.h"
+#include "tc/tc-places.h"
 #include "tc/tc-transact.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_tc_orphans);
@@ -82,75 +82,6 @@ is_stopping(void)
     return stop;
 }
 
-/* Places. */
-
-struct places {
-    struct tcf_id *array;
-    size_t n, allocated;
-};
-
-static void
-places_add(struct places *places, struct tcf_id place)
-{
-    if (places->n == places->allocated) {
-        places->array = x2nrealloc(places->array, &places->allocated,
-                                   sizeof *places->array);
-    }
-    places->array[places->n++] = place;
-}
-
-/* The device whose rules are in 'place', or the bond that the block there is
- * of. */
-static int
-place_device(const struct tcf_id *place)
-{
-    return place->block_id ? (int) place->block_id : place->ifindex;
-}
-
-static int
-compare_places(const void *a_, const void *b_)
-{
-    const struct tcf_id *a = a_, *b = b_;
-
-    /* Which of its members tells of a block does not matter. */
-    if (a->block_id != b->block_id) {
-        return a->block_id < b->block_id ? -1 : 1;
-    }
-    if (a->block_id) {
-        return 0;
-    }
-    return (a->ifindex != b->ifindex ? (a->ifindex < b->ifindex ? -1 : 1)
-            : (int) a->hook - (int) b->hook);
-}
-
-static void
-places_sort(struct places *places)
-{
-    if (places->n) {
-        qsort(places->array, places->n, sizeof *places->array,
-              compare_places);
-    }
-}
-
-static bool
-places_contain(const struct places *places, const struct tcf_id *place)
-{
-    return (places->n
-            && bsearch(place, places->array, places->n, sizeof *place,
-                       compare_places));
-}
-
-static bool
-add_port(struct netdev *netdev, odp_port_t port_no OVS_UNUSED, void *ports)
-{
-    int ifindex = netdev_get_ifindex(netdev);
-
-    if (ifindex >= 0) {
-        places_add(ports, kdp_tc_place(netdev, ifindex));
-    }
-    return false;
-}
-
 /* Rules in a place. */
 
 struct orphans {
@@ -181,8 +112,7 @@ is_version_4(const ovs_u128 *ufid)
 static bool
 is_of_previous_run(const struct kdp_tc_rule *rule, bool was_port)
 {
-    return (rule->id.handle - KDP_TC_HANDLE_FIRST
-            < KDP_TC_HANDLE_RANGES * KDP_TC_HANDLE_N
+    return (kdp_tc_handle_is_kdp(rule->id.handle)
             || (was_port && is_version_4(&rule->ufid)));
 }
 
@@ -240,14 +170,14 @@ static void
 delete_orphans(const struct tcf_id *place, struct orphans *orphans,
                struct outcome *outcome)
 {
-    struct qdisc_lock *lock = qdisc_lock_get(place_device(place));
+    struct qdisc_lock *lock = qdisc_lock_get(kdp_tc_place_device(place));
     bool go_on = true;
 
     for (size_t i = 0; go_on && i < orphans->n; i++) {
         qdisc_lock_acquire(lock);
         ovs_mutex_lock(&mutex);
         go_on = (!stopping
-                 && !hmapx_contains(&spared, as_node(place_device(place))));
+                 && !hmapx_contains(&spared, as_node(kdp_tc_place_device(place))));
         ovs_mutex_unlock(&mutex);
         if (go_on) {
             delete_rule(&orphans->ids[i], outcome);
@@ -290,12 +220,12 @@ clean_place(const struct tcf_id *place)
     int error;
 
     ovs_mutex_lock(&mutex);
-    was_port = hmapx_contains(&former, as_node(place_device(place)));
+    was_port = hmapx_contains(&former, as_node(kdp_tc_place_device(place)));
     ovs_mutex_unlock(&mutex);
     error = find_orphans(place, was_port, &parents, &others);
     if (error) {
         VLOG_WARN_RL(&rl, "device %d: rules that a previous run may have left "
-                     "in tc cannot be listed (%s)", place_device(place),
+                     "in tc cannot be listed (%s)", kdp_tc_place_device(place),
                      ovs_strerror(error));
     }
 
@@ -336,34 +266,11 @@ kdp_tc_orphans_may_unbind(uint32_t block_id)
 
 /* Passes. */
 
-/* Adds the places of the device: its ingress, or the block that the rules there
- * are in, and its egress. */
-static void
-add_places(const struct ingress_qdisc *qdisc, void *places)
-{
-    places_add(places, tc_make_tcf_id(qdisc->ifindex, qdisc->block_id, 0,
-                                      TC_INGRESS));
-    if (qdisc->is_clsact) {
-        places_add(places, tc_make_tcf_id(qdisc->ifindex, 0, 0, TC_EGRESS));
-    }
-}
-
-/* Fills 'ports' in with the places of ports. */
-static void
-find_ports(const char *dpif_type, struct places *ports)
-{
-    /* Open vSwitch may keep ports by RCU. */
-    ovsrcu_quiesce_end();
-    ovs_compat_ports_traverse(dpif_type, add_port, ports);
-    ovsrcu_quiesce_start();
-    places_sort(ports);
-}
-
 /* Returns true if all went well, or the pass was ended early. */
 static bool
 make_pass(void)
 {
-    struct places ports = { .n = 0 }, places = { .n = 0 };
+    struct kdp_tc_places ports = { .n = 0 }, places = { .n = 0 };
     const char *dpif_type;
     unsigned int pass_flags;
     size_t n_failed = 0;
@@ -374,25 +281,24 @@ make_pass(void)
     pass_flags = flags;
     ovs_mutex_unlock(&mutex);
     if (pass_flags & KDP_TC_ORPHANS_SPARE_PORTS) {
-        find_ports(dpif_type, &ports);
+        kdp_tc_places_add_ports(&ports, dpif_type);
     }
-    error = ingress_qdisc_for_each(add_places, &places);
+    error = kdp_tc_places_add_all(&places);
     if (error) {
         VLOG_WARN("queueing disciplines cannot be listed (%s); rules that a "
                   "previous run may have left on devices that are no ports "
                   "go on forwarding", ovs_strerror(error));
     }
-    places_sort(&places);
     for (size_t i = 0; i < places.n && !is_stopping(); i++) {
-        const struct tcf_id *place = &places.array[i];
+        const struct kdp_tc_place *place = &places.array[i];
 
-        if ((!i || compare_places(place, place - 1))
-            && !places_contain(&ports, place)) {
-            n_failed += clean_place(place);
+        if ((!i || !kdp_tc_places_is_same(place, place - 1))
+            && !kdp_tc_places_find(&ports, &place->id)) {
+            n_failed += clean_place(&place->id);
         }
     }
-    free(places.array);
-    free(ports.array);
+    kdp_tc_places_uninit(&places);
+    kdp_tc_places_uninit(&ports);
     ovs_mutex_lock(&mutex);
     if (stopping) {
         n_failed = 0;

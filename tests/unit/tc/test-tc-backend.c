@@ -245,7 +245,7 @@ what_tc_cannot_have_is_not_asked_for(void **state)
     struct offload_desc chain = *desc;
     size_t n_messages, n_requests;
 
-    /* No such ports.  Another flow of the kind may be taken. */
+    /* No such ports. */
     assert_refused(*state, unit_tc_desc(1, 99, 0), ENODEV, NULL);
     unit_tc_ports_del(BACKEND_N_PORTS);
     assert_refused(*state, unit_tc_desc(1, 1, 0), EOPNOTSUPP,

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_TC_TC_PLACES_H
+#define KDP_TC_TC_PLACES_H 1
+
+/* Places for rules
+ * ================
+ *
+ * The kernel has rules at the ingress and the egress of devices, and in blocks
+ * that devices share, such as the members of a bond.  This is a list of such
+ * places: those that there are, or those of ports.
+ *
+ * Thread safety: a list belongs to one thread. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "offload/offload-backend.h"
+#include "tc.h"
+
+struct kdp_tc_place {
+    struct tcf_id id;
+    uint32_t port_no;           /* Of a port that is there; else UINT32_MAX. */
+};
+
+/* All zeros is an empty one. */
+struct kdp_tc_places {
+    struct kdp_tc_place *array; /* Sorted.  A block is there once for each
+                                 * device that shares it. */
+    size_t n, allocated;
+};
+
+void kdp_tc_places_uninit(struct kdp_tc_places *);
+
+/* Adds all places of our network namespace.  Takes the RTNL lock.  Returns 0
+ * or a positive errno value, with which some are missing. */
+int kdp_tc_places_add_all(struct kdp_tc_places *);
+
+/* Adds those of ports of datapaths of type 'dpif_type'. */
+void kdp_tc_places_add_ports(struct kdp_tc_places *, const char *dpif_type);
+
+/* Returns the first element that is the place 'id', or NULL. */
+const struct kdp_tc_place *kdp_tc_places_find(const struct kdp_tc_places *,
+                                              const struct tcf_id *id);
+
+/* Are 'a' and 'b' the same place? */
+bool kdp_tc_places_is_same(const struct kdp_tc_place *a,
+                           const struct kdp_tc_place *b);
+
+/* 'id' as the engine keeps it: what tc_make_tcf_id() needs. */
+struct offload_place kdp_tc_place_for_engine(const struct tcf_id *id);
+
+/* The device whose rules are in 'id', or the bond that the block there is
+ * of. */
+int kdp_tc_place_device(const struct tcf_id *id);
+
+#endif /* lib/tc/tc-places.h */
