@@ -7,11 +7,11 @@
  * ==============================
  *
  * As the engine wants it (offload/offload.h), all threads of a dump go through
- * the flows of the kernel, by a dump of the inner dpif that they share, and then
- * through what the engine has besides.
+ * the flows of the kernel, by a dump of the inner dpif that they share, and
+ * then through what the engine has besides.
  *
- * No dump goes through the rules in tc by itself.  A dump that is not terse has
- * the engine read all rules before it begins.  The terse ones of revalidators
+ * No dump goes through the rules in tc by itself.  A dump that is not terse
+ * has the engine read all rules before it begins.  The terse ones of revalidators
  * show what the engine's reader thread has read in its latest round
  * (offload/offload-reader.h), so that they wait for neither tc nor the RTNL
  * lock.

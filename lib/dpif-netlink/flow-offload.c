@@ -65,6 +65,7 @@ kdp_flow_offload_create(struct kdp_datapath *dp)
     dp->offload = xzalloc(sizeof *dp->offload);
     dp->offload->config = (struct offload_config) OFFLOAD_CONFIG_DEFAULT;
     dp->offload->config.read_interval = OFFLOAD_READ_INTERVAL;
+    dp->offload->config.audit_interval = OFFLOAD_AUDIT_INTERVAL;
     dp->offload->keeps_old = dp->offload->look = true;
     dp->meters = kdp_flow_meters_create();
 }

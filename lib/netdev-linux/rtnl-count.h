@@ -38,6 +38,7 @@
     KDP_RTNL_CALL(PORT_DEL, "delete port from datapath")                  \
     KDP_RTNL_CALL(TC_QDISC, "prepare port for offload")                   \
     KDP_RTNL_CALL(TC_DUMP, "list rules in tc")                            \
+    KDP_RTNL_CALL(TC_AUDIT, "look for rules in tc of no flow")            \
     KDP_RTNL_CALL(TC_ACTION, "load kind of action of tc")                 \
     KDP_RTNL_CALL(UNKNOWN, "device not in table")
 

@@ -7,6 +7,8 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/kdp-mpsc-queue.h \
 	lib/offload/offload-adopt.c \
 	lib/offload/offload-adopt.h \
+	lib/offload/offload-audit.c \
+	lib/offload/offload-audit.h \
 	lib/offload/offload-backend.c \
 	lib/offload/offload-backend.h \
 	lib/offload/offload-chain.c \

@@ -110,21 +110,17 @@ finish(struct offload *offload, struct offload_flow *flow)
     offload_desc_unref(tc_desc);
 }
 
-/* Makes a flow of a rule on 'port' that is not to stay: one that is being
- * deleted.  Nothing is known of the flow but that, so no chain hangs on it. */
+/* Makes a flow of a rule on 'port' that is not to stay, and has 'thread' be at
+ * it. */
 static struct offload_flow *
 adopt_stale(struct offload_stripe *stripe, const struct old_rule *rule,
             uint32_t port, unsigned int thread)
     OVS_REQUIRES(stripe->mutex)
 {
-    const struct offload_desc desc = { .ufid = rule->ufid, .in_port = port };
     struct offload_flow *flow;
 
-    flow = offload_flow_create(stripe, offload_desc_create(&desc));
-    offload_flow_set_present(flow);
-    offload_flow_set_tc_adopted(flow, offload_rule_ref(rule->rule),
-                                &rule->stats);
-    offload_flow_remove(flow);
+    flow = offload_flow_create_stale(stripe, &rule->ufid, port, &rule->stats,
+                                     rule->rule);
     flow->thread = thread;
     flow->n_refs++;
     offload_flow_set_work(flow, OFFLOAD_WORK_BUSY);

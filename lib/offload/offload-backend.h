@@ -222,6 +222,19 @@ typedef void offload_dump_cb(void *cb_aux, const ovs_u128 *ufid,
 typedef void offload_list_cb(void *cb_aux, const ovs_u128 *ufid,
                              const void *told);
 
+/* Called by the backend before it lists 'place', where 'port' has its rules,
+ * maybe a port of another datapath.  Returns true if each rule there belongs
+ * to a flow or to nobody. */
+typedef bool offload_is_known_cb(void *cb_aux, uint32_t port,
+                                 const struct offload_place *place);
+
+/* What was told of a rule. */
+enum offload_told {
+    OFFLOAD_TOLD_OTHER,         /* Another rule was. */
+    OFFLOAD_TOLD_RULE,          /* It was, but has to be read all the same. */
+    OFFLOAD_TOLD_STATS,         /* All of it. */
+};
+
 /* tc.  The stock translation is a backend, an encoder of our own may be one.
  *
  * Errors of OFFLOAD_COPY_PUT, all of which leave tc as it was:
@@ -243,11 +256,26 @@ struct offload_backend {
      * only if 'exact'.  NULL if there are none. */
     void (*list)(void *aux, bool exact, offload_list_cb *cb, void *cb_aux);
 
-    /* Stores in '*stats' and '*hw' what was 'told' of 'rule', as
-     * OFFLOAD_COPY_GET would.  Returns false if it was not that rule.  Must
-     * not wait. */
-    bool (*take)(void *aux, struct offload_rule *rule, const void *told,
-                 struct offload_stats *stats, enum offload_hw *hw);
+    /* Calls 'cb' in the same way for each rule of ours in all places of tc,
+     * including devices that are no ports, but not where a port is for which
+     * 'is_known' returns false.  NULL if that cannot be done. */
+    void (*list_all)(void *aux, offload_is_known_cb *is_known,
+                     offload_list_cb *cb, void *cb_aux);
+
+    /* Says whether 'rule' was 'told', and if it is all that there is to know,
+     * stores in '*stats' and '*hw' what OFFLOAD_COPY_GET would.  Must not
+     * wait. */
+    enum offload_told (*take)(void *aux, struct offload_rule *rule,
+                              const void *told, struct offload_stats *stats,
+                              enum offload_hw *hw);
+
+    /* Returns the rule that was 'told' to a callback of 'list_all', for the
+     * caller, or NULL if it may be somebody else's.  Must not wait. */
+    struct offload_rule *(*name)(void *aux, const void *told);
+
+    /* Does tc call 'a' and 'b' the same? */
+    bool (*is_same)(const struct offload_rule *a,
+                    const struct offload_rule *b);
 
     /* Stores where the rules with input port 'port' are in '*place'.  Returns
      * false if there is no such port.  Must not wait for tc. */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "offload/offload-audit.h"
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
 #include "offload/offload-reader.h"
@@ -44,6 +45,7 @@ offload_create(const struct offload_kernel *kernel,
     atomic_init(&offload->n_flushes, 0);
     ovs_mutex_init(&offload->dumps_mutex);
     atomic_init(&offload->last_round, 0);
+    offload->audit = offload_audit_create(config->audit_interval);
     offload_configure(offload, config);
     offload_reader_start(offload, config->read_interval);
     return offload;
@@ -81,6 +83,7 @@ offload_destroy(struct offload *offload)
         return;
     }
     offload_reader_stop(offload);
+    offload_audit_destroy(offload->audit);
     offload_threads_destroy(offload);
     cancel_all(offload);
     offload_table_destroy(&offload->table);
@@ -95,8 +98,8 @@ offload_destroy(struct offload *offload)
     free_cacheline(offload);
 }
 
-/* Changes the configuration, but for 'read_interval', which stays.  Values out
- * of range are brought into it. */
+/* Changes the configuration, except 'read_interval' and 'audit_interval',
+ * which stay.  Values out of range are brought into it. */
 void
 offload_configure(struct offload *offload, const struct offload_config *config)
 {

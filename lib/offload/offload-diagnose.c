@@ -24,9 +24,17 @@ static const struct finding_kind rules_shared = {
 
 static const struct finding_kind rules_left = {
     "offload-rules-left",
-    "Packets still match the rules of flows that were deleted or changed.",
+    "Packets still match the rules of flows that were deleted or changed, or "
+    "that never were.",
     "The deletion is tried again every few seconds; the log has the port and "
     "the error.",
+};
+
+static const struct finding_kind rules_orphaned = {
+    "offload-orphans",
+    "Packets matched rules that no flow had, for up to ten seconds.",
+    "Find the process that adds such rules (\"tc monitor\"), or report a bug: "
+    "the log has the devices.",
 };
 
 static const struct finding_kind flows_lost = {
@@ -64,6 +72,8 @@ offload_diagnose(const char *name, const struct offload_engine_info *info,
           "rules in tc were removed by another process" },
         { &rules_shared, OFFLOAD_CONFLICTS,
           "rules in tc had an action of another process" },
+        { &rules_orphaned, OFFLOAD_ORPHANS,
+          "rules in tc belonged to no flow and are deleted" },
         { &flows_lost, OFFLOAD_LOST,
           "flows were not taken back by the kernel datapath" },
     };

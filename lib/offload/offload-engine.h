@@ -18,6 +18,7 @@
  * memory for a moment.  That the copy stays does no harm. */
 #define OFFLOAD_MAX_FAILURES 3
 
+struct offload_audit;
 struct offload_reader;
 struct offload_thread;
 
@@ -34,6 +35,7 @@ struct offload {
     struct offload_thread *threads;     /* OFFLOAD_MAX_THREADS. */
     struct offload_reader *reader;      /* Or NULL. */
     atomic_uint32_t last_round;         /* See offload-reader.h. */
+    struct offload_audit *audit;
 
     /* Held for reading by who changes flows, or sends to a thread; for writing
      * by who needs that nobody does: a flush, and a change of the number of

@@ -190,6 +190,25 @@ offload_flow_create_placeholder(struct offload_stripe *stripe,
     return offload_flow_create(stripe, offload_desc_create(&proto));
 }
 
+/* Makes a flow of 'rule', which tc has for 'ufid' on 'port' with 'stats' and
+ * which is not to stay: one that is being deleted, without a thread.  Nothing
+ * else is known of the flow, so no chain hangs on it.  The table of flows that
+ * are deleted has the only reference. */
+struct offload_flow *
+offload_flow_create_stale(struct offload_stripe *stripe, const ovs_u128 *ufid,
+                          uint32_t port, const struct offload_stats *stats,
+                          const struct offload_rule *rule)
+{
+    const struct offload_desc desc = { .ufid = *ufid, .in_port = port };
+    struct offload_flow *flow;
+
+    flow = offload_flow_create(stripe, offload_desc_create(&desc));
+    offload_flow_set_present(flow);
+    offload_flow_set_tc_adopted(flow, offload_rule_ref(rule), stats);
+    offload_flow_remove(flow);
+    return flow;
+}
+
 static struct offload_flow *
 find(const struct hmap *hmap, const ovs_u128 *ufid)
 {

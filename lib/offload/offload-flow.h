@@ -95,6 +95,7 @@ struct offload_table {
 enum OVS_PACKED_ENUM offload_request {
     OFFLOAD_NO_REQUEST,
     OFFLOAD_INSERT,
+    OFFLOAD_REMAKE,             /* After somebody has deleted it. */
     OFFLOAD_MODIFY,
     OFFLOAD_DELETE,
     OFFLOAD_RETURN,
@@ -229,6 +230,10 @@ struct offload_flow *offload_flow_find_deleting(
     const struct offload_stripe *stripe, const ovs_u128 *ufid)
     OVS_REQUIRES(stripe->mutex);
 void offload_flow_unref(struct offload_flow *);
+struct offload_flow *offload_flow_create_stale(
+    struct offload_stripe *stripe, const ovs_u128 *ufid, uint32_t port,
+    const struct offload_stats *, const struct offload_rule *)
+    OVS_REQUIRES(stripe->mutex);
 void offload_flow_set_present(struct offload_flow *);
 void offload_flow_discard(struct offload_flow *);
 void offload_flow_remove(struct offload_flow *);

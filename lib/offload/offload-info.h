@@ -92,6 +92,10 @@ enum offload_counter {
                                  * back, which is nowhere then, as another
                                  * flow there overlaps with it. */
     OFFLOAD_LOST,               /* Times that it did not for another reason. */
+    OFFLOAD_ORPHANS,            /* Rules of ours that were found in tc and that
+                                 * no flow had: they are deleted. */
+    OFFLOAD_REMADE,             /* Rules that had vanished and were put
+                                 * again. */
     OFFLOAD_N_COUNTERS
 };
 
@@ -128,6 +132,8 @@ struct offload_engine_info {
                                  * tried again, */
     uint64_t n_stuck;           /* and of these, those that it has not deleted
                                  * for longer than a second. */
+    uint64_t n_audits;          /* Times that all rules in tc were compared
+                                 * with the flows. */
 };
 
 void offload_get_info(struct offload *, struct offload_engine_info *);

@@ -92,6 +92,9 @@ offload_placement_done(struct offload *offload, struct offload_flow *flow)
            : flow->request == OFFLOAD_MODIFY ? OFFLOAD_MODIFIED
            : OFFLOAD_INSERTED);
 
+    if (flow->request == OFFLOAD_REMAKE && counter == OFFLOAD_INSERTED) {
+        offload_count(offload, flow->thread, OFFLOAD_REMADE);
+    }
     end_request(offload, flow, counter);
 }
 
@@ -124,6 +127,7 @@ offload_placement_offer(struct offload *offload, struct offload_flow *flow)
 {
     long long int now = time_msec();
     enum offload_reason reason = OFFLOAD_REASON_NONE;
+    enum offload_request request;
     unsigned int delay;
     bool enabled;
 
@@ -159,9 +163,11 @@ offload_placement_offer(struct offload *offload, struct offload_flow *flow)
         set_reason(offload, flow, reason);
         return;
     }
+    request = (flow->reason == OFFLOAD_REASON_VANISHED ? OFFLOAD_REMAKE
+               : OFFLOAD_INSERT);
     flow->reason = OFFLOAD_REASON_NONE;
     offload_flow_set_target(flow, OFFLOAD_TARGET_TC);
-    make_request(offload, flow, OFFLOAD_INSERT);
+    make_request(offload, flow, request);
 }
 
 /* Moves 'flow' back to the kernel, or leaves it there, for 'reason'. */

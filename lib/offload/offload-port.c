@@ -226,8 +226,8 @@ offload_ports_is_cleared(struct offload_ports *ports, uint32_t port_no)
     return cleared;
 }
 
-/* Are rules in 'place' those of port 'port_no', and is it known which were
- * there when it came, so that all others are those of flows? */
+/* Does port 'port_no' have its rules in 'place', and is it known which were
+ * there when it came, so that all others belong to flows? */
 bool
 offload_ports_is_known(struct offload_ports *ports, uint32_t port_no,
                        const struct offload_place *place)
@@ -293,6 +293,18 @@ offload_ports_keep_chains(struct offload_ports *ports, bool keep)
     ovs_mutex_lock(&ports->mutex);
     ports->keep_chains = keep;
     ovs_mutex_unlock(&ports->mutex);
+}
+
+/* Do they? */
+bool
+offload_ports_keep_any_chain(struct offload_ports *ports)
+{
+    bool keep;
+
+    ovs_mutex_lock(&ports->mutex);
+    keep = ports->keep_chains;
+    ovs_mutex_unlock(&ports->mutex);
+    return keep;
 }
 
 /* Does a rule of a recirculation chain that was found on the port with 'id',

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "latch.h"
+#include "offload/offload-audit.h"
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
 #include "offload/offload-rebalance.h"
@@ -37,6 +38,7 @@ struct round {
     uint64_t clock;             /* Move clock at the start. */
     unsigned int interval;      /* Time in ms for which what is known of a rule
                                  * is new enough; 0 if it never is. */
+    bool audit;                 /* All rules in tc are listed. */
     struct latch *stop;         /* Ends the round early; NULL if the caller may
                                  * have pointers that RCU guards. */
 
@@ -85,27 +87,47 @@ saw(const struct round *round, struct offload_flow *flow,
     }
 }
 
-/* A device told of a rule. */
+/* A device told of a rule.  Where only tc's software has it, it is better read
+ * by itself, which tells when it was used. */
 static void
-take_listed(void *round_, const ovs_u128 *ufid, const void *told)
+take_listed(void *round_, const ovs_u128 *ufid, const void *told_)
 {
     struct round *round = round_;
     struct offload *offload = round->offload;
     struct offload_stripe *stripe = offload_stripe(offload, ufid);
+    enum offload_told told = OFFLOAD_TOLD_OTHER;
+    struct offload_stats stats;
     struct offload_flow *flow;
+    enum offload_hw hw;
+    bool known;
 
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, ufid);
-    if (flow && offload_flow_in_tc(flow) && flow->moved <= round->clock) {
-        struct offload_stats stats;
-        enum offload_hw hw;
-
-        if (offload->backend.take(offload->backend.aux, flow->rule, told,
-                                  &stats, &hw)) {
-            saw(round, flow, &stats, hw);
-        }
+    if (flow && flow->tc != OFFLOAD_TC_NONE) {
+        told = offload->backend.take(offload->backend.aux, flow->rule, told_,
+                                     &stats, &hw);
     }
+    if (told == OFFLOAD_TOLD_STATS && offload_flow_in_tc(flow)
+        && flow->moved <= round->clock
+        && (!round->audit || offload_in_hw(hw))) {
+        saw(round, flow, &stats, hw);
+    }
+    known = (told != OFFLOAD_TOLD_OTHER
+             || offload_flow_find_deleting(stripe, ufid));
     ovs_mutex_unlock(&stripe->mutex);
+
+    if (round->audit && !known) {
+        offload_audit_suspect(offload, ufid, told_);
+    }
+}
+
+/* Are rules in 'place', of 'port', to be listed? */
+static bool
+is_known(void *round_, uint32_t port, const struct offload_place *place)
+{
+    struct round *round = round_;
+
+    return offload_ports_is_known(&round->offload->ports, port, place);
 }
 
 /* Takes what 'op' told of the rule of 'flow', which had moved at 'moved'. */
@@ -222,9 +244,11 @@ read_stripe(struct round *round, struct offload_stripe *stripe)
     free(flows);
 }
 
+/* If 'audit', which takes the reader thread, also looks for rules that no flow
+ * has. */
 static uint32_t
-run_round(struct offload *offload, bool exact, unsigned int interval,
-          struct latch *stop)
+run_round(struct offload *offload, bool exact, bool audit,
+          unsigned int interval, struct latch *stop)
 {
     struct offload_backend *backend = &offload->backend;
     struct round round = {
@@ -237,7 +261,17 @@ run_round(struct offload *offload, bool exact, unsigned int interval,
 
     atomic_add_relaxed(&offload->last_round, 1, &round.number);
     round.number++;
-    if (backend->list && !is_stopped(&round)) {
+    if (audit && !is_stopped(&round)) {
+        quiesce_start(&round);
+        offload_audit_judge(offload);
+        quiesce_end(&round);
+        round.audit = offload_audit_is_due(offload, round.start);
+    }
+    if (round.audit) {
+        quiesce_start(&round);
+        backend->list_all(backend->aux, is_known, take_listed, &round);
+        quiesce_end(&round);
+    } else if (backend->list && !is_stopped(&round)) {
         quiesce_start(&round);
         backend->list(backend->aux, exact, take_listed, &round);
         quiesce_end(&round);
@@ -255,7 +289,7 @@ run_round(struct offload *offload, bool exact, unsigned int interval,
 uint32_t
 offload_read_rules(struct offload *offload)
 {
-    return run_round(offload, true, 0, NULL);
+    return run_round(offload, true, false, 0, NULL);
 }
 
 /* A round of the reader thread, or of a test, of the rules of which nothing
@@ -266,7 +300,7 @@ void
 offload_reader_round(struct offload *offload, unsigned int interval,
                      struct latch *stop)
 {
-    run_round(offload, false, interval, stop);
+    run_round(offload, false, true, interval, stop);
 }
 
 /* Time of a processor that the thread has taken, in ms. */

@@ -25,6 +25,9 @@
  * one twice, plus what tc takes to answer.  Somebody else may do a round at
  * any time (offload_read_rules()), which reads all.
  *
+ * Each few rounds all rules in tc are listed, to find those that no flow has
+ * (offload-audit.h).
+ *
  * A rule that is not there any more has vanished, and its flow goes back to
  * the kernel.  One that cannot be read keeps what was known of it.
  *

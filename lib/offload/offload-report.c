@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "offload/offload-audit.h"
 #include "offload/offload-engine.h"
 #include "timeval.h"
 #include "util.h"
@@ -100,6 +101,7 @@ offload_get_info(struct offload *offload, struct offload_engine_info *info)
 
     offload_reasons_get(&offload->reasons, info->reasons);
     info->n_backoffs = offload_ports_backing_off(&offload->ports);
+    info->n_audits = offload_audit_count(offload->audit);
 }
 
 uint64_t

@@ -30,6 +30,8 @@ static const char *const counter_names[OFFLOAD_N_COUNTERS] = {
     [OFFLOAD_LEAKED] = "leaked",
     [OFFLOAD_OVERLAPPED] = "overlapped",
     [OFFLOAD_LOST] = "lost",
+    [OFFLOAD_ORPHANS] = "orphans",
+    [OFFLOAD_REMADE] = "remade",
 };
 
 /* Counters with a column for each thread; the others are rare. */
@@ -122,6 +124,11 @@ show_rare(const struct offload_engine_info *info, struct ds *s)
         ds_put_format(s, "%s deletions tried again %"PRIu64" (%"PRIu64
                       " for long)", separator, info->n_retried,
                       info->n_stuck);
+        separator = ",";
+    }
+    if (info->n_audits) {
+        ds_put_format(s, "%s audits of all rules %"PRIu64, separator,
+                      info->n_audits);
         separator = ",";
     }
     if (*separator == ',') {
@@ -285,6 +292,7 @@ offload_show_json(const struct offload_engine_info *info)
     put_integer(json, "ports_backing_off", info->n_backoffs);
     put_integer(json, "deletions_retried", info->n_retried);
     put_integer(json, "deletions_stuck", info->n_stuck);
+    put_integer(json, "audits", info->n_audits);
     return json;
 }
 

@@ -10,9 +10,9 @@
  * packet comes from the port any more, or if its device is in use by others,
  * none that is the datapath's.  They are without copies then, until the user
  * deletes them, or until the port is there again.  Two threads may be told, in
- * any order, that a port is gone and that another one has its number, while the
- * number of threads changes.  So both drop the flows, and the latter says so
- * before it lets flows be offered.
+ * any order, that a port is gone and that another one has its number, while
+ * the number of threads changes.  So both drop the flows, and the latter says
+ * so before it lets flows be offered.
  *
  * When offload is turned off, all flows move back to the kernel.
  *

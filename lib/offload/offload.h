@@ -130,6 +130,14 @@
  * (offload_port_add()); those of chains when offload_keep_chains() says so.
  * No flow of the port is offered before that is done.
  *
+ * Audit
+ * -----
+ *
+ * What tc has and what the table says are compared all the time (O9).  A rule
+ * that vanished is found when it is read, and comes back with the next offer
+ * of its flow.  A rule that no flow has is found by a list of all rules in all
+ * places, and deleted: see offload-audit.h.
+ *
  * Recirculation
  * -------------
  *
@@ -171,6 +179,9 @@
  *      for O4.
  *   O8 What was taken over is never followed by packets of a new meaning: no
  *      flow of a chain, or that leads to one, is.
+ *   O9 A rule in tc that no flow has goes within ten seconds, and a rule that
+ *      somebody else has deleted comes back in that time.  This takes a reader
+ *      thread that keeps up, and dumps, which offer flows.
  *
  * Synchronization
  * ---------------
@@ -274,6 +285,9 @@ struct offload_config {
     unsigned int read_interval; /* Time in ms after which a thread reads the
                                  * counters of rules again; 0 if there is no
                                  * such thread. */
+    unsigned int audit_interval;        /* Time in ms after which that thread
+                                 * compares all rules in tc with the flows; 0
+                                 * if it does not. */
     unsigned int rebalance_interval;    /* Time in ms after which that thread
                                  * has flows with many packets take the places
                                  * of others in full cards; 0 if it does
@@ -284,6 +298,11 @@ struct offload_config {
  * Open vSwitch looks at them twice a second, and expires those that were not
  * used for ten. */
 #define OFFLOAD_READ_INTERVAL 1000
+
+/* A rule that no flow has is found within this time and the duration of a
+ * list, and deleted in the next round, so that it is gone within ten
+ * seconds. */
+#define OFFLOAD_AUDIT_INTERVAL 5000
 
 /* As in Open vSwitch. */
 #define OFFLOAD_REBALANCE_INTERVAL 3000

@@ -3,8 +3,8 @@
 #ifndef KDP_TC_TC_LIST_H
 #define KDP_TC_TC_LIST_H 1
 
-/* Lists of rules that devices do themselves
- * =========================================
+/* Lists of rules
+ * ==============
  *
  * Rules are read by name, many in a message, for which the kernel needs no
  * lock.  But of one that a card has taken it asks the driver, and most drivers
@@ -13,14 +13,22 @@
  * device is listed.  (A driver that needs no lock has it taken all the same,
  * for a list of its rules.)
  *
- * Both functions are those of struct offload_backend.  Any thread. */
+ * To find rules that no flow has, all places are listed, which does not tell
+ * when rules were used.  That takes the RTNL lock once for each place, and for
+ * each eighty rules.
+ *
+ * All functions are members of struct offload_backend.  Any thread. */
 
 #include <stdbool.h>
 
 #include "offload/offload-backend.h"
 
 void kdp_tc_list(void *tc, bool exact, offload_list_cb *, void *cb_aux);
-bool kdp_tc_take(void *tc, struct offload_rule *, const void *told,
-                 struct offload_stats *, enum offload_hw *);
+void kdp_tc_list_all(void *tc, offload_is_known_cb *, offload_list_cb *,
+                     void *cb_aux);
+enum offload_told kdp_tc_take(void *tc, struct offload_rule *,
+                              const void *told, struct offload_stats *,
+                              enum offload_hw *);
+struct offload_rule *kdp_tc_name(void *tc, const void *told);
 
 #endif /* lib/tc/tc-list.h */

@@ -170,14 +170,14 @@ static void
 delete_orphans(const struct tcf_id *place, struct orphans *orphans,
                struct outcome *outcome)
 {
-    struct qdisc_lock *lock = qdisc_lock_get(kdp_tc_place_device(place));
+    int device = kdp_tc_place_device(place);
+    struct qdisc_lock *lock = qdisc_lock_get(device);
     bool go_on = true;
 
     for (size_t i = 0; go_on && i < orphans->n; i++) {
         qdisc_lock_acquire(lock);
         ovs_mutex_lock(&mutex);
-        go_on = (!stopping
-                 && !hmapx_contains(&spared, as_node(kdp_tc_place_device(place))));
+        go_on = !stopping && !hmapx_contains(&spared, as_node(device));
         ovs_mutex_unlock(&mutex);
         if (go_on) {
             delete_rule(&orphans->ids[i], outcome);

@@ -33,6 +33,14 @@ struct kdp_tc_id {
     uint32_t chain;
 };
 
+static inline bool
+kdp_tc_id_equals(const struct kdp_tc_id *a, const struct kdp_tc_id *b)
+{
+    return (a->ifindex == b->ifindex && a->parent == b->parent
+            && a->info == b->info && a->handle == b->handle
+            && a->chain == b->chain);
+}
+
 /* A rule as tc tells it. */
 struct kdp_tc_rule {
     struct kdp_tc_id id;

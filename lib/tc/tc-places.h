@@ -8,7 +8,7 @@
  *
  * The kernel has rules at the ingress and the egress of devices, and in blocks
  * that devices share, such as the members of a bond.  This is a list of such
- * places: those that there are, or those of ports.
+ * places: all that there are, or where ports have their rules.
  *
  * Thread safety: a list belongs to one thread. */
 
@@ -37,7 +37,7 @@ void kdp_tc_places_uninit(struct kdp_tc_places *);
  * or a positive errno value, with which some are missing. */
 int kdp_tc_places_add_all(struct kdp_tc_places *);
 
-/* Adds those of ports of datapaths of type 'dpif_type'. */
+/* Adds the places where ports of datapaths of type 'dpif_type' have rules. */
 void kdp_tc_places_add_ports(struct kdp_tc_places *, const char *dpif_type);
 
 /* Returns the first element that is the place 'id', or NULL. */

@@ -66,6 +66,11 @@ struct count {
     atomic_uint64_t n_by_devices[MAX_DEVICES + 1];
 };
 
+/* All "struct kdp_tc". */
+static struct ovs_mutex all_mutex = OVS_MUTEX_INITIALIZER;
+static struct ovs_list all_tcs OVS_GUARDED_BY(all_mutex)
+    = OVS_LIST_INITIALIZER(&all_tcs);
+
 static struct rule *
 rule_cast(const struct offload_rule *rule)
 {
@@ -85,12 +90,18 @@ kdp_tc_init(struct kdp_tc *tc, const char *dpif_type, bool recirc_sharing)
     tc->begun = false;
     ovs_mutex_init(&tc->mutex);
     hmap_init(&tc->counts);
+    ovs_mutex_lock(&all_mutex);
+    ovs_list_push_back(&all_tcs, &tc->node);
+    ovs_mutex_unlock(&all_mutex);
 }
 
 void
 kdp_tc_destroy(struct kdp_tc *tc)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
+    ovs_mutex_lock(&all_mutex);
+    ovs_list_remove(&tc->node);
+    ovs_mutex_unlock(&all_mutex);
     ovs_assert(hmap_is_empty(&tc->counts));
     hmap_destroy(&tc->counts);
     ovs_mutex_destroy(&tc->mutex);
@@ -220,6 +231,20 @@ kdp_tc_count(struct kdp_tc *tc, int ifindex)
     return n;
 }
 
+bool
+kdp_tc_others_have_rules(const struct kdp_tc *tc, int ifindex)
+{
+    struct kdp_tc *other;
+    bool have = false;
+
+    ovs_mutex_lock(&all_mutex);
+    LIST_FOR_EACH (other, node, &all_tcs) {
+        have = have || (other != tc && kdp_tc_count(other, ifindex));
+    }
+    ovs_mutex_unlock(&all_mutex);
+    return have;
+}
+
 uint16_t
 kdp_tc_overhead(struct kdp_tc *tc, const struct offload_desc *desc,
                 const struct kdp_tc_id *id)
@@ -336,6 +361,16 @@ kdp_tc_rule_removed(struct offload_rule *rule_, bool return_handle)
     if (rule->own_handle && return_handle) {
         kdp_tc_handle_free(rule->id.handle);
     }
+}
+
+bool
+kdp_tc_rule_is_same(const struct offload_rule *a_,
+                    const struct offload_rule *b_)
+{
+    const struct rule *a = rule_cast(a_), *b = rule_cast(b_);
+
+    return (rule_is_set(a) && rule_is_set(b)
+            && kdp_tc_id_equals(&a->id, &b->id));
 }
 
 bool

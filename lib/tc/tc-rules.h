@@ -32,6 +32,7 @@
 
 #include "offload/offload-backend.h"
 #include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "tc.h"
@@ -52,6 +53,7 @@ struct kdp_tc {
     struct ovs_mutex begin_mutex;
     bool begun OVS_GUARDED;     /* See kdp_tc_adopt(). */
 
+    struct ovs_list node;       /* In a list of all. */
     struct ovs_mutex mutex;
     struct hmap counts OVS_GUARDED;     /* Numbers of rules, by ifindex. */
 };
@@ -67,8 +69,13 @@ void kdp_tc_destroy(struct kdp_tc *);
  * on the bond. */
 uint64_t kdp_tc_count(struct kdp_tc *, int ifindex);
 
+/* Has another datapath of the process rules on device 'ifindex'? */
+bool kdp_tc_others_have_rules(const struct kdp_tc *, int ifindex);
+
 /* For struct offload_backend. */
 struct offload_rule *kdp_tc_rule_create(void *tc);
+bool kdp_tc_rule_is_same(const struct offload_rule *,
+                         const struct offload_rule *);
 
 /* Takes note of what 'rule', which is blank, is called, and returns its
  * overhead (see kdp_tc_overhead()).  'desc' may be NULL if it is not known;

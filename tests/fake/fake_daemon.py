@@ -107,7 +107,7 @@ def thread(number):
     counters = ("enqueued", "inserted", "modified", "deleted", "returned",
                 "rejected", "superseded", "parked", "adopted", "stale",
                 "vanished", "leaked", "overlapped", "lost",
-                "conflicts")
+                "conflicts", "orphans", "remade")
     show = {name: 800 + i for i, name in enumerate(counters)}
     average = {"n": 801, "mean": 250.5, "deviation": 3.5}
     show.update({"queued": 5, "most_queued": 50, "in_tc": 123,
@@ -133,6 +133,7 @@ def offload_show():
                      "ufid": "01234567-89ab-cdef-0123-456789abcdef",
                      "errno": 95}],
         "ports_backing_off": 1, "deletions_retried": 2, "deletions_stuck": 1,
+        "audits": 7,
     }]
 
 

@@ -411,6 +411,75 @@ fake_dump_port(void *side_, uint32_t port OVS_UNUSED,
     return 0;
 }
 
+/* A rule as the list tells it. */
+struct told {
+    struct offload_rule *rule;
+    struct offload_stats stats;
+    enum offload_hw hw;
+};
+
+static void
+fake_list_all(void *side_, offload_is_known_cb *is_known, offload_list_cb *cb,
+              void *cb_aux)
+{
+    struct side *side = side_;
+    struct offload_fake *fake = side->fake;
+    struct copy *copies, *copy;
+    size_t n = 0;
+
+    ovs_mutex_lock(&fake->mutex);
+    copies = xcalloc(hmap_count(&side->copies) + 1, sizeof *copies);
+    HMAP_FOR_EACH (copy, node, &side->copies) {
+        copies[n] = *copy;
+        offload_desc_ref(copy->desc);
+        offload_rule_ref(copy->rule);
+        n++;
+    }
+    wait_while(fake, &fake->hold_lists);
+    ovs_mutex_unlock(&fake->mutex);
+
+    for (size_t i = 0; i < n; i++) {
+        struct offload_desc *desc = copies[i].desc;
+        struct offload_place place = { .data = { desc->in_port } };
+        const struct told told = {
+            .rule = copies[i].rule,
+            .stats = copies[i].stats,
+            .hw = copies[i].hw,
+        };
+
+        if (desc->in_port >= OFFLOAD_FAKE_NO_PORT
+            || is_known(cb_aux, desc->in_port, &place)) {
+            cb(cb_aux, &desc->ufid, &told);
+        }
+        offload_rule_unref(copies[i].rule);
+        offload_desc_unref(desc);
+    }
+    free(copies);
+}
+
+static enum offload_told
+fake_take(void *side OVS_UNUSED, struct offload_rule *rule, const void *told_,
+          struct offload_stats *stats, enum offload_hw *hw)
+{
+    const struct told *told = told_;
+
+    *stats = told->stats;
+    *hw = told->hw;
+    return rule == told->rule ? OFFLOAD_TOLD_STATS : OFFLOAD_TOLD_OTHER;
+}
+
+static struct offload_rule *
+fake_name(void *side OVS_UNUSED, const void *told)
+{
+    return offload_rule_ref(((const struct told *) told)->rule);
+}
+
+static bool
+fake_is_same(const struct offload_rule *a, const struct offload_rule *b)
+{
+    return a == b;
+}
+
 struct offload_kernel
 offload_fake_kernel(struct offload_fake *fake)
 {
@@ -427,6 +496,10 @@ offload_fake_backend(struct offload_fake *fake)
     return (struct offload_backend) {
         .create_rule = fake_create_rule,
         .operate = fake_operate,
+        .list_all = fake_list_all,
+        .take = fake_take,
+        .name = fake_name,
+        .is_same = fake_is_same,
         .locate = fake_locate,
         .dump = fake_dump_port,
         .aux = &fake->tc,
@@ -485,6 +558,26 @@ offload_fake_hold_returns(struct offload_fake *fake)
 {
     ovs_mutex_lock(&fake->mutex);
     fake->hold_returns = true;
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
+offload_fake_hold_flow(struct offload_fake *fake, const ovs_u128 *ufid)
+{
+    ovs_mutex_lock(&fake->mutex);
+    fake->hold_flow = ufid != NULL;
+    if (ufid) {
+        fake->held_flow = *ufid;
+    }
+    xpthread_cond_broadcast(&fake->cond);
+    ovs_mutex_unlock(&fake->mutex);
+}
+
+void
+offload_fake_hold_lists(struct offload_fake *fake)
+{
+    ovs_mutex_lock(&fake->mutex);
+    fake->hold_lists = true;
     ovs_mutex_unlock(&fake->mutex);
 }
 
@@ -565,26 +658,6 @@ offload_fake_count(struct offload_fake *fake, bool tc)
     n = hmap_count(&side_of(fake, tc)->copies);
     ovs_mutex_unlock(&fake->mutex);
     return n;
-}
-
-void
-offload_fake_hold_flow(struct offload_fake *fake, const ovs_u128 *ufid)
-{
-    ovs_mutex_lock(&fake->mutex);
-    fake->hold_flow = ufid != NULL;
-    if (ufid) {
-        fake->held_flow = *ufid;
-    }
-    xpthread_cond_broadcast(&fake->cond);
-    ovs_mutex_unlock(&fake->mutex);
-}
-
-void
-offload_fake_hold_lists(struct offload_fake *fake)
-{
-    ovs_mutex_lock(&fake->mutex);
-    fake->hold_lists = true;
-    ovs_mutex_unlock(&fake->mutex);
 }
 
 void

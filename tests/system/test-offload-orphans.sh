@@ -282,3 +282,82 @@ offload_orphans_netns() {
         'disciplines that were moved'
     start_daemon
 }
+
+# While the daemon runs: rules that no flow has, and flows whose rules somebody
+# deletes.
+
+# Prints commands of tc that add $1 rules, like rules of flows, to device $2.
+orphan_rules() {
+    local i handle
+    for ((i = 0; i < $1; i++)); do
+        handle=$(printf %08x $((0x23450000 + i)))
+        echo "filter add dev $2 ingress protocol ip prio 7 handle 0x$handle" \
+            "flower dst_ip 198.18.$((i / 256)).$((i % 256)) action drop" \
+            "cookie $UFID_START$handle"
+    done
+}
+
+# True if devices $@ have no rule of orphan_rules.
+no_orphans() {
+    local dev
+    for dev; do
+        test -z "$(flow_rules dev "$dev" ingress)" || return 1
+    done
+}
+
+# True if there were $1 orphans, and $2 rules that were put again.
+audit_counts_are() {
+    test "$(offload_json .total.orphans)" = "$1" &&
+        test "$(offload_json .total.remade)" = "$2"
+}
+
+add_test offload_audit \
+    'rules of no flow go, and rules that somebody deletes are put again (O9)' \
+    kdp one-cpu 300
+offload_audit() {
+    local n=1000 prio begin
+    start_frames
+    set_other_config max-idle 3600000
+    separate_frames
+    send_frames left -n $n -r 300
+    wait_until $((2 * PATIENCE)) flows_shown $n tc "$FRAMES"
+    ip link add plain type dummy
+    tc qdisc add dev plain ingress
+    add_foreign_rules plain
+    add_foreign_rules v-right
+    foreign_rules plain >others
+    foreign_rules v-right >>others
+    equal "$(wc -l <others)" 10 'rules of others'
+
+    # On a port, and where none is.
+    orphan_rules $((n / 2)) v-left >batch
+    orphan_rules $((n / 2)) plain >>batch
+    tc -batch batch
+    equal "$({
+        flow_rules dev v-left ingress
+        flow_rules dev plain ingress
+    } | wc -l)" $n 'rules of no flow'
+    begin=$SECONDS
+    wait_until $PATIENCE no_orphans v-left plain
+    note "$n rules of no flow were gone after $((SECONDS - begin)) s"
+    wait_until $PATIENCE audit_counts_are $n 0
+    tc_agrees v-left || fail 'tc and the flows differ'
+
+    # All flows have one protocol.
+    prio=$(rule_priorities | cut -d ' ' -f 2)
+    tc filter del dev v-left ingress prio "$prio"
+    begin=$SECONDS
+    wait_until $PATIENCE audit_counts_are $n $n
+    note "$n rules were there again after $((SECONDS - begin)) s"
+    wait_until $PATIENCE flows_shown $n tc "$FRAMES"
+    tc_agrees v-left || fail 'tc and the flows differ'
+    {
+        foreign_rules plain
+        foreign_rules v-right
+    } >others.after
+    equal "$(<others.after)" "$(<others)" 'rules of others'
+    matches "$(ovs-appctl offload/show)" "orphans $n, remade $n"
+    ovs-appctl kdp/doctor >found
+    matches "$(<found)" "offload-orphans"
+    matches "$(<found)" "offload-rules-removed"
+}

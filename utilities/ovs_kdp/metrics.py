@@ -135,6 +135,9 @@ THREAD_COUNTERS = (
      "Flows that the kernel did not take back, as others overlap with them."),
     ("lost", "offload_lost",
      "Flows that the kernel did not take back for another reason."),
+    ("orphans", "offload_orphans",
+     "Rules in tc that no flow had, and that were deleted."),
+    ("remade", "offload_remade", "Rules that had vanished and were put again."),
 )
 THREAD_GAUGES = (
     ("queued", "offload_queue_length", "Flows that wait for the thread."),

@@ -32,6 +32,14 @@ diagnose(void **state OVS_UNUSED)
                "100 s, most of them to: quality of service 50, MII monitoring "
                "40, set MTU 10");
 
+    /* Audits of offload are left out. */
+    counts[KDP_RTNL_TC_AUDIT] = 1000;
+    kdp_rtnl_diagnose(counts, 106, &findings);
+    unit_found_nothing(&findings);
+    kdp_rtnl_diagnose(counts, 100, &findings);
+    unit_found(&findings, 1, "rtnl-busy", "105 calls took the RTNL lock in "
+               "100 s, most of them to: quality of service 50");
+
     counts[KDP_RTNL_QOS] = counts[KDP_RTNL_SET_MTU] = 0;
     counts[KDP_RTNL_PORT_ADD] = 0;
     counts[KDP_RTNL_MII] = 400;

@@ -6,6 +6,7 @@ unit_tests += \
 	tests/unit/offload/test-mpsc-queue \
 	tests/unit/offload/test-mpsc-queue-threads \
 	tests/unit/offload/test-offload \
+	tests/unit/offload/test-offload-audit \
 	tests/unit/offload/test-offload-batch \
 	tests/unit/offload/test-offload-failure \
 	tests/unit/offload/test-offload-model \
@@ -30,6 +31,9 @@ tests_unit_offload_test_mpsc_queue_threads_SOURCES = \
 tests_unit_offload_test_offload_SOURCES = \
 	tests/unit/offload/test-offload.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
+tests_unit_offload_test_offload_audit_SOURCES = \
+	tests/unit/offload/test-offload-audit.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_audit_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_batch_SOURCES = \
 	tests/unit/offload/test-offload-batch.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_batch_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)

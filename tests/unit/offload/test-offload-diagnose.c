@@ -21,6 +21,7 @@ diagnose(void **state OVS_UNUSED)
         { OFFLOAD_VANISHED, "offload-rules-removed", "dp: 7 rules" },
         { OFFLOAD_CONFLICTS, "offload-rules-shared", "dp: 7 rules" },
         { OFFLOAD_LOST, "offload-flows-lost", "dp: 7 flows" },
+        { OFFLOAD_ORPHANS, "offload-orphans", "dp: 7 rules" },
     };
     static const struct offload_engine_info well = {
         .total = { .counters = { [OFFLOAD_ENQUEUED] = 5,

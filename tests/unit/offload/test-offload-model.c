@@ -7,8 +7,9 @@
  * Operators create, change, delete and read flows; senders send packets;
  * dumpers go through all flows; a manager adds and removes ports, turns
  * offload off and on, flushes, changes the number of threads, and makes and
- * deletes the meter that some flows name.  Somebody else gets a part in rules.
- * Tc is slow and fails by chance.  Between phases the engine is destroyed, and
+ * deletes the meter that some flows name.  Somebody else gets a part in rules,
+ * deletes some, and adds rules that no flow has.  Tc is slow and fails by
+ * chance.  Between phases the engine is destroyed, and
  * another one finds the rules that are there.  After each step:
  *
  *   O1  A packet to an installed flow finds it, unless its port is gone.
@@ -22,6 +23,8 @@
  *   O5  After a port was removed, offload disabled or everything flushed, tc
  *       has no rule that it must not have.
  *   O6  Each request has one outcome (unit_offload_uninit()).
+ *   O9  Rules that no flow has go, and no others; flows whose rules somebody
+ *       has deleted get places again.
  *   O8  Another engine takes no flow over that has to do with chains, leaves
  *       their rules alone as long as it is told to, and takes over all
  *       others that are in tc. */
@@ -40,6 +43,7 @@
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "harness/unit.h"
+#include "harness/wait.h"
 #include "harness/watchdog.h"
 #include "unit/offload/model.h"
 #include "unit/offload/transitions.h"
@@ -50,6 +54,7 @@
 #define N_PARENTS 8
 #define N_CHILDREN 16
 #define N_FLOWS 48
+#define N_ORPHANS 8             /* Numbers after these, of rules of no flow. */
 #define N_PORTS 6
 
 #define N_OPERATORS 2
@@ -58,7 +63,7 @@
 #define MAX_PHASES 30           /* Until all transitions were made. */
 #define MAX_BATCH 8
 
-static struct model models[N_FLOWS];
+static struct model models[N_FLOWS + N_ORPHANS];
 static struct unit_offload unit;
 static atomic_bool stop;
 static atomic_bool failing;
@@ -430,6 +435,50 @@ flush_all(void)
     }
 }
 
+/* Somebody else adds rules of ours, on a port or where no port is, and waits
+ * until the engine has deleted them. */
+static void
+add_orphans(void)
+{
+    for (uint32_t i = N_FLOWS; i < N_FLOWS + N_ORPHANS; i++) {
+        struct offload_desc *desc = unit_desc(i, (unit_random(2)
+                                                  ? port_of(i)
+                                                  : OFFLOAD_FAKE_NO_PORT));
+
+        offload_fake_add(unit.fake, true, desc);
+        offload_desc_unref(desc);
+    }
+    for (uint32_t i = N_FLOWS; i < N_FLOWS + N_ORPHANS; i++) {
+        unit_wait_until(!unit_where(&unit, i));
+    }
+}
+
+/* Somebody else deletes the rule of a flow, if it has one, after a user has
+ * learnt what it counted, and before another packet comes.  A thread that is
+ * at the flow may delete the copy in the kernel then, and does not know
+ * better.  Whoever reads the flow after that finds out, and then it has a place
+ * again. */
+static void
+remove_rule(struct model *model)
+{
+    const ovs_u128 ufid = unit_ufid(model->flow);
+
+    pthread_rwlock_wrlock(&model->rwlock);
+    if (model->installed) {
+        uint64_t n, sent;
+
+        unit_check(!unit_get(&unit, model->flow, &n, NULL));
+        atomic_read(&model->sent, &sent);
+        unit_check(n == sent);
+        offload_fake_remove(unit.fake, true, &ufid);
+        unit_settle(&unit);
+        unit_check(!unit_get(&unit, model->flow, NULL, NULL));
+        unit_settle(&unit);
+        unit_check(unit_where(&unit, model->flow));
+    }
+    pthread_rwlock_unlock(&model->rwlock);
+}
+
 static void *
 manager_main(void *stream)
 {
@@ -438,7 +487,15 @@ manager_main(void *stream)
         struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
         uint32_t port = 1 + unit_random(N_PORTS);
 
-        switch (unit_random(18)) {
+        switch (unit_random(20)) {
+        case 18:
+            add_orphans();
+            break;
+
+        case 19:
+            remove_rule(&models[unit_random(N_FLOWS)]);
+            break;
+
         case 16:
             atomic_store(&meter_there, true);
             offload_meters_changed(unit.offload);
@@ -669,6 +726,7 @@ engine_agrees_with_the_model(void **state OVS_UNUSED)
     }
     engine_config = (struct offload_config) OFFLOAD_CONFIG_DEFAULT;
     engine_config.read_interval = 1;
+    engine_config.audit_interval = 1;
     unit_offload_init(&unit, &engine_config, N_PORTS);
     offload_fake_set_fail(unit.fake, fail_by_chance, &n_failures);
     atomic_init(&meter_there, true);

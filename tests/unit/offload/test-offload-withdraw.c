@@ -81,7 +81,7 @@ late_news_of_a_port_do_not_concern_the_next_one(void **state OVS_UNUSED)
     assert_int_equal(unit_where(&unit, 1), TC);
     assert_int_equal(unit_where(&unit, 3), TC);
 
-    /* That of the old one went with it, and is back. */
+    /* The flow of the old port went with it, and is back. */
     unit_dump_lax(&unit, NULL, 0);
     unit_settle(&unit);
     assert_int_equal(unit_where(&unit, 2), TC);

@@ -9,6 +9,7 @@ unit_tests += \
 	tests/unit/tc/test-tc-desc \
 	tests/unit/tc/test-tc-explain \
 	tests/unit/tc/test-tc-handle \
+	tests/unit/tc/test-tc-list \
 	tests/unit/tc/test-tc-orphans \
 	tests/unit/tc/test-tc-prio \
 	tests/unit/tc/test-tc-rules \
@@ -66,6 +67,11 @@ tests_unit_tc_test_tc_chains_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \
 	-Wl,--wrap=tc_dump_tc_action_start \
 	-Wl,--wrap=tc_dump_tc_chain_start \
 	-Wl,--wrap=tc_transact
+tests_unit_tc_test_tc_list_SOURCES = \
+	tests/unit/tc/test-tc-list.c $(unit_tc) $(unit_common)
+tests_unit_tc_test_tc_list_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \
+	-Wl,--wrap=ingress_qdisc_for_each \
+	-Wl,--wrap=ovs_compat_ports_traverse
 tests_unit_tc_test_tc_orphans_SOURCES = \
 	tests/unit/tc/test-tc-orphans.c $(unit_tc) $(unit_common)
 tests_unit_tc_test_tc_orphans_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \

@@ -138,8 +138,9 @@ take_listed(void *listed_, const ovs_u128 *ufid, const void *told_)
     }
     unit_check(flow < BACKEND_N_FLOWS);
     listed->n_terse += told->is_terse;
-    listed->taken[flow] = listed->backend.take(
-        listed->backend.aux, backend_rules[flow], told, &stats, &hw);
+    listed->taken[flow] = (listed->backend.take(
+        listed->backend.aux, backend_rules[flow], told, &stats, &hw)
+        == OFFLOAD_TOLD_STATS);
     listed->n_taken += listed->taken[flow];
 }
 

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The list of all rules, to find those that no flow has (O9). */
+
+#include <config.h>
+#include "tc/tc-list.h"
+
+#include <linux/rtnetlink.h>
+
+#include "fake/tc-fake.h"
+#include "harness/unit.h"
+#include "netdev-linux/ingress-qdisc.h"
+#include "netdev-provider.h"
+#include "netlink.h"
+#include "odp-util.h"
+#include "openvswitch/ofpbuf.h"
+#include "ovs/compat-offload.h"
+#include "tc/tc-places.h"
+#include "tc/tc-rules.h"
+#include "tc/tc-transact.h"
+#include "util.h"
+
+/* The only port is device "lo", whose index this is.  The others exist for tc
+ * alone. */
+#define PORT 1
+#define VM 1000001
+#define OTHER 1000002
+
+#define KDP_HANDLE 0x10000000
+
+static struct kdp_tc tc, other_tc;
+static bool port_is_known;
+static uint32_t next_rule;
+
+void __wrap_ovs_compat_ports_traverse(const char *dpif_type,
+                                      bool (*cb)(struct netdev *, odp_port_t,
+                                                 void *aux),
+                                      void *aux);
+int __wrap_ingress_qdisc_for_each(void (*)(const struct ingress_qdisc *,
+                                           void *aux),
+                                  void *aux);
+
+void
+__wrap_ovs_compat_ports_traverse(const char *dpif_type,
+                                 bool (*cb)(struct netdev *, odp_port_t,
+                                            void *aux),
+                                 void *aux)
+{
+    struct netdev *netdev;
+
+    unit_check(!strcmp(dpif_type, "system"));
+    unit_check(!netdev_open("lo", "system", &netdev));
+    cb(netdev, u32_to_odp(7), aux);
+    netdev_close(netdev);
+}
+
+int
+__wrap_ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *,
+                                         void *aux),
+                              void *aux)
+{
+    static const int devices[] = { OTHER, PORT, VM, OTHER };
+
+    for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+        cb(&(struct ingress_qdisc) { .ifindex = devices[i] }, aux);
+    }
+    return 0;
+}
+
+/* Adds a rule of the next flow to device 'ifindex'. */
+static void
+add_rule(int ifindex, uint32_t handle)
+{
+    const ovs_u128 ufid = unit_tc_ufid(next_rule++);
+    struct kdp_tc_request request = { .type = KDP_TC_ADD };
+    struct ofpbuf rule;
+    struct tcmsg *tcm;
+
+    ofpbuf_init(&rule, 0);
+    unit_tc_make_rule(&ufid, 4 << 16 | 8, 0, &rule);
+    tcm = ofpbuf_at_assert(&rule, NLMSG_HDRLEN, sizeof *tcm);
+    tcm->tcm_ifindex = ifindex;
+    request.rule = &rule;
+    kdp_tc_id_parse(&rule, &request.id);
+    request.id.handle = handle;
+    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
+    assert_int_equal(request.error, 0);
+    ofpbuf_uninit(&rule);
+}
+
+static bool
+is_known(void *listed OVS_UNUSED, uint32_t port,
+         const struct offload_place *place)
+{
+    const struct tcf_id id = tc_make_tcf_id(PORT, 0, 0, TC_INGRESS);
+    const struct offload_place expected = kdp_tc_place_for_engine(&id);
+
+    assert_int_equal(port, 7);
+    assert_memory_equal(place, &expected, sizeof expected);
+    return port_is_known;
+}
+
+/* What was listed. */
+struct listed {
+    size_t n, n_named;
+    struct offload_rule *last;  /* The latest that has a name, or NULL. */
+    struct kdp_tc_rule told;    /* The latest. */
+};
+
+static void
+note(void *listed_, const ovs_u128 *ufid, const void *told_)
+{
+    struct listed *listed = listed_;
+    const struct kdp_tc_rule *told = told_;
+    struct offload_rule *rule = kdp_tc_name(&tc, told);
+
+    assert_true(ovs_u128_equals(*ufid, told->ufid));
+    listed->told = *told;
+    listed->n++;
+    if (rule) {
+        listed->n_named++;
+        offload_rule_unref(listed->last);
+        listed->last = rule;
+    }
+}
+
+static size_t
+n_listed(void)
+{
+    struct listed listed = { .n = 0 };
+
+    kdp_tc_list_all(&tc, is_known, note, &listed);
+    offload_rule_unref(listed.last);
+    return listed.n;
+}
+
+static int
+setup(void **state OVS_UNUSED)
+{
+    next_rule = 1;
+    port_is_known = true;
+    unit_tc_init();
+    kdp_tc_init(&tc, "system", false);
+    kdp_tc_init(&other_tc, "system", false);
+    return 0;
+}
+
+static int
+teardown(void **state OVS_UNUSED)
+{
+    kdp_tc_destroy(&tc);
+    kdp_tc_destroy(&other_tc);
+    unit_tc_uninit();
+    return 0;
+}
+
+static void
+rules_are_listed_where_ports_are_known_or_none_is(void **state OVS_UNUSED)
+{
+    add_rule(PORT, KDP_HANDLE);
+    add_rule(PORT, KDP_HANDLE + 1);
+    add_rule(VM, KDP_HANDLE);
+    add_rule(OTHER, KDP_HANDLE);
+    assert_int_equal(n_listed(), 4);
+    port_is_known = false;
+    assert_int_equal(n_listed(), 2);
+}
+
+/* A device is no port any more, and the other datapath is about to delete its
+ * rules. */
+static void
+rules_of_other_datapaths_are_left_to_them(void **state OVS_UNUSED)
+{
+    struct kdp_tc_rule told = {
+        .id = { .ifindex = VM, .parent = TC_INGRESS_PARENT,
+                .handle = KDP_HANDLE },
+    };
+    struct offload_rule *rule;
+
+    add_rule(VM, KDP_HANDLE);
+    add_rule(OTHER, KDP_HANDLE);
+    rule = kdp_tc_name(&other_tc, &told);
+    assert_int_equal(n_listed(), 1);
+    offload_rule_unref(rule);
+    assert_int_equal(n_listed(), 2);
+}
+
+static void
+only_rules_with_handles_of_ours_have_names(void **state OVS_UNUSED)
+{
+    static const struct {
+        uint32_t handle;
+        bool named;
+    } cases[] = {
+        { 1, false }, { KDP_HANDLE - 1, false }, { KDP_HANDLE, true },
+        { 0xefffffff, true }, { 0xf0000000, false }, { UINT32_MAX, false },
+    };
+    struct listed listed = { .n = 0 };
+    size_t n_named = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        add_rule(VM, cases[i].handle);
+        n_named += cases[i].named;
+    }
+    kdp_tc_list_all(&tc, is_known, note, &listed);
+    assert_int_equal(listed.n, ARRAY_SIZE(cases));
+    assert_int_equal(listed.n_named, n_named);
+    offload_rule_unref(listed.last);
+}
+
+/* All of the name counts. */
+static void
+rule_is_what_was_told_if_all_of_its_name_is(void **state OVS_UNUSED)
+{
+    static const struct kdp_tc_id others[] = {
+        { 2, 1, 1, KDP_HANDLE, 0 }, { 1, 2, 1, KDP_HANDLE, 0 },
+        { 1, 1, 2, KDP_HANDLE, 0 }, { 1, 1, 1, KDP_HANDLE + 1, 0 },
+        { 1, 1, 1, KDP_HANDLE, 1 },
+    };
+    struct kdp_tc_rule told = { .id = { 1, 1, 1, KDP_HANDLE, 0 } };
+    struct offload_rule *rule = kdp_tc_name(&tc, &told);
+    struct offload_rule *same = kdp_tc_name(&tc, &told);
+    struct offload_stats stats;
+    enum offload_hw hw;
+
+    assert_true(kdp_tc_rule_is_same(rule, same));
+    assert_int_equal(kdp_tc_take(&tc, rule, &told, &stats, &hw),
+                     OFFLOAD_TOLD_STATS);
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        struct offload_rule *other;
+
+        told.id = others[i];
+        other = kdp_tc_name(&tc, &told);
+        assert_false(kdp_tc_rule_is_same(rule, other));
+        assert_int_equal(kdp_tc_take(&tc, rule, &told, &stats, &hw),
+                         OFFLOAD_TOLD_OTHER);
+        offload_rule_unref(other);
+    }
+    kdp_tc_rule_removed(same, false);
+    assert_false(kdp_tc_rule_is_same(rule, same));
+    offload_rule_unref(same);
+    offload_rule_unref(rule);
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+#define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(rules_are_listed_where_ports_are_known_or_none_is),
+        TEST(rules_of_other_datapaths_are_left_to_them),
+        TEST(only_rules_with_handles_of_ours_have_names),
+        TEST(rule_is_what_was_told_if_all_of_its_name_is),
+    };
+
+    unit_init(argv[0]);
+    return cmocka_run_group_tests_name("tc-list", tests, NULL, NULL);
+}
