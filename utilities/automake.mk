@@ -166,7 +166,7 @@ bench: bench-upcall bench-rtnl bench-offload bench-restart bench-link
 # two in a guest, or all, an hour.
 BENCHTESTS = help wrong_arguments result_files traffic_arguments old_results \
 	published quick_run every_frame_missed every_frame_accounted_for all_members \
-	idle_port_is_spared floods_are_too_much where_handlers_sleep \
+	idle_port_is_spared floods_are_too_much chassis where_handlers_sleep \
 	provenance unavailable restart_arguments restart_report \
 	rtnl_arguments offload_arguments \
 	link_arguments link_lookups

@@ -88,14 +88,16 @@ test_wrong_arguments () {
 --ports|1|2 to 4000
 --ports|many|2 to 4000
 --handlers|0|1 to 256
+--remotes|1|2 to 4000
 --cpus|65|1 to 64
 --flood|-5|100 to 10000000
 --interval|9|10 to 1000000
 --rounds||1 to 100
 --config|stok|stock, distribution, stock-per-vport, stock-epoll-wait, per-handler
---config|kdp-delay-10001|kdp-groups-N, kdp-delay-N
---config|kdp-delay-x|kdp-groups-N, kdp-delay-N
---config|kdp-groups-0|kdp-groups-N, kdp-delay-N
+--config|kdp-delay-10001|kdp-groups-N, kdp-handlers-N, kdp-delay-N
+--config|kdp-delay-x|kdp-groups-N, kdp-handlers-N, kdp-delay-N
+--config|kdp-groups-0|kdp-groups-N, kdp-handlers-N, kdp-delay-N
+--config|kdp-handlers-0|kdp-groups-N, kdp-handlers-N, kdp-delay-N
 --open-files|255|256 to 1048576
 --tables|0|1 to 200
 --lead|600001|0 to 600000
@@ -106,6 +108,8 @@ test_wrong_arguments () {
 --stock|/nonexistent|an executable file
 --distribution|/nonexistent|an executable file
 END
+    run "$bench" --builddir "$builddir" --chassis --trace
+    [ "$status" -eq 2 ] && said --chassis --trace || return 1
     run "$bench" --builddir /nonexistent
     [ "$status" -eq 2 ] && said /nonexistent folder
 }
@@ -113,7 +117,8 @@ END
 test_traffic_arguments () {
     local args
     for args in --ports=0 --run=256 --count=0 --probe=1 --flood=x extra \
-                "--spare --flood=1" "--window=2 --flood=1" --flows=3 \
+                "--flooded=0-1 --flood=1" --flooded=0 --probe=0-1 \
+                "--window=2 --flood=1" --flows=3 --remotes=60001 \
                 --lead=5 --stop=99 --stop=1; do
         # shellcheck disable=SC2086 # Several words.
         run "$traffic" $args
@@ -137,19 +142,23 @@ test_quick_run () {
 }
 
 test_every_frame_missed () {
-    holds '[.runs[].tests[]] | length == 12
+    holds '[.runs[].tests[]] | length == 13
            and all(.missed_equals_sent and .sent == .datapath.missed)'
 }
 
 test_every_frame_accounted_for () {
-    holds '[.runs[].tests[]] | all(.unaccounted == 0 and .duplicates == 0)'
+    holds '[.runs[].tests | to_entries[] | select(.key != "shown").value]
+           | all(.unaccounted == 0 and .duplicates == 0)'
 }
 
 test_all_members () {
     holds '.runs | all(.found.mode and .sockets.netlink > 0
                        and .sockets.handlers > 0 and .available)' \
-        && holds '[.runs[].tests | keys] | all(. == ["alone", "each",
-                  "flooded", "idle", "trace_flood", "trace_light"])' \
+        && holds '[.runs[].tests | del(.shown) | keys] | all(. == ["alone",
+                  "each", "flooded", "idle", "trace_flood", "trace_light"])' \
+        && holds '[.runs[] | select(.configuration == "kdp-per-port-epoll")
+                   | .tests | .idle, .shown] | all(.shown.p99 >= .shown.p50
+                                          and .shown.p50 > 0)' \
         && holds '[.runs[].tests[]] | all(.probe.us.p50 > 0
                   and (.probe.percentiles | length) == 101
                   and (.ports | length) == 20 and .cpu_s >= 0)' \
@@ -178,7 +187,49 @@ test_floods_are_too_much () {
         && holds '[.summary[].median | .flooded_not_full, .idle_not_full]
                   | all(. == 0)' \
         && holds '.targets | map(select(.what | startswith("idle")))
-                  | length == 3 and all(.holds != null)'
+                  | length == 7 and all(.holds != null)'
+}
+
+# Remote machines send through the tunnel, each as much as it should; all is
+# accounted for, nothing of those that send little is lost, and a flood that is
+# no overload is said to be none.
+test_chassis () {
+    local chassis=$out/chassis.json
+    run "$bench" --chassis --quick --icount --builddir "$builddir" \
+        --config stock --config kdp-per-port-epoll --output "$chassis" \
+        --logs "$out/logs"
+    [ "$status" -eq 0 ] && jq -e '[.runs[].tests]
+        | length == 2 and all(keys == ["mixed", "remote", "tunnel"])
+          and ([.[][]] | all(.missed_equals_sent and .unaccounted == 0
+                             and .duplicates == 0 and .sent > 100000))
+          and ([.[].remote] | all([.ports[][0]]
+               | .[:3] == [0, 0, 0] and length == 15
+                 and .[3] > 1000 * .[4] and (.[4:] | min > 40)))
+          and ([.[].tunnel] | all([.ports[][0]]
+               | .[:3] == [0, 0, 0] and (.[3:] | max - min < 3)))
+          and ([.[].mixed] | all([.ports[][0]] | max - min < 3))' \
+        "$chassis" > /dev/null \
+        && jq -e '.summary["kdp-per-port-epoll"].median.remote_loss == 0
+                  and ([.targets[] | select(.what | test(
+                        "^(remote|tunnel|mixed):")).holds]
+                       | length == 5 and all(. != null))' \
+            "$chassis" > /dev/null \
+        && (cd "$tools" && python3 -B -c '
+import json, sys
+import upcall_report as report
+with open(sys.argv[1]) as f:
+    results = json.load(f)
+assert not report.problems(results)
+for run in results["runs"]:
+    for port in run["tests"]["tunnel"]["ports"]:
+        port[2] = port[0]
+results["summary"] = report.summarize(results)
+for name in "stock", "kdp-per-port-epoll":
+    assert any(p.startswith(name + ", tunnel: ") and "not overloaded" in p
+               for p in report.problems(results)), report.problems(results)
+assert all(t["holds"] is None for t in report.targets(results)
+           if t["what"].startswith("tunnel:"))
+' "$chassis") >> "$out/stdout" 2>> "$out/stderr"
 }
 
 # Handlers of the stock daemon with dispatch by port sleep in poll(), and with
@@ -761,8 +812,8 @@ test_link_dumps () {
 
 tests='help wrong_arguments result_files traffic_arguments old_results published quick_run
        every_frame_missed every_frame_accounted_for all_members
-       idle_port_is_spared floods_are_too_much where_handlers_sleep provenance
-       unavailable few_open_files dead_daemon publish_refuses pages
+       idle_port_is_spared floods_are_too_much chassis where_handlers_sleep
+       provenance unavailable few_open_files dead_daemon publish_refuses pages
        restart_arguments restart_report rtnl_arguments rtnl rtnl_conditions
        rtnl_not_finished offload_arguments offload offload_delays
        offload_expire offload_masks offload_chains

@@ -8,16 +8,19 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,6 +67,12 @@ sleep_until(int64_t when)
     }
 }
 
+static bool
+is_remote(const struct bench *b, uint32_t port)
+{
+    return port >= b->n_ports - b->n_remotes;
+}
+
 void
 open_sender(struct bench *b)
 {
@@ -84,9 +93,11 @@ open_sender(struct bench *b)
         fatal("namespace %s: cannot open a packet socket", b->netns);
     }
     for (uint32_t i = 0; i < b->n_ports; i++) {
-        char name[IFNAMSIZ];
+        char name[IFNAMSIZ] = TUNNEL_DEVICE;
 
-        snprintf(name, sizeof name, "%s%"PRIu32, b->prefix, i);
+        if (!is_remote(b, i)) {
+            snprintf(name, sizeof name, "%s%"PRIu32, b->prefix, i);
+        }
         b->ports[i].ifindex = if_nametoindex(name);
         if (!b->ports[i].ifindex) {
             fatal("%s: no such device in namespace %s", name, b->netns);
@@ -108,7 +119,7 @@ get_priority(const struct bench *b)
         fatal("cannot run on CPU %d", b->cpu);
     }
     if (mlockall(MCL_CURRENT | MCL_FUTURE)
-        || sched_setscheduler(0, SCHED_FIFO, &param)) {
+        || sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param)) {
         fatal("cannot get a real-time priority");
     }
 }
@@ -174,6 +185,43 @@ make_frame(struct bench *b, enum kind kind, uint32_t port, int64_t now,
     b->kinds[kind].sent++;
 }
 
+/* Fills in 'outer' for the frame 'number' of the remote machine 'port'.  As
+ * senders do, it spreads the source port over the flows inside. */
+static void
+make_outer(const struct bench *b, uint32_t port, uint32_t number,
+           struct outer *outer)
+{
+    uint32_t remote = port - (b->n_ports - b->n_remotes);
+    size_t length = sizeof *outer - offsetof(struct outer, udp) + b->length;
+
+    *outer = (struct outer) {
+        .ethernet = {
+            .dst = TUNNEL_MAC,
+            .src = { 0x02, 0, 0, 0, 0, 2 },
+            .ethertype = htons(ETH_P_IP),
+        },
+        .udp = {
+            .ip = {
+                .version = 4,
+                .ihl = 5,
+                .tot_len = htons(length),
+                .ttl = 64,
+                .protocol = IPPROTO_UDP,
+                .saddr = htonl(TUNNEL_REMOTES + remote),
+                .daddr = htonl(TUNNEL_LOCAL),
+            },
+            .udp = {
+                .source = htons(0x8000 | (number * 40503 & 0x7fff)),
+                .dest = htons(TUNNEL_PORT),
+                .len = htons(length - sizeof(struct iphdr)),
+            },
+        },
+        .protocol = htons(ETH_P_TEB),
+        .vni = htonl((remote + 1) << 8),
+    };
+    outer->udp.ip.check = ~header_sum(&outer->udp.ip);
+}
+
 /* Sends 'n' frames, at most SEND_BATCH. */
 static void
 send_frames(struct bench *b, struct frame frames[], const uint32_t ports[],
@@ -181,21 +229,31 @@ send_frames(struct bench *b, struct frame frames[], const uint32_t ports[],
 {
     struct mmsghdr msgs[SEND_BATCH];
     struct sockaddr_ll to[SEND_BATCH];
-    struct iovec iov[SEND_BATCH];
+    struct outer outers[SEND_BATCH];
+    struct iovec iov[SEND_BATCH][2];
     unsigned int done = 0;
 
     for (unsigned int i = 0; i < n; i++) {
+        bool remote = is_remote(b, ports[i]);
+
         to[i] = (struct sockaddr_ll) {
             .sll_family = AF_PACKET,
             .sll_ifindex = b->ports[ports[i]].ifindex,
             .sll_halen = 6,
         };
-        iov[i] = (struct iovec) { &frames[i], b->length };
+        if (remote) {
+            const struct payload *payload = (const struct payload *)
+                &frames[i].bytes[b->payload];
+
+            make_outer(b, ports[i], ntohl(payload->number), &outers[i]);
+        }
+        iov[i][0] = (struct iovec) { &outers[i], sizeof outers[i] };
+        iov[i][1] = (struct iovec) { &frames[i], b->length };
         msgs[i].msg_hdr = (struct msghdr) {
             .msg_name = &to[i],
             .msg_namelen = sizeof to[i],
-            .msg_iov = &iov[i],
-            .msg_iovlen = 1,
+            .msg_iov = &iov[i][!remote],
+            .msg_iovlen = 1 + remote,
         };
     }
     while (done < n) {
@@ -212,11 +270,9 @@ send_frames(struct bench *b, struct frame frames[], const uint32_t ports[],
 static uint32_t
 probe_port(const struct bench *b, uint32_t index)
 {
-    switch (b->probe_port) {
-    case EACH_PORT: return index / b->per_port;
-    case TURN_PORT: return index % b->n_ports;
-    default: return b->probe_port;
-    }
+    uint32_t n = b->probed.last - b->probed.first + 1;
+
+    return b->probed.first + (b->each ? index / b->per_port : index % n);
 }
 
 static void
@@ -240,12 +296,10 @@ send_flood(struct bench *b, enum kind kind, uint64_t n)
         int64_t now = now_ns(CLOCK_REALTIME);
 
         for (unsigned int i = 0; i < batch; i++) {
-            if (b->spare && b->flood_next == b->probe_port) {
-                b->flood_next = (b->flood_next + 1) % b->n_ports;
-            }
             ports[i] = b->flood_next;
             make_frame(b, kind, b->flood_next, now, &frames[i]);
-            b->flood_next = (b->flood_next + 1) % b->n_ports;
+            b->flood_next = (b->flood_next < b->flooded.last
+                             ? b->flood_next + 1 : b->flooded.first);
         }
         send_frames(b, frames, ports, batch);
         n -= batch;
@@ -342,6 +396,35 @@ send_lead(struct bench *b)
     send_unmeasured(b, b->run_in_ms);
 }
 
+/* Starts the user's command, if there is one, at no real-time priority.
+ * Returns its process, or 0. */
+static pid_t
+start_command(const struct bench *b)
+{
+    char *argv[] = { "sh", "-c", (char *) b->at_begin, NULL };
+    pid_t pid;
+
+    if (!b->at_begin) {
+        return 0;
+    }
+    errno = posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ);
+    if (errno) {
+        fatal("cannot start \"%s\"", b->at_begin);
+    }
+    return pid;
+}
+
+static void
+wait_for_command(const struct bench *b, pid_t pid)
+{
+    int status;
+
+    if (pid && (waitpid(pid, &status, 0) != pid || status)) {
+        errno = 0;
+        fatal("\"%s\" failed", b->at_begin);
+    }
+}
+
 /* Sends each frame at its time.  Probes are sent in the middle between two
  * portions of the flood. */
 static void
@@ -355,10 +438,12 @@ send_schedule(struct bench *b)
         .rate = b->flood_rate,
     };
     uint32_t probe = 0;
+    pid_t command;
 
     sleep_until(start);
     b->begin = now_ns(CLOCK_REALTIME);
     b->cpu_s = -cpu_seconds();
+    command = start_command(b);
     while (!stopped && (probe < b->probe_count
                         || flood.tick < flood.n_ticks)) {
         int64_t next_probe = probe < b->probe_count
@@ -386,6 +471,7 @@ send_schedule(struct bench *b)
     sleep_until(start + length);
     b->end = now_ns(CLOCK_REALTIME);
     b->cpu_s += cpu_seconds();
+    wait_for_command(b, command);
 }
 
 static uint32_t

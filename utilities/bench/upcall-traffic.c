@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 void
 fatal(const char *format, ...)
@@ -99,6 +100,9 @@ report(struct bench *b)
     print_latency("flood", &b->kinds[FLOOD]);
     printf("\"lead\": {\"sent\": %"PRIu32", \"received\": %zu},\n",
            b->kinds[LEAD].sent, b->kinds[LEAD].n);
+    printf("\"probed\": [%"PRIu32", %"PRIu32"], \"flooded\": [%"PRIu32
+           ", %"PRIu32"],\n", b->probed.first, b->probed.last,
+           b->flooded.first, b->flooded.last);
     printf("\"ports\": [");
     for (uint32_t i = 0; i < b->n_ports; i++) {
         const struct port *p = &b->ports[i];
@@ -134,23 +138,29 @@ usage(int status)
           "  --netns=NAME      namespace of the far ends (default gen)\n"
           "  --prefix=NAME     devices there are NAME0, NAME1... (default f)\n"
           "  --ports=N         number of them (default 1)\n"
+          "  --remotes=N       and of machines behind the tunnel's device\n"
+          "                    "TUNNEL_DEVICE" there, which count as further\n"
+          "                    ports (default 0)\n"
           "  --cpu=N           CPU that sends (default 0)\n"
           "  --run=N           0 to 255; source addresses differ from those\n"
           "                    of other runs (default 0)\n"
-          "  --probe=N|each|turn\n"
-          "                    port to send probes to, or to each all of its\n"
-          "                    probes, or one to each in turn (default 0)\n"
+          "  --probe=N|A-B|turn|each\n"
+          "                    port to send probes to, or from A to B one to\n"
+          "                    each in turn, or to all so, or to each all of\n"
+          "                    its probes (default 0)\n"
           "  --count=N         probes, with \"each\" for each port\n"
           "                    (default 1000)\n"
           "  --interval=US     time between two probes (default 1000)\n"
-          "  --flood=N         other frames a second, to all ports in turn\n"
+          "  --flood=N         other frames a second, to ports in turn\n"
           "                    (default 0)\n"
-          "  --spare           but not to the port of the probes\n"
+          "  --flooded=A-B     to these (default: to all)\n"
           "  --lead=MS         the flood begins so long before what is\n"
           "                    measured (default 0)\n"
           "  --stop=PID        and this process is stopped meanwhile\n"
           "  --run-in=MS       then the flood goes on, while it runs, so long\n"
           "                    before what is measured (default 0)\n"
+          "  --at-begin=COMMAND\n"
+          "                    started when what is measured begins\n"
           "  --window=N        probes under way at a time, sent as fast as\n"
           "                    they come back, without a flood (default 0:\n"
           "                    sent by the clock)\n"
@@ -183,6 +193,30 @@ parse_number(const char *name, const char *s, uint32_t min, uint32_t max)
     return value;
 }
 
+/* Parses "A-B" or "A".  Whether there are such ports is checked later. */
+static struct range
+parse_range(const char *name, const char *s)
+{
+    char first[16];
+    size_t length = strcspn(s, "-");
+    struct range range;
+
+    snprintf(first, sizeof first, "%.*s", (int) MIN(length, sizeof first), s);
+    range.first = parse_number(name, first, 0, MAX_PORTS - 1);
+    range.last = s[length] ? parse_number(name, s + length + 1, range.first,
+                                          MAX_PORTS - 1) : range.first;
+    return range;
+}
+
+static void
+check_range(const struct bench *b, const char *name, const struct range *range)
+{
+    if (range->last >= b->n_ports) {
+        fatal("--%s=%"PRIu32"-%"PRIu32": expected 0 to %"PRIu32, name,
+              range->first, range->last, b->n_ports - 1);
+    }
+}
+
 static void
 parse_options(struct bench *b, int argc, char *argv[])
 {
@@ -190,6 +224,8 @@ parse_options(struct bench *b, int argc, char *argv[])
         { "local", required_argument, NULL, 'l' },
         { "netns", required_argument, NULL, 'n' },
         { "prefix", required_argument, NULL, 'x' },
+        { "remotes", required_argument, NULL, 'm' },
+        { "flooded", required_argument, NULL, 'O' },
         { "ports", required_argument, NULL, 'p' },
         { "cpu", required_argument, NULL, 'c' },
         { "run", required_argument, NULL, 'r' },
@@ -197,17 +233,18 @@ parse_options(struct bench *b, int argc, char *argv[])
         { "count", required_argument, NULL, 'C' },
         { "interval", required_argument, NULL, 'i' },
         { "flood", required_argument, NULL, 'f' },
-        { "spare", no_argument, NULL, 's' },
         { "settle", required_argument, NULL, 'S' },
         { "lead", required_argument, NULL, 'L' },
         { "stop", required_argument, NULL, 'T' },
         { "run-in", required_argument, NULL, 'R' },
+        { "at-begin", required_argument, NULL, 'B' },
         { "window", required_argument, NULL, 'w' },
         { "udp", no_argument, NULL, 'u' },
         { "flows", required_argument, NULL, 'F' },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
+    bool all_probed = false, some_flooded = false;
     int c, i;
 
     while ((c = getopt_long(argc, argv, "", options, &i)) != -1) {
@@ -223,9 +260,18 @@ parse_options(struct bench *b, int argc, char *argv[])
             break;
         case 'r': b->run = parse_number(name, optarg, 0, 255); break;
         case 'P':
-            b->probe_port = !strcmp(optarg, "each") ? EACH_PORT
-                            : !strcmp(optarg, "turn") ? TURN_PORT
-                            : parse_number(name, optarg, 0, MAX_PORTS - 1);
+            b->each = !strcmp(optarg, "each");
+            all_probed = b->each || !strcmp(optarg, "turn");
+            if (!all_probed) {
+                b->probed = parse_range(name, optarg);
+            }
+            break;
+        case 'm':
+            b->n_remotes = parse_number(name, optarg, 0, MAX_REMOTES);
+            break;
+        case 'O':
+            b->flooded = parse_range(name, optarg);
+            some_flooded = true;
             break;
         case 'C': b->per_port = parse_number(name, optarg, 1, 1000000); break;
         case 'i':
@@ -233,10 +279,10 @@ parse_options(struct bench *b, int argc, char *argv[])
             break;
         case 'f': b->flood_rate = parse_number(name, optarg, 0, 10000000);
             break;
-        case 's': b->spare = true; break;
         case 'T': b->stop = parse_number(name, optarg, 2, INT_MAX); break;
         case 'L': b->lead_ms = parse_number(name, optarg, 0, 600000); break;
         case 'R': b->run_in_ms = parse_number(name, optarg, 0, 600000); break;
+        case 'B': b->at_begin = optarg; break;
         case 'w': b->window = parse_number(name, optarg, 0, 100000); break;
         case 'u': b->udp = true; break;
         case 'F': b->flows = parse_number(name, optarg, 0, 1000000); break;
@@ -249,19 +295,20 @@ parse_options(struct bench *b, int argc, char *argv[])
     if (optind != argc) {
         fatal("%s: unexpected argument", argv[optind]);
     }
-    if (b->probe_port == EACH_PORT) {
-        b->probe_count = b->per_port * b->n_ports;
-    } else if (b->probe_port == TURN_PORT) {
-        b->probe_count = b->per_port;
-    } else if (b->probe_port >= b->n_ports) {
-        fatal("--probe=%"PRIu32": expected 0 to %"PRIu32, b->probe_port,
-              b->n_ports - 1);
-    } else {
-        b->probe_count = b->per_port;
+    b->n_ports += b->n_remotes;
+    if (all_probed) {
+        b->probed = (struct range) { 0, b->n_ports - 1 };
     }
-    if (b->spare && b->flood_rate && b->n_ports < 2) {
-        fatal("--spare: there is no other port to flood");
+    if (!some_flooded) {
+        b->flooded = (struct range) { 0, b->n_ports - 1 };
+    } else if (!b->flood_rate) {
+        fatal("--flooded=%"PRIu32"-%"PRIu32": expected --flood",
+              b->flooded.first, b->flooded.last);
     }
+    check_range(b, "probe", &b->probed);
+    check_range(b, "flooded", &b->flooded);
+    b->probe_count = b->per_port * (b->each ? b->n_ports : 1);
+    b->flood_next = b->flooded.first;
     if (b->window && b->flood_rate) {
         fatal("--window=%"PRIu32": expected no --flood", b->window);
     }

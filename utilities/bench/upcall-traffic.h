@@ -4,27 +4,34 @@
  * and how many are lost.
  *
  * The devices PREFIX0, PREFIX1, ... in a network namespace are the far ends of
- * a bridge's ports.  A frame sent into one of them enters the bridge, misses
- * the datapath's flows because its source address is new, goes to the daemon,
- * and is sent by it to the bridge's local port, where this program receives
- * it.  Its latency is the time from just before the system call that sent it
- * to the time stamp that the kernel gave it at the local port.  Both are times
- * of the same clock in the same kernel.
+ * a bridge's ports.  With --remotes there are more senders: machines that
+ * reach the bridge through one tunnel port.  Their frames are wrapped in
+ * Geneve, each machine with an outer source address and a VNI of its own, and
+ * go into TUNNEL_DEVICE, whose far end has the address of the tunnel.  Options
+ * and results treat the machines as ports that follow the others.
+ *
+ * A frame sent into one of them enters the bridge, misses the datapath's flows
+ * because its source address is new, goes to the daemon, and is sent by it to
+ * the bridge's local port, where this program receives it.  Its latency is the
+ * time from just before the system call that sent it to the time stamp that
+ * the kernel gave it at the local port.  Both are times of the same clock in
+ * the same kernel.
  *
  * With --udp the frames are IPv4 and UDP from an address each, for rules that
  * tc can take; --flows lets the addresses come again after some frames.
  *
  * One thread sends everything.  There are two kinds of frames: probes, sent at
- * a fixed interval to one port (or to each port in turn), which measure, and a
- * flood, sent at a given rate to all ports in turn, which disturbs.  As one
- * thread sends both, both enter the datapath on the same CPU.  It runs at a
- * real-time priority, as traffic from a network card would not wait for the
- * daemon either.
+ * a fixed interval to one port (or to several in turn), which measure, and a
+ * flood, sent at a given rate to all or some ports in turn, which disturbs.
+ * As one thread sends both, both enter the datapath on the same CPU, unless
+ * the kernel is told to spread them.  It runs at a real-time priority, as
+ * traffic from a network card would not wait for the daemon either.
  *
  * With --lead the flood begins earlier than what is measured, so that all
  * buffers are full by then that it can fill; with --stop the daemon is stopped
  * meanwhile, and they fill sooner.  With --run-in the flood goes on for some
- * time while the daemon runs again, before what is measured.
+ * time while the daemon runs again, before what is measured.  With --at-begin
+ * a command is started when that begins.
  *
  * Nothing is received while frames are being sent: the socket's buffer is made
  * large enough for all of them, so the measurement does not take CPU time from
@@ -55,14 +62,25 @@
 #define UDP_DESTINATION 0xc6120000
 #define UDP_PORT 9
 
+/* The tunnel: its device in the namespace, the Ethernet address of that
+ * device's far end, the addresses of the tunnel's ends, and its UDP port.  The
+ * addresses are for benchmarks, too. */
+#define TUNNEL_DEVICE "tunnel"
+#define TUNNEL_MAC { 0x02, 0, 0, 0, 0, 1 }
+#define TUNNEL_LOCAL 0xc6130001
+#define TUNNEL_REMOTES 0xc6130100
+#define TUNNEL_PORT 6081
+
+/* More remote machines than this do not fit into the network of the tunnel. */
+#define MAX_REMOTES 60000
+
 /* More ports than this do not fit into a datapath (DP_MAX_PORTS). */
 #define MAX_PORTS 65535
 
-/* The ports of the probes that stand for each one in turn: all its probes,
- * then those of the next one; or one probe to each, then another one to
- * each. */
-#define EACH_PORT UINT32_MAX
-#define TURN_PORT (UINT32_MAX - 1)
+/* Ports that get frames in turn. */
+struct range {
+    uint32_t first, last;
+};
 
 /* The lead is a flood before the measurement, which fills the buffers. */
 enum kind { PROBE, FLOOD, LEAD, N_KINDS };
@@ -78,6 +96,15 @@ struct ethernet {
 struct udp {
     struct iphdr ip;
     struct udphdr udp;
+} __attribute__((packed));
+
+/* What frames of remote machines have in front of all that. */
+struct outer {
+    struct ethernet ethernet;
+    struct udp udp;
+    uint8_t geneve[2];          /* Version, length of options, flags: 0. */
+    uint16_t protocol;
+    uint32_t vni;               /* In the upper 24 bits. */
 } __attribute__((packed));
 
 struct payload {
@@ -120,14 +147,18 @@ struct samples {
 struct bench {
     /* Options. */
     const char *local, *netns, *prefix;
-    uint32_t n_ports, run, probe_port, probe_count, per_port, flood_rate;
+    uint32_t n_ports;           /* With the remote machines, which... */
+    uint32_t n_remotes;         /* ...are the last ones. */
+    uint32_t run, probe_count, per_port, flood_rate;
+    struct range probed, flooded;
+    bool each;                  /* All probes of a port, then of the next. */
     uint32_t settle_ms, lead_ms, run_in_ms;
     pid_t stop;                 /* To be stopped during the lead, or 0. */
     int64_t interval_ns;
     int cpu;
-    bool spare;                 /* The flood spares the probe's port. */
     bool udp;                   /* Frames are IPv4 and UDP... */
     uint32_t flows;             /* ...from so many addresses, 0: any. */
+    const char *at_begin;       /* Command to start, or NULL. */
     uint32_t window;            /* Frames under way, 0: send by the clock. */
 
     int rx, tx;

@@ -19,7 +19,10 @@ SATURATED = 0.95
 LEFT_OUT = 0.05
 
 # The tests with a flood that has to be too much.
-FLOODS = ("flooded", "idle")
+FLOODS = ("flooded", "idle", "shown", "remote", "tunnel", "mixed")
+
+# Ours with one handler, which others are compared with in test "tunnel".
+ONE_HANDLER = "kdp-handlers-1"
 
 
 def jain(values):
@@ -48,15 +51,18 @@ def flood_figures(name, test):
     later were in a queue when it ended; those that were served while it was
     sent may be of the lead.
 
-    Port 0, which gets the probes, is offered more or less than the others,
-    and so has no part in the index of fairness, nor in whether buffers were
-    full.  The kernel drops all that comes to a socket that has overrun until
-    it is empty, so a port need not lose anything while it is measured, but has
-    to have lost something by then."""
+    A port that gets probes, unless all flooded ones do, is offered more or
+    less than the others, and so has no part in the index of fairness, nor in
+    whether buffers were full.  The kernel drops all that comes to a socket that has
+    overrun until it is empty, so a port need not lose anything while it is
+    measured, but has to have lost something by then."""
     seconds = test["seconds"]
     sent, received, served = (sum(p[i] for p in test["ports"])
                               for i in range(3))
-    others = test["ports"][1:]
+    first, last = test["flooded"]
+    probed = test["probed"] if test["probed"] != test["flooded"] else [0, -1]
+    others = [port for i, port in enumerate(test["ports"])
+              if first <= i <= last and not probed[0] <= i <= probed[1]]
     return {
         f"{name}_offered_per_s": sent / seconds,
         f"{name}_served_per_s": served / seconds,
@@ -122,12 +128,16 @@ def run_figures(run):
                 port_means(test)
         if name in FLOODS:
             figures.update(flood_figures(name, test))
+        for key in "p50", "p99":
+            if "shown" in test:
+                figures[f"{name}_shown_{key}"] = ratio(
+                    test["shown"][key], test["probe"].get("us", {}).get(key))
     for name, counted in run.get("instructions", {}).items():
         figures.update(instruction_figures(f"count_{name}", counted))
     tests = run.get("tests", {}).values()
     if tests:
         figures["all_missed"] = all(t["missed_equals_sent"] for t in tests)
-        figures["unaccounted"] = sum(t["unaccounted"] for t in tests)
+        figures["unaccounted"] = sum(t.get("unaccounted", 0) for t in tests)
     return figures
 
 
@@ -157,6 +167,10 @@ def summarize(results):
             by_round[run["round"], run["configuration"]] = run_figures(run)
         else:
             entry["reason"] = run["reason"]
+    for (r, _), figures in by_round.items():
+        figures["tunnel_to_one_handler"] = ratio(
+            figures.get("tunnel_served_per_s"),
+            by_round.get((r, ONE_HANDLER), {}).get("tunnel_served_per_s"))
     for name, entry in summary.items():
         rounds = {r: f for (r, c), f in by_round.items() if c == name}
         keys = {k for f in rounds.values() for k in f}
@@ -206,6 +220,23 @@ TARGETS = [
      lambda m, r: r.get("flooded_served_per_s"), 1.0, ">="),
     ("saturation_served", "flooded: upcalls served a second, to stock",
      lambda m, r: r.get("flooded_served_per_s"), 1.2, ">="),
+    ("remote_loss", "remote: probes lost", lambda m, r: m.get("remote_loss"),
+     0.0, "<="),
+    ("remote_p50", "remote: median latency, to stock",
+     lambda m, r: r.get("remote_p50_us"), 0.02, "<="),
+    ("remote_p99", "remote: 99th percentile, to stock",
+     lambda m, r: r.get("remote_p99_us"), 0.04, "<="),
+    ("mixed_jain", "mixed: Jain index of received per sender",
+     lambda m, r: m.get("mixed_jain"), 0.95, ">="),
+    ("tunnel_to_one_handler", "tunnel: upcalls served, to one handler's",
+     lambda m, r: m.get("tunnel_to_one_handler"), 1.7, ">="),
+    ("tunnel_served", "tunnel: upcalls served, to stock",
+     lambda m, r: r.get("tunnel_served_per_s"), 1.1, ">="),
+    *((f"{test}_shown_{key}{limit}",
+       f"{test}: {key} of \"upcall/show\", to that of the probes",
+       lambda m, r, name=f"{test}_shown_{key}": m.get(name), limit, sense)
+      for test in ("idle", "shown") for key in ("p50", "p99")
+      for limit, sense in ((.85, ">="), (1.15, "<="))),
     ("calls_per_upcall", "flooded: receiving system calls for an upcall",
      lambda m, r: m.get("trace_flood_calls_per_upcall"), 0.15, "<="),
     ("empty_flood", "flooded: share of empty wake-ups",
@@ -296,6 +327,19 @@ ROWS = [
     ("idle: p99 ms", "idle_p99_us", 1000, 2),
     ("idle: served/s", "idle_served_per_s", 1, 0),
     ("idle: offered to served", "idle_load", 1, 2),
+    *((f"{test}: {what}", f"{test}_{key}", divisor, decimals)
+      for test in ("remote", "tunnel", "mixed")
+      for what, key, divisor, decimals in (
+          ("probes lost %", "loss", .01, 1),
+          ("p50 ms", "p50_us", 1000, 2),
+          ("p99 ms", "p99_us", 1000, 2),
+          ("served/s", "served_per_s", 1, 0),
+          ("offered to served", "load", 1, 2),
+          ("Jain index", "jain", 1, 3))
+      if (test, key) != ("remote", "jain")),
+    ("tunnel: served, to one handler's", "tunnel_to_one_handler", 1, 2),
+    *((f"{test}: {key} shown, to probes'", f"{test}_shown_{key}", 1, 2)
+      for test in ("idle", "shown") for key in ("p50", "p99")),
     ("flood: receive calls/upcall", "trace_flood_calls_per_upcall", 1, 3),
     ("flood: empty wake-ups %", "trace_flood_empty_share", .01, 1),
     ("light: receive calls/upcall", "trace_light_calls_per_upcall", 1, 3),

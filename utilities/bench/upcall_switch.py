@@ -6,6 +6,11 @@ the other.
 Ports are veths p0, p1, ... of bridge br0, whose far ends f0, f1, ... are in
 one namespace.  They are made once, and are in the database before a daemon
 starts, so every daemon finds the same ports.
+
+With remote machines there is a Geneve port, too.  Its packets come in on the
+device "underlay", whose far end in the namespace is "tunnel".  Their outer
+hash chooses the CPU that takes them in (RPS), as a network card with several
+queues does.
 """
 
 import contextlib
@@ -21,6 +26,10 @@ import time
 
 BRIDGE = "br0"
 NAMESPACE = "gen"
+
+# The tunnel: its port, and what upcall-traffic.h says of it.
+TUNNEL_PORT, TUNNEL_DEVICE = "geneve0", "tunnel"
+TUNNEL_ADDRESS, TUNNEL_MAC = "198.19.0.1/16", "02:00:00:00:00:01"
 RUN_DIR = "/run/openvswitch"
 DB = "/etc/openvswitch/bench.db"
 
@@ -125,6 +134,8 @@ class Network:
     def __init__(self, p):
         self.n = p["ports"]
         self.cpu = p["send_cpu"]
+        self.cpus = p["cpus"]
+        self.remotes = p.get("remotes", 0)
         self.stamps = None
 
     def make(self):
@@ -146,11 +157,27 @@ class Network:
             stdin="".join(f"link set p{i} up\n" for i in ports))
         run("ip", "-n", NAMESPACE, "-batch", "-",
             stdin="".join(f"link set f{i} up\n" for i in ports))
+        if self.remotes:
+            self.make_tunnel()
         say(f"they are up after {time.monotonic() - started:.0f} s")
         # The kernel begins to stamp packets some time after the first socket
         # asked for it; this one asks all the time.
         self.stamps = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.stamps.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+
+    def make_tunnel(self):
+        run("modprobe", "geneve")
+        run("ip", "link", "add", "underlay", "address", TUNNEL_MAC, "type",
+            "veth", "peer", "name", TUNNEL_DEVICE, "netns", NAMESPACE)
+        run("ip", "addr", "add", TUNNEL_ADDRESS, "dev", "underlay")
+        run("ip", "link", "set", "underlay", "up")
+        run("ip", "-n", NAMESPACE, "link", "set", TUNNEL_DEVICE, "up")
+        if self.cpus > 1:
+            with open("/sys/class/net/underlay/queues/rx-0/rps_cpus",
+                      "w") as f:
+                f.write(f"{(1 << self.cpus) - 1:x}")
+            for cpu in range(self.cpus):
+                take_packets_first(cpu)
 
     def close(self):
         self.stamps.close()
@@ -159,10 +186,11 @@ class Network:
 class Switch:
     # Keys of other_config that configurations differ in.
     KEYS = ("upcall-dispatch", "upcall-engine", "upcall-group-size",
-            "upcall-target-delay")
+            "upcall-target-delay", "n-handler-threads")
 
     def __init__(self, p):
         self.p = p
+        self.remotes = p.get("remotes", 0)
         self.pid = None
         self.log = None
 
@@ -188,6 +216,10 @@ class Switch:
                                       first + PORTS_PER_TRANSACTION)):
                 argv += ["--", "add-port", BRIDGE, f"p{i}"]
             self.vsctl(*argv[1:])
+        if self.remotes:
+            self.vsctl("add-port", BRIDGE, TUNNEL_PORT, "--", "set",
+                       "Interface", TUNNEL_PORT, "type=geneve",
+                       "options:remote_ip=flow", "options:key=flow")
         say(f"ports in the database in {time.monotonic() - started:.0f} s")
 
     def common_config(self):
@@ -202,8 +234,10 @@ class Switch:
     def start(self, configuration):
         """Starts the daemon of 'configuration' and waits until all ports are
         there."""
+        other_config = {**self.common_config(),
+                        **configuration["other_config"]}
         for key in self.KEYS:
-            value = configuration["other_config"].get(key)
+            value = other_config.get(key)
             if value is not None:
                 self.vsctl("set", "Open_vSwitch", ".",
                            f"other_config:{key}={value}")
@@ -239,7 +273,8 @@ class Switch:
 
     def all_ports(self):
         # Besides the ports, the datapath's own device and the bridge.
-        return self.datapath()["ports"] == self.p["ports"] + 2
+        return (self.datapath()["ports"]
+                == self.p["ports"] + 2 + bool(self.remotes))
 
     def stop(self):
         """Ends the daemon and removes its datapath."""
@@ -374,6 +409,8 @@ class Switch:
         p = self.p
         return [local_copy(p["traffic"], "traffic"), f"--local={BRIDGE}",
                 f"--netns={NAMESPACE}", f"--ports={p['ports']}",
+                *([f"--remotes={self.remotes}", "--udp"] if self.remotes
+                  else []),
                 f"--cpu={p['send_cpu']}", f"--settle={p['settle_ms']}", *args]
 
     def traffic(self, *args):
