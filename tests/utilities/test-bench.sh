@@ -110,6 +110,10 @@ test_wrong_arguments () {
 END
     run "$bench" --builddir "$builddir" --chassis --trace
     [ "$status" -eq 2 ] && said --chassis --trace || return 1
+    run "$bench" --builddir "$builddir" --test tunnel
+    [ "$status" -eq 2 ] && said --chassis "--test tunnel" || return 1
+    run "$bench" --builddir "$builddir" --chassis --test idle
+    [ "$status" -eq 2 ] && said "'remote', 'tunnel', 'mixed'" || return 1
     run "$bench" --builddir /nonexistent
     [ "$status" -eq 2 ] && said /nonexistent folder
 }
