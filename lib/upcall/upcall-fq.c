@@ -281,6 +281,7 @@ upcall_fq_get(struct upcall_fq *fq, uint64_t now, uint64_t target)
     while (!hmap_is_empty(&fq->classes)) {
         struct ovs_list *list = (ovs_list_is_empty(&fq->new_classes)
                                  ? &fq->old_classes : &fq->new_classes);
+        struct upcall_fq_msg *msg;
         struct upcall_class *class
             = CONTAINER_OF(ovs_list_front(list), struct upcall_class,
                            list_node);
@@ -301,7 +302,9 @@ upcall_fq_get(struct upcall_fq *fq, uint64_t now, uint64_t target)
                 shed_old(fq, class, now, target);
             }
             class->credit--;
-            return class_pop(fq, class);
+            msg = class_pop(fq, class);
+            msg->last_of_new = class->is_new && !class->n;
+            return msg;
         }
     }
     return NULL;

@@ -75,6 +75,7 @@ struct upcall_fq_msg {
     struct ovs_list node;
     struct upcall_rx rx;        /* 'data' follows this structure. */
     uint64_t queued_at;         /* By the kernel, in microseconds. */
+    bool last_of_new;           /* Its class went first, and has no more. */
 };
 
 struct upcall_fq {

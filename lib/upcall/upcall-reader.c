@@ -117,6 +117,7 @@ upcall_reader_begin(struct upcall_reader *reader, uint32_t target_delay)
     reader->loan = (struct upcall_loan) { .lender = NULL };
     reader->n_msgs = reader->n_sparse = reader->n_urgent = 0;
     reader->n_others = reader->n_seen = 0;
+    reader->cut = false;
     upcall_reader_free_sorted(reader);
     reader->engine->class->begin(reader->engine);
 }
@@ -308,6 +309,8 @@ upcall_reader_get_room(const struct upcall_reader *reader,
         limit = MIN(limit, (reader->n_sparse + reader->n_urgent
                             + MIN(MAX(turn, reader->n_sparse),
                                   UPCALL_QUANTUM)));
+    } else if (reader->cut && !room->crowded) {
+        limit = reader->n_msgs;
     }
     room->other = limit - MIN(limit, reader->n_msgs + n_asked);
 }
@@ -540,6 +543,7 @@ upcall_reader_read_sorted(struct upcall_reader *reader,
     struct upcall_fq *fq = &channel->fq;
     uint64_t now = upcall_now_usec();
     struct upcall_fq_msg *msg;
+    unsigned int n_quiet = 0, n_others = 0;
     struct upcall_read read;
     uint64_t shed;
     bool purge;
@@ -554,10 +558,15 @@ upcall_reader_read_sorted(struct upcall_reader *reader,
     for (read.n = 0; read.n < choice->max; read.n++) {
         unsigned int i = reader->n_msgs + read.n;
 
+        if (n_quiet && n_others >= UPCALL_FQ_QUANTUM * fq->n_backlogged) {
+            reader->cut = fq->n > 0;
+            break;
+        }
         msg = upcall_fq_get(fq, now, reader->target_delay);
         if (!msg) {
             break;
         }
+        *(msg->last_of_new ? &n_quiet : &n_others) += 1;
         reader->rx[i] = msg->rx;
         reader->queued_at[i] = msg->queued_at;
         ovs_list_push_back(&reader->sorted, &msg->node);

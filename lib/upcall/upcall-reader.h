@@ -36,7 +36,11 @@
  *
  * A channel of several senders is read ahead, up to UPCALL_AHEAD upcalls in each
  * of its turns, and the turn is filled from what was sorted (upcall-fq.h).  It
- * is empty when nothing waits there and on the socket.
+ * is empty when nothing waits there and on the socket.  If quiet senders went
+ * first, their turn ends after a quantum of each of the others, and so does the
+ * batch if no other port waits: what quiet senders sent is not processed
+ * together with a full batch of the others, and the socket is read again before
+ * it overruns.
  *
  * Failure
  * -------
@@ -94,6 +98,7 @@ struct upcall_reader {
     unsigned int n_seen;        /* Of all, received when it was last time to
                                  * look for events. */
     unsigned int n_turns;       /* Turns used up, for sampling. */
+    bool cut;                   /* A turn ended early, see above. */
     struct upcall_rx rx[UPCALL_BATCH];
     uint64_t queued_at[UPCALL_BATCH];   /* When each message was queued, in
                                          * microseconds (upcall-age.h). */

@@ -187,6 +187,32 @@ quiet_port_of_the_shared_channel_does_not_wait(void **state)
     check_quiet_sender(*state, UPCALL_PORT_SHARED);
 }
 
+/* What quiet senders sent is in a batch with a quantum of the one that floods,
+ * and the socket is read before each batch. */
+static void
+quiet_senders_do_not_wait_for_a_full_batch(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t order[UPCALL_BATCH];
+
+    add(f, TUNNEL, UPCALL_SENDERS_TUNNEL);
+    send_n(f, TUNNEL, FLOOD, 600);
+    assert_int_equal(recv_batch(f, 0, NULL), UPCALL_BATCH);
+    for (int round = 0; round < 3; round++) {
+        for (uint32_t i = 1; i <= 5; i++) {
+            send_n(f, TUNNEL, i, 1);
+        }
+        assert_in_range(recv_batch(f, 0, order), 5, 5 + UPCALL_FQ_QUANTUM);
+        for (uint32_t i = 1; i <= 5; i++) {
+            assert_int_equal(f->n_got[i], round + 1);
+        }
+    }
+
+    /* Batches are full again when nobody is quiet. */
+    recv_batch(f, 0, NULL);
+    assert_int_equal(recv_batch(f, 0, NULL), UPCALL_BATCH);
+}
+
 /* Ten ports with a channel each, and twenty senders behind a tunnel. */
 static void
 senders_get_the_share_of_a_port(void **state)
@@ -345,6 +371,7 @@ main(int argc OVS_UNUSED, char *argv[])
     const struct CMUnitTest tests[] = {
         TEST(quiet_sender_behind_a_tunnel_does_not_wait),
         TEST(quiet_port_of_the_shared_channel_does_not_wait),
+        TEST(quiet_senders_do_not_wait_for_a_full_batch),
         TEST(senders_get_the_share_of_a_port),
         TEST(flood_sheds_its_own_upcalls),
         TEST(handlers_change_while_upcalls_are_read_ahead),
