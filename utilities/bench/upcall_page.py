@@ -7,9 +7,15 @@ from bench_plot import STYLES, rst_table, save
 from bench_results import POINTS
 
 PANELS = [("alone", "alone"), ("flooded", "while all are flooded"),
-          ("idle", "idle, others flooded")]
+          ("idle", "idle, others flooded"),
+          ("remote", "one remote machine floods"),
+          ("tunnel", "all remote machines flood"),
+          ("mixed", "ports and remote machines flood")]
 
 BARS = [("flooded_served_per_s", "upcalls served a second, flooded", 1),
+        ("remote_served_per_s", "served a second, one remote floods", 1),
+        ("tunnel_served_per_s", "served a second, all remotes flood", 1),
+        ("mixed_served_per_s", "served a second, ports and remotes flood", 1),
         ("trace_flood_calls_per_upcall", "receiving calls for an upcall", 1),
         ("sockets", "netlink sockets", 1)]
 
@@ -22,8 +28,13 @@ def shown(results):
 
 
 def plot_latency(plt, results, path):
-    figure, axes = plt.subplots(1, len(PANELS), figsize=(9, 3.2), sharey=True)
-    for axis, (test, title) in zip(axes, PANELS):
+    panels = [(test, title) for test, title in PANELS
+              if any(test in entry["curves"]
+                     for _, entry, _ in shown(results))]
+    figure, axes = plt.subplots(1, len(panels), figsize=(9, 3.2), sharey=True,
+                                squeeze=False)
+    axes = axes[0]
+    for axis, (test, title) in zip(axes, panels):
         for name, entry, (colour, line) in shown(results):
             if test in entry["curves"]:
                 axis.plot([us / 1000 for us in entry["curves"][test]],
@@ -39,15 +50,19 @@ def plot_latency(plt, results, path):
 
 
 def plot_load(plt, results, path):
-    figure, axes = plt.subplots(1, len(BARS), figsize=(9, 2.6))
-    for axis, (key, title, divisor) in zip(axes, BARS):
+    drawn = [bar for bar in BARS
+             if any(entry["median"].get(bar[0]) is not None
+                    for _, entry, _ in shown(results))]
+    figure, axes = plt.subplots(1, len(drawn), figsize=(9, 2.6),
+                                squeeze=False)
+    for axis, (key, title, divisor) in zip(axes[0], drawn):
         bars = [(name, entry["median"][key] / divisor, style[0])
                 for name, entry, style in shown(results)
                 if entry["median"].get(key) is not None]
-        names, values, colours = zip(*bars) if bars else ((), (), ())
+        names, values, colours = zip(*bars)
         rectangles = axis.barh(names, values, color=colours)
         axis.bar_label(rectangles, fontsize=6, padding=2,
-                       fmt="%.2f" if values and max(values) < 20 else "%.0f")
+                       fmt="%.2f" if max(values) < 20 else "%.0f")
         axis.invert_yaxis()
         axis.margins(x=.25)
         axis.set_title(title, fontsize=8)
