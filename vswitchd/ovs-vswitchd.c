@@ -54,6 +54,7 @@ struct vswitchd_options {
     const char *unixctl_path;   /* NULL for the default. */
     bool mlockall;
     bool disable_system;
+    bool disable_system_route;
     bool enable_dummy;
     const char *dummy_level;    /* NULL for the default. */
     bool stock_providers;
@@ -209,6 +210,7 @@ parse_option(int c, struct vswitchd_options *options)
         options->disable_system = true;
         break;
     case OPT_DISABLE_SYSTEM_ROUTE:
+        options->disable_system_route = true;
         ovs_router_disable_system_routing_table();
         break;
     case OPT_DUMMY_NUMA:
@@ -276,7 +278,9 @@ init_providers(const struct vswitchd_options *options)
     kdp_links_diagnose_register();
     findings_register_command();
     netdev_linux_kdp_init(options->stock_providers);
-    route_table_kdp_register();
+    if (!options->disable_system_route) {
+        route_table_kdp_register();
+    }
     if (options->disable_system) {
         dp_disallow_provider("system");
     }

@@ -3,8 +3,6 @@
 lib_libkdp_a_SOURCES += \
 	lib/link/link-addr.c \
 	lib/link/link-addr.h \
-	lib/link/link-dest.c \
-	lib/link/link-dest.h \
 	lib/link/link-diagnose.c \
 	lib/link/link-diagnose.h \
 	lib/link/link-dump.c \

@@ -303,25 +303,6 @@ link_addrs_get(const struct link_addrs *addrs_, int ifindex,
     return n;
 }
 
-bool
-link_addrs_has_ipv4(const struct link_addrs *addrs_, int ifindex)
-{
-    struct link_addrs *addrs = CONST_CAST(struct link_addrs *, addrs_);
-    const struct link_addr *addr;
-    bool has = false;
-
-    ovs_mutex_lock(&addrs->mutex);
-    HMAP_FOR_EACH_WITH_HASH (addr, node, link_addr_hash(ifindex),
-                             &addrs->addrs) {
-        if (addr->ifindex == ifindex && addr->ipv4) {
-            has = true;
-            break;
-        }
-    }
-    ovs_mutex_unlock(&addrs->mutex);
-    return has;
-}
-
 size_t
 link_addrs_count(const struct link_addrs *addrs_)
 {

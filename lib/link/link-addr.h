@@ -50,9 +50,6 @@ void link_addrs_sweep(struct link_addrs *);
 size_t link_addrs_get(const struct link_addrs *, int ifindex,
                       struct in6_addr **addrs, struct in6_addr **masks);
 
-/* True if link 'ifindex' has an IPv4 address. */
-bool link_addrs_has_ipv4(const struct link_addrs *, int ifindex);
-
 size_t link_addrs_count(const struct link_addrs *);
 
 /* Stores in '*ifindex' a link whose addresses have changed, each once, and

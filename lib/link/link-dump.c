@@ -15,7 +15,6 @@
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
 #include "link/link-request.h"
-#include "link/link-route.h"
 #include "link/link-table.h"
 #include "nl/nl-conn.h"
 #include "openvswitch/vlog.h"
@@ -39,7 +38,6 @@ static const struct {
 } requests[] = {
     [LINK_DUMP_LINKS] = { RTM_GETLINK, sizeof(struct ifinfomsg) },
     [LINK_DUMP_ADDRS] = { RTM_GETADDR, sizeof(struct ifaddrmsg) },
-    [LINK_DUMP_ROUTES] = { RTM_GETROUTE, sizeof(struct rtmsg) },
     [LINK_DUMP_QDISCS] = { RTM_GETQDISC, sizeof(struct tcmsg) },
     [LINK_DUMP_NSIDS] = { RTM_GETNSID, sizeof(struct rtgenmsg) },
 };
@@ -59,7 +57,6 @@ link_dump_is_kept(const struct link_dump *dump, enum link_dump_kind kind)
     const struct link_replica *replica = dump->replica;
 
     return (kind == LINK_DUMP_ADDRS ? replica->addrs != NULL
-            : kind == LINK_DUMP_ROUTES ? replica->routes != NULL
             : kind == LINK_DUMP_QDISCS ? (replica->qdiscs
                                           && replica->qdiscs_followed)
             : true);
@@ -78,12 +75,6 @@ link_dump_mark(struct link_dump *dump, bool again)
         break;
     case LINK_DUMP_ADDRS:
         link_addrs_mark(replica->addrs);
-        break;
-    case LINK_DUMP_ROUTES:
-        /* What makes them stale from here on is later than the answer. */
-        link_routes_check_stale(replica->routes);
-        dump->was_stale = link_routes_is_stale(replica->routes);
-        link_routes_mark(replica->routes);
         break;
     case LINK_DUMP_QDISCS:
         link_qdiscs_mark(replica->qdiscs);
@@ -105,9 +96,6 @@ link_dump_sweep(struct link_dump *dump)
         break;
     case LINK_DUMP_ADDRS:
         link_addrs_sweep(replica->addrs);
-        break;
-    case LINK_DUMP_ROUTES:
-        link_routes_sweep(replica->routes);
         break;
     case LINK_DUMP_QDISCS:
         link_qdiscs_sweep(replica->qdiscs);
@@ -191,8 +179,6 @@ link_dump_take_other(struct link_dump *dump, const struct nlmsghdr *nlh)
         replica->stats.malformed++;
     } else if (msg.type == LINK_MSG_NEWADDR) {
         link_addrs_update(replica->addrs, &msg.addr, false);
-    } else if (msg.type == LINK_MSG_NEWROUTE) {
-        link_routes_enter(replica->routes, &msg.route);
     } else if (msg.type == LINK_MSG_NEWQDISC) {
         link_qdiscs_update(replica->qdiscs, &msg.qdisc, false);
     }
@@ -209,7 +195,6 @@ link_dump_reply(const struct nlmsghdr *nlh, void *dump_)
     case LINK_DUMP_NSIDS:
         return link_dump_take_nsid(dump, nlh);
     case LINK_DUMP_ADDRS:
-    case LINK_DUMP_ROUTES:
     case LINK_DUMP_QDISCS:
         link_dump_take_other(dump, nlh);
         return 0;
@@ -234,10 +219,6 @@ link_dump_correct(struct link_dump *dump)
         case LINK_DUMP_ADDRS:
             link_addrs_update(replica->addrs, &msg.addr,
                               msg.type == LINK_MSG_DELADDR);
-            break;
-        case LINK_DUMP_ROUTES:
-            link_routes_correct(replica->routes, &msg.route,
-                                msg.type == LINK_MSG_DELROUTE);
             break;
         case LINK_DUMP_QDISCS:
             link_qdiscs_update(replica->qdiscs, &msg.qdisc,
@@ -284,8 +265,6 @@ link_dump_end(struct link_dump *dump, int error)
     link_newer_end(&replica->newer);
     if (!error) {
         link_dump_sweep(dump);
-    } else if (dump->kind == LINK_DUMP_ROUTES && dump->was_stale) {
-        link_routes_doubt(replica->routes);
     }
 }
 

@@ -35,7 +35,6 @@
 enum link_dump_kind {
     LINK_DUMP_LINKS,
     LINK_DUMP_ADDRS,
-    LINK_DUMP_ROUTES,
     LINK_DUMP_QDISCS,
     LINK_DUMP_NSIDS
 };
@@ -49,7 +48,6 @@ struct link_dump {
     enum link_dump_kind kind;
     int32_t nsid;
     enum link_reason reason;
-    bool was_stale;             /* The routes were before. */
 };
 
 void link_dump_init(struct link_dump *, struct link_replica *);

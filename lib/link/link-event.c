@@ -13,7 +13,6 @@
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
 #include "link/link-request.h"
-#include "link/link-route.h"
 #include "link/link-table.h"
 #include "openvswitch/vlog.h"
 #include "timeval.h"
@@ -112,27 +111,7 @@ link_event_take_other(struct link_replica *replica,
             link_addrs_update(replica->addrs, &msg->addr,
                               msg->type == LINK_MSG_DELADDR);
         }
-        if (replica->routes && msg->type == LINK_MSG_DELADDR) {
-            link_routes_addr_gone(replica->routes, &msg->addr,
-                                  !replica->addrs
-                                  || !link_addrs_has_ipv4(replica->addrs,
-                                                          msg->addr.ifindex));
-        }
         link_replica_tell_addrs(replica, msg->addr.ifindex);
-        break;
-    case LINK_MSG_NEWROUTE:
-    case LINK_MSG_DELROUTE:
-        if (replica->routes) {
-            link_routes_update(replica->routes, &msg->route,
-                               msg->type == LINK_MSG_DELROUTE);
-        }
-        break;
-    case LINK_MSG_NEWNEXTHOP:
-    case LINK_MSG_DELNEXTHOP:
-        if (replica->routes) {
-            link_routes_nexthop_changed(replica->routes, msg->nexthop,
-                                        msg->type == LINK_MSG_DELNEXTHOP);
-        }
         break;
     case LINK_MSG_NEWQDISC:
     case LINK_MSG_DELQDISC:

@@ -56,9 +56,8 @@ struct link_listener {
 /* What is of interest in our own namespace.  The group of traffic control
  * brings filters, too, and with them every rule that is offloaded. */
 static const uint16_t own_types[] = {
-    RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR, RTM_NEWROUTE,
-    RTM_DELROUTE, RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_NEWQDISC, RTM_DELQDISC,
-    RTM_NEWTCLASS, RTM_DELTCLASS,
+    RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR, RTM_NEWQDISC,
+    RTM_DELQDISC, RTM_NEWTCLASS, RTM_DELTCLASS,
 };
 
 /* What is of interest in others. */
@@ -72,32 +71,19 @@ link_listener_open_own(struct link_listener *listener, int rcvbuf)
 {
     struct link_source *source = &listener->sources[LINK_SOURCE_OWN];
     struct link_replica *replica = &listener->replica;
-    unsigned int groups[6] = {
+    unsigned int groups[4] = {
         RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
     };
     size_t n = 3;
-    int error;
 
-    if (replica->routes) {
-        groups[n++] = RTNLGRP_IPV4_ROUTE;
-        groups[n++] = RTNLGRP_IPV6_ROUTE;
-    }
     if (replica->qdiscs) {
         groups[n++] = RTNLGRP_TC;
     }
-    error = nl_mcast_open(NETLINK_ROUTE, &(struct nl_mcast_options) {
+    return nl_mcast_open(NETLINK_ROUTE, &(struct nl_mcast_options) {
         .groups = groups, .n_groups = n,
         .types = own_types, .n_types = ARRAY_SIZE(own_types),
         .rcvbuf = rcvbuf,
     }, &source->sock);
-    if (!error && replica->routes) {
-        error = nl_mcast_set_member(source->sock, RTNLGRP_NEXTHOP, true);
-        if (error == EINVAL) {
-            /* Kernels before 5.3 have neither the objects nor the group. */
-            error = 0;
-        }
-    }
-    return error;
 }
 
 /* Opens the socket of what happens in others.  Without the privilege for that
@@ -146,7 +132,7 @@ link_listener_open(struct link_table *table,
         listener->sources[i].others = i == LINK_SOURCE_OTHERS;
     }
     link_replica_init(&listener->replica, table, options->addrs,
-                      options->routes, options->qdiscs);
+                      options->qdiscs);
     if (options->on_demand) {
         link_table_set_on_demand(table);
     }
@@ -319,9 +305,6 @@ link_listener_run__(struct link_listener *listener)
     if (link_resync_run(&listener->resync)) {
         link_listener_receive(listener);
     }
-    if (link_listener_has_all(listener)) {
-        link_resync_run_routes(&listener->resync);
-    }
     if (link_listener_is_current(listener)) {
         link_resync_finish(&listener->resync);
         if (link_listener_is_idle(listener)) {
@@ -347,7 +330,6 @@ link_listener_wait(struct link_listener *listener)
         poll_immediate_wake();
         return;
     }
-    next = MIN(next, link_resync_routes_next(&listener->resync));
     if (!next) {
         poll_immediate_wake();
         return;

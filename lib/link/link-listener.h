@@ -10,10 +10,10 @@
  * receives what happens to links and addresses in our own network namespace.
  * Another one, as far as the kernel permits, receives what happens to links in
  * those that have an id in it, and to these ids.  The listener may also keep
- * the addresses (link-addr.h), routes (link-route.h) and queueing disciplines
- * (link-qdisc.h) of our own namespace.
+ * the addresses (link-addr.h) and queueing disciplines (link-qdisc.h) of our
+ * own namespace.
  *
- * There are two, so that addresses, routes and rules of tc that change in
+ * There are two, so that addresses and rules of tc that change in
  * other namespaces do not even wake the daemon, and so that a loss in these
  * leaves our own alone.  The price is that the links of ours are announced on
  * both.
@@ -36,10 +36,7 @@
  * link_listener_catch_up() takes all that the kernel has sent.  A change that
  * we made ourselves, on any socket, is in the table after it.  The first call
  * fills the table, whatever that takes.  A later one takes of a dump no more
- * than the last run has left.  Routes are an
- * exception: the kernel removes some without an event (link-route.h).  They
- * are asked for in a later run, when no more events come and the last dump of
- * routes was long enough ago.
+ * than the last run has left.
  *
  *
  * Loss
@@ -97,7 +94,6 @@
 struct link_addrs;
 struct link_listener;
 struct link_qdiscs;
-struct link_routes;
 struct link_table;
 
 struct link_listener_options {
@@ -110,7 +106,6 @@ struct link_listener_options {
     /* What else to keep of our own namespace.  The caller keeps them until
      * after link_listener_close(); each may be NULL. */
     struct link_addrs *addrs;
-    struct link_routes *routes;
     struct link_qdiscs *qdiscs;
 };
 
@@ -145,8 +140,8 @@ void link_listener_wait(struct link_listener *);
 
 /* Takes what the kernel sent before the call, our own namespace's links
  * included if those are pending and not too many (see "Life cycle").  Returns
- * true if our own namespace is current after it, except that routes may be
- * stale; false if it could not be taken or too much keeps arriving. */
+ * true if our own namespace is current after it; false if it could not be
+ * taken or too much keeps arriving. */
 bool link_listener_catch_up(struct link_listener *);
 
 /* Makes the next runs take all anew, as after a loss. */

@@ -8,7 +8,6 @@
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/net_namespace.h>
-#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
@@ -63,22 +62,6 @@ static const struct nl_attr_policy nsid_policy[] = {
     [NETNSA_NSID] = { .type = MNL_TYPE_U32, .required = true },
 };
 
-static const struct nl_attr_policy route_policy[] = {
-    [RTA_DST] = { .type = MNL_TYPE_UNSPEC },
-    [RTA_OIF] = { .type = MNL_TYPE_U32 },
-    [RTA_GATEWAY] = { .type = MNL_TYPE_UNSPEC },
-    [RTA_PRIORITY] = { .type = MNL_TYPE_U32 },
-    [RTA_PREFSRC] = { .type = MNL_TYPE_UNSPEC },
-    [RTA_MULTIPATH] = { .type = MNL_TYPE_UNSPEC },
-    [RTA_TABLE] = { .type = MNL_TYPE_U32 },
-    [RTA_MARK] = { .type = MNL_TYPE_U32 },
-    [RTA_NH_ID] = { .type = MNL_TYPE_U32 },
-};
-
-static const struct nl_attr_policy nexthop_policy[] = {
-    [NHA_ID] = { .type = MNL_TYPE_U32, .required = true },
-};
-
 static const struct nl_attr_policy qdisc_policy[] = {
     [TCA_KIND] = { .type = MNL_TYPE_NUL_STRING, .required = true },
 };
@@ -93,10 +76,6 @@ link_msg_type_name(enum link_msg_type type)
     case LINK_MSG_DELADDR: return "RTM_DELADDR";
     case LINK_MSG_NEWNSID: return "RTM_NEWNSID";
     case LINK_MSG_DELNSID: return "RTM_DELNSID";
-    case LINK_MSG_NEWROUTE: return "RTM_NEWROUTE";
-    case LINK_MSG_DELROUTE: return "RTM_DELROUTE";
-    case LINK_MSG_NEWNEXTHOP: return "RTM_NEWNEXTHOP";
-    case LINK_MSG_DELNEXTHOP: return "RTM_DELNEXTHOP";
     case LINK_MSG_NEWQDISC: return "RTM_NEWQDISC";
     case LINK_MSG_DELQDISC: return "RTM_DELQDISC";
     case LINK_MSG_NEWTCLASS: return "RTM_NEWTCLASS";
@@ -395,59 +374,6 @@ link_attr_address(const struct nlattr *attr, uint8_t family,
             || (family == AF_INET6 && mnl_attr_get_payload_len(attr) == 16));
 }
 
-static int
-link_parse_route(const struct nlmsghdr *nlh, struct link_route_view *view)
-{
-    const struct nlattr *attrs[ARRAY_SIZE(route_policy)];
-    const struct rtmsg *rtm = mnl_nlmsg_get_payload(nlh);
-
-    memset(view, 0, sizeof *view);
-    if (link_msg_attrs(nlh, sizeof *rtm, route_policy, attrs,
-                       ARRAY_SIZE(attrs))) {
-        return EINVAL;
-    }
-    view->family = rtm->rtm_family;
-    if (view->family != AF_INET && view->family != AF_INET6) {
-        return 0;
-    }
-    view->type = rtm->rtm_type;
-    view->scope = rtm->rtm_scope;
-    view->protocol = rtm->rtm_protocol;
-    view->tos = rtm->rtm_tos;
-    view->dst_len = rtm->rtm_dst_len;
-    view->table = link_attr_u32(attrs[RTA_TABLE], rtm->rtm_table);
-    view->priority = link_attr_u32(attrs[RTA_PRIORITY], 0);
-    view->mark = link_attr_u32(attrs[RTA_MARK], 0);
-    view->nh_id = link_attr_u32(attrs[RTA_NH_ID], 0);
-    view->several = attrs[RTA_MULTIPATH] != NULL;
-    view->cloned = (rtm->rtm_flags & RTM_F_CLONED) != 0;
-    view->replace = (nlh->nlmsg_flags & NLM_F_REPLACE) != 0;
-    link_attr_s32(attrs[RTA_OIF], 0, &view->oif);
-
-    return (view->oif < 0
-            || view->dst_len > (view->family == AF_INET ? 32 : 128)
-            || (view->dst_len && !attrs[RTA_DST])
-            || !link_attr_address(attrs[RTA_DST], view->family, &view->dst)
-            || !link_attr_address(attrs[RTA_GATEWAY], view->family,
-                                  &view->gateway)
-            || !link_attr_address(attrs[RTA_PREFSRC], view->family,
-                                  &view->source)
-            ? EINVAL : 0);
-}
-
-static int
-link_parse_nexthop(const struct nlmsghdr *nlh, uint32_t *id)
-{
-    const struct nlattr *attrs[ARRAY_SIZE(nexthop_policy)];
-
-    if (link_msg_attrs(nlh, sizeof(struct nhmsg), nexthop_policy, attrs,
-                       ARRAY_SIZE(attrs))) {
-        return EINVAL;
-    }
-    *id = mnl_attr_get_u32(attrs[NHA_ID]);
-    return 0;
-}
-
 /* A class of a discipline, of which the header says all that matters. */
 static int
 link_parse_class(const struct nlmsghdr *nlh, struct link_qdisc_view *view)
@@ -509,18 +435,6 @@ link_msg_parse(const void *msg, size_t len, struct link_msg *out)
         out->type = (nlh->nlmsg_type == RTM_NEWNSID ? LINK_MSG_NEWNSID
                      : LINK_MSG_DELNSID);
         return link_parse_nsid(nlh, &out->nsid);
-
-    case RTM_NEWROUTE:
-    case RTM_DELROUTE:
-        out->type = (nlh->nlmsg_type == RTM_NEWROUTE ? LINK_MSG_NEWROUTE
-                     : LINK_MSG_DELROUTE);
-        return link_parse_route(nlh, &out->route);
-
-    case RTM_NEWNEXTHOP:
-    case RTM_DELNEXTHOP:
-        out->type = (nlh->nlmsg_type == RTM_NEWNEXTHOP ? LINK_MSG_NEWNEXTHOP
-                     : LINK_MSG_DELNEXTHOP);
-        return link_parse_nexthop(nlh, &out->nexthop);
 
     case RTM_NEWQDISC:
     case RTM_DELQDISC:

@@ -7,8 +7,8 @@
  * ====================
  *
  * The kernel describes network devices ("links"), their addresses and queueing
- * disciplines, routes, and the ids that namespaces have for each other in
- * rtnetlink messages, as events and as answers to requests.  link_msg_parse()
+ * disciplines, and the ids that namespaces have for each other in rtnetlink
+ * messages, as events and as answers to requests.  link_msg_parse()
  * checks such a message against a policy and gives a view of it that points
  * into the message.  It copies nothing and allocates nothing.
  *
@@ -117,29 +117,6 @@ struct link_addr_view {
     size_t address_len;
 };
 
-/* A route. */
-struct link_route_view {
-    uint8_t family;             /* AF_INET, AF_INET6 or another. */
-    uint8_t type;               /* RTN_*. */
-    uint8_t scope;              /* RT_SCOPE_*. */
-    uint8_t protocol;           /* RTPROT_*. */
-    uint8_t tos;
-    uint8_t dst_len;            /* Bits. */
-    uint32_t table;             /* RT_TABLE_*. */
-    uint32_t priority;          /* Metric. */
-    uint32_t mark;
-    int oif;                    /* Interface index, or 0 if there is none or
-                                 * there are several. */
-    uint32_t nh_id;             /* Next hop object (ip-nexthop(8)), or 0. */
-    const void *dst;            /* Or NULL for the default route... */
-    const void *gateway;        /* ...and NULL without one... */
-    const void *source;         /* ...or without a preferred source.  4 bytes
-                                 * for AF_INET, 16 for AF_INET6. */
-    bool several;               /* Has several next hops. */
-    bool cloned;                /* An entry of a cache. */
-    bool replace;               /* Took the place of another. */
-};
-
 /* A queueing discipline. */
 struct link_qdisc_view {
     int ifindex;                /* Above 0. */
@@ -155,10 +132,6 @@ enum link_msg_type {
     LINK_MSG_DELADDR,
     LINK_MSG_NEWNSID,
     LINK_MSG_DELNSID,
-    LINK_MSG_NEWROUTE,
-    LINK_MSG_DELROUTE,
-    LINK_MSG_NEWNEXTHOP,
-    LINK_MSG_DELNEXTHOP,
     LINK_MSG_NEWQDISC,
     LINK_MSG_DELQDISC,
     LINK_MSG_NEWTCLASS,
@@ -173,8 +146,6 @@ struct link_msg {
         struct link_addr_view addr;     /* NEWADDR, DELADDR. */
         int32_t nsid;                   /* NEWNSID, DELNSID; LINK_NSID_NONE
                                          * says that there is none. */
-        struct link_route_view route;   /* NEWROUTE, DELROUTE. */
-        uint32_t nexthop;               /* NEWNEXTHOP, DELNEXTHOP: id. */
         struct link_qdisc_view qdisc;   /* NEWQDISC, DELQDISC; NEWTCLASS and
                                          * DELTCLASS, without 'kind'. */
     };

@@ -9,47 +9,38 @@
 
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
-#include "link/link-route.h"
 #include "link/link-table.h"
 #include "nl/nl-conn.h"
 #include "util.h"
 
 /* What goes with a link of ours. */
 static void
-link_replica_link_changed(const struct link_change *change, void *replica_)
+link_replica_link_gone(const struct link_change *change, void *replica_)
 {
     struct link_replica *replica = replica_;
-    bool gone = (change->what & LINK_CHANGE_GONE) != 0;
     int ifindex = change->link->ifindex;
 
-    if (gone && replica->addrs) {
+    if (replica->addrs) {
         link_addrs_remove_link(replica->addrs, ifindex);
     }
-    if (gone && replica->qdiscs) {
+    if (replica->qdiscs) {
         link_qdiscs_remove_link(replica->qdiscs, ifindex);
-    }
-    if (replica->routes && (gone || !(change->link->flags & IFF_UP))) {
-        link_routes_link_down(replica->routes, ifindex);
-    } else if (replica->routes && !(change->link->flags & IFF_RUNNING)) {
-        link_routes_carrier_lost(replica->routes, ifindex);
     }
 }
 
 void
 link_replica_init(struct link_replica *replica, struct link_table *table,
-                  struct link_addrs *addrs, struct link_routes *routes,
-                  struct link_qdiscs *qdiscs)
+                  struct link_addrs *addrs, struct link_qdiscs *qdiscs)
 {
     memset(replica, 0, sizeof *replica);
     replica->table = table;
     replica->addrs = addrs;
-    replica->routes = routes;
     replica->qdiscs = qdiscs;
     replica->qdiscs_followed = qdiscs != NULL;
     replica->self_nsid = LINK_NSID_NONE;
     replica->subscription = link_table_subscribe(
-        table, LINK_NSID_LOCAL, LINK_CHANGE_GONE | LINK_CHANGE_FLAGS,
-        link_replica_link_changed, replica);
+        table, LINK_NSID_LOCAL, LINK_CHANGE_GONE, link_replica_link_gone,
+        replica);
 }
 
 void

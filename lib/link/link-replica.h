@@ -12,8 +12,7 @@
  *
  * Life cycle: link_replica_init(), link_replica_connect(),
  * link_replica_uninit().  The tables are the caller's.  When a link of ours
- * goes, so do its addresses and queueing disciplines.  Its routes are in doubt
- * (link-route.h).
+ * goes, so do its addresses and queueing disciplines.
  *
  * Thread safety: all belongs to the thread that writes the tables. */
 
@@ -24,15 +23,13 @@
 
 struct link_addrs;
 struct link_qdiscs;
-struct link_routes;
 struct link_subscription;
 struct link_table;
 struct nl_conn;
 
 struct link_replica {
     struct link_table *table;
-    struct link_addrs *addrs;   /* NULL if not kept; so are the next two. */
-    struct link_routes *routes;
+    struct link_addrs *addrs;   /* NULL if not kept; so is the next. */
     struct link_qdiscs *qdiscs;
     bool qdiscs_followed;       /* See link_listener_follow_qdiscs(). */
     struct link_subscription *subscription;     /* To 'table'. */
@@ -49,8 +46,7 @@ struct link_replica {
 
 /* Makes a replica of our own namespace alone. */
 void link_replica_init(struct link_replica *, struct link_table *,
-                       struct link_addrs *, struct link_routes *,
-                       struct link_qdiscs *);
+                       struct link_addrs *, struct link_qdiscs *);
 void link_replica_uninit(struct link_replica *);
 
 /* Opens the connection for requests.  Returns 0 or a positive errno value. */

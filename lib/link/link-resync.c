@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "link/link-request.h"
-#include "link/link-route.h"
 #include "link/link-table.h"
 #include "openvswitch/vlog.h"
 #include "timeval.h"
@@ -32,14 +31,12 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 enum link_own_stage {
     LINK_OWN_LINKS,
     LINK_OWN_ADDRS,
-    LINK_OWN_ROUTES,
     LINK_OWN_QDISCS,
     LINK_OWN_N_STAGES
 };
 static const enum link_dump_kind own_stages[] = {
     [LINK_OWN_LINKS] = LINK_DUMP_LINKS,
     [LINK_OWN_ADDRS] = LINK_DUMP_ADDRS,
-    [LINK_OWN_ROUTES] = LINK_DUMP_ROUTES,
     [LINK_OWN_QDISCS] = LINK_DUMP_QDISCS,
 };
 
@@ -116,13 +113,11 @@ link_resync_finish(struct link_resync *resync)
 bool
 link_resync_is_done(const struct link_resync *resync)
 {
-    const struct link_routes *routes = resync->replica->routes;
     int32_t nsid;
 
     return (!resync->enumerate && !resync->unconfirmed
             && !resync->dump.active
-            && !link_table_next_pending(resync->replica->table, &nsid)
-            && (!routes || !link_routes_is_stale(routes)));
+            && !link_table_next_pending(resync->replica->table, &nsid));
 }
 
 void
@@ -386,31 +381,8 @@ link_resync_end_ids(struct link_resync *resync, int error)
 }
 
 static bool
-link_resync_end_routes(struct link_resync *resync, int error)
-{
-    resync->own_retry_at = 0;
-    if (error) {
-        link_resync_retry(resync, error, LINK_NSID_LOCAL,
-                          &resync->own_retry_at);
-    }
-    return false;
-}
-
-/* What the dump took so far, in milliseconds, without what the main loop did
- * in between. */
-static long long int
-link_resync_spent(const struct link_resync *resync)
-{
-    return resync->spent + time_msec() - resync->work_at;
-}
-
-static bool
 link_resync_end(struct link_resync *resync, int error)
 {
-    if (resync->dump.kind == LINK_DUMP_ROUTES) {
-        resync->routes_at = time_msec() + MAX(
-            LINK_ROUTES_MS, link_resync_spent(resync) * LINK_ROUTES_REST);
-    }
     if (error != EINTR) {
         resync->n_interrupted = 0;
     }
@@ -425,16 +397,14 @@ link_resync_end(struct link_resync *resync, int error)
         resync->retry_at = 0;
         link_resync_end_foreign(resync, resync->dump.nsid, error);
         return false;
-    case LINK_TASK_ROUTES:
-        return link_resync_end_routes(resync, error);
     }
     OVS_NOT_REACHED();
 }
 
 /* Running. */
 
-/* Chooses what to ask for, except for routes alone.  Returns false if there is
- * nothing, or it is not time. */
+/* Chooses what to ask for.  Returns false if there is nothing, or it is not
+ * time. */
 static bool
 link_resync_choose(struct link_resync *resync, int32_t *nsid)
 {
@@ -478,9 +448,6 @@ link_resync_begin(struct link_resync *resync, int32_t nsid)
                                reason);
     case LINK_TASK_FOREIGN:
         return link_dump_begin(dump, LINK_DUMP_LINKS, nsid, false, reason);
-    case LINK_TASK_ROUTES:
-        return link_dump_begin(dump, LINK_DUMP_ROUTES, LINK_NSID_LOCAL, false,
-                               LINK_REASON_ROUTES);
     }
     OVS_NOT_REACHED();
 }
@@ -495,11 +462,8 @@ link_resync_work(struct link_resync *resync, int32_t nsid)
     bool is_long = resync->dump.active && resync->task == LINK_TASK_OWN;
     int error = EINPROGRESS;
 
-    resync->work_at = time_msec();
     do {
         if (!resync->dump.active) {
-            resync->spent = 0;
-            resync->work_at = time_msec();
             error = link_resync_begin(resync, nsid);
         }
         while (error == EINPROGRESS && resync->parts) {
@@ -508,7 +472,6 @@ link_resync_work(struct link_resync *resync, int32_t nsid)
         }
     } while (error != EINPROGRESS && link_resync_end(resync, error)
              && !is_long);
-    resync->spent = link_resync_spent(resync);
 }
 
 void
@@ -531,32 +494,4 @@ link_resync_run(struct link_resync *resync)
         link_resync_work(resync, nsid);
     }
     return true;
-}
-
-long long int
-link_resync_routes_next(const struct link_resync *resync)
-{
-    const struct link_routes *routes = resync->replica->routes;
-
-    if (!routes || resync->dump.active
-        || link_table_is_pending(resync->replica->table, LINK_NSID_LOCAL)
-        || !link_routes_is_stale(routes)) {
-        return LLONG_MAX;
-    }
-    return MAX(resync->own_retry_at, resync->routes_at);
-}
-
-void
-link_resync_run_routes(struct link_resync *resync)
-{
-    struct link_routes *routes = resync->replica->routes;
-
-    /* What goes with a link is not known before the end of a dump. */
-    if (routes && !resync->dump.active) {
-        link_routes_check_stale(routes);
-    }
-    if (resync->parts && time_msec() >= link_resync_routes_next(resync)) {
-        resync->task = LINK_TASK_ROUTES;
-        link_resync_work(resync, LINK_NSID_LOCAL);
-    }
 }

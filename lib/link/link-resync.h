@@ -8,12 +8,11 @@
  *
  * A resync asks for everything: our own namespace first, then the ids of the
  * others, then the links of each.  It is over when the table has no pending
- * namespace.  Between resyncs, a namespace that was given an id is asked for,
- * and the routes when some may have gone without an event.
+ * namespace.  Between resyncs, a namespace that was given an id is asked for.
  *
  *      start --> our own --> ids --> one pending namespace after the other
  *
- * Our own namespace is asked for in stages: links, addresses, routes, queueing
+ * Our own namespace is asked for in stages: links, addresses, queueing
  * disciplines.  A stage that is done is not repeated because a later one
  * fails.
  *
@@ -73,17 +72,8 @@
 #define LINK_CONFIRM_MS 100
 #define LINK_CONFIRM_MAX_MS 12800
 
-/* Least time between two dumps of routes, in milliseconds, and between them at
- * least LINK_ROUTES_REST times what the last one took.  Where routes have
- * several next hops, or are replaced, every change calls for a dump; a
- * routing daemon makes thousands in a row, and the dump of a large table takes
- * seconds.  So dumps take a fifth of the time at most, and a single change
- * waits for nothing.  Tunnels live with an old route for that long. */
-#define LINK_ROUTES_MS 200
-#define LINK_ROUTES_REST 4
-
 /* Parts of dumps that are taken in a turn of the main loop.  One has some 25
- * links or 300 routes, and takes the RTNL lock once.  So 10,000 links take 25
+ * links, and takes the RTNL lock once.  So 10,000 links take 25
  * turns of some 5 ms, and what a host with some dozens of devices has takes
  * one. */
 #define LINK_TURN_PARTS 16
@@ -93,8 +83,7 @@ enum link_task {
     LINK_TASK_OWN,              /* A stage of our own namespace... */
     LINK_TASK_CONFIRM,          /* ...or one that is provisional. */
     LINK_TASK_IDS,              /* The ids of others. */
-    LINK_TASK_FOREIGN,          /* The links of one of them. */
-    LINK_TASK_ROUTES            /* Routes that may have gone in silence. */
+    LINK_TASK_FOREIGN           /* The links of one of them. */
 };
 
 struct link_resync {
@@ -102,8 +91,6 @@ struct link_resync {
     struct link_dump dump;      /* The one that is under way... */
     enum link_task task;        /* ...and what it is for. */
     unsigned int confirm_stage; /* That stage, with LINK_TASK_CONFIRM. */
-    long long int spent;        /* Milliseconds of earlier turns... */
-    long long int work_at;      /* ...and when it began in this one. */
     unsigned int parts;         /* That may be taken in this turn. */
     bool filled;                /* Our own namespace was current once. */
     bool enumerate;             /* The ids are to be asked for. */
@@ -118,7 +105,6 @@ struct link_resync {
                                  * before; milliseconds. */
     long long int own_retry_at; /* When to ask for our own links again... */
     long long int retry_at;     /* ...and for the rest; milliseconds. */
-    long long int routes_at;    /* Not to ask for routes again before. */
 
     bool active;                /* From a loss until nothing is pending. */
     enum link_reason reason;    /* Why. */
@@ -148,19 +134,13 @@ void link_resync_allow(struct link_resync *, unsigned int parts);
  * so. */
 bool link_resync_run(struct link_resync *);
 
-/* Asks for the routes if some may have gone without an event and it is time.
- * To be called only when all events were taken: as long as there are events,
- * the routes are likely to be stale again right after they were asked for. */
-void link_resync_run_routes(struct link_resync *);
-
 /* Ends the resync, if one is under way.  To be called when nothing is left to
  * ask for and nothing was lost. */
 void link_resync_finish(struct link_resync *);
 
-/* Return when link_resync_run() and link_resync_run_routes() have something to
- * do, in milliseconds: 0 for at once, LLONG_MAX for never. */
+/* Returns when link_resync_run() has something to do, in milliseconds: 0 for
+ * at once, LLONG_MAX for never. */
 long long int link_resync_next(const struct link_resync *);
-long long int link_resync_routes_next(const struct link_resync *);
 
 /* True if there is nothing to ask for. */
 bool link_resync_is_done(const struct link_resync *);

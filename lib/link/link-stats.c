@@ -13,7 +13,6 @@ link_reason_name(enum link_reason reason)
     case LINK_REASON_LOSS: return "loss";
     case LINK_REASON_NAMESPACE: return "namespace";
     case LINK_REASON_ASKED: return "asked";
-    case LINK_REASON_ROUTES: return "routes";
     case LINK_N_REASONS: break;
     }
     OVS_NOT_REACHED();

@@ -16,7 +16,6 @@ enum link_reason {
     LINK_REASON_LOSS,           /* Events were lost. */
     LINK_REASON_NAMESPACE,      /* A namespace was given an id. */
     LINK_REASON_ASKED,          /* Somebody wanted it. */
-    LINK_REASON_ROUTES,         /* Routes went without an event. */
     LINK_N_REASONS
 };
 

@@ -31,10 +31,6 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/qos.h \
 	lib/netdev-linux/route-table-kdp.c \
 	lib/netdev-linux/route-table-kdp.h \
-	lib/netdev-linux/router.c \
-	lib/netdev-linux/router.h \
-	lib/netdev-linux/routes-show.c \
-	lib/netdev-linux/routes-show.h \
 	lib/netdev-linux/rtnl-count.c \
 	lib/netdev-linux/rtnl-count.h \
 	lib/netdev-linux/rtnl-diagnose.c \

@@ -9,13 +9,11 @@
 #include "link/link-addr.h"
 #include "link/link-listener.h"
 #include "link/link-qdisc.h"
-#include "link/link-route.h"
 #include "link/link-show.h"
 #include "netdev-linux/device-show.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
-#include "netdev-linux/router.h"
-#include "netdev-linux/routes-show.h"
+#include "netdev-linux/route-table-kdp.h"
 #include "netdev-linux/rtnl-count.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
@@ -26,14 +24,15 @@
 /* link-table/show. */
 
 static void
-show_router_text(struct ds *s)
+show_routes_text(struct ds *s)
 {
-    struct router_stats stats;
+    struct route_table_kdp_stats stats;
 
-    router_get_stats(&stats);
-    ds_put_format(s, "  tunnels: routes %"PRIuSIZE", inserted %"PRIu64
-                  ", removed %"PRIu64", refused %"PRIu64"\n", router_count(),
-                  stats.inserted, stats.removed, stats.refused);
+    route_table_kdp_get_stats(&stats);
+    ds_put_format(s, "  routes: asked %"PRIu64" (%"PRIu64" us), changes %"PRIu64
+                  ", router filled %"PRIu64" (%"PRIu64" us)\n", stats.asked,
+                  stats.asked_us, stats.changes, stats.filled,
+                  stats.filled_us);
 }
 
 static void
@@ -47,16 +46,15 @@ show_text(int32_t nsid, struct ds *s)
     if (nsid != LINK_NSID_ALL) {
         return;
     }
-    ds_put_format(s, "  local: addresses %"PRIuSIZE", routes %"PRIuSIZE
+    ds_put_format(s, "  local: addresses %"PRIuSIZE
                   ", queueing disciplines %"PRIuSIZE"\n",
                   link_addrs_count(kdp_links_addrs()),
-                  link_routes_count(kdp_links_routes()),
                   link_qdiscs_count(kdp_links_qdiscs()));
     if_notifier_kdp_get_counts(&notices, &foreign);
     ds_put_format(s, "  bridge: told of changes %llu, not told of %llu\n",
                   notices, foreign);
     device_show_text(s);
-    show_router_text(s);
+    show_routes_text(s);
     ds_put_cstr(s, "  calls under RTNL:");
     kdp_rtnl_get_counts(calls);
     kdp_rtnl_get_usecs(usecs);
@@ -87,17 +85,18 @@ put_count(struct json *json, const char *name, uint64_t count)
 }
 
 static void
-show_router_json(struct json *json)
+show_routes_json(struct json *json)
 {
-    struct json *router = json_object_create();
-    struct router_stats stats;
+    struct json *routes = json_object_create();
+    struct route_table_kdp_stats stats;
 
-    router_get_stats(&stats);
-    put_count(router, "routes", router_count());
-    put_count(router, "inserted", stats.inserted);
-    put_count(router, "removed", stats.removed);
-    put_count(router, "refused", stats.refused);
-    json_object_put(json, "router", router);
+    route_table_kdp_get_stats(&stats);
+    put_count(routes, "asked", stats.asked);
+    put_count(routes, "asked_us", stats.asked_us);
+    put_count(routes, "changes", stats.changes);
+    put_count(routes, "filled", stats.filled);
+    put_count(routes, "filled_us", stats.filled_us);
+    json_object_put(json, "routes", routes);
 }
 
 static struct json *
@@ -113,7 +112,6 @@ show_json(int32_t nsid)
         put_count(json, "bridge_told", notices);
         put_count(json, "bridge_not_told", foreign);
         put_count(json, "addresses", link_addrs_count(kdp_links_addrs()));
-        put_count(json, "routes", link_routes_count(kdp_links_routes()));
         put_count(json, "qdiscs", link_qdiscs_count(kdp_links_qdiscs()));
         kdp_rtnl_get_counts(counts);
         kdp_rtnl_get_usecs(usecs);
@@ -126,7 +124,7 @@ show_json(int32_t nsid)
         json_object_put(json, "rtnl_calls", calls);
         json_object_put(json, "rtnl_calls_us", times);
         json_object_put(json, "devices", device_show_json());
-        show_router_json(json);
+        show_routes_json(json);
     }
     return json;
 }
@@ -190,35 +188,6 @@ link_table_resync(struct unixctl_conn *conn, int argc OVS_UNUSED,
     }
 }
 
-/* link-table/routes. */
-
-static void
-link_table_routes(struct unixctl_conn *conn, int argc, const char *argv[],
-                  void *aux OVS_UNUSED)
-{
-    struct ds s = DS_EMPTY_INITIALIZER;
-    const char *none;
-    char *error;
-    bool json;
-
-    if (!check_enabled(conn)) {
-        return;
-    }
-    error = show_args_parse(argc, argv, NULL, &json, &none);
-    if (error) {
-        unixctl_command_reply_error(conn, error);
-        free(error);
-        return;
-    }
-    if (json) {
-        show_args_put_json(&s, routes_show_json());
-    } else {
-        routes_show_text(&s);
-    }
-    unixctl_command_reply(conn, ds_cstr(&s));
-    ds_destroy(&s);
-}
-
 void
 kdp_links_show_register(void)
 {
@@ -226,6 +195,4 @@ kdp_links_show_register(void)
                              0, 3, link_table_show, NULL);
     unixctl_command_register("link-table/resync", "", 0, 0, link_table_resync,
                              NULL);
-    unixctl_command_register("link-table/routes", "[--format text|json]", 0, 2,
-                             link_table_routes, NULL);
 }

@@ -9,7 +9,6 @@
 #include "link/link-addr.h"
 #include "link/link-listener.h"
 #include "link/link-qdisc.h"
-#include "link/link-route.h"
 #include "link/link-table.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
@@ -23,7 +22,6 @@ VLOG_DEFINE_THIS_MODULE(kdp_links);
 
 static struct link_table *table;
 static struct link_addrs *addrs;
-static struct link_routes *routes;
 static struct link_qdiscs *qdiscs;
 static struct link_listener *listener;
 static unsigned int main_thread;        /* ovsthread_id_self() of it. */
@@ -42,17 +40,14 @@ kdp_links_init(void)
     ovs_assert(!listener);
     table = link_table_create();
     addrs = options.addrs = link_addrs_create();
-    routes = options.routes = link_routes_create();
     qdiscs = options.qdiscs = link_qdiscs_create();
     error = link_listener_open(table, &options, &listener);
     if (error) {
         link_table_destroy(table);
         link_addrs_destroy(addrs);
-        link_routes_destroy(routes);
         link_qdiscs_destroy(qdiscs);
         table = NULL;
         addrs = NULL;
-        routes = NULL;
         qdiscs = NULL;
         return error;
     }
@@ -122,12 +117,6 @@ kdp_links_addrs(void)
     return addrs;
 }
 
-struct link_routes *
-kdp_links_routes(void)
-{
-    return routes;
-}
-
 struct link_qdiscs *
 kdp_links_qdiscs(void)
 {
@@ -158,7 +147,6 @@ kdp_links_get_memory_usage(struct simap *usage)
     }
     free(namespaces);
     simap_increase(usage, "link addresses", link_addrs_count(addrs));
-    simap_increase(usage, "link routes", link_routes_count(routes));
     simap_increase(usage, "link qdiscs", link_qdiscs_count(qdiscs));
 }
 

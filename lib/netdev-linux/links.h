@@ -7,13 +7,11 @@
  * ===================
  *
  * The one link listener of the process (link/link-listener.h) and its tables,
- * which the providers of network devices, the route table and the bridge's
- * notifier share:
+ * which the providers of network devices and the bridge's notifier share:
  *
  *      kernel --> listener --> links ------> netdev-linux-kdp.c --> bridge
  *                         |--> addresses --^
- *                         |--> qdiscs -----^
- *                         `--> routes -----> route-table-kdp.c --> ovs-router
+ *                         `--> qdiscs -----^
  *
  *
  * Life cycle
@@ -36,7 +34,6 @@
 struct link_addrs;
 struct link_listener;
 struct link_qdiscs;
-struct link_routes;
 struct link_table;
 struct simap;
 struct smap;
@@ -59,8 +56,7 @@ bool kdp_links_are_idle(void);
 /* Takes all that the kernel has announced, in the main thread.  To be called,
  * without any lock, after a change of our own, so that it can be read.
  * Returns true if the tables of our namespace are as the kernel's then, which
- * they are not always in other threads and after a loss.  (Not so the routes,
- * which may be stale for a while: see link/link-route.h.)  Does nothing, and
+ * they are not always in other threads and after a loss.  Does nothing, and
  * returns false, while a subscriber of the link table is being called. */
 bool kdp_links_catch_up(void);
 
@@ -69,7 +65,6 @@ bool kdp_links_catch_up(void);
 struct link_listener *kdp_links_listener(void);
 struct link_table *kdp_links_table(void);
 struct link_addrs *kdp_links_addrs(void);
-struct link_routes *kdp_links_routes(void);
 struct link_qdiscs *kdp_links_qdiscs(void);
 
 /* Main.  Whether the table of queueing disciplines is kept, as it is at first:

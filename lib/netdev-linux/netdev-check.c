@@ -9,8 +9,10 @@
 #include "if-notifier.h"
 #include "netdev-linux/device.h"
 #include "netdev-linux-valid.h"
+#include "netlink-notifier.h"
 #include "netnsid.h"
 #include "openvswitch/vlog.h"
+#include "ovs-router.h"
 #include "packets.h"
 #include "route-table.h"
 #include "smap.h"
@@ -23,6 +25,10 @@ extern char kdp_stock_route_table_init[];
 extern char kdp_stock_route_table_get_change_seq[];
 extern char kdp_stock_route_table_run[];
 extern char kdp_stock_route_table_wait[];
+extern char kdp_stock_ovs_router_lookup[];
+extern char kdp_stock_nln_notifier_create[];
+extern char kdp_stock_nln_run[];
+extern char kdp_stock_nln_wait[];
 extern char kdp_stock_if_notifier_create[];
 extern char kdp_stock_if_notifier_destroy[];
 extern char kdp_stock_if_notifier_run[];
@@ -54,6 +60,10 @@ check_our_symbols(void)
         SYMBOL(route_table_get_change_seq),
         SYMBOL(route_table_run),
         SYMBOL(route_table_wait),
+        SYMBOL(ovs_router_lookup),
+        SYMBOL(nln_notifier_create),
+        SYMBOL(nln_run),
+        SYMBOL(nln_wait),
         SYMBOL(if_notifier_create),
         SYMBOL(if_notifier_destroy),
         SYMBOL(if_notifier_run),

@@ -3,190 +3,359 @@
 #include <config.h>
 #include "netdev-linux/route-table-kdp.h"
 
-#include <stdint.h>
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
 
-#include "netdev-linux/links.h"
-#include "netdev-linux/router.h"
+#include "dpif.h"
 #include "link/link-route.h"
 #include "link/link-table.h"
+#include "netdev-linux/links.h"
+#include "netlink-notifier.h"
+#include "nl/nl-conn.h"
+#include "nl/nl-intercept.h"
+#include "openvswitch/list.h"
+#include "openvswitch/ofpbuf.h"
 #include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
 #include "ovs-atomic.h"
 #include "ovs-router.h"
+#include "ovs-thread.h"
 #include "ovs/compat-netdev.h"
+#include "packets.h"
 #include "route-table.h"
+#include "sset.h"
+#include "timeval.h"
+#include "tnl-ports.h"
+#include "unixctl/override.h"
 #include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(kdp_route_table);
 
 /* The originals. */
 uint64_t kdp_stock_route_table_get_change_seq(void);
 void kdp_stock_route_table_init(void);
 void kdp_stock_route_table_run(void);
 void kdp_stock_route_table_wait(void);
+bool kdp_stock_ovs_router_lookup(uint32_t mark, const struct in6_addr *dst,
+                                 char output[], struct in6_addr *src,
+                                 struct in6_addr *gateway);
+struct nln_notifier *kdp_stock_nln_notifier_create(struct nln *, int group,
+                                                   nln_notify_func *,
+                                                   void *aux);
+void kdp_stock_nln_run(struct nln *);
+void kdp_stock_nln_wait(struct nln *);
 
-/* Changes of a link that change the carrier of the tunnels through it. */
-#define CARRIER_CHANGES (LINK_CHANGE_FLAGS | LINK_CHANGE_OPERSTATE \
-                         | LINK_CHANGE_CARRIER)
+/* Changes of a link that change routes or the carrier of a tunnel. */
+#define LINK_CHANGES (LINK_CHANGE_NEW | LINK_CHANGE_GONE | LINK_CHANGE_NAME \
+                      | LINK_CHANGE_ADDRS | LINK_CHANGE_FLAGS \
+                      | LINK_CHANGE_OPERSTATE | LINK_CHANGE_CARRIER)
 
-/* Changes of a link that change what the routes through it are in the
- * router. */
-#define ROUTE_CHANGES (LINK_CHANGE_NEW | LINK_CHANGE_GONE | LINK_CHANGE_NAME \
-                       | LINK_CHANGE_ADDRS)
+/* A function of Open vSwitch's module that wants to know of changes. */
+struct notifier {
+    struct ovs_list node;       /* In 'notifiers'. */
+    nln_notify_func *cb;
+    void *aux;
+};
 
-static bool initialized;
+/* The main thread's.  NULL if Open vSwitch's module does all. */
+static struct link_route_watch *watch;
+static struct ovs_list notifiers = OVS_LIST_INITIALIZER(&notifiers);
+static bool initialized;                /* Datapaths may be asked for. */
+static bool has_run;                    /* In this turn of the main loop. */
+static bool stock_initialized;
+static bool stale;                      /* The router, if it is followed. */
+static long long int fill_at;           /* Not to fill it before; ms. */
+static uint64_t n_filled, filled_us;
 
-/* Increases whenever the router has changed, and when tunnels are to look
- * again at the devices that their routes lead to. */
+/* True while the router has the kernel's routes.  The main thread writes. */
+static atomic_bool followed = false;
+
+/* Increases when tunnels are to look again. */
 static atomic_uint64_t change_seq;
 
-static bool carrier_changed;            /* Of a link with routes. */
+static struct ovs_mutex ask_mutex = OVS_MUTEX_INITIALIZER;
+static struct nl_conn *ask_conn OVS_GUARDED_BY(ask_mutex);
+static uint64_t n_asked OVS_GUARDED_BY(ask_mutex);
+static uint64_t asked_us OVS_GUARDED_BY(ask_mutex);
 
-/* Do we fill the router?  Not if it has a classifier for each routing table,
- * and rules that choose among them: that is left to Open vSwitch. */
 static bool
-is_ours(void)
+is_followed(void)
 {
-    return kdp_links_enabled() && ovs_compat_router_classifier();
+    bool is;
+
+    atomic_read_relaxed(&followed, &is);
+    return is;
 }
 
-/* Forgets which destinations have changed, as nobody asks. */
-static void
-forget_changes(void)
-{
-    struct link_dest_key dest;
-    int touched;
+/* What Open vSwitch's module takes its events from. */
 
-    while (kdp_links_enabled()
-           && link_routes_next_changed(kdp_links_routes(), &dest, &touched)) {
-        /* Nothing to do. */
+struct nln_notifier *
+nln_notifier_create(struct nln *nln, int group, nln_notify_func *cb,
+                    void *aux)
+{
+    struct notifier *notifier;
+
+    if (!watch) {
+        return kdp_stock_nln_notifier_create(nln, group, cb, aux);
+    }
+    notifier = xmalloc(sizeof *notifier);
+    notifier->cb = cb;
+    notifier->aux = aux;
+    ovs_list_push_back(&notifiers, &notifier->node);
+
+    /* Nobody looks into it, or gives it back. */
+    return (struct nln_notifier *) notifier;
+}
+
+void
+nln_run(struct nln *nln)
+{
+    const struct notifier *notifier;
+
+    if (!watch) {
+        kdp_stock_nln_run(nln);
+        return;
+    }
+    LIST_FOR_EACH (notifier, node, &notifiers) {
+        notifier->cb(NULL, notifier->aux);
     }
 }
+
+void
+nln_wait(struct nln *nln)
+{
+    if (!watch) {
+        kdp_stock_nln_wait(nln);
+    }
+}
+
+/* The router. */
+
+/* Is 'msg' of a dump a route that the router may have? */
+static bool
+is_for_router(const struct ofpbuf *msg)
+{
+    const struct nlmsghdr *nlh = msg->data;
+    const struct rtmsg *rtm = ofpbuf_at(msg, NLMSG_HDRLEN, sizeof *rtm);
+
+    return (nlh->nlmsg_type != RTM_NEWROUTE || !rtm
+            || rtm->rtm_table >= RT_TABLE_DEFAULT);
+}
+
+static void
+fill_router(void)
+{
+    long long int start = time_usec(), took;
+
+    nl_intercept_replies(ovs_compat_router_has_tables() ? NULL
+                         : is_for_router);
+    if (stock_initialized) {
+        kdp_stock_route_table_run();
+    } else {
+        stock_initialized = true;
+        kdp_stock_route_table_init();
+    }
+    nl_intercept_replies(NULL);
+    took = time_usec() - start;
+    stale = false;
+    fill_at = time_msec() + took * (ROUTE_TABLE_SHARE - 1) / 1000;
+    n_filled++;
+    filled_us += took;
+}
+
+static void
+before_show(void)
+{
+    if (watch) {
+        fill_router();
+    }
+}
+
+static void
+after_show(void)
+{
+    if (watch && !is_followed()) {
+        ovs_compat_router_flush();
+    }
+}
+
+/* A datapath in user space needs routes. */
+static bool
+has_userspace_datapath(void)
+{
+    struct sset names = SSET_INITIALIZER(&names);
+    bool has;
+
+    dp_enumerate_names("netdev", &names);
+    has = !sset_is_empty(&names);
+    sset_destroy(&names);
+    return has;
+}
+
+static void
+follow_routes(void)
+{
+    bool wanted = has_userspace_datapath();
+
+    if (wanted != is_followed()) {
+        stale = wanted;
+        if (!wanted) {
+            ovs_compat_router_flush();
+        }
+        atomic_store_relaxed(&followed, wanted);
+    }
+    if (wanted && stale && time_msec() >= fill_at) {
+        fill_router();
+    }
+}
+
+/* Lookups. */
+
+static bool
+ask(uint32_t mark, const struct in6_addr *dst, const struct in6_addr *src,
+    struct link_route *route)
+{
+    int error = ENOTCONN;
+
+    ovs_mutex_lock(&ask_mutex);
+    if (ask_conn) {
+        long long int start = time_usec();
+
+        error = link_route_ask(ask_conn, mark, dst, src, route);
+        asked_us += time_usec() - start;
+        n_asked++;
+    }
+    ovs_mutex_unlock(&ask_mutex);
+    return !error;
+}
+
+bool
+ovs_router_lookup(uint32_t mark, const struct in6_addr *dst, char output[],
+                  struct in6_addr *src, struct in6_addr *gateway)
+{
+    bool any_src = !src || !ipv6_addr_is_set(src);
+    struct link_route route;
+    struct link_info link;
+
+    if (kdp_stock_ovs_router_lookup(mark, dst, output, src, gateway)) {
+        return true;
+    } else if (!kdp_links_enabled() || is_followed()
+               || !ask(mark, dst, any_src ? NULL : src, &route)
+               || !link_table_find(kdp_links_table(), LINK_NSID_LOCAL,
+                                   route.ifindex, &link)) {
+        return false;
+    }
+    ovs_strlcpy(output, link.name, IFNAMSIZ);
+    *gateway = route.gateway;
+    if (src && any_src) {
+        *src = route.source;
+    }
+    return true;
+}
+
+/* What takes the place of Open vSwitch's module. */
 
 uint64_t
 route_table_get_change_seq(void)
 {
     uint64_t seq;
 
-    if (!is_ours()) {
-        return kdp_stock_route_table_get_change_seq();
-    }
     atomic_read_relaxed(&change_seq, &seq);
-    return seq;
+    return seq + kdp_stock_route_table_get_change_seq();
 }
 
-static void
-bump_change_seq(void)
-{
-    uint64_t orig;
-
-    atomic_add_relaxed(&change_seq, 1, &orig);
-}
-
-/* Makes the router's route to 'dest' the preferred one of those that it takes.
- * Link 'touched' of it has changed.  Returns true if the route may have. */
-static bool
-update_dest(const struct link_dest_key *dest, int touched)
-{
-    struct link_route route;
-    struct link_info link;
-    struct router_stats before, after;
-
-    router_get_stats(&before);
-    for (size_t i = 0;; i++) {
-        if (!link_routes_get_nth(kdp_links_routes(), dest, i, &route)) {
-            return router_remove(dest);
-        }
-        if (link_table_find(kdp_links_table(), LINK_NSID_LOCAL, route.ifindex,
-                            &link)
-            && router_set(dest, &route, link.name,
-                          touched == LINK_DEST_SEVERAL
-                          || touched == route.ifindex)) {
-            router_get_stats(&after);
-            return after.inserted != before.inserted;
-        }
-    }
-}
-
-/* Takes over the changes of at most 'n' destinations. */
-static void
-update_router(size_t n)
-{
-    struct link_dest_key dest;
-    bool changed = false;
-    int touched;
-
-    while (n-- > 0
-           && link_routes_next_changed(kdp_links_routes(), &dest, &touched)) {
-        changed |= update_dest(&dest, touched);
-    }
-    if (changed) {
-        bump_change_seq();
-    }
-}
-
-/* A link that has routes may have a new name or other addresses, or tunnels
- * another carrier. */
 static void
 link_changed(const struct link_change *change, void *aux OVS_UNUSED)
 {
-    int ifindex = change->link->ifindex;
-
-    if (change->what & ROUTE_CHANGES) {
-        link_routes_touch_link(kdp_links_routes(), ifindex);
+    link_route_watch_note(watch);
+    if (change->what & LINK_CHANGE_GONE) {
+        tnl_port_map_delete_ipdev(change->link->name);
     }
-    carrier_changed |= (change->what & CARRIER_CHANGES
-                        && link_routes_has_link(kdp_links_routes(), ifindex));
 }
 
 void
 route_table_kdp_register(void)
 {
-    if (is_ours()) {
-        link_table_subscribe(kdp_links_table(), LINK_NSID_LOCAL,
-                             ROUTE_CHANGES | CARRIER_CHANGES, link_changed,
-                             NULL);
+    struct nl_conn *conn;
+    int error;
+
+    if (!kdp_links_enabled()) {
+        return;
     }
+    error = nl_conn_open(NETLINK_ROUTE, &conn);
+    if (!error) {
+        error = link_route_watch_open(&watch);
+    }
+    if (error) {
+        VLOG_WARN("listening to changes of routes failed (%s); all routes are "
+                  "read again after each change", ovs_strerror(error));
+        nl_conn_close(conn);
+        return;
+    }
+    ovs_mutex_lock(&ask_mutex);
+    ask_conn = conn;
+    ovs_mutex_unlock(&ask_mutex);
+    link_table_subscribe(kdp_links_table(), LINK_NSID_LOCAL, LINK_CHANGES,
+                         link_changed, NULL);
+    unixctl_override_around("ovs/route/show", before_show, after_show);
+    unixctl_override_around("ovs/route/rule/show", before_show, after_show);
 }
 
 void
 route_table_init(void)
 {
-    if (!is_ours()) {
+    if (watch) {
+        ovs_router_init();
+        initialized = true;
+    } else {
         kdp_stock_route_table_init();
-        return;
     }
-    ovs_assert(!initialized);
-    initialized = true;
-    ovs_router_init();
-    update_router(SIZE_MAX);
-    bump_change_seq();
 }
 
 void
 route_table_run(void)
 {
-    if (!is_ours()) {
-        forget_changes();
+    if (!watch) {
         kdp_stock_route_table_run();
         return;
     }
-    if (initialized) {
-        update_router(ROUTE_TABLE_TURN);
+    if (!initialized || has_run) {
+        /* Each type of tunnel runs it. */
+        return;
     }
-    if (carrier_changed && kdp_links_are_idle()) {
-        carrier_changed = false;
-        bump_change_seq();
+    has_run = true;
+    if (link_route_watch_run(watch)) {
+        uint64_t orig;
+
+        atomic_add_relaxed(&change_seq, 1, &orig);
+        stale = true;
     }
+    follow_routes();
 }
 
 void
 route_table_wait(void)
 {
-    if (!is_ours()) {
+    if (!watch) {
         kdp_stock_route_table_wait();
         return;
     }
-    if ((initialized && link_routes_has_changed(kdp_links_routes()))
-        || (carrier_changed && kdp_links_are_idle())) {
-        /* The listener ran after this did, or a turn was not enough. */
-        poll_immediate_wake();
+    has_run = false;
+    link_route_watch_wait(watch);
+    if (is_followed() && stale) {
+        poll_timer_wait_until(fill_at);
     }
+}
+
+void
+route_table_kdp_get_stats(struct route_table_kdp_stats *stats)
+{
+    atomic_read_relaxed(&change_seq, &stats->changes);
+    stats->filled = n_filled;
+    stats->filled_us = filled_us;
+    ovs_mutex_lock(&ask_mutex);
+    stats->asked = n_asked;
+    stats->asked_us = asked_us;
+    ovs_mutex_unlock(&ask_mutex);
 }

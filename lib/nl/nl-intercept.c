@@ -12,14 +12,17 @@
 struct nl_intercept {
     nl_intercept_func *cb;      /* NULL if there is none. */
     void *aux;
+    nl_intercept_keep_func *keep;       /* NULL for all. */
 };
 
 DEFINE_STATIC_PER_THREAD_DATA(struct nl_intercept, nl_intercept,
-                              { NULL });
+                              { .cb = NULL });
 
-/* The original. */
+/* The originals. */
 int kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
                           struct ofpbuf **replyp);
+bool kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *reply,
+                            struct ofpbuf *buffer);
 
 /* In place of Open vSwitch's. */
 int
@@ -39,6 +42,21 @@ nl_transact(int protocol, const struct ofpbuf *request,
     return error;
 }
 
+/* In place of Open vSwitch's. */
+bool
+nl_dump_next(struct nl_dump *dump, struct ofpbuf *reply,
+             struct ofpbuf *buffer)
+{
+    const struct nl_intercept *intercept = nl_intercept_get();
+
+    while (kdp_stock_nl_dump_next(dump, reply, buffer)) {
+        if (!intercept->keep || intercept->keep(reply)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void
 nl_intercept_begin(nl_intercept_func *cb, void *aux)
 {
@@ -53,4 +71,10 @@ void
 nl_intercept_end(void)
 {
     nl_intercept_get()->cb = NULL;
+}
+
+void
+nl_intercept_replies(nl_intercept_keep_func *keep)
+{
+    nl_intercept_get()->keep = keep;
 }

@@ -21,38 +21,22 @@
 #include "ovs-router.h"
 #include "util.h"
 
-/* The router's classifier, or NULL: from 3.7 on it has one for each routing
- * table, and rules that choose among them.  Then the code of Open vSwitch
- * itself fills it. */
-extern struct classifier kdp_ovs_router_cls;
-
-static inline struct classifier *
-ovs_compat_router_classifier(void)
+/* Does the router have the kernel's routing tables, and rules that choose among
+ * them?  It does from 3.7 on. */
+static inline bool
+ovs_compat_router_has_tables(void)
 {
-#if OVS_HAVE_ROUTER_TABLES
-    return NULL;
-#else
-    return &kdp_ovs_router_cls;
-#endif
+    return OVS_HAVE_ROUTER_TABLES;
 }
 
-/* Adds a route of the kernel where there is one classifier.  Its preferred
- * source address counts since 3.2; 'source' is all zeros for a route without
- * one. */
+/* Removes the kernel's routes from the router. */
 static inline void
-ovs_compat_router_insert(uint32_t mark OVS_UNUSED,
-                         const struct in6_addr *dst OVS_UNUSED,
-                         uint8_t dst_len OVS_UNUSED, bool local OVS_UNUSED,
-                         const char *output OVS_UNUSED,
-                         const struct in6_addr *gateway OVS_UNUSED,
-                         const struct in6_addr *source OVS_UNUSED)
+ovs_compat_router_flush(void)
 {
 #if OVS_HAVE_ROUTER_TABLES
-    OVS_NOT_REACHED();
-#elif OVS_HAVE_ROUTER_PREFSRC
-    ovs_router_insert(mark, dst, dst_len, local, output, gateway, source);
+    ovs_router_flush(false);
 #else
-    ovs_router_insert(mark, dst, dst_len, local, output, gateway);
+    ovs_router_flush();
 #endif
 }
 

@@ -42,31 +42,21 @@ VLOG_DEFINE_THIS_MODULE(kdp_offload_request);
  * that the kernel or Open vSwitch would report for one. */
 #define HANDED_OVER EINPROGRESS
 
-/* Does the thread want to see only those rules in dumps that may be ours? */
-DEFINE_STATIC_PER_THREAD_DATA(bool, only_ours, false);
-
 bool kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *reply,
                             struct ofpbuf *buffer);
 
-/* In place of Open vSwitch's. */
-bool
-nl_dump_next(struct nl_dump *dump, struct ofpbuf *reply,
-             struct ofpbuf *buffer)
+static bool
+may_be_ours(const struct ofpbuf *msg)
 {
     struct kdp_tc_rule rule;
 
-    while (kdp_stock_nl_dump_next(dump, reply, buffer)) {
-        if (!*only_ours_get() || kdp_tc_rule_parse(reply, &rule)) {
-            return true;
-        }
-    }
-    return false;
+    return kdp_tc_rule_parse(msg, &rule);
 }
 
 void
 kdp_tc_only_ours(bool only_ours)
 {
-    *only_ours_get() = only_ours;
+    nl_intercept_replies(only_ours ? may_be_ours : NULL);
 }
 
 /* Takes the thread's next request to add a rule, in an empty 'rule'. */

@@ -12,8 +12,10 @@
 struct unixctl_override {
     const char *usage;
     int min_args, max_args;
-    unixctl_cb_func *cb;
+    unixctl_cb_func *cb;        /* NULL if the command stays as it is, and... */
     void *aux;
+    void (*before)(void);       /* ...these are called around it. */
+    void (*after)(void);
 
     /* What Open vSwitch registered, NULL until then. */
     unixctl_cb_func *stock_cb;
@@ -48,6 +50,28 @@ unixctl_override(const char *name, const char *usage, int min_args,
 }
 
 void
+unixctl_override_around(const char *name, void (*before)(void),
+                        void (*after)(void))
+{
+    struct unixctl_override *override = xzalloc(sizeof *override);
+
+    override->before = before;
+    override->after = after;
+    shash_add_assert(&overrides, name, override);
+}
+
+static void
+unixctl_override_run_around(struct unixctl_conn *conn, int argc,
+                            const char *argv[], void *override_)
+{
+    struct unixctl_override *override = override_;
+
+    override->before();
+    override->stock_cb(conn, argc, argv, override->stock_aux);
+    override->after();
+}
+
+void
 unixctl_override_call_stock(const char *name, struct unixctl_conn *conn,
                             struct ds *s)
 {
@@ -76,6 +100,11 @@ __wrap_unixctl_command_register(const char *name, const char *usage,
     }
     override->stock_cb = cb;
     override->stock_aux = aux;
+    if (!override->cb) {
+        __real_unixctl_command_register(name, usage, min_args, max_args,
+                                        unixctl_override_run_around, override);
+        return;
+    }
     __real_unixctl_command_register(name, override->usage, override->min_args,
                                     override->max_args, override->cb,
                                     override->aux);

@@ -32,4 +32,10 @@ void unixctl_override(const char *name, const char *usage, int min_args,
 void unixctl_override_call_stock(const char *name, struct unixctl_conn *,
                                  struct ds *s);
 
+/* Announces that 'before' is to be called before each run of command 'name',
+ * which Open vSwitch may register later, and 'after' after it.  Usage and
+ * arguments stay those of the stock command.  'name' must stay. */
+void unixctl_override_around(const char *name, void (*before)(void),
+                             void (*after)(void));
+
 #endif /* lib/unixctl/override.h */

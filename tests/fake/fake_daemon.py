@@ -85,7 +85,7 @@ def link_show():
                 "truncated", "drained", "resyncs", "interrupted", "failed",
                 "refused", "resync_last", "resync_max", "resync_total",
                 "nsid_requests", "bridge_told", "bridge_not_told",
-                "addresses", "routes", "qdiscs")
+                "addresses", "qdiscs")
     show = {name: 700 + i for i, name in enumerate(counters)}
     show.update({
         "events": {"newlink": 31, "dellink": 32},

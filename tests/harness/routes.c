@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/nexthop.h>
 #include <linux/pkt_sched.h>
@@ -15,7 +16,6 @@
 
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
-#include "link/link-route.h"
 #include "nl/nl-conn.h"
 #include "openvswitch/dynamic-string.h"
 #include "sset.h"
@@ -216,6 +216,24 @@ unit_nexthop_del(struct unit_ns *ns, uint32_t id)
     return request(ns, nlh);
 }
 
+int
+unit_rule_add(struct unit_ns *ns, const char *source, uint32_t mark,
+              uint32_t table)
+{
+    REQUEST(nlh, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL,
+            sizeof(struct fib_rule_hdr));
+    struct fib_rule_hdr *rule = mnl_nlmsg_get_payload(nlh);
+
+    rule->family = source ? family_of(source) : AF_INET;
+    rule->action = FR_ACT_TO_TBL;
+    rule->src_len = put_address(nlh, FRA_SRC, source);
+    if (mark) {
+        mnl_attr_put_u32(nlh, FRA_FWMARK, mark);
+    }
+    mnl_attr_put_u32(nlh, FRA_TABLE, table);
+    return request(ns, nlh);
+}
+
 static int
 change_qdisc(struct unit_ns *ns, uint16_t type, uint16_t flags, int ifindex,
              uint32_t parent, uint32_t handle, const char *kind)
@@ -398,74 +416,6 @@ unit_addrs_diff(const struct link_addrs *addrs, struct unit_ns *ns)
         free(m);
     }
     unit_check(n_found == link_addrs_count(addrs));
-    return lines_diff(&table, &kernel);
-}
-
-/* What a route is to the table, in words. */
-#define ROUTE_FORMAT "%s%s/%d via %s dev %d table %u metric %u mark %u"
-
-static int
-take_route(const struct nlmsghdr *nlh, void *lines)
-{
-    const struct rtmsg *rtm = mnl_nlmsg_get_payload(nlh);
-    uint32_t numbers[RTA_MAX + 1] = { [RTA_TABLE] = rtm->rtm_table };
-    const void *addresses[RTA_MAX + 1] = { NULL };
-    char dst[INET6_ADDRSTRLEN], gateway[INET6_ADDRSTRLEN];
-    const struct nlattr *attr;
-
-    mnl_attr_for_each (attr, nlh, sizeof *rtm) {
-        uint16_t type = mnl_attr_get_type(attr);
-
-        if (type == RTA_MULTIPATH) {
-            return 0;
-        }
-        addresses[type] = mnl_attr_get_payload(attr);
-        if (mnl_attr_get_payload_len(attr) == 4) {
-            numbers[type] = mnl_attr_get_u32(attr);
-        }
-    }
-    if ((rtm->rtm_family != AF_INET && rtm->rtm_family != AF_INET6)
-        || (rtm->rtm_type != RTN_UNICAST && rtm->rtm_type != RTN_LOCAL)
-        || rtm->rtm_flags & RTM_F_CLONED
-        || rtm->rtm_scope == RT_SCOPE_NOWHERE || !numbers[RTA_OIF]) {
-        return 0;
-    }
-    sset_add_and_free(lines, xasprintf(
-        ROUTE_FORMAT, rtm->rtm_type == RTN_LOCAL ? "local " : "",
-        address_text(rtm->rtm_family, addresses[RTA_DST], dst),
-        rtm->rtm_dst_len,
-        (addresses[RTA_GATEWAY]
-         ? address_text(rtm->rtm_family, addresses[RTA_GATEWAY], gateway)
-         : "none"),
-        numbers[RTA_OIF], numbers[RTA_TABLE], numbers[RTA_PRIORITY],
-        numbers[RTA_MARK]));
-    return 0;
-}
-
-char *
-unit_routes_diff(const struct link_routes *routes, struct unit_ns *ns)
-{
-    static const struct in6_addr none;
-    struct sset table = SSET_INITIALIZER(&table);
-    struct sset kernel = SSET_INITIALIZER(&kernel);
-    struct link_route *all;
-    size_t n;
-
-    dump(ns, RTM_GETROUTE, sizeof(struct rtmsg), take_route, &kernel);
-    all = link_routes_get(routes, &n);
-    for (size_t i = 0; i < n; i++) {
-        const struct link_route *route = &all[i];
-        char dst[INET6_ADDRSTRLEN], gateway[INET6_ADDRSTRLEN];
-        bool ipv4 = IN6_IS_ADDR_V4MAPPED(&route->dst);
-
-        sset_add_and_free(&table, xasprintf(
-            ROUTE_FORMAT, route->local ? "local " : "",
-            mapped_text(&route->dst, dst), route->dst_len - (ipv4 ? 96 : 0),
-            (memcmp(&route->gateway, &none, sizeof none)
-             ? mapped_text(&route->gateway, gateway) : "none"),
-            route->ifindex, route->table, route->priority, route->mark));
-    }
-    free(all);
     return lines_diff(&table, &kernel);
 }
 

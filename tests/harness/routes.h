@@ -17,7 +17,6 @@
 
 struct link_addrs;
 struct link_qdiscs;
-struct link_routes;
 struct unit_ns;
 
 /* Adds or deletes address "ADDRESS/LENGTH", or has the kernel tell of it once
@@ -56,6 +55,11 @@ int unit_nexthop_set_group(struct unit_ns *, uint32_t id,
                            const uint32_t members[], size_t n);
 int unit_nexthop_del(struct unit_ns *, uint32_t id);
 
+/* Adds a rule that leads packets from 'source', unless it is NULL, and with
+ * 'mark', unless it is 0, to 'table'. */
+int unit_rule_add(struct unit_ns *, const char *source, uint32_t mark,
+                  uint32_t table);
+
 /* Adds or deletes a queueing discipline without options. */
 int unit_qdisc_add(struct unit_ns *, int ifindex, uint32_t parent,
                    uint32_t handle, const char *kind);
@@ -68,7 +72,6 @@ int unit_htb_class_add(struct unit_ns *, int ifindex, uint32_t handle);
 /* Describes the difference between a table and what the kernel says of 'ns',
  * or returns NULL if there is none.  The caller frees the result. */
 char *unit_addrs_diff(const struct link_addrs *, struct unit_ns *ns);
-char *unit_routes_diff(const struct link_routes *, struct unit_ns *ns);
 char *unit_qdiscs_diff(const struct link_qdiscs *, struct unit_ns *ns);
 
 #endif /* tests/harness/routes.h */

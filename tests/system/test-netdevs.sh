@@ -192,6 +192,9 @@ tunnel_route() {
     ip route add 172.31.9.0/24 via 172.31.1.1
     wait_until $PATIENCE egress_is t0 v-r1
     matches "$(ovs-appctl ovs/route/show)" '172.31.9.0/24 dev v-r1 GW 172.31.1.1'
+    # One of a table that nobody uses does not come in between.
+    ip route add 172.31.9.9/32 via 172.31.2.1 table 100
+    matches "$(ovs-appctl ovs/route/lookup 172.31.9.9)" 'dev v-r1'
     # A more specific one, which goes with its device.
     ip route add 172.31.9.9/32 via 172.31.2.1
     wait_until $PATIENCE egress_is t0 v-r2

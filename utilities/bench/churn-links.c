@@ -30,7 +30,6 @@
 #include "link/link-addr.h"
 #include "link/link-listener.h"
 #include "link/link-qdisc.h"
-#include "link/link-route.h"
 #include "link/link-table.h"
 #include "nl/nl-conn.h"
 #include "openvswitch/poll-loop.h"
@@ -343,7 +342,6 @@ main(int argc, char *argv[])
     }
     b.table = link_table_create();
     options.addrs = link_addrs_create();
-    options.routes = link_routes_create();
     options.qdiscs = link_qdiscs_create();
     error = link_listener_open(b.table, &options, &b.listener);
     if (error) {
@@ -354,7 +352,6 @@ main(int argc, char *argv[])
     link_listener_close(b.listener);
     link_table_destroy(b.table);
     link_addrs_destroy(options.addrs);
-    link_routes_destroy(options.routes);
     link_qdiscs_destroy(options.qdiscs);
     nl_conn_close(b.conn);
     return 0;

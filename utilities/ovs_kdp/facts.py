@@ -10,7 +10,7 @@ import subprocess
 from ovs_kdp import daemon
 
 # Commands of the daemon, as text, and with JSON beside it for daemon.SHOWS.
-COMMANDS = ("version", "kdp/doctor", *daemon.SHOWS, "link-table/routes",
+COMMANDS = ("version", "kdp/doctor", *daemon.SHOWS,
             "dpctl/offload-stats-show", "dpif-netlink/dispatch-mode",
             "dpctl/show", "coverage/show", "memory/show", "vlog/list")
 

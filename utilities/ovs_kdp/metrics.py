@@ -110,7 +110,6 @@ LINK_GAUGES = (
     ("backlog", "link_event_backlog_bytes", "Kernel memory of events that "
      "wait."),
     ("addresses", "link_addresses", "Addresses known."),
-    ("routes", "link_routes", "Routes known."),
 )
 OFFLOAD_GAUGES = (
     ("enabled", "offload_enabled", "1 if flows are offloaded to tc."),

@@ -5,7 +5,6 @@ unit_tests += \
 	tests/unit/link/test-link-addr \
 	tests/unit/link/test-link-bound \
 	tests/unit/link/test-link-churn \
-	tests/unit/link/test-link-dest \
 	tests/unit/link/test-link-fault \
 	tests/unit/link/test-link-fault-ns \
 	tests/unit/link/test-link-follow \
@@ -13,9 +12,7 @@ unit_tests += \
 	tests/unit/link/test-link-listener-ns \
 	tests/unit/link/test-link-local \
 	tests/unit/link/test-link-local-random \
-	tests/unit/link/test-link-local-route \
 	tests/unit/link/test-link-msg \
-	tests/unit/link/test-link-msg-route \
 	tests/unit/link/test-link-notify \
 	tests/unit/link/test-link-qdisc \
 	tests/unit/link/test-link-random \
@@ -31,9 +28,6 @@ link_fault_fixture = \
 link_listener_fixture = \
 	tests/unit/link/link-listener-fixture.c \
 	tests/unit/link/link-listener-fixture.h
-link_local_fixture = \
-	tests/unit/link/link-local-fixture.c \
-	tests/unit/link/link-local-fixture.h
 link_table_fixture = \
 	tests/unit/link/link-table-fixture.c \
 	tests/unit/link/link-table-fixture.h
@@ -55,7 +49,6 @@ tests_unit_link_test_link_churn_LDFLAGS = \
 	-Wl,--wrap=nl_kernel_recv \
 	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=recvmsg
-tests_unit_link_test_link_dest_SOURCES = tests/unit/link/test-link-dest.c $(unit_common)
 tests_unit_link_test_link_fault_SOURCES = \
 	tests/unit/link/test-link-fault.c \
 	$(link_fault_fixture) $(unit_fault) $(unit_link) $(unit_common)
@@ -87,20 +80,11 @@ tests_unit_link_test_link_listener_ns_SOURCES = \
 	$(link_listener_fixture) $(unit_link) $(unit_common)
 tests_unit_link_test_link_local_SOURCES = \
 	tests/unit/link/test-link-local.c \
-	$(link_local_fixture) $(unit_route) $(unit_link) $(unit_common)
-tests_unit_link_test_link_local_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=mnl_socket_sendto $(unit_clock_wrap)
-tests_unit_link_test_link_local_route_SOURCES = \
-	tests/unit/link/test-link-local-route.c \
-	$(link_local_fixture) $(unit_route) $(unit_link) $(unit_common)
-tests_unit_link_test_link_local_route_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=mnl_socket_sendto $(unit_clock_wrap)
+	$(unit_route) $(unit_link) $(unit_common)
 tests_unit_link_test_link_local_random_SOURCES = \
 	tests/unit/link/test-link-local-random.c \
 	$(unit_rest) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_link_test_link_msg_SOURCES = tests/unit/link/test-link-msg.c $(unit_common)
-tests_unit_link_test_link_msg_route_SOURCES = \
-	tests/unit/link/test-link-msg-route.c $(unit_common)
 tests_unit_link_test_link_notify_SOURCES = \
 	tests/unit/link/test-link-notify.c $(link_table_fixture) $(unit_common)
 tests_unit_link_test_link_notify_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
@@ -111,7 +95,9 @@ tests_unit_link_test_link_random_SOURCES = \
 	$(unit_rest) $(unit_link) $(unit_common)
 tests_unit_link_test_link_random_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=recvmsg
 tests_unit_link_test_link_route_SOURCES = \
-	tests/unit/link/test-link-route.c $(unit_common)
+	tests/unit/link/test-link-route.c \
+	$(unit_route) $(unit_link) $(unit_common)
+tests_unit_link_test_link_route_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_link_test_link_show_SOURCES = \
 	tests/unit/link/test-link-show.c $(unit_shown) $(unit_link) \
 	$(unit_common)

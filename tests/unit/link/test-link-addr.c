@@ -137,20 +137,6 @@ one_address_may_have_two_prefixes_and_be_on_two_links(void **state)
 }
 
 static void
-the_last_ipv4_address_is_noticed(void **state)
-{
-    ADD(LINK, "fd00::1", 64);
-    ADD(LINK + 1, "10.0.0.1", 24);
-    assert_false(link_addrs_has_ipv4(*state, LINK));
-    ADD(LINK, "10.0.0.2", 24);
-    ADD(LINK, "10.0.0.3", 24);
-    DEL(LINK, "10.0.0.2", 24);
-    assert_true(link_addrs_has_ipv4(*state, LINK));
-    DEL(LINK, "10.0.0.3", 24);
-    assert_false(link_addrs_has_ipv4(*state, LINK));
-}
-
-static void
 addresses_go_with_their_link(void **state)
 {
     ADD(LINK, "10.0.0.1", 24);
@@ -246,7 +232,6 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(prefixes_may_have_any_length),
         TEST(what_changes_nothing_is_no_change),
         TEST(one_address_may_have_two_prefixes_and_be_on_two_links),
-        TEST(the_last_ipv4_address_is_noticed),
         TEST(addresses_go_with_their_link),
         TEST(a_sweep_removes_what_was_not_told_again),
         TEST(what_is_no_ip_address_is_ignored),

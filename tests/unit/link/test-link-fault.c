@@ -281,7 +281,7 @@ a_malformed_event_is_skipped(void **state)
     /* One that ends too early. */
     char buf[64] __attribute__((aligned(NLMSG_ALIGNTO))) = "";
     struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-    nlh->nlmsg_type = RTM_NEWROUTE;
+    nlh->nlmsg_type = RTM_NEWADDR;
     assert_int_equal(unit_send_group(sender, RTNLGRP_LINK, buf, 16), 0);
     link_listener_run(f->listener);
     assert_int_equal(stats_of(f).malformed, 4);
@@ -296,7 +296,7 @@ a_malformed_event_is_skipped(void **state)
     link_listener_run(f->listener);
     assert_int_equal(stats_of(f).events_other, 0);
     char two[32] __attribute__((aligned(NLMSG_ALIGNTO)));
-    nlh->nlmsg_type = RTM_NEWROUTE;
+    nlh->nlmsg_type = RTM_NEWADDR;
     memcpy(two, buf, 16);
     nlh->nlmsg_type = RTM_NEWTFILTER;
     memcpy(two + 16, buf, 16);

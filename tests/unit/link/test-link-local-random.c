@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Invariant L2: random operations on addresses, routes, queueing disciplines
- * and the links that have them, while a listener follows, often with a receive
+/* Invariant L2: random operations on addresses, queueing disciplines and the
+ * links that have them, while a listener follows, often with a receive
  * buffer so small that it loses events all the time.
  *
  * Whenever the test pauses, it waits until the kernel is at rest.  Then the
- * tables have to become what the kernel says within one resync.  Routes that
- * went without an event may be asked for once more. */
+ * tables have to become what the kernel says within one resync. */
 
 #include <config.h>
 #include "link/link-listener.h"
 
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <sched.h>
 #include <stdlib.h>
 
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
-#include "link/link-route.h"
 #include "link/link-table.h"
 #include "harness/netns.h"
 #include "harness/observer.h"
@@ -59,66 +56,6 @@ any_address(void)
     };
 
     return addresses[unit_random(ARRAY_SIZE(addresses))];
-}
-
-static struct unit_route
-any_route(void)
-{
-    static const char *const dsts[] = { "0.0.0.0/0", "10.0.0.0/24",
-                                        "10.2.0.0/16", "10.2.1.0/24" };
-    static const char *const dsts6[] = { "::/0", "fd00::/64", "fd02::/64",
-                                         "fd03::1/128" };
-    bool ipv4 = unit_random(2);
-    struct unit_route route = {
-        .dst = (ipv4 ? dsts : dsts6)[unit_random(ARRAY_SIZE(dsts))],
-        .ifindex = any_index(),
-        .priority = unit_random(3) * 100,
-        .protocol = unit_random(2) ? RTPROT_KERNEL : RTPROT_STATIC,
-        .table = unit_random(5) ? RT_TABLE_MAIN : 1000,
-    };
-
-    switch (unit_random(8)) {
-    case 0:
-        route.type = RTN_BLACKHOLE;
-        route.ifindex = 0;
-        break;
-    case 1:
-    case 2:
-        route.gateway = ipv4 ? "10.0.0.9" : "fd00::9";
-        break;
-    case 3:
-        route.source = ipv4 ? "10.0.0.1" : NULL;
-        break;
-    case 4:
-        route.source = ipv4 ? "10.1.0.1" : NULL;
-        break;
-    case 5:
-        route.gateway = ipv4 ? "10.0.0.8" : "fd00::8";
-        route.gateway2 = ipv4 ? "10.0.0.9" : "fd00::9";
-        route.ifindex2 = any_index();
-        break;
-    case 6:
-        if (ipv4) {
-            route.nh_id = 1 + unit_random(2);
-            route.ifindex = 0;
-        }
-        break;
-    }
-    return route;
-}
-
-static void
-operate_on_route(struct world *w)
-{
-    static const uint16_t flags[] = { NLM_F_EXCL, NLM_F_EXCL, NLM_F_REPLACE,
-                                      NLM_F_APPEND, 0 };
-    struct unit_route route = any_route();
-
-    if (unit_random(3)) {
-        unit_route_add(w->own, &route, flags[unit_random(ARRAY_SIZE(flags))]);
-    } else {
-        unit_route_del(w->own, &route);
-    }
 }
 
 static void
@@ -171,32 +108,20 @@ operate_on_qdisc(struct world *w)
 static void
 operate(struct world *w)
 {
-    switch (unit_random(16)) {
+    switch (unit_random(8)) {
     case 0:
-    case 1:
         operate_on_link(w);
         break;
+    case 1:
     case 2:
     case 3:
-    case 4:
         unit_ip_add(w->own, any_index(), any_address());
         break;
-    case 5:
+    case 4:
         unit_ip_del(w->own, any_index(), any_address());
         break;
-    case 6:
-    case 7:
-        operate_on_qdisc(w);
-        break;
-    case 8:
-        if (unit_random(2)) {
-            unit_nexthop_set(w->own, 1 + unit_random(2), any_index());
-        } else {
-            unit_nexthop_del(w->own, 1 + unit_random(2));
-        }
-        break;
     default:
-        operate_on_route(w);
+        operate_on_qdisc(w);
         break;
     }
 }
@@ -209,9 +134,6 @@ world_diff(struct world *w)
 
     if (!diff) {
         diff = unit_addrs_diff(w->options.addrs, w->own);
-    }
-    if (!diff) {
-        diff = unit_routes_diff(w->options.routes, w->own);
     }
     if (!diff) {
         diff = unit_qdiscs_diff(w->options.qdiscs, w->own);
@@ -237,12 +159,6 @@ check_one_resync(struct world *w, const struct link_listener_stats *before,
     if (was_current && !lost
         && after.rtnl[LINK_REASON_LOSS] != before->rtnl[LINK_REASON_LOSS]) {
         unit_die("run %u: requests without a loss", w->run);
-    }
-    uint64_t n_routes = (after.rtnl[LINK_REASON_ROUTES]
-                         - before->rtnl[LINK_REASON_ROUTES]);
-    if (n_routes > 1) {
-        unit_die("run %u: routes were asked for %"PRIu64" times", w->run,
-                 n_routes);
     }
     if (after.interrupted != before->interrupted
         || after.failed != before->failed) {
@@ -309,7 +225,6 @@ run_one(unsigned int i)
     w.other = unit_ns_create();
     w.table = link_table_create();
     w.options.addrs = link_addrs_create();
-    w.options.routes = link_routes_create();
     w.options.qdiscs = link_qdiscs_create();
     unit_check(!link_listener_open(w.table, &w.options, &w.listener));
     unit_link_set_up(w.own, 1, true);
@@ -329,16 +244,13 @@ run_one(unsigned int i)
     unit_check(!stats.events_other);
     unit_check(!stats.failed);
     unit_check(lossy ? stats.overruns > 0 : !stats.overruns);
-    printf("run %u: %"PRIu64" events of addresses, %"PRIu64" of routes, "
-           "%"PRIu64" overruns, routes asked for %"PRIu64" times\n", i,
+    printf("run %u: %"PRIu64" events of addresses, %"PRIu64" overruns\n", i,
            stats.events[LINK_MSG_NEWADDR] + stats.events[LINK_MSG_DELADDR],
-           stats.events[LINK_MSG_NEWROUTE] + stats.events[LINK_MSG_DELROUTE],
-           stats.overruns, stats.rtnl[LINK_REASON_ROUTES]);
+           stats.overruns);
 
     link_listener_close(w.listener);
     link_table_destroy(w.table);
     link_addrs_destroy(w.options.addrs);
-    link_routes_destroy(w.options.routes);
     link_qdiscs_destroy(w.options.qdiscs);
     unit_observer_close(w.observer);
     unit_ns_destroy(w.own);

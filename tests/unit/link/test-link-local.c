@@ -4,38 +4,183 @@
  * listener keeps them, on the events of the kernel. */
 
 #include <config.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <libmnl/libmnl.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "link/link-addr.h"
+#include "link/link-listener.h"
 #include "link/link-qdisc.h"
 #include "link/link-replica.h"
 #include "link/link-request.h"
-#include "link/link-route.h"
 #include "link/link-table.h"
-#include "openvswitch/poll-loop.h"
-#include "timeval.h"
 #include "harness/netns.h"
 #include "harness/routes.h"
 #include "harness/unit.h"
-#include "unit/link/link-local-fixture.h"
 #include "util.h"
+
+/* Two ends of a veth, not to be mistaken for what the kernel chooses. */
+#define A 1000
+#define B 1001
+
+/* IF_OPER_UP of <linux/if.h>, which is at odds with <net/if.h>. */
+#define OPER_UP 6
+
+struct fixture {
+    struct unit_ns *own;        /* Private to the test. */
+    struct link_table *table;
+    struct link_listener_options options;
+    struct link_listener *listener;
+};
+
+#define OK(CALL) assert_int_equal(CALL, 0)
+
+static char *
+diff(struct fixture *f)
+{
+    char *d;
+
+    link_listener_run(f->listener);
+    d = unit_links_diff(f->table, LINK_NSID_LOCAL, f->own, true);
+    if (!d) {
+        d = unit_addrs_diff(f->options.addrs, f->own);
+    }
+    if (!d) {
+        d = unit_qdiscs_diff(f->options.qdiscs, f->own);
+    }
+    return d;
+}
+
+static void
+assert_equal(struct fixture *f)
+{
+    long long int deadline = unit_now() + UNIT_PATIENCE;
+    char *d;
+
+    while ((d = diff(f)) != NULL) {
+        if (unit_now() > deadline) {
+            fail_msg("%s", d);
+        }
+        free(d);
+        unit_pause();
+    }
+}
+
+static struct link_listener_stats
+stats_of(struct fixture *f)
+{
+    struct link_listener_stats stats;
+
+    link_listener_get_stats(f->listener, &stats);
+    return stats;
+}
+
+/* Number of requests to the kernel under RTNL. */
+static uint64_t
+n_asked(struct fixture *f)
+{
+    struct link_listener_stats stats = stats_of(f);
+    uint64_t n = 0;
+
+    for (int i = 0; i < LINK_N_REASONS; i++) {
+        n += stats.rtnl[i];
+    }
+    return n;
+}
+
+static void
+open_listener(struct fixture *f)
+{
+    f->table = link_table_create();
+    f->options.addrs = link_addrs_create();
+    f->options.qdiscs = link_qdiscs_create();
+    OK(link_listener_open(f->table, &f->options, &f->listener));
+    assert_true(link_listener_catch_up(f->listener));
+}
+
+static void
+close_listener(struct fixture *f)
+{
+    link_listener_close(f->listener);
+    link_table_destroy(f->table);
+    link_addrs_destroy(f->options.addrs);
+    link_qdiscs_destroy(f->options.qdiscs);
+}
+
+/* True if the kernel has announced that link 'ifindex' has a carrier, and all
+ * that comes with it.  A new link is said to be running before. */
+static bool
+is_running(struct fixture *f, int ifindex)
+{
+    struct link_info link;
+
+    link_listener_run(f->listener);
+    return (link_table_find(f->table, LINK_NSID_LOCAL, ifindex, &link)
+            && link.carrier && link.operstate == OPER_UP);
+}
+
+/* Waits until the kernel has said all about the links and addresses that were
+ * made.  What it says later comes between what a test does. */
+static void
+wait_until_settled(struct fixture *f)
+{
+    open_listener(f);
+    unit_wait_until(is_running(f, A) && is_running(f, B));
+    assert_equal(f);
+    close_listener(f);
+}
+
+static int
+setup(void **state)
+{
+    struct fixture *f = xzalloc(sizeof *f);
+
+    unit_check(!unshare(CLONE_NEWNET));
+    f->own = unit_ns_own();
+    OK(unit_link_add_veth(f->own, A, "a", f->own, B, "b"));
+    OK(unit_link_set_no_addresses(f->own, A));
+    OK(unit_link_set_no_addresses(f->own, B));
+    OK(unit_link_set_up(f->own, 1, true));
+    OK(unit_link_set_up(f->own, A, true));
+    OK(unit_link_set_up(f->own, B, true));
+    OK(unit_ip_add(f->own, A, "10.0.0.1/24"));
+    OK(unit_ip_add(f->own, A, "fd00::1/64"));
+    wait_until_settled(f);
+    open_listener(f);
+    assert_equal(f);
+    *state = f;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    close_listener(f);
+    unit_ns_destroy(f->own);
+    free(f);
+    return 0;
+}
+
+/* Asserts that the tables are right and that nothing was asked for. */
+#define WITHOUT_ASKING(STATEMENT)                               \
+    do {                                                        \
+        uint64_t before__ = n_asked(f);                         \
+        STATEMENT;                                              \
+        assert_equal(f);                                        \
+        assert_int_equal(n_asked(f), before__);                 \
+    } while (0)
 
 static void
 what_was_there_before_is_asked_for_once(void **state)
 {
     struct fixture *f = *state;
 
-    /* Links, addresses, routes, queueing disciplines, and namespace ids. */
-    assert_int_equal(stats_of(f).rtnl[LINK_REASON_START], 5);
-    assert_int_equal(n_stale(f), 0);
+    /* Links, addresses, queueing disciplines, and namespace ids. */
+    assert_int_equal(stats_of(f).rtnl[LINK_REASON_START], 4);
+    assert_int_equal(n_asked(f), 4);
     assert_int_equal(stats_of(f).malformed, 0);
 }
 
@@ -48,7 +193,7 @@ a_link_that_is_asked_for_is_entered(void **state)
     struct link_replica replica;
     struct link_info link;
 
-    link_replica_init(&replica, table, NULL, NULL, NULL);
+    link_replica_init(&replica, table, NULL, NULL);
     OK(link_replica_connect(&replica));
     for (int mtu = 1300; mtu < 1302; mtu++) {
         OK(unit_link_set_mtu(f->own, A, mtu));
@@ -81,7 +226,7 @@ an_id_that_turns_out_to_be_our_own_is_dropped(void **state OVS_UNUSED)
     struct link_table *table = link_table_create();
     struct link_replica replica;
 
-    link_replica_init(&replica, table, NULL, NULL, NULL);
+    link_replica_init(&replica, table, NULL, NULL);
     link_table_add_ns(table, LINK_NSID_LOCAL);
     link_table_set_current(table, LINK_NSID_LOCAL);
     link_replica_set_self_nsid(&replica, SELF);
@@ -122,19 +267,12 @@ an_own_change_is_there_at_once(void **state)
 {
     struct fixture *f = *state;
     struct in6_addr *addrs, *masks;
-    size_t n_routes;
 
     OK(unit_ip_add(f->own, B, "192.168.0.1/24"));
     assert_true(link_listener_catch_up(f->listener));
     assert_true(link_addrs_get(f->options.addrs, B, &addrs, &masks) >= 1);
     free(addrs);
     free(masks);
-
-    n_routes = link_routes_count(f->options.routes);
-    OK(unit_route_add(f->own, &(struct unit_route) {
-        .dst = "10.9.0.0/16", .gateway = "10.0.0.9", .ifindex = A }, 0));
-    assert_true(link_listener_catch_up(f->listener));
-    assert_int_equal(link_routes_count(f->options.routes), n_routes + 1);
 
     assert_false(link_qdiscs_has_ingress(f->options.qdiscs, A));
     OK(unit_qdisc_add(f->own, A, TC_H_INGRESS, 0xffff0000, "ingress"));
@@ -150,8 +288,6 @@ all_goes_with_a_link(void **state)
 
     OK(unit_qdisc_add(f->own, A, TC_H_INGRESS, 0xffff0000, "ingress"));
     OK(unit_qdisc_add(f->own, B, TC_H_ROOT, 0x10000, "htb"));
-    OK(unit_route_add(f->own, &(struct unit_route) {
-        .dst = "10.1.0.0/16", .gateway = "10.0.0.9", .ifindex = A }, 0));
     assert_equal(f);
 
     /* To another namespace and back, where it has the same index and may have
@@ -262,8 +398,6 @@ other_namespaces_do_not_touch_ours(void **state)
     assert_equal(f);
     OK(unit_link_set_up(other, A, true));
     OK(unit_ip_add(other, A, "10.7.0.1/24"));
-    OK(unit_route_add(other, &(struct unit_route) {
-        .dst = "10.1.0.0/16", .gateway = "10.7.0.9", .ifindex = A }, 0));
     OK(unit_qdisc_add(other, A, TC_H_INGRESS, 0xffff0000, "ingress"));
     WITHOUT_ASKING(OK(unit_link_set_up(other, A, false)));
     WITHOUT_ASKING(OK(unit_link_del(other, A)));

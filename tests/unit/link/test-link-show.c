@@ -170,7 +170,7 @@ text_tells_of_every_namespace(void **state)
     assert_line(text, "local 1 -4 0 0 1 current (id 5000)");
     assert_line(text, "4000 2 -4 0 0 1 current");
     assert_line(text, "requests under RTNL: start 3, loss 0, namespace 0, "
-                "asked 0, routes 0, without: 1");
+                "asked 0, without: 1");
     assert_line(text, "skipped: malformed 0, foreign 0, bridge ports 0, "
                 "sender 0, own 0");
     assert_line(text, "losses: overruns 0 (lost 0), truncated 0, drained 0");
@@ -184,8 +184,7 @@ text_tells_of_every_namespace(void **state)
     text = show_text(f, LINK_NSID_ALL);
     assert_line(text, "4000 2 64 1 0 1 stale (Operation not permitted)");
     assert_line(text, "events: newlink 1, dellink 0, newaddr 0, deladdr 0, "
-                "newnsid 0, delnsid 0, newroute 0, delroute 0, newnexthop 0, "
-                "delnexthop 0, newqdisc 0, delqdisc 0, newtclass 0, "
+                "newnsid 0, delnsid 0, newqdisc 0, delqdisc 0, newtclass 0, "
                 "deltclass 0, other 0");
     free(text);
 }

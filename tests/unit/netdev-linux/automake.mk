@@ -14,7 +14,6 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-locks \
 	tests/unit/netdev-linux/test-netdev-mii \
 	tests/unit/netdev-linux/test-netdev-qos \
-	tests/unit/netdev-linux/test-netdev-router \
 	tests/unit/netdev-linux/test-netdev-show \
 	tests/unit/netdev-linux/test-netdev-speed \
 	tests/unit/netdev-linux/test-netdev-stats \
@@ -35,7 +34,7 @@ tests_unit_netdev_linux_test_ingress_qdisc_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=nl_dump_start
 tests_unit_netdev_linux_test_netdev_bridge_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-bridge.c \
-	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+	$(unit_control) $(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_speed_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-speed.c \
 	$(netdev_fixture) $(unit_fault) $(unit_route) $(unit_link) \
@@ -46,7 +45,7 @@ tests_unit_netdev_linux_test_netdev_speed_LDFLAGS = \
 	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=nl_mcast_recv_all
 tests_unit_netdev_linux_test_netdev_bridge_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_clock_wrap)
+	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=dp_enumerate_names
 tests_unit_netdev_linux_test_netdev_check_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-check.c $(unit_common)
 tests_unit_netdev_linux_test_netdev_classes_SOURCES = \
@@ -105,15 +104,6 @@ tests_unit_netdev_linux_test_netdev_mii_SOURCES = \
 	$(netdev_fixture) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_mii_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=af_inet_ioctl
-tests_unit_netdev_linux_test_netdev_router_SOURCES = \
-	tests/unit/netdev-linux/test-netdev-router.c \
-	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
-tests_unit_netdev_linux_test_netdev_router_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_clock_wrap) \
-	-Wl,--wrap=ovs_router_flush \
-	-Wl,--wrap=ovs_router_insert \
-	-Wl,--wrap=tnl_port_map_delete_ipdev \
-	-Wl,--wrap=tnl_port_map_insert_ipdev
 tests_unit_netdev_linux_test_netdev_show_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-show.c \
 	$(unit_control) $(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)

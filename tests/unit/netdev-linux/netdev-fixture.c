@@ -20,7 +20,6 @@
 #include "netdev-linux/links.h"
 #include "link/link-listener.h"
 #include "link/link-qdisc.h"
-#include "link/link-route.h"
 #include "link/link-table.h"
 #include "netdev-provider.h"
 #include "openvswitch/poll-loop.h"
@@ -52,8 +51,7 @@ setup(void **state)
 }
 
 /* True if the kernel has said that the link is in operation, which it does
- * some time after it came up, once, and if it has no routes left of one that
- * had its index before. */
+ * some time after it came up, once. */
 static bool
 is_quiet(int ifindex)
 {
@@ -65,7 +63,6 @@ is_quiet(int ifindex)
     return (link_table_find(kdp_links_table(), LINK_NSID_LOCAL, ifindex,
                             &link)
             && link.operstate == OPER_UP && link.carrier
-            && !link_routes_has_link(kdp_links_routes(), ifindex)
             && link_listener_is_current(kdp_links_listener())
             && kdp_links_are_idle());
 }
@@ -104,7 +101,6 @@ teardown(void **state)
     netdev_close(*state);
     unit_link_del(own, A);
 
-    /* The router lets go of it when it is filled the next time. */
     unit_wait_until(is_released());
     return 0;
 }

@@ -27,19 +27,30 @@
 #include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "ovs-router.h"
-#include "ovs-features.h"
 #include "ovs-thread.h"
 #include "packets.h"
-#include "link/link-route.h"
-#include "netdev-linux/links.h"
 #include "netdev-linux/route-table-kdp.h"
 #include "route-table.h"
 #include "sset.h"
 #include "timeval.h"
+#include "harness/control.h"
 #include "harness/netns.h"
 #include "harness/routes.h"
 #include "unit/netdev-linux/netdev-fixture.h"
 #include "util.h"
+
+/* Is there a datapath in user space? */
+static bool has_userspace_datapath;
+
+void __wrap_dp_enumerate_names(const char *, struct sset *);
+void
+__wrap_dp_enumerate_names(const char *type, struct sset *names)
+{
+    assert_string_equal(type, "netdev");
+    if (has_userspace_datapath) {
+        sset_add(names, "ovs-netdev");
+    }
+}
 
 static unsigned int n_notices;
 
@@ -187,18 +198,33 @@ a_tunnel_that_was_refused_is_tried_again(void **state OVS_UNUSED)
     if_notifier_destroy(notifier);
 }
 
-/* Device through which 10.9.9.9 is reached, or an empty string. */
+/* A turn of the main loop. */
+static void
+turn(void)
+{
+    netdev_run();
+    route_table_run();
+    route_table_wait();
+    poll_immediate_wake();
+    poll_block();
+}
+
+/* True if tunnels were told to look again since '*seq', and 10.9.9.9 is reached
+ * through device 'expected', or not if that is empty. */
 static bool
-routed_to(const char *expected)
+routed_to(const char *expected, uint64_t *seq)
 {
     struct in6_addr dst, gateway;
     char name[IFNAMSIZ] = "";
 
-    netdev_run();
-    route_table_run();
+    turn();
     in6_addr_set_mapped_ipv4(&dst, htonl(0x0a090909));
     ovs_router_lookup(0, &dst, name, NULL, &gateway);
-    return !strcmp(name, expected);
+    if (route_table_get_change_seq() == *seq || strcmp(name, expected)) {
+        return false;
+    }
+    *seq = route_table_get_change_seq();
+    return true;
 }
 
 static void
@@ -208,46 +234,51 @@ tunnels_follow_their_routes(void **state OVS_UNUSED)
                                              .gateway = "10.0.0.9" };
     static const struct unit_route via_b = { .dst = "10.9.0.0/16",
                                              .gateway = "10.1.0.9" };
-    uint64_t seq;
+    uint64_t seq = route_table_get_change_seq();
 
     OK(unit_ip_add(own, A, "10.0.0.1/24"));
     OK(unit_ip_add(own, B, "10.1.0.1/24"));
-    unit_wait_until(routed_to(""));
-    seq = route_table_get_change_seq();
+    unit_wait_until(routed_to("", &seq));
     OK(unit_route_add(own, &via_a, NLM_F_EXCL));
-    unit_wait_until(routed_to("a"));
-    assert_true(route_table_get_change_seq() != seq);
+    unit_wait_until(routed_to("a", &seq));
     OK(unit_route_add(own, &via_b, NLM_F_REPLACE));
-    unit_wait_until(routed_to("b"));
+    unit_wait_until(routed_to("b", &seq));
     OK(unit_link_set_up(own, B, false));
-    unit_wait_until(routed_to(""));
+    unit_wait_until(routed_to("", &seq));
     OK(unit_link_set_up(own, B, true));
     OK(unit_route_add(own, &via_b, NLM_F_EXCL));
-    unit_wait_until(routed_to("b"));
+    unit_wait_until(routed_to("b", &seq));
 
     /* Since Linux 6.2 a link may have another name while it is up. */
     if (!unit_link_set_name(own, B, "bb")) {
-        unit_wait_until(routed_to("bb"));
+        unit_wait_until(routed_to("bb", &seq));
     }
     OK(unit_link_del(own, B));
-    unit_wait_until(routed_to(""));
+    unit_wait_until(routed_to("", &seq));
 }
 
-/* Source address with which 10.9.9.9 is reached, or 0. */
-static uint32_t
-source_of_route(void)
+/* Source address with which 'dst' is reached, or an empty string. */
+static const char *
+source_of(const char *dst)
 {
-    struct in6_addr dst, gateway, source = in6addr_any;
+    static char text[INET6_ADDRSTRLEN];
+    struct in6_addr ip6, gateway, source = in6addr_any;
     char name[IFNAMSIZ];
+    ovs_be32 ip;
 
-    netdev_run();
-    route_table_run();
-    in6_addr_set_mapped_ipv4(&dst, htonl(0x0a090909));
-    return (ovs_router_lookup(0, &dst, name, &source, &gateway)
-            ? ntohl(in6_addr_get_mapped_ipv4(&source)) : 0);
+    turn();
+    if (inet_pton(AF_INET, dst, &ip) == 1) {
+        in6_addr_set_mapped_ipv4(&ip6, ip);
+    } else {
+        assert_int_equal(inet_pton(AF_INET6, dst, &ip6), 1);
+    }
+    if (!ovs_router_lookup(0, &ip6, name, &source, &gateway)) {
+        return "";
+    }
+    ipv6_string_mapped(text, &source);
+    return text;
 }
 
-/* Before 3.2 Open vSwitch looks at the addresses of the device alone. */
 static void
 tunnels_have_the_source_that_their_route_prefers(void **state OVS_UNUSED)
 {
@@ -260,63 +291,138 @@ tunnels_have_the_source_that_their_route_prefers(void **state OVS_UNUSED)
     OK(unit_ip_add(own, A, "10.0.0.1/24"));
     OK(unit_ip_add(own, A, "10.0.0.2/24"));
     OK(unit_route_add(own, &route, NLM_F_EXCL));
-    unit_wait_until(source_of_route() == (OVS_HAVE_ROUTER_PREFSRC
-                                          ? 0x0a000002 : 0x0a000001));
+    assert_string_equal(source_of("10.9.9.9"), "10.0.0.2");
     OK(unit_route_add(own, &plain, NLM_F_REPLACE));
-    unit_wait_until(source_of_route() == 0x0a000001);
+    assert_string_equal(source_of("10.9.9.9"), "10.0.0.1");
+
+    /* An address is there at once, whatever the main thread is doing. */
+    OK(unit_ip_add(own, A, "10.3.0.1/24"));
+    assert_string_equal(source_of("10.3.0.9"), "10.3.0.1");
 }
 
-/* True if there are 'n' routes, and the router was told of them. */
-static bool
-has_routes(size_t n)
-{
-    netdev_run();
-    route_table_run();
-    return (link_routes_count(kdp_links_routes()) == n
-            && !link_routes_has_changed(kdp_links_routes()));
-}
-
-/* Open vSwitch knows no tables.  A VRF's is not to be taken for the main one
- * because of its number. */
+/* Of two equal prefixes, the kernel's choice counts, in whatever order the
+ * addresses are listed. */
 static void
-the_main_table_beats_those_of_vrfs(void **state OVS_UNUSED)
+a_source_is_the_one_that_the_kernel_would_choose(void **state OVS_UNUSED)
+{
+    OK(unit_ip_add(own, A, "fd00::1/64"));
+    OK(unit_ip_add(own, A, "fd00::2/64"));
+
+    char *first = xstrdup(source_of("fd00::9"));
+    for (int i = 0; i < 2; i++) {
+        link_listener_resync(kdp_links_listener());
+        unit_wait_until((netdev_run(),
+                         link_listener_is_current(kdp_links_listener())));
+        assert_string_equal(source_of("fd00::9"), first);
+    }
+    free(first);
+}
+
+/* Neither does one of a policy, where no rule leads to it. */
+static void
+tables_of_vrfs_are_not_looked_at(void **state OVS_UNUSED)
 {
     static const struct unit_route via_a = {
         .dst = "10.9.0.0/16", .gateway = "10.0.0.9", .priority = 100,
     };
+    uint64_t seq = route_table_get_change_seq();
 
     OK(unit_ip_add(own, A, "10.0.0.1/24"));
     OK(unit_ip_add(own, B, "10.1.0.1/24"));
-    OK(unit_route_add(own, &via_a, NLM_F_EXCL));
-    unit_wait_until(routed_to("a"));
     for (uint32_t table = 1276; table <= 1280; table++) {
-        size_t n = link_routes_count(kdp_links_routes());
-
         OK(unit_route_add(own, &(struct unit_route) {
             .dst = "10.9.0.0/16", .gateway = "10.1.0.9", .table = table },
             NLM_F_EXCL));
-        unit_wait_until(has_routes(n + 1));
-        assert_true(routed_to("a"));
     }
+    unit_wait_until(routed_to("", &seq));
+    OK(unit_route_add(own, &via_a, NLM_F_EXCL));
+    unit_wait_until(routed_to("a", &seq));
     OK(unit_route_del(own, &via_a));
-    unit_wait_until(routed_to("b"));
+    unit_wait_until(routed_to("", &seq));
 }
 
-/* True if tunnels are told to look at the carriers of devices again, of which
- * that of 'netdev' is 'expected'. */
-static bool
-told_of_carrier(struct netdev *netdev, bool expected, uint64_t seq)
+/* What "ovs/route/show" says.  The caller frees it. */
+static char *
+show_routes(void)
 {
-    netdev_run();
-    route_table_run();
-    return (netdev_get_carrier(netdev) == expected
-            && route_table_get_change_seq() != seq);
+    return unit_control_run("ovs/route/show", NULL);
+}
+
+static void
+the_router_is_filled_to_be_shown(void **state OVS_UNUSED)
+{
+    struct route_table_kdp_stats before, after;
+    uint64_t seq = route_table_get_change_seq();
+    char *shown;
+
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    OK(unit_route_add(own, &(struct unit_route) {
+        .dst = "10.9.0.0/16", .gateway = "10.0.0.9" }, NLM_F_EXCL));
+    OK(unit_route_add(own, &(struct unit_route) {
+        .dst = "10.8.0.0/16", .gateway = "10.0.0.9", .table = 1000 },
+        NLM_F_EXCL));
+    unit_wait_until(routed_to("a", &seq));
+    route_table_kdp_get_stats(&before);
+    free(unit_control_run("ovs/route/add", "10.7.0.0/16", "a", "10.0.0.8",
+                          NULL));
+    for (int i = 0; i < 2; i++) {
+        shown = show_routes();
+        assert_non_null(strstr(shown, "Cached: 10.0.0.0/24 dev a"));
+        assert_non_null(strstr(shown, "Cached: 10.9.0.0/16 dev a GW 10.0.0.9 "
+                               "SRC 10.0.0.1"));
+        assert_null(strstr(shown, "10.8.0.0"));
+        assert_non_null(strstr(shown, "User: 10.7.0.0/16 dev a GW 10.0.0.8"));
+        free(shown);
+    }
+    route_table_kdp_get_stats(&after);
+    assert_int_equal(after.filled, before.filled + 2);
+
+    /* It is empty again, but for what users added. */
+    OK(unit_route_del(own, &(struct unit_route) { .dst = "10.9.0.0/16" }));
+    assert_string_equal(source_of("10.9.9.9"), "");
+    assert_string_equal(source_of("10.7.9.9"), "10.0.0.1");
+    free(unit_control_run("ovs/route/del", "10.7.0.0/16", NULL));
+    assert_string_equal(source_of("10.7.9.9"), "");
+    route_table_kdp_get_stats(&before);
+    assert_int_equal(after.filled, before.filled);
+}
+
+/* A datapath in user space has the router filled. */
+static void
+the_router_follows_for_datapaths_in_user_space(void **state OVS_UNUSED)
+{
+    struct route_table_kdp_stats before, after;
+
+    OK(unit_ip_add(own, A, "10.0.0.1/24"));
+    unit_wait_until(!strcmp(source_of("10.0.0.9"), "10.0.0.1"));
+    route_table_kdp_get_stats(&before);
+    has_userspace_datapath = true;
+    unit_wait_until((turn(), route_table_kdp_get_stats(&after),
+                     after.filled != before.filled));
+    assert_int_equal(after.filled, before.filled + 1);
+    assert_int_equal(after.asked, before.asked);
+    assert_string_equal(source_of("10.0.0.9"), "10.0.0.1");
+    route_table_kdp_get_stats(&before);
+    assert_int_equal(before.asked, after.asked);
+    OK(unit_ip_add(own, A, "10.3.0.1/24"));
+    unit_wait_until(!strcmp(source_of("10.3.0.9"), "10.3.0.1"));
+    route_table_kdp_get_stats(&after);
+    assert_true(after.filled > before.filled);
+    assert_int_equal(after.asked, before.asked);
+
+    has_userspace_datapath = false;
+    turn();
+    assert_string_equal(source_of("10.0.0.9"), "10.0.0.1");
+    route_table_kdp_get_stats(&before);
+    assert_true(before.asked > after.asked);
+    assert_int_equal(before.filled, after.filled);
 }
 
 static void
 tunnels_look_again_when_a_carrier_changes(void **state OVS_UNUSED)
 {
     struct unit_ns *other = unit_ns_create();
+    uint64_t seq = route_table_get_change_seq();
     struct netdev *netdev;
 
     /* Whose peer is elsewhere, so that nothing else changes here. */
@@ -327,15 +433,12 @@ tunnels_look_again_when_a_carrier_changes(void **state OVS_UNUSED)
     OK(unit_ip_add(own, B + 1, "10.0.0.1/24"));
     OK(unit_route_add(own, &(struct unit_route) {
         .dst = "10.9.0.0/16", .gateway = "10.0.0.9" }, NLM_F_EXCL));
-    unit_wait_until(routed_to("c"));
+    unit_wait_until(routed_to("c", &seq));
     OK(netdev_open("c", "system", &netdev));
-    unit_wait_until(told_of_carrier(netdev, true, 0));
     for (int i = 0; i < 4; i++) {
-        uint64_t seq = route_table_get_change_seq();
-
         OK(unit_link_set_up(other, A, i % 2));
-        unit_wait_until(told_of_carrier(netdev, i % 2, seq));
-        assert_true(routed_to("c"));
+        unit_wait_until(routed_to("c", &seq)
+                        && netdev_get_carrier(netdev) == i % 2);
     }
     netdev_close(netdev);
     OK(unit_link_del(own, B + 1));
@@ -351,19 +454,19 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(the_bridge_is_told_in_the_middle_of_a_turn),
         TEST(the_bridge_is_told_of_its_own_devices_alone),
         TEST(a_tunnel_that_was_refused_is_tried_again),
-    };
-    static const struct CMUnitTest routes[] = {
         TEST(tunnels_follow_their_routes),
         TEST(tunnels_have_the_source_that_their_route_prefers),
-        TEST(the_main_table_beats_those_of_vrfs),
+        TEST(a_source_is_the_one_that_the_kernel_would_choose),
+        TEST(tables_of_vrfs_are_not_looked_at),
+        TEST(the_router_is_filled_to_be_shown),
+        TEST(the_router_follows_for_datapaths_in_user_space),
         TEST(tunnels_look_again_when_a_carrier_changes),
     };
-    int error;
+    int result;
 
     netdev_fixture_init(argv[0]);
-    error = cmocka_run_group_tests(tests, NULL, NULL);
-
-    /* With tables, Open vSwitch's own code fills the router. */
-    return (error || OVS_HAVE_ROUTER_TABLES ? error
-            : cmocka_run_group_tests(routes, NULL, NULL));
+    unit_control_start();
+    result = cmocka_run_group_tests(tests, NULL, NULL);
+    unit_control_stop();
+    return result;
 }

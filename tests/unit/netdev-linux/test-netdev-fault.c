@@ -12,6 +12,7 @@
 
 #include "if-notifier.h"
 #include "netdev-linux/links.h"
+#include "netdev-linux/route-table-kdp.h"
 #include "netdev-linux/veth.h"
 #include "link/link-table.h"
 #include "netdev-linux-private.h"
@@ -40,13 +41,11 @@ a_listener_that_cannot_be_opened_leaves_nothing(void **state OVS_UNUSED)
         { UNIT_CALL_SOCKET, 3 },
         { UNIT_CALL_BIND, 1 }, { UNIT_CALL_BIND, 2 }, { UNIT_CALL_BIND, 3 },
 
-        /* Two in a row fail, the eighth of which is to listen to other
+        /* Two in a row fail, the seventh of which is to listen to other
          * namespaces: that is not vital. */
         { UNIT_CALL_MNL_SETSOCKOPT, 1 }, { UNIT_CALL_MNL_SETSOCKOPT, 2 },
-        { UNIT_CALL_MNL_SETSOCKOPT, 3 },
-        { UNIT_CALL_MNL_SETSOCKOPT, 4 }, { UNIT_CALL_MNL_SETSOCKOPT, 5 },
-        { UNIT_CALL_MNL_SETSOCKOPT, 6 }, { UNIT_CALL_MNL_SETSOCKOPT, 7 },
-        { UNIT_CALL_MNL_SETSOCKOPT, 8 }, { UNIT_CALL_MNL_SETSOCKOPT, 9 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 3 }, { UNIT_CALL_MNL_SETSOCKOPT, 4 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 5 }, { UNIT_CALL_MNL_SETSOCKOPT, 6 },
 
         /* The size of the buffer, and the filter. */
         { UNIT_CALL_SETSOCKOPT, 2 },
@@ -67,7 +66,6 @@ a_listener_that_cannot_be_opened_leaves_nothing(void **state OVS_UNUSED)
         assert_true(kdp_links_are_idle());
         assert_null(kdp_links_table());
         assert_null(kdp_links_addrs());
-        assert_null(kdp_links_routes());
         assert_null(kdp_links_qdiscs());
         kdp_links_run();
         kdp_links_wait();
@@ -87,6 +85,35 @@ a_listener_that_cannot_be_opened_leaves_nothing(void **state OVS_UNUSED)
     netdev_linux_kdp_init(false);
 }
 
+/* Then Open vSwitch's module does all. */
+static void
+routes_that_cannot_be_watched_leave_nothing(void **state OVS_UNUSED)
+{
+    static const struct {
+        enum unit_call which;
+        unsigned int nth;
+    } tests[] = {
+        { UNIT_CALL_SOCKET, 1 }, { UNIT_CALL_SOCKET, 2 },
+        { UNIT_CALL_BIND, 1 }, { UNIT_CALL_BIND, 2 },
+
+        /* Explanations of errors come first, and are not vital. */
+        { UNIT_CALL_MNL_SETSOCKOPT, 2 }, { UNIT_CALL_MNL_SETSOCKOPT, 5 },
+        { UNIT_CALL_MNL_SETSOCKOPT, 6 },
+
+        /* The filter. */
+        { UNIT_CALL_SETSOCKOPT, 2 },
+    };
+    size_t n_fds = unit_count_fds();
+
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
+        unit_plan_failures(tests[i].which, tests[i].nth, 2, EMFILE);
+        route_table_kdp_register();
+        assert_true(unit_n_failed() > 0);
+        unit_plan_none();
+        assert_int_equal(unit_count_fds(), n_fds);
+    }
+}
+
 static void
 a_device_whose_index_cannot_be_asked_for_is_opened(void **state)
 {
@@ -100,7 +127,7 @@ a_device_whose_index_cannot_be_asked_for_is_opened(void **state)
     *state = netdev;
 }
 
-/* As the router does for each route. */
+/* As tunnels do for the device that they leave through. */
 static void
 who_opens_a_device_without_a_type_asks_for_nothing(void **state)
 {
@@ -275,6 +302,7 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         cmocka_unit_test(a_listener_that_cannot_be_opened_leaves_nothing),
+        cmocka_unit_test(routes_that_cannot_be_watched_leave_nothing),
         TEST(a_device_whose_index_cannot_be_asked_for_is_opened),
         TEST(a_device_is_not_taken_for_one_of_its_name_that_died),
         TEST(who_opens_a_device_without_a_type_asks_for_nothing),

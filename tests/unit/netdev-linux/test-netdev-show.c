@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an operator gets to see of devices and routes. */
+/* What an operator gets to see of devices. */
 
 #include <config.h>
 #include "netdev-linux/device-show.h"
-#include "netdev-linux/routes-show.h"
-
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -13,21 +11,18 @@
 
 #include "dpif-netlink.h"
 #include "link/link-listener.h"
-#include "link/link-route.h"
 #include "link/link-table.h"
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
 #include "netdev-linux/links-show.h"
 #include "netdev-linux/links.h"
-#include "netdev-linux/router.h"
+#include "netdev-linux/route-table-kdp.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netnsid.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
-#include "ovs/compat-netdev.h"
 #include "ovs/compat-util.h"
-#include "route-table.h"
 #include "simap.h"
 #include "harness/control.h"
 #include "harness/netns.h"
@@ -113,91 +108,6 @@ devices_that_are_not_where_they_were_are_shown(void **state OVS_UNUSED)
     unit_ns_destroy(other);
 }
 
-/* True if the router was told of all, and there are 'n' routes to 10.9.0.0 of
- * length 16. */
-static bool
-has_routes(size_t n)
-{
-    struct link_dest_key dest = { .dst_len = 112 };
-    struct link_route route;
-
-    netdev_run();
-    route_table_run();
-    in6_addr_set_mapped_ipv4(&dest.dst, htonl(0x0a090000));
-    return (!link_routes_has_changed(kdp_links_routes())
-            && (!n || link_routes_get_nth(kdp_links_routes(), &dest, n - 1,
-                                          &route))
-            && !link_routes_get_nth(kdp_links_routes(), &dest, n, &route));
-}
-
-static void
-routes_are_shown_with_what_became_of_them(void **state OVS_UNUSED)
-{
-    struct ds s = DS_EMPTY_INITIALIZER;
-
-    OK(unit_ip_add(own, A, "10.0.0.1/24"));
-    OK(unit_route_add(own, &(struct unit_route) {
-        .dst = "10.9.0.0/16", .ifindex = B, .priority = 1 }, NLM_F_EXCL));
-    OK(unit_route_add(own, &(struct unit_route) {
-        .dst = "10.9.0.0/16", .gateway = "10.0.0.9", .priority = 2 },
-        NLM_F_EXCL));
-    OK(unit_route_add(own, &(struct unit_route) {
-        .dst = "10.9.0.0/16", .gateway = "10.0.0.8", .priority = 3 },
-        NLM_F_EXCL));
-    unit_wait_until(has_routes(3));
-    routes_show_text(&s);
-    if (ovs_compat_router_classifier()) {
-        assert_has(&s, "  10.9.0.0/16 dev b table 254 metric 1: no source\n"
-                   "  10.9.0.0/16 dev a table 254 metric 2 via 10.0.0.9: "
-                   "used\n"
-                   "  10.9.0.0/16 dev a table 254 metric 3 via 10.0.0.8: "
-                   "not preferred\n");
-        assert_has(&s,
-                   "  10.0.0.1/32 dev a table 255 metric 0 local: used\n");
-    } else {
-        /* Nobody can tell. */
-        assert_has(&s, "  10.9.0.0/16 dev b table 254 metric 1: unknown\n"
-                   "  10.9.0.0/16 dev a table 254 metric 2 via 10.0.0.9: "
-                   "unknown\n"
-                   "  10.9.0.0/16 dev a table 254 metric 3 via 10.0.0.8: "
-                   "unknown\n");
-    }
-    assert_has(&s, "  ignored: hidden 0, several ");
-    ds_destroy(&s);
-
-    /* Why a route is not there at all is counted. */
-    struct link_routes_stats before, after;
-    link_routes_get_stats(kdp_links_routes(), &before);
-    OK(unit_route_add(own, &(struct unit_route) {
-        .dst = "10.7.0.0/16", .type = RTN_BLACKHOLE }, NLM_F_EXCL));
-    assert_true(kdp_links_catch_up());
-    link_routes_get_stats(kdp_links_routes(), &after);
-    assert_int_equal(after.type, before.type + 1);
-    OK(unit_route_del(own, &(struct unit_route) {
-        .dst = "10.7.0.0/16", .type = RTN_BLACKHOLE }));
-
-    struct json *json = routes_show_json();
-    const struct json *array = shash_find_data(json_object(json), "routes");
-    assert_true(ovs_compat_json_size(array) >= 5);
-    assert_non_null(shash_find_data(json_object(json), "ignored"));
-    json_destroy(json);
-}
-
-static void
-a_route_of_which_the_router_is_yet_to_be_told_waits(void **state OVS_UNUSED)
-{
-    struct ds s = DS_EMPTY_INITIALIZER;
-
-    OK(unit_ip_add(own, A, "10.0.0.1/24"));
-    unit_wait_until(has_routes(0));
-    OK(unit_route_add(own, &(struct unit_route) {
-        .dst = "10.9.0.0/16", .gateway = "10.0.0.9" }, NLM_F_EXCL));
-    assert_true(kdp_links_catch_up());
-    routes_show_text(&s);
-    assert_has(&s, "via 10.0.0.9: waiting\n");
-    ds_destroy(&s);
-}
-
 /* How far behind the tables are. */
 static void
 the_age_of_what_is_known_is_told(void **state OVS_UNUSED)
@@ -261,15 +171,17 @@ commands_show_what_is_counted(void **state OVS_UNUSED)
     }
     assert_int_equal(json_integer(member(json, "addresses")),
                      link_addrs_count(kdp_links_addrs()));
-    assert_int_equal(json_integer(member(json, "routes")),
-                     link_routes_count(kdp_links_routes()));
     assert_int_equal(json_integer(member(json, "qdiscs")),
                      link_qdiscs_count(kdp_links_qdiscs()));
     member(json, "bridge_told");
     member(json, "bridge_not_told");
     member(json, "devices");
-    assert_int_equal(json_integer(member(member(json, "router"), "routes")),
-                     router_count());
+    struct route_table_kdp_stats routes;
+    route_table_kdp_get_stats(&routes);
+    assert_int_equal(json_integer(member(member(json, "routes"), "asked")),
+                     routes.asked);
+    assert_int_equal(json_integer(member(member(json, "routes"), "changes")),
+                     routes.changes);
     json_destroy(json);
 
     reply = unit_control_run("link-table/show", NULL);
@@ -304,25 +216,11 @@ static void
 other_commands_do_what_they_say(void **state OVS_UNUSED)
 {
     struct link_listener *listener = kdp_links_listener();
-    struct json *json;
-    char *reply;
 
     unit_wait_until((netdev_run(), link_listener_is_current(listener)));
     free(unit_control_run("link-table/resync", NULL));
     assert_false(link_listener_is_current(listener));
     unit_wait_until((netdev_run(), link_listener_is_current(listener)));
-
-    reply = unit_control_run("link-table/routes", NULL);
-    assert_non_null(strstr(reply, "  ignored: hidden "));
-    free(reply);
-    reply = unit_control_run("link-table/routes", "--format", "json", NULL);
-    json = json_from_string(reply);
-    member(json, "routes");
-    json_destroy(json);
-    free(reply);
-    reply = unit_control_run("link-table/routes", "--format", "x", NULL);
-    assert_true(!strncmp(reply, "error: ", 7));
-    free(reply);
 }
 
 static void
@@ -336,7 +234,6 @@ the_tables_are_in_what_memory_show_says(void **state OVS_UNUSED)
     assert_int_equal(simap_get(&usage, "link namespaces") >= 1, true);
     assert_true(simap_get(&usage, "links") >= 3);
     assert_true(simap_get(&usage, "link addresses") >= 1);
-    assert_true(simap_get(&usage, "link routes") >= 2);
     simap_destroy(&usage);
 }
 
@@ -348,9 +245,6 @@ main(int argc OVS_UNUSED, char *argv[])
 #define QUIET(NAME) \
     cmocka_unit_test_setup_teardown(NAME, setup_quiet, teardown)
         TEST(devices_that_are_not_where_they_were_are_shown),
-        /* Routes that the kernel makes by itself would be counted, too. */
-        QUIET(routes_are_shown_with_what_became_of_them),
-        TEST(a_route_of_which_the_router_is_yet_to_be_told_waits),
         TEST(the_age_of_what_is_known_is_told),
         TEST(commands_show_what_is_counted),
         TEST(other_commands_do_what_they_say),

@@ -49,17 +49,35 @@ our_command(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
     ds_destroy(&s);
 }
 
+static char around[16];
+
+static void
+before(void)
+{
+    ovs_strlcpy(around, n_stock_calls ? "late" : "before", sizeof around);
+}
+
+static void
+after(void)
+{
+    ovs_strlcpy(around, n_stock_calls ? around[0] == 'b' ? "both" : "late"
+                : "early", sizeof around);
+}
+
 static int
 setup(void **state OVS_UNUSED)
 {
     unixctl_override("test/extended", "[option]", 0, 1, our_command,
                      &our_aux);
     unixctl_override("test/silent", "", 0, 0, our_command, &our_aux);
+    unixctl_override_around("test/around", before, after);
     unixctl_override("test/early", "", 0, 0, our_command, &our_aux);
     unixctl_command_register("test/extended", "", 0, 0, stock_command,
                              &stock_aux);
     unixctl_command_register("test/silent", "", 0, 0, silent_stock_command,
                              NULL);
+    unixctl_command_register("test/around", "", 0, 1, stock_command,
+                             &stock_aux);
     unixctl_command_register("test/stock", "", 0, 2, stock_command,
                              &stock_aux);
     unit_control_start();
@@ -122,6 +140,15 @@ stock_function_without_a_reply_adds_nothing(void **state OVS_UNUSED)
 }
 
 static void
+functions_are_called_around_a_stock_command(void **state OVS_UNUSED)
+{
+    n_stock_calls = 0;
+    check("test/around", "x", "stock says\n");
+    assert_int_equal(n_stock_calls, 1);
+    assert_string_equal(around, "both");
+}
+
+static void
 command_exists_only_once_the_stock_one_does(void **state OVS_UNUSED)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
@@ -143,6 +170,7 @@ main(void)
         cmocka_unit_test(our_function_answers_with_the_stock_reply_in_its_own),
         cmocka_unit_test(our_usage_and_arguments_hold),
         cmocka_unit_test(stock_function_without_a_reply_adds_nothing),
+        cmocka_unit_test(functions_are_called_around_a_stock_command),
         cmocka_unit_test(command_exists_only_once_the_stock_one_does),
     };
 
