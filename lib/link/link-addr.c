@@ -253,6 +253,9 @@ link_addr_compare(const void *a_, const void *b_)
 
     if (a->ipv4 != b->ipv4) {
         return a->ipv4 ? -1 : 1;
+    } else if (!a->ipv4) {
+        /* The kernel lists the newest first, and announces it last. */
+        return memcmp(&a->addr, &b->addr, sizeof a->addr);
     }
     return a->order < b->order ? -1 : a->order > b->order;
 }

@@ -43,10 +43,12 @@ void link_addrs_remove_link(struct link_addrs *, int ifindex);
 void link_addrs_mark(struct link_addrs *);
 void link_addrs_sweep(struct link_addrs *);
 
-/* Returns the number of addresses of link 'ifindex' and stores them, IPv4
- * first, in '*addrs' and their netmasks in '*masks', two arrays that the
- * caller frees, or NULL if there are none.  IPv4 addresses and masks are
- * mapped to IPv6 (::ffff:0:0/96). */
+/* Returns the number of addresses of link 'ifindex' and stores them in
+ * '*addrs' and their netmasks in '*masks', two arrays that the caller frees,
+ * or NULL if there are none.  IPv4 addresses come first, the oldest before.
+ * IPv6 addresses are in the order of their values, which is the same whether
+ * they were listed or announced.  IPv4 addresses and masks are mapped to IPv6
+ * (::ffff:0:0/96). */
 size_t link_addrs_get(const struct link_addrs *, int ifindex,
                       struct in6_addr **addrs, struct in6_addr **masks);
 

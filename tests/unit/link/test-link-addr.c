@@ -83,10 +83,25 @@ ipv4_addresses_come_first_and_the_oldest_before(void **state)
     assert_addrs(*state, LINK,
                  "::ffff:10.0.0.2/::ffff:255.255.255.0 "
                  "::ffff:10.0.0.1/::ffff:255.0.0.0 "
-                 "fe80::1/ffff:ffff:ffff:ffff:: "
-                 "fd00::1/ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ");
+                 "fd00::1/ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff "
+                 "fe80::1/ffff:ffff:ffff:ffff:: ");
     assert_addrs(*state, LINK + 1, "");
     assert_int_equal(link_addrs_count(*state), 4);
+}
+
+/* As events tell them, and as the kernel lists them when a daemon starts. */
+static void
+ipv6_addresses_have_one_order(void **state)
+{
+    static const char *const expected =
+        "fd00::1/ffff:ffff:ffff:ffff:: fd00::2/ffff:ffff:ffff:ffff:: ";
+
+    ADD(LINK, "fd00::1", 64);
+    ADD(LINK, "fd00::2", 64);
+    assert_addrs(*state, LINK, expected);
+    ADD(LINK + 1, "fd00::2", 64);
+    ADD(LINK + 1, "fd00::1", 64);
+    assert_addrs(*state, LINK + 1, expected);
 }
 
 static void
@@ -229,6 +244,7 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(ipv4_addresses_come_first_and_the_oldest_before),
+        TEST(ipv6_addresses_have_one_order),
         TEST(prefixes_may_have_any_length),
         TEST(what_changes_nothing_is_no_change),
         TEST(one_address_may_have_two_prefixes_and_be_on_two_links),
