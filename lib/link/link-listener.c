@@ -106,8 +106,8 @@ link_listener_open_others(struct link_listener *listener, int rcvbuf)
     error = nl_mcast_listen_all_nsid(source->sock);
     if (error) {
         VLOG_WARN("listening to other network namespaces is not permitted "
-                  "(%s); only the links of our own are known",
-                  ovs_strerror(error));
+                  "(%s); those with devices of ports are asked for every %d "
+                  "ms", ovs_strerror(error), LINK_POLL_MS);
         nl_mcast_close(source->sock);
         source->sock = NULL;
     }

@@ -244,13 +244,35 @@ link_resync_confirm_next(const struct link_resync *resync)
     return MIN(resync->confirm_at, changed_at + LINK_QUIET_MS);
 }
 
+/* When to ask for other namespaces again, which nothing is announced of, or
+ * LLONG_MAX. */
+static long long int
+link_resync_poll_next(const struct link_resync *resync)
+{
+    return (resync->replica->all_nsid
+            || !link_table_follows_others(resync->replica->table)
+            ? LLONG_MAX : resync->poll_at);
+}
+
+static void
+link_resync_poll(struct link_resync *resync)
+{
+    long long int now = time_msec();
+
+    if (now >= link_resync_poll_next(resync)) {
+        link_table_set_others_pending(resync->replica->table);
+        resync->poll_at = now + LINK_POLL_MS;
+    }
+}
+
 long long int
 link_resync_next(const struct link_resync *resync)
 {
     int32_t nsid;
 
     return (resync->dump.active ? 0
-            : MIN(link_resync_next__(resync, &nsid),
+            : MIN(MIN(link_resync_next__(resync, &nsid),
+                      link_resync_poll_next(resync)),
                   link_resync_confirm_next(resync)));
 }
 
@@ -485,6 +507,7 @@ link_resync_run(struct link_resync *resync)
 {
     int32_t nsid = LINK_NSID_NONE;
 
+    link_resync_poll(resync);
     if (!resync->parts
         || (!resync->dump.active && !link_resync_choose(resync, &nsid))) {
         return false;

@@ -8,7 +8,9 @@
  *
  * A resync asks for everything: our own namespace first, then the ids of the
  * others, then the links of each.  It is over when the table has no pending
- * namespace.  Between resyncs, a namespace that was given an id is asked for.
+ * namespace.  Between resyncs, a namespace that begins to be followed is asked
+ * for.  Where others may not be listened to, those that are followed are asked
+ * for every LINK_POLL_MS.
  *
  *      start --> our own --> ids --> one pending namespace after the other
  *
@@ -72,6 +74,11 @@
 #define LINK_CONFIRM_MS 100
 #define LINK_CONFIRM_MAX_MS 12800
 
+/* Milliseconds between two questions about the links of other namespaces, if
+ * we may not listen to them: that is how often the bridge looks at interfaces
+ * by itself, and a question takes the RTNL lock. */
+#define LINK_POLL_MS 5000
+
 /* Parts of dumps that are taken in a turn of the main loop.  One has some 25
  * links, and takes the RTNL lock once.  So 10,000 links take 25
  * turns of some 5 ms, and what a host with some dozens of devices has takes
@@ -105,6 +112,8 @@ struct link_resync {
                                  * before; milliseconds. */
     long long int own_retry_at; /* When to ask for our own links again... */
     long long int retry_at;     /* ...and for the rest; milliseconds. */
+    long long int poll_at;      /* When to ask for others, if we may not listen
+                                 * to them; milliseconds. */
 
     bool active;                /* From a loss until nothing is pending. */
     enum link_reason reason;    /* Why. */

@@ -102,6 +102,21 @@ link_table_follow_ns(struct link_table *table, int32_t nsid)
 }
 
 bool
+link_table_follows_others(const struct link_table *table_)
+{
+    struct link_table *table = CONST_CAST(struct link_table *, table_);
+    const struct link_ns *ns;
+    bool follows = false;
+
+    ovs_mutex_lock(&table->mutex);
+    HMAP_FOR_EACH (ns, node, &table->store.namespaces) {
+        follows |= ns->followed && ns->nsid != LINK_NSID_LOCAL;
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return follows;
+}
+
+bool
 link_table_skips(struct link_table *table, int32_t nsid)
 {
     ovs_mutex_lock(&table->mutex);

@@ -116,6 +116,9 @@ void link_table_set_on_demand(struct link_table *);
 /* Follows namespace 'nsid' from now on, which is added if need be. */
 void link_table_follow_ns(struct link_table *, int32_t nsid);
 
+/* Is any other namespace than our own followed? */
+bool link_table_follows_others(const struct link_table *);
+
 /* Returns true, and counts an event, if namespace 'nsid' is there and is not
  * followed: what happens there is of no interest. */
 bool link_table_skips(struct link_table *, int32_t nsid);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "unit/link/link-fault-fixture.h"
+#include "link/link-resync.h"
 #include "openvswitch/poll-loop.h"
 #include "timeval.h"
 #include "harness/descriptors.h"
@@ -70,6 +71,58 @@ without_the_right_to_listen_ours_is_known(void **state)
     assert_int_equal(unit_link_add(f->own, "ifb", INDEX, "x"), 0);
     assert_true(link_listener_catch_up(f->listener));
     assert_true(has(f, LINK_NSID_LOCAL, INDEX));
+}
+
+/* True if the link has that name in the table, NULL for none. */
+static bool
+is_called(struct fixture *f, int32_t nsid, int ifindex, const char *name)
+{
+    struct link_info link;
+
+    link_listener_run(f->listener);
+    return (link_table_find(f->table, nsid, ifindex, &link)
+            ? name && !strcmp(link.name, name) : !name);
+}
+
+/* A namespace that somebody needs is asked for every few seconds then. */
+static void
+without_the_right_to_listen_others_are_asked_for(void **state)
+{
+    static const struct link_listener_options options = { .on_demand = true };
+    struct fixture *f = *state;
+    uint64_t n_asked;
+
+    unit_plan_failures(UNIT_CALL_MNL_SETSOCKOPT, 6, 1, EPERM);
+    assert_int_equal(link_listener_open(f->table, &options, &f->listener), 0);
+    assert_true(link_listener_catch_up(f->listener));
+    link_listener_run(f->listener);
+    unit_clock_stop(time_msec());
+
+    /* Nobody needs any yet. */
+    n_asked = stats_of(f).rtnl[LINK_REASON_NAMESPACE];
+    unit_clock_advance(2 * LINK_POLL_MS);
+    link_listener_run(f->listener);
+    assert_int_equal(stats_of(f).rtnl[LINK_REASON_NAMESPACE], n_asked);
+
+    assert_int_equal(unit_link_add(f->other, "ifb", INDEX, "x"), 0);
+    link_table_follow_ns(f->table, NSID);
+    unit_wait_until(is_called(f, NSID, INDEX, "x"));
+    assert_int_equal(unit_link_set_name(f->other, INDEX, "y"), 0);
+    unit_clock_advance(LINK_POLL_MS);
+    unit_wait_until(is_called(f, NSID, INDEX, "y"));
+
+    /* Not before it is time. */
+    n_asked = stats_of(f).rtnl[LINK_REASON_NAMESPACE];
+    assert_int_equal(unit_link_del(f->other, INDEX), 0);
+    unit_clock_advance(LINK_POLL_MS - 1);
+    for (int i = 0; i < 3; i++) {
+        link_listener_run(f->listener);
+    }
+    assert_int_equal(stats_of(f).rtnl[LINK_REASON_NAMESPACE], n_asked);
+    unit_clock_advance(1);
+    unit_wait_until(is_called(f, NSID, INDEX, NULL));
+    assert_true(has(f, LINK_NSID_LOCAL, 1));
+    unit_clock_run();
 }
 
 static void
@@ -394,6 +447,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(failed_opens_leave_nothing),
         TEST(without_the_right_to_listen_ours_is_known),
+        TEST(without_the_right_to_listen_others_are_asked_for),
         TEST(a_small_receive_buffer_will_do),
         TEST(a_failed_dump_is_repeated_later),
         TEST(an_interrupted_dump_removes_nothing),
