@@ -101,6 +101,14 @@ link_table_follow_ns(struct link_table *table, int32_t nsid)
     ovs_mutex_unlock(&table->mutex);
 }
 
+void
+link_table_unfollow_ns(struct link_table *table, int32_t nsid)
+{
+    ovs_assert(nsid != LINK_NSID_LOCAL);
+    link_table_drop_ns(table, nsid);
+    link_table_add_ns(table, nsid);
+}
+
 bool
 link_table_follows_others(const struct link_table *table_)
 {
@@ -146,7 +154,7 @@ link_table_set_state(struct link_table *table, int32_t nsid,
 {
     ovs_mutex_lock(&table->mutex);
     struct link_ns *ns = link_store_find_ns(&table->store, nsid);
-    if (ns) {
+    if (ns && ns->followed) {
         ns->resyncs += state == LINK_NS_CURRENT;
         link_store_set_state(&table->store, ns, state, error);
     }

@@ -116,6 +116,10 @@ void link_table_set_on_demand(struct link_table *);
 /* Follows namespace 'nsid' from now on, which is added if need be. */
 void link_table_follow_ns(struct link_table *, int32_t nsid);
 
+/* Ends that namespace 'nsid', another than ours, is followed: its links are
+ * removed, and what happens there is counted from zero. */
+void link_table_unfollow_ns(struct link_table *, int32_t nsid);
+
 /* Is any other namespace than our own followed? */
 bool link_table_follows_others(const struct link_table *);
 

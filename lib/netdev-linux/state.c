@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/if_arp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
@@ -32,6 +33,10 @@ static struct ovs_mutex present_mutex = OVS_MUTEX_INITIALIZER;
 static struct hmap present OVS_GUARDED_BY(present_mutex)
     = HMAP_INITIALIZER(&present);
 
+/* True if a device was in another namespace and has left it: it may have been
+ * the last one there. */
+static atomic_bool has_left = false;
+
 /* What a device has of the link table, of all that the stock structure
  * keeps. */
 #define VALID_FROM_LINK (VALID_IFINDEX | VALID_ETHERADDR | VALID_MTU)
@@ -50,6 +55,10 @@ netdev_kdp_set_present(struct netdev_kdp *dev, const struct link_info *link)
     ovs_mutex_lock(&present_mutex);
     if (dev->present) {
         hmap_remove(&present, &dev->present_node);
+        if (dev->link.nsid != LINK_NSID_LOCAL
+            && (!link || link->nsid != dev->link.nsid)) {
+            atomic_store_relaxed(&has_left, true);
+        }
     }
     dev->present = link != NULL;
     if (link) {
@@ -311,6 +320,46 @@ netdev_kdp_seek(const char *name)
     return absent;
 }
 
+/* Is there a device in namespace 'nsid'? */
+static bool
+netdev_kdp_any_in(int32_t nsid)
+{
+    const struct netdev_kdp *dev;
+    bool any = false;
+
+    ovs_mutex_lock(&present_mutex);
+    HMAP_FOR_EACH (dev, present_node, &present) {
+        any |= dev->link.nsid == nsid;
+    }
+    ovs_mutex_unlock(&present_mutex);
+    return any;
+}
+
+/* Ends that namespaces are followed in which no device is any more.  Waits
+ * until all that are sought were found, since one may be in a namespace whose
+ * links are yet to be listed. */
+static void
+netdev_kdp_unfollow(void)
+{
+    struct link_ns_info *ns;
+    bool left;
+    size_t n;
+
+    atomic_read_relaxed(&has_left, &left);
+    if (!left || !simap_is_empty(&sought)) {
+        return;
+    }
+    atomic_store_relaxed(&has_left, false);
+    ns = link_table_get_namespaces(kdp_links_table(), &n);
+    for (size_t i = 0; i < n; i++) {
+        if (ns[i].nsid != LINK_NSID_LOCAL && ns[i].state != LINK_NS_UNFOLLOWED
+            && !netdev_kdp_any_in(ns[i].nsid)) {
+            link_table_unfollow_ns(kdp_links_table(), ns[i].nsid);
+        }
+    }
+    free(ns);
+}
+
 void
 netdev_kdp_state_run(void)
 {
@@ -318,6 +367,7 @@ netdev_kdp_state_run(void)
     const struct simap_node *node;
     const char *name;
 
+    netdev_kdp_unfollow();
     if (simap_is_empty(&sought)
         || link_table_get_skipped(kdp_links_table()) == sought_at) {
         return;
@@ -482,6 +532,9 @@ netdev_kdp_changed(const char *name, const struct link_info *link)
         bool lost = netdev_kdp_refresh(dev);
         bool absent = !dev->present;
         ovs_mutex_unlock(&dev->up.mutex);
+        if (!absent) {
+            simap_find_and_delete(&sought, name);
+        }
         if (lost || (absent && link->nsid != LINK_NSID_LOCAL)) {
             /* When it went, the datapath did not know yet where it is. */
             netdev_kdp_locate(dev);

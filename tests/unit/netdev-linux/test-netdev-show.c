@@ -108,6 +108,56 @@ devices_that_are_not_where_they_were_are_shown(void **state OVS_UNUSED)
     unit_ns_destroy(other);
 }
 
+/* True if namespace NSID has that state and so many links. */
+static bool
+namespace_is(enum link_ns_state state, size_t n_links)
+{
+    struct link_ns_info *ns;
+    bool is = false;
+    size_t n;
+
+    netdev_run();
+    ns = link_table_get_namespaces(kdp_links_table(), &n);
+    for (size_t i = 0; i < n; i++) {
+        is |= (ns[i].nsid == NSID && ns[i].state == state
+               && ns[i].n_links == n_links);
+    }
+    free(ns);
+    return is;
+}
+
+/* Invariant L5: it costs the receipt of its events again. */
+static void
+a_namespace_is_not_followed_after_its_last_port(void **state OVS_UNUSED)
+{
+    struct unit_ns *other = unit_ns_create();
+    struct netdev *netdev;
+
+    OK(unit_ns_set_nsid(own, other, NSID));
+    for (int i = 0; i < 2; i++) {
+        /* The port goes, or its device comes back. */
+        OK(unit_link_add(own, "ifb", B + 1, "int0"));
+        netdev_run();
+        OK(netdev_open("int0", "internal", &netdev));
+        OK(unit_link_move(own, B + 1, other, B + 1));
+        unit_wait_until(shows_device("elsewhere int0 (4000)"));
+        unit_wait_until(namespace_is(LINK_NS_CURRENT, 2));
+        if (i) {
+            netdev_close(netdev);
+            OK(unit_link_del(other, B + 1));
+        } else {
+            OK(unit_link_move(other, B + 1, own, B + 1));
+        }
+        unit_wait_until(namespace_is(LINK_NS_UNFOLLOWED, 0));
+        if (!i) {
+            unit_wait_until(shows_device("elsewhere none, absent none"));
+            netdev_close(netdev);
+            OK(unit_link_del(own, B + 1));
+        }
+    }
+    unit_ns_destroy(other);
+}
+
 /* How far behind the tables are. */
 static void
 the_age_of_what_is_known_is_told(void **state OVS_UNUSED)
@@ -245,6 +295,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define QUIET(NAME) \
     cmocka_unit_test_setup_teardown(NAME, setup_quiet, teardown)
         TEST(devices_that_are_not_where_they_were_are_shown),
+        TEST(a_namespace_is_not_followed_after_its_last_port),
         TEST(the_age_of_what_is_known_is_told),
         TEST(commands_show_what_is_counted),
         TEST(other_commands_do_what_they_say),
