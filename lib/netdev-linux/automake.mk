@@ -5,6 +5,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/device-show.h \
 	lib/netdev-linux/device.c \
 	lib/netdev-linux/device.h \
+	lib/netdev-linux/features.c \
+	lib/netdev-linux/features.h \
 	lib/netdev-linux/if-notifier-kdp.c \
 	lib/netdev-linux/if-notifier-kdp.h \
 	lib/netdev-linux/ingress-qdisc.c \
@@ -35,6 +37,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/rtnl-count.h \
 	lib/netdev-linux/rtnl-diagnose.c \
 	lib/netdev-linux/rtnl-diagnose.h \
+	lib/netdev-linux/rtnl-worker.c \
+	lib/netdev-linux/rtnl-worker.h \
 	lib/netdev-linux/speed.c \
 	lib/netdev-linux/speed.h \
 	lib/netdev-linux/state.c \

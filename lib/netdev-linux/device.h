@@ -26,9 +26,18 @@
 #include "netdev-provider.h"
 #include "ovs-atomic.h"
 
+struct rtnl_job;
+
 /* Speeds that are none. */
 #define NETDEV_SPEED_UNUSED (-1)
 #define NETDEV_SPEED_SEVERAL (-2)
+
+/* How to ask whether a link is up. */
+enum netdev_mii_way {
+    NETDEV_MII_UNKNOWN,         /* Both are tried. */
+    NETDEV_MII_REGISTERS,       /* Those of PHY 'mii_phy' can be read. */
+    NETDEV_MII_ETHTOOL          /* The device has none. */
+};
 
 /* A device of one of our classes.  'up.mutex' guards the members.
  *
@@ -59,16 +68,16 @@ struct netdev_kdp {
     struct qos_memory qos;      /* What was set last. */
     uint64_t policing_seqno;    /* Of the discipline at ingress, after policing
                                  * was set last. */
+    bool features_stale;        /* Those that are known may have changed. */
+    struct rtnl_job *features_job;      /* That asks for them, or NULL. */
     int64_t speed_used;         /* In Mbit/s, or NETDEV_SPEED_*: see
                                  * netdev-linux/speed.h. */
     bool in4_set;               /* The bridge has set an address, and the
                                  * device has not gone down since. */
-    enum {
-        NETDEV_MII_UNKNOWN,     /* Both are tried. */
-        NETDEV_MII_REGISTERS,   /* Those of PHY 'mii_phy' can be read. */
-        NETDEV_MII_ETHTOOL      /* The device has none. */
-    } mii_way;                  /* How to ask whether the link is up. */
+    enum netdev_mii_way mii_way;        /* How to ask whether the link is
+                                         * up. */
     uint16_t mii_phy;
+    struct rtnl_job *mii_job;   /* That asks, or NULL. */
     int status_error;           /* EOPNOTSUPP if the driver was asked for
                                  * information and has none, or 0. */
 };

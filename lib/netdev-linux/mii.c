@@ -7,10 +7,12 @@
 #include <linux/ethtool.h>
 #include <linux/mii.h>
 #include <linux/sockios.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "netdev-linux/device.h"
 #include "netdev-linux/rtnl-count.h"
+#include "netdev-linux/rtnl-worker.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
@@ -39,6 +41,8 @@ netdev_kdp_mii_set_interval(struct netdev *netdev, long long int interval)
     if (up->miimon_interval != interval) {
         if (!up->miimon_interval) {
             atomic_count_inc(&n_monitored);
+            /* Until the driver has answered for the first time. */
+            up->miimon = (up->ifi_flags & IFF_RUNNING) != 0;
         } else if (!interval) {
             atomic_count_dec(&n_monitored);
         }
@@ -106,34 +110,80 @@ mii_read_register(const char *name, uint16_t phy, bool *up)
     return error;
 }
 
-/* Returns whether the link of 'dev' is up.  Which of the ways a driver has is
- * found out once, after which each question is one request. */
-static bool
-mii_read(struct netdev_kdp *dev)
+/* A question whether the link of a device is up. */
+struct mii_question {
+    struct rtnl_job job;
+    char *name;
+    enum netdev_mii_way way;    /* As in struct netdev_kdp; the thread may */
+    uint16_t phy;               /* change both. */
+    bool up;                    /* The answer. */
+};
+
+/* Which of the ways a driver has is found out once, after which each question
+ * is one request. */
+static void
+mii_work(struct rtnl_job *job)
+{
+    struct mii_question *q = CONTAINER_OF(job, struct mii_question, job);
+    struct mii_ioctl_data data;
+
+    if (q->way == NETDEV_MII_REGISTERS) {
+        if (!mii_read_register(q->name, q->phy, &q->up)) {
+            return;
+        }
+        q->way = NETDEV_MII_UNKNOWN;
+    }
+    if (q->way == NETDEV_MII_UNKNOWN) {
+        memset(&data, 0, sizeof data);
+        if (!mii_ioctl(q->name, SIOCGMIIPHY, &data)
+            && !mii_read_register(q->name, data.phy_id, &q->up)) {
+            q->phy = data.phy_id;
+            q->way = NETDEV_MII_REGISTERS;
+            return;
+        }
+    }
+    q->way = (mii_read_ethtool(q->name, &q->up) ? NETDEV_MII_UNKNOWN
+              : NETDEV_MII_ETHTOOL);
+}
+
+static void
+mii_done(struct rtnl_job *job)
+{
+    struct mii_question *q = CONTAINER_OF(job, struct mii_question, job);
+    struct netdev *netdev = netdev_from_name(q->name);
+
+    if (netdev && netdev_is_kdp(netdev)) {
+        struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+
+        ovs_mutex_lock(&dev->up.mutex);
+        if (dev->mii_job == job) {
+            dev->mii_job = NULL;
+            dev->mii_way = q->way;
+            dev->mii_phy = q->phy;
+            if (q->up != dev->up.miimon) {
+                dev->up.miimon = q->up;
+                netdev_change_seq_changed(netdev);
+            }
+        }
+        ovs_mutex_unlock(&dev->up.mutex);
+    }
+    netdev_close(netdev);
+    free(q->name);
+    free(q);
+}
+
+static struct rtnl_job *
+mii_question_create(const struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
 {
-    const char *name = netdev_get_name(&dev->up.up);
-    struct mii_ioctl_data data;
-    bool up;
+    struct mii_question *q = xzalloc(sizeof *q);
 
-    if (dev->mii_way == NETDEV_MII_REGISTERS) {
-        if (!mii_read_register(name, dev->mii_phy, &up)) {
-            return up;
-        }
-        dev->mii_way = NETDEV_MII_UNKNOWN;
-    }
-    if (dev->mii_way == NETDEV_MII_UNKNOWN) {
-        memset(&data, 0, sizeof data);
-        if (!mii_ioctl(name, SIOCGMIIPHY, &data)
-            && !mii_read_register(name, data.phy_id, &up)) {
-            dev->mii_phy = data.phy_id;
-            dev->mii_way = NETDEV_MII_REGISTERS;
-            return up;
-        }
-    }
-    dev->mii_way = (mii_read_ethtool(name, &up) ? NETDEV_MII_UNKNOWN
-                    : NETDEV_MII_ETHTOOL);
-    return up;
+    q->job.work = mii_work;
+    q->job.done = mii_done;
+    q->name = xstrdup(netdev_get_name(&dev->up.up));
+    q->way = dev->mii_way;
+    q->phy = dev->mii_phy;
+    return &q->job;
 }
 
 static void
@@ -141,18 +191,20 @@ mii_run_device(struct netdev *netdev)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
     struct netdev_linux *up = &dev->up;
+    struct rtnl_job *job = NULL;
 
     ovs_mutex_lock(&dev->up.mutex);
     if (up->miimon_interval > 0 && timer_expired(&up->miimon_timer)) {
-        bool link_up = mii_read(dev);
-
-        if (link_up != up->miimon) {
-            up->miimon = link_up;
-            netdev_change_seq_changed(netdev);
+        if (!dev->mii_job) {
+            job = mii_question_create(dev);
+            dev->mii_job = job;
         }
         timer_set_duration(&up->miimon_timer, up->miimon_interval);
     }
     ovs_mutex_unlock(&dev->up.mutex);
+    if (job) {
+        rtnl_worker_add(job);
+    }
 }
 
 static void

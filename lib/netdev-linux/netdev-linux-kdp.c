@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "netdev-linux/device.h"
+#include "netdev-linux/features.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/mii.h"
 #include "netdev-linux/qos.h"
 #include "netdev-linux/rtnl-count.h"
+#include "netdev-linux/rtnl-worker.h"
 #include "netdev-linux/speed.h"
 #include "netdev-linux/state.h"
 #include "netdev-linux/stats.h"
@@ -158,13 +160,10 @@ netdev_kdp_get_block_id(struct netdev *netdev)
 /* True if what 'valid' stands for has to be asked for. */
 static bool
 netdev_kdp_lacks(struct netdev_kdp *dev, int valid)
-    OVS_EXCLUDED(dev->up.mutex)
+    OVS_REQUIRES(dev->up.mutex)
 {
-    ovs_mutex_lock(&dev->up.mutex);
-    bool lacks = (!(dev->up.cache_valid & valid)
-                  && !netnsid_is_remote(dev->up.netnsid));
-    ovs_mutex_unlock(&dev->up.mutex);
-    return lacks;
+    return (!(dev->up.cache_valid & valid)
+            && !netnsid_is_remote(dev->up.netnsid));
 }
 
 /* Who calls this is about to have the stock class read the features, unless
@@ -174,18 +173,25 @@ static int
 netdev_kdp_need_features(const struct netdev *netdev, long long int *start)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    bool lacks, stale;
 
     *start = 0;
     netdev_kdp_state_resolve(netdev);
-    if (!netdev_kdp_lacks(dev, VALID_FEATURES)) {
+    ovs_mutex_lock(&dev->up.mutex);
+    lacks = netdev_kdp_lacks(dev, VALID_FEATURES);
+    stale = dev->features_stale;
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (!lacks) {
+        if (stale) {
+            netdev_kdp_features_refresh(dev);
+        }
         return 0;
     } else if (!netdev_kdp_state_confirm(netdev)) {
         return ENODEV;
     }
     ovs_mutex_lock(&dev->up.mutex);
     veth_recall(dev);
-    if (!(dev->up.cache_valid & VALID_FEATURES)
-        && !netnsid_is_remote(dev->up.netnsid)) {
+    if (netdev_kdp_lacks(dev, VALID_FEATURES)) {
         if (dev->present || !(dev->up.cache_valid & VALID_IFINDEX)) {
             *start = kdp_rtnl_begin();
         } else {
@@ -307,8 +313,10 @@ netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
     netdev_kdp_state_resolve(netdev);
     error = netdev_kdp_check_status(dev, &lacks);
     if (!error && lacks) {
-        if (netdev_kdp_lacks(dev, VALID_DRVINFO)
-            && !netdev_kdp_state_confirm(netdev)) {
+        ovs_mutex_lock(&dev->up.mutex);
+        lacks = netdev_kdp_lacks(dev, VALID_DRVINFO);
+        ovs_mutex_unlock(&dev->up.mutex);
+        if (lacks && !netdev_kdp_state_confirm(netdev)) {
             return ENODEV;
         }
         ovs_mutex_lock(&dev->up.mutex);
@@ -347,6 +355,7 @@ netdev_kdp_set_advertisements(struct netdev *netdev,
     kdp_rtnl_end(KDP_RTNL_ADVERTISE, start);
     ovs_mutex_lock(&dev->up.mutex);
     dev->up.cache_valid &= ~VALID_FEATURES;
+    dev->features_job = NULL;   /* Its answer may be from before. */
     ovs_mutex_unlock(&dev->up.mutex);
     return error;
 }
@@ -488,6 +497,7 @@ netdev_kdp_run(void)
 {
     kdp_links_run();
     netdev_kdp_state_run();
+    rtnl_worker_run();
     netdev_kdp_speed_run();
     netdev_kdp_mii_run();
     netdev_kdp_stats_run();
@@ -498,6 +508,7 @@ netdev_kdp_wait(const struct netdev_class *class)
 {
     if (class == &kdp_linux_class) {
         kdp_links_wait();
+        rtnl_worker_wait();
         netdev_kdp_speed_wait();
         netdev_kdp_mii_wait();
     }

@@ -14,8 +14,8 @@
  * carrier changed, or after somebody ran "ethtool -s".  rtnetlink announces
  * the first two.  The kernel announces the third since Linux 5.6, to a
  * multicast group of generic netlink family "ethtool", to which this module
- * listens.  After each of these the driver is asked again, because the bridge
- * and ofproto ask for the state of a device that has changed.
+ * listens.  After each of these the driver is asked again (features.h), because
+ * the bridge and ofproto ask for the state of a device that has changed.
  *
  * The bridge is told only if the answer differs from the speed that it has
  * used, so a carrier that comes back with the same speed configures nothing.

@@ -150,6 +150,17 @@ netdev_kdp_shows(const struct netdev_kdp *dev, const struct link_info *link)
             || link->addr_seqno != old->addr_seqno);
 }
 
+/* Says that the features of 'dev' may have changed.  Those of veth devices are
+ * constants. */
+static void
+netdev_kdp_doubt_features(struct netdev_kdp *dev)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    if (dev->up.cache_valid & VALID_FEATURES) {
+        dev->features_stale = strcmp(dev->link.kind, "veth") != 0;
+    }
+}
+
 /* Takes over what the table says of the device. */
 static void
 netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
@@ -168,6 +179,9 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
         /* Not the device that it was. */
         up->cache_valid = 0;
         dev->speed_used = NETDEV_SPEED_UNUSED;
+        dev->features_stale = false;
+        dev->features_job = NULL;
+        dev->mii_job = NULL;
         dev->qdisc_checked = false;
         dev->status_error = 0;
         dev->mii_way = NETDEV_MII_UNKNOWN;
@@ -178,7 +192,7 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
                || link->carrier_up != dev->link.carrier_up
                || link->carrier_down != dev->link.carrier_down) {
         /* Speed and duplex are agreed on when the carrier comes. */
-        up->cache_valid &= ~VALID_FEATURES;
+        netdev_kdp_doubt_features(dev);
     }
     if (dev->in4_set && dev->link.flags & IFF_UP && !(link->flags & IFF_UP)) {
         /* The bridge brings it up, and sets its address and its routes, when
@@ -419,10 +433,8 @@ netdev_kdp_refresh(struct netdev_kdp *dev)
     return lost;
 }
 
-/* True if the kernel knows the link by 'name'.  The request for the index
- * takes no RTNL. */
-static bool
-link_is_called(const struct link_info *link, const char *name)
+bool
+netdev_kdp_state_is_called(int ifindex, const char *name)
 {
     struct ifreq ifr;
 
@@ -433,7 +445,7 @@ link_is_called(const struct link_info *link, const char *name)
     memset(&ifr, 0, sizeof ifr);
     ovs_strzcpy(ifr.ifr_name, name, sizeof ifr.ifr_name);
     return (!af_inet_ioctl(SIOCGIFINDEX, &ifr)
-            && ifr.ifr_ifindex == link->ifindex);
+            && ifr.ifr_ifindex == ifindex);
 }
 
 /* True if the table may say of a device that was opened when it was not there
@@ -449,8 +461,8 @@ netdev_kdp_may_refresh(const struct netdev_kdp *dev, bool current)
     return (current
             || (netdev_kdp_find(dev, &link)
                 && (link.nsid != LINK_NSID_LOCAL
-                    || link_is_called(&link,
-                                      netdev_get_name(&dev->up.up)))));
+                    || netdev_kdp_state_is_called(
+                        link.ifindex, netdev_get_name(&dev->up.up)))));
 }
 
 /* Finds out about a device that was not in the table when it was opened. */
@@ -513,7 +525,9 @@ netdev_kdp_state_confirm(const struct netdev *netdev)
 
     /* The kernel announces that a device has gone when that is over, and the
      * index is not found from the beginning. */
-    return !is_local || link_is_called(&link, netdev_get_name(netdev));
+    return (!is_local
+            || netdev_kdp_state_is_called(link.ifindex,
+                                          netdev_get_name(netdev)));
 }
 
 /* Brings the device that is open as 'name' up to date after a change of
@@ -560,7 +574,7 @@ netdev_kdp_touch_settings(const struct sset *names, bool lag)
             ovs_mutex_lock(&dev->up.mutex);
             if (dev->present
                 && (!lag || netdev_kdp_lag_is_kind(dev->link.kind))) {
-                dev->up.cache_valid &= ~VALID_FEATURES;
+                netdev_kdp_doubt_features(dev);
                 netdev_change_seq_changed(netdev);
             }
             ovs_mutex_unlock(&dev->up.mutex);
@@ -655,7 +669,7 @@ netdev_kdp_state_find(const char *name, bool confirm, struct link_info *link)
 {
     return (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, name,
                                  link)
-            && (!confirm || link_is_called(link, name)));
+            && (!confirm || netdev_kdp_state_is_called(link->ifindex, name)));
 }
 
 void

@@ -41,6 +41,10 @@ void netdev_kdp_state_run(void);
 bool netdev_kdp_state_find(const char *name, bool confirm,
                            struct link_info *link);
 
+/* True if the kernel knows link 'ifindex' of our namespace by 'name'.  Takes no
+ * RTNL. */
+bool netdev_kdp_state_is_called(int ifindex, const char *name);
+
 /* Main thread.  Says that what ethtool tells about link 'ifindex' of our
  * namespace, such as its speed, may have changed; with 0, about all links. */
 void netdev_kdp_state_settings_changed(int ifindex);

@@ -379,6 +379,13 @@ traced_rtnl() {
              END { print n + 0 }' - $TRACING/trace
 }
 
+# The same of the main thread alone.
+traced_rtnl_main() {
+    awk -v main="$DAEMON_PID" \
+        '/ lock=0x/ { sub(/.*-/, "", $1); n += $1 == main }
+         END { print n + 0 }' $TRACING/trace
+}
+
 # Namespaces.
 
 add_ns() {

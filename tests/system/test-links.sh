@@ -337,6 +337,32 @@ path_cost_is() {
         $1 == port { print $4 }')" = "$2"
 }
 
+add_test link_flaps \
+    'a thread asks the driver of a link that flaps, not the main loop (L8)' \
+    kdp one-cpu
+link_flaps() {
+    local i
+    add_nics
+    ip link set eth0 up
+    start_ovs
+    ovs-vsctl add-br br0 -- add-port br0 eth0
+    interface_becomes eth0 link_state=up
+    set_speed eth0 100
+    interface_becomes eth0 link_speed=100000000
+    trace_rtnl
+    for i in 1000 100 1000; do
+        ip link set eth0 down
+        interface_becomes eth0 link_state=down
+        set_speed eth0 $i
+        ip link set eth0 up
+        interface_becomes eth0 link_state=up
+        interface_becomes eth0 "link_speed=${i}000000"
+    done
+    test "$(traced_rtnl)" -gt 0 || fail 'nobody asked the driver'
+    equal "$(traced_rtnl_main)" 0 'acquisitions of RTNL by the main thread'
+    trace_end
+}
+
 add_test link_speed \
     'rates and path costs follow the speed of a link (L7)' one-cpu
 link_speed() {

@@ -20,11 +20,15 @@ unit_tests += \
 	tests/unit/netdev-linux/test-netdev-veth \
 	tests/unit/netdev-linux/test-qdisc-lock \
 	tests/unit/netdev-linux/test-rtnl-count \
+	tests/unit/netdev-linux/test-rtnl-worker \
 	tests/unit/netdev-linux/test-stats-snapshot
 
 netdev_fixture = \
 	tests/unit/netdev-linux/netdev-fixture.c \
 	tests/unit/netdev-linux/netdev-fixture.h
+
+unit_rtnl_at_once = tests/unit/netdev-linux/rtnl-at-once.c
+unit_rtnl_at_once_wrap = -Wl,--wrap=rtnl_worker_add
 
 tests_unit_netdev_linux_test_ingress_qdisc_SOURCES = \
 	tests/unit/netdev-linux/test-ingress-qdisc.c $(unit_common)
@@ -37,10 +41,11 @@ tests_unit_netdev_linux_test_netdev_bridge_SOURCES = \
 	$(unit_control) $(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_speed_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-speed.c \
-	$(netdev_fixture) $(unit_fault) $(unit_route) $(unit_link) \
+	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_fault) $(unit_route) $(unit_link) \
 	$(unit_common)
 tests_unit_netdev_linux_test_netdev_speed_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_fault_wrap) \
+	$(unit_rtnl_at_once_wrap) \
 	-Wl,--wrap=af_inet_ioctl \
 	-Wl,--wrap=mnl_socket_sendto \
 	-Wl,--wrap=nl_mcast_recv_all
@@ -55,9 +60,9 @@ tests_unit_netdev_linux_test_netdev_classes_LDFLAGS = \
 unit_netdev_fault = \
 	tests/unit/netdev-linux/netdev-fault-fixture.c \
 	tests/unit/netdev-linux/netdev-fault-fixture.h \
-	$(unit_fault) $(unit_link) $(unit_common)
+	$(unit_rtnl_at_once) $(unit_fault) $(unit_link) $(unit_common)
 unit_netdev_fault_wrap = \
-	$(unit_fault_wrap) \
+	$(unit_fault_wrap) $(unit_rtnl_at_once_wrap) \
 	-Wl,--wrap=af_inet_ioctl \
 	-Wl,--wrap=dpif_netlink_vport_get \
 	-Wl,--wrap=get_stats_via_netlink \
@@ -90,9 +95,10 @@ tests_unit_netdev_linux_test_netdev_veth_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_netdev_fault_wrap)
 tests_unit_netdev_linux_test_netdev_links_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-links.c \
-	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_route) $(unit_link) \
+	$(unit_common)
 tests_unit_netdev_linux_test_netdev_links_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_clock_wrap)
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap)
 tests_unit_netdev_linux_test_netdev_locks_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-locks.c \
 	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
@@ -101,9 +107,10 @@ tests_unit_netdev_linux_test_netdev_locks_LDFLAGS = \
 	-Wl,--wrap=ovs_mutex_lock_at -Wl,--wrap=recvmsg
 tests_unit_netdev_linux_test_netdev_mii_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-mii.c \
-	$(netdev_fixture) $(unit_link) $(unit_common)
+	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_mii_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=af_inet_ioctl
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap) \
+	-Wl,--wrap=af_inet_ioctl
 tests_unit_netdev_linux_test_netdev_show_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-show.c \
 	$(unit_control) $(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
@@ -128,6 +135,11 @@ tests_unit_netdev_linux_test_qdisc_lock_SOURCES = \
 	tests/unit/netdev-linux/test-qdisc-lock.c $(unit_common)
 tests_unit_netdev_linux_test_rtnl_count_SOURCES = \
 	tests/unit/netdev-linux/test-rtnl-count.c $(unit_common)
+tests_unit_netdev_linux_test_rtnl_worker_SOURCES = \
+	tests/unit/netdev-linux/test-rtnl-worker.c \
+	$(netdev_fixture) $(unit_link) $(unit_common)
+tests_unit_netdev_linux_test_rtnl_worker_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=af_inet_ioctl
 tests_unit_netdev_linux_test_rtnl_diagnose_SOURCES = \
 	tests/unit/netdev-linux/test-rtnl-diagnose.c $(unit_found) \
 	$(unit_common)

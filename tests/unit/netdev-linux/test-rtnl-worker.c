@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Invariant L8: the main thread does not wait for the RTNL lock when a link has
+ * changed. */
+
+#include <config.h>
+#include "netdev-linux/rtnl-worker.h"
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "harness/netns.h"
+#include "netdev-provider.h"
+#include "ovs-atomic.h"
+#include "ovs/compat-netdev.h"
+#include "unit/netdev-linux/netdev-fixture.h"
+#include "util.h"
+
+/* Device "c", whose driver is scripted. */
+#define C (B + 1)
+
+/* The speed of "c" in Mbit/s, and how often the driver was asked. */
+static atomic_uint32_t speed, n_asked;
+
+/* The RTNL lock as the thread sees it: while another process holds it, a
+ * question waits. */
+enum { LOCK_FREE, LOCK_HELD, LOCK_AWAITED };
+static atomic_int lock = ATOMIC_VAR_INIT(LOCK_FREE);
+static pthread_t main_thread;
+
+static uint32_t
+get(atomic_uint32_t *p)
+{
+    uint32_t value;
+
+    atomic_read(p, &value);
+    return value;
+}
+
+static int
+lock_state(void)
+{
+    int value;
+
+    atomic_read(&lock, &value);
+    return value;
+}
+
+int __wrap_af_inet_ioctl(unsigned long int command, const void *arg);
+int __real_af_inet_ioctl(unsigned long int command, const void *arg);
+int
+__wrap_af_inet_ioctl(unsigned long int command, const void *arg)
+{
+    const struct ifreq *ifr = arg;
+    struct ethtool_cmd *cmd;
+    uint32_t value;
+
+    if (command != SIOCETHTOOL || strcmp(ifr->ifr_name, "c")) {
+        return __real_af_inet_ioctl(command, arg);
+    }
+    cmd = (struct ethtool_cmd *) ifr->ifr_data;
+    if (cmd->cmd != ETHTOOL_GSET) {
+        return EOPNOTSUPP;
+    }
+    if (!pthread_equal(pthread_self(), main_thread)) {
+        int held = LOCK_HELD;
+
+        if (atomic_compare_exchange_strong(&lock, &held, LOCK_AWAITED)) {
+            while (lock_state() == LOCK_AWAITED) {
+                unit_sleep_us(100);
+            }
+        }
+    } else {
+        assert_int_equal(lock_state(), LOCK_FREE);
+    }
+    value = get(&speed);
+    atomic_add(&n_asked, 1, &(uint32_t) { 0 });
+    memset(cmd, 0, sizeof *cmd);
+    cmd->duplex = DUPLEX_FULL;
+    ethtool_cmd_speed_set(cmd, value);
+    return value ? 0 : EIO;
+}
+
+static int
+setup_worker(void **state)
+{
+    struct netdev *netdev;
+    uint32_t current;
+
+    main_thread = pthread_self();
+    OK(unit_link_add(own, "ifb", C, "c"));
+    OK(unit_link_set_up(own, C, true));
+    netdev_run();
+    atomic_store(&speed, 100);
+    OK(netdev_open("c", "system", &netdev));
+    OK(ovs_compat_netdev_get_speed(netdev, &current));
+    assert_int_equal(current, 100);
+    atomic_store(&n_asked, 0);
+    *state = netdev;
+    return 0;
+}
+
+static int
+teardown_worker(void **state)
+{
+    atomic_store(&lock, LOCK_FREE);
+    netdev_close(*state);
+    unit_link_del(own, C);
+    netdev_run();
+    return 0;
+}
+
+/* What the bridge is told.  It asks when the device has changed. */
+static uint32_t
+get_speed(const struct netdev *netdev)
+{
+    uint32_t current;
+
+    return ovs_compat_netdev_get_speed(netdev, &current) ? 0 : current;
+}
+
+/* The link goes down and up while another process holds the lock.  Returns when
+ * a question waits for it. */
+static void
+flap_while_lock_is_held(struct netdev *netdev, uint32_t new_speed)
+{
+    uint32_t before = get_speed(netdev);
+
+    atomic_store(&lock, LOCK_HELD);
+    atomic_store(&speed, new_speed);
+    OK(unit_link_set_up(own, C, false));
+    OK(unit_link_set_up(own, C, true));
+    unit_wait_until((netdev_run(), get_speed(netdev) == before
+                     && lock_state() == LOCK_AWAITED));
+}
+
+static void
+main_thread_goes_on_with_the_last_answer(void **state)
+{
+    struct netdev *netdev = *state;
+    uint64_t seq;
+
+    flap_while_lock_is_held(netdev, 10000);
+    for (int i = 0; i < 10; i++) {
+        netdev_run();
+        assert_int_equal(get_speed(netdev), 100);
+    }
+    seq = netdev_get_change_seq(netdev);
+    atomic_store(&lock, LOCK_FREE);
+    unit_wait_until((netdev_run(), get_speed(netdev) == 10000));
+    assert_int_not_equal(netdev_get_change_seq(netdev), seq);
+    assert_int_equal(get(&n_asked), 1);
+
+    /* Nothing more is asked then. */
+    for (int i = 0; i < 10; i++) {
+        netdev_run();
+        assert_int_equal(get_speed(netdev), 10000);
+    }
+    assert_int_equal(get(&n_asked), 1);
+}
+
+static void
+a_change_during_a_question_is_asked_about_once_more(void **state)
+{
+    struct netdev *netdev = *state;
+
+    flap_while_lock_is_held(netdev, 1000);
+    for (int i = 0; i < 5; i++) {
+        OK(unit_link_set_up(own, C, false));
+        netdev_run();
+        OK(unit_link_set_up(own, C, true));
+        netdev_run();
+        assert_int_equal(get_speed(netdev), 100);
+    }
+    assert_int_equal(get(&n_asked), 0);
+    atomic_store(&lock, LOCK_FREE);
+    unit_wait_until((netdev_run(), get(&n_asked) == 2));
+    unit_wait_until((netdev_run(), get_speed(netdev) == 1000));
+    assert_int_equal(get(&n_asked), 2);
+}
+
+static void
+an_error_of_the_driver_is_an_answer(void **state)
+{
+    struct netdev *netdev = *state;
+
+    flap_while_lock_is_held(netdev, 0);
+    atomic_store(&lock, LOCK_FREE);
+    unit_wait_until((netdev_run(), get_speed(netdev) == 0));
+    atomic_store(&speed, 10);
+    OK(unit_link_set_up(own, C, false));
+    OK(unit_link_set_up(own, C, true));
+    unit_wait_until((netdev_run(), get_speed(netdev) == 10));
+}
+
+static void
+an_answer_about_a_device_that_went_is_dropped(void **state)
+{
+    struct netdev *netdev = *state;
+
+    flap_while_lock_is_held(netdev, 1000);
+    OK(unit_link_del(own, C));
+    netdev_run();
+
+    /* Another device of that name. */
+    OK(unit_link_add(own, "ifb", C + 1, "c"));
+    netdev_run();
+    atomic_store(&lock, LOCK_FREE);
+    atomic_store(&speed, 40000);
+    unit_wait_until((netdev_run(), get_speed(netdev) == 40000));
+    OK(unit_link_del(own, C + 1));
+    netdev_run();
+}
+
+static void
+an_answer_about_a_device_that_was_closed_is_dropped(void **state)
+{
+    struct netdev *netdev = *state;
+
+    flap_while_lock_is_held(netdev, 1000);
+    netdev_close(netdev);
+    OK(netdev_open("c", "system", &netdev));
+    *state = netdev;
+    atomic_store(&lock, LOCK_FREE);
+    assert_int_equal(get_speed(netdev), 1000);
+    atomic_store(&speed, 10);
+    unit_wait_until((netdev_run(), get(&n_asked) == 2));
+    for (int i = 0; i < 10; i++) {
+        netdev_run();
+        assert_int_equal(get_speed(netdev), 1000);
+    }
+}
+
+/* What we set ourselves is seen at once (L4). */
+static void
+an_answer_from_before_a_setting_is_dropped(void **state)
+{
+    struct netdev *netdev = *state;
+
+    flap_while_lock_is_held(netdev, 1000);
+    atomic_store(&lock, LOCK_FREE);
+    unit_wait_until(get(&n_asked) == 1);
+    netdev_set_advertisements(netdev, 0);
+    atomic_store(&speed, 40000);
+    assert_int_equal(get_speed(netdev), 40000);
+    for (int i = 0; i < 10; i++) {
+        netdev_run();
+        assert_int_equal(get_speed(netdev), 40000);
+        unit_sleep_us(1000);
+    }
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    static const struct CMUnitTest tests[] = {
+#define TEST(NAME) \
+        cmocka_unit_test_setup_teardown(NAME, setup_worker, teardown_worker)
+        TEST(main_thread_goes_on_with_the_last_answer),
+        TEST(a_change_during_a_question_is_asked_about_once_more),
+        TEST(an_error_of_the_driver_is_an_answer),
+        TEST(an_answer_about_a_device_that_went_is_dropped),
+        TEST(an_answer_about_a_device_that_was_closed_is_dropped),
+        TEST(an_answer_from_before_a_setting_is_dropped),
+    };
+
+    netdev_fixture_init(argv[0]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
