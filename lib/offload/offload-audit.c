@@ -85,7 +85,9 @@ offload_audit_is_due(struct offload *offload, long long int now)
         || offload_ports_keep_any_chain(&offload->ports)) {
         return false;
     }
-    audit->next = now + audit->interval;
+    audit->next = now + (audit->interval
+                         * (1 + offload_ports_count(&offload->ports)
+                                / OFFLOAD_AUDIT_PORTS));
     atomic_add_relaxed(&audit->n_audits, 1, &orig);
     return true;
 }

@@ -262,6 +262,18 @@ offload_ports_set_ready(struct offload_ports *ports, uint32_t port_no,
     return exists;
 }
 
+/* Returns the number of ports. */
+size_t
+offload_ports_count(struct offload_ports *ports)
+{
+    size_t n;
+
+    ovs_mutex_lock(&ports->mutex);
+    n = hmap_count(&ports->hmap);
+    ovs_mutex_unlock(&ports->mutex);
+    return n;
+}
+
 /* Stores all ports in '*list', which the caller must free, and returns how
  * many they are. */
 size_t

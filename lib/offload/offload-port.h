@@ -75,6 +75,7 @@ bool offload_ports_is_known(struct offload_ports *, uint32_t port_no,
 bool offload_ports_keep_any_chain(struct offload_ports *);
 bool offload_ports_set_ready(struct offload_ports *, uint32_t port_no,
                              uint64_t id);
+size_t offload_ports_count(struct offload_ports *);
 size_t offload_ports_list(struct offload_ports *,
                           struct offload_located_port **);
 void offload_ports_keep_chains(struct offload_ports *, bool keep);

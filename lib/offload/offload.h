@@ -301,8 +301,11 @@ struct offload_config {
 
 /* A rule that no flow has is found within this time and the duration of a
  * list, and deleted in the next round, so that it is gone within ten
- * seconds. */
+ * seconds.  With more than OFFLOAD_AUDIT_PORTS ports it takes longer: a list
+ * takes the RTNL lock for each, and this thread is to take it less often than
+ * a stock daemon with 100 ports does, which is 20 times a second. */
 #define OFFLOAD_AUDIT_INTERVAL 5000
+#define OFFLOAD_AUDIT_PORTS 100
 
 /* As in Open vSwitch. */
 #define OFFLOAD_REBALANCE_INTERVAL 3000
