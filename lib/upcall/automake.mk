@@ -58,6 +58,8 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-refcount.h \
 	lib/upcall/upcall-sched.c \
 	lib/upcall/upcall-sched.h \
+	lib/upcall/upcall-senders.c \
+	lib/upcall/upcall-senders.h \
 	lib/upcall/upcall-set.c \
 	lib/upcall/upcall-set.h \
 	lib/upcall/upcall-shared.c \

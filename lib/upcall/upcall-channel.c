@@ -511,4 +511,5 @@ upcall_channel_reset_stats(struct upcall_channel *channel)
     reset_base(&channel->shed_base, &channel->shed);
     atomic_store_relaxed(&channel->backlog_max, 0);
     latency_hist_reset(&channel->latency);
+    upcall_fq_reset_senders(&channel->fq, upcall_now_usec());
 }

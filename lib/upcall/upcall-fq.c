@@ -3,21 +3,18 @@
 #include <config.h>
 #include "upcall/upcall-fq.h"
 
-#include <libmnl/libmnl.h>
-#include <linux/genetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
-#include "nl/nl-conn.h"
-#include "odp-netlink.h"
 #include "ovs-atomic.h"
 #include "util.h"
 
 struct upcall_class {
     struct hmap_node hmap_node; /* In 'classes'. */
     struct ovs_list list_node;  /* In 'new_classes' or 'old_classes'. */
-    struct upcall_class_key key;
+    struct upcall_sender_key key;
+    struct upcall_sender *sender;   /* Its place in the summary, or NULL. */
     struct ovs_list msgs;       /* Of struct upcall_fq_msg, oldest first. */
     size_t n, n_bytes;
     int credit;                 /* Upcalls. */
@@ -42,6 +39,53 @@ upcall_fq_init(struct upcall_fq *fq)
     hmap_init(&fq->classes);
     ovs_list_init(&fq->new_classes);
     ovs_list_init(&fq->old_classes);
+    atomic_init(&fq->senders, NULL);
+}
+
+const struct upcall_sender_set *
+upcall_fq_senders(const struct upcall_fq *fq)
+{
+    struct upcall_sender_set *senders;
+
+    /* Acquire: what the owner made.  Pairs with get_senders(). */
+    atomic_read_explicit(&CONST_CAST(struct upcall_fq *, fq)->senders,
+                         &senders, memory_order_acquire);
+    return senders;
+}
+
+void
+upcall_fq_reset_senders(struct upcall_fq *fq, uint64_t now)
+{
+    const struct upcall_sender_set *senders = upcall_fq_senders(fq);
+
+    if (senders) {
+        upcall_senders_reset(CONST_CAST(struct upcall_sender_set *, senders),
+                             now);
+    }
+}
+
+/* The owner's summary, if there is one. */
+static struct upcall_sender_set *
+own_senders(struct upcall_fq *fq)
+{
+    struct upcall_sender_set *senders;
+
+    atomic_read_relaxed(&fq->senders, &senders);
+    return senders;
+}
+
+/* The owner's summary, which is made at 'now' if there is none. */
+static struct upcall_sender_set *
+get_senders(struct upcall_fq *fq, uint64_t now)
+{
+    struct upcall_sender_set *senders = own_senders(fq);
+
+    if (!senders) {
+        senders = upcall_senders_create(now);
+        /* Release: what was made. */
+        atomic_store_explicit(&fq->senders, senders, memory_order_release);
+    }
+    return senders;
 }
 
 static size_t
@@ -77,11 +121,13 @@ class_shed(struct upcall_fq *fq, struct upcall_class *class, size_t n)
         free(class_pop(fq, class));
     }
     fq->n_shed += n;
+    upcall_senders_shed(own_senders(fq), class->sender, n);
 }
 
 static void
 class_destroy(struct upcall_fq *fq, struct upcall_class *class)
 {
+    upcall_senders_leave(&class->sender);
     hmap_remove(&fq->classes, &class->hmap_node);
     ovs_list_remove(&class->list_node);
     free(class);
@@ -93,7 +139,10 @@ upcall_fq_clear(struct upcall_fq *fq)
     struct upcall_class *class;
 
     HMAP_FOR_EACH_SAFE (class, hmap_node, &fq->classes) {
-        class_shed(fq, class, class->n);
+        upcall_senders_forget(own_senders(fq), class->sender, class->n);
+        while (class->n) {
+            free(class_pop(fq, class));
+        }
         class_destroy(fq, class);
     }
 }
@@ -103,78 +152,13 @@ upcall_fq_uninit(struct upcall_fq *fq)
 {
     upcall_fq_clear(fq);
     hmap_destroy(&fq->classes);
-}
-
-/* Keys. */
-
-static void
-get_tunnel(const struct nlattr *tunnel, struct upcall_class_key *key)
-{
-    const struct nlattr *attr;
-
-    mnl_attr_for_each_nested (attr, tunnel) {
-        switch (mnl_attr_get_type(attr)) {
-        case OVS_TUNNEL_KEY_ATTR_ID:
-            if (!mnl_attr_validate(attr, MNL_TYPE_U64)) {
-                key->id = mnl_attr_get_u64(attr);
-            }
-            break;
-        case OVS_TUNNEL_KEY_ATTR_IPV4_SRC:
-            if (!mnl_attr_validate(attr, MNL_TYPE_U32)) {
-                memset(&key->source[10], 0xff, 2);
-                memcpy(&key->source[12], mnl_attr_get_payload(attr), 4);
-            }
-            break;
-        case OVS_TUNNEL_KEY_ATTR_IPV6_SRC:
-            if (mnl_attr_get_payload_len(attr) == sizeof key->source) {
-                memcpy(key->source, mnl_attr_get_payload(attr),
-                       sizeof key->source);
-            }
-            break;
-        default:
-            break;
-        }
-    }
-}
-
-void
-upcall_class_key_get(const void *msg, size_t len, bool by_port,
-                     struct upcall_class_key *key)
-{
-    const size_t headers = (NLMSG_HDRLEN + GENL_HDRLEN
-                            + sizeof(struct ovs_header));
-    const struct nlattr *attr, *flow_key = NULL;
-    const void *attrs = (const char *) msg + headers;
-
-    memset(key, 0, sizeof *key);
-    if (len < headers) {
-        return;
-    }
-    mnl_attr_for_each_payload (attrs, len - headers) {
-        if (mnl_attr_get_type(attr) == OVS_PACKET_ATTR_KEY) {
-            flow_key = attr;
-            break;
-        }
-    }
-    if (!flow_key) {
-        return;
-    }
-    mnl_attr_for_each_nested (attr, flow_key) {
-        uint16_t type = mnl_attr_get_type(attr);
-
-        if (by_port && type == OVS_KEY_ATTR_IN_PORT
-            && !mnl_attr_validate(attr, MNL_TYPE_U32)) {
-            key->port_no = mnl_attr_get_u32(attr);
-        } else if (!by_port && type == OVS_KEY_ATTR_TUNNEL) {
-            get_tunnel(attr, key);
-        }
-    }
+    upcall_senders_destroy(own_senders(fq));
 }
 
 /* Putting in. */
 
 static struct upcall_class *
-find_class(const struct upcall_fq *fq, const struct upcall_class_key *key,
+find_class(const struct upcall_fq *fq, const struct upcall_sender_key *key,
            uint32_t hash)
 {
     struct upcall_class *class;
@@ -188,7 +172,7 @@ find_class(const struct upcall_fq *fq, const struct upcall_class_key *key,
 }
 
 static struct upcall_class *
-get_class(struct upcall_fq *fq, const struct upcall_class_key *key)
+get_class(struct upcall_fq *fq, const struct upcall_sender_key *key)
 {
     uint32_t hash = hash_bytes(key, sizeof *key, 0);
     struct upcall_class *class = find_class(fq, key, hash);
@@ -220,9 +204,10 @@ shed_fattest(struct upcall_fq *fq)
 }
 
 void
-upcall_fq_put(struct upcall_fq *fq, const struct upcall_class_key *key,
+upcall_fq_put(struct upcall_fq *fq, const struct upcall_sender_key *key,
               const struct upcall_rx *rx, uint64_t queued_at)
 {
+    struct upcall_sender_set *senders = get_senders(fq, queued_at);
     struct upcall_class *class = get_class(fq, key);
     struct upcall_fq_msg *msg = xmalloc(sizeof *msg + rx->len);
     size_t size;
@@ -233,6 +218,12 @@ upcall_fq_put(struct upcall_fq *fq, const struct upcall_class_key *key,
     memcpy(msg->rx.data, rx->data, rx->len);
     msg->queued_at = queued_at;
     size = msg_size(msg);
+
+    if (!class->sender) {
+        upcall_senders_take(senders, key, class->hmap_node.hash, class->n,
+                            &class->sender);
+    }
+    upcall_senders_arrived(senders, class->sender, queued_at);
 
     ovs_list_push_back(&class->msgs, &msg->node);
     fq->n_backlogged += !class->n;
@@ -302,6 +293,7 @@ upcall_fq_get(struct upcall_fq *fq, uint64_t now, uint64_t target)
                 shed_old(fq, class, now, target);
             }
             class->credit--;
+            upcall_senders_received(own_senders(fq), class->sender, 1);
             msg = class_pop(fq, class);
             msg->last_of_new = class->is_new && !class->n;
             return msg;

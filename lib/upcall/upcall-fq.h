@@ -23,7 +23,8 @@
  *      ports
  *
  * Classes are exact, not hashed: none has to suffer for another one.  A class
- * takes memory only while it has upcalls or has just had some.
+ * takes memory only while it has upcalls or has just had some.  What each
+ * sender sent is counted in a summary of fixed size (upcall-senders.h).
  *
  * Shedding
  * --------
@@ -38,7 +39,8 @@
  * were put in, and the class of a flow does not change.
  *
  * Thread safety: a fair queue belongs to the owner of its channel
- * (upcall-channel.h).  upcall_fq_total_bytes() is for any thread. */
+ * (upcall-channel.h).  upcall_fq_total_bytes(), upcall_fq_senders() and
+ * upcall_fq_reset_senders() are for other threads, too (upcall-senders.h). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +49,7 @@
 #include "openvswitch/hmap.h"
 #include "openvswitch/list.h"
 #include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-senders.h"
 
 /* Upcalls of a turn: as many as the smallest turn of a channel has
  * (upcall-turn.h). */
@@ -62,14 +65,6 @@
  * So each handler exceeds it by one read at most. */
 #define UPCALL_FQ_TOTAL_BYTES (64 * 1024 * 1024)
 
-/* The sender of an upcall. */
-struct upcall_class_key {
-    uint8_t source[16];         /* IPv6 address, or an IPv4-mapped one. */
-    uint64_t id;                /* Of the tunnel. */
-    uint32_t port_no;           /* Input port. */
-    uint32_t pad;               /* 0. */
-};
-
 /* An upcall that waits. */
 struct upcall_fq_msg {
     struct ovs_list node;
@@ -84,6 +79,8 @@ struct upcall_fq {
     size_t n, n_bytes;          /* Upcalls, and memory for them. */
     size_t n_backlogged;        /* Classes with upcalls. */
     uint64_t n_shed;            /* Upcalls, ever. */
+    ATOMIC(struct upcall_sender_set *) senders;    /* Or NULL, before the first
+                                                 * upcall. */
 };
 
 void upcall_fq_init(struct upcall_fq *);
@@ -94,16 +91,9 @@ void upcall_fq_clear(struct upcall_fq *);
 /* The same, and frees what the queue needs. */
 void upcall_fq_uninit(struct upcall_fq *);
 
-/* Fills '*key' in for the upcall of 'len' bytes at 'msg', which may be
- * anything.  'by_port' says that the class is that of the input port; otherwise
- * it is that of the tunnel.  An upcall that does not say is of the class of all
- * such. */
-void upcall_class_key_get(const void *msg, size_t len, bool by_port,
-                          struct upcall_class_key *key);
-
 /* Puts in a copy of 'rx', of the class of 'key', which the kernel queued at
  * 'queued_at'. */
-void upcall_fq_put(struct upcall_fq *, const struct upcall_class_key *key,
+void upcall_fq_put(struct upcall_fq *, const struct upcall_sender_key *key,
                    const struct upcall_rx *rx, uint64_t queued_at);
 
 /* Takes the next upcall, or returns NULL if there is none.  The caller frees
@@ -111,6 +101,14 @@ void upcall_fq_put(struct upcall_fq *, const struct upcall_class_key *key,
  * 0 for no matter. */
 struct upcall_fq_msg *upcall_fq_get(struct upcall_fq *, uint64_t now,
                                     uint64_t target);
+
+/* The summary of the senders, or NULL if there was no upcall yet.  It lives as
+ * long as the queue. */
+const struct upcall_sender_set *upcall_fq_senders(const struct upcall_fq *);
+
+/* Starts to count what senders sent from 0 again at 'now', in microseconds.
+ * By the control thread. */
+void upcall_fq_reset_senders(struct upcall_fq *, uint64_t now);
 
 /* Memory of all fair queues together, in bytes. */
 uint64_t upcall_fq_total_bytes(void);

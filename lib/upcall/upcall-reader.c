@@ -517,11 +517,11 @@ upcall_reader_read_ahead(struct upcall_reader *reader,
         now = upcall_now_usec();
         upcall_age_read(&channel->age, read->n, read->empty, now, queued_at);
         for (unsigned int i = 0; i < read->n; i++) {
-            struct upcall_class_key key;
+            struct upcall_sender_key key;
 
-            upcall_class_key_get(rx[i].data, rx[i].len,
-                                 channel->senders == UPCALL_SENDERS_PORTS,
-                                 &key);
+            upcall_sender_key_get(rx[i].data, rx[i].len,
+                                  channel->senders == UPCALL_SENDERS_PORTS,
+                                  &key);
             upcall_fq_put(&channel->fq, &key, &rx[i], queued_at[i]);
         }
         n_read += read->n;

@@ -42,12 +42,12 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *buf = fuzz_copy(data, size);
-    struct upcall_class_key key;
+    struct upcall_sender_key key;
     struct upcall_view view;
     int error = upcall_msg_parse(buf, size, FAMILY, &view);
 
-    upcall_class_key_get(buf, size, true, &key);
-    upcall_class_key_get(buf, size, false, &key);
+    upcall_sender_key_get(buf, size, true, &key);
+    upcall_sender_key_get(buf, size, false, &key);
     if (!error) {
         fuzz_check(view.type == UPCALL_MISS || view.type == UPCALL_ACTION);
         fuzz_check(view.packet_len >= UPCALL_PACKET_MIN);

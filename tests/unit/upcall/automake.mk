@@ -28,6 +28,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-rcvbuf \
 	tests/unit/upcall/test-upcall-recv \
 	tests/unit/upcall/test-upcall-sched \
+	tests/unit/upcall/test-upcall-sender-counts \
 	tests/unit/upcall/test-upcall-senders \
 	tests/unit/upcall/test-upcall-shed \
 	tests/unit/upcall/test-upcall-show \
@@ -137,6 +138,8 @@ tests_unit_upcall_test_upcall_recv_SOURCES = \
 	tests/unit/upcall/test-upcall-recv.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_sched_SOURCES = \
 	tests/unit/upcall/test-upcall-sched.c $(unit_common)
+tests_unit_upcall_test_upcall_sender_counts_SOURCES = \
+	tests/unit/upcall/test-upcall-sender-counts.c $(unit_common)
 tests_unit_upcall_test_upcall_senders_SOURCES = \
 	tests/unit/upcall/test-upcall-senders.c $(unit_common)
 tests_unit_upcall_test_upcall_senders_LDFLAGS = \

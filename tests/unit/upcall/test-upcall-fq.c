@@ -46,7 +46,7 @@ teardown(void **state)
 static void
 put_at(struct upcall_fq *fq, uint32_t sender, uint32_t seq, uint64_t at)
 {
-    const struct upcall_class_key key = { .port_no = sender };
+    const struct upcall_sender_key key = { .port_no = sender };
     struct item item = { .sender = sender, .seq = seq };
     const struct upcall_rx rx = { .data = &item, .len = sizeof item };
 
@@ -172,7 +172,7 @@ memory_is_bounded(void **state)
     static char data[65536];
     const struct upcall_rx rx = { .data = data, .len = sizeof data };
     struct upcall_fq *fq = *state;
-    const struct upcall_class_key key = { .port_no = 1 };
+    const struct upcall_sender_key key = { .port_no = 1 };
 
     put(fq, 2, 7);
     for (int i = 0; i < 100; i++) {
@@ -263,13 +263,13 @@ begin_upcall(char *buf)
 
 /* An upcall of input port 'port_no', from a tunnel with 'id' if 'source' is not
  * null. */
-static struct upcall_class_key
+static struct upcall_sender_key
 key_of(uint32_t port_no, const void *source, size_t source_len, uint64_t id,
        bool by_port)
 {
     char buf[1024] = { 0 };
     struct nlmsghdr *nlh = begin_upcall(buf);
-    struct upcall_class_key key;
+    struct upcall_sender_key key;
     struct nlattr *flow_key;
 
     flow_key = mnl_attr_nest_start(nlh, OVS_PACKET_ATTR_KEY);
@@ -286,21 +286,21 @@ key_of(uint32_t port_no, const void *source, size_t source_len, uint64_t id,
     }
     mnl_attr_put_u32(nlh, OVS_KEY_ATTR_IN_PORT, port_no);
     mnl_attr_nest_end(nlh, flow_key);
-    upcall_class_key_get(buf, nlh->nlmsg_len, by_port, &key);
+    upcall_sender_key_get(buf, nlh->nlmsg_len, by_port, &key);
 
     /* Every part of it is something, too. */
     for (size_t i = 0; i < nlh->nlmsg_len; i++) {
-        struct upcall_class_key other;
+        struct upcall_sender_key other;
         char *part = xmemdup(buf, MAX(1, i));
 
-        upcall_class_key_get(part, i, by_port, &other);
+        upcall_sender_key_get(part, i, by_port, &other);
         free(part);
     }
     return key;
 }
 
 static bool
-is_same(struct upcall_class_key a, struct upcall_class_key b)
+is_same(struct upcall_sender_key a, struct upcall_sender_key b)
 {
     return !memcmp(&a, &b, sizeof a);
 }
@@ -310,7 +310,7 @@ senders_are_told_apart(void **state OVS_UNUSED)
 {
     static const uint8_t v4[2][4] = { { 10, 0, 0, 1 }, { 10, 0, 0, 2 } };
     static const uint8_t v6[2][16] = { { 0x20, 1 }, { 0x20, 2 } };
-    struct upcall_class_key key = key_of(3, v4[0], 4, 7, false);
+    struct upcall_sender_key key = key_of(3, v4[0], 4, 7, false);
 
     assert_true(is_same(key, key_of(4, v4[0], 4, 7, false)));
     assert_false(is_same(key, key_of(3, v4[1], 4, 7, false)));
