@@ -24,13 +24,34 @@
 /* What upcall/show is asked for, and what it has found. */
 struct show {
     const char *port;           /* Name or number, or NULL for all. */
-    const char *sort;           /* Key to sort ports by, or NULL. */
-    unsigned int top;           /* Ports to show, or 0 for all. */
+    const char *sort;           /* Key to sort ports or senders by, or
+                                 * NULL. */
+    const char *top_text;       /* Number of them, as it was typed, or NULL. */
+    unsigned int top;           /* Ports, or senders of a port, to show, or 0
+                                 * for all. */
     bool queues;                /* With a line for each queue. */
+    bool senders;               /* The senders of ports. */
     bool found;                 /* A datapath has that port. */
     struct ds *text;            /* Either this or 'json' is not NULL. */
     struct json *json;          /* Array of datapaths, or of ports. */
 };
+
+/* Takes a snapshot of 'dp' into '*info', sorted as 'show' asks. */
+static void
+get_info(const struct kdp_datapath *dp, const struct show *show,
+         struct upcall_table_info *info)
+{
+    upcall_table_get_info(dp->upcalls, info);
+    if (show->senders) {
+        upcall_show_sort_senders(info, show->sort, show->top);
+    } else {
+        upcall_show_sort_senders(info, "rate", 0);
+        if (show->sort) {
+            upcall_show_sort(info, show->sort, show->top);
+        }
+    }
+    info->with_queues = show->queues;
+}
 
 static void
 show_datapath(struct kdp_datapath *dp, void *show_)
@@ -42,17 +63,15 @@ show_datapath(struct kdp_datapath *dp, void *show_)
 
     /* The other way round losses of this moment would be lost nowhere. */
     n_lost = kdp_datapath_n_lost(dp);
-    upcall_table_get_info(dp->upcalls, &info);
+    get_info(dp, show, &info);
     n_nowhere = n_lost - MIN(n_lost, info.dropped);
-    if (show->sort) {
-        upcall_show_sort(&info, show->sort, show->top);
-    }
-    info.with_queues = show->queues;
     ovs_mutex_lock(&dp->mutex);
     mode = dispatch_mode_name(upcall_dest_mode(dp));
     n_restored = dispatch_n_restored(dp);
     ovs_mutex_unlock(&dp->mutex);
-    if (show->text) {
+    if (show->text && show->senders) {
+        upcall_show_senders_text(&info, NULL, show->text);
+    } else if (show->text) {
         upcall_show_text(&info, show->text);
         if (n_nowhere) {
             ds_put_format(show->text, "  lost on no socket: %"PRIu64" (sent "
@@ -80,14 +99,16 @@ show_port(struct kdp_datapath *dp, void *show_)
     const struct upcall_port_info *port;
     struct upcall_table_info info;
 
-    upcall_table_get_info(dp->upcalls, &info);
+    get_info(dp, show, &info);
     port = upcall_show_find(&info, show->port);
     if (port) {
         show->found = true;
-        if (show->text) {
+        if (show->text && show->senders) {
+            upcall_show_senders_text(&info, port, show->text);
+        } else if (show->text) {
             upcall_show_port_text(&info, port, show->text);
         } else {
-            struct json *json = upcall_show_port_json(port);
+            struct json *json = upcall_show_port_json(&info, port);
 
             json_object_put_string(json, "datapath", info.name);
             json_array_add(show->json, json);
@@ -96,15 +117,39 @@ show_port(struct kdp_datapath *dp, void *show_)
     upcall_table_info_uninit(&info);
 }
 
-/* Takes "--top N", "--sort KEY" and "--queues" out of 'argc' arguments 'argv'
- * into 'show', and stores the others in 'rest' and their number in '*n_rest'.
- * (Open vSwitch frees what is in 'argv'.)  Returns NULL, or an error message
- * that the caller must free. */
+/* Checks what was asked for.  Returns NULL, or an error message that the
+ * caller must free. */
+static char *
+check_order(struct show *show)
+{
+    struct upcall_table_info none = { .n_ports = 0 };
+
+    if (show->top_text && (!str_to_uint(show->top_text, 10, &show->top)
+                           || !show->top)) {
+        return xasprintf("--top %s: expected a number of %s, at least 1",
+                         show->top_text, show->senders ? "senders" : "ports");
+    } else if (show->senders && show->queues) {
+        return xstrdup("--queues: expected no --senders");
+    } else if (show->senders) {
+        show->sort = show->sort ? show->sort : "rate";
+        return (upcall_show_sort_senders(&none, show->sort, 0) ? NULL
+                : xasprintf("--sort %s: expected %s", show->sort,
+                            upcall_show_sender_keys()));
+    }
+    show->sort = show->sort || !show->top ? show->sort : "upcalls";
+    return (!show->sort || upcall_show_sort(&none, show->sort, 0) ? NULL
+            : xasprintf("--sort %s: expected %s", show->sort,
+                        upcall_show_keys()));
+}
+
+/* Takes "--top N", "--sort KEY", "--queues" and "--senders" out of 'argc'
+ * arguments 'argv' into 'show', and stores the others in 'rest' and their
+ * number in '*n_rest'.  (Open vSwitch frees what is in 'argv'.)  Returns NULL,
+ * or an error message that the caller must free. */
 static char *
 parse_order(int argc, const char *argv[], struct show *show,
             const char *rest[], int *n_rest)
 {
-    struct upcall_table_info none = { .n_ports = 0 };
     int n = 0;
 
     rest[n++] = argv[0];
@@ -114,26 +159,22 @@ parse_order(int argc, const char *argv[], struct show *show,
         if (!strcmp(argv[i], "--queues")) {
             show->queues = true;
             continue;
+        } else if (!strcmp(argv[i], "--senders")) {
+            show->senders = true;
+            continue;
         } else if (!top && strcmp(argv[i], "--sort")) {
             rest[n++] = argv[i];
             continue;
         }
         const char *value = i + 1 < argc ? argv[++i] : "";
-        if (top && (!str_to_uint(value, 10, &show->top) || !show->top)) {
-            return xasprintf("--top %s: expected a number of ports, at least "
-                             "1", value);
-        } else if (!top && !upcall_show_sort(&none, value, 0)) {
-            return xasprintf("--sort %s: expected %s", value,
-                             upcall_show_keys());
-        } else if (!top) {
+        if (top) {
+            show->top_text = value;
+        } else {
             show->sort = value;
         }
     }
     *n_rest = n;
-    if (show->top && !show->sort) {
-        show->sort = "upcalls";
-    }
-    return NULL;
+    return check_order(show);
 }
 
 static void
@@ -151,9 +192,9 @@ upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
     if (!error) {
         error = show_args_parse(n_rest, rest, "PORT", &json, &show.port);
     }
-    if (!error && show.port && show.sort) {
-        error = xasprintf("%s: expected no port with --top or --sort",
-                          show.port);
+    if (!error && show.port && show.sort && !show.senders) {
+        error = xasprintf("%s: expected no port with --top or --sort, unless "
+                          "--senders is there, too", show.port);
     }
     if (error) {
         unixctl_command_reply_error(conn, error);
@@ -165,7 +206,7 @@ upcall_show(struct unixctl_conn *conn, int argc, const char *argv[],
         show.json = json_array_create_empty();
     } else {
         show.text = &s;
-        if (!show.port) {
+        if (!show.port && !show.senders) {
             unixctl_override_call_stock("upcall/show", conn, &s);
         }
     }
@@ -265,8 +306,8 @@ void
 show_register(void)
 {
     unixctl_override("upcall/show", "[--format text|json] [--top N] "
-                     "[--sort KEY] [--queues] [PORT]", 0, SHOW_MAX_ARGS,
-                     upcall_show, NULL);
+                     "[--sort KEY] [--queues | --senders] [PORT]", 0,
+                     SHOW_MAX_ARGS, upcall_show, NULL);
     unixctl_command_register("upcall/reset", "", 0, 0, upcall_reset, NULL);
     unixctl_command_register("vport-table/show", "[--format text|json] [DP]",
                              0, 3, vport_table_show, NULL);

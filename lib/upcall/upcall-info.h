@@ -14,6 +14,7 @@
 
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-rate.h"
+#include "upcall/upcall-senders.h"
 
 /* Budget of receive buffers, in bytes, unless another one is set: that of 512
  * ports with the largest buffers.  A machine with as many ports has hundreds
@@ -48,6 +49,14 @@ struct upcall_port_info {
     struct upcall_queue_info *queues;
     struct upcall_channel_stats stats;
     struct upcall_rate rate;
+
+    /* Who sent the upcalls of its channels, if these are of several senders
+     * (upcall-senders.h).  In no order. */
+    bool senders_are_ports;     /* Rather than other ends of tunnels. */
+    size_t n_senders;
+    struct upcall_sender_info *senders;
+    struct upcall_sender_info other_senders;    /* All that have no place in
+                                                 * 'senders'. */
 };
 
 /* How many upcalls a port had, read or shed, since some time in the past.  All
@@ -107,6 +116,8 @@ struct upcall_table_info {
                                  * (upcall-delay.h). */
     size_t top;                 /* Show no more ports than this; 0 for all. */
     bool with_queues;           /* Show a line for each queue. */
+    size_t top_senders;         /* Show no more senders of a port than this; 0
+                                 * for all. */
     size_t n_ports;
     struct upcall_port_info *ports;         /* By port number. */
     size_t n_handlers;

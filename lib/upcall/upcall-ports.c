@@ -13,6 +13,7 @@
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-clock.h"
 #include "upcall/upcall-grace.h"
 #include "upcall/upcall-groups.h"
 #include "upcall/upcall-info.h"
@@ -1196,6 +1197,37 @@ get_queues_info(const struct upcall_ports *ports, uint32_t slot,
     }
 }
 
+/* Fills in the senders of 'port', if there is a channel that has several. */
+static void
+get_senders_info(const struct upcall_ports *ports, uint32_t slot,
+                 struct upcall_port_info *port)
+    OVS_REQUIRES(ports->mutex)
+{
+    struct upcall_sender_info *others = &port->other_senders;
+    uint64_t now = upcall_now_usec();
+    const struct upcall_channel *channel;
+    size_t n = 0;
+
+    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        const struct upcall_sender_set *senders
+            = upcall_fq_senders(&channel->fq);
+        struct upcall_sender_info total;
+
+        if (senders) {
+            port->senders = xrealloc(port->senders,
+                                     ((n + UPCALL_SENDER_PLACES)
+                                      * sizeof *port->senders));
+            n += upcall_senders_get(senders, now, &port->senders[n], &total);
+            upcall_sender_info_add(others, &total);
+            port->senders_are_ports |= !upcall_port_is_real(port->port_no);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        upcall_sender_info_subtract(others, &port->senders[i]);
+    }
+    port->n_senders = upcall_senders_merge(port->senders, n);
+}
+
 static void
 get_port_info(const struct upcall_ports *ports, uint32_t slot,
               struct upcall_port_info *port)
@@ -1219,6 +1251,7 @@ get_port_info(const struct upcall_ports *ports, uint32_t slot,
     get_queues_info(ports, slot, port);
     get_port_stats(ports, slot, &port->stats);
     port->rate = ports->rates[slot];
+    get_senders_info(ports, slot, port);
 }
 
 struct upcall_port_count *

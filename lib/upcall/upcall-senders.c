@@ -3,6 +3,8 @@
 #include <config.h>
 #include "upcall/upcall-senders.h"
 
+#include <arpa/inet.h>
+#include <endian.h>
 #include <libmnl/libmnl.h>
 #include <linux/genetlink.h>
 #include <stdlib.h>
@@ -84,6 +86,38 @@ upcall_sender_key_get(const void *msg, size_t len, bool by_port,
             get_tunnel(attr, key);
         }
     }
+}
+
+bool
+upcall_sender_has_remote(const struct upcall_sender_key *key)
+{
+    static const uint8_t zeros[sizeof key->source];
+
+    return memcmp(key->source, zeros, sizeof zeros);
+}
+
+void
+upcall_sender_format_remote(const struct upcall_sender_key *key,
+                            char buf[UPCALL_SENDER_REMOTE_LEN])
+{
+    struct in6_addr addr;
+
+    BUILD_ASSERT_DECL(UPCALL_SENDER_REMOTE_LEN == INET6_ADDRSTRLEN);
+    BUILD_ASSERT_DECL(sizeof addr == sizeof key->source);
+    memcpy(&addr, key->source, sizeof addr);
+    if (!upcall_sender_has_remote(key)) {
+        ovs_strlcpy(buf, "(unknown)", UPCALL_SENDER_REMOTE_LEN);
+    } else if (IN6_IS_ADDR_V4MAPPED(&addr)) {
+        inet_ntop(AF_INET, &addr.s6_addr[12], buf, UPCALL_SENDER_REMOTE_LEN);
+    } else {
+        inet_ntop(AF_INET6, &addr, buf, UPCALL_SENDER_REMOTE_LEN);
+    }
+}
+
+uint64_t
+upcall_sender_id(const struct upcall_sender_key *key)
+{
+    return be64toh(key->id);
 }
 
 /* The owner's side. */

@@ -106,6 +106,17 @@ struct upcall_sender_key {
 void upcall_sender_key_get(const void *msg, size_t len, bool by_port,
                            struct upcall_sender_key *key);
 
+/* True if 'key' says where the other end of the tunnel is. */
+bool upcall_sender_has_remote(const struct upcall_sender_key *);
+
+/* Stores the source address of 'key' in 'buf', for people. */
+#define UPCALL_SENDER_REMOTE_LEN 46     /* As INET6_ADDRSTRLEN. */
+void upcall_sender_format_remote(const struct upcall_sender_key *key,
+                                 char buf[UPCALL_SENDER_REMOTE_LEN]);
+
+/* The id of the tunnel, in the host's byte order. */
+uint64_t upcall_sender_id(const struct upcall_sender_key *);
+
 /* What is known of a sender, in a snapshot. */
 struct upcall_sender_info {
     struct upcall_sender_key key;

@@ -121,6 +121,106 @@ upcall_show_keys(void)
            "errors, backlog, most, p50, p99 or max";
 }
 
+/* What senders can be sorted by. */
+enum sender_key {
+    SENDER_RATE,
+    SENDER_SHED_RATE,
+    SENDER_RECEIVED,
+    SENDER_SHED,
+    SENDER_WAITING,
+    N_SENDER_KEYS,
+};
+
+static const char *const sender_names[N_SENDER_KEYS] = {
+    "rate", "shed/s", "received", "shed", "waiting",
+};
+
+static uint64_t
+sender_value(const struct upcall_sender_info *sender, enum sender_key key)
+{
+    const uint64_t values[N_SENDER_KEYS] = {
+        [SENDER_RATE] = sender->rate,
+        [SENDER_SHED_RATE] = sender->shed_rate,
+        [SENDER_RECEIVED] = sender->received,
+        [SENDER_SHED] = sender->shed,
+        [SENDER_WAITING] = sender->waiting,
+    };
+
+    return values[key];
+}
+
+/* A sender and what it is sorted by. */
+struct ranked_sender {
+    uint64_t value;
+    struct upcall_sender_info sender;
+};
+
+static int
+compare_senders(const void *a_, const void *b_)
+{
+    const struct ranked_sender *a = a_;
+    const struct ranked_sender *b = b_;
+
+    return (a->value != b->value ? (a->value > b->value ? -1 : 1)
+            : a->sender.received != b->sender.received
+            ? (a->sender.received > b->sender.received ? -1 : 1)
+            : memcmp(&a->sender.key, &b->sender.key, sizeof a->sender.key));
+}
+
+static void
+sort_senders(struct upcall_port_info *port, enum sender_key key)
+{
+    struct ranked_sender *ranked = xcalloc(port->n_senders, sizeof *ranked);
+
+    for (size_t i = 0; i < port->n_senders; i++) {
+        ranked[i] = (struct ranked_sender) {
+            .value = sender_value(&port->senders[i], key),
+            .sender = port->senders[i],
+        };
+    }
+    qsort(ranked, port->n_senders, sizeof *ranked, compare_senders);
+    for (size_t i = 0; i < port->n_senders; i++) {
+        port->senders[i] = ranked[i].sender;
+    }
+    free(ranked);
+}
+
+bool
+upcall_show_sort_senders(struct upcall_table_info *info, const char *name,
+                         size_t top)
+{
+    enum sender_key key = 0;
+
+    while (key < N_SENDER_KEYS && strcmp(name, sender_names[key])) {
+        key++;
+    }
+    if (key == N_SENDER_KEYS) {
+        return false;
+    }
+    for (size_t i = 0; i < info->n_ports; i++) {
+        if (info->ports[i].n_senders) {
+            sort_senders(&info->ports[i], key);
+        }
+    }
+    info->top_senders = top;
+    return true;
+}
+
+const char *
+upcall_show_sender_keys(void)
+{
+    return "rate, shed/s, received, shed or waiting";
+}
+
+/* Number of senders of 'port' to show. */
+static size_t
+count_senders(const struct upcall_table_info *info,
+              const struct upcall_port_info *port)
+{
+    return (info->top_senders ? MIN(info->top_senders, port->n_senders)
+            : port->n_senders);
+}
+
 /* Number of ports to show. */
 static size_t
 count_shown(const struct upcall_table_info *info)
@@ -392,6 +492,88 @@ upcall_show_port_text(const struct upcall_table_info *info,
                   stats->latency.n);
 }
 
+/* The name of the port with number 'port_no', or "". */
+static const char *
+port_name(const struct upcall_table_info *info, uint32_t port_no)
+{
+    for (size_t i = 0; i < info->n_ports; i++) {
+        if (info->ports[i].port_no == port_no) {
+            return info->ports[i].name;
+        }
+    }
+    return "";
+}
+
+/* The columns of a sender from "rate" on. */
+static void
+show_sender_counts(const struct upcall_sender_info *sender, struct ds *s)
+{
+    ds_put_format(s, " %9"PRIu64" %9"PRIu64" %12"PRIu64" %10"PRIu64" %8"PRIu64
+                  " %8"PRIu64"\n", sender->rate, sender->shed_rate,
+                  sender->received, sender->shed, sender->waiting,
+                  sender->age / 1000);
+}
+
+static void
+show_sender(const struct upcall_table_info *info,
+            const struct upcall_port_info *port,
+            const struct upcall_sender_info *sender, struct ds *s)
+{
+    const struct upcall_sender_key *key = &sender->key;
+    char remote[UPCALL_SENDER_REMOTE_LEN];
+
+    if (port->senders_are_ports) {
+        ds_put_format(s, "    %-28s %10"PRIu32, port_name(info, key->port_no),
+                      key->port_no);
+    } else {
+        upcall_sender_format_remote(key, remote);
+        ds_put_format(s, "    %-28s %10"PRIu64, remote,
+                      upcall_sender_id(key));
+    }
+    show_sender_counts(sender, s);
+}
+
+static void
+show_port_senders(const struct upcall_table_info *info,
+                  const struct upcall_port_info *port, struct ds *s)
+{
+    ds_put_cstr(s, "  ");
+    if (upcall_port_is_real(port->port_no)) {
+        ds_put_format(s, "port %"PRIu32" ", port->port_no);
+    }
+    ds_put_format(s, "%s: %"PRIuSIZE" senders\n    %-28s %10s %9s %9s %12s "
+                  "%10s %8s %8s\n", port->name, port->n_senders,
+                  port->senders_are_ports ? "port" : "remote",
+                  port->senders_are_ports ? "number" : "vni", "rate",
+                  "shed/s", "received", "shed", "waiting", "seconds");
+    for (size_t i = 0; i < count_senders(info, port); i++) {
+        show_sender(info, port, &port->senders[i], s);
+    }
+    ds_put_format(s, "    %-28s %10s", "(others)", "");
+    show_sender_counts(&port->other_senders, s);
+}
+
+void
+upcall_show_senders_text(const struct upcall_table_info *info,
+                         const struct upcall_port_info *port, struct ds *s)
+{
+    bool any = false;
+
+    ds_put_format(s, "%s: senders of upcalls\n", info->name);
+    for (size_t i = 0; i < info->n_ports; i++) {
+        const struct upcall_port_info *p = &info->ports[i];
+
+        if (p->n_senders && (!port || p == port)) {
+            show_port_senders(info, p, s);
+            any = true;
+        }
+    }
+    if (!any) {
+        ds_put_format(s, "  %s had no upcalls of several senders\n",
+                      port ? port->name : "tunnels and shared sockets");
+    }
+}
+
 static void
 put_integer(struct json *object, const char *name, uint64_t value)
 {
@@ -469,8 +651,65 @@ queues_to_json(const struct upcall_port_info *port)
     return json;
 }
 
+static void
+put_sender_counts(struct json *json, const struct upcall_sender_info *sender)
+{
+    put_integer(json, "rate", sender->rate);
+    put_integer(json, "shed_rate", sender->shed_rate);
+    put_integer(json, "received", sender->received);
+    put_integer(json, "shed", sender->shed);
+    put_integer(json, "waiting", sender->waiting);
+    put_integer(json, "age_ms", sender->age);
+}
+
+static struct json *
+sender_to_json(const struct upcall_table_info *info,
+               const struct upcall_port_info *port,
+               const struct upcall_sender_info *sender)
+{
+    const struct upcall_sender_key *key = &sender->key;
+    struct json *json = json_object_create();
+
+    if (port->senders_are_ports) {
+        put_integer(json, "port_no", key->port_no);
+        json_object_put_string(json, "name", port_name(info, key->port_no));
+    } else {
+        char remote[UPCALL_SENDER_REMOTE_LEN];
+
+        upcall_sender_format_remote(key, remote);
+        json_object_put(json, "remote", (upcall_sender_has_remote(key)
+                                         ? json_string_create(remote)
+                                         : json_null_create()));
+        put_integer(json, "vni", MIN(upcall_sender_id(key),
+                                     INT64_MAX));
+    }
+    put_sender_counts(json, sender);
+    return json;
+}
+
+/* Puts the senders of 'port', if it has any, into its object 'json'. */
+static void
+put_senders(struct json *json, const struct upcall_table_info *info,
+            const struct upcall_port_info *port)
+{
+    struct json *senders = json_array_create_empty();
+
+    for (size_t i = 0; i < count_senders(info, port); i++) {
+        json_array_add(senders, sender_to_json(info, port,
+                                               &port->senders[i]));
+    }
+    json_object_put(json, "senders", senders);
+    if (port->n_senders) {
+        struct json *others = json_object_create();
+
+        put_sender_counts(others, &port->other_senders);
+        json_object_put(json, "other_senders", others);
+    }
+}
+
 struct json *
-upcall_show_port_json(const struct upcall_port_info *port)
+upcall_show_port_json(const struct upcall_table_info *info,
+                      const struct upcall_port_info *port)
 {
     struct json *json = json_object_create();
 
@@ -500,6 +739,7 @@ upcall_show_port_json(const struct upcall_port_info *port)
                     ? json_integer_create(port->rate.lost_at)
                     : json_null_create());
     json_object_put(json, "latency_us", latency_to_json(&port->stats.latency));
+    put_senders(json, info, port);
     return json;
 }
 
@@ -560,7 +800,8 @@ upcall_show_json(const struct upcall_table_info *info)
     struct json *groups = json_array_create_empty();
 
     for (size_t i = 0; i < count_shown(info); i++) {
-        json_array_add(ports, upcall_show_port_json(&info->ports[i]));
+        json_array_add(ports, upcall_show_port_json(info,
+                                                     &info->ports[i]));
     }
     for (size_t i = 0; i < info->n_handlers; i++) {
         json_array_add(handlers, handler_to_json(&info->handlers[i]));

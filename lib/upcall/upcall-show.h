@@ -27,8 +27,22 @@ bool upcall_show_sort(struct upcall_table_info *info, const char *key,
                       size_t top);
 const char *upcall_show_keys(void);
 
+/* Sorts the senders of each port of 'info', the largest 'key' first, and has
+ * at most 'top' of a port shown, 0 for all.  Returns false if there is no such
+ * key; then nothing has changed.  upcall_show_sender_keys() lists the keys for
+ * people; the first one is used if nobody asks for another one. */
+bool upcall_show_sort_senders(struct upcall_table_info *info,
+                              const char *key, size_t top);
+const char *upcall_show_sender_keys(void);
+
 /* Appends 'info' to 's'. */
 void upcall_show_text(const struct upcall_table_info *info, struct ds *s);
+
+/* Appends the senders of all ports of 'info' to 's', or of 'port' alone if
+ * that is not NULL. */
+void upcall_show_senders_text(const struct upcall_table_info *info,
+                              const struct upcall_port_info *port,
+                              struct ds *s);
 
 /* Returns 'info' as a JSON object, which the caller owns. */
 struct json *upcall_show_json(const struct upcall_table_info *info);
@@ -40,6 +54,7 @@ upcall_show_find(const struct upcall_table_info *, const char *port);
 /* The same as above for one port of the snapshot. */
 void upcall_show_port_text(const struct upcall_table_info *,
                            const struct upcall_port_info *, struct ds *);
-struct json *upcall_show_port_json(const struct upcall_port_info *);
+struct json *upcall_show_port_json(const struct upcall_table_info *,
+                                   const struct upcall_port_info *);
 
 #endif /* lib/upcall/upcall-show.h */

@@ -571,6 +571,7 @@ upcall_table_info_uninit(struct upcall_table_info *info)
     for (size_t i = 0; i < info->n_ports; i++) {
         free(CONST_CAST(char *, info->ports[i].name));
         free(info->ports[i].queues);
+        free(info->ports[i].senders);
     }
     free(info->ports);
     free(info->handlers);

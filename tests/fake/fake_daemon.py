@@ -37,8 +37,15 @@ def port(number, name):
         "shared": False, "received": 1000 + (number or 0), "lost": 0,
         "overruns": 0, "malformed": 0, "errors": 0, "backlog": 512,
         "backlog_max": 65536, "latency_us": latency(1000, 100),
-        "n_queues": 1, "queues": [],
+        "n_queues": 1, "queues": [], "senders": [],
     }
+
+
+def sender(remote, rate):
+    """A remote behind a tunnel port."""
+    return {"remote": remote, "vni": 5, "rate": rate, "shed_rate": rate // 2,
+            "received": 20 * rate, "shed": 10 * rate, "waiting": rate // 10,
+            "age_ms": 61000}
 
 
 def upcall_show(n_ports, n_handlers=2):

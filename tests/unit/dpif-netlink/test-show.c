@@ -274,6 +274,22 @@ upcall_show_sorts_ports(void **state)
           "upcalls, rate,");
     SHOWS(RUN("upcall/show", "p1", "--top", "1"),
           "error: p1: expected no port with --top or --sort");
+
+    SHOWS(RUN("upcall/show", "--senders"), "senders of upcalls",
+          "tunnels and shared sockets had no upcalls of several senders");
+    assert_lacks(RUN("upcall/show", "--senders"), " p1 ");
+    SHOWS(RUN("upcall/show", "--senders", "--top", "1", "--sort", "shed/s",
+              "p1"), "p1 had no upcalls of several senders");
+    json = array(RUN("upcall/show", "--senders", "p1", "--format", "json"), 1);
+    assert_int_equal(ovs_compat_json_size(
+                         shash_find_data(json_object(
+                             ovs_compat_json_at(json, 0)), "senders")), 0);
+    json_destroy(json);
+    SHOWS(RUN("upcall/show", "--senders", "--top", "0"),
+          "error: --top 0: expected a number of senders, at least 1");
+    SHOWS(RUN("upcall/show", "--senders", "--sort", "p99"),
+          "error: --sort p99: expected rate, ");
+    SHOWS(RUN("upcall/show", "--queues", "--senders"), "error: --queues: ");
     SHOWS(RUN("upcall/show", "--format", "x"), "error: ");
 
     /* What was counted starts again. */

@@ -364,6 +364,55 @@ nothing_more_is_read_ahead_when_all_take_too_much(void **state)
     assert_int_equal(f->n_got[FLOOD], 400);
 }
 
+/* A snapshot says who floods. */
+static void
+table_names_the_sender_that_floods(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_table_info info;
+    const struct upcall_port_info *port;
+
+    add(f, TUNNEL, UPCALL_SENDERS_TUNNEL);
+    add(f, 2, UPCALL_SENDERS_ONE);
+    for (int i = 0; i < 40; i++) {
+        send_n(f, TUNNEL, 5, 400);
+        send_n(f, TUNNEL, 6, 1);
+        send_n(f, 2, 7, 1);
+        recv_batch(f, 0, NULL);
+    }
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.n_ports, 2);
+    assert_int_equal(info.ports[1].n_senders, 0);
+    port = &info.ports[0];
+    assert_false(port->senders_are_ports);
+    assert_int_equal(port->n_senders, 2);
+    for (size_t i = 0; i < port->n_senders; i++) {
+        const struct upcall_sender_info *sender = &port->senders[i];
+        uint32_t source;
+
+        memcpy(&source, &sender->key.source[12], sizeof source);
+        assert_int_equal(sender->key.id, 7);
+        assert_int_equal(sender->received, f->n_got[source]);
+        if (source == 5) {
+            assert_int_equal(sender->shed, port->stats.shed);
+            assert_true(sender->shed > 0 && sender->waiting > 0);
+            assert_true(sender->rate > 40);
+        } else {
+            assert_int_equal(source, 6);
+            assert_int_equal(sender->shed, 0);
+        }
+    }
+    assert_int_equal(port->other_senders.received, 0);
+    upcall_table_info_uninit(&info);
+
+    upcall_table_reset_stats(f->table);
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.ports[0].n_senders, 2);
+    assert_int_equal(info.ports[0].senders[0].received, 0);
+    assert_int_equal(info.ports[0].senders[1].received, 0);
+    upcall_table_info_uninit(&info);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -377,6 +426,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(handlers_change_while_upcalls_are_read_ahead),
         TEST(purge_and_removal_take_what_was_read_ahead),
         TEST(nothing_more_is_read_ahead_when_all_take_too_much),
+        TEST(table_names_the_sender_that_floods),
     };
 
     unit_init(argv[0]);

@@ -5,6 +5,7 @@
 #include <config.h>
 #include "upcall/upcall-show.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -293,7 +294,7 @@ json_tells_of_every_port(void **state OVS_UNUSED)
         assert_int_equal(integer(port, "backlog_max"), stats->backlog_max);
         assert_int_equal(integer(port, "n_queues"), ports[i].n_queues);
         assert_int_equal(ovs_compat_json_size(array(port, "queues")), 0);
-        assert_int_equal(shash_count(json_object(port)), 19);
+        assert_int_equal(shash_count(json_object(port)), 20);
 
         const struct json *rates = shash_find_data(json_object(port),
                                                    "rates");
@@ -404,6 +405,107 @@ json_tells_of_every_group(void **state OVS_UNUSED)
     json_destroy(json);
 }
 
+/* A tunnel port whose senders are in no order, and the channel that port "br0"
+ * shares. */
+static struct upcall_table_info
+with_senders(void)
+{
+#define V4(A, B, C, D) { [10] = 0xff, 0xff, A, B, C, D }
+    static struct upcall_sender_info remotes[3];
+    static struct upcall_sender_info shared[1];
+    static struct upcall_port_info some[3];
+    struct upcall_table_info with = info;
+    const struct upcall_sender_info rows[] = {
+        { .key = { .source = V4(172, 31, 1, 2), .id = htobe64(5) },
+          .received = 1001, .shed = 1002, .waiting = 1003, .rate = 1004,
+          .shed_rate = 1005, .age = 1006789 },
+        { .key = { .source = { 0x20, 1, [15] = 1 }, .id = htobe64(16777215) },
+          .received = 1101, .shed = 1102, .waiting = 1103, .rate = 1104,
+          .shed_rate = 1105, .age = 1106789 },
+        { .received = 1201, .shed = 1202, .waiting = 1, .rate = 1004,
+          .shed_rate = 1205, .age = 1206789 },
+    };
+
+    memcpy(remotes, rows, sizeof remotes);
+    shared[0] = (struct upcall_sender_info) {
+        .key = { .port_no = 0 }, .received = 1301, .rate = 7,
+    };
+    memcpy(some, ports, sizeof some);
+    some[1].senders = remotes;
+    some[1].n_senders = ARRAY_SIZE(remotes);
+    some[1].other_senders = (struct upcall_sender_info) {
+        .received = 1401, .shed = 1402, .waiting = 1403, .rate = 1404,
+        .shed_rate = 1405, .age = 1406789,
+    };
+    some[2].senders = shared;
+    some[2].n_senders = ARRAY_SIZE(shared);
+    some[2].senders_are_ports = true;
+    with.ports = some;
+    return with;
+}
+
+static void
+check_sender(const struct json *json, const struct upcall_sender_info *sender)
+{
+    assert_int_equal(integer(json, "received"), sender->received);
+    assert_int_equal(integer(json, "shed"), sender->shed);
+    assert_int_equal(integer(json, "waiting"), sender->waiting);
+    assert_int_equal(integer(json, "rate"), sender->rate);
+    assert_int_equal(integer(json, "shed_rate"), sender->shed_rate);
+    assert_int_equal(integer(json, "age_ms"), sender->age);
+}
+
+static void
+json_tells_of_every_sender(void **state OVS_UNUSED)
+{
+    struct upcall_table_info with = with_senders();
+    const struct json *elems, *port, *senders, *sender;
+    struct json *json;
+
+    assert_true(upcall_show_sort_senders(&with, "rate", 0));
+    json = through_text(&with);
+    elems = array(json, "ports");
+    assert_int_equal(ovs_compat_json_size(
+                         array(ovs_compat_json_at(elems, 0), "senders")), 0);
+    assert_null(shash_find_data(json_object(ovs_compat_json_at(elems, 0)),
+                                "other_senders"));
+
+    port = ovs_compat_json_at(elems, 1);
+    senders = array(port, "senders");
+    assert_int_equal(ovs_compat_json_size(senders), 3);
+    for (size_t i = 0; i < 3; i++) {
+        sender = ovs_compat_json_at(senders, i);
+        check_sender(sender, &with.ports[1].senders[i]);
+        assert_int_equal(shash_count(json_object(sender)), 8);
+    }
+    assert_string_equal(string(ovs_compat_json_at(senders, 0), "remote"),
+                        "2001::1");
+    assert_int_equal(integer(ovs_compat_json_at(senders, 0), "vni"),
+                     16777215);
+    sender = shash_find_data(json_object(ovs_compat_json_at(senders, 1)),
+                             "remote");
+    assert_int_equal(sender->type, JSON_NULL);
+    assert_string_equal(string(ovs_compat_json_at(senders, 2), "remote"),
+                        "172.31.1.2");
+    assert_int_equal(integer(ovs_compat_json_at(senders, 2), "vni"), 5);
+    check_sender(shash_find_data(json_object(port), "other_senders"),
+                 &with.ports[1].other_senders);
+
+    senders = array(ovs_compat_json_at(elems, 2), "senders");
+    assert_int_equal(ovs_compat_json_size(senders), 1);
+    sender = ovs_compat_json_at(senders, 0);
+    check_sender(sender, &with.ports[2].senders[0]);
+    assert_int_equal(integer(sender, "port_no"), 0);
+    assert_string_equal(string(sender, "name"), "br0");
+    json_destroy(json);
+
+    assert_true(upcall_show_sort_senders(&with, "rate", 2));
+    json = through_text(&with);
+    port = ovs_compat_json_at(array(json, "ports"), 1);
+    assert_int_equal(ovs_compat_json_size(array(port, "senders")), 2);
+    json_destroy(json);
+}
+
 static void
 json_of_an_empty_table_has_empty_arrays(void **state OVS_UNUSED)
 {
@@ -494,6 +596,68 @@ text_tells_the_same(void **state OVS_UNUSED)
     check_line(&s, "*:", "*: on a socket shared with other ports");
     assert_non_null(strstr(ds_cstr(&s), " 4242*"));
     ds_destroy(&s);
+}
+
+static void
+text_tells_of_senders(void **state OVS_UNUSED)
+{
+    struct upcall_table_info with = with_senders();
+    struct ds s = DS_EMPTY_INITIALIZER;
+    const char *first, *second;
+
+    assert_true(upcall_show_sort_senders(&with, "waiting", 0));
+    upcall_show_senders_text(&with, NULL, &s);
+    check_line(&s, "system@dp:", "system@dp: senders of upcalls");
+    check_line(&s, "remote",
+               "remote vni rate shed/s received shed waiting seconds");
+    check_line(&s, "172.31.1.2", "172.31.1.2 5 1004 1005 1001 1002 1003 1006");
+    check_line(&s, "2001::1",
+               "2001::1 16777215 1104 1105 1101 1102 1103 1106");
+    check_line(&s, "(unknown)", "(unknown) 0 1004 1205 1201 1202 1 1206");
+    check_line(&s, "(others)", "(others) 1404 1405 1401 1402 1403 1406");
+    check_line(&s, "none:", "none: 1 senders");
+    check_line(&s, "br0", "br0 0 7 0 1301 0 0 0");
+    first = strstr(ds_cstr(&s), "2001::1");
+    second = strstr(ds_cstr(&s), "172.31.1.2");
+    assert_true(first < second);
+
+    ds_clear(&s);
+    assert_true(upcall_show_sort_senders(&with, "shed", 1));
+    upcall_show_senders_text(&with, &with.ports[1], &s);
+    check_line(&s, "(unknown)", "(unknown) 0 1004 1205 1201 1202 1 1206");
+    check_line(&s, "(others)", "(others) 1404 1405 1401 1402 1403 1406");
+    assert_null(strstr(ds_cstr(&s), "172.31.1.2"));
+    assert_null(strstr(ds_cstr(&s), "none"));
+
+    ds_clear(&s);
+    upcall_show_senders_text(&with, &with.ports[0], &s);
+    check_line(&s, "br0", "br0 had no upcalls of several senders");
+    ds_clear(&s);
+    upcall_show_senders_text(&empty, NULL, &s);
+    check_line(&s, "tunnels", "tunnels and shared sockets had no upcalls of "
+               "several senders");
+    ds_destroy(&s);
+}
+
+static void
+senders_are_sorted_by_what_they_have(void **state OVS_UNUSED)
+{
+    struct upcall_table_info with = with_senders();
+    const struct upcall_sender_info *senders = with.ports[1].senders;
+
+    /* Of two that are equal the one with more upcalls goes first. */
+    assert_true(upcall_show_sort_senders(&with, "rate", 7));
+    assert_int_equal(senders[0].received, 1101);
+    assert_int_equal(senders[1].received, 1201);
+    assert_int_equal(senders[2].received, 1001);
+    assert_int_equal(with.top_senders, 7);
+    assert_true(upcall_show_sort_senders(&with, "received", 0));
+    assert_int_equal(senders[0].received, 1201);
+    assert_true(upcall_show_sort_senders(&with, "waiting", 0));
+    assert_int_equal(senders[0].received, 1101);
+    assert_true(upcall_show_sort_senders(&with, "shed/s", 0));
+    assert_int_equal(senders[0].received, 1201);
+    assert_false(upcall_show_sort_senders(&with, "upcalls", 0));
 }
 
 static void
@@ -618,6 +782,9 @@ main(void)
         cmocka_unit_test(json_has_null_for_the_number_of_no_port),
         cmocka_unit_test(json_tells_of_every_handler),
         cmocka_unit_test(json_tells_of_every_group),
+        cmocka_unit_test(json_tells_of_every_sender),
+        cmocka_unit_test(text_tells_of_senders),
+        cmocka_unit_test(senders_are_sorted_by_what_they_have),
         cmocka_unit_test(json_of_an_empty_table_has_empty_arrays),
         cmocka_unit_test(text_tells_the_same),
         cmocka_unit_test(one_port_is_found_by_name_or_number),
