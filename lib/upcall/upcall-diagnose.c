@@ -11,7 +11,8 @@
 #include "upcall/upcall-rcvbuf.h"
 #include "util.h"
 
-/* Ports that are named, the worst first.  The others are added up. */
+/* Ports, or senders, that are named, the worst first.  The others are added
+ * up. */
 #define MAX_PORTS 5
 
 /* Kernel memory of a port that has all that it may have: the kernel doubles
@@ -34,6 +35,15 @@ static const struct finding_kind upcalls_shed = {
     "Limit what the port sends, give it more handlers (n-handler-threads, and "
     "upcall-port-queues of the interface), or raise upcall-target-delay; "
     "upcall/reset starts counting from 0.",
+};
+
+static const struct finding_kind sender_shed = {
+    "sender-shed",
+    "It sends more than its share, and so its oldest packets are thrown away; "
+    "other senders of the port are served first.  The address is the one in "
+    "the packets, which the sender may have made up.",
+    "Limit what it sends, at that machine or in the network between.  "
+    "\"upcall/show --senders\" shows all senders.",
 };
 
 static const struct finding_kind sockets_shared = {
@@ -134,6 +144,71 @@ diagnose_fate(const struct upcall_table_info *info,
     free(counts);
 }
 
+/* A sender whose upcalls are thrown away now. */
+struct shed_sender {
+    const struct upcall_port_info *port;
+    const struct upcall_sender_info *sender;
+};
+
+static int
+compare_shed_senders(const void *a_, const void *b_)
+{
+    const struct shed_sender *a = a_;
+    const struct shed_sender *b = b_;
+
+    return (a->sender->shed_rate < b->sender->shed_rate ? 1
+            : a->sender->shed_rate > b->sender->shed_rate ? -1 : 0);
+}
+
+static void
+diagnose_sender(const struct upcall_table_info *info,
+                const struct shed_sender *shed, struct findings *findings)
+{
+    const struct upcall_sender_key *key = &shed->sender->key;
+    char remote[UPCALL_SENDER_REMOTE_LEN];
+
+    upcall_sender_format_remote(key, remote);
+    findings_add(findings, &sender_shed, "%s: port %s: remote %s, VNI %"PRIu64
+                 ": %"PRIu64" upcalls a second, %"PRIu64" of them shed",
+                 info->name, shed->port->name, remote, upcall_sender_id(key),
+                 shed->sender->rate, shed->sender->shed_rate);
+}
+
+/* Adds findings for the remotes of tunnels whose upcalls are thrown away.
+ * Ports of a shared socket have findings of their own. */
+static void
+diagnose_senders(const struct upcall_table_info *info,
+                 struct findings *findings)
+{
+    struct shed_sender *sheds = NULL;
+    size_t n = 0, allocated = 0;
+
+    for (size_t i = 0; i < info->n_ports; i++) {
+        const struct upcall_port_info *port = &info->ports[i];
+
+        for (size_t j = 0; !port->senders_are_ports && j < port->n_senders;
+             j++) {
+            if (port->senders[j].shed_rate) {
+                if (n == allocated) {
+                    sheds = x2nrealloc(sheds, &allocated, sizeof *sheds);
+                }
+                sheds[n++] = (struct shed_sender) { port, &port->senders[j] };
+            }
+        }
+    }
+    if (n) {
+        qsort(sheds, n, sizeof *sheds, compare_shed_senders);
+    }
+    for (size_t i = 0; i < MIN(n, MAX_PORTS); i++) {
+        diagnose_sender(info, &sheds[i], findings);
+    }
+    if (n > MAX_PORTS) {
+        findings_add(findings, &sender_shed, "%s: %"PRIuSIZE" more remotes",
+                     info->name, n - MAX_PORTS);
+    }
+    free(sheds);
+}
+
 static void
 diagnose_sockets(const struct upcall_table_info *info, size_t max_channels,
                  struct findings *findings)
@@ -178,6 +253,7 @@ upcall_diagnose(const struct upcall_table_info *info,
 {
     diagnose_fate(info, &upcalls_lost, "lost", get_lost, findings);
     diagnose_fate(info, &upcalls_shed, "shed", get_shed, findings);
+    diagnose_senders(info, findings);
     diagnose_sockets(info, limits->max_channels, findings);
     diagnose_buffers(info, limits->n_clamped, findings);
     if (info->refused) {

@@ -6,6 +6,7 @@
 #include <config.h>
 #include "upcall/upcall-diagnose.h"
 
+#include <endian.h>
 #include <stdlib.h>
 
 #include "harness/found.h"
@@ -122,6 +123,43 @@ what_was_lost_and_what_was_shed_are_told_apart(void **state OVS_UNUSED)
 }
 
 static void
+remotes_that_are_shed_are_named_the_worst_first(void **state OVS_UNUSED)
+{
+    struct upcall_sender_info senders[7] = { { .rate = 5, .shed = 9 } };
+
+    f.ports[4].senders = senders;
+    f.ports[4].n_senders = 1;
+    diagnose();
+    unit_found_nothing(&f.findings);
+
+    for (int i = 0; i < 2; i++) {
+        senders[i] = (struct upcall_sender_info) {
+            .key = { .source = { [10] = 0xff, 0xff, 10, 0, 0, i },
+                     .id = htobe64(70 + i) },
+            .rate = 100 + i, .shed_rate = 50 + i,
+        };
+    }
+    f.ports[4].n_senders = 2;
+    diagnose();
+    unit_found(&f.findings, 2, "sender-shed", "dp: port e: remote 10.0.0.1, "
+               "VNI 71: 101 upcalls a second, 51 of them shed");
+
+    for (int i = 2; i < 7; i++) {
+        senders[i] = senders[0];
+    }
+    f.ports[4].n_senders = 7;
+    diagnose();
+    assert_int_equal(f.findings.n, 6);
+    assert_string_equal(f.findings.array[5].what, "dp: 2 more remotes");
+    unit_found(&f.findings, 6, "sender-shed", "10.0.0.1");
+
+    f.ports[4].senders_are_ports = true;
+    diagnose();
+    unit_found_nothing(&f.findings);
+    f.ports[4].senders_are_ports = false;
+}
+
+static void
 ports_that_share_a_socket_are_counted(void **state OVS_UNUSED)
 {
     f.ports[1].shared = f.ports[2].shared = true;
@@ -173,6 +211,7 @@ main(void)
         TEST(many_ports_that_lost_upcalls_are_summed_up),
         TEST(ports_that_shed_upcalls_are_named_the_worst_first),
         TEST(what_was_lost_and_what_was_shed_are_told_apart),
+        TEST(remotes_that_are_shed_are_named_the_worst_first),
         TEST(ports_that_share_a_socket_are_counted),
         TEST(scarce_descriptors_are_told_before_ports_share),
         TEST(small_buffers_are_told),
