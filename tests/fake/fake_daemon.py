@@ -56,6 +56,10 @@ def upcall_show(n_ports, n_handlers=2):
                 for i in range(n_handlers)]
     ports = [port(0, "ovs-system")]
     ports += [port(i, "vif%d" % i) for i in range(1, n_ports)]
+    ports[-1]["senders"] = [sender("192.0.2.1", 10)]
+    ports[-1]["other_senders"] = {
+        key: value for key, value in sender("", 2).items()
+        if key not in ("remote", "vni")}
     return [{
         "name": "system@ovs-system", "engine": "epoll", "n_ports": n_ports,
         "n_sockets": n_ports + 2, "buffer_size": 1 << 20,

@@ -245,6 +245,21 @@ def add_upcalls(families, datapaths, with_ports=True):
                         table.get("latency_bounds_us", []))
             if with_ports:
                 add_queues(families, labels, port)
+                add_senders(families, labels, port)
+
+
+def add_senders(families, labels, port):
+    """Adds what the busiest sender behind 'port' sends.  Its address is no
+    label: whoever reaches the tunnel can make addresses up, and each would be
+    a series."""
+    senders = port.get("senders", [])
+    if senders:
+        families.gauge("upcall_top_sender_rate", "Upcalls a second of the "
+                       "sender behind the port that sends most.", labels,
+                       max(sender["rate"] for sender in senders))
+        families.gauge("upcall_top_sender_shed_rate", "The most upcalls a "
+                       "second that a sender behind the port has shed.",
+                       labels, max(sender["shed_rate"] for sender in senders))
 
 
 def add_queues(families, labels, port):

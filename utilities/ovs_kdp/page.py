@@ -86,8 +86,28 @@ def port_line(port):
                              else "")
 
 
-def lines(shown, sort, pattern=""):
-    """All lines."""
-    ports = view.select(shown.ports(), sort, pattern)
-    return (summary(shown) + [""] + [heading(sort)]
-            + [port_line(port) for port in ports])
+def sender_heading():
+    """The line above the senders."""
+    return "%-16s%-28s%10s" % ("port", "sender", "vni") + "".join(
+        "%*s" % (width, title) for title, _, width in view.SENDER_COLUMNS)
+
+
+def sender_line(sender):
+    """The line of a sender."""
+    return "%-16s%-28s%10s" % (
+        clean(sender["port"])[:16], clean(sender["sender"] or "(unknown)"),
+        "" if sender["vni"] is None else sender["vni"]) + "".join(
+            "%*s" % (width, number(sender[key]))
+            for _, key, width in view.SENDER_COLUMNS)
+
+
+def lines(shown, sort, pattern="", senders=False):
+    """All lines: with senders, or with ports."""
+    if senders:
+        rows = [sender_heading()] + [sender_line(sender) for sender
+                                     in shown.senders(pattern)]
+    else:
+        rows = [heading(sort)] + [
+            port_line(port) for port in view.select(shown.ports(), sort,
+                                                    pattern)]
+    return summary(shown) + [""] + rows

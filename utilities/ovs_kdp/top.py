@@ -9,7 +9,8 @@ import time
 
 from ovs_kdp import daemon, page, view
 
-KEYS = "q: quit   s: sort by the next column   /: filter ports   p: pause"
+KEYS = "q: quit   s: sort by the next column   /: filter ports   " \
+       "n: senders   p: pause"
 
 
 class Screen:
@@ -23,6 +24,7 @@ class Screen:
         self.sort = options.sort
         self.pattern = options.filter
         self.typed = None           # What is typed as a filter, or None.
+        self.senders = options.senders
         self.paused = False
         self.first = 0              # The first port that is shown.
         self.shown = None
@@ -51,6 +53,9 @@ class Screen:
             self.sort = sorts[(sorts.index(self.sort) + 1) % len(sorts)]
         elif key == "/":
             self.typed = ""
+        elif key == "n":
+            self.senders = not self.senders
+            self.first = 0
         elif key == "p":
             self.paused = not self.paused
         elif key in (curses.KEY_DOWN, "j"):
@@ -84,6 +89,18 @@ class Screen:
             title += "  ports with \"%s\"" % self.pattern
         return title + "  " + KEYS
 
+    def rows(self):
+        """The heading, and the lines below it with their attributes."""
+        if self.senders:
+            return page.sender_heading(), [
+                (page.sender_line(sender), curses.A_BOLD
+                 if sender["shed_rate"] else 0)
+                for sender in self.shown.senders(self.pattern)]
+        return page.heading(self.sort), [
+            (page.port_line(port), curses.A_BOLD if port["lost_rate"] else 0)
+            for port in view.select(self.shown.ports(), self.sort,
+                                    self.pattern)]
+
     def draw(self):
         """Draws all."""
         height, width = self.window.getmaxyx()
@@ -92,12 +109,10 @@ class Screen:
             lines.append((self.complaint, curses.A_BOLD))
         if self.shown:
             lines += [(line, 0) for line in page.summary(self.shown)]
-            lines += [("", 0), (page.heading(self.sort), curses.A_UNDERLINE)]
-            ports = view.select(self.shown.ports(), self.sort, self.pattern)
-            self.first = max(0, min(self.first, len(ports) - 1))
-            lines += [(page.port_line(port), curses.A_BOLD
-                       if port["lost_rate"] else 0)
-                      for port in ports[self.first:]]
+            heading, rows = self.rows()
+            lines += [("", 0), (heading, curses.A_UNDERLINE)]
+            self.first = max(0, min(self.first, len(rows) - 1))
+            lines += rows[self.first:]
         self.window.erase()
         for y, (line, attributes) in enumerate(lines[:height]):
             # The last column of the last line cannot be written to.
@@ -140,7 +155,8 @@ def once(target, options):
                   indent=2)
         print()
     else:
-        print("\n".join(page.lines(shown, options.sort, options.filter)))
+        print("\n".join(page.lines(shown, options.sort, options.filter,
+                                   options.senders)))
 
 
 def parse(argv):
@@ -162,6 +178,10 @@ def parse(argv):
     parser.add_argument(
         "-f", "--filter", metavar="TEXT", default="",
         help="only ports with TEXT in their name")
+    parser.add_argument(
+        "-n", "--senders", action="store_true",
+        help="the senders behind tunnel ports and on shared sockets, rather "
+        "than ports")
     parser.add_argument(
         "--once", action="store_true",
         help="print what happens in one interval, and end")

@@ -20,6 +20,15 @@ COLUMNS = (
     ("p50 us", "p50", 9),
     ("p99 us", "p99", 9),
 )
+
+# The same of senders.
+SENDER_COLUMNS = (
+    ("upcalls/s", "rate", 10),
+    ("shed/s", "shed_rate", 9),
+    ("received", "received", 10),
+    ("shed", "shed", 10),
+    ("waiting", "waiting", 9),
+)
 SORTS = ("rate", "lost", "shed", "backlog", "p50", "p99", "name")
 
 
@@ -91,6 +100,24 @@ class View:
                     "p99": latency.get("p99"),
                 })
         return rows
+
+    def senders(self, pattern=""):
+        """A dictionary for each sender behind a port whose name has 'pattern'
+        in it, the one with the most upcalls a second first."""
+        rows = []
+        for table in self._shown("upcall/show"):
+            for port in table["ports"]:
+                if pattern not in port["name"]:
+                    continue
+                for sender in port.get("senders", []):
+                    rows.append({
+                        "datapath": table["name"],
+                        "port": port["name"],
+                        "sender": sender.get("remote", sender.get("name")),
+                        "vni": sender.get("vni"),
+                        **{key: sender[key] for _, key, _ in SENDER_COLUMNS},
+                    })
+        return sorted(rows, key=lambda row: (-row["rate"], -row["received"]))
 
     def handlers(self):
         """A dictionary for each handler of each datapath."""
@@ -172,6 +199,7 @@ class View:
             "seconds": round(self.seconds, 3),
             "datapaths": self.datapaths(),
             "ports": select(self.ports(), sort, pattern),
+            "senders": self.senders(pattern),
             "handlers": self.handlers(),
             "links": self.links(),
             "offload": self.offload(),

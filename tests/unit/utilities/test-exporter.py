@@ -18,7 +18,7 @@ import tap
 tap.need("ovs", "prometheus_client")
 tap.need_programs("promtool")
 
-from fake_daemon import FakeDaemon, answers  # noqa: E402
+from fake_daemon import FakeDaemon, answers, sender  # noqa: E402
 from ovs_kdp import exporter  # noqa: E402
 from ovs_kdp.daemon import Daemon  # noqa: E402
 from prometheus_client import generate_latest  # noqa: E402
@@ -124,6 +124,7 @@ class ExporterTest(unittest.TestCase):
         table = self.shown["upcall/show"][0]
         for port in table["ports"]:
             del port["latency_us"]["below"], port["backlog_max"]
+            del port["senders"]
         self.shown["offload/show"] = [{"datapath": "system@ovs-system",
                                        "enabled": False}]
         text = self.metrics()
@@ -140,6 +141,18 @@ class ExporterTest(unittest.TestCase):
         self.has(self.metrics(), 'ovs_kdp_upcalls_shed_total%s,port="vif1"} '
                  '9.0' % DATAPATH,
                  "ovs_kdp_upcall_target_delay_seconds%s} 0.02" % DATAPATH)
+
+    def test_senders_make_no_series_of_their_own(self):
+        self.shown["upcall/show"][0]["ports"][1]["senders"] = [
+            sender("10.0.0.%d" % i, 100 * i) for i in range(1, 9)]
+        text = self.metrics()
+        self.has(text, 'ovs_kdp_upcall_top_sender_rate%s,port="vif1"} 800.0'
+                 % DATAPATH,
+                 'ovs_kdp_upcall_top_sender_shed_rate%s,port="vif1"} 400.0'
+                 % DATAPATH)
+        self.assertNotIn("10.0.0.", text)
+        self.assertNotIn("192.0.2.", text)
+        self.assertNotIn('sender_rate%s,port="ovs-system"' % DATAPATH, text)
 
     def test_limited_ports_and_work_of_handlers_are_there(self):
         self.shown["upcall/show"][0]["ports"][1]["lost_limited"] = 8

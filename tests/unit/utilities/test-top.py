@@ -15,7 +15,7 @@ import tap
 tap.need("ovs")
 tap.need_programs("tmux")
 
-from fake_daemon import FakeDaemon, answers  # noqa: E402
+from fake_daemon import FakeDaemon, answers, sender  # noqa: E402
 from ovs_kdp import page, view  # noqa: E402
 from ovs_kdp.daemon import Daemon  # noqa: E402
 
@@ -113,6 +113,27 @@ class TopTest(unittest.TestCase):
                          ["vif1", "vif2", "vif3"])
         self.assertEqual(len(shown["handlers"]), 2)
 
+    def test_senders_are_shown_instead_of_ports(self):
+        self.ports[2]["senders"] = [sender("10.0.0.1", 3),
+                                    sender("10.0.0.2", 4000),
+                                    sender(None, 5)]
+        self.ports[3]["senders"] = []
+        self.ports[1]["senders"] = [
+            {**{key: value for key, value in sender("", 70).items()
+                if key not in ("remote", "vni")}, "name": "vif9"}]
+        lines = self.top("--once", "--senders").stdout.splitlines()
+        at = next(i for i, line in enumerate(lines)
+                  if line.startswith("port "))
+        self.assertEqual([line.split()[:4] for line in lines[at:]],
+                         [["port", "sender", "vni", "upcalls/s"],
+                          ["vif2", "10.0.0.2", "5", "4000"],
+                          ["vif1", "vif9", "70", "35"],
+                          ["vif2", "(unknown)", "5", "5"],
+                          ["vif2", "10.0.0.1", "5", "3"]])
+        shown = json.loads(self.top("--json", "--filter", "vif2").stdout)
+        self.assertEqual([row["rate"] for row in shown["senders"]],
+                         [4000, 5, 3])
+
     def test_what_is_wrong_is_said(self):
         result = self.top()
         self.assertEqual(result.returncode, 2)
@@ -166,6 +187,15 @@ class TerminalTest(unittest.TestCase):
     def has(self, text):
         """Waits for 'text'."""
         return self.wait_for(lambda screen: text in screen, text)
+
+    def test_a_key_shows_senders(self):
+        self.ports[2]["senders"] = [sender("10.0.0.7", 4000)]
+        self.has("vif38 ")
+        self.tmux("send-keys", "n")
+        screen = self.has("10.0.0.7")
+        self.assertNotIn("vif38 ", screen)
+        self.tmux("send-keys", "n")
+        self.has("vif38 ")
 
     def test_it_is_live(self):
         screen = self.has("vif39")
