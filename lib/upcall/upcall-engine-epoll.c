@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "upcall/upcall-engine-epoll.h"
+#include "upcall/upcall-engine-provider.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 
 #include "upcall/upcall-buffers.h"
-#include "upcall/upcall-engine-provider.h"
 #include "util.h"
 
 /* The engine that needs nothing but recvmmsg(). */

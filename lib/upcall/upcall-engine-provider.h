@@ -89,6 +89,11 @@ struct upcall_engine {
     const struct upcall_engine_class *class;
 };
 
+/* The engine that makes one recvmmsg() for each channel, and the one that
+ * makes one io_uring_enter() for all channels of a read. */
+extern const struct upcall_engine_class upcall_engine_epoll;
+extern const struct upcall_engine_class upcall_engine_uring;
+
 /* The most overruns that one read reports.  A flood can overrun the socket
  * again between two tries; the other ports have to have their turn. */
 #define UPCALL_OVERRUNS 4

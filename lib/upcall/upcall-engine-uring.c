@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "upcall/upcall-engine-uring.h"
+#include "upcall/upcall-engine-provider.h"
 
 #include <errno.h>
 #include <liburing.h>
@@ -13,7 +13,6 @@
 
 #include "ovs/compat-util.h"
 #include "upcall/upcall-buffers.h"
-#include "upcall/upcall-engine-provider.h"
 #include "util.h"
 
 /* The engine that reads several channels with one system call.

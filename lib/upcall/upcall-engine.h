@@ -10,9 +10,7 @@
  *
  * Thread safety: the classes are constant. */
 
-#include "upcall/upcall-engine-epoll.h"
 #include "upcall/upcall-engine-provider.h"
-#include "upcall/upcall-engine-uring.h"
 
 /* Finds the class called 'name', or returns NULL. */
 const struct upcall_engine_class *upcall_engine_lookup(const char *name);

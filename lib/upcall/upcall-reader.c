@@ -12,7 +12,6 @@
 #include "openvswitch/vlog.h"
 #include "timeval.h"
 #include "upcall/upcall-clock.h"
-#include "upcall/upcall-engine-epoll.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-sched.h"
 #include "upcall/upcall-shed.h"
