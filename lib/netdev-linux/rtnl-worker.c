@@ -29,6 +29,10 @@ rtnl_worker_main(void *aux OVS_UNUSED)
     for (;;) {
         struct rtnl_job *job;
 
+        /* Nobody waits for this thread while it waits, for jobs or for the
+         * lock.  It uses nothing that RCU protects. */
+        ovsrcu_quiesce_start();
+
         ovs_mutex_lock(&mutex);
         while (ovs_list_is_empty(&jobs)) {
             ovs_mutex_cond_wait(&added, &mutex);
@@ -36,10 +40,7 @@ rtnl_worker_main(void *aux OVS_UNUSED)
         job = CONTAINER_OF(ovs_list_pop_front(&jobs), struct rtnl_job, node);
         ovs_mutex_unlock(&mutex);
 
-        /* Nobody waits for this thread while it waits for the lock. */
-        ovsrcu_quiesce_start();
         job->work(job);
-        ovsrcu_quiesce_end();
 
         ovs_mutex_lock(&mutex);
         ovs_list_push_back(&finished, &job->node);

@@ -339,7 +339,7 @@ path_cost_is() {
 
 add_test link_flaps \
     'a thread asks the driver of a link that flaps, not the main loop (L8)' \
-    kdp one-cpu
+    kdp
 link_flaps() {
     local i
     add_nics
