@@ -12,6 +12,7 @@ vswitchd_ovs_vswitchd_SOURCES = \
 vswitchd_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--build-id \
+	-Wl,--wrap=af_inet_ioctl \
 	-Wl,--wrap=ofconn_send_reply \
 	-Wl,--wrap=ofproto_set_threads \
 	-Wl,--wrap=daemonize_complete \

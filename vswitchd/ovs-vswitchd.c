@@ -7,6 +7,7 @@
 
 #include <config.h>
 
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <malloc.h>
@@ -29,6 +30,7 @@
 #include "memory.h"
 #include "netdev-linux/netdev-check.h"
 #include "netdev-linux/netdev-linux-kdp.h"
+#include "netdev-linux/rtnl-worker.h"
 #include "netdev.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
@@ -256,6 +258,22 @@ __wrap_ofproto_set_threads(int n_handlers, int n_revalidators)
 {
     __real_ofproto_set_threads(dpif_netlink_kdp_limit_handlers(n_handlers),
                                n_revalidators);
+}
+
+/* Requests to drivers come here (--wrap), those of the library, too.
+ *
+ * A device may go while a thread waits for the kernel's lock to ask its driver.
+ * Open vSwitch would warn of that, and nobody is to look into it.  It does not
+ * warn of a driver that has no answer. */
+int __wrap_af_inet_ioctl(unsigned long int command, const void *arg);
+int __real_af_inet_ioctl(unsigned long int command, const void *arg);
+
+int
+__wrap_af_inet_ioctl(unsigned long int command, const void *arg)
+{
+    int error = __real_af_inet_ioctl(command, arg);
+
+    return error == ENODEV && rtnl_worker_is_self() ? EOPNOTSUPP : error;
 }
 
 /* Puts the providers in place.  Nothing may have asked Open vSwitch for a

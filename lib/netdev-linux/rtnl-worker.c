@@ -3,8 +3,6 @@
 #include <config.h>
 #include "netdev-linux/rtnl-worker.h"
 
-#include <stdbool.h>
-
 #include "openvswitch/thread.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
@@ -23,9 +21,18 @@ static bool started OVS_GUARDED_BY(mutex);
 static struct seq *seq;
 static uint64_t seqno;          /* The main thread's. */
 
+static __thread bool is_self;
+
+bool
+rtnl_worker_is_self(void)
+{
+    return is_self;
+}
+
 static void *
 rtnl_worker_main(void *aux OVS_UNUSED)
 {
+    is_self = true;
     for (;;) {
         struct rtnl_job *job;
 

@@ -21,6 +21,8 @@
  *
  * Failure: none. */
 
+#include <stdbool.h>
+
 #include "openvswitch/list.h"
 
 struct rtnl_job {
@@ -30,6 +32,9 @@ struct rtnl_job {
 };
 
 void rtnl_worker_add(struct rtnl_job *);
+
+/* True in the thread. */
+bool rtnl_worker_is_self(void);
 
 /* Finishes the jobs that were carried out.  To be called in each turn of the
  * main loop. */
