@@ -240,7 +240,8 @@ end_chassis() {
     done
 }
 
-add_test ovn 'OVN: two chassis, router, ACL, load balancer, NAT, DHCP, restart' \
+add_test ovn \
+    'OVN: two chassis, router, ACL, load balancer, NAT, DHCP, restart (R1)' \
     one-cpu 240
 ovn() {
     two_chassis
