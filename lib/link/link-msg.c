@@ -356,24 +356,6 @@ link_parse_nsid(const struct nlmsghdr *nlh, int32_t *nsid)
     return 0;
 }
 
-static uint32_t
-link_attr_u32(const struct nlattr *attr, uint32_t otherwise)
-{
-    return attr ? mnl_attr_get_u32(attr) : otherwise;
-}
-
-/* Stores in '*address' what 'attr', which may be NULL, holds.  Returns false
- * if that is no address of 'family'. */
-static bool
-link_attr_address(const struct nlattr *attr, uint8_t family,
-                  const void **address)
-{
-    *address = attr ? mnl_attr_get_payload(attr) : NULL;
-    return (!attr
-            || (family == AF_INET && mnl_attr_get_payload_len(attr) == 4)
-            || (family == AF_INET6 && mnl_attr_get_payload_len(attr) == 16));
-}
-
 /* A class of a discipline, of which the header says all that matters. */
 static int
 link_parse_class(const struct nlmsghdr *nlh, struct link_qdisc_view *view)
