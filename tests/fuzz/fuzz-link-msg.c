@@ -78,8 +78,9 @@ parse_route(const char *buf, size_t size)
     const struct nlmsghdr *nlh = (const void *) buf;
     struct link_route route;
 
-    if (!mnl_nlmsg_ok(nlh, (int) size)
-        || link_route_parse(nlh, &route)) {
+    /* Not mnl_nlmsg_ok(), for which lengths from 2^31 on are negative. */
+    if (size < sizeof *nlh || nlh->nlmsg_len < sizeof *nlh
+        || nlh->nlmsg_len > size || link_route_parse(nlh, &route)) {
         return false;
     }
     fuzz_check(route.ifindex > 0);
