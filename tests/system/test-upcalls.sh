@@ -359,11 +359,13 @@ upcalls_say() {
     test "$(upcall_json ".$1")" = "$2"
 }
 
-# Two ports of which each frame is an upcall, and a sender that goes on.  If $1
-# is "ordered", nothing but the daemon can change the order of its frames.
+# Two ports whose frames are all upcalls, and a sender that goes on.  If $1 is
+# "ordered", nothing but the daemon can change the order of its frames.  A busy
+# port of a slow machine does not get another queue, so tests can count sockets.
 start_upcalls() {
     start_ovs
-    ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=4
+    ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=4 \
+        other_config:upcall-port-queues=1
     ovs-vsctl add-br br0
     connect br0 n1 '' -- set Interface v-n1 ofport_request=1
     connect br0 n2 '' -- set Interface v-n2 ofport_request=2
@@ -479,7 +481,8 @@ add_test flows_name_sockets \
 flows_name_sockets() {
     local mode n
     start_ovs
-    ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=2
+    ovs-vsctl set Open_vSwitch . other_config:n-handler-threads=2 \
+        other_config:upcall-port-queues=1
     ovs-vsctl add-br br0
     connect br0 n1 '' -- set Interface v-n1 ofport_request=1
     connect br0 n2 '' -- set Interface v-n2 ofport_request=2
