@@ -115,6 +115,7 @@ test_failed_case () {
     run
     # The stage, its log and the test are named; the stages after it ran.
     ended '29 passed, 1 failed' 1 && grep -q 'not ok 2 - b' "$out" \
+        && tail -n 2 "$out" | grep -q 'not ok 2 - b' \
         && grep -q 'kselftest.*_build/logs/check-kselftest.log' "$out" \
         && grep -q 'models.*: 3 passed' "$out"
 }
