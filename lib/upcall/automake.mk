@@ -9,8 +9,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-channel.c \
 	lib/upcall/upcall-channel.h \
 	lib/upcall/upcall-clock.h \
-	lib/upcall/upcall-closed.c \
-	lib/upcall/upcall-closed.h \
 	lib/upcall/upcall-delay.c \
 	lib/upcall/upcall-delay.h \
 	lib/upcall/upcall-diagnose.c \
@@ -20,8 +18,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-engine-uring.c \
 	lib/upcall/upcall-engine.c \
 	lib/upcall/upcall-engine.h \
-	lib/upcall/upcall-extra.c \
-	lib/upcall/upcall-extra.h \
 	lib/upcall/upcall-fd-limit.c \
 	lib/upcall/upcall-fd-limit.h \
 	lib/upcall/upcall-fifo.h \

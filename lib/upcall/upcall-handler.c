@@ -137,14 +137,14 @@ upcall_handler_sched(const struct upcall_handler *handler)
 
 int
 upcall_handler_wait(struct upcall_handler *handler, int timeout, bool *ready,
-                    uint32_t *extra, bool *again)
+                    bool *latched, bool *again)
 {
     struct upcall_events *events = &handler->events;
     int error = upcall_groups_wait(handler->groups, handler->group, timeout,
                                    events);
 
     *ready = events->n_channels || events->kicked || events->called;
-    *extra = events->extra;
+    *latched = events->latched;
     *again = events->in_vain && !*ready;
     if (*again) {
         COVERAGE_INC(upcall_empty_wakeup);

@@ -97,12 +97,12 @@ struct upcall_sched *upcall_handler_sched(const struct upcall_handler *);
 
 /* Waits at most 'timeout' milliseconds (-1 for ever) for something to receive,
  * and keeps what came for the next receive.  Sets '*ready' if there may be
- * something, and '*extra' to the bits of extra descriptors (upcall-sched.h)
- * that are readable.  Sets '*again' if it ended for a call of another group
+ * something, and '*latched' if there was an event of a latch (upcall-sched.h).
+ * Sets '*again' if it ended for a call of another group
  * (upcall-groups.h) that needs no help any more.
  * Returns 0 or a positive errno value. */
 int upcall_handler_wait(struct upcall_handler *, int timeout, bool *ready,
-                        uint32_t *extra, bool *again);
+                        bool *latched, bool *again);
 
 /* What the handler counted since the last reset.  For the control thread. */
 void upcall_handler_get_stats(const struct upcall_handler *,

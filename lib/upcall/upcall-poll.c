@@ -8,13 +8,23 @@
 
 #include "ovs-thread.h"
 #include "timeval.h"
-#include "upcall/upcall-extra.h"
 #include "upcall/upcall-handler.h"
 #include "upcall/upcall-sched.h"
 #include "util.h"
 
 /* The handler that the next poll() of this thread waits for, a reference. */
 static __thread struct upcall_handler *armed;
+
+/* The most latches of a thread: the one that ends it, the pipe by which
+ * signals end the process, and room for another one. */
+#define MAX_LATCHES 3
+
+/* The latches of this thread that a scheduler has, which is given by its id. */
+static __thread struct {
+    uint64_t sched;
+    size_t n;
+    int fds[MAX_LATCHES];
+} latches;
 
 int __real_poll(struct pollfd *, nfds_t, int);
 
@@ -46,80 +56,93 @@ upcall_poll_plain(struct upcall_handler *handler, struct pollfd *fds,
     return retval;
 }
 
-/* Makes all of 'fds' but 'self', the scheduler's epoll instance, extra
- * descriptors 'extra'.  Stores the bits of each in 'bits', and all of them
- * in '*all'.  Returns false if it cannot be done. */
+/* Sees to it that 'fd' is in the epoll instance of 'sched'.  A thread asks the
+ * kernel once: 'fd' stays there until it is closed.  Returns false if it cannot
+ * be there. */
 static bool
-upcall_poll_add_extra(struct upcall_extra *extra, const struct pollfd *fds,
-                      nfds_t n, const struct pollfd *self, uint32_t bits[],
-                      uint32_t *all)
+upcall_poll_add_latch(struct upcall_sched *sched, int fd)
 {
-    uint32_t extra_bits[UPCALL_EXTRA_FDS];
-    int extra_fds[UPCALL_EXTRA_FDS];
-    size_t n_extra = 0, i_extra = 0;
-    bool ok = true;
-
-    *all = 0;
-    if (n > UPCALL_EXTRA_FDS + 1) {
-        return false;
+    if (latches.sched != upcall_sched_id(sched)) {
+        latches.sched = upcall_sched_id(sched);
+        latches.n = 0;
     }
-    for (nfds_t i = 0; i < n; i++) {
-        if (fds[i].events != POLLIN) {
-            return false;
-        } else if (&fds[i] != self) {
-            extra_fds[n_extra++] = fds[i].fd;
+    for (size_t i = 0; i < latches.n; i++) {
+        if (latches.fds[i] == fd) {
+            return true;
         }
     }
-    upcall_extra_begin(extra, extra_fds, n_extra, extra_bits);
-    for (nfds_t i = 0; i < n; i++) {
-        bits[i] = &fds[i] != self ? extra_bits[i_extra++] : 0;
-
-        /* The same descriptor twice counts twice. */
-        ok = ok && (&fds[i] == self || (bits[i] && !(*all & bits[i])));
-        *all |= bits[i];
+    if (latches.n >= MAX_LATCHES || upcall_sched_add_latch(sched, fd)) {
+        return false;
     }
-    for (size_t i = 0; !ok && i < n_extra; i++) {
-        upcall_extra_end(extra, extra_bits[i]);
-    }
-    if (!ok) {
-        *all = 0;
-    }
-    return ok;
+    latches.fds[latches.n++] = fd;
+    return true;
 }
 
-/* Carries poll() out as a wait for 'handler'.  'bits' are those of the extra
- * descriptors in 'fds', 'all' are all of them, 'self' is the scheduler's epoll
- * instance. */
+/* Finds the scheduler's epoll instance in 'fds' and sees to it that the others
+ * are in it.  Returns NULL if that cannot be. */
+static struct pollfd *
+upcall_poll_find_self(struct upcall_sched *sched, struct pollfd *fds, nfds_t n)
+{
+    struct pollfd *self = NULL;
+
+    for (nfds_t i = 0; i < n; i++) {
+        if (fds[i].events != POLLIN) {
+            return NULL;
+        } else if (fds[i].fd == upcall_sched_epoll_fd(sched)) {
+            self = &fds[i];
+        } else if (!upcall_poll_add_latch(sched, fds[i].fd)) {
+            return NULL;
+        }
+    }
+    return self;
+}
+
+/* Looks which of 'fds' but 'self' are ready.  Returns their number. */
+static int
+upcall_poll_latches(struct pollfd *fds, nfds_t n, struct pollfd *self)
+{
+    int epoll_fd = self->fd;
+    int n_ready;
+
+    self->fd = -1;
+    n_ready = __real_poll(fds, n, 0);
+    self->fd = epoll_fd;
+    return MAX(n_ready, 0);
+}
+
+/* Carries poll() out as a wait for 'handler'.  'self' is the scheduler's epoll
+ * instance in 'fds', and the others are in it. */
 static int
 upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
-                    nfds_t n, struct pollfd *self, const uint32_t bits[],
-                    uint32_t all, int timeout)
+                    nfds_t n, struct pollfd *self, int timeout)
 {
     long long int deadline = timeout > 0 ? time_msec() + timeout : 0;
 
+    for (nfds_t i = 0; i < n; i++) {
+        fds[i].revents = 0;
+    }
     for (;;) {
-        uint32_t extra;
-        int n_ready = 0;
-        bool ready, again;
-        int error;
+        bool ready, latched, again;
+        int error, n_ready = 0;
 
-        error = upcall_handler_wait(handler, timeout, &ready, &extra, &again);
+        error = upcall_handler_wait(handler, timeout, &ready, &latched,
+                                    &again);
         if (error) {
             errno = error;
             return -1;
         }
-        for (nfds_t i = 0; i < n; i++) {
-            bool is_ready = &fds[i] == self ? ready : extra & bits[i];
-
-            fds[i].revents = is_ready ? POLLIN : 0;
-            n_ready += is_ready;
+        if (latched) {
+            n_ready = upcall_poll_latches(fds, n, self);
+            if (!n_ready && !ready) {
+                /* It is another thread's, or somebody reset it. */
+                return upcall_poll_plain(handler, fds, n, timeout);
+            }
         }
-        if (extra & ~all) {
-            struct upcall_sched *sched = upcall_handler_sched(handler);
-
-            upcall_extra_remove(upcall_sched_extra(sched), extra & ~all);
+        if (ready) {
+            self->revents = POLLIN;
+            n_ready++;
         }
-        if (n_ready || !timeout || !(extra & ~all || again)) {
+        if (n_ready || !timeout || !again) {
             return n_ready;
         }
         if (timeout > 0) {
@@ -132,10 +155,7 @@ int
 __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
     struct upcall_handler *handler = armed;
-    uint32_t bits[UPCALL_EXTRA_FDS + 1], all;
-    struct pollfd *self = NULL;
-    struct upcall_extra *extra;
-    struct upcall_sched *sched;
+    struct pollfd *self;
     int retval, error;
 
     if (OVS_LIKELY(!handler)) {
@@ -143,23 +163,12 @@ __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
     }
     armed = NULL;
 
-    sched = upcall_handler_sched(handler);
-    extra = upcall_sched_extra(sched);
-    for (nfds_t i = 0; i < n; i++) {
-        if (fds[i].fd == upcall_sched_epoll_fd(sched)) {
-            self = &fds[i];
-        }
-    }
-    all = 0;
-    if (self && upcall_poll_add_extra(extra, fds, n, self, bits, &all)) {
-        retval = upcall_poll_handler(handler, fds, n, self, bits, all,
-                                     timeout);
-    } else {
-        retval = upcall_poll_plain(handler, fds, n, timeout);
-    }
+    self = upcall_poll_find_self(upcall_handler_sched(handler), fds, n);
+    retval = (self
+              ? upcall_poll_handler(handler, fds, n, self, timeout)
+              : upcall_poll_plain(handler, fds, n, timeout));
 
     error = errno;
-    upcall_extra_end(extra, all);
     if (retval < 0 && error == EINTR) {
         /* The caller polls again. */
         armed = handler;

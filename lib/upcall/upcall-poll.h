@@ -17,8 +17,11 @@
  * the calls of all objects linked into it here and leaves those of shared
  * libraries alone).  A thread that said upcall_poll_arm() has its next poll()
  * carried out as epoll_wait() on the scheduler's epoll instance.  That
- * instance also has the descriptor that the handlers poll besides: the latch
- * that ends them, which is one for all.  Everything that poll_block()
+ * instance also has the descriptors that the handlers poll besides, here
+ * called latches: the latch that ends the handlers, and the pipe by which a
+ * signal ends the process.  Open vSwitch closes a latch after it has joined
+ * the threads that wait for it, so a thread adds its latches once and relies
+ * on that.  Everything that poll_block()
  * does around its poll() (RCU, time-outs, warnings of long intervals) stays
  * in force.  A thread that polls something else is served by the C library's
  * poll(), and so is one that did not arm.  A poll() that a signal interrupts

@@ -13,7 +13,6 @@
 #include "ovs/compat-util.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-clock.h"
-#include "upcall/upcall-extra.h"
 #include "upcall/upcall-fifo.h"
 #include "upcall/upcall-queue.h"
 #include "upcall/upcall-refcount.h"
@@ -23,11 +22,12 @@
 #define EVENT_RETIRE (UINT64_C(0xffffffff) << 32)
 #define EVENT_KICK (EVENT_RETIRE | 1)
 #define EVENT_CALL (EVENT_RETIRE | 2)
-#define EVENT_EXTRA (EVENT_RETIRE | 3) /* And those that follow. */
+#define EVENT_LATCH (EVENT_RETIRE | 3)
 #define EVENT_MASK (UINT64_C(0xffffffff) << 32)
 
 struct upcall_sched {
     struct ovs_refcount refcount;
+    uint64_t id;
     uint32_t generation;
     int epoll_fd;
     int retire_fd;              /* eventfd, readable for good once retired. */
@@ -50,10 +50,9 @@ struct upcall_sched {
         atomic_uint64_t n_contended;
         atomic_uint32_t n_queued;
     );
-    PADDED_MEMBERS(CACHE_LINE_SIZE,
-        struct upcall_extra extra;  /* Its mutex is not taken with 'mutex'. */
-    );
 };
+
+static atomic_uint64_t last_id = 0;
 
 static int
 upcall_sched_add_fd(struct upcall_sched *sched, int fd, uint32_t events,
@@ -90,9 +89,10 @@ upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
         goto error;
     }
 
+    atomic_add_relaxed(&last_id, 1, &sched->id);
+    sched->id++;
     sched->generation = generation;
     ovs_refcount_init(&sched->refcount);
-    upcall_extra_init(&sched->extra, sched->epoll_fd, EVENT_EXTRA);
     atomic_init(&sched->n_sleepers, 0);
     atomic_init(&sched->epoch, 1);
     atomic_init(&sched->crowded, false);
@@ -137,7 +137,6 @@ upcall_sched_unref(struct upcall_sched *sched)
         upcall_channel_unref(channel);
     }
     upcall_queue_uninit(&sched->queue);
-    upcall_extra_uninit(&sched->extra);
     ovs_mutex_destroy(&sched->mutex);
     close(sched->kick_fd);
     close(sched->retire_fd);
@@ -175,9 +174,8 @@ int
 upcall_sched_add(struct upcall_sched *sched,
                  const struct upcall_channel *channel)
 {
-    return upcall_extra_add_other(&sched->extra, upcall_channel_fd(channel),
-                                  EPOLLIN | EPOLLONESHOT,
-                                  event_data(channel));
+    return upcall_sched_add_fd(sched, upcall_channel_fd(channel),
+                               EPOLLIN | EPOLLONESHOT, event_data(channel));
 }
 
 void
@@ -234,10 +232,18 @@ upcall_sched_retire(struct upcall_sched *sched,
     ring(sched->retire_fd);
 }
 
-struct upcall_extra *
-upcall_sched_extra(struct upcall_sched *sched)
+int
+upcall_sched_add_latch(struct upcall_sched *sched, int fd)
 {
-    return &sched->extra;
+    int error = upcall_sched_add_fd(sched, fd, EPOLLIN, EVENT_LATCH);
+
+    return error == EEXIST ? 0 : error;
+}
+
+uint64_t
+upcall_sched_id(const struct upcall_sched *sched)
+{
+    return sched->id;
 }
 
 bool
@@ -276,8 +282,8 @@ upcall_sched_get_events(const struct epoll_event *epoll_events, size_t n,
     for (size_t i = 0; i < n; i++) {
         uint64_t data = epoll_events[i].data.u64;
 
-        if (data >= EVENT_EXTRA) {
-            events->extra |= UINT32_C(1) << (data - EVENT_EXTRA);
+        if (data == EVENT_LATCH) {
+            events->latched = true;
         } else if (data == EVENT_CALL) {
             events->called = true;
         } else if ((data & EVENT_MASK) == EVENT_MASK) {
@@ -355,28 +361,17 @@ upcall_sched_wait(struct upcall_sched *sched, int timeout,
     return error;
 }
 
-/* Takes the events that are there, one if 'one'. */
-static void
-upcall_sched_poll__(struct upcall_sched *sched, bool one,
-                    struct upcall_events *events)
-{
-    upcall_sched_ask(sched, 0, one ? 1 : UPCALL_EVENTS, 0, events);
-    if (events->extra) {
-        upcall_extra_remove(&sched->extra, events->extra);
-    }
-}
-
 void
 upcall_sched_poll(struct upcall_sched *sched, struct upcall_events *events)
 {
-    upcall_sched_poll__(sched, upcall_sched_n_sleepers(sched) > 0, events);
+    upcall_sched_ask(sched, 0, upcall_sched_max_events(sched, 0), 0, events);
 }
 
 void
 upcall_sched_poll_for_others(struct upcall_sched *sched, bool one,
                              struct upcall_events *events)
 {
-    upcall_sched_poll__(sched, one, events);
+    upcall_sched_ask(sched, 0, one ? 1 : UPCALL_EVENTS, 0, events);
     if (events->kicked) {
         upcall_sched_kick(sched, 0);
         events->kicked = false;

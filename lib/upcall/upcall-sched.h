@@ -81,7 +81,6 @@
 #include <sys/epoll.h>
 
 struct upcall_channel;
-struct upcall_extra;
 struct upcall_sched;
 
 /* Creates a scheduler for handlers of generation 'generation'.  Returns 0 or a
@@ -128,8 +127,7 @@ struct upcall_events {
                                  * microseconds. */
     size_t n_channels;          /* Channels that are readable. */
     struct upcall_event channels[UPCALL_EVENTS];
-    uint32_t extra;             /* Bit for each extra descriptor that is
-                                 * readable (upcall-extra.h). */
+    bool latched;               /* A latch is readable. */
     bool more;                  /* There may be further events. */
     bool kicked;                /* There may be something in the run queue, or
                                  * the handlers are retired. */
@@ -156,8 +154,13 @@ void upcall_sched_poll(struct upcall_sched *, struct upcall_events *events);
 void upcall_sched_poll_for_others(struct upcall_sched *, bool one,
                                   struct upcall_events *events);
 
-/* Returns the extra descriptors that are in the epoll instance. */
-struct upcall_extra *upcall_sched_extra(struct upcall_sched *);
+/* Adds descriptor 'fd', for which handlers wait besides their channels, to the
+ * events, unless it is there already.  Closing it removes it.  Returns 0 or a
+ * positive errno value.  Any thread. */
+int upcall_sched_add_latch(struct upcall_sched *, int fd);
+
+/* A number that no other scheduler of the process has or had; never 0. */
+uint64_t upcall_sched_id(const struct upcall_sched *);
 
 /* Counts those who wait for an event in another way than by
  * upcall_sched_wait().  begin returns false if there is no need to wait. */

@@ -6,7 +6,6 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-buffers \
 	tests/unit/upcall/test-upcall-calls \
 	tests/unit/upcall/test-upcall-channel \
-	tests/unit/upcall/test-upcall-closed \
 	tests/unit/upcall/test-upcall-delay \
 	tests/unit/upcall/test-upcall-engine \
 	tests/unit/upcall/test-upcall-errors \
@@ -63,8 +62,6 @@ tests_unit_upcall_test_upcall_calls_LDFLAGS = \
 	-Wl,--wrap=recvmmsg
 tests_unit_upcall_test_upcall_channel_SOURCES = \
 	tests/unit/upcall/test-upcall-channel.c $(unit_common)
-tests_unit_upcall_test_upcall_closed_SOURCES = \
-	tests/unit/upcall/test-upcall-closed.c $(unit_common)
 tests_unit_upcall_test_upcall_delay_SOURCES = \
 	tests/unit/upcall/test-upcall-delay.c $(unit_common)
 tests_unit_upcall_test_upcall_engine_SOURCES = \

@@ -8,14 +8,15 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "harness/descriptors.h"
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
+#include "ovs-thread.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
 #include "upcall/upcall-groups.h"
@@ -105,8 +106,8 @@ write_byte(int fd)
     assert_int_equal(write(fd, "x", 1), 1);
 }
 
-/* Polls the handler and the reading ends of the pipes.  Stores which of the
- * three are ready. */
+/* Polls the handler and two latches, the reading ends of the pipes.  Stores
+ * which of the three are ready. */
 static int
 poll_three(struct fixture *f, bool arm, int timeout, bool ready[3])
 {
@@ -125,6 +126,7 @@ poll_three(struct fixture *f, bool arm, int timeout, bool ready[3])
         assert_true(!fds[i].revents || fds[i].revents == POLLIN);
         ready[i] = fds[i].revents != 0;
     }
+    assert_int_equal(fds[1].fd, f->epoll_fd);
     assert_int_equal(n, ready[0] + ready[1] + ready[2]);
     return n;
 }
@@ -176,7 +178,7 @@ nothing_ready_times_out(void **state)
 }
 
 static void
-other_descriptors_wake_as_well(void **state)
+latches_wake_as_well(void **state)
 {
     struct fixture *f = *state;
     bool ready[3];
@@ -193,7 +195,7 @@ other_descriptors_wake_as_well(void **state)
         assert_true(ready[0] && ready[2]);
     }
     unit_send_upcall(f->sender, f->channel->pid, 1);
-    assert_int_equal(poll_three(f, true, UNIT_PATIENCE, ready), 3);
+    unit_wait_until(poll_three(f, true, UNIT_PATIENCE, ready) == 3);
 }
 
 static void
@@ -270,44 +272,43 @@ more_descriptors_than_fit_are_polled_plainly(void **state)
     struct pollfd fds[64];
 
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-        fds[i] = (struct pollfd) { .fd = f->pipes[0][0], .events = POLLIN };
+        fds[i] = (struct pollfd) {
+            .fd = i ? dup(f->pipes[0][0]) : f->epoll_fd, .events = POLLIN,
+        };
     }
-    fds[0].fd = f->epoll_fd;
-    fds[63].fd = f->pipes[1][0];
-    write_byte(f->pipes[1][1]);
+    write_byte(f->pipes[0][1]);
     upcall_poll_arm(f->handler);
-    assert_int_equal(__wrap_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE), 1);
-    assert_int_equal(fds[63].revents, POLLIN);
+    assert_int_equal(__wrap_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE),
+                     ARRAY_SIZE(fds));
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+        assert_int_equal(fds[i].revents, POLLIN);
+        if (i) {
+            close(fds[i].fd);
+        }
+    }
 }
 
+/* A poll() that does not wait for the latches is carried out plainly, and
+ * leaves them to one that does. */
 static void
-descriptor_that_is_polled_no_more_does_not_wake(void **state)
+latch_of_others_is_polled_plainly(void **state)
 {
     struct fixture *f = *state;
     struct pollfd pfd = { .fd = f->epoll_fd, .events = POLLIN };
     bool ready[3];
 
-    /* The first poll() adds the pipes to the epoll instance, the later ones
-     * know nothing of them. */
     assert_int_equal(poll_three(f, true, 0, ready), 0);
     write_byte(f->pipes[0][1]);
-    write_byte(f->pipes[1][1]);
-    for (int i = 0; i < 2; i++) {
-        long long int start = unit_now();
-
-        upcall_poll_arm(f->handler);
-        assert_int_equal(__wrap_poll(&pfd, 1, 50), 0);
-        assert_int_equal(pfd.revents, 0);
-        assert_true(unit_now() - start >= 49);
-    }
-
-    /* Until they are polled again. */
-    assert_int_equal(poll_three(f, true, UNIT_PATIENCE, ready), 2);
+    upcall_poll_arm(f->handler);
+    assert_int_equal(__wrap_poll(&pfd, 1, UNIT_PATIENCE), 1);
+    assert_int_equal(pfd.revents, POLLIN);
+    assert_int_equal(n_wakeups(f), 0);
+    assert_int_equal(poll_three(f, true, UNIT_PATIENCE, ready), 1);
+    assert_true(ready[0]);
 }
 
-/* A poll that turns out to be a plain one leaves nothing behind. */
 static void
-descriptor_that_is_there_twice_is_polled_plainly(void **state)
+descriptor_that_is_there_twice_is_told_twice(void **state)
 {
     struct fixture *f = *state;
     struct pollfd fds[] = {
@@ -315,37 +316,66 @@ descriptor_that_is_there_twice_is_polled_plainly(void **state)
         { .fd = f->epoll_fd, .events = POLLIN },
         { .fd = f->pipes[0][0], .events = POLLIN },
     };
-    bool ready[3];
 
-    assert_int_equal(poll_three(f, true, 0, ready), 0);
     write_byte(f->pipes[0][1]);
     upcall_poll_arm(f->handler);
-    assert_true(__wrap_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE) >= 2);
+    assert_int_equal(__wrap_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE), 2);
     assert_int_equal(fds[0].revents, POLLIN);
+    assert_int_equal(fds[1].revents, 0);
     assert_int_equal(fds[2].revents, POLLIN);
-
-    /* Nobody waits for it: the next wait takes it out. */
-    upcall_poll_arm(f->handler);
-    assert_int_equal(__wrap_poll(&fds[1], 1, 50), 0);
-    struct epoll_event event;
-    assert_int_equal(epoll_wait(f->epoll_fd, &event, 1, 0), 0);
 }
 
 static void
-descriptor_number_that_is_used_again_wakes(void **state)
+descriptor_that_epoll_does_not_take_is_polled_plainly(void **state)
 {
     struct fixture *f = *state;
-    bool ready[3];
-    int new[2];
+    struct pollfd fds[] = {
+        { .fd = f->epoll_fd, .events = POLLIN },
+        { .events = POLLIN },
+    };
+    FILE *file = tmpfile();
 
-    assert_int_equal(poll_three(f, true, 0, ready), 0);
-    assert_int_equal(pipe(new), 0);
-    assert_int_equal(dup2(new[0], f->pipes[0][0]), f->pipes[0][0]);
-    close(new[0]);
-    write_byte(new[1]);
-    assert_int_equal(poll_three(f, true, UNIT_PATIENCE, ready), 1);
+    /* A file is always ready. */
+    assert_non_null(file);
+    fds[1].fd = fileno(file);
+    upcall_poll_arm(f->handler);
+    assert_int_equal(__wrap_poll(fds, ARRAY_SIZE(fds), UNIT_PATIENCE), 1);
+    assert_int_equal(fds[0].revents, 0);
+    assert_int_equal(fds[1].revents, POLLIN);
+    fclose(file);
+}
+
+static void *
+thread_that_waits_for_its_latch(void *f_)
+{
+    bool ready[3];
+
+    assert_int_equal(poll_three(f_, true, UNIT_PATIENCE, ready), 1);
     assert_true(ready[0]);
-    close(new[1]);
+    return NULL;
+}
+
+/* Threads that follow each other have latches of their own, which may have the
+ * same number. */
+static void
+latch_with_the_number_of_a_closed_one_wakes(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread = ovs_thread_create("handler",
+                                             thread_that_waits_for_its_latch,
+                                             f);
+        int new[2];
+
+        write_byte(f->pipes[0][1]);
+        xpthread_join(thread, NULL);
+        assert_int_equal(pipe(new), 0);
+        assert_int_equal(dup2(new[0], f->pipes[0][0]), f->pipes[0][0]);
+        assert_int_equal(dup2(new[1], f->pipes[0][1]), f->pipes[0][1]);
+        close(new[0]);
+        close(new[1]);
+    }
 }
 
 static void
@@ -438,15 +468,16 @@ main(void)
         TEST(upcall_makes_the_handler_readable),
         TEST(run_queue_makes_the_handler_readable),
         TEST(nothing_ready_times_out),
-        TEST(other_descriptors_wake_as_well),
+        TEST(latches_wake_as_well),
         TEST(retired_handler_is_readable),
         TEST(only_the_next_poll_is_the_handlers),
         TEST(armed_poll_without_the_handler_is_plain),
         TEST(poll_for_anything_but_input_is_plain),
         TEST(more_descriptors_than_fit_are_polled_plainly),
-        TEST(descriptor_that_is_polled_no_more_does_not_wake),
-        TEST(descriptor_that_is_there_twice_is_polled_plainly),
-        TEST(descriptor_number_that_is_used_again_wakes),
+        TEST(latch_of_others_is_polled_plainly),
+        TEST(descriptor_that_is_there_twice_is_told_twice),
+        TEST(descriptor_that_epoll_does_not_take_is_polled_plainly),
+        TEST(latch_with_the_number_of_a_closed_one_wakes),
         TEST(hang_up_wakes),
         TEST(signal_interrupts),
         TEST(handler_lives_while_it_is_polled),

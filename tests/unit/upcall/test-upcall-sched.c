@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* U4: a scheduler on its own, without handlers: events, the run queue,
- * sleepers and extra descriptors. */
+ * sleepers and latches. */
 
 #include <config.h>
 #include "upcall/upcall-sched.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,7 +15,6 @@
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-extra.h"
 #include "util.h"
 
 #define GENERATION 5
@@ -131,7 +131,7 @@ event_names_its_channel(void **state)
     assert_int_equal(events.n_channels, 1);
     assert_int_equal(events.channels[0].port_no, UPCALL_PORT_NONE);
     assert_int_equal(events.channels[0].serial, f->channels[2]->serial);
-    assert_int_equal(events.extra, 0);
+    assert_false(events.latched);
     assert_false(events.kicked);
 }
 
@@ -460,123 +460,75 @@ push_and_kick_never_miss_one_who_goes_to_sleep(void **state)
     }
 }
 
-/* Watches. */
-
-static uint32_t
-extra_begin(struct upcall_sched *sched, int fd)
-{
-    uint32_t bit;
-
-    upcall_extra_begin(upcall_sched_extra(sched), &fd, 1, &bit);
-    return bit;
-}
+/* Latches. */
 
 static void
-extra_descriptors_have_bits_of_their_own_and_are_few(void **state)
+latch_is_an_event_while_it_is_readable(void **state)
 {
     struct fixture *f = *state;
-    int pipes[UPCALL_EXTRA_FDS + 1][2];
-    uint32_t all = 0;
-
-    for (size_t i = 0; i < UPCALL_EXTRA_FDS + 1; i++) {
-        assert_int_equal(pipe(pipes[i]), 0);
-    }
-    for (size_t i = 0; i < UPCALL_EXTRA_FDS; i++) {
-        uint32_t bit = extra_begin(f->sched, pipes[i][0]);
-
-        assert_int_not_equal(bit, 0);
-        assert_false(all & bit);
-        assert_int_equal(extra_begin(f->sched, pipes[i][0]), bit);
-        upcall_extra_end(upcall_sched_extra(f->sched), bit);
-        all |= bit;
-    }
-    assert_int_equal(extra_begin(f->sched, pipes[UPCALL_EXTRA_FDS][0]), 0);
-    assert_int_equal(extra_begin(f->sched, -1), 0);
-
-    /* Readable ones are told, as long as they are. */
-    assert_int_equal(write(pipes[2][1], "x", 1), 1);
-    for (int i = 0; i < 2; i++) {
-        struct upcall_events events;
-
-        assert_int_equal(upcall_sched_wait(f->sched, -1, &events), 0);
-        assert_int_equal(events.extra, extra_begin(f->sched, pipes[2][0]));
-        upcall_extra_end(upcall_sched_extra(f->sched), events.extra);
-        assert_false(events.kicked);
-    }
-
-    upcall_extra_end(upcall_sched_extra(f->sched), all);
-    for (size_t i = 0; i < UPCALL_EXTRA_FDS + 1; i++) {
-        close(pipes[i][0]);
-        close(pipes[i][1]);
-    }
-}
-
-static void
-extra_descriptor_that_nobody_waits_for_is_removed(void **state)
-{
-    struct fixture *f = *state;
-    uint32_t bit;
+    struct upcall_events events;
+    char byte;
     int fds[2];
 
     assert_int_equal(pipe(fds), 0);
+    assert_int_equal(upcall_sched_add_latch(f->sched, fds[0]), 0);
+    assert_int_equal(upcall_sched_add_latch(f->sched, fds[0]), 0);
+    assert_false(poll_events(f).latched);
+
     assert_int_equal(write(fds[1], "x", 1), 1);
-    bit = extra_begin(f->sched, fds[0]);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(upcall_sched_wait(f->sched, -1, &events), 0);
+        assert_true(events.latched);
+        assert_false(events.kicked || events.called);
+        assert_int_equal(events.n_channels, 0);
+        assert_true(poll_events(f).latched);
+    }
+    assert_int_equal(read(fds[0], &byte, 1), 1);
+    assert_false(poll_events(f).latched);
 
-    /* Somebody does. */
-    upcall_extra_remove(upcall_sched_extra(f->sched), bit);
-    assert_int_equal(poll_events(f).extra, bit);
-    assert_int_equal(poll_events(f).extra, bit);
-
-    /* Nobody does, which the second look knows. */
-    upcall_extra_end(upcall_sched_extra(f->sched), bit);
-    assert_int_equal(poll_events(f).extra, bit);
-    assert_int_equal(poll_events(f).extra, 0);
-
-    assert_int_equal(extra_begin(f->sched, fds[0]), bit);
-    assert_int_equal(poll_events(f).extra, bit);
-    upcall_extra_end(upcall_sched_extra(f->sched), bit);
+    assert_int_equal(upcall_sched_add_latch(f->sched, -1), EBADF);
     close(fds[0]);
     close(fds[1]);
 }
 
 static void
-channel_keeps_the_number_of_an_extra_descriptor(void **state)
+channel_gets_the_number_of_a_closed_latch(void **state)
 {
     struct fixture *f = *state;
     struct upcall_events events;
-    int fds[2], number;
-    uint32_t bit;
+    int fds[2];
 
     assert_int_equal(pipe(fds), 0);
-    number = fds[0];
-    bit = extra_begin(f->sched, number);
-    assert_true(bit);
-    upcall_extra_end(upcall_sched_extra(f->sched), bit);
+    assert_int_equal(upcall_sched_add_latch(f->sched, fds[0]), 0);
 
-    /* A channel's socket takes the lowest free number, while some handler
-     * still is to remove it. */
-    close(number);
+    /* A channel's socket takes the lowest free number. */
+    close(fds[0]);
     create_channels(f, 1);
-    assert_int_equal(upcall_channel_fd(f->channels[0]), number);
+    assert_int_equal(upcall_channel_fd(f->channels[0]), fds[0]);
     assert_int_equal(upcall_sched_add(f->sched, f->channels[0]), 0);
-    upcall_extra_remove(upcall_sched_extra(f->sched), bit);
     unit_send_upcall(f->sender, f->channels[0]->pid, 1);
     events = poll_events(f);
     assert_int_equal(events.n_channels, 1);
+    assert_false(events.latched);
     close(fds[1]);
 }
 
 static void
-channel_cannot_be_an_extra_descriptor(void **state)
+schedulers_have_numbers_of_their_own(void **state)
 {
     struct fixture *f = *state;
+    uint64_t id = upcall_sched_id(f->sched);
 
-    create_channels(f, 1);
-    assert_int_equal(upcall_sched_add(f->sched, f->channels[0]), 0);
-    assert_int_equal(extra_begin(f->sched, upcall_channel_fd(f->channels[0])),
-                     0);
-    unit_send_upcall(f->sender, f->channels[0]->pid, 1);
-    assert_int_equal(poll_events(f).n_channels, 1);
+    assert_int_not_equal(id, 0);
+    for (int i = 0; i < 3; i++) {
+        struct upcall_sched *sched;
+
+        /* Even where the memory of one is used again. */
+        assert_int_equal(upcall_sched_create(1, &sched), 0);
+        assert_true(upcall_sched_id(sched) > id);
+        id = upcall_sched_id(sched);
+        upcall_sched_unref(sched);
+    }
 }
 
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
@@ -600,10 +552,9 @@ main(void)
         TEST(kick_is_for_sleepers_when_there_is_work),
         TEST(kick_that_another_group_meets_wakes_its_sleeper),
         TEST(push_and_kick_never_miss_one_who_goes_to_sleep),
-        TEST(extra_descriptors_have_bits_of_their_own_and_are_few),
-        TEST(extra_descriptor_that_nobody_waits_for_is_removed),
-        TEST(channel_keeps_the_number_of_an_extra_descriptor),
-        TEST(channel_cannot_be_an_extra_descriptor),
+        TEST(latch_is_an_event_while_it_is_readable),
+        TEST(channel_gets_the_number_of_a_closed_latch),
+        TEST(schedulers_have_numbers_of_their_own),
     };
 
     unit_init("test-upcall-sched");
