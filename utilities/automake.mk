@@ -36,6 +36,7 @@ EXTRA_DIST += \
 	utilities/bench/per-vport.c \
 	utilities/bench/publish \
 	utilities/bench/restart-in-guest \
+	utilities/bench/restart_page.py \
 	utilities/bench/restart_report.py \
 	utilities/bench/rtnl-in-guest \
 	utilities/bench/rtnl-watch/Kbuild \

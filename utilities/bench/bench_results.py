@@ -92,6 +92,8 @@ def each_table(published, change):
     for of in published["results"].values():
         for where, key in ((of, "targets"), (of, "summary"),
                            (of.get("summary"), "lookups"),
+                           (of.get("summary"), "lost"),
+                           (of.get("summary"), "starts"),
                            (of.get("summary"), "dumps")):
             if isinstance(where, dict) and isinstance(
                     where.get(key), list if change is packed else dict) \

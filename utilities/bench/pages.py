@@ -5,6 +5,7 @@
 import link_page
 import modules_page
 import offload_page
+import restart_page
 import rtnl_page
 import upcall_page
 from bench_plot import rst_table
@@ -13,7 +14,8 @@ from bench_results import ResultsError, releases_since
 
 # By benchmark, with which names of results begin.
 PAGES = {"upcalls": upcall_page, "rtnl": rtnl_page, "links": link_page,
-         "offload": offload_page, "modules": modules_page}
+         "offload": offload_page, "modules": modules_page,
+         "restart": restart_page}
 
 
 def literal(text):
@@ -34,12 +36,13 @@ def provenance_text(entry):
     """Returns what tells where results come from."""
     p = entry["provenance"]
     kernel = entry.get("kernel") or p.get("kernel")
-    rounds = "one round" if p["rounds"] == 1 else f"{p['rounds']} rounds"
     text = (f"Measured on {p['date']}: ovs-kdp {p['version']}, commit "
             f"{literal(p['commit'])}"
-            + (f"; Linux {kernel}" if kernel else "")
-            + f"; medians of {rounds}")
-    if p["rounds"] > 1 and p.get("spread", True):
+            + (f"; Linux {kernel}" if kernel else ""))
+    if "rounds" in p:
+        text += ("; one round" if p["rounds"] == 1
+                 else f"; medians of {p['rounds']} rounds")
+    if p.get("rounds", 1) > 1 and p.get("spread", True):
         text += (", with the least and the largest value in parentheses where "
                  "they are more than 2 % apart")
     text += "."
