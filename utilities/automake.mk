@@ -45,6 +45,7 @@ EXTRA_DIST += \
 	utilities/bench/rtnl_controller.py \
 	utilities/bench/rtnl_page.py \
 	utilities/bench/rtnl_report.py \
+	utilities/bench/table_page.py \
 	utilities/bench/tc-watch/Kbuild \
 	utilities/bench/tc-watch/tc_watch.c \
 	utilities/bench/upcall-in-guest \

@@ -7,6 +7,7 @@ import modules_page
 import offload_page
 import restart_page
 import rtnl_page
+import table_page
 import upcall_page
 from bench_plot import rst_table
 from bench_report import verdict
@@ -15,7 +16,7 @@ from bench_results import ResultsError, releases_since
 # By benchmark, with which names of results begin.
 PAGES = {"upcalls": upcall_page, "rtnl": rtnl_page, "links": link_page,
          "offload": offload_page, "modules": modules_page,
-         "restart": restart_page}
+         "restart": restart_page, "table": table_page}
 
 
 def literal(text):
