@@ -33,6 +33,7 @@ EXTRA_DIST += \
 	Documentation/tasks/rtnl-contention.rst \
 	Documentation/tasks/troubleshooting.rst \
 	Documentation/tasks/tuning.rst \
+	Documentation/tasks/tutorial.rst \
 	Documentation/testing.rst \
 	Documentation/upcall-channels.rst \
 	Documentation/versions.rst \
