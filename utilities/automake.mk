@@ -24,6 +24,7 @@ EXTRA_DIST += \
 	utilities/bench/bench_report.py \
 	utilities/bench/bench_results.py \
 	utilities/bench/epoll-wait.c \
+	utilities/bench/figures.py \
 	utilities/bench/link_page.py \
 	utilities/bench/link_report.py \
 	utilities/bench/make-pages \

@@ -388,6 +388,10 @@ test_published () {
                       Documentation/performance/*.rst | sed 's/.* //'); do
         [ -s "$out/published/$name" ] || { echo "# no $name"; return 1; }
     done
+    # So does the table of the README.
+    cp README.md "$out/published/README.md"
+    run "$tools/make-pages" --readme "$out/published/README.md"
+    [ "$status" -eq 0 ] && diff README.md "$out/published/README.md"
 }
 
 # A page says that it is older than the code by more than a release.

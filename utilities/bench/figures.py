@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The figures of published results that texts mention, by name.  Pages have them
+as substitutions; the README has a table that is made of them."""
+
+from bench_results import ResultsError
+
+BEGIN, END = "<!-- Made by make-pages --readme. -->", "<!-- End. -->"
+
+
+def cell(results, name, row, column):
+    """Returns what a published table says in 'column' of 'row', without a
+    range."""
+    table = results[name]["table"]
+    i = table["head"].index(column)
+    for cells in table["rows"]:
+        if cells[0] == row:
+            return cells[i].split(" (")[0]
+    raise ResultsError(f"{name}: expected a row {row}")
+
+
+def number(results, name, row, column):
+    return float(cell(results, name, row, column).replace(",", ""))
+
+
+def row_of(results, name, of, **wanted):
+    """Returns the row of the summary, or of its table 'of', that has the
+    members 'wanted'."""
+    rows = results[name]["summary"]
+    for row in rows[of] if of else rows:
+        if all(row.get(k) == v for k, v in wanted.items()):
+            return row
+    raise ResultsError(f"{name}: expected a row with {wanted}")
+
+
+def daemon_figures(results, daemon, column):
+    """Returns the figures of 'daemon', which a published table of dispatch
+    calls 'column'."""
+    def offload(test, mode, delay_us):
+        return row_of(results, "offload", None, test=test, mode=mode,
+                      delay_us=delay_us, daemon=daemon, threads=None)
+
+    def rtnl(**wanted):
+        return row_of(results, "rtnl", None, daemon=daemon, ports=100,
+                      **wanted)
+
+    def start(ports):
+        return row_of(results, "restart", "starts", daemon=daemon,
+                      ports=ports, handlers=4)
+
+    lost = row_of(results, "restart", "lost", daemon=daemon, how="SIGTERM",
+                  rules="normal", offload=False, flows=1)
+    p99 = offload("paced", "software", 10000)["p99_us"] / 1000
+    sockets = (results["upcalls-public"]["summary"]
+               ["stock" if daemon == "stock" else "kdp-per-port-epoll"]
+               ["median"]["sockets"])
+    return {
+        "idle-lost": cell(results, "upcalls-dispatch", "idle: probes lost",
+                          column),
+        "idle-median": cell(results, "upcalls-dispatch", "idle: median, ms",
+                            column) + " ms",
+        "flooded-lost": cell(results, "upcalls-dispatch",
+                             "flooded: probes lost", column),
+        "sockets": f"{sockets:,}",
+        "rtnl-steady": f"{rtnl(test='steady')['acquisitions_per_s']:.0f}",
+        "rtnl-port":
+            f"{rtnl(test='each', delay_us=10000)['acquisitions_per_port']:.0f}",
+        "first-packet": f"{p99:.2f} ms" if p99 < 10 else f"{p99:.0f} ms",
+        "restart-lost": f"{lost['most']}",
+        "start": f"{start(4000)['start_ms'] / 1000:.0f} s",
+        "memory-few": f"{start(10)['rss_kb'] / 1024:.1f} MiB",
+        "memory-many": f"{start(4000)['rss_kb'] / 1024:.0f} MiB"}
+
+
+def ratio_figures(results):
+    """Returns figures of ours as ratios to the stock daemon's."""
+    def inserts(mode, delay_us):
+        ours, stock = (row_of(results, "offload", None, test="burst",
+                              mode=mode, delay_us=delay_us, daemon=daemon,
+                              threads=None)["inserts_per_s"]
+                       for daemon in ("kdp", "stock"))
+        return f"{ours / stock:.2f}"
+
+    def served(name, ours):
+        row = "flooded: served a second"
+        ratio = (number(results, name, row, ours)
+                 / number(results, name, row, "stock"))
+        return f"{ratio:.2f}"
+
+    return {"inserts-software": inserts("software", 0),
+            "inserts-card": inserts("card", 0),
+            "inserts-delayed": inserts("software", 10000),
+            "served-one": served("upcalls-dispatch", "port, epoll"),
+            "served-two": served("upcalls-cpus", "ovs-kdp")}
+
+
+def figures(published):
+    """Returns all figures, text by name."""
+    results = published["results"]
+    found = ratio_figures(results)
+    for daemon, column in ("stock", "stock"), ("kdp", "port, epoll"):
+        found.update({f"{name}-{daemon}": text for name, text in
+                      daemon_figures(results, daemon, column).items()})
+    return found
+
+
+def substitutions(published):
+    """Returns all figures as substitutions in reStructuredText."""
+    return "\n".join(f".. |{name}| replace:: {text}"
+                     for name, text in figures(published).items()) + "\n"
+
+
+def readme_table(published):
+    """Returns the README's table in Markdown."""
+    f = figures(published)
+    rows = [
+        ("A quiet port while all others are flooded: packets lost; median "
+         "latency", "{idle-lost-kdp}; {idle-median-kdp}",
+         "{idle-lost-stock}; {idle-median-stock}",
+         "200 ports, 40,000 misses a second, of which 29,000 are served"),
+        ("Netlink sockets", "{sockets-kdp}", "{sockets-stock}",
+         "2,223 ports, 56 handler threads, one CPU. The stock daemon has a "
+         "socket for each CPU"),
+        ("Acquisitions of the RTNL lock: a second, at rest; for each port "
+         "that is deleted and created again", "{rtnl-steady-kdp}; "
+         "{rtnl-port-kdp}", "{rtnl-steady-stock}; {rtnl-port-stock}",
+         "100 ports, each acquisition takes 10 ms longer"),
+        ("Latency of a flow's first packet with `hw-offload=true`, 99th "
+         "percentile", "{first-packet-kdp}", "{first-packet-stock}",
+         "2,000 new flows a second, `tc-policy=skip_hw`, each acquisition "
+         "of the lock takes 10 ms longer"),
+        ("Flows that get into tc a second, to the stock daemon",
+         "{inserts-software}; {inserts-card}; {inserts-delayed}", "1",
+         "a burst of flows: `skip_hw`; a card; `skip_hw` with the lock "
+         "delayed by 10 ms")]
+    lines = ["| | ovs-kdp | stock | conditions |", "|---|---|---|---|"]
+    lines += ["| " + " | ".join(part.format(**f) for part in row) + " |"
+              for row in rows]
+    return "\n".join(lines)
+
+
+def readme_with_table(text, published):
+    """Returns the README's 'text' with the table as it should be."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ResultsError(f"README.md: expected {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n{readme_table(published)}\n{END}{after}"
