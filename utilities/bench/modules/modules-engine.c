@@ -51,6 +51,8 @@ bench_init(struct bench *bench, unsigned int n, unsigned int n_threads)
         struct offload_desc proto = {
             .ufid = { .u64 = { .lo = i, .hi = 1 } },
             .in_port = i % N_PORTS,
+            .key = &i,
+            .key_len = sizeof i,
         };
 
         bench->descs[i] = offload_desc_create(&proto);
