@@ -115,6 +115,8 @@ struct offload_item {
     struct kdp_mpsc_node node;  /* In the queue. */
     struct ovs_list list_node;  /* In one of the thread's lists after that. */
     enum offload_item_type type;
+    bool urgent;                /* Comes before offers that wait.  Set by the
+                                 * thread that puts it into the queue. */
 };
 
 struct offload_flow {

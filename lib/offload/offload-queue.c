@@ -86,7 +86,11 @@ offload_queues_length(struct offload_queues *queues, unsigned int thread)
     return n;
 }
 
-/* Puts 'flow' into the queue of its thread, with a reference. */
+/* Puts 'flow' into the queue of its thread, with a reference.
+ *
+ * It is urgent unless it is only offered.  A rule that is to go, or is
+ * outdated, should not be in force longer than need be, and a revalidator may
+ * wait for it.  The packets of a flow that is nowhere are upcalls. */
 void
 offload_queues_push(struct offload_queues *queues, struct offload_flow *flow)
 {
@@ -94,6 +98,8 @@ offload_queues_push(struct offload_queues *queues, struct offload_flow *flow)
     uint32_t orig, most;
 
     offload_flow_set_work(flow, OFFLOAD_WORK_QUEUED);
+    flow->item.urgent = (offload_flow_in_tc(flow)
+                         || !offload_flow_in_kernel(flow));
     flow->n_refs++;
     atomic_add_relaxed(&queue->n_flows, 1, &orig);
     atomic_read_relaxed(&queue->most_flows, &most);
@@ -198,6 +204,7 @@ offload_queues_send(struct offload_queues *queues, unsigned int thread,
     if (control->waiter) {
         offload_waiter_add(control->waiter);
     }
+    control->item.urgent = control->item.type != OFFLOAD_ITEM_BARRIER;
     kdp_mpsc_queue_push(&queues->queues[thread].items, &control->item.node);
 }
 

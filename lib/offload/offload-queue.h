@@ -18,6 +18,25 @@
  *
  * Here is also what is measured of each thread, apart from its counters.
  *
+ * What the queue is for, and what the lock
+ * ----------------------------------------
+ *
+ * The queue hands a flow from the thread that asks for something to the
+ * offload thread.  The latter takes no lock to look whether there is
+ * something, to take it out and to sort it by urgency: what it needs for that
+ * is in the item, which was written before the push.  So neither a handler nor
+ * another offload thread that is preempted with a lock stops it.  A push
+ * allocates nothing and cannot fail, and costs a system call only if the
+ * offload thread sleeps.
+ *
+ * The lock of the flow's stripe guards the flow, not the queue.  Whoever wants
+ * something changes the flow's target with the lock, and if no thread has the
+ * flow, pushes it before giving the lock up.  So a flow is in one queue, once,
+ * and requests on one flow apply in order (O3).  The offload thread takes the
+ * lock when it begins to work on the flow.  As there are OFFLOAD_STRIPES locks
+ * and nobody waits for tc or the kernel with one, producers rarely meet except
+ * in the push, which is one exchange.
+ *
  * Thread safety
  * -------------
  *

@@ -90,6 +90,9 @@ prepare(struct offload *offload, struct work *work, bool tc)
     enum step step;
 
     ovs_mutex_lock(mutex);
+    if (flow->work == OFFLOAD_WORK_QUEUED) {
+        offload_queues_out(&offload->queues, flow, OFFLOAD_WORK_BUSY);
+    }
     for (;;) {
         step = next_step(flow);
         if (step == NONE
@@ -390,8 +393,8 @@ compact(struct work works[], size_t n)
 }
 
 /* Brings 'n' flows, at most OFFLOAD_BATCH, to where they shall be.  Their
- * thread calls this, which took them out of its queue, is busy with them, and
- * has a reference to each, which is given up. */
+ * thread calls this, which took them out of its queue, or is busy with them,
+ * and has a reference to each, which is given up. */
 void
 offload_step_flows(struct offload *offload, struct offload_flow *flows[],
                    size_t n)

@@ -111,25 +111,6 @@ contains(struct offload_flow *flows[], size_t n, const ovs_u128 *ufid)
     return false;
 }
 
-/* Should 'item' come before offers that wait?  A rule that is to go, or is
- * outdated, should not be in force longer than need be, and somebody may wait
- * for it.  The packets of a flow that is nowhere are upcalls. */
-static bool
-is_urgent(struct offload_item *item)
-{
-    struct offload_flow *flow;
-    bool urgent;
-
-    if (item->type != OFFLOAD_ITEM_FLOW) {
-        return item->type != OFFLOAD_ITEM_BARRIER;
-    }
-    flow = flow_from_item(item);
-    ovs_mutex_lock(&flow->stripe->mutex);
-    urgent = offload_flow_in_tc(flow) || !offload_flow_in_kernel(flow);
-    ovs_mutex_unlock(&flow->stripe->mutex);
-    return urgent;
-}
-
 static struct offload_item *
 pop_item(struct offload_thread *thread)
 {
@@ -159,7 +140,7 @@ sort_queue(struct offload_thread *thread)
         if (!item) {
             break;
         }
-        ovs_list_push_back((is_urgent(item) ? &thread->urgent
+        ovs_list_push_back((item->urgent ? &thread->urgent
                             : &thread->backlog), &item->list_node);
     }
 }
@@ -217,9 +198,6 @@ take_batch(struct offload_thread *thread, struct ovs_list *list,
         if (stop == DRAIN && drop_offer(offload, flow)) {
             continue;
         }
-        ovs_mutex_lock(&flow->stripe->mutex);
-        offload_queues_out(&offload->queues, flow, OFFLOAD_WORK_BUSY);
-        ovs_mutex_unlock(&flow->stripe->mutex);
         flows[n++] = flow;
     }
     return n;

@@ -12,7 +12,10 @@
  * A thread sorts what comes out of its queue into two lists and does what is
  * urgent first: flows that are in tc, to be deleted or changed, flows that are
  * nowhere because their rules vanished, and ports.  What is left are offers of
- * flows that are in the kernel.  This does not change the order of requests on
+ * flows that are in the kernel.  The threads that put items into the queue say
+ * which are urgent, so that this takes no lock.  An offer that waits does not
+ * become urgent: the flow stays in the kernel, and out of tc, until its thread
+ * takes the first step.  This does not change the order of requests on
  * one flow.  Each flow is in at most one list; one in the backlog is not in
  * tc, so that a delete does not need the thread; and one that comes while
  * another one of the same ufid is being deleted from tc is in the kernel, thus
