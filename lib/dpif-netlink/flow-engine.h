@@ -41,6 +41,8 @@ struct kdp_flow_engine {
     struct offload *offload;
     struct kdp_tc tc;
     atomic_bool enabled;            /* hw-offload is true. */
+    unsigned long long int n_limit_hits;        /* Of the flow limit, when the
+                                     * reader thread asked last. */
     struct kdp_flow_ports *ports;   /* Of flow-ports.h. */
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coverage.h"
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/flow-engine.h"
 #include "dpif-netlink/flow-stats.h"
@@ -182,12 +183,34 @@ kernel_flush(void *engine_)
     return error;
 }
 
+/* How often handlers and revalidators have found that there are more flows than
+ * Open vSwitch's limit, which depends on how long a dump takes and is told
+ * nowhere else.  They then delete flows that were not used for 0.1 s.  NULL in
+ * programs without them. */
+extern struct coverage_counter counter_upcall_flow_limit_hit
+    __attribute__((weak));
+
+/* For struct offload_kernel.  Reads the counter without its lock, which is not
+ * to be had: whether it is as before is all that matters. */
+static bool
+kernel_is_crowded(void *engine_)
+{
+    struct kdp_flow_engine *engine = engine_;
+    unsigned long long int before = engine->n_limit_hits;
+
+    if (&counter_upcall_flow_limit_hit) {
+        engine->n_limit_hits = counter_upcall_flow_limit_hit.total;
+    }
+    return engine->n_limit_hits != before;
+}
+
 struct offload_kernel
 kdp_flow_kernel(struct kdp_flow_engine *engine)
 {
     return (struct offload_kernel) {
         .operate = kernel_operate,
         .flush = kernel_flush,
+        .is_crowded = kernel_is_crowded,
         .aux = engine,
     };
 }

@@ -92,6 +92,14 @@ offload_audit_is_due(struct offload *offload, long long int now)
     return true;
 }
 
+/* The next list is not due before 'when', in ms, as the last one was
+ * expensive. */
+void
+offload_audit_postpone(struct offload *offload, long long int when)
+{
+    offload->audit->next = MAX(offload->audit->next, when);
+}
+
 /* Takes note that tc told of a rule of 'ufid' that no flow had. */
 void
 offload_audit_suspect(struct offload *offload, const ovs_u128 *ufid,

@@ -57,6 +57,7 @@ struct offload_audit *offload_audit_create(unsigned int interval);
 void offload_audit_destroy(struct offload_audit *);
 uint64_t offload_audit_count(const struct offload_audit *);
 bool offload_audit_is_due(struct offload *, long long int now);
+void offload_audit_postpone(struct offload *, long long int when);
 void offload_audit_suspect(struct offload *, const ovs_u128 *ufid,
                            const void *told);
 void offload_audit_judge(struct offload *);

@@ -201,6 +201,11 @@ struct offload_kernel {
     /* Deletes all flows.  Returns 0 or a positive errno value. */
     int (*flush)(void *aux);
 
+    /* Have there been more flows than the user wants since the last call, so
+     * that idle ones are deleted early?  Called by one thread.  NULL if that
+     * is not known. */
+    bool (*is_crowded)(void *aux);
+
     void *aux;
 };
 

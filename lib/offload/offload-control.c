@@ -41,6 +41,7 @@ offload_create(const struct offload_kernel *kernel,
     atomic_init(&offload->delay, config->delay);
     atomic_init(&offload->backoff, config->backoff);
     atomic_init(&offload->rebalance_interval, config->rebalance_interval);
+    atomic_init(&offload->max_idle, config->max_idle);
     atomic_init(&offload->enabled, true);
     atomic_init(&offload->n_flushes, 0);
     ovs_mutex_init(&offload->dumps_mutex);
@@ -112,6 +113,7 @@ offload_configure(struct offload *offload, const struct offload_config *config)
                          MAX(1, MIN(config->backoff, 3600000)));
     atomic_store_relaxed(&offload->rebalance_interval,
                          config->rebalance_interval);
+    atomic_store_relaxed(&offload->max_idle, config->max_idle);
     offload_threads_set(offload, n);
     ovs_mutex_unlock(&offload->config_mutex);
 }

@@ -35,6 +35,8 @@ struct offload {
     struct offload_thread *threads;     /* OFFLOAD_MAX_THREADS. */
     struct offload_reader *reader;      /* Or NULL. */
     atomic_uint32_t last_round;         /* See offload-reader.h. */
+    long long int next_second;          /* The reader thread's own: where it
+                                         * goes on. */
     struct offload_audit *audit;
 
     /* Held for reading by who changes flows, or sends to a thread; for writing
@@ -46,6 +48,7 @@ struct offload {
     atomic_uint delay;
     atomic_uint backoff;
     atomic_uint rebalance_interval;
+    atomic_uint max_idle;
     atomic_bool enabled;
     atomic_uint64_t n_flushes;  /* Written with change_rwlock for writing. */
 

@@ -24,6 +24,9 @@ offload_table_init(struct offload_table *table)
         hmap_init(&stripe->ports);
         hmap_init(&stripe->deleting);
         atomic_init(&stripe->n_tc_only, 0);
+        for (size_t j = 0; j < OFFLOAD_N_SLOTS; j++) {
+            ovs_list_init(&stripe->due[j]);
+        }
         stripe->move_clock = &table->move_clock;
     }
 }
@@ -355,12 +358,40 @@ offload_flow_set_kernel(struct offload_flow *flow,
     offload_flow_moved(flow);
 }
 
+/* Puts 'flow', which is in tc, into the slot in which its rule is to be read:
+ * at 'due', or when there is a slot for that if it is too long after 'now'. */
+void
+offload_flow_schedule(struct offload_flow *flow, long long int due,
+                      long long int now)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    const long long int last = now + ((OFFLOAD_N_SLOTS - 1)
+                                      * OFFLOAD_SLOT_MSEC);
+    unsigned int slot = (MAX(MIN(due, last), now) / OFFLOAD_SLOT_MSEC
+                         % OFFLOAD_N_SLOTS);
+
+    ovs_list_remove(&flow->due_node);
+    ovs_list_push_back(&flow->stripe->due[slot], &flow->due_node);
+}
+
 static void
 set_tc(struct offload_flow *flow, enum offload_tc_copy tc)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
+    struct offload_stripe *stripe = flow->stripe;
+
     offload_transition_check(OFFLOAD_MACHINE_TC, flow->tc, tc);
-    flow->stripe->n_rules_gone += tc == OFFLOAD_TC_NONE;
+    if (flow->tc == OFFLOAD_TC_PRESENT) {
+        ovs_list_remove(&flow->due_node);
+        stripe->n_rules--;
+    } else if (tc == OFFLOAD_TC_PRESENT) {
+        /* The reader thread decides when to read it. */
+        ovs_list_push_back(&stripe->due[time_msec() / OFFLOAD_SLOT_MSEC
+                                        % OFFLOAD_N_SLOTS],
+                           &flow->due_node);
+        stripe->n_rules++;
+    }
+    stripe->n_rules_gone += tc == OFFLOAD_TC_NONE;
     flow->tc = tc;
     count_tc_only(flow);
 }

@@ -65,6 +65,12 @@ struct offload_waiter;
 /* Stripes of flows: enough that a dozen threads rarely meet. */
 #define OFFLOAD_STRIPES 64
 
+/* Rules are listed by when they are to be read: in slots of so many ms, which
+ * are used again and again.  Together they are longer than the 10 s after which
+ * flows expire by default; what is due later is looked at in between. */
+#define OFFLOAD_SLOT_MSEC 1000
+#define OFFLOAD_N_SLOTS 16
+
 struct offload_stripe {
     OVS_ALIGNED_VAR(CACHE_LINE_SIZE) struct ovs_mutex mutex;
     pthread_cond_t cond;
@@ -75,6 +81,9 @@ struct offload_stripe {
                                          * are in tc only.  Changed with the
                                          * lock, read without. */
     uint64_t n_rules_gone OVS_GUARDED;  /* How often a flow lost its rule. */
+    uint32_t n_rules OVS_GUARDED;       /* Flows that are in tc. */
+    struct ovs_list due[OFFLOAD_N_SLOTS] OVS_GUARDED;   /* Flows that are in
+                                         * tc. */
     atomic_uint64_t *move_clock;        /* Constant. */
 };
 
@@ -177,6 +186,7 @@ struct offload_flow {
     long long int read;         /* When the latest round began in which the
                                  * rule was read, or it came to tc, in ms, */
     uint32_t round;             /* and which that was: see offload-reader.h. */
+    struct ovs_list due_node;   /* In stripe->due, while it is in tc. */
 
     /* What is under way. */
     unsigned int thread;        /* Valid if queued, busy or paused. */
@@ -267,6 +277,8 @@ void offload_flow_saw_tc(struct offload_flow *, const struct offload_stats *,
                          enum offload_hw, long long int when);
 void offload_flow_saw_kernel(struct offload_flow *,
                              const struct offload_stats *);
+void offload_flow_schedule(struct offload_flow *, long long int due,
+                           long long int now);
 
 /* Is 'flow' in the table? */
 static inline bool

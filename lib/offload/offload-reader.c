@@ -18,14 +18,20 @@
 #include "timeval.h"
 #include "util.h"
 
-/* After a round that took so much time of a processor the thread sleeps this
- * many times as long, at least: with 100,000 rules, of which each takes a few
- * microseconds, it would be at it all the time. */
-#define READER_SHARE 8
+/* Parts of the time of a processor that the thread may take: to read rules by
+ * themselves, to list all of them for the audit, and in all. */
+#define READ_SHARE 5
+#define AUDIT_SHARE 20
+#define READER_SHARE 4
+
+/* Time of a processor in ns that a rule is taken to need before it is known
+ * from a round. */
+#define READ_NSEC 10000
 
 struct offload_reader {
     struct offload *offload;
     unsigned int interval;      /* In ms. */
+    uint64_t read_nsec;         /* Time of a processor that a rule needs. */
     pthread_t thread;
     struct latch stop;
 };
@@ -36,8 +42,10 @@ struct round {
     uint32_t number;
     long long int start;        /* In ms. */
     uint64_t clock;             /* Move clock at the start. */
-    unsigned int interval;      /* Time in ms for which what is known of a rule
-                                 * is new enough; 0 if it never is. */
+    struct offload_reader_pace pace;    /* All zeros: all rules are read. */
+    unsigned int max_idle;      /* In ms. */
+    unsigned int fair;          /* Time in ms in which each rule could be read
+                                 * once. */
     bool audit;                 /* All rules in tc are listed. */
     struct latch *stop;         /* Ends the round early; NULL if the caller may
                                  * have pointers that RCU guards. */
@@ -45,6 +53,10 @@ struct round {
     /* Flows that are to be read, with references. */
     struct offload_flow *flows[OFFLOAD_BATCH];
     size_t n;
+
+    size_t n_read;              /* Rules that were read by themselves. */
+    uint64_t read_nsec;         /* Time of a processor that took, in ns. */
+    uint64_t audit_nsec;        /* Likewise, for the list of all rules. */
 };
 
 static bool
@@ -130,6 +142,22 @@ is_known(void *round_, uint32_t port, const struct offload_place *place)
     return offload_ports_is_known(&round->offload->ports, port, place);
 }
 
+/* When the rule of 'flow' is to be read, in ms: when the user would delete the
+ * flow unless it has been used, or when it is its turn, if that comes
+ * first. */
+static long long int
+due_of(const struct round *round, const struct offload_flow *flow)
+{
+    long long int used = MAX(flow->created,
+                             MAX(flow->base.used, flow->tc_seen.used));
+
+    if (offload_flow_in_kernel(flow)) {
+        used = MAX(used, flow->kernel_seen.used);
+    }
+    return MAX(flow->read + round->pace.interval,
+               MIN(used + round->max_idle, flow->read + round->fair));
+}
+
 /* Takes what 'op' told of the rule of 'flow', which had moved at 'moved'. */
 static void
 take_read(struct round *round, struct offload_flow *flow, uint64_t moved,
@@ -199,6 +227,12 @@ read_batch(struct round *round)
 
         ovs_mutex_lock(mutex);
         take_read(round, flow, moved[i], &ops[i]);
+        if (round->pace.interval && offload_flow_in_tc(flow)) {
+            offload_flow_schedule(flow, MAX(due_of(round, flow),
+                                            round->start
+                                            + round->pace.interval),
+                                  round->start);
+        }
         offload_flow_unref(flow);
         ovs_mutex_unlock(mutex);
         offload_rule_unref(ops[i].rule);
@@ -206,35 +240,22 @@ read_batch(struct round *round)
     }
 }
 
-/* Is 'flow' in tc, and to be read by itself?  One that has just come need not
- * be: it was known how much it had counted, and in a burst of new flows there
- * would be more to read than to add. */
-static bool
-is_due(const struct round *round, const struct offload_flow *flow)
+/* Adds 'flow' to the 'n' flows in '*flows', with a reference. */
+static void
+collect(struct offload_flow ***flows, size_t *n, size_t *allocated,
+        struct offload_flow *flow)
 {
-    return (offload_flow_in_tc(flow) && is_later(round->number, flow->round)
-            && (!round->interval
-                || flow->read + round->interval <= round->start));
+    if (*n == *allocated) {
+        *flows = x2nrealloc(*flows, allocated, sizeof **flows);
+    }
+    flow->n_refs++;
+    (*flows)[(*n)++] = flow;
 }
 
-/* Reads the rules of 'stripe' that are to be read by themselves. */
+/* Reads the rules of 'flows', and gives up their references and memory. */
 static void
-read_stripe(struct round *round, struct offload_stripe *stripe)
+read_flows(struct round *round, struct offload_flow **flows, size_t n)
 {
-    struct offload_flow **flows = NULL, *flow;
-    size_t n = 0, allocated = 0;
-
-    ovs_mutex_lock(&stripe->mutex);
-    HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-        if (is_due(round, flow)) {
-            if (n == allocated) {
-                flows = x2nrealloc(flows, &allocated, sizeof *flows);
-            }
-            flow->n_refs++;
-            flows[n++] = flow;
-        }
-    }
-    ovs_mutex_unlock(&stripe->mutex);
     for (size_t i = 0; i < n; i++) {
         round->flows[round->n++] = flows[i];
         if (round->n == OFFLOAD_BATCH) {
@@ -244,43 +265,153 @@ read_stripe(struct round *round, struct offload_stripe *stripe)
     free(flows);
 }
 
-/* If 'audit', which takes the reader thread, also looks for rules that no flow
- * has. */
-static uint32_t
-run_round(struct offload *offload, bool exact, bool audit,
-          unsigned int interval, struct latch *stop)
+/* Reads the rules of 'stripe' that were not listed in this round. */
+static void
+read_stripe(struct round *round, struct offload_stripe *stripe)
 {
-    struct offload_backend *backend = &offload->backend;
-    struct round round = {
-        .offload = offload,
-        .start = time_msec(),
-        .clock = offload_table_clock(&offload->table),
-        .interval = interval,
-        .stop = stop,
-    };
+    struct offload_flow **flows = NULL, *flow;
+    size_t n = 0, allocated = 0;
 
-    atomic_add_relaxed(&offload->last_round, 1, &round.number);
-    round.number++;
-    if (audit && !is_stopped(&round)) {
-        quiesce_start(&round);
-        offload_audit_judge(offload);
-        quiesce_end(&round);
-        round.audit = offload_audit_is_due(offload, round.start);
+    ovs_mutex_lock(&stripe->mutex);
+    HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
+        if (offload_flow_in_tc(flow)
+            && is_later(round->number, flow->round)) {
+            collect(&flows, &n, &allocated, flow);
+        }
     }
-    if (round.audit) {
-        quiesce_start(&round);
-        backend->list_all(backend->aux, is_known, take_listed, &round);
-        quiesce_end(&round);
-    } else if (backend->list && !is_stopped(&round)) {
-        quiesce_start(&round);
-        backend->list(backend->aux, exact, take_listed, &round);
-        quiesce_end(&round);
+    ovs_mutex_unlock(&stripe->mutex);
+    read_flows(round, flows, n);
+}
+
+/* Reads the rules of 'stripe' in 'slot' that are due, or if 'ahead' those that
+ * were not read within the interval.  Returns false if there are more than the
+ * pace allows. */
+static bool
+read_slot(struct round *round, struct offload_stripe *stripe,
+          unsigned int slot, bool ahead)
+{
+    const unsigned int interval = round->pace.interval;
+    struct ovs_list *list = &stripe->due[slot];
+    struct ovs_list rest = OVS_LIST_INITIALIZER(&rest);
+    struct offload_flow **flows = NULL;
+    size_t n = 0, allocated = 0;
+    bool all;
+
+    ovs_mutex_lock(&stripe->mutex);
+    ovs_list_push_back_all(&rest, list);
+    while (!ovs_list_is_empty(&rest)) {
+        struct offload_flow *flow = CONTAINER_OF(
+            ovs_list_front(&rest), struct offload_flow, due_node);
+        long long int due = (!offload_flow_in_table(flow)
+                             ? round->start + OFFLOAD_SLOT_MSEC
+                             : ahead ? flow->read + interval
+                             : due_of(round, flow));
+
+        if (due <= round->start) {
+            if (round->n_read >= round->pace.max_reads) {
+                break;
+            }
+            round->n_read++;
+            collect(&flows, &n, &allocated, flow);
+            due = round->start + interval;
+        }
+        if (ahead) {
+            ovs_list_remove(&flow->due_node);
+            ovs_list_push_back(list, &flow->due_node);
+        } else {
+            offload_flow_schedule(flow, due, round->start);
+        }
     }
-    for (size_t i = 0; i < OFFLOAD_STRIPES && !is_stopped(&round); i++) {
-        read_stripe(&round, &offload->table.stripes[i]);
+    all = ovs_list_is_empty(&rest);
+    ovs_list_push_back_all(&rest, list);
+    ovs_list_push_back_all(list, &rest);
+    ovs_mutex_unlock(&stripe->mutex);
+    read_flows(round, flows, n);
+    return all;
+}
+
+/* Likewise, in the slot of second 'second' of all stripes.  Returns false if
+ * the round is to end. */
+static bool
+read_second(struct round *round, long long int second, bool ahead)
+{
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        if (is_stopped(round)
+            || !read_slot(round, &round->offload->table.stripes[i],
+                          second % OFFLOAD_N_SLOTS, ahead)) {
+            return false;
+        }
     }
-    read_batch(&round);
-    return round.number;
+    return true;
+}
+
+static size_t
+count_rules(struct offload *offload)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &offload->table.stripes[i];
+
+        ovs_mutex_lock(&stripe->mutex);
+        n += stripe->n_rules;
+        ovs_mutex_unlock(&stripe->mutex);
+    }
+    return n;
+}
+
+/* Reads rules by themselves, in the order in which they are due and as many as
+ * the pace allows.  Begins where the round before had to leave off. */
+static void
+read_due(struct round *round)
+{
+    const struct offload_reader_pace *pace = &round->pace;
+    struct offload *offload = round->offload;
+    const long long int now = round->start / OFFLOAD_SLOT_MSEC;
+    long long int second = MAX(offload->next_second,
+                               now - OFFLOAD_N_SLOTS + 1);
+
+    round->fair = MIN((double) count_rules(offload) * pace->interval
+                      / pace->max_reads, INT_MAX);
+    while (second <= now && read_second(round, second, false)) {
+        second++;
+    }
+    offload->next_second = MIN(second, now);
+
+    /* Those that have been idle for longest come first. */
+    while (pace->crowded && second > now && second < now + OFFLOAD_N_SLOTS
+           && read_second(round, second, true)) {
+        second++;
+    }
+    read_batch(round);
+}
+
+/* Time of a processor that the thread has taken, in ns. */
+static uint64_t
+cpu_nsec(void)
+{
+    struct timespec ts;
+
+    return (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) ? 0
+            : ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec);
+}
+
+static void
+list_rules(struct round *round, bool exact)
+{
+    struct offload_backend *backend = &round->offload->backend;
+    uint64_t cpu = cpu_nsec();
+
+    quiesce_start(round);
+    if (round->audit) {
+        backend->list_all(backend->aux, is_known, take_listed, round);
+    } else if (backend->list && !is_stopped(round)) {
+        backend->list(backend->aux, exact, take_listed, round);
+    }
+    quiesce_end(round);
+    if (round->audit) {
+        round->audit_nsec = cpu_nsec() - cpu;
+    }
 }
 
 /* Reads what tc has counted for all rules, and when they were used, which the
@@ -289,28 +420,66 @@ run_round(struct offload *offload, bool exact, bool audit,
 uint32_t
 offload_read_rules(struct offload *offload)
 {
-    return run_round(offload, true, false, 0, NULL);
+    struct round round = {
+        .offload = offload,
+        .start = time_msec(),
+        .clock = offload_table_clock(&offload->table),
+    };
+
+    atomic_add_relaxed(&offload->last_round, 1, &round.number);
+    round.number++;
+    list_rules(&round, true);
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        read_stripe(&round, &offload->table.stripes[i]);
+    }
+    read_batch(&round);
+    return round.number;
 }
 
-/* A round of the reader thread, or of a test, of the rules of which nothing
- * was learnt for 'interval' ms.  It ends early when 'stop' is set: whoever
- * ends the thread does not wait for all rules of a slow card, but for the
- * request that is under way. */
+static void
+run_round(struct round *round, struct offload *offload,
+          const struct offload_reader_pace *pace, struct latch *stop)
+{
+    uint64_t cpu;
+
+    *round = (struct round) {
+        .offload = offload,
+        .start = time_msec(),
+        .clock = offload_table_clock(&offload->table),
+        .pace = *pace,
+        .stop = stop,
+    };
+    atomic_read_relaxed(&offload->max_idle, &round->max_idle);
+    atomic_add_relaxed(&offload->last_round, 1, &round->number);
+    round->number++;
+    if (!is_stopped(round)) {
+        quiesce_start(round);
+        offload_audit_judge(offload);
+        quiesce_end(round);
+        round->audit = offload_audit_is_due(offload, round->start);
+    }
+    list_rules(round, false);
+    cpu = cpu_nsec();
+    read_due(round);
+    round->read_nsec = cpu_nsec() - cpu;
+    if (round->audit) {
+        offload_audit_postpone(offload, (round->start + AUDIT_SHARE
+                                         * round->audit_nsec / 1000000));
+    }
+}
+
+/* A round of the reader thread, or of a test in its place.  It ends early when
+ * 'stop' is set: whoever ends the thread does not wait for all rules of a slow
+ * card, but for the request that is under way.  If 'stop' is NULL, the caller
+ * may have pointers that RCU guards. */
 void
-offload_reader_round(struct offload *offload, unsigned int interval,
+offload_reader_round(struct offload *offload,
+                     const struct offload_reader_pace *pace,
                      struct latch *stop)
 {
-    run_round(offload, false, true, interval, stop);
-}
+    struct round round;
 
-/* Time of a processor that the thread has taken, in ms. */
-static long long int
-cpu_msec(void)
-{
-    struct timespec ts;
-
-    return (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) ? 0
-            : ts.tv_sec * 1000LL + ts.tv_nsec / 1000000);
+    run_round(&round, offload, pace, stop);
 }
 
 /* After a round: has flows change places in full cards, if it is time for
@@ -327,6 +496,32 @@ rebalance(struct offload *offload, long long int *last)
     }
 }
 
+/* How much the next round may read, after rounds that showed what a rule
+ * costs. */
+static struct offload_reader_pace
+choose_pace(const struct offload_reader *reader)
+{
+    const struct offload_kernel *kernel = &reader->offload->kernel;
+    uint64_t share = reader->interval * UINT64_C(1000000) / READ_SHARE;
+
+    return (struct offload_reader_pace) {
+        .interval = reader->interval,
+        .max_reads = MAX(share / reader->read_nsec, OFFLOAD_BATCH),
+        .crowded = kernel->is_crowded && kernel->is_crowded(kernel->aux),
+    };
+}
+
+/* Takes note of what a rule has cost in 'round', unless that says little. */
+static void
+learn_cost(struct offload_reader *reader, const struct round *round)
+{
+    if (round->n_read >= OFFLOAD_BATCH) {
+        uint64_t nsec = round->read_nsec / round->n_read;
+
+        reader->read_nsec = MAX((reader->read_nsec * 3 + nsec) / 4, 1);
+    }
+}
+
 static void *
 reader_main(void *reader_)
 {
@@ -336,15 +531,16 @@ reader_main(void *reader_)
 
     while (!latch_is_set(&reader->stop)) {
         if (time_msec() >= next) {
-            long long int start = time_msec();
-            long long int cpu = cpu_msec();
+            struct offload_reader_pace pace = choose_pace(reader);
+            uint64_t cpu = cpu_nsec();
+            struct round round;
 
-            offload_reader_round(reader->offload, reader->interval,
-                                 &reader->stop);
+            run_round(&round, reader->offload, &pace, &reader->stop);
+            learn_cost(reader, &round);
             rebalance(reader->offload, &last_rebalance);
-            cpu = cpu_msec() - cpu;
-            next = MAX(start + reader->interval,
-                       time_msec() + cpu * READER_SHARE);
+            cpu = cpu_nsec() - cpu - round.audit_nsec;
+            next = round.start + MAX(reader->interval,
+                                     cpu * READER_SHARE / 1000000);
         }
         poll_timer_wait_until(next);
         latch_wait(&reader->stop);
@@ -366,6 +562,7 @@ offload_reader_start(struct offload *offload, unsigned int read_interval)
     reader = xmalloc(sizeof *reader);
     reader->offload = offload;
     reader->interval = read_interval;
+    reader->read_nsec = READ_NSEC;
     latch_init(&reader->stop);
     offload->reader = reader;
     reader->thread = ovs_thread_create("rule_reader", reader_main, reader);

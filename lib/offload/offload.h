@@ -283,8 +283,11 @@ struct offload_config {
                                  * each time, up to OFFLOAD_BACKOFF_FACTOR
                                  * times as long. */
     unsigned int read_interval; /* Time in ms after which a thread reads the
-                                 * counters of rules again; 0 if there is no
-                                 * such thread. */
+                                 * counters of rules again, if they are not
+                                 * too many; 0 if there is no such thread. */
+    unsigned int max_idle;      /* Time in ms after which the user deletes a
+                                 * flow that is not used.  A rule is read by
+                                 * then, however many there are. */
     unsigned int audit_interval;        /* Time in ms after which that thread
                                  * compares all rules in tc with the flows; 0
                                  * if it does not. */
@@ -309,6 +312,7 @@ struct offload_config {
 
 /* As in Open vSwitch. */
 #define OFFLOAD_REBALANCE_INTERVAL 3000
+#define OFFLOAD_MAX_IDLE 10000
 
 /* A pause after ENOSPC is doubled six times, to 64 times the first one: with
  * the default, a device that is full for long is asked about once a minute. */
@@ -326,7 +330,8 @@ struct offload_config {
 #define OFFLOAD_KIND_FAILURES 3
 
 #define OFFLOAD_CONFIG_DEFAULT \
-    { .n_threads = 1, .max_queued = 65536, .delay = 0, .backoff = 1000 }
+    { .n_threads = 1, .max_queued = 65536, .delay = 0, .backoff = 1000, \
+      .max_idle = OFFLOAD_MAX_IDLE }
 
 struct offload *offload_create(const struct offload_kernel *,
                                const struct offload_backend *,

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coverage.h"
 #include "netdev-provider.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
@@ -38,6 +39,11 @@ static int lookup_error;
 /* What the engine was told last. */
 static struct offload_config told;
 
+/* What it was given, and what Open vSwitch counts when there are more flows
+ * than its limit. */
+static struct offload_kernel kernel_given;
+COVERAGE_DEFINE(upcall_flow_limit_hit);
+
 struct offload *__wrap_offload_create(const struct offload_kernel *,
                                       const struct offload_backend *,
                                       const struct offload_config *);
@@ -51,6 +57,7 @@ __wrap_offload_create(const struct offload_kernel *kernel,
                       const struct offload_config *config)
 {
     told = *config;
+    kernel_given = *kernel;
     return __real_offload_create(kernel, backend, config);
 }
 
@@ -890,6 +897,33 @@ numbers_that_are_wrong_change_nothing(void **state)
     assert_int_equal(config->delay, 0);
 }
 
+/* The engine has rules read by when flows expire. */
+static void
+engine_knows_when_flows_expire(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+    assert_int_equal(told.max_idle, 10000);
+    set_config(test, "true", "max-idle", "30000");
+    assert_int_equal(told.max_idle, 30000);
+}
+
+static void
+engine_knows_when_there_are_too_many_flows(void **state)
+{
+    struct test *test = *state;
+
+    set_config(test, "true", NULL, NULL);
+    kernel_given.is_crowded(kernel_given.aux);
+    assert_false(kernel_given.is_crowded(kernel_given.aux));
+    for (int i = 0; i < 2; i++) {
+        counter_upcall_flow_limit_hit.total++;
+        assert_true(kernel_given.is_crowded(kernel_given.aux));
+        assert_false(kernel_given.is_crowded(kernel_given.aux));
+    }
+}
+
 static bool
 counts_headers(struct test *test)
 {
@@ -977,6 +1011,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(members_of_a_bond_stay_bound_as_its_rules_stay),
         TEST(meters_made_before_offload_are_made_in_tc),
         TEST(numbers_that_are_wrong_change_nothing),
+        TEST(engine_knows_when_flows_expire),
+        TEST(engine_knows_when_there_are_too_many_flows),
         TEST(bytes_are_counted_as_was_said_last),
         TEST(statistics_are_those_of_all_threads),
         TEST(offload_that_is_forbidden_is_never_on),

@@ -16,6 +16,7 @@ unit_tests += \
 	tests/unit/offload/test-offload-retry \
 	tests/unit/offload/test-offload-show \
 	tests/unit/offload/test-offload-state \
+	tests/unit/offload/test-offload-reader \
 	tests/unit/offload/test-offload-stats \
 	tests/unit/offload/test-offload-thread \
 	tests/unit/offload/test-offload-withdraw
@@ -37,6 +38,9 @@ tests_unit_offload_test_offload_audit_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_batch_SOURCES = \
 	tests/unit/offload/test-offload-batch.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_batch_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
+tests_unit_offload_test_offload_reader_SOURCES = \
+	tests/unit/offload/test-offload-reader.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_reader_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_failure_SOURCES = \
 	tests/unit/offload/test-offload-failure.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_failure_LDFLAGS = \

@@ -39,8 +39,12 @@ init(struct unit_offload *unit)
 static void
 round_of(struct unit_offload *unit)
 {
+    static const struct offload_reader_pace pace = {
+        .interval = 1, .max_reads = SIZE_MAX,
+    };
+
     unit_clock_advance(1);
-    offload_reader_round(unit->offload, 0, NULL);
+    offload_reader_round(unit->offload, &pace, NULL);
 }
 
 /* Puts a rule into tc that no flow has. */

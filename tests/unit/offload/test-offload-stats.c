@@ -472,26 +472,33 @@ reader_keeps_its_interval(void **state OVS_UNUSED)
 static void
 round_ends_early_when_it_is_to(void **state OVS_UNUSED)
 {
+    static const struct offload_reader_pace pace = {
+        .interval = 1, .max_reads = SIZE_MAX,
+    };
     uint64_t n_before, n_after, n_calls;
     struct unit_offload unit;
     struct latch stop;
 
     latch_init(&stop);
+    unit_clock_stop(time_msec());
     unit_offload_init(&unit, NULL, 1);
     for (uint32_t i = 0; i < 200; i++) {
         unit_put(&unit, unit_desc(i, 1), CREATE);
     }
     unit_settle(&unit);
     offload_fake_get_load(unit.fake, &n_before, &n_calls);
-    offload_reader_round(unit.offload, 0, &stop);
+    unit_clock_advance(1);
+    offload_reader_round(unit.offload, &pace, &stop);
     offload_fake_get_load(unit.fake, &n_after, &n_calls);
     assert_int_equal(n_after - n_before, 200);
     latch_set(&stop);
-    offload_reader_round(unit.offload, 0, &stop);
+    unit_clock_advance(1);
+    offload_reader_round(unit.offload, &pace, &stop);
     offload_fake_get_load(unit.fake, &n_before, &n_calls);
     assert_int_equal(n_after, n_before);
     latch_destroy(&stop);
     unit_offload_uninit(&unit);
+    unit_clock_run();
 }
 
 /* How many rules a round reads that has nothing to do with those of which
@@ -499,12 +506,15 @@ round_ends_early_when_it_is_to(void **state OVS_UNUSED)
 static uint64_t
 n_read_by_round(struct unit_offload *unit)
 {
+    static const struct offload_reader_pace pace = {
+        .interval = 1000, .max_reads = SIZE_MAX,
+    };
     uint64_t n_before, n_after, n_calls;
     struct latch stop;
 
     latch_init(&stop);
     offload_fake_get_load(unit->fake, &n_before, &n_calls);
-    offload_reader_round(unit->offload, 1000, &stop);
+    offload_reader_round(unit->offload, &pace, &stop);
     offload_fake_get_load(unit->fake, &n_after, &n_calls);
     latch_destroy(&stop);
     return n_after - n_before;
