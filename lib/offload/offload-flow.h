@@ -207,7 +207,8 @@ struct offload_flow {
     /* See offload-rebalance.h. */
     uint32_t came;              /* When it came to tc, in ms modulo 2^32. */
     uint32_t n_ranked;          /* Packets when it was ranked last,
-                                 * likewise. */
+                                 * likewise, */
+    uint32_t n_recent;          /* and those since the ranking before. */
 
     uint32_t shown[OFFLOAD_MAX_DUMPS];  /* Latest dump of each slot that has
                                          * shown it. */

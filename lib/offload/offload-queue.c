@@ -23,6 +23,7 @@ queue_init(struct offload_queue *queue)
     atomic_init(&queue->ever_ran, false);
     atomic_init(&queue->n_flows, 0);
     atomic_init(&queue->most_flows, 0);
+    atomic_init(&queue->flow_nsec, 0);
     for (size_t i = 0; i < OFFLOAD_N_PAUSES; i++) {
         ovs_list_init(&queue->pauses[i]);
     }

@@ -69,6 +69,8 @@ struct offload_queue {
     atomic_bool ever_ran;
     atomic_uint32_t n_flows;    /* In the queue and the thread's lists. */
     atomic_uint32_t most_flows;
+    atomic_uint32_t flow_nsec;  /* What a flow takes lately, in ns; 0 if that
+                                 * is not known yet. */
 
     /* The thread's own: flows that wait until it tries again to delete their
      * rules, by the length of the pause, so that each list is in the order in

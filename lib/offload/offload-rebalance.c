@@ -14,7 +14,14 @@
 /* A flow in the ranking, with a reference. */
 struct ranked {
     struct offload_flow *flow;
-    uint64_t n_packets;         /* Since the last time; fits into 32 bits. */
+    uint32_t n_packets;         /* Since the last time; of a flow that leads to
+                                 * a chain at least as many as those of the
+                                 * chain's busiest flow. */
+    uint32_t level;             /* Among flows with as many, those that others
+                                 * depend on rank above these. */
+    struct offload_desc *desc;  /* What it was when it was ranked, with a
+                                 * reference, if it leads to a chain; or
+                                 * NULL. */
 };
 
 struct ranking {
@@ -27,8 +34,17 @@ struct ranked_port {
     struct hmap_node node;
     uint32_t port;
     struct ranking in, out;
+    size_t n_in;                /* In the card, ranked or not. */
     size_t n_unknown;           /* In tc, but not read yet: maybe in the
                                  * card. */
+    size_t n_room;              /* Places that are left. */
+};
+
+/* A recirculation chain, and the packets of its busiest flow. */
+struct ranked_chain {
+    struct hmap_node node;
+    uint32_t id;
+    uint32_t n_packets;
 };
 
 static struct ranked_port *
@@ -47,25 +63,63 @@ get_port(struct hmap *ports, uint32_t port_no)
     return port;
 }
 
-static void
-add(struct ranking *ranking, struct offload_flow *flow, uint32_t n_packets)
+static struct ranked_chain *
+find_chain(const struct hmap *chains, uint32_t id)
 {
+    struct ranked_chain *chain;
+
+    HMAP_FOR_EACH_WITH_HASH (chain, node, hash_int(id, 0), chains) {
+        if (chain->id == id) {
+            return chain;
+        }
+    }
+    return NULL;
+}
+
+/* Takes note that a flow of chain 'id', unless that is 0, has 'n_packets'.
+ * Returns true if it is the busiest so far. */
+static bool
+raise_chain(struct hmap *chains, uint32_t id, uint32_t n_packets)
+{
+    struct ranked_chain *chain = id ? find_chain(chains, id) : NULL;
+
+    if (id && !chain) {
+        chain = xzalloc(sizeof *chain);
+        chain->id = id;
+        hmap_insert(chains, &chain->node, hash_int(id, 0));
+    }
+    if (!id || chain->n_packets >= n_packets) {
+        return false;
+    }
+    chain->n_packets = n_packets;
+    return true;
+}
+
+static void
+add(struct ranking *ranking, struct offload_flow *flow)
+{
+    const struct offload_desc *desc = flow->desc;
+
     if (ranking->n == ranking->allocated) {
         ranking->flows = x2nrealloc(ranking->flows, &ranking->allocated,
                                     sizeof *ranking->flows);
     }
     flow->n_refs++;
-    ranking->flows[ranking->n++] = (struct ranked) { flow, n_packets };
+    ranking->flows[ranking->n++] = (struct ranked) {
+        .flow = flow,
+        .n_packets = flow->n_recent,
+        .level = (desc->n_children ? 2 : 0) + !desc->recirc_id,
+        .desc = desc->n_children ? offload_desc_ref(desc) : NULL,
+    };
 }
 
-/* Is nothing under way for 'flow', on which no other depends? */
+/* Is nothing under way for 'flow'? */
 static bool
 is_eligible(const struct offload_flow *flow)
 {
     return (flow->life == OFFLOAD_LIFE_PRESENT
             && flow->work == OFFLOAD_WORK_IDLE
-            && !flow->request && !flow->kernel_claimed
-            && !flow->desc->recirc_id && !flow->desc->n_children);
+            && !flow->request && !flow->kernel_claimed);
 }
 
 static bool
@@ -94,20 +148,62 @@ lacks_room(const struct offload_flow *flow)
                 || flow->reason == OFFLOAD_REASON_OUTRANKED));
 }
 
-/* Packets of 'flow' since this was called before. */
-static uint32_t
+/* Does 'flow' wait for a flow that leads to its chain?  It needs a place once
+ * that has come. */
+static bool
+is_waiting(const struct offload_flow *flow)
+{
+    return (flow->life == OFFLOAD_LIFE_PRESENT
+            && flow->work == OFFLOAD_WORK_WAITING);
+}
+
+/* May 'flow', which is not in the card, be worth the place of another one? */
+static bool
+is_worth_it(const struct offload_flow *flow)
+{
+    return (flow->n_recent >= OFFLOAD_REBALANCE_GAIN
+            || flow->desc->n_children);
+}
+
+/* Counts the packets of 'flow' since this was called before. */
+static void
 count_packets(struct offload_flow *flow)
 {
-    uint32_t before = flow->n_ranked, n = flow->base.n_packets;
+    uint32_t n = flow->base.n_packets;
 
     n += offload_flow_in_kernel(flow) ? flow->kernel_seen.n_packets : 0;
     n += offload_flow_in_tc(flow) ? flow->tc_seen.n_packets : 0;
+    flow->n_recent = n - flow->n_ranked;
     flow->n_ranked = n;
-    return n - before;
 }
 
 static void
-collect(struct offload *offload, struct hmap *ports)
+collect_flow(struct offload_flow *flow, struct hmap *ports,
+             struct hmap *chains)
+{
+    bool eligible = is_eligible(flow);
+
+    count_packets(flow);
+    raise_chain(chains, flow->desc->recirc_id, flow->n_recent);
+    if (flow->tc != OFFLOAD_TC_NONE && flow->hw == OFFLOAD_HW_UNKNOWN) {
+        get_port(ports, flow->desc->in_port)->n_unknown++;
+    }
+    if (is_in(flow)) {
+        struct ranked_port *port = get_port(ports, flow->desc->in_port);
+
+        port->n_in++;
+        if (eligible) {
+            add(&port->in, flow);
+        }
+    } else if (is_worth_it(flow)
+               && (eligible ? is_in_software(flow) || lacks_room(flow)
+                   : is_waiting(flow))) {
+        add(&get_port(ports, flow->desc->in_port)->out, flow);
+    }
+}
+
+static void
+collect(struct offload *offload, struct hmap *ports, struct hmap *chains)
 {
     for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
         struct offload_stripe *stripe = &offload->table.stripes[i];
@@ -115,24 +211,54 @@ collect(struct offload *offload, struct hmap *ports)
 
         ovs_mutex_lock(&stripe->mutex);
         HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-            uint32_t n_packets = count_packets(flow);
-            bool in = is_in(flow);
-
-            if (flow->tc != OFFLOAD_TC_NONE
-                && flow->hw == OFFLOAD_HW_UNKNOWN) {
-                get_port(ports, flow->desc->in_port)->n_unknown++;
-            }
-
-            if (is_eligible(flow)
-                && (in || is_in_software(flow) || lacks_room(flow))) {
-                struct ranked_port *port = get_port(ports,
-                                                    flow->desc->in_port);
-
-                add(in ? &port->in : &port->out, flow, n_packets);
-            }
+            collect_flow(flow, ports, chains);
         }
         ovs_mutex_unlock(&stripe->mutex);
     }
+}
+
+/* Ranks the flows of 'ranking' that lead to chains as high as the flows there.
+ * Returns true if that raises the chain of one of them. */
+static bool
+raise_parents(struct ranking *ranking, struct hmap *chains)
+{
+    bool raised = false;
+
+    for (size_t i = 0; i < ranking->n; i++) {
+        struct ranked *ranked = &ranking->flows[i];
+        const struct offload_desc *desc = ranked->desc;
+
+        for (size_t j = 0; desc && j < desc->n_children; j++) {
+            const struct ranked_chain *chain = find_chain(chains,
+                                                          desc->children[j]);
+
+            if (chain && chain->n_packets > ranked->n_packets) {
+                ranked->n_packets = chain->n_packets;
+            }
+        }
+        if (desc) {
+            raised |= raise_chain(chains, desc->recirc_id, ranked->n_packets);
+        }
+    }
+    return raised;
+}
+
+/* Likewise, in all 'ports', until that raises no chain.  Each turn reaches the
+ * chains before those of the last one.  It ends, as there are finitely many
+ * numbers and none falls, even if chains lead to each other. */
+static void
+raise_all_parents(struct hmap *ports, struct hmap *chains)
+{
+    struct ranked_port *port;
+    bool raised;
+
+    do {
+        raised = false;
+        HMAP_FOR_EACH (port, node, ports) {
+            raised |= raise_parents(&port->in, chains);
+            raised |= raise_parents(&port->out, chains);
+        }
+    } while (raised);
 }
 
 static int
@@ -140,22 +266,30 @@ compare(const void *a_, const void *b_)
 {
     const struct ranked *a = a_, *b = b_;
 
-    return a->n_packets < b->n_packets ? -1 : a->n_packets > b->n_packets;
+    return (a->n_packets != b->n_packets
+            ? (a->n_packets < b->n_packets ? -1 : 1)
+            : a->level < b->level ? -1 : a->level > b->level);
 }
 
 /* Returns how many of the best of 'out', which are its last, shall have the
- * places of the first of 'in': those with more packets by a quarter at least,
- * so that flows that are alike do not change places all the time. */
+ * places of the first of 'in', 'max' at most: those with more packets by a
+ * quarter at least, and by OFFLOAD_REBALANCE_GAIN, so that flows that are
+ * alike do not change places all the time. */
 static size_t
-count_swaps(const struct ranked_port *port)
+count_swaps(const struct ranked_port *port, size_t max)
 {
     const struct ranking *in = &port->in, *out = &port->out;
-    size_t max = MIN(MIN(in->n, out->n), OFFLOAD_REBALANCE_MAX);
     size_t n = 0;
 
-    while (n < max && (out->flows[out->n - 1 - n].n_packets
-                       > in->flows[n].n_packets
-                       + in->flows[n].n_packets / 4)) {
+    max = MIN(max, MIN(in->n, out->n));
+    while (n < max) {
+        uint64_t n_in = in->flows[n].n_packets;
+        uint64_t n_out = out->flows[out->n - 1 - n].n_packets;
+
+        if (n_out <= n_in + n_in / 4
+            || n_out < n_in + OFFLOAD_REBALANCE_GAIN) {
+            break;
+        }
         n++;
     }
     return n;
@@ -173,15 +307,15 @@ evict(struct offload *offload, struct offload_flow *flow)
     ovs_mutex_unlock(&flow->stripe->mutex);
 }
 
-/* 'flow' is one of the best that are not in the card if 'chosen'. */
+/* 'flow', which is not in the card, gets a place there if 'chosen'. */
 static void
 place(struct offload *offload, struct offload_flow *flow, bool chosen)
+    OVS_REQUIRES(flow->stripe->mutex)
 {
     uint32_t now = time_msec();
 
-    ovs_mutex_lock(&flow->stripe->mutex);
     if (!is_eligible(flow)) {
-        /* It has changed meanwhile. */
+        /* It has changed meanwhile, or comes by itself. */
     } else if (is_in_software(flow)) {
         if (chosen || now - flow->came >= OFFLOAD_SOFTWARE_MSEC) {
             offload_placement_return_for(offload, flow,
@@ -193,7 +327,25 @@ place(struct offload *offload, struct offload_flow *flow, bool chosen)
         offload_placement_postpone(offload, flow,
                                    chosen ? 0 : OFFLOAD_OUTRANKED_MSEC);
     }
-    ovs_mutex_unlock(&flow->stripe->mutex);
+}
+
+struct rest {
+    struct offload *offload;
+    size_t n_room;
+};
+
+/* Gives 'flow' one of the places that are left if it was not worth ranking. */
+static void
+place_rest(struct offload_flow *flow, void *rest_)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct rest *rest = rest_;
+
+    if (!is_worth_it(flow) && is_eligible(flow)
+        && (is_in_software(flow) || lacks_room(flow))) {
+        place(rest->offload, flow, rest->n_room > 0);
+        rest->n_room -= rest->n_room > 0;
+    }
 }
 
 static void
@@ -206,6 +358,7 @@ release(struct ranking *ranking)
         ovs_mutex_lock(mutex);
         offload_flow_unref(flow);
         ovs_mutex_unlock(mutex);
+        offload_desc_unref(ranking->flows[i].desc);
     }
     free(ranking->flows);
 }
@@ -215,20 +368,22 @@ static size_t
 count_room(struct offload *offload, const struct ranked_port *port)
 {
     uint32_t before = offload_ports_set_n_in_hw(&offload->ports, port->port,
-                                                port->in.n);
-    size_t n = port->in.n + port->n_unknown;
+                                                port->n_in);
+    size_t n = port->n_in + port->n_unknown;
 
     return before > n ? before - n : 0;
 }
 
 static void
-rebalance_port(struct offload *offload, struct ranked_port *port)
+rebalance_port(struct offload *offload, struct ranked_port *port, size_t max)
 {
     struct ranking *in = &port->in, *out = &port->out;
-    size_t n_room = count_room(offload, port);
+    struct rest rest = {
+        .offload = offload, .n_room = count_room(offload, port),
+    };
     size_t n_swaps, n_chosen;
 
-    if (!in->n && !n_room) {
+    if (!port->n_in && !rest.n_room) {
         /* There is no card. */
         return;
     }
@@ -238,17 +393,46 @@ rebalance_port(struct offload *offload, struct ranked_port *port)
     if (out->n) {
         qsort(out->flows, out->n, sizeof *out->flows, compare);
     }
-    n_swaps = count_swaps(port);
-    n_chosen = MIN(out->n, n_swaps + n_room);
+    n_swaps = count_swaps(port, max);
+    n_chosen = MIN(out->n, n_swaps + rest.n_room);
+    if (n_swaps || rest.n_room) {
+        offload_ports_has_room(&offload->ports, port->port);
+    }
     for (size_t i = 0; i < n_swaps; i++) {
         evict(offload, in->flows[i].flow);
     }
-    if (n_chosen) {
-        offload_ports_has_room(&offload->ports, port->port);
-    }
     for (size_t i = 0; i < out->n; i++) {
-        place(offload, out->flows[i].flow, i >= out->n - n_chosen);
+        struct offload_flow *flow = out->flows[i].flow;
+        struct ovs_mutex *mutex = &flow->stripe->mutex;
+
+        ovs_mutex_lock(mutex);
+        place(offload, flow, i >= out->n - n_chosen);
+        ovs_mutex_unlock(mutex);
     }
+    rest.n_room += n_swaps - n_chosen;
+    offload_table_visit_port(&offload->table, port->port, place_rest, &rest);
+}
+
+/* Returns how many flows may change places on each of 'n_ports' ports: so many
+ * that their threads need half of the time until the next ranking, even if all
+ * of them belong to the slowest one. */
+static size_t
+max_swaps(struct offload *offload, size_t n_ports)
+{
+    uint32_t slowest = 1000;
+    unsigned int interval, n;
+
+    atomic_read_relaxed(&offload->rebalance_interval, &interval);
+    atomic_read_relaxed(&offload->queues.n, &n);
+    for (unsigned int i = 0; i < n; i++) {
+        uint32_t nsec;
+
+        atomic_read_relaxed(&offload->queues.queues[i].flow_nsec, &nsec);
+        slowest = MAX(slowest, nsec);
+    }
+    /* A flow leaves the card, another one comes. */
+    return MAX((interval ? interval : OFFLOAD_REBALANCE_INTERVAL)
+               * UINT64_C(1000000) / 2 / 2 / slowest / MAX(n_ports, 1), 1);
 }
 
 /* Ranks flows and has some change places, which threads do then.  Statistics
@@ -257,14 +441,26 @@ void
 offload_rebalance_run(struct offload *offload)
 {
     struct hmap ports = HMAP_INITIALIZER(&ports);
+    struct hmap chains = HMAP_INITIALIZER(&chains);
+    struct ranked_chain *chain;
     struct ranked_port *port;
+    size_t n_cards = 0, max;
 
-    collect(offload, &ports);
+    collect(offload, &ports, &chains);
+    raise_all_parents(&ports, &chains);
+    HMAP_FOR_EACH (port, node, &ports) {
+        n_cards += port->in.n > 0;
+    }
+    max = max_swaps(offload, n_cards);
     HMAP_FOR_EACH_POP (port, node, &ports) {
-        rebalance_port(offload, port);
+        rebalance_port(offload, port, max);
         release(&port->in);
         release(&port->out);
         free(port);
     }
+    HMAP_FOR_EACH_POP (chain, node, &chains) {
+        free(chain);
+    }
+    hmap_destroy(&chains);
     hmap_destroy(&ports);
 }

@@ -18,23 +18,33 @@
  * The best of "out" are compared with the worst of "in", pair by pair.  As
  * long as the former has clearly more packets, the latter goes back to the
  * kernel, and the former is offered, or offered again, once there is room.
- * Those who are not chosen wait, so that they do not take the place.
+ * Flows that are not chosen wait, so that they do not take the place.  Flows
+ * outside of the card with few packets are not ranked, which would cost more
+ * than it is worth: they get what places are left, in any order.
+ *
+ * Chains.  A flow of a recirculation chain is of use in the card only if a
+ * flow that leads to it is there.  So a flow that leads to a chain ranks as
+ * high as the chain's busiest flow, and above it: it comes first and goes
+ * last.  A flow that waits for it is ranked, too, as it takes a place as soon
+ * as it stops waiting.
+ *
+ * How many flows change places at a time depends on how long offload threads
+ * took for a flow lately: they are to be done in half of the time until the
+ * next ranking.
  *
  * A flow that has been in tc's software for OFFLOAD_SOFTWARE_MSEC goes back to
  * the kernel datapath, whose tables are made for many flows with many masks:
  * tc looks through one after the other.  It is offered again after a pause, or
  * when flows have left the card.
  *
- * Flows that have to do with recirculation chains stay where they are, as
- * others depend on them.
- *
  * Thread safety: any thread, but one at a time. */
 
 struct offload;
 
-/* Flows that change places at a time on a port, at most: a card may take long
- * for each. */
-#define OFFLOAD_REBALANCE_MAX 64
+/* Packets between two rankings by which a flow outside of the card has to be
+ * ahead, at least: one a second is worth the two changes of the card.  Counts
+ * that are smaller differ by chance. */
+#define OFFLOAD_REBALANCE_GAIN 3
 
 /* Time in ms after which a flow that is in software only goes back. */
 #define OFFLOAD_SOFTWARE_MSEC 10000

@@ -204,10 +204,16 @@ take_batch(struct offload_thread *thread, struct ovs_list *list,
 }
 
 /* Chooses the size of the next batch after one of 'n' flows that took
- * 'duration' ms. */
+ * 'duration' ms, and takes note of what a flow takes. */
 static void
 adapt_batch(struct offload_thread *thread, size_t n, long long int duration)
 {
+    uint64_t nsec = MIN(MAX(duration, 0) * 1000000 / n, UINT32_MAX);
+    uint32_t before;
+
+    atomic_read_relaxed(&thread->queue->flow_nsec, &before);
+    atomic_store_relaxed(&thread->queue->flow_nsec,
+                         (before ? (before * UINT64_C(7) + nsec) / 8 : nsec));
     if (duration > BATCH_MSEC) {
         thread->batch = MAX(1, n * BATCH_MSEC / duration);
     } else if (n == thread->batch && duration * 2 <= BATCH_MSEC) {

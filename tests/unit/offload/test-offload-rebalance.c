@@ -7,6 +7,7 @@
 #include "harness/offload-engine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/clock.h"
 #include "harness/unit.h"
@@ -209,25 +210,169 @@ without_a_card_nothing_moves(void **state OVS_UNUSED)
     teardown(&unit);
 }
 
-/* Flows of chains depend on those that lead there. */
+/* A flow of a chain, which is of no use without the one that leads there, gets
+ * a place together with it. */
 static void
-flows_of_chains_stay(void **state OVS_UNUSED)
+chain_gets_places_together_with_what_leads_there(void **state OVS_UNUSED)
 {
-    static const unsigned int n_packets[] = { 1, 1, 100 };
+    static const unsigned int n_packets[] = { 1, 2, 90, 100 };
     struct unit_offload unit;
 
-    setup(&unit, 2, true, 0);
-    unit_put(&unit, unit_desc_full(1, 1, 0, 55, 0), CREATE);
-    unit_put(&unit, unit_desc_full(2, 1, 55, 0, 0), CREATE);
+    setup(&unit, 2, true, 2);
+    unit_put(&unit, unit_desc_full(3, 1, 0, 55, 0), CREATE);
+    unit_put(&unit, unit_desc_full(4, 1, 55, 0, 0), CREATE);
     unit_settle(&unit);
-    unit_put(&unit, unit_desc(3, 1), CREATE);
-    unit_settle(&unit);
-    for (int i = 0; i < 3; i++) {
-        pass(&unit, n_packets, 3, 10);
-    }
-    assert_int_equal(unit_where(&unit, 1), TC);
-    assert_int_equal(unit_where(&unit, 2), TC | KERNEL);
     assert_int_equal(unit_where(&unit, 3), KERNEL);
+    assert_int_equal(unit_state(&unit, 4), OFFLOAD_STATE_PARKED);
+    for (int i = 0; i < 3; i++) {
+        pass(&unit, n_packets, 4, 3000);
+    }
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_where(&unit, 2), KERNEL);
+    assert_int_equal(hw_of(&unit, 3), OFFLOAD_HW_ALL);
+    assert_int_equal(hw_of(&unit, 4), OFFLOAD_HW_ALL);
+    teardown(&unit);
+}
+
+/* However few packets it has itself, what leads to a chain goes after the
+ * chain's flows.  Flow 1 leads to 2, which leads to 3. */
+static void
+what_leads_to_a_chain_goes_last(void **state OVS_UNUSED)
+{
+    static const unsigned int busy[] = { 1, 1, 100, 50, 50, 50 };
+    static const unsigned int idle[] = { 0, 0, 0, 50, 0, 0 };
+    struct unit_offload unit;
+
+    setup(&unit, 3, true, 0);
+    unit_put(&unit, unit_desc_full(1, 1, 0, 55, 0), CREATE);
+    unit_put(&unit, unit_desc_full(2, 1, 55, 56, 0), CREATE);
+    unit_put(&unit, unit_desc_full(3, 1, 56, 0, 0), CREATE);
+    unit_settle(&unit);
+    for (uint32_t i = 4; i <= 6; i++) {
+        unit_put(&unit, unit_desc(i, 1), CREATE);
+        unit_settle(&unit);
+    }
+    for (int i = 0; i < 5; i++) {
+        pass(&unit, busy, 6, 3000);
+        assert_int_equal(unit_where(&unit, 1), TC);
+        assert_int_equal(unit_where(&unit, 2), TC | KERNEL);
+        assert_int_equal(unit_where(&unit, 3), TC | KERNEL);
+    }
+    assert_int_equal(unit_counter(&unit, OFFLOAD_RETURNED), 0);
+
+    /* One after the other has no packets any more and is replaced. */
+    for (uint32_t i = 0; i < 3; i++) {
+        unsigned int n_packets[ARRAY_SIZE(idle)];
+
+        memcpy(n_packets, idle, sizeof n_packets);
+        for (uint32_t j = 3; j <= 3 + i; j++) {
+            n_packets[j] = 50;
+        }
+        pass(&unit, n_packets, 6, 3000);
+        pass(&unit, n_packets, 6, 3000);
+        for (uint32_t flow = 1; flow <= 3; flow++) {
+            assert_int_equal(unit_where(&unit, flow) & TC,
+                             flow < 3 - i ? TC : 0);
+        }
+        assert_int_equal(unit_where(&unit, 4 + i), TC);
+    }
+    teardown(&unit);
+}
+
+/* Chains that lead to each other do not stop it. */
+static void
+chains_in_a_circle_are_ranked(void **state OVS_UNUSED)
+{
+    static const unsigned int n_packets[] = { 1, 2, 3, 100 };
+    struct unit_offload unit;
+
+    setup(&unit, 3, true, 0);
+    unit_put(&unit, unit_desc_full(1, 1, 0, 55, 0), CREATE);
+    unit_put(&unit, unit_desc_full(2, 1, 55, 56, 0), CREATE);
+    unit_put(&unit, unit_desc_full(3, 1, 56, 55, 0), CREATE);
+    unit_put(&unit, unit_desc(4, 1), CREATE);
+    unit_settle(&unit);
+    pass(&unit, n_packets, 4, 3000);
+    pass(&unit, n_packets, 4, 3000);
+    assert_int_equal(unit_where(&unit, 4), TC);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    teardown(&unit);
+}
+
+static int
+take_40_ms(void *aux OVS_UNUSED, bool tc, const struct offload_copy_op *op)
+{
+    if (tc && op->type != OFFLOAD_COPY_GET) {
+        unit_clock_advance(40);
+    }
+    return 0;
+}
+
+/* The changes of a ranking take half of the time until the next one: with 40 ms
+ * for each change, two changes to a swap, 18 swaps in 3 s. */
+static void
+slow_card_changes_few_flows_at_a_time(void **state OVS_UNUSED)
+{
+    enum { N = 200 };
+    unsigned int n_packets[N];
+    struct unit_offload unit;
+    uint64_t n;
+
+    setup(&unit, N / 2, true, 0);
+    offload_fake_set_fail(unit.fake, take_40_ms, NULL);
+    for (uint32_t i = 1; i <= N; i++) {
+        n_packets[i - 1] = i <= N / 2 ? 0 : 10;
+        unit_put(&unit, unit_desc(i, 1), CREATE);
+        unit_settle(&unit);
+    }
+    for (int i = 0; i < 3; i++) {
+        uint64_t before = unit_counter(&unit, OFFLOAD_RETURNED);
+
+        pass(&unit, n_packets, N, 3000);
+        n = unit_counter(&unit, OFFLOAD_RETURNED) - before;
+        assert_in_range(n, 15, 20);
+    }
+    offload_fake_set_fail(unit.fake, NULL, NULL);
+    teardown(&unit);
+}
+
+/* Few packets are no reason to change the card. */
+static void
+small_counts_differ_by_chance(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+
+    setup(&unit, 1, true, 2);
+    for (int i = 0; i < 5; i++) {
+        pass(&unit, (unsigned int[]) { 0, OFFLOAD_REBALANCE_GAIN - 1 }, 2,
+             3000);
+        assert_int_equal(unit_where(&unit, 1), TC);
+    }
+    pass(&unit, (unsigned int[]) { 0, OFFLOAD_REBALANCE_GAIN }, 2, 3000);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    teardown(&unit);
+}
+
+/* Also flows with so few get places that are free. */
+static void
+free_places_are_for_all(void **state OVS_UNUSED)
+{
+    static const unsigned int none[10];
+    struct unit_offload unit;
+    size_t n = 0;
+
+    setup(&unit, 5, true, 10);
+    pass(&unit, none, 10, 3000);
+    for (uint32_t i = 1; i <= 3; i++) {
+        unit_del(&unit, i, NULL);
+    }
+    unit_settle(&unit);
+    pass(&unit, none, 10, 3000);
+    pass(&unit, none, 10, 3000);
+    for (uint32_t i = 4; i <= 10; i++) {
+        n += unit_where(&unit, i) == TC;
+    }
+    assert_int_equal(n, 5);
     teardown(&unit);
 }
 
@@ -284,7 +429,12 @@ main(void)
         cmocka_unit_test(flows_that_are_alike_stay),
         cmocka_unit_test(flow_that_only_tc_has_goes_back),
         cmocka_unit_test(without_a_card_nothing_moves),
-        cmocka_unit_test(flows_of_chains_stay),
+        cmocka_unit_test(chain_gets_places_together_with_what_leads_there),
+        cmocka_unit_test(what_leads_to_a_chain_goes_last),
+        cmocka_unit_test(chains_in_a_circle_are_ranked),
+        cmocka_unit_test(slow_card_changes_few_flows_at_a_time),
+        cmocka_unit_test(small_counts_differ_by_chance),
+        cmocka_unit_test(free_places_are_for_all),
         cmocka_unit_test(reader_rebalances_if_it_is_wanted),
     };
 
