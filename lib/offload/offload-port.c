@@ -551,23 +551,33 @@ offload_ports_has_room(struct offload_ports *ports, uint32_t port_no)
     ovs_mutex_unlock(&ports->mutex);
 }
 
-/* Takes note that 'n' rules of 'port_no' are in its device, and returns how
- * many it were before. */
-uint32_t
+/* Takes note that 'n' rules of 'port_no' are in its device. */
+void
 offload_ports_set_n_in_hw(struct offload_ports *ports, uint32_t port_no,
                           uint32_t n)
 {
     struct port *port;
-    uint32_t before = 0;
 
     ovs_mutex_lock(&ports->mutex);
     port = port_find(ports, port_no);
     if (port) {
-        before = port->n_in_hw;
         port->n_in_hw = n;
     }
     ovs_mutex_unlock(&ports->mutex);
-    return before;
+}
+
+/* Returns how many there were when that was said last. */
+uint32_t
+offload_ports_get_n_in_hw(struct offload_ports *ports, uint32_t port_no)
+{
+    const struct port *port;
+    uint32_t n;
+
+    ovs_mutex_lock(&ports->mutex);
+    port = port_find(ports, port_no);
+    n = port ? port->n_in_hw : 0;
+    ovs_mutex_unlock(&ports->mutex);
+    return n;
 }
 
 /* Takes note that a meter has come or changed. */

@@ -90,8 +90,9 @@ void offload_ports_failed(struct offload_ports *, const struct offload_desc *,
 void offload_ports_succeeded(struct offload_ports *,
                              const struct offload_desc *);
 void offload_ports_has_room(struct offload_ports *, uint32_t port_no);
-uint32_t offload_ports_set_n_in_hw(struct offload_ports *, uint32_t port_no,
-                                   uint32_t n);
+void offload_ports_set_n_in_hw(struct offload_ports *, uint32_t port_no,
+                               uint32_t n);
+uint32_t offload_ports_get_n_in_hw(struct offload_ports *, uint32_t port_no);
 void offload_ports_meters_changed(struct offload_ports *);
 uint32_t offload_ports_backing_off(struct offload_ports *);
 

@@ -19,10 +19,12 @@
 #include "util.h"
 
 /* Parts of the time of a processor that the thread may take: to read rules by
- * themselves, to list all of them for the audit, and in all. */
+ * themselves, to read and list them, to list all of them for the audit, and to
+ * rank flows. */
 #define READ_SHARE 5
-#define AUDIT_SHARE 20
 #define READER_SHARE 4
+#define AUDIT_SHARE 20
+#define REBALANCE_SHARE 10
 
 /* Time of a processor in ns that a rule is taken to need before it is known
  * from a round. */
@@ -482,17 +484,21 @@ offload_reader_round(struct offload *offload,
     run_round(&round, offload, pace, stop);
 }
 
-/* After a round: has flows change places in full cards, if it is time for
- * that since '*last', and wanted. */
+/* After a round: has flows change places in full cards if that is wanted, and
+ * it is time for it at '*next'. */
 static void
-rebalance(struct offload *offload, long long int *last)
+rebalance(struct offload *offload, long long int *next)
 {
     unsigned int interval;
 
     atomic_read_relaxed(&offload->rebalance_interval, &interval);
-    if (interval && time_msec() >= *last + interval) {
-        *last = time_msec();
+    if (interval && time_msec() >= *next) {
+        long long int start = time_msec();
+        uint64_t cpu = cpu_nsec();
+
         offload_rebalance_run(offload);
+        *next = start + MAX(interval, ((cpu_nsec() - cpu) * REBALANCE_SHARE
+                                       / 1000000));
     }
 }
 
@@ -527,7 +533,7 @@ reader_main(void *reader_)
 {
     struct offload_reader *reader = reader_;
     long long int next = time_msec() + reader->interval;
-    long long int last_rebalance = time_msec();
+    long long int next_rebalance = 0;
 
     while (!latch_is_set(&reader->stop)) {
         if (time_msec() >= next) {
@@ -536,11 +542,11 @@ reader_main(void *reader_)
             struct round round;
 
             run_round(&round, reader->offload, &pace, &reader->stop);
-            learn_cost(reader, &round);
-            rebalance(reader->offload, &last_rebalance);
             cpu = cpu_nsec() - cpu - round.audit_nsec;
             next = round.start + MAX(reader->interval,
                                      cpu * READER_SHARE / 1000000);
+            learn_cost(reader, &round);
+            rebalance(reader->offload, &next_rebalance);
         }
         poll_timer_wait_until(next);
         latch_wait(&reader->stop);

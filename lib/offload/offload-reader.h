@@ -21,8 +21,8 @@
  * Rounds begin 'read_interval' ms after each other.  If there are few rules,
  * each one is read in each round.  A rule is a request, which takes a few
  * microseconds of a processor, so a round of very many would take the whole
- * interval.  The thread takes a quarter of a processor at most, and reads as
- * many rules as it can in a fifth.  Which ones depends on when they are due:
+ * interval.  Reading takes a quarter of a processor at most, with lists, and a
+ * fifth without.  Which rules are read depends on when they are due:
  *
  *      when the flow would expire      last use + 'max_idle'
  *      when it is its turn             last read + number of rules / rules that

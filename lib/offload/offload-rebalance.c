@@ -34,10 +34,10 @@ struct ranked_port {
     struct hmap_node node;
     uint32_t port;
     struct ranking in, out;
-    size_t n_in;                /* In the card, ranked or not. */
+    size_t n_before;            /* In the card the last time, */
+    size_t n_in;                /* and now, ranked or not. */
     size_t n_unknown;           /* In tc, but not read yet: maybe in the
                                  * card. */
-    size_t n_room;              /* Places that are left. */
 };
 
 /* A recirculation chain, and the packets of its busiest flow. */
@@ -47,19 +47,29 @@ struct ranked_chain {
     uint32_t n_packets;
 };
 
+/* What is ranked. */
+struct ranks {
+    struct offload *offload;
+    struct hmap ports;          /* struct ranked_port. */
+    struct hmap chains;         /* struct ranked_chain. */
+};
+
 static struct ranked_port *
-get_port(struct hmap *ports, uint32_t port_no)
+get_port(struct ranks *ranks, uint32_t port_no)
 {
     struct ranked_port *port;
 
-    HMAP_FOR_EACH_WITH_HASH (port, node, hash_int(port_no, 0), ports) {
+    HMAP_FOR_EACH_WITH_HASH (port, node, hash_int(port_no, 0),
+                             &ranks->ports) {
         if (port->port == port_no) {
             return port;
         }
     }
     port = xzalloc(sizeof *port);
     port->port = port_no;
-    hmap_insert(ports, &port->node, hash_int(port_no, 0));
+    port->n_before = offload_ports_get_n_in_hw(&ranks->offload->ports,
+                                               port_no);
+    hmap_insert(&ranks->ports, &port->node, hash_int(port_no, 0));
     return port;
 }
 
@@ -177,41 +187,67 @@ count_packets(struct offload_flow *flow)
     flow->n_ranked = n;
 }
 
+/* 'flow', which is not in the card, gets a place there if 'chosen'. */
 static void
-collect_flow(struct offload_flow *flow, struct hmap *ports,
-             struct hmap *chains)
+place(struct offload *offload, struct offload_flow *flow, bool chosen)
+    OVS_REQUIRES(flow->stripe->mutex)
 {
-    bool eligible = is_eligible(flow);
+    uint32_t now = time_msec();
 
-    count_packets(flow);
-    raise_chain(chains, flow->desc->recirc_id, flow->n_recent);
-    if (flow->tc != OFFLOAD_TC_NONE && flow->hw == OFFLOAD_HW_UNKNOWN) {
-        get_port(ports, flow->desc->in_port)->n_unknown++;
-    }
-    if (is_in(flow)) {
-        struct ranked_port *port = get_port(ports, flow->desc->in_port);
-
-        port->n_in++;
-        if (eligible) {
-            add(&port->in, flow);
+    if (!is_eligible(flow) || !(is_in_software(flow) || lacks_room(flow))) {
+        /* It has changed meanwhile, or comes by itself. */
+    } else if (is_in_software(flow)) {
+        if (chosen || now - flow->came >= OFFLOAD_SOFTWARE_MSEC) {
+            offload_placement_return_for(offload, flow,
+                                         OFFLOAD_REASON_SOFTWARE,
+                                         (chosen ? 0
+                                          : OFFLOAD_OUTRANKED_MSEC));
         }
-    } else if (is_worth_it(flow)
-               && (eligible ? is_in_software(flow) || lacks_room(flow)
-                   : is_waiting(flow))) {
-        add(&get_port(ports, flow->desc->in_port)->out, flow);
+    } else if (chosen) {
+        offload_placement_postpone(offload, flow, 0);
+    } else if (flow->retry < time_msec() + OFFLOAD_OUTRANKED_MSEC / 2) {
+        offload_placement_postpone(offload, flow, OFFLOAD_OUTRANKED_MSEC);
     }
 }
 
 static void
-collect(struct offload *offload, struct hmap *ports, struct hmap *chains)
+collect_flow(struct ranks *ranks, struct offload_flow *flow)
+    OVS_REQUIRES(flow->stripe->mutex)
+{
+    bool eligible = is_eligible(flow);
+    struct ranked_port *port;
+
+    count_packets(flow);
+    raise_chain(&ranks->chains, flow->desc->recirc_id, flow->n_recent);
+    port = get_port(ranks, flow->desc->in_port);
+    port->n_unknown += (flow->tc != OFFLOAD_TC_NONE
+                        && flow->hw == OFFLOAD_HW_UNKNOWN);
+    if (is_in(flow)) {
+        port->n_in++;
+        if (eligible) {
+            add(&port->in, flow);
+        }
+    } else if (eligible ? is_in_software(flow) || lacks_room(flow)
+               : is_waiting(flow)) {
+        if (is_worth_it(flow)) {
+            add(&port->out, flow);
+        } else if (port->n_before) {
+            place(ranks->offload, flow, false);
+        }
+    }
+}
+
+static void
+collect(struct ranks *ranks)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
-        struct offload_stripe *stripe = &offload->table.stripes[i];
+        struct offload_stripe *stripe = &ranks->offload->table.stripes[i];
         struct offload_flow *flow;
 
         ovs_mutex_lock(&stripe->mutex);
         HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
-            collect_flow(flow, ports, chains);
+            collect_flow(ranks, flow);
         }
         ovs_mutex_unlock(&stripe->mutex);
     }
@@ -243,20 +279,20 @@ raise_parents(struct ranking *ranking, struct hmap *chains)
     return raised;
 }
 
-/* Likewise, in all 'ports', until that raises no chain.  Each turn reaches the
+/* Likewise, on all ports, until that raises no chain.  Each turn reaches the
  * chains before those of the last one.  It ends, as there are finitely many
  * numbers and none falls, even if chains lead to each other. */
 static void
-raise_all_parents(struct hmap *ports, struct hmap *chains)
+raise_all_parents(struct ranks *ranks)
 {
     struct ranked_port *port;
     bool raised;
 
     do {
         raised = false;
-        HMAP_FOR_EACH (port, node, ports) {
-            raised |= raise_parents(&port->in, chains);
-            raised |= raise_parents(&port->out, chains);
+        HMAP_FOR_EACH (port, node, &ranks->ports) {
+            raised |= raise_parents(&port->in, &ranks->chains);
+            raised |= raise_parents(&port->out, &ranks->chains);
         }
     } while (raised);
 }
@@ -307,28 +343,7 @@ evict(struct offload *offload, struct offload_flow *flow)
     ovs_mutex_unlock(&flow->stripe->mutex);
 }
 
-/* 'flow', which is not in the card, gets a place there if 'chosen'. */
-static void
-place(struct offload *offload, struct offload_flow *flow, bool chosen)
-    OVS_REQUIRES(flow->stripe->mutex)
-{
-    uint32_t now = time_msec();
-
-    if (!is_eligible(flow)) {
-        /* It has changed meanwhile, or comes by itself. */
-    } else if (is_in_software(flow)) {
-        if (chosen || now - flow->came >= OFFLOAD_SOFTWARE_MSEC) {
-            offload_placement_return_for(offload, flow,
-                                         OFFLOAD_REASON_SOFTWARE,
-                                         (chosen ? 0
-                                          : OFFLOAD_OUTRANKED_MSEC));
-        }
-    } else if (lacks_room(flow)) {
-        offload_placement_postpone(offload, flow,
-                                   chosen ? 0 : OFFLOAD_OUTRANKED_MSEC);
-    }
-}
-
+/* Places that are left. */
 struct rest {
     struct offload *offload;
     size_t n_room;
@@ -341,10 +356,10 @@ place_rest(struct offload_flow *flow, void *rest_)
 {
     struct rest *rest = rest_;
 
-    if (!is_worth_it(flow) && is_eligible(flow)
+    if (rest->n_room && !is_worth_it(flow) && is_eligible(flow)
         && (is_in_software(flow) || lacks_room(flow))) {
-        place(rest->offload, flow, rest->n_room > 0);
-        rest->n_room -= rest->n_room > 0;
+        place(rest->offload, flow, true);
+        rest->n_room--;
     }
 }
 
@@ -365,13 +380,11 @@ release(struct ranking *ranking)
 
 /* Returns how many rules have left the card of 'port' since the last time. */
 static size_t
-count_room(struct offload *offload, const struct ranked_port *port)
+count_room(const struct ranked_port *port)
 {
-    uint32_t before = offload_ports_set_n_in_hw(&offload->ports, port->port,
-                                                port->n_in);
     size_t n = port->n_in + port->n_unknown;
 
-    return before > n ? before - n : 0;
+    return port->n_before > n ? port->n_before - n : 0;
 }
 
 static void
@@ -379,10 +392,11 @@ rebalance_port(struct offload *offload, struct ranked_port *port, size_t max)
 {
     struct ranking *in = &port->in, *out = &port->out;
     struct rest rest = {
-        .offload = offload, .n_room = count_room(offload, port),
+        .offload = offload, .n_room = count_room(port),
     };
     size_t n_swaps, n_chosen;
 
+    offload_ports_set_n_in_hw(&offload->ports, port->port, port->n_in);
     if (!port->n_in && !rest.n_room) {
         /* There is no card. */
         return;
@@ -410,7 +424,10 @@ rebalance_port(struct offload *offload, struct ranked_port *port, size_t max)
         ovs_mutex_unlock(mutex);
     }
     rest.n_room += n_swaps - n_chosen;
-    offload_table_visit_port(&offload->table, port->port, place_rest, &rest);
+    if (rest.n_room) {
+        offload_table_visit_port(&offload->table, port->port, place_rest,
+                                 &rest);
+    }
 }
 
 /* Returns how many flows may change places on each of 'n_ports' ports: so many
@@ -440,27 +457,30 @@ max_swaps(struct offload *offload, size_t n_ports)
 void
 offload_rebalance_run(struct offload *offload)
 {
-    struct hmap ports = HMAP_INITIALIZER(&ports);
-    struct hmap chains = HMAP_INITIALIZER(&chains);
+    struct ranks ranks = {
+        .offload = offload,
+        .ports = HMAP_INITIALIZER(&ranks.ports),
+        .chains = HMAP_INITIALIZER(&ranks.chains),
+    };
     struct ranked_chain *chain;
     struct ranked_port *port;
     size_t n_cards = 0, max;
 
-    collect(offload, &ports, &chains);
-    raise_all_parents(&ports, &chains);
-    HMAP_FOR_EACH (port, node, &ports) {
+    collect(&ranks);
+    raise_all_parents(&ranks);
+    HMAP_FOR_EACH (port, node, &ranks.ports) {
         n_cards += port->in.n > 0;
     }
     max = max_swaps(offload, n_cards);
-    HMAP_FOR_EACH_POP (port, node, &ports) {
+    HMAP_FOR_EACH_POP (port, node, &ranks.ports) {
         rebalance_port(offload, port, max);
         release(&port->in);
         release(&port->out);
         free(port);
     }
-    HMAP_FOR_EACH_POP (chain, node, &chains) {
+    HMAP_FOR_EACH_POP (chain, node, &ranks.chains) {
         free(chain);
     }
-    hmap_destroy(&chains);
-    hmap_destroy(&ports);
+    hmap_destroy(&ranks.chains);
+    hmap_destroy(&ranks.ports);
 }

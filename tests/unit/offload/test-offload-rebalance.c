@@ -211,27 +211,35 @@ without_a_card_nothing_moves(void **state OVS_UNUSED)
 }
 
 /* A flow of a chain, which is of no use without the one that leads there, gets
- * a place together with it. */
+ * a place together with it, whichever came first. */
 static void
 chain_gets_places_together_with_what_leads_there(void **state OVS_UNUSED)
 {
     static const unsigned int n_packets[] = { 1, 2, 90, 100 };
-    struct unit_offload unit;
 
-    setup(&unit, 2, true, 2);
-    unit_put(&unit, unit_desc_full(3, 1, 0, 55, 0), CREATE);
-    unit_put(&unit, unit_desc_full(4, 1, 55, 0, 0), CREATE);
-    unit_settle(&unit);
-    assert_int_equal(unit_where(&unit, 3), KERNEL);
-    assert_int_equal(unit_state(&unit, 4), OFFLOAD_STATE_PARKED);
-    for (int i = 0; i < 3; i++) {
-        pass(&unit, n_packets, 4, 3000);
+    for (int parent_first = 0; parent_first < 2; parent_first++) {
+        struct unit_offload unit;
+
+        setup(&unit, 2, true, 2);
+        for (int i = 0; i < 2; i++) {
+            unit_put(&unit, (i != parent_first
+                             ? unit_desc_full(3, 1, 0, 55, 0)
+                             : unit_desc_full(4, 1, 55, 0, 0)), CREATE);
+            unit_settle(&unit);
+        }
+        assert_int_equal(unit_where(&unit, 3), KERNEL);
+        assert_int_equal(unit_state(&unit, 4),
+                         (parent_first ? OFFLOAD_STATE_KERNEL
+                          : OFFLOAD_STATE_PARKED));
+        for (int i = 0; i < 3; i++) {
+            pass(&unit, n_packets, 4, 3000);
+        }
+        assert_int_equal(unit_where(&unit, 1), KERNEL);
+        assert_int_equal(unit_where(&unit, 2), KERNEL);
+        assert_int_equal(hw_of(&unit, 3), OFFLOAD_HW_ALL);
+        assert_int_equal(hw_of(&unit, 4), OFFLOAD_HW_ALL);
+        teardown(&unit);
     }
-    assert_int_equal(unit_where(&unit, 1), KERNEL);
-    assert_int_equal(unit_where(&unit, 2), KERNEL);
-    assert_int_equal(hw_of(&unit, 3), OFFLOAD_HW_ALL);
-    assert_int_equal(hw_of(&unit, 4), OFFLOAD_HW_ALL);
-    teardown(&unit);
 }
 
 /* However few packets it has itself, what leads to a chain goes after the
