@@ -189,9 +189,6 @@ struct offload_copy_op {
                                  * rule, or NULL.  It stays for ever. */
     struct offload_stats stats; /* DEL, GET: those of the copy. */
     enum offload_hw hw;         /* GET, tc. */
-    bool conflict;              /* GET, tc: somebody else has a part in it, so
-                                 * that it may not do what it was made of, and
-                                 * has to be made anew. */
 };
 
 /* The kernel datapath. */
@@ -233,13 +230,6 @@ typedef void offload_list_cb(void *cb_aux, const ovs_u128 *ufid,
 typedef bool offload_is_known_cb(void *cb_aux, uint32_t port,
                                  const struct offload_place *place);
 
-/* What was told of a rule. */
-enum offload_told {
-    OFFLOAD_TOLD_OTHER,         /* Another rule was. */
-    OFFLOAD_TOLD_RULE,          /* It was, but has to be read all the same. */
-    OFFLOAD_TOLD_STATS,         /* All of it. */
-};
-
 /* tc.  The stock translation is a backend, an encoder of our own may be one.
  *
  * Errors of OFFLOAD_COPY_PUT, all of which leave tc as it was:
@@ -267,12 +257,10 @@ struct offload_backend {
     void (*list_all)(void *aux, offload_is_known_cb *is_known,
                      offload_list_cb *cb, void *cb_aux);
 
-    /* Says whether 'rule' was 'told', and if it is all that there is to know,
-     * stores in '*stats' and '*hw' what OFFLOAD_COPY_GET would.  Must not
-     * wait. */
-    enum offload_told (*take)(void *aux, struct offload_rule *rule,
-                              const void *told, struct offload_stats *stats,
-                              enum offload_hw *hw);
+    /* Says whether 'rule' was 'told', and if so stores in '*stats' and '*hw'
+     * what OFFLOAD_COPY_GET would.  Must not wait. */
+    bool (*take)(void *aux, struct offload_rule *rule, const void *told,
+                 struct offload_stats *stats, enum offload_hw *hw);
 
     /* Returns the rule that was 'told' to a callback of 'list_all', for the
      * caller, or NULL if it may be somebody else's.  Must not wait. */

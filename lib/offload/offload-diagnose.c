@@ -15,13 +15,6 @@ static const struct finding_kind rules_removed = {
     "Find the process that changes tc on these devices (\"tc monitor\").",
 };
 
-static const struct finding_kind rules_shared = {
-    "offload-rules-shared",
-    "Packets went where the other process had it, for a second or two.",
-    "Find the process that names numbers of tc actions (\"tc actions\"); the "
-    "log has the numbers.",
-};
-
 static const struct finding_kind rules_left = {
     "offload-rules-left",
     "Packets still match the rules of flows that were deleted or changed, or "
@@ -70,8 +63,6 @@ offload_diagnose(const char *name, const struct offload_engine_info *info,
     } counters[] = {
         { &rules_removed, OFFLOAD_VANISHED,
           "rules in tc were removed by another process" },
-        { &rules_shared, OFFLOAD_CONFLICTS,
-          "rules in tc had an action of another process" },
         { &rules_orphaned, OFFLOAD_ORPHANS,
           "rules in tc belonged to no flow and are deleted" },
         { &flows_lost, OFFLOAD_LOST,

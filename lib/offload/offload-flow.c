@@ -288,17 +288,6 @@ offload_flow_describe(struct offload_flow *flow, struct offload_desc *desc)
     flow->keep_kernel = desc->recirc_id != 0;
 }
 
-/* Makes the rule of 'flow', which is in tc, outdated though it was made of
- * what the flow is: another version of it says the same. */
-void
-offload_flow_outdate(struct offload_flow *flow)
-{
-    struct offload_desc *desc = flow->tc_desc;
-
-    flow->tc_desc = offload_desc_create(desc);
-    offload_desc_unref(desc);
-}
-
 /* Says that copies of 'flow', or what is added to their statistics, have
  * changed. */
 void

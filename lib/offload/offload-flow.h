@@ -255,7 +255,6 @@ void offload_flow_report(struct offload_flow *, struct offload_stats *);
 void offload_flow_tell(struct offload_flow *);
 void offload_flow_restore(struct offload_flow *);
 void offload_flow_describe(struct offload_flow *, struct offload_desc *);
-void offload_flow_outdate(struct offload_flow *);
 
 /* Other states. */
 void offload_flow_set_kernel(struct offload_flow *, enum offload_kernel_copy);

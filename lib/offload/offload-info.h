@@ -84,8 +84,6 @@ enum offload_counter {
                                  * flows are known but not in tc, or the rules
                                  * are not understood. */
     OFFLOAD_VANISHED,           /* Rules that somebody else removed. */
-    OFFLOAD_CONFLICTS,          /* Rules that somebody else had a part in, and
-                                 * that were made anew. */
     OFFLOAD_LEAKED,             /* Rules that tc did not delete for long.  It
                                  * is still tried. */
     OFFLOAD_OVERLAPPED,         /* Times that the kernel did not take a flow

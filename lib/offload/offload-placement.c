@@ -338,23 +338,6 @@ offload_placement_rule_vanished(struct offload *offload,
     }
 }
 
-/* Found that somebody else has a part in the rule of 'flow'.  Has it deleted
- * and made anew, as if the flow had changed; the kernel has the flow between.
- * If something else is under way, that may see to it, or it is found again. */
-void
-offload_placement_renew(struct offload *offload, struct offload_flow *flow)
-{
-    if (!offload_flow_in_table(flow) || !offload_flow_in_tc(flow)
-        || !offload_flow_is_current(flow) || offload_flow_has_thread(flow)
-        || flow->kernel_claimed || flow->request
-        || flow->target != OFFLOAD_TARGET_TC) {
-        return;
-    }
-    offload_flow_outdate(flow);
-    make_request(offload, flow, OFFLOAD_MODIFY);
-    offload_count(offload, flow->thread, OFFLOAD_CONFLICTS);
-}
-
 /* Found that somebody else has deleted the kernel copy of 'flow', which nobody
  * is at.  If the flow is in tc, too, it should be in both: see offload-step.c.
  * Otherwise it is gone. */

@@ -42,7 +42,6 @@ void offload_placement_keep_deleted(struct offload_flow *);
 void offload_placement_reject(struct offload *, struct offload_flow *,
                               int error, const char *why);
 void offload_placement_rule_vanished(struct offload *, struct offload_flow *);
-void offload_placement_renew(struct offload *, struct offload_flow *);
 void offload_placement_left_kernel(struct offload *, struct offload_flow *);
 bool offload_placement_wait_for_parent(struct offload *,
                                        struct offload_flow *);

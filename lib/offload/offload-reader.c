@@ -104,34 +104,32 @@ saw(const struct round *round, struct offload_flow *flow,
 /* A device told of a rule.  Where only tc's software has it, it is better read
  * by itself, which tells when it was used. */
 static void
-take_listed(void *round_, const ovs_u128 *ufid, const void *told_)
+take_listed(void *round_, const ovs_u128 *ufid, const void *told)
 {
     struct round *round = round_;
     struct offload *offload = round->offload;
     struct offload_stripe *stripe = offload_stripe(offload, ufid);
-    enum offload_told told = OFFLOAD_TOLD_OTHER;
     struct offload_stats stats;
     struct offload_flow *flow;
     enum offload_hw hw;
-    bool known;
+    bool known = false;
 
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, ufid);
     if (flow && flow->tc != OFFLOAD_TC_NONE) {
-        told = offload->backend.take(offload->backend.aux, flow->rule, told_,
-                                     &stats, &hw);
+        known = offload->backend.take(offload->backend.aux, flow->rule, told,
+                                      &stats, &hw);
     }
-    if (told == OFFLOAD_TOLD_STATS && offload_flow_in_tc(flow)
+    if (known && offload_flow_in_tc(flow)
         && flow->moved <= round->clock
         && (!round->audit || offload_in_hw(hw))) {
         saw(round, flow, &stats, hw);
     }
-    known = (told != OFFLOAD_TOLD_OTHER
-             || offload_flow_find_deleting(stripe, ufid));
+    known = known || offload_flow_find_deleting(stripe, ufid);
     ovs_mutex_unlock(&stripe->mutex);
 
     if (round->audit && !known) {
-        offload_audit_suspect(offload, ufid, told_);
+        offload_audit_suspect(offload, ufid, told);
     }
 }
 
@@ -171,9 +169,6 @@ take_read(struct round *round, struct offload_flow *flow, uint64_t moved,
     }
     if (!op->error) {
         saw(round, flow, &op->stats, op->hw);
-        if (op->conflict) {
-            offload_placement_renew(round->offload, flow);
-        }
     } else if (op->error == ENOENT && !offload_flow_is_busy(flow)
                && !flow->kernel_claimed) {
         offload_placement_rule_vanished(round->offload, flow);

@@ -26,7 +26,6 @@ static const char *const counter_names[OFFLOAD_N_COUNTERS] = {
     [OFFLOAD_ADOPTED] = "adopted",
     [OFFLOAD_STALE] = "stale",
     [OFFLOAD_VANISHED] = "vanished",
-    [OFFLOAD_CONFLICTS] = "conflicts",
     [OFFLOAD_LEAKED] = "leaked",
     [OFFLOAD_OVERLAPPED] = "overlapped",
     [OFFLOAD_LOST] = "lost",

@@ -21,8 +21,6 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_tc_action);
 
-static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
-
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
 static uint32_t next_number OVS_GUARDED_BY(mutex);
 static uint32_t n_left OVS_GUARDED_BY(mutex);
@@ -31,10 +29,6 @@ static bool gave_up OVS_GUARDED_BY(mutex);
 /* The number that rules share, of the range that is in use.  0 if none has
  * been named yet. */
 static uint32_t shared_number OVS_GUARDED_BY(mutex);
-
-/* Ranges that were given up, and how many. */
-static bool given_up[KDP_TC_ACTION_N_RANGES] OVS_GUARDED_BY(mutex);
-static unsigned int n_given_up OVS_GUARDED_BY(mutex);
 
 /* Held while a range is being chosen, so that one thread does it.  Taken
  * outside of 'mutex'. */
@@ -99,12 +93,9 @@ mark(void *used, const struct ofpbuf *msg)
 static int
 find_range(uint32_t *first)
 {
-    bool used[KDP_TC_ACTION_N_RANGES];
+    bool used[KDP_TC_ACTION_N_RANGES] = { false };
     uint32_t start = random_range(KDP_TC_ACTION_N_RANGES);
 
-    ovs_mutex_lock(&mutex);
-    memcpy(used, given_up, sizeof used);
-    ovs_mutex_unlock(&mutex);
     for (size_t i = 0; i < KDP_TC_N_KINDS; i++) {
         const struct kdp_tc_kind *kind = &kdp_tc_kinds[i];
         int error = (kdp_tc_kind_is_policer(kind) ? 0
@@ -329,40 +320,12 @@ kdp_tc_action_unshare(struct ofpbuf *request)
     return true;
 }
 
-/* Is 'number' of the range that is in use? */
-static bool
-is_in_use(uint32_t number)
-    OVS_REQUIRES(mutex)
-{
-    uint32_t end = next_number + n_left;
-
-    return n_left && number < end && number >= end - KDP_TC_ACTION_RANGE;
-}
-
-void
-kdp_tc_action_conflict(const char *device, const char *kind, uint32_t number)
-{
-    ovs_mutex_lock(&mutex);
-    if (is_in_use(number)) {
-        n_left = 0;
-        shared_number = 0;
-        given_up[(number - KDP_TC_ACTION_FIRST) / KDP_TC_ACTION_RANGE] = true;
-        gave_up = ++n_given_up >= KDP_TC_ACTION_MAX_CONFLICTS;
-    }
-    ovs_mutex_unlock(&mutex);
-    VLOG_WARN_RL(&rl, "%s: number %"PRIu32" of actions of kind \"%s\" is used "
-                 "by another process, too: the rule that has it is made anew "
-                 "with other numbers", device, number, kind);
-}
-
 void
 kdp_tc_action_next_range(void)
 {
     ovs_mutex_lock(&mutex);
     n_left = 0;
     shared_number = 0;
-    memset(given_up, 0, sizeof given_up);
-    n_given_up = 0;
     gave_up = false;
     ovs_mutex_unlock(&mutex);
 }

@@ -29,15 +29,10 @@
  *   - Ranges begin above the numbers that Open vSwitch gives to the policers
  *     of meters, and far above those that the kernel gives out.
  *
- *   - Somebody else may name a number of the range later, before we do.  The
- *     action that he made has then more references than that of our rule
- *     (tc-parse.h).  Each rule is read a second or two after it was made, and
- *     made anew if that is so, with numbers of another range.  Who has his
- *     action for a rule only, and deletes that before ours is read, is not
- *     found.
- *
- * If no range can be chosen, or somebody else has named numbers of ours
- * KDP_TC_ACTION_MAX_CONFLICTS times, the kernel goes on to choose numbers.
+ * If no range can be chosen, the kernel goes on to choose numbers.  A process
+ * that names a number of the range after it was chosen, and before we do, is
+ * not noticed: the range is one of many, far from the numbers that people and
+ * the kernel use.
  *
  * Policers are left alone: those of meters have numbers that mean something.
  *
@@ -68,8 +63,7 @@
  *
  * If somebody else has an action with that number, which he must have named
  * later, the kernel may refuse the rule (EINVAL).  kdp_tc_action_unshare()
- * gives it a number of its own then.  If the kernel takes it, the rule is made
- * anew as above, unless his action is the same as ours.
+ * gives it a number of its own then.
  *
  * Thread safety: kdp_tc_action_name() and kdp_tc_action_unshare() may wait for
  * a dump of actions, in a quiescent state.  So they are for threads that may
@@ -96,15 +90,6 @@ bool kdp_tc_action_unshare(struct ofpbuf *request);
  * the actions in 'msg' have numbers of.  'msg' is a part of a dump of actions,
  * and may have any contents and size. */
 void kdp_tc_action_mark(const struct ofpbuf *msg, bool used[]);
-
-/* Ranges that are given up because of others: who has met several names
- * numbers in ours as we do in his. */
-#define KDP_TC_ACTION_MAX_CONFLICTS 8
-
-/* The action of 'kind' with 'number', which a rule of 'device' has, is not
- * ours alone.  The next rules have numbers of another range. */
-void kdp_tc_action_conflict(const char *device, const char *kind,
-                            uint32_t number);
 
 /* Takes the range that is in use as exhausted, so that the next rule chooses
  * another one.  For tests. */

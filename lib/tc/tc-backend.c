@@ -113,7 +113,6 @@ prepare(struct kdp_tc *tc, struct pending *pending)
     op->stats = (struct offload_stats) { .n_packets = 0 };
     op->hw = OFFLOAD_HW_UNKNOWN;
     op->why = NULL;
-    op->conflict = false;
     pending->handle_taken = false;
     pending->prio_taken = false;
     pending->alone = false;
@@ -245,38 +244,8 @@ check_reply(struct kdp_tc_request *request, const ovs_u128 *ufid)
     }
 }
 
-/* Has somebody else a part in the rule of 'pending', which was read?  He may
- * only have looked at the action, to which he refers meanwhile: it is read
- * once more. */
-static bool
-has_conflict(const struct kdp_tc *tc, const struct pending *pending)
-{
-    const struct offload_rule *rule = pending->op->rule;
-    struct kdp_tc_request again = {
-        .type = KDP_TC_GET, .id = pending->request.id,
-    };
-    struct kdp_tc_known known;
-    struct netdev *netdev;
-
-    if (!pending->request.reply.shared_number
-        || !kdp_tc_rule_get(rule, &known)) {
-        return false;
-    }
-    kdp_tc_transact((struct kdp_tc_request *[]) { &again }, 1);
-    if (again.error || !again.reply.shared_number
-        || !ovs_u128_equals(again.reply.ufid, pending->op->ufid)) {
-        return false;
-    }
-    netdev = ovs_compat_ports_get(u32_to_odp(known.port_no), tc->dpif_type);
-    kdp_tc_action_conflict(netdev ? netdev_get_name(netdev) : "a device",
-                           again.reply.shared_kind,
-                           again.reply.shared_number);
-    netdev_close(netdev);
-    return true;
-}
-
 static void
-commit(const struct kdp_tc *tc, struct pending *pending)
+commit(struct pending *pending)
 {
     struct kdp_tc_request *request = &pending->request;
     struct offload_copy_op *op = pending->op;
@@ -305,7 +274,6 @@ commit(const struct kdp_tc *tc, struct pending *pending)
         op->stats = kdp_tc_stats(&request->reply, pending->overhead);
         if (!op->error) {
             op->hw = kdp_tc_rule_saw(op->rule, &request->reply);
-            op->conflict = has_conflict(tc, pending);
         }
         break;
     }
@@ -441,7 +409,7 @@ operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
     avoid_priorities(pending, n_pending);
     explain_batch(pending, n_pending);
     for (size_t i = 0; i < n_pending; i++) {
-        commit(tc, &pending[i]);
+        commit(&pending[i]);
     }
     free(pending);
 }

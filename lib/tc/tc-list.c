@@ -43,12 +43,11 @@ list_place(const struct tcf_id *place_, enum kdp_rtnl_call purpose, bool terse,
 void
 kdp_tc_list(void *tc, bool exact, offload_list_cb *cb, void *cb_aux)
 {
-    struct kdp_tc_place_in_hw *places;
+    struct tcf_id *places;
     size_t n = kdp_tc_places_in_hw(tc, &places);
 
     for (size_t i = 0; i < n; i++) {
-        list_place(&places[i].place, KDP_RTNL_TC_DUMP,
-                   !exact && !places[i].full, cb, cb_aux);
+        list_place(&places[i], KDP_RTNL_TC_DUMP, !exact, cb, cb_aux);
     }
     free(places);
 }
@@ -100,7 +99,7 @@ kdp_tc_list_all(void *tc_, offload_is_known_cb *is_known, offload_list_cb *cb,
     kdp_tc_places_uninit(&ports);
 }
 
-enum offload_told
+bool
 kdp_tc_take(void *tc OVS_UNUSED, struct offload_rule *rule, const void *told_,
             struct offload_stats *stats, enum offload_hw *hw)
 {
@@ -109,17 +108,11 @@ kdp_tc_take(void *tc OVS_UNUSED, struct offload_rule *rule, const void *told_,
 
     if (!kdp_tc_rule_get(rule, &known)
         || !kdp_tc_id_equals(&known.id, &told->id)) {
-        return OFFLOAD_TOLD_OTHER;
-    }
-    if (told->shared_number) {
-        return OFFLOAD_TOLD_RULE;
+        return false;
     }
     *hw = kdp_tc_rule_saw(rule, told);
-    if (!kdp_tc_rule_is_checked(rule)) {
-        return OFFLOAD_TOLD_RULE;
-    }
     *stats = kdp_tc_stats(told, known.overhead);
-    return OFFLOAD_TOLD_STATS;
+    return true;
 }
 
 struct offload_rule *

@@ -26,9 +26,8 @@
 void kdp_tc_list(void *tc, bool exact, offload_list_cb *, void *cb_aux);
 void kdp_tc_list_all(void *tc, offload_is_known_cb *, offload_list_cb *,
                      void *cb_aux);
-enum offload_told kdp_tc_take(void *tc, struct offload_rule *,
-                              const void *told, struct offload_stats *,
-                              enum offload_hw *);
+bool kdp_tc_take(void *tc, struct offload_rule *, const void *told,
+                 struct offload_stats *, enum offload_hw *);
 struct offload_rule *kdp_tc_name(void *tc, const void *told);
 
 #endif /* lib/tc/tc-list.h */

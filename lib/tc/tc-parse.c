@@ -176,39 +176,6 @@ parse_times(const struct nlattr *options, uint16_t type, long long int *used)
     }
 }
 
-/* Does anything but one rule refer to the action of 'kind' with 'options', and
- * is its number one of those that are named here?  Takes note of it in 'rule'
- * if so.  What rules have together on purpose is left out: it is as it was
- * asked for, whoever has made it.
- *
- * An action that a rule has made has one reference, that of the rule.  If a
- * rule names a number that is taken, one more is added to the action that is
- * there; who made that by itself keeps a reference as long as rules have some,
- * as the kernel deletes no action that rules have. */
-static bool
-is_shared(const struct kdp_tc_kind *kind, const struct nlattr *options,
-          struct kdp_tc_rule *rule)
-{
-    const struct nlattr *parms = kdp_tc_kind_parms(kind, options);
-    struct tc_gact gen;         /* As all begin. */
-
-    if (!get_bytes(parms, &gen, sizeof gen)) {
-        rule->is_terse = true;
-        return false;
-    }
-    if (gen.refcnt <= 1
-        || gen.index - KDP_TC_ACTION_FIRST
-        >= KDP_TC_ACTION_N_RANGES * KDP_TC_ACTION_RANGE
-        || kdp_tc_kind_is_to_host(kind, options)) {
-        return false;
-    }
-    if (!rule->shared_number) {
-        rule->shared_number = gen.index;
-        rule->shared_kind = kind->name;
-    }
-    return true;
-}
-
 /* Adds what the action of 'attrs' tells to the others, and to 'rule'.  Returns
  * false if it is not one of Open vSwitch. */
 static bool
@@ -229,8 +196,7 @@ parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
          * packets. */
         return true;
     }
-    if (!kdp_tc_kind_is_policer(kind)
-        && (is_shared(kind, options, rule) || kind->is_common)) {
+    if (!kdp_tc_kind_is_policer(kind) && kind->is_common) {
         /* An output follows one that is common, and has met the same. */
         return parse_stats(attrs[TCA_ACT_STATS], &others_sw, &others_hw);
     }

@@ -52,14 +52,6 @@ struct kdp_tc_rule {
                                  * terse dumps. */
     bool jumps;                 /* It leads to another chain.  Terse dumps do
                                  * not tell. */
-    bool is_terse;              /* An action did not tell what it is like. */
-
-    /* The first action with a number that is named here (tc-kind.h), which not
-     * only this rule refers to.  So it is not certain that it is like that of
-     * the request, and its statistics are left out.  0 if there is none, or if
-     * 'is_terse'. */
-    uint32_t shared_number;
-    const char *shared_kind;
 };
 
 /* Stores the rule that 'msg' is about in '*rule' and returns true, or returns

@@ -18,13 +18,6 @@
  * those where tunnels end. */
 #define MAX_DEVICES 8
 
-/* A place is listed in full if more than one of so many rules is to be
- * checked.  To read one by itself takes the RTNL lock if the driver needs
- * that, while a list in full takes it once for each forty, and a terse one for
- * each eighty.  To list one in full takes a fraction of the time to read
- * it. */
-#define FULL_SHARE 32
-
 enum phase {
     BLANK,
     SET,                        /* It may be in tc. */
@@ -45,8 +38,6 @@ struct rule {
 
     atomic_uint n_devices;      /* That did it when it was read last, at most
                                  * MAX_DEVICES.  Written with tc->mutex. */
-    atomic_bool checked;        /* See kdp_tc_rule_is_checked().  Written with
-                                 * tc->mutex. */
     bool own_handle;            /* From the pool of handles; guarded by who
                                  * changes the rule. */
 };
@@ -62,7 +53,6 @@ struct count {
     /* Written with tc->mutex.  Rules, and of these by how many devices did
      * them when they were read last. */
     atomic_uint64_t n;
-    atomic_uint64_t n_checked;
     atomic_uint64_t n_by_devices[MAX_DEVICES + 1];
 };
 
@@ -204,7 +194,6 @@ count_dec(struct rule *rule)
 
     atomic_read_relaxed(&rule->n_devices, &n_devices);
     add(&rule->count->n, -1);
-    add(&rule->count->n_checked, kdp_tc_rule_is_checked(&rule->up) ? -1 : 0);
     add(&rule->count->n_by_devices[n_devices], -1);
 }
 
@@ -321,7 +310,6 @@ kdp_tc_rule_create(void *tc)
     rule->tc = tc;
     atomic_init(&rule->phase, BLANK);
     atomic_init(&rule->n_devices, 0);
-    atomic_init(&rule->checked, false);
     return &rule->up;
 }
 
@@ -389,26 +377,6 @@ kdp_tc_rule_get(const struct offload_rule *rule_, struct kdp_tc_known *known)
     return true;
 }
 
-bool
-kdp_tc_rule_is_checked(const struct offload_rule *rule)
-{
-    bool checked;
-
-    atomic_read_relaxed(&rule_cast(rule)->checked, &checked);
-    return checked;
-}
-
-/* 'rule', of its count, was told in full. */
-static void
-set_checked(struct rule *rule)
-    OVS_REQUIRES(rule->tc->mutex)
-{
-    if (!kdp_tc_rule_is_checked(&rule->up)) {
-        atomic_store_relaxed(&rule->checked, true);
-        add(&rule->count->n_checked, 1);
-    }
-}
-
 /* 'rule', of its count, is done by 'n' devices now. */
 static void
 set_devices(struct rule *rule, unsigned int n)
@@ -426,8 +394,6 @@ enum offload_hw
 kdp_tc_rule_saw(struct offload_rule *rule_, const struct kdp_tc_rule *told)
 {
     struct rule *rule = rule_cast(rule_);
-    bool check = (!told->is_terse && !told->shared_number
-                  && !kdp_tc_rule_is_checked(rule_));
     unsigned int before, n;
 
     if (!rule_is_set(rule)) {
@@ -436,14 +402,11 @@ kdp_tc_rule_saw(struct offload_rule *rule_, const struct kdp_tc_rule *told)
     atomic_read_relaxed(&rule->n_devices, &before);
     n = (!told->in_hw ? 0 : told->n_devices ? MIN(told->n_devices, MAX_DEVICES)
          : MAX(before, 1));
-    if (n != before || check) {
+    if (n != before) {
         /* Rarely.  It may be removed meanwhile, or another thread here. */
         ovs_mutex_lock(&rule->tc->mutex);
         if (rule_is_set(rule)) {
             set_devices(rule, n);
-            if (check) {
-                set_checked(rule);
-            }
         }
         ovs_mutex_unlock(&rule->tc->mutex);
     }
@@ -453,7 +416,7 @@ kdp_tc_rule_saw(struct offload_rule *rule_, const struct kdp_tc_rule *told)
 }
 
 size_t
-kdp_tc_places_in_hw(struct kdp_tc *tc, struct kdp_tc_place_in_hw **places)
+kdp_tc_places_in_hw(struct kdp_tc *tc, struct tcf_id **places)
 {
     const struct count *count;
     size_t n = 0;
@@ -462,12 +425,7 @@ kdp_tc_places_in_hw(struct kdp_tc *tc, struct kdp_tc_place_in_hw **places)
     *places = xcalloc(hmap_count(&tc->counts) + 1, sizeof **places);
     HMAP_FOR_EACH (count, node, &tc->counts) {
         if (most_devices(count)) {
-            uint64_t all = get(&count->n);
-
-            (*places)[n++] = (struct kdp_tc_place_in_hw) {
-                .place = count->place,
-                .full = (all - get(&count->n_checked)) * FULL_SHARE > all,
-            };
+            (*places)[n++] = count->place;
         }
     }
     ovs_mutex_unlock(&tc->mutex);

@@ -115,21 +115,10 @@ struct kdp_tc_known {
 struct offload_stats kdp_tc_stats(const struct kdp_tc_rule *rule,
                                   uint16_t overhead);
 
-/* Was 'rule' told in full, without anybody else having a part in it? */
-bool kdp_tc_rule_is_checked(const struct offload_rule *rule);
-
-/* Where there are rules that were in the device when they were read last. */
-struct kdp_tc_place_in_hw {
-    struct tcf_id place;
-    bool full;                  /* So many of them are to be checked that they
-                                 * are better listed in full than read one by
-                                 * one. */
-};
-
-/* Stores all of those in '*places', for the caller to free, and returns how
- * many there are. */
-size_t kdp_tc_places_in_hw(struct kdp_tc *,
-                           struct kdp_tc_place_in_hw **places);
+/* Stores the places that have rules which were in the device when they were
+ * read last in '*places', for the caller to free, and returns how many there
+ * are. */
+size_t kdp_tc_places_in_hw(struct kdp_tc *, struct tcf_id **places);
 
 /* Stores what is known of 'rule' in '*known'.  Returns false if it is not, or
  * not any more, one that tc may have. */

@@ -118,7 +118,7 @@ def thread(number):
     counters = ("enqueued", "inserted", "modified", "deleted", "returned",
                 "rejected", "superseded", "parked", "adopted", "stale",
                 "vanished", "leaked", "overlapped", "lost",
-                "conflicts", "orphans", "remade")
+                "orphans", "remade")
     show = {name: 800 + i for i, name in enumerate(counters)}
     average = {"n": 801, "mean": 250.5, "deviation": 3.5}
     show.update({"queued": 5, "most_queued": 50, "in_tc": 123,

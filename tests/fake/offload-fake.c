@@ -31,7 +31,6 @@ struct copy {
     struct offload_rule *rule;  /* Tc only. */
     struct offload_stats stats;
     enum offload_hw hw;         /* Tc only. */
-    bool is_shared;             /* Tc only: see offload_fake_share(). */
 };
 
 /* Of a copy in tc.  There is nothing to know of it: it is compared. */
@@ -265,23 +264,9 @@ operate_one(struct side *side, struct offload_copy_op *op)
     }
     op->stats = copy->stats;
     op->hw = copy->hw;
-    op->conflict = copy->is_shared;
     if (op->type == OFFLOAD_COPY_DEL) {
         copy_destroy(side, copy);
     }
-}
-
-void
-offload_fake_share(struct offload_fake *fake, const ovs_u128 *ufid)
-{
-    struct copy *copy;
-
-    ovs_mutex_lock(&fake->mutex);
-    copy = copy_find(&fake->tc, ufid);
-    if (copy) {
-        copy->is_shared = true;
-    }
-    ovs_mutex_unlock(&fake->mutex);
 }
 
 /* Waits while '*hold', which is one of the flags of 'fake'. */
@@ -457,7 +442,7 @@ fake_list_all(void *side_, offload_is_known_cb *is_known, offload_list_cb *cb,
     free(copies);
 }
 
-static enum offload_told
+static bool
 fake_take(void *side OVS_UNUSED, struct offload_rule *rule, const void *told_,
           struct offload_stats *stats, enum offload_hw *hw)
 {
@@ -465,7 +450,7 @@ fake_take(void *side OVS_UNUSED, struct offload_rule *rule, const void *told_,
 
     *stats = told->stats;
     *hw = told->hw;
-    return rule == told->rule ? OFFLOAD_TOLD_STATS : OFFLOAD_TOLD_OTHER;
+    return rule == told->rule;
 }
 
 static struct offload_rule *

@@ -105,10 +105,6 @@ void offload_fake_hold_flow(struct offload_fake *, const ovs_u128 *ufid);
  * told, until offload_fake_release(). */
 void offload_fake_hold_lists(struct offload_fake *);
 
-/* Somebody else has a part in the copy of 'ufid' that is in tc now, if there
- * is one. */
-void offload_fake_share(struct offload_fake *, const ovs_u128 *ufid);
-
 /* Calls 'cb' for each copy, with the statistics that it has at the time, and
  * references to what it was made of and, in tc, to its rule.  Copies that come
  * or go meanwhile may be missed. */

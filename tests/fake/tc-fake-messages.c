@@ -24,14 +24,8 @@
 static bool in_hw OVS_GUARDED_BY(unit_tc_mutex);
 static uint64_t n_in_hw OVS_GUARDED_BY(unit_tc_mutex);
 
-/* See unit_tc_take_numbers(), unit_tc_look_at_actions(). */
-static unsigned int n_taken OVS_GUARDED_BY(unit_tc_mutex);
-static unsigned int n_looks OVS_GUARDED_BY(unit_tc_mutex);
-
-/* See unit_tc_send_to_host(), unit_tc_take_common_number(). */
+/* See unit_tc_send_to_host(). */
 static bool to_host OVS_GUARDED_BY(unit_tc_mutex);
-static bool take_common OVS_GUARDED_BY(unit_tc_mutex);
-static uint32_t taken_common OVS_GUARDED_BY(unit_tc_mutex);
 
 static uint64_t n_policed OVS_GUARDED_BY(unit_tc_mutex);
 static bool police_cookie OVS_GUARDED_BY(unit_tc_mutex);
@@ -42,11 +36,7 @@ unit_tc_messages_reset(void)
     ovs_mutex_lock(&unit_tc_mutex);
     in_hw = false;
     n_in_hw = 0;
-    n_taken = 0;
-    n_looks = 0;
     to_host = false;
-    take_common = false;
-    taken_common = 0;
     n_policed = 0;
     ovs_mutex_unlock(&unit_tc_mutex);
 }
@@ -54,34 +44,10 @@ unit_tc_messages_reset(void)
 /* What rules are like. */
 
 void
-unit_tc_take_numbers(unsigned int n)
-{
-    ovs_mutex_lock(&unit_tc_mutex);
-    n_taken = n;
-    ovs_mutex_unlock(&unit_tc_mutex);
-}
-
-void
-unit_tc_look_at_actions(unsigned int n)
-{
-    ovs_mutex_lock(&unit_tc_mutex);
-    n_looks = n;
-    ovs_mutex_unlock(&unit_tc_mutex);
-}
-
-void
 unit_tc_send_to_host(bool to_host_)
 {
     ovs_mutex_lock(&unit_tc_mutex);
     to_host = to_host_;
-    ovs_mutex_unlock(&unit_tc_mutex);
-}
-
-void
-unit_tc_take_common_number(void)
-{
-    ovs_mutex_lock(&unit_tc_mutex);
-    take_common = true;
     ovs_mutex_unlock(&unit_tc_mutex);
 }
 
@@ -205,11 +171,10 @@ static void
 put_to_host_options(struct ofpbuf *msg, uint32_t number, int n_rules)
     OVS_REQUIRES(unit_tc_mutex)
 {
-    bool is_taken = number && number == taken_common;
     const struct tc_skbedit skbedit = {
         .index = number,
         .action = TC_ACT_PIPE,
-        .refcnt = n_rules + is_taken,
+        .refcnt = n_rules,
         .bindcnt = n_rules,
     };
     const struct tcf_t times = { .install = 1000 };
@@ -217,9 +182,6 @@ put_to_host_options(struct ofpbuf *msg, uint32_t number, int n_rules)
 
     nl_msg_put_unspec(msg, TCA_SKBEDIT_PARMS, &skbedit, sizeof skbedit);
     nl_msg_put_u16(msg, TCA_SKBEDIT_PTYPE, PACKET_HOST);
-    if (is_taken) {
-        nl_msg_put_u32(msg, TCA_SKBEDIT_MARK, 1);
-    }
     nl_msg_put_unspec(msg, TCA_SKBEDIT_TM, &times, sizeof times);
     nl_msg_end_nested(msg, nest);
 }
@@ -261,10 +223,9 @@ unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
     const struct tcf_t times = {
         .install = 1000, .lastuse = n_policed ? 1000 : 0,
     };
-    bool is_seen = n_looks && type == RTM_NEWTFILTER;
     const struct tc_mirred mirred = {
         .index = rule->number,
-        .refcnt = 1 + rule->is_shared + is_seen,
+        .refcnt = 1,
         .bindcnt = 1,
     };
     uint16_t order = n_policed ? 2 : 1;
@@ -366,15 +327,9 @@ unit_tc_get_numbers(const struct ofpbuf *request, struct unit_tc_rule *rule)
 
     rule->number = get_number(find_action(request, "mirred"),
                               TCA_MIRRED_PARMS, sizeof(struct tc_mirred));
-    rule->is_shared = n_taken > 0;
-    n_taken -= rule->is_shared;
     rule->to_host = skbedit != NULL;
     rule->common_number = get_number(skbedit, TCA_SKBEDIT_PARMS,
                                      sizeof(struct tc_skbedit));
-    if (rule->to_host && take_common) {
-        taken_common = rule->common_number;
-        take_common = false;
-    }
 }
 
 ovs_u128
@@ -391,10 +346,4 @@ unit_tc_get_cookie(const struct ofpbuf *msg)
     unit_check(a && nl_attr_get_size(a) == sizeof ufid);
     memcpy(&ufid, nl_attr_get(a), sizeof ufid);
     return ufid;
-}
-
-void
-unit_tc_was_read(void)
-{
-    n_looks -= n_looks > 0;
 }

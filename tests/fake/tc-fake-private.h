@@ -21,7 +21,6 @@ struct unit_tc_rule {
     uint64_t n_packets;
     uint64_t n_bytes;
     uint32_t number;            /* Of its action. */
-    bool is_shared;             /* Its action is somebody else's. */
     bool to_host;               /* See unit_tc_send_to_host(). */
     uint32_t common_number;     /* If so, that of the action that makes packets
                                  * ones for this host. */
@@ -45,10 +44,6 @@ ovs_u128 unit_tc_get_cookie(const struct ofpbuf *request);
 
 /* Stores the numbers of the actions in 'request' in '*rule'. */
 void unit_tc_get_numbers(const struct ofpbuf *request, struct unit_tc_rule *)
-    OVS_REQUIRES(unit_tc_mutex);
-
-/* A rule was read, see unit_tc_look_at_actions(). */
-void unit_tc_was_read(void)
     OVS_REQUIRES(unit_tc_mutex);
 
 /* Forget what tests asked for.  No dump may be under way. */

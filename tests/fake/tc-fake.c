@@ -152,17 +152,6 @@ unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes)
 }
 
 uint32_t
-unit_tc_number(const ovs_u128 *ufid)
-{
-    uint32_t number;
-
-    ovs_mutex_lock(&unit_tc_mutex);
-    number = find_ufid(ufid)->number;
-    ovs_mutex_unlock(&unit_tc_mutex);
-    return number;
-}
-
-uint32_t
 unit_tc_common_number(const ovs_u128 *ufid)
 {
     uint32_t number;
@@ -310,7 +299,6 @@ do_request(const struct ofpbuf *request, struct ofpbuf *reply)
     } else {
         unit_check(nlh->nlmsg_type == RTM_GETTFILTER);
         unit_tc_put_rule(reply, RTM_NEWTFILTER, rule);
-        unit_tc_was_read();
     }
     return 0;
 }

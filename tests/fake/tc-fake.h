@@ -100,25 +100,13 @@ bool unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes);
 /* Makes the rule whose cookie is 'ufid' lead to a chain, too. */
 void unit_tc_set_jump(const ovs_u128 *ufid);
 
-/* The next 'n' rules get an action of somebody else, instead of their own, as
- * he has its number.  The next 'n' rules that are read have an action that
- * somebody else looks at. */
-void unit_tc_take_numbers(unsigned int n);
-void unit_tc_look_at_actions(unsigned int n);
-
-/* The number of the action of the rule whose cookie is 'ufid', and of the one
- * before it that makes packets ones for this host. */
-uint32_t unit_tc_number(const ovs_u128 *ufid);
+/* The number of the action of the rule whose cookie is 'ufid' that makes
+ * packets ones for this host. */
 uint32_t unit_tc_common_number(const ovs_u128 *ufid);
 
 /* Says whether rules that unit_tc_make_rule() makes from now on are not for
  * drivers, and send to an internal port, as Open vSwitch makes them. */
 void unit_tc_send_to_host(bool);
-
-/* The number that the next rule to an internal port names for the action that
- * makes packets ones for this host is that of somebody else's action, which
- * marks them as well. */
-void unit_tc_take_common_number(void);
 
 /* From now on 'prio' of device 'ifindex', in all chains, belongs to filters of
  * another kind. */

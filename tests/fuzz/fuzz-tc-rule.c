@@ -50,7 +50,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_check(rule.id.handle);
         fuzz_check(rule.stats.used >= 0 && rule.stats.used <= time_msec());
         fuzz_check(!rule.stats.tcp_flags);
-        fuzz_check(!rule.shared_number == !rule.shared_kind);
     }
     return 0;
 }

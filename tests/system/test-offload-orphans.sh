@@ -21,6 +21,10 @@ all      KILL  same   bridges  kdp
 restore  KILL  same   restore  kdp
 '
 
+received_by_right() {
+    ip netns exec right cat /sys/class/net/eth0/statistics/rx_packets
+}
+
 # Has frames pass in both directions, so that both ports have rules, with the
 # daemon $1, "same" or "stock".
 start_with_rules() {

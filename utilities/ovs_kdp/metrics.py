@@ -127,8 +127,6 @@ THREAD_COUNTERS = (
     ("rejected", "offload_rejected", "Flows that tc did not take."),
     ("superseded", "offload_superseded", "Requests overtaken by later ones."),
     ("vanished", "offload_vanished", "Rules that somebody else removed."),
-    ("conflicts", "offload_conflicts",
-     "Rules that got an action of somebody else, and were made anew."),
     ("leaked", "offload_leaked", "Rules that tc did not delete for long."),
     ("overlapped", "offload_overlapped",
      "Flows that the kernel did not take back, as others overlap with them."),

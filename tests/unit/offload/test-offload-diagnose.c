@@ -19,7 +19,6 @@ diagnose(void **state OVS_UNUSED)
         const char *what;
     } counters[] = {
         { OFFLOAD_VANISHED, "offload-rules-removed", "dp: 7 rules" },
-        { OFFLOAD_CONFLICTS, "offload-rules-shared", "dp: 7 rules" },
         { OFFLOAD_LOST, "offload-flows-lost", "dp: 7 flows" },
         { OFFLOAD_ORPHANS, "offload-orphans", "dp: 7 rules" },
     };

@@ -7,8 +7,8 @@
  * Operators create, change, delete and read flows; senders send packets;
  * dumpers go through all flows; a manager adds and removes ports, turns
  * offload off and on, flushes, changes the number of threads, and makes and
- * deletes the meter that some flows name.  Somebody else gets a part in rules,
- * deletes some, and adds rules that no flow has.  Tc is slow and fails by
+ * deletes the meter that some flows name.  Somebody else deletes rules, and
+ * adds rules that no flow has.  Tc is slow and fails by
  * chance.  Between phases the engine is destroyed, and
  * another one finds the rules that are there.  After each step:
  *
@@ -555,11 +555,6 @@ manager_main(void *stream)
             break;
 
         case 11:
-            for (uint32_t i = 0; i < N_FLOWS; i += 1 + unit_random(8)) {
-                const ovs_u128 ufid = unit_ufid(i);
-
-                offload_fake_share(unit.fake, &ufid);
-            }
             offload_read_rules(unit.offload);
             break;
         }

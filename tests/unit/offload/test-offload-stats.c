@@ -578,75 +578,6 @@ reader_finds_that_rules_vanished(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
-/* A rule that somebody else has a part in is made anew once, without a moment
- * in which its flow is nowhere, and what was counted stays (O1, O2). */
-static void
-rule_with_a_part_of_others_is_made_anew(void **state OVS_UNUSED)
-{
-    const ovs_u128 ufid = unit_ufid(1), in_both = unit_ufid(3);
-    struct unit_offload unit;
-    uint64_t n;
-
-    unit_offload_init(&unit, NULL, 1);
-    unit_put(&unit, unit_desc(1, 1), CREATE);
-    unit_put(&unit, unit_desc(2, 1), CREATE);
-    unit_put(&unit, unit_desc_full(3, 1, 55, 0, 0), CREATE);
-    unit_put(&unit, unit_desc_full(4, 1, 0, 55, 0), CREATE);
-    unit_settle(&unit);
-    unit_packets(&unit, 1, 3);
-    offload_fake_share(unit.fake, &ufid);
-    offload_fake_hold(unit.fake);
-    offload_read_rules(unit.offload);
-    offload_fake_wait_held(unit.fake, 1);
-    assert_int_equal(unit_where(&unit, 1), KERNEL | TC);
-    offload_fake_release(unit.fake);
-    unit_settle(&unit);
-    assert_int_equal(unit_where(&unit, 1), TC);
-    assert_int_equal(unit_where(&unit, 2), TC);
-    assert_int_equal(unit_counter(&unit, OFFLOAD_CONFLICTS), 1);
-
-    offload_fake_share(unit.fake, &in_both);
-    offload_read_rules(unit.offload);
-    unit_settle(&unit);
-    assert_int_equal(unit_where(&unit, 3), KERNEL | TC);
-    assert_int_equal(unit_counter(&unit, OFFLOAD_CONFLICTS), 2);
-    assert_int_equal(unit_counter(&unit, OFFLOAD_MODIFIED), 2);
-    unit_packets(&unit, 1, 2);
-    unit_get(&unit, 1, &n, NULL);
-    assert_int_equal(n, 5);
-
-    /* That of others stays out of the new ones. */
-    offload_read_rules(unit.offload);
-    unit_settle(&unit);
-    assert_int_equal(unit_counter(&unit, OFFLOAD_CONFLICTS), 2);
-    unit_offload_uninit(&unit);
-}
-
-/* While it is being moved or deleted anyway, nothing else is asked for. */
-static void
-rule_that_goes_is_not_made_anew(void **state OVS_UNUSED)
-{
-    const ovs_u128 ufid = unit_ufid(1);
-    struct unit_offload unit;
-
-    unit_offload_init(&unit, NULL, 1);
-    unit_put(&unit, unit_desc(1, 1), CREATE);
-    unit_settle(&unit);
-    offload_fake_share(unit.fake, &ufid);
-    offload_fake_hold(unit.fake);
-    unit_put(&unit, unit_desc(1, 1), MODIFY);
-    offload_fake_wait_held(unit.fake, 1);
-    offload_read_rules(unit.offload);
-    offload_fake_release(unit.fake);
-    unit_settle(&unit);
-    assert_int_equal(unit_where(&unit, 1), TC);
-    assert_int_equal(unit_counter(&unit, OFFLOAD_CONFLICTS), 0);
-    offload_read_rules(unit.offload);
-    unit_settle(&unit);
-    assert_int_equal(unit_counter(&unit, OFFLOAD_CONFLICTS), 0);
-    unit_offload_uninit(&unit);
-}
-
 static void
 dump_of_a_type_shows_those_flows(void **state OVS_UNUSED)
 {
@@ -812,8 +743,6 @@ main(void)
         cmocka_unit_test(round_ends_early_when_it_is_to),
         cmocka_unit_test(rule_is_read_once_in_an_interval),
         cmocka_unit_test(reader_finds_that_rules_vanished),
-        cmocka_unit_test(rule_with_a_part_of_others_is_made_anew),
-        cmocka_unit_test(rule_that_goes_is_not_made_anew),
         cmocka_unit_test(flow_in_both_is_shown_without_being_read_by_itself),
         cmocka_unit_test(flow_in_both_of_which_one_is_not_told_is_read),
         cmocka_unit_test(

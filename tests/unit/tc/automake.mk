@@ -5,7 +5,6 @@ unit_tests += \
 	tests/unit/tc/test-tc-adopt \
 	tests/unit/tc/test-tc-backend \
 	tests/unit/tc/test-tc-chains \
-	tests/unit/tc/test-tc-conflict \
 	tests/unit/tc/test-tc-desc \
 	tests/unit/tc/test-tc-explain \
 	tests/unit/tc/test-tc-handle \
@@ -77,10 +76,6 @@ tests_unit_tc_test_tc_orphans_SOURCES = \
 tests_unit_tc_test_tc_orphans_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \
 	-Wl,--wrap=ingress_qdisc_for_each \
 	-Wl,--wrap=ovs_compat_ports_traverse
-tests_unit_tc_test_tc_conflict_SOURCES = \
-	tests/unit/tc/test-tc-conflict.c $(unit_backend)
-tests_unit_tc_test_tc_conflict_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate
 tests_unit_tc_test_tc_desc_SOURCES = \
 	tests/unit/tc/test-tc-desc.c $(unit_common)
 tests_unit_tc_test_tc_shared_action_SOURCES = \

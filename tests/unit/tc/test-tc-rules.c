@@ -285,13 +285,13 @@ saw(uint32_t flow, int n)
 static void
 check_places(struct kdp_tc *tc, size_t n, struct tcf_id place)
 {
-    struct kdp_tc_place_in_hw *places;
+    struct tcf_id *places;
 
     assert_int_equal(kdp_tc_places_in_hw(tc, &places), n);
     if (n) {
-        assert_int_equal(places[0].place.ifindex, place.ifindex);
-        assert_int_equal(places[0].place.block_id, place.block_id);
-        assert_int_equal(places[0].place.hook, place.hook);
+        assert_int_equal(places[0].ifindex, place.ifindex);
+        assert_int_equal(places[0].block_id, place.block_id);
+        assert_int_equal(places[0].hook, place.hook);
     }
     free(places);
 }

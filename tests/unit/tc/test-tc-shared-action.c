@@ -235,19 +235,6 @@ other_edits_are_not_shared(void **state OVS_UNUSED)
 }
 
 static void
-each_range_has_another_shared_number(void **state OVS_UNUSED)
-{
-    uint32_t shared = shared_number();
-
-    /* What others have named ends a range, which is not chosen again. */
-    kdp_tc_action_conflict("a device", "skbedit", shared);
-    assert_int_not_equal((shared_number() - KDP_TC_ACTION_FIRST)
-                         / KDP_TC_ACTION_RANGE,
-                         (shared - KDP_TC_ACTION_FIRST)
-                         / KDP_TC_ACTION_RANGE);
-}
-
-static void
 refused_request_gets_a_number_of_its_own(void **state OVS_UNUSED)
 {
     struct request a, b;
@@ -348,7 +335,6 @@ each_rule_tells_what_it_met_itself(void **state)
         struct offload_copy_op op = GET(i);
 
         assert_int_equal(op.error, 0);
-        assert_false(op.conflict);
         assert_int_equal(op.stats.n_packets, i);
     }
     assert_int_equal(DEL(2).stats.n_packets, 2);
@@ -358,7 +344,6 @@ each_rule_tells_what_it_met_itself(void **state)
 /* What a list told. */
 struct told {
     size_t n;
-    size_t n_terse;
     size_t n_right;
 };
 
@@ -369,7 +354,6 @@ take_told(void *told_, const ovs_u128 *ufid, const void *rule_)
     struct told *told = told_;
 
     told->n++;
-    told->n_terse += rule->is_terse;
     told->n_right += rule->stats.n_packets == ufid->u32[0];
 }
 
@@ -388,20 +372,7 @@ terse_list_tells_what_each_rule_met(void **state)
     }
     backend.list(backend.aux, false, take_told, &told);
     assert_int_equal(told.n, 3);
-    assert_int_equal(told.n_terse, 3);
     assert_int_equal(told.n_right, 3);
-}
-
-static void
-action_that_does_something_else_is_found(void **state)
-{
-    unit_tc_take_common_number();
-    assert_int_equal(PUT(1), 0);
-    backend_packets(1, 2);
-    assert_true(GET(1).conflict);
-    assert_int_equal(DEL(1).error, 0);
-    assert_int_equal(PUT(1), 0);
-    assert_false(GET(1).conflict);
 }
 
 /* The kernel does not mix flags of rules in an action. */
@@ -420,7 +391,6 @@ refused_rule_is_tried_with_a_number_of_its_own(void **state)
     assert_int_not_equal(common_number_of(3), common_number_of(2));
     assert_int_equal(PUT(4), 0);
     assert_int_equal(common_number_of(4), common_number_of(3));
-    assert_false(GET(2).conflict);
 }
 
 /* Once, whatever the reason is. */
@@ -450,12 +420,10 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rule_for_drivers_shares_nothing),
         TEST(only_the_first_of_a_rule_is_shared),
         TEST(other_edits_are_not_shared),
-        TEST(each_range_has_another_shared_number),
         TEST(refused_request_gets_a_number_of_its_own),
         TEST(threads_share_one_number),
         TEST(each_rule_tells_what_it_met_itself),
         TEST(terse_list_tells_what_each_rule_met),
-        TEST(action_that_does_something_else_is_found),
         TEST(refused_rule_is_tried_with_a_number_of_its_own),
         TEST(rule_that_is_refused_again_is_given_up),
     };
