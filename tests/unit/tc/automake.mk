@@ -17,6 +17,13 @@ unit_tests += \
 	tests/unit/tc/test-tc-translate \
 	tests/unit/tc/test-tc-zeros
 
+unit_tc_places = \
+	tests/unit/tc/places-fixture.c \
+	tests/unit/tc/places-fixture.h \
+	$(unit_tc) $(unit_common)
+unit_tc_places_wrap = $(unit_tc_wrap) \
+	-Wl,--wrap=ingress_qdisc_for_each \
+	-Wl,--wrap=ovs_compat_ports_traverse
 unit_backend = \
 	tests/unit/tc/backend-fixture.c \
 	tests/unit/tc/backend-fixture.h \
@@ -67,15 +74,11 @@ tests_unit_tc_test_tc_chains_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \
 	-Wl,--wrap=tc_dump_tc_chain_start \
 	-Wl,--wrap=tc_transact
 tests_unit_tc_test_tc_list_SOURCES = \
-	tests/unit/tc/test-tc-list.c $(unit_tc) $(unit_common)
-tests_unit_tc_test_tc_list_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \
-	-Wl,--wrap=ingress_qdisc_for_each \
-	-Wl,--wrap=ovs_compat_ports_traverse
+	tests/unit/tc/test-tc-list.c $(unit_tc_places)
+tests_unit_tc_test_tc_list_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_places_wrap)
 tests_unit_tc_test_tc_orphans_SOURCES = \
-	tests/unit/tc/test-tc-orphans.c $(unit_tc) $(unit_common)
-tests_unit_tc_test_tc_orphans_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap) \
-	-Wl,--wrap=ingress_qdisc_for_each \
-	-Wl,--wrap=ovs_compat_ports_traverse
+	tests/unit/tc/test-tc-orphans.c $(unit_tc_places)
+tests_unit_tc_test_tc_orphans_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_places_wrap)
 tests_unit_tc_test_tc_desc_SOURCES = \
 	tests/unit/tc/test-tc-desc.c $(unit_common)
 tests_unit_tc_test_tc_shared_action_SOURCES = \

@@ -9,84 +9,16 @@
 
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
-#include "netdev-linux/ingress-qdisc.h"
-#include "netdev-provider.h"
 #include "netlink.h"
-#include "odp-util.h"
-#include "openvswitch/ofpbuf.h"
-#include "ovs/compat-offload.h"
 #include "tc/tc-places.h"
 #include "tc/tc-rules.h"
-#include "tc/tc-transact.h"
+#include "unit/tc/places-fixture.h"
 #include "util.h"
-
-/* The only port is device "lo", whose index this is.  The others exist for tc
- * alone. */
-#define PORT 1
-#define VM 1000001
-#define OTHER 1000002
 
 #define KDP_HANDLE 0x10000000
 
 static struct kdp_tc tc, other_tc;
 static bool port_is_known;
-static uint32_t next_rule;
-
-void __wrap_ovs_compat_ports_traverse(const char *dpif_type,
-                                      bool (*cb)(struct netdev *, odp_port_t,
-                                                 void *aux),
-                                      void *aux);
-int __wrap_ingress_qdisc_for_each(void (*)(const struct ingress_qdisc *,
-                                           void *aux),
-                                  void *aux);
-
-void
-__wrap_ovs_compat_ports_traverse(const char *dpif_type,
-                                 bool (*cb)(struct netdev *, odp_port_t,
-                                            void *aux),
-                                 void *aux)
-{
-    struct netdev *netdev;
-
-    unit_check(!strcmp(dpif_type, "system"));
-    unit_check(!netdev_open("lo", "system", &netdev));
-    cb(netdev, u32_to_odp(7), aux);
-    netdev_close(netdev);
-}
-
-int
-__wrap_ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *,
-                                         void *aux),
-                              void *aux)
-{
-    static const int devices[] = { OTHER, PORT, VM, OTHER };
-
-    for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-        cb(&(struct ingress_qdisc) { .ifindex = devices[i] }, aux);
-    }
-    return 0;
-}
-
-/* Adds a rule of the next flow to device 'ifindex'. */
-static void
-add_rule(int ifindex, uint32_t handle)
-{
-    const ovs_u128 ufid = unit_tc_ufid(next_rule++);
-    struct kdp_tc_request request = { .type = KDP_TC_ADD };
-    struct ofpbuf rule;
-    struct tcmsg *tcm;
-
-    ofpbuf_init(&rule, 0);
-    unit_tc_make_rule(&ufid, 4 << 16 | 8, 0, &rule);
-    tcm = ofpbuf_at_assert(&rule, NLMSG_HDRLEN, sizeof *tcm);
-    tcm->tcm_ifindex = ifindex;
-    request.rule = &rule;
-    kdp_tc_id_parse(&rule, &request.id);
-    request.id.handle = handle;
-    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
-    assert_int_equal(request.error, 0);
-    ofpbuf_uninit(&rule);
-}
 
 static bool
 is_known(void *listed OVS_UNUSED, uint32_t port,
@@ -95,7 +27,7 @@ is_known(void *listed OVS_UNUSED, uint32_t port,
     const struct tcf_id id = tc_make_tcf_id(PORT, 0, 0, TC_INGRESS);
     const struct offload_place expected = kdp_tc_place_for_engine(&id);
 
-    assert_int_equal(port, 7);
+    assert_int_equal(port, PORT_NO);
     assert_memory_equal(place, &expected, sizeof expected);
     return port_is_known;
 }
@@ -137,7 +69,8 @@ n_listed(void)
 static int
 setup(void **state OVS_UNUSED)
 {
-    next_rule = 1;
+    places_reset();
+    places_twice = true;
     port_is_known = true;
     unit_tc_init();
     kdp_tc_init(&tc, "system", false);
@@ -157,10 +90,10 @@ teardown(void **state OVS_UNUSED)
 static void
 rules_are_listed_where_ports_are_known_or_none_is(void **state OVS_UNUSED)
 {
-    add_rule(PORT, KDP_HANDLE);
-    add_rule(PORT, KDP_HANDLE + 1);
-    add_rule(VM, KDP_HANDLE);
-    add_rule(OTHER, KDP_HANDLE);
+    places_add_rule(PORT, KDP_HANDLE);
+    places_add_rule(PORT, KDP_HANDLE + 1);
+    places_add_rule(VM, KDP_HANDLE);
+    places_add_rule(OTHER, KDP_HANDLE);
     assert_int_equal(n_listed(), 4);
     port_is_known = false;
     assert_int_equal(n_listed(), 2);
@@ -177,8 +110,8 @@ rules_of_other_datapaths_are_left_to_them(void **state OVS_UNUSED)
     };
     struct offload_rule *rule;
 
-    add_rule(VM, KDP_HANDLE);
-    add_rule(OTHER, KDP_HANDLE);
+    places_add_rule(VM, KDP_HANDLE);
+    places_add_rule(OTHER, KDP_HANDLE);
     rule = kdp_tc_name(&other_tc, &told);
     assert_int_equal(n_listed(), 1);
     offload_rule_unref(rule);
@@ -199,7 +132,7 @@ only_rules_with_handles_of_ours_have_names(void **state OVS_UNUSED)
     size_t n_named = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        add_rule(VM, cases[i].handle);
+        places_add_rule(VM, cases[i].handle);
         n_named += cases[i].named;
     }
     kdp_tc_list_all(&tc, is_known, note, &listed);

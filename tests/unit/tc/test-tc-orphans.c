@@ -10,96 +10,15 @@
 
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
-#include "netdev-linux/ingress-qdisc.h"
 #include "netdev-linux/qdisc-lock.h"
-#include "netdev-provider.h"
-#include "netlink.h"
 #include "openvswitch/dynamic-string.h"
-#include "openvswitch/ofpbuf.h"
-#include "ovs/compat-offload.h"
-#include "tc/tc-transact.h"
+#include "unit/tc/places-fixture.h"
 #include "util.h"
 
-/* The only port is device "lo", whose index this is.  The others exist for tc
- * alone. */
-#define PORT 1
-#define VM 1000001
-#define OTHER 1000002
-#define N_DEVICES 3
-
-static int places_error;                /* Of listing places. */
-static int becomes_port;                /* A device, meanwhile, or 0. */
-static bool twice;                      /* All places are told twice. */
-static uint32_t next_rule;
-
-void __wrap_ovs_compat_ports_traverse(const char *dpif_type,
-                                      bool (*cb)(struct netdev *, odp_port_t,
-                                                 void *aux),
-                                      void *aux);
-int __wrap_ingress_qdisc_for_each(void (*)(const struct ingress_qdisc *,
-                                           void *aux),
-                                  void *aux);
-
-void
-__wrap_ovs_compat_ports_traverse(const char *dpif_type,
-                                 bool (*cb)(struct netdev *, odp_port_t,
-                                            void *aux),
-                                 void *aux)
-{
-    struct netdev *netdev;
-
-    unit_check(!strcmp(dpif_type, "system"));
-    unit_check(!netdev_open("lo", "system", &netdev));
-    cb(netdev, u32_to_odp(1), aux);
-    netdev_close(netdev);
-}
-
-int
-__wrap_ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *,
-                                         void *aux),
-                              void *aux)
-{
-    static const int devices[N_DEVICES] = { OTHER, PORT, VM };
-
-    for (int i = 0; i <= twice; i++) {
-        for (size_t j = 0; j < N_DEVICES; j++) {
-            const struct ingress_qdisc qdisc = { .ifindex = devices[j] };
-
-            cb(&qdisc, aux);
-        }
-    }
-    if (becomes_port) {
-        kdp_tc_orphans_spare(becomes_port);
-    }
-    return places_error;
-}
-
-/* Adds a rule with 'ufid' to device 'ifindex'. */
 static void
-add_rule_of(const ovs_u128 *ufid, int ifindex, uint32_t handle)
+vm_becomes_port(void)
 {
-    struct kdp_tc_request request = { .type = KDP_TC_ADD };
-    struct ofpbuf rule;
-    struct tcmsg *tcm;
-
-    ofpbuf_init(&rule, 0);
-    unit_tc_make_rule(ufid, 4 << 16 | 8, 0, &rule);
-    tcm = ofpbuf_at_assert(&rule, NLMSG_HDRLEN, sizeof *tcm);
-    tcm->tcm_ifindex = ifindex;
-    request.rule = &rule;
-    kdp_tc_id_parse(&rule, &request.id);
-    request.id.handle = handle;
-    kdp_tc_transact((struct kdp_tc_request *[]) { &request }, 1);
-    assert_int_equal(request.error, 0);
-    ofpbuf_uninit(&rule);
-}
-
-static void
-add_rule(int ifindex, uint32_t handle)
-{
-    const ovs_u128 ufid = unit_tc_ufid(next_rule++);
-
-    add_rule_of(&ufid, ifindex, handle);
+    kdp_tc_orphans_spare(VM);
 }
 
 #define SPARE KDP_TC_ORPHANS_SPARE_PORTS
@@ -141,9 +60,7 @@ n_passes(void)
 static int
 setup(void **state OVS_UNUSED)
 {
-    places_error = becomes_port = 0;
-    twice = false;
-    next_rule = 1;
+    places_reset();
     unit_tc_init();
     before = get_info();
     return 0;
@@ -162,11 +79,11 @@ static void
 rules_of_no_port_go(void **state OVS_UNUSED)
 {
     for (uint32_t i = 0; i < 100; i++) {
-        add_rule(i % 2 ? VM : OTHER, 0x10000000 + i);
+        places_add_rule(i % 2 ? VM : OTHER, 0x10000000 + i);
     }
-    add_rule(PORT, 0x10000000);
-    add_rule(PORT, 0x10000001);
-    twice = true;
+    places_add_rule(PORT, 0x10000000);
+    places_add_rule(PORT, 0x10000001);
+    places_twice = true;
     assert_int_equal(look(SPARE), 2);
     assert_int_equal(n_deleted(), 100);
     assert_int_equal(n_passes(), 1);
@@ -178,9 +95,9 @@ rules_of_no_port_go(void **state OVS_UNUSED)
 static void
 rules_of_ports_go_too_if_no_engine_has_them(void **state OVS_UNUSED)
 {
-    add_rule(VM, 0x10000000);
-    add_rule(PORT, 0x10000000);
-    add_rule(PORT, 1);
+    places_add_rule(VM, 0x10000000);
+    places_add_rule(PORT, 0x10000000);
+    places_add_rule(PORT, 1);
     assert_int_equal(look(0), 1);
     assert_int_equal(n_deleted(), 2);
 }
@@ -192,10 +109,10 @@ only_rules_with_our_handles_go(void **state OVS_UNUSED)
     static const uint32_t ours[] = { 0x10000000, 0x12345678, 0xefffffff };
 
     for (uint32_t i = 0; i < ARRAY_SIZE(others); i++) {
-        add_rule(VM, others[i]);
+        places_add_rule(VM, others[i]);
     }
     for (uint32_t i = 0; i < ARRAY_SIZE(ours); i++) {
-        add_rule(VM, ours[i]);
+        places_add_rule(VM, ours[i]);
     }
     assert_int_equal(look(SPARE), ARRAY_SIZE(others));
     assert_int_equal(n_deleted(), ARRAY_SIZE(ours));
@@ -211,25 +128,26 @@ rules_of_the_stock_daemon_go_where_a_port_was(void **state OVS_UNUSED)
 {
     ovs_u128 other = stock_ufid;
 
-    add_rule_of(&stock_ufid, VM, 1);
+    places_add_rule_of(&stock_ufid, VM, 1);
     assert_int_equal(look(SPARE), 1);
     other.u32[1] ^= 0x1000;
-    add_rule_of(&other, VM, 2);
+    places_add_rule_of(&other, VM, 2);
     other = stock_ufid;
     other.u32[2] ^= 0x40000000;
-    add_rule_of(&other, VM, 3);
+    places_add_rule_of(&other, VM, 3);
     other = stock_ufid;
     other.u32[3]++;
-    add_rule_of(&other, OTHER, 1);
-    add_rule_of(&stock_ufid, PORT, 1);
+    places_add_rule_of(&other, OTHER, 1);
+    places_add_rule_of(&stock_ufid, PORT, 1);
     kdp_tc_orphans_was_port(VM);
     kdp_tc_orphans_was_port(PORT);
 
     /* A pass that does not succeed forgets nothing. */
     places_error = ENOBUFS;
-    becomes_port = VM;
+    places_meanwhile = vm_becomes_port;
     assert_int_equal(look(SPARE | LAST), 5);
-    places_error = becomes_port = 0;
+    places_error = 0;
+    places_meanwhile = NULL;
     assert_int_equal(look(SPARE), 4);
     assert_int_equal(n_deleted(), 1);
 
@@ -237,7 +155,7 @@ rules_of_the_stock_daemon_go_where_a_port_was(void **state OVS_UNUSED)
     assert_int_equal(look(LAST), 3);
 
     /* Whoever has the device from then on may have such cookies. */
-    add_rule_of(&stock_ufid, VM, 1);
+    places_add_rule_of(&stock_ufid, VM, 1);
     assert_int_equal(look(SPARE), 4);
 }
 
@@ -250,8 +168,8 @@ rule_that_cannot_be_deleted_is_told_and_tried_again(void **state OVS_UNUSED)
     };
     struct ds s = DS_EMPTY_INITIALIZER;
 
-    add_rule(VM, 0x10000000);
-    add_rule(VM, 0x10000001);
+    places_add_rule(VM, 0x10000000);
+    places_add_rule(VM, 0x10000001);
     unit_tc_plan(&plan);
     assert_int_equal(look(SPARE), 1);
     assert_int_equal(get_info().n_failed, 1);
@@ -280,7 +198,7 @@ rules_that_lead_to_chains_go_first(void **state OVS_UNUSED)
     ovs_u128 ufid;
 
     for (uint32_t i = 0; i < 10; i++) {
-        add_rule(VM, 0x10000000 + i);
+        places_add_rule(VM, 0x10000000 + i);
     }
     ufid = unit_tc_ufid(5);
     unit_tc_set_jump(&ufid);
@@ -292,13 +210,13 @@ rules_that_lead_to_chains_go_first(void **state OVS_UNUSED)
 static void
 device_that_becomes_a_port_is_spared(void **state OVS_UNUSED)
 {
-    add_rule(VM, 0x10000000);
-    add_rule(OTHER, 0x10000000);
-    becomes_port = VM;
+    places_add_rule(VM, 0x10000000);
+    places_add_rule(OTHER, 0x10000000);
+    places_meanwhile = vm_becomes_port;
     assert_int_equal(look(SPARE), 1);
 
     /* It is none any more, if no pass is told of it. */
-    becomes_port = 0;
+    places_meanwhile = NULL;
     kdp_tc_orphans_spare(VM);
     assert_int_equal(look(SPARE), 0);
 }
@@ -323,7 +241,7 @@ pass_can_be_stopped(void **state OVS_UNUSED)
 
     /* One device, so that the pass has to wait for the lock. */
     for (uint32_t i = 0; i < 100; i++) {
-        add_rule(VM, 0x10000000 + i);
+        places_add_rule(VM, 0x10000000 + i);
     }
     qdisc_lock_acquire(lock);
     kdp_tc_orphans_look("system", SPARE);
@@ -341,8 +259,8 @@ static void
 blocks_of_others_are_told_from_ours(void **state OVS_UNUSED)
 {
     assert_true(kdp_tc_orphans_may_unbind(77));
-    add_rule(0, 0x10000000);
-    add_rule(0, 0xefffffff);
+    places_add_rule(0, 0x10000000);
+    places_add_rule(0, 0xefffffff);
     assert_true(kdp_tc_orphans_may_unbind(77));
     unit_tc_fail_dumps(ENOBUFS, 0);
     assert_false(kdp_tc_orphans_may_unbind(77));
@@ -352,7 +270,7 @@ blocks_of_others_are_told_from_ours(void **state OVS_UNUSED)
     unit_tc_fail_dumps(ENOENT, 0);
     assert_true(kdp_tc_orphans_may_unbind(77));
     unit_tc_fail_dumps(0, 0);
-    add_rule(0, 1);
+    places_add_rule(0, 1);
     assert_false(kdp_tc_orphans_may_unbind(77));
 }
 
@@ -365,7 +283,7 @@ what_failed_is_tried_again(void **state OVS_UNUSED)
         .n = 1,
     };
 
-    add_rule(VM, 0x10000000);
+    places_add_rule(VM, 0x10000000);
     unit_tc_plan(&plan);
     kdp_tc_orphans_look("system", SPARE | LAST);
     unit_wait_until(!get_info().under_way);
