@@ -41,7 +41,6 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-reason.h \
 	lib/offload/offload-report.c \
 	lib/offload/offload-show.c \
-	lib/offload/offload-state.c \
 	lib/offload/offload-state.h \
 	lib/offload/offload-step.c \
 	lib/offload/offload-step.h \

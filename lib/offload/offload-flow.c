@@ -303,13 +303,6 @@ offload_flow_moved(struct offload_flow *flow)
 /* Changes of state.  Each of these functions is the only one that changes its
  * state, and keeps right what depends on it. */
 
-static void
-set_life(struct offload_flow *flow, enum offload_life life)
-{
-    offload_transition_check(OFFLOAD_MACHINE_LIFE, flow->life, life);
-    flow->life = life;
-}
-
 /* Copies of 'flow' have changed: counts it, or not any more, among those that
  * are in tc only. */
 static void
@@ -335,7 +328,6 @@ offload_flow_set_kernel(struct offload_flow *flow,
     if (flow->kernel == kernel) {
         return;
     }
-    offload_transition_check(OFFLOAD_MACHINE_KERNEL, flow->kernel, kernel);
     if (flow->kernel == OFFLOAD_KERNEL_PRESENT) {
         offload_stats_add(&flow->base, &flow->kernel_seen);
     }
@@ -369,7 +361,6 @@ set_tc(struct offload_flow *flow, enum offload_tc_copy tc)
 {
     struct offload_stripe *stripe = flow->stripe;
 
-    offload_transition_check(OFFLOAD_MACHINE_TC, flow->tc, tc);
     if (flow->tc == OFFLOAD_TC_PRESENT) {
         ovs_list_remove(&flow->due_node);
         stripe->n_rules--;
@@ -457,17 +448,13 @@ offload_flow_set_tc_none(struct offload_flow *flow)
 void
 offload_flow_set_target(struct offload_flow *flow, enum offload_target target)
 {
-    if (flow->target != target) {
-        offload_transition_check(OFFLOAD_MACHINE_TARGET, flow->target, target);
-        flow->target = target;
-    }
+    flow->target = target;
 }
 
 /* Who waits until nobody is at the flow is told. */
 void
 offload_flow_set_work(struct offload_flow *flow, enum offload_work work)
 {
-    offload_transition_check(OFFLOAD_MACHINE_WORK, flow->work, work);
     if (flow->work == OFFLOAD_WORK_BUSY) {
         xpthread_cond_broadcast(&flow->stripe->cond);
     }
@@ -479,7 +466,7 @@ void
 offload_flow_set_present(struct offload_flow *flow)
 {
     if (flow->life == OFFLOAD_LIFE_NEW) {
-        set_life(flow, OFFLOAD_LIFE_PRESENT);
+        flow->life = OFFLOAD_LIFE_PRESENT;
     }
 }
 
@@ -488,7 +475,7 @@ void
 offload_flow_discard(struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
-    set_life(flow, OFFLOAD_LIFE_GONE);
+    flow->life = OFFLOAD_LIFE_GONE;
     unlist(flow);
     hmap_remove(&flow->stripe->flows, &flow->hmap_node);
     xpthread_cond_broadcast(&flow->stripe->cond);
@@ -502,7 +489,7 @@ offload_flow_remove(struct offload_flow *flow)
 {
     struct offload_stripe *stripe = flow->stripe;
 
-    set_life(flow, OFFLOAD_LIFE_DELETING);
+    flow->life = OFFLOAD_LIFE_DELETING;
     offload_flow_set_target(flow, OFFLOAD_TARGET_NOWHERE);
     unlist(flow);
     hmap_remove(&stripe->flows, &flow->hmap_node);
@@ -516,7 +503,7 @@ offload_flow_gone(struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     if (flow->life != OFFLOAD_LIFE_GONE) {
-        set_life(flow, OFFLOAD_LIFE_GONE);
+        flow->life = OFFLOAD_LIFE_GONE;
         offload_flow_tell(flow);
         hmap_remove(&flow->stripe->deleting, &flow->hmap_node);
         offload_flow_unref(flow);
@@ -570,7 +557,7 @@ offload_flow_restore(struct offload_flow *flow)
 
     if (flow->life == OFFLOAD_LIFE_DELETING
         && !offload_flow_find(stripe, &flow->ufid)) {
-        set_life(flow, OFFLOAD_LIFE_PRESENT);
+        flow->life = OFFLOAD_LIFE_PRESENT;
         hmap_remove(&stripe->deleting, &flow->hmap_node);
         hmap_insert(&stripe->flows, &flow->hmap_node, ufid_hash(&flow->ufid));
         list(flow);

@@ -9,9 +9,7 @@
  * A flow of the offload engine has five states, each of which answers one
  * question.  They are independent in that each has transitions of its own;
  * all are guarded by the lock of the flow's stripe and changed by the setters
- * of offload-flow.h only, which hold every change against the table in
- * offload-state.c.  A change that is not in the table is a bug and ends the
- * process, before a packet can meet what it would lead to.
+ * of offload-flow.h only.
  *
  *     life        is it there?             new -> present -> deleting -> gone
  *     kernel      has the kernel a copy?   none, present, refused
@@ -31,10 +29,7 @@
  * chain, which is guarded by another lock.  That the rule in tc is outdated is
  * not stored at all: it was made of another description than the flow has.
  *
- * Thread safety: constant data and functions without side effects. */
-
-#include <stdbool.h>
-#include <stddef.h>
+ * offload.h shows what leads from one of these to another. */
 
 #include "openvswitch/compiler.h"
 
@@ -80,36 +75,5 @@ enum OVS_PACKED_ENUM offload_work {
                                  * that was there before is gone: in no
                                  * queue. */
 };
-
-/* A transition that is allowed. */
-struct offload_transition {
-    unsigned int from, to;
-    const char *why;
-};
-
-/* One of the five. */
-enum offload_machine_id {
-    OFFLOAD_MACHINE_LIFE,
-    OFFLOAD_MACHINE_KERNEL,
-    OFFLOAD_MACHINE_TC,
-    OFFLOAD_MACHINE_TARGET,
-    OFFLOAD_MACHINE_WORK,
-    OFFLOAD_N_MACHINES
-};
-
-struct offload_machine {
-    const char *name;
-    const char *const *states;  /* Names. */
-    size_t n_states;
-    const struct offload_transition *transitions;
-    size_t n_transitions;
-};
-
-extern const struct offload_machine offload_machines[OFFLOAD_N_MACHINES];
-
-bool offload_transition_is_allowed(enum offload_machine_id, unsigned int from,
-                                   unsigned int to);
-void offload_transition_check(enum offload_machine_id, unsigned int from,
-                              unsigned int to);
 
 #endif /* lib/offload/offload-state.h */

@@ -51,10 +51,7 @@ tests_unit_offload_test_offload_retry_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_model_SOURCES = \
 	tests/unit/offload/test-offload-model.c \
 	tests/unit/offload/model.c tests/unit/offload/model.h \
-	tests/unit/offload/transitions.c tests/unit/offload/transitions.h \
 	$(unit_offload) $(unit_common)
-tests_unit_offload_test_offload_model_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=offload_transition_check
 tests_unit_offload_test_offload_queue_SOURCES = \
 	tests/unit/offload/test-offload-queue.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_race_SOURCES = \
@@ -68,10 +65,7 @@ tests_unit_offload_test_offload_show_SOURCES = \
 	tests/unit/offload/test-offload-show.c $(unit_shown) $(unit_common)
 tests_unit_offload_test_offload_state_SOURCES = \
 	tests/unit/offload/test-offload-state.c \
-	tests/unit/offload/transitions.c tests/unit/offload/transitions.h \
 	$(unit_offload) $(unit_common)
-tests_unit_offload_test_offload_state_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=offload_transition_check
 tests_unit_offload_test_offload_stats_SOURCES = \
 	tests/unit/offload/test-offload-stats.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_stats_LDFLAGS = \
