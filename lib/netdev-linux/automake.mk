@@ -5,8 +5,8 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/device-show.h \
 	lib/netdev-linux/device.c \
 	lib/netdev-linux/device.h \
-	lib/netdev-linux/features.c \
-	lib/netdev-linux/features.h \
+	lib/netdev-linux/driver.c \
+	lib/netdev-linux/driver.h \
 	lib/netdev-linux/if-notifier-kdp.c \
 	lib/netdev-linux/if-notifier-kdp.h \
 	lib/netdev-linux/ingress-qdisc.c \
@@ -48,6 +48,4 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/stats.c \
 	lib/netdev-linux/stats.h \
 	lib/netdev-linux/upcall-counters.c \
-	lib/netdev-linux/upcall-counters.h \
-	lib/netdev-linux/veth.c \
-	lib/netdev-linux/veth.h
+	lib/netdev-linux/upcall-counters.h

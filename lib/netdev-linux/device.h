@@ -25,8 +25,17 @@
 #include "netdev-linux/qos-memory.h"
 #include "netdev-provider.h"
 #include "ovs-atomic.h"
+#include "smap.h"
 
 struct rtnl_job;
+
+/* What only the driver of a device knows: see driver.h. */
+enum netdev_ask {
+    NETDEV_ASK_FEATURES,
+    NETDEV_ASK_STATUS,
+    NETDEV_ASK_MII,
+    N_NETDEV_ASKS
+};
 
 /* Speeds that are none. */
 #define NETDEV_SPEED_UNUSED (-1)
@@ -69,7 +78,10 @@ struct netdev_kdp {
     uint64_t policing_seqno;    /* Of the discipline at ingress, after policing
                                  * was set last. */
     bool features_stale;        /* Those that are known may have changed. */
-    struct rtnl_job *features_job;      /* That asks for them, or NULL. */
+    struct rtnl_job *asked[N_NETDEV_ASKS];      /* Those that ask now. */
+    bool status_known;
+    int status_error;           /* If known: why there is none, or 0. */
+    struct smap status;
     int64_t speed_used;         /* In Mbit/s, or NETDEV_SPEED_*: see
                                  * netdev-linux/speed.h. */
     bool in4_set;               /* The bridge has set an address, and the
@@ -77,9 +89,6 @@ struct netdev_kdp {
     enum netdev_mii_way mii_way;        /* How to ask whether the link is
                                          * up. */
     uint16_t mii_phy;
-    struct rtnl_job *mii_job;   /* That asks, or NULL. */
-    int status_error;           /* EOPNOTSUPP if the driver was asked for
-                                 * information and has none, or 0. */
 };
 
 /* The originals. */

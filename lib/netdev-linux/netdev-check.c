@@ -15,7 +15,6 @@
 #include "ovs-router.h"
 #include "packets.h"
 #include "route-table.h"
-#include "smap.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(netdev_kdp_check);
@@ -124,19 +123,6 @@ policing_is_kept(struct netdev_linux *up)
 }
 
 static bool
-drvinfo_is_kept(struct netdev_linux *up)
-{
-    struct smap status = SMAP_INITIALIZER(&status);
-    bool kept;
-
-    ovs_strlcpy(up->drvinfo.driver, "none", sizeof up->drvinfo.driver);
-    kept = (!kdp_stock_netdev_linux_class.get_status(&up->up, &status)
-            && !strcmp(smap_get_def(&status, "driver_name", ""), "none"));
-    smap_destroy(&status);
-    return kept;
-}
-
-static bool
 features_are_kept(struct netdev_linux *up)
 {
     enum netdev_features f[4];
@@ -159,7 +145,6 @@ netdev_kdp_check_bits(const struct netdev_check_bits *bits)
         { "VALID_ETHERADDR", bits->etheraddr, etheraddr_is_kept },
         { "VALID_MTU", bits->mtu, mtu_is_kept },
         { "VALID_POLICING", bits->policing, policing_is_kept },
-        { "VALID_DRVINFO", bits->drvinfo, drvinfo_is_kept },
         { "VALID_FEATURES", bits->features, features_are_kept },
     };
     const char *wrong = NULL;
@@ -192,7 +177,6 @@ netdev_kdp_check(void)
         .etheraddr = VALID_ETHERADDR,
         .mtu = VALID_MTU,
         .policing = VALID_POLICING,
-        .drvinfo = VALID_DRVINFO,
         .features = VALID_FEATURES,
     };
     const char *wrong = check_our_symbols();

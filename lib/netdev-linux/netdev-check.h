@@ -36,7 +36,7 @@ struct netdev_check_symbol {
 
 /* The bits of 'cache_valid'. */
 struct netdev_check_bits {
-    int ifindex, etheraddr, mtu, policing, drvinfo, features;
+    int ifindex, etheraddr, mtu, policing, features;
 };
 
 /* Returns true if all holds.  Logs what does not. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "netdev-linux/device.h"
-#include "netdev-linux/features.h"
+#include "netdev-linux/driver.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/mii.h"
@@ -20,7 +20,6 @@
 #include "netdev-linux/state.h"
 #include "netdev-linux/stats.h"
 #include "netdev-linux/upcall-counters.h"
-#include "netdev-linux/veth.h"
 #include "link/link-addr.h"
 #include "link/link-table.h"
 #include "netdev-linux-valid.h"
@@ -157,84 +156,6 @@ netdev_kdp_get_block_id(struct netdev *netdev)
 
 /* Ethtool.  What was read is kept until an event says that it changed. */
 
-/* True if what 'valid' stands for has to be asked for. */
-static bool
-netdev_kdp_lacks(struct netdev_kdp *dev, int valid)
-    OVS_REQUIRES(dev->up.mutex)
-{
-    return (!(dev->up.cache_valid & valid)
-            && !netnsid_is_remote(dev->up.netnsid));
-}
-
-/* Who calls this is about to have the stock class read the features, unless
- * they are known.  Returns 0, or ENODEV if the device has gone.  If the kernel
- * is going to be asked, stores when that begins in '*start', or 0. */
-static int
-netdev_kdp_need_features(const struct netdev *netdev, long long int *start)
-{
-    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
-    bool lacks, stale;
-
-    *start = 0;
-    netdev_kdp_state_resolve(netdev);
-    ovs_mutex_lock(&dev->up.mutex);
-    lacks = netdev_kdp_lacks(dev, VALID_FEATURES);
-    stale = dev->features_stale;
-    ovs_mutex_unlock(&dev->up.mutex);
-    if (!lacks) {
-        if (stale) {
-            netdev_kdp_features_refresh(dev);
-        }
-        return 0;
-    } else if (!netdev_kdp_state_confirm(netdev)) {
-        return ENODEV;
-    }
-    ovs_mutex_lock(&dev->up.mutex);
-    veth_recall(dev);
-    if (netdev_kdp_lacks(dev, VALID_FEATURES)) {
-        if (dev->present || !(dev->up.cache_valid & VALID_IFINDEX)) {
-            *start = kdp_rtnl_begin();
-        } else {
-            /* The kernel would say the same. */
-            dev->up.get_features_error = ENODEV;
-            dev->up.cache_valid |= VALID_FEATURES;
-        }
-    }
-    ovs_mutex_unlock(&dev->up.mutex);
-    return 0;
-}
-
-/* Takes note that the kernel was asked, if 'start' is not 0, from then on.  As
- * it is asked by name, what it said is kept for all devices of the kind only
- * if the name means this one still. */
-static int
-netdev_kdp_asked(const struct netdev *netdev, enum kdp_rtnl_call call,
-                 long long int start, int error)
-{
-    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
-    struct veth_answers answers;
-    bool may_keep;
-
-    if (!start) {
-        return error;
-    }
-    kdp_rtnl_end(call, start);
-
-    /* Before the events are taken, which may make the answers invalid. */
-    ovs_mutex_lock(&dev->up.mutex);
-    may_keep = !error && veth_get_answers(dev, &answers);
-    if (call == KDP_RTNL_FEATURES) {
-        netdev_kdp_speed_read(dev);
-    }
-    ovs_mutex_unlock(&dev->up.mutex);
-    if (may_keep && netdev_kdp_state_confirm(netdev)) {
-        ovs_mutex_lock(&dev->up.mutex);
-        veth_keep(dev, &answers);
-        ovs_mutex_unlock(&dev->up.mutex);
-    }
-    return error;
-}
-
 static int
 netdev_kdp_get_features(const struct netdev *netdev,
                         enum netdev_features *current,
@@ -242,103 +163,58 @@ netdev_kdp_get_features(const struct netdev *netdev,
                         enum netdev_features *supported,
                         enum netdev_features *peer)
 {
-    long long int start;
-    int error = netdev_kdp_need_features(netdev, &start);
+    int error = netdev_kdp_driver_need(netdev, NETDEV_ASK_FEATURES);
 
-    if (error) {
-        return error;
-    }
-    error = kdp_stock_netdev_linux_class.get_features(netdev, current,
-                                                      advertised, supported,
-                                                      peer);
-    return netdev_kdp_asked(netdev, KDP_RTNL_FEATURES, start, error);
+    return (error ? error
+            : kdp_stock_netdev_linux_class.get_features(
+                netdev, current, advertised, supported, peer));
 }
 
 static int
 netdev_kdp_get_speed(const struct netdev *netdev, uint32_t *current,
                      uint32_t *max)
 {
-    long long int start;
-    int error = netdev_kdp_need_features(netdev, &start);
+    int error = netdev_kdp_driver_need(netdev, NETDEV_ASK_FEATURES);
 
-    if (error) {
-        return error;
-    }
-    error = ovs_compat_netdev_class_get_speed(&kdp_stock_netdev_linux_class,
-                                              netdev, current, max);
-    return netdev_kdp_asked(netdev, KDP_RTNL_FEATURES, start, error);
+    return (error ? error
+            : ovs_compat_netdev_class_get_speed(&kdp_stock_netdev_linux_class,
+                                                netdev, current, max));
 }
 
 static int
 netdev_kdp_get_duplex(const struct netdev *netdev, bool *full_duplex)
 {
-    long long int start;
-    int error = netdev_kdp_need_features(netdev, &start);
+    int error = netdev_kdp_driver_need(netdev, NETDEV_ASK_FEATURES);
 
-    if (error) {
-        return error;
-    }
-    error = ovs_compat_netdev_class_get_duplex(&kdp_stock_netdev_linux_class,
-                                               netdev, full_duplex);
-    return netdev_kdp_asked(netdev, KDP_RTNL_FEATURES, start, error);
-}
-
-/* Returns 0 if the stock class is to answer about the driver of 'dev', which
- * it asks the kernel about if '*lacks'; or why it is not. */
-static int
-netdev_kdp_check_status(struct netdev_kdp *dev, bool *lacks)
-    OVS_EXCLUDED(dev->up.mutex)
-{
-    int error;
-
-    ovs_mutex_lock(&dev->up.mutex);
-    error = dev->status_error;
-    *lacks = !error && !(dev->up.cache_valid & VALID_DRVINFO);
-    if (*lacks && !dev->present && dev->up.cache_valid & VALID_IFINDEX) {
-        *lacks = false;
-        error = ENODEV;
-    }
-    ovs_mutex_unlock(&dev->up.mutex);
-    return error;
+    return (error ? error
+            : ovs_compat_netdev_class_get_duplex(&kdp_stock_netdev_linux_class,
+                                                 netdev, full_duplex));
 }
 
 static int
 netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
-    long long int start = 0;
-    bool lacks;
-    int error;
+    int error = netdev_kdp_driver_need(netdev, NETDEV_ASK_STATUS);
+    const struct smap_node *node;
+    bool known;
 
-    netdev_kdp_state_resolve(netdev);
-    error = netdev_kdp_check_status(dev, &lacks);
-    if (!error && lacks) {
-        ovs_mutex_lock(&dev->up.mutex);
-        lacks = netdev_kdp_lacks(dev, VALID_DRVINFO);
-        ovs_mutex_unlock(&dev->up.mutex);
-        if (lacks && !netdev_kdp_state_confirm(netdev)) {
-            return ENODEV;
-        }
-        ovs_mutex_lock(&dev->up.mutex);
-        veth_recall(dev);
-        ovs_mutex_unlock(&dev->up.mutex);
-        error = netdev_kdp_check_status(dev, &lacks);
-        if (!error && lacks) {
-            start = kdp_rtnl_begin();
-        }
-    }
     if (error) {
         return error;
     }
-
-    error = kdp_stock_netdev_linux_class.get_status(netdev, smap);
-    netdev_kdp_asked(netdev, KDP_RTNL_DRIVER, start, error);
-    if (error == EOPNOTSUPP) {
-        ovs_mutex_lock(&dev->up.mutex);
-        dev->status_error = error;
-        ovs_mutex_unlock(&dev->up.mutex);
+    ovs_mutex_lock(&dev->up.mutex);
+    known = dev->status_known;
+    if (known) {
+        error = dev->status_error;
+        SMAP_FOR_EACH (node, &dev->status) {
+            smap_add(smap, node->key, node->value);
+        }
+        /* A driver that has no status never gets one. */
+        dev->status_known = !error || error == EOPNOTSUPP;
     }
-    return error;
+    ovs_mutex_unlock(&dev->up.mutex);
+    return (known ? error
+            : kdp_stock_netdev_linux_class.get_status(netdev, smap));
 }
 
 static int
@@ -355,7 +231,7 @@ netdev_kdp_set_advertisements(struct netdev *netdev,
     kdp_rtnl_end(KDP_RTNL_ADVERTISE, start);
     ovs_mutex_lock(&dev->up.mutex);
     dev->up.cache_valid &= ~VALID_FEATURES;
-    dev->features_job = NULL;   /* Its answer may be from before. */
+    dev->asked[NETDEV_ASK_FEATURES] = NULL;     /* It may be from before. */
     ovs_mutex_unlock(&dev->up.mutex);
     return error;
 }

@@ -3,10 +3,13 @@
 #include <config.h>
 #include "netdev-linux/rtnl-worker.h"
 
+#include <poll.h>
+
+#include "latch.h"
 #include "openvswitch/thread.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
-#include "seq.h"
+#include "timeval.h"
 #include "util.h"
 
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
@@ -17,9 +20,15 @@ static struct ovs_list finished OVS_GUARDED_BY(mutex)
     = OVS_LIST_INITIALIZER(&finished);
 static bool started OVS_GUARDED_BY(mutex);
 
-/* Changes when a job is finished. */
-static struct seq *seq;
-static uint64_t seqno;          /* The main thread's. */
+static size_t n_unfinished OVS_GUARDED_BY(mutex);
+
+/* Set when a job was carried out. */
+static struct latch carried_out;
+
+/* The main thread's: how long it may still wait in this turn, in microseconds,
+ * and whether waiting was of no use. */
+static long long int patience = RTNL_WORKER_PATIENCE * 1000;
+static bool stuck;
 
 static __thread bool is_self;
 
@@ -52,7 +61,7 @@ rtnl_worker_main(void *aux OVS_UNUSED)
         ovs_mutex_lock(&mutex);
         ovs_list_push_back(&finished, &job->node);
         ovs_mutex_unlock(&mutex);
-        seq_change(seq);
+        latch_set(&carried_out);
     }
     return NULL;
 }
@@ -63,30 +72,56 @@ rtnl_worker_add(struct rtnl_job *job)
     ovs_mutex_lock(&mutex);
     if (!started) {
         started = true;
-        seq = seq_create();
-        seqno = seq_read(seq);
+        latch_init(&carried_out);
         ovs_thread_create("rtnl", rtnl_worker_main, NULL);
     }
     ovs_list_push_back(&jobs, &job->node);
+    n_unfinished++;
     xpthread_cond_signal(&added);
     ovs_mutex_unlock(&mutex);
+}
+
+/* Finishes the jobs that were carried out.  Returns true if there are
+ * others. */
+static bool
+rtnl_worker_finish(void)
+{
+    struct rtnl_job *job;
+    struct ovs_list list;
+    bool more;
+
+    ovs_list_init(&list);
+    ovs_mutex_lock(&mutex);
+    if (started) {
+        latch_poll(&carried_out);
+        n_unfinished -= ovs_list_size(&finished);
+        ovs_list_push_back_all(&list, &finished);
+    }
+    more = n_unfinished > 0;
+    ovs_mutex_unlock(&mutex);
+    LIST_FOR_EACH_POP (job, node, &list) {
+        job->done(job);
+    }
+    stuck = stuck && more;
+    return more;
 }
 
 void
 rtnl_worker_run(void)
 {
-    struct rtnl_job *job;
-    struct ovs_list list;
+    patience = RTNL_WORKER_PATIENCE * 1000;
+    rtnl_worker_finish();
+}
 
-    ovs_list_init(&list);
-    ovs_mutex_lock(&mutex);
-    if (started) {
-        seqno = seq_read(seq);
-        ovs_list_push_back_all(&list, &finished);
-    }
-    ovs_mutex_unlock(&mutex);
-    LIST_FOR_EACH_POP (job, node, &list) {
-        job->done(job);
+void
+rtnl_worker_await(void)
+{
+    while (rtnl_worker_finish() && !stuck && patience > 0) {
+        struct pollfd pfd = { .fd = carried_out.fds[0], .events = POLLIN };
+        long long int start = time_usec();
+
+        stuck = !poll(&pfd, 1, DIV_ROUND_UP(patience, 1000));
+        patience -= time_usec() - start;
     }
 }
 
@@ -95,7 +130,7 @@ rtnl_worker_wait(void)
 {
     ovs_mutex_lock(&mutex);
     if (started) {
-        seq_wait(seq, seqno);
+        latch_wait(&carried_out);
     }
     ovs_mutex_unlock(&mutex);
 }

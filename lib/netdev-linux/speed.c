@@ -130,7 +130,8 @@ netdev_kdp_speed_configure(struct netdev_kdp *dev)
 void
 netdev_kdp_speed_read(struct netdev_kdp *dev)
 {
-    int64_t speed = ovs_compat_netdev_get_speed_read(&dev->up);
+    int64_t speed = (dev->up.cache_valid & VALID_FEATURES
+                     ? ovs_compat_netdev_get_speed_read(&dev->up) : 0);
 
     if (speed == dev->speed_used) {
         return;

@@ -14,7 +14,7 @@
  * carrier changed, or after somebody ran "ethtool -s".  rtnetlink announces
  * the first two.  The kernel announces the third since Linux 5.6, to a
  * multicast group of generic netlink family "ethtool", to which this module
- * listens.  After each of these the driver is asked again (features.h), because
+ * listens.  After each of these the driver is asked again (driver.h), because
  * the bridge and ofproto ask for the state of a device that has changed.
  *
  * The bridge is told only if the answer differs from the speed that it has
@@ -50,7 +50,8 @@ void netdev_kdp_speed_wait(void);
 void netdev_kdp_speed_configure(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex);
 
-/* Says that the driver of 'dev' was asked for the speed. */
+/* Says that the driver of 'dev' was asked for the speed, or has yet to
+ * answer. */
 void netdev_kdp_speed_read(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex);
 

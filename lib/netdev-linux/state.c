@@ -156,7 +156,8 @@ static void
 netdev_kdp_doubt_features(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
 {
-    if (dev->up.cache_valid & VALID_FEATURES) {
+    if (dev->up.cache_valid & VALID_FEATURES
+        || dev->asked[NETDEV_ASK_FEATURES]) {
         dev->features_stale = strcmp(dev->link.kind, "veth") != 0;
     }
 }
@@ -180,10 +181,9 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
         up->cache_valid = 0;
         dev->speed_used = NETDEV_SPEED_UNUSED;
         dev->features_stale = false;
-        dev->features_job = NULL;
-        dev->mii_job = NULL;
+        memset(dev->asked, 0, sizeof dev->asked);
         dev->qdisc_checked = false;
-        dev->status_error = 0;
+        dev->status_known = false;
         dev->mii_way = NETDEV_MII_UNKNOWN;
         dev->carrier_base = ((uint64_t) link->carrier_up + link->carrier_down
                              - up->carrier_resets);
@@ -507,27 +507,6 @@ netdev_kdp_state_resolve__(struct netdev_kdp *dev)
     if (unknown) {
         kdp_rtnl_count(KDP_RTNL_UNKNOWN);
     }
-}
-
-bool
-netdev_kdp_state_confirm(const struct netdev *netdev)
-{
-    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
-    struct link_info link;
-    bool is_local;
-
-    netdev_kdp_state_resolve(netdev);
-    kdp_links_catch_up();
-    ovs_mutex_lock(&dev->up.mutex);
-    is_local = dev->present && dev->link.nsid == LINK_NSID_LOCAL;
-    link = dev->link;
-    ovs_mutex_unlock(&dev->up.mutex);
-
-    /* The kernel announces that a device has gone when that is over, and the
-     * index is not found from the beginning. */
-    return (!is_local
-            || netdev_kdp_state_is_called(link.ifindex,
-                                          netdev_get_name(netdev)));
 }
 
 /* Brings the device that is open as 'name' up to date after a change of

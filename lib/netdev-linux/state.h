@@ -55,11 +55,6 @@ void netdev_kdp_state_attach(struct netdev_kdp *dev,
                              const struct link_info *link);
 void netdev_kdp_state_detach(struct netdev_kdp *dev);
 
-/* To be called before the kernel is asked about the driver of 'netdev', which
- * takes the RTNL lock and is worth a warning if there is no such device.
- * Returns false if the kernel knows it no more.  The caller holds no lock. */
-bool netdev_kdp_state_confirm(const struct netdev *);
-
 /* Looks again for 'netdev' in the table if it is unresolved.  The caller holds
  * no lock.
  *

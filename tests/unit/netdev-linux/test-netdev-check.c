@@ -15,7 +15,6 @@ static const struct netdev_check_bits right = {
     .etheraddr = VALID_ETHERADDR,
     .mtu = VALID_MTU,
     .policing = VALID_POLICING,
-    .drvinfo = VALID_DRVINFO,
     .features = VALID_FEATURES,
 };
 
@@ -43,9 +42,6 @@ bits_that_mean_something_else_are_found(void **state OVS_UNUSED)
     bits = right;
     bits.policing = VALID_FEATURES;
     assert_string_equal(netdev_kdp_check_bits(&bits), "VALID_POLICING");
-    bits = right;
-    bits.drvinfo = VALID_POLICING;
-    assert_string_equal(netdev_kdp_check_bits(&bits), "VALID_DRVINFO");
     bits = right;
     bits.features = VALID_DRVINFO;
     assert_string_equal(netdev_kdp_check_bits(&bits), "VALID_FEATURES");

@@ -13,7 +13,7 @@
 #include "if-notifier.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/route-table-kdp.h"
-#include "netdev-linux/veth.h"
+#include "netdev-linux/driver.h"
 #include "link/link-table.h"
 #include "netdev-linux-private.h"
 #include "netdev-provider.h"
@@ -203,7 +203,7 @@ driver_information_that_cannot_be_had_is_asked_for_again(void **state)
     OK(unit_link_del(own, A));
     OK(unit_link_add_veth(own, A, "a", own, B, "b"));
     netdev_run();
-    veth_forget();
+    netdev_kdp_driver_forget_veths();
     unit_plan_failures(UNIT_CALL_IOCTL, 2, 1, EOPNOTSUPP);
     smap_clear(&smap);
     assert_int_equal(netdev_get_status(netdev, &smap), EOPNOTSUPP);

@@ -32,7 +32,7 @@
 #include "packets.h"
 #include "netdev-linux/route-table-kdp.h"
 #include "netdev-linux/rtnl-count.h"
-#include "netdev-linux/veth.h"
+#include "netdev-linux/driver.h"
 #include "route-table.h"
 #include "sset.h"
 #include "timeval.h"
@@ -562,7 +562,7 @@ speed_is_asked_for_once_until_it_changes(void **state)
     bool duplex;
 
     /* What is known of veth devices would do. */
-    veth_forget();
+    netdev_kdp_driver_forget_veths();
     unit_wait_until(carrier_is(netdev, true));
     before = n_requests_for_features();
     for (int i = 0; i < 3; i++) {
@@ -577,7 +577,7 @@ speed_is_asked_for_once_until_it_changes(void **state)
     /* The driver of a veth says the same whatever its carrier does. */
     OK(unit_link_set_up(own, B, false));
     unit_wait_until(carrier_is(netdev, false));
-    veth_forget();
+    netdev_kdp_driver_forget_veths();
     before = n_requests_for_features();
     OK(ovs_compat_netdev_get_duplex(netdev, &duplex));
     OK(ovs_compat_netdev_get_speed(netdev, &speed));

@@ -9,7 +9,7 @@
 #include <net/if.h>
 #include <string.h>
 
-#include "netdev-linux/veth.h"
+#include "netdev-linux/driver.h"
 #include "netdev-provider.h"
 #include "ovs-features.h"
 #include "smap.h"
@@ -52,7 +52,7 @@ ask(const struct netdev *netdev, struct answers *answers)
 static void
 renew_without_carrier(void)
 {
-    veth_forget();
+    netdev_kdp_driver_forget_veths();
     unit_link_del(own, A);
     OK(unit_link_add_veth(own, A, "a", own, B, "b"));
     netdev_run();
@@ -73,7 +73,7 @@ the_second_veth_has_the_answers_of_the_first(void **state)
     struct answers first, second, again;
     struct netdev *other;
 
-    veth_forget();
+    netdev_kdp_driver_forget_veths();
     ask(*state, &first);
     assert_string_equal(first.driver, "veth");
     assert_true(n_ethtool >= 2);
@@ -85,7 +85,7 @@ the_second_veth_has_the_answers_of_the_first(void **state)
 
     /* It is what the kernel says. */
     netdev_close(other);
-    veth_forget();
+    netdev_kdp_driver_forget_veths();
     OK(netdev_open("b", "system", &other));
     assert_true(ask(other, &again) >= 2);
     assert_memory_equal(&again, &second, sizeof again);
@@ -97,7 +97,7 @@ a_veth_that_is_made_anew_or_set_down_asks_for_nothing(void **state)
 {
     struct answers first, again;
 
-    veth_forget();
+    netdev_kdp_driver_forget_veths();
     ask(*state, &first);
     renew();
     assert_int_equal(ask(*state, &again), N_DRIVER);
@@ -119,7 +119,7 @@ an_error_is_not_what_all_have(void **state)
     enum netdev_features f[4];
     struct answers answers;
 
-    veth_forget();
+    netdev_kdp_driver_forget_veths();
     unit_plan_failures(UNIT_CALL_IOCTL, 2, 1, EBUSY);
     assert_int_equal(get_features(*state, f), EBUSY);
     assert_int_equal(unit_n_failed(), 1);
@@ -142,7 +142,7 @@ the_answer_about_a_device_that_goes_is_not_what_all_have(void **state)
 {
     enum netdev_features f[4];
 
-    veth_forget();
+    netdev_kdp_driver_forget_veths();
     after_ethtool = lose_a;
     get_features(*state, f);
     assert_null(after_ethtool);
@@ -159,7 +159,7 @@ other_kinds_are_asked_about(void **state)
     struct answers answers;
 
     unit_wait_until(a_has_carrier());
-    veth_forget();
+    netdev_kdp_driver_forget_veths();
     ask(*state, &answers);
     tell(A, "a", "bond", 0, IFF_UP | IFF_RUNNING);
     tell(A, "a", "bond", 0, 0);
@@ -168,7 +168,7 @@ other_kinds_are_asked_about(void **state)
     assert_int_equal(n_ethtool, 1);
 
     /* Nor is what they say that of veth devices. */
-    veth_forget();
+    netdev_kdp_driver_forget_veths();
     tell(A, "a", "bond", 0, IFF_UP | IFF_RUNNING);
     get_features(*state, f);
     renew();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Invariant L8: the main thread does not wait for the RTNL lock when a link has
- * changed. */
+ * come or changed. */
 
 #include <config.h>
 #include "netdev-linux/rtnl-worker.h"
@@ -16,6 +16,7 @@
 #include "netdev-provider.h"
 #include "ovs-atomic.h"
 #include "ovs/compat-netdev.h"
+#include "smap.h"
 #include "unit/netdev-linux/netdev-fixture.h"
 #include "util.h"
 
@@ -62,7 +63,7 @@ __wrap_af_inet_ioctl(unsigned long int command, const void *arg)
         return __real_af_inet_ioctl(command, arg);
     }
     cmd = (struct ethtool_cmd *) ifr->ifr_data;
-    if (cmd->cmd != ETHTOOL_GSET) {
+    if (cmd->cmd != ETHTOOL_GSET && cmd->cmd != ETHTOOL_GDRVINFO) {
         return EOPNOTSUPP;
     }
     if (!pthread_equal(pthread_self(), main_thread)) {
@@ -76,6 +77,12 @@ __wrap_af_inet_ioctl(unsigned long int command, const void *arg)
     } else {
         assert_int_equal(lock_state(), LOCK_FREE);
     }
+    if (cmd->cmd == ETHTOOL_GDRVINFO) {
+        struct ethtool_drvinfo *info = (struct ethtool_drvinfo *) cmd;
+
+        ovs_strlcpy(info->driver, "scripted", sizeof info->driver);
+        return 0;
+    }
     value = get(&speed);
     atomic_add(&n_asked, 1, &(uint32_t) { 0 });
     memset(cmd, 0, sizeof *cmd);
@@ -84,11 +91,19 @@ __wrap_af_inet_ioctl(unsigned long int command, const void *arg)
     return value ? 0 : EIO;
 }
 
+/* What the bridge is told.  It asks when the device has changed. */
+static uint32_t
+get_speed(const struct netdev *netdev)
+{
+    uint32_t current;
+
+    return ovs_compat_netdev_get_speed(netdev, &current) ? 0 : current;
+}
+
 static int
 setup_worker(void **state)
 {
     struct netdev *netdev;
-    uint32_t current;
 
     main_thread = pthread_self();
     OK(unit_link_add(own, "ifb", C, "c"));
@@ -96,8 +111,7 @@ setup_worker(void **state)
     netdev_run();
     atomic_store(&speed, 100);
     OK(netdev_open("c", "system", &netdev));
-    OK(ovs_compat_netdev_get_speed(netdev, &current));
-    assert_int_equal(current, 100);
+    unit_wait_until((netdev_run(), get_speed(netdev) == 100));
     atomic_store(&n_asked, 0);
     *state = netdev;
     return 0;
@@ -111,15 +125,6 @@ teardown_worker(void **state)
     unit_link_del(own, C);
     netdev_run();
     return 0;
-}
-
-/* What the bridge is told.  It asks when the device has changed. */
-static uint32_t
-get_speed(const struct netdev *netdev)
-{
-    uint32_t current;
-
-    return ovs_compat_netdev_get_speed(netdev, &current) ? 0 : current;
 }
 
 /* The link goes down and up while another process holds the lock.  Returns when
@@ -225,16 +230,16 @@ an_answer_about_a_device_that_was_closed_is_dropped(void **state)
     OK(netdev_open("c", "system", &netdev));
     *state = netdev;
     atomic_store(&lock, LOCK_FREE);
-    assert_int_equal(get_speed(netdev), 1000);
+    unit_wait_until((netdev_run(), get_speed(netdev) == 1000));
     atomic_store(&speed, 10);
-    unit_wait_until((netdev_run(), get(&n_asked) == 2));
+    assert_int_equal(get(&n_asked), 2);
     for (int i = 0; i < 10; i++) {
         netdev_run();
         assert_int_equal(get_speed(netdev), 1000);
     }
 }
 
-/* What we set ourselves is seen at once (L4). */
+/* What we set ourselves is seen (L4). */
 static void
 an_answer_from_before_a_setting_is_dropped(void **state)
 {
@@ -245,12 +250,76 @@ an_answer_from_before_a_setting_is_dropped(void **state)
     unit_wait_until(get(&n_asked) == 1);
     netdev_set_advertisements(netdev, 0);
     atomic_store(&speed, 40000);
-    assert_int_equal(get_speed(netdev), 40000);
+    unit_wait_until((netdev_run(), get_speed(netdev) != 0));
     for (int i = 0; i < 10; i++) {
         netdev_run();
         assert_int_equal(get_speed(netdev), 40000);
         unit_sleep_us(1000);
     }
+}
+
+static bool
+has_driver(const struct netdev *netdev)
+{
+    struct smap status = SMAP_INITIALIZER(&status);
+    bool has = (!netdev_get_status(netdev, &status)
+                && !strcmp(smap_get_def(&status, "driver_name", ""),
+                           "scripted"));
+
+    smap_destroy(&status);
+    return has;
+}
+
+/* The bridge opens a device while another process holds the lock. */
+static void
+main_thread_goes_on_without_a_first_answer(void **state)
+{
+    struct netdev *netdev = *state;
+    uint64_t seq;
+
+    netdev_close(netdev);
+    netdev_run();
+    OK(netdev_open("c", "system", &netdev));
+    *state = netdev;
+    atomic_store(&lock, LOCK_HELD);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(get_speed(netdev), 0);
+        assert_false(has_driver(netdev));
+        netdev_run();
+    }
+    assert_int_equal(get(&n_asked), 0);
+
+    /* The bridge looks again when the device has changed. */
+    seq = netdev_get_change_seq(netdev);
+    unit_wait_until(lock_state() == LOCK_AWAITED);
+    atomic_store(&lock, LOCK_FREE);
+    unit_wait_until((netdev_run(), netdev_get_change_seq(netdev) >= seq + 2));
+    assert_int_equal(get_speed(netdev), 100);
+    assert_true(has_driver(netdev));
+    assert_int_equal(get(&n_asked), 1);
+    assert_int_equal(netdev_get_change_seq(netdev), seq + 2);
+}
+
+/* The link changes before the first answer is there. */
+static void
+a_change_during_the_first_question_is_asked_about_once_more(void **state)
+{
+    struct netdev *netdev = *state;
+
+    netdev_close(netdev);
+    netdev_run();
+    OK(netdev_open("c", "system", &netdev));
+    *state = netdev;
+    atomic_store(&lock, LOCK_HELD);
+    assert_int_equal(get_speed(netdev), 0);
+    unit_wait_until(lock_state() == LOCK_AWAITED);
+    OK(unit_link_set_up(own, C, false));
+    netdev_run();
+    OK(unit_link_set_up(own, C, true));
+    netdev_run();
+    atomic_store(&lock, LOCK_FREE);
+    unit_wait_until((netdev_run(), get(&n_asked) == 2));
+    unit_wait_until((netdev_run(), get_speed(netdev) == 100));
 }
 
 int
@@ -265,6 +334,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(an_answer_about_a_device_that_went_is_dropped),
         TEST(an_answer_about_a_device_that_was_closed_is_dropped),
         TEST(an_answer_from_before_a_setting_is_dropped),
+        TEST(main_thread_goes_on_without_a_first_answer),
+        TEST(a_change_during_the_first_question_is_asked_about_once_more),
     };
 
     netdev_fixture_init(argv[0]);
