@@ -354,12 +354,25 @@ trace_end() {
     echo '-:kdp/' >>$TRACING/kprobe_events
 }
 
+rtnl_mutex() {
+    awk '$3 == "rtnl_mutex" { print "0x" $1 }' /proc/kallsyms
+}
+
+# Has a thread of the kernel hold the RTNL lock, or not, as $1 is 1 or 0.
+hold_rtnl() {
+    test -n "$KDP_RTNL_WATCH" || fail "there is no module that holds RTNL:" \
+        "install the headers of the guest's kernel"
+    test -e /sys/module/rtnl_watch ||
+        insmod "$KDP_RTNL_WATCH" mutex="$(rtnl_mutex)"
+    echo "$1" >/sys/module/rtnl_watch/parameters/hold
+}
+
 # Has the kernel trace who takes the RTNL lock.  Requests of rtnetlink and dumps
 # take the mutex without a call of rtnl_lock(), so that it is calls with the
 # mutex that are traced.
 trace_rtnl() {
     local mutex function
-    mutex=$(awk '$3 == "rtnl_mutex" { print "0x" $1 }' /proc/kallsyms)
+    mutex=$(rtnl_mutex)
     test -n "$mutex" || fail 'the kernel does not tell where rtnl_mutex is'
     prepare_tracing
     for function in mutex_lock mutex_lock_interruptible mutex_lock_killable \

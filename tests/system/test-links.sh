@@ -363,6 +363,51 @@ link_flaps() {
     trace_end
 }
 
+# Drivers of tap devices are asked as those of cards are.
+add_test link_rtnl_held \
+    'a lock that another process holds does not stop the main loop (L8)' kdp
+link_rtnl_held() {
+    local n=100 i
+    modprobe tun
+    for i in $(seq $n); do
+        echo "tuntap add c$i mode tap"
+        echo "link set c$i up"
+    done | ip -batch -
+    start_ovs
+    # shellcheck disable=SC2046
+    ovs-vsctl add-br br0 -- set Bridge br0 rstp_enable=true \
+        $(seq -f '-- add-port br0 c%g' $n)
+    wait_until $PATIENCE interfaces_with $n admin_state=up link_speed=10000000
+    kill -STOP "$DAEMON_PID"
+    for i in $(seq $n); do
+        echo "link set c$i down"
+    done | ip -batch -
+    trace_rtnl
+    hold_rtnl 1
+    kill -CONT "$DAEMON_PID"
+    wait_until $PATIENCE interfaces_with $n admin_state=down link_speed=10000000
+    ovs-appctl version >/dev/null
+    equal "$(traced_rtnl_main)" 0 'acquisitions of RTNL by the main thread'
+    test "$(traced_rtnl)" -gt 0 || fail 'nobody asked a driver'
+    hold_rtnl 0
+    wait_until $PATIENCE asked_drivers $n
+    equal "$(traced_rtnl_main)" 0 'acquisitions of RTNL by the main thread'
+    trace_end
+}
+
+# True if $1 interfaces are as $2... says.
+interfaces_with() {
+    local n=$1
+    shift
+    test "$(ovs-vsctl --bare --columns=name find Interface "$@" |
+        grep -c .)" = "$n"
+}
+
+# True if the daemon took the lock at least $1 times.
+asked_drivers() {
+    test "$(traced_rtnl)" -ge "$1"
+}
+
 add_test link_speed \
     'rates and path costs follow the speed of a link (L7)' one-cpu
 link_speed() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-/* Counts and delays acquisitions of the kernel's RTNL lock, for a benchmark.
+/* Counts and delays acquisitions of the kernel's RTNL lock, and holds it, for
+ * benchmarks and tests.
  *
  * A probe on rtnl_lock() misses most of them: the compiler inlines it into
  * rtnetlink_rcv_msg(), and netlink dumps take the mutex by another pointer.
@@ -14,6 +15,7 @@
  *      tgid        process that is counted, 0 for none
  *      delay_us    microseconds that each acquisition waits first, of any
  *                  process, 0 to 1,000,000
+ *      hold        whether a thread of the module holds the lock
  *      count       acquisitions of the process since "tgid" was written
  *      count_all   acquisitions of all processes
  *
@@ -23,8 +25,10 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/atomic.h>
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/ftrace.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -63,6 +67,58 @@ static const struct kernel_param_ops delay_ops = {
 	.get = param_get_uint,
 };
 module_param_cb(delay_us, &delay_ops, &delay_us, 0600);
+
+static struct task_struct *holder;
+static DECLARE_COMPLETION(held);
+
+static int hold_lock(void *lock)
+{
+	mutex_lock(lock);
+	complete(&held);
+	set_current_state(TASK_INTERRUPTIBLE);
+	while (!kthread_should_stop()) {
+		schedule();
+		set_current_state(TASK_INTERRUPTIBLE);
+	}
+	__set_current_state(TASK_RUNNING);
+	mutex_unlock(lock);
+	return 0;
+}
+
+/* The kernel calls one of these functions for parameters at a time. */
+static int hold_set(const char *text, const struct kernel_param *param)
+{
+	bool hold;
+	int error = kstrtobool(text, &hold);
+
+	if (error || hold == !!holder)
+		return error;
+	if (hold) {
+		struct task_struct *task;
+
+		reinit_completion(&held);
+		task = kthread_run(hold_lock, (void *)mutex, "rtnl-holder");
+		if (IS_ERR(task))
+			return PTR_ERR(task);
+		holder = task;
+		wait_for_completion(&held);
+	} else {
+		kthread_stop(holder);
+		holder = NULL;
+	}
+	return 0;
+}
+
+static int hold_get(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%d\n", holder != NULL);
+}
+
+static const struct kernel_param_ops hold_ops = {
+	.set = hold_set,
+	.get = hold_get,
+};
+module_param_cb(hold, &hold_ops, NULL, 0600);
 
 static int count_get(char *buffer, const struct kernel_param *param)
 {
@@ -185,5 +241,5 @@ static int __init rtnl_watch_init(void)
 /* Not to be removed: a process may be in one of the functions above. */
 module_init(rtnl_watch_init);
 
-MODULE_DESCRIPTION("Counts and delays acquisitions of the RTNL lock");
+MODULE_DESCRIPTION("Counts, delays and holds acquisitions of the RTNL lock");
 MODULE_LICENSE("GPL");
