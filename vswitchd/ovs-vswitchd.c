@@ -315,6 +315,12 @@ init_providers(const struct vswitchd_options *options)
                        "(%s)", ovs_strerror(error));
         }
         restart_hold_init();
+        error = netdev_kdp_check_device();
+        if (error) {
+            VLOG_FATAL("Open vSwitch %s, as this program was built with it, "
+                       "does not take network devices of ovs-kdp for its own "
+                       "(%s)", kdp_ovs_version(), ovs_strerror(error));
+        }
     }
 }
 

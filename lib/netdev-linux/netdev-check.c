@@ -195,3 +195,19 @@ netdev_kdp_check(void)
     }
     return true;
 }
+
+int
+netdev_kdp_check_device(void)
+{
+    struct netdev *netdev;
+    int error = netdev_open("kdp/check", "internal", &netdev);
+
+    if (!error) {
+        error = (netdev_get_class(netdev) == &kdp_internal_class
+                 && netdev_is_kdp(netdev)
+                 && is_netdev_linux_class(netdev_get_class(netdev))
+                 ? 0 : EXFULL);
+        netdev_close(netdev);
+    }
+    return error;
+}

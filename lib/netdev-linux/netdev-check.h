@@ -23,6 +23,13 @@
  * with what no device has, and must be answered from; if it is not, the
  * callback asks the kernel about the device in vain.
  *
+ * A compiler may also have bound a reference within the library's own file to
+ * the library's object, weak or not: with section anchors, as GCC does on
+ * arm64, or by folding identical functions.  The build looks for that.  When
+ * the classes are in use, the daemon opens an internal device that does not
+ * exist, once.  The library refuses all but those of the class that it takes for
+ * that of internal devices.  The daemon does not run if that is not ours.
+ *
  * Thread safety: the main thread, before there are devices. */
 
 #include <stdbool.h>
@@ -41,6 +48,10 @@ struct netdev_check_bits {
 
 /* Returns true if all holds.  Logs what does not. */
 bool netdev_kdp_check(void);
+
+/* Main thread, when the classes are in place.  Returns 0 if the library takes
+ * our devices for its own, or a positive errno value. */
+int netdev_kdp_check_device(void);
 
 /* Parts of it, for tests.  Both return the name of the first one that does
  * not hold, or NULL. */

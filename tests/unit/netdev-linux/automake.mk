@@ -53,6 +53,8 @@ tests_unit_netdev_linux_test_netdev_bridge_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=dp_enumerate_names
 tests_unit_netdev_linux_test_netdev_check_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-check.c $(unit_common)
+tests_unit_netdev_linux_test_netdev_check_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=netdev_linux_construct
 tests_unit_netdev_linux_test_netdev_classes_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-classes.c $(unit_common)
 tests_unit_netdev_linux_test_netdev_classes_LDFLAGS = \

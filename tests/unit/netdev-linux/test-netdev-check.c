@@ -5,7 +5,11 @@
 #include <config.h>
 #include "netdev-linux/netdev-check.h"
 
+#include <errno.h>
+
 #include "harness/unit.h"
+#include "netdev-linux/device.h"
+#include "netdev-linux/netdev-linux-kdp.h"
 #include "netdev-linux-valid.h"
 #include "openvswitch/vlog.h"
 #include "util.h"
@@ -62,6 +66,35 @@ symbols_of_the_library_itself_are_found(void **state OVS_UNUSED)
                                                  ARRAY_SIZE(symbols)), "two");
 }
 
+/* What the library does with devices of a class that it does not take for that
+ * of internal devices. */
+static bool refused;
+
+int __wrap_netdev_linux_construct(struct netdev *);
+int __real_netdev_linux_construct(struct netdev *);
+int
+__wrap_netdev_linux_construct(struct netdev *netdev)
+{
+    return refused ? ENODEV : __real_netdev_linux_construct(netdev);
+}
+
+static void
+a_device_that_the_library_refuses_is_found(void **state OVS_UNUSED)
+{
+    netdev_linux_kdp_init(false);
+    assert_int_equal(netdev_kdp_check_device(), 0);
+    refused = true;
+    kdp_internal_class.construct = netdev_linux_construct;
+    assert_int_equal(netdev_kdp_check_device(), ENODEV);
+    refused = false;
+    assert_int_equal(netdev_kdp_check_device(), 0);
+
+    /* The class that the library has registered is not ours. */
+    kdp_internal_class.alloc = kdp_stock_netdev_internal_class.alloc;
+    kdp_internal_class.dealloc = kdp_stock_netdev_internal_class.dealloc;
+    assert_int_equal(netdev_kdp_check_device(), EXFULL);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -69,6 +102,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(what_was_built_holds),
         cmocka_unit_test(bits_that_mean_something_else_are_found),
         cmocka_unit_test(symbols_of_the_library_itself_are_found),
+        cmocka_unit_test(a_device_that_the_library_refuses_is_found),
     };
 
     unit_init(argv[0]);
