@@ -23,6 +23,11 @@ RT_TABLE_MAIN, RTPROT_BGP, RT_SCOPE_LINK, RTN_UNICAST = 254, 186, 253, 1
 ROUTE_DEVICE = "routes0"
 ROUTE_BASE = 0x0a000000
 
+# Those that are there all the time begin here.  So many messages are sent at
+# once.
+TABLE_BASE = 0x20000000
+TABLE_BATCH = 256
+
 # Routes of which one is added or deleted at a time.
 N_ROUTES = 1000
 
@@ -31,8 +36,9 @@ class Routes:
     """A routing daemon: a process that changes routes, so many a second, as
     long as it is let through.  It needs the lock for each change itself."""
 
-    def __init__(self, rate):
+    def __init__(self, rate, n_table):
         self.rate = rate
+        self.n_table = n_table
         self.counter = mmap.mmap(-1, 8)
         self.pid = None
 
@@ -40,6 +46,7 @@ class Routes:
         run("modprobe", "dummy")
         run("ip", "link", "add", ROUTE_DEVICE, "type", "dummy")
         run("ip", "link", "set", ROUTE_DEVICE, "up")
+        self.fill_table(socket.if_nametoindex(ROUTE_DEVICE))
         self.pid = os.fork()
         if not self.pid:
             try:
@@ -62,6 +69,32 @@ class Routes:
             raise BenchError("the routing daemon ended")
         return struct.unpack("=Q", self.counter[:8])[0]
 
+    @staticmethod
+    def route(address, ifindex):
+        route = struct.pack("=BBBBBBBBI", socket.AF_INET, 32, 0, 0,
+                            RT_TABLE_MAIN, RTPROT_BGP, RT_SCOPE_LINK,
+                            RTN_UNICAST, 0)
+        route += Links.attribute(RTA_DST, struct.pack(">I", address))
+        return route + Links.attribute(RTA_OIF, struct.pack("=i", ifindex))
+
+    def fill_table(self, ifindex):
+        """The kernel answers a message only if it refuses it."""
+        with Links.open() as own:
+            for first in range(0, self.n_table, TABLE_BATCH):
+                messages = [self.route(TABLE_BASE + i, ifindex) for i in
+                            range(first, min(first + TABLE_BATCH,
+                                             self.n_table))]
+                own.send(b"".join(
+                    struct.pack("=IHHII", 16 + len(message), RTM_NEWROUTE,
+                                NLM_F_REQUEST | NLM_F_CREATE, 0, 0) + message
+                    for message in messages))
+            own.setblocking(False)
+            try:
+                own.recv(65536)
+            except BlockingIOError:
+                return
+        raise BenchError("the kernel refused a route")
+
     def change_routes(self, ifindex):
         links = Links(NAMESPACE)
         begin = time.monotonic()
@@ -70,12 +103,7 @@ class Routes:
             kind, flags = ((RTM_NEWROUTE, NLM_F_CREATE)
                            if done // N_ROUTES % 2 == 0
                            else (RTM_DELROUTE, 0))
-            route = struct.pack("=BBBBBBBBI", socket.AF_INET, 32, 0, 0,
-                                RT_TABLE_MAIN, RTPROT_BGP, RT_SCOPE_LINK,
-                                RTN_UNICAST, 0)
-            route += links.attribute(RTA_DST, struct.pack(
-                ">I", ROUTE_BASE + done % N_ROUTES))
-            route += links.attribute(RTA_OIF, struct.pack("=i", ifindex))
+            route = self.route(ROUTE_BASE + done % N_ROUTES, ifindex)
             links.transact(links.own, kind, flags, route)
             done += 1
             self.counter[:8] = struct.pack("=Q", done)
@@ -94,7 +122,8 @@ class Condition:
     def __init__(self, name, p):
         self.name = name
         self.qos = None
-        self.routes = Routes(p["route_rate"]) if name == "routes" else None
+        self.routes = (Routes(p["route_rate"], p["table_routes"])
+                       if name == "routes" else None)
 
     def begin(self):
         """Before there are devices."""

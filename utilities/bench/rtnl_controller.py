@@ -226,6 +226,11 @@ class Links:
             self.transact(where, RTM_NEWLINK, 0,
                           self.header(IFF_UP) + self.name(which))
 
+    def set_up(self, name, up):
+        self.transact(self.own, RTM_NEWLINK, 0, struct.pack(
+            "=BxHiII", 0, 0, 0, IFF_UP if up else 0, IFF_UP)
+            + self.name(name))
+
     def add_dummy(self, name):
         """Creates a device without another end, and takes it up."""
         self.transact(self.own, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL,

@@ -15,7 +15,8 @@ PLAIN = "plain"
 FIGURES = ("seconds", "ms_per_port", "cpu_ms_per_port",
            "acquisitions_per_port", "requests_per_port",
            "main_requests_per_port", "longest_turn_ms", "acquisitions_per_s",
-           "route_changes_per_s", "own_share", "kernel_share")
+           "route_changes_per_s", "own_share", "kernel_share", "cpu_share",
+           "events_lost")
 
 # Functions that are named of a profile, those with the most samples.
 TOP_FUNCTIONS = 25
@@ -71,6 +72,8 @@ def figures(run):
             "own_share": run.get("own_share"),
             "longest_turn_ms": run["longest_turn_ms"],
             "acquisitions_per_s": run["acquisitions"] / run["seconds"],
+            "cpu_share": ratio(run.get("cpu_seconds"), run["seconds"]),
+            "events_lost": run.get("events_lost"),
             "route_changes_per_s": ratio(run.get("route_changes"),
                                          run["seconds"])}
 
@@ -143,6 +146,20 @@ def grow_target(results):
              "limit": GROW_LIMIT, "holds": holds(value, "<=", GROW_LIMIT)}]
 
 
+# The main loop goes on while another process holds the lock.
+HELD_LIMIT_MS = 20
+
+
+def held_target(results):
+    row = find(results, test="held", daemon=OURS)
+    if not row:
+        return []
+    value = row["longest_turn_ms"]
+    return [{"target": "held", "what": "held: longest turn of the main loop, "
+             "ms", "value": value, "sense": "<=", "limit": HELD_LIMIT_MS,
+             "holds": holds(value, "<=", HELD_LIMIT_MS)}]
+
+
 def condition_targets(results, condition, ports, delays_us):
     """Yields the targets in a condition."""
     for what, test, figure, to_stock, limit in TARGETS:
@@ -173,7 +190,7 @@ def targets(results):
             found += condition_targets(results, condition,
                                        p["condition_ports"],
                                        p["condition_delays_us"])
-    return found + grow_target(results)
+    return found + held_target(results) + grow_target(results)
 
 
 COLUMNS = [("seconds", "seconds", "{:.2f}"),
@@ -184,6 +201,8 @@ COLUMNS = [("seconds", "seconds", "{:.2f}"),
            ("longest_turn_ms", "longest turn ms", "{:.1f}"),
            ("ms_per_port", "ms/port", "{:.1f}"),
            ("cpu_ms_per_port", "CPU ms/port", "{:.1f}"),
+           ("cpu_share", "of a CPU", "{:.1%}"),
+           ("events_lost", "events lost", "{:.0f}"),
            ("own_share", "samples in ours", "{:.2%}"),
            ("kernel_share", "in the kernel", "{:.0%}"),
            ("route_changes_per_s", "routes/s", "{:.0f}")]
