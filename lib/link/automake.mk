@@ -9,8 +9,6 @@ lib_libkdp_a_SOURCES += \
 	lib/link/link-dump.h \
 	lib/link/link-event.c \
 	lib/link/link-event.h \
-	lib/link/link-index.c \
-	lib/link/link-index.h \
 	lib/link/link-info.h \
 	lib/link/link-listener.c \
 	lib/link/link-listener.h \

@@ -6,7 +6,9 @@
 /* What a link table holds
  * =======================
  *
- * Namespaces and their links, and the indexes that find them.  The link table
+ * Namespaces and their links, and the indexes that find them: links by
+ * namespace and interface index, and their names and alternative names by
+ * namespace and name.  The link table
  * (link-table.h) puts a lock around a store and tells subscribers of changes.
  *
  * Life cycle: link_store_init(), link_store_uninit().  A link that leaves the
@@ -20,7 +22,41 @@
 
 #include <stddef.h>
 
-#include "link/link-index.h"
+#include "link/link-info.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
+
+/* A pair of hash tables, which owns no links.  It has either a fixed number of
+ * buckets or grows with what is in it. */
+struct link_index {
+    struct hmap by_ifindex;     /* Of struct link, node 'index_node'. */
+    struct hmap by_name;        /* Of struct link_name, node 'node'. */
+    uint32_t basis;             /* Of the hashes. */
+    bool fixed;                 /* Does not grow. */
+};
+
+/* A name means the link that was inserted with it last.  The link that had the
+ * name before keeps a record of it, marked 'lost': the kernel has renamed or
+ * removed that link, and the event is still to come. */
+struct link_name {
+    struct hmap_node node;      /* In 'by_name', unless 'lost'. */
+    struct link *link;
+    char *name;
+    bool lost;                  /* Another link of the namespace was told to
+                                 * have it later. */
+};
+
+struct link {
+    struct hmap_node index_node;        /* In 'by_ifindex'. */
+    struct ovs_list node;               /* In the namespace's 'links', or, once
+                                         * removed, among what is to free. */
+    struct link_ns *ns;
+    uint64_t generation;                /* Namespace's at the last update. */
+    struct link_info info;
+    struct link_name name;
+    struct link_name *alt_names;
+    size_t n_alt_names;
+};
 
 struct link_ns {
     struct hmap_node node;      /* In 'namespaces' of the store. */

@@ -517,7 +517,7 @@ link_table_get_namespaces(const struct link_table *table, size_t *n)
     infos = xmalloc((hmap_count(&table->store.namespaces) + 1)
                     * sizeof *infos);
     HMAP_FOR_EACH (ns, node, &table->store.namespaces) {
-        int64_t buckets = link_index_buckets(ns->index);
+        int64_t buckets = ns->index->by_ifindex.mask + 1;
 
         infos[(*n)++] = (struct link_ns_info) {
             .nsid = ns->nsid,
