@@ -16,8 +16,6 @@ lib_libkdp_a_SOURCES += \
 	lib/link/link-msg.h \
 	lib/link/link-newer.c \
 	lib/link/link-newer.h \
-	lib/link/link-notify.c \
-	lib/link/link-notify.h \
 	lib/link/link-qdisc.c \
 	lib/link/link-qdisc.h \
 	lib/link/link-replica.c \

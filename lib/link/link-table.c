@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/link-notify.h"
 #include "link/link-store.h"
 #include "ovs-thread.h"
 #include "sset.h"
@@ -18,7 +17,18 @@ struct link_table {
     uint64_t n_skipped OVS_GUARDED;
 
     /* The writer's alone. */
-    struct link_notifier notifier;
+    struct ovs_list subscriptions;      /* Of struct link_subscription. */
+    unsigned int depth;         /* Of calls of subscribers. */
+};
+
+struct link_subscription {
+    struct ovs_list node;       /* In 'subscriptions' of 'table'. */
+    struct link_table *table;
+    int32_t nsid;
+    uint32_t what;
+    link_change_func *cb;       /* NULL if it ended while subscribers were
+                                 * being called; who calls them frees it. */
+    void *aux;
 };
 
 struct link_table *
@@ -29,8 +39,40 @@ link_table_create(void)
 
     ovs_mutex_init(&table->mutex);
     link_store_init(&table->store);
-    link_notifier_init(&table->notifier);
+    ovs_list_init(&table->subscriptions);
     return table;
+}
+
+static void
+link_subscription_free(struct link_subscription *sub)
+{
+    ovs_list_remove(&sub->node);
+    free(sub);
+}
+
+/* Calls those who have subscribed to some of 'what', which has changed of
+ * 'link'. */
+static void
+link_table_notify(struct link_table *table, const struct link_info *link,
+                  uint32_t what)
+{
+    struct link_change change = { .what = what, .link = link };
+    struct link_subscription *sub;
+
+    table->depth++;
+    LIST_FOR_EACH (sub, node, &table->subscriptions) {
+        if (sub->cb && sub->what & what
+            && (sub->nsid == LINK_NSID_ALL || sub->nsid == link->nsid)) {
+            sub->cb(&change, sub->aux);
+        }
+    }
+    if (!--table->depth) {
+        LIST_FOR_EACH_SAFE (sub, node, &table->subscriptions) {
+            if (!sub->cb) {
+                link_subscription_free(sub);
+            }
+        }
+    }
 }
 
 /* Tells that the links in 'removed' are gone, and frees them.  Returns their
@@ -42,7 +84,7 @@ link_table_free_removed(struct link_table *table, struct ovs_list *removed)
     size_t n = 0;
 
     LIST_FOR_EACH_POP (link, node, removed) {
-        link_notifier_call(&table->notifier, &link->info, LINK_CHANGE_GONE);
+        link_table_notify(table, &link->info, LINK_CHANGE_GONE);
         link_free(link);
         n++;
     }
@@ -56,7 +98,7 @@ link_table_destroy(struct link_table *table)
     struct ovs_list removed = OVS_LIST_INITIALIZER(&removed);
 
     if (table) {
-        ovs_assert(link_notifier_is_empty(&table->notifier));
+        ovs_assert(ovs_list_is_empty(&table->subscriptions));
         link_store_uninit(&table->store, &removed);
         link_table_free_removed(table, &removed);
         ovs_mutex_destroy(&table->mutex);
@@ -283,7 +325,7 @@ link_table_update(struct link_table *table, int32_t nsid,
     uint32_t what = link_store_update(&table->store, nsid, view, &info);
     ovs_mutex_unlock(&table->mutex);
     if (what) {
-        link_notifier_call(&table->notifier, &info, what);
+        link_table_notify(table, &info, what);
     }
     return what;
 }
@@ -312,7 +354,7 @@ link_addrs_changed(struct link_table *table, struct link *link)
     link->info.addr_seqno = link->info.change_seqno;
     info = link->info;
     ovs_mutex_unlock(&table->mutex);
-    link_notifier_call(&table->notifier, &info, LINK_CHANGE_ADDRS);
+    link_table_notify(table, &info, LINK_CHANGE_ADDRS);
 }
 
 /* This thread alone adds and removes links and namespaces, so that they stay
@@ -541,17 +583,31 @@ struct link_subscription *
 link_table_subscribe(struct link_table *table, int32_t nsid, uint32_t what,
                      link_change_func *cb, void *aux)
 {
-    return link_notifier_subscribe(&table->notifier, nsid, what, cb, aux);
+    struct link_subscription *sub = xzalloc(sizeof *sub);
+
+    sub->table = table;
+    sub->nsid = nsid;
+    sub->what = what;
+    sub->cb = cb;
+    sub->aux = aux;
+
+    /* In front, so that a change that is being told is not told to it. */
+    ovs_list_push_front(&table->subscriptions, &sub->node);
+    return sub;
 }
 
 void
 link_table_unsubscribe(struct link_subscription *sub)
 {
-    link_notifier_unsubscribe(sub);
+    if (sub && sub->table->depth) {
+        sub->cb = NULL;
+    } else if (sub) {
+        link_subscription_free(sub);
+    }
 }
 
 bool
 link_table_is_notifying(const struct link_table *table)
 {
-    return link_notifier_is_busy(&table->notifier);
+    return table->depth > 0;
 }
