@@ -29,7 +29,6 @@ VLOG_DEFINE_THIS_MODULE(kdp_flow_offload);
 #define KEY_DELAY "offload-delay"
 #define KEY_BYTES "offload-bytes"
 #define KEY_REBALANCE "offload-rebalance"
-#define KEY_MAX_IDLE "max-idle"        /* Of Open vSwitch. */
 
 /* Milliseconds between looks whether the rules of a previous run are gone, so
  * that members of bonds can be unbound.  That is once, at the start. */
@@ -289,7 +288,7 @@ set_engine(struct kdp_datapath *dp, const struct smap *config)
                &last->threads, &last->config.n_threads);
     set_number(dp, config, KEY_DELAY, 0, MAX_DELAY, 0, &last->delay,
                &last->config.delay);
-    last->config.max_idle = MAX(0, smap_get_int(config, KEY_MAX_IDLE,
+    last->config.max_idle = MAX(0, smap_get_int(config, "max-idle",
                                                 OFFLOAD_MAX_IDLE));
     last->config.rebalance_interval
         = (smap_get_bool(config, KEY_REBALANCE, false)

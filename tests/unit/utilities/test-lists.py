@@ -20,7 +20,7 @@ PAGE = "Documentation/ovs-vswitchd-kdp.8.rst"
 # Keys and commands of Open vSwitch about which the page has to say something.
 STOCK_KEYS = {"n-handler-threads"}
 # Keys of Open vSwitch that are read, and mean what they mean there.
-SAME_KEYS = {"tc-policy"}
+SAME_KEYS = {"max-idle", "tc-policy"}
 STOCK_COMMANDS = {"dpctl/offload-stats-show", "dpif-netlink/dispatch-mode",
                   "version"}
 # Registered by ours as by the stock daemon, and no different.
