@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	Documentation/ci.rst \
 	Documentation/conf.py \
 	Documentation/index.rst \
+	Documentation/invariants.rst \
 	Documentation/link-tables.rst \
 	Documentation/offload.rst \
 	Documentation/openvswitch-kdp-exporter.8.rst \
@@ -34,6 +35,7 @@ EXTRA_DIST += \
 	Documentation/tasks/troubleshooting.rst \
 	Documentation/tasks/tuning.rst \
 	Documentation/tasks/tutorial.rst \
+	Documentation/suites.rst \
 	Documentation/testing.rst \
 	Documentation/upcall-channels.rst \
 	Documentation/versions.rst \
