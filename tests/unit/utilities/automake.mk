@@ -12,7 +12,8 @@ source_tests = \
 	tests/unit/utilities/test-mutants.py \
 	tests/unit/utilities/test-prometheus.py \
 	tests/unit/utilities/test-switch.sh \
-	tests/unit/utilities/test-top.py
+	tests/unit/utilities/test-top.py \
+	tests/unit/utilities/test-words.py
 TESTS += $(source_tests) tests/unit/utilities/test-schemas.py
 EXTRA_DIST += \
 	$(source_tests) \
