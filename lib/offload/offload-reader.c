@@ -406,9 +406,7 @@ list_rules(struct round *round, bool exact)
         backend->list(backend->aux, exact, take_listed, round);
     }
     quiesce_end(round);
-    if (round->audit) {
-        round->audit_nsec = cpu_nsec() - cpu;
-    }
+    round->audit_nsec = round->audit ? cpu_nsec() - cpu : 0;
 }
 
 /* Reads what tc has counted for all rules, and when they were used, which the
@@ -459,10 +457,6 @@ run_round(struct round *round, struct offload *offload,
     cpu = cpu_nsec();
     read_due(round);
     round->read_nsec = cpu_nsec() - cpu;
-    if (round->audit) {
-        offload_audit_postpone(offload, (round->start + AUDIT_SHARE
-                                         * round->audit_nsec / 1000000));
-    }
 }
 
 /* A round of the reader thread, or of a test in its place.  It ends early when
@@ -541,6 +535,9 @@ reader_main(void *reader_)
             next = round.start + MAX(reader->interval,
                                      cpu * READER_SHARE / 1000000);
             learn_cost(reader, &round);
+            offload_audit_postpone(reader->offload,
+                                   (round.start + AUDIT_SHARE
+                                    * round.audit_nsec / 1000000));
             rebalance(reader->offload, &next_rebalance);
         }
         poll_timer_wait_until(next);
