@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 lib_libkdp_a_SOURCES += \
-	lib/netdev-linux/device-show.c \
-	lib/netdev-linux/device-show.h \
 	lib/netdev-linux/device.c \
 	lib/netdev-linux/device.h \
 	lib/netdev-linux/driver.c \

@@ -5,21 +5,143 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "link/link-addr.h"
 #include "link/link-listener.h"
 #include "link/link-qdisc.h"
 #include "link/link-show.h"
-#include "netdev-linux/device-show.h"
+#include "link/link-table.h"
+#include "netdev-linux/device.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/route-table-kdp.h"
 #include "netdev-linux/rtnl-count.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "openvswitch/shash.h"
+#include "svec.h"
 #include "unixctl/args.h"
 #include "unixctl.h"
 #include "util.h"
+
+/* Devices. */
+
+enum { ELSEWHERE, ABSENT, BEHIND, N_LISTS };
+static const char *const list_names[N_LISTS] = {
+    "elsewhere", "absent", "behind",
+};
+
+struct devices {
+    size_t n;
+    struct svec lists[N_LISTS];
+};
+
+/* True if the table knows something else of the link, or no such link. */
+static bool
+device_is_behind(const struct link_info *link)
+{
+    struct link_info now;
+
+    return (!link_table_find(kdp_links_table(), link->nsid, link->ifindex,
+                             &now)
+            || now.change_seqno != link->change_seqno);
+}
+
+static void
+device_classify(const struct netdev *netdev, struct devices *devices)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    const char *name = netdev_get_name(netdev);
+
+    ovs_mutex_lock(&dev->up.mutex);
+    bool unresolved = dev->unresolved;
+    bool present = dev->present;
+    struct link_info link = dev->link;
+    ovs_mutex_unlock(&dev->up.mutex);
+
+    devices->n++;
+    if (present && link.nsid != LINK_NSID_LOCAL) {
+        svec_add_nocopy(&devices->lists[ELSEWHERE],
+                        xasprintf("%s (%"PRId32")", name, link.nsid));
+    }
+    if (unresolved || (present && device_is_behind(&link))) {
+        svec_add(&devices->lists[BEHIND], name);
+    } else if (!present) {
+        svec_add(&devices->lists[ABSENT], name);
+    }
+}
+
+static void
+devices_init(struct devices *devices)
+{
+    const struct netdev_class *classes[] = {
+        &kdp_linux_class, &kdp_internal_class, &kdp_tap_class,
+    };
+
+    memset(devices, 0, sizeof *devices);
+    for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+        struct shash netdevs = SHASH_INITIALIZER(&netdevs);
+        struct shash_node *node;
+
+        netdev_get_devices(classes[i], &netdevs);
+        SHASH_FOR_EACH (node, &netdevs) {
+            device_classify(node->data, devices);
+            netdev_close(node->data);
+        }
+        shash_destroy(&netdevs);
+    }
+    for (size_t i = 0; i < N_LISTS; i++) {
+        svec_sort(&devices->lists[i]);
+    }
+}
+
+static void
+devices_uninit(struct devices *devices)
+{
+    for (size_t i = 0; i < N_LISTS; i++) {
+        svec_destroy(&devices->lists[i]);
+    }
+}
+
+void
+links_show_devices_text(struct ds *s)
+{
+    struct devices devices;
+
+    devices_init(&devices);
+    ds_put_format(s, "  devices: open %"PRIuSIZE, devices.n);
+    for (size_t i = 0; i < N_LISTS; i++) {
+        char *names = svec_join(&devices.lists[i], " ", "");
+
+        ds_put_format(s, ", %s %s", list_names[i], *names ? names : "none");
+        free(names);
+    }
+    ds_put_char(s, '\n');
+    devices_uninit(&devices);
+}
+
+struct json *
+links_show_devices_json(void)
+{
+    struct json *json = json_object_create();
+    struct devices devices;
+
+    devices_init(&devices);
+    json_object_put(json, "open", json_integer_create(devices.n));
+    for (size_t i = 0; i < N_LISTS; i++) {
+        struct json *array = json_array_create_empty();
+        const char *name;
+        size_t j;
+
+        SVEC_FOR_EACH (j, name, &devices.lists[i]) {
+            json_array_add(array, json_string_create(name));
+        }
+        json_object_put(json, list_names[i], array);
+    }
+    devices_uninit(&devices);
+    return json;
+}
 
 /* link-table/show. */
 
@@ -36,11 +158,26 @@ show_routes_text(struct ds *s)
 }
 
 static void
+show_calls_text(const char *what, const uint64_t values[], struct ds *s)
+{
+    bool any = false;
+
+    ds_put_format(s, "  %s:", what);
+    for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
+        if (values[i]) {
+            ds_put_format(s, "%s %s %"PRIu64, any ? "," : "",
+                          kdp_rtnl_call_name(i), values[i]);
+            any = true;
+        }
+    }
+    ds_put_cstr(s, any ? "\n" : " none\n");
+}
+
+static void
 show_text(int32_t nsid, struct ds *s)
 {
     unsigned long long int notices, foreign;
     uint64_t calls[KDP_N_RTNL_CALLS], usecs[KDP_N_RTNL_CALLS];
-    bool any = false;
 
     link_show_text(kdp_links_listener(), nsid, s);
     if (nsid != LINK_NSID_ALL) {
@@ -53,29 +190,12 @@ show_text(int32_t nsid, struct ds *s)
     if_notifier_kdp_get_counts(&notices, &foreign);
     ds_put_format(s, "  bridge: told of changes %llu, not told of %llu\n",
                   notices, foreign);
-    device_show_text(s);
+    links_show_devices_text(s);
     show_routes_text(s);
-    ds_put_cstr(s, "  calls under RTNL:");
     kdp_rtnl_get_counts(calls);
     kdp_rtnl_get_usecs(usecs);
-    for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
-        if (calls[i]) {
-            ds_put_format(s, "%s %s %"PRIu64, any ? "," : "",
-                          kdp_rtnl_call_name(i), calls[i]);
-            any = true;
-        }
-    }
-    ds_put_format(s, "%s  time of calls under RTNL (us):",
-                  any ? "\n" : " none\n");
-    any = false;
-    for (enum kdp_rtnl_call i = 0; i < KDP_N_RTNL_CALLS; i++) {
-        if (usecs[i]) {
-            ds_put_format(s, "%s %s %"PRIu64, any ? "," : "",
-                          kdp_rtnl_call_name(i), usecs[i]);
-            any = true;
-        }
-    }
-    ds_put_cstr(s, any ? "\n" : " none\n");
+    show_calls_text("calls under RTNL", calls, s);
+    show_calls_text("time of calls under RTNL (us)", usecs, s);
 }
 
 static void
@@ -123,7 +243,7 @@ show_json(int32_t nsid)
         }
         json_object_put(json, "rtnl_calls", calls);
         json_object_put(json, "rtnl_calls_us", times);
-        json_object_put(json, "devices", device_show_json());
+        json_object_put(json, "devices", links_show_devices_json());
         show_routes_json(json);
     }
     return json;

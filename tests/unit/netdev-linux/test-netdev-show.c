@@ -3,7 +3,7 @@
 /* What an operator gets to see of devices. */
 
 #include <config.h>
-#include "netdev-linux/device-show.h"
+#include "netdev-linux/links-show.h"
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ shows_device(const char *part)
     struct ds s = DS_EMPTY_INITIALIZER;
 
     netdev_run();
-    device_show_text(&s);
+    links_show_devices_text(&s);
     bool shows = strstr(ds_cstr(&s), part) != NULL;
     ds_destroy(&s);
     return shows;
@@ -100,7 +100,7 @@ devices_that_are_not_where_they_were_are_shown(void **state OVS_UNUSED)
     }
     assert_int_equal(n_asked, 0);
 
-    struct json *json = device_show_json();
+    struct json *json = links_show_devices_json();
     const struct json *absent = shash_find_data(json_object(json), "absent");
     assert_int_equal(ovs_compat_json_size(absent), 1);
     json_destroy(json);
