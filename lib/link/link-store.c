@@ -25,7 +25,7 @@ link_index_init(struct link_index *index, uint32_t basis)
     index->fixed = false;
 }
 
-static void
+void
 link_index_uninit(struct link_index *index)
 {
     hmap_destroy(&index->by_ifindex);
@@ -50,9 +50,7 @@ link_hmap_reserve(struct hmap *hmap, uint32_t n)
     return true;
 }
 
-/* Makes an index with 'n' buckets, a power of two.  Returns NULL if there is
- * not enough memory. */
-static struct link_index *
+struct link_index *
 link_index_create(uint32_t n, uint32_t basis)
 {
     struct link_index *index = xmalloc(sizeof *index);

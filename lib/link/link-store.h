@@ -136,6 +136,11 @@ void link_store_remove(struct link_store *, struct link *,
 void link_store_sweep(struct link_store *, struct link_ns *,
                       struct ovs_list *removed);
 
+/* Makes an index with 'n' buckets, a power of two.  Returns NULL if there is
+ * not enough memory.  For a benchmark, as is the next. */
+struct link_index *link_index_create(uint32_t n, uint32_t basis);
+void link_index_uninit(struct link_index *);
+
 /* Frees a link that was removed. */
 void link_free(struct link *);
 

@@ -197,7 +197,7 @@ run(struct bench *b)
         struct link_store *store = &b->stores[kind];
         const struct link_index *index
             = link_store_find_ns(store, OTHER)->index;
-        int64_t n_buckets = link_index_buckets(index);
+        int64_t n_buckets = index->by_ifindex.mask + 1;
 
         printf(" {\"table\": \"%s\", \"buckets\": %"PRId64, kind_names[kind],
                index == &store->shared ? -n_buckets : n_buckets);
