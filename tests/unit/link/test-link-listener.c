@@ -246,6 +246,9 @@ losses_lead_to_a_resync(void **state)
     assert_equal(f);
 }
 
+/* Fewer than a run takes. */
+#define REST (LINK_RUN_DATAGRAMS / 2)
+
 static void
 a_run_does_a_bounded_amount_of_work(void **state)
 {
@@ -256,7 +259,7 @@ a_run_does_a_bounded_amount_of_work(void **state)
     link_listener_catch_up(f->listener);
 
     uint64_t before = stats_of(f).events[LINK_MSG_NEWLINK];
-    make_events(f->own, INDEX, LINK_RUN_DATAGRAMS + 100);
+    make_events(f->own, INDEX, LINK_RUN_DATAGRAMS + REST);
     link_listener_run(f->listener);
     assert_int_equal(stats_of(f).events[LINK_MSG_NEWLINK] - before,
                      LINK_RUN_DATAGRAMS);
@@ -269,14 +272,14 @@ a_run_does_a_bounded_amount_of_work(void **state)
     assert_true(unit_now() - start < UNIT_PATIENCE / 2);
     link_listener_run(f->listener);
     assert_int_equal(stats_of(f).events[LINK_MSG_NEWLINK] - before,
-                     LINK_RUN_DATAGRAMS + 100);
+                     LINK_RUN_DATAGRAMS + REST);
     assert_int_equal(stats_of(f).overruns, 0);
 
     /* And takes all of it if asked to. */
     make_events(f->own, INDEX, 3 * LINK_RUN_DATAGRAMS);
     assert_seen(f);
     assert_int_equal(stats_of(f).events[LINK_MSG_NEWLINK] - before,
-                     4 * LINK_RUN_DATAGRAMS + 100);
+                     4 * LINK_RUN_DATAGRAMS + REST);
 }
 
 static void
