@@ -336,11 +336,8 @@ offload_audit() {
     # On a port, and where none is.
     orphan_rules $((n / 2)) v-left >batch
     orphan_rules $((n / 2)) plain >>batch
+    # An audit may delete some while others are added; all are counted below.
     tc -batch batch
-    equal "$({
-        flow_rules dev v-left ingress
-        flow_rules dev plain ingress
-    } | wc -l)" $n 'rules of no flow'
     begin=$SECONDS
     wait_until $PATIENCE no_orphans v-left plain
     note "$n rules of no flow were gone after $((SECONDS - begin)) s"
