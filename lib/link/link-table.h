@@ -57,8 +57,8 @@
  *
  * A subscriber's function is called for each change, with what has changed.
  * The thread that writes calls it, after the change, without locks.  It may
- * read the table, subscribe and unsubscribe; a subscription that is made then is
- * not told of that change.  It must not write, nor run the
+ * read the table, subscribe and unsubscribe; a subscription that is made then
+ * is not told of that change.  It must not write, nor run the
  * writer (link_table_is_notifying()).
  *
  *

@@ -172,9 +172,9 @@ ask_mii(const struct question *q, struct answer *answer)
                    : NETDEV_MII_ETHTOOL);
 }
 
-/* The stock class reads what a driver says into the structure of a device, with
- * the mutex of the device held.  The main thread must not have to wait for that
- * mutex, so the structure is one of our own. */
+/* The stock class reads what a driver says into the structure of a device,
+ * with the mutex of the device held.  The main thread must not have to wait
+ * for that mutex, so the structure is one of our own. */
 static void
 ask_stock(const struct question *q, struct answer *answer)
 {

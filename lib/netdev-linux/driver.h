@@ -24,8 +24,9 @@
  * The driver of veth devices answers with the same constants, whatever the
  * device and its state, and has no way to set them.  Hosts of containers have
  * veth devices by the thousand, which come and go.  So the answer about the
- * first one is kept for all, as long as the process runs, if the name, by which
- * ethtool asks, meant the same veth before and after.  An error is never kept.
+ * first one is kept for all, as long as the process runs, if the name, by
+ * which ethtool asks, meant the same veth before and after.  An error is never
+ * kept.
  * From the version of Open vSwitch on that shows the peer of a veth, which is
  * no constant, the status of each device is asked for.
  *

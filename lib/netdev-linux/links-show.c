@@ -151,9 +151,9 @@ show_routes_text(struct ds *s)
     struct route_table_kdp_stats stats;
 
     route_table_kdp_get_stats(&stats);
-    ds_put_format(s, "  routes: asked %"PRIu64" (%"PRIu64" us), changes %"PRIu64
-                  ", router filled %"PRIu64" (%"PRIu64" us)\n", stats.asked,
-                  stats.asked_us, stats.changes, stats.filled,
+    ds_put_format(s, "  routes: asked %"PRIu64" (%"PRIu64" us), changes %"
+                  PRIu64", router filled %"PRIu64" (%"PRIu64" us)\n",
+                  stats.asked, stats.asked_us, stats.changes, stats.filled,
                   stats.filled_us);
 }
 

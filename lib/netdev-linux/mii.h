@@ -8,8 +8,8 @@
  *
  * For drivers whose carrier cannot be relied on, a bond may ask that the
  * registers be read at an interval (other_config:bond-miimon-interval).  Each
- * read is a question to the driver (driver.h).  Until the first answer is there, a link is up if it has a
- * carrier.
+ * read is a question to the driver (driver.h).  Until the first answer is
+ * there, a link is up if it has a carrier.
  *
  * Life cycle: a device is monitored while its interval is above 0.
  *

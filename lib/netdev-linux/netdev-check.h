@@ -27,8 +27,8 @@
  * the library's object, weak or not: with section anchors, as GCC does on
  * arm64, or by folding identical functions.  The build looks for that.  When
  * the classes are in use, the daemon opens an internal device that does not
- * exist, once.  The library refuses all but those of the class that it takes for
- * that of internal devices.  The daemon does not run if that is not ours.
+ * exist, once.  The library refuses all but those of the class that it takes
+ * for that of internal devices.  The daemon does not run if that is not ours.
  *
  * Thread safety: the main thread, before there are devices. */
 

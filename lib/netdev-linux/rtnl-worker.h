@@ -42,13 +42,14 @@ void rtnl_worker_run(void);
 void rtnl_worker_wait(void);
 
 /* Longest time in milliseconds for which the main thread waits in one turn of
- * the main loop.  A driver answers within microseconds, as a rule.  Half of the
- * 20 ms that a turn may take while another process holds the lock. */
+ * the main loop.  A driver answers within microseconds, as a rule.  Half of
+ * the 20 ms that a turn may take while another process holds the lock. */
 #define RTNL_WORKER_PATIENCE 10
 
 /* Waits until all jobs were carried out, and finishes them.  Gives up when
- * RTNL_WORKER_PATIENCE was spent in this turn of the main loop.  If a job takes
- * that long, no further call waits before the thread has done all its jobs.
+ * RTNL_WORKER_PATIENCE was spent in this turn of the main loop.  If a job
+ * takes that long, no further call waits before the thread has done all its
+ * jobs.
  * The caller holds no lock. */
 void rtnl_worker_await(void);
 
