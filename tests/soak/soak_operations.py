@@ -278,6 +278,60 @@ def change_addresses(c, rng):
                     "address delete 192.0.2.1/24 dev v-p2")
 
 
+def change_routes(c, rng):
+    """A routing daemon changes routes of a table that is in use, or of one
+    that nobody uses.  Those that are not deleted go with their device, which
+    the kernel announces of none of them."""
+    table = rng.choice(["main", "77"])
+    routes = [f"198.18.{i // 256}.{i % 256} dev routes table {table}"
+              for i in range(3000)]
+    kernel.ip_batch("link add routes type ifb", "link set routes up",
+                    *(f"route add {route}" for route in routes),
+                    *(f"route delete {route}" for route in routes[::2]),
+                    "link delete routes")
+    return table
+
+
+def flap_cards(c, rng):
+    """Cards that are ports get and lose links of different speeds.  Drivers of
+    tap devices are asked as those of cards are."""
+    cards = [f"card{i}" for i in range(10)]
+    kernel.ip_batch(*(f"tuntap add {card} mode tap" for card in cards))
+    c.switch.vsctl(*(arg for card in cards for arg in add_port("br0", card)))
+    try:
+        for _ in range(rng.randint(1, 5)):
+            kernel.ip_batch(*(f"link set {card} up" for card in cards))
+            speed = rng.choice(["100", "1000", "10000"])
+            run("ethtool", "-s", rng.choice(cards), "speed", speed)
+            kernel.ip_batch(*(f"link set {card} down" for card in cards))
+            time.sleep(rng.choice([0, 0, 0.5]))
+    finally:
+        c.switch.vsctl(*(arg for card in cards
+                         for arg in del_port("br0", card)))
+        kernel.ip_batch(*(f"link delete {card}" for card in cards))
+
+
+def change_lag(c, rng):
+    """A bond of the kernel is a port; its members come, flap and go."""
+    members = ["lag0", "lag1"]
+    kernel.ip_batch("link add lag type bond mode active-backup miimon 100",
+                    *(f"link add {m} type ifb" for m in members))
+    first, second = rng.sample(members, 2)
+    try:
+        kernel.ip_batch(f"link set {first} master lag", "link set lag up")
+        c.switch.add_port("br0", "lag")
+        kernel.ip_batch(f"link set {second} master lag")
+        for _ in range(rng.randint(1, 10)):
+            member = rng.choice(members)
+            kernel.ip_batch(f"link set {member} down",
+                            f"link set {member} up")
+        kernel.ip_batch(f"link set {first} nomaster")
+    finally:
+        c.switch.del_port("br0", "lag")
+        kernel.ip_batch("link delete lag",
+                        *(f"link delete {m}" for m in members))
+
+
 # Processes.
 
 def restart_ovsdb(c, rng):
@@ -441,6 +495,10 @@ TABLE = [Operation(*row) for row in (
      "a tunnel is deleted, and added"),
     ("bond", PORT, 1, NO_LOSS, change_bond,
      "a bond changes its mode, and a member goes down and up"),
+    ("cards", PORT, 2, NO_LOSS, flap_cards,
+     "cards are added, flap, with other speeds, and are deleted"),
+    ("lag", PORT, 2, NO_LOSS, change_lag,
+     "a bond of the kernel is a port, and its members change"),
     ("qos", PORT, 2, LOSS_AT_PORT, change_qos,
      "queues and policing, which limit nothing, are set up and removed"),
 
@@ -451,6 +509,8 @@ TABLE = [Operation(*row) for row in (
     ("mtu", LINK, 1, NO_LOSS, change_mtu, "a port's MTU changes"),
     ("addresses", LINK, 1, NO_LOSS, change_addresses,
      "addresses and routes come and go"),
+    ("routes", LINK, 2, NO_LOSS, change_routes,
+     "thousands of routes come and go, in tables that are in use and others"),
     ("flood", LINK, 2, NO_LOSS, flood,
      "one port sends as many misses as it can, few enough for its buffer"),
     ("shed", LINK, 2, ANY_LOSS, shed,

@@ -39,6 +39,10 @@ SETTINGS = {
     "upcall-target-delay": "0",
 }
 
+# Of the host, which are there all the time: as many as emulation adds within
+# half a minute.
+N_ROUTES = 20000
+
 # The switch takes them one by one, so what keeps numbered frames from flooding
 # comes before what would flood them.
 FLOWS = ["priority=20,dl_type=0x88b5,actions=drop",
@@ -265,7 +269,7 @@ class Switch:
         self.write_suppressions()
         for module in ("openvswitch", "bonding max_bonds=0", "ifb numifbs=0",
                        "sch_htb", "sch_ingress", "act_police", "cls_matchall",
-                       "cls_basic", "cls_flower", "vxlan", "geneve"):
+                       "cls_basic", "cls_flower", "vxlan", "geneve", "tun"):
             run("modprobe", *module.split())
         # Frames are dropped where that is counted for their upcall only.
         run("sysctl", "-q", "-w", "net.core.netdev_max_backlog=100000")
@@ -291,6 +295,7 @@ class Switch:
             self.add_port("br0", name)
         self.build_bond()
         self.build_tunnels()
+        self.build_routes()
         self.restore()
 
     def build_bond(self):
@@ -322,6 +327,12 @@ class Switch:
             "address add 10.7.0.5/24 dev tun0",
             "address add 10.8.0.6/24 dev tun1",
             "link set tun0 up", "link set tun1 up", namespace="remote")
+
+    def build_routes(self):
+        """Gives the host a routing table as those of routers are."""
+        kernel.ip_batch("link add fib0 type ifb", "link set fib0 up",
+                        *(f"route add 203.{i >> 8}.{i & 255}.0/24 dev fib0"
+                          for i in range(N_ROUTES)))
 
     def add_tunnel(self, kind):
         name, key = {"vxlan": ("t0", 42), "geneve": ("t1", 43)}[kind]
