@@ -67,6 +67,8 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-state.h \
 	lib/upcall/upcall-stats.c \
 	lib/upcall/upcall-stats.h \
+	lib/upcall/upcall-store.c \
+	lib/upcall/upcall-store.h \
 	lib/upcall/upcall-table.c \
 	lib/upcall/upcall-table.h \
 	lib/upcall/upcall-turn.h

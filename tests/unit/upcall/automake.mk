@@ -35,6 +35,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-sparse \
 	tests/unit/upcall/test-upcall-state \
 	tests/unit/upcall/test-upcall-stats \
+	tests/unit/upcall/test-upcall-store \
 	tests/unit/upcall/test-upcall-stress \
 	tests/unit/upcall/test-upcall-table \
 	tests/unit/upcall/test-upcall-threads \
@@ -164,6 +165,13 @@ tests_unit_upcall_test_upcall_state_SOURCES = \
 	tests/unit/upcall/test-upcall-state.c $(unit_common)
 tests_unit_upcall_test_upcall_stats_SOURCES = \
 	tests/unit/upcall/test-upcall-stats.c $(unit_common)
+tests_unit_upcall_test_upcall_store_SOURCES = \
+	tests/unit/upcall/test-upcall-store.c $(unit_common)
+tests_unit_upcall_test_upcall_store_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=recvmsg \
+	-Wl,--wrap=sendmsg \
+	-Wl,--wrap=socketpair
 tests_unit_upcall_test_upcall_stress_SOURCES = \
 	tests/unit/upcall/test-upcall-stress.c $(unit_handlers) $(unit_common)
 tests_unit_upcall_test_upcall_table_SOURCES = \
