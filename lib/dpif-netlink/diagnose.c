@@ -35,12 +35,13 @@ static void
 diagnose_upcalls(struct kdp_datapath *dp, struct datapath_facts *facts,
                  struct findings *findings)
 {
-    const struct upcall_limits limits = {
+    struct upcall_limits limits = {
         .max_channels = upcall_fd_limit_max_channels(),
         .n_clamped = upcall_rcvbuf_n_clamped(),
     };
     struct upcall_table_info info;
 
+    upcall_store_get_info(&limits.store);
     upcall_table_get_info(dp->upcalls, &info);
     upcall_diagnose(&info, &limits, findings);
     facts->engine = info.engine;

@@ -58,6 +58,13 @@ static const struct finding_kind descriptors_scarce = {
     "Raise the hard limit on open files (LimitNOFILE of the service).",
 };
 
+static const struct finding_kind sockets_not_kept = {
+    "sockets-not-kept",
+    "The next restart loses the packets of new flows that wait on them.",
+    "Raise FileDescriptorStoreMax of the service, or the limit on open files "
+    "of a daemon that runs as another user.",
+};
+
 static const struct finding_kind buffers_small = {
     "buffers-small",
     "Shorter bursts of new connections lead to losses.",
@@ -255,6 +262,13 @@ upcall_diagnose(const struct upcall_table_info *info,
     diagnose_fate(info, &upcalls_shed, "shed", get_shed, findings);
     diagnose_senders(info, findings);
     diagnose_sockets(info, limits->max_channels, findings);
+    if (limits->store.n_missing) {
+        findings_add(findings, &sockets_not_kept, "%s: %"PRIuSIZE" sockets "
+                     "for upcalls cannot be kept for the next start (%s), %"
+                     PRIuSIZE" are", info->name, limits->store.n_missing,
+                     ovs_strerror(limits->store.error),
+                     limits->store.n_kept);
+    }
     diagnose_buffers(info, limits->n_clamped, findings);
     if (info->refused) {
         findings_add(findings, &messages_refused, "%s: %"PRIu64" messages of "

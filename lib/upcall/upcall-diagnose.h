@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "upcall/upcall-store.h"
+
 struct findings;
 struct upcall_table_info;
 
@@ -17,6 +19,7 @@ struct upcall_table_info;
 struct upcall_limits {
     size_t max_channels;        /* upcall_fd_limit_max_channels(). */
     unsigned int n_clamped;     /* upcall_rcvbuf_n_clamped(). */
+    struct upcall_store_info store;     /* upcall_store_get_info(). */
 };
 
 void upcall_diagnose(const struct upcall_table_info *,

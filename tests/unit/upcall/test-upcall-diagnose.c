@@ -6,6 +6,8 @@
 #include <config.h>
 #include "upcall/upcall-diagnose.h"
 
+#include <errno.h>
+
 #include <endian.h>
 #include <stdlib.h>
 
@@ -194,6 +196,18 @@ clamped_buffers_are_told(void **state OVS_UNUSED)
 }
 
 static void
+sockets_that_go_with_the_process_are_told(void **state OVS_UNUSED)
+{
+    f.limits.store = (struct upcall_store_info) {
+        .exists = true, .n_kept = 5, .n_missing = 2, .error = ENOSPC
+    };
+    diagnose();
+    unit_found(&f.findings, 1, "sockets-not-kept", "2 sockets for upcalls "
+               "cannot be kept for the next start (No space left on device), "
+               "5 are");
+}
+
+static void
 messages_of_others_are_told(void **state OVS_UNUSED)
 {
     f.info.refused = 9;
@@ -216,6 +230,7 @@ main(void)
         TEST(scarce_descriptors_are_told_before_ports_share),
         TEST(small_buffers_are_told),
         TEST(clamped_buffers_are_told),
+        TEST(sockets_that_go_with_the_process_are_told),
         TEST(messages_of_others_are_told),
     };
 
