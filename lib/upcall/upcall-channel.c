@@ -25,22 +25,14 @@
 static atomic_uint32_t next_serial = 1;
 static atomic_count n_open = ATOMIC_COUNT_INIT(0);
 
-int
-upcall_channel_create(struct upcall_channel **channelp)
-{
-    struct mnl_socket *sock;
-    int error;
+static void upcall_channel_set_no_enobufs(struct upcall_channel *, int on);
+static void upcall_channel_get_meminfo(const struct upcall_channel *,
+                                       uint32_t *drops, uint32_t *backlog);
 
-    *channelp = NULL;
-    sock = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (!sock) {
-        return errno;
-    }
-    if (mnl_socket_bind(sock, 0, MNL_SOCKET_AUTOPID) < 0) {
-        error = errno;
-        mnl_socket_close(sock);
-        return error;
-    }
+/* Makes a channel of 'sock'. */
+static struct upcall_channel *
+create_channel(struct mnl_socket *sock)
+{
     upcall_rcvbuf_set(mnl_socket_get_fd(sock), UPCALL_RCVBUF_MAX);
 
     struct upcall_channel *channel = xzalloc(sizeof *channel);
@@ -80,8 +72,60 @@ upcall_channel_create(struct upcall_channel **channelp)
     atomic_init(&channel->shed_base, 0);
     atomic_init(&channel->limited_base, 0);
     atomic_count_inc(&n_open);
-    *channelp = channel;
+    return channel;
+}
+
+int
+upcall_channel_create(struct upcall_channel **channelp)
+{
+    struct mnl_socket *sock;
+    int error;
+
+    *channelp = NULL;
+    sock = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (!sock) {
+        return errno;
+    }
+    if (mnl_socket_bind(sock, 0, MNL_SOCKET_AUTOPID) < 0) {
+        error = errno;
+        mnl_socket_close(sock);
+        return error;
+    }
+    *channelp = create_channel(sock);
     return 0;
+}
+
+int
+upcall_channel_create_adopted(int fd, struct upcall_channel **channelp)
+{
+    struct mnl_socket *sock = mnl_socket_fdopen(fd);
+    struct upcall_channel *channel;
+    uint32_t backlog;
+
+    *channelp = NULL;
+    if (!sock) {
+        int error = errno;
+
+        close(fd);
+        return error;
+    }
+    *channelp = channel = create_channel(sock);
+    channel->adopted = true;
+    upcall_channel_get_meminfo(channel, &channel->drops_before, &backlog);
+
+    /* The previous run may have limited it, and may have marked. */
+    upcall_channel_set_no_enobufs(channel, 0);
+    upcall_channel_unmark_outdated(channel);
+    return 0;
+}
+
+void
+upcall_channel_end_outdated(struct upcall_channel *channel)
+{
+    if (channel->adopted) {
+        channel->outdated = true;
+        upcall_outdated_end(upcall_channel_fd(channel), channel->pid);
+    }
 }
 
 size_t
@@ -106,7 +150,7 @@ upcall_channel_unref(struct upcall_channel *channel)
 int
 upcall_channel_mark_outdated(struct upcall_channel *channel)
 {
-    return upcall_outdated_mark(upcall_channel_fd(channel));
+    return upcall_outdated_mark(upcall_channel_fd(channel), channel->adopted);
 }
 
 void
@@ -252,6 +296,10 @@ upcall_channel_drain(struct upcall_channel *channel)
             break;
         }
     }
+    if (channel->adopted) {
+        /* The end was among them. */
+        upcall_outdated_end(fd, channel->pid);
+    }
 }
 
 /* Gets what the kernel knows about the socket. */
@@ -269,7 +317,7 @@ upcall_channel_get_meminfo(const struct upcall_channel *channel,
                    meminfo, &len)) {
         memset(meminfo, 0, sizeof meminfo);
     }
-    *drops = meminfo[SK_MEMINFO_DROPS];
+    *drops = meminfo[SK_MEMINFO_DROPS] - channel->drops_before;
     *backlog = meminfo[SK_MEMINFO_RMEM_ALLOC];
 }
 

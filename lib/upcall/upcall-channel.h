@@ -143,6 +143,8 @@ struct upcall_channel {
     char *name;                 /* Of the port, for people. */
     OVSRCU_TYPE(struct upcall_channel *) next;  /* Next one of its port
                                                  * (upcall-ports.h). */
+    bool adopted;               /* A previous run had 'sock', for which the */
+    uint32_t drops_before;      /* kernel had dropped so many upcalls. */
     unsigned int queue, n_queues;   /* Its place among those of its port, and
                                      * their number. */
     atomic_uint32_t rcvbuf;     /* Size of the receive buffer unless it is
@@ -174,6 +176,8 @@ struct upcall_channel {
     struct upcall_age age;
     struct upcall_fq fq;        /* Not UPCALL_SENDERS_ONE: what was read
                                  * ahead. */
+    bool outdated;              /* The socket has messages that were sent to
+                                 * a previous run (upcall-outdated.h). */
     uint64_t due;               /* In the run queue (upcall-queue.h). */
     uint32_t n_turns;           /* That it was given together last. */
     uint64_t armed_at;          /* When it was released last; microseconds,
@@ -268,6 +272,12 @@ upcall_token_queue(uint32_t generation)
  * upcall_table_add() says which.  Returns 0 or a positive errno value; EMFILE
  * if the process has no file descriptor left. */
 int upcall_channel_create(struct upcall_channel **);
+
+/* The same of socket 'fd' of a previous run (upcall-store.h), which belongs to
+ * the channel from now on, or is closed.  The caller calls _end_outdated()
+ * before it adds the channel, and after _mark_outdated(). */
+int upcall_channel_create_adopted(int fd, struct upcall_channel **);
+void upcall_channel_end_outdated(struct upcall_channel *);
 
 /* Drops a reference.  'channel' may be NULL. */
 void upcall_channel_unref(struct upcall_channel *channel);

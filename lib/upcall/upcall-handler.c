@@ -596,7 +596,9 @@ upcall_handler_refuse(struct upcall_handler *handler,
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
 
-    if (OVS_LIKELY(upcall_source_is_kernel(rx->source))) {
+    if (OVS_UNLIKELY(rx->source == channel->pid)) {
+        return true;            /* upcall_outdated_end(). */
+    } else if (OVS_LIKELY(upcall_source_is_kernel(rx->source))) {
         return false;
     }
     upcall_stats_add(&handler->stats, UPCALL_STAT_REFUSED, 1);

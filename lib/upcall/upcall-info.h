@@ -106,6 +106,10 @@ struct upcall_table_info {
     uint64_t refused;           /* Messages that were not the kernel's. */
     uint64_t outdated;          /* Upcalls that a previous run's flows had
                                  * recirculated, dropped. */
+    uint64_t adopted;           /* Upcalls that waited for this run on sockets
+                                 * of a previous one, those that are outdated
+                                 * included, and */
+    size_t n_adopted;           /* the sockets; no reset. */
     size_t n_sockets;           /* Number of channels. */
     uint64_t dropped;           /* Upcalls that the kernel could not queue on
                                  * any channel there ever was; no reset. */

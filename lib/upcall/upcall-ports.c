@@ -21,6 +21,7 @@
 #include "upcall/upcall-rcvbuf.h"
 #include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
+#include "upcall/upcall-store.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(upcall_ports);
@@ -385,6 +386,7 @@ del_channel(struct upcall_ports *ports, uint32_t slot,
         ovsrcu_set(&before->next, next);
     }
     ports->dropped += upcall_channel_dropped(channel);
+    upcall_store_remove(channel->pid);
     atomic_store_relaxed(&channel->dead, true);
     if (ports->groups) {
         upcall_groups_del(ports->groups, channel);
@@ -476,6 +478,11 @@ insert_channels(struct upcall_ports *ports, uint32_t port_no, uint32_t slot,
         ovsrcu_set(&channels[n - 1]->next, slot_channel(ports, slot));
         ovsrcu_set(&ports->slots[slot], channels[0]);
         ports->n_channels += n;
+        for (size_t i = 0; i < n; i++) {
+            ports->n_adopted += channels[i]->adopted;
+            upcall_store_add(upcall_channel_fd(channels[i]),
+                             ports->dp_ifindex, port_no, channels[i]->pid);
+        }
         if (slot < UPCALL_MAX_PORTS) {
             ports->n_port_channels += n;
             ports->last_slot = MAX(ports->last_slot, slot);
@@ -1322,6 +1329,7 @@ upcall_ports_get_info(const struct upcall_ports *ports,
 {
     ovs_mutex_lock(&ports->mutex);
     info->n_sockets = ports->n_channels;
+    info->n_adopted = ports->n_adopted;
     info->dropped = ports->dropped;
     info->buffer_max = ports->buffer_max;
     info->buffer_size = ports->rcvbuf * 2;

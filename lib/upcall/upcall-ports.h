@@ -97,6 +97,7 @@ struct upcall_ports {
     uint64_t grace_over OVS_GUARDED;    /* last one that is over. */
     bool grace_running OVS_GUARDED;     /* A thread waits for one. */
     size_t n_channels OVS_GUARDED;
+    size_t n_adopted OVS_GUARDED;       /* Of all that there ever were. */
     size_t n_port_channels OVS_GUARDED; /* Of these, of ports; and of these, */
     size_t n_retired OVS_GUARDED;       /* retired. */
     uint64_t buffer_max OVS_GUARDED; /* Bytes of all receive buffers. */

@@ -384,6 +384,11 @@ upcall_show_text(const struct upcall_table_info *info, struct ds *s)
         ds_put_format(s, "  outdated: %"PRIu64" upcalls that flows of a "
                       "previous run had recirculated\n", info->outdated);
     }
+    if (info->n_adopted) {
+        ds_put_format(s, "  adopted: %"PRIu64" upcalls had waited on %"PRIuSIZE
+                      " sockets of a previous run\n", info->adopted,
+                      info->n_adopted);
+    }
     show_ports_text(info, s);
     if (count_shared(info)) {
         ds_put_cstr(s, "  *: on a socket shared with other ports\n");
@@ -821,6 +826,8 @@ upcall_show_json(const struct upcall_table_info *info)
     put_integer(json, "foreign", info->foreign);
     put_integer(json, "refused", info->refused);
     put_integer(json, "outdated", info->outdated);
+    put_integer(json, "adopted", info->adopted);
+    put_integer(json, "adopted_sockets", info->n_adopted);
     put_integer(json, "abandoned", info->abandoned);
     json_object_put(json, "ports", ports);
     json_object_put(json, "handlers", handlers);

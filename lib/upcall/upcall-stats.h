@@ -51,6 +51,7 @@ enum upcall_stat {
     UPCALL_STAT_ABANDONED,
     UPCALL_STAT_REFUSED,
     UPCALL_STAT_OUTDATED,
+    UPCALL_STAT_ADOPTED,
     UPCALL_STAT_BATCHES,        /* And those that follow: one for each size of
                                  * batches, see UPCALL_N_BATCH_SIZES. */
 };

@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
@@ -30,10 +32,18 @@ VLOG_DEFINE_THIS_MODULE(upcall_table);
  * lack: "struct seq" has two for each thread that waits. */
 #define LOOK_AGAIN_MSEC 250
 
+/* The longest that upcall_table_halt() waits for batches that are under way,
+ * in seconds: a batch takes milliseconds, and the process is about to end. */
+#define HALT_SEC 1
+
 /* What the thread that receives for a handler is in the middle of, whichever
  * handlers have had the number meanwhile.  On a cache line of its own. */
 union upcall_thread {
-    bool in_batch;              /* It got an upcall and no EAGAIN since. */
+    struct {
+        bool in_batch;          /* It got an upcall and no EAGAIN since. */
+        atomic_bool busy;       /* A batch may not have been processed. */
+        unsigned int id;        /* Of the thread, while that is set. */
+    };
     uint8_t pad[CACHE_LINE_SIZE];
 };
 
@@ -42,6 +52,8 @@ struct upcall_table {
     struct upcall_stats *stats;
     union upcall_thread *threads;   /* UPCALL_MAX_HANDLERS, mostly untouched,
                                      * each for the thread of that handler. */
+
+    atomic_bool halted;         /* No batch begins any more. */
 
     /* Held by those who change the handlers.  Taken before the mutex of
      * 'ports'. */
@@ -62,6 +74,7 @@ upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
     table->stats = upcall_stats_create();
     table->threads = xcalloc(UPCALL_MAX_HANDLERS, sizeof *table->threads);
     ovs_mutex_init(&table->mutex);
+    atomic_init(&table->halted, false);
     table->engine = &upcall_engine_epoll;
     table->group_size = UPCALL_GROUP_SIZE;
     ovsrcu_init(&table->set, NULL);
@@ -250,6 +263,82 @@ upcall_table_get_handler(const struct upcall_table *table, uint32_t handler_id)
     return set && handler_id < set->n ? set->handlers[handler_id] : NULL;
 }
 
+/* Halting. */
+
+static pthread_mutex_t halt_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t halt_cond = PTHREAD_COND_INITIALIZER;
+
+static bool
+upcall_table_is_halted(const struct upcall_table *table)
+{
+    bool halted;
+
+    atomic_read(CONST_CAST(atomic_bool *, &table->halted), &halted);
+    return halted;
+}
+
+/* Says that 'thread' has nothing to process.  Either this sees that the table
+ * is halted, or upcall_table_halt() sees that the thread is not busy: both are
+ * sequentially consistent.  It is the same the other way round in
+ * begin_batch(). */
+static void
+become_idle(struct upcall_table *table, union upcall_thread *thread)
+{
+    atomic_store(&thread->busy, false);
+    if (upcall_table_is_halted(table)) {
+        pthread_mutex_lock(&halt_mutex);
+        pthread_cond_signal(&halt_cond);
+        pthread_mutex_unlock(&halt_mutex);
+    }
+}
+
+/* Begins a batch of 'thread', which has processed the one before.  Returns
+ * false if the table is halted. */
+static bool
+begin_batch(struct upcall_table *table, union upcall_thread *thread)
+{
+    thread->id = ovsthread_id_self();
+    atomic_store(&thread->busy, true);
+    if (upcall_table_is_halted(table)) {
+        become_idle(table, thread);
+        return false;
+    }
+    return true;
+}
+
+/* True if a thread other than this one is busy.  This one is not, as it is
+ * here: any thread that waits for events may have got the signal that ends us.
+ */
+static bool
+is_busy(const struct upcall_table *table)
+{
+    for (uint32_t i = 0; i < upcall_table_n_handlers(table); i++) {
+        bool busy;
+
+        atomic_read(&table->threads[i].busy, &busy);
+        if (busy && table->threads[i].id != ovsthread_id_self()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+upcall_table_halt(struct upcall_table *table)
+{
+    struct timespec until;
+
+    atomic_store(&table->halted, true);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += HALT_SEC;
+    pthread_mutex_lock(&halt_mutex);
+    while (is_busy(table)
+           && !pthread_cond_timedwait(&halt_cond, &halt_mutex, &until)) {
+        continue;
+    }
+    pthread_mutex_unlock(&halt_mutex);
+}
+
 int
 upcall_table_recv(struct upcall_table *table, uint32_t handler_id,
                   struct upcall_view *view)
@@ -262,6 +351,9 @@ upcall_table_recv(struct upcall_table *table, uint32_t handler_id,
         return EAGAIN;
     }
     thread = &table->threads[handler_id];
+    if (!thread->in_batch && !begin_batch(table, thread)) {
+        return EAGAIN;
+    }
     handler = upcall_table_get_handler(table, handler_id);
 
     /* If the handler of the thread's batch went and another one came that is
@@ -273,6 +365,8 @@ upcall_table_recv(struct upcall_table *table, uint32_t handler_id,
     }
     if (thread->in_batch == (error != 0)) {
         thread->in_batch = !error;
+    } else if (error) {
+        become_idle(table, thread);     /* It got nothing. */
     }
     return error;
 }
@@ -283,7 +377,9 @@ upcall_table_recv_wait(struct upcall_table *table, uint32_t handler_id)
     struct upcall_handler *handler = upcall_table_get_handler(table,
                                                               handler_id);
 
-    if (!handler) {
+    if (upcall_table_is_halted(table)) {
+        return;                 /* Until the thread is told to end. */
+    } else if (!handler) {
         poll_timer_wait(LOOK_AGAIN_MSEC);
     } else if (upcall_handler_is_ready(handler)) {
         poll_immediate_wake();
@@ -517,6 +613,7 @@ upcall_table_get_info(const struct upcall_table *table,
     info->abandoned = totals[UPCALL_STAT_ABANDONED];
     info->refused = totals[UPCALL_STAT_REFUSED];
     info->outdated = totals[UPCALL_STAT_OUTDATED];
+    info->adopted = totals[UPCALL_STAT_ADOPTED];
     upcall_ports_get_info(table->ports, info);
 
     ovs_mutex_lock(&table->mutex);

@@ -64,7 +64,8 @@ def upcall_show(n_ports, n_handlers=2):
         "name": "system@ovs-system", "engine": "epoll", "n_ports": n_ports,
         "n_sockets": n_ports + 2, "buffer_size": 1 << 20,
         "buffer_max": 1 << 30, "n_handlers": n_handlers, "foreign": 601,
-        "refused": 603, "outdated": 606, "abandoned": 602,
+        "refused": 603, "outdated": 606, "adopted": 607,
+        "adopted_sockets": 4, "abandoned": 602,
         "dispatch": "per-port", "dispatch_restored": 3, "latency_bounds_us": BOUNDS,
         "ports": ports + [port(None, "no port")], "handlers": handlers,
     }]

@@ -270,13 +270,13 @@ bridge_that_starts_keeps_flows_a_command_does_not(void **state)
 /* What marking says instead of doing it, or 0. */
 static int mark_error;
 
-int __real_upcall_outdated_mark(int fd);
-int __wrap_upcall_outdated_mark(int fd);
+int __real_upcall_outdated_mark(int fd, bool adopted);
+int __wrap_upcall_outdated_mark(int fd, bool adopted);
 
 int
-__wrap_upcall_outdated_mark(int fd)
+__wrap_upcall_outdated_mark(int fd, bool adopted)
 {
-    return mark_error ? mark_error : __real_upcall_outdated_mark(fd);
+    return mark_error ? mark_error : __real_upcall_outdated_mark(fd, adopted);
 }
 
 /* True if an upcall with a recirculation id reaches the shared socket whole. */

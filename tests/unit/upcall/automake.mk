@@ -15,6 +15,7 @@ unit_tests += \
 	tests/unit/upcall/test-upcall-flood \
 	tests/unit/upcall/test-upcall-fq \
 	tests/unit/upcall/test-upcall-groups \
+	tests/unit/upcall/test-upcall-halt \
 	tests/unit/upcall/test-upcall-handlers \
 	tests/unit/upcall/test-upcall-hold \
 	tests/unit/upcall/test-upcall-latency \
@@ -100,6 +101,11 @@ tests_unit_upcall_test_upcall_fq_SOURCES = \
 tests_unit_upcall_test_upcall_groups_SOURCES = \
 	tests/unit/upcall/test-upcall-groups.c $(unit_upcall_fair) \
 	$(unit_handlers) $(unit_common)
+tests_unit_upcall_test_upcall_halt_SOURCES = \
+	tests/unit/upcall/test-upcall-halt.c $(unit_upcall_table) $(unit_common)
+tests_unit_upcall_test_upcall_halt_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=pthread_cond_timedwait
 tests_unit_upcall_test_upcall_handlers_SOURCES = \
 	tests/unit/upcall/test-upcall-handlers.c $(unit_upcall_table) $(unit_common)
 tests_unit_upcall_test_upcall_hold_SOURCES = \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* R3: upcalls of packets that a previous run had recirculated are dropped and
- * counted, whenever they are read, and no others are. */
+ * counted, whenever they are read, and no others are.  R4: nor are those that
+ * waited on a socket of that run, in their order. */
 
 #include <config.h>
 #include "upcall/upcall-outdated.h"
@@ -190,10 +191,174 @@ what_the_mark_leaves_is_told_from_what_is_short(void **state OVS_UNUSED)
     unit_msg_uninit(&msg);
 }
 
+/* Adopted sockets. */
+
+/* Opens the socket of a previous run, and stores its port id in '*pid'. */
+static int
+open_old_socket(uint32_t *pid)
+{
+    struct sockaddr_nl addr = { .nl_family = AF_NETLINK };
+    socklen_t len = sizeof addr;
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, NETLINK_GENERIC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *) &addr, sizeof addr), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *) &addr, &len), 0);
+    *pid = addr.nl_pid;
+    return fd;
+}
+
+/* Sends an upcall of an action, which names what a previous run knew. */
+static int
+send_action(struct fixture *f, uint32_t pid, uint64_t seq)
+{
+    struct unit_msg msg;
+    int error;
+
+    make_upcall(&msg, seq, 0, 0);
+    msg.buf[NLMSG_HDRLEN] = OVS_PACKET_CMD_ACTION;
+    error = unit_send(f->sender, pid, msg.buf, msg.len);
+    unit_msg_uninit(&msg);
+    return error;
+}
+
+static void
+send_waiting(struct fixture *f, uint32_t pid, uint64_t seq, uint32_t recirc_id)
+{
+    struct unit_msg msg;
+
+    make_upcall(&msg, seq, recirc_id, 0);
+    assert_int_equal(unit_send(f->sender, pid, msg.buf, msg.len), 0);
+    unit_msg_uninit(&msg);
+}
+
+static uint64_t
+n_adopted(struct fixture *f)
+{
+    struct upcall_table_info info;
+    uint64_t n;
+
+    upcall_table_get_info(f->table, &info);
+    n = info.adopted;
+    assert_int_equal(info.n_adopted, 1);
+    upcall_table_info_uninit(&info);
+    return n;
+}
+
+/* Makes 'fd' the channel of 'port_no', as a takeover does. */
+static struct upcall_channel *
+adopt(struct fixture *f, int fd, uint32_t port_no)
+{
+    struct upcall_channel *channel;
+
+    assert_int_equal(upcall_channel_create_adopted(fd, &channel), 0);
+    assert_int_equal(upcall_channel_mark_outdated(channel), 0);
+    upcall_channel_end_outdated(channel);
+    assert_int_equal(upcall_table_add(f->table, port_no, "port", channel), 0);
+    return channel;
+}
+
+/* What waits is served in order, but what only the previous run knew. */
+static void
+check_adopted(struct fixture *f, uint32_t port_no)
+{
+    uint32_t pid;
+    int fd = open_old_socket(&pid);
+
+    set_handlers(f, 1);
+    send_waiting(f, pid, 0, 0);
+    send_waiting(f, pid, 0, 7);
+    assert_int_equal(send_action(f, pid, 0), 0);
+    send_waiting(f, pid, 1, 0);
+    adopt(f, fd, port_no);
+    assert_int_equal(upcall_table_get_pid(f->table, port_no), pid);
+
+    /* While flows of the previous run forward. */
+    send_waiting(f, pid, 2, 0);
+    assert_int_equal(send_action(f, pid, 0), EMSGSIZE);
+
+    /* From then on ids are those of this run. */
+    upcall_table_unmark_outdated(f->table);
+    send_waiting(f, pid, 3, 7);
+    assert_int_equal(send_action(f, pid, 4), 0);
+    expect_batch(f, 0, 0, 5);
+    expect_nothing(f, 0);
+    assert_int_equal(n_outdated(f), 3);
+    assert_int_equal(n_adopted(f), 4);
+    assert_int_equal(stats_of(f, port_no).malformed, 0);
+}
+
+static void
+what_waited_on_an_adopted_socket_is_served(void **state)
+{
+    check_adopted(*state, 1);
+}
+
+/* Read ahead, and sorted. */
+static void
+what_waited_on_a_shared_socket_is_served(void **state)
+{
+    check_adopted(*state, UPCALL_PORT_SHARED);
+}
+
+/* Nothing more is queued on a socket that overran before it was emptied. */
+static void
+socket_that_overran_ends_when_it_is_empty(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t pid;
+    int fd = open_old_socket(&pid);
+    const int size = 4096;
+
+    set_handlers(f, 1);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size,
+                                sizeof size), 0);
+    while (!send_action(f, pid, 0)) {
+        continue;
+    }
+    adopt(f, fd, 1);
+    expect_nothing(f, 0);
+    upcall_table_unmark_outdated(f->table);
+    send_waiting(f, pid, 0, 7);
+    expect_batch(f, 0, 0, 1);
+    assert_int_equal(stats_of(f, 1).lost, 0);
+}
+
+static void
+purge_ends_what_waited(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t pid;
+    int fd = open_old_socket(&pid);
+
+    set_handlers(f, 1);
+    send_waiting(f, pid, 0, 0);
+    adopt(f, fd, 1);
+    upcall_table_unmark_outdated(f->table);
+    upcall_table_purge(f->table);
+    send_waiting(f, pid, 0, 7);
+    expect_batch(f, 0, 0, 1);
+    assert_int_equal(n_adopted(f), 0);
+}
+
+static void
+descriptor_that_is_no_socket_is_refused(void **state OVS_UNUSED)
+{
+    struct upcall_channel *channel;
+    int fds[2];
+
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(upcall_channel_create_adopted(fds[0], &channel),
+                     ENOTSOCK);
+    assert_null(channel);
+    assert_int_equal(close(fds[0]), -1);
+    close(fds[1]);
+}
+
 static void
 failure_is_reported(void **state OVS_UNUSED)
 {
-    assert_int_equal(upcall_outdated_mark(-1), EBADF);
+    assert_int_equal(upcall_outdated_mark(-1, false), EBADF);
     upcall_outdated_unmark(-1);
 }
 
@@ -208,6 +373,11 @@ main(void)
         TEST(mark_is_of_the_time_at_which_the_upcall_was_sent),
         TEST(socket_that_does_not_mark_takes_all),
         TEST(other_messages_are_not_cut),
+        TEST(what_waited_on_an_adopted_socket_is_served),
+        TEST(what_waited_on_a_shared_socket_is_served),
+        TEST(socket_that_overran_ends_when_it_is_empty),
+        TEST(purge_ends_what_waited),
+        cmocka_unit_test(descriptor_that_is_no_socket_is_refused),
         cmocka_unit_test(what_the_mark_leaves_is_told_from_what_is_short),
         cmocka_unit_test(failure_is_reported),
     };

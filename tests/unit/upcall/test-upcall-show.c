@@ -89,6 +89,7 @@ static const struct upcall_table_info info = {
     .buffer_size = 524288, .buffer_max = UINT64_C(5) << 30,
     .target_delay = 70000,
     .foreign = 601, .refused = 603, .outdated = 606, .abandoned = 602,
+    .adopted = 607, .n_adopted = 2,
     .n_ports = ARRAY_SIZE(ports), .ports = ports,
     .n_handlers = ARRAY_SIZE(handlers), .handlers = handlers,
     .group_size = 604, .n_groups = ARRAY_SIZE(groups), .groups = groups,
@@ -166,13 +167,15 @@ json_tells_of_the_table(void **state OVS_UNUSED)
     assert_int_equal(integer(json, "abandoned"), 602);
     assert_int_equal(integer(json, "refused"), 603);
     assert_int_equal(integer(json, "outdated"), 606);
+    assert_int_equal(integer(json, "adopted"), 607);
+    assert_int_equal(integer(json, "adopted_sockets"), 2);
     assert_int_equal(integer(json, "target_delay_us"), 70000);
     assert_string_equal(string(json, "engine"), "e");
     bounds = array(json, "latency_bounds_us");
     assert_int_equal(ovs_compat_json_size(bounds), LATENCY_N_BOUNDS);
     assert_int_equal(json_integer(ovs_compat_json_at(bounds, 0)), 64);
     assert_int_equal(integer(json, "group_size"), 604);
-    assert_int_equal(shash_count(json_object(json)), 17);
+    assert_int_equal(shash_count(json_object(json)), 19);
     json_destroy(json);
 }
 
@@ -577,6 +580,8 @@ text_tells_the_same(void **state OVS_UNUSED)
     check_line(&s, "refused:", "refused: 603 messages of other processes");
     check_line(&s, "outdated:", "outdated: 606 upcalls that flows of a "
                "previous run had recirculated");
+    check_line(&s, "adopted:", "adopted: 607 upcalls had waited on 2 sockets "
+               "of a previous run");
     check_line(&s, "port",
                "port name pid rate received lost shed overruns malformed "
                "errors backlog most p50 p99 max");

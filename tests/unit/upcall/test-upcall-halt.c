@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* R4: a process that ends leaves the upcalls that wait to the next one, and
+ * processes what it has taken. */
+
+#include <config.h>
+#include "upcall/upcall-table.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "harness/kernel-messages.h"
+#include "harness/unit.h"
+#include "ovs-atomic.h"
+#include "unit/upcall/table-fixture.h"
+
+/* No time passes for the thread that waits, or too much. */
+static bool times_out;
+
+int __wrap_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *,
+                                  const struct timespec *);
+
+int
+__wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                              const struct timespec *until OVS_UNUSED)
+{
+    return times_out ? ETIMEDOUT : pthread_cond_wait(cond, mutex);
+}
+
+/* The batch has been processed. */
+static atomic_bool processed;
+
+static void *
+halt(void *f_)
+{
+    const struct fixture *f = f_;
+    bool done;
+
+    upcall_table_halt(f->table);
+    atomic_read(&processed, &done);
+    unit_check(done);
+    return NULL;
+}
+
+static void
+halt_waits_for_batches_that_are_processed(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_view view;
+    pthread_t thread;
+
+    atomic_store(&processed, false);
+    set_handlers(f, 2);
+    add_port(f, 1);
+    send_to(f, 1, 0);
+    assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
+    assert_int_equal(pthread_create(&thread, NULL, halt, f), 0);
+
+    /* The batch ends, and is processed after that. */
+    while (!upcall_table_recv(f->table, 0, &view)) {
+        continue;
+    }
+    atomic_store(&processed, true);
+    assert_int_equal(upcall_table_recv(f->table, 0, &view), EAGAIN);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+
+    /* What comes waits. */
+    send_to(f, 1, 1);
+    expect_nothing(f, 0);
+    expect_nothing(f, 1);
+    assert_true(stats_of(f, 1).backlog > 0);
+}
+
+static void
+halt_does_not_wait_for_idle_handlers(void **state)
+{
+    struct fixture *f = *state;
+
+    set_handlers(f, 2);
+    add_port(f, 1);
+    send_to(f, 1, 0);
+    expect_batch(f, 0, 0, 1);
+    expect_nothing(f, 0);
+    upcall_table_halt(f->table);
+    send_to(f, 1, 1);
+    expect_nothing(f, 0);
+}
+
+/* A signal may end the process in a thread of a handler. */
+static void
+handler_that_halts_does_not_wait_for_itself(void **state)
+{
+    struct fixture *f = *state;
+
+    set_handlers(f, 1);
+    add_port(f, 1);
+    send_to(f, 1, 0);
+    expect_batch(f, 0, 0, 1);
+    upcall_table_halt(f->table);
+    send_to(f, 1, 1);
+    expect_nothing(f, 0);
+}
+
+static void
+halt_does_not_wait_for_ever(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_view view;
+    pthread_t thread;
+
+    set_handlers(f, 1);
+    add_port(f, 1);
+    send_to(f, 1, 0);
+    assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
+    times_out = true;
+    atomic_store(&processed, true);
+    assert_int_equal(pthread_create(&thread, NULL, halt, f), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    times_out = false;
+    assert_int_equal(upcall_table_recv(f->table, 0, &view), EAGAIN);
+}
+
+#define TEST(NAME) \
+    cmocka_unit_test_setup_teardown(NAME, table_setup, table_teardown)
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(halt_waits_for_batches_that_are_processed),
+        TEST(halt_does_not_wait_for_idle_handlers),
+        TEST(handler_that_halts_does_not_wait_for_itself),
+        TEST(halt_does_not_wait_for_ever),
+    };
+
+    unit_init("test-upcall-halt");
+    return cmocka_run_group_tests_name("upcall-halt", tests, NULL, NULL);
+}
