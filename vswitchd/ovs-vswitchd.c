@@ -46,6 +46,7 @@
 #include "stream.h"
 #include "unixctl.h"
 #include "unixctl/findings.h"
+#include "upcall/upcall-store.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(vswitchd);
@@ -55,6 +56,7 @@ struct vswitchd_options {
     char *database;             /* OVSDB remote; owned. */
     const char *unixctl_path;   /* NULL for the default. */
     bool mlockall;
+    bool monitor;
     bool disable_system;
     bool disable_system_route;
     bool enable_dummy;
@@ -237,6 +239,7 @@ parse_options(int argc, char *argv[], struct vswitchd_options *options)
     memset(options, 0, sizeof *options);
     while ((c = getopt_long(argc, argv, short_options, long_options,
                             NULL)) != -1) {
+        options->monitor |= c == OPT_MONITOR;
         parse_option(c, options);
     }
     free(short_options);
@@ -321,7 +324,11 @@ init_providers(const struct vswitchd_options *options)
                        "does not take network devices of ovs-kdp for its own "
                        "(%s)", kdp_ovs_version(), ovs_strerror(error));
         }
+        fatal_signal_add_hook(dpif_netlink_kdp_leave_upcalls, NULL, NULL,
+                              false);
+        return;
     }
+    upcall_store_end();         /* Nobody here can read them. */
 }
 
 /* Bytes from which on a block of memory is not part of the heap: what malloc()
@@ -462,7 +469,9 @@ main(int argc, char *argv[])
     parse_options(argc, argv, &options);
     fatal_ignore_sigpipe();
 
+    upcall_store_open(options.monitor);
     ovs_compat_daemonize_start(true, options.hw_rawio_access);
+    upcall_store_start();
     if (options.mlockall) {
         lock_memory();
     }
@@ -483,11 +492,13 @@ main(int argc, char *argv[])
         alone = dpif_netlink_kdp_run_alone();
         unixctl_server_run(unixctl);
         netdev_run();
+        upcall_store_run();
 
         memory_wait();
         wait_for_bridges(alone);
         unixctl_server_wait(unixctl);
         netdev_wait();
+        upcall_store_wait();
         if (request.exiting) {
             poll_immediate_wake();
         }
@@ -495,10 +506,12 @@ main(int argc, char *argv[])
     }
 
     if (!request.cleanup) {
+        dpif_netlink_kdp_leave_upcalls(NULL);
         dpif_netlink_kdp_leave_flows();
     }
     bridge_exit(request.cleanup);
     dpif_netlink_kdp_exit();
+    upcall_store_run();         /* Forgets the sockets of what is cleaned up. */
     vswitchd_exited(&request);
     unixctl_server_destroy(unixctl);
     vlog_disable_async();

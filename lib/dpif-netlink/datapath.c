@@ -8,31 +8,50 @@
 
 #include "dpif-netlink.h"
 #include "odp-netlink.h"
+#include "upcall/upcall-store.h"
 #include "util.h"
 
 const char kdp_dpif_type[] = "system";
+
+/* If sockets of a previous run wait for upcalls, makes the kernel dispatch
+ * these as the 'features' of that run say: on another socket their order would
+ * be lost.  What fails does no more harm than that. */
+static void
+keep_dispatch(struct kdp_datapath *dp, uint32_t features)
+    OVS_REQUIRES(dp->mutex)
+{
+    if ((features & KDP_DISPATCH_FEATURES) == OVS_DP_F_VPORT_PIDS
+        && upcall_store_has_found()) {
+        ovs_datapath_set_features(&dp->genl, dp->ifindex,
+                                  dp->user_features | OVS_DP_F_VPORT_PIDS,
+                                  NULL, 0, NULL);
+    }
+}
 
 int
 kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct kdp_datapath *dp = xzalloc(sizeof *dp);
-    struct ovs_datapath kernel;
+    struct ovs_datapath kernel, before;
     int error;
 
     *dpp = NULL;
-    error = dpif_netlink_class.open(&dpif_netlink_class, name, create,
-                                    &dp->inner);
+    error = ovs_genl_open(&dp->genl);
     if (error) {
         goto error_free;
     }
-    error = ovs_genl_open(&dp->genl);
+    if (ovs_datapath_get(&dp->genl, name, &before)) {
+        before.user_features = 0;       /* There may be none yet. */
+    }
+    error = dpif_netlink_class.open(&dpif_netlink_class, name, create,
+                                    &dp->inner);
     if (error) {
-        goto error_inner;
+        goto error_genl;
     }
     error = ovs_datapath_get(&dp->genl, name, &kernel);
     if (error) {
-        goto error_genl;
+        goto error_inner;
     }
 
     dp->name = xasprintf("system@%s", name);
@@ -48,14 +67,15 @@ kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
     dp->per_cpu_known = (kernel.user_features
                          & OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
     dp->user_features = kernel.user_features & ~KDP_DISPATCH_FEATURES;
+    keep_dispatch(dp, before.user_features);
     atomic_init(&dp->engine, NULL);
     *dpp = dp;
     return 0;
 
-error_genl:
-    ovs_genl_close(&dp->genl);
 error_inner:
     dpif_uninit(dp->inner, true);
+error_genl:
+    ovs_genl_close(&dp->genl);
 error_free:
     free(dp);
     return error;

@@ -19,6 +19,7 @@
 #include "ovs-numa.h"
 #include "timeval.h"
 #include "upcall/upcall-fd-limit.h"
+#include "upcall/upcall-store.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_dispatch);
@@ -288,25 +289,22 @@ recv_enable(struct kdp_datapath *dp)
         return error;
     }
     dispatch->on = true;
-    if (dispatch->wanted == DISPATCH_PER_CPU && !change_to_cpu(dp)) {
-        return 0;
+    if (dispatch->wanted != DISPATCH_PER_CPU || change_to_cpu(dp)) {
+        error = change_to_port(dp, VLL_WARN);
     }
-    return change_to_port(dp, VLL_WARN);
+    upcall_store_end();
+    return error;
 }
 
+/* Tells the kernel that no port has a socket for its upcalls. */
 static void
-recv_disable(struct kdp_datapath *dp)
+tell_nowhere(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
 {
-    struct dispatch *dispatch = dp->dispatch;
     const uint32_t nowhere = 0;
     struct ovs_vport *vports;
     size_t n;
 
-    dispatch->on = false;
-    dispatch->n_handlers = 0;
-    dispatch->untold = false;
-    dispatch->retry_at = LLONG_MAX;
-    upcall_sync_cancel(dp);
     vport_table_expire(dp->vports);
     vport_table_list(dp->vports, &vports, &n);
     for (size_t i = 0; i < n; i++) {
@@ -316,7 +314,21 @@ recv_disable(struct kdp_datapath *dp)
         }
     }
     free(vports);
+}
 
+static void
+recv_disable(struct kdp_datapath *dp)
+{
+    struct dispatch *dispatch = dp->dispatch;
+
+    dispatch->on = false;
+    dispatch->n_handlers = 0;
+    dispatch->untold = false;
+    dispatch->retry_at = LLONG_MAX;
+    upcall_sync_cancel(dp);
+    if (!upcall_store_is_left()) {
+        tell_nowhere(dp);
+    }
     upcall_dest_clear(dp);
     upcall_queues_clear(dp);
     upcall_table_set_handlers(dp->upcalls, 0);

@@ -45,6 +45,7 @@
 #include "unixctl/override.h"
 #include "upcall/upcall-fq.h"
 #include "upcall/upcall-show.h"
+#include "upcall/upcall-store.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(dpif_netlink_kdp);
@@ -159,6 +160,7 @@ void
 dpif_netlink_kdp_configured(void)
 {
     if (registered && hmapx_is_empty(&bridge_dpifs)) {
+        upcall_store_end();
         kdp_tc_orphans_look(kdp_dpif_type, KDP_TC_ORPHANS_LAST);
     }
 }
@@ -405,6 +407,21 @@ void
 dpif_netlink_kdp_leave_flows(void)
 {
     atomic_store(&leaving, true);
+}
+
+static void
+halt_upcalls(struct kdp_datapath *dp, void *aux OVS_UNUSED)
+{
+    upcall_table_halt(dp->upcalls);
+}
+
+void
+dpif_netlink_kdp_leave_upcalls(void *aux OVS_UNUSED)
+{
+    upcall_store_leave();
+    if (upcall_store_is_left()) {
+        kdp_datapaths_for_each(halt_upcalls, NULL);
+    }
 }
 
 /* True if 'op' would change the flows, which are to stay as they are.  Then it

@@ -71,6 +71,12 @@ bool dpif_netlink_kdp_run_alone(void);
  * would forward what the flows did. */
 void dpif_netlink_kdp_leave_flows(void);
 
+/* Before that, or by the thread that ends the process for a signal.  If
+ * sockets for upcalls outlive the process, leaves what waits on them to the
+ * next one, and waits until handlers are done with what they have taken.  The
+ * argument is of no use. */
+void dpif_netlink_kdp_leave_upcalls(void *);
+
 /* Any thread.  Adds what the provider needs to 'usage', for "memory/show". */
 void dpif_netlink_kdp_get_memory_usage(struct simap *usage);
 

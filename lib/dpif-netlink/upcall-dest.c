@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dpif-netlink/revalidation.h"
 #include "hash.h"
@@ -15,6 +16,7 @@
 #include "ovs-thread.h"
 #include "timeval.h"
 #include "upcall/upcall-fd-limit.h"
+#include "upcall/upcall-store.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_upcall_dest);
@@ -370,14 +372,19 @@ is_shortage(int error)
     }
 }
 
-/* Creates a channel that no port has yet.  Returns 0 or a positive errno
+/* Creates a channel for 'port_no', of the socket that a previous run left, if
+ * that is 'pid', or if it belongs to no port.  Returns 0 or a positive errno
  * value. */
 static int
-create_channel(struct kdp_datapath *dp, struct upcall_channel **channelp)
+create_channel(struct kdp_datapath *dp, uint32_t port_no, uint32_t pid,
+               struct upcall_channel **channelp)
     OVS_REQUIRES(dp->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
-    int error = upcall_channel_create(channelp);
+    int fd = (pid || !upcall_port_is_real(port_no)
+              ? upcall_store_take(dp->ifindex, port_no, pid) : -1);
+    int error = (fd >= 0 ? upcall_channel_create_adopted(fd, channelp)
+                 : upcall_channel_create(channelp));
 
     if (!error && dp->dests->mark_outdated) {
         int filter_error = upcall_channel_mark_outdated(*channelp);
@@ -389,6 +396,9 @@ create_channel(struct kdp_datapath *dp, struct upcall_channel **channelp)
                          ovs_strerror(filter_error));
         }
     }
+    if (!error) {
+        upcall_channel_end_outdated(*channelp);
+    }
     return error;
 }
 
@@ -396,15 +406,19 @@ static void
 unref_channels(struct upcall_channel *channels[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        upcall_store_remove(channels[i]->pid);
         upcall_channel_unref(channels[i]);
     }
 }
 
-/* Creates '*n' channels, but at most as many as the kernel takes, and fewer if
- * the system is short of something, at least one.  Stores how many they are in
- * '*n'.  Returns 0 or a positive errno value. */
+/* Creates '*n' channels for 'port_no', but at most as many as the kernel
+ * takes, and fewer if the system is short of something, at least one.  The
+ * kernel sends to 'pids' now, unless that is NULL, which a previous run may
+ * have left.  Stores how many they are in '*n'.  Returns 0 or a positive errno
+ * value. */
 static int
-create_channels(struct kdp_datapath *dp, struct upcall_channel *channels[],
+create_channels(struct kdp_datapath *dp, uint32_t port_no,
+                const uint32_t pids[], struct upcall_channel *channels[],
                 size_t *n)
     OVS_REQUIRES(dp->mutex)
 {
@@ -413,7 +427,8 @@ create_channels(struct kdp_datapath *dp, struct upcall_channel *channels[],
 
     *n = 0;
     while (*n < wanted && !error) {
-        error = create_channel(dp, &channels[*n]);
+        error = create_channel(dp, port_no, pids ? pids[*n] : 0,
+                               &channels[*n]);
         *n += !error;
     }
     if (error && !(*n && is_shortage(error))) {
@@ -434,14 +449,15 @@ upcall_dest_mark_outdated(struct kdp_datapath *dp, bool mark)
 }
 
 /* Creates 'n' channels, or fewer if there cannot be as many, and adds them as
- * 'port_no', called 'name'.  Returns 0 or a positive errno value. */
+ * 'port_no', called 'name'.  'pids' is as in create_channels().  Returns 0 or
+ * a positive errno value. */
 static int
 add_channels(struct kdp_datapath *dp, uint32_t port_no, const char *name,
-             size_t n)
+             const uint32_t pids[], size_t n)
     OVS_REQUIRES(dp->mutex)
 {
     struct upcall_channel *channels[UPCALL_MAX_QUEUES];
-    int error = create_channels(dp, channels, &n);
+    int error = create_channels(dp, port_no, pids, channels, &n);
 
     if (error) {
         return error;
@@ -465,7 +481,7 @@ add_special(struct kdp_datapath *dp, uint32_t port_no, char *name)
     OVS_REQUIRES(dp->mutex)
 {
     int error = (upcall_table_get_pid(dp->upcalls, port_no)
-                 ? 0 : add_channels(dp, port_no, name, 1));
+                 ? 0 : add_channels(dp, port_no, name, NULL, 1));
 
     free(name);
     return error;
@@ -523,7 +539,8 @@ upcall_dest_prepare(struct kdp_datapath *dp, unsigned int n_queues,
     upcall_fd_limit_ensure(dp->name, (upcall_table_n_channels(dp->upcalls)
                                       + n_queues),
                            upcall_table_n_handlers(dp->upcalls));
-    error = create_channels(dp, new->channels, &new->n_channels);
+    error = create_channels(dp, UPCALL_MAX_PORTS, NULL, new->channels,
+                            &new->n_channels);
     if (!error) {
         for (size_t i = 0; i < new->n_channels; i++) {
             new->pids[i] = new->channels[i]->pid;
@@ -603,13 +620,35 @@ upcall_dest_commit(struct kdp_datapath *dp, struct upcall_dest_new *new,
 
 /* Changes. */
 
-/* Gives port 'port_no', called 'name', 'n' channels if it has none. */
+/* Gives port 'port_no', called 'name', 'n' channels if it has none.  'pids' is
+ * as in create_channels(). */
 static int
-add_own(struct kdp_datapath *dp, uint32_t port_no, const char *name, size_t n)
+add_own(struct kdp_datapath *dp, uint32_t port_no, const char *name,
+        const uint32_t pids[], size_t n)
     OVS_REQUIRES(dp->mutex)
 {
     return (upcall_table_has_channel(dp->upcalls, port_no)
-            ? 0 : add_channels(dp, port_no, name, n));
+            ? 0 : add_channels(dp, port_no, name, pids, n));
+}
+
+/* Stores the pids that the kernel has for 'vport' in 'pids' if a previous run
+ * may have left their sockets.  Returns their number, otherwise 0. */
+static size_t
+get_left_pids(struct kdp_datapath *dp, const struct ovs_vport *vport,
+              uint32_t pids[UPCALL_MAX_QUEUES])
+    OVS_REQUIRES(dp->mutex)
+{
+    size_t n = 0;
+
+    if (!vport->pid || !upcall_store_has_found()) {
+        return 0;
+    } else if (vport->n_pids == 1) {
+        pids[n++] = vport->pid;
+    } else {
+        ovs_vport_get_pids(&dp->genl, dp->ifindex, vport->port_no, pids,
+                           UPCALL_MAX_QUEUES, &n);
+    }
+    return n;
 }
 
 unsigned int
@@ -639,7 +678,7 @@ upcall_dest_set_queues(struct kdp_datapath *dp, uint32_t port_no,
     upcall_fd_limit_ensure(dp->name,
                            upcall_table_n_channels(dp->upcalls) + n,
                            upcall_table_n_handlers(dp->upcalls));
-    error = create_channels(dp, channels, &n);
+    error = create_channels(dp, UPCALL_MAX_PORTS, NULL, channels, &n);
     if (error) {
         return error;
     }
@@ -682,7 +721,7 @@ int
 upcall_dest_to_own(struct kdp_datapath *dp, uint32_t port_no, const char *name)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-    int error = add_own(dp, port_no, name, 1);
+    int error = add_own(dp, port_no, name, NULL, 1);
 
     if (error) {
         return error;
@@ -701,12 +740,15 @@ upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
                  unsigned int n_queues)
 {
     uint32_t port_no = vport->port_no;
-    uint32_t pids[UPCALL_MAX_QUEUES];
+    uint32_t pids[UPCALL_MAX_QUEUES], left_pids[UPCALL_MAX_QUEUES];
     bool own = n_queues > 0;
+    size_t n_left = own ? get_left_pids(dp, vport, left_pids) : 0;
     int error;
 
     set_told(dp, port_no, vport->pid, vport->n_pids);
-    error = own ? add_own(dp, port_no, vport->name, n_queues) : 0;
+    error = (!own ? 0
+             : n_left ? add_own(dp, port_no, vport->name, left_pids, n_left)
+             : add_own(dp, port_no, vport->name, NULL, n_queues));
     if (is_shortage(error)) {
         warn_of_shortage(dp, vport->name, error);
         own = false;
@@ -722,7 +764,8 @@ upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
         && vport->n_pids == MIN(dp->dests->max_queues,
                                 upcall_table_get_pids(dp->upcalls, port_no,
                                                       pids))
-        && vport->pid == pids[0]) {
+        && vport->pid == pids[0]
+        && !memcmp(pids, left_pids, n_left * sizeof *pids)) {
         return 0;
     }
     error = tell_change(dp, port_no, vport->name);

@@ -231,6 +231,39 @@ ovs_vport_reply(const struct nlmsghdr *nlh, void *vport)
     return ovs_vport_parse(nlh, vport);
 }
 
+struct ovs_vport_pids {
+    uint32_t *pids;
+    size_t max, n;
+};
+
+static int
+ovs_vport_pids_reply(const struct nlmsghdr *nlh, void *reply_)
+{
+    static const struct nl_attr_policy policy[] = {
+        [OVS_VPORT_ATTR_UPCALL_PID] = { .type = MNL_TYPE_UNSPEC,
+                                        .required = true },
+    };
+    const struct nlattr *attrs[ARRAY_SIZE(policy)];
+    struct ovs_vport_pids *reply = reply_;
+    int error, dp_ifindex;
+    uint8_t cmd;
+
+    error = ovs_msg_parse(nlh, policy, attrs, ARRAY_SIZE(policy), &cmd,
+                          &dp_ifindex);
+    if (!error) {
+        const struct nlattr *pids = attrs[OVS_VPORT_ATTR_UPCALL_PID];
+        size_t n = mnl_attr_get_payload_len(pids) / sizeof *reply->pids;
+
+        if (n > reply->max) {
+            return E2BIG;
+        }
+        memcpy(reply->pids, mnl_attr_get_payload(pids),
+               n * sizeof *reply->pids);
+        reply->n = n;
+    }
+    return error;
+}
+
 int
 ovs_vport_new(struct ovs_genl *genl, struct ovs_vport *vport,
               const uint32_t pids[], size_t n_pids,
@@ -307,6 +340,23 @@ ovs_vport_get_by_name(struct ovs_genl *genl, int dp_ifindex, const char *name,
         return ERANGE;
     }
     return ovs_vport_get__(genl, nlh, vport);
+}
+
+int
+ovs_vport_get_pids(struct ovs_genl *genl, int dp_ifindex, uint32_t port_no,
+                   uint32_t pids[], size_t max, size_t *n)
+{
+    char buf[OVS_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct nlmsghdr *nlh = ovs_msg_init(buf, &genl->vport, OVS_VPORT_CMD_GET,
+                                        OVS_VPORT_VERSION, NLM_F_ACK,
+                                        dp_ifindex);
+    struct ovs_vport_pids reply = { .pids = pids, .max = max };
+    int error;
+
+    mnl_attr_put_u32(nlh, OVS_VPORT_ATTR_PORT_NO, port_no);
+    error = nl_conn_transact(genl->conn, nlh, ovs_vport_pids_reply, &reply);
+    *n = error ? 0 : reply.n;
+    return error;
 }
 
 int

@@ -112,6 +112,12 @@ int ovs_vport_get_by_number(struct ovs_genl *, int dp_ifindex,
 int ovs_vport_get_by_name(struct ovs_genl *, int dp_ifindex, const char *name,
                           struct ovs_vport *);
 
+/* Stores the netlink port ids that the upcalls of port 'port_no' go to in
+ * 'pids', which has room for 'max', and their number in '*n'.  ENODEV if there
+ * is no such port, E2BIG if there are more. */
+int ovs_vport_get_pids(struct ovs_genl *, int dp_ifindex, uint32_t port_no,
+                       uint32_t pids[], size_t max, size_t *n);
+
 /* Sends the upcalls of port 'port_no' to the 'n' netlink port ids 'pids', at
  * least one, each to the one that its packet's hash chooses; a single one that
  * is 0 is nowhere.  ENODEV if there is no such port.  EINVAL if there are more

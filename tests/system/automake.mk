@@ -2,6 +2,7 @@
 
 EXTRA_DIST += \
 	tests/system/check-system \
+	tests/system/fdstore.py \
 	tests/system/harness.sh \
 	tests/system/json.awk \
 	tests/system/no-io-uring.c \
@@ -33,6 +34,7 @@ EXTRA_DIST += \
 	tests/system/test-ovn.sh \
 	tests/system/test-ports.sh \
 	tests/system/test-restart.sh \
+	tests/system/test-sockets.sh \
 	tests/system/test-tools.sh \
 	tests/system/test-tunnels.sh \
 	tests/system/test-upcalls.sh \

@@ -144,10 +144,11 @@ ovs_ctl() {
     OVS_LOGDIR=/var/log/openvswitch
 }
 
-# The script looks for the daemon where the distribution has it.
+# The script looks for the daemon where the distribution has it.  A service manager
+# may run it.
 ctl() {
-    # shellcheck disable=SC2016
-    unshare --mount sh -ec '
+    # shellcheck disable=SC2016,SC2086
+    ${SERVICE_MANAGER:-} unshare --mount sh -ec '
         if test "$KDP_DAEMON" != /usr/sbin/ovs-vswitchd; then
             mount --bind "$KDP_WORK/wrapper" /usr/sbin/ovs-vswitchd
         fi

@@ -54,6 +54,7 @@ unit_fallback_wrap = \
 	-Wl,--wrap=nl_mcast_recv \
 	-Wl,--wrap=ovs_datapath_get \
 	-Wl,--wrap=ovs_datapath_set_features \
+	-Wl,--wrap=ovs_vport_get_pids \
 	-Wl,--wrap=ovs_vport_set_pids \
 	-Wl,--wrap=socketpair \
 	$(unit_clock_wrap) \

@@ -151,6 +151,20 @@ __wrap_ovs_vport_set_pids(struct ovs_genl *genl OVS_UNUSED,
     return set_pid_error;
 }
 
+int __wrap_ovs_vport_get_pids(struct ovs_genl *, int, uint32_t, uint32_t pids[],
+                              size_t max, size_t *n);
+int
+__wrap_ovs_vport_get_pids(struct ovs_genl *genl OVS_UNUSED,
+                          int dp_ifindex OVS_UNUSED, uint32_t port_no,
+                          uint32_t pids[], size_t max, size_t *n)
+{
+    assert_int_equal(port_no, PORT);
+    assert_in_range(kernel.vport.n_pids, 2, max);
+    *n = kernel.vport.n_pids;
+    memcpy(pids, kernel.pids, *n * sizeof *pids);
+    return 0;
+}
+
 int __wrap_nl_mcast_recv(struct nl_mcast *, nl_mcast_func *, void *);
 int
 __wrap_nl_mcast_recv(struct nl_mcast *mcast OVS_UNUSED,

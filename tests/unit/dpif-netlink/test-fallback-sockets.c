@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Invariant U8: sockets of ports live as long as the kernel, or a flow, may
- * send to them, and R1: upcalls wait until the bridge has its ports. */
+ * send to them, R1: upcalls wait until the bridge has its ports, and R4:
+ * sockets of a previous run are used where the kernel names them. */
 
 #include <config.h>
 #include "dpif-netlink/dispatch.h"
@@ -9,12 +10,18 @@
 #include "dpif-netlink/upcall-dest.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <linux/netlink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "unit/dpif-netlink/fallback-fixture.h"
+#include "openvswitch/dynamic-string.h"
+#include "upcall/upcall-store.h"
 #include "util.h"
 
 /* Sets the budget of sockets, to one that is too small for any port to have
@@ -120,6 +127,108 @@ receive_one_each(struct fixture *f)
         n += !upcall_table_recv(f->dp.upcalls, h, &view);
     }
     return n;
+}
+
+/* Opens 'n' sockets that a previous run used for the port, tells the kernel
+ * their port ids, and passes all but the one with index 'missing'. */
+static void
+pass_sockets(size_t n, size_t missing)
+{
+    struct ds names = DS_EMPTY_INITIALIZER;
+    int fds[UPCALL_MAX_QUEUES], last = 2;
+
+    for (size_t i = 0; i < n; i++) {
+        struct sockaddr_nl addr = { .nl_family = AF_NETLINK };
+        socklen_t len = sizeof addr;
+
+        fds[i] = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, NETLINK_GENERIC);
+        assert_true(fds[i] > last);
+        assert_int_equal(bind(fds[i], (struct sockaddr *) &addr, sizeof addr),
+                         0);
+        assert_int_equal(getsockname(fds[i], (struct sockaddr *) &addr, &len),
+                         0);
+        kernel.pids[i] = addr.nl_pid;
+        while (++last < fds[i]) {
+            ds_put_cstr(&names, "other:");
+        }
+        if (i == missing) {
+            ds_put_cstr(&names, "gone:");
+        } else {
+            ds_put_format(&names, "kdp-%d-%d-%"PRIu32":", UNIT_DP_IFINDEX,
+                          PORT, addr.nl_pid);
+        }
+    }
+    kernel.vport.pid = kernel.pids[0];
+    kernel.vport.n_pids = n;
+    setenv("LISTEN_FDNAMES", ds_cstr(&names), 1);
+    ds_clear(&names);
+    ds_put_format(&names, "%d", last - 2);
+    setenv("LISTEN_FDS", ds_cstr(&names), 1);
+    ds_destroy(&names);
+    upcall_store_open(false);
+    if (missing < n) {
+        close(fds[missing]);
+    }
+}
+
+/* R4: upcalls that waited on the sockets of a previous run are handed out,
+ * when the bridge has its ports. */
+static void
+sockets_of_a_previous_run_are_used(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t pids[UPCALL_MAX_QUEUES];
+
+    pass_sockets(2, SIZE_MAX);
+    memcpy(pids, kernel.pids, sizeof pids);
+    unit_send_upcall(f->sender, pids[0], ++f->seq);
+    unit_send_upcall(f->sender, pids[1], ++f->seq);
+
+    /* The kernel need not be told. */
+    set_pid_error = EPERM;
+    assert_int_equal(dispatch_recv_set(&f->dp, true), 0);
+    set_pid_error = 0;
+    assert_int_equal(upcall_dest_n_queues(&f->dp, PORT), 2);
+    assert_memory_equal(kernel.pids, pids, sizeof pids);
+    assert_false(upcall_store_has_found());
+    for (int i = 0; i < UPCALL_DEST_HOLD_TURNS; i++) {
+        assert_int_equal(receive_one_each(f), 0);
+        dispatch_run(&f->dp);
+    }
+    assert_int_equal(receive_one_each(f) + receive_one_each(f), 2);
+}
+
+/* One that is not there any more is replaced, and the others stay where they
+ * are. */
+static void
+socket_that_was_not_kept_is_replaced(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t pids[UPCALL_MAX_QUEUES];
+
+    pass_sockets(3, 1);
+    memcpy(pids, kernel.pids, sizeof pids);
+    assert_int_equal(dispatch_recv_set(&f->dp, true), 0);
+    assert_int_equal(kernel.vport.n_pids, 3);
+    assert_int_equal(kernel.pids[0], pids[0]);
+    assert_int_not_equal(kernel.pids[1], pids[1]);
+    assert_int_equal(kernel.pids[2], pids[2]);
+}
+
+/* One that the port does not name goes. */
+static void
+socket_that_no_port_names_is_closed(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t pid;
+
+    pass_sockets(1, SIZE_MAX);
+    pid = kernel.vport.pid++;
+    start(f);
+    check_per_port(f);
+    assert_int_not_equal(kernel.vport.pid, pid);
+    assert_false(upcall_store_has_found());
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 3);
 }
 
 /* R3: nor is what comes on a socket that is made in between. */
@@ -318,6 +427,9 @@ main(void)
         TEST(upcalls_of_no_port_have_their_own_socket),
         TEST(nothing_is_revalidated_without_a_change_of_sockets),
         TEST(comparison_keeps_the_socket_that_the_kernel_knows),
+        TEST(sockets_of_a_previous_run_are_used),
+        TEST(socket_that_was_not_kept_is_replaced),
+        TEST(socket_that_no_port_names_is_closed),
     };
 
     fallback_init("test-kdp-fallback-sockets");
