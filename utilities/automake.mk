@@ -64,6 +64,7 @@ EXTRA_DIST += \
 	utilities/guest.d/programs \
 	utilities/ovs-kdp-switch.in \
 	utilities/ovs-vswitchd-sandbox.conf \
+	utilities/ovs-vswitchd-sockets.conf \
 	utilities/packages \
 	utilities/packages-all \
 	utilities/packages-all-12 \
