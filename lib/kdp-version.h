@@ -6,7 +6,7 @@
 /* Version of ovs-kdp, such as "0.1.0". */
 const char *kdp_version(void);
 
-/* Version of the Open vSwitch that it was built upon, such as "3.1.0". */
+/* Version of the Open vSwitch that it was built on, such as "3.1.0". */
 const char *kdp_ovs_version(void);
 
 #endif /* lib/kdp-version.h */

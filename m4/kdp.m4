@@ -167,7 +167,7 @@ AC_DEFUN([KDP_CHECK_FLAGS],
 AC_DEFUN([KDP_OVS_SOURCE],
 [AC_ARG_WITH([ovs-source],
   [AS_HELP_STRING([--with-ovs-source=DIR|TARBALL],
-     [Open vSwitch source tree or tar file to build upon; the default is that
+     [Open vSwitch source tree or tar file to build on; the default is that
       of the distribution's package openvswitch-source])],
   [], [with_ovs_source=])
 AC_MSG_CHECKING([for the Open vSwitch source])

@@ -7,17 +7,17 @@
  * ==========================================
  *
  * A flow that a previous run of the daemon left in the kernel still forwards,
- * and is kept until it has been translated anew.  Some flows name what only
+ * and is kept until it has been translated again.  Some flows name what only
  * that run knew.  They go before the first upcall of this run is handed out:
  *
  *      what the flow has        why it cannot stay
  *      ---------------------    -------------------------------------------
- *      a recirculation id,      ids begin anew with each run: this one gives
+ *      a recirculation id,      ids begin again with each run: this one gives
  *      or recirc()              the same ids to other packets
  *      userspace()              it names a socket that is closed: its packets
  *                               would be lost
  *      a port with a number     the number is another port's now
- *      that was given anew
+ *      that was given again
  *
  * A userspace() within sample(), as sFlow has it, is left: its packets reach
  * their ports, and translation gives it another socket.  A meter is left, too:
@@ -31,7 +31,7 @@
 struct dpif_flow;
 
 enum flow_stale {
-    FLOW_FRESH,                 /* May stay until it is translated anew. */
+    FLOW_FRESH,                 /* May stay until it is translated again. */
     FLOW_STALE_ROOT,            /* Goes, and before the flows that packets get
                                  * to only by recirculation: they would miss
                                  * half-way, with an id that nobody knows. */

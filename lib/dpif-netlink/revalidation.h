@@ -9,7 +9,7 @@
  * Flows that send packets to a controller, to sFlow or to the slow path have a
  * netlink port id ("pid") in their actions.  When upcalls of a port are to go
  * to another socket, these flows keep the pid of the old one until Open
- * vSwitch translates them anew.  So whoever changes a pid asks for that, and
+ * vSwitch translates them again.  So whoever changes a pid asks for that, and
  * keeps the old socket until it was done.
  *
  * Open vSwitch revalidates all flows when dpif_run() returns true.  It does

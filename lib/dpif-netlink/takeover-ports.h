@@ -23,7 +23,7 @@
  *      claimed     has added it
  *
  * A port is claimed if its device is as the tunnel wants it; Open vSwitch
- * compares them, and makes one that is not anew.  Its number stays, and so do
+ * compares them, and makes one that is not again.  Its number stays, and so do
  * the flows that name it.  The number of a port that is only kept is as one
  * that was given to another port: its flows go at the end of the takeover.
  *
@@ -66,7 +66,7 @@ void takeover_ports_run(struct kdp_datapath *);
  * leaves the devices of its tunnels. */
 void takeover_ports_delete(struct kdp_datapath *);
 
-/* Says that a bridge opens the datapath, and finds all ports anew. */
+/* Says that a bridge opens the datapath, and finds all ports again. */
 void takeover_ports_forget(struct kdp_datapath *);
 
 #endif /* lib/dpif-netlink/takeover-ports.h */

@@ -52,7 +52,7 @@ struct work {
     pthread_t thread;
     atomic_bool stop;           /* The main thread waits for its end. */
     atomic_bool done;           /* The thread ends. */
-    const unsigned long *new_ports;     /* Numbers that were given anew, or
+    const unsigned long *new_ports;     /* Numbers that were given again, or
                                          * NULL. */
     struct legacy legacy;
 };
@@ -319,7 +319,7 @@ doomed_create(const struct dpif_flow *flow)
     return doomed;
 }
 
-/* Has the statistics of the 'n' 'flows' begin anew: what was counted so far is
+/* Begins the statistics of the 'n' 'flows' again: what was counted so far is
  * no matter of the rules of this run.  One that went meanwhile is no matter
  * either. */
 static void
@@ -519,7 +519,7 @@ delete_stale(struct work *work)
         flush(work->dp);
     } else if (legacy->n_kept || legacy->n_doomed) {
         VLOG_INFO("%s: %"PRIuSIZE" flows of a previous run are translated "
-                  "anew, %"PRIuSIZE" were deleted", name, legacy->n_kept,
+                  "again, %"PRIuSIZE" were deleted", name, legacy->n_kept,
                   legacy->n_doomed);
     }
     n_rules = kdp_flow_offload_delete_old_chains(work->dp);

@@ -11,7 +11,7 @@
  * what the kernel says; readers get copies.
  *
  * Life cycle: addresses come and go with link_addrs_update(), and with their
- * link (link_addrs_remove_link()).  To take all anew: link_addrs_mark(), an
+ * link (link_addrs_remove_link()).  To take all again: link_addrs_mark(), an
  * update for each that there is, link_addrs_sweep().
  *
  * Thread safety: any thread may read.  All else belongs to the thread that

@@ -20,12 +20,12 @@
 static const struct finding_kind table_not_current = {
     "link-table-not-current",
     "State, addresses and statistics of devices there may be wrong.",
-    "ovs-appctl link-table/resync asks anew; the log says why it failed.",
+    "ovs-appctl link-table/resync asks again; the log says why it failed.",
 };
 
 static const struct finding_kind events_lost = {
     "link-events-lost",
-    "All devices are listed anew each time, under the RTNL lock.",
+    "All devices are listed again each time, under the RTNL lock.",
     "Look for what makes so many changes (\"ip monitor\"), and for what keeps "
     "the main loop (\"Unreasonably long\" in the log).",
 };

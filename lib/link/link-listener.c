@@ -194,7 +194,7 @@ link_source_lose(struct link_source *source, int error)
         link_table_count_overrun(listener->replica.table, source->others);
     }
     VLOG_WARN_RL(&rl, "events of links were lost (%s); all links are asked "
-                 "for anew in %s", ovs_strerror(error),
+                 "for again in %s", ovs_strerror(error),
                  source->others ? "other namespaces" : "our namespace");
 
     /* After a message that was cut short come others that were not, none of

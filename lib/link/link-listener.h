@@ -146,7 +146,7 @@ void link_listener_wait(struct link_listener *);
  * taken or too much keeps arriving. */
 bool link_listener_catch_up(struct link_listener *);
 
-/* Makes the next runs take all anew, as after a loss. */
+/* Makes the next runs take all again, as after a loss. */
 void link_listener_resync(struct link_listener *);
 
 /* Whether queueing disciplines are followed, which they are at first if they

@@ -22,7 +22,7 @@
  * writes.
  *
  * Loss: the table does not know what its writer missed.  When all disciplines
- * are entered anew, the number of each changes, as classes may have.
+ * are entered again, the number of each changes, as classes may have.
  *
  * Following: link_qdiscs_follow() tells that nobody enters anything for a
  * while.  Then nothing is known, until all were entered after that has
@@ -50,7 +50,7 @@ void link_qdiscs_update(struct link_qdiscs *,
 /* Removes those of link 'ifindex'. */
 void link_qdiscs_remove_link(struct link_qdiscs *, int ifindex);
 
-/* All disciplines are entered between the two, anew. */
+/* All disciplines are entered between the two, again. */
 void link_qdiscs_mark(struct link_qdiscs *);
 void link_qdiscs_sweep(struct link_qdiscs *);
 

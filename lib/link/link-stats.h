@@ -37,7 +37,7 @@ struct link_listener_stats {
     uint64_t truncated;         /* Messages that were cut short. */
     uint64_t drained;           /* Messages thrown away after a loss. */
 
-    uint64_t resyncs;           /* Times that all was taken anew. */
+    uint64_t resyncs;           /* Times that all was taken again. */
     uint64_t interrupted;       /* Dumps that a change interrupted. */
     uint64_t failed;            /* Dumps that failed, not for good. */
     uint64_t refused;           /* Dumps of namespaces that are not ours to

@@ -43,7 +43,7 @@
  *
  * What readers get of a pending or stale namespace is the best that is known.
  *
- * To enter the links of a namespace anew: link_table_mark(), an update for
+ * To enter the links of a namespace again: link_table_mark(), an update for
  * each link that there is, link_table_sweep().  The sweep removes the links
  * that were not updated.
  *
@@ -216,7 +216,7 @@ struct link_ns_info {
     int64_t buckets;            /* Of one index, negative if shared. */
     uint64_t events;            /* Link events of this namespace. */
     uint64_t overruns;          /* Losses that it may have been hit by. */
-    uint64_t resyncs;           /* Times that all its links were told anew. */
+    uint64_t resyncs;           /* Times that all its links were told again. */
 };
 
 /* Returns the namespaces, ours first, then by id, and their number in '*n'.

@@ -114,7 +114,7 @@ if_notifier_kdp_outdated(void)
     changed = true;
 }
 
-/* The bridge is about to ask anew for what it could not get. */
+/* The bridge is about to ask again for what it could not get. */
 static void
 forget_wanted(void)
 {

@@ -7,7 +7,7 @@
  * =================================
  *
  * Open vSwitch's if-notifier tells the bridge that some link has changed.
- * Then the bridge configures everything anew.  This takes its place, and tells
+ * Then the bridge configures everything again.  This replaces it, and tells
  * the bridge only what its configuration depends on:
  *
  *   - Which links: those that the bridge has asked for, whether it got them or

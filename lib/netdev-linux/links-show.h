@@ -5,7 +5,7 @@
 
 /* Commands about links: link-table/show tells what the listener and its tables
  * know, what the bridge was told, and which calls took the RTNL lock.
- * link-table/resync has all links asked for anew, as after a loss.
+ * link-table/resync has all links asked for again, as after a loss.
  *
  * Thread safety: the main thread. */
 

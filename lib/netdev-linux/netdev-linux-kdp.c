@@ -255,7 +255,7 @@ netdev_kdp_get_addr_list(const struct netdev *netdev, struct in6_addr **addrs,
     ovs_mutex_unlock(&dev->up.mutex);
     if (!known) {
         /* Open vSwitch keeps the list of all devices until its own route table
-         * has it taken anew, which is not in use. */
+         * has it taken again, which is not in use. */
         netdev_get_addrs_list_flush();
         return kdp_stock_netdev_linux_class.get_addr_list(netdev, addrs,
                                                           masks, n_addrs);

@@ -24,7 +24,7 @@ static const struct finding_kind rtnl_busy = {
     "Each call may wait for whoever holds the kernel's RTNL lock, and the "
     "daemon with it.",
     "Look for what makes these calls: ports that come and go, MII monitoring "
-    "of bonds, controllers that set QoS anew.",
+    "of bonds, controllers that set QoS again.",
 };
 
 /* The kind of which there are most that is not in 'named' yet. */

@@ -14,7 +14,7 @@
  *      upcall_shed         packets that came up, and waited too long
  *
  * The first two are those that Open vSwitch 3.2 and later take from a kernel
- * that counts them (Linux 6.2).  Upon these versions they are left to that.
+ * that counts them (Linux 6.2).  On these versions they are left to that.
  * Earlier ones have no place for them among the statistics of a device, so
  * they are custom ones.
  *

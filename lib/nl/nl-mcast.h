@@ -27,7 +27,7 @@
  * large enough).  After ENOBUFS the kernel queues nothing, and does not report
  * what it drops, until the socket was seen empty: by nl_mcast_recv_all() or by
  * nl_mcast_drain(), which reads nothing of what waits.  A listener has to ask
- * for the state anew, once the socket was seen empty. */
+ * for the state again, once the socket was seen empty. */
 
 #include <stdbool.h>
 #include <stddef.h>

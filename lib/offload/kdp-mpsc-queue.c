@@ -125,7 +125,7 @@ kdp_mpsc_queue_wait(struct kdp_mpsc_queue *queue, long long int deadline)
      * is replaced with the first node that is taken.
      *
      * Release: the NULL [B].  Nobody can be about to write that link: what was
-     * pushed upon this dummy before is long out of the queue. */
+     * pushed on this dummy before is long out of the queue. */
     if (queue->front != &queue->awake) {
         return true;
     }

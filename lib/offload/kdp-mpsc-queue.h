@@ -19,7 +19,7 @@
  *   - spared by the consumer: it changes what producers change only when it
  *     has come to the end of the chain;
  *
- *   - slept upon: the consumer can wait, and a producer pays a system call
+ *   - slept on: the consumer can wait, and a producer pays a system call
  *     only if it is the one whose node ends the consumer's sleep.
  *
  * How it works

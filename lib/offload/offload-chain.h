@@ -12,7 +12,7 @@
  * A flow that waits is in the list of its chain, from offload_chains_wait()
  * until it is taken out by offload_chains_cancel(), by itself, or by
  * offload_chains_pop(), because a parent is there.  After the latter the flow
- * still has to be told; it may be deleted, or wait anew, before that happens,
+ * still has to be told; it may be deleted, or wait again, before that happens,
  * which is why it is passed on by its ufid, and offload_chains_is_waiting()
  * has to be asked.
  *

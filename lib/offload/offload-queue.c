@@ -195,7 +195,7 @@ offload_queues_next_resume(const struct offload_queue *queue)
 }
 
 /* Puts a copy of 'message' into the queue of 'thread'.  Its waiter, if it has
- * one, is told when it was acted upon. */
+ * one, is told when it was acted on. */
 void
 offload_queues_send(struct offload_queues *queues, unsigned int thread,
                     const struct offload_control *message)

@@ -5,7 +5,7 @@
 
 /* Reads the copies of a flow, one flow at a time.
  *
- * What is found missing is acted upon: the flow goes back to the kernel, or
+ * What is found missing is acted on: the flow goes back to the kernel, or
  * into it, or is forgotten (offload-placement.h).
  *
  * Thread safety: any thread, with the lock of the flow's stripe, which is

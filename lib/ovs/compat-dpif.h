@@ -7,7 +7,7 @@
  * ==========================================================
  *
  * The OVS_HAVE_* constants come from build-aux/ovs-features, which looks at
- * the declarations of the tree that is built upon.  Each is 1 or 0, so that
+ * the declarations of the tree that is built on.  Each is 1 or 0, so that
  * plain C can test them, too.  lib/ovs/README.md says more.
  *
  * Thread safety: that of the function of Open vSwitch that stands behind. */

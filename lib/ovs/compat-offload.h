@@ -13,7 +13,7 @@
  * ports of its own (dpif-offload-provider.h).
  *
  * ovs-kdp uses the translation.  What else Open vSwitch does with tc is done
- * by the offload engine, which is a part of the dpif upon each version: the
+ * by the offload engine, which is a part of the dpif on each version: the
  * provider is told to have no flows of its own
  * (DPIF_OFFLOAD_IMPL_FLOWS_DPIF_SYNCED).  Its list of ports is kept.
  *

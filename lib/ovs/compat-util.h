@@ -7,7 +7,7 @@
  * =====================================================
  *
  * The OVS_HAVE_* constants come from build-aux/ovs-features, which looks at
- * the declarations of the tree that is built upon.  lib/ovs/README.md says
+ * the declarations of the tree that is built on.  lib/ovs/README.md says
  * more.
  *
  * Thread safety: functions of their arguments. */

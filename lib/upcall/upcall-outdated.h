@@ -9,7 +9,7 @@
  * Private to lib/upcall.  While the flows of a previous run of the daemon still
  * forward, a packet that one of them has recirculated may match no further
  * flow.  Its upcall has a recirculation id that only that run knew.  The ids of
- * this run begin anew, so that the id may stand for something else by the time
+ * this run begin again, so the id may stand for something else by the time
  * at which the upcall is handed out.
  *
  * A socket that marks such upcalls has a filter in the kernel.  The filter sees

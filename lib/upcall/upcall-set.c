@@ -97,7 +97,7 @@ upcall_set_retire(struct upcall_set *old, uint32_t n_successors)
         upcall_handler_postpone_abandon(old->handlers[i]);
     }
 
-    /* Whoever sleeps in one of them looks for its handler anew. */
+    /* Whoever sleeps in one of them looks for its handler again. */
     upcall_groups_retire(old->groups, release_queued, old);
     ovsrcu_postpone(upcall_set_destroy, old);
 }

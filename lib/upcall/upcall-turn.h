@@ -161,7 +161,7 @@ upcall_turn_activate(struct upcall_turn *turn, uint64_t pushed,
     atomic_read_relaxed(&turn->epoch, &last);
     atomic_store_relaxed(&turn->epoch, epoch);
 
-    /* A difference, because another set of handlers counts anew. */
+    /* A difference, because another set of handlers counts again. */
     credit = (popped - round_end < UINT64_MAX / 2 || round_end > pushed
               ? upcall_turn_begin(turn, pushed, quantum)
               : upcall_turn_has_credit(turn));

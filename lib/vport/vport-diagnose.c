@@ -14,7 +14,7 @@
 static const struct finding_kind table_not_current = {
     "port-table-not-current",
     "Each question about a port goes to the kernel, and may wait there.",
-    "Look for failed lists of ports in the log; the table is listed anew in "
+    "Look for failed lists of ports in the log; the table is listed again in "
     "each turn of the main loop.",
 };
 
@@ -26,7 +26,7 @@ static const struct finding_kind namespaces_not_followed = {
 
 static const struct finding_kind events_lost = {
     "port-events-lost",
-    "The ports are listed anew each time, which takes longer the more there "
+    "The ports are listed again each time, which takes longer the more there "
     "are.",
     "Look for what keeps the main loop (\"Unreasonably long\" in the log).",
 };

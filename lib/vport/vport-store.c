@@ -162,7 +162,7 @@ vport_store_put(struct vport_table *table, const struct ovs_vport *vport,
         }
         if (!same_name || !same_device || found == VPORT_FOUND_YES
             || entry->found == VPORT_FOUND_NO) {
-            /* The same device may have become a port anew, under the name that
+            /* The same device may be a port again, under the name that
              * it has. */
             entry->found = found;
         }

@@ -74,7 +74,7 @@
  * ----
  *
  * When a socket's buffer was full (ENOBUFS), or a message was cut short or
- * malformed, the ports are dumped anew, after everything that waited on the
+ * malformed, the ports are dumped again, after everything that waited on the
  * sockets was taken.  The same happens when more than VPORT_MAX_ASKS ports are
  * in doubt (vport-sync.h).
  *

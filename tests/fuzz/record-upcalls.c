@@ -12,7 +12,7 @@
  * it listens, and ends on a signal.
  *
  * A message is stored as it came but for the number of its family, which the
- * kernel chooses anew after each start: it becomes UPCALL_FAMILY. */
+ * kernel chooses again after each start: it becomes UPCALL_FAMILY. */
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -11,7 +11,7 @@
  *
  * Each thread draws from a stream of its own, so that what it gets does not
  * depend on how fast the others are.  The main thread begins with stream 0.
- * Any other chooses one before it draws.  A stream begins anew each time it is
+ * Any other chooses one before it draws.  A stream begins again when it is
  * chosen. */
 
 #include <stdint.h>

@@ -46,7 +46,7 @@ int unit_route_add(struct unit_ns *, const struct unit_route *,
                    uint16_t flags);
 int unit_route_del(struct unit_ns *, const struct unit_route *);
 
-/* Makes, or makes anew, next hop object 'id' of IPv4.  The last of these
+/* Makes, or makes again, next hop object 'id' of IPv4.  The last of these
  * deletes it. */
 int unit_nexthop_set(struct unit_ns *, uint32_t id, int ifindex);
 

@@ -26,7 +26,7 @@
 /* Gives what runs now, 'test', the limit from now on. */
 void unit_watchdog_start(const char *test);
 
-/* Begins the limit of the test that runs anew.  For tests of many rounds, each
+/* Restarts the limit of the test that runs.  For tests of many rounds, each
  * of which is progress. */
 void unit_watchdog_progress(void);
 

@@ -25,7 +25,7 @@ link_json() {
     ovs-appctl link-table/show --format json | json_values . "$@"
 }
 
-# Number of times that the bridge was configured anew.
+# Number of times that the bridge was configured again.
 n_configured() {
     ovs-appctl coverage/read-counter bridge_reconfigure
 }
@@ -257,7 +257,7 @@ link_burst_foreign() {
     told=$(($(link_json .bridge_told) - told))
     test $told -le 3 || fail "$told notices to the bridge"
     before=$(($(n_configured) - before))
-    test $before -le 3 || fail "configured anew $before times"
+    test $before -le 3 || fail "configured again $before times"
     test "$(link_json .bridge_not_told)" -ge 300 ||
         fail "too few: $(link_json .bridge_not_told)"
     # What nobody wants to know is not kept.
@@ -292,7 +292,7 @@ link_burst_own() {
     interface_becomes v-n2 mtu=1450
     n=$(($(n_configured) - before))
     note "$n configurations"
-    test $n -le 60 || fail "$n configurations upon 300 changes"
+    test $n -le 60 || fail "$n configurations on 300 changes"
     # Flags and carrier are no reason while the speed stays what it was: see
     # link_speed.  The daemon has processed what was announced before once it
     # has processed a change of flags that is announced later.
@@ -307,7 +307,7 @@ link_burst_own() {
     ip link set v-n1 up
     interface_becomes v-n1 admin_state=up
     interface_becomes v-n2 link_state=up
-    equal "$(n_configured)" "$before" 'configurations upon changes of flags'
+    equal "$(n_configured)" "$before" 'configurations on changes of flags'
 }
 
 # Makes bridge br0 with RSTP and port eth0, for whose quality of service no
@@ -463,7 +463,7 @@ link_speed() {
         ip link set eth0 up
         interface_becomes eth0 link_state=up
     done
-    equal "$(n_configured)" "$n" 'configurations upon changes of the carrier'
+    equal "$(n_configured)" "$n" 'configurations on changes of the carrier'
 }
 
 # The stock daemon does not follow that.

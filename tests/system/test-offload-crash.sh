@@ -70,7 +70,7 @@ offload_crash_restore() {
     ovs-appctl revalidator/wait
     stop_background sent
     received_all received
-    # All of them are translated anew when the wait ends, and stay.
+    # All of them are translated again when the wait ends, and stay.
     wait_until $PATIENCE flows_shown 20 tc "$FRAMES"
     check_tc_agrees br0 v-left v-right
     # New rules have numbers of actions of another range.
@@ -186,7 +186,7 @@ offload_crash_off() {
     wait_until $PATIENCE policing_rules_are 1
     start_receiver received right
     restrict_frames
-    # What flows of the previous run do is translated anew first.
+    # What flows of the previous run do is translated again first.
     ovs-appctl revalidator/wait
     ovs-appctl revalidator/wait
     send_frames left -n 20
@@ -210,7 +210,7 @@ offload_module_reload() {
     ping_works left 10.1.1.2
     wait_until $PATIENCE flows_shown 2 tc 'eth_type(0x0800)'
     check_tc_agrees br0 v-left v-right
-    # What goes under the daemon's feet comes back when it starts anew.
+    # What goes under the daemon's feet comes back when it starts again.
     datapath_goes
     ovs-dpctl del-dp ovs-system
     daemon_is_alive || fail 'the daemon has died'

@@ -20,7 +20,7 @@ start_with_offload() {
     local round=500
     start_ovsdb
     # Revalidators whose rounds take half of max-revalidator delete flows of few
-    # packets after a change, instead of translating them anew.  With sanitizers
+    # packets after a change instead of doing that again.  With sanitizers
     # they do take that long.  They also begin a round no more often, for which
     # many tests wait.
     test -z "${KDP_SANITIZER_OPTIONS:-}" || round=$((500 * KDP_PATIENCE))

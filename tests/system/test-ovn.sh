@@ -122,7 +122,7 @@ chassis_are_current() {
 
 two_chassis() {
     local i
-    # ovn-controller connects anew once it knows what the daemon can do.
+    # ovn-controller connects again once it knows what the daemon can do.
     allow_log 'rconn\|WARN\|br-int<->unix'
     command -v ovn-controller >/dev/null || fail 'ovn-host is not installed'
     start_central

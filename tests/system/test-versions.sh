@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What later versions of Open vSwitch have, upon these.  Each test holds for the
+# What later versions of Open vSwitch have, on these.  Each test holds for the
 # stock daemon of the version as well.
 
 # Has a flow whose actions begin with what extended regular expression $1 says

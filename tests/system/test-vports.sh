@@ -257,7 +257,7 @@ has_device() {
 }
 
 # True if port int0 went with the namespace that lose_int0 let die.  It may be
-# in ours again: the bridge makes it anew whenever it is configured, which that
+# in ours again: the bridge makes it whenever it is configured, which that
 # its device left may have brought about only now.
 int0_went() {
     kernel_lacks_port int0 || has_device int0

@@ -144,7 +144,7 @@ usage(int status)
           "  --udp             the frames are UDP in IPv4\n"
           "  --progress=FILE   where it says what has arrived, for senders\n"
           "  Ends when it has all frames of all streams, or was idle too\n"
-          "  long, or upon SIGTERM when no frame is waiting.  Prints\n"
+          "  long, or on SIGTERM when no frame is waiting.  Prints\n"
           "  \"ready\", at the end a line for the frames of other streams\n"
           "  and one for each stream:\n"
           "  others N\n"
@@ -190,7 +190,7 @@ open_socket(const char *iface, uint16_t ethertype)
     return fd;
 }
 
-/* Maps file 'name', which the receiver makes anew: for each stream, how many
+/* Maps file 'name', which the receiver makes again: for each stream, how many
  * of its frames have arrived. */
 static atomic_uint *
 map_progress(const char *name, bool make)

@@ -507,7 +507,7 @@ test_rtnl () {
     run "${bench%upcall}rtnl" --quick --builddir "$builddir" --daemon stock \
         --daemon kdp --output "$out/rtnl.json" --logs "$out/rtnl-logs"
     # One for the statistics of each port every five seconds, and about a
-    # hundred for a port that comes anew, is what the stock daemon needs; ours
+    # hundred for a port that comes again, is what the stock daemon needs; ours
     # needs a handful for a port and none in steady state.
     [ "$status" -eq 0 ] && grep -q '^Targets:' "$out/stdout" \
         && rtnl_holds '(.runs | length == 38)

@@ -269,7 +269,7 @@ END
     cat)
 }
 
-# What guests start from is made anew when a file of the host changes.
+# What guests start from is made again when a file of the host changes.
 test_changed_files () {
     run_python "$out/files" << 'END'
 os.makedirs(f"{top}/lib")

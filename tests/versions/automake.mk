@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Other versions of Open vSwitch than the one that is built upon.  For example:
+# Other versions of Open vSwitch than the one that is built on.  For example:
 #
 #   make check-versions                        Debian's releases
 #   make check-versions OVS_TREES=trixie       one of them

@@ -34,7 +34,7 @@
 enum variant {
     WITH_STATS,                 /* The kernel's answer. */
     SKIP_STATS,                 /* The same without statistics. */
-    RESYNC,                     /* A listener that takes all anew. */
+    RESYNC,                     /* A listener that takes all again. */
     N_VARIANTS
 };
 static const char *const variant_names[] = { "stats", "skip", "resync" };
@@ -129,7 +129,7 @@ dump(struct bench *b, uint32_t mask)
     return answer;
 }
 
-/* Lets the listener take all links anew, as after a loss. */
+/* Lets the listener take all links again, as after a loss. */
 static struct answer
 resync(struct bench *b)
 {

@@ -99,7 +99,7 @@ LINK_COUNTERS = (
     ("truncated", "link_events_truncated", "Messages that were cut short."),
     ("malformed", "link_events_malformed",
      "Messages that could not be understood."),
-    ("resyncs", "link_resyncs", "Times that devices were listed anew."),
+    ("resyncs", "link_resyncs", "Times that devices were listed again."),
     ("interrupted", "link_dumps_interrupted", "Lists that a change cut off."),
     ("failed", "link_dumps_failed", "Lists that failed."),
     ("bridge_told", "link_changes_told", "Changes the bridge was told of."),
@@ -305,7 +305,7 @@ def add_vports(families, datapaths):
         losses = dict(table.get("losses", {}))
         if "resyncs" in losses:
             families.counter("vport_resyncs",
-                             "Times that ports were listed anew.", dp,
+                             "Times that ports were listed again.", dp,
                              losses.pop("resyncs"))
         families.kinds("vport_losses", "Losses of announcements.", dp, "kind",
                        losses)

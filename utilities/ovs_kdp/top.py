@@ -14,7 +14,7 @@ KEYS = "q: quit   s: sort by the next column   /: filter ports   " \
 
 
 class Screen:
-    """The view in a terminal.  It is drawn anew from plain lines each time;
+    """The view in a terminal.  It is drawn again from plain lines each time;
     what does not fit is cut off."""
 
     def __init__(self, window, target, options):

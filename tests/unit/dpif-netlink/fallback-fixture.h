@@ -3,7 +3,7 @@
 #ifndef UNIT_FALLBACK_FIXTURE_H
 #define UNIT_FALLBACK_FIXTURE_H 1
 
-/* What receives the upcalls of a datapath, upon a kernel that refuses what a
+/* What receives the upcalls of a datapath, on a kernel that refuses what a
  * test says.
  *
  * The linker sends the calls that look for io_uring here (--wrap), and those

@@ -78,7 +78,7 @@ put(struct unit_dpif *u, uint32_t flow, unsigned int flags)
                                    DPIF_FP_CREATE | DPIF_FP_MODIFY, NULL), 0);
 }
 
-/* A revalidator that begins anew counts all packets of the flow again. */
+/* A revalidator that begins again counts all packets of the flow again. */
 static void
 revalidators_keep_statistics_of_flows_that_move(void **state OVS_UNUSED)
 {

@@ -263,7 +263,7 @@ only_tunnels_stay_and_only_at_a_start(void **state)
     assert_int_equal(world.former_ifindex, IFINDEX);
 }
 
-/* Where the device is another one, the port is deleted, and made anew by the
+/* Where the device is another one, the port is deleted, and made again by the
  * caller. */
 static void
 tunnel_of_another_kind_gets_another_port(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Flows of a previous run stay until they can be translated anew (R1), which
+/* Flows of a previous run stay until they can be translated again (R1), which
  * is at once (R2), and those that must not stay go before (R3). */
 
 #include <config.h>

@@ -268,7 +268,7 @@ a_device_is_not_taken_for_one_of_its_name_that_died(void **state)
     OK(netdev_open("a", "system", &netdev));
     *state = netdev;
 
-    /* The list of addresses is taken anew each time. */
+    /* The list of addresses is taken again each time. */
     for (int i = 0; i < 3; i++) {
         struct in6_addr *addrs, *masks;
         int n;

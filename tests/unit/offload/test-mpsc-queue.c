@@ -352,7 +352,7 @@ late_wakeup_does_no_harm(void **state OVS_UNUSED)
     assert_true(kdp_mpsc_queue_wait(&queue, LLONG_MAX));
     assert_false(kdp_mpsc_queue_wait(&queue, 0));
 
-    /* And it can be slept upon again. */
+    /* And it can be slept on again. */
     sleeper_start(&sleeper, &queue);
     kdp_mpsc_queue_push(&queue, &item.node);
     sleeper_join(&sleeper);

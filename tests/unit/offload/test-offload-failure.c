@@ -259,7 +259,7 @@ rejection_is_forgotten_when_its_cause_may_have_gone(void **state OVS_UNUSED)
     offload_barrier(unit.offload);
     assert_int_equal(offload_fake_count(unit.fake, true), 0);
 
-    /* The output port changes, or comes anew. */
+    /* The output port changes, or comes again. */
     offload_port_changed(unit.offload, 2);
     unit_dump(&unit, NULL, 0);
     offload_barrier(unit.offload);

@@ -244,7 +244,7 @@ shown_error(struct unit_offload *unit)
     return info.error;
 }
 
-/* Lets offload threads act upon messages, and upon what these lead to. */
+/* Lets offload threads act on messages, and on what these lead to. */
 static void
 settle_messages(struct unit_offload *unit)
 {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # How build-aux/ovs-features reads declarations: those of the tree that is built
-# upon, and made up ones.  Runs in the build directory.  Prints TAP.
+# on, and made up ones.  Runs in the build directory.  Prints TAP.
 set -u
 export LC_ALL=C
 source=$(cd "$(dirname "$0")/../../.." && pwd)

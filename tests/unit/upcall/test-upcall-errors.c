@@ -244,7 +244,7 @@ pausing_channel_is_handed_to_new_handlers(void **state)
         assert_int_equal(receive_all(f, &seq), 0);
         assert_int_equal(n_tries, 0);
 
-        /* They try it anew, and once. */
+        /* They try it again, and once. */
         assert_int_equal(upcall_table_set_handlers(f->table, n), 0);
         assert_int_equal(receive_all(f, &seq), 0);
         assert_int_equal(n_tries, 1);

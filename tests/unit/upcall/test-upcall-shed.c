@@ -647,7 +647,7 @@ loss_has_a_time(void **state OVS_UNUSED)
     assert_int_equal(rate.lost, 0);
     assert_int_equal(rate.lost_at, 300);
 
-    /* Counters that began anew. */
+    /* Counters that began again. */
     stats.received = 5;
     stats.lost = 2;
     upcall_rate_update(&rate, &stats, 1000, 500);
