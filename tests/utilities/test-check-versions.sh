@@ -131,8 +131,9 @@ result 'the test in a guest that failed says why'
 echo passes > "$dir/one/guests"
 : > "$dir/guests"
 run --guests "$dir/one"
-counted 0 8 0 && [ "$(grep -c '^check-system ' "$dir/guests")" -eq 2 ] \
-    && [ "$(grep -c '^check-ovs ' "$dir/guests")" -eq 2 ]
+counted 0 10 0 && [ "$(grep -c '^check-system ' "$dir/guests")" -eq 2 ] \
+    && [ "$(grep -c '^check-ovs .*--suite kmod ' "$dir/guests")" -eq 2 ] \
+    && [ "$(grep -c '^check-ovs .*--suite userspace ' "$dir/guests")" -eq 2 ]
 result 'or many, and those of Open vSwitch, with both daemons'
 only_parts () {
     run --only unit "$dir/one"
@@ -141,7 +142,8 @@ only_parts () {
     counted 0 4 0 && grep -q 'ok 4 - .*: system tests, daemon stock' "$out" \
         || return 1
     run --only groups "$dir/one"
-    counted 0 5 0 && grep -q 'ok 5 - .*: stable groups, daemon stock' "$out" \
+    counted 0 7 0 \
+        && grep -q 'ok 7 - .*: stable groups, userspace, daemon stock' "$out" \
         || return 1
     run --only all "$dir/one"
     [ $status -eq 2 ] \
