@@ -138,10 +138,16 @@ ovs_ctl() {
     ping_works n1 10.0.0.2
     ctl --no-ovsdb-server --system-id=random restart
     ping_works n1 10.0.0.2
-    ctl stop
+    stop_by_ctl
     exits_with 1 ctl status
     unset DAEMON_PID
     OVS_LOGDIR=/var/log/openvswitch
+}
+
+# Leaves no database for the next test in this guest.
+stop_by_ctl() {
+    ctl stop
+    rm -f /etc/openvswitch/conf.db
 }
 
 # The script looks for the daemon where the distribution has it.  A service manager

@@ -164,7 +164,7 @@ sockets_by_ovs_ctl() {
     end_with_frames KILL
     ctl --no-ovsdb-server --no-monitor --system-id=random start
     frames_have_waited KILL
-    ctl stop
+    stop_by_ctl
     unset DAEMON_PID
     OVS_LOGDIR=/var/log/openvswitch
 }
