@@ -417,11 +417,10 @@ rebalance_port(struct offload *offload, struct ranked_port *port, size_t max)
     }
     for (size_t i = 0; i < out->n; i++) {
         struct offload_flow *flow = out->flows[i].flow;
-        struct ovs_mutex *mutex = &flow->stripe->mutex;
 
-        ovs_mutex_lock(mutex);
+        ovs_mutex_lock(&flow->stripe->mutex);
         place(offload, flow, i >= out->n - n_chosen);
-        ovs_mutex_unlock(mutex);
+        ovs_mutex_unlock(&flow->stripe->mutex);
     }
     rest.n_room += n_swaps - n_chosen;
     if (rest.n_room) {
