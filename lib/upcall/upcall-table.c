@@ -41,8 +41,8 @@ VLOG_DEFINE_THIS_MODULE(upcall_table);
 union upcall_thread {
     struct {
         bool in_batch;          /* It got an upcall and no EAGAIN since. */
-        atomic_bool busy;       /* A batch may not have been processed. */
-        unsigned int id;        /* Of the thread, while that is set. */
+        atomic_uint busy;       /* While a batch may not have been processed,
+                                 * one more than the thread's number; or 0. */
     };
     uint8_t pad[CACHE_LINE_SIZE];
 };
@@ -284,7 +284,7 @@ upcall_table_is_halted(const struct upcall_table *table)
 static void
 become_idle(struct upcall_table *table, union upcall_thread *thread)
 {
-    atomic_store(&thread->busy, false);
+    atomic_store(&thread->busy, 0);
     if (upcall_table_is_halted(table)) {
         pthread_mutex_lock(&halt_mutex);
         pthread_cond_signal(&halt_cond);
@@ -297,8 +297,7 @@ become_idle(struct upcall_table *table, union upcall_thread *thread)
 static bool
 begin_batch(struct upcall_table *table, union upcall_thread *thread)
 {
-    thread->id = ovsthread_id_self();
-    atomic_store(&thread->busy, true);
+    atomic_store(&thread->busy, ovsthread_id_self() + 1);
     if (upcall_table_is_halted(table)) {
         become_idle(table, thread);
         return false;
@@ -313,10 +312,10 @@ static bool
 is_busy(const struct upcall_table *table)
 {
     for (uint32_t i = 0; i < upcall_table_n_handlers(table); i++) {
-        bool busy;
+        unsigned int busy;
 
         atomic_read(&table->threads[i].busy, &busy);
-        if (busy && table->threads[i].id != ovsthread_id_self()) {
+        if (busy && busy != ovsthread_id_self() + 1) {
             return true;
         }
     }

@@ -121,6 +121,40 @@ halt_does_not_wait_for_ever(void **state)
     assert_int_equal(upcall_table_recv(f->table, 0, &view), EAGAIN);
 }
 
+#define N_LOOKS 2000
+
+static void *
+look_for_upcalls(void *f_)
+{
+    struct fixture *f = f_;
+    struct upcall_view view;
+
+    for (int i = 0; i < N_LOOKS; i++) {
+        unit_check(upcall_table_recv(f->table, 0, &view) == EAGAIN);
+    }
+    atomic_store(&processed, true);
+    return NULL;
+}
+
+/* For the thread sanitizer: a thread may begin a batch while another one looks
+ * whether it is busy. */
+static void
+halt_may_meet_a_handler_that_looks_for_upcalls(void **state)
+{
+    struct fixture *f = *state;
+    pthread_t thread;
+    bool done;
+
+    set_handlers(f, 1);
+    atomic_store(&processed, false);
+    assert_int_equal(pthread_create(&thread, NULL, look_for_upcalls, f), 0);
+    do {
+        upcall_table_halt(f->table);
+        atomic_read(&processed, &done);
+    } while (!done);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 #define TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, table_setup, table_teardown)
 
@@ -132,6 +166,7 @@ main(void)
         TEST(halt_does_not_wait_for_idle_handlers),
         TEST(handler_that_halts_does_not_wait_for_itself),
         TEST(halt_does_not_wait_for_ever),
+        TEST(halt_may_meet_a_handler_that_looks_for_upcalls),
     };
 
     unit_init("test-upcall-halt");
