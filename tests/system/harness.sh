@@ -43,7 +43,7 @@ use_cpus() {
 }
 
 # Patterns of warnings that a slow machine causes, not the daemon.
-LOG_ALLOWED=('timeval(\([a-z0-9_]*\))?\|WARN\|'
+LOG_ALLOWED=('timeval(\([a-z0-9_-]*\))?\|WARN\|'
              'ovs_rcu.*\|WARN\|blocked [0-9]* ms waiting'
              'WARN\|Spent an unreasonably long [0-9]*ms dumping flows')
 
@@ -123,7 +123,7 @@ ports_go_under_traffic() {
 # for something there, of which a device or port may be named.
 datapath_goes() {
     allow_log 'system@ovs-system: .*No such device' \
-        'dpif(\([a-z0-9_]*\))?\|WARN\|Dropped [0-9]+ log messages' \
+        'dpif(\([a-z0-9_-]*\))?\|WARN\|Dropped [0-9]+ log messages' \
         'could not add network device [a-z0-9-]+ to ofproto \(No such device' \
         'cannot get R?STP (status|stats) on nonexistent port'
 }
