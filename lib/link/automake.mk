@@ -5,8 +5,6 @@ lib_libkdp_a_SOURCES += \
 	lib/link/link-addr.h \
 	lib/link/link-diagnose.c \
 	lib/link/link-diagnose.h \
-	lib/link/link-dump.c \
-	lib/link/link-dump.h \
 	lib/link/link-event.c \
 	lib/link/link-event.h \
 	lib/link/link-info.h \
@@ -14,8 +12,6 @@ lib_libkdp_a_SOURCES += \
 	lib/link/link-listener.h \
 	lib/link/link-msg.c \
 	lib/link/link-msg.h \
-	lib/link/link-newer.c \
-	lib/link/link-newer.h \
 	lib/link/link-qdisc.c \
 	lib/link/link-qdisc.h \
 	lib/link/link-replica.c \
@@ -28,8 +24,6 @@ lib_libkdp_a_SOURCES += \
 	lib/link/link-route.h \
 	lib/link/link-show.c \
 	lib/link/link-show.h \
-	lib/link/link-stats.c \
-	lib/link/link-stats.h \
 	lib/link/link-store.c \
 	lib/link/link-store.h \
 	lib/link/link-table.c \

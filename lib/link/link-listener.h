@@ -54,7 +54,7 @@
  *         between the parts of a dump, too.  They may tell older states than
  *         the dump did.  But none is missing, so the last event about each
  *         link tells what it is now.  A part that is older than an event does
- *         not undo it (link-newer.h).
+ *         not undo it (link-replica.h).
  *
  * If more is lost meanwhile, the socket says so, and the resync starts again.
  * A dump that a change interrupted (NLM_F_DUMP_INTR) updates links but removes
@@ -89,7 +89,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "link/link-stats.h"
+#include "link/link-info.h"
 
 struct link_addrs;
 struct link_listener;

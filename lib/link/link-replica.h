@@ -3,29 +3,85 @@
 #ifndef KDP_LINK_REPLICA_H
 #define KDP_LINK_REPLICA_H 1
 
-/* The copy of the kernel's state that a listener keeps
- * ====================================================
+/* Link replica
+ * ============
  *
- * The tables, the id that our own namespace has for itself, the connection on
- * which the kernel is asked about what is missing, and the statistics.  Events
- * (link-event.h) and answers to requests (link-request.h) both end here.
+ * The copy of the kernel's state that a listener keeps: the tables, the id
+ * that our own namespace has for itself, the connection for requests, and the
+ * statistics.  Events (link-event.h) and answers (link-request.h,
+ * link-resync.h) both update it.
+ *
+ *
+ * Events that are newer than the next part of a dump
+ * --------------------------------------------------
+ *
+ * The kernel writes a part of a dump when the part before it is received.  So
+ * a part that waits may be older than events that were received meanwhile:
+ *
+ *      part 1 is received, and part 2 written:   link 7 is up
+ *      an event is received:                     link 7 has gone
+ *      part 2 is received:                       link 7 is up
+ *
+ * "struct link_newer" records these events.  If one is about a link or a
+ * namespace id, the next part's message about the same one is ignored.  Other
+ * events are kept and applied again after that part.  Later parts are written
+ * after the events.
+ *
  *
  * Life cycle: link_replica_init(), link_replica_connect(),
- * link_replica_uninit().  The tables are the caller's.  When a link of ours
- * goes, so do its addresses and queueing disciplines.
+ * link_replica_uninit().  The caller owns the tables.  When a link of our own
+ * namespace goes, its addresses and queueing disciplines go with it.
  *
- * Thread safety: all belongs to the thread that writes the tables. */
+ * Thread safety: everything belongs to the thread that writes the tables. */
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "link/link-newer.h"
-#include "link/link-stats.h"
+#include "link/link-info.h"
 
 struct link_addrs;
 struct link_qdiscs;
 struct link_subscription;
 struct link_table;
 struct nl_conn;
+struct nlmsghdr;
+
+/* Events that are newer than the next part of the dump in progress:
+ * link_newer_begin(), link_newer_note() for each event, link_newer_clear()
+ * after each part, link_newer_end().  One that is all zeros records nothing
+ * and needs no link_newer_end(). */
+struct link_newer {
+    uint16_t type;              /* RTM_NEW* of the dump's messages, or 0 if no
+                                 * dump is in progress... */
+    int32_t nsid;               /* ...and the namespace that is dumped. */
+    int32_t *ids;               /* Links or namespace ids of the events. */
+    size_t n_ids, allocated_ids;
+    char *msgs;                 /* The other events, each aligned. */
+    size_t msgs_len, allocated_msgs;
+};
+
+/* Begins to record events about what a dump with messages of type 'type'
+ * (RTM_NEW*) of namespace 'nsid' lists. */
+void link_newer_begin(struct link_newer *, uint16_t type, int32_t nsid);
+void link_newer_end(struct link_newer *);
+
+/* Records the event 'nlh' of namespace 'nsid', which is about link or
+ * namespace id 'id', if the dump lists such. */
+void link_newer_note(struct link_newer *, const struct nlmsghdr *nlh,
+                     int32_t nsid, int32_t id);
+
+/* Forgets the recorded events. */
+void link_newer_clear(struct link_newer *);
+
+/* True if an event about link or namespace id 'id' was recorded. */
+bool link_newer_has(const struct link_newer *, int32_t id);
+
+/* Returns the event that follows 'nlh', or the first one if 'nlh' is NULL, or
+ * NULL after the last.  Events about links and namespace ids are not among
+ * them. */
+const struct nlmsghdr *link_newer_next(const struct link_newer *,
+                                       const struct nlmsghdr *nlh);
 
 struct link_replica {
     struct link_table *table;

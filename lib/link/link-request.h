@@ -8,7 +8,7 @@
  *
  * Each function makes one request and enters the answer in the replica.  When
  * to ask what is decided elsewhere (link-resync.h).  Dumps are apart
- * (link-dump.h).
+ * (link-resync.h).
  *
  * The RTNL lock: a question about a link takes it, and is counted by reason in
  * the statistics.  One about a namespace id does not, and is counted apart.

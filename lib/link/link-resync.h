@@ -3,63 +3,71 @@
 #ifndef KDP_LINK_RESYNC_H
 #define KDP_LINK_RESYNC_H 1
 
-/* What a listener has to ask the kernel next, and when
- * ====================================================
+/* Link resync
+ * ===========
  *
- * A resync asks for everything: our own namespace first, then the ids of the
- * others, then the links of each.  It is over when the table has no pending
- * namespace.  Between resyncs, a namespace that begins to be followed is asked
- * for.  Where others may not be listened to, those that are followed are asked
- * for every LINK_POLL_MS.
+ * Decides what a listener asks the kernel next, and when, and makes the tables
+ * equal to the answers.
+ *
+ * A resync requests everything: the links, addresses and queueing disciplines
+ * of our own namespace first, then the ids of the others, then the links of
+ * each.  It is over when the table has no pending namespace.  Between resyncs,
+ * a namespace is dumped when it begins to be followed.  Where the kernel does
+ * not let us listen to other namespaces, those that are followed are dumped
+ * every LINK_POLL_MS.
  *
  *      start --> our own --> ids --> one pending namespace after the other
  *
- * Our own namespace is asked for in stages: links, addresses, queueing
- * disciplines.  A stage that is done is not repeated because a later one
- * fails.
+ * Our own namespace is dumped in stages: links, addresses, queueing
+ * disciplines.  A stage that is done is not repeated when a later one fails.
+ *
+ *
+ * Dumps
+ * -----
+ *
+ * A dump marks the known entries, updates those in the answer, and removes the
+ * rest if the answer was complete.  A dump that a change interrupted
+ * (NLM_F_DUMP_INTR) updates entries and removes none.
+ *
+ * An answer arrives in parts of some 32 kB, and each takes the RTNL lock.  The
+ * main loop takes at most LINK_TURN_PARTS of them per turn and processes
+ * events in between.  Events that are newer than the next part win
+ * (link-replica.h).
  *
  *
  * Churn
  * -----
  *
- * Where links come and go all the time, a change interrupts nearly every dump
- * (NLM_F_DUMP_INTR): what the kernel told is true, and something may be
- * missing.  What has changed meanwhile is announced.  So each message counts:
+ * Where links come and go all the time, a change interrupts nearly every dump:
+ * everything in the answer is true, but entries may be missing.  Changes that
+ * happen meanwhile are announced.  So each message counts:
  *
- *   - Two interrupted dumps are taken together.  Before Linux 6.7, one that is
- *     continued after another link of the same hash bucket has gone skips a
- *     link; hardly ever do two skip the same.
+ *   - Two interrupted dumps are combined.  Before Linux 6.7, a dump skips a
+ *     link if another link of the same hash bucket is removed between two
+ *     parts; two dumps hardly ever skip the same link.
  *
- *   - A link that we know and neither told of is asked for by its index.  That
- *     removes what is gone.  A question counts as a part of a dump (below).
+ *   - A known link that neither dump contained is requested by its index,
+ *     which removes it if it is gone.  Such a request counts as a part.
  *
- *   - Then the namespace is current, and provisional: links that we have never
- *     heard of may be missing yet, and addresses and the like that went with
- *     the loss may be left.  A dump that is not interrupted confirms it.  One
- *     is made as soon as links and addresses did not change for
- *     LINK_QUIET_MS.  If they go on changing, it is tried in intervals that
- *     double, as it takes the RTNL lock.
+ *   - Then the namespace is current but provisional: it may lack links that we
+ *     have never heard of, and may still have addresses whose removal was
+ *     lost.  A dump that is not interrupted confirms it.  That dump starts
+ *     when links and addresses have not changed for LINK_QUIET_MS.  If they
+ *     keep changing, it is tried at intervals that double, as it takes the
+ *     RTNL lock.
  *
- *
- * The main loop
- * -------------
- *
- * A turn of the main loop takes LINK_TURN_PARTS parts of dumps at most, of
- * some 32 kB each.  A dump that has more goes on in the next turn, and events
- * are taken in between (link-dump.h).
  *
  * Life cycle: link_resync_init() and the first link_resync_start(), then
  * link_resync_allow() in each turn; link_resync_uninit().
  *
- * Thread safety: all functions belong to the thread of the replica.
+ * Thread safety: all functions belong to the thread of the replica, and wait
+ * for the kernel's answer.
  *
  * Failure: a dump of ids or of another namespace that a change interrupted is
- * repeated at once, at most LINK_INTERRUPTED_MAX times in a row, and then in
- * intervals that double.  Any other failure is logged, and the
- * dump repeated later.  A namespace whose links we may not ask for becomes
- * stale. */
+ * repeated at once, at most LINK_INTERRUPTED_MAX times in a row, and then at
+ * intervals that double.  Any other failure is logged and the dump repeated
+ * later.  A namespace that we may not dump becomes stale. */
 
-#include "link/link-dump.h"
 #include "link/link-replica.h"
 
 /* Dumps that may be interrupted in a row before the next one waits. */
@@ -84,6 +92,24 @@
  * turns of some 5 ms, and what a host with some dozens of devices has takes
  * one. */
 #define LINK_TURN_PARTS 16
+
+enum link_dump_kind {
+    LINK_DUMP_LINKS,
+    LINK_DUMP_ADDRS,
+    LINK_DUMP_QDISCS,
+    LINK_DUMP_NSIDS
+};
+
+/* The dump in progress. */
+struct link_dump {
+    struct link_replica *replica;
+    bool active;
+    struct nl_conn *conn;       /* Used by no other request, so that closing it
+                                 * ends the dump. */
+    enum link_dump_kind kind;
+    int32_t nsid;
+    enum link_reason reason;
+};
 
 /* What a dump is for. */
 enum link_task {

@@ -71,6 +71,19 @@ link_switch_id_to_string(const struct link_info *link)
     return link_bytes_to_string(link->switch_id, link->switch_id_len, "");
 }
 
+static const char *
+link_reason_name(enum link_reason reason)
+{
+    switch (reason) {
+    case LINK_REASON_START: return "start";
+    case LINK_REASON_LOSS: return "loss";
+    case LINK_REASON_NAMESPACE: return "namespace";
+    case LINK_REASON_ASKED: return "asked";
+    case LINK_N_REASONS: break;
+    }
+    OVS_NOT_REACHED();
+}
+
 /* "newlink" for LINK_MSG_NEWLINK and so on.  The caller frees it. */
 static char *
 link_event_name(enum link_msg_type type)
