@@ -17,8 +17,6 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/links-show.h \
 	lib/netdev-linux/links.c \
 	lib/netdev-linux/links.h \
-	lib/netdev-linux/mii.c \
-	lib/netdev-linux/mii.h \
 	lib/netdev-linux/netdev-check.c \
 	lib/netdev-linux/netdev-check.h \
 	lib/netdev-linux/netdev-linux-kdp.c \

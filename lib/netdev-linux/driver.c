@@ -10,17 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "netdev-linux-valid.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-linux/rtnl-worker.h"
 #include "netdev-linux/speed.h"
 #include "netdev-linux/state.h"
-#include "netdev-linux-valid.h"
 #include "netnsid.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
+#include "ovs-atomic.h"
 #include "ovs/compat-netdev.h"
 #include "smap.h"
 #include "socket-util.h"
+#include "timer.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(netdev_kdp_driver);
@@ -312,8 +316,10 @@ question_done(struct rtnl_job *job)
     free(q);
 }
 
-void
-netdev_kdp_driver_ask(struct netdev_kdp *dev, enum netdev_ask what)
+/* Makes the worker thread ask the driver of 'dev', unless it already does. */
+static void
+driver_ask(struct netdev_kdp *dev, enum netdev_ask what)
+    OVS_EXCLUDED(dev->up.mutex)
 {
     struct question *q = NULL;
 
@@ -351,7 +357,7 @@ driver_refresh(struct netdev_kdp *dev)
              && dev->up.cache_valid & VALID_FEATURES);
     ovs_mutex_unlock(&dev->up.mutex);
     if (stale) {
-        netdev_kdp_driver_ask(dev, NETDEV_ASK_FEATURES);
+        driver_ask(dev, NETDEV_ASK_FEATURES);
     }
 }
 
@@ -412,7 +418,7 @@ netdev_kdp_driver_need(const struct netdev *netdev, enum netdev_ask what)
     stale = dev->features_stale;
     ovs_mutex_unlock(&dev->up.mutex);
     if (error == EAGAIN) {
-        netdev_kdp_driver_ask(dev, what);
+        driver_ask(dev, what);
         if (kdp_links_is_main()) {
             rtnl_worker_await();
         }
@@ -421,4 +427,93 @@ netdev_kdp_driver_need(const struct netdev *netdev, enum netdev_ask what)
         driver_refresh(dev);
     }
     return error;
+}
+
+/* MII monitoring. */
+
+/* Shortest interval, in milliseconds: as in Open vSwitch. */
+#define MII_INTERVAL_MIN 100
+
+/* Number of devices that are monitored. */
+static atomic_count n_monitored = ATOMIC_COUNT_INIT(0);
+
+int
+netdev_kdp_mii_set_interval(struct netdev *netdev, long long int interval)
+{
+    struct netdev_linux *up = netdev_linux_cast(netdev);
+
+    interval = interval > 0 ? MAX(interval, MII_INTERVAL_MIN) : 0;
+    ovs_mutex_lock(&up->mutex);
+    if (up->miimon_interval != interval) {
+        if (!up->miimon_interval) {
+            atomic_count_inc(&n_monitored);
+            /* Until the driver has answered for the first time. */
+            up->miimon = (up->ifi_flags & IFF_RUNNING) != 0;
+        } else if (!interval) {
+            atomic_count_dec(&n_monitored);
+        }
+        up->miimon_interval = interval;
+        timer_set_expired(&up->miimon_timer);
+    }
+    ovs_mutex_unlock(&up->mutex);
+    return 0;
+}
+
+static void
+mii_run_device(struct netdev *netdev)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    struct netdev_linux *up = &dev->up;
+    bool expired;
+
+    ovs_mutex_lock(&dev->up.mutex);
+    expired = up->miimon_interval > 0 && timer_expired(&up->miimon_timer);
+    if (expired) {
+        timer_set_duration(&up->miimon_timer, up->miimon_interval);
+    }
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (expired) {
+        driver_ask(dev, NETDEV_ASK_MII);
+    }
+}
+
+static void
+mii_wait_device(struct netdev *netdev)
+{
+    struct netdev_linux *up = netdev_linux_cast(netdev);
+
+    ovs_mutex_lock(&up->mutex);
+    if (up->miimon_interval > 0) {
+        timer_wait(&up->miimon_timer);
+    }
+    ovs_mutex_unlock(&up->mutex);
+}
+
+static void
+mii_for_each(void (*cb)(struct netdev *))
+{
+    struct shash devices = SHASH_INITIALIZER(&devices);
+    struct shash_node *node;
+
+    if (!atomic_count_get(&n_monitored)) {
+        return;
+    }
+    netdev_get_devices(&kdp_linux_class, &devices);
+    SHASH_FOR_EACH (node, &devices) {
+        cb(node->data);
+        netdev_close(node->data);
+    }
+    shash_destroy(&devices);
+}
+
+void
+netdev_kdp_mii_run(void)
+{
+    mii_for_each(mii_run_device);
+}
+
+void
+netdev_kdp_mii_wait(void)
+{
+    mii_for_each(mii_wait_device);
 }

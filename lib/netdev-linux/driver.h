@@ -3,52 +3,66 @@
 #ifndef KDP_NETDEV_LINUX_DRIVER_H
 #define KDP_NETDEV_LINUX_DRIVER_H 1
 
-/* Questions to drivers
- * ====================
+/* Requests to drivers
+ * ===================
  *
- * What only the driver of a device knows: its link settings (speed, duplex and
- * the like, which the library calls features), its name and version (status),
- * and whether it takes the link to be up (MII).  Each such question takes the
- * RTNL lock, so it is a job of the thread that waits for that lock
- * (rtnl-worker.h).
+ * Some properties only the driver of a device knows: its link settings (speed,
+ * duplex and so on, which the library calls features), its name and version
+ * (status), and whether the link is up according to its MII registers.  Each
+ * such request takes the RTNL lock, so the thread that waits for that lock
+ * makes it (rtnl-worker.h).
  *
- * Features and status are asked for when somebody wants to know them for the
- * first time.  The main thread waits for that answer, but only for as long as
+ * Features and status are requested when a caller needs them for the first
+ * time.  The main thread waits for the answer, but only for as long as
  * rtnl_worker_await() does.  If another process holds the lock, the main
- * thread goes on without an answer, and the change sequence number of the
- * device changes when it comes: the bridge and ofproto look again then.
- * Features are asked for again when they may have changed: after the link went
+ * thread goes on without an answer.  The device's change sequence number
+ * changes when the answer arrives, which makes the bridge and ofproto read it.
+ * Features are requested again when they may have changed: after the link went
  * up or down, after its carrier changed, and after "ethtool -s".  Until the
- * answer is there, the device has the features that it had.
+ * answer arrives, the device keeps its old features.
  *
- * The driver of veth devices answers with the same constants, whatever the
- * device and its state, and has no way to set them.  Hosts of containers have
- * veth devices by the thousand, which come and go.  So the answer about the
- * first one is kept for all, as long as the process runs, if the name, by
- * which ethtool asks, meant the same veth before and after.  An error is never
- * kept.
- * From the version of Open vSwitch on that shows the peer of a veth, which is
- * no constant, the status of each device is asked for.
+ * The driver of veth devices returns the same constants whatever the state of
+ * the device, and cannot set them.  Container hosts have thousands of veth
+ * devices, which come and go.  So the answer for the first veth device is used
+ * for all of them while the process runs, provided that the name in the
+ * request meant the same veth device before and after.  Errors are not kept.
+ * Newer versions of Open vSwitch show the peer of a veth device in its status.
+ * With these the status is requested for each device.
+ *
+ *
+ * MII monitoring
+ * --------------
+ *
+ * For drivers whose carrier state is unreliable, a bond may poll the MII
+ * registers at an interval (other_config:bond-miimon-interval).  Until the
+ * first answer arrives, a link with a carrier is up.  A link whose registers
+ * cannot be read is down.
+ *
  *
  * Thread safety: the main thread.  Other threads may call
- * netdev_kdp_driver_need(), which does not wait there.
+ * netdev_kdp_driver_need(), which does not wait there, and
+ * netdev_kdp_mii_set_interval().
  *
  * Failure: an error of the driver is an answer. */
 
 #include "netdev-linux/device.h"
 
-/* To be called before the library answers 'question', which is no
- * NETDEV_ASK_MII, about 'netdev'.  Returns 0 if it may, from what is known of
- * the device (or, for a device that is not in the link table, from what it
- * asks); EAGAIN if the answer is yet to come; or another positive errno value
- * if there is none.  The caller holds no lock. */
+/* Makes sure that the library can answer a request for features or status of
+ * 'netdev'.  Returns 0 if it can, from what is known of the device, or, for a
+ * device that is not in the link table, by asking the kernel itself; EAGAIN if
+ * the driver has not answered yet; or the driver's error as a positive errno
+ * value.  The caller holds no lock. */
 int netdev_kdp_driver_need(const struct netdev *netdev, enum netdev_ask);
 
-/* Has the driver of 'dev' asked, unless it is being asked. */
-void netdev_kdp_driver_ask(struct netdev_kdp *dev, enum netdev_ask)
-    OVS_EXCLUDED(dev->up.mutex);
-
-/* Forgets what is known of veth devices, for tests. */
+/* Forgets the answer that veth devices share, for tests. */
 void netdev_kdp_driver_forget_veths(void);
+
+/* Callback of the device classes: sets the interval of MII monitoring in
+ * milliseconds, at least 100, or ends it with 0.  Returns 0.  Any thread. */
+int netdev_kdp_mii_set_interval(struct netdev *, long long int interval);
+
+/* To be called in each turn of the main loop. */
+void netdev_kdp_mii_run(void);
+void netdev_kdp_mii_wait(void);
 
 #endif /* lib/netdev-linux/driver.h */

@@ -12,7 +12,6 @@
 #include "netdev-linux/driver.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
-#include "netdev-linux/mii.h"
 #include "netdev-linux/qos.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-linux/rtnl-worker.h"

@@ -4,7 +4,7 @@
  * each interval, by the way that its driver has.  The driver is scripted. */
 
 #include <config.h>
-#include "netdev-linux/mii.h"
+#include "netdev-linux/driver.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>
