@@ -3,8 +3,6 @@
 lib_libkdp_a_SOURCES += \
 	lib/link/link-addr.c \
 	lib/link/link-addr.h \
-	lib/link/link-diagnose.c \
-	lib/link/link-diagnose.h \
 	lib/link/link-event.c \
 	lib/link/link-event.h \
 	lib/link/link-info.h \
@@ -16,8 +14,6 @@ lib_libkdp_a_SOURCES += \
 	lib/link/link-qdisc.h \
 	lib/link/link-replica.c \
 	lib/link/link-replica.h \
-	lib/link/link-request.c \
-	lib/link/link-request.h \
 	lib/link/link-resync.c \
 	lib/link/link-resync.h \
 	lib/link/link-route.c \

@@ -12,7 +12,7 @@
 #include "coverage.h"
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
-#include "link/link-request.h"
+#include "link/link-replica.h"
 #include "link/link-table.h"
 #include "openvswitch/vlog.h"
 #include "timeval.h"

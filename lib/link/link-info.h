@@ -3,8 +3,8 @@
 #ifndef KDP_LINK_INFO_H
 #define KDP_LINK_INFO_H 1
 
-/* What a link table stores about a link, which parts of it may change, how well
- * a namespace is known, and the statistics of a listener. */
+/* What a link table stores about a link, which parts of it may change, how
+ * well a namespace is known, and the statistics of a listener. */
 
 #include <stdbool.h>
 #include <stdint.h>

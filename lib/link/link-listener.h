@@ -21,7 +21,7 @@
  *      kernel --> sockets (nl-mcast.h) -- events (link-event.h) --> tables
  *                    | loss                                              ^
  *                    v                                                   |
- *                 resync (link-resync.h) -- requests (link-request.h) ---'
+ *                 resync (link-resync.h) -- requests (link-replica.h) ---'
  *
  *
  * Life cycle

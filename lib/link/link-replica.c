@@ -3,6 +3,9 @@
 #include <config.h>
 #include "link/link-replica.h"
 
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/net_namespace.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -11,11 +14,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "link/link-addr.h"
 #include "link/link-qdisc.h"
 #include "link/link-table.h"
 #include "nl/nl-conn.h"
+#include "openvswitch/vlog.h"
+#include "timeval.h"
 #include "util.h"
 
 void
@@ -97,7 +104,7 @@ link_newer_next(const struct link_newer *newer, const struct nlmsghdr *nlh)
             ? ALIGNED_CAST(const struct nlmsghdr *, next) : NULL);
 }
 
-/* What goes with a link of ours. */
+/* Removes the addresses and queueing disciplines of a link of ours. */
 static void
 link_replica_link_gone(const struct link_change *change, void *replica_)
 {
@@ -171,4 +178,138 @@ link_replica_set_self_nsid(struct link_replica *replica, int32_t nsid)
         link_table_drop_ns(replica->table, nsid);
         link_table_set_pending(replica->table, LINK_NSID_LOCAL);
     }
+}
+
+VLOG_DEFINE_THIS_MODULE(link_request);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+
+/* A request has a header and at most two attributes. */
+#define LINK_REQUEST_SIZE 128
+
+/* Makes the request 'nlh', which takes the RTNL lock. */
+static int
+link_request_transact(struct link_replica *replica, struct nlmsghdr *nlh,
+                      nl_reply_func *cb, void *aux, enum link_reason reason)
+{
+    long long int start = time_usec();
+    int error = nl_conn_transact(replica->conn, nlh, cb, aux);
+
+    replica->stats.rtnl[reason]++;
+    replica->stats.rtnl_us[reason] += time_usec() - start;
+    return error;
+}
+
+/* RTM_GETNSID. */
+
+static struct nlmsghdr *
+link_nsid_request(void *buf, uint16_t flags)
+{
+    struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+
+    nlh->nlmsg_type = RTM_GETNSID;
+    nlh->nlmsg_flags = NLM_F_REQUEST | flags;
+    mnl_nlmsg_put_extra_header(nlh, sizeof(struct rtgenmsg));
+    return nlh;
+}
+
+static int
+link_nsid_reply(const struct nlmsghdr *nlh, void *nsid)
+{
+    struct link_msg msg;
+
+    if (link_msg_parse(nlh, nlh->nlmsg_len, &msg)
+        || msg.type != LINK_MSG_NEWNSID) {
+        return EBADMSG;
+    }
+    *(int32_t *) nsid = msg.nsid;
+    return 0;
+}
+
+/* Requests the id of the calling thread's namespace, or, if 'nsid' is not
+ * LINK_NSID_NONE, checks whether that id exists. */
+static int
+link_request_nsid(struct link_replica *replica, int32_t nsid, int32_t *answer)
+{
+    char buf[LINK_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct nlmsghdr *nlh = link_nsid_request(buf, NLM_F_ACK);
+
+    if (nsid == LINK_NSID_NONE) {
+        mnl_attr_put_u32(nlh, NETNSA_PID, syscall(SYS_gettid));
+    } else {
+        mnl_attr_put_u32(nlh, NETNSA_NSID, nsid);
+    }
+    *answer = LINK_NSID_NONE;
+    replica->stats.nsid_requests++;
+    return nl_conn_transact(replica->conn, nlh, link_nsid_reply, answer);
+}
+
+int
+link_request_self_nsid(struct link_replica *replica)
+{
+    int32_t nsid;
+    int error = link_request_nsid(replica, LINK_NSID_NONE, &nsid);
+
+    if (error) {
+        VLOG_WARN_RL(&rl, "asking for the id of our own network namespace "
+                     "failed (%s); assuming that it has none until the next "
+                     "try", ovs_strerror(error));
+        return error;
+    }
+    link_replica_set_self_nsid(replica, nsid);
+    return 0;
+}
+
+int
+link_request_nsid_exists(struct link_replica *replica, int32_t nsid)
+{
+    int32_t answer;
+    int error = link_request_nsid(replica, nsid, &answer);
+
+    /* Kernels before 5.0 do not support the request.  There an event is enough
+     * to consider an id gone. */
+    return error == EINVAL || error == EOPNOTSUPP ? ENOENT : error;
+}
+
+/* RTM_GETLINK. */
+
+/* Ignores a malformed answer, so that the link stays as it is. */
+static int
+link_link_reply(const struct nlmsghdr *nlh, void *replica_)
+{
+    struct link_replica *replica = replica_;
+    struct link_msg msg;
+
+    if (link_msg_parse(nlh, nlh->nlmsg_len, &msg)
+        || msg.type != LINK_MSG_NEWLINK) {
+        replica->stats.malformed++;
+    } else {
+        link_replica_update_link(replica, LINK_NSID_LOCAL, &msg.link);
+    }
+    return 0;
+}
+
+int
+link_request_link(struct link_replica *replica, int ifindex,
+                  enum link_reason reason)
+{
+    char buf[LINK_REQUEST_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+    struct ifinfomsg *ifi;
+
+    nlh->nlmsg_type = RTM_GETLINK;
+    nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    ifi = mnl_nlmsg_put_extra_header(nlh, sizeof *ifi);
+    ifi->ifi_index = ifindex;
+    mnl_attr_put_u32(nlh, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+
+    int error = link_request_transact(replica, nlh, link_link_reply, replica,
+                                      reason);
+    if (error == ENODEV) {
+        link_table_remove(replica->table, LINK_NSID_LOCAL, ifindex);
+        error = 0;
+    } else if (!error) {
+        link_table_keep(replica->table, LINK_NSID_LOCAL, ifindex);
+    }
+    return error;
 }

@@ -7,9 +7,9 @@
  * ============
  *
  * The copy of the kernel's state that a listener keeps: the tables, the id
- * that our own namespace has for itself, the connection for requests, and the
- * statistics.  Events (link-event.h) and answers (link-request.h,
- * link-resync.h) both update it.
+ * that our own namespace has for itself, and the statistics.  Events
+ * (link-event.h), dumps (link-resync.h) and answers to single requests
+ * (link_request_*()) update it.
  *
  *
  * Events that are newer than the next part of a dump
@@ -90,37 +90,55 @@ struct link_replica {
     bool qdiscs_followed;       /* See link_listener_follow_qdiscs(). */
     struct link_subscription *subscription;     /* To 'table'. */
 
-    struct nl_conn *conn;       /* For questions. */
-    struct link_newer newer;    /* Than what the dump under way says next. */
+    struct nl_conn *conn;       /* For single requests. */
+    struct link_newer newer;
     bool all_nsid;              /* Other namespaces are followed. */
     int32_t self_nsid;          /* Or LINK_NSID_NONE. */
 
-    long long int changed_at;   /* When a change of a link or an address of
-                                 * ours was announced last; milliseconds. */
+    long long int changed_at;   /* When the last change of a link or address of
+                                 * our namespace was announced, in ms. */
     struct link_listener_stats stats;
 };
 
-/* Makes a replica of our own namespace alone. */
+/* Makes a replica of only our own namespace. */
 void link_replica_init(struct link_replica *, struct link_table *,
                        struct link_addrs *, struct link_qdiscs *);
 void link_replica_uninit(struct link_replica *);
 
-/* Opens the connection for requests.  Returns 0 or a positive errno value. */
+/* Opens the connection for single requests.  Returns 0 or a positive errno
+ * value. */
 int link_replica_connect(struct link_replica *);
 
-/* Enters what the kernel says of a link of namespace 'nsid'.  Changes '*view':
- * other namespaces have ids of their own for what their links are on, of which
- * we know none. */
+/* Enters what the kernel says about a link of namespace 'nsid'.  If that is
+ * not our own, changes a namespace id in '*view' to LINK_NSID_OTHER, since we
+ * cannot translate the ids that other namespaces use. */
 void link_replica_update_link(struct link_replica *, int32_t nsid,
                               struct link_view *view);
 
-/* Tells the table of our own links whose addresses have changed.  That is
- * 'ifindex', or all links if it is 0, where addresses are not kept. */
+/* Notes in the table which of our own links have changed addresses.  If
+ * addresses are not kept, that is 'ifindex', or all links if it is 0. */
 void link_replica_tell_addrs(struct link_replica *, int ifindex);
 
-/* Notes that our own namespace has the id 'nsid', or LINK_NSID_NONE.  A
- * namespace of that id in the table was ours: its events were taken for those
- * of another, so our own becomes pending. */
+/* Stores the id of our own namespace, or LINK_NSID_NONE.  If the table has a
+ * namespace with that id, it was mistaken for another one: it is dropped, and
+ * our own namespace becomes pending. */
 void link_replica_set_self_nsid(struct link_replica *, int32_t nsid);
+
+/* Single requests.  Each function waits for the kernel's answer and returns 0
+ * or a positive errno value.  A request about a link takes the RTNL lock and
+ * is counted by reason in the statistics; one about a namespace id does not
+ * and is counted separately. */
+
+/* Requests the id that our namespace has for itself and stores it.  Logs a
+ * failure. */
+int link_request_self_nsid(struct link_replica *);
+
+/* Returns 0 if namespace id 'nsid' is in use, ENOENT if it is not, or another
+ * positive errno value if that is unknown. */
+int link_request_nsid_exists(struct link_replica *, int32_t nsid);
+
+/* Requests link 'ifindex' of our namespace, and removes it from the table and
+ * returns 0 if the kernel has none. */
+int link_request_link(struct link_replica *, int ifindex, enum link_reason);
 
 #endif /* lib/link/link-replica.h */

@@ -31,8 +31,6 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/route-table-kdp.h \
 	lib/netdev-linux/rtnl-count.c \
 	lib/netdev-linux/rtnl-count.h \
-	lib/netdev-linux/rtnl-diagnose.c \
-	lib/netdev-linux/rtnl-diagnose.h \
 	lib/netdev-linux/rtnl-worker.c \
 	lib/netdev-linux/rtnl-worker.h \
 	lib/netdev-linux/speed.c \

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 unit_tests += \
-	tests/unit/link/test-link-diagnose \
 	tests/unit/link/test-link-addr \
 	tests/unit/link/test-link-bound \
 	tests/unit/link/test-link-churn \
@@ -109,6 +108,3 @@ tests_unit_link_test_link_table_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
 tests_unit_link_test_link_table_ns_SOURCES = \
 	tests/unit/link/test-link-table-ns.c $(link_table_fixture) $(unit_common)
 tests_unit_link_test_link_table_ns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
-tests_unit_link_test_link_diagnose_SOURCES = \
-	tests/unit/link/test-link-diagnose.c $(unit_found) \
-	$(unit_common)

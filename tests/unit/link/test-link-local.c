@@ -13,7 +13,6 @@
 #include "link/link-listener.h"
 #include "link/link-qdisc.h"
 #include "link/link-replica.h"
-#include "link/link-request.h"
 #include "link/link-table.h"
 #include "harness/netns.h"
 #include "harness/routes.h"

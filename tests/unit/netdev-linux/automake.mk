@@ -2,7 +2,7 @@
 
 unit_tests += \
 	tests/unit/netdev-linux/test-ingress-qdisc \
-	tests/unit/netdev-linux/test-rtnl-diagnose \
+	tests/unit/netdev-linux/test-links-diagnose \
 	tests/unit/netdev-linux/test-netdev-bridge \
 	tests/unit/netdev-linux/test-netdev-check \
 	tests/unit/netdev-linux/test-netdev-classes \
@@ -142,8 +142,8 @@ tests_unit_netdev_linux_test_rtnl_worker_SOURCES = \
 	$(netdev_fixture) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_rtnl_worker_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=af_inet_ioctl
-tests_unit_netdev_linux_test_rtnl_diagnose_SOURCES = \
-	tests/unit/netdev-linux/test-rtnl-diagnose.c $(unit_found) \
+tests_unit_netdev_linux_test_links_diagnose_SOURCES = \
+	tests/unit/netdev-linux/test-links-diagnose.c $(unit_found) \
 	$(unit_common)
 tests_unit_netdev_linux_test_stats_snapshot_SOURCES = \
 	tests/unit/netdev-linux/test-stats-snapshot.c $(unit_common)
