@@ -3,8 +3,6 @@
 lib_libkdp_a_SOURCES += \
 	lib/nl/nl-conn.c \
 	lib/nl/nl-conn.h \
-	lib/nl/nl-filter.c \
-	lib/nl/nl-filter.h \
 	lib/nl/nl-intercept.c \
 	lib/nl/nl-intercept.h \
 	lib/nl/nl-kernel.c \

@@ -16,6 +16,12 @@
  * the receive buffer has its size before the first group is joined, so that
  * nothing waits that was not asked for.
  *
+ * Filter: a multicast group may bring messages that its member does not need.
+ * The group of traffic control, for example, announces every offloaded rule.
+ * The filter drops messages of other types in the kernel, before they take
+ * room in the receive buffer.  A datagram has messages of one kind, so the
+ * type of the first one decides.
+ *
  * Namespaces: one that listens to all namespaces (nl_mcast_listen_all_nsid())
  * is told with each message the id of the namespace that it came from.  That
  * may be an id that our own namespace has for itself.
@@ -79,6 +85,14 @@ int nl_mcast_set_member(struct nl_mcast *, unsigned int group, bool member);
 /* Makes it receive also from the network namespaces that have an id in ours.
  * Returns 0, or a positive errno value if that is not permitted. */
 int nl_mcast_listen_all_nsid(struct nl_mcast *);
+
+/* The most types that a filter lets pass. */
+#define NL_FILTER_MAX 32
+
+/* Makes the kernel drop messages to socket 'fd' unless their type is one of
+ * the 'n' in 'types', at most NL_FILTER_MAX.  Returns 0 or a positive errno
+ * value.  For nl_mcast_open(), and for tests. */
+int nl_filter_attach(int fd, const uint16_t types[], size_t n);
 
 /* File descriptor to poll for POLLIN. */
 int nl_mcast_fd(const struct nl_mcast *);

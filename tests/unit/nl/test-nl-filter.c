@@ -4,7 +4,7 @@
  * listener and more. */
 
 #include <config.h>
-#include "nl/nl-filter.h"
+#include "nl/nl-mcast.h"
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
