@@ -37,11 +37,8 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-reader.h \
 	lib/offload/offload-rebalance.c \
 	lib/offload/offload-rebalance.h \
-	lib/offload/offload-reason.c \
-	lib/offload/offload-reason.h \
 	lib/offload/offload-report.c \
 	lib/offload/offload-show.c \
-	lib/offload/offload-state.h \
 	lib/offload/offload-step.c \
 	lib/offload/offload-step.h \
 	lib/offload/offload-thread.c \

@@ -3,22 +3,26 @@
 #ifndef OFFLOAD_COUNTERS_H
 #define OFFLOAD_COUNTERS_H 1
 
-/* Counters of offload threads
- * ===========================
+/* Counters of offload threads, and why flows are not in tc
+ * ========================================================
  *
- * What is counted belongs to an offload thread, but it is counted by whoever
- * makes the request or meets its end: handlers, revalidators, the main thread
- * and offload threads.  Each of them counts in a block of its own, which has
- * the counters of all offload threads (stats/thread-counters.h), so that none
- * waits for another one's cache lines.  Who wants to know adds up the blocks,
+ * A counter belongs to an offload thread, but other threads increment it too:
+ * handlers, revalidators and the main thread.  Each of these threads has a
+ * block with the counters of all offload threads (stats/thread-counters.h), so
+ * that none waits for another one's cache lines.  A reader adds up the blocks
  * in one pass.
  *
- * Thread safety: any thread, any time, but for _init and _destroy. */
+ * For each reason, struct offload_reasons has the number of flows and the
+ * latest example.
+ *
+ * Thread safety: any thread, any time, except for _init and _destroy. */
 
 #include <stdint.h>
 
 #include "offload/offload-info.h"
 #include "offload/offload.h"
+#include "openvswitch/thread.h"
+#include "ovs-thread.h"
 
 struct thread_counters;
 
@@ -36,5 +40,18 @@ void offload_counters_destroy(struct offload_counters *);
 void offload_counters_add(struct offload_counters *, unsigned int thread,
                           enum offload_counter);
 void offload_counters_fold(struct offload_counters *, struct offload_counts *);
+
+struct offload_reasons {
+    struct ovs_mutex mutex;
+    struct offload_reason_info info[OFFLOAD_N_REASONS] OVS_GUARDED;
+};
+
+void offload_reasons_init(struct offload_reasons *);
+void offload_reasons_destroy(struct offload_reasons *);
+void offload_reasons_note(struct offload_reasons *, enum offload_reason,
+                          const struct offload_desc *, int error,
+                          const char *why);
+void offload_reasons_get(struct offload_reasons *,
+                         struct offload_reason_info info[OFFLOAD_N_REASONS]);
 
 #endif /* lib/offload/offload-counters.h */

@@ -11,7 +11,6 @@
 #include "offload/offload-flow.h"
 #include "offload/offload-port.h"
 #include "offload/offload-queue.h"
-#include "offload/offload-reason.h"
 #include "offload/offload.h"
 
 /* Tries to delete a copy from the kernel datapath, which may be short of

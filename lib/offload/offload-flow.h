@@ -6,28 +6,53 @@
 /* Flows of the offload engine, and their table
  * ============================================
  *
- * What a flow is, which states it is in (offload-state.h), and what it has
- * counted.  Nothing here knows of threads, ports or tc.
+ * A flow's description, states and statistics.  Nothing here knows about
+ * threads, ports or tc.
  *
- * Flows are spread over stripes by ufid, and listed there by input port.  Each
- * stripe has a lock, which guards its tables and the flows in it, and a
- * condition, which tells that claims or copies have changed, or that a thread
- * has left a flow.  All functions that take a flow need the lock of its
- * stripe.
+ * Flows are spread over stripes by ufid, and listed there by input port.  The
+ * lock of a stripe guards its tables and the flows in it.  Its condition
+ * variable signals that claims or copies have changed, or that a thread has
+ * finished with a flow.  A caller that passes a flow to a function holds the
+ * lock of the flow's stripe.
+ *
+ *
+ * States
+ * ------
+ *
+ * A flow has five states, each with its own transitions.  Only the setters
+ * below change them.
+ *
+ *     life        is it there?             new -> present -> deleting -> gone
+ *     kernel      has the kernel a copy?   none, present, refused
+ *     tc          has tc a copy?           none, inserting, present
+ *     target      where should it be?      kernel, tc, nowhere
+ *     work        what does its thread     idle, queued, busy, waiting,
+ *                 do with it?              paused
+ *
+ * offload_flow_state() derives from these the state that users see (enum
+ * offload_state of offload-info.h).  offload.h shows the transitions.
+ *
+ * Four facts that are independent of the states are booleans: a thread has
+ * claimed the kernel copy, the kernel copy must be kept, the statistics of the
+ * rule do not count, and the rule was seen in a device.  Whether a waiting
+ * flow is still in the list of its chain is also a boolean, since another lock
+ * guards it.  Whether the rule in tc is outdated is not stored: it was made
+ * from another description than the flow has.
+ *
  *
  * Life cycle
  * ----------
  *
- * offload_flow_create() puts a flow into the table, which has a reference.
- * offload_flow_remove() takes it out and moves it to those that are being
- * deleted, until offload_flow_gone().  When tc does not delete its rule, that
- * is tried again after a pause, which grows.  If that lasts the flow comes
- * back into the table: see offload_flow_report().  Whoever uses a flow without
- * the lock has a reference of its own: the queue of a thread, the thread that
- * is at it, a user who changes or reads it.
+ * offload_flow_create() puts a flow into the table, which holds a reference.
+ * offload_flow_remove() moves it from there to the flows that are being
+ * deleted, until offload_flow_gone().  If tc fails to delete its rule, the
+ * deletion is repeated after a pause that grows.  If that keeps failing, the
+ * flow returns to the table: see offload_flow_report().  Everything that uses
+ * a flow without the lock holds a reference: the queue of a thread, the thread
+ * that works on the flow, a user that changes or reads it.
  *
- * Who changes the kernel copy claims it ('kernel_claimed') meanwhile, so that
- * nobody else does.  The copy in tc is changed by the flow's thread only. */
+ * A thread that changes the kernel copy claims it ('kernel_claimed') so that
+ * no other thread does.  Only the flow's thread changes the copy in tc. */
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -37,8 +62,8 @@
 #include "offload/offload-backend.h"
 #include "offload/offload-chain.h"
 #include "offload/offload-info.h"
-#include "offload/offload-state.h"
 #include "offload/offload.h"
+#include "openvswitch/compiler.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/list.h"
 #include "openvswitch/thread.h"
@@ -46,30 +71,74 @@
 
 struct offload_waiter;
 
-/* Pauses after tc has failed to delete a rule: 1 ms, and each time twice as
- * long, up to the last one of 8 s.  The kernel may be out of memory or file
- * descriptors for a moment, so the first ones are short.  With the last one,
- * thousands of rules that a driver does not delete cost their thread little,
- * and a rule goes within ten seconds after the cause is gone. */
+/* Number of pauses after tc has failed to delete a rule: 1 ms, then twice as
+ * long each time, up to 8 s.  The first ones are short, as the kernel may be
+ * out of memory or file descriptors for a moment.  The last one is long enough
+ * that thousands of rules that a driver does not delete cost their thread
+ * little, and that a rule goes within ten seconds after the cause is gone. */
 #define OFFLOAD_N_PAUSES 14
 
-/* Failures in a row after which neither the user who has deleted the flow nor
- * the end of the engine waits any longer for a rule to be deleted.  The pauses
- * add up to 1,023 ms by then. */
+/* Failures in a row after which the deletion of the flow and the shutdown of
+ * the engine no longer wait for the rule to be deleted.  The pauses add up to
+ * 1,023 ms by then. */
 #define OFFLOAD_PATIENCE 11
 
-/* Time in ms after which the end of the engine has no rule wait for another
- * try, however many there are: twice what a single one gets. */
+/* Time in ms after which the shutdown of the engine stops to retry deletions,
+ * however many rules are left: twice the time that a single rule gets. */
 #define OFFLOAD_END_MSEC 2000
 
 /* Stripes of flows: enough that a dozen threads rarely meet. */
 #define OFFLOAD_STRIPES 64
 
-/* Rules are listed by when they are to be read: in slots of so many ms, which
- * are used again and again.  Together they are longer than the 10 s after which
- * flows expire by default; what is due later is looked at in between. */
+/* Rules are listed by the time when they are to be read, in a ring of slots of
+ * OFFLOAD_SLOT_MSEC each.  The ring is longer than the 10 s after which flows
+ * expire by default; rules that are due later are checked once per turn of the
+ * ring. */
 #define OFFLOAD_SLOT_MSEC 1000
 #define OFFLOAD_N_SLOTS 16
+
+enum OVS_PACKED_ENUM offload_life {
+    OFFLOAD_LIFE_NEW,           /* In the table, not shown: being made. */
+    OFFLOAD_LIFE_PRESENT,       /* In the table.  Has no copies for a moment if
+                                 * its rule vanished, or if its rule is
+                                 * replaced while the kernel refuses the flow;
+                                 * if it is lost, until it is deleted or
+                                 * changed. */
+    OFFLOAD_LIFE_DELETING,      /* Out of the table, maybe still in tc.  If
+                                 * that lasts it returns to the table: see
+                                 * offload_flow_report(). */
+    OFFLOAD_LIFE_GONE,          /* Nothing is left to do. */
+};
+
+enum OVS_PACKED_ENUM offload_kernel_copy {
+    OFFLOAD_KERNEL_NONE,
+    OFFLOAD_KERNEL_PRESENT,
+    OFFLOAD_KERNEL_REFUSED,     /* None, because the kernel has another flow
+                                 * with the same key. */
+};
+
+enum OVS_PACKED_ENUM offload_tc_copy {
+    OFFLOAD_TC_NONE,
+    OFFLOAD_TC_INSERTING,       /* May already be there, unknown to us. */
+    OFFLOAD_TC_PRESENT,
+};
+
+enum OVS_PACKED_ENUM offload_target {
+    OFFLOAD_TARGET_KERNEL,
+    OFFLOAD_TARGET_TC,
+    OFFLOAD_TARGET_NOWHERE,     /* Deleted; if it is present, lost. */
+};
+
+enum OVS_PACKED_ENUM offload_work {
+    OFFLOAD_WORK_IDLE,
+    OFFLOAD_WORK_QUEUED,        /* In the queue of the thread. */
+    OFFLOAD_WORK_BUSY,          /* The thread works on it. */
+    OFFLOAD_WORK_WAITING,       /* Waits, in no queue, for a rule that
+                                 * recirculates to its chain. */
+    OFFLOAD_WORK_PAUSED,        /* Waits, in no queue, until its thread retries
+                                 * to delete the rule, or until an older flow
+                                 * with the same ufid is gone. */
+};
 
 struct offload_stripe {
     OVS_ALIGNED_VAR(CACHE_LINE_SIZE) struct ovs_mutex mutex;
@@ -100,11 +169,11 @@ struct offload_table {
     atomic_uint64_t move_clock; /* Increases when copies change. */
 };
 
-/* What was asked for, to account for it. */
+/* The request to account for. */
 enum OVS_PACKED_ENUM offload_request {
     OFFLOAD_NO_REQUEST,
     OFFLOAD_INSERT,
-    OFFLOAD_REMAKE,             /* After somebody has deleted it. */
+    OFFLOAD_REMAKE,             /* After another process has deleted it. */
     OFFLOAD_MODIFY,
     OFFLOAD_DELETE,
     OFFLOAD_RETURN,
@@ -117,14 +186,14 @@ enum offload_item_type {
     OFFLOAD_ITEM_ADOPT,         /* A port has come. */
     OFFLOAD_ITEM_PORT_GONE,
     OFFLOAD_ITEM_DISABLED,      /* Offload is turned off. */
-    OFFLOAD_ITEM_SWEEP,         /* Rules of a port that nobody knows go. */
+    OFFLOAD_ITEM_SWEEP,         /* Delete a port's rules that have no flow. */
 };
 
 struct offload_item {
     struct kdp_mpsc_node node;  /* In the queue. */
     struct ovs_list list_node;  /* In one of the thread's lists after that. */
     enum offload_item_type type;
-    bool urgent;                /* Comes before offers that wait.  Set by the
+    bool urgent;                /* Processed before waiting offers.  Set by the
                                  * thread that puts it into the queue. */
 };
 
@@ -146,69 +215,69 @@ struct offload_flow {
     enum offload_life life;
     enum offload_kernel_copy kernel;
     enum offload_tc_copy tc;
-    enum offload_target target; /* What is wanted. */
-    enum offload_work work;     /* What the thread does. */
+    enum offload_target target;
+    enum offload_work work;
 
     /* Copies. */
-    bool tc_only;               /* In tc, not in the kernel: is counted. */
-    bool kernel_claimed;        /* Somebody changes the kernel copy. */
-    bool keep_kernel;           /* Also if it is in tc. */
+    bool tc_only;               /* In tc and not in the kernel, and counted in
+                                 * 'n_tc_only' of the stripe. */
+    bool kernel_claimed;        /* A thread changes the kernel copy. */
+    bool keep_kernel;           /* Keep the kernel copy even if it is in tc. */
     bool discard_tc;            /* The statistics of the copy that is in tc, or
                                  * is being put there, do not count. */
     enum offload_hw hw;         /* Where the copy in tc was seen. */
 
-    enum offload_request request;   /* What is under way, and not accounted
-                                     * for yet. */
+    enum offload_request request;   /* In progress, not accounted for yet. */
     enum offload_reason reason; /* Why it is not in tc. */
     uint8_t n_failures;         /* To delete the kernel copy, in a row. */
-    uint8_t n_tc_failures;      /* To delete the copy in tc, likewise, up to
-                                 * UINT8_MAX, */
-    uint16_t tc_error;          /* and the error of the latest, if not 0. */
+    uint8_t n_tc_failures;      /* To delete the copy in tc, in a row, at most
+                                 * UINT8_MAX. */
+    uint16_t tc_error;          /* Latest error from deleting it, or 0. */
     int error;                  /* From tc, or 0. */
-    const char *why;            /* 'error' in words, or NULL; valid if 'error'
-                                 * is not 0.  If it is in tc, why cards may
-                                 * skip it, or NULL. */
+    const char *why;            /* 'error' in words, or NULL.  If the flow is
+                                 * in tc, why cards may skip it, or NULL. */
 
-    struct offload_desc *tc_desc;   /* What it is in tc if 'tc' is
+    struct offload_desc *tc_desc;   /* Description of the rule if 'tc' is
                                      * OFFLOAD_TC_PRESENT, else NULL. */
     struct offload_rule *rule;      /* NULL if 'tc' is OFFLOAD_TC_NONE. */
     uint64_t moved;             /* Move clock at the latest change of copies,
                                  * or of what is added to their statistics. */
 
-    /* Statistics.  In all: 'base' and those of each copy. */
+    /* Statistics: the sum of 'base' and of each copy's own. */
     struct offload_stats base;
-    struct offload_stats tc_seen;       /* Latest known ones of the copies, */
-    struct offload_stats kernel_seen;   /* should these vanish.  In tc also of
-                                         * one that may be there already. */
-    uint64_t tc_since;          /* Move clock when it came to tc last. */
-    uint64_t known;             /* Those known are of then or later, 0 if that
-                                 * cannot be told. */
-    long long int read;         /* When the latest round began in which the
-                                 * rule was read, or it came to tc, in ms, */
-    uint32_t round;             /* and which that was: see offload-reader.h. */
+    struct offload_stats tc_seen;       /* Last read from each copy, in case it
+                                         * vanishes.  'tc_seen' also covers a
+                                         * rule that may already be there. */
+    struct offload_stats kernel_seen;
+    uint64_t tc_since;          /* Move clock when it last came to tc. */
+    uint64_t known;             /* Move clock when the statistics were read, or
+                                 * earlier; 0 if unknown. */
+    long long int read;         /* Start of the latest round that has read the
+                                 * rule, or when it came to tc, in ms. */
+    uint32_t round;             /* That round: see offload-reader.h. */
     struct ovs_list due_node;   /* In stripe->due, while it is in tc. */
 
-    /* What is under way. */
+    /* Work in progress. */
     unsigned int thread;        /* Valid if queued, busy or paused. */
     long long int requested;    /* When, in microseconds. */
     long long int resume;       /* End of the pause in ms, while it is in the
                                  * list of pauses of 'thread'; else 0.  Written
                                  * by the thread. */
     struct offload_chain_waiter chain_waiter;
-    struct offload_waiter *waiter;      /* Told when the flow is gone, or
+    struct offload_waiter *waiter;      /* Notified when the flow is gone or
                                          * stuck; or NULL. */
-    struct offload_stats *final;        /* Gets all statistics; or NULL. */
+    struct offload_stats *final;        /* Gets the final statistics; or
+                                         * NULL. */
 
-    /* After it was not taken. */
-    uint64_t port_seq;          /* Of the port when it was rejected. */
-    long long int retry;        /* When to offer again, in ms. */
+    /* After a rejection. */
+    uint64_t port_seq;          /* Of the port when the flow was rejected. */
+    long long int retry;        /* When to offer it again, in ms. */
     unsigned int retry_msec;    /* Pause before that. */
 
     /* See offload-rebalance.h. */
     uint32_t came;              /* When it came to tc, in ms modulo 2^32. */
-    uint32_t n_ranked;          /* Packets when it was ranked last,
-                                 * likewise, */
-    uint32_t n_recent;          /* and those since the ranking before. */
+    uint32_t n_ranked;          /* Packets at the last ranking, modulo 2^32. */
+    uint32_t n_recent;          /* Packets between the last two rankings. */
 
     uint32_t shown[OFFLOAD_MAX_DUMPS];  /* Latest dump of each slot that has
                                          * shown it. */
@@ -216,8 +285,8 @@ struct offload_flow {
 
 /* Table. */
 
-/* Does something with a flow, the mutex of whose stripe the caller has.  Does
- * not take the flow out of the table. */
+/* Called with the mutex of the flow's stripe held.  Must not remove the flow
+ * from the table. */
 typedef void offload_flow_visitor(struct offload_flow *, void *aux);
 
 void offload_table_init(struct offload_table *);
@@ -299,15 +368,15 @@ offload_flow_in_tc(const struct offload_flow *flow)
     return flow->tc == OFFLOAD_TC_PRESENT;
 }
 
-/* Has tc failed to delete the rule of 'flow' so often that nobody waits for
- * it? */
+/* Has tc failed to delete the rule of 'flow' so often that no thread waits for
+ * it any longer? */
 static inline bool
 offload_flow_is_stuck(const struct offload_flow *flow)
 {
     return flow->n_tc_failures >= OFFLOAD_PATIENCE;
 }
 
-/* Is the rule of 'flow', which is in tc, what the flow is? */
+/* Was the rule of 'flow', which is in tc, made from its description? */
 static inline bool
 offload_flow_is_current(const struct offload_flow *flow)
 {
@@ -320,7 +389,7 @@ offload_flow_is_busy(const struct offload_flow *flow)
     return flow->work == OFFLOAD_WORK_BUSY;
 }
 
-/* Has a thread 'flow', so that it will look at it again? */
+/* Will a thread process 'flow' again, without being notified? */
 static inline bool
 offload_flow_has_thread(const struct offload_flow *flow)
 {
@@ -328,8 +397,8 @@ offload_flow_has_thread(const struct offload_flow *flow)
             || flow->work == OFFLOAD_WORK_BUSY);
 }
 
-/* Does tc have a copy of 'flow', or a thread change that, so that the flow
- * cannot be forgotten without it? */
+/* Does tc have a copy of 'flow', or does a thread work on it, so that only the
+ * thread can end the flow? */
 static inline bool
 offload_flow_needs_thread(const struct offload_flow *flow)
 {

@@ -3,6 +3,8 @@
 #include <config.h>
 #include "offload/offload-placement.h"
 
+#include <errno.h>
+
 #include "offload/offload-engine.h"
 #include "timeval.h"
 #include "util.h"
@@ -358,13 +360,26 @@ offload_placement_left_kernel(struct offload *offload,
     }
 }
 
+/* Returns why tc refused a flow with 'error'. */
+static enum offload_reason
+reason_from_error(int error)
+{
+    switch (error) {
+    case EOPNOTSUPP: return OFFLOAD_REASON_UNSUPPORTED;
+    case ENOSPC: return OFFLOAD_REASON_NO_SPACE;
+    case ENODEV: return OFFLOAD_REASON_NO_DEVICE;
+    case EEXIST: return OFFLOAD_REASON_EXISTS;
+    default: return OFFLOAD_REASON_ERROR;
+    }
+}
+
 /* Tc did not take 'flow' because of 'error', of which 'why' says more, a
  * string that stays for ever, unless it is NULL. */
 void
 offload_placement_reject(struct offload *offload, struct offload_flow *flow,
                          int error, const char *why)
 {
-    enum offload_reason reason = offload_reason_from_error(error);
+    enum offload_reason reason = reason_from_error(error);
     unsigned int backoff;
 
     atomic_read_relaxed(&offload->backoff, &backoff);

@@ -60,7 +60,7 @@
  * ------
  *
  * A flow has five states, for what it is, has and waits for: see
- * offload-state.h.  Users are shown one that is derived from these:
+ * offload-flow.h.  Users are shown one that is derived from these:
  *
  *      state        target   copies         meaning
  *      ----------   ------   ------------   ----------------------------------
