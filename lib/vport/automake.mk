@@ -5,7 +5,6 @@ lib_libkdp_a_SOURCES += \
 	lib/vport/vport-diagnose.h \
 	lib/vport/vport-show.c \
 	lib/vport/vport-show.h \
-	lib/vport/vport-stats.c \
 	lib/vport/vport-stats.h \
 	lib/vport/vport-store.c \
 	lib/vport/vport-store.h \

@@ -44,7 +44,4 @@ struct vport_table_stats {
     uint64_t resyncs;           /* Dumps after the first that succeeded. */
 };
 
-/* Short names for reasons, as in "order". */
-const char *vport_ask_name(enum vport_ask);
-
 #endif /* lib/vport/vport-stats.h */
