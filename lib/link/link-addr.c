@@ -19,7 +19,7 @@ struct link_addr {
     bool ipv4;
     uint8_t prefix_len;         /* Of an IPv4 address at most 32. */
     struct in6_addr addr;       /* IPv4 ones are mapped. */
-    uint64_t order;             /* The older, the smaller. */
+    uint64_t order;             /* Increases: smaller for older addresses. */
     uint64_t generation;        /* At the last update. */
 };
 
@@ -105,7 +105,7 @@ link_addrs_destroy(struct link_addrs *addrs)
     }
 }
 
-/* Fills the members of '*addr' that tell addresses apart.  Returns false if
+/* Fills the members of '*addr' that identify an address.  Returns false if
  * 'view' has no IP address. */
 static bool
 link_addr_from_view(struct link_addr *addr, const struct link_addr_view *view)
@@ -138,7 +138,7 @@ link_addr_find(struct link_addrs *addrs, const struct link_addr *key)
 {
     struct link_addr *addr;
 
-    /* One IPv4 address may be there with several prefix lengths. */
+    /* A link may have one IPv4 address with several prefix lengths. */
     HMAP_FOR_EACH_WITH_HASH (addr, node, link_addr_hash(key->ifindex),
                              &addrs->addrs) {
         if (addr->ifindex == key->ifindex && addr->ipv4 == key->ipv4
@@ -254,7 +254,8 @@ link_addr_compare(const void *a_, const void *b_)
     if (a->ipv4 != b->ipv4) {
         return a->ipv4 ? -1 : 1;
     } else if (!a->ipv4) {
-        /* The kernel lists the newest first, and announces it last. */
+        /* The kernel lists the newest IPv6 address first, but announces it
+         * last. */
         return memcmp(&a->addr, &b->addr, sizeof a->addr);
     }
     return a->order < b->order ? -1 : a->order > b->order;

@@ -25,7 +25,7 @@ COVERAGE_DEFINE(link_event_malformed);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
-/* Asks for our own id, if it is not known: one has turned up. */
+/* Requests our own id, if it is unknown: one may have been assigned. */
 static void
 link_event_check_self(struct link_replica *replica)
 {
@@ -53,22 +53,22 @@ link_event_take_nsid(struct link_replica *replica,
                      enum link_msg_type type, int32_t nsid)
 {
     if (nsid == LINK_NSID_NONE || !replica->all_nsid) {
-        /* Our own events are not tagged unless we listen to others too. */
+        /* Our own events are not tagged unless we listen to others, too. */
         return;
     }
     if (type == LINK_MSG_NEWNSID) {
         link_event_check_self(replica);
         if (nsid != replica->self_nsid) {
-            /* If it is there, a tag was faster, or the end of the namespace
-             * that had the id before is yet to come. */
+            /* If it is there, an event with its tag came first, or the event
+             * that ends the id's previous namespace is still to come. */
             link_table_add_ns(replica->table, nsid);
         }
     } else if (nsid != replica->self_nsid) {
         link_table_drop_ns(replica->table, nsid);
 
-        /* The kernel frees an id before it says so: another namespace may have
-         * got it, and this may be the later of the two messages.  Without an
-         * answer that will turn out when its links are asked for. */
+        /* The kernel frees an id before it announces that.  Another namespace
+         * may already have it, and this may be the later of two messages.  If
+         * the request fails, the next dump of its links finds out. */
         if (link_request_nsid_exists(replica, nsid) != ENOENT) {
             link_event_check_self(replica);
             if (nsid != replica->self_nsid) {
@@ -99,7 +99,7 @@ link_event_take_link(struct link_replica *replica, int32_t nsid,
     link_replica_update_link(replica, nsid, view);
 }
 
-/* Takes an event of our own namespace that is not about a link itself. */
+/* Handles an event of our own namespace that is not about a link itself. */
 static void
 link_event_take_other(struct link_replica *replica,
                       const struct link_msg *msg)
@@ -137,7 +137,7 @@ link_event_take_other(struct link_replica *replica,
     }
 }
 
-/* Parses and counts 'nlh'.  Returns false if there is nothing to take. */
+/* Parses and counts 'nlh'.  Returns false if it is to be ignored. */
 static bool
 link_event_parse(struct link_replica *replica, const struct nlmsghdr *nlh,
                  struct link_msg *msg)
@@ -197,7 +197,7 @@ link_event_take_others(struct link_replica *replica,
             link_event_take_nsid(replica, msg.type, msg.nsid);
         }
     } else if (!is_link || link_table_skips(replica->table, tag)) {
-        /* Not even parsed. */
+        /* Skipped without parsing. */
         replica->stats.ignored_foreign++;
     } else if (link_event_parse(replica, nlh, &msg)) {
         link_event_take_link(replica, tag, nlh, &msg);

@@ -6,15 +6,14 @@
 /* Events of links
  * ===============
  *
- * Enters in the replica what the kernel announces.
+ * Updates the replica from the kernel's announcements.
  *
- * Events come on two sockets.  That of our own namespace hears nothing else.
- * That of others hears the links of all namespaces that have an id in ours,
- * and these ids.  An event of another one is tagged with its id.  One of ours
- * is not tagged, unless our namespace was given an id for itself, and is
- * skipped there.  That id is asked for when the listener opens, when an id
- * appears, and when a tag is unknown.  Link events of other namespaces go to
- * their own part of the table.
+ * Events arrive on two sockets.  One receives the events of our own namespace.
+ * The other one receives the links of all namespaces that have an id in ours,
+ * and these ids.  There, an event carries the id of its namespace as a tag.
+ * Events of our own namespace arrive there, too, without a tag unless our
+ * namespace has an id for itself, and are skipped.  Our own id is requested
+ * when the listener opens, when an id appears, and when a tag is unknown.
  *
  * Thread safety: the thread of the replica.
  *
@@ -24,11 +23,11 @@
 
 struct nlmsghdr;
 
-/* Takes the event 'nlh' of our own namespace. */
+/* Handles the event 'nlh' of our own namespace. */
 void link_event_take_own(struct link_replica *, const struct nlmsghdr *nlh);
 
-/* Takes the event 'nlh' of the socket of other namespaces, which came with the
- * id 'tag' or with LINK_NSID_NONE. */
+/* Handles the event 'nlh' from the socket of other namespaces, with the id
+ * 'tag', or LINK_NSID_NONE if it has no tag. */
 void link_event_take_others(struct link_replica *,
                             const struct nlmsghdr *nlh, int32_t tag);
 

@@ -21,8 +21,8 @@ struct link_info {
     uint32_t flags;             /* IFF_*. */
     uint8_t operstate;          /* IF_OPER_*. */
     bool carrier;
-    uint32_t carrier_up;        /* Times that the carrier came... */
-    uint32_t carrier_down;      /* ...and went. */
+    uint32_t carrier_up;        /* Times that the carrier came up... */
+    uint32_t carrier_down;      /* ...and went down. */
     uint32_t mtu;               /* Bytes. */
     uint8_t hwaddr[LINK_HWADDR_MAX];
     uint8_t hwaddr_len;
@@ -30,16 +30,16 @@ struct link_info {
     int last_master;            /* ...and what it was before that. */
     uint16_t bond_state;        /* As in struct link_view. */
 
-    /* The link that this one is on, or a veth's peer, as of the last message
-     * about this link: the kernel says nothing when a veth gets its peer or
-     * the peer moves. */
+    /* The link that this one is stacked on, or a veth's peer, as of the last
+     * message about this link: the kernel announces nothing when a veth gets
+     * its peer or the peer moves. */
     int lower;                  /* Interface index or 0... */
     int32_t lower_nsid;         /* ...in that namespace, LINK_NSID_SAME, or
                                  * LINK_NSID_OTHER. */
 
-    /* Of a port of a switch in hardware, such as the representor of a virtual
-     * function: its name there, or an empty string, and what all ports of the
-     * switch have in common. */
+    /* For a port of a hardware switch, such as the representor of a virtual
+     * function: its name in the switch, or an empty string, and the id that
+     * all ports of the switch share. */
     char port_name[LINK_NAME_SIZE];
     uint8_t switch_id[LINK_SWITCH_ID_MAX];
     uint8_t switch_id_len;      /* 0 if there is none. */
@@ -49,9 +49,9 @@ struct link_info {
 };
 
 /* What has changed. */
-#define LINK_CHANGE_NEW       (1u << 0)     /* There is such a link now. */
-#define LINK_CHANGE_GONE      (1u << 1)     /* There is none any more. */
-#define LINK_CHANGE_NAME      (1u << 2)     /* Or what the name means. */
+#define LINK_CHANGE_NEW       (1u << 0)     /* The link is new. */
+#define LINK_CHANGE_GONE      (1u << 1)     /* The link was removed. */
+#define LINK_CHANGE_NAME      (1u << 2)     /* Or which link has the name. */
 #define LINK_CHANGE_ALT_NAMES (1u << 3)
 #define LINK_CHANGE_FLAGS     (1u << 4)
 #define LINK_CHANGE_OPERSTATE (1u << 5)
@@ -63,25 +63,25 @@ struct link_info {
 #define LINK_CHANGE_KIND      (1u << 11)    /* Kind or type. */
 #define LINK_CHANGE_ADDRS     (1u << 12)    /* IP addresses, which are not in
                                              * the table. */
-#define LINK_CHANGE_SWITCH    (1u << 13)    /* Name of the port, or id of the
-                                             * switch that it is of. */
-#define LINK_CHANGE_BOND      (1u << 14)    /* Whether the bond, which it is a
-                                             * member of, sends through it. */
+#define LINK_CHANGE_SWITCH    (1u << 13)    /* Name of the port, or id of its
+                                             * switch. */
+#define LINK_CHANGE_BOND      (1u << 14)    /* Whether the link's bond sends
+                                             * through it. */
 #define LINK_CHANGE_ALL       ((1u << 15) - 1)
 
 /* How well the links of a namespace are known. */
 enum link_ns_state {
-    LINK_NS_CURRENT,            /* As the kernel has told. */
-    LINK_NS_PENDING,            /* They are still to be asked for. */
-    LINK_NS_STALE,              /* They cannot be asked for. */
-    LINK_NS_UNFOLLOWED          /* They are of no interest to anybody. */
+    LINK_NS_CURRENT,            /* They are what the kernel has announced. */
+    LINK_NS_PENDING,            /* They are still to be requested. */
+    LINK_NS_STALE,              /* They cannot be requested. */
+    LINK_NS_UNFOLLOWED          /* No caller is interested in them. */
 };
 
 /* A change of a link. */
 struct link_change {
     uint32_t what;              /* LINK_CHANGE_*. */
-    const struct link_info *link;       /* As it is now or, with
-                                         * LINK_CHANGE_GONE, was last.  Valid
+    const struct link_info *link;       /* Its present state or, with
+                                         * LINK_CHANGE_GONE, its last.  Valid
                                          * during the call. */
 };
 
@@ -100,11 +100,11 @@ enum link_reason {
  * writes them. */
 struct link_listener_stats {
     uint64_t events[LINK_N_MSGS];       /* By enum link_msg_type. */
-    uint64_t events_other;      /* Of a type that nobody asked for. */
-    uint64_t malformed;         /* Dropped as unparsable. */
-    uint64_t ignored_foreign;   /* Of other namespaces, and not of links. */
-    uint64_t ignored_own;       /* Of our own links, once more, on the socket
-                                 * of other namespaces. */
+    uint64_t events_other;      /* Of unexpected types. */
+    uint64_t malformed;         /* Dropped as malformed. */
+    uint64_t ignored_foreign;   /* From other namespaces, not about links. */
+    uint64_t ignored_own;       /* About our own links, received again on the
+                                 * socket of other namespaces. */
     uint64_t ignored_port;      /* About ports of bridges, not devices. */
     uint64_t ignored_sender;    /* Not sent by the kernel. */
 
@@ -113,11 +113,11 @@ struct link_listener_stats {
     uint64_t truncated;         /* Messages that were cut short. */
     uint64_t drained;           /* Messages thrown away after a loss. */
 
-    uint64_t resyncs;           /* Times that all was taken again. */
+    uint64_t resyncs;           /* Times that everything was dumped again. */
     uint64_t interrupted;       /* Dumps that a change interrupted. */
-    uint64_t failed;            /* Dumps that failed, not for good. */
-    uint64_t refused;           /* Dumps of namespaces that are not ours to
-                                 * ask for. */
+    uint64_t failed;            /* Dumps that failed and were repeated. */
+    uint64_t refused;           /* Dumps of namespaces that the kernel does not
+                                 * let us dump. */
     uint64_t resync_last;       /* Duration in microseconds, from the notice
                                  * of a loss to the last dump. */
     uint64_t resync_max;
@@ -127,7 +127,7 @@ struct link_listener_stats {
                                          * by reason... */
     uint64_t rtnl_us[LINK_N_REASONS];   /* ...and microseconds until they were
                                          * answered. */
-    uint64_t nsid_requests;     /* Requests that do not. */
+    uint64_t nsid_requests;     /* Requests that do not take it. */
 };
 
 #endif /* lib/link/link-info.h */

@@ -31,9 +31,9 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 struct link_source {
     struct link_listener *listener;
     struct nl_mcast *sock;      /* NULL if there is none. */
-    bool others;                /* Of other namespaces, not of ours. */
+    bool others;                /* Events of other namespaces, not of ours. */
     bool lossy;                 /* The socket is to be drained. */
-    bool idle;                  /* The socket was seen empty, at the end of the
+    bool idle;                  /* The socket was seen empty at the end of the
                                  * last run. */
 };
 
@@ -43,9 +43,9 @@ struct link_listener {
     struct link_replica replica;
     struct link_resync resync;
     struct link_source sources[LINK_N_SOURCES];
-    long long int event_at;     /* When the last event was taken... */
-    long long int current_at;   /* ...and when the tables were last current,
-                                 * and all events taken; milliseconds. */
+    long long int event_at;     /* When the last event was received... */
+    long long int current_at;   /* ...and when the tables were last current and
+                                 * all events processed; milliseconds. */
 };
 
 #define LINK_FOR_EACH_SOURCE(SOURCE, LISTENER)                          \
@@ -53,19 +53,19 @@ struct link_listener {
          SOURCE < &(LISTENER)->sources[LINK_N_SOURCES]; SOURCE++)       \
         if ((SOURCE)->sock)
 
-/* What is of interest in our own namespace.  The group of traffic control
- * brings filters, too, and with them every rule that is offloaded. */
+/* Types of messages that matter in our own namespace.  The group of traffic
+ * control also announces filters, including every offloaded rule. */
 static const uint16_t own_types[] = {
     RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR, RTM_NEWQDISC,
     RTM_DELQDISC, RTM_NEWTCLASS, RTM_DELTCLASS,
 };
 
-/* What is of interest in others. */
+/* Types of messages that matter in other namespaces. */
 static const uint16_t other_types[] = {
     RTM_NEWLINK, RTM_DELLINK, RTM_NEWNSID, RTM_DELNSID,
 };
 
-/* Opens the socket of what happens in our own namespace. */
+/* Opens the socket for events of our own namespace. */
 static int
 link_listener_open_own(struct link_listener *listener, int rcvbuf)
 {
@@ -86,8 +86,8 @@ link_listener_open_own(struct link_listener *listener, int rcvbuf)
     }, &source->sock);
 }
 
-/* Opens the socket of what happens in others.  Without the privilege for that
- * there is none. */
+/* Opens the socket for events of other namespaces.  A process without the
+ * privilege for that has none. */
 static int
 link_listener_open_others(struct link_listener *listener, int rcvbuf)
 {
@@ -106,8 +106,8 @@ link_listener_open_others(struct link_listener *listener, int rcvbuf)
     error = nl_mcast_listen_all_nsid(source->sock);
     if (error) {
         VLOG_WARN("listening to other network namespaces is not permitted "
-                  "(%s); those with devices of ports are asked for every %d "
-                  "ms", ovs_strerror(error), LINK_POLL_MS);
+                  "(%s); those that contain devices of ports are listed every "
+                  "%d ms", ovs_strerror(error), LINK_POLL_MS);
         nl_mcast_close(source->sock);
         source->sock = NULL;
     }
@@ -193,12 +193,12 @@ link_source_lose(struct link_source *source, int error)
         COVERAGE_INC(link_overrun);
         link_table_count_overrun(listener->replica.table, source->others);
     }
-    VLOG_WARN_RL(&rl, "events of links were lost (%s); all links are asked "
-                 "for again in %s", ovs_strerror(error),
+    VLOG_WARN_RL(&rl, "events of links were lost (%s); listing all links in "
+                 "%s again", ovs_strerror(error),
                  source->others ? "other namespaces" : "our namespace");
 
-    /* After a message that was cut short come others that were not, none of
-     * which is missing. */
+    /* After a message that was cut short, the next ones are complete and none
+     * is missing. */
     source->lossy = error != EMSGSIZE;
     link_resync_start(&listener->resync, LINK_REASON_LOSS,
                       source->others ? LINK_RESYNC_OTHERS : LINK_RESYNC_OWN);
@@ -218,7 +218,7 @@ link_source_take(const struct nlmsghdr *nlh, int32_t tag, void *source_)
     }
 }
 
-/* Takes events, '*budget' datagrams at most, until there are none. */
+/* Processes events, at most '*budget' datagrams, until there are none. */
 static void
 link_source_receive(struct link_source *source, unsigned int *budget)
 {
@@ -231,7 +231,7 @@ link_source_receive(struct link_source *source, unsigned int *budget)
     }
 }
 
-/* Takes events of those sources that are not lossy. */
+/* Processes events of the sources that are not lossy. */
 static void
 link_listener_receive(struct link_listener *listener)
 {
@@ -246,7 +246,7 @@ link_listener_receive(struct link_listener *listener)
     }
 }
 
-/* Throws away what waits on lossy sockets.  Returns true if none is left. */
+/* Drains lossy sockets.  Returns true if all of them are empty. */
 static bool
 link_listener_drain(struct link_listener *listener)
 {
@@ -285,7 +285,7 @@ link_listener_is_idle(const struct link_listener *listener)
     return true;
 }
 
-/* True if all events were taken, and none is known to be missing. */
+/* True if all events were processed, and none is known to be missing. */
 static bool
 link_listener_has_all(const struct link_listener *listener)
 {
@@ -296,8 +296,8 @@ link_listener_has_all(const struct link_listener *listener)
 static void
 link_listener_run__(struct link_listener *listener)
 {
-    /* Events first, so that what they tell does not replace what a dump told
-     * that is newer. */
+    /* Events come first, so that an older event does not replace newer
+     * information from a dump. */
     link_listener_receive(listener);
     if (!link_listener_drain(listener)) {
         return;
@@ -345,7 +345,7 @@ link_listener_wait(struct link_listener *listener)
 bool
 link_listener_catch_up(struct link_listener *listener)
 {
-    /* That many runs take what a full socket holds. */
+    /* So many runs process the content of a full socket. */
     const struct link_source *own = &listener->sources[LINK_SOURCE_OWN];
     int n_runs = (nl_mcast_capacity(own->sock) / LINK_RUN_DATAGRAMS
                   + LINK_INTERRUPTED_MAX);

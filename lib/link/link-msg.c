@@ -111,8 +111,7 @@ link_attr_s32(const struct nlattr *attr, int32_t otherwise, int32_t *valuep)
     *valuep = attr ? (int32_t) mnl_attr_get_u32(attr) : otherwise;
 }
 
-/* The same for a namespace id, of which negative ones mean that there is
- * none. */
+/* The same for a namespace id.  Negative values mean that there is none. */
 static int32_t
 link_attr_nsid(const struct nlattr *attr)
 {
@@ -122,7 +121,7 @@ link_attr_nsid(const struct nlattr *attr)
     return MAX(nsid, LINK_NSID_NONE);
 }
 
-/* Takes what a bond says of a member, of which 'data' is all. */
+/* Parses the bond's data about a member. */
 static int
 link_parse_bond_member(const struct nlattr *data, struct link_view *view)
 {
@@ -158,7 +157,7 @@ link_parse_kind(const struct nlattr *info, struct link_view *view)
             }
         }
 
-        /* Masters of other kinds say other things there. */
+        /* Masters of other kinds have other data there. */
         if (attrs[IFLA_INFO_SLAVE_KIND] && attrs[IFLA_INFO_SLAVE_DATA]
             && !strcmp(mnl_attr_get_str(attrs[IFLA_INFO_SLAVE_KIND]),
                        "bond")) {
@@ -208,7 +207,7 @@ link_view_next_alt_name(const struct link_view *view, const char *name)
         return NULL;
     }
 
-    /* A name is the payload of its attribute. */
+    /* 'name' is the payload of its attribute. */
     attr = (name
             ? mnl_attr_next((const void *) (name - MNL_ATTR_HDRLEN))
             : mnl_attr_get_payload(view->alt_names));
@@ -223,8 +222,8 @@ link_view_next_alt_name(const struct link_view *view, const char *name)
     return NULL;
 }
 
-/* Takes the attributes whose absence says nothing, and the hardware address,
- * whose absence says that there is none. */
+/* Parses attributes whose absence says nothing, and the hardware address,
+ * whose absence means that there is none. */
 static int
 link_parse_optional(const struct nlattr *attrs[], struct link_view *view)
 {
@@ -256,7 +255,7 @@ link_parse_optional(const struct nlattr *attrs[], struct link_view *view)
     return 0;
 }
 
-/* Takes what a port of a switch in hardware has, a representor for one. */
+/* Parses the attributes of a port of a hardware switch, or representor. */
 static int
 link_parse_switch_port(const struct nlattr *attrs[], struct link_view *view)
 {
@@ -356,7 +355,7 @@ link_parse_nsid(const struct nlmsghdr *nlh, int32_t *nsid)
     return 0;
 }
 
-/* A class of a discipline, of which the header says all that matters. */
+/* Parses a class of a discipline.  Its header has all that matters. */
 static int
 link_parse_class(const struct nlmsghdr *nlh, struct link_qdisc_view *view)
 {

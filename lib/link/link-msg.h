@@ -6,33 +6,32 @@
 /* Messages about links
  * ====================
  *
- * The kernel describes network devices ("links"), their addresses and queueing
- * disciplines, and the ids that namespaces have for each other in rtnetlink
- * messages, as events and as answers to requests.  link_msg_parse()
- * checks such a message against a policy and gives a view of it that points
- * into the message.  It copies nothing and allocates nothing.
+ * In rtnetlink messages, both events and answers, the kernel describes network
+ * devices ("links"), their addresses and queueing disciplines, and the ids
+ * that namespaces have for each other.  link_msg_parse() checks such a message
+ * against a policy and returns a view that points into the message.  It copies
+ * nothing and allocates nothing.
  *
- * Three kinds of RTM_NEWLINK are not what they seem:
+ * Three kinds of RTM_NEWLINK need care:
  *
- *   - A bridge sends RTM_NEWLINK and RTM_DELLINK of family AF_BRIDGE when
- *     something becomes its port or ceases to be.  The device lives on.  Such
- *     a message does not describe a link ('family' of the view is not
+ *   - A bridge sends RTM_NEWLINK and RTM_DELLINK of family AF_BRIDGE when a
+ *     device becomes its port or ceases to be.  The device lives on.  Such a
+ *     message does not describe a link ('family' of the view is not
  *     AF_UNSPEC).
  *
- *   - Wireless drivers send RTM_NEWLINK that has the flags and the name and
- *     nothing else ('partial').
+ *   - Wireless drivers send an RTM_NEWLINK that has only flags and name
+ *     ('partial').
  *
  *   - An answer about a device of another namespace carries the id of that
- *     namespace ('target_nsid'); from a kernel that does not know what it was
- *     asked for it describes a device of our own and lacks the id.
+ *     namespace ('target_nsid').  An older kernel ignores the requested
+ *     namespace: its answer lacks the id and describes a device of our own.
  *
- * Loss: a message is one datagram; one that was truncated is EINVAL here and
- * its reader's to notice.  A malformed message gives EINVAL; the caller counts
- * it and goes on.
+ * Failure: a malformed message gives EINVAL; the caller counts it and goes on.
+ * So does one that was truncated, which the receiver has to notice itself.
  *
- * Life cycle and thread safety: none of this has state; a view lives as long
- * as its message.  See rtnetlink(7) and, for what is newer, linux/if_link.h
- * and linux/net_namespace.h. */
+ * Life cycle and thread safety: the functions have no state; a view lives as
+ * long as its message.  See rtnetlink(7) and, for newer attributes,
+ * linux/if_link.h and linux/net_namespace.h. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,12 +39,11 @@
 
 struct nlattr;
 
-/* Namespaces.  The kernel's ids, which start at 0, and INT32_MIN and what
- * follows for what has none. */
+/* Namespaces: the kernel's ids, which start at 0, and these values. */
 #define LINK_NSID_NONE (-1)             /* No id. */
 #define LINK_NSID_LOCAL INT32_MIN       /* Our own namespace. */
-#define LINK_NSID_SAME (INT32_MIN + 1)  /* The same as that of the link. */
-#define LINK_NSID_OTHER (INT32_MIN + 2) /* Another; we cannot tell which. */
+#define LINK_NSID_SAME (INT32_MIN + 1)  /* The namespace of the link. */
+#define LINK_NSID_OTHER (INT32_MIN + 2) /* Another, unknown one. */
 #define LINK_NSID_ALL (INT32_MIN + 3)   /* In filters: every namespace. */
 
 /* Returns "local" or the number of namespace 'nsid'.  The caller frees it. */
@@ -58,7 +56,7 @@ char *link_nsid_to_string(int32_t nsid);
 #define LINK_HWADDR_MAX 32      /* MAX_ADDR_LEN */
 #define LINK_SWITCH_ID_MAX 32   /* MAX_PHYS_ITEM_ID_LEN */
 
-/* Attributes of a link whose absence says nothing about it. */
+/* Attributes of a link whose absence does not mean anything. */
 #define LINK_HAS_OPERSTATE     (1u << 0)
 #define LINK_HAS_CARRIER       (1u << 1)
 #define LINK_HAS_CARRIER_COUNT (1u << 2)
@@ -67,17 +65,17 @@ char *link_nsid_to_string(int32_t nsid);
 struct link_view {
     uint8_t family;             /* AF_UNSPEC if it describes a link. */
     bool partial;               /* Only 'flags' and 'name' are valid. */
-    uint16_t has;               /* LINK_HAS_*: which are valid of: */
+    uint16_t has;               /* LINK_HAS_*: which of these are valid: */
     uint8_t operstate;          /* IF_OPER_*. */
     bool carrier;
-    uint32_t carrier_up;        /* Times that the carrier came... */
-    uint32_t carrier_down;      /* ...and went. */
+    uint32_t carrier_up;        /* Times that the carrier came up... */
+    uint32_t carrier_down;      /* ...and went down. */
     uint32_t mtu;               /* Bytes. */
 
     /* Always valid. */
     const uint8_t *hwaddr;
     size_t hwaddr_len;          /* At most LINK_HWADDR_MAX.  0 if the link has
-                                 * none, of which the kernel says nothing. */
+                                 * none; then the attribute is missing. */
     uint16_t arp_type;          /* ARPHRD_*. */
     uint32_t flags;             /* IFF_*. */
     int ifindex;                /* Above 0. */
@@ -92,17 +90,16 @@ struct link_view {
     int32_t new_nsid;           /* RTM_DELLINK: namespace to which the device
                                  * moves, or LINK_NSID_NONE. */
 
-    uint16_t bond_state;        /* Of a member of a bond: another number for
-                                 * each combination of active or backup, and
-                                 * whether the bond considers it to be up.
-                                 * Otherwise 0. */
+    uint16_t bond_state;        /* For a member of a bond, a number for each
+                                 * combination of active or backup, and up or
+                                 * down according to the bond.  Otherwise
+                                 * 0. */
 
-    /* Of a port of a switch in hardware, among them the representors of
-     * virtual functions.  The kernel says nothing of these if the link is no
-     * such port. */
+    /* For a port of a hardware switch, such as the representor of a virtual
+     * function.  The kernel omits these attributes for other links. */
     const char *port_name;      /* "p0", "pf0vf1" or the like, or NULL.
                                  * Shorter than LINK_NAME_SIZE. */
-    const uint8_t *switch_id;   /* Ports of a switch have it in common. */
+    const uint8_t *switch_id;   /* Shared by all ports of a switch. */
     size_t switch_id_len;       /* At most LINK_SWITCH_ID_MAX.  0 if none. */
 
     const struct nlattr *alt_names;     /* See link_view_next_alt_name(). */
@@ -110,7 +107,7 @@ struct link_view {
 
 /* An address of a link. */
 struct link_addr_view {
-    uint8_t family;             /* AF_INET, AF_INET6 or one unheard of. */
+    uint8_t family;             /* AF_INET, AF_INET6 or another one. */
     uint8_t prefix_len;
     int ifindex;                /* Above 0. */
     const void *address;        /* IFA_LOCAL, or else IFA_ADDRESS, or NULL. */
@@ -144,8 +141,8 @@ struct link_msg {
     union {
         struct link_view link;          /* NEWLINK, DELLINK. */
         struct link_addr_view addr;     /* NEWADDR, DELADDR. */
-        int32_t nsid;                   /* NEWNSID, DELNSID; LINK_NSID_NONE
-                                         * says that there is none. */
+        int32_t nsid;                   /* NEWNSID, DELNSID; LINK_NSID_NONE if
+                                         * there is none. */
         struct link_qdisc_view qdisc;   /* NEWQDISC, DELQDISC; NEWTCLASS and
                                          * DELTCLASS, without 'kind'. */
     };

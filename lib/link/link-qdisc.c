@@ -16,7 +16,7 @@ struct link_qdisc {
     int ifindex;
     uint32_t parent;            /* TC_H_ROOT or TC_H_INGRESS. */
     uint32_t handle;
-    uint64_t seqno;             /* Starts anywhere but where it was before. */
+    uint64_t seqno;             /* Never repeats a previous value. */
     uint64_t generation;        /* At the last update. */
 };
 
@@ -25,12 +25,12 @@ struct link_qdiscs {
     struct hmap qdiscs;         /* Of struct link_qdisc. */
     uint64_t generation;
     uint64_t next_seqno;        /* For the next discipline. */
-    bool followed;              /* Does somebody enter what changes? */
-    bool known;                 /* Has 'qdiscs' all? */
+    bool followed;              /* A writer enters changes. */
+    bool known;                 /* 'qdiscs' is complete. */
 };
 
-/* Room between the numbers of two disciplines, for more changes than one will
- * ever see. */
+/* Distance between the initial numbers of two disciplines: more changes than
+ * one will ever see. */
 #define QDISC_SEQNO_STEP (UINT64_C(1) << 40)
 
 struct link_qdiscs *
@@ -118,10 +118,9 @@ link_qdiscs_update(struct link_qdiscs *qdiscs,
     struct link_qdisc *qdisc = link_qdisc_find(qdiscs, view->ifindex,
                                                view->parent);
     if (!qdiscs->followed) {
-        /* It was announced before that ended, or is told in answer to a
-         * request of that time. */
+        /* The message was sent before following ended. */
     } else if (gone) {
-        /* One that took its place may have been announced before. */
+        /* Its replacement may have been announced before. */
         if (qdisc && qdisc->handle == view->handle) {
             link_qdisc_remove(qdiscs, qdisc);
         }
@@ -199,8 +198,8 @@ link_qdiscs_are_known(const struct link_qdiscs *qdiscs_)
 }
 
 /* Returns the sequence number of the discipline of link 'ifindex' at 'parent',
- * or 0 if there is none: no discipline has that.  If nothing is known, returns
- * one that no discipline has had or will have. */
+ * or 0, which no discipline has, if there is none.  If the table is unknown,
+ * returns a number that no discipline has had or will have. */
 static uint64_t
 link_qdiscs_seqno(const struct link_qdiscs *qdiscs_, int ifindex,
                   uint32_t parent)

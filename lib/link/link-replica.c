@@ -25,6 +25,10 @@
 #include "timeval.h"
 #include "util.h"
 
+VLOG_DEFINE_THIS_MODULE(link_replica);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+
 void
 link_newer_begin(struct link_newer *newer, uint16_t type, int32_t nsid)
 {
@@ -81,8 +85,8 @@ link_newer_clear(struct link_newer *newer)
     newer->msgs_len = 0;
 }
 
-/* There are as many ids as events that were taken between two parts, and as
- * many questions as a part has messages. */
+/* A linear search: there are few events between two parts, and a part has few
+ * messages. */
 bool
 link_newer_has(const struct link_newer *newer, int32_t id)
 {
@@ -180,9 +184,7 @@ link_replica_set_self_nsid(struct link_replica *replica, int32_t nsid)
     }
 }
 
-VLOG_DEFINE_THIS_MODULE(link_request);
-
-static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
+/* Single requests. */
 
 /* A request has a header and at most two attributes. */
 #define LINK_REQUEST_SIZE 128

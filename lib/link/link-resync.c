@@ -32,8 +32,8 @@ COVERAGE_DEFINE(link_dump);
 /* A request has a header and at most two attributes. */
 #define LINK_DUMP_REQUEST_SIZE 128
 
-/* Of each kind: the type of the request, and the size of its header, in which
- * the address family comes first. */
+/* For each kind, the type of the request and the size of its header, which
+ * begins with the address family. */
 static const struct {
     uint16_t type;
     size_t hdrlen;
@@ -51,7 +51,7 @@ link_dump_init(struct link_dump *dump, struct link_replica *replica)
     dump->replica = replica;
 }
 
-/* What is kept. */
+/* Marking and sweeping. */
 
 static bool
 link_dump_is_kept(const struct link_dump *dump, enum link_dump_kind kind)
@@ -110,9 +110,8 @@ link_dump_sweep(struct link_dump *dump)
 
 /* Answers. */
 
-/* Takes note of a message that could not be understood.  If it is about a
- * link, what is known of that stays.  Returns 0, or EBADMSG if that is not
- * known. */
+/* Counts a malformed message.  Returns 0 if it names a link, which then stays
+ * as it is, otherwise EBADMSG. */
 static int
 link_dump_malformed(struct link_dump *dump, const struct nlmsghdr *nlh)
 {
@@ -126,7 +125,7 @@ link_dump_malformed(struct link_dump *dump, const struct nlmsghdr *nlh)
 
     char *name = link_nsid_to_string(dump->nsid);
     VLOG_WARN_RL(&rl, "network namespace %s: malformed answer about link %d; "
-                 "what is known of it stays", name, ifi->ifi_index);
+                 "keeping its last state", name, ifi->ifi_index);
     free(name);
     link_table_keep(dump->replica->table, dump->nsid, ifi->ifi_index);
     return 0;
@@ -169,8 +168,7 @@ link_dump_take_nsid(struct link_dump *dump, const struct nlmsghdr *nlh)
     return 0;
 }
 
-/* What of the answer could not be understood is taken not to be there: it
- * would not be understood the next time, either. */
+/* Skips a malformed message: the next dump would have it, too. */
 static void
 link_dump_take_other(struct link_dump *dump, const struct nlmsghdr *nlh)
 {
@@ -204,7 +202,7 @@ link_dump_reply(const struct nlmsghdr *nlh, void *dump_)
     OVS_NOT_REACHED();
 }
 
-/* Enters once more what was announced since the last part was written. */
+/* Applies the recorded events again, which are newer than the last part. */
 static void
 link_dump_correct(struct link_dump *dump)
 {
@@ -255,7 +253,7 @@ link_dump_send(struct link_dump *dump)
     return error ? error : nl_conn_start_dump(dump->conn, nlh);
 }
 
-/* Ends the dump, which was not completed if there is an 'error'. */
+/* Ends the dump, and removes what it did not list if there was no 'error'. */
 static void
 link_dump_end(struct link_dump *dump, int error)
 {
@@ -270,7 +268,7 @@ link_dump_end(struct link_dump *dump, int error)
     }
 }
 
-/* Ends the dump that is under way, if there is one.  What it told stays. */
+/* Ends the dump in progress, if any.  Entries that it updated stay. */
 static void
 link_dump_cancel(struct link_dump *dump)
 {
@@ -279,10 +277,10 @@ link_dump_cancel(struct link_dump *dump)
     }
 }
 
-/* Begins to ask for all of 'kind' of namespace 'nsid', which matters for links
- * only.  With 'again', what the last dump of links told, which was
- * interrupted, counts, too.  Returns 0 if that kind is not kept, EINPROGRESS
- * if the answer is to be taken, or a positive errno value. */
+/* Starts a dump of 'kind', for LINK_DUMP_LINKS of namespace 'nsid'.  With
+ * 'again', combines it with the last dump of links, which was interrupted.
+ * Returns 0 if 'kind' is not kept, EINPROGRESS if the dump is in progress, or
+ * another positive errno value. */
 static int
 link_dump_begin(struct link_dump *dump, enum link_dump_kind kind,
                 int32_t nsid, bool again, enum link_reason reason)
@@ -300,7 +298,7 @@ link_dump_begin(struct link_dump *dump, enum link_dump_kind kind,
     dump->nsid = nsid;
     dump->reason = reason;
 
-    /* Our own id is among them. */
+    /* The ids in the answer include our own. */
     if (kind == LINK_DUMP_NSIDS && replica->self_nsid == LINK_NSID_NONE) {
         error = link_request_self_nsid(replica);
         if (error) {
@@ -322,9 +320,9 @@ link_dump_begin(struct link_dump *dump, enum link_dump_kind kind,
     return EINPROGRESS;
 }
 
-/* Takes a part of the answer.  Returns EINPROGRESS if there is more to come, 0
- * at the end, or a positive errno value: EOPNOTSUPP if the kernel cannot tell
- * the links of another namespace. */
+/* Processes a part of the answer.  Returns EINPROGRESS if there is more to
+ * come, 0 at the end, or another positive errno value, EOPNOTSUPP if the
+ * kernel cannot list the links of another namespace. */
 static int
 link_dump_continue(struct link_dump *dump)
 {
@@ -341,15 +339,15 @@ link_dump_continue(struct link_dump *dump)
     return error;
 }
 
-/* Milliseconds until a dump that failed is repeated, and until one is that
- * was interrupted more than a few times in a row.  Changes come so fast then
- * that the next would be interrupted too, and it would take the RTNL lock, so
- * that time doubles with each, so many times. */
+/* Milliseconds until a failed dump is repeated, and until a dump is repeated
+ * that was interrupted more than LINK_INTERRUPTED_MAX times in a row.  Changes
+ * come so fast then that the next one would be interrupted, too.  As each
+ * takes the RTNL lock, the latter time doubles with each, so many times. */
 #define LINK_RETRY_MS 1000
 #define LINK_INTERRUPTED_MS 100
 #define LINK_INTERRUPTED_DOUBLINGS 6
 
-/* Stages of asking for our own namespace. */
+/* Stages of dumping our own namespace. */
 enum link_own_stage {
     LINK_OWN_LINKS,
     LINK_OWN_ADDRS,
@@ -376,8 +374,8 @@ link_resync_uninit(struct link_resync *resync)
     link_dump_cancel(&resync->dump);
 }
 
-/* Ends the dump that is under way if it is about 'what', or if it stands in
- * the way of that: our own namespace comes first. */
+/* Ends the dump in progress if it is about 'what', or if it is about others
+ * and 'what' includes our own namespace, which comes first. */
 static void
 link_resync_cancel(struct link_resync *resync, enum link_resync_what what)
 {
@@ -459,10 +457,10 @@ link_resync_own_waits(const struct link_resync *resync)
     return resync->own_retry_at != 0;
 }
 
-/* How requests end. */
+/* Failures. */
 
-/* Takes note of the failure of a request about 'nsid', which is to be repeated
- * at '*retry_at'. */
+/* Counts and logs the failure of a request about 'nsid', and sets '*retry_at'
+ * to the time of the next try. */
 static void
 link_resync_retry(struct link_resync *resync, int error, int32_t nsid,
                   long long int *retry_at)
@@ -490,7 +488,7 @@ link_resync_retry(struct link_resync *resync, int error, int32_t nsid,
     }
 }
 
-/* Takes note of how the dump of another namespace's links ended. */
+/* Handles the end of the dump of another namespace's links. */
 static void
 link_resync_end_foreign(struct link_resync *resync, int32_t nsid, int error)
 {
@@ -505,7 +503,7 @@ link_resync_end_foreign(struct link_resync *resync, int32_t nsid, int error)
     case EACCES:
     case EOPNOTSUPP:
         VLOG_WARN_RL(&rl, "network namespace %"PRId32": its links cannot be "
-                     "asked for (%s); they are known by events alone",
+                     "listed (%s); they are known from events alone",
                      nsid, ovs_strerror(error));
         replica->stats.refused++;
         link_table_set_stale(replica->table, nsid, error);
@@ -513,7 +511,7 @@ link_resync_end_foreign(struct link_resync *resync, int32_t nsid, int error)
 
     case EINVAL:
     case ENOENT:
-        /* There is no such namespace any more, or the kernel is too old. */
+        /* The namespace is gone, or the kernel is too old. */
         switch (link_request_nsid_exists(replica, nsid)) {
         case 0:
             replica->stats.refused++;
@@ -529,7 +527,7 @@ link_resync_end_foreign(struct link_resync *resync, int32_t nsid, int error)
         break;
 
     default:
-        /* Others first. */
+        /* Let other pending namespaces go first. */
         link_table_set_pending(replica->table, nsid);
         link_resync_retry(resync, error, nsid, &resync->retry_at);
         break;
@@ -552,7 +550,7 @@ link_resync_next__(const struct link_resync *resync, int32_t *nsid)
             : resync->retry_at);
 }
 
-/* When to try to confirm what is provisional, or LLONG_MAX. */
+/* Returns when to try to confirm provisional stages, or LLONG_MAX. */
 static long long int
 link_resync_confirm_next(const struct link_resync *resync)
 {
@@ -566,7 +564,7 @@ link_resync_confirm_next(const struct link_resync *resync)
     return MIN(resync->confirm_at, changed_at + LINK_QUIET_MS);
 }
 
-/* When to ask for other namespaces again, which nothing is announced of, or
+/* Returns when to dump other namespaces again, if we cannot listen to them, or
  * LLONG_MAX. */
 static long long int
 link_resync_poll_next(const struct link_resync *resync)
@@ -598,8 +596,8 @@ link_resync_next(const struct link_resync *resync)
                   link_resync_confirm_next(resync)));
 }
 
-/* Asks one by one for the links that no interrupted dump told of.  Returns
- * true if all were asked for, false if that goes on later. */
+/* Requests, one by one, the links that none of the interrupted dumps had.
+ * Returns true if that is done, false if it goes on in a later turn. */
 static bool
 link_resync_ask_unseen(struct link_resync *resync)
 {
@@ -614,14 +612,14 @@ link_resync_ask_unseen(struct link_resync *resync)
         }
         resync->parts--;
         if (link_request_link(replica, ifindexes[i], resync->dump.reason)) {
-            /* It stays until a dump confirms what there is. */
+            /* The link stays until a dump confirms the table. */
             return true;
         }
     }
     return n < ARRAY_SIZE(ifindexes);
 }
 
-/* Sets when to try next to confirm what is provisional. */
+/* Sets the time of the next try to confirm provisional stages. */
 static void
 link_resync_plan_confirmation(struct link_resync *resync)
 {
@@ -641,11 +639,11 @@ link_resync_next_unconfirmed(const struct link_resync *resync,
     return stage;
 }
 
-/* How dumps end.  Each of the following functions returns true if there is
- * more of the same to be asked for. */
+/* How dumps end.  Each of the following functions returns true if the same
+ * task has another dump to start. */
 
-/* A stage of our own namespace is done but for links to be asked for.  Goes on
- * with the next stage if there are none. */
+/* The dumps of a stage of our own namespace are done.  Requests the links that
+ * none of them had, then moves on to the next stage. */
 static bool
 link_resync_advance_own(struct link_resync *resync)
 {
@@ -691,7 +689,7 @@ link_resync_end_own(struct link_resync *resync, int error)
     return link_resync_advance_own(resync);
 }
 
-/* The dump of what is provisional of our own namespace did. */
+/* The dump that was to confirm a provisional stage ended with 'error'. */
 static bool
 link_resync_end_confirm(struct link_resync *resync, int error)
 {
@@ -747,8 +745,8 @@ link_resync_end(struct link_resync *resync, int error)
 
 /* Running. */
 
-/* Chooses what to ask for.  Returns false if there is nothing, or it is not
- * time. */
+/* Chooses the next task.  Returns false if there is none, or it is too
+ * early. */
 static bool
 link_resync_choose(struct link_resync *resync, int32_t *nsid)
 {
@@ -771,7 +769,7 @@ link_resync_choose(struct link_resync *resync, int32_t *nsid)
     return false;
 }
 
-/* Begins the dump that the task calls for, as link_dump_begin() does. */
+/* Starts the dump that the task needs, as link_dump_begin() does. */
 static int
 link_resync_begin(struct link_resync *resync, int32_t nsid)
 {
@@ -796,10 +794,10 @@ link_resync_begin(struct link_resync *resync, int32_t nsid)
     OVS_NOT_REACHED();
 }
 
-/* Takes parts of the dump that is under way, or begins the one that the task
- * calls for, and goes on until the task is done or no parts are left.  Where a
- * stage took several turns, there is much to remove and to tell at its end,
- * and the next stage waits for the next turn. */
+/* Processes parts of the dump in progress, or starts the one that the task
+ * needs, until the task is done or no parts are left for this turn.  The end
+ * of a stage that took several turns has many links to remove and to announce,
+ * so the next stage waits for the next turn. */
 static void
 link_resync_work(struct link_resync *resync, int32_t nsid)
 {

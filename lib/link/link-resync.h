@@ -121,70 +121,70 @@ enum link_task {
 
 struct link_resync {
     struct link_replica *replica;
-    struct link_dump dump;      /* The one that is under way... */
-    enum link_task task;        /* ...and what it is for. */
-    unsigned int confirm_stage; /* That stage, with LINK_TASK_CONFIRM. */
-    unsigned int parts;         /* That may be taken in this turn. */
+    struct link_dump dump;      /* The dump in progress... */
+    enum link_task task;        /* ...and its purpose. */
+    unsigned int confirm_stage; /* The stage of LINK_TASK_CONFIRM. */
+    unsigned int parts;         /* Parts left in this turn. */
     bool filled;                /* Our own namespace was current once. */
-    bool enumerate;             /* The ids are to be asked for. */
+    bool enumerate;             /* The ids are to be dumped. */
     unsigned int n_interrupted; /* Dumps in a row. */
-    unsigned int own_stage;     /* What of our own to ask for next... */
-    unsigned int own_dumps;     /* ...and how many were interrupted. */
-    bool asking;                /* For the links that none of those told. */
+    unsigned int own_stage;     /* Next stage of our own namespace... */
+    unsigned int own_dumps;     /* ...and its interrupted dumps. */
+    bool asking;                /* Requesting links that none of these had. */
     unsigned int unconfirmed;   /* Bits of stages that are provisional... */
     long long int confirm_wait; /* ...the interval until the next try... */
     long long int tried_at;     /* ...when the last one began... */
-    long long int confirm_at;   /* ...and the next is, unless it is quiet
-                                 * before; milliseconds. */
-    long long int own_retry_at; /* When to ask for our own links again... */
-    long long int retry_at;     /* ...and for the rest; milliseconds. */
-    long long int poll_at;      /* When to ask for others, if we may not listen
-                                 * to them; milliseconds. */
+    long long int confirm_at;   /* ...and when the next begins, unless changes
+                                 * pause earlier; milliseconds. */
+    long long int own_retry_at; /* When to dump our own namespace again... */
+    long long int retry_at;     /* ...and the rest; milliseconds. */
+    long long int poll_at;      /* When to dump other namespaces, if we cannot
+                                 * listen to them; milliseconds. */
 
     bool active;                /* From a loss until nothing is pending. */
-    enum link_reason reason;    /* Why. */
+    enum link_reason reason;
     long long int start;        /* Microseconds. */
 };
 
 void link_resync_init(struct link_resync *, struct link_replica *);
 void link_resync_uninit(struct link_resync *);
 
-/* What to ask for again. */
+/* What to dump again. */
 enum link_resync_what {
     LINK_RESYNC_OWN = 1 << 0,           /* Our own namespace. */
     LINK_RESYNC_OTHERS = 1 << 1,        /* The ids and links of others. */
     LINK_RESYNC_ALL = LINK_RESYNC_OWN | LINK_RESYNC_OTHERS,
 };
 
-/* Starts to ask for that.  If it is being asked for already, what was done is
- * not counted on. */
+/* Starts a resync of 'what'.  If it is already in progress, it starts from the
+ * beginning. */
 void link_resync_start(struct link_resync *, enum link_reason,
                        enum link_resync_what);
 
-/* Lets 'parts' parts of dumps be taken until it is called again. */
+/* Allows link_resync_run() to process 'parts' parts of dumps, until this is
+ * called again. */
 void link_resync_allow(struct link_resync *, unsigned int parts);
 
-/* Makes the next request, or goes on with the one under way, if there is one
- * to be made, and it is time, and as far as parts are left.  Returns true if
- * so. */
+/* Sends the next request, or continues the dump in progress, if it is time and
+ * parts are left.  Returns true if it did something. */
 bool link_resync_run(struct link_resync *);
 
-/* Ends the resync, if one is under way.  To be called when nothing is left to
- * ask for and nothing was lost. */
+/* Ends the resync, if one is in progress.  To be called when no request is
+ * left and nothing was lost. */
 void link_resync_finish(struct link_resync *);
 
 /* Returns when link_resync_run() has something to do, in milliseconds: 0 for
  * at once, LLONG_MAX for never. */
 long long int link_resync_next(const struct link_resync *);
 
-/* True if there is nothing to ask for. */
+/* True if there is nothing to request. */
 bool link_resync_is_done(const struct link_resync *);
 
-/* Asks for queueing disciplines in the next run. */
+/* Makes the next run dump queueing disciplines. */
 void link_resync_ask_qdiscs(struct link_resync *);
 
-/* True if our own namespace was asked for and has to be asked for again, not
- * before some time. */
+/* True if a dump of our own namespace has failed and waits for its next
+ * try. */
 bool link_resync_own_waits(const struct link_resync *);
 
 #endif /* lib/link/link-resync.h */

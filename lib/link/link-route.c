@@ -20,7 +20,7 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Questions. */
+/* Requests. */
 
 /* A request has a header, two addresses and a mark. */
 #define LINK_ROUTE_REQUEST_SIZE 128
@@ -40,7 +40,7 @@ link_route_address_len(uint8_t family)
 }
 
 /* Stores in '*ip6' the 'len' bytes at 'data', an address of 'family'.  Returns
- * false if they are none. */
+ * false if they are not one. */
 static bool
 link_route_address(uint8_t family, const void *data, size_t len,
                    struct in6_addr *ip6)
@@ -167,8 +167,8 @@ link_route_ask(struct nl_conn *conn, uint32_t mark,
     int error = link_route_ask__(conn, mark, dst, src, 0, route);
 
     if (!error && route->local) {
-        /* Packets take the loopback device.  The entry of the table names the
-         * device that has the address. */
+        /* Packets to it take the loopback device.  The entry of the routing
+         * table names the device that has the address. */
         struct link_route entry;
 
         if (!link_route_ask__(conn, mark, dst, src, RTM_F_FIB_MATCH,
@@ -181,22 +181,22 @@ link_route_ask(struct nl_conn *conn, uint32_t mark,
 
 /* Watches. */
 
-/* Bytes of receive buffer: some messages.  A message that finds room left is
- * queued whatever its size. */
+/* Bytes of receive buffer: a few messages.  The kernel queues a message of any
+ * size while there is room left. */
 #define LINK_ROUTE_WATCH_RCVBUF 4096
 
-/* Most datagrams that a look takes, which is more than the buffer holds. */
+/* Most datagrams received in a turn, which is more than the buffer holds. */
 #define LINK_ROUTE_WATCH_DATAGRAMS 64
 
 struct link_route_watch {
     struct nl_mcast *sock;
-    bool noted;                 /* A change that the socket did not tell. */
-    long long int next;         /* Not to look before; milliseconds. */
+    bool noted;                 /* A change that the socket did not report. */
+    long long int next;         /* Earliest next time, in milliseconds. */
 };
 
-/* Lets messages about the tables default, main and local pass, and all that
- * are not about a route.  A table whose number does not fit has another one in
- * the header. */
+/* Makes the kernel drop messages about routes in tables other than default,
+ * main and local.  The header of a route in a table whose number does not fit
+ * in there has another number. */
 static int
 link_route_watch_filter(int fd)
 {
@@ -205,7 +205,7 @@ link_route_watch_filter(int fd)
                       && RT_TABLE_LOCAL == UINT8_MAX);
     static const uint32_t table = (NLMSG_HDRLEN
                                    + offsetof(struct rtmsg, rtm_table));
-    /* A load is in network byte order, and the type in the host's. */
+    /* A load is in network byte order, the type in host byte order. */
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS,
                  offsetof(struct nlmsghdr, nlmsg_type)),
@@ -276,7 +276,7 @@ link_route_watch_take(const struct nlmsghdr *nlh OVS_UNUSED,
     watch->noted = true;
 }
 
-/* Empties the socket, as far as a turn may. */
+/* Empties the socket, up to the limit of a turn. */
 static void
 link_route_watch_receive(struct link_route_watch *watch)
 {

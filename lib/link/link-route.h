@@ -6,32 +6,32 @@
 /* Routes of the kernel
  * ====================
  *
- * Nothing here keeps routes.  A user asks the kernel for the route to one
- * address when it needs it, and looks again when routes may have changed.  So
- * neither the number of routes nor the rate at which they change matters.
+ * This module stores no routes.  A user requests the route to an address when
+ * it needs it, and again when routes may have changed.  So neither the number
+ * of routes nor the rate at which they change matters.
  *
- * A question (link_route_ask()) is one RTM_GETROUTE request.  The kernel looks
- * up its own tables for it: rules, next hop objects, routes with several next
- * hops and gateways of another address family are its business, and the answer
- * has the source address that it would choose.  It does not take the RTNL
- * lock.
+ * link_route_ask() sends one RTM_GETROUTE request.  The kernel looks the
+ * address up as it does for packets, including rules, next hop objects, routes
+ * with several next hops and gateways of another address family.  The answer
+ * has the source address that the kernel would choose.  The request does not
+ * take the RTNL lock.
  *
- * A watch (struct link_route_watch) says when to look again.  It has a socket
- * of its own, so that a flood of routes loses no event of a link.  A filter in
- * the kernel drops what happens in routing tables other than default, main and
- * local, before it takes room or wakes anybody.  What the socket receives is
- * not parsed: one message says as much as a thousand.  So its receive buffer
- * is small, and an overrun is no loss.
+ * A watch (struct link_route_watch) says when to request routes again.  It has
+ * its own socket, so that a flood of routes loses no event of a link.  A
+ * filter in the kernel drops changes of routing tables other than default,
+ * main and local before they take room or wake the process.  Received messages
+ * are not parsed, as one message means the same as a thousand.  So the receive
+ * buffer is small, and an overrun is no loss.
  *
- * Bound: routes are looked at again at once after a change, and then not
- * before LINK_ROUTE_WATCH_MS have passed, which holds for all changes that
- * come meanwhile.  The process sleeps during that time.
+ * Bound: the watch reports the first change at once, and the changes after it
+ * together when LINK_ROUTE_WATCH_MS have passed.  The process sleeps during
+ * that time.
  *
- * What is not noticed: a change in another table that a rule leads to.  The
- * next question has its result; until something else changes, nobody asks.
+ * Limit: the watch does not report changes in other tables that a rule leads
+ * to.  The next request sees them.
  *
- * Thread safety: a watch belongs to one thread.  A question belongs to the
- * owner of the connection.
+ * Thread safety: a watch belongs to one thread.  A request belongs to the
+ * owner of its connection.
  *
  * Failure: functions that return an int return 0 or a positive errno value. */
 
@@ -43,12 +43,12 @@ struct link_route_watch;
 struct nl_conn;
 struct nlmsghdr;
 
-/* Least time between two looks at the routes, in milliseconds.  A look asks
- * for the route of each tunnel, in some 10 microseconds: with 1,000 tunnels
- * and routes that change all the time that is 1 % of a CPU. */
+/* Least time between two reports of a watch, in milliseconds.  After a report
+ * the user requests the route of each tunnel, in some 10 microseconds: with
+ * 1,000 tunnels and constant changes that is 1 % of a CPU. */
 #define LINK_ROUTE_WATCH_MS 1000
 
-/* The way to an address.  IPv4 addresses are mapped to IPv6. */
+/* The route to an address.  IPv4 addresses are mapped to IPv6. */
 struct link_route {
     int ifindex;                /* Of the device, above 0. */
     bool local;                 /* The address is the host's own. */
@@ -56,17 +56,17 @@ struct link_route {
     struct in6_addr source;     /* All zeros if the kernel names none. */
 };
 
-/* Asks the kernel on 'conn' for the route of packets to 'dst' that have 'mark'
- * and, unless it is NULL, the source address 'src'.  The device of one of the
- * host's own addresses is the one that has the address.  Returns 0 and fills
- * '*route', or a positive errno value: ENETUNREACH, EHOSTUNREACH and the like
- * if there is no route. */
+/* Requests on 'conn' the route of packets to 'dst' that have 'mark' and,
+ * unless 'src' is NULL, that source address.  If 'dst' is the host's own
+ * address, the device is the one that has it.  Returns 0 and fills '*route',
+ * or a positive errno value, such as ENETUNREACH or EHOSTUNREACH if there is
+ * no route. */
 int link_route_ask(struct nl_conn *conn, uint32_t mark,
                    const struct in6_addr *dst, const struct in6_addr *src,
                    struct link_route *route);
 
-/* Parses the answer 'nlh', of which all bytes must be there.  Returns 0, or
- * EINVAL if it is malformed or no route that packets can take. */
+/* Parses the complete answer 'nlh'.  Returns 0, or EINVAL if it is malformed
+ * or not a route that packets can take. */
 int link_route_parse(const struct nlmsghdr *nlh, struct link_route *route);
 
 /* Opens a watch.  Returns 0 and stores it, owned by the caller, in '*watchp',
@@ -76,11 +76,11 @@ int link_route_watch_open(struct link_route_watch **watchp);
 /* Closes 'watch', which may be NULL. */
 void link_route_watch_close(struct link_route_watch *watch);
 
-/* Returns true if routes may have changed since the last time that it did, and
- * it is time to look at them. */
+/* Returns true if routes may have changed since it last returned true, and
+ * LINK_ROUTE_WATCH_MS have passed since then. */
 bool link_route_watch_run(struct link_route_watch *);
 
-/* Notes another change that may change routes, such as of a link. */
+/* Notes a change elsewhere that may affect routes, such as that of a link. */
 void link_route_watch_note(struct link_route_watch *);
 
 /* Arranges for poll_block() to wake up when link_route_watch_run() may return

@@ -64,7 +64,7 @@ link_hwaddr_to_string(const struct link_info *link)
     return link_bytes_to_string(link->hwaddr, link->hwaddr_len, ":");
 }
 
-/* In the form that ip(8) and devlink(8) have for it. */
+/* Uses the format of ip(8) and devlink(8). */
 static char *
 link_switch_id_to_string(const struct link_info *link)
 {
@@ -170,7 +170,7 @@ link_show_ns_text(const struct link_listener *listener,
     free(name);
 }
 
-/* What only a port of a switch in hardware has, in the words of ip(8). */
+/* Shows what only a port of a hardware switch has, in the terms of ip(8). */
 static void
 link_show_switch_port_text(const struct link_info *link, struct ds *s)
 {

@@ -7,8 +7,8 @@
  *
  * The text is for people and may change; the JSON is for programs.  Its keys
  * are the names of the members of struct link_listener_stats, struct
- * link_ns_info and struct link_info.  Asked for one namespace, both tell its
- * links too.
+ * link_ns_info and struct link_info.  For a single namespace, both include its
+ * links.
  *
  * Thread safety: the thread of the listener. */
 
@@ -19,14 +19,14 @@ struct ds;
 struct json;
 struct link_listener;
 
-/* Stores in '*nsid' the namespace that 'string' means: "local" or an id.  The
- * id that our own namespace has for itself means our own.  Returns false if
- * that is no namespace in the listener's table. */
+/* Stores in '*nsid' the namespace that 'string' names: "local" or an id.  The
+ * id that our own namespace has for itself also means our own.  Returns false
+ * if there is no such namespace in the listener's table. */
 bool link_show_parse_nsid(const struct link_listener *, const char *string,
                           int32_t *nsid);
 
-/* Appends to 's' what is known of all namespaces (LINK_NSID_ALL) or of 'nsid',
- * which has to be in the table. */
+/* Appends the state of all namespaces (LINK_NSID_ALL), or of 'nsid', which
+ * must be in the table, to 's'. */
 void link_show_text(const struct link_listener *, int32_t nsid, struct ds *s);
 
 /* Returns the same as a JSON object, which the caller owns. */

@@ -111,7 +111,7 @@ link_index_remove_name(struct link_index *index, struct link_name *name)
     }
 }
 
-/* Makes 'name', which is not in the index, mean its link and no other. */
+/* Makes 'name', which is not in the index, refer to its own link only. */
 static void
 link_index_insert_name(struct link_index *index, struct link_name *name)
 {
@@ -412,7 +412,7 @@ link_store_drop_ns(struct link_store *store, struct link_ns *ns,
             link_store_remove(store, link, removed);
         }
     } else {
-        /* The index goes as a whole. */
+        /* The whole index will be freed. */
         LIST_FOR_EACH (link, node, &ns->links) {
             link_store_count_change(store, link);
         }
@@ -466,7 +466,7 @@ link_set_alt_names(struct link *link, const struct link_view *view)
         alt_name->name = xstrdup(name);
     }
 
-    /* They stay where they are from here on. */
+    /* The array does not move from here on. */
     for (size_t i = 0; i < link->n_alt_names; i++) {
         link_index_insert_name(index, &link->alt_names[i]);
     }
@@ -482,11 +482,11 @@ link_set_name(struct link *link, const char *name)
     link_index_insert_name(link->ns->index, &link->name);
 }
 
-/* Stores VALUE in FIELD.  Gives BIT if that is a change. */
+/* Stores VALUE in FIELD.  Evaluates to BIT if FIELD has changed. */
 #define LINK_SET(FIELD, VALUE, BIT) \
     ((FIELD) != (VALUE) ? ((FIELD) = (VALUE), (BIT)) : 0)
 
-/* Takes what 'view' may lack. */
+/* Takes over members that 'view' may lack. */
 static uint32_t
 link_take_optional(struct link_info *info, const struct link_view *view)
 {
@@ -529,7 +529,7 @@ link_set_bytes(uint8_t *dst, size_t size, uint8_t *lenp,
 }
 
 /* Stores 'src', or an empty string if that is NULL, in 'dst', which has room
- * for it.  Returns true if that is a change. */
+ * for it.  Returns true if it has changed. */
 static bool
 link_set_string(char *dst, size_t size, const char *src)
 {
@@ -541,7 +541,7 @@ link_set_string(char *dst, size_t size, const char *src)
     return true;
 }
 
-/* Takes strings and addresses, whose absence says that there are none. */
+/* Takes over strings and addresses.  If 'view' lacks one, there is none. */
 static uint32_t
 link_take_bytes(struct link_info *info, const struct link_view *view)
 {
@@ -566,7 +566,7 @@ link_take_bytes(struct link_info *info, const struct link_view *view)
     return what;
 }
 
-/* Takes what 'view' says.  Returns what has changed. */
+/* Takes over the content of 'view'.  Returns what has changed. */
 static uint32_t
 link_take(struct link *link, const struct link_view *view)
 {

@@ -3,22 +3,22 @@
 #ifndef KDP_LINK_STORE_H
 #define KDP_LINK_STORE_H 1
 
-/* What a link table holds
- * =======================
+/* Link store
+ * ==========
  *
- * Namespaces and their links, and the indexes that find them: links by
- * namespace and interface index, and their names and alternative names by
- * namespace and name.  The link table
- * (link-table.h) puts a lock around a store and tells subscribers of changes.
+ * The content of a link table: namespaces and their links, and the indexes
+ * that find links by namespace and interface index, and names and alternative
+ * names by namespace and name.  The link table (link-table.h) adds a lock and
+ * tells subscribers about changes.
  *
  * Life cycle: link_store_init(), link_store_uninit().  A link that leaves the
- * store goes to a list that the caller gives, 'removed'.  The caller tells
- * whom it concerns, and frees each with link_free().
+ * store moves to the caller's list 'removed'.  The caller notifies subscribers
+ * and frees each link with link_free().
  *
  * Thread safety: none.  The owner holds its lock over each call.
  *
- * Failure: a namespace for whose own index there is no memory uses the shared
- * one, with a warning. */
+ * Failure: if there is no memory for a namespace's own index, it uses the
+ * shared one, with a warning. */
 
 #include <stddef.h>
 
@@ -26,8 +26,8 @@
 #include "openvswitch/hmap.h"
 #include "openvswitch/list.h"
 
-/* A pair of hash tables, which owns no links.  It has either a fixed number of
- * buckets or grows with what is in it. */
+/* A pair of hash tables, which does not own links.  It has either a fixed
+ * number of buckets or grows with its content. */
 struct link_index {
     struct hmap by_ifindex;     /* Of struct link, node 'index_node'. */
     struct hmap by_name;        /* Of struct link_name, node 'node'. */
@@ -35,21 +35,21 @@ struct link_index {
     bool fixed;                 /* Does not grow. */
 };
 
-/* A name means the link that was inserted with it last.  The link that had the
- * name before keeps a record of it, marked 'lost': the kernel has renamed or
- * removed that link, and the event is still to come. */
+/* A name refers to the link that was inserted with it last.  The link that had
+ * the name before keeps a record of it, marked 'lost': the kernel has renamed
+ * or removed that link, and the event is still to come. */
 struct link_name {
     struct hmap_node node;      /* In 'by_name', unless 'lost'. */
     struct link *link;
     char *name;
-    bool lost;                  /* Another link of the namespace was told to
-                                 * have it later. */
+    bool lost;                  /* Another link of the namespace got the name
+                                 * later. */
 };
 
 struct link {
     struct hmap_node index_node;        /* In 'by_ifindex'. */
     struct ovs_list node;               /* In the namespace's 'links', or, once
-                                         * removed, among what is to free. */
+                                         * removed, in a list to free. */
     struct link_ns *ns;
     uint64_t generation;                /* Namespace's at the last update. */
     struct link_info info;
@@ -76,14 +76,14 @@ struct link_ns {
 struct link_store {
     struct hmap namespaces;
     struct ovs_list pending;    /* Of struct link_ns. */
-    bool on_demand;             /* Others than our own namespace are followed
-                                 * if somebody wants that. */
+    bool on_demand;             /* Namespaces other than our own are followed
+                                 * only when a caller wants it. */
     uint64_t generation;        /* Of the namespaces. */
     struct link_index shared;
     uint32_t n_buckets;         /* Of new namespaces, or 0. */
-    uint32_t basis;             /* Random, so that those who choose names and
-                                 * interface indexes in their namespaces cannot
-                                 * choose such that share a bucket. */
+    uint32_t basis;             /* Random, so that processes in other
+                                 * namespaces cannot choose names and interface
+                                 * indexes that share a bucket. */
     uint64_t seqno;             /* Of the last change. */
 };
 
@@ -92,20 +92,20 @@ void link_store_uninit(struct link_store *, struct ovs_list *removed);
 
 /* Namespaces. */
 
-/* Returns NULL if it is not there. */
+/* Returns NULL if there is no such namespace. */
 struct link_ns *link_store_find_ns(const struct link_store *, int32_t nsid);
 
-/* Adds a namespace that is not there.  It is pending, unless it is not
+/* Adds a namespace that is not in the store.  It becomes pending if it is
  * followed. */
 struct link_ns *link_store_add_ns(struct link_store *, int32_t nsid);
 
-/* Follows 'ns' from now on.  If it was not, it becomes pending. */
+/* Begins to follow 'ns'.  If it was not followed, it becomes pending. */
 void link_store_follow_ns(struct link_store *, struct link_ns *ns);
 void link_store_drop_ns(struct link_store *, struct link_ns *,
                         struct ovs_list *removed);
 
-/* Of several pending ones, our own is the first, and the last to become
- * pending the last. */
+/* Sets the state of a namespace.  Among the pending ones our own is the first,
+ * and the others are in the order in which they became pending. */
 void link_store_set_state(struct link_store *, struct link_ns *,
                           enum link_ns_state, int error);
 
@@ -114,19 +114,19 @@ void link_store_set_buckets(struct link_store *, uint32_t n);
 
 /* Links. */
 
-/* Return NULL if there is none. */
+/* Each returns NULL if there is no such link. */
 struct link *link_store_find(const struct link_store *, int32_t nsid,
                              int ifindex);
 struct link *link_store_find_name(const struct link_store *, int32_t nsid,
                                   const char *name);
 
-/* See link_table_update().  If something has changed, stores what is known of
- * the link in '*info'. */
+/* See link_table_update().  If the link has changed, stores its new state in
+ * '*info'. */
 uint32_t link_store_update(struct link_store *, int32_t nsid,
                            const struct link_view *view,
                            struct link_info *info);
 
-/* Counts a change of 'link'. */
+/* Gives the next sequence number to 'link', which has changed. */
 void link_store_count_change(struct link_store *, struct link *);
 
 void link_store_remove(struct link_store *, struct link *,
@@ -136,8 +136,8 @@ void link_store_remove(struct link_store *, struct link *,
 void link_store_sweep(struct link_store *, struct link_ns *,
                       struct ovs_list *removed);
 
-/* Makes an index with 'n' buckets, a power of two.  Returns NULL if there is
- * not enough memory.  For a benchmark, as is the next. */
+/* Creates an index with 'n' buckets, a power of two.  Returns NULL if there is
+ * not enough memory.  This and the next function are for a benchmark. */
 struct link_index *link_index_create(uint32_t n, uint32_t basis);
 void link_index_uninit(struct link_index *);
 

@@ -16,7 +16,7 @@ struct link_table {
     struct link_store store OVS_GUARDED;
     uint64_t n_skipped OVS_GUARDED;
 
-    /* The writer's alone. */
+    /* Belong to the thread that writes. */
     struct ovs_list subscriptions;      /* Of struct link_subscription. */
     unsigned int depth;         /* Of calls of subscribers. */
 };
@@ -26,8 +26,9 @@ struct link_subscription {
     struct link_table *table;
     int32_t nsid;
     uint32_t what;
-    link_change_func *cb;       /* NULL if it ended while subscribers were
-                                 * being called; who calls them frees it. */
+    link_change_func *cb;       /* NULL if the subscription ended while
+                                 * subscribers were being called; their caller
+                                 * frees it. */
     void *aux;
 };
 
@@ -50,8 +51,8 @@ link_subscription_free(struct link_subscription *sub)
     free(sub);
 }
 
-/* Calls those who have subscribed to some of 'what', which has changed of
- * 'link'. */
+/* Calls the subscribers that are interested in some of 'what', which has
+ * changed in 'link'. */
 static void
 link_table_notify(struct link_table *table, const struct link_info *link,
                   uint32_t what)
@@ -75,8 +76,8 @@ link_table_notify(struct link_table *table, const struct link_info *link,
     }
 }
 
-/* Tells that the links in 'removed' are gone, and frees them.  Returns their
- * number. */
+/* Tells subscribers that the links in 'removed' are gone, and frees them.
+ * Returns their number. */
 static size_t
 link_table_free_removed(struct link_table *table, struct ovs_list *removed)
 {
@@ -209,7 +210,7 @@ link_table_set_pending(struct link_table *table, int32_t nsid)
     ovs_mutex_lock(&table->mutex);
     struct link_ns *ns = link_store_find_ns(&table->store, nsid);
     if (ns && ns->followed) {
-        /* So that it becomes the last even if it is pending. */
+        /* Makes it the last one even if it is already pending. */
         link_store_set_state(&table->store, ns, LINK_NS_CURRENT, 0);
         link_store_set_state(&table->store, ns, LINK_NS_PENDING, 0);
     }
@@ -357,8 +358,8 @@ link_addrs_changed(struct link_table *table, struct link *link)
     link_table_notify(table, &info, LINK_CHANGE_ADDRS);
 }
 
-/* This thread alone adds and removes links and namespaces, so that they stay
- * where they are while no mutex is held. */
+/* Only this thread adds and removes links and namespaces, so they stay in
+ * place while the mutex is not held. */
 void
 link_table_addrs_changed(struct link_table *table, int32_t nsid, int ifindex)
 {
@@ -538,7 +539,7 @@ link_table_get_links(const struct link_table *table, int32_t nsid, size_t *n)
     return infos;
 }
 
-/* Ours, whose id is the least of all, comes first. */
+/* Our own namespace, which has the lowest number, comes first. */
 static int
 link_ns_compare(const void *a_, const void *b_)
 {
@@ -591,7 +592,8 @@ link_table_subscribe(struct link_table *table, int32_t nsid, uint32_t what,
     sub->cb = cb;
     sub->aux = aux;
 
-    /* In front, so that a change that is being told is not told to it. */
+    /* At the front, so that it does not get a change that is being
+     * announced. */
     ovs_list_push_front(&table->subscriptions, &sub->node);
     return sub;
 }
