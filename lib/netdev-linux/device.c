@@ -11,8 +11,8 @@
 BUILD_ASSERT_DECL(offsetof(struct netdev_kdp, up) == 0);
 BUILD_ASSERT_DECL(offsetof(struct netdev_linux, up) == 0);
 
-/* These are written before the library reads them, and constant from then on,
- * which is what it declares them to be. */
+/* Written before the library reads them, and constant from then on, as the
+ * library declares them. */
 struct netdev_class kdp_linux_class;
 struct netdev_class kdp_internal_class;
 struct netdev_class kdp_tap_class;
@@ -55,7 +55,7 @@ netdev_kdp_set_run(void (*run)(void))
     netdev_kdp_run = run;
 }
 
-/* The function whose address makes a class one of Linux devices. */
+/* The address of this function marks a class as one of Linux devices. */
 void
 netdev_linux_run(const struct netdev_class *class)
 {

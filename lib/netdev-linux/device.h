@@ -7,11 +7,11 @@
  * =======================================
  *
  * What the files of the providers share: the structure of a device, and the
- * classes by whose addresses the library tells devices apart (see
- * netdev-linux-kdp.h).  This file knows nothing of what the callbacks do.
+ * classes, whose addresses tell the library of which kind a device is (see
+ * netdev-linux-kdp.h).  This file does not know what the callbacks do.
  *
  * Life cycle: the classes start out empty.  netdev-linux-kdp.c fills them in
- * before the library looks at them.
+ * before the library uses them.
  *
  * Thread safety: the classes are constant after that.  The mutex of a device
  * guards its members. */
@@ -29,7 +29,7 @@
 
 struct rtnl_job;
 
-/* What only the driver of a device knows: see driver.h. */
+/* Properties that only the driver of a device knows: see driver.h. */
 enum netdev_ask {
     NETDEV_ASK_FEATURES,
     NETDEV_ASK_STATUS,
@@ -37,56 +37,55 @@ enum netdev_ask {
     N_NETDEV_ASKS
 };
 
-/* Speeds that are none. */
+/* Special values of a speed. */
 #define NETDEV_SPEED_UNUSED (-1)
 #define NETDEV_SPEED_SEVERAL (-2)
 
-/* How to ask whether a link is up. */
+/* How to find out whether a link is up. */
 enum netdev_mii_way {
-    NETDEV_MII_UNKNOWN,         /* Both are tried. */
-    NETDEV_MII_REGISTERS,       /* Those of PHY 'mii_phy' can be read. */
-    NETDEV_MII_ETHTOOL          /* The device has none. */
+    NETDEV_MII_UNKNOWN,         /* Try both. */
+    NETDEV_MII_REGISTERS,       /* Read the registers of PHY 'mii_phy'. */
+    NETDEV_MII_ETHTOOL          /* Use ethtool: it has no registers. */
 };
 
 /* A device of one of our classes.  'up.mutex' guards the members.
  *
- * The stock callbacks answer from the stock structure as long as its
- * 'cache_valid' says that they may.  Otherwise they ask the kernel, under
- * RTNL.  So what the link table says is copied there when it changes, and most
+ * The stock callbacks answer from the stock structure if its 'cache_valid'
+ * permits.  Otherwise they ask the kernel, under the RTNL lock.  So the
+ * content of the link table is copied there when it changes, and most
  * callbacks can be the stock ones. */
 struct netdev_kdp {
     struct netdev_linux up;     /* Must be first: the stock callbacks cast a
-                                 * struct netdev to the structure that they
-                                 * know it to be in. */
-    bool present;               /* 'link' was found in the table... */
-    struct link_info link;      /* ...and this is it, or what it was last. */
-    struct hmap_node present_node;      /* Among those that are present. */
+                                 * struct netdev to it. */
+    bool present;               /* 'link' is in the link table... */
+    struct link_info link;      /* ...and this is its state, or the last. */
+    struct hmap_node present_node;      /* In the map of present devices. */
     bool unresolved;            /* The device was not in the table when it was
-                                 * opened, and was not looked for since: its
+                                 * opened, and was not looked up since: its
                                  * event may be on its way. */
     atomic_bool known;          /* The callbacks may answer: the device is
-                                 * resolved, and what the table says of it is
-                                 * in 'up'.  Written under the mutex; may be
-                                 * read without, by who takes the mutex to
-                                 * read the rest. */
-    int32_t nsid;               /* Namespace to look for it in, before ours. */
-    uint64_t carrier_base;      /* Changes of the carrier, by the kernel's
-                                 * count, when it was seen first. */
-    bool qdisc_checked;         /* Whether there is a root queueing discipline
-                                 * to remove was found out. */
-    struct qos_memory qos;      /* What was set last. */
-    uint64_t policing_seqno;    /* Of the discipline at ingress, after policing
-                                 * was set last. */
-    bool features_stale;        /* Those that are known may have changed. */
-    struct rtnl_job *asked[N_NETDEV_ASKS];      /* Those that ask now. */
+                                 * resolved, and its state in the table is in
+                                 * 'up'.  Written under the mutex.  A thread
+                                 * that takes the mutex to read the rest may
+                                 * read this before. */
+    int32_t nsid;               /* Namespace to look it up in, before ours. */
+    uint64_t carrier_base;      /* Kernel's count of carrier changes when the
+                                 * device was first seen. */
+    bool qdisc_checked;         /* It is known whether there is a root queueing
+                                 * discipline to remove. */
+    struct qos_memory qos;      /* What was last set. */
+    uint64_t policing_seqno;    /* Of the ingress discipline, after policing
+                                 * was last set. */
+    bool features_stale;        /* The known features may have changed. */
+    struct rtnl_job *asked[N_NETDEV_ASKS];      /* Requests in progress. */
     bool status_known;
-    int status_error;           /* If known: why there is none, or 0. */
+    int status_error;           /* If 'status_known': error, or 0. */
     struct smap status;
     int64_t speed_used;         /* In Mbit/s, or NETDEV_SPEED_*: see
                                  * netdev-linux/speed.h. */
     bool in4_set;               /* The bridge has set an address, and the
                                  * device has not gone down since. */
-    enum netdev_mii_way mii_way;        /* How to ask whether the link is
+    enum netdev_mii_way mii_way;        /* How to find out whether the link is
                                          * up. */
     uint16_t mii_phy;
 };
@@ -116,8 +115,8 @@ void netdev_kdp_dealloc(struct netdev *);
 /* True if 'netdev' is of one of our classes. */
 bool netdev_is_kdp(const struct netdev *);
 
-/* Has 'run' called in each turn of the main loop, once for all of the classes,
- * in place of what the stock classes do.  To be called at most once. */
+/* Makes the library call 'run' once in each turn of the main loop, instead of
+ * the run functions of the stock classes.  To be called at most once. */
 void netdev_kdp_set_run(void (*run)(void));
 
 #endif /* lib/netdev-linux/device.h */

@@ -40,7 +40,7 @@ struct answer {
 
     struct smap status;
 
-    /* MII.  The way that has led to the answer is as in struct netdev_kdp. */
+    /* MII.  'way' is the way in which the answer was obtained. */
     bool link_up;
     enum netdev_mii_way way;
     uint16_t phy;
@@ -51,14 +51,14 @@ struct question {
     enum netdev_ask what;
     char *name;
     int ifindex;
-    bool same_of_all;           /* Have all veth devices the same answer? */
-    bool late;                  /* The main thread goes on without it. */
+    bool same_of_all;           /* All veth devices have the same answer. */
+    bool late;                  /* The main thread did not wait for it. */
     enum netdev_mii_way way;    /* As in struct netdev_kdp. */
     uint16_t phy;
     struct answer *answer;      /* NULL if the device has gone. */
 };
 
-/* What veth devices answer, where that is known. */
+/* The answers of veth devices, or NULL if unknown. */
 static struct ovs_mutex veth_mutex = OVS_MUTEX_INITIALIZER;
 static struct answer *veth_answers[N_NETDEV_ASKS] OVS_GUARDED_BY(veth_mutex);
 
@@ -103,7 +103,7 @@ netdev_kdp_driver_forget_veths(void)
     ovs_mutex_unlock(&veth_mutex);
 }
 
-/* Asking, in the thread. */
+/* Requests, in the worker thread. */
 
 static int
 mii_ioctl(const char *name, unsigned int command, struct mii_ioctl_data *data)
@@ -130,7 +130,7 @@ mii_read_register(const char *name, uint16_t phy, bool *up)
     return error;
 }
 
-/* Asks the driver for what it takes the link to be. */
+/* Asks the driver whether it considers the link up. */
 static int
 mii_read_ethtool(const char *name, bool *up)
 {
@@ -145,13 +145,13 @@ mii_read_ethtool(const char *name, bool *up)
     *up = !error && value.data != 0;
     if (error) {
         VLOG_WARN_RL(&rl, "%s: asking for the state of the link failed (%s); "
-                     "it is taken to be down", name, ovs_strerror(error));
+                     "assuming that it is down", name, ovs_strerror(error));
     }
     return error;
 }
 
-/* Which of the ways a driver has is found out once, after which each question
- * is one request. */
+/* The first time, tries both ways; after that, each check of the link is one
+ * request. */
 static void
 ask_mii(const struct question *q, struct answer *answer)
 {
@@ -176,9 +176,9 @@ ask_mii(const struct question *q, struct answer *answer)
                    : NETDEV_MII_ETHTOOL);
 }
 
-/* The stock class reads what a driver says into the structure of a device,
- * with the mutex of the device held.  The main thread must not have to wait
- * for that mutex, so the structure is one of our own. */
+/* The stock class stores a driver's answer in the structure of a device, with
+ * the device's mutex held.  The main thread must not wait for that mutex, so
+ * this uses a structure of its own. */
 static void
 ask_stock(const struct question *q, struct answer *answer)
 {
@@ -345,7 +345,7 @@ driver_ask(struct netdev_kdp *dev, enum netdev_ask what)
     }
 }
 
-/* Has the driver of 'dev' asked if its features may have changed. */
+/* Requests the features of 'dev' again if they may have changed. */
 static void
 driver_refresh(struct netdev_kdp *dev)
     OVS_EXCLUDED(dev->up.mutex)
@@ -361,8 +361,8 @@ driver_refresh(struct netdev_kdp *dev)
     }
 }
 
-/* Returns what netdev_kdp_driver_need() does for 'dev' as it is, where EAGAIN
- * stands for a question that is to be asked. */
+/* Returns what netdev_kdp_driver_need() returns for the present state of
+ * 'dev'; EAGAIN means that the driver has to be asked. */
 static int
 driver_check(struct netdev_kdp *dev, enum netdev_ask what)
     OVS_REQUIRES(dev->up.mutex)
@@ -384,7 +384,7 @@ driver_check(struct netdev_kdp *dev, enum netdev_ask what)
     return EAGAIN;
 }
 
-/* The same after the question was asked. */
+/* The same after the driver was asked. */
 static int
 driver_check_again(struct netdev_kdp *dev, enum netdev_ask what)
     OVS_EXCLUDED(dev->up.mutex)

@@ -31,11 +31,11 @@ void kdp_stock_if_notifier_wait(void);
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
 static struct sset wanted OVS_GUARDED_BY(mutex) = SSET_INITIALIZER(&wanted);
 
-/* The main thread's. */
+/* These belong to the main thread. */
 static if_notify_func *notify_cb;       /* The bridge's, or NULL. */
 static void *notify_aux;
-static bool changed;                    /* The bridge is to be told... */
-static long long int not_before;        /* ...from then on; milliseconds. */
+static bool changed;                    /* The bridge is to be notified... */
+static long long int not_before;        /* ...no earlier than this, in ms. */
 static bool refused;                    /* A tunnel was, since the last one. */
 static unsigned long long int n_notices;
 static unsigned long long int n_foreign;
@@ -54,9 +54,9 @@ if_notifier_kdp_tunnel_refused(void)
     refused = true;
 }
 
-/* True if 'change' may have freed what a tunnel of the bridge needs: a UDP
- * port is taken while its device is up.  The devices that Open vSwitch itself
- * makes, and removes if that fails, do not count. */
+/* True if 'change' may have freed something that a tunnel of the bridge needs:
+ * a UDP port is in use while its device is up.  Devices that Open vSwitch
+ * creates and, on failure, removes itself do not count. */
 static bool
 frees_tunnel(const struct link_change *change)
 {
@@ -91,8 +91,8 @@ if_notifier_kdp_changed(const char *name, const struct link_change *change,
         changed = true;
     }
     if (change->link->master) {
-        /* A port that was added has the datapath for its master.  A device
-         * without a master may be one that the bridge could not get. */
+        /* The master of a port of ours is the datapath.  A device without a
+         * master may be one that the bridge could not get. */
         what &= ~LINK_CHANGE_MASTER;
     }
     if (!what) {
@@ -114,7 +114,7 @@ if_notifier_kdp_outdated(void)
     changed = true;
 }
 
-/* The bridge is about to ask again for what it could not get. */
+/* Forgets the names: the bridge will try again to open what it needs. */
 static void
 forget_wanted(void)
 {
@@ -131,7 +131,7 @@ if_notifier_kdp_get_counts(unsigned long long int *notices,
     *foreign = n_foreign;
 }
 
-/* Open vSwitch's interface, of which there is one user. */
+/* Open vSwitch's interface, which has one user. */
 
 struct if_notifier *
 if_notifier_create(if_notify_func *cb, void *aux)
@@ -154,7 +154,7 @@ if_notifier_destroy(struct if_notifier *notifier)
     notify_cb = NULL;
 }
 
-/* Tells the bridge, if there is something and it may be told now. */
+/* Notifies the bridge, if there is a reason and the interval has passed. */
 static void
 tell(void)
 {
@@ -176,8 +176,8 @@ if_notifier_run(void)
         return;
     }
 
-    /* Before the bridge looks at its ports, so that it does not find one gone
-     * of whose device it is not told. */
+    /* Before the bridge looks at its ports, so that it does not find a port
+     * gone without a notice about its device. */
     kdp_links_run();
     tell();
 }
@@ -195,7 +195,7 @@ if_notifier_wait(void)
     if (!kdp_links_enabled()) {
         kdp_stock_if_notifier_wait();
     } else if (changed && notify_cb) {
-        /* While events keep coming the listener wakes the loop. */
+        /* While events keep arriving, the listener wakes the loop. */
         poll_timer_wait_until(not_before);
     }
 }

@@ -6,42 +6,39 @@
 /* Notices to the bridge about links
  * =================================
  *
- * Open vSwitch's if-notifier tells the bridge that some link has changed.
- * Then the bridge configures everything again.  This replaces it, and tells
- * the bridge only what its configuration depends on:
+ * Open vSwitch's if-notifier tells the bridge whenever any link has changed,
+ * and the bridge then configures everything again.  This module replaces it,
+ * and notifies the bridge only of changes that matter to its configuration:
  *
- *   - Which links: those that the bridge has asked for, whether it got them or
- *     not.
+ *   - A link that the bridge has opened or tried to open was added or removed,
+ *     left its master, or changed its name, MTU, hardware address or kind.
  *
- *   - Which changes: a link came or went, or left its master, or its name,
- *     MTU, hardware address or kind changed.
+ *   - The speed of a link that the bridge has used has changed (speed.h).
  *
- *   - The speed of a link that the bridge has used (speed.h).
+ *   - A link with an address that the bridge has set, that is, its local port,
+ *     went down: the bridge brings it up again.
  *
- *   - That a link with an address that the bridge has set, which is its local
- *     port, went down: the bridge brings it up again.
+ *   - Another process has deleted a port from a datapath.  The link leaves the
+ *     datapath before the kernel announces the deletion.  If only the link
+ *     notified the bridge, it might look at its ports too early.
  *
- *   - Ports that others delete from a datapath.  Their links leave the
- *     datapath first, and the deletion is announced after that: a bridge that
- *     is told of the link alone may look at its ports before it is known.
+ *   - A tunnel could not be added, because another device had its UDP port or
+ *     key, and now a tunnel device that is not ours was removed or went down.
  *
- *   - If a tunnel could not be added, because another device had its UDP port
- *     or key: that a tunnel device of somebody else's went, or went down.
+ * The bridge reads other flags, carrier and addresses from the devices, and
+ * need not configure anything when they flap.  Like Open vSwitch, the module
+ * ignores changes in other namespaces.
  *
- * Other flags, carrier and addresses reach the bridge through the devices, and
- * their flaps are no reason to configure anything.  Changes
- * in other namespaces are not told, as Open vSwitch does not tell them.
- *
- * Coalescing: the bridge is told when the listener has no more events, and
+ * Coalescing: the bridge is notified when the listener has no more events, and
  * then not again for IF_NOTIFIER_INTERVAL.  So a burst causes one
- * configuration, or one in each interval.  A single change waits for nothing.
+ * configuration, or one in each interval.  A single change is not delayed.
  *
  * Without links of our own (kdp_links_enabled()) this is Open vSwitch's
  * notifier.
  *
- * Life cycle: a name that the bridge asked for is remembered until the bridge
- * is told of a change.  From then on the open devices count, and the names
- * that it asks for again.
+ * Life cycle: a name that the bridge has tried to open is remembered until the
+ * next notice.  After that the open devices count, and the names that it tries
+ * again.
  *
  * Thread safety: any thread may call if_notifier_kdp_wanted().  The rest
  * belongs to the main thread. */
@@ -54,31 +51,31 @@ struct link_change;
  * thousands of ports takes about as long. */
 #define IF_NOTIFIER_INTERVAL 50
 
-/* Says that the bridge wants a device called 'name'. */
+/* Says that the bridge tries to open a device called 'name'. */
 void if_notifier_kdp_wanted(const char *name);
 
-/* Says that a link called 'name' has changed, which is open as a device or
- * not. */
+/* Says that the link called 'name' has changed.  'open' is true if it is open
+ * as a device. */
 void if_notifier_kdp_changed(const char *name, const struct link_change *,
                              bool open);
 
-/* Main thread.  Says that a tunnel could not be added to a datapath. */
+/* Says that a tunnel could not be added to a datapath.  Main thread. */
 void if_notifier_kdp_tunnel_refused(void);
 
-/* Main thread.  Says that the bridge has to configure itself: something that
- * its configuration was computed from has changed. */
+/* Makes the bridge configure itself, because something that its configuration
+ * was computed from has changed.  Main thread. */
 void if_notifier_kdp_outdated(void);
 
-/* Main thread.  Takes the events that there are, and tells the bridge of them
- * at once, if it may be told now.  For whoever is about to tell ofproto, in
- * the middle of a turn of the main loop, that ports went: if the bridge were
- * told in the next turn only, it would ask in this one for the state of ports
- * that ofproto has no more, and warn of that. */
+/* Processes waiting events and, if the interval permits, notifies the bridge
+ * at once.  Main thread.  To be called in the middle of a turn of the main
+ * loop, before ofproto is told that ports are gone: otherwise the bridge would
+ * ask in this turn for the state of ports that ofproto no longer has, and log
+ * warnings. */
 void if_notifier_kdp_catch_up(void);
 
-/* Number of notices to the bridge, and of changes that it was not told of:
- * those of links that nobody asked for, and of other namespaces.  A change
- * counts once for each name of its link. */
+/* Number of notices to the bridge, and of changes that caused none, because no
+ * one had opened the link or it was in another namespace.  A change counts
+ * once for each name of its link. */
 void if_notifier_kdp_get_counts(unsigned long long int *n_notices,
                                 unsigned long long int *n_foreign);
 

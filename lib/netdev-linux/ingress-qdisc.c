@@ -15,7 +15,7 @@
 #include "tc.h"
 #include "util.h"
 
-/* The original: what lib/tc has in its place is for dumps of rules. */
+/* The original: its replacement in lib/tc is for dumps of rules. */
 bool kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *reply,
                             struct ofpbuf *buffer);
 
@@ -28,7 +28,7 @@ is_kind(const struct nlattr *kind, const char *s, size_t size)
 }
 
 /* Fills in '*qdisc' from a message of the kernel.  Returns false if that is
- * about no discipline at the ingress. */
+ * not about an ingress discipline. */
 static bool
 ingress_qdisc_parse(const struct ofpbuf *msg, struct ingress_qdisc *qdisc)
 {
@@ -98,7 +98,7 @@ ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *, void *aux),
     ofpbuf_uninit(&buffer);
     error = nl_dump_done(&dump);
 
-    /* A change during the list could make the kernel leave devices out. */
+    /* Not during the dump: a change could make the kernel skip devices. */
     for (size_t i = 0; i < n; i++) {
         cb(&qdiscs[i], aux);
     }

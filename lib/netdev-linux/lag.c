@@ -79,12 +79,12 @@ lag_set_qdisc(int ifindex, bool add, uint32_t block_id)
     return tc_add_del_qdisc(ifindex, add, block_id, TC_INGRESS);
 }
 
-/* Binds the ingress of device 'ifindex' to block 'block_id', which it may be
- * bound to.  Returns 0 or a positive errno value. */
+/* Binds the ingress of device 'ifindex' to block 'block_id', unless it already
+ * is.  Returns 0 or a positive errno value. */
 static int
 lag_set_block(int ifindex, uint32_t block_id)
 {
-    /* A device that was a port may have rules that are being deleted. */
+    /* A former port may have rules that are being deleted. */
     struct qdisc_lock *lock = qdisc_lock_get(ifindex);
     struct ingress_qdisc qdisc;
     int error;
@@ -137,7 +137,7 @@ lag_bind(const struct link_info *link, const struct lag_bond *bond)
     hmap_insert(&members, &member->node, hash_int(member->ifindex, 0));
 }
 
-/* Forgets 'member', whose device is unbound first if 'unbind'. */
+/* Forgets 'member', after unbinding its device if 'unbind'. */
 static void
 lag_forget(struct lag_member *member, bool unbind)
 {
@@ -163,7 +163,8 @@ netdev_kdp_lag_add(int ifindex, uint32_t block_id)
     bond->block_id = block_id;
     hmap_insert(&bonds, &bond->node, hash_int(ifindex, 0));
 
-    /* Those that join, or whose events are yet to be taken, follow. */
+    /* Members that join later, or whose events are still to be processed, are
+     * bound then. */
     links = link_table_get_links(kdp_links_table(), LINK_NSID_LOCAL, &n);
     for (size_t i = 0; i < n; i++) {
         if (links[i].master == ifindex && !lag_member_find(links[i].ifindex)) {
@@ -221,7 +222,7 @@ netdev_kdp_lag_is_bound(int ifindex)
     return lag_member_find(ifindex) != NULL;
 }
 
-/* What a previous run left. */
+/* Leftovers of a previous run. */
 
 static bool
 lag_has_bonds(void)
@@ -277,8 +278,8 @@ netdev_kdp_lag_clean(bool all_added, bool (*is_ours)(uint32_t block_id))
         .all_added = all_added, .is_ours = is_ours,
     };
 
-    /* Where there is no bond, the list of all disciplines is not worth the
-     * RTNL lock. */
+    /* Without a bond, the list of all disciplines is not worth the RTNL
+     * lock. */
     if (kdp_links_enabled() && lag_has_bonds()) {
         ingress_qdisc_for_each(lag_clean_device, &cleaning);
     }

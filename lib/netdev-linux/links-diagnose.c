@@ -85,7 +85,7 @@ static const struct finding_kind rtnl_busy = {
  * KDP_N_RTNL_CALLS if there is none. */
 static enum kdp_rtnl_call
 most_frequent(const uint64_t counts[KDP_N_RTNL_CALLS],
-     const bool named[KDP_N_RTNL_CALLS])
+              const bool named[KDP_N_RTNL_CALLS])
 {
     enum kdp_rtnl_call best = KDP_N_RTNL_CALLS;
 

@@ -37,7 +37,7 @@ struct devices {
     struct svec lists[N_LISTS];
 };
 
-/* True if the table knows something else of the link, or no such link. */
+/* True if the link has another state in the table, or is not there. */
 static bool
 device_is_behind(const struct link_info *link)
 {
@@ -249,7 +249,7 @@ show_json(int32_t nsid)
     return json;
 }
 
-/* Replies with an error, and returns false, without links of our own. */
+/* Without links of our own, replies with an error and returns false. */
 static bool
 check_enabled(struct unixctl_conn *conn)
 {

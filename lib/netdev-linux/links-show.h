@@ -3,9 +3,9 @@
 #ifndef KDP_NETDEV_LINUX_LINKS_SHOW_H
 #define KDP_NETDEV_LINUX_LINKS_SHOW_H 1
 
-/* Commands about links: link-table/show tells what the listener and its tables
- * know, what the bridge was told, and which calls took the RTNL lock.
- * link-table/resync has all links asked for again, as after a loss.
+/* Commands about links: link-table/show shows the state of the listener and
+ * its tables, notices to the bridge, and calls that took the RTNL lock.
+ * link-table/resync lists all links again, as after a loss.
  *
  * Thread safety: the main thread. */
 
@@ -15,15 +15,16 @@ struct json;
 /* Registers the commands, once. */
 void kdp_links_show_register(void);
 
-/* Parts of link-table/show, for tests: how many devices are open, and which
- * are not as the link table of our own namespace has them.
+/* Parts of link-table/show, for tests: the number of open devices, and those
+ * whose state is not that in the link table of our own namespace.
  *
  *   - elsewhere: in another namespace;
  *   - absent: there is no such device;
- *   - behind: the table knows more than the device, or its event is yet to
- *     come.
+ *   - behind: the table is newer than the device, or the device's event is
+ *     still to come.
  *
- * The first appends a line to 's', the second returns what the caller owns. */
+ * The first appends a line to 's'; the caller owns the result of the
+ * second. */
 void links_show_devices_text(struct ds *s);
 struct json *links_show_devices_json(void);
 

@@ -26,8 +26,8 @@ static struct link_qdiscs *qdiscs;
 static struct link_listener *listener;
 static unsigned int main_thread;        /* ovsthread_id_self() of it. */
 
-/* The main thread's: value of KEY_NETNS_ENTRIES that was looked at last, and
- * the number in use. */
+/* The last value of KEY_NETNS_ENTRIES that was examined, and the number in
+ * use. These belong to the main thread. */
 static char *config_entries;
 static unsigned int n_entries;
 
@@ -93,8 +93,7 @@ kdp_links_are_idle(void)
 bool
 kdp_links_catch_up(void)
 {
-    /* What a subscriber calls may ask for it, in the middle of a message, or
-     * of a list of links. */
+    /* A subscriber may call this in the middle of a message or of a dump. */
     return (kdp_links_is_main() && !link_table_is_notifying(table)
             && link_listener_catch_up(listener));
 }
@@ -156,7 +155,7 @@ kdp_links_set_config(const struct smap *other_config)
     const char *value = smap_get_def(other_config, KEY_NETNS_ENTRIES, "0");
     unsigned int n;
 
-    /* A value is looked at once, so that a wrong one is reported once. */
+    /* A value is examined once, so that a wrong one is reported once. */
     if (!listener || (config_entries && !strcmp(config_entries, value))) {
         return;
     }

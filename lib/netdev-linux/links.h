@@ -17,17 +17,17 @@
  * Life cycle
  * ----------
  *
- * kdp_links_init() opens the listener, once, and takes all that the kernel
- * knows.  If that fails, kdp_links_enabled() is false, and the users do what
- * Open vSwitch does on its own.
+ * kdp_links_init() opens the listener, once, and fills the tables.  If that
+ * fails, kdp_links_enabled() is false, and the users do what Open vSwitch does
+ * on its own.
  *
  *
  * Thread safety
  * -------------
  *
  * Functions marked "main" belong to the thread that called kdp_links_init();
- * elsewhere kdp_links_catch_up() does nothing.  The tables say what other
- * threads may do with them. */
+ * in other threads kdp_links_catch_up() does nothing.  The headers of the
+ * tables say what other threads may call. */
 
 #include <stdbool.h>
 
@@ -50,14 +50,14 @@ bool kdp_links_is_main(void);
 void kdp_links_run(void);
 void kdp_links_wait(void);
 
-/* Main.  True if all events that there were have been taken. */
+/* Main.  True if all events that had arrived were processed. */
 bool kdp_links_are_idle(void);
 
-/* Takes all that the kernel has announced, in the main thread.  To be called,
- * without any lock, after a change of our own, so that it can be read.
- * Returns true if the tables of our namespace are as the kernel's then, which
- * they are not always in other threads and after a loss.  Does nothing, and
- * returns false, while a subscriber of the link table is being called. */
+/* Processes everything that the kernel has announced, in the main thread.  To
+ * be called, without any lock, after a change of our own, so that it can be
+ * read.  Returns true if the tables of our namespace are current then, which
+ * may not be so after a loss.  In other threads, or while a subscriber of the
+ * link table is being called, does nothing and returns false. */
 bool kdp_links_catch_up(void);
 
 /* The listener and the tables: NULL before kdp_links_init(), and if that
@@ -67,14 +67,14 @@ struct link_table *kdp_links_table(void);
 struct link_addrs *kdp_links_addrs(void);
 struct link_qdiscs *kdp_links_qdiscs(void);
 
-/* Main.  Whether the table of queueing disciplines is kept, as it is at first:
- * see link_listener_follow_qdiscs(). */
+/* Main.  Turns the table of queueing disciplines on or off; it is on at first.
+ * See link_listener_follow_qdiscs(). */
 void kdp_links_follow_qdiscs(bool follow);
 
-/* Main.  Adds what the tables have to 'usage', for memory/show. */
+/* Main.  Adds the sizes of the tables to 'usage', for memory/show. */
 void kdp_links_get_memory_usage(struct simap *usage);
 
-/* Main.  Takes other_config:link-table-netns-entries into account. */
+/* Main.  Applies other_config:link-table-netns-entries. */
 void kdp_links_set_config(const struct smap *other_config);
 
 #endif /* lib/netdev-linux/links.h */

@@ -19,7 +19,7 @@
 
 VLOG_DEFINE_THIS_MODULE(netdev_kdp_check);
 
-/* The originals, of which only the addresses matter. */
+/* The originals.  Only their addresses matter. */
 extern char kdp_stock_route_table_init[];
 extern char kdp_stock_route_table_get_change_seq[];
 extern char kdp_stock_route_table_run[];
@@ -70,16 +70,16 @@ check_our_symbols(void)
 #undef SYMBOL
     };
 
-    /* Does the library see a device of its own in one with our function? */
+    /* Does the library recognise a stock device by our function? */
     if (!is_netdev_linux_class(&kdp_stock_netdev_linux_class)) {
         return "netdev_linux_run";
     }
     return netdev_kdp_check_symbols(symbols, ARRAY_SIZE(symbols));
 }
 
-/* Each of these returns true if 'up', of which nothing else is valid, is
- * answered from.  An error that no request leads to stands for values where
- * there is one. */
+/* Each of these returns true if a callback answers from 'up', where nothing
+ * else is valid.  Where a callback returns a stored error, this one is used,
+ * which no request to the kernel returns. */
 #define NO_ERROR_OF_THE_KERNEL EXFULL
 
 static bool
@@ -150,7 +150,7 @@ netdev_kdp_check_bits(const struct netdev_check_bits *bits)
     const char *wrong = NULL;
 
     for (size_t i = 0; i < ARRAY_SIZE(checks) && !wrong; i++) {
-        /* A name with a slash is none of a device. */
+        /* No device has a name with a slash. */
         struct netdev_linux up = {
             .up = {
                 .name = CONST_CAST(char *, "kdp/check"),

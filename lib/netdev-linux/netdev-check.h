@@ -3,32 +3,32 @@
 #ifndef KDP_NETDEV_LINUX_NETDEV_CHECK_H
 #define KDP_NETDEV_LINUX_NETDEV_CHECK_H 1
 
-/* Do the seams to Open vSwitch's network devices hold?
- * ====================================================
+/* Checks of the seams to Open vSwitch's network devices
+ * =====================================================
  *
- * The providers of devices rest on two things that no compiler checks:
+ * The providers of devices depend on two things that no compiler checks:
  *
  *   - Some symbols of the library are weak in the copy of it that the program
- *     links, and ours take their place.
+ *     links, and ours replace them.
  *
  *   - The stock callbacks answer from the stock structure if bits of its
- *     'cache_valid' say so.  What the bits mean was read from the library's
- *     source when it was built.
+ *     'cache_valid' permit that.  The build took the meaning of the bits from
+ *     the library's source.
  *
- * Where one of these does not hold, devices would be what they were at some
- * time in the past, or nobody would hear of changes.  So the daemon looks at
- * both when it starts, and otherwise runs on the stock callbacks.
+ * If one of these did not hold, devices would show an old state, or changes
+ * would go unnoticed.  So the daemon checks both when it starts, and runs on
+ * the stock callbacks if a check fails.
  *
- * The bits are tried on a device that does not exist.  Its structure is filled
- * with what no device has, and must be answered from; if it is not, the
- * callback asks the kernel about the device in vain.
+ * The bits are tried on a device that does not exist.  Its structure has
+ * impossible values, which the callbacks must return; a callback that asks the
+ * kernel instead gets an error.
  *
- * A compiler may also have bound a reference within the library's own file to
+ * A compiler may also have bound a reference within a file of the library to
  * the library's object, weak or not: with section anchors, as GCC does on
- * arm64, or by folding identical functions.  The build looks for that.  When
- * the classes are in use, the daemon opens an internal device that does not
- * exist, once.  The library refuses all but those of the class that it takes
- * for that of internal devices.  The daemon does not run if that is not ours.
+ * arm64, or by folding identical functions.  The build checks for that.  In
+ * addition, once the classes are in use, the daemon opens an internal device
+ * that does not exist.  The library refuses devices that are not of its
+ * internal class.  If that is not ours, the daemon does not run.
  *
  * Thread safety: the main thread, before there are devices. */
 
@@ -46,15 +46,15 @@ struct netdev_check_bits {
     int ifindex, etheraddr, mtu, policing, features;
 };
 
-/* Returns true if all holds.  Logs what does not. */
+/* Returns true if everything holds.  Logs what does not. */
 bool netdev_kdp_check(void);
 
-/* Main thread, when the classes are in place.  Returns 0 if the library takes
- * our devices for its own, or a positive errno value. */
+/* Main thread, when the classes are in use.  Returns 0 if the library accepts
+ * our devices as its own, or a positive errno value. */
 int netdev_kdp_check_device(void);
 
-/* Parts of it, for tests.  Both return the name of the first one that does
- * not hold, or NULL. */
+/* Parts of it, for tests.  Each returns the name of the first symbol or bit
+ * that does not hold, or NULL. */
 const char *netdev_kdp_check_symbols(const struct netdev_check_symbol *,
                                      size_t n);
 const char *netdev_kdp_check_bits(const struct netdev_check_bits *);

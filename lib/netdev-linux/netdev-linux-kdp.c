@@ -35,7 +35,7 @@ VLOG_DEFINE_THIS_MODULE(netdev_linux_kdp);
 
 /* Construction. */
 
-/* Does what the stock constructor does, except that it asks for nothing. */
+/* Does what the stock constructor does, but sends no requests. */
 static int
 netdev_kdp_construct_known(struct netdev *netdev)
 {
@@ -64,22 +64,22 @@ netdev_kdp_construct(struct netdev *netdev)
     int error;
 
     if (strlen(name) >= IFNAMSIZ) {
-        /* An alternative name may be.  Requests with an ioctl would be about
-         * another device, whose name is the beginning of it.  The user is told
-         * what is wrong, as Open vSwitch does since 4.0. */
+        /* This may be an alternative name.  An ioctl would be about another
+         * device, whose name is a prefix of it.  The error tells the user what
+         * is wrong, as in Open vSwitch since 4.0. */
         return ENAMETOOLONG;
     }
     if (!netdev->auto_classified) {
         if_notifier_kdp_wanted(name);
     }
 
-    /* Who opens a device without a type, the router, does so for each route,
-     * and goes by what the events that were taken say. */
+    /* The router opens a device without a type for each route, and relies on
+     * the events that were processed. */
     found = !tap && netdev_kdp_state_find(name, !netdev->auto_classified,
                                           &link);
     if (tap) {
-        /* It needs a file of the device, which it makes, or finds if a crash
-         * has left it: then the table has it, too. */
+        /* The constructor needs a file of the device, which it creates, or
+         * finds after a crash; then the table has the device, too. */
         long long int start = kdp_rtnl_begin();
 
         error = kdp_stock_netdev_tap_class.construct(netdev);
@@ -87,7 +87,7 @@ netdev_kdp_construct(struct netdev *netdev)
     } else if (found) {
         error = netdev_kdp_construct_known(netdev);
     } else {
-        /* It asks, not under RTNL, whether there is such a device. */
+        /* It asks the kernel, without the RTNL lock, for such a device. */
         error = netdev_linux_construct(netdev);
     }
     if (error) {
@@ -153,7 +153,7 @@ netdev_kdp_get_block_id(struct netdev *netdev)
     return kdp_stock_netdev_linux_class.get_block_id(netdev);
 }
 
-/* Ethtool.  What was read is kept until an event says that it changed. */
+/* Ethtool.  What was read is kept until an event says that it has changed. */
 
 static int
 netdev_kdp_get_features(const struct netdev *netdev,
@@ -208,7 +208,7 @@ netdev_kdp_get_status(const struct netdev *netdev, struct smap *smap)
         SMAP_FOR_EACH (node, &dev->status) {
             smap_add(smap, node->key, node->value);
         }
-        /* A driver that has no status never gets one. */
+        /* A driver without a status will not get one. */
         dev->status_known = !error || error == EOPNOTSUPP;
     }
     ovs_mutex_unlock(&dev->up.mutex);
@@ -230,7 +230,7 @@ netdev_kdp_set_advertisements(struct netdev *netdev,
     kdp_rtnl_end(KDP_RTNL_ADVERTISE, start);
     ovs_mutex_lock(&dev->up.mutex);
     dev->up.cache_valid &= ~VALID_FEATURES;
-    dev->asked[NETDEV_ASK_FEATURES] = NULL;     /* It may be from before. */
+    dev->asked[NETDEV_ASK_FEATURES] = NULL;     /* It may be older. */
     ovs_mutex_unlock(&dev->up.mutex);
     return error;
 }
@@ -253,8 +253,8 @@ netdev_kdp_get_addr_list(const struct netdev *netdev, struct in6_addr **addrs,
     ifindex = dev->present ? dev->link.ifindex : 0;
     ovs_mutex_unlock(&dev->up.mutex);
     if (!known) {
-        /* Open vSwitch keeps the list of all devices until its own route table
-         * has it taken again, which is not in use. */
+        /* Open vSwitch keeps the list of all devices until its own route
+         * table, which is not in use, flushes it. */
         netdev_get_addrs_list_flush();
         return kdp_stock_netdev_linux_class.get_addr_list(netdev, addrs,
                                                           masks, n_addrs);
@@ -295,8 +295,8 @@ netdev_kdp_set_in4(struct netdev *netdev, struct in_addr address,
     return error;
 }
 
-/* Writing.  The events of a change are taken before it returns, so that it can
- * be read back. */
+/* Writing.  Each function processes the events of its change before it
+ * returns, so that the change can be read back. */
 
 static int
 netdev_kdp_set_etheraddr(struct netdev *netdev, const struct eth_addr mac)
@@ -351,7 +351,7 @@ netdev_kdp_update_flags(struct netdev *netdev, enum netdev_flags off,
 
     if (known && ((!on && !off)
                   || (!remote && ((flags & ~off) | on) == flags))) {
-        /* Nothing to ask for, nor to set. */
+        /* Nothing to read or set. */
         *old_flags = flags;
         return 0;
     }
@@ -366,7 +366,7 @@ netdev_kdp_update_flags(struct netdev *netdev, enum netdev_flags off,
 
 /* Running. */
 
-/* Once for all of the classes. */
+/* Runs once for all classes. */
 static void
 netdev_kdp_run(void)
 {

@@ -6,8 +6,8 @@
 #include "hash.h"
 #include "util.h"
 
-/* Number of locks.  More than devices whose policing changes at the same time
- * as rules are deleted on others, so that these hardly ever meet. */
+/* Number of locks: larger than the number of devices whose policing changes
+ * while rules are deleted on others, so that these hardly ever share one. */
 #define N_LOCKS 64
 
 static struct qdisc_lock locks[N_LOCKS];
@@ -33,8 +33,8 @@ qdisc_lock_get(int ifindex)
 void
 qdisc_lock_acquire(struct qdisc_lock *lock)
 {
-    /* Who comes while somebody waits has to wait behind: a mutex by itself
-     * would go to who unlocks it and locks it again at once. */
+    /* A plain mutex would go to a thread that unlocks it and locks it again at
+     * once.  The queue makes such a thread wait behind the others. */
     ovs_mutex_lock(&lock->queue);
     ovs_mutex_lock(&lock->mutex);
     ovs_mutex_unlock(&lock->queue);

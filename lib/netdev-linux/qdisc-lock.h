@@ -7,13 +7,13 @@
  * ============================================
  *
  * The kernel refuses to delete a queueing discipline (EBUSY) while a request
- * about a filter of it is under way.  So who deletes one holds the lock of its
- * device meanwhile, and so does who makes requests about filters at a time at
- * which others may delete it, for one request after the other.
+ * about one of its filters is in progress.  So a thread that deletes one holds
+ * the lock of the device.  A thread that sends requests about filters while
+ * another one may delete the discipline holds it, too, during each request.
  *
- * The lock is fair: who waits for it gets it before who had it last.  A thread
- * that makes requests one after the other thus delays nobody by more than the
- * one that is under way.
+ * The lock is fair: a waiting thread gets it before the thread that has just
+ * released it.  So a thread that sends one request after another delays
+ * others by one request at most.
  *
  * Locks exist from the start.  Devices may share one, so a thread must not
  * hold two of them.
@@ -23,12 +23,12 @@
 #include "ovs-thread.h"
 
 struct qdisc_lock {
-    struct ovs_mutex queue;     /* Held by who is next. */
-    struct ovs_mutex mutex;     /* After "queue". */
+    struct ovs_mutex queue;     /* Held by the next owner. */
+    struct ovs_mutex mutex;     /* Taken after 'queue'. */
 };
 
-/* The lock of the device whose index is 'ifindex', which may be any number.
- * Of a device that is gone, that of some device. */
+/* Returns the lock of the device with index 'ifindex', which may be any
+ * number, even that of a device that is gone. */
 struct qdisc_lock *qdisc_lock_get(int ifindex);
 
 void qdisc_lock_acquire(struct qdisc_lock *lock) OVS_ACQUIRES(lock->mutex);

@@ -3,24 +3,25 @@
 #ifndef KDP_NETDEV_LINUX_QOS_MEMORY_H
 #define KDP_NETDEV_LINUX_QOS_MEMORY_H 1
 
-/* Quality of service that a device was given last
- * ===============================================
+/* Quality of service that was last set
+ * ====================================
  *
  * Whenever the bridge is configured, it sets the quality of service of each
  * port and each of its queues.  The stock class sends that to the kernel each
- * time, under the RTNL lock.  What is remembered here, and still holds, need
- * not be sent.
+ * time, under the RTNL lock.  This module remembers what was last set, so that
+ * it is sent only if it has changed.
  *
- * It holds as long as its basis is the same: the device, what its rates are
- * computed from, and what the kernel has said about its root discipline
- * (link/link-qdisc.h).
+ * The memory is valid as long as its basis is the same: the device, the values
+ * from which its rates are computed, and what the kernel has said about its
+ * root discipline (link/link-qdisc.h).
  *
- * Life cycle: qos_memory_init(), qos_memory_destroy().  Who sets something
- * remembers it with the basis after that; who cannot tell forgets all.
+ * Life cycle: qos_memory_init(), qos_memory_destroy().  A caller that sets
+ * something remembers it with the new basis, or forgets everything if it does
+ * not know the basis.
  *
  * Thread safety: the caller's.
  *
- * Failure: what is not remembered is sent. */
+ * Failure: none. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +37,7 @@ struct qos_basis {
     uint64_t seqno;             /* Of the root discipline, or 0 without. */
 };
 
-/* True if what rates are calculated from is the same. */
+/* True if the values from which rates are computed are the same. */
 bool qos_basis_rates_equal(const struct qos_basis *, const struct qos_basis *);
 
 struct qos_memory {

@@ -24,8 +24,8 @@
 #include "ovs/compat-offload.h"
 #include "smap.h"
 
-/* True if it is known that the device has no queueing discipline that 'has'
- * tells of. */
+/* True if the device is known to have no queueing discipline of the kind that
+ * 'has' checks for. */
 static bool
 qos_lacks_qdisc(const struct netdev_kdp *dev,
                 bool (*has)(const struct link_qdiscs *, int ifindex))
@@ -62,15 +62,15 @@ netdev_kdp_qos_set_policing(struct netdev *netdev, uint32_t kbits_rate,
         if (qos_lacks_qdisc(dev, link_qdiscs_has_ingress)
             && (!(up->cache_valid & VALID_POLICING)
                 || up->kbits_rate || up->kpkts_rate)) {
-            /* There is none, as if it had been removed, or as it was: what
-             * others have removed is to be set again. */
+            /* There is none, whether policing was never set or another process
+             * has removed the discipline, so that it has to be set again. */
             up->kbits_rate = up->kbits_burst = 0;
             up->kpkts_rate = up->kpkts_burst = 0;
             up->netdev_policing_error = 0;
             up->cache_valid |= VALID_POLICING;
         } else if (qos_ingress_seqno(dev) != dev->policing_seqno) {
-            /* Nor is what was set there if others have put another one in its
-             * place. */
+            /* Another process has replaced the discipline, so what was set is
+             * gone, too. */
             up->cache_valid &= ~VALID_POLICING;
         }
         nothing = ((up->cache_valid & VALID_POLICING)
@@ -83,7 +83,7 @@ netdev_kdp_qos_set_policing(struct netdev *netdev, uint32_t kbits_rate,
         return 0;
     }
 
-    /* Before it sets up policing, Open vSwitch deletes the discipline. */
+    /* Open vSwitch deletes the discipline before it sets up policing. */
     lock = qdisc_lock_get(netdev_get_ifindex(netdev));
     qdisc_lock_acquire(lock);
     start = kdp_rtnl_begin();
@@ -110,8 +110,8 @@ qos_get_speed(const struct netdev *netdev, const struct smap *details)
             ? speed : 0);
 }
 
-/* Fills '*basis' with what the quality of service of 'dev' depends on, with
- * 'speed'.  Returns false if that is not known. */
+/* Fills '*basis' with the values that the quality of service of 'dev' depends
+ * on, with 'speed'.  Returns false if they are unknown. */
 static bool
 qos_get_basis(const struct netdev_kdp *dev, uint32_t speed,
               struct qos_basis *basis)
@@ -129,14 +129,14 @@ qos_get_basis(const struct netdev_kdp *dev, uint32_t speed,
     return true;
 }
 
-/* A device that has no root discipline, as long as that is so. */
+/* A device, and whether it still has no root discipline. */
 struct qos_bare {
     int ifindex;
     bool is_bare;
 };
 
-/* Answers what Open vSwitch asks and deletes before it sets up a discipline:
- * which one there is (once) and that one (twice). */
+/* Answers the requests that Open vSwitch makes before it sets up a discipline:
+ * it gets the present one (once) and deletes it (twice). */
 static bool
 qos_answer_bare(const struct ofpbuf *request, int *error, void *bare_)
 {
@@ -214,8 +214,8 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
     error = qos_set_stock(netdev, type, details);
     kdp_rtnl_end(KDP_RTNL_QOS, start);
     if (*type) {
-        /* Before the events are taken.  If Open vSwitch had to read the speed
-         * again, this is what it has read and used. */
+        /* Before events are processed: if Open vSwitch had to read the speed
+         * again, this is the speed that it used. */
         speed = qos_get_speed(netdev, details);
     }
     bool current = kdp_links_catch_up();
@@ -233,7 +233,7 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
 }
 
 /* Remembers that queue 'id' was set to 'details', or deleted if that is NULL,
- * unless more than that was changed since '*before'. */
+ * unless something else has changed since '*before'. */
 static void
 qos_remember_queue(struct netdev_kdp *dev, unsigned int id,
                    const struct smap *details, const struct qos_basis *before)

@@ -6,12 +6,12 @@
 /* Quality of service and policing
  * ===============================
  *
- * Callbacks of the classes of devices.  The stock ones send to the kernel,
- * under the RTNL lock, what the bridge sets, and the bridge sets it for all
- * ports whenever it is configured.  These do nothing where the kernel has it
- * already: what was set last is remembered (qos-memory.h), and the table of
- * queueing disciplines (link/link-qdisc.h) says whether others have changed
- * anything since.
+ * Callbacks of the classes of devices.  The bridge sets quality of service and
+ * policing of all ports whenever it is configured, and the stock callbacks
+ * send that to the kernel, under the RTNL lock.  These do nothing if the
+ * kernel has it already: they remember what was last set (qos-memory.h), and
+ * the table of queueing disciplines (link/link-qdisc.h) says whether another
+ * process has changed anything since.
  *
  * Thread safety: the main thread. */
 

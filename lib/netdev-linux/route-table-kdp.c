@@ -51,27 +51,28 @@ void kdp_stock_nln_wait(struct nln *);
                       | LINK_CHANGE_ADDRS | LINK_CHANGE_FLAGS \
                       | LINK_CHANGE_OPERSTATE | LINK_CHANGE_CARRIER)
 
-/* A function of Open vSwitch's module that wants to know of changes. */
+/* A function of Open vSwitch's module that is to be called after changes. */
 struct notifier {
     struct ovs_list node;       /* In 'notifiers'. */
     nln_notify_func *cb;
     void *aux;
 };
 
-/* The main thread's.  NULL if Open vSwitch's module does all. */
+/* Belong to the main thread.  NULL if Open vSwitch's module does
+ * everything. */
 static struct link_route_watch *watch;
 static struct ovs_list notifiers = OVS_LIST_INITIALIZER(&notifiers);
-static bool initialized;                /* Datapaths may be asked for. */
+static bool initialized;                /* Datapaths can be looked up. */
 static bool has_run;                    /* In this turn of the main loop. */
 static bool stock_initialized;
-static bool stale;                      /* The router, if it is followed. */
-static long long int fill_at;           /* Not to fill it before; ms. */
+static bool stale;                      /* The router needs to be filled... */
+static long long int fill_at;           /* ...but not before this, in ms. */
 static uint64_t n_filled, filled_us;
 
 /* True while the router has the kernel's routes.  The main thread writes. */
 static atomic_bool followed = false;
 
-/* Increases when tunnels are to look again. */
+/* Increases when tunnels have to look at their routes again. */
 static atomic_uint64_t change_seq;
 
 static struct ovs_mutex ask_mutex = OVS_MUTEX_INITIALIZER;
@@ -88,7 +89,7 @@ is_followed(void)
     return is;
 }
 
-/* What Open vSwitch's module takes its events from. */
+/* Where Open vSwitch's module gets its events from. */
 
 struct nln_notifier *
 nln_notifier_create(struct nln *nln, int group, nln_notify_func *cb,
@@ -104,7 +105,7 @@ nln_notifier_create(struct nln *nln, int group, nln_notify_func *cb,
     notifier->aux = aux;
     ovs_list_push_back(&notifiers, &notifier->node);
 
-    /* Nobody looks into it, or gives it back. */
+    /* Opaque to the caller, which does not pass it back. */
     return (struct nln_notifier *) notifier;
 }
 
@@ -132,7 +133,7 @@ nln_wait(struct nln *nln)
 
 /* The router. */
 
-/* Is 'msg' of a dump a route that the router may have? */
+/* Is 'msg' of a dump a route that belongs in the router? */
 static bool
 is_for_router(const struct ofpbuf *msg)
 {
@@ -180,7 +181,7 @@ after_show(void)
     }
 }
 
-/* A datapath in user space needs routes. */
+/* Is there a datapath in user space, which needs routes? */
 static bool
 has_userspace_datapath(void)
 {
@@ -254,7 +255,7 @@ ovs_router_lookup(uint32_t mark, const struct in6_addr *dst, char output[],
     return true;
 }
 
-/* What takes the place of Open vSwitch's module. */
+/* Replacements of the functions of Open vSwitch's module. */
 
 uint64_t
 route_table_get_change_seq(void)
@@ -321,7 +322,7 @@ route_table_run(void)
         return;
     }
     if (!initialized || has_run) {
-        /* Each type of tunnel runs it. */
+        /* It is called for each type of tunnel. */
         return;
     }
     has_run = true;

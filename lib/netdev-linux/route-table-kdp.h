@@ -7,50 +7,49 @@
  * ==================
  *
  * The kernel routes the packets of its datapath itself.  Open vSwitch looks
- * routes up only to show through which device a tunnel leaves, and to choose
+ * routes up only to show the device that a tunnel sends through, and to choose
  * the address of an sFlow agent.  Datapaths in user space need more: they
- * route packets by Open vSwitch's router (ovs-router.h), which its module
- * behind route-table.h fills with all routes of the kernel, again after every
+ * route packets with Open vSwitch's router (ovs-router.h).  The module behind
+ * route-table.h fills it with all routes of the kernel, again after every
  * change of a route or a link.
  *
- * So here each lookup asks the kernel (link/link-route.h), and the router is
- * left empty but for the routes that users add (ovs/route/add), which come
- * first.  Open vSwitch's own code fills the router in two cases:
+ * Here, a lookup asks the kernel instead (link/link-route.h), and the router
+ * holds only the routes that users add (ovs/route/add), which take precedence.
+ * Open vSwitch's own code fills the router in two cases:
  *
- *   - While there is a datapath in user space.  Then the router alone answers,
- *     as it does in the stock daemon.  It is filled again when routes may have
- *     changed, as often as link-route.h says, and so that filling takes no more
- *     than a tenth of the time.
+ *   - While there is a datapath in user space.  Then only the router answers,
+ *     as in the stock daemon.  It is filled again when routes may have
+ *     changed, as often as link-route.h permits, but not in more than a tenth
+ *     of the time.
  *
  *   - For a command that shows it (ovs/route/show, ovs/route/rule/show), for
  *     as long as that takes.
  *
- * Where it is filled, routes of tables other than default, main and local are
- * left out, unless the router has tables and rules of its own (since 3.7).
+ * It is filled without routes of tables other than default, main and local,
+ * unless the router has tables and rules of its own (since 3.7).
  *
- *      kernel <---- one question ---- ovs_router_lookup()
+ *      kernel <---- one request ----- ovs_router_lookup()
  *         |                                ^
  *         `-- changes --> watch --> change sequence number of the routes
  *
  * Tunnels look at their routes, and at the carrier of the device, when
- * route_table_get_change_seq() changes.  That is when routes, or a link of our
- * namespace or its addresses, may have.
+ * route_table_get_change_seq() changes.  It changes when routes, or a link of
+ * our namespace or its addresses, may have changed.
  *
- * Open vSwitch's module is driven through the functions that it takes its
- * events from (netlink-notifier.h), which are here, too: it has no socket, and
- * is told that everything has changed whenever it runs.
+ * This file replaces the functions through which Open vSwitch's module gets
+ * its events (netlink-notifier.h), so that the module has no socket.  Whenever
+ * it runs, it is told that everything has changed.
  *
- * Without links of our own, all of this is Open vSwitch's module.
+ * Without links of our own, Open vSwitch's module does everything.
  *
- * Thread safety: the main thread, except that route_table_get_change_seq() and
- * ovs_router_lookup() may be called from any.
+ * Thread safety: the main thread, except that any thread may call
+ * route_table_get_change_seq() and ovs_router_lookup().
  *
  * Failure: a lookup that the kernel does not answer finds no route. */
 
 #include <stdint.h>
 
-/* Filling the router may take this part of the time at most: one in so
- * many. */
+/* The router is filled during at most one ROUTE_TABLE_SHARE-th of the time. */
 #define ROUTE_TABLE_SHARE 10
 
 /* To be called once, after kdp_links_init(), before Open vSwitch's tunnels are
@@ -58,9 +57,9 @@
 void route_table_kdp_register(void);
 
 struct route_table_kdp_stats {
-    uint64_t asked;             /* Questions to the kernel... */
+    uint64_t asked;             /* Requests to the kernel... */
     uint64_t asked_us;          /* ...and microseconds that they took. */
-    uint64_t changes;           /* Times that tunnels were to look again. */
+    uint64_t changes;           /* Changes reported to tunnels. */
     uint64_t filled;            /* Times that the router was filled... */
     uint64_t filled_us;         /* ...and microseconds that it took. */
 };

@@ -18,8 +18,8 @@ rtnl_counters_create(void)
     counters = thread_counters_create(2 * KDP_N_RTNL_CALLS);
 }
 
-/* Unlike an ovsthread_once, which is looked at without synchronization,
- * pthread_once() orders the creation before every use. */
+/* pthread_once() orders the creation before every use, unlike ovsthread_once,
+ * which is checked without synchronization. */
 static struct thread_counters *
 rtnl_counters(void)
 {
@@ -53,7 +53,7 @@ kdp_rtnl_end(enum kdp_rtnl_call call, long long int start)
     }
 }
 
-/* Stores the items from 'first' on. */
+/* Stores the items from 'first' on in 'items'. */
 static void
 rtnl_counters_get(size_t first, uint64_t items[KDP_N_RTNL_CALLS])
 {

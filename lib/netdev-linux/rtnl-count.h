@@ -8,7 +8,7 @@
  *
  * Counts the calls that take the kernel's RTNL lock or may wait for it, and
  * the time that they take, by kind.  The kernel does not say how much of that
- * is waiting.  Each thread counts in a block of its own
+ * time is waiting.  Each thread counts in its own block
  * (stats/thread-counters.h).
  *
  * Life cycle: the counters exist from the first call to the end of the
@@ -49,19 +49,19 @@ enum kdp_rtnl_call {
     KDP_N_RTNL_CALLS
 };
 
-/* Counts a call that takes no time worth to be known, or an unknown one. */
+/* Counts a call whose duration is negligible or unknown. */
 void kdp_rtnl_count(enum kdp_rtnl_call);
 
-/* To be called before a call, and after it with what the former returned. */
+/* To be called before a call, and after it with the result of the former. */
 long long int kdp_rtnl_begin(void);
 void kdp_rtnl_end(enum kdp_rtnl_call, long long int start);
 
-/* Store how many calls of each kind there were, and how many microseconds they
+/* Store the number of calls of each kind, and the microseconds that they
  * took. */
 void kdp_rtnl_get_counts(uint64_t counts[KDP_N_RTNL_CALLS]);
 void kdp_rtnl_get_usecs(uint64_t usecs[KDP_N_RTNL_CALLS]);
 
-/* In words, as in "set MTU". */
+/* Returns the description of a kind, such as "set MTU". */
 const char *kdp_rtnl_call_name(enum kdp_rtnl_call);
 
 #endif /* lib/netdev-linux/rtnl-count.h */

@@ -22,11 +22,11 @@ static bool started OVS_GUARDED_BY(mutex);
 
 static size_t n_unfinished OVS_GUARDED_BY(mutex);
 
-/* Set when a job was carried out. */
+/* Set when the work of a job is done. */
 static struct latch carried_out;
 
-/* The main thread's: how long it may still wait in this turn, in microseconds,
- * and whether waiting was of no use. */
+/* The microseconds that the main thread may still wait in this turn, and
+ * whether waiting was in vain.  These belong to the main thread. */
 static long long int patience = RTNL_WORKER_PATIENCE * 1000;
 static bool stuck;
 
@@ -45,8 +45,8 @@ rtnl_worker_main(void *aux OVS_UNUSED)
     for (;;) {
         struct rtnl_job *job;
 
-        /* Nobody waits for this thread while it waits, for jobs or for the
-         * lock.  It uses nothing that RCU protects. */
+        /* Other threads do not wait for this one while it waits for jobs or
+         * for the lock.  It uses nothing that RCU protects. */
         ovsrcu_quiesce_start();
 
         ovs_mutex_lock(&mutex);
@@ -81,8 +81,7 @@ rtnl_worker_add(struct rtnl_job *job)
     ovs_mutex_unlock(&mutex);
 }
 
-/* Finishes the jobs that were carried out.  Returns true if there are
- * others. */
+/* Finishes jobs whose work is done.  Returns true if there are others. */
 static bool
 rtnl_worker_finish(void)
 {

@@ -23,9 +23,9 @@
 
 VLOG_DEFINE_THIS_MODULE(netdev_kdp_speed);
 
-/* Announcements to take in one turn of the main loop.  The group announces
- * what ethtool sets, which is seldom, and features that devices get when they
- * are made. */
+/* Most announcements received in one turn of the main loop.  The group
+ * announces settings, which change rarely, and features that new devices
+ * get. */
 #define SPEED_RUN_DATAGRAMS 64
 
 static struct nl_mcast *ethtool;        /* NULL without announcements. */

@@ -11,31 +11,32 @@
  * tells the bridge to do so again when such a speed has changed.
  *
  * A driver may report another speed after the link went up or down, after the
- * carrier changed, or after somebody ran "ethtool -s".  rtnetlink announces
- * the first two.  The kernel announces the third since Linux 5.6, to a
- * multicast group of generic netlink family "ethtool", to which this module
- * listens.  After each of these the driver is asked again (driver.h), because
- * the bridge and ofproto ask for the state of a device that has changed.
+ * carrier changed, or after "ethtool -s".  rtnetlink announces the first two.
+ * Since Linux 5.6 the kernel announces the third to a multicast group of
+ * generic netlink family "ethtool", to which this module listens.  After each
+ * of these the driver is asked again (driver.h), because the bridge and
+ * ofproto read the state of a device that has changed.
  *
- * The bridge is told only if the answer differs from the speed that it has
- * used, so a carrier that comes back with the same speed configures nothing.
- * Many drivers report no speed while there is no carrier.  Nothing is sent
- * then, so the bridge is not told before the carrier is back.
+ * The bridge is notified only if the speed differs from the one that it has
+ * used, so a carrier that returns with the same speed configures nothing.
+ * Many drivers report no speed while there is no carrier.  As nothing is sent
+ * then, the bridge is notified when the carrier returns.
  *
- * The bridge does not say that it configures itself.  It sets the quality of
- * service of every port then, also where there is none, and asks for the
- * speeds between that and the end of the same turn of the main loop.  What it
- * is given in between counts as used.
+ * The bridge does not announce that it configures itself.  But it then sets
+ * the quality of service of every port, even of ports that have none, and
+ * after that reads the speeds in the same turn of the main loop.  Speeds that
+ * it reads in that time count as used.
  *
+ * Life cycle: netdev_kdp_speed_init(), once.
  * Life cycle: netdev_kdp_speed_init(), once.
  *
  * Thread safety: all functions belong to the main thread, which is the only
- * one that asks for speeds.
+ * one that reads speeds.
  *
  * Loss: after an overrun all drivers are asked again.
  *
- * Failure: without the announcements, what "ethtool -s" does is seen at the
- * next change of the link. */
+ * Failure: without the announcements, the effect of "ethtool -s" is seen at
+ * the next change of the link. */
 
 #include "netdev-linux/device.h"
 
@@ -45,12 +46,11 @@ void netdev_kdp_speed_init(void);
 void netdev_kdp_speed_run(void);
 void netdev_kdp_speed_wait(void);
 
-/* Says that the bridge configures itself, and that it has got as far as
- * 'dev'. */
+/* Says that the bridge is configuring itself and has reached 'dev'. */
 void netdev_kdp_speed_configure(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex);
 
-/* Says that the driver of 'dev' was asked for the speed, or has yet to
+/* Says that the speed of 'dev' was read, or that its driver is still to
  * answer. */
 void netdev_kdp_speed_read(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex);

@@ -33,12 +33,11 @@ static struct ovs_mutex present_mutex = OVS_MUTEX_INITIALIZER;
 static struct hmap present OVS_GUARDED_BY(present_mutex)
     = HMAP_INITIALIZER(&present);
 
-/* True if a device was in another namespace and has left it: it may have been
- * the last one there. */
+/* True if a device has left another namespace: it may have been the last one
+ * there. */
 static atomic_bool has_left = false;
 
-/* What a device has of the link table, of all that the stock structure
- * keeps. */
+/* The parts of the stock structure that come from the link table. */
 #define VALID_FROM_LINK (VALID_IFINDEX | VALID_ETHERADDR | VALID_MTU)
 
 static uint32_t
@@ -69,7 +68,7 @@ netdev_kdp_set_present(struct netdev_kdp *dev, const struct link_info *link)
     ovs_mutex_unlock(&present_mutex);
 }
 
-/* Adds to 'names' those under which devices are open that are the link. */
+/* Adds to 'names' the names under which the link is open as a device. */
 static void
 netdev_kdp_get_names(int32_t nsid, int ifindex, struct sset *names)
 {
@@ -85,8 +84,8 @@ netdev_kdp_get_names(int32_t nsid, int ifindex, struct sset *names)
     ovs_mutex_unlock(&present_mutex);
 }
 
-/* Counts losses and returns of the carrier.  The stock class counts what it
- * sees in events.  The kernel may see more, which it has counted. */
+/* Counts carrier changes.  The stock class counts those that it sees in
+ * events; the kernel's own count may be higher. */
 static void
 netdev_kdp_count_carrier(struct netdev_kdp *dev, const struct link_info *link)
     OVS_REQUIRES(dev->up.mutex)
@@ -118,7 +117,7 @@ netdev_kdp_take_hwaddr(struct netdev_kdp *dev, const struct link_info *link)
     dev->up.ether_addr_error = ether ? 0 : EINVAL;
 }
 
-/* Notes whether the callbacks may answer. */
+/* Updates 'known', which says whether the callbacks may answer. */
 static void
 netdev_kdp_update_known(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
@@ -128,9 +127,9 @@ netdev_kdp_update_known(struct netdev_kdp *dev)
     atomic_store_relaxed(&dev->known, known);
 }
 
-/* True if a callback answers otherwise when the device, which is present, has
- * become what 'link' says.  Who watches the device would ask in vain, for
- * example, if it got another master or another alternative name. */
+/* True if a callback returns something else after the device, which is
+ * present, has changed to 'link'.  For example, callers would read the device
+ * in vain if only its master or an alternative name has changed. */
 static bool
 netdev_kdp_shows(const struct netdev_kdp *dev, const struct link_info *link)
     OVS_REQUIRES(dev->up.mutex)
@@ -150,8 +149,8 @@ netdev_kdp_shows(const struct netdev_kdp *dev, const struct link_info *link)
             || link->addr_seqno != old->addr_seqno);
 }
 
-/* Says that the features of 'dev' may have changed.  Those of veth devices are
- * constants. */
+/* Notes that the features of 'dev' may have changed, unless it is a veth
+ * device, whose features are constant. */
 static void
 netdev_kdp_doubt_features(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
@@ -162,7 +161,7 @@ netdev_kdp_doubt_features(struct netdev_kdp *dev)
     }
 }
 
-/* Takes over what the table says of the device. */
+/* Copies the state in the table to the device. */
 static void
 netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
     OVS_REQUIRES(dev->up.mutex)
@@ -177,7 +176,7 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
     }
     bool shows = replaced || netdev_kdp_shows(dev, link);
     if (replaced) {
-        /* Not the device that it was. */
+        /* It is another device now. */
         up->cache_valid = 0;
         dev->speed_used = NETDEV_SPEED_UNUSED;
         dev->features_stale = false;
@@ -191,12 +190,12 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
                || link->operstate != dev->link.operstate
                || link->carrier_up != dev->link.carrier_up
                || link->carrier_down != dev->link.carrier_down) {
-        /* Speed and duplex are agreed on when the carrier comes. */
+        /* Speed and duplex are negotiated when the carrier comes up. */
         netdev_kdp_doubt_features(dev);
     }
     if (dev->in4_set && dev->link.flags & IFF_UP && !(link->flags & IFF_UP)) {
-        /* The bridge brings it up, and sets its address and its routes, when
-         * it is configured. */
+        /* When the bridge is configured, it brings the device up and sets its
+         * address and routes. */
         dev->in4_set = false;
         if_notifier_kdp_outdated();
     }
@@ -251,7 +250,7 @@ netdev_kdp_lose(struct netdev_kdp *dev)
     netdev_change_seq_changed(&up->up);
 }
 
-/* Finds the device in the table: where it was, or else in our namespace. */
+/* Finds the device in the table, in its last namespace or else in ours. */
 static bool
 netdev_kdp_find(const struct netdev_kdp *dev, struct link_info *link)
     OVS_REQUIRES(dev->up.mutex)
@@ -264,19 +263,18 @@ netdev_kdp_find(const struct netdev_kdp *dev, struct link_info *link)
             || link_table_find_name(table, LINK_NSID_LOCAL, name, link));
 }
 
-/* The main thread's: the names of ports whose devices have gone from where
- * they were and were not found elsewhere, as the datapath may learn of it
- * later.  An event of a namespace that nobody follows may say that they have
- * arrived.  The data is how often they were looked for, at most SEEK_MAX
- * times: some turns of the main loop. */
+/* Ports whose devices have left their namespace and were not found in another
+ * one, since the datapath may notice the move later.  An event of a namespace
+ * that is not followed may mean that the device has arrived.  The data is the
+ * number of searches, at most SEEK_MAX: some turns of the main loop.  These
+ * belong to the main thread. */
 static struct simap sought = SIMAP_INITIALIZER(&sought);
-static uint64_t sought_at;      /* Such events that there were by then. */
+static uint64_t sought_at;      /* Number of such events at the last search. */
 #define SEEK_MAX 100
 
-/* Asks the datapath whether the device lives on in another namespace.  That
- * takes no RTNL.  If it does, that namespace is followed from then on.  The
- * caller holds no lock: the first request to a datapath opens network
- * devices. */
+/* Asks the datapath whether the device is in another namespace, without the
+ * RTNL lock.  If it is, that namespace is followed from then on.  The caller
+ * holds no lock, as the first request to a datapath opens network devices. */
 static void
 netdev_kdp_locate(struct netdev_kdp *dev)
     OVS_EXCLUDED(dev->up.mutex)
@@ -296,7 +294,7 @@ netdev_kdp_locate(struct netdev_kdp *dev)
         if (netdev_kdp_find(dev, &link)) {
             netdev_kdp_take(dev, &link);
         } else {
-            /* Not in the table: the stock class is to ask. */
+            /* Not in the table: the stock class will ask the kernel. */
             netnsid_set(&dev->up.netnsid, vport.netnsid);
             dev->up.cache_valid = 0;
             netdev_kdp_update_known(dev);
@@ -312,7 +310,7 @@ netdev_kdp_locate(struct netdev_kdp *dev)
     ofpbuf_delete(buf);
 }
 
-/* Looks again for the device that is open as 'name', if it is still absent.
+/* Searches again for the device that is open as 'name', if it is still absent.
  * Returns true if it was. */
 static bool
 netdev_kdp_seek(const char *name)
@@ -334,7 +332,7 @@ netdev_kdp_seek(const char *name)
     return absent;
 }
 
-/* Is there a device in namespace 'nsid'? */
+/* Is there an open device in namespace 'nsid'? */
 static bool
 netdev_kdp_any_in(int32_t nsid)
 {
@@ -349,9 +347,9 @@ netdev_kdp_any_in(int32_t nsid)
     return any;
 }
 
-/* Ends that namespaces are followed in which no device is any more.  Waits
- * until all that are sought were found, since one may be in a namespace whose
- * links are yet to be listed. */
+/* Stops following namespaces that contain no open device any more.  Waits
+ * until all searches are done, since a device may be in a namespace whose
+ * links are still to be listed. */
 static void
 netdev_kdp_unfollow(void)
 {
@@ -397,9 +395,9 @@ netdev_kdp_state_run(void)
     sset_destroy(&names);
 }
 
-/* True if the device is in another namespace and has another name there.  It
- * stays the port that it was, of which nothing new is known: Open vSwitch, and
- * the datapath with it, look ports up by name, and would not find it. */
+/* True if the device is in another namespace and has another name there.  Then
+ * it keeps its last state: Open vSwitch and the datapath look ports up by name
+ * and would not find it. */
 static bool
 netdev_kdp_is_renamed_elsewhere(const struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
@@ -412,8 +410,8 @@ netdev_kdp_is_renamed_elsewhere(const struct netdev_kdp *dev)
             && strcmp(link.name, dev->link.name));
 }
 
-/* Takes over what the table says.  Returns true if the device has gone from
- * the namespace that it was in, in which case it is to be located. */
+/* Copies the state in the table to the device.  Returns true if the device has
+ * left its namespace and has to be located. */
 static bool
 netdev_kdp_refresh(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
@@ -448,10 +446,10 @@ netdev_kdp_state_is_called(int ifindex, const char *name)
             && ifr.ifr_ifindex == ifindex);
 }
 
-/* True if the table may say of a device that was opened when it was not there
- * what the device is.  If the table is not 'current', what it has under that
- * name may have died, as when the device was opened.  A device that was
- * located in another namespace is known by that one's table only. */
+/* True if a device that was not in the table when it was opened may get the
+ * table's state.  Unless the table is 'current', the entry with that name may
+ * be outdated, as it may have been when the device was opened.  For a device
+ * that was located in another namespace, only that namespace counts. */
 static bool
 netdev_kdp_may_refresh(const struct netdev_kdp *dev, bool current)
     OVS_REQUIRES(dev->up.mutex)
@@ -465,7 +463,7 @@ netdev_kdp_may_refresh(const struct netdev_kdp *dev, bool current)
                         link.ifindex, netdev_get_name(&dev->up.up)))));
 }
 
-/* Finds out about a device that was not in the table when it was opened. */
+/* Looks up a device that was not in the table when it was opened. */
 static void
 netdev_kdp_look_again(struct netdev_kdp *dev)
     OVS_EXCLUDED(dev->up.mutex)
@@ -478,7 +476,8 @@ netdev_kdp_look_again(struct netdev_kdp *dev)
         lost = netdev_kdp_refresh(dev);
     }
     if (dev->unresolved && current) {
-        /* There is none.  An internal one may be elsewhere, for long. */
+        /* There is none, but an internal device may be in another namespace
+         * for long. */
         dev->unresolved = false;
         netdev_kdp_lose(dev);
         lost = dev->up.up.netdev_class == &kdp_internal_class;
@@ -509,9 +508,9 @@ netdev_kdp_state_resolve__(struct netdev_kdp *dev)
     }
 }
 
-/* Brings the device that is open as 'name' up to date after a change of
- * 'link'.  Returns true if the bridge may have opened the device: the router
- * of tunnels opens any device, without a type. */
+/* Updates the device that is open as 'name' after a change of 'link'.  Returns
+ * true if the bridge may have opened the device, rather than the router of
+ * tunnels, which opens any device, without a type. */
 static bool
 netdev_kdp_changed(const char *name, const struct link_info *link)
 {
@@ -529,7 +528,7 @@ netdev_kdp_changed(const char *name, const struct link_info *link)
             simap_find_and_delete(&sought, name);
         }
         if (lost || (absent && link->nsid != LINK_NSID_LOCAL)) {
-            /* When it went, the datapath did not know yet where it is. */
+            /* When it left, the datapath did not know where it went. */
             netdev_kdp_locate(dev);
         }
     }
@@ -538,7 +537,7 @@ netdev_kdp_changed(const char *name, const struct link_info *link)
 }
 
 /* Notes that the speeds of the devices that are open as 'names' may have
- * changed; with 'lag', of those that are bonds or teams. */
+ * changed; with 'lag', only of bonds and teams. */
 static void
 netdev_kdp_touch_settings(const struct sset *names, bool lag)
 {
@@ -562,8 +561,8 @@ netdev_kdp_touch_settings(const struct sset *names, bool lag)
     }
 }
 
-/* Notes that the speed of the bond or team 'ifindex' may have changed, with
- * one of its members. */
+/* Notes that the speed of the bond or team 'ifindex' may have changed, because
+ * that of a member has. */
 static void
 netdev_kdp_touch_lag(int32_t nsid, int ifindex)
 {
@@ -594,7 +593,7 @@ netdev_kdp_state_settings_changed(int ifindex)
     sset_destroy(&names);
 }
 
-/* Looks whether what has changed is a member of a bond or team. */
+/* Updates the bond or team, if the changed link is a member of one. */
 static void
 netdev_kdp_member_changed(const struct link_change *change)
 {
@@ -612,7 +611,7 @@ netdev_kdp_member_changed(const struct link_change *change)
     }
 }
 
-/* Subscriber of the link table. */
+/* Subscriber to the link table. */
 static void
 netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
 {
@@ -620,8 +619,7 @@ netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
     struct sset names = SSET_INITIALIZER(&names);
     const char *name;
 
-    /* The names that it had when it was last looked at, and those that it has
-     * now. */
+    /* The names that it had at the last change, and its present ones. */
     netdev_kdp_get_names(link->nsid, link->ifindex, &names);
     sset_add(&names, link->name);
     if (change->what & (LINK_CHANGE_NEW | LINK_CHANGE_ALT_NAMES)) {
@@ -640,9 +638,9 @@ netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
 
 /* Life cycle. */
 
-/* The name may mean another link by now, or none, of which the events wait to
- * be taken.  A device that is open is told of that; who opens one has seen
- * what there is. */
+/* By now the name may mean another link, or none, if events wait to be
+ * processed.  An open device is updated by these; a caller that opens a device
+ * sees the present state. */
 bool
 netdev_kdp_state_find(const char *name, bool confirm, struct link_info *link)
 {
@@ -660,7 +658,7 @@ netdev_kdp_state_attach(struct netdev_kdp *dev, const struct link_info *link)
         dev->up.ifi_flags = link->flags;
         netdev_kdp_take(dev, link);
     } else {
-        /* The library's lock is held, so that events cannot be taken here. */
+        /* With the library's lock held, events cannot be processed here. */
         dev->unresolved = true;
         netdev_kdp_update_known(dev);
     }

@@ -6,24 +6,26 @@
 /* State of devices
  * ================
  *
- * What the link table says is copied to the devices that are open, when it
+ * Copies the state of links from the link table to open devices when it
  * changes.
  *
  * Life cycle: netdev_kdp_state_init() subscribes to the link table.  A device
  * is attached when it was constructed, and detached when it is destructed.  In
  * between it is one of these:
  *
- *   - Present: it is in the table, and has what the table says.
+ *   - Present: it is in the table and has the table's state.
  *
  *   - Unresolved: it was not in the table when it was opened.  The first
- *     netdev_kdp_state_resolve() looks again, after all events were taken.
+ *     netdev_kdp_state_resolve() looks again, after it has processed all
+ *     events.
  *
- *   - Absent: there is no such device.  One that left our namespace is looked
- *     for in the others, by what the datapath says.  A namespace that has one
- *     is followed from then on.
+ *   - Absent: there is no such device.  If a device has left our namespace,
+ *   the
+ *     datapath says which other one it is in.  A namespace that contains such
+ *     a device is followed from then on.
  *
- * Thread safety: netdev_kdp_state_init() belongs to the main thread.  The rest
- * may be called by any.  Devices change in the main thread only.
+ * Thread safety: netdev_kdp_state_init() belongs to the main thread.  Any
+ * thread may call the rest.  Devices change in the main thread only.
  *
  * Loss: see link/link-listener.h. */
 
@@ -35,9 +37,9 @@ void netdev_kdp_state_init(void);
 /* To be called in each turn of the main loop, after the listener ran. */
 void netdev_kdp_state_run(void);
 
-/* Finds the link that is to be opened as 'name' in our namespace.  Returns
- * false if it is not in the table, or, if the kernel is to 'confirm' that, not
- * any more. */
+/* Finds the link that is to be opened as 'name' in our namespace.  With
+ * 'confirm', checks with the kernel that the link still has that name.
+ * Returns false if there is none. */
 bool netdev_kdp_state_find(const char *name, bool confirm,
                            struct link_info *link);
 
@@ -45,21 +47,21 @@ bool netdev_kdp_state_find(const char *name, bool confirm,
  * RTNL. */
 bool netdev_kdp_state_is_called(int ifindex, const char *name);
 
-/* Main thread.  Says that what ethtool tells about link 'ifindex' of our
- * namespace, such as its speed, may have changed; with 0, about all links. */
+/* Says that the ethtool settings, such as the speed, of link 'ifindex' of our
+ * namespace may have changed, or of all links if it is 0.  Main thread. */
 void netdev_kdp_state_settings_changed(int ifindex);
 
-/* To be called when 'dev' was constructed, with what was found then, or NULL,
- * and when it is destructed. */
+/* To be called when 'dev' was constructed, with the link that was found, or
+ * NULL, and when it is destructed. */
 void netdev_kdp_state_attach(struct netdev_kdp *dev,
                              const struct link_info *link);
 void netdev_kdp_state_detach(struct netdev_kdp *dev);
 
-/* Looks again for 'netdev' in the table if it is unresolved.  The caller holds
+/* Looks 'netdev' up in the table again if it is unresolved.  The caller holds
  * no lock.
  *
- * Open vSwitch calls those that call this some twenty times for each port
- * whenever it configures a bridge, nearly always of a device that is known. */
+ * Open vSwitch calls callbacks that call this some twenty times for each port
+ * whenever it configures a bridge, nearly always for a known device. */
 void netdev_kdp_state_resolve__(struct netdev_kdp *);
 
 static inline void

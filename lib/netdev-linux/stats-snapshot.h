@@ -6,13 +6,13 @@
 /* Counters of all devices at one time
  * ===================================
  *
- * Private to lib/netdev-linux.  Holds what datapaths say of their vports and
- * what the kernel says of the devices of our namespace, by name.
+ * Private to lib/netdev-linux.  Holds the datapaths' counters of their vports,
+ * and the kernel's counters of the devices of our namespace, by name.
  *
- * A snapshot is there for a moment, once every few seconds, and it is the
- * larger the more ports there are.  Blocks of memory for each device would be
- * strewn among others that stay, and when they are freed nothing that needs
- * more room could use it.  So there are two arrays, sorted by name.
+ * A snapshot exists only for a moment, every few seconds, and grows with the
+ * number of ports.  Small blocks of memory for each device would fragment the
+ * heap, and the space between long-lived blocks could not be used for anything
+ * bigger.  So there are two arrays, sorted by name.
  *
  * Life cycle: all zeros are an empty snapshot.  Fill it with
  * stats_snapshot_add_*(), then call stats_snapshot_sort(), then look for
@@ -41,9 +41,9 @@ void stats_snapshot_add_dev(struct stats_snapshot *,
                             const struct proc_net_dev *);
 void stats_snapshot_sort(struct stats_snapshot *);
 
-/* What is there under 'name', or NULL.  If there is more than one, as vports
- * of two datapaths can have the same name in two namespaces, any of them, but
- * always the same one of the same snapshot. */
+/* Each returns the counters of 'name', or NULL.  If several vports have the
+ * same name, in two datapaths and namespaces, returns any of them, but always
+ * the same one in the same snapshot. */
 const struct ovs_vport_counters *
 stats_snapshot_find_vport(const struct stats_snapshot *, const char *name);
 const struct proc_net_dev *

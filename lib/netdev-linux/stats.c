@@ -30,8 +30,8 @@ VLOG_DEFINE_THIS_MODULE(netdev_kdp_stats);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
-/* Counters that /proc/net/dev has in sums only, of one device, and the sums
- * that they were read with. */
+/* Counters of a device of which /proc/net/dev has sums only, and the sums that
+ * it had when they were read. */
 struct rare {
     char name[IFNAMSIZ];
     int ifindex;
@@ -44,25 +44,25 @@ static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
 
 static struct ovs_genl genl OVS_GUARDED_BY(mutex);
 
-/* Datapaths that were heard of: their interface indexes. */
+/* Interface indexes of the datapaths that are known. */
 static int *datapaths OVS_GUARDED_BY(mutex);
 static size_t n_datapaths OVS_GUARDED_BY(mutex);
 static size_t allocated_datapaths OVS_GUARDED_BY(mutex);
 
-/* The current turn, and the device that was asked for first in it. */
+/* The current turn, and the first device whose statistics were read in it. */
 static uint64_t turn OVS_GUARDED_BY(mutex) = 1;
 static char first[IFNAMSIZ] OVS_GUARDED_BY(mutex);
 
-/* The snapshot, valid if it is of this turn, and 'first' of the last turn that
- * took one: if that device is asked for first again, so will others be, and
- * the snapshot is taken at once. */
+/* The snapshot, valid if it is of this turn, and 'first' of the last turn with
+ * a snapshot.  If that device is read first again, others will follow, so the
+ * snapshot is taken at once. */
 static uint64_t snapshot_turn OVS_GUARDED_BY(mutex);
 static char snapshot_first[IFNAMSIZ] OVS_GUARDED_BY(mutex);
 static struct stats_snapshot snapshot OVS_GUARDED_BY(mutex);
 
 static struct shash rares OVS_GUARDED_BY(mutex) = SHASH_INITIALIZER(&rares);
 
-/* Turns after which what was read of a device that nobody asks for any more is
+/* Turns after which the rare counters of a device that is no longer read are
  * forgotten. */
 #define RARE_TURNS 10000
 
@@ -92,7 +92,7 @@ netdev_kdp_stats_run(void)
 
 /* Vports. */
 
-/* Opens the connection to the datapath if need be. */
+/* Opens the connection to the datapath if necessary. */
 static int
 stats_open(void)
     OVS_REQUIRES(mutex)
@@ -116,7 +116,7 @@ stats_note_datapath(int dp_ifindex)
     datapaths[n_datapaths++] = dp_ifindex;
 }
 
-/* Asks for the statistics of vport 'name'.  Returns 0 or a positive errno
+/* Requests the statistics of vport 'name'.  Returns 0 or a positive errno
  * value, ENODEV or ENOENT if there is no such vport. */
 static int
 stats_get_vport(const char *name, struct ovs_vport_counters *counters)
@@ -165,7 +165,7 @@ snapshot_take(void)
                                                snapshot_vport, NULL);
 
         if (dp_error && dp_error != EINTR) {
-            /* It is gone, or it will be heard of again. */
+            /* It is gone.  If not, it will be added again. */
             datapaths[i] = datapaths[--n_datapaths];
         } else {
             i++;
@@ -181,8 +181,8 @@ snapshot_take(void)
 
 /* One device. */
 
-/* Reads the counters that /proc/net/dev does not have, and with 'all' also
- * those that it has.  Returns 0 or a positive errno value. */
+/* Reads the counters that /proc/net/dev lacks, and with 'all' also those that
+ * it has.  Returns 0 or a positive errno value. */
 static int
 stats_read_sysfs(const struct link_info *link, bool all,
                  struct netdev_stats *stats)
@@ -230,7 +230,7 @@ stats_read_sysfs(const struct link_info *link, bool all,
     return error;
 }
 
-/* Reads all counters of a device, the slow way if need be. */
+/* Reads all counters of a device, the slow way if necessary. */
 static int
 stats_read_dev(const struct netdev *netdev, const struct link_info *link,
                struct netdev_stats *stats)
@@ -248,8 +248,8 @@ stats_read_dev(const struct netdev *netdev, const struct link_info *link,
     return error;
 }
 
-/* Fills in the counters that 'dev' has in sums only.  'vport' is what the
- * snapshot has of the vport, or NULL. */
+/* Fills in the counters of which 'dev' has sums only.  'vport' is the vport in
+ * the snapshot, or NULL. */
 static int
 stats_split(const struct netdev *netdev, const struct link_info *link,
             const struct proc_net_dev *dev,
@@ -302,7 +302,7 @@ stats_split(const struct netdev *netdev, const struct link_info *link,
     return 0;
 }
 
-/* Converts what /proc/net/dev says of a device.  'vport' is as above. */
+/* Converts a line of /proc/net/dev.  'vport' is as above. */
 static int
 stats_from_dev(const struct netdev *netdev, const struct link_info *link,
                const struct proc_net_dev *dev,
@@ -325,7 +325,7 @@ stats_from_dev(const struct netdev *netdev, const struct link_info *link,
     return stats_split(netdev, link, dev, vport, stats);
 }
 
-/* Converts what a datapath says of a vport. */
+/* Converts the datapath's counters of a vport. */
 static void
 stats_from_vport(struct netdev_stats *stats,
                  const struct ovs_vport_counters *counters)
@@ -343,7 +343,7 @@ stats_from_vport(struct netdev_stats *stats,
     ovs_compat_netdev_set_upcalls(stats, counters->upcall_packets,
                                   counters->upcall_errors);
 
-    /* What it does not count is what the device counts, or 0. */
+    /* Counters that it lacks are the device's, or 0. */
     stats->multicast = stats->collisions = 0;
     stats->rx_length_errors = stats->rx_over_errors = 0;
     stats->rx_crc_errors = stats->rx_frame_errors = 0;
@@ -353,7 +353,7 @@ stats_from_vport(struct netdev_stats *stats,
     stats->tx_window_errors = 0;
 }
 
-/* What is known of a device: the datapath's side and the device's own. */
+/* Statistics of a device: the datapath's and the device's own. */
 struct sides {
     int vport_error;            /* 0 if the datapath has the port. */
     struct ovs_vport_counters vport;
@@ -361,8 +361,8 @@ struct sides {
     struct netdev_stats dev;
 };
 
-/* Gets both sides of 'netdev', which is in the table as 'link', or is not
- * there if that is NULL.  Only that of the datapath if 'vport_only'. */
+/* Gets both sides of 'netdev', which is in the table as 'link', or not in the
+ * table if 'link' is NULL.  With 'vport_only', gets the datapath's only. */
 static void
 stats_get_sides(const struct netdev *netdev, const struct link_info *link,
                 bool vport_only, struct sides *sides)
@@ -395,7 +395,7 @@ stats_get_sides(const struct netdev *netdev, const struct link_info *link,
         sides->vport_error = stats_get_vport(name, &sides->vport);
     }
     if (link && !vport_only) {
-        /* An alternative name is not in the file. */
+        /* The file does not have alternative names. */
         sides->dev_error = (dev
                             ? stats_from_dev(netdev, link, dev, vport,
                                              &sides->dev)
@@ -415,7 +415,7 @@ netdev_kdp_get_sides(const struct netdev *netdev, bool vport_only,
 
     netdev_kdp_state_resolve(netdev);
     ovs_mutex_lock(&dev->up.mutex);
-    /* Counters of a device in another namespace are the datapath's alone. */
+    /* For a device in another namespace, only the datapath has counters. */
     present = dev->present && dev->link.nsid == LINK_NSID_LOCAL;
     link = dev->link;
     ovs_mutex_unlock(&dev->up.mutex);
@@ -453,7 +453,7 @@ netdev_kdp_stats_get(const struct netdev *netdev, struct netdev_stats *stats)
     return 0;
 }
 
-/* What a tap device counts as received, the switch has sent. */
+/* Packets that a tap device counts as received were sent by the switch. */
 static void
 stats_swap(struct netdev_stats *stats, const struct netdev_stats *dev)
 {
@@ -493,8 +493,8 @@ netdev_kdp_stats_get_tap(const struct netdev *netdev,
     } else {
         stats_from_vport(stats, &sides.vport);
         if (!sides.dev_error) {
-            /* The datapath's counts are not those of packets on the wire when
-             * segments are merged or split. */
+            /* The datapath's counts differ from those of packets on the wire
+             * when segments are merged or split. */
             stats->rx_packets = swapped.rx_packets;
             stats->rx_bytes = swapped.rx_bytes;
             stats->tx_packets = swapped.tx_packets;

@@ -6,51 +6,46 @@
 /* Statistics of devices
  * =====================
  *
- * Open vSwitch adds what the datapath counts for a port to what the device
- * counts.  It asks for both for each port, for the latter under RTNL.  Here a
- * caller that asks for the statistics of one device in a turn of the main loop
- * gets those of that one.  Once a second device is asked for in the same turn,
- * all are read at once, with one request to each datapath and one read of
- * /proc/net/dev.  The rest of the turn is answered from that snapshot.
+ * Open vSwitch adds the datapath's counters of a port to those of the device.
+ * The stock code requests both for each port, the latter under the RTNL lock.
+ * Here the first device whose statistics are read in a turn of the main loop
+ * is requested by itself.  When a second device is read in the same turn, all
+ * counters are read at once, with one request to each datapath and one read of
+ * /proc/net/dev.  That snapshot serves the rest of the turn.
  *
  *
- *      in this turn    and then                    the answer comes from
- *      ------------    ------------------------    ---------------------
- *      nobody asked    somebody asks about the     a snapshot, as others will
- *                      device that was the first   be asked about again
- *                      when the last snapshot
- *                      was taken
- *      nobody asked    somebody asks about         the device alone
- *                      another one
- *      one was         that one again              the device alone
- *      asked about
- *      one was         another one                 a snapshot
- *      asked about
- *      there is a      any                         the snapshot
- *      snapshot
+ *      in this turn      next device            source of its statistics
+ *      ----------------  ---------------------  -----------------------------
+ *      no device read    the one that was read  a snapshot, as others are
+ *                        first when the last    likely to follow
+ *                        snapshot was taken
+ *      no device read    any other one          a request for it
+ *      one device read   the same one           a request for it
+ *      one device read   another one            a snapshot
+ *      snapshot taken    any                    the snapshot
  *
- * What a snapshot lacks is asked for one by one: a port that came since, or a
+ * A device that the snapshot lacks is requested by itself: a newer port, or a
  * device that is open under an alternative name.
  *
- * /proc/net/dev adds some rare counters up:
+ * /proc/net/dev has only sums of some rare counters:
  *
- *      the sums are                                the counters are
- *      ----------------------------------------    ---------------------
- *      0                                           0
- *      0, but for what was dropped on receipt,     that, and 0
- *      which is what the datapath has dropped
- *      what they were when the counters were       what they were then
- *      last read
- *      anything else                               read one by one (/sys)
+ *      the sums are                               the counters are
+ *      -----------------------------------------  ---------------------
+ *      0                                          0
+ *      0, except that packets were dropped on     that number, and 0
+ *      receipt, as many as the datapath dropped
+ *      the same as when the counters were last    what they were then
+ *      read
+ *      anything else                              read one by one (/sys)
  *
  * Life cycle: a snapshot is valid during one turn.  netdev_kdp_stats_run()
  * begins the next.
  *
- * Thread safety: netdev_kdp_stats_run() belongs to the main thread, the rest
- * to any.
+ * Thread safety: netdev_kdp_stats_run() belongs to the main thread.  Any
+ * thread may call the rest.
  *
- * Failure: a device whose counters sysfs lacks is asked for by netlink, under
- * RTNL, and counted. */
+ * Failure: if sysfs lacks the counters of a device, they are requested by
+ * netlink, under the RTNL lock, and the request is counted. */
 
 struct netdev;
 struct netdev_stats;
@@ -61,7 +56,7 @@ int netdev_kdp_stats_get_tap(const struct netdev *, struct netdev_stats *);
 int netdev_kdp_stats_get_internal(const struct netdev *,
                                   struct netdev_stats *);
 
-/* In each turn of the main loop. */
+/* To be called in each turn of the main loop. */
 void netdev_kdp_stats_run(void);
 
 #endif /* lib/netdev-linux/stats.h */

@@ -6,21 +6,21 @@
 /* Upcalls in the statistics of devices
  * ====================================
  *
- * What became of the upcalls of a port, in column "statistics" of its
- * interface, where what watches a switch finds it:
+ * Shows what happened to the upcalls of a port in column "statistics" of its
+ * interface, where monitoring tools look for it:
  *
  *      upcall_packets      packets that the kernel sent up
  *      upcall_errors       packets that it could not send up
- *      upcall_shed         packets that came up, and waited too long
+ *      upcall_shed         packets that came up but waited too long
  *
- * The first two are those that Open vSwitch 3.2 and later take from a kernel
- * that counts them (Linux 6.2).  On these versions they are left to that.
- * Earlier ones have no place for them among the statistics of a device, so
- * they are custom ones.
+ * Open vSwitch 3.2 and later get the first two from a kernel that counts them
+ * (Linux 6.2), so they are left out there.  Earlier versions have no members
+ * for them in the statistics of a device, so they are custom statistics.
  *
- * This module knows no datapath; the provider of dpifs says whom to ask.
+ * This module does not know the datapath; the dpif provider sets the source.
  *
- * Thread safety: any thread; set_source before there is a second one. */
+ * Thread safety: any thread; the source must be set before there is a second
+ * one. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,14 +34,14 @@ struct netdev_kdp_upcalls {
     uint64_t shed;
 };
 
-/* Stores what is known of the port that device 'name' is.  Returns false if it
- * is none. */
+/* Stores the counters of the port whose device is 'name'.  Returns false if
+ * there is no such port. */
 typedef bool netdev_kdp_upcalls_cb(const char *name,
                                    struct netdev_kdp_upcalls *);
 
 void netdev_kdp_upcalls_set_source(netdev_kdp_upcalls_cb *);
 
-/* The callback of classes of devices. */
+/* A callback of the device classes. */
 int netdev_kdp_upcalls_get(const struct netdev *,
                            struct netdev_custom_stats *);
 
