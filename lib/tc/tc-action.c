@@ -26,16 +26,16 @@ static uint32_t next_number OVS_GUARDED_BY(mutex);
 static uint32_t n_left OVS_GUARDED_BY(mutex);
 static bool gave_up OVS_GUARDED_BY(mutex);
 
-/* The number that rules share, of the range that is in use.  0 if none has
- * been named yet. */
+/* The number that rules share, from the present range.  0 if none was named
+ * yet. */
 static uint32_t shared_number OVS_GUARDED_BY(mutex);
 
-/* Held while a range is being chosen, so that one thread does it.  Taken
- * outside of 'mutex'. */
+/* Held while a range is being chosen, so that only one thread does it.  Taken
+ * before 'mutex'. */
 static struct ovs_mutex choose_mutex = OVS_MUTEX_INITIALIZER;
 
-/* Returns where the number of 'action' is, or NULL if it is of a kind whose
- * actions are not named.  It may be at any address. */
+/* Returns the position of the number of 'action', at any alignment, or NULL if
+ * actions of its kind are not numbered. */
 static const void *
 number_of(const struct nlattr *action)
 {
@@ -88,8 +88,8 @@ mark(void *used, const struct ofpbuf *msg)
     kdp_tc_action_mark(msg, used);
 }
 
-/* Stores the first number of a range that no action has a number of.  Returns
- * 0 or a positive errno value.  Waits for tc. */
+/* Stores the first number of a range that has no action.  Returns 0 or a
+ * positive errno value.  Waits for tc. */
 static int
 find_range(uint32_t *first)
 {
@@ -116,8 +116,8 @@ find_range(uint32_t *first)
     return ENOSPC;
 }
 
-/* Numbers for a request: 'n' that it has alone, from 'first' on, and, if
- * 'share', one that it shares. */
+/* Numbers for a request: 'n' for it alone, from 'first' on, and, if 'share',
+ * one that it shares. */
 struct numbers {
     uint32_t n;
     bool share;
@@ -125,8 +125,8 @@ struct numbers {
     uint32_t shared;
 };
 
-/* Takes '*numbers' of the range that is in use.  Returns false if there are
- * not enough. */
+/* Takes '*numbers' from the present range.  Returns false if there are not
+ * enough. */
 static bool
 take(struct numbers *numbers)
 {
@@ -150,7 +150,7 @@ take(struct numbers *numbers)
 }
 
 /* Chooses another range, unless another thread just did.  Returns false if
- * that cannot be done. */
+ * that fails. */
 static bool
 choose_range(uint32_t n)
 {
@@ -168,8 +168,8 @@ choose_range(uint32_t n)
         int error = find_range(&first);
 
         if (error) {
-            VLOG_INFO("numbers of actions of tc are left to the kernel, "
-                      "which takes longer the more there are (%s)",
+            VLOG_INFO("leaving numbers of tc actions to the kernel, which "
+                      "takes longer the more there are (%s)",
                       ovs_strerror(error));
         }
         chosen = !error;
@@ -196,8 +196,8 @@ has_given_up(void)
     return value;
 }
 
-/* Takes '*numbers', of another range if need be.  Returns false if the kernel
- * is to choose. */
+/* Takes '*numbers', from another range if necessary.  Returns false if the
+ * kernel is to choose. */
 static bool
 take_or_choose(struct numbers *numbers)
 {
@@ -206,7 +206,7 @@ take_or_choose(struct numbers *numbers)
                 && take(numbers)));
 }
 
-/* Returns what 'request' says of the rule, or NULL. */
+/* Returns the options of the rule that 'request' adds, or NULL. */
 static const struct nlattr *
 options_of(const struct ofpbuf *request)
 {
@@ -214,7 +214,7 @@ options_of(const struct ofpbuf *request)
                         TCA_OPTIONS);
 }
 
-/* Does no driver get to know of a rule with 'options'? */
+/* Does a rule with 'options' reach no driver? */
 static bool
 skips_hw(const struct nlattr *options)
 {
@@ -256,7 +256,7 @@ shared_of(const struct nlattr *options)
     return NULL;
 }
 
-/* Is there a number at 'number' that is to be named? */
+/* Is there an unnamed number at 'number'? */
 static bool
 is_unnamed(const void *number)
 {

@@ -6,69 +6,72 @@
 /* Numbers of actions
  * ==================
  *
- * Each action of a rule has a number, by which the kernel keeps it in a tree
- * for its kind.  A request may name the number.  If it does not, the kernel
- * takes the lowest one that is free, and searches for it from 1.  As number 0
- * is never given out, the tree says that there is something free in its first
- * leaf.  So the kernel goes through all full leaves that follow
- * (idr_get_free()): with n actions, n / 64 of them for each new one.  That
- * makes a new rule the slower the more there are.
+ * Each action of a rule has a number, by which the kernel stores it in a tree
+ * for its kind.  A request may name the number.  Otherwise the kernel searches
+ * for the lowest free one, from 1.  As number 0 is never assigned, the tree
+ * indicates free space in its first leaf, so the kernel visits all full leaves
+ * after it (idr_get_free()): with n actions, n / 64 leaves for each new one.
+ * The more actions there are, the slower a new rule becomes.
  *
- * So the numbers are named here.  If a number that a request names is taken,
- * the kernel makes the action that has it a part of the new rule, and says
- * nothing.  That must not happen:
+ * So this module names the numbers.  If a request names the number of an
+ * existing action, the kernel silently makes that action a part of the new
+ * rule.  That must not happen:
  *
- *   - Numbers come from a range in which no action was when it was chosen.
- *     For that all actions of the kinds concerned are dumped, once.  So those
- *     that a previous run left, or that others have named, are avoided.
+ *   - Numbers come from a range that had no action when it was chosen.  To
+ *   find
+ *     one, all actions of the kinds concerned are dumped, once.  This avoids
+ *     actions that a previous run left or that other programs have numbered.
  *
- *   - A number is used once.  The kernel may still have the action of a rule
- *     that was deleted.  When all numbers of a range were used, another range
- *     is chosen in the same way.
+ *   - A number is used once, since the kernel may still have the action of a
+ *     deleted rule.  When a range is used up, another one is chosen in the
+ *     same way.
  *
  *   - Ranges begin above the numbers that Open vSwitch gives to the policers
- *     of meters, and far above those that the kernel gives out.
+ *     of meters, and far above those that the kernel assigns.
  *
- * If no range can be chosen, the kernel goes on to choose numbers.  A process
- * that names a number of the range after it was chosen, and before we do, is
- * not noticed: the range is one of many, far from the numbers that people and
- * the kernel use.
+ * If no range can be chosen, the kernel keeps choosing numbers.  If another
+ * program names a number of the range after it was chosen but before we use
+ * it, that goes unnoticed.  The range is one of many, far from the numbers
+ * that people and the kernel use.
  *
- * Policers are left alone: those of meters have numbers that mean something.
+ * Policers are left alone: the numbers of those of meters have a meaning.
  *
  * An action that rules share
  * --------------------------
  *
  * Before each output to an internal port, such as the local port of a bridge,
- * Open vSwitch puts an action of kind skbedit that makes the packet one for
- * this host (tc-kind.h).  All of them are alike.  The kernel gives each one
- * counters for each CPU, whatever the request asks for, and to find memory for
- * these takes a third of the time of such a rule.  A rule that names an action
- * that is there only refers to it.
+ * Open vSwitch puts an action of kind skbedit that addresses the packet to
+ * this host (tc-kind.h).  All of these actions are the same.  The kernel
+ * allocates per-CPU counters for each, whatever the request says, which takes
+ * a third of the time of such a rule.  A rule that names an existing action
+ * only refers to it.
  *
- * So rules name the same number for it, one of the range.  The first of them
- * makes the action, and it goes with the last one.  That is:
+ * So rules name the same number for it, one of the range.  The first rule
+ * creates the action, and it goes with the last one.  Limits:
  *
- *   - Only for rules with TCA_CLS_FLAGS_SKIP_HW.  A driver may keep figures by
- *     action, and refuse a second rule with one that it knows.  mlx5 does so
- *     since Linux 6.3, if the rule has conntrack or a branch, too.  And the
- *     kernel does not mix rules with the flag and without in an action.
+ *   - Only rules with TCA_CLS_FLAGS_SKIP_HW share it.  A driver may account by
+ *     action, and refuse a second rule with an action that it knows.  mlx5
+ *     does so since Linux 6.3 if the rule also has conntrack or a branch.
+ *     Besides, the kernel does not let rules with and without the flag share
+ *     an action.
  *
- *   - Only for one action of a rule.  While the action is being made, the
- *     kernel makes whoever names its number try again: another thread under
- *     the RTNL lock, a second action of the same rule for ever.
+ *   - Only one action of a rule is shared.  While an action is being created,
+ *     the kernel makes other users of its number try again: another thread
+ *     under the RTNL lock, but a second action of the same rule forever.
  *
- *   - Not for any other kind: what the action counts is of all rules, and not
- *     looked at.  The output that follows counts the packets of the rule.
+ *   - No other kind is shared, since its counters would cover all rules.
+ *   Those
+ *     of skbedit are not read.  The output that follows counts the rule's
+ *     packets.
  *
- * If somebody else has an action with that number, which he must have named
- * later, the kernel may refuse the rule (EINVAL).  kdp_tc_action_unshare()
- * gives it a number of its own then.
+ * If another program has created an action with that number since then, the
+ * kernel may refuse the rule (EINVAL).  Then kdp_tc_action_unshare() gives it
+ * a number of its own.
  *
- * Thread safety: kdp_tc_action_name() and kdp_tc_action_unshare() may wait for
- * a dump of actions, in a quiescent state.  So they are for threads that may
- * wait for tc and have no pointers that RCU guards; several at the same
- * time. */
+ * Thread safety: kdp_tc_action_name() and kdp_tc_action_unshare() may wait, in
+ * a quiescent state, for a dump of actions.  So they are for threads that may
+ * wait for tc and hold no pointers that RCU guards.  Several may call them at
+ * the same time. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,22 +80,22 @@
 
 struct ofpbuf;
 
-/* Names the numbers of the actions of 'request', which adds a rule, as far as
- * it does not. */
+/* Names the numbers of the actions of 'request', which adds a rule, where it
+ * does not yet name them. */
 void kdp_tc_action_name(struct ofpbuf *request);
 
-/* 'request', whose numbers were named and which tc has refused, gets a number
- * of its own for the action that it shares with others, and those that follow
- * share another one.  Returns false if it shares none. */
+/* Gives the shared action of 'request', which has numbers and which tc has
+ * refused, a number of its own, and makes rules from now on share another one.
+ * Returns false if 'request' shares no action. */
 bool kdp_tc_action_unshare(struct ofpbuf *request);
 
 /* Marks in 'used', which has KDP_TC_ACTION_N_RANGES elements, the ranges that
- * the actions in 'msg' have numbers of.  'msg' is a part of a dump of actions,
- * and may have any contents and size. */
+ * contain numbers of the actions in 'msg'.  'msg' is a part of a dump of
+ * actions, and may have any contents and size. */
 void kdp_tc_action_mark(const struct ofpbuf *msg, bool used[]);
 
-/* Takes the range that is in use as exhausted, so that the next rule chooses
- * another one.  For tests. */
+/* Ends the use of the present range, so that the next rule chooses another
+ * one.  For tests. */
 void kdp_tc_action_next_range(void);
 
 #endif /* lib/tc/tc-action.h */

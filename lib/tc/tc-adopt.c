@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Rules that are on a port: those that a previous run left become flows again,
- * and all that no flow has go when the port does. */
+/* Rules on a port: those that a previous run left become flows again, and
+ * those without a flow go when the port does. */
 
 #include <config.h>
 #include "tc/tc-adopt.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dpif.h"               /* The flow API tells in its structures. */
+#include "dpif.h"               /* The flow API uses its structures. */
 #include "hash.h"
 #include "netdev-provider.h"
 #include "netlink.h"
@@ -35,8 +35,8 @@ struct port_rule {
     bool adopted;
 };
 
-/* Stores the rules in 'place' that may be ours, or a previous run's, in
- * 'rules'.  Returns 0 or a positive errno value. */
+/* Stores the rules in 'place' that this run or a previous one may have added
+ * in 'rules'.  Returns 0 or a positive errno value. */
 static int
 find_rules(const struct tcf_id *place, struct hmap *rules)
 {
@@ -71,7 +71,7 @@ port_rule_find(const struct hmap *rules, const ovs_u128 *ufid)
     return NULL;
 }
 
-/* Describes the flow that 'match' and 'actions' tell. */
+/* Returns a description of the flow with 'match' and 'actions'. */
 static struct offload_desc *
 desc_from_match(const ovs_u128 *ufid, const struct match *match,
                 const struct nlattr *actions)
@@ -92,7 +92,7 @@ desc_from_match(const ovs_u128 *ufid, const struct match *match,
     struct odputil_keybuf key_stub, mask_stub;
     struct ofpbuf key, mask;
 
-    /* Flows match on it, whether tc says so or not. */
+    /* Flows match on it, whether or not tc reports that. */
     wc.masks.packet_type = OVS_BE32_MAX;
     ofpbuf_use_stack(&key, &key_stub, sizeof key_stub);
     odp_flow_key_from_flow(&parms, &key);
@@ -104,8 +104,8 @@ desc_from_match(const ovs_u128 *ufid, const struct match *match,
                               nl_attr_get_size(actions));
 }
 
-/* Has the flow API translate the rules of 'netdev' back to flows, and adopts
- * those that are among 'rules'. */
+/* Makes the flow API translate the rules of 'netdev' back to flows, and adopts
+ * those that are in 'rules'. */
 static void
 adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
             struct hmap *rules, offload_dump_cb *cb, void *cb_aux)
@@ -168,13 +168,13 @@ check_chains(struct kdp_tc *tc, uint32_t port_no)
     netdev_close(netdev);
 }
 
-/* Has the kernel load what actions need, and the owner make what rules may
- * name, and waits for whoever is at it. */
+/* Makes the kernel load the modules of actions, and calls the owner's 'begin',
+ * once.  Waits if another thread is doing that. */
 static void
 begin_once(struct kdp_tc *tc, uint32_t port_no)
 {
-    /* It may take long, and nobody else shall wait for that, but for other
-     * offload threads, whose first rules would. */
+    /* It may take long.  Only other offload threads wait for it, whose first
+     * rules would have to wait anyway. */
     ovsrcu_quiesce_start();
     ovs_mutex_lock(&tc->begin_mutex);
     if (!tc->begun) {
@@ -229,7 +229,7 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, const struct offload_place *place,
         kdp_tc_handle_found(r->rule.id.handle);
     }
     if (error == ENODEV) {
-        /* They went with the device. */
+        /* The rules went with the device. */
         error = 0;
     }
     if (netdev && netdev_get_ifindex(netdev) == id.ifindex
@@ -238,8 +238,8 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, const struct offload_place *place,
     }
     HMAP_FOR_EACH_POP (r, node, &rules) {
         if (!r->adopted) {
-            /* Nobody can tell what it does, or we need its handle, or it is
-             * not asked for. */
+            /* The rule cannot be translated, or we need its handle, or the
+             * caller wants no description. */
             struct offload_rule *rule = kdp_tc_rule_create(tc);
 
             kdp_tc_rule_set(rule, port_no, &r->rule.id, NULL, false);

@@ -3,12 +3,12 @@
 #ifndef KDP_TC_TC_ADOPT_H
 #define KDP_TC_TC_ADOPT_H 1
 
-/* Rules that are on a device
- * ==========================
+/* Adopting rules
+ * ==============
  *
- * Goes through the rules that a device has, whether the engine knows them or
- * not: those that a previous run left become flows again, and those that no
- * flow has go when the device's port does.
+ * Goes through the rules of a device, whether the engine knows them or not.
+ * Rules that a previous run left become flows again.  When the device's port
+ * goes, rules without a flow are deleted.
  *
  * Thread safety: any thread. */
 

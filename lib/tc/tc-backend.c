@@ -27,7 +27,7 @@
 #include "tc/tc-transact.h"
 #include "util.h"
 
-/* Do all ports that 'actions' send to exist for tc? */
+/* Does tc know all ports that 'actions' send to? */
 static bool
 outputs_are_known(const struct kdp_tc *tc, const struct nlattr *actions,
                   size_t len)
@@ -49,8 +49,8 @@ outputs_are_known(const struct kdp_tc *tc, const struct nlattr *actions,
     return true;
 }
 
-/* Translates 'desc' into '*request'.  On failure, may store in '*why' what
- * there is to say. */
+/* Translates 'desc' into '*request'.  On failure, may store the reason in
+ * '*why'. */
 static int
 prepare_add(const struct kdp_tc *tc, const struct offload_desc *desc,
             struct kdp_tc_request *request, const char **why)
@@ -63,8 +63,8 @@ prepare_add(const struct kdp_tc *tc, const struct offload_desc *desc,
         return EOPNOTSUPP;
     }
     if (!outputs_are_known(tc, desc->actions, desc->actions_len)) {
-        /* One of them is coming or going, or the user wants it without offload
-         * (hw-offload-priority of Open vSwitch 3.7). */
+        /* A port is being added or deleted, or the user wants it without
+         * offload (hw-offload-priority of Open vSwitch 3.7). */
         *why = "an output port has no offload, or is coming or going";
         return EOPNOTSUPP;
     }
@@ -89,20 +89,20 @@ prepare_add(const struct kdp_tc *tc, const struct offload_desc *desc,
     return error;
 }
 
-/* An operation under way. */
+/* An operation in progress. */
 struct pending {
     struct offload_copy_op *op;
     struct kdp_tc_request request;
     uint16_t overhead;          /* DEL, GET. */
-    bool handle_taken;          /* PUT: the handle may be another rule's. */
-    bool prio_taken;            /* PUT: the priority belongs to another filter;
-                                 * the next try has another one. */
-    bool alone;                 /* PUT: it is sent by itself, and drivers are
-                                 * asked why cards skip it. */
+    bool handle_taken;          /* PUT: another rule may have the handle. */
+    bool prio_taken;            /* PUT: another filter has the priority; the
+                                 * next try uses another one. */
+    bool alone;                 /* PUT: it is sent by itself, with a request to
+                                 * drivers to say why cards skip it. */
 };
 
-/* Makes the request of 'pending->op'.  Returns false if the outcome is known
- * already. */
+/* Builds the request of 'pending->op'.  Returns false if the outcome is
+ * already known. */
 static bool
 prepare(struct kdp_tc *tc, struct pending *pending)
 {
@@ -120,8 +120,8 @@ prepare(struct kdp_tc *tc, struct pending *pending)
         request->type = KDP_TC_ADD;
         op->error = prepare_add(tc, op->desc, request, &op->why);
         if (!op->error) {
-            /* Packets may meet the rule before the answer comes: who asks
-             * meanwhile has to find it. */
+            /* Packets may use the rule before the answer arrives, and a reader
+             * has to find it then. */
             kdp_tc_rule_set(op->rule, op->desc->in_port, &request->id,
                             op->desc, true);
             pending->alone = kdp_tc_skip_ask(request, op->desc, &op->why);
@@ -139,8 +139,8 @@ prepare(struct kdp_tc *tc, struct pending *pending)
     return !op->error;
 }
 
-/* Sends 'n' requests.  If some change rules, the caller is an offload thread,
- * which has no pointers that RCU guards; otherwise it may be a user. */
+/* Sends 'n' requests.  If they change rules, the caller is an offload thread,
+ * which holds no pointers that RCU guards; otherwise it may be a user. */
 static void
 transact(struct kdp_tc_request *requests[], size_t n)
 {
@@ -196,8 +196,8 @@ transact_batch(struct pending pending[], size_t n)
     transact(requests, n_requests);
 }
 
-/* May the rule that 'request' was to add be there although that failed?  It
- * may if the answer was lost: then the request was sent again, and found the
+/* May the rule that 'request' was to add exist although the request failed?
+ * It may if the answer was lost: then the request was sent again and found the
  * rule in its way, or the error is not tc's. */
 static bool
 is_in_doubt(const struct kdp_tc_request *request)
@@ -216,7 +216,7 @@ is_in_doubt(const struct kdp_tc_request *request)
     }
 }
 
-/* Asks whether the rule of 'pending', to add which failed, is there. */
+/* Finds out whether the rule of 'pending', which failed to add it, exists. */
 static void
 resolve_doubt(struct pending *pending)
 {
@@ -232,9 +232,9 @@ resolve_doubt(struct pending *pending)
     }
 }
 
-/* Makes a request without a reply about flow 'ufid' one that has not found
- * the rule.  Its name may be another's by now, and the reply may be lost: what
- * was seen last is better than nothing then. */
+/* Checks that the reply to 'request' is about flow 'ufid'; otherwise sets the
+ * error to ENOENT.  Another rule may have its name by now.  A reply may be
+ * lost; then the last known statistics are better than none. */
 static void
 check_reply(struct kdp_tc_request *request, const ovs_u128 *ufid)
 {
@@ -279,7 +279,7 @@ commit(struct pending *pending)
     }
 }
 
-/* Has an insertion failed maybe because the place for rules is gone? */
+/* May an insertion have failed because the place for rules is gone? */
 static bool
 lacks_place(const struct pending *pending)
 {
@@ -288,8 +288,8 @@ lacks_place(const struct pending *pending)
                 || pending->request.error == ENOENT));
 }
 
-/* Has an insertion failed maybe because somebody else has made the action that
- * it shares? */
+/* May an insertion have failed because another program has created the action
+ * that it shares? */
 static bool
 may_mismatch(const struct pending *pending)
 {
@@ -298,7 +298,7 @@ may_mismatch(const struct pending *pending)
 }
 
 /* Adds the place for rules of 'port_no' again if it is gone.  Returns true if
- * so. */
+ * it was added. */
 static bool
 restore_place(const struct kdp_tc *tc, uint32_t port_no)
 {
@@ -310,9 +310,9 @@ restore_place(const struct kdp_tc *tc, uint32_t port_no)
     return restored;
 }
 
-/* Tries insertions again that failed because the place for rules was gone, or
- * maybe because of an action that rules share.  Each port of the batch is
- * looked at once, whatever fails there. */
+/* Retries insertions that failed because the place for rules was gone, or
+ * maybe because of an action that rules share.  Checks each port of the batch
+ * once, whatever fails there. */
 static void
 retry_batch(const struct kdp_tc *tc, struct pending pending[], size_t n)
 {
@@ -343,9 +343,10 @@ retry_batch(const struct kdp_tc *tc, struct pending pending[], size_t n)
     transact(requests, n_requests);
 }
 
-/* Finds out which insertions failed because another filter has their priority.
- * They fail for the moment only: they are offered again, with another one.
- * What a rule is called does not change once it is set (tc-rules.h). */
+/* Finds insertions that failed because another filter has their priority.
+ * Their failure is temporary: the engine offers these flows again, and they
+ * get another priority.  The name of a rule does not change once it is set
+ * (tc-rules.h). */
 static void
 avoid_priorities(struct pending pending[], size_t n)
 {
@@ -361,15 +362,15 @@ avoid_priorities(struct pending pending[], size_t n)
     }
 }
 
-/* Is 'error' a refusal that the kernel may have said more about? */
+/* Is 'error' a refusal for which the kernel may have given a reason? */
 static bool
 is_refusal(int error)
 {
     return error == EOPNOTSUPP || error == EINVAL || error == ENOSPC;
 }
 
-/* Asks why insertions were refused: once for each error of the batch, as
- * others are likely to be refused for the same reason. */
+/* Asks why insertions were refused, once for each error of the batch, as
+ * others were probably refused for the same reason. */
 static void
 explain_batch(struct pending pending[], size_t n)
 {
@@ -393,7 +394,7 @@ explain_batch(struct pending pending[], size_t n)
     }
 }
 
-/* Does at most KDP_TC_BATCH operations. */
+/* Carries out at most KDP_TC_BATCH operations. */
 static void
 operate_batch(struct kdp_tc *tc, struct offload_copy_op *ops[], size_t n)
 {

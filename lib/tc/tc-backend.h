@@ -6,8 +6,8 @@
 /* The tc side of the offload engine
  * =================================
  *
- * Does with rules in tc what the engine asks for with flows: adds, deletes and
- * reads them in batches.  The engine keeps what we know of a rule
+ * Carries out the engine's requests for flows on rules in tc: adds, deletes
+ * and reads them in batches.  The engine stores what we know about a rule
  * (tc/tc-rules.h).
  *
  * Thread safety: any thread, see struct offload_backend. */

@@ -34,8 +34,9 @@ add(struct names *names, const struct kdp_tc_id *id)
     names->ids[names->n++] = *id;
 }
 
-/* Deletes the rules, whose names are freed.  Returns how many were there.  Stores
- * an error in '*error' if one of them is left, unless it holds one already. */
+/* Deletes the rules 'names', and frees the names.  Returns the number of
+ * names. If a rule is left, stores the error in '*error' unless that is
+ * set. */
 static size_t
 delete_rules(struct names *names, int *error)
 {
@@ -108,8 +109,8 @@ kdp_tc_delete_chains_of(struct netdev *netdev, int ifindex)
 
 /* All ports. */
 
-/* Devices, each with a reference, so that nothing is asked of tc under the lock
- * that ports are gone through with. */
+/* Devices, each with a reference, so that no request to tc is sent under the
+ * lock that is held while ports are traversed. */
 struct netdevs {
     struct netdev **array;
     size_t n, allocated;
@@ -126,7 +127,7 @@ netdevs_add(struct netdevs *netdevs, const struct netdev *netdev)
 }
 
 /* May device 'ifindex' have a place for rules?  The link tables do not know
- * while there is offload: see kdp_links_follow_qdiscs(). */
+ * that while there is offload: see kdp_links_follow_qdiscs(). */
 static bool
 may_have_rules(int ifindex)
 {

@@ -10,23 +10,23 @@
 #include "packets.h"
 #include "util.h"
 
-/* Actions nested deeper than this are not looked into: the kernel takes no
- * more (COPY_ACTIONS_MAX_DEPTH of Linux 6.1). */
+/* More deeply nested actions are ignored: the kernel does not accept them
+ * (COPY_ACTIONS_MAX_DEPTH of Linux 6.1). */
 #define MAX_DEPTH 16
 
-/* Chains that one flow recirculates to, at most.  More of them are of flows
- * that tc would not take either, and these are only parked for longer. */
+/* Most chains that one flow recirculates to.  tc would refuse flows with more,
+ * and ignoring some of their chains only means that they wait longer. */
 #define MAX_CHILDREN 64
 
-/* Ports that one flow sends to, at most.  Tc takes no more than 32 actions
- * (TCA_ACT_MAX_PRIO); of more ports it does not matter what they can do. */
+/* Most ports that one flow sends to.  tc accepts no more than 32 actions
+ * (TCA_ACT_MAX_PRIO), so for flows with more ports it does not matter. */
 #define MAX_OUTPUTS 32
 
-/* Bytes of a field that are looked at for the hash of what a flow matches;
- * those of longer ones, as labels of tunnels, make no difference. */
+/* Bytes of a field that the hash of a match covers.  The rest of longer
+ * fields, such as labels of tunnels, makes no difference. */
 #define MAX_FIELD 64
 
-/* What is gathered about a flow. */
+/* What is known about a flow so far. */
 struct gathered {
     uint32_t hash;
     bool has_meter;
@@ -48,11 +48,11 @@ add_bytes(struct gathered *gathered, const void *bytes, size_t n)
     gathered->hash = hash_bytes(bytes, n, gathered->hash);
 }
 
-/* Does a driver look at the value of attribute 'type' of a tunnel from which
- * packets come, or into which they are 'sent'?  It asks for the device of the
- * local address, and for the route if packets are sent, and a card knows some
- * UDP ports.  The VNI and what else differs between flows is just compared or
- * copied. */
+/* Does the value of attribute 'type' matter to a driver, in a tunnel from
+ * which packets come, or into which they are 'sent'?  The driver looks up the
+ * device of the local address, and the route if packets are sent, and a card
+ * knows some UDP ports.  The VNI and other values that differ between flows
+ * are only compared or copied. */
 static bool
 is_decisive(enum ovs_tunnel_key_attr type, bool sent)
 {
@@ -63,7 +63,7 @@ is_decisive(enum ovs_tunnel_key_attr type, bool sent)
                          || type == OVS_TUNNEL_KEY_ATTR_IPV6_SRC)));
 }
 
-/* Adds what a device may object to in the attributes of a tunnel. */
+/* Adds the attributes of a tunnel that may matter to a device. */
 static void
 gather_tunnel(struct gathered *gathered, const struct nlattr *tunnel,
               bool sent)
@@ -83,9 +83,9 @@ gather_tunnel(struct gathered *gathered, const struct nlattr *tunnel,
     }
 }
 
-/* Adds what a device may object to in the key 'attrs': which fields there are
- * and whether they are zero, and of which protocols.  The mask says how much
- * of them counts. */
+/* Adds the parts of the key 'attrs' that may matter to a device: which fields
+ * there are, whether they are zero, and protocols.  The mask says which bits
+ * count. */
 static void
 gather_key(struct gathered *gathered, const struct nlattr *attrs, size_t len,
            int depth)
@@ -111,7 +111,7 @@ gather_key(struct gathered *gathered, const struct nlattr *attrs, size_t len,
         }
         add_hash(gathered, is_all_zeros(nl_attr_get(a), size));
         if (type == OVS_KEY_ATTR_CT_STATE) {
-            /* Cards know some combinations of states. */
+            /* Cards support some combinations of states. */
             add_bytes(gathered, nl_attr_get(a), size);
         } else if (type == OVS_KEY_ATTR_ETHERTYPE
                    && size == sizeof(ovs_be16)) {
@@ -133,8 +133,8 @@ gather_key(struct gathered *gathered, const struct nlattr *attrs, size_t len,
 static void gather_actions(struct gathered *, const struct nlattr *actions,
                            size_t len, int depth);
 
-/* Gathers from the attributes of an action that has actions of its own, those
- * of type 'first' or 'second'. */
+/* Adds the nested actions of an action, which are in its attributes of type
+ * 'first' or 'second'. */
 static void
 gather_branches(struct gathered *gathered, const struct nlattr *action,
                 int first, int second, int depth)
@@ -150,8 +150,8 @@ gather_branches(struct gathered *gathered, const struct nlattr *action,
     }
 }
 
-/* Adds the types of the attributes in 'nest', and of those in its attribute of
- * type 'inner', which is never 0. */
+/* Adds the types of the attributes in 'nest', and of those nested in its
+ * attribute of type 'inner', which is never 0. */
 static void
 gather_types(struct gathered *gathered, const struct nlattr *nest, int inner)
 {
@@ -166,7 +166,7 @@ gather_types(struct gathered *gathered, const struct nlattr *nest, int inner)
     }
 }
 
-/* Adds which field the action sets, and which bits of it if it is 'masked'. */
+/* Adds the field that the action sets, and its mask if it is 'masked'. */
 static void
 gather_set(struct gathered *gathered, const struct nlattr *action,
            bool masked)
@@ -196,7 +196,7 @@ gather_action(struct gathered *gathered, const struct nlattr *a, int depth)
     add_hash(gathered, type);
     switch (type) {
     case OVS_ACTION_ATTR_OUTPUT:
-        /* A device may send to some ports only, and know some meters. */
+        /* A device may support only some output ports and meters. */
         add_hash(gathered, nl_attr_get_u32(a));
         if (gathered->n_outputs < MAX_OUTPUTS) {
             gathered->outputs[gathered->n_outputs++] = nl_attr_get_u32(a);
@@ -275,7 +275,7 @@ gather_actions(struct gathered *gathered, const struct nlattr *actions,
     }
 }
 
-/* Attributes, and where the one is expected that is asked for next. */
+/* Attributes, and the position at which the next one is expected. */
 struct expectation {
     const struct nlattr *attrs;
     size_t len;
@@ -283,8 +283,8 @@ struct expectation {
     size_t left;
 };
 
-/* Returns the attribute of 'type', or NULL.  Masks have the fields of their
- * keys, and in their order, so that it is mostly the next one. */
+/* Returns the attribute of 'type', or NULL.  Masks have the same fields as
+ * their keys in the same order, so that it is usually the next one. */
 static const struct nlattr *
 find_expected(struct expectation *e, uint16_t type)
 {
@@ -302,8 +302,8 @@ find_expected(struct expectation *e, uint16_t type)
     return a;
 }
 
-/* Returns a hash of field 'a' as far as 'm' says that it counts, and how far
- * that is; 0 if it does not count at all. */
+/* Returns a hash of field 'a' under mask 'm' and of the mask, or 0 if the mask
+ * is zero. */
 static uint32_t
 hash_field(const struct nlattr *a, const struct nlattr *m)
 {
@@ -322,8 +322,8 @@ hash_field(const struct nlattr *a, const struct nlattr *m)
     return any ? hash_bytes(field, 2 * size, nl_attr_type(a)) : 0;
 }
 
-/* Returns a hash of the fields of 'key' as far as 'mask' says that they count,
- * and how far that is, in whatever order they come. */
+/* Returns a hash of the fields of 'key' under 'mask' and of the masks, which
+ * does not depend on the order of fields. */
 static uint32_t
 hash_match(const struct nlattr *key, size_t key_len,
            const struct nlattr *mask, size_t mask_len, int depth)

@@ -6,13 +6,13 @@
 /* Descriptions of flows for the offload engine
  * ============================================
  *
- * The engine does not look into netlink attributes.  What it has to know of a
- * flow is taken from them here: the input port, the recirculation chain that
- * the flow is in and those that it leads to, and its kind.  Flows of one kind
- * are those that tc and the devices take or refuse alike, as far as we can
- * tell: with the same mask, the same actions and the same protocols.
+ * The engine does not look into netlink attributes.  This module extracts what
+ * the engine needs to know about a flow: its input port, the recirculation
+ * chains that it is in and leads to, and its kind.  tc and devices accept or
+ * refuse all flows of a kind, as far as we can tell: these have the same mask,
+ * the same actions and the same protocols.
  *
- * Thread safety: any thread.  The functions keep nothing. */
+ * Thread safety: any thread.  The functions have no state. */
 
 #include <stddef.h>
 

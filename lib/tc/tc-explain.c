@@ -19,7 +19,7 @@
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
 static struct sset texts OVS_GUARDED_BY(mutex) = SSET_INITIALIZER(&texts);
 
-/* Returns a string equal to 'text' that stays for ever, or NULL if 'text' is
+/* Returns a string equal to 'text' that is never freed, or NULL if 'text' is
  * empty or there are too many. */
 static const char *
 keep(const char *text)
@@ -37,8 +37,8 @@ keep(const char *text)
     return kept;
 }
 
-/* Returns the flags of the rule that 'msg' adds, which may be at any address,
- * or NULL if it has none. */
+/* Returns the flags of the rule that 'msg' adds, at any alignment, or NULL if
+ * it has none. */
 static const void *
 flags_of(const struct ofpbuf *msg)
 {
@@ -51,8 +51,8 @@ flags_of(const struct ofpbuf *msg)
             ? nl_attr_get(flags) : NULL);
 }
 
-/* Sends 'request' by itself.  Stores in '*why' what the kernel said, or NULL,
- * and returns its error, or 'unsent' if there is no socket. */
+/* Sends 'request' by itself.  Stores the kernel's reason, or NULL, in '*why',
+ * and returns the kernel's error, or 'unsent' if there is no socket. */
 static int
 add_alone(const struct kdp_tc_request *request, bool verbose, int unsent,
           const char **why)
@@ -89,7 +89,7 @@ add_alone(const struct kdp_tc_request *request, bool verbose, int unsent,
 int
 kdp_tc_explain(const struct kdp_tc_request *request, const char **why)
 {
-    /* Without a socket, what was known before is not wrong. */
+    /* Without a socket, the earlier error stands. */
     return add_alone(request, false, request->error, why);
 }
 

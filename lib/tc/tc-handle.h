@@ -6,29 +6,29 @@
 /* Handles of rules
  * ================
  *
- * A rule has a number among those of its place, priority and protocol.  We
- * choose it, so that a rule can be named before tc has answered.
+ * A handle is the number of a rule in its place, priority and protocol.  We
+ * choose it, so that a rule has a name before tc has answered.
  *
- * Thread safety: any thread.  Each has a store of its own. */
+ * Thread safety: any thread.  Each has a store of handles of its own. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Handles that we choose: one of several ranges, away from the small numbers
- * that the kernel and people choose, each with more than a datapath has
- * flows.
+/* Handles that we choose are in one of several ranges, away from the small
+ * numbers that the kernel and people choose.  Each range is larger than the
+ * number of flows in a datapath.
  *
- * The range is chosen once, when the first handle is asked for or about.  A
- * rule that a previous run left, with a handle that is in it, cannot be taken
- * over, as the handle may be given out again.  So no range is chosen that has
- * the handle of a rule that was found before.  A run has one range, so the
- * rules of one port usually tell those of all; what they do not tell is
- * avoided by chance. */
+ * The range is chosen once, at the first call of kdp_tc_is_own_handle() or
+ * kdp_tc_handle_new().  A rule of a previous run whose handle is in it cannot
+ * be adopted, as the handle may be assigned again.  So the chosen range has no
+ * handle of a rule that was found before.  A run uses one range, so the rules
+ * of one port usually show the range of all rules.  Otherwise chance makes a
+ * conflict unlikely. */
 #define KDP_TC_HANDLE_FIRST 0x10000000
 #define KDP_TC_HANDLE_N (1u << 24)
 #define KDP_TC_HANDLE_RANGES 224
 
-/* May a run of ovs-kdp have given out 'handle'? */
+/* May a run of ovs-kdp have assigned 'handle'? */
 static inline bool
 kdp_tc_handle_is_kdp(uint32_t handle)
 {
@@ -36,18 +36,18 @@ kdp_tc_handle_is_kdp(uint32_t handle)
             < KDP_TC_HANDLE_RANGES * KDP_TC_HANDLE_N);
 }
 
-/* Says that a rule with 'handle' is there, which we did not make. */
+/* Says that a rule with 'handle' exists that this run did not make. */
 void kdp_tc_handle_found(uint32_t handle);
 
-/* May the pool give out 'handle'? */
+/* May the pool assign 'handle'? */
 bool kdp_tc_is_own_handle(uint32_t handle);
 
-/* Stores a handle that no rule of ours has in '*handle'.  Returns false if
+/* Stores in '*handle' a handle that no rule of ours has.  Returns false if
  * there is none left. */
 bool kdp_tc_handle_new(uint32_t *handle);
 
-/* Gives back 'handle', which kdp_tc_handle_new() gave out and no rule has any
- * more. */
+/* Returns 'handle', which is from kdp_tc_handle_new() and which no rule has
+ * any more, to the pool. */
 void kdp_tc_handle_free(uint32_t handle);
 
 #endif /* lib/tc/tc-handle.h */

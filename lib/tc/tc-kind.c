@@ -67,8 +67,7 @@ kdp_tc_kind_parms(const struct kdp_tc_kind *kind,
     return parms;
 }
 
-/* Does 'a', an option of an action of kind skbedit, say nothing about what the
- * action does to packets? */
+/* Is 'a' an option of an skbedit action that does not affect packets? */
 static bool
 is_no_edit(const struct nlattr *a)
 {

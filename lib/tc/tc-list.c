@@ -18,9 +18,9 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_tc_list);
 
-/* Calls 'cb' for each rule in 'place' that may be ours, in a list that is made
- * for 'purpose'.  What is not told, because of an error, is not there for the
- * caller: a rule of a flow is then asked for by name. */
+/* Calls 'cb' for each rule in 'place' that may be ours, in a dump for
+ * 'purpose'. Rules may be missing after an error; the caller then reads a
+ * flow's rule by name. */
 static void
 list_place(const struct tcf_id *place_, enum kdp_rtnl_call purpose, bool terse,
            offload_list_cb *cb, void *cb_aux)
@@ -52,9 +52,9 @@ kdp_tc_list(void *tc, bool exact, offload_list_cb *cb, void *cb_aux)
     free(places);
 }
 
-/* Are rules in 'id' to be listed?  They are not if a port is there that is not
- * known.  Nor are they if no port is there and another datapath has rules,
- * which may belong to a port that goes. */
+/* Are rules in 'id' to be listed?  Not if the engine does not know the port
+ * there.  If there is no port, not if another datapath has rules there, which
+ * may belong to a port that is being deleted. */
 static bool
 is_listed(const struct kdp_tc *tc, const struct kdp_tc_places *ports,
           const struct tcf_id *id, offload_is_known_cb *is_known, void *cb_aux)
@@ -78,8 +78,8 @@ kdp_tc_list_all(void *tc_, offload_is_known_cb *is_known, offload_list_cb *cb,
     struct kdp_tc *tc = tc_;
     int error;
 
-    /* A device that becomes a port meanwhile is a place of none, and its rules
-     * belong to flows by the time when somebody looks again. */
+    /* If a device becomes a port meanwhile, its place seems to have no port,
+     * but its rules belong to flows by the time of the next check. */
     error = kdp_tc_places_add_all(&places);
     kdp_tc_places_add_ports(&ports, tc->dpif_type);
     if (error) {

@@ -7,15 +7,14 @@
  * ==============
  *
  * Rules are read by name, many in a message, for which the kernel needs no
- * lock.  But of one that a card has taken it asks the driver, and most drivers
- * need the RTNL lock for that, once for each rule.  A list takes it once for
- * each part, of some eighty rules.  So where there are rules in a card the
- * device is listed.  (A driver that needs no lock has it taken all the same,
- * for a list of its rules.)
+ * lock.  But for a rule in a card it asks the driver, and most drivers need
+ * the RTNL lock, for each rule.  A dump takes the lock once for each part, of
+ * some eighty rules.  So a device with rules in a card is dumped.  (The dump
+ * takes the lock even for a driver that does not need it.)
  *
- * To find rules that no flow has, all places are listed, which does not tell
- * when rules were used.  That takes the RTNL lock once for each place, and for
- * each eighty rules.
+ * To find rules without a flow, all places are dumped, without the times at
+ * which rules were used.  That takes the RTNL lock once for each place, and
+ * for each eighty rules.
  *
  * All functions are members of struct offload_backend.  Any thread. */
 

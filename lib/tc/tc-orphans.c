@@ -32,8 +32,8 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_tc_orphans);
 
-/* A few devices with many rules, such as those of a rack that were ports, should
- * not fill the log. */
+/* A few devices with many rules, such as a rack's former ports, should not
+ * fill the log. */
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(60, 60);
 
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
@@ -49,19 +49,20 @@ static const char *type OVS_GUARDED_BY(mutex);
 static unsigned int flags OVS_GUARDED_BY(mutex);        /* For the next pass. */
 static bool again OVS_GUARDED_BY(mutex);        /* One more pass is wanted. */
 static bool stopping OVS_GUARDED_BY(mutex);
-static bool finishing OVS_GUARDED_BY(mutex);    /* Nothing is tried again. */
-static bool last_ended OVS_GUARDED_BY(mutex);   /* A KDP_TC_ORPHANS_LAST one. */
+static bool finishing OVS_GUARDED_BY(mutex);    /* No retries. */
+static bool last_ended OVS_GUARDED_BY(mutex);   /* A KDP_TC_ORPHANS_LAST
+                                                 * one. */
 
-/* Wakes the thread while it waits to try again, with 'mutex'. */
+/* Wakes the thread while it waits to retry, with 'mutex'. */
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
-/* Milliseconds before a pass that failed in part is made again: the kernel may
- * be short of memory for a moment, or a driver busy.  Doubled each time, up to
- * the last one, so that rules which a driver never deletes cost little. */
+/* Milliseconds before a pass that failed in part is repeated: the kernel may
+ * be short of memory for a moment, or a driver busy.  Doubles each time, up to
+ * the last one, so that rules that a driver never deletes cost little. */
 #define FIRST_PAUSE 1000
 #define LAST_PAUSE 64000
 
-/* The main thread's. */
+/* These belong to the main thread. */
 static pthread_t thread;
 static bool joinable;           /* 'thread' has been started. */
 
@@ -99,7 +100,7 @@ orphans_add(struct orphans *orphans, const struct kdp_tc_id *id)
     orphans->ids[orphans->n++] = *id;
 }
 
-/* Is 'ufid' one that Open vSwitch has made of a flow's key? */
+/* Is 'ufid' one that Open vSwitch has computed from a flow's key? */
 static bool
 is_version_4(const ovs_u128 *ufid)
 {
@@ -144,7 +145,7 @@ find_orphans(const struct tcf_id *place, bool was_port,
     return error == ENODEV ? 0 : error;
 }
 
-/* What became of the rules in a place. */
+/* The result of deleting rules in a place. */
 struct outcome {
     size_t n_deleted, n_failed;
     int error;                  /* Of one that failed. */
@@ -164,8 +165,8 @@ delete_rule(const struct kdp_tc_id *id, struct outcome *outcome)
     }
 }
 
-/* Deletes 'orphans', which are in 'place', and frees them.  The main thread may
- * wait for the lock, so that there is one request at a time. */
+/* Deletes 'orphans', which are in 'place', and frees them.  Sends one request
+ * at a time, as the main thread may wait for the lock. */
 static void
 delete_orphans(const struct tcf_id *place, struct orphans *orphans,
                struct outcome *outcome)
@@ -209,8 +210,8 @@ log_outcome(const struct tcf_id *place, const struct outcome *outcome)
     }
 }
 
-/* Deletes the rules of a previous run in 'place'.  Returns how many failed; a
- * list that cannot be had counts as one. */
+/* Deletes the rules of a previous run in 'place'.  Returns the number of
+ * failures; a failed dump counts as one. */
 static size_t
 clean_place(const struct tcf_id *place)
 {
@@ -229,7 +230,7 @@ clean_place(const struct tcf_id *place)
                      ovs_strerror(error));
     }
 
-    /* No packet shall be sent to a chain that is gone in part. */
+    /* No packet must be sent to a chain that is partly deleted. */
     delete_orphans(place, &parents, &outcome);
     delete_orphans(place, &others, &outcome);
     log_outcome(place, &outcome);
@@ -254,19 +255,19 @@ kdp_tc_orphans_may_unbind(uint32_t block_id)
     while (may && nl_dump_next(&dump, &msg, &buffer)) {
         const struct tcmsg *tcm = ofpbuf_at(&msg, NLMSG_HDRLEN, sizeof *tcm);
 
-        /* Without a handle, it is about a priority. */
+        /* A message without a handle is about a priority. */
         may = (tcm && (!tcm->tcm_handle
                        || (kdp_tc_rule_parse(&msg, &rule)
                            && is_of_previous_run(&rule, false))));
     }
     ofpbuf_uninit(&buffer);
-    /* Rules that were not told may be anybody's. */
+    /* Rules that are missing in the dump may be anyone's. */
     return !kdp_tc_dump_done(&dump) && may;
 }
 
 /* Passes. */
 
-/* Returns true if all went well, or the pass was ended early. */
+/* Returns true if there was no failure, or the pass was ended early. */
 static bool
 make_pass(void)
 {
@@ -317,7 +318,7 @@ make_pass(void)
     return !n_failed;
 }
 
-/* Waits for 'pause' ms, or until somebody wants a pass or none any more. */
+/* Waits for 'pause' ms, or until a pass is requested or passes end. */
 static void
 wait_to_try_again(unsigned int pause)
     OVS_REQUIRES(mutex)

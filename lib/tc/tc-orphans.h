@@ -22,22 +22,22 @@
  *      that was a port
  *      any other        those of ovs-kdp
  *
- * A rule is one of ovs-kdp if its handle is from our ranges (tc-handle.h), its
- * first cookie has the size of a ufid, and it has no actions but those that
- * Open vSwitch makes (tc-parse.h).  The handle of a rule of the stock daemon is
- * the kernel's choice, so only the cookie tells.  Others may have such cookies.
- * So the pass takes the rule for one of the stock daemon's only if the cookie
- * has the bits of a version 4 UUID, as all ufids of Open vSwitch have, and only
- * on a device that was a port when this daemon opened the datapath, and that the
- * bridge then deleted from it: there the stock daemon deletes the rules of
- * everybody.
+ * A rule is from ovs-kdp if its handle is from our ranges (tc-handle.h), its
+ * first cookie has the size of a ufid, and it has only actions that Open
+ * vSwitch makes (tc-parse.h).  The kernel chooses the handles of the stock
+ * daemon's rules, so only the cookie identifies these, and other programs may
+ * use such cookies.  So the pass considers a rule to be the stock daemon's
+ * only if the cookie has the bits of a version 4 UUID, as all ufids of Open
+ * vSwitch have, and only on a device that was a port when this daemon opened
+ * the datapath and that the bridge then deleted from it: there the stock
+ * daemon deletes the rules of every program.
  *
  * Rules never leave the network namespace of the process: the kernel removes
  * the queueing disciplines of a device that moves to another one.  A pass
  * cannot see the rules of a daemon that ran in another namespace.
  *
- * Passes run in a thread of their own, so nobody waits for tc or for the RTNL
- * lock.  kdp_tc_orphans_look() may be called as often as one likes.
+ * Passes run in a thread of their own, so that no other thread waits for tc or
+ * for the RTNL lock.  kdp_tc_orphans_look() may be called at any rate.
  *
  * Races
  * -----
@@ -64,24 +64,23 @@
 struct ds;
 struct json;
 
-/* Rules in the places of ports stay: there is an engine, which takes them over,
- * or flows of the previous run are to forward. */
+/* Rules in the places of ports stay: an engine takes them over, or flows of
+ * the previous run are to keep forwarding. */
 #define KDP_TC_ORPHANS_SPARE_PORTS (1u << 0)
 
-/* No port of the previous run will be deleted or taken over any more.  Whoever
- * gets a device that was one may have cookies like those of the stock daemon
- * from then on, so what kdp_tc_orphans_was_port() said is forgotten when the
- * pass has ended. */
+/* No port of the previous run will be deleted or taken over any more.  From
+ * now on, a new user of a former port's device may have cookies like those of
+ * the stock daemon.  So after the pass, what kdp_tc_orphans_was_port() said is
+ * forgotten. */
 #define KDP_TC_ORPHANS_LAST (1u << 1)
 
-/* Starts a pass over the devices of this network namespace, or one more if one
- * is under way.  Ports are those of datapaths of type 'dpif_type', a constant
- * string.  'flags' are KDP_TC_ORPHANS_*. */
+/* Starts a pass over the devices of this network namespace, or another one
+ * after the pass in progress.  Ports are those of datapaths of type
+ * 'dpif_type', a constant string.  'flags' are KDP_TC_ORPHANS_*. */
 void kdp_tc_orphans_look(const char *dpif_type, unsigned int flags);
 
-/* Ends passes.  Waits until all that were asked for have been made if 'finish',
- * else only for the request or the list that the thread is at.  What fails is
- * not tried again. */
+/* Ends passes.  With 'finish', waits until all requested passes are done, else
+ * only for the request or dump in progress.  Failures are not retried. */
 void kdp_tc_orphans_stop(bool finish);
 
 /* Has a pass with KDP_TC_ORPHANS_LAST ended since the last
@@ -97,9 +96,9 @@ bool kdp_tc_orphans_may_unbind(uint32_t block_id);
  * deleted. */
 void kdp_tc_orphans_was_port(int ifindex);
 
-/* Says that rules on device 'ifindex', or in the block of the bond that it is,
- * belong to a port from now on.  Waits for the rule of the device that a pass is
- * just deleting, if there is one. */
+/* Says that rules on device 'ifindex', or in its block if it is a bond, belong
+ * to a port from now on.  If a pass is just deleting a rule of the device,
+ * waits for that. */
 void kdp_tc_orphans_spare(int ifindex);
 
 /* What passes have done since the process started. */

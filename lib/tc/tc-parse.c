@@ -2,10 +2,10 @@
 
 /* Messages of tc about rules.
  *
- * Of a rule that has a name and a cookie only the statistics matter, so that
- * no more of the message is looked at.  Open vSwitch's parser goes through all
- * matches and actions, relies on the kernel for which attributes come
- * together, and ends the process when it is wrong about their sizes. */
+ * Only the statistics of a rule with a name and a cookie matter, so the rest
+ * of the message is skipped.  Open vSwitch's parser reads all matches and
+ * actions, relies on the kernel for which attributes come together, and aborts
+ * the process when their sizes are not as it expects. */
 
 #include <config.h>
 #include "tc/tc-parse.h"
@@ -35,8 +35,8 @@ is_string(const struct nlattr *a, const char *s, size_t size)
             && !memcmp(nl_attr_get(a), s, size));
 }
 
-/* Stores in 'found' the first attribute of each type up to 'max' of those that
- * take 'size' bytes from 'attrs', or NULL. */
+/* Stores in 'found' the first of each type of attribute, up to 'max', among
+ * the 'size' bytes at 'attrs', or NULL. */
 static void
 find_attrs(const struct nlattr *attrs, size_t size, uint16_t max,
            const struct nlattr *found[])
@@ -61,7 +61,7 @@ find_nested(const struct nlattr *nest, uint16_t max,
     find_attrs(nl_attr_get(nest), nl_attr_get_size(nest), max, found);
 }
 
-/* Likewise, for those of 'msg'. */
+/* Does the same for the attributes of 'msg'. */
 static void
 find_in_msg(const struct ofpbuf *msg, uint16_t max,
             const struct nlattr *found[])
@@ -109,16 +109,16 @@ count_max(struct count *count, const struct count *other)
     }
 }
 
-/* Raises what the device ('hw') and the kernel ('sw') have counted to what the
- * action with statistics 'stats' has.  Each action counts the packets that it
- * met, so that the first one counts all; but that may be the policer of a
- * meter, which is left out, and then the first after it counts those that
- * passed.  Those after it may be jumped over. */
+/* Raises the counts of the device ('hw') and the kernel ('sw') to those of the
+ * action with statistics 'stats'.  Each action counts the packets that reach
+ * it, so the first one counts all.  If that is the policer of a meter, which
+ * is skipped, the next one counts the packets that passed.  Packets may jump
+ * over later actions. */
 static bool
 parse_stats(const struct nlattr *stats, struct count *sw, struct count *hw)
 {
     struct count all = { 0, 0 }, device = { 0, 0 };
-    struct count *last = NULL;  /* What a 64-bit number is about. */
+    struct count *last = NULL;  /* The count that a 64-bit number is about. */
     bool seen = false;
     const struct nlattr *a;
     size_t left;
@@ -155,7 +155,8 @@ parse_stats(const struct nlattr *stats, struct count *sw, struct count *hw)
     return true;
 }
 
-/* Raises '*used' to when the action with 'options' was used, in ms. */
+/* Raises '*used' to the time when the action with 'options' was used, in
+ * ms. */
 static void
 parse_times(const struct nlattr *options, uint16_t type, long long int *used)
 {
@@ -176,8 +177,8 @@ parse_times(const struct nlattr *options, uint16_t type, long long int *used)
     }
 }
 
-/* Adds what the action of 'attrs' tells to the others, and to 'rule'.  Returns
- * false if it is not one of Open vSwitch. */
+/* Adds the action of 'attrs' to the counts and to 'rule'.  Returns false if
+ * Open vSwitch does not make such actions. */
 static bool
 parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
              struct kdp_tc_rule *rule)
@@ -190,14 +191,14 @@ parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
         return false;
     }
     if (kdp_tc_kind_is_policer(kind) && !attrs[TCA_ACT_COOKIE]) {
-        /* That of a meter.  It belongs to all rules that name it, and counts
-         * what all of them met since the meter was made.  Open vSwitch gives
-         * it no cookie, unlike the policer of a rule that asks for the size of
-         * packets. */
+        /* The policer of a meter belongs to all rules that name it, and counts
+         * the packets of all of them since the meter was created.  Open
+         * vSwitch gives it no cookie, unlike the policer of a rule that checks
+         * the size of packets. */
         return true;
     }
     if (!kdp_tc_kind_is_policer(kind) && kind->is_common) {
-        /* An output follows one that is common, and has met the same. */
+        /* An output follows a shared action, and counts the same packets. */
         return parse_stats(attrs[TCA_ACT_STATS], &others_sw, &others_hw);
     }
     parse_times(options, kind->times, &rule->stats.used);
@@ -218,9 +219,9 @@ is_jump(const struct nlattr *attrs[])
             && (gact.action & ~TC_ACT_EXT_VAL_MASK) == TC_ACT_GOTO_CHAIN);
 }
 
-/* Stores the ufid that 'cookie' is in '*ufid'.  Returns false if it is none.
+/* Stores the ufid in 'cookie' in '*ufid'.  Returns false if there is none.
  *
- * The first cookie among the actions of a rule tells whose the rule is.  Open
+ * The first cookie among the actions of a rule identifies its flow.  Open
  * vSwitch gives none to actions that only prepare others, such as skbedit. */
 static bool
 get_ufid(const struct nlattr *cookie, ovs_u128 *ufid)
@@ -250,8 +251,8 @@ kdp_tc_ufid_parse(const struct ofpbuf *msg, ovs_u128 *ufid)
     return false;
 }
 
-/* Adds what the list of actions tells to 'rule'.  Returns false if it is none
- * that Open vSwitch makes for a flow. */
+/* Adds the list of actions to 'rule'.  Returns false if Open vSwitch does not
+ * make such a list for a flow. */
 static bool
 parse_actions(const struct nlattr *actions, struct kdp_tc_rule *rule)
 {
@@ -283,8 +284,8 @@ parse_actions(const struct nlattr *actions, struct kdp_tc_rule *rule)
     return true;
 }
 
-/* Stores the name of the rule that 'msg' is about, whose chain, which may be
- * NULL, is 'chain', in '*id'. */
+/* Stores the name of the rule in 'msg', whose chain is 'chain', which may be
+ * NULL, in '*id'. */
 static void
 get_id(const struct ofpbuf *msg, const struct nlattr *chain,
        struct kdp_tc_id *id)

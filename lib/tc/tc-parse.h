@@ -6,13 +6,13 @@
 /* Messages of tc about rules
  * ==========================
  *
- * A rule of ours is a filter of kind "flower" whose actions are those that
- * Open vSwitch makes, and whose first cookie is the ufid of its flow.  Other
- * rules are not told.
+ * A rule of ours is a filter of kind "flower" that has only actions that Open
+ * vSwitch makes, and whose first cookie is the ufid of its flow.  Other rules
+ * are skipped.
  *
- * Messages come from the kernel, but nothing is taken for granted about their
- * contents: one that is cut off or has attributes of other sizes is no rule of
- * ours.
+ * Messages come from the kernel, but the parser assumes nothing about their
+ * contents: a message that is cut off or has attributes of other sizes is not
+ * a rule of ours.
  *
  * Thread safety: any thread. */
 
@@ -24,7 +24,7 @@
 
 struct ofpbuf;
 
-/* What tc calls a rule. */
+/* The name of a rule in tc. */
 struct kdp_tc_id {
     int ifindex;                /* Of the device, or "a block". */
     uint32_t parent;            /* Hook, or number of the block. */
@@ -41,31 +41,29 @@ kdp_tc_id_equals(const struct kdp_tc_id *a, const struct kdp_tc_id *b)
             && a->chain == b->chain);
 }
 
-/* A rule as tc tells it. */
+/* A rule as tc reports it. */
 struct kdp_tc_rule {
     struct kdp_tc_id id;
     ovs_u128 ufid;              /* Its cookie. */
     struct offload_stats stats;
     uint64_t n_sw_packets;      /* Of 'stats', those not met by the device. */
     bool in_hw;
-    uint32_t n_devices;         /* That do it, if 'in_hw'; 0 if not told, as in
-                                 * terse dumps. */
-    bool jumps;                 /* It leads to another chain.  Terse dumps do
-                                 * not tell. */
+    uint32_t n_devices;         /* Devices that have it, if 'in_hw'; 0 if
+                                 * unknown, as in terse dumps. */
+    bool jumps;                 /* It leads to another chain.  Unknown in terse
+                                 * dumps. */
 };
 
-/* Stores the rule that 'msg' is about in '*rule' and returns true, or returns
- * false if it is not one that may be ours: of a flow, which its cookie is the
- * ufid of, and with no other actions than those of Open vSwitch.  'msg' may
- * have any contents and size. */
+/* Stores the rule in 'msg' in '*rule' and returns true, or returns false if it
+ * cannot be ours: its cookie must be the ufid of a flow, and it must have only
+ * actions that Open vSwitch makes.  'msg' may have any contents and size. */
 bool kdp_tc_rule_parse(const struct ofpbuf *msg, struct kdp_tc_rule *rule);
 
-/* Stores the ufid that the rule that 'msg', a request or a reply, is about has
- * as its cookie in '*ufid'.  Returns false if it has none. */
+/* Stores in '*ufid' the ufid that the rule in 'msg', a request or a reply, has
+ * as its cookie.  Returns false if it has none. */
 bool kdp_tc_ufid_parse(const struct ofpbuf *msg, ovs_u128 *ufid);
 
-/* Stores what the rule that 'msg', a request or a reply, is about is called in
- * '*id'. */
+/* Stores the name of the rule in 'msg', a request or a reply, in '*id'. */
 void kdp_tc_id_parse(const struct ofpbuf *msg, struct kdp_tc_id *id);
 
 #endif /* lib/tc/tc-parse.h */

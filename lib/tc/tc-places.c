@@ -37,7 +37,7 @@ compare(const void *a_, const void *b_)
     const struct tcf_id *a = &((const struct kdp_tc_place *) a_)->id;
     const struct tcf_id *b = &((const struct kdp_tc_place *) b_)->id;
 
-    /* Which of its members tells of a block does not matter. */
+    /* It does not matter which member reports a block. */
     if (a->block_id != b->block_id) {
         return a->block_id < b->block_id ? -1 : 1;
     }
@@ -56,8 +56,8 @@ sort(struct kdp_tc_places *places)
     }
 }
 
-/* Adds the places of a device: its ingress, or the block that the rules there
- * are in, and its egress. */
+/* Adds the places of a device: its ingress, or the block there, and its
+ * egress. */
 static void
 add_qdisc(const struct ingress_qdisc *qdisc, void *places)
 {
@@ -94,7 +94,7 @@ kdp_tc_places_add_ports(struct kdp_tc_places *places, const char *dpif_type)
 {
     bool quiescent = ovsrcu_is_quiescent();
 
-    /* Open vSwitch may keep ports by RCU. */
+    /* Open vSwitch may guard ports by RCU. */
     if (quiescent) {
         ovsrcu_quiesce_end();
     }

@@ -8,7 +8,7 @@
  *
  * The kernel has rules at the ingress and the egress of devices, and in blocks
  * that devices share, such as the members of a bond.  This is a list of such
- * places: all that there are, or where ports have their rules.
+ * places: all that exist, or those of ports.
  *
  * Thread safety: a list belongs to one thread. */
 
@@ -21,10 +21,10 @@
 
 struct kdp_tc_place {
     struct tcf_id id;
-    uint32_t port_no;           /* Of a port that is there; else UINT32_MAX. */
+    uint32_t port_no;           /* Of the port there, or UINT32_MAX. */
 };
 
-/* All zeros is an empty one. */
+/* All zeros is an empty list. */
 struct kdp_tc_places {
     struct kdp_tc_place *array; /* Sorted.  A block is there once for each
                                  * device that shares it. */
@@ -34,7 +34,7 @@ struct kdp_tc_places {
 void kdp_tc_places_uninit(struct kdp_tc_places *);
 
 /* Adds all places of our network namespace.  Takes the RTNL lock.  Returns 0
- * or a positive errno value, with which some are missing. */
+ * or a positive errno value; then some are missing. */
 int kdp_tc_places_add_all(struct kdp_tc_places *);
 
 /* Adds the places where ports of datapaths of type 'dpif_type' have rules. */
@@ -48,11 +48,12 @@ const struct kdp_tc_place *kdp_tc_places_find(const struct kdp_tc_places *,
 bool kdp_tc_places_is_same(const struct kdp_tc_place *a,
                            const struct kdp_tc_place *b);
 
-/* 'id' as the engine keeps it: what tc_make_tcf_id() needs. */
+/* Converts 'id' to the form of the engine: the arguments of
+ * tc_make_tcf_id(). */
 struct offload_place kdp_tc_place_for_engine(const struct tcf_id *id);
 
-/* The device whose rules are in 'id', or the bond that the block there is
- * of. */
+/* Returns the device whose rules are in 'id', or the bond that owns the block
+ * there. */
 int kdp_tc_place_device(const struct tcf_id *id);
 
 #endif /* lib/tc/tc-places.h */

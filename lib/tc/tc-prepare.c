@@ -28,12 +28,12 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_tc_prepare);
 
-/* What was given to kdp_tc_prepare_register(). */
+/* The arguments of kdp_tc_prepare_register(). */
 static const char *datapaths_type;
 static const struct kdp_tc_datapaths *datapaths;
 
-/* Has the stock flow API probe the kernel on local port 'name'.  Returns true
- * if it could. */
+/* Makes the stock flow API probe the kernel on local port 'name'.  Returns
+ * true if that succeeds. */
 static bool
 probe_on(const char *name)
 {
@@ -49,7 +49,7 @@ probe_on(const char *name)
     return done;
 }
 
-/* Has the stock flow API probe the kernel, once.  Returns true if that has
+/* Makes the stock flow API probe the kernel, once.  Returns true if that has
  * prepared 'netdev' as a side effect. */
 static bool
 probe_once(struct netdev *netdev)
@@ -61,7 +61,7 @@ probe_once(struct netdev *netdev)
         return false;
     }
     /* A device that left its bond while no daemon ran may be a port by now,
-     * with rules of its own. */
+     * and have its own rules. */
     netdev_kdp_lag_clean(false, kdp_tc_orphans_may_unbind);
     if (!datapaths->for_each_local_port(probe_on)) {
         VLOG_INFO("no local port of a datapath to find out on what tc can do; "
@@ -73,8 +73,8 @@ probe_once(struct netdev *netdev)
     return prepared;
 }
 
-/* Does the queueing discipline at the ingress of device 'ifindex' have a place
- * for rules on outgoing packets, too? */
+/* Does the queueing discipline at the ingress of device 'ifindex' also have a
+ * place for rules on outgoing packets? */
 static bool
 has_clsact(int ifindex)
 {
@@ -83,7 +83,7 @@ has_clsact(int ifindex)
     return ingress_qdisc_get(ifindex, &qdisc) && qdisc.is_clsact;
 }
 
-/* Are the rules at the ingress of device 'ifindex' those of 'block', which the
+/* Are the rules at the ingress of device 'ifindex' in 'block', which the
  * members of a bond share? */
 static bool
 shares_block(int ifindex, uint32_t block)
@@ -113,9 +113,10 @@ check_no_filters(int ifindex)
     return found ? EBUSY : error;
 }
 
-/* Replaces the ingress discipline of device 'ifindex' by one that has a place
- * for rules on outgoing packets, too, unless somebody has filters there.  The
- * kernel says EBUSY, too, while a request about one is under way. */
+/* Replaces the ingress discipline of device 'ifindex' by one that also has a
+ * place for rules on outgoing packets, unless another program has filters
+ * there.  The kernel also returns EBUSY while a request about a filter is in
+ * progress. */
 static int
 replace_qdisc(int ifindex)
 {
@@ -127,9 +128,9 @@ replace_qdisc(int ifindex)
     return error ? error : tc_add_del_qdisc(ifindex, true, 0, TC_EGRESS);
 }
 
-/* Adds the place for rules of 'netdev', a device whose index is 'ifindex'.
- * Returns 0, EEXIST if it is there, EBUSY if somebody has filters where it
- * would be, or another positive errno value. */
+/* Adds the place for rules of 'netdev', a device with index 'ifindex'.
+ * Returns 0, EEXIST if it exists, EBUSY if another program has filters where
+ * it would be, or another positive errno value. */
 static int
 add_qdisc(struct netdev *netdev, int ifindex)
 {
@@ -144,14 +145,14 @@ add_qdisc(struct netdev *netdev, int ifindex)
     return error;
 }
 
-/* In ms, how long after the place for rules was found where it should be it is
- * not looked for again. */
+/* How long, in ms, the place for rules is not checked again after it was found
+ * to exist. */
 #define RESTORE_MSEC 1000
 
 /* Should the kernel be asked whether the place for rules of device 'ifindex'
- * is gone?  That takes the RTNL lock.  If the link tables have it, something
- * else made the rule fail.  They know nothing while there is offload: see
- * kdp_links_follow_qdiscs(). */
+ * is gone?  That takes the RTNL lock.  If the link tables have it, the rule
+ * failed for another reason.  While there is offload the tables are unknown:
+ * see kdp_links_follow_qdiscs(). */
 static bool
 may_lack_qdisc(int ifindex, long long int in_vain)
 {
@@ -165,7 +166,7 @@ may_lack_qdisc(int ifindex, long long int in_vain)
 bool
 kdp_tc_prepare_restore(struct netdev *netdev)
 {
-    /* When a place was looked for last that was not gone. */
+    /* When a place was last found to exist. */
     static atomic_llong in_vain = ATOMIC_VAR_INIT(LLONG_MIN / 2);
     int ifindex = netdev_get_ifindex(netdev);
     long long int last;
@@ -184,8 +185,8 @@ kdp_tc_prepare_restore(struct netdev *netdev)
     return true;
 }
 
-/* Deletes what a previous run left of recirculation chains on 'netdev', a
- * device whose index is 'ifindex'. */
+/* Deletes the rules of recirculation chains that a previous run left on
+ * 'netdev', a device with index 'ifindex'. */
 static void
 delete_old_chains(struct netdev *netdev, int ifindex)
 {
@@ -216,8 +217,8 @@ kdp_api_init(struct netdev *netdev)
         return 0;
     }
     if (netdev_get_block_id(netdev)) {
-        /* Members of a bond share their rules, which takes a queueing
-         * discipline made for that.  One of a previous run has its rules. */
+        /* Members of a bond share their rules, for which they need a special
+         * queueing discipline.  That of a previous run has its rules. */
         if (!shares_block(ifindex, netdev_get_block_id(netdev))) {
             return ovs_compat_offload_stock_init(netdev);
         }
@@ -225,8 +226,8 @@ kdp_api_init(struct netdev *netdev)
         return 0;
     }
     if (netdev_kdp_lag_is_bound(ifindex)) {
-        /* No member of a bond is a port, so it has left, which is to be known
-         * before it gets another discipline. */
+        /* A member of a bond is never a port, so the device has left its bond.
+         * That has to be known before it gets another discipline. */
         kdp_links_catch_up();
     }
     error = add_qdisc(netdev, ifindex);

@@ -6,26 +6,27 @@
 /* Preparing devices for tc
  * ========================
  *
- * Open vSwitch's flow API "linux_tc" removes all rules, of whomever, from a
- * device that it is given, by taking the queueing discipline away that holds
- * them.  Ours is the same but for that: it adds the queueing discipline where
- * it is missing, and leaves what is there to those who know whose it is (see
- * offload_port_add()).  A bond needs one whose rules its members share: any
- * other is replaced.  Internal ports need one with a place at egress: an
- * ingress one is replaced if it is empty, else the port goes without offload.
+ * Open vSwitch's flow API "linux_tc" removes all rules, whoever made them,
+ * from a device that it is given: it deletes the queueing discipline that
+ * holds them.  Our version only adds the queueing discipline where it is
+ * missing, and leaves existing rules to modules that know whose they are (see
+ * offload_port_add()).  A bond needs a discipline whose rules its members
+ * share: any other is replaced.  Internal ports need one with a place at
+ * egress: an ingress one is replaced if it is empty, otherwise the port has no
+ * offload.
  *
- * Of the rules that are there, those of recirculation chains are deleted at
- * once (tc/tc-chains.h): ports are prepared before upcalls are served.
+ * Existing rules of recirculation chains are deleted at once (tc/tc-chains.h):
+ * ports are prepared before upcalls are served.
  *
- * Before that it lets the stock code find out what the kernel can do, on a
- * device where nobody else has rules: the local port of the datapath, which
- * Open vSwitch made.  It also unbinds devices that left their bonds while no
- * daemon ran, as they may be ports by now (netdev_kdp_lag_clean()).
+ * Before that the stock code finds out what the kernel supports, on a device
+ * where no other program has rules: the local port of the datapath, which Open
+ * vSwitch made.  Devices that left their bonds while no daemon ran are
+ * unbound, as they may be ports by now (netdev_kdp_lag_clean()).
  *
  * A device that cannot be prepared is logged, and has no offload.
  *
- * Thread safety: the main thread, except kdp_tc_prepare_restore(), which is
- * for any. */
+ * Thread safety: the main thread; kdp_tc_prepare_restore() is for any
+ * thread. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,35 +34,36 @@
 struct netdev;
 struct netdev_custom_stats;
 
-/* What the flow API asks about datapaths. */
+/* What the flow API needs to know about datapaths. */
 struct kdp_tc_datapaths {
     /* Calls 'cb' with the name of the local port of each datapath, a device of
      * type "internal", until 'cb' returns true.  Returns true if it did. */
     bool (*for_each_local_port)(bool (*cb)(const char *name));
 
-    /* Has a datapath recirculation chains in common with tc? */
+    /* Does a datapath share recirculation chains with tc? */
     bool (*shares_chains)(void);
 
-    /* Do rules of recirculation chains stay that a previous run left, until a
-     * datapath has them deleted by itself? */
+    /* Do rules of recirculation chains that a previous run left stay until a
+     * datapath deletes them itself? */
     bool (*keeps_chains)(void);
 
     /* Number of rules that all datapaths have on device 'ifindex'. */
     uint64_t (*count_rules)(int ifindex);
 
-    /* Tells the figures of datapath 'name', such as "system@NAME".  Returns 0
-     * or a positive errno value.  Not called before Open vSwitch 3.7. */
+    /* Stores the statistics of datapath 'name', such as "system@NAME".
+     * Returns 0 or a positive errno value.  Not called before Open vSwitch
+     * 3.7. */
     int (*get_stats)(const char *name, struct netdev_custom_stats *stats);
 };
 
-/* Registers the flow API in place of Open vSwitch's.  'dpif_type' is that of
- * the datapaths.  Both arguments must be constant. */
+/* Registers the flow API in place of Open vSwitch's.  'dpif_type' is the type
+ * of the datapaths.  Both arguments must be constant. */
 void kdp_tc_prepare_register(const char *dpif_type,
                              const struct kdp_tc_datapaths *);
 
-/* Adds the place for rules of 'netdev' again if somebody has taken it away, as
- * far as the link tables know already.  Returns true if so.  One that members
- * of a bond share is not added. */
+/* Adds the place for rules of 'netdev' again if another program has removed
+ * it, as far as the link tables know.  Returns true if it was added.  A place
+ * that members of a bond share is not added. */
 bool kdp_tc_prepare_restore(struct netdev *netdev);
 
 #endif /* lib/tc/tc-prepare.h */

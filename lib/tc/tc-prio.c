@@ -20,18 +20,17 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_tc_prio);
 
-/* Priorities for protocols whose own one is taken. */
+/* Priorities for protocols whose default one is taken. */
 #define FIRST_SPARE 11
 #define LAST_SPARE 16
 
-/* A priority that nobody has: ours are at most LAST_SPARE or an Ethertype,
- * which is not below 0x05ff, and those that the kernel chooses go down from
- * 0xc000. */
+/* A priority that no program has: ours are at most LAST_SPARE or an Ethertype,
+ * which is at least 0x05ff, and the kernel chooses from 0xc000 downwards. */
 #define NOBODYS 0x05fe
 
-/* Choices that are remembered.  Devices come and go, and nobody says that a
- * choice is not needed any more.  If there are so many, all are forgotten:
- * those that are needed are made again, which costs a rule its first try. */
+/* Most choices that are remembered.  Devices come and go, and a choice that is
+ * no longer needed cannot be recognised.  At the limit all are forgotten, and
+ * made again when needed, which costs a rule its first try. */
 #define MAX_CHOICES 4096
 
 /* The first priority of ours. */
@@ -87,7 +86,7 @@ kdp_tc_prio_own(ovs_be16 protocol)
     return MAX(type, LAST_SPARE + 1);
 }
 
-/* The priority for 'protocol' to try after 'prio', or 0 if there is none. */
+/* Returns the priority for 'protocol' to try after 'prio', or 0. */
 static uint16_t
 next_prio(uint16_t protocol, uint16_t prio)
 {
@@ -131,11 +130,11 @@ kdp_tc_prio_set(struct kdp_tc_id *id)
     id->info = tc_make_handle(prio, protocol);
 }
 
-/* Does tc refuse (EINVAL) to look for a rule with 'prio' where that of
- * 'request' would be?  It does if 'prio' belongs to another protocol or kind,
- * and for all priorities if there is no queueing discipline or no chain: tc
- * may not have a chain without rules.  Otherwise it does not find the handle,
- * which no rule has. */
+/* Does tc refuse (EINVAL) to look for a rule with 'prio' in the place of
+ * 'request'?  It does if 'prio' belongs to another protocol or kind, and for
+ * all priorities if there is no queueing discipline or no chain: a chain
+ * without rules may not exist.  Otherwise it does not find the handle, which
+ * no rule has. */
 static bool
 is_refused(const struct kdp_tc_request *request, uint16_t prio)
 {
@@ -185,7 +184,7 @@ kdp_tc_prio_avoid(const struct kdp_tc_request *request)
 
     kdp_tc_prio_set(&latest);
     if (prio_of(&latest) != prio) {
-        /* Another rule of the batch was here before. */
+        /* Another rule of the batch has already made the choice. */
         return true;
     }
     if (!is_refused(request, prio) || is_refused(request, NOBODYS)) {
@@ -195,7 +194,7 @@ kdp_tc_prio_avoid(const struct kdp_tc_request *request)
         prio = next_prio(protocol_of(id), prio);
     } while (prio && is_refused(request, prio));
 
-    /* What was missing at first may be there since then. */
+    /* What was missing at first may exist by now. */
     if (!prio || !is_refused(request, prio_of(id))) {
         return false;
     }

@@ -26,20 +26,20 @@
  *
  * Common protocols have small numbers because some cards take no others: mlx5
  * without the capability "ignore_flow_level" refuses priorities above 16.
- * Priority 1 is that of policing in Open vSwitch.  The order of priorities
- * does not matter among rules of flows, as no packet has two protocols.
+ * Priority 1 is for policing in Open vSwitch.  The order of priorities does
+ * not matter among rules of flows, as no packet has two protocols.
  *
  * All rules of a protocol share a priority, whatever they match on.  That
  * needs several masks for each priority, which flower has had since Linux
  * 4.19.
  *
- * A priority may belong to somebody else: an older version of ovs-kdp or the
- * stock daemon, whose rules were taken over, or another program.  When tc
- * refuses a rule, kdp_tc_prio_avoid() asks tc about the priority, without the
- * RTNL lock, and chooses the next one that is free.  Tc answers the same if
- * the place or the chain is missing, so kdp_tc_prio_avoid() also asks about a
- * priority that nobody has.  The choice holds for the protocol in this place
- * as long as the process runs.
+ * A priority may belong to an older version of ovs-kdp or the stock daemon,
+ * whose rules were taken over, or to another program.  When tc refuses a rule,
+ * kdp_tc_prio_avoid() asks tc about the priority, without the RTNL lock, and
+ * chooses the next free one.  tc gives the same answer if the place or the
+ * chain is missing, so kdp_tc_prio_avoid() also asks about a priority that no
+ * program uses.  The choice holds for the protocol in this place as long as
+ * the process runs.
  *
  * Thread safety: any thread. */
 
@@ -51,18 +51,18 @@
 struct kdp_tc_id;
 struct kdp_tc_request;
 
-/* The priority of rules of 'protocol' where nothing is in the way.  Never 0,
- * and never that of policing. */
+/* Returns the default priority for rules of 'protocol'.  Never 0 or the
+ * priority of policing. */
 uint16_t kdp_tc_prio_own(ovs_be16 protocol);
 
 /* Gives 'id', whose place and protocol are set, its priority. */
 void kdp_tc_prio_set(struct kdp_tc_id *id);
 
-/* Tc has refused 'request', which adds a rule, with EINVAL.  Returns true if
- * the priority belongs to another protocol or kind, and rules that are
- * translated from now on have another one; false if that is not what is wrong,
- * or if no priority is free.  The caller, an offload thread, restores the
- * place first if it is missing. */
+/* Handles a 'request' to add a rule that tc has refused with EINVAL.  Returns
+ * true if the priority belongs to another protocol or kind; rules that are
+ * translated from now on have another one.  Returns false if the reason is
+ * another one, or if no priority is free.  The caller, an offload thread,
+ * first restores the place if it is missing. */
 bool kdp_tc_prio_avoid(const struct kdp_tc_request *request);
 
 #endif /* lib/tc/tc-prio.h */

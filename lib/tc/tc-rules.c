@@ -14,8 +14,8 @@
 #include "tc/tc-handle.h"
 #include "util.h"
 
-/* Devices that do a rule are counted up to here: those of a bond, and maybe
- * those where tunnels end. */
+/* Most devices that are counted for a rule: those of a bond, and maybe those
+ * where tunnels end. */
 #define MAX_DEVICES 8
 
 enum phase {
@@ -28,18 +28,19 @@ enum phase {
 struct rule {
     struct offload_rule up;
     struct kdp_tc *tc;
-    atomic_uint phase;          /* enum phase.  The release with which it
-                                 * becomes SET pairs with the acquire of who
-                                 * reads what follows. */
+    atomic_uint phase;          /* enum phase.  The release store of SET pairs
+                                 * with the acquire of a thread that reads the
+                                 * following members. */
     uint32_t port_no;           /* Input port. */
     uint16_t overhead;          /* For kdp_tc_stats(). */
     struct kdp_tc_id id;
     struct count *count;        /* Of its device. */
 
-    atomic_uint n_devices;      /* That did it when it was read last, at most
-                                 * MAX_DEVICES.  Written with tc->mutex. */
-    bool own_handle;            /* From the pool of handles; guarded by who
-                                 * changes the rule. */
+    atomic_uint n_devices;      /* Devices that had it when it was last read,
+                                 * at most MAX_DEVICES.  Written with
+                                 * tc->mutex. */
+    bool own_handle;            /* From the pool of handles; guarded by the
+                                 * caller that changes the rule. */
 };
 
 /* Number of rules on a device, or on the members of a bond. */
@@ -50,8 +51,8 @@ struct count {
     unsigned int n_refs;        /* Rules, removed ones included.  Guarded by
                                  * tc->mutex. */
 
-    /* Written with tc->mutex.  Rules, and of these by how many devices did
-     * them when they were read last. */
+    /* Written with tc->mutex.  Number of rules, and the same by the number of
+     * devices that had them when they were last read. */
     atomic_uint64_t n;
     atomic_uint64_t n_by_devices[MAX_DEVICES + 1];
 };
@@ -98,8 +99,8 @@ kdp_tc_destroy(struct kdp_tc *tc)
     ovs_mutex_destroy(&tc->begin_mutex);
 }
 
-/* The device that rule 'id' is counted for.  Members of a bond share a block
- * whose number is the interface index of the bond. */
+/* Returns the device for which rule 'id' counts.  Members of a bond share a
+ * block whose number is the interface index of the bond. */
 static int
 device_of(const struct kdp_tc_id *id)
 {
@@ -107,7 +108,7 @@ device_of(const struct kdp_tc_id *id)
             : id->ifindex);
 }
 
-/* Where rule 'id' is, to list the rules there. */
+/* Returns the place of rule 'id', to list the rules there. */
 static struct tcf_id
 place_of(const struct kdp_tc_id *id)
 {
@@ -141,14 +142,14 @@ get(const atomic_uint64_t *n_)
     return n;
 }
 
-/* With tc->mutex. */
+/* The caller holds tc->mutex. */
 static void
 add(atomic_uint64_t *n, int64_t diff)
 {
     atomic_store_relaxed(n, get(n) + diff);
 }
 
-/* The most devices that do a rule of 'count'. */
+/* Returns the largest number of devices that have a rule of 'count'. */
 static unsigned int
 most_devices(const struct count *count)
 {
@@ -160,7 +161,7 @@ most_devices(const struct count *count)
     return i;
 }
 
-/* Counts 'rule', which becomes one of the rules. */
+/* Adds 'rule' to the counts. */
 static void
 count_inc(struct kdp_tc *tc, struct rule *rule)
     OVS_REQUIRES(tc->mutex)
@@ -176,7 +177,7 @@ count_inc(struct kdp_tc *tc, struct rule *rule)
         hmap_insert(&tc->counts, &count->node, hash_int(ifindex, 0));
     }
 
-    /* Where others are in the device, this one will be, too. */
+    /* If others are in the device, this one will be, too. */
     n_devices = most_devices(count);
     atomic_store_relaxed(&rule->n_devices, n_devices);
     rule->count = count;
@@ -185,7 +186,7 @@ count_inc(struct kdp_tc *tc, struct rule *rule)
     add(&count->n_by_devices[n_devices], 1);
 }
 
-/* Likewise, for one that is none any more. */
+/* Removes 'rule' from the counts. */
 static void
 count_dec(struct rule *rule)
     OVS_REQUIRES(rule->tc->mutex)
@@ -377,7 +378,7 @@ kdp_tc_rule_get(const struct offload_rule *rule_, struct kdp_tc_known *known)
     return true;
 }
 
-/* 'rule', of its count, is done by 'n' devices now. */
+/* Sets the number of devices that have 'rule' to 'n'. */
 static void
 set_devices(struct rule *rule, unsigned int n)
     OVS_REQUIRES(rule->tc->mutex)
@@ -403,7 +404,7 @@ kdp_tc_rule_saw(struct offload_rule *rule_, const struct kdp_tc_rule *told)
     n = (!told->in_hw ? 0 : told->n_devices ? MIN(told->n_devices, MAX_DEVICES)
          : MAX(before, 1));
     if (n != before) {
-        /* Rarely.  It may be removed meanwhile, or another thread here. */
+        /* This is rare.  Another thread may change or remove it meanwhile. */
         ovs_mutex_lock(&rule->tc->mutex);
         if (rule_is_set(rule)) {
             set_devices(rule, n);

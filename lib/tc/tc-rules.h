@@ -6,25 +6,24 @@
 /* Rules of a datapath
  * ===================
  *
- * What we know of a rule in tc by ourselves, such as what tc calls it, and of
- * each device how many rules it has.
+ * What this process knows about a rule in tc, such as its name there, and the
+ * number of rules of each device.
  *
- * What is known of a rule is kept by the offload engine, with the flow that
- * the rule is of, as a struct offload_rule (offload/offload-backend.h).  There
- * is no table of rules here.
+ * The offload engine stores a struct offload_rule
+ * (offload/offload-backend.h) with the rule's flow.  There is no table of
+ * rules here.
  *
- * Life cycle: kdp_tc_rule_create() makes a blank one.  kdp_tc_rule_set() says
- * what tc calls it, before tc is asked for it, so that whoever reads it in
- * between finds it; from then on it counts for its device.
- * kdp_tc_rule_removed() says that it is known to be gone.  One that the engine
- * forgets without that has vanished, or went with its device, or is left in
- * tc.  It does not count any more, and its handle is used again: what is left
- * in tc with a handle of ours is deleted when its port comes again, before
- * flows are put there (tc/tc-adopt.h).
+ * Life cycle: kdp_tc_rule_create() creates a blank rule.  kdp_tc_rule_set()
+ * stores its name before the request to tc, so that a reader finds the rule in
+ * between; from then on it counts for its device.  kdp_tc_rule_removed() says
+ * that it is known to be gone.  If the engine forgets a rule without that, the
+ * rule has vanished, has gone with its device, or is left in tc.  It no longer
+ * counts, and its handle is used again.  If it is left in tc, it is deleted
+ * when its port returns, before flows are put there (tc/tc-adopt.h).
  *
- * Thread safety: any thread.  What a rule is called does not change once it is
- * set.  The counts have a mutex, which is held for no request, and which is
- * not needed to read a rule. */
+ * Thread safety: any thread.  The name of a rule does not change once it is
+ * set. A mutex guards the counts.  It is not held during requests and is not
+ * needed to read a rule. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,11 +37,11 @@
 #include "tc.h"
 #include "tc/tc-parse.h"
 
-/* Rules of a datapath, and what goes for all of them. */
+/* Rules of a datapath, and what they have in common. */
 struct kdp_tc {
     const char *dpif_type;      /* As ovs_compat_ports_get() needs it. */
-    bool recirc_sharing;        /* Tc's chains are known to the datapath, and
-                                 * flows of them are translated. */
+    bool recirc_sharing;        /* The datapath knows tc's chains, and flows in
+                                 * chains are translated. */
     atomic_bool count_headers;  /* In bytes of rules made from now on. */
 
     /* Set by the owner right after kdp_tc_init(): called once by an offload
@@ -53,7 +52,7 @@ struct kdp_tc {
     struct ovs_mutex begin_mutex;
     bool begun OVS_GUARDED;     /* See kdp_tc_adopt(). */
 
-    struct ovs_list node;       /* In a list of all. */
+    struct ovs_list node;       /* In a list of all struct kdp_tc. */
     struct ovs_mutex mutex;
     struct hmap counts OVS_GUARDED;     /* Numbers of rules, by ifindex. */
 };
@@ -65,8 +64,8 @@ void kdp_tc_init(struct kdp_tc *, const char *dpif_type, bool recirc_sharing);
 /* To be called when the engine has forgotten all rules. */
 void kdp_tc_destroy(struct kdp_tc *);
 
-/* Number of rules on device 'ifindex'.  Those that members of a bond share are
- * on the bond. */
+/* Number of rules on device 'ifindex'.  Rules that members of a bond share
+ * count for the bond. */
 uint64_t kdp_tc_count(struct kdp_tc *, int ifindex);
 
 /* Has another datapath of the process rules on device 'ifindex'? */
@@ -77,27 +76,27 @@ struct offload_rule *kdp_tc_rule_create(void *tc);
 bool kdp_tc_rule_is_same(const struct offload_rule *,
                          const struct offload_rule *);
 
-/* Takes note of what 'rule', which is blank, is called, and returns its
- * overhead (see kdp_tc_overhead()).  'desc' may be NULL if it is not known;
- * 'own_handle' says that the handle is from our pool. */
+/* Sets the name of 'rule', which is blank, and returns its overhead (see
+ * kdp_tc_overhead()).  'desc' may be NULL if it is unknown; 'own_handle' says
+ * that the handle is from our pool. */
 uint16_t kdp_tc_rule_set(struct offload_rule *rule, uint32_t port_no,
                          const struct kdp_tc_id *, const struct offload_desc *,
                          bool own_handle);
 
-/* Bytes to be added for each packet of 'desc' to those that tc counts where
- * 'id' is: those that tc leaves out if 'count_headers', else 0.  That is
- * decided on when the rule is made, so that its count never falls.
+/* Returns the bytes to add for each packet of 'desc' to tc's byte count in the
+ * place of 'id': those that tc leaves out if 'count_headers', else 0.  They
+ * are determined when the rule is made, so that its count never decreases.
  *
- * That holds for packets that are one to tc, too.  Of one that the network
- * stack has merged, or will have to split, tc counts the segments as packets,
- * but the Ethernet header is missing from its bytes once, so that its bytes
- * come out too large by the overhead of all segments but one.  (At egress tc
- * counts the headers of each segment by itself.) */
+ * This is exact only for packets that tc does not count as several.  If the
+ * network stack has merged a packet or will have to split it, tc counts the
+ * segments as packets, but leaves out the Ethernet header only once.  Then the
+ * result is too large by the overhead of all segments except one.  (At egress
+ * tc counts the headers of each segment.) */
 uint16_t kdp_tc_overhead(struct kdp_tc *, const struct offload_desc *,
                          const struct kdp_tc_id *id);
 
-/* Takes note of which devices do 'rule', as 'told', and returns how that is
- * called. */
+/* Updates the devices that have 'rule', as 'told' reports them, and returns
+ * that as enum offload_hw. */
 enum offload_hw kdp_tc_rule_saw(struct offload_rule *rule,
                                 const struct kdp_tc_rule *told);
 
@@ -108,25 +107,24 @@ struct kdp_tc_known {
     uint16_t overhead;          /* For kdp_tc_stats(). */
 };
 
-/* Returns the statistics of 'rule' with 'overhead' bytes more for each packet.
- * Tc counts a packet without the Ethernet header at ingress, and without a
- * VLAN tag that the device took off.  What a device forwards itself is taken
- * as it counts it. */
+/* Returns the statistics of 'rule' plus 'overhead' bytes for each packet.  At
+ * ingress, tc counts a packet without the Ethernet header and without a VLAN
+ * tag that the device removed.  The counts of packets that a device forwards
+ * itself are used as they are. */
 struct offload_stats kdp_tc_stats(const struct kdp_tc_rule *rule,
                                   uint16_t overhead);
 
-/* Stores the places that have rules which were in the device when they were
- * read last in '*places', for the caller to free, and returns how many there
- * are. */
+/* Stores in '*places', which the caller frees, the places with rules that were
+ * in a device when they were last read.  Returns their number. */
 size_t kdp_tc_places_in_hw(struct kdp_tc *, struct tcf_id **places);
 
-/* Stores what is known of 'rule' in '*known'.  Returns false if it is not, or
- * not any more, one that tc may have. */
+/* Stores what is known about 'rule' in '*known'.  Returns false if tc cannot
+ * have it, because it is not set yet or was removed. */
 bool kdp_tc_rule_get(const struct offload_rule *rule,
                      struct kdp_tc_known *known);
 
-/* Says that 'rule' is not in tc.  Unless 'return_handle', its handle is not
- * used again. */
+/* Says that 'rule' is not in tc.  Its handle is used again only if
+ * 'return_handle'. */
 void kdp_tc_rule_removed(struct offload_rule *rule, bool return_handle);
 
 #endif /* lib/tc/tc-rules.h */

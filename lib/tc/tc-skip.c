@@ -18,10 +18,10 @@ VLOG_DEFINE_THIS_MODULE(kdp_tc_skip);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
-/* Kinds of flows are few for a port: tables of OpenFlow have few shapes. */
+/* A port has few kinds of flows, as OpenFlow tables have few shapes. */
 #define N_PLACES 1024
 
-/* What is known of a kind of a port. */
+/* What is known about a kind of flows of a port. */
 struct place {
     uint32_t port;
     uint32_t kind;              /* 0 if the place is empty. */
@@ -63,7 +63,7 @@ kdp_tc_skip_ask(const struct kdp_tc_request *request,
     if (!ask) {
         *why = place->why;
     } else {
-        /* Other threads need not ask meanwhile. */
+        /* Other threads need not ask until the answer arrives. */
         place->why = place_is_of(place, desc) ? place->why : NULL;
         place->port = desc->in_port;
         place->kind = desc->kind;

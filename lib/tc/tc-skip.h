@@ -6,16 +6,17 @@
 /* Why cards skip rules
  * ====================
  *
- * With "tc-policy=none" tc takes a rule though no card does, and does it in
- * software.  The driver says why only if the request asks for that
- * (TCA_CLS_FLAGS_VERBOSE) and for an answer, which takes a request by itself.
+ * With "tc-policy=none", tc accepts a rule even if no card does, and executes
+ * it in software.  The driver gives its reason only if the request asks for it
+ * (TCA_CLS_FLAGS_VERBOSE) and for an answer, which needs a request for a
+ * single rule.
  *
- * So the first rule of a kind and port is sent so, and another one after
- * KDP_TC_SKIP_MSEC, as a card may be full by then, or have room again.  What
- * the driver said of it holds for the others of the kind.
+ * So the first rule of a kind and port is sent in this way, and another one
+ * after KDP_TC_SKIP_MSEC, as the card may be full by then, or have room again.
+ * The driver's reason applies to other rules of the kind.
  *
- * The table has a place for each hash of port and kind.  If two have the same,
- * the later one takes it.
+ * The table has an entry for each hash of port and kind.  If two have the same
+ * hash, the later one replaces the earlier.
  *
  * Thread safety: any thread. */
 
@@ -26,14 +27,15 @@ struct offload_desc;
 
 #define KDP_TC_SKIP_MSEC 10000
 
-/* Should 'request', one to add the rule of 'desc', ask what the driver says?
- * If so, returns true, and kdp_tc_skip_learn() should follow.  If not, stores
- * in '*why' what was said of the latest of its kind, or NULL. */
+/* Should 'request', which adds the rule of 'desc', ask the driver for a
+ * reason? If so, returns true, and kdp_tc_skip_learn() should follow.  If not,
+ * stores the last reason for this kind, or NULL, in '*why'. */
 bool kdp_tc_skip_ask(const struct kdp_tc_request *request,
                      const struct offload_desc *, const char **why);
 
-/* The driver said 'why', a string that stays for ever, or NULL if it said
- * nothing, of the rule of 'desc', which tc has taken. */
+/* Stores the driver's reason 'why' for skipping the rule of 'desc', which tc
+ * has accepted.  'why' is a string that is never freed, or NULL if there was
+ * no reason. */
 void kdp_tc_skip_learn(const struct offload_desc *, const char *why);
 
 #endif /* lib/tc/tc-skip.h */

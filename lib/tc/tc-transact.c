@@ -2,16 +2,15 @@
 
 /* Requests to tc.
  *
- * Open vSwitch translates a flow into a request to tc in its flow API, which
- * sends the request by itself and waits for the answer.  Here the request is
- * taken instead of sent: the function that sends them all, nl_transact(), is
- * ours, and a thread may tell it to hand over the next rule.  So many rules go
- * into a message, and their names, which the answer would tell, are chosen
- * beforehand.
+ * Open vSwitch's flow API translates a flow into a request to tc, sends it by
+ * itself and waits for the answer.  Here the request is intercepted: the
+ * function that sends all requests, nl_transact(), is ours, and a thread can
+ * make it hand over the next rule.  So many rules go into one message, and
+ * their names, which the answers would contain, are chosen beforehand.
  *
- * Adding, deleting and reading of a rule do without the RTNL lock, as the kind
- * of classifier and the priority are named.  (Not on devices whose drivers
- * want it.)  Dumps take it. */
+ * Adding, deleting and reading a rule do not take the RTNL lock, as the kind
+ * of classifier and the priority are named, unless the driver of the device
+ * wants it.  Dumps take it. */
 
 #include <config.h>
 #include "tc/tc-transact.h"
@@ -38,8 +37,8 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_offload_request);
 
-/* What nl_transact() returns for a request that it has handed over: no error
- * that the kernel or Open vSwitch would report for one. */
+/* Returned by nl_transact() for a request that it has handed over.  Neither
+ * the kernel nor Open vSwitch returns this error for a request. */
 #define HANDED_OVER EINPROGRESS
 
 bool kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *reply,
@@ -59,7 +58,7 @@ kdp_tc_only_ours(bool only_ours)
     nl_intercept_replies(only_ours ? may_be_ours : NULL);
 }
 
-/* Takes the thread's next request to add a rule, in an empty 'rule'. */
+/* Copies the thread's next request to add a rule to 'rule', which is empty. */
 static bool
 take(const struct ofpbuf *request, int *error, void *rule_)
 {
@@ -74,8 +73,8 @@ take(const struct ofpbuf *request, int *error, void *rule_)
     return true;
 }
 
-/* Could the rule that 'request' makes be told as that of flow 'ufid'?  One
- * whose only action is a meter could not. */
+/* Would a dump show the rule of 'request' as that of flow 'ufid'?  It would
+ * not if a meter is its only action. */
 static bool
 has_ufid(const struct ofpbuf *request, const ovs_u128 *ufid)
 {
@@ -85,11 +84,11 @@ has_ufid(const struct ofpbuf *request, const ovs_u128 *ufid)
             && ovs_u128_equals(cookie, *ufid));
 }
 
-/* Takes the request that the flow API of 'netdev' makes of 'desc', which
- * matches as 'match' says.  The flow API gets to know nothing of chains that
- * lead to that of the flow: since 3.6 it translates only what one of its own
- * rules leads to, and it has none.  So it makes a rule of chain 0, which gets
- * its chain here.  Returns 0 or a positive errno value. */
+/* Intercepts the request that the flow API of 'netdev' makes from 'desc',
+ * which matches on 'match'.  Since 3.6, the flow API translates only flows in
+ * chains that one of its own rules leads to, and it has none.  So it is given
+ * a flow in chain 0, and the request gets the flow's chain here.  Returns 0 or
+ * a positive errno value. */
 static int
 translate(struct netdev *netdev, const struct offload_desc *desc,
           struct match *match, bool recirc_sharing, struct ofpbuf *rule)
@@ -114,7 +113,7 @@ translate(struct netdev *netdev, const struct offload_desc *desc,
         }
         return 0;
     }
-    /* Success would be one without a rule. */
+    /* A return value of 0 would mean that there was no rule. */
     return error && error != HANDED_OVER ? error : EOPNOTSUPP;
 }
 
@@ -142,7 +141,7 @@ kdp_tc_translate(struct netdev *netdev, const struct offload_desc *desc,
     return 0;
 }
 
-/* Puts the key or the mask of a flow of IPv4 packets of chain 'chain'. */
+/* Puts the key or the mask of a flow of IPv4 packets in chain 'chain'. */
 static void
 put_chain_match(struct ofpbuf *buf, uint32_t chain, ovs_be16 dl_type,
                 uint8_t frag)
@@ -156,8 +155,8 @@ put_chain_match(struct ofpbuf *buf, uint32_t chain, ovs_be16 dl_type,
     nl_msg_put_unspec(buf, OVS_KEY_ATTR_IPV4, &ip, sizeof ip);
 }
 
-/* Is a flow of chain 'from' that leads to chain 'to' translated?  Nothing is
- * sent. */
+/* Is a flow in chain 'from' that leads to chain 'to' translated?  Sends
+ * nothing. */
 static bool
 translates_chain(struct netdev *netdev, uint32_t from, uint32_t to)
 {
@@ -194,8 +193,8 @@ kdp_tc_check_chains(struct netdev *netdev)
     return translates_chain(netdev, 0, 1) && translates_chain(netdev, 1, 2);
 }
 
-/* If it is not taken, the kernel refuses the request: there is no device with
- * index 0. */
+/* If it is not intercepted, the kernel refuses the request: there is no device
+ * with index 0. */
 bool
 kdp_tc_check(void)
 {
@@ -222,8 +221,9 @@ kdp_tc_request_put(const struct kdp_tc_request *request, struct ofpbuf *buf)
 
         ofpbuf_put(buf, request->rule->data, request->rule->size);
         nlh = nl_msg_nlmsghdr(buf);
-        /* An error is answered all the same, and a loss of answers is told.
-         * To make and receive an answer for each rule takes some time. */
+        /* Without NLM_F_ACK: an error is answered anyway, and a loss of
+         * answers is reported.  An answer for each rule would take some
+         * time. */
         nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL;
         tcm = ofpbuf_at_assert(buf, NLMSG_HDRLEN, sizeof *tcm);
         tcm->tcm_info = id->info;
@@ -246,7 +246,7 @@ kdp_tc_request_put(const struct kdp_tc_request *request, struct ofpbuf *buf)
     }
 }
 
-/* A request on its way. */
+/* A request in progress. */
 struct transfer {
     struct nl_transaction txn;
     struct ofpbuf request;
@@ -322,8 +322,8 @@ kdp_tc_transact(struct kdp_tc_request *requests[], size_t n)
 
 /* Kinds of actions. */
 
-/* Makes a request of 'type' for an action of 'kind' of which nothing else is
- * said. */
+/* Makes a request of 'type' for an action of 'kind', without further
+ * attributes. */
 static void
 put_action_request(const char *kind, int type, unsigned int flags,
                    struct ofpbuf *buf)
@@ -351,7 +351,7 @@ kdp_tc_load_actions(void)
         struct transfer *t = &transfers[i];
 
         ofpbuf_use_stub(&t->request, t->request_stub, sizeof t->request_stub);
-        /* It lacks all that an action needs. */
+        /* It lacks everything that an action needs. */
         put_action_request(kdp_tc_kinds[i].name, RTM_NEWACTION,
                            NLM_F_CREATE | NLM_F_ACK, &t->request);
         t->txn.request = &t->request;
@@ -360,8 +360,8 @@ kdp_tc_load_actions(void)
     }
     nl_transact_multiple(NETLINK_ROUTE, txns, ARRAY_SIZE(txns));
     for (size_t i = 0; i < KDP_TC_N_KINDS; i++) {
-        /* It is EINVAL where the kernel has the kind, and misses what the
-         * action needs. */
+        /* EINVAL means that the kernel has the kind, and lacks what the action
+         * needs. */
         if (transfers[i].txn.error == ENOENT) {
             VLOG_INFO("the kernel has no actions of kind \"%s\" for tc: flows "
                       "that need them stay in the kernel datapath",
@@ -403,8 +403,8 @@ kdp_tc_place(struct netdev *netdev, int ifindex)
     return tc_make_tcf_id(ifindex, netdev_get_block_id(netdev), 0, hook);
 }
 
-/* Starts going through the rules of 'netdev', without the times at which they
- * were used if 'terse'.  Returns 0 or a positive errno value. */
+/* Starts a dump of the rules of 'netdev', without the times at which they were
+ * used if 'terse'.  Returns 0 or a positive errno value. */
 int
 kdp_tc_dump_start(struct netdev *netdev, bool terse, struct nl_dump *dump)
 {
@@ -419,7 +419,7 @@ kdp_tc_dump_start(struct netdev *netdev, bool terse, struct nl_dump *dump)
     return 0;
 }
 
-/* Likewise, for the rules in 'place'. */
+/* The same for the rules in 'place'. */
 void
 kdp_tc_dump_start_at(const struct tcf_id *place, bool terse,
                      struct nl_dump *dump)

@@ -6,15 +6,15 @@
 /* Requests to tc
  * ==============
  *
- * Translates flows into requests to add rules, by the flow API of Open
- * vSwitch, and sends requests in batches.  A request waits for its answer, and
- * has one of its own: one that fails says nothing about the others of its
- * batch.
+ * Translates flows into requests to add rules, with the flow API of Open
+ * vSwitch, and sends requests in batches.  Each request has its own answer:
+ * the failure of one says nothing about the others of its batch.
  *
- * A request to add a rule whose answer is lost is sent again, and may then
- * find the rule that it made (EEXIST).  The caller has to ask.
+ * If the answer to a request to add a rule is lost, the request is sent again,
+ * and may then find the rule that it has added (EEXIST).  The caller has to
+ * check.
  *
- * Thread safety: any thread.  A request takes no lock of ours. */
+ * Thread safety: any thread.  Requests take no lock of ours. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,15 +28,15 @@
 struct netdev;
 struct ofpbuf;
 
-/* Requests that are sent together, at most. */
+/* Most requests that are sent together. */
 #define KDP_TC_BATCH OFFLOAD_BATCH
 
 enum kdp_tc_request_type {
     KDP_TC_ADD,
     KDP_TC_DEL,
     KDP_TC_GET,
-    KDP_TC_PROBE,               /* Like KDP_TC_GET, but only 'error' is stored,
-                                 * as tc tells it. */
+    KDP_TC_PROBE,               /* Like KDP_TC_GET, but stores only 'error', as
+                                 * tc reports it. */
 };
 
 struct kdp_tc_request {
@@ -46,9 +46,9 @@ struct kdp_tc_request {
     struct ofpbuf *rule;        /* ADD: made by kdp_tc_translate(). */
 
     /* Results. */
-    int error;                  /* 0 or a positive errno value: ENOENT for one
-                                 * that tc does not have. */
-    struct kdp_tc_rule reply;   /* DEL, GET: what it was, or is. */
+    int error;                  /* 0 or a positive errno value; ENOENT if tc
+                                 * does not have the rule. */
+    struct kdp_tc_rule reply;   /* DEL, GET: the rule. */
 };
 
 /* Appends the message that 'request' describes to 'buf', which is empty. */
@@ -58,24 +58,25 @@ void kdp_tc_request_put(const struct kdp_tc_request *request,
 /* Sends the 'n' requests, in order, and waits for all answers. */
 void kdp_tc_transact(struct kdp_tc_request *requests[], size_t n);
 
-/* Has the kernel load the kinds of actions that rules of ours may have, which
- * takes a second or so where files are slow, so that no rule has to wait for
- * that.  A kind that it does not have is logged.  Takes the RTNL lock, but not
- * while something is loaded.  The caller should be quiescent. */
+/* Makes the kernel load the modules of all kinds of actions that rules of ours
+ * may have.  That takes a second or so where files are slow, and no rule
+ * should wait for it.  Logs a missing kind.  Takes the RTNL lock, but not
+ * while a module is loaded.  The caller should be quiescent. */
 void kdp_tc_load_actions(void);
 
-/* Has the flow API of 'netdev' translate a flow into a request to add a rule,
- * which is stored in '*rule', for the caller to free, and its name but for the
- * handle in '*id'.  Returns 0 or a positive errno value. */
+/* Makes the flow API of 'netdev' translate a flow into a request to add a
+ * rule. Stores the request in '*rule', for the caller to free, and the rule's
+ * name except for the handle in '*id'.  Returns 0 or a positive errno
+ * value. */
 int kdp_tc_translate(struct netdev *netdev, const struct offload_desc *,
                      bool recirc_sharing, struct ofpbuf **rule,
                      struct kdp_tc_id *id);
 
-/* Does the library send requests by our function, so that one can be taken?
- * Must be true for all of the above.  Sends nothing if so. */
+/* Does the library send requests through our function, so that it can
+ * intercept one?  Must be true for all of the above.  Sends nothing if so. */
 bool kdp_tc_check(void);
 
-/* Is a pair of flows of recirculation chains, the first of which leads to the
+/* Are two flows in recirculation chains, the first of which leads to the
  * second, translated for 'netdev'?  Sends nothing. */
 bool kdp_tc_check_chains(struct netdev *netdev);
 
@@ -94,11 +95,12 @@ int kdp_tc_dump_done(struct nl_dump *);
 typedef void kdp_tc_actions_cb(void *aux, const struct ofpbuf *msg);
 int kdp_tc_dump_actions(const char *kind, kdp_tc_actions_cb *, void *aux);
 
-/* Has the flow API's dumps by the calling thread leave out rules that are not
- * ours, whose actions it may not know and would complain about. */
+/* Makes dumps of the flow API by the calling thread skip rules that are not
+ * ours: it may log warnings about actions that it does not know. */
 void kdp_tc_only_ours(bool only_ours);
 
-/* Where rules of 'netdev', a device whose index is 'ifindex', are. */
+/* Returns the place of the rules of 'netdev', a device with index
+ * 'ifindex'. */
 struct tcf_id kdp_tc_place(struct netdev *netdev, int ifindex);
 
 #endif /* lib/tc/tc-transact.h */

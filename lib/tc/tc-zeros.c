@@ -2,12 +2,12 @@
 
 /* Are bytes zeros?
  *
- * When Open vSwitch translates a flow for tc, it looks whether the fields of
- * tunnels, and what is left of the mask, are zeros: some 1,400 bytes for each
- * rule.  Its function looks at one byte after the other.  That was a fifteenth
- * of the time of an offload thread.  The one here, which stands for it in the
- * whole daemon, looks at eight.  Where it does not, nothing is wrong but
- * slower, so that the daemon does not check it.
+ * When Open vSwitch translates a flow for tc, it checks whether the fields of
+ * tunnels, and the rest of the mask, are zero: some 1,400 bytes for each rule.
+ * Its function, which compares one byte after the other, took a fifteenth of
+ * the time of an offload thread.  This one replaces it in the whole daemon and
+ * compares eight at a time.  If it does not take effect, the result is only
+ * slower, so the daemon does not check it.
  *
  * Thread safety: any thread. */
 
@@ -19,7 +19,7 @@
 
 #include "util.h"
 
-/* In place of Open vSwitch's. */
+/* Replaces Open vSwitch's function. */
 bool
 is_all_zeros(const void *p_, size_t n)
 {
@@ -27,7 +27,7 @@ is_all_zeros(const void *p_, size_t n)
     uint64_t word;
 
     for (; n >= sizeof word; n -= sizeof word) {
-        /* It may be at any address. */
+        /* 'p' may have any alignment. */
         memcpy(&word, p, sizeof word);
         if (word) {
             return false;
