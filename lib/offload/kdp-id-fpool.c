@@ -22,7 +22,7 @@ struct kdp_id_fpool {
     struct kdp_id_magazine *full OVS_GUARDED;
     struct kdp_id_magazine *empty OVS_GUARDED;
     struct kdp_id_magazine *partial OVS_GUARDED;    /* At most one, or NULL. */
-    uint32_t n_taken OVS_GUARDED;   /* Ids of the range that users took. */
+    uint32_t n_taken OVS_GUARDED;   /* Ids of the range taken by users. */
     unsigned int n_users OVS_GUARDED;
 };
 
@@ -249,9 +249,9 @@ kdp_id_fpool_unload__(struct kdp_id_user *user)
 
 /* Marks 'id' as held or not, and returns whether it was.
  *
- * Relaxed: holders of one id follow each other through the pool's lock, or
- * within a user.  Those that do not are the error, which an atomic operation
- * finds in any order. */
+ * Relaxed: successive holders of an id are ordered by the pool's lock, or are
+ * the same user.  If they are not ordered, that is the error, and an atomic
+ * operation finds it in any order. */
 static bool
 set_held(struct kdp_id_fpool *pool, uint32_t id, bool held)
 {

@@ -6,27 +6,27 @@
 /* Fast pool of unique 32-bit ids
  * ==============================
  *
- * Gives out numbers from a range, each to one holder at a time: handles in the
- * kernel, indexes of records.  Any thread may give an id back, also one that
- * another thread got.
+ * Assigns numbers from a range, each to one holder at a time: handles in the
+ * kernel, indexes of records.  Any thread may free an id, even if another
+ * thread got it.
  *
  * Each thread is a user of the pool and has a cache of ids, which it changes
- * without atomics and locks.  The cache is made of magazines, stacks of ids of
- * fixed size, as in J. Bonwick and J. Adams, "Magazines and Vmem" (2001): one
- * is loaded, from and to which ids go, and one is the spare.  They change
- * places when the loaded one is empty or full; if that does not help, the
- * thread exchanges a magazine at the depot, under the pool's lock.  So a
- * thread takes the lock at most once in as many calls as a magazine has ids,
- * whatever the order of calls is, even if all ids are got by one thread and
- * given back by another; ids that users left behind may add to that.  Ids that
- * were never given out need no memory: a user takes a piece of the range, as
+ * without atomics and locks.  The cache consists of magazines, stacks of ids
+ * of fixed size, as in J. Bonwick and J. Adams, "Magazines and Vmem" (2001).
+ * Ids come from and go to the loaded magazine; the other one is the spare.
+ * They change places when the loaded one is empty or full.  If that does not
+ * help, the thread exchanges a magazine at the depot, under the pool's lock.
+ * So a thread takes the lock at most once in as many calls as a magazine has
+ * ids, whatever the order of calls is, even if one thread gets all ids and
+ * another frees them; ids that users left behind may add to that.  Ids that
+ * were never assigned need no memory: a user takes a piece of the range, as
  * large as a magazine, and counts.
  *
  * Which ids
  * ---------
  *
- * Ids that came back are given out again before others, the last one first.
- * No id is ever given out that is beyond the floor of the range by more than
+ * Freed ids are assigned again before others, the last one first.  No assigned
+ * id is ever beyond the floor of the range by more than
  *
  *     the largest number held at the same time
  *     + kdp_id_fpool_cached_max() * the largest number of users
@@ -36,24 +36,24 @@
  * What a cache costs
  * ------------------
  *
- * A user may be refused although other users have ids in their caches: at most
+ * A user may get no id although other users have ids in their caches: at most
  * kdp_id_fpool_cached_max() each, which is 192, and less than 1.2 % of the
- * range for ranges below 16,384 ids, or 3 ids if that is more.  Nothing else
- * is ever refused; with one user, all ids can be held at the same time.  A
- * thread that will not use the pool for long returns its cache by giving up
+ * range for ranges below 16,384 ids, or 3 ids if that is more.  Apart from
+ * that, every id can be assigned; a single user can hold all of them.  A
+ * thread that will not use the pool for long returns its cache by destroying
  * its user.
  *
- * The pool uses 4.3 bytes for each id that had been given out and was free at
- * the same time as others, until it is destroyed.  Smaller ranges than 16,384
- * have magazines as large with fewer ids in them: up to 272 bytes for each id,
- * 140 kB in all.
+ * The pool uses 4.3 bytes for each id that was assigned and is free at the
+ * same time as others, until it is destroyed.  Ranges below 16,384 have
+ * magazines of the same size with fewer ids: up to 272 bytes for each id, 140
+ * kB in all.
  *
  * Misuse
  * ------
  *
- * To give back an id that is outside of the range aborts.  To give back one
- * that is not held would cause it to be given out twice later.  A pool created
- * with KDP_ID_FPOOL_CHECK knows which ids are held, at the price of an atomic
+ * Freeing an id that is outside of the range aborts.  Freeing one that is not
+ * held would cause it to be assigned twice later.  A pool with
+ * KDP_ID_FPOOL_CHECK knows which ids are held, at the price of an atomic
  * operation for each call and a bit for each id, and aborts instead.
  *
  * Thread safety
@@ -66,9 +66,8 @@
  *                                        users at the same time
  *     kdp_id_fpool_cached_max            any thread, any time
  *
- * Giving back and getting of one id are ordered by the pool: what a thread did
- * before it gave the id back happens before the return of the call that gives
- * it out again. */
+ * The pool orders freeing and getting an id: what a thread did before it freed
+ * the id happens before the return of the call that assigns it again. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,13 +77,13 @@
 #include "ovs-atomic.h"
 #include "util.h"
 
-/* Ids in a magazine.  The lock, which costs as much as ten ids from the cache,
- * is then spread over enough of them, and the magazine is not larger than what
- * the prefetcher brings. */
+/* Ids in a magazine.  It spreads the cost of the lock, which is that of ten
+ * ids from the cache, over enough ids, and is small enough for the
+ * prefetcher. */
 #define KDP_ID_MAGAZINE_SIZE 64
 
-/* Magazines are smaller if the range is: at most this part of it.  A user has
- * at most three times that. */
+/* Magazines are smaller in small ranges: at most this part of the range.  A
+ * user has at most three times that. */
 #define KDP_ID_MAGAZINE_SHARE 256
 
 /* For kdp_id_fpool_create(). */
@@ -127,8 +126,8 @@ void kdp_id_fpool_unload__(struct kdp_id_user *);
 void kdp_id_fpool_check_new__(struct kdp_id_user *, uint32_t id);
 void kdp_id_fpool_check_free__(struct kdp_id_user *, uint32_t id);
 
-/* Stores an id that nobody holds in '*id' and returns true.  Returns false if
- * there is none; see above about the caches of others. */
+/* Stores an id that no one holds in '*id' and returns true.  Returns false if
+ * there is none; see above about the caches of other users. */
 static inline bool
 kdp_id_fpool_new_id(struct kdp_id_user *user, uint32_t *id)
 {
@@ -151,7 +150,7 @@ kdp_id_fpool_new_id(struct kdp_id_user *user, uint32_t *id)
     return false;
 }
 
-/* Gives back 'id', which must be held. */
+/* Frees 'id', which must be held. */
 static inline void
 kdp_id_fpool_free_id(struct kdp_id_user *user, uint32_t id)
 {

@@ -13,10 +13,10 @@
 
 #include "ovs-rcu.h"
 
-/* Looks for the rest of a half-finished push that are made before the CPU is
- * yielded.  A producer that is running needs a few nanoseconds, and a cache
- * line that has to come from another CPU less than a microsecond: longer than
- * that means that the producer was preempted, possibly by ourselves. */
+/* Attempts to see the rest of a half-finished push before the CPU is yielded.
+ * A running producer needs a few nanoseconds, and a cache line from another
+ * CPU less than a microsecond.  A longer delay means that the producer was
+ * preempted, possibly by this thread. */
 #define KDP_MPSC_SPINS 64
 
 void
@@ -54,13 +54,13 @@ kdp_mpsc_queue_wake__(struct kdp_mpsc_queue *queue)
 {
     uint32_t orig;
 
-    /* Release: what the caller did before, for the one woken [C]. */
+    /* Release: what the caller did before, for the woken thread [C]. */
     atomic_add_explicit(&queue->wakeups, 1, &orig, memory_order_release);
     syscall(SYS_futex, &queue->wakeups, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 /* Makes the consumer's present kdp_mpsc_queue_wait(), or its next one, return
- * without a node: to end its thread, for example, after telling so. */
+ * without a node, for example to end its thread after setting a flag. */
 void
 kdp_mpsc_queue_kick(struct kdp_mpsc_queue *queue)
 {
@@ -97,10 +97,10 @@ wait_for_wakeup(struct kdp_mpsc_queue *queue, long long int deadline)
     }
 }
 
-/* Waits until there is something in 'queue', someone calls
- * kdp_mpsc_queue_kick(), or it is 'deadline', in milliseconds as time_msec()
- * tells them; LLONG_MAX is never.  Returns false if the deadline has passed,
- * otherwise true; in either case there may be a node or none, because a
+/* Waits until there is something in 'queue', a thread calls
+ * kdp_mpsc_queue_kick(), or it is 'deadline', in milliseconds like
+ * time_msec(); LLONG_MAX is never.  Returns false if the deadline has passed,
+ * otherwise true.  In either case there may be a node or none, because a
  * wake-up may come late.  While asleep the thread is quiescent, so that
  * pointers protected by RCU do not outlive the call. */
 bool
@@ -121,11 +121,11 @@ kdp_mpsc_queue_wait(struct kdp_mpsc_queue *queue, long long int deadline)
         return true;
     }
 
-    /* If the dummy is 'asleep' there has been a push since the last sleep: it
-     * is replaced with the first node that is taken.
+    /* If the dummy is 'asleep', there has been a push since the last sleep:
+     * the first node that is taken replaces it.
      *
-     * Release: the NULL [B].  Nobody can be about to write that link: what was
-     * pushed on this dummy before is long out of the queue. */
+     * Release: the NULL [B].  No thread can be about to write that link: the
+     * node that was last pushed on this dummy has long been taken out. */
     if (queue->front != &queue->awake) {
         return true;
     }
@@ -141,8 +141,8 @@ kdp_mpsc_queue_wait(struct kdp_mpsc_queue *queue, long long int deadline)
     in_time = wait_for_wakeup(queue, deadline);
     ovsrcu_quiesce_end();
 
-    /* Awake again.  If this fails there is a node, whose producer wakes us now
-     * or has done so; a wake-up that is still to come ends the next wait.
+    /* Awake again.  If this fails there is a node, whose producer has woken us
+     * or is about to; a late wake-up ends the next wait.
      *
      * Release: the NULL [B]. */
     tail = &queue->asleep;

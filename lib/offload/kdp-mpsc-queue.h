@@ -16,8 +16,8 @@
  *     which the pushes exchanged the tail, so also in the order of each
  *     producer;
  *
- *   - spared by the consumer: it changes what producers change only when it
- *     has come to the end of the chain;
+ *   - gentle on producers: the consumer writes what producers write only when
+ *     it has reached the end of the chain;
  *
  *   - slept on: the consumer can wait, and a producer pays a system call
  *     only if it is the one whose node ends the consumer's sleep.
@@ -34,21 +34,21 @@
  * new node into the 'next' of the one that was last.  Between them the push is
  * half-finished: the node has its place, but cannot be reached yet.
  *
- * The consumer goes along the chain, and looks at nothing but the nodes as
- * long as they are linked.  To take the last one, it replaces it as tail by a
- * dummy whose 'next' is NULL, with a compare-and-exchange that fails if there
- * has been another push; then the link to that is on its way.
+ * The consumer follows the chain, and reads only nodes as long as they are
+ * linked.  To take the last one, it replaces it as tail by a dummy whose
+ * 'next' is NULL, with a compare-and-exchange that fails if there has been
+ * another push; then the link to that node will appear.
  *
- * Nobody but the consumer touches a node before the one that it has come to.
- * So a node may be freed or pushed again as soon as it was taken out.
+ * Only the consumer touches a node before its current position.  So a node may
+ * be freed or pushed again as soon as it was taken out.
  *
  * There are two dummies.  To sleep, the consumer replaces the dummy 'awake' by
  * the dummy 'asleep' as tail, with a compare-and-exchange that fails if
- * anything was pushed.  The producer whose exchange returns 'asleep' knows
- * that it has to wake the consumer; all others see another node there and have
- * nothing to do with sleep.  Falling asleep and each push change the same
- * variable, so one of them comes first and no wake-up gets lost between them;
- * no further barrier and no further variable are needed on the way of a push.
+ * anything was pushed.  The producer whose exchange returns 'asleep' has to
+ * wake the consumer; all other producers get another node there and need not
+ * care about sleep.  Falling asleep and each push change the same variable, so
+ * one of them comes first and no wake-up is lost between them.  A push needs
+ * no further barrier and no further variable.
  *
  * The exchange of the tail goes back to D. Vyukov's intrusive MPSC queue and
  * to liburcu's wfcqueue.
@@ -57,16 +57,16 @@
  * ----------
  *
  * kdp_mpsc_queue_init(); pushes; kdp_mpsc_queue_destroy() when no call on the
- * queue is under way or will follow.  That a node came out does not mean that
- * its push has returned: it may still have to wake the consumer.  Nodes that
- * are left in the queue stay the caller's.
+ * queue is in progress or will follow.  When a node was taken out, its push
+ * may not have returned yet: it may still have to wake the consumer.  The
+ * caller owns nodes that are left in the queue.
  *
  * Synchronization table
  * ---------------------
  *
  * "-" means that the two may run at the same time, "X" that the caller has to
- * prevent it: usually by calling the operations of the consumer from one
- * thread only, otherwise by a lock.
+ * prevent it, usually by calling the consumer's operations from one thread
+ * only, otherwise with a lock.
  *
  *                          push  kick  poll  pop  wait  init, destroy
  *     push                  -     -     -     -    -         X
@@ -79,10 +79,10 @@
  * --------------------
  *
  *     push                      exchange of 'tail'
- *     poll, pop: a node         the consumer's step to what is behind it, or
+ *     poll, pop: a node         the consumer's step to the next node, or
  *                               compare-and-exchange of 'tail' that succeeds
  *     poll, pop: empty          reading from 'tail' that it is the dummy
- *     poll: busy                none: it tells that a push is half-finished,
+ *     poll: busy                none: it says that a push is half-finished,
  *                               or was just now
  *     falling asleep            compare-and-exchange of 'tail' that succeeds
  *
@@ -91,10 +91,10 @@
  *
  *     push, kick       wait-free (where the CPU has an atomic exchange)
  *     poll             wait-free
- *     pop              blocks while the node that is next is half-finished:
- *                      two instructions, or as long as a producer is preempted
+ *     pop              blocks while the next node is half-finished: two
+ *                      instructions, or as long as a producer is preempted
  *                      between them.  It then yields the CPU.
- *     wait             blocks; that is what it is for
+ *     wait             blocks; that is its purpose
  *
  * A producer that is preempted half-way hides the nodes behind its own until
  * it runs again.  A thread must not be cancelled inside a push.
@@ -107,7 +107,7 @@
  *     [B] release in exchanges of 'tail' - acquire in step 1 of a push: the
  *         NULL in a node's 'next' precedes the link that replaces it.
  *     [C] release of 'wakeups'           - acquire of 'wakeups' in wait: what
- *         was done before a kick is seen by who was woken by it. */
+ *         was done before a kick is seen by the thread that it woke. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -121,11 +121,11 @@ struct kdp_mpsc_node {
     ATOMIC(struct kdp_mpsc_node *) next;
 };
 
-/* What a look for a node finds. */
+/* The result of looking for a node. */
 enum kdp_mpsc_result {
     KDP_MPSC_EMPTY,             /* No push has begun. */
     KDP_MPSC_NODE,              /* A node. */
-    KDP_MPSC_BUSY,              /* Next is a push that is half-finished. */
+    KDP_MPSC_BUSY,              /* The next push is half-finished. */
 };
 
 struct kdp_mpsc_queue {
@@ -137,16 +137,18 @@ struct kdp_mpsc_queue {
     struct kdp_mpsc_node asleep;
     atomic_uint32_t wakeups;    /* Futex: number of wake-ups so far. */
 
-    /* The consumer's own. */
+    /* These belong to the consumer. */
     OVS_ALIGNED_VAR(CACHE_LINE_SIZE) struct kdp_mpsc_node *first;
-                                /* Node that the chain hangs from, or NULL. */
-    struct kdp_mpsc_node *front;    /* Dummy that it hangs from otherwise. */
-    uint32_t seen;              /* Value of 'wakeups' that was responded to. */
+                                /* First node of the chain, or NULL. */
+    struct kdp_mpsc_node *front;    /* Dummy that the chain hangs from if
+                                     * 'first' is NULL. */
+    uint32_t seen;              /* Last value of 'wakeups' that ended a
+                                 * wait. */
 };
 
 void kdp_mpsc_queue_init(struct kdp_mpsc_queue *);
 
-/* The nodes that are left, if any, stay the caller's.  NULL does nothing. */
+/* The caller owns nodes that are left.  NULL does nothing. */
 void kdp_mpsc_queue_destroy(struct kdp_mpsc_queue *);
 
 /* Any thread. */
@@ -164,7 +166,7 @@ bool kdp_mpsc_queue_wait(struct kdp_mpsc_queue *, long long int deadline);
 void kdp_mpsc_queue_wake__(struct kdp_mpsc_queue *);
 void kdp_mpsc_backoff__(unsigned int attempt);
 
-/* The two steps of a push, which tests run apart. */
+/* The two steps of a push, which tests run separately. */
 
 static inline struct kdp_mpsc_node *
 kdp_mpsc_queue_push_begin__(struct kdp_mpsc_queue *queue,
@@ -172,8 +174,8 @@ kdp_mpsc_queue_push_begin__(struct kdp_mpsc_queue *queue,
 {
     atomic_store_relaxed(&node->next, NULL);
 
-    /* Release: the NULL, for who gets 'node' from 'tail' [B].  Acquire: the
-     * NULL in what is returned here [B]. */
+    /* Release: the NULL, for a thread that gets 'node' from 'tail' [B].
+     * Acquire: the NULL in the returned node [B]. */
     return atomic_exchange_explicit(&queue->tail, node, memory_order_acq_rel);
 }
 
@@ -190,7 +192,7 @@ kdp_mpsc_queue_push_end__(struct kdp_mpsc_queue *queue,
     }
 }
 
-/* Puts 'node' into 'queue', which has it until the consumer takes it out. */
+/* Appends 'node' to 'queue', which owns it until the consumer takes it out. */
 static inline void
 kdp_mpsc_queue_push(struct kdp_mpsc_queue *queue, struct kdp_mpsc_node *node)
 {
@@ -198,8 +200,8 @@ kdp_mpsc_queue_push(struct kdp_mpsc_queue *queue, struct kdp_mpsc_node *node)
                               node);
 }
 
-/* If the consumer has no node yet, makes it have the first one, from which the
- * chain hangs then.  Returns KDP_MPSC_NODE if it has one, otherwise
+/* If the consumer has no node yet, gives it the first one, from which the
+ * chain then hangs.  Returns KDP_MPSC_NODE if it has one, otherwise
  * KDP_MPSC_EMPTY, or KDP_MPSC_BUSY if the first push is half-finished. */
 static inline enum kdp_mpsc_result
 kdp_mpsc_queue_start__(struct kdp_mpsc_queue *queue)
@@ -228,8 +230,8 @@ kdp_mpsc_queue_end__(struct kdp_mpsc_queue *queue)
 {
     struct kdp_mpsc_node *tail = queue->first;
 
-    /* The link of 'front', even if that is the same dummy, was the last thing
-     * to be written to it: nobody can be about to. */
+    /* The link of 'front', even if that is the same dummy, was the last write
+     * to it: no thread can be about to write it. */
     atomic_store_relaxed(&queue->awake.next, NULL);
 
     /* Release: the NULL [B]. */
@@ -244,7 +246,7 @@ kdp_mpsc_queue_end__(struct kdp_mpsc_queue *queue)
 
 /* Takes the next node out of 'queue', stores it in '*node' and returns
  * KDP_MPSC_NODE.  Returns KDP_MPSC_EMPTY if there is none, or KDP_MPSC_BUSY if
- * its push, or the one behind it, is half-finished or was so just now. */
+ * its push, or the next one, is half-finished or was so just now. */
 static inline enum kdp_mpsc_result
 kdp_mpsc_queue_poll(struct kdp_mpsc_queue *queue, struct kdp_mpsc_node **node)
 {
@@ -266,8 +268,8 @@ kdp_mpsc_queue_poll(struct kdp_mpsc_queue *queue, struct kdp_mpsc_node **node)
     return KDP_MPSC_NODE;
 }
 
-/* Likewise, but waits for half-finished pushes.  Returns NULL if 'queue' is
- * empty. */
+/* Does the same, but waits for half-finished pushes.  Returns NULL if 'queue'
+ * is empty. */
 static inline struct kdp_mpsc_node *
 kdp_mpsc_queue_pop(struct kdp_mpsc_queue *queue)
 {

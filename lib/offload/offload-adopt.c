@@ -26,14 +26,14 @@ struct old_rule {
     struct offload_rule *rule;
 };
 
-/* All of a port, as tc told at some time after 'n_gone' was noted. */
+/* All rules on a port, as tc reported them after 'n_gone' was stored. */
 struct old_rules {
     struct old_rule *rules;
     size_t n, allocated;
     uint64_t n_gone[OFFLOAD_STRIPES];   /* 'n_rules_gone' of each stripe. */
 };
 
-/* Notes which rules have gone before tc is asked. */
+/* Notes how many rules have gone so far, before tc is asked. */
 static void
 begin(struct offload *offload, struct old_rules *old)
 {
@@ -63,9 +63,9 @@ collect(void *old_, const ovs_u128 *ufid, struct offload_desc *desc,
     };
 }
 
-/* Makes a flow of a rule that nobody knows.  Whether it is in the kernel too,
- * because the last run ended in the middle of a move, is asked for by the
- * caller, who has claimed it. */
+/* Makes a flow of an unknown rule.  The caller, who has claimed the flow,
+ * finds out whether it is also in the kernel, as the last run may have ended
+ * in the middle of a move. */
 static struct offload_flow *
 adopt(struct offload *offload, struct offload_stripe *stripe,
       struct old_rule *rule, unsigned int thread)
@@ -85,8 +85,8 @@ adopt(struct offload *offload, struct offload_stripe *stripe,
     return flow;
 }
 
-/* Asks the kernel for 'flow', which was adopted, and brings it to where it
- * shall be. */
+/* Asks the kernel for 'flow', which was adopted, and moves it to its
+ * target. */
 static void
 finish(struct offload *offload, struct offload_flow *flow)
 {
@@ -110,8 +110,8 @@ finish(struct offload *offload, struct offload_flow *flow)
     offload_desc_unref(tc_desc);
 }
 
-/* Makes a flow of a rule on 'port' that is not to stay, and has 'thread' be at
- * it. */
+/* Makes a flow of a rule on 'port' that is to be deleted, and gives it to
+ * 'thread'. */
 static struct offload_flow *
 adopt_stale(struct offload_stripe *stripe, const struct old_rule *rule,
             uint32_t port, unsigned int thread)
@@ -128,9 +128,10 @@ adopt_stale(struct offload_stripe *stripe, const struct old_rule *rule,
 }
 
 /* May rules on the port of 'message' still become flows?  Not if the port is
- * gone, offload is off, or everything was flushed since the message was sent:
- * whoever did that goes through the stripes after it has said so, so that a
- * flow that is made with the lock of one because this is true is found. */
+ * gone, offload is off, or everything was flushed since the message was sent.
+ * A thread that does one of these announces it before it goes through the
+ * stripes.  So if a flow is made under the lock of a stripe because this is
+ * true, that thread finds it. */
 static bool
 may_adopt(struct offload *offload, const struct offload_control *message)
 {
@@ -145,32 +146,32 @@ may_adopt(struct offload *offload, const struct offload_control *message)
                                     message->port_id));
 }
 
-/* Has 'flow' a rule, or may it have one soon? */
+/* Does 'flow' have a rule, or may it get one soon? */
 static bool
 has_rule(const struct offload_flow *flow)
 {
     return flow->tc != OFFLOAD_TC_NONE;
 }
 
-/* Is 'desc' part of a recirculation chain, or leads to one?  The ids of chains
- * mean something to the run that chose them only. */
+/* Is 'desc' part of a recirculation chain, or does it lead to one?  The ids of
+ * chains have a meaning only in the run that chose them. */
 static bool
 is_of_chain(const struct offload_desc *desc)
 {
     return desc->recirc_id || desc->n_children;
 }
 
-/* What becomes of a rule that was found. */
+/* What happens to a rule that was found. */
 enum fate {
     FATE_KNOWN,                 /* It is the rule of a flow. */
-    FATE_IN_DOUBT,              /* It may have gone since tc told of it. */
+    FATE_IN_DOUBT,              /* It may have gone since tc reported it. */
     FATE_ADOPTED,
     FATE_KEPT,                  /* For now. */
     FATE_STALE,
 };
 
-/* Decides on 'rule'.  If it is adopted or stale, stores the flow in
- * '*adopted'.  If 'sure', tc has said once more that the rule is there. */
+/* Decides what happens to 'rule'.  If it is adopted or stale, stores the flow
+ * in '*adopted'.  'sure' means that tc has confirmed that the rule exists. */
 static enum fate
 decide(struct offload *offload, unsigned int thread,
        const struct offload_control *message, const struct old_rules *old,
@@ -184,7 +185,7 @@ decide(struct offload *offload, unsigned int thread,
     flow = offload_flow_find(stripe, &rule->ufid);
     if (offload_flow_find_deleting(stripe, &rule->ufid)
         || (flow && has_rule(flow))) {
-        /* If only because it was adopted and told once more. */
+        /* Maybe it was adopted and is reported again. */
         fate = FATE_KNOWN;
     } else if (!sure && stripe->n_rules_gone
                         != old->n_gone[stripe - offload->table.stripes]) {
@@ -206,8 +207,8 @@ decide(struct offload *offload, unsigned int thread,
     return fate;
 }
 
-/* Asks tc for 'rule' alone.  Returns false if it has gone.  What is there now
- * stays, as no flow has it that could be deleted. */
+/* Reads 'rule' alone from tc.  Returns false if it has gone.  A rule that is
+ * there now stays, as there is no flow whose deletion would delete it. */
 static bool
 read_again(struct offload *offload, struct old_rule *rule)
 {
@@ -223,11 +224,10 @@ read_again(struct offload *offload, struct old_rule *rule)
     return !op.error;
 }
 
-/* A flow may lose its rule, and go, between the moment when tc told of the
- * rule and this one.  To adopt such a rule would count its packets twice, and
- * to delete it would hit another one that has its name by now.  So where rules
- * have gone meanwhile, tc is asked once more, at a moment when no flow has the
- * rule. */
+/* A flow may lose its rule, and go, between tc's report of the rule and now.
+ * Adopting such a rule would count its packets twice, and deleting it would
+ * hit another rule that has its name by now.  So if rules have gone meanwhile,
+ * tc is asked again, at a moment when no flow has the rule. */
 static void
 reconcile(struct offload *offload, unsigned int thread,
           const struct offload_control *message, const struct old_rules *old,
@@ -251,7 +251,7 @@ reconcile(struct offload *offload, unsigned int thread,
     }
 }
 
-/* Offers 'flow', which waited for its port to be ready. */
+/* Offers 'flow', which has waited for its port to be ready. */
 static void
 offer(struct offload_flow *flow, void *offload)
 {
@@ -259,8 +259,8 @@ offer(struct offload_flow *flow, void *offload)
     offload_placement_offer(offload, flow);
 }
 
-/* Says that the rules that were on the port of 'message' are known, and offers
- * the flows that waited for that. */
+/* Marks the old rules on the port of 'message' as known, and offers the flows
+ * that have waited for that. */
 static void
 set_ready(struct offload *offload, const struct offload_control *message)
 {
@@ -277,8 +277,8 @@ leads_to_chain(const struct old_rule *rule)
     return rule->desc && rule->desc->n_children;
 }
 
-/* Lists the rules of the port that 'message' is about, and compares them with
- * the table. */
+/* Lists the rules on the port of 'message', and compares them with the
+ * table. */
 static void
 reconcile_all(struct offload *offload, unsigned int thread,
               const struct offload_control *message)
@@ -298,7 +298,7 @@ reconcile_all(struct offload *offload, unsigned int thread,
                      "is left of them by a previous run is not known",
                      message->port, ovs_strerror(error));
     }
-    /* No packet shall be sent to a chain that is gone in part. */
+    /* No packet must be sent to a chain that is partly deleted. */
     for (size_t i = 0; i < old.n; i++) {
         if (leads_to_chain(&old.rules[i])) {
             reconcile(offload, thread, message, &old, &old.rules[i]);
@@ -314,10 +314,10 @@ reconcile_all(struct offload *offload, unsigned int thread,
     free(old.rules);
 }
 
-/* Compares the rules that are on the port of 'message', which belongs to
- * 'thread', with the table.  Until this is done no flow of the port is
- * offered.  Other threads may still delete rules of flows that the port had
- * when it was there before: see reconcile(). */
+/* Compares the rules on the port of 'message', which belongs to 'thread', with
+ * the table.  No flow of the port is offered before this is done.  Other
+ * threads may still delete rules of flows of an earlier port with its number:
+ * see reconcile(). */
 void
 offload_adopt_port(struct offload *offload, unsigned int thread,
                    const struct offload_control *message)
@@ -327,8 +327,8 @@ offload_adopt_port(struct offload *offload, unsigned int thread,
     set_ready(offload, message);
 }
 
-/* Deletes the rules where the port of 'message' was, or is, that no flow
- * has. */
+/* Deletes rules without a flow in the place of the port of 'message', which
+ * may be gone. */
 void
 offload_adopt_sweep(struct offload *offload, unsigned int thread,
                     const struct offload_control *message)

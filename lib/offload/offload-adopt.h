@@ -3,14 +3,14 @@
 #ifndef OFFLOAD_ADOPT_H
 #define OFFLOAD_ADOPT_H 1
 
-/* Rules that are on a port and that no flow has.
+/* Rules on a port that no flow has
  *
- * When a port comes, they are those of a previous run.  They become flows, or
- * are deleted if they are about flows that the engine knows better, if nobody
- * can tell what they are, or if they have to do with recirculation chains.
- * When a port has gone, or offload was turned off, they are deleted.
+ * On a new port these are rules of a previous run.  They become flows.  They
+ * are deleted if the engine knows newer flows with the same ufid, if they
+ * cannot be translated back, or if they involve recirculation chains.  When a
+ * port has gone, or offload was turned off, they are deleted.
  *
- * Thread safety: the offload thread that the port belongs to. */
+ * Thread safety: the offload thread of the port. */
 
 #include "offload/offload-queue.h"
 

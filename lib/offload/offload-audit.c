@@ -16,8 +16,8 @@ VLOG_DEFINE_THIS_MODULE(offload_audit);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
-/* Suspects of one list, at most: some hundred kilobytes.  There are none
- * unless something has gone wrong, and the next list finds the others. */
+/* Most suspects of one list: some hundred kilobytes.  There are none unless
+ * something has gone wrong, and the next list finds the rest. */
 #define MAX_SUSPECTS 4096
 
 /* A rule in tc that no flow had. */
@@ -35,8 +35,7 @@ struct offload_audit {
     atomic_uint64_t n_audits;   /* Lists that were made. */
 };
 
-/* Creates what an engine needs for an audit each 'interval' ms, or for none if
- * that is 0. */
+/* Creates the data of an audit each 'interval' ms, or of none if that is 0. */
 struct offload_audit *
 offload_audit_create(unsigned int interval)
 {
@@ -73,8 +72,8 @@ offload_audit_count(const struct offload_audit *audit)
     return n;
 }
 
-/* Are all rules to be listed at 'now', in ms?  If so, the next list is due
- * later. */
+/* Is a list of all rules due at 'now', in ms?  If so, sets when the next one
+ * is. */
 bool
 offload_audit_is_due(struct offload *offload, long long int now)
 {
@@ -92,7 +91,7 @@ offload_audit_is_due(struct offload *offload, long long int now)
     return true;
 }
 
-/* The next list is not due before 'when', in ms, as the last one was
+/* Postpones the next list until 'when', in ms, as the last one was
  * expensive. */
 void
 offload_audit_postpone(struct offload *offload, long long int when)
@@ -100,7 +99,7 @@ offload_audit_postpone(struct offload *offload, long long int when)
     offload->audit->next = MAX(offload->audit->next, when);
 }
 
-/* Takes note that tc told of a rule of 'ufid' that no flow had. */
+/* Records that tc reported a rule of 'ufid' that no flow had. */
 void
 offload_audit_suspect(struct offload *offload, const ovs_u128 *ufid,
                       const void *told)
@@ -137,7 +136,8 @@ is_accounted_for(struct offload *offload, struct offload_stripe *stripe,
                 && offload->backend.is_same(flow->rule, suspect->rule)));
 }
 
-/* Has 'suspect', which tc has with 'stats', deleted unless a flow has it. */
+/* Makes 'suspect', which tc has with 'stats', a flow that is being deleted,
+ * unless a flow has it. */
 static void
 judge(struct offload *offload, const struct suspect *suspect,
       const struct offload_stats *stats)
@@ -163,9 +163,9 @@ judge(struct offload *offload, const struct suspect *suspect,
     }
 }
 
-/* Looks at the 'n' suspects from 'first' on, OFFLOAD_BATCH at most.  Asks tc
- * once more for each that no flow has.  If tc has it, and still no flow does,
- * has it deleted. */
+/* Checks the 'n' suspects from 'first' on, at most OFFLOAD_BATCH.  Asks tc
+ * again for each that no flow has.  If tc has it, and still no flow does,
+ * deletes it. */
 static void
 judge_batch(struct offload *offload, const struct suspect *first, size_t n)
 {
@@ -199,7 +199,7 @@ judge_batch(struct offload *offload, const struct suspect *first, size_t n)
     }
 }
 
-/* Decides on the suspects of the list before.  Waits for tc, so the reader
+/* Decides on the suspects of the previous list.  Waits for tc, so the reader
  * thread is quiescent. */
 void
 offload_audit_judge(struct offload *offload)

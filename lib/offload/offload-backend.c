@@ -31,8 +31,8 @@ append(uint8_t **pos, const void *src, size_t n)
     return dst;
 }
 
-/* Returns a new description with one reference, for the caller, that says what
- * 'proto' says.  'proto->n_refs' does not matter. */
+/* Returns a copy of 'proto' with one reference, for the caller.
+ * 'proto->n_refs' does not matter. */
 struct offload_desc *
 offload_desc_create(const struct offload_desc *proto)
 {
@@ -67,13 +67,13 @@ refs_inc(const atomic_uint *n_refs)
     atomic_add_relaxed(CONST_CAST(atomic_uint *, n_refs), 1, &orig);
 }
 
-/* Returns true if that was the last one. */
+/* Returns true if that was the last reference. */
 static bool
 refs_dec(atomic_uint *n_refs)
 {
     unsigned int orig;
 
-    /* Release: what was read from the object.  Acquire: what others read.
+    /* Release: our reads of the object.  Acquire: the reads of other threads.
      * (Not struct ovs_refcount, whose fence a thread sanitizer cannot see.) */
     atomic_sub_explicit(n_refs, 1, &orig, memory_order_acq_rel);
     return orig == 1;
@@ -87,7 +87,7 @@ offload_desc_ref(const struct offload_desc *desc_)
     return CONST_CAST(struct offload_desc *, desc_);
 }
 
-/* Gives a reference back.  NULL does nothing. */
+/* Gives up a reference.  NULL does nothing. */
 void
 offload_desc_unref(struct offload_desc *desc)
 {
@@ -96,9 +96,9 @@ offload_desc_unref(struct offload_desc *desc)
     }
 }
 
-/* Gives the caller, the backend that 'rule' is of, the first reference.
- * 'destroy' is called by who gives up the last one, in any thread, with locks
- * of the engine. */
+/* Gives the caller, the backend that owns 'rule', the first reference.  The
+ * thread that gives up the last one calls 'destroy', with locks of the engine
+ * held. */
 void
 offload_rule_init(struct offload_rule *rule,
                   void (*destroy)(struct offload_rule *))
@@ -117,7 +117,7 @@ offload_rule_ref(const struct offload_rule *rule)
     return CONST_CAST(struct offload_rule *, rule);
 }
 
-/* Gives a reference back.  NULL does nothing. */
+/* Gives up a reference.  NULL does nothing. */
 void
 offload_rule_unref(struct offload_rule *rule)
 {

@@ -79,7 +79,7 @@ chain_release(struct offload_chains *chains, struct chain *chain)
     }
 }
 
-/* Takes note that a rule made of 'desc' is in tc. */
+/* Records that a rule made of 'desc' is in tc. */
 void
 offload_chains_add(struct offload_chains *chains,
                    const struct offload_desc *desc)
@@ -93,7 +93,7 @@ offload_chains_add(struct offload_chains *chains,
     }
 }
 
-/* Takes note that it is no longer. */
+/* Records that it is no longer in tc. */
 void
 offload_chains_remove(struct offload_chains *chains,
                       const struct offload_desc *desc)
@@ -110,7 +110,7 @@ offload_chains_remove(struct offload_chains *chains,
     }
 }
 
-/* If 'desc' is of a chain that no rule in tc recirculates to, puts 'waiter'
+/* If 'desc' is in a chain to which no rule in tc recirculates, puts 'waiter'
  * into its list and returns true. */
 bool
 offload_chains_wait(struct offload_chains *chains,
@@ -137,7 +137,7 @@ offload_chains_wait(struct offload_chains *chains,
     return wait;
 }
 
-/* Takes 'waiter' out of the list of its chain, if it still is there. */
+/* Removes 'waiter' from the list of its chain, if it is still there. */
 void
 offload_chains_cancel(struct offload_chains *chains,
                       struct offload_chain_waiter *waiter)
@@ -151,9 +151,9 @@ offload_chains_cancel(struct offload_chains *chains,
     ovs_mutex_unlock(&chains->mutex);
 }
 
-/* Takes a flow out of the list of those that wait for 'id', and stores its
- * ufid.  Returns false if there is none, or if no rule recirculates to 'id'
- * any more. */
+/* Removes a flow from the list of those that wait for 'id', and stores its
+ * ufid. Returns false if there is none, or if no rule recirculates to 'id' any
+ * more. */
 bool
 offload_chains_pop(struct offload_chains *chains, uint32_t id, ovs_u128 *ufid)
 {

@@ -3,22 +3,22 @@
 #ifndef OFFLOAD_CHAIN_H
 #define OFFLOAD_CHAIN_H 1
 
-/* Chains of recirculation
- * =======================
+/* Recirculation chains
+ * ====================
  *
- * Of each chain that matters: how many rules in tc recirculate to it, its
- * parents, and which flows wait for the first one.
+ * For each chain that matters, stores how many rules in tc recirculate to it
+ * ("parents"), and which flows wait for the first parent.
  *
- * A flow that waits is in the list of its chain, from offload_chains_wait()
- * until it is taken out by offload_chains_cancel(), by itself, or by
- * offload_chains_pop(), because a parent is there.  After the latter the flow
- * still has to be told; it may be deleted, or wait again, before that happens,
- * which is why it is passed on by its ufid, and offload_chains_is_waiting()
- * has to be asked.
+ * A waiting flow is in the list of its chain, from offload_chains_wait() until
+ * it is removed with offload_chains_cancel(), or until a parent has come and
+ * offload_chains_pop() removes it.  In the latter case the caller still has to
+ * wake the flow.  It may be deleted, or wait again, before that happens.  So
+ * the function returns its ufid, and the caller has to check
+ * offload_chains_is_waiting().
  *
- * Thread safety: any thread, any time, but for _init and _destroy.  A waiter
- * belongs to a flow: _wait and _cancel are called with the flow's lock.  The
- * mutex of chains is taken inside of that. */
+ * Thread safety: any thread, any time, except for _init and _destroy.  A
+ * waiter belongs to a flow: _wait and _cancel are called with the flow's lock.
+ *  The mutex of chains is taken after that. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@
 struct offload_desc;
 
 struct offload_chains {
-    atomic_bool enabled;        /* The backend can do chains. */
+    atomic_bool enabled;        /* The backend supports chains. */
     struct ovs_mutex mutex;
     struct hmap hmap OVS_GUARDED;       /* struct chain, by ID. */
 };
@@ -43,7 +43,7 @@ struct offload_chain_waiter {
     struct ovs_list node;
     bool listed;
     uint32_t chain;             /* ID, if 'listed'. */
-    ovs_u128 ufid;              /* Likewise. */
+    ovs_u128 ufid;              /* If 'listed'. */
 };
 
 void offload_chains_init(struct offload_chains *);

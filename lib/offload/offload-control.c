@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Set-up, configuration, ports, and what concerns all flows. */
+/* Set-up, configuration, ports, and operations on all flows. */
 
 #include <config.h>
 #include "offload/offload.h"
@@ -71,11 +71,10 @@ cancel_all(struct offload *offload)
     }
 }
 
-/* Destroys 'offload', when no call on it is under way.  What is queued is done
- * first, but for offers, which are dropped: flows that are in the kernel only
- * stay there.  Flows and rules stay where they are: offload_flush() or
- * offload_set_enabled() come before this if they shall not.  NULL does
- * nothing. */
+/* Destroys 'offload', when no call on it is in progress.  Queued work is done
+ * first, except that offers are dropped: flows that are in the kernel only
+ * stay there.  Flows and rules stay where they are, unless the caller uses
+ * offload_flush() or offload_set_enabled() before.  NULL does nothing. */
 void
 offload_destroy(struct offload *offload)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -100,7 +99,7 @@ offload_destroy(struct offload *offload)
 }
 
 /* Changes the configuration, except 'read_interval' and 'audit_interval',
- * which stay.  Values out of range are brought into it. */
+ * which stay.  Values out of range are clamped. */
 void
 offload_configure(struct offload *offload, const struct offload_config *config)
 {
@@ -132,8 +131,9 @@ send_to_all(struct offload *offload, const struct offload_control *message)
     ovs_rwlock_unlock(&offload->change_rwlock);
 }
 
-/* Waits until all that was asked for before has been done, offers included.
- * For tests and measurements: nobody else should wait for offers. */
+/* Waits until everything that was requested before has been done, including
+ * offers.  For tests and measurements: other callers should not wait for
+ * offers. */
 void
 offload_barrier(struct offload *offload)
 {
@@ -151,14 +151,14 @@ offload_barrier(struct offload *offload)
     ovs_mutex_unlock(&offload->config_mutex);
 }
 
-/* If 'enabled' is false, has all flows moved back to the kernel, and offers
- * none from then on.  Waits for nothing: no rule of ours is in tc once the
- * threads have got there.  Otherwise flows are offered again, those that exist
- * when they are dumped. */
+/* If 'enabled' is false, moves all flows back to the kernel, and offers none
+ * from then on.  Does not wait: no rule of ours is in tc once the threads are
+ * done. Otherwise flows are offered again, existing ones when they are
+ * dumped. */
 void
 offload_set_enabled(struct offload *offload, bool enabled)
 {
-    /* The first thread, which there always is, sees to all flows. */
+    /* The first thread, which always exists, handles all flows. */
     const struct offload_control message = {
         .item.type = OFFLOAD_ITEM_DISABLED,
     };
@@ -171,8 +171,9 @@ offload_set_enabled(struct offload *offload, bool enabled)
     }
 }
 
-/* Says whether the backend can do recirculation chains, as is assumed until it
- * is called.  Flows that wait for a parent already go on waiting. */
+/* Says whether the backend supports recirculation chains; before the first
+ * call the engine assumes so.  Flows that already wait for a parent keep
+ * waiting. */
 void
 offload_set_chains(struct offload *offload, bool chains)
 {
@@ -180,9 +181,9 @@ offload_set_chains(struct offload *offload, bool chains)
 }
 
 /* Says whether rules of recirculation chains that a previous run left, and
- * those that lead to one, stay when they are found on a port, as is not
- * assumed until it is called.  When they do no longer, what has stayed until
- * then is deleted by offload threads. */
+ * rules that lead to one, stay when they are found on a port.  By default they
+ * do not.  When 'keep' becomes false, offload threads delete those that have
+ * stayed until then. */
 void
 offload_keep_chains(struct offload *offload, bool keep)
 {
@@ -211,11 +212,11 @@ offload_keep_chains(struct offload *offload, bool keep)
     free(ports);
 }
 
-/* Says that datapath port 'port_no' is there, so that its flows may be
- * offered.  Rules that a previous run left on it become flows, or are deleted
- * if they are about flows that the engine knows better; an offload thread does
- * that, and then offers what came meanwhile.  If the port is there already,
- * does what offload_port_changed() does. */
+/* Says that datapath port 'port_no' exists, so that its flows may be offered.
+ * An offload thread makes flows of rules that a previous run left on it, or
+ * deletes them if the engine knows newer flows, and then offers flows that
+ * came meanwhile.  If the port is already there, does what
+ * offload_port_changed() does. */
 void
 offload_port_add(struct offload *offload, uint32_t port_no)
 {
@@ -235,8 +236,8 @@ offload_port_add(struct offload *offload, uint32_t port_no)
     }
 }
 
-/* Says that what the device of 'port_no' can do may have changed, so that its
- * rejections are forgotten. */
+/* Says that the abilities of the device of 'port_no' may have changed, so that
+ * its rejections are forgotten. */
 void
 offload_port_changed(struct offload *offload, uint32_t port_no)
 {
@@ -249,10 +250,10 @@ offload_meters_changed(struct offload *offload)
     offload_ports_meters_changed(&offload->ports);
 }
 
-/* Says that 'port_no' goes.  Its rules are deleted by an offload thread, which
- * is not waited for.  Its flows that are in tc only are not put into the
- * kernel: they are shown, without copies, until they are deleted, or until the
- * port is there again. */
+/* Says that 'port_no' is gone.  An offload thread deletes its rules; this does
+ * not wait for that.  Its flows that are in tc only are not put into the
+ * kernel: they are shown, without copies, until they are deleted or the port
+ * is there again. */
 void
 offload_port_del(struct offload *offload, uint32_t port_no)
 {
@@ -266,9 +267,9 @@ offload_port_del(struct offload *offload, uint32_t port_no)
     offload_send_to_port(offload, &message);
 }
 
-/* Takes all flows of 'stripe' out of the table.  Those that are in tc, or on
- * their way, are left to their threads.  Whoever was changing a kernel copy
- * has finished, and the caller deletes all kernel copies. */
+/* Removes all flows of 'stripe' from the table.  Flows that are in tc, or on
+ * their way, are left to their threads.  No thread is changing a kernel copy,
+ * and the caller deletes all kernel copies. */
 static void
 flush_stripe(struct offload *offload, struct offload_stripe *stripe)
 {
@@ -292,9 +293,8 @@ flush_stripe(struct offload *offload, struct offload_stripe *stripe)
 }
 
 /* Deletes all flows from the kernel, and asks offload threads to delete their
- * rules from tc.  Does not wait for these threads.
- * Flows that are added meanwhile are kept.  Returns 0 or a positive errno
- * value, from the kernel side. */
+ * rules from tc, without waiting for these.  Flows that are added meanwhile
+ * are kept.  Returns 0 or a positive errno value, from the kernel side. */
 int
 offload_flush(struct offload *offload)
 {

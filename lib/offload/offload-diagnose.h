@@ -3,7 +3,7 @@
 #ifndef KDP_OFFLOAD_DIAGNOSE_H
 #define KDP_OFFLOAD_DIAGNOSE_H 1
 
-/* What is wrong with offload, for kdp/doctor (unixctl/findings.h).
+/* Findings of kdp/doctor about offload (unixctl/findings.h).
  *
  * Thread safety: a pure function of its arguments. */
 

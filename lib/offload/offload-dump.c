@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Showing all flows.
+/* Dumps of all flows.
  *
- * A dump goes through what the kernel has, then through the engine's own
- * table.  Each flow is marked when it is shown, so that one that moves
- * meanwhile is shown once; the second pass finds those that moved away from
- * the first.
+ * A dump goes through the kernel's flows, then through the engine's own table.
+ * Each flow is marked when it is shown, so that a flow that moves meanwhile is
+ * shown once.  The second pass finds flows that the first one missed because
+ * they moved.
  *
- * What tc has counted is read before, all of it in a round (offload-reader.h),
- * or if the dump is lax, it is what the reader thread found in its last round:
- * such a dump never asks tc.  What the kernel said of a flow that has moved
- * since the start is outdated, and the flow is read again, by itself, unless
- * the dump is lax and what is known of it is not older than the dump. */
+ * Before that, all rules are read from tc in a round (offload-reader.h).  A
+ * lax dump never asks tc but uses what the reader thread has read.  If a flow
+ * has moved since the start, what the kernel reported about it is outdated and
+ * the flow is read again by itself, unless the dump is lax and what is known
+ * is not older than the dump. */
 
 #include <config.h>
 #include "offload/offload.h"
@@ -25,18 +25,18 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Starts a dump of the flows of 'type'.  Returns 0 or, if OFFLOAD_MAX_DUMPS
- * are under way, EBUSY.  Unless 'lax', tc is read and waited for.
+/* Starts a dump of the flows of 'type'.  Returns 0, or EBUSY if
+ * OFFLOAD_MAX_DUMPS are in progress.  Unless 'lax', waits until tc was read.
  *
- * If 'lax', what the dump shows of flows in tc is what was known.  Who looks
- * at flows again and again does not wait for tc then, and still sees within
- * the interval of the reader thread, or what a round takes, what was counted.
- * A flow looks as idle as it was when it was read, not more.
+ * A 'lax' dump shows the last known statistics of flows in tc.  So a caller
+ * that looks at flows again and again does not wait for tc, and still sees new
+ * statistics within the interval of the reader thread, or the duration of a
+ * round.  A flow looks as idle as it was when it was read, not more.
  *
- * Several threads may share the dump: all that are at it call
- * offload_dump_kernel() for each flow that the kernel has, then
- * offload_dump_next() until it returns 0; the former may be left out, at the
- * price of a request for each flow there. */
+ * Several threads may share the dump.  Each calls offload_dump_kernel() for
+ * each flow that the kernel has, then offload_dump_next() until it returns 0.
+ * The former may be left out, at the price of a request for each flow in the
+ * kernel. */
 int
 offload_dump_start(struct offload *offload, enum offload_dump_type type,
                    bool lax, struct offload_dump *dump)
@@ -95,7 +95,7 @@ is_shown(const struct offload_dump *dump, const struct offload_flow *flow)
     return flow->shown[dump->slot] == dump->id;
 }
 
-/* Has nobody changed 'flow' since the start, so that statistics that were read
+/* Has 'flow' not changed since the start, so that statistics that were read
  * since then are those of its copy? */
 static bool
 is_quiet(const struct offload_dump *dump, const struct offload_flow *flow)
@@ -113,9 +113,9 @@ is_of_type(const struct offload_dump *dump, const struct offload_flow *flow)
             && dump->type & OFFLOAD_DUMP_KERNEL);
 }
 
-/* Stores what is known of 'flow'.  In a lax dump one in tc looks as idle as it
- * was when it was read: what came since then is not known yet, and flows that
- * are in use shall not expire because the last reading was some time ago. */
+/* Stores what is known about 'flow'.  In a lax dump, a flow in tc looks as
+ * idle as it was when it was read: later packets are not known yet, and flows
+ * in use must not expire because they were read some time ago. */
 static void
 show_known(const struct offload_dump *dump, const struct offload_flow *flow,
            struct offload_dumped *dumped)
@@ -139,8 +139,8 @@ show_known(const struct offload_dump *dump, const struct offload_flow *flow,
     }
 }
 
-/* Are the statistics of the kernel copy of 'flow' known, of which the kernel
- * has told 'stats' or, if that is NULL, nothing? */
+/* Are the statistics of the kernel copy of 'flow' known?  'stats' is what the
+ * kernel has reported in this dump, or NULL. */
 static bool
 kernel_is_known(const struct offload_dump *dump, struct offload_flow *flow,
                 const struct offload_stats *stats)
@@ -156,7 +156,7 @@ kernel_is_known(const struct offload_dump *dump, struct offload_flow *flow,
     return dump->lax && flow->known > dump->start;
 }
 
-/* Likewise, for the copy in tc. */
+/* The same for the copy in tc. */
 static bool
 tc_is_known(const struct offload_dump *dump, const struct offload_flow *flow)
 {
@@ -166,8 +166,8 @@ tc_is_known(const struct offload_dump *dump, const struct offload_flow *flow)
 }
 
 /* Is 'flow' lost, or was its rule deleted late, so that its packets are
- * upcalls as long as it is in the table? It then looks as idle as can be: the
- * user deletes it soon, and the next packet makes a new one. */
+ * upcalls as long as it is in the table?  Then it is shown as completely idle:
+ * the user deletes it soon, and the next packet makes a new one. */
 static bool
 is_useless(const struct offload_flow *flow)
 {
@@ -177,8 +177,8 @@ is_useless(const struct offload_flow *flow)
             && !offload_flow_needs_thread(flow));
 }
 
-/* Shows 'flow', of whose copy in the kernel that has told 'stats', unless it
- * is NULL. */
+/* Shows 'flow'.  'stats' is what the kernel has reported about its copy there,
+ * or NULL. */
 static bool
 show(struct offload_dump *dump, struct offload_flow *flow,
      const struct offload_stats *stats, struct offload_dumped *dumped)
@@ -210,10 +210,9 @@ show(struct offload_dump *dump, struct offload_flow *flow,
     return exists;
 }
 
-/* Decides about a flow that the kernel has, with statistics that it reported
- * since the start of the dump.  Returns true if it has to be shown, with what
- * is stored in '*dumped'.  Flows that are in the kernel only and may be in tc
- * are offered. */
+/* Handles a flow that the kernel has, with statistics that it reported since
+ * the start of the dump.  Returns true if the flow has to be shown, as stored
+ * in '*dumped'.  Offers flows that are in the kernel only and may go to tc. */
 bool
 offload_dump_kernel(struct offload_dump *dump, const ovs_u128 *ufid,
                     const struct offload_stats *stats,
@@ -227,7 +226,7 @@ offload_dump_kernel(struct offload_dump *dump, const ovs_u128 *ufid,
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, ufid);
 
-    /* Flows that the kernel has are shown whoever made them. */
+    /* Flows in the kernel are shown whoever made them. */
     shown = !flow || show(dump, flow, stats, dumped);
     ovs_mutex_unlock(&stripe->mutex);
     return shown;
@@ -261,8 +260,8 @@ collect(struct offload_dump *dump)
     return true;
 }
 
-/* Takes up to 'n' of the flows that were collected, which are all of one
- * stripe.  Returns how many, or -1 if there are no more. */
+/* Takes up to 'n' of the collected flows, which are all of one stripe.
+ * Returns their number, or -1 if there are no more. */
 static int
 take_collected(struct offload_dump *dump, struct offload_flow *flows[],
                size_t n)
@@ -281,9 +280,9 @@ take_collected(struct offload_dump *dump, struct offload_flow *flows[],
     return more ? taken : -1;
 }
 
-/* Has the processor fetch 'flow', which is used soon.  With many flows none is
- * in its caches, and the time of a dump is that of waiting for memory: so that
- * waits for the flows of a batch together. */
+/* Prefetches 'flow', which is used soon.  With many flows none is in the
+ * caches, and a dump mostly waits for memory.  This waits for all flows of a
+ * batch together. */
 static void
 prefetch(const struct offload_flow *flow)
 {
@@ -292,8 +291,8 @@ prefetch(const struct offload_flow *flow)
     }
 }
 
-/* Stores flows that were not shown yet, 'n' or OFFLOAD_BATCH at most, in
- * 'dumped'.  Returns how many, 0 only if there are none. */
+/* Stores at most 'n' or OFFLOAD_BATCH flows that were not shown yet in
+ * 'dumped'. Returns their number, 0 only if there are none. */
 size_t
 offload_dump_next(struct offload_dump *dump, struct offload_dumped dumped[],
                   size_t n)

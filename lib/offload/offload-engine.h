@@ -3,7 +3,7 @@
 #ifndef OFFLOAD_ENGINE_H
 #define OFFLOAD_ENGINE_H 1
 
-/* An offload engine: what its parts are, for the files above them. */
+/* The parts of an offload engine, for the files that use them. */
 
 #include "offload/offload-backend.h"
 #include "offload/offload-chain.h"
@@ -13,8 +13,8 @@
 #include "offload/offload-queue.h"
 #include "offload/offload.h"
 
-/* Tries to delete a copy from the kernel datapath, which may be short of
- * memory for a moment.  That the copy stays does no harm. */
+/* Attempts to delete a copy from the kernel datapath, which may be short of
+ * memory for a moment.  A copy that stays does no harm. */
 #define OFFLOAD_MAX_FAILURES 3
 
 struct offload_audit;
@@ -34,13 +34,13 @@ struct offload {
     struct offload_thread *threads;     /* OFFLOAD_MAX_THREADS. */
     struct offload_reader *reader;      /* Or NULL. */
     atomic_uint32_t last_round;         /* See offload-reader.h. */
-    long long int next_second;          /* The reader thread's own: where it
-                                         * goes on. */
+    long long int next_second;          /* The reader thread's position.  Only
+                                         * that thread uses it. */
     struct offload_audit *audit;
 
-    /* Held for reading by who changes flows, or sends to a thread; for writing
-     * by who needs that nobody does: a flush, and a change of the number of
-     * threads. */
+    /* Held for reading by threads that change flows or send to a thread; for
+     * writing by a flush and by a change of the number of threads, which must
+     * exclude both. */
     struct ovs_rwlock change_rwlock;
     struct ovs_mutex config_mutex;
     atomic_uint max_queued;
@@ -62,7 +62,7 @@ offload_stripe(struct offload *offload, const ovs_u128 *ufid)
     return offload_table_stripe(&offload->table, ufid);
 }
 
-/* Counts one more of 'counter' for 'thread'. */
+/* Increments 'counter' of 'thread'. */
 static inline void
 offload_count(struct offload *offload, unsigned int thread,
               enum offload_counter counter)
@@ -70,8 +70,8 @@ offload_count(struct offload *offload, unsigned int thread,
     offload_counters_add(&offload->counters, thread, counter);
 }
 
-/* Sends 'message' to the thread of its port.  The caller is not one that
- * changes the number of threads. */
+/* Sends 'message' to the thread of its port.  Not to be called while the
+ * number of threads is being changed by the caller. */
 static inline void
 offload_send_to_port(struct offload *offload,
                      const struct offload_control *message)
@@ -83,7 +83,7 @@ offload_send_to_port(struct offload *offload,
     ovs_rwlock_unlock(&offload->change_rwlock);
 }
 
-/* Does one operation on the kernel copy, or on the one in tc. */
+/* Carries out one operation on the kernel copy, or on the one in tc. */
 static inline void
 offload_kernel_operate(struct offload *offload, struct offload_copy_op *op)
 {

@@ -63,7 +63,7 @@ list(struct offload_flow *flow)
     ovs_list_push_back(&flows->flows, &flow->port_node);
 }
 
-/* Takes it out. */
+/* Takes 'flow' out of that list. */
 static void
 unlist(struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -79,8 +79,8 @@ unlist(struct offload_flow *flow)
     }
 }
 
-/* Has 'visitor' called for each flow with input port 'port', one stripe after
- * the other, with 'aux'. */
+/* Calls 'visitor' with 'aux' for each flow with input port 'port', one stripe
+ * after the other. */
 void
 offload_table_visit_port(struct offload_table *table, uint32_t port,
                          offload_flow_visitor *visitor, void *aux)
@@ -101,7 +101,7 @@ offload_table_visit_port(struct offload_table *table, uint32_t port,
     }
 }
 
-/* Frees the flows that are left, at which nobody is. */
+/* Frees the flows that are left, which no thread uses. */
 void
 offload_table_destroy(struct offload_table *table)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -183,7 +183,7 @@ offload_flow_create(struct offload_stripe *stripe, struct offload_desc *desc)
     return flow;
 }
 
-/* Makes a flow that has no copies and no content, only to be claimed. */
+/* Creates a flow without copies and content, to be claimed only. */
 struct offload_flow *
 offload_flow_create_placeholder(struct offload_stripe *stripe,
                                 const ovs_u128 *ufid)
@@ -193,10 +193,10 @@ offload_flow_create_placeholder(struct offload_stripe *stripe,
     return offload_flow_create(stripe, offload_desc_create(&proto));
 }
 
-/* Makes a flow of 'rule', which tc has for 'ufid' on 'port' with 'stats' and
- * which is not to stay: one that is being deleted, without a thread.  Nothing
- * else is known of the flow, so no chain hangs on it.  The table of flows that
- * are deleted has the only reference. */
+/* Creates a flow for 'rule', which tc has for 'ufid' on 'port' with 'stats'
+ * and which is to be deleted: a flow that is being deleted, without a thread.
+ * Nothing else is known about it, so no chain depends on it.  The table of
+ * flows that are being deleted has the only reference. */
 struct offload_flow *
 offload_flow_create_stale(struct offload_stripe *stripe, const ovs_u128 *ufid,
                           uint32_t port, const struct offload_stats *stats,
@@ -231,7 +231,7 @@ offload_flow_find(struct offload_stripe *stripe, const ovs_u128 *ufid)
     return find(&stripe->flows, ufid);
 }
 
-/* Returns the flow of 'ufid' that is on its way out of tc, or NULL. */
+/* Returns the flow of 'ufid' that is being deleted from tc, or NULL. */
 struct offload_flow *
 offload_flow_find_deleting(const struct offload_stripe *stripe,
                            const ovs_u128 *ufid)
@@ -252,8 +252,8 @@ offload_flow_unref(struct offload_flow *flow)
     free(flow);
 }
 
-/* Claims the kernel copy of 'flow', which nobody else has, for the caller, who
- * takes a reference, too. */
+/* Claims the kernel copy of 'flow', which is not claimed, for the caller, who
+ * also takes a reference. */
 void
 offload_flow_claim(struct offload_flow *flow)
 {
@@ -262,7 +262,7 @@ offload_flow_claim(struct offload_flow *flow)
     flow->n_refs++;
 }
 
-/* Ends the claim.  The reference stays the caller's. */
+/* Ends the claim.  The caller keeps the reference. */
 void
 offload_flow_release(struct offload_flow *flow)
 {
@@ -270,8 +270,8 @@ offload_flow_release(struct offload_flow *flow)
     xpthread_cond_broadcast(&flow->stripe->cond);
 }
 
-/* Makes 'desc', of which the caller's reference is taken over, what 'flow' is.
- * Its rule, if it has one, is outdated then. */
+/* Sets the description of 'flow' to 'desc', and takes over the caller's
+ * reference.  This makes the flow's rule, if it has one, outdated. */
 void
 offload_flow_describe(struct offload_flow *flow, struct offload_desc *desc)
 {
@@ -288,7 +288,7 @@ offload_flow_describe(struct offload_flow *flow, struct offload_desc *desc)
     flow->keep_kernel = desc->recirc_id != 0;
 }
 
-/* Says that copies of 'flow', or what is added to their statistics, have
+/* Records that copies of 'flow', or what is added to their statistics, have
  * changed. */
 void
 offload_flow_moved(struct offload_flow *flow)
@@ -301,10 +301,10 @@ offload_flow_moved(struct offload_flow *flow)
 }
 
 /* Changes of state.  Each of these functions is the only one that changes its
- * state, and keeps right what depends on it. */
+ * state, and updates everything that depends on it. */
 
-/* Copies of 'flow' have changed: counts it, or not any more, among those that
- * are in tc only. */
+/* Updates the count of flows that are in tc only, after copies of 'flow' have
+ * changed. */
 static void
 count_tc_only(struct offload_flow *flow)
 {
@@ -319,8 +319,8 @@ count_tc_only(struct offload_flow *flow)
     }
 }
 
-/* The copy in the kernel has come, or gone, or been refused.  Statistics of
- * one that has gone are added to 'base'. */
+/* Sets the state of the kernel copy.  If the copy has gone, adds its
+ * statistics to 'base'. */
 void
 offload_flow_set_kernel(struct offload_flow *flow,
                         enum offload_kernel_copy kernel)
@@ -340,7 +340,7 @@ offload_flow_set_kernel(struct offload_flow *flow,
 }
 
 /* Puts 'flow', which is in tc, into the slot in which its rule is to be read:
- * at 'due', or when there is a slot for that if it is too long after 'now'. */
+ * at 'due', or in the last slot if 'due' is too far from 'now'. */
 void
 offload_flow_schedule(struct offload_flow *flow, long long int due,
                       long long int now)
@@ -376,8 +376,8 @@ set_tc(struct offload_flow *flow, enum offload_tc_copy tc)
     count_tc_only(flow);
 }
 
-/* A copy is about to be put into tc, as 'rule', of which the caller's
- * reference is taken over. */
+/* Records that a copy is about to be put into tc as 'rule', and takes over the
+ * caller's reference to it. */
 void
 offload_flow_set_tc_inserting(struct offload_flow *flow,
                               struct offload_rule *rule)
@@ -389,7 +389,7 @@ offload_flow_set_tc_inserting(struct offload_flow *flow,
     flow->round = 0;
 }
 
-/* That was done, with a copy that is made of 'desc'. */
+/* Records that the copy is in tc, made from 'desc'. */
 void
 offload_flow_set_tc_present(struct offload_flow *flow,
                             const struct offload_desc *desc)
@@ -402,10 +402,10 @@ offload_flow_set_tc_present(struct offload_flow *flow,
     flow->came = flow->read;
 }
 
-/* A copy was found in tc, made of what the flow is, as 'rule', of which the
- * caller's reference is taken over.  It had 'stats' at some time before.  What
- * it had counted until then is taken off: it was counted by a previous run,
- * and whoever is told of the flow adds up what it counts from now on. */
+/* Records that a copy was found in tc as 'rule', made from the flow's
+ * description, and takes over the caller's reference to it.  'stats' were its
+ * statistics at some earlier time.  They are subtracted: a previous run
+ * counted those packets, and users add up what the flow counts from now on. */
 void
 offload_flow_set_tc_adopted(struct offload_flow *flow,
                             struct offload_rule *rule,
@@ -423,8 +423,8 @@ offload_flow_set_tc_adopted(struct offload_flow *flow,
     offload_flow_moved(flow);
 }
 
-/* The copy in tc has gone, or was not made.  Its statistics are added to
- * 'base'. */
+/* Records that the copy in tc has gone or was not made.  Adds its statistics
+ * to 'base'. */
 void
 offload_flow_set_tc_none(struct offload_flow *flow)
 {
@@ -451,7 +451,8 @@ offload_flow_set_target(struct offload_flow *flow, enum offload_target target)
     flow->target = target;
 }
 
-/* Who waits until nobody is at the flow is told. */
+/* Sets the state, and wakes threads that wait until no thread works on the
+ * flow. */
 void
 offload_flow_set_work(struct offload_flow *flow, enum offload_work work)
 {
@@ -461,7 +462,7 @@ offload_flow_set_work(struct offload_flow *flow, enum offload_work work)
     flow->work = work;
 }
 
-/* From now on 'flow' is one that is shown. */
+/* Makes 'flow', which is new, visible. */
 void
 offload_flow_set_present(struct offload_flow *flow)
 {
@@ -470,7 +471,7 @@ offload_flow_set_present(struct offload_flow *flow)
     }
 }
 
-/* Takes 'flow', which could not be made, out of the table. */
+/* Removes 'flow', which could not be created, from the table. */
 void
 offload_flow_discard(struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -482,7 +483,7 @@ offload_flow_discard(struct offload_flow *flow)
     offload_flow_unref(flow);
 }
 
-/* Takes 'flow' out of the table, to delete it. */
+/* Moves 'flow' from the table to the flows that are being deleted. */
 void
 offload_flow_remove(struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -496,8 +497,8 @@ offload_flow_remove(struct offload_flow *flow)
     hmap_insert(&stripe->deleting, &flow->hmap_node, ufid_hash(&flow->ufid));
 }
 
-/* Ends the deletion of 'flow', unless it has ended already: what was in the
- * queue of a thread comes out later. */
+/* Ends the deletion of 'flow', unless it has already ended: a flow may come
+ * out of a thread's queue later. */
 void
 offload_flow_gone(struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -510,9 +511,8 @@ offload_flow_gone(struct offload_flow *flow)
     }
 }
 
-/* Stores all statistics of 'flow' that are known in '*stats', and starts them
- * again from 0: the user is told of the flow as one that was deleted, though
- * tc still has it. */
+/* Stores all known statistics of 'flow' in '*stats', and restarts them from 0:
+ * the user considers the flow deleted, though tc still has it. */
 void
 offload_flow_report(struct offload_flow *flow, struct offload_stats *stats)
 {
@@ -531,7 +531,7 @@ offload_flow_report(struct offload_flow *flow, struct offload_stats *stats)
     offload_flow_moved(flow);
 }
 
-/* Tells the user who has deleted 'flow', if there is one who waits. */
+/* Notifies the user that has deleted 'flow', if it waits. */
 void
 offload_flow_tell(struct offload_flow *flow)
 {
@@ -545,10 +545,10 @@ offload_flow_tell(struct offload_flow *flow)
     }
 }
 
-/* 'flow' is being deleted, and tc does not delete its rule.  Puts the flow
- * back into the table, unless there is another one of its ufid: packets meet
- * the rule, so dumps show it and users learn what it counts.  It is still to
- * go. */
+/* Returns 'flow', which is being deleted and whose rule tc does not delete, to
+ * the table, unless there is another one with its ufid.  Packets still use the
+ * rule, so dumps have to show it and users have to learn its statistics.  It
+ * is still to be deleted. */
 void
 offload_flow_restore(struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -565,9 +565,8 @@ offload_flow_restore(struct offload_flow *flow)
     }
 }
 
-/* Takes note of what tc, which was asked at 'when' in ms, said of the copy of
- * 'flow' there, unless it said more before: what several threads read may come
- * in any order. */
+/* Records what tc, asked at 'when' in ms, reported about the copy of 'flow',
+ * unless a later report is known: several threads may read it in any order. */
 void
 offload_flow_saw_tc(struct offload_flow *flow,
                     const struct offload_stats *stats, enum offload_hw hw,
@@ -587,7 +586,7 @@ offload_flow_saw_tc(struct offload_flow *flow,
     }
 }
 
-/* Likewise, for the kernel. */
+/* The same for the kernel. */
 void
 offload_flow_saw_kernel(struct offload_flow *flow,
                         const struct offload_stats *stats)
@@ -597,7 +596,7 @@ offload_flow_saw_kernel(struct offload_flow *flow,
     }
 }
 
-/* What users are shown of the states of 'flow'. */
+/* Returns the state of 'flow' that users see. */
 enum offload_state
 offload_flow_state(const struct offload_flow *flow)
 {

@@ -22,12 +22,12 @@
  * A flow has five states, each with its own transitions.  Only the setters
  * below change them.
  *
- *     life        is it there?             new -> present -> deleting -> gone
- *     kernel      has the kernel a copy?   none, present, refused
- *     tc          has tc a copy?           none, inserting, present
- *     target      where should it be?      kernel, tc, nowhere
- *     work        what does its thread     idle, queued, busy, waiting,
- *                 do with it?              paused
+ *     life      is the flow there?               new, present, deleting, gone
+ *     kernel    does the kernel have a copy?     none, present, refused
+ *     tc        does tc have a copy?             none, inserting, present
+ *     target    where should it be?              kernel, tc, nowhere
+ *     work      what does its thread do with it? idle, queued, busy, waiting,
+ *                                                paused
  *
  * offload_flow_state() derives from these the state that users see (enum
  * offload_state of offload-info.h).  offload.h shows the transitions.
@@ -83,7 +83,7 @@ struct offload_waiter;
  * 1,023 ms by then. */
 #define OFFLOAD_PATIENCE 11
 
-/* Time in ms after which the shutdown of the engine stops to retry deletions,
+/* Time in ms after which the shutdown of the engine stops retrying deletions,
  * however many rules are left: twice the time that a single rule gets. */
 #define OFFLOAD_END_MSEC 2000
 
@@ -145,11 +145,11 @@ struct offload_stripe {
     pthread_cond_t cond;
     struct hmap flows OVS_GUARDED;      /* By ufid. */
     struct hmap ports OVS_GUARDED;      /* struct offload_port_flows. */
-    struct hmap deleting OVS_GUARDED;   /* Those under way in threads. */
+    struct hmap deleting OVS_GUARDED;   /* In the hands of threads. */
     atomic_uint32_t n_tc_only;          /* Flows of 'flows' and 'deleting' that
                                          * are in tc only.  Changed with the
                                          * lock, read without. */
-    uint64_t n_rules_gone OVS_GUARDED;  /* How often a flow lost its rule. */
+    uint64_t n_rules_gone OVS_GUARDED;  /* Times that a flow lost its rule. */
     uint32_t n_rules OVS_GUARDED;       /* Flows that are in tc. */
     struct ovs_list due[OFFLOAD_N_SLOTS] OVS_GUARDED;   /* Flows that are in
                                          * tc. */
@@ -203,12 +203,12 @@ struct offload_flow {
     ovs_u128 ufid;              /* Constant. */
     long long int created;      /* Constant.  In ms. */
 
-    /* All of the rest is guarded by stripe->mutex.  Small members stand
-     * together: there may be very many flows. */
+    /* stripe->mutex guards all of the rest.  Small members stand together, as
+     * there may be very many flows. */
     struct hmap_node hmap_node; /* In stripe->flows or ->deleting. */
     struct ovs_list port_node;  /* In the list of its port, if it is in
                                  * stripe->flows. */
-    struct offload_desc *desc;  /* What it is. */
+    struct offload_desc *desc;
     unsigned int n_refs;        /* Table, queue, thread, users. */
 
     /* States, changed by offload_flow_set_*() only. */

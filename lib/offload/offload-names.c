@@ -61,7 +61,7 @@ offload_reason_to_string(enum offload_reason reason)
     }
 }
 
-/* Is 'reason' one for which a flow was tried and not left in tc? */
+/* Does 'reason' mean that a flow was tried and did not stay in tc? */
 bool
 offload_reason_is_rejection(enum offload_reason reason)
 {

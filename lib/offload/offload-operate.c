@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The operations of users: handlers, revalidators and the main thread. */
+/* Operations of users: handlers, revalidators and the main thread. */
 
 #include <config.h>
 #include "offload/offload.h"
@@ -17,7 +17,7 @@
 /* Operations sent to the kernel together. */
 #define MAX_PENDING 64
 
-/* An operation whose kernel part is under way. */
+/* An operation whose kernel part is in progress. */
 struct pending {
     struct offload_op *op;
     struct offload_stripe *stripe;
@@ -26,11 +26,11 @@ struct pending {
     struct offload_copy_op copy_op;
 };
 
-/* What the start of an operation came to. */
+/* The result of starting an operation. */
 enum started {
     DONE,                       /* There is no kernel part. */
     PENDING,                    /* There is one. */
-    WOULD_WAIT,                 /* Somebody else changes the kernel copy. */
+    WOULD_WAIT,                 /* Another thread changes the kernel copy. */
 };
 
 static void
@@ -40,8 +40,8 @@ claim(struct pending *pending, struct offload_flow *flow)
     pending->flow = flow;
 }
 
-/* Finds the flow of 'ufid' for 'pending->op'.  Returns false if someone else
- * has claimed it; if 'wait' is true, waits instead. */
+/* Finds the flow of 'ufid' for 'pending->op'.  If another thread has claimed
+ * it, waits if 'wait' is true, and returns false otherwise. */
 static bool
 find_unclaimed(struct pending *pending, const ovs_u128 *ufid, bool wait,
                struct offload_flow **flow)
@@ -76,8 +76,8 @@ start_put(struct pending *pending, bool wait)
         return DONE;
     }
     if (flow) {
-        /* It may be in tc only.  The kernel is stricter about the key of one
-         * that it might have to create: see finish_put(). */
+        /* It may be in tc only.  The kernel is stricter about the key of a
+         * flow that it might have to create: see finish_put(). */
         flags |= OFFLOAD_PUT_CREATE | OFFLOAD_PUT_MODIFY;
         if (offload_flow_in_kernel(flow)) {
             flags &= ~OFFLOAD_PUT_CREATE;
@@ -99,7 +99,7 @@ start_put(struct pending *pending, bool wait)
 }
 
 /* Deletes 'flow', which has no kernel copy any more, from tc.  If tc has
- * failed to do that for long, nobody waits for it, and the flow stays in the
+ * failed to do that for long, does not wait for it, and the flow stays in the
  * table. */
 static void
 delete_rest(struct offload *offload, struct offload_flow *flow,
@@ -142,7 +142,7 @@ start_del(struct offload *offload, struct pending *pending, bool wait,
         .cookie = op->cookie,
     };
     if (!flow) {
-        /* So that nobody puts it there meanwhile. */
+        /* Prevents another thread from creating it meanwhile. */
         flow = offload_flow_create_placeholder(pending->stripe, &op->ufid);
         pending->new = true;
     }
@@ -156,8 +156,8 @@ ufid_of(const struct offload_op *op)
     return op->type == OFFLOAD_PUT ? &op->desc->ufid : &op->ufid;
 }
 
-/* Starts 'op'.  If it has to wait for somebody who changes the kernel copy, it
- * does, or returns WOULD_WAIT, according to 'wait'. */
+/* Starts 'op'.  If another thread changes the kernel copy, waits for it if
+ * 'wait' is true, and returns WOULD_WAIT otherwise. */
 static enum started
 start(struct offload *offload, struct pending *pending, struct offload_op *op,
       bool wait, struct offload_waiter *waiter)
@@ -184,10 +184,10 @@ finish_put(struct offload *offload, struct pending *pending)
 
     op->error = pending->copy_op.error;
 
-    /* What ovs_flow_cmd_new() says if another flow matches the key, and
-     * ovs_flow_cmd_set() if somebody else has deleted the kernel copy.  The
-     * new content goes into tc all the same: nobody would repeat the request,
-     * and the rule would have the old one for good. */
+    /* ovs_flow_cmd_new() returns ENOENT if another flow matches the key, and
+     * ovs_flow_cmd_set() if another process has deleted the kernel copy.  The
+     * new content goes into tc anyway: the request would not be repeated, and
+     * the rule would keep the old content. */
     refused = (op->error == ENOENT && !pending->new
                && !offload_flow_in_kernel(flow));
     missing = (op->error == ENOENT && offload_flow_in_kernel(flow)
@@ -212,7 +212,7 @@ finish_put(struct offload *offload, struct pending *pending)
         flow->discard_tc = flow->tc != OFFLOAD_TC_NONE;
     }
     if (!pending->new) {
-        /* Another version, even if it says the same. */
+        /* A new version, even if it is equal. */
         offload_flow_describe(flow, (flow->desc == op->desc
                                      ? offload_desc_create(op->desc)
                                      : offload_desc_ref(op->desc)));
@@ -245,7 +245,7 @@ finish_del(struct offload *offload, struct pending *pending,
         return;
     }
     if (copy_op->error && !offload_flow_needs_thread(flow)) {
-        /* Somebody else has deleted it. */
+        /* Another process has deleted it. */
         op->error = ENOENT;
     }
     if (!copy_op->error) {
@@ -276,8 +276,8 @@ finish(struct offload *offload, struct pending *pending,
     ovs_mutex_unlock(&pending->stripe->mutex);
 }
 
-/* Reads the flow of 'op', which is not under way.  Takes its time: nothing
- * waits for the caller. */
+/* Reads the flow of 'op', on which no operation is in progress.  May wait:
+ * nothing waits for the caller. */
 static void
 read_flow(struct offload *offload, struct offload_op *op)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -318,8 +318,9 @@ read_flow(struct offload *offload, struct offload_op *op)
     }
 }
 
-/* Does puts and deletes from the start of the 'n' operations 'ops', up to the
- * first that has to wait for one of them or is a get.  Returns how many. */
+/* Carries out puts and deletes from the start of the 'n' operations 'ops', up
+ * to the first that is a get or has to wait for one of them.  Returns their
+ * number. */
 static size_t
 change_some(struct offload *offload, struct offload_op *ops[], size_t n,
             struct pending pending[MAX_PENDING], struct offload_waiter *waiter)
@@ -327,7 +328,7 @@ change_some(struct offload *offload, struct offload_op *ops[], size_t n,
     struct offload_copy_op *copy_ops[MAX_PENDING];
     size_t n_pending = 0, i;
 
-    /* Nobody waits who has a claim. */
+    /* A thread with a claim must not wait. */
     for (i = 0; i < n && n_pending < MAX_PENDING; i++) {
         enum started started;
 
@@ -353,9 +354,9 @@ change_some(struct offload *offload, struct offload_op *ops[], size_t n,
     return i;
 }
 
-/* Does the 'n' operations 'ops', in order as far as they are on the same flow.
- * Those in the kernel are sent down together, and if flows are deleted from
- * tc, that is waited for once. */
+/* Carries out the 'n' operations 'ops', in order as far as they are on the
+ * same flow.  Kernel operations are sent together.  If flows are deleted from
+ * tc, waits for that once. */
 void
 offload_operate(struct offload *offload, struct offload_op *ops[], size_t n)
 {
@@ -375,7 +376,7 @@ offload_operate(struct offload *offload, struct offload_op *ops[], size_t n)
         if (ops[i]->type == OFFLOAD_GET) {
             read_flow(offload, ops[i++]);
         } else {
-            /* Nobody waits for tc who has this lock. */
+            /* No thread waits for tc with this lock held. */
             ovs_rwlock_rdlock(&offload->change_rwlock);
             i += change_some(offload, &ops[i], n - i, pending, &waiter);
             ovs_rwlock_unlock(&offload->change_rwlock);
@@ -391,10 +392,10 @@ offload_operate(struct offload *offload, struct offload_op *ops[], size_t n)
     free(pending);
 }
 
-/* Takes a flow over that the kernel has and the engine does not know: it was
- * there before the engine.  'cb' is called with 'aux' to find out what it is,
- * while nobody else can change it.  Returns true if the flow was taken over,
- * false if it is known already, or being deleted, or gone. */
+/* Takes over a flow that is in the kernel but unknown to the engine, because
+ * it is older than the engine.  Calls 'cb' with 'aux' to get its description,
+ * while no other thread can change it.  Returns true if the flow was taken
+ * over, false if it is known, being deleted, or gone. */
 bool
 offload_learn(struct offload *offload, const ovs_u128 *ufid,
               offload_learn_cb *cb, void *aux)

@@ -9,9 +9,9 @@
 #include "timeval.h"
 #include "util.h"
 
-/* The thread that 'flow', which no thread has, goes to.  If another flow of
- * the same ufid is being deleted, that is the thread of that one, so that the
- * old rule is gone before the new one is put. */
+/* Returns the thread for 'flow', which has none.  If another flow of the same
+ * ufid is being deleted, that flow's thread, so that the old rule is gone
+ * before the new one is added. */
 static unsigned int
 thread_of(struct offload *offload, const struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -28,8 +28,7 @@ thread_of(struct offload *offload, const struct offload_flow *flow)
     return offload_queues_choose_for(&offload->queues, flow->desc);
 }
 
-/* Ends that 'flow' waits for its parent, or for the flow before it, if it
- * does. */
+/* If 'flow' waits for its parent or for an older flow, ends that. */
 static void
 stop_waiting(struct offload *offload, struct offload_flow *flow)
 {
@@ -52,7 +51,7 @@ end_request(struct offload *offload, struct offload_flow *flow,
     }
 }
 
-/* Asks the thread of 'flow', whose target the caller has set, to see to it. */
+/* Makes a request for 'flow', whose target the caller has set. */
 static void
 make_request(struct offload *offload, struct offload_flow *flow,
              enum offload_request request)
@@ -70,13 +69,13 @@ make_request(struct offload *offload, struct offload_flow *flow,
     flow->request = request;
     flow->requested = time_usec();
 
-    /* A thread that is at the flow looks again before it leaves it. */
+    /* A thread that works on the flow checks it again before it leaves it. */
     if (!has_thread) {
         offload_queues_push(&offload->queues, flow);
     }
 }
 
-/* Takes back what was asked for and has not been begun. */
+/* Cancels a request that was not begun. */
 void
 offload_placement_cancel(struct offload *offload, struct offload_flow *flow)
 {
@@ -84,7 +83,7 @@ offload_placement_cancel(struct offload *offload, struct offload_flow *flow)
     end_request(offload, flow, OFFLOAD_SUPERSEDED);
 }
 
-/* Accounts for the request on 'flow', which is where it shall be. */
+/* Accounts for the request on 'flow', which has reached its target. */
 void
 offload_placement_done(struct offload *offload, struct offload_flow *flow)
 {
@@ -122,8 +121,8 @@ queue_is_full(struct offload *offload, const struct offload_flow *flow)
                                  thread_of(offload, flow)) >= max;
 }
 
-/* Offers 'flow' to tc, if it is in the kernel only, nothing else is asked for
- * and nothing speaks against it. */
+/* Offers 'flow' to tc, if it is in the kernel only, has no request, and there
+ * is no reason against it. */
 void
 offload_placement_offer(struct offload *offload, struct offload_flow *flow)
 {
@@ -158,7 +157,7 @@ offload_placement_offer(struct offload *offload, struct offload_flow *flow)
     }
     if (reason == OFFLOAD_REASON_KIND
         && flow->reason == OFFLOAD_REASON_UNSUPPORTED) {
-        /* It was refused itself, which says more. */
+        /* The flow itself was refused, which is a better reason. */
         return;
     }
     if (reason) {
@@ -212,9 +211,9 @@ offload_placement_return_for(struct offload *offload,
     offload_placement_postpone(offload, flow, pause);
 }
 
-/* The port of 'flow' goes, so that no packet comes to it.  If it is in tc
- * only, it goes from there without being put into the kernel: it stays in the
- * table without copies until the user deletes it. */
+/* Handles 'flow' when its port goes, after which it gets no packets.  If it is
+ * in tc only, deletes it from there without putting it into the kernel: it
+ * stays in the table without copies until the user deletes it. */
 void
 offload_placement_drop(struct offload *offload, struct offload_flow *flow)
 {
@@ -229,8 +228,8 @@ offload_placement_drop(struct offload *offload, struct offload_flow *flow)
     make_request(offload, flow, OFFLOAD_DELETE);
 }
 
-/* The port of 'flow' is there again.  If the flow has no place because of
- * that, puts it into the kernel. */
+/* Handles 'flow' when its port is there again.  If it has no copies since the
+ * port went, puts it into the kernel. */
 void
 offload_placement_revive(struct offload *offload, struct offload_flow *flow)
 {
@@ -243,8 +242,8 @@ offload_placement_revive(struct offload *offload, struct offload_flow *flow)
     }
 }
 
-/* 'flow' has new content, in the kernel unless that did not take it.  Sees to
- * it that tc follows. */
+/* Handles new content of 'flow', which the kernel has unless it refused it:
+ * makes tc follow. */
 void
 offload_placement_changed(struct offload *offload, struct offload_flow *flow)
 {
@@ -276,7 +275,7 @@ offload_placement_changed(struct offload *offload, struct offload_flow *flow)
     }
 }
 
-/* Deletes 'flow', which was taken out of the table and has no kernel copy,
+/* Deletes 'flow', which is not in the table any more and has no kernel copy,
  * from tc, or ends its deletion if it cannot be there. */
 void
 offload_placement_delete(struct offload *offload, struct offload_flow *flow)
@@ -289,8 +288,8 @@ offload_placement_delete(struct offload *offload, struct offload_flow *flow)
     }
 }
 
-/* The user has deleted 'flow', and tc has failed for long to delete its rule.
- * The flow stays in the table for as long, and is to go nowhere else. */
+/* Handles a 'flow' that the user has deleted but whose rule tc has failed to
+ * delete for long.  It stays in the table meanwhile, with no other target. */
 void
 offload_placement_keep_deleted(struct offload_flow *flow)
 {
@@ -300,7 +299,8 @@ offload_placement_keep_deleted(struct offload_flow *flow)
     flow->why = "tc does not delete its rule";
 }
 
-/* Sets when 'flow' may be offered again after a failure that may go away. */
+/* Sets when 'flow' may be offered again after a failure that may be
+ * temporary. */
 static void
 set_retry(struct offload *offload, struct offload_flow *flow)
 {
@@ -314,7 +314,8 @@ set_retry(struct offload *offload, struct offload_flow *flow)
     flow->retry = time_msec() + flow->retry_msec;
 }
 
-/* Found that the copy of 'flow' in tc, which no thread is at, is not there. */
+/* Handles 'flow', on which no thread works, when its copy in tc was not
+ * found. */
 void
 offload_placement_rule_vanished(struct offload *offload,
                                 struct offload_flow *flow)
@@ -340,9 +341,9 @@ offload_placement_rule_vanished(struct offload *offload,
     }
 }
 
-/* Found that somebody else has deleted the kernel copy of 'flow', which nobody
- * is at.  If the flow is in tc, too, it should be in both: see offload-step.c.
- * Otherwise it is gone. */
+/* Handles 'flow', on which no thread works, when another process has deleted
+ * its kernel copy.  If the flow is also in tc, it should be in both: see
+ * offload-step.c.  Otherwise it is gone. */
 void
 offload_placement_left_kernel(struct offload *offload,
                               struct offload_flow *flow)
@@ -373,8 +374,8 @@ reason_from_error(int error)
     }
 }
 
-/* Tc did not take 'flow' because of 'error', of which 'why' says more, a
- * string that stays for ever, unless it is NULL. */
+/* Handles 'flow' when tc has refused it with 'error'.  'why' gives the reason
+ * in words, as a string that is never freed, or is NULL. */
 void
 offload_placement_reject(struct offload *offload, struct offload_flow *flow,
                          int error, const char *why)
@@ -399,8 +400,8 @@ offload_placement_reject(struct offload *offload, struct offload_flow *flow,
     end_request(offload, flow, OFFLOAD_REJECTED);
 }
 
-/* If 'flow', which its thread is at, is of a chain that no rule in tc
- * recirculates to, has it wait for one and returns true. */
+/* If 'flow', which its thread works on, is in a chain to which no rule in tc
+ * recirculates, makes it wait for one and returns true. */
 bool
 offload_placement_wait_for_parent(struct offload *offload,
                                   struct offload_flow *flow)
@@ -414,9 +415,9 @@ offload_placement_wait_for_parent(struct offload *offload,
     return true;
 }
 
-/* If another flow of the ufid of 'flow', which its thread is at, is still to
- * be deleted from tc, has 'flow' wait for that and returns true: both rules
- * would match the same packets. */
+/* If another flow with the ufid of 'flow', which its thread works on, is still
+ * to be deleted from tc, makes 'flow' wait for that and returns true: both
+ * rules would match the same packets. */
 bool
 offload_placement_wait_for_old(struct offload_flow *flow)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -429,8 +430,7 @@ offload_placement_wait_for_old(struct offload_flow *flow)
     return true;
 }
 
-/* 'old' is gone, with which its thread was busy.  The flow that has waited for
- * that, if there is one, goes on in the same thread. */
+/* 'old' is gone.  If a flow waits for that, it goes on in the same thread. */
 void
 offload_placement_wake_new(struct offload *offload,
                            const struct offload_flow *old)
@@ -444,7 +444,7 @@ offload_placement_wake_new(struct offload *offload,
     }
 }
 
-/* Offers again the flows that waited for 'desc', which is in tc now. */
+/* Offers flows again that have waited for 'desc', which is in tc now. */
 void
 offload_placement_wake_children(struct offload *offload,
                                 const struct offload_desc *desc)

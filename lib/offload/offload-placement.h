@@ -3,16 +3,17 @@
 #ifndef OFFLOAD_PLACEMENT_H
 #define OFFLOAD_PLACEMENT_H 1
 
-/* Where flows shall be
- * ====================
+/* Placement of flows
+ * ==================
  *
- * Decides whether a flow is offered to tc, and what becomes of it when tc does
- * not take it, when its rule vanishes, or when it has to go back: sets its
- * target, asks its thread to see to it, says why it is not in tc, and accounts
- * for each request.  What the thread then does is up to offload-step.h.
+ * Decides whether a flow is offered to tc, and what happens when tc refuses
+ * it, when its rule vanishes, or when it has to return to the kernel.  Sets
+ * the flow's target, gives the flow to its thread, stores why it is not in tc,
+ * and accounts for each request.  offload-step.h says what the thread then
+ * does.
  *
  * A request is counted as enqueued when it is made, and ends in exactly one
- * outcome (O6): by offload_placement_done() or _reject(), or as superseded by
+ * outcome (O6): in offload_placement_done() or _reject(), or as superseded by
  * the next request or by offload_placement_cancel().
  *
  * Thread safety: all functions that take a flow need the lock of its stripe;

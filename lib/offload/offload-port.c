@@ -15,38 +15,37 @@
 #include "util.h"
 
 /* Kinds of flows remembered for a port.  Traffic has some dozens, and one for
- * each remote end of a tunnel that the card refuses; when there are more,
- * those that come are tried each time, which costs time, not correctness.  So
- * many take 256 kB. */
+ * each remote end of a tunnel that the card refuses.  Further kinds are tried
+ * each time, which costs time, not correctness.  So many take 256 kB. */
 #define MAX_KINDS 4096
 
 struct port {
     struct hmap_node node;      /* In ports->hmap. */
     uint32_t port_no;
-    bool located;               /* 'place' is valid: */
-    struct offload_place place; /* where its rules are. */
-    uint64_t id;                /* Of no other port, not 0. */
+    bool located;               /* 'place' is valid. */
+    struct offload_place place; /* Where its rules are. */
+    uint64_t id;                /* Unique, not 0. */
     uint64_t seq;               /* Changes when the port does. */
-    bool cleared;               /* No flow is left that was in tc when the
-                                 * port that had the number before went. */
+    bool cleared;               /* No flow of an earlier port with its number
+                                 * is left. */
     bool ready;                 /* The rules that were there are known. */
     bool kept_chains;           /* Some of them were kept. */
     struct hmap kinds;          /* Rejected. */
     unsigned int backoff;       /* Pause after ENOSPC in ms, 0 if none. */
     long long int backoff_until;
-    uint32_t n_in_hw;           /* Rules in the device, when counted last. */
+    uint32_t n_in_hw;           /* Rules in the device, at the last count. */
 };
 
 /* A kind of flows that failed. */
 struct kind {
     struct hmap_node node;      /* Its hash is the kind. */
-    uint64_t seq;               /* What the flows depend on, by then. */
+    uint64_t seq;               /* offload_ports_seq() at that time. */
     unsigned int n_failures;    /* In a row, up to OFFLOAD_KIND_FAILURES. */
     unsigned int pause;         /* The latest, in ms, or 0. */
     long long int until;        /* They are not tried before that, in ms; 0 if
                                  * they are. */
-    bool refused;               /* EOPNOTSUPP was the latest answer, */
-    bool asked;                 /* and one flow is tried again. */
+    bool refused;               /* EOPNOTSUPP was the latest answer... */
+    bool asked;                 /* ...and one flow is being tried again. */
 };
 
 void
@@ -106,7 +105,7 @@ port_find(struct offload_ports *ports, uint32_t port_no)
     return NULL;
 }
 
-/* Forgets what 'port' rejected. */
+/* Forgets what the device of 'port' has rejected. */
 static void
 port_reset(struct offload_ports *ports, struct port *port)
     OVS_REQUIRES(ports->mutex)
@@ -117,9 +116,9 @@ port_reset(struct offload_ports *ports, struct port *port)
     port->backoff_until = 0;
 }
 
-/* Adds 'port_no', whose rules are in 'place' unless that is NULL, or forgets
- * what it rejected if it is there.  Returns the id of a new port, 0 if it is
- * not new. */
+/* Adds 'port_no', whose rules are in 'place' unless that is NULL.  If it
+ * already exists, forgets what it rejected.  Returns the id of a new port, or
+ * 0. */
 uint64_t
 offload_ports_add(struct offload_ports *ports, uint32_t port_no,
                   const struct offload_place *place)
@@ -145,8 +144,8 @@ offload_ports_add(struct offload_ports *ports, uint32_t port_no,
     return new_id;
 }
 
-/* Removes 'port_no'.  Returns true and stores where its rules are in '*place',
- * or returns false if that is not known. */
+/* Removes 'port_no'.  Returns true and stores in '*place' where its rules are,
+ * or returns false if that is unknown. */
 bool
 offload_ports_remove(struct offload_ports *ports, uint32_t port_no,
                      struct offload_place *place)
@@ -166,7 +165,7 @@ offload_ports_remove(struct offload_ports *ports, uint32_t port_no,
     return located;
 }
 
-/* Is the port with 'id' still there, as 'port_no'? */
+/* Does the port with 'id' still exist as 'port_no'? */
 bool
 offload_ports_exists(struct offload_ports *ports, uint32_t port_no,
                      uint64_t id)
@@ -181,7 +180,7 @@ offload_ports_exists(struct offload_ports *ports, uint32_t port_no,
     return exists;
 }
 
-/* Forgets what 'port_no' rejected, if there is such a port. */
+/* Forgets what 'port_no' rejected, if it exists. */
 void
 offload_ports_reset(struct offload_ports *ports, uint32_t port_no)
 {
@@ -195,8 +194,8 @@ offload_ports_reset(struct offload_ports *ports, uint32_t port_no)
     ovs_mutex_unlock(&ports->mutex);
 }
 
-/* Says that the flows that 'port_no' had before the port with 'id' came have
- * been dropped.  No flow of that port is offered before. */
+/* Records that the flows of an earlier port with number 'port_no' have been
+ * dropped.  No flow of the port with 'id' is offered before. */
 void
 offload_ports_set_cleared(struct offload_ports *ports, uint32_t port_no,
                           uint64_t id)
@@ -211,8 +210,8 @@ offload_ports_set_cleared(struct offload_ports *ports, uint32_t port_no,
     ovs_mutex_unlock(&ports->mutex);
 }
 
-/* Has that been said, so that the flows of 'port_no' belong to the port that
- * is there now? */
+/* Was that recorded, so that the flows of 'port_no' belong to the present
+ * port? */
 bool
 offload_ports_is_cleared(struct offload_ports *ports, uint32_t port_no)
 {
@@ -226,8 +225,8 @@ offload_ports_is_cleared(struct offload_ports *ports, uint32_t port_no)
     return cleared;
 }
 
-/* Does port 'port_no' have its rules in 'place', and is it known which were
- * there when it came, so that all others belong to flows? */
+/* Does port 'port_no' have its rules in 'place', and are the rules known that
+ * were there when it came, so that all others belong to flows? */
 bool
 offload_ports_is_known(struct offload_ports *ports, uint32_t port_no,
                        const struct offload_place *place)
@@ -243,8 +242,8 @@ offload_ports_is_known(struct offload_ports *ports, uint32_t port_no,
     return known;
 }
 
-/* Says that the rules that were on the port with 'id', 'port_no', when it came
- * are known.  Returns false if it is not there any more. */
+/* Records that the rules that were on 'port_no', with 'id', when it came are
+ * known.  Returns false if the port no longer exists. */
 bool
 offload_ports_set_ready(struct offload_ports *ports, uint32_t port_no,
                         uint64_t id)
@@ -274,8 +273,8 @@ offload_ports_count(struct offload_ports *ports)
     return n;
 }
 
-/* Stores all ports in '*list', which the caller must free, and returns how
- * many they are. */
+/* Stores all ports in '*list', which the caller must free, and returns their
+ * number. */
 size_t
 offload_ports_list(struct offload_ports *ports,
                    struct offload_located_port **list)
@@ -298,7 +297,7 @@ offload_ports_list(struct offload_ports *ports,
     return n;
 }
 
-/* Says whether rules of recirculation chains that are found on ports stay. */
+/* Sets whether rules of recirculation chains that are found on ports stay. */
 void
 offload_ports_keep_chains(struct offload_ports *ports, bool keep)
 {
@@ -307,7 +306,7 @@ offload_ports_keep_chains(struct offload_ports *ports, bool keep)
     ovs_mutex_unlock(&ports->mutex);
 }
 
-/* Do they? */
+/* Do such rules stay? */
 bool
 offload_ports_keep_any_chain(struct offload_ports *ports)
 {
@@ -319,9 +318,9 @@ offload_ports_keep_any_chain(struct offload_ports *ports)
     return keep;
 }
 
-/* Does a rule of a recirculation chain that was found on the port with 'id',
- * 'port_no', stay?  If so, takes note that the port has one: whoever has ended
- * that before finds it in the list of ports. */
+/* Does a rule of a recirculation chain that was found on 'port_no', with 'id',
+ * stay?  If so, records that the port has one.  A thread that ends the keeping
+ * of such rules after that finds the port in the list. */
 bool
 offload_ports_keeps_chain(struct offload_ports *ports, uint32_t port_no,
                           uint64_t id)
@@ -354,7 +353,7 @@ kind_forget(struct port *port, struct kind *kind)
     free(kind);
 }
 
-/* Makes room for one more kind, if there is any that does not matter.  Returns
+/* Makes room for one more kind, if there is one that does not matter.  Returns
  * false if not. */
 static bool
 make_room(struct port *port, long long int now)
@@ -371,9 +370,8 @@ make_room(struct port *port, long long int now)
     return hmap_count(&port->kinds) < MAX_KINDS;
 }
 
-/* Takes note that flows of the kind of 'desc', which depends on what changed
- * last at 'seq', are not taken.  'refused' says that the device does not know
- * them. */
+/* Records that a flow of the kind of 'desc', with sequence number 'seq', has
+ * failed.  'refused' says that the device does not support it. */
 static void
 kind_failed(struct port *port, const struct offload_desc *desc, uint64_t seq,
             bool refused, unsigned int backoff)
@@ -399,7 +397,7 @@ kind_failed(struct port *port, const struct offload_desc *desc, uint64_t seq,
         kind->asked = false;
     } else if (now >= kind->until
                && ++kind->n_failures >= OFFLOAD_KIND_FAILURES) {
-        /* One more ends the next pause, whose failure begins another. */
+        /* One more failure ends the next pause and begins another. */
         kind->n_failures = OFFLOAD_KIND_FAILURES - 1;
         kind->pause = (kind->pause
                        ? MIN(kind->pause * 2,
@@ -409,8 +407,8 @@ kind_failed(struct port *port, const struct offload_desc *desc, uint64_t seq,
     }
 }
 
-/* The number of the latest change of what 'desc' depends on, whose input port
- * is 'port'. */
+/* Returns the number of the latest change that 'desc', with input port 'port',
+ * depends on. */
 static uint64_t
 desc_seq(struct offload_ports *ports, const struct port *port,
          const struct offload_desc *desc)
@@ -426,8 +424,8 @@ desc_seq(struct offload_ports *ports, const struct port *port,
     return desc->has_meter ? MAX(seq, ports->meters_seq) : seq;
 }
 
-/* Returns what changes when the ports or meters of 'desc' do, 0 if there is no
- * input port. */
+/* Returns a number that changes when the ports or meters of 'desc' do, 0 if
+ * there is no input port. */
 uint64_t
 offload_ports_seq(struct offload_ports *ports, const struct offload_desc *desc)
 {
@@ -441,10 +439,10 @@ offload_ports_seq(struct offload_ports *ports, const struct offload_desc *desc)
     return seq;
 }
 
-/* Is 'kind', which may be NULL, of flows that depend on what changed last at
- * 'seq', one that is not tried at 'now'?  If its device has refused it, and
- * the time for which that counts is over, the caller's flow is to be tried,
- * and no other one until its outcome is known, or for as long. */
+/* Is 'kind', which may be NULL, one that is not tried at 'now' for flows with
+ * sequence number 'seq'?  If its device has refused it, and the time for that
+ * is over, returns false for this flow, and true for others until the outcome
+ * is known or that time has passed again. */
 static bool
 kind_is_out(struct kind *kind, uint64_t seq, long long int now)
 {
@@ -461,8 +459,8 @@ kind_is_out(struct kind *kind, uint64_t seq, long long int now)
     return false;
 }
 
-/* Tells whether, as far as ports are concerned, 'desc' may be offered, which
- * the caller does if so. */
+/* Returns whether ports permit that 'desc' is offered; if so, the caller must
+ * offer it. */
 enum offload_reason
 offload_ports_admit(struct offload_ports *ports,
                     const struct offload_desc *desc)
@@ -486,8 +484,8 @@ offload_ports_admit(struct offload_ports *ports,
     return reason;
 }
 
-/* Remembers that tc did not take 'desc' because of 'error'.  'backoff' is the
- * first pause, in ms. */
+/* Records that tc refused 'desc' with 'error'.  'backoff' is the first pause,
+ * in ms. */
 void
 offload_ports_failed(struct offload_ports *ports,
                      const struct offload_desc *desc, int error,
@@ -499,7 +497,7 @@ offload_ports_failed(struct offload_ports *ports,
     ovs_mutex_lock(&ports->mutex);
     port = port_find(ports, desc->in_port);
     if (port && error == ENOSPC && now >= port->backoff_until) {
-        /* Of those that were under way together only the first counts. */
+        /* Only the first of several concurrent failures counts. */
         port->backoff = (port->backoff
                          ? MIN(port->backoff * 2,
                                backoff * OFFLOAD_BACKOFF_FACTOR)
@@ -514,7 +512,7 @@ offload_ports_failed(struct offload_ports *ports,
     ovs_mutex_unlock(&ports->mutex);
 }
 
-/* Takes note that tc took 'desc'. */
+/* Records that tc accepted 'desc'. */
 void
 offload_ports_succeeded(struct offload_ports *ports,
                         const struct offload_desc *desc)
@@ -526,7 +524,7 @@ offload_ports_succeeded(struct offload_ports *ports,
     if (port) {
         struct kind *kind = desc->kind ? kind_find(port, desc->kind) : NULL;
 
-        /* One that was under way when another was refused says nothing. */
+        /* If it was in progress when another was refused, it means nothing. */
         if (kind && (!kind->refused || kind->asked)) {
             kind_forget(port, kind);
         }
@@ -537,7 +535,7 @@ offload_ports_succeeded(struct offload_ports *ports,
     ovs_mutex_unlock(&ports->mutex);
 }
 
-/* Says that the device of 'port_no' has room again, so that its pause ends. */
+/* Records that the device of 'port_no' has room again: ends its pause. */
 void
 offload_ports_has_room(struct offload_ports *ports, uint32_t port_no)
 {
@@ -551,7 +549,7 @@ offload_ports_has_room(struct offload_ports *ports, uint32_t port_no)
     ovs_mutex_unlock(&ports->mutex);
 }
 
-/* Takes note that 'n' rules of 'port_no' are in its device. */
+/* Records that 'n' rules of 'port_no' are in its device. */
 void
 offload_ports_set_n_in_hw(struct offload_ports *ports, uint32_t port_no,
                           uint32_t n)
@@ -566,7 +564,7 @@ offload_ports_set_n_in_hw(struct offload_ports *ports, uint32_t port_no,
     ovs_mutex_unlock(&ports->mutex);
 }
 
-/* Returns how many there were when that was said last. */
+/* Returns the number that was last recorded. */
 uint32_t
 offload_ports_get_n_in_hw(struct offload_ports *ports, uint32_t port_no)
 {
@@ -580,7 +578,7 @@ offload_ports_get_n_in_hw(struct offload_ports *ports, uint32_t port_no)
     return n;
 }
 
-/* Takes note that a meter has come or changed. */
+/* Records that a meter was added or changed. */
 void
 offload_ports_meters_changed(struct offload_ports *ports)
 {

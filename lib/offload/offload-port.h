@@ -3,33 +3,34 @@
 #ifndef OFFLOAD_PORT_H
 #define OFFLOAD_PORT_H 1
 
-/* Ports, and what is remembered of their devices
- * ==============================================
+/* Ports, and what is known about their devices
+ * ============================================
  *
- * Decides whether a flow may be offered to tc as far as ports are concerned.
- * A port is there from offload_ports_add() on, cleared when the flows that the
- * port of its number before left have been dropped, and ready when the rules
- * that were on it are known.  It remembers until when it is to be left alone
- * because it was full, and which kinds of flows its device rejected:
+ * Decides whether ports permit that a flow is offered to tc.  A port exists
+ * from offload_ports_add() on.  It is cleared when the flows of an earlier
+ * port with its number have been dropped, and ready when the rules that were
+ * on it are known.  While its device backs off because it was full, no flow is
+ * offered. A port also remembers which kinds of flows its device has rejected:
  *
- *     error             others of the kind are not tried
+ *     error             other flows of the kind are not tried
  *     ---------------   -----------------------------------------------------
- *     EOPNOTSUPP        for OFFLOAD_REFUSED_MSEC; then one flow is, and the
- *                       others are if that one is taken
+ *     EOPNOTSUPP        for OFFLOAD_REFUSED_MSEC; then one flow is tried, and
+ *                       the others are if the device accepts that one
  *     EINVAL, ENOENT    for a pause that grows, once OFFLOAD_KIND_FAILURES in
  *                       a row have failed: it may be one flow, or its value
- *     others            they are, as the error says nothing about them
+ *     others            they are tried, as the error says nothing about them
  *
- * Whether a flow is taken is also up to the ports that it sends to, and to the
- * meters that it names.  What was remembered counts no more when one of these
- * has changed since: offload_ports_reset(), offload_ports_meters_changed().
- * For that each change has a number, and that of a flow is the largest of what
- * it depends on (offload_ports_seq()).
+ * The result for a flow also depends on the ports that it sends to and the
+ * meters that it names.  When one of these changes, remembered rejections that
+ * depend on it become invalid: offload_ports_reset(),
+ * offload_ports_meters_changed().  To that end each change has a number, and a
+ * flow has the largest number of the changes that it depends on
+ * (offload_ports_seq()).
  *
- * It also knows whether rules of recirculation chains that were on a port are
- * kept for now, and on which ports some were.
+ * This module also knows whether rules of recirculation chains that were on a
+ * port are kept for now, and on which ports some were.
  *
- * Thread safety: any thread, any time, but for _init and _destroy. */
+ * Thread safety: any thread, any time, except for _init and _destroy. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +42,7 @@
 #include "openvswitch/thread.h"
 #include "ovs-thread.h"
 
-/* A port, and where its rules are if that is known. */
+/* A port, and where its rules are if that is known.  */
 struct offload_located_port {
     uint32_t port;
     uint64_t id;                /* See offload_ports_add(). */
@@ -53,8 +54,8 @@ struct offload_located_port {
 struct offload_ports {
     struct ovs_mutex mutex;
     struct hmap hmap OVS_GUARDED;       /* struct port, by number. */
-    uint64_t seq OVS_GUARDED;           /* Of the latest change, and */
-    uint64_t meters_seq OVS_GUARDED;    /* of the latest one of meters. */
+    uint64_t seq OVS_GUARDED;           /* Of the latest change... */
+    uint64_t meters_seq OVS_GUARDED;    /* ...and the latest one of meters. */
     bool keep_chains OVS_GUARDED;       /* For now. */
 };
 

@@ -11,7 +11,7 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Samples that the exponential average of the latency is mostly about, as in
+/* Samples that mainly determine the exponential average of the latency, as in
  * Open vSwitch. */
 #define EMA_SAMPLES 100
 
@@ -61,14 +61,14 @@ choose(struct offload_queues *queues, uint32_t hash)
     return hash % n;
 }
 
-/* The thread that 'port' belongs to. */
+/* Returns the thread that 'port' belongs to. */
 unsigned int
 offload_queues_choose(struct offload_queues *queues, uint32_t port)
 {
     return choose(queues, hash_int(port, 0));
 }
 
-/* The thread that flows of 'desc' go to. */
+/* Returns the thread for flows of 'desc'. */
 unsigned int
 offload_queues_choose_for(struct offload_queues *queues,
                           const struct offload_desc *desc)
@@ -77,7 +77,7 @@ offload_queues_choose_for(struct offload_queues *queues,
                            : hash_int(desc->in_port, 0)));
 }
 
-/* Flows that 'thread' has to see to. */
+/* Returns the number of flows that 'thread' has to process. */
 uint32_t
 offload_queues_length(struct offload_queues *queues, unsigned int thread)
 {
@@ -89,9 +89,9 @@ offload_queues_length(struct offload_queues *queues, unsigned int thread)
 
 /* Puts 'flow' into the queue of its thread, with a reference.
  *
- * It is urgent unless it is only offered.  A rule that is to go, or is
- * outdated, should not be in force longer than need be, and a revalidator may
- * wait for it.  The packets of a flow that is nowhere are upcalls. */
+ * It is urgent unless it is only offered.  A rule that is to be deleted or is
+ * outdated should not be in force longer than necessary, and a revalidator may
+ * wait for it.  The packets of a flow without copies are upcalls. */
 void
 offload_queues_push(struct offload_queues *queues, struct offload_flow *flow)
 {
@@ -105,14 +105,14 @@ offload_queues_push(struct offload_queues *queues, struct offload_flow *flow)
     atomic_add_relaxed(&queue->n_flows, 1, &orig);
     atomic_read_relaxed(&queue->most_flows, &most);
     if (orig + 1 > most) {
-        /* One who is preempted here may set it back a little. */
+        /* A thread that is preempted here may reduce it a little. */
         atomic_store_relaxed(&queue->most_flows, orig + 1);
     }
     kdp_mpsc_queue_push(&queue->items, &flow->item.node);
 }
 
-/* Takes note that 'flow' came out of the queue, and that its thread does
- * 'work' with it.  The queue's reference becomes the caller's. */
+/* Records that 'flow' came out of the queue, and sets its state to 'work'.
+ * The caller gets the queue's reference. */
 void
 offload_queues_out(struct offload_queues *queues, struct offload_flow *flow,
                    enum offload_work work)
@@ -123,9 +123,9 @@ offload_queues_out(struct offload_queues *queues, struct offload_flow *flow,
     atomic_sub_relaxed(&queues->queues[flow->thread].n_flows, 1, &orig);
 }
 
-/* Tc has failed to delete the rule of 'flow', which its thread is at, and
- * whose reference is taken over: the flow waits until the thread tries again,
- * or somebody asks for something else. */
+/* Handles 'flow', which its thread works on and whose rule tc has failed to
+ * delete: the flow waits until the thread retries, or until there is another
+ * request.  Takes over the caller's reference. */
 void
 offload_queues_pause(struct offload_queues *queues, struct offload_flow *flow)
 {
@@ -137,8 +137,8 @@ offload_queues_pause(struct offload_queues *queues, struct offload_flow *flow)
                        &flow->item.list_node);
 }
 
-/* Takes 'flow' out of the list of pauses, and gives the reference of that
- * up. */
+/* Takes 'flow' out of the list of pauses, and gives up that list's
+ * reference. */
 void
 offload_queues_unpause(struct offload_flow *flow)
 {
@@ -147,7 +147,7 @@ offload_queues_unpause(struct offload_flow *flow)
     offload_flow_unref(flow);
 }
 
-/* Puts the flows of 'thread' whose pauses end at 'now' or before into its
+/* Puts the flows of 'thread' whose pauses have ended at 'now' into its
  * queue. */
 void
 offload_queues_resume(struct offload_queues *queues, unsigned int thread,
@@ -175,8 +175,8 @@ offload_queues_resume(struct offload_queues *queues, unsigned int thread,
     }
 }
 
-/* When the first pause in 'queue' ends, in ms, or LLONG_MAX if there is
- * none. */
+/* Returns when the first pause in 'queue' ends, in ms, or LLONG_MAX if there
+ * is none. */
 long long int
 offload_queues_next_resume(const struct offload_queue *queue)
 {
@@ -194,8 +194,8 @@ offload_queues_next_resume(const struct offload_queue *queue)
     return next;
 }
 
-/* Puts a copy of 'message' into the queue of 'thread'.  Its waiter, if it has
- * one, is told when it was acted on. */
+/* Puts a copy of 'message' into the queue of 'thread'.  If it has a waiter,
+ * that is notified when the message has been processed. */
 void
 offload_queues_send(struct offload_queues *queues, unsigned int thread,
                     const struct offload_control *message)
@@ -209,7 +209,7 @@ offload_queues_send(struct offload_queues *queues, unsigned int thread,
     kdp_mpsc_queue_push(&queues->queues[thread].items, &control->item.node);
 }
 
-/* Takes note that 'thread' inserted a flow 'latency' microseconds after the
+/* Records that 'thread' inserted a flow 'latency' microseconds after the
  * request. */
 void
 offload_queues_inserted(struct offload_queues *queues, unsigned int thread,

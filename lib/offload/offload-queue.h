@@ -6,36 +6,36 @@
 /* Queues of offload threads
  * =========================
  *
- * Each offload thread has a queue, in which flows wait for it, each at most
- * once, and messages about ports and barriers.  A port belongs to the thread
- * that its number's hash says, and so do its flows that have to do with
- * recirculation chains: those that lead to a chain are in tc before those of
- * it.  The others are independent of each other, but for those that match the
- * same packets, and go by a hash of what they match (offload_desc.spread): so
- * several threads work for one busy port.  When the number of threads changes,
- * flows that no thread has go to the new one the next time that they are
- * queued.
+ * Each offload thread has a queue with flows, each at most once, and messages
+ * about ports and barriers.  A hash of the port number assigns a port to a
+ * thread, and with it the port's flows that involve recirculation chains, so
+ * that flows that lead to a chain are in tc before the flows of the chain.
+ * The others are independent of each other, unless they match the same
+ * packets. They are spread by a hash of what they match (offload_desc.spread),
+ * so that several threads work for one busy port.  When the number of threads
+ * changes, a flow without a thread goes to its new one the next time that it
+ * is queued.
  *
- * Here is also what is measured of each thread, apart from its counters.
+ * This module also has the measurements of each thread, apart from its
+ * counters.
  *
- * What the queue is for, and what the lock
- * ----------------------------------------
+ * The queue and the lock
+ * ----------------------
  *
- * The queue hands a flow from the thread that asks for something to the
- * offload thread.  The latter takes no lock to look whether there is
- * something, to take it out and to sort it by urgency: what it needs for that
- * is in the item, which was written before the push.  So neither a handler nor
- * another offload thread that is preempted with a lock stops it.  A push
- * allocates nothing and cannot fail, and costs a system call only if the
- * offload thread sleeps.
+ * The queue hands a flow from a requesting thread to the offload thread.  The
+ * latter takes no lock to check the queue, to take an item out and to sort it
+ * by urgency: everything that it needs for that is in the item, which was
+ * written before the push.  So a handler or another offload thread that is
+ * preempted with a lock does not stop it.  A push allocates nothing, cannot
+ * fail, and costs a system call only if the offload thread sleeps.
  *
- * The lock of the flow's stripe guards the flow, not the queue.  Whoever wants
- * something changes the flow's target with the lock, and if no thread has the
- * flow, pushes it before giving the lock up.  So a flow is in one queue, once,
- * and requests on one flow apply in order (O3).  The offload thread takes the
- * lock when it begins to work on the flow.  As there are OFFLOAD_STRIPES locks
- * and nobody waits for tc or the kernel with one, producers rarely meet except
- * in the push, which is one exchange.
+ * The lock of the flow's stripe guards the flow, not the queue.  A requesting
+ * thread changes the flow's target under the lock and, if no thread has the
+ * flow, pushes it before it releases the lock.  So a flow is in one queue,
+ * once, and requests on one flow apply in order (O3).  The offload thread
+ * takes the lock when it begins to work on the flow.  As there are
+ * OFFLOAD_STRIPES locks and no thread waits for tc or the kernel with one,
+ * producers rarely meet except in the push, which is one exchange.
  *
  * Thread safety
  * -------------
@@ -69,12 +69,12 @@ struct offload_queue {
     atomic_bool ever_ran;
     atomic_uint32_t n_flows;    /* In the queue and the thread's lists. */
     atomic_uint32_t most_flows;
-    atomic_uint32_t flow_nsec;  /* What a flow takes lately, in ns; 0 if that
-                                 * is not known yet. */
+    atomic_uint32_t flow_nsec;  /* Recent time per flow, in ns; 0 if
+                                 * unknown. */
 
-    /* The thread's own: flows that wait until it tries again to delete their
-     * rules, by the length of the pause, so that each list is in the order in
-     * which pauses end. */
+    /* Flows that wait until the thread retries to delete their rules, by the
+     * length of the pause, so that each list is in the order in which pauses
+     * end.  Only the thread uses them. */
     struct ovs_list pauses[OFFLOAD_N_PAUSES];
 
     /* From request to insertion, in microseconds. */
@@ -85,20 +85,20 @@ struct offload_queue {
 
 struct offload_queues {
     struct offload_queue queues[OFFLOAD_MAX_THREADS];
-    atomic_uint n;              /* The first so many are in use. */
-    atomic_llong patience_end;  /* When the engine, which ends, tries no
-                                 * deletion again any more, in ms; LLONG_MAX
-                                 * while it does not end. */
+    atomic_uint n;              /* The first n are in use. */
+    atomic_llong patience_end;  /* When the engine, which is being destroyed,
+                                 * stops retrying deletions, in ms; LLONG_MAX
+                                 * if it is not being destroyed. */
 };
 
 /* A message to a thread that is not a flow.  The thread frees it. */
 struct offload_control {
     struct offload_item item;
-    uint32_t port;              /* About which it is, or 0. */
-    bool located;               /* 'place' is valid: */
-    struct offload_place place; /* that of 'port'. */
-    uint64_t port_id;           /* ADOPT: which port of that number it is, */
-    uint64_t n_flushes;         /* and flushes when it came. */
+    uint32_t port;              /* The port that it is about, or 0. */
+    bool located;               /* 'place' is valid. */
+    struct offload_place place; /* Where the rules of 'port' are. */
+    uint64_t port_id;           /* ADOPT: id of that port... */
+    uint64_t n_flushes;         /* ...and flushes when it came. */
     struct offload_waiter *waiter;  /* Or NULL. */
 };
 

@@ -10,7 +10,7 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Does the operations, as far as they are not NULL. */
+/* Carries out the operations that are not NULL. */
 static void
 read_copies(struct offload *offload, struct offload_copy_op *kernel,
             struct offload_copy_op *tc)
@@ -23,12 +23,12 @@ read_copies(struct offload *offload, struct offload_copy_op *kernel,
     }
 }
 
-/* Stores the statistics of 'flow' in '*stats' and whether it is in tc in
- * '*in_tc', and whether the device does it in '*hw'.  Returns false if it
- * turns out that it does not exist.
+/* Stores the statistics of 'flow' in '*stats', whether it is in tc in
+ * '*in_tc', and whether the device has it in '*hw'.  Returns false if it turns
+ * out not to exist.
  *
- * The caller has the lock of the flow's stripe, which is released meanwhile,
- * and a reference. */
+ * The caller has a reference and the lock of the flow's stripe, which is
+ * released meanwhile. */
 bool
 offload_read_flow(struct offload *offload, struct offload_flow *flow,
                   struct offload_stats *stats, bool *in_tc,
@@ -50,7 +50,7 @@ offload_read_flow(struct offload *offload, struct offload_flow *flow,
         };
         bool in_kernel = offload_flow_in_kernel(flow);
 
-        /* Tc may have the rule before the put has returned. */
+        /* tc may have the rule before the put has returned. */
         bool in_tc_or_soon = flow->tc != OFFLOAD_TC_NONE;
         uint64_t moved = flow->moved;
         long long int now = time_msec();
@@ -71,7 +71,7 @@ offload_read_flow(struct offload *offload, struct offload_flow *flow,
                    || (tc_desc && tc.error == ENOENT));
         if (missing && (offload_flow_is_busy(flow)
                         || flow->kernel_claimed)) {
-            /* Somebody knows more about it and will tell. */
+            /* Another thread is working on it and will signal. */
             ovs_mutex_cond_wait(&flow->stripe->cond, &flow->stripe->mutex);
             continue;
         }
@@ -99,8 +99,8 @@ offload_read_flow(struct offload *offload, struct offload_flow *flow,
         *in_tc = offload_flow_in_tc(flow);
         *hw = *in_tc ? flow->hw : OFFLOAD_HW_UNKNOWN;
         if (flow->tc != OFFLOAD_TC_NONE && !flow->discard_tc) {
-            /* Tc may count already, what puts the rule there has not
-             * returned. */
+            /* tc may already count, although the operation that puts the rule
+             * there has not returned. */
             offload_stats_add(stats, &flow->tc_seen);
         }
         return true;

@@ -5,8 +5,8 @@
 
 /* Reads the copies of a flow, one flow at a time.
  *
- * What is found missing is acted on: the flow goes back to the kernel, or
- * into it, or is forgotten (offload-placement.h).
+ * If a copy is missing, the flow returns to the kernel, is put into it, or is
+ * forgotten (offload-placement.h).
  *
  * Thread safety: any thread, with the lock of the flow's stripe, which is
  * released while the kernel and tc are asked. */

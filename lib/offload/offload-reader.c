@@ -18,27 +18,27 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Parts of the time of a processor that the thread may take: to read rules by
- * themselves, to read and list them, to list all of them for the audit, and to
- * rank flows. */
+/* Shares of a CPU's time that the thread may take, as divisors: to read rules
+ * by themselves, to read and list them, to list all of them for the audit, and
+ * to rank flows. */
 #define READ_SHARE 5
 #define READER_SHARE 4
 #define AUDIT_SHARE 20
 #define REBALANCE_SHARE 10
 
-/* Time of a processor in ns that a rule is taken to need before it is known
- * from a round. */
+/* CPU time in ns that a rule is assumed to need before a round has measured
+ * it. */
 #define READ_NSEC 10000
 
 struct offload_reader {
     struct offload *offload;
     unsigned int interval;      /* In ms. */
-    uint64_t read_nsec;         /* Time of a processor that a rule needs. */
+    uint64_t read_nsec;         /* CPU time that a rule needs. */
     pthread_t thread;
     struct latch stop;
 };
 
-/* A round, or what a thread does of it. */
+/* A round, or the part of it that a thread does. */
 struct round {
     struct offload *offload;
     uint32_t number;
@@ -57,8 +57,9 @@ struct round {
     size_t n;
 
     size_t n_read;              /* Rules that were read by themselves. */
-    uint64_t read_nsec;         /* Time of a processor that took, in ns. */
-    uint64_t audit_nsec;        /* Likewise, for the list of all rules. */
+    uint64_t read_nsec;         /* CPU time for these, in ns. */
+    uint64_t audit_nsec;        /* CPU time for the list of all rules, in
+                                 * ns. */
 };
 
 static bool
@@ -90,7 +91,7 @@ is_later(uint32_t a, uint32_t b)
     return (int32_t) (a - b) > 0;
 }
 
-/* Takes note of what tc said of the rule of 'flow'. */
+/* Records what tc reported about the rule of 'flow'. */
 static void
 saw(const struct round *round, struct offload_flow *flow,
     const struct offload_stats *stats, enum offload_hw hw)
@@ -101,8 +102,8 @@ saw(const struct round *round, struct offload_flow *flow,
     }
 }
 
-/* A device told of a rule.  Where only tc's software has it, it is better read
- * by itself, which tells when it was used. */
+/* Handles a rule in a list of a device.  If only tc's software has it, it is
+ * better read by itself, which returns the time of its last use. */
 static void
 take_listed(void *round_, const ovs_u128 *ufid, const void *told)
 {
@@ -142,9 +143,9 @@ is_known(void *round_, uint32_t port, const struct offload_place *place)
     return offload_ports_is_known(&round->offload->ports, port, place);
 }
 
-/* When the rule of 'flow' is to be read, in ms: when the user would delete the
- * flow unless it has been used, or when it is its turn, if that comes
- * first. */
+/* Returns when the rule of 'flow' is to be read, in ms: when the user would
+ * delete the flow unless it has been used, or when it is its turn, whichever
+ * is first. */
 static long long int
 due_of(const struct round *round, const struct offload_flow *flow)
 {
@@ -158,7 +159,8 @@ due_of(const struct round *round, const struct offload_flow *flow)
                MIN(used + round->max_idle, flow->read + round->fair));
 }
 
-/* Takes what 'op' told of the rule of 'flow', which had moved at 'moved'. */
+/* Records what 'op' has read about the rule of 'flow', whose move clock was
+ * 'moved'. */
 static void
 take_read(struct round *round, struct offload_flow *flow, uint64_t moved,
           const struct offload_copy_op *op)
@@ -175,7 +177,7 @@ take_read(struct round *round, struct offload_flow *flow, uint64_t moved,
     }
 }
 
-/* Reads the flows that were collected, and gives them up. */
+/* Reads the collected flows, and gives up their references. */
 static void
 read_batch(struct round *round)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -280,9 +282,9 @@ read_stripe(struct round *round, struct offload_stripe *stripe)
     read_flows(round, flows, n);
 }
 
-/* Reads the rules of 'stripe' in 'slot' that are due, or if 'ahead' those that
- * were not read within the interval.  Returns false if there are more than the
- * pace allows. */
+/* Reads the rules of 'stripe' in 'slot' that are due, or with 'ahead' those
+ * that were not read within the interval.  Returns false if there are more
+ * than the pace allows. */
 static bool
 read_slot(struct round *round, struct offload_stripe *stripe,
           unsigned int slot, bool ahead)
@@ -327,8 +329,8 @@ read_slot(struct round *round, struct offload_stripe *stripe,
     return all;
 }
 
-/* Likewise, in the slot of second 'second' of all stripes.  Returns false if
- * the round is to end. */
+/* Does the same in the slot of second 'second' of all stripes.  Returns false
+ * if the round is to end. */
 static bool
 read_second(struct round *round, long long int second, bool ahead)
 {
@@ -358,7 +360,7 @@ count_rules(struct offload *offload)
 }
 
 /* Reads rules by themselves, in the order in which they are due and as many as
- * the pace allows.  Begins where the round before had to leave off. */
+ * the pace allows.  Begins where the previous round ended. */
 static void
 read_due(struct round *round)
 {
@@ -375,7 +377,7 @@ read_due(struct round *round)
     }
     offload->next_second = MIN(second, now);
 
-    /* Those that have been idle for longest come first. */
+    /* Those that have been idle longest come first. */
     while (pace->crowded && second > now && second < now + OFFLOAD_N_SLOTS
            && read_second(round, second, true)) {
         second++;
@@ -383,7 +385,7 @@ read_due(struct round *round)
     read_batch(round);
 }
 
-/* Time of a processor that the thread has taken, in ns. */
+/* Returns the CPU time that the thread has taken, in ns. */
 static uint64_t
 cpu_nsec(void)
 {
@@ -409,9 +411,9 @@ list_rules(struct round *round, bool exact)
     round->audit_nsec = round->audit ? cpu_nsec() - cpu : 0;
 }
 
-/* Reads what tc has counted for all rules, and when they were used, which the
- * reader thread knows of some only as of the round in which it found that they
- * had been.  Waits for tc.  Returns the number of the round. */
+/* Reads the counters of all rules, and when they were last used, which the
+ * reader thread knows for some rules only with the precision of a round.
+ * Waits for tc. Returns the number of the round. */
 uint32_t
 offload_read_rules(struct offload *offload)
 {
@@ -460,9 +462,9 @@ run_round(struct round *round, struct offload *offload,
 }
 
 /* A round of the reader thread, or of a test in its place.  It ends early when
- * 'stop' is set: whoever ends the thread does not wait for all rules of a slow
- * card, but for the request that is under way.  If 'stop' is NULL, the caller
- * may have pointers that RCU guards. */
+ * 'stop' is set: ending the thread does not wait for all rules of a slow card,
+ * but for the request in progress.  If 'stop' is NULL, the caller may have
+ * pointers that RCU guards. */
 void
 offload_reader_round(struct offload *offload,
                      const struct offload_reader_pace *pace,
@@ -473,8 +475,8 @@ offload_reader_round(struct offload *offload,
     run_round(&round, offload, pace, stop);
 }
 
-/* After a round: has flows change places in full cards if that is wanted, and
- * it is time for it at '*next'. */
+/* After a round: exchanges flows in full cards if that is wanted, and it is
+ * time for it at '*next'. */
 static void
 rebalance(struct offload *offload, long long int *next)
 {
@@ -491,8 +493,8 @@ rebalance(struct offload *offload, long long int *next)
     }
 }
 
-/* How much the next round may read, after rounds that showed what a rule
- * costs. */
+/* Returns how much the next round may read, given the measured cost of a
+ * rule. */
 static struct offload_reader_pace
 choose_pace(const struct offload_reader *reader)
 {
@@ -506,7 +508,7 @@ choose_pace(const struct offload_reader *reader)
     };
 }
 
-/* Takes note of what a rule has cost in 'round', unless that says little. */
+/* Updates the cost of a rule from 'round', unless that had too few. */
 static void
 learn_cost(struct offload_reader *reader, const struct round *round)
 {
@@ -547,8 +549,8 @@ reader_main(void *reader_)
     return NULL;
 }
 
-/* Makes the thread that reads rules each 'read_interval' ms, none if that is
- * 0. */
+/* Creates the thread that reads rules every 'read_interval' ms, or none if
+ * that is 0. */
 void
 offload_reader_start(struct offload *offload, unsigned int read_interval)
 {
@@ -566,7 +568,7 @@ offload_reader_start(struct offload *offload, unsigned int read_interval)
     reader->thread = ovs_thread_create("rule_reader", reader_main, reader);
 }
 
-/* Ends the thread, if there is one, after the request that it waits for. */
+/* Ends the thread, if there is one, after the request in progress. */
 void
 offload_reader_stop(struct offload *offload)
 {

@@ -14,12 +14,12 @@
 /* A flow in the ranking, with a reference. */
 struct ranked {
     struct offload_flow *flow;
-    uint32_t n_packets;         /* Since the last time; of a flow that leads to
-                                 * a chain at least as many as those of the
-                                 * chain's busiest flow. */
-    uint32_t level;             /* Among flows with as many, those that others
-                                 * depend on rank above these. */
-    struct offload_desc *desc;  /* What it was when it was ranked, with a
+    uint32_t n_packets;         /* Since the last time; for a flow that leads
+                                 * to a chain at least those of the chain's
+                                 * busiest flow. */
+    uint32_t level;             /* Among flows with equal packets, a flow that
+                                 * others depend on has a higher level. */
+    struct offload_desc *desc;  /* Description when it was ranked, with a
                                  * reference, if it leads to a chain; or
                                  * NULL. */
 };
@@ -34,8 +34,8 @@ struct ranked_port {
     struct hmap_node node;
     uint32_t port;
     struct ranking in, out;
-    size_t n_before;            /* In the card the last time, */
-    size_t n_in;                /* and now, ranked or not. */
+    size_t n_before;            /* Rules in the card the last time... */
+    size_t n_in;                /* ...and now, ranked or not. */
     size_t n_unknown;           /* In tc, but not read yet: maybe in the
                                  * card. */
 };
@@ -47,7 +47,7 @@ struct ranked_chain {
     uint32_t n_packets;
 };
 
-/* What is ranked. */
+/* All flows that are ranked. */
 struct ranks {
     struct offload *offload;
     struct hmap ports;          /* struct ranked_port. */
@@ -86,7 +86,7 @@ find_chain(const struct hmap *chains, uint32_t id)
     return NULL;
 }
 
-/* Takes note that a flow of chain 'id', unless that is 0, has 'n_packets'.
+/* Records that a flow of chain 'id', unless that is 0, has 'n_packets'.
  * Returns true if it is the busiest so far. */
 static bool
 raise_chain(struct hmap *chains, uint32_t id, uint32_t n_packets)
@@ -123,7 +123,7 @@ add(struct ranking *ranking, struct offload_flow *flow)
     };
 }
 
-/* Is nothing under way for 'flow'? */
+/* Is 'flow' idle, without a request? */
 static bool
 is_eligible(const struct offload_flow *flow)
 {
@@ -158,8 +158,8 @@ lacks_room(const struct offload_flow *flow)
                 || flow->reason == OFFLOAD_REASON_OUTRANKED));
 }
 
-/* Does 'flow' wait for a flow that leads to its chain?  It needs a place once
- * that has come. */
+/* Does 'flow' wait for a flow that leads to its chain?  It needs a place when
+ * that comes. */
 static bool
 is_waiting(const struct offload_flow *flow)
 {
@@ -175,7 +175,7 @@ is_worth_it(const struct offload_flow *flow)
             || flow->desc->n_children);
 }
 
-/* Counts the packets of 'flow' since this was called before. */
+/* Counts the packets of 'flow' since the last call. */
 static void
 count_packets(struct offload_flow *flow)
 {
@@ -187,7 +187,7 @@ count_packets(struct offload_flow *flow)
     flow->n_ranked = n;
 }
 
-/* 'flow', which is not in the card, gets a place there if 'chosen'. */
+/* Gives 'flow', which is not in the card, a place there if 'chosen'. */
 static void
 place(struct offload *offload, struct offload_flow *flow, bool chosen)
     OVS_REQUIRES(flow->stripe->mutex)
@@ -195,7 +195,7 @@ place(struct offload *offload, struct offload_flow *flow, bool chosen)
     uint32_t now = time_msec();
 
     if (!is_eligible(flow) || !(is_in_software(flow) || lacks_room(flow))) {
-        /* It has changed meanwhile, or comes by itself. */
+        /* It has changed meanwhile, or comes without help. */
     } else if (is_in_software(flow)) {
         if (chosen || now - flow->came >= OFFLOAD_SOFTWARE_MSEC) {
             offload_placement_return_for(offload, flow,
@@ -279,9 +279,9 @@ raise_parents(struct ranking *ranking, struct hmap *chains)
     return raised;
 }
 
-/* Likewise, on all ports, until that raises no chain.  Each turn reaches the
- * chains before those of the last one.  It ends, as there are finitely many
- * numbers and none falls, even if chains lead to each other. */
+/* Does the same on all ports until that raises no chain.  Each turn reaches
+ * the parents of the chains of the last one.  It ends even if chains lead to
+ * each other, as there are finitely many numbers and none decreases. */
 static void
 raise_all_parents(struct ranks *ranks)
 {
@@ -307,10 +307,10 @@ compare(const void *a_, const void *b_)
             : a->level < b->level ? -1 : a->level > b->level);
 }
 
-/* Returns how many of the best of 'out', which are its last, shall have the
- * places of the first of 'in', 'max' at most: those with more packets by a
- * quarter at least, and by OFFLOAD_REBALANCE_GAIN, so that flows that are
- * alike do not change places all the time. */
+/* Returns how many of the best of 'out', which are its last, get the places of
+ * the first of 'in', at most 'max'.  They must have at least a quarter more
+ * packets, and at least OFFLOAD_REBALANCE_GAIN more, so that similar flows do
+ * not change places all the time. */
 static size_t
 count_swaps(const struct ranked_port *port, size_t max)
 {
@@ -331,7 +331,7 @@ count_swaps(const struct ranked_port *port, size_t max)
     return n;
 }
 
-/* Has 'flow' leave the card. */
+/* Makes 'flow' leave the card. */
 static void
 evict(struct offload *offload, struct offload_flow *flow)
 {
@@ -343,13 +343,13 @@ evict(struct offload *offload, struct offload_flow *flow)
     ovs_mutex_unlock(&flow->stripe->mutex);
 }
 
-/* Places that are left. */
+/* Remaining places. */
 struct rest {
     struct offload *offload;
     size_t n_room;
 };
 
-/* Gives 'flow' one of the places that are left if it was not worth ranking. */
+/* Gives 'flow' one of the remaining places if it was not worth ranking. */
 static void
 place_rest(struct offload_flow *flow, void *rest_)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -430,8 +430,8 @@ rebalance_port(struct offload *offload, struct ranked_port *port, size_t max)
 }
 
 /* Returns how many flows may change places on each of 'n_ports' ports: so many
- * that their threads need half of the time until the next ranking, even if all
- * of them belong to the slowest one. */
+ * that their threads need half of the time until the next ranking, even if the
+ * slowest thread has all of them. */
 static size_t
 max_swaps(struct offload *offload, size_t n_ports)
 {
@@ -451,8 +451,7 @@ max_swaps(struct offload *offload, size_t n_ports)
                * UINT64_C(1000000) / 2 / 2 / slowest / MAX(n_ports, 1), 1);
 }
 
-/* Ranks flows and has some change places, which threads do then.  Statistics
- * are those that are known. */
+/* Ranks flows by their known statistics, and makes threads exchange some. */
 void
 offload_rebalance_run(struct offload *offload)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the engine tells about itself.  Only reads. */
+/* Information about the engine.  Only reads. */
 
 #include <config.h>
 #include "offload/offload-info.h"
@@ -52,7 +52,7 @@ count_retried(const struct offload_flow *flow,
     info->n_stuck += offload_flow_is_stuck(flow);
 }
 
-/* Stores what there is to tell in '*info'. */
+/* Stores information about the engine in '*info'. */
 void
 offload_get_info(struct offload *offload, struct offload_engine_info *info)
 {
@@ -110,7 +110,7 @@ offload_n_tc_only(struct offload *offload)
     return offload_table_n_tc_only(&offload->table);
 }
 
-/* What was said about where 'flow' is, or NULL. */
+/* Returns the reason why 'flow' is where it is, or NULL. */
 static const char *
 get_why(const struct offload_flow *flow)
 {
@@ -136,8 +136,8 @@ get_flow_info(const struct offload_flow *flow, struct offload_flow_info *info)
     };
 }
 
-/* Stores what there is to tell about the flow of 'ufid' in '*info' and returns
- * 0, or ENOENT if the engine does not know it. */
+/* Stores information about the flow of 'ufid' in '*info' and returns 0, or
+ * ENOENT if the engine does not know it. */
 int
 offload_get_flow_info(struct offload *offload, const ovs_u128 *ufid,
                       struct offload_flow_info *info)

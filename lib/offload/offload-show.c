@@ -164,7 +164,7 @@ show_reasons(const struct offload_engine_info *info, struct ds *s)
     }
 }
 
-/* Says where the rules in tc are, in the order in which one wants to know. */
+/* Shows where the rules in tc are executed, in the order of interest. */
 static void
 show_hw(const struct offload_engine_info *info, struct ds *s)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an offload thread does with the flows that it took out of its queue.
+/* Steps with the flows that an offload thread took out of its queue.
  *
- * In turns, all that need a step in tc take it, in one call of the backend,
- * then all that need one in the kernel.  The claims of kernel copies are held
- * only for the latter.  The order within a turn is that of the queue. */
+ * In each turn, all flows that need a step in tc take it, in one call of the
+ * backend, then all that need one in the kernel.  Claims of kernel copies are
+ * held only for the latter.  The order within a turn is that of the queue. */
 
 #include <config.h>
 #include "offload/offload-step.h"
@@ -26,14 +26,14 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
 
 enum step { NONE, TC_PUT, TC_DEL, KERNEL_PUT, KERNEL_DEL };
 
-/* A flow that the thread is at. */
+/* A flow that the thread works on. */
 struct work {
-    struct offload_flow *flow;  /* NULL when it is where it shall be. */
+    struct offload_flow *flow;  /* NULL when it has reached its target. */
     struct offload_desc *desc;  /* Of the operation; a reference. */
     struct offload_copy_op op;
 };
 
-/* The table in offload.h. */
+/* Returns the next step, from the table in offload.h. */
 static enum step
 next_step(const struct offload_flow *flow)
 {
@@ -81,7 +81,7 @@ leave(struct offload *offload, struct offload_flow *flow)
 }
 
 /* Prepares the next step of 'work', if it is one in tc or in the kernel
- * according to 'tc'.  Returns true if there is something to do. */
+ * according to 'tc'.  Returns true if there is an operation. */
 static bool
 prepare(struct offload *offload, struct work *work, bool tc)
 {
@@ -111,7 +111,7 @@ prepare(struct offload *offload, struct work *work, bool tc)
         if (tc || !flow->kernel_claimed) {
             break;
         }
-        /* Somebody changes the kernel copy, who waits for nothing. */
+        /* Another thread, which waits for nothing, changes the kernel copy. */
         ovs_mutex_cond_wait(&flow->stripe->cond, mutex);
     }
     if (!tc) {
@@ -142,7 +142,7 @@ put_into_tc(struct offload *offload, struct work *work)
     if (work->op.error) {
         offload_flow_set_tc_none(flow);
 
-        /* Another version of it may fare better. */
+        /* A newer version of it may be accepted. */
         if (flow->target == OFFLOAD_TARGET_TC && flow->desc == work->desc) {
             offload_placement_reject(offload, flow, work->op.error,
                                      work->op.why);
@@ -161,8 +161,8 @@ put_into_tc(struct offload *offload, struct work *work)
     }
 }
 
-/* Tc has failed to delete the rule of 'work'.  Returns true if it is not tried
- * again, as the engine ends. */
+/* Handles a failure of tc to delete the rule of 'work'.  Returns true if it is
+ * not retried, as the engine is being destroyed. */
 static bool
 gives_up(struct offload *offload, struct work *work)
 {
@@ -187,15 +187,15 @@ gives_up(struct offload *offload, struct work *work)
                      last ? "its rule stays" : "it is tried again");
     }
     if (last && flow->target == OFFLOAD_TARGET_TC) {
-        /* No other rule is put beside it. */
+        /* No other rule is added beside it. */
         offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
     }
     return last;
 }
 
-/* If tc has failed to delete the rule of 'work', and that is still what has to
- * be done, leaves the flow until that is tried again.  A user who waits is
- * told what the rule has counted, if that has failed for long. */
+/* If tc has failed to delete the rule of 'work', and that still has to be
+ * done, leaves the flow until the next try.  If it has failed for long,
+ * reports the statistics of the rule to a waiting user. */
 static void
 retry_later(struct offload *offload, struct work *work)
 {
@@ -243,8 +243,8 @@ delete_from_tc(struct offload *offload, struct work *work)
     offload_flow_set_tc_none(flow);
 }
 
-/* Does 'error', with which the kernel refused a flow, say that another flow
- * there overlaps with it?  It then serves the packets. */
+/* Does 'error', with which the kernel refused a flow, mean that another flow
+ * there overlaps with it?  That flow then gets the packets. */
 static bool
 is_overlap(int error)
 {
@@ -261,15 +261,15 @@ put_into_kernel(struct offload *offload, struct work *work)
         if (flow->target == OFFLOAD_TARGET_NOWHERE
             && offload_flow_in_table(flow)) {
             /* Its port went meanwhile (offload_placement_drop()).  It stays,
-             * as those of the port do that were in the kernel before. */
+             * like flows of the port that were in the kernel before. */
             offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
         }
     } else if (offload_flow_in_table(flow)) {
         /* It cannot stay in tc either.  Its packets are upcalls then, or
-         * meet the flow that is in its way.  It stays in the table without
-         * copies until the user, who sees that it is idle, deletes it, or
-         * changes it: only a packet of another microflow, whose ufid is
-         * another, makes a new one before that. */
+         * match the flow that is in its way.  It stays in the table without
+         * copies until the user sees that it is idle and deletes it, or
+         * changes it.  Before that, only a packet of another microflow, which
+         * has another ufid, makes a new flow. */
         bool overlap = is_overlap(work->op.error);
 
         offload_count(offload, flow->thread,
@@ -306,14 +306,14 @@ delete_from_kernel(struct offload *offload, struct work *work)
     flow->n_failures = 0;
     if (!error) {
         offload_flow_saw_kernel(flow, &work->op.stats);
-        /* The kernel has told the last of them, and the rule is as old as
-         * that. */
+        /* The kernel has reported its last packets, and the rule is no older
+         * than that. */
         flow->known = flow->tc_since;
     }
     offload_flow_set_kernel(flow, OFFLOAD_KERNEL_NONE);
 }
 
-/* Takes note of what 'work->op' did. */
+/* Handles the result of 'work->op'. */
 static void
 commit(struct offload *offload, struct work *work, bool tc)
 {
@@ -368,8 +368,8 @@ turn(struct offload *offload, struct work works[], size_t n, bool tc)
     if (tc) {
         offload->backend.operate(offload->backend.aux, ops, n_ops);
     } else {
-        /* The thread has no pointers that RCU guards, and somebody may hold
-         * the kernel's locks. */
+        /* The thread has no pointers that RCU guards, and the kernel's locks
+         * may be held by others. */
         ovsrcu_quiesce_start();
         offload->kernel.operate(offload->kernel.aux, ops, n_ops);
         ovsrcu_quiesce_end();
@@ -392,9 +392,9 @@ compact(struct work works[], size_t n)
     return left;
 }
 
-/* Brings 'n' flows, at most OFFLOAD_BATCH, to where they shall be.  Their
- * thread calls this, which took them out of its queue, or is busy with them,
- * and has a reference to each, which is given up. */
+/* Takes 'n' flows, at most OFFLOAD_BATCH, to their targets.  To be called by
+ * their thread, which took them out of its queue or works on them.  Gives up
+ * the thread's reference to each. */
 void
 offload_step_flows(struct offload *offload, struct offload_flow *flows[],
                    size_t n)

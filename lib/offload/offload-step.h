@@ -3,10 +3,10 @@
 #ifndef OFFLOAD_STEP_H
 #define OFFLOAD_STEP_H 1
 
-/* What an offload thread does with flows: takes one step after the other, in
- * tc or in the kernel, until copies and target agree (the table in offload.h).
+/* Steps of an offload thread: takes flows one step after the other, in tc or
+ * in the kernel, until copies and target agree (the table in offload.h).
  *
- * Thread safety: several threads at a time, but for a flow only its own. */
+ * Thread safety: several threads at a time; for a flow only its own thread. */
 
 #include <stddef.h>
 

@@ -16,22 +16,22 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Items sorted at a time: enough that what is urgent soon overtakes a queue of
- * any length, few enough that the flows at hand do not wait for it. */
+/* Items sorted at a time: enough that urgent ones soon overtake a queue of any
+ * length, few enough that the flows at hand do not wait for it. */
 #define MAX_SORTED 1024
 
-/* Time in ms that a batch may take: who wants a rule deleted waits for the one
- * that the thread is at.  A device may take 40 ms for a rule, so that
+/* Time in ms that a batch may take: a user that wants a rule deleted waits for
+ * the batch in progress.  A device may take 40 ms for a rule, so that
  * OFFLOAD_BATCH of them take 2.5 s. */
 #define BATCH_MSEC 50
 
-/* Flows of the first batch, of which it is not known how long they take. */
+/* Flows of the first batch, whose duration is unknown. */
 #define FIRST_BATCH 8
 
 enum stop {
     RUN,
     HAND_OVER,                  /* Give everything to other threads. */
-    DRAIN,                      /* Do everything but offers first. */
+    DRAIN,                      /* Do everything except offers first. */
 };
 
 struct offload_thread {
@@ -41,11 +41,11 @@ struct offload_thread {
     pthread_t thread;           /* Valid if 'queue->running'. */
     atomic_uint stop;           /* enum stop. */
 
-    /* The thread's own: what it took out of the queue. */
+    /* Items taken out of the queue.  Only the thread uses these members. */
     struct ovs_list urgent;
     struct ovs_list backlog;
-    size_t batch;               /* Flows to take at a time, OFFLOAD_BATCH at
-                                 * most. */
+    size_t batch;               /* Flows to take at a time, at most
+                                 * OFFLOAD_BATCH. */
 };
 
 void
@@ -120,7 +120,7 @@ pop_item(struct offload_thread *thread)
 
     if (item && item->type == OFFLOAD_ITEM_FLOW
         && flow_from_item(item)->resume) {
-        /* Somebody wants something before its pause is over. */
+        /* There is another request before its pause is over. */
         struct offload_flow *flow = flow_from_item(item);
 
         ovs_mutex_lock(&flow->stripe->mutex);
@@ -130,7 +130,7 @@ pop_item(struct offload_thread *thread)
     return item;
 }
 
-/* Moves what is in the queue to the thread's lists, a bounded number. */
+/* Moves a bounded number of items from the queue to the thread's lists. */
 static void
 sort_queue(struct offload_thread *thread)
 {
@@ -173,8 +173,8 @@ drop_offer(struct offload *offload, struct offload_flow *flow)
     return drop;
 }
 
-/* Takes flows out of 'list', up to the first item that is not one, or that has
- * the ufid of another one: what is done with these has to be done in turn.  If
+/* Takes flows out of 'list', up to the first item that is not a flow or has
+ * the ufid of one of them: these have to be handled one after the other.  If
  * 'thread' is to end, drops offers on the way. */
 static size_t
 take_batch(struct offload_thread *thread, struct ovs_list *list,
@@ -204,7 +204,7 @@ take_batch(struct offload_thread *thread, struct ovs_list *list,
 }
 
 /* Chooses the size of the next batch after one of 'n' flows that took
- * 'duration' ms, and takes note of what a flow takes. */
+ * 'duration' ms, and updates the time per flow. */
 static void
 adapt_batch(struct offload_thread *thread, size_t n, long long int duration)
 {
@@ -221,8 +221,7 @@ adapt_batch(struct offload_thread *thread, size_t n, long long int duration)
     }
 }
 
-/* Does what there is to do, a bounded part of it.  Returns false if there is
- * nothing. */
+/* Does a bounded part of the work.  Returns false if there is none. */
 static bool
 run_some(struct offload_thread *thread)
 {
@@ -249,8 +248,8 @@ run_some(struct offload_thread *thread)
     return true;
 }
 
-/* Gives the first of what there is to do to the threads that are left.
- * Returns false if there is nothing. */
+/* Gives the first item to the threads that are left.  Returns false if there
+ * is none. */
 static bool
 hand_over_one(struct offload_thread *thread)
 {
@@ -265,7 +264,7 @@ hand_over_one(struct offload_thread *thread)
         return false;
     }
     if (item->type != OFFLOAD_ITEM_FLOW) {
-        /* Not a barrier: who waits for one has config_mutex. */
+        /* Not a barrier: a thread that waits for one has config_mutex. */
         run_control(thread, CONTAINER_OF(item, struct offload_control, item));
         return true;
     }
@@ -290,11 +289,11 @@ offload_thread_main(void *thread_)
         long long int resume = offload_queues_next_resume(thread->queue);
         unsigned int stop;
 
-        /* Acquire: what was done before, with the release in stop_thread().
-         * The kick comes after that, so that it is not slept through. */
+        /* Acquire: what was done before the release in stop_thread().  The
+         * kick follows that, so the thread does not sleep through it. */
         atomic_read_explicit(&thread->stop, &stop, memory_order_acquire);
         if (stop == HAND_OVER || (stop == DRAIN && !stopping)) {
-            /* Once more, or by another thread. */
+            /* Try once more, or leave it to another thread. */
             offload_queues_resume(queues, thread->id, LLONG_MAX);
             stopping = true;
         } else if (resume != LLONG_MAX) {
@@ -302,7 +301,7 @@ offload_thread_main(void *thread_)
         }
         if (stop == HAND_OVER
             ? hand_over_one(thread) : run_some(thread)) {
-            /* There may be no sleep for long. */
+            /* The thread may not sleep for long. */
             ovsrcu_quiesce();
             continue;
         }
@@ -323,7 +322,7 @@ start_thread(struct offload_thread *thread)
     thread->thread = ovs_thread_create("offload", offload_thread_main, thread);
 }
 
-/* Ends 'thread', which nobody sends anything to any more. */
+/* Ends 'thread', to which nothing is sent any more. */
 static void
 stop_thread(struct offload_thread *thread, enum stop how)
 {
@@ -334,8 +333,8 @@ stop_thread(struct offload_thread *thread, enum stop how)
     atomic_store_relaxed(&thread->queue->running, false);
 }
 
-/* Makes 'n' threads run, with config_mutex.  Waits for those that go to finish
- * the batch that they are at. */
+/* Changes the number of threads to 'n', with config_mutex held.  Waits until
+ * threads that end have finished their present batch. */
 void
 offload_threads_set(struct offload *offload, unsigned int n)
 {
@@ -354,8 +353,8 @@ offload_threads_set(struct offload *offload, unsigned int n)
         return;
     }
 
-    /* From here on nobody who takes a stripe's lock chooses a thread that
-     * goes, unless it still has an older flow of the same ufid. */
+    /* After this, a thread that takes a stripe's lock does not choose a thread
+     * that ends, unless that still has an older flow of the same ufid. */
     for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
         ovs_mutex_lock(&offload->table.stripes[i].mutex);
         ovs_mutex_unlock(&offload->table.stripes[i].mutex);
@@ -365,12 +364,11 @@ offload_threads_set(struct offload *offload, unsigned int n)
     }
 }
 
-/* Ends all threads once everything but offers has been done.  What is in the
- * kernel can stay there: nobody would wait for tc to take thousands of flows
- * before the process ends.  A rule that tc does not delete stays there after
- * as many failures as OFFLOAD_PATIENCE says, or after the next one if
- * OFFLOAD_END_MSEC have passed: a driver may take its time for each of
- * thousands. */
+/* Ends all threads once everything except offers has been done.  Flows in the
+ * kernel stay there: the end of the process should not wait for tc to accept
+ * thousands of flows.  A rule that tc fails to delete is left after
+ * OFFLOAD_PATIENCE failures, or after the next failure if OFFLOAD_END_MSEC
+ * have passed, as a driver may take long for each of thousands. */
 void
 offload_threads_destroy(struct offload *offload)
 {
@@ -384,8 +382,8 @@ offload_threads_destroy(struct offload *offload)
         stop_thread(&offload->threads[i], DRAIN);
     }
 
-    /* A thread may have sent something to one that had ended already: a flow
-     * whose parent came. */
+    /* A thread may have sent a flow, whose parent came, to a thread that had
+     * already ended. */
     do {
         again = false;
         for (unsigned int i = 0; i < n; i++) {

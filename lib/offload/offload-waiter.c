@@ -26,7 +26,7 @@ offload_waiter_add(struct offload_waiter *waiter)
 void
 offload_waiter_done(struct offload_waiter *waiter)
 {
-    /* Signal with the lock: who waits destroys the waiter right after. */
+    /* Signal with the lock: the owner destroys the waiter right after. */
     ovs_mutex_lock(&waiter->mutex);
     if (!--waiter->n) {
         xpthread_cond_signal(&waiter->cond);
@@ -35,7 +35,7 @@ offload_waiter_done(struct offload_waiter *waiter)
 }
 
 /* Waits, and destroys 'waiter'.  The thread is quiescent meanwhile if
- * 'quiesce' says so. */
+ * 'quiesce'. */
 void
 offload_waiter_wait(struct offload_waiter *waiter, bool quiesce)
 {

@@ -5,12 +5,12 @@
 
 /* Waits until a number of things have happened.
  *
- * Life cycle: offload_waiter_init(), an offload_waiter_add() for each thing,
- * offload_waiter_done() by who does it, and one offload_waiter_wait(), which
- * destroys the waiter.
+ * Life cycle: offload_waiter_init(), offload_waiter_add() for each thing,
+ * offload_waiter_done() when it has happened, and one offload_waiter_wait(),
+ * which destroys the waiter.
  *
- * Thread safety: _add and _done may be called by any thread; _init and _wait
- * by the owner, the latter after its last _add. */
+ * Thread safety: any thread may call _add and _done.  The owner calls _init
+ * and, after its last _add, _wait. */
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -8,8 +8,8 @@
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
 
-/* Sends a thread to the rules of 'port' that are left, behind what was asked
- * for so far. */
+/* Sends a thread to the remaining rules of 'port', after the present
+ * requests. */
 static void
 sweep_later(struct offload *offload, uint32_t port,
             const struct offload_place *place)
@@ -24,7 +24,7 @@ sweep_later(struct offload *offload, uint32_t port,
     offload_send_to_port(offload, &message);
 }
 
-/* Is 'flow' in tc, or on its way there, or back?  One that goes from tc to
+/* Is 'flow' in tc, or on its way there or back?  A flow that goes from tc to
  * nowhere goes there in any case: the user may have deleted it. */
 static bool
 is_concerned(const struct offload_flow *flow)
@@ -33,9 +33,9 @@ is_concerned(const struct offload_flow *flow)
             && (offload_flow_needs_thread(flow) || flow->request));
 }
 
-/* Drops 'flow', whose port is gone, unless it may be one of the port that has
- * the number now: such flows are offered after offload_ports_set_cleared()
- * only, and with the lock of the flow. */
+/* Drops 'flow', whose port is gone, unless it may belong to the new port with
+ * that number: flows of that port are offered only after
+ * offload_ports_set_cleared(), and under the lock of the flow. */
 static void
 drop(struct offload_flow *flow, void *offload_)
 {
@@ -47,8 +47,8 @@ drop(struct offload_flow *flow, void *offload_)
     }
 }
 
-/* Drops what is left of flows that 'port' had before the one with 'id' came,
- * which may have overtaken the message that its predecessor is gone. */
+/* Drops remaining flows of an earlier port with number 'port', whose message
+ * may have been overtaken by that of the port with 'id'. */
 void
 offload_withdraw_old(struct offload *offload, uint32_t port, uint64_t id)
 {
@@ -56,7 +56,7 @@ offload_withdraw_old(struct offload *offload, uint32_t port, uint64_t id)
     offload_ports_set_cleared(&offload->ports, port, id);
 }
 
-/* The port that 'message' is about is gone. */
+/* Handles the removal of the port of 'message'. */
 void
 offload_withdraw_port(struct offload *offload,
                       const struct offload_control *message)
@@ -67,7 +67,7 @@ offload_withdraw_port(struct offload *offload,
     }
 }
 
-/* Offload was turned off.  Stops as soon as it is on again. */
+/* Handles that offload was turned off.  Stops when it is on again. */
 void
 offload_withdraw_all(struct offload *offload)
 {
@@ -79,8 +79,8 @@ offload_withdraw_all(struct offload *offload)
         struct offload_flow *flow;
         bool enabled;
 
-        /* Read with the lock, so that no flow is moved back that was offered
-         * after offload was turned on again. */
+        /* Read with the lock, so that a flow that was offered after offload
+         * was turned on again is not moved back. */
         ovs_mutex_lock(&stripe->mutex);
         atomic_read_relaxed(&offload->enabled, &enabled);
         if (enabled) {

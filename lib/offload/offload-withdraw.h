@@ -6,20 +6,20 @@
 /* Flows that leave tc together
  * ============================
  *
- * When a port goes, its flows leave tc without being put into the kernel: no
- * packet comes from the port any more, or if its device is in use by others,
- * none that is the datapath's.  They are without copies then, until the user
- * deletes them, or until the port is there again.  Two threads may be told, in
- * any order, that a port is gone and that another one has its number, while
- * the number of threads changes.  So both drop the flows, and the latter says
- * so before it lets flows be offered.
+ * When a port goes, its flows leave tc without being put into the kernel,
+ * since the port gets no more packets, or none that belong to the datapath if
+ * another program uses its device.  They have no copies then, until the user
+ * deletes them or the port is there again.  Two threads may process, in any
+ * order, the messages that a port is gone and that another one has its number,
+ * while the number of threads changes.  So both drop the flows, and the latter
+ * thread records that before it lets flows be offered.
  *
- * When offload is turned off, all flows move back to the kernel.
+ * When offload is turned off, all flows return to the kernel.
  *
- * In either case an offload thread goes through the flows and asks their
- * threads to see to them, so that the main thread waits for nothing.  After
- * that it has the port's rules listed, and deletes those that belong to no
- * flow: what could not be deleted before.
+ * In either case an offload thread goes through the flows and makes requests
+ * to their threads, so that the main thread does not wait.  After that it
+ * lists the port's rules and deletes those that belong to no flow, whose
+ * deletion failed before.
  *
  * Thread safety: offload threads, without any lock. */
 
