@@ -13,22 +13,22 @@
 #include "nl/nl-kernel.h"
 #include "util.h"
 
-/* Bytes of a reply at most.  The kernel sizes the datagrams of a dump by the
- * reader's buffer up to 32 kB, but makes them as large as the largest message
- * needs: one about a link with many alternative names has 64 kB of them, as
- * much as an attribute holds.  This is room for several such attributes.  What
- * is not used takes no memory. */
+/* Largest reply in bytes.  The kernel sizes the datagrams of a dump by the
+ * reader's buffer, up to 32 kB, but makes them as large as the largest message
+ * needs.  A message about a link with many alternative names has 64 kB of
+ * them, the maximum of an attribute; this is room for several such attributes.
+ * Unused pages take no memory. */
 #define NL_REPLY_SIZE (256 * 1024)
 
-/* Length of the explanation that is kept of an error. */
+/* Length of the kept explanation of an error. */
 #define NL_EXT_ERROR_SIZE 128
 
 struct nl_conn {
     struct mnl_socket *sock;
     uint32_t next_seq;
     bool interrupted;           /* The last dump was. */
-    bool dumping;               /* More of the answer to a dump is to come. */
-    int reply_error;            /* What the reply function returned first. */
+    bool dumping;               /* The answer to a dump is incomplete. */
+    int reply_error;            /* First error of the reply function. */
     char ext_error[NL_EXT_ERROR_SIZE];
     void *buf;                  /* NL_REPLY_SIZE bytes. */
 };
@@ -62,8 +62,8 @@ nl_conn_open(int protocol, struct nl_conn **connp)
         return error;
     }
 
-    /* Explanations of errors are worth having, but a kernel without them
-     * serves as well. */
+    /* Explanations of errors are useful, but a kernel without them works,
+     * too. */
     int on = 1;
     mnl_socket_setsockopt(sock, NETLINK_EXT_ACK, &on, sizeof on);
 
@@ -91,7 +91,7 @@ nl_conn_ext_error(const struct nl_conn *conn)
     return conn->ext_error;
 }
 
-/* Keeps the explanation in error message 'nlh', if there is one. */
+/* Stores the explanation in error message 'nlh', if there is one. */
 static void
 nl_conn_take_ext_error(struct nl_conn *conn, const struct nlmsghdr *nlh)
 {
@@ -125,8 +125,8 @@ nl_conn_take_ext_error(struct nl_conn *conn, const struct nlmsghdr *nlh)
     }
 }
 
-/* Takes the 'n' bytes of one datagram of the answer to the last request.  Sets
- * '*done' when it was the last one of the answer. */
+/* Processes the 'n' bytes of one datagram of the answer to the last request.
+ * Sets '*done' at the end of the answer. */
 static int
 nl_conn_take(struct nl_conn *conn, size_t n, bool dump,
              nl_reply_func *reply, void *aux, bool *done)
@@ -166,7 +166,7 @@ nl_conn_take(struct nl_conn *conn, size_t n, bool dump,
     return dump || left == 0 ? 0 : EBADMSG;
 }
 
-/* Sends 'request' under a sequence number of its own. */
+/* Sends 'request' with a new sequence number. */
 static int
 nl_conn_send(struct nl_conn *conn, struct nlmsghdr *request)
 {

@@ -7,23 +7,23 @@
  * ============================
  *
  * A "struct nl_conn" is a netlink socket on which one thread sends a request
- * and reads everything that the kernel answers to it.  It adds to libmnl what
- * every requester needs and libmnl leaves to its user: sequence numbers,
- * acknowledgements, dumps that were interrupted by a change, replies of any
- * size and the kernel's extended error message.
+ * and reads the kernel's whole answer.  It adds to libmnl what every requester
+ * needs and libmnl leaves to its user: sequence numbers, acknowledgements,
+ * dumps that a change interrupted, replies of any size and the kernel's
+ * extended error message.
  *
- * A connection answers to one request at a time: nl_conn_transact() returns
- * only after the last message of the answer, so that there is nothing left on
- * the socket for the next request to stumble over.  A late answer to a request
- * that failed half-way is recognised by its sequence number and skipped.
+ * A connection handles one request at a time: nl_conn_transact() returns after
+ * the last message of the answer, so that nothing is left on the socket.  A
+ * late answer to a request that failed half-way is recognised by its sequence
+ * number and skipped.
  *
- * A dump may also be taken part by part (nl_conn_start_dump()), so that other
- * work is done in between.  The kernel writes a part when the part before it
- * is received: the next one tells what was true then.
+ * A dump may also be read part by part (nl_conn_start_dump()), so that the
+ * caller can do other work in between.  The kernel writes a part when the
+ * previous one is received, so the next part shows the state at that time.
  *
- * Thread safety: a connection belongs to one thread at a time.  Whoever shares
- * one holds a lock over the whole of nl_conn_transact().  The functions block
- * for as long as the kernel takes to answer. */
+ * Thread safety: a connection belongs to one thread at a time.  Threads that
+ * share one hold a lock over the whole of nl_conn_transact().  The functions
+ * block until the kernel has answered. */
 
 #include <libmnl/libmnl.h>
 #include <stdbool.h>
@@ -32,7 +32,7 @@
 
 struct nl_conn;
 
-/* In place of the id of a network namespace: it has none. */
+/* The id of a network namespace that has none. */
 #define NL_NSID_NONE (-1)
 
 /* Called for every message of an answer.  Returns 0 to go on, otherwise a
@@ -59,15 +59,15 @@ void nl_conn_close(struct nl_conn *conn);
 int nl_conn_transact(struct nl_conn *conn, struct nlmsghdr *request,
                      nl_reply_func *reply, void *aux);
 
-/* Sends the dump request 'request', as nl_conn_transact() does.  If it returns
- * 0, nl_conn_continue_dump() is to be called until it does not return
- * EINPROGRESS, before there is another request on 'conn', or nl_conn_close(),
- * which ends the dump, too. */
+/* Sends the dump request 'request', like nl_conn_transact().  If it returns 0,
+ * the caller must call nl_conn_continue_dump() until that no longer returns
+ * EINPROGRESS, before another request on 'conn', or nl_conn_close(), which
+ * also ends the dump. */
 int nl_conn_start_dump(struct nl_conn *conn, struct nlmsghdr *request);
 
 /* Receives one more part of the answer, some 32 kB, and passes its messages to
- * 'reply'.  Returns EINPROGRESS if there is more to come, otherwise as
- * nl_conn_transact() does. */
+ * 'reply'.  Returns EINPROGRESS if there is more to come, otherwise the result
+ * as nl_conn_transact() does. */
 int nl_conn_continue_dump(struct nl_conn *conn, nl_reply_func *reply,
                           void *aux);
 
@@ -78,7 +78,7 @@ const char *nl_conn_ext_error(const struct nl_conn *conn);
 /* Generic netlink families. */
 struct genl_family {
     uint16_t id;                /* Family number, never 0 when found. */
-    uint32_t mcgroup;           /* Number of the group asked for, or 0. */
+    uint32_t mcgroup;           /* Number of the requested group, or 0. */
 };
 
 /* Asks the kernel for generic netlink family 'name' and, if 'mcgroup' is not
@@ -89,7 +89,7 @@ int genl_family_lookup(struct nl_conn *conn, const char *name,
                        const char *mcgroup, struct genl_family *family);
 
 /* Builds the start of a generic netlink message in 'buf', which must be
- * aligned for a struct nlmsghdr and large enough for what is to follow. */
+ * aligned for a struct nlmsghdr and large enough for the rest. */
 struct nlmsghdr *genl_msg_init(void *buf, uint16_t family, uint8_t cmd,
                                uint8_t version, uint16_t flags);
 

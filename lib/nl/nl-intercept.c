@@ -10,9 +10,9 @@
 #include "util.h"
 
 struct nl_intercept {
-    nl_intercept_func *cb;      /* NULL if there is none. */
+    nl_intercept_func *cb;      /* Or NULL. */
     void *aux;
-    nl_intercept_keep_func *keep;       /* NULL for all. */
+    nl_intercept_keep_func *keep;       /* NULL to keep all. */
 };
 
 DEFINE_STATIC_PER_THREAD_DATA(struct nl_intercept, nl_intercept,
@@ -24,7 +24,7 @@ int kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
 bool kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *reply,
                             struct ofpbuf *buffer);
 
-/* In place of Open vSwitch's. */
+/* Replaces Open vSwitch's function. */
 int
 nl_transact(int protocol, const struct ofpbuf *request,
             struct ofpbuf **replyp)
@@ -42,7 +42,7 @@ nl_transact(int protocol, const struct ofpbuf *request,
     return error;
 }
 
-/* In place of Open vSwitch's. */
+/* Replaces Open vSwitch's function. */
 bool
 nl_dump_next(struct nl_dump *dump, struct ofpbuf *reply,
              struct ofpbuf *buffer)

@@ -39,13 +39,13 @@ nl_filter_attach(int fd, const uint16_t types[], size_t n)
                        sizeof program) ? errno : 0);
 }
 
-/* Buffer of a datagram at first, which holds any event of a link with fewer
- * than a hundred alternative names, and at most. */
+/* Initial size of the datagram buffer, which holds any event of a link with
+ * fewer than a hundred alternative names, and the maximum. */
 #define NL_MCAST_BUF_SIZE (32 * 1024)
 #define NL_MCAST_BUF_MAX (1024 * 1024)
 
-/* Kernel memory that the smallest of messages takes, or less: with that a
- * receive buffer's size bounds the number of messages in it. */
+/* A lower bound of the kernel memory for a message.  So the size of a receive
+ * buffer bounds the number of messages in it. */
 #define NL_MCAST_TRUESIZE_MIN 512
 
 struct nl_mcast {
@@ -69,7 +69,7 @@ nl_mcast_set_rcvbuf(struct nl_mcast *mcast, int size)
     int fd = nl_mcast_fd(mcast);
     socklen_t len = sizeof mcast->rcvbuf;
 
-    /* Without the privilege to exceed the system's limit, the limit. */
+    /* Without the privilege to exceed it, the system's limit applies. */
     if (size && setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size,
                            sizeof size)) {
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
@@ -155,7 +155,7 @@ nl_mcast_capacity(const struct nl_mcast *mcast)
     return mcast->rcvbuf / NL_MCAST_TRUESIZE_MIN;
 }
 
-/* Fills 'meminfo' with what the kernel says of the socket's memory, or with
+/* Fills 'meminfo' with the kernel's report about the socket's memory, or with
  * zeros. */
 static void
 nl_mcast_get_meminfo(const struct nl_mcast *mcast,

@@ -12,9 +12,9 @@
  * common: the size of the receive buffer, a filter in the kernel, messages of
  * any size, namespaces, the loop that receives, and what follows a loss.
  *
- * Life cycle: nl_mcast_open(), nl_mcast_close().  The filter is in place and
- * the receive buffer has its size before the first group is joined, so that
- * nothing waits that was not asked for.
+ * Life cycle: nl_mcast_open(), nl_mcast_close().  The filter and the size of
+ * the receive buffer are set before the first group is joined, so that no
+ * unwanted message waits on the socket.
  *
  * Filter: a multicast group may bring messages that its member does not need.
  * The group of traffic control, for example, announces every offloaded rule.
@@ -22,18 +22,18 @@
  * room in the receive buffer.  A datagram has messages of one kind, so the
  * type of the first one decides.
  *
- * Namespaces: one that listens to all namespaces (nl_mcast_listen_all_nsid())
- * is told with each message the id of the namespace that it came from.  That
- * may be an id that our own namespace has for itself.
+ * Namespaces: a socket that listens to all namespaces
+ * (nl_mcast_listen_all_nsid()) passes on the id of the namespace that each
+ * message came from.  That may be an id that our own namespace has for itself.
  *
  * Thread safety: one thread at a time.
  *
  * Loss: nl_mcast_recv() returns ENOBUFS when the receive buffer was full, and
- * EMSGSIZE when a datagram was cut short (the buffer for the next one is made
- * large enough).  After ENOBUFS the kernel queues nothing, and does not report
- * what it drops, until the socket was seen empty: by nl_mcast_recv_all() or by
- * nl_mcast_drain(), which reads nothing of what waits.  A listener has to ask
- * for the state again, once the socket was seen empty. */
+ * EMSGSIZE when a datagram was cut short (the buffer is enlarged for the next
+ * one).  After ENOBUFS the kernel queues nothing, and does not report what it
+ * drops, until nl_mcast_recv_all() or nl_mcast_drain() has seen the socket
+ * empty; the latter discards waiting messages.  Then the listener has to
+ * request the state again. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,13 +77,12 @@ int nl_mcast_open(int protocol, const struct nl_mcast_options *,
 /* Closes 'mcast', which may be NULL. */
 void nl_mcast_close(struct nl_mcast *mcast);
 
-/* Makes the socket a member of 'group', or ends that, according to 'member'.
- * Returns 0 or a positive errno value, EINVAL if the kernel does not have the
- * group. */
+/* Joins or leaves 'group', according to 'member'.  Returns 0 or a positive
+ * errno value, EINVAL if the kernel does not have the group. */
 int nl_mcast_set_member(struct nl_mcast *, unsigned int group, bool member);
 
-/* Makes it receive also from the network namespaces that have an id in ours.
- * Returns 0, or a positive errno value if that is not permitted. */
+/* Also receives from the network namespaces that have an id in ours.  Returns
+ * 0, or a positive errno value if that is not permitted. */
 int nl_mcast_listen_all_nsid(struct nl_mcast *);
 
 /* The most types that a filter lets pass. */
@@ -105,20 +104,20 @@ unsigned int nl_mcast_capacity(const struct nl_mcast *);
  * something was lost, or another positive errno value. */
 int nl_mcast_recv(struct nl_mcast *, nl_mcast_func *cb, void *aux);
 
-/* Receives datagrams until there are none or something was lost, '*budget' of
- * them at most, and takes from '*budget' what it did.  Returns EAGAIN once the
- * socket was seen empty, 0 if the budget came to its end before, or what
- * nl_mcast_recv() returned. */
+/* Receives datagrams until there are none or something was lost, at most
+ * '*budget', and subtracts their number from '*budget'.  Returns EAGAIN once
+ * the socket was seen empty, 0 if the budget ran out before, or the error of
+ * nl_mcast_recv(). */
 int nl_mcast_recv_all(struct nl_mcast *, unsigned int *budget,
                       nl_mcast_func *cb, void *aux);
 
-/* Throws away what waits, '*budget' datagrams at most.  Returns true once the
- * socket was seen empty.  What waits there after an overrun is older than the
- * loss, and there is an end to it. */
+/* Throws away waiting datagrams, at most '*budget'.  Returns true once the
+ * socket was seen empty.  After an overrun the waiting datagrams are older
+ * than the loss, and no more are added. */
 bool nl_mcast_drain(struct nl_mcast *, unsigned int *budget);
 
-/* Stores how many bytes wait, and for how many there is room, as the kernel
- * counts them; zeros if it does not say. */
+/* Stores the number of waiting bytes and the size of the receive buffer, as
+ * the kernel counts them; zeros if it does not report them. */
 void nl_mcast_get_backlog(const struct nl_mcast *, uint32_t *backlog,
                           uint32_t *rcvbuf);
 

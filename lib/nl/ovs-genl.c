@@ -123,7 +123,7 @@ ovs_datapath_reply(const struct nlmsghdr *nlh, void *dp)
     return ovs_datapath_parse(nlh, dp);
 }
 
-/* Sends 'nlh', which asks for a datapath, and stores the answer in '*dp'. */
+/* Sends the request 'nlh' about a datapath, and stores the answer in '*dp'. */
 static int
 ovs_datapath_transact(struct ovs_genl *genl, struct nlmsghdr *nlh,
                       struct ovs_datapath *dp)
@@ -133,7 +133,7 @@ ovs_datapath_transact(struct ovs_genl *genl, struct nlmsghdr *nlh,
     memset(dp, 0, sizeof *dp);
     error = nl_conn_transact(genl->conn, nlh, ovs_datapath_reply, dp);
 
-    /* An acknowledgement alone says nothing. */
+    /* An acknowledgement without an answer is an error. */
     return !error && !dp->ifindex ? EPROTO : error;
 }
 
@@ -309,7 +309,7 @@ ovs_vport_get__(struct ovs_genl *genl, struct nlmsghdr *nlh,
     vport->cmd = OVS_VPORT_CMD_UNSPEC;
     error = nl_conn_transact(genl->conn, nlh, ovs_vport_reply, vport);
 
-    /* An acknowledgement alone says nothing. */
+    /* An acknowledgement without an answer is an error. */
     return !error && vport->cmd == OVS_VPORT_CMD_UNSPEC ? EPROTO : error;
 }
 

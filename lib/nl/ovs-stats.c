@@ -24,9 +24,9 @@ static const struct nl_attr_policy counters_policy[] = {
     [OVS_COMPAT_VPORT_ATTR_UPCALL_STATS] = { .type = MNL_TYPE_NESTED },
 };
 
-/* Parses the counters of upcalls, 'nested', which may be null.  Returns 0, or
- * EINVAL if they are malformed.  As one of them has attribute number 0, which
- * stands for "unspecified" elsewhere, nl_attrs_parse() does not do. */
+/* Parses the counters of upcalls, 'nested', which may be NULL.  Returns 0, or
+ * EINVAL if they are malformed.  Not with nl_attrs_parse(), as one of them has
+ * attribute number 0, which elsewhere means "unspecified". */
 static int
 upcall_counters_parse(const struct nlattr *nested,
                       struct ovs_vport_counters *counters)

@@ -6,10 +6,10 @@
 /* Statistics of vports
  * ====================
  *
- * What the openvswitch kernel module counts for each vport, asked for by name
- * or, of a whole datapath, in one request.  Neither takes the RTNL lock.
+ * The openvswitch kernel module's counters of each vport, requested by name
+ * or, in one request, for a whole datapath.  Neither takes the RTNL lock.
  *
- * Thread safety: as of the connection (ovs-genl.h). */
+ * Thread safety: that of the connection (ovs-genl.h). */
 
 #include <net/if.h>
 #include <stdint.h>
@@ -22,8 +22,8 @@ struct ovs_vport_counters {
     char name[IFNAMSIZ];
     struct ovs_vport_stats stats;
 
-    /* Packets that upcalls were sent for, and could not be sent for.
-     * UINT64_MAX if the kernel does not tell, as before Linux 6.2. */
+    /* Packets with upcalls, and packets for which the upcall failed.
+     * UINT64_MAX if the kernel does not report them, as before Linux 6.2. */
     uint64_t upcall_packets;
     uint64_t upcall_errors;
 };
@@ -33,13 +33,14 @@ struct ovs_vport_counters {
 int ovs_vport_counters_parse(const struct nlmsghdr *nlh,
                              struct ovs_vport_counters *);
 
-/* Asks for those of the vport called 'name', of whatever datapath.  Returns 0,
- * ENODEV if there is none, or another positive errno value. */
+/* Requests the counters of the vport called 'name', in any datapath.  Returns
+ * 0, ENODEV if there is none, or another positive errno value. */
 int ovs_vport_counters_get(struct ovs_genl *, const char *name,
                            struct ovs_vport_counters *);
 
-/* Calls 'cb' with those of every vport of datapath 'dp_ifindex'.  Returns 0,
- * ENODEV if there is no such datapath, or another positive errno value. */
+/* Calls 'cb' with the counters of every vport of datapath 'dp_ifindex'.
+ * Returns 0, ENODEV if there is no such datapath, or another positive errno
+ * value. */
 typedef void ovs_vport_counters_func(const struct ovs_vport_counters *,
                                      void *aux);
 int ovs_vport_counters_dump(struct ovs_genl *, int dp_ifindex,

@@ -10,7 +10,7 @@
  * the declarations of the tree that is built on.  Each is 1 or 0, so that
  * plain C can test them, too.  lib/ovs/README.md says more.
  *
- * Thread safety: that of the function of Open vSwitch that stands behind. */
+ * Thread safety: that of Open vSwitch's own function. */
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -19,8 +19,8 @@
 #include "ovs-features.h"
 #include "util.h"
 
-/* Option --hw-rawio-access, since 3.2: whether the daemon wants CAP_SYS_RAWIO
- * when it changes its user.  Only drivers of DPDK need that.  Open vSwitch
+/* Option --hw-rawio-access, since 3.2: whether the daemon keeps CAP_SYS_RAWIO
+ * when it changes its user.  Only drivers of DPDK need that.  An Open vSwitch
  * without them, which is what we link, warns and does not keep it. */
 static inline void
 ovs_compat_daemonize_start(bool access_datapath,
@@ -33,7 +33,7 @@ ovs_compat_daemonize_start(bool access_datapath,
 #endif
 }
 
-/* Entry of an array of struct option for it, or none. */
+/* Entry for it in an array of struct option, or nothing. */
 #if OVS_HAVE_RAWIO
 #define OVS_COMPAT_RAWIO_OPTION(VALUE) \
     {"hw-rawio-access", no_argument, NULL, VALUE},
@@ -41,11 +41,11 @@ ovs_compat_daemonize_start(bool access_datapath,
 #define OVS_COMPAT_RAWIO_OPTION(VALUE)
 #endif
 
-/* Locks the memory of the process, also what it gets later.  A page is locked
- * when it is first used, as with Open vSwitch since 3.4, if the kernel can do
- * that (Linux 4.4); otherwise all are got at once.  With all at once, each
- * thread takes the memory of its whole stack.  Returns 0 or a positive errno
- * value. */
+/* Locks the process's present and future memory.  If the kernel supports it
+ * (Linux 4.4), a page is locked when it is first used, as with Open vSwitch
+ * since 3.4; otherwise all pages are allocated at once.  In the latter case,
+ * each thread takes the memory of its whole stack.  Returns 0 or a positive
+ * errno value. */
 static inline int
 ovs_compat_lock_memory(void)
 {
@@ -64,7 +64,7 @@ ovs_compat_lock_memory(void)
     return 0;
 }
 
-/* Has each page of the process been got, and locked? */
+/* Is all memory of the process allocated and locked? */
 static inline bool
 ovs_compat_memory_locked(void)
 {

@@ -10,7 +10,7 @@
  * the declarations of the tree that is built on.  Each is 1 or 0, so that
  * plain C can test them, too.  lib/ovs/README.md says more.
  *
- * Thread safety: that of the function of Open vSwitch that stands behind. */
+ * Thread safety: that of Open vSwitch's own function. */
 
 #include <stddef.h>
 
@@ -22,9 +22,10 @@
 #include "dpif-offload-provider.h"
 #endif
 
-/* Default limit of connections, which the functions of the dpif class about
- * limits have as an argument before 3.3.  Later it is the limit of a zone of
- * its own in the lists.  Expand to nothing then; the comma is part of them. */
+/* Default limit of connections.  Before 3.3, the functions of the dpif class
+ * about limits have it as an argument.  Later it is the limit of a special
+ * zone in the lists.  Then these expand to nothing; the comma is part of
+ * them. */
 #if OVS_HAVE_CT_DEFAULT_LIMIT
 #define OVS_COMPAT_CT_DEFAULT_PARAM(TYPE) TYPE default_limit,
 #define OVS_COMPAT_CT_DEFAULT_ARG default_limit,
@@ -33,19 +34,19 @@
 #define OVS_COMPAT_CT_DEFAULT_ARG
 #endif
 
-/* Member of struct dpif_class, from 3.1.1 to 3.6: a dump shows a flow once,
- * with the statistics of all places where it is, so the revalidator must not
- * take another place for a new flow.  Expands to its initializer, with a
- * comma. */
+/* Member of struct dpif_class, from 3.1.1 to 3.6.  It says that a dump shows a
+ * flow once, with the statistics of all its copies, so that the revalidator
+ * does not mistake another copy for a new flow.  Expands to its initializer,
+ * with a comma. */
 #if OVS_HAVE_SYNCED_DP_LAYERS
 #define OVS_COMPAT_SYNCED_DP_LAYERS .synced_dp_layers = true,
 #else
 #define OVS_COMPAT_SYNCED_DP_LAYERS
 #endif
 
-/* Does the revalidator keep what it knows of a flow of a dpif of 'class' that
- * comes to another place?  Before 3.1.1 always; from 3.7 on the offload
- * provider says so. */
+/* Does the revalidator keep its data about a flow of a dpif of 'class' when
+ * the flow moves?  Before 3.1.1 always; from 3.7 on the offload provider says
+ * so. */
 static inline bool
 ovs_compat_keeps_statistics(const struct dpif_class *class OVS_UNUSED)
 {
@@ -56,20 +57,20 @@ ovs_compat_keeps_statistics(const struct dpif_class *class OVS_UNUSED)
 #endif
 }
 
-/* Has the number of flows that the dpif tells to include those that are in tc
- * only?  Open vSwitch adds them by itself, unless the class has the member
- * above. */
+/* Does the dpif's number of flows have to include flows that are in tc only?
+ * Open vSwitch adds them itself, unless the class has the member above. */
 static inline bool
 ovs_compat_counts_tc_flows(void)
 {
     return OVS_HAVE_SYNCED_DP_LAYERS || OVS_HAVE_DPIF_OFFLOAD;
 }
 
-/* Operations.  Until 3.6 those of a dpif class have an argument that says
- * whether they are for tc, too.  Later they come to a dpif only if they are
- * not for tc alone. */
+/* Operations.  Until 3.6, those of a dpif class have an argument that says
+ * whether they are also for tc.  Later a dpif gets only those that are not for
+ * tc alone. */
 
-/* Has 'inner', of the stock class, do 'n_ops' operations in the kernel. */
+/* Makes 'inner', of the stock class, carry out 'n_ops' operations in the
+ * kernel. */
 static inline void
 ovs_compat_operate(struct dpif *inner, struct dpif_op **ops, size_t n_ops)
 {
@@ -80,8 +81,8 @@ ovs_compat_operate(struct dpif *inner, struct dpif_op **ops, size_t n_ops)
 #endif
 }
 
-/* Further parameter of such a function, and whether it says that the kernel is
- * not to have the flows. */
+/* Additional parameter of such a function, and whether it says that the kernel
+ * must not have the flows. */
 #if OVS_HAVE_OPERATE_TYPE
 #define OVS_COMPAT_OPERATE_PARAM , enum dpif_offload_type offload_type
 #define OVS_COMPAT_OPERATE_TC_ONLY (offload_type == DPIF_OFFLOAD_ALWAYS)
@@ -90,10 +91,10 @@ ovs_compat_operate(struct dpif *inner, struct dpif_op **ops, size_t n_ops)
 #define OVS_COMPAT_OPERATE_TC_ONLY false
 #endif
 
-/* Dumps of flows.  From 3.7 on the dpif layer adds flows in tc by itself, if
- * the offload provider has some.  Ours has none. */
+/* Dumps of flows.  From 3.7 on the dpif layer itself adds flows in tc from the
+ * offload provider.  Ours has none. */
 
-/* Name of the member of struct dpif_flow_dump_types that asks for flows in
+/* Name of the member of struct dpif_flow_dump_types that selects flows in
  * tc. */
 #if OVS_HAVE_DPIF_OFFLOAD
 #define OVS_COMPAT_TC_FLOWS offloaded_flows
@@ -115,8 +116,8 @@ ovs_compat_flow_dump_init(struct dpif_flow_dump *dump, const struct dpif *dpif,
 #endif
 }
 
-/* Destroys a dump of the kernel's flows that the class of the dpif made, and
- * that did not go through the dpif layer. */
+/* Destroys a dump of the kernel's flows that the class of the dpif made,
+ * without the dpif layer. */
 static inline int
 ovs_compat_flow_dump_destroy(struct dpif_flow_dump *dump)
 {
@@ -126,7 +127,7 @@ ovs_compat_flow_dump_destroy(struct dpif_flow_dump *dump)
     return dump->dpif->dpif_class->flow_dump_destroy(dump);
 }
 
-/* Likewise, for a thread of one. */
+/* The same for a thread of a dump. */
 static inline void
 ovs_compat_flow_dump_thread_destroy(struct dpif *dpif,
                                     struct dpif_flow_dump_thread *thread)
@@ -137,9 +138,9 @@ ovs_compat_flow_dump_thread_destroy(struct dpif *dpif,
     dpif->dpif_class->flow_dump_thread_destroy(thread);
 }
 
-/* Members of struct dpif_class: that for dpctl/offload-stats-show, until 3.6
- * (later the offload provider has it), and that for the user features of the
- * datapath, since 3.7.  Expand to their initializers, with a comma. */
+/* Members of struct dpif_class: the one for dpctl/offload-stats-show, until
+ * 3.6 (later the offload provider has it), and the one for the user features
+ * of the datapath, since 3.7.  Expand to their initializers, with a comma. */
 #if OVS_HAVE_DPIF_OFFLOAD
 #define OVS_COMPAT_OFFLOAD_STATS_GET(FUNCTION)
 #else
@@ -151,7 +152,7 @@ ovs_compat_flow_dump_thread_destroy(struct dpif *dpif,
 #define OVS_COMPAT_GET_FEATURES(FUNCTION)
 #endif
 
-/* The user features of the datapath of 'inner', of the stock class. */
+/* Returns the user features of the datapath of 'inner', of the stock class. */
 static inline uint32_t
 ovs_compat_get_features(struct dpif *inner OVS_UNUSED)
 {
@@ -162,8 +163,9 @@ ovs_compat_get_features(struct dpif *inner OVS_UNUSED)
 #endif
 }
 
-/* Sets the port id of the socket that 'upcall' was received from, which the
- * kernel is told again with packets that are executed for it.  Since 3.6. */
+/* Sets the port id of the socket that 'upcall' was received from, which is
+ * passed back to the kernel when packets are executed for the upcall.  Since
+ * 3.6. */
 static inline void
 ovs_compat_upcall_set_pid(struct dpif_upcall *upcall OVS_UNUSED,
                           uint32_t pid OVS_UNUSED)
@@ -173,8 +175,8 @@ ovs_compat_upcall_set_pid(struct dpif_upcall *upcall OVS_UNUSED,
 #endif
 }
 
-/* Tunnels as devices, which rtnetlink makes and destroys.  Return 0 or a
- * positive errno value. */
+/* Tunnels as devices, which rtnetlink creates and destroys.  Each returns 0 or
+ * a positive errno value. */
 static inline int
 ovs_compat_tunnel_create(struct netdev *netdev)
 {
@@ -205,8 +207,8 @@ ovs_compat_tunnel_destroy(const char *name, const char *type)
 #define OVS_COMPAT_VPORT_TYPES
 #endif
 
-/* Is the openvswitch module that of Open vSwitch's own tree, which makes
- * tunnels by itself?  That one is not supported from 3.7 on. */
+/* Is the openvswitch module the one in Open vSwitch's own tree, which creates
+ * tunnels itself?  It is not supported from 3.7 on. */
 static inline bool
 ovs_compat_probe_tunnels_out_of_tree(void)
 {

@@ -10,7 +10,7 @@
  * the declarations of the tree that is built on.  Each is 1 or 0, so that
  * plain C can test them, too.  lib/ovs/README.md says more.
  *
- * Thread safety: that of the function of Open vSwitch that stands behind. */
+ * Thread safety: that of Open vSwitch's own function. */
 
 #include <string.h>
 
@@ -21,8 +21,8 @@
 #include "ovs-router.h"
 #include "util.h"
 
-/* Does the router have the kernel's routing tables, and rules that choose among
- * them?  It does from 3.7 on. */
+/* Does the router have the kernel's routing tables, and rules that select
+ * them? It does from 3.7 on. */
 static inline bool
 ovs_compat_router_has_tables(void)
 {
@@ -40,8 +40,8 @@ ovs_compat_router_flush(void)
 #endif
 }
 
-/* Is the device the master of others, such as a bond?  The member got another
- * name in 3.5. */
+/* Sets whether the device is the master of others, such as a bond.  The member
+ * has another name since 3.5. */
 static inline void
 ovs_compat_netdev_set_lag(struct netdev_linux *netdev, bool is_lag)
 {
@@ -52,8 +52,8 @@ ovs_compat_netdev_set_lag(struct netdev_linux *netdev, bool is_lag)
 #endif
 }
 
-/* The part of a device's link settings that the class keeps only where it tells
- * speed and duplex by functions of their own. */
+/* The part of a device's link settings that the class stores only in versions
+ * with separate functions for speed and duplex. */
 struct ovs_compat_link_settings {
     uint32_t speed;
     uint8_t duplex;
@@ -86,8 +86,8 @@ ovs_compat_netdev_set_link_settings(
 #endif
 }
 
-/* Returns the speed in Mbit/s that the class read last, or 0 if it is unknown.
- * The bridge computes rates and path costs from that. */
+/* Returns the speed in Mbit/s that the class last read, or 0 if it is unknown.
+ * The bridge computes rates and path costs from it. */
 static inline uint32_t
 ovs_compat_netdev_get_speed_read(const struct netdev_linux *netdev)
 {
@@ -102,8 +102,8 @@ ovs_compat_netdev_get_speed_read(const struct netdev_linux *netdev)
 #endif
 }
 
-/* Packets of the port of a device that upcalls were sent for, and could not be
- * sent for, are statistics of the device since 3.2.  UINT64_MAX stands for
+/* Since 3.2, statistics of a device include the packets of its port that
+ * upcalls were sent for, and could not be sent for.  UINT64_MAX means
  * unknown. */
 static inline void
 ovs_compat_netdev_set_upcalls(struct netdev_stats *stats OVS_UNUSED,
@@ -116,7 +116,7 @@ ovs_compat_netdev_set_upcalls(struct netdev_stats *stats OVS_UNUSED,
 #endif
 }
 
-/* Are these in 'stats'?  For tests. */
+/* Are these counters in 'stats'?  For tests. */
 static inline bool
 ovs_compat_netdev_get_upcalls(const struct netdev_stats *stats OVS_UNUSED,
                               uint64_t *packets OVS_UNUSED,
@@ -129,15 +129,15 @@ ovs_compat_netdev_get_upcalls(const struct netdev_stats *stats OVS_UNUSED,
     return OVS_HAVE_UPCALL_STATS;
 }
 
-/* Functions of the class of a device that tell its speed in Mbit/s (since 3.2)
- * and whether it is duplex (since 3.3.9 and 3.7, and not in all versions in
- * between).  Earlier the features of the device tell both. */
+/* Functions of the class of a device that return its speed in Mbit/s (since
+ * 3.2) and whether it is duplex (since 3.3.9 and 3.7, and not in all versions
+ * in between).  Earlier versions have both in the features of the device. */
 typedef int ovs_compat_get_speed_func(const struct netdev *,
                                       uint32_t *current, uint32_t *max);
 typedef int ovs_compat_get_duplex_func(const struct netdev *,
                                        bool *full_duplex);
 
-/* Makes them functions of 'class', each if 'stock' has one, too. */
+/* Sets these functions in 'class', each if 'stock' has one, too. */
 static inline void
 ovs_compat_netdev_class_set_speed(
     struct netdev_class *class OVS_UNUSED,
@@ -153,7 +153,7 @@ ovs_compat_netdev_class_set_speed(
 #endif
 }
 
-/* Calls those of 'class', which has them if they are called. */
+/* Calls these functions of 'class', which must have them. */
 static inline int
 ovs_compat_netdev_class_get_speed(const struct netdev_class *class OVS_UNUSED,
                                   const struct netdev *netdev OVS_UNUSED,
@@ -179,8 +179,8 @@ ovs_compat_netdev_class_get_duplex(const struct netdev_class *class OVS_UNUSED,
 #endif
 }
 
-/* What the bridge gets to know of the speed of 'netdev', in Mbit/s, and
- * whether it is duplex.  Both return 0 or a positive errno value. */
+/* Returns the speed of 'netdev' in Mbit/s, and whether it is duplex, as the
+ * bridge reads them.  Both return 0 or a positive errno value. */
 static inline int
 ovs_compat_netdev_get_speed(const struct netdev *netdev, uint32_t *current)
 {

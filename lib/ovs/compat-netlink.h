@@ -7,7 +7,7 @@
  * ====================================================================
  *
  * Open vSwitch has a copy of the kernel's constants, which grows with each
- * version.  What the kernel sends does not depend on that copy: these are the
+ * version.  The kernel's messages do not depend on that copy: these are
  * constants of the interface that some versions lack.  They never change.
  *
  * Thread safety: constants. */
@@ -18,8 +18,8 @@
 #define OVS_COMPAT_VPORT_UPCALL_ATTR_SUCCESS 0
 #define OVS_COMPAT_VPORT_UPCALL_ATTR_FAIL 1
 
-/* Flag of a rule of tc since Linux 4.17: a driver's reason not to take it is
- * told, although tc takes it. */
+/* Flag of a rule of tc since Linux 4.17: drivers explain why they do not
+ * accept the rule, although tc does. */
 #define OVS_COMPAT_TCA_CLS_FLAGS_VERBOSE (1u << 4)
 
 #endif /* lib/ovs/compat-netlink.h */

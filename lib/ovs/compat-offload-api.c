@@ -66,7 +66,7 @@ void
 ovs_compat_meter_set(ofproto_meter_id id OVS_UNUSED,
                      struct ofputil_meter_config *config OVS_UNUSED)
 {
-    /* Without it, flows that have a meter are not translated either. */
+    /* Otherwise flows with a meter are not translated either. */
 #if OVS_HAVE_METER_OFFLOAD
     meter_offload_set(id, config);
 #endif
@@ -121,7 +121,7 @@ api_init(struct netdev *netdev)
     return ours->init(netdev);
 }
 
-/* The stock flow API knows none of our rules.  Ours are not told by thread. */
+/* The stock flow API does not know our rules, so this counts them. */
 static int
 api_get_n_flows(struct netdev *netdev, uint64_t *n_flows)
 {
@@ -138,8 +138,8 @@ ovs_compat_offload_register(const struct ovs_compat_offload_class *class)
 
     ours = class;
 
-    /* The stock one is registered the first time that somebody asks for
-     * anything about netdevs. */
+    /* The stock flow API is registered at the first call of any netdev
+     * function. */
     netdev_enumerate_types(&types);
     sset_destroy(&types);
 

@@ -2,10 +2,10 @@
 
 /* Offload to tc where Open vSwitch has offload providers (since 3.7).
  *
- * Their list is fixed, but the class of tc's is a variable: it is changed
- * before it is used.  Each datapath opens one provider, which has the ports of
- * the datapath.  Open vSwitch makes none for translations that are not asked
- * for by a dpif, so there is one more, of a dpif that stands for all: it knows
+ * The list of their classes is fixed, but tc's class is a variable: it is
+ * changed before it is used.  Each datapath opens one provider, which has the
+ * ports of the datapath.  Open vSwitch makes none for translations that no
+ * dpif requests, so there is one more, of a dpif that stands for all and knows
  * the ports of all others. */
 
 #include <config.h>
@@ -47,7 +47,7 @@ static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
 static struct ovs_list providers OVS_GUARDED_BY(mutex)
     = OVS_LIST_INITIALIZER(&providers);
 
-/* What was given to ovs_compat_offload_register(), or NULL. */
+/* The argument of ovs_compat_offload_register(), or NULL. */
 static const struct ovs_compat_offload_class *ours;
 
 /* The dpif that stands for all. */
@@ -77,7 +77,8 @@ prepare_device(struct dpif_offload *offload, struct netdev *netdev)
     return error;
 }
 
-/* A port that cannot be prepared, which is logged, is one without offload. */
+/* Adds a port.  One that cannot be prepared, which is logged, has no
+ * offload. */
 static int
 provider_port_add(struct dpif_offload *offload, struct netdev *netdev,
                   odp_port_t port_no)
@@ -114,7 +115,7 @@ provider_port_del(struct dpif_offload *offload, odp_port_t port_no)
     return 0;
 }
 
-/* Until the next quiescent period. */
+/* The result is valid until the next quiescent period. */
 static struct netdev *
 find_netdev(const struct dpif_offload *offload, odp_port_t port_no)
 {
@@ -194,8 +195,8 @@ provider_close(struct dpif_offload *offload)
     free(provider);
 }
 
-/* What Open vSwitch itself reads of the configuration.  The rest is given to
- * the dpif, too. */
+/* Reads the settings that Open vSwitch itself uses.  The dpif gets the
+ * rest. */
 static void
 provider_set_config(struct dpif_offload *offload, const struct smap *other_cfg)
 {
@@ -237,8 +238,8 @@ provider_get_global_stats(const struct dpif_offload *offload,
             : EOPNOTSUPP);
 }
 
-/* Puts our functions in the place of those of the class, once.  What is left
- * of it needs nothing but the list of ports. */
+/* Replaces functions of the class by ours, once.  The remaining stock
+ * functions need only the list of ports. */
 static void
 take_class(void)
 {
@@ -254,7 +255,7 @@ take_class(void)
     class->get_netdev = provider_get_netdev;
     class->flow_count = provider_flow_count;
 
-    /* These are the dpif's. */
+    /* The dpif does these. */
     class->operate = NULL;
     class->flow_flush = NULL;
     class->flow_dump_create = NULL;

@@ -9,21 +9,21 @@
  * Open vSwitch has code that translates flows into rules of tc and back, and a
  * list of the ports that rules may name.  Until 3.6 these are the flow API of
  * tc and a table of ports for each type of datapath (netdev-offload.h).  From
- * 3.7 on they are an offload provider, of which each datapath has one with the
- * ports of its own (dpif-offload-provider.h).
+ * 3.7 on they are an offload provider; each datapath has one with its own
+ * ports (dpif-offload-provider.h).
  *
- * ovs-kdp uses the translation.  What else Open vSwitch does with tc is done
- * by the offload engine, which is a part of the dpif on each version: the
- * provider is told to have no flows of its own
- * (DPIF_OFFLOAD_IMPL_FLOWS_DPIF_SYNCED).  Its list of ports is kept.
+ * ovs-kdp uses the translation.  The offload engine, which is a part of the
+ * dpif on each version, does everything else with tc: the provider claims to
+ * have no flows of its own (DPIF_OFFLOAD_IMPL_FLOWS_DPIF_SYNCED).  Its list of
+ * ports is used.
  *
- * Life cycle: ovs_compat_offload_register() puts our functions in the place of
- * the stock ones, before a datapath is opened.  The bridge, and from 3.7 on
- * the dpif layer, add and delete ports.
+ * Life cycle: ovs_compat_offload_register() replaces the stock functions by
+ * ours, before a datapath is opened.  The bridge, and from 3.7 on the dpif
+ * layer, add and delete ports.
  *
  * Thread safety: any thread, except _register(), _enable(), _prepare(), and
- * the functions for tests, which are for the main thread.  A netdev that is
- * handed out has a reference of its own. */
+ * the functions for tests, which are for the main thread.  A returned netdev
+ * has a reference of its own. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,11 +54,10 @@ void ovs_compat_ports_traverse(const char *dpif_type,
                                           void *aux),
                                void *aux);
 
-/* Is 'netdev' one that flows may be translated for?  It is if it has been
- * prepared. */
+/* May flows be translated for 'netdev'?  They may if it has been prepared. */
 bool ovs_compat_offload_is_prepared(const struct netdev *netdev);
 
-/* Has offload been turned on since the process started? */
+/* Was offload turned on since the process started? */
 bool ovs_compat_offload_is_enabled(void);
 
 /* Translation. */
@@ -69,7 +68,7 @@ int ovs_compat_flow_put(struct netdev *, struct match *,
                         struct nlattr *actions, size_t actions_len,
                         const ovs_u128 *ufid, bool recirc_sharing);
 
-/* Makes meter 'id' one of tc, or changes it. */
+/* Adds meter 'id' to tc, or changes it. */
 void ovs_compat_meter_set(ofproto_meter_id id, struct ofputil_meter_config *);
 
 /* Goes through the rules of port 'port_no', translated back. */
@@ -85,12 +84,12 @@ void ovs_compat_rule_dump_destroy(struct ovs_compat_rule_dump *);
 
 /* Preparing devices. */
 
-/* What Open vSwitch does by itself: finds out, the first time, what the kernel
- * can do, and takes all rules away from 'netdev'.  Returns 0 or a positive
- * errno value. */
+/* The stock preparation: finds out, the first time, what the kernel supports,
+ * and removes all rules from 'netdev'.  Returns 0 or a positive errno
+ * value. */
 int ovs_compat_offload_stock_init(struct netdev *);
 
-/* What is done in its place.  All members are required. */
+/* Replacements for it.  All members are required. */
 struct ovs_compat_offload_class {
     /* Prepares 'netdev' for rules.  Returns 0 or a positive errno value. */
     int (*init)(struct netdev *);
@@ -99,16 +98,16 @@ struct ovs_compat_offload_class {
     uint64_t (*count)(struct netdev *);
 
     /* Fills '*stats' in for datapath 'dpif_name', such as "system@NAME".  From
-     * 3.7 on; before, they are asked for by a function of the dpif class.
-     * Returns 0 or a positive errno value. */
+     * 3.7 on; before, a function of the dpif class returns them.  Returns 0 or
+     * a positive errno value. */
     int (*stats)(const char *dpif_name, struct netdev_custom_stats *stats);
 };
 
 /* Returns 0 or a positive errno value.  'class' must be constant. */
 int ovs_compat_offload_register(const struct ovs_compat_offload_class *class);
 
-/* Does the revalidator take a flow that moves between the kernel and tc for
- * the same one, as far as that depends on the provider? */
+/* Does the revalidator recognise a flow that moves between the kernel and tc,
+ * as far as that depends on the provider? */
 bool ovs_compat_offload_is_synced(void);
 
 /* For tests, which have no bridge and no dpif layer. */
@@ -116,8 +115,8 @@ bool ovs_compat_offload_is_synced(void);
 /* Turns offload on. */
 void ovs_compat_offload_enable(void);
 
-/* Prepares 'netdev' as a port that is added is prepared.  Returns 0 or a
- * positive errno value. */
+/* Prepares 'netdev' like a port that is added.  Returns 0 or a positive errno
+ * value. */
 int ovs_compat_offload_prepare(struct netdev *);
 
 /* Says that 'netdev' has been prepared, or not. */

@@ -18,8 +18,8 @@
 #include "openvswitch/json.h"
 #include "ovs-features.h"
 
-/* Ignores a result that the compiler wants to be looked at.  The name differs
- * since 3.7. */
+/* Ignores a result that the compiler wants to be used.  The name differs since
+ * 3.7. */
 static inline void
 ovs_compat_ignore(bool result OVS_UNUSED)
 {

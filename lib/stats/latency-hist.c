@@ -18,7 +18,7 @@ latency_hist_init(struct latency_hist *hist)
     atomic_init(&hist->sum, 0);
 }
 
-/* Returns part 'i' as readers see it, or NULL. */
+/* Returns part 'i', for readers, or NULL. */
 static struct latency_part *
 get_part(struct latency_hist *hist, unsigned int i)
 {
@@ -29,7 +29,7 @@ get_part(struct latency_hist *hist, unsigned int i)
     return part;
 }
 
-/* Makes part 'i', which is not there. */
+/* Creates part 'i', which does not exist. */
 static struct latency_part *
 add_part(struct latency_hist *hist, unsigned int i)
 {
@@ -43,8 +43,8 @@ add_part(struct latency_hist *hist, unsigned int i)
     return part;
 }
 
-/* Makes part 'i', which is not there, and counts 'usec', which falls into it.
- * A function of its own, so that others need no stack for it. */
+/* Creates part 'i', and counts 'usec', which falls into it.  A separate
+ * function, so that its caller needs no stack for it. */
 static void __attribute__((__noinline__))
 record_in_new_part(struct latency_hist *hist, unsigned int i, uint64_t usec)
 {
@@ -65,7 +65,7 @@ latency_hist_bucket(uint32_t usec)
 {
     unsigned int shift;
 
-    /* The first durations have a bucket each. */
+    /* The shortest durations have a bucket each. */
     if (usec < LATENCY_SUB_BUCKETS) {
         return usec;
     }
@@ -130,7 +130,7 @@ latency_hist_reset(struct latency_hist *hist)
     atomic_store_relaxed(&hist->sum, 0);
 }
 
-/* Stores how many of those counted in 'buckets' are below each bound. */
+/* Stores how many durations in 'buckets' are below each bound. */
 static void
 count_below(const uint32_t buckets[], uint64_t below[LATENCY_N_BOUNDS])
 {
@@ -147,8 +147,8 @@ count_below(const uint32_t buckets[], uint64_t below[LATENCY_N_BOUNDS])
     }
 }
 
-/* The duration that at least 'percent' % of the 'n' counted in 'buckets' do
- * not exceed. */
+/* Returns the duration that at least 'percent' % of the 'n' durations in
+ * 'buckets' do not exceed. */
 static uint32_t
 percentile(const uint32_t buckets[], uint64_t n, unsigned int percent)
 {
@@ -189,8 +189,7 @@ latency_hist_summarize(const struct latency_hist *hist_,
     summary->p99 = MIN(percentile(buckets, summary->n, 99), summary->max);
 }
 
-/* Adds 'n' to '*counter', which stays at the largest value that it can
- * have. */
+/* Adds 'n' to '*counter', which saturates. */
 static void
 bucket_add(atomic_uint32_t *counter, uint32_t n)
 {

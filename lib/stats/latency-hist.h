@@ -11,24 +11,22 @@
  * is exact to 12.5 %, from a microsecond to more than an hour.
  *
  * All buckets take 1 kB.  There is a histogram for each port, and most ports
- * have few durations, which lie close to each other.  So buckets come in parts
- * of two powers of two, and a part gets its memory when a duration falls into
- * it.
+ * have few durations, which are close to each other.  So buckets come in parts
+ * of two powers of two, and a part is allocated when a duration falls into it.
  *
- * A bucket that has counted 2^32 - 1 durations, half a day of 100,000 upcalls
- * a second, stays there.  Percentiles then lean towards the other buckets
- * until the histogram is reset; if the bucket started over they would be wrong
- * at once.
+ * A bucket saturates at 2^32 - 1 durations, half a day of 100,000 upcalls per
+ * second.  Percentiles then drift towards the other buckets until the
+ * histogram is reset; if the bucket wrapped they would be wrong at once.
  *
  * Why not a library: HdrHistogram's C version counts in plain integers, which
  * another thread cannot read while they are written; its ways around that cost
  * locked instructions for each record or several histograms for each port.
  *
- * Life cycle: latency_hist_init(), latency_hist_uninit().  A part, once there,
- * stays until the end, through resets as well.
+ * Life cycle: latency_hist_init(), latency_hist_uninit().  A part stays until
+ * the end, even through resets.
  *
- * Failure: none.  Open vSwitch ends the process when memory for a part cannot
- * be had.
+ * Failure: none.  Open vSwitch aborts the process if it cannot allocate a
+ * part.
  *
  * Thread safety
  * -------------
@@ -39,17 +37,17 @@
  *      reset              -          yes (*)  yes         yes
  *      summarize          -          yes      yes         yes
  *
- *      (*) What is recorded at the same time may be lost or stay.
+ *      (*) A concurrent record may be lost or stay.
  *
  * _add() records in one histogram and summarizes the other.
  *
- * Whoever passes the right to record on to another thread sees to it that this
- * one sees all that was written.  What a reader sees may lack the latest
- * records.
+ * When the right to record passes to another thread, the caller makes sure
+ * that this thread sees everything that was written.  A reader may miss the
+ * latest records.
  *
- * The store of the pointer to a part, which the writer makes when the part is
- * all zeros, is its linearisation point.  It releases, and pairs with the
- * acquiring load of those who reset or summarize.  The writer itself needs no
+ * The linearisation point is the store of the pointer to a part, which the
+ * writer makes when the part is all zeros.  It releases, and pairs with the
+ * acquiring load in reset and summarize.  The writer itself needs no
  * barrier. */
 
 #include <stdint.h>
@@ -60,14 +58,14 @@
 #define LATENCY_SUB_BITS 3
 #define LATENCY_SUB_BUCKETS (1u << LATENCY_SUB_BITS)
 
-/* Durations from 2^LATENCY_MAX_BITS microseconds (72 minutes) on are counted
- * in the last bucket. */
+/* Durations of 2^LATENCY_MAX_BITS microseconds (72 minutes) or more are
+ * counted in the last bucket. */
 #define LATENCY_MAX_BITS 32
 #define LATENCY_BUCKETS \
     ((LATENCY_MAX_BITS - LATENCY_SUB_BITS + 1) * LATENCY_SUB_BUCKETS)
 
-/* Buckets to a part: with fewer, pointers and what malloc() needs for itself
- * would take more than the buckets that are not there. */
+/* Buckets in a part: with fewer, the pointers and the overhead of malloc()
+ * would take more than the missing buckets. */
 #define LATENCY_PART_BUCKETS (2 * LATENCY_SUB_BUCKETS)
 #define LATENCY_N_PARTS (LATENCY_BUCKETS / LATENCY_PART_BUCKETS)
 
@@ -85,9 +83,9 @@ struct latency_hist {
     atomic_uint64_t sum;        /* Microseconds. */
 };
 
-/* Bounds that programs get: powers of 4 from 64 microseconds to a second.
- * They are the ends of buckets.  More would be too much for a monitoring
- * system that keeps them for thousands of ports. */
+/* Bounds for programs: powers of 4 from 64 microseconds to a second, which are
+ * the ends of buckets.  More would be too many for a monitoring system that
+ * stores them for thousands of ports. */
 #define LATENCY_N_BOUNDS 8
 #define LATENCY_BOUND(I) (UINT32_C(64) << (2 * (I)))
 
@@ -116,7 +114,7 @@ void latency_hist_reset(struct latency_hist *);
 void latency_hist_summarize(const struct latency_hist *,
                             struct latency_summary *);
 
-/* Records in 'dst' what 'src' has recorded. */
+/* Adds the records of 'src' to 'dst'. */
 void latency_hist_add(struct latency_hist *dst,
                       const struct latency_hist *src);
 

@@ -46,7 +46,7 @@ load(struct moving_average_copy *copy, struct state *state)
     state->spread = load_double(&copy->spread);
 }
 
-/* Makes 'state' the current one, in the place of the one of 'seq'. */
+/* Makes 'state', the successor of that with 'seq', the current one. */
 static void
 publish(struct moving_average *average, uint64_t seq,
         const struct state *state)
@@ -79,8 +79,8 @@ moving_average_init_cumulative(struct moving_average *average)
     init(average, 0);
 }
 
-/* Samples count 'weight', in (0, 1], when they are new, and 1 - 'weight' times
- * as much with each later one.  The first one counts 1. */
+/* A new sample has the weight 'weight', in (0, 1], and each later one
+ * multiplies it by 1 - 'weight'.  The first sample initially has weight 1. */
 void
 moving_average_init_exponential(struct moving_average *average, double weight)
 {
@@ -88,7 +88,7 @@ moving_average_init_exponential(struct moving_average *average, double weight)
     init(average, weight);
 }
 
-/* Takes 'sample' into account, which must be finite. */
+/* Adds 'sample', which must be finite. */
 void
 moving_average_record(struct moving_average *average, double sample)
 {
@@ -117,8 +117,8 @@ moving_average_record(struct moving_average *average, double sample)
     publish(average, seq, &state);
 }
 
-/* Stores what 'average' says now in '*summary': all that a number of samples
- * say, the latest of which may be missing. */
+/* Stores the present state of 'average' in '*summary'.  It may lack the latest
+ * samples. */
 void
 moving_average_read(const struct moving_average *average_,
                     struct average_summary *summary)
@@ -141,7 +141,7 @@ moving_average_read(const struct moving_average *average_,
                          : state.n ? state.spread / state.n : 0);
 }
 
-/* Makes '*a' what it would be if it had got the samples of '*b' too. */
+/* Adds the samples of '*b' to '*a'. */
 void
 average_summary_merge(struct average_summary *a,
                       const struct average_summary *b)

@@ -6,39 +6,39 @@
 /* Moving averages
  * ===============
  *
- * Mean and standard deviation of samples that come one after another, such as
- * latencies, without keeping them.  There are two kinds:
+ * Mean and standard deviation of a sequence of samples, such as latencies,
+ * without storing them.  There are two kinds:
  *
- *   - cumulative: all samples since the start count alike;
+ *   - cumulative: all samples since the start have the same weight;
  *
- *   - exponential: each sample counts by a fixed factor less than the one that
- *     follows it, so that the average tells about the recent ones.
+ *   - exponential: the weight of a sample is a fixed factor less than that of
+ *     the next one, so that the average reflects recent samples.
  *
  * The textbook way, sums of the samples and of their squares, subtracts two
- * large and nearly equal numbers when the deviation is small beside the mean,
- * and then returns noise, or the root of a negative number.  Here the mean and
- * the squares of the distances from it are carried on: B. P. Welford, "Note on
- * a method for calculating corrected sums of squares and products" (1962), and
- * for the exponential kind T. Finch, "Incremental calculation of weighted mean
- * and variance" (2009).
+ * large and nearly equal numbers when the deviation is small compared to the
+ * mean, and then returns noise, or the root of a negative number.  This module
+ * maintains the mean and the squares of the distances from it: B. P. Welford,
+ * "Note on a method for calculating corrected sums of squares and products"
+ * (1962), and for the exponential kind T. Finch, "Incremental calculation of
+ * weighted mean and variance" (2009).
  *
  * Averages of several threads are merged from their summaries, weighted by the
- * number of samples; the deviation takes into account how far the means are
- * apart (T. F. Chan, G. H. Golub and R. J. LeVeque, 1979).  For the cumulative
- * kind that is exactly what one average of all samples would say.
+ * number of samples; the deviation includes the distance between the means
+ * (T. F. Chan, G. H. Golub and R. J. LeVeque, 1979).  For the cumulative kind
+ * the result is exactly that of one average of all samples.
  *
  * How readers see whole samples
  * -----------------------------
  *
  * There are two copies of the state.  The writer changes the one that is not
  * current and then makes it current by increasing 'seq'.  A reader starts
- * again if 'seq' has changed meanwhile, so only when the writer has got on; a
- * writer that is preempted holds nobody up.
+ * again if 'seq' has changed meanwhile, that is, only if the writer has made
+ * progress. A preempted writer delays no reader.
  *
  *     [A] release of 'seq'      - acquire of 'seq' by a reader: the copy that
  *         'seq' makes current is complete.
- *     [B] release in the copies - acquire in the copies by a reader: one who
- *         sees anything of a later sample sees that 'seq' has changed.
+ *     [B] release in the copies - acquire in the copies by a reader: a reader
+ *         that sees any part of a later sample sees that 'seq' has changed.
  *
  * Thread safety
  * -------------
@@ -56,9 +56,9 @@
 struct moving_average_copy {
     atomic_uint64_t n;          /* Number of samples. */
     atomic_uint64_t mean;       /* Bits of a double. */
-    atomic_uint64_t spread;     /* Likewise.  Cumulative: sum of the squares of
-                                 * distances from the mean; exponential:
-                                 * variance. */
+    atomic_uint64_t spread;     /* Bits of a double.  Cumulative: sum of the
+                                 * squares of distances from the mean;
+                                 * exponential: variance. */
 };
 
 struct moving_average {

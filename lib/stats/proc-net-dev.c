@@ -13,7 +13,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
-/* A number of a sysfs file, or a hardware address of the longest kind. */
+/* Fits a number in a sysfs file, or the longest hardware address. */
 #define SYSFS_VALUE_SIZE 128
 
 bool
@@ -57,13 +57,13 @@ proc_net_dev_parse(const char *line, struct proc_net_dev *dev)
     return true;
 }
 
-/* What is read of a file at once.  The kernel gives at most a page of it each
- * time; the C library, which goes by the size of a block in /proc, would ask
- * for a quarter of that. */
+/* Bytes of a file that are read at once.  The kernel returns at most a page
+ * each time; the C library would read a quarter of that, the size of a block
+ * in /proc. */
 #define PROC_READ_SIZE 4096
 
-/* Parses the whole lines among the 'len' bytes at 'buf', and with 'end' what
- * follows them, too.  Returns the number of bytes that are done with. */
+/* Parses the complete lines in the 'len' bytes at 'buf', and with 'end' also
+ * an incomplete last one.  Returns the number of parsed bytes. */
 static size_t
 proc_net_dev_take(char *buf, size_t len, bool end, proc_net_dev_func *cb,
                   void *aux)
@@ -104,7 +104,7 @@ proc_net_dev_read(const char *path, proc_net_dev_func *cb, void *aux)
             len += n;
             size_t done = proc_net_dev_take(buf, len, false, cb, aux);
 
-            /* No line of the kernel's is that long. */
+            /* No line from the kernel is that long. */
             done = len - done < PROC_READ_SIZE ? done : len;
             len -= done;
             memmove(buf, buf + done, len);
@@ -156,7 +156,7 @@ sysfs_net_read(int dirfd, const char *counter, uint64_t *value)
     return errno ? errno : end == buf || *end ? EINVAL : 0;
 }
 
-/* True if the directory 'dirfd' is that of the device meant. */
+/* True if 'dirfd' is the directory of the expected device. */
 static bool
 sysfs_net_is(int dirfd, int ifindex, const uint8_t *hwaddr, size_t hwaddr_len)
 {

@@ -6,15 +6,16 @@
 /* Statistics of network devices without the RTNL lock
  * ===================================================
  *
- * Two files of the kernel tell what a device has counted without waiting for
- * the RTNL lock, which RTM_GETLINK does wait for:
+ * Two kinds of files have the counters of a device and can be read without
+ * waiting for the RTNL lock, unlike RTM_GETLINK:
  *
  *   - /proc/net/dev has all devices of the network namespace in one read, but
- *     adds some counters up (struct proc_net_dev).
+ *     only sums of some counters (struct proc_net_dev).
  *
  *   - /sys/class/net/DEVICE/statistics/ has a file for each counter.  It
- *     belongs to the namespace in which sysfs was mounted, which may be
- *     another: sysfs_net_open() checks that the device is the one meant.
+ *   belongs
+ *     to the namespace in which sysfs was mounted, which may be another one:
+ *     sysfs_net_open() checks that it is the expected device.
  *
  * Thread safety: no state. */
 
@@ -42,10 +43,11 @@ bool proc_net_dev_parse(const char *line, struct proc_net_dev *);
 typedef void proc_net_dev_func(const struct proc_net_dev *, void *aux);
 int proc_net_dev_read(const char *path, proc_net_dev_func *cb, void *aux);
 
-/* Opens the directory of statistics of device 'name', if that has interface
- * index 'ifindex' and hardware address 'hwaddr', 'hwaddr_len' bytes, below
- * 'root', usually "/sys/class/net".  Returns a file descriptor that the caller
- * closes, or a negative errno value, -ENODEV if it is another device. */
+/* Opens the directory of statistics of device 'name' below 'root', usually
+ * "/sys/class/net", if the device has interface index 'ifindex' and the
+ * hardware address of 'hwaddr_len' bytes at 'hwaddr'.  Returns a file
+ * descriptor that the caller closes, or a negative errno value, -ENODEV if it
+ * is another device. */
 int sysfs_net_open(const char *root, const char *name, int ifindex,
                    const uint8_t *hwaddr, size_t hwaddr_len);
 

@@ -17,8 +17,8 @@ struct thread_counters {
     struct thread_counters_block **blocks OVS_GUARDED;
     size_t n_blocks OVS_GUARDED;
     size_t allocated_blocks OVS_GUARDED;
-    uint64_t *kept OVS_GUARDED; /* Counted in blocks that are gone. */
-    struct self *selves OVS_GUARDED;    /* Those of all threads. */
+    uint64_t *kept OVS_GUARDED; /* Sums of blocks that are gone. */
+    struct self *selves OVS_GUARDED;    /* The blocks of all threads. */
 };
 
 /* The block of a thread. */
@@ -59,7 +59,7 @@ thread_counters_create(size_t n_items)
 }
 
 /* Destroys 'counters' with all blocks.  Threads that have one may live on, but
- * not use it.  NULL does nothing. */
+ * must not use it.  NULL does nothing. */
 void
 thread_counters_destroy(struct thread_counters *counters)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -70,7 +70,7 @@ thread_counters_destroy(struct thread_counters *counters)
         return;
     }
 
-    /* No thread that ends calls self_end() from here on, or is in it. */
+    /* From here on no ending thread calls self_end() or is in it. */
     ovsthread_key_delete(counters->key);
     for (self = counters->selves; self; self = next) {
         next = self->next;
@@ -115,7 +115,7 @@ thread_counters_block_create(struct thread_counters *counters)
 {
     struct thread_counters_block *block;
 
-    /* No other data on the last cache line either. */
+    /* Nothing else shares the last cache line either. */
     block = xmalloc_cacheline(ROUND_UP(
         MAX(counters->n_items, 1) * sizeof block->items[0], CACHE_LINE_SIZE));
     for (size_t i = 0; i < counters->n_items; i++) {
@@ -134,12 +134,12 @@ thread_counters_block_create(struct thread_counters *counters)
 }
 
 /* Blocks that are added up at the same time, so that the totals are loaded and
- * stored once for all of them, and that cache lines of several blocks are on
- * the way at once. */
+ * stored once for all of them, and cache lines of several blocks are in flight
+ * at once. */
 #define STRIDE 4
 
-/* Blocks from where one is added up to where its cache lines are asked for:
- * they come from other CPUs, which takes longer than to add up a block. */
+/* Distance in blocks between adding up and prefetching: cache lines come from
+ * other CPUs, which takes longer than adding up a block. */
 #define AHEAD (2 * STRIDE)
 
 static void
@@ -175,8 +175,7 @@ add_blocks(uint64_t totals[], struct thread_counters_block **blocks, size_t n,
     }
 }
 
-/* Destroys 'block' of 'counters'; what was counted in it is kept.  NULL does
- * nothing. */
+/* Destroys 'block' of 'counters', and keeps its counts.  NULL does nothing. */
 void
 thread_counters_block_destroy(struct thread_counters *counters,
                               struct thread_counters_block *block)
@@ -196,8 +195,8 @@ thread_counters_block_destroy(struct thread_counters *counters,
     free_cacheline(block);
 }
 
-/* Stores the sum of each item over all blocks, those that are gone included,
- * in 'totals', which must have room for all items. */
+/* Stores the sum of each item over all blocks, including destroyed ones, in
+ * 'totals', which must have room for all items. */
 void
 thread_counters_fold(struct thread_counters *counters, uint64_t totals[])
 {

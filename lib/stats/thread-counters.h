@@ -3,37 +3,37 @@
 #ifndef KDP_THREAD_COUNTERS_H
 #define KDP_THREAD_COUNTERS_H 1
 
-/* Counters that each thread has for itself
- * ========================================
+/* Per-thread counters
+ * ===================
  *
- * A set has a number of items to count.  Each thread counts in a block of its
- * own, all items one after another, on cache lines that no other thread writes
- * to, so that counting is a load and a store and never waits for another CPU.
- * Who wants to know adds the blocks up.
+ * A set has a number of items to count.  Each thread counts in its own block,
+ * which has all items one after another, on cache lines that no other thread
+ * writes to.  So counting is a load and a store and never waits for another
+ * CPU. A reader adds up the blocks.
  *
- * That walks each block once, all items together.  To add up one item over all
- * threads, then the next item, would take the same cache lines, which come
- * from the CPUs of their writers, once for each item: with many threads they
- * do not stay in the cache until the next item's turn.  (The kernel's per-CPU
- * network statistics were changed in the same way in 2015.)  The next blocks'
- * lines are asked for while one is added up.
+ * It walks through each block once, all items together.  If it added up one
+ * item over all threads, then the next item, it would fetch the same cache
+ * lines, which come from the CPUs of their writers, once for each item: with
+ * many threads they do not stay in the cache until the next item's turn.  (The
+ * kernel's per-CPU network statistics were changed in the same way in 2015.)
+ * While one block is added up, the next blocks are prefetched.
  *
  * Life cycle
  * ----------
  *
  * thread_counters_create().  A thread gets its block at its first
- * thread_counters_self(); when it ends, what it counted is kept and the block
- * freed.  Who counts on behalf of something that is not a thread creates and
- * destroys blocks itself.  thread_counters_destroy() frees the blocks that are
- * left, when no thread uses the set any more.
+ * thread_counters_self(); when the thread ends, its counts are kept and the
+ * block is freed.  To count for something that is not a thread, the caller
+ * creates and destroys blocks itself.  thread_counters_destroy() frees the
+ * remaining blocks, when no thread uses the set any more.
  *
  * What a fold sees
  * ----------------
  *
- * Each item is read whole.  Items are read at different times, so that one
- * that is counted after another one may be ahead of it in a fold.  From one
- * fold to the next, no item decreases.  What a thread counted before it ended,
- * or before anything that the caller waited for, is included.
+ * Each item is read atomically.  Items are read at different times, so in a
+ * fold a later count may be ahead of an earlier one.  From one fold to the
+ * next, no item decreases.  A fold includes everything that a thread counted
+ * before it ended, or before an event that the caller waited for.
  *
  * Thread safety
  * -------------
@@ -41,7 +41,7 @@
  *     thread_counters_create, _destroy       no other call on the set
  *     thread_counters_self, _fold, _read     any thread, any time
  *     thread_counters_block_create           any thread, any time
- *     thread_counters_block_destroy, _add    who has the block; one at a time
+ *     thread_counters_block_destroy, _add    the owner of the block
  */
 
 #include <stddef.h>
@@ -52,7 +52,7 @@
 
 struct thread_counters;
 
-/* A block.  The set knows how many items it has. */
+/* A block.  The set knows the number of items. */
 struct thread_counters_block {
     atomic_uint64_t items[1];
 };
@@ -67,8 +67,8 @@ struct thread_counters_block *thread_counters_block_create(
 void thread_counters_block_destroy(struct thread_counters *,
                                    struct thread_counters_block *);
 
-/* Counts 'n' more of 'item', which must be below the set's number of items, in
- * the caller's 'block'.  Relaxed: counters order nothing. */
+/* Adds 'n' to 'item', which must be below the set's number of items, in the
+ * caller's 'block'.  Relaxed: counters order nothing. */
 static inline void
 thread_counters_add(struct thread_counters_block *block, size_t item,
                     uint64_t n)
@@ -79,7 +79,7 @@ thread_counters_add(struct thread_counters_block *block, size_t item,
     atomic_store_relaxed(&block->items[item], value + n);
 }
 
-/* What 'block' counted of 'item' so far.  Never decreases. */
+/* Returns the present count of 'item' in 'block'.  Never decreases. */
 static inline uint64_t
 thread_counters_read(const struct thread_counters_block *block, size_t item)
 {

@@ -6,22 +6,22 @@
 /* Findings
  * ========
  *
- * What is wrong on this machine, for an operator: what was found, why it
- * matters, and what to do about it.  The command kdp/doctor prints them.
+ * Problems on this machine, for an operator: what was found, why it matters,
+ * and what to do about it.  The command kdp/doctor prints them.
  *
  *      engines --> sources --> findings --> kdp/doctor
  *
- * An engine has a function that looks at a snapshot of itself and adds what it
- * finds, upcall_diagnose() for example.  Such functions are pure, so that each
- * finding can be provoked in a test.  Whoever has the snapshots registers a
+ * An engine has a function that inspects a snapshot of itself and adds
+ * findings, for example upcall_diagnose().  Such functions are pure, so that a
+ * test can provoke each finding.  A module that has the snapshots registers a
  * source, which takes them and calls these functions.
  *
- * A kind of finding is a constant.  Its name stays, because people search for
- * it and programs compare it: it is in the manual page.
+ * A kind of finding is a constant.  Its name is in the manual page and must
+ * not change, because people search for it and programs compare it.
  *
- * A finding is about what is so now, or what was counted since the daemon was
- * started.  Whoever adds findings of many objects of a kind bounds their
- * number, and says how many more there are.
+ * A finding is about the present state, or about counters since the daemon was
+ * started.  Functions that add findings about many objects of a kind limit
+ * their number, and say how many more there are.
  *
  * Life cycle: findings_init(), any number of findings_add(), then output,
  * findings_uninit().  Sources stay registered.
@@ -39,7 +39,7 @@ struct json;
 struct finding_kind {
     const char *name;           /* "upcalls-lost". */
     const char *why;            /* Why it matters, in a sentence. */
-    const char *advice;         /* What to do, likewise. */
+    const char *advice;         /* What to do, in a sentence. */
 };
 
 struct finding {
@@ -63,13 +63,13 @@ void findings_add(struct findings *, const struct finding_kind *kind,
 void findings_to_text(const struct findings *, struct ds *);
 struct json *findings_to_json(const struct findings *);
 
-/* Adds what a part of the program finds. */
+/* Adds the findings of a part of the program. */
 typedef void findings_source_func(struct findings *, void *aux);
 
-/* Has 'source' called with 'aux' whenever somebody asks. */
+/* Registers 'source', which is called with 'aux' by findings_collect(). */
 void findings_register_source(findings_source_func *source, void *aux);
 
-/* Asks all sources, in the order in which they were registered. */
+/* Calls all sources, in the order in which they were registered. */
 void findings_collect(struct findings *);
 
 /* Registers the command kdp/doctor. */

@@ -25,7 +25,7 @@ struct unixctl_override {
 /* By command name. */
 static struct shash overrides = SHASH_INITIALIZER(&overrides);
 
-/* Where the reply of a stock function goes, or NULL for its own connection. */
+/* Destination of a stock function's reply, or NULL for its own connection. */
 static struct ds *captured_reply;
 
 void __wrap_unixctl_command_register(const char *, const char *, int, int,

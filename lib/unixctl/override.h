@@ -7,12 +7,12 @@
  * =======================================
  *
  * Open vSwitch registers its control commands under fixed names, and a second
- * registration of a name is a programming error there.  Where a command of
- * ours says more than the stock one of the same name, it is announced here
- * before the stock one is registered.  The program links with --wrap for
- * unixctl_command_register() and unixctl_command_reply(), which brings both
- * calls here: the registration is carried out with our function, which can
- * have the stock function's reply as text and go on from there.
+ * registration of a name is a programming error there.  If a command of ours
+ * extends the stock one of the same name, it is announced here before the
+ * stock one is registered.  The program links with --wrap for
+ * unixctl_command_register() and unixctl_command_reply(), so that this module
+ * gets both calls: it registers our function instead, which can get the stock
+ * function's reply as text.
  *
  * Thread safety: main thread only, as with all of unixctl. */
 

@@ -8,7 +8,7 @@
 #include "unixctl/findings.h"
 #include "vport/vport-table.h"
 
-/* Losses that are worth a word: a few come with bursts of new ports. */
+/* Losses that are worth reporting: bursts of new ports cause a few. */
 #define MANY_LOSSES 10
 
 static const struct finding_kind table_not_current = {

@@ -3,7 +3,7 @@
 #ifndef KDP_VPORT_DIAGNOSE_H
 #define KDP_VPORT_DIAGNOSE_H 1
 
-/* What is wrong with the table of ports, for kdp/doctor (unixctl/findings.h).
+/* Findings of kdp/doctor about the table of ports (unixctl/findings.h).
  *
  * Thread safety: a pure function of its arguments. */
 

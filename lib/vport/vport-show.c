@@ -27,7 +27,7 @@ vport_ask_name(enum vport_ask ask)
     }
 }
 
-/* Counters that are not requests, as they are called in both forms. */
+/* Counters that are not requests, with their names in both forms. */
 static const struct counter {
     const char *name;
     size_t offset;

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Why the kernel was asked. */
+/* Why a request was sent. */
 enum vport_ask {
     VPORT_ASK_START,
     VPORT_ASK_LOSS,
@@ -22,7 +22,7 @@ enum vport_ask {
 };
 
 struct vport_table_stats {
-    /* Questions that were put to the table. */
+    /* Lookups in the table. */
     uint64_t by_number;
     uint64_t by_name;
     uint64_t lists;
@@ -30,16 +30,16 @@ struct vport_table_stats {
     uint64_t asked[VPORT_N_ASKS];   /* Requests. */
 
     /* What was received. */
-    uint64_t new;               /* Ports that came, */
-    uint64_t deleted;           /* went, */
-    uint64_t changed;           /* or changed. */
-    uint64_t foreign;           /* The same of other datapaths. */
+    uint64_t new;               /* Ports that were added... */
+    uint64_t deleted;           /* ...removed... */
+    uint64_t changed;           /* ...or changed. */
+    uint64_t foreign;           /* The same in other datapaths. */
     uint64_t links;             /* Messages about devices. */
     uint64_t malformed;
-    uint64_t vport_overruns;    /* Losses that either socket told of. */
+    uint64_t vport_overruns;    /* Losses that either socket reported. */
     uint64_t link_overruns;
 
-    /* What became of it. */
+    /* Results. */
     uint64_t renamed;           /* Names that changed. */
     uint64_t resyncs;           /* Dumps after the first that succeeded. */
 };

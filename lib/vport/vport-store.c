@@ -95,7 +95,7 @@ vport_store_find_name(const struct vport_table *table, const char *name,
     return n;
 }
 
-/* Notes that what used port 'port_no' uses it no more. */
+/* Notes that port number 'port_no' is no longer used by its port. */
 static void
 vport_note_gone(struct vport_table *table, uint32_t port_no)
     OVS_REQUIRES(table->mutex)
@@ -151,9 +151,10 @@ vport_store_put(struct vport_table *table, const struct ovs_vport *vport,
         if (!same_name) {
             table->stats.renamed++;
             if (vport->nsid == OVS_VPORT_LOCAL) {
-                /* Rtnetlink may have told others earlier than us, who then
-                 * asked and got the answer from before.  In other namespaces
-                 * nobody looks, and a port there works on without its name. */
+                /* Rtnetlink may have notified other threads before us, and
+                 * they may have got the old answer from the table.  This does
+                 * not matter in other namespaces, where a port works without
+                 * its name. */
                 vport_notify(table, entry->vport.name);
             }
         }
@@ -162,8 +163,7 @@ vport_store_put(struct vport_table *table, const struct ovs_vport *vport,
         }
         if (!same_name || !same_device || found == VPORT_FOUND_YES
             || entry->found == VPORT_FOUND_NO) {
-            /* The same device may be a port again, under the name that
-             * it has. */
+            /* The same device may be a port again, under its present name. */
             entry->found = found;
         }
     }
@@ -181,7 +181,7 @@ vport_store_remove(struct vport_table *table, struct vport_entry *entry)
     free(entry);
 }
 
-/* Doubts. */
+/* Uncertain port numbers. */
 
 struct vport_doubt *
 vport_doubt_find(const struct vport_table *table, uint32_t port_no)
@@ -234,7 +234,7 @@ vport_doubt_clear(struct vport_table *table)
     }
 }
 
-/* Who is to hear of changes. */
+/* Pollers. */
 
 void
 vport_notify(struct vport_table *table, const char *name)

@@ -3,16 +3,16 @@
 #ifndef KDP_VPORT_STORE_H
 #define KDP_VPORT_STORE_H 1
 
-/* What a vport table holds
- * ========================
+/* Vport store
+ * ===========
  *
- * The ports, the port numbers that are in doubt, and who is to hear of
- * changes.  vport-sync.h says how the ports become those of the kernel, and
- * vport-table.h what is answered from them.
+ * The content of a vport table: the ports, the uncertain port numbers, and the
+ * pollers.  vport-sync.h says how the ports become equal to the kernel's, and
+ * vport-table.h how they are used.
  *
  * Life cycle: vport_store_init(), vport_store_uninit(), with the table.
  *
- * Thread safety: all functions want the table's mutex held.
+ * Thread safety: all functions need the table's mutex.
  *
  * Failure: none. */
 
@@ -39,25 +39,26 @@ struct vport_entry {
     struct hmap_node ifindex_node;
     struct ovs_vport vport;
     enum vport_found found;
-    bool marked;                /* Seen by the dump under way. */
+    bool marked;                /* Seen by the dump in progress. */
 };
 
-/* A port number to ask the kernel about. */
+/* An uncertain port number, about which the kernel is to be asked. */
 struct vport_doubt {
     struct hmap_node node;
     uint32_t port_no;
     enum vport_ask reason;
-    bool ask;                   /* Not asked yet. */
+    bool ask;                   /* The request is still to be sent. */
 
-    /* The ports with this number that came, less those that went, by what was
-     * announced.  If the kernel says otherwise, announcements are yet to come
-     * and all that do are in doubt, but not for longer than VPORT_LATE_MS. */
+    /* Announced additions of ports with this number, minus announced removals.
+     * If the kernel's answer differs from that, more announcements are to
+     * come. Until then, but at most for VPORT_LATE_MS, all announcements about
+     * this number are uncertain. */
     int announced;
-    long long int since;        /* When it began, in ms. */
+    long long int since;        /* When that began, in ms. */
 };
 
-/* Announcements follow what they announce within microseconds, unless a
- * process is stopped between the two: then within milliseconds. */
+/* The kernel announces a change within microseconds, unless a process is
+ * stopped in between: then within milliseconds. */
 #define VPORT_LATE_MS 1000
 
 struct vport_table {
@@ -71,9 +72,9 @@ struct vport_table {
     struct nl_mcast *link_mcast OVS_GUARDED;
     bool all_namespaces OVS_GUARDED;
 
-    bool in_sync OVS_GUARDED;   /* The ports are those of the kernel. */
-    bool caught_up OVS_GUARDED; /* Since it expired. */
-    bool tried OVS_GUARDED;     /* A dump has failed since it expired. */
+    bool in_sync OVS_GUARDED;   /* The ports are equal to the kernel's. */
+    bool caught_up OVS_GUARDED; /* Since vport_table_expire(). */
+    bool tried OVS_GUARDED;     /* A dump has failed since then. */
     enum vport_ask dump_reason OVS_GUARDED; /* Why it is not in sync. */
     long long int late_until OVS_GUARDED;   /* Announcements before this time
                                              * may be older than the dump. */
@@ -81,7 +82,7 @@ struct vport_table {
     struct hmap by_number OVS_GUARDED;      /* struct vport_entry. */
     struct hmap by_name OVS_GUARDED;
     struct hmap by_ifindex OVS_GUARDED;
-    size_t n_untracked OVS_GUARDED; /* Ports of whose names we hear nothing. */
+    size_t n_untracked OVS_GUARDED; /* Ports whose names we cannot track. */
 
     struct hmap doubts OVS_GUARDED; /* struct vport_doubt. */
 
@@ -93,8 +94,8 @@ struct vport_table {
     struct vport_table_stats stats OVS_GUARDED;
 };
 
-/* Names that a poller has not been told yet.  A poller that nobody asks any
- * more would collect names without end. */
+/* Most names that a poller holds.  An abandoned poller would collect names
+ * without end. */
 #define VPORT_POLLER_MAX 65536
 
 struct vport_poller {
@@ -116,14 +117,14 @@ struct vport_entry *vport_store_find(const struct vport_table *table,
 bool vport_store_has_ifindex(const struct vport_table *table, int ifindex)
     OVS_REQUIRES(table->mutex);
 
-/* Number of ports whose device is called 'name'; the first is stored in
- * '*entryp'. */
+/* Returns the number of ports whose device is called 'name', and stores the
+ * first in '*entryp'. */
 size_t vport_store_find_name(const struct vport_table *table,
                              const char *name, struct vport_entry **entryp)
     OVS_REQUIRES(table->mutex);
 
-/* Makes 'vport' the port of its number.  'found' is for one that is new, or
- * has a new name. */
+/* Makes 'vport' the port with its number.  'found' applies if it is new or has
+ * a new name. */
 struct vport_entry *vport_store_put(struct vport_table *table,
                                     const struct ovs_vport *vport,
                                     enum vport_found found)
@@ -131,7 +132,7 @@ struct vport_entry *vport_store_put(struct vport_table *table,
 void vport_store_remove(struct vport_table *table, struct vport_entry *entry)
     OVS_REQUIRES(table->mutex);
 
-/* True if nobody tells us when the port's device changes its name. */
+/* True if no message reports that the port's device was renamed. */
 bool vport_is_untracked(const struct vport_table *table,
                         const struct ovs_vport *vport)
     OVS_REQUIRES(table->mutex);
@@ -147,7 +148,7 @@ void vport_doubt_remove(struct vport_table *table, struct vport_doubt *doubt)
 void vport_doubt_clear(struct vport_table *table)
     OVS_REQUIRES(table->mutex);
 
-/* Tells pollers that something happened to 'name', or to any port. */
+/* Notifies pollers that port 'name', or any port, has changed. */
 void vport_notify(struct vport_table *table, const char *name)
     OVS_REQUIRES(table->mutex);
 void vport_notify_all(struct vport_table *table)

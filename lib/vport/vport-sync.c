@@ -19,18 +19,18 @@
 
 VLOG_DEFINE_THIS_MODULE(vport_sync);
 
-/* Receive buffers.  An announcement of a port takes about 1 kB of kernel
- * memory, one of a device up to 4 kB: room for a thousand of each while the
- * main loop is busy. */
+/* Receive buffers, for a thousand announcements each while the main loop is
+ * busy: one about a port takes about 1 kB of kernel memory, one about a device
+ * up to 4 kB. */
 #define VPORT_BUFFER (1024 * 1024)
 #define LINK_BUFFER (4 * 1024 * 1024)
 
-/* The most datagrams to take from a socket before it counts as lost.  More
- * than its buffer holds: only a kernel that announces faster than we read gets
- * there. */
+/* Most datagrams to read from a socket before that counts as a loss.  This is
+ * more than its buffer holds, and is reached only if the kernel announces
+ * faster than we read. */
 #define VPORT_MAX_DATAGRAMS 16384
 
-/* Times that a dump is repeated because the ports changed meanwhile. */
+/* Times that a dump is repeated because ports have changed meanwhile. */
 #define VPORT_DUMP_TRIES 3
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
@@ -104,8 +104,8 @@ vport_sync_close(struct vport_table *table)
     table->genl.conn = NULL;
 }
 
-/* Passes everything that waits on 'mcast' to 'cb'.  Returns false if there is
- * no end to it: the socket was not seen empty. */
+/* Passes all messages that wait on 'mcast' to 'cb'.  Returns false if the
+ * socket was not seen empty. */
 static bool
 vport_receive(struct vport_table *table, struct nl_mcast *mcast,
               nl_mcast_func *cb, const char *what, uint64_t *overruns)
@@ -128,9 +128,8 @@ vport_receive(struct vport_table *table, struct nl_mcast *mcast,
 
 /* Announcements of ports. */
 
-/* True if 'vport', which went, is likely to be the one that we know as
- * 'entry'.  A device that went to another namespace may have another index and
- * name there. */
+/* True if 'vport', which was removed, is probably the port 'entry'.  A device
+ * that moved to another namespace may have another index and name there. */
 static bool
 vport_may_be(const struct vport_entry *entry, const struct ovs_vport *vport)
 {
@@ -139,7 +138,7 @@ vport_may_be(const struct vport_entry *entry, const struct ovs_vport *vport)
                 || !strcmp(entry->vport.name, vport->name)));
 }
 
-/* True if the device of 'a' is that of 'b', and has the same name. */
+/* True if 'a' and 'b' have the same device with the same name. */
 static bool
 vport_device_equals(const struct ovs_vport *a, const struct ovs_vport *b)
 {
@@ -156,7 +155,7 @@ vport_has_name(int ifindex, const char *name)
     return if_indextoname(ifindex, buf) && !strcmp(buf, name);
 }
 
-/* Takes an announcement that agrees with the table. */
+/* Applies an announcement that agrees with the table. */
 static void
 vport_apply(struct vport_table *table, struct vport_entry *entry,
             const struct ovs_vport *vport)
@@ -167,14 +166,14 @@ vport_apply(struct vport_table *table, struct vport_entry *entry,
 
         vport_store_remove(table, entry);
         if (doubt) {
-            /* Of its device, which is of no interest any more. */
+            /* The request was about its device, which no longer matters. */
             vport_doubt_remove(table, doubt);
         }
     } else if (vport->cmd == OVS_VPORT_CMD_NEW) {
         vport_store_put(table, vport, VPORT_FOUND_YES);
 
-        /* Rtnetlink may have told already that the device was renamed since
-         * the announcement was made, when we did not know it as a port. */
+        /* Rtnetlink may already have announced a later name of the device,
+         * when we did not know it as a port. */
         if (vport->nsid != OVS_VPORT_LOCAL
             || !vport_has_name(vport->ifindex, vport->name)) {
             vport_doubt_add(table, vport->port_no, VPORT_ASK_DEVICE);
@@ -182,7 +181,7 @@ vport_apply(struct vport_table *table, struct vport_entry *entry,
     } else if (vport_device_equals(&entry->vport, vport)) {
         vport_store_put(table, vport, VPORT_FOUND_UNKNOWN);
     } else {
-        /* Rtnetlink will tell, or has told, the same or something newer. */
+        /* Rtnetlink announces, or has announced, the same or a later state. */
         vport_doubt_add(table, vport->port_no, VPORT_ASK_DEVICE);
     }
 }
@@ -246,8 +245,8 @@ vport_take_cb(const struct nlmsghdr *nlh, int32_t nsid OVS_UNUSED,
 
 /* Announcements of devices. */
 
-/* True if what was said of device 'ifindex' of the namespace with tag 'nsid'
- * is about the device of port 'vport'. */
+/* True if a message about device 'ifindex' of the namespace with tag 'nsid' is
+ * about the device of port 'vport'. */
 static bool
 vport_has_device(const struct ovs_vport *vport, int ifindex, int32_t nsid)
 {
@@ -260,8 +259,8 @@ vport_has_device(const struct ovs_vport *vport, int ifindex, int32_t nsid)
     }
 
     /* Our own namespace may have an id for itself, with which some kernels tag
-     * what comes from it.  If not, our device of that index has kept its
-     * name. */
+     * its messages.  If it is another namespace, our device with that index
+     * has kept its name. */
     return !vport_has_name(ifindex, vport->name);
 }
 
@@ -276,9 +275,9 @@ vport_take_link(struct vport_table *table, int ifindex, int32_t nsid,
                              &table->by_ifindex) {
         const struct ovs_vport *vport = &entry->vport;
 
-        /* The kernel announces itself that a port went with its device, unless
-         * it is an internal one that dies with its namespace, of which nothing
-         * is said here.  It does not go with a device that moves. */
+        /* If a port goes with its device, the kernel announces that, except
+         * for an internal one that dies with its namespace, which is handled
+         * elsewhere.  A device that moves keeps its port. */
         if ((deleted
              ? vport->type == OVS_VPORT_TYPE_INTERNAL
              : strcmp(name, vport->name))
@@ -288,12 +287,12 @@ vport_take_link(struct vport_table *table, int ifindex, int32_t nsid,
     }
 }
 
-/* Takes that the namespace with id 'nsid' dies.  Its internal ports go with
- * it, of which the kernel announces neither that the port went nor that the
- * device did.
+/* Handles the end of the namespace with id 'nsid'.  Its internal ports go with
+ * it, and the kernel announces neither the end of the port nor that of the
+ * device.
  *
- * No attention is paid to whose id it is: a namespace may have an id for
- * itself, and a question that was not needed does no harm. */
+ * It does not matter which namespace uses that id: a namespace may have an id
+ * for itself, and an unnecessary request does no harm. */
 static void
 vport_take_nsid_gone(struct vport_table *table, int32_t nsid)
     OVS_REQUIRES(table->mutex)
@@ -307,7 +306,7 @@ vport_take_nsid_gone(struct vport_table *table, int32_t nsid)
     }
 }
 
-/* Counts a malformed message of rtnetlink, which is as good as a loss. */
+/* Counts a malformed message of rtnetlink, which is treated as a loss. */
 static void
 vport_link_malformed(struct vport_table *table)
     OVS_REQUIRES(table->mutex)
@@ -319,7 +318,7 @@ vport_link_malformed(struct vport_table *table)
 }
 
 /* Sorts the attributes of rtnetlink message 'nlh', whose header has 'header'
- * bytes.  Returns false if it is malformed, which counts as a loss. */
+ * bytes.  Returns false if it is malformed, which is treated as a loss. */
 static bool
 vport_parse_link(struct vport_table *table, const struct nlmsghdr *nlh,
                  size_t header, const struct nl_attr_policy policy[],
@@ -352,8 +351,8 @@ vport_nsid_cb(struct vport_table *table, const struct nlmsghdr *nlh)
     }
 }
 
-/* Stores in '*name' what message 'nlh' calls its device.  Returns false if it
- * is malformed. */
+/* Stores in '*name' the device name in message 'nlh'.  Returns false if the
+ * message is malformed. */
 static bool
 vport_parse_name(struct vport_table *table, const struct nlmsghdr *nlh,
                  const char **name)
@@ -391,8 +390,8 @@ vport_link_cb(const struct nlmsghdr *nlh, int32_t nsid, void *table_)
     }
 
     /* Messages of other families are about ports of Linux bridges.  Most of
-     * the rest are about devices that are no ports: of these no more is read
-     * than the header. */
+     * the rest are about devices that are not ports; only the header of these
+     * is read. */
     if (ifi->ifi_family == AF_UNSPEC
         && vport_store_has_ifindex(table, ifi->ifi_index)
         && vport_parse_name(table, nlh, &name)) {
@@ -401,10 +400,10 @@ vport_link_cb(const struct nlmsghdr *nlh, int32_t nsid, void *table_)
     }
 }
 
-/* Doubts. */
+/* Uncertain port numbers. */
 
-/* Asks about port 'port_no' and takes the answer, which is stored in '*vport',
- * over.  Returns 0 or the positive errno value of the request. */
+/* Requests port 'port_no', stores the answer in '*vport' and updates the
+ * table. Returns 0 or the positive errno value of the request. */
 static int
 vport_ask(struct vport_table *table, uint32_t port_no, enum vport_ask reason,
           struct ovs_vport *vport)
@@ -424,13 +423,13 @@ vport_ask(struct vport_table *table, uint32_t port_no, enum vport_ask reason,
             vport_store_remove(table, entry);
         }
     } else {
-        /* Without its local port there is no datapath. */
+        /* A datapath without its local port does not exist. */
         vport_sync_lost(table, VPORT_ASK_LOSS);
     }
     return error;
 }
 
-/* Ends 'doubt', of which the kernel was asked, unless announcements are yet to
+/* Ends 'doubt' after the kernel's answer, unless more announcements are to
  * come. */
 static void
 vport_doubt_end(struct vport_table *table, struct vport_doubt *doubt)
@@ -494,10 +493,11 @@ vport_dump_cb(const struct ovs_vport *vport, void *table_)
     return 0;
 }
 
-/* Takes what was announced while the ports were dumped, all of it in doubt.
- * Returns true if the dump may have missed a port for it: the kernel goes on
- * with a dump by the number of ports that it has shown of a bucket of its
- * table, so when one of these goes meanwhile, it skips another one. */
+/* Processes announcements that arrived during the dump, treating all as
+ * uncertain.  Returns true if the dump may have missed a port because of one.
+ * The kernel continues a dump by the number of ports that it has shown of a
+ * bucket of its table, so if one of these is removed meanwhile, it skips
+ * another. */
 static bool
 vport_dump_was_disturbed(struct vport_table *table)
     OVS_REQUIRES(table->mutex)
@@ -546,7 +546,7 @@ vport_dump(struct vport_table *table)
     if (error) {
         table->tried = true;
 
-        /* The datapath being gone is for those to report who use it. */
+        /* The users of the datapath report that it is gone. */
         VLOG_RL(&rl, error == ENODEV ? VLL_DBG : VLL_WARN,
                 "%s: listing the ports failed (%s); asking the kernel about "
                 "each", table->name, ovs_strerror(error));
@@ -575,8 +575,8 @@ vport_sync_catch_up(struct vport_table *table)
         return;
     }
 
-    /* What is said of devices is of use only for ports that we know.  A new
-     * port has its name looked at when it comes; what changes later is said
+    /* Messages about devices matter only for known ports.  The name of a new
+     * port is checked when it is added, and later changes are announced
      * later. */
     drained = vport_receive(table, table->link_mcast, vport_link_cb,
                             "devices", &table->stats.link_overruns);
@@ -584,8 +584,8 @@ vport_sync_catch_up(struct vport_table *table)
                              "ports", &table->stats.vport_overruns);
     vport_resolve_doubts(table);
 
-    /* A socket that overran gets nothing more until it was seen empty, so a
-     * dump before that would miss what comes after it. */
+    /* A socket that overran receives nothing until it was seen empty, so a
+     * dump before that would miss later changes. */
     if (!table->in_sync && drained && !table->tried) {
         vport_dump(table);
     }

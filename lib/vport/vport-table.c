@@ -52,7 +52,7 @@ vport_table_expire(struct vport_table *table)
     ovs_mutex_unlock(&table->mutex);
 }
 
-/* Questions. */
+/* Lookups. */
 
 static int
 vport_ask_number(struct vport_table *table, uint32_t port_no,
@@ -122,8 +122,8 @@ vport_table_get_by_number(struct vport_table *table, uint32_t port_no,
     return error;
 }
 
-/* Asks the kernel whether it finds 'entry' by its name, and keeps the answer.
- * */
+/* Asks the kernel whether it finds 'entry' by its name, and stores the
+ * answer. */
 static int
 vport_find_out(struct vport_table *table, struct vport_entry *entry,
                struct ovs_vport *vport)
@@ -137,16 +137,15 @@ vport_find_out(struct vport_table *table, struct vport_entry *entry,
     } else if (error == ENODEV) {
         entry->found = VPORT_FOUND_NO;
     } else if (!error) {
-        /* Something is to come that we have not been told. */
+        /* Announcements are missing. */
         vport_doubt_add(table, vport->port_no, VPORT_ASK_ORDER);
         vport_doubt_add(table, entry->vport.port_no, VPORT_ASK_ORDER);
     }
     return error;
 }
 
-/* Asks the kernel for 'name', which may be that of a port of which rtnetlink
- * tells nothing.  'entry' is the one that the table has under that name, or
- * NULL if there is none or several. */
+/* Requests port 'name', which may be one that we cannot track.  'entry' is the
+ * port with that name in the table, or NULL if there is none or several. */
 static int
 vport_find_untracked(struct vport_table *table, const char *name,
                      const struct vport_entry *entry, struct ovs_vport *vport)
@@ -157,7 +156,7 @@ vport_find_untracked(struct vport_table *table, const char *name,
     if (error == ENODEV && entry && vport_is_untracked(table, &entry->vport)) {
         struct ovs_vport now;
 
-        /* It was renamed, or went with its namespace, unannounced. */
+        /* It was renamed, or went with its namespace, without announcement. */
         vport_sync_ask(table, entry->vport.port_no, VPORT_ASK_DEVICE, &now);
     }
     return error;
@@ -187,7 +186,7 @@ vport_get_by_name__(struct vport_table *table, const char *name,
     } else if (!n) {
         return ENODEV;
     } else if (n > 1) {
-        /* In different namespaces. */
+        /* There are several, in different namespaces. */
         return vport_ask_name__(table, name, VPORT_ASK_NAME, vport);
     } else if (entry->found == VPORT_FOUND_UNKNOWN) {
         return vport_find_out(table, entry, vport);
