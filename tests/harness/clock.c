@@ -11,7 +11,7 @@
 #include "timeval.h"
 #include "util.h"
 
-/* How much slower a program becomes, with room to spare. */
+/* Slowdown of a program, with a safety margin. */
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 #define UNIT_SANITIZER_FACTOR 5
 #elif defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
@@ -20,7 +20,7 @@
 #define UNIT_SANITIZER_FACTOR 1
 #endif
 
-/* What time_msec() says, or 0 if it runs. */
+/* The value of time_msec(), or 0 if it runs. */
 static ATOMIC(long long int) stopped_at;
 
 long long int
@@ -61,8 +61,8 @@ unit_clock_is_stopped(void)
     return now != 0;
 }
 
-/* Called for time_msec() in programs with $(unit_clock_wrap).  In others
- * nobody calls it, and there is no original. */
+/* Replaces time_msec() in programs with $(unit_clock_wrap).  In others it is
+ * not called, and there is no original. */
 long long int __wrap_time_msec(void);
 long long int __real_time_msec(void) __attribute__((weak));
 long long int

@@ -8,9 +8,9 @@
  *
  * unit_now() is the time that tests measure with: it only runs forward.
  *
- * The code under test takes the time from time_msec(), which a test can make
- * stand still and move on.  A program that does adds $(unit_clock_wrap) to its
- * LDFLAGS; in others unit_clock_stop() has no effect.
+ * The code under test gets the time from time_msec(), which a test can stop
+ * and advance.  Such a program adds $(unit_clock_wrap) to its LDFLAGS; in
+ * others unit_clock_stop() has no effect.
  *
  * Time limits and UNIT_PATIENCE are multiplied by unit_time_factor(), as an
  * instrumented program or a loaded machine is slower.
@@ -22,18 +22,18 @@
 /* Milliseconds. */
 long long int unit_now(void);
 
-/* Makes time_msec() stand still at 'now', and makes it run again. */
+/* Stops time_msec() at 'now', and makes it run again. */
 void unit_clock_stop(long long int now);
 void unit_clock_run(void);
 
-/* Moves a time_msec() that stands still on by 'msec'. */
+/* Advances a stopped time_msec() by 'msec'. */
 void unit_clock_advance(long long int msec);
 
-/* True if time_msec() stands still. */
+/* True if time_msec() is stopped. */
 bool unit_clock_is_stopped(void);
 
-/* How many times longer everything may take: 1, more in a program with
- * sanitizers, and multiplied by environment variable KDP_TIME_FACTOR. */
+/* The factor by which everything may take longer: 1, more in a program with
+ * sanitizers, multiplied by environment variable KDP_TIME_FACTOR. */
 double unit_time_factor(void);
 
 #endif /* tests/harness/clock.h */

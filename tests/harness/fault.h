@@ -10,13 +10,13 @@
  * (--wrap), which fail by a plan.  There is one plan at a time, for calls of
  * one kind.
  *
- * The wrappers of what opens sockets and sets them up are here.  Who links
- * them adds $(unit_fault_wrap) to its LDFLAGS.  Others are defined in the test
- * with UNIT_WRAP, and it adds --wrap for each.
+ * The wrappers of functions that open and set up sockets are here.  A program
+ * with them adds $(unit_fault_wrap) to its LDFLAGS.  A test defines other
+ * wrappers with UNIT_WRAP, and adds --wrap for each.
  *
- * Thread safety: all functions may be called at any time by any thread.  The
- * plan is for the calls of all threads.  A test that counts them makes sure
- * that no other thread makes such calls meanwhile. */
+ * Thread safety: any thread may call all functions at any time.  The plan is
+ * for the calls of all threads.  A test that counts calls makes sure that no
+ * other thread makes them meanwhile. */
 
 #include <stdbool.h>
 
@@ -47,23 +47,22 @@ enum unit_call {
     UNIT_N_CALLS                /* Never fails. */
 };
 
-/* Of the calls of 'which' from now on, number 'nth' (from 1) and those that
- * follow up to a total of 'count' fail with 'error', a positive errno value.
- */
+/* From now on, call number 'nth' (from 1) of 'which' and the next ones,
+ * 'count' in all, fail with 'error', a positive errno value. */
 void unit_plan_failures(enum unit_call which, unsigned int nth,
                         unsigned int count, int error);
 
 /* Lets all calls pass. */
 void unit_plan_none(void);
 
-/* Number of calls that have failed by the plan. */
+/* Number of calls that the plan made fail. */
 unsigned int unit_n_failed(void);
 
 /* True if a call of 'which' that is being made is to fail, and sets errno. */
 bool unit_fails(enum unit_call which);
 
-/* Defines the wrapper of function NAME.  CALL is its kind, FAILURE what it
- * returns if it fails. */
+/* Defines the wrapper of function NAME.  CALL is its kind, FAILURE the result
+ * of a failed call. */
 #define UNIT_WRAP(RETURN, NAME, PARAMS, ARGS, CALL, FAILURE)            \
     RETURN __wrap_##NAME PARAMS;                                        \
     RETURN __real_##NAME PARAMS;                                        \

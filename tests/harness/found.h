@@ -7,8 +7,8 @@
 
 #include "unixctl/findings.h"
 
-/* Checks that 'findings' are 'n' of kind 'name', the first of which says
- * 'what' somewhere, each with a reason and advice that are sentences.  Empties
+/* Checks that 'findings' are 'n' of kind 'name', that the first contains
+ * 'what', and that each has a reason and advice that are sentences.  Empties
  * them. */
 void unit_found(struct findings *, size_t n, const char *name,
                 const char *what);

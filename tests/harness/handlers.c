@@ -87,8 +87,8 @@ unit_handlers_stop(struct unit_handlers *all)
     all->n = 0;
 }
 
-/* Opens file 'name' of what the kernel tells of thread 'i'.  Returns NULL if
- * the thread does not run yet. */
+/* Opens file 'name' of the kernel's information about thread 'i'.  Returns
+ * NULL if the thread does not run yet. */
 static FILE *
 open_proc_file(const struct unit_handlers *all, uint32_t i, const char *name)
 {

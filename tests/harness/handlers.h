@@ -22,7 +22,7 @@
 
 #define UNIT_MAX_HANDLERS 16
 
-/* Called in a handler's thread with the 'n' upcalls of a batch, which has
+/* Called in a handler's thread with the 'n' upcalls of a batch that has
  * ended. */
 typedef void unit_process_func(uint32_t handler, const struct upcall_view[],
                                size_t n, void *aux);
@@ -31,7 +31,7 @@ struct unit_handler {
     struct unit_handlers *all;
     uint32_t id;
     pthread_t thread;
-    atomic_count tid;           /* As the kernel calls the thread. */
+    atomic_count tid;           /* The kernel's thread id. */
 };
 
 struct unit_handlers {

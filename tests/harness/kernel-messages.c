@@ -120,7 +120,7 @@ unit_stranger_open(void)
     return fd;
 }
 
-/* In place of the library's. */
+/* Replaces the library's function. */
 bool
 upcall_source_is_kernel(uint32_t pid)
 {
@@ -151,8 +151,8 @@ unit_send(int sender, uint32_t pid, const void *msg, size_t len)
 int
 unit_send_group(int sender, unsigned int group, const void *msg, size_t len)
 {
-    /* The kernel's own generic netlink socket gets it too and skips it, as it
-     * is no request. */
+    /* The kernel's own generic netlink socket also gets it, and skips it, as
+     * it is not a request. */
     return unit_send__(sender, 0, UINT32_C(1) << (group - 1), msg, len);
 }
 

@@ -9,13 +9,13 @@
  * A test builds messages that the kernel could have sent, and sends them from
  * a socket that stands in for the kernel:
  *
- *   - A unicast to a channel's port id is queued as an upcall is.  When the
+ *   - A unicast to a channel's port id is queued like an upcall.  When the
  *     receive buffer is full the send fails; the kernel does not tell the
- *     receiver, because the sender is no kernel socket.
+ *     receiver, because the sender is not a kernel socket.
  *
  *   - A multicast to a group that the channel has joined is dropped when the
- *     receive buffer is full, and the receiver is told with ENOBUFS and the
- *     drop counter: the path that the upcalls of the kernel datapath take. */
+ *     receive buffer is full, which the receiver learns from ENOBUFS and the
+ *     drop counter: this is the path of the kernel datapath's upcalls. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@
 struct upcall_channel;
 struct upcall_view;
 
-/* What made-up messages say. */
+/* Contents of the messages. */
 #define UNIT_FAMILY 0x30        /* Generic netlink family of upcalls. */
 #define UNIT_DP_IFINDEX 7       /* Datapath. */
 
@@ -41,7 +41,7 @@ void unit_msg_put(struct unit_msg *, uint16_t type, const void *, size_t n);
 void unit_msg_uninit(struct unit_msg *);
 
 /* Makes the upcall that the tests of receiving use: its packet carries the
- * sequence number 'seq' and is 'packet_len' bytes long, at least
+ * sequence number 'seq' and has 'packet_len' bytes, at least
  * UNIT_PACKET_MIN. */
 #define UNIT_PACKET_MIN 32
 void unit_msg_upcall(struct unit_msg *, uint64_t seq, size_t packet_len);

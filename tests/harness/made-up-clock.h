@@ -3,15 +3,15 @@
 #ifndef HARNESS_MADE_UP_CLOCK_H
 #define HARNESS_MADE_UP_CLOCK_H 1
 
-/* Time that is made up
- * ====================
+/* Made-up time
+ * ============
  *
  * In a program with $(unit_made_up_clock), and $(unit_made_up_clock_wrap) in
- * its LDFLAGS, clock_gettime() says what the test wants: one second at the
- * start, and more only when the test moves it on.  So it does to everybody,
- * the harness and time limits included.
+ * its LDFLAGS, the test determines the result of clock_gettime(): one second
+ * at the start, and more only when the test advances it.  This affects all
+ * callers, including the harness and time limits.
  *
- * Thread safety: all functions may be called at any time by any thread. */
+ * Thread safety: any thread may call all functions at any time. */
 
 #include <stdint.h>
 

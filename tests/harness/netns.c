@@ -289,7 +289,7 @@ unit_addr_add(struct unit_ns *ns, int ifindex, uint32_t ipv4)
     return request(ns, nlh);
 }
 
-/* What the kernel says. */
+/* The kernel's state. */
 
 struct kernel_link {
     struct link_info info;

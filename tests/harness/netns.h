@@ -3,15 +3,15 @@
 #ifndef HARNESS_NETNS_H
 #define HARNESS_NETNS_H 1
 
-/* What the unit tests of links share
- * ==================================
+/* Network namespaces and links, for unit tests
+ * ============================================
  *
- * Network namespaces that the test makes and changes over netlink connections
- * opened in them, and the comparison of a link table with what the kernel
- * says.  The comparison reads the kernel's answers by itself, not with the
- * parser under test.
+ * Network namespaces that the test creates and changes over netlink
+ * connections opened in them, and the comparison of a link table with the
+ * kernel's state. The comparison parses the kernel's answers itself, not with
+ * the parser under test.
  *
- * Operations return 0 or the positive errno value that the kernel gave. */
+ * Operations return 0 or the kernel's positive errno value. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,14 +27,14 @@ struct unit_ns {
 /* The namespace of the calling thread. */
 struct unit_ns *unit_ns_own(void);
 
-/* A new one. */
+/* Creates a namespace. */
 struct unit_ns *unit_ns_create(void);
 
-/* Lets go of 'ns', which may be NULL.  A namespace that was made goes some
+/* Frees 'ns', which may be NULL.  The kernel destroys a created namespace some
  * time later. */
 void unit_ns_destroy(struct unit_ns *ns);
 
-/* Gives 'of' the id 'nsid' in 'in'; asks for it, LINK_NSID_NONE if none. */
+/* Gives 'of' the id 'nsid' in 'in'; returns that id, or LINK_NSID_NONE. */
 int unit_ns_set_nsid(struct unit_ns *in, struct unit_ns *of, int32_t nsid);
 int32_t unit_ns_get_nsid(struct unit_ns *in, struct unit_ns *of);
 
@@ -47,8 +47,8 @@ int unit_link_add_veth(struct unit_ns *, int ifindex, const char *name,
 int unit_link_del(struct unit_ns *, int ifindex);
 int unit_link_set_up(struct unit_ns *, int ifindex, bool up);
 
-/* Has the kernel give the link no IPv6 addresses of its own accord.  It would,
- * some time after the link came up, and announce them some time after that. */
+/* Keeps the kernel from giving the link IPv6 addresses by itself.  It would do
+ * so some time after the link came up, and announce them some time later. */
 int unit_link_set_no_addresses(struct unit_ns *, int ifindex);
 int unit_link_set_name(struct unit_ns *, int ifindex, const char *name);
 int unit_link_set_mtu(struct unit_ns *, int ifindex, uint32_t mtu);
@@ -66,10 +66,10 @@ int unit_addr_add(struct unit_ns *, int ifindex, uint32_t ipv4);
 /* Interface index of the link called 'name', or 0. */
 int unit_link_index(struct unit_ns *, const char *name);
 
-/* Describes the first difference between what 'table' says of namespace 'nsid'
- * and what the kernel says of 'ns', or returns NULL if there is none.  With
- * 'announced', only what the kernel announces by events is compared.  The
- * caller frees the result. */
+/* Describes the first difference between namespace 'nsid' in 'table' and the
+ * kernel's state of 'ns', or returns NULL if there is none.  With 'announced',
+ * compares only what the kernel announces in events.  The caller frees the
+ * result. */
 char *unit_links_diff(const struct link_table *table, int32_t nsid,
                       struct unit_ns *ns, bool announced);
 

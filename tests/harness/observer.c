@@ -13,8 +13,8 @@
 #include "harness/unit.h"
 #include "util.h"
 
-/* Silence after which the kernel is taken to be at rest, in milliseconds: the
- * kernel collects changes of carriers for up to a second. */
+/* Milliseconds of silence after which the kernel is considered to be at rest:
+ * it delays carrier changes for up to a second. */
 #define REST_MS 1200
 
 struct unit_observer {
@@ -56,7 +56,7 @@ unit_observer_close(struct unit_observer *observer)
     }
 }
 
-/* Throws away what was announced.  Returns true if anything was, or was
+/* Throws away announcements.  Returns true if there were any, or some were
  * lost. */
 static bool
 drain(struct unit_observer *observer)
@@ -82,7 +82,7 @@ unit_observer_has_heard(struct unit_observer *observer)
     return drain(observer);
 }
 
-/* True if the kernel says something before it was silent for REST_MS. */
+/* True if the kernel announces something before it was silent for REST_MS. */
 static bool
 hears(struct unit_observer *observer)
 {

@@ -6,18 +6,18 @@
 /* Whether the kernel is at rest
  * =============================
  *
- * An observer hears everything that the kernel announces about links,
+ * An observer receives everything that the kernel announces about links,
  * addresses, routes, queueing disciplines and namespace ids, in the namespace
  * in which it was opened and in those that have an id there.  With it, a test
- * waits until the kernel has nothing more to say for a while.
+ * waits until the kernel has announced nothing for a while.
  *
  * The kernel may have been silent without being at rest.  It announces some
- * carriers up to a second after they came, an IPv6 address when nobody else
- * was found to have it, and the end of a namespace when one of its threads
- * gets to it, all of that later on a loaded machine.  So a test that finds
- * that something is not as it should be waits for the next rest and looks
- * again, for as long as unit_wait_until() does.  What it counts is of interest
- * if nothing was heard meanwhile.
+ * carriers up to a second late, an IPv6 address after it has found no
+ * duplicate, and the end of a namespace when one of its threads gets to it,
+ * all of that later on a loaded machine.  So a test that finds an unexpected
+ * state waits for the next rest and looks again, for as long as
+ * unit_wait_until() does.  Its counts are valid only if nothing was announced
+ * meanwhile.
  *
  * Thread safety: an observer belongs to one thread. */
 

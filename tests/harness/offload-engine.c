@@ -28,7 +28,7 @@ unit_offload_init(struct unit_offload *unit,
         offload_port_add(unit->offload, i);
     }
 
-    /* Until old rules have been looked for, nothing is offered. */
+    /* Nothing is offered until old rules have been looked for. */
     offload_barrier(unit->offload);
 }
 
@@ -56,7 +56,7 @@ struct located {
     bool tc;
 };
 
-/* Nothing is anywhere that the engine does not know of. */
+/* Checks that the engine knows all copies. */
 static void
 check_copy(void *aux, const ovs_u128 *ufid, struct offload_desc *desc,
            const struct offload_stats *stats OVS_UNUSED,
@@ -86,8 +86,9 @@ unit_retried(struct unit_offload *unit)
     return info.n_retried;
 }
 
-/* A message leads to others, as that a port is gone: to requests on its flows,
- * then to the rules that are left, which may wait for a thread that goes. */
+/* A message leads to others.  For example, the end of a port leads to requests
+ * on its flows, then to its remaining rules, which may wait for a thread that
+ * ends. */
 void
 unit_settle(struct unit_offload *unit)
 {
@@ -315,7 +316,7 @@ unit_where(struct unit_offload *unit, uint32_t flow)
     return offload_fake_where(unit->fake, &ufid);
 }
 
-/* Returns where the last one went. */
+/* Returns where the last packet went. */
 unsigned int
 unit_packets(struct unit_offload *unit, uint32_t flow, size_t n)
 {

@@ -3,8 +3,8 @@
 #ifndef HARNESS_OFFLOAD_ENGINE_H
 #define HARNESS_OFFLOAD_ENGINE_H 1
 
-/* What the tests of the offload engine share: an engine on top of the fake,
- * and flows that are numbers. */
+/* An engine on top of the fake, and numbered flows, for the tests of the
+ * offload engine. */
 
 #include "fake/offload-fake.h"
 #include "offload/offload-info.h"
@@ -19,14 +19,14 @@ struct unit_offload {
 void unit_offload_init(struct unit_offload *, const struct offload_config *,
                        uint32_t n_ports);
 
-/* Checks what always holds at the end: each request had one outcome, and the
- * states agree with where flows are. */
+/* Checks invariants at the end: each request had one outcome, and the states
+ * agree with the copies of flows. */
 void unit_offload_uninit(struct unit_offload *);
 
-/* Rules that tc has failed to delete, which is tried again. */
+/* Number of rules whose deletion has failed and is retried. */
 uint64_t unit_retried(struct unit_offload *);
 
-/* Waits until what was asked for has been done, and what that led to. */
+/* Waits until all requests, and their consequences, are done. */
 void unit_settle(struct unit_offload *);
 
 ovs_u128 unit_ufid(uint32_t flow);
@@ -34,41 +34,42 @@ ovs_u128 unit_ufid(uint32_t flow);
 /* Flow number 'flow'. */
 struct offload_desc *unit_desc(uint32_t flow, uint32_t port);
 
-/* As part of chain 'recirc_id', with an action that recirculates to 'child',
- * unless that is 0, of a kind. */
+/* The same in chain 'recirc_id', of a kind, with an action that recirculates
+ * to 'child' unless that is 0. */
 struct offload_desc *unit_desc_full(uint32_t flow, uint32_t port,
                                     uint32_t recirc_id, uint32_t child,
                                     uint32_t kind);
 
-/* Of a kind, with an output port and maybe a meter.  It goes to a thread by
- * its number, not by its port. */
+/* A flow of a kind, with an output port and maybe a meter.  Its number, not
+ * its port, determines its thread. */
 struct offload_desc *unit_desc_to(uint32_t flow, uint32_t port,
                                   uint32_t kind, uint32_t output,
                                   bool has_meter);
 
-/* One that goes to a thread by 'spread', not by its port. */
+/* A flow whose thread 'spread' determines, not its port. */
 struct offload_desc *unit_desc_spread(uint32_t flow, uint32_t port,
                                       uint32_t spread);
 
-/* With the key of 'other', so that the kernel takes only one of them. */
+/* A flow with the key of 'other', so that the kernel accepts only one of
+ * them. */
 struct offload_desc *unit_desc_like(uint32_t flow,
                                     const struct offload_desc *other);
 
-/* Return the error.  'desc' is given up. */
+/* Return the error.  These take over the reference to 'desc'. */
 int unit_put(struct unit_offload *, struct offload_desc *,
              unsigned int flags);
 int unit_del(struct unit_offload *, uint32_t flow, uint64_t *n_packets);
 int unit_get(struct unit_offload *, uint32_t flow, uint64_t *n_packets,
              bool *in_tc);
 
-/* Whether 'flow', which is there, is in devices. */
+/* Whether 'flow', which exists, is in devices. */
 enum offload_hw unit_get_hw(struct unit_offload *, uint32_t flow);
 
-/* Goes through all flows and returns how many were shown.  'seen', if not
- * NULL, has room for flows 0 to 'n' - 1 and counts them. */
+/* Dumps all flows and returns their number.  'seen', if not NULL, has room for
+ * flows 0 to 'n' - 1 and counts them. */
 size_t unit_dump(struct unit_offload *, unsigned int seen[], size_t n);
 
-/* Likewise, as those who do not wait for tc. */
+/* The same with a lax dump, which does not wait for tc. */
 size_t unit_dump_lax(struct unit_offload *, unsigned int seen[], size_t n);
 
 unsigned int unit_where(struct unit_offload *, uint32_t flow);

@@ -51,8 +51,8 @@ unit_random_stream(uint32_t id)
     chosen = true;
 }
 
-/* SplitMix64 (Steele, Lea and Flood, 2014): neighbouring states, as those of
- * streams are, give sequences that have nothing to do with each other. */
+/* SplitMix64 (Steele, Lea and Flood, 2014): neighbouring states, such as those
+ * of streams, give unrelated sequences. */
 static uint64_t
 next(void)
 {

@@ -6,12 +6,12 @@
 /* Pseudo-random numbers
  * =====================
  *
- * All of a test program come from one seed, which is printed when it is first
- * used.  Environment variable KDP_SEED sets it, to repeat a failure.
+ * All numbers of a test program come from one seed, which is printed when it
+ * is first used.  Environment variable KDP_SEED sets it, to repeat a failure.
  *
- * Each thread draws from a stream of its own, so that what it gets does not
- * depend on how fast the others are.  The main thread begins with stream 0.
- * Any other chooses one before it draws.  A stream begins again when it is
+ * Each thread draws from its own stream, so that its numbers do not depend on
+ * the speed of other threads.  The main thread begins with stream 0.  Any
+ * other thread chooses one before it draws.  A stream begins again when it is
  * chosen. */
 
 #include <stdint.h>

@@ -55,8 +55,8 @@ family_of(const char *address)
     return strchr(address, ':') ? AF_INET6 : AF_INET;
 }
 
-/* Adds attribute 'type' with 'address', which may have "/LENGTH" behind it, if
- * it is not NULL.  Returns that length, or that of the address. */
+/* Adds attribute 'type' with 'address', unless that is NULL.  Returns the
+ * length in a suffix "/LENGTH", or else that of the address. */
 static uint8_t
 put_address(struct nlmsghdr *nlh, uint16_t type, const char *address)
 {
@@ -90,7 +90,7 @@ change_ip(struct unit_ns *ns, uint16_t type, uint16_t flags, int ifindex,
     ifa->ifa_prefixlen = put_address(nlh, IFA_LOCAL, address);
     put_address(nlh, IFA_ADDRESS, address);
 
-    /* An IPv6 address is of use at once without. */
+    /* An IPv6 address with this flag can be used at once. */
     ifa->ifa_flags = ifa->ifa_family == AF_INET6 ? IFA_F_NODAD : 0;
     return request(ns, nlh);
 }
@@ -294,10 +294,10 @@ unit_htb_class_add(struct unit_ns *ns, int ifindex, uint32_t handle)
     return request(ns, nlh);
 }
 
-/* What the kernel says, one string for each. */
+/* The kernel's state, one string for each entry. */
 
-/* Makes the request and lets 'reply' add to '*lines', until no change has come
- * between. */
+/* Sends the request and lets 'reply' add to '*lines', until no change has
+ * interrupted it. */
 static void
 dump(struct unit_ns *ns, uint16_t type, size_t header, nl_reply_func *reply,
      struct sset *lines)
@@ -313,7 +313,7 @@ dump(struct unit_ns *ns, uint16_t type, size_t header, nl_reply_func *reply,
     unit_check(!error);
 }
 
-/* Returns what is in one of the two and not in the other, or NULL. */
+/* Returns an element that only one of the two has, or NULL. */
 static char *
 lines_diff(struct sset *table, struct sset *kernel)
 {
@@ -335,7 +335,7 @@ lines_diff(struct sset *table, struct sset *kernel)
     return diff;
 }
 
-/* The text of 'address', 4 or 16 bytes. */
+/* Converts 'address', 4 or 16 bytes, to text. */
 static const char *
 address_text(uint8_t family, const void *address, char text[INET6_ADDRSTRLEN])
 {
@@ -398,7 +398,7 @@ unit_addrs_diff(const struct link_addrs *addrs, struct unit_ns *ns)
 
     dump(ns, RTM_GETADDR, sizeof(struct ifaddrmsg), take_addr, &kernel);
 
-    /* Of the links that the tests make, and the loopback device. */
+    /* The links that the tests create, and the loopback device. */
     for (int ifindex = 1; ifindex < 1100; ifindex++) {
         char text[INET6_ADDRSTRLEN];
         struct in6_addr *a, *m;

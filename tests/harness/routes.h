@@ -3,13 +3,13 @@
 #ifndef HARNESS_ROUTES_H
 #define HARNESS_ROUTES_H 1
 
-/* What the unit tests of addresses, routes and queueing disciplines share
- * ======================================================================
+/* Addresses, routes and queueing disciplines, for unit tests
+ * ==========================================================
  *
- * Operations on them in a network namespace (netns.h), which return 0 or
- * the positive errno value that the kernel gave, and the comparison of tables
- * with what the kernel says.  The comparison reads the kernel's answers by
- * itself, not with the parser under test. */
+ * Operations on them in a network namespace (netns.h), which return 0 or the
+ * kernel's positive errno value, and the comparison of tables with the
+ * kernel's state.  The comparison parses the kernel's answers itself, not with
+ * the parser under test. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +19,8 @@ struct link_addrs;
 struct link_qdiscs;
 struct unit_ns;
 
-/* Adds or deletes address "ADDRESS/LENGTH", or has the kernel tell of it once
- * more. */
+/* Adds or deletes address "ADDRESS/LENGTH", or makes the kernel announce it
+ * again. */
 int unit_ip_add(struct unit_ns *, int ifindex, const char *address);
 int unit_ip_renew(struct unit_ns *, int ifindex, const char *address);
 int unit_ip_del(struct unit_ns *, int ifindex, const char *address);
@@ -31,10 +31,10 @@ struct unit_route {
     const char *gateway;
     const char *source;         /* Preferred one. */
     int ifindex;
-    int ifindex2;               /* Of a second next hop, which makes both ones
-                                 * of several... */
+    int ifindex2;               /* Of a second next hop, which makes the route
+                                 * a multipath route... */
     const char *gateway2;       /* ...and its gateway. */
-    uint32_t nh_id;             /* An object in place of the next hop. */
+    uint32_t nh_id;             /* An object instead of the next hop. */
     uint32_t table;
     uint32_t priority;
     uint8_t protocol;           /* "static" if 0. */
@@ -46,8 +46,8 @@ int unit_route_add(struct unit_ns *, const struct unit_route *,
                    uint16_t flags);
 int unit_route_del(struct unit_ns *, const struct unit_route *);
 
-/* Makes, or makes again, next hop object 'id' of IPv4.  The last of these
- * deletes it. */
+/* Creates or replaces next hop object 'id' of IPv4.  The last of these
+ * functions deletes it. */
 int unit_nexthop_set(struct unit_ns *, uint32_t id, int ifindex);
 
 /* Makes next hop object 'id' a group of the objects 'members'. */
@@ -55,7 +55,7 @@ int unit_nexthop_set_group(struct unit_ns *, uint32_t id,
                            const uint32_t members[], size_t n);
 int unit_nexthop_del(struct unit_ns *, uint32_t id);
 
-/* Adds a rule that leads packets from 'source', unless it is NULL, and with
+/* Adds a rule that directs packets from 'source', unless it is NULL, and with
  * 'mark', unless it is 0, to 'table'. */
 int unit_rule_add(struct unit_ns *, const char *source, uint32_t mark,
                   uint32_t table);
@@ -69,8 +69,8 @@ int unit_qdisc_del(struct unit_ns *, int ifindex, uint32_t parent,
 /* Adds a class to the "htb" at the root. */
 int unit_htb_class_add(struct unit_ns *, int ifindex, uint32_t handle);
 
-/* Describes the difference between a table and what the kernel says of 'ns',
- * or returns NULL if there is none.  The caller frees the result. */
+/* Describes the difference between a table and the kernel's state of 'ns', or
+ * returns NULL if there is none.  The caller frees the result. */
 char *unit_addrs_diff(const struct link_addrs *, struct unit_ns *ns);
 char *unit_qdiscs_diff(const struct link_qdiscs *, struct unit_ns *ns);
 

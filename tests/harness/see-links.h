@@ -3,14 +3,14 @@
 #ifndef HARNESS_SEE_LINKS_H
 #define HARNESS_SEE_LINKS_H 1
 
-/* Callbacks for nl_conn_transact() and for nl_mcast_recv() that note what they
- * are told of links. */
+/* Callbacks for nl_conn_transact() and nl_mcast_recv() that record messages
+ * about links. */
 
 #include <linux/netlink.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What it saw. */
+/* What a callback has seen. */
 struct unit_seen {
     size_t n;                   /* Messages. */
     size_t n_lo;                /* Of these, about the loopback device. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the unit tests rely on: a test that hangs is ended and says where it
- * hung, random numbers can be had again, the clock stands still, calls fail by
+/* Tests of the harness: a hanging test is ended and reports where it hung,
+ * random numbers can be repeated, the clock can be stopped, calls fail by
  * plan. */
 
 #include <config.h>
@@ -26,7 +26,7 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Programs that fail, as which this one runs itself. */
+/* Failing programs, which this program runs as itself. */
 
 static atomic_bool waiter_runs = ATOMIC_VAR_INIT(false);
 
@@ -78,8 +78,8 @@ static const struct CMUnitTest programs[] = {
     cmocka_unit_test(give_up),
 };
 
-/* Runs program 'name' of the above with short time limits, and returns what
- * it printed.  Stores what waitpid() says of it in '*status'. */
+/* Runs program 'name' of the above with short time limits, and returns its
+ * output.  Stores its status, as from waitpid(), in '*status'. */
 static char *
 run_program(const char *name, int *status)
 {

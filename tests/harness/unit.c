@@ -45,7 +45,7 @@ unit_init(const char *program)
     }
     ovs_set_program_name(program, "test");
 
-    /* What Open vSwitch chooses at random in this thread. */
+    /* Open vSwitch's own random choices in this thread. */
     random_set_seed(unit_seed() | 1);
 
     /* Most tests provoke warnings. */
@@ -88,7 +88,7 @@ unit_start_threads(void)
     ovsrcu_quiesce();
 }
 
-/* The group that runs.  cmocka calls a test's setup function, the test and its
+/* The running group.  cmocka calls a test's setup function, the test and its
  * teardown function one after the other: the first of them starts the time
  * limit. */
 static struct {
@@ -117,8 +117,8 @@ teardown_group(void **state)
     return group.teardown ? group.teardown(state) : 0;
 }
 
-/* 'state' points to the test when its setup function is called, and is what
- * cmocka would have handed over afterwards. */
+/* 'state' points to the test when its setup function is called, and is set to
+ * what cmocka would have passed. */
 static int
 setup_test(void **state)
 {

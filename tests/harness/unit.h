@@ -6,21 +6,21 @@
 /* Unit test programs
  * ==================
  *
- * A test program calls unit_init() first thing in main(), and runs its tests
- * with cmocka_run_group_tests() or cmocka_run_group_tests_name(), which are
- * unit_run_tests() here: each test has a time limit of its own (watchdog.h).
+ * A test program calls unit_init() first in main(), and runs its tests with
+ * cmocka_run_group_tests() or cmocka_run_group_tests_name(), which are
+ * unit_run_tests() here: each test has its own time limit (watchdog.h).
  *
- * Every program that calls unit_init() runs in a network namespace of its own,
- * so that netlink port ids, multicast groups and devices are private.  It
- * needs no privilege beyond a user namespace.
+ * Every program that calls unit_init() runs in its own network namespace, so
+ * that netlink port ids, multicast groups and devices are private.  It needs
+ * no privilege beyond a user namespace.
  *
  * unit_check() and unit_die() end the program with a message, in any thread.
  * cmocka's assertions work in the main thread only.
  *
- * The rest of the harness is in files of its own:
+ * The rest of the harness is in separate files:
  *
  *   clock.h            the time
- *   wait.h             waiting for what another thread or the kernel does
+ *   wait.h             waiting for another thread or the kernel
  *   prng.h             pseudo-random numbers, from one seed
  *   watchdog.h         time limits
  *   descriptors.h      open file descriptors
@@ -39,18 +39,18 @@
 #include "harness/clock.h"
 #include "harness/wait.h"
 
-/* Moves the process to namespaces of its own.  To be called first thing in
- * main(). */
+/* Moves the process to its own namespaces.  To be called first in main(). */
 void unit_init(const char *program);
 
-/* Has Open vSwitch log to a file, from level INFO on, but for what it says of
- * a slow machine.  Returns a descriptor of the file, which has no name. */
+/* Makes Open vSwitch log to a file, from level INFO on, except for messages
+ * about a slow machine.  Returns a descriptor of the file, which has no
+ * name. */
 int unit_log_open(void);
 
-/* Makes the process one with several threads as far as Open vSwitch is
- * concerned, with the one that runs what was postponed with RCU.  Left alone,
- * whichever thread quiesces first does that, racing with others (harmlessly,
- * but a thread sanitizer cannot know). */
+/* Makes Open vSwitch treat the process as one with several threads, and starts
+ * the one that runs RCU callbacks.  Otherwise any thread that quiesces first
+ * runs them, in a race with others (harmless, but a thread sanitizer cannot
+ * know that). */
 void unit_start_threads(void);
 
 /* Runs the 'n' tests in 'tests' as cmocka does, each with a time limit. */

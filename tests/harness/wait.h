@@ -6,16 +6,16 @@
 /* Waiting
  * =======
  *
- * For what another thread or the kernel does.  A test that waits for nothing
+ * For events in another thread or the kernel.  A test that waits for nothing
  * in particular, such as one that shows that nothing happens, sleeps with
  * unit_sleep_us().
  *
- * Thread safety: all may be used at any time by any thread. */
+ * Thread safety: any thread may use everything at any time. */
 
 #include "harness/clock.h"
 
-/* For how many milliseconds a test waits: longer than anything takes that is
- * going to happen, on a loaded machine, too. */
+/* Milliseconds that a test waits: longer than anything takes that is going to
+ * happen, even on a loaded machine. */
 #define UNIT_PATIENCE unit_patience()
 long long int unit_patience(void);
 
@@ -31,13 +31,13 @@ long long int unit_patience(void);
         unit_wait_end__(&wait__);                                       \
     } while (0)
 
-/* Lets others run: sleeps for a millisecond, and quiesces for RCU. */
+/* Lets other threads run: sleeps for a millisecond, and quiesces for RCU. */
 void unit_pause(void);
 
 /* Sleeps.  Unlike unit_pause(), does not quiesce. */
 void unit_sleep_us(unsigned int usec);
 
-/* Waits until everything that was postponed with RCU is done. */
+/* Waits until all postponed RCU callbacks have run. */
 void unit_rcu_barrier(void);
 
 /* Implementation of unit_wait_until(). */

@@ -26,8 +26,8 @@
  * runs addr2line for each thread. */
 #define REPORT_TIME 300
 
-/* How long a thread may take to tell where it is, in milliseconds: it does so
- * as soon as it has a processor, unless it has the signal blocked. */
+/* How long a thread may take to report where it is, in milliseconds: it does
+ * so as soon as it has a CPU, unless it blocks the signal. */
 #define ANSWER_TIME 10000
 
 #define MAX_FRAMES 32
@@ -39,7 +39,7 @@ static pid_t owner;             /* A child has none of its parent's timers. */
 static timer_t end_timer, kill_timer;
 static ATOMIC(const char *) running = ATOMIC_VAR_INIT("none");
 
-/* What the thread that was asked last tells. */
+/* The report of the last thread. */
 static void *frames[MAX_FRAMES];
 static int n_frames;
 static struct unit_wait waits_for;
@@ -61,7 +61,7 @@ say(const char *format, ...)
                             MIN(n, (int) sizeof line - 1)));
 }
 
-/* Reads what the kernel tells of thread 'tid' in file 'name'. */
+/* Reads file 'name' of the kernel's information about thread 'tid'. */
 static void
 read_proc_file(int tid, const char *name, char *text, size_t size)
 {
@@ -79,8 +79,8 @@ read_proc_file(int tid, const char *name, char *text, size_t size)
     }
 }
 
-/* Prints those of 'frames' in the program, with the names of functions
- * and lines, which only addr2line knows: most functions are static. */
+/* Prints those of 'frames' that are in the program, with function names and
+ * lines, which only addr2line knows: most functions are static. */
 static void
 say_frames(void)
 {
@@ -98,7 +98,7 @@ say_frames(void)
         uintptr_t address = (uintptr_t) frames[i];
 
         if (address > start && address <= (uintptr_t) etext) {
-            /* A return address is behind the call. */
+            /* A return address is after the call. */
             snprintf(addresses[i], sizeof addresses[i], "%#"PRIxPTR,
                      address - start - 1);
             argv[n++] = addresses[i];
@@ -119,7 +119,7 @@ say_frames(void)
     }
 }
 
-/* Has thread 'tid' tell where it is, and prints it. */
+/* Makes thread 'tid' report where it is, and prints it. */
 static void
 say_thread(int tid)
 {
@@ -230,8 +230,8 @@ initialize(void)
     end_timer = create_timer(SIGNAL_END);
     kill_timer = create_timer(SIGKILL);
 
-    /* What these need is loaded and set up at their first call, which must not
-     * be in a signal handler. */
+    /* The first call of these loads and initializes what they need, which must
+     * not happen in a signal handler. */
     n_frames = backtrace(frames, MAX_FRAMES);
     unit_seed();
     owner = getpid();

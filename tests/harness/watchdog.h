@@ -6,16 +6,16 @@
 /* Time limits
  * ===========
  *
- * A test that hangs would hold up all others, and nobody would learn where it
- * hung.  unit_run_tests() gives each test UNIT_TIME_LIMIT; at its end the
- * program prints the test, the seed, and where each thread is, and aborts.
+ * A hanging test would block all others without showing where it hangs.
+ * unit_run_tests() gives each test UNIT_TIME_LIMIT; at its end the program
+ * prints the test, the seed, and where each thread is, and aborts.
  *
- * The limit is for one test, not for the program, and is many times what the
- * longest test takes: it is there to end what makes no progress.
+ * The limit is for one test, not for the program, and is many times the
+ * duration of the longest test: it is for tests that make no progress.
  *
  * It is a timer of the process, whose signal any thread may get.  That thread
- * has the others tell where they are, one by one.  A second timer kills the
- * program some time later, in case that hangs, too.
+ * makes the others report where they are, one by one.  A second timer kills
+ * the program some time later, in case that hangs, too.
  *
  * Thread safety: unit_watchdog_test() may be called by any thread, the others
  * by the main thread. */
@@ -23,17 +23,17 @@
 /* In seconds; multiplied by unit_time_factor(). */
 #define UNIT_TIME_LIMIT 300
 
-/* Gives what runs now, 'test', the limit from now on. */
+/* Starts the limit for test 'test'. */
 void unit_watchdog_start(const char *test);
 
-/* Restarts the limit of the test that runs.  For tests of many rounds, each
- * of which is progress. */
+/* Restarts the limit of the running test.  For tests of many rounds, each of
+ * them being progress. */
 void unit_watchdog_progress(void);
 
 /* Ends the limit. */
 void unit_watchdog_stop(void);
 
-/* The name of the test that runs. */
+/* The name of the running test. */
 const char *unit_watchdog_test(void);
 
 #endif /* tests/harness/watchdog.h */
