@@ -233,7 +233,7 @@ typedef bool offload_is_known_cb(void *cb_aux, uint32_t port,
 
 /* tc.  The stock translation is one backend; our own encoder could be another.
  *
- * Errors of OFFLOAD_COPY_PUT, all of which leave tc as it was:
+ * Errors of OFFLOAD_COPY_PUT.  After any of them tc is unchanged:
  *
  *     EOPNOTSUPP  the device does not know a match or an action
  *     ENOSPC      the device's tables are full

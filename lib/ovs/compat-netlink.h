@@ -13,7 +13,7 @@
  * Thread safety: constants. */
 
 /* Attribute of a vport since Linux 6.2: upcalls of its packets.  Nested, with
- * two attributes of 64 bits each, the first of which has number 0. */
+ * two attributes of 64 bits each; the first one has number 0. */
 #define OVS_COMPAT_VPORT_ATTR_UPCALL_STATS 10
 #define OVS_COMPAT_VPORT_UPCALL_ATTR_SUCCESS 0
 #define OVS_COMPAT_VPORT_UPCALL_ATTR_FAIL 1

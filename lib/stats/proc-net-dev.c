@@ -19,8 +19,8 @@
 bool
 proc_net_dev_parse(const char *line, struct proc_net_dev *dev)
 {
-    /* The receiving and the sending side's columns, two of which count
-     * compressed packets. */
+    /* The receiving side's columns, then the sending side's.  Each side has a
+     * column that counts compressed packets. */
     uint64_t *const columns[] = {
         &dev->rx_bytes, &dev->rx_packets, &dev->rx_errors, &dev->rx_drop,
         &dev->rx_fifo, &dev->rx_frame, NULL, &dev->multicast,

@@ -68,7 +68,7 @@ void kdp_tc_destroy(struct kdp_tc *);
  * count for the bond. */
 uint64_t kdp_tc_count(struct kdp_tc *, int ifindex);
 
-/* Has another datapath of the process rules on device 'ifindex'? */
+/* Does another datapath of the process have rules on device 'ifindex'? */
 bool kdp_tc_others_have_rules(const struct kdp_tc *, int ifindex);
 
 /* For struct offload_backend. */

@@ -76,8 +76,8 @@ int kdp_tc_translate(struct netdev *netdev, const struct offload_desc *,
  * intercept one?  Must be true for all of the above.  Sends nothing if so. */
 bool kdp_tc_check(void);
 
-/* Are two flows in recirculation chains, the first of which leads to the
- * second, translated for 'netdev'?  Sends nothing. */
+/* Are two flows in recirculation chains, a parent and its child, translated
+ * for 'netdev'?  Sends nothing. */
 bool kdp_tc_check_chains(struct netdev *netdev);
 
 /* Goes through the rules of a device that have a ufid.  Threads may share a
