@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Measures how long the kernel takes to tell of all links, with and without
- * their statistics: see utilities/bench-link.
+/* Measures how long the kernel takes to list all links, with and without their
+ * statistics: see utilities/bench-link.
  *
  * usage: dump-links LINKS ROUNDS
  *
@@ -34,7 +34,7 @@
 enum variant {
     WITH_STATS,                 /* The kernel's answer. */
     SKIP_STATS,                 /* The same without statistics. */
-    RESYNC,                     /* A listener that takes all again. */
+    RESYNC,                     /* A listener that lists all links again. */
     N_VARIANTS
 };
 static const char *const variant_names[] = { "stats", "skip", "resync" };
@@ -129,7 +129,7 @@ dump(struct bench *b, uint32_t mask)
     return answer;
 }
 
-/* Lets the listener take all links again, as after a loss. */
+/* Makes the listener list all links again, as after a loss. */
 static struct answer
 resync(struct bench *b)
 {
@@ -175,14 +175,14 @@ measure(struct bench *b, enum variant variant)
 static void
 run(struct bench *b, uint32_t n_rounds)
 {
-    /* What is done once, such as filling the table, before. */
+    /* Before the first round, as it includes work that is done once. */
     for (int i = 0; i < N_VARIANTS; i++) {
         measure(b, i);
     }
 
     printf("[\n");
     for (uint32_t round = 0; round < n_rounds; round++) {
-        /* They take turns, every other round the other way around. */
+        /* In turn, in every other round in the opposite order. */
         for (int i = 0; i < N_VARIANTS; i++) {
             int variant = round % 2 ? N_VARIANTS - 1 - i : i;
             struct answer answer = measure(b, variant);

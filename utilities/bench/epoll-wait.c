@@ -2,17 +2,17 @@
 
 /* Makes the handlers of the stock daemon sleep in epoll_wait().
  *
- * With dispatch by port each handler of Open vSwitch has an epoll instance of
- * its own, in which each port's socket is with EPOLLEXCLUSIVE.  That wakes one
- * of those who sleep in epoll_wait().  But handlers sleep in poll(), on the
- * epoll instance and what else may wake them, and an upcall wakes all of them.
- * This library, preloaded into the daemon beside that of per-vport.c, has a
- * poll() that adds the other descriptors to the epoll instance and sleeps in
- * epoll_wait() on it: the scheme at its best, for ovs-kdp to be compared
- * with.
+ * With dispatch by port each handler of Open vSwitch has its own epoll
+ * instance, to which each port's socket is added with EPOLLEXCLUSIVE.  That
+ * wakes only one of the threads that sleep in epoll_wait().  But handlers
+ * sleep in poll(), on the epoll instance and other descriptors, and an upcall
+ * wakes all of them. This library, preloaded into the daemon together with
+ * that of per-vport.c, has a poll() that adds the other descriptors to the
+ * epoll instance and sleeps in epoll_wait() on it.  This is the scheme at its
+ * best, to compare ovs-kdp with.
  *
- * Each thread polls with an epoll instance of its own, so nothing here is
- * shared but the note of which descriptors are epoll instances. */
+ * Each thread polls with its own epoll instance, so the only shared state is
+ * which descriptors are epoll instances. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,15 +25,15 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-/* Descriptors that are looked at; others are polled as ever. */
+/* Descriptors that are handled; others are polled as usual. */
 #define MAX_FDS 65536
 
-/* What is put into an epoll instance here, in the upper half of its data, to
- * tell it from the daemon's own, which uses small numbers. */
+/* Marks data of events that this library adds to an epoll instance, in the
+ * upper half.  The daemon uses small numbers. */
 #define MARK (UINT64_C(0x6b64702d) << 32)
 
-/* Events that are taken at once.  More of them than the handful that is put in
- * here, so one of those does not wait for ever behind ready sockets. */
+/* Most events taken at once: more than the handful that is added here, so that
+ * one of those does not wait forever behind ready sockets. */
 #define N_EVENTS 64
 
 static atomic_bool is_epoll[MAX_FDS];
@@ -82,7 +82,7 @@ is_ours(const struct epoll_event *event)
     return (event->data.u64 & (UINT64_C(0xffffffff) << 32)) == MARK;
 }
 
-/* As the real one, but without the events of what was put in here. */
+/* Like the real one, but skips events that this library added. */
 int
 epoll_wait(int epfd, struct epoll_event *events, int max_events, int timeout)
 {
@@ -97,8 +97,8 @@ epoll_wait(int epfd, struct epoll_event *events, int max_events, int timeout)
     return n < 0 ? n : kept;
 }
 
-/* Returns the index of the one epoll instance among 'fds', -1 if there is not
- * just one that is polled for input, as all others. */
+/* Returns the index of the epoll instance among 'fds', or -1 unless there is
+ * exactly one, polled for input like all others. */
 static int
 find_epoll(const struct pollfd *fds, nfds_t n)
 {
@@ -119,8 +119,8 @@ find_epoll(const struct pollfd *fds, nfds_t n)
     return found;
 }
 
-/* Makes 'fds' but the one at 'own' wake who waits on that.  Returns whether
- * all do. */
+/* Makes 'fds' except the one at 'own' wake threads that wait on that.  Returns
+ * whether all do. */
 static bool
 add_others(struct pollfd *fds, nfds_t n, int own)
 {
@@ -138,8 +138,8 @@ add_others(struct pollfd *fds, nfds_t n, int own)
     return true;
 }
 
-/* Notes that the descriptor of 'event' is ready, if it is among 'fds';
- * otherwise has it no longer wake who waits on 'epfd'. */
+/* Marks the descriptor of 'event' as ready if it is among 'fds'; otherwise
+ * removes it from 'epfd'. */
 static void
 take_event(struct pollfd *fds, nfds_t n, int own, int epfd,
            const struct epoll_event *event)

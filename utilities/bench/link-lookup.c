@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Measures what it takes to find a link of one namespace while another has
- * very many: see utilities/bench-link.
+/* Measures the lookup of a link in one namespace while another has very many:
+ * see utilities/bench-link.
  *
  * usage: link-lookup BUCKETS CHAIN OTHER LOOKUPS ROUNDS
  *
- * CHAIN * BUCKETS links in all, OTHER of which are those looked up. */
+ * There are CHAIN * BUCKETS links in all.  OTHER of them are looked up. */
 
 #include <config.h>
 #include "link/link-store.h"
@@ -28,7 +28,7 @@
 /* Indexes that no link has. */
 #define NO_INDEX 1000000000
 
-/* What all namespaces have in common, if anything. */
+/* What the namespaces share. */
 enum kind {
     FIXED,                      /* An index that does not grow. */
     GROWING,                    /* An index that does. */
@@ -175,7 +175,7 @@ run(struct bench *b)
 
     printf("[\n");
     for (uint32_t round = 0; round < b->n_rounds; round++) {
-        /* They take turns, every other round the other way around. */
+        /* In turn, in every other round in the opposite order. */
         for (int i = 0; i < N_KINDS; i++) {
             int kind = round % 2 ? N_KINDS - 1 - i : i;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Opens a netlink socket for each port of a datapath and each handler, and
- * tells the datapath to send the upcalls of a port to its sockets: how
- * handlers received before they shared sockets.  Prints how many there are as
- * JSON, and closes them; ports then have no socket. */
+ * tells the datapath to send the upcalls of a port to its sockets: this is how
+ * handlers received before they shared sockets.  Prints the numbers as JSON,
+ * and closes the sockets; the ports then have none. */
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -22,7 +22,7 @@
 /* Port numbers of the datapath. */
 #define MAX_PORTS 65536
 
-/* What one message may have, with some room for the rest of it. */
+/* Most handlers in one message, with some room for the rest of it. */
 #define MAX_HANDLERS 8000
 #define BUFFER_SIZE (MAX_HANDLERS * sizeof(uint32_t) + 4096)
 
@@ -60,7 +60,7 @@ put_datapath(struct nlmsghdr *nlh, int dp_ifindex)
     header->dp_ifindex = dp_ifindex;
 }
 
-/* Sends 'nlh' and hands the answers to 'cb'.  Returns 0 or a positive errno
+/* Sends 'nlh' and passes the answers to 'cb'.  Returns 0 or a positive errno
  * value. */
 static int
 transact__(struct mnl_socket *sock, struct nlmsghdr *nlh, mnl_cb_t cb,
@@ -81,7 +81,7 @@ transact__(struct mnl_socket *sock, struct nlmsghdr *nlh, mnl_cb_t cb,
     return retval < 0 ? errno : 0;
 }
 
-/* As transact__(), but ends the program if that fails. */
+/* Like transact__(), but ends the program on failure. */
 static void
 transact(struct mnl_socket *sock, struct nlmsghdr *nlh, mnl_cb_t cb,
          void *aux, const char *what)
@@ -141,8 +141,8 @@ vport_cb(const struct nlmsghdr *nlh, void *ports_)
     return MNL_CB_OK;
 }
 
-/* Tells the datapath that 'n' sockets are those of port 'port_no'.  Returns 0
- * or a positive errno value. */
+/* Sets the 'n' sockets of port 'port_no' in the datapath.  Returns 0 or a
+ * positive errno value. */
 static int
 set_pids(struct mnl_socket *sock, uint16_t family, int dp_ifindex,
          uint32_t port_no, const uint32_t pids[], size_t n)
@@ -210,7 +210,7 @@ main(int argc, char *argv[])
             n_sockets++;
         }
 
-        /* Kernels of late take no more than they have CPUs. */
+        /* Recent kernels accept no more than they have CPUs. */
         while ((error = set_pids(sock, family, dp_ifindex, ports.numbers[i],
                                  pids, n_told)) == EINVAL && n_told > 1) {
             n_told--;
@@ -221,7 +221,7 @@ main(int argc, char *argv[])
         }
     }
 
-    /* One more was for the requests, and three are standard. */
+    /* Plus one socket for the requests, and three standard descriptors. */
     printf("{\"ports\": %zu, \"sockets\": %zu, \"descriptors\": %zu, "
            "\"told\": %zu}\n", ports.n, n_sockets + 1, n_sockets + 4, n_told);
     return 0;

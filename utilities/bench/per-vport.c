@@ -2,12 +2,12 @@
 
 /* Makes the stock daemon dispatch upcalls by port.
  *
- * Where the kernel can dispatch by CPU, the stock daemon of Open vSwitch 3.1
- * asks for that, and has no option against it.  This library, preloaded into
- * it, puts a feature that no kernel knows in the place of that one in requests
- * to the datapath, so that the kernel refuses them, and the daemon falls back
- * to dispatch by port as it does on older kernels.  The system tests preload
- * it into ovs-kdp, to see the same there. */
+ * If the kernel can dispatch by CPU, the stock daemon of Open vSwitch 3.1
+ * requests that, and has no option against it.  This library, preloaded into
+ * the daemon, replaces that feature in requests to the datapath by one that no
+ * kernel knows. So the kernel refuses them, and the daemon falls back to
+ * dispatch by port, as on older kernels.  The system tests also preload it
+ * into ovs-kdp. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ find_attribute(struct nlmsghdr *nlh, size_t skip, uint16_t type)
     return NULL;
 }
 
-/* Asks the kernel for the number of the datapath's family. */
+/* Requests the number of the datapath's family from the kernel. */
 static uint16_t
 get_family(void)
 {

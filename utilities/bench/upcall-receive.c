@@ -33,7 +33,7 @@ open_receiver(struct bench *b)
     if (!address.sll_ifindex) {
         fatal("%s: no such device", b->local);
     }
-    /* Protocol 0 until bound, or frames of other devices would come in. */
+    /* Protocol 0 until it is bound, to receive no frames of other devices. */
     b->rx = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (b->rx < 0
         || setsockopt(b->rx, SOL_SOCKET, SO_RCVBUFFORCE, &buffer,
@@ -110,8 +110,8 @@ get_stamp(struct msghdr *msg)
     fatal("a frame has no time stamp");
 }
 
-/* Ends the program if its own socket lost frames: the daemon would be blamed
- * for it. */
+/* Ends the program if its own socket has lost frames, for which the daemon
+ * would be blamed. */
 static void
 check_own_loss(struct bench *b)
 {
