@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tools of ovs-kdp share."""
+"""Code that the tools of ovs-kdp share."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to a running daemon, over the socket of ovs-appctl(8).
+"""Commands to a running daemon, over the socket of ovs-appctl(8).
 
-A connection is made for each question and has a time limit: a daemon that
-hangs must not make its observers hang.  Names of targets are those of
-ovs-appctl: the name of a pid file, or the path of a control socket.
+Each command has its own connection and a time limit: a daemon that hangs must
+not make its observers hang.  Names of targets are the same as for ovs-appctl:
+the name of a pid file, or the path of a control socket.
 """
 
 import errno
@@ -16,8 +16,8 @@ import ovs.jsonrpc
 import ovs.poller
 import ovs.stream
 
-# Seconds that an answer may take.  The daemon answers between two turns of its
-# main loop, which take a second or more where something is wrong.
+# Seconds to wait for an answer.  The daemon answers between two turns of its
+# main loop, which take a second or more if something is wrong.
 TIMEOUT = 10.0
 
 # The commands that show the engines, with "--format json".
@@ -25,7 +25,7 @@ SHOWS = ("upcall/show", "vport-table/show", "link-table/show", "offload/show")
 
 
 class DaemonError(Exception):
-    """The daemon cannot be asked."""
+    """The daemon cannot be reached."""
 
 
 class CommandError(DaemonError):
@@ -50,13 +50,13 @@ def socket_of(target):
 
 
 def pid_of(target):
-    """The process id of 'target', or None if its name does not tell."""
+    """The process id of 'target', or None if its name does not contain it."""
     name = os.path.basename(socket_of(target)).split(".")
     return int(name[-2]) if len(name) > 2 and name[-2].isdigit() else None
 
 
 class Daemon:
-    """A daemon that may come and go."""
+    """A daemon, which may stop and start."""
 
     def __init__(self, target="ovs-vswitchd", timeout=TIMEOUT):
         self.target = target
@@ -106,7 +106,7 @@ class Daemon:
         return message.result or ""
 
     def show(self, command, *args):
-        """What 'command' prints as JSON."""
+        """The JSON output of 'command'."""
         text = self.text(command, "--format", "json", *args)
         try:
             return json.loads(text)

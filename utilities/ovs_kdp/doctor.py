@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ovs-kdp-doctor: what is wrong, and a bundle for a support case."""
+"""ovs-kdp-doctor: findings about ovs-kdp, and a bundle for a support case."""
 
 import argparse
 import io
@@ -17,24 +17,24 @@ WELL, FOUND, USAGE, FAILED = range(4)
 
 
 def silent(error):
-    """The finding that the daemon does not answer."""
+    """The finding about a daemon that does not answer."""
     return {
         "name": "daemon-silent",
         "what": str(error),
-        "why": "Packets of flows that the kernel knows are forwarded; no "
-               "others are, and nothing changes.",
-        "advice": "Look at \"systemctl status ovs-vswitchd\" and at its log, "
+        "why": "Packets of flows in the kernel are forwarded; other packets "
+               "are lost, and the configuration does not change.",
+        "advice": "Check \"systemctl status ovs-vswitchd\", the daemon's log, "
                   "and whether this user may write to the control socket.",
     }
 
 
-# Ports that are named, the worst first.
+# Most ports that are named, the worst first.
 MAX_PORTS = 5
 
 
 def shed(tables):
     """The finding that upcalls are dropped to keep the delay short.  A daemon
-    that does not shed any has no such counter."""
+    that does not do that has no such counter."""
     ports = sorted(((port["shed"], port["name"]) for table in tables
                     for port in table["ports"] if port.get("shed")),
                    reverse=True)
@@ -78,13 +78,13 @@ def find(target):
 
 
 def text_of(found):
-    """Two lines for each, as kdp/doctor prints them."""
+    """Two lines for each finding, like the output of kdp/doctor."""
     return "".join("%(name)s: %(what)s\n    %(why)s  %(advice)s\n" % finding
                    for finding in found) or "nothing was found to be wrong\n"
 
 
 def make_archive(parts):
-    """The bytes of an archive of 'parts', pairs of name and text."""
+    """A tar archive, as bytes, of 'parts', pairs of name and text."""
     buffer = io.BytesIO()
     now = int(time.time())
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
@@ -98,8 +98,8 @@ def make_archive(parts):
 
 
 def write(path, data):
-    """Writes 'data' to file 'path', all of it or nothing: an older bundle
-    stays if the disk is full."""
+    """Writes all of 'data' to file 'path', or nothing: an older bundle stays
+    if the disk is full."""
     folder = os.path.dirname(path) or "."
     fd, temporary = tempfile.mkstemp(prefix=".ovs-kdp-bundle", dir=folder)
     try:
@@ -131,22 +131,22 @@ def parse(argv):
     """The options."""
     parser = argparse.ArgumentParser(
         prog="ovs-kdp-doctor",
-        description="Says what is wrong with ovs-kdp on this machine.  The "
-        "exit status is 0 if nothing is, 1 if something is, 2 on wrong usage, "
-        "3 if the bundle could not be written.")
+        description="Finds problems of ovs-kdp on this machine.  The exit "
+        "status is 0 if there are none, 1 if there are some, 2 on wrong "
+        "usage, 3 if the bundle could not be written.")
     parser.add_argument(
         "-t", "--target", default="ovs-vswitchd",
         help="name of the daemon's pid file, or path of its control socket "
         "(default: %(default)s)")
     parser.add_argument(
         "-b", "--bundle", metavar="FILE",
-        help="also write all that a support case needs to FILE, a .tar.gz, "
-        "or to standard output if FILE is -")
+        help="also write everything that a support case needs to FILE, a "
+        ".tar.gz, or to standard output if FILE is -")
     parser.add_argument(
         "-m", "--mask", action="store_true",
-        help="without addresses of networks and devices in the bundle")
+        help="leave addresses of networks and devices out of the bundle")
     parser.add_argument(
-        "--json", action="store_true", help="findings as JSON")
+        "--json", action="store_true", help="show findings as JSON")
     options = parser.parse_args(argv)
     if options.mask and not options.bundle:
         parser.error("--mask is for --bundle")

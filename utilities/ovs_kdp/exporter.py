@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""openvswitch-kdp-exporter: what the daemon shows, for Prometheus."""
+"""openvswitch-kdp-exporter: the daemon's state and counters, for
+Prometheus."""
 
 import argparse
 import re
@@ -18,7 +19,7 @@ PORT = 9476
 
 
 class Collector:
-    """Asks the daemon, once at a time."""
+    """Collects metrics from the daemon, once at a time."""
 
     def __init__(self, target, with_ports=True):
         self.target = target
@@ -27,15 +28,15 @@ class Collector:
         self.complaint = None
 
     def collect(self):
-        """All metric families.  A daemon that does not answer is one of them:
-        that its monitoring fails must not hide why."""
+        """All metric families.  They include whether the daemon answers, so
+        that a failure of its monitoring is visible."""
         begin = time.monotonic()
         families = metrics.Families()
         with self.lock:
             up = self._ask(families)
         families.gauge("up", "1 if the daemon answered.", {}, up)
         families.gauge("scrape_duration_seconds",
-                       "Time that asking the daemon took.", {},
+                       "Duration of the daemon's answers.", {},
                        time.monotonic() - begin)
         return families.families.values()
 
@@ -65,8 +66,8 @@ class Collector:
         return 1
 
     def _show(self, command):
-        """What 'command' shows, or None if the daemon has no such command or
-        nothing to show.  A daemon on stock providers is one."""
+        """The JSON of 'command', or None if the daemon lacks the command or
+        has nothing to show, as on stock providers."""
         try:
             return self.target.show(command)
         except daemon.CommandError:
@@ -74,7 +75,7 @@ class Collector:
 
 
 def add_version(families, text):
-    """Adds the versions that command "version" tells."""
+    """Adds the versions in the output of command "version"."""
     ours = re.search(r"ovs-kdp\)? +([0-9][\w.~+-]*)", text)
     stock = re.search(r"Open vSwitch\)? +([0-9][\w.~+-]*)", text)
     families.gauge("build_info", "Versions of the daemon.", {
@@ -88,7 +89,7 @@ class Handler(BaseHTTPRequestHandler):
 
     server_version = "openvswitch-kdp-exporter"
     sys_version = ""
-    # Seconds that a client may say nothing.
+    # Seconds that a client may be silent.
     timeout = 30
 
     def do_GET(self):
@@ -111,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format, *args):
-        """Says nothing: each scrape would be a line."""
+        """Logs nothing: each scrape would be a line."""
 
 
 class Server(ThreadingHTTPServer):
@@ -139,19 +140,19 @@ def parse(argv):
     """The options."""
     parser = argparse.ArgumentParser(
         prog="openvswitch-kdp-exporter",
-        description="Answers Prometheus with metrics of ovs-kdp.")
+        description="Serves metrics of ovs-kdp to Prometheus.")
     parser.add_argument(
         "--listen", metavar="HOST:PORT", type=parse_address,
         default=("127.0.0.1", PORT),
         help="where to listen (default: 127.0.0.1:%d, which other machines "
-        "do not reach)" % PORT)
+        "cannot reach)" % PORT)
     parser.add_argument(
         "-t", "--target", default="ovs-vswitchd",
         help="name of the daemon's pid file, or path of its control socket "
         "(default: %(default)s)")
     parser.add_argument(
         "--no-ports", action="store_true",
-        help="sums over all ports instead of samples of each")
+        help="export sums over all ports instead of samples of each")
     parser.add_argument(
         "--timeout", metavar="SECONDS", type=float, default=daemon.TIMEOUT,
         help="how long the daemon may take to answer (default: %(default)g)")

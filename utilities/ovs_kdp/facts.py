@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a support case needs to know of a machine: parts, each with a name.
+"""Facts about a machine for a support case: parts, each with a name.
 
-Nothing here fails: a part that cannot be had says why.
+Nothing here fails: a part that is not available says why.
 """
 
 import os
@@ -9,7 +9,7 @@ import subprocess
 
 from ovs_kdp import daemon
 
-# Commands of the daemon, as text, and with JSON beside it for daemon.SHOWS.
+# Commands of the daemon, as text; those in daemon.SHOWS also as JSON.
 COMMANDS = ("version", "kdp/doctor", *daemon.SHOWS,
             "dpctl/offload-stats-show", "dpif-netlink/dispatch-mode",
             "dpctl/show", "coverage/show", "memory/show", "vlog/list")
@@ -22,7 +22,7 @@ FILES = ("/etc/os-release", "/proc/version", "/proc/cmdline",
          "/proc/sys/fs/nr_open", "/proc/sys/fs/file-nr",
          "/proc/%d/limits", "/proc/%d/status", "/proc/%d/cgroup")
 
-# Programs, and how long each may take.
+# Programs, and the time limit of each.
 PROGRAMS = (
     ("uname", "-a"),
     ("ip", "-details", "link"),
@@ -35,11 +35,11 @@ PROGRAMS = (
 )
 PROGRAM_TIMEOUT = 20
 
-# Of a log, the end.
+# The end of this log.
 LOG = "/var/log/openvswitch/ovs-vswitchd.log"
 LOG_BYTES = 1 << 20
 
-# The options of the kernel that matter here.
+# The kernel options that matter here.
 CONFIG_WORDS = ("OPENVSWITCH", "NET_CLS", "NET_ACT", "NET_TC", "NETLINK",
                 "IO_URING")
 
@@ -56,7 +56,7 @@ def read(path, last=None):
 
 
 def run(program):
-    """What a program prints."""
+    """The output of a program."""
     try:
         result = subprocess.run(program, stdout=subprocess.PIPE, text=True,
                                 stderr=subprocess.STDOUT, errors="replace",
@@ -69,7 +69,7 @@ def run(program):
 
 
 def ask(target, command, *args):
-    """What the daemon says."""
+    """The daemon's answer to a command."""
     try:
         return target.text(command, *args)
     except daemon.DaemonError as error:
@@ -77,7 +77,7 @@ def ask(target, command, *args):
 
 
 def kernel_config():
-    """Options of the kernel that runs, as far as they matter."""
+    """Options of the running kernel that matter."""
     text = read("/boot/config-" + os.uname().release)
     if text.startswith("not there"):
         return text

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks addresses in text, so that a bundle can be given away.
+"""Masks addresses in text, so that a bundle can be given to others.
 
-An address gets the same name wherever it turns up, so that who reads the text
-can still tell which ones are the same.  Addresses that say nothing of a
+An address gets the same name wherever it occurs, so that a reader can still
+tell which addresses are the same.  Addresses that reveal nothing about a
 network, such as those of loopback, stay.
 """
 
 import ipaddress
 import re
 
-# Candidates; what they are is found out afterwards.  Times and ids of flows
-# look like addresses, too.
+# Candidates, which are checked afterwards.  Times and ids of flows look like
+# addresses, too.
 MAC = re.compile(r"(?<![0-9A-Fa-f:.-])(?:[0-9A-Fa-f]{2}:){5,}[0-9A-Fa-f]{2}"
                  r"(?![0-9A-Fa-f:])")
 IPV4 = re.compile(r"(?<![0-9A-Za-z.-])(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
@@ -21,7 +21,7 @@ PLAIN_MACS = ("00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff")
 
 
 class Masker:
-    """Gives names."""
+    """Assigns names to addresses."""
 
     def __init__(self):
         self.names = {}

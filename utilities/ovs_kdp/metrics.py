@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of a daemon, made of what its commands show.
+"""Metrics of a daemon, made from the output of its commands.
 
-A metric is a row of a table below: the member of the JSON, the name, the type
-and the help.  A member that the daemon does not have, because it is older or
-because the engine was never used, leads to no sample.  Times are in seconds,
-as Prometheus wants them; the daemon tells microseconds.
+A metric is a row of a table below: the member of the JSON, the name, and the
+help; the table determines the type.  A member that the daemon lacks, because
+it is older or because the engine was never used, gives no sample.  Times are
+in seconds, as Prometheus expects; the daemon reports microseconds.
 """
 
 from prometheus_client.core import (CounterMetricFamily, GaugeMetricFamily,
@@ -13,26 +13,26 @@ from prometheus_client.core import (CounterMetricFamily, GaugeMetricFamily,
 PREFIX = "ovs_kdp_"
 USEC = 1e-6
 
-# Of each port, and of what is no port but has a socket.
+# For each port, and for other owners of a socket.
 PORT_COUNTERS = (
     ("received", "upcalls_received", "Upcalls received."),
     ("lost", "upcalls_lost",
      "Upcalls that the kernel dropped, as the receive buffer was full."),
     ("lost_limited", "upcalls_lost_limited",
-     "Of these, while the port sent more than its share."),
+     "Part of the lost upcalls while the port sent more than its share."),
     ("shed", "upcalls_shed", "Upcalls dropped to keep the delay short."),
-    ("overruns", "upcall_overruns", "Reports of losses by the kernel."),
+    ("overruns", "upcall_overruns", "Losses reported by the kernel."),
     ("malformed", "upcalls_malformed",
-     "Messages that could not be understood."),
+     "Malformed messages."),
     ("errors", "upcall_receive_errors", "Failed attempts to receive."),
 )
 PORT_GAUGES = (
     ("backlog", "upcall_backlog_bytes", "Kernel memory of waiting upcalls."),
-    ("backlog_max", "upcall_backlog_max_bytes", "The most of that so far."),
+    ("backlog_max", "upcall_backlog_max_bytes", "Maximum of the backlog."),
     ("shared", "upcall_socket_shared",
      "1 if the port shares its socket with others."),
     ("n_queues", "upcall_queues",
-     "Sockets of the port, of which the kernel chooses one for each flow."),
+     "Sockets of the port; the kernel chooses one of them for each flow."),
 )
 QUEUE_COUNTERS = (
     ("received", "upcall_queue_received", "Upcalls received on a socket of a "
@@ -47,14 +47,14 @@ QUEUE_GAUGES = (
 HANDLER_COUNTERS = (
     ("wakeups", "handler_wakeups", "Times that a handler was woken."),
     ("empty_wakeups", "handler_empty_wakeups",
-     "Times that it was woken and found nothing."),
+     "Times that a handler was woken and found nothing."),
     ("batches", "handler_batches", "Batches of upcalls."),
     ("upcalls", "handler_upcalls", "Upcalls handed out."),
     ("receives", "handler_receives", "Receive system calls."),
     ("loans", "handler_loans",
      "Channels taken over from other groups of handlers."),
     ("steals", "handler_steals",
-     "Reads from channels that another handler had read from before."),
+     "Reads from channels that another handler had read before."),
 )
 HANDLER_SECONDS = (
     ("busy_us", "handler_busy_seconds",
@@ -91,18 +91,18 @@ UPCALL_SECONDS = (
 )
 VPORT_GAUGES = (
     ("in_sync", "vport_table_in_sync",
-     "1 if the table of ports is as the kernel's."),
+     "1 if the table of ports is in sync with the kernel."),
 )
 LINK_COUNTERS = (
-    ("overruns", "link_overruns", "Reports of lost link events."),
+    ("overruns", "link_overruns", "Losses of link events."),
     ("lost", "link_events_lost", "Link events that the kernel dropped."),
     ("truncated", "link_events_truncated", "Messages that were cut short."),
     ("malformed", "link_events_malformed",
-     "Messages that could not be understood."),
+     "Malformed messages."),
     ("resyncs", "link_resyncs", "Times that devices were listed again."),
-    ("interrupted", "link_dumps_interrupted", "Lists that a change cut off."),
+    ("interrupted", "link_dumps_interrupted", "Lists that a change broke."),
     ("failed", "link_dumps_failed", "Lists that failed."),
-    ("bridge_told", "link_changes_told", "Changes the bridge was told of."),
+    ("bridge_told", "link_changes_told", "Changes reported to the bridge."),
 )
 LINK_SECONDS = (
     ("resync_last", "link_resync_last_seconds", "Length of the last resync."),
@@ -110,7 +110,7 @@ LINK_SECONDS = (
 )
 LINK_GAUGES = (
     ("current", "link_table_current",
-     "1 if the tables are as the kernel's, as far as it told."),
+     "1 if the tables are equal to the kernel's, as far as it reports."),
     ("backlog", "link_event_backlog_bytes", "Kernel memory of events that "
      "wait."),
     ("addresses", "link_addresses", "Addresses known."),
@@ -128,17 +128,17 @@ THREAD_COUNTERS = (
     ("modified", "offload_modified", "Rules changed in tc."),
     ("deleted", "offload_deleted", "Rules deleted from tc."),
     ("returned", "offload_returned", "Flows moved back to the kernel."),
-    ("rejected", "offload_rejected", "Flows that tc did not take."),
-    ("superseded", "offload_superseded", "Requests overtaken by later ones."),
-    ("vanished", "offload_vanished", "Rules that somebody else removed."),
+    ("rejected", "offload_rejected", "Flows that tc refused."),
+    ("superseded", "offload_superseded", "Requests replaced by later ones."),
+    ("vanished", "offload_vanished", "Rules that another process removed."),
     ("leaked", "offload_leaked", "Rules that tc did not delete for long."),
     ("overlapped", "offload_overlapped",
-     "Flows that the kernel did not take back, as others overlap with them."),
+     "Flows that the kernel refused to take back, as others overlap."),
     ("lost", "offload_lost",
-     "Flows that the kernel did not take back for another reason."),
+     "Flows that the kernel refused to take back for another reason."),
     ("orphans", "offload_orphans",
-     "Rules in tc that no flow had, and that were deleted."),
-    ("remade", "offload_remade", "Rules that had vanished and were put again."),
+     "Deleted rules in tc that no flow had."),
+    ("remade", "offload_remade", "Rules that had vanished and were restored."),
 )
 THREAD_GAUGES = (
     ("queued", "offload_queue_length", "Flows that wait for the thread."),
@@ -148,7 +148,7 @@ THREAD_GAUGES = (
 
 
 class Families:
-    """Metric families by name, in the order in which they came."""
+    """Metric families by name, in order of appearance."""
 
     def __init__(self):
         self.families = {}
@@ -165,17 +165,17 @@ class Families:
         family.add_metric(list(labels.values()), value)
 
     def gauge(self, name, text, labels, value):
-        """Likewise."""
+        """The same for a gauge."""
         family = self._family(GaugeMetricFamily, name, text, list(labels))
         family.add_metric(list(labels.values()), value)
 
     def histogram(self, name, text, labels, buckets, total):
-        """Likewise.  'buckets' are bounds and cumulative counts."""
+        """The same for a histogram with bounds and cumulative 'buckets'."""
         family = self._family(HistogramMetricFamily, name, text, list(labels))
         family.add_metric(list(labels.values()), buckets, total)
 
     def summary(self, name, text, labels, n, total, quantiles):
-        """Likewise.  'quantiles' are quantiles and values."""
+        """The same for a summary with quantiles and values 'quantiles'."""
         name = PREFIX + name
         family = self.families.setdefault(name,
                                           Metric(name, text, "summary"))
@@ -221,7 +221,7 @@ def add_batches(families, labels, handler):
 
 
 def add_upcalls(families, datapaths, with_ports=True):
-    """Adds what upcall/show tells."""
+    """Adds the metrics of upcall/show."""
     for table in datapaths:
         dp = {"datapath": table["name"]}
         families.rows(UPCALL_COUNTERS, dp, table, families.counter)
@@ -251,22 +251,22 @@ def add_upcalls(families, datapaths, with_ports=True):
 
 
 def add_senders(families, labels, port):
-    """Adds what the busiest sender behind 'port' sends.  Its address is no
-    label: whoever reaches the tunnel can make addresses up, and each would be
-    a series."""
+    """Adds the rate of the busiest sender behind 'port'.  Its address is not a
+    label: anyone who reaches the tunnel can make addresses up, and each would
+    be a series."""
     senders = port.get("senders", [])
     if senders:
-        families.gauge("upcall_top_sender_rate", "Upcalls a second of the "
-                       "sender behind the port that sends most.", labels,
+        families.gauge("upcall_top_sender_rate", "Upcalls per second of the "
+                       "busiest sender behind the port.", labels,
                        max(sender["rate"] for sender in senders))
-        families.gauge("upcall_top_sender_shed_rate", "The most upcalls a "
-                       "second that a sender behind the port has shed.",
+        families.gauge("upcall_top_sender_shed_rate", "Most upcalls per "
+                       "second that were shed of a sender behind the port.",
                        labels, max(sender["shed_rate"] for sender in senders))
 
 
 def add_queues(families, labels, port):
-    """Adds the queues of 'port'.  Those that were replaced have the numbers of
-    others, and go within a second or two."""
+    """Adds the queues of 'port'.  Replaced queues are left out: they have the
+    numbers of others, and go within a second or two."""
     for queue in port.get("queues", []):
         if not queue["retired"]:
             of_queue = dict(labels, queue=str(queue["number"]))
@@ -275,7 +275,7 @@ def add_queues(families, labels, port):
 
 
 def sum_ports(ports):
-    """One port that stands for all."""
+    """One port with the sums of all."""
     total = {}
     for port in ports:
         for member, _, _ in PORT_COUNTERS:
@@ -294,7 +294,7 @@ def sum_ports(ports):
 
 
 def add_vports(families, datapaths):
-    """Adds what vport-table/show tells."""
+    """Adds the metrics of vport-table/show."""
     for table in datapaths:
         dp = {"datapath": table["name"]}
         families.rows(VPORT_GAUGES, dp, table, families.gauge)
@@ -312,12 +312,12 @@ def add_vports(families, datapaths):
 
 
 def seconds(values):
-    """The members of 'values', which are microseconds, in seconds."""
+    """Converts the members of 'values' from microseconds to seconds."""
     return {name: usec * USEC for name, usec in values.items()}
 
 
 def add_links(families, links):
-    """Adds what link-table/show tells."""
+    """Adds the metrics of link-table/show."""
     families.kinds("link_events", "Link events.", {}, "event",
                    links.get("events", {}))
     families.kinds("rtnl_requests", "Requests of link tables that take the "
@@ -346,7 +346,7 @@ def add_links(families, links):
 
 
 def add_offload(families, datapaths):
-    """Adds what offload/show tells."""
+    """Adds the metrics of offload/show."""
     for engine in datapaths:
         dp = {"datapath": engine["datapath"]}
         families.rows(OFFLOAD_GAUGES, dp, engine, families.gauge)
@@ -368,7 +368,7 @@ def add_offload(families, datapaths):
 
 
 def add_insertion(families, labels, latency):
-    """Adds the times from request to insertion of a thread."""
+    """Adds a thread's times from request to insertion."""
     mean = latency["cumulative"]
     families.summary(
         "offload_insertion_seconds", "Time from request to insertion.", labels,
@@ -378,7 +378,7 @@ def add_insertion(families, labels, latency):
 
 
 def add_findings(families, found):
-    """Adds what kdp/doctor tells."""
+    """Adds the findings of kdp/doctor."""
     for name in sorted({finding["name"] for finding in found}):
         families.gauge("findings", "What kdp/doctor finds to be wrong.",
                        {"finding": name},

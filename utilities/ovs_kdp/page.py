@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines that ovs-kdp-top shows of a view, as plain text."""
+"""The lines of a view in ovs-kdp-top, as plain text."""
 
 from ovs_kdp import view
 
-# Handlers and RTNL calls that have a place.
+# Most handlers and kinds of RTNL calls that are shown.
 MAX_HANDLERS = 8
 MAX_CALLS = 4
 
@@ -20,12 +20,12 @@ def number(value, digits=0):
 
 
 def clean(name):
-    """A name without what a terminal would not print as it is."""
+    """A name without unprintable characters."""
     return "".join(c if c.isprintable() else "?" for c in name)
 
 
 def summary(shown):
-    """Lines about all but ports."""
+    """Lines about everything except ports."""
     lines = []
     for table in shown.datapaths():
         lines.append("%s: %s ports, %s sockets, %s handlers, %s, %s" % (
@@ -66,8 +66,8 @@ def summary(shown):
 
 
 def heading(sort):
-    """The line above the ports.  The column that they are sorted by is
-    marked."""
+    """The line above the ports, with a mark at the column by which they are
+    sorted."""
     cells = ["%-16s" % ("port" + ("*" if sort == "name" else ""))]
     for title, key, width in view.COLUMNS:
         cells.append("%*s" % (width, title + ("*" if key == sort else "")))

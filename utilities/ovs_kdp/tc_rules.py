@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of others on the disciplines that the daemon uses.
+"""Rules of other programs on the disciplines that the daemon uses.
 
 The daemon and other programs may have rules on the same device.  The daemon
-leaves those of others alone, but they are looked at in the order of their
-preferences, and one that comes first takes the packets.
+does not touch the others' rules, but tc checks rules in the order of their
+preferences, and an earlier rule takes the packets.
 """
 
 import json
 import re
 import subprocess
 
-# Devices that are looked at: each takes a request under the RTNL lock.
+# Most devices that are checked: each takes a request under the RTNL lock.
 MAX_DEVICES = 200
 TIMEOUT = 20
 COOKIE = re.compile(r"[0-9a-f]{32}")
 
-WHY = ("They are looked at in the order of their preferences; one that comes "
-       "first takes packets from the daemon's.")
-ADVICE = ("\"tc -s filter show dev DEVICE ingress\" shows them; find who made "
-          "them, or take the port out of that program's hands.")
+WHY = ("tc checks rules in the order of their preferences; an earlier rule "
+       "takes packets from the daemon's.")
+ADVICE = ("\"tc -s filter show dev DEVICE ingress\" shows the rules; find the "
+          "program that made them, or stop it from using the port.")
 
 
 def is_ours(rule):
@@ -43,8 +43,8 @@ def rules_of_others(device):
 
 
 def findings(shown):
-    """A finding for each device with rules of others.  'shown' is what the
-    daemon shows, by command."""
+    """A finding for each device with rules of other programs.  'shown' is the
+    output of the daemon's commands."""
     if not any(engine["enabled"] for engine in shown.get("offload/show", [])):
         return []
     devices = [port["name"] for table in shown.get("vport-table/show", [])

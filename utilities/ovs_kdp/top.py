@@ -14,8 +14,8 @@ KEYS = "q: quit   s: sort by the next column   /: filter ports   " \
 
 
 class Screen:
-    """The view in a terminal.  It is drawn again from plain lines each time;
-    what does not fit is cut off."""
+    """The view in a terminal.  It is redrawn from plain lines each time; lines
+    that do not fit are cut off."""
 
     def __init__(self, window, target, options):
         self.window = window
@@ -32,7 +32,7 @@ class Screen:
         self.next = 0.0
 
     def refresh(self):
-        """Looks at the daemon."""
+        """Gets the state of the daemon."""
         self.next = time.monotonic() + self.interval
         try:
             look = view.Look(self.target)
@@ -43,7 +43,7 @@ class Screen:
         self.shown = view.View(look, self.shown.look if self.shown else None)
 
     def key(self, key):
-        """Does what 'key' asks for.  Returns False at the end."""
+        """Handles 'key'.  Returns False at the end."""
         if self.typed is not None:
             self._type(key)
         elif key in ("q", "Q"):
@@ -120,7 +120,7 @@ class Screen:
         self.window.refresh()
 
     def run(self):
-        """Until somebody ends it."""
+        """Runs until the user ends it."""
         while True:
             left = self.next - time.monotonic()
             if left <= 0 and not self.paused:
@@ -131,7 +131,7 @@ class Screen:
             try:
                 key = self.window.get_wch()
             except curses.error:
-                continue            # Nobody pressed one in time.
+                continue            # No key was pressed in time.
             if not self.key(key):
                 return
 
@@ -141,12 +141,12 @@ def in_terminal(window, target, options):
     try:
         curses.curs_set(0)
     except curses.error:
-        pass                        # A terminal that has a cursor always.
+        pass                        # The terminal cannot hide the cursor.
     Screen(window, target, options).run()
 
 
 def once(target, options):
-    """Prints the view of an interval."""
+    """Prints the view of one interval."""
     look = view.Look(target)
     time.sleep(options.interval)
     shown = view.View(view.Look(target), look)
@@ -171,22 +171,22 @@ def parse(argv):
         "(default: %(default)s)")
     parser.add_argument(
         "-i", "--interval", metavar="SECONDS", type=float, default=2,
-        help="time between two looks (default: %(default)g)")
+        help="time between two updates (default: %(default)g)")
     parser.add_argument(
         "-s", "--sort", choices=view.SORTS, default="rate",
-        help="what ports are sorted by (default: %(default)s)")
+        help="column to sort ports by (default: %(default)s)")
     parser.add_argument(
         "-f", "--filter", metavar="TEXT", default="",
-        help="only ports with TEXT in their name")
+        help="show only ports with TEXT in their name")
     parser.add_argument(
         "-n", "--senders", action="store_true",
-        help="the senders behind tunnel ports and on shared sockets, rather "
-        "than ports")
+        help="show the senders behind tunnel ports and on shared sockets "
+        "instead of ports")
     parser.add_argument(
         "--once", action="store_true",
-        help="print what happens in one interval, and end")
+        help="print the view of one interval, and exit")
     parser.add_argument(
-        "--json", action="store_true", help="as JSON; implies --once")
+        "--json", action="store_true", help="print JSON; implies --once")
     options = parser.parse_args(argv)
     if options.interval < 0.1:
         parser.error("--interval %g: expected at least 0.1 seconds"
@@ -202,8 +202,8 @@ def main(argv=None):
         if options.once or options.json:
             once(target, options)
         elif not sys.stdout.isatty():
-            print("ovs-kdp-top: standard output is no terminal; use --once or "
-                  "--json", file=sys.stderr)
+            print("ovs-kdp-top: standard output is not a terminal; use --once "
+                  "or --json", file=sys.stderr)
             return 2
         else:
             curses.wrapper(in_terminal, target, options)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ovs-kdp-top shows: rates between two looks at a daemon.
+"""The data of ovs-kdp-top: rates between two snapshots of a daemon.
 
-A look is what the commands show at one time.  Rates are per second between the
-last two looks; after the first one, and after a counter was reset, there is
-none, which is None here.
+A snapshot is the output of the daemon's commands at one time.  Rates are per
+second between the last two snapshots.  After the first one, and after a
+counter was reset, a rate is None.
 """
 
 import time
@@ -21,7 +21,7 @@ COLUMNS = (
     ("p99 us", "p99", 9),
 )
 
-# The same of senders.
+# Columns of senders.
 SENDER_COLUMNS = (
     ("upcalls/s", "rate", 10),
     ("shed/s", "shed_rate", 9),
@@ -33,8 +33,8 @@ SORTS = ("rate", "lost", "shed", "backlog", "p50", "p99", "name")
 
 
 class Look:
-    """What the daemon shows now.  A command that it does not have, as one on
-    stock providers, shows nothing."""
+    """A snapshot of the daemon.  Commands that it lacks, for example on stock
+    providers, have no output."""
 
     def __init__(self, target):
         self.time = time.monotonic()
@@ -59,7 +59,7 @@ def total(values):
 
 
 class View:
-    """The difference between two looks."""
+    """The difference between two snapshots."""
 
     def __init__(self, look, last=None):
         self.look = look
@@ -102,8 +102,8 @@ class View:
         return rows
 
     def senders(self, pattern=""):
-        """A dictionary for each sender behind a port whose name has 'pattern'
-        in it, the one with the most upcalls a second first."""
+        """A dictionary for each sender behind a port whose name contains
+        'pattern', the busiest first."""
         rows = []
         for table in self._shown("upcall/show"):
             for port in table["ports"]:
@@ -144,7 +144,7 @@ class View:
                   "n_handlers")} for table in self._shown("upcall/show")]
 
     def links(self):
-        """What is known of devices, or {}."""
+        """The state of devices, or {}."""
         new = self._shown("link-table/show")
         old = self._shown("link-table/show", True) or {}
         if not new:
