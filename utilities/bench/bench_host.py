@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the benchmarks do before and after they run in a guest."""
+"""Steps of the benchmarks before and after they run in a guest."""
 
 import fcntl
 import json
@@ -74,8 +74,8 @@ def build_module(program, builddir, modules, name):
 
 
 def run_guest(program, script, parameters, logs, options):
-    """Runs 'script' in a guest with 'options' and gives it 'parameters'.
-    Returns what it measured, None if that is nothing."""
+    """Runs 'script' in a guest with 'options' and passes it 'parameters'.
+    Returns its results, or None if there are none."""
     measured = os.path.join(logs, "measured.json")
     os.makedirs(logs, exist_ok=True)
     if os.path.exists(measured):
@@ -97,7 +97,7 @@ def run_guest(program, script, parameters, logs, options):
 
 
 def finish(program, results, report, path):
-    """Writes 'results' with what 'report' makes of them, and prints that.
+    """Writes 'results' with the summary that 'report' makes, and prints that.
     Returns the exit status."""
     results["summary"] = report.summarize(results)
     results["targets"] = report.targets(results)
@@ -107,7 +107,7 @@ def finish(program, results, report, path):
         f.write("\n")
     print(report.text(results))
     print(f"\nresults: {path}")
-    # What could not be measured.
+    # Parts that could not be measured.
     problems = [results["error"]] if "error" in results else []
     if hasattr(report, "problems"):
         problems += report.problems(results)

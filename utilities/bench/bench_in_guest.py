@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the parts of the benchmarks that run in the guest have in common."""
+"""Code shared by the parts of the benchmarks that run in the guest."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def watch_rtnl(path):
 
 
 def save(results):
-    """Writes what was measured so far, in place of what was written before."""
+    """Writes the results so far, and replaces earlier ones."""
     path = os.path.join(os.environ["GUEST_LOGS"], "measured.json")
     with open(path + ".new", "w") as f:
         json.dump(results, f)
@@ -46,8 +46,8 @@ def save(results):
 
 
 def measure_and_save(measure):
-    """Has 'measure' append to the list "runs" of the results, and writes them.
-    Returns the exit status."""
+    """Makes 'measure' append to the list "runs" of the results, and writes
+    them.  Returns the exit status."""
     results = {"kernel": os.uname().release, "runs": []}
     status = 0
     try:

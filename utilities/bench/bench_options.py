@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the benchmarks' command lines have in common."""
+"""Command line options that the benchmarks share."""
 
 import argparse
 import os
@@ -83,8 +83,8 @@ def file(text):
     return path
 
 
-# The daemons that are compared, the one that the others are compared with
-# first, and where in the build tree two of them are.
+# The daemons that are compared; the first one is the reference.  Two of them
+# are at these places in the build tree.
 DAEMONS = ["stock", "distribution", "kdp"]
 IN_BUILDDIR = {"stock": "ovs/src/vswitchd/ovs-vswitchd",
                "kdp": "vswitchd/ovs-vswitchd"}
@@ -112,15 +112,15 @@ def add_choice(add):
 
 
 def programs(args):
-    """Returns the paths of the daemons that are there, and chosen, by name."""
+    """Returns the paths of the available and selected daemons, by name."""
     chosen = getattr(args, "daemon", None) or DAEMONS
     return {name: getattr(args, name) for name in DAEMONS
             if name in chosen and getattr(args, name)}
 
 
 def add_results(add, name, logs):
-    """Adds the options that say where results go.  complete() sets them to
-    'name' and 'logs' in the build tree if they are not there."""
+    """Adds the options that say where results go.  complete() sets missing
+    ones to 'name' and 'logs' in the build tree."""
     add("--output", metavar="FILE",
         help=f"results (default: bench/{name} in the build tree)")
     add("--logs", metavar="DIR",
@@ -128,7 +128,7 @@ def add_results(add, name, logs):
 
 
 def complete(parser, args, name, logs):
-    """Checks, and completes, what add_daemons() and add_results() added."""
+    """Checks and completes the options of add_daemons() and add_results()."""
     if not os.path.isdir(args.builddir):
         parser.error(f"--builddir {args.builddir}: expected a folder")
     args.builddir = os.path.abspath(args.builddir)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the programs share that make plots and tables of results."""
+"""Code shared by the programs that make plots and tables of results."""
 
 import sys
 

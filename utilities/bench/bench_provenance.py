@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What tells where results come from: the code, the daemons, and the command
-that makes them again."""
+"""The origin of results: the code, the daemons, and the command that makes
+them again."""
 
 import datetime
 import os
@@ -12,7 +12,7 @@ import subprocess
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.realpath(__file__))))
 
-# Options that say where files are, which has no part in what is measured.
+# Options that say where files are, which does not matter for the results.
 PLACES = ("--builddir", "--output", "--logs")
 
 
@@ -35,8 +35,8 @@ def version():
 
 
 def commit():
-    """Returns the commit of the source, with a "+" if there are changes that
-    no commit has, None without a repository."""
+    """Returns the commit of the source, with a "+" if there are uncommitted
+    changes, or None without a repository."""
     git = "git", "-C", SOURCE_DIR
     found = output(*git, "rev-parse", "--short=12", "HEAD")
     if not found:
@@ -46,7 +46,7 @@ def commit():
 
 
 def command(program, argv):
-    """Returns the command line with which "make" does what 'program' did with
+    """Returns the "make" command line that repeats what 'program' did with
     'argv'."""
     kept, skip = [], False
     for arg in argv:
@@ -78,7 +78,7 @@ def build_flags(builddir, path):
 
 
 def daemon(builddir, path):
-    """Says which daemon 'path' is."""
+    """Describes the daemon 'path'."""
     said = (output(path, "--version") or "").splitlines()
     found = {"version": ", ".join(said) if said else None}
     package = output("dpkg-query", "-S", os.path.realpath(path))

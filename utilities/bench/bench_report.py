@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the reports of the benchmarks have in common."""
+"""Code shared by the reports of the benchmarks."""
 
 import statistics
 
@@ -29,13 +29,13 @@ def ratio(a, b):
 
 
 def narrow(low, high):
-    """Returns whether values between these are as good as the same."""
+    """Returns whether values in this range are practically equal."""
     return high - low <= NARROW * max(abs(low), abs(high))
 
 
 def with_spread(value, between, form):
-    """Returns a cell of a table: 'value', and the range that it is the median
-    of, if that is known and not narrow."""
+    """Returns a cell of a table: 'value', and the range of which it is the
+    median, unless that is unknown or narrow."""
     if value is None:
         return "-"
     text = form(value)
@@ -50,7 +50,7 @@ def holds(value, sense, limit):
 
 
 def verdict(target):
-    """Returns in a word what came of a target."""
+    """Returns the result of a target in one word."""
     if target["holds"] is None:
         return "not measured"
     return "holds" if target["holds"] else "missed"
@@ -68,7 +68,7 @@ def target_lines(found):
 
 
 def columns(rows, left=1):
-    """Returns the lines of a table, of which so many columns are of text."""
+    """Returns the lines of a table whose first columns are text."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return ["  ".join(c.ljust(w) if i < left else c.rjust(w)
                       for i, (c, w) in enumerate(zip(row, widths))).rstrip()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The file of published results, which the pages on performance are made of:
+"""The file of published results from which the pages on performance are made:
 Documentation/performance/results.json.
 
-It has, by name, what a benchmark's own results have but for the single runs:
-percentiles and medians, and numbers of four digits.  Its member "sentences" says,
-by benchmark and target, why a target is missed."""
+It has, by name, a benchmark's own results without the single runs: percentiles
+and medians, as numbers of four digits.  Its member "sentences" says, by
+benchmark and target, why a target is missed."""
 
 import copy
 import json
@@ -19,10 +19,10 @@ FORMAT = 1
 
 RESULTS = os.path.join(SOURCE_DIR, "Documentation/performance/results.json")
 
-# Which percentiles are kept of a curve that has all from 0 to 100.
+# Percentiles that are kept of a curve that has all from 0 to 100.
 POINTS = [0, 1, 5, 10, 25, 50, 75, 90, 95, 99, 100]
 
-# Rounds that published results have, at least.
+# Least number of rounds of published results.
 MIN_ROUNDS = 3
 
 # Members of a benchmark's results that are not published.
@@ -56,8 +56,8 @@ def compact(value, key=None):
 
 
 def entry(benchmark, results, figures=None):
-    """Returns what is published of 'results': of configurations the 'figures'
-    with these names."""
+    """Returns the published part of 'results': for configurations the
+    'figures' with these names."""
     kept = {k: v for k, v in results.items() if k not in RUNS}
     summary = kept.pop("summary", None)
     if isinstance(summary, dict) and figures:
@@ -70,7 +70,7 @@ def entry(benchmark, results, figures=None):
     return {"benchmark": benchmark, **compact(kept)}
 
 
-# Members of rows of which None says something; others are then missing.
+# Members of rows in which None has a meaning; others are then omitted.
 NONE_TELLS = ("threads", "holds")
 
 
@@ -87,8 +87,7 @@ def unpacked(table):
 
 
 def each_table(published, change):
-    """Replaces the lists of rows in 'published' by what 'change' makes of
-    them."""
+    """Applies 'change' to the lists of rows in 'published'."""
     for of in published["results"].values():
         for where, key in ((of, "targets"), (of, "summary"),
                            (of.get("summary"), "lookups"),
@@ -116,8 +115,8 @@ def load(path):
 
 
 def lines(value, depth):
-    """Returns 'value' as JSON, the members of the outermost 'depth' levels on
-    lines of their own."""
+    """Returns 'value' as JSON, with the members of the outermost 'depth'
+    levels on separate lines."""
     if depth and isinstance(value, dict) and value:
         inner = [f"{json.dumps(k)}: {lines(v, depth - 1)}"
                  for k, v in value.items()]
@@ -136,14 +135,14 @@ def save(path, published):
 
 
 def releases():
-    """Returns the versions that NEWS is about, the latest one first."""
+    """Returns the versions in NEWS, the latest one first."""
     with open(os.path.join(SOURCE_DIR, "NEWS")) as f:
         return re.findall(r"^v([0-9][0-9.]*)", f.read(), re.M)
 
 
 def releases_since(measured, known=None, current=None):
-    """Returns by how many releases the code is ahead of version 'measured',
-    None if that is no version that is known."""
+    """Returns by how many releases the code is ahead of version 'measured', or
+    None if that version is unknown."""
     known = releases() if known is None else known
     current = current or version()
     if measured == current:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The figures of published results that texts mention, by name.  Pages have them
-as substitutions; the README has a table that is made of them."""
+"""Figures of published results that texts mention, by name.  Pages have them
+as substitutions; the README has a table of them."""
 
 from bench_results import ResultsError
 
@@ -9,7 +9,7 @@ BEGIN, END = "<!-- Made by make-pages --readme. -->", "<!-- End. -->"
 
 
 def cell(results, name, row, column):
-    """Returns what a published table says in 'column' of 'row', without a
+    """Returns the value in 'column' of 'row' of a published table, without a
     range."""
     table = results[name]["table"]
     i = table["head"].index(column)
@@ -24,8 +24,8 @@ def number(results, name, row, column):
 
 
 def row_of(results, name, of, **wanted):
-    """Returns the row of the summary, or of its table 'of', that has the
-    members 'wanted'."""
+    """Returns the row of the summary, or of its table 'of', with the members
+    'wanted'."""
     rows = results[name]["summary"]
     for row in rows[of] if of else rows:
         if all(row.get(k) == v for k, v in wanted.items()):
@@ -34,8 +34,8 @@ def row_of(results, name, of, **wanted):
 
 
 def daemon_figures(results, daemon, column):
-    """Returns the figures of 'daemon', which a published table of dispatch
-    calls 'column'."""
+    """Returns the figures of 'daemon', which is 'column' in a published table
+    of dispatch."""
     def offload(test, mode, delay_us):
         return row_of(results, "offload", None, test=test, mode=mode,
                       delay_us=delay_us, daemon=daemon, threads=None)
@@ -73,7 +73,7 @@ def daemon_figures(results, daemon, column):
 
 
 def ratio_figures(results):
-    """Returns figures of ours as ratios to the stock daemon's."""
+    """Returns our figures as ratios to the stock daemon's."""
     def inserts(mode, delay_us):
         ours, stock = (row_of(results, "offload", None, test="burst",
                               mode=mode, delay_us=delay_us, daemon=daemon,
@@ -140,7 +140,7 @@ def readme_table(published):
 
 
 def readme_with_table(text, published):
-    """Returns the README's 'text' with the table as it should be."""
+    """Returns the README's 'text' with an up-to-date table."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a page shows of results of bench-link."""
+"""The content of a page about results of bench-link."""
 
 import link_report as report
 from bench_plot import STYLES, rst_table, save

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the results of bench-link come to: medians over the rounds."""
+"""The summary of results of bench-link: medians over the rounds."""
 
 import statistics
 
@@ -20,7 +20,7 @@ def summarize_lookups(runs):
             for figure in LOOKUPS:
                 row[figure] = statistics.median(
                     run[figure] for run in mine if figure in run)
-            # Said after the rounds of each pass.
+            # Printed after the rounds of each pass.
             ends = [run for run in mine if "drop_ms" in run]
             row["buckets"] = ends[0]["buckets"]
             row["drop_ms"] = statistics.median(
@@ -55,7 +55,7 @@ def summarize(results):
 
 
 def lookup_table(results):
-    """Returns rows of text, the first one being the head."""
+    """Returns rows of text; the first one is the head."""
     rows = [["chain", *(f"{figure[:-3]}, {table}" for figure in LOOKUPS
                         for table in TABLES)]]
     summary = results["summary"]["lookups"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a page shows of results of bench-modules.  The page includes tables from
-files of their own (NAME-*.csv)."""
+"""The content of a page about results of bench-modules.  The page includes
+tables from separate files (NAME-*.csv)."""
 
 import csv
 import importlib.machinery
@@ -10,7 +10,7 @@ import os
 
 from bench_plot import save
 
-# What the ratios are is defined where they are measured.
+# The ratios are defined where they are measured.
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
                        "bench-modules")
 LOADER = importlib.machinery.SourceFileLoader("bench_modules", PROGRAM)
@@ -28,7 +28,7 @@ UNITS = {"ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds",
          "Mops/s": "million nodes a second",
          "per ms": "flows in a millisecond"}
 
-# There is nothing that would have to be known of it before it is published.
+# There are no conditions to publish with it.
 report = None
 
 PLOTS = (

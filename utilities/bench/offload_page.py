@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a page shows of results of bench-offload."""
+"""The content of a page about results of bench-offload."""
 
 import offload_report as report
 from bench_plot import STYLES, rst_table, save
@@ -11,7 +11,7 @@ STYLE_OF = {report.STOCK: STYLES[0], "distribution": STYLES[1],
 
 
 def rows_of(results, **wanted):
-    """Returns the rows of the summary that are as in 'wanted'."""
+    """Returns the rows of the summary that match 'wanted'."""
     return [row for row in results["summary"] if row["rounds"]
             and all(row[k] == v for k, v in wanted.items())]
 
@@ -41,7 +41,7 @@ def plot_latency(plt, results, path):
 
 
 def plot_rules(plt, results, path):
-    """Bars of what happens in a burst, for each mode, daemon and delay."""
+    """Bars of the results of a burst, for each mode, daemon and delay."""
     panels = [("flows_per_s", "flows set up a second"),
               ("inserts_per_s", "rules a second"),
               ("cpu_us_per_flow", "CPU time for a flow, us")]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the results of bench-offload come to: medians over the rounds, and
-which targets hold."""
+"""The summary of results of bench-offload: medians over the rounds, and which
+targets hold."""
 
 import statistics
 
@@ -11,7 +11,7 @@ from bench_report import (columns, holds, median, ratio, spread,
 STOCK = "stock"
 OURS = "kdp"
 
-# What tells runs that are compared, or whose medians are taken, from others.
+# Members that identify runs to be compared, or whose medians are taken.
 KEYS = ("test", "mode", "delay_us", "threads", "daemon")
 
 
@@ -43,8 +43,7 @@ def figures(run):
 
 
 def combined(rows):
-    """Returns the medians of the figures of some rounds, and between which
-    values they are."""
+    """Returns the medians of the figures of some rounds, and their ranges."""
     found = {key: (all(row[key] for row in rows) if key == "all_missed"
                    else median(row[key] for row in rows)) for key in rows[0]}
     between = {key: spread([row[key] for row in rows]) for key in rows[0]
@@ -54,8 +53,8 @@ def combined(rows):
 
 
 def summarize(results):
-    """Returns a list of the medians for each condition, and those that were
-    not available."""
+    """Returns a list of the medians for each condition, and the conditions
+    that were not available."""
     groups = {}
     for run in results["runs"]:
         groups.setdefault(tuple(run[k] for k in KEYS), []).append(run)
@@ -76,7 +75,8 @@ def summarize(results):
 
 
 def find(results, **wanted):
-    """Returns the row of the summary for ours, or as in 'wanted'."""
+    """Returns the row of the summary for our daemon, or one that matches
+    'wanted'."""
     wanted = {"daemon": OURS, "delay_us": 0, "threads": None, **wanted}
     for row in results["summary"]:
         if row["rounds"] and all(row[k] == v for k, v in wanted.items()):
@@ -91,8 +91,8 @@ def target(key, what, value, sense, limit):
              "limit": limit, "holds": holds(value, sense, limit)}]
 
 
-# What is compared with stock in each mode and with each delay: test, figure,
-# what it is, sense.
+# Comparisons with stock in each mode and with each delay: test, figure,
+# description, sense.
 TO_STOCK = [
     ("paced", "p99_us", "p99 latency", "<="),
     ("burst", "flows_per_s", "flows a second", ">="),
@@ -108,8 +108,8 @@ TO_STOCK = [
 
 
 def stock_targets(results):
-    """Yields, for each mode and delay, what should be no worse than with the
-    stock daemon."""
+    """Yields, for each mode and delay, figures that must not be worse than
+    those of the stock daemon."""
     conditions = dict.fromkeys((row["mode"], row["delay_us"])
                                for row in results["summary"])
     for test, figure, what, sense in TO_STOCK:
@@ -193,7 +193,7 @@ def cell(row, key, divisor, decimals):
 
 
 def table(results):
-    """Returns the rows of the table, the first one being the head."""
+    """Returns the rows of the table; the first one is the head."""
     rows = [["test", "mode", "RTNL + us", "threads", "daemon",
              *(title for _, title, _, _ in COLUMNS)]]
     for row in sorted(results["summary"], key=lambda row: tuple(
@@ -208,7 +208,7 @@ def table(results):
 
 
 def remarks(results):
-    """Returns sentences about what the table does not tell."""
+    """Returns sentences about results that are not in the table."""
     said = []
     for row in results["summary"]:
         if not row["rounds"]:

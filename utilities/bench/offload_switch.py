@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One daemon after the other that offloads flows, and what the kernel counts
-of its rules."""
+"""One daemon after the other that offloads flows, and the kernel's counts of
+their rules."""
 
 import os
 import re
@@ -9,8 +9,8 @@ import time
 
 from upcall_switch import BRIDGE, BenchError, Switch, appctl, run
 
-# Ways to offload: what is configured, and what the driver of the module
-# tc-watch is told.  It gets no rules from those of "off" and "software".
+# Ways to offload: the configuration, and the setting of the driver of module
+# tc-watch, which gets no rules in modes "off" and "software".
 MODES = {
     "off": {"other_config": {"hw-offload": "false"}},
     "software": {"other_config": {"hw-offload": "true",
@@ -21,9 +21,9 @@ MODES = {
                   "unlocked": True, "slow": True},
 }
 
-# The action copies the addresses to registers that nothing reads, and so makes
-# the flow that is put into the datapath match on all of them: each address
-# makes a flow of its own, which tc can take.
+# The action copies the addresses to registers that nothing reads, which makes
+# the flow in the datapath match on all of them: each address makes its own
+# flow, which tc can accept.
 RULE = ("udp,actions=move:NXM_OF_IP_SRC[]->NXM_NX_REG0[],"
         "move:NXM_OF_IP_DST[]->NXM_NX_REG1[],LOCAL")
 
@@ -51,8 +51,8 @@ def rules_of(test, p):
     if test == "chains":
         return [f"{moves}ct(table=1)", "table=1,actions=LOCAL"], 2
     if test == "pipeline":
-        # As OVN has it: the address is translated where connections of the
-        # router begin, and each datapath has a zone of its own.
+        # Like OVN: the address is translated where connections of the router
+        # begin, and each datapath has its own zone.
         return [f"{moves}ct(table=1,zone=1,nat)",
                 "table=1,udp,ct_state=+new+trk,"
                 "actions=ct(commit,table=2,zone=1,"
@@ -64,7 +64,8 @@ def rules_of(test, p):
 
 
 def chains_missing():
-    """Returns why this kernel has no recirculation in tc, None if it has."""
+    """Returns why this kernel lacks recirculation in tc, or None if it has
+    it."""
     release = os.uname().release
     try:
         with open(f"/boot/config-{release}") as f:
@@ -76,23 +77,23 @@ def chains_missing():
                                "need")
 
 
-# Flows that are there before the tests.  They make the daemon do what it does
-# only once.
+# Flows that exist before the tests.  They make the daemon do its one-time
+# work.
 WARM_UP = 64
 RUN_WARM_UP = 254
 
-# So long after the last rule nothing more is expected to come; and how long
-# rules may come and go without all of them being there.
+# Time after the last rule when no more is expected, and time for which rules
+# may come and go without all of them being there.
 PATIENCE_SECONDS = 15
 LIMIT_SECONDS = 300
 
-# A flow stays when no frame comes for this time, in milliseconds, unless there
+# A flow stays until no frame comes for this time, in milliseconds, or there
 # are more than so many.  Open vSwitch begins with a limit of 10,000 and raises
-# it by and by.
+# it gradually.
 MAX_IDLE = 100000000
 FLOW_LIMIT = 1000000
 
-# Between two looks at a counter.
+# Time between two readings of a counter.
 POLL_SECONDS = 0.02
 
 
@@ -108,8 +109,8 @@ class OffloadSwitch(Switch):
         return {"flow-limit": FLOW_LIMIT}
 
     def start_mode(self, daemon, test, mode, threads):
-        """Starts 'daemon' for 'test' with 'mode', and WARM_UP frames.  Returns
-        whether it does what 'mode' says."""
+        """Starts 'daemon' for 'test' with 'mode', and sends WARM_UP frames.
+        Returns whether it supports 'mode'."""
         rules, self.per_frame = rules_of(test, self.p)
         what = MODES[mode]
         config = {**what["other_config"], "max-idle": MAX_IDLE}
@@ -119,8 +120,8 @@ class OffloadSwitch(Switch):
         self.start({"name": daemon["name"], "daemon": daemon["name"],
                     "program": daemon["program"], "environment": {},
                     "other_config": config})
-        # A daemon that finds out what tc can do adds rules for that, which go
-        # with their queueing discipline: nobody deletes them one by one.
+        # A daemon that probes tc adds rules for that, which go with their
+        # queueing discipline: they are not deleted one by one.
         self.tc.set("reset", 1)
         appctl("upcall/set-flow-limit", str(FLOW_LIMIT))
         run("ovs-ofctl", "add-flows", BRIDGE, "-", stdin="\n".join(rules))
@@ -137,13 +138,12 @@ class OffloadSwitch(Switch):
                              (self.tc, "rule_us"), (self.tc, "hits")):
             module.set(name, 0)
         super().stop()
-        # The next daemon may not find devices that are bound as this one's
-        # were.
+        # The next daemon must not find devices bound in the way of this one.
         run("tc", "-force", "-batch", "-", check=False, stdin="".join(
             f"qdisc del dev p{i} ingress\n" for i in range(self.p["ports"])))
 
     def configure(self, mode, delay_us):
-        """From here on takes time what takes time in 'mode'."""
+        """Starts the delays of 'mode'."""
         self.rtnl.set("delay_us", delay_us)
         self.rtnl.set("tgid", self.pid)
         self.tc.set("rule_us",
@@ -159,8 +159,8 @@ class OffloadSwitch(Switch):
         return self.tc.get("added") - self.tc.get("deleted")
 
     def wait_for_rules(self, wanted):
-        """Waits until so many rules more are in tc than when they were
-        reset, or nothing happens any more; returns how many it became."""
+        """Waits until there are so many more rules in tc than at the reset, or
+        their number no longer changes; returns how many there are."""
         before, changed = None, time.monotonic()
         end = changed + LIMIT_SECONDS
         while self.rules() < wanted and time.monotonic() < end:
@@ -173,21 +173,21 @@ class OffloadSwitch(Switch):
         return self.rules()
 
     def listed_rules(self):
-        """Returns how many rules tc lists, for which it takes the lock."""
+        """Returns the number of rules in tc's list, which takes the lock."""
         return sum(len(re.findall(r"^filter .* handle ",
                                   run("tc", "filter", "show", "dev", f"p{i}",
                                       "ingress"), re.M))
                    for i in range(self.p["ports"]))
 
     def masks_in_tc(self):
-        """Returns under how many priorities tc has rules of the first port:
-        each mask has one of its own."""
+        """Returns the number of priorities of the first port's rules in tc:
+        each mask has its own."""
         return len(set(re.findall(r"^filter .* pref (\d+) .* handle ",
                                   run("tc", "filter", "show", "dev", "p0",
                                       "ingress"), re.M)))
 
     def save_show(self, name):
-        """Leaves what the daemon says of its offload threads in a log."""
+        """Writes the daemon's report about its offload threads to a log."""
         text = appctl("offload/show", check=False)
         if text:
             with open(os.path.join(os.environ["GUEST_LOGS"],
@@ -195,8 +195,8 @@ class OffloadSwitch(Switch):
                 f.write(text)
 
     def offload_stats(self):
-        """Returns what the daemon says of all offload threads together, None
-        for one that says nothing."""
+        """Returns the daemon's totals over all offload threads, or None if it
+        does not report them."""
         text = appctl("dpctl/offload-stats-show", "system@ovs-system",
                       check=False)
         found = re.findall(r"Total\s+(\S.*?):\s+(\d+)", text or "")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the pages on performance show of published results."""
+"""The content of the pages about published results."""
 
 import link_page
 import modules_page
@@ -13,7 +13,7 @@ from bench_plot import rst_table
 from bench_report import verdict
 from bench_results import ResultsError, releases_since
 
-# By benchmark, with which names of results begin.
+# By benchmark, the prefixes of names of results.
 PAGES = {"upcalls": upcall_page, "rtnl": rtnl_page, "links": link_page,
          "offload": offload_page, "modules": modules_page,
          "restart": restart_page, "table": table_page}
@@ -34,7 +34,7 @@ def daemon_text(name, daemon):
 
 
 def provenance_text(entry):
-    """Returns what tells where results come from."""
+    """Returns the text about the origin of results."""
     p = entry["provenance"]
     kernel = entry.get("kernel") or p.get("kernel")
     text = (f"Measured on {p['date']}: ovs-kdp {p['version']}, commit "
@@ -57,7 +57,7 @@ def provenance_text(entry):
 
 def age_text(entry, since=releases_since):
     """Returns a warning if results are older than the code by more than a
-    release, None otherwise."""
+    release, or None."""
     measured = entry["provenance"]["version"]
     n = since(measured)
     if n is not None and n <= 1:
@@ -74,8 +74,8 @@ def key_of(target):
 
 
 def sentence(target, sentences):
-    """Returns why a target is missed: what is said of it for its
-    configuration, or for all."""
+    """Returns why a target is missed: the sentence for its configuration, or
+    for all."""
     return sentences.get(key_of(target), sentences.get(target["target"]))
 
 
@@ -103,7 +103,7 @@ def target_table(found):
 
 
 def targets_text(entry, sentences):
-    """Returns a table of targets, and why those are missed that are."""
+    """Returns a table of targets, and why some are missed."""
     found = [t for t in entry.get("targets", []) if "holds" in t]
     text = []
     if found:
@@ -123,7 +123,8 @@ def targets_text(entry, sentences):
 
 
 def page_text(name, published):
-    """Returns in reStructuredText what a page shows of result 'name'."""
+    """Returns the content of a page about result 'name', in
+    reStructuredText."""
     missing = unexplained(name, published)
     if missing:
         raise ResultsError(f"{name}: no sentence says why these targets are "

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the results of bench-restart come to: packets lost, by case, and time
-and memory of a start."""
+"""The summary of results of bench-restart: packets lost, by case, and time and
+memory of a start."""
 
 from bench_report import columns, median, target_lines
 
 STOCK, OURS = "stock", "kdp"
 
-# What deletes the datapath loses packets by its nature.
+# Deleting the datapath inevitably loses packets.
 DELETING = ("exit --cleanup", "ovs-ctl force-reload-kmod")
 
-# The memory of ours, to that of stock, with the fewest ports.
+# Our memory, as a ratio to stock, with the fewest ports.
 MEMORY_LIMIT = 1.1
 
 

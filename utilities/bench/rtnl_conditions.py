@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What surrounds the daemon while bench-rtnl measures."""
+"""The conditions under which bench-rtnl measures a daemon."""
 
 import mmap
 import os
@@ -19,22 +19,22 @@ RTM_NEWROUTE, RTM_DELROUTE = 24, 25
 RTA_DST, RTA_OIF = 1, 4
 RT_TABLE_MAIN, RTPROT_BGP, RT_SCOPE_LINK, RTN_UNICAST = 254, 186, 253, 1
 
-# Whom routes lead to, and where they begin: 10.0.0.0/32 and up.
+# Next hop of the routes, and their first destination: 10.0.0.0/32.
 ROUTE_DEVICE = "routes0"
 ROUTE_BASE = 0x0a000000
 
-# Those that are there all the time begin here.  So many messages are sent at
+# First destination of the permanent routes, and the messages that are sent at
 # once.
 TABLE_BASE = 0x20000000
 TABLE_BATCH = 256
 
-# Routes of which one is added or deleted at a time.
+# Routes that are added and deleted, one at a time.
 N_ROUTES = 1000
 
 
 class Routes:
-    """A routing daemon: a process that changes routes, so many a second, as
-    long as it is let through.  It needs the lock for each change itself."""
+    """A routing daemon: a process that changes routes, at a given rate, as
+    long as the lock permits.  It needs the lock for each change itself."""
 
     def __init__(self, rate, n_table):
         self.rate = rate
@@ -107,7 +107,7 @@ class Routes:
             links.transact(links.own, kind, flags, route)
             done += 1
             self.counter[:8] = struct.pack("=Q", done)
-            # What the lock kept from being done is not made up for.
+            # Changes that the lock prevented are not made up for.
             due = begin + done / self.rate
             now = time.monotonic()
             if due > now:
@@ -126,7 +126,7 @@ class Condition:
                        if name == "routes" else None)
 
     def begin(self):
-        """Before there are devices."""
+        """Called before there are devices."""
         self.set_ipv6(self.name == "ipv6")
         if self.name == "qos":
             run("modprobe", "sch_htb")
@@ -139,7 +139,7 @@ class Condition:
             self.routes.start()
 
     def end(self):
-        """When there are none any more."""
+        """Called when there are no devices any more."""
         if self.routes:
             self.routes.stop()
         if self.qos:
@@ -155,14 +155,14 @@ class Condition:
                 f"net.ipv6.conf.default.disable_ipv6={int(not on)}")
 
     def ports(self, n):
-        """Returns the ports that 'n' devices make: (name, numbers of its
+        """Returns the ports for 'n' devices: (name, numbers of its
         devices)."""
         if self.name == "bonds":
             return [(f"b{i}", [i, i + 1]) for i in range(0, n - 1, 2)]
         return [(f"p{i}", [i]) for i in range(n)]
 
     def vsctl_arguments(self, n):
-        """Returns what adds those ports in one transaction."""
+        """Returns the operations that add those ports in one transaction."""
         argv = []
         for name, devices in self.ports(n):
             names = [f"p{i}" for i in devices]
@@ -173,11 +173,11 @@ class Condition:
         return argv
 
     def columns(self):
-        """Returns what a row of table Port has besides names."""
+        """Returns the columns of a row of table Port besides names."""
         return {"qos": ["uuid", self.qos]} if self.qos else {}
 
     def check(self):
-        """Raises an exception if things are not as they should be."""
+        """Raises an exception unless the condition holds."""
         if self.qos and " htb " not in run("tc", "qdisc", "show", "dev",
                                            "p0"):
             raise BenchError("p0 has no queueing discipline htb")
@@ -186,5 +186,5 @@ class Condition:
             raise BenchError("no device has an IPv6 address")
 
     def count(self):
-        """Returns what changes by itself, by name, so far."""
+        """Returns the changes by the condition itself so far, by name."""
         return {"route_changes": self.routes.changes()} if self.routes else {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A controller: changes the database, and network devices, over connections
-that it keeps, so that what a benchmark measures is the daemon and not the start
-of programs."""
+"""A controller: changes the database and network devices over connections that
+it keeps, so that a benchmark measures the daemon and not the start of
+programs."""
 
 import itertools
 import json
@@ -92,7 +92,7 @@ class Database:
 
     def transact(self, operations, wait):
         """Carries out 'operations'; with 'wait' returns when the daemon has
-        done what they say."""
+        applied them."""
         results = self.rpc.request(
             "transact", "Open_vSwitch", *operations,
             {"op": "mutate", "table": "Open_vSwitch", "where": [],
@@ -117,8 +117,8 @@ class Database:
                 "mutations": [["ports", mutator, ["set", uuids]]]}
 
     def add_port(self, name, wait=True, interfaces=None, columns=None):
-        """Adds a port of 'interfaces', or of one of its own name, whose row
-        has 'columns', too."""
+        """Adds a port of 'interfaces', or of one with the port's name, whose
+        row also has 'columns'."""
         interfaces = interfaces or [name]
         uuids = [["named-uuid", f"interface{i}"]
                  for i in range(len(interfaces))]
@@ -149,7 +149,7 @@ class Database:
                             ["map", [[key, value]]]]]}], wait)
 
     def barrier(self):
-        """Returns when the daemon has done what the database says."""
+        """Returns when the daemon has applied the database."""
         self.transact([], True)
 
 
@@ -232,7 +232,7 @@ class Links:
             + self.name(name))
 
     def add_dummy(self, name):
-        """Creates a device without another end, and takes it up."""
+        """Creates a device without a peer, and brings it up."""
         self.transact(self.own, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL,
                       self.header(IFF_UP) + self.name(name)
                       + self.attribute(IFLA_LINKINFO | NLA_F_NESTED,

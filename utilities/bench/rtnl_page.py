@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a page shows of results of bench-rtnl."""
+"""The content of a page about results of bench-rtnl."""
 
 import rtnl_report as report
 from bench_plot import STYLES, rst_table, save
@@ -10,8 +10,8 @@ STYLE_OF = {report.STOCK: STYLES[0], "distribution": STYLES[1],
 
 
 def draw(axis, results, x, y, title, **wanted):
-    """Draws figure 'y' against 'x' of those rows that have the members
-    'wanted', a line for each daemon."""
+    """Plots figure 'y' against 'x' of the rows with the members 'wanted', with
+    a line for each daemon."""
     wanted = {"condition": report.PLAIN, **wanted}
     for daemon, (colour, line) in STYLE_OF.items():
         rows = [row for row in results["summary"] if row["daemon"] == daemon

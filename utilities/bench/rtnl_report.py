@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the results of bench-rtnl come to: medians over the rounds, and which
+"""The summary of results of bench-rtnl: medians over the rounds, and which
 targets hold."""
 
 from bench_report import (columns, holds, median, ratio, spread,
@@ -9,7 +9,7 @@ from bench_report import (columns, holds, median, ratio, spread,
 STOCK = "stock"
 OURS = "kdp"
 
-# The condition of tests that name none.
+# The condition of tests that do not name one.
 PLAIN = "plain"
 
 FIGURES = ("seconds", "ms_per_port", "cpu_ms_per_port",
@@ -18,7 +18,7 @@ FIGURES = ("seconds", "ms_per_port", "cpu_ms_per_port",
            "route_changes_per_s", "own_share", "kernel_share", "cpu_share",
            "events_lost")
 
-# Functions that are named of a profile, those with the most samples.
+# Functions that are listed of a profile: those with the most samples.
 TOP_FUNCTIONS = 25
 
 
@@ -29,8 +29,8 @@ def largest(samples, total):
 
 
 def find_shares(results, own):
-    """Replaces the samples of each run by the share of each of the functions
-    with the most of them, and of all those in 'own', our library's."""
+    """Replaces the samples of each run by the shares of the functions with the
+    most of them, and of all functions in 'own', our library's."""
     for run in results["runs"]:
         samples = run.pop("samples", None)
         kernel = run.pop("kernel_samples", {})
@@ -51,7 +51,7 @@ def find_shares(results, own):
 
 
 def cpu_ms_per_port(run):
-    """Returns the time that the main thread had the processor, by samples."""
+    """Returns the CPU time of the main thread, from samples."""
     if not run.get("n_samples") or not run.get("sample_hz"):
         return None
     return run["n_samples"] / run["sample_hz"] * 1000 / run["changed"]
@@ -80,7 +80,7 @@ def figures(run):
 
 def summarize(results):
     """Returns a list of the medians for each test, condition, number of ports,
-    delay and daemon, of those rounds that came to an end."""
+    delay and daemon, over the rounds that finished."""
     groups = {}
     for run in results["runs"]:
         key = (run["test"], run["condition"], run["ports"], run["delay_us"],
@@ -111,8 +111,8 @@ def find(results, **wanted):
     return None
 
 
-# Targets: what it is about; the test; the figure; whether it is a ratio to
-# stock; the limit.  Of the most ports and the longest delay.
+# Targets: description; test; figure; whether it is a ratio to stock; limit.
+# For the most ports and the longest delay.
 TARGETS = [
     ("steady: acquisitions a second", "steady", "acquisitions_per_s", False,
      0),
@@ -128,7 +128,7 @@ TARGETS = [
 ]
 
 
-# Adding one of many ports takes no longer than this, to one of few.
+# Adding one of many ports takes at most so many times as long as one of few.
 GROW_LIMIT = 1.5
 
 
@@ -211,7 +211,7 @@ KEYS = [("test", "test"), ("condition", "condition"), ("ports", "ports"),
 
 
 def order(results):
-    """Returns what the summary is sorted by."""
+    """Returns the sort key of the summary."""
     conditions = results["parameters"]["conditions"]
     return lambda row: (row["test"], conditions.index(row["condition"])
                         if row["condition"] in conditions else -1,
@@ -219,7 +219,7 @@ def order(results):
 
 
 def table(results):
-    """Returns the rows of the table, the first one being the head."""
+    """Returns the rows of the table; the first one is the head."""
     rows = sorted(results["summary"], key=order(results))
     shown = [c for c in COLUMNS
              if any(row.get(c[0]) is not None for row in rows)]
@@ -231,8 +231,7 @@ def table(results):
 
 
 def remarks(results):
-    """Returns a sentence about each row of which rounds did not come to an
-    end."""
+    """Returns a sentence about each row with rounds that did not finish."""
     return [f"{row['daemon']}, {row['test']}, {row['condition']}, "
             f"{row['ports']} ports, {row['delay_us']} us: "
             f"{row['not_finished']} of {row['rounds'] + row['not_finished']} "

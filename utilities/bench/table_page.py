@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a page shows of results that are a table already."""
+"""The content of a page about results that are already a table."""
 
 from bench_plot import rst_table
 
@@ -12,4 +12,4 @@ def tables(results):
 
 
 def plots(plt, results, prefix):
-    """There are none."""
+    """Returns no targets: there are none."""

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Counts the instructions that a handler thread takes to receive an upcall, in
-user space: what dpif_recv() does, what it takes to wait, and the rest, which is
-to process upcalls.  These functions are in all daemons; what they call is what
-daemons differ in.
+"""Counts the user space instructions that a handler thread takes to receive an
+upcall: dpif_recv(), waiting, and the rest, which is the processing of upcalls.
+All daemons have these functions; they differ in what these call.
 
-The thread is executed step by step, so it is slow meanwhile, and the numbers
-are exact.
-"""
+The thread is single-stepped, so it is slow meanwhile, and the numbers are
+exact. """
 
 import json
 import subprocess
@@ -27,7 +25,7 @@ def addresses(pid):
         fields = line.split()
         if len(fields) == 3 and fields[2] in FUNCTIONS:
             value = int(fields[0], 16)
-            # That of a program that may be anywhere is relative.
+            # The address in a position-independent program is relative.
             found[fields[2]] = value if value >= base else base + value
     missing = set(FUNCTIONS) - set(found)
     if missing:
@@ -57,7 +55,7 @@ class InstructionCounter:
             raise BenchError(self.process.stderr.read().strip())
 
     def stop(self):
-        """Returns what was counted, when all upcalls were."""
+        """Returns the counts, when all upcalls were counted."""
         try:
             out, err = self.process.communicate(timeout=COMMAND_SECONDS)
         except subprocess.TimeoutExpired:

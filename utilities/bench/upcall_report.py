@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the results of bench-upcall come to: medians over the rounds, ratios to
+"""The summary of results of bench-upcall: medians over the rounds, ratios to
 the stock daemon in the same round, and which targets hold."""
 
 import statistics
@@ -10,18 +10,18 @@ from bench_report import (columns, holds, median, ratio, spread,
 
 STOCK = "stock"
 
-# A daemon that serves a larger share than this of what was offered while it
-# was offered could have served more.
+# A daemon that serves a larger share than this of the offered upcalls while
+# they were offered could have served more.
 SATURATED = 0.95
 
-# Of a flood, not more than this share may be left out because the sender did
-# not run in time.
+# Largest share of a flood that the sender may leave out because it did not run
+# in time.
 LEFT_OUT = 0.05
 
-# The tests with a flood that has to be too much.
+# The tests whose flood has to exceed the daemon's capacity.
 FLOODS = ("flooded", "idle", "shown", "remote", "tunnel", "mixed")
 
-# Ours with one handler, which others are compared with in test "tunnel".
+# Our daemon with one handler, the reference in test "tunnel".
 ONE_HANDLER = "kdp-handlers-1"
 
 
@@ -47,15 +47,15 @@ def probe_figures(name, test):
 
 
 def flood_figures(name, test):
-    """Returns what became of all frames of a flood.  Those that were served
-    later were in a queue when it ended; those that were served while it was
-    sent may be of the lead.
+    """Returns what happened to all frames of a flood.  Frames that were served
+    later were in a queue when it ended; frames that were served while it was
+    sent may be from the lead.
 
     A port that gets probes, unless all flooded ones do, is offered more or
-    less than the others, and so has no part in the index of fairness, nor in
-    whether buffers were full.  The kernel drops all that comes to a socket that has
-    overrun until it is empty, so a port need not lose anything while it is
-    measured, but has to have lost something by then."""
+    less than the others, and so does not count in the index of fairness, nor
+    in whether buffers were full.  After an overrun the kernel drops everything
+    for a socket until it is empty.  So a port need not lose anything while it
+    is measured, but must have lost something by then."""
     seconds = test["seconds"]
     sent, received, served = (sum(p[i] for p in test["ports"])
                               for i in range(3))
@@ -95,8 +95,8 @@ def trace_figures(name, test):
 
 
 def instruction_figures(name, counted):
-    """Returns what receiving an upcall takes, and all that the handler thread
-    does, without the kernel."""
+    """Returns the cost of receiving an upcall, and of everything that the
+    handler thread does, without the kernel."""
     upcalls = counted["upcalls"]
     receiving = [counted[key] for key in ("dpif_recv", "poll_block",
                                           "dpif_recv_wait")]
@@ -194,9 +194,8 @@ def summarize(results):
     return summary
 
 
-# Targets: name, what it is about, the value from medians and ratios, the
-# limit, and whether the value has to stay below it.  A value of None was
-# not measured.
+# Targets: name, description, the value from medians and ratios, the limit, and
+# whether the value has to stay below it.  A value of None was not measured.
 def socket_limit(median):
     return median["datapath_ports"] + median["handlers"] + 8
 
@@ -247,8 +246,7 @@ TARGETS = [
 
 
 def flood_problems(entry):
-    """Yields (test, why it did not measure what it is about) of a
-    configuration."""
+    """Yields (test, why its result is invalid) for a configuration."""
     figures = entry["median"]
     for test in FLOODS:
         load = figures.get(f"{test}_load")
@@ -269,15 +267,15 @@ def flood_problems(entry):
 
 
 def problems(results):
-    """Returns what was not measured though it should have been."""
+    """Returns the tests that should have been measured but were not."""
     return [f"{name}, {test}: {why}"
             for name, entry in results["summary"].items()
             for test, why in flood_problems(entry)]
 
 
 def targets(results):
-    """Returns for each configuration of ours which targets hold, or None of a
-    target for which nothing was measured that counts."""
+    """Returns for each of our configurations which targets hold, or None for a
+    target without a valid measurement."""
     found = []
     for name, entry in results["summary"].items():
         if not name.startswith("kdp-") or not entry["available"]:
@@ -355,7 +353,7 @@ ROWS = [
 ]
 
 
-# What is published of the figures: what the tables and plots show.
+# Published figures: those in tables and plots.
 FIGURES = {key for _, key, _, _ in ROWS} | {"datapath_ports", "all_missed"} | {
     f"{test}_{what}" for test in FLOODS
     for what in ("load", "not_full", "not_sent", "offered_per_s")}
@@ -370,7 +368,7 @@ def cell(entry, key, divisor, decimals):
 
 
 def table(results):
-    """Returns the rows of the table, the first one being the head."""
+    """Returns the rows of the table; the first one is the head."""
     available = {name: entry for name, entry in results["summary"].items()
                  if entry["available"]}
     rows = [["", *available]]
@@ -382,7 +380,7 @@ def table(results):
 
 
 def remarks(results):
-    """Returns sentences about what the table does not tell."""
+    """Returns sentences about results that are not in the table."""
     said = []
     for name, entry in results["summary"].items():
         if not entry["available"]:

@@ -27,7 +27,7 @@ import time
 BRIDGE = "br0"
 NAMESPACE = "gen"
 
-# The tunnel: its port, and what upcall-traffic.h says of it.
+# The tunnel: its port, and settings in upcall-traffic.h.
 TUNNEL_PORT, TUNNEL_DEVICE = "geneve0", "tunnel"
 TUNNEL_ADDRESS, TUNNEL_MAC = "198.19.0.1/16", "02:00:00:00:00:01"
 RUN_DIR = "/run/openvswitch"
@@ -37,33 +37,32 @@ DB = "/etc/openvswitch/bench.db"
 # machine is up for less than 10 s.
 MIN_UPTIME = 11
 
-# Ports that are added to the database in one transaction: the command line of
-# one for all of them would become too long.
+# Ports that are added to the database in one transaction; the command line for
+# all of them would be too long.
 PORTS_PER_TRANSACTION = 500
 
-# A daemon is idle that takes at most this share of a CPU for so many seconds.
-# All of ports it asks the kernel every five seconds.
+# A daemon is idle if it takes at most this share of a CPU for so many seconds.
+# It asks the kernel about all ports every five seconds.
 IDLE_SHARE, IDLE_SECONDS = 0.05, 3
 
-# Real-time priority of the kernel's thread that takes packets in, above that of
-# the program that sends them.
+# Real-time priority of the kernel's thread that receives packets, above that
+# of the program that sends them.
 KSOFTIRQD_PRIORITY = 2
 
-# <linux/socket.h>; Python does not know it.
+# From <linux/socket.h>; Python does not have it.
 SO_TIMESTAMPNS = 35
 
 
-# What a command may take.  In virtual time the clock can jump by minutes while
-# a file of the host is waited for, on a host that has much to do; what really
-# hangs ends with the guest's time limit.
+# Time limit of a command.  In virtual time the clock can jump by minutes while
+# a busy host reads a file; a real hang ends with the guest's time limit.
 COMMAND_SECONDS = 100000
 
 
 class BenchError(Exception):
-    """Why nothing could be measured."""
+    """Why a measurement was not possible."""
 
 
-# Who says something.
+# Prefix of messages.
 program = "bench-upcall"
 
 
@@ -100,9 +99,9 @@ def read(path):
 
 
 def local_copy(path, name):
-    """Returns a copy of the program 'path' for daemon 'name' that is in the
-    guest's memory: a wait for a file of the host can be long in virtual
-    time.  Its path ends with the original's, for errors to name it."""
+    """Returns a copy of the program 'path' for daemon 'name' in the guest's
+    memory: reading a file of the host can take long in virtual time.  Its path
+    ends like the original's, so that errors name it."""
     copy = f"{RUN_DIR}/{name}{path}"
     if not os.path.exists(copy):
         os.makedirs(os.path.dirname(copy))
@@ -111,13 +110,13 @@ def local_copy(path, name):
 
 
 def take_packets_first(cpu):
-    """Lets the kernel's thread ksoftirqd of 'cpu' run before all else.
+    """Gives the kernel's thread ksoftirqd of 'cpu' precedence.
 
-    As long as it is about to run, the kernel leaves to it all packets that come
-    in on that CPU.  With the priority of the daemon's threads it gets the less
-    time the more of them are busy.  The sender, whose packets are not taken in
-    then, waits for room in the buffer of its socket and leaves out a part of
-    the flood."""
+    While it is about to run, the kernel leaves all packets that arrive on that
+    CPU to it.  With the priority of the daemon's threads, it gets less time
+    the more of them are busy.  The sender's packets are not received then, so
+    it waits for room in the buffer of its socket and leaves out a part of the
+    flood."""
     for path in glob.glob("/proc/[0-9]*/comm"):
         # Others may end meanwhile.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -161,7 +160,7 @@ class Network:
             self.make_tunnel()
         say(f"they are up after {time.monotonic() - started:.0f} s")
         # The kernel begins to stamp packets some time after the first socket
-        # asked for it; this one asks all the time.
+        # has requested it; this one requests it all the time.
         self.stamps = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.stamps.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
 
@@ -184,7 +183,7 @@ class Network:
 
 
 class Switch:
-    # Keys of other_config that configurations differ in.
+    # Keys of other_config in which configurations differ.
     KEYS = ("upcall-dispatch", "upcall-engine", "upcall-group-size",
             "upcall-target-delay", "n-handler-threads")
 
@@ -251,8 +250,8 @@ class Switch:
             "env", *(f"{k}={v}" for k, v in environment.items()),
             local_copy(configuration["program"], configuration["daemon"]),
             "--detach", "--no-chdir", "--pidfile", "-vconsole:off",
-            # It would wait for pages of the host's files in the middle of a
-            # test, and virtual time would pass meanwhile.
+            # Otherwise it would wait for pages of the host's files in the
+            # middle of a test, while virtual time passes.
             "--mlockall", f"--log-file={self.log}")
         self.pid = int(read(f"{RUN_DIR}/ovs-vswitchd.pid"))
         self.wait_until(self.all_ports, "the ports of the datapath")
@@ -260,7 +259,7 @@ class Switch:
         self.wait_until_idle()
 
     def wait_until_idle(self):
-        """Waits until the daemon has done what new ports make it do."""
+        """Waits until the daemon has finished its work on new ports."""
         end = time.monotonic() + 300
         used = self.cpu_seconds()
         while True:
@@ -296,11 +295,11 @@ class Switch:
                 raise BenchError(f"in vain waited {patience} s for {what}")
             time.sleep(interval)
 
-    # What the daemon is.
+    # State of the daemon.
 
     def identify(self, configuration):
-        """Returns which dispatch mode and engine are in use, and whether
-        these are those of 'configuration'."""
+        """Returns which dispatch mode and engine are in use, and whether these
+        are those of 'configuration'."""
         mode = appctl("dpif-netlink/dispatch-mode", check=False) or ""
         mode = mode.strip()
         show = self.upcall_show() or [{}]
@@ -311,8 +310,8 @@ class Switch:
         if expected["mode"] not in mode:
             reason = f"dispatch mode is \"{mode}\""
         for key in "dispatch", "engine":
-            # A daemon that does not say has the only one there was before
-            # there was a choice.
+            # A daemon that does not report it has the only engine that there
+            # was at first.
             value = found[key] or configuration["unsaid"][key]
             if expected[key] != value and reason is None:
                 reason = f"{key} is \"{value}\""
@@ -353,7 +352,8 @@ class Switch:
                 "ports": len(re.findall(r"^\s*port \d+:", text, re.M))}
 
     def upcall_show(self):
-        """Returns what our daemon says of its channels, None for stock."""
+        """Returns our daemon's report about its channels, or None for
+        stock."""
         text = appctl("upcall/show", "--format", "json", check=False)
         try:
             return json.loads(text) if text else None
@@ -397,7 +397,7 @@ class Switch:
 
     def sockets_per_handler(self):
         """Counts the sockets of a program that opens one for each port and
-        handler, and tells the datapath of them."""
+        handler, and sets them in the datapath."""
         handlers = self.p["handlers"]
         count = json.loads(run(self.p["per_handler"], "ovs-system",
                                str(handlers)))

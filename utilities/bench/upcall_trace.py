@@ -5,14 +5,14 @@ tracepoints.
 
 A wake-up is a return, with something to do, from a waiting system call in
 which the thread slept.  It was empty if the thread sent nothing to the kernel
-before it slept again: each upcall of the benchmark makes the daemon send the
+before it slept again: for each upcall of the benchmark the daemon sends the
 packet back.  That definition does not depend on how upcalls are received.
 
-A thread that the kernel woke and that slept on within the same call was woken
-in vain.
+If the kernel wakes a thread and the thread sleeps again within the same call,
+it was woken in vain.
 
-A socket on which no thread ever sends is one that only receives: the replies
-to what the daemon asks of the kernel come on those on which it asks.
+A socket on which no thread ever sends only receives: the daemon sends requests
+on other sockets and receives their replies there.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from upcall_switch import COMMAND_SECONDS, BenchError, read
 WAITS = {7: "poll", 271: "ppoll", 232: "epoll_wait", 281: "epoll_pwait",
          441: "epoll_pwait2", 426: "io_uring_enter"}
 RECEIVES = {45: "recvfrom", 47: "recvmsg", 299: "recvmmsg"}
-# What else it takes to receive: arming a socket again.
+# Other calls needed for receiving: arming a socket again.
 ARMS = {233: "epoll_ctl"}
 SENDS = {44: "sendto", 46: "sendmsg", 307: "sendmmsg"}
 
@@ -100,11 +100,11 @@ def set_online(path, value):
 
 @contextlib.contextmanager
 def one_cpu():
-    """Takes all CPUs but the first offline meanwhile.
+    """Takes all CPUs except the first offline meanwhile.
 
     When a tracepoint is switched on or off, the kernel changes its own code
-    while other CPUs may run it.  An emulator with several CPUs may hang of
-    it."""
+    while other CPUs may run it.  An emulator with several CPUs may hang
+    then."""
     paths = [path for path
              in glob.glob("/sys/devices/system/cpu/cpu[1-9]*/online")
              if read(path).strip() == "1"]
@@ -141,7 +141,8 @@ class Tracer:
         raise BenchError("bpftrace: " + self.process.stderr.read().strip())
 
     def stop(self, upcalls):
-        """Returns what was counted while 'upcalls' upcalls were served."""
+        """Returns the counts for the time in which 'upcalls' upcalls were
+        served."""
         with one_cpu():
             self.process.send_signal(signal.SIGINT)
             try:
