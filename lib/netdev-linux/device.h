@@ -7,8 +7,9 @@
  * =======================================
  *
  * What the files of the providers share: the structure of a device, and the
- * classes, whose addresses tell the library of which kind a device is (see
- * netdev-linux-kdp.h).  This file does not know what the callbacks do.
+ * classes.  The library recognises the kind of a device by the address of its
+ * class (see netdev-linux-kdp.h).  This file does not know what the callbacks
+ * do.
  *
  * Life cycle: the classes start out empty.  netdev-linux-kdp.c fills them in
  * before the library uses them.

@@ -30,7 +30,7 @@ VLOG_DEFINE_THIS_MODULE(netdev_kdp_stats);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
-/* Counters of a device of which /proc/net/dev has sums only, and the sums that
+/* Counters of a device that /proc/net/dev has only as sums, and the sums that
  * it had when they were read. */
 struct rare {
     char name[IFNAMSIZ];
@@ -248,7 +248,7 @@ stats_read_dev(const struct netdev *netdev, const struct link_info *link,
     return error;
 }
 
-/* Fills in the counters of which 'dev' has sums only.  'vport' is the vport in
+/* Fills in the counters that 'dev' has only as sums.  'vport' is the vport in
  * the snapshot, or NULL. */
 static int
 stats_split(const struct netdev *netdev, const struct link_info *link,

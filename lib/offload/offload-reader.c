@@ -462,9 +462,9 @@ run_round(struct round *round, struct offload *offload,
 }
 
 /* A round of the reader thread, or of a test in its place.  It ends early when
- * 'stop' is set: ending the thread does not wait for all rules of a slow card,
- * but for the request in progress.  If 'stop' is NULL, the caller may have
- * pointers that RCU guards. */
+ * 'stop' is set: ending the thread waits for the request in progress, not for
+ * all rules of a slow card.  If 'stop' is NULL, the caller may have pointers
+ * that RCU guards. */
 void
 offload_reader_round(struct offload *offload,
                      const struct offload_reader_pace *pace,

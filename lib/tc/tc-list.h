@@ -6,11 +6,11 @@
 /* Lists of rules
  * ==============
  *
- * Rules are read by name, many in a message, for which the kernel needs no
- * lock.  But for a rule in a card it asks the driver, and most drivers need
- * the RTNL lock, for each rule.  A dump takes the lock once for each part, of
- * some eighty rules.  So a device with rules in a card is dumped.  (The dump
- * takes the lock even for a driver that does not need it.)
+ * The kernel needs no lock to read rules by name, many in a message.  If a
+ * rule is in a card it asks the driver, though, and most drivers need the RTNL
+ * lock, for each rule.  A dump takes the lock once for each part, of some
+ * eighty rules.  So a device with rules in a card is dumped.  (The dump takes
+ * the lock even for a driver that does not need it.)
  *
  * To find rules without a flow, all places are dumped, without the times at
  * which rules were used.  That takes the RTNL lock once for each place, and

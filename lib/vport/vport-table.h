@@ -41,11 +41,11 @@
  *
  *   - VPORT_ASK_ORDER: The kernel announces a change after it has released its
  *     lock, so the announcements of two processes may arrive in the wrong
- *     order. An announcement that contradicts the table (an existing port is
+ *     order.  An announcement that contradicts the table (an existing port is
  *     added, a missing one removed) causes a request for that number.  So do
  *     the next announcements about it, until as many ports have come and gone
- *     as the kernel says, but for at most a second.  After a dump that
- *     followed a loss, all announcements of the first second cause requests.
+ *     as the kernel says, or a second has passed.  After a dump that followed
+ *     a loss, all announcements of the first second cause requests.
  *
  *   - VPORT_ASK_DEVICE: "ovs_vport" does not announce that a device was
  *   renamed,

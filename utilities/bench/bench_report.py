@@ -34,8 +34,8 @@ def narrow(low, high):
 
 
 def with_spread(value, between, form):
-    """Returns a cell of a table: 'value', and the range of which it is the
-    median, unless that is unknown or narrow."""
+    """Returns a cell of a table: the median 'value', and the range of values,
+    unless that is unknown or narrow."""
     if value is None:
         return "-"
     text = form(value)

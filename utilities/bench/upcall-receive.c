@@ -179,7 +179,7 @@ receive_batch(struct bench *b)
     return n;
 }
 
-/* Receives what is there. */
+/* Receives the waiting frames. */
 void
 receive_waiting(struct bench *b)
 {
@@ -189,8 +189,8 @@ receive_waiting(struct bench *b)
     }
 }
 
-/* Receives what is there and what is still to come, until all frames have come
- * or none came for as long as the user said. */
+/* Receives waiting and later frames, until all have come or none came for as
+ * long as the user said. */
 void
 receive_all(struct bench *b)
 {

@@ -24,12 +24,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The flood is sent in portions, one each so many nanoseconds. */
+/* The flood is sent in portions, one every TICK_NS nanoseconds. */
 #define TICK_NS INT64_C(1000000)
 
-/* What the flood is behind with (the machine did not run this program) is
- * made up for, up to so many portions; more would be a load that nobody asked
- * for.  The rest is reported as not sent. */
+/* When the flood is late because the machine did not run this program, it
+ * catches up by at most so many portions.  More would be a load that the user
+ * did not request.  The rest is reported as not sent. */
 #define MAX_CATCH_UP 20
 
 /* Frames in one system call. */
@@ -147,7 +147,7 @@ header_sum(const void *ip)
     return sum + (sum >> 16);
 }
 
-/* Makes the source address of 'frame' that of 'number'. */
+/* Sets the source address of 'frame' to that with 'number'. */
 static void
 set_source(const struct bench *b, struct frame *frame, uint32_t number)
 {
@@ -166,7 +166,7 @@ set_source(const struct bench *b, struct frame *frame, uint32_t number)
     }
 }
 
-/* Fills in 'frame' as the next one to 'port'. */
+/* Makes 'frame' the next one to 'port'. */
 static void
 make_frame(struct bench *b, enum kind kind, uint32_t port, int64_t now,
            struct frame *frame)
@@ -185,8 +185,8 @@ make_frame(struct bench *b, enum kind kind, uint32_t port, int64_t now,
     b->kinds[kind].sent++;
 }
 
-/* Fills in 'outer' for the frame 'number' of the remote machine 'port'.  As
- * senders do, it spreads the source port over the flows inside. */
+/* Fills in 'outer' for the frame 'number' of the remote machine 'port'.  Like
+ * real senders, it spreads the source port over the flows inside. */
 static void
 make_outer(const struct bench *b, uint32_t port, uint32_t number,
            struct outer *outer)
@@ -323,8 +323,8 @@ struct flood {
     uint64_t rate, sent;
 };
 
-/* Sends what is due of 'flood' at time 'now'.  Late portions are sent all at
- * once.  Returns how many frames were left out. */
+/* Sends the portions of 'flood' that are due at 'now', late ones at once.
+ * Returns the number of frames that were left out. */
 static uint64_t
 send_due(struct bench *b, enum kind kind, struct flood *flood, int64_t now)
 {
@@ -347,7 +347,7 @@ send_due(struct bench *b, enum kind kind, struct flood *flood, int64_t now)
     return left_out;
 }
 
-/* The process that is stopped, 0 if none is. */
+/* The stopped process, or 0. */
 static pid_t stopped_process;
 
 static void
@@ -359,8 +359,8 @@ continue_process(void)
     }
 }
 
-/* Floods the ports for 'ms' before the measurement.  What comes back is
- * received, or the socket's buffer would have to be large enough for it. */
+/* Floods the ports for 'ms' before the measurement.  Receives returning frames
+ * meanwhile, so that the socket's buffer need not hold them. */
 static void
 send_unmeasured(struct bench *b, uint32_t ms)
 {
@@ -377,9 +377,9 @@ send_unmeasured(struct bench *b, uint32_t ms)
     }
 }
 
-/* Floods the ports while the daemon is stopped, so that its buffers fill in
- * the least time, and then while it runs, until what full buffers make it do
- * once is over. */
+/* Floods the ports while the daemon is stopped, so that its buffers fill
+ * quickly, and then while it runs, until the one-time effects of full buffers
+ * are over. */
 static void
 send_lead(struct bench *b)
 {
@@ -480,10 +480,9 @@ n_received(const struct bench *b)
     return b->kinds[PROBE].n + b->kinds[FLOOD].n;
 }
 
-/* Sends probes so that as many as there may be are under way, and looks for
- * those that came back once in a portion's time.  When none came for as long
- * as the user said, those under way are lost, and others sent in their
- * place. */
+/* Sends probes so that as many as permitted are in flight, and checks once per
+ * portion which have returned.  When none has returned for as long as the user
+ * said, those in flight are lost, and others are sent instead. */
 static void
 send_window(struct bench *b)
 {

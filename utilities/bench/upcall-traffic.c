@@ -326,7 +326,7 @@ parse_options(struct bench *b, int argc, char *argv[])
     }
 }
 
-/* Fills in what all frames have in common. */
+/* Fills in the common part of all frames. */
 static void
 make_template(struct bench *b)
 {

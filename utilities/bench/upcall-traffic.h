@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Sends frames of which each one is an upcall, and measures how long they take
- * and how many are lost.
+/* Sends frames that are upcalls, and measures how long they take and how many
+ * are lost.
  *
  * The devices PREFIX0, PREFIX1, ... in a network namespace are the far ends of
  * a bridge's ports.  With --remotes there are more senders: machines that
@@ -17,8 +17,8 @@
  * the kernel gave it at the local port.  Both are times of the same clock in
  * the same kernel.
  *
- * With --udp the frames are IPv4 and UDP from an address each, for rules that
- * tc can take; --flows lets the addresses come again after some frames.
+ * With --udp the frames are IPv4 and UDP, each from another address, for rules
+ * that tc accepts; with --flows the addresses repeat after some frames.
  *
  * One thread sends everything.  There are two kinds of frames: probes, sent at
  * a fixed interval to one port (or to several in turn), which measure, and a
@@ -27,15 +27,15 @@
  * the kernel is told to spread them.  It runs at a real-time priority, as
  * traffic from a network card would not wait for the daemon either.
  *
- * With --lead the flood begins earlier than what is measured, so that all
- * buffers are full by then that it can fill; with --stop the daemon is stopped
+ * With --lead the flood begins before the measurement, so that all buffers
+ * that it can fill are full by then; with --stop the daemon is stopped
  * meanwhile, and they fill sooner.  With --run-in the flood goes on for some
- * time while the daemon runs again, before what is measured.  With --at-begin
- * a command is started when that begins.
+ * time while the daemon runs again, before the measurement.  With --at-begin a
+ * command is started when the measurement begins.
  *
- * Nothing is received while frames are being sent: the socket's buffer is made
- * large enough for all of them, so the measurement does not take CPU time from
- * what it measures.  The exceptions are the lead, the run-in, and --window,
+ * Nothing is received while frames are being sent: the socket's buffer is
+ * large enough for all of them, so the measurement takes no CPU time from what
+ * it measures.  The exceptions are the lead, the run-in, and --window,
  * with which frames are sent as fast as they come back: as many as may be
  * under way are there for the daemon to take at any time, and none is lost
  * because a buffer is full. */
@@ -176,8 +176,8 @@ struct bench {
                                  * CLOCK_REALTIME. */
     int64_t latest;             /* Time stamp of the last frame received. */
     uint64_t not_sent;
-    int64_t max_late;           /* Longest delay of what is sent, ns. */
-    double cpu_s;               /* CPU time that sending took, likewise. */
+    int64_t max_late;           /* Longest delay of sending, in ns. */
+    double cpu_s;               /* CPU time of sending, in seconds. */
 };
 
 /* upcall-traffic.c */
