@@ -3,8 +3,6 @@
 lib_libkdp_a_SOURCES += \
 	lib/link/link-addr.c \
 	lib/link/link-addr.h \
-	lib/link/link-event.c \
-	lib/link/link-event.h \
 	lib/link/link-info.h \
 	lib/link/link-listener.c \
 	lib/link/link-listener.h \

@@ -17,7 +17,13 @@
  * not wake the daemon, and a loss on the second socket does not affect our own
  * namespace.  The price is that links of our own are announced on both.
  *
- *      kernel --> sockets (nl-mcast.h) -- events (link-event.h) --> tables
+ * On the second socket, an event carries the id of its namespace as a tag.  An
+ * event of our own namespace has no tag there unless our namespace has an id
+ * for itself, and is skipped.  Our own id is requested when the listener
+ * opens, when an id appears, and when a tag is unknown.  A malformed event is
+ * counted and skipped.
+ *
+ *      kernel --> sockets (nl-mcast.h) -- events ---------------> tables
  *                    | loss                                              ^
  *                    v                                                   |
  *                 resync (link-resync.h) -- requests (link-replica.h) ---'
@@ -89,6 +95,7 @@
 #include <stdint.h>
 
 #include "link/link-info.h"
+#include "link/link-replica.h"
 
 struct link_addrs;
 struct link_listener;

@@ -8,7 +8,7 @@
  *
  * The copy of the kernel's state that a listener keeps: the tables, the id
  * that our own namespace has for itself, and the statistics.  Events
- * (link-event.h), dumps (link-resync.h) and answers to single requests
+ * (link-listener.h), dumps (link-resync.h) and answers to single requests
  * (link_request_*()) update it.
  *
  *

@@ -11,7 +11,7 @@
 #include "harness/netns.h"
 #include "harness/unit.h"
 #include "unit/link/link-listener-fixture.h"
-#include "link/link-event.h"
+#include "link/link-listener.h"
 #include "link/link-msg.h"
 #include "util.h"
 
