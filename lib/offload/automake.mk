@@ -23,7 +23,6 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-flow.c \
 	lib/offload/offload-flow.h \
 	lib/offload/offload-info.h \
-	lib/offload/offload-names.c \
 	lib/offload/offload-operate.c \
 	lib/offload/offload-placement.c \
 	lib/offload/offload-placement.h \
@@ -45,7 +44,5 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-thread.h \
 	lib/offload/offload-waiter.c \
 	lib/offload/offload-waiter.h \
-	lib/offload/offload-withdraw.c \
-	lib/offload/offload-withdraw.h \
 	lib/offload/offload.h
 EXTRA_DIST += lib/offload/README.md

@@ -11,7 +11,6 @@
 #include "offload/offload-placement.h"
 #include "offload/offload-step.h"
 #include "offload/offload-waiter.h"
-#include "offload/offload-withdraw.h"
 #include "ovs-rcu.h"
 #include "timeval.h"
 #include "util.h"
