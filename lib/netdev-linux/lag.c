@@ -11,7 +11,6 @@
 #include "link/link-table.h"
 #include "netdev-linux/ingress-qdisc.h"
 #include "netdev-linux/links.h"
-#include "netdev-linux/qdisc-lock.h"
 #include "netdev-linux/rtnl-count.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/vlog.h"

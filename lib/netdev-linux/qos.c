@@ -11,7 +11,7 @@
 #include "link/link-table.h"
 #include "netdev-linux/device.h"
 #include "netdev-linux/links.h"
-#include "netdev-linux/qdisc-lock.h"
+#include "netdev-linux/ingress-qdisc.h"
 #include "netdev-linux/qos-memory.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-linux/speed.h"

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "hmapx.h"
-#include "netdev-linux/qdisc-lock.h"
+#include "netdev-linux/ingress-qdisc.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netlink.h"
 #include "netlink-socket.h"

@@ -4,7 +4,7 @@
  * waits for one request about a rule at most). */
 
 #include <config.h>
-#include "netdev-linux/qdisc-lock.h"
+#include "netdev-linux/ingress-qdisc.h"
 
 #include <errno.h>
 

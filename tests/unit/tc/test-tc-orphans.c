@@ -10,7 +10,7 @@
 
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
-#include "netdev-linux/qdisc-lock.h"
+#include "netdev-linux/ingress-qdisc.h"
 #include "openvswitch/dynamic-string.h"
 #include "unit/tc/places-fixture.h"
 #include "util.h"
