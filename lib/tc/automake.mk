@@ -17,8 +17,6 @@ lib_libkdp_a_SOURCES += \
 	lib/tc/tc-handle.h \
 	lib/tc/tc-kind.c \
 	lib/tc/tc-kind.h \
-	lib/tc/tc-list.c \
-	lib/tc/tc-list.h \
 	lib/tc/tc-orphans.c \
 	lib/tc/tc-orphans.h \
 	lib/tc/tc-parse.c \

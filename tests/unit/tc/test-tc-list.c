@@ -3,7 +3,7 @@
 /* The list of all rules, to find those that no flow has (O9). */
 
 #include <config.h>
-#include "tc/tc-list.h"
+#include "tc/tc-backend.h"
 
 #include <linux/rtnetlink.h>
 
@@ -18,6 +18,7 @@
 #define KDP_HANDLE 0x10000000
 
 static struct kdp_tc tc, other_tc;
+static struct offload_backend backend;
 static bool port_is_known;
 
 static bool
@@ -44,7 +45,7 @@ note(void *listed_, const ovs_u128 *ufid, const void *told_)
 {
     struct listed *listed = listed_;
     const struct kdp_tc_rule *told = told_;
-    struct offload_rule *rule = kdp_tc_name(&tc, told);
+    struct offload_rule *rule = backend.name(&tc, told);
 
     assert_true(ovs_u128_equals(*ufid, told->ufid));
     listed->told = *told;
@@ -61,7 +62,7 @@ n_listed(void)
 {
     struct listed listed = { .n = 0 };
 
-    kdp_tc_list_all(&tc, is_known, note, &listed);
+    backend.list_all(&tc, is_known, note, &listed);
     offload_rule_unref(listed.last);
     return listed.n;
 }
@@ -75,6 +76,7 @@ setup(void **state OVS_UNUSED)
     unit_tc_init();
     kdp_tc_init(&tc, "system", false);
     kdp_tc_init(&other_tc, "system", false);
+    backend = kdp_tc_backend(&tc);
     return 0;
 }
 
@@ -112,7 +114,7 @@ rules_of_other_datapaths_are_left_to_them(void **state OVS_UNUSED)
 
     places_add_rule(VM, KDP_HANDLE);
     places_add_rule(OTHER, KDP_HANDLE);
-    rule = kdp_tc_name(&other_tc, &told);
+    rule = backend.name(&other_tc, &told);
     assert_int_equal(n_listed(), 1);
     offload_rule_unref(rule);
     assert_int_equal(n_listed(), 2);
@@ -135,7 +137,7 @@ only_rules_with_handles_of_ours_have_names(void **state OVS_UNUSED)
         places_add_rule(VM, cases[i].handle);
         n_named += cases[i].named;
     }
-    kdp_tc_list_all(&tc, is_known, note, &listed);
+    backend.list_all(&tc, is_known, note, &listed);
     assert_int_equal(listed.n, ARRAY_SIZE(cases));
     assert_int_equal(listed.n_named, n_named);
     offload_rule_unref(listed.last);
@@ -151,20 +153,20 @@ rule_is_what_was_told_if_all_of_its_name_is(void **state OVS_UNUSED)
         { 1, 1, 1, KDP_HANDLE, 1 },
     };
     struct kdp_tc_rule told = { .id = { 1, 1, 1, KDP_HANDLE, 0 } };
-    struct offload_rule *rule = kdp_tc_name(&tc, &told);
-    struct offload_rule *same = kdp_tc_name(&tc, &told);
+    struct offload_rule *rule = backend.name(&tc, &told);
+    struct offload_rule *same = backend.name(&tc, &told);
     struct offload_stats stats;
     enum offload_hw hw;
 
     assert_true(kdp_tc_rule_is_same(rule, same));
-    assert_true(kdp_tc_take(&tc, rule, &told, &stats, &hw));
+    assert_true(backend.take(&tc, rule, &told, &stats, &hw));
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         struct offload_rule *other;
 
         told.id = others[i];
-        other = kdp_tc_name(&tc, &told);
+        other = backend.name(&tc, &told);
         assert_false(kdp_tc_rule_is_same(rule, other));
-        assert_false(kdp_tc_take(&tc, rule, &told, &stats, &hw));
+        assert_false(backend.take(&tc, rule, &told, &stats, &hw));
         offload_rule_unref(other);
     }
     kdp_tc_rule_removed(same, false);
