@@ -118,13 +118,13 @@ struct link_listener_stats {
     uint64_t failed;            /* Dumps that failed and were repeated. */
     uint64_t refused;           /* Dumps of namespaces that the kernel does not
                                  * let us dump. */
-    uint64_t resync_last;       /* Duration in microseconds, from the notice
-                                 * of a loss to the last dump. */
+    uint64_t resync_last;       /* Duration in microseconds, from the notice of
+                                 * a loss to the last dump. */
     uint64_t resync_max;
     uint64_t resync_total;
 
-    uint64_t rtnl[LINK_N_REASONS];      /* Requests that take the RTNL lock,
-                                         * by reason... */
+    uint64_t rtnl[LINK_N_REASONS];      /* Requests that take the RTNL lock, by
+                                         * reason... */
     uint64_t rtnl_us[LINK_N_REASONS];   /* ...and microseconds until they were
                                          * answered. */
     uint64_t nsid_requests;     /* Requests that do not take it. */

@@ -92,8 +92,7 @@ struct link_view {
 
     uint16_t bond_state;        /* For a member of a bond, a number for each
                                  * combination of active or backup, and up or
-                                 * down according to the bond.  Otherwise
-                                 * 0. */
+                                 * down according to the bond.  Otherwise 0. */
 
     /* For a port of a hardware switch, such as the representor of a virtual
      * function.  The kernel omits these attributes for other links. */

@@ -24,8 +24,8 @@
  * another one may delete the discipline holds it, too, during each request.
  *
  * The lock is fair: a waiting thread gets it before the thread that has just
- * released it.  So a thread that sends one request after another delays
- * others by one request at most.
+ * released it.  So a thread that sends one request after another delays others
+ * by one request at most.
  *
  * Locks exist from the start.  Devices may share one, so a thread must not
  * hold two of them.

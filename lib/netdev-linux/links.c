@@ -27,7 +27,7 @@ static struct link_listener *listener;
 static unsigned int main_thread;        /* ovsthread_id_self() of it. */
 
 /* The last value of KEY_NETNS_ENTRIES that was examined, and the number in
- * use. These belong to the main thread. */
+ * use.  These belong to the main thread. */
 static char *config_entries;
 static unsigned int n_entries;
 

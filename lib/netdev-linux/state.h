@@ -20,9 +20,8 @@
  *     events.
  *
  *   - Absent: there is no such device.  If a device has left our namespace,
- *   the
- *     datapath says which other one it is in.  A namespace that contains such
- *     a device is followed from then on.
+ *     the datapath says which other one it is in.  A namespace that contains
+ *     such a device is followed from then on.
  *
  * Thread safety: netdev_kdp_state_init() belongs to the main thread.  Any
  * thread may call the rest.  Devices change in the main thread only.

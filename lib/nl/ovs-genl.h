@@ -8,7 +8,7 @@
  *
  * The part of the module's generic netlink interface that decides where
  * upcalls go: the user features of a datapath and the netlink port ids of its
- * vports. Also the deletion of all flows.  The kernel sends an upcall
+ * vports.  Also the deletion of all flows.  The kernel sends an upcall
  *
  *   - to the netlink port id of the vport that received the packet, if the
  *     datapath has OVS_DP_F_VPORT_PIDS and not the following feature;

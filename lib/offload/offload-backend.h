@@ -249,7 +249,7 @@ struct offload_backend {
     /* Calls 'cb' for those rules of ours for which a list is better than
      * OFFLOAD_COPY_GET, as far as possible.  Its argument 'told' is for
      * 'take', and valid during the call.  Only 'exact' requires the times of
-     * last use. NULL if there are no such rules. */
+     * last use.  NULL if there are no such rules. */
     void (*list)(void *aux, bool exact, offload_list_cb *cb, void *cb_aux);
 
     /* Calls 'cb' in the same way for each rule of ours in all places of tc,

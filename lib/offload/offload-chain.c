@@ -152,8 +152,8 @@ offload_chains_cancel(struct offload_chains *chains,
 }
 
 /* Removes a flow from the list of those that wait for 'id', and stores its
- * ufid. Returns false if there is none, or if no rule recirculates to 'id' any
- * more. */
+ * ufid.  Returns false if there is none, or if no rule recirculates to 'id'
+ * any more. */
 bool
 offload_chains_pop(struct offload_chains *chains, uint32_t id, ovs_u128 *ufid)
 {

@@ -18,7 +18,7 @@
  *
  * Thread safety: any thread, any time, except for _init and _destroy.  A
  * waiter belongs to a flow: _wait and _cancel are called with the flow's lock.
- *  The mutex of chains is taken after that. */
+ * The mutex of chains is taken after that. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -153,7 +153,7 @@ offload_barrier(struct offload *offload)
 
 /* If 'enabled' is false, moves all flows back to the kernel, and offers none
  * from then on.  Does not wait: no rule of ours is in tc once the threads are
- * done. Otherwise flows are offered again, existing ones when they are
+ * done.  Otherwise flows are offered again, existing ones when they are
  * dumped. */
 void
 offload_set_enabled(struct offload *offload, bool enabled)

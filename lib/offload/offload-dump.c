@@ -292,7 +292,7 @@ prefetch(const struct offload_flow *flow)
 }
 
 /* Stores at most 'n' or OFFLOAD_BATCH flows that were not shown yet in
- * 'dumped'. Returns their number, 0 only if there are none. */
+ * 'dumped'.  Returns their number, 0 only if there are none. */
 size_t
 offload_dump_next(struct offload_dump *dump, struct offload_dumped dumped[],
                   size_t n)

@@ -10,7 +10,8 @@
  * from offload_ports_add() on.  It is cleared when the flows of an earlier
  * port with its number have been dropped, and ready when the rules that were
  * on it are known.  While its device backs off because it was full, no flow is
- * offered. A port also remembers which kinds of flows its device has rejected:
+ * offered.  A port also remembers which kinds of flows its device has
+ * rejected:
  *
  *     error             other flows of the kind are not tried
  *     ---------------   -----------------------------------------------------

@@ -11,10 +11,10 @@
  * thread, and with it the port's flows that involve recirculation chains, so
  * that flows that lead to a chain are in tc before the flows of the chain.
  * The others are independent of each other, unless they match the same
- * packets. They are spread by a hash of what they match (offload_desc.spread),
- * so that several threads work for one busy port.  When the number of threads
- * changes, a flow without a thread goes to its new one the next time that it
- * is queued.
+ * packets.  They are spread by a hash of what they match
+ * (offload_desc.spread), so that several threads work for one busy port.  When
+ * the number of threads changes, a flow without a thread goes to its new one
+ * the next time that it is queued.
  *
  * This module also has the measurements of each thread, apart from its
  * counters.

@@ -413,7 +413,7 @@ list_rules(struct round *round, bool exact)
 
 /* Reads the counters of all rules, and when they were last used, which the
  * reader thread knows for some rules only with the precision of a round.
- * Waits for tc. Returns the number of the round. */
+ * Waits for tc.  Returns the number of the round. */
 uint32_t
 offload_read_rules(struct offload *offload)
 {

@@ -25,9 +25,8 @@
  * when one of these times has come:
  *
  *      when the flow would expire      last use + 'max_idle'
- *      when it is its turn             last read + number of rules / rules
- *      that
- *                                      can be read in a round
+ *      when it is its turn             last read + number of rules / number
+ *                                      that can be read in a round
  *
  * A dump never shows a flow as more idle than it was when it was read.  So an
  * idle flow expires when it is read after the first of these times, and not

@@ -25,7 +25,7 @@
  * Chains.  A flow of a recirculation chain is useful in the card only if a
  * flow that leads to it is there.  So a flow that leads to a chain ranks as
  * high as the chain's busiest flow, and above it: it is inserted first and
- * removed last. A flow that waits for such a flow is ranked, too, as it needs
+ * removed last.  A flow that waits for such a flow is ranked, too, as it needs
  * a place as soon as it stops waiting.
  *
  * The number of flows that change places at a time depends on the recent time

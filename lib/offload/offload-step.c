@@ -265,11 +265,11 @@ put_into_kernel(struct offload *offload, struct work *work)
             offload_flow_set_target(flow, OFFLOAD_TARGET_KERNEL);
         }
     } else if (offload_flow_in_table(flow)) {
-        /* It cannot stay in tc either.  Its packets are upcalls then, or
-         * match the flow that is in its way.  It stays in the table without
-         * copies until the user sees that it is idle and deletes it, or
-         * changes it.  Before that, only a packet of another microflow, which
-         * has another ufid, makes a new flow. */
+        /* It cannot stay in tc either.  Its packets are upcalls then, or match
+         * the flow that is in its way.  It stays in the table without copies
+         * until the user sees that it is idle and deletes it, or changes it.
+         * Before that, only a packet of another microflow, which has another
+         * ufid, makes a new flow. */
         bool overlap = is_overlap(work->op.error);
 
         offload_count(offload, flow->thread,

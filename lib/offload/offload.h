@@ -18,7 +18,7 @@
  * it: the flow itself waits in the queue of an offload thread, at most once.
  * What has to be done with it is not a message but a property of the flow, its
  * target.  A later request changes the target and so supersedes the waiting
- * one. The thread compares target and copies, takes one step after the other
+ * one.  The thread compares target and copies, takes one step after the other
  * until they agree, and compares again after each:
  *
  *      target    copies                        step
@@ -123,9 +123,8 @@
  *
  * A rule that vanishes from tc (its module was unloaded, another process
  * removed it) is noticed when it is read; the flow then returns to the kernel.
- *  When the daemon starts, or a port comes, the rules that the backend finds
- *  on the port
- * become flows in state "in tc", for the revalidators to judge
+ * When the daemon starts, or a port comes, the rules that the backend finds on
+ * the port become flows in state "in tc", for the revalidators to judge
  * (offload_port_add()).  Rules that it cannot translate, or that involve
  * recirculation chains, are deleted; those of chains when
  * offload_keep_chains() says so.  No flow of the port is offered before that
@@ -196,9 +195,9 @@
  *      offload_dump_start                 any       tc (reading), unless it
  *                                                   is lax
  *      offload_dump_*                     any       the same, and the kernel,
- *      for
- *                                                   flows that move; and if a
- *                                                   copy is missing while a
+ *                                                   for flows that move; and
+ *                                                   if a copy is missing
+ *                                                   while a
  *                                                   thread works on the flow,
  *                                                   that change of tc
  *                                                   flow, that change of tc
@@ -250,7 +249,7 @@
  *
  * An offer that finds max_queued flows in the thread's queue is refused; the
  * flow stays in the kernel, which is counted, and is offered again when it is
- * dumped. Changes and deletions of flows in tc, and returns of flows whose
+ * dumped.  Changes and deletions of flows in tc, and returns of flows whose
  * rules vanished, are always accepted, though they count as queued, and come
  * before waiting offers, so that a long queue does not delay them.  A thread
  * takes OFFLOAD_BATCH flows at a time, or fewer if these take long. */

@@ -23,9 +23,9 @@
  * weighted mean and variance" (2009).
  *
  * Averages of several threads are merged from their summaries, weighted by the
- * number of samples; the deviation includes the distance between the means
- * (T. F. Chan, G. H. Golub and R. J. LeVeque, 1979).  For the cumulative kind
- * the result is exactly that of one average of all samples.
+ * number of samples; the deviation includes the distance between the means (T.
+ * F. Chan, G. H. Golub and R. J. LeVeque, 1979).  For the cumulative kind the
+ * result is exactly that of one average of all samples.
  *
  * How readers see whole samples
  * -----------------------------
@@ -33,7 +33,7 @@
  * There are two copies of the state.  The writer changes the one that is not
  * current and then makes it current by increasing 'seq'.  A reader starts
  * again if 'seq' has changed meanwhile, that is, only if the writer has made
- * progress. A preempted writer delays no reader.
+ * progress.  A preempted writer delays no reader.
  *
  *     [A] release of 'seq'      - acquire of 'seq' by a reader: the copy that
  *         'seq' makes current is complete.

@@ -13,9 +13,8 @@
  *     only sums of some counters (struct proc_net_dev).
  *
  *   - /sys/class/net/DEVICE/statistics/ has a file for each counter.  It
- *   belongs
- *     to the namespace in which sysfs was mounted, which may be another one:
- *     sysfs_net_open() checks that it is the expected device.
+ *     belongs to the namespace in which sysfs was mounted, which may be
+ *     another one: sysfs_net_open() checks that it is the expected device.
  *
  * Thread safety: no state. */
 

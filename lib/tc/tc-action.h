@@ -18,9 +18,9 @@
  * rule.  That must not happen:
  *
  *   - Numbers come from a range that had no action when it was chosen.  To
- *   find
- *     one, all actions of the kinds concerned are dumped, once.  This avoids
- *     actions that a previous run left or that other programs have numbered.
+ *     find one, all actions of the kinds concerned are dumped, once.  This
+ *     avoids actions that a previous run left or that other programs have
+ *     numbered.
  *
  *   - A number is used once, since the kernel may still have the action of a
  *     deleted rule.  When a range is used up, another one is chosen in the
@@ -60,9 +60,8 @@
  *     under the RTNL lock, but a second action of the same rule forever.
  *
  *   - No other kind is shared, since its counters would cover all rules.
- *   Those
- *     of skbedit are not read.  The output that follows counts the rule's
- *     packets.
+ *     Those of skbedit are not read.  The output that follows counts the
+ *     rule's packets.
  *
  * If another program has created an action with that number since then, the
  * kernel may refuse the rule (EINVAL).  Then kdp_tc_action_unshare() gives it

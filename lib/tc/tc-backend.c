@@ -446,7 +446,7 @@ tc_operate(void *tc, struct offload_copy_op *ops[], size_t n)
  * for each eighty rules. */
 
 /* Calls 'cb' for each rule in 'place' that may be ours, in a dump for
- * 'purpose'. Rules may be missing after an error; the caller then reads a
+ * 'purpose'.  Rules may be missing after an error; the caller then reads a
  * flow's rule by name. */
 static void
 list_place(const struct tcf_id *place_, enum kdp_rtnl_call purpose, bool terse,

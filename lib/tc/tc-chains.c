@@ -35,7 +35,7 @@ add(struct names *names, const struct kdp_tc_id *id)
 }
 
 /* Deletes the rules 'names', and frees the names.  Returns the number of
- * names. If a rule is left, stores the error in '*error' unless that is
+ * names.  If a rule is left, stores the error in '*error' unless that is
  * set. */
 static size_t
 delete_rules(struct names *names, int *error)

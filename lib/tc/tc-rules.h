@@ -9,9 +9,8 @@
  * What this process knows about a rule in tc, such as its name there, and the
  * number of rules of each device.
  *
- * The offload engine stores a struct offload_rule
- * (offload/offload-backend.h) with the rule's flow.  There is no table of
- * rules here.
+ * The offload engine stores a struct offload_rule (offload/offload-backend.h)
+ * with the rule's flow.  There is no table of rules here.
  *
  * Life cycle: kdp_tc_rule_create() creates a blank rule.  kdp_tc_rule_set()
  * stores its name before the request to tc, so that a reader finds the rule in
@@ -22,7 +21,7 @@
  * when its port returns, before flows are put there (tc/tc-adopt.h).
  *
  * Thread safety: any thread.  The name of a rule does not change once it is
- * set. A mutex guards the counts.  It is not held during requests and is not
+ * set.  A mutex guards the counts.  It is not held during requests and is not
  * needed to read a rule. */
 
 #include <stdbool.h>

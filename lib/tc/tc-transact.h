@@ -65,7 +65,7 @@ void kdp_tc_transact(struct kdp_tc_request *requests[], size_t n);
 void kdp_tc_load_actions(void);
 
 /* Makes the flow API of 'netdev' translate a flow into a request to add a
- * rule. Stores the request in '*rule', for the caller to free, and the rule's
+ * rule.  Stores the request in '*rule', for the caller to free, and the rule's
  * name except for the handle in '*id'.  Returns 0 or a positive errno
  * value. */
 int kdp_tc_translate(struct netdev *netdev, const struct offload_desc *,

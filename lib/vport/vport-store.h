@@ -51,8 +51,8 @@ struct vport_doubt {
 
     /* Announced additions of ports with this number, minus announced removals.
      * If the kernel's answer differs from that, more announcements are to
-     * come. Until then, but at most for VPORT_LATE_MS, all announcements about
-     * this number are uncertain. */
+     * come.  Until then, but at most for VPORT_LATE_MS, all announcements
+     * about this number are uncertain. */
     int announced;
     long long int since;        /* When that began, in ms. */
 };

@@ -403,7 +403,7 @@ vport_link_cb(const struct nlmsghdr *nlh, int32_t nsid, void *table_)
 /* Uncertain port numbers. */
 
 /* Requests port 'port_no', stores the answer in '*vport' and updates the
- * table. Returns 0 or the positive errno value of the request. */
+ * table.  Returns 0 or the positive errno value of the request. */
 static int
 vport_ask(struct vport_table *table, uint32_t port_no, enum vport_ask reason,
           struct ovs_vport *vport)

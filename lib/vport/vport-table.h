@@ -48,23 +48,20 @@
  *     a loss, all announcements of the first second cause requests.
  *
  *   - VPORT_ASK_DEVICE: "ovs_vport" does not announce that a device was
- *   renamed,
- *     or that an internal device moved to another namespace or died with it.
- *     Rtnetlink does (the end of a namespace is the end of its id), and causes
- *     a request for the port's number.  Further reasons are a name under which
- *     the kernel no longer finds a port that we cannot track, and an
- *     announcement of a port whose device differs from the table's, is in
+ *     renamed, or that an internal device moved to another namespace or died
+ *     with it.  Rtnetlink does (the end of a namespace is the end of its id),
+ *     and causes a request for the port's number.  Further reasons are a name
+ *     under which the kernel no longer finds a port that we cannot track, and
+ *     an announcement of a port whose device differs from the table's, is in
  *     another namespace, or has another name by now.
  *
  *   - VPORT_ASK_NAME: The kernel looks a port up under the name with which it
- *   was
- *     created, so it does not find a device that was renamed.  The table gives
- *     the kernel's answer: it asks once about a name under which it has not
- *     seen a port being added.
+ *     was created, so it does not find a device that was renamed.  The table
+ *     gives the kernel's answer: it asks once about a name under which it has
+ *     not seen a port being added.
  *
  *   - VPORT_ASK_NAMESPACE: The device is in a namespace that rtnetlink does
- *   not
- *     report on.  That may be a dying namespace: the kernel announces that
+ *     not report on.  That may be a dying namespace: the kernel announces that
  *     before it removes the port.
  *
  *   - VPORT_ASK_UNSYNCED: The table is not in sync, see below.

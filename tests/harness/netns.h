@@ -8,7 +8,7 @@
  *
  * Network namespaces that the test creates and changes over netlink
  * connections opened in them, and the comparison of a link table with the
- * kernel's state. The comparison parses the kernel's answers itself, not with
+ * kernel's state.  The comparison parses the kernel's answers itself, not with
  * the parser under test.
  *
  * Operations return 0 or the kernel's positive errno value. */

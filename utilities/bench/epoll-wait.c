@@ -6,7 +6,7 @@
  * instance, to which each port's socket is added with EPOLLEXCLUSIVE.  That
  * wakes only one of the threads that sleep in epoll_wait().  But handlers
  * sleep in poll(), on the epoll instance and other descriptors, and an upcall
- * wakes all of them. This library, preloaded into the daemon together with
+ * wakes all of them.  This library, preloaded into the daemon together with
  * that of per-vport.c, has a poll() that adds the other descriptors to the
  * epoll instance and sleeps in epoll_wait() on it.  This is the scheme at its
  * best, to compare ovs-kdp with.

@@ -5,7 +5,7 @@
  * If the kernel can dispatch by CPU, the stock daemon of Open vSwitch 3.1
  * requests that, and has no option against it.  This library, preloaded into
  * the daemon, replaces that feature in requests to the datapath by one that no
- * kernel knows. So the kernel refuses them, and the daemon falls back to
+ * kernel knows.  So the kernel refuses them, and the daemon falls back to
  * dispatch by port, as on older kernels.  The system tests also preload it
  * into ovs-kdp. */
 

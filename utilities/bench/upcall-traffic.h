@@ -35,10 +35,10 @@
  *
  * Nothing is received while frames are being sent: the socket's buffer is
  * large enough for all of them, so the measurement takes no CPU time from what
- * it measures.  The exceptions are the lead, the run-in, and --window,
- * with which frames are sent as fast as they come back: as many as may be
- * under way are there for the daemon to take at any time, and none is lost
- * because a buffer is full. */
+ * it measures.  The exceptions are the lead, the run-in, and --window, with
+ * which frames are sent as fast as they come back: as many as may be under way
+ * are there for the daemon to take at any time, and none is lost because a
+ * buffer is full. */
 
 #ifndef UPCALL_TRAFFIC_H
 #define UPCALL_TRAFFIC_H 1
