@@ -197,10 +197,9 @@
  *      offload_dump_*                     any       the same, and the kernel,
  *                                                   for flows that move; and
  *                                                   if a copy is missing
- *                                                   while a
- *                                                   thread works on the flow,
- *                                                   that change of tc
- *                                                   flow, that change of tc
+ *                                                   while a thread works on
+ *                                                   the flow, that change of
+ *                                                   tc
  *      offload_port_add                   one       a flush of the kernel, and
  *                                                   the claims (see below)
  *                                                   that it waits for
