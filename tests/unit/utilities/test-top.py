@@ -137,7 +137,7 @@ class TopTest(unittest.TestCase):
     def test_what_is_wrong_is_said(self):
         result = self.top()
         self.assertEqual(result.returncode, 2)
-        self.assertIn("no terminal", result.stderr)
+        self.assertIn("not a terminal", result.stderr)
         self.assertEqual(self.top("--interval", "0").returncode, 2)
         self.assertEqual(self.top("--sort", "colour").returncode, 2)
         self.daemon.close()
