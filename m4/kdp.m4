@@ -248,7 +248,9 @@ KDP_OVS_FEATURE([unbound], [host names in connection methods],
   [ac_cv_lib_unbound_ub_ctx_create=yes], [ac_cv_lib_unbound_ub_ctx_create=no])
 LIBS=$kdp_save_LIBS
 dnl AF_XDP is for the userspace datapath; Debian's package has no libunwind.
-OVS_CONFIGURE_FLAGS="$OVS_CONFIGURE_FLAGS --disable-afxdp ac_cv_lib_unwind_unw_backtrace=no"
+dnl configure requires the header of the probes for our own, so that those of
+dnl Open vSwitch can always be there, too.
+OVS_CONFIGURE_FLAGS="$OVS_CONFIGURE_FLAGS --disable-afxdp --enable-usdt-probes ac_cv_lib_unwind_unw_backtrace=no"
 AC_SUBST([OVS_CONFIGURE_FLAGS])
 AC_SUBST([KDP_FEATURE_FLAGS])
 ])

@@ -33,6 +33,7 @@
 #include "netdev-linux/rtnl-worker.h"
 #include "netdev.h"
 #include "openvswitch/poll-loop.h"
+#include "openvswitch/usdt-probes.h"
 #include "openvswitch/vlog.h"
 #include "ovs-numa.h"
 #include "ovs-rcu.h"
@@ -487,6 +488,8 @@ main(int argc, char *argv[])
     while (!request.exiting) {
         bool alone;
 
+        /* Probes of the stock main loop, which scripts of Open vSwitch use. */
+        OVS_USDT_PROBE(main, run_start);
         report_memory();
         bridge_run();
         alone = dpif_netlink_kdp_run_alone();
@@ -502,6 +505,7 @@ main(int argc, char *argv[])
         if (request.exiting) {
             poll_immediate_wake();
         }
+        OVS_USDT_PROBE(main, poll_block);
         poll_block();
     }
 

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The built daemon has the probes that lib/upcall/upcall-probes.h promises, and
-# they cost a nop.  Runs in the build directory.  Prints TAP.
+# The built daemon has the probes that lib/upcall/upcall-probes.h promises, which
+# cost a nop, and those of the stock daemon.  Runs in the build directory.  Prints
+# TAP.
 set -u
 daemon=vswitchd/ovs-vswitchd
 notes=$(LC_ALL=C readelf --notes "$daemon") || exit 99
@@ -57,8 +58,24 @@ is_nop () {
     $found
 }
 
+# Prints "PROVIDER:NAME" of each probe in the source of the stock daemon.
+stock_probes () {
+    find ovs/src/{lib,ofproto,vswitchd}/ -name '*.c' -exec \
+        sed -n 's/.*OVS_USDT_PROBE(\([a-z_]*\), \([a-z_]*\).*/\1:\2/p' {} +
+}
+
+# Succeeds if there are such probes, and the daemon has each.
+has_stock_probes () {
+    local missing
+    missing=$(awk '$1 == "Provider:" { provider = $2 }
+                   $1 == "Name:" { print provider ":" $2 }' <<<"$notes" |
+        sort -u | comm -13 - <(stock_probes | sort -u))
+    test -z "$missing" || printf '# not there: %s\n' $missing
+    test -z "$missing" && test -n "$(stock_probes)"
+}
+
 probes=(upcall_receive:4 upcall_handout:3 upcall_loss:2 upcall_shed:2)
-echo "1..$((2 * ${#probes[@]} + 1))"
+echo "1..$((2 * ${#probes[@]} + 2))"
 for probe in "${probes[@]}"; do
     result "probe ${probe%:*} has ${probe#*:} arguments" \
         has_arguments "${probe%:*}" "${probe#*:}"
@@ -68,4 +85,5 @@ others=$(awk '$1 == "Provider:" { provider = $2 }
               $1 == "Name:" && provider == "ovs_kdp" { print $2 }' \
              <<<"$notes" | grep -vxE 'upcall_(receive|handout|loss|shed)')
 result 'there is no other probe' test -z "$others"
+result 'the probes of the stock daemon are there' has_stock_probes
 exit $status
