@@ -7,6 +7,7 @@ kdplib_PROGRAMS = vswitchd/ovs-vswitchd
 vswitchd_ovs_vswitchd_SOURCES = \
 	vswitchd/entropy.c \
 	vswitchd/ovs-vswitchd.c \
+	vswitchd/port-stats.c \
 	vswitchd/restart-hold.c \
 	vswitchd/restart-hold.h
 vswitchd_ovs_vswitchd_LDFLAGS = \
@@ -14,6 +15,7 @@ vswitchd_ovs_vswitchd_LDFLAGS = \
 	-Wl,--build-id \
 	-Wl,--wrap=af_inet_ioctl \
 	-Wl,--wrap=ofconn_send_reply \
+	-Wl,--wrap=ofputil_append_port_stat \
 	-Wl,--wrap=ofproto_set_threads \
 	-Wl,--wrap=daemonize_complete \
 	-Wl,--wrap=ovs_get_program_version

@@ -2,7 +2,8 @@
 
 unit_tests += \
 	tests/unit/vswitchd/test-build-info \
-	tests/unit/vswitchd/test-entropy
+	tests/unit/vswitchd/test-entropy \
+	tests/unit/vswitchd/test-port-stats
 
 tests_unit_vswitchd_test_build_info_SOURCES = \
 	tests/unit/vswitchd/test-build-info.c $(unit_common)
@@ -11,6 +12,12 @@ tests_unit_vswitchd_test_entropy_SOURCES = \
 	tests/unit/vswitchd/test-entropy.c vswitchd/entropy.c $(unit_common)
 tests_unit_vswitchd_test_entropy_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=getrandom
+
+tests_unit_vswitchd_test_port_stats_SOURCES = \
+	tests/unit/vswitchd/test-port-stats.c vswitchd/port-stats.c \
+	$(unit_common)
+tests_unit_vswitchd_test_port_stats_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=ofputil_append_port_stat
 
 # How the daemon was built, and what it takes.
 TESTS += \
