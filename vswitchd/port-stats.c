@@ -2,13 +2,14 @@
 
 /* What OpenFlow says of a port's statistics.
  *
- * Our devices have counters of upcalls (netdev-linux/upcall-counters.h) among what
- * Open vSwitch calls custom statistics, for column "statistics" of Interface.  The
- * stock daemon has no custom statistics for devices of the kernel.  In OpenFlow 1.4
- * and later Open vSwitch sends them as a property of an experimenter, whose data is
- * as long as the names of the counters.  Libraries of controllers, os-ken for one,
- * take it for an array of words, and cannot read a reply in which it is not.  So
- * replies leave these counters out, and look as those of the stock daemon.
+ * Our devices have counters of upcalls (netdev-linux/upcall-counters.h) among
+ * what Open vSwitch calls custom statistics, for column "statistics" of
+ * Interface.  The stock daemon has no custom statistics for devices of the
+ * kernel.  In OpenFlow 1.4 and later Open vSwitch sends them as a property of
+ * an experimenter, whose data is as long as the names of the counters.
+ * Libraries of controllers, os-ken for one, take it for an array of words, and
+ * cannot read a reply in which it is not.  So replies leave these counters
+ * out, and look as those of the stock daemon.
  *
  * Thread safety: any thread. */
 

@@ -13,7 +13,7 @@
 #include "openvswitch/ofpbuf.h"
 #include "util.h"
 
-/* Sends statistics of a port with custom counter 'name' by 'version', and returns
+/* Sends statistics of a port with custom counter 'name' by 'version'.  Returns
  * how many custom counters are in the reply. */
 static unsigned int
 n_counters_sent(enum ofp_version version, const char *name)

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The built daemon has the probes that lib/upcall/upcall-probes.h promises, which
-# cost a nop, and those of the stock daemon.  Runs in the build directory.  Prints
-# TAP.
+# The built daemon has the probes that lib/upcall/upcall-probes.h promises,
+# which cost a nop, and those of the stock daemon.  Runs in the build
+# directory.  Prints TAP.
 set -u
 daemon=vswitchd/ovs-vswitchd
 notes=$(LC_ALL=C readelf --notes "$daemon") || exit 99
