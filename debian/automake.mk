@@ -21,13 +21,17 @@ EXTRA_DIST += \
 
 # Debian packages, in deb/, of the release archive.  DEBFLAGS are options of
 # dpkg-buildpackage.  The archive has nothing of what is built, and Open vSwitch is
-# built there once more.
+# built there once more: the distribution's package, or the tree that OVS_SOURCE
+# names, here or to configure.
 DEBFLAGS = --build=binary --no-sign
+ovs_tree = $(abspath $(filter-out /usr/src/openvswitch%,$(OVS_SOURCE)))
 deb:
 	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) dist BUILT_SOURCES=
 	$(AM_V_at)rm -rf deb && mkdir deb
 	$(AM_V_at)tar -xf $(distdir).tar.xz -C deb
-	cd deb/$(distdir) && dpkg-buildpackage $(DEBFLAGS)
+	cd deb/$(distdir) && unset MAKEFLAGS && OVS_SOURCE='$(ovs_tree)' \
+	    dpkg-buildpackage $(DEBFLAGS) \
+		$(if $(ovs_tree),--build-profiles=pkg.ovs-kdp.tree)
 	$(AM_V_at)rm -rf deb/$(distdir) && ls -l deb
 .PHONY: deb
 

@@ -16,3 +16,9 @@ kdp_ovs_version(void)
 {
     return KDP_OVS_VERSION;
 }
+
+const char *
+kdp_ovs_revision(void)
+{
+    return KDP_OVS_REVISION;
+}

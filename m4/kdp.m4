@@ -159,7 +159,8 @@ AC_DEFUN([KDP_CHECK_FLAGS],
 # KDP_OVS_SOURCE([DIR])
 # ---------------------
 # Finds the Open vSwitch source and checks its version.  Sets OVS_SOURCE, a
-# directory or a tar file, and OVS_VERSION.
+# directory or a tar file, OVS_VERSION, and OVS_REVISION, which is in the
+# environment where no changelog and no clone says it (build-aux/ovs-revision).
 #
 # Without --with-ovs-source, it is what the distribution's package has put into
 # DIR, by default /usr/src/openvswitch: a tar file (Debian 12), or the tree
@@ -220,7 +221,11 @@ for kdp_file in boot.sh lib/netdev-linux.c ofproto/ofproto.c \
   AS_IF([kdp_ovs_missing $kdp_file],
     [AC_MSG_ERROR([$OVS_SOURCE is an incomplete source of Open vSwitch $OVS_VERSION: it has no $kdp_file. $kdp_ovs_advice])])
 done
-AC_MSG_RESULT([$OVS_SOURCE, version $OVS_VERSION])
+AC_ARG_VAR([OVS_REVISION],
+  [which revision of Open vSwitch the source is, for --version])
+AS_IF([test -z "$OVS_REVISION"],
+  [OVS_REVISION=`sh "$srcdir/build-aux/ovs-revision" "$OVS_SOURCE" 2>&AS_MESSAGE_LOG_FD`])
+AC_MSG_RESULT([$OVS_SOURCE, version $OVS_VERSION ($OVS_REVISION)])
 AC_SUBST([OVS_SOURCE])
 AC_SUBST([OVS_VERSION])
 ])

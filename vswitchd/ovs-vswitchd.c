@@ -114,7 +114,8 @@ __wrap_ovs_get_program_version(void)
     static char text[256];
 
     snprintf(text, sizeof text, "%s (Open vSwitch) %s\n"
-             "ovs-kdp %s\n", program_name, kdp_ovs_version(), kdp_version());
+             "ovs-kdp %s\nbuilt from %s\n", program_name, kdp_ovs_version(),
+             kdp_version(), kdp_ovs_revision());
     return text;
 }
 
@@ -321,9 +322,10 @@ init_providers(const struct vswitchd_options *options)
         restart_hold_init();
         error = netdev_kdp_check_device();
         if (error) {
-            VLOG_FATAL("Open vSwitch %s, as this program was built with it, "
-                       "does not take network devices of ovs-kdp for its own "
-                       "(%s)", kdp_ovs_version(), ovs_strerror(error));
+            VLOG_FATAL("Open vSwitch %s (%s), as this program was built with "
+                       "it, does not take network devices of ovs-kdp for its "
+                       "own (%s)", kdp_ovs_version(), kdp_ovs_revision(),
+                       ovs_strerror(error));
         }
         fatal_signal_add_hook(dpif_netlink_kdp_leave_upcalls, NULL, NULL,
                               false);

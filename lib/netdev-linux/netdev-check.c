@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "if-notifier.h"
+#include "kdp-version.h"
 #include "netdev-linux/device.h"
 #include "netdev-linux-valid.h"
 #include "netlink-notifier.h"
@@ -182,15 +183,16 @@ netdev_kdp_check(void)
     const char *wrong = check_our_symbols();
 
     if (wrong) {
-        VLOG_ERR("%s is not that of ovs-kdp in this program; the kernel is "
-                 "asked for the state of devices each time", wrong);
+        VLOG_ERR("%s is not that of ovs-kdp in this program, built from %s; "
+                 "the kernel is asked for the state of devices each time",
+                 wrong, kdp_ovs_revision());
         return false;
     }
     wrong = netdev_kdp_check_bits(&bits);
     if (wrong) {
         VLOG_ERR("%s does not mean to Open vSwitch what it meant when the "
-                 "program was built; the kernel is asked for the state of "
-                 "devices each time", wrong);
+                 "program was built from %s; the kernel is asked for the "
+                 "state of devices each time", wrong, kdp_ovs_revision());
         return false;
     }
     return true;

@@ -12,4 +12,5 @@ lib_libkdp_a_SOURCES += \
 
 EXTRA_DIST += \
 	build-aux/ovs-features \
+	build-aux/ovs-revision \
 	lib/ovs/README.md

@@ -7,7 +7,7 @@ version() {
     local said version
     said=$("$KDP_DAEMON" --version)
     matches "$said" \
-        '^ovs-vswitchd \(Open vSwitch\) [0-9]+\.[0-9]+\.[0-9]+[[:cntrl:]]ovs-kdp [0-9.]+$'
+        '^ovs-vswitchd \(Open vSwitch\) [0-9]+\.[0-9]+\.[0-9]+[[:cntrl:]]ovs-kdp [0-9.]+[[:cntrl:]]built from [a-z][a-z0-9.-]* [^ ]+$'
     equal "$("$KDP_DAEMON" -V)" "$said" 'what -V says'
     start_ovs
     equal "$(ovs-appctl version)" "$said" 'what the command says'

@@ -9,9 +9,11 @@ tests_unit_ovs_test_compat_daemon_LDFLAGS = \
 # How the source of Open vSwitch is chosen, and looked at.
 TESTS += \
 	tests/unit/ovs/test-ovs-features.sh \
+	tests/unit/ovs/test-ovs-revision.sh \
 	tests/unit/ovs/test-ovs-source.sh
 EXTRA_DIST += \
 	tests/harness/portion.sh \
 	tests/harness/tap.sh \
 	tests/unit/ovs/test-ovs-features.sh \
+	tests/unit/ovs/test-ovs-revision.sh \
 	tests/unit/ovs/test-ovs-source.sh
