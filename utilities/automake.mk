@@ -216,10 +216,17 @@ bench: bench-modules
 .PHONY: bench-modules
 
 # What is installed.
+# The distribution's daemon, the group of alternatives that it is in, and the
+# service that stands for both services of Open vSwitch, as in Debian.
+ovs_daemon = /usr/lib/openvswitch-switch/ovs-vswitchd
+ovs_alternative = ovs-vswitchd
+ovs_service = openvswitch-switch
 sbin_SCRIPTS = utilities/ovs-kdp-switch
 CLEANFILES += utilities/ovs-kdp-switch
 utilities/ovs-kdp-switch: utilities/ovs-kdp-switch.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
-	$(SED) 's|@kdplibdir[@]|$(kdplibdir)|g' \
+	$(SED) -e 's|@kdplibdir[@]|$(kdplibdir)|; s|@ovs_daemon[@]|$(ovs_daemon)|' \
+	    -e 's|@ovs_alternative[@]|$(ovs_alternative)|' \
+	    -e 's|@ovs_service[@]|$(ovs_service)|' \
 	    $(srcdir)/utilities/ovs-kdp-switch.in >$@.tmp && \
 	chmod +x $@.tmp && mv $@.tmp $@

@@ -41,7 +41,9 @@ install () {
     stop_daemon
     rm -rf "$dir"/{bin,lib,alternatives,admin,sbin,run,log,systemd}
     mkdir -p "$dir"/{bin,alternatives,admin,sbin,run}
-    sed -e "s|@kdplibdir@|$dir/lib/kdp|; s|^stock=.*|stock=$dir/lib/stock/ovs-vswitchd|
+    sed -e "s|@kdplibdir@|$dir/lib/kdp|; s|@ovs_alternative@|ovs-vswitchd|
+            s|@ovs_daemon@|$dir/lib/stock/ovs-vswitchd|
+            s|@ovs_service@|openvswitch-switch|
             s|/run/systemd/system|$dir/systemd|" \
         "$srcdir/utilities/ovs-kdp-switch.in" > "$switch"
     cat > "$dir/bin/update-alternatives" << END
@@ -187,6 +189,34 @@ test_restart_of_none () {
     done
 }
 
+# What alternatives(8) of Fedora prints differs in these lines.
+test_words_of_fedora () {
+    install stock:100 kdp:200 || return
+    mv "$dir/bin/update-alternatives" "$dir/bin/program-of-debian"
+    cat > "$dir/bin/update-alternatives" << END
+#!/bin/sh
+$dir/bin/program-of-debian "\$@" > $dir/said || exit
+sed '1s/ - \(.*\) mode$/ - status is \1./; /link best/d; s/^  link/ link/' \
+    $dir/said
+END
+    chmod +x "$dir/bin/update-alternatives"
+    switches 0 status && said "chosen: kdp (auto)" \
+        && switches 0 stock && link_is stock && switches 0 status \
+        && said "chosen: stock (manual)" \
+        && "$dir/bin/update-alternatives" --display ovs-vswitchd \
+            | grep -q "status is manual"
+}
+
+# The stock daemon may be a link to another folder.
+test_merged_folders () {
+    install stock:100 kdp:200 && mv "$dir/lib/stock" "$dir/lib/merged" \
+        && ln -s merged "$dir/lib/stock" \
+        && start_daemon "$dir/lib/merged/ovs-vswitchd" && switches 3 status \
+        && said "running: stock" && switches 0 --restart stock \
+        && [ ! -s "$dir/restarts" ] && switches 0 status \
+        && said "chosen: stock (manual)"
+}
+
 test_other_daemon () {
     install stock:100 dpdk:50 && "$dir/bin/update-alternatives" --quiet \
             --set ovs-vswitchd "$dir/lib/dpdk/ovs-vswitchd" \
@@ -219,7 +249,8 @@ test_wrong_usage () {
 
 mkfifo "$dir/never" && exec 8<> "$dir/never" || exit 1
 tests='package_is_preferred there_and_back what_runs upgraded restart
-       restart_by_systemd restart_of_none other_daemon removed
+       restart_by_systemd restart_of_none words_of_fedora merged_folders
+       other_daemon removed
        nothing_installed wrong_usage'
 if ! command -v update-alternatives > /dev/null; then
     echo "1..0 # SKIP no update-alternatives"
