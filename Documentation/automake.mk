@@ -23,6 +23,7 @@ EXTRA_DIST += \
 	Documentation/performance/rtnl.rst \
 	Documentation/performance/upcalls.rst \
 	Documentation/tasks/comparison.rst \
+	Documentation/tasks/containers.rst \
 	Documentation/tasks/hardening.rst \
 	Documentation/tasks/index.rst \
 	Documentation/tasks/install.rst \

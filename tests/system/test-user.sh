@@ -68,3 +68,56 @@ user_with_rawio() {
     equal "$(daemon_status CapEff)" 0000000000007c00 capabilities
     ovs-vsctl add-br br0
 }
+
+# Sends a packet.  True if tc has a flow by then.
+ping_is_in_tc() {
+    ping_works n1 10.0.0.2
+    [[ $(ovs-appctl dpctl/dump-flows type=tc) == *eth_type* ]]
+}
+
+# Network plugins give their pods these three.  Without CAP_NET_BROADCAST there
+# are no events of other namespaces.
+add_test container_capabilities \
+    'all works in a container, or kdp/doctor names the capability' kdp one-cpu
+container_capabilities() {
+    start_ovsdb
+    ovs-vsctl --no-wait set Open_vSwitch . \
+        other_config:upcall-engine=io_uring \
+        other_config:hw-offload=true other_config:tc-policy=skip_hw
+    cat >contained <<END
+#!/bin/sh
+exec setpriv --bounding-set -all,+net_admin,+net_bind_service,+sys_admin \\
+    $KDP_DAEMON "\$@"
+END
+    chmod +x contained
+    KDP_DAEMON=$PWD/contained start_daemon
+    equal "$(daemon_status CapEff)" 0000000000201400 capabilities
+
+    ovs-vsctl add-br br0 -- set-controller br0 ptcp:103 -- \
+        set Bridge br0 other_config:disable-in-band=true
+    connect br0 n1 10.0.0.1/24
+    connect br0 n2 10.0.0.2/24
+    ovs-vsctl add-port br0 tunnel -- set Interface tunnel type=geneve \
+        options:remote_ip=192.0.2.1 -- add-port br0 internal -- \
+        set Interface internal type=internal -- \
+        set Interface v-n1 ingress_policing_rate=100000 -- \
+        set Port v-n2 qos=@qos -- --id=@qos create QoS type=linux-htb \
+        other-config:max-rate=1000000000
+    ping_works n1 10.0.0.2
+    wait_until $PATIENCE engine_is io_uring
+    for interface in tunnel internal v-n1 v-n2; do
+        equal "$(ovs-vsctl get Interface $interface error)" '[]' "$interface"
+    done
+    matches "$(tc qdisc show dev v-n2)" 'htb'
+    ovs-ofctl dump-flows tcp:127.0.0.1:103 >rules
+    wait_until $PATIENCE ping_is_in_tc
+    ip link set v-n1 mtu 1300
+    interface_becomes v-n1 mtu=1300
+
+    # With the hint, which names the capability.  The kernel may lack what chains
+    # need.
+    ovs-appctl kdp/doctor >found
+    matches "$(<found)" 'namespaces-not-followed.*CAP_NET_BROADCAST'
+    equal "$(sed '/^offload-chains-missing/d; /^ /d; s/:.*//' found)" \
+        namespaces-not-followed findings
+}
