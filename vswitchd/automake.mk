@@ -8,6 +8,8 @@ vswitchd_ovs_vswitchd_SOURCES = \
 	vswitchd/entropy.c \
 	vswitchd/ovs-vswitchd.c \
 	vswitchd/port-stats.c \
+	vswitchd/recirc-ids.c \
+	vswitchd/recirc-ids.h \
 	vswitchd/restart-hold.c \
 	vswitchd/restart-hold.h
 vswitchd_ovs_vswitchd_LDFLAGS = \

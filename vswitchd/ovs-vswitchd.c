@@ -40,6 +40,7 @@
 #include "ovs-router.h"
 #include "ovs-thread.h"
 #include "ovs/compat-daemon.h"
+#include "recirc-ids.h"
 #include "restart-hold.h"
 #include "netdev-linux/route-table-kdp.h"
 #include "simap.h"
@@ -320,6 +321,7 @@ init_providers(const struct vswitchd_options *options)
                        "(%s)", ovs_strerror(error));
         }
         restart_hold_init();
+        recirc_ids_init();
         error = netdev_kdp_check_device();
         if (error) {
             VLOG_FATAL("Open vSwitch %s (%s), as this program was built with "

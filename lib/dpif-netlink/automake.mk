@@ -16,6 +16,8 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/dpif-netlink-kdp.h \
 	lib/dpif-netlink/flow-api.c \
 	lib/dpif-netlink/flow-api.h \
+	lib/dpif-netlink/flow-chains.c \
+	lib/dpif-netlink/flow-chains.h \
 	lib/dpif-netlink/flow-dump.c \
 	lib/dpif-netlink/flow-dump.h \
 	lib/dpif-netlink/flow-engine.h \

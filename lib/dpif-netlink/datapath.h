@@ -44,6 +44,7 @@ struct kdp_flow_meters;
 struct kdp_flow_offload;
 struct settings;
 struct socket_budget;
+struct flow_chains;
 struct takeover;
 struct takeover_ports;
 struct upcall_dests;
@@ -82,6 +83,8 @@ struct kdp_datapath {
     struct dispatch *dispatch;          /* dispatch.h. */
     struct settings *settings;          /* settings.h. */
     struct takeover *takeover;          /* takeover.h. */
+    OVSRCU_TYPE(struct flow_chains *) chains;   /* Of a previous run, or NULL;
+                                                 * see flow-chains.h. */
     struct takeover_ports *takeover_ports;      /* takeover-ports.h. */
     ATOMIC(struct kdp_flow_engine *) engine;    /* flow-engine.h. */
     struct kdp_flow_offload *offload;   /* flow-offload.h. */
@@ -103,6 +106,14 @@ void kdp_datapath_destroy(struct kdp_datapath *dp);
 /* Upcalls that the kernel lost since then, for whatever reason, or 0 if it
  * does not say.  A request to the kernel. */
 uint64_t kdp_datapath_n_lost(const struct kdp_datapath *dp);
+
+/* Returns the recirculation chains of a previous run that still forward, or NULL.
+ * They stay until the calling thread is quiescent.  Any thread. */
+static inline struct flow_chains *
+kdp_datapath_chains(const struct kdp_datapath *dp)
+{
+    return ovsrcu_get(struct flow_chains *, &dp->chains);
+}
 
 /* True if 'dp' is the datapath that the kernel has under 'name'. */
 bool kdp_datapath_is_current(struct kdp_datapath *dp, const char *name);

@@ -98,12 +98,12 @@ dpif_kdp_close(struct dpif *dpif_)
     free(dpif);
 }
 
-/* Has upcalls of a previous run marked as long as its flows forward. */
+/* Makes upcalls wait as long as flows of a previous run are taken over. */
 static void
-mark_outdated(struct kdp_datapath *dp)
+hold_upcalls(struct kdp_datapath *dp)
 {
     ovs_mutex_lock(&dp->mutex);
-    upcall_dest_mark_outdated(dp, takeover_hides_flows(dp));
+    upcall_dest_set_takeover(dp, takeover_hides_flows(dp));
     ovs_mutex_unlock(&dp->mutex);
 }
 
@@ -121,11 +121,10 @@ dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
         hmapx_add(&bridge_dpifs, dpif);
         takeover_ports_forget(dpif->dp);
         takeover_begin(dpif->dp);
-        mark_outdated(dpif->dp);
+        hold_upcalls(dpif->dp);
     } else {
         hmapx_find_and_delete(&bridge_dpifs, dpif);
-        /* Handlers have stopped.  What is on sockets stays marked, as the
-         * flows stay. */
+        /* Handlers have stopped. */
         takeover_cancel(dpif->dp);
     }
 }
@@ -135,7 +134,7 @@ static void
 run_datapath(struct kdp_datapath *dp)
 {
     takeover_run(dp);
-    mark_outdated(dp);
+    hold_upcalls(dp);
     takeover_ports_run(dp);
     if (dispatch_run(dp)) {
         kdp_flow_offload_ports_changed(dp);
@@ -375,6 +374,12 @@ dpif_kdp_flow_flush(struct dpif *dpif)
             : inner->dpif_class->flow_flush(inner));
 }
 
+static bool
+is_revalidator(void)
+{
+    return !strncmp(get_subprogram_name(), "revalidator", 11);
+}
+
 /* A flow dump remembers the dpif that made it.  One of the inner dpif goes on
  * without passing here.  It must not look into tc: what it found there it
  * could not change. */
@@ -389,17 +394,22 @@ dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
     bool hidden = takeover_hides_flows(dp);
     struct dpif *inner = dp->inner;
+    bool revalidator = is_revalidator();
 
-    if (!strncmp(get_subprogram_name(), "revalidator", 11)) {
+    if (revalidator) {
         if (hidden) {
             struct dpif_flow_dump_types none = { .ovs_flows = false };
 
             return inner->dpif_class->flow_dump_create(inner, terse, &none);
         }
         upcall_dest_dump_begins(dp);
+        if (kdp_datapath_chains(dp)) {
+            takeover_dump_begins(dp);
+        }
     }
-    return (engine
-            ? kdp_flow_dump_create(engine, dpif, terse, !hidden, types)
+    return (engine || (revalidator && kdp_datapath_chains(dp))
+            ? kdp_flow_dump_create(dp, engine, dpif, terse, !hidden,
+                                   revalidator, types)
             : inner->dpif_class->flow_dump_create(inner, terse, &kernel));
 }
 
@@ -487,6 +497,10 @@ dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops,
         kdp_flow_operate(engine, ops, n_ops);
     } else {
         ovs_compat_operate(inner, ops, n_ops);
+    }
+    if (kdp_datapath_chains(dpif_kdp_cast(dpif)->dp)) {
+        takeover_operated(dpif_kdp_cast(dpif)->dp, ops, n_ops,
+                          is_revalidator());
     }
     free(rest);
 }

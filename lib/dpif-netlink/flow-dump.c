@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpif-netlink/datapath.h"
+#include "dpif-netlink/flow-chains.h"
 #include "dpif-netlink/flow-engine.h"
 #include "dpif-netlink/flow-operate.h"
 #include "dpif-netlink/flow-stats.h"
@@ -18,11 +20,13 @@
 
 struct flow_dump {
     struct dpif_flow_dump up;
-    struct kdp_flow_engine *engine;
+    struct kdp_datapath *dp;
+    struct kdp_flow_engine *engine;     /* Or NULL. */
     struct dpif_flow_dump *inner;       /* Or NULL: not of the kernel. */
     struct offload_dump view;   /* What the engine makes of it. */
     bool started;               /* 'view' is under way. */
     bool learn;                 /* Take over flows that it does not know. */
+    bool revalidator;           /* For one. */
     atomic_int error;           /* Of a part of it, or 0. */
 };
 
@@ -59,29 +63,35 @@ flow_dump_thread_cast(struct dpif_flow_dump_thread *thread)
 }
 
 struct dpif_flow_dump *
-kdp_flow_dump_create(struct kdp_flow_engine *engine, const struct dpif *dpif,
-                     bool terse, bool learn,
+kdp_flow_dump_create(struct kdp_datapath *dp, struct kdp_flow_engine *engine,
+                     const struct dpif *dpif, bool terse, bool learn,
+                     bool revalidator,
                      const struct dpif_flow_dump_types *types)
 {
     struct flow_dump *dump = xzalloc(sizeof *dump);
     struct dpif_flow_dump_types kernel_only = { .ovs_flows = true };
-    struct dpif *inner = engine->dp->inner;
+    struct dpif *inner = dp->inner;
     enum offload_dump_type type = OFFLOAD_DUMP_ALL;
-    int error;
 
     if (types) {
         type = ((types->ovs_flows ? OFFLOAD_DUMP_KERNEL : 0)
                 | (types->OVS_COMPAT_TC_FLOWS ? OFFLOAD_DUMP_TC : 0));
     }
     ovs_compat_flow_dump_init(&dump->up, dpif, terse);
+    dump->dp = dp;
     dump->engine = engine;
+    dump->revalidator = revalidator;
+    atomic_init(&dump->error, 0);
+    if (engine) {
+        /* Revalidators come again soon. */
+        int error = offload_dump_start(engine->offload, type, terse,
+                                       &dump->view);
 
-    /* Revalidators come again soon. */
-    error = offload_dump_start(engine->offload, type, terse, &dump->view);
-    atomic_init(&dump->error, error);
-    dump->started = !error;
-    if (learn) {
-        atomic_read_relaxed(&engine->enabled, &dump->learn);
+        atomic_init(&dump->error, error);
+        dump->started = !error;
+        if (learn) {
+            atomic_read_relaxed(&engine->enabled, &dump->learn);
+        }
     }
     if (type & OFFLOAD_DUMP_KERNEL) {
         dump->inner = inner->dpif_class->flow_dump_create(inner, terse,
@@ -117,7 +127,7 @@ kdp_flow_dump_thread_create(struct dpif_flow_dump *dump_)
 
     dpif_flow_dump_thread_init(&thread->up, &dump->up);
     thread->dump = dump;
-    thread->phase = (!dump->started ? PHASE_DONE
+    thread->phase = (dump->engine && !dump->started ? PHASE_DONE
                      : dump->inner ? PHASE_KERNEL : PHASE_REST);
     if (dump->inner) {
         struct dpif *inner = dump->inner->dpif;
@@ -194,11 +204,38 @@ dump_kernel_flow(struct flow_dump *dump, const struct dpif_flow *flow,
     return offload_dump_kernel(&dump->view, &flow->ufid, &stats, dumped);
 }
 
+/* Shows 'flow', which is the kernel's, as '*out'.  Returns false if it is not to
+ * be shown.  'chains' are those of a previous run, or NULL. */
+static bool
+show_kernel_flow(struct flow_dump_thread *thread,
+                 const struct flow_chains *chains,
+                 const struct dpif_flow *flow, struct dpif_flow *out)
+{
+    struct flow_dump *dump = thread->dump;
+    struct offload_dumped dumped = { .desc = NULL };
+    bool in_chain = (chains && flow->ufid_present
+                     && flow_chains_has(chains, &flow->ufid));
+
+    if (in_chain && dump->revalidator) {
+        return false;
+    } else if (in_chain || !dump->engine) {
+        *out = *flow;
+    } else if (!dump_kernel_flow(dump, flow, &dumped)) {
+        return false;
+    } else if (dumped.desc) {
+        show_dumped(thread, &dumped, out);
+    } else {
+        *out = *flow;
+    }
+    return true;
+}
+
 /* Stores the next of the kernel's flows in 'flows'.  Returns 0 only if there
  * are no more. */
 static int
 next_from_kernel(struct flow_dump_thread *thread, struct dpif_flow *flows)
 {
+    const struct flow_chains *chains = kdp_datapath_chains(thread->dump->dp);
     struct dpif *inner = thread->dump->inner->dpif;
     int n_in, n;
 
@@ -207,16 +244,7 @@ next_from_kernel(struct flow_dump_thread *thread, struct dpif_flow *flows)
                                                  MAX_BATCH);
         n = 0;
         for (int i = 0; i < n_in; i++) {
-            struct offload_dumped dumped;
-
-            if (!dump_kernel_flow(thread->dump, &flows[i], &dumped)) {
-                continue;
-            }
-            if (dumped.desc) {
-                show_dumped(thread, &dumped, &flows[n++]);
-            } else {
-                flows[n++] = flows[i];
-            }
+            n += show_kernel_flow(thread, chains, &flows[i], &flows[n]);
         }
     } while (n_in && !n);
     return n;
@@ -226,8 +254,12 @@ static int
 next_of_rest(struct flow_dump_thread *thread, struct dpif_flow *flows)
 {
     struct offload_dumped dumped[MAX_BATCH];
-    size_t n = offload_dump_next(&thread->dump->view, dumped, MAX_BATCH);
+    size_t n;
 
+    if (!thread->dump->engine) {
+        return 0;
+    }
+    n = offload_dump_next(&thread->dump->view, dumped, MAX_BATCH);
     for (size_t i = 0; i < n; i++) {
         show_dumped(thread, &dumped[i], &flows[i]);
     }
@@ -238,6 +270,7 @@ next_of_rest(struct flow_dump_thread *thread, struct dpif_flow *flows)
 static void
 fill(struct flow_dump_thread *thread)
 {
+    const struct flow_chains *chains = kdp_datapath_chains(thread->dump->dp);
     int n = 0;
 
     release_descs(thread);
@@ -252,6 +285,9 @@ fill(struct flow_dump_thread *thread)
             n = next_of_rest(thread, thread->flows);
             break;
         }
+    }
+    for (int i = 0; chains && thread->dump->revalidator && i < n; i++) {
+        flow_chains_disguise(chains, &thread->flows[i]);
     }
     thread->next = 0;
     thread->n = n;

@@ -28,14 +28,17 @@ struct dpif_flow;
 struct dpif_flow_dump;
 struct dpif_flow_dump_thread;
 struct dpif_flow_dump_types;
+struct kdp_datapath;
 struct kdp_flow_engine;
 
-/* As the dpif functions of those names, for a datapath that has an engine.
- * Flows of the kernel that the engine does not know yet are offered to tc if
- * 'learn' is true: not while they are those of a previous run (takeover.h),
- * whose chains mean nothing to this one. */
+/* As the dpif functions of those names, for datapath 'dp' with its engine, which
+ * may be NULL.  Flows of the kernel that the engine does not know yet are offered
+ * to tc if 'learn' is true: not while flows of a previous run are taken over
+ * (takeover.h).  Recirculation chains of a previous run are never offered, and a
+ * 'revalidator' does not see them (flow-chains.h). */
 struct dpif_flow_dump *kdp_flow_dump_create(
-    struct kdp_flow_engine *, const struct dpif *, bool terse, bool learn,
+    struct kdp_datapath *dp, struct kdp_flow_engine *, const struct dpif *,
+    bool terse, bool learn, bool revalidator,
     const struct dpif_flow_dump_types *);
 int kdp_flow_dump_destroy(struct dpif_flow_dump *);
 struct dpif_flow_dump_thread *kdp_flow_dump_thread_create(

@@ -6,6 +6,7 @@
 #include "dpif.h"
 #include "netlink.h"
 #include "odp-netlink.h"
+#include "upcall/upcall-msg.h"
 #include "util.h"
 
 /* Where actions are. */
@@ -20,15 +21,23 @@ enum where {
 struct search {
     flow_stale_port_cb *is_new;
     void *aux;
+    uint32_t max_id;            /* Highest recirculation id, or 0. */
 };
 
-static bool actions_are_stale(const struct search *,
-                              const struct nlattr *actions, size_t len,
-                              enum where, int depth);
+static bool actions_are_stale(struct search *, const struct nlattr *actions,
+                              size_t len, enum where, int depth);
+
+/* True if recirculation id 'id' cannot stay. */
+static bool
+id_is_stale(struct search *search, uint32_t id)
+{
+    search->max_id = MAX(search->max_id, id);
+    return id && id <= UPCALL_RECIRC_STATIC;
+}
 
 /* The actions that attribute 'type' of 'a' has. */
 static bool
-nested_is_stale(const struct search *search, const struct nlattr *a,
+nested_is_stale(struct search *search, const struct nlattr *a,
                 uint16_t type, enum where where, int depth)
 {
     const struct nlattr *actions = nl_attr_find_nested(a, type);
@@ -39,12 +48,12 @@ nested_is_stale(const struct search *search, const struct nlattr *a,
 }
 
 static bool
-action_is_stale(const struct search *search, const struct nlattr *a,
+action_is_stale(struct search *search, const struct nlattr *a,
                 enum where where, int depth)
 {
     switch (nl_attr_type(a)) {
     case OVS_ACTION_ATTR_RECIRC:
-        return true;
+        return id_is_stale(search, nl_attr_get_u32(a));
     case OVS_ACTION_ATTR_USERSPACE:
         return where == IN_FLOW;
     case OVS_ACTION_ATTR_OUTPUT:
@@ -56,10 +65,11 @@ action_is_stale(const struct search *search, const struct nlattr *a,
         return nested_is_stale(search, a, OVS_SAMPLE_ATTR_ACTIONS, IN_SAMPLE,
                                depth);
     case OVS_ACTION_ATTR_CHECK_PKT_LEN:
+        /* Both, as above. */
         return (nested_is_stale(search, a,
                                 OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER,
                                 where, depth)
-                || nested_is_stale(
+                | nested_is_stale(
                     search, a, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL,
                     where, depth));
     default:
@@ -68,30 +78,31 @@ action_is_stale(const struct search *search, const struct nlattr *a,
 }
 
 static bool
-actions_are_stale(const struct search *search, const struct nlattr *actions,
+actions_are_stale(struct search *search, const struct nlattr *actions,
                   size_t len, enum where where, int depth)
 {
     const struct nlattr *a;
+    bool stale = false;
     size_t left;
 
     if (depth >= MAX_DEPTH) {
         return true;
     }
+    /* All are looked at, for their recirculation ids. */
     NL_ATTR_FOR_EACH (a, left, actions, len) {
-        if (action_is_stale(search, a, where, depth + 1)) {
-            return true;
-        }
+        stale |= action_is_stale(search, a, where, depth + 1);
     }
-    return false;
+    return stale;
 }
 
 enum flow_stale
 flow_stale(const struct dpif_flow *flow, flow_stale_port_cb *is_new,
-           void *aux)
+           void *aux, uint32_t *max_id)
 {
-    const struct search search = { .is_new = is_new, .aux = aux };
+    struct search search = { .is_new = is_new, .aux = aux };
     bool stale = actions_are_stale(&search, flow->actions, flow->actions_len,
                                    IN_FLOW, 0);
+    bool in_chain = false;
     const struct nlattr *a;
     size_t left;
 
@@ -99,10 +110,17 @@ flow_stale(const struct dpif_flow *flow, flow_stale_port_cb *is_new,
         uint16_t type = nl_attr_type(a);
 
         if (type == OVS_KEY_ATTR_RECIRC_ID && nl_attr_get_u32(a)) {
-            return FLOW_STALE;
+            in_chain = true;
+            stale |= id_is_stale(&search, nl_attr_get_u32(a));
         } else if (type == OVS_KEY_ATTR_IN_PORT) {
-            stale = stale || is_new(aux, nl_attr_get_u32(a));
+            stale |= is_new(aux, nl_attr_get_u32(a));
         }
     }
-    return stale ? FLOW_STALE_ROOT : FLOW_FRESH;
+    *max_id = MAX(*max_id, search.max_id);
+    if (!search.max_id) {
+        return stale ? FLOW_STALE_ROOT : FLOW_FRESH;
+    }
+    stale |= !flow->ufid_present;       /* Nothing to know it by. */
+    return (in_chain ? (stale ? FLOW_STALE : FLOW_CHAIN)
+            : stale ? FLOW_STALE_ROOT : FLOW_ROOT);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bitmap.h"
+#include "dpif-netlink/flow-chains.h"
 #include "dpif-netlink/flow-engine.h"
 #include "dpif-netlink/flow-offload.h"
 #include "dpif-netlink/flow-operate.h"
@@ -21,6 +22,8 @@
 #include "seq.h"
 #include "timeval.h"
 #include "upcall/upcall-grace.h"
+#include "upcall/upcall-msg.h"
+#include "upcall/upcall-table.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_takeover);
@@ -36,12 +39,18 @@ VLOG_DEFINE_THIS_MODULE(kdp_takeover);
  * flow that is used less take a way that is not the best. */
 static const int revalidate_after[] = { 0, 20, 100, 500 };
 
+/* Milliseconds after the end at which flows that still lead to chains of the
+ * previous run are deleted.  Revalidators look at each flow within a second,
+ * unless there are more than they have time for. */
+#define MAX_CHAINS_MSEC 60000
+
 /* What the previous run left. */
 struct legacy {
     int error;                  /* Of the list of flows. */
-    struct ovs_list roots;      /* Of "struct doomed". */
-    struct ovs_list others;
+    struct ovs_list doomed[FLOW_N_STALE];       /* Of "struct doomed": all but
+                                                 * FLOW_FRESH ones. */
     size_t n_doomed, n_kept;
+    uint32_t max_recirc_id;
     unsigned long *inputs;      /* Ports whose packets flows forward. */
 };
 
@@ -55,6 +64,7 @@ struct work {
     const unsigned long *new_ports;     /* Numbers that were given again, or
                                          * NULL. */
     struct legacy legacy;
+    struct flow_chains *chains;         /* That stay after DELETE, or NULL. */
 };
 
 struct takeover {
@@ -72,9 +82,13 @@ struct takeover {
     uint64_t seqno;             /* this value. */
     size_t n_revalidated;       /* Of 'revalidate_after', those that were. */
     long long int ended;        /* Time of the end. */
+    atomic_uint n_dumps;        /* That revalidators began while there were
+                                 * chains. */
+    bool chains_deleted;        /* The chains are, */
+    unsigned int n_dumps_then;  /* and that was 'n_dumps' then. */
 };
 
-/* A flow that is to be deleted. */
+/* A flow that is to be deleted, now or when nothing leads to it any more. */
 struct doomed {
     struct ovs_list list_node;
     struct dpif_op op;
@@ -85,6 +99,13 @@ struct doomed {
 static void list_flows(struct work *);
 
 static takeover_hold_cb *hold_cb;
+static takeover_recirc_cb *recirc_cb;
+
+void
+takeover_set_recirc_cb(takeover_recirc_cb *cb)
+{
+    recirc_cb = cb;
+}
 
 void
 takeover_set_hold_cb(takeover_hold_cb *cb)
@@ -96,8 +117,9 @@ static void
 legacy_init(struct legacy *legacy)
 {
     *legacy = (struct legacy) { .error = 0 };
-    ovs_list_init(&legacy->roots);
-    ovs_list_init(&legacy->others);
+    for (size_t i = 0; i < FLOW_N_STALE; i++) {
+        ovs_list_init(&legacy->doomed[i]);
+    }
 }
 
 /* Forgets what 'legacy' has. */
@@ -106,11 +128,10 @@ legacy_clear(struct legacy *legacy)
 {
     struct doomed *doomed;
 
-    LIST_FOR_EACH_POP (doomed, list_node, &legacy->roots) {
-        free(doomed);
-    }
-    LIST_FOR_EACH_POP (doomed, list_node, &legacy->others) {
-        free(doomed);
+    for (size_t i = 0; i < FLOW_N_STALE; i++) {
+        LIST_FOR_EACH_POP (doomed, list_node, &legacy->doomed[i]) {
+            free(doomed);
+        }
     }
     bitmap_free(legacy->inputs);
     legacy_init(legacy);
@@ -190,17 +211,46 @@ takeover_create(struct kdp_datapath *dp)
     dp->takeover->phase = DONE;
     dp->takeover->hold = TAKEOVER_HOLD_DEFAULT;
     atomic_init(&dp->takeover->hides, false);
+    atomic_init(&dp->takeover->n_dumps, 0);
     dp->takeover->seq = seq_create();
     legacy_init(&dp->takeover->work.legacy);
     dp->takeover->n_revalidated = ARRAY_SIZE(revalidate_after);
 }
 
+/* Forgets the chains of the previous run: revalidators see all flows. */
 static void
-enter_done(struct takeover *t)
+forget_chains(struct kdp_datapath *dp)
 {
-    atomic_store_relaxed(&t->work.stop, true);
-    work_join(t);
-    legacy_clear(&t->work.legacy);
+    struct flow_chains *chains = ovsrcu_get_protected(struct flow_chains *,
+                                                      &dp->chains);
+
+    ovsrcu_set(&dp->chains, NULL);
+    flow_chains_destroy(chains);
+    dp->takeover->chains_deleted = false;
+    legacy_clear(&dp->takeover->work.legacy);
+}
+
+/* Ends the work, and forgets what it is about. */
+static void
+stop_work(struct kdp_datapath *dp)
+{
+    struct work *work = &dp->takeover->work;
+
+    atomic_store_relaxed(&work->stop, true);
+    work_join(dp->takeover);
+    flow_chains_destroy(work->chains);
+    work->chains = NULL;
+    forget_chains(dp);
+}
+
+/* Enters DONE with the chains that the work has found. */
+static void
+enter_done(struct kdp_datapath *dp)
+{
+    struct takeover *t = dp->takeover;
+
+    ovsrcu_set(&dp->chains, t->work.chains);
+    t->work.chains = NULL;
     t->phase = DONE;
     bitmap_free(t->new_ports);
     bitmap_free(t->copied_ports);
@@ -212,7 +262,8 @@ enter_done(struct takeover *t)
 void
 takeover_destroy(struct kdp_datapath *dp)
 {
-    enter_done(dp->takeover);
+    stop_work(dp);
+    enter_done(dp);
     seq_destroy(dp->takeover->seq);
     free(dp->takeover);
 }
@@ -223,6 +274,7 @@ takeover_begin(struct kdp_datapath *dp)
     struct takeover *t = dp->takeover;
 
     if (t->phase == DONE) {
+        stop_work(dp);
         t->phase = KEEP;
         t->new_ports = bitmap_allocate(MAX_PORTS);
         t->n_revalidated = ARRAY_SIZE(revalidate_after);
@@ -236,7 +288,8 @@ takeover_begin(struct kdp_datapath *dp)
 void
 takeover_cancel(struct kdp_datapath *dp)
 {
-    enter_done(dp->takeover);
+    stop_work(dp);
+    enter_done(dp);
     dp->takeover->n_revalidated = ARRAY_SIZE(revalidate_after);
 }
 
@@ -374,22 +427,24 @@ sort_flows(struct work *work, struct dpif_flow *flows, size_t n)
     size_t n_kept = 0;
 
     for (size_t i = 0; i < n; i++) {
-        enum flow_stale stale = flow_stale(&flows[i], port_is_new, new_ports);
+        enum flow_stale stale = flow_stale(&flows[i], port_is_new, new_ports,
+                                           &legacy->max_recirc_id);
 
         note_input(legacy->inputs, &flows[i]);
-        if (stale == FLOW_FRESH) {
+        if (stale == FLOW_FRESH || stale == FLOW_ROOT) {
             kept[n_kept++] = &flows[i];
-        } else {
-            ovs_list_push_back((stale == FLOW_STALE_ROOT ? &legacy->roots
-                                : &legacy->others),
-                               &doomed_create(&flows[i])->list_node);
-            legacy->n_doomed++;
         }
+        if (stale != FLOW_FRESH) {
+            ovs_list_push_back(&legacy->doomed[stale],
+                               &doomed_create(&flows[i])->list_node);
+        }
+        legacy->n_doomed += (stale == FLOW_STALE || stale == FLOW_STALE_ROOT);
+        legacy->n_kept += (stale == FLOW_FRESH || stale == FLOW_ROOT
+                           || stale == FLOW_CHAIN);
     }
     if (!new_ports) {
         reset_statistics(work->dp->inner, kept, n_kept);
     }
-    legacy->n_kept += n_kept;
 }
 
 /* Work: lists the kernel's flows. */
@@ -490,6 +545,25 @@ wait_for_packets(const struct kdp_datapath *dp)
     }
 }
 
+/* True if this run can give recirculation ids that are higher than all that the
+ * previous one gave, and that rules of tc have room for. */
+static bool
+ids_can_rise(const struct legacy *legacy)
+{
+    return legacy->max_recirc_id < UPCALL_RECIRC_RANGE;
+}
+
+static void
+add_chains(struct flow_chains *chains, const struct legacy *legacy,
+           enum flow_stale stale)
+{
+    const struct doomed *doomed;
+
+    LIST_FOR_EACH (doomed, list_node, &legacy->doomed[stale]) {
+        flow_chains_add(chains, &doomed->ufid, stale == FLOW_ROOT);
+    }
+}
+
 /* Work: deletes those that must not stay, in the kernel datapath and, of
  * recirculation chains, in tc.  Lists the flows again before that
  * if numbers were given to other ports: these were not known before. */
@@ -506,8 +580,16 @@ delete_stale(struct work *work)
         list_flows(work);
         list_error = list_error ? list_error : legacy->error;
     }
-    error = delete_flows(work, &legacy->roots);
-    other_error = delete_flows(work, &legacy->others);
+    if (!ids_can_rise(legacy)) {
+        legacy->n_doomed += (ovs_list_size(&legacy->doomed[FLOW_ROOT])
+                             + ovs_list_size(&legacy->doomed[FLOW_CHAIN]));
+        ovs_list_push_back_all(&legacy->doomed[FLOW_STALE_ROOT],
+                               &legacy->doomed[FLOW_ROOT]);
+        ovs_list_push_back_all(&legacy->doomed[FLOW_STALE],
+                               &legacy->doomed[FLOW_CHAIN]);
+    }
+    error = delete_flows(work, &legacy->doomed[FLOW_STALE_ROOT]);
+    other_error = delete_flows(work, &legacy->doomed[FLOW_STALE]);
     if (work_shall_stop(work)) {
         return;
     }
@@ -525,6 +607,40 @@ delete_stale(struct work *work)
     n_rules = kdp_flow_offload_delete_old_chains(work->dp);
     if (list_error || legacy->n_doomed || n_rules) {
         wait_for_packets(work->dp);
+    }
+    flow_chains_destroy(work->chains);
+    work->chains = NULL;
+    if (!ovs_list_is_empty(&legacy->doomed[FLOW_CHAIN])
+        || !ovs_list_is_empty(&legacy->doomed[FLOW_ROOT])) {
+        work->chains = flow_chains_create();
+        add_chains(work->chains, legacy, FLOW_ROOT);
+        add_chains(work->chains, legacy, FLOW_CHAIN);
+    }
+}
+
+/* Work, in DONE: deletes roots that still lead to chains of the previous run,
+ * and then the chains. */
+static void
+delete_chains(struct work *work)
+{
+    const struct flow_chains *chains = kdp_datapath_chains(work->dp);
+    struct ovs_list *roots = &work->legacy.doomed[FLOW_ROOT];
+    struct doomed *doomed;
+    int error, chain_error;
+
+    LIST_FOR_EACH_SAFE (doomed, list_node, roots) {
+        if (!flow_chains_has_root(chains, &doomed->ufid)) {
+            ovs_list_remove(&doomed->list_node);
+            free(doomed);
+        }
+    }
+    error = delete_flows(work, roots);
+    wait_for_packets(work->dp);
+    chain_error = delete_flows(work, &work->legacy.doomed[FLOW_CHAIN]);
+    error = error ? error : chain_error;
+    if (error) {
+        VLOG_WARN("%s: deleting flows of recirculation chains of a previous "
+                  "run failed (%s)", work->dp->name, ovs_strerror(error));
     }
 }
 
@@ -586,11 +702,75 @@ static void
 end(struct kdp_datapath *dp)
 {
     struct takeover *t = dp->takeover;
+    const struct legacy *legacy = &t->work.legacy;
+    uint32_t first = (ids_can_rise(legacy)
+                      ? MAX(legacy->max_recirc_id, UPCALL_RECIRC_STATIC) + 1
+                      : UPCALL_RECIRC_STATIC + 1);
 
+    if (recirc_cb) {
+        recirc_cb(first);
+    }
+    upcall_table_set_first_recirc_id(dp->upcalls, first);
     kdp_flow_offload_end_old(dp);
-    enter_done(t);
+    if (!t->work.chains) {
+        legacy_clear(&t->work.legacy);
+    }
+    enter_done(dp);
     t->n_revalidated = 0;
     t->ended = time_msec();
+}
+
+void
+takeover_dump_begins(struct kdp_datapath *dp)
+{
+    unsigned int n;
+
+    atomic_add(&dp->takeover->n_dumps, 1, &n);
+    seq_change(dp->takeover->seq);
+}
+
+/* Deletes chains of the previous run when nothing leads to them, or after a
+ * minute.  A dump that began before may still show them, so they are hidden
+ * until revalidators begin the next one. */
+static void
+run_chains(struct kdp_datapath *dp)
+{
+    struct takeover *t = dp->takeover;
+    const struct flow_chains *chains = kdp_datapath_chains(dp);
+    unsigned int n_dumps;
+
+    if (!chains || !work_is_done(t)) {
+        return;
+    }
+    t->seqno = seq_read(t->seq);
+    atomic_read(&t->n_dumps, &n_dumps);
+    if (t->chains_deleted) {
+        if (n_dumps != t->n_dumps_then) {
+            forget_chains(dp);
+        }
+    } else if (t->work.function == delete_chains) {
+        t->chains_deleted = true;
+        t->n_dumps_then = n_dumps;
+    } else if (!flow_chains_n_roots(chains)
+               || time_msec() >= t->ended + MAX_CHAINS_MSEC) {
+        work_start(dp, delete_chains);
+    }
+}
+
+void
+takeover_operated(struct kdp_datapath *dp, struct dpif_op *ops[], size_t n,
+                  bool revalidator)
+{
+    struct flow_chains *chains = kdp_datapath_chains(dp);
+
+    for (size_t i = 0; chains && i < n; i++) {
+        if (flow_chains_done(chains, ops[i])) {
+            seq_change(dp->takeover->seq);
+        } else if (ops[i]->type == DPIF_OP_FLOW_GET && !ops[i]->error
+                   && revalidator) {
+            flow_chains_disguise(chains, ops[i]->flow_get.flow);
+        }
+    }
 }
 
 void
@@ -610,6 +790,8 @@ takeover_run(struct kdp_datapath *dp)
         } else {
             end(dp);
         }
+    } else if (t->phase == DONE) {
+        run_chains(dp);
     }
 }
 
@@ -638,5 +820,11 @@ takeover_wait(struct kdp_datapath *dp)
         seq_wait(t->seq, t->seqno);
     } else if (t->n_revalidated < ARRAY_SIZE(revalidate_after)) {
         poll_timer_wait_until(t->ended + revalidate_after[t->n_revalidated]);
+    }
+    if (kdp_datapath_chains(dp)) {
+        seq_wait(t->seq, t->seqno);
+        if (!t->working) {
+            poll_timer_wait_until(t->ended + MAX_CHAINS_MSEC);
+        }
     }
 }

@@ -66,19 +66,26 @@
  * packets that were counted since the flow was listed.  So flows are
  * revalidated again soon after.
  *
- * Until the end of DELETE, a packet that an old flow recirculates may match no
- * further one.  Its upcall waits on a socket of this run, with an id of the
- * previous one.  upcall_dest_mark_outdated() has such upcalls dropped.  The
- * end of DELETE waits until no packet is under way any more that met an old
- * flow, so that none comes later.
+ * Recirculation ids
+ * -----------------
  *
- * Rules in tc stay as long.  Those of recirculation chains are deleted with
- * the flows in the kernel that have to do with one, and what becomes of others
- * is up to offload (flow-offload.h).
+ * At the end of DELETE the highest recirculation id of all old flows is known.
+ * From then on Open vSwitch gives higher ones, except to bonds, so an old id has
+ * no meaning in this run (O8).  Old flows with such ids, and those that lead to
+ * them, stay (flow-chains.h).  In DONE, revalidators make roots lead to chains of
+ * this run.  When no root leads to an old chain, or after a minute, a thread
+ * deletes the old chains.
  *
- * A packet that this run sends itself, for a controller, and that recirculates
- * before the end of DELETE, is taken for one of the previous run: its upcall
- * is dropped.
+ * A packet with an old id that matches no flow becomes an upcall, which is
+ * dropped and counted (upcall_table_set_first_recirc_id()).
+ *
+ * If an id is 2^27 or higher, rules of tc have no room for higher ones.  Then
+ * this run begins with low ids again.  DELETE deletes all flows with ids, roots
+ * first, and waits until no packet is under way any more that met one.
+ *
+ * Rules in tc stay until DELETE.  Those of recirculation chains, and those that
+ * lead to one, are deleted there.  What becomes of others is up to offload
+ * (flow-offload.h).
  *
  * When flows cannot be listed, or one of them not be deleted, they are all
  * deleted, as Open vSwitch would.
@@ -93,6 +100,8 @@
 #include <stdint.h>
 
 #include "dpif-netlink/datapath.h"
+
+struct dpif_op;
 
 /* Seconds of the hold: the default, and the most.  The default is enough for a
  * controller that connects again every 8 seconds, as Open vSwitch does, and then
@@ -111,6 +120,13 @@ typedef bool takeover_hold_cb(takeover_had_flows_cb *had_flows, void *aux);
 /* Says what tells of bridges that wait for rules.  Before the first datapath is
  * opened.  Without it there is no hold. */
 void takeover_set_hold_cb(takeover_hold_cb *);
+
+/* Makes 'first' the lowest recirculation id that Open vSwitch gives from now
+ * on, unless its next one is higher. */
+typedef void takeover_recirc_cb(uint32_t first);
+
+/* Says what does that.  Before the first datapath is opened. */
+void takeover_set_recirc_cb(takeover_recirc_cb *);
 
 void takeover_create(struct kdp_datapath *);
 void takeover_destroy(struct kdp_datapath *);
@@ -137,6 +153,17 @@ bool takeover_refuses_flush(const struct kdp_datapath *dp);
 
 /* True if revalidators are to see no flows.  Any thread. */
 bool takeover_hides_flows(const struct kdp_datapath *dp);
+
+/* Says that the 'n' operations 'ops' have been carried out, for a 'revalidator'
+ * or another thread, and what a revalidator gets to see of a flow.  Any
+ * thread. */
+void takeover_operated(struct kdp_datapath *dp, struct dpif_op *ops[],
+                       size_t n, bool revalidator);
+
+/* Says that a revalidator begins a dump of all flows, after all threads have
+ * ended the one before, while there are chains (kdp_datapath_chains()).  Any
+ * thread. */
+void takeover_dump_begins(struct kdp_datapath *dp);
 
 /* In each turn of the main loop, before upcalls are handed out. */
 void takeover_run(struct kdp_datapath *dp);

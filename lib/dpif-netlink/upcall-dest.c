@@ -56,8 +56,7 @@ struct upcall_dests {
     bool holding;               /* Upcalls of a new port are held. */
     unsigned int hold_all;      /* Turns in which those of all sockets that
                                  * are added are to be held. */
-    bool mark_outdated;         /* New sockets mark those of a previous
-                                 * run. */
+    bool takeover;              /* Flows of a previous run are taken over. */
 };
 
 void
@@ -380,24 +379,14 @@ create_channel(struct kdp_datapath *dp, uint32_t port_no, uint32_t pid,
                struct upcall_channel **channelp)
     OVS_REQUIRES(dp->mutex)
 {
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     int fd = (pid || !upcall_port_is_real(port_no)
               ? upcall_store_take(dp->ifindex, port_no, pid) : -1);
+
     int error = (fd >= 0 ? upcall_channel_create_adopted(fd, channelp)
                  : upcall_channel_create(channelp));
 
-    if (!error && dp->dests->mark_outdated) {
-        int filter_error = upcall_channel_mark_outdated(*channelp);
-
-        if (filter_error) {
-            VLOG_WARN_RL(&rl, "%s: upcalls of a previous run cannot be told "
-                         "from others (%s): packets that it had recirculated "
-                         "may take a wrong way", dp->name,
-                         ovs_strerror(filter_error));
-        }
-    }
-    if (!error) {
-        upcall_channel_end_outdated(*channelp);
+    if (!error && !dp->dests->takeover) {
+        upcall_channel_end_adopted(*channelp);
     }
     return error;
 }
@@ -440,12 +429,12 @@ create_channels(struct kdp_datapath *dp, uint32_t port_no,
 }
 
 void
-upcall_dest_mark_outdated(struct kdp_datapath *dp, bool mark)
+upcall_dest_set_takeover(struct kdp_datapath *dp, bool takeover)
 {
-    if (dp->dests->mark_outdated && !mark) {
-        upcall_table_unmark_outdated(dp->upcalls);
+    if (dp->dests->takeover && !takeover) {
+        upcall_table_end_adopted(dp->upcalls);
     }
-    dp->dests->mark_outdated = mark;
+    dp->dests->takeover = takeover;
 }
 
 /* Creates 'n' channels, or fewer if there cannot be as many, and adds them as
@@ -903,7 +892,7 @@ void
 upcall_dest_run(struct kdp_datapath *dp)
 {
     /* While flows of a previous run forward, all upcalls wait. */
-    if (!dp->dests->mark_outdated) {
+    if (!dp->dests->takeover) {
         if (dp->dests->hold_all) {
             dp->dests->hold_all--;
         }
@@ -933,7 +922,7 @@ void
 upcall_dest_wait(struct kdp_datapath *dp)
 {
     revalidation_wait(dp->dests->revalidation);
-    if (dp->dests->holding && !dp->dests->mark_outdated) {
+    if (dp->dests->holding && !dp->dests->takeover) {
         poll_immediate_wake();
     }
     if (is_draining(dp->dests)) {

@@ -226,12 +226,11 @@ void upcall_dest_forget(struct kdp_datapath *dp, uint32_t port_no)
 void upcall_dest_hold_all(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
-/* Says whether flows of a previous run still forward.  While they do, the
- * turns in which upcalls are held do not count (upcall_dest_hold_all()), and
- * upcalls of packets that they recirculated are marked on their sockets, and
- * dropped when they are read (lib/upcall/upcall-outdated.h).  Sockets that are
- * there when 'mark' becomes true are not concerned. */
-void upcall_dest_mark_outdated(struct kdp_datapath *dp, bool mark)
+/* Says whether flows of a previous run are being taken over (takeover.h).  In
+ * that time the turns in which upcalls are held do not count
+ * (upcall_dest_hold_all()), and what comes on adopted sockets waited for this
+ * run (upcall_channel_end_adopted()). */
+void upcall_dest_set_takeover(struct kdp_datapath *dp, bool takeover)
     OVS_REQUIRES(dp->mutex);
 
 /* Removes all sockets.  The kernel knows none of them any more. */

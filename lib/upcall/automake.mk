@@ -34,8 +34,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-llc.h \
 	lib/upcall/upcall-msg.c \
 	lib/upcall/upcall-msg.h \
-	lib/upcall/upcall-outdated.c \
-	lib/upcall/upcall-outdated.h \
 	lib/upcall/upcall-poll.c \
 	lib/upcall/upcall-poll.h \
 	lib/upcall/upcall-ports.c \

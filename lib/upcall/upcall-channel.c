@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "upcall/upcall-clock.h"
-#include "upcall/upcall-outdated.h"
 #include "upcall/upcall-rcvbuf.h"
 #include "upcall/upcall-refcount.h"
 #include "util.h"
@@ -110,21 +109,26 @@ upcall_channel_create_adopted(int fd, struct upcall_channel **channelp)
         return error;
     }
     *channelp = channel = create_channel(sock);
-    channel->adopted = true;
+    channel->adopted = channel->waited = true;
     upcall_channel_get_meminfo(channel, &channel->drops_before, &backlog);
 
-    /* The previous run may have limited it, and may have marked. */
+    /* The previous run may have limited it. */
     upcall_channel_set_no_enobufs(channel, 0);
-    upcall_channel_unmark_outdated(channel);
     return 0;
 }
 
 void
-upcall_channel_end_outdated(struct upcall_channel *channel)
+upcall_channel_end_adopted(struct upcall_channel *channel)
 {
+    const struct nlmsghdr nlh = { .nlmsg_len = sizeof nlh,
+                                  .nlmsg_type = NLMSG_NOOP };
+    const struct sockaddr_nl addr = { .nl_family = AF_NETLINK,
+                                      .nl_pid = channel->pid };
+
     if (channel->adopted) {
-        channel->outdated = true;
-        upcall_outdated_end(upcall_channel_fd(channel), channel->pid);
+        /* If the kernel had to drop an upcall, this fails. */
+        sendto(upcall_channel_fd(channel), &nlh, sizeof nlh, MSG_DONTWAIT,
+               (const struct sockaddr *) &addr, sizeof addr);
     }
 }
 
@@ -145,18 +149,6 @@ upcall_channel_unref(struct upcall_channel *channel)
         free(channel->name);
         free(channel);
     }
-}
-
-int
-upcall_channel_mark_outdated(struct upcall_channel *channel)
-{
-    return upcall_outdated_mark(upcall_channel_fd(channel), channel->adopted);
-}
-
-void
-upcall_channel_unmark_outdated(struct upcall_channel *channel)
-{
-    upcall_outdated_unmark(upcall_channel_fd(channel));
 }
 
 void
@@ -296,10 +288,8 @@ upcall_channel_drain(struct upcall_channel *channel)
             break;
         }
     }
-    if (channel->adopted) {
-        /* The end was among them. */
-        upcall_outdated_end(fd, channel->pid);
-    }
+    /* The end may have been among them. */
+    upcall_channel_end_adopted(channel);
 }
 
 /* Gets what the kernel knows about the socket. */

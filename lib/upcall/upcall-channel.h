@@ -176,8 +176,8 @@ struct upcall_channel {
     struct upcall_age age;
     struct upcall_fq fq;        /* Not UPCALL_SENDERS_ONE: what was read
                                  * ahead. */
-    bool outdated;              /* The socket has messages that were sent to
-                                 * a previous run (upcall-outdated.h). */
+    bool waited;                /* Adopted: what is read was sent before
+                                 * upcall_channel_end_adopted(). */
     uint64_t due;               /* In the run queue (upcall-queue.h). */
     uint32_t n_turns;           /* That it was given together last. */
     uint64_t armed_at;          /* When it was released last; microseconds,
@@ -274,19 +274,18 @@ upcall_token_queue(uint32_t generation)
 int upcall_channel_create(struct upcall_channel **);
 
 /* The same of socket 'fd' of a previous run (upcall-store.h), which belongs to
- * the channel from now on, or is closed.  The caller calls _end_outdated()
- * before it adds the channel, and after _mark_outdated(). */
+ * the channel from now on, or is closed.
+ *
+ * _end_adopted() says that flows of the previous run send it nothing any more,
+ * besides samples.  It sends a message to the socket of an adopted channel, which
+ * marks the end of what they sent.  Upcalls of actions before that end are
+ * dropped: they concern bridges of the previous run only.  Without the message an
+ * empty socket is the end.  By the control thread. */
 int upcall_channel_create_adopted(int fd, struct upcall_channel **);
-void upcall_channel_end_outdated(struct upcall_channel *);
+void upcall_channel_end_adopted(struct upcall_channel *);
 
 /* Drops a reference.  'channel' may be NULL. */
 void upcall_channel_unref(struct upcall_channel *channel);
-
-/* Has the kernel mark upcalls of a previous run that come to it, or no more
- * (upcall-outdated.h).  _mark_ returns 0 or a positive errno value.  By the
- * control thread. */
-int upcall_channel_mark_outdated(struct upcall_channel *);
-void upcall_channel_unmark_outdated(struct upcall_channel *);
 
 /* Gives it a receive buffer of 'size' (upcall-rcvbuf.h).  By the control
  * thread. */

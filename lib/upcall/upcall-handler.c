@@ -19,7 +19,6 @@
 #include "upcall/upcall-groups.h"
 #include "upcall/upcall-info.h"
 #include "upcall/upcall-msg.h"
-#include "upcall/upcall-outdated.h"
 #include "upcall/upcall-ports.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-reader.h"
@@ -597,7 +596,7 @@ upcall_handler_refuse(struct upcall_handler *handler,
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
 
     if (OVS_UNLIKELY(rx->source == channel->pid)) {
-        return true;            /* upcall_outdated_end(). */
+        return true;            /* upcall_channel_end_adopted(). */
     } else if (OVS_LIKELY(upcall_source_is_kernel(rx->source))) {
         return false;
     }
@@ -607,6 +606,22 @@ upcall_handler_refuse(struct upcall_handler *handler,
                  handler->ports->name,
                  channel->name ? channel->name : "(none)", rx->source);
     return true;
+}
+
+/* True if a flow of a previous run recirculated the packet of 'view'
+ * (upcall_table_set_first_recirc_id()). */
+static bool
+upcall_handler_is_outdated(const struct upcall_handler *handler,
+                           const struct upcall_view *view)
+{
+    uint32_t first, id;
+
+    atomic_read_relaxed(&handler->ports->first_recirc_id, &first);
+    if (OVS_LIKELY(!first)) {
+        return false;
+    }
+    id = upcall_view_recirc_id(view);
+    return id > UPCALL_RECIRC_STATIC && id - first >= UPCALL_RECIRC_RANGE;
 }
 
 /* Parses the next message.  Returns false if it is not an upcall of the
@@ -626,10 +641,6 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
     }
     if (rx->truncated
         || upcall_msg_parse(rx->data, rx->len, ports->packet_family, view)) {
-        if (upcall_outdated_is(rx->data, rx->len)) {
-            upcall_stats_add(&handler->stats, UPCALL_STAT_OUTDATED, 1);
-            return false;
-        }
         upcall_count(&channel->malformed, 1);
         VLOG_WARN_RL(&rl, "%s: dropping malformed upcall of %"PRIuSIZE" "
                      "bytes%s on the channel of port %s", ports->name, rx->len,
@@ -639,6 +650,10 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
     }
     if (view->dp_ifindex != ports->dp_ifindex) {
         upcall_stats_add(&handler->stats, UPCALL_STAT_FOREIGN, 1);
+        return false;
+    }
+    if (upcall_handler_is_outdated(handler, view)) {
+        upcall_stats_add(&handler->stats, UPCALL_STAT_OUTDATED, 1);
         return false;
     }
     now = upcall_now_usec();

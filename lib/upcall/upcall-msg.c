@@ -85,18 +85,43 @@ upcall_msg_parse(void *msg, size_t len, uint16_t packet_family,
 }
 
 bool
-upcall_view_in_port(const struct upcall_view *view, uint32_t *port_no)
+upcall_msg_is_action(const void *msg, size_t len)
+{
+    const struct genlmsghdr *genl = mnl_nlmsg_get_payload(msg);
+
+    return (len >= MNL_NLMSG_HDRLEN + sizeof *genl
+            && genl->cmd == OVS_PACKET_CMD_ACTION);
+}
+
+/* Stores the 32 bits of attribute 'type' of the flow key in '*value'.  Returns
+ * false if it has none. */
+static bool
+key_get_u32(const struct upcall_view *view, uint16_t type, uint32_t *value)
 {
     const struct nlattr *attr;
 
     mnl_attr_for_each_payload (view->key, view->key_len) {
-        if (mnl_attr_get_type(attr) == OVS_KEY_ATTR_IN_PORT
+        if (mnl_attr_get_type(attr) == type
             && !mnl_attr_validate(attr, MNL_TYPE_U32)) {
-            *port_no = mnl_attr_get_u32(attr);
+            *value = mnl_attr_get_u32(attr);
             return true;
         }
     }
     return false;
+}
+
+bool
+upcall_view_in_port(const struct upcall_view *view, uint32_t *port_no)
+{
+    return key_get_u32(view, OVS_KEY_ATTR_IN_PORT, port_no);
+}
+
+uint32_t
+upcall_view_recirc_id(const struct upcall_view *view)
+{
+    uint32_t id;
+
+    return key_get_u32(view, OVS_KEY_ATTR_RECIRC_ID, &id) ? id : 0;
 }
 
 bool

@@ -56,6 +56,14 @@ struct upcall_view {
  * carries layer-3 packets; neither is shorter than this. */
 #define UPCALL_PACKET_MIN 14
 
+/* Recirculation ids up to this one are for long-term uses, such as bonds.  Each
+ * run of the daemon gives them in the order in which bridges are configured. */
+#define UPCALL_RECIRC_STATIC 1024
+
+/* Recirculation ids that a run may give besides those.  Rules of tc have room
+ * for 28 bits of an id, so a run begins in the lower half of these. */
+#define UPCALL_RECIRC_RANGE (1u << 27)
+
 /* Parses the 'len' bytes at 'msg', which must be aligned for a struct nlmsghdr
  * and start with one, as a message of generic netlink family 'packet_family'.
  * Returns 0 and fills '*view', or returns EINVAL, in which case the content of
@@ -63,9 +71,16 @@ struct upcall_view {
 int upcall_msg_parse(void *msg, size_t len, uint16_t packet_family,
                      struct upcall_view *view);
 
+/* True if the 'len' bytes at 'msg', as they were received, can only be an upcall
+ * of type UPCALL_ACTION. */
+bool upcall_msg_is_action(const void *msg, size_t len);
+
 /* Finds the port that the packet of 'view' came in by.  Returns false if the
  * flow key does not say. */
 bool upcall_view_in_port(const struct upcall_view *view, uint32_t *port_no);
+
+/* Returns the recirculation id of the packet of 'view', 0 if it has none. */
+uint32_t upcall_view_recirc_id(const struct upcall_view *view);
 
 /* True if the packet of 'view' came out of a tunnel. */
 bool upcall_view_has_tunnel(const struct upcall_view *view);

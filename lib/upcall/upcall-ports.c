@@ -111,6 +111,7 @@ upcall_ports_create(const char *name, int dp_ifindex, uint16_t packet_family)
     ovs_mutex_init(&ports->mutex);
     ports->buffer_max = UPCALL_BUFFER_MAX;
     atomic_init(&ports->target_delay, 0);
+    atomic_init(&ports->first_recirc_id, 0);
     atomic_init(&ports->generation, 0);
     ports->slots = xcalloc(UPCALL_N_SLOTS, sizeof *ports->slots);
     ports->rates = xcalloc(UPCALL_N_SLOTS, sizeof *ports->rates);
@@ -267,14 +268,14 @@ upcall_ports_release(struct upcall_ports *ports)
 }
 
 void
-upcall_ports_unmark_outdated(struct upcall_ports *ports)
+upcall_ports_end_adopted(struct upcall_ports *ports)
 {
     struct upcall_channel *channel;
     uint32_t slot;
 
     ovs_mutex_lock(&ports->mutex);
     UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
-        upcall_channel_unmark_outdated(channel);
+        upcall_channel_end_adopted(channel);
     }
     ovs_mutex_unlock(&ports->mutex);
 }

@@ -111,6 +111,7 @@ struct upcall_ports {
     struct upcall_groups *groups OVS_GUARDED;   /* The channels are registered
                                                  * here; or NULL. */
     atomic_uint32_t target_delay; /* Microseconds, or 0 (upcall-delay.h). */
+    atomic_uint32_t first_recirc_id;    /* Of this run, or 0. */
     atomic_uint32_t generation; /* Of the last groups attached. */
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
     struct upcall_rate *rates;  /* Likewise; under the mutex. */
@@ -161,7 +162,7 @@ size_t upcall_ports_n_queues(const struct upcall_ports *, uint32_t port_no,
 void upcall_ports_hold(struct upcall_ports *, struct upcall_channel *,
                        unsigned int n);
 bool upcall_ports_release(struct upcall_ports *);
-void upcall_ports_unmark_outdated(struct upcall_ports *);
+void upcall_ports_end_adopted(struct upcall_ports *);
 void upcall_ports_set_buffer_max(struct upcall_ports *, uint64_t max);
 void upcall_ports_set_target_delay(struct upcall_ports *, uint32_t usec);
 void upcall_ports_purge(struct upcall_ports *);

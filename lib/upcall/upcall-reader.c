@@ -12,7 +12,7 @@
 #include "openvswitch/vlog.h"
 #include "timeval.h"
 #include "upcall/upcall-clock.h"
-#include "upcall/upcall-outdated.h"
+#include "upcall/upcall-msg.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-sched.h"
 #include "upcall/upcall-shed.h"
@@ -169,22 +169,27 @@ upcall_reader_report_overrun(const struct upcall_reader *reader,
 }
 
 /* Counts the upcalls that waited on the adopted 'channel' for this run, among
- * 'n' messages 'rx' that were just read from it, and cuts those that are
- * outdated.  'empty' says that nothing more waits. */
+ * 'n' messages 'rx' that were just read from it, and makes those of actions
+ * messages of its own, which are dropped.  'empty' says that nothing more waits.
+ * (If the kernel has dropped an upcall because the socket was full, it queues
+ * nothing more, not the end either, before the socket is empty.) */
 static void
-upcall_reader_cut_outdated(struct upcall_reader *reader,
-                           struct upcall_channel *channel,
-                           struct upcall_rx rx[], unsigned int n, bool empty)
+upcall_reader_count_adopted(struct upcall_reader *reader,
+                            struct upcall_channel *channel,
+                            struct upcall_rx rx[], unsigned int n, bool empty)
 {
-    for (unsigned int i = 0; i < n && channel->outdated; i++) {
+    for (unsigned int i = 0; i < n && channel->waited; i++) {
         if (rx[i].source == channel->pid) {
-            channel->outdated = false;
-        } else {
-            upcall_outdated_cut(rx[i].data, &rx[i].len);
-            upcall_stats_add(reader->stats, UPCALL_STAT_ADOPTED, 1);
+            channel->waited = false;
+            break;
+        }
+        upcall_stats_add(reader->stats, UPCALL_STAT_ADOPTED, 1);
+        if (upcall_msg_is_action(rx[i].data, rx[i].len)) {
+            rx[i].source = channel->pid;
+            upcall_stats_add(reader->stats, UPCALL_STAT_OUTDATED, 1);
         }
     }
-    channel->outdated = channel->outdated && !empty;
+    channel->waited = channel->waited && !empty;
 }
 
 /* Sees to it that not too much waits on 'channel', whose turn of 'quantum' has
@@ -196,7 +201,7 @@ upcall_reader_limit(struct upcall_reader *reader,
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     struct upcall_shed shed;
 
-    if (channel->outdated) {
+    if (channel->waited) {
         return;                 /* The end is not to be thrown away. */
     }
     if (!reader->now) {
@@ -538,9 +543,9 @@ upcall_reader_read_ahead(struct upcall_reader *reader,
         n_calls += reader->ahead->class->read(reader->ahead, read, 1, rx);
         now = upcall_now_usec();
         upcall_age_read(&channel->age, read->n, read->empty, now, queued_at);
-        if (OVS_UNLIKELY(channel->outdated)) {
-            upcall_reader_cut_outdated(reader, channel, rx, read->n,
-                                       read->empty);
+        if (OVS_UNLIKELY(channel->waited)) {
+            upcall_reader_count_adopted(reader, channel, rx, read->n,
+                                        read->empty);
         }
         for (unsigned int i = 0; i < read->n; i++) {
             struct upcall_sender_key key;
@@ -691,10 +696,10 @@ upcall_reader_read(struct upcall_reader *reader)
     for (size_t i = 0; i < n; i++) {
         upcall_age_read(&choices[i].channel->age, reads[i].n, reads[i].empty,
                         now, &reader->queued_at[reader->n_msgs]);
-        if (OVS_UNLIKELY(choices[i].channel->outdated)) {
-            upcall_reader_cut_outdated(reader, choices[i].channel,
-                                       &reader->rx[reader->n_msgs],
-                                       reads[i].n, reads[i].empty);
+        if (OVS_UNLIKELY(choices[i].channel->waited)) {
+            upcall_reader_count_adopted(reader, choices[i].channel,
+                                        &reader->rx[reader->n_msgs],
+                                        reads[i].n, reads[i].empty);
         }
         upcall_reader_account(reader, &choices[i], &reads[i]);
     }

@@ -465,9 +465,15 @@ upcall_table_release(struct upcall_table *table)
 }
 
 void
-upcall_table_unmark_outdated(struct upcall_table *table)
+upcall_table_end_adopted(struct upcall_table *table)
 {
-    upcall_ports_unmark_outdated(table->ports);
+    upcall_ports_end_adopted(table->ports);
+}
+
+void
+upcall_table_set_first_recirc_id(struct upcall_table *table, uint32_t first)
+{
+    atomic_store_relaxed(&table->ports->first_recirc_id, first);
 }
 
 void

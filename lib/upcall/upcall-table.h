@@ -163,9 +163,16 @@ void upcall_table_hold(struct upcall_table *, struct upcall_channel *channel,
                        unsigned int n);
 bool upcall_table_release(struct upcall_table *);
 
-/* Marks no more upcalls of a previous run on any channel
- * (upcall_channel_mark_outdated()). */
-void upcall_table_unmark_outdated(struct upcall_table *);
+/* Ends what waits for this run on adopted channels
+ * (upcall_channel_end_adopted()). */
+void upcall_table_end_adopted(struct upcall_table *);
+
+/* Says that recirculation ids of this run begin with 'first', except those up
+ * to UPCALL_RECIRC_STATIC.  An upcall with another id is one of a packet that a
+ * flow of a previous run recirculated: it is dropped and counted.  The
+ * UPCALL_RECIRC_RANGE ids from 'first' on are this run's.  At first, and with
+ * 0, all ids are.  Any thread. */
+void upcall_table_set_first_recirc_id(struct upcall_table *, uint32_t first);
 
 /* Removes the channels of port 'port_no', if it has any; a socket is closed
  * when no handler uses it any more. */

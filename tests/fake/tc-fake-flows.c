@@ -137,6 +137,8 @@ put_vlan(uint32_t flow, struct ofpbuf *key, struct ofpbuf *mask)
     nl_msg_end_nested(mask, mask_encap);
 }
 
+uint32_t unit_tc_chain = 1;
+
 struct offload_desc *
 unit_tc_desc(uint32_t flow, uint32_t port, unsigned int flags)
 {
@@ -149,7 +151,7 @@ unit_tc_desc(uint32_t flow, uint32_t port, unsigned int flags)
     ofpbuf_init(&key, 0);
     ofpbuf_init(&mask, 0);
     nl_msg_put_u32(&key, OVS_KEY_ATTR_RECIRC_ID,
-                   flags & UNIT_TC_OF_CHAIN ? 1 : 0);
+                   flags & UNIT_TC_OF_CHAIN ? unit_tc_chain : 0);
     nl_msg_put_u32(&key, OVS_KEY_ATTR_IN_PORT, port);
     nl_msg_put_u32(&mask, OVS_KEY_ATTR_RECIRC_ID, UINT32_MAX);
     nl_msg_put_u32(&mask, OVS_KEY_ATTR_IN_PORT, UINT32_MAX);
@@ -171,9 +173,11 @@ unit_tc_desc(uint32_t flow, uint32_t port, unsigned int flags)
         put_network(flow, &key, &mask);
     }
     ofpbuf_init(&actions, 0);
-    nl_msg_put_u32(&actions, (flags & UNIT_TC_TO_CHAIN
-                              ? OVS_ACTION_ATTR_RECIRC
-                              : OVS_ACTION_ATTR_OUTPUT), 1);
+    if (flags & UNIT_TC_TO_CHAIN) {
+        nl_msg_put_u32(&actions, OVS_ACTION_ATTR_RECIRC, unit_tc_chain);
+    } else {
+        nl_msg_put_u32(&actions, OVS_ACTION_ATTR_OUTPUT, 1);
+    }
     desc = kdp_tc_desc_create(&ufid, key.data, key.size, mask.data, mask.size,
                               actions.data, actions.size);
     ofpbuf_uninit(&key);

@@ -133,8 +133,10 @@ void unit_tc_port_replace(uint32_t port_no, uint32_t device);
 #define UNIT_TC_VLAN (1u << 1)          /* Of packets with a VLAN tag. */
 #define UNIT_TC_NO_VLAN (1u << 2)       /* Of packets without, explicitly. */
 #define UNIT_TC_NO_ETHERNET (1u << 3)   /* Of packets without that header. */
-#define UNIT_TC_TO_CHAIN (1u << 4)      /* That recirculates to chain 1. */
+#define UNIT_TC_TO_CHAIN (1u << 4)      /* That recirculates to a chain, which
+                                         * is unit_tc_chain, 1 at first. */
 #define UNIT_TC_OF_CHAIN (1u << 5)      /* Of what was recirculated to it. */
+extern uint32_t unit_tc_chain;
 struct offload_desc *unit_tc_desc(uint32_t flow, uint32_t port,
                                   unsigned int flags);
 ovs_u128 unit_tc_ufid(uint32_t flow);

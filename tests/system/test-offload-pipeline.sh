@@ -220,9 +220,9 @@ traced_until_served() {
          END { exit !served }' $TRACING/trace
 }
 
-# Checks that the rules in file $1, and flows of chains, $2 of them, were deleted
-# before the first packet was served.
-old_chains_went_first() {
+# Checks that the rules in file $1 were deleted before the first packet was
+# served.
+old_rules_went_first() {
     local n='([0-9]+)'
     traced_until_served >until-served || fail 'no packet was served'
     sed -nE "s/.* rule: .* ifindex=$n handle=$n info=$n.*/\1 \2 \3/p" \
@@ -233,8 +233,6 @@ old_chains_went_first() {
         awk 'NR == FNR { gone[$1] = 1; next } $1 in gone' - "$1" >>deletions
     sort -u deletions >deleted
     equal "$(comm -23 "$1" deleted)" '' 'rules of chains that stayed'
-    test "$(grep -c ' flow: ' until-served)" -ge "$2" ||
-        fail "$(grep -c ' flow: ' until-served) flows of $2 were deleted"
 }
 
 # Checks that flows of the previous run, which are in the kernel, do not get to tc
@@ -250,7 +248,7 @@ stale_flows_stay_out_of_tc() {
 }
 
 add_test offload_chains_crash \
-    'what a crash leaves of chains goes before the first packet is served (O8)' \
+    'rules that a crash leaves of chains go before a packet is served (O8 R5)' \
     kdp 250
 offload_chains_crash() {
     local place how n wait hw_offload
@@ -304,7 +302,7 @@ offload_chains_crash() {
             place=ovs
             wait_until $PATIENCE pipeline_is_without_offload
         fi
-        old_chains_went_first rules "$n"
+        old_rules_went_first rules
         trace_end
         stop_ping ping
         note "$how: $(pings_lost ping) pings lost, $(n_answers ping) answered"

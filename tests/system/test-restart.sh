@@ -570,9 +570,50 @@ restart_database_goes() {
     restart_ovsdb
 }
 
-# True if the datapath has at least $1 flows of packets with recirculation id 1.
+# True if the datapath has at least $1 flows of recirculated packets from port $2.
 has_recirculated() {
-    test "$(ovs-appctl dpctl/dump-flows | grep -c 'recirc_id(0x1)')" -ge "$1"
+    test "$(ovs-appctl dpctl/dump-flows --names |
+        grep -cE "recirc_id\(0x[1-9a-f][0-9a-f]*\),in_port\($2\)")" -ge "$1"
+}
+
+# Prints the recirculation ids in flows of the datapath.
+recirculation_ids() {
+    ovs-appctl dpctl/dump-flows |
+        grep -oE 'recirc(_id)?\(0x[1-9a-f][0-9a-f]*\)' |
+        grep -oE '0x[0-9a-f]+' | sort -u
+}
+
+# True if flows of the datapath have recirculation ids, and none of ids $@.
+chains_are_new() {
+    local id ids
+    ids=$(recirculation_ids)
+    test -n "$ids" || return 1
+    for id; do
+        ! grep -qx "$id" <<<"$ids" || return 1
+    done
+}
+
+add_test restart_chains \
+    'recirculation chains forward until those of the new run do (R5 O8)' kdp 180
+restart_chains() {
+    local to signal old
+    two_namespaces
+    to=$(interface_get v-n2 ofport)
+    rules_with_conntrack "output:$to"
+    for signal in KILL TERM; do
+        established_flow --udp
+        old=$(recirculation_ids)
+        test -n "$old" || fail 'no flow recirculates'
+        end_daemon "$signal"
+        start_waiting_daemon
+        rules_with_conntrack "output:$to"
+        end_wait
+        # shellcheck disable=SC2086
+        wait_until $PATIENCE chains_are_new $old
+        wait_until $PATIENCE flow_is_counted
+        flow_lost_nothing
+        equal "$(upcall_json .outdated)" 0 'upcalls of the previous run'
+    done
 }
 
 add_test restart_outdated \
@@ -605,21 +646,20 @@ outdated_are_dropped() {
     connect br0 n3 '' -- set Interface v-n3 ofport_request=3
 
     # Before, what n3 sends is tracked, and dropped.  Each frame is an upcall
-    # with recirculation id 1.
+    # that was recirculated.
     rules_by_source 3 '' 1
     start_sender noisy n3 -s 3 -n 0 -r 2000 --udp
-    wait_until $PATIENCE has_recirculated 500
+    wait_until $PATIENCE has_recirculated 500 v-n3
     end_daemon KILL
 
-    # Now what n1 sends is, and goes to n2; the id is the same.
+    # Now what n1 sends is, and goes to n2.
     start_waiting_daemon
     rules_by_source 1 ,output:2 3
     start_receiver receiver n2 -s 1 -f 1 --udp
     start_sender sender n1 -s 1 -n 0 -r "$(upcall_rate 100)" --udp
     end_wait
-    # They are told when flows of the previous run, with the same id, have gone.
     wait_until $PATIENCE upcalls_were_outdated
-    wait_until $PATIENCE has_recirculated 20
+    wait_until $PATIENCE has_recirculated 20 v-n1
     stop_background noisy
     stop_background sender
     # Some were lost while nobody listened.

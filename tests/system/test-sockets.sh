@@ -225,18 +225,18 @@ outdated_have_waited() {
     connect br0 n2 '' -- set Interface v-n2 ofport_request=2
     connect br0 n3 '' -- set Interface v-n3 ofport_request=3
 
-    # What n3 sends is tracked, and each frame is an upcall with recirculation
-    # id 1 then.  What n1 sends is unknown yet.
+    # What n3 sends is tracked, and each frame is an upcall that was recirculated.
+    # What n1 sends is unknown yet.
     rules_by_source 3 '' 1
     send_frames n3 -s 3 --udp --sport=8000
-    wait_until $PATIENCE has_recirculated 1
+    wait_until $PATIENCE has_recirculated 1 v-n3
     kill -STOP "$DAEMON_PID"
     send_frames n3 -s 4 -n 100 --udp
     send_frames n1 -s 1 -n 50 --udp
     kill -KILL "$DAEMON_PID"
     wait_until $PATIENCE daemon_is_gone
 
-    # Now what n1 sends is, and goes to n2; the id is the same.
+    # Now what n1 sends is, and goes to n2.
     start_waiting_daemon
     rules_by_source 1 ,output:2 3
     start_receiver receiver n2 -f 1 --udp

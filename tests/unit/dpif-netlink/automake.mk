@@ -11,6 +11,7 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-fallback-settings \
 	tests/unit/dpif-netlink/test-fallback-sockets \
 	tests/unit/dpif-netlink/test-fallback-uring \
+	tests/unit/dpif-netlink/test-flow-chains \
 	tests/unit/dpif-netlink/test-flow-dump \
 	tests/unit/dpif-netlink/test-flow-dump-devices \
 	tests/unit/dpif-netlink/test-flow-dump-race \
@@ -42,7 +43,6 @@ tests_unit_dpif_netlink_test_dpif_class_LDFLAGS = \
 	-Wl,--wrap=kdp_flow_offload_delete_old_chains \
 	-Wl,--wrap=kdp_flow_offload_end_old \
 	-Wl,--wrap=kdp_flow_offload_keep_old \
-	-Wl,--wrap=upcall_outdated_mark \
 	-Wl,--wrap=upcall_table_recv
 unit_fallback = \
 	tests/unit/dpif-netlink/fallback-fixture.c \
@@ -123,6 +123,8 @@ tests_unit_dpif_netlink_test_flow_settings_LDFLAGS = \
 	-Wl,--wrap=offload_create \
 	-Wl,--wrap=offload_meters_changed \
 	-Wl,--wrap=vport_table_get_by_number
+tests_unit_dpif_netlink_test_flow_chains_SOURCES = \
+	tests/unit/dpif-netlink/test-flow-chains.c $(unit_common)
 tests_unit_dpif_netlink_test_flow_stale_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-stale.c $(unit_common)
 tests_unit_dpif_netlink_test_ports_SOURCES = \
@@ -162,6 +164,7 @@ tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
 	-Wl,--wrap=kdp_flow_offload_keep_old \
 	-Wl,--wrap=socket \
 	-Wl,--wrap=syscall \
+	-Wl,--wrap=upcall_table_set_first_recirc_id \
 	-Wl,--wrap=vport_table_get_by_name
 tests_unit_dpif_netlink_test_takeover_ports_SOURCES = \
 	tests/unit/dpif-netlink/test-takeover-ports.c $(unit_common)

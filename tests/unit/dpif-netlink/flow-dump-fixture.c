@@ -63,8 +63,8 @@ dump_walk(struct dpif_flow_dump *dump, int max_flows, struct dump_seen *seen)
 struct dpif_flow_dump *
 dump_start(struct unit_dpif *u, const struct dpif_flow_dump_types *types)
 {
-    return kdp_flow_dump_create(u->engine, &u->inner, dump_terse, dump_learn,
-                                types);
+    return kdp_flow_dump_create(&u->dp, u->engine, &u->inner, dump_terse,
+                                dump_learn, false, types);
 }
 
 int

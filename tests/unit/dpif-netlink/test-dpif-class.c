@@ -13,6 +13,9 @@
 
 #include "dpif-netlink/dpif-kdp.h"
 #include "dpif-netlink/dpif-netlink-kdp.h"
+#include "dpif-netlink/flow-chains.h"
+#include "dpif-netlink/flow-engine.h"
+#include "dpif-netlink/flow-operate.h"
 #include "dpif-netlink/takeover-ports.h"
 #include "dpif-netlink/takeover.h"
 #include "dpif-netlink/upcall-dest.h"
@@ -267,95 +270,110 @@ bridge_that_starts_keeps_flows_a_command_does_not(void **state)
     destroy_parts(u);
 }
 
-/* What marking says instead of doing it, or 0. */
-static int mark_error;
+/* R5: revalidators do not see the flows of chains of a previous run, and see no
+ * actions that lead to one. */
 
-int __real_upcall_outdated_mark(int fd, bool adopted);
-int __wrap_upcall_outdated_mark(int fd, bool adopted);
+static size_t n_disguised;
 
-int
-__wrap_upcall_outdated_mark(int fd, bool adopted)
-{
-    return mark_error ? mark_error : __real_upcall_outdated_mark(fd, adopted);
-}
-
-/* True if an upcall with a recirculation id reaches the shared socket whole. */
-static bool
-takes_recirculated(struct unit_dpif *u)
-{
-    const struct { struct nlattr attr; uint32_t id; } key = {
-        { .nla_len = sizeof key, .nla_type = OVS_KEY_ATTR_RECIRC_ID }, 1
-    };
-    uint32_t pid = upcall_dest_pid(&u->dp, UPCALL_PORT_SHARED);
-    int sender = unit_sender_open();
-    struct unit_msg msg;
-    int error;
-
-    unit_msg_init(&msg, UNIT_FAMILY, OVS_PACKET_CMD_MISS, UNIT_DP_IFINDEX);
-    unit_msg_put(&msg, OVS_PACKET_ATTR_KEY, &key, sizeof key);
-    error = unit_send(sender, pid, msg.buf, msg.len);
-    assert_true(!error || error == EMSGSIZE);
-    unit_msg_uninit(&msg);
-    close(sender);
-    return !error;
-}
-
-/* Has a bridge start with 'dpif' on the datapath of 'u', up to the socket that
- * ports share. */
 static void
-start_bridge(struct unit_dpif *u, struct dpif_kdp *dpif)
+get_as(struct dpif_kdp *dpif, const char *name, uint32_t flow)
 {
-    *dpif = (struct dpif_kdp) {
+    const ovs_u128 ufid = unit_tc_ufid(flow);
+    char *old = xstrdup(get_subprogram_name());
+    uint64_t stub[256];
+    struct dpif_flow out;
+    struct ofpbuf buffer;
+    struct dpif_op op = {
+        .type = DPIF_OP_FLOW_GET,
+        .flow_get = { .ufid = &ufid, .pmd_id = PMD_ID_NULL,
+                      .buffer = &buffer, .flow = &out },
+    };
+    struct dpif_op *ops = &op;
+
+    ofpbuf_use_stub(&buffer, stub, sizeof stub);
+    memset(&out, 0, sizeof out);
+    set_subprogram_name(name);
+    ovs_compat_operate(&dpif->dpif, &ops, 1);
+    set_subprogram_name(old);
+    free(old);
+    assert_int_equal(op.error, 0);
+    n_disguised += (nl_attr_type(out.actions) == OVS_ACTION_ATTR_TRUNC);
+    ofpbuf_uninit(&buffer);
+}
+
+static void
+check_chains(struct unit_dpif *u)
+{
+    struct flow_chains *chains = flow_chains_create();
+    struct dpif_kdp bridge = {
         .dpif = { .dpif_class = registered },
         .dp = &u->dp,
+        .is_bridge = true,
     };
+    const ovs_u128 root = unit_tc_ufid(1), chain = unit_tc_ufid(2);
+    struct dpif_op op = {
+        .type = DPIF_OP_FLOW_DEL,
+        .flow_del = { .ufid = &root, .pmd_id = PMD_ID_NULL },
+    };
+    struct dpif_op *ops = &op;
+    struct offload_desc *desc;
+
     create_parts(u);
-    registered->register_upcall_cb(
-        &dpif->dpif, (upcall_callback *) upcall_cb_of_a_bridge, NULL);
-    ovs_mutex_lock(&u->dp.mutex);
-    assert_int_equal(upcall_dest_add_shared(&u->dp), 0);
-    ovs_mutex_unlock(&u->dp.mutex);
-}
+    unit_dpif_add(u, unit_tc_desc(0, 1, 0));
+    unit_dpif_add(u, unit_tc_desc(1, 1, UNIT_TC_TO_CHAIN));
+    unit_dpif_add(u, unit_tc_desc(2, 1, UNIT_TC_OF_CHAIN));
+    flow_chains_add(chains, &root, true);
+    flow_chains_add(chains, &chain, false);
+    ovsrcu_set(&u->dp.chains, chains);
 
-/* R3: while flows of a previous run forward, what they recirculate is told from
- * what this run does. */
-static void
-bridge_that_starts_has_upcalls_of_a_previous_run_marked(void **state)
-{
-    struct unit_dpif *u = *state;
-    struct dpif_kdp bridge;
+    assert_int_equal(n_seen(&bridge, "revalidator7"), 2);
+    assert_int_equal(n_seen(&bridge, "main"), 3);
+    n_disguised = 0;
+    get_as(&bridge, "main", 1);
+    get_as(&bridge, "revalidator7", 0);
+    assert_int_equal(n_disguised, 0);
+    get_as(&bridge, "revalidator7", 1);
+    assert_int_equal(n_disguised, 1);
 
-    start_bridge(u, &bridge);
-    assert_false(takes_recirculated(u));
+    /* It deletes the root. */
+    desc = unit_tc_desc(1, 1, UNIT_TC_TO_CHAIN);
+    op.flow_del.key = desc->key;
+    op.flow_del.key_len = desc->key_len;
+    ovs_compat_operate(&bridge.dpif, &ops, 1);
+    assert_int_equal(op.error, 0);
+    assert_int_equal(flow_chains_n_roots(chains), 0);
+    offload_desc_unref(desc);
 
-    /* The flows outlive a bridge that goes at once. */
-    registered->register_upcall_cb(&bridge.dpif, NULL, NULL);
-    assert_false(takes_recirculated(u));
-    registered->register_upcall_cb(
-        &bridge.dpif, (upcall_callback *) upcall_cb_of_a_bridge, NULL);
-    assert_false(takes_recirculated(u));
-
-    ovs_mutex_lock(&u->dp.mutex);
-    upcall_dest_mark_outdated(&u->dp, false);
-    ovs_mutex_unlock(&u->dp.mutex);
-    assert_true(takes_recirculated(u));
-    registered->register_upcall_cb(&bridge.dpif, NULL, NULL);
+    assert_int_equal(n_seen(&bridge, "revalidator7"), 1);
+    takeover_cancel(&u->dp);
+    assert_null(kdp_datapath_chains(&u->dp));
+    assert_int_equal(n_seen(&bridge, "revalidator7"), 2);
     destroy_parts(u);
 }
 
-/* Upcalls that cannot be told from others are better than none. */
 static void
-bridge_starts_where_upcalls_cannot_be_marked(void **state)
+revalidators_do_not_see_chains_of_a_previous_run(void **state)
 {
     struct unit_dpif *u = *state;
-    struct dpif_kdp bridge;
+    struct kdp_flow_engine *engine = u->engine;
 
-    mark_error = ENOMEM;
-    start_bridge(u, &bridge);
-    mark_error = 0;
-    assert_true(takes_recirculated(u));
-    registered->register_upcall_cb(&bridge.dpif, NULL, NULL);
-    destroy_parts(u);
+    /* Without offload. */
+    kdp_flow_engine_set(&u->dp, NULL);
+    check_chains(u);
+    kdp_flow_engine_set(&u->dp, engine);
+    assert_int_equal(kdp_flow_flush(engine), 0);
+}
+
+static void
+nor_do_they_with_offload(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    check_chains(u);
+    /* None was offered to tc. */
+    unit_dpif_settle(u);
+    assert_true(unit_dpif_has(u, 2));
+    assert_int_equal(kdp_flow_flush(u->engine), 0);
 }
 
 /* What was lost before the datapath was ours does not count. */
@@ -534,11 +552,11 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(number_of_flows_includes_those_in_tc),
         TEST(flow_in_both_places_is_one),
         TEST(flow_whose_rule_vanished_is_not_in_tc),
+        TEST(revalidators_do_not_see_chains_of_a_previous_run),
+        TEST(nor_do_they_with_offload),
         TEST(lost_upcalls_are_told),
         TEST(upcall_is_passed_on_whole),
         TEST(bridge_that_starts_keeps_flows_a_command_does_not),
-        TEST(bridge_that_starts_has_upcalls_of_a_previous_run_marked),
-        TEST(bridge_starts_where_upcalls_cannot_be_marked),
         TEST(flows_stay_when_the_daemon_ends),
     };
 

@@ -324,10 +324,10 @@ check_control(struct fixture *f)
 }
 
 static void
-mark_outdated(struct fixture *f, bool mark)
+set_takeover(struct fixture *f, bool takeover)
 {
     ovs_mutex_lock(&f->dp.mutex);
-    upcall_dest_mark_outdated(&f->dp, mark);
+    upcall_dest_set_takeover(&f->dp, takeover);
     ovs_mutex_unlock(&f->dp.mutex);
 }
 
@@ -338,14 +338,14 @@ upcalls_wait_as_long_as_flows_of_a_previous_run_forward(void **state)
     struct fixture *f = *state;
     struct upcall_view view;
 
-    mark_outdated(f, true);
+    set_takeover(f, true);
     assert_int_equal(dispatch_recv_set(&f->dp, true), 0);
     unit_send_upcall(f->sender, kernel.vport.pid, ++f->seq);
     for (int i = 0; i < 10; i++) {
         dispatch_run(&f->dp);
         assert_int_equal(upcall_table_recv(f->dp.upcalls, 0, &view), EAGAIN);
     }
-    mark_outdated(f, false);
+    set_takeover(f, false);
     for (int i = 0; i < UPCALL_DEST_HOLD_TURNS; i++) {
         assert_int_equal(upcall_table_recv(f->dp.upcalls, 0, &view), EAGAIN);
         dispatch_run(&f->dp);

@@ -214,8 +214,9 @@ dumper_main(void *test_)
         struct dpif_flow flows[50];
         int n;
 
-        dump = kdp_flow_dump_create(test->u.engine, &test->u.inner,
-                                       unit_random(2), true, NULL);
+        dump = kdp_flow_dump_create(&test->u.dp, test->u.engine,
+                                    &test->u.inner, unit_random(2), true,
+                                    false, NULL);
         thread = kdp_flow_dump_thread_create(dump);
         while ((n = kdp_flow_dump_next(thread, flows, 50)) > 0) {
             for (int i = 0; i < n; i++) {

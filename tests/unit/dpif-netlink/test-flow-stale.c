@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which flows of a previous run must not stay (R3). */
+/* Which flows of a previous run must not stay (R3), and which chains may (R5). */
 
 #include <config.h>
 #include "dpif-netlink/flow-stale.h"
@@ -10,6 +10,7 @@
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "openvswitch/ofpbuf.h"
+#include "upcall/upcall-msg.h"
 #include "util.h"
 
 #define OLD_PORT 1
@@ -48,15 +49,22 @@ teardown(void **state)
     return 0;
 }
 
+/* The highest recirculation id in the last flow that was checked. */
+static uint32_t max_id;
+
+static bool no_ufid;
+
 static void
 check(struct unit_flow *u, enum flow_stale expected)
 {
     const struct dpif_flow flow = {
         .key = u->key.data, .key_len = u->key.size,
         .actions = u->actions.data, .actions_len = u->actions.size,
+        .ufid_present = !no_ufid,
     };
 
-    assert_int_equal(flow_stale(&flow, is_new, NULL), expected);
+    max_id = 0;
+    assert_int_equal(flow_stale(&flow, is_new, NULL, &max_id), expected);
 }
 
 static void
@@ -96,23 +104,95 @@ flow_that_only_forwards_stays(void **state)
 }
 
 static void
-flow_of_a_recirculation_id_goes_last(void **state)
+put_recirc(struct unit_flow *u, uint32_t id)
+{
+    nl_msg_put_u32(&u->actions, OVS_ACTION_ATTR_RECIRC, id);
+}
+
+static void
+flow_of_a_chain_stays(void **state)
+{
+    struct unit_flow *u = *state;
+
+    put_key(u, 2000, OLD_PORT);
+    put_output(u, OLD_PORT);
+    check(u, FLOW_CHAIN);
+    assert_int_equal(max_id, 2000);
+    put_recirc(u, 1999);
+    check(u, FLOW_CHAIN);
+    assert_int_equal(max_id, 2000);
+    put_recirc(u, 2001);
+    check(u, FLOW_CHAIN);
+    assert_int_equal(max_id, 2001);
+    no_ufid = true;
+    check(u, FLOW_STALE);
+    no_ufid = false;
+    put_output(u, NEW_PORT);
+    check(u, FLOW_STALE);
+    assert_int_equal(max_id, 2001);
+}
+
+static void
+flow_that_leads_to_a_chain_stays(void **state)
+{
+    struct unit_flow *u = *state;
+    size_t start;
+
+    put_key(u, 0, OLD_PORT);
+    start = nl_msg_start_nested(&u->actions, OVS_ACTION_ATTR_CLONE);
+    put_recirc(u, 2000);
+    nl_msg_end_nested(&u->actions, start);
+    put_recirc(u, UPCALL_RECIRC_STATIC + 1);
+    check(u, FLOW_ROOT);
+    assert_int_equal(max_id, 2000);
+    no_ufid = true;
+    check(u, FLOW_STALE_ROOT);
+    no_ufid = false;
+    put_output(u, NEW_PORT);
+    check(u, FLOW_STALE_ROOT);
+}
+
+/* Both branches, whatever the first one says. */
+static void
+all_actions_are_looked_at_for_ids(void **state)
+{
+    struct unit_flow *u = *state;
+    size_t start, branch;
+
+    put_key(u, 0, OLD_PORT);
+    start = nl_msg_start_nested(&u->actions, OVS_ACTION_ATTR_CHECK_PKT_LEN);
+    branch = nl_msg_start_nested(&u->actions,
+                                 OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER);
+    put_output(u, NEW_PORT);
+    nl_msg_end_nested(&u->actions, branch);
+    branch = nl_msg_start_nested(
+        &u->actions, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL);
+    put_output(u, NEW_PORT);
+    put_recirc(u, 3000);
+    nl_msg_end_nested(&u->actions, branch);
+    nl_msg_end_nested(&u->actions, start);
+    check(u, FLOW_STALE_ROOT);
+    assert_int_equal(max_id, 3000);
+}
+
+static void
+flow_of_a_chain_of_a_bond_goes_last(void **state)
 {
     struct unit_flow *u = *state;
 
     put_key(u, 5, OLD_PORT);
-    nl_msg_put_u32(&u->actions, OVS_ACTION_ATTR_RECIRC, 6);
+    put_recirc(u, 2000);
     check(u, FLOW_STALE);
 }
 
 static void
-flow_that_recirculates_goes(void **state)
+flow_that_leads_to_a_chain_of_a_bond_goes(void **state)
 {
     struct unit_flow *u = *state;
 
     put_key(u, 0, OLD_PORT);
     put_output(u, OLD_PORT);
-    nl_msg_put_u32(&u->actions, OVS_ACTION_ATTR_RECIRC, 6);
+    put_recirc(u, UPCALL_RECIRC_STATIC);
     check(u, FLOW_STALE_ROOT);
 }
 
@@ -216,8 +296,11 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(flow_that_only_forwards_stays),
-        TEST(flow_of_a_recirculation_id_goes_last),
-        TEST(flow_that_recirculates_goes),
+        TEST(flow_of_a_chain_stays),
+        TEST(flow_that_leads_to_a_chain_stays),
+        TEST(all_actions_are_looked_at_for_ids),
+        TEST(flow_of_a_chain_of_a_bond_goes_last),
+        TEST(flow_that_leads_to_a_chain_of_a_bond_goes),
         TEST(flow_that_names_a_socket_goes),
         TEST(flow_that_samples_to_a_socket_stays),
         TEST(flow_of_a_port_with_a_new_number_goes),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Flows of a previous run stay until they can be translated again (R1), which
- * is at once (R2), and those that must not stay go before (R3). */
+ * is at once (R2), those that must not stay go before (R3), and recirculation
+ * chains stay until nothing leads to them (R5). */
 
 #include <config.h>
 #include "dpif-netlink/takeover.h"
@@ -13,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "dpif-netlink/flow-chains.h"
 #include "dpif-netlink/flow-operate.h"
 #include "dpif-netlink/upcall-dest.h"
 #include "fake/dpif-fake.h"
@@ -20,6 +22,7 @@
 #include "harness/unit.h"
 #include "openvswitch/ofpbuf.h"
 #include "timeval.h"
+#include "upcall/upcall-msg.h"
 
 static struct unit_dpif *current;
 static size_t n_barriers, n_log_at_barrier;
@@ -124,6 +127,25 @@ __wrap_kdp_flow_offload_end_old(struct kdp_datapath *dp OVS_UNUSED)
     keeps_rules = false;
 }
 
+/* What Open vSwitch and the table of channels were told of ids. */
+static uint32_t first_recirc_id, first_id_of_upcalls;
+
+static void
+set_first_recirc_id(uint32_t first)
+{
+    first_recirc_id = first;
+}
+
+void __wrap_upcall_table_set_first_recirc_id(struct upcall_table *,
+                                             uint32_t first);
+
+void
+__wrap_upcall_table_set_first_recirc_id(struct upcall_table *table OVS_UNUSED,
+                                        uint32_t first)
+{
+    first_id_of_upcalls = first;
+}
+
 static int
 setup(void **state)
 {
@@ -135,7 +157,9 @@ setup(void **state)
     n_barriers = n_packet_sockets = n_rules = 0;
     barrier_error = packet_socket_error = 0;
     keeps_rules = false;
+    first_recirc_id = first_id_of_upcalls = 0;
     main_thread = pthread_self();
+    takeover_set_recirc_cb(set_first_recirc_id);
     takeover_create(&u->dp);
     unit_clock_stop(1000000);
     return 0;
@@ -481,6 +505,194 @@ takeover_ends_without_bridges_and_they_are_told_later(void **state)
     assert_true(run(u));
 }
 
+/* R5, O8: recirculation chains. */
+
+/* Leaves a root, number 1, its chain, number 2, and another flow, number 3. */
+static void
+leave_chain(struct unit_dpif *u, uint32_t id)
+{
+    unit_tc_chain = id;
+    leave(u, 1, 1, UNIT_TC_TO_CHAIN, 2);
+    leave(u, 2, 1, UNIT_TC_OF_CHAIN, 2);
+    unit_tc_chain = 1;
+    leave(u, 3, 1, 0, 0);
+    u->n_log = 0;
+}
+
+/* Says that a revalidator has changed flow 'flow'. */
+static void
+change(struct unit_dpif *u, uint32_t flow)
+{
+    const ovs_u128 ufid = unit_tc_ufid(flow);
+    struct dpif_op op = {
+        .type = DPIF_OP_FLOW_PUT,
+        .flow_put = { .flags = DPIF_FP_MODIFY, .ufid = &ufid },
+    };
+    struct dpif_op *ops = &op;
+
+    takeover_operated(&u->dp, &ops, 1, true);
+}
+
+/* Turns of the main loop until the chains are forgotten, which revalidators
+ * have to see. */
+static void
+wait_for_end_of_chains(struct unit_dpif *u)
+{
+    unit_wait_until((takeover_run(&u->dp), !unit_dpif_has(u, 2)));
+    for (int i = 0; i < 10; i++) {
+        takeover_run(&u->dp);
+        assert_non_null(kdp_datapath_chains(&u->dp));
+    }
+    unit_wait_until((takeover_dump_begins(&u->dp), takeover_run(&u->dp),
+                     !kdp_datapath_chains(&u->dp)));
+}
+
+static void
+chains_go_when_nothing_leads_to_them(void **state)
+{
+    const ovs_u128 chain = unit_tc_ufid(2);
+    struct unit_dpif *u = *state;
+
+    leave_chain(u, 2000);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_int_equal(first_recirc_id, 2001);
+    assert_int_equal(first_id_of_upcalls, 2001);
+    assert_int_equal(unit_dpif_count(u), 3);
+    assert_int_equal(n_barriers, 0);
+    assert_int_equal(n_packets(u, 1), 0);
+    assert_true(flow_chains_has(kdp_datapath_chains(&u->dp), &chain));
+    for (int i = 0; i < 10; i++) {
+        run(u);
+    }
+    assert_int_equal(unit_dpif_count(u), 3);
+
+    /* Other flows do not matter. */
+    change(u, 3);
+    run(u);
+    assert_int_equal(flow_chains_n_roots(kdp_datapath_chains(&u->dp)), 1);
+    u->n_log = 0;
+    change(u, 1);
+    wait_for_end_of_chains(u);
+    assert_true(unit_dpif_has(u, 1));
+    assert_false(unit_dpif_has(u, 2));
+    assert_true(unit_dpif_has(u, 3));
+
+    /* Packets that met the root before are not on their way any more. */
+    assert_int_equal(n_barriers, 1);
+    assert_int_equal(n_log_at_barrier, 0);
+    assert_int_equal(u->n_log, 1);
+}
+
+static void
+roots_that_nobody_changes_go_with_the_chains(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave_chain(u, 2000);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    unit_clock_advance(59999);
+    for (int i = 0; i < 10; i++) {
+        run(u);
+    }
+    assert_int_equal(unit_dpif_count(u), 3);
+    u->n_log = 0;
+    unit_clock_advance(1);
+    wait_for_end_of_chains(u);
+    assert_int_equal(unit_dpif_count(u), 1);
+    assert_true(unit_dpif_has(u, 3));
+    assert_int_equal(u->n_log, 2);
+    assert_int_equal(u->log[0].flow, unit_tc_ufid(1).u32[0]);
+    assert_int_equal(n_log_at_barrier, 1);
+}
+
+/* Rules of tc have no room for higher ones. */
+static void
+ids_begin_again_if_they_cannot_rise(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave_chain(u, UPCALL_RECIRC_RANGE - 1);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_int_equal(first_recirc_id, UPCALL_RECIRC_RANGE);
+    assert_int_equal(unit_dpif_count(u), 3);
+    takeover_cancel(&u->dp);
+    assert_null(kdp_datapath_chains(&u->dp));
+    assert_int_equal(kdp_flow_flush(u->engine), 0);
+
+    leave_chain(u, UPCALL_RECIRC_RANGE);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_int_equal(first_recirc_id, UPCALL_RECIRC_STATIC + 1);
+    assert_null(kdp_datapath_chains(&u->dp));
+    assert_int_equal(unit_dpif_count(u), 1);
+    assert_true(unit_dpif_has(u, 3));
+    assert_int_equal(n_barriers, 1);
+}
+
+static void
+first_run_leaves_ids_of_bonds_out(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 3, 1, 0, 0);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_int_equal(first_recirc_id, UPCALL_RECIRC_STATIC + 1);
+    assert_null(kdp_datapath_chains(&u->dp));
+}
+
+static void
+bridge_that_is_made_again_sees_chains_again(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave_chain(u, 2000);
+    for (int i = 0; i < 20; i++) {
+        takeover_begin(&u->dp);
+        assert_null(kdp_datapath_chains(&u->dp));
+        takeover_upcalls_on(&u->dp);
+        settle(u);
+        assert_non_null(kdp_datapath_chains(&u->dp));
+        if (i % 2) {
+            takeover_cancel(&u->dp);
+            assert_null(kdp_datapath_chains(&u->dp));
+        } else if (i % 4) {
+            /* While the thread deletes them. */
+            unit_clock_advance(60000);
+            takeover_run(&u->dp);
+            leave_chain(u, 2000);
+        }
+        if (unit_dpif_count(u) < 3) {
+            kdp_flow_flush(u->engine);
+            leave_chain(u, 2000);
+        }
+    }
+}
+
+static void
+chain_that_cannot_be_deleted_is_given_up(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave_chain(u, 2000);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    unit_dpif_fail(u, DPIF_OP_FLOW_DEL, ENOBUFS, 1);
+    change(u, 1);
+    unit_wait_until((takeover_dump_begins(&u->dp), takeover_run(&u->dp),
+                     !kdp_datapath_chains(&u->dp)));
+    assert_int_equal(unit_dpif_count(u), 3);
+}
+
 static void
 flows_that_cannot_be_listed_go(void **state)
 {
@@ -668,6 +880,12 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flows_of_a_number_that_is_given_while_others_are_deleted_go),
         TEST(takeover_that_is_cancelled_deletes_nothing),
         TEST(takeover_ends_without_bridges_and_they_are_told_later),
+        TEST(chains_go_when_nothing_leads_to_them),
+        TEST(roots_that_nobody_changes_go_with_the_chains),
+        TEST(ids_begin_again_if_they_cannot_rise),
+        TEST(first_run_leaves_ids_of_bonds_out),
+        TEST(bridge_that_is_made_again_sees_chains_again),
+        TEST(chain_that_cannot_be_deleted_is_given_up),
         TEST(flows_that_cannot_be_listed_go),
         TEST(all_go_if_one_cannot_be_deleted),
         HOLD(flows_stay_while_a_bridge_waits_for_rules),

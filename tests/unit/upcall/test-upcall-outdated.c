@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* R3: upcalls of packets that a previous run had recirculated are dropped and
- * counted, whenever they are read, and no others are.  R4: nor are those that
- * waited on a socket of that run, in their order. */
+ * counted, and no others are.  R4: nor are those that waited on a socket of that
+ * run, in their order. */
 
 #include <config.h>
-#include "upcall/upcall-outdated.h"
+#include "upcall/upcall-channel.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -17,7 +17,7 @@
 #include "odp-netlink.h"
 #include "openvswitch/util.h"
 #include "unit/upcall/table-fixture.h"
-#include "upcall/upcall-channel.h"
+#include "upcall/upcall-msg.h"
 #include "upcall/upcall-table.h"
 
 /* What a key begins with in a message of the kernel. */
@@ -60,22 +60,6 @@ send_upcall(struct fixture *f, uint64_t seq, uint32_t recirc_id,
     unit_msg_uninit(&msg);
 }
 
-/* Sends one that is to be cut. */
-static void
-send_outdated(struct fixture *f, uint32_t recirc_id, uint16_t flags)
-{
-    struct sockaddr_nl addr = {
-        .nl_family = AF_NETLINK,
-        .nl_pid = upcall_table_get_pid(f->table, 1),
-    };
-    struct unit_msg msg;
-
-    make_upcall(&msg, 0, recirc_id, flags);
-    assert_int_equal(sendto(f->sender, msg.buf, msg.len, 0,
-                            (struct sockaddr *) &addr, sizeof addr), 24);
-    unit_msg_uninit(&msg);
-}
-
 static uint64_t
 n_outdated(struct fixture *f)
 {
@@ -88,106 +72,71 @@ n_outdated(struct fixture *f)
     return n;
 }
 
+/* Ids from here on are this run's. */
+#define FIRST 5000
+
 static void
-recirculated_upcall_is_dropped_and_counted_while_marked(void **state)
+upcall_with_an_id_of_a_previous_run_is_dropped_and_counted(void **state)
 {
     struct fixture *f = *state;
-    struct upcall_channel *channel;
 
     set_handlers(f, 1);
-    channel = add_port(f, 1);
-    assert_int_equal(upcall_channel_mark_outdated(channel), 0);
+    add_port(f, 1);
+    upcall_table_set_first_recirc_id(f->table, FIRST);
     send_upcall(f, 0, 0, 0);
-    send_outdated(f, 1, 0);
+    send_upcall(f, 0, FIRST - 1, 0);
     send_upcall(f, 1, 0, NLA_F_NESTED);
-    send_outdated(f, UINT32_MAX, NLA_F_NESTED);
-    send_outdated(f, 0x01000000, 0);
+    send_upcall(f, 0, UPCALL_RECIRC_STATIC + 1, NLA_F_NESTED);
+    send_upcall(f, 0, FIRST + UPCALL_RECIRC_RANGE, 0);
+    send_upcall(f, 0, UINT32_MAX, 0);
     expect_batch(f, 0, 0, 2);
     expect_nothing(f, 0);
-    assert_int_equal(n_outdated(f), 3);
+    assert_int_equal(n_outdated(f), 4);
     assert_int_equal(stats_of(f, 1).malformed, 0);
 }
 
 static void
-mark_is_of_the_time_at_which_the_upcall_was_sent(void **state)
+upcall_with_an_id_of_this_run_is_handed_out(void **state)
 {
     struct fixture *f = *state;
 
     set_handlers(f, 1);
-    assert_int_equal(upcall_channel_mark_outdated(add_port(f, 1)), 0);
-    assert_int_equal(upcall_channel_mark_outdated(add_port(f, 2)), 0);
-    send_outdated(f, 7, 0);
-    send_upcall(f, 0, 0, 0);
-    upcall_table_unmark_outdated(f->table);
-    send_upcall(f, 1, 7, 0);
-    send_upcall(f, 2, 0, 0);
-    expect_batch(f, 0, 0, 3);
-    assert_int_equal(n_outdated(f), 1);
-
-    /* Nothing is marked, and that is no error. */
-    upcall_table_unmark_outdated(f->table);
-    send_upcall(f, 3, 7, 0);
-    expect_batch(f, 0, 3, 1);
+    add_port(f, 1);
+    upcall_table_set_first_recirc_id(f->table, FIRST);
+    send_upcall(f, 0, FIRST, 0);
+    send_upcall(f, 1, FIRST + UPCALL_RECIRC_RANGE - 1, NLA_F_NESTED);
+    /* Of bonds. */
+    send_upcall(f, 2, 1, 0);
+    send_upcall(f, 3, UPCALL_RECIRC_STATIC, 0);
+    expect_batch(f, 0, 0, 4);
+    assert_int_equal(n_outdated(f), 0);
 }
 
 static void
-socket_that_does_not_mark_takes_all(void **state)
+without_a_previous_run_all_ids_are_of_this_one(void **state)
 {
     struct fixture *f = *state;
 
     set_handlers(f, 1);
     add_port(f, 1);
     send_upcall(f, 0, 7, 0);
-    expect_batch(f, 0, 0, 1);
+    send_upcall(f, 1, FIRST, 0);
+    send_upcall(f, 2, UINT32_MAX, 0);
+    expect_batch(f, 0, 0, 3);
     assert_int_equal(n_outdated(f), 0);
 }
 
-/* What does not look like an upcall of the kernel stays as it is. */
 static void
-other_messages_are_not_cut(void **state)
-{
-    static const uint32_t word = 7;
-    struct fixture *f = *state;
-    struct unit_msg msg;
-    uint32_t pid;
-
-    set_handlers(f, 1);
-    assert_int_equal(upcall_channel_mark_outdated(add_port(f, 1)), 0);
-    pid = upcall_table_get_pid(f->table, 1);
-
-    /* With another attribute first, and with another one in the key. */
-    send_to(f, 1, 0);
-    unit_msg_init(&msg, UNIT_FAMILY, OVS_PACKET_CMD_MISS, UNIT_DP_IFINDEX);
-    unit_msg_put(&msg, OVS_PACKET_ATTR_USERDATA, &word, sizeof word);
-    assert_int_equal(unit_send(f->sender, pid, msg.buf, msg.len), 0);
-
-    /* Down to nothing. */
-    for (size_t len = 4; len < msg.len; len += 4) {
-        assert_int_equal(unit_send(f->sender, pid, msg.buf, len), 0);
-    }
-    unit_msg_uninit(&msg);
-    expect_batch(f, 0, 0, 1);
-    expect_nothing(f, 0);
-    assert_int_equal(n_outdated(f), 0);
-    assert_int_equal(stats_of(f, 1).malformed, 8);
-}
-
-static void
-what_the_mark_leaves_is_told_from_what_is_short(void **state OVS_UNUSED)
+action_is_told_from_what_is_short(void **state OVS_UNUSED)
 {
     struct unit_msg msg;
 
-    make_upcall(&msg, 0, 7, 0);
-    assert_true(upcall_outdated_is(msg.buf, 24));
-    assert_false(upcall_outdated_is(msg.buf, 23));
-    assert_false(upcall_outdated_is(msg.buf, 28));
-    assert_false(upcall_outdated_is(msg.buf, msg.len));
-    unit_msg_uninit(&msg);
-
-    /* An upcall of the headers alone was never more. */
-    unit_msg_init(&msg, UNIT_FAMILY, OVS_PACKET_CMD_MISS, UNIT_DP_IFINDEX);
-    assert_int_equal(msg.len, 24);
-    assert_false(upcall_outdated_is(msg.buf, msg.len));
+    make_upcall(&msg, 0, 0, 0);
+    assert_false(upcall_msg_is_action(msg.buf, msg.len));
+    msg.buf[NLMSG_HDRLEN] = OVS_PACKET_CMD_ACTION;
+    assert_true(upcall_msg_is_action(msg.buf, msg.len));
+    assert_true(upcall_msg_is_action(msg.buf, 20));
+    assert_false(upcall_msg_is_action(msg.buf, 19));
     unit_msg_uninit(&msg);
 }
 
@@ -252,8 +201,7 @@ adopt(struct fixture *f, int fd, uint32_t port_no)
     struct upcall_channel *channel;
 
     assert_int_equal(upcall_channel_create_adopted(fd, &channel), 0);
-    assert_int_equal(upcall_channel_mark_outdated(channel), 0);
-    upcall_channel_end_outdated(channel);
+    upcall_table_set_first_recirc_id(f->table, FIRST);
     assert_int_equal(upcall_table_add(f->table, port_no, "port", channel), 0);
     return channel;
 }
@@ -267,7 +215,7 @@ check_adopted(struct fixture *f, uint32_t port_no)
 
     set_handlers(f, 1);
     send_waiting(f, pid, 0, 0);
-    send_waiting(f, pid, 0, 7);
+    send_waiting(f, pid, 0, FIRST - 1);
     assert_int_equal(send_action(f, pid, 0), 0);
     send_waiting(f, pid, 1, 0);
     adopt(f, fd, port_no);
@@ -275,16 +223,15 @@ check_adopted(struct fixture *f, uint32_t port_no)
 
     /* While flows of the previous run forward. */
     send_waiting(f, pid, 2, 0);
-    assert_int_equal(send_action(f, pid, 0), EMSGSIZE);
+    assert_int_equal(send_action(f, pid, 0), 0);
+    upcall_table_end_adopted(f->table);
 
-    /* From then on ids are those of this run. */
-    upcall_table_unmark_outdated(f->table);
-    send_waiting(f, pid, 3, 7);
+    send_waiting(f, pid, 3, FIRST);
     assert_int_equal(send_action(f, pid, 4), 0);
     expect_batch(f, 0, 0, 5);
     expect_nothing(f, 0);
     assert_int_equal(n_outdated(f), 3);
-    assert_int_equal(n_adopted(f), 4);
+    assert_int_equal(n_adopted(f), 6);
     assert_int_equal(stats_of(f, port_no).malformed, 0);
 }
 
@@ -317,9 +264,9 @@ socket_that_overran_ends_when_it_is_empty(void **state)
         continue;
     }
     adopt(f, fd, 1);
+    upcall_table_end_adopted(f->table);
     expect_nothing(f, 0);
-    upcall_table_unmark_outdated(f->table);
-    send_waiting(f, pid, 0, 7);
+    assert_int_equal(send_action(f, pid, 0), 0);
     expect_batch(f, 0, 0, 1);
     assert_int_equal(stats_of(f, 1).lost, 0);
 }
@@ -334,9 +281,9 @@ purge_ends_what_waited(void **state)
     set_handlers(f, 1);
     send_waiting(f, pid, 0, 0);
     adopt(f, fd, 1);
-    upcall_table_unmark_outdated(f->table);
+    upcall_table_end_adopted(f->table);
     upcall_table_purge(f->table);
-    send_waiting(f, pid, 0, 7);
+    assert_int_equal(send_action(f, pid, 0), 0);
     expect_batch(f, 0, 0, 1);
     assert_int_equal(n_adopted(f), 0);
 }
@@ -355,13 +302,6 @@ descriptor_that_is_no_socket_is_refused(void **state OVS_UNUSED)
     close(fds[1]);
 }
 
-static void
-failure_is_reported(void **state OVS_UNUSED)
-{
-    assert_int_equal(upcall_outdated_mark(-1, false), EBADF);
-    upcall_outdated_unmark(-1);
-}
-
 #define TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, table_setup, table_teardown)
 
@@ -369,17 +309,15 @@ int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(recirculated_upcall_is_dropped_and_counted_while_marked),
-        TEST(mark_is_of_the_time_at_which_the_upcall_was_sent),
-        TEST(socket_that_does_not_mark_takes_all),
-        TEST(other_messages_are_not_cut),
+        TEST(upcall_with_an_id_of_a_previous_run_is_dropped_and_counted),
+        TEST(upcall_with_an_id_of_this_run_is_handed_out),
+        TEST(without_a_previous_run_all_ids_are_of_this_one),
+        cmocka_unit_test(action_is_told_from_what_is_short),
         TEST(what_waited_on_an_adopted_socket_is_served),
         TEST(what_waited_on_a_shared_socket_is_served),
         TEST(socket_that_overran_ends_when_it_is_empty),
         TEST(purge_ends_what_waited),
         cmocka_unit_test(descriptor_that_is_no_socket_is_refused),
-        cmocka_unit_test(what_the_mark_leaves_is_told_from_what_is_short),
-        cmocka_unit_test(failure_is_reported),
     };
 
     unit_init("test-upcall-outdated");

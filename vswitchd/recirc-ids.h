@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef KDP_RECIRC_IDS_H
+#define KDP_RECIRC_IDS_H 1
+
+/* Recirculation ids of this run
+ * =============================
+ *
+ * Open vSwitch begins with recirculation id 1 in each run.  Flows of the previous
+ * run that stay in the kernel have such ids, with other meanings.  So this run
+ * begins with an id that is higher than theirs; takeover.h knows which.
+ *
+ * Thread safety: the main thread. */
+
+/* Before bridge_init(). */
+void recirc_ids_init(void);
+
+#endif /* vswitchd/recirc-ids.h */
