@@ -8,6 +8,8 @@ EXTRA_DIST += \
 	Documentation/index.rst \
 	Documentation/invariants.rst \
 	Documentation/link-tables.rst \
+	Documentation/offload-rules.rst \
+	Documentation/offload-show.rst \
 	Documentation/offload.rst \
 	Documentation/openvswitch-kdp-exporter.8.rst \
 	Documentation/ovs-kdp-doctor.8.rst \
@@ -39,6 +41,8 @@ EXTRA_DIST += \
 	Documentation/suites.rst \
 	Documentation/testing.rst \
 	Documentation/upcall-channels.rst \
+	Documentation/upcall-settings.rst \
+	Documentation/upcall-show.rst \
 	Documentation/versions.rst \
 	Documentation/vport-table.rst
 
