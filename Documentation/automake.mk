@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	Documentation/conf.py \
 	Documentation/index.rst \
 	Documentation/invariants.rst \
+	Documentation/link-show.rst \
 	Documentation/link-tables.rst \
 	Documentation/offload-rules.rst \
 	Documentation/offload-show.rst \
