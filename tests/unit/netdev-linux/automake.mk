@@ -130,9 +130,11 @@ tests_unit_netdev_linux_test_netdev_stats_LDFLAGS = \
 	-Wl,--wrap=proc_net_dev_read
 tests_unit_netdev_linux_test_netdev_qos_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-qos.c \
-	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_route) $(unit_link) \
+	$(unit_common)
 tests_unit_netdev_linux_test_netdev_qos_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=kdp_stock_nl_transact $(unit_clock_wrap)
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap) \
+	-Wl,--wrap=kdp_stock_nl_transact
 tests_unit_netdev_linux_test_qdisc_lock_SOURCES = \
 	tests/unit/netdev-linux/test-qdisc-lock.c $(unit_common)
 tests_unit_netdev_linux_test_rtnl_count_SOURCES = \
