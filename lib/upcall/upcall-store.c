@@ -182,10 +182,10 @@ found(int fd, const char *name)
 /* Messages. */
 
 /* Sends 'len' bytes at 'text' to socket 'sock', with descriptor 'fd' unless
- * that is -1.  Returns 0 or a positive errno value; EAGAIN if it would block.
- */
+ * that is -1.  Returns 0 or a positive errno value; EAGAIN if it would block
+ * and 'flags' has MSG_DONTWAIT.  */
 static int
-send_text(int sock, const char *text, size_t len, int fd)
+send_text(int sock, const char *text, size_t len, int fd, int flags)
 {
     union {
         struct cmsghdr align;
@@ -206,7 +206,18 @@ send_text(int sock, const char *text, size_t len, int fd)
         cmsg->cmsg_len = CMSG_LEN(sizeof fd);
         memcpy(CMSG_DATA(cmsg), &fd, sizeof fd);
     }
-    return (sendmsg(sock, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0);
+    return sendmsg(sock, &msg, flags | MSG_NOSIGNAL) < 0 ? errno : 0;
+}
+
+/* Sends 'entry', whose descriptor is 'fd', to socket 'sock'. */
+static int
+send_entry(int sock, const struct entry *entry, int fd, int flags)
+{
+    char record[RECORD_SIZE] = "";
+
+    snprintf(record, sizeof record, NAME_FORMAT, entry->dp_ifindex,
+             entry->port_no, entry->pid);
+    return send_text(sock, record, sizeof record, fd, flags);
 }
 
 /* Puts 'entry', whose descriptor is 'fd', into the monitor's store. */
@@ -214,22 +225,17 @@ static int
 enqueue(const struct entry *entry, int fd)
     OVS_REQUIRES(mutex)
 {
-    char record[RECORD_SIZE] = "";
-    int error;
+    int error = send_entry(queue[0], entry, fd, MSG_DONTWAIT);
 
-    snprintf(record, sizeof record, NAME_FORMAT, entry->dp_ifindex,
-             entry->port_no, entry->pid);
-    error = send_text(queue[0], record, sizeof record, fd);
     n_messages += !error;
     return error;
 }
 
-/* Takes the first message of the monitor's store.  Returns its descriptor and
- * stores the name in 'record', or returns a negative errno value, -EAGAIN if
- * there is none. */
+/* Receives a message of send_entry() from socket 'sock'.  Returns its
+ * descriptor and stores the name in 'record', or returns a negative errno
+ * value, -EAGAIN if there is none. */
 static int
-dequeue(char record[RECORD_SIZE + 1])
-    OVS_REQUIRES(mutex)
+receive_entry(int sock, char record[RECORD_SIZE + 1], int flags)
 {
     union {
         struct cmsghdr align;
@@ -245,16 +251,26 @@ dequeue(char record[RECORD_SIZE + 1])
     const struct cmsghdr *cmsg;
     int fd;
 
-    if (recvmsg(queue[1], &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0) {
+    if (recvmsg(sock, &msg, flags | MSG_CMSG_CLOEXEC) <= 0) {
         return -EAGAIN;
     }
-    n_messages -= n_messages > 0;
     record[RECORD_SIZE] = '\0';
     cmsg = CMSG_FIRSTHDR(&msg);
     if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS) {
         return -EMFILE;         /* No room for it. */
     }
     memcpy(&fd, CMSG_DATA(cmsg), sizeof fd);
+    return fd;
+}
+
+/* Takes the first message of the monitor's store. */
+static int
+dequeue(char record[RECORD_SIZE + 1])
+    OVS_REQUIRES(mutex)
+{
+    int fd = receive_entry(queue[1], record, MSG_DONTWAIT);
+
+    n_messages -= fd != -EAGAIN && n_messages > 0;
     return fd;
 }
 
@@ -300,7 +316,7 @@ keep(const struct entry *entry)
         /* systemd closes those for which it has no room, and does not say
          * so. */
         error = (hmap_count(&entries) > systemd_max ? ENOSPC
-                 : send_text(systemd, text, len, entry->fd));
+                 : send_text(systemd, text, len, entry->fd, MSG_DONTWAIT));
     }
     return error || queue[0] < 0 ? error : enqueue(entry, entry->fd);
 }
@@ -314,7 +330,7 @@ remove_from_systemd(const struct entry *entry)
                        NAME_FORMAT, entry->dp_ifindex, entry->port_no,
                        entry->pid);
 
-    return send_text(systemd, text, len, -1);
+    return send_text(systemd, text, len, -1, MSG_DONTWAIT);
 }
 
 /* Makes the stores what they are to be.  Returns 0 or a positive errno
@@ -482,9 +498,9 @@ void
 upcall_store_add(int fd, int dp_ifindex, uint32_t port_no, uint32_t pid)
 {
     ovs_mutex_lock(&mutex);
-    if (exists() && !find(pid)) {
-        insert(MISSING, fd, dp_ifindex, port_no, pid);
-        changed = true;
+    if (!find(pid)) {
+        insert(exists() ? MISSING : KEPT, fd, dp_ifindex, port_no, pid);
+        changed |= exists();
         retry_at = LLONG_MIN;
     }
     ovs_mutex_unlock(&mutex);
@@ -541,9 +557,6 @@ upcall_store_take(int dp_ifindex, uint32_t port_no, uint32_t pid)
         fd = entry->fd;
         entry->state = KEPT;
         n_found--;
-        if (!exists()) {
-            delete(entry);
-        }
     }
     ovs_mutex_unlock(&mutex);
     return fd;
@@ -585,7 +598,7 @@ upcall_store_leave(void)
 {
     upcall_store_run();
     ovs_mutex_lock(&mutex);
-    left = systemd >= 0;        /* The monitor ends with the daemon. */
+    left |= systemd >= 0;       /* The monitor ends with the daemon. */
     ovs_mutex_unlock(&mutex);
 }
 
@@ -600,6 +613,70 @@ upcall_store_is_left(void)
     return retval;
 }
 
+/* Handing over. */
+
+int
+upcall_store_send(int sock)
+{
+    struct entry *entry;
+    int error, n;
+
+    ovs_mutex_lock(&mutex);
+    left = true;
+    n = hmap_count(&entries);
+    error = send_text(sock, (const char *) &n, sizeof n, -1, 0);
+    HMAP_FOR_EACH (entry, node, &entries) {
+        error = error ? error : send_entry(sock, entry, (entry->state == GONE
+                                                         ? -1 : entry->fd), 0);
+    }
+    ovs_mutex_unlock(&mutex);
+    return error;
+}
+
+int
+upcall_store_receive(int sock)
+{
+    char record[RECORD_SIZE + 1];
+    int n;
+
+    if (recv(sock, &n, sizeof n, 0) != sizeof n) {
+        return EPROTO;
+    }
+    ovs_mutex_lock(&mutex);
+    upcall_fd_limit_ensure("handover", n, 0);
+    for (; n > 0; n--) {
+        int fd = receive_entry(sock, record, 0);
+
+        if (fd == -EAGAIN) {
+            break;
+        } else if (fd >= 0 && !found(fd, record)) {
+            close(fd);
+        }
+    }
+    ovs_mutex_unlock(&mutex);
+    return n ? EPROTO : 0;
+}
+
+void
+upcall_store_return(void)
+{
+    ovs_mutex_lock(&mutex);
+    left = false;
+    ovs_mutex_unlock(&mutex);
+}
+
+void
+upcall_store_notify(const char *text)
+{
+    int error = (systemd < 0 ? 0
+                 : send_text(systemd, text, strlen(text), -1, 0));
+
+    if (error) {
+        VLOG_WARN("%s: telling the service manager failed (%s)", text,
+                  ovs_strerror(error));
+    }
+}
+
 void
 upcall_store_get_info(struct upcall_store_info *info)
 {
@@ -608,7 +685,7 @@ upcall_store_get_info(struct upcall_store_info *info)
     ovs_mutex_lock(&mutex);
     *info = (struct upcall_store_info) { .exists = exists() };
     HMAP_FOR_EACH (entry, node, &entries) {
-        info->n_kept += entry->state == KEPT;
+        info->n_kept += exists() && entry->state == KEPT;
         info->n_missing += entry->state == MISSING && last_error;
     }
     info->error = info->n_missing ? last_error : 0;

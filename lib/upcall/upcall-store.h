@@ -90,6 +90,18 @@ void upcall_store_end(void);
 void upcall_store_leave(void);
 bool upcall_store_is_left(void);
 
+/* Gives copies of all sockets to the process at the other end of 'sock', a
+ * connection of sequenced packets, which calls upcall_store_receive(): there
+ * they count as found.  Both block, as long as 'sock' says, and return 0 or a
+ * positive errno value.  The caller's sockets are left as by
+ * upcall_store_leave(), until upcall_store_return(). */
+int upcall_store_send(int sock);
+int upcall_store_receive(int sock);
+void upcall_store_return(void);
+
+/* Sends 'text' to systemd, if it wants messages (sd_notify(3)). */
+void upcall_store_notify(const char *text);
+
 void upcall_store_get_info(struct upcall_store_info *);
 
 /* To be called in each turn of the main loop. */

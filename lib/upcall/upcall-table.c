@@ -28,8 +28,9 @@
 VLOG_DEFINE_THIS_MODULE(upcall_table);
 
 /* Milliseconds after which a thread looks again for a handler that could not
- * be made.  Something to wait for would take the descriptors that handlers
- * lack: "struct seq" has two for each thread that waits. */
+ * be made, or whether the table is still halted.  Something to wait for would
+ * take the descriptors that handlers lack: "struct seq" has two for each
+ * thread that waits. */
 #define LOOK_AGAIN_MSEC 250
 
 /* The longest that upcall_table_halt() waits for batches that are under way,
@@ -338,6 +339,12 @@ upcall_table_halt(struct upcall_table *table)
     pthread_mutex_unlock(&halt_mutex);
 }
 
+void
+upcall_table_go_on(struct upcall_table *table)
+{
+    atomic_store(&table->halted, false);
+}
+
 int
 upcall_table_recv(struct upcall_table *table, uint32_t handler_id,
                   struct upcall_view *view)
@@ -377,7 +384,7 @@ upcall_table_recv_wait(struct upcall_table *table, uint32_t handler_id)
                                                               handler_id);
 
     if (upcall_table_is_halted(table)) {
-        return;                 /* Until the thread is told to end. */
+        poll_timer_wait(LOOK_AGAIN_MSEC);   /* It may go on. */
     } else if (!handler) {
         poll_timer_wait(LOOK_AGAIN_MSEC);
     } else if (upcall_handler_is_ready(handler)) {

@@ -252,11 +252,14 @@ int upcall_table_recv(struct upcall_table *, uint32_t handler_id,
  * a handler of that number, after a while. */
 void upcall_table_recv_wait(struct upcall_table *, uint32_t handler_id);
 
-/* Has no handler take upcalls any more, for good, and waits until those that
- * were taken have been processed, for a second at most: what waits is for
- * another process.  By a thread that no handler waits for, or by a handler
- * between two batches. */
+/* Has no handler take upcalls any more, and waits until those that were taken
+ * have been processed, for a second at most: what waits is for another
+ * process.  By a thread that no handler waits for, or by a handler between two
+ * batches. */
 void upcall_table_halt(struct upcall_table *);
+
+/* Handlers take upcalls again, within a moment: there is no other process. */
+void upcall_table_go_on(struct upcall_table *);
 
 /* Throws away the upcalls that wait on all channels. */
 void upcall_table_purge(struct upcall_table *);

@@ -155,6 +155,21 @@ halt_may_meet_a_handler_that_looks_for_upcalls(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+/* R6: the next process did not serve. */
+static void
+handlers_go_on_with_what_has_waited(void **state)
+{
+    struct fixture *f = *state;
+
+    set_handlers(f, 1);
+    add_port(f, 1);
+    upcall_table_halt(f->table);
+    send_to(f, 1, 0);
+    expect_nothing(f, 0);
+    upcall_table_go_on(f->table);
+    expect_batch(f, 0, 0, 1);
+}
+
 #define TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, table_setup, table_teardown)
 
@@ -167,6 +182,7 @@ main(void)
         TEST(handler_that_halts_does_not_wait_for_itself),
         TEST(halt_does_not_wait_for_ever),
         TEST(halt_may_meet_a_handler_that_looks_for_upcalls),
+        TEST(handlers_go_on_with_what_has_waited),
     };
 
     unit_init("test-upcall-halt");

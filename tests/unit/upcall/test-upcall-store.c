@@ -548,6 +548,57 @@ monitor_keeps_what_was_passed(void **state OVS_UNUSED)
     close(fd);
 }
 
+/* The connection of a handover. */
+static int handover[2];
+
+static void
+taken_over(void)
+{
+    unit_check(!upcall_store_receive(handover[1]));
+    unit_check(upcall_store_has_found());
+    unit_check(upcall_store_take(DP, PORT, shared->pids[0]) >= 0);
+    unit_check(upcall_store_take(DP, PORT + 1, 0) >= 0);
+    unit_check(!upcall_store_has_found());
+}
+
+static void
+cut_off(void)
+{
+    unit_check(upcall_store_receive(handover[1]) == EPROTO);
+}
+
+/* R6: without any store, too. */
+static void
+sockets_are_handed_over_to_a_process_that_runs(void **state OVS_UNUSED)
+{
+    int first = open_socket(NETLINK_GENERIC, &shared->pids[0]);
+    int second = open_socket(NETLINK_GENERIC, &shared->pids[1]);
+    int n = 2;
+
+    assert_int_equal(__real_socketpair(AF_UNIX, SOCK_SEQPACKET, 0, handover),
+                     0);
+    upcall_store_add(first, DP, PORT, shared->pids[0]);
+    upcall_store_add(second, DP, PORT + 1, shared->pids[1]);
+    assert_int_equal(upcall_store_send(handover[0]), 0);
+    assert_true(upcall_store_is_left());
+    upcall_store_return();
+    assert_false(upcall_store_is_left());
+    assert_false(get_info().exists || get_info().n_kept);
+
+    /* They are this process's, and not to be found in the other one. */
+    upcall_store_remove(shared->pids[0]);
+    upcall_store_remove(shared->pids[1]);
+    in_process(taken_over);
+
+    /* The other end goes in the middle. */
+    assert_int_equal(send(handover[0], &n, sizeof n, 0), sizeof n);
+    close(handover[0]);
+    in_process(cut_off);
+    close(handover[1]);
+    close(first);
+    close(second);
+}
+
 #define SYSTEMD_TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, open_manager, close_manager)
 
@@ -559,6 +610,7 @@ main(void)
         cmocka_unit_test(sockets_that_went_do_not_fill_the_store),
         cmocka_unit_test(what_cannot_be_kept_is_tried_again),
         cmocka_unit_test(without_a_pair_of_sockets_there_is_no_store),
+        cmocka_unit_test(sockets_are_handed_over_to_a_process_that_runs),
         SYSTEMD_TEST(service_manager_gets_and_passes_sockets),
         SYSTEMD_TEST(full_store_is_noticed),
         SYSTEMD_TEST(only_sockets_that_are_what_they_are_called_are_taken),
