@@ -13,7 +13,24 @@
 
 const char kdp_dpif_type[] = "system";
 
-/* If sockets of a previous run wait for upcalls, makes the kernel dispatch
+static atomic_bool shadow = ATOMIC_VAR_INIT(false);
+
+void
+kdp_datapath_set_shadow(bool on)
+{
+    atomic_store(&shadow, on);
+}
+
+bool
+kdp_datapath_is_shadow(void)
+{
+    bool on;
+
+    atomic_read(&shadow, &on);
+    return on;
+}
+
+/* If sockets of another run wait for upcalls, makes the kernel dispatch
  * these as the 'features' of that run say: on another socket their order would
  * be lost.  What fails does no more harm than that. */
 static void
@@ -21,7 +38,7 @@ keep_dispatch(struct kdp_datapath *dp, uint32_t features)
     OVS_REQUIRES(dp->mutex)
 {
     if ((features & KDP_DISPATCH_FEATURES) == OVS_DP_F_VPORT_PIDS
-        && upcall_store_has_found()) {
+        && (upcall_store_has_found() || kdp_datapath_is_shadow())) {
         ovs_datapath_set_features(&dp->genl, dp->ifindex,
                                   dp->user_features | OVS_DP_F_VPORT_PIDS,
                                   NULL, 0, NULL);

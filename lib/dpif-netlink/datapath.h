@@ -94,6 +94,12 @@ struct kdp_datapath {
     int refcount;                   /* datapaths.c. */
 };
 
+/* Says whether this process is in the shadow of another one, which serves the
+ * datapaths: then nothing that bridges do may change what the other one does.
+ * In the main thread; any thread may ask. */
+void kdp_datapath_set_shadow(bool);
+bool kdp_datapath_is_shadow(void);
+
 /* Opens datapath 'name' of the kernel, which is created first if 'create' is
  * true, and stores it in '*dpp', without parts.  Returns 0 or a positive errno
  * value. */

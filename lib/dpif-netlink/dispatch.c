@@ -258,6 +258,18 @@ dispatch_set_mode(struct kdp_datapath *dp, enum dispatch_mode mode)
     }
 }
 
+bool
+dispatch_is_per_port(struct kdp_datapath *dp)
+{
+    bool retval;
+
+    ovs_mutex_lock(&dp->mutex);
+    retval = (dp->dispatch->wanted == DISPATCH_PER_PORT
+              && upcall_dest_mode(dp) == DISPATCH_PER_PORT);
+    ovs_mutex_unlock(&dp->mutex);
+    return retval;
+}
+
 /* Turning upcalls on and off. */
 
 bool
@@ -569,6 +581,18 @@ check_features(struct kdp_datapath *dp)
         VLOG_WARN_RL(&rl, "%s: that failed (%s); trying again every %d ms",
                      dp->name, ovs_strerror(error), RETRY_INTERVAL);
     }
+}
+
+void
+dispatch_check(struct kdp_datapath *dp)
+{
+    ovs_mutex_lock(&dp->mutex);
+    if (dp->dispatch->on) {
+        vport_table_expire(dp->vports);
+        upcall_sync_all(dp);
+        tell_mode(dp);
+    }
+    ovs_mutex_unlock(&dp->mutex);
 }
 
 /* The main loop. */

@@ -72,6 +72,13 @@ void dispatch_set_mode(struct kdp_datapath *dp, enum dispatch_mode mode)
 uint64_t dispatch_n_restored(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
+/* True if the mode is to be, and is, dispatch by port. */
+bool dispatch_is_per_port(struct kdp_datapath *);
+
+/* Tells the kernel the mode and the sockets of ports again, which another
+ * process may have changed. */
+void dispatch_check(struct kdp_datapath *);
+
 const char *dispatch_mode_name(enum dispatch_mode);
 bool dispatch_mode_from_name(const char *name, enum dispatch_mode *);
 

@@ -15,6 +15,10 @@ struct dpif_kdp {
     struct kdp_datapath *dp;
     struct vport_poller *poller;    /* For port_poll; NULL before that. */
     bool is_bridge;                 /* That of a bridge, not of a command. */
+
+    /* What the bridge has said in the shadow of another process. */
+    bool recv_wanted;
+    uint32_t n_handlers;
 };
 
 /* Declares the function of the class for its member NAME. */

@@ -61,6 +61,14 @@ static bool bridge_dpif_ran;
 /* Main thread only: the class is registered. */
 static bool registered;
 
+/* True if 'dpif' is a bridge's, and this process is in the shadow of another
+ * one: then the bridge may look at the datapath, but not change it. */
+static bool
+is_in_shadow(const struct dpif *dpif)
+{
+    return dpif_kdp_cast(dpif)->is_bridge && kdp_datapath_is_shadow();
+}
+
 /* Opening and closing. */
 
 static int
@@ -181,9 +189,11 @@ bool
 dpif_netlink_kdp_run_alone(void)
 {
     bool alone = !hmapx_is_empty(&bridge_dpifs) && !bridge_dpif_ran;
+    bool leave;
 
     bridge_dpif_ran = false;
-    if (alone) {
+    atomic_read(&leaving, &leave);
+    if (alone && !leave) {
         struct hmapx_node *node;
 
         HMAPX_FOR_EACH (node, &bridge_dpifs) {
@@ -212,7 +222,9 @@ dpif_kdp_set_config(struct dpif *dpif, const struct smap *other_config)
 
     kdp_diagnose_set_config(other_config);
     settings_set(dp, other_config);
-    kdp_flow_offload_set(dp, other_config);
+    if (!is_in_shadow(dpif)) {
+        kdp_flow_offload_set(dp, other_config);
+    }
     return 0;
 }
 
@@ -228,6 +240,8 @@ dpif_kdp_port_add(struct dpif *dpif, struct netdev *netdev,
     if (dpif_kdp_cast(dpif)->is_bridge
         && takeover_ports_claim(dp, netdev, port_no)) {
         return 0;
+    } else if (is_in_shadow(dpif)) {
+        return EBUSY;           /* The bridge tries again. */
     }
     error = ports_add(dp, netdev, port_no);
     if (!error) {
@@ -243,7 +257,8 @@ dpif_kdp_port_del(struct dpif *dpif, odp_port_t port_no)
 {
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
 
-    if (dpif_kdp_cast(dpif)->is_bridge && takeover_ports_keep(dp, port_no)) {
+    if (dpif_kdp_cast(dpif)->is_bridge
+        && (takeover_ports_keep(dp, port_no) || is_in_shadow(dpif))) {
         return 0;
     }
     return ports_del(dp, port_no);
@@ -355,6 +370,9 @@ dpif_kdp_destroy(struct dpif *dpif)
 {
     struct dpif *inner = dpif_kdp_inner(dpif);
 
+    if (is_in_shadow(dpif)) {
+        return 0;
+    }
     takeover_ports_delete(dpif_kdp_cast(dpif)->dp);
     kdp_flow_offload_clean_up(dpif_kdp_cast(dpif)->dp);
     return inner->dpif_class->destroy(inner);
@@ -434,14 +452,96 @@ dpif_netlink_kdp_leave_upcalls(void *aux OVS_UNUSED)
     }
 }
 
-/* True if 'op' would change the flows, which are to stay as they are.  Then it
- * has been carried out as far as the caller is concerned. */
+/* Handing over, and taking over from a process that serves. */
+
+const char *
+dpif_netlink_kdp_hand_over_check(void)
+{
+    struct hmapx_node *node;
+
+    HMAPX_FOR_EACH (node, &bridge_dpifs) {
+        const struct dpif_kdp *dpif = node->data;
+
+        if (kdp_flow_engine_get(dpif->dp)) {
+            return "flows are offloaded (other_config:hw-offload)";
+        } else if (!dispatch_is_per_port(dpif->dp)) {
+            return "upcalls are not dispatched by port "
+                   "(other_config:upcall-dispatch)";
+        } else if (takeover_hides_flows(dpif->dp)) {
+            return "flows of a previous run are still being taken over";
+        }
+    }
+    return registered ? NULL : "it runs on Open vSwitch's own providers";
+}
+
+int
+dpif_netlink_kdp_hand_over(int sock)
+{
+    kdp_datapaths_for_each(halt_upcalls, NULL);
+    dpif_netlink_kdp_leave_flows();
+    return upcall_store_send(sock);
+}
+
+static void
+go_on(struct kdp_datapath *dp, void *aux OVS_UNUSED)
+{
+    int error = dp->inner->dpif_class->flow_flush(dp->inner);
+
+    if (error) {
+        VLOG_WARN("%s: deleting the flows of another process failed (%s)",
+                  dp->name, ovs_strerror(error));
+    }
+    dispatch_check(dp);
+    upcall_table_go_on(dp->upcalls);
+}
+
+void
+dpif_netlink_kdp_go_on(void)
+{
+    upcall_store_return();
+    atomic_store(&leaving, false);
+    kdp_datapaths_for_each(go_on, NULL);
+}
+
+void
+dpif_netlink_kdp_enter_shadow(void)
+{
+    kdp_datapath_set_shadow(true);
+}
+
+void
+dpif_netlink_kdp_leave_shadow(void)
+{
+    struct hmapx_node *node;
+
+    kdp_datapath_set_shadow(false);
+    HMAPX_FOR_EACH (node, &bridge_dpifs) {
+        const struct dpif_kdp *dpif = node->data;
+
+        takeover_list(dpif->dp);
+        if (dpif->recv_wanted && !dispatch_recv_set(dpif->dp, true)) {
+            takeover_upcalls_on(dpif->dp);
+            dispatch_handlers_set(dpif->dp, dpif->n_handlers);
+        }
+    }
+}
+
+/* True if 'op' would change the flows, which are to stay as they are, or send
+ * what another process sends.  Then it has been carried out as far as the
+ * caller is concerned.  Bridges may try out in the shadow what the datapath
+ * can do. */
 static bool
-leave_flow(struct dpif_op *op)
+leave_flow(struct dpif_op *op, bool shadow)
 {
     struct dpif_flow_stats *stats;
 
-    if (op->type == DPIF_OP_FLOW_PUT) {
+    if (shadow && (op->type == DPIF_OP_FLOW_PUT
+                   ? op->flow_put.flags & DPIF_FP_PROBE
+                   : op->type != DPIF_OP_EXECUTE || op->execute.probe)) {
+        return false;
+    } else if (shadow && op->type == DPIF_OP_EXECUTE) {
+        stats = NULL;
+    } else if (op->type == DPIF_OP_FLOW_PUT) {
         stats = op->flow_put.stats;
     } else if (op->type == DPIF_OP_FLOW_DEL) {
         stats = op->flow_del.stats;
@@ -459,13 +559,13 @@ leave_flow(struct dpif_op *op)
  * daemon leaves its flows, and stores how many in '*n_ops'.  The caller frees
  * the array. */
 static struct dpif_op **
-leave_flows(struct dpif_op **ops, size_t *n_ops)
+leave_flows(struct dpif_op **ops, size_t *n_ops, bool shadow)
 {
     struct dpif_op **rest = xmalloc(*n_ops * sizeof *rest);
     size_t n = 0;
 
     for (size_t i = 0; i < *n_ops; i++) {
-        if (!leave_flow(ops[i])) {
+        if (!leave_flow(ops[i], shadow)) {
             rest[n++] = ops[i];
         }
     }
@@ -483,11 +583,12 @@ dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops,
     struct kdp_flow_engine *engine = dpif_kdp_engine(dpif);
     struct dpif *inner = dpif_kdp_inner(dpif);
     struct dpif_op **rest = NULL;
+    bool shadow = is_in_shadow(dpif);
     bool leave;
 
     atomic_read(&leaving, &leave);
-    if (leave && dpif_kdp_cast(dpif)->is_bridge) {
-        ops = rest = leave_flows(ops, &n_ops);
+    if (shadow || (leave && dpif_kdp_cast(dpif)->is_bridge)) {
+        ops = rest = leave_flows(ops, &n_ops, shadow);
     }
     if (OVS_COMPAT_OPERATE_TC_ONLY) {
         for (size_t i = 0; i < n_ops; i++) {
@@ -532,8 +633,13 @@ static int
 dpif_kdp_recv_set(struct dpif *dpif, bool enable)
 {
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
-    int error = dispatch_recv_set(dp, enable);
+    int error;
 
+    if (is_in_shadow(dpif)) {
+        dpif_kdp_cast(dpif)->recv_wanted = enable;
+        return 0;
+    }
+    error = dispatch_recv_set(dp, enable);
     if (enable && !error) {
         takeover_upcalls_on(dp);
     }
@@ -543,7 +649,14 @@ dpif_kdp_recv_set(struct dpif *dpif, bool enable)
 static int
 dpif_kdp_handlers_set(struct dpif *dpif, uint32_t n_handlers)
 {
-    dispatch_handlers_set(dpif_kdp_cast(dpif)->dp, n_handlers);
+    struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
+
+    if (is_in_shadow(dpif)) {
+        /* Their threads wait in them. */
+        dpif_kdp_cast(dpif)->n_handlers = n_handlers;
+        return upcall_table_set_handlers(dp->upcalls, n_handlers);
+    }
+    dispatch_handlers_set(dp, n_handlers);
     return 0;
 }
 

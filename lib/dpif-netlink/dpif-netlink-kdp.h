@@ -77,6 +77,29 @@ void dpif_netlink_kdp_leave_flows(void);
  * argument is of no use. */
 void dpif_netlink_kdp_leave_upcalls(void *);
 
+/* Handing over to another process, without a pause
+ * ------------------------------------------------
+ *
+ * The next process makes its bridges in the shadow of this one: they look at
+ * the datapath and change nothing.  All in the main thread. */
+
+/* Returns NULL if this process can hand over, otherwise the reason why not, a
+ * constant. */
+const char *dpif_netlink_kdp_hand_over_check(void);
+
+/* Halts upcalls, leaves the flows, and sends the sockets for upcalls to the
+ * next process through 'sock'.  Returns 0 or a positive errno value. */
+int dpif_netlink_kdp_hand_over(int sock);
+
+/* Takes that back, after the next process has gone.  Its flows are deleted:
+ * recirculation ids have another meaning here. */
+void dpif_netlink_kdp_go_on(void);
+
+/* Says that this is the next process, before bridge_init(); and that it
+ * serves from now on, with the sockets that upcall_store_receive() got. */
+void dpif_netlink_kdp_enter_shadow(void);
+void dpif_netlink_kdp_leave_shadow(void);
+
 /* Any thread.  Adds what the provider needs to 'usage', for "memory/show". */
 void dpif_netlink_kdp_get_memory_usage(struct simap *usage);
 

@@ -158,7 +158,9 @@ int
 dpif_kdp_meter_set(struct dpif *dpif, ofproto_meter_id meter_id,
                    struct ofputil_meter_config *config)
 {
-    return kdp_flow_meters_set(dpif_kdp_cast(dpif)->dp, meter_id, config);
+    /* The number may be that of another meter of the process that serves. */
+    return (kdp_datapath_is_shadow() ? EBUSY
+            : kdp_flow_meters_set(dpif_kdp_cast(dpif)->dp, meter_id, config));
 }
 
 int

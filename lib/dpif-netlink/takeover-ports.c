@@ -119,7 +119,8 @@ takeover_ports_keep(struct kdp_datapath *dp, odp_port_t port_no)
 static void
 delete_kept(struct kdp_datapath *dp, struct kept_port *kept)
 {
-    int error = ports_del(dp, u32_to_odp(kept->port_no));
+    int error = (kdp_datapath_is_shadow() ? 0
+                 : ports_del(dp, u32_to_odp(kept->port_no)));
 
     if (error && error != ENODEV) {
         VLOG_WARN("%s: deleting port %s of a previous run failed (%s)",
@@ -154,7 +155,7 @@ takeover_ports_claim(struct kdp_datapath *dp, struct netdev *netdev,
         return false;
     }
     if ((*port_no != ODPP_NONE && odp_to_u32(*port_no) != kept->port_no)
-        || !is_as_wanted(kept, netdev)) {
+        || (!kdp_datapath_is_shadow() && !is_as_wanted(kept, netdev))) {
         delete_kept(dp, kept);
         return false;
     }

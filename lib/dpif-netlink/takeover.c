@@ -279,10 +279,18 @@ takeover_begin(struct kdp_datapath *dp)
         t->new_ports = bitmap_allocate(MAX_PORTS);
         t->n_revalidated = ARRAY_SIZE(revalidate_after);
         atomic_store_explicit(&t->hides, true, memory_order_release);
-        kdp_flow_offload_keep_old(dp);
         t->work.new_ports = NULL;
-        work_start(dp, list_flows);
+        if (!kdp_datapath_is_shadow()) {
+            takeover_list(dp);
+        }
     }
+}
+
+void
+takeover_list(struct kdp_datapath *dp)
+{
+    kdp_flow_offload_keep_old(dp);
+    work_start(dp, list_flows);
 }
 
 void

@@ -135,6 +135,10 @@ void takeover_destroy(struct kdp_datapath *);
 void takeover_begin(struct kdp_datapath *dp);
 void takeover_cancel(struct kdp_datapath *dp);
 
+/* Begins the list of flows.  takeover_begin() does that itself, except in the
+ * shadow of another process, whose flows they are.  Before upcalls are on. */
+void takeover_list(struct kdp_datapath *dp);
+
 /* Says that the bridge has turned upcalls on. */
 void takeover_upcalls_on(struct kdp_datapath *dp);
 

@@ -482,6 +482,57 @@ get(struct unit_dpif *u, uint32_t flow)
     return error;
 }
 
+/* R6: another process serves the datapath.  The bridge finds out what that can
+ * do, and a command does what it is told. */
+static void
+bridge_in_the_shadow_changes_nothing(void **state)
+{
+    struct offload_desc *desc = unit_tc_desc(1, 1, 0);
+    struct unit_dpif *u = *state;
+    struct dpif_kdp bridge = {
+        .dpif = { .dpif_class = registered },
+        .dp = &u->dp,
+        .is_bridge = true,
+    };
+    struct dpif_op add = {
+        .type = DPIF_OP_FLOW_PUT,
+        .flow_put = {
+            .flags = DPIF_FP_CREATE,
+            .key = desc->key, .key_len = desc->key_len,
+            .mask = desc->mask, .mask_len = desc->mask_len,
+            .actions = desc->actions, .actions_len = desc->actions_len,
+            .ufid = &desc->ufid, .pmd_id = PMD_ID_NULL,
+        },
+    };
+    struct dpif_op del = {
+        .type = DPIF_OP_FLOW_DEL,
+        .flow_del = { .ufid = &desc->ufid, .pmd_id = PMD_ID_NULL },
+    };
+    struct dpif_op execute = { .type = DPIF_OP_EXECUTE };
+
+    dpif_netlink_kdp_enter_shadow();
+    operate(u, &add, true);
+    assert_int_equal(add.error, 0);
+    assert_int_equal(get(u, 1), ENOENT);
+    operate(u, &execute, true);
+    assert_int_equal(execute.error, 0);
+    assert_int_equal(registered->meter_set(&bridge.dpif,
+                                           (ofproto_meter_id) { 1 }, NULL),
+                     EBUSY);
+    assert_int_equal(registered->recv_set(&bridge.dpif, true), 0);
+    assert_true(bridge.recv_wanted);
+    assert_int_equal(registered->destroy(&bridge.dpif), 0);
+
+    /* By a command.  The bridge deletes what it has tried out. */
+    operate(u, &add, false);
+    assert_int_equal(get(u, 1), 0);
+    operate(u, &del, true);
+    assert_int_equal(del.error, 0);
+    assert_int_equal(get(u, 1), ENOENT);
+    dpif_netlink_kdp_leave_shadow();
+    offload_desc_unref(desc);
+}
+
 /* A bridge that goes has lost its ports when its threads look at flows (R1).
  * The last test: nothing takes that back. */
 static void
@@ -557,6 +608,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(lost_upcalls_are_told),
         TEST(upcall_is_passed_on_whole),
         TEST(bridge_that_starts_keeps_flows_a_command_does_not),
+        TEST(bridge_in_the_shadow_changes_nothing),
         TEST(flows_stay_when_the_daemon_ends),
     };
 
