@@ -6,6 +6,8 @@ kdplib_PROGRAMS = vswitchd/ovs-vswitchd
 
 vswitchd_ovs_vswitchd_SOURCES = \
 	vswitchd/entropy.c \
+	vswitchd/handover.c \
+	vswitchd/handover.h \
 	vswitchd/ovs-vswitchd.c \
 	vswitchd/port-stats.c \
 	vswitchd/recirc-ids.c \
@@ -17,8 +19,15 @@ vswitchd_ovs_vswitchd_LDFLAGS = \
 	-Wl,--build-id \
 	-Wl,--wrap=af_inet_ioctl \
 	-Wl,--wrap=ofconn_send_reply \
-	-Wl,--wrap=ofputil_append_port_stat \
+	-Wl,--wrap=ofproto_flush_flows \
+	-Wl,--wrap=ofproto_set_controllers \
+	-Wl,--wrap=ofproto_set_snoops \
 	-Wl,--wrap=ofproto_set_threads \
+	-Wl,--wrap=ofputil_append_port_stat \
+	-Wl,--wrap=ovsdb_idl_has_lock \
+	-Wl,--wrap=ovsdb_idl_is_lock_contended \
+	-Wl,--wrap=ovsdb_idl_set_lock \
+	-Wl,--wrap=ovsdb_idl_txn_commit \
 	-Wl,--wrap=daemonize_complete \
 	-Wl,--wrap=ovs_get_program_version
 vswitchd_ovs_vswitchd_LDADD = \

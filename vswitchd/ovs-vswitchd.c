@@ -23,6 +23,7 @@
 #include "dpif.h"
 #include "dummy.h"
 #include "fatal-signal.h"
+#include "handover.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/links-diagnose.h"
 #include "netdev-linux/links-show.h"
@@ -65,6 +66,7 @@ struct vswitchd_options {
     const char *dummy_level;    /* NULL for the default. */
     bool stock_providers;
     bool hw_rawio_access;       /* See ovs_compat_daemonize_start(). */
+    struct handover_options handover;
 };
 
 /* What "exit" commands say. */
@@ -130,6 +132,7 @@ __wrap_daemonize_complete(void)
 {
     __real_daemonize_complete();
     dpif_netlink_kdp_configured();
+    handover_configured();
 }
 
 OVS_NO_RETURN static void
@@ -154,6 +157,7 @@ enum {
     OPT_DUMMY_NUMA,
     OPT_STOCK_PROVIDERS,
     OPT_HW_RAWIO_ACCESS,
+    OPT_HANDOVER,
 };
 
 static const struct option long_options[] = {
@@ -172,6 +176,7 @@ static const struct option long_options[] = {
     {"dpdk", optional_argument, NULL, OPT_DPDK},
     {"dummy-numa", required_argument, NULL, OPT_DUMMY_NUMA},
     {"stock-providers", no_argument, NULL, OPT_STOCK_PROVIDERS},
+    {"handover", required_argument, NULL, OPT_HANDOVER},
     OVS_COMPAT_RAWIO_OPTION(OPT_HW_RAWIO_ACCESS)
     {NULL, 0, NULL, 0},
 };
@@ -197,6 +202,9 @@ parse_option(int c, struct vswitchd_options *options)
         break;
     case OPT_HW_RAWIO_ACCESS:
         options->hw_rawio_access = true;
+        break;
+    case OPT_HANDOVER:
+        options->handover.fd = atoi(optarg);
         break;
 
     VLOG_OPTION_HANDLERS
@@ -233,17 +241,62 @@ parse_option(int c, struct vswitchd_options *options)
     }
 }
 
+/* Adds option 'c', which is 'name' unless it is a short one, to the command
+ * line of the next daemon.  That is in the background already. */
+static void
+add_for_next(int c, const char *name, struct handover_options *handover)
+{
+    switch (c) {
+    case OPT_DETACH:
+    case OPT_OVERWRITE_PIDFILE:
+    case OPT_HANDOVER:
+        return;
+    case OPT_MONITOR:
+        handover->refusal = "the daemon runs under --monitor";
+        return;
+    case OPT_UNIXCTL:
+        handover->refusal = "the daemon has --unixctl";
+        return;
+    case OPT_USER_GROUP:
+        handover->refusal = "the daemon has --user";
+        return;
+    case OPT_PIDFILE:
+        handover->pidfile = true;
+        handover->pidfile_name = optarg;
+        break;
+    }
+    if (!name) {
+        svec_add_nocopy(&handover->args, xasprintf("-%c%s", c,
+                                                   optarg ? optarg : ""));
+    } else {
+        svec_add_nocopy(&handover->args, xasprintf("--%s%s%s", name,
+                                                   optarg ? "=" : "",
+                                                   optarg ? optarg : ""));
+    }
+}
+
 static void
 parse_options(int argc, char *argv[], struct vswitchd_options *options)
 {
     char *short_options = ovs_cmdl_long_options_to_short_options(long_options);
-    int c;
+    struct handover_options *handover = &options->handover;
+    int c, index = -1;
 
     memset(options, 0, sizeof *options);
+    handover->fd = -1;
+    svec_init(&handover->args);
+    svec_add(&handover->args, "");      /* The program. */
+    svec_add(&handover->args, "--handover=" OVS_STRINGIZE(HANDOVER_FD));
     while ((c = getopt_long(argc, argv, short_options, long_options,
-                            NULL)) != -1) {
+                            &index)) != -1) {
         options->monitor |= c == OPT_MONITOR;
-        parse_option(c, options);
+        add_for_next(c, index >= 0 ? long_options[index].name : NULL,
+                     handover);
+        index = -1;
+        /* The new daemon writes it when it serves. */
+        if (c != OPT_PIDFILE || handover->fd < 0) {
+            parse_option(c, options);
+        }
     }
     free(short_options);
 
@@ -253,6 +306,7 @@ parse_options(int argc, char *argv[], struct vswitchd_options *options)
     }
     options->database = (optind < argc ? xstrdup(argv[optind])
                          : xasprintf("unix:%s/db.sock", ovs_rundir()));
+    svec_add(&handover->args, options->database);
 }
 
 /* The bridge's calls come here (--wrap), each time that it is configured. */
@@ -467,6 +521,7 @@ main(int argc, char *argv[])
     struct unixctl_server *unixctl;
 
     limit_heap();
+    handover_close_inherited(argc, argv);
     set_program_name(argv[0]);
     ovsthread_id_init();
     dns_resolve_init(true);
@@ -486,10 +541,11 @@ main(int argc, char *argv[])
     unixctl_command_register("exit", "[--cleanup]", 0, 1, vswitchd_exit,
                              &request);
     init_providers(&options);
+    handover_init(&options.handover);
     bridge_init(options.database);
     free(options.database);
 
-    while (!request.exiting) {
+    while (!request.exiting && !handover_is_over()) {
         bool alone;
 
         /* Probes of the stock main loop, which scripts of Open vSwitch use. */
@@ -500,19 +556,25 @@ main(int argc, char *argv[])
         unixctl_server_run(unixctl);
         netdev_run();
         upcall_store_run();
+        handover_run();
 
         memory_wait();
         wait_for_bridges(alone);
         unixctl_server_wait(unixctl);
         netdev_wait();
         upcall_store_wait();
-        if (request.exiting) {
+        handover_wait();
+        if (request.exiting || handover_is_over()) {
             poll_immediate_wake();
         }
         OVS_USDT_PROBE(main, poll_block);
         poll_block();
     }
 
+    if (handover_is_over()) {
+        vswitchd_exited(&request);
+        exit(EXIT_SUCCESS);     /* All is as the next daemon wants it. */
+    }
     if (!request.cleanup) {
         dpif_netlink_kdp_leave_upcalls(NULL);
         dpif_netlink_kdp_leave_flows();
