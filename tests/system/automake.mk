@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	tests/system/test-commands.sh \
 	tests/system/test-fallback.sh \
 	tests/system/test-floods.sh \
+	tests/system/test-handover.sh \
 	tests/system/test-limits.sh \
 	tests/system/test-links.sh \
 	tests/system/test-netdevs.sh \

@@ -217,6 +217,56 @@ test_merged_folders () {
         && said "chosen: stock (manual)"
 }
 
+# Makes ovs-appctl answer "handover/NAME", as $1 is "NAME", with $2 and status 2,
+# and all other commands with nothing.
+appctl_fails () {
+    cat > "$dir/bin/ovs-appctl" << END
+#!/bin/sh
+echo "\$*" >> $dir/commands
+case "\$*" in
+*handover/$1*) echo '$2' >&2; exit 2 ;;
+esac
+END
+    chmod +x "$dir/bin/ovs-appctl"
+    : > "$dir/commands"
+}
+
+# A daemon that cannot hand over is restarted, after a reason.
+test_handover_that_fails () {
+    install stock:100 kdp:200 && switches 1 handover && complained "no daemon" \
+        && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
+        && appctl_fails start '"handover/start" is not a valid command' \
+        && switches 0 handover \
+        && said "no handover: the daemon that runs has none" \
+        && restarted_by openvswitch-switch restart --save-flows=yes \
+        && : > "$dir/restarts" && appctl_fails commit 'it took too long' \
+        && switches 0 handover && said "no handover: it took too long" \
+        && grep -q handover/abort "$dir/commands" \
+        && restarted_by openvswitch-switch restart --save-flows=yes
+}
+
+# Nor is one with meters handed over.
+test_handover_with_meters () {
+    install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
+        && appctl_fails none '' || return
+    printf '#!/bin/sh\necho meter=1\n' > "$dir/bin/ovs-ofctl"
+    chmod +x "$dir/bin/ovs-ofctl"
+    python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$OVS_RUNDIR/br0.mgmt.next"
+    switches 0 handover && grep -q "^no handover: bridge br0 has meters" "$dir/out" \
+        && grep -q handover/abort "$dir/commands" \
+        && restarted_by openvswitch-switch restart --save-flows=yes
+}
+
+test_handover () {
+    install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
+        && appctl_fails none '' && switches 0 handover && [ ! -s "$dir/out" ] \
+        && [ ! -s "$dir/restarts" ] \
+        && [ "$(sed 's/.*-T [0-9]* //' "$dir/commands" | tr '\n' ' ')" = \
+            "handover/start $dir/lib/kdp/ovs-vswitchd handover/prepare $(
+            )handover/commit " ]
+}
+
 test_other_daemon () {
     install stock:100 dpdk:50 && "$dir/bin/update-alternatives" --quiet \
             --set ovs-vswitchd "$dir/lib/dpdk/ovs-vswitchd" \
@@ -241,7 +291,7 @@ test_nothing_installed () {
 
 test_wrong_usage () {
     install stock:100 kdp:200 && switches 2 \
-        && complained "expected kdp, stock or status" \
+        && complained "expected kdp, stock, handover or status" \
         && switches 2 dpdk && complained '"dpdk"' \
         && switches 2 kdp stock && complained "kdp and stock" \
         && switches 0 --help && grep -q '^usage: ' "$dir/out" && link_is kdp
@@ -250,7 +300,7 @@ test_wrong_usage () {
 mkfifo "$dir/never" && exec 8<> "$dir/never" || exit 1
 tests='package_is_preferred there_and_back what_runs upgraded restart
        restart_by_systemd restart_of_none words_of_fedora merged_folders
-       other_daemon removed
+       handover_that_fails handover_with_meters handover other_daemon removed
        nothing_installed wrong_usage'
 if ! command -v update-alternatives > /dev/null; then
     echo "1..0 # SKIP no update-alternatives"

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A daemon hands over to the next one while traffic flows (R6).
+
+# Has the daemon hand over.  Where it cannot, ovs-kdp-switch would restart the
+# guest's services.
+switch_over() {
+    mkdir -p "$KDP_WORK/bin"
+    printf '#!/bin/sh\nexit 1\n' >"$KDP_WORK/bin/service"
+    chmod +x "$KDP_WORK/bin/service"
+    PATH=$KDP_WORK/bin:$PATH sh "$here/../../utilities/ovs-kdp-switch.in" handover
+}
+
+# A bridge of fail mode "secure", with rules and a group that send what comes from
+# namespace n1 to n2, and a daemon that can hand over.
+handover_bridge() {
+    start_ovs
+    ovs-vsctl add-br br0 -- set-fail-mode br0 secure
+    connect br0 n1 '' -- set Interface v-n1 ofport_request=1
+    connect br0 n2 '' -- set Interface v-n2 ofport_request=2
+    ovs-ofctl -O OpenFlow13 add-group br0 'group_id=7,type=all,bucket=output:2'
+    ovs-ofctl -O OpenFlow13 add-flow br0 'in_port=1,cookie=5,actions=group:7'
+    # Each frame of a new source is an upcall.
+    ovs-ofctl add-flow br0 'priority=60000,dl_src=02:ff:ff:ff:ff:ff,actions=drop'
+}
+
+# What others see of the daemon: flows of the kernel without counters, which socket
+# each port has, and the database.
+seen() {
+    ovs-appctl dpctl/dump-flows | sed 's/, packets:.*actions/ actions/' | sort
+    ovs-appctl upcall/show --format json | json_values '.[0]' '.ports[].pid'
+    ovs-vsctl --columns=ofport,mac_in_use,ifindex,error list Interface
+    ovs-vsctl --columns=cur_cfg list Open_vSwitch
+}
+
+start_next() {
+    allow_log 'handover\|WARN\|no handover: ' 'handover\|WARN\|the process that' \
+        'fatal_signal.*\|WARN\|' 'dpif.*failed to .*No such file' \
+        'unexpected jump' 'blocked'
+    NEXT_PID=$(ovs-appctl handover/start "$KDP_DAEMON")
+}
+
+# True if the next daemon is the one that control commands reach.
+next_serves() {
+    test "$(<"$OVS_RUNDIR/ovs-vswitchd.pid")" = "$NEXT_PID" &&
+        ovs-appctl version >/dev/null
+}
+
+# Starts traffic of $1 frames a second, each of which is a new flow.
+start_new_flows() {
+    stream=$((stream + 1))
+    start_receiver receiver n2 -f $stream
+    start_sender sender n1 -s $stream -n 0 -r "$(upcall_rate "${1:-200}")"
+    wait_until $PATIENCE frames_are $(($(frames_from_n1) + 50))
+}
+
+# Checks that none of them was lost, and that packets pass from now on.
+new_flows_lost_nothing() {
+    wait_until $PATIENCE frames_are $(($(frames_from_n1) + 50))
+    flow_lost_nothing
+    note "$(tail -n 1 "$KDP_WORK/receiver")"
+}
+
+add_test handover_shadow \
+    'a daemon in the shadow of another one changes nothing (R6)' kdp 180
+handover_shadow() {
+    local before
+    handover_bridge
+    established_flow
+    before=$(seen)
+    start_next
+    equal "$(seen)" "$before" 'what is seen in the shadow'
+    test -S "$OVS_RUNDIR/br0.mgmt.next" || fail 'no socket for rules'
+    ovs-vsctl set Interface v-n2 external_ids:x=y
+    ovs-appctl handover/abort
+    wait_until $PATIENCE has_ended "$NEXT_PID"
+    flow_lost_nothing
+    equal "$(seen | grep -v cur_cfg)" "$(grep -v cur_cfg <<<"$before")" \
+        'what is seen afterwards'
+}
+
+add_test handover_loses_nothing \
+    'a handover loses no packet, of old flows and of new ones (R6)' kdp 240
+handover_loses_nothing() {
+    local old i
+    handover_bridge
+    for i in 1 2; do
+        old=$DAEMON_PID
+        start_new_flows
+        switch_over
+        DAEMON_PID=$(<"$OVS_RUNDIR/ovs-vswitchd.pid")
+        test "$DAEMON_PID" -ne "$old" || fail 'the old daemon serves'
+        wait_until $PATIENCE has_ended "$old"
+        new_flows_lost_nothing
+        matches "$(ovs-ofctl -O OpenFlow13 dump-flows br0)" \
+            'cookie=0x5,.*group:7'
+        test ! -e "$OVS_RUNDIR/br0.mgmt.old"
+        test ! -e "$OVS_RUNDIR/br0.mgmt.next"
+    done
+    # The daemon is one like others.
+    connect br0 n3 ''
+    wait_until $PATIENCE port_is_up v-n3
+}
+
+add_test handover_new_dies \
+    'the old daemon serves when the new one dies or hangs (R6)' kdp 360
+handover_new_dies() {
+    local step
+    handover_bridge
+    for step in start prepare commit hang; do
+        note "$step"
+        # What comes while the new daemon hangs has room in a socket.
+        start_new_flows 30
+        start_next
+        test $step = start || ovs-appctl handover/prepare
+        case $step in
+        commit | hang)
+            kill -STOP "$NEXT_PID"
+            ovs-appctl handover/commit >"$KDP_WORK/commit" 2>&1 &
+            wait_until $PATIENCE upcalls_are_halted
+            ;;
+        esac
+        test $step = hang || kill -KILL "$NEXT_PID"
+        wait_until $PATIENCE has_ended "$NEXT_PID"
+        wait_until $PATIENCE test ! -e "$OVS_RUNDIR/br0.mgmt.old"
+        wait_until $PATIENCE test ! -e "$OVS_RUNDIR/br0.mgmt.next"
+        wait_until $PATIENCE test -S "$OVS_RUNDIR/br0.mgmt"
+        equal "$(<"$OVS_RUNDIR/ovs-vswitchd.pid")" "$DAEMON_PID" 'the daemon'
+        new_flows_lost_nothing
+    done
+    wait
+    connect br0 n3 ''
+    wait_until $PATIENCE port_is_up v-n3
+}
+
+# The old daemon has given its sockets away.
+upcalls_are_halted() {
+    logged 'handover.*hands over' "${1:-1}"
+}
+
+add_test handover_old_dies \
+    'the new daemon serves when the old one dies (R6)' kdp 360
+handover_old_dies() {
+    local step
+    handover_bridge
+    for step in start prepare commit; do
+        note "$step"
+        established_flow
+        start_next
+        copy_rules
+        test $step = start || ovs-appctl handover/prepare
+        if test $step = commit; then
+            kill -STOP "$NEXT_PID"
+            ovs-appctl handover/commit >"$KDP_WORK/commit" 2>&1 &
+            wait_until $PATIENCE upcalls_are_halted
+        fi
+        kill_daemon
+        kill -CONT "$NEXT_PID"
+        wait_until $PATIENCE next_serves
+        DAEMON_PID=$NEXT_PID
+        wait_until $PATIENCE test -S "$OVS_RUNDIR/br0.mgmt"
+        flow_lost_nothing
+        start_receiver later n2 -f 63
+        send_frames n1 -s 63
+        received_all later
+    done
+    wait
+}
+
+copy_rules() {
+    ovs-ofctl -O OpenFlow13 add-group "unix:$OVS_RUNDIR/br0.mgmt.next" \
+        'group_id=7,type=all,bucket=output:2'
+    ovs-ofctl -O OpenFlow13 dump-flows --no-names --no-stats br0 |
+        sed '/^OFPST/d' |
+        ovs-ofctl -O OpenFlow13 replace-flows "unix:$OVS_RUNDIR/br0.mgmt.next" -
+}
+
+add_test handover_refused 'a handover that is not possible changes nothing (R6)' \
+    kdp
+handover_refused() {
+    handover_bridge
+    allow_log 'handover\|WARN\|no handover: '
+    exits_with 2 ovs-appctl handover/prepare
+    exits_with 2 ovs-appctl handover/commit
+    exits_with 2 ovs-appctl handover/start /nonexistent
+    exits_with 2 ovs-appctl handover/start /bin/true
+    set_other_config hw-offload true
+    exits_with 2 ovs-appctl handover/start "$KDP_DAEMON"
+}
