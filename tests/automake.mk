@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 include tests/unit/automake.mk
+include tests/foreign/automake.mk
 include tests/fuzz/automake.mk
 include tests/layers/automake.mk
 include tests/models/automake.mk

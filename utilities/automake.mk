@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	quickstart \
 	tests/utilities/test-bench.sh \
 	tests/utilities/test-build-kernel.sh \
+	tests/utilities/test-check-foreign.sh \
 	tests/utilities/test-check-kernels.sh \
 	tests/utilities/test-check-ovs.sh \
 	tests/utilities/test-check-soak.sh \
@@ -80,8 +81,8 @@ EXTRA_DIST += \
 
 # What the tests themselves rely on.
 check-guest:
-	@status=0; for test in quickstart check-system check-ovs check-soak \
-	    check-versions check-kernels build-kernel guest; do \
+	@status=0; for test in quickstart check-system check-ovs check-foreign \
+	    check-soak check-versions check-kernels build-kernel guest; do \
 	    $(srcdir)/tests/utilities/test-$$test.sh || status=1; \
 	done; exit $$status
 .PHONY: check-guest

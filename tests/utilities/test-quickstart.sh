@@ -41,7 +41,7 @@ EOF
     printf '1..3\nok 1 - a\nok 2 - b\nok 3 - c\n' > "$tree/tap"
     # The commands of the targets; a test replaces those it is about.
     for target in all programs models guest kselftest system ovs-build \
-                  system-selection ovs bench versions kernels soak \
+                  system-selection ovs foreign bench versions kernels soak \
                   distcheck deb fuzz analyze docs
     do
         echo "cat ../tap" > "$tree/run-$target"
@@ -345,8 +345,8 @@ run_all () {
 }
 
 # Each stage that tests something, with 3 tests or one, or 2 unit tests.
-n_stages=47
-n_tests_of_all=$((3 * 40 + 3 * 2 + 4))
+n_stages=52
+n_tests_of_all=$((3 * 45 + 3 * 2 + 4))
 
 test_all () {
     # The selection is no more, and the rest is a selection of nothing.
@@ -370,18 +370,19 @@ test_all () {
 # Portions have each portion once.
 test_all_portions () {
     # shellcheck disable=SC2016 # For make's shell.
-    echo 'echo "${PWD##*/} $SYSTEMFLAGS $TESTSUITEFLAGS $BENCHTESTS" |
+    echo 'echo "${PWD##*/} $SYSTEMFLAGS $TESTSUITEFLAGS $FOREIGNFLAGS $BENCHTESTS" |
               sed "s/ .*--portion/ /" >> ../portions; cat ../tap' \
-        | tee "$tree"/run-{system,ovs,bench} > /dev/null
+        | tee "$tree"/run-{system,ovs,foreign,bench} > /dev/null
     run_all
     ended "$n_tests_of_all passed, 0 failed" 0 || return 1
     awk '/ [0-9]+\/[0-9]+ *$/ { split($NF, p, "/"); n[$1 "/" p[2]] += 1; sum[$1 "/" p[2]] += p[1] }
          END { for (i in n) { print i, n[i], sum[i] } }' "$tree/portions" \
         | sort > "$dir/sums"
-    # 3 of the system tests and of the benchmarks, and 4 of Open vSwitch's.
+    # 3 of the system tests and of the benchmarks, and 4 of Open vSwitch's and of
+    # os-ken's.
     cat "$dir/sums" >> "$out"
     [ "$(cat "$dir/sums")" = "$(printf '%s\n' '_build-asan/5 5 15' \
-        '_build-tsan/5 5 15' '_build/3 6 12' '_build/4 4 10')" ]
+        '_build-tsan/5 5 15' '_build/3 6 12' '_build/4 8 20')" ]
 }
 
 # What passed on a commit is not run again on it, and what failed is.
