@@ -66,7 +66,8 @@ run () {
 # is $4.
 counted () {
     grep -qx "1\.\.$1" "$out" && [ "$(grep -c '^ok ' "$out")" -eq "$2" ] \
-        && [ "$(grep -c '^not ok ' "$out")" -eq "$3" ] && [ "$status" -eq "$4" ]
+        && [ "$(grep -c '^not ok ' "$out")" -eq "$3" ] \
+        && [ "$status" -eq "$4" ]
 }
 
 test_all_pass () {
