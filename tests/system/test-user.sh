@@ -90,6 +90,7 @@ exec setpriv --bounding-set -all,+net_admin,+net_bind_service,+sys_admin \\
     $KDP_DAEMON "\$@"
 END
     chmod +x contained
+    allow_log 'listening to other network namespaces is not permitted'
     KDP_DAEMON=$PWD/contained start_daemon
     equal "$(daemon_status CapEff)" 0000000000201400 capabilities
 
