@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ct-dpif.h"
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/datapaths.h"
 #include "dpif-netlink/diagnose.h"
@@ -454,6 +455,25 @@ dpif_netlink_kdp_leave_upcalls(void *aux OVS_UNUSED)
 
 /* Handing over, and taking over from a process that serves. */
 
+/* True if 'dpif' has timeout policies of connection tracking.  A bridge that
+ * starts deletes them. */
+static bool
+has_timeout_policies(const struct dpif_kdp *dpif)
+{
+    struct dpif *inner = dpif->dp->inner;
+    const struct dpif_class *class = inner->dpif_class;
+    struct ct_dpif_timeout_policy policy;
+    void *state;
+    bool has;
+
+    if (class->ct_timeout_policy_dump_start(inner, &state)) {
+        return false;           /* The kernel has none. */
+    }
+    has = !class->ct_timeout_policy_dump_next(inner, state, &policy);
+    class->ct_timeout_policy_dump_done(inner, state);
+    return has;
+}
+
 const char *
 dpif_netlink_kdp_hand_over_check(void)
 {
@@ -469,6 +489,8 @@ dpif_netlink_kdp_hand_over_check(void)
                    "(other_config:upcall-dispatch)";
         } else if (takeover_hides_flows(dpif->dp)) {
             return "flows of a previous run are still being taken over";
+        } else if (has_timeout_policies(dpif)) {
+            return "zones of connection tracking have timeout policies";
         }
     }
     return registered ? NULL : "it runs on Open vSwitch's own providers";

@@ -187,6 +187,12 @@ handover_refused() {
     exits_with 2 ovs-appctl handover/commit
     exits_with 2 ovs-appctl handover/start /nonexistent
     exits_with 2 ovs-appctl handover/start /bin/true
+    ovs-vsctl -- --id=@dp create Datapath 'datapath_version=""' -- \
+        set Open_vSwitch . datapaths:system=@dp
+    ovs-vsctl add-zone-tp system zone=1 icmp_first=60
+    matches "$(ovs-appctl handover/start "$KDP_DAEMON" 2>&1 || :)" \
+        'timeout policies'
+    ovs-vsctl del-zone-tp system zone=1
     set_other_config hw-offload true
     exits_with 2 ovs-appctl handover/start "$KDP_DAEMON"
 }
