@@ -671,7 +671,7 @@ link_overrun() {
         .namespace == \"$nsid\").state] | unique | join(\" \")")" current \
         'states'
     wait_until $PATIENCE logged \
-        'WARN\|events of links were lost \(.*\); all links are asked for'
+        'WARN\|events of links were lost \(.*\); listing all links'
     ping_works n1 10.0.0.2
     ping_works n1 10.0.0.4
 }
