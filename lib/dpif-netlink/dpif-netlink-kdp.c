@@ -140,9 +140,9 @@ dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
 
 /* What goes on in each turn of the main loop, whether bridges run or not. */
 static void
-run_datapath(struct kdp_datapath *dp)
+run_datapath(struct kdp_datapath *dp, bool bridges_run)
 {
-    takeover_run(dp);
+    takeover_run(dp, bridges_run);
     hold_upcalls(dp);
     takeover_ports_run(dp);
     if (dispatch_run(dp)) {
@@ -158,7 +158,7 @@ dpif_kdp_run(struct dpif *dpif)
     bool taken_over, moved;
 
     bridge_dpif_ran |= dpif_kdp_cast(dpif)->is_bridge;
-    run_datapath(dp);
+    run_datapath(dp, true);
     taken_over = takeover_revalidate(dp);
     moved = dispatch_revalidate(dp);
     return taken_over || moved;
@@ -200,7 +200,7 @@ dpif_netlink_kdp_run_alone(void)
         HMAPX_FOR_EACH (node, &bridge_dpifs) {
             const struct dpif_kdp *dpif = node->data;
 
-            run_datapath(dpif->dp);
+            run_datapath(dpif->dp, false);
         }
     }
     return alone;

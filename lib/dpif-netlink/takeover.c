@@ -64,6 +64,8 @@ struct work {
     const unsigned long *new_ports;     /* Numbers that were given again, or
                                          * NULL. */
     struct legacy legacy;
+    bool keep_chains;                   /* In DELETE: revalidators look at
+                                         * all flows at once after it. */
     struct flow_chains *chains;         /* That stay after DELETE, or NULL. */
 };
 
@@ -588,7 +590,7 @@ delete_stale(struct work *work)
         list_flows(work);
         list_error = list_error ? list_error : legacy->error;
     }
-    if (!ids_can_rise(legacy)) {
+    if (!work->keep_chains || !ids_can_rise(legacy)) {
         legacy->n_doomed += (ovs_list_size(&legacy->doomed[FLOW_ROOT])
                              + ovs_list_size(&legacy->doomed[FLOW_CHAIN]));
         ovs_list_push_back_all(&legacy->doomed[FLOW_STALE_ROOT],
@@ -693,11 +695,12 @@ is_held(struct kdp_datapath *dp)
 
 /* Makes a thread that deletes the flows that must not stay. */
 static void
-enter_delete(struct kdp_datapath *dp)
+enter_delete(struct kdp_datapath *dp, bool bridges_run)
 {
     struct takeover *t = dp->takeover;
 
     t->phase = DELETE;
+    t->work.keep_chains = bridges_run;
     t->ports_changed = false;
     bitmap_free(t->copied_ports);
     t->copied_ports = (bitmap_is_all_zeros(t->new_ports, MAX_PORTS) ? NULL
@@ -782,19 +785,19 @@ takeover_operated(struct kdp_datapath *dp, struct dpif_op *ops[], size_t n,
 }
 
 void
-takeover_run(struct kdp_datapath *dp)
+takeover_run(struct kdp_datapath *dp, bool bridges_run)
 {
     struct takeover *t = dp->takeover;
 
     if (t->phase == SETTLE) {
         t->turns -= t->turns > 0;
         if (!t->turns && work_is_done(t) && !is_held(dp)) {
-            enter_delete(dp);
+            enter_delete(dp, bridges_run);
         }
     }
     if (t->phase == DELETE && work_is_done(t)) {
         if (t->ports_changed) {
-            enter_delete(dp);
+            enter_delete(dp, bridges_run);
         } else {
             end(dp);
         }

@@ -55,7 +55,9 @@
  * takeover ends nevertheless: the bridge adds its ports and tells the
  * translation of them in the turn that turns upcalls on.  A revalidator
  * translates flows that it has not seen before without being told to; that it
- * is to look at them again waits for the bridges.
+ * is to look at them again waits for the bridges.  So does the moment at which
+ * roots lead to chains of this run.  Until then new flows of a chain would be
+ * lost, so DELETE deletes roots and chains in this case.
  *
  * Only the bridge's own dpif is refused a flush: whoever asks with
  * "ovs-appctl dpctl/del-flows" has his way, and so has everybody in DONE.
@@ -169,8 +171,9 @@ void takeover_operated(struct kdp_datapath *dp, struct dpif_op *ops[],
  * thread. */
 void takeover_dump_begins(struct kdp_datapath *dp);
 
-/* In each turn of the main loop, before upcalls are handed out. */
-void takeover_run(struct kdp_datapath *dp);
+/* In each turn of the main loop, before upcalls are handed out.  'bridges_run'
+ * is false while the connection to the database is lost. */
+void takeover_run(struct kdp_datapath *dp, bool bridges_run);
 
 /* After that, in each turn in which bridges run: returns true if dpif_run() is
  * to return true, which makes revalidators look at all flows. */

@@ -205,7 +205,7 @@ n_packets(struct unit_dpif *u, uint32_t flow)
 static bool
 run(struct unit_dpif *u)
 {
-    takeover_run(&u->dp);
+    takeover_run(&u->dp, true);
     return takeover_revalidate(&u->dp);
 }
 
@@ -457,7 +457,7 @@ flows_of_a_number_that_is_given_while_others_are_deleted_go(void **state)
     atomic_store(&barrier_gate, GATE_CLOSED);
     takeover_begin(&u->dp);
     takeover_upcalls_on(&u->dp);
-    unit_wait_until((takeover_run(&u->dp), gate() == GATE_REACHED));
+    unit_wait_until((takeover_run(&u->dp, true), gate() == GATE_REACHED));
     takeover_port_added(&u->dp, 2);
     atomic_store(&barrier_gate, GATE_OPEN);
     unit_wait_until(run(u));
@@ -498,10 +498,11 @@ takeover_ends_without_bridges_and_they_are_told_later(void **state)
     leave(u, 2, 1, 0, 0);
     takeover_begin(&u->dp);
     takeover_upcalls_on(&u->dp);
-    unit_wait_until((takeover_run(&u->dp), !takeover_hides_flows(&u->dp)));
+    unit_wait_until((takeover_run(&u->dp, false),
+                     !takeover_hides_flows(&u->dp)));
     assert_false(unit_dpif_has(u, 1));
     unit_clock_advance(10000);
-    takeover_run(&u->dp);
+    takeover_run(&u->dp, false);
     assert_true(run(u));
 }
 
@@ -538,12 +539,12 @@ change(struct unit_dpif *u, uint32_t flow)
 static void
 wait_for_end_of_chains(struct unit_dpif *u)
 {
-    unit_wait_until((takeover_run(&u->dp), !unit_dpif_has(u, 2)));
+    unit_wait_until((takeover_run(&u->dp, true), !unit_dpif_has(u, 2)));
     for (int i = 0; i < 10; i++) {
-        takeover_run(&u->dp);
+        takeover_run(&u->dp, true);
         assert_non_null(kdp_datapath_chains(&u->dp));
     }
-    unit_wait_until((takeover_dump_begins(&u->dp), takeover_run(&u->dp),
+    unit_wait_until((takeover_dump_begins(&u->dp), takeover_run(&u->dp, true),
                      !kdp_datapath_chains(&u->dp)));
 }
 
@@ -609,6 +610,23 @@ roots_that_nobody_changes_go_with_the_chains(void **state)
     assert_int_equal(n_log_at_barrier, 1);
 }
 
+static void
+chains_go_before_upcalls_while_bridges_do_not_run(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave_chain(u, 2000);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    unit_wait_until((takeover_run(&u->dp, false),
+                     !takeover_hides_flows(&u->dp)));
+    assert_int_equal(first_recirc_id, 2001);
+    assert_null(kdp_datapath_chains(&u->dp));
+    assert_int_equal(unit_dpif_count(u), 1);
+    assert_true(unit_dpif_has(u, 3));
+    assert_int_equal(n_barriers, 1);
+}
+
 /* Rules of tc have no room for higher ones. */
 static void
 ids_begin_again_if_they_cannot_rise(void **state)
@@ -667,7 +685,7 @@ bridge_that_is_made_again_sees_chains_again(void **state)
         } else if (i % 4) {
             /* While the thread deletes them. */
             unit_clock_advance(60000);
-            takeover_run(&u->dp);
+            takeover_run(&u->dp, true);
             leave_chain(u, 2000);
         }
         if (unit_dpif_count(u) < 3) {
@@ -688,7 +706,7 @@ chain_that_cannot_be_deleted_is_given_up(void **state)
     settle(u);
     unit_dpif_fail(u, DPIF_OP_FLOW_DEL, ENOBUFS, 1);
     change(u, 1);
-    unit_wait_until((takeover_dump_begins(&u->dp), takeover_run(&u->dp),
+    unit_wait_until((takeover_dump_begins(&u->dp), takeover_run(&u->dp, true),
                      !kdp_datapath_chains(&u->dp)));
     assert_int_equal(unit_dpif_count(u), 3);
 }
@@ -781,7 +799,7 @@ run_until_held(struct unit_dpif *u)
 {
     takeover_begin(&u->dp);
     takeover_upcalls_on(&u->dp);
-    unit_wait_until((takeover_run(&u->dp), p1_had_flows));
+    unit_wait_until((takeover_run(&u->dp, true), p1_had_flows));
     assert_true(takeover_hides_flows(&u->dp));
 }
 
@@ -882,6 +900,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(takeover_ends_without_bridges_and_they_are_told_later),
         TEST(chains_go_when_nothing_leads_to_them),
         TEST(roots_that_nobody_changes_go_with_the_chains),
+        TEST(chains_go_before_upcalls_while_bridges_do_not_run),
         TEST(ids_begin_again_if_they_cannot_rise),
         TEST(first_run_leaves_ids_of_bonds_out),
         TEST(bridge_that_is_made_again_sees_chains_again),
