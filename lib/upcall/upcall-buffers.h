@@ -5,8 +5,8 @@
 
 /* Memory for the messages of a batch.
  *
- * Private to lib/upcall.  Buffers are reserved in full and backed by memory
- * only where a message was written, with --mlockall too.
+ * Private to lib/upcall.  The whole address range of the buffers is reserved,
+ * but memory backs only what a message was written to, even with --mlockall.
  *
  * Thread safety: no state. */
 

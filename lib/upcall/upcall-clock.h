@@ -5,8 +5,8 @@
 
 /* The time of latencies and turns.
  *
- * Private to lib/upcall.  Open vSwitch's time_usec() may be that of the last
- * poll, which is before the batch.
+ * Private to lib/upcall.  Open vSwitch's time_usec() may return the time of
+ * the last poll, which is before the batch.
  *
  * Thread safety: any thread. */
 

@@ -7,10 +7,10 @@
  * ============================
  *
  * Private to lib/upcall.  An engine takes messages from the sockets of several
- * channels into the buffers of a batch.  Which channels, in which order and
- * how many messages of each, is the handler's business; so is the order of
- * what was taken, because a handler has one engine and a channel one handler
- * at a time.
+ * channels into the buffers of a batch.  The handler chooses the channels,
+ * their order and the number of messages of each.  The handler also keeps
+ * messages in order, because a handler has one engine and a channel has one
+ * handler at a time.
  *
  *      engine      how
  *      --------    -----------------------------------------------------
@@ -18,8 +18,8 @@
  *      io_uring    one io_uring_enter() for all channels of a read() call
  *
  * A batch: begin() makes all buffers free, then several read() calls fill them
- * in turn.  A read leaves nothing under way: when it returns, no message is on
- * its way to the engine, so that the channel can be passed on.
+ * in turn.  When read() returns, no message is on its way to the engine, so
+ * that the handler can pass the channel on.
  *
  * Thread safety: an engine belongs to one handler, and is created, used and
  * destroyed without locks. */
@@ -30,24 +30,24 @@
 
 struct upcall_engine;
 
-/* The most upcalls of a batch.  Open vSwitch's handlers process what they
- * have after 64 upcalls without asking for more; one fewer, and the batch
- * always ends with the EAGAIN that marks its end. */
+/* The most upcalls of a batch.  Open vSwitch's handlers process what they have
+ * after 64 upcalls without another receive call.  With one upcall fewer, each
+ * batch ends with the EAGAIN that marks its end. */
 #define UPCALL_BATCH 63
 
 /* Space for one message: a frame of 64 kB, the flow key, user data and actions
- * (the kernel's limit for actions is 32 kB, but only the short ones of a
- * "userspace" action are ever sent up). */
+ * (the kernel's limit for actions is 32 kB, but it sends up only the short
+ * ones of a "userspace" action). */
 #define UPCALL_MSG_SIZE (80 * 1024)
 
-/* What to read from one socket, and what came of it. */
+/* What to read from one socket, and the result. */
 struct upcall_read {
     int fd;
     unsigned int max;           /* The most messages to take, at least 1. */
 
     unsigned int n;             /* Messages taken. */
     unsigned int overruns;      /* Times that the socket said ENOBUFS. */
-    int error;                  /* Any other error but EAGAIN, or 0. */
+    int error;                  /* Any other error except EAGAIN, or 0. */
     bool empty;                 /* False if there may be more to read. */
 };
 
@@ -62,11 +62,11 @@ struct upcall_rx {
 struct upcall_engine_class {
     const char *name;
 
-    /* Reads cost less the more of them are carried out at once. */
+    /* Reads cost less when several are carried out at once. */
     bool together;
 
     /* Checks that the kernel has what the engine needs.  Returns 0 or a
-     * positive errno value.  Null if nothing can be missing. */
+     * positive errno value.  Null if the engine needs nothing special. */
     int (*probe)(void);
 
     /* Makes an engine with buffers for 'n_msgs' messages.  Returns 0 or a
@@ -77,9 +77,9 @@ struct upcall_engine_class {
     /* Begins a batch. */
     void (*begin)(struct upcall_engine *);
 
-    /* Carries out 'n_reads' reads.  What they take is stored one after the
-     * other in 'rx', which has room for the sum of their 'max', as many as the
-     * batch has free buffers.  Returns the number of receive system calls. */
+    /* Carries out 'n_reads' reads.  Stores the messages one after the other in
+     * 'rx', which has room for the sum of the reads' 'max'.  The batch has as
+     * many free buffers.  Returns the number of receive system calls. */
     unsigned int (*read)(struct upcall_engine *, struct upcall_read *,
                          size_t n_reads, struct upcall_rx *rx);
 };
@@ -95,7 +95,7 @@ extern const struct upcall_engine_class upcall_engine_epoll;
 extern const struct upcall_engine_class upcall_engine_uring;
 
 /* The most overruns that one read reports.  A flood can overrun the socket
- * again between two tries; the other ports have to have their turn. */
+ * again between two attempts, and the other ports need their turn. */
 #define UPCALL_OVERRUNS 4
 
 #endif /* lib/upcall/upcall-engine-provider.h */

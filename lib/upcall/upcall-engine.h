@@ -6,7 +6,7 @@
 /* Receive engines by name
  * =======================
  *
- * What an engine is and does is in upcall-engine-provider.h.
+ * upcall-engine-provider.h describes engines.
  *
  * Thread safety: the classes are constant. */
 

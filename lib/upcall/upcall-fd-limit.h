@@ -7,13 +7,13 @@
  *
  * Each port takes a socket and each handler an epoll instance, so a hypervisor
  * with thousands of ports needs more file descriptors than the usual soft
- * limit of 1,024.  The soft limit is there to be raised by who needs more; the
- * hard limit is the administrator's, and when it is too low a message says so
- * before the descriptors run out.
+ * limit of 1,024.  A process may raise its soft limit; the administrator sets
+ * the hard limit.  If the hard limit is too low, a message says so before the
+ * descriptors run out.
  *
- * What the process has open besides channels is counted, now and then, and
- * some more is kept for what comes until the next count.  The count comes from
- * /proc/self/fd, or if that cannot be opened, from a question about each
+ * This module counts now and then what the process has open besides channels,
+ * and adds a reserve for descriptors opened before the next count.  The count
+ * comes from /proc/self/fd or, if that cannot be opened, from a check of each
  * descriptor that the soft limit allows.
  *
  * Thread safety: any thread. */

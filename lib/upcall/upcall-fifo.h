@@ -5,9 +5,10 @@
 
 /* First-in first-out list of channels.
  *
- * Private to lib/upcall and to one thread.  A ring that grows, because a link
- * inside the channel would be shared by a retired handler, which still has the
- * channel on its list, and the one that took the channel over. */
+ * Private to lib/upcall and to one thread.  The list is a ring that grows.  A
+ * link inside the channel would not do: a retired handler, which still has the
+ * channel on its list, and the handler that took the channel over would share
+ * the link. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,10 +6,10 @@
 /* Groups of handlers
  * ==================
  *
- * Private to lib/upcall.  One epoll instance and one run queue are two locks
- * that all handlers pass for each batch.  So the handlers of a set come in
- * groups of some, as many as share a last-level cache (upcall-llc.h).  Each
- * group has a scheduler (upcall-sched.h) of its own:
+ * Private to lib/upcall.  One epoll instance and one run queue would be two
+ * locks that all handlers take for each batch.  So the handlers of a set form
+ * groups, each of about as many handlers as CPUs share a last-level cache
+ * (upcall-llc.h).  Each group has a scheduler (upcall-sched.h) of its own:
  *
  *      channels 0, 2, 4 ...  --> epoll, run queue --> handlers 0 to 7
  *                                   ^   calls, loans   ^
@@ -23,33 +23,35 @@
  * -----
  *
  * A group has too much if none of its handlers sleeps and it has channels in
- * its run queue, or more events than one of its handlers could take at once.
- * A handler that leaves something in a group that has too much calls others
- * when it begins its batch: it writes to an eventfd that stands in the epoll
+ * its run queue, or more events than one of its handlers could take at once. A
+ * handler that leaves something in such a group calls other groups when it
+ * begins its batch: it writes to an eventfd that is registered in the epoll
  * instance of every group with EPOLLIN | EPOLLET | EPOLLEXCLUSIVE.  The kernel
- * passes over the groups in which nobody sleeps, and wakes one handler of the
- * first other one.  (A group passed over has the event, too, and whoever looks
- * for events there next finds it, which costs nothing.)  That handler helps
- * the group that has most, and calls again if it leaves something.
+ * skips the groups in which no handler sleeps, and wakes one handler of the
+ * first other group.  (A skipped group has the event, too; the next handler
+ * that looks for events there finds it, which costs nothing.)  The handler
+ * that woke up helps the group that has most, and calls again if it leaves
+ * something.
  *
- * EPOLLEXCLUSIVE cannot be had for a nested epoll instance, nor with
+ * EPOLLEXCLUSIVE works neither for a nested epoll instance nor with
  * EPOLLONESHOT, so the channels themselves cannot wake several groups.
  *
  *
  * Loans
  * -----
  *
- * A handler may have channels of another home on loan: it takes them from that
- * group's run queue or epoll instance, becomes their owner, reads them, and
- * gives them back to the home's run queue or epoll instance at the end of the
- * batch, as it does with those of its own group.  So the home of a channel is
- * constant while the set of handlers lives, and a loan takes no lock that
- * taking the channel at home would not take.
+ * A handler may have channels of another group on loan: it takes them from
+ * that group's run queue or epoll instance, becomes their owner, reads them,
+ * and gives them back to the same run queue or epoll instance at the end of
+ * the batch, as it does with channels of its own group.  So the home of a
+ * channel is constant while the set of handlers lives, and a loan takes no
+ * additional lock.
  *
- * Order (U1) is kept by the owner word, which knows no groups.  Fairness (U3)
- * over all ports: the run queue of each group is a round robin, and a handler
- * whose group has fewer channels waiting for each handler than all groups
- * have on average gives that part of its turns to the group that has most.
+ * The owner word, which does not depend on groups, keeps the order (U1).
+ * Fairness (U3) over all ports: the run queue of each group is a round robin.
+ * If a group has fewer waiting channels per handler than the average of all
+ * groups, its handlers give the difference of their turns to the group that
+ * has most.
  *
  *
  * Synchronisation
@@ -69,22 +71,23 @@
  *      (*) A handler of group A writes the length of A's queue, then reads the
  *          sleepers of A and of all others before it decides not to call.  A
  *          handler of group B counts itself a sleeper, then reads the lengths
- *          of all others before it sleeps.  One of them sees the other.  If B
- *          goes to sleep because somebody of A seems to sleep, then that one,
- *          who counted itself before it looked at the queue of A, either finds
- *          it empty or does not sleep, begins a batch, and calls if it leaves
- *          something.
+ *          of all other queues before it sleeps.  One of the two sees the
+ *          other.  If B goes to sleep because a handler H of A seems to sleep,
+ *          then H counted itself before it looked at the queue of A.  Either H
+ *          finds that queue empty, or H does not sleep, begins a batch, and
+ *          calls if it leaves something.
  *
- * Lock order: the mutex of a run queue is taken without any other of them, and
- * no lock is taken inside.  The control thread may hold the mutexes of the
- * table and of the ports before it.
+ * Lock order: a thread that holds the mutex of a run queue takes no other
+ * lock.  The control thread may hold the mutexes of the table and of the ports
+ * when it takes the mutex of a run queue.
  *
- * Life cycle: as the set's.  The number of handlers and their group size
- * change in the same way: the set is replaced as a whole, and every channel is
- * registered with its home among the new groups (upcall_ports_attach()).
+ * Life cycle: the groups live as long as their set.  When the number of
+ * handlers or the group size changes, a new set replaces the whole set, and
+ * every channel is registered with its home among the new groups
+ * (upcall_ports_attach()).
  *
- * Thread safety: create, add, del, retire are the control thread's; the rest
- * may be called by any handler at any time. */
+ * Thread safety: only the control thread calls create, add, del and retire;
+ * any handler may call the rest at any time. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,7 +100,7 @@ struct upcall_sched;
 
 /* Creates groups of at most 'size' for 'n_handlers' handlers, both at least 1,
  * of generation 'generation'.  The groups differ by one in size at most.  On a
- * kernel without EPOLLEXCLUSIVE (before Linux 4.5) there is one group.
+ * kernel without EPOLLEXCLUSIVE (before Linux 4.5) there is a single group.
  * Returns 0 or a positive errno value. */
 int upcall_groups_create(uint32_t generation, uint32_t n_handlers,
                          uint32_t size, struct upcall_groups **);
@@ -118,8 +121,8 @@ uint32_t upcall_groups_n_handlers(const struct upcall_groups *,
 struct upcall_sched *upcall_groups_home(const struct upcall_groups *,
                                         const struct upcall_channel *);
 
-/* As the functions of upcall-sched.h, at the channel's home, and for all
- * groups, respectively. */
+/* Like the functions in upcall-sched.h: _add(), _del() and _arm() at the
+ * channel's home, _retire() for all groups. */
 int upcall_groups_add(struct upcall_groups *, const struct upcall_channel *);
 void upcall_groups_del(struct upcall_groups *, const struct upcall_channel *);
 void upcall_groups_arm(struct upcall_groups *, const struct upcall_channel *);
@@ -127,20 +130,20 @@ void upcall_groups_retire(struct upcall_groups *,
                           void (*release)(struct upcall_channel *, void *aux),
                           void *aux);
 
-/* As upcall_sched_wait() for a handler of 'group'.  Does not sleep while
- * another group has too much; then and after a call that found one it sets
- * 'events->called'. */
+/* Like upcall_sched_wait(), for a handler of 'group'.  Does not sleep while
+ * another group has too much.  In that case, and after a call while a group
+ * has too much, sets 'events->called'. */
 int upcall_groups_wait(struct upcall_groups *, uint32_t group, int timeout,
                        struct upcall_events *events);
 
-/* Another group than 'group' that has too much, the one with the longest run
- * queue for each of its handlers, or NULL. */
+/* Returns the group other than 'group' that has too much and the longest run
+ * queue per handler, or NULL if there is none. */
 struct upcall_sched *upcall_groups_overloaded(const struct upcall_groups *,
                                               uint32_t group);
 
 /* Number of channels that a handler of 'group' should take from the group's
- * run queue now, so that those that sleep get their share: of the group, or if
- * none of its handlers sleeps, of all groups. */
+ * run queue now, so that sleeping handlers get their share.  These are the
+ * sleepers of the group or, if there are none, of all groups. */
 size_t upcall_groups_share(const struct upcall_groups *, uint32_t group);
 
 /* What a handler takes from another group in its batch. */
@@ -149,13 +152,13 @@ struct upcall_loan {
     size_t n;                       /* Channels of its run queue. */
 };
 
-/* Says what a handler of 'group' should take from the run queue of another
- * one in the batch that begins.  '*credit', at first 0, is the handler's, and
- * carries fractions on to its next batch. */
+/* Returns what a handler of 'group' should take from the run queue of another
+ * group in the batch that begins.  '*credit', at first 0, belongs to the
+ * handler and carries fractions on to its next batch. */
 struct upcall_loan upcall_groups_plan(const struct upcall_groups *,
                                       uint32_t group, uint32_t *credit);
 
-/* Wakes a sleeping handler of some group, if there is one, to help. */
+/* Wakes a sleeping handler of any group, if there is one, to help. */
 void upcall_groups_call(struct upcall_groups *);
 
 #endif /* lib/upcall/upcall-groups.h */

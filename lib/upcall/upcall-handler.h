@@ -11,34 +11,34 @@
  *
  * A batch goes like this:
  *
- *   1. The handler parts with the channels of the last batch: those that are
- *      EMPTY are armed again, those that are SPENT go to the run queue
- *      (upcall-state.h).
+ *   1. The handler gives the channels of the last batch back: it arms EMPTY
+ *      channels again and puts SPENT ones into the run queue (upcall-state.h).
  *   2. The scheduler's events name channels that became readable.  The handler
- *      becomes their owner.  Those with credit (upcall-turn.h) are SPARSE, the
- *      others go to the run queue.  If other handlers of the group sleep, it
- *      gives SPARSE ones that are not its share back to epoll.
+ *      becomes their owner.  Channels with credit (upcall-turn.h) become
+ *      SPARSE, the others go to the run queue.  If other handlers of the group
+ *      sleep, the handler gives SPARSE channels beyond its share back to
+ *      epoll.
  *   3. The reader takes upcalls from the channels whose turn it is
  *      (upcall-reader.h), until the batch is full or nothing is left.  After
- *      its first read, and so before any upcall is processed, the handler
- *      wakes another one for what is not its share of the run queue, and
- *      calls one of another group if its own has too much (upcall-groups.h).
- *      While nobody sleeps, it looks for events again before each full turn
- *      of the run queue: a channel with credit that became readable meanwhile
- *      goes before it, and ends the batch.
- *   4. When the batch ends, a sleeping handler is kicked for what is left in
- *      the run queue.
+ *      the first read, before any upcall is processed, the handler wakes
+ *      another handler for the rest of the run queue, and calls another group
+ *      if its own has too much (upcall-groups.h).  While no handler of the
+ *      group sleeps, the handler looks for events again before each full turn
+ *      of the run queue: a channel with credit that has become readable goes
+ *      first and ends the batch.
+ *   4. When the batch ends, the handler kicks a sleeping handler for what is
+ *      left in the run queue.
  *
- * After a batch of one channel that a wake-up began, the handler does not look
- * for events: there hardly are any, and the sleep that follows has them at
- * once if there are.  So a lonely upcall takes three system calls: the sleep,
- * the read, and arming the channel.
+ * After a wake-up and a batch of one channel, the handler does not look for
+ * events: there hardly are any, and if there are, the sleep that follows
+ * returns them at once.  So a single upcall takes three system calls: the
+ * sleep, the read, and arming the channel.
  *
  * A handler belongs to a set (upcall-set.h) with a generation number.  A set
- * is never changed, only replaced.  The handler that takes the place of
- * another one of the same index has it as its predecessor: the thread first
- * brings the predecessor's batch to its end and releases its channels, and so
- * loses and reorders nothing.
+ * is never changed, only replaced.  A handler that replaces another one of the
+ * same index has it as its predecessor: the thread first finishes the
+ * predecessor's batch and releases the predecessor's channels, and so loses
+ * and reorders nothing.
  *
  * Thread safety: create, destroy and stats belong to the control thread, under
  * the table's mutex; the rest belongs to the handler's own thread.  References
@@ -66,24 +66,25 @@ int upcall_handler_create(struct upcall_ports *ports,
                           const struct upcall_engine_class *engine,
                           struct upcall_handler **);
 
-/* Makes 'predecessor', whose reference it takes over, what 'handler' has to
- * bring to an end first.  Before others can see 'handler'. */
+/* Makes 'predecessor' the handler whose batch 'handler' has to finish first.
+ * Takes over the caller's reference to 'predecessor'.  To be called before
+ * other threads can see 'handler'. */
 void upcall_handler_set_predecessor(struct upcall_handler *handler,
                                     struct upcall_handler *predecessor);
 
 /* Releases all channels after a grace period, when no thread receives for the
- * handler any more.  Upcalls that were taken and not handed out are lost, and
- * counted. */
+ * handler any more.  Upcalls that the handler took but did not hand out are
+ * lost, and counted. */
 void upcall_handler_postpone_abandon(struct upcall_handler *);
 
 void upcall_handler_ref(struct upcall_handler *);
 void upcall_handler_unref(struct upcall_handler *);
 
-/* As upcall_table_recv(). */
+/* Like upcall_table_recv(). */
 int upcall_handler_recv(struct upcall_handler *, struct upcall_view *);
 
-/* True if the next call of upcall_handler_recv() goes on with a batch, of this
- * handler or of one that it replaced.  For the handler's thread. */
+/* True if the next call of upcall_handler_recv() continues a batch of this
+ * handler or of a predecessor.  For the handler's thread. */
 bool upcall_handler_is_in_batch(struct upcall_handler *);
 
 /* True if upcall_handler_recv() should be called without waiting. */
@@ -96,11 +97,10 @@ long long int upcall_handler_retry_at(const struct upcall_handler *);
 struct upcall_sched *upcall_handler_sched(const struct upcall_handler *);
 
 /* Waits at most 'timeout' milliseconds (-1 for ever) for something to receive,
- * and keeps what came for the next receive.  Sets '*ready' if there may be
+ * and keeps the events for the next receive.  Sets '*ready' if there may be
  * something, and '*latched' if there was an event of a latch (upcall-sched.h).
- * Sets '*again' if it ended for a call of another group
- * (upcall-groups.h) that needs no help any more.
- * Returns 0 or a positive errno value. */
+ * Sets '*again' if a call of another group (upcall-groups.h) that no longer
+ * needs help ended the wait.  Returns 0 or a positive errno value. */
 int upcall_handler_wait(struct upcall_handler *, int timeout, bool *ready,
                         bool *latched, bool *again);
 

@@ -6,21 +6,21 @@
 /* CPUs that share a last-level cache
  * ==================================
  *
- * How many handlers a group (upcall-groups.h) should have.  The run queue and
- * the counters of a group are written by all of its handlers.  Among CPUs that
- * share a cache that is cheap, between others it is not.
+ * Determines how many handlers a group (upcall-groups.h) should have.  All
+ * handlers of a group write its run queue and its counters.  That is cheap
+ * among CPUs that share a cache, but not between others.
  *
- * Handlers are not bound to CPUs.  The kernel's scheduler keeps a thread among
- * CPUs that share a cache if it can, and only the size of groups is taken from
- * the machine.
+ * Handlers are not bound to CPUs.  The kernel's scheduler keeps a thread on
+ * CPUs that share a cache if it can.  Only the size of groups depends on the
+ * machine.
  *
  * Thread safety: any thread. */
 
 #define UPCALL_LLC_SYSFS "/sys/devices/system/cpu"
 
 /* Returns the number of CPUs that share the last-level cache of the first CPU,
- * which are alike as a rule, or 0 if 'sysfs', normally UPCALL_LLC_SYSFS, does
- * not tell. */
+ * or 0 if 'sysfs', normally UPCALL_LLC_SYSFS, does not say.  Caches of the
+ * other CPUs are usually shared by as many. */
 unsigned int upcall_llc_n_cpus(const char *sysfs);
 
 /* Returns the size of groups for 'n_cpus' CPUs that share a cache, from 4 to

@@ -6,15 +6,16 @@
 /* Upcall messages
  * ===============
  *
- * When no flow of the kernel datapath matches a packet, or a flow's action
+ * When no flow of the kernel datapath matches a packet, or an action of a flow
  * says so, the kernel sends the packet to user space in a message of the
- * generic netlink family "ovs_packet": a struct ovs_header, which names the
- * datapath, and attributes, of which the packet and the flow key extracted
- * from it are always there.
+ * generic netlink family "ovs_packet".  The message has a struct ovs_header,
+ * which names the datapath, and attributes.  The packet and the flow key
+ * extracted from the packet are always among the attributes.
  *
- * upcall_msg_parse() checks such a message and gives a view of it that points
- * into the message.  It copies nothing and allocates nothing.  The bytes of a
- * message are not trusted: whatever they hold, the view stays within them.
+ * upcall_msg_parse() checks such a message and fills in a view that points
+ * into the message.  It copies nothing and allocates nothing.  It does not
+ * trust the bytes of a message: whatever they hold, the view stays within the
+ * message.
  *
  * Thread safety: none of this has state. */
 
@@ -34,8 +35,8 @@ enum upcall_type {
 struct upcall_view {
     enum upcall_type type;
     int dp_ifindex;             /* Datapath that sent it. */
-    uint32_t pid;               /* Netlink port id of the socket that it came
-                                 * to.  Not part of the message. */
+    uint32_t pid;               /* Netlink port id of the socket that received
+                                 * it.  Not part of the message. */
 
     void *packet;               /* First byte of the frame. */
     size_t packet_len;          /* In bytes, at least UPCALL_PACKET_MIN. */
@@ -52,31 +53,33 @@ struct upcall_view {
     struct nlattr *hash;        /* 64 bits of payload. */
 };
 
-/* A frame has an Ethernet header, or stands without one behind a tunnel that
- * carries layer-3 packets; neither is shorter than this. */
+/* A frame has an Ethernet header, except if it comes from a tunnel that
+ * carries layer-3 packets; neither kind is shorter than this. */
 #define UPCALL_PACKET_MIN 14
 
-/* Recirculation ids up to this one are for long-term uses, such as bonds.  Each
- * run of the daemon gives them in the order in which bridges are configured. */
+/* Recirculation ids up to this one are for long-term uses, such as bonds.
+ * Each run of the daemon allocates them in the order in which bridges are
+ * configured. */
 #define UPCALL_RECIRC_STATIC 1024
 
-/* Recirculation ids that a run may give besides those.  Rules of tc have room
- * for 28 bits of an id, so a run begins in the lower half of these. */
+/* Number of recirculation ids that a run may allocate in addition.  Rules of
+ * tc have room for 28 bits of an id, so a run begins in the lower half of
+ * these. */
 #define UPCALL_RECIRC_RANGE (1u << 27)
 
 /* Parses the 'len' bytes at 'msg', which must be aligned for a struct nlmsghdr
  * and start with one, as a message of generic netlink family 'packet_family'.
- * Returns 0 and fills '*view', or returns EINVAL, in which case the content of
- * '*view' is unspecified. */
+ * Returns 0 and fills '*view', or returns EINVAL and leaves '*view'
+ * unspecified. */
 int upcall_msg_parse(void *msg, size_t len, uint16_t packet_family,
                      struct upcall_view *view);
 
-/* True if the 'len' bytes at 'msg', as they were received, can only be an upcall
- * of type UPCALL_ACTION. */
+/* True if the 'len' bytes at 'msg', as received, can only be an upcall of type
+ * UPCALL_ACTION. */
 bool upcall_msg_is_action(const void *msg, size_t len);
 
-/* Finds the port that the packet of 'view' came in by.  Returns false if the
- * flow key does not say. */
+/* Finds the input port of the packet of 'view'.  Returns false if the flow key
+ * does not say. */
 bool upcall_view_in_port(const struct upcall_view *view, uint32_t *port_no);
 
 /* Returns the recirculation id of the packet of 'view', 0 if it has none. */

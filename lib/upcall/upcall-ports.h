@@ -6,9 +6,9 @@
 /* Ports of a datapath and their channels
  * ======================================
  *
- * Private to lib/upcall.  The registry that handlers look channels up in, and
- * that knows with which groups the channels are registered now.  It stands
- * below the handlers: it knows nothing of them.
+ * Private to lib/upcall.  Handlers look channels up in this registry, which
+ * also knows with which groups the channels are registered now.  The registry
+ * stands below the handlers and does not know them.
  *
  * Queues
  * ------
@@ -16,9 +16,9 @@
  * The channels of a port are a list.  The port's queues come first, in the
  * order in which the kernel knows them.  The kernel chooses one by the hash of
  * the packet, so the upcalls of a flow stay in one queue.  With another number
- * of queues the flow may belong to another one.  So a change replaces all
- * queues of the port, and the new ones are held until nothing of the port is
- * under way on the old ones, which are then called retired:
+ * of queues, the flow may move to another queue.  So a change replaces all
+ * queues of the port, and the new queues are held until nothing of the port is
+ * under way on the old queues, which are now called retired:
  *
  *      call           new queues                 retired queues
  *      -----------    -----------------------    ---------------------------
@@ -34,21 +34,21 @@
  *                                                in their actions send here
  *      del_retired()                             go, when they are idle
  *
- * changed() starts a thread that waits for the grace period, and then calls
- * settle(); so does a handler that releases a retired channel.  There is at
- * most one such thread for each datapath.  If no thread can be had, changed()
- * waits.
+ * changed() starts a thread that waits for the grace period and then calls
+ * settle().  A handler that releases a retired channel calls settle(), too.
+ * Each datapath has at most one such thread.  If no thread can be created,
+ * changed() waits.
  *
  * Handlers are replaced as a whole (upcall-set.h).  Each generation of them
  * has groups (upcall-groups.h) of its own, and upcall_ports_attach() registers
- * every channel with the new ones.  A handler of an earlier generation which
- * releases a channel afterwards has it armed in the new groups with
+ * every channel with the new ones.  A handler of an earlier generation that
+ * releases a channel afterwards arms the channel in the new groups with
  * upcall_ports_rearm().
  *
  * Life cycle
  * ----------
  *
- * Referenced by the table and by each handler, because a handler that was
+ * The table and each handler hold a reference, because a handler that was
  * replaced releases its channels only after a grace period.
  *
  * Thread safety
@@ -90,34 +90,35 @@ struct upcall_ports {
     int dp_ifindex;
     uint16_t packet_family;
 
-    /* Held by those who change what follows. */
+    /* Held by threads that change what follows. */
     struct ovs_mutex mutex;
-    uint64_t grace_wanted OVS_GUARDED;  /* Number of the last grace period
-                                         * that was asked for, and of the */
+    uint64_t grace_wanted OVS_GUARDED;  /* Number of the last grace period that
+                                         * was requested, and of the */
     uint64_t grace_over OVS_GUARDED;    /* last one that is over. */
     bool grace_running OVS_GUARDED;     /* A thread waits for one. */
     size_t n_channels OVS_GUARDED;
-    size_t n_adopted OVS_GUARDED;       /* Of all that there ever were. */
-    size_t n_port_channels OVS_GUARDED; /* Of these, of ports; and of these, */
-    size_t n_retired OVS_GUARDED;       /* retired. */
+    size_t n_adopted OVS_GUARDED;       /* Adopted channels so far. */
+    size_t n_port_channels OVS_GUARDED; /* Channels of ports, and */
+    size_t n_retired OVS_GUARDED;       /* those that are retired. */
     uint64_t buffer_max OVS_GUARDED; /* Bytes of all receive buffers. */
-    uint32_t rcvbuf OVS_GUARDED;    /* Size of those of ports, or 0 if there
-                                     * was none (upcall-rcvbuf.h). */
-    uint64_t dropped OVS_GUARDED;   /* By the kernel, on channels that are
-                                     * gone. */
-    bool over_budget OVS_GUARDED;   /* That was logged. */
+    uint32_t rcvbuf OVS_GUARDED;    /* Receive buffer size of ports, or 0 if
+                                     * there was no port (upcall-rcvbuf.h). */
+    uint64_t dropped OVS_GUARDED;   /* Upcalls that the kernel dropped on
+                                     * removed channels. */
+    bool over_budget OVS_GUARDED;   /* This was logged. */
     bool holding OVS_GUARDED;   /* Some channel may be held. */
-    uint32_t last_slot OVS_GUARDED; /* No higher port number was ever used. */
+    uint32_t last_slot OVS_GUARDED; /* Highest port number used so far. */
     struct upcall_groups *groups OVS_GUARDED;   /* The channels are registered
                                                  * here; or NULL. */
     atomic_uint32_t target_delay; /* Microseconds, or 0 (upcall-delay.h). */
-    atomic_uint32_t first_recirc_id;    /* Of this run, or 0. */
+    atomic_uint32_t first_recirc_id;    /* First id of this run, or 0. */
     atomic_uint32_t generation; /* Of the last groups attached. */
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
     struct upcall_rate *rates;  /* Likewise; under the mutex. */
     struct upcall_past **pasts; /* Likewise. */
     long long int rated_at OVS_GUARDED;     /* Last look, in ms, or 0. */
-    upcall_slot adding;         /* First channel on its way into its slot. */
+    upcall_slot adding;         /* First channel that is being added to its
+                                 * slot. */
     struct upcall_shared shared;
 };
 
@@ -127,11 +128,11 @@ struct upcall_ports *upcall_ports_create(const char *name, int dp_ifindex,
                                          uint16_t packet_family);
 void upcall_ports_ref(struct upcall_ports *);
 
-/* Drops a reference.  The last one frees the registry, which must not have
- * channels then. */
+/* Drops a reference.  Dropping the last one frees the registry, which must not
+ * have channels then. */
 void upcall_ports_unref(struct upcall_ports *);
 
-/* As the functions of upcall-table.h of the same name. */
+/* Like the functions of the same name in upcall-table.h. */
 int upcall_ports_add(struct upcall_ports *, uint32_t port_no,
                      const char *name, struct upcall_channel *channels[],
                      size_t n);
@@ -167,42 +168,44 @@ void upcall_ports_set_buffer_max(struct upcall_ports *, uint64_t max);
 void upcall_ports_set_target_delay(struct upcall_ports *, uint32_t usec);
 void upcall_ports_purge(struct upcall_ports *);
 
-/* Releases the new queues of port 'port_no' if handlers are done with those
- * that they replace.  Any thread. */
+/* Releases the new queues of port 'port_no' if handlers are done with the
+ * queues that they replace.  Any thread. */
 void upcall_ports_settle(struct upcall_ports *, uint32_t port_no);
 
-/* Finds the channel of an event: that of port 'port_no' whose serial number is
- * 'serial', or NULL if it is gone.  Valid until the next quiescent state. */
+/* Finds the channel of an event: the channel of port 'port_no' with serial
+ * number 'serial', or NULL if it is gone.  Valid until the next quiescent
+ * state. */
 struct upcall_channel *upcall_ports_lookup(const struct upcall_ports *,
                                            uint32_t port_no, uint32_t serial);
 
 /* The target set last.  Any thread. */
 uint32_t upcall_ports_target_delay(const struct upcall_ports *);
 
-/* Finds the channel that is urgent (upcall-channel.h), or NULL.  Likewise. */
+/* Finds the urgent channel (upcall-channel.h), or NULL.  Any thread. */
 struct upcall_channel *upcall_ports_urgent(const struct upcall_ports *);
 
-/* Counts an upcall that came on a channel which is not one port's own. */
+/* Counts an upcall that arrived on a channel shared by several ports. */
 void upcall_ports_count_shared(struct upcall_ports *,
                                const struct upcall_view *);
 
-/* Registers every channel with 'groups', whose handlers are those of
- * 'generation', and from now on each that is added.  To be called before a
- * handler of 'generation' takes a channel.  Returns 0 or the error that kept a
- * channel from being registered; then nothing has changed. */
+/* Registers every channel with 'groups', the groups of 'generation', and from
+ * now on each channel that is added.  To be called before a handler of
+ * 'generation' takes a channel.  Returns 0 or the error that kept a channel
+ * from being registered; then nothing has changed. */
 int upcall_ports_attach(struct upcall_ports *, struct upcall_groups *groups,
                         uint32_t generation);
 
-/* Registers channels with no groups any more. */
+/* Stops registering channels with groups. */
 void upcall_ports_detach(struct upcall_ports *);
 
-/* Arms 'channel', which a handler of 'generation', or its run queue, has
- * released, with the groups of now if these are others. */
+/* Arms 'channel', which a handler or the run queue of 'generation' has
+ * released, with the current groups if these are of another generation. */
 void upcall_ports_rearm(struct upcall_ports *, struct upcall_channel *,
                         uint32_t generation);
 
-/* Fills in 'info->ports' and the numbers of ports and sockets, and makes all
- * counters zero, respectively. */
+/* upcall_ports_get_info() fills in 'info->ports' and the numbers of ports and
+ * sockets.  The others are like the functions of the same name in
+ * upcall-table.h. */
 void upcall_ports_get_info(const struct upcall_ports *,
                            struct upcall_table_info *);
 bool upcall_ports_get_stats(const struct upcall_ports *, uint32_t port_no,

@@ -6,12 +6,12 @@
 /* Probes
  * ======
  *
- * Private to lib/upcall.  Places at which tracers (bpftrace, perf, SystemTap)
- * can look into a running daemon, as user statically-defined tracing has them:
- * each is a "nop" in the program and a note in the ELF section
- * ".note.stapsdt", which says where the arguments are to be found.  A tracer
- * puts a breakpoint in place of the nop; without one the nop is all that a
- * probe costs.  So an argument has to be a value that is at hand anyway.
+ * Private to lib/upcall.  Tracers (bpftrace, perf, SystemTap) can look into a
+ * running daemon at these places.  Each probe is a user statically-defined
+ * tracepoint: a "nop" in the program and a note in the ELF section
+ * ".note.stapsdt", which says where to find the arguments.  A tracer replaces
+ * the nop with a breakpoint.  Without a tracer, a probe costs only the nop, so
+ * an argument has to be a value that is at hand anyway.
  *
  * The provider is "ovs_kdp".  Names and arguments, in their order:
  *
@@ -27,15 +27,15 @@
  *          port number, times that the socket said ENOBUFS since the last
  *          report
  *
- * A port number is the datapath's; one that is not below 65536 is that of a
- * channel which is no port's own (UPCALL_PORT_*).  For
- * example, the latencies of each port:
+ * A port number below 65536 is the datapath's; a larger number belongs to a
+ * channel that is not a single port's (UPCALL_PORT_*).  For example, the
+ * latencies of each port:
  *
  *      bpftrace -p $(pidof ovs-vswitchd) \
  *          -e 'usdt:*:ovs_kdp:upcall_handout { @[arg0] = hist(arg2); }'
  *
- * Thread safety: a probe has no state.  Each is in the thread of the handler
- * that has the channel. */
+ * Thread safety: a probe has no state.  It fires in the thread of the handler
+ * that owns the channel. */
 
 #include <sys/sdt.h>
 

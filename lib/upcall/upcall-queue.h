@@ -6,14 +6,14 @@
 /* Run queues
  * ==========
  *
- * Private to lib/upcall.  The channels of a scheduler (upcall-sched.h) that
- * wait for their turn, in rounds.
+ * Private to lib/upcall.  A run queue has the channels of a scheduler
+ * (upcall-sched.h) that wait for their turn.  It serves them in rounds.
  *
- * A channel of several senders (upcall-fq.h) has a weight, the number of those
- * that have a backlog.  It waits beside the others and gets as many turns in a
- * round as it weighs, evenly spread, those that are due together as one larger
- * turn.  As it has one owner at a time, it gets no more than what one handler
- * does.
+ * A channel of several senders (upcall-fq.h) has a weight, which is the number
+ * of its senders with a backlog.  The queue gives the channel as many turns in
+ * a round as its weight, spread evenly.  Turns that are due together become
+ * one larger turn.  Because a channel has one owner at a time, its share is
+ * limited to the work of one handler.
  *
  * The queue measures how long a round takes, and adapts the quantum of turns
  * to a goal (upcall-turn.h).
@@ -28,8 +28,8 @@
  *      quantum, pushed, popped       who holds the lock    any thread
  *      everything else               who holds the lock    likewise
  *
- * The lock is the scheduler's mutex: push, pop and drain need it.  What others
- * read is relaxed, a number that was true lately. */
+ * The lock is the scheduler's mutex: push, pop and drain need it.  Reads
+ * without the lock are relaxed and may return a slightly old number. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,20 +40,21 @@
 #include "util.h"
 
 struct upcall_queue {
-    struct upcall_fifo light;   /* In turn; an urgent one is first. */
-    struct upcall_fifo heavy;   /* Those with a weight, a few. */
+    struct upcall_fifo light;   /* In order of turns; an urgent channel is
+                                 * first. */
+    struct upcall_fifo heavy;   /* Channels with a weight; only a few. */
     uint64_t round_end;         /* Value of 'popped'. */
-    uint64_t round_at;          /* Its begin in microseconds, or 0. */
+    uint64_t round_at;          /* Its start in microseconds, or 0. */
     atomic_uint64_t goal;       /* Microseconds of a round, or 0. */
     atomic_uint32_t quantum;
-    atomic_uint64_t pushed;     /* Light ones ever put in and taken out, but */
-    atomic_uint64_t popped;     /* for the urgent one. */
+    atomic_uint64_t pushed;     /* Light channels put in and taken out so
+                                 * far, */
+    atomic_uint64_t popped;     /* without the urgent one. */
 };
 
 void upcall_queue_init(struct upcall_queue *);
 
-/* Frees what upcall_queue_init() and pushes made.  Channels that are in it are
- * the caller's to take out first. */
+/* Frees the memory of the queue.  The caller takes all channels out first. */
 void upcall_queue_uninit(struct upcall_queue *);
 
 /* Puts 'channel' at the end, or at the head if it is urgent. */
@@ -67,7 +68,7 @@ struct upcall_channel *upcall_queue_pop(struct upcall_queue *,
 /* Takes any channel, or returns NULL. */
 struct upcall_channel *upcall_queue_drain(struct upcall_queue *);
 
-/* Sets how many microseconds a round should take at most, 0 for no matter. */
+/* Sets how many microseconds a round should take at most, 0 for no bound. */
 void upcall_queue_set_goal(struct upcall_queue *, uint64_t usec);
 
 /* Number of channels. */
@@ -77,7 +78,7 @@ upcall_queue_n(const struct upcall_queue *queue)
     return queue->light.n + queue->heavy.n;
 }
 
-/* Upcalls that a turn takes now, of a channel without a weight. */
+/* Number of upcalls in a turn of a channel without a weight now. */
 static inline unsigned int
 upcall_queue_quantum(const struct upcall_queue *queue)
 {

@@ -6,12 +6,13 @@
 /* Rates of a port
  * ===============
  *
- * Private to lib/upcall but for the structure, which is part of a snapshot.
- * Counters say what was; an operator asks what is.  So the counters of each
- * port are looked at every UPCALL_RATE_MSEC, and the differences are the rates
- * until the next time.  When a port lost upcalls last is known as exactly.
+ * Private to lib/upcall, except for the structure, which is part of a
+ * snapshot.  Counters tell the past, but an operator wants to know the
+ * present.  So the main loop looks at the counters of each port every
+ * UPCALL_RATE_MSEC.  The differences are the rates until the next look.  The
+ * time of a port's last loss has the same precision.
  *
- * Handlers have no part in it.
+ * Handlers are not involved.
  *
  * Thread safety: none; the caller holds a mutex. */
 
@@ -23,9 +24,9 @@ struct upcall_channel_stats;
  * statistics of interfaces. */
 #define UPCALL_RATE_MSEC 5000
 
-/* All zeros are those of a port that nothing is known of. */
+/* All zeros mean that nothing is known of the port yet. */
 struct upcall_rate {
-    /* A second. */
+    /* Upcalls per second. */
     uint64_t received;
     uint64_t lost;
     uint64_t shed;
@@ -39,8 +40,8 @@ struct upcall_rate {
     uint64_t last_shed;
 };
 
-/* Takes a look at the counters 'stats', 'msec' after the last one, or 0 if
- * there was none, at 'wall' ms since 1970. */
+/* Looks at the counters 'stats' at 'wall' ms since 1970.  'msec' is the time
+ * since the last look, or 0 if there was none. */
 void upcall_rate_update(struct upcall_rate *,
                         const struct upcall_channel_stats *stats,
                         long long int msec, long long int wall);

@@ -8,47 +8,48 @@
  *
  * Private to lib/upcall.  A reader has the channels that its handler owns, by
  * state (upcall-state.h), and the messages of a batch.  upcall_reader_read()
- * chooses channels and how much to read of each, has the engine read them, and
- * accounts for what came.
+ * chooses channels and how much to read of each, makes the engine read them,
+ * and accounts for the messages.
  *
  * Which channel is next
  * ---------------------
  *
- *   1. SPARSE ones, before all others, and the urgent one before these.  While
- *      others have something, they leave a quantum of each batch to them, so
- *      that even a crowd of SPARSE channels cannot starve the run queue.
- *   2. PARTIAL ones: the rest of a turn.
- *   3. The run queue, as many channels of it as are this handler's share.
- *   4. SPENT ones, if nobody else has anything to read.
+ *   1. SPARSE channels, the urgent one first.  While other channels have
+ *      something to read, SPARSE channels leave them a quantum of each batch,
+ *      so that even many SPARSE channels cannot starve the run queue.
+ *   2. PARTIAL channels: the rest of a turn.
+ *   3. The run queue: this handler's share of its channels.
+ *   4. SPENT channels, if no other channel has anything to read.
  *
  * How much
  * --------
  *
- * What its turn allows (upcall-turn.h), and what the batch has room for.  With
- * a run queue, upcalls of SPARSE channels do not wait for a full batch of
- * others, because all upcalls of a batch are processed together: others have
- * as many, but at least a turn.  For the same reason a call reads no more than
- * a full turn from the run queue, unless the engine does better with more: the
- * handler looks for SPARSE channels before it goes on.
+ * The turn of the channel (upcall-turn.h) and the room in the batch limit a
+ * read.  All upcalls of a batch are processed together.  So that upcalls of
+ * SPARSE channels do not wait for a full batch of others, the others get only
+ * as many upcalls as the SPARSE channels, but at least a turn, while there is
+ * a run queue.  For the same reason a call reads no more than a full turn from
+ * the run queue, unless the engine works better with more: the handler looks
+ * for SPARSE channels before it goes on.
  *
- * A channel from the run queue may have too much waiting; then its receive
- * buffer is limited before it is read (upcall-shed.h).
+ * If too much waits on a channel from the run queue, the reader limits its
+ * receive buffer before the read (upcall-shed.h).
  *
- * A channel of several senders is read ahead, up to UPCALL_AHEAD upcalls in each
- * of its turns, and the turn is filled from what was sorted (upcall-fq.h).  It
- * is empty when nothing waits there and on the socket.  If quiet senders went
- * first, their turn ends after a quantum of each of the others, and so does the
- * batch if no other port waits: what quiet senders sent is not processed
- * together with a full batch of the others, and the socket is read again before
- * it overruns.
+ * The reader reads a channel of several senders ahead, up to UPCALL_AHEAD
+ * upcalls in each turn, and fills the turn from the sorted upcalls
+ * (upcall-fq.h).  The channel is empty when nothing waits in the fair queue
+ * and on the socket.  If quiet senders went first, the turn ends after a
+ * quantum of each of the others, and so does the batch if no other port waits:
+ * upcalls of quiet senders are not processed together with a full batch of the
+ * others, and the reader reads the socket again before it overruns.
  *
  * Failure
  * -------
  *
- * A channel that cannot be read, other than for an overrun, is readable still,
- * and would be an event again as soon as it is armed.  So it is PAUSED, and
- * the handler releases it when 'retry_at' has come.  Nothing of it is lost but
- * what the socket has no room for.
+ * A channel whose read fails, except for an overrun, is still readable, and
+ * would be an event again as soon as it is armed.  So the channel becomes
+ * PAUSED, and the handler releases it at 'retry_at'.  Only upcalls that the
+ * socket has no room for are lost.
  *
  * Thread safety: a reader belongs to its handler's thread. */
 
@@ -80,33 +81,36 @@ struct upcall_reader {
      * came to it.  Each entry is a reference.  Those that are TAKEN or READING
      * are in no list. */
     struct upcall_fifo lists[UPCALL_N_STATES];
-    long long int retry_at;     /* The earliest end of a pause of those that
-                                 * are PAUSED, in ms, or LLONG_MAX. */
+    long long int retry_at;     /* The earliest end of a pause of a PAUSED
+                                 * channel, in ms, or LLONG_MAX. */
 
     /* The batch. */
     uint32_t target_delay;      /* See upcall-delay.h. */
-    uint64_t now;               /* Microseconds, or 0 if nobody asked. */
-    unsigned int n_to_shed;     /* Upcalls that may be shed yet. */
-    size_t share;               /* Channels to take from the run queue yet. */
-    struct upcall_loan loan;    /* To take from that of another group first. */
+    uint64_t now;               /* Time in microseconds, or 0 if not read
+                                 * yet. */
+    unsigned int n_to_shed;     /* Upcalls that may still be shed. */
+    size_t share;               /* Channels still to take from the run
+                                 * queue. */
+    struct upcall_loan loan;    /* Channels to take from another group's run
+                                 * queue first. */
     unsigned int n_msgs;        /* Messages received. */
-    unsigned int n_sparse;      /* Of these, from sparse channels that had no
-                                 * more, or less credit than a turn. */
-    unsigned int n_urgent;      /* Others of these, from the urgent one. */
-    unsigned int n_others;      /* Of all, from channels that were not sparse
+    unsigned int n_sparse;      /* Those from sparse channels that had no more,
+                                 * or less credit than a turn. */
+    unsigned int n_urgent;      /* Those from the urgent channel. */
+    unsigned int n_others;      /* Those from channels that were not sparse
                                  * when they were read. */
-    unsigned int n_seen;        /* Of all, received when it was last time to
-                                 * look for events. */
+    unsigned int n_seen;        /* Messages received when the handler last had
+                                 * to look for events. */
     unsigned int n_turns;       /* Turns used up, for sampling. */
-    bool cut;                   /* A turn ended early, see above. */
+    bool cut;                   /* A turn ended early (see above). */
     struct upcall_rx rx[UPCALL_BATCH];
     uint64_t queued_at[UPCALL_BATCH];   /* When each message was queued, in
                                          * microseconds (upcall-age.h). */
-    struct upcall_channel *channels[UPCALL_BATCH]; /* Of each message; a
-                                                    * reference is in one of
-                                                    * the lists. */
-    struct ovs_list sorted;     /* struct upcall_fq_msg: those of the messages
-                                 * that were read ahead. */
+    struct upcall_channel *channels[UPCALL_BATCH]; /* Channel of each message;
+                                                    * one of the lists holds a
+                                                    * reference. */
+    struct ovs_list sorted;     /* struct upcall_fq_msg: the messages that were
+                                 * read ahead. */
 };
 
 /* Makes a reader for handler 'index' of datapath 'dp_name' with owner word
@@ -120,23 +124,23 @@ int upcall_reader_init(struct upcall_reader *, const char *dp_name,
                        struct upcall_stats_block *);
 void upcall_reader_uninit(struct upcall_reader *);
 
-/* Begins a batch, in which there are no messages yet.  Views of the last one
- * are no longer valid.  'target_delay' is the table's, in microseconds. */
+/* Begins a batch, which has no messages yet.  Views of the last batch are no
+ * longer valid.  'target_delay' is the table's, in microseconds. */
 void upcall_reader_begin(struct upcall_reader *, uint32_t target_delay);
 
-/* True if the batch has got as many upcalls as a full turn takes since the
- * last time that this was true, and would take more of the run queue: it is
- * time to look for channels that go before it. */
+/* True if the batch has received as many upcalls as a full turn takes since
+ * this function last returned true, and would take more from the run queue.
+ * Then the handler has to look for channels that go before the run queue. */
 bool upcall_reader_is_between_turns(struct upcall_reader *);
 
 /* Returns the value of "popped" that ends a round of 'sched' that begins now
- * (upcall-turn.h).  Channels that used their turn up in this batch, and go to
- * the run queue when it is over, have a turn in the round, too. */
+ * (upcall-turn.h).  Channels that used their turn up in this batch, and enter
+ * the run queue when the batch is over, have a turn in the round, too. */
 uint64_t upcall_reader_round_end(const struct upcall_reader *,
                                  const struct upcall_sched *sched);
 
-/* Reads from the channels whose turn it is.  Returns false if there is none,
- * or no room. */
+/* Reads from the channels whose turn it is.  Returns false if there is no such
+ * channel, or no room. */
 bool upcall_reader_read(struct upcall_reader *);
 
 /* Makes 'state' the state of 'channel', which the handler owns, and puts it at

@@ -7,8 +7,9 @@
  *
  * Open vSwitch's reference counts order the destruction of an object behind
  * all earlier uses with a fence.  The thread sanitizer does not model fences,
- * and would report every destruction as a race; here it is told what the fence
- * means.  Elsewhere this is ovs_refcount_unref(). */
+ * and would report every destruction as a race; this header tells the
+ * sanitizer what the fence means.  In other builds this is
+ * ovs_refcount_unref(). */
 
 #include "ovs-atomic.h"
 

@@ -24,26 +24,26 @@
  *
  * A summary has UPCALL_SENDER_PLACES places for senders and takes 11 kB,
  * whatever arrives.  Anybody who can reach the tunnel can invent source
- * addresses, so neither the number of senders nor the order in which they come
- * may matter.  The summary is that of the Space-Saving algorithm (Metwally,
- * Agrawal and El Abbadi, "Efficient computation of frequent and top-k elements
- * in data streams", 2005): each sender has a weight, which an upcall raises by
- * one; a sender that is not there takes the place of the one with the least
- * weight, and inherits that weight.  All weights are halved every
- * UPCALL_SENDER_WINDOW, so that the past counts less and less.
+ * addresses, so neither the number of senders nor their order may matter.  The
+ * summary uses the Space-Saving algorithm (Metwally, Agrawal and El Abbadi,
+ * "Efficient computation of frequent and top-k elements in data streams",
+ * 2005): each sender has a weight, which an upcall raises by one; a sender
+ * without a place takes the place of the sender with the least weight, and
+ * inherits that weight.  All weights are halved every UPCALL_SENDER_WINDOW, so
+ * that the past counts less and less.
  *
- *   - A sender with more than one in UPCALL_SENDER_PLACES of the upcalls that
- *     the channel had lately is always there.  (An upcall of the window before
+ *   - A sender with more than one in UPCALL_SENDER_PLACES of the channel's
+ *     recent upcalls always has a place.  (An upcall of the window before
  *     counts as half a one, of the window before that as a quarter, and so
  *     on.)
  *
- *   - Weights only decide who stays.  They are not shown.  Counts are shown,
- *     and they are exact from the moment at which the sender took its place,
- *     which 'age' of the snapshot tells.  What it had sent before is missing,
- *     so no count is ever too high.
+ *   - Weights only decide which senders stay, and are not shown.  The counts
+ *     shown are exact from the moment at which the sender took its place,
+ *     which 'age' in the snapshot tells.  They lack what the sender sent
+ *     before, so no count is ever too high.
  *
  *   - The total of the channel is exact.  The total less all senders is what
- *     senders sent that are not there, or were not there then.
+ *     senders sent while they had no place.
  *
  * Upcalls that the kernel dropped because the socket was full are not part of
  * any count: nobody knows who sent them.
@@ -64,17 +64,17 @@
  *      get, reset                  any thread, under a mutex of the caller's
  *      merge, key_get              any thread
  *
- * The owner and the others need no lock between them.  What they share are
- * atomics with one writer.  Those that belong together are guarded by the
- * sender's 'version': the owner makes it odd before it changes them and even
- * afterwards, and a reader starts over if it was odd or has changed.  The
- * owner never waits.  A sender that changes each time a reader looks, some ten times
- * in a row, is left out of the snapshot: it has been there for no time.
+ * The owner and other threads need no lock between them.  They share atomics
+ * with one writer.  The sender's 'version' guards the atomics that belong
+ * together: the owner makes the version odd before it changes them and even
+ * afterwards, and a reader starts over if the version was odd or has changed.
+ * The owner never waits.  If a sender changes each time a reader looks, some
+ * ten times in a row, the snapshot omits it: it has only just got its place.
  *
  * In C11's terms: the stores between the two of 'version' are releases, and
- * the loads between the reader's two are acquires.  A reader that loads what
- * such a store wrote sees the odd version, or a later one, in its second
- * load. */
+ * the loads between the reader's two are acquires.  A reader that loads such a
+ * store's value sees the odd version, or a later one, in its second load of
+ * 'version'. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,13 +82,14 @@
 
 #include "ovs-atomic.h"
 
-/* Senders of a summary.  A hundred remotes that send alike are each one in a
- * hundred, and no one of them floods.  The owner looks through all of them
- * when a sender comes that has no place, so more would cost more. */
+/* Senders of a summary.  If a hundred remotes send at the same rate, each
+ * sends one in a hundred upcalls, and none of them floods.  The owner looks
+ * through all places when a sender without a place arrives, so more places
+ * would cost more. */
 #define UPCALL_SENDER_PLACES 64
 
-/* Microseconds.  As often as ports' rates are looked at (upcall-rate.h), so
- * that both can be compared. */
+/* Microseconds.  The same as for the rates of ports (upcall-rate.h), so that
+ * both can be compared. */
 #define UPCALL_SENDER_WINDOW 5000000
 
 /* The sender of an upcall. */
@@ -99,14 +100,14 @@ struct upcall_sender_key {
     uint32_t pad;               /* 0. */
 };
 
-/* Fills '*key' in for the upcall of 'len' bytes at 'msg', which may be
- * anything.  'by_port' says that the sender is the input port; otherwise it is
- * the other end of the tunnel.  All upcalls that do not say have the same
+/* Fills '*key' in for the upcall of 'len' bytes at 'msg', which may hold any
+ * bytes.  If 'by_port', the sender is the input port; otherwise it is the
+ * remote end of the tunnel.  All upcalls that do not say have the same
  * sender. */
 void upcall_sender_key_get(const void *msg, size_t len, bool by_port,
                            struct upcall_sender_key *key);
 
-/* True if 'key' says where the other end of the tunnel is. */
+/* True if 'key' has the address of the remote end of a tunnel. */
 bool upcall_sender_has_remote(const struct upcall_sender_key *);
 
 /* Stores the source address of 'key' in 'buf', for people. */
@@ -117,17 +118,17 @@ void upcall_sender_format_remote(const struct upcall_sender_key *key,
 /* The id of the tunnel, in the host's byte order. */
 uint64_t upcall_sender_id(const struct upcall_sender_key *);
 
-/* What is known of a sender, in a snapshot. */
+/* A sender in a snapshot. */
 struct upcall_sender_info {
     struct upcall_sender_key key;
     uint64_t received;          /* Upcalls handed out. */
     uint64_t shed;              /* Upcalls thrown away. */
     uint64_t waiting;           /* Upcalls read ahead and not handed out. */
-    uint64_t rate;              /* Upcalls a second that arrived, whatever
-                                 * became of them. */
-    uint64_t shed_rate;         /* Upcalls a second thrown away. */
-    uint64_t age;               /* Milliseconds that 'received' and 'shed' are
-                                 * about. */
+    uint64_t rate;              /* Upcalls that arrived per second, whether
+                                 * handed out, shed or waiting. */
+    uint64_t shed_rate;         /* Upcalls thrown away per second. */
+    uint64_t age;               /* Milliseconds that 'received' and 'shed'
+                                 * cover. */
 };
 
 /* Counts at the beginning of a window. */
@@ -141,23 +142,25 @@ struct upcall_sender_mark {
 /* A place in the summary, or the total. */
 struct upcall_sender {
     atomic_uint32_t version;    /* Guards all but the counts. */
-    atomic_uint64_t serial;     /* Tells it from others that had its place;
-                                 * 0 if the place is free. */
+    atomic_uint64_t serial;     /* Tells the sender from earlier ones in the
+                                 * same place; 0 if the place is free. */
     atomic_uint64_t key[UPCALL_SENDER_KEY_WORDS];
     atomic_uint64_t since;      /* When it took its place, in microseconds. */
     struct upcall_sender_mark marks[2]; /* Of the window before, and of the
                                          * current one. */
 
-    /* The counts.  What arrived and was neither received nor shed waits. */
+    /* The counts.  An upcall that arrived and was neither received nor shed
+     * waits. */
     atomic_uint64_t arrived;
     atomic_uint64_t received;
     atomic_uint64_t shed;
 
-    /* The owner's: where the place is referred to from, or NULL. */
+    /* The pointer that refers to this place, or NULL.  Used only by the
+     * owner. */
     struct upcall_sender **user;
 
-    /* Under the mutex of those who get: counts at the last reset of sender
-     * 'base_serial'. */
+    /* Guarded by the mutex of upcall_senders_get()'s callers: counts at the
+     * last reset of sender 'base_serial'. */
     uint64_t base_serial, base_received, base_shed;
 };
 
@@ -165,18 +168,18 @@ struct upcall_sender_set {
     struct upcall_sender senders[UPCALL_SENDER_PLACES];
     struct upcall_sender total;
 
-    /* The owner's. */
-    uint32_t hashes[UPCALL_SENDER_PLACES];    /* Of keys. */
+    /* Used only by the owner. */
+    uint32_t hashes[UPCALL_SENDER_PLACES];    /* Hashes of keys. */
     uint32_t weights[UPCALL_SENDER_PLACES];
     uint32_t least;             /* No weight is below it once all places are
                                  * taken. */
     size_t next_place;          /* Where to look for the least next. */
     size_t n;                   /* Places taken; they are the first ones. */
     uint64_t last_serial;
-    uint64_t now;               /* The latest time heard of. */
+    uint64_t now;               /* The latest time seen. */
     uint64_t window_end;
 
-    uint64_t reset_at;          /* Under the mutex of those who get. */
+    uint64_t reset_at;          /* Guarded by the callers' mutex. */
 };
 
 /* Makes a summary without senders at 'now', in microseconds. */
@@ -185,12 +188,12 @@ void upcall_senders_destroy(struct upcall_sender_set *);
 
 /* Finds the place of sender 'key', whose hash is 'hash', or gives it one, and
  * stores it in '*user', which becomes NULL when the sender loses its place.
- * 'n_waiting' of its upcalls wait.  'now' is in microseconds. */
+ * 'n_waiting' of the sender's upcalls wait.  'now' is in microseconds. */
 void upcall_senders_take(struct upcall_sender_set *,
                          const struct upcall_sender_key *key, uint32_t hash,
                          uint32_t n_waiting, struct upcall_sender **user);
 
-/* Forgets '*user', which goes away.  The sender keeps its place. */
+/* Forgets '*user', which is about to be freed.  The sender keeps its place. */
 static inline void
 upcall_senders_leave(struct upcall_sender **user)
 {
@@ -227,8 +230,8 @@ upcall_senders_arrived(struct upcall_sender_set *senders,
     upcall_sender_count(&senders->total.arrived, 1);
 }
 
-/* Counts 'n' upcalls of 'sender' that were handed out, or thrown away.
- * 'sender' is NULL for one that has lost its place. */
+/* Count 'n' upcalls of 'sender' that were handed out, or thrown away.
+ * 'sender' is NULL if it has lost its place. */
 static inline void
 upcall_senders_received(struct upcall_sender_set *senders,
                         struct upcall_sender *sender, uint32_t n)
@@ -249,7 +252,7 @@ upcall_senders_shed(struct upcall_sender_set *senders,
     upcall_sender_count(&senders->total.shed, n);
 }
 
-/* Makes 'n' upcalls of 'sender', which wait, as if they had never arrived. */
+/* Undoes the arrival of 'n' waiting upcalls of 'sender'. */
 static inline void
 upcall_senders_forget(struct upcall_sender_set *senders,
                       struct upcall_sender *sender, uint32_t n)
@@ -260,9 +263,8 @@ upcall_senders_forget(struct upcall_sender_set *senders,
     upcall_sender_count(&senders->total.arrived, -(uint64_t) n);
 }
 
-/* Stores what is known of the senders at 'now', in microseconds, in 'infos',
- * and what is known of all together, apart from the key, in '*total'.  Returns
- * the number of senders. */
+/* Stores the senders at 'now', in microseconds, in 'infos', and their sum,
+ * without a key, in '*total'.  Returns the number of senders. */
 size_t upcall_senders_get(
     const struct upcall_sender_set *, uint64_t now,
     struct upcall_sender_info infos[UPCALL_SENDER_PLACES],
@@ -271,15 +273,14 @@ size_t upcall_senders_get(
 /* Starts counting from 0 again at 'now'.  Rates go on. */
 void upcall_senders_reset(struct upcall_sender_set *, uint64_t now);
 
-/* Adds the counts of '*b' to '*a', or subtracts them, but no more than there
- * are. */
+/* Adds the counts of '*b' to '*a', or subtracts them, down to 0. */
 void upcall_sender_info_add(struct upcall_sender_info *a,
                             const struct upcall_sender_info *b);
 void upcall_sender_info_subtract(struct upcall_sender_info *a,
                                  const struct upcall_sender_info *b);
 
-/* Makes one of those of 'n' 'infos' that are about the same sender.  Returns
- * how many are left, in no order. */
+/* Merges those of the 'n' 'infos' that describe the same sender.  Returns how
+ * many are left, in no order. */
 size_t upcall_senders_merge(struct upcall_sender_info *infos, size_t n);
 
 #endif /* lib/upcall/upcall-senders.h */

@@ -7,27 +7,26 @@
  * ================
  *
  * Private to lib/upcall.  Handlers that work together form a set, which is
- * never changed once others than its maker can see it.  When their number,
- * the size of their groups or their engine changes, the set is replaced as a
- * whole:
+ * never changed once other threads can see it.  When their number, the size of
+ * their groups or their engine changes, the set is replaced as a whole:
  *
- *   1. The new set gets groups of its own, in which every channel is
- *      registered (upcall_ports_attach()), so that both sets have events for a
- *      time.
- *   2. Each of its handlers has the one of the same number in the old set, if
- *      there is one, as its predecessor (upcall_set_inherit()).
- *   3. It is published: threads find their handlers in it from now on.
- *   4. The old set is retired (upcall_set_retire()): what waits in its run
- *      queue is armed with the new one, and its sleepers wake up.  Handlers
+ *   1. The new set gets groups of its own, and every channel is registered in
+ *      them (upcall_ports_attach()), so that both sets have events for a time.
+ *   2. The handler of the same number in the old set, if there is one, becomes
+ *      the predecessor of each new handler (upcall_set_inherit()).
+ *   3. The new set is published: threads find their handlers in it from now
+ *      on.
+ *   4. The old set is retired (upcall_set_retire()): the channels in its run
+ *      queues are armed with the new set, and its sleepers wake up.  Handlers
  *      without a successor are orphans, which release their channels after a
  *      grace period.
  *
  * A thread belongs to a number, not to a handler, and looks for its handler
  * with each call.
  *
- * Thread safety: the functions are for the control thread, under the table's
- * mutex; the members may be read by any thread that has the set from
- * publication under RCU. */
+ * Thread safety: the control thread calls the functions, under the table's
+ * mutex.  Any thread that got the published set under RCU may read the
+ * members. */
 
 #include <stdint.h>
 
@@ -46,9 +45,9 @@ struct upcall_set {
 };
 
 /* Makes a set of 'n' handlers, at least 1, in groups of at most 'group_size',
- * of generation 'generation' for the channels of 'ports', which they receive
- * from with engines of class 'engine'.  They count in 'stats'.  Returns 0 or a
- * positive errno value, after a message. */
+ * of generation 'generation', which receive from the channels of 'ports' with
+ * engines of class 'engine' and count in 'stats'.  Returns 0 or a positive
+ * errno value, after a message. */
 int upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
                       uint32_t n, uint32_t group_size, uint32_t generation,
                       const struct upcall_engine_class *engine,
@@ -61,7 +60,7 @@ void upcall_set_destroy(struct upcall_set *);
  * of 'old'. */
 void upcall_set_inherit(struct upcall_set *set, const struct upcall_set *old);
 
-/* Retires 'old', which no thread finds any more, and frees it after a grace
+/* Retires 'old', which threads no longer find, and frees it after a grace
  * period.  'n_successors' of its handlers have a successor. */
 void upcall_set_retire(struct upcall_set *old, uint32_t n_successors);
 

@@ -7,8 +7,8 @@
  * =========================
  *
  * Private to lib/upcall.  A port without a channel of its own sends its
- * upcalls to channels that belong to no port.  Its entry here counts them for
- * it, by the port number in each upcall.
+ * upcalls to channels that belong to no port.  The port's entry here counts
+ * them by the port number in each upcall.
  *
  * Thread safety
  * -------------
@@ -40,15 +40,15 @@ struct upcall_shared {
 
 void upcall_shared_init(struct upcall_shared *);
 
-/* Frees what upcall_shared_init() made.  No port may share any more. */
+/* Frees the memory from upcall_shared_init().  No port may share any more. */
 void upcall_shared_uninit(struct upcall_shared *);
 
 /* Makes 'port_no', below UPCALL_MAX_PORTS and called 'name', share.  Does
- * nothing if it does already. */
+ * nothing if it already shares. */
 void upcall_shared_add(struct upcall_shared *, uint32_t port_no,
                        const char *name);
 
-/* Makes 'port_no' share no more, if it does. */
+/* Ends the sharing of 'port_no', if it shares. */
 void upcall_shared_del(struct upcall_shared *, uint32_t port_no);
 
 /* Returns the entry of 'port_no', or NULL. */
