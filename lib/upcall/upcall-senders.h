@@ -263,8 +263,8 @@ upcall_senders_forget(struct upcall_sender_set *senders,
     upcall_sender_count(&senders->total.arrived, -(uint64_t) n);
 }
 
-/* Stores the senders at 'now', in microseconds, in 'infos', and their sum,
- * without a key, in '*total'.  Returns the number of senders. */
+/* Stores the senders at 'now', in microseconds, in 'infos', and the channel's
+ * total, without a key, in '*total'.  Returns the number of senders. */
 size_t upcall_senders_get(
     const struct upcall_sender_set *, uint64_t now,
     struct upcall_sender_info infos[UPCALL_SENDER_PLACES],

@@ -8,11 +8,11 @@
  *
  * Private to lib/upcall.  Any process with CAP_NET_ADMIN in the network
  * namespace can send to a netlink socket whose port id it knows or guesses.
- * What an upcall says leads to flows and packets, so only the kernel's are
- * taken.
+ * The content of an upcall leads to flows and packets, so handlers accept only
+ * upcalls from the kernel.
  *
- * This is a file of its own because tests stand in for the kernel: they have
- * another definition of the function, and the linker takes theirs.
+ * This is a file of its own because tests play the kernel's part: they define
+ * the function differently, and the linker takes their definition.
  *
  * Thread safety: no state. */
 

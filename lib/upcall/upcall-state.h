@@ -6,8 +6,8 @@
 /* States of a channel
  * ===================
  *
- * Private to lib/upcall.  Where a channel is on its way from an event to the
- * next one:
+ * Private to lib/upcall.  The state says where a channel is on its way from
+ * one event to the next:
  *
  *      state       owner       meaning
  *      --------    ---------   -------------------------------------------
@@ -55,7 +55,7 @@
  *
  * Any other transition is an error in the program and ends it.
  *
- * Thread safety: a state is written by the channel's owner alone; see
+ * Thread safety: only the channel's owner writes its state; see
  * upcall-channel.h. */
 
 #include <stdbool.h>

@@ -8,18 +8,18 @@
  *
  * Private to lib/upcall.  Each handler counts in a block of its own
  * (stats/thread-counters.h), on cache lines that no other thread writes to.
- * Who asks gets what one handler counted, or the sum over all handlers that
- * there ever were.
+ * Readers get the counts of one handler, or the sum over all handlers so far,
+ * past ones included.
  *
  * A reset does not write to the blocks, which would disturb their writers.  It
- * notes what was counted so far, and that is subtracted from then on.  So no
- * count is missed.
+ * notes the counts so far, and later reads subtract them.  So no count is
+ * missed.
  *
  * Life cycle
  * ----------
  *
- * The table has a reference and so has each handler.  What a handler counted
- * stays in the sum when it goes.
+ * The table and each handler hold a reference.  The counts of a handler stay
+ * in the sum after the handler is destroyed.
  *
  * Thread safety
  * -------------
@@ -52,15 +52,16 @@ enum upcall_stat {
     UPCALL_STAT_REFUSED,
     UPCALL_STAT_OUTDATED,
     UPCALL_STAT_ADOPTED,
-    UPCALL_STAT_BATCHES,        /* And those that follow: one for each size of
-                                 * batches, see UPCALL_N_BATCH_SIZES. */
+    UPCALL_STAT_BATCHES,        /* The first of UPCALL_N_BATCH_SIZES counters,
+                                 * one for each size of batches. */
 };
 #define UPCALL_N_STATS (UPCALL_STAT_BATCHES + UPCALL_N_BATCH_SIZES)
 
 struct upcall_stats *upcall_stats_create(void);
 void upcall_stats_unref(struct upcall_stats *);
 
-/* Stores in 'totals' what all handlers counted since the last reset. */
+/* Stores in 'totals' what all handlers together counted since the last
+ * reset. */
 void upcall_stats_get(struct upcall_stats *, uint64_t totals[UPCALL_N_STATS]);
 void upcall_stats_reset(struct upcall_stats *);
 

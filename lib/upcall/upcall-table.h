@@ -7,9 +7,9 @@
  * ============
  *
  * The channels of one datapath, indexed by port number, and the handlers that
- * share them.  There is one socket for each port, whatever the number of
- * handlers, or several for a port that needs more than one handler.  Some
- * channels belong to no port (UPCALL_PORT_*).
+ * share them.  Each port has one socket, whatever the number of handlers, or
+ * several sockets if it needs more than one handler.  Some channels belong to
+ * no port (UPCALL_PORT_*).
  *
  *      kernel --> socket of port 1 --\                     /-- handler 0
  *      kernel --> socket of port 2 ---- epoll, run queue ----- handler 1
@@ -25,9 +25,9 @@
  *
  * The user takes upcalls with upcall_table_recv() until it returns EAGAIN, and
  * then processes what it took.  That EAGAIN, and nothing else, ends a batch:
- * until the handler's next call the upcalls that it took stay valid and their
- * channels stay its own, so that no other handler overtakes it.  A batch has
- * at most UPCALL_BATCH upcalls.
+ * until the handler's next call the upcalls that the handler took stay valid,
+ * and it still owns their channels, so that no other handler overtakes it.  A
+ * batch has at most UPCALL_BATCH upcalls.
  *
  *
  * Thread safety
@@ -44,26 +44,26 @@
  *      all others                  any; they take a mutex and make only
  *                                  short system calls
  *
- * A thread that receives waits for no other thread but for the few
- * instructions that the run queue takes (upcall-sched.h).  It takes the mutex
- * of the ports only to release a channel while handlers or queues are changed.
- * It reads the set of handlers and the array of ports under RCU, and holds
- * references to what it keeps over a quiescent state.  All threads are Open
- * vSwitch threads (ovs-rcu.h).
+ * A thread that receives waits for no other thread, except for the few
+ * instructions that the run queue's mutex is held (upcall-sched.h).  It takes
+ * the mutex of the ports only to release a channel while handlers or queues
+ * are changed.  It reads the set of handlers and the array of ports under RCU,
+ * and holds references to objects that it keeps over a quiescent state.  All
+ * threads are Open vSwitch threads (ovs-rcu.h).
  *
- * Handlers and engines may be changed while threads receive.  A thread whose
- * handler is replaced by one of the same number first gets the rest of the
- * batch that it is in.  Only if a handler goes for good must its thread have
- * brought its batch to an end: upcalls that it took from a socket and did not
- * hand out are lost (and counted).
+ * Handlers and engines may be changed while threads receive.  If a handler is
+ * replaced by one of the same number, its thread first gets the rest of the
+ * current batch.  If a handler is removed, its thread must have finished its
+ * batch before: upcalls that the handler took from a socket and did not hand
+ * out are lost (and counted).
  *
  *
  * Loss and failure
  * ----------------
  *
- * When a socket's buffer is full the kernel drops the upcall, counts it, and
- * reports ENOBUFS once: the loss is the port's own, the counters are in the
- * channel, and reading goes on.  A function that fails leaves the table as it
+ * When a socket's buffer is full, the kernel drops the upcall, counts it, and
+ * reports ENOBUFS once.  The loss affects only this port, the channel counts
+ * it, and reading goes on.  A function that fails leaves the table as it
  * was. */
 
 #include <stdbool.h>
@@ -83,28 +83,28 @@ struct upcall_table;
 struct upcall_table *upcall_table_create(const char *name, int dp_ifindex,
                                          uint16_t packet_family);
 
-/* Destroys 'table', which may be NULL.  No thread may be in, or come to, any
- * other function with it. */
+/* Destroys 'table', which may be NULL.  No thread may use the table at the
+ * same time or later. */
 void upcall_table_destroy(struct upcall_table *table);
 
-/* Makes 'n' handlers, numbered from 0, in place of those that the table has.
- * 'n' is 0 to UPCALL_MAX_HANDLERS.  Nothing happens if there are 'n' already.
+/* Makes 'n' handlers, numbered from 0, in place of the table's handlers.  'n'
+ * is 0 to UPCALL_MAX_HANDLERS.  Nothing happens if there are 'n' already.
  * Channels and their port ids stay, and so do the upcalls that wait on them.
- * Returns 0, EINVAL if 'n' is out of range, or the error that kept an epoll
- * instance or an engine from being made; then the old handlers stay. */
+ * Returns 0, EINVAL if 'n' is out of range, or the error that prevented the
+ * creation of an epoll instance or an engine; then the old handlers stay. */
 int upcall_table_set_handlers(struct upcall_table *, uint32_t n);
 
-/* Makes the handlers receive with engines of class 'engine' (upcall-engine.h),
- * at first the one called "epoll".  Returns 0 or the error that kept one from
- * being made; then nothing has changed. */
+/* Makes the handlers receive with engines of class 'engine' (upcall-engine.h).
+ * The default is "epoll".  Returns 0 or the error that prevented the creation
+ * of an engine; then nothing has changed. */
 int upcall_table_set_engine(struct upcall_table *,
                             const struct upcall_engine_class *engine);
 const char *upcall_table_engine_name(const struct upcall_table *);
 
-/* Has the handlers in groups of at most 'size', at least 1, which share an
- * epoll instance and a run queue (upcall-groups.h); at first
- * UPCALL_GROUP_SIZE.  Returns 0 or the error that kept a group from being
- * made; then nothing has changed. */
+/* Puts the handlers into groups of at most 'size', which is at least 1.  The
+ * handlers of a group share an epoll instance and a run queue
+ * (upcall-groups.h).  The default is UPCALL_GROUP_SIZE.  Returns 0 or the
+ * error that prevented the creation of a group; then nothing has changed. */
 #define UPCALL_GROUP_SIZE 8
 int upcall_table_set_group_size(struct upcall_table *, uint32_t size);
 uint32_t upcall_table_group_size(const struct upcall_table *);
@@ -112,18 +112,17 @@ uint32_t upcall_table_group_size(const struct upcall_table *);
 uint32_t upcall_table_n_handlers(const struct upcall_table *);
 
 /* Makes 'channel' the channel of port 'port_no' (below UPCALL_MAX_PORTS, or
- * UPCALL_PORT_*), called 'name', in place of one that it may have.  On
- * success takes over the caller's reference.  Upcalls that came to the channel
- * before are not lost.
+ * UPCALL_PORT_*), called 'name', in place of the port's present channel, if
+ * any.  On success takes over the caller's reference.  Upcalls that arrived on
+ * 'channel' before are not lost.
  *
- * Returns 0, EINVAL if 'port_no' is out of range, or the error that kept the
- * socket from being added to an epoll instance; then the port keeps the
- * channel that it had. */
+ * Returns 0, EINVAL if 'port_no' is out of range, or the error of adding the
+ * socket to an epoll instance; then the port keeps its present channel. */
 int upcall_table_add(struct upcall_table *, uint32_t port_no,
                      const char *name, struct upcall_channel *channel);
 
 /* The same with 'n' channels, from 1 to UPCALL_MAX_QUEUES: the port's queues.
- * The kernel is to be told their pids in that order. */
+ * The caller passes their pids to the kernel in that order. */
 int upcall_table_add_queues(struct upcall_table *, uint32_t port_no,
                             const char *name,
                             struct upcall_channel *channels[], size_t n);
@@ -132,21 +131,21 @@ int upcall_table_add_queues(struct upcall_table *, uint32_t port_no,
  * of any flow (upcall-ports.h):
  *
  *   - change() makes the 'n' 'channels' the queues of the port, on the same
- *     terms as add_queues(), but those that it has stay, retired.  Upcalls on
- *     the new ones are held.  Returns EBUSY if the port has retired queues
- *     already, ENODEV if it has no channels.
+ *     terms as add_queues(), but the present queues stay as retired queues.
+ *     Upcalls on the new queues are held.  Returns EBUSY if the port has
+ *     retired queues already, ENODEV if it has no channels.
  *
- *   - Then the caller tells the kernel, and calls changed() if the kernel has
- *     taken the new pids, or revert(), which removes the new queues.  From
- *     then on the upcalls of the new queues are handed out as soon as those
- *     that came before on the retired ones were processed.
+ *   - Then the caller passes the new pids to the kernel.  It calls changed()
+ *     if the kernel has accepted them, otherwise revert(), which removes the
+ *     new queues.  After changed(), handlers hand out the upcalls of the new
+ *     queues as soon as earlier upcalls on the retired queues were processed.
  *
- *   - settle() looks whether that is so; it is to be called now and then, for
- *     the case that nobody else looks.
+ *   - settle() checks whether they were.  To be called now and then, in case
+ *     no other thread checks.
  *
- *   - del_retired() removes the retired queues that are idle.  It is for the
- *     caller to know that flows no longer name them.  Returns true if none is
- *     left, false if it is to be called again. */
+ *   - del_retired() removes the retired queues that are idle.  The caller has
+ *     to know that flows no longer name them.  Returns true if none is left,
+ *     false if it is to be called again. */
 int upcall_table_change(struct upcall_table *, uint32_t port_no,
                         struct upcall_channel *channels[], size_t n);
 void upcall_table_changed(struct upcall_table *, uint32_t port_no);
@@ -154,27 +153,28 @@ void upcall_table_revert(struct upcall_table *, uint32_t port_no);
 void upcall_table_settle(struct upcall_table *, uint32_t port_no);
 bool upcall_table_del_retired(struct upcall_table *, uint32_t port_no);
 
-/* Holding: the upcalls of a port that nobody knows yet wait on its socket.
+/* Holding: the upcalls of a port that is not configured yet wait on its
+ * socket.
  *
- * hold() has 'channel', which was not added yet, held until the 'n'th call of
- * release(), which returns true if some channel is held still.  What waits
- * until then is handed out then. */
+ * hold() holds 'channel', which was not added yet, until the 'n'th call of
+ * release().  Then the waiting upcalls are handed out.  release() returns true
+ * if some channel is still held. */
 void upcall_table_hold(struct upcall_table *, struct upcall_channel *channel,
                        unsigned int n);
 bool upcall_table_release(struct upcall_table *);
 
-/* Ends what waits for this run on adopted channels
+/* Marks the end of the upcalls that waited for this run on adopted channels
  * (upcall_channel_end_adopted()). */
 void upcall_table_end_adopted(struct upcall_table *);
 
 /* Says that recirculation ids of this run begin with 'first', except those up
- * to UPCALL_RECIRC_STATIC.  An upcall with another id is one of a packet that a
- * flow of a previous run recirculated: it is dropped and counted.  The
- * UPCALL_RECIRC_RANGE ids from 'first' on are this run's.  At first, and with
- * 0, all ids are.  Any thread. */
+ * to UPCALL_RECIRC_STATIC.  An upcall with another id has a packet that a flow
+ * of a previous run recirculated.  Handlers drop and count such an upcall.
+ * The UPCALL_RECIRC_RANGE ids from 'first' on are this run's.  At first, and
+ * with 0, all ids are.  Any thread. */
 void upcall_table_set_first_recirc_id(struct upcall_table *, uint32_t first);
 
-/* Removes the channels of port 'port_no', if it has any; a socket is closed
+/* Removes the channels of port 'port_no', if it has any.  A socket is closed
  * when no handler uses it any more. */
 void upcall_table_del(struct upcall_table *, uint32_t port_no);
 
@@ -182,13 +182,12 @@ void upcall_table_del(struct upcall_table *, uint32_t port_no);
 void upcall_table_del_all(struct upcall_table *);
 
 /* Sharing: a port without a channel of its own sends its upcalls to channels
- * that belong to several, and is known to the table so that they are counted
- * for it.
+ * of several ports.  The table knows the port, to count its upcalls.
  *
- * share() makes port 'port_no', called 'name', share.  If it has a channel,
- * that stays until upcall_table_del(), to be emptied; what it counted is
- * counted on.  unshare() ends it; a channel that the port has then counts on.
- * Both do nothing if there is nothing to do. */
+ * share() makes port 'port_no', called 'name', share.  A channel of the port
+ * stays until upcall_table_del(), so that handlers can empty it; its counts go
+ * on. unshare() ends the sharing; the counts go on in the port's channel, if
+ * it has one.  Both do nothing if there is nothing to do. */
 void upcall_table_share(struct upcall_table *, uint32_t port_no,
                         const char *name);
 void upcall_table_unshare(struct upcall_table *, uint32_t port_no);
@@ -196,16 +195,16 @@ bool upcall_table_is_shared(const struct upcall_table *, uint32_t port_no);
 size_t upcall_table_n_shared(const struct upcall_table *);
 
 /* Netlink port id of the first channel of port 'port_no', or of
- * UPCALL_PORT_SHARED if it shares, or 0. */
+ * UPCALL_PORT_SHARED if the port shares, or 0. */
 uint32_t upcall_table_get_pid(const struct upcall_table *, uint32_t port_no);
 
-/* Stores the netlink port ids of all queues of port 'port_no', or that of
- * UPCALL_PORT_SHARED if it shares.  Returns how many there are. */
+/* Stores the netlink port ids of all queues of port 'port_no', or the one of
+ * UPCALL_PORT_SHARED if the port shares.  Returns how many there are. */
 size_t upcall_table_get_pids(const struct upcall_table *, uint32_t port_no,
                              uint32_t pids[UPCALL_MAX_QUEUES]);
 
-/* Netlink port id of the first channel of port 'port_no', whether it shares or
- * not, or 0. */
+/* Netlink port id of the first channel of port 'port_no', whether the port
+ * shares or not, or 0. */
 uint32_t upcall_table_get_own_pid(const struct upcall_table *,
                                   uint32_t port_no);
 
@@ -224,21 +223,20 @@ size_t upcall_table_n_queues(const struct upcall_table *, uint32_t port_no,
 /* Number of channels that belong to ports. */
 size_t upcall_table_n_port_channels(const struct upcall_table *);
 
-/* Of these, retired ones. */
+/* Number of retired channels of ports. */
 size_t upcall_table_n_retired(const struct upcall_table *);
 
-/* Number of channels, those that belong to no port included. */
+/* Number of channels, including channels that belong to no port. */
 size_t upcall_table_n_channels(const struct upcall_table *);
 
 /* Sets the budget of all receive buffers together to 'max' bytes
- * (upcall-rcvbuf.h).
- * Sockets get smaller ones when there are many.
- * At first it is UPCALL_BUFFER_MAX. */
+ * (upcall-rcvbuf.h).  The more sockets there are, the smaller their buffers.
+ * The default is UPCALL_BUFFER_MAX. */
 void upcall_table_set_buffer_max(struct upcall_table *, uint64_t max);
 
-/* Has the oldest upcalls of a port thrown away that would wait much longer
- * than 'usec' microseconds because the port sends more than its share
- * (upcall-delay.h).  0, as it is at first, for none. */
+/* Sets the target delay to 'usec' microseconds, or to none if that is 0, the
+ * default.  If upcalls would wait much longer because their port sends more
+ * than its share, the oldest ones are thrown away (upcall-delay.h). */
 void upcall_table_set_target_delay(struct upcall_table *, uint32_t usec);
 
 /* Takes the next upcall for handler 'handler_id' into '*view'.  Returns 0, or
@@ -248,17 +246,18 @@ int upcall_table_recv(struct upcall_table *, uint32_t handler_id,
                       struct upcall_view *view);
 
 /* Arranges for the calling thread's poll_block() to wake up when
- * upcall_table_recv() may have an upcall, or the handlers are changed; without
- * a handler of that number, after a while. */
+ * upcall_table_recv() may have an upcall, or when the handlers are changed.
+ * If there is no handler of that number, poll_block() wakes up after a
+ * while. */
 void upcall_table_recv_wait(struct upcall_table *, uint32_t handler_id);
 
-/* Has no handler take upcalls any more, and waits until those that were taken
- * have been processed, for a second at most: what waits is for another
- * process.  By a thread that no handler waits for, or by a handler between two
- * batches. */
+/* Stops all handlers from taking upcalls, and waits at most a second until
+ * they have processed the upcalls already taken: another process takes those
+ * that still wait.  Called by a thread that no handler waits for, or by a
+ * handler between two batches. */
 void upcall_table_halt(struct upcall_table *);
 
-/* Handlers take upcalls again, within a moment: there is no other process. */
+/* Lets handlers take upcalls again soon, because the other process is gone. */
 void upcall_table_go_on(struct upcall_table *);
 
 /* Throws away the upcalls that wait on all channels. */
@@ -268,15 +267,14 @@ void upcall_table_purge(struct upcall_table *);
 void upcall_table_reset_stats(struct upcall_table *);
 
 /* Looks at the counters of all ports, for their rates, if it is time to.
- * 'now' is monotonic, 'wall' since 1970, both in ms.  Returns when it is
- * next. */
+ * 'now' is monotonic, 'wall' since 1970, both in ms.  Returns the time of the
+ * next look. */
 long long int upcall_table_update_rates(struct upcall_table *,
                                         long long int now,
                                         long long int wall);
 
-/* Stores what was counted for port 'port_no', wherever its upcalls came, in
- * '*stats', without the latency.  Returns false if the table does not know the
- * port. */
+/* Stores the counts of port 'port_no', on all channels, in '*stats', without
+ * the latency.  Returns false if the table does not know the port. */
 bool upcall_table_get_stats(const struct upcall_table *table,
                             uint32_t port_no,
                             struct upcall_channel_stats *stats);
@@ -286,9 +284,9 @@ bool upcall_table_get_stats(const struct upcall_table *table,
 struct upcall_port_count *upcall_table_get_counts(const struct upcall_table *,
                                                   size_t *n);
 
-/* Stores how long handlers have worked, in microseconds, and for how many
- * upcalls, since some time in the past, or since upcall_table_reset_stats().
- * No system calls. */
+/* Stores how long handlers have worked, in microseconds, and how many upcalls
+ * they handled, since some time in the past, or since
+ * upcall_table_reset_stats().  No system calls. */
 void upcall_table_get_work(const struct upcall_table *, uint64_t *busy_usec,
                            uint64_t *n_upcalls);
 

@@ -17,45 +17,46 @@
  * through the list of old ones.  Here the limit is the credit itself: a
  * channel gets one quantum for each round of the run queue, and what it does
  * not use stays usable, with priority, until the round is over.  A round is
- * over when everything that was in the run queue at its begin has had its
- * turn.  So a port that sends less than its fair share never waits for noisy
- * ones, however it spreads its packets, and a port that sends more gets no
- * more than a quantum per round by going empty in between.
+ * over when every channel that was in the run queue at the start of the round
+ * has had its turn.  So a port that sends less than its fair share never waits
+ * for noisy ports, however it spreads its packets, and a port that sends more
+ * gets no more than a quantum per round by going empty in between.
  *
  * When so many channels become readable that the handlers do not get round to
- * all of them, each is quiet in this sense, with a few upcalls, and the really
- * quiet ones among them wait behind the rest.  So a channel is served before
- * the run queue once in an epoch.  An epoch ends when a handler finds that no
- * further channel waits to be looked at.  Until then the channel goes to the
- * run queue, as RFC 8290 keeps a queue among the old ones.
+ * all of them, each has a few upcalls and is quiet in this sense, and the
+ * really quiet channels wait behind the rest.  So a channel is served before
+ * the run queue only once in an epoch.  An epoch ends when a handler finds no
+ * further channel to look at.  Until then the channel goes to the run queue,
+ * as RFC 8290 keeps a queue among the old ones.
  *
- * Rounds are told by the run queue's count of channels put in ("pushed") and
- * taken out ("popped") so far: a round that begins now ends when "popped"
- * reaches the present "pushed", and those that the handler has to put in at
- * the end of its batch.  Those that other handlers have are not known, so that
- * a round is shorter by them at most.
+ * The run queue counts the channels put in ("pushed") and taken out ("popped")
+ * so far.  A round that begins now ends when "popped" reaches the present
+ * "pushed" plus the channels that the handler has to put in at the end of its
+ * batch.  The channels of other handlers are unknown, so a round may be too
+ * short by their number.
  *
- * The channel for upcalls of no port is urgent: what is late there makes links
- * of bonds and tunnels look dead.  It is served first in each batch whatever
- * it had before.  When it has a backlog it waits at the head of the run queue,
- * between two batches, and it is not counted in rounds.  A batch has one turn
- * of it, so that a flood on it leaves others two thirds of a handler.  A
- * handler that did not get all events looks at the channel without one, so
- * that it does not wait behind a crowd of readable channels either.
+ * The channel for upcalls of no port is urgent: late upcalls there make links
+ * of bonds and tunnels look dead.  Handlers serve it first in each batch
+ * whatever it had before.  When it has a backlog, it waits at the head of the
+ * run queue between two batches, and rounds do not count it.  A batch has one
+ * turn of the urgent channel, so that a flood on it leaves two thirds of a
+ * handler to the others.  A handler that did not get all events looks at the
+ * urgent channel without an event, so that the channel does not wait behind
+ * many readable channels either.
  *
- * Credit is counted in upcalls, which is what the work of a handler grows
- * with, and in bytes, so that large packets do not get a multiple of the
- * copying.  The last upcalls of a turn may overdraw the bytes; the next turns
- * then pay for it.
+ * Credit is counted in upcalls, because a handler's work grows with their
+ * number, and in bytes, so that a port with large packets does not get a
+ * multiple of the copying.  The last upcalls of a turn may overdraw the bytes;
+ * the next turns then pay for it.
  *
  * Length of a round
  * -----------------
  *
  * With many channels a round of full quanta takes long: 150 ms with 200 ports
- * and 28,000 upcalls a second.  Every upcall of a noisy port waits for one.
- * So where delay is to be bounded (upcall-delay.h), the quantum becomes
- * smaller, for all channels alike, until a round takes no longer than it
- * should, or the quantum is UPCALL_QUANTUM_MIN.
+ * and 28,000 upcalls a second.  Every upcall of a noisy port waits for a
+ * round.  So with a target delay (upcall-delay.h), the quantum of all channels
+ * shrinks until a round takes no longer than it should, or the quantum is
+ * UPCALL_QUANTUM_MIN.
  *
  * Thread safety: a turn belongs to the channel's owner.  Its members are
  * atomic for the reason that upcall-channel.h gives. */
@@ -66,22 +67,23 @@
 #include "ovs-atomic.h"
 #include "util.h"
 
-/* Quantum in upcalls: a third of a batch.  One system call reads it, so that
- * with a backlog everywhere a batch takes three receive calls, and as many
- * looks for events; three noisy ports share a batch, and a quiet port that
- * becomes readable waits for one of three turns, and for the next batch only
- * in the last one. */
+/* Quantum in upcalls: a third of a batch.  One system call reads a quantum, so
+ * with a backlog everywhere a batch takes three receive calls and three looks
+ * for events.  Three noisy ports share a batch.  A quiet port that becomes
+ * readable waits for one of the three turns; only in the last turn does it
+ * wait for the next batch. */
 #define UPCALL_QUANTUM 21
 
-/* Quanta, and so channels of a run queue, that a batch has room for. */
+/* Number of quanta, and so of channels from a run queue, that a batch has room
+ * for. */
 #define UPCALL_TURNS 3
 
-/* The smallest quantum: reading and passing on a channel, which has to be done
- * for each turn, costs a small part of what handling so many upcalls does. */
+/* The smallest quantum: each turn has to read and pass on a channel, which
+ * costs only a small part of handling this many upcalls. */
 #define UPCALL_QUANTUM_MIN 4
 
-/* Returns the quantum for a round after one of 'quantum' that took 'usec'
- * microseconds, when it should take 'goal'.  It at most halves or doubles. */
+/* Returns the next quantum after a round with 'quantum' that took 'usec'
+ * microseconds and should have taken 'goal'.  It at most halves or doubles. */
 static inline unsigned int
 upcall_turn_quantum(unsigned int quantum, uint64_t usec, uint64_t goal)
 {
@@ -91,21 +93,22 @@ upcall_turn_quantum(unsigned int quantum, uint64_t usec, uint64_t goal)
     return MIN(MAX(next, UPCALL_QUANTUM_MIN), UPCALL_QUANTUM);
 }
 
-/* Quantum in bytes: that many upcalls with packets of usual size (1,500 bytes
- * and a few hundred of flow key), so that it limits jumbo frames only. */
+/* Quantum in bytes: UPCALL_QUANTUM upcalls with packets of usual size (1,500
+ * bytes and a few hundred of flow key), so that it limits only jumbo
+ * frames. */
 #define UPCALL_QUANTUM_BYTES (UPCALL_QUANTUM * 2048)
 
-/* The most bytes that a turn can owe: turns of a channel that nobody competes
- * with follow each other whatever it owes, and what it owes then must not keep
- * it waiting for long when others come. */
+/* The most bytes that a turn can owe.  A channel without competition gets turn
+ * after turn, whatever it owes.  Its debt must not make it wait for long when
+ * other channels become readable. */
 #define UPCALL_DEBT_BYTES (8 * UPCALL_QUANTUM_BYTES)
 
 struct upcall_turn {
     atomic_int32_t upcalls;     /* Credit; never above the quantum. */
-    atomic_int32_t bytes;       /* Likewise; below 0 if overdrawn. */
+    atomic_int32_t bytes;       /* Credit in bytes; below 0 if overdrawn. */
     atomic_uint32_t mean_bytes; /* Size of an upcall in the last read. */
     atomic_uint64_t round_end;  /* Value of "popped" that ends the round. */
-    atomic_uint32_t epoch;      /* In which it last became readable. */
+    atomic_uint32_t epoch;      /* Epoch in which it last became readable. */
 };
 
 static inline void
@@ -130,8 +133,8 @@ upcall_turn_has_credit(const struct upcall_turn *turn_)
 }
 
 /* Begins a round at 'pushed': adds a quantum of 'quantum' upcalls, and bytes
- * in proportion, to what an overdrawn turn owes, or to nothing.  Returns true
- * if there is credit now. */
+ * in proportion, to the debt of an overdrawn turn, or to nothing.  Returns
+ * true if there is credit now. */
 static inline bool
 upcall_turn_begin(struct upcall_turn *turn, uint64_t pushed,
                   unsigned int quantum)
@@ -147,8 +150,8 @@ upcall_turn_begin(struct upcall_turn *turn, uint64_t pushed,
 }
 
 /* To be called when an empty channel becomes readable, in epoch 'epoch', which
- * is not 0, and when a turn takes 'quantum' upcalls.  Returns true if it may
- * be served before the run queue. */
+ * is not 0, and when a turn takes 'quantum' upcalls.  Returns true if handlers
+ * may serve it before the run queue. */
 static inline bool
 upcall_turn_activate(struct upcall_turn *turn, uint64_t pushed,
                      uint64_t popped, uint32_t epoch, unsigned int quantum)
@@ -161,7 +164,7 @@ upcall_turn_activate(struct upcall_turn *turn, uint64_t pushed,
     atomic_read_relaxed(&turn->epoch, &last);
     atomic_store_relaxed(&turn->epoch, epoch);
 
-    /* A difference, because another set of handlers counts again. */
+    /* A difference, because another set of handlers counts from 0 again. */
     credit = (popped - round_end < UINT64_MAX / 2 || round_end > pushed
               ? upcall_turn_begin(turn, pushed, quantum)
               : upcall_turn_has_credit(turn));
@@ -169,7 +172,7 @@ upcall_turn_activate(struct upcall_turn *turn, uint64_t pushed,
 }
 
 /* To be called when a channel that just became readable is given back, to
- * become so again for another handler. */
+ * become readable again for another handler. */
 static inline void
 upcall_turn_deactivate(struct upcall_turn *turn)
 {
@@ -209,8 +212,8 @@ upcall_turn_spend(struct upcall_turn *turn, unsigned int n, size_t n_bytes)
     }
 }
 
-/* Charges for work that gave no upcall but took as long as 'n' would have, at
- * most half of what is left of the turn. */
+/* Charges for work that gave no upcall but took as long as 'n' upcalls would
+ * have, at most half of the rest of the turn. */
 static inline void
 upcall_turn_charge(struct upcall_turn *turn, unsigned int n)
 {
