@@ -21,7 +21,7 @@ last_mark(const struct upcall_age *age)
     return &age->marks[age->n_marks - 1];
 }
 
-/* Drops every other mark, but the first and the last one. */
+/* Drops every other mark, except the first and the last one. */
 static void
 thin_out(struct upcall_age *age)
 {
@@ -56,7 +56,7 @@ upcall_age_look_is_due(const struct upcall_age *age, uint64_t now)
     uint64_t last = last_mark(age)->at;
     uint64_t span = last - age->marks[0].at;
 
-    /* Marks that are thinned out at once would be made in vain. */
+    /* Marks that would be thinned out at once are useless. */
     return now >= last + MAX(UPCALL_AGE_LOOK, span / UPCALL_AGE_MARKS);
 }
 
@@ -68,7 +68,7 @@ drop_marks(struct upcall_age *age, unsigned int n)
     memmove(age->marks, &age->marks[n], age->n_marks * sizeof *age->marks);
 }
 
-/* Number of marks that upcall 'i', counted from 1, was queued after; at least
+/* Number of marks before upcall 'i', counted from 1, was queued; at least
  * 1. */
 static unsigned int
 n_marks_before(const struct upcall_age *age, uint64_t i)
@@ -110,8 +110,8 @@ upcall_age_read(struct upcall_age *age, unsigned int n, bool empty,
 uint64_t
 upcall_age_between(uint64_t from, uint64_t to, uint32_t *n)
 {
-    /* Multiples of the golden ratio, whose fractions are spread evenly however
-     * many there are. */
+    /* The fractions of multiples of the golden ratio are spread evenly,
+     * however many there are. */
     uint32_t fraction = *n += UINT32_C(0x9e3779b9);
 
     return (from < to

@@ -7,14 +7,13 @@
 
 #include "ovs/compat-daemon.h"
 
-/* Nearly all of the buffers is never touched, because most upcalls are small.
- * A huge page would have it backed with memory nevertheless, 4 MB for each
+/* Nearly all of the buffers' pages are never touched, because most upcalls are
+ * small.  With huge pages, memory would back them nevertheless, 4 MB for each
  * handler, because the first page of each buffer is used.
  *
- * Under --mlockall the kernel backs what is mapped with memory at once, 5 MB
- * for each handler, but not what cannot be accessed.  So the buffers are
- * mapped that way, and may be accessed when the lock is off; a page that was
- * used once is then as good as any other. */
+ * Under --mlockall the kernel backs a mapping with memory at once, 5 MB for
+ * each handler, unless the mapping cannot be accessed.  So the buffers are
+ * mapped without access, and get access after they are unlocked. */
 void *
 upcall_buffers_map(unsigned int n_msgs, size_t msg_size)
 {

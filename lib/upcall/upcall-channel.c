@@ -17,8 +17,8 @@
 #include "upcall/upcall-refcount.h"
 #include "util.h"
 
-/* The most messages that one drain takes, so that a port that is flooded all
- * the while cannot hold the caller.  The receive buffer holds fewer. */
+/* The most messages that one drain takes, so that a continuous flood of a port
+ * cannot delay the caller for long.  The receive buffer holds fewer. */
 #define UPCALL_DRAIN_MAX 8192
 
 static atomic_uint32_t next_serial = 1;
@@ -28,7 +28,7 @@ static void upcall_channel_set_no_enobufs(struct upcall_channel *, int on);
 static void upcall_channel_get_meminfo(const struct upcall_channel *,
                                        uint32_t *drops, uint32_t *backlog);
 
-/* Makes a channel of 'sock'. */
+/* Creates a channel with socket 'sock'. */
 static struct upcall_channel *
 create_channel(struct mnl_socket *sock)
 {
@@ -40,7 +40,7 @@ create_channel(struct mnl_socket *sock)
     atomic_init(&channel->rcvbuf, UPCALL_RCVBUF_MAX);
     atomic_init(&channel->limited, false);
     atomic_init(&channel->limited_drops, 0);
-    channel->port_no = UPCALL_MAX_PORTS;    /* Until it is added. */
+    channel->port_no = UPCALL_MAX_PORTS;    /* Until the channel is added. */
     atomic_add_relaxed(&next_serial, 1, &channel->serial);
     ovs_refcount_init(&channel->refcount);
     atomic_init(&channel->dead, false);
@@ -112,7 +112,7 @@ upcall_channel_create_adopted(int fd, struct upcall_channel **channelp)
     channel->adopted = channel->waited = true;
     upcall_channel_get_meminfo(channel, &channel->drops_before, &backlog);
 
-    /* The previous run may have limited it. */
+    /* The previous run may have limited the socket. */
     upcall_channel_set_no_enobufs(channel, 0);
     return 0;
 }
@@ -182,7 +182,8 @@ upcall_channel_change_state(struct upcall_channel *channel,
     channel->state = state;
 }
 
-/* Makes 'token' the owner of 'channel' if nobody is, and 'state' the state. */
+/* Makes 'token' the owner of 'channel' if it has no owner, and 'state' its
+ * state. */
 static bool
 upcall_channel_take__(struct upcall_channel *channel, uint32_t token,
                       enum upcall_state state)
@@ -231,8 +232,8 @@ upcall_channel_unhold(struct upcall_channel *channel)
     upcall_channel_pass(channel, UPCALL_TOKEN_HELD, 0);
 }
 
-/* The owner writes the state: the old one before it passes the channel on, the
- * new one after it got it. */
+/* The owner writes the state: the old owner before it passes the channel on,
+ * the new owner after it got the channel. */
 
 void
 upcall_channel_enqueue(struct upcall_channel *channel, uint32_t token,
@@ -288,11 +289,11 @@ upcall_channel_drain(struct upcall_channel *channel)
             break;
         }
     }
-    /* The end may have been among them. */
+    /* The drained messages may have included the mark of the end. */
     upcall_channel_end_adopted(channel);
 }
 
-/* Gets what the kernel knows about the socket. */
+/* Reads the memory statistics of the socket. */
 static void
 upcall_channel_get_meminfo(const struct upcall_channel *channel,
                            uint32_t *drops, uint32_t *backlog)
@@ -301,7 +302,7 @@ upcall_channel_get_meminfo(const struct upcall_channel *channel,
     socklen_t len = sizeof meminfo;
 
     /* The kernel counts each upcall that it dropped because the receive buffer
-     * was full.  (ENOBUFS only tells that there were some.)  Linux before 4.12
+     * was full.  (ENOBUFS only says that it dropped some.)  Linux before 4.12
      * lacks the option, and both numbers stay 0 there. */
     if (getsockopt(upcall_channel_fd(channel), SOL_SOCKET, SO_MEMINFO,
                    meminfo, &len)) {
@@ -332,15 +333,15 @@ upcall_channel_sample_backlog(struct upcall_channel *channel)
     return upcall_channel_look(channel, &drops);
 }
 
-/* 'limited_drops' is one word, so that who asks for it while the limit begins
- * or ends gets a number that was true at some time:
+/* 'limited_drops' is one word, so that a thread that reads it while the limit
+ * begins or ends gets a number that was true at some time:
  *
  *      no limit    what was dropped in limits so far
  *      limit       this bit, and what the kernel had counted when the limit
  *                  began, less what was dropped in limits before */
 #define LIMITED_BIT (UINT64_C(1) << 32)
 
-/* What was dropped in limits when the kernel has counted 'drops'. */
+/* Upcalls dropped while limited, when the kernel has counted 'drops'. */
 static uint32_t
 upcall_channel_limited_drops(const struct upcall_channel *channel,
                              uint32_t drops)
@@ -350,9 +351,9 @@ upcall_channel_limited_drops(const struct upcall_channel *channel,
     return word & LIMITED_BIT ? drops - (uint32_t) word : word;
 }
 
-/* Has the kernel drop what the buffer of 'channel' has no room for and say
- * nothing, or as usual.  As usual, an overrun costs the next read a call, and
- * nothing more is queued before all that waits was read. */
+/* Turns reports of overruns of 'channel' off or on.  With reports, an overrun
+ * costs the next read a call, and the kernel queues nothing more before
+ * everything that waits was read. */
 static void
 upcall_channel_set_no_enobufs(struct upcall_channel *channel, int on)
 {
@@ -395,8 +396,9 @@ upcall_channel_unlimit(struct upcall_channel *channel)
                          upcall_channel_limited_drops(channel, drops));
     upcall_channel_set_no_enobufs(channel, 0);
 
-    /* Whoever changes the size now sees the limit, or is seen.  Both
-     * sequentially consistent; pairs with upcall_channel_set_rcvbuf(). */
+    /* Either a thread that changes the size now sees the end of the limit, or
+     * this load sees the new size.  Both are sequentially consistent; pairs
+     * with upcall_channel_set_rcvbuf(). */
     atomic_store(&channel->limited, false);
     atomic_read(&channel->rcvbuf, &now);
     do {
@@ -409,8 +411,9 @@ upcall_channel_unlimit(struct upcall_channel *channel)
 void
 upcall_channel_set_retired(struct upcall_channel *channel, bool retired)
 {
-    /* Sequentially consistent, as the owner word: a handler that releases the
-     * channel sees this, or is seen to have released it. */
+    /* Sequentially consistent, like the owner word: either a handler that
+     * releases the channel sees this, or the caller sees that the handler
+     * released it. */
     atomic_store(&channel->retired, retired);
     channel->done_at = 0;
 }
@@ -429,9 +432,9 @@ upcall_channel_is_idle(const struct upcall_channel *channel)
 {
     uint32_t drops, backlog, owner, ahead;
 
-    /* In this order: a handler that has emptied the socket is the owner until
-     * what it took was processed, or hands the channel to the run queue
-     * then. */
+    /* The order matters: a handler that has emptied the socket stays the owner
+     * until the upcalls that it took were processed, or puts the channel into
+     * the run queue then. */
     upcall_channel_get_meminfo(channel, &drops, &backlog);
     atomic_read(CONST_CAST(atomic_uint32_t *, &channel->owner), &owner);
     atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &channel->ahead),
@@ -440,12 +443,13 @@ upcall_channel_is_idle(const struct upcall_channel *channel)
 }
 
 /* The least memory that the kernel charges a socket for an upcall: a socket
- * buffer, and the smallest block of memory for data with what it needs. */
+ * buffer, and the smallest block of memory for its data and overhead. */
 #define UPCALL_MEM_MIN 512
 
-/* Upcalls that may have been taken from a socket and not been counted or
- * processed yet.  Open vSwitch takes at most 64 before it processes them;
- * those of one read may not be counted, and those of one batch not processed. */
+/* Upcalls that may have been taken from a socket but not been counted or
+ * processed yet.  Open vSwitch takes at most 64 before it processes them: the
+ * upcalls of one read may not be counted yet, and the upcalls of one batch not
+ * be processed. */
 #define UPCALL_IN_HAND (2 * 64)
 
 bool
@@ -458,9 +462,9 @@ upcall_channel_is_done(struct upcall_channel *channel)
         return true;
     }
 
-    /* Flows may send to it all the time, so that it is never empty.  The
-     * counters are looked at after the memory: what was taken in between
-     * counts as taken before, and makes this later, not earlier. */
+    /* Flows may send to the socket all the time, so that it is never empty.
+     * The counters are read after the memory: upcalls taken in between count
+     * as taken before, which makes the channel done later, not earlier. */
     upcall_channel_get_meminfo(channel, &drops, &backlog);
     n_read = (upcall_counter_read(&channel->received)
               + upcall_counter_read(&channel->shed));
@@ -481,15 +485,15 @@ upcall_channel_dropped(const struct upcall_channel *channel)
     return drops;
 }
 
-/* What 'counter' has counted since it had 'base'. */
+/* Increase of 'counter' since it was 'base'. */
 static uint64_t
 counted_since(const atomic_uint64_t *counter, const atomic_uint64_t *base)
 {
     return upcall_counter_read(counter) - upcall_counter_read(base);
 }
 
-/* Makes 'base' what 'counter' has now.  The counter itself is the owner's, who
- * may be about to write it. */
+/* Sets 'base' to the present 'counter'.  The counter itself belongs to the
+ * owner, which may be about to write it. */
 static void
 reset_base(atomic_uint64_t *base, const atomic_uint64_t *counter)
 {

@@ -8,20 +8,20 @@
 
 #include "util.h"
 
-/* The last look is 1/2^this of the moving average: some decide, and a single
- * one that was held up does not. */
+/* The last look is 1/2^this of the moving average: several looks decide, and
+ * not a single look that was delayed. */
 #define RATE_SHIFT 2
 
-/* Upcalls are summed up in this part of one, so that the average of few does
- * not become 0. */
+/* Upcalls are summed up in this fraction of an upcall, so that the average of
+ * a few does not become 0. */
 #define RATE_UNIT 256
 
 /* A longer time between two looks says nothing about a rate: the machine was
  * suspended, or the daemon stopped. */
 #define LOOK_USEC_MAX UINT64_C(60000000)
 
-/* Turns that 'keep' is at least enough for: the one that comes, and one more
- * for what comes unevenly, so that no turn is short. */
+/* Turns that 'keep' is at least enough for: the next turn, and one more for
+ * uneven arrivals, so that no turn is short. */
 #define KEEP_TURNS 2
 
 void
@@ -30,7 +30,7 @@ upcall_delay_init(struct upcall_delay *delay)
     memset(delay, 0, sizeof *delay);
 }
 
-/* Begins to count from a look at 'now' on, in a turn of 'quantum'. */
+/* Restarts counting with a look at 'now', in a turn of 'quantum'. */
 static void
 upcall_delay_restart(struct upcall_delay *delay, uint64_t now,
                      unsigned int quantum)
@@ -79,8 +79,8 @@ upcall_delay_measure(struct upcall_delay *delay, uint64_t now,
     return MAX(quantum * KEEP_TURNS, MIN(keep, INT_MAX));
 }
 
-/* Says whether a port that is not limited is to be from 'now' on, when
- * 'queued' upcalls wait and 'keep' may. */
+/* Says whether to limit an unlimited port from 'now' on, when 'queued' upcalls
+ * wait and 'keep' may. */
 static bool
 upcall_delay_is_standing(struct upcall_delay *delay, uint64_t now,
                          unsigned int queued, unsigned int keep)
@@ -93,9 +93,9 @@ upcall_delay_is_standing(struct upcall_delay *delay, uint64_t now,
     return delay->since && now - delay->since >= UPCALL_DELAY_INTERVAL;
 }
 
-/* Says whether a limited port, of which the kernel dropped 'dropped' upcalls
- * since the last look, was sent no more than its share in an interval that
- * ends now. */
+/* Says whether a limited port sent no more than its share in an interval that
+ * ends now.  The kernel dropped 'dropped' of its upcalls since the last
+ * look. */
 static bool
 upcall_delay_is_within_share(struct upcall_delay *delay, uint64_t now,
                              uint32_t dropped)

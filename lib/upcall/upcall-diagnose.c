@@ -11,12 +11,12 @@
 #include "upcall/upcall-rcvbuf.h"
 #include "util.h"
 
-/* Ports, or senders, that are named, the worst first.  The others are added
- * up. */
+/* The most ports, or senders, that findings name, the worst first.  The others
+ * are added up. */
 #define MAX_PORTS 5
 
-/* Kernel memory of a port that has all that it may have: the kernel doubles
- * what it is told. */
+/* Kernel memory of a port with the largest buffer: the kernel doubles the size
+ * that it is given. */
 #define MAX_BUFFER (2 * UPCALL_RCVBUF_MAX)
 
 static const struct finding_kind upcalls_lost = {
@@ -84,7 +84,7 @@ static const struct finding_kind messages_refused = {
     "Find the process: it runs in the daemon's network namespace.",
 };
 
-/* How many upcalls of a port had a fate. */
+/* How many upcalls of a port had a certain fate. */
 struct port_count {
     const struct upcall_port_info *port;
     uint64_t n;

@@ -11,12 +11,12 @@
 #include "upcall/upcall-buffers.h"
 #include "util.h"
 
-/* The engine that needs nothing but recvmmsg(). */
+/* The engine that needs only recvmmsg(). */
 struct engine_epoll {
     struct upcall_engine up;
     char *buffers;
     unsigned int n_msgs;        /* Number of buffers. */
-    unsigned int n_used;        /* Of these, filled in this batch. */
+    unsigned int n_used;        /* Buffers filled in this batch. */
     struct mmsghdr *msgs;       /* One for each buffer. */
     struct iovec *iovs;
     struct sockaddr_nl *sources;
@@ -93,9 +93,8 @@ engine_epoll_read_one(struct engine_epoll *engine, struct upcall_read *read)
 
         n_calls++;
         if (n >= 0) {
-            /* Fewer messages than asked for means that the next try would have
-             * failed with EAGAIN, or with an error that came up meanwhile and
-             * that the socket keeps. */
+            /* With fewer messages than requested, another attempt would fail
+             * with EAGAIN, or with a new error, which the socket keeps. */
             read->n = n;
             read->empty = n < read->max;
             return n_calls;

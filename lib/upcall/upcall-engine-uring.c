@@ -17,29 +17,30 @@
 
 /* The engine that reads several channels with one system call.
  *
- * A read is one "multishot" recvmsg request, which the kernel carries on until
- * the socket is empty or the buffers provided for it are used up.  Each read
- * of a call has a group of buffers of its own, in which just as many are
- * provided as messages are wanted, so that a busy channel takes no more than
- * its turn.  Requests are marked MSG_DONTWAIT, so that the kernel ends a
- * request where it would otherwise wait for more: a request that outlived the
- * call would go on taking messages that are another handler's by then.
+ * A read is one "multishot" recvmsg request, which the kernel continues until
+ * the socket is empty or the buffers provided for the request are used up.
+ * Each read of a call has a group of buffers of its own, with as many buffers
+ * as the read wants messages, so that a busy channel takes no more than its
+ * turn.  Requests are marked MSG_DONTWAIT, so that the kernel ends a request
+ * where it would otherwise wait for more: a request that outlived the call
+ * would go on taking messages, which belong to another handler by then.
  *
- * The buffers are those of the engine, one for each message of a batch.  A
- * group is a ring in which they are lent to the kernel for the time of a read,
- * and which the kernel uses in order.  Each completion says by a flag whether
- * it has used a buffer, and "head" follows the kernel by that.  A completion
- * may use a buffer up and bring no message: with some kernels, Linux 6.1 among
- * them, the one that says that the socket is empty does.  Such a buffer is
- * free at once, as are those that the kernel did not use.
+ * The engine owns the buffers, one for each message of a batch.  A group is a
+ * ring that lends buffers to the kernel for the time of a read.  The kernel
+ * uses them in order.  A flag in each completion says whether it has used a
+ * buffer, and "head" follows the kernel with these flags.  A completion may
+ * use a buffer up without a message: with some kernels, such as Linux 6.1, the
+ * completion for the empty socket does.  Such a buffer is free at once, like
+ * the buffers that the kernel did not use.
  *
  * ENOBUFS has two meanings here: the buffers are used up, or the socket has
- * overrun.  It is the former if as many messages came as buffers were
- * provided; if both are true, the socket tells again at the next read.
+ * overrun.  The buffers are used up if the request took as many messages as it
+ * had buffers; if both are true, the socket reports the overrun again at the
+ * next read.
  *
- * If the kernel takes no requests at all, which it did when the engine was
- * probed, all reads of the batch fail and the next batch begins with a new
- * ring: the old one has requests that were never taken.
+ * If the kernel accepts no requests at all, although it did when the engine
+ * was probed, all reads of the batch fail and the next batch begins with a new
+ * ring: the old ring has requests that the kernel never took.
  *
  * The engine needs Linux 6.0. */
 
@@ -48,23 +49,24 @@
 /* The most reads of one call. */
 #define N_GROUPS 8
 
-/* The kernel puts the sender's address in front of a message.  Room for it is
- * a multiple of 8, to keep the message aligned. */
+/* The kernel puts the sender's address in front of a message.  The room for
+ * the address is a multiple of 8, to keep the message aligned. */
 #define SOURCE_SIZE ROUND_UP(sizeof(struct sockaddr_nl), 8)
 #define BUFFER_SIZE (UPCALL_MSG_SIZE + SOURCE_SIZE \
                      + sizeof(struct io_uring_recvmsg_out))
 
-/* Entries of the completion queue: every buffer and every end of a request may
- * report, a few times in case of overruns. */
+/* Entries of the completion queue: one for every buffer and every end of a
+ * request, and a few more in case of overruns. */
 #define CQ_ENTRIES 1024
 
-/* How often a submission is repeated that the kernel refused for a reason
- * which passes: a signal, or want of memory or of room for completions, which
- * the engine empties after each try. */
+/* How often the engine repeats a submission that the kernel refused for a
+ * temporary reason: a signal, no memory, or no room for completions, which the
+ * engine empties after each attempt. */
 #define MAX_TRIES 16
 
 struct group {
-    struct io_uring_buf_ring *ring; /* Lent: from 'head' to the tail. */
+    struct io_uring_buf_ring *ring; /* Lent buffers: from 'head' to the
+                                     * tail. */
     uint16_t head;              /* Buffers used so far. */
 };
 
@@ -78,16 +80,16 @@ struct engine_uring {
     struct upcall_engine up;
     struct io_uring ring;
     bool is_open;               /* There is a ring. */
-    int error;                  /* Why it is not to be used, or 0. */
-    struct msghdr msg;          /* Says: an address, no control data. */
+    int error;                  /* Why the ring must not be used, or 0. */
+    struct msghdr msg;          /* Requests an address and no control data. */
     struct group groups[N_GROUPS];
-    size_t n_groups;            /* Of these, set up. */
+    size_t n_groups;            /* Groups that are set up. */
 
     /* Each buffer is in one of the lists or lent. */
     char *buffers;              /* 'n_buffers' times BUFFER_SIZE. */
     unsigned int n_buffers;
     struct buffer_list free;
-    struct buffer_list taken;   /* Have a message of this batch. */
+    struct buffer_list taken;   /* Buffers with a message of this batch. */
 };
 
 static void
@@ -164,7 +166,7 @@ group_lend(struct engine_uring *engine, struct group *group, unsigned int n)
     io_uring_buf_ring_advance(group->ring, n);
 }
 
-/* Takes back what a request, which has ended, did not use. */
+/* Takes back the buffers that a request, which has ended, did not use. */
 static void
 group_take_back(struct engine_uring *engine, struct group *group)
 {
@@ -180,7 +182,7 @@ group_take_back(struct engine_uring *engine, struct group *group)
     io_uring_buf_ring_advance(group->ring, -n);
 }
 
-/* Closes the ring, if there is one.  What it was lent is free. */
+/* Closes the ring, if there is one, and frees the buffers lent to it. */
 static void
 ring_close(struct engine_uring *engine)
 {
@@ -273,10 +275,10 @@ engine_uring_begin(struct upcall_engine *engine_)
     }
 }
 
-/* A read under way. */
+/* A read in progress. */
 struct request {
     struct upcall_read *read;
-    struct upcall_rx *rx;       /* For its first message. */
+    struct upcall_rx *rx;       /* Place for its first message. */
     unsigned int n_provided;    /* Buffers that this request was given. */
     unsigned int n_taken;       /* Messages that it took. */
     bool done;
@@ -312,7 +314,7 @@ source_of(struct io_uring_recvmsg_out *out)
     return addr.nl_pid;
 }
 
-/* Takes the message that has come in 'buffer'. */
+/* Takes the message that has arrived in 'buffer'. */
 static void
 request_take(struct engine_uring *engine, struct request *request,
              uint16_t buffer, const struct io_uring_cqe *cqe)
@@ -330,7 +332,7 @@ request_take(struct engine_uring *engine, struct request *request,
                                                     &engine->msg) : 0;
 }
 
-/* Takes note that a request has ended with 'error'. */
+/* Notes that a request has ended with 'error'. */
 static void
 request_end(struct engine_uring *engine, struct request *request,
             unsigned int id, int error)
@@ -393,7 +395,7 @@ all_done(const struct request *requests, size_t n)
     return true;
 }
 
-/* Ends all requests because the kernel does not take them at all. */
+/* Ends all requests because the kernel does not accept any. */
 static void
 fail_all(struct engine_uring *engine, struct request *requests, size_t n,
          int error)
@@ -407,8 +409,8 @@ fail_all(struct engine_uring *engine, struct request *requests, size_t n,
     }
 }
 
-/* Submits what is to be submitted and waits for completions until all requests
- * are done.  Returns the number of system calls. */
+/* Submits the requests and waits for completions until all requests are done.
+ * Returns the number of system calls. */
 static unsigned int
 engine_uring_carry_out(struct engine_uring *engine, struct request *requests,
                        size_t n_requests)
@@ -464,7 +466,7 @@ engine_uring_read(struct upcall_engine *engine_, struct upcall_read *reads,
     }
     n_calls = engine_uring_carry_out(engine, requests, n_reads);
 
-    /* Close the gaps between what was asked for and what came. */
+    /* Close the gaps: reads may have taken fewer messages than requested. */
     next = rx;
     for (size_t i = 0; i < n_reads; i++) {
         memmove(next, requests[i].rx, reads[i].n * sizeof *next);

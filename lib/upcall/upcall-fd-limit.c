@@ -18,25 +18,25 @@
 
 VLOG_DEFINE_THIS_MODULE(upcall_fd_limit);
 
-/* Descriptors that everything else may need until they are counted again, in
- * addition to those that it has: OVSDB, OpenFlow and control connections,
- * logs, netlink sockets of other parts, tap devices. */
+/* Additional descriptors that everything else may open before the next count:
+ * OVSDB, OpenFlow and control connections, logs, netlink sockets of other
+ * parts, tap devices. */
 #define FD_LIMIT_RESERVE 64
 
-/* Milliseconds for which a count holds.  Counting takes as long as there are
- * descriptors, a millisecond for thousands, and few of those that are not
- * channels come and go. */
+/* Milliseconds for which a count holds.  Counting takes time in proportion to
+ * the descriptors, a millisecond for thousands, and only a few descriptors
+ * other than channels are opened or closed in that time. */
 #define FD_LIMIT_COUNT_INTERVAL 10000
 
-/* Descriptors that are asked about at a time. */
+/* Descriptors that one call checks. */
 #define FD_LIMIT_PROBES 256
 
 /* The soft limit grows in steps of this many, so that adding ports one by one
  * does not set it each time. */
 #define FD_LIMIT_STEP 1024
 
-/* Returns the number of descriptors that the process has open, or 0 if the
- * directory of them cannot be opened, as when no descriptor is left. */
+/* Returns the number of descriptors that the process has open, or 0 if their
+ * directory cannot be opened, for example because no descriptor is left. */
 static size_t
 count_all(void)
 {
@@ -51,12 +51,12 @@ count_all(void)
         n += entry->d_name[0] != '.';
     }
     closedir(dir);
-    return n - 1;               /* Without that of 'dir'. */
+    return n - 1;               /* Without the descriptor of 'dir'. */
 }
 
 /* Returns the number of open descriptors below 'soft', the limit, without
- * opening one.  That is exact: the limit is one of numbers.  Takes some 20 ns
- * for each number. */
+ * opening one.  The result is exact, because the limit is a limit on
+ * descriptor numbers.  Takes some 20 ns for each number. */
 static size_t
 probe_all(rlim_t soft)
 {
@@ -71,7 +71,7 @@ probe_all(rlim_t soft)
             pfds[i] = (struct pollfd) { .fd = first + i };
         }
         if (ppoll(pfds, n_probes, &no_time, NULL) < 0) {
-            n += n_probes;      /* Rather too many than too few. */
+            n += n_probes;      /* Count too many rather than too few. */
             continue;
         }
         for (nfds_t i = 0; i < n_probes; i++) {
@@ -81,7 +81,7 @@ probe_all(rlim_t soft)
     return n;
 }
 
-/* Returns the number of descriptors to keep for everything but channels, where
+/* Returns the number of descriptors to keep for everything except channels.
  * 'soft' is the soft limit. */
 static size_t
 count_others(rlim_t soft)

@@ -15,9 +15,10 @@ struct upcall_class {
     struct ovs_list list_node;  /* In 'new_classes' or 'old_classes'. */
     struct upcall_sender_key key;
     struct upcall_sender *sender;   /* Its place in the summary, or NULL. */
-    struct ovs_list msgs;       /* Of struct upcall_fq_msg, oldest first. */
+    struct ovs_list msgs;       /* List of struct upcall_fq_msg, oldest
+                                 * first. */
     size_t n, n_bytes;
-    int credit;                 /* Upcalls. */
+    int credit;                 /* In upcalls. */
     bool is_new;
 };
 
@@ -47,7 +48,8 @@ upcall_fq_senders(const struct upcall_fq *fq)
 {
     struct upcall_sender_set *senders;
 
-    /* Acquire: what the owner made.  Pairs with get_senders(). */
+    /* Acquire: the summary that the owner created.  Pairs with
+     * get_senders(). */
     atomic_read_explicit(&CONST_CAST(struct upcall_fq *, fq)->senders,
                          &senders, memory_order_acquire);
     return senders;
@@ -74,7 +76,7 @@ own_senders(struct upcall_fq *fq)
     return senders;
 }
 
-/* The owner's summary, which is made at 'now' if there is none. */
+/* The owner's summary, which is created at 'now' if there is none. */
 static struct upcall_sender_set *
 get_senders(struct upcall_fq *fq, uint64_t now)
 {
@@ -82,7 +84,7 @@ get_senders(struct upcall_fq *fq, uint64_t now)
 
     if (!senders) {
         senders = upcall_senders_create(now);
-        /* Release: what was made. */
+        /* Release: the new summary. */
         atomic_store_explicit(&fq->senders, senders, memory_order_release);
     }
     return senders;
@@ -189,7 +191,7 @@ get_class(struct upcall_fq *fq, const struct upcall_sender_key *key)
     return class;
 }
 
-/* Makes room by throwing away half of what the largest class has. */
+/* Makes room by throwing away half of the largest class. */
 static void
 shed_fattest(struct upcall_fq *fq)
 {
@@ -239,8 +241,8 @@ upcall_fq_put(struct upcall_fq *fq, const struct upcall_sender_key *key,
 
 /* Taking out. */
 
-/* Throws away the upcalls of 'class' that wait for longer than 'target' at
- * 'now', but leaves a turn. */
+/* Throws away the upcalls of 'class' that have waited for longer than 'target'
+ * at 'now', but leaves a turn. */
 static void
 shed_old(struct upcall_fq *fq, struct upcall_class *class, uint64_t now,
          uint64_t target)
@@ -278,8 +280,8 @@ upcall_fq_get(struct upcall_fq *fq, uint64_t now, uint64_t target)
                            list_node);
 
         if (!class->n) {
-            /* One that was new stays for a round, or it would be new again and
-             * again. */
+            /* A class that was new stays for a round; otherwise it would be
+             * new again and again. */
             if (class->is_new) {
                 class_becomes_old(fq, class);
             } else {

@@ -20,9 +20,10 @@
 
 VLOG_DEFINE_THIS_MODULE(upcall_groups);
 
-/* Parts of a channel, in which credit for loans is counted, and how much of
- * its share a group may lack before it gives turns away.  Lengths of queues
- * vary all the time; an eighth hurts no port and keeps loans few. */
+/* Credit for loans is counted in these fractions of a channel.  The second
+ * constant says how much of its share a group may lack before it gives turns
+ * away.  Lengths of queues vary all the time; an eighth hurts no port and
+ * keeps loans few. */
 #define CREDIT_ONE 256
 #define CREDIT_ENOUGH (CREDIT_ONE - CREDIT_ONE / 8)
 
@@ -30,8 +31,7 @@ struct upcall_groups {
     struct ovs_refcount refcount;
     uint32_t n_handlers;
     int call_fd;                /* eventfd in the epoll instances of all
-                                 * groups, never read; -1 if there is one
-                                 * group. */
+                                 * groups, never read; -1 with one group. */
     uint32_t n;
     struct upcall_sched *scheds[];
 };
@@ -48,7 +48,7 @@ upcall_groups_destroy(struct upcall_groups *groups)
     free(groups);
 }
 
-/* Makes 'n' groups. */
+/* Creates 'n' groups. */
 static int
 upcall_groups_create__(uint32_t generation, uint32_t n_handlers, uint32_t n,
                        struct upcall_groups **groupsp)
@@ -181,7 +181,8 @@ upcall_groups_retire(struct upcall_groups *groups,
     }
 }
 
-/* True if the run queue of 'a' is longer for each handler than that of 'b'. */
+/* True if the run queue of 'a' is longer per handler than the run queue of
+ * 'b'. */
 static bool
 has_more(const struct upcall_groups *groups, uint32_t a, uint32_t b)
 {
@@ -230,7 +231,7 @@ upcall_groups_wait(struct upcall_groups *groups, uint32_t group, int timeout,
     return error;
 }
 
-/* Number of handlers of all groups that sleep. */
+/* Number of sleeping handlers of all groups. */
 static uint32_t
 upcall_groups_n_sleepers(const struct upcall_groups *groups)
 {
@@ -270,7 +271,7 @@ upcall_groups_plan(const struct upcall_groups *groups, uint32_t group,
         return loan;
     }
 
-    /* Channels and handlers of this group and of those that have too much. */
+    /* Channels and handlers of this group and of groups that have too much. */
     n_own = n_queued = upcall_sched_n_queued(groups->scheds[group]);
     n_handlers = upcall_groups_n_handlers(groups, group);
     for (uint32_t i = 0; i < groups->n; i++) {

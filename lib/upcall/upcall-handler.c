@@ -34,13 +34,13 @@ BUILD_ASSERT_DECL(UPCALL_BATCH < 1 << UPCALL_N_BATCH_SIZES);
 
 COVERAGE_DEFINE(upcall_empty_wakeup);
 
-/* How often a handler asks for events at the begin of a batch as long as all
- * that it gets are of channels for the run queue.  A bound, so that a crowd of
- * them keeps none from its work for long. */
+/* How often a handler looks for events at the start of a batch while all
+ * events are of channels for the run queue.  The bound keeps many such
+ * channels from delaying the handler's work for long. */
 #define UPCALL_POLLS 8
 
 /* Rounds of the run queue in a target delay (upcall-delay.h): an upcall that
- * is not read in the first one is in the second. */
+ * is not read in the first round is read in the second. */
 #define UPCALL_ROUNDS 2
 
 struct upcall_handler {
@@ -52,13 +52,14 @@ struct upcall_handler {
     uint32_t n_marked;          /* For upcall_age_between(). */
     struct upcall_sched *lender;    /* In this batch, or NULL. */
     bool offered;               /* Others know what this batch leaves. */
-    struct upcall_handler *predecessor; /* To be ended first, or NULL. */
+    struct upcall_handler *predecessor; /* Its batch has to end first; or
+                                         * NULL. */
     struct ovs_refcount refcount;
     uint32_t index;
     uint32_t generation;
     uint32_t token;             /* Owner word, see upcall-channel.h. */
 
-    /* What a sleep ended with and the handler has not looked at. */
+    /* Events that ended a sleep and that the handler has not looked at yet. */
     struct upcall_events events;
 
     struct upcall_reader reader;
@@ -66,12 +67,12 @@ struct upcall_handler {
     /* The batch. */
     bool in_batch;
     bool woken;                 /* It follows a wake-up. */
-    bool lonely;                /* The last one followed a wake-up, and had one
-                                 * channel, and there was no other. */
+    bool lonely;                /* The last batch followed a wake-up and had
+                                 * the only readable channel. */
     unsigned int n_handed;      /* Upcalls handed out. */
-    uint64_t handed_at;         /* The first of these, in microseconds. */
+    uint64_t handed_at;         /* When the first one was, in microseconds. */
     unsigned int next_msg;      /* The reader's first message that was not
-                                 * looked at. */
+                                 * looked at yet. */
 
     struct upcall_stats_block stats;
 };
@@ -168,7 +169,7 @@ upcall_handler_release(struct upcall_handler *handler,
         upcall_groups_arm(handler->groups, channel);
         upcall_ports_rearm(handler->ports, channel, handler->generation);
         if (upcall_channel_is_retired(channel)) {
-            /* The queues that replace it may have waited for this. */
+            /* The queues that replace the channel may have waited for this. */
             upcall_ports_settle(handler->ports, channel->port_no);
         }
     }
@@ -219,7 +220,7 @@ upcall_handler_resume(struct upcall_handler *handler)
     }
 }
 
-/* Parts with the channels that the last batch has read. */
+/* Gives back the channels that the last batch has read. */
 static void
 upcall_handler_finish_batch(struct upcall_handler *handler)
 {
@@ -242,9 +243,9 @@ upcall_handler_set_predecessor(struct upcall_handler *handler,
     handler->predecessor = predecessor;
 }
 
-/* Releases all channels.  For the handler's thread between batches, or for
- * anybody once no thread uses the handler any more.  Upcalls that were taken
- * and not handed out are lost, and counted. */
+/* Releases all channels.  Called by the handler's thread between batches, or
+ * by any thread once no thread uses the handler any more.  Upcalls that the
+ * handler took but did not hand out are lost, and counted. */
 static void
 upcall_handler_abandon(struct upcall_handler *handler)
 {
@@ -287,9 +288,9 @@ upcall_handler_postpone_abandon(struct upcall_handler *handler)
     ovsrcu_postpone(upcall_handler_abandon_and_unref, handler);
 }
 
-/* Finds the handler whose batch is to be brought to its end: 'handler' or one
- * that it replaced, the earliest first.  Returns NULL if none is in a batch;
- * then those that 'handler' replaced are done. */
+/* Finds the handler whose batch has to be finished: 'handler' or one of its
+ * predecessors, the earliest first.  Returns NULL if none is in a batch; then
+ * all predecessors of 'handler' are done. */
 static struct upcall_handler *
 upcall_handler_in_batch(struct upcall_handler *handler)
 {
@@ -307,11 +308,10 @@ upcall_handler_in_batch(struct upcall_handler *handler)
     return handler->in_batch ? handler : NULL;
 }
 
-/* Upcalls that a channel may have now that became readable at 'sched'.  Where
- * delay is to be bounded these are few while a crowd of channels becomes
- * readable: the last one of them, which may be the quiet one, waits for the
- * turns of all others, and a round that adapts the quantum has not been
- * yet. */
+/* Number of upcalls for a channel that has just become readable at 'sched'.
+ * With a target delay the number is small while many channels become readable
+ * at once: the last channel, which may be the quiet one, waits for the turns
+ * of all others, and no round has adapted the quantum yet. */
 static unsigned int
 upcall_handler_quantum(const struct upcall_handler *handler,
                        const struct upcall_sched *sched)
@@ -346,14 +346,14 @@ upcall_handler_activate(struct upcall_handler *handler,
     }
 }
 
-/* Marks that the first upcall that waits on 'channel' came by 'now'.  It was
- * the event of the channel, which was not there at 'since'. */
+/* Marks that the first upcall that waits on 'channel' arrived by 'now'.  It
+ * caused the event of the channel, which did not exist at 'since'. */
 static void
 upcall_handler_mark_event(struct upcall_handler *handler,
                           struct upcall_channel *channel, uint64_t since,
                           uint64_t now)
 {
-    /* A look before the channel was armed does not say that it was empty. */
+    /* A look before the channel was armed does not prove that it was empty. */
     uint64_t from = since >= channel->armed_at ? since : 0;
 
     upcall_age_mark(&channel->age, 1,
@@ -361,8 +361,8 @@ upcall_handler_mark_event(struct upcall_handler *handler,
                                        now, &handler->n_marked));
 }
 
-/* Takes 'channel', which may be NULL, at time 'now', unless it is gone or
- * another handler has it.  The channel did not have an event at 'since'. */
+/* Takes 'channel', which may be NULL, at time 'now', unless it is dead or
+ * another handler owns it.  The channel did not have an event at 'since'. */
 static void
 upcall_handler_take_channel(struct upcall_handler *handler,
                             struct upcall_channel *channel, uint64_t since,
@@ -379,9 +379,9 @@ upcall_handler_take_channel(struct upcall_handler *handler,
     }
 }
 
-/* Takes the channels that 'events' name.  If there may be more events, and
- * nobody else to take them, the urgent channel's may be among these, so takes
- * that channel, too. */
+/* Takes the channels that 'events' name.  If there may be more events, and no
+ * other handler to take them, also takes the urgent channel, whose event may
+ * be among them. */
 static void
 upcall_handler_take(struct upcall_handler *handler,
                     struct upcall_events *events)
@@ -411,8 +411,8 @@ upcall_handler_is_in_batch(struct upcall_handler *handler)
     return upcall_handler_in_batch(handler) != NULL;
 }
 
-/* Takes the channels that became readable, a share of them if others sleep.
- * Returns their number. */
+/* Takes the channels that became readable, or a share of them if other
+ * handlers sleep.  Returns their number. */
 static size_t
 upcall_handler_take_ready(struct upcall_handler *handler)
 {
@@ -437,9 +437,9 @@ upcall_handler_take_ready(struct upcall_handler *handler)
 }
 
 /* Takes channels that became readable since the batch began, before it takes
- * more turns of the run queue, unless somebody sleeps who takes them.  A kick
- * that comes to light may have been for somebody who went to sleep just now:
- * then what the batch leaves is offered once more. */
+ * more turns of the run queue, unless a sleeping handler takes them.  A kick
+ * found now may have been meant for a handler that has just gone to sleep, so
+ * the handler then offers what the batch leaves once more. */
 static void
 upcall_handler_look_again(struct upcall_handler *handler)
 {
@@ -453,7 +453,7 @@ upcall_handler_look_again(struct upcall_handler *handler)
     }
 }
 
-/* Takes channels that became readable in another group which has more of them
+/* Takes channels that became readable in another group that has more of them
  * than it can take. */
 static void
 upcall_handler_take_others(struct upcall_handler *handler)
@@ -471,8 +471,9 @@ upcall_handler_take_others(struct upcall_handler *handler)
     }
 }
 
-/* Gives the channels that wait for their first read back to epoll, but for the
- * handler's share of them, if others sleep: they wake up for them. */
+/* If other handlers sleep, gives the channels that wait for their first read
+ * back to epoll, except for the handler's share.  That wakes the other
+ * handlers. */
 static void
 upcall_handler_give_back(struct upcall_handler *handler)
 {
@@ -498,7 +499,7 @@ upcall_handler_give_back(struct upcall_handler *handler)
     }
 }
 
-/* Says what the batch takes from run queues. */
+/* Decides what the batch takes from run queues. */
 static void
 upcall_handler_plan(struct upcall_handler *handler)
 {
@@ -510,8 +511,9 @@ upcall_handler_plan(struct upcall_handler *handler)
     handler->offered = false;
 }
 
-/* Wakes others for what the batch leaves.  To be called when the handler has
- * taken the first part of its own, or those that wake up would. */
+/* Wakes other handlers for what the batch leaves.  To be called after the
+ * handler has taken the first part of its own share; otherwise the handlers
+ * that wake up would take it. */
 static void
 upcall_handler_offer(struct upcall_handler *handler)
 {
@@ -587,7 +589,8 @@ upcall_handler_end_batch(struct upcall_handler *handler)
     handler->in_batch = false;
 }
 
-/* Refuses message 'rx', which came on 'channel', if it is not the kernel's. */
+/* Refuses message 'rx', received on 'channel', if it is not from the
+ * kernel. */
 static bool
 upcall_handler_refuse(struct upcall_handler *handler,
                       const struct upcall_channel *channel,
@@ -708,7 +711,8 @@ upcall_handler_is_ready(const struct upcall_handler *handler)
 {
     const struct upcall_reader *reader = &handler->reader;
 
-    /* What was read has to be released before the handler sleeps. */
+    /* The handler has to release the channels that it has read before it
+     * sleeps. */
     return (handler->in_batch || handler->predecessor
             || handler->events.n_channels
             || upcall_reader_n(reader, UPCALL_STATE_SPARSE)

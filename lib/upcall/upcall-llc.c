@@ -9,11 +9,11 @@
 
 #include "util.h"
 
-/* Fewer CPUs than this are too few to help each other, and what virtual
- * machines show often has nothing to do with the machine below. */
+/* With fewer CPUs, too few handlers could help each other, and the topology
+ * that a virtual machine shows often differs from the host's. */
 #define GROUP_MIN 4
 
-/* Caches of a CPU that are looked at: two of the first level, one of each of
+/* The most caches of a CPU to look at: two of the first level, one of each of
  * three others, and some to spare. */
 #define MAX_CACHES 16
 
@@ -35,7 +35,8 @@ read_cache_file(const char *sysfs, int index, const char *name,
     return ok;
 }
 
-/* Counts the CPUs in 'list', such as "0-3,8-11".  Returns 0 if it is none. */
+/* Counts the CPUs in 'list', such as "0-3,8-11".  Returns 0 if it is not a
+ * list. */
 static unsigned int
 count_cpus(const char *list)
 {

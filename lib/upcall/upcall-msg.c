@@ -94,7 +94,7 @@ upcall_msg_is_action(const void *msg, size_t len)
 }
 
 /* Stores the 32 bits of attribute 'type' of the flow key in '*value'.  Returns
- * false if it has none. */
+ * false if the key does not have the attribute. */
 static bool
 key_get_u32(const struct upcall_view *view, uint16_t type, uint32_t *value)
 {

@@ -19,7 +19,7 @@ static __thread struct upcall_handler *armed;
  * signals end the process, and room for another one. */
 #define MAX_LATCHES 3
 
-/* The latches of this thread that a scheduler has, which is given by its id. */
+/* The latches of this thread in a scheduler, which is given by its id. */
 static __thread struct {
     uint64_t sched;
     size_t n;
@@ -36,9 +36,9 @@ upcall_poll_arm(struct upcall_handler *handler)
     armed = handler;
 }
 
-/* Does poll() itself, on the epoll instance as on any descriptor: right for
- * any set of descriptors, but an event wakes all handlers that wait this
- * way. */
+/* Calls poll() itself, which treats the epoll instance like any other
+ * descriptor.  This is right for any set of descriptors, but an event wakes
+ * all handlers that wait this way. */
 static int
 upcall_poll_plain(struct upcall_handler *handler, struct pollfd *fds,
                   nfds_t n, int timeout)
@@ -56,9 +56,8 @@ upcall_poll_plain(struct upcall_handler *handler, struct pollfd *fds,
     return retval;
 }
 
-/* Sees to it that 'fd' is in the epoll instance of 'sched'.  A thread asks the
- * kernel once: 'fd' stays there until it is closed.  Returns false if it cannot
- * be there. */
+/* Adds 'fd' to the epoll instance of 'sched'.  A thread calls the kernel only
+ * once: 'fd' stays there until it is closed.  Returns false on failure. */
 static bool
 upcall_poll_add_latch(struct upcall_sched *sched, int fd)
 {
@@ -78,8 +77,8 @@ upcall_poll_add_latch(struct upcall_sched *sched, int fd)
     return true;
 }
 
-/* Finds the scheduler's epoll instance in 'fds' and sees to it that the others
- * are in it.  Returns NULL if that cannot be. */
+/* Finds the scheduler's epoll instance in 'fds' and adds the others to it.
+ * Returns NULL on failure. */
 static struct pollfd *
 upcall_poll_find_self(struct upcall_sched *sched, struct pollfd *fds, nfds_t n)
 {
@@ -97,7 +96,7 @@ upcall_poll_find_self(struct upcall_sched *sched, struct pollfd *fds, nfds_t n)
     return self;
 }
 
-/* Looks which of 'fds' but 'self' are ready.  Returns their number. */
+/* Checks which of 'fds', except 'self', are ready.  Returns their number. */
 static int
 upcall_poll_latches(struct pollfd *fds, nfds_t n, struct pollfd *self)
 {
@@ -110,7 +109,7 @@ upcall_poll_latches(struct pollfd *fds, nfds_t n, struct pollfd *self)
     return MAX(n_ready, 0);
 }
 
-/* Carries poll() out as a wait for 'handler'.  'self' is the scheduler's epoll
+/* Carries out poll() as a wait for 'handler'.  'self' is the scheduler's epoll
  * instance in 'fds', and the others are in it. */
 static int
 upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
@@ -134,7 +133,7 @@ upcall_poll_handler(struct upcall_handler *handler, struct pollfd *fds,
         if (latched) {
             n_ready = upcall_poll_latches(fds, n, self);
             if (!n_ready && !ready) {
-                /* It is another thread's, or somebody reset it. */
+                /* It belongs to another thread, or was reset. */
                 return upcall_poll_plain(handler, fds, n, timeout);
             }
         }

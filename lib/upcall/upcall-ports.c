@@ -27,13 +27,13 @@
 VLOG_DEFINE_THIS_MODULE(upcall_ports);
 
 /* Slots: one for each possible port, one for the channel of no port, one for
- * the shared one, one for the CPUs of each handler. */
+ * the shared channel, one for the CPUs of each handler. */
 #define UPCALL_N_SLOTS (UPCALL_MAX_PORTS + 2 + UPCALL_MAX_HANDLERS)
 
-/* Grace period of new queues that the kernel was not told of yet. */
+/* Grace period of new queues whose pids were not passed to the kernel yet. */
 #define GRACE_UNKNOWN UINT64_MAX
 
-/* What was counted on channels that a port had before and has no more. */
+/* Counts of channels that a port had before. */
 struct upcall_past {
     struct upcall_channel_stats counts;     /* Without backlog and latency. */
     struct latency_hist latency;
@@ -59,8 +59,8 @@ slot_channel(const struct upcall_ports *ports, uint32_t slot)
     return ovsrcu_get_protected(struct upcall_channel *, &ports->slots[slot]);
 }
 
-/* The slot after 'slot'.  Those above the highest port number in use need not
- * be looked at. */
+/* The slot after 'slot'.  Skips slots above the highest port number ever
+ * used. */
 static uint32_t
 next_slot(const struct upcall_ports *ports, uint32_t slot)
     OVS_REQUIRES(ports->mutex)
@@ -86,8 +86,8 @@ slot_name(const struct upcall_ports *ports, uint32_t slot)
     return channel ? channel->name : shared ? shared->name : "";
 }
 
-/* Iterates over the channels in SLOT of PORTS, whose mutex is held.  CHANNEL
- * may be deleted meanwhile. */
+/* Iterates over the channels in SLOT of PORTS, whose mutex is held.  The body
+ * may delete CHANNEL. */
 #define UPCALL_SLOT_FOR_EACH(CHANNEL, SLOT, PORTS)                      \
     for ((CHANNEL) = slot_channel(PORTS, SLOT); (CHANNEL);              \
          (CHANNEL) = next_channel(CHANNEL))
@@ -152,8 +152,8 @@ upcall_ports_get(const struct upcall_ports *ports, uint32_t port_no)
             : NULL);
 }
 
-/* Finds the one with 'serial' among 'channel', which may be NULL, and those
- * that follow it. */
+/* Finds the channel with 'serial' among 'channel', which may be NULL, and its
+ * successors. */
 static struct upcall_channel *
 find_serial(struct upcall_channel *channel, uint32_t serial)
 {
@@ -169,8 +169,8 @@ upcall_ports_lookup(const struct upcall_ports *ports, uint32_t port_no,
 {
     struct upcall_channel *channel;
 
-    /* In this order, because channels are put into their slot before they stop
-     * being those that are added. */
+    /* In this order, because channels enter their slot before they leave
+     * 'adding'. */
     channel = find_serial(ovsrcu_get(struct upcall_channel *, &ports->adding),
                           serial);
     return channel ? channel : find_serial(upcall_ports_get(ports, port_no),
@@ -183,8 +183,8 @@ upcall_ports_urgent(const struct upcall_ports *ports)
     return upcall_ports_get(ports, UPCALL_PORT_NONE);
 }
 
-/* Gives the channels of ports receive buffers of the size for as many as there
- * are. */
+/* Sets the receive buffers of all ports to the size for their present
+ * number. */
 static void
 upcall_ports_update_rcvbuf(struct upcall_ports *ports)
     OVS_REQUIRES(ports->mutex)
@@ -240,7 +240,7 @@ unhold(struct upcall_ports *ports, struct upcall_channel *channel)
 {
     upcall_channel_unhold(channel);
 
-    /* A handler may have left an event of it before this. */
+    /* A handler may have ignored an event of the channel before. */
     if (ports->groups) {
         upcall_groups_arm(ports->groups, channel);
     }
@@ -308,7 +308,7 @@ upcall_ports_target_delay(const struct upcall_ports *ports_)
     return usec;
 }
 
-/* What was counted. */
+/* Adding up counts. */
 
 static void
 add_counts(struct upcall_channel_stats *sum,
@@ -325,7 +325,7 @@ add_counts(struct upcall_channel_stats *sum,
     sum->backlog_max = MAX(sum->backlog_max, stats->backlog_max);
 }
 
-/* What was counted before for the port in 'slot'. */
+/* Returns the counts of past channels of the port in 'slot'. */
 static struct upcall_past *
 get_past(struct upcall_ports *ports, uint32_t slot)
     OVS_REQUIRES(ports->mutex)
@@ -352,8 +352,8 @@ forget_past(struct upcall_ports *ports, uint32_t slot)
     }
 }
 
-/* Counts on for the port in 'slot' what was counted on 'channel', which it is
- * about to lose. */
+/* Adds the counts of 'channel', which the port in 'slot' is about to lose, to
+ * the port's past counts. */
 static void
 carry_on(struct upcall_ports *ports, uint32_t slot,
          const struct upcall_channel *channel)
@@ -396,13 +396,12 @@ del_channel(struct upcall_ports *ports, uint32_t slot,
     ports->n_port_channels -= slot < UPCALL_MAX_PORTS;
     ports->n_retired -= upcall_channel_is_retired(channel);
 
-    /* A handler may have found it in the slot and not taken its reference
-     * yet. */
+    /* A handler may have found the channel in the slot but not taken a
+     * reference yet. */
     ovsrcu_postpone(upcall_channel_unref, channel);
 }
 
-/* Deletes 'channel', if that is not NULL, and those that follow it in
- * 'slot'. */
+/* Deletes 'channel', if that is not NULL, and its successors in 'slot'. */
 static void
 del_channels(struct upcall_ports *ports, uint32_t slot,
              struct upcall_channel *channel)
@@ -461,15 +460,16 @@ insert_channels(struct upcall_ports *ports, uint32_t port_no, uint32_t slot,
                                 ? UPCALL_SENDERS_ONE : UPCALL_SENDERS_PORTS);
         }
         if (channel->name) {
-            /* Refused before; a handler may be about to mention it. */
+            /* From an attempt that failed; a handler may be about to log the
+             * name. */
             ovsrcu_postpone(free, channel->name);
         }
         channel->name = xstrdup(name);
         ovsrcu_set(&channel->next, i + 1 < n ? channels[i + 1] : NULL);
     }
 
-    /* From the first event on handlers must find the channels; and those that
-     * the port has already must stay if this fails. */
+    /* Handlers must find the channels from the first event on, and the port's
+     * present channels must stay if this fails. */
     ovsrcu_set(&ports->adding, channels[0]);
     error = register_channels(ports, channels, n);
     if (error) {
@@ -491,15 +491,16 @@ insert_channels(struct upcall_ports *ports, uint32_t port_no, uint32_t slot,
     }
     ovsrcu_set(&ports->adding, NULL);
     for (size_t i = 0; error && i < n; i++) {
-        /* A handler may be looking at it, looking for another one, and the
-         * caller is free to drop it. */
+        /* A handler that looks for another channel may be reading this one,
+         * and the caller is free to drop it. */
         ovs_refcount_ref(&channels[i]->refcount);
         ovsrcu_postpone(upcall_channel_unref, channels[i]);
     }
     return error;
 }
 
-/* Gives the channels in 'slot', of which some are new, receive buffers. */
+/* Sets the receive buffers of the channels in 'slot', some of which are
+ * new. */
 static void
 update_new_rcvbufs(struct upcall_ports *ports, uint32_t slot)
     OVS_REQUIRES(ports->mutex)
@@ -514,7 +515,7 @@ update_new_rcvbufs(struct upcall_ports *ports, uint32_t slot)
     }
 }
 
-/* Forgets what was seen of the port in 'slot' if the port is gone. */
+/* Forgets the counts and rates of the port in 'slot' if the port is gone. */
 static void
 forget_if_gone(struct upcall_ports *ports, uint32_t slot)
     OVS_REQUIRES(ports->mutex)
@@ -526,8 +527,9 @@ forget_if_gone(struct upcall_ports *ports, uint32_t slot)
     }
 }
 
-/* Forgets the port that shares in 'slot' if it is not called 'name'.  It is gone:
- * the kernel gave its number to another port, which we are told of first. */
+/* Forgets the port that shares in 'slot' if it is not called 'name'.  That
+ * port is gone: the kernel gave its number to another port, and the news of
+ * the new port arrived first. */
 static void
 forget_earlier(struct upcall_ports *ports, uint32_t slot, const char *name)
     OVS_REQUIRES(ports->mutex)
@@ -624,7 +626,7 @@ upcall_ports_revert(struct upcall_ports *ports, uint32_t port_no)
 }
 
 /* Releases the new queues in 'slot' if handlers are done with the retired
- * ones.  Returns true if none is held for that (any more). */
+ * ones.  Returns true if no queue is held for that any more. */
 static bool
 settle(struct upcall_ports *ports, uint32_t slot)
     OVS_REQUIRES(ports->mutex)
@@ -639,7 +641,8 @@ settle(struct upcall_ports *ports, uint32_t slot)
         return false;
     }
     UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
-        /* Each of them, so that each knows what it is waited for. */
+        /* Check all of them, because the first check of a queue records what
+         * has to be processed. */
         done = ((!upcall_channel_is_retired(channel)
                  || upcall_channel_is_done(channel)) && done);
     }
@@ -704,8 +707,9 @@ grace_main(void *ports)
     return NULL;
 }
 
-/* Runs run_grace() in a thread.  No thread of Open vSwitch's, which would end
- * the daemon if there cannot be one, and would have others wait for it. */
+/* Runs run_grace() in a thread.  This is not an Open vSwitch thread: failing
+ * to create one would end the daemon, and other threads would have to wait for
+ * it to quiesce. */
 static void
 start_grace(struct upcall_ports *ports)
 {
@@ -989,8 +993,8 @@ upcall_ports_count_shared(struct upcall_ports *ports,
     }
 }
 
-/* Has 'channel', which is registered with 'ports->groups', served by these if
- * something was read ahead of it: it waits for no event. */
+/* If upcalls of 'channel', which is registered with 'ports->groups', were read
+ * ahead, makes these groups serve the channel without an event. */
 static void
 upcall_ports_adopt(struct upcall_ports *ports, struct upcall_channel *channel)
     OVS_REQUIRES(ports->mutex)
@@ -1067,11 +1071,11 @@ upcall_ports_rearm(struct upcall_ports *ports,
 {
     uint32_t current;
 
-    /* A new set of handlers has the channel armed from its beginning on, but
-     * one of them may have seen the event before the channel was released, and
-     * left it.  The caller has written the owner word and reads the generation
-     * now; the generation was written before handlers of the new set read the
-     * owner word.  Both sequentially consistent, so one of the two sees the
+    /* The channel is armed in a new set of handlers from the start, but one of
+     * these handlers may have seen the event before the release, and ignored
+     * it.  The caller has written the owner word and reads the generation now;
+     * the generation was written before handlers of the new set read the owner
+     * word.  Both are sequentially consistent, so one of the two sees the
      * other.  Pairs with the store in upcall_ports_attach(). */
     atomic_read(&ports->generation, &current);
     if (current != generation) {
@@ -1084,7 +1088,7 @@ upcall_ports_rearm(struct upcall_ports *ports,
     }
 }
 
-/* Stores what was counted for the port in 'slot', all of it, without the
+/* Stores all counts of the port in 'slot', past channels included, without the
  * latency. */
 static void
 get_port_counts(const struct upcall_ports *ports, uint32_t slot,
@@ -1137,7 +1141,7 @@ get_port_stats(const struct upcall_ports *ports, uint32_t slot,
     }
 }
 
-/* True if there is something to say of 'slot'. */
+/* True if 'slot' has a channel or a port that shares. */
 static bool
 slot_is_used(const struct upcall_ports *ports, uint32_t slot)
     OVS_REQUIRES(ports->mutex)
@@ -1163,7 +1167,7 @@ upcall_ports_get_stats(const struct upcall_ports *ports, uint32_t port_no,
     return used;
 }
 
-/* Who has 'channel' now. */
+/* Returns the handler that owns 'channel' now, or UPCALL_OWNER_*. */
 static int
 upcall_channel_owner(const struct upcall_channel *channel)
 {
@@ -1205,7 +1209,7 @@ get_queues_info(const struct upcall_ports *ports, uint32_t slot,
     }
 }
 
-/* Fills in the senders of 'port', if there is a channel that has several. */
+/* Fills in the senders of 'port', if one of its channels has several. */
 static void
 get_senders_info(const struct upcall_ports *ports, uint32_t slot,
                  struct upcall_port_info *port)

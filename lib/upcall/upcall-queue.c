@@ -7,7 +7,7 @@
 #include "upcall/upcall-clock.h"
 #include "upcall/upcall-turn.h"
 
-/* Parts of a turn, in which 'due' counts. */
+/* 'due' counts in these fractions of a turn. */
 #define DUE_ONE UINT64_C(1024)
 
 void
@@ -29,9 +29,10 @@ upcall_queue_uninit(struct upcall_queue *queue)
     upcall_fifo_uninit(&queue->heavy);
 }
 
-/* Says when 'channel', which has a weight, has its next turn: as many turns of
- * others pass for each of its own as there are others for each sender.  Turns
- * that have been due for longer than a round are forgotten. */
+/* Decides when 'channel', which has a weight, has its next turn: between two
+ * of its turns, as many other channels have turns as there are other channels
+ * per sender.  Turns that have been due for longer than a round are
+ * forgotten. */
 static void
 upcall_queue_set_due(const struct upcall_queue *queue,
                      struct upcall_channel *channel)
@@ -59,7 +60,8 @@ upcall_queue_push(struct upcall_queue *queue, struct upcall_channel *channel)
     }
 }
 
-/* Ends a round, if it is over, and adapts the quantum to how long it took. */
+/* Ends a round, if it is over, and adapts the quantum to the length of the
+ * round. */
 static void
 upcall_queue_end_round(struct upcall_queue *queue)
 {
@@ -71,8 +73,8 @@ upcall_queue_end_round(struct upcall_queue *queue)
 
     atomic_read_relaxed(&queue->goal, &goal);
     if (goal && !queue->light.n) {
-        /* Nobody waits, and how long the next round takes is no matter of the
-         * quantum. */
+        /* Nothing waits, so the quantum does not determine the length of the
+         * next round. */
         quantum = upcall_turn_quantum(old, 0, goal);
         queue->round_at = 0;
     } else if (popped - queue->round_end >= UINT64_MAX / 2) {
@@ -98,7 +100,7 @@ turns_of_batch(unsigned int quantum)
     return UPCALL_TURNS * UPCALL_QUANTUM / quantum;
 }
 
-/* Takes the channel with a weight that is due first. */
+/* Takes the channel with a weight whose turn is due first. */
 static struct upcall_channel *
 upcall_queue_pop_first_due(struct upcall_queue *queue)
 {
@@ -139,7 +141,8 @@ upcall_queue_pop_heavy(struct upcall_queue *queue, unsigned int *quantum)
             upcall_fifo_push(&queue->heavy, channel);
             return NULL;
         }
-        /* While a handler had it, several may have become due. */
+        /* Several turns may have become due while a handler owned the
+         * channel. */
         channel->n_turns = MIN(max, 1 + ((now - channel->due)
                                          * upcall_channel_weight(channel)
                                          / (queue->light.n * DUE_ONE)));

@@ -6,8 +6,8 @@
 #include "upcall/upcall-channel.h"
 #include "util.h"
 
-/* How much a counter has grown that had '*last', which becomes 'now'.  One
- * that is smaller was set to 0 meanwhile. */
+/* Returns how much a counter has grown since '*last', which becomes 'now'.  A
+ * counter that is smaller was set to 0 meanwhile. */
 static uint64_t
 grown(uint64_t *last, uint64_t now)
 {

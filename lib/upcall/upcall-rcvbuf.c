@@ -14,7 +14,7 @@
 
 VLOG_DEFINE_THIS_MODULE(upcall_rcvbuf);
 
-/* Sockets whose buffer is smaller than was asked for, so far. */
+/* Number of sockets so far whose buffer is smaller than requested. */
 static atomic_count n_clamped = ATOMIC_COUNT_INIT(0);
 
 unsigned int
@@ -41,7 +41,7 @@ upcall_rcvbuf_choose(uint64_t max, size_t n_ports, size_t n_others,
         size /= 2;
     }
 
-    /* It does not grow before there is room for a third more ports. */
+    /* The size does not grow before there is room for a third more ports. */
     while (old && size > old
            && upcall_rcvbuf_total(n_ports + n_ports / 3, n_others,
                                   size) > max) {

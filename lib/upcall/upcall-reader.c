@@ -26,25 +26,24 @@ COVERAGE_DEFINE(upcall_receive_error);
 COVERAGE_DEFINE(upcall_shed);
 COVERAGE_DEFINE(upcall_limited);
 
-/* The most channels that the engine is asked to read at once: what a full
- * batch needs when each uses its turn up, and one more for the rest of an
- * earlier turn. */
+/* The most channels that the engine reads at once: as many as fill a batch
+ * when each uses its turn up, and one more for the rest of an earlier turn. */
 #define UPCALL_READS (DIV_ROUND_UP(UPCALL_BATCH, UPCALL_QUANTUM) + 1)
 
 BUILD_ASSERT_DECL(UPCALL_TURNS == UPCALL_BATCH / UPCALL_QUANTUM);
 
-/* A channel with a standing backlog has its backlog measured in one of this
- * many turns, so that it costs few system calls. */
+/* The reader measures a standing backlog in one of this many turns, so that it
+ * costs few system calls. */
 #define UPCALL_SAMPLE_TURNS 16
 
-/* A channel that cannot be read is tried again at once, which is enough if the
- * kernel was short of something for a moment, and after that with pauses that
- * double from 1 ms to 2^10 ms: then it costs nothing to speak of, and is back
- * within a second once what was wrong is over. */
+/* If a channel cannot be read, the reader tries it again at once, in case the
+ * kernel lacked a resource for a moment.  After that, it tries with pauses
+ * that double from 1 ms to 2^10 ms: such a channel costs hardly anything, and
+ * works again about a second after the cause has gone. */
 #define UPCALL_PAUSE_SHIFT 10
 
-/* The most upcalls that a turn reads ahead: what a socket with the largest
- * receive buffer holds is read in four turns. */
+/* The most upcalls that a turn reads ahead: four turns empty a socket with the
+ * largest receive buffer. */
 #define UPCALL_AHEAD 512
 
 int
@@ -81,7 +80,7 @@ upcall_reader_init(struct upcall_reader *reader, const char *dp_name,
     return 0;
 }
 
-/* Frees the messages that were read ahead and are in the batch. */
+/* Frees the messages of the batch that were read ahead. */
 static void
 upcall_reader_free_sorted(struct upcall_reader *reader)
 {
@@ -122,9 +121,10 @@ upcall_reader_begin(struct upcall_reader *reader, uint32_t target_delay)
     reader->engine->class->begin(reader->engine);
 }
 
-/* Says in 's' which channel it is, what it lost and what can be done.  The
- * rate limit works in front of the datapath, a meter only on packets that
- * match a flow; only another dispatch mode keeps the ports of a CPU apart. */
+/* Appends to 's' the name of the channel, its losses and what can be done.
+ * The rate limit works in front of the datapath, but a meter only on packets
+ * that match a flow; only another dispatch mode keeps the ports of a CPU
+ * apart. */
 static void
 upcall_reader_format_loss(const struct upcall_channel *channel,
                           uint64_t n_lost, struct ds *s)
@@ -169,10 +169,11 @@ upcall_reader_report_overrun(const struct upcall_reader *reader,
 }
 
 /* Counts the upcalls that waited on the adopted 'channel' for this run, among
- * 'n' messages 'rx' that were just read from it, and makes those of actions
- * messages of its own, which are dropped.  'empty' says that nothing more waits.
- * (If the kernel has dropped an upcall because the socket was full, it queues
- * nothing more, not the end either, before the socket is empty.) */
+ * the 'n' messages 'rx' just read from it, and turns upcalls of actions into
+ * messages from ourselves, which are dropped.  'empty' says that nothing more
+ * waits.  (If the kernel has dropped an upcall because the socket was full, it
+ * queues nothing more, including the mark of the end, before the socket is
+ * empty.) */
 static void
 upcall_reader_count_adopted(struct upcall_reader *reader,
                             struct upcall_channel *channel,
@@ -192,7 +193,7 @@ upcall_reader_count_adopted(struct upcall_reader *reader,
     channel->waited = channel->waited && !empty;
 }
 
-/* Sees to it that not too much waits on 'channel', whose turn of 'quantum' has
+/* Makes sure that not too much waits on 'channel', whose turn of 'quantum' has
  * begun. */
 static void
 upcall_reader_limit(struct upcall_reader *reader,
@@ -202,7 +203,8 @@ upcall_reader_limit(struct upcall_reader *reader,
     struct upcall_shed shed;
 
     if (channel->waited) {
-        return;                 /* The end is not to be thrown away. */
+        return;                 /* The mark of the end must not be thrown
+                                 * away. */
     }
     if (!reader->now) {
         reader->now = upcall_now_usec();
@@ -232,9 +234,9 @@ upcall_reader_limit(struct upcall_reader *reader,
     }
 }
 
-/* Takes the next channel of a run queue, and stores the queue it was in and
- * how many upcalls its turn may take: those on loan first, then those of the
- * own group. */
+/* Takes the next channel of a run queue: channels on loan first, then channels
+ * of the reader's own group.  Stores the queue and how many upcalls the turn
+ * may take. */
 static struct upcall_channel *
 upcall_reader_pop_queued(struct upcall_reader *reader,
                          struct upcall_sched **sched, unsigned int *quantum)
@@ -294,20 +296,20 @@ upcall_reader_dequeue(struct upcall_reader *reader)
 /* A read to be made. */
 struct choice {
     struct upcall_channel *channel;
-    bool sparse;                /* It is one of the sparse ones. */
-    unsigned int max;           /* Upcalls to ask for. */
+    bool sparse;                /* The channel is sparse. */
+    unsigned int max;           /* Number of upcalls to request. */
 };
 
-/* How many upcalls a read may ask for now, by what the batch has room for. */
+/* How many upcalls a read may request now, given the room in the batch. */
 struct room {
     bool crowded;               /* Others wait in the run queue. */
-    bool sparse_waits;          /* No room for sparse ones only because of
-                                 * what others are asked for. */
-    unsigned int sparse;        /* Of a sparse channel. */
-    unsigned int other;         /* Of any other one. */
+    bool sparse_waits;          /* Only requests to other channels leave no
+                                 * room for sparse ones. */
+    unsigned int sparse;        /* From a sparse channel. */
+    unsigned int other;         /* From any other channel. */
 };
 
-/* Finds out the room when 'n_asked' upcalls are asked for already. */
+/* Computes the room when 'n_asked' upcalls have already been requested. */
 static void
 upcall_reader_get_room(const struct upcall_reader *reader,
                        unsigned int n_asked, struct room *room)
@@ -318,7 +320,7 @@ upcall_reader_get_room(const struct upcall_reader *reader,
 
     room->crowded = upcall_sched_n_queued(reader->sched) || reader->loan.n;
 
-    /* What sparse channels leave to others, less what these had. */
+    /* What sparse channels leave to others, less what the others had. */
     left = ((room->crowded && reader->share + reader->loan.n)
             || upcall_reader_n(reader, UPCALL_STATE_PARTIAL)
             ? UPCALL_QUANTUM : 0);
@@ -326,10 +328,10 @@ upcall_reader_get_room(const struct upcall_reader *reader,
     room->sparse = free - MIN(free, n_asked + left);
     room->sparse_waits = !room->sparse && free > left;
 
-    /* What sparse ones sent does not wait for a full batch of others: all of a
-     * batch are processed together.  The others have as many, so that few
-     * batches are small where many channels are sparse, but at least a turn,
-     * and no more than a full one. */
+    /* Upcalls of sparse channels do not wait for a full batch of others,
+     * because all upcalls of a batch are processed together.  The others get
+     * as many upcalls, so that few batches are small when many channels are
+     * sparse, but at least a turn, and no more than a full turn. */
     if (room->crowded && reader->n_sparse) {
         unsigned int turn = upcall_sched_quantum(reader->sched);
 
@@ -343,9 +345,9 @@ upcall_reader_get_room(const struct upcall_reader *reader,
 }
 
 /* Chooses the channel to read next, after '*last' (a null pointer if it is the
- * first of a call), and stores whether it is a sparse one.  Returns NULL if
- * there is nothing to read, or if that depends on how much the reads chosen
- * before take. */
+ * first of a call), and stores whether it is sparse.  Returns NULL if there is
+ * nothing to read, or if that depends on the result of the reads chosen
+ * before. */
 static struct upcall_channel *
 upcall_reader_choose_channel(struct upcall_reader *reader,
                              const struct room *room,
@@ -388,7 +390,7 @@ upcall_reader_choose_channel(struct upcall_reader *reader,
     return channel;
 }
 
-/* Says how many upcalls to ask 'channel' for. */
+/* Returns how many upcalls to request from 'channel'. */
 static unsigned int
 upcall_reader_choose_max(const struct room *room,
                          const struct upcall_channel *channel, bool sparse)
@@ -397,9 +399,9 @@ upcall_reader_choose_max(const struct room *room,
                upcall_turn_allowance(&channel->turn));
 }
 
-/* Chooses the next read, when 'n_asked' upcalls are asked for already, by
- * '*last' and others before it (a null pointer if there are none).  Returns
- * false if there is none to be made now. */
+/* Chooses the next read, when '*last' and the reads before it have requested
+ * 'n_asked' upcalls ('last' is a null pointer if there are none).  Returns
+ * false if there is nothing to read now. */
 static bool
 upcall_reader_choose(struct upcall_reader *reader, unsigned int n_asked,
                      const struct choice *last, struct choice *choice)
@@ -418,8 +420,8 @@ upcall_reader_choose(struct upcall_reader *reader, unsigned int n_asked,
     return true;
 }
 
-/* Accounts for a read of 'channel' that failed with 'error', and puts the
- * channel in the state that it has now. */
+/* Accounts for a read of 'channel' that failed with 'error', and sets the
+ * channel's new state. */
 static void
 upcall_reader_fail(struct upcall_reader *reader,
                    struct upcall_channel *channel, int error)
@@ -446,16 +448,16 @@ upcall_reader_fail(struct upcall_reader *reader,
 }
 
 /* True if 'channel', which is empty, has used its turn up, or sends more than
- * its share in bursts: it will have more by its next turn.  Any other one is
- * quiet, and would wait for that turn with each upcall that it gets. */
+ * its share in bursts: it will have more by its next turn.  Any other channel
+ * is quiet, and each of its upcalls would wait for that turn. */
 static bool
 upcall_reader_used_share(const struct upcall_channel *channel)
 {
     return !upcall_turn_has_credit(&channel->turn) || channel->delay.keep;
 }
 
-/* Accounts for what 'read' took as chosen, messages that begin at 'n_msgs',
- * and puts the channel in the state that it has now. */
+/* Accounts for the messages that 'read' took, which begin at 'n_msgs', and
+ * sets the channel's new state. */
 static void
 upcall_reader_account(struct upcall_reader *reader,
                       const struct choice *choice,
@@ -515,8 +517,8 @@ upcall_reader_account(struct upcall_reader *reader,
     }
 }
 
-/* Reads the upcalls that wait on 'channel', as far as they are to be read ahead
- * of a turn of 'turn' upcalls, and sorts them.  Says in 'read' how that went. */
+/* Reads as many upcalls from 'channel' as should be read ahead for a turn of
+ * 'turn' upcalls, and sorts them.  Stores the result in 'read'. */
 static void
 upcall_reader_read_ahead(struct upcall_reader *reader,
                          struct upcall_channel *channel, unsigned int turn,
@@ -565,7 +567,7 @@ upcall_reader_read_ahead(struct upcall_reader *reader,
                        (channel->fq.n_shed - shed) / UPCALL_SHED_PRICE);
 }
 
-/* Reads ahead as 'choice' says and takes what is due of that. */
+/* Reads ahead as 'choice' says and takes the upcalls that are due. */
 static void
 upcall_reader_read_sorted(struct upcall_reader *reader,
                           struct choice *choice)
@@ -668,8 +670,8 @@ upcall_reader_read(struct upcall_reader *reader)
                                   choice)) {
             break;
         } else if (upcall_channel_is_dead(choice->channel)) {
-            /* Dropped at the start of the next batch: messages of this one may
-             * still refer to it. */
+            /* The channel is dropped at the start of the next batch, because
+             * messages of this batch may still refer to it. */
             upcall_reader_keep(reader, choice->channel, UPCALL_STATE_EMPTY);
             read_something = true;
             continue;

@@ -18,7 +18,8 @@
 #include "upcall/upcall-refcount.h"
 #include "util.h"
 
-/* Event data of what is not a channel: serial numbers never are this large. */
+/* Event data of other things than channels: serial numbers are never this
+ * large. */
 #define EVENT_RETIRE (UINT64_C(0xffffffff) << 32)
 #define EVENT_KICK (EVENT_RETIRE | 1)
 #define EVENT_CALL (EVENT_RETIRE | 2)
@@ -30,23 +31,24 @@ struct upcall_sched {
     uint64_t id;
     uint32_t generation;
     int epoll_fd;
-    int retire_fd;              /* eventfd, readable for good once retired. */
+    int retire_fd;              /* eventfd, readable from retirement on. */
     int kick_fd;                /* eventfd, edge-triggered, never read. */
 
-    /* On cache lines of their own: written by everybody. */
+    /* On cache lines of their own, because all handlers write them. */
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         atomic_uint32_t n_sleepers;
         atomic_uint32_t epoch;
         atomic_bool crowded;
-        atomic_uint64_t looked_at;  /* No event that came before this time, in
-                                     * microseconds, is waiting. */
+        atomic_uint64_t looked_at;  /* Time in microseconds; no event from
+                                     * before it waits. */
     );
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         struct ovs_mutex mutex;
-        struct upcall_queue queue;  /* Under the mutex, but for what its
-                                     * header says. */
+        struct upcall_queue queue;  /* Under the mutex, except as its header
+                                     * says. */
         bool retired OVS_GUARDED;
-        atomic_uint64_t n_locks;    /* These are written with it held. */
+        atomic_uint64_t n_locks;    /* These are written with the mutex
+                                     * held. */
         atomic_uint64_t n_contended;
         atomic_uint32_t n_queued;
     );
@@ -157,7 +159,7 @@ upcall_sched_add_call_fd(struct upcall_sched *sched, int fd)
                                EVENT_CALL);
 }
 
-/* What an event of 'channel' carries, and what it says. */
+/* Encode 'channel' as event data, and decode event data. */
 static uint64_t
 event_data(const struct upcall_channel *channel)
 {
@@ -195,7 +197,7 @@ upcall_sched_arm(struct upcall_sched *sched,
         .data.u64 = event_data(channel),
     };
 
-    /* Fails if the port has gone meanwhile, which is as well. */
+    /* Fails if the port has gone meanwhile, which does no harm. */
     epoll_ctl(sched->epoll_fd, EPOLL_CTL_MOD, upcall_channel_fd(channel),
               &event);
 }
@@ -294,8 +296,9 @@ upcall_sched_get_events(const struct epoll_event *epoll_events, size_t n,
     }
 }
 
-/* Asks for at most 'max' events and stores them in 'events'.  'n_self' of the
- * sleepers, 0 or 1, are the caller.  Returns 0 or a positive errno value. */
+/* Requests at most 'max' events and stores them in 'events'.  'n_self' is 1 if
+ * the caller counts as a sleeper, otherwise 0.  Returns 0 or a positive errno
+ * value. */
 static int
 upcall_sched_ask(struct upcall_sched *sched, uint32_t n_self, int max,
                  int timeout, struct upcall_events *events)
@@ -309,7 +312,7 @@ upcall_sched_ask(struct upcall_sched *sched, uint32_t n_self, int max,
     upcall_sched_get_events(epoll_events, MAX(n, 0), events);
     events->more = n == max;
     if (timeout) {
-        /* The handler went to sleep because nothing had come. */
+        /* The handler went to sleep because nothing had arrived. */
         events->since = upcall_now_usec();
     } else {
         atomic_read_relaxed(&sched->looked_at, &events->since);
@@ -328,8 +331,8 @@ upcall_sched_ask(struct upcall_sched *sched, uint32_t n_self, int max,
     return error;
 }
 
-/* How many events a handler should take if 'n_self' of the sleepers, 0 or 1,
- * are itself. */
+/* How many events a handler should take.  'n_self' is 1 if the handler counts
+ * as a sleeper, otherwise 0. */
 static int
 upcall_sched_max_events(const struct upcall_sched *sched, uint32_t n_self)
 {

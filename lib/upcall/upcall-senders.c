@@ -14,12 +14,12 @@
 #include "odp-netlink.h"
 #include "util.h"
 
-/* Times that a reader looks at a sender before it leaves the sender out.  The
- * owner changes one within some ten nanoseconds. */
+/* Times that a reader looks at a sender before it omits the sender.  The owner
+ * changes a sender within some ten nanoseconds. */
 #define MAX_LOOKS 10
 
-/* The least time that a rate is of, in microseconds: one upcall that has just
- * come is not a thousand a second. */
+/* The shortest time that a rate covers, in microseconds: one upcall that has
+ * just arrived is not a thousand per second. */
 #define MIN_RATE_TIME 1000000
 
 /* Keys. */
@@ -138,7 +138,7 @@ put_word(atomic_uint64_t *where, uint64_t value)
     atomic_store_explicit(where, value, memory_order_release);
 }
 
-/* Begins a change of what 'version' of 'sender' guards, and ends it. */
+/* Begin and end a change of the members that 'version' of 'sender' guards. */
 static void
 begin_change(struct upcall_sender *sender)
 {
@@ -154,13 +154,13 @@ end_change(struct upcall_sender *sender)
     uint32_t version;
 
     atomic_read_relaxed(&sender->version, &version);
-    /* Release: all that was changed. */
+    /* Release: all changes. */
     atomic_store_explicit(&sender->version, version + 1,
                           memory_order_release);
 }
 
-/* Begins a window of 'sender' at 'now'.  '*idle' says that there was none just
- * before. */
+/* Begins a window of 'sender' at 'now'.  'idle' says that the window before
+ * was idle. */
 static void
 begin_window(struct upcall_sender *sender, uint64_t now, bool idle)
 {
@@ -180,8 +180,8 @@ begin_window(struct upcall_sender *sender, uint64_t now, bool idle)
     end_change(sender);
 }
 
-/* Puts in 'sender' the one of 'key', which has 'serial' and takes the place at
- * 'now'.  'n_waiting' of its upcalls wait. */
+/* Gives place 'sender' at 'now' to the sender of 'key' with serial number
+ * 'serial', 'n_waiting' of whose upcalls wait. */
 static void
 begin_sender(struct upcall_sender *sender,
              const struct upcall_sender_key *key, uint64_t serial,
@@ -227,7 +227,7 @@ upcall_senders_destroy(struct upcall_sender_set *senders)
     free(senders);
 }
 
-/* True if 'sender' is that of 'key'. */
+/* True if 'sender' has key 'key'. */
 static bool
 is_sender(const struct upcall_sender *sender,
           const struct upcall_sender_key *key)
@@ -240,11 +240,12 @@ is_sender(const struct upcall_sender *sender,
     return !memcmp(words, key, sizeof words);
 }
 
-/* Finds a place with the least weight.  All are taken.
+/* Finds a place with the least weight.  All places are taken.
  *
  * No weight is below 'least'.  A sender that takes a place soon weighs more
- * than that, so in a flood of new senders the next places have it, one after
- * the other, and the search goes on where it ended. */
+ * than 'least', so in a flood of new senders the following places have the
+ * least weight, one after the other, and the search continues where it
+ * ended. */
 static size_t
 find_least(struct upcall_sender_set *senders)
 {
@@ -310,7 +311,7 @@ upcall_senders_begin_window(struct upcall_sender_set *senders)
 
 /* The readers' side. */
 
-/* What 'version' guards, and the counts. */
+/* Copies of the members that 'version' guards, and of the counts. */
 struct look {
     uint64_t serial;
     uint64_t key[UPCALL_SENDER_KEY_WORDS];
@@ -345,13 +346,14 @@ look_once(const struct upcall_sender *sender, struct look *look)
         look->shed_then[i] = get_word(&sender->marks[i].shed);
     }
 
-    /* What was received or shed is counted later than that it arrived. */
+    /* The owner counts an upcall as arrived before it counts the upcall as
+     * received or shed. */
     look->received = get_word(&sender->received);
     look->shed = get_word(&sender->shed);
     look->arrived = get_word(&sender->arrived);
 }
 
-/* Looks at 'sender'.  Returns false if the owner changes it all the time. */
+/* Copies 'sender'.  Returns false if the owner changes it all the time. */
 static bool
 look_at(const struct upcall_sender *sender_, struct look *look)
 {
@@ -361,7 +363,7 @@ look_at(const struct upcall_sender *sender_, struct look *look)
     for (int i = 0; i < MAX_LOOKS; i++) {
         uint32_t before, after;
 
-        /* Acquire: what was changed before. */
+        /* Acquire: earlier changes. */
         atomic_read_explicit(&sender->version, &before,
                              memory_order_acquire);
         look_once(sender, look);
@@ -403,8 +405,8 @@ get_rates(const struct look *look, uint64_t now,
     }
 }
 
-/* Stores what 'sender' is at 'now' in '*info'.  Returns false if there is
- * none. */
+/* Stores the state of 'sender' at 'now' in '*info'.  Returns false if there is
+ * no sender. */
 static bool
 get_info(const struct upcall_sender *sender, uint64_t reset_at, uint64_t now,
          struct upcall_sender_info *info)
@@ -440,7 +442,7 @@ upcall_senders_get(const struct upcall_sender_set *senders, uint64_t now,
                       &infos[n]);
     }
 
-    /* Last, so that no sender has more. */
+    /* The total is read last, so that no sender exceeds it. */
     if (!get_info(&senders->total, senders->reset_at, now, total)) {
         memset(total, 0, sizeof *total);
     }
@@ -452,7 +454,7 @@ reset_sender(struct upcall_sender *sender)
 {
     struct look look;
 
-    /* One that changes all the time is a new one. */
+    /* A sender that changes all the time is new. */
     if (look_at(sender, &look)) {
         sender->base_serial = look.serial;
         sender->base_received = look.received;

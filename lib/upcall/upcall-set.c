@@ -15,8 +15,8 @@
 
 VLOG_DEFINE_THIS_MODULE(upcall_set);
 
-/* No thread receives for 'set' any more; one may still sleep in one of its
- * handlers. */
+/* No thread receives for 'set' any more, but a thread may still sleep in one
+ * of its handlers. */
 void
 upcall_set_destroy(struct upcall_set *set)
 {
@@ -97,7 +97,8 @@ upcall_set_retire(struct upcall_set *old, uint32_t n_successors)
         upcall_handler_postpone_abandon(old->handlers[i]);
     }
 
-    /* Whoever sleeps in one of them looks for its handler again. */
+    /* A thread that sleeps in an old handler wakes up and looks for its
+     * handler again. */
     upcall_groups_retire(old->groups, release_queued, old);
     ovsrcu_postpone(upcall_set_destroy, old);
 }

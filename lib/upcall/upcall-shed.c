@@ -10,14 +10,15 @@
 #include "upcall/upcall-engine-provider.h"
 #include "util.h"
 
-/* What a batch throws away is less work than what it hands out. */
+/* Throwing upcalls away takes less work in a batch than handing upcalls
+ * out. */
 BUILD_ASSERT_DECL(UPCALL_SHED_MAX / UPCALL_SHED_PRICE < UPCALL_BATCH);
 
-/* The least memory that an upcall takes in the kernel: a socket buffer and the
- * smallest piece of memory that holds its head. */
+/* The least memory of an upcall in the kernel: a socket buffer and the
+ * smallest block of memory that holds its head. */
 #define MEM_MIN 512
 
-/* Takes 'n' upcalls that took 'bytes' into what one takes. */
+/* Updates the mean memory of an upcall with 'n' upcalls that took 'bytes'. */
 static void
 learn(struct upcall_channel *channel, unsigned int n, int64_t bytes)
 {
@@ -56,16 +57,17 @@ shed(struct upcall_channel *channel, unsigned int max,
     }
 }
 
-/* Number of upcalls that take 'bytes', or 0 if it cannot be told. */
+/* Number of upcalls that take 'bytes', or 0 if unknown. */
 static unsigned int
 n_in(const struct upcall_channel *channel, uint32_t bytes)
 {
     return channel->msg_mem ? bytes / channel->msg_mem : 0;
 }
 
-/* Limits 'channel', of which the kernel dropped 'drops' so far, as the policy
- * says.  While it sheds the buffer stays large: what is left then is what came
- * last, and not what came last before a small one was full. */
+/* Limits 'channel', for which the kernel has dropped 'drops' so far, as the
+ * policy says.  While the channel sheds, its buffer stays large, so that the
+ * newest upcalls are left, and not the last ones before a small buffer was
+ * full. */
 static void
 limit(struct upcall_channel *channel, uint32_t drops)
 {
@@ -80,9 +82,8 @@ limit(struct upcall_channel *channel, uint32_t drops)
     }
 }
 
-/* Throws away up to 'max' of the upcalls on 'channel', which take '*mem',
- * as far as they are too many.  Updates that and the kernel's count
- * '*drops'. */
+/* Throws away the excess of the upcalls on 'channel', which take '*mem', but
+ * at most 'max'.  Updates '*mem' and the kernel's count '*drops'. */
 static void
 shed_excess(struct upcall_channel *channel, uint64_t now, unsigned int max,
             uint32_t *mem, uint32_t *drops, struct upcall_shed *result)
@@ -147,7 +148,7 @@ upcall_shed_account(struct upcall_channel *channel, unsigned int n,
                     bool empty)
 {
     if (channel->delay.turn_served) {
-        /* Other upcalls came between two reads of the turn. */
+        /* More upcalls arrived between two reads of the turn. */
         channel->turn_mem = 0;
     }
     upcall_delay_served(&channel->delay, n);

@@ -13,7 +13,7 @@
 #include "upcall/upcall-info.h"
 #include "util.h"
 
-/* What ports can be sorted by. */
+/* Sort keys of ports. */
 enum sort_key {
     SORT_UPCALLS,
     SORT_RATE,
@@ -36,7 +36,7 @@ static const char *const sort_names[N_SORT_KEYS] = {
     "errors", "backlog", "most", "p50", "p99", "max",
 };
 
-/* Upcalls a second, whatever became of them. */
+/* Upcalls per second: received, lost or shed. */
 static uint64_t
 total_rate(const struct upcall_rate *rate)
 {
@@ -66,8 +66,8 @@ sort_value(const struct upcall_port_info *port, enum sort_key key)
     return values[key];
 }
 
-/* A port and what it is sorted by.  Ports that are equal stay in the order of
- * their numbers. */
+/* A port and the value to sort it by.  Ports with equal values stay in the
+ * order of their numbers. */
 struct ranked {
     uint64_t value;
     size_t index;
@@ -121,7 +121,7 @@ upcall_show_keys(void)
            "errors, backlog, most, p50, p99 or max";
 }
 
-/* What senders can be sorted by. */
+/* Sort keys of senders. */
 enum sender_key {
     SENDER_RATE,
     SENDER_SHED_RATE,
@@ -149,7 +149,7 @@ sender_value(const struct upcall_sender_info *sender, enum sender_key key)
     return values[key];
 }
 
-/* A sender and what it is sorted by. */
+/* A sender and the value to sort it by. */
 struct ranked_sender {
     uint64_t value;
     struct upcall_sender_info sender;
@@ -318,7 +318,7 @@ show_handlers_text(const struct upcall_table_info *info, struct ds *s)
     }
 }
 
-/* How many batches there were of each size, of all handlers. */
+/* Number of batches of each size, for all handlers together. */
 static void
 show_batches_text(const struct upcall_table_info *info, struct ds *s)
 {
@@ -769,7 +769,7 @@ handler_to_json(const struct upcall_handler_stats *stats)
     return json;
 }
 
-/* What "below" of latencies counts. */
+/* The bounds of the counts in "below" of latencies. */
 static struct json *
 bounds_to_json(void)
 {

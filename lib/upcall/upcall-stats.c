@@ -14,7 +14,8 @@ struct upcall_stats {
     struct ovs_refcount refcount;
     struct thread_counters *counters;
     struct ovs_mutex mutex;
-    uint64_t base[UPCALL_N_STATS] OVS_GUARDED;  /* Before the last reset. */
+    uint64_t base[UPCALL_N_STATS] OVS_GUARDED;  /* Counted before the last
+                                                 * reset. */
 };
 
 struct upcall_stats *
@@ -77,7 +78,7 @@ upcall_stats_block_uninit(struct upcall_stats_block *block)
     upcall_stats_unref(block->stats);
 }
 
-/* What 'block' counted of 'stat' since the last reset. */
+/* Count of 'stat' in 'block' since the last reset. */
 static uint64_t
 upcall_stats_block_read(const struct upcall_stats_block *block,
                         enum upcall_stat stat)

@@ -31,29 +31,30 @@ VLOG_DEFINE_THIS_MODULE(upcall_store);
 /* The first descriptor that systemd passes (sd_listen_fds(3)). */
 #define FIRST_PASSED 3
 
-/* Bytes of a message with a copy: all messages of a monitor's store are as
- * long, so that a read takes one of them. */
+/* Bytes of a message with a copy.  All messages of a monitor's store have the
+ * same length, so that a read takes one message. */
 #define RECORD_SIZE 96
 #define NAME_FORMAT "kdp-%d-%"PRIu32"-%"PRIu32
 
-/* Memory for the messages of a monitor's store.  Each takes less than 1 kB,
- * and only as much as there are is used: enough for all sockets that a process
- * can have. */
+/* Memory for the messages of a monitor's store.  Each takes less than 1 kB, so
+ * this is enough for all sockets that a process can have.  The kernel
+ * allocates memory only for existing messages. */
 #define QUEUE_SIZE (1024 * 1024 * 1024)
 
-/* The monitor's store is sorted out when it has this many messages more than
- * twice those that are needed.  So each message is read less than once more
- * for each socket that goes. */
+/* The monitor's store is sorted when it has this many messages more than twice
+ * the needed ones.  So sorting reads less than one message for each socket
+ * that was removed. */
 #define QUEUE_SPARE 256
 
-/* Milliseconds before a failed attempt is repeated: systemd has read its
- * messages by then, or somebody has raised a limit. */
+/* Milliseconds before a failed attempt is repeated.  By then systemd has read
+ * its messages, or the administrator has raised a limit. */
 #define RETRY_BUSY 10
 #define RETRY_FAILED 1000
 
 enum entry_state {
-    FOUND,                      /* Of a previous run; 'fd' is ours. */
-    MISSING,                    /* To be copied; 'fd' is the user's. */
+    FOUND,                      /* From a previous run; this module owns
+                                 * 'fd'. */
+    MISSING,                    /* To be copied; the user owns 'fd'. */
     KEPT,
     GONE,                       /* To be removed from systemd's store. */
 };
@@ -65,16 +66,18 @@ struct entry {
     int dp_ifindex;
     uint32_t port_no;
     uint32_t pid;
-    unsigned int serial;        /* The order in which they came. */
+    unsigned int serial;        /* Order in which entries were added. */
 };
 
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
 static struct hmap entries OVS_GUARDED_BY(mutex)
     = HMAP_INITIALIZER(&entries);
-static size_t n_found OVS_GUARDED_BY(mutex);        /* Those FOUND. */
+static size_t n_found OVS_GUARDED_BY(mutex);        /* Entries that are
+                                                     * FOUND. */
 static unsigned int next_serial OVS_GUARDED_BY(mutex);
 static int systemd = -1;        /* Constant after _open(), as are */
-static size_t systemd_max = SIZE_MAX;   /* the sockets that it takes, and */
+static size_t systemd_max = SIZE_MAX;   /* the number of sockets that it takes,
+                                         * and */
 static int queue[2] = { -1, -1 };       /* the monitor's store. */
 static size_t n_messages OVS_GUARDED_BY(mutex);     /* In 'queue'. */
 static bool changed OVS_GUARDED_BY(mutex);  /* Some are MISSING or GONE. */
@@ -131,7 +134,7 @@ delete(struct entry *entry)
     free(entry);
 }
 
-/* Forgets 'entry', whose socket nobody needs any more. */
+/* Forgets 'entry', whose socket is no longer needed. */
 static void
 forget(struct entry *entry)
     OVS_REQUIRES(mutex)
@@ -160,8 +163,8 @@ is_socket_of(int fd, uint32_t pid)
             && protocol == NETLINK_GENERIC);
 }
 
-/* Takes note of 'fd', which was found as 'name'.  Returns false if it is none
- * of ours. */
+/* Notes 'fd', which was found as 'name'.  Returns false if it is not one of
+ * our sockets. */
 static bool
 found(int fd, const char *name)
     OVS_REQUIRES(mutex)
@@ -257,7 +260,7 @@ receive_entry(int sock, char record[RECORD_SIZE + 1], int flags)
     record[RECORD_SIZE] = '\0';
     cmsg = CMSG_FIRSTHDR(&msg);
     if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS) {
-        return -EMFILE;         /* No room for it. */
+        return -EMFILE;         /* No descriptor was left for it. */
     }
     memcpy(&fd, CMSG_DATA(cmsg), sizeof fd);
     return fd;
@@ -274,8 +277,8 @@ dequeue(char record[RECORD_SIZE + 1])
     return fd;
 }
 
-/* Removes the messages that are needed no more from the monitor's store, by
- * reading each and sending it once more if it is needed. */
+/* Removes messages that are no longer needed from the monitor's store: reads
+ * each message and sends it again if it is still needed. */
 static void
 sort_queue(void)
     OVS_REQUIRES(mutex)
@@ -313,8 +316,8 @@ keep(const struct entry *entry)
                            "FDSTORE=1\nFDPOLL=0\nFDNAME="NAME_FORMAT,
                            entry->dp_ifindex, entry->port_no, entry->pid);
 
-        /* systemd closes those for which it has no room, and does not say
-         * so. */
+        /* systemd closes descriptors for which it has no room, without an
+         * error. */
         error = (hmap_count(&entries) > systemd_max ? ENOSPC
                  : send_text(systemd, text, len, entry->fd, MSG_DONTWAIT));
     }
@@ -333,8 +336,7 @@ remove_from_systemd(const struct entry *entry)
     return send_text(systemd, text, len, -1, MSG_DONTWAIT);
 }
 
-/* Makes the stores what they are to be.  Returns 0 or a positive errno
- * value. */
+/* Brings the stores up to date.  Returns 0 or a positive errno value. */
 static int
 update(void)
     OVS_REQUIRES(mutex)
@@ -405,7 +407,7 @@ open_systemd(void)
     }
 }
 
-/* Makes the store of a monitor. */
+/* Creates the store of a monitor. */
 static void
 open_queue(void)
 {
@@ -421,8 +423,8 @@ open_queue(void)
     }
 }
 
-/* Finds the descriptors that systemd has passed.  They were passed to a script
- * that started us, so LISTEN_PID is not looked at. */
+/* Finds the descriptors that systemd has passed.  systemd passed them to a
+ * script that started this process, so LISTEN_PID does not matter. */
 static void
 take_passed(void)
     OVS_REQUIRES(mutex)
@@ -454,7 +456,8 @@ upcall_store_open(bool monitored)
     if (queue[0] >= 0) {
         struct entry *entry;
 
-        /* The monitor is not to have them open: they would never go. */
+        /* The monitor must not have them open, because it would never close
+         * them. */
         HMAP_FOR_EACH_SAFE (entry, node, &entries) {
             enqueue(entry, entry->fd);
             close(entry->fd);

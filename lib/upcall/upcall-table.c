@@ -28,8 +28,8 @@
 VLOG_DEFINE_THIS_MODULE(upcall_table);
 
 /* Milliseconds after which a thread looks again for a handler that could not
- * be made, or whether the table is still halted.  Something to wait for would
- * take the descriptors that handlers lack: "struct seq" has two for each
+ * be created, or whether the table is still halted.  Waiting for an event
+ * would take the descriptors that handlers lack: "struct seq" has two for each
  * thread that waits. */
 #define LOOK_AGAIN_MSEC 250
 
@@ -37,11 +37,12 @@ VLOG_DEFINE_THIS_MODULE(upcall_table);
  * in seconds: a batch takes milliseconds, and the process is about to end. */
 #define HALT_SEC 1
 
-/* What the thread that receives for a handler is in the middle of, whichever
- * handlers have had the number meanwhile.  On a cache line of its own. */
+/* State of the thread that receives for a handler number, whichever handlers
+ * have had the number.  On a cache line of its own. */
 union upcall_thread {
     struct {
-        bool in_batch;          /* It got an upcall and no EAGAIN since. */
+        bool in_batch;          /* The thread got an upcall and no EAGAIN
+                                 * since. */
         atomic_uint busy;       /* While a batch may not have been processed,
                                  * one more than the thread's number; or 0. */
     };
@@ -56,13 +57,13 @@ struct upcall_table {
 
     atomic_bool halted;         /* No batch begins any more. */
 
-    /* Held by those who change the handlers.  Taken before the mutex of
+    /* Held by threads that change the handlers.  Taken before the mutex of
      * 'ports'. */
     struct ovs_mutex mutex;
     const struct upcall_engine_class *engine OVS_GUARDED;
     uint32_t group_size OVS_GUARDED;
     OVSRCU_TYPE(struct upcall_set *) set;
-    uint32_t generation OVS_GUARDED;    /* Of the last set there was. */
+    uint32_t generation OVS_GUARDED;    /* Generation of the last set. */
 };
 
 struct upcall_table *
@@ -105,7 +106,7 @@ upcall_table_set_protected(const struct upcall_table *table)
     return ovsrcu_get_protected(struct upcall_set *, &table->set);
 }
 
-/* Puts 'set', which may be NULL, in place of the set that there is. */
+/* Replaces the present set with 'set', which may be NULL. */
 static void
 upcall_table_publish(struct upcall_table *table, struct upcall_set *set)
     OVS_REQUIRES(table->mutex)
@@ -121,7 +122,7 @@ upcall_table_publish(struct upcall_table *table, struct upcall_set *set)
     }
 }
 
-/* Replaces the handlers by 'n' new ones. */
+/* Replaces the handlers with 'n' new ones. */
 static int
 upcall_table_replace(struct upcall_table *table, uint32_t n)
     OVS_REQUIRES(table->mutex)
@@ -136,7 +137,7 @@ upcall_table_replace(struct upcall_table *table, uint32_t n)
         return 0;
     }
 
-    /* 0 would make the token of the run queue that of nobody. */
+    /* With 0, the run queue's token would mean that there is no owner. */
     generation = MAX((table->generation + 1) % UPCALL_MAX_GENERATION, 1);
     error = upcall_set_create(table->ports, table->stats, n,
                               table->group_size, generation, table->engine,
@@ -280,8 +281,7 @@ upcall_table_is_halted(const struct upcall_table *table)
 
 /* Says that 'thread' has nothing to process.  Either this sees that the table
  * is halted, or upcall_table_halt() sees that the thread is not busy: both are
- * sequentially consistent.  It is the same the other way round in
- * begin_batch(). */
+ * sequentially consistent.  The same applies to begin_batch() in reverse. */
 static void
 become_idle(struct upcall_table *table, union upcall_thread *thread)
 {
@@ -293,7 +293,7 @@ become_idle(struct upcall_table *table, union upcall_thread *thread)
     }
 }
 
-/* Begins a batch of 'thread', which has processed the one before.  Returns
+/* Begins a batch of 'thread', which has processed the previous batch.  Returns
  * false if the table is halted. */
 static bool
 begin_batch(struct upcall_table *table, union upcall_thread *thread)
@@ -306,9 +306,9 @@ begin_batch(struct upcall_table *table, union upcall_thread *thread)
     return true;
 }
 
-/* True if a thread other than this one is busy.  This one is not, as it is
- * here: any thread that waits for events may have got the signal that ends us.
- */
+/* True if another thread is busy.  The calling thread counts as idle: any
+ * thread that waits for events may have received the signal that ends the
+ * process. */
 static bool
 is_busy(const struct upcall_table *table)
 {
@@ -362,9 +362,9 @@ upcall_table_recv(struct upcall_table *table, uint32_t handler_id,
     }
     handler = upcall_table_get_handler(table, handler_id);
 
-    /* If the handler of the thread's batch went and another one came that is
-     * not its successor, the batch is over.  (Its channels stay with the old
-     * handler until the thread is quiescent.) */
+    /* If the handler of the thread's batch was removed and another one was
+     * created that is not its successor, the batch is over.  (Its channels
+     * stay with the old handler until the thread is quiescent.) */
     if (handler
         && (!thread->in_batch || upcall_handler_is_in_batch(handler))) {
         error = upcall_handler_recv(handler, view);
@@ -372,7 +372,7 @@ upcall_table_recv(struct upcall_table *table, uint32_t handler_id,
     if (thread->in_batch == (error != 0)) {
         thread->in_batch = !error;
     } else if (error) {
-        become_idle(table, thread);     /* It got nothing. */
+        become_idle(table, thread);     /* The thread got nothing. */
     }
     return error;
 }
@@ -384,7 +384,7 @@ upcall_table_recv_wait(struct upcall_table *table, uint32_t handler_id)
                                                               handler_id);
 
     if (upcall_table_is_halted(table)) {
-        poll_timer_wait(LOOK_AGAIN_MSEC);   /* It may go on. */
+        poll_timer_wait(LOOK_AGAIN_MSEC);   /* The table may go on. */
     } else if (!handler) {
         poll_timer_wait(LOOK_AGAIN_MSEC);
     } else if (upcall_handler_is_ready(handler)) {
@@ -583,7 +583,7 @@ upcall_table_purge(struct upcall_table *table)
 
 /* Statistics. */
 
-/* Fills in what 'info' says of groups, after what it says of handlers. */
+/* Fills in the groups of 'info', after its handlers. */
 static void
 get_groups_info(const struct upcall_groups *groups,
                 struct upcall_table_info *info)
