@@ -3,8 +3,7 @@
 #ifndef KDP_DPIF_NETLINK_DATAPATH_DIAGNOSE_H
 #define KDP_DPIF_NETLINK_DATAPATH_DIAGNOSE_H 1
 
-/* What is wrong with a datapath as a whole, for kdp/doctor
- * (unixctl/findings.h).
+/* Findings about a datapath as a whole, for kdp/doctor (unixctl/findings.h).
  *
  * Thread safety: a pure function of its arguments. */
 
@@ -15,12 +14,13 @@ struct findings;
 
 struct datapath_facts {
     const char *name;
-    uint64_t n_restored;        /* Times that the dispatch mode was set
-                                 * back. */
-    const char *engine;         /* That receives upcalls, and the one that */
-    const char *wanted_engine;  /* is set, or NULL. */
+    uint64_t n_restored;        /* Times that the dispatch mode was
+                                 * restored. */
+    const char *engine;         /* Engine that receives upcalls, and the */
+    const char *wanted_engine;  /* configured one, or NULL. */
     bool offload;               /* Flows are offloaded. */
-    bool chains;                /* Those of recirculation chains can be. */
+    bool chains;                /* Flows of recirculation chains can be
+                                 * offloaded. */
 };
 
 void datapath_diagnose(const struct datapath_facts *, struct findings *);

@@ -6,15 +6,15 @@
 /* A datapath of the kernel as this process uses it
  * ================================================
  *
- * What all dpifs of a datapath share: an inner dpif of the stock class, the
- * tables of its upcall channels and of its vports, and a connection for
- * requests to the kernel.
+ * All dpifs of a datapath share an inner dpif of the stock class, the tables
+ * of upcall channels and of vports, and a connection for requests to the
+ * kernel.
  *
- * Most of what is done with a datapath is done by the files above this one.
- * Each keeps its state behind one of the pointers in the structure, which
- * nobody else looks behind.
+ * The files above this one do most of the work.  Each keeps its state behind
+ * one of the pointers in the structure, and no other file follows that
+ * pointer.
  *
- * Life cycle: datapaths.h, which also has the list of them.
+ * Life cycle: see datapaths.h, which also has the list of datapaths.
  *
  * Thread safety
  * -------------
@@ -52,7 +52,8 @@ struct upcall_queues;
 struct upcall_sync;
 
 /* Type of our dpifs, "system".  Open vSwitch's table of ports
- * (ovs/compat-offload.h) compares types by address: it is to be this one. */
+ * (ovs/compat-offload.h) compares types by address, so all code must use this
+ * string. */
 extern const char kdp_dpif_type[];
 
 /* User features that say where upcalls go. */
@@ -60,20 +61,21 @@ extern const char kdp_dpif_type[];
                                | OVS_DP_F_DISPATCH_UPCALL_PER_CPU)
 
 struct kdp_datapath {
-    struct dpif *inner;             /* Of the stock class. */
+    struct dpif *inner;             /* Dpif of the stock class. */
     char *name;                     /* "system@NAME", for messages. */
-    int ifindex;                    /* Of the local port; tells a datapath
-                                     * from an earlier one of the same name. */
-    uint64_t lost_before;           /* Upcalls that the kernel lost before we
-                                     * had the datapath. */
+    int ifindex;                    /* Interface index of the local port; tells
+                                     * a datapath from an earlier one of the
+                                     * same name. */
+    uint64_t lost_before;           /* Upcalls that the kernel lost before this
+                                     * process opened the datapath. */
     struct upcall_table *upcalls;
     struct vport_table *vports;
 
     struct ovs_mutex mutex;
     struct ovs_genl genl OVS_GUARDED;       /* For requests. */
-    uint32_t user_features OVS_GUARDED;     /* OVS_DP_F_* that we want, but
+    uint32_t user_features OVS_GUARDED;     /* OVS_DP_F_* that we want, without
                                              * KDP_DISPATCH_FEATURES. */
-    bool per_cpu_known OVS_GUARDED; /* Kernel can dispatch by CPU. */
+    bool per_cpu_known OVS_GUARDED; /* The kernel can dispatch by CPU. */
 
     /* Parts. */
     struct upcall_dests *dests;         /* upcall-dest.h. */
@@ -83,8 +85,8 @@ struct kdp_datapath {
     struct dispatch *dispatch;          /* dispatch.h. */
     struct settings *settings;          /* settings.h. */
     struct takeover *takeover;          /* takeover.h. */
-    OVSRCU_TYPE(struct flow_chains *) chains;   /* Of a previous run, or NULL;
-                                                 * see flow-chains.h. */
+    OVSRCU_TYPE(struct flow_chains *) chains;   /* Chains of a previous run, or
+                                                 * NULL; see flow-chains.h. */
     struct takeover_ports *takeover_ports;      /* takeover-ports.h. */
     ATOMIC(struct kdp_flow_engine *) engine;    /* flow-engine.h. */
     struct kdp_flow_offload *offload;   /* flow-offload.h. */
@@ -94,34 +96,37 @@ struct kdp_datapath {
     int refcount;                   /* datapaths.c. */
 };
 
-/* Says whether this process is in the shadow of another one, which serves the
- * datapaths: then nothing that bridges do may change what the other one does.
- * In the main thread; any thread may ask. */
+/* _set_shadow() says whether this process is in the shadow of another one,
+ * which serves the datapaths.  Then nothing that bridges do may disturb the
+ * other process.  The main thread calls _set_shadow(); any thread may call the
+ * other function. */
 void kdp_datapath_set_shadow(bool);
 bool kdp_datapath_is_shadow(void);
 
-/* Opens datapath 'name' of the kernel, which is created first if 'create' is
- * true, and stores it in '*dpp', without parts.  Returns 0 or a positive errno
+/* Opens datapath 'name' of the kernel, after creating it if 'create' is true,
+ * and stores it in '*dpp', without parts.  Returns 0 or a positive errno
  * value. */
 int kdp_datapath_create(const char *name, bool create,
                         struct kdp_datapath **dpp);
 
-/* Frees 'dp', whose parts are gone. */
+/* Frees 'dp'.  The caller has freed the parts. */
 void kdp_datapath_destroy(struct kdp_datapath *dp);
 
-/* Upcalls that the kernel lost since then, for whatever reason, or 0 if it
- * does not say.  A request to the kernel. */
+/* Number of upcalls that the kernel has lost since this process opened the
+ * datapath, for whatever reason, or 0 if the kernel does not say.  Makes a
+ * request to the kernel. */
 uint64_t kdp_datapath_n_lost(const struct kdp_datapath *dp);
 
-/* Returns the recirculation chains of a previous run that still forward, or NULL.
- * They stay until the calling thread is quiescent.  Any thread. */
+/* Returns the recirculation chains of a previous run that still forward, or
+ * NULL.  The result is valid until the calling thread is quiescent.  Any
+ * thread. */
 static inline struct flow_chains *
 kdp_datapath_chains(const struct kdp_datapath *dp)
 {
     return ovsrcu_get(struct flow_chains *, &dp->chains);
 }
 
-/* True if 'dp' is the datapath that the kernel has under 'name'. */
+/* True if 'dp' is the kernel's present datapath called 'name'. */
 bool kdp_datapath_is_current(struct kdp_datapath *dp, const char *name);
 
 #endif /* lib/dpif-netlink/datapath.h */

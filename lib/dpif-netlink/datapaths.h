@@ -6,18 +6,18 @@
 /* Registry of datapaths
  * =====================
  *
- * All datapaths that are open in this process.  A datapath is put together
- * from its parts when it is first opened and taken apart when it is closed as
- * often.  All dpifs that are opened by a name get the same datapath while the
- * kernel has that one under the name.
+ * All datapaths that are open in this process.  The first open creates a
+ * datapath with its parts, and the last close destroys it.  All dpifs opened
+ * by a name get the same datapath, as long as the kernel has this datapath
+ * under the name.
  *
- * That is more than thrift.  The stock class, whenever it opens a datapath,
- * sends the kernel user features of its own choice, among them the dispatch of
- * upcalls by CPU, and thereby sends the upcalls of a working daemon nowhere.
+ * Sharing is necessary.  Whenever the stock class opens a datapath, it sets
+ * the kernel's user features to its own choice, including the dispatch of
+ * upcalls by CPU, so that the upcalls of a working daemon are lost.
  * "ovs-appctl dpctl/show" opens a datapath.
  *
- * Thread safety: any thread.  'cb' of kdp_datapaths_for_each() must not open
- * or close datapaths, nor wait for a thread that does. */
+ * Thread safety: any thread.  'cb' of kdp_datapaths_for_each() must neither
+ * open or close datapaths nor wait for a thread that does. */
 
 #include <stdbool.h>
 
@@ -27,7 +27,8 @@ struct kdp_datapath;
  * reference, or a positive errno value. */
 int kdp_datapaths_open(const char *name, bool create, struct kdp_datapath **);
 
-/* Drops a reference.  The last one turns upcalls off, and ends offload. */
+/* Drops a reference.  Dropping the last one turns upcalls off and ends
+ * offload. */
 void kdp_datapaths_close(struct kdp_datapath *);
 
 /* Calls 'cb' for every datapath. */

@@ -9,34 +9,35 @@
  * Turns upcalls on and off, and sets the mode in which the kernel chooses the
  * socket of an upcall (see upcall-dest.h).
  *
- * Every CPU that the machine can have is mapped to a socket, so neither
- * hot-plug nor a change of the CPUs that the process may use needs anything
- * done.
+ * Every possible CPU of the machine is mapped to a socket, so neither hot-plug
+ * nor a change of the process's CPU affinity needs any action.
  *
- * A change of the mode first makes the sockets of the new mode, then tells the
- * kernel, and has the sockets of the old mode drained.  One that the kernel
- * refuses leaves the mode as it was.  Sockets that the kernel may still send
- * to stay.  If the kernel refuses another request (to go back from CPUs to
- * ports, to use other sockets of CPUs, to restore a mode that another process
- * changed), this module repeats the request every second until it succeeds.
+ * A change of the mode first creates the sockets of the new mode, then sets
+ * the mode in the kernel, and then drains the sockets of the old mode.  If the
+ * kernel refuses a change, the mode stays as it was.  Sockets that the kernel
+ * may still send to stay.  If the kernel refuses another request (to go back
+ * from CPUs to ports, to use other sockets of CPUs, to restore a mode that
+ * another process changed), this module repeats the request every second until
+ * it succeeds.
  *
- * Open vSwitch stops its threads before it asks for another number of
- * handlers, and starts none if that fails.  So the request always succeeds.
- * This module makes missing handlers as soon as it can; until then their
- * threads find no upcalls.
+ * Open vSwitch stops its threads before it requests another number of
+ * handlers, and starts none if the request fails.  So the request always
+ * succeeds.  This module creates missing handlers as soon as it can; until
+ * then their threads find no upcalls.
  *
  * Another process can change the mode, too: the stock "ovs-dpctl show" does.
- * Against that there are two defences:
+ * There are two defences:
  *
- *   - The shared socket is given to the kernel as that of every CPU.  While
- *     the kernel dispatches by CPU, upcalls come there, and none is lost.
+ *   - The shared socket is registered in the kernel as the socket of every
+ *     CPU. If the kernel dispatches by CPU, upcalls arrive on the shared
+ *     socket, and none is lost.
  *
  *   - The kernel announces the change to the "ovs_datapath" multicast group.
  *     The main loop then restores the mode.
  *
- * Thread safety: any thread, but dispatch_run(), dispatch_revalidate() and
- * dispatch_wait() belong to the main thread.  All take the datapath's mutex,
- * except where it is said that the caller has it. */
+ * Thread safety: dispatch_run(), dispatch_revalidate() and dispatch_wait()
+ * belong to the main thread, the others to any thread.  All take the
+ * datapath's mutex, unless the declaration says that the caller holds it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,19 +49,19 @@
 void dispatch_create(struct kdp_datapath *);
 void dispatch_destroy(struct kdp_datapath *);
 
-/* Turns upcalls on or off.  Returns 0 or a positive errno value, with which
- * they are off. */
+/* Turns upcalls on or off.  Returns 0, or a positive errno value and leaves
+ * them off. */
 int dispatch_recv_set(struct kdp_datapath *, bool enable);
 
-/* Makes 'n_handlers' handlers, while upcalls are on, now or later. */
+/* Creates 'n_handlers' handlers, now or when upcalls are turned on. */
 void dispatch_handlers_set(struct kdp_datapath *, uint32_t n_handlers);
 
-/* Adds 'features' to those that the datapath is to have.  Returns 0,
+/* Adds 'features' to the features that the datapath should have.  Returns 0,
  * EOPNOTSUPP if the kernel has none of them, or another positive errno
  * value. */
 int dispatch_set_features(struct kdp_datapath *, uint32_t features);
 
-/* Are upcalls on? */
+/* True if upcalls are on. */
 bool dispatch_is_on(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
@@ -68,15 +69,15 @@ bool dispatch_is_on(const struct kdp_datapath *dp)
 void dispatch_set_mode(struct kdp_datapath *dp, enum dispatch_mode mode)
     OVS_REQUIRES(dp->mutex);
 
-/* Times that the mode had to be restored. */
+/* Number of times that the mode had to be restored. */
 uint64_t dispatch_n_restored(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
-/* True if the mode is to be, and is, dispatch by port. */
+/* True if dispatch by port is both the configured and the present mode. */
 bool dispatch_is_per_port(struct kdp_datapath *);
 
-/* Tells the kernel the mode and the sockets of ports again, which another
- * process may have changed. */
+/* Sets the mode and the sockets of ports in the kernel again.  Another process
+ * may have changed them. */
 void dispatch_check(struct kdp_datapath *);
 
 const char *dispatch_mode_name(enum dispatch_mode);
@@ -86,7 +87,7 @@ bool dispatch_mode_from_name(const char *name, enum dispatch_mode *);
  * may have gone. */
 bool dispatch_run(struct kdp_datapath *);
 
-/* After that, in each turn: true if flows are to be revalidated. */
+/* To be called after _run(): true if flows must be revalidated. */
 bool dispatch_revalidate(struct kdp_datapath *);
 void dispatch_wait(struct kdp_datapath *);
 

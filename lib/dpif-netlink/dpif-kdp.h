@@ -3,7 +3,7 @@
 #ifndef KDP_DPIF_NETLINK_DPIF_KDP_H
 #define KDP_DPIF_NETLINK_DPIF_KDP_H 1
 
-/* A dpif of our class, for those who have functions of the class. */
+/* A dpif of our class, for files that implement functions of the class. */
 
 #include "dpif-netlink/datapath.h"
 #include "util.h"
@@ -14,14 +14,15 @@ struct dpif_kdp {
     struct dpif dpif;
     struct kdp_datapath *dp;
     struct vport_poller *poller;    /* For port_poll; NULL before that. */
-    bool is_bridge;                 /* That of a bridge, not of a command. */
+    bool is_bridge;                 /* The dpif belongs to a bridge, not to a
+                                     * command. */
 
-    /* What the bridge has said in the shadow of another process. */
+    /* Requests of the bridge in the shadow of another process. */
     bool recv_wanted;
     uint32_t n_handlers;
 };
 
-/* Declares the function of the class for its member NAME. */
+/* Declares the class's function for member NAME. */
 #define DPIF_KDP_DECLARE(NAME) \
     extern __typeof__(*((struct dpif_class *) 0)->NAME) dpif_kdp_##NAME
 
@@ -30,8 +31,8 @@ DPIF_KDP_DECLARE(get_stats);
 static inline struct dpif_kdp *
 dpif_kdp_cast(const struct dpif *dpif)
 {
-    /* The class itself is above those who cast.  No other one has this
-     * function. */
+    /* The class itself is in a file above the callers.  No other class has
+     * this function. */
     ovs_assert(dpif->dpif_class->get_stats == dpif_kdp_get_stats);
     return CONTAINER_OF(dpif, struct dpif_kdp, dpif);
 }

@@ -3,8 +3,8 @@
 #ifndef KDP_DPIF_NETLINK_FLOW_API_H
 #define KDP_DPIF_NETLINK_FLOW_API_H 1
 
-/* What the flow API for devices (tc/tc-prepare.h), which knows no datapaths,
- * asks about them. */
+/* Answers questions about datapaths from the flow API for devices
+ * (tc/tc-prepare.h), which does not know datapaths. */
 
 /* Registers the flow API.  To be called once, by the main thread. */
 void kdp_flow_api_register(void);

@@ -6,20 +6,21 @@
 /* Dumps of flows from both sides
  * ==============================
  *
- * As the engine wants it (offload/offload.h), all threads of a dump go through
- * the flows of the kernel, by a dump of the inner dpif that they share, and
- * then through what the engine has besides.
+ * As the engine requires (offload/offload.h), all threads of a dump go through
+ * the flows of the kernel, in a shared dump of the inner dpif, and then
+ * through the other flows of the engine.
  *
- * No dump goes through the rules in tc by itself.  A dump that is not terse
- * has the engine read all rules before it begins.  The terse ones of revalidators
- * show what the engine's reader thread has read in its latest round
+ * No dump reads the rules in tc by itself.  Before a dump that is not terse,
+ * the engine reads all rules.  Terse dumps of revalidators show what the
+ * engine's reader thread has read in its latest round
  * (offload/offload-reader.h), so that they wait for neither tc nor the RTNL
  * lock.
  *
- * A dump that fails shows what it can, and tells the error when it is
+ * A dump that fails shows what it can, and returns the error when it is
  * destroyed.
  *
- * Thread safety: any thread; each thread of a dump by one thread at a time. */
+ * Thread safety: any thread may call the functions, but only one at a time for
+ * each thread of a dump. */
 
 #include <stdbool.h>
 
@@ -31,11 +32,12 @@ struct dpif_flow_dump_types;
 struct kdp_datapath;
 struct kdp_flow_engine;
 
-/* As the dpif functions of those names, for datapath 'dp' with its engine, which
- * may be NULL.  Flows of the kernel that the engine does not know yet are offered
- * to tc if 'learn' is true: not while flows of a previous run are taken over
- * (takeover.h).  Recirculation chains of a previous run are never offered, and a
- * 'revalidator' does not see them (flow-chains.h). */
+/* Like the dpif functions of the same names, for datapath 'dp' with its
+ * engine, which may be NULL.  If 'learn' is true, flows of the kernel that the
+ * engine does not know yet are offered to tc.  It is false while flows of a
+ * previous run are taken over (takeover.h).  Recirculation chains of a
+ * previous run are never offered, and a 'revalidator' does not see them
+ * (flow-chains.h). */
 struct dpif_flow_dump *kdp_flow_dump_create(
     struct kdp_datapath *dp, struct kdp_flow_engine *, const struct dpif *,
     bool terse, bool learn, bool revalidator,

@@ -24,10 +24,10 @@
  *      flow-api.h      what devices ask about datapaths
  *
  * A datapath has an engine from the first time that other_config:hw-offload is
- * true, until it is closed.  Without one all operations go to the inner dpif
- * as they are.
+ * true until the datapath is closed.  Without an engine, all operations go to
+ * the inner dpif unchanged.
  *
- * Thread safety: constant, but where it is said otherwise. */
+ * Thread safety: members are constant unless their comment says otherwise. */
 
 #include "dpif-netlink/datapath.h"
 #include "offload/offload.h"
@@ -41,9 +41,10 @@ struct kdp_flow_engine {
     struct offload *offload;
     struct kdp_tc tc;
     atomic_bool enabled;            /* hw-offload is true. */
-    unsigned long long int n_limit_hits;        /* Of the flow limit, when the
-                                     * reader thread asked last. */
-    struct kdp_flow_ports *ports;   /* Of flow-ports.h. */
+    unsigned long long int n_limit_hits;        /* Hits of the flow limit at
+                                                 * the reader thread's last
+                                                 * look. */
+    struct kdp_flow_ports *ports;   /* Ports; see flow-ports.h. */
 };
 
 /* The engine of 'dp', or NULL if it has none. */
@@ -52,13 +53,13 @@ kdp_flow_engine_get(const struct kdp_datapath *dp)
 {
     struct kdp_flow_engine *engine;
 
-    /* Consume: what was initialized before kdp_flow_engine_set(). */
+    /* Consume: everything initialized before kdp_flow_engine_set(). */
     atomic_read_explicit(&CONST_CAST(struct kdp_datapath *, dp)->engine,
                          &engine, memory_order_consume);
     return engine;
 }
 
-/* Makes 'engine', which may be NULL, that of 'dp'. */
+/* Makes 'engine', which may be NULL, the engine of 'dp'. */
 static inline void
 kdp_flow_engine_set(struct kdp_datapath *dp, struct kdp_flow_engine *engine)
 {

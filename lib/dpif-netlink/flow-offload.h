@@ -7,27 +7,26 @@
  * =======================================================
  *
  * A datapath has an engine (flow-engine.h) from the first time that
- * other_config:hw-offload is true, until it is closed.  When hw-offload
- * becomes false, all flows move back to the kernel and none is offered until
- * it is true again.
+ * other_config:hw-offload is true until the datapath is closed.  When
+ * hw-offload becomes false, all flows move back to the kernel and none is
+ * offered until it is true again.
  *
- * What a previous run left in tc stays as long as its flows in the kernel do
- * (takeover.h).  Then rules of recirculation chains are deleted, and the others
- * are if there is no offload; with offload, the engine has taken them over
- * meanwhile.  Rules of a previous run on devices that are no ports are deleted
- * as soon as the bridge has added its ports (tc/tc-orphans.h).
+ * Rules in tc of a previous run stay as long as the flows of that run in the
+ * kernel (takeover.h).  Then rules of recirculation chains are deleted.  The
+ * other rules are deleted if there is no offload; with offload, the engine has
+ * taken them over meanwhile.  Rules of a previous run on devices that are not
+ * ports are deleted as soon as the bridge has added its ports
+ * (tc/tc-orphans.h).
  *
- *      key                     meaning
- *      -------------------     ------------------------------------------
- *      hw-offload              flows are offered to tc
- *      n-offload-threads       threads of the engine
- *      offload-delay           age of a flow that is offered, in ms
- *      offload-bytes           how bytes of rules are counted
- *      offload-rebalance       flows with more packets get the places of
- *                              others in full cards
+ *      key  meaning -------------------
+ *      ------------------------------------------ hw-offload  flows are
+ *      offered to tc n-offload-threads  threads of the engine offload-delay
+ *      age of a flow that is offered, in ms offload-bytes  how bytes of rules
+ *      are counted offload-rebalance  flows with more packets get the places
+ *      of others in full cards
  *
  * Thread safety: the main thread, except kdp_flow_offload_ports_changed() and
- * kdp_flow_offload_delete_old_chains(), which are for any. */
+ * kdp_flow_offload_delete_old_chains(), which any thread may call. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,43 +35,43 @@
 struct kdp_datapath;
 struct smap;
 
-/* Without an engine.  _destroy() ends offload: rules stay, for the next run to
- * take over. */
+/* _create() creates no engine yet.  _destroy() ends offload, but leaves the
+ * rules for the next run to take over. */
 void kdp_flow_offload_create(struct kdp_datapath *);
 void kdp_flow_offload_destroy(struct kdp_datapath *);
 
-/* Ends offload on a datapath that is deleted: no rule stays. */
+/* Ends offload on a datapath that is deleted, and removes all rules. */
 void kdp_flow_offload_clean_up(struct kdp_datapath *);
 
-/* Takes over the settings in 'other_config'.  Values that they must not have
- * are logged and change nothing. */
+/* Applies the settings in 'other_config'.  Invalid values are logged and
+ * change nothing. */
 void kdp_flow_offload_set(struct kdp_datapath *,
                           const struct smap *other_config);
 
-/* Says that what a previous run left in tc stays for now, as it does from the
- * beginning: ports are prepared before a bridge says anything. */
+/* Says that rules of a previous run in tc stay for now.  They also stay from
+ * the start, because ports are prepared before a bridge makes any request. */
 void kdp_flow_offload_keep_old(struct kdp_datapath *);
 
 /* Deletes rules of recirculation chains that a previous run left on ports.
- * Waits for tc and the RTNL lock.  Returns how many were deleted: none of them
- * is left, except those that tc did not delete.  Any thread. */
+ * Waits for tc and the RTNL lock.  Returns how many were deleted; only rules
+ * that tc failed to delete are left.  Any thread. */
 size_t kdp_flow_offload_delete_old_chains(struct kdp_datapath *);
 
-/* Says that what a previous run left does not stay any longer. */
+/* Says that rules of a previous run no longer stay. */
 void kdp_flow_offload_end_old(struct kdp_datapath *);
 
-/* True between the two. */
+/* True between _keep_old() and _end_old(). */
 bool kdp_flow_offload_keeps_old(const struct kdp_datapath *);
 
 /* Says that the bridge has deleted the port of device 'ifindex', whether or not
  * the kernel still has it. */
 void kdp_flow_offload_was_port(struct kdp_datapath *, int ifindex);
 
-/* From now on there is no offload, in no datapath, whatever settings say.  Why
- * is the caller's to log.  To be called before there are datapaths. */
+/* Disables offload in all datapaths, whatever the settings say.  The caller
+ * logs the reason.  To be called before there are datapaths. */
 void kdp_flow_offload_forbid(void);
 
-/* As the functions of flow-ports.h, if there is an engine. */
+/* Like the functions in flow-ports.h, if there is an engine. */
 void kdp_flow_offload_ports_changed(struct kdp_datapath *);
 void kdp_flow_offload_port_del(struct kdp_datapath *, uint32_t port_no);
 void kdp_flow_offload_run(struct kdp_datapath *);

@@ -6,15 +6,15 @@
 /* Operations on flows
  * ===================
  *
- * Both ways between dpifs and the offload engine: operations of the dpif's
- * users go to the engine, and what the engine does with flows in the kernel
- * goes to the inner dpif.
+ * This module connects dpifs and the offload engine in both directions:
+ * operations of the dpif's users go to the engine, and the engine's operations
+ * on flows in the kernel go to the inner dpif.
  *
  * Packets and other operations that are not for the engine go to the kernel
- * together with the first that the engine does there for the same user, so
- * that both take one system call.
+ * together with the engine's first operations for the same user, so that both
+ * take one system call.
  *
- * An operation that fails has its error; the others are done.
+ * An operation that fails stores its error; the others are carried out.
  *
  * Thread safety: any thread. */
 
@@ -25,15 +25,16 @@
 struct dpif_op;
 struct kdp_flow_engine;
 
-/* Does the 'n' operations 'ops': those on flows, in order, and the others, in
- * order, with or after those that the kernel is first asked to do. */
+/* Carries out the 'n' operations 'ops': the operations on flows in order, and
+ * the others in order, with or after the first operations on flows in the
+ * kernel. */
 void kdp_flow_operate(struct kdp_flow_engine *, struct dpif_op **ops,
                       size_t n);
 
 /* Deletes all flows.  Returns 0 or a positive errno value. */
 int kdp_flow_flush(struct kdp_flow_engine *);
 
-/* Has the engine take over flow 'ufid', which the kernel has and the engine
+/* Makes the engine take over flow 'ufid', which the kernel has and the engine
  * does not know. */
 void kdp_flow_learn(struct kdp_flow_engine *, const ovs_u128 *ufid);
 

@@ -12,7 +12,7 @@ struct netdev_custom_stats;
 /* Registers the commands.  To be called once, by the main thread. */
 void kdp_flow_show_register(void);
 
-/* As the dpif function offload_stats_get().  Any thread. */
+/* Like the dpif function offload_stats_get().  Any thread. */
 int kdp_flow_show_stats(struct kdp_flow_engine *,
                         struct netdev_custom_stats *);
 

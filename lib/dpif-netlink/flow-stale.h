@@ -7,8 +7,9 @@
  * ==========================================
  *
  * A flow that a previous run of the daemon left in the kernel still forwards,
- * and is kept until it has been translated again.  Some flows name what only
- * that run knew.  They go before the first upcall of this run is handed out:
+ * and is kept until it has been translated again.  But some flows name objects
+ * that only that run knew.  They are deleted before the first upcall of this
+ * run is handed out:
  *
  *      what the flow has        why it cannot stay
  *      ---------------------    -------------------------------------------
@@ -19,14 +20,14 @@
  *      a recirculation id up    each run gives the same ids to bonds
  *      to UPCALL_RECIRC_STATIC
  *
- * Flows with another recirculation id, and those that lead to one, stay if this
- * run gives other ids (flow-chains.h).
+ * Flows with other recirculation ids, and flows that lead to such ids, stay if
+ * this run allocates different ids (flow-chains.h).
  *
- * A userspace() within sample(), as sFlow has it, is left: its packets reach
- * their ports, and translation gives it another socket.  A meter is left, too:
- * translation names the meter that the rule has now.
+ * A flow with userspace() inside sample(), as for sFlow, stays: its packets
+ * reach their ports, and translation replaces the socket.  A flow with a meter
+ * stays, too: translation names the rule's present meter.
  *
- * Thread safety: any thread.  The function keeps nothing. */
+ * Thread safety: any thread.  The function has no state. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,22 +36,23 @@ struct dpif_flow;
 
 enum flow_stale {
     FLOW_FRESH,                 /* May stay until it is translated again. */
-    FLOW_ROOT,                  /* The same if its ids are not given again: it
-                                 * recirculates, and has no id itself. */
+    FLOW_ROOT,                  /* The same if its ids are not allocated again:
+                                 * it recirculates, and has no id itself. */
     FLOW_CHAIN,                 /* The same: it has an id. */
-    FLOW_STALE_ROOT,            /* Goes, and before the flows that packets get
-                                 * to only by recirculation: they would miss
-                                 * half-way, with an id that nobody knows. */
-    FLOW_STALE,                 /* Goes after those. */
+    FLOW_STALE_ROOT,            /* To be deleted before FLOW_STALE flows, which
+                                 * packets reach only by recirculation:
+                                 * otherwise packets would miss half-way, with
+                                 * an unknown id. */
+    FLOW_STALE,                 /* To be deleted after those. */
     FLOW_N_STALE
 };
 
-/* True if number 'port_no' has been given to another port. */
+/* True if number 'port_no' has been assigned to another port. */
 typedef bool flow_stale_port_cb(void *aux, uint32_t port_no);
 
-/* What is to become of 'flow', which a previous run left, with its key, its
- * actions and its ufid.  Raises '*max_id' to the highest recirculation id in
- * it. */
+/* Returns what to do with 'flow', which a previous run left.  'flow' has a
+ * key, actions and a ufid.  Raises '*max_id' to the highest recirculation id
+ * in it. */
 enum flow_stale flow_stale(const struct dpif_flow *flow,
                            flow_stale_port_cb *is_new, void *aux,
                            uint32_t *max_id);

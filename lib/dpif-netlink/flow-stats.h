@@ -3,7 +3,7 @@
 #ifndef KDP_DPIF_NETLINK_FLOW_STATS_H
 #define KDP_DPIF_NETLINK_FLOW_STATS_H 1
 
-/* Statistics of a flow as dpifs and as the offload engine have them. */
+/* Converts statistics of a flow between dpifs and the offload engine. */
 
 #include "dpif.h"
 #include "offload/offload-backend.h"

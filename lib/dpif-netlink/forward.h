@@ -4,10 +4,10 @@
 #define KDP_DPIF_NETLINK_FORWARD_H 1
 
 /* Functions of the class that change nothing: each calls the function of the
- * same name of the inner dpif.  Only get_stats() adds the flows that are in tc
- * to those of the kernel, for versions of Open vSwitch that do not.
+ * same name of the inner dpif.  Only get_stats() adds the flows in tc to the
+ * kernel's flows, for versions of Open vSwitch that do not.
  *
- * Thread safety and failure: as the inner dpif has them. */
+ * Thread safety and failure: like the inner dpif. */
 
 #include "dpif-netlink/dpif-kdp.h"
 

@@ -9,13 +9,13 @@
  * Adds and deletes ports, and answers questions about them from the vport
  * table (vport/vport-table.h).
  *
- * A port that is added has a destination for its upcalls before the kernel
- * sends the first one, that of ports that share if the system is short of what
- * another socket takes; if it cannot have one, it is not added.  One that the
- * kernel does not delete keeps its destination.
+ * A new port has a destination for its upcalls before the kernel sends the
+ * first one.  If the system lacks the resources for another socket, the
+ * destination is the shared socket; without any destination, the port is not
+ * added.  A port that the kernel does not delete keeps its destination.
  *
  * Thread safety: _add() and _del() belong to the main thread, the others to
- * any. */
+ * any thread. */
 
 #include "openvswitch/types.h"
 
@@ -24,7 +24,7 @@ struct kdp_datapath;
 struct netdev;
 struct ports_dump;
 
-/* As the functions of struct dpif_class for ports. */
+/* Like the functions of struct dpif_class for ports. */
 int ports_add(struct kdp_datapath *, struct netdev *, odp_port_t *port_no);
 int ports_del(struct kdp_datapath *, odp_port_t port_no);
 int ports_query_by_number(const struct kdp_datapath *, odp_port_t port_no,

@@ -53,7 +53,7 @@ uint64_t upcall_rcvbuf_total(size_t n_ports, size_t n_others, uint32_t size);
 
 /* Sets the receive buffer of socket 'fd' to 'size'.  If the process may not
  * exceed net.core.rmem_max, the buffer gets as large as this sysctl allows,
- * with a warning.  / */
+ * with a warning. */
 void upcall_rcvbuf_set(int fd, uint32_t size);
 
 /* The same without a warning, for a buffer that changes often. */

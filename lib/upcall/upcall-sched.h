@@ -170,8 +170,7 @@ void upcall_sched_sleep_end(struct upcall_sched *);
 
 /* Makes the run queue the owner of 'channel' in place of 'token' and puts it
  * at the end, or at the head if it is urgent.  Takes over the caller's
- * reference.  Returns false and does nothing if the handlers are retired.
- * / */
+ * reference.  Returns false and does nothing if the handlers are retired. */
 bool upcall_sched_push(struct upcall_sched *, struct upcall_channel *,
                        uint32_t token);
 

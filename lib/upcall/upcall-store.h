@@ -77,7 +77,7 @@ void upcall_store_remove(uint32_t pid);
 /* Returns the socket with 'pid' that a previous run used for port 'port_no' of
  * datapath 'dp_ifindex', or if 'pid' is 0 the last one for that port.  The
  * caller owns the socket from now on; the store still keeps its copy.  Returns
- * -1 if there is none.  / */
+ * -1 if there is none. */
 int upcall_store_take(int dp_ifindex, uint32_t port_no, uint32_t pid);
 
 /* True if sockets were found and not taken yet. */
