@@ -63,8 +63,8 @@ void kdp_flow_offload_end_old(struct kdp_datapath *);
 /* True between _keep_old() and _end_old(). */
 bool kdp_flow_offload_keeps_old(const struct kdp_datapath *);
 
-/* Says that the bridge has deleted the port of device 'ifindex', whether or not
- * the kernel still has it. */
+/* Says that the bridge has deleted the port of device 'ifindex', whether or
+ * not the kernel still has it. */
 void kdp_flow_offload_was_port(struct kdp_datapath *, int ifindex);
 
 /* Disables offload in all datapaths, whatever the settings say.  The caller

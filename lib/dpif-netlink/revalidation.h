@@ -3,17 +3,17 @@
 #ifndef KDP_DPIF_NETLINK_REVALIDATION_H
 #define KDP_DPIF_NETLINK_REVALIDATION_H 1
 
-/* Having flows revalidated
- * ========================
+/* Revalidation of flows
+ * =====================
  *
  * Flows that send packets to a controller, to sFlow or to the slow path have a
- * netlink port id ("pid") in their actions.  When upcalls of a port are to go
- * to another socket, these flows keep the pid of the old one until Open
- * vSwitch translates them again.  So whoever changes a pid asks for that, and
- * keeps the old socket until it was done.
+ * netlink port id ("pid") in their actions.  When the upcalls of a port move
+ * to another socket, these flows keep the pid of the old socket until Open
+ * vSwitch translates them again.  So code that changes a pid requests a
+ * revalidation, and keeps the old socket until the revalidation is done.
  *
  * Open vSwitch revalidates all flows when dpif_run() returns true.  It does
- * not say when it has finished.  That is known from what can be seen:
+ * not say when it has finished.  This module infers that from events:
  *
  *      state      goes on when
  *      -------    -------------------------------------------------------
@@ -25,17 +25,17 @@
  *      DUMPING    revalidators have begun REVALIDATION_DUMPS dumps of all
  *                 flows since
  *
- * A revalidator begins a dump when it is done with the one before, so that the
- * first of these dumps says that one from before is over, and each further one
- * that all flows were looked at.  They are looked at twice because a
- * revalidator leaves a flow out that another thread has in hand.
+ * A revalidator begins a dump when it has finished the previous one.  So the
+ * first of these dumps means that an earlier dump is over, and each further
+ * dump means that revalidators have checked all flows.  Two checks are
+ * necessary because a revalidator skips a flow that another thread holds.
  *
- * Changes that come meanwhile are the next round's, so that there is one
- * revalidation in a round however many ports change.
+ * Changes during a round belong to the next round, so that there is one
+ * revalidation in a round, however many ports change.
  *
  * Without revalidators a round does not end, and old sockets stay.
  *
- * Thread safety: _dump_begins() is for any thread; the caller of the others
+ * Thread safety: any thread may call _dump_begins(); the caller of the others
  * holds a mutex. */
 
 #include <stdbool.h>
@@ -46,19 +46,20 @@ struct revalidation;
 struct revalidation *revalidation_create(void);
 void revalidation_destroy(struct revalidation *);
 
-/* Asks for flows to be revalidated because of a change.  Returns the number of
+/* Requests a revalidation of flows because of a change.  Returns the number of
  * the change, above 0, for revalidation_is_done(). */
 uint64_t revalidation_request(struct revalidation *);
 
-/* True if flows were revalidated after change 'change', or that is 0. */
+/* True if flows were revalidated after change 'change', or if 'change' is
+ * 0. */
 bool revalidation_is_done(const struct revalidation *, uint64_t change);
 
 /* To be called once in each turn of the main loop.  Returns true if dpif_run()
- * is to return true. */
+ * must return true. */
 bool revalidation_run(struct revalidation *);
 
-/* Makes poll_block() wake up when there is something to do that does not wait
- * for others. */
+/* Makes poll_block() wake up when there is work that does not wait for other
+ * threads. */
 void revalidation_wait(const struct revalidation *);
 
 /* Says that a revalidator is about to begin a dump of all flows. */

@@ -3,12 +3,13 @@
 #ifndef KDP_DPIF_NETLINK_SETTINGS_DIAGNOSE_H
 #define KDP_DPIF_NETLINK_SETTINGS_DIAGNOSE_H 1
 
-/* Settings that have no effect, for kdp/doctor (unixctl/findings.h): values
- * that are not accepted, names that nobody knows, and settings that others
- * make pointless.
+/* Findings about settings without effect, for kdp/doctor (unixctl/findings.h):
+ * invalid values, unknown names, and settings that other settings make
+ * pointless.
  *
- * The ranges are those of settings.c, flow-offload.c and netdev-linux/links.c,
- * which go on with what they had if a value is wrong, and log it once.
+ * The ranges are the same as in settings.c, flow-offload.c and
+ * netdev-linux/links.c, which keep the previous value if a value is wrong, and
+ * log that once.
  *
  * Thread safety: a pure function of its arguments. */
 

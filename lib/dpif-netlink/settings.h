@@ -3,7 +3,8 @@
 #ifndef KDP_DPIF_NETLINK_SETTINGS_H
 #define KDP_DPIF_NETLINK_SETTINGS_H 1
 
-/* Settings about upcalls and restarts: keys of column other_config of table Open_vSwitch.
+/* Settings about upcalls and restarts: keys of column other_config of table
+ * Open_vSwitch.
  *
  *      key                     set where
  *      -------------------     ----------------------------------
@@ -18,7 +19,7 @@
  *
  *      n-handler-threads       Open vSwitch, by dispatch.h
  *
- * Those about offload are in flow-offload.h.
+ * flow-offload.h has the settings about offload.
  *
  * Thread safety: the main thread. */
 
@@ -30,20 +31,18 @@ struct smap;
 void settings_create(struct kdp_datapath *);
 void settings_destroy(struct kdp_datapath *);
 
-/* Takes over what 'other_config' says.  Values that it must not have are
- * logged and change nothing. */
+/* Applies 'other_config'.  Invalid values are logged and change nothing. */
 void settings_set(struct kdp_datapath *, const struct smap *other_config);
 
-/* The same of what column other_config of an interface says, which is port
- * 'port_no'. */
+/* The same for column other_config of the interface that is port 'port_no'. */
 void settings_set_port(struct kdp_datapath *, uint32_t port_no,
                        const struct smap *other_config);
 
-/* Returns the number of handlers to tell Open vSwitch when n-handler-threads
- * is 'n': 'n', or if that is too large, the last number that was not.  0 lets
- * Open vSwitch choose.  Open vSwitch stops all threads and deletes all
- * flows before it asks the dpif for another number, and at the start it asks
- * before the dpif is told of any setting. */
+/* Returns the number of handlers to pass to Open vSwitch when
+ * n-handler-threads is 'n': 'n', or if that is too large, the last number that
+ * was not.  0 lets Open vSwitch choose.  Open vSwitch stops all threads and
+ * deletes all flows before it requests another number from the dpif, and at
+ * the start it does so before it passes any setting to the dpif. */
 int settings_limit_handlers(int n);
 
 #endif /* lib/dpif-netlink/settings.h */

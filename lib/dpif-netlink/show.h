@@ -6,7 +6,7 @@
 /* Commands about upcalls and ports: upcall/show, upcall/reset and
  * vport-table/show. */
 
-/* Registers them.  To be called once, by the main thread. */
+/* Registers the commands.  To be called once, by the main thread. */
 void show_register(void);
 
 #endif /* lib/dpif-netlink/show.h */

@@ -6,16 +6,16 @@
 /* The budget of sockets for upcalls
  * =================================
  *
- * By default each port has a socket of its own.  With more ports than the
- * budget (other_config:upcall-max-sockets, or what the hard limit on open
- * files leaves) has room for, the rest share the socket that belongs to no
- * port.
+ * By default each port has a socket of its own.  The budget is
+ * other_config:upcall-max-sockets, or what the hard limit on open files
+ * leaves.  If there are more ports than it has room for, the rest share the
+ * socket that belongs to no port.
  *
- * Which ports these are follows their traffic: every BALANCE_INTERVAL the
- * ports that share and had the most upcalls are compared with the ports that
- * have a socket and had the fewest, and change places with them where the
- * difference is worth it.  So a port that turns noisy gets a socket of its own
- * and stops delaying others.
+ * The traffic decides which ports share.  Every BALANCE_INTERVAL, this module
+ * compares the sharing ports with the most upcalls with the ports with a
+ * socket and the fewest upcalls, and swaps them where the difference is worth
+ * it.  So a port that becomes noisy gets a socket of its own and stops
+ * delaying others.
  *
  * A change that the kernel refuses leaves the port as it is (upcall-dest.h);
  * the next comparison tries again.
@@ -31,7 +31,7 @@ void socket_budget_create(struct kdp_datapath *);
 void socket_budget_destroy(struct kdp_datapath *);
 
 /* Sets the budget to 'max', or to what is possible if that is 0.  Returns true
- * if that is another one than before. */
+ * if the budget has changed. */
 bool socket_budget_set_max(struct kdp_datapath *dp, size_t max)
     OVS_REQUIRES(dp->mutex);
 size_t socket_budget_get_max(const struct kdp_datapath *dp)
@@ -41,17 +41,17 @@ size_t socket_budget_get_max(const struct kdp_datapath *dp)
 size_t socket_budget_max_own(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
-/* True if a port that has no socket of its own is to get one.  That the budget
- * is used up is logged once. */
+/* True if a port without a socket of its own should get one.  Logs once that
+ * the budget is used up. */
 bool socket_budget_admit(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 
-/* The most queues that a port which has 'n' may have, at least 1. */
+/* The most queues that a port with 'n' queues may have, at least 1. */
 unsigned int socket_budget_max_queues(const struct kdp_datapath *dp,
                                       unsigned int n)
     OVS_REQUIRES(dp->mutex);
 
-/* Sockets that there may be besides those that there are, for a while. */
+/* Number of additional sockets that may exist temporarily. */
 size_t socket_budget_room(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex);
 

@@ -6,13 +6,13 @@
 /* Taking over the ports of tunnels
  * ================================
  *
- * All tunnels of a type share one port of the datapath, "genev_sys_6081" for
- * one.  The database has no interface of that name.  So Open vSwitch takes the
- * port that it finds for one that nobody needs: when it starts, it deletes the
- * port and its device, and makes both again when it adds the first tunnel.
- * What comes meanwhile is lost.
+ * All tunnels of a type share one port of the datapath, for example
+ * "genev_sys_6081".  The database has no interface of that name, so Open
+ * vSwitch considers the port that it finds unused: when it starts, it deletes
+ * the port and its device, and creates both again when it adds the first
+ * tunnel.  Packets that arrive in the meantime are lost.
  *
- * Here such a port stays while flows of the previous run are taken over
+ * This module keeps such a port while flows of the previous run are taken over
  * (takeover.h):
  *
  *      state       the bridge                      goes on when
@@ -22,18 +22,19 @@
  *                                                  ends: deleted
  *      claimed     has added it
  *
- * A port is claimed if its device is as the tunnel wants it; Open vSwitch
- * compares them, and makes one that is not again.  Its number stays, and so do
- * the flows that name it.  The number of a port that is only kept is as one
- * that was given to another port: its flows go at the end of the takeover.
+ * A port is claimed if its device is configured as the tunnel requires; Open
+ * vSwitch compares them, and creates a device that differs again.  The number
+ * of a claimed port stays, and so do the flows that name it.  The number of a
+ * port that is only kept is treated as if it was assigned to another port: its
+ * flows are deleted at the end of the takeover.
  *
- * Only ports that are devices are kept, which is all with the module of Linux.
+ * Only ports that are devices are kept.  With Linux's own module, these are
+ * all ports.
  *
- * When a port that is kept cannot be deleted, that is logged, and the next
- * start finds it again.
+ * If a kept port cannot be deleted, this is logged, and the next start finds
+ * the port again.
  *
- * Thread safety: _hides() is for any thread, the others are for the main
- * thread. */
+ * Thread safety: any thread may call _hides(), the main thread the others. */
 
 #include <stdbool.h>
 
@@ -50,23 +51,23 @@ void takeover_ports_destroy(struct kdp_datapath *);
 bool takeover_ports_keep(struct kdp_datapath *, odp_port_t port_no);
 
 /* Says that the bridge adds 'netdev', with number '*port_no' unless that is
- * ODPP_NONE.  Returns true if a port that was kept is the one, and stores its
+ * ODPP_NONE.  Returns true if a kept port takes this role, and stores its
  * number in '*port_no'. */
 bool takeover_ports_claim(struct kdp_datapath *, struct netdev *netdev,
                           odp_port_t *port_no);
 
-/* True if port 'name' is kept: the bridge is not to see it.  Any thread. */
+/* True if port 'name' is kept: the bridge must not see it.  Any thread. */
 bool takeover_ports_hides(const struct kdp_datapath *, const char *name);
 
 /* To be called in each turn of the main loop, after takeover_run(): deletes
- * ports that nobody has claimed when the takeover is over. */
+ * ports that were not claimed when the takeover is over. */
 void takeover_ports_run(struct kdp_datapath *);
 
-/* Deletes the ports that are kept.  The datapath is about to be deleted, which
- * leaves the devices of its tunnels. */
+/* Deletes the kept ports.  To be called before the datapath is deleted,
+ * because that leaves the devices of its tunnels. */
 void takeover_ports_delete(struct kdp_datapath *);
 
-/* Says that a bridge opens the datapath, and finds all ports again. */
+/* Says that a bridge opens the datapath and finds all ports again. */
 void takeover_ports_forget(struct kdp_datapath *);
 
 #endif /* lib/dpif-netlink/takeover-ports.h */
