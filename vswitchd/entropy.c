@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What Open vSwitch's random numbers begin with, in each thread that uses one.
+/* Seeds for Open vSwitch's random numbers, for each thread that uses them.
  *
- * Open vSwitch opens a file for that, and ends the daemon if it cannot.  A thread
- * may need its first random number at any time, when a table grows, and then the
- * process may have no descriptor left.  The kernel's system call needs none.
+ * Stock Open vSwitch opens a file for a seed, and ends the daemon if it
+ * cannot.  A thread may need its first random number at any time, when a table
+ * grows, and then the process may have no descriptor left.  The kernel's
+ * system call does not need a descriptor.
  *
- * These are all functions of Open vSwitch's lib/entropy.c, which is not linked
- * therefore.
+ * This file has all functions of Open vSwitch's lib/entropy.c, which is
+ * therefore not linked.
  *
  * Thread safety: any thread. */
 
@@ -23,13 +24,13 @@
 
 VLOG_DEFINE_THIS_MODULE(entropy);
 
-/* Of Linux 5.6 and later: does not wait in the first moments after the start of
- * the machine. */
+/* Linux 5.6 and later: does not wait in the first moments after boot. */
 #ifndef GRND_INSECURE
 #define GRND_INSECURE 0x0004
 #endif
 
-/* Stores 'n' random bytes in 'buffer'.  Returns 0 or a positive errno value. */
+/* Stores 'n' random bytes in 'buffer'.  Returns 0 or a positive errno
+ * value. */
 int
 get_entropy(void *buffer, size_t n)
 {
@@ -51,8 +52,8 @@ get_entropy(void *buffer, size_t n)
     return 0;
 }
 
-/* Likewise, but ends the program if that fails, as it does on no kernel that we
- * support. */
+/* The same, but ends the program on failure, which does not happen on any
+ * supported kernel. */
 void
 get_entropy_or_die(void *buffer, size_t n)
 {

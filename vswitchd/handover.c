@@ -33,30 +33,30 @@
 
 VLOG_DEFINE_THIS_MODULE(handover);
 
-/* Of bridge.c. */
+/* The lock's name in bridge.c. */
 #define LOCK "ovs_vswitchd"
 
-/* Seconds for which one end waits for the other one to read or write. */
+/* Seconds for which one daemon waits for the other one to read or write. */
 #define CONN_SEC 2
 
 enum state {
     ALONE,                      /* No handover. */
 
-    /* The old daemon. */
-    STARTING,                   /* The new one is not ready yet. */
-    READY,                      /* It is. */
-    MUTE,                       /* There are no controllers. */
-    STANDBY,                    /* The new one has the sockets. */
-    OVER,                       /* It serves. */
+    /* States of the old daemon. */
+    STARTING,                   /* The new daemon is not ready yet. */
+    READY,                      /* The new daemon is ready. */
+    MUTE,                       /* No bridge has controllers. */
+    STANDBY,                    /* The new daemon has the sockets. */
+    OVER,                       /* The new daemon serves. */
 
-    /* The new one. */
-    SHADOW,                     /* The old one serves. */
-    WAITING,                    /* This one does; the lock is to come. */
+    /* States of the new daemon. */
+    SHADOW,                     /* The old daemon serves. */
+    WAITING,                    /* This one serves, but has no lock yet. */
 };
 
-/* Seconds that the old daemon stays in a state: several times what 4,000 ports
- * take to start with, and many OpenFlow rules to copy.  In MUTE controllers
- * wait, and in STANDBY nobody may serve. */
+/* Seconds that the old daemon stays in a state at most: several times as long
+ * as a start with 4,000 ports, and copying many OpenFlow rules, take.  In MUTE
+ * controllers wait, and in STANDBY perhaps no daemon serves. */
 static const int limits[] = {
     [STARTING] = 120,
     [READY] = 1800,
@@ -67,14 +67,14 @@ static const int limits[] = {
 static const struct handover_options *options;
 static struct ovsdb_idl *idl;
 static enum state state = ALONE;
-static long long int ends_at = LLONG_MAX;       /* Of 'state', in ms. */
+static long long int ends_at = LLONG_MAX;       /* End of 'state', in ms. */
 static int sock = -1;                   /* To the other daemon, or -1. */
 static pid_t new_pid;                   /* The new daemon, or 0. */
-static struct unixctl_conn *waiting;    /* Who gave the command, or NULL. */
-static bool lock_awaited;               /* The database's lock is to come. */
+static struct unixctl_conn *waiting;    /* Sender of the command, or NULL. */
+static bool lock_awaited;               /* Waiting for the database's lock. */
 
 /* Names of bridges whose controllers were taken away, and whether Open vSwitch
- * is not to delete rules because of that. */
+ * must not delete rules because of that. */
 static struct sset muted = SSET_INITIALIZER(&muted);
 static bool keep_rules;
 
@@ -145,8 +145,8 @@ is_mute(void)
     return state >= MUTE && state != WAITING;
 }
 
-/* Adds the management socket of 'controllers' to 'services', at another path:
- * the other daemon has one, too. */
+/* Adds the management socket of 'controllers' to 'services', at another path,
+ * because the other daemon has such a socket, too. */
 static void
 move_management(const struct shash *controllers, struct shash *services)
 {
@@ -246,8 +246,9 @@ pidfile_path(void)
             : xasprintf("%s/%s.pid", ovs_rundir(), program_name));
 }
 
-/* Puts this process's pidfile in the place of the other one's.  As in Open
- * vSwitch, its lock says that the process is there, so it stays open. */
+/* Replaces the other process's pidfile with this process's.  As in Open
+ * vSwitch, the lock on the file says that the process is alive, so the file
+ * stays open. */
 static int
 write_pidfile(const char *path)
 {
@@ -268,7 +269,7 @@ write_pidfile(const char *path)
     return error;
 }
 
-/* Tells others that this process is the daemon. */
+/* Announces that this process is the daemon. */
 static void
 announce(void)
 {
@@ -393,7 +394,8 @@ reply(const char *text)
     }
 }
 
-/* The new daemon goes with this one.  Also in a signal handler. */
+/* Ends the new daemon together with this one.  Also called in a signal
+ * handler. */
 static void
 kill_new(void *aux OVS_UNUSED)
 {
@@ -402,7 +404,7 @@ kill_new(void *aux OVS_UNUSED)
     }
 }
 
-/* Ends the handover because of 'reason': this daemon serves on. */
+/* Ends the handover because of 'reason': this daemon goes on serving. */
 static void
 stop(const char *reason)
 {
@@ -466,7 +468,8 @@ spawn(const char *program)
     return error;
 }
 
-/* Returns NULL if there can be a handover, otherwise the reason why not. */
+/* Returns NULL if a handover is possible, otherwise the reason why it is
+ * not. */
 static const char *
 check(void)
 {
@@ -619,7 +622,7 @@ run_old(void)
     }
 }
 
-/* Both. */
+/* Both daemons. */
 
 void
 handover_init(const struct handover_options *options_)

@@ -54,7 +54,7 @@
 
 VLOG_DEFINE_THIS_MODULE(vswitchd);
 
-/* What the command line says. */
+/* Options from the command line. */
 struct vswitchd_options {
     char *database;             /* OVSDB remote; owned. */
     const char *unixctl_path;   /* NULL for the default. */
@@ -69,11 +69,12 @@ struct vswitchd_options {
     struct handover_options handover;
 };
 
-/* What "exit" commands say. */
+/* Requests of "exit" commands. */
 struct vswitchd_exit {
     bool exiting;
     bool cleanup;
-    struct unixctl_conn **conns;        /* Who waits until it is done. */
+    struct unixctl_conn **conns;        /* Connections that wait for the
+                                         * exit. */
     size_t n_conns;
     size_t allocated_conns;
 };
@@ -105,10 +106,11 @@ usage(void)
     exit(EXIT_SUCCESS);
 }
 
-/* What --version and the control command "version" say: the linker brings the
- * calls of the library here (--wrap).  Scripts take the first line for the
- * version of Open vSwitch, or that which has this name: it is as the stock
- * daemon's, and the only one with the name. */
+/* The text of --version and of the control command "version": the linker
+ * redirects the library's calls to this function (--wrap).  Scripts read the
+ * version of Open vSwitch from the first line, or from the line with this
+ * name.  So the first line is the same as the stock daemon's, and no other
+ * line has the name. */
 const char *__wrap_ovs_get_program_version(void);
 
 const char *
@@ -122,8 +124,8 @@ __wrap_ovs_get_program_version(void)
     return text;
 }
 
-/* Open vSwitch calls this when the first configuration has been carried out:
- * the linker brings the call here (--wrap), too. */
+/* Open vSwitch calls this after it has applied the first configuration: the
+ * linker redirects this call, too (--wrap). */
 void __wrap_daemonize_complete(void);
 void __real_daemonize_complete(void);
 
@@ -241,8 +243,9 @@ parse_option(int c, struct vswitchd_options *options)
     }
 }
 
-/* Adds option 'c', which is 'name' unless it is a short one, to the command
- * line of the next daemon.  That is in the background already. */
+/* Adds option 'c', with long name 'name' unless it is a short option, to the
+ * command line of the next daemon.  The next daemon is in the background
+ * already. */
 static void
 add_for_next(int c, const char *name, struct handover_options *handover)
 {
@@ -285,7 +288,7 @@ parse_options(int argc, char *argv[], struct vswitchd_options *options)
     memset(options, 0, sizeof *options);
     handover->fd = -1;
     svec_init(&handover->args);
-    svec_add(&handover->args, "");      /* The program. */
+    svec_add(&handover->args, "");      /* The program name. */
     svec_add(&handover->args, "--handover=" OVS_STRINGIZE(HANDOVER_FD));
     while ((c = getopt_long(argc, argv, short_options, long_options,
                             &index)) != -1) {
@@ -293,7 +296,7 @@ parse_options(int argc, char *argv[], struct vswitchd_options *options)
         add_for_next(c, index >= 0 ? long_options[index].name : NULL,
                      handover);
         index = -1;
-        /* The new daemon writes it when it serves. */
+        /* The new daemon writes its pidfile when it serves. */
         if (c != OPT_PIDFILE || handover->fd < 0) {
             parse_option(c, options);
         }
@@ -309,7 +312,8 @@ parse_options(int argc, char *argv[], struct vswitchd_options *options)
     svec_add(&handover->args, options->database);
 }
 
-/* The bridge's calls come here (--wrap), each time that it is configured. */
+/* The linker redirects the bridge's calls to this function (--wrap).  The
+ * bridge calls it at each configuration. */
 void __wrap_ofproto_set_threads(int n_handlers, int n_revalidators);
 void __real_ofproto_set_threads(int n_handlers, int n_revalidators);
 
@@ -320,11 +324,13 @@ __wrap_ofproto_set_threads(int n_handlers, int n_revalidators)
                                n_revalidators);
 }
 
-/* Requests to drivers come here (--wrap), those of the library, too.
+/* The linker redirects requests to drivers to this function (--wrap),
+ * including the library's.
  *
- * A device may go while a thread waits for the kernel's lock to ask its driver.
- * Open vSwitch would warn of that, and nobody is to look into it.  It does not
- * warn of a driver that has no answer. */
+ * A device may disappear while a thread waits for the kernel's lock to query
+ * the device's driver.  Open vSwitch would warn of that although it needs no
+ * attention.  Open vSwitch does not warn of a driver that does not support the
+ * request. */
 int __wrap_af_inet_ioctl(unsigned long int command, const void *arg);
 int __real_af_inet_ioctl(unsigned long int command, const void *arg);
 
@@ -336,8 +342,8 @@ __wrap_af_inet_ioctl(unsigned long int command, const void *arg)
     return error == ENODEV && rtnl_worker_is_self() ? EOPNOTSUPP : error;
 }
 
-/* Puts the providers in place.  Nothing may have asked Open vSwitch for a
- * network device or a datapath before. */
+/* Registers the providers.  To be called before anything requests a network
+ * device or a datapath from Open vSwitch. */
 static void
 init_providers(const struct vswitchd_options *options)
 {
@@ -387,23 +393,23 @@ init_providers(const struct vswitchd_options *options)
                               false);
         return;
     }
-    upcall_store_end();         /* Nobody here can read them. */
+    upcall_store_end();         /* Nothing here can read the sockets. */
 }
 
-/* Bytes from which on a block of memory is not part of the heap: what malloc()
- * begins with.  And free bytes that the heap keeps at its end: twice that,
- * which is malloc()'s own rule. */
+/* Size in bytes from which a block of memory is not part of the heap:
+ * malloc()'s initial value.  And free bytes that the heap keeps at its end:
+ * twice that, which is malloc()'s own rule. */
 #define LARGE_BLOCK (128 * 1024)
 #define HEAP_SPARE (2 * LARGE_BLOCK)
 
-/* Has large blocks of memory go back to the kernel when they are freed.
+/* Returns large blocks of memory to the kernel when they are freed.
  *
  * The first configuration of many ports, and the first report of their
- * statistics, need blocks of more than 1 MB for texts and tables that go
- * again.  Once one was freed, malloc() would take all up to its size from the
- * heap, where the small blocks that follow them keep their room from the
- * kernel.  It would never get that back: with --mlockall free memory within
- * the heap is locked. */
+ * statistics, need temporary blocks of more than 1 MB for texts and tables.
+ * Once such a block was freed, malloc() would allocate all blocks up to its
+ * size from the heap, where later small blocks prevent their return to the
+ * kernel.  The kernel would never get this memory back: with --mlockall free
+ * memory within the heap is locked. */
 static void
 limit_heap(void)
 {
@@ -438,8 +444,8 @@ vswitchd_exit(struct unixctl_conn *conn, int argc, const char *argv[],
     request->conns[request->n_conns++] = conn;
 }
 
-/* Answers those who wait: what was to be cleaned up is gone.  Whoever starts
- * the next daemon may do so now. */
+/* Answers the waiting connections: the clean-up is done, and the next daemon
+ * may start now. */
 static void
 vswitchd_exited(struct vswitchd_exit *request)
 {
@@ -449,8 +455,8 @@ vswitchd_exited(struct vswitchd_exit *request)
     free(request->conns);
 }
 
-/* Adds what the C library's heaps have, which is what the daemon's own growth
- * is seen by: its resident size counts what is free, too. */
+/* Adds the memory in use in the C library's heaps, which shows the daemon's
+ * own growth: the resident size also counts free memory. */
 static void
 get_heap_usage(struct simap *usage)
 {
@@ -478,16 +484,16 @@ report_memory(void)
     }
 }
 
-/* Milliseconds that a turn takes at least while bridges do not run, every
- * other time. */
+/* Minimum length of every other turn while bridges do not run, in ms. */
 #define ALONE_MS 10
 
-/* Waits for what bridges have to do.
+/* Waits for events for the bridges.
  *
- * If they did not run in this turn, 'alone', the database is away, and what they
- * wait for may be there already, which they will not take before the database is
- * back.  So a wait that was short is followed by a pause.  It is short itself:
- * to connect again takes some turns. */
+ * If the bridges did not run in this turn ('alone'), the connection to the
+ * database is lost.  Then their events may be there already, and the bridges
+ * will not consume these before the connection is back.  So a pause follows a
+ * short wait.  The pause is short, because connecting again takes some
+ * turns. */
 static void
 wait_for_bridges(bool alone)
 {
@@ -496,7 +502,7 @@ wait_for_bridges(bool alone)
     static bool paused = false;
     long long int now = time_msec();
 
-    /* A bridge that was made in this turn runs in the next one. */
+    /* A bridge that was created in this turn runs in the next one. */
     if (alone && ++n_alone == 2) {
         VLOG_INFO("without the database bridges do not run; flows stay, and "
                   "upcalls are served");
@@ -548,7 +554,7 @@ main(int argc, char *argv[])
     while (!request.exiting && !handover_is_over()) {
         bool alone;
 
-        /* Probes of the stock main loop, which scripts of Open vSwitch use. */
+        /* The probes of the stock main loop, for Open vSwitch's scripts. */
         OVS_USDT_PROBE(main, run_start);
         report_memory();
         bridge_run();
@@ -573,7 +579,7 @@ main(int argc, char *argv[])
 
     if (handover_is_over()) {
         vswitchd_exited(&request);
-        exit(EXIT_SUCCESS);     /* All is as the next daemon wants it. */
+        exit(EXIT_SUCCESS);     /* Everything is ready for the next daemon. */
     }
     if (!request.cleanup) {
         dpif_netlink_kdp_leave_upcalls(NULL);
@@ -581,7 +587,8 @@ main(int argc, char *argv[])
     }
     bridge_exit(request.cleanup);
     dpif_netlink_kdp_exit();
-    upcall_store_run();         /* Forgets the sockets of what is cleaned up. */
+    upcall_store_run();         /* Forgets the sockets of datapaths that are
+                                 * cleaned up. */
     vswitchd_exited(&request);
     unixctl_server_destroy(unixctl);
     vlog_disable_async();

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What OpenFlow says of a port's statistics.
+/* Statistics of ports in OpenFlow.
  *
  * Our devices have counters of upcalls (netdev-linux/upcall-counters.h) among
- * what Open vSwitch calls custom statistics, for column "statistics" of
- * Interface.  The stock daemon has no custom statistics for devices of the
- * kernel.  In OpenFlow 1.4 and later Open vSwitch sends them as a property of
- * an experimenter, whose data is as long as the names of the counters.
- * Libraries of controllers, os-ken for one, take it for an array of words, and
- * cannot read a reply in which it is not.  So replies leave these counters
- * out, and look as those of the stock daemon.
+ * Open vSwitch's custom statistics, for column "statistics" of Interface.  The
+ * stock daemon has no custom statistics for devices of the kernel.  In
+ * OpenFlow 1.4 and later Open vSwitch sends custom statistics as an
+ * experimenter property, whose length depends on the names of the counters.
+ * Controller libraries, for example os-ken, parse its data as an array of
+ * 32-bit words and cannot read a reply with another length.  So replies omit
+ * these counters, and look like the stock daemon's replies.
  *
  * Thread safety: any thread. */
 
@@ -24,14 +24,14 @@ void __real_ofputil_append_port_stat(struct ovs_list *replies,
 void __wrap_ofputil_append_port_stat(struct ovs_list *replies,
                                      const struct ofputil_port_stats *);
 
-/* True if 'stats' are custom statistics of ours. */
+/* True if 'stats' are our own custom statistics. */
 static bool
 are_upcalls(const struct netdev_custom_stats *stats)
 {
     return stats->size && !strncmp(stats->counters[0].name, "upcall_", 7);
 }
 
-/* Around Open vSwitch's function, which the linker calls __real. */
+/* Wraps Open vSwitch's function, which the linker names __real. */
 void
 __wrap_ofputil_append_port_stat(struct ovs_list *replies,
                                 const struct ofputil_port_stats *stats)

@@ -7,12 +7,12 @@
 
 #include "dpif-netlink/takeover.h"
 
-/* The next id that Open vSwitch tries to give.  build-aux/ovs-build makes this
- * variable of ofproto-dpif-rid.c global. */
+/* The next id that Open vSwitch tries to allocate.  build-aux/ovs-build makes
+ * this variable of ofproto-dpif-rid.c global. */
 extern uint32_t kdp_next_recirc_id;
 
-/* No handler and no revalidator has a flow or an upcall to translate at this
- * moment, and they see what the main thread did before they get one. */
+/* No handler or revalidator has a flow or an upcall to translate at this
+ * moment, and they see the main thread's changes before they get one. */
 static void
 begin_with(uint32_t first)
 {

@@ -17,20 +17,22 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_restart_hold);
 
-/* Names of bridges: those whose controllers have sent rules, and those that were
+/* Names of bridges whose controllers have sent rules, and of bridges that were
  * logged as waiting. */
 static struct sset ready = SSET_INITIALIZER(&ready);
 static struct sset logged = SSET_INITIALIZER(&logged);
 
-/* What the flow tables of a bridge have. */
+/* The kind of rules in the flow tables of a bridge. */
 enum rules {
     NO_RULES,
     HAS_RULES,
-    HAS_IN_BAND_RULES,          /* Those of in-band control, whatever else. */
+    HAS_IN_BAND_RULES,          /* Rules of in-band control, and perhaps
+                                 * others. */
 };
 
-/* Rules to look at in each table.  In-band control has some twenty, which are in
- * an empty table before a controller connects. */
+/* Number of rules to look at in each table.  In-band control has some twenty
+ * rules, which are in an otherwise empty table before a controller
+ * connects. */
 #define MAX_LOOK 64
 
 static enum rules
@@ -59,8 +61,9 @@ get_rules(const struct ofproto *ofproto)
     return rules;
 }
 
-/* True if 'msg' tells a controller that all it has sent was carried out.  Sets
- * the length in its header, as Open vSwitch does later. */
+/* True if 'msg' confirms to a controller that everything it has sent was
+ * carried out.  Sets the length in the header of 'msg', as Open vSwitch does
+ * later. */
 static bool
 is_end_of_rules(struct ofpbuf *msg)
 {
@@ -77,7 +80,8 @@ is_end_of_rules(struct ofpbuf *msg)
                 && ctrl.type == OFPBCT_COMMIT_REPLY));
 }
 
-/* The linker brings Open vSwitch's answers to controllers here (--wrap). */
+/* The linker redirects Open vSwitch's answers to controllers to this function
+ * (--wrap). */
 void __wrap_ofconn_send_reply(const struct ofconn *, struct ofpbuf *);
 void __real_ofconn_send_reply(const struct ofconn *, struct ofpbuf *);
 
@@ -124,7 +128,7 @@ bridge_waits(const struct ofproto *ofproto, takeover_had_flows_cb *had_flows,
     }
     switch (get_rules(ofproto)) {
     case NO_RULES:
-        /* It may be another bridge of the same name. */
+        /* This may be a new bridge of the same name. */
         sset_find_and_delete(&ready, ofproto->name);
         break;
     case HAS_RULES:
