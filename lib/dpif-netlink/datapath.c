@@ -31,8 +31,8 @@ kdp_datapath_is_shadow(void)
 }
 
 /* If sockets of another run wait for upcalls, makes the kernel dispatch
- * these as the 'features' of that run say: on another socket their order would
- * be lost.  What fails does no more harm than that. */
+ * upcalls as the 'features' of that run say: on another socket their order
+ * would be lost.  A failure does no other harm. */
 static void
 keep_dispatch(struct kdp_datapath *dp, uint32_t features)
     OVS_REQUIRES(dp->mutex)
@@ -59,7 +59,7 @@ kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
         goto error_free;
     }
     if (ovs_datapath_get(&dp->genl, name, &before)) {
-        before.user_features = 0;       /* There may be none yet. */
+        before.user_features = 0;       /* The datapath may not exist yet. */
     }
     error = dpif_netlink_class.open(&dpif_netlink_class, name, create,
                                     &dp->inner);
@@ -79,8 +79,8 @@ kdp_datapath_create(const char *name, bool create, struct kdp_datapath **dpp)
     dp->lost_before = kdp_datapath_n_lost(dp);
     ovs_mutex_init(&dp->mutex);
 
-    /* The stock class asks for dispatch by CPU and gets it where the kernel
-     * has it. */
+    /* The stock class requests dispatch by CPU and gets it if the kernel has
+     * it. */
     dp->per_cpu_known = (kernel.user_features
                          & OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
     dp->user_features = kernel.user_features & ~KDP_DISPATCH_FEATURES;

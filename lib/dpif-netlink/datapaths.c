@@ -82,7 +82,8 @@ kdp_datapaths_open(const char *name, bool create, struct kdp_datapath **dpp)
     }
     ovs_mutex_unlock(&mutex);
     if (dp) {
-        /* Who opens it may know of a change that we do not. */
+        /* The caller may know of a change that this process has not seen
+         * yet. */
         vport_table_expire(dp->vports);
     }
     *dpp = dp;

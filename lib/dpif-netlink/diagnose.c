@@ -21,7 +21,7 @@
 #include "util.h"
 #include "vport/vport-diagnose.h"
 
-/* The settings that datapaths were given last. */
+/* The settings last passed to the datapaths. */
 static struct smap config = SMAP_INITIALIZER(&config);
 
 void

@@ -24,37 +24,39 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_dispatch);
 
-/* Milliseconds before what failed is tried again.  File descriptors or memory
- * come back when somebody frees them, not at once. */
+/* Milliseconds before a failed request is repeated.  It takes time until file
+ * descriptors or memory are free again. */
 #define RETRY_INTERVAL 1000
 
 /* The most notifications of the datapath group that one turn of the main loop
  * takes. */
 #define MCAST_MAX 64
 
-/* Restorations that go on for the latter time, in ms, with less than the
- * former from one to the next: something opens the datapath the stock way
- * again and again, such as a program that monitors it.  An operator, or a
- * test, that uses stock tools for a while does not deserve a warning. */
+/* If restorations follow each other within the former time, in ms, for at
+ * least the latter time, a program such as a monitor opens the datapath the
+ * stock way again and again.  An operator, or a test, that uses stock tools
+ * for a while does not cause a warning. */
 #define RESTORED_GAP 60000
 #define RESTORED_LONG (10 * RESTORED_GAP)
 
 /* Under the mutex of the datapath. */
 struct dispatch {
-    bool on;                    /* Upcalls are. */
+    bool on;                    /* Upcalls are on. */
     enum dispatch_mode wanted;  /* The mode in use is upcall_dest_mode(). */
-    uint32_t n_handlers;        /* Those wanted, or 0 if nobody said. */
-    bool untold;                /* The kernel may not know the mode in use, or
+    uint32_t n_handlers;        /* Number of handlers wanted, or 0 if not
+                                 * set. */
+    bool untold;                /* The kernel may not have the mode in use, or
                                  * the sockets of CPUs. */
-    long long int retry_at;     /* When to try again what failed, in ms, or
+    long long int retry_at;     /* When to repeat what failed, in ms, or
                                  * LLONG_MAX. */
     struct nl_mcast *mcast;     /* Group "ovs_datapath", while on. */
     uint64_t n_restored;        /* Times that the features had to be
                                  * restored. */
-    long long int last;         /* Time of the last of these, 0 if none, and */
-    long long int since;        /* of the first one that is not further from
-                                 * the next than RESTORED_GAP. */
-    bool warned;                /* Of those since then. */
+    long long int last;         /* Time of the last restoration, 0 if none,
+                                 * and */
+    long long int since;        /* of the first one in a series without a gap
+                                 * of RESTORED_GAP. */
+    bool warned;                /* A warning was logged for the series. */
     long long int rates_at;     /* When to look at the rates of ports, in
                                  * ms. */
 };
@@ -102,9 +104,9 @@ dispatch_mode_from_name(const char *name, enum dispatch_mode *mode)
     return false;
 }
 
-/* Telling the kernel. */
+/* Requests to the kernel. */
 
-/* The user features that the datapath is to have. */
+/* The user features that the datapath should have. */
 static uint32_t
 wanted_features(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -114,7 +116,7 @@ wanted_features(const struct kdp_datapath *dp)
                                 : OVS_DP_F_VPORT_PIDS);
 }
 
-/* Number of CPUs that the machine can have. */
+/* Number of possible CPUs of the machine. */
 static size_t
 count_possible_cpus(void)
 {
@@ -124,8 +126,8 @@ count_possible_cpus(void)
     return largest == OVS_NUMA_UNSPEC ? n_cpus : MAX(n_cpus, largest + 1);
 }
 
-/* Tells the kernel the sockets of the CPUs, which it takes only together with
- * the feature: from then on it dispatches by CPU. */
+/* Passes the sockets of the CPUs to the kernel, which accepts them only
+ * together with the feature: from then on it dispatches by CPU. */
 static int
 tell_cpu_pids(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -155,8 +157,8 @@ try_again_later(struct kdp_datapath *dp)
     dp->dispatch->retry_at = time_msec() + RETRY_INTERVAL;
 }
 
-/* Makes the kernel dispatch by the mode in use.  What the kernel refuses, it
- * is told again later. */
+/* Makes the kernel dispatch by the mode in use.  A refused request is repeated
+ * later. */
 static int
 tell_mode(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -192,7 +194,7 @@ change_to_port(struct kdp_datapath *dp, enum vlog_level level)
     enum dispatch_mode old = upcall_dest_mode(dp);
     int error;
 
-    /* Ports that get no channel are reported, and tried again. */
+    /* Ports that get no channel are reported and tried again. */
     upcall_dest_set_mode(dp, DISPATCH_PER_PORT);
     upcall_sync_all(dp);
     error = tell_mode(dp);
@@ -200,8 +202,8 @@ change_to_port(struct kdp_datapath *dp, enum vlog_level level)
         VLOG_INFO("%s: upcalls are dispatched by port, one socket for each",
                   dp->name);
     } else if (old == DISPATCH_PER_CPU) {
-        /* The kernel sends to the sockets of CPUs, or to the shared one.  The
-         * ports keep their sockets for the next try. */
+        /* The kernel sends to the sockets of CPUs, or to the shared socket.
+         * The ports keep their sockets for the next attempt. */
         upcall_dest_set_mode(dp, old);
         VLOG(level, "%s: the kernel does not dispatch upcalls by port (%s); "
              "going on by CPU, and trying again every %d ms", dp->name,
@@ -227,7 +229,7 @@ change_to_cpu(struct kdp_datapath *dp)
         upcall_dest_set_mode(dp, DISPATCH_PER_CPU);
         error = tell_mode(dp);
         if (error) {
-            /* The kernel may have taken the mode and not the sockets. */
+            /* The kernel may have accepted the mode but not the sockets. */
             upcall_dest_set_mode(dp, old);
             tell_mode(dp);
         }
@@ -308,7 +310,7 @@ recv_enable(struct kdp_datapath *dp)
     return error;
 }
 
-/* Tells the kernel that no port has a socket for its upcalls. */
+/* Removes the sockets of all ports from the kernel. */
 static void
 tell_nowhere(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -394,7 +396,7 @@ handlers_changed(struct kdp_datapath *dp, enum vlog_level level)
     upcall_dest_drain(dp);
 }
 
-/* Makes as many handlers as are wanted.  A failure is logged with 'level'. */
+/* Creates as many handlers as are wanted.  Logs a failure with 'level'. */
 static void
 set_handlers(struct kdp_datapath *dp, enum vlog_level level)
     OVS_REQUIRES(dp->mutex)
@@ -412,7 +414,8 @@ set_handlers(struct kdp_datapath *dp, enum vlog_level level)
         }
         handlers_changed(dp, level);
     } else if (n > UPCALL_MAX_HANDLERS) {
-        dp->dispatch->n_handlers = old;     /* There cannot be as many. */
+        dp->dispatch->n_handlers = old;     /* Not enough resources for as
+                                             * many. */
     } else if (n > old && old) {
         VLOG(level, "%s: making %"PRIu32" upcall handlers (other_config:"
              "n-handler-threads) failed (%s); going on with %"PRIu32", and "
@@ -420,8 +423,9 @@ set_handlers(struct kdp_datapath *dp, enum vlog_level level)
              old, RETRY_INTERVAL);
         try_again_later(dp);
     } else {
-        /* Some of the old handlers have no thread any more, and whole groups
-         * may have none.  The next try has the descriptors of the old ones. */
+        /* Some of the old handlers no longer have a thread, and whole groups
+         * may have none.  Removing them frees their descriptors for the next
+         * attempt. */
         upcall_table_set_handlers(dp->upcalls, 0);
         VLOG(level, "%s: making %"PRIu32" upcall handlers (other_config:"
              "n-handler-threads) failed (%s); upcalls wait until there are, "
@@ -443,7 +447,7 @@ dispatch_handlers_set(struct kdp_datapath *dp, uint32_t n_handlers)
     ovs_mutex_unlock(&dp->mutex);
 }
 
-/* Tries again what failed. */
+/* Repeats what failed. */
 static void
 retry(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -491,7 +495,7 @@ dispatch_set_features(struct kdp_datapath *dp, uint32_t features)
     return error;
 }
 
-/* What other processes do. */
+/* Changes by other processes. */
 
 uint64_t
 dispatch_n_restored(const struct kdp_datapath *dp)
@@ -501,7 +505,7 @@ dispatch_n_restored(const struct kdp_datapath *dp)
 
 struct features_check {
     int ifindex;
-    uint32_t user_features;     /* Last ones announced. */
+    uint32_t user_features;     /* Last features announced. */
     bool seen;
 };
 
@@ -519,7 +523,7 @@ features_check_cb(const struct nlmsghdr *nlh, int32_t nsid OVS_UNUSED,
     }
 }
 
-/* Counts a restoration, and warns if there is no end of them. */
+/* Counts a restoration, and warns if they do not end. */
 static void
 count_restored(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)

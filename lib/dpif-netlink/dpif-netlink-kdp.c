@@ -51,19 +51,19 @@
 
 VLOG_DEFINE_THIS_MODULE(dpif_netlink_kdp);
 
-/* The daemon is about to end, and leaves its flows. */
+/* The daemon is about to end and leaves its flows. */
 static atomic_bool leaving = ATOMIC_VAR_INIT(false);
 
-/* Main thread only: the dpifs of bridges that are open, and whether one was run
- * in this turn of the main loop. */
+/* Main thread only: the dpifs of bridges that are open, and whether one of
+ * them ran in this turn of the main loop. */
 static struct hmapx bridge_dpifs = HMAPX_INITIALIZER(&bridge_dpifs);
 static bool bridge_dpif_ran;
 
 /* Main thread only: the class is registered. */
 static bool registered;
 
-/* True if 'dpif' is a bridge's, and this process is in the shadow of another
- * one: then the bridge may look at the datapath, but not change it. */
+/* True if 'dpif' belongs to a bridge and this process is in the shadow of
+ * another one: then the bridge may read the datapath, but not change it. */
 static bool
 is_in_shadow(const struct dpif *dpif)
 {
@@ -116,9 +116,10 @@ hold_upcalls(struct kdp_datapath *dp)
     ovs_mutex_unlock(&dp->mutex);
 }
 
-/* Open vSwitch registers the function for upcalls with the dpif of a bridge,
- * right after it has opened it, and takes it away before it closes that.  We
- * do not call the function, but know by that which dpif is a bridge's. */
+/* Open vSwitch registers the function for upcalls with a bridge's dpif right
+ * after opening the dpif, and unregisters it before closing the dpif.  This
+ * provider does not call the function, but learns from the registration which
+ * dpif belongs to a bridge. */
 static void
 dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
                             void *aux OVS_UNUSED)
@@ -138,7 +139,7 @@ dpif_kdp_register_upcall_cb(struct dpif *dpif_, upcall_callback *cb,
     }
 }
 
-/* What goes on in each turn of the main loop, whether bridges run or not. */
+/* Work in each turn of the main loop, whether bridges run or not. */
 static void
 run_datapath(struct kdp_datapath *dp, bool bridges_run)
 {
@@ -273,7 +274,7 @@ dpif_kdp_port_set_config(struct dpif *dpif, odp_port_t port_no,
     return 0;
 }
 
-/* True if 'dpif' is not to see port 'name', which the bridge has deleted. */
+/* True if 'dpif' must not see port 'name', which the bridge has deleted. */
 static bool
 dpif_kdp_port_is_hidden(const struct dpif *dpif, const char *name)
 {
@@ -299,7 +300,7 @@ dpif_kdp_port_query_by_name(const struct dpif *dpif, const char *devname,
 static uint32_t
 dpif_kdp_port_get_pid(const struct dpif *dpif, odp_port_t port_no)
 {
-    /* Also asked for a port that is not there (any more), such as
+    /* Also called for a port that does not exist (any more), such as
      * ODPP_NONE. */
     return upcall_dest_pid(dpif_kdp_cast(dpif)->dp, odp_to_u32(port_no));
 }
@@ -357,8 +358,8 @@ dpif_kdp_port_poll_wait(const struct dpif *dpif_)
     }
 }
 
-/* Flows: with offload, its engine knows where they are; without, the inner
- * dpif has them all. */
+/* Flows: with offload, the engine knows where they are; without offload, the
+ * inner dpif has them all. */
 
 static struct kdp_flow_engine *
 dpif_kdp_engine(const struct dpif *dpif)
@@ -399,9 +400,9 @@ is_revalidator(void)
     return !strncmp(get_subprogram_name(), "revalidator", 11);
 }
 
-/* A flow dump remembers the dpif that made it.  One of the inner dpif goes on
- * without passing here.  It must not look into tc: what it found there it
- * could not change. */
+/* A flow dump remembers the dpif that created it.  A dump of the inner dpif
+ * continues without passing here.  It must not look into tc, because it could
+ * not change flows that it found there. */
 static struct dpif_flow_dump *
 dpif_kdp_flow_dump_create(const struct dpif *dpif, bool terse,
                           struct dpif_flow_dump_types *types)
@@ -467,7 +468,7 @@ has_timeout_policies(const struct dpif_kdp *dpif)
     bool has;
 
     if (class->ct_timeout_policy_dump_start(inner, &state)) {
-        return false;           /* The kernel has none. */
+        return false;           /* The kernel does not support them. */
     }
     has = !class->ct_timeout_policy_dump_next(inner, state, &policy);
     class->ct_timeout_policy_dump_done(inner, state);
@@ -548,10 +549,10 @@ dpif_netlink_kdp_leave_shadow(void)
     }
 }
 
-/* True if 'op' would change the flows, which are to stay as they are, or send
- * what another process sends.  Then it has been carried out as far as the
- * caller is concerned.  Bridges may try out in the shadow what the datapath
- * can do. */
+/* True if 'op' would change flows, which must stay as they are, or send a
+ * packet that another process sends.  Then the caller has to treat 'op' as
+ * carried out.  In the shadow, bridges may still probe the datapath's
+ * features. */
 static bool
 leave_flow(struct dpif_op *op, bool shadow)
 {
@@ -577,9 +578,9 @@ leave_flow(struct dpif_op *op, bool shadow)
     return true;
 }
 
-/* Returns those of '*n_ops' operations 'ops' that are carried out when the
- * daemon leaves its flows, and stores how many in '*n_ops'.  The caller frees
- * the array. */
+/* Returns those of the '*n_ops' operations 'ops' that are carried out when the
+ * daemon leaves its flows, and stores their number in '*n_ops'.  The caller
+ * frees the array. */
 static struct dpif_op **
 leave_flows(struct dpif_op **ops, size_t *n_ops, bool shadow)
 {
@@ -595,9 +596,9 @@ leave_flows(struct dpif_op **ops, size_t *n_ops, bool shadow)
     return rest;
 }
 
-/* What Open vSwitch calls offload types is about devices that are full, which
- * the engine deals with by itself: those that ask for tc at once are told that
- * there is no such thing. */
+/* Open vSwitch's offload types are for full devices, which the engine handles
+ * by itself.  Operations that request tc at once get an error that says it is
+ * not supported. */
 static void
 dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops,
                  size_t n_ops OVS_COMPAT_OPERATE_PARAM)
@@ -674,7 +675,7 @@ dpif_kdp_handlers_set(struct dpif *dpif, uint32_t n_handlers)
     struct kdp_datapath *dp = dpif_kdp_cast(dpif)->dp;
 
     if (is_in_shadow(dpif)) {
-        /* Their threads wait in them. */
+        /* The handlers' threads wait in them. */
         dpif_kdp_cast(dpif)->n_handlers = n_handlers;
         return upcall_table_set_handlers(dp->upcalls, n_handlers);
     }
@@ -722,7 +723,7 @@ upcall_view_to_dpif(const struct upcall_view *view, struct dpif_upcall *upcall)
     upcall->hash = view->hash;
     ovs_compat_upcall_set_pid(upcall, view->pid);
 
-    /* The packet stays where it was received, until its batch is over. */
+    /* The packet stays in its receive buffer until its batch is over. */
     dp_packet_use_stub(packet, (char *) view->packet - view->headroom,
                        view->headroom + view->packet_len);
     dp_packet_set_data(packet, view->packet);
@@ -762,7 +763,7 @@ dpif_kdp_recv_purge(struct dpif *dpif)
 
 static const struct dpif_class dpif_netlink_kdp_class;
 
-/* Forbids offload if its seams to Open vSwitch do not hold. */
+/* Forbids offload if its interfaces to Open vSwitch do not work. */
 static void
 check_offload(void)
 {
@@ -803,7 +804,7 @@ dpif_netlink_kdp_limit_handlers(int n)
     return registered ? settings_limit_handlers(n) : n;
 }
 
-/* Functions that are not here are null in the stock class too;
+/* Functions that are missing here are null in the stock class, too;
  * port_set_config is null there. */
 static const struct dpif_class dpif_netlink_kdp_class = {
     .type = kdp_dpif_type,

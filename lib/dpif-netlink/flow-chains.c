@@ -18,16 +18,16 @@ struct chain_flow {
     struct hmap_node node;
     ovs_u128 ufid;
     bool root;
-    atomic_bool done;           /* A root that leads to no chain any more. */
+    atomic_bool done;           /* A root that no longer leads to a chain. */
 };
 
 struct flow_chains {
-    struct hmap flows;          /* Of "struct chain_flow". */
-    atomic_size_t n_roots;      /* That are not done. */
+    struct hmap flows;          /* Contains "struct chain_flow". */
+    atomic_size_t n_roots;      /* Roots that are not done. */
 };
 
-/* Cuts packets to a length that none exceeds.  Open vSwitch puts an output
- * after each such action, and this one is the last. */
+/* Truncates packets to a length that none exceeds.  Open vSwitch puts an
+ * output after each such action, but this one is the last action. */
 static const struct {
     struct nlattr attr;
     struct ovs_action_trunc trunc;
@@ -157,7 +157,7 @@ flow_chains_done(struct flow_chains *chains, const struct dpif_op *op)
     bool done = false;
     size_t n;
 
-    /* What is not there leads nowhere. */
+    /* A flow that does not exist leads nowhere. */
     if (!ufid || (op->error && op->error != ENOENT)) {
         return false;
     }

@@ -22,12 +22,14 @@ struct flow_dump {
     struct dpif_flow_dump up;
     struct kdp_datapath *dp;
     struct kdp_flow_engine *engine;     /* Or NULL. */
-    struct dpif_flow_dump *inner;       /* Or NULL: not of the kernel. */
-    struct offload_dump view;   /* What the engine makes of it. */
-    bool started;               /* 'view' is under way. */
-    bool learn;                 /* Take over flows that it does not know. */
-    bool revalidator;           /* For one. */
-    atomic_int error;           /* Of a part of it, or 0. */
+    struct dpif_flow_dump *inner;       /* NULL if the dump excludes the
+                                         * kernel. */
+    struct offload_dump view;   /* The engine's view of the dump. */
+    bool started;               /* 'view' has been started. */
+    bool learn;                 /* Take over flows that the engine does not
+                                 * know. */
+    bool revalidator;           /* The dump is for a revalidator. */
+    atomic_int error;           /* Error of a part of the dump, or 0. */
 };
 
 enum phase {
@@ -42,8 +44,8 @@ struct flow_dump_thread {
     enum phase phase;
     struct dpif_flow_dump_thread *inner;
 
-    /* Flows to show, from 'next' to 'n', and the descriptions that those
-     * before point into, too. */
+    /* Flows to show, from 'next' to 'n', and the descriptions that these and
+     * earlier flows point into. */
     struct dpif_flow flows[MAX_BATCH];
     int next, n;
     struct offload_desc *descs[MAX_BATCH];
@@ -185,9 +187,9 @@ show_dumped(struct flow_dump_thread *thread,
     flow->stats = kdp_flow_stats_to_dpif(&dumped->stats);
 }
 
-/* Decides about a flow of the kernel, as offload_dump_kernel() does.  One that
+/* Decides about a flow of the kernel like offload_dump_kernel().  A flow that
  * the engine does not know yet is taken over first: otherwise the engine would
- * show it once more at the end. */
+ * show it a second time at the end. */
 static bool
 dump_kernel_flow(struct flow_dump *dump, const struct dpif_flow *flow,
                  struct offload_dumped *dumped)
@@ -204,8 +206,8 @@ dump_kernel_flow(struct flow_dump *dump, const struct dpif_flow *flow,
     return offload_dump_kernel(&dump->view, &flow->ufid, &stats, dumped);
 }
 
-/* Shows 'flow', which is the kernel's, as '*out'.  Returns false if it is not to
- * be shown.  'chains' are those of a previous run, or NULL. */
+/* Shows the kernel's 'flow' as '*out'.  Returns false if the flow must not be
+ * shown. 'chains' are the chains of a previous run, or NULL. */
 static bool
 show_kernel_flow(struct flow_dump_thread *thread,
                  const struct flow_chains *chains,

@@ -24,7 +24,8 @@ struct meter {
 struct kdp_flow_meters {
     struct ovs_mutex mutex;
     struct hmap meters OVS_GUARDED;
-    struct ovs_list missing OVS_GUARDED;        /* Those that tc has not. */
+    struct ovs_list missing OVS_GUARDED;        /* Meters that tc does not
+                                                 * have. */
 };
 
 struct kdp_flow_meters *
@@ -145,7 +146,7 @@ kdp_flow_meters_del(struct kdp_datapath *dp, ofproto_meter_id id,
     return error;
 }
 
-/* Makes one that is missing.  Returns false if there is none. */
+/* Creates one missing policer.  Returns false if none is missing. */
 static bool
 offload_one(struct kdp_flow_meters *meters)
 {
@@ -169,7 +170,7 @@ kdp_flow_meters_offload(void *dp_)
     bool any = false;
 
     while (offload_one(dp->meters)) {
-        /* Each takes the RTNL lock. */
+        /* Creating a policer takes the RTNL lock. */
         ovsrcu_quiesce();
         any = true;
     }

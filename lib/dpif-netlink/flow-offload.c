@@ -30,26 +30,28 @@ VLOG_DEFINE_THIS_MODULE(kdp_flow_offload);
 #define KEY_BYTES "offload-bytes"
 #define KEY_REBALANCE "offload-rebalance"
 
-/* Milliseconds between looks whether the rules of a previous run are gone, so
- * that members of bonds can be unbound.  That is once, at the start. */
+/* Milliseconds between checks whether the rules of a previous run are gone, so
+ * that members of bonds can be unbound.  This happens once, at the start. */
 #define UNBIND_INTERVAL 100
 
-/* Longest KEY_DELAY, in ms: flows that live longer than an hour without being
- * offered are not short. */
+/* Longest KEY_DELAY, in ms: a flow that lives longer than an hour is not
+ * short-lived. */
 #define MAX_DELAY 3600000
 
 /* Settings, kept while there is no engine, too. */
 struct kdp_flow_offload {
     struct offload_config config;
-    bool count_headers;         /* In the bytes of rules in tc. */
+    bool count_headers;         /* Count headers in the bytes of rules in
+                                 * tc. */
     bool keeps_old;             /* Rules that a previous run left on ports
                                  * stay. */
-    bool unbind;                /* Members of bonds shall be unbound once the
-                                 * rules that the run before left are gone:
-                                 * the kernel would delete them meanwhile. */
-    bool look;                  /* Rules that it left shall be looked for, */
-    bool may_look;              /* and may be: a bridge has told settings. */
-    bool wanted;                /* Setting: is there to be offload? */
+    bool unbind;                /* Unbind members of bonds once the rules of
+                                 * the previous run are gone; unbinding earlier
+                                 * would make the kernel delete these rules. */
+    bool look;                  /* Look for rules of the previous run, */
+    bool may_look;              /* which is allowed after a bridge has set
+                                 * settings. */
+    bool wanted;                /* Setting: offload is wanted. */
 
     /* Values looked at last, or NULL. */
     char *threads;
@@ -70,7 +72,7 @@ kdp_flow_offload_create(struct kdp_datapath *dp)
     dp->meters = kdp_flow_meters_create();
 }
 
-/* Has the datapath recirculation chains in common with tc? */
+/* True if the datapath shares recirculation chains with tc. */
 static bool
 shares_chains(struct kdp_datapath *dp)
 {
@@ -154,25 +156,25 @@ kdp_flow_offload_clean_up(struct kdp_datapath *dp)
     kdp_tc_orphans_stop(true);
 }
 
-/* What a previous run left. */
+/* Rules of a previous run. */
 
-/* Unbinds devices that a previous run bound to a bond and this one did not. */
+/* Unbinds devices that a previous run bound to a bond and this run did not. */
 static void
 unbind_old(struct kdp_datapath *dp)
 {
     struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
 
     if (engine) {
-        /* All ports are there by now.  The engine has to know the bonds among
-         * them before anything is unbound. */
+        /* All ports have been added by now.  The engine has to know the bonds
+         * among them before anything is unbound. */
         kdp_flow_ports_changed(engine);
         kdp_flow_ports_run(engine);
     }
     netdev_kdp_lag_clean(true, kdp_tc_orphans_may_unbind);
 }
 
-/* Looks for what a previous run left, once the bridge has added its ports.
- * The engine knows what ports have. */
+/* Looks for rules of a previous run, once the bridge has added its ports.  The
+ * engine knows the rules on ports. */
 static void
 look_for_old(struct kdp_datapath *dp)
 {
@@ -230,9 +232,9 @@ kdp_flow_offload_was_port(struct kdp_datapath *dp, int ifindex)
 
 /* Settings. */
 
-/* Stores the whole number 'key' of 'config', from 'min' to 'max', in
- * '*value'.  One that is not is logged, unless it was last time, and leaves
- * it. */
+/* Stores the whole number 'key' of 'config', from 'min' to 'max', in '*value'.
+ * An invalid value is logged, unless it was logged last time, and changes
+ * nothing. */
 static void
 set_number(const struct kdp_datapath *dp, const struct smap *config,
            const char *key, unsigned int min, unsigned int max,
@@ -254,8 +256,8 @@ set_number(const struct kdp_datapath *dp, const struct smap *config,
     *last = nullable_xstrdup(string);
 }
 
-/* Whether the bytes of packets that tc forwards are told with their headers,
- * as the kernel datapath does, or as tc counts them. */
+/* Sets whether the bytes of packets that tc forwards are reported with their
+ * headers, as the kernel datapath does, or as tc counts them. */
 static void
 set_bytes(struct kdp_datapath *dp, const struct smap *config)
 {
@@ -385,7 +387,7 @@ kdp_flow_offload_wait(struct kdp_datapath *dp)
     struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
 
     if (dp->offload->unbind) {
-        /* The thread that goes through rules does not wake us. */
+        /* The thread that goes through rules does not wake the main loop. */
         poll_timer_wait(UNBIND_INTERVAL);
     }
     if (engine) {

@@ -17,30 +17,30 @@
 #include "tc/tc-desc.h"
 #include "util.h"
 
-/* Operations that are given to the inner dpif together: as many as the engine
+/* Operations that are passed to the inner dpif together: as many as the engine
  * has at a time. */
 #define MAX_KERNEL_OPS OFFLOAD_BATCH
 
-/* Operations of a user that are not for the engine, packets most of all: they
- * go to the kernel together with what the engine does there for that user. */
+/* Operations of a user that are not for the engine, mostly packets.  They go
+ * to the kernel together with the engine's operations for that user. */
 struct others {
     struct dpif_op **ops;
     size_t n;
 };
 
-/* Those of the thread, or NULL. */
+/* The thread's operations, or NULL. */
 DEFINE_STATIC_PER_THREAD_DATA(struct others *, others, NULL);
 
 /* The kernel side. */
 
-/* An operation of the engine as one of a dpif. */
+/* An operation of the engine, converted for a dpif. */
 struct kernel_op {
     struct offload_copy_op *copy_op;
     struct dpif_op *op;         /* '&own', or the user's. */
     struct dpif_op own;
     struct dpif_flow_stats stats;
     struct dpif_flow flow;
-    struct ofpbuf buffer;       /* For a get that is not a user's. */
+    struct ofpbuf buffer;       /* For a get that is not from a user. */
 };
 
 static enum dpif_flow_put_flags
@@ -104,7 +104,7 @@ kernel_op_init(struct kernel_op *k, struct offload_copy_op *copy_op)
             .flow = &k->flow,
         };
         if (user) {
-            /* What is found is for the user. */
+            /* The result is for the user. */
             op->flow_get.buffer = user->flow_get.buffer;
             op->flow_get.flow = user->flow_get.flow;
         }
@@ -127,8 +127,9 @@ kernel_op_finish(struct kernel_op *k)
     ofpbuf_uninit(&k->buffer);
 }
 
-/* Does 'n' operations of the engine, MAX_KERNEL_OPS at most, and the others of
- * the user, whose number becomes 0, in one request. */
+/* Carries out 'n' operations of the engine, at most MAX_KERNEL_OPS, and the
+ * user's other operations in one request.  The number of the others becomes
+ * 0. */
 static void
 kernel_operate_chunk(struct dpif *inner, struct offload_copy_op *copy_ops[],
                      size_t n, struct others *others)
@@ -183,15 +184,15 @@ kernel_flush(void *engine_)
     return error;
 }
 
-/* How often handlers and revalidators have found that there are more flows than
- * Open vSwitch's limit, which depends on how long a dump takes and is told
- * nowhere else.  They then delete flows that were not used for 0.1 s.  NULL in
- * programs without them. */
+/* How often handlers and revalidators have found more flows than Open
+ * vSwitch's limit.  The limit depends on the duration of a dump and is
+ * available nowhere else.  Above it, flows that were not used for 0.1 s are
+ * deleted.  NULL in programs without handlers and revalidators. */
 extern struct coverage_counter counter_upcall_flow_limit_hit
     __attribute__((weak));
 
-/* For struct offload_kernel.  Reads the counter without its lock, which is not
- * to be had: whether it is as before is all that matters. */
+/* For struct offload_kernel.  Reads the counter without its lock, which is
+ * private to Open vSwitch: only a change of the counter matters. */
 static bool
 kernel_is_crowded(void *engine_)
 {
@@ -217,8 +218,8 @@ kdp_flow_kernel(struct kdp_flow_engine *engine)
 
 /* Users. */
 
-/* Makes '*op' of 'put'.  Returns false if it is not for the engine: a flow
- * without ufid, or one that only probes the datapath. */
+/* Converts 'put' into '*op'.  Returns false if it is not for the engine: a
+ * flow without ufid, or a flow that only probes the datapath. */
 static bool
 put_init(struct offload_op *op, const struct dpif_flow_put *put)
 {
@@ -239,8 +240,8 @@ put_init(struct offload_op *op, const struct dpif_flow_put *put)
     return true;
 }
 
-/* Makes '*op' one of 'type' on flow 'ufid'.  Returns false if that is not for
- * the engine: a flow without ufid. */
+/* Makes '*op' an operation of 'type' on flow 'ufid'.  Returns false if that is
+ * not for the engine: a flow without ufid. */
 static bool
 ufid_init(struct offload_op *op, enum offload_op_type type,
           const ovs_u128 *ufid)
@@ -252,7 +253,8 @@ ufid_init(struct offload_op *op, enum offload_op_type type,
     return true;
 }
 
-/* Makes '*op' of 'dpif_op'.  Returns false if that is not for the engine. */
+/* Converts 'dpif_op' into '*op'.  Returns false if it is not for the
+ * engine. */
 static bool
 user_op_init(struct offload_op *op, struct dpif_op *dpif_op)
 {
@@ -279,8 +281,8 @@ user_op_init(struct offload_op *op, struct dpif_op *dpif_op)
     return ours;
 }
 
-/* Stores the flow that 'op' found, which the engine knows, for 'get'.  What it
- * points to is in the buffer of 'get'. */
+/* Stores the flow that 'op' found, which the engine knows, for 'get'.  The
+ * flow points into the buffer of 'get'. */
 static void
 store_flow(const struct offload_op *op, const struct dpif_flow_get *get)
 {
@@ -309,7 +311,7 @@ store_flow(const struct offload_op *op, const struct dpif_flow_get *get)
     flow->attrs.dp_layer = op->in_tc ? "tc" : "ovs";
 }
 
-/* Gives the user of 'op' its results. */
+/* Passes the results of 'op' to its user. */
 static void
 user_op_finish(struct offload_op *op)
 {
@@ -373,7 +375,7 @@ kdp_flow_operate(struct kdp_flow_engine *engine, struct dpif_op **dpif_ops,
     free(ops);
 }
 
-/* Asks the kernel what flow 'ufid' is. */
+/* Reads flow 'ufid' from the kernel. */
 static struct offload_desc *
 get_from_kernel(void *engine_, const ovs_u128 *ufid)
 {

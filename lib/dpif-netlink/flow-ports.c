@@ -18,26 +18,26 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Ports are compared no more often than this, in ms, while devices only
- * change.  That is told for any device or protocol of the daemon, and the
- * comparison goes through all ports; what comes of it, that flows which a
- * device did not take are offered to it again, is not urgent. */
+/* Minimum time between comparisons of ports while devices only change, in ms.
+ * Any device or protocol of the daemon reports changes, and a comparison goes
+ * through all ports.  Its effect is not urgent: flows that a device refused
+ * are offered to it again. */
 #define LOOK_INTERVAL 500
 
 /* A port that the engine has. */
 struct port {
     struct hmap_node node;      /* In kdp_flow_ports->ports. */
     uint32_t port_no;
-    int ifindex;                /* Another one is another port. */
-    uint32_t block_id;          /* Of a bond, otherwise 0. */
-    uint64_t change_seq;        /* Of the netdev, when it was looked at. */
+    int ifindex;                /* Another index means another port. */
+    uint32_t block_id;          /* Block of a bond, otherwise 0. */
+    uint64_t change_seq;        /* Of the netdev at the last look. */
     bool seen;
 };
 
-/* A bond whose members are bound to its block.  After it has become 'idle',
- * they stay bound until tc has none of its rules.  Otherwise the kernel would
- * take all of them from the members' cards at once, for which the main thread
- * would wait, and what they had counted would be lost. */
+/* A bond whose members are bound to its block.  After the bond has become
+ * 'idle', its members stay bound until tc has none of its rules.  Otherwise
+ * the kernel would remove all rules from the members' cards at once.  The main
+ * thread would have to wait for that, and the rules' counts would be lost. */
 struct bond {
     struct hmap_node node;      /* In kdp_flow_ports->bonds, by 'ifindex'. */
     int ifindex;
@@ -48,11 +48,12 @@ struct kdp_flow_ports {
     atomic_bool dirty;          /* Compare the ports. */
 
     /* Main thread. */
-    struct hmap ports;          /* Those that the engine has. */
-    struct hmap bonds;          /* Those whose members are bound. */
+    struct hmap ports;          /* Ports that the engine has. */
+    struct hmap bonds;          /* Bonds whose members are bound. */
     uint64_t seq;               /* connectivity_seq_get() at the comparison. */
     bool incomplete;            /* Some port could not be looked up in it. */
-    long long int next_look;    /* When these two may lead to the next one. */
+    long long int next_look;    /* When these two may cause the next
+                                 * comparison. */
 };
 
 void
@@ -135,8 +136,8 @@ bond_use(struct kdp_flow_engine *engine, const struct port *port)
     bond->idle = false;
 }
 
-/* Says that the members of 'port', if it is a bond, are to be unbound as soon
- * as it has no rules. */
+/* If 'port' is a bond, requests that its members are unbound as soon as it has
+ * no rules. */
 static void
 bond_end(struct kdp_flow_engine *engine, const struct port *port)
 {
@@ -175,7 +176,7 @@ bonds_wait(const struct kdp_flow_ports *ports)
     }
 }
 
-/* A port that Open vSwitch has, and may be one of the datapath. */
+/* A port that Open vSwitch has and that may belong to the datapath. */
 struct candidate {
     uint32_t port_no;
     int ifindex;
@@ -226,7 +227,7 @@ update_port(struct kdp_flow_engine *engine, const struct candidate *candidate)
     struct port *port = port_find(engine, candidate->port_no);
 
     if (port && port->ifindex != candidate->ifindex) {
-        /* Its rules went with the device that it was. */
+        /* The rules disappeared with the old device. */
         remove_port(engine, port);
         port = NULL;
     }
@@ -259,8 +260,8 @@ compare_port(struct kdp_flow_engine *engine, const struct candidate *candidate)
     if (!error) {
         update_port(engine, candidate);
     } else if (error != ENODEV) {
-        /* Other datapaths have their ports in the same table, so that it is
-         * not known to be one of ours; but one that was may be still. */
+        /* Other datapaths have their ports in the same table, so this may not
+         * be our port.  But a port that was ours may still be. */
         engine->ports->incomplete = true;
         port = port_find(engine, candidate->port_no);
         if (port) {
@@ -269,7 +270,7 @@ compare_port(struct kdp_flow_engine *engine, const struct candidate *candidate)
     }
 }
 
-/* Makes the ports of the engine those that Open vSwitch has. */
+/* Updates the ports of the engine to the ports of Open vSwitch. */
 static void
 compare_ports(struct kdp_flow_engine *engine)
 {
@@ -324,7 +325,7 @@ kdp_flow_ports_enable(struct kdp_flow_engine *engine, bool enable)
     }
 }
 
-/* Is there a reason to compare the ports that can wait a little? */
+/* True if there is a reason to compare the ports that can wait a little. */
 static bool
 may_have_changed(const struct kdp_flow_ports *ports)
 {

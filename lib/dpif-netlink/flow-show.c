@@ -125,11 +125,11 @@ offload_show(struct unixctl_conn *conn, int argc, const char *argv[],
 
 /* offload/why. */
 
-/* Flows shown for a match, at most: it may be that of all. */
+/* The most flows shown for a match, which may match all flows. */
 #define MAX_SHOWN 20
 
 struct why {
-    const char *flow;           /* What was asked for. */
+    const char *flow;           /* The flow in question. */
     bool by_ufid;
     ovs_u128 ufid;
     struct match match;
@@ -140,15 +140,15 @@ struct why {
     char *error;                /* In 'flow', or NULL. */
 };
 
-/* Stores what 'key' and 'mask' say in '*match'.  They may leave out fields
- * that others require, and have some that Open vSwitch does not know.  Returns
- * false if there is no sense in them. */
+/* Converts 'key' and 'mask' into '*match'.  They may lack fields that others
+ * require, and have fields that Open vSwitch does not know.  Returns false if
+ * they are invalid. */
 static bool
 match_from_parts(const void *key, size_t key_len,
                  const void *mask, size_t mask_len, struct match *match)
 {
     enum odp_key_fitness fitness;
-    char *error = NULL;         /* Which would be logged otherwise. */
+    char *error = NULL;         /* Without it, the error would be logged. */
 
     memset(match, 0, sizeof *match);
     fitness = odp_flow_key_to_flow(key, key_len, &match->flow, &error);
@@ -158,13 +158,14 @@ match_from_parts(const void *key, size_t key_len,
         return false;
     }
 
-    /* Without an Ethernet type in it, the mask ends there, as an error. */
+    /* In a mask without an Ethernet type, the parser stops there with an
+     * error. */
     odp_flow_key_to_mask(mask, mask_len, &match->wc, &match->flow, &error);
     free(error);
     return true;
 }
 
-/* Do the packets that 'why->match' and 'desc' are about overlap? */
+/* True if some packets match both 'why->match' and 'desc'. */
 static bool
 overlaps(const struct why *why, const struct offload_desc *desc)
 {
@@ -213,7 +214,7 @@ why_if_overlaps(void *why_, const struct offload_desc *desc,
 }
 
 /* Parses 'why->flow', in the format of dpctl/dump-flows with the port numbers
- * or names of 'dp'.  What comes after the match there does not matter. */
+ * or names of 'dp'.  Ignores everything after the match. */
 static char *
 parse_flow(struct kdp_datapath *dp, struct why *why)
 {
@@ -289,7 +290,7 @@ offload_why(struct unixctl_conn *conn, int argc, const char *argv[],
     if (!why.error) {
         const char *ufid = why.flow;
 
-        /* A flow that begins with its ufid is meant by that. */
+        /* If the text begins with a ufid, the ufid selects the flow. */
         ufid += !strncmp(ufid, "ufid:", 5) ? 5 : 0;
         why.by_ufid = (uuid_from_string_prefix(&uuid, ufid)
                        && (!ufid[UUID_LEN] || ufid[UUID_LEN] == ','));

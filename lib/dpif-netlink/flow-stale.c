@@ -9,13 +9,14 @@
 #include "upcall/upcall-msg.h"
 #include "util.h"
 
-/* Where actions are. */
+/* Where actions occur. */
 enum where {
-    IN_FLOW,                    /* All packets of the flow have them. */
-    IN_SAMPLE,                  /* Some have, and go on after them. */
+    IN_FLOW,                    /* They apply to all packets of the flow. */
+    IN_SAMPLE,                  /* They apply to some packets, which then go
+                                 * on. */
 };
 
-/* Lists of actions deeper than that are none of Open vSwitch's. */
+/* Open vSwitch does not nest actions more deeply. */
 #define MAX_DEPTH 16
 
 struct search {
@@ -35,7 +36,7 @@ id_is_stale(struct search *search, uint32_t id)
     return id && id <= UPCALL_RECIRC_STATIC;
 }
 
-/* The actions that attribute 'type' of 'a' has. */
+/* The same for the actions in attribute 'type' of 'a'. */
 static bool
 nested_is_stale(struct search *search, const struct nlattr *a,
                 uint16_t type, enum where where, int depth)
@@ -65,7 +66,7 @@ action_is_stale(struct search *search, const struct nlattr *a,
         return nested_is_stale(search, a, OVS_SAMPLE_ATTR_ACTIONS, IN_SAMPLE,
                                depth);
     case OVS_ACTION_ATTR_CHECK_PKT_LEN:
-        /* Both, as above. */
+        /* Evaluate both, as above. */
         return (nested_is_stale(search, a,
                                 OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER,
                                 where, depth)
@@ -88,7 +89,7 @@ actions_are_stale(struct search *search, const struct nlattr *actions,
     if (depth >= MAX_DEPTH) {
         return true;
     }
-    /* All are looked at, for their recirculation ids. */
+    /* Look at all actions, for their recirculation ids. */
     NL_ATTR_FOR_EACH (a, left, actions, len) {
         stale |= action_is_stale(search, a, where, depth + 1);
     }
@@ -120,7 +121,8 @@ flow_stale(const struct dpif_flow *flow, flow_stale_port_cb *is_new,
     if (!search.max_id) {
         return stale ? FLOW_STALE_ROOT : FLOW_FRESH;
     }
-    stale |= !flow->ufid_present;       /* Nothing to know it by. */
+    stale |= !flow->ufid_present;       /* Without a ufid, the flow cannot be
+                                         * identified. */
     return (in_chain ? (stale ? FLOW_STALE : FLOW_CHAIN)
             : stale ? FLOW_STALE_ROOT : FLOW_ROOT);
 }

@@ -21,7 +21,7 @@ dpif_kdp_get_stats(const struct dpif *dpif, struct dpif_dp_stats *stats)
         struct kdp_flow_engine *engine
             = kdp_flow_engine_get(dpif_kdp_cast(dpif)->dp);
 
-        /* The kernel counts its own ones only. */
+        /* The kernel counts only its own flows. */
         stats->n_flows += engine ? offload_n_tc_only(engine->offload) : 0;
     }
     return error;
@@ -158,7 +158,7 @@ int
 dpif_kdp_meter_set(struct dpif *dpif, ofproto_meter_id meter_id,
                    struct ofputil_meter_config *config)
 {
-    /* The number may be that of another meter of the process that serves. */
+    /* In the process that serves, the number may belong to another meter. */
     return (kdp_datapath_is_shadow() ? EBUSY
             : kdp_flow_meters_set(dpif_kdp_cast(dpif)->dp, meter_id, config));
 }
