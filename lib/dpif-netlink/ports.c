@@ -29,7 +29,7 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_ports);
 
-/* ethtool's flag for large receive offload, under the name of its time. */
+/* ethtool's flag for large receive offload, under its old name. */
 #ifndef ETH_FLAG_LRO
 #define ETH_FLAG_LRO (1 << 15)
 #endif
@@ -81,8 +81,9 @@ add_vport(struct kdp_datapath *dp, const char *name, enum ovs_vport_type type,
     return 0;
 }
 
-/* Adds tunnel 'netdev' as a device made with rtnetlink.  EOPNOTSUPP if it is
- * not a tunnel, or the kernel cannot make that tunnel as a device. */
+/* Adds tunnel 'netdev' as a device created with rtnetlink.  Returns EOPNOTSUPP
+ * if it is not a tunnel, or the kernel cannot create that tunnel as a
+ * device. */
 static int
 add_as_device(struct kdp_datapath *dp, struct netdev *netdev,
               struct upcall_dest_new *dest, odp_port_t *port_no)
@@ -110,8 +111,8 @@ add_as_device(struct kdp_datapath *dp, struct netdev *netdev,
     return error;
 }
 
-/* Appends the options that a tunnel made by the openvswitch module itself
- * takes. */
+/* Appends the options for a tunnel that the openvswitch module itself
+ * creates. */
 static void
 put_tunnel_options(const struct netdev_tunnel_config *config,
                    struct ofpbuf *options)
@@ -177,7 +178,7 @@ probe_out_of_tree(void)
     out_of_tree = ovs_compat_probe_tunnels_out_of_tree();
 }
 
-/* True if tunnels are made by the openvswitch module rather than as devices of
+/* True if the openvswitch module creates tunnels itself instead of devices of
  * their own, as the module of the Open vSwitch project once did. */
 static bool
 tunnels_out_of_tree(void)
@@ -232,14 +233,14 @@ ports_add(struct kdp_datapath *dp, struct netdev *netdev, odp_port_t *port_no)
     ovs_mutex_unlock(&dp->mutex);
     vport_table_expire(dp->vports);
 
-    /* A device may have come with it, or changed. */
+    /* A device may have been created with the port, or changed. */
     kdp_rtnl_end(KDP_RTNL_PORT_ADD, start);
     kdp_links_catch_up();
     kdp_flow_offload_ports_changed(dp);
     return error;
 }
 
-/* Name of the netdev type of 'vport', as stock Open vSwitch gives it. */
+/* Name of the netdev type of 'vport', as in stock Open vSwitch. */
 static const char *
 type_name(const struct ovs_vport *vport)
 {
@@ -280,7 +281,7 @@ ports_del(struct kdp_datapath *dp, odp_port_t port_no_)
 
     error = vport_table_get_by_number(dp->vports, port_no, &vport);
     if (error && error != ENODEV) {
-        return error;           /* It may be there, and needs its channel. */
+        return error;           /* The port may exist and need its channel. */
     }
     kdp_flow_offload_port_del(dp, port_no);
     if (!error) {
@@ -295,7 +296,7 @@ ports_del(struct kdp_datapath *dp, odp_port_t port_no_)
         if (error == ENODEV) {
             vport_table_doubt(dp->vports, port_no);
         } else if (error) {
-            return error;       /* It is there, and needs its channel. */
+            return error;       /* The port exists and needs its channel. */
         }
         if (vport.nsid == OVS_VPORT_LOCAL) {
             kdp_flow_offload_was_port(dp, vport.ifindex);
@@ -311,9 +312,9 @@ ports_del(struct kdp_datapath *dp, odp_port_t port_no_)
     return error;
 }
 
-/* Questions. */
+/* Queries. */
 
-/* Ends a query, whose outcome was 'error' and 'vport'. */
+/* Ends a query with result 'error' and 'vport'. */
 static int
 port_query_end(int error, const struct ovs_vport *vport,
                struct dpif_port *port)
@@ -353,7 +354,7 @@ struct ports_dump {
     struct ovs_vport *vports;
     size_t n;
     size_t next;
-    int error;                  /* Of listing the ports. */
+    int error;                  /* Error of listing the ports. */
 };
 
 struct ports_dump *
@@ -362,7 +363,7 @@ ports_dump_start(struct kdp_datapath *dp)
     struct ports_dump *dump = xzalloc(sizeof *dump);
 
     /* As in the stock class, a dump that fails starts and is empty: when a
-     * datapath is destroyed its ports are listed once more. */
+     * datapath is destroyed, its ports are listed once more. */
     dump->error = vport_table_list(dp->vports, &dump->vports, &dump->n);
     return dump;
 }

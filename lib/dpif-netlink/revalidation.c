@@ -11,8 +11,8 @@
 #include "upcall/upcall-refcount.h"
 #include "util.h"
 
-/* An RCU grace period that is waited for.  References: the revalidation, and
- * the callback to come. */
+/* An RCU grace period in progress.  The revalidation and the pending callback
+ * hold references. */
 struct grace {
     struct ovs_refcount refcount;
     atomic_bool over;
@@ -21,10 +21,10 @@ struct grace {
 struct revalidation {
     enum { REST, TOLD, GRACE, DUMPING } state;
     uint64_t last;              /* Number of the last change. */
-    uint64_t round;             /* That of the last one in this round. */
-    uint64_t done;              /* That of the last one that is done. */
-    struct grace *grace;        /* In GRACE. */
-    uint64_t first_dump;        /* Dumps before DUMPING. */
+    uint64_t round;             /* Number of the last change in this round. */
+    uint64_t done;              /* Number of the last change that is done. */
+    struct grace *grace;        /* Only in GRACE. */
+    uint64_t first_dump;        /* 'n_dumps' at the start of DUMPING. */
     atomic_uint64_t n_dumps;    /* Dumps begun so far. */
 };
 

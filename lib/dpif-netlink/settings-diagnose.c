@@ -34,9 +34,9 @@ static const struct finding_kind setting_without_effect = {
 static const struct setting {
     const char *name;
     const char *words[3];
-    unsigned int min, max;      /* Besides 0 if 'zero' is true. */
+    unsigned int min, max;      /* Range; also 0 if 'zero' is true. */
     bool zero;
-    const char *word;           /* Besides the number, or NULL. */
+    const char *word;           /* Word allowed besides the number, or NULL. */
 } settings[] = {
     { .name = "upcall-dispatch", .words = { "per-port", "per-cpu" } },
     { .name = "upcall-engine", .words = { "epoll", "io_uring" } },
@@ -56,7 +56,7 @@ static const struct setting {
       .max = UPCALL_MAX_HANDLERS },
 };
 
-/* What names of ours begin with. */
+/* Prefixes of our names. */
 static const char *const prefixes[] = { "upcall-", "link-table-", "offload-" };
 
 static const struct setting *

@@ -30,29 +30,28 @@ VLOG_DEFINE_THIS_MODULE(kdp_settings);
 #define KEY_QUEUES "upcall-port-queues"
 #define KEY_HOLD "restart-hold"
 
-/* Range of KEY_GROUP_SIZE: from no two handlers together to as many as one
- * lock was ever good for, and what stands for the size that fits the
- * machine. */
+/* Range of KEY_GROUP_SIZE: from one handler in each group to the most that one
+ * lock was ever good for, and the value for the size that fits the machine. */
 #define GROUP_SIZE_MIN 1
 #define GROUP_SIZE_MAX 64
 #define GROUP_SIZE_AUTO "auto"
 
-/* What stands for the number of queues that fits the port. */
+/* The value for the number of queues that fits the port. */
 #define QUEUES_AUTO "auto"
 
-/* Range of KEY_BUFFER_MAX, in MiB: from room for some sockets to more memory
- * than there is. */
+/* Range of KEY_BUFFER_MAX, in MiB: from room for a few sockets to more memory
+ * than any machine has. */
 #define BUFFER_MAX_MIN 16
 #define BUFFER_MAX_MAX 1048576
 #define BUFFER_MAX_DEFAULT "1024"
 BUILD_ASSERT_DECL(UPCALL_BUFFER_MAX == UINT64_C(1024) << 20);
 
-/* Range of KEY_MAX_SOCKETS: two for the channels that belong to no port and
- * one for a port on its way, to more than a datapath can have ports. */
+/* Range of KEY_MAX_SOCKETS: from two for the channels that belong to no port
+ * and one for a new port, to more than a datapath can have ports. */
 #define MAX_SOCKETS_MIN 3
 #define MAX_SOCKETS_MAX 1000000
 
-/* The values looked at last, or NULL.  Under the mutex of the datapath. */
+/* The values checked last, or NULL.  Under the mutex of the datapath. */
 struct settings {
     char *dispatch;
     char *engine;
@@ -91,8 +90,8 @@ settings_destroy(struct kdp_datapath *dp)
     free(dp->settings);
 }
 
-/* True if 'value' of 'key' differs from the one in '*last' that was looked at
- * before.  A value is looked at once, so that a wrong one is reported once. */
+/* True if the value of 'key' differs from '*last', the value checked before.
+ * A value is checked once, so that an invalid value is reported once. */
 static bool
 has_changed(char **last, const struct smap *config, const char *key,
             const char *deflt)
@@ -234,7 +233,7 @@ set_group_size(struct kdp_datapath *dp, const char *value)
     }
 }
 
-/* Parses a number of queues, or "auto", which is 0. */
+/* Parses a number of queues, or "auto" as 0. */
 static bool
 parse_queues(const char *value, unsigned int *n)
 {

@@ -18,25 +18,25 @@
 #include "util.h"
 #include "vport/vport-show.h"
 
-/* Arguments of upcall/show, at most. */
+/* The most arguments of upcall/show. */
 #define SHOW_MAX_ARGS 8
 
-/* What upcall/show is asked for, and what it has found. */
+/* Arguments and result of upcall/show. */
 struct show {
     const char *port;           /* Name or number, or NULL for all. */
     const char *sort;           /* Key to sort ports or senders by, or
                                  * NULL. */
-    const char *top_text;       /* Number of them, as it was typed, or NULL. */
+    const char *top_text;       /* Number of them, as typed, or NULL. */
     unsigned int top;           /* Ports, or senders of a port, to show, or 0
                                  * for all. */
-    bool queues;                /* With a line for each queue. */
-    bool senders;               /* The senders of ports. */
+    bool queues;                /* Show a line for each queue. */
+    bool senders;               /* Show the senders of ports. */
     bool found;                 /* A datapath has that port. */
     struct ds *text;            /* Either this or 'json' is not NULL. */
     struct json *json;          /* Array of datapaths, or of ports. */
 };
 
-/* Takes a snapshot of 'dp' into '*info', sorted as 'show' asks. */
+/* Takes a snapshot of 'dp' into '*info', sorted as 'show' says. */
 static void
 get_info(const struct kdp_datapath *dp, const struct show *show,
          struct upcall_table_info *info)
@@ -61,7 +61,8 @@ show_datapath(struct kdp_datapath *dp, void *show_)
     uint64_t n_restored, n_lost, n_nowhere;
     const char *mode;
 
-    /* The other way round losses of this moment would be lost nowhere. */
+    /* In the other order, losses between the two reads would seem to belong to
+     * no socket. */
     n_lost = kdp_datapath_n_lost(dp);
     get_info(dp, show, &info);
     n_nowhere = n_lost - MIN(n_lost, info.dropped);
@@ -117,8 +118,8 @@ show_port(struct kdp_datapath *dp, void *show_)
     upcall_table_info_uninit(&info);
 }
 
-/* Checks what was asked for.  Returns NULL, or an error message that the
- * caller must free. */
+/* Checks the arguments.  Returns NULL, or an error message that the caller
+ * must free. */
 static char *
 check_order(struct show *show)
 {
@@ -142,10 +143,10 @@ check_order(struct show *show)
                         upcall_show_keys()));
 }
 
-/* Takes "--top N", "--sort KEY", "--queues" and "--senders" out of 'argc'
- * arguments 'argv' into 'show', and stores the others in 'rest' and their
- * number in '*n_rest'.  (Open vSwitch frees what is in 'argv'.)  Returns NULL,
- * or an error message that the caller must free. */
+/* Moves "--top N", "--sort KEY", "--queues" and "--senders" from the 'argc'
+ * arguments 'argv' to 'show', and stores the others in 'rest' and their number
+ * in '*n_rest'.  (Open vSwitch frees the strings in 'argv'.)  Returns NULL, or
+ * an error message that the caller must free. */
 static char *
 parse_order(int argc, const char *argv[], struct show *show,
             const char *rest[], int *n_rest)
@@ -239,7 +240,7 @@ upcall_reset(struct unixctl_conn *conn, int argc OVS_UNUSED,
     unixctl_command_reply(conn, NULL);
 }
 
-/* What vport-table/show is asked for, and what it has found. */
+/* Arguments and result of vport-table/show. */
 struct show_vports {
     const char *datapath;       /* Name, or NULL for all. */
     bool found;

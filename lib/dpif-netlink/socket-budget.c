@@ -15,25 +15,25 @@
 VLOG_DEFINE_THIS_MODULE(kdp_socket_budget);
 
 /* Milliseconds between two comparisons.  Long enough to count enough upcalls,
- * short enough that a noisy port is soon alone. */
+ * short enough that a noisy port soon gets a socket of its own. */
 #define BALANCE_INTERVAL 1000
 
-/* The most ports that change places at a time; besides the two that belong to
- * no port, so many sockets of the budget
- * (but at most an eighth, and at least one) are kept for those on their
- * way. */
+/* The most ports that change places at a time.  The budget keeps this many
+ * sockets (but at most an eighth of it, and at least one) for ports that
+ * change places, besides the two sockets that belong to no port. */
 #define BALANCE_PORTS 16
 
-/* A port that shares gets the socket of another one if it had more than this
- * many times the upcalls of that one, and this many more.  Without the two,
- * ports with the same little traffic would change places for ever. */
+/* A sharing port gets the socket of another port if it had more than
+ * BALANCE_FACTOR times the upcalls of the other port, and BALANCE_MARGIN more.
+ * Without these, ports with the same little traffic would change places
+ * forever. */
 #define BALANCE_FACTOR 2
 #define BALANCE_MARGIN 50
 
 /* Under the mutex of the datapath. */
 struct socket_budget {
     size_t max;                 /* Setting, or 0 for what is possible. */
-    bool noted;                 /* That it is used up was logged. */
+    bool noted;                 /* It was logged that the budget is used up. */
     uint32_t *last;             /* By port number: upcalls at the last
                                  * comparison.  NULL before that. */
     long long int balance_at;   /* Next comparison. */
@@ -71,7 +71,7 @@ socket_budget_get_max(const struct kdp_datapath *dp)
     return dp->budget->max;
 }
 
-/* Sockets that there may be. */
+/* The most sockets that may exist. */
 static size_t
 max_sockets(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -132,8 +132,8 @@ socket_budget_room(const struct kdp_datapath *dp)
     return max > n ? max - n : 0;
 }
 
-/* A port and the upcalls that came for it since the last comparison, which may
- * have been long ago: there are none while no port shares. */
+/* A port and its upcalls since the last comparison, which may have been long
+ * ago: there are no comparisons while no port shares. */
 struct port_rate {
     uint32_t port_no;
     uint32_t n;
@@ -148,8 +148,8 @@ compare_rates(const void *a_, const void *b_)
     return a->n < b->n ? -1 : a->n > b->n;
 }
 
-/* Upcalls of the port of 'count' since this was called last.  Those that were
- * lost do not count: to know them takes a system call for each port, and a port
+/* Upcalls of the port of 'count' since the last call.  Lost upcalls do not
+ * count: reading their number takes a system call for each port, and a port
  * that loses upcalls has many others. */
 static uint32_t
 port_count(struct kdp_datapath *dp, const struct upcall_port_count *count)
@@ -159,7 +159,7 @@ port_count(struct kdp_datapath *dp, const struct upcall_port_count *count)
     int32_t n = count->n - *last;
 
     *last = count->n;
-    return MAX(n, 0);           /* Below 0 if counting has begun again. */
+    return MAX(n, 0);           /* Below 0 if the counters were reset. */
 }
 
 /* Ports by where their upcalls go, the quietest first. */
@@ -202,7 +202,7 @@ ranking_uninit(struct ranking *ranking)
     free(ranking->own);
 }
 
-/* Is it worth it that 'noisy' gets the socket of 'quiet'? */
+/* True if 'noisy' should get the socket of 'quiet'. */
 static bool
 is_noisier(const struct port_rate *noisy, const struct port_rate *quiet)
 {
@@ -271,7 +271,7 @@ balance(struct kdp_datapath *dp)
     ranking_uninit(&ranking);
 }
 
-/* Are there ports that share, or that will have to? */
+/* True if some port shares, or will have to. */
 static bool
 is_active(const struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)

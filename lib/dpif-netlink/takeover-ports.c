@@ -26,10 +26,10 @@ VLOG_DEFINE_THIS_MODULE(kdp_takeover_ports);
 
 struct takeover_ports {
     struct ovs_mutex mutex;
-    struct ovs_list kept OVS_GUARDED;   /* Of "struct kept_port". */
+    struct ovs_list kept OVS_GUARDED;   /* Contains "struct kept_port". */
 };
 
-/* A port that the bridge has deleted, and the kernel still has. */
+/* A port that the bridge has deleted but the kernel still has. */
 struct kept_port {
     struct ovs_list list_node;
     char name[IFNAMSIZ];
@@ -68,7 +68,7 @@ find_kept(const struct takeover_ports *ports, const char *name)
     return NULL;
 }
 
-/* Takes port 'name', or any one if that is NULL, out of the list.  Returns
+/* Takes port 'name', or any port if that is NULL, out of the list.  Returns
  * NULL if there is none. */
 static struct kept_port *
 take_kept(struct takeover_ports *ports, const char *name)
@@ -129,8 +129,8 @@ delete_kept(struct kdp_datapath *dp, struct kept_port *kept)
     free(kept);
 }
 
-/* Has Open vSwitch compare the device of 'kept' with what 'netdev' is to be.
- * Returns true if it is the same, and still there. */
+/* Makes Open vSwitch compare the device of 'kept' with the configuration of
+ * 'netdev'.  Returns true if they are the same and the device still exists. */
 static bool
 is_as_wanted(const struct kept_port *kept, struct netdev *netdev)
 {

@@ -35,62 +35,65 @@ VLOG_DEFINE_THIS_MODULE(kdp_takeover);
 #define MAX_PORTS 65536
 
 /* Milliseconds after the end at which flows are revalidated: at once, and
- * again.  By then a flow that is in use has counted a packet.  Few packets of a
- * flow that is used less take a way that is not the best. */
+ * again later, when a flow in use has counted a packet.  Few packets of a
+ * rarely used flow take a suboptimal path. */
 static const int revalidate_after[] = { 0, 20, 100, 500 };
 
 /* Milliseconds after the end at which flows that still lead to chains of the
- * previous run are deleted.  Revalidators look at each flow within a second,
- * unless there are more than they have time for. */
+ * previous run are deleted.  Revalidators check each flow within a second,
+ * unless there are too many flows. */
 #define MAX_CHAINS_MSEC 60000
 
-/* What the previous run left. */
+/* Flows of the previous run. */
 struct legacy {
-    int error;                  /* Of the list of flows. */
-    struct ovs_list doomed[FLOW_N_STALE];       /* Of "struct doomed": all but
-                                                 * FLOW_FRESH ones. */
+    int error;                  /* Error of listing the flows. */
+    struct ovs_list doomed[FLOW_N_STALE];       /* Lists of "struct doomed":
+                                                 * all flows except FLOW_FRESH
+                                                 * ones. */
     size_t n_doomed, n_kept;
     uint32_t max_recirc_id;
     unsigned long *inputs;      /* Ports whose packets flows forward. */
 };
 
-/* Work on all flows, for which the main thread has no time. */
+/* Work on all flows, which would take the main thread too long. */
 struct work {
     struct kdp_datapath *dp;
     void (*function)(struct work *);
     pthread_t thread;
-    atomic_bool stop;           /* The main thread waits for its end. */
+    atomic_bool stop;           /* The main thread waits for the end of the
+                                 * work. */
     atomic_bool done;           /* The thread ends. */
-    const unsigned long *new_ports;     /* Numbers that were given again, or
-                                         * NULL. */
+    const unsigned long *new_ports;     /* Port numbers that were assigned
+                                         * again, or NULL. */
     struct legacy legacy;
-    bool keep_chains;                   /* In DELETE: revalidators look at
-                                         * all flows at once after it. */
-    struct flow_chains *chains;         /* That stay after DELETE, or NULL. */
+    bool keep_chains;                   /* In DELETE: revalidators check all
+                                         * flows at once after it. */
+    struct flow_chains *chains;         /* Chains that stay after DELETE, or
+                                         * NULL. */
 };
 
 struct takeover {
     enum { DONE, KEEP, SETTLE, DELETE } phase;
-    unsigned int turns;         /* In SETTLE: until it may end. */
+    unsigned int turns;         /* Turns until SETTLE may end. */
     unsigned int hold;          /* The longest hold, in seconds. */
     long long int upcalls_on;   /* Time at which SETTLE began. */
-    atomic_bool hides;          /* Not DONE; for revalidators. */
-    unsigned long *new_ports;   /* Numbers that were given since KEEP. */
-    unsigned long *copied_ports;        /* Those that 'work' has, or NULL. */
-    bool ports_changed;         /* 'new_ports' has, since it was copied. */
+    atomic_bool hides;          /* Phase is not DONE; for revalidators. */
+    unsigned long *new_ports;   /* Port numbers assigned since KEEP. */
+    unsigned long *copied_ports;        /* Copy that 'work' has, or NULL. */
+    bool ports_changed;         /* 'new_ports' has changed since the copy. */
     struct work work;
     bool working;               /* 'work' has a thread. */
     struct seq *seq;            /* Changes when work is done, from */
     uint64_t seqno;             /* this value. */
-    size_t n_revalidated;       /* Of 'revalidate_after', those that were. */
+    size_t n_revalidated;       /* Number of 'revalidate_after' done. */
     long long int ended;        /* Time of the end. */
-    atomic_uint n_dumps;        /* That revalidators began while there were
-                                 * chains. */
-    bool chains_deleted;        /* The chains are, */
-    unsigned int n_dumps_then;  /* and that was 'n_dumps' then. */
+    atomic_uint n_dumps;        /* Dumps that revalidators began while there
+                                 * were chains. */
+    bool chains_deleted;        /* The chains are deleted, */
+    unsigned int n_dumps_then;  /* and this was 'n_dumps' then. */
 };
 
-/* A flow that is to be deleted, now or when nothing leads to it any more. */
+/* A flow to delete, now or when nothing leads to it any more. */
 struct doomed {
     struct ovs_list list_node;
     struct dpif_op op;
@@ -124,7 +127,7 @@ legacy_init(struct legacy *legacy)
     }
 }
 
-/* Forgets what 'legacy' has. */
+/* Frees the contents of 'legacy'. */
 static void
 legacy_clear(struct legacy *legacy)
 {
@@ -154,7 +157,7 @@ work_main(void *work_)
     return NULL;
 }
 
-/* Makes a thread that calls 'function'.  The work belongs to the thread until
+/* Creates a thread that calls 'function'.  The thread owns the work until
  * work_is_done() returns true. */
 static void
 work_start(struct kdp_datapath *dp, void (*function)(struct work *))
@@ -180,7 +183,7 @@ work_join(struct takeover *t)
     }
 }
 
-/* True if there is no thread, or no more. */
+/* True if there is no thread (any more). */
 static bool
 work_is_done(struct takeover *t)
 {
@@ -219,7 +222,8 @@ takeover_create(struct kdp_datapath *dp)
     dp->takeover->n_revalidated = ARRAY_SIZE(revalidate_after);
 }
 
-/* Forgets the chains of the previous run: revalidators see all flows. */
+/* Forgets the chains of the previous run, so that revalidators see all
+ * flows. */
 static void
 forget_chains(struct kdp_datapath *dp)
 {
@@ -232,7 +236,7 @@ forget_chains(struct kdp_datapath *dp)
     legacy_clear(&dp->takeover->work.legacy);
 }
 
-/* Ends the work, and forgets what it is about. */
+/* Ends the work and frees its data. */
 static void
 stop_work(struct kdp_datapath *dp)
 {
@@ -257,7 +261,7 @@ enter_done(struct kdp_datapath *dp)
     bitmap_free(t->new_ports);
     bitmap_free(t->copied_ports);
     t->new_ports = t->copied_ports = NULL;
-    /* Release: a revalidator that sees flows sees what was deleted, too. */
+    /* Release: a revalidator that sees flows also sees the deletions. */
     atomic_store_explicit(&t->hides, false, memory_order_release);
 }
 
@@ -382,9 +386,8 @@ doomed_create(const struct dpif_flow *flow)
     return doomed;
 }
 
-/* Begins the statistics of the 'n' 'flows' again: what was counted so far is
- * no matter of the rules of this run.  One that went meanwhile is no matter
- * either. */
+/* Resets the statistics of the 'n' 'flows', because earlier counts do not
+ * belong to the rules of this run.  Ignores flows that have gone meanwhile. */
 static void
 reset_statistics(struct dpif *inner, struct dpif_flow *const flows[], size_t n)
 {
@@ -493,8 +496,8 @@ operate(struct kdp_datapath *dp, struct dpif_op *ops[], size_t n)
     }
 }
 
-/* Deletes the flows of 'list', which is of "struct doomed", and frees it.
- * Returns 0, or a positive errno value if one of them may be left. */
+/* Deletes the flows in 'list', which contains "struct doomed", and frees the
+ * list.  Returns 0, or a positive errno value if one of them may be left. */
 static int
 delete_flows(struct work *work, struct ovs_list *list)
 {
@@ -541,8 +544,8 @@ flush(struct kdp_datapath *dp)
     }
 }
 
-/* Waits until no packet is under way any more that met a flow which has been
- * deleted. */
+/* Waits until the kernel has finished all packets that matched a deleted
+ * flow. */
 static void
 wait_for_packets(const struct kdp_datapath *dp)
 {
@@ -555,8 +558,8 @@ wait_for_packets(const struct kdp_datapath *dp)
     }
 }
 
-/* True if this run can give recirculation ids that are higher than all that the
- * previous one gave, and that rules of tc have room for. */
+/* True if this run can allocate recirculation ids that are higher than all ids
+ * of the previous run and that rules of tc have room for. */
 static bool
 ids_can_rise(const struct legacy *legacy)
 {
@@ -574,9 +577,10 @@ add_chains(struct flow_chains *chains, const struct legacy *legacy,
     }
 }
 
-/* Work: deletes those that must not stay, in the kernel datapath and, of
- * recirculation chains, in tc.  Lists the flows again before that
- * if numbers were given to other ports: these were not known before. */
+/* Work: deletes flows that must not stay from the kernel datapath, and rules
+ * of recirculation chains from tc.  If port numbers were assigned to other
+ * ports, first lists the flows again, because these numbers were not known
+ * before. */
 static void
 delete_stale(struct work *work)
 {
@@ -675,7 +679,7 @@ hold_ends(const struct takeover *t)
 }
 
 /* True if the flows have to stay as they are, because a bridge waits for its
- * rules.  The work is done. */
+ * rules.  The work must be done. */
 static bool
 is_held(struct kdp_datapath *dp)
 {
@@ -693,7 +697,7 @@ is_held(struct kdp_datapath *dp)
     return true;
 }
 
-/* Makes a thread that deletes the flows that must not stay. */
+/* Creates a thread that deletes the flows that must not stay. */
 static void
 enter_delete(struct kdp_datapath *dp, bool bridges_run)
 {
@@ -741,8 +745,8 @@ takeover_dump_begins(struct kdp_datapath *dp)
 }
 
 /* Deletes chains of the previous run when nothing leads to them, or after a
- * minute.  A dump that began before may still show them, so they are hidden
- * until revalidators begin the next one. */
+ * minute.  An earlier dump may still show the chains, so they are hidden until
+ * revalidators begin the next dump. */
 static void
 run_chains(struct kdp_datapath *dp)
 {

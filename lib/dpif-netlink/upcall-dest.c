@@ -21,41 +21,42 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_upcall_dest);
 
-/* Milliseconds before sockets that are no longer used are looked at, and
+/* Milliseconds before the first look at sockets that are no longer used, and
  * between two looks.  Some hundred times the kernel's usual grace period.
- * (Those of queues that were replaced are looked at earlier: the table knows
+ * (Sockets of replaced queues are looked at earlier, because the table knows
  * when the grace period is over.) */
 #define DRAIN_DELAY 1000
 #define DRAIN_AGAIN 100
 
-/* What the kernel was told of a port. */
+/* The kernel's configuration of a port. */
 struct told {
     struct hmap_node node;      /* In upcall_dests->told. */
     struct ovs_list leaving_node;   /* In upcall_dests->leaving, or empty. */
     uint32_t port_no;
-    uint32_t pid;               /* The first one. */
+    uint32_t pid;               /* The first pid. */
     size_t n_pids;
     long long int drain_at;     /* If it is in 'leaving': not before this. */
-    uint64_t change;            /* Revalidation after which no flow names the
-                                 * socket that the port had before, or 0. */
+    uint64_t change;            /* Revalidation after which flows no longer
+                                 * name the port's previous socket, or 0. */
 };
 
 /* Under the mutex of the datapath. */
 struct upcall_dests {
     enum dispatch_mode mode;
-    uint32_t n_cpus;            /* The kernel knows the sockets of the first so
-                                 * many handlers for its CPUs. */
+    uint32_t n_cpus;            /* Number of handlers whose sockets the kernel
+                                 * has for its CPUs. */
     struct hmap told;           /* By port number. */
     struct revalidation *revalidation;
-    struct ovs_list leaving;    /* Ports of which a socket may wait to be
+    struct ovs_list leaving;    /* Ports with a socket that may wait to be
                                  * empty. */
-    bool cpus_leaving;          /* The same of a socket of CPUs. */
-    uint32_t max_cpus;          /* No handler from this on ever had one. */
-    long long int drain_at;     /* When to look at these, in ms. */
-    unsigned int max_queues;    /* As upcall_dest_max_queues(). */
+    bool cpus_leaving;          /* The same for a socket of CPUs. */
+    uint32_t max_cpus;          /* No handler from this one on ever had such a
+                                 * socket. */
+    long long int drain_at;     /* When to look at these sockets, in ms. */
+    unsigned int max_queues;    /* See upcall_dest_max_queues(). */
     bool holding;               /* Upcalls of a new port are held. */
-    unsigned int hold_all;      /* Turns in which those of all sockets that
-                                 * are added are to be held. */
+    unsigned int hold_all;      /* Turns in which upcalls of all added sockets
+                                 * are held. */
     bool takeover;              /* Flows of a previous run are taken over. */
 };
 
@@ -97,7 +98,7 @@ is_draining(const struct upcall_dests *dests)
     return dests->cpus_leaving || !ovs_list_is_empty(&dests->leaving);
 }
 
-/* What the kernel was told. */
+/* The kernel's configuration. */
 
 static struct told *
 find_told(const struct kdp_datapath *dp, uint32_t port_no)
@@ -114,8 +115,8 @@ find_told(const struct kdp_datapath *dp, uint32_t port_no)
     return NULL;
 }
 
-/* Takes note that the kernel knows 'n' pids for port 'port_no', of which 'pid'
- * is the first. */
+/* Notes that the kernel has 'n' pids for port 'port_no', the first being
+ * 'pid'. */
 static void
 set_told(struct kdp_datapath *dp, uint32_t port_no, uint32_t pid, size_t n)
     OVS_REQUIRES(dp->mutex)
@@ -145,8 +146,8 @@ forget_told(struct kdp_datapath *dp, uint32_t port_no)
     }
 }
 
-/* Returns true if the kernel may take fewer pids for a port than 'n', which it
- * has refused with 'error'.  From now on no port has more. */
+/* Returns true if the kernel may accept fewer pids for a port than 'n', which
+ * it has refused with 'error'.  From now on no port has more. */
 static bool
 refused(struct kdp_datapath *dp, size_t n, int error)
     OVS_REQUIRES(dp->mutex)
@@ -163,9 +164,9 @@ refused(struct kdp_datapath *dp, size_t n, int error)
     return true;
 }
 
-/* Tells the kernel where the upcalls of port 'port_no' are to be sent.
- * Returns 0 or a positive errno value.  If the kernel does not take as many
- * sockets as the port has, the first ones. */
+/* Passes the destination of port 'port_no' to the kernel.  If the kernel does
+ * not accept as many sockets as the port has, passes only the first ones.
+ * Returns 0 or a positive errno value. */
 static int
 tell(struct kdp_datapath *dp, uint32_t port_no)
     OVS_REQUIRES(dp->mutex)
@@ -186,8 +187,8 @@ tell(struct kdp_datapath *dp, uint32_t port_no)
     return error;
 }
 
-/* Has flows revalidated because the pid of port 'port_no' changed: they may
- * name the one that it had before. */
+/* Requests a revalidation because the pid of port 'port_no' changed: flows may
+ * name the previous pid. */
 static void
 revalidate(struct kdp_datapath *dp, uint32_t port_no)
     OVS_REQUIRES(dp->mutex)
@@ -200,8 +201,7 @@ revalidate(struct kdp_datapath *dp, uint32_t port_no)
     }
 }
 
-/* Has the sockets of port 'port_no' that are not used any more drained, 'msec'
- * from now on. */
+/* Drains the unused sockets of port 'port_no' from 'msec' ms from now on. */
 static void
 drain_port(struct kdp_datapath *dp, uint32_t port_no, int msec)
     OVS_REQUIRES(dp->mutex)
@@ -221,9 +221,9 @@ drain_port(struct kdp_datapath *dp, uint32_t port_no, int msec)
     }
 }
 
-/* Makes the destination of port 'port_no', called 'name', the one that the
- * kernel knows, because it does not take another one ('error').  If that is
- * none of ours, the port keeps what it was to have. */
+/* Resets the destination of port 'port_no', called 'name', to the kernel's,
+ * because the kernel refuses another one with 'error'.  If the kernel's
+ * destination is not our socket, the port keeps its intended destination. */
 static void
 keep_what_is_told(struct kdp_datapath *dp, uint32_t port_no, const char *name,
                   int error)
@@ -249,8 +249,8 @@ keep_what_is_told(struct kdp_datapath *dp, uint32_t port_no, const char *name,
                  dp->name, name, ovs_strerror(error));
 }
 
-/* Tells the kernel the destination that port 'port_no', called 'name', has
- * now.  If that fails, the port has the one that the kernel knows.  Returns 0
+/* Passes the new destination of port 'port_no', called 'name', to the kernel.
+ * If that fails, the port gets the destination that the kernel has.  Returns 0
  * or a positive errno value. */
 static int
 tell_change(struct kdp_datapath *dp, uint32_t port_no, const char *name)
@@ -262,14 +262,14 @@ tell_change(struct kdp_datapath *dp, uint32_t port_no, const char *name)
         keep_what_is_told(dp, port_no, name, error);
     }
 
-    /* Flows that were translated meanwhile have the new pid, whatever became
-     * of it. */
+    /* Flows that were translated meanwhile have the new pid, even after a
+     * failure. */
     revalidate(dp, port_no);
     drain_port(dp, port_no, DRAIN_DELAY);
     return error;
 }
 
-/* Questions. */
+/* Queries. */
 
 enum dispatch_mode
 upcall_dest_mode(const struct kdp_datapath *dp)
@@ -354,13 +354,13 @@ upcall_dest_hold_all(struct kdp_datapath *dp)
 
 /* Sockets. */
 
-/* True if 'error' says that the system is short of something, so that a port
- * is to share the socket of others rather than to have none. */
+/* True if 'error' says that the system is short of a resource, so that a port
+ * should use the shared socket instead of none. */
 static bool
 is_shortage(int error)
 {
     switch (error) {
-    case EMFILE:                /* Descriptors. */
+    case EMFILE:                /* No descriptors. */
     case ENFILE:
     case ENOMEM:
     case ENOBUFS:
@@ -371,9 +371,9 @@ is_shortage(int error)
     }
 }
 
-/* Creates a channel for 'port_no', of the socket that a previous run left, if
- * that is 'pid', or if it belongs to no port.  Returns 0 or a positive errno
- * value. */
+/* Creates a channel for 'port_no'.  Uses a socket that a previous run left, if
+ * its pid is 'pid', or if 'port_no' is not a port.  Returns 0 or a positive
+ * errno value. */
 static int
 create_channel(struct kdp_datapath *dp, uint32_t port_no, uint32_t pid,
                struct upcall_channel **channelp)
@@ -401,10 +401,10 @@ unref_channels(struct upcall_channel *channels[], size_t n)
 }
 
 /* Creates '*n' channels for 'port_no', but at most as many as the kernel
- * takes, and fewer if the system is short of something, at least one.  The
- * kernel sends to 'pids' now, unless that is NULL, which a previous run may
- * have left.  Stores how many they are in '*n'.  Returns 0 or a positive errno
- * value. */
+ * accepts, and fewer, at least one, if the system is short of a resource.
+ * 'pids', unless NULL, are the kernel's present pids, whose sockets a previous
+ * run may have left.  Stores the number of channels in '*n'.  Returns 0 or a
+ * positive errno value. */
 static int
 create_channels(struct kdp_datapath *dp, uint32_t port_no,
                 const uint32_t pids[], struct upcall_channel *channels[],
@@ -437,9 +437,9 @@ upcall_dest_set_takeover(struct kdp_datapath *dp, bool takeover)
     dp->dests->takeover = takeover;
 }
 
-/* Creates 'n' channels, or fewer if there cannot be as many, and adds them as
- * 'port_no', called 'name'.  'pids' is as in create_channels().  Returns 0 or
- * a positive errno value. */
+/* Creates 'n' channels, or as many as possible, and adds them as 'port_no',
+ * called 'name'.  'pids' is as in create_channels().  Returns 0 or a positive
+ * errno value. */
 static int
 add_channels(struct kdp_datapath *dp, uint32_t port_no, const char *name,
              const uint32_t pids[], size_t n)
@@ -461,10 +461,10 @@ add_channels(struct kdp_datapath *dp, uint32_t port_no, const char *name,
     return error;
 }
 
-/* Sockets that are no port's. */
+/* Sockets of no port. */
 
-/* Adds the one that the table has as 'port_no', unless it is there.  It is
- * called 'name', which is freed. */
+/* Adds the socket that the table has as 'port_no', unless it exists.  It is
+ * called 'name', which this function frees. */
 static int
 add_special(struct kdp_datapath *dp, uint32_t port_no, char *name)
     OVS_REQUIRES(dp->mutex)
@@ -565,8 +565,9 @@ upcall_dest_abort(struct upcall_dest_new *new)
     new->n_channels = 0;
 }
 
-/* Makes port 'port_no', called 'name', share, whose channels handlers could
- * not be given because of 'error'.  The kernel knows the channels' pids. */
+/* Makes port 'port_no', called 'name', share, because its channels could not
+ * be given to handlers because of 'error'.  The kernel has the channels'
+ * pids. */
 static int
 commit_shared(struct kdp_datapath *dp, struct upcall_dest_new *new,
               uint32_t port_no, const char *name, int error)
@@ -759,7 +760,7 @@ upcall_dest_sync(struct kdp_datapath *dp, const struct ovs_vport *vport,
     }
     error = tell_change(dp, port_no, vport->name);
     if (error == ENODEV) {
-        upcall_dest_forget(dp, port_no);    /* The port went meanwhile. */
+        upcall_dest_forget(dp, port_no);    /* The port is gone. */
         return 0;
     }
     return error;
@@ -815,8 +816,8 @@ is_empty(const struct kdp_datapath *dp, uint32_t port_no)
             || !stats.backlog);
 }
 
-/* Removes the channels of the port of 'told' that are no longer used and
- * empty.  Returns true if no other is to follow. */
+/* Removes the unused, empty channels of the port of 'told'.  Returns true if
+ * no other will follow. */
 static bool
 drain_told(struct kdp_datapath *dp, const struct told *told)
     OVS_REQUIRES(dp->mutex)
@@ -839,15 +840,15 @@ drain_told(struct kdp_datapath *dp, const struct told *told)
     } else if (!revalidated || !is_empty(dp, port_no)
                || told->pid == upcall_table_get_own_pid(dp->upcalls,
                                                         port_no)) {
-        /* The kernel may still send to it, as it was told of the port or has
-         * flows that name it. */
+        /* The kernel may still send to the channel, because the port or flows
+         * name it. */
         return false;
     }
     upcall_table_del(dp->upcalls, port_no);
     return true;
 }
 
-/* The same of channels of CPUs. */
+/* The same for channels of CPUs. */
 static bool
 drain_cpus(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)

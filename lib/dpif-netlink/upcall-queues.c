@@ -23,8 +23,8 @@
 VLOG_DEFINE_THIS_MODULE(kdp_upcall_queues);
 
 /* The most ports whose queues change in one look, so that the main loop does
- * not do thousands of requests in one turn, and milliseconds until the next
- * look if there are more, or some had to wait. */
+ * not make thousands of requests in one turn.  And milliseconds until the next
+ * look, if there are more ports or some had to wait. */
 #define CHANGES 16
 #define LOOK_AGAIN 100
 
@@ -38,8 +38,8 @@ struct queues_port {
     unsigned int set;           /* Setting of the port, or 0. */
     unsigned int said;          /* The largest since 'is_said'. */
     bool is_said;               /* 'said' becomes 'set' in the next look. */
-    unsigned int grown;         /* Queues besides those it began with. */
-    unsigned int n_quiet;       /* Seconds in which one fewer had done. */
+    unsigned int grown;         /* Queues in addition to the initial ones. */
+    unsigned int n_quiet;       /* Seconds in which one fewer was enough. */
     uint32_t last;              /* Upcalls at the last judgement. */
 };
 
@@ -50,9 +50,9 @@ struct upcall_queues {
     bool has_grown;             /* Some port may have 'grown'. */
     long long int judge_at;     /* Next judgement, in ms, */
     long long int judged_at;    /* and the last one, or 0, */
-    uint64_t busy_usec;         /* and what handlers had worked then, */
-    uint64_t n_upcalls;         /* and for how many upcalls. */
-    bool counted;               /* 'last' of ports is of then. */
+    uint64_t busy_usec;         /* and the handlers' work at that time, */
+    uint64_t n_upcalls;         /* in microseconds and upcalls. */
+    bool counted;               /* 'last' of ports is from that time. */
     bool look;                  /* Some port may have too many or too few. */
     long long int look_at;      /* Not before this time. */
 };
@@ -73,7 +73,7 @@ upcall_queues_destroy(struct kdp_datapath *dp)
     free(dp->queues);
 }
 
-/* Has all ports looked at. */
+/* Requests a look at all ports. */
 static void
 look(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -148,7 +148,7 @@ upcall_queues_set_port(struct kdp_datapath *dp, uint32_t port_no,
 {
     struct queues_port *port = find_port(dp, port_no);
 
-    /* The bridge tells of all interfaces, with each change of any. */
+    /* The bridge calls this for all interfaces at each change of any. */
     if (n || (port && (port->set || port->is_said))) {
         port = port ? port : get_port(dp, port_no);
         port->said = port->is_said ? MAX(port->said, n) : n;
@@ -210,7 +210,7 @@ auto_queues(const struct kdp_datapath *dp)
     return MIN(MAX(n, 1), UPCALL_QUEUES_AUTO);
 }
 
-/* Queues that a port is to have if the budget has room. */
+/* Queues that a port should have if the budget has room. */
 static unsigned int
 wanted(const struct kdp_datapath *dp, unsigned int set, bool wide,
        unsigned int grown)
@@ -254,8 +254,8 @@ upcall_queues_port_gone(struct kdp_datapath *dp, uint32_t port_no)
 
 /* Changes. */
 
-/* Gives 'port' the queues that it is to have.  Returns true if it has them,
- * false if it is to be tried again. */
+/* Gives 'port' the queues that it should have.  Returns true if it has them,
+ * false to try again later. */
 static bool
 adjust(struct kdp_datapath *dp, const struct queues_port *port,
        unsigned int *n_changes)
@@ -275,8 +275,8 @@ adjust(struct kdp_datapath *dp, const struct queues_port *port,
         return true;
     }
 
-    /* Fewer queues take a new socket, too, whatever the budget, and as few new
-     * ones as there may be. */
+    /* A change to fewer queues also needs new sockets: at least one, whatever
+     * the budget, and no more than there is room for. */
     room = socket_budget_room(dp);
     room = n < has ? MAX(room, 1) : room;
     if (*n_changes >= CHANGES || (n > has && room < n)) {
@@ -309,7 +309,7 @@ upcall_queues_judge(const struct upcall_queues_second *s)
     return worked < (s->n_queues - 1) * s->usec / 2 ? -1 : 0;
 }
 
-/* Judges the port of 'count', in the second that 's' says. */
+/* Judges the port of 'count' in the second of 's'. */
 static void
 judge_port(struct kdp_datapath *dp, const struct upcall_port_count *count,
            struct upcall_queues_second *s)
@@ -328,7 +328,7 @@ judge_port(struct kdp_datapath *dp, const struct upcall_port_count *count,
         port->grown = 0;
         return;
     } else if (!dp->queues->counted) {
-        return;                 /* 'last' was of some time ago. */
+        return;                 /* 'last' was too old. */
     }
     s->n_of_port = MAX(n, 0);
     s->n_queues = upcall_dest_n_queues(dp, port->port_no);
@@ -336,7 +336,7 @@ judge_port(struct kdp_datapath *dp, const struct upcall_port_count *count,
     port->n_quiet = verdict < 0 && port->grown ? port->n_quiet + 1 : 0;
     if (verdict > 0 && s->n_queues < wanted(dp, 0, port->wide,
                                             port->grown + 1)) {
-        /* Not before it has what it was to have. */
+        /* Not before the port has its intended queues. */
         if (s->n_queues < wanted(dp, 0, port->wide, port->grown)) {
             return;
         }
@@ -353,9 +353,9 @@ judge_port(struct kdp_datapath *dp, const struct upcall_port_count *count,
     look(dp);
 }
 
-/* Once a second, gives ports more queues or fewer.  While handlers did not
- * work enough for any port to need more, and none has more than it began with,
- * no port is looked at. */
+/* Once a second, gives ports more queues or fewer.  Skips all ports while
+ * handlers did not work enough for any port to need more, and no port has more
+ * than its initial queues. */
 static void
 judge(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -401,7 +401,7 @@ judge(struct kdp_datapath *dp)
     }
 }
 
-/* Gives ports the queues that they are to have. */
+/* Gives ports the queues that they should have. */
 static void
 adjust_all(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)

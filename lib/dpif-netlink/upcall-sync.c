@@ -18,9 +18,8 @@
 
 VLOG_DEFINE_THIS_MODULE(kdp_upcall_sync);
 
-/* Milliseconds before a comparison that failed is tried again.  What made it
- * fail (no file descriptors, no memory) goes away by the doing of people, not
- * at once. */
+/* Milliseconds before a failed comparison is repeated.  The cause (no file
+ * descriptors, no memory) usually takes a person to remove it. */
 #define RETRY_INTERVAL 1000
 
 /* Under the mutex of the datapath. */
@@ -54,7 +53,7 @@ upcall_sync_cancel(struct kdp_datapath *dp)
     dp->sync->wanted = false;
 }
 
-/* Has all ports compared again after a while. */
+/* Requests another comparison of all ports after a while. */
 static void
 retry(struct kdp_datapath *dp)
     OVS_REQUIRES(dp->mutex)
@@ -148,8 +147,8 @@ upcall_sync_all(struct kdp_datapath *dp)
     return error;
 }
 
-/* Looks at the ports that went since the last time: their destinations go,
- * unless their numbers belong to others by now.  Returns true if there were
+/* Removes the destinations of ports that have gone since the last call, unless
+ * their numbers belong to other ports by now.  Returns true if there were
  * any. */
 static bool
 sync_gone(struct kdp_datapath *dp)
@@ -172,7 +171,7 @@ sync_gone(struct kdp_datapath *dp)
             sync_vport(dp, &vport);
         } else if (error == ENODEV) {
             if (upcall_dest_is_known(dp, port_no)) {
-                /* We forget the ports that we delete ourselves at once. */
+                /* Ports that this process deletes are forgotten at once. */
                 if_notifier_kdp_outdated();
             }
             upcall_queues_port_gone(dp, port_no);

@@ -39,9 +39,10 @@ COMMENT_PATTERNS = {
     r"(^|[.:] +)Has [a-z' ]+ (asked|called|told|revalidated)\b":
         "makes ... do, calls, asks",
 }
-FOLDERS = ("lib/link", "lib/netdev-linux", "lib/nl", "lib/offload", "lib/ovs",
-           "lib/stats", "lib/tc", "lib/unixctl", "lib/vport", "tests/harness",
-           "utilities/bench", "utilities/ovs_kdp")
+FOLDERS = ("lib/dpif-netlink", "lib/link", "lib/netdev-linux", "lib/nl",
+           "lib/offload", "lib/ovs", "lib/stats", "lib/tc", "lib/unixctl",
+           "lib/upcall", "lib/vport", "tests/harness", "utilities/bench",
+           "utilities/ovs_kdp", "vswitchd")
 
 
 def pages():
