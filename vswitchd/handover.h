@@ -14,16 +14,16 @@
  *
  *      command      old daemon                 new daemon
  *      ----------   ------------------------   -----------------------------
- *      start        starts the new one         SHADOW: makes its bridges from
- *                                              the database; changes neither
- *                                              that nor the datapath
+ *      start        starts the new one         SHADOW: creates its bridges
+ *                                              from the database; changes
+ *                                              neither it nor the datapath
  *      (ovs-ofctl   serves, with its           takes OpenFlow rules at
  *      copies)      controllers                BRIDGE.mgmt.next
  *      prepare      MUTE: has no
  *                   controllers; rules do
  *                   not change, and are read
  *                   at BRIDGE.mgmt.old
- *      (ovs-ofctl   serves                     takes what has changed
+ *      (ovs-ofctl   serves                     takes the changed rules
  *      copies)
  *      commit       STANDBY: halts upcalls,    takes the sockets, serves,
  *                   gives sockets and the      gets the lock, and says so

@@ -2,7 +2,7 @@
 
 /* The daemon: Open vSwitch's bridge on the providers of this project.
  *
- * Options, exit codes, files and control commands are those of the stock
+ * Options, exit codes, files and control commands are the same as in the stock
  * ovs-vswitchd, because scripts and other daemons rely on them. */
 
 #include <config.h>

@@ -17,11 +17,11 @@
  *      flow-engine.h   the engine, for the files below
  *      flow-operate.h  operations on flows, and the kernel side
  *      flow-dump.h     dumps of flows
- *      flow-ports.h    which ports the engine has
+ *      flow-ports.h    the ports of the engine
  *      flow-meters.h   meters that flows name
  *      flow-offload.h  life cycle and settings
  *      flow-show.h     commands
- *      flow-api.h      what devices ask about datapaths
+ *      flow-api.h      questions of devices about datapaths
  *
  * A datapath has an engine from the first time that other_config:hw-offload is
  * true until the datapath is closed.  Without an engine, all operations go to

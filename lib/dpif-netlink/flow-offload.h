@@ -18,12 +18,14 @@
  * ports are deleted as soon as the bridge has added its ports
  * (tc/tc-orphans.h).
  *
- *      key  meaning -------------------
- *      ------------------------------------------ hw-offload  flows are
- *      offered to tc n-offload-threads  threads of the engine offload-delay
- *      age of a flow that is offered, in ms offload-bytes  how bytes of rules
- *      are counted offload-rebalance  flows with more packets get the places
- *      of others in full cards
+ *      key                     meaning
+ *      -------------------     ------------------------------------------
+ *      hw-offload              flows are offered to tc
+ *      n-offload-threads       threads of the engine
+ *      offload-delay           age of a flow that is offered, in ms
+ *      offload-bytes           how bytes of rules are counted
+ *      offload-rebalance       flows with more packets get the places of
+ *                              others in full cards
  *
  * Thread safety: the main thread, except kdp_flow_offload_ports_changed() and
  * kdp_flow_offload_delete_old_chains(), which any thread may call. */
@@ -57,7 +59,7 @@ void kdp_flow_offload_keep_old(struct kdp_datapath *);
  * that tc failed to delete are left.  Any thread. */
 size_t kdp_flow_offload_delete_old_chains(struct kdp_datapath *);
 
-/* Says that rules of a previous run no longer stay. */
+/* Says that rules of a previous run no longer have to stay. */
 void kdp_flow_offload_end_old(struct kdp_datapath *);
 
 /* True between _keep_old() and _end_old(). */

@@ -16,8 +16,8 @@
  *      userspace()              it names a socket that is closed: its packets
  *                               would be lost
  *      a port with a number     the number is another port's now
- *      that was given again
- *      a recirculation id up    each run gives the same ids to bonds
+ *      assigned again
+ *      a recirculation id up    each run allocates the same ids to bonds
  *      to UPCALL_RECIRC_STATIC
  *
  * Flows with other recirculation ids, and flows that lead to such ids, stay if
@@ -38,7 +38,7 @@ enum flow_stale {
     FLOW_FRESH,                 /* May stay until it is translated again. */
     FLOW_ROOT,                  /* The same if its ids are not allocated again:
                                  * it recirculates, and has no id itself. */
-    FLOW_CHAIN,                 /* The same: it has an id. */
+    FLOW_CHAIN,                 /* The same, but it has an id. */
     FLOW_STALE_ROOT,            /* To be deleted before FLOW_STALE flows, which
                                  * packets reach only by recirculation:
                                  * otherwise packets would miss half-way, with

@@ -17,11 +17,11 @@
  *
  *      state      goes on when
  *      -------    -------------------------------------------------------
- *      REST       a change asks for it: dpif_run() returns true
- *      TOLD       it is the next turn of the main loop: Open vSwitch has
- *                 passed it on to its threads
- *      GRACE      an RCU grace period is over: whoever translated a packet
- *                 before has installed the flow by then
+ *      REST       a change requests it: dpif_run() returns true
+ *      TOLD       the next turn of the main loop begins: Open vSwitch has
+ *                 passed the request on to its threads
+ *      GRACE      an RCU grace period is over: a thread that translated a
+ *                 packet before has installed the flow by then
  *      DUMPING    revalidators have begun REVALIDATION_DUMPS dumps of all
  *                 flows since
  *

@@ -15,14 +15,14 @@
  *
  *      phase     flows of the previous run         upcalls           ends with
  *      -------   -------------------------------   ---------------   ---------
- *      KEEP      forward; Open vSwitch's flushes   lost, as nobody   upcalls
+ *      KEEP      forward; Open vSwitch's flushes   lost: nothing     upcalls
  *                are not carried out, and its      listens           turned on
  *                revalidators see no flows
  *      SETTLE    the same                          wait on their     turns,
  *                                                  sockets           list and
  *                                                                    hold
- *      DELETE    those that must not stay are      the same          the last
- *                deleted (flow-stale.h)                              of them
+ *      DELETE    flows that must not stay are      the same          the last
+ *                deleted (flow-stale.h)                              deletion
  *      DONE      revalidators see all flows, and   handed out
  *                translate them at once: they
  *                keep, change or delete them

@@ -15,7 +15,7 @@
  *                  several (its queues)
  *                  the shared socket, without    ports fill it together
  *                  room for one of its own
- *      per-cpu     that of the CPU's handler     ports of a CPU share
+ *      per-cpu     the CPU's handler's socket    ports of a CPU share
  *
  * Upcalls of no port, which are for CFM, BFD, LACP and STP, have a socket of
  * their own.  Handlers serve this socket first, so that a flood of a port does
@@ -85,7 +85,7 @@
 /* Which socket the kernel sends an upcall to. */
 enum dispatch_mode {
     DISPATCH_PER_PORT,          /* The socket of the port. */
-    DISPATCH_PER_CPU,           /* That of the CPU's handler. */
+    DISPATCH_PER_CPU,           /* The socket of the CPU's handler. */
 };
 
 /* Destination of a port. */
@@ -93,7 +93,7 @@ enum upcall_dest {
     UPCALL_DEST_NONE,           /* The port has none. */
     UPCALL_DEST_OWN,            /* A socket of its own. */
     UPCALL_DEST_SHARED,         /* The shared socket. */
-    UPCALL_DEST_CPU,            /* That of the CPU's handler. */
+    UPCALL_DEST_CPU,            /* The socket of the CPU's handler. */
 };
 
 void upcall_dests_create(struct kdp_datapath *);

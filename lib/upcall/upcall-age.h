@@ -13,9 +13,9 @@
  * how many upcalls the socket holds:
  *
  *      a read emptied it       0
- *      it became readable      1, when its event came
- *      a look                  the memory that its upcalls take (SO_MEMINFO)
- *                              over that of one
+ *      it became readable      1, when its event arrived
+ *      a look                  the memory of its upcalls (SO_MEMINFO) over
+ *                              the memory of one
  *
  * Each such moment is a mark: the kernel had queued the upcalls up to a
  * position in the stream by then, and queued the following ones later.  The
@@ -52,7 +52,7 @@
 #define UPCALL_AGE_MARKS 8
 
 struct upcall_mark {
-    uint64_t n;                 /* The first so many upcalls were queued */
+    uint64_t n;                 /* This many upcalls were queued */
     uint64_t at;                /* by this time, in microseconds. */
 };
 
@@ -71,7 +71,7 @@ void upcall_age_init(struct upcall_age *age, uint64_t now);
  * one counts as being at the last one's time. */
 void upcall_age_mark(struct upcall_age *age, unsigned int n, uint64_t now);
 
-/* True if a look at 'now' would make the estimate better. */
+/* True if a look at 'now' would improve the estimate. */
 bool upcall_age_look_is_due(const struct upcall_age *age, uint64_t now);
 
 /* Says that 'n' upcalls were taken from the socket by 'now'.  'empty' says

@@ -19,8 +19,8 @@
  *
  *      word                     meaning
  *      ---------------------    ----------------------------------------
- *      0                        nobody; the next event gives it an owner
- *      UPCALL_TOKEN_HELD        nobody may read it before it is released
+ *      0                        no owner; the next event assigns one
+ *      UPCALL_TOKEN_HELD        no thread may read it before its release
  *                               (upcall_table_hold())
  *      generation | 0           it waits in the scheduler's run queue
  *      generation | handler     that handler reads it
@@ -143,7 +143,7 @@ struct upcall_channel {
     uint32_t serial;            /* Tells this channel from an earlier one of
                                  * the same port. */
     char *name;                 /* The port's name, for people. */
-    OVSRCU_TYPE(struct upcall_channel *) next;  /* Next one of its port
+    OVSRCU_TYPE(struct upcall_channel *) next;  /* Next channel of its port
                                                  * (upcall-ports.h). */
     bool adopted;               /* A previous run had 'sock', for which the */
     uint32_t drops_before;      /* kernel had dropped so many upcalls. */
@@ -184,7 +184,8 @@ struct upcall_channel {
     bool waited;                /* Adopted, and the messages that are read now
                                  * were sent before
                                  * upcall_channel_end_adopted(). */
-    uint64_t due;               /* In the run queue (upcall-queue.h). */
+    uint64_t due;               /* Next turn in the run queue
+                                 * (upcall-queue.h). */
     uint32_t n_turns;           /* Turns that it last got together. */
     uint64_t armed_at;          /* When it was released last; microseconds,
                                  * monotonic. */
@@ -367,7 +368,7 @@ upcall_channel_weight(const struct upcall_channel *channel)
     return weight;
 }
 
-/* Takes and throws away what waits on the socket. */
+/* Throws away the messages that wait on the socket. */
 void upcall_channel_drain(struct upcall_channel *);
 
 /* Notes and returns how many bytes wait on the socket, or 0 if the kernel does

@@ -20,11 +20,11 @@
  * policy predicts the wait, because netlink messages carry no time: the wait
  * is the length of the queue divided by the rate at which the port is served.
  *
- *      granted     upcalls that the port may have had in its turns: its share
+ *      granted     upcalls that the port's turns allowed: its share
  *      rate        granted over time; a moving average
  *      target      how long an upcall may wait behind others of its port
- *      keep        rate x target: as many may wait; but never fewer than two
- *                  turns take
+ *      keep        number that may wait: rate x target, but at least two
+ *                  turns' worth
  *
  * The policy looks at the queue every UPCALL_DELAY_LOOK.  If the queue was
  * longer than 'keep' at each look for UPCALL_DELAY_INTERVAL, the policy limits
@@ -60,8 +60,8 @@
  * enough for a sender that waits for an answer. */
 #define UPCALL_DELAY_INTERVAL UINT64_C(500000)
 
-/* Microseconds between two looks, each of which costs a system call: five in
- * an interval. */
+/* Microseconds between two looks: five looks in an interval.  Each look costs
+ * a system call. */
 #define UPCALL_DELAY_LOOK (UPCALL_DELAY_INTERVAL / 5)
 
 /* Default target and largest target, in ms.  A larger target would be no
@@ -93,8 +93,8 @@ struct upcall_delay {
 };
 
 /* Begins a turn at time 'now', in microseconds and not 0, that may take
- * 'quantum' upcalls.  Returns true if upcall_delay_look() is to be called
- * before it. */
+ * 'quantum' upcalls.  Returns true if the caller must call upcall_delay_look()
+ * before the turn. */
 bool upcall_delay_turn(struct upcall_delay *delay, uint64_t now,
                        unsigned int quantum);
 

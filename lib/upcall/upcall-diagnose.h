@@ -3,7 +3,7 @@
 #ifndef KDP_UPCALL_DIAGNOSE_H
 #define KDP_UPCALL_DIAGNOSE_H 1
 
-/* What is wrong with upcalls, for kdp/doctor (unixctl/findings.h).
+/* Findings about upcalls, for kdp/doctor (unixctl/findings.h).
  *
  * Thread safety: a pure function of its arguments. */
 
@@ -15,7 +15,7 @@
 struct findings;
 struct upcall_table_info;
 
-/* What the process has room for. */
+/* Resource limits of the process. */
 struct upcall_limits {
     size_t max_channels;        /* upcall_fd_limit_max_channels(). */
     unsigned int n_clamped;     /* upcall_rcvbuf_n_clamped(). */

@@ -69,7 +69,7 @@ struct upcall_engine_class {
      * positive errno value.  Null if the engine needs nothing special. */
     int (*probe)(void);
 
-    /* Makes an engine with buffers for 'n_msgs' messages.  Returns 0 or a
+    /* Creates an engine with buffers for 'n_msgs' messages.  Returns 0 or a
      * positive errno value. */
     int (*create)(unsigned int n_msgs, struct upcall_engine **);
     void (*destroy)(struct upcall_engine *);

@@ -22,14 +22,14 @@
 #include <stdint.h>
 
 /* Makes sure that the soft limit on open files admits 'n_channels' channels
- * and 'n_handlers' handlers besides all else that the process has open,
- * raising it as far as the hard limit allows.  'name' is the datapath, for
+ * and 'n_handlers' handlers in addition to the process's other descriptors,
+ * and raises it as far as the hard limit allows.  'name' is the datapath, for
  * messages.  Returns 0, or EMFILE if the hard limit is too low. */
 int upcall_fd_limit_ensure(const char *name, size_t n_channels,
                            size_t n_handlers);
 
-/* The most channels that the hard limit on open files has room for besides all
- * else; SIZE_MAX if there is no limit. */
+/* The most channels that the hard limit on open files has room for in addition
+ * to other descriptors; SIZE_MAX if there is no limit. */
 size_t upcall_fd_limit_max_channels(void);
 
 #endif /* lib/upcall/upcall-fd-limit.h */

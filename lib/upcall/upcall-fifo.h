@@ -20,8 +20,8 @@ struct upcall_channel;
 
 struct upcall_fifo {
     struct upcall_channel **ring;
-    size_t head;                /* Index of the first one. */
-    size_t n;                   /* Number in the list. */
+    size_t head;                /* Index of the first channel. */
+    size_t n;                   /* Number of channels. */
     size_t allocated;           /* Slots of 'ring', 0 or a power of 2. */
 };
 
@@ -68,7 +68,7 @@ upcall_fifo_push(struct upcall_fifo *fifo, struct upcall_channel *channel)
     fifo->ring[(fifo->head + fifo->n++) & (fifo->allocated - 1)] = channel;
 }
 
-/* Makes 'channel' the first one. */
+/* Puts 'channel' in front. */
 static inline void
 upcall_fifo_push_front(struct upcall_fifo *fifo,
                        struct upcall_channel *channel)

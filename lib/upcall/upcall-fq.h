@@ -81,16 +81,16 @@ struct upcall_fq {
     size_t n, n_bytes;          /* Upcalls, and memory for them. */
     size_t n_backlogged;        /* Classes with upcalls. */
     uint64_t n_shed;            /* Upcalls shed so far. */
-    ATOMIC(struct upcall_sender_set *) senders;    /* Or NULL, before the first
-                                                 * upcall. */
+    ATOMIC(struct upcall_sender_set *) senders;    /* NULL before the first
+                                                    * upcall. */
 };
 
 void upcall_fq_init(struct upcall_fq *);
 
-/* Throws away what waits. */
+/* Throws away all waiting upcalls. */
 void upcall_fq_clear(struct upcall_fq *);
 
-/* The same, and frees what the queue needs. */
+/* The same, and frees the queue's memory. */
 void upcall_fq_uninit(struct upcall_fq *);
 
 /* Puts a copy of 'rx' into the class of 'key'.  The kernel queued 'rx' at

@@ -59,14 +59,14 @@
  *
  *      what                written by            read by       order
  *      -----------------   ------------------    -----------   -------------
- *      length of a run     who holds its mutex   any handler   seq. cst. (*)
+ *      length of a run     holder of its mutex   any handler   seq. cst. (*)
  *      queue
  *      sleepers of a       handlers of the       any handler   seq. cst. (*)
  *      group               group
- *      "crowded"           who asked its epoll   any handler   relaxed, a
- *                          instance last                       hint only
+ *      "crowded"           last handler to get   any handler   relaxed, a
+ *                          events from epoll                   hint only
  *      owner word          upcall-channel.h      any handler   seq. cst.
- *      home of a channel   nobody                any thread    -
+ *      home of a channel   no thread             any thread    -
  *
  *      (*) A handler of group A writes the length of A's queue, then reads the
  *          sleepers of A and of all others before it decides not to call.  A
@@ -146,7 +146,7 @@ struct upcall_sched *upcall_groups_overloaded(const struct upcall_groups *,
  * sleepers of the group or, if there are none, of all groups. */
 size_t upcall_groups_share(const struct upcall_groups *, uint32_t group);
 
-/* What a handler takes from another group in its batch. */
+/* Channels that a handler takes from another group in its batch. */
 struct upcall_loan {
     struct upcall_sched *lender;    /* Or NULL. */
     size_t n;                       /* Channels of its run queue. */

@@ -104,7 +104,7 @@ struct upcall_sched *upcall_handler_sched(const struct upcall_handler *);
 int upcall_handler_wait(struct upcall_handler *, int timeout, bool *ready,
                         bool *latched, bool *again);
 
-/* What the handler counted since the last reset.  For the control thread. */
+/* Counts of the handler since the last reset.  For the control thread. */
 void upcall_handler_get_stats(const struct upcall_handler *,
                               struct upcall_handler_stats *);
 void upcall_handler_reset_stats(struct upcall_handler *);

@@ -27,7 +27,7 @@
 
 /* A channel of a port that has several. */
 struct upcall_queue_info {
-    unsigned int number;        /* The kernel's, from 0. */
+    unsigned int number;        /* Index in the kernel's order, from 0. */
     uint32_t pid;
     bool retired;               /* Other queues have replaced it. */
     bool held;                  /* It waits for the queues that it replaces. */
@@ -37,12 +37,12 @@ struct upcall_queue_info {
 
 struct upcall_port_info {
     uint32_t port_no;           /* Or UPCALL_PORT_*. */
-    bool shared;                /* Its upcalls come on shared channels. */
+    bool shared;                /* Its upcalls arrive on shared channels. */
     bool has_channel;           /* It has a channel of its own. */
     int owner;                  /* Handler that owns the (first) channel now,
                                  * or UPCALL_OWNER_*. */
     const char *name;
-    uint32_t pid;               /* Of the first channel. */
+    uint32_t pid;               /* Pid of the first channel. */
     size_t n_queues;            /* Channels that the kernel chooses from; 0 if
                                  * it has none of its own. */
     size_t n_channels;          /* In 'queues'; 0 if there is at most one. */
@@ -103,7 +103,7 @@ struct upcall_table_info {
     const char *name;
     const char *engine;
     uint64_t foreign;           /* Messages for another datapath, dropped. */
-    uint64_t abandoned;         /* Lost with a retired handler. */
+    uint64_t abandoned;         /* Upcalls lost with a retired handler. */
     uint64_t refused;           /* Messages that did not come from the
                                  * kernel. */
     uint64_t outdated;          /* Upcalls of packets that flows of a previous

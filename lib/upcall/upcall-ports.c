@@ -499,8 +499,8 @@ insert_channels(struct upcall_ports *ports, uint32_t port_no, uint32_t slot,
     return error;
 }
 
-/* Sets the receive buffers of the channels in 'slot', some of which are
- * new. */
+/* Sets the receive buffers of the channels in 'slot', which includes new
+ * channels. */
 static void
 update_new_rcvbufs(struct upcall_ports *ports, uint32_t slot)
     OVS_REQUIRES(ports->mutex)

@@ -23,16 +23,17 @@
  *      call           new queues                 retired queues
  *      -----------    -----------------------    ---------------------------
  *      change()       registered, held           read as before
- *      (the caller tells the kernel)
+ *      (the caller passes the
+ *      pids to the kernel)
  *      changed()      the kernel sends here      the kernel may still send
  *                                                here for one grace period
  *                                                (upcall-grace.h)
  *      (the grace
- *      period ends)                              what waits now has to be
+ *      period ends)                              waiting upcalls have to be
  *                                                processed first
  *      settle()       released                   only flows that name them
  *                                                in their actions send here
- *      del_retired()                             go, when they are idle
+ *      del_retired()                             removed when they are idle
  *
  * changed() starts a thread that waits for the grace period and then calls
  * settle().  A handler that releases a retired channel calls settle(), too.
@@ -112,10 +113,10 @@ struct upcall_ports {
                                                  * here; or NULL. */
     atomic_uint32_t target_delay; /* Microseconds, or 0 (upcall-delay.h). */
     atomic_uint32_t first_recirc_id;    /* First id of this run, or 0. */
-    atomic_uint32_t generation; /* Of the last groups attached. */
+    atomic_uint32_t generation; /* Generation of the last groups attached. */
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */
-    struct upcall_rate *rates;  /* Likewise; under the mutex. */
-    struct upcall_past **pasts; /* Likewise. */
+    struct upcall_rate *rates;  /* UPCALL_N_SLOTS; under the mutex. */
+    struct upcall_past **pasts; /* The same. */
     long long int rated_at OVS_GUARDED;     /* Last look, in ms, or 0. */
     upcall_slot adding;         /* First channel that is being added to its
                                  * slot. */

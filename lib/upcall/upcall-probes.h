@@ -19,8 +19,8 @@
  *          port number, messages taken, their bytes, 1 if the socket is empty
  *          or 0 if there may be more to read
  *      upcall_handout      when a handler is given an upcall
- *          port number, index of the handler, microseconds waited (those of
- *          the latencies in upcall-channel.h)
+ *          port number, index of the handler, microseconds waited (as in
+ *          the latencies of upcall-channel.h)
  *      upcall_shed         after upcalls that waited too long were thrown away
  *          port number, how many
  *      upcall_loss         when a channel reports that upcalls were lost

@@ -23,10 +23,10 @@
  * ---------------
  *
  *      what                          written by            read by
- *      ---------------------------   -------------------   -----------------
+ *      ---------------------------   -------------------   ------------------
  *      goal                          any handler           any thread
- *      quantum, pushed, popped       who holds the lock    any thread
- *      everything else               who holds the lock    likewise
+ *      quantum, pushed, popped       holder of the lock    any thread
+ *      everything else               holder of the lock    holder of the lock
  *
  * The lock is the scheduler's mutex: push, pop and drain need it.  Reads
  * without the lock are relaxed and may return a slightly old number. */
@@ -43,7 +43,7 @@ struct upcall_queue {
     struct upcall_fifo light;   /* In order of turns; an urgent channel is
                                  * first. */
     struct upcall_fifo heavy;   /* Channels with a weight; only a few. */
-    uint64_t round_end;         /* Value of 'popped'. */
+    uint64_t round_end;         /* 'popped' at the end of the round. */
     uint64_t round_at;          /* Its start in microseconds, or 0. */
     atomic_uint64_t goal;       /* Microseconds of a round, or 0. */
     atomic_uint32_t quantum;

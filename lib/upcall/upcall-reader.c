@@ -610,7 +610,7 @@ upcall_reader_read_sorted(struct upcall_reader *reader,
         upcall_count(&channel->shed, fq->n_shed - shed);
     }
     if (fq->n) {
-        /* An error will come up again. */
+        /* An error will recur. */
         read.empty = false;
         read.error = 0;
     }

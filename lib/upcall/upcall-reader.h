@@ -70,16 +70,16 @@ struct upcall_reader {
     /* Constant. */
     const char *dp_name;        /* For messages. */
     struct upcall_groups *groups;
-    struct upcall_sched *sched; /* Of the handler's group. */
+    struct upcall_sched *sched; /* Scheduler of the handler's group. */
     struct upcall_engine *engine;
     struct upcall_engine *ahead;    /* For channels of several senders. */
     struct upcall_stats_block *stats;
-    uint32_t index;             /* Of the handler. */
+    uint32_t index;             /* Index of the handler. */
     uint32_t token;             /* Its owner word, see upcall-channel.h. */
 
-    /* Channels that the handler owns, by state, in the order in which they
-     * came to it.  Each entry is a reference.  Those that are TAKEN or READING
-     * are in no list. */
+    /* Channels that the handler owns, by state, in the order in which the
+     * handler got them.  Each entry is a reference.  Channels that are TAKEN
+     * or READING are in no list. */
     struct upcall_fifo lists[UPCALL_N_STATES];
     long long int retry_at;     /* The earliest end of a pause of a PAUSED
                                  * channel, in ms, or LLONG_MAX. */

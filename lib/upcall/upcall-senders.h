@@ -46,7 +46,7 @@
  *     senders sent while they had no place.
  *
  * Upcalls that the kernel dropped because the socket was full are not part of
- * any count: nobody knows who sent them.
+ * any count: their senders are unknown.
  *
  * Rates
  * -----
@@ -95,7 +95,7 @@
 /* The sender of an upcall. */
 struct upcall_sender_key {
     uint8_t source[16];         /* IPv6 address, or an IPv4-mapped one. */
-    uint64_t id;                /* Of the tunnel, in network byte order. */
+    uint64_t id;                /* Id of the tunnel, in network byte order. */
     uint32_t port_no;           /* Input port. */
     uint32_t pad;               /* 0. */
 };
@@ -141,13 +141,13 @@ struct upcall_sender_mark {
 
 /* A place in the summary, or the total. */
 struct upcall_sender {
-    atomic_uint32_t version;    /* Guards all but the counts. */
+    atomic_uint32_t version;    /* Guards all members except the counts. */
     atomic_uint64_t serial;     /* Tells the sender from earlier ones in the
                                  * same place; 0 if the place is free. */
     atomic_uint64_t key[UPCALL_SENDER_KEY_WORDS];
     atomic_uint64_t since;      /* When it took its place, in microseconds. */
-    struct upcall_sender_mark marks[2]; /* Of the window before, and of the
-                                         * current one. */
+    struct upcall_sender_mark marks[2]; /* Starts of the previous and the
+                                         * current window. */
 
     /* The counts.  An upcall that arrived and was neither received nor shed
      * waits. */
@@ -171,9 +171,10 @@ struct upcall_sender_set {
     /* Used only by the owner. */
     uint32_t hashes[UPCALL_SENDER_PLACES];    /* Hashes of keys. */
     uint32_t weights[UPCALL_SENDER_PLACES];
-    uint32_t least;             /* No weight is below it once all places are
-                                 * taken. */
-    size_t next_place;          /* Where to look for the least next. */
+    uint32_t least;             /* Lower bound of the weights once all places
+                                 * are taken. */
+    size_t next_place;          /* Where the next search for the least weight
+                                 * begins. */
     size_t n;                   /* Places taken; they are the first ones. */
     uint64_t last_serial;
     uint64_t now;               /* The latest time seen. */
@@ -182,7 +183,7 @@ struct upcall_sender_set {
     uint64_t reset_at;          /* Guarded by the callers' mutex. */
 };
 
-/* Makes a summary without senders at 'now', in microseconds. */
+/* Creates a summary without senders at 'now', in microseconds. */
 struct upcall_sender_set *upcall_senders_create(uint64_t now);
 void upcall_senders_destroy(struct upcall_sender_set *);
 

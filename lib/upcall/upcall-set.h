@@ -56,8 +56,8 @@ int upcall_set_create(struct upcall_ports *ports, struct upcall_stats *stats,
 /* Frees a set that was never published.  NULL does nothing. */
 void upcall_set_destroy(struct upcall_set *);
 
-/* Makes the handlers of 'set', which is not published yet, successors of those
- * of 'old'. */
+/* Makes the handlers of 'set', which is not published yet, successors of the
+ * handlers of 'old'. */
 void upcall_set_inherit(struct upcall_set *set, const struct upcall_set *old);
 
 /* Retires 'old', which threads no longer find, and frees it after a grace

@@ -3,8 +3,8 @@
 #ifndef KDP_UPCALL_SOURCE_H
 #define KDP_UPCALL_SOURCE_H 1
 
-/* Who may send upcalls
- * ====================
+/* Permitted senders of upcalls
+ * ============================
  *
  * Private to lib/upcall.  Any process with CAP_NET_ADMIN in the network
  * namespace can send to a netlink socket whose port id it knows or guesses.

@@ -11,14 +11,14 @@
  *
  *      state       owner       meaning
  *      --------    ---------   -------------------------------------------
- *      IDLE        nobody      armed; its next upcall is an event.  Or it is
- *                              held, and its events are left
- *      TAKEN       handler     just became the handler's
+ *      IDLE        none        armed; its next upcall is an event.  Or it is
+ *                              held, and handlers ignore its events
+ *      TAKEN       handler     the handler has just become its owner
  *      SPARSE      handler     readable, and goes before the run queue
- *      READING     handler     chosen for the read that is being made
- *      PARTIAL     handler     has a rest of its turn: the batch was full
- *      EMPTY       handler     its socket was empty; for the batch's end
- *      SPENT       handler     used its turn up; for the batch's end
+ *      READING     handler     chosen for the current read
+ *      PARTIAL     handler     has part of its turn left: the batch was full
+ *      EMPTY       handler     its socket was empty; waits for the batch's end
+ *      SPENT       handler     used its turn up; waits for the batch's end
  *      PAUSED      handler     cannot be read; tried again after a pause
  *      QUEUED      run queue   waits for its turn
  *
@@ -33,10 +33,10 @@
  *      TAKEN       SPARSE      it has credit
  *      TAKEN       QUEUED      it has none
  *      TAKEN       READING     it came from the run queue, and can pay
- *      TAKEN       SPENT       it came from there, and still owes
+ *      TAKEN       SPENT       it came from the run queue, and still owes
  *      TAKEN       IDLE        the handlers are retired
  *      SPARSE      READING     its turn
- *      SPARSE      IDLE        others sleep, or the handler goes
+ *      SPARSE      IDLE        others sleep, or the handler is removed
  *      READING     EMPTY       the read emptied the socket, or failed once;
  *                              or the port is gone
  *      READING     PARTIAL     there is more, and credit
@@ -44,10 +44,10 @@
  *                              and stays in the run queue
  *      READING     PAUSED      the read failed again
  *      PARTIAL     READING     its turn
- *      PARTIAL     IDLE        the handler goes
+ *      PARTIAL     IDLE        the handler is removed
  *      EMPTY       IDLE        the batch is over
  *      SPENT       QUEUED      the batch is over
- *      SPENT       READING     nobody else has anything to read
+ *      SPENT       READING     no other channel has anything to read
  *      SPENT       IDLE        the batch is over and the handlers are retired
  *      PAUSED      IDLE        the pause is over
  *      QUEUED      TAKEN       its turn

@@ -3,8 +3,8 @@
 #ifndef KDP_UPCALL_STATS_H
 #define KDP_UPCALL_STATS_H 1
 
-/* What handlers count
- * ===================
+/* Counters of handlers
+ * ====================
  *
  * Private to lib/upcall.  Each handler counts in a block of its own
  * (stats/thread-counters.h), on cache lines that no other thread writes to.
@@ -24,8 +24,8 @@
  * Thread safety
  * -------------
  *
- *      upcall_stats_add            the handler's thread, or whoever ends the
- *                                  handler when no thread uses it any more
+ *      upcall_stats_add            the handler's thread, or the thread that
+ *                                  ends an unused handler
  *      upcall_stats_block_init,    the control thread, under a mutex of the
  *      _uninit, _get, _reset       caller's
  *      all others                  any thread, any time */
@@ -65,7 +65,7 @@ void upcall_stats_unref(struct upcall_stats *);
 void upcall_stats_get(struct upcall_stats *, uint64_t totals[UPCALL_N_STATS]);
 void upcall_stats_reset(struct upcall_stats *);
 
-/* What one handler counts. */
+/* Counters of one handler. */
 struct upcall_stats_block {
     struct upcall_stats *stats;
     struct thread_counters_block *counters;

@@ -16,13 +16,13 @@
  *      --------   -------------------------------   ------------------------
  *      systemd    the file descriptor store of      the service stops, and no
  *                 the service (sd_notify(3),        restart is under way
- *                 FDSTORE=1), if it is told
- *                 NOTIFY_SOCKET
+ *                 FDSTORE=1), if the process
+ *                 has NOTIFY_SOCKET
  *      monitor    a pair of sockets that the        that process ends
  *                 process of --monitor has, too.
  *                 Each copy waits in it as a
- *                 message, which nobody reads
- *                 before the next daemon
+ *                 message until the next
+ *                 daemon reads it
  *
  * Both may be in use.  Without either, the sockets end with the process.
  *
@@ -65,7 +65,7 @@ struct upcall_store_info {
  * 'monitored'. */
 void upcall_store_open(bool monitored);
 
-/* Finds what a previous run left. */
+/* Finds the sockets that a previous run left. */
 void upcall_store_start(void);
 
 /* Keeps socket 'fd', with netlink port id 'pid', of port 'port_no' of datapath

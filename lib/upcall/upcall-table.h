@@ -145,7 +145,7 @@ int upcall_table_add_queues(struct upcall_table *, uint32_t port_no,
  *
  *   - del_retired() removes the retired queues that are idle.  The caller has
  *     to know that flows no longer name them.  Returns true if none is left,
- *     false if it is to be called again. */
+ *     false if the caller must call it again. */
 int upcall_table_change(struct upcall_table *, uint32_t port_no,
                         struct upcall_channel *channels[], size_t n);
 void upcall_table_changed(struct upcall_table *, uint32_t port_no);
@@ -215,7 +215,7 @@ bool upcall_table_has_channel(const struct upcall_table *, uint32_t port_no);
  * it. */
 char *upcall_table_port_name(const struct upcall_table *, uint32_t port_no);
 
-/* Number of queues of port 'port_no'.  Stores the number of retired ones in
+/* Number of queues of port 'port_no'.  Stores the number of retired queues in
  * '*n_retired', unless that is NULL. */
 size_t upcall_table_n_queues(const struct upcall_table *, uint32_t port_no,
                              size_t *n_retired);
