@@ -16,21 +16,22 @@
  * default, this is the number:
  *
  *   - Wide ports, which are tunnels and physical uplinks, have as many queues
- *     as there are handlers and CPUs, but at most UPCALL_QUEUES_AUTO.  A
- *     tunnel is a vport of a tunnel type, or a device with the name of an Open
- *     vSwitch tunnel device.  An uplink is the only network device of a device
- *     on a bus.  (A NIC in switchdev mode has several network devices, its
- *     representors, each for a virtual machine.)
+ *     as handlers or CPUs, whichever are fewer, but at most
+ *     UPCALL_QUEUES_AUTO.  A tunnel is a vport of a tunnel type, or a device
+ *     with the name of an Open vSwitch tunnel device.  An uplink is the only
+ *     network device of a device on a bus.  (A NIC in switchdev mode has
+ *     several network devices, its representors, each for a virtual machine.)
  *
  *   - Other ports have one queue.
  *
- *   - A port of either kind gets one more queue under two conditions: in a
- *     second, handlers spent more than UPCALL_QUEUES_BUSY % of that second on
+ *   - A port of either kind gets one more queue if two conditions hold for a
+ *     second.  First, handlers spent at least UPCALL_QUEUES_BUSY % of it on
  *     the port for each of its queues, so that each queue had a handler nearly
- *     all the time; and all handlers together slept for as much time.  The
- *     time that handlers worked for a port is not measured, but estimated from
- *     the port's part of the upcalls.  The port gives a queue back if one
- *     queue fewer would have been busy for less than half of the time, for
+ *     all the time.  Second, all handlers together slept for at least the same
+ *     part of it, so that there is a handler for one more queue.  The time
+ *     that handlers worked for a port is not measured, but estimated from the
+ *     port's part of the upcalls.  The port gives a queue back if one queue
+ *     fewer would have been busy for less than half of the time, for
  *     UPCALL_QUEUES_QUIET seconds.
  *
  * Queues count in the budget of sockets (socket-budget.h).  While a port has

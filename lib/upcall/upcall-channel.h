@@ -121,8 +121,8 @@ struct upcall_channel_stats {
     uint32_t backlog;           /* Bytes that wait on the socket now. */
     uint32_t backlog_max;       /* Most bytes seen waiting. */
 
-    /* Microseconds from the kernel queueing an upcall to the hand-out; an
-     * estimate (upcall-age.h). */
+    /* Estimated microseconds from the moment at which the kernel queued an
+     * upcall to its hand-out (upcall-age.h). */
     struct latency_summary latency;
 };
 
@@ -330,7 +330,8 @@ void upcall_channel_release(struct upcall_channel *, uint32_t token);
  * becomes QUEUED.  Returns true if that succeeded. */
 bool upcall_channel_adopt(struct upcall_channel *, uint32_t queue);
 
-/* Changes the state.  A handler owns the channel in both states. */
+/* Changes the state.  A handler owns the channel in the old and in the new
+ * state. */
 void upcall_channel_set_state(struct upcall_channel *, enum upcall_state);
 
 bool upcall_channel_is_dead(const struct upcall_channel *);

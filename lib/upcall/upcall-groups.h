@@ -8,8 +8,9 @@
  *
  * Private to lib/upcall.  One epoll instance and one run queue would be two
  * locks that all handlers take for each batch.  So the handlers of a set form
- * groups, each of about as many handlers as CPUs share a last-level cache
- * (upcall-llc.h).  Each group has a scheduler (upcall-sched.h) of its own:
+ * groups.  A group has about as many handlers as there are CPUs that share a
+ * last-level cache (upcall-llc.h).  Each group has a scheduler
+ * (upcall-sched.h) of its own:
  *
  *      channels 0, 2, 4 ...  --> epoll, run queue --> handlers 0 to 7
  *                                   ^   calls, loans   ^
