@@ -29,7 +29,7 @@
  * There are two defences:
  *
  *   - The shared socket is registered in the kernel as the socket of every
- *     CPU. If the kernel dispatches by CPU, upcalls arrive on the shared
+ *     CPU.  If the kernel dispatches by CPU, upcalls arrive on the shared
  *     socket, and none is lost.
  *
  *   - The kernel announces the change to the "ovs_datapath" multicast group.

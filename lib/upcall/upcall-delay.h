@@ -41,7 +41,7 @@
  *
  * A port stays limited as long as it sends more than its share, which means
  * that the upcalls served and dropped in an interval exceed the upcalls
- * granted. The limit ends at once when the port leaves the run queue, because
+ * granted.  The limit ends at once when the port leaves the run queue, because
  * nothing waits then.
  *
  * A limit does not reduce what a port is served: the upcalls kept fill two

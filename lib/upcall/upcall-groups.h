@@ -24,8 +24,8 @@
  * -----
  *
  * A group has too much if none of its handlers sleeps and it has channels in
- * its run queue, or more events than one of its handlers could take at once. A
- * handler that leaves something in such a group calls other groups when it
+ * its run queue, or more events than one of its handlers could take at once.
+ * A handler that leaves something in such a group calls other groups when it
  * begins its batch: it writes to an eventfd that is registered in the epoll
  * instance of every group with EPOLLIN | EPOLLET | EPOLLEXCLUSIVE.  The kernel
  * skips the groups in which no handler sleeps, and wakes one handler of the

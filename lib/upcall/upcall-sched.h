@@ -192,8 +192,8 @@ void upcall_sched_set_round_goal(struct upcall_sched *, uint64_t usec);
 /* Number of upcalls in a turn of a channel of one port now. */
 unsigned int upcall_sched_quantum(const struct upcall_sched *);
 
-/* Wakes a sleeping handler, if there is one, if the run queue has more than
- * the 'share' channels that the caller is about to take. */
+/* If the run queue has more than the 'share' channels that the caller is about
+ * to take, wakes a sleeping handler, if there is one. */
 void upcall_sched_kick(struct upcall_sched *, size_t share);
 
 /* Number of handlers that sleep. */

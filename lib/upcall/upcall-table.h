@@ -153,8 +153,8 @@ void upcall_table_revert(struct upcall_table *, uint32_t port_no);
 void upcall_table_settle(struct upcall_table *, uint32_t port_no);
 bool upcall_table_del_retired(struct upcall_table *, uint32_t port_no);
 
-/* Holding: the upcalls of a port that is not configured yet wait on its
- * socket.
+/* Holding: the upcalls of a new port, which the translation does not know yet,
+ * wait on its socket.
  *
  * hold() holds 'channel', which was not added yet, until the 'n'th call of
  * release().  Then the waiting upcalls are handed out.  release() returns true
@@ -186,7 +186,7 @@ void upcall_table_del_all(struct upcall_table *);
  *
  * share() makes port 'port_no', called 'name', share.  A channel of the port
  * stays until upcall_table_del(), so that handlers can empty it; its counts go
- * on. unshare() ends the sharing; the counts go on in the port's channel, if
+ * on.  unshare() ends the sharing; the counts go on in the port's channel, if
  * it has one.  Both do nothing if there is nothing to do. */
 void upcall_table_share(struct upcall_table *, uint32_t port_no,
                         const char *name);
