@@ -550,9 +550,9 @@ dpif_netlink_kdp_leave_shadow(void)
 }
 
 /* True if 'op' would change flows, which must stay as they are, or send a
- * packet that another process sends.  Then the caller has to treat 'op' as
- * carried out.  In the shadow, bridges may still probe the datapath's
- * features. */
+ * packet that another process sends.  Then 'op' gets a successful result and
+ * must not be carried out.  In the shadow, bridges may still probe the
+ * datapath's features. */
 static bool
 leave_flow(struct dpif_op *op, bool shadow)
 {

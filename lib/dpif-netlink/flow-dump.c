@@ -207,7 +207,7 @@ dump_kernel_flow(struct flow_dump *dump, const struct dpif_flow *flow,
 }
 
 /* Shows the kernel's 'flow' as '*out'.  Returns false if the flow must not be
- * shown. 'chains' are the chains of a previous run, or NULL. */
+ * shown.  'chains' are the chains of a previous run, or NULL. */
 static bool
 show_kernel_flow(struct flow_dump_thread *thread,
                  const struct flow_chains *chains,

@@ -36,7 +36,7 @@ id_is_stale(struct search *search, uint32_t id)
     return id && id <= UPCALL_RECIRC_STATIC;
 }
 
-/* The same for the actions in attribute 'type' of 'a'. */
+/* True if the actions in attribute 'type' of 'a' cannot stay. */
 static bool
 nested_is_stale(struct search *search, const struct nlattr *a,
                 uint16_t type, enum where where, int depth)

@@ -68,7 +68,7 @@ drop_marks(struct upcall_age *age, unsigned int n)
     memmove(age->marks, &age->marks[n], age->n_marks * sizeof *age->marks);
 }
 
-/* Number of marks before upcall 'i', counted from 1, was queued; at least
+/* Number of marks after which upcall 'i', counted from 1, was queued; at least
  * 1. */
 static unsigned int
 n_marks_before(const struct upcall_age *age, uint64_t i)

@@ -182,7 +182,7 @@ group_take_back(struct engine_uring *engine, struct group *group)
     io_uring_buf_ring_advance(group->ring, -n);
 }
 
-/* Closes the ring, if there is one, and frees the buffers lent to it. */
+/* Closes the ring, if there is one, and takes back the buffers lent to it. */
 static void
 ring_close(struct engine_uring *engine)
 {

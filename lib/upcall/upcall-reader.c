@@ -39,7 +39,7 @@ BUILD_ASSERT_DECL(UPCALL_TURNS == UPCALL_BATCH / UPCALL_QUANTUM);
 /* If a channel cannot be read, the reader tries it again at once, in case the
  * kernel lacked a resource for a moment.  After that, it tries with pauses
  * that double from 1 ms to 2^10 ms: such a channel costs hardly anything, and
- * works again about a second after the cause has gone. */
+ * works again within about a second after the cause has gone. */
 #define UPCALL_PAUSE_SHIFT 10
 
 /* The most upcalls that a turn reads ahead: four turns empty a socket with the

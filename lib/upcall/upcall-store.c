@@ -42,8 +42,7 @@ VLOG_DEFINE_THIS_MODULE(upcall_store);
 #define QUEUE_SIZE (1024 * 1024 * 1024)
 
 /* The monitor's store is sorted when it has this many messages more than twice
- * the needed ones.  So sorting reads less than one message for each socket
- * that was removed. */
+ * the needed ones.  So it reads fewer needed messages than removed ones. */
 #define QUEUE_SPARE 256
 
 /* Milliseconds before a failed attempt is repeated.  By then systemd has read

@@ -35,9 +35,9 @@
  *
  * upcall_store_open() is called before the process forks, and
  * upcall_store_start() in the process that serves.  It finds the sockets that
- * a previous run left. upcall_store_take() gives a found socket to the caller.
- * upcall_store_end() closes the found sockets that were not taken.  The next
- * upcall_store_run(), which never blocks, copies added sockets.
+ * a previous run left.  upcall_store_take() gives a found socket to the
+ * caller.  upcall_store_end() closes the found sockets that were not taken.
+ * The next upcall_store_run(), which never blocks, copies added sockets.
  *
  * Failure
  * -------
