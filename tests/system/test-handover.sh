@@ -34,9 +34,11 @@ seen() {
 }
 
 # A daemon that goes on deletes all flows, of which revalidators may have heard
-# just before.
+# just before.  Revalidators of the old daemon delete the flows by which the new one
+# finds out what the datapath can do.
 start_next() {
-    allow_log 'Failed to acquire udpif_key .*\(No such file'
+    allow_log 'Failed to acquire udpif_key .*\(No such file' \
+        'failed to delete .* feature probe flow'
     allow_log 'handover\|WARN\|no handover: ' 'handover\|WARN\|the process that' \
         'fatal_signal.*\|WARN\|' 'dpif.*failed to .*No such file' \
         'unexpected jump' 'blocked'
