@@ -594,5 +594,6 @@ main(int argc, char *argv[])
     vlog_disable_async();
     ovsrcu_exit();
     dns_resolve_destroy();
+    svec_destroy(&options.handover.args);
     return 0;
 }
