@@ -517,7 +517,6 @@ leave_chain(struct unit_dpif *u, uint32_t id)
     leave(u, 2, 1, UNIT_TC_OF_CHAIN, 2);
     unit_tc_chain = 1;
     leave(u, 3, 1, 0, 0);
-    u->n_log = 0;
 }
 
 /* Says that a revalidator has changed flow 'flow'. */
