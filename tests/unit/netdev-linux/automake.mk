@@ -103,9 +103,10 @@ tests_unit_netdev_linux_test_netdev_links_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap)
 tests_unit_netdev_linux_test_netdev_locks_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-locks.c \
-	$(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_route) $(unit_link) \
+	$(unit_common)
 tests_unit_netdev_linux_test_netdev_locks_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_clock_wrap) \
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap) \
 	-Wl,--wrap=ovs_mutex_lock_at -Wl,--wrap=recvmsg
 tests_unit_netdev_linux_test_netdev_mii_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-mii.c \
