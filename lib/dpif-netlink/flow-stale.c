@@ -52,6 +52,8 @@ static bool
 action_is_stale(struct search *search, const struct nlattr *a,
                 enum where where, int depth)
 {
+    bool stale;
+
     switch (nl_attr_type(a)) {
     case OVS_ACTION_ATTR_RECIRC:
         return id_is_stale(search, nl_attr_get_u32(a));
@@ -67,12 +69,13 @@ action_is_stale(struct search *search, const struct nlattr *a,
                                depth);
     case OVS_ACTION_ATTR_CHECK_PKT_LEN:
         /* Evaluate both, as above. */
-        return (nested_is_stale(search, a,
+        stale = nested_is_stale(search, a,
                                 OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER,
+                                where, depth);
+        return (nested_is_stale(search, a,
+                                OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL,
                                 where, depth)
-                | nested_is_stale(
-                    search, a, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL,
-                    where, depth));
+                || stale);
     default:
         return false;
     }
