@@ -578,9 +578,9 @@ leave_flow(struct dpif_op *op, bool shadow)
     return true;
 }
 
-/* Returns those of the '*n_ops' operations 'ops' that are carried out when the
- * daemon leaves its flows, and stores their number in '*n_ops'.  The caller
- * frees the array. */
+/* Returns the operations among the '*n_ops' in 'ops' that the daemon still
+ * carries out when it leaves its flows.  Stores their number in '*n_ops'.  The
+ * caller frees the array. */
 static struct dpif_op **
 leave_flows(struct dpif_op **ops, size_t *n_ops, bool shadow)
 {

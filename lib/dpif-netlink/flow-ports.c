@@ -30,7 +30,7 @@ struct port {
     uint32_t port_no;
     int ifindex;                /* Another index means another port. */
     uint32_t block_id;          /* Block of a bond, otherwise 0. */
-    uint64_t change_seq;        /* Of the netdev at the last look. */
+    uint64_t change_seq;        /* The netdev's, when last read. */
     bool seen;
 };
 

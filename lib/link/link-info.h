@@ -3,8 +3,8 @@
 #ifndef KDP_LINK_INFO_H
 #define KDP_LINK_INFO_H 1
 
-/* What a link table stores about a link, which parts of it may change, how
- * well a namespace is known, and the statistics of a listener. */
+/* The record of a link in a link table, the parts of it that may change, the
+ * states of a namespace's table, and the statistics of a listener. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,7 +100,7 @@ enum link_reason {
  * writes them. */
 struct link_listener_stats {
     uint64_t events[LINK_N_MSGS];       /* By enum link_msg_type. */
-    uint64_t events_other;      /* Of unexpected types. */
+    uint64_t events_other;      /* With unexpected types. */
     uint64_t malformed;         /* Dropped as malformed. */
     uint64_t ignored_foreign;   /* From other namespaces, not about links. */
     uint64_t ignored_own;       /* About our own links, received again on the

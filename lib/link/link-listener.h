@@ -80,7 +80,7 @@
  * Receiving takes no lock of the kernel.  Dumps take the RTNL lock (before
  * Linux 6.9, for the whole of each part) and are counted by reason.  They
  * carry RTEXT_FILTER_SKIP_STATS, so that the kernel does not add up the
- * per-CPU IPv6 statistics.  (It does add up those of the link; no filter
+ * per-CPU IPv6 statistics.  (It does add up the link statistics; no filter
  * prevents that.)  Requests about a namespace id do not take the lock.
  *
  *

@@ -149,7 +149,7 @@ struct link_resync {
 void link_resync_init(struct link_resync *, struct link_replica *);
 void link_resync_uninit(struct link_resync *);
 
-/* What to dump again. */
+/* The tables to dump again. */
 enum link_resync_what {
     LINK_RESYNC_OWN = 1 << 0,           /* Our own namespace. */
     LINK_RESYNC_OTHERS = 1 << 1,        /* The ids and links of others. */

@@ -80,7 +80,7 @@ void link_route_watch_close(struct link_route_watch *watch);
  * LINK_ROUTE_WATCH_MS have passed since then. */
 bool link_route_watch_run(struct link_route_watch *);
 
-/* Notes a change elsewhere that may affect routes, such as that of a link. */
+/* Notes a change elsewhere that may affect routes, such as a link event. */
 void link_route_watch_note(struct link_route_watch *);
 
 /* Arranges for poll_block() to wake up when link_route_watch_run() may return

@@ -74,7 +74,7 @@ struct netdev_kdp {
                                  * device was first seen. */
     bool qdisc_checked;         /* It is known whether there is a root queueing
                                  * discipline to remove. */
-    struct qos_memory qos;      /* What was last set. */
+    struct qos_memory qos;      /* The last settings. */
     uint64_t policing_seqno;    /* Of the ingress discipline, after policing
                                  * was last set. */
     bool features_stale;        /* The known features may have changed. */

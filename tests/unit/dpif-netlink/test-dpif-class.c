@@ -482,6 +482,22 @@ get(struct unit_dpif *u, uint32_t flow)
     return error;
 }
 
+/* An operation that adds the flow of 'desc'. */
+static struct dpif_op
+add_op(const struct offload_desc *desc)
+{
+    return (struct dpif_op) {
+        .type = DPIF_OP_FLOW_PUT,
+        .flow_put = {
+            .flags = DPIF_FP_CREATE,
+            .key = desc->key, .key_len = desc->key_len,
+            .mask = desc->mask, .mask_len = desc->mask_len,
+            .actions = desc->actions, .actions_len = desc->actions_len,
+            .ufid = &desc->ufid, .pmd_id = PMD_ID_NULL,
+        },
+    };
+}
+
 /* R6: another process serves the datapath.  The bridge finds out what that can
  * do, and a command does what it is told. */
 static void
@@ -494,16 +510,7 @@ bridge_in_the_shadow_changes_nothing(void **state)
         .dp = &u->dp,
         .is_bridge = true,
     };
-    struct dpif_op add = {
-        .type = DPIF_OP_FLOW_PUT,
-        .flow_put = {
-            .flags = DPIF_FP_CREATE,
-            .key = desc->key, .key_len = desc->key_len,
-            .mask = desc->mask, .mask_len = desc->mask_len,
-            .actions = desc->actions, .actions_len = desc->actions_len,
-            .ufid = &desc->ufid, .pmd_id = PMD_ID_NULL,
-        },
-    };
+    struct dpif_op add = add_op(desc);
     struct dpif_op del = {
         .type = DPIF_OP_FLOW_DEL,
         .flow_del = { .ufid = &desc->ufid, .pmd_id = PMD_ID_NULL },
@@ -548,16 +555,7 @@ flows_stay_when_the_daemon_ends(void **state)
             .ufid = &ufid, .pmd_id = PMD_ID_NULL, .stats = &stats,
         },
     };
-    struct dpif_op add = {
-        .type = DPIF_OP_FLOW_PUT,
-        .flow_put = {
-            .flags = DPIF_FP_CREATE,
-            .key = desc->key, .key_len = desc->key_len,
-            .mask = desc->mask, .mask_len = desc->mask_len,
-            .actions = desc->actions, .actions_len = desc->actions_len,
-            .ufid = &desc->ufid, .pmd_id = PMD_ID_NULL,
-        },
-    };
+    struct dpif_op add = add_op(desc);
 
     put(u, 0, 0);
     operate(u, &del, true);
