@@ -52,10 +52,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-sched.h \
 	lib/upcall/upcall-senders.c \
 	lib/upcall/upcall-senders.h \
-	lib/upcall/upcall-set.c \
-	lib/upcall/upcall-set.h \
-	lib/upcall/upcall-shared.c \
-	lib/upcall/upcall-shared.h \
 	lib/upcall/upcall-shed.c \
 	lib/upcall/upcall-shed.h \
 	lib/upcall/upcall-show.c \

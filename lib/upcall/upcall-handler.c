@@ -44,7 +44,7 @@ COVERAGE_DEFINE(upcall_empty_wakeup);
 #define UPCALL_ROUNDS 2
 
 struct upcall_handler {
-    struct upcall_ports *ports;
+    struct upcall_table *table;
     struct upcall_groups *groups;
     uint32_t group;             /* Of 'groups'. */
     struct upcall_sched *sched; /* Of 'group'. */
@@ -78,8 +78,7 @@ struct upcall_handler {
 };
 
 int
-upcall_handler_create(struct upcall_ports *ports,
-                      struct upcall_stats *stats, uint32_t index,
+upcall_handler_create(struct upcall_table *table, uint32_t index,
                       uint32_t generation, struct upcall_groups *groups,
                       const struct upcall_engine_class *class,
                       struct upcall_handler **handlerp)
@@ -89,15 +88,15 @@ upcall_handler_create(struct upcall_ports *ports,
 
     *handlerp = NULL;
     handler->token = upcall_token(generation, index);
-    error = upcall_reader_init(&handler->reader, ports->name, index,
+    error = upcall_reader_init(&handler->reader, table->name, index,
                                handler->token, groups, class,
                                &handler->stats);
     if (error) {
         free(handler);
         return error;
     }
-    upcall_ports_ref(ports);
-    handler->ports = ports;
+    upcall_ports_ref(table);
+    handler->table = table;
     upcall_groups_ref(groups);
     handler->groups = groups;
     handler->group = upcall_groups_of_handler(groups, index);
@@ -105,7 +104,7 @@ upcall_handler_create(struct upcall_ports *ports,
     ovs_refcount_init(&handler->refcount);
     handler->index = index;
     handler->generation = generation;
-    upcall_stats_block_init(&handler->stats, stats);
+    upcall_stats_block_init(&handler->stats, table->stats);
     *handlerp = handler;
     return 0;
 }
@@ -124,7 +123,7 @@ upcall_handler_unref(struct upcall_handler *handler)
         upcall_stats_block_uninit(&handler->stats);
         upcall_handler_unref(handler->predecessor);
         upcall_groups_unref(handler->groups);
-        upcall_ports_unref(handler->ports);
+        upcall_ports_unref(handler->table);
         free(handler);
     }
 }
@@ -167,10 +166,10 @@ upcall_handler_release(struct upcall_handler *handler,
         channel->armed_at = upcall_now_usec();
         upcall_channel_release(channel, handler->token);
         upcall_groups_arm(handler->groups, channel);
-        upcall_ports_rearm(handler->ports, channel, handler->generation);
+        upcall_ports_rearm(handler->table, channel, handler->generation);
         if (upcall_channel_is_retired(channel)) {
             /* The queues that replace the channel may have waited for this. */
-            upcall_ports_settle(handler->ports, channel->port_no);
+            upcall_table_settle(handler->table, channel->port_no);
         }
     }
     upcall_channel_unref(channel);
@@ -270,7 +269,7 @@ upcall_handler_abandon(struct upcall_handler *handler)
     if (n_lost) {
         upcall_stats_add(&handler->stats, UPCALL_STAT_ABANDONED, n_lost);
         VLOG_WARN("%s: an upcall handler was removed within a batch, "
-                  "%u upcalls lost", handler->ports->name, n_lost);
+                  "%u upcalls lost", handler->table->name, n_lost);
     }
 }
 
@@ -392,14 +391,14 @@ upcall_handler_take(struct upcall_handler *handler,
         const struct upcall_event *event = &events->channels[i];
 
         upcall_handler_take_channel(handler,
-                                    upcall_ports_lookup(handler->ports,
+                                    upcall_ports_lookup(handler->table,
                                                         event->port_no,
                                                         event->serial),
                                     events->since, now);
     }
     if (events->more && !upcall_sched_n_sleepers(handler->sched)) {
         upcall_handler_take_channel(handler,
-                                    upcall_ports_urgent(handler->ports), now,
+                                    upcall_ports_urgent(handler->table), now,
                                     now);
     }
     memset(events, 0, sizeof *events);
@@ -543,7 +542,7 @@ upcall_handler_offer(struct upcall_handler *handler)
 static void
 upcall_handler_begin_batch(struct upcall_handler *handler)
 {
-    uint32_t target = upcall_ports_target_delay(handler->ports);
+    uint32_t target = upcall_ports_target_delay(handler->table);
     bool lonely = handler->lonely;
 
     if (handler->n_handed) {
@@ -606,7 +605,7 @@ upcall_handler_refuse(struct upcall_handler *handler,
     upcall_stats_add(&handler->stats, UPCALL_STAT_REFUSED, 1);
     VLOG_WARN_RL(&rl, "%s: refusing a message on the channel of port %s that "
                  "comes from netlink port id %"PRIu32", not from the kernel",
-                 handler->ports->name,
+                 handler->table->name,
                  channel->name ? channel->name : "(none)", rx->source);
     return true;
 }
@@ -619,7 +618,7 @@ upcall_handler_is_outdated(const struct upcall_handler *handler,
 {
     uint32_t first, id;
 
-    atomic_read_relaxed(&handler->ports->first_recirc_id, &first);
+    atomic_read_relaxed(&handler->table->first_recirc_id, &first);
     if (OVS_LIKELY(!first)) {
         return false;
     }
@@ -633,7 +632,7 @@ static bool
 upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
-    struct upcall_ports *ports = handler->ports;
+    struct upcall_table *table = handler->table;
     unsigned int i = handler->next_msg++;
     struct upcall_channel *channel = handler->reader.channels[i];
     const struct upcall_rx *rx = &handler->reader.rx[i];
@@ -643,15 +642,15 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
         return false;
     }
     if (rx->truncated
-        || upcall_msg_parse(rx->data, rx->len, ports->packet_family, view)) {
+        || upcall_msg_parse(rx->data, rx->len, table->packet_family, view)) {
         upcall_count(&channel->malformed, 1);
         VLOG_WARN_RL(&rl, "%s: dropping malformed upcall of %"PRIuSIZE" "
-                     "bytes%s on the channel of port %s", ports->name, rx->len,
+                     "bytes%s on the channel of port %s", table->name, rx->len,
                      rx->truncated ? " (truncated)" : "",
                      channel->name ? channel->name : "(none)");
         return false;
     }
-    if (view->dp_ifindex != ports->dp_ifindex) {
+    if (view->dp_ifindex != table->dp_ifindex) {
         upcall_stats_add(&handler->stats, UPCALL_STAT_FOREIGN, 1);
         return false;
     }
@@ -662,7 +661,7 @@ upcall_handler_parse(struct upcall_handler *handler, struct upcall_view *view)
     now = upcall_now_usec();
     if (!upcall_port_is_real(channel->port_no)
         && !upcall_channel_is_urgent(channel)) {
-        upcall_ports_count_shared(ports, view);
+        upcall_ports_count_shared(table, view);
     }
     if (channel->senders == UPCALL_SENDERS_UNKNOWN) {
         channel->senders = (upcall_view_has_tunnel(view)

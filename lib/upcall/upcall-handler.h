@@ -34,7 +34,7 @@
  * returns them at once.  So a single upcall takes three system calls: the
  * sleep, the read, and arming the channel.
  *
- * A handler belongs to a set (upcall-set.h) with a generation number.  A set
+ * A handler belongs to a set (upcall-table.c) with a generation number.  A set
  * is never changed, only replaced.  A handler that replaces another one of the
  * same index has it as its predecessor: the thread first finishes the
  * predecessor's batch and releases the predecessor's channels, and so loses
@@ -51,17 +51,15 @@ struct upcall_engine_class;
 struct upcall_groups;
 struct upcall_handler;
 struct upcall_handler_stats;
-struct upcall_ports;
+struct upcall_table;
 struct upcall_sched;
-struct upcall_stats;
 struct upcall_view;
 
-/* Creates handler 'index' of generation 'generation' for the datapath of
- * 'ports'.  It takes channels from its group in 'groups', reads from them with
- * an engine of class 'engine' and counts in 'stats'.  Returns 0 or a positive
+/* Creates handler 'index' of generation 'generation' for 'table', in whose
+ * statistics it counts.  It takes channels from its group in 'groups' and
+ * reads from them with an engine of class 'engine'.  Returns 0 or a positive
  * errno value. */
-int upcall_handler_create(struct upcall_ports *ports,
-                          struct upcall_stats *stats, uint32_t index,
+int upcall_handler_create(struct upcall_table *table, uint32_t index,
                           uint32_t generation, struct upcall_groups *groups,
                           const struct upcall_engine_class *engine,
                           struct upcall_handler **);

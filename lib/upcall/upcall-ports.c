@@ -14,6 +14,7 @@
 #include "ovs-thread.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-clock.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-grace.h"
 #include "upcall/upcall-groups.h"
 #include "upcall/upcall-info.h"
@@ -21,6 +22,7 @@
 #include "upcall/upcall-rcvbuf.h"
 #include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
+#include "upcall/upcall-stats.h"
 #include "upcall/upcall-store.h"
 #include "util.h"
 
@@ -51,21 +53,32 @@ port_to_slot(uint32_t port_no)
             : UPCALL_N_SLOTS);
 }
 
+/* The port that shares in 'slot', or NULL. */
+static struct upcall_shared_port *
+get_shared(const struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
+{
+    return (slot < UPCALL_MAX_PORTS
+            ? ovsrcu_get_protected(struct upcall_shared_port *,
+                                   &table->shared[slot])
+            : NULL);
+}
+
 /* The first channel in 'slot', or NULL. */
 static struct upcall_channel *
-slot_channel(const struct upcall_ports *ports, uint32_t slot)
-    OVS_REQUIRES(ports->mutex)
+slot_channel(const struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
 {
-    return ovsrcu_get_protected(struct upcall_channel *, &ports->slots[slot]);
+    return ovsrcu_get_protected(struct upcall_channel *, &table->slots[slot]);
 }
 
 /* The slot after 'slot'.  Skips slots above the highest port number ever
  * used. */
 static uint32_t
-next_slot(const struct upcall_ports *ports, uint32_t slot)
-    OVS_REQUIRES(ports->mutex)
+next_slot(const struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
 {
-    return slot == ports->last_slot ? UPCALL_MAX_PORTS : slot + 1;
+    return slot == table->last_slot ? UPCALL_MAX_PORTS : slot + 1;
 }
 
 static struct upcall_channel *
@@ -76,12 +89,12 @@ next_channel(const struct upcall_channel *channel)
 
 /* The name of the port in 'slot', which is used. */
 static const char *
-slot_name(const struct upcall_ports *ports, uint32_t slot)
-    OVS_REQUIRES(ports->mutex)
+slot_name(const struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
 {
-    const struct upcall_channel *channel = slot_channel(ports, slot);
+    const struct upcall_channel *channel = slot_channel(table, slot);
     const struct upcall_shared_port *shared
-        = upcall_shared_get(&ports->shared, slot);
+        = get_shared(table, slot);
 
     return channel ? channel->name : shared ? shared->name : "";
 }
@@ -98,57 +111,67 @@ slot_name(const struct upcall_ports *ports, uint32_t slot)
          (SLOT) = next_slot(PORTS, SLOT))                               \
         UPCALL_SLOT_FOR_EACH (CHANNEL, SLOT, PORTS)
 
-struct upcall_ports *
-upcall_ports_create(const char *name, int dp_ifindex, uint16_t packet_family)
+struct upcall_table *
+upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
-    struct upcall_ports *ports = xzalloc(sizeof *ports);
+    struct upcall_table *table = xzalloc(sizeof *table);
 
-    ovs_refcount_init(&ports->refcount);
-    ports->name = xstrdup(name);
-    ports->dp_ifindex = dp_ifindex;
-    ports->packet_family = packet_family;
-    ovs_mutex_init(&ports->mutex);
-    ports->buffer_max = UPCALL_BUFFER_MAX;
-    atomic_init(&ports->target_delay, 0);
-    atomic_init(&ports->first_recirc_id, 0);
-    atomic_init(&ports->generation, 0);
-    ports->slots = xcalloc(UPCALL_N_SLOTS, sizeof *ports->slots);
-    ports->rates = xcalloc(UPCALL_N_SLOTS, sizeof *ports->rates);
-    ports->pasts = xcalloc(UPCALL_N_SLOTS, sizeof *ports->pasts);
-    ovsrcu_init(&ports->adding, NULL);
-    upcall_shared_init(&ports->shared);
-    return ports;
+    ovs_refcount_init(&table->refcount);
+    table->name = xstrdup(name);
+    table->dp_ifindex = dp_ifindex;
+    table->packet_family = packet_family;
+    ovs_mutex_init(&table->mutex);
+    table->buffer_max = UPCALL_BUFFER_MAX;
+    atomic_init(&table->target_delay, 0);
+    atomic_init(&table->first_recirc_id, 0);
+    atomic_init(&table->generation, 0);
+    table->slots = xcalloc(UPCALL_N_SLOTS, sizeof *table->slots);
+    table->rates = xcalloc(UPCALL_N_SLOTS, sizeof *table->rates);
+    table->pasts = xcalloc(UPCALL_N_SLOTS, sizeof *table->pasts);
+    ovsrcu_init(&table->adding, NULL);
+    table->shared = xcalloc(UPCALL_MAX_PORTS, sizeof *table->shared);
+    table->stats = upcall_stats_create();
+    table->threads = xcalloc(UPCALL_MAX_HANDLERS, CACHE_LINE_SIZE);
+    atomic_init(&table->halted, false);
+    ovs_mutex_init(&table->set_mutex);
+    table->engine = &upcall_engine_epoll;
+    table->group_size = UPCALL_GROUP_SIZE;
+    ovsrcu_init(&table->set, NULL);
+    return table;
 }
 
 void
-upcall_ports_ref(struct upcall_ports *ports)
+upcall_ports_ref(struct upcall_table *table)
 {
-    ovs_refcount_ref(&ports->refcount);
+    ovs_refcount_ref(&table->refcount);
 }
 
 void
-upcall_ports_unref(struct upcall_ports *ports)
+upcall_ports_unref(struct upcall_table *table)
 {
-    if (upcall_refcount_unref(&ports->refcount)) {
-        upcall_shared_uninit(&ports->shared);
-        ovs_mutex_destroy(&ports->mutex);
-        free(ports->pasts);
-        free(ports->rates);
-        free(ports->slots);
-        free(ports->name);
-        free(ports);
+    if (upcall_refcount_unref(&table->refcount)) {
+        ovs_mutex_destroy(&table->set_mutex);
+        free(table->threads);
+        upcall_stats_unref(table->stats);
+        free(table->shared);
+        ovs_mutex_destroy(&table->mutex);
+        free(table->pasts);
+        free(table->rates);
+        free(table->slots);
+        free(table->name);
+        free(table);
     }
 }
 
 /* Finds the first channel in the slot of 'port_no'. */
 static struct upcall_channel *
-upcall_ports_get(const struct upcall_ports *ports, uint32_t port_no)
+upcall_ports_get(const struct upcall_table *table, uint32_t port_no)
 {
     uint32_t slot = port_to_slot(port_no);
 
     return (slot < UPCALL_N_SLOTS
-            ? ovsrcu_get(struct upcall_channel *, &ports->slots[slot])
+            ? ovsrcu_get(struct upcall_channel *, &table->slots[slot])
             : NULL);
 }
 
@@ -164,42 +187,42 @@ find_serial(struct upcall_channel *channel, uint32_t serial)
 }
 
 struct upcall_channel *
-upcall_ports_lookup(const struct upcall_ports *ports, uint32_t port_no,
+upcall_ports_lookup(const struct upcall_table *table, uint32_t port_no,
                     uint32_t serial)
 {
     struct upcall_channel *channel;
 
     /* In this order, because channels enter their slot before they leave
      * 'adding'. */
-    channel = find_serial(ovsrcu_get(struct upcall_channel *, &ports->adding),
+    channel = find_serial(ovsrcu_get(struct upcall_channel *, &table->adding),
                           serial);
-    return channel ? channel : find_serial(upcall_ports_get(ports, port_no),
+    return channel ? channel : find_serial(upcall_ports_get(table, port_no),
                                            serial);
 }
 
 struct upcall_channel *
-upcall_ports_urgent(const struct upcall_ports *ports)
+upcall_ports_urgent(const struct upcall_table *table)
 {
-    return upcall_ports_get(ports, UPCALL_PORT_NONE);
+    return upcall_ports_get(table, UPCALL_PORT_NONE);
 }
 
 /* Sets the receive buffers of all ports to the size for their present
  * number. */
 static void
-upcall_ports_update_rcvbuf(struct upcall_ports *ports)
-    OVS_REQUIRES(ports->mutex)
+upcall_ports_update_rcvbuf(struct upcall_table *table)
+    OVS_REQUIRES(table->mutex)
 {
-    size_t n_ports = ports->n_port_channels;
-    size_t n_others = ports->n_channels - n_ports;
-    uint32_t size = upcall_rcvbuf_choose(ports->buffer_max, n_ports, n_others,
-                                         ports->rcvbuf);
+    size_t n_ports = table->n_port_channels;
+    size_t n_others = table->n_channels - n_ports;
+    uint32_t size = upcall_rcvbuf_choose(table->buffer_max, n_ports, n_others,
+                                         table->rcvbuf);
     struct upcall_channel *channel;
     uint64_t total;
     uint32_t slot;
 
-    if (size != ports->rcvbuf) {
-        ports->rcvbuf = size;
-        UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+    if (size != table->rcvbuf) {
+        table->rcvbuf = size;
+        UPCALL_PORTS_FOR_EACH (channel, slot, table) {
             if (slot < UPCALL_MAX_PORTS) {
                 upcall_channel_set_rcvbuf(channel, size);
             }
@@ -207,104 +230,110 @@ upcall_ports_update_rcvbuf(struct upcall_ports *ports)
     }
 
     total = upcall_rcvbuf_total(n_ports, n_others, size);
-    if (total <= ports->buffer_max) {
-        ports->over_budget = false;
-    } else if (!ports->over_budget) {
-        ports->over_budget = true;
+    if (total <= table->buffer_max) {
+        table->over_budget = false;
+    } else if (!table->over_budget) {
+        table->over_budget = true;
         VLOG_WARN("%s: %"PRIuSIZE" sockets for upcalls can take %"PRIu64" MiB "
                   "of kernel memory, with the smallest receive buffers that "
                   "are of use, and the budget is %"PRIu64" MiB (other_config:"
                   "upcall-buffer-max); upcall-max-sockets limits their number",
-                  ports->name, ports->n_channels, total >> 20,
-                  ports->buffer_max >> 20);
+                  table->name, table->n_channels, total >> 20,
+                  table->buffer_max >> 20);
     }
 }
 
 void
-upcall_ports_hold(struct upcall_ports *ports, struct upcall_channel *channel,
+upcall_table_hold(struct upcall_table *table, struct upcall_channel *channel,
                   unsigned int n)
 {
-    ovs_mutex_lock(&ports->mutex);
+    ovs_mutex_lock(&table->mutex);
     if (n) {
         upcall_channel_hold(channel);
         channel->hold = n;
-        ports->holding = true;
+        table->holding = true;
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
 }
 
 /* Lets handlers take 'channel', which was held. */
 static void
-unhold(struct upcall_ports *ports, struct upcall_channel *channel)
-    OVS_REQUIRES(ports->mutex)
+unhold(struct upcall_table *table, struct upcall_channel *channel)
+    OVS_REQUIRES(table->mutex)
 {
     upcall_channel_unhold(channel);
 
     /* A handler may have ignored an event of the channel before. */
-    if (ports->groups) {
-        upcall_groups_arm(ports->groups, channel);
+    if (table->groups) {
+        upcall_groups_arm(table->groups, channel);
     }
 }
 
 bool
-upcall_ports_release(struct upcall_ports *ports)
+upcall_table_release(struct upcall_table *table)
 {
     struct upcall_channel *channel;
     bool holding = false;
     uint32_t slot;
 
-    ovs_mutex_lock(&ports->mutex);
-    if (ports->holding) {
-        UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+    ovs_mutex_lock(&table->mutex);
+    if (table->holding) {
+        UPCALL_PORTS_FOR_EACH (channel, slot, table) {
             if (channel->hold && !--channel->hold) {
-                unhold(ports, channel);
+                unhold(table, channel);
             }
             holding = holding || channel->hold;
         }
-        ports->holding = holding;
+        table->holding = holding;
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
     return holding;
 }
 
 void
-upcall_ports_end_adopted(struct upcall_ports *ports)
+upcall_table_end_adopted(struct upcall_table *table)
 {
     struct upcall_channel *channel;
     uint32_t slot;
 
-    ovs_mutex_lock(&ports->mutex);
-    UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+    ovs_mutex_lock(&table->mutex);
+    UPCALL_PORTS_FOR_EACH (channel, slot, table) {
         upcall_channel_end_adopted(channel);
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
 }
 
 void
-upcall_ports_set_buffer_max(struct upcall_ports *ports, uint64_t max)
+upcall_table_set_buffer_max(struct upcall_table *table, uint64_t max)
 {
-    ovs_mutex_lock(&ports->mutex);
-    if (max != ports->buffer_max) {
-        ports->buffer_max = max;
-        ports->over_budget = false;
-        upcall_ports_update_rcvbuf(ports);
+    ovs_mutex_lock(&table->mutex);
+    if (max != table->buffer_max) {
+        table->buffer_max = max;
+        table->over_budget = false;
+        upcall_ports_update_rcvbuf(table);
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
 }
 
 void
-upcall_ports_set_target_delay(struct upcall_ports *ports, uint32_t usec)
+upcall_table_set_first_recirc_id(struct upcall_table *table, uint32_t first)
 {
-    atomic_store_relaxed(&ports->target_delay, usec);
+    atomic_store_relaxed(&table->first_recirc_id, first);
+}
+
+void
+upcall_table_set_target_delay(struct upcall_table *table, uint32_t usec)
+{
+    atomic_store_relaxed(&table->target_delay, usec);
 }
 
 uint32_t
-upcall_ports_target_delay(const struct upcall_ports *ports_)
+upcall_ports_target_delay(const struct upcall_table *table_)
 {
-    struct upcall_ports *ports = CONST_CAST(struct upcall_ports *, ports_);
+    struct upcall_table *table = CONST_CAST(struct upcall_table *, table_);
     uint32_t usec;
 
-    atomic_read_relaxed(&ports->target_delay, &usec);
+    atomic_read_relaxed(&table->target_delay, &usec);
     return usec;
 }
 
@@ -327,39 +356,39 @@ add_counts(struct upcall_channel_stats *sum,
 
 /* Returns the counts of past channels of the port in 'slot'. */
 static struct upcall_past *
-get_past(struct upcall_ports *ports, uint32_t slot)
-    OVS_REQUIRES(ports->mutex)
+get_past(struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
 {
-    struct upcall_past *past = ports->pasts[slot];
+    struct upcall_past *past = table->pasts[slot];
 
     if (!past) {
-        past = ports->pasts[slot] = xzalloc(sizeof *past);
+        past = table->pasts[slot] = xzalloc(sizeof *past);
         latency_hist_init(&past->latency);
     }
     return past;
 }
 
 static void
-forget_past(struct upcall_ports *ports, uint32_t slot)
-    OVS_REQUIRES(ports->mutex)
+forget_past(struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
 {
-    struct upcall_past *past = ports->pasts[slot];
+    struct upcall_past *past = table->pasts[slot];
 
     if (past) {
         latency_hist_uninit(&past->latency);
         free(past);
-        ports->pasts[slot] = NULL;
+        table->pasts[slot] = NULL;
     }
 }
 
 /* Adds the counts of 'channel', which the port in 'slot' is about to lose, to
  * the port's past counts. */
 static void
-carry_on(struct upcall_ports *ports, uint32_t slot,
+carry_on(struct upcall_table *table, uint32_t slot,
          const struct upcall_channel *channel)
-    OVS_REQUIRES(ports->mutex)
+    OVS_REQUIRES(table->mutex)
 {
-    struct upcall_past *past = get_past(ports, slot);
+    struct upcall_past *past = get_past(table, slot);
     struct upcall_channel_stats stats;
 
     upcall_channel_get_counts(channel, &stats);
@@ -371,30 +400,30 @@ carry_on(struct upcall_ports *ports, uint32_t slot,
 /* Adding and deleting channels. */
 
 static void
-del_channel(struct upcall_ports *ports, uint32_t slot,
+del_channel(struct upcall_table *table, uint32_t slot,
             struct upcall_channel *channel)
-    OVS_REQUIRES(ports->mutex)
+    OVS_REQUIRES(table->mutex)
 {
     struct upcall_channel *next = next_channel(channel);
-    struct upcall_channel *before = slot_channel(ports, slot);
+    struct upcall_channel *before = slot_channel(table, slot);
 
     if (before == channel) {
-        ovsrcu_set(&ports->slots[slot], next);
+        ovsrcu_set(&table->slots[slot], next);
     } else {
         while (next_channel(before) != channel) {
             before = next_channel(before);
         }
         ovsrcu_set(&before->next, next);
     }
-    ports->dropped += upcall_channel_dropped(channel);
+    table->dropped += upcall_channel_dropped(channel);
     upcall_store_remove(channel->pid);
     atomic_store_relaxed(&channel->dead, true);
-    if (ports->groups) {
-        upcall_groups_del(ports->groups, channel);
+    if (table->groups) {
+        upcall_groups_del(table->groups, channel);
     }
-    ports->n_channels--;
-    ports->n_port_channels -= slot < UPCALL_MAX_PORTS;
-    ports->n_retired -= upcall_channel_is_retired(channel);
+    table->n_channels--;
+    table->n_port_channels -= slot < UPCALL_MAX_PORTS;
+    table->n_retired -= upcall_channel_is_retired(channel);
 
     /* A handler may have found the channel in the slot but not taken a
      * reference yet. */
@@ -403,36 +432,36 @@ del_channel(struct upcall_ports *ports, uint32_t slot,
 
 /* Deletes 'channel', if that is not NULL, and its successors in 'slot'. */
 static void
-del_channels(struct upcall_ports *ports, uint32_t slot,
+del_channels(struct upcall_table *table, uint32_t slot,
              struct upcall_channel *channel)
-    OVS_REQUIRES(ports->mutex)
+    OVS_REQUIRES(table->mutex)
 {
-    bool shared = upcall_shared_get(&ports->shared, slot);
+    bool shared = get_shared(table, slot);
 
     for (; channel; channel = next_channel(channel)) {
         if (shared) {
-            carry_on(ports, slot, channel);
+            carry_on(table, slot, channel);
         }
-        del_channel(ports, slot, channel);
+        del_channel(table, slot, channel);
     }
     if (!shared) {
-        forget_past(ports, slot);
+        forget_past(table, slot);
     }
 }
 
 /* Registers the 'n' 'channels' with the groups.  If that fails, none is
  * registered. */
 static int
-register_channels(struct upcall_ports *ports,
+register_channels(struct upcall_table *table,
                   struct upcall_channel *channels[], size_t n)
-    OVS_REQUIRES(ports->mutex)
+    OVS_REQUIRES(table->mutex)
 {
-    for (size_t i = 0; ports->groups && i < n; i++) {
-        int error = upcall_groups_add(ports->groups, channels[i]);
+    for (size_t i = 0; table->groups && i < n; i++) {
+        int error = upcall_groups_add(table->groups, channels[i]);
 
         if (error) {
             while (i-- > 0) {
-                upcall_groups_del(ports->groups, channels[i]);
+                upcall_groups_del(table->groups, channels[i]);
             }
             return error;
         }
@@ -443,9 +472,9 @@ register_channels(struct upcall_ports *ports,
 /* Puts the 'n' 'channels', at least one, before those in 'slot'.  If that
  * fails, nothing has changed. */
 static int
-insert_channels(struct upcall_ports *ports, uint32_t port_no, uint32_t slot,
+insert_channels(struct upcall_table *table, uint32_t port_no, uint32_t slot,
                 const char *name, struct upcall_channel *channels[], size_t n)
-    OVS_REQUIRES(ports->mutex)
+    OVS_REQUIRES(table->mutex)
 {
     int error;
 
@@ -470,26 +499,26 @@ insert_channels(struct upcall_ports *ports, uint32_t port_no, uint32_t slot,
 
     /* Handlers must find the channels from the first event on, and the port's
      * present channels must stay if this fails. */
-    ovsrcu_set(&ports->adding, channels[0]);
-    error = register_channels(ports, channels, n);
+    ovsrcu_set(&table->adding, channels[0]);
+    error = register_channels(table, channels, n);
     if (error) {
         VLOG_WARN("%s: adding the channel of port %s to the upcall handlers "
-                  "failed (%s)", ports->name, name, ovs_strerror(error));
+                  "failed (%s)", table->name, name, ovs_strerror(error));
     } else {
-        ovsrcu_set(&channels[n - 1]->next, slot_channel(ports, slot));
-        ovsrcu_set(&ports->slots[slot], channels[0]);
-        ports->n_channels += n;
+        ovsrcu_set(&channels[n - 1]->next, slot_channel(table, slot));
+        ovsrcu_set(&table->slots[slot], channels[0]);
+        table->n_channels += n;
         for (size_t i = 0; i < n; i++) {
-            ports->n_adopted += channels[i]->adopted;
+            table->n_adopted += channels[i]->adopted;
             upcall_store_add(upcall_channel_fd(channels[i]),
-                             ports->dp_ifindex, port_no, channels[i]->pid);
+                             table->dp_ifindex, port_no, channels[i]->pid);
         }
         if (slot < UPCALL_MAX_PORTS) {
-            ports->n_port_channels += n;
-            ports->last_slot = MAX(ports->last_slot, slot);
+            table->n_port_channels += n;
+            table->last_slot = MAX(table->last_slot, slot);
         }
     }
-    ovsrcu_set(&ports->adding, NULL);
+    ovsrcu_set(&table->adding, NULL);
     for (size_t i = 0; error && i < n; i++) {
         /* A handler that looks for another channel may be reading this one,
          * and the caller is free to drop it. */
@@ -502,28 +531,49 @@ insert_channels(struct upcall_ports *ports, uint32_t port_no, uint32_t slot,
 /* Sets the receive buffers of the channels in 'slot', which includes new
  * channels. */
 static void
-update_new_rcvbufs(struct upcall_ports *ports, uint32_t slot)
-    OVS_REQUIRES(ports->mutex)
+update_new_rcvbufs(struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
 {
     struct upcall_channel *channel;
 
-    upcall_ports_update_rcvbuf(ports);
+    upcall_ports_update_rcvbuf(table);
     if (slot < UPCALL_MAX_PORTS) {
-        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
-            upcall_channel_set_rcvbuf(channel, ports->rcvbuf);
+        UPCALL_SLOT_FOR_EACH (channel, slot, table) {
+            upcall_channel_set_rcvbuf(channel, table->rcvbuf);
         }
     }
 }
 
 /* Forgets the counts and rates of the port in 'slot' if the port is gone. */
 static void
-forget_if_gone(struct upcall_ports *ports, uint32_t slot)
-    OVS_REQUIRES(ports->mutex)
+forget_if_gone(struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
 {
-    if (!slot_channel(ports, slot)
-        && !upcall_shared_get(&ports->shared, slot)) {
-        memset(&ports->rates[slot], 0, sizeof ports->rates[slot]);
-        forget_past(ports, slot);
+    if (!slot_channel(table, slot)
+        && !get_shared(table, slot)) {
+        memset(&table->rates[slot], 0, sizeof table->rates[slot]);
+        forget_past(table, slot);
+    }
+}
+
+static void
+shared_port_destroy(struct upcall_shared_port *port)
+{
+    free(port->name);
+    free(port);
+}
+
+/* Ends the sharing of the port in 'slot', if it shares. */
+static void
+del_shared(struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
+{
+    struct upcall_shared_port *port = get_shared(table, slot);
+
+    if (port) {
+        ovsrcu_set(&table->shared[slot], NULL);
+        table->n_shared--;
+        ovsrcu_postpone(shared_port_destroy, port);
     }
 }
 
@@ -531,21 +581,22 @@ forget_if_gone(struct upcall_ports *ports, uint32_t slot)
  * port is gone: the kernel gave its number to another port, and the news of
  * the new port arrived first. */
 static void
-forget_earlier(struct upcall_ports *ports, uint32_t slot, const char *name)
-    OVS_REQUIRES(ports->mutex)
+forget_earlier(struct upcall_table *table, uint32_t slot, const char *name)
+    OVS_REQUIRES(table->mutex)
 {
     const struct upcall_shared_port *shared
-        = upcall_shared_get(&ports->shared, slot);
+        = get_shared(table, slot);
 
     if (shared && strcmp(shared->name, name)) {
-        upcall_shared_del(&ports->shared, slot);
-        forget_if_gone(ports, slot);
+        del_shared(table, slot);
+        forget_if_gone(table, slot);
     }
 }
 
 int
-upcall_ports_add(struct upcall_ports *ports, uint32_t port_no,
-                 const char *name, struct upcall_channel *channels[], size_t n)
+upcall_table_add_queues(struct upcall_table *table, uint32_t port_no,
+                        const char *name, struct upcall_channel *channels[],
+                        size_t n)
 {
     uint32_t slot = port_to_slot(port_no);
     struct upcall_channel *old;
@@ -553,35 +604,42 @@ upcall_ports_add(struct upcall_ports *ports, uint32_t port_no,
 
     if (slot >= UPCALL_N_SLOTS) {
         VLOG_WARN("%s: port %s has number %"PRIu32", beyond the %u that the "
-                  "kernel datapath has", ports->name, name, port_no,
+                  "kernel datapath has", table->name, name, port_no,
                   UPCALL_MAX_PORTS);
         return EINVAL;
     }
 
-    ovs_mutex_lock(&ports->mutex);
-    old = slot_channel(ports, slot);
-    error = insert_channels(ports, port_no, slot, name, channels, n);
+    ovs_mutex_lock(&table->mutex);
+    old = slot_channel(table, slot);
+    error = insert_channels(table, port_no, slot, name, channels, n);
     if (!error) {
-        forget_earlier(ports, slot, name);
-        del_channels(ports, slot, old);
-        update_new_rcvbufs(ports, slot);
+        forget_earlier(table, slot, name);
+        del_channels(table, slot, old);
+        update_new_rcvbufs(table, slot);
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
     return error;
+}
+
+int
+upcall_table_add(struct upcall_table *table, uint32_t port_no,
+                 const char *name, struct upcall_channel *channel)
+{
+    return upcall_table_add_queues(table, port_no, name, &channel, 1);
 }
 
 /* Changing queues. */
 
 int
-upcall_ports_change(struct upcall_ports *ports, uint32_t port_no,
+upcall_table_change(struct upcall_table *table, uint32_t port_no,
                     struct upcall_channel *channels[], size_t n)
 {
     uint32_t slot = port_to_slot(port_no);
     struct upcall_channel *old;
     int error = 0;
 
-    ovs_mutex_lock(&ports->mutex);
-    old = slot < UPCALL_MAX_PORTS ? slot_channel(ports, slot) : NULL;
+    ovs_mutex_lock(&table->mutex);
+    old = slot < UPCALL_MAX_PORTS ? slot_channel(table, slot) : NULL;
     if (!old) {
         error = ENODEV;
     }
@@ -593,64 +651,64 @@ upcall_ports_change(struct upcall_ports *ports, uint32_t port_no,
         channels[i]->grace = GRACE_UNKNOWN;
     }
     if (!error) {
-        error = insert_channels(ports, port_no, slot, old->name, channels, n);
+        error = insert_channels(table, port_no, slot, old->name, channels, n);
     }
     if (!error) {
         for (; old; old = next_channel(old)) {
             upcall_channel_set_retired(old, true);
-            ports->n_retired++;
+            table->n_retired++;
         }
-        update_new_rcvbufs(ports, slot);
+        update_new_rcvbufs(table, slot);
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
     return error;
 }
 
 void
-upcall_ports_revert(struct upcall_ports *ports, uint32_t port_no)
+upcall_table_revert(struct upcall_table *table, uint32_t port_no)
 {
     uint32_t slot = port_to_slot(port_no);
     struct upcall_channel *channel;
 
-    ovs_mutex_lock(&ports->mutex);
-    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+    ovs_mutex_lock(&table->mutex);
+    UPCALL_SLOT_FOR_EACH (channel, slot, table) {
         if (upcall_channel_is_retired(channel)) {
             upcall_channel_set_retired(channel, false);
-            ports->n_retired--;
+            table->n_retired--;
         } else {
-            del_channel(ports, slot, channel);
+            del_channel(table, slot, channel);
         }
     }
-    upcall_ports_update_rcvbuf(ports);
-    ovs_mutex_unlock(&ports->mutex);
+    upcall_ports_update_rcvbuf(table);
+    ovs_mutex_unlock(&table->mutex);
 }
 
 /* Releases the new queues in 'slot' if handlers are done with the retired
  * ones.  Returns true if no queue is held for that any more. */
 static bool
-settle(struct upcall_ports *ports, uint32_t slot)
-    OVS_REQUIRES(ports->mutex)
+settle(struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
 {
-    struct upcall_channel *first = slot_channel(ports, slot);
+    struct upcall_channel *first = slot_channel(table, slot);
     struct upcall_channel *channel;
     bool done = true;
 
     if (!first || !first->grace) {
         return true;
-    } else if (first->grace > ports->grace_over) {
+    } else if (first->grace > table->grace_over) {
         return false;
     }
-    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+    UPCALL_SLOT_FOR_EACH (channel, slot, table) {
         /* Check all of them, because the first check of a queue records what
          * has to be processed. */
         done = ((!upcall_channel_is_retired(channel)
                  || upcall_channel_is_done(channel)) && done);
     }
     if (done) {
-        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        UPCALL_SLOT_FOR_EACH (channel, slot, table) {
             if (channel->grace) {
                 channel->grace = 0;
-                unhold(ports, channel);
+                unhold(table, channel);
             }
         }
     }
@@ -658,16 +716,16 @@ settle(struct upcall_ports *ports, uint32_t slot)
 }
 
 void
-upcall_ports_settle(struct upcall_ports *ports, uint32_t port_no)
+upcall_table_settle(struct upcall_table *table, uint32_t port_no)
 {
-    ovs_mutex_lock(&ports->mutex);
-    settle(ports, port_to_slot(port_no));
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_lock(&table->mutex);
+    settle(table, port_to_slot(port_no));
+    ovs_mutex_unlock(&table->mutex);
 }
 
 /* Waits for grace periods until none is wanted, and releases queues. */
 static void
-run_grace(struct upcall_ports *ports)
+run_grace(struct upcall_table *table)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     bool again;
@@ -676,34 +734,34 @@ run_grace(struct upcall_ports *ports)
         uint64_t number;
         int error;
 
-        ovs_mutex_lock(&ports->mutex);
-        number = ports->grace_wanted;
-        ovs_mutex_unlock(&ports->mutex);
+        ovs_mutex_lock(&table->mutex);
+        number = table->grace_wanted;
+        ovs_mutex_unlock(&table->mutex);
 
         error = upcall_grace_wait();
         if (error) {
             VLOG_WARN_RL(&rl, "%s: upcalls that are on their way to replaced "
                          "sockets cannot be waited for (%s), and may be "
-                         "handled out of order", ports->name,
+                         "handled out of order", table->name,
                          ovs_strerror(error));
         }
 
-        ovs_mutex_lock(&ports->mutex);
-        ports->grace_over = number;
-        for (uint32_t slot = 0; slot <= ports->last_slot; slot++) {
-            settle(ports, slot);
+        ovs_mutex_lock(&table->mutex);
+        table->grace_over = number;
+        for (uint32_t slot = 0; slot <= table->last_slot; slot++) {
+            settle(table, slot);
         }
-        again = ports->grace_wanted != number;
-        ports->grace_running = again;
-        ovs_mutex_unlock(&ports->mutex);
+        again = table->grace_wanted != number;
+        table->grace_running = again;
+        ovs_mutex_unlock(&table->mutex);
     } while (again);
-    upcall_ports_unref(ports);
+    upcall_ports_unref(table);
 }
 
 static void *
-grace_main(void *ports)
+grace_main(void *table)
 {
-    run_grace(ports);
+    run_grace(table);
     return NULL;
 }
 
@@ -711,73 +769,73 @@ grace_main(void *ports)
  * to create one would end the daemon, and other threads would have to wait for
  * it to quiesce. */
 static void
-start_grace(struct upcall_ports *ports)
+start_grace(struct upcall_table *table)
 {
     pthread_attr_t attr;
     pthread_t thread;
     int error;
 
-    upcall_ports_ref(ports);
+    upcall_ports_ref(table);
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    error = pthread_create(&thread, &attr, grace_main, ports);
+    error = pthread_create(&thread, &attr, grace_main, table);
     pthread_attr_destroy(&attr);
     if (error) {
-        run_grace(ports);
+        run_grace(table);
     }
 }
 
 void
-upcall_ports_changed(struct upcall_ports *ports, uint32_t port_no)
+upcall_table_changed(struct upcall_table *table, uint32_t port_no)
 {
     uint32_t slot = port_to_slot(port_no);
     struct upcall_channel *channel;
     bool start;
 
-    ovs_mutex_lock(&ports->mutex);
-    ports->grace_wanted++;
-    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+    ovs_mutex_lock(&table->mutex);
+    table->grace_wanted++;
+    UPCALL_SLOT_FOR_EACH (channel, slot, table) {
         if (channel->grace) {
-            channel->grace = ports->grace_wanted;
+            channel->grace = table->grace_wanted;
         }
     }
-    start = !ports->grace_running;
-    ports->grace_running = true;
-    ovs_mutex_unlock(&ports->mutex);
+    start = !table->grace_running;
+    table->grace_running = true;
+    ovs_mutex_unlock(&table->mutex);
     if (start) {
-        start_grace(ports);
+        start_grace(table);
     }
 }
 
 char *
-upcall_ports_name(const struct upcall_ports *ports, uint32_t port_no)
+upcall_table_port_name(const struct upcall_table *table, uint32_t port_no)
 {
     uint32_t slot = port_to_slot(port_no);
     char *name;
 
-    ovs_mutex_lock(&ports->mutex);
-    name = xstrdup(slot_name(ports, slot));
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_lock(&table->mutex);
+    name = xstrdup(slot_name(table, slot));
+    ovs_mutex_unlock(&table->mutex);
     return name;
 }
 
 size_t
-upcall_ports_n_queues(const struct upcall_ports *ports, uint32_t port_no,
+upcall_table_n_queues(const struct upcall_table *table, uint32_t port_no,
                       size_t *n_retiredp)
 {
     uint32_t slot = port_to_slot(port_no);
     const struct upcall_channel *channel;
     size_t n = 0, n_retired = 0;
 
-    ovs_mutex_lock(&ports->mutex);
-    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+    ovs_mutex_lock(&table->mutex);
+    UPCALL_SLOT_FOR_EACH (channel, slot, table) {
         if (upcall_channel_is_retired(channel)) {
             n_retired++;
         } else {
             n++;
         }
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
     if (n_retiredp) {
         *n_retiredp = n_retired;
     }
@@ -785,123 +843,132 @@ upcall_ports_n_queues(const struct upcall_ports *ports, uint32_t port_no,
 }
 
 bool
-upcall_ports_del_retired(struct upcall_ports *ports, uint32_t port_no)
+upcall_table_del_retired(struct upcall_table *table, uint32_t port_no)
 {
     uint32_t slot = port_to_slot(port_no);
     struct upcall_channel *channel;
     bool all;
 
-    ovs_mutex_lock(&ports->mutex);
-    all = settle(ports, slot);
+    ovs_mutex_lock(&table->mutex);
+    all = settle(table, slot);
     if (all) {
-        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        UPCALL_SLOT_FOR_EACH (channel, slot, table) {
             if (!upcall_channel_is_retired(channel)) {
                 continue;
             } else if (upcall_channel_is_idle(channel)) {
-                carry_on(ports, slot, channel);
-                del_channel(ports, slot, channel);
+                carry_on(table, slot, channel);
+                del_channel(table, slot, channel);
             } else {
                 all = false;
             }
         }
-        upcall_ports_update_rcvbuf(ports);
+        upcall_ports_update_rcvbuf(table);
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
     return all;
 }
 
 void
-upcall_ports_del(struct upcall_ports *ports, uint32_t port_no)
+upcall_table_del(struct upcall_table *table, uint32_t port_no)
 {
     uint32_t slot = port_to_slot(port_no);
 
     if (slot < UPCALL_N_SLOTS) {
-        ovs_mutex_lock(&ports->mutex);
-        del_channels(ports, slot, slot_channel(ports, slot));
-        upcall_ports_update_rcvbuf(ports);
-        forget_if_gone(ports, slot);
-        ovs_mutex_unlock(&ports->mutex);
+        ovs_mutex_lock(&table->mutex);
+        del_channels(table, slot, slot_channel(table, slot));
+        upcall_ports_update_rcvbuf(table);
+        forget_if_gone(table, slot);
+        ovs_mutex_unlock(&table->mutex);
     }
 }
 
 void
-upcall_ports_del_all(struct upcall_ports *ports)
+upcall_table_del_all(struct upcall_table *table)
 {
-    ovs_mutex_lock(&ports->mutex);
+    ovs_mutex_lock(&table->mutex);
     for (uint32_t slot = 0; slot < UPCALL_N_SLOTS;
-         slot = next_slot(ports, slot)) {
-        upcall_shared_del(&ports->shared, slot);
-        del_channels(ports, slot, slot_channel(ports, slot));
-        forget_if_gone(ports, slot);
+         slot = next_slot(table, slot)) {
+        del_shared(table, slot);
+        del_channels(table, slot, slot_channel(table, slot));
+        forget_if_gone(table, slot);
     }
-    upcall_ports_update_rcvbuf(ports);
-    ovs_mutex_unlock(&ports->mutex);
+    upcall_ports_update_rcvbuf(table);
+    ovs_mutex_unlock(&table->mutex);
 }
 
 void
-upcall_ports_share(struct upcall_ports *ports, uint32_t port_no,
+upcall_table_share(struct upcall_table *table, uint32_t port_no,
                    const char *name)
 {
     if (upcall_port_is_real(port_no)) {
-        ovs_mutex_lock(&ports->mutex);
-        forget_earlier(ports, port_no, name);
-        upcall_shared_add(&ports->shared, port_no, name);
-        ports->last_slot = MAX(ports->last_slot, port_no);
-        ovs_mutex_unlock(&ports->mutex);
+        ovs_mutex_lock(&table->mutex);
+        forget_earlier(table, port_no, name);
+        if (!get_shared(table, port_no)) {
+            struct upcall_shared_port *port = xzalloc(sizeof *port);
+
+            port->name = xstrdup(name);
+            atomic_init(&port->received, 0);
+            ovsrcu_set(&table->shared[port_no], port);
+            table->n_shared++;
+        }
+        table->last_slot = MAX(table->last_slot, port_no);
+        ovs_mutex_unlock(&table->mutex);
     }
 }
 
 static void
-stop_sharing(struct upcall_ports *ports, uint32_t slot)
-    OVS_REQUIRES(ports->mutex)
+stop_sharing(struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
 {
     const struct upcall_shared_port *shared
-        = upcall_shared_get(&ports->shared, slot);
+        = get_shared(table, slot);
 
     if (shared) {
         uint64_t received = upcall_counter_read(&shared->received);
 
-        get_past(ports, slot)->counts.received += received;
-        upcall_shared_del(&ports->shared, slot);
+        get_past(table, slot)->counts.received += received;
+        del_shared(table, slot);
     }
 }
 
 void
-upcall_ports_unshare(struct upcall_ports *ports, uint32_t port_no)
+upcall_table_unshare(struct upcall_table *table, uint32_t port_no)
 {
     if (upcall_port_is_real(port_no)) {
-        ovs_mutex_lock(&ports->mutex);
-        stop_sharing(ports, port_no);
-        forget_if_gone(ports, port_no);
-        ovs_mutex_unlock(&ports->mutex);
+        ovs_mutex_lock(&table->mutex);
+        stop_sharing(table, port_no);
+        forget_if_gone(table, port_no);
+        ovs_mutex_unlock(&table->mutex);
     }
 }
 
 bool
-upcall_ports_is_shared(const struct upcall_ports *ports, uint32_t port_no)
+upcall_table_is_shared(const struct upcall_table *table, uint32_t port_no)
 {
-    return upcall_shared_has(&ports->shared, port_no);
+    return (upcall_port_is_real(port_no)
+            && ovsrcu_get(struct upcall_shared_port *,
+                          &table->shared[port_no]));
 }
 
 uint32_t
-upcall_ports_get_own_pid(const struct upcall_ports *ports, uint32_t port_no)
+upcall_table_get_own_pid(const struct upcall_table *table, uint32_t port_no)
 {
-    const struct upcall_channel *channel = upcall_ports_get(ports, port_no);
+    const struct upcall_channel *channel = upcall_ports_get(table, port_no);
 
     return channel ? channel->pid : 0;
 }
 
 size_t
-upcall_ports_get_pids(const struct upcall_ports *ports, uint32_t port_no,
+upcall_table_get_pids(const struct upcall_table *table, uint32_t port_no,
                       uint32_t pids[UPCALL_MAX_QUEUES])
 {
     const struct upcall_channel *channel;
     size_t n = 0;
 
-    if (upcall_ports_is_shared(ports, port_no)) {
+    if (upcall_table_is_shared(table, port_no)) {
         port_no = UPCALL_PORT_SHARED;
     }
-    for (channel = upcall_ports_get(ports, port_no);
+    for (channel = upcall_ports_get(table, port_no);
          channel && n < UPCALL_MAX_QUEUES
          && !upcall_channel_is_retired(channel);
          channel = ovsrcu_get(struct upcall_channel *, &channel->next)) {
@@ -911,118 +978,126 @@ upcall_ports_get_pids(const struct upcall_ports *ports, uint32_t port_no,
 }
 
 uint32_t
-upcall_ports_get_pid(const struct upcall_ports *ports, uint32_t port_no)
+upcall_table_get_pid(const struct upcall_table *table, uint32_t port_no)
 {
-    if (upcall_ports_is_shared(ports, port_no)) {
+    if (upcall_table_is_shared(table, port_no)) {
         port_no = UPCALL_PORT_SHARED;
     }
-    return upcall_ports_get_own_pid(ports, port_no);
+    return upcall_table_get_own_pid(table, port_no);
 }
 
 bool
-upcall_ports_has_channel(const struct upcall_ports *ports, uint32_t port_no)
+upcall_table_has_channel(const struct upcall_table *table, uint32_t port_no)
 {
-    return upcall_ports_get(ports, port_no) != NULL;
+    return upcall_ports_get(table, port_no) != NULL;
 }
 
 size_t
-upcall_ports_n_shared(const struct upcall_ports *ports)
+upcall_table_n_shared(const struct upcall_table *table)
 {
     size_t n;
 
-    ovs_mutex_lock(&ports->mutex);
-    n = ports->shared.n;
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_lock(&table->mutex);
+    n = table->n_shared;
+    ovs_mutex_unlock(&table->mutex);
     return n;
 }
 
 size_t
-upcall_ports_n_port_channels(const struct upcall_ports *ports)
+upcall_table_n_port_channels(const struct upcall_table *table)
 {
     size_t n;
 
-    ovs_mutex_lock(&ports->mutex);
-    n = ports->n_port_channels;
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_lock(&table->mutex);
+    n = table->n_port_channels;
+    ovs_mutex_unlock(&table->mutex);
     return n;
 }
 
 size_t
-upcall_ports_n_retired(const struct upcall_ports *ports)
+upcall_table_n_retired(const struct upcall_table *table)
 {
     size_t n;
 
-    ovs_mutex_lock(&ports->mutex);
-    n = ports->n_retired;
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_lock(&table->mutex);
+    n = table->n_retired;
+    ovs_mutex_unlock(&table->mutex);
     return n;
 }
 
 size_t
-upcall_ports_n_channels(const struct upcall_ports *ports)
+upcall_table_n_channels(const struct upcall_table *table)
 {
     size_t n;
 
-    ovs_mutex_lock(&ports->mutex);
-    n = ports->n_channels;
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_lock(&table->mutex);
+    n = table->n_channels;
+    ovs_mutex_unlock(&table->mutex);
     return n;
 }
 
 void
-upcall_ports_purge(struct upcall_ports *ports)
+upcall_table_purge(struct upcall_table *table)
 {
     struct upcall_channel *channel;
     uint32_t slot;
 
-    ovs_mutex_lock(&ports->mutex);
-    UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+    ovs_mutex_lock(&table->mutex);
+    UPCALL_PORTS_FOR_EACH (channel, slot, table) {
         upcall_channel_drain(channel);
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
 }
 
 void
-upcall_ports_count_shared(struct upcall_ports *ports,
+upcall_ports_count_shared(struct upcall_table *table,
                           const struct upcall_view *view)
 {
+    struct upcall_shared_port *port;
     uint32_t port_no;
 
-    if (upcall_view_in_port(view, &port_no)) {
-        upcall_shared_count(&ports->shared, port_no);
+    if (upcall_view_in_port(view, &port_no)
+        && upcall_port_is_real(port_no)) {
+        port = ovsrcu_get(struct upcall_shared_port *,
+                          &table->shared[port_no]);
+        if (port) {
+            uint64_t orig;
+
+            atomic_add_relaxed(&port->received, 1, &orig);
+        }
     }
 }
 
-/* If upcalls of 'channel', which is registered with 'ports->groups', were read
+/* If upcalls of 'channel', which is registered with 'table->groups', were read
  * ahead, makes these groups serve the channel without an event. */
 static void
-upcall_ports_adopt(struct upcall_ports *ports, struct upcall_channel *channel)
-    OVS_REQUIRES(ports->mutex)
+upcall_ports_adopt(struct upcall_table *table, struct upcall_channel *channel)
+    OVS_REQUIRES(table->mutex)
 {
     uint32_t ahead;
 
     atomic_read_relaxed(&channel->ahead, &ahead);
     if (ahead) {
-        upcall_sched_adopt(upcall_groups_home(ports->groups, channel),
+        upcall_sched_adopt(upcall_groups_home(table->groups, channel),
                            channel);
     }
 }
 
 static int
-upcall_ports_register_all(struct upcall_ports *ports,
+upcall_ports_register_all(struct upcall_table *table,
                           struct upcall_groups *groups)
-    OVS_REQUIRES(ports->mutex)
+    OVS_REQUIRES(table->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     struct upcall_channel *channel;
     uint32_t slot;
 
-    UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+    UPCALL_PORTS_FOR_EACH (channel, slot, table) {
         int error = upcall_groups_add(groups, channel);
 
         if (error) {
             VLOG_WARN_RL(&rl, "%s: adding the channel of port %s to the "
-                         "upcall handlers failed (%s)", ports->name,
+                         "upcall handlers failed (%s)", table->name,
                          channel->name, ovs_strerror(error));
             return error;
         }
@@ -1031,42 +1106,42 @@ upcall_ports_register_all(struct upcall_ports *ports,
 }
 
 int
-upcall_ports_attach(struct upcall_ports *ports, struct upcall_groups *groups,
+upcall_ports_attach(struct upcall_table *table, struct upcall_groups *groups,
                     uint32_t generation)
 {
     struct upcall_channel *channel;
     uint32_t slot;
     int error;
 
-    ovs_mutex_lock(&ports->mutex);
-    error = upcall_ports_register_all(ports, groups);
+    ovs_mutex_lock(&table->mutex);
+    error = upcall_ports_register_all(table, groups);
     if (!error) {
         upcall_groups_ref(groups);
-        upcall_groups_unref(ports->groups);
-        ports->groups = groups;
+        upcall_groups_unref(table->groups);
+        table->groups = groups;
 
         /* Pairs with the load in upcall_ports_rearm().  Sequentially
          * consistent, as is the owner word. */
-        atomic_store(&ports->generation, generation);
-        UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
-            upcall_ports_adopt(ports, channel);
+        atomic_store(&table->generation, generation);
+        UPCALL_PORTS_FOR_EACH (channel, slot, table) {
+            upcall_ports_adopt(table, channel);
         }
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
     return error;
 }
 
 void
-upcall_ports_detach(struct upcall_ports *ports)
+upcall_ports_detach(struct upcall_table *table)
 {
-    ovs_mutex_lock(&ports->mutex);
-    upcall_groups_unref(ports->groups);
-    ports->groups = NULL;
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_lock(&table->mutex);
+    upcall_groups_unref(table->groups);
+    table->groups = NULL;
+    ovs_mutex_unlock(&table->mutex);
 }
 
 void
-upcall_ports_rearm(struct upcall_ports *ports,
+upcall_ports_rearm(struct upcall_table *table,
                    struct upcall_channel *channel, uint32_t generation)
 {
     uint32_t current;
@@ -1077,36 +1152,36 @@ upcall_ports_rearm(struct upcall_ports *ports,
      * the generation was written before handlers of the new set read the owner
      * word.  Both are sequentially consistent, so one of the two sees the
      * other.  Pairs with the store in upcall_ports_attach(). */
-    atomic_read(&ports->generation, &current);
+    atomic_read(&table->generation, &current);
     if (current != generation) {
-        ovs_mutex_lock(&ports->mutex);
-        if (ports->groups) {
-            upcall_groups_arm(ports->groups, channel);
-            upcall_ports_adopt(ports, channel);
+        ovs_mutex_lock(&table->mutex);
+        if (table->groups) {
+            upcall_groups_arm(table->groups, channel);
+            upcall_ports_adopt(table, channel);
         }
-        ovs_mutex_unlock(&ports->mutex);
+        ovs_mutex_unlock(&table->mutex);
     }
 }
 
 /* Stores all counts of the port in 'slot', past channels included, without the
  * latency. */
 static void
-get_port_counts(const struct upcall_ports *ports, uint32_t slot,
+get_port_counts(const struct upcall_table *table, uint32_t slot,
                 struct upcall_channel_stats *sum)
-    OVS_REQUIRES(ports->mutex)
+    OVS_REQUIRES(table->mutex)
 {
     const struct upcall_shared_port *shared
-        = upcall_shared_get(&ports->shared, slot);
+        = get_shared(table, slot);
     const struct upcall_channel *channel;
 
     memset(sum, 0, sizeof *sum);
-    if (ports->pasts[slot]) {
-        *sum = ports->pasts[slot]->counts;
+    if (table->pasts[slot]) {
+        *sum = table->pasts[slot]->counts;
     }
     if (shared) {
         sum->received += upcall_counter_read(&shared->received);
     }
-    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+    UPCALL_SLOT_FOR_EACH (channel, slot, table) {
         struct upcall_channel_stats stats;
 
         upcall_channel_get_counts(channel, &stats);
@@ -1116,14 +1191,14 @@ get_port_counts(const struct upcall_ports *ports, uint32_t slot,
 
 /* The same with the latency. */
 static void
-get_port_stats(const struct upcall_ports *ports, uint32_t slot,
+get_port_stats(const struct upcall_table *table, uint32_t slot,
                struct upcall_channel_stats *sum)
-    OVS_REQUIRES(ports->mutex)
+    OVS_REQUIRES(table->mutex)
 {
-    const struct upcall_past *past = ports->pasts[slot];
-    struct upcall_channel *channel = slot_channel(ports, slot);
+    const struct upcall_past *past = table->pasts[slot];
+    struct upcall_channel *channel = slot_channel(table, slot);
 
-    get_port_counts(ports, slot, sum);
+    get_port_counts(table, slot, sum);
     if (channel && !past && !next_channel(channel)) {
         latency_hist_summarize(&channel->latency, &sum->latency);
     } else if (channel || past) {
@@ -1133,7 +1208,7 @@ get_port_stats(const struct upcall_ports *ports, uint32_t slot,
         if (past) {
             latency_hist_add(&all, &past->latency);
         }
-        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        UPCALL_SLOT_FOR_EACH (channel, slot, table) {
             latency_hist_add(&all, &channel->latency);
         }
         latency_hist_summarize(&all, &sum->latency);
@@ -1143,15 +1218,14 @@ get_port_stats(const struct upcall_ports *ports, uint32_t slot,
 
 /* True if 'slot' has a channel or a port that shares. */
 static bool
-slot_is_used(const struct upcall_ports *ports, uint32_t slot)
-    OVS_REQUIRES(ports->mutex)
+slot_is_used(const struct upcall_table *table, uint32_t slot)
+    OVS_REQUIRES(table->mutex)
 {
-    return slot_channel(ports, slot) || upcall_shared_get(&ports->shared,
-                                                          slot);
+    return slot_channel(table, slot) || get_shared(table, slot);
 }
 
 bool
-upcall_ports_get_stats(const struct upcall_ports *ports, uint32_t port_no,
+upcall_table_get_stats(const struct upcall_table *table, uint32_t port_no,
                        struct upcall_channel_stats *stats)
 {
     uint32_t slot = port_to_slot(port_no);
@@ -1160,10 +1234,10 @@ upcall_ports_get_stats(const struct upcall_ports *ports, uint32_t port_no,
     if (slot >= UPCALL_N_SLOTS) {
         return false;
     }
-    ovs_mutex_lock(&ports->mutex);
-    used = slot_is_used(ports, slot);
-    get_port_counts(ports, slot, stats);
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_lock(&table->mutex);
+    used = slot_is_used(table, slot);
+    get_port_counts(table, slot, stats);
+    ovs_mutex_unlock(&table->mutex);
     return used;
 }
 
@@ -1182,14 +1256,14 @@ upcall_channel_owner(const struct upcall_channel *channel)
 
 /* Fills in the queues of 'port', if it has several channels. */
 static void
-get_queues_info(const struct upcall_ports *ports, uint32_t slot,
+get_queues_info(const struct upcall_table *table, uint32_t slot,
                 struct upcall_port_info *port)
-    OVS_REQUIRES(ports->mutex)
+    OVS_REQUIRES(table->mutex)
 {
     const struct upcall_channel *channel;
     size_t n = 0;
 
-    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+    UPCALL_SLOT_FOR_EACH (channel, slot, table) {
         n++;
         port->n_queues += !upcall_channel_is_retired(channel);
     }
@@ -1197,7 +1271,7 @@ get_queues_info(const struct upcall_ports *ports, uint32_t slot,
         return;
     }
     port->queues = xcalloc(n, sizeof *port->queues);
-    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+    UPCALL_SLOT_FOR_EACH (channel, slot, table) {
         struct upcall_queue_info *queue = &port->queues[port->n_channels++];
 
         queue->number = channel->queue;
@@ -1211,16 +1285,16 @@ get_queues_info(const struct upcall_ports *ports, uint32_t slot,
 
 /* Fills in the senders of 'port', if one of its channels has several. */
 static void
-get_senders_info(const struct upcall_ports *ports, uint32_t slot,
+get_senders_info(const struct upcall_table *table, uint32_t slot,
                  struct upcall_port_info *port)
-    OVS_REQUIRES(ports->mutex)
+    OVS_REQUIRES(table->mutex)
 {
     struct upcall_sender_info *others = &port->other_senders;
     uint64_t now = upcall_now_usec();
     const struct upcall_channel *channel;
     size_t n = 0;
 
-    UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+    UPCALL_SLOT_FOR_EACH (channel, slot, table) {
         const struct upcall_sender_set *senders
             = upcall_fq_senders(&channel->fq);
         struct upcall_sender_info total;
@@ -1241,13 +1315,13 @@ get_senders_info(const struct upcall_ports *ports, uint32_t slot,
 }
 
 static void
-get_port_info(const struct upcall_ports *ports, uint32_t slot,
+get_port_info(const struct upcall_table *table, uint32_t slot,
               struct upcall_port_info *port)
-    OVS_REQUIRES(ports->mutex)
+    OVS_REQUIRES(table->mutex)
 {
-    const struct upcall_channel *channel = slot_channel(ports, slot);
+    const struct upcall_channel *channel = slot_channel(table, slot);
     const struct upcall_shared_port *shared
-        = upcall_shared_get(&ports->shared, slot);
+        = get_shared(table, slot);
 
     if (channel) {
         port->port_no = channel->port_no;
@@ -1257,124 +1331,124 @@ get_port_info(const struct upcall_ports *ports, uint32_t slot,
         port->port_no = slot;
         port->owner = UPCALL_OWNER_NONE;
     }
-    port->name = xstrdup(slot_name(ports, slot));
-    port->pid = upcall_ports_get_pid(ports, port->port_no);
+    port->name = xstrdup(slot_name(table, slot));
+    port->pid = upcall_table_get_pid(table, port->port_no);
     port->shared = shared != NULL;
-    get_queues_info(ports, slot, port);
-    get_port_stats(ports, slot, &port->stats);
-    port->rate = ports->rates[slot];
-    get_senders_info(ports, slot, port);
+    get_queues_info(table, slot, port);
+    get_port_stats(table, slot, &port->stats);
+    port->rate = table->rates[slot];
+    get_senders_info(table, slot, port);
 }
 
 struct upcall_port_count *
-upcall_ports_get_counts(const struct upcall_ports *ports, size_t *np)
+upcall_table_get_counts(const struct upcall_table *table, size_t *np)
 {
     struct upcall_port_count *counts;
     size_t n = 0;
 
-    ovs_mutex_lock(&ports->mutex);
-    counts = xcalloc(ports->n_port_channels + ports->shared.n,
+    ovs_mutex_lock(&table->mutex);
+    counts = xcalloc(table->n_port_channels + table->n_shared,
                      sizeof *counts);
-    for (uint32_t slot = 0; slot <= ports->last_slot; slot++) {
+    for (uint32_t slot = 0; slot <= table->last_slot; slot++) {
         const struct upcall_shared_port *shared
-            = upcall_shared_get(&ports->shared, slot);
+            = get_shared(table, slot);
         const struct upcall_channel *channel;
         uint64_t sum = 0;
 
-        if (!slot_is_used(ports, slot)) {
+        if (!slot_is_used(table, slot)) {
             continue;
         }
-        if (ports->pasts[slot]) {
-            sum += ports->pasts[slot]->counts.received;
-            sum += ports->pasts[slot]->counts.shed;
+        if (table->pasts[slot]) {
+            sum += table->pasts[slot]->counts.received;
+            sum += table->pasts[slot]->counts.shed;
         }
         if (shared) {
             sum += upcall_counter_read(&shared->received);
         }
-        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        UPCALL_SLOT_FOR_EACH (channel, slot, table) {
             sum += upcall_counter_read(&channel->received);
             sum += upcall_counter_read(&channel->shed);
         }
         counts[n++] = (struct upcall_port_count) { slot, sum };
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
     *np = n;
     return counts;
 }
 
 long long int
-upcall_ports_update_rates(struct upcall_ports *ports, long long int now,
+upcall_table_update_rates(struct upcall_table *table, long long int now,
                           long long int wall)
 {
     long long int next;
 
-    ovs_mutex_lock(&ports->mutex);
-    if (!ports->rated_at || now - ports->rated_at >= UPCALL_RATE_MSEC) {
-        long long int msec = ports->rated_at ? now - ports->rated_at : 0;
+    ovs_mutex_lock(&table->mutex);
+    if (!table->rated_at || now - table->rated_at >= UPCALL_RATE_MSEC) {
+        long long int msec = table->rated_at ? now - table->rated_at : 0;
 
         for (uint32_t slot = 0; slot < UPCALL_N_SLOTS;
-             slot = next_slot(ports, slot)) {
-            if (slot_is_used(ports, slot)) {
+             slot = next_slot(table, slot)) {
+            if (slot_is_used(table, slot)) {
                 struct upcall_channel_stats stats;
 
-                get_port_counts(ports, slot, &stats);
-                upcall_rate_update(&ports->rates[slot], &stats, msec, wall);
+                get_port_counts(table, slot, &stats);
+                upcall_rate_update(&table->rates[slot], &stats, msec, wall);
             }
         }
-        ports->rated_at = now;
+        table->rated_at = now;
     }
-    next = ports->rated_at + UPCALL_RATE_MSEC;
-    ovs_mutex_unlock(&ports->mutex);
+    next = table->rated_at + UPCALL_RATE_MSEC;
+    ovs_mutex_unlock(&table->mutex);
     return next;
 }
 
 void
-upcall_ports_get_info(const struct upcall_ports *ports,
+upcall_ports_get_info(const struct upcall_table *table,
                       struct upcall_table_info *info)
 {
-    ovs_mutex_lock(&ports->mutex);
-    info->n_sockets = ports->n_channels;
-    info->n_adopted = ports->n_adopted;
-    info->dropped = ports->dropped;
-    info->buffer_max = ports->buffer_max;
-    info->buffer_size = ports->rcvbuf * 2;
-    info->target_delay = upcall_ports_target_delay(ports);
-    info->ports = xcalloc(ports->n_channels + ports->shared.n,
+    ovs_mutex_lock(&table->mutex);
+    info->n_sockets = table->n_channels;
+    info->n_adopted = table->n_adopted;
+    info->dropped = table->dropped;
+    info->buffer_max = table->buffer_max;
+    info->buffer_size = table->rcvbuf * 2;
+    info->target_delay = upcall_ports_target_delay(table);
+    info->ports = xcalloc(table->n_channels + table->n_shared,
                           sizeof *info->ports);
     for (uint32_t slot = 0; slot < UPCALL_N_SLOTS;
-         slot = next_slot(ports, slot)) {
+         slot = next_slot(table, slot)) {
         const struct upcall_channel *channel;
 
-        if (slot_is_used(ports, slot)) {
-            get_port_info(ports, slot, &info->ports[info->n_ports++]);
+        if (slot_is_used(table, slot)) {
+            get_port_info(table, slot, &info->ports[info->n_ports++]);
         }
-        UPCALL_SLOT_FOR_EACH (channel, slot, ports) {
+        UPCALL_SLOT_FOR_EACH (channel, slot, table) {
             info->dropped += upcall_channel_dropped(channel);
         }
     }
-    ovs_mutex_unlock(&ports->mutex);
+    ovs_mutex_unlock(&table->mutex);
 }
 
 void
-upcall_ports_reset_stats(struct upcall_ports *ports)
+upcall_ports_reset_stats(struct upcall_table *table)
 {
     struct upcall_channel *channel;
     uint32_t slot;
 
-    ovs_mutex_lock(&ports->mutex);
-    UPCALL_PORTS_FOR_EACH (channel, slot, ports) {
+    ovs_mutex_lock(&table->mutex);
+    UPCALL_PORTS_FOR_EACH (channel, slot, table) {
         upcall_channel_reset_stats(channel);
     }
-    for (slot = 0; slot < UPCALL_N_SLOTS; slot = next_slot(ports, slot)) {
+    for (slot = 0; slot < UPCALL_N_SLOTS; slot = next_slot(table, slot)) {
         struct upcall_shared_port *shared
-            = upcall_shared_get(&ports->shared, slot);
+            = get_shared(table, slot);
 
         if (shared) {
             atomic_store_relaxed(&shared->received, 0);
         }
-        forget_past(ports, slot);
-        memset(&ports->rates[slot], 0, sizeof ports->rates[slot]);
+        forget_past(table, slot);
+        memset(&table->rates[slot], 0, sizeof table->rates[slot]);
     }
-    ports->rated_at = 0;
-    ovs_mutex_unlock(&ports->mutex);
+    table->rated_at = 0;
+    ovs_mutex_unlock(&table->mutex);
 }

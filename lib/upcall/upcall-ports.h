@@ -6,9 +6,10 @@
 /* Ports of a datapath and their channels
  * ======================================
  *
- * Private to lib/upcall.  Handlers look channels up in this registry, which
- * also knows with which groups the channels are registered now.  The registry
- * stands below the handlers and does not know them.
+ * Private to lib/upcall.  This half of the table (upcall-table.h) has the
+ * channels of each port, and knows with which groups the channels are
+ * registered now.  Handlers look channels up here.  The other half, in
+ * upcall-table.c, has the handlers; this one does not call them.
  *
  * Queues
  * ------
@@ -40,26 +41,30 @@
  * Each datapath has at most one such thread.  If no thread can be created,
  * changed() waits.
  *
- * Handlers are replaced as a whole (upcall-set.h).  Each generation of them
+ * Handlers are replaced as a whole (upcall-table.c).  Each generation of them
  * has groups (upcall-groups.h) of its own, and upcall_ports_attach() registers
  * every channel with the new ones.  A handler of an earlier generation that
  * releases a channel afterwards arms the channel in the new groups with
  * upcall_ports_rearm().
  *
+ * Ports that share channels
+ * -------------------------
+ *
+ * A port without a channel of its own sends its upcalls to channels that
+ * belong to no port.  The port's entry in 'shared' counts them by the port
+ * number in each upcall.
+ *
  * Life cycle
  * ----------
  *
- * The table and each handler hold a reference, because a handler that was
- * replaced releases its channels only after a grace period.
+ * The owner of the table and each handler hold a reference, because a handler
+ * that was replaced releases its channels only after a grace period.
  *
  * Thread safety
  * -------------
  *
- *      lookup, urgent, get_pid,         any thread, RCU readers; no lock
- *      get_own_pid,
- *      has_channel, is_shared,
+ *      lookup, urgent, target_delay,    any thread, RCU readers; no lock
  *      count_shared
- *      changed                          any thread; it may block
  *      all others                       any thread; they take the mutex and
  *                                       make only short system calls */
 
@@ -71,19 +76,26 @@
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-shared.h"
+#include "upcall/upcall-table.h"
 
+struct upcall_engine_class;
 struct upcall_groups;
 struct upcall_past;
-struct upcall_port_count;
-struct upcall_port_info;
 struct upcall_rate;
-struct upcall_table_info;
-struct upcall_view;
+struct upcall_set;
+struct upcall_stats;
 
 typedef OVSRCU_TYPE(struct upcall_channel *) upcall_slot;
 
-struct upcall_ports {
+/* A port that shares.  Several handlers may count at the same time. */
+struct upcall_shared_port {
+    char *name;
+    atomic_uint64_t received;
+};
+
+typedef OVSRCU_TYPE(struct upcall_shared_port *) upcall_shared_slot;
+
+struct upcall_table {
     struct ovs_refcount refcount;
 
     /* The datapath.  Constant. */
@@ -120,102 +132,65 @@ struct upcall_ports {
     long long int rated_at OVS_GUARDED;     /* Last look, in ms, or 0. */
     upcall_slot adding;         /* First channel that is being added to its
                                  * slot. */
-    struct upcall_shared shared;
+    upcall_shared_slot *shared; /* UPCALL_MAX_PORTS, mostly untouched. */
+    size_t n_shared OVS_GUARDED;    /* Ports that share. */
+
+    /* The handlers, see upcall-table.c. */
+    struct upcall_stats *stats;
+    union upcall_thread *threads;   /* UPCALL_MAX_HANDLERS, mostly untouched,
+                                     * each for the thread of that handler. */
+    atomic_bool halted;         /* No batch begins any more. */
+
+    /* Held by threads that change the handlers.  Taken before 'mutex'. */
+    struct ovs_mutex set_mutex;
+    const struct upcall_engine_class *engine OVS_GUARDED_BY(set_mutex);
+    uint32_t group_size OVS_GUARDED_BY(set_mutex);
+    OVSRCU_TYPE(struct upcall_set *) set;
+    uint32_t set_generation OVS_GUARDED_BY(set_mutex); /* Of the last set. */
 };
 
-/* Creates the registry of datapath 'name' with interface index 'dp_ifindex',
- * whose upcalls are messages of generic netlink family 'packet_family'. */
-struct upcall_ports *upcall_ports_create(const char *name, int dp_ifindex,
-                                         uint16_t packet_family);
-void upcall_ports_ref(struct upcall_ports *);
+void upcall_ports_ref(struct upcall_table *);
 
-/* Drops a reference.  Dropping the last one frees the registry, which must not
+/* Drops a reference.  Dropping the last one frees the table, which must not
  * have channels then. */
-void upcall_ports_unref(struct upcall_ports *);
-
-/* Like the functions of the same name in upcall-table.h. */
-int upcall_ports_add(struct upcall_ports *, uint32_t port_no,
-                     const char *name, struct upcall_channel *channels[],
-                     size_t n);
-int upcall_ports_change(struct upcall_ports *, uint32_t port_no,
-                        struct upcall_channel *channels[], size_t n);
-void upcall_ports_changed(struct upcall_ports *, uint32_t port_no);
-void upcall_ports_revert(struct upcall_ports *, uint32_t port_no);
-bool upcall_ports_del_retired(struct upcall_ports *, uint32_t port_no);
-void upcall_ports_del(struct upcall_ports *, uint32_t port_no);
-void upcall_ports_del_all(struct upcall_ports *);
-void upcall_ports_share(struct upcall_ports *, uint32_t port_no,
-                        const char *name);
-void upcall_ports_unshare(struct upcall_ports *, uint32_t port_no);
-bool upcall_ports_is_shared(const struct upcall_ports *, uint32_t port_no);
-uint32_t upcall_ports_get_pid(const struct upcall_ports *, uint32_t port_no);
-uint32_t upcall_ports_get_own_pid(const struct upcall_ports *,
-                                  uint32_t port_no);
-size_t upcall_ports_get_pids(const struct upcall_ports *, uint32_t port_no,
-                             uint32_t pids[UPCALL_MAX_QUEUES]);
-bool upcall_ports_has_channel(const struct upcall_ports *, uint32_t port_no);
-size_t upcall_ports_n_shared(const struct upcall_ports *);
-size_t upcall_ports_n_port_channels(const struct upcall_ports *);
-size_t upcall_ports_n_retired(const struct upcall_ports *);
-size_t upcall_ports_n_channels(const struct upcall_ports *);
-char *upcall_ports_name(const struct upcall_ports *, uint32_t port_no);
-size_t upcall_ports_n_queues(const struct upcall_ports *, uint32_t port_no,
-                             size_t *n_retired);
-void upcall_ports_hold(struct upcall_ports *, struct upcall_channel *,
-                       unsigned int n);
-bool upcall_ports_release(struct upcall_ports *);
-void upcall_ports_end_adopted(struct upcall_ports *);
-void upcall_ports_set_buffer_max(struct upcall_ports *, uint64_t max);
-void upcall_ports_set_target_delay(struct upcall_ports *, uint32_t usec);
-void upcall_ports_purge(struct upcall_ports *);
-
-/* Releases the new queues of port 'port_no' if handlers are done with the
- * queues that they replace.  Any thread. */
-void upcall_ports_settle(struct upcall_ports *, uint32_t port_no);
+void upcall_ports_unref(struct upcall_table *);
 
 /* Finds the channel of an event: the channel of port 'port_no' with serial
  * number 'serial', or NULL if it is gone.  Valid until the next quiescent
  * state. */
-struct upcall_channel *upcall_ports_lookup(const struct upcall_ports *,
+struct upcall_channel *upcall_ports_lookup(const struct upcall_table *,
                                            uint32_t port_no, uint32_t serial);
 
 /* The target set last.  Any thread. */
-uint32_t upcall_ports_target_delay(const struct upcall_ports *);
+uint32_t upcall_ports_target_delay(const struct upcall_table *);
 
 /* Finds the urgent channel (upcall-channel.h), or NULL.  Any thread. */
-struct upcall_channel *upcall_ports_urgent(const struct upcall_ports *);
+struct upcall_channel *upcall_ports_urgent(const struct upcall_table *);
 
 /* Counts an upcall that arrived on a channel shared by several ports. */
-void upcall_ports_count_shared(struct upcall_ports *,
+void upcall_ports_count_shared(struct upcall_table *,
                                const struct upcall_view *);
 
 /* Registers every channel with 'groups', the groups of 'generation', and from
  * now on each channel that is added.  To be called before a handler of
  * 'generation' takes a channel.  Returns 0 or the error that kept a channel
  * from being registered; then nothing has changed. */
-int upcall_ports_attach(struct upcall_ports *, struct upcall_groups *groups,
+int upcall_ports_attach(struct upcall_table *, struct upcall_groups *groups,
                         uint32_t generation);
 
 /* Stops registering channels with groups. */
-void upcall_ports_detach(struct upcall_ports *);
+void upcall_ports_detach(struct upcall_table *);
 
 /* Arms 'channel', which a handler or the run queue of 'generation' has
  * released, with the current groups if these are of another generation. */
-void upcall_ports_rearm(struct upcall_ports *, struct upcall_channel *,
+void upcall_ports_rearm(struct upcall_table *, struct upcall_channel *,
                         uint32_t generation);
 
-/* upcall_ports_get_info() fills in 'info->ports' and the numbers of ports and
- * sockets.  The others are like the functions of the same name in
- * upcall-table.h. */
-void upcall_ports_get_info(const struct upcall_ports *,
+/* Fills in 'info->ports' and the numbers of ports and sockets. */
+void upcall_ports_get_info(const struct upcall_table *,
                            struct upcall_table_info *);
-bool upcall_ports_get_stats(const struct upcall_ports *, uint32_t port_no,
-                            struct upcall_channel_stats *);
-struct upcall_port_count *upcall_ports_get_counts(const struct upcall_ports *,
-                                                  size_t *n);
-long long int upcall_ports_update_rates(struct upcall_ports *,
-                                        long long int now,
-                                        long long int wall);
-void upcall_ports_reset_stats(struct upcall_ports *);
+
+/* Starts counting from 0 again. */
+void upcall_ports_reset_stats(struct upcall_table *);
 
 #endif /* lib/upcall/upcall-ports.h */

@@ -21,7 +21,6 @@
 #include "upcall/upcall-poll.h"
 #include "upcall/upcall-ports.h"
 #include "upcall/upcall-sched.h"
-#include "upcall/upcall-set.h"
 #include "upcall/upcall-stats.h"
 #include "util.h"
 
@@ -48,40 +47,31 @@ union upcall_thread {
     };
     uint8_t pad[CACHE_LINE_SIZE];
 };
+BUILD_ASSERT_DECL(sizeof(union upcall_thread) == CACHE_LINE_SIZE);
 
-struct upcall_table {
-    struct upcall_ports *ports;
-    struct upcall_stats *stats;
-    union upcall_thread *threads;   /* UPCALL_MAX_HANDLERS, mostly untouched,
-                                     * each for the thread of that handler. */
-
-    atomic_bool halted;         /* No batch begins any more. */
-
-    /* Held by threads that change the handlers.  Taken before the mutex of
-     * 'ports'. */
-    struct ovs_mutex mutex;
-    const struct upcall_engine_class *engine OVS_GUARDED;
-    uint32_t group_size OVS_GUARDED;
-    OVSRCU_TYPE(struct upcall_set *) set;
-    uint32_t generation OVS_GUARDED;    /* Generation of the last set. */
+/* Handlers that work together.  Constant once other threads can see it.  When
+ * the number of handlers, the size of their groups or their engine changes,
+ * the set is replaced as a whole:
+ *
+ *   1. The new set gets groups of its own, and every channel is registered in
+ *      them (upcall_ports_attach()), so that both sets have events for a time.
+ *   2. The handler of the same number in the old set, if there is one, becomes
+ *      the predecessor of each new handler.
+ *   3. The new set is published: threads find their handlers in it from now
+ *      on.
+ *   4. The old set is retired: the channels in its run queues are armed with
+ *      the new set, and its sleepers wake up.  Handlers without a successor
+ *      are orphans, which release their channels after a grace period.
+ *
+ * A thread belongs to a number, not to a handler, and looks for its handler
+ * with each call. */
+struct upcall_set {
+    uint32_t generation;
+    struct upcall_table *table;
+    struct upcall_groups *groups;
+    uint32_t n;
+    struct upcall_handler *handlers[];
 };
-
-struct upcall_table *
-upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
-    OVS_NO_THREAD_SAFETY_ANALYSIS
-{
-    struct upcall_table *table = xzalloc(sizeof *table);
-
-    table->ports = upcall_ports_create(name, dp_ifindex, packet_family);
-    table->stats = upcall_stats_create();
-    table->threads = xcalloc(UPCALL_MAX_HANDLERS, sizeof *table->threads);
-    ovs_mutex_init(&table->mutex);
-    atomic_init(&table->halted, false);
-    table->engine = &upcall_engine_epoll;
-    table->group_size = UPCALL_GROUP_SIZE;
-    ovsrcu_init(&table->set, NULL);
-    return table;
-}
 
 void
 upcall_table_destroy(struct upcall_table *table)
@@ -89,19 +79,77 @@ upcall_table_destroy(struct upcall_table *table)
     if (table) {
         upcall_table_set_handlers(table, 0);
         upcall_table_del_all(table);
-        upcall_ports_unref(table->ports);
-        upcall_stats_unref(table->stats);
-        ovs_mutex_destroy(&table->mutex);
-        free(table->threads);
-        free(table);
+        upcall_ports_unref(table);
     }
 }
 
 /* Handlers. */
 
+/* No thread receives for 'set' any more, but a thread may still sleep in one
+ * of its handlers. */
+static void
+upcall_set_destroy(struct upcall_set *set)
+{
+    for (uint32_t i = 0; i < set->n; i++) {
+        upcall_handler_unref(set->handlers[i]);
+    }
+    upcall_groups_unref(set->groups);
+    free(set);
+}
+
+/* Creates a set of 'n' handlers, at least 1, of generation 'generation'.
+ * Returns 0 or a positive errno value, after a message. */
+static int
+upcall_set_create(struct upcall_table *table, uint32_t n, uint32_t generation,
+                  struct upcall_set **setp)
+    OVS_REQUIRES(table->set_mutex)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    struct upcall_set *set = xzalloc(sizeof *set + n * sizeof *set->handlers);
+    int error;
+
+    set->generation = generation;
+    set->table = table;
+    error = upcall_groups_create(generation, n, table->group_size,
+                                 &set->groups);
+    if (error) {
+        VLOG_WARN_RL(&rl, "%s: creating upcall handlers failed (%s)",
+                     table->name, ovs_strerror(error));
+        goto error;
+    }
+    for (; set->n < n; set->n++) {
+        error = upcall_handler_create(table, set->n, generation, set->groups,
+                                      table->engine, &set->handlers[set->n]);
+        if (error) {
+            VLOG_WARN_RL(&rl, "%s: creating upcall handler %"PRIu32" failed "
+                         "(%s)", table->name, set->n, ovs_strerror(error));
+            goto error;
+        }
+    }
+    *setp = set;
+    return 0;
+
+error:
+    upcall_set_destroy(set);
+    return error;
+}
+
+/* Releases 'channel', which was in the run queue of 'set'. */
+static void
+release_queued(struct upcall_channel *channel, void *set_)
+{
+    struct upcall_set *set = set_;
+
+    upcall_channel_release(channel, upcall_token_queue(set->generation));
+    if (!upcall_channel_is_dead(channel)) {
+        upcall_ports_rearm(set->table, channel, set->generation);
+    }
+    upcall_channel_unref(channel);
+}
+
 static struct upcall_set *
 upcall_table_set_protected(const struct upcall_table *table)
-    OVS_REQUIRES(table->mutex)
+    OVS_REQUIRES(table->set_mutex)
 {
     return ovsrcu_get_protected(struct upcall_set *, &table->set);
 }
@@ -109,48 +157,55 @@ upcall_table_set_protected(const struct upcall_table *table)
 /* Replaces the present set with 'set', which may be NULL. */
 static void
 upcall_table_publish(struct upcall_table *table, struct upcall_set *set)
-    OVS_REQUIRES(table->mutex)
+    OVS_REQUIRES(table->set_mutex)
 {
     struct upcall_set *old = upcall_table_set_protected(table);
+    uint32_t n_successors = set && old ? MIN(set->n, old->n) : 0;
 
-    if (set && old) {
-        upcall_set_inherit(set, old);
+    for (uint32_t i = 0; i < n_successors; i++) {
+        upcall_handler_ref(old->handlers[i]);
+        upcall_handler_set_predecessor(set->handlers[i], old->handlers[i]);
     }
     ovsrcu_set(&table->set, set);
     if (old) {
-        upcall_set_retire(old, set ? MIN(set->n, old->n) : 0);
+        for (uint32_t i = n_successors; i < old->n; i++) {
+            upcall_handler_postpone_abandon(old->handlers[i]);
+        }
+
+        /* A thread that sleeps in an old handler wakes up and looks for its
+         * handler again. */
+        upcall_groups_retire(old->groups, release_queued, old);
+        ovsrcu_postpone(upcall_set_destroy, old);
     }
 }
 
 /* Replaces the handlers with 'n' new ones. */
 static int
 upcall_table_replace(struct upcall_table *table, uint32_t n)
-    OVS_REQUIRES(table->mutex)
+    OVS_REQUIRES(table->set_mutex)
 {
     struct upcall_set *set;
     uint32_t generation;
     int error;
 
     if (!n) {
-        upcall_ports_detach(table->ports);
+        upcall_ports_detach(table);
         upcall_table_publish(table, NULL);
         return 0;
     }
 
     /* With 0, the run queue's token would mean that there is no owner. */
-    generation = MAX((table->generation + 1) % UPCALL_MAX_GENERATION, 1);
-    error = upcall_set_create(table->ports, table->stats, n,
-                              table->group_size, generation, table->engine,
-                              &set);
+    generation = MAX((table->set_generation + 1) % UPCALL_MAX_GENERATION, 1);
+    error = upcall_set_create(table, n, generation, &set);
     if (error) {
         return error;
     }
-    error = upcall_ports_attach(table->ports, set->groups, generation);
+    error = upcall_ports_attach(table, set->groups, generation);
     if (error) {
         upcall_set_destroy(set);
         return error;
     }
-    table->generation = generation;
+    table->set_generation = generation;
     upcall_table_publish(table, set);
     return 0;
 }
@@ -163,16 +218,16 @@ upcall_table_set_handlers(struct upcall_table *table, uint32_t n)
 
     if (n > UPCALL_MAX_HANDLERS) {
         VLOG_WARN("%s: %"PRIu32" upcall handlers asked for, at most %u "
-                  "are possible", table->ports->name, n, UPCALL_MAX_HANDLERS);
+                  "are possible", table->name, n, UPCALL_MAX_HANDLERS);
         return EINVAL;
     }
 
-    ovs_mutex_lock(&table->mutex);
+    ovs_mutex_lock(&table->set_mutex);
     old = upcall_table_set_protected(table);
     if (n != (old ? old->n : 0)) {
         error = upcall_table_replace(table, n);
     }
-    ovs_mutex_unlock(&table->mutex);
+    ovs_mutex_unlock(&table->set_mutex);
     return error;
 }
 
@@ -184,7 +239,7 @@ upcall_table_set_engine(struct upcall_table *table,
     const struct upcall_set *old;
     int error = 0;
 
-    ovs_mutex_lock(&table->mutex);
+    ovs_mutex_lock(&table->set_mutex);
     old_engine = table->engine;
     old = upcall_table_set_protected(table);
     if (engine != old_engine) {
@@ -196,7 +251,7 @@ upcall_table_set_engine(struct upcall_table *table,
             table->engine = old_engine;
         }
     }
-    ovs_mutex_unlock(&table->mutex);
+    ovs_mutex_unlock(&table->set_mutex);
     return error;
 }
 
@@ -208,7 +263,7 @@ upcall_table_set_group_size(struct upcall_table *table, uint32_t size)
     int error = 0;
 
     ovs_assert(size);
-    ovs_mutex_lock(&table->mutex);
+    ovs_mutex_lock(&table->set_mutex);
     old_size = table->group_size;
     old = upcall_table_set_protected(table);
     if (size != old_size) {
@@ -221,7 +276,7 @@ upcall_table_set_group_size(struct upcall_table *table, uint32_t size)
             table->group_size = old_size;
         }
     }
-    ovs_mutex_unlock(&table->mutex);
+    ovs_mutex_unlock(&table->set_mutex);
     return error;
 }
 
@@ -230,9 +285,9 @@ upcall_table_group_size(const struct upcall_table *table)
 {
     uint32_t size;
 
-    ovs_mutex_lock(&table->mutex);
+    ovs_mutex_lock(&table->set_mutex);
     size = table->group_size;
-    ovs_mutex_unlock(&table->mutex);
+    ovs_mutex_unlock(&table->set_mutex);
     return size;
 }
 
@@ -241,9 +296,9 @@ upcall_table_engine_name(const struct upcall_table *table)
 {
     const char *name;
 
-    ovs_mutex_lock(&table->mutex);
+    ovs_mutex_lock(&table->set_mutex);
     name = table->engine->name;
-    ovs_mutex_unlock(&table->mutex);
+    ovs_mutex_unlock(&table->set_mutex);
     return name;
 }
 
@@ -397,190 +452,6 @@ upcall_table_recv_wait(struct upcall_table *table, uint32_t handler_id)
     }
 }
 
-/* Ports. */
-
-int
-upcall_table_add(struct upcall_table *table, uint32_t port_no,
-                 const char *name, struct upcall_channel *channel)
-{
-    return upcall_table_add_queues(table, port_no, name, &channel, 1);
-}
-
-int
-upcall_table_add_queues(struct upcall_table *table, uint32_t port_no,
-                        const char *name, struct upcall_channel *channels[],
-                        size_t n)
-{
-    return upcall_ports_add(table->ports, port_no, name, channels, n);
-}
-
-int
-upcall_table_change(struct upcall_table *table, uint32_t port_no,
-                    struct upcall_channel *channels[], size_t n)
-{
-    return upcall_ports_change(table->ports, port_no, channels, n);
-}
-
-void
-upcall_table_changed(struct upcall_table *table, uint32_t port_no)
-{
-    upcall_ports_changed(table->ports, port_no);
-}
-
-void
-upcall_table_revert(struct upcall_table *table, uint32_t port_no)
-{
-    upcall_ports_revert(table->ports, port_no);
-}
-
-char *
-upcall_table_port_name(const struct upcall_table *table, uint32_t port_no)
-{
-    return upcall_ports_name(table->ports, port_no);
-}
-
-size_t
-upcall_table_n_queues(const struct upcall_table *table, uint32_t port_no,
-                      size_t *n_retired)
-{
-    return upcall_ports_n_queues(table->ports, port_no, n_retired);
-}
-
-void
-upcall_table_settle(struct upcall_table *table, uint32_t port_no)
-{
-    upcall_ports_settle(table->ports, port_no);
-}
-
-bool
-upcall_table_del_retired(struct upcall_table *table, uint32_t port_no)
-{
-    return upcall_ports_del_retired(table->ports, port_no);
-}
-
-void
-upcall_table_hold(struct upcall_table *table, struct upcall_channel *channel,
-                  unsigned int n)
-{
-    upcall_ports_hold(table->ports, channel, n);
-}
-
-bool
-upcall_table_release(struct upcall_table *table)
-{
-    return upcall_ports_release(table->ports);
-}
-
-void
-upcall_table_end_adopted(struct upcall_table *table)
-{
-    upcall_ports_end_adopted(table->ports);
-}
-
-void
-upcall_table_set_first_recirc_id(struct upcall_table *table, uint32_t first)
-{
-    atomic_store_relaxed(&table->ports->first_recirc_id, first);
-}
-
-void
-upcall_table_del(struct upcall_table *table, uint32_t port_no)
-{
-    upcall_ports_del(table->ports, port_no);
-}
-
-void
-upcall_table_del_all(struct upcall_table *table)
-{
-    upcall_ports_del_all(table->ports);
-}
-
-void
-upcall_table_share(struct upcall_table *table, uint32_t port_no,
-                   const char *name)
-{
-    upcall_ports_share(table->ports, port_no, name);
-}
-
-void
-upcall_table_unshare(struct upcall_table *table, uint32_t port_no)
-{
-    upcall_ports_unshare(table->ports, port_no);
-}
-
-bool
-upcall_table_is_shared(const struct upcall_table *table, uint32_t port_no)
-{
-    return upcall_ports_is_shared(table->ports, port_no);
-}
-
-size_t
-upcall_table_n_shared(const struct upcall_table *table)
-{
-    return upcall_ports_n_shared(table->ports);
-}
-
-uint32_t
-upcall_table_get_pid(const struct upcall_table *table, uint32_t port_no)
-{
-    return upcall_ports_get_pid(table->ports, port_no);
-}
-
-size_t
-upcall_table_get_pids(const struct upcall_table *table, uint32_t port_no,
-                      uint32_t pids[UPCALL_MAX_QUEUES])
-{
-    return upcall_ports_get_pids(table->ports, port_no, pids);
-}
-
-uint32_t
-upcall_table_get_own_pid(const struct upcall_table *table, uint32_t port_no)
-{
-    return upcall_ports_get_own_pid(table->ports, port_no);
-}
-
-bool
-upcall_table_has_channel(const struct upcall_table *table, uint32_t port_no)
-{
-    return upcall_ports_has_channel(table->ports, port_no);
-}
-
-size_t
-upcall_table_n_port_channels(const struct upcall_table *table)
-{
-    return upcall_ports_n_port_channels(table->ports);
-}
-
-size_t
-upcall_table_n_retired(const struct upcall_table *table)
-{
-    return upcall_ports_n_retired(table->ports);
-}
-
-size_t
-upcall_table_n_channels(const struct upcall_table *table)
-{
-    return upcall_ports_n_channels(table->ports);
-}
-
-void
-upcall_table_set_buffer_max(struct upcall_table *table, uint64_t max)
-{
-    upcall_ports_set_buffer_max(table->ports, max);
-}
-
-void
-upcall_table_set_target_delay(struct upcall_table *table, uint32_t usec)
-{
-    upcall_ports_set_target_delay(table->ports, usec);
-}
-
-void
-upcall_table_purge(struct upcall_table *table)
-{
-    upcall_ports_purge(table->ports);
-}
-
 /* Statistics. */
 
 /* Fills in the groups of 'info', after its handlers. */
@@ -619,16 +490,16 @@ upcall_table_get_info(const struct upcall_table *table,
     const struct upcall_set *set;
 
     memset(info, 0, sizeof *info);
-    info->name = xstrdup(table->ports->name);
+    info->name = xstrdup(table->name);
     upcall_stats_get(table->stats, totals);
     info->foreign = totals[UPCALL_STAT_FOREIGN];
     info->abandoned = totals[UPCALL_STAT_ABANDONED];
     info->refused = totals[UPCALL_STAT_REFUSED];
     info->outdated = totals[UPCALL_STAT_OUTDATED];
     info->adopted = totals[UPCALL_STAT_ADOPTED];
-    upcall_ports_get_info(table->ports, info);
+    upcall_ports_get_info(table, info);
 
-    ovs_mutex_lock(&table->mutex);
+    ovs_mutex_lock(&table->set_mutex);
     info->engine = table->engine->name;
     set = upcall_table_set_protected(table);
     info->n_handlers = set ? set->n : 0;
@@ -640,20 +511,7 @@ upcall_table_get_info(const struct upcall_table *table,
     if (set) {
         get_groups_info(set->groups, info);
     }
-    ovs_mutex_unlock(&table->mutex);
-}
-
-long long int
-upcall_table_update_rates(struct upcall_table *table, long long int now,
-                          long long int wall)
-{
-    return upcall_ports_update_rates(table->ports, now, wall);
-}
-
-struct upcall_port_count *
-upcall_table_get_counts(const struct upcall_table *table, size_t *n)
-{
-    return upcall_ports_get_counts(table->ports, n);
+    ovs_mutex_unlock(&table->set_mutex);
 }
 
 void
@@ -665,13 +523,6 @@ upcall_table_get_work(const struct upcall_table *table, uint64_t *busy_usec,
     upcall_stats_get(table->stats, totals);
     *busy_usec = totals[UPCALL_STAT_BUSY_USEC];
     *n_upcalls = totals[UPCALL_STAT_UPCALLS];
-}
-
-bool
-upcall_table_get_stats(const struct upcall_table *table, uint32_t port_no,
-                       struct upcall_channel_stats *stats)
-{
-    return upcall_ports_get_stats(table->ports, port_no, stats);
 }
 
 void
@@ -693,13 +544,13 @@ upcall_table_reset_stats(struct upcall_table *table)
 {
     const struct upcall_set *set;
 
-    upcall_ports_reset_stats(table->ports);
+    upcall_ports_reset_stats(table);
     upcall_stats_reset(table->stats);
 
-    ovs_mutex_lock(&table->mutex);
+    ovs_mutex_lock(&table->set_mutex);
     set = upcall_table_set_protected(table);
     for (size_t i = 0; set && i < set->n; i++) {
         upcall_handler_reset_stats(set->handlers[i]);
     }
-    ovs_mutex_unlock(&table->mutex);
+    ovs_mutex_unlock(&table->set_mutex);
 }

@@ -126,8 +126,7 @@ more_ports_than_handlers_leave_no_handler_asleep(void **state OVS_UNUSED)
 
 struct fixture {
     size_t n_fds;
-    struct upcall_ports *ports;
-    struct upcall_stats *stats;
+    struct upcall_table *table;
     struct upcall_groups *groups;
     struct upcall_sched *sched;
     struct upcall_handler *handler;
@@ -142,13 +141,12 @@ setup(void **state)
 
     unit_rcu_barrier();
     f->n_fds = unit_count_fds();
-    f->ports = upcall_ports_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
-    f->stats = upcall_stats_create();
+    f->table = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
     f->sender = unit_sender_open();
     assert_int_equal(upcall_groups_create(1, 4, 4, &f->groups), 0);
     f->sched = upcall_groups_sched(f->groups, 0);
-    assert_int_equal(upcall_ports_attach(f->ports, f->groups, 1), 0);
-    assert_int_equal(upcall_handler_create(f->ports, f->stats, 0, 1, f->groups,
+    assert_int_equal(upcall_ports_attach(f->table, f->groups, 1), 0);
+    assert_int_equal(upcall_handler_create(f->table, 0, 1, f->groups,
                                            &upcall_engine_epoll, &f->handler),
                      0);
     *state = f;
@@ -162,12 +160,11 @@ teardown(void **state)
 
     upcall_handler_postpone_abandon(f->handler);
     upcall_handler_unref(f->handler);
-    upcall_ports_detach(f->ports);
-    upcall_ports_del_all(f->ports);
+    upcall_ports_detach(f->table);
+    upcall_table_del_all(f->table);
     unit_rcu_barrier();
     upcall_groups_unref(f->groups);
-    upcall_ports_unref(f->ports);
-    upcall_stats_unref(f->stats);
+    upcall_table_destroy(f->table);
     close(f->sender);
     assert_int_equal(unit_count_fds(), f->n_fds);
     free(f);
@@ -180,8 +177,8 @@ add_ports(struct fixture *f, uint32_t n, unsigned int n_upcalls)
 {
     for (uint32_t i = 0; i < n; i++) {
         assert_int_equal(upcall_channel_create(&f->channels[i]), 0);
-        assert_int_equal(upcall_ports_add(f->ports, i, "port",
-                                          &f->channels[i], 1), 0);
+        assert_int_equal(upcall_table_add(f->table, i, "port",
+                                          f->channels[i]), 0);
         for (unsigned int j = 0; j < n_upcalls; j++) {
             unit_send_upcall(f->sender, f->channels[i]->pid, j);
         }

@@ -29,8 +29,7 @@
 
 struct fixture {
     size_t n_fds;
-    struct upcall_ports *ports;
-    struct upcall_stats *stats;
+    struct upcall_table *table;
     struct upcall_groups *groups;
     struct upcall_sched *sched;
     struct upcall_handler *handler;
@@ -48,11 +47,10 @@ setup(void **state)
     unit_rcu_barrier();
     f->n_fds = unit_count_fds();
 
-    f->ports = upcall_ports_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
-    f->stats = upcall_stats_create();
+    f->table = upcall_table_create("dp", UNIT_DP_IFINDEX, UNIT_FAMILY);
     assert_int_equal(upcall_groups_create(1, 4, 4, &f->groups), 0);
     f->sched = upcall_groups_sched(f->groups, 0);
-    assert_int_equal(upcall_handler_create(f->ports, f->stats, 0, 1, f->groups,
+    assert_int_equal(upcall_handler_create(f->table, 0, 1, f->groups,
                                            &upcall_engine_epoll,
                                            &f->handler), 0);
     assert_int_equal(upcall_channel_create(&f->channel), 0);
@@ -83,8 +81,7 @@ teardown(void **state)
     upcall_channel_unref(f->channel);
     upcall_handler_unref(f->handler);
     upcall_groups_unref(f->groups);
-    upcall_ports_unref(f->ports);
-    upcall_stats_unref(f->stats);
+    upcall_table_destroy(f->table);
     unit_rcu_barrier();
     assert_int_equal(unit_count_fds(), f->n_fds);
     free(f);
@@ -445,14 +442,14 @@ handler_lives_while_it_is_polled(void **state)
     struct upcall_handler *handler;
 
     /* Arming is a reference, given up by the next poll() or arming. */
-    assert_int_equal(upcall_handler_create(f->ports, f->stats, 1, 1, f->groups,
+    assert_int_equal(upcall_handler_create(f->table, 1, 1, f->groups,
                                            &upcall_engine_epoll, &handler), 0);
     upcall_poll_arm(handler);
     upcall_handler_unref(handler);
     upcall_poll_arm(f->handler);
     assert_int_equal(__wrap_poll(&pfd, 1, 0), 0);
 
-    assert_int_equal(upcall_handler_create(f->ports, f->stats, 1, 1, f->groups,
+    assert_int_equal(upcall_handler_create(f->table, 1, 1, f->groups,
                                            &upcall_engine_epoll, &handler), 0);
     upcall_poll_arm(handler);
     upcall_handler_unref(handler);
