@@ -108,6 +108,7 @@ upcall_set_create(struct upcall_table *table, uint32_t n, uint32_t generation,
     struct upcall_set *set = xzalloc(sizeof *set + n * sizeof *set->handlers);
     int error;
 
+    *setp = NULL;
     set->generation = generation;
     set->table = table;
     error = upcall_groups_create(generation, n, table->group_size,
