@@ -13,9 +13,7 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-delay.h \
 	lib/upcall/upcall-diagnose.c \
 	lib/upcall/upcall-diagnose.h \
-	lib/upcall/upcall-engine-epoll.c \
-	lib/upcall/upcall-engine-provider.h \
-	lib/upcall/upcall-engine-uring.c \
+	lib/upcall/upcall-engine.h \
 	lib/upcall/upcall-engine.c \
 	lib/upcall/upcall-engine.h \
 	lib/upcall/upcall-fd-limit.c \

@@ -49,7 +49,7 @@
 
 #include "openvswitch/hmap.h"
 #include "openvswitch/list.h"
-#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-senders.h"
 
 /* Upcalls of a turn: as many as the smallest turn of a channel has

@@ -15,7 +15,7 @@
 #include "timeval.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-clock.h"
-#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-groups.h"
 #include "upcall/upcall-info.h"
 #include "upcall/upcall-msg.h"

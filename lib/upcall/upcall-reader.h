@@ -59,7 +59,7 @@
 
 #include "openvswitch/list.h"
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-fifo.h"
 #include "upcall/upcall-groups.h"
 

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-engine.h"
 #include "util.h"
 
 /* Throwing upcalls away takes less work in a batch than handing upcalls

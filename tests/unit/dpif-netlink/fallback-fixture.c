@@ -28,8 +28,7 @@
 #include "fake/uring-fake.h"
 #include "util.h"
 
-/* Errors that the next such call fails with, or 0. */
-int socketpair_error;
+/* Error that the next such call fails with, or 0. */
 int set_features_error;
 
 /* The same of all such calls. */
@@ -44,20 +43,6 @@ take_error(int *error)
 
     *error = 0;
     return taken;
-}
-
-int __wrap_socketpair(int, int, int, int[2]);
-int __real_socketpair(int, int, int, int[2]);
-int
-__wrap_socketpair(int domain, int type, int protocol, int fds[2])
-{
-    int error = take_error(&socketpair_error);
-
-    if (error) {
-        errno = error;
-        return -1;
-    }
-    return __real_socketpair(domain, type, protocol, fds);
 }
 
 int __wrap_epoll_create1(int);
@@ -237,7 +222,7 @@ setup(void **state)
 
     unit_clock_stop(1000000);
     unit_uring_fail(UNIT_URING_SETUP, 0, 0, 0);
-    socketpair_error = set_features_error = set_pid_error = 0;
+    set_features_error = set_pid_error = 0;
     epoll_create_error = no_features_error = 0;
     memset(&kernel, 0, sizeof kernel);
     kernel.vport.port_no = PORT;

@@ -20,8 +20,7 @@
 
 #define PORT 1
 
-/* Errors that the next such call fails with, or 0. */
-extern int socketpair_error;
+/* Error that the next such call fails with, or 0. */
 extern int set_features_error;
 
 /* The same of all such calls. */

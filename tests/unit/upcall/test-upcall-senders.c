@@ -17,7 +17,7 @@
 #include "harness/wait.h"
 #include "odp-netlink.h"
 #include "ovs-rcu.h"
-#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-fq.h"
 #include "util.h"
 

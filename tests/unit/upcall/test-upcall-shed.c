@@ -17,7 +17,7 @@
 #include "harness/kernel-messages.h"
 #include "harness/made-up-clock.h"
 #include "harness/unit.h"
-#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-table.h"
 #include "upcall/upcall-turn.h"
 #include "util.h"

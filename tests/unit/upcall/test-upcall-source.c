@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "harness/unit.h"
-#include "upcall/upcall-engine-provider.h"
 #include "upcall/upcall-engine.h"
 #include "util.h"
 

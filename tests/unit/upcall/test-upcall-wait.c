@@ -14,7 +14,7 @@
 #include "harness/made-up-clock.h"
 #include "harness/unit.h"
 #include "unit/upcall/fair-fixture.h"
-#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-turn.h"
 #include "util.h"
 

@@ -13,7 +13,7 @@
 #include "harness/prng.h"
 #include "harness/unit.h"
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-engine-provider.h"
+#include "upcall/upcall-engine.h"
 #include "upcall/upcall-turn.h"
 #include "util.h"
 
