@@ -3,6 +3,8 @@
 lib_libkdp_a_SOURCES += \
 	lib/unixctl/args.c \
 	lib/unixctl/args.h \
+	lib/unixctl/fields.c \
+	lib/unixctl/fields.h \
 	lib/unixctl/findings.c \
 	lib/unixctl/findings.h \
 	lib/unixctl/override.c \

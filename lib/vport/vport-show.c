@@ -4,67 +4,86 @@
 #include "vport/vport-show.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "unixctl/fields.h"
 #include "util.h"
 
-const char *
-vport_ask_name(enum vport_ask ask)
-{
-    switch (ask) {
-    case VPORT_ASK_START: return "start";
-    case VPORT_ASK_LOSS: return "loss";
-    case VPORT_ASK_ORDER: return "order";
-    case VPORT_ASK_DEVICE: return "device";
-    case VPORT_ASK_NAME: return "name";
-    case VPORT_ASK_NAMESPACE: return "namespace";
-    case VPORT_ASK_UNSYNCED: return "unsynced";
-    case VPORT_ASK_UNUSUAL: return "unusual";
-    case VPORT_N_ASKS:
-    default: OVS_NOT_REACHED();
-    }
-}
+#define STATS(MEMBER) FIELD(struct vport_table_stats, MEMBER, #MEMBER, #MEMBER)
 
-/* Counters that are not requests, with their names in both forms. */
-static const struct counter {
-    const char *name;
-    size_t offset;
-} questions[] = {
-    { "by_name", offsetof(struct vport_table_stats, by_name) },
-    { "by_number", offsetof(struct vport_table_stats, by_number) },
-    { "lists", offsetof(struct vport_table_stats, lists) },
-}, events[] = {
-    { "new", offsetof(struct vport_table_stats, new) },
-    { "deleted", offsetof(struct vport_table_stats, deleted) },
-    { "changed", offsetof(struct vport_table_stats, changed) },
-    { "foreign", offsetof(struct vport_table_stats, foreign) },
-    { "links", offsetof(struct vport_table_stats, links) },
-    { "renamed", offsetof(struct vport_table_stats, renamed) },
-}, losses[] = {
-    { "vport_overruns", offsetof(struct vport_table_stats, vport_overruns) },
-    { "link_overruns", offsetof(struct vport_table_stats, link_overruns) },
-    { "malformed", offsetof(struct vport_table_stats, malformed) },
-    { "resyncs", offsetof(struct vport_table_stats, resyncs) },
+static const struct field question_fields[] = {
+    STATS(by_name),
+    STATS(by_number),
+    STATS(lists),
+    { .type = FIELD_END }
 };
 
-static const struct {
-    const char *name;
-    const struct counter *counters;
-    size_t n;
-} groups[] = {
-    { "questions", questions, ARRAY_SIZE(questions) },
-    { "events", events, ARRAY_SIZE(events) },
-    { "losses", losses, ARRAY_SIZE(losses) },
+static const struct field event_fields[] = {
+    STATS(new),
+    STATS(deleted),
+    STATS(changed),
+    STATS(foreign),
+    STATS(links),
+    STATS(renamed),
+    { .type = FIELD_END }
 };
 
-static uint64_t
-counter_value(const struct vport_table_stats *stats,
-              const struct counter *counter)
+static const struct field loss_fields[] = {
+    STATS(vport_overruns),
+    STATS(link_overruns),
+    STATS(malformed),
+    STATS(resyncs),
+    { .type = FIELD_END }
+};
+
+static const char *const ask_names[VPORT_N_ASKS] = {
+    [VPORT_ASK_START] = "start",
+    [VPORT_ASK_LOSS] = "loss",
+    [VPORT_ASK_ORDER] = "order",
+    [VPORT_ASK_DEVICE] = "device",
+    [VPORT_ASK_NAME] = "name",
+    [VPORT_ASK_NAMESPACE] = "namespace",
+    [VPORT_ASK_UNSYNCED] = "unsynced",
+    [VPORT_ASK_UNUSUAL] = "unusual",
+};
+
+static const struct field ask_fields[] = {
+    FIELD_OF_COUNTS(struct vport_table_stats, asked, ask_names, NULL),
+    { .type = FIELD_END }
+};
+
+static const struct field table_fields[] = {
+    FIELD(struct vport_table_info, name, "name"),
+    FIELD(struct vport_table_info, open, "open"),
+    FIELD(struct vport_table_info, in_sync, "in_sync"),
+    FIELD(struct vport_table_info, all_namespaces, "all_namespaces"),
+    FIELD_OF_TABLE(struct vport_table_info, stats, question_fields,
+                   "questions"),
+    FIELD_OF_TABLE(struct vport_table_info, stats, event_fields, "events"),
+    FIELD_OF_TABLE(struct vport_table_info, stats, loss_fields, "losses"),
+    FIELD_OF_TABLE(struct vport_table_info, stats, ask_fields, "asked"),
+    { .type = FIELD_END }
+};
+
+static struct json *
+get_nsid(const void *nsid_)
 {
-    return *(const uint64_t *) ((const char *) stats + counter->offset);
+    const int32_t *nsid = nsid_;
+
+    return (*nsid == OVS_VPORT_LOCAL ? json_null_create()
+            : json_integer_create(*nsid));
 }
+
+static const struct field port_fields[] = {
+    FIELD(struct ovs_vport, port_no, "port_no", "port", 5),
+    FIELD(struct ovs_vport, name, "name", "name", -16),
+    FIELD(struct ovs_vport, type, "type", "type", 4),
+    FIELD(struct ovs_vport, ifindex, "ifindex", "ifindex", 10),
+    FIELD_OF_FUNCTION(struct ovs_vport, nsid, get_nsid, "nsid", "namespace",
+                      10),
+    { .type = FIELD_END }
+};
 
 static uint64_t
 count_requests(const struct vport_table_stats *stats)
@@ -84,25 +103,6 @@ state_name(const struct vport_table_info *info)
             : info->in_sync ? "in sync" : "not in sync");
 }
 
-static void
-show_ports_text(const struct vport_table_info *info, struct ds *s)
-{
-    ds_put_format(s, "  %5s %-16s %4s %10s %10s\n", "port", "name", "type",
-                  "ifindex", "namespace");
-    for (size_t i = 0; i < info->n_vports; i++) {
-        const struct ovs_vport *vport = &info->vports[i];
-
-        ds_put_format(s, "  %5"PRIu32" %-16s %4"PRIu32" %10d ",
-                      vport->port_no, vport->name, vport->type,
-                      vport->ifindex);
-        if (vport->nsid == OVS_VPORT_LOCAL) {
-            ds_put_format(s, "%10s\n", "-");
-        } else {
-            ds_put_format(s, "%10"PRId32"\n", vport->nsid);
-        }
-    }
-}
-
 void
 vport_show_text(const struct vport_table_info *info, struct ds *s)
 {
@@ -113,77 +113,26 @@ vport_show_text(const struct vport_table_info *info, struct ds *s)
                   state_name(info), (info->all_namespaces
                                      ? "hears of all namespaces"
                                      : "hears of its own namespace"));
-    for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
-        ds_put_format(s, "  %s:", groups[i].name);
-        for (size_t j = 0; j < groups[i].n; j++) {
-            const struct counter *counter = &groups[i].counters[j];
-
-            ds_put_format(s, "%s %s %"PRIu64, j ? "," : "", counter->name,
-                          counter_value(stats, counter));
-        }
-        ds_put_char(s, '\n');
-    }
+    fields_put_line(s, "  questions", question_fields, stats);
+    fields_put_line(s, "  events", event_fields, stats);
+    fields_put_line(s, "  losses", loss_fields, stats);
     ds_put_format(s, "  requests: %"PRIu64" (", count_requests(stats));
-    for (int i = 0; i < VPORT_N_ASKS; i++) {
-        ds_put_format(s, "%s%s %"PRIu64, i ? ", " : "", vport_ask_name(i),
-                      stats->asked[i]);
-    }
+    fields_put_list(s, ask_fields, stats);
     ds_put_cstr(s, ")\n");
-    show_ports_text(info, s);
-}
-
-static struct json *
-ports_to_json(const struct vport_table_info *info)
-{
-    struct json *array = json_array_create_empty();
-
-    for (size_t i = 0; i < info->n_vports; i++) {
-        const struct ovs_vport *vport = &info->vports[i];
-        struct json *json = json_object_create();
-
-        json_object_put(json, "port_no", json_integer_create(vport->port_no));
-        json_object_put_string(json, "name", vport->name);
-        json_object_put(json, "type", json_integer_create(vport->type));
-        json_object_put(json, "ifindex", json_integer_create(vport->ifindex));
-        json_object_put(json, "nsid", (vport->nsid == OVS_VPORT_LOCAL
-                                       ? json_null_create()
-                                       : json_integer_create(vport->nsid)));
-        json_array_add(array, json);
-    }
-    return array;
+    fields_put_rows(s, NULL, port_fields, info->vports, info->n_vports,
+                    sizeof *info->vports);
 }
 
 struct json *
 vport_show_json(const struct vport_table_info *info)
 {
-    const struct vport_table_stats *stats = &info->stats;
-    struct json *json = json_object_create();
-    struct json *asked = json_object_create();
+    struct json *json = fields_to_json(table_fields, info);
 
-    json_object_put_string(json, "name", info->name);
-    json_object_put(json, "open", json_boolean_create(info->open));
-    json_object_put(json, "in_sync", json_boolean_create(info->in_sync));
-    json_object_put(json, "all_namespaces",
-                    json_boolean_create(info->all_namespaces));
-    for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
-        struct json *group = json_object_create();
-
-        for (size_t j = 0; j < groups[i].n; j++) {
-            const struct counter *counter = &groups[i].counters[j];
-
-            json_object_put(group, counter->name,
-                            json_integer_create(counter_value(stats,
-                                                              counter)));
-        }
-        json_object_put(json, groups[i].name, group);
-    }
-    for (int i = 0; i < VPORT_N_ASKS; i++) {
-        json_object_put(asked, vport_ask_name(i),
-                        json_integer_create(stats->asked[i]));
-    }
-    json_object_put(json, "asked", asked);
     json_object_put(json, "requests",
-                    json_integer_create(count_requests(stats)));
-    json_object_put(json, "ports", ports_to_json(info));
+                    json_integer_create(count_requests(&info->stats)));
+    json_object_put(json, "ports",
+                    fields_to_json_array(port_fields, info->vports,
+                                         info->n_vports,
+                                         sizeof *info->vports));
     return json;
 }

@@ -22,7 +22,4 @@ void vport_show_text(const struct vport_table_info *info, struct ds *s);
 /* Returns 'info' as a JSON object, which the caller owns. */
 struct json *vport_show_json(const struct vport_table_info *info);
 
-/* Returns the name of a reason, such as "order". */
-const char *vport_ask_name(enum vport_ask);
-
 #endif /* lib/vport/vport-show.h */

@@ -134,16 +134,6 @@ json_says_all(void **state OVS_UNUSED)
     json_destroy(json);
 }
 
-static void
-reasons_have_different_names(void **state OVS_UNUSED)
-{
-    for (int i = 0; i < VPORT_N_ASKS; i++) {
-        for (int j = 0; j < i; j++) {
-            assert_string_not_equal(vport_ask_name(i), vport_ask_name(j));
-        }
-    }
-}
-
 int
 main(void)
 {
@@ -151,7 +141,6 @@ main(void)
         cmocka_unit_test(text_says_all),
         cmocka_unit_test(text_of_a_table_that_was_not_used),
         cmocka_unit_test(json_says_all),
-        cmocka_unit_test(reasons_have_different_names),
     };
 
     unit_init("test-vport-show");
